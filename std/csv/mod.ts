@@ -1,0 +1,2 @@
+// @ts-types="./types.d.ts"
+export * from "npm:deno-std@1.4.0/csv/mod.js";

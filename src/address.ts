@@ -1,0 +1,153 @@
+/**
+ * IP addresses as numbers. An IPv4 address is a `number` from 0 to 2^32 - 1, an IPv6 address a
+ * `bigint` from 0 to 2^128 - 1: the type tells the family, and both compare and sort by value.
+ *
+ * @module
+ */
+import { isIP } from "node:net";
+
+/** An IPv4 address (`number`) or an IPv6 address (`bigint`). */
+export type Address = number | bigint;
+
+/** Where a server listens: an address and one port, which counts for UDP and TCP alike. */
+export interface Endpoint {
+  /** The address. */
+  address: Address;
+  /** 1 to 65535. */
+  port: number;
+}
+
+/** The family of an address. */
+export function family(address: Address): 4 | 6 {
+  return typeof address === "number" ? 4 : 6;
+}
+
+/**
+ * Reads an IPv4 or IPv6 address.
+ *
+ * Stricter than the C library's reading: `010.0.0.1`, `1.2.3` and zone names (`fe80::1%eth0`) are
+ * refused, because other programs read the first two as other hosts.
+ *
+ * @returns `undefined` when the text is no address.
+ *
+ * @example Both families
+ * ```ts
+ * import { formatAddress, parseAddress } from "blocksweep";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(parseAddress("10.0.0.1"), 0x0a000001);
+ * assertEquals(formatAddress(parseAddress("2001:DB8:0::1")!), "2001:db8::1");
+ * assertEquals(parseAddress("010.0.0.1"), undefined);
+ * ```
+ */
+export function parseAddress(text: string): Address | undefined {
+  switch (isIP(text)) {
+    case 4:
+      return parseIpv4(text);
+    case 6:
+      return text.includes("%") ? undefined : parseIpv6(text);
+    default:
+      return undefined;
+  }
+}
+
+/** Reads a dotted quad that is already known to be one. */
+export function parseIpv4(text: string): number {
+  let address = 0;
+  let byte = 0;
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (code === 0x2e) {
+      address = address * 256 + byte;
+      byte = 0;
+    } else {
+      byte = byte * 10 + code - 0x30;
+    }
+  }
+  return address * 256 + byte;
+}
+
+/** Reads an IPv6 address that is already known to be one. */
+function parseIpv6(text: string): bigint {
+  const dotted = text.lastIndexOf(":") + 1;
+  if (text.includes(".")) { // ::ffff:10.0.0.1
+    const low = parseIpv4(text.slice(dotted));
+    text = `${text.slice(0, dotted)}${(low >>> 16).toString(16)}:${(low & 0xffff).toString(16)}`;
+  }
+  const [head, tail] = text.split("::");
+  const left = head === "" ? [] : head.split(":");
+  const right = tail === undefined || tail === "" ? [] : tail.split(":");
+  const zeros = Array(8 - left.length - right.length).fill("0");
+  return [...left, ...zeros, ...right].reduce(
+    (sum, group) => sum << 16n | BigInt(`0x${group}`),
+    0n,
+  );
+}
+
+/** The usual text of an address: dotted quad, or RFC 5952. */
+export function formatAddress(address: Address): string {
+  return typeof address === "number" ? formatIpv4(address) : formatIpv6(address);
+}
+
+function formatIpv4(address: number): string {
+  return `${address >>> 24}.${address >>> 16 & 255}.${address >>> 8 & 255}.${address & 255}`;
+}
+
+function formatIpv6(address: bigint): string {
+  if (address >> 32n === 0xffffn) return `::ffff:${formatIpv4(Number(address & 0xffffffffn))}`;
+  const groups = Array.from(
+    { length: 8 },
+    (_, i) => Number(address >> BigInt(112 - 16 * i) & 0xffffn),
+  );
+  const [start, length] = longestZeros(groups);
+  const text = (from: number, to?: number) =>
+    groups.slice(from, to).map((group) => group.toString(16)).join(":");
+  return length < 2 ? text(0) : `${text(0, start)}::${text(start + length)}`;
+}
+
+/** The first longest run of zero groups: where it starts and how long it is. */
+function longestZeros(groups: readonly number[]): [start: number, length: number] {
+  let best: [number, number] = [0, 0];
+  for (let i = 0, run = 0; i < groups.length; i++) {
+    run = groups[i] === 0 ? run + 1 : 0;
+    if (run > best[1]) best = [i - run + 1, run];
+  }
+  return best;
+}
+
+/**
+ * `host:port`, or `[v6]:port`: how a server is named everywhere.
+ *
+ * @example
+ * ```ts
+ * import { formatEndpoint } from "blocksweep";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(formatEndpoint({ address: 1n, port: 19133 }), "[::1]:19133");
+ * ```
+ */
+export function formatEndpoint({ address, port }: Endpoint): string {
+  return typeof address === "number"
+    ? `${formatIpv4(address)}:${port}`
+    : `[${formatIpv6(address)}]:${port}`;
+}
+
+/** Reads `host:port` or `[v6]:port` with a literal address; `undefined` when it is neither. */
+export function parseEndpoint(text: string): Endpoint | undefined {
+  const match = /^(?:\[(.+)\]|([^:]+)):(\d{1,5})$/.exec(text);
+  if (match === null) return undefined;
+  const address = parseAddress(match[1] ?? match[2]);
+  const port = Number(match[3]);
+  if (address === undefined || port < 1 || port > 65535) return undefined;
+  return (match[1] === undefined) === (family(address) === 4) ? { address, port } : undefined;
+}
+
+/** A value that is equal for equal endpoints, for keys of maps and sets. */
+export function endpointKey({ address, port }: Endpoint): number | bigint {
+  return typeof address === "number" ? address * 65536 + port : address << 16n | BigInt(port);
+}
+
+/** Whether the address is 127.0.0.0/8 or ::1. */
+export function isLoopback(address: Address): boolean {
+  return typeof address === "number" ? address >>> 24 === 127 : address === 1n;
+}

@@ -1,0 +1,95 @@
+/**
+ * Text from strangers: how its bytes are read, and how it is made harmless before it is shown.
+ *
+ * @module
+ */
+
+const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
+const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** Text, and whether bytes in it could not be read. */
+export interface Decoded {
+  /** The text; U+FFFD stands for what could not be read. */
+  text: string;
+  /** Whether there was something that could not be read. */
+  badUtf8: boolean;
+}
+
+/** UTF-8, with U+FFFD for what is not: the rule of the Bedrock advertisement. */
+export function decodeUtf8(bytes: Uint8Array): Decoded {
+  try {
+    return { text: strictUtf8.decode(bytes), badUtf8: false };
+  } catch {
+    return { text: utf8.decode(bytes), badUtf8: true };
+  }
+}
+
+/** One character per byte. */
+export function decodeLatin1(bytes: Uint8Array): string {
+  let text = "";
+  for (let at = 0; at < bytes.length; at += 4096) {
+    text += String.fromCharCode(...bytes.subarray(at, at + 4096));
+  }
+  return text;
+}
+
+/**
+ * The rule for a field of a Query reply: UTF-8 when the bytes are valid UTF-8 with at least one
+ * multi-byte character, else Latin-1. Java servers write the low byte of every UTF-16 unit, the
+ * others UTF-8, and `a7` before an ASCII byte (the section sign in Latin-1) is never valid UTF-8.
+ *
+ * @example The same text from two kinds of servers
+ * ```ts
+ * import { decodeField } from "blocksweep";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(decodeField(Uint8Array.of(0xa7, 0x61, 0x48, 0x69)), "§aHi");
+ * assertEquals(decodeField(Uint8Array.of(0xc2, 0xa7, 0x61, 0x48, 0x69)), "§aHi");
+ * ```
+ */
+export function decodeField(bytes: Uint8Array): string {
+  const { text, badUtf8 } = decodeUtf8(bytes);
+  return badUtf8 ? decodeLatin1(bytes) : text; // pure ASCII is the same in both
+}
+
+/** The low byte of every UTF-16 unit, as Java's `writeBytes` does: lossy above U+00FF. */
+export function encodeLatin1(text: string): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from({ length: text.length }, (_, i) => text.charCodeAt(i) & 255);
+}
+
+const FORMAT_CODE = /§[0-9a-ux]/gi;
+const CONTROL = /\p{Cc}/gu;
+/** Characters that reorder or hide their neighbours: bidirectional controls, zero-width, BOM. */
+const INVISIBLE = /[\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
+
+/**
+ * A MOTD without its formatting codes and control characters, its white space folded.
+ *
+ * @example
+ * ```ts
+ * import { plainText } from "blocksweep";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(plainText("§aHi\u0000§r  there\n"), "Hi there");
+ * ```
+ */
+export function plainText(motd: string): string {
+  return motd.replace(FORMAT_CODE, "").replace(CONTROL, " ").replace(INVISIBLE, "")
+    .replace(/ +/g, " ").trim();
+}
+
+/**
+ * Text that can be written to a terminal or as one cell of a line: control characters become
+ * their pictures (`ESC` becomes `␛`), and characters that reorder or hide others become U+FFFD.
+ */
+export function harmlessText(text: string): string {
+  return controlPictures(text).replace(INVISIBLE, "\ufffd");
+}
+
+/** Every control character as its visible picture, so that the text stays on one line. */
+export function controlPictures(text: string): string {
+  return text.replace(CONTROL, (char) => {
+    const code = char.charCodeAt(0);
+    return code < 0x20 ? String.fromCharCode(0x2400 + code) : code === 0x7f ? "\u2421" : "\ufffd";
+  });
+}

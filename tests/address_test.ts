@@ -1,0 +1,69 @@
+import { assert, assertEquals } from "@std/assert";
+import {
+  endpointKey,
+  family,
+  formatAddress,
+  formatEndpoint,
+  isLoopback,
+  parseAddress,
+  parseEndpoint,
+} from "../src/address.ts";
+
+Deno.test("addresses of both families, and what is none", () => {
+  assertEquals(parseAddress("255.255.255.255"), 0xffffffff);
+  assertEquals(parseAddress("0.0.0.0"), 0);
+  assertEquals(parseAddress("::"), 0n);
+  assertEquals(parseAddress("1:2:3:4:5:6:7:8"), 0x00010002000300040005000600070008n);
+  assertEquals(parseAddress("::ffff:1.2.3.4"), 0xffff01020304n);
+  assertEquals(parseAddress("64:ff9b::1.2.3.4"), (0x64ff9bn << 96n) + 0x01020304n);
+  for (
+    const wrong of ["", "1.2.3", "010.0.0.1", "1.2.3.4 ", "::1%lo", "[::1]", "1.2.3.256", ":::"]
+  ) {
+    assertEquals(parseAddress(wrong), undefined, wrong);
+  }
+});
+
+Deno.test("IPv6 is written as RFC 5952 wants it", () => {
+  const text = (groups: string) => formatAddress(parseAddress(groups)!);
+  assertEquals(text("2001:0DB8:0:0:0:0:0:1"), "2001:db8::1");
+  assertEquals(text("2001:db8:0:1:1:1:1:1"), "2001:db8:0:1:1:1:1:1"); // one zero group stays
+  assertEquals(text("2001:0:0:1:0:0:0:1"), "2001:0:0:1::1"); // the longest run
+  assertEquals(text("2001:db8:0:0:1:0:0:1"), "2001:db8::1:0:0:1"); // the first of equal runs
+  assertEquals([text("::"), text("1::"), text("::1")], ["::", "1::", "::1"]);
+  assertEquals(text("::ffff:c000:201"), "::ffff:192.0.2.1");
+});
+
+Deno.test("endpoints are written and read alike", () => {
+  for (
+    const text of ["127.0.0.1:19132", "[::1]:19133", "[2001:db8::1]:1", "255.255.255.255:65535"]
+  ) {
+    assertEquals(formatEndpoint(parseEndpoint(text)!), text);
+  }
+  for (
+    const wrong of ["127.0.0.1", "127.0.0.1:0", "127.0.0.1:65536", "[127.0.0.1]:1", "::1:1", "a:1"]
+  ) {
+    assertEquals(parseEndpoint(wrong), undefined, wrong);
+  }
+});
+
+Deno.test("endpointKey() tells all endpoints apart, families too", () => {
+  const keys = [[0, 1], [0, 2], [1, 1], [0xffffffff, 65535], [0n, 1], [1n, 1], [1n, 2]]
+    .map(([address, port]) => endpointKey({ address, port: Number(port) }));
+  assertEquals(new Set(keys).size, keys.length);
+  assert(keys.filter((key) => typeof key === "number").every(Number.isSafeInteger));
+  assertEquals(endpointKey({ address: 5n, port: 6 }), endpointKey({ address: 5n, port: 6 }));
+});
+
+Deno.test("families and loopback", () => {
+  assertEquals([family(1), family(1n)], [4, 6]);
+  assertEquals([isLoopback(0x7f000001), isLoopback(0x7fffffff), isLoopback(1n)], [
+    true,
+    true,
+    true,
+  ]);
+  assertEquals([isLoopback(0x80000000), isLoopback(0xff000001), isLoopback(2n)], [
+    false,
+    false,
+    false,
+  ]);
+});

@@ -1,0 +1,51 @@
+import { assert, assertEquals } from "@std/assert";
+import fc from "npm:fast-check@4.10.2";
+import {
+  controlPictures,
+  decodeField,
+  decodeLatin1,
+  decodeUtf8,
+  encodeLatin1,
+  harmlessText,
+  plainText,
+} from "../src/text.ts";
+
+const utf8 = (text: string) => new TextEncoder().encode(text);
+
+Deno.test("decodeField() takes UTF-8 where it is, and Latin-1 else", () => {
+  assertEquals(decodeField(utf8("§a大人気")), "§a大人気");
+  assertEquals(decodeField(encodeLatin1("§aFrère")), "§aFrère");
+  assertEquals(decodeField(utf8("plain")), "plain");
+  assertEquals(decodeField(Uint8Array.of(0xc3, 0x28)), "Ã(");
+  assertEquals(decodeField(utf8("\ufeffx")), "\ufeffx"); // a BOM is text like any other
+});
+
+Deno.test("decodeUtf8() says when something could not be read", () => {
+  assertEquals(decodeUtf8(Uint8Array.of(0x41, 0xff)), { text: "A\ufffd", badUtf8: true });
+  assertEquals(decodeUtf8(utf8("§a")), { text: "§a", badUtf8: false });
+});
+
+Deno.test("Latin-1 keeps every byte, for texts of any length", () => {
+  const bytes = Uint8Array.from({ length: 70_000 }, (_, i) => i & 255);
+  assertEquals(encodeLatin1(decodeLatin1(bytes)), bytes);
+  assertEquals([...encodeLatin1("一A")], [0, 65]); // what Java's writeBytes does
+});
+
+Deno.test("plainText() removes codes, controls and white space at the ends", () => {
+  assertEquals(plainText("§l§aSky§r §xKing\u0007dom §"), "Sky King dom §");
+  assertEquals(plainText(" \t\n "), "");
+  assertEquals(plainText("a\u202eb\u200bc"), "abc");
+});
+
+Deno.test("harmlessText() leaves nothing that moves a cursor or reorders a line", () => {
+  assertEquals(harmlessText("\u001b[2J\r\n\u007f\u009b"), "␛[2J␍␊␡\ufffd");
+  assertEquals(harmlessText("a\u202eb"), "a\ufffdb");
+  assertEquals(controlPictures("a\u0000b\u202e"), "a␀b\u202e");
+  fc.assert(
+    fc.property(fc.string({ unit: "binary" }), (text) => {
+      const shown = harmlessText(text);
+      assert(!/[\p{Cc}\u202a-\u202e\u2066-\u2069]/u.test(shown), JSON.stringify(shown));
+    }),
+    { seed: 1, numRuns: 2000 },
+  );
+});

@@ -1,0 +1,211 @@
+/**
+ * The Query protocol: a handshake finds the server, a stat tells everything.
+ *
+ * @module
+ */
+import { decodeField, plainText } from "../../text.ts";
+import type { Facts, ServerRecord } from "../../record.ts";
+import type { Exchange, ExchangeContext, Protocol, Statement } from "../protocol.ts";
+import { ask, Silence } from "../protocol.ts";
+import {
+  type Challenge,
+  decodeChallenge,
+  encodeHandshake,
+  encodeStatRequest,
+  PADDING,
+  readHeader,
+} from "./codec.ts";
+import { parsePlugins } from "./plugins.ts";
+import { type BasicStat, decodeStat, type FullStat, type Stat } from "./stat.ts";
+
+export * from "./codec.ts";
+export * from "./plugins.ts";
+export * from "./stat.ts";
+
+/** What a server said to a handshake and a stat. */
+export interface QueryStatus {
+  /** The stat; `undefined` when the server gives out tokens but no stat. */
+  readonly stat: Stat | undefined;
+  /** Whether the token came raw. */
+  readonly rawToken: boolean;
+  /** Whether basic stats arrive but full ones do not. */
+  readonly fullLost: boolean;
+}
+
+/** Bits of a session that every server repeats: each byte of it stays below 0x80. */
+export const SESSION_MASK = 0x0f0f0f0f;
+
+/** How many tokens one stat may be asked with: each repeated handshake may bring another. */
+const MOST_TOKENS = 3;
+
+/** Query, as Java servers and Bedrock software speak it. */
+export const queryProtocol: Protocol<QueryStatus> = {
+  name: "query",
+  transport: "udp",
+  probe: {
+    template: encodeHandshake(0),
+    macMask: SESSION_MASK,
+    stamp: (slots, at, mac) => slots.setUint32(at + 3, mac),
+    read(datagram) {
+      const mac = readHeader(datagram, 0x09, "handshake");
+      return mac === undefined ? undefined : { mac };
+    },
+    learn: (datagram) => ({ known: decodeChallenge(datagram) }),
+  },
+  *exchange(context: ExchangeContext): Exchange<QueryStatus> {
+    const known = context.known as Challenge | undefined;
+    const session = known?.session ?? Number(context.nonce & BigInt(SESSION_MASK));
+    const challenge = known ?? (yield* askChallenge(session));
+    try {
+      const padding = challenge.raw ? PADDING.fullRaw : PADDING.full;
+      const stat = yield* askStat(session, challenge, padding);
+      return { stat, rawToken: challenge.raw, fullLost: false };
+    } catch (silence) {
+      if (!(silence instanceof Silence && context.final)) throw silence;
+    }
+    return yield* settleForLess(session, challenge.raw);
+  },
+  record: (status) =>
+    status.stat === undefined ? tokenStatement(status) : statStatement(status, status.stat),
+};
+
+function* askChallenge(session: number): Exchange<Challenge> {
+  const accept = (datagram: Uint8Array) => decodeChallenge(datagram, session);
+  return yield* ask(encodeHandshake(session), accept, { resend: true });
+}
+
+/**
+ * Asks for a stat with a token. A handshake that was sent twice may bring a second token, which
+ * replaces the first in some servers: the latest one is shown then.
+ */
+function* askStat(session: number, first: Challenge, padding: number): Exchange<Stat> {
+  for (let challenge = first, tokens = 1;; tokens++) {
+    const answer: Stat | Challenge = yield* ask(
+      encodeStatRequest(session, challenge.token, padding),
+      (datagram) => decodeStat(datagram, session) ?? newer(datagram, challenge, tokens),
+      { resend: false },
+    );
+    if ("form" in answer) return answer;
+    challenge = answer;
+  }
+}
+
+/** A token other than the one in use, while more are accepted. */
+function newer(datagram: Uint8Array, inUse: Challenge, tokens: number): Challenge | undefined {
+  if (tokens === MOST_TOKENS) return undefined;
+  const challenge = decodeChallenge(datagram, inUse.session);
+  return challenge?.token === inUse.token ? undefined : challenge;
+}
+
+/** The full stat is lost for good: a basic one, or the token alone, still proves a server. */
+function* settleForLess(session: number, rawToken: boolean): Exchange<QueryStatus> {
+  try {
+    const challenge = yield* askChallenge(session);
+    const stat = yield* askStat(session, challenge, PADDING.basic);
+    return { stat, rawToken, fullLost: true };
+  } catch (silence) {
+    if (!(silence instanceof Silence)) throw silence;
+    return { stat: undefined, rawToken, fullLost: false };
+  }
+}
+
+function tokenStatement({ rawToken }: QueryStatus): Statement {
+  return { columns: {}, flags: ["statLost"], facts: { raw_token: rawToken } };
+}
+
+function statStatement({ rawToken, fullLost }: QueryStatus, stat: Stat): Statement {
+  const { columns, facts, badNumber } = stat.form === "full"
+    ? fullColumns(stat)
+    : basicColumns(stat);
+  const flags = new Set<string>(stat.flags);
+  if (badNumber) flags.add("badNumber");
+  if (fullLost) flags.add("fullLost");
+  return { columns, flags: [...flags], facts: { form: stat.form, raw_token: rawToken, ...facts } };
+}
+
+/** Columns and facts, and whether a count was no number. */
+interface Columns {
+  readonly columns: Partial<ServerRecord>;
+  readonly facts: Facts;
+  readonly badNumber: boolean;
+}
+
+/** Keys of a full stat whose whole value a column holds. */
+const IN_COLUMNS = ["hostname", "version", "plugins", "map", "gametype"];
+
+function fullColumns(stat: FullStat): Columns {
+  const values = firstValues(stat);
+  const text = (key: string) => values.get(key) || null;
+  const { software, plugins } = parsePlugins(text("plugins") ?? "");
+  const online = count(text("numplayers"));
+  const max = count(text("maxplayers"));
+  const columns = {
+    ...motdColumns(text("hostname")),
+    ...softwareColumns(stat.header, text("game_id"), text("server_engine") ?? software),
+    version: text("version"),
+    map: text("map"),
+    gamemode: text("gametype"),
+    players_online: online ?? null,
+    players_max: max ?? null,
+    players: stat.players?.map(decodeField) ?? null,
+    plugins,
+    port_v4: portOf(text("hostport")),
+  };
+  for (const key of IN_COLUMNS) values.delete(key);
+  if (typeof online === "number") values.delete("numplayers");
+  if (typeof max === "number") values.delete("maxplayers");
+  const facts = { header: stat.header, values: Object.fromEntries(values) };
+  return { columns, facts, badNumber: online === undefined || max === undefined };
+}
+
+/** Every key's first value; a second `hostname` stands for a missing `hostip` (Beta 1.9-pre4). */
+function firstValues(stat: FullStat): Map<string, string> {
+  const values = new Map<string, string>();
+  for (const [key, value] of stat.pairs) {
+    if (!values.has(key)) values.set(key, decodeField(value));
+    else if (key === "hostname" && !stat.pairs.some(([other]) => other === "hostip")) {
+      values.set("hostip", decodeField(value));
+    }
+  }
+  return values;
+}
+
+function basicColumns(stat: BasicStat): Columns {
+  const text = (bytes: Uint8Array) => decodeField(bytes) || null;
+  const online = count(text(stat.online));
+  const max = count(text(stat.max));
+  const columns = {
+    ...motdColumns(text(stat.motd)),
+    map: text(stat.map),
+    gamemode: text(stat.gametype),
+    players_online: online ?? null,
+    players_max: max ?? null,
+    port_v4: portOf(stat.port === null ? null : String(stat.port)),
+  };
+  const values: Record<string, string> = stat.ip === null ? {} : { hostip: decodeField(stat.ip) };
+  return { columns, facts: { values }, badNumber: online === undefined || max === undefined };
+}
+
+function motdColumns(motd: string | null): Partial<ServerRecord> {
+  const plain = motd === null ? null : plainText(motd) || null;
+  return { motd, motd_plain: plain, name: plain };
+}
+
+const EDITIONS = new Map([["MINECRAFT", "java"], ["MINECRAFTPE", "bedrock"]]);
+
+/** Geyser of 2020 to 2022 said `MINECRAFT`, but wrote its own name into the header. */
+function softwareColumns(header: string, gameId: string | null, software: string | null) {
+  if (header === "GeyserMC") return { edition: "bedrock", software: "Geyser" };
+  return { edition: EDITIONS.get(gameId ?? "") ?? null, software };
+}
+
+/** A count: `null` when there is none, `undefined` when it is no number of at most nine digits. */
+function count(text: string | null): number | null | undefined {
+  if (text === null) return null;
+  return /^[0-9]{1,9}$/.test(text) ? Number(text) : undefined;
+}
+
+function portOf(text: string | null): number | null {
+  const port = count(text) ?? 0;
+  return port >= 1 && port <= 65535 ? port : null;
+}

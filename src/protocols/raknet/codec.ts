@@ -1,0 +1,241 @@
+/**
+ * RakNet's offline messages: the ping that finds Bedrock servers, and what comes back.
+ *
+ * All integers are big endian. M is the 16-byte magic 00ffff00fefefefefdfdfdfd12345678.
+ *
+ *     unconnected ping   01|02  time 8  M 16  client GUID 8                        33 (2012: 25, no GUID)
+ *     unconnected pong   1c|1d  time 8  server GUID 8  M 16  [length 2  text]      33, 35 + n
+ *     refusal            11|12|14|17|1a  M 16  server GUID 8                       25
+ *     refusal            19  RakNet protocol 1  M 16  server GUID 8                26
+ *     out of band        0d  sender GUID 8  M 16  data (1d ...: advertise system)  25 + n
+ *
+ * Sources: RakNet 4.081 (MessageIdentifiers.h, RakPeer.cpp), RakLib (protocol/*.php),
+ * go-raknet (internal/message), and the Pocket Minecraft protocol page of 2012.
+ *
+ * @module
+ */
+import { concat, hasBytes, Malformed, Reader, Truncated } from "../../bytes.ts";
+
+/** What marks a RakNet message outside of a connection. */
+const MAGIC: Uint8Array = Uint8Array.of(
+  ...[0x00, 0xff, 0xff, 0x00, 0xfe, 0xfe, 0xfe, 0xfe],
+  ...[0xfd, 0xfd, 0xfd, 0xfd, 0x12, 0x34, 0x56, 0x78],
+);
+
+const PING = { any: 0x01, open: 0x02 } as const;
+const PONG = { pong: 0x1c, advertise: 0x1d } as const;
+const OUT_OF_BAND = 0x0d;
+
+/** The refusals: alive, but not for us. */
+const REFUSALS = {
+  0x11: "connectionAttemptFailed",
+  0x12: "alreadyConnected",
+  0x14: "noFreeConnections",
+  0x17: "banned",
+  0x19: "incompatibleProtocol",
+  0x1a: "recentlyConnected",
+} as const;
+
+/** Where the magic of a pong stands; at 13 when RakNet was built with 32-bit times. */
+const PONG_MAGIC = 17;
+const PONG_MAGIC_TIME32 = 13;
+/** The fixed part of a pong. */
+const PONG_SIZE = 33;
+
+const EDITIONS = ["MCPE;", "MCEE;", "MCCPP;"].map((text) => new TextEncoder().encode(text));
+
+/** An unconnected ping. */
+export interface Ping {
+  /** Whether only servers with a free place are to answer (id 0x02 in place of 0x01). */
+  readonly openOnly: boolean;
+  /** 64 bits that come back in the pong. */
+  readonly time: bigint;
+  /** The sender; `undefined` in the 25-byte form of 2012, which modern servers punish. */
+  readonly guid: bigint | undefined;
+}
+
+/** The bytes of a ping: 33, or 25 without a GUID. */
+export function encodePing({ openOnly, time, guid }: Ping): Uint8Array<ArrayBuffer> {
+  const bytes = concat([openOnly ? PING.open : PING.any], u64(time), MAGIC);
+  return guid === undefined ? bytes : concat(bytes, u64(guid));
+}
+
+/**
+ * Reads a ping, as a server does.
+ *
+ * @throws Truncated when it ends inside the time, the magic or the GUID.
+ */
+export function decodePing(bytes: Uint8Array): Ping | undefined {
+  if (bytes[0] !== PING.any && bytes[0] !== PING.open) return undefined;
+  const reader = new Reader(bytes, 1);
+  const time = reader.u64("ping time");
+  if (!magicAt(bytes, 9)) return undefined;
+  reader.offset = 25;
+  const guid = reader.left === 0 ? undefined : reader.u64("client GUID");
+  return { openOnly: bytes[0] === PING.open, time, guid };
+}
+
+/** What was odd about a pong. */
+export type PongFlag =
+  /** No advertisement: nothing, or an empty text, follows the magic. */
+  | "noAdvertisement"
+  /** The length does not fit what follows; the text is all that is there. */
+  | "lengthMismatch"
+  /** More bytes follow the text than its length says. */
+  | "trailingBytes"
+  /** RakNet with 32-bit times: the magic stands four bytes early. */
+  | "time32";
+
+/** An unconnected pong. */
+export interface Pong {
+  /** Id 0x1d in place of 0x1c, as the page of 2012 has it. */
+  readonly advertise: boolean;
+  /** The ping's time; some servers put their own clock here. */
+  readonly time: bigint;
+  /** The server. */
+  readonly guid: bigint;
+  /** The advertisement, without its length; `undefined` when not even a length follows. */
+  readonly text: Uint8Array | undefined;
+  /** What was odd. */
+  readonly flags: readonly PongFlag[];
+}
+
+/** The bytes of a well-formed pong. */
+export function encodePong(
+  { advertise, time, guid, text }: Omit<Pong, "flags">,
+): Uint8Array<ArrayBuffer> {
+  const fixed = concat([advertise ? PONG.advertise : PONG.pong], u64(time), u64(guid), MAGIC);
+  return text === undefined ? fixed : concat(fixed, [text.length >> 8, text.length & 255], text);
+}
+
+/**
+ * Reads a pong.
+ *
+ * @returns `undefined` when it is another message.
+ * @throws Truncated when it ends before the magic does.
+ * @throws Malformed when the magic is wrong.
+ *
+ * @example A pong without an advertisement: alive, and nothing more
+ * ```ts
+ * import { raknet } from "blocksweep";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const bytes = raknet.encodePong({ advertise: false, time: 1n, guid: 2n, text: undefined });
+ * assertEquals(raknet.decodePong(bytes)?.flags, ["noAdvertisement"]);
+ * ```
+ */
+export function decodePong(bytes: Uint8Array): Pong | undefined {
+  if (bytes[0] !== PONG.pong && bytes[0] !== PONG.advertise) return undefined;
+  if (magicAt(bytes, PONG_MAGIC_TIME32)) return decodePongTime32(bytes);
+  if (bytes.length < PONG_SIZE) throw new Truncated("pong", 0, PONG_SIZE, bytes.length);
+  if (!magicAt(bytes, PONG_MAGIC)) {
+    // RakLib writes a bare 0x1d with a text and no magic: another message.
+    if (bytes[0] === PONG.advertise) return undefined;
+    throw new Malformed("pong with a wrong magic", PONG_MAGIC);
+  }
+  const reader = new Reader(bytes, 1);
+  const time = reader.u64("pong time");
+  const guid = reader.u64("server GUID");
+  const advertise = bytes[0] === PONG.advertise;
+  return { advertise, time, guid, ...readText(bytes.subarray(PONG_SIZE)) };
+}
+
+function decodePongTime32(bytes: Uint8Array): Pong {
+  const reader = new Reader(bytes, 1);
+  const time = BigInt(reader.u32("pong time"));
+  const guid = reader.u64("server GUID");
+  const { text, flags } = readText(bytes.subarray(PONG_MAGIC_TIME32 + MAGIC.length));
+  return { advertise: bytes[0] === PONG.advertise, time, guid, text, flags: ["time32", ...flags] };
+}
+
+/** What follows the magic: a length and a text, or another game's bytes without a length. */
+function readText(payload: Uint8Array): Pick<Pong, "text" | "flags"> {
+  if (payload.length === 0) return { text: undefined, flags: ["noAdvertisement"] };
+  if (payload.length === 1) return { text: payload, flags: ["lengthMismatch"] };
+  const length = payload[0] << 8 | payload[1];
+  const text = payload.subarray(2);
+  if (length === text.length) return { text, flags: length === 0 ? ["noAdvertisement"] : [] };
+  // Lenient on purpose: the length lies, but the text is an advertisement's.
+  if (!EDITIONS.some((edition) => hasBytes(text, edition, 0))) {
+    return { text: payload, flags: ["lengthMismatch"] };
+  }
+  return length < text.length
+    ? { text: text.subarray(0, length), flags: ["trailingBytes"] }
+    : { text, flags: ["lengthMismatch"] };
+}
+
+/** Why a server that is alive does not talk to us. */
+export type RefusalReason = typeof REFUSALS[keyof typeof REFUSALS];
+
+/** A refusal: proof of RakNet, and nothing more. */
+export interface Refusal {
+  /** Why. */
+  readonly reason: RefusalReason;
+  /** The server. */
+  readonly guid: bigint;
+  /** The RakNet protocol that the server speaks: in `incompatibleProtocol` alone. */
+  readonly protocol: number | undefined;
+}
+
+/** The bytes of a refusal. */
+export function encodeRefusal({ reason, guid, protocol }: Refusal): Uint8Array<ArrayBuffer> {
+  const id = Object.entries(REFUSALS).find(([, name]) => name === reason)![0];
+  return concat([Number(id)], protocol === undefined ? [] : [protocol], MAGIC, u64(guid));
+}
+
+/**
+ * Reads a refusal.
+ *
+ * @returns `undefined` when it is another message.
+ * @throws Truncated when it ends inside the magic or the GUID.
+ */
+export function decodeRefusal(bytes: Uint8Array): Refusal | undefined {
+  const reason = REFUSALS[bytes[0] as keyof typeof REFUSALS];
+  if (reason === undefined) return undefined;
+  const magic = reason === "incompatibleProtocol" ? 2 : 1;
+  if (!hasBytes(bytes, MAGIC.subarray(0, Math.max(0, bytes.length - magic)), magic)) {
+    return undefined;
+  }
+  const reader = new Reader(bytes, 1);
+  const protocol = magic === 2 ? reader.u8("RakNet protocol") : undefined;
+  reader.take(MAGIC.length, "magic");
+  return { reason, guid: reader.u64("server GUID"), protocol }; // bytes after it are ignored
+}
+
+/** An advertisement sent out of band: RakNet's own wrapping of 0x1d. */
+export interface Advertisement {
+  /** The sender. */
+  readonly guid: bigint;
+  /** Whatever the sender advertises. */
+  readonly data: Uint8Array;
+}
+
+/** The bytes of an out-of-band advertisement. */
+export function encodeAdvertiseSystem({ guid, data }: Advertisement): Uint8Array<ArrayBuffer> {
+  return concat([OUT_OF_BAND], u64(guid), MAGIC, [PONG.advertise], data);
+}
+
+/**
+ * Reads an out-of-band advertisement.
+ *
+ * @returns `undefined` when it is another message, other out-of-band data among them.
+ * @throws Truncated when it ends before the wrapped id.
+ */
+export function decodeAdvertiseSystem(bytes: Uint8Array): Advertisement | undefined {
+  if (bytes[0] !== OUT_OF_BAND) return undefined;
+  const reader = new Reader(bytes, 1);
+  const guid = reader.u64("sender GUID");
+  reader.take(MAGIC.length, "magic");
+  if (!magicAt(bytes, 9) || reader.u8("wrapped id") !== PONG.advertise) return undefined;
+  return { guid, data: reader.rest() };
+}
+
+function magicAt(bytes: Uint8Array, at: number): boolean {
+  return hasBytes(bytes, MAGIC, at);
+}
+
+function u64(value: bigint): Uint8Array {
+  const bytes = new Uint8Array(8);
+  new DataView(bytes.buffer).setBigUint64(0, value);
+  return bytes;
+}

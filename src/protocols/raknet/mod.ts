@@ -1,0 +1,140 @@
+/**
+ * The RakNet protocol: one ping finds a Bedrock server, and its pong is the whole status.
+ *
+ * @module
+ */
+import { Malformed } from "../../bytes.ts";
+import { decodeLatin1, harmlessText, plainText } from "../../text.ts";
+import type { ServerRecord } from "../../record.ts";
+import type { Exchange, ExchangeContext, Protocol, Reply, Statement } from "../protocol.ts";
+import { ask } from "../protocol.ts";
+import { type BedrockStatus, decodeAdvertisement } from "./advertisement.ts";
+import { decodePong, decodeRefusal, encodePing, type Pong, type Refusal } from "./codec.ts";
+
+export * from "./advertisement.ts";
+export * from "./codec.ts";
+
+/** Who we are: the eight letters "blockswp", the same in every ping, so that it can be recognised. */
+export const CLIENT_GUID = 0x626c6f636b737770n;
+
+/** What a server said to a ping. */
+export type RaknetStatus =
+  | {
+    readonly kind: "pong";
+    readonly pong: Pong;
+    /** The advertisement, when it is Bedrock's. */
+    readonly bedrock: BedrockStatus | undefined;
+    /** Whether our time came back; raknet-node puts its own clock in its place. */
+    readonly echoed: boolean;
+  }
+  | { readonly kind: "refusal"; readonly refusal: Refusal };
+
+/** RakNet, as Bedrock servers speak it. */
+export const raknetProtocol: Protocol<RaknetStatus> = {
+  name: "raknet",
+  transport: "udp",
+  probe: {
+    template: encodePing({ openOnly: false, time: 0n, guid: CLIENT_GUID }),
+    macMask: 0x7fffffff, // the top bit stays clear, for servers that read a signed time
+    stamp(slots, at, mac, clock) {
+      slots.setUint32(at + 1, mac);
+      slots.setUint32(at + 5, clock);
+    },
+    read: readReply,
+    learn: (datagram) => ({ status: pongStatus(decodePong(datagram)!, true) }),
+  },
+  *exchange({ nonce, exclusive }: ExchangeContext): Exchange<RaknetStatus> {
+    const ping = encodePing({ openOnly: false, time: nonce, guid: CLIENT_GUID });
+    return yield* ask(ping, (datagram) => accept(datagram, nonce, exclusive), { resend: true });
+  },
+  record: (status) => status.kind === "pong" ? pongStatement(status) : refusalStatement(status),
+};
+
+/** The token in a pong; refusals carry none. */
+function readReply(datagram: Uint8Array): Reply | undefined {
+  const pong = readPong(datagram);
+  if (pong !== undefined) {
+    return { mac: Number(pong.time >> 32n), clock: Number(pong.time & 0xffffffffn) };
+  }
+  return decodeRefusal(datagram) && { mac: undefined };
+}
+
+/** A pong that may be true: a server's GUID is never 0. */
+function readPong(datagram: Uint8Array): Pong | undefined {
+  const pong = decodePong(datagram);
+  if (pong?.guid === 0n) throw new Malformed("pong with GUID 0", 9);
+  return pong;
+}
+
+/**
+ * An answer to a ping with this time. One that does not repeat the time counts only on a socket
+ * that serves nothing but this question: nobody else knows its port.
+ */
+function accept(datagram: Uint8Array, time: bigint, exclusive: boolean): RaknetStatus | undefined {
+  const pong = readPong(datagram);
+  if (pong !== undefined) {
+    const echoed = pong.time === time;
+    return echoed || exclusive ? pongStatus(pong, echoed) : undefined;
+  }
+  const refusal = exclusive ? decodeRefusal(datagram) : undefined;
+  return refusal && { kind: "refusal", refusal };
+}
+
+function pongStatus(pong: Pong, echoed: boolean): RaknetStatus {
+  return { kind: "pong", pong, bedrock: pong.text && decodeAdvertisement(pong.text), echoed };
+}
+
+function pongStatement(
+  { pong, bedrock, echoed }: Extract<RaknetStatus, { kind: "pong" }>,
+): Statement {
+  const flags = [...pong.flags, ...(bedrock?.flags ?? []), ...(echoed ? [] : ["timeNotEchoed"])];
+  const guid = pong.guid.toString();
+  if (bedrock !== undefined) {
+    return { columns: { guid, ...bedrockColumns(bedrock) }, flags, facts: bedrockFacts(bedrock) };
+  }
+  if (pong.text === undefined || pong.text.length === 0) {
+    return { columns: { guid }, flags, facts: {} };
+  }
+  const payload = harmlessText(decodeLatin1(pong.text.subarray(0, 200)));
+  return { columns: { guid }, flags: [...flags, "otherGame"], facts: { payload } };
+}
+
+const EDITION_NAMES = { MCPE: "bedrock", MCEE: "education", MCCPP: "pocket" } as const;
+
+function bedrockColumns(status: BedrockStatus): Partial<ServerRecord> {
+  // PocketMine-MP writes its own name where others put the level's.
+  const software = status.level === "PocketMine-MP" ? status.level : null;
+  return {
+    edition: EDITION_NAMES[status.edition],
+    software,
+    name: plainText(status.motd) || null,
+    motd: status.motd || null,
+    motd_plain: plainText(status.motd) || null,
+    version: status.version,
+    protocol_version: status.protocol,
+    map: software === null ? status.level : null,
+    gamemode: status.gamemode,
+    players_online: status.online,
+    players_max: status.max,
+    port_v4: status.portV4,
+    port_v6: status.portV6,
+  };
+}
+
+function bedrockFacts(status: BedrockStatus): Statement["facts"] {
+  return {
+    server_id: status.serverId,
+    level: status.level,
+    field_count: status.fieldCount,
+    terminated: status.terminated,
+    unnamed: status.unnamed,
+  };
+}
+
+function refusalStatement({ refusal }: Extract<RaknetStatus, { kind: "refusal" }>): Statement {
+  return {
+    columns: { guid: refusal.guid.toString(), raknet_protocol: refusal.protocol ?? null },
+    flags: ["refused"],
+    facts: { refusal: refusal.reason },
+  };
+}

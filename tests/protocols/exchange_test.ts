@@ -1,0 +1,151 @@
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import { Malformed } from "../../src/bytes.ts";
+import { type Exchange, type ExchangeContext, Silence } from "../../src/protocols/protocol.ts";
+import { query, raknet } from "../../src/mod.ts";
+import { queryProtocol } from "../../src/protocols/query/mod.ts";
+import { raknetProtocol } from "../../src/protocols/raknet/mod.ts";
+import { drawFleet } from "../../src/fleet/generate.ts";
+import type { Responder } from "../../src/fleet/server.ts";
+
+const ENDPOINT = { address: 0x7f000001, port: 19132 };
+const US = { address: 0x7f000001, port: 40000 };
+const CONTEXT: ExchangeContext = {
+  endpoint: ENDPOINT,
+  nonce: 0x0123456789abcdefn,
+  exclusive: false,
+  final: false,
+};
+
+/** A server of this software. */
+function server(software: string): Responder {
+  const range = { start: 0x7f000001, end: 0x7f000002 };
+  return drawFleet({ servers: 1, range, seed: 3, software: [software] })[0].responder;
+}
+
+/** Talks an exchange through with a server on a perfect line. */
+function talk<S>(exchange: Exchange<S>, peer: Responder): { status: S; questions: string[] } {
+  const questions: string[] = [];
+  let step = exchange.next();
+  while (!step.done) {
+    const { bytes } = step.value!;
+    questions.push(bytes.toHex());
+    const replies = peer.respond(bytes, US, 0);
+    step = replies.length === 0 ? exchange.throw(new Silence()) : exchange.next(replies[0].slice());
+  }
+  return { status: step.value, questions };
+}
+
+Deno.test("query: a handshake, then a full stat with its token", () => {
+  const { status, questions } = talk(queryProtocol.exchange(CONTEXT), server("paper"));
+  assertEquals(status.stat?.form, "full");
+  assertEquals(questions.map((question) => question.length / 2), [7, 15]);
+  assertEquals(questions[0], "fefd0909" + "0b0d0f"); // every byte of the session below 0x10
+});
+
+Deno.test("query: a raw token is shown with eight bytes behind it", () => {
+  const { status, questions } = talk(queryProtocol.exchange(CONTEXT), server("nukkit"));
+  assertEquals([status.stat?.form, status.rawToken], ["full", true]);
+  assertEquals(questions[1].length / 2, 19);
+});
+
+Deno.test("query: what the sweep learned saves the handshake", () => {
+  const peer = server("vanilla");
+  const session = 0x01020304;
+  const [reply] = peer.respond(query.encodeHandshake(session), US, 0);
+  const { known } = queryProtocol.probe!.learn(reply);
+  const { questions } = talk(queryProtocol.exchange({ ...CONTEXT, known }), peer);
+  assertEquals(questions.length, 1);
+  assertEquals(questions[0].slice(6, 14), "01020304");
+});
+
+Deno.test("query: a lost full stat ends an attempt, and the last one settles for less", () => {
+  assertThrows(() => talk(queryProtocol.exchange(CONTEXT), server("fullLost")), Silence);
+  const last = talk(queryProtocol.exchange({ ...CONTEXT, final: true }), server("fullLost"));
+  assertEquals([last.status.stat?.form, last.status.fullLost], ["basic", true]);
+  assertEquals(last.questions.map((question) => question.length / 2), [7, 15, 7, 11]);
+});
+
+Deno.test("query: a server with tokens and no stat is still a server", () => {
+  const { status } = talk(
+    queryProtocol.exchange({ ...CONTEXT, final: true }),
+    server("tokensOnly"),
+  );
+  assertEquals(status.stat, undefined);
+  assertEquals(queryProtocol.record(status).flags, ["statLost"]);
+});
+
+Deno.test("query: the latest token wins, a bounded number of times", () => {
+  const exchange = queryProtocol.exchange(CONTEXT);
+  const session = new DataView((exchange.next().value as { bytes: Uint8Array }).bytes.buffer)
+    .getUint32(3);
+  const token = (value: number) =>
+    query.encodeChallenge({ session, token: value, raw: false, fill: 0 });
+  const shown = (step: IteratorResult<unknown>) =>
+    (step.value as { bytes: Uint8Array } | undefined)?.bytes.toHex().slice(14, 22);
+  assertEquals(shown(exchange.next(token(1))), "00000001");
+  assertEquals(shown(exchange.next(token(1))), undefined); // the same again
+  assertEquals(shown(exchange.next(token(2))), "00000002");
+  assertEquals(shown(exchange.next(token(3))), "00000003");
+  assertEquals(shown(exchange.next(token(4))), undefined); // enough
+});
+
+Deno.test("query: an answer of another session is a stray, a broken one of ours an error", () => {
+  const exchange = queryProtocol.exchange(CONTEXT);
+  exchange.next();
+  const stray = query.encodeChallenge({ session: 7, token: 1, raw: false, fill: 0 });
+  assertEquals(exchange.next(stray), { value: undefined, done: false });
+  const broken = Uint8Array.of(9, 0x09, 0x0b, 0x0d, 0x0f, 0x61, 0);
+  assertThrows(() => exchange.next(broken), Malformed, "a token that is no number");
+});
+
+Deno.test("raknet: a pong with our time is the status", () => {
+  const { status, questions } = talk(raknetProtocol.exchange(CONTEXT), server("bds"));
+  assert(status.kind === "pong" && status.echoed && status.bedrock !== undefined);
+  assertEquals(questions, ["010123456789abcdef00ffff00fefefefefdfdfdfd12345678626c6f636b737770"]);
+});
+
+Deno.test("raknet: a foreign time and a refusal count only on a socket of their own", () => {
+  for (const software of ["raknetNode", "banned"]) {
+    const shared = raknetProtocol.exchange(CONTEXT);
+    const question = shared.next().value as { bytes: Uint8Array };
+    const [reply] = server(software).respond(question.bytes, US, 1000);
+    assertEquals(shared.next(reply), { value: undefined, done: false }, software);
+    const own = talk(raknetProtocol.exchange({ ...CONTEXT, exclusive: true }), server(software));
+    const flags = raknetProtocol.record(own.status).flags;
+    assertEquals(flags, software === "banned" ? ["refused"] : ["timeNotEchoed"]);
+  }
+});
+
+Deno.test("raknet: the probe's token comes back in the pong, and a refusal has none", () => {
+  const probe = raknetProtocol.probe!;
+  const bytes = probe.template.slice();
+  probe.stamp(new DataView(bytes.buffer), 0, 0x12345678, 0xfedcba98);
+  assertEquals(probe.read(server("bds").respond(bytes, US, 0)[0]), {
+    mac: 0x12345678,
+    clock: 0xfedcba98,
+  });
+  assertEquals(probe.read(server("banned").respond(bytes, US, 0)[0]), { mac: undefined });
+  assertEquals(probe.read(bytes), undefined); // an echo
+  assert((bytes[1] & 0x80) === 0);
+});
+
+Deno.test("query: the probe's token comes back in the handshake's answer", () => {
+  const probe = queryProtocol.probe!;
+  const bytes = probe.template.slice();
+  probe.stamp(new DataView(bytes.buffer), 0, 0x0a0b0c0d, 0);
+  assertEquals(bytes.length, 7);
+  assertEquals(probe.read(server("vanilla").respond(bytes, US, 0)[0]), { mac: 0x0a0b0c0d });
+  assertEquals(probe.read(bytes), undefined); // an echo
+});
+
+Deno.test("raknet: a pong with GUID 0 is refused", () => {
+  const reply = raknet.encodePong({
+    advertise: false,
+    time: CONTEXT.nonce,
+    guid: 0n,
+    text: undefined,
+  });
+  const exchange = raknetProtocol.exchange(CONTEXT);
+  exchange.next();
+  assertThrows(() => exchange.next(reply), Malformed, "GUID 0");
+});

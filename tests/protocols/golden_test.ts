@@ -1,0 +1,47 @@
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import { type Golden, QUERY, RAKNET } from "../golden/mod.ts";
+import { DECODERS, toJson } from "./decoders.ts";
+import { part, PartError } from "./parts.ts";
+
+const GOLDEN: readonly Golden[] = [...QUERY, ...RAKNET];
+
+for (const golden of GOLDEN) {
+  const decoder = DECODERS[golden.decoder];
+
+  Deno.test(`golden ${golden.name} reads as its file says`, () => {
+    if (golden.throws !== undefined) {
+      const error = assertThrows(() => decoder.decode(golden.bytes), Error);
+      assertEquals(`${error.name}: ${error.message}`, golden.throws);
+      return;
+    }
+    const value = decoder.decode(golden.bytes);
+    assertEquals(toJson(value), golden.value);
+    if (value !== undefined && decoder.statement) {
+      assertEquals(toJson(decoder.statement(value)), golden.statement);
+    }
+  });
+
+  if (golden.encodes) {
+    Deno.test(`golden ${golden.name} is written to the same bytes`, () => {
+      assertEquals(decoder.encode(decoder.decode(golden.bytes)).toHex(), golden.bytes.toHex());
+    });
+  }
+
+  Deno.test(`every proper prefix of golden ${golden.name} is refused or flagged`, () => {
+    for (let size = 0; size < golden.bytes.length; size++) {
+      part(decoder, golden.bytes, size);
+    }
+  });
+}
+
+Deno.test("every decoder has golden messages that it accepts", () => {
+  for (const name of Object.keys(DECODERS)) {
+    assert(GOLDEN.some(({ decoder, value }) => decoder === name && value), name);
+  }
+});
+
+Deno.test("the prefix check catches a decoder that forgets a length", () => {
+  const bytes = QUERY.find(({ name }) => name.startsWith("g11"))!.bytes;
+  const forgetful = { ...DECODERS.stat, decode: () => ({ flags: [] }) };
+  assertThrows(() => part(forgetful, bytes, 20), PartError, "20");
+});

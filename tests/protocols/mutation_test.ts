@@ -1,0 +1,86 @@
+import { assert, assertThrows } from "@std/assert";
+import { concat } from "../../src/bytes.ts";
+import { decodeAdvertisement } from "../../src/protocols/raknet/mod.ts";
+import { Random } from "../../src/fleet/random.ts";
+import { QUERY, RAKNET } from "../golden/mod.ts";
+import { type Decoder, DECODERS } from "./decoders.ts";
+import { attempt, PartError, settled } from "./parts.ts";
+
+const ROUNDS = 100_000;
+const SEED = 20_261_120;
+
+/** Bytes that mean something somewhere: ends, marks, escapes, borders of numbers and of UTF-8. */
+const TELLING = [0x00, 0x01, 0x09, 0x1c, 0x2d, 0x30, 0x3b, 0x5c, 0x7f, 0x80, 0xa7, 0xc2, 0xff];
+
+/** One to four random changes to one of the messages. */
+function mutate(random: Random, messages: readonly Uint8Array[]): Uint8Array {
+  let bytes = random.pick(messages).slice();
+  for (let n = 1 + random.below(4); n > 0; n--) {
+    const at = random.below(bytes.length + 1);
+    const to = Math.min(bytes.length, at + random.below(24));
+    const change = random.below(7);
+    if (change === 0) bytes = bytes.slice(0, at);
+    else if (change === 1) bytes[at] ^= 1 << random.below(8);
+    else if (change === 2) bytes[at] = random.pick(TELLING);
+    else if (change === 3) bytes = concat(bytes.slice(0, at), bytes.slice(to));
+    else if (change === 4) bytes = concat(bytes.slice(0, to), bytes.slice(at, to), bytes.slice(to));
+    else if (change === 5) {
+      bytes = concat(bytes.slice(0, at), random.bytes(random.below(12)), bytes.slice(at));
+    } else bytes = concat(bytes.slice(0, at), random.pick(messages).slice(at));
+  }
+  return bytes;
+}
+
+/** Runs the decoder over mutations; whatever it throws but its own errors ends the test. */
+function hammer(decoder: Decoder, messages: readonly Uint8Array[]): Set<string> {
+  const random = new Random(SEED);
+  const kinds = new Set<string>();
+  for (let round = 0; round < ROUNDS; round++) {
+    const bytes = mutate(random, messages);
+    try {
+      const value = attempt(decoder, bytes);
+      settled(decoder, value);
+      kinds.add(value === undefined ? "undefined" : value instanceof Error ? value.name : "value");
+    } catch (error) {
+      throw new Error(`seed ${SEED}, round ${round}: ${bytes.toHex()}`, { cause: error });
+    }
+  }
+  return kinds;
+}
+
+const ALL = [...QUERY, ...RAKNET];
+const messagesOf = (name: string) =>
+  ALL.filter(({ decoder }) => decoder === name).map(({ bytes }) => bytes);
+
+for (const name of Object.keys(DECODERS)) {
+  Deno.test(`${name}: ${ROUNDS} mutations (seed ${SEED}) yield values and the two errors`, () => {
+    const kinds = hammer(DECODERS[name], messagesOf(name));
+    assert(kinds.has("value") && kinds.has("undefined"), `reached only ${[...kinds]}`);
+  });
+}
+
+Deno.test(`advertisement: ${ROUNDS} mutations (seed ${SEED}) never throw`, () => {
+  const texts = messagesOf("pong").map((bytes) => bytes.subarray(35));
+  hammer({ decode: decodeAdvertisement, encode: () => new Uint8Array(), partFlags: [] }, texts);
+});
+
+Deno.test("the mutations find a planted bug", () => {
+  const planted: Decoder = {
+    ...DECODERS.stat,
+    decode: (bytes) => {
+      if (bytes.length > 60 && bytes[40] === 0xff) throw new RangeError("planted");
+      return DECODERS.stat.decode(bytes);
+    },
+  };
+  const error = assertThrows(() => hammer(planted, messagesOf("stat")), Error, "round");
+  assert(error.cause instanceof RangeError);
+});
+
+Deno.test("the mutations find a count that slipped through", () => {
+  const planted: Decoder = {
+    ...DECODERS.stat,
+    statement: () => ({ columns: { players_online: -1 }, flags: [], facts: {} }),
+  };
+  const error = assertThrows(() => hammer(planted, messagesOf("stat")), Error, "round");
+  assert(error.cause instanceof PartError);
+});

@@ -1,0 +1,71 @@
+/** What a decoder may make of a part of a message. */
+import { assertEquals } from "@std/assert";
+import { Malformed, Truncated } from "../../src/bytes.ts";
+import { type Decoder, toJson } from "./decoders.ts";
+
+/** A part was taken for something that it is not. */
+export class PartError extends Error {}
+
+/** What a decoder made of some bytes: a value, `undefined`, or one of the two errors. */
+export function attempt(decoder: Decoder, bytes: Uint8Array): unknown {
+  try {
+    return decoder.decode(bytes);
+  } catch (error) {
+    if (error instanceof Truncated || error instanceof Malformed) return error;
+    throw error;
+  }
+}
+
+/** Flags of a value. */
+export function flagsOf(value: unknown): readonly string[] {
+  return (value as { flags?: readonly string[] }).flags ?? [];
+}
+
+/**
+ * Holds a prefix of a message against the rule: it is another message, an error, or a value with a
+ * flag that says that it is a part, and never the value of the whole.
+ */
+export function part(decoder: Decoder, whole: Uint8Array, size: number): void {
+  const value = attempt(decoder, whole.slice(0, size));
+  if (value === undefined || value instanceof Error) return;
+  const full = attempt(decoder, whole);
+  if (full instanceof Error) return; // a broken message may become another one by losing bytes
+  if (flagsOf(full).includes("trailingBytes")) return; // the message itself is a prefix then
+  if (isShorterMessage(full, value)) return;
+  const flagged = flagsOf(value).some((flag) => decoder.partFlags.includes(flag));
+  if (!flagged) {
+    throw new PartError(`${size} of ${whole.length} bytes read as a whole: ${print(value)}`);
+  }
+  if (print(value) === print(full) && !flagsOf(full).includes("truncated")) {
+    throw new PartError(`${size} of ${whole.length} bytes read as the whole message`);
+  }
+}
+
+/**
+ * Some messages hold a complete shorter one, and the format has no length that tells: requests
+ * (basic in full, 25-byte in 33-byte pings), NULs that fill up a handshake's answer, data that
+ * nothing ends. Their values differ in that alone.
+ */
+function isShorterMessage(full: unknown, part: unknown): boolean {
+  for (const open of ["padding", "fill", "guid", "data"]) {
+    const without = (value: unknown) => ({ ...value as object, [open]: undefined });
+    if (print(without(full)) === print(without(part)) && print(full) !== print(part)) return true;
+  }
+  return false;
+}
+
+function print(value: unknown): string {
+  return JSON.stringify(toJson(value));
+}
+
+/** Fails unless a value obeys what every value of its decoder must: it never throws elsewhere. */
+export function settled(decoder: Decoder, value: unknown): void {
+  if (value === undefined || value instanceof Error || !decoder.statement) return;
+  const { columns, flags } = decoder.statement(value);
+  assertEquals(flags.length, new Set(flags).size, "a flag twice");
+  for (const count of [columns.players_online, columns.players_max]) {
+    if (typeof count === "number" && !(count >= 0 && count <= 999_999_999)) {
+      throw new PartError(`a count of ${count}`);
+    }
+  }
+}

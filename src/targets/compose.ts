@@ -1,0 +1,188 @@
+/**
+ * From what a user wrote to what may be asked: inclusions, exclusions and explicit ports resolved
+ * into segments.
+ *
+ * @module
+ */
+import { type Address, family } from "../address.ts";
+import { type Range, RangeSet } from "./ranges.ts";
+import type { Segment } from "./space.ts";
+
+/** Which addresses are asked, and on which ports. */
+export interface Inclusion {
+  /** The addresses. */
+  readonly range: Range;
+  /** The one port to ask; `undefined`: the ports of the scan. */
+  readonly port: number | undefined;
+}
+
+/** What must not be asked. */
+export interface Exclusions {
+  /** Never, whoever asks: data/exclude.txt. */
+  readonly never: readonly Range[];
+  /** Only where an inclusion lies wholly inside one of them: data/private.txt. */
+  readonly private: readonly Range[];
+  /** What the user excludes. */
+  readonly chosen: readonly Range[];
+}
+
+/** Addresses that are asked alike. */
+export interface Group {
+  /** The addresses, of one family. */
+  readonly addresses: RangeSet<Address>;
+  /** Whether they are asked on the scan's ports. */
+  readonly usual: boolean;
+  /** Ports written behind them. */
+  readonly ports: readonly number[];
+}
+
+/** What is left of the inclusions, and how much was taken away. */
+export interface Targets {
+  /** The targets. No address is in two groups. */
+  readonly groups: readonly Group[];
+  /** How many addresses there are. */
+  readonly size: bigint;
+  /** How many of them are neither private nor loopback. */
+  readonly publicSize: bigint;
+  /** How many are loopback. */
+  readonly loopbackSize: bigint;
+  /** Addresses left out because they are never asked, private, or excluded by the user. */
+  readonly left: Readonly<Record<"never" | "private" | "chosen", bigint>>;
+}
+
+/** What a stretch of addresses can be besides a target: exclusions, from the strongest on. */
+const HOLES = ["never", "chosen", "private"] as const;
+
+/** A border at which something starts or ends. */
+interface Border {
+  readonly at: Address;
+  readonly step: 1 | -1;
+  readonly tag: number | typeof HOLES[number];
+  /** Whether private holes do not count for it. */
+  readonly privately: boolean;
+}
+
+/** The tag of inclusions without a port. */
+const USUAL = 0;
+
+/**
+ * Resolves inclusions and exclusions, by one sweep over their borders: between two borders nothing
+ * changes, so that every stretch is decided once, in O(n log n) for n ranges of all kinds together.
+ *
+ * @example A hole in a range
+ * ```ts
+ * import { compose } from "blocksweep";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const { size, left } = compose([{ range: { start: 100, end: 200 }, port: undefined }], {
+ *   never: [{ start: 150, end: 160 }],
+ *   private: [],
+ *   chosen: [],
+ * });
+ * assertEquals([size, left.never], [90n, 10n]);
+ * ```
+ */
+export function compose(inclusions: readonly Inclusion[], exclusions: Exclusions): Targets {
+  const privates = {
+    4: RangeSet.of(exclusions.private.filter(({ start }) => family(start) === 4)),
+    6: RangeSet.of(exclusions.private.filter(({ start }) => family(start) === 6)),
+  };
+  const borders: Border[] = [];
+  for (const { range, port } of inclusions) {
+    const privately = privates[family(range.start)].covers(range);
+    addBorders(borders, range, port ?? USUAL, privately);
+  }
+  for (const hole of HOLES) {
+    for (const range of exclusions[hole]) addBorders(borders, range, hole, false);
+  }
+  const left = { never: 0n, private: 0n, chosen: 0n };
+  const groups = [4, 6].flatMap((bits) =>
+    sweep(borders.filter(({ at }) => family(at) === bits), left)
+  );
+  const sizeOf = (sets: readonly RangeSet<Address>[]) =>
+    sets.reduce((sum, set) => sum + set.size, 0n);
+  const sets = groups.map(({ addresses }) => addresses);
+  const without = (holes: Record<4 | 6, RangeSet<Address>>) =>
+    sizeOf(sets.map((set) => set.subtract(holes[familyOf(set)])));
+  const size = sizeOf(sets);
+  return {
+    groups,
+    size,
+    publicSize: without(privates),
+    loopbackSize: size - without(LOOPBACK),
+    left,
+  };
+}
+
+const LOOPBACK: Record<4 | 6, RangeSet<Address>> = {
+  4: RangeSet.of<Address>([{ start: 0x7f000000, end: 0x80000000 }]),
+  6: RangeSet.of<Address>([{ start: 1n, end: 2n }]),
+};
+
+/** The family of a set that is not empty. */
+function familyOf(set: RangeSet<Address>): 4 | 6 {
+  const [{ start }] = set;
+  return family(start);
+}
+
+function addBorders(to: Border[], range: Range, tag: Border["tag"], privately: boolean): void {
+  to.push({ at: range.start, step: 1, tag, privately });
+  to.push({ at: range.end, step: -1, tag, privately });
+}
+
+/** How often each tag is open at the moment. */
+type Open = Map<Border["tag"], { all: number; privately: number }>;
+
+function sweep(borders: Border[], left: Record<typeof HOLES[number], bigint>): Group[] {
+  borders.sort((a, b) => a.at < b.at ? -1 : a.at > b.at ? 1 : 0);
+  const open: Open = new Map();
+  const byPorts = new Map<string, { ports: number[]; ranges: Range[] }>();
+  let start: Address | undefined;
+  for (const { at, step, tag, privately } of borders) {
+    if (start !== undefined && start < at) {
+      const { hole, ports } = decide(open);
+      if (hole !== undefined) left[hole] += BigInt(at) - BigInt(start);
+      else if (ports.length > 0) {
+        const key = ports.join();
+        const group = byPorts.get(key) ?? { ports, ranges: [] };
+        group.ranges.push({ start, end: at });
+        byPorts.set(key, group);
+      }
+    }
+    start = at;
+    const count = open.get(tag) ?? { all: 0, privately: 0 };
+    count.all += step;
+    if (privately) count.privately += step;
+    if (count.all === 0) open.delete(tag);
+    else open.set(tag, count);
+  }
+  return [...byPorts.values()].map(({ ports, ranges }) => ({
+    addresses: RangeSet.of(ranges),
+    usual: ports.includes(USUAL),
+    ports: ports.filter((port) => port !== USUAL),
+  }));
+}
+
+/** What the stretch behind a border is: excluded, or asked on some ports, or neither. */
+function decide(open: Open): { hole?: typeof HOLES[number]; ports: number[] } {
+  const isPort = ([tag]: [Border["tag"], unknown]) => typeof tag === "number";
+  const wanted = [...open].filter(isPort);
+  if (wanted.length === 0) return { ports: [] };
+  for (const hole of ["never", "chosen"] as const) if (open.has(hole)) return { hole, ports: [] };
+  const allowed = open.has("private")
+    ? wanted.filter(([, { privately }]) => privately > 0)
+    : wanted;
+  if (allowed.length === 0) return { hole: "private", ports: [] };
+  return { ports: allowed.map(([tag]) => tag as number).sort((a, b) => a - b) };
+}
+
+/** The segments that a pass visits: groups with the scan's ports filled in. */
+export function segmentsOf(
+  { groups }: Targets,
+  usualPorts: (family: 4 | 6) => readonly number[],
+): Segment[] {
+  return groups.map(({ addresses, usual, ports }) => {
+    const all = usual ? [...ports, ...usualPorts(familyOf(addresses))] : ports;
+    return { addresses, ports: [...new Set(all)].sort((a, b) => a - b) };
+  });
+}

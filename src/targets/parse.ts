@@ -1,0 +1,209 @@
+/**
+ * Reading targets: addresses, ranges and names as users write them.
+ *
+ * @module
+ */
+import { isIP } from "node:net";
+import { type Address, parseAddress } from "../address.ts";
+import { InputError } from "../errors.ts";
+import { parsePort } from "./ports.ts";
+import type { Range } from "./ranges.ts";
+
+/** A range as the user wrote it. */
+export interface RangeTarget {
+  /** The addresses. */
+  readonly range: Range;
+  /** The port written behind it; `undefined`: the scan's ports. */
+  readonly port: number | undefined;
+  /** What was written. */
+  readonly text: string;
+}
+
+/** A host name that has to be looked up. */
+export interface NameTarget {
+  /** The name, in lower case, without a final dot. */
+  readonly name: string;
+  /** The port written behind it; `undefined`: the scan's ports. */
+  readonly port: number | undefined;
+}
+
+/** What one word of a target list means. */
+export type Target = RangeTarget | NameTarget;
+
+const BITS = { 4: 32, 6: 128 } as const;
+
+/**
+ * Reads one target: an address, `address/prefix`, `first-last`, a host name; each but a range may
+ * have a `:port` behind it (IPv6 addresses then stand in brackets).
+ *
+ * @throws InputError that names the text and says what is wrong with it.
+ *
+ * @example
+ * ```ts
+ * import { parseTarget } from "blocksweep";
+ * import { assertEquals, assertThrows } from "@std/assert";
+ *
+ * assertEquals(parseTarget("10.0.0.0/30"), {
+ *   range: { start: 0x0a000000, end: 0x0a000004 },
+ *   port: undefined,
+ *   text: "10.0.0.0/30",
+ * });
+ * assertEquals(parseTarget("Play.Example.org:19133"), { name: "play.example.org", port: 19133 });
+ * assertThrows(() => parseTarget("10.0.0.0/33"), Error, "the prefix must be 0 to 32");
+ * ```
+ */
+export function parseTarget(text: string): Target {
+  const { host, port } = splitPort(text);
+  if (host.includes("/")) return { range: parsePrefix(host), port, text };
+  const dash = host.indexOf("-");
+  if (dash > 0 && isSpan(host, dash)) return { range: parseSpan(host, dash), port, text };
+  if (looksAddress(host)) {
+    const address = parseLiteral(host, host);
+    return { range: { start: address, end: next(address) }, port, text };
+  }
+  return { name: parseName(host), port };
+}
+
+/** `host:port`, `[v6]:port` or a host alone. */
+function splitPort(text: string): { host: string; port: number | undefined } {
+  const bracketed = /^\[([^\]]*)\](?::(.*))?$/.exec(text);
+  if (bracketed !== null) {
+    const [, host, port] = bracketed;
+    if (isIP(host) !== 6) {
+      throw new InputError(`Cannot parse "${text}": only an IPv6 address stands in brackets`);
+    }
+    return { host, port: port === undefined ? undefined : parsePort(port, text) };
+  }
+  const colon = text.indexOf(":");
+  if (colon < 0 || text.includes(":", colon + 1)) return { host: text, port: undefined };
+  return { host: text.slice(0, colon), port: parsePort(text.slice(colon + 1), text) };
+}
+
+/** Whether the text can only be meant as an address: its last label is a number, or it has a `:`. */
+function looksAddress(text: string): boolean {
+  return text.includes(":") || /\.(\d+|0x[0-9a-f]*)$|^\d+$/i.test(text);
+}
+
+/** Whether a text with a `-` is meant as two addresses, and is no host name. */
+function isSpan(text: string, dash: number): boolean {
+  const head = text.slice(0, dash);
+  return /[.:]/.test(head) && looksAddress(head) || /^[\d.-]+$/.test(text);
+}
+
+function parseLiteral(text: string, whole: string): Address {
+  const address = parseAddress(text);
+  if (address !== undefined) return address;
+  throw new InputError(`Cannot parse "${whole}": ${addressFault(text)}`);
+}
+
+/** Why a text that looks like an address is none. */
+function addressFault(text: string): string {
+  if (text.includes("%")) return "zone names (%eth0) are not supported";
+  if (text.includes(":")) return "not an IPv6 address";
+  const parts = text.split(".");
+  if (parts.length !== 4) return "an IPv4 address has four parts, as in 192.0.2.1";
+  if (parts.some((part) => /^0\d/.test(part))) {
+    return "a part with a leading zero is octal to some programs; write it without";
+  }
+  return "each part must be a number from 0 to 255";
+}
+
+function parsePrefix(text: string): Range {
+  const slash = text.indexOf("/");
+  const address = parseLiteral(text.slice(0, slash), text);
+  const bits = BITS[typeof address === "number" ? 4 : 6];
+  const digits = text.slice(slash + 1);
+  const prefix = /^\d{1,3}$/.test(digits) ? Number(digits) : NaN;
+  if (!(prefix <= bits)) {
+    throw new InputError(`Cannot parse range "${text}": the prefix must be 0 to ${bits}`);
+  }
+  if (typeof address === "bigint") {
+    const size = 1n << BigInt(bits - prefix);
+    const start = address - address % size;
+    return { start, end: start + size };
+  }
+  const size = 2 ** (bits - prefix);
+  const start = address - address % size;
+  return { start, end: start + size };
+}
+
+function parseSpan(text: string, dash: number): Range {
+  const start = parseLiteral(text.slice(0, dash), text);
+  const last = text.slice(dash + 1);
+  if (typeof start === "number" && /^\d{1,3}$/.test(last)) {
+    throw new InputError(`Cannot parse range "${text}": write both ends in full`);
+  }
+  const end = parseLiteral(last, text);
+  if (typeof start !== typeof end) {
+    throw new InputError(`Cannot parse range "${text}": one end is IPv4, the other IPv6`);
+  }
+  if (start > end) {
+    throw new InputError(`Cannot parse range "${text}": the first address is above the last`);
+  }
+  return { start, end: next(end) };
+}
+
+function next(address: Address): Address {
+  return typeof address === "number" ? address + 1 : address + 1n;
+}
+
+function parseName(text: string): string {
+  const name = text.toLowerCase().replace(/\.$/, "");
+  const labels = name.split(".");
+  const valid = name.length <= 253 &&
+    labels.every((label) => /^(?!-)[\p{L}\p{N}_-]{1,63}(?<!-)$/u.test(label));
+  if (!valid) {
+    throw new InputError(
+      `Cannot parse "${text}": not an address, a range (10.0.0.0/24, 10.0.0.1-10.0.0.9) or a host name`,
+    );
+  }
+  return name;
+}
+
+/**
+ * Splits text into words: at commas and white space, without `#` comments.
+ *
+ * @returns Each word with the number of its line, from 1.
+ */
+export function* splitWords(text: string): IterableIterator<{ word: string; line: number }> {
+  let line = 0;
+  for (const content of text.split(/\r\n|\n|\r/)) {
+    line++;
+    for (const word of content.replace(/#.*/, "").split(/[\s,]+/)) {
+      if (word !== "") yield { word, line };
+    }
+  }
+}
+
+/**
+ * Reads a list of targets, as a file holds it.
+ *
+ * @param source How errors name the list.
+ * @throws InputError that names the source and the line.
+ */
+export function parseTargetList(text: string, source: string): Target[] {
+  const targets: Target[] = [];
+  for (const { word, line } of splitWords(text)) {
+    try {
+      targets.push(parseTarget(word));
+    } catch (error) {
+      throw error instanceof InputError
+        ? new InputError(`${source}:${line}: ${error.message}`)
+        : error;
+    }
+  }
+  if (targets.length === 0) throw new InputError(`Cannot use ${source}: it holds no targets`);
+  return targets;
+}
+
+/** Reads one of the lists in data/: on each line a range, then its reason. */
+export function parseRangeList(text: string): { range: Range; reason: string }[] {
+  return text.split("\n").map((line) => line.trim())
+    .filter((line) => line !== "" && !line.startsWith("#"))
+    .map((line) => {
+      const [word, ...reason] = line.split(/\s+/);
+      const target = parseTarget(word);
+      if ("name" in target) throw new InputError(`Cannot exclude "${word}": not a range`);
+      return { range: target.range, reason: reason.join(" ") };
+    });
+}

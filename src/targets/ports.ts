@@ -1,0 +1,88 @@
+/**
+ * Reading ports.
+ *
+ * @module
+ */
+import { InputError } from "../errors.ts";
+
+/** The ports to ask, by transport. */
+export interface Ports {
+  /** Ports for UDP, ascending. */
+  readonly udp: readonly number[];
+  /** Ports for TCP, ascending. */
+  readonly tcp: readonly number[];
+}
+
+/**
+ * Reads one port.
+ *
+ * @param whole What to name in the error. Default: the text itself.
+ */
+export function parsePort(text: string, whole: string = text): number {
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : 0;
+  if (port >= 1 && port <= 65535) return port;
+  throw new InputError(
+    `Cannot parse port "${text}"${whole === text ? "" : ` of "${whole}"`}: ` +
+      "a port is a number from 1 to 65535",
+  );
+}
+
+/**
+ * Reads a list of ports and ranges. `U:` and `T:` say that what follows is for UDP or TCP alone.
+ *
+ * @throws InputError that names the part that is wrong.
+ *
+ * @example
+ * ```ts
+ * import { parsePorts } from "blocksweep";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(parsePorts("U:19132,19133,T:25565-25567"), {
+ *   udp: [19132, 19133],
+ *   tcp: [25565, 25566, 25567],
+ * });
+ * ```
+ */
+export function parsePorts(text: string): Ports {
+  const ports = { udp: new Set<number>(), tcp: new Set<number>() };
+  let transports: readonly ("udp" | "tcp")[] = ["udp", "tcp"];
+  for (const word of text.split(",").map((part) => part.trim())) {
+    const prefix = /^([UT]):/i.exec(word)?.[1].toUpperCase();
+    if (prefix !== undefined) transports = prefix === "U" ? ["udp"] : ["tcp"];
+    const span = prefix === undefined ? word : word.slice(2);
+    for (const port of parseSpan(span)) {
+      for (const transport of transports) ports[transport].add(port);
+    }
+  }
+  const sorted = (set: Set<number>) => [...set].sort((a, b) => a - b);
+  return { udp: sorted(ports.udp), tcp: sorted(ports.tcp) };
+}
+
+function parseSpan(text: string): number[] {
+  const dash = text.indexOf("-");
+  if (dash < 0) return [parsePort(text)];
+  const [first, last] = [
+    parsePort(text.slice(0, dash), text),
+    parsePort(text.slice(dash + 1), text),
+  ];
+  if (first > last) {
+    throw new InputError(`Cannot parse ports "${text}": the first is above the last`);
+  }
+  return Array.from({ length: last - first + 1 }, (_, i) => first + i);
+}
+
+/**
+ * Reads data/ports.txt.
+ *
+ * @returns The ports of a protocol in a family; none when it is not listed.
+ */
+export function parseUsualPorts(
+  text: string,
+): (protocol: string, family: 4 | 6) => readonly number[] {
+  const usual = new Map<string, readonly number[]>();
+  for (const line of text.split("\n")) {
+    const [name, ports] = line.replace(/#.*/, "").trim().split(/\s+/);
+    if (ports !== undefined) usual.set(name, parsePorts(ports).udp);
+  }
+  return (protocol, family) => usual.get(family === 6 ? `${protocol}/6` : protocol) ?? [];
+}

@@ -1,0 +1,133 @@
+/**
+ * What a pass visits, in which order: (addresses × ports), shuffled, one shard of it.
+ *
+ * @module
+ */
+import type { Address, Endpoint } from "../address.ts";
+import { InputError } from "../errors.ts";
+import { MOST_POSITIONS, Permutation } from "./permutation.ts";
+import { lastNotAbove, RangeIndex, type RangeSet } from "./ranges.ts";
+
+/** Addresses that are asked on the same ports. Every address is in one segment only. */
+export interface Segment {
+  /** The addresses, of one family. */
+  readonly addresses: RangeSet<Address>;
+  /** The ports, each once. */
+  readonly ports: readonly number[];
+}
+
+/** Part `index` of `count`, counted from 1. */
+export interface Shard {
+  /** 1 to `count`. */
+  readonly index: number;
+  /** How many shards there are. */
+  readonly count: number;
+}
+
+/** How a space is ordered and divided. */
+export interface SpaceOptions {
+  /** Seed of the order; `undefined` keeps the order of addresses and ports. */
+  readonly seed: number | undefined;
+  /** Which pass over the same targets this is: each has an order of its own. */
+  readonly pass?: number;
+  /** Which part to visit. Default: all of it. */
+  readonly shard?: Shard;
+}
+
+const WHOLE: Shard = { index: 1, count: 1 };
+
+/** A segment as this shard visits it. */
+interface Part {
+  readonly index: RangeIndex<Address>;
+  /** Which addresses the shard takes: those whose shuffled position ≡ shard (mod count). */
+  readonly shuffle: Permutation | undefined;
+  /** How many addresses the shard takes. */
+  readonly taken: number;
+  readonly ports: readonly number[];
+}
+
+/**
+ * The positions of one pass. Position p goes to p' by one permutation over all positions; p' lies
+ * in a part, is split there into an address number j and a port number, and j stands for the
+ * address at the permuted index k - 1 + n·j, where this is shard k of n. Both permutations are
+ * bijections: every endpoint of a shard is visited once, and every address belongs to one shard.
+ *
+ * @example Both shards of a small space, in order
+ * ```ts
+ * import { RangeSet, TargetSpace } from "blocksweep";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const segments = [{ addresses: RangeSet.of([{ start: 1, end: 4 }]), ports: [80, 81] }];
+ * const visit = (index: number) => {
+ *   const space = new TargetSpace(segments, { seed: undefined, shard: { index, count: 2 } });
+ *   const target = { address: 0, port: 0 };
+ *   return Array.from({ length: space.size }, (_, i) => {
+ *     space.at(i, target);
+ *     return `${target.address}:${target.port}`;
+ *   });
+ * };
+ * assertEquals(visit(1), ["1:80", "1:81", "3:80", "3:81"]);
+ * assertEquals(visit(2), ["2:80", "2:81"]);
+ * ```
+ */
+export class TargetSpace {
+  /** How many endpoints this shard visits. */
+  readonly size: number;
+  /** How many addresses this shard visits. */
+  readonly addresses: number;
+  readonly #parts: readonly Part[];
+  /** The position at which each part starts. */
+  readonly #first: Float64Array;
+  readonly #order: Permutation | undefined;
+  readonly #shard: Shard;
+
+  /**
+   * @throws InputError when there are more than 2^48 positions.
+   */
+  constructor(segments: readonly Segment[], { seed, pass = 0, shard = WHOLE }: SpaceOptions) {
+    const all = segments.reduce((sum, s) => sum + s.addresses.size * BigInt(s.ports.length), 0n);
+    if (all > BigInt(MOST_POSITIONS)) {
+      throw new InputError(
+        `Cannot sweep ${all} targets: at most 2^48 can be visited; give smaller ranges, ` +
+          "or for IPv6 a list of addresses",
+      );
+    }
+    this.#shard = shard;
+    this.#parts = segments.filter(({ ports }) => ports.length > 0).map(
+      ({ addresses, ports }, i) => {
+        const index = new RangeIndex(addresses);
+        const taken = Math.max(0, Math.ceil((index.size - (shard.index - 1)) / shard.count));
+        const shuffled = seed !== undefined && shard.count > 1;
+        // Tweaks below zero belong to shards, those from zero on to passes.
+        const shuffle = shuffled ? new Permutation(index.size, seed, -1 - i) : undefined;
+        return { index, shuffle, taken, ports };
+      },
+    );
+    this.#first = new Float64Array(this.#parts.length);
+    let position = 0;
+    for (const [i, { taken, ports }] of this.#parts.entries()) {
+      this.#first[i] = position;
+      position += taken * ports.length;
+    }
+    this.size = position;
+    this.addresses = this.#parts.reduce((sum, { taken }) => sum + taken, 0);
+    this.#order = seed === undefined ? undefined : new Permutation(position, seed, pass);
+  }
+
+  /**
+   * The endpoint at a position.
+   *
+   * @param position 0 to `size` - 1.
+   * @param target Where to put it: nothing is allocated.
+   */
+  at(position: number, target: Endpoint): void {
+    const placed = this.#order === undefined ? position : this.#order.at(position);
+    const part = lastNotAbove(this.#first, placed);
+    const { index, shuffle, ports } = this.#parts[part];
+    const inside = placed - this.#first[part];
+    const number = Math.floor(inside / ports.length);
+    const own = this.#shard.index - 1 + number * this.#shard.count;
+    target.address = index.at(shuffle === undefined ? own : shuffle.at(own));
+    target.port = ports[inside - number * ports.length];
+  }
+}

@@ -1,0 +1,116 @@
+import { assert, assertEquals } from "@std/assert";
+import fc from "npm:fast-check@4.10.2";
+import exclude from "../../data/exclude.txt" with { type: "text" };
+import privateText from "../../data/private.txt" with { type: "text" };
+import { compose, type Exclusions, type Inclusion, segmentsOf } from "../../src/targets/compose.ts";
+import { parseRangeList, parseTarget } from "../../src/targets/parse.ts";
+import type { Range } from "../../src/targets/ranges.ts";
+
+const LIMIT = 48;
+const range = fc.tuple(fc.nat(LIMIT), fc.nat(LIMIT))
+  .map(([a, b]) => ({ start: Math.min(a, b), end: Math.max(a, b) + 1 }));
+const inclusion = fc.record({ range, port: fc.constantFrom(undefined, 7, 8) });
+
+const inside = (address: number, { start, end }: Range) => address >= start && address < end;
+
+/** What is asked on which ports, decided address by address. */
+function bruteForce(inclusions: readonly Inclusion[], exclusions: Exclusions): Map<number, string> {
+  const asked = new Map<number, string>();
+  for (let address = 0; address <= LIMIT; address++) {
+    const within = (ranges: readonly Range[]) => ranges.some((other) => inside(address, other));
+    if (within(exclusions.never) || within(exclusions.chosen)) continue;
+    // Blocks that touch count as one, as they do in a RangeSet.
+    const covered = ({ start, end }: Range) =>
+      Array.from({ length: Number(end) - Number(start) }, (_, i) => Number(start) + i)
+        .every((each) => exclusions.private.some((other) => inside(each, other)));
+    const ports = inclusions.filter((one) => inside(address, one.range))
+      .filter((one) => !within(exclusions.private) || covered(one.range))
+      .map(({ port }) => port ?? 0);
+    if (ports.length > 0) asked.set(address, [...new Set(ports)].sort().join());
+  }
+  return asked;
+}
+
+Deno.test("compose() agrees with deciding every address by itself", () => {
+  fc.assert(
+    fc.property(
+      fc.array(inclusion, { maxLength: 6 }),
+      fc.array(range, { maxLength: 2 }),
+      fc.array(range, { maxLength: 3 }),
+      fc.array(range, { maxLength: 3 }),
+      (inclusions, never, privates, chosen) => {
+        const exclusions = { never, private: privates, chosen };
+        const { groups, size } = compose(inclusions, exclusions);
+        const found = new Map<number, string>();
+        for (const { addresses, usual, ports } of groups) {
+          for (const { start, end } of addresses) {
+            for (let address = Number(start); address < Number(end); address++) {
+              assert(!found.has(address), "an address in two groups");
+              found.set(address, [...(usual ? [0] : []), ...ports].join());
+            }
+          }
+        }
+        const expected = bruteForce(inclusions, exclusions);
+        assertEquals(new Map([...found].sort(([a], [b]) => a - b)), expected);
+        assertEquals(size, BigInt(expected.size));
+      },
+    ),
+    { seed: 1, numRuns: 3000 },
+  );
+});
+
+const LISTS = {
+  never: parseRangeList(exclude).map(({ range }) => range),
+  private: parseRangeList(privateText).map(({ range }) => range),
+};
+
+function composed(...texts: string[]) {
+  const inclusions = texts.map((text) => {
+    const target = parseTarget(text);
+    assert("range" in target);
+    return { range: target.range, port: target.port };
+  });
+  return compose(inclusions, { ...LISTS, chosen: [] });
+}
+
+Deno.test("a wide range leaves private and special-purpose blocks out", () => {
+  const { size, publicSize, left } = composed("0.0.0.0/0");
+  assertEquals(size + left.never + left.private, 2n ** 32n);
+  assertEquals(size, publicSize);
+  assertEquals(
+    left.private,
+    2n ** 24n + 2n ** 22n + 2n ** 24n + 2n ** 16n + 2n ** 20n + 2n ** 16n + 2n ** 17n,
+  );
+});
+
+Deno.test("private ranges are asked when they are named", () => {
+  const { size, publicSize, loopbackSize } = composed("192.168.1.0/24", "127.0.0.0/8", "::1");
+  assertEquals([size, publicSize, loopbackSize], [256n + 2n ** 24n + 1n, 0n, 2n ** 24n + 1n]);
+  assertEquals(
+    composed("0.0.0.0/0", "10.0.0.0/8").left.private < composed("0.0.0.0/0").left.private,
+    true,
+  );
+  assertEquals(composed("192.168.255.0-192.169.0.255").size, 256n);
+});
+
+Deno.test("what is never asked stays out, however it is named", () => {
+  assertEquals(composed("224.0.0.1", "255.255.255.255", "::ffff:10.0.0.1", "ff02::1").size, 0n);
+});
+
+Deno.test("segmentsOf() fills in the ports of the scan by family", () => {
+  const targets = composed("10.0.0.1", "10.0.0.2:5", "fc00::1");
+  const ports = segmentsOf(targets, (family) => family === 4 ? [19132] : [19133])
+    .map(({ ports }) => ports);
+  assertEquals(ports, [[19132], [5], [19133]]);
+});
+
+Deno.test("everything minus ten thousand exclusions is a small thing", () => {
+  const chosen = Array.from({ length: 10_000 }, (_, i) => {
+    const start = 0x0b000000 + i * 300_000 % 0xf0000000;
+    return { start, end: start + 1 + i % 5000 };
+  });
+  const everything = [{ range: { start: 0, end: 2 ** 32 }, port: undefined }];
+  const { groups, size, left } = compose(everything, { ...LISTS, chosen });
+  assertEquals(size + left.never + left.private + left.chosen, 2n ** 32n);
+  assert(groups.length === 1 && groups[0].addresses.length > 5000);
+});

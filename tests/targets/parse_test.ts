@@ -1,0 +1,167 @@
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import fc from "npm:fast-check@4.10.2";
+import { Address4, Address6 } from "npm:ip-address@10.7.6";
+import { formatAddress, parseAddress } from "../../src/address.ts";
+import { InputError } from "../../src/errors.ts";
+import {
+  parseRangeList,
+  parseTarget,
+  parseTargetList,
+  splitWords,
+} from "../../src/targets/parse.ts";
+import { parsePort, parsePorts, parseUsualPorts } from "../../src/targets/ports.ts";
+
+const v4 = fc.ipV4();
+const v6 = fc.ipV6();
+
+Deno.test("addresses are read as ip-address reads them, and written back alike", () => {
+  fc.assert(
+    fc.property(v4, (text) => {
+      assertEquals(BigInt(parseAddress(text) as number), new Address4(text).bigInt());
+      assertEquals(formatAddress(parseAddress(text)!), new Address4(text).correctForm());
+    }),
+    { seed: 1, numRuns: 2000 },
+  );
+  fc.assert(
+    fc.property(v6, (text) => {
+      const address = parseAddress(text) as bigint;
+      assertEquals(address, new Address6(text).bigInt());
+      const mapped = address >> 32n === 0xffffn;
+      if (!mapped) assertEquals(formatAddress(address), new Address6(text).correctForm());
+      assertEquals(parseAddress(formatAddress(address)), address);
+    }),
+    { seed: 2, numRuns: 5000 },
+  );
+});
+
+Deno.test("prefixes cover what ip-address says", () => {
+  const check = (
+    text: string,
+    cidr: { startAddress(): { bigInt(): bigint }; endAddress(): { bigInt(): bigint } },
+  ) => {
+    const target = parseTarget(text);
+    assert("range" in target);
+    assertEquals(BigInt(target.range.start), cidr.startAddress().bigInt());
+    assertEquals(BigInt(target.range.end) - 1n, cidr.endAddress().bigInt());
+  };
+  fc.assert(
+    fc.property(v4, fc.nat(32), (text, prefix) => {
+      check(`${text}/${prefix}`, new Address4(`${text}/${prefix}`));
+    }),
+    { seed: 3, numRuns: 2000 },
+  );
+  fc.assert(
+    fc.property(v6, fc.nat(128), (text, prefix) => {
+      check(`${text}/${prefix}`, new Address6(`${text}/${prefix}`));
+    }),
+    { seed: 4, numRuns: 2000 },
+  );
+});
+
+Deno.test("targets of every form", () => {
+  const range = (start: number, end: number, port?: number) => ({ range: { start, end }, port });
+  const rangeOf = (text: string) => {
+    const target = parseTarget(text);
+    assert("range" in target, text);
+    return { range: target.range, port: target.port };
+  };
+  assertEquals(rangeOf("10.0.0.1"), range(0x0a000001, 0x0a000002));
+  assertEquals(rangeOf("10.0.0.1:19132"), range(0x0a000001, 0x0a000002, 19132));
+  assertEquals(rangeOf("10.0.0.9/24"), range(0x0a000000, 0x0a000100));
+  assertEquals(rangeOf("10.0.0.0/24:7"), range(0x0a000000, 0x0a000100, 7));
+  assertEquals(rangeOf("0.0.0.0/0"), range(0, 2 ** 32));
+  assertEquals(rangeOf("10.0.0.1-10.0.1.0"), range(0x0a000001, 0x0a000101));
+  assertEquals(rangeOf("[::1]:19133"), { range: { start: 1n, end: 2n }, port: 19133 });
+  assertEquals(rangeOf("::1-::f"), { range: { start: 1n, end: 16n }, port: undefined });
+  assertEquals(rangeOf("::/0"), { range: { start: 0n, end: 1n << 128n }, port: undefined });
+  assertEquals(parseTarget("Play.Example.ORG."), { name: "play.example.org", port: undefined });
+  assertEquals(parseTarget("3-kings.example:5"), { name: "3-kings.example", port: 5 });
+  assertEquals(parseTarget("my-host"), { name: "my-host", port: undefined });
+  assertEquals(parseTarget("bücher.example"), { name: "bücher.example", port: undefined });
+});
+
+const WRONG: [text: string, message: string][] = [
+  ["10.0.0.0/33", 'Cannot parse range "10.0.0.0/33": the prefix must be 0 to 32'],
+  ["10.0.0.0/", "the prefix must be 0 to 32"],
+  ["10.0.0.0/-1", "the prefix must be 0 to 32"],
+  ["10.0.0.0/1e1", "the prefix must be 0 to 32"],
+  ["::/129", "the prefix must be 0 to 128"],
+  ["256.1.1.1", 'Cannot parse "256.1.1.1": each part must be a number from 0 to 255'],
+  ["10.0.0.300", "each part must be a number from 0 to 255"],
+  ["010.0.0.1", "a part with a leading zero is octal to some programs"],
+  ["1.2.3", "an IPv4 address has four parts"],
+  ["1.2.3.4.5", "an IPv4 address has four parts"],
+  ["167772161", "an IPv4 address has four parts"],
+  ["10.0.0.0x1", "each part must be a number from 0 to 255"],
+  ["10.0.0.9-10.0.0.1", "the first address is above the last"],
+  ["10.0.0.1-20", "write both ends in full"],
+  ["10.0.0.1-::1", "one end is IPv4, the other IPv6"],
+  ["fe80::1%eth0", "zone names"],
+  ["::g", "not an IPv6 address"],
+  ["[10.0.0.1]:5", "only an IPv6 address stands in brackets"],
+  ["10.0.0.1:0", "a port is a number from 1 to 65535"],
+  ["10.0.0.1:70000", 'Cannot parse port "70000" of "10.0.0.1:70000"'],
+  ["host:abc", "a port is a number from 1 to 65535"],
+  ["-leading.example", "not an address, a range"],
+  ["white space", "not an address, a range"],
+  [`${"a".repeat(64)}.example`, "not an address, a range"],
+  ["", "not an address, a range"],
+];
+
+for (const [text, message] of WRONG) {
+  Deno.test(`parseTarget() refuses ${JSON.stringify(text)}`, () => {
+    assertThrows(() => parseTarget(text), InputError, message);
+  });
+}
+
+Deno.test("parseTarget() throws nothing but InputError, whatever the text", () => {
+  const text = fc.string({
+    unit: fc.constantFrom(..."0123456789.:/-[]%axg \u0000é"),
+    maxLength: 24,
+  });
+  fc.assert(
+    fc.property(text, (word) => {
+      try {
+        parseTarget(word);
+      } catch (error) {
+        assert(error instanceof InputError, String(error));
+      }
+    }),
+    { seed: 6, numRuns: 20_000 },
+  );
+});
+
+Deno.test("parseTargetList() names the source and the line", () => {
+  const text = "10.0.0.1 # home\n\n10.0.0.2, 10.0.0.3\r\nexample.org\n10.0.0.0/40";
+  assertThrows(() => parseTargetList(text, "list.txt"), InputError, "list.txt:5: Cannot parse");
+  assertEquals(parseTargetList(text.replace("/40", "/30"), "list.txt").length, 5);
+  assertThrows(() => parseTargetList("# nothing\n", "list.txt"), InputError, "it holds no targets");
+  assertEquals([...splitWords("a,b\n#c\nd")], [
+    { word: "a", line: 1 },
+    { word: "b", line: 1 },
+    { word: "d", line: 3 },
+  ]);
+});
+
+Deno.test("parseRangeList() keeps the reasons and refuses names", () => {
+  assertEquals(parseRangeList("# x\n10.0.0.0/8   private use\n"), [
+    { range: { start: 0x0a000000, end: 0x0b000000 }, reason: "private use" },
+  ]);
+  assertThrows(() => parseRangeList("example.org why"), InputError, "not a range");
+});
+
+Deno.test("ports as lists, ranges and with transports", () => {
+  assertEquals(parsePorts("2,1,2-4").udp, [1, 2, 3, 4]);
+  assertEquals(parsePorts("U:53,54,T:80"), { udp: [53, 54], tcp: [80] });
+  assertEquals(parsePorts("1-65535").tcp.length, 65535);
+  for (
+    const wrong of ["", "0", "70000", "1-0", "a", "1-", "-1", "1,,2", "U:", "1e3", "+5", "1.5"]
+  ) {
+    assertThrows(() => parsePorts(wrong), InputError, "Cannot parse port");
+  }
+  assertThrows(() => parsePort("65536"), InputError, 'Cannot parse port "65536": a port is');
+  const usual = parseUsualPorts("# x\nraknet 19132 why\nraknet/6 19133,19132\n");
+  assertEquals(usual("raknet", 4), [19132]);
+  assertEquals(usual("raknet", 6), [19132, 19133]);
+  assertEquals(usual("query", 4), []);
+});

@@ -1,0 +1,158 @@
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import { InputError } from "../../src/errors.ts";
+import { Permutation } from "../../src/targets/permutation.ts";
+import { RangeSet } from "../../src/targets/ranges.ts";
+import { type Segment, type Shard, TargetSpace } from "../../src/targets/space.ts";
+
+/** A segment of `size` addresses in three pieces. */
+function segment(size: number, ports: readonly number[], from = 1000): Segment {
+  const third = Math.floor(size / 3);
+  const pieces = [
+    { start: from, end: from + third },
+    { start: from + third + 7, end: from + 2 * third + 7 },
+    { start: from + 2 * third + 700, end: from + size + 700 },
+  ];
+  return { addresses: RangeSet.of(pieces), ports };
+}
+
+/** Every endpoint that a space visits. */
+function visit(segments: readonly Segment[], seed: number | undefined, shard?: Shard): string[] {
+  const space = new TargetSpace(segments, { seed, shard });
+  const target = { address: 0 as number | bigint, port: 0 };
+  return Array.from({ length: space.size }, (_, position) => {
+    space.at(position, target);
+    return `${target.address}:${target.port}`;
+  });
+}
+
+Deno.test("Permutation is a bijection for every size from 1 to 2,000", () => {
+  for (let size = 1; size <= 2000; size++) {
+    const order = new Permutation(size, size * 7919);
+    const visited = new Uint8Array(size);
+    for (let i = 0; i < size; i++) visited[order.at(i)]++;
+    assert(visited.every((count) => count === 1), `size ${size}`);
+  }
+});
+
+Deno.test("Permutation is a bijection of 2^20 - 3 and stays inside 2^48", () => {
+  const size = 2 ** 20 - 3;
+  const order = new Permutation(size, 5);
+  const visited = new Uint8Array(size);
+  for (let i = 0; i < size; i++) visited[order.at(i)]++;
+  assert(visited.every((count) => count === 1));
+  const huge = new Permutation(2 ** 48, 9);
+  const seen = new Set<number>();
+  for (let i = 0; i < 10_000; i++) seen.add(huge.at(2 ** 48 - 1 - i));
+  assertEquals(seen.size, 10_000);
+  assert([...seen].every((value) => Number.isSafeInteger(value) && value >= 0 && value < 2 ** 48));
+});
+
+Deno.test("Permutation depends on seed, tweak and the seed's high bits", () => {
+  const at = (seed: number, tweak: number) => {
+    const order = new Permutation(2 ** 16, seed, tweak);
+    return Array.from({ length: 50 }, (_, i) => order.at(i)).join();
+  };
+  assertEquals(at(1, 0), at(1, 0));
+  assertEquals(new Set([at(1, 0), at(2, 0), at(1, 1), at(1, -1), at(1 + 2 ** 40, 0)]).size, 5);
+});
+
+Deno.test("Permutation spreads neighbours as chance would", () => {
+  const order = new Permutation(2 ** 16, 3);
+  let sameNetwork = 0;
+  let rising = 0;
+  for (let i = 1; i < 2 ** 16; i++) {
+    const [a, b] = [order.at(i - 1), order.at(i)];
+    if (a >> 8 === b >> 8) sameNetwork++;
+    if (b > a) rising++;
+  }
+  // Chance: 1/256 of 65,535 share a /24 (256, deviation 16), half of them rise (deviation 74).
+  assert(Math.abs(sameNetwork - 256) < 80, `${sameNetwork} neighbours share a network`);
+  assert(Math.abs(rising - 32768) < 500, `${rising} neighbours rise`);
+});
+
+Deno.test("TargetSpace visits each endpoint once, for every size to 400, shuffled or not", () => {
+  for (let size = 1; size <= 400; size++) {
+    const segments = [segment(size, [1, 2, 3])];
+    for (const seed of [undefined, size]) {
+      const visited = visit(segments, seed);
+      assertEquals(visited.length, size * 3);
+      assertEquals(new Set(visited).size, size * 3);
+    }
+  }
+});
+
+Deno.test("shards divide every size to 2,000 by every count to 16: each address once", () => {
+  const target = { address: 0, port: 0 };
+  for (let size = 1; size <= 2000; size++) {
+    const segments = [{ addresses: RangeSet.of([{ start: 0, end: size }]), ports: [1] }];
+    for (let count = 1; count <= 16; count++) {
+      const visits = new Uint8Array(size);
+      for (let index = 1; index <= count; index++) {
+        const space = new TargetSpace(segments, { seed: size, shard: { index, count } });
+        for (let i = 0; i < space.size; i++) {
+          space.at(i, target);
+          visits[target.address]++;
+        }
+      }
+      assert(visits.every((times) => times === 1), `${size} addresses in ${count} shards`);
+    }
+  }
+});
+
+Deno.test("a shard owns its addresses with all their ports, shuffled or not", () => {
+  for (const seed of [undefined, 11]) {
+    for (let count = 1; count <= 7; count++) {
+      const owner = new Map<string, number>();
+      const visited: string[] = [];
+      for (let index = 1; index <= count; index++) {
+        for (
+          const endpoint of visit([segment(50, [1, 2]), segment(9, [3], 5000)], seed, {
+            index,
+            count,
+          })
+        ) {
+          const address = endpoint.split(":")[0];
+          assertEquals(owner.get(address) ?? index, index, "an address in two shards");
+          owner.set(address, index);
+          visited.push(endpoint);
+        }
+      }
+      assertEquals([new Set(visited).size, visited.length], [109, 109]);
+    }
+  }
+});
+
+Deno.test("TargetSpace keeps each segment's own ports", () => {
+  const segments = [segment(30, [5, 6]), segment(7, [9], 10_000), {
+    addresses: RangeSet.of([{ start: 1n << 100n, end: (1n << 100n) + 4n }]),
+    ports: [19133],
+  }];
+  for (const shard of [{ index: 1, count: 1 }, { index: 2, count: 3 }]) {
+    const visited = visit(segments, 77, shard);
+    assertEquals(new Set(visited).size, visited.length);
+    assert(visited.every((text) => {
+      const [address, port] = text.split(":");
+      return (Number(address) > 2 ** 99 ? [19133] : Number(address) >= 10_000 ? [9] : [5, 6])
+        .includes(Number(port));
+    }));
+  }
+  assertEquals(visit(segments, 77).length, 30 * 2 + 7 + 4);
+});
+
+Deno.test("TargetSpace repeats an order by its seed, and passes differ", () => {
+  const segments = [segment(100, [1])];
+  assertEquals(visit(segments, 4), visit(segments, 4));
+  const second = new TargetSpace(segments, { seed: 4, pass: 1 });
+  const target = { address: 0, port: 0 };
+  const order = Array.from(
+    { length: 100 },
+    (_, i) => (second.at(i, target), `${target.address}:1`),
+  );
+  assert(order.join() !== visit(segments, 4).join());
+  assertEquals(order.toSorted(), visit(segments, 4).toSorted());
+});
+
+Deno.test("TargetSpace refuses more than 2^48 positions with advice", () => {
+  const segments = [{ addresses: RangeSet.of([{ start: 0n, end: 1n << 64n }]), ports: [1] }];
+  assertThrows(() => new TargetSpace(segments, { seed: 1 }), InputError, "a list of addresses");
+});

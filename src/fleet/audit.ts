@@ -1,0 +1,130 @@
+/**
+ * Reading a fleet's datagram log for what a good neighbour never does.
+ *
+ * @module
+ */
+import { parseEndpoint } from "../address.ts";
+import type { Range } from "../targets/ranges.ts";
+import type { WitnessLine } from "./witness.ts";
+
+/** What to hold the log against. */
+export interface AuditRules {
+  /** The most datagrams a host may get in a second; `undefined`: no limit was set. */
+  readonly hostRate?: number;
+  /** The most datagrams a /24 may get in a second; `undefined`: no limit was set. */
+  readonly netRate?: number;
+  /** Addresses that must not be asked. */
+  readonly excluded?: readonly Range[];
+}
+
+/** What a datagram from a scanner is. */
+type Kind = "ping" | "handshake" | "stat" | "sqp" | "other";
+
+function kindOf(hex: string): Kind {
+  if (hex.startsWith("01")) return "ping";
+  if (hex.startsWith("fefd09")) return "handshake";
+  if (hex.startsWith("fefd00")) return "stat";
+  return hex.startsWith("00") ? "sqp" : "other";
+}
+
+/** Sizes that a scanner may send, by kind. */
+const SIZES: Record<Kind, readonly number[]> = {
+  ping: [33],
+  handshake: [7],
+  stat: [11, 15, 19],
+  sqp: [],
+  other: [],
+};
+
+/**
+ * Checks a log: sizes of datagrams, tokens of stats, a second between unsolicited kinds, caps,
+ * exclusions.
+ *
+ * @returns What is wrong, a line each.
+ */
+export function audit(lines: Iterable<WitnessLine>, rules: AuditRules): string[] {
+  const faults: string[] = [];
+  const hosts = new Map<string, HostAudit>();
+  const perHost = new Map<string, number[]>();
+  const perNet = new Map<string, number[]>();
+  for (const line of lines) {
+    const host = hosts.get(line.host) ?? new HostAudit();
+    hosts.set(line.host, host);
+    faults.push(
+      ...host.read(line).map((fault) => `${line.host} at ${line.at.toFixed(0)} ms: ${fault}`),
+    );
+    if (line.way === "out") continue;
+    const { address } = parseEndpoint(line.host)!;
+    if (rules.excluded?.some(({ start, end }) => address >= start && address < end)) {
+      faults.push(`${line.host}: asked although excluded`);
+    }
+    const name = line.host.slice(0, line.host.lastIndexOf(":"));
+    append(perHost, name, line.at);
+    append(perNet, name.slice(0, name.lastIndexOf(".")), line.at);
+  }
+  if (rules.hostRate !== undefined) faults.push(...excess(perHost, rules.hostRate, "host"));
+  if (rules.netRate !== undefined) faults.push(...excess(perNet, rules.netRate, "network"));
+  return faults;
+}
+
+function append(lists: Map<string, number[]>, key: string, at: number): void {
+  const list = lists.get(key);
+  if (list === undefined) lists.set(key, [at]);
+  else list.push(at);
+}
+
+/** A second, less what a log can be late by. */
+const WINDOW_MS = 950;
+
+/** Where more datagrams than the cap arrived within a second. */
+function excess(lists: Map<string, number[]>, cap: number, what: string): string[] {
+  const faults: string[] = [];
+  for (const [name, times] of lists) {
+    const first = times.findIndex((at, i) => i >= cap && at - times[i - cap] < WINDOW_MS);
+    if (first >= 0) faults.push(`${what} ${name}: more than ${cap} datagrams within a second`);
+  }
+  return faults;
+}
+
+/** What one host has seen of one scanner. */
+class HostAudit {
+  /** Tokens that it handed out, as the four bytes of a stat request, by peer. */
+  readonly #tokens = new Map<string, Set<string>>();
+  #last: { kind: Kind; at: number; answered: boolean } | undefined;
+
+  read(line: WitnessLine): string[] {
+    const peer = line.peer.slice(0, line.peer.lastIndexOf(":"));
+    if (line.way === "out") {
+      if (this.#last !== undefined) this.#last.answered = true;
+      const token = tokenOf(line.hex);
+      const tokens = this.#tokens.get(peer) ?? new Set();
+      this.#tokens.set(peer, token === undefined ? tokens : tokens.add(token));
+      return [];
+    }
+    const kind = kindOf(line.hex);
+    const faults: string[] = [];
+    if (!SIZES[kind].includes(line.size)) {
+      faults.push(`a ${kind} of ${line.size} bytes: ${line.hex}`);
+    }
+    if (kind === "stat" && !this.#tokens.get(peer)?.has(line.hex.slice(14, 22))) {
+      faults.push("a stat without a token of this host");
+    }
+    const last = this.#last;
+    if (last && last.kind !== kind && !last.answered && line.at - last.at < WINDOW_MS) {
+      faults.push(
+        `a ${kind} ${(line.at - last.at).toFixed(0)} ms after an unanswered ${last.kind}`,
+      );
+    }
+    this.#last = { kind, at: line.at, answered: false };
+    return faults;
+  }
+}
+
+/** The token in a handshake's answer, as a stat request has to show it. */
+function tokenOf(hex: string): string | undefined {
+  if (!hex.startsWith("09")) return undefined;
+  const body = hex.slice(10);
+  const text = String.fromCharCode(...Uint8Array.fromHex(body)).replace(/\0+$/, "");
+  if (/^-?\d+$/.test(text)) return (Number(text) >>> 0).toString(16).padStart(8, "0");
+  return body.slice(0, 8);
+}

@@ -1,0 +1,106 @@
+/**
+ * Drawing a fleet: which servers stand where.
+ *
+ * @module
+ */
+import type { Address, Endpoint } from "../address.ts";
+import { formatAddress } from "../address.ts";
+import { InputError } from "../errors.ts";
+import { Permutation } from "../targets/permutation.ts";
+import { RangeIndex, RangeSet } from "../targets/ranges.ts";
+import type { Range } from "../targets/ranges.ts";
+import { HostileHost, TRICKS } from "./hostile.ts";
+import { drawIdentity } from "./identity.ts";
+import type { ManifestEntry } from "./manifest.ts";
+import { Random } from "./random.ts";
+import { type Responder, SimulatedServer } from "./server.ts";
+import { SOFTWARE, type Software } from "./software.ts";
+
+/** A host of a fleet: where it stands, what answers there, and the truth about it. */
+export interface FleetHost {
+  /** Where. */
+  readonly endpoint: Endpoint;
+  /** What answers. */
+  readonly responder: Responder;
+  /** What a correct scanner reports. */
+  readonly entry: ManifestEntry;
+}
+
+/** What fleet to draw. */
+export interface FleetPlan {
+  /** How many servers. */
+  readonly servers: number;
+  /** How many hostile hosts beside them. Default: none. */
+  readonly hostile?: number;
+  /** Where they stand: one host on an address. */
+  readonly range: Range;
+  /** The same seed draws the same fleet. */
+  readonly seed: number;
+  /** Names of software to draw from. Default: all. */
+  readonly software?: readonly string[];
+}
+
+/**
+ * Draws a fleet. One host stands on one address.
+ *
+ * @throws InputError when the range is too small, or a software is unknown.
+ */
+export function drawFleet({ servers, hostile = 0, range, seed, software }: FleetPlan): FleetHost[] {
+  const kinds = software?.map(kindOf) ?? SOFTWARE;
+  const places = new RangeIndex<Address>(RangeSet.of([range]));
+  if (servers + hostile > places.size) {
+    throw new InputError(
+      `Cannot place ${servers + hostile} hosts: the range holds ${places.size} addresses`,
+    );
+  }
+  const order = new Permutation(places.size, seed);
+  const random = new Random(seed);
+  return Array.from({ length: servers + hostile }, (_, i) => {
+    const address = places.at(order.at(i));
+    return i < servers
+      ? drawServer(address, drawKind(kinds, random), random)
+      : drawHostile(address, random);
+  });
+}
+
+function kindOf(name: string): Software {
+  const kind = SOFTWARE.find((other) => other.name === name);
+  if (kind !== undefined) return kind;
+  throw new InputError(
+    `Cannot imitate "${name}": known are ${SOFTWARE.map((other) => other.name).join(", ")}`,
+  );
+}
+
+function drawKind(kinds: readonly Software[], random: Random): Software {
+  let left = random.below(kinds.reduce((sum, { weight }) => sum + weight, 0));
+  return kinds.find(({ weight }) => (left -= weight) < 0)!;
+}
+
+function drawServer(address: Address, software: Software, random: Random): FleetHost {
+  const identity = (software.adapt ?? ((same) => same))(drawIdentity(random));
+  const { bedrock, query, port } = software;
+  const entry = {
+    host: formatAddress(address),
+    port,
+    software: software.name,
+    listed: !software.optedOut,
+    truth: {
+      ...(bedrock && { raknet: bedrock.truth(identity) }),
+      ...(query && { query: query.truth(identity) }),
+    },
+  };
+  const own = new Random(random.u32());
+  return {
+    endpoint: { address, port },
+    responder: new SimulatedServer(software, identity, own),
+    entry,
+  };
+}
+
+function drawHostile(address: Address, random: Random): FleetHost {
+  const trick = random.pick(Object.keys(TRICKS));
+  const port = random.pick([19132, 25565]);
+  const entry = { host: formatAddress(address), port, software: trick, listed: false, truth: {} };
+  const responder = new HostileHost(trick, new Random(random.u32()));
+  return { endpoint: { address, port }, responder, entry };
+}

@@ -1,0 +1,41 @@
+/**
+ * The truth about a fleet: what stands where, and what a correct scanner reports of it. One JSON
+ * object per line.
+ *
+ * @module
+ */
+import type { Facts, ServerRecord } from "../record.ts";
+
+/** What one protocol of a server should tell. */
+export interface Truth {
+  /** Columns; those that are missing are null. */
+  readonly columns: Partial<ServerRecord>;
+  /** Flags. */
+  readonly flags: readonly string[];
+  /** What stands under `extras.<protocol>`. */
+  readonly facts: Facts;
+}
+
+/** One host of a fleet. */
+export interface ManifestEntry {
+  /** Its address. */
+  readonly host: string;
+  /** Its port. */
+  readonly port: number;
+  /** Its software, or its trick. */
+  readonly software: string;
+  /** Whether a scanner has to report it: not when it is hostile, and not when it opted out. */
+  readonly listed: boolean;
+  /** What each of its protocols should tell, by protocol. */
+  readonly truth: Readonly<Record<string, Truth>>;
+}
+
+/** The manifest as text. */
+export function formatManifest(entries: readonly ManifestEntry[]): string {
+  return entries.map((entry) => `${JSON.stringify(entry)}\n`).join("");
+}
+
+/** Reads a manifest that {@linkcode formatManifest} wrote. */
+export function parseManifest(text: string): ManifestEntry[] {
+  return text.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line));
+}

@@ -1,0 +1,96 @@
+/**
+ * One simulated server: datagrams in, datagrams out, and the little that real ones remember.
+ *
+ * @module
+ */
+import { type Endpoint, endpointKey } from "../address.ts";
+import { Truncated } from "../bytes.ts";
+import { decodeRequest, type Request } from "../protocols/query/mod.ts";
+import { decodePing } from "../protocols/raknet/mod.ts";
+import { answerPing, refuse } from "./bedrock.ts";
+import type { Identity } from "./identity.ts";
+import { answerHandshake, answerStat, drawToken } from "./query.ts";
+import type { Random } from "./random.ts";
+import type { Software } from "./software.ts";
+
+/** What answers datagrams: a server, or something hostile in its place. */
+export interface Responder {
+  /**
+   * @param datagram What arrived.
+   * @param from Who sent it.
+   * @param now Milliseconds of any clock.
+   * @returns What is sent back, in order.
+   */
+  respond(datagram: Uint8Array, from: Endpoint, now: number): readonly Uint8Array[];
+}
+
+/** How many senders a server remembers: a real one has its limits too. */
+const MOST_SENDERS = 1024;
+
+/** A server of one software. */
+export class SimulatedServer implements Responder {
+  readonly #tokens = new Map<number | bigint, number>();
+  readonly #ignored = new Map<number | bigint, number>();
+  readonly #random: Random;
+
+  /**
+   * @param software How it behaves.
+   * @param identity What it is.
+   * @param random Where its tokens come from.
+   */
+  constructor(readonly software: Software, readonly identity: Identity, random: Random) {
+    this.#random = random;
+  }
+
+  /** Answers a ping, a handshake or a stat; all else stays without an answer. */
+  respond(datagram: Uint8Array, from: Endpoint, now: number): readonly Uint8Array[] {
+    const { bedrock, query } = this.software;
+    if ((this.#ignored.get(endpointKey(from)) ?? -Infinity) > now) return [];
+    if (bedrock?.refusal !== undefined) return [refuse(bedrock.refusal, this.identity.guid)];
+    try {
+      const reply = (bedrock && this.#ping(datagram, now)) ??
+        (query && this.#query(datagram, from));
+      return reply === undefined ? [] : Array(this.software.repeats ?? 1).fill(reply);
+    } catch (error) {
+      if (!(error instanceof Truncated)) throw error;
+      if (bedrock?.punishes) remember(this.#ignored, from, now + 1000 * bedrock.punishes);
+      return [];
+    }
+  }
+
+  #ping(datagram: Uint8Array, now: number): Uint8Array | undefined {
+    const ping = decodePing(datagram);
+    if (ping === undefined) return undefined;
+    if (ping.guid === undefined || datagram.length > 33) {
+      throw new Truncated("ping of 33 bytes", 0, 33, datagram.length);
+    }
+    return answerPing(this.software.bedrock!, this.identity, ping, now);
+  }
+
+  #query(datagram: Uint8Array, from: Endpoint): Uint8Array | undefined {
+    const request = decodeRequest(datagram);
+    if (request === undefined) return undefined;
+    const query = this.software.query!;
+    const holder = query.binding === "address" ? { ...from, port: 0 } : from;
+    if (request.type === "handshake") {
+      const token = drawToken(query, this.#random.u32());
+      remember(this.#tokens, holder, token);
+      return answerHandshake(query, request.session, token);
+    }
+    return this.#stat(request, holder);
+  }
+
+  #stat(request: Extract<Request, { type: "stat" }>, holder: Endpoint): Uint8Array | undefined {
+    const query = this.software.query!;
+    const token = this.#tokens.get(endpointKey(holder));
+    if (query.singleUse) this.#tokens.delete(endpointKey(holder));
+    return token === request.token ? answerStat(query, this.identity, request) : undefined;
+  }
+}
+
+/** Sets an entry and forgets the oldest when there are too many. */
+function remember(map: Map<number | bigint, number>, from: Endpoint, value: number): void {
+  map.delete(endpointKey(from));
+  map.set(endpointKey(from), value);
+  if (map.size > MOST_SENDERS) map.delete(map.keys().next().value!);
+}

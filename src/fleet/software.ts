@@ -1,0 +1,93 @@
+/**
+ * The software that a fleet imitates: one entry is one kind of server on one port.
+ *
+ * @module
+ */
+import type { BedrockStyle } from "./bedrock.ts";
+import { BEDROCK_STYLES } from "./bedrock_styles.ts";
+import type { Identity } from "./identity.ts";
+import type { QueryStyle } from "./query.ts";
+import { QUERY_STYLES } from "./query_styles.ts";
+
+/** A kind of server. */
+export interface Software {
+  /** Its name in a manifest. */
+  readonly name: string;
+  /** Its port. */
+  readonly port: number;
+  /** How common it is among the servers of a fleet. */
+  readonly weight: number;
+  /** How it answers RakNet. */
+  readonly bedrock?: BedrockStyle;
+  /** How it answers Query. */
+  readonly query?: QueryStyle;
+  /** What it changes in its identity. */
+  readonly adapt?: (identity: Identity) => Identity;
+  /** How often it sends each answer. Default: once. */
+  readonly repeats?: number;
+  /** Whether its MOTD asks scanners to stay away: no row may come of it. */
+  readonly optedOut?: boolean;
+}
+
+/** Writes Latin-1 letters only. */
+const latin = (identity: Identity): Identity => ({ ...identity, motd: identity.latinMotd });
+
+const withNul = (identity: Identity): Identity => ({
+  ...identity,
+  motd: { text: `${identity.latinMotd.text}\u0000B`, plain: `${identity.latinMotd.plain} B` },
+});
+
+const optedOut = (identity: Identity): Identity => ({
+  ...identity,
+  motd: { text: `§b§d§f§d§b${identity.latinMotd.text}`, plain: identity.latinMotd.plain },
+});
+
+const bedrock = (name: keyof typeof BEDROCK_STYLES, weight: number, rest?: Partial<Software>) => ({
+  name,
+  port: 19132,
+  weight,
+  bedrock: BEDROCK_STYLES[name] as BedrockStyle,
+  ...rest,
+});
+
+const java = (name: string, weight: number, rest?: Partial<Software>) => ({
+  name,
+  port: 25565,
+  weight,
+  query: QUERY_STYLES[name],
+  adapt: latin,
+  ...rest,
+});
+
+/** Every kind of server that a fleet can hold. */
+export const SOFTWARE: readonly Software[] = [
+  bedrock("bds", 12),
+  bedrock("pocketmine", 10, { query: QUERY_STYLES.pocketmine }),
+  bedrock("nukkit", 6, { query: QUERY_STYLES.nukkit }),
+  bedrock("powernukkitx", 3),
+  bedrock("waterdog", 4, { query: QUERY_STYLES.waterdog, adapt: latin }),
+  bedrock("geyser", 6),
+  bedrock("dragonfly", 3, { query: QUERY_STYLES.gophertunnel }),
+  bedrock("bedrockProtocol", 2),
+  bedrock("education", 2),
+  bedrock("raknetNode", 2),
+  bedrock("pocket2012", 1),
+  bedrock("otherGame", 1),
+  bedrock("mute", 1),
+  bedrock("banned", 1),
+  bedrock("geyser", 1, { name: "geyser2020", query: QUERY_STYLES.geyser2020, adapt: latin }),
+  bedrock("bds", 1, { name: "bdsRepeats", repeats: 20 }),
+  bedrock("bds", 1, { name: "bdsOptedOut", adapt: optedOut, optedOut: true }),
+  java("vanilla", 12),
+  java("vanillaNul", 2, { adapt: withNul }),
+  java("paper", 12),
+  java("velocity", 4),
+  java("bungeecord", 4),
+  java("glowstone", 2, { adapt: undefined }),
+  java("unsigned", 1),
+  java("unterminated", 1),
+  java("beta19", 1),
+  java("fullLost", 1),
+  java("tokensOnly", 1),
+  java("vanilla", 1, { name: "vanillaOptedOut", adapt: optedOut, optedOut: true }),
+];

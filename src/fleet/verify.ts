@@ -1,0 +1,138 @@
+/**
+ * Holding the output of a scan against the truth about the fleet that was scanned.
+ *
+ * @module
+ */
+import { parse } from "@std/csv";
+import { FIELDS, type FieldType, serverId, type ServerRecord } from "../record.ts";
+import { expectRow, findable, type Selection } from "./expect.ts";
+import type { ManifestEntry } from "./manifest.ts";
+
+/** What a comparison found. */
+export interface Verdict {
+  /** Hosts that the scan had to find. */
+  readonly expected: number;
+  /** Hosts that it found. */
+  readonly found: number;
+  /** Found hosts of which every field is right. */
+  readonly right: number;
+  /** Found hosts of which a part of the protocols is missing, the rest right. */
+  readonly partial: number;
+  /** What is wrong, a line each: missing, invented, doubled and wrong rows. */
+  readonly faults: readonly string[];
+}
+
+/** Reads rows from NDJSON. */
+export function readNdjson(text: string): ServerRecord[] {
+  return text.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line));
+}
+
+/** Reads rows from CSV. */
+export function readCsv(text: string): ServerRecord[] {
+  return parse(text, { skipFirstRow: true }).map((cells) =>
+    Object.fromEntries(
+      FIELDS.map(({ name, type }) => [name, readCell(cells[name] ?? "", type)]),
+    ) as unknown as ServerRecord
+  );
+}
+
+function readCell(cell: string, type: FieldType): unknown {
+  if (cell === "") return null;
+  if (type === "text") return cell.replace(/^'(?='*[=+\-@])/, "");
+  if (type === "boolean") return cell === "true";
+  return type === "integer" || type === "number" ? Number(cell) : JSON.parse(cell);
+}
+
+/** In CSV, control characters are written as pictures. */
+function asCsvHolds(value: unknown): unknown {
+  if (typeof value !== "string") return value;
+  return value.replace(/\p{Cc}/gu, (char) => String.fromCharCode(0x2400 + char.charCodeAt(0)));
+}
+
+/**
+ * Compares rows with the truth, field by field.
+ *
+ * @param format What the rows were read from.
+ */
+export function verify(
+  entries: readonly ManifestEntry[],
+  rows: readonly ServerRecord[],
+  selection: Selection,
+  format: "csv" | "ndjson",
+): Verdict {
+  const faults: string[] = [];
+  const byId = new Map<string, ServerRecord>();
+  for (const row of rows) {
+    if (byId.has(serverId(row))) faults.push(`${serverId(row)}: two rows`);
+    byId.set(serverId(row), row);
+  }
+  const verdict = { expected: 0, found: 0, right: 0, partial: 0 };
+  for (const entry of entries) {
+    const protocols = findable(entry, selection);
+    const row = byId.get(serverId(entry));
+    byId.delete(serverId(entry));
+    if (protocols.length > 0) verdict.expected++;
+    if (row === undefined) {
+      if (protocols.length > 0) faults.push(`${serverId(entry)}: missing (${entry.software})`);
+    } else if (protocols.length === 0) {
+      faults.push(`${serverId(entry)}: a row of a host without one (${entry.software})`);
+    } else {
+      verdict.found++;
+      verdict[judge(entry, row, protocols, format, faults)]++;
+    }
+  }
+  for (const id of byId.keys()) faults.push(`${id}: invented`);
+  return { ...verdict, faults };
+}
+
+/** Whether a row is right as a whole or in part; what is wrong with it goes to the faults. */
+function judge(
+  entry: ManifestEntry,
+  row: ServerRecord,
+  protocols: readonly string[],
+  format: "csv" | "ndjson",
+  faults: string[],
+): "right" | "partial" {
+  const answered = protocols.filter((name) => row.protocols.includes(name));
+  const lossy = row.flags.some((flag) => flag === "fullLost" || flag === "statLost") &&
+    !Object.values(entry.truth).some(({ flags }) => flags.some((flag) => row.flags.includes(flag)));
+  if (lossy) return "partial";
+  const expected = expectRow(entry, answered.length === 0 ? protocols : answered);
+  for (const [name, value] of Object.entries(expected)) {
+    const actual = row[name as keyof ServerRecord];
+    const wanted = format === "csv" ? asCsvHolds(value) : value;
+    if (canonical(actual) !== canonical(wanted)) {
+      faults.push(
+        `${serverId(entry)} (${entry.software}): ${name} is ${canonical(actual)}, ` +
+          `expected ${canonical(wanted)}`,
+      );
+    }
+  }
+  faults.push(...implausible(row).map((what) => `${serverId(entry)} (${entry.software}): ${what}`));
+  return answered.length === protocols.length ? "right" : "partial";
+}
+
+/** What no manifest can say, but no row may lack. */
+function implausible(row: ServerRecord): string[] {
+  const { latency_ms: latency, seen_at: seen, scan_id: scan } = row;
+  const wrong: string[] = [];
+  if (typeof latency !== "number" || latency < 0 || latency > 60_000) {
+    wrong.push(`latency_ms is ${latency}`);
+  }
+  if (!Number.isSafeInteger(seen) || seen < 1.7e12) wrong.push(`seen_at is ${seen}`);
+  if (!/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(scan ?? "")) {
+    wrong.push(`scan_id is ${scan}`);
+  }
+  return wrong;
+}
+
+/** JSON with sorted keys, flags sorted too: equal for equal values. */
+function canonical(value: unknown): string {
+  return JSON.stringify(
+    value ?? null,
+    (_, inner) =>
+      inner !== null && typeof inner === "object" && !Array.isArray(inner)
+        ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => a < b ? -1 : 1))
+        : inner,
+  );
+}

@@ -1,0 +1,82 @@
+/**
+ * The datagram log of a fleet: every datagram that reached it and every one that it sent, one JSON
+ * object per line. It sees what a scanner really does.
+ *
+ * @module
+ */
+import { type Endpoint, formatEndpoint } from "../address.ts";
+
+/** One datagram. */
+export interface WitnessLine {
+  /** When, milliseconds of the fleet's clock. */
+  readonly at: number;
+  /** Whether it came in or went out. */
+  readonly way: "in" | "out";
+  /** The fleet's host. */
+  readonly host: string;
+  /** The other side. */
+  readonly peer: string;
+  /** Whether the fleet's faults lost it on the way. */
+  readonly lost: boolean;
+  /** Its bytes, at most the first 64, hexadecimal. */
+  readonly hex: string;
+  /** How many bytes it has. */
+  readonly size: number;
+}
+
+/** Bytes of a datagram that are kept: more than any request has. */
+const KEPT = 64;
+
+/** Where lines are gathered before they are written. */
+const CHUNK = 256 * 1024;
+
+/** Writes the log. */
+export class Witness implements Disposable {
+  readonly #file: Deno.FsFile;
+  readonly #encoder = new TextEncoder();
+  #lines: string[] = [];
+  #size = 0;
+
+  /** @param path The file; what it held is lost. */
+  constructor(path: string) {
+    this.#file = Deno.openSync(path, { write: true, create: true, truncate: true });
+  }
+
+  /** Notes a datagram. */
+  note(
+    at: number,
+    way: WitnessLine["way"],
+    host: Endpoint,
+    peer: Endpoint,
+    datagram: Uint8Array,
+    lost: boolean,
+  ): void {
+    const line: WitnessLine = {
+      at,
+      way,
+      host: formatEndpoint(host),
+      peer: formatEndpoint(peer),
+      lost,
+      hex: datagram.subarray(0, KEPT).toHex(),
+      size: datagram.length,
+    };
+    const text = JSON.stringify(line);
+    this.#lines.push(text);
+    this.#size += text.length;
+    if (this.#size > CHUNK) this.flush();
+  }
+
+  /** Writes what was gathered. */
+  flush(): void {
+    let bytes = this.#encoder.encode(this.#lines.map((line) => `${line}\n`).join(""));
+    while (bytes.length > 0) bytes = bytes.subarray(this.#file.writeSync(bytes));
+    this.#lines = [];
+    this.#size = 0;
+  }
+
+  /** Writes what was gathered and closes the file. */
+  [Symbol.dispose](): void {
+    this.flush();
+    this.#file.close();
+  }
+}

@@ -1,0 +1,115 @@
+/**
+ * The portable engine: UDP through Deno's own sockets, on every system, without FFI.
+ *
+ * @module
+ */
+import { type Endpoint, family, formatAddress, parseAddress, parseIpv4 } from "../address.ts";
+import type { Batch, DatagramSocket, Receiver, SocketErrors } from "./socket.ts";
+
+/** The largest datagram that UDP can carry: a Query stat may come in fragments up to it. */
+const LARGEST = 65535;
+
+/**
+ * Opens a UDP socket.
+ *
+ * @param local Its own address, and its port or 0 for any.
+ * @param largest The largest datagram to receive, bytes; the rest of larger ones is lost.
+ * @throws Deno.errors.AddrInUse, Deno.errors.AddrNotAvailable, Deno.errors.NotCapable.
+ */
+export function openSocket(local: Endpoint, largest: number = LARGEST): DatagramSocket {
+  const socket = Deno.listenDatagram({
+    transport: "udp",
+    hostname: formatAddress(local.address),
+    port: local.port,
+  });
+  return new DenoSocket(socket, family(local.address), new Uint8Array(largest));
+}
+
+class DenoSocket implements DatagramSocket {
+  readonly port: number;
+  readonly errors: SocketErrors = { send: new Map(), receive: new Map() };
+  readonly #socket: Deno.DatagramConn;
+  readonly #buffer: Uint8Array;
+  #receiving: Promise<void> = Promise.resolve();
+
+  constructor(socket: Deno.DatagramConn, readonly family: 4 | 6, buffer: Uint8Array) {
+    this.#socket = socket;
+    this.#buffer = buffer;
+    this.port = (socket.addr as Deno.NetAddr).port;
+  }
+
+  listen(receiver: Receiver): Promise<void> {
+    return this.#receiving = this.#receive(receiver);
+  }
+
+  async #receive(receiver: Receiver): Promise<void> {
+    for (;;) {
+      const arrival = await this.#next();
+      if (arrival === undefined) return;
+      if (arrival !== "error") receiver(arrival[0], toEndpoint(arrival[1], this.family));
+    }
+  }
+
+  /** The next datagram, or what came in its place; `undefined` when the socket is closed. */
+  async #next(): Promise<[Uint8Array, Deno.NetAddr] | "error" | undefined> {
+    try {
+      return await this.#socket.receive(this.#buffer) as [Uint8Array, Deno.NetAddr];
+    } catch (error) {
+      if (isClosed(error)) return undefined;
+      if (!isPeerError(error)) throw error;
+      count(this.errors.receive, error);
+      return "error";
+    }
+  }
+
+  async send(datagram: Uint8Array, { address, port }: Endpoint): Promise<boolean> {
+    const to: Deno.NetAddr = { transport: "udp", hostname: formatAddress(address), port };
+    try {
+      await this.#socket.send(datagram, to);
+      return true;
+    } catch (error) {
+      if (isClosed(error)) return false;
+      if (error instanceof Deno.errors.NotCapable) throw error;
+      count(this.errors.send, error);
+      return false;
+    }
+  }
+
+  async flush(batch: Batch): Promise<number> {
+    let sent = 0;
+    for (let slot = 0; slot < batch.length; slot++) {
+      const to = { address: batch.addresses[slot], port: batch.ports[slot] };
+      if (await this.send(batch.datagram(slot), to)) sent++;
+    }
+    return sent;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#socket.close();
+    await this.#receiving.catch(() => {}); // whoever called listen() was told
+  }
+}
+
+function toEndpoint({ hostname, port }: Deno.NetAddr, bits: 4 | 6): Endpoint {
+  return { address: bits === 4 ? parseIpv4(hostname) : parseAddress(hostname)!, port };
+}
+
+/** Whether the socket was closed: the end of receiving, and of sending. */
+function isClosed(error: unknown): boolean {
+  return error instanceof Deno.errors.BadResource || error instanceof Deno.errors.Interrupted;
+}
+
+/** Whether the error is about a peer, and the socket works on. */
+function isPeerError(error: unknown): boolean {
+  return error instanceof Deno.errors.ConnectionReset ||
+    error instanceof Deno.errors.ConnectionRefused ||
+    error instanceof Error && "code" in error && PEER_CODES.has(error.code as string);
+}
+
+const PEER_CODES = new Set(["EHOSTUNREACH", "ENETUNREACH", "EMSGSIZE", "WSAECONNRESET"]);
+
+function count(errors: Map<string, number>, error: unknown): void {
+  const { code, name } = error as { code?: string; name: string };
+  const key = code ?? name;
+  errors.set(key, (errors.get(key) ?? 0) + 1);
+}

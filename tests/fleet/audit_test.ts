@@ -1,0 +1,63 @@
+import { assertEquals } from "@std/assert";
+import { audit, type AuditRules } from "../../src/fleet/audit.ts";
+import type { WitnessLine } from "../../src/fleet/witness.ts";
+
+const PING = "01" + "00".repeat(32);
+const HANDSHAKE = "fefd0901020304";
+const STAT = "fefd00010203040000002a00000000";
+
+/** One datagram to or from a host. */
+function line(at: number, hex: string, over: Partial<WitnessLine> = {}): WitnessLine {
+  const rest = { host: "127.1.0.1:25565", peer: "127.0.0.1:40000", lost: false };
+  return { at, way: "in", hex, size: hex.length / 2, ...rest, ...over };
+}
+
+const faults = (lines: WitnessLine[], rules: AuditRules = {}) =>
+  audit(lines, rules).map((fault) => fault.replace(/^.*?: /, ""));
+
+Deno.test("audit() accepts a good neighbour", () => {
+  const lines = [
+    line(0, PING),
+    line(1000, HANDSHAKE),
+    line(1001, "090102030434320000", { way: "out" }),
+    line(1002, STAT),
+    line(1003, "00", { way: "out" }),
+    line(1004, PING), // a question that follows an answer may come at once
+  ];
+  assertEquals(faults(lines, { hostRate: 5, netRate: 50, excluded: [] }), []);
+});
+
+Deno.test("audit() sees datagrams of the wrong size or kind", () => {
+  assertEquals(faults([line(0, PING.slice(0, 50))]).length, 1);
+  assertEquals(faults([line(0, "0000000000")]), ["a sqp of 5 bytes: 0000000000"]);
+  assertEquals(faults([line(0, "05aa")]), ["a other of 2 bytes: 05aa"]);
+});
+
+Deno.test("audit() sees a stat without its token", () => {
+  assertEquals(faults([line(0, STAT)]), ["a stat without a token of this host"]);
+  const foreign = line(0, "090102030434320000", { way: "out", peer: "127.0.0.2:9" });
+  assertEquals(faults([line(0, HANDSHAKE), foreign, line(1, STAT)]).length, 1);
+  const raw = line(0, "09010203040000002a00", { way: "out" });
+  assertEquals(faults([line(0, HANDSHAKE), raw, line(1, STAT)]), []);
+  const negative = line(0, "09010203042d310000", { way: "out" });
+  const shown = line(1, "fefd0001020304ffffffff00000000");
+  assertEquals(faults([line(0, HANDSHAKE), negative, shown]), []);
+});
+
+Deno.test("audit() sees two unsolicited kinds within a second", () => {
+  assertEquals(faults([line(0, PING), line(400, HANDSHAKE)]), [
+    "a handshake 400 ms after an unanswered ping",
+  ]);
+  assertEquals(faults([line(0, PING), line(400, PING)]), []);
+});
+
+Deno.test("audit() sees broken caps and asked exclusions", () => {
+  const burst = Array.from({ length: 6 }, (_, i) => line(i * 100, PING));
+  assertEquals(faults(burst, { hostRate: 5 }), ["more than 5 datagrams within a second"]);
+  assertEquals(faults(burst, { hostRate: 6 }), []);
+  const spread = burst.map((one, i) => ({ ...one, host: `127.1.0.${i}:19132` }));
+  assertEquals(faults(spread, { netRate: 5 }), ["more than 5 datagrams within a second"]);
+  assertEquals(faults(spread, { hostRate: 5 }), []);
+  const excluded = [{ start: 0x7f010000, end: 0x7f010002 }];
+  assertEquals(faults([line(0, PING)], { excluded }), ["asked although excluded"]);
+});

@@ -1,0 +1,126 @@
+import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { InputError } from "../../src/errors.ts";
+import { drawDelays } from "../../src/fleet/faults.ts";
+import { drawFleet } from "../../src/fleet/generate.ts";
+import { HostileHost, TRICKS } from "../../src/fleet/hostile.ts";
+import { Fleet } from "../../src/fleet/open.ts";
+import { Random } from "../../src/fleet/random.ts";
+import { SOFTWARE } from "../../src/fleet/software.ts";
+import { query, raknet } from "../../src/mod.ts";
+import { systemClock } from "../../src/net/clock.ts";
+import { openSocket } from "../../src/net/deno.ts";
+
+const RANGE = { start: 0x7f100000, end: 0x7f110000 };
+const US = { address: 0x7f000001, port: 40000 };
+
+Deno.test("drawFleet() repeats a fleet by its seed, with one host on an address", () => {
+  const plan = { servers: 300, hostile: 30, range: RANGE, seed: 9 };
+  const entries = drawFleet(plan).map(({ entry }) => entry);
+  assertEquals(drawFleet(plan).map(({ entry }) => entry), entries);
+  assertEquals(new Set(entries.map(({ host }) => host)).size, 330);
+  const kinds = new Set(entries.map(({ software }) => software));
+  for (const { name } of SOFTWARE) assert(kinds.has(name), `no ${name} among 300 servers`);
+});
+
+Deno.test("drawFleet() refuses too many hosts and unknown software", () => {
+  const plan = { servers: 3, range: { start: 0x7f100000, end: 0x7f100002 }, seed: 1 };
+  assertThrows(() => drawFleet(plan), InputError, "the range holds 2 addresses");
+  assertThrows(
+    () => drawFleet({ ...plan, servers: 1, software: ["x"] }),
+    InputError,
+    "known are bds",
+  );
+});
+
+Deno.test("servers punish malformed pings as their software does", () => {
+  const draw = (software: string) =>
+    drawFleet({ servers: 1, range: RANGE, seed: 1, software: [software] })[0].responder;
+  const ping = raknet.encodePing({ openOnly: false, time: 1n, guid: 2n });
+  for (const [software, seconds] of [["pocketmine", 5], ["dragonfly", 10], ["bds", 0]] as const) {
+    const server = draw(software);
+    assertEquals(server.respond(ping.subarray(0, 25), US, 0), []);
+    assertEquals(server.respond(ping, US, seconds * 1000 - 1).length, seconds === 0 ? 1 : 0);
+    assertEquals(server.respond(ping, US, seconds * 1000).length, 1);
+  }
+});
+
+Deno.test("servers bind tokens as their software does", () => {
+  const draw = (software: string) =>
+    drawFleet({ servers: 1, range: RANGE, seed: 1, software: [software] })[0].responder;
+  const ask = (software: string, from: { address: number; port: number }, times = 1) => {
+    const server = draw(software);
+    const [reply] = server.respond(query.encodeHandshake(1), US, 0);
+    const { token } = query.decodeChallenge(reply)!;
+    const stat = query.encodeStatRequest(1, token, 4);
+    return Array.from({ length: times }, () => server.respond(stat, from, 0).length).at(-1);
+  };
+  const otherPort = { ...US, port: 40001 };
+  assertEquals([ask("vanilla", US), ask("vanilla", otherPort)], [1, 0]);
+  assertEquals([ask("velocity", US), ask("velocity", otherPort)], [1, 1]);
+  assertEquals([ask("waterdog", US), ask("waterdog", US, 2)], [1, 0]);
+});
+
+Deno.test("hostile hosts answer, and never with what is true", () => {
+  const ping = raknet.encodePing({ openOnly: false, time: 7n, guid: 2n });
+  const handshake = query.encodeHandshake(0x01020304);
+  for (const name of Object.keys(TRICKS)) {
+    const host = new HostileHost(name, new Random(1));
+    const replies = [ping, handshake].flatMap((datagram) => host.respond(datagram, US, 0));
+    assert(replies.length > 0, name);
+    for (const reply of replies) {
+      let pong, challenge;
+      try {
+        pong = raknet.decodePong(reply);
+        challenge = query.decodeChallenge(reply, 0x01020304);
+      } catch {
+        continue; // broken, as it is meant to be
+      }
+      assert((pong === undefined || pong.guid === 0n) && challenge === undefined, name);
+    }
+  }
+});
+
+Deno.test("drawDelays() loses, doubles and delays by chance", () => {
+  const random = new Random(4);
+  const faults = { loss: 0.2, duplication: 0.1, delay: 5, jitter: 10 };
+  const drawn = Array.from({ length: 10_000 }, () => drawDelays(faults, random));
+  const share = (copies: number) => drawn.filter(({ length }) => length === copies).length / 10_000;
+  assert(Math.abs(share(0) - 0.2) < 0.02 && Math.abs(share(2) - 0.08) < 0.02);
+  assert(drawn.flat().every((delay) => delay >= 5 && delay < 15));
+});
+
+Deno.test("Fleet answers from the address that was asked", async () => {
+  const hosts = drawFleet({ servers: 5, range: RANGE, seed: 2, software: ["bds"] });
+  await using fleet = new Fleet(hosts, { clock: systemClock, seed: 1 });
+  await using socket = openSocket({ ...US, port: 0 });
+  const { promise, resolve } = Promise.withResolvers<string[]>();
+  const from: string[] = [];
+  socket.listen((_, peer) => {
+    from.push(`${peer.address}:${peer.port}`);
+    if (from.length === hosts.length) resolve(from);
+  });
+  const ping = raknet.encodePing({ openOnly: false, time: 7n, guid: 2n });
+  for (const { endpoint } of hosts) await socket.send(ping, endpoint);
+  const expected = hosts.map(({ endpoint }) => `${endpoint.address}:${endpoint.port}`);
+  assertEquals((await promise).toSorted(), expected.toSorted());
+  assertEquals([fleet.received, fleet.sent], [5, 5]);
+});
+
+Deno.test("Fleet stays on loopback", () => {
+  const hosts = drawFleet({ servers: 1, range: { start: 1, end: 2 }, seed: 1 });
+  assertThrows(
+    () => new Fleet(hosts, { clock: systemClock, seed: 1 }),
+    InputError,
+    "not a loopback",
+  );
+});
+
+Deno.test("Fleet says which address is taken", async () => {
+  const hosts = drawFleet({ servers: 1, range: RANGE, seed: 2 });
+  await using _fleet = new Fleet(hosts, { clock: systemClock, seed: 1 });
+  await assertRejects(
+    () => Promise.resolve().then(() => new Fleet(hosts, { clock: systemClock, seed: 1 })),
+    InputError,
+    "Cannot open 127.16.",
+  );
+});

@@ -202,6 +202,8 @@ export interface Sighting {
   readonly protocol: string;
   /** The status, where the probe's reply holds it. */
   readonly status?: unknown;
+  /** What an exchange may start from. */
+  readonly known?: unknown;
   /** Round trip in milliseconds, where the reply tells it. */
   readonly latencyMs?: number;
   /** False when the reply did not prove that it answers our probe: it has to be confirmed. */

@@ -59,8 +59,12 @@ export function encodeLatin1(text: string): Uint8Array<ArrayBuffer> {
 
 const FORMAT_CODE = /§[0-9a-ux]/gi;
 const CONTROL = /\p{Cc}/gu;
-/** Characters that reorder or hide their neighbours: bidirectional controls, zero-width, BOM. */
-const INVISIBLE = /[\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
+/** Line and paragraph separators, which some programs take for the end of a line. */
+const SEPARATORS = /[\u2028\u2029]/g;
+/** Characters that turn the order of others around: embeddings, overrides, isolates. */
+const REORDERING = /[\u202a-\u202e\u2066-\u2069]/g;
+/** Characters that are not seen but change what is: marks, joiners, BOM. */
+const INVISIBLE = /[\u061c\u180e\u200b-\u200f\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
 
 /**
  * A MOTD without its formatting codes and control characters, its white space folded.
@@ -74,22 +78,26 @@ const INVISIBLE = /[\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\uf
  * ```
  */
 export function plainText(motd: string): string {
-  return motd.replace(FORMAT_CODE, "").replace(CONTROL, " ").replace(INVISIBLE, "")
-    .replace(/ +/g, " ").trim();
+  return motd.replace(FORMAT_CODE, "").replace(CONTROL, " ").replace(SEPARATORS, " ")
+    .replace(REORDERING, "").replace(INVISIBLE, "").replace(/ +/g, " ").trim();
 }
 
 /**
- * Text that can be written to a terminal or as one cell of a line: control characters become
- * their pictures (`ESC` becomes `␛`), and characters that reorder or hide others become U+FFFD.
+ * Text for a terminal: on one line (see {@linkcode oneLine}), with U+FFFD for what is not seen.
  */
 export function harmlessText(text: string): string {
-  return controlPictures(text).replace(INVISIBLE, "\ufffd");
+  return oneLine(text).replace(INVISIBLE, "\ufffd");
 }
 
-/** Every control character as its visible picture, so that the text stays on one line. */
-export function controlPictures(text: string): string {
-  return text.replace(CONTROL, (char) => {
-    const code = char.charCodeAt(0);
-    return code < 0x20 ? String.fromCharCode(0x2400 + code) : code === 0x7f ? "\u2421" : "\ufffd";
-  });
+/**
+ * Text that stays on its line and in its order: control characters become their pictures (`ESC`
+ * becomes `␛`), and what would turn others around becomes U+FFFD.
+ */
+export function oneLine(text: string): string {
+  return text.replace(CONTROL, picture).replace(SEPARATORS, "\u2424").replace(REORDERING, "\ufffd");
+}
+
+function picture(control: string): string {
+  const code = control.charCodeAt(0);
+  return code < 0x20 ? String.fromCharCode(0x2400 + code) : code === 0x7f ? "\u2421" : "\ufffd";
 }

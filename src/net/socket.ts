@@ -93,9 +93,12 @@ export class Batch {
 }
 
 /** A conversation with one peer. */
-export interface Link extends Disposable {
-  /** Sends one datagram; false when the system refused it. */
+export interface Link extends AsyncDisposable {
+  /** Sends one datagram when it may leave; false when the system refused it. */
   send(datagram: Uint8Array): Promise<boolean>;
-  /** Hands each datagram of the peer to the receiver, in a copy that it may keep. */
-  listen(receiver: (datagram: Uint8Array) => void): void;
+  /**
+   * The next datagram of the peer, in a copy of its own; `undefined` when none comes in time, or
+   * the link was disposed of.
+   */
+  next(timeoutMs: number): Promise<Uint8Array | undefined>;
 }

@@ -29,6 +29,11 @@ export interface Probe<S> {
   /** Which bits of a 32-bit token come back. */
   readonly macMask: number;
   /**
+   * Whether honest servers are known that answer without our token: such a reply is then worth a
+   * second question, where else it would be taken for forged.
+   */
+  readonly mayLackToken: boolean;
+  /**
    * Writes the token in place.
    *
    * @param slots Memory that holds copies of the template.

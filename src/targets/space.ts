@@ -32,9 +32,15 @@ export interface SpaceOptions {
   readonly pass?: number;
   /** Which part to visit. Default: all of it. */
   readonly shard?: Shard;
+  /** How many endpoints to visit at the most: the same ones in every pass. Default: all. */
+  readonly limit?: number;
 }
 
 const WHOLE: Shard = { index: 1, count: 1 };
+
+/** Tweaks of one seed: passes take 0 and above, the choice of a limit -1, segments' shards -2 and below. */
+const CHOICE = -1;
+const SHARDS = -2;
 
 /** A segment as this shard visits it. */
 interface Part {
@@ -71,20 +77,23 @@ interface Part {
  * ```
  */
 export class TargetSpace {
-  /** How many endpoints this shard visits. */
+  /** How many endpoints are visited. */
   readonly size: number;
-  /** How many addresses this shard visits. */
-  readonly addresses: number;
   readonly #parts: readonly Part[];
   /** The position at which each part starts. */
   readonly #first: Float64Array;
-  readonly #order: Permutation | undefined;
+  readonly #order?: Permutation;
+  /** With a limit: which endpoints the limited positions stand for. */
+  readonly #choice?: Permutation;
   readonly #shard: Shard;
 
   /**
    * @throws InputError when there are more than 2^48 positions.
    */
-  constructor(segments: readonly Segment[], { seed, pass = 0, shard = WHOLE }: SpaceOptions) {
+  constructor(
+    segments: readonly Segment[],
+    { seed, pass = 0, shard = WHOLE, limit = Infinity }: SpaceOptions,
+  ) {
     const all = segments.reduce((sum, s) => sum + s.addresses.size * BigInt(s.ports.length), 0n);
     if (all > BigInt(MOST_POSITIONS)) {
       throw new InputError(
@@ -109,9 +118,10 @@ export class TargetSpace {
       this.#first[i] = position;
       position += taken * ports.length;
     }
-    this.size = position;
-    this.addresses = this.#parts.reduce((sum, { taken }) => sum + taken, 0);
-    this.#order = seed === undefined ? undefined : new Permutation(position, seed, pass);
+    this.size = Math.min(position, limit);
+    if (seed === undefined) return;
+    this.#order = new Permutation(this.size, seed, pass);
+    if (this.size < position) this.#choice = new Permutation(position, seed, CHOICE);
   }
 
   /**
@@ -121,7 +131,8 @@ export class TargetSpace {
    * @param target Where to put it: nothing is allocated.
    */
   at(position: number, target: Endpoint): void {
-    const placed = this.#order === undefined ? position : this.#order.at(position);
+    const ordered = this.#order === undefined ? position : this.#order.at(position);
+    const placed = this.#choice === undefined ? ordered : this.#choice.at(ordered);
     const part = lastNotAbove(this.#first, placed);
     const { index, shuffle, ports } = this.#parts[part];
     const inside = placed - this.#first[part];

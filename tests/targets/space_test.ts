@@ -152,6 +152,26 @@ Deno.test("TargetSpace repeats an order by its seed, and passes differ", () => {
   assertEquals(order.toSorted(), visit(segments, 4).toSorted());
 });
 
+Deno.test("a limit chooses the same endpoints in every pass", () => {
+  const target = { address: 0, port: 0 };
+  for (const shard of [{ index: 1, count: 1 }, { index: 2, count: 2 }]) {
+    for (const seed of [undefined, 8]) {
+      const chosen = [1, 2, 3].map((pass) => {
+        const space = new TargetSpace([segment(90, [1, 2])], { seed, pass, shard, limit: 20 });
+        assertEquals(space.size, 20);
+        return new Set(Array.from({ length: 20 }, (_, i) => {
+          space.at(i, target);
+          return `${target.address}:${target.port}`;
+        }));
+      });
+      assertEquals(chosen[0].size, 20);
+      assertEquals(chosen[1], chosen[0]);
+      assertEquals(chosen[2], chosen[0]);
+    }
+  }
+  assertEquals(new TargetSpace([segment(9, [1])], { seed: 1, limit: 20 }).size, 9);
+});
+
 Deno.test("TargetSpace refuses more than 2^48 positions with advice", () => {
   const segments = [{ addresses: RangeSet.of([{ start: 0n, end: 1n << 64n }]), ports: [1] }];
   assertThrows(() => new TargetSpace(segments, { seed: 1 }), InputError, "a list of addresses");

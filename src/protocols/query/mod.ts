@@ -45,6 +45,7 @@ export const queryProtocol: Protocol<QueryStatus> = {
   probe: {
     template: encodeHandshake(0),
     macMask: SESSION_MASK,
+    mayLackToken: false,
     stamp: (slots, at, mac) => slots.setUint32(at + 3, mac),
     read(datagram) {
       const mac = readHeader(datagram, 0x09, "handshake");

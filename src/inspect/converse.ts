@@ -1,0 +1,111 @@
+/**
+ * Talking an exchange through on a link: timeouts, resends and floods, once for all protocols.
+ *
+ * @module
+ */
+import { Malformed, Truncated } from "../bytes.ts";
+import type { Clock } from "../net/clock.ts";
+import type { Link } from "../net/socket.ts";
+import { type Exchange, type Question, Silence } from "../protocols/protocol.ts";
+import type { Outcome } from "../record.ts";
+
+/** How patiently to talk. */
+export interface ConverseOptions {
+  /** How long to wait for an answer to each datagram sent, milliseconds. */
+  readonly timeoutMs: number;
+  /** How often a question that may be repeated is repeated. */
+  readonly resends: number;
+  /** The clock. */
+  readonly clock: Clock;
+  /** Ends the talk at the next answer or timeout. */
+  readonly signal: AbortSignal;
+}
+
+/** Datagrams that are no answer, after which a peer is no longer listened to. */
+const MOST_STRAYS = 16;
+
+/**
+ * Runs an exchange to its end.
+ *
+ * @returns The status, or how else it ended; what a peer does is never thrown.
+ */
+export async function converse<S>(
+  exchange: Exchange<S>,
+  link: Link,
+  options: ConverseOptions,
+): Promise<Outcome<S>> {
+  const talk = new Conversation(link, options);
+  try {
+    let step = exchange.next();
+    while (!step.done) {
+      if (options.signal.aborted) return { kind: "cancelled" };
+      const datagram = await talk.answer(step.value);
+      step = datagram === undefined ? exchange.throw(new Silence()) : exchange.next(datagram);
+      if (datagram !== undefined) talk.judged(step.done === true || step.value !== undefined);
+    }
+    return { kind: "answered", status: step.value, latencyMs: talk.latencyMs };
+  } catch (error) {
+    if (error instanceof Silence) return { kind: "silent", answers: talk.answers };
+    if (error instanceof Truncated || error instanceof Malformed) {
+      return { kind: "malformed", error };
+    }
+    throw error;
+  }
+}
+
+/** The open question of an exchange, and what is known of the peer. */
+class Conversation {
+  /** Questions that were answered. */
+  answers = 0;
+  /** Round trip of the first answered question, milliseconds. */
+  latencyMs = NaN;
+  #question: Question | undefined;
+  #resends = 0;
+  #sentAt = 0;
+  #arrivedAt = 0;
+  #strays = 0;
+
+  constructor(private readonly link: Link, private readonly options: ConverseOptions) {}
+
+  /** Sends the question, if there is a new one, and waits for a datagram. */
+  async answer(question: Question | undefined): Promise<Uint8Array | undefined> {
+    if (question !== undefined) {
+      this.#question = question;
+      this.#resends = question.resend ? this.options.resends : 0;
+      await this.#send();
+    }
+    for (;;) {
+      const datagram = await this.#next();
+      if (datagram !== undefined) {
+        this.#arrivedAt = this.options.clock.now();
+        return datagram;
+      }
+      if (this.#resends-- <= 0 || this.options.signal.aborted) return undefined;
+      await this.#send();
+    }
+  }
+
+  async #send(): Promise<void> {
+    await this.link.send(this.#question!.bytes);
+    this.#sentAt = this.options.clock.now();
+  }
+
+  /** The next datagram before the question's time is up. A peer that floods is deaf to. */
+  async #next(): Promise<Uint8Array | undefined> {
+    const { timeoutMs, clock, signal } = this.options;
+    for (;;) {
+      const left = this.#sentAt + timeoutMs - clock.now();
+      const datagram = left > 0 ? await this.link.next(left) : undefined;
+      if (datagram === undefined || signal.aborted || this.#strays < MOST_STRAYS) return datagram;
+    }
+  }
+
+  /** Notes whether the last datagram was an answer. */
+  judged(answer: boolean): void {
+    if (!answer) {
+      this.#strays++;
+      return;
+    }
+    if (this.answers++ === 0) this.latencyMs = this.#arrivedAt - this.#sentAt;
+  }
+}

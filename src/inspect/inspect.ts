@@ -1,0 +1,167 @@
+/**
+ * From a sighting to a row: every selected protocol is asked, one after the other.
+ *
+ * @module
+ */
+import type { Endpoint } from "../address.ts";
+import type { Clock } from "../net/clock.ts";
+import type { Link } from "../net/socket.ts";
+import type { Protocol, Statement } from "../protocols/protocol.ts";
+import type { Outcome, Sighting } from "../record.ts";
+import type { Answer } from "./merge.ts";
+import { converse } from "./converse.ts";
+
+/** How to inspect. */
+export interface InspectOptions {
+  /** The protocols to ask, in order. */
+  readonly protocols: readonly Protocol[];
+  /** Whether the protocols that did not sight the server are asked too. */
+  readonly follow: boolean;
+  /** How long to wait for an answer, milliseconds. */
+  readonly timeoutMs: number;
+  /** How often an exchange, and in it a handshake, is repeated. */
+  readonly retries: number;
+  /** The clock. */
+  readonly clock: Clock;
+  /** Ends inspections early. */
+  readonly signal: AbortSignal;
+  /** A conversation on one of the shared sockets. */
+  readonly link: (endpoint: Endpoint, socket: number) => Link;
+  /** A conversation on a socket of its own. */
+  readonly soleLink: (endpoint: Endpoint) => Link;
+  /** 63 random bits. */
+  readonly nonce: () => bigint;
+  /** Whether what was said so far forbids to go on. */
+  readonly stop: (answer: Answer) => boolean;
+}
+
+/** What an inspection found. */
+export interface Inspection {
+  /** What each protocol said; empty when nothing was confirmed. */
+  readonly answers: readonly Answer[];
+  /** Round trip, milliseconds; `null` when it could not be told. */
+  readonly latencyMs: number | null;
+  /** Whether it was stopped by what was said. */
+  readonly stopped: boolean;
+  /** How the first exchange ended, when it was needed and found no status. */
+  readonly failure?: "silent" | "malformed" | "cancelled";
+}
+
+/** A follow-up's timeout is at least this, milliseconds, and this many round trips. */
+const LEAST_FOLLOW_UP_MS = 250;
+const FOLLOW_UP_ROUND_TRIPS = 4;
+/** What a sweep learned longer ago is not built upon: tokens do not live for ever. */
+const STALE_MS = 5000;
+
+/** Inspects one sighting. */
+export async function inspect(sighting: Sighting, options: InspectOptions): Promise<Inspection> {
+  const { protocols } = options;
+  const first = protocols.find(({ name }) => name === sighting.protocol)!;
+  const opening = await openingAnswer(first, sighting, options);
+  const { answer, failure } = opening;
+  let { latencyMs } = opening;
+  if (answer === undefined) return { answers: [], latencyMs, stopped: false, failure };
+  const answers = [answer];
+  if (options.stop(answer)) return { answers, latencyMs, stopped: true };
+  for (const protocol of options.follow ? protocols : []) {
+    if (protocol === first || protocol.transport !== first.transport) continue;
+    const outcome = await followUp(protocol, sighting, latencyMs, options);
+    if (outcome.kind !== "answered") continue;
+    latencyMs ??= outcome.latencyMs;
+    const more = { protocol: protocol.name, statement: protocol.record(outcome.status) };
+    answers.push(more);
+    if (options.stop(more)) return { answers, latencyMs, stopped: true };
+  }
+  return { answers, latencyMs, stopped: false, failure };
+}
+
+/** What the protocol of the sighting says. */
+async function openingAnswer(
+  protocol: Protocol,
+  sighting: Sighting,
+  options: InspectOptions,
+): Promise<{ answer?: Answer; latencyMs: number | null; failure?: Inspection["failure"] }> {
+  const said = (statement: Statement) => ({ protocol: protocol.name, statement });
+  const latencyMs = sighting.latencyMs ?? null;
+  if (sighting.status !== undefined) {
+    return { answer: said(protocol.record(sighting.status)), latencyMs };
+  }
+  const { endpoint, socket, verified } = sighting;
+  const fresh = options.clock.now() - sighting.at < STALE_MS;
+  const outcome = await attempt(protocol, options, {
+    endpoint,
+    link: () => verified ? options.link(endpoint, socket) : options.soleLink(endpoint),
+    exclusive: !verified,
+    known: fresh ? sighting.known : undefined,
+    timeoutMs: options.timeoutMs,
+    leavesMute: false,
+  });
+  if (outcome.kind === "answered") {
+    return {
+      answer: said(protocol.record(outcome.status)),
+      latencyMs: latencyMs ?? outcome.latencyMs,
+    };
+  }
+  // A server whose answer was proved true is a server, though it said nothing more.
+  const failure = outcome.kind;
+  const nothing = { columns: {}, flags: [NO_STATUS[failure]], facts: {} };
+  return { answer: sighting.verified ? said(nothing) : undefined, latencyMs, failure };
+}
+
+const NO_STATUS = { silent: "statusLost", malformed: "statusMalformed", cancelled: "statusLost" };
+
+/** Another protocol of a server that has answered. Who stays silent at first is not asked again. */
+function followUp(
+  protocol: Protocol,
+  { endpoint, socket }: Sighting,
+  latencyMs: number | null,
+  options: InspectOptions,
+): Promise<Outcome<unknown>> {
+  const patience = FOLLOW_UP_ROUND_TRIPS * (latencyMs ?? options.timeoutMs);
+  return attempt(protocol, options, {
+    endpoint,
+    link: () => options.link(endpoint, socket),
+    exclusive: false,
+    known: undefined,
+    timeoutMs: Math.max(LEAST_FOLLOW_UP_MS, patience),
+    leavesMute: true,
+  });
+}
+
+/** How one protocol of one server is asked. */
+interface Plan {
+  readonly endpoint: Endpoint;
+  readonly link: () => Link;
+  /** Whether the link's socket serves nothing else. */
+  readonly exclusive: boolean;
+  /** What the first exchange may start from. */
+  readonly known: unknown;
+  readonly timeoutMs: number;
+  /** Whether a server that does not answer the first question is left alone. */
+  readonly leavesMute: boolean;
+}
+
+/** Whole exchanges, until one is answered. */
+async function attempt(
+  protocol: Protocol,
+  { retries, clock, signal, nonce }: InspectOptions,
+  { endpoint, link, exclusive, known, timeoutMs, leavesMute }: Plan,
+): Promise<Outcome<unknown>> {
+  const patience = { timeoutMs, resends: retries, clock, signal };
+  for (let left = retries;; left--) {
+    const final = left === 0;
+    await using open = link();
+    const start = left === retries ? known : undefined;
+    const exchange = protocol.exchange({
+      endpoint,
+      nonce: nonce(),
+      known: start,
+      exclusive,
+      final,
+    });
+    const outcome = await converse(exchange, open, patience);
+    const mute = outcome.kind === "silent" && outcome.answers === 0;
+    const over = outcome.kind === "answered" || outcome.kind === "cancelled";
+    if (final || over || mute && leavesMute) return outcome;
+  }
+}

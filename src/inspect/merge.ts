@@ -1,0 +1,115 @@
+/**
+ * Several protocols' statements about one server, made into one row.
+ *
+ * @module
+ */
+import type { Endpoint } from "../address.ts";
+import { emptyRecord, type ServerRecord } from "../record.ts";
+import type { Statement } from "../protocols/protocol.ts";
+
+/** What one protocol said. */
+export interface Answer {
+  /** The protocol. */
+  readonly protocol: string;
+  /** What it said. */
+  readonly statement: Statement;
+}
+
+/** Which protocol comes first, in rows and wherever nothing else is said. */
+const ORDER = ["raknet", "slp", "query", "sqp"];
+
+/** Columns in which Query knows more than the others. */
+const QUERY_FIRST: ReadonlySet<keyof ServerRecord> = new Set([
+  ...["players_online", "players_max", "players", "plugins", "map", "software"] as const,
+]);
+
+/** Columns in which protocols should agree, and the flag for when they do not. */
+const DISAGREEMENTS: readonly (readonly [keyof ServerRecord, flag: string])[] = [
+  ["edition", "editionDiffers"],
+  ["motd_plain", "motdDiffers"],
+  ["version", "versionDiffers"],
+  ["players_online", "playersDiffer"],
+  ["players_max", "playersDiffer"],
+];
+
+/** What a merged row needs besides the answers. */
+export interface RowContext {
+  /** Where the server is. */
+  readonly endpoint: Endpoint;
+  /** When it answered, Unix milliseconds. */
+  readonly seenAt: number;
+  /** Round trip, milliseconds. */
+  readonly latencyMs: number | null;
+  /** The scan. */
+  readonly scanId: string;
+  /** The name that it was asked for by. */
+  readonly requestedAs: string | null;
+}
+
+/**
+ * Merges answers into a row.
+ *
+ * @param answers At least one, in any order.
+ *
+ * @example Query knows the players, RakNet the name
+ * ```ts
+ * import { mergeAnswers } from "blocksweep";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const said = (columns: object) => ({ columns, flags: [], facts: {} });
+ * const row = mergeAnswers([
+ *   { protocol: "query", statement: said({ name: "B", players_online: 4 }) },
+ *   { protocol: "raknet", statement: said({ name: "A", players_online: 3 }) },
+ * ], {
+ *   endpoint: { address: 0x7f000001, port: 19132 },
+ *   seenAt: 0,
+ *   latencyMs: 1,
+ *   scanId: "",
+ *   requestedAs: null,
+ * });
+ * assertEquals([row.protocol, row.name, row.players_online], ["raknet", "A", 4]);
+ * assertEquals(row.flags, ["playersDiffer"]);
+ * ```
+ */
+export function mergeAnswers(answers: readonly Answer[], context: RowContext): ServerRecord {
+  const ordered = ORDER.flatMap((name) => answers.filter(({ protocol }) => protocol === name));
+  const queryFirst = [...ordered].sort((a, b) => rank(a) - rank(b));
+  const record = emptyRecord(context.endpoint, context.seenAt);
+  for (const name of Object.keys(record) as (keyof ServerRecord)[]) {
+    const order = QUERY_FIRST.has(name) ? queryFirst : ordered;
+    const value = order.map(({ statement }) => statement.columns[name]).find((one) => one != null);
+    if (value !== undefined) Object.assign(record, { [name]: value });
+  }
+  const flags = ordered.flatMap(({ statement }) => statement.flags);
+  return {
+    ...record,
+    protocol: ordered[0].protocol,
+    protocols: ordered.map(({ protocol }) => protocol),
+    flags: [...new Set([...flags, ...disagreements(ordered)])].sort(),
+    extras: Object.fromEntries(
+      ordered.map(({ protocol, statement }) => [protocol, statement.facts]),
+    ),
+    latency_ms: context.latencyMs,
+    scan_id: context.scanId,
+    requested_as: context.requestedAs,
+  };
+}
+
+/** Query before all others, which keep their order. */
+function rank({ protocol }: Answer): number {
+  return protocol === "query" ? 0 : 1;
+}
+
+function disagreements(answers: readonly Answer[]): string[] {
+  return DISAGREEMENTS.filter(([name]) => {
+    const values = answers.map(({ statement }) => statement.columns[name]).filter((one) =>
+      one != null
+    );
+    return new Set(values.map(comparable)).size > 1;
+  }).map(([, flag]) => flag);
+}
+
+/** Some software writes `v1.21.50`, for the same version. */
+function comparable(value: unknown): unknown {
+  return typeof value === "string" ? value.replace(/^v(?=\d)/, "") : value;
+}

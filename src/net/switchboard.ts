@@ -1,0 +1,143 @@
+/**
+ * Several sockets shared by the sweep and by conversations: what comes from a peer that is being
+ * talked to goes into that conversation, all else to the sweep.
+ *
+ * @module
+ */
+import { type Endpoint, endpointKey, family } from "../address.ts";
+import type { Clock } from "./clock.ts";
+import type { DatagramSocket, Link } from "./socket.ts";
+import type { Throttle } from "./throttle.ts";
+
+/**
+ * Called for each datagram that belongs to no conversation.
+ *
+ * @param datagram A view into the socket's buffer: gone when the call returns.
+ */
+export type StrayReceiver = (datagram: Uint8Array, from: Endpoint, socket: number) => void;
+
+/** Sockets and the conversations on them. */
+export class Switchboard implements AsyncDisposable {
+  readonly #talks: Map<number | bigint, Talk>[];
+
+  /**
+   * Takes the sockets over: disposing of the switchboard disposes of them.
+   *
+   * @param sockets At least one.
+   * @param throttle When datagrams of conversations may leave.
+   */
+  constructor(
+    readonly sockets: readonly DatagramSocket[],
+    private readonly throttle: Throttle,
+    private readonly clock: Clock,
+  ) {
+    this.#talks = sockets.map(() => new Map());
+  }
+
+  /**
+   * Starts receiving.
+   *
+   * @returns Resolves when all sockets are closed; rejects when one fails.
+   */
+  async listen(stray: StrayReceiver): Promise<void> {
+    await Promise.all(this.sockets.map((socket, i) =>
+      socket.listen((datagram, from) => {
+        const talk = this.#talks[i].get(endpointKey(from));
+        if (talk === undefined) stray(datagram, from, i);
+        else talk.deliver(datagram.slice());
+      })
+    ));
+  }
+
+  /** A socket for an endpoint's family: the given one where it fits, else the first that does. */
+  socketFor({ address }: Endpoint, preferred: number): number {
+    const bits = family(address);
+    if (this.sockets[preferred]?.family === bits) return preferred;
+    return this.sockets.findIndex((socket) => socket.family === bits);
+  }
+
+  /**
+   * Opens a conversation. Until it is disposed of, all that the peer sends to this socket is its.
+   *
+   * @param socket Which socket to use.
+   */
+  link(peer: Endpoint, socket: number): Link {
+    const talks = this.#talks[socket];
+    const key = endpointKey(peer);
+    const talk = new Talk(peer, this.sockets[socket], this.throttle, this.clock, () => {
+      if (talks.get(key) === talk) talks.delete(key);
+    });
+    talks.set(key, talk);
+    return talk;
+  }
+
+  /** Closes the sockets. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.sockets.map((socket) => socket[Symbol.asyncDispose]()));
+  }
+}
+
+/**
+ * A conversation on a socket of its own: nobody but the peer learns its port.
+ *
+ * @param socket Disposed of with the conversation.
+ */
+export function soleLink(
+  peer: Endpoint,
+  socket: DatagramSocket,
+  throttle: Throttle,
+  clock: Clock,
+): Link {
+  const talk = new Talk(peer, socket, throttle, clock, () => socket[Symbol.asyncDispose]());
+  const key = endpointKey(peer);
+  void socket.listen((datagram, from) => {
+    if (endpointKey(from) === key) talk.deliver(datagram.slice());
+  });
+  return talk;
+}
+
+/** Datagrams that wait to be read; what comes beyond them is lost, as in a socket's buffer. */
+const MOST_WAITING = 32;
+
+class Talk implements Link {
+  readonly #waiting: Uint8Array[] = [];
+  #wake: (() => void) | undefined;
+
+  constructor(
+    private readonly peer: Endpoint,
+    private readonly socket: DatagramSocket,
+    private readonly throttle: Throttle,
+    private readonly clock: Clock,
+    private readonly close: () => PromiseLike<void> | void,
+  ) {}
+
+  deliver(datagram: Uint8Array): void {
+    if (this.#waiting.length < MOST_WAITING) this.#waiting.push(datagram);
+    this.#wake?.();
+  }
+
+  async send(datagram: Uint8Array): Promise<boolean> {
+    const now = this.clock.now();
+    const wait = this.throttle.reserve(this.peer.address, now) - now;
+    if (wait > 0) await new Promise<void>((resolve) => this.clock.after(wait, resolve));
+    return await this.socket.send(datagram, this.peer);
+  }
+
+  next(timeoutMs: number): Promise<Uint8Array | undefined> {
+    if (this.#waiting.length > 0) return Promise.resolve(this.#waiting.shift());
+    return new Promise((resolve) => {
+      const done = () => {
+        cancel();
+        this.#wake = undefined;
+        resolve(this.#waiting.shift());
+      };
+      const cancel = this.clock.after(timeoutMs, done);
+      this.#wake = done;
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#wake?.();
+    await this.close();
+  }
+}

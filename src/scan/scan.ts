@@ -1,0 +1,326 @@
+/**
+ * A scan: sweep, inspect, write.
+ *
+ * @module
+ */
+import { type Address, type Endpoint, family, isLoopback } from "../address.ts";
+import { inspect } from "../inspect/inspect.ts";
+import { mergeAnswers } from "../inspect/merge.ts";
+import { Pool } from "../inspect/pool.ts";
+import type { Clock } from "../net/clock.ts";
+import type { DatagramSocket } from "../net/socket.ts";
+import { soleLink, Switchboard } from "../net/switchboard.ts";
+import { type Limits, Throttle } from "../net/throttle.ts";
+import { PROTOCOLS } from "../protocols/mod.ts";
+import type { Protocol } from "../protocols/protocol.ts";
+import type { Sighting } from "../record.ts";
+import type { Sink } from "../sinks/sink.ts";
+import { type ProbeKind, Receiver } from "../sweep/receiver.ts";
+import { Responders } from "../sweep/responders.ts";
+import { type Mark, planPasses, spaceOf, sweep } from "../sweep/sweep.ts";
+import { Tokens } from "../sweep/token.ts";
+import { Window } from "../sweep/window.ts";
+import { segmentsOf, type Targets } from "../targets/compose.ts";
+import { RangeSet } from "../targets/ranges.ts";
+import type { Shard } from "../targets/space.ts";
+import { RowQueue } from "./rows.ts";
+import type { EndReason, ScanState } from "./state.ts";
+
+/** What to scan, and how. */
+export interface ScanOptions {
+  /** The targets. */
+  readonly targets: Targets;
+  /** Names that addresses were asked for by. */
+  readonly names: ReadonlyMap<Address, string>;
+  /** The protocols, in the order of their passes. */
+  readonly protocols: readonly Protocol[];
+  /** The ports to ask for a protocol where a target names none. */
+  readonly ports: (protocol: string, family: 4 | 6) => readonly number[];
+  /** Seed of the order; `undefined`: no shuffling. */
+  readonly seed: number | undefined;
+  /** Which part of the targets. */
+  readonly shard: Shard;
+  /** How many targets a pass visits at the most. */
+  readonly maxTargets: number;
+  /** How many rows to write at the most. */
+  readonly maxResults: number;
+  /** How long to run at the most, milliseconds. */
+  readonly maxRuntimeMs: number;
+  /** Where to start. */
+  readonly from: Mark;
+  /** Servers that are taken for answered: they are not asked, and no row is written of them. */
+  readonly answered: Iterable<Endpoint>;
+  /** How often the silent are asked again, and an exchange is repeated. */
+  readonly retries: number;
+  /** How long to wait for an answer, milliseconds. */
+  readonly timeoutMs: number;
+  /** How long to wait for late answers at the end, milliseconds. */
+  readonly cooldownMs: number;
+  /** Inspections at once. */
+  readonly concurrency: number;
+  /** Whether each server is asked for the protocols that did not sight it. */
+  readonly follow: boolean;
+  /** Whether rows name players. */
+  readonly players: boolean;
+  /** Limits for datagrams. */
+  readonly limits: Limits;
+  /** Whether caps apply to loopback addresses too. */
+  readonly capLoopback: boolean;
+  /** Opens the shared sockets of a family. */
+  readonly openSockets: (family: 4 | 6) => readonly DatagramSocket[];
+  /** Opens a socket on a port of its own. */
+  readonly openSole: (family: 4 | 6) => DatagramSocket;
+  /** Whether a MOTD asks scanners to stay away. */
+  readonly optsOut: (motd: string) => boolean;
+  /** Told of every address that opted out. */
+  readonly onOptOut: (address: Address) => void;
+  /** Where rows go. The scan does not close them. */
+  readonly sinks: readonly Sink[];
+  /** Random bytes that nobody can guess. */
+  readonly random: (size: number) => Uint8Array;
+  /** The clock. */
+  readonly clock: Clock;
+  /** Ends the sweep; rows in hand are finished. */
+  readonly signal: AbortSignal;
+  /** What to count in. */
+  readonly state: ScanState;
+}
+
+/** How a scan ended. */
+export interface ScanEnd {
+  /** Why. */
+  readonly reason: EndReason;
+  /** Where the sweep stands. */
+  readonly mark: Mark;
+  /** What failed, when something did. */
+  readonly error?: Error;
+}
+
+/** Inspections that may wait before the sweep does. */
+const MOST_WAITING = 4096;
+
+/** The least pause between two questions that nobody asked for, milliseconds. */
+const LEAST_GAP_MS = 1000;
+
+/** Runs a scan. */
+export async function scan(options: ScanOptions): Promise<ScanEnd> {
+  const { clock, state, signal } = options;
+  const stop = new Stop(signal, options);
+  const throttle = new Throttle(
+    options.limits,
+    options.capLoopback ? undefined : isLoopback,
+  );
+  const families = [4, 6].filter((bits) =>
+    options.targets.groups.some(({ addresses: [first] }) => family(first.start) === bits)
+  ) as (4 | 6)[];
+  const sockets = families.flatMap((bits) => options.openSockets(bits));
+  await using board = new Switchboard(sockets, throttle, clock);
+  const rows = new RowQueue(options.sinks, (error) => stop.fail(error));
+  const run = new Run(options, board, throttle, rows, stop);
+  board.listen((datagram, from, socket) => run.receiver.receive(datagram, from, socket))
+    .catch((error) => stop.fail(error));
+  let mark = options.from;
+  try {
+    mark = await sweep({
+      ...options,
+      ...run.sweepOptions(),
+      sockets,
+      throttle,
+      signal: stop.soft,
+      limit: options.maxTargets,
+      gapMs: Math.max(LEAST_GAP_MS, options.timeoutMs),
+    });
+  } catch (error) {
+    stop.fail(error as Error);
+  }
+  await run.pool.idle();
+  await rows.idle();
+  stop.end();
+  run.count();
+  state.ended = stop.reason ?? "done";
+  return { reason: state.ended, mark, error: stop.error };
+}
+
+/** Why and how far a scan is to end early. */
+class Stop {
+  reason: EndReason | undefined;
+  error: Error | undefined;
+  readonly #soft = new AbortController();
+  readonly #hard = new AbortController();
+  readonly #cancelTimer: () => void;
+
+  constructor(signal: AbortSignal, { clock, maxRuntimeMs }: ScanOptions) {
+    const interrupt = () => this.stop("interrupted");
+    if (signal.aborted) interrupt();
+    else signal.addEventListener("abort", interrupt, { once: true });
+    this.#cancelTimer = maxRuntimeMs === Infinity
+      ? () => {}
+      : clock.after(maxRuntimeMs, () => this.stop("max-runtime"));
+  }
+
+  /** Ends the sweep. */
+  get soft(): AbortSignal {
+    return this.#soft.signal;
+  }
+
+  /** Ends inspections too. */
+  get hard(): AbortSignal {
+    return this.#hard.signal;
+  }
+
+  /** Stops sending; what is in hand is finished, unless there are rows enough. */
+  stop(reason: EndReason): void {
+    this.reason ??= reason;
+    this.#soft.abort();
+    if (reason === "max-results" || reason === "failed") this.#hard.abort();
+  }
+
+  fail(error: Error): void {
+    this.error ??= error;
+    this.reason = "failed";
+    this.stop("failed");
+  }
+
+  end(): void {
+    this.#cancelTimer();
+  }
+}
+
+/** The moving parts of one scan. */
+class Run {
+  readonly pool: Pool;
+  readonly receiver: Receiver;
+  readonly #responders = new Responders();
+  readonly #optedOut = new Set<Address>();
+  readonly #tokens: Tokens;
+  readonly #window: Window;
+  readonly #kinds: readonly ProbeKind[];
+  #accepted = 0;
+
+  constructor(
+    private readonly options: ScanOptions,
+    private readonly board: Switchboard,
+    private readonly throttle: Throttle,
+    private readonly rows: RowQueue,
+    private readonly stop: Stop,
+  ) {
+    const { concurrency, random, clock, state, targets, answered } = options;
+    this.pool = new Pool(concurrency, (error) => stop.fail(error));
+    this.#tokens = new Tokens(random(8));
+    this.#window = new Window(board.sockets.length);
+    this.#kinds = options.protocols.flatMap(({ name, probe }) =>
+      probe === undefined
+        ? []
+        : [{ protocol: name, probe, kind: PROTOCOLS.findIndex((other) => other.name === name) }]
+    );
+    for (const endpoint of answered) this.#responders.add(endpoint);
+    const sets = targets.groups.map(({ addresses }) => addresses);
+    const union = { 4: unionOf(sets, 4), 6: unionOf(sets, 6) };
+    this.receiver = new Receiver({
+      kinds: this.#kinds,
+      tokens: this.#tokens,
+      isTarget: ({ address }) => union[family(address)].has(address),
+      responders: this.#responders,
+      clock,
+      counts: state.replies,
+      onSighting: (sighting) => this.#sight(sighting),
+    });
+  }
+
+  sweepOptions() {
+    const { options, pool, stop } = this;
+    const { state, protocols, targets, ports } = options;
+    const segments = new Map(protocols.map(({ name }) => [
+      name,
+      segmentsOf(targets, (bits) => ports(name, bits)),
+    ]));
+    const passes = planPasses(this.#kinds, options.retries, (name) => segments.get(name)!);
+    state.passes = passes.length;
+    const sizing = { ...options, limit: options.maxTargets };
+    const sizes = passes.map((pass, i) => spaceOf(pass, i + 1, sizing).size);
+    state.total = sizes.reduce((sum, size) => sum + size, 0);
+    const behind = sizes.slice(0, options.from.pass - 1).reduce((sum, size) => sum + size, 0);
+    state.visited = behind + options.from.position;
+    return {
+      passes,
+      tokens: this.#tokens,
+      window: this.#window,
+      skip: (target: Endpoint) =>
+        this.#responders.has(target) || this.#optedOut.has(target.address),
+      backlogged: () => pool.load > MOST_WAITING || stop.hard.aborted,
+      onProgress: (
+        { visited, sent, refused }: { visited: number; sent: number; refused: number },
+      ) => {
+        state.position += visited;
+        state.visited += visited;
+        state.sent += sent;
+        state.refused += refused;
+        this.count();
+      },
+      onPass: (pass: number, size: number) => {
+        state.pass = pass;
+        state.size = size;
+        state.position = pass === options.from.pass ? options.from.position : 0;
+      },
+    };
+  }
+
+  /** Brings the numbers up to date that others count. */
+  count(): void {
+    const { state } = this.options;
+    state.inspecting = this.pool.load;
+    state.written = this.rows.written;
+    state.lost = this.rows.lost;
+  }
+
+  #sight(sighting: Sighting): void {
+    this.#window.answered(sighting.latencyMs, this.options.clock.now());
+    this.pool.add(sighting.endpoint.address, () => this.#inspect(sighting));
+  }
+
+  async #inspect(sighting: Sighting): Promise<void> {
+    const { options, board, stop } = this;
+    const { state, clock } = options;
+    if (stop.hard.aborted) {
+      if (stop.reason === "failed") this.rows.lost++;
+      return;
+    }
+    const { endpoint } = sighting;
+    const result = await inspect(sighting, {
+      ...options,
+      signal: stop.hard,
+      link: (peer, socket) => board.link(peer, board.socketFor(peer, socket)),
+      soleLink: (peer) =>
+        soleLink(peer, options.openSole(family(peer.address)), this.throttle, clock),
+      nonce: () => new DataView(options.random(8).buffer).getBigUint64(0) >> 1n,
+      stop: ({ statement }) => options.optsOut(statement.columns.motd ?? ""),
+    });
+    if (result.answers.length === 0) {
+      state.replies[result.failure === "malformed" ? "malformed" : "forged"]++;
+      return;
+    }
+    if (!sighting.verified && !this.#responders.add(endpoint)) return;
+    if (result.stopped) {
+      state.optedOut++;
+      this.#optedOut.add(endpoint.address);
+      options.onOptOut(endpoint.address);
+      return;
+    }
+    if (result.failure !== undefined) state.fellSilent++;
+    if (this.#accepted >= options.maxResults) return;
+    if (++this.#accepted >= options.maxResults) stop.stop("max-results");
+    const record = mergeAnswers(result.answers, {
+      endpoint,
+      latencyMs: result.latencyMs,
+      seenAt: Math.round(clock.wall() - (clock.now() - sighting.at)),
+      scanId: state.scanId,
+      requestedAs: options.names.get(endpoint.address) ?? null,
+    });
+    await this.rows.push(options.players ? record : { ...record, players: null });
+  }
+}
+
+/** All addresses of a family. */
+function unionOf(sets: readonly RangeSet<Address>[], bits: 4 | 6): RangeSet<Address> {
+  return RangeSet.of(sets.flatMap((set) => [...set].filter(({ start }) => family(start) === bits)));
+}

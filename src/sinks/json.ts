@@ -1,0 +1,50 @@
+/**
+ * Rows as JSON: one object per line, or one array.
+ *
+ * @module
+ */
+import type { Field, ServerRecord } from "../record.ts";
+import type { Format } from "./sink.ts";
+
+/** The version of the rows' shape, in every one of them. */
+export const SCHEMA = 1;
+
+/** One JSON object per line, with these keys. */
+export function ndjsonFormat(fields: readonly Field[]): Format {
+  return {
+    name: "ndjson",
+    head: "",
+    tail: "",
+    appendable: true,
+    row: (record) => `${jsonRow(record, fields)}\n`,
+  };
+}
+
+/** One JSON array of objects with these keys. */
+export function jsonFormat(fields: readonly Field[]): Format {
+  return {
+    name: "json",
+    head: "[",
+    tail: "\n]\n",
+    appendable: false,
+    row: (record, first) => `${first ? "" : ","}\n${jsonRow(record, fields)}`,
+  };
+}
+
+function jsonRow(record: ServerRecord, fields: readonly Field[]): string {
+  return jsonText({
+    schema: SCHEMA,
+    ...Object.fromEntries(fields.map(({ name }) => [name, record[name]])),
+  });
+}
+
+/** What JSON may hold as it is, but a terminal should not see. */
+const UNSEEN = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
+
+/** JSON in which characters that move a cursor or reorder a line are escaped. */
+export function jsonText(value: unknown): string {
+  return JSON.stringify(value).replace(
+    UNSEEN,
+    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}

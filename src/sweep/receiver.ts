@@ -1,0 +1,152 @@
+/**
+ * What comes back: every datagram is counted as one thing, and only what proves itself, or is worth
+ * a second question, goes on.
+ *
+ * @module
+ */
+import type { Endpoint } from "../address.ts";
+import { Malformed, Truncated } from "../bytes.ts";
+import type { Clock } from "../net/clock.ts";
+import type { Learned, Probe, Reply } from "../protocols/protocol.ts";
+import type { Sighting } from "../record.ts";
+import type { Responders } from "./responders.ts";
+import type { Tokens } from "./token.ts";
+
+/** What the datagrams that came back were. */
+export interface ReplyCounts {
+  /** Answers to our probes, the first of each endpoint. */
+  true: number;
+  /** Further answers of endpoints that had answered. */
+  repeated: number;
+  /** Answers without our token that have to be confirmed. */
+  unverified: number;
+  /** Answers with a wrong token, or unverified ones that were not confirmed. */
+  forged: number;
+  /** Answers that were broken. */
+  malformed: number;
+  /** Everything else, and everything from where we did not ask. */
+  noise: number;
+}
+
+/** No replies yet. */
+export function noReplies(): ReplyCounts {
+  return { true: 0, repeated: 0, unverified: 0, forged: 0, malformed: 0, noise: 0 };
+}
+
+/** A kind of probe in a scan. */
+export interface ProbeKind {
+  /** The protocol. */
+  readonly protocol: string;
+  /** Its probe. */
+  readonly probe: Probe<unknown>;
+  /** Its number, which goes into the token: its place among the protocols. */
+  readonly kind: number;
+}
+
+/** What a receiver needs. */
+export interface ReceiverOptions {
+  /** All kinds of probes that the scan sends: replies may come late, in the next pass. */
+  readonly kinds: readonly ProbeKind[];
+  /** The scan's tokens. */
+  readonly tokens: Tokens;
+  /** Whether an endpoint is one of the scan's targets. */
+  readonly isTarget: (endpoint: Endpoint) => boolean;
+  /** Who has answered. */
+  readonly responders: Responders;
+  /** The clock that the probes were stamped by. */
+  readonly clock: Clock;
+  /** Where replies are counted. */
+  readonly counts: ReplyCounts;
+  /** Gets each sighting. */
+  readonly onSighting: (sighting: Sighting) => void;
+}
+
+/** Microseconds modulo 2^32, as probes are stamped with them. */
+export function stampClock(ms: number): number {
+  return Math.floor(ms * 1000) % 2 ** 32;
+}
+
+/** Sorts replies. */
+export class Receiver {
+  readonly #options: ReceiverOptions;
+
+  /** Starts with the counts that it is given. */
+  constructor(options: ReceiverOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Takes one datagram.
+   *
+   * @param datagram Read at once, and copied where something of it is kept.
+   */
+  receive(datagram: Uint8Array, from: Endpoint, socket: number): void {
+    const { kinds, counts } = this.#options;
+    let broken = false;
+    for (const kind of kinds) {
+      const reply = orBroken(() => kind.probe.read(datagram));
+      if (reply === "broken") broken = true;
+      else if (reply !== undefined) return this.#judge(kind, reply, datagram, from, socket);
+    }
+    counts[broken ? "malformed" : "noise"]++;
+  }
+
+  #judge(
+    kind: ProbeKind,
+    reply: Reply,
+    datagram: Uint8Array,
+    from: Endpoint,
+    socket: number,
+  ): void {
+    const { tokens, isTarget, responders, counts, clock } = this.#options;
+    if (!isTarget(from)) {
+      counts.noise++;
+      return;
+    }
+    const { probe, protocol } = kind;
+    const token = tokens.of(kind.kind, from) & probe.macMask;
+    if (reply.mac !== token) {
+      this.#doubt(kind, from, socket);
+      return;
+    }
+    if (responders.has(from)) {
+      counts.repeated++;
+      return;
+    }
+    const learned = orBroken((): Learned<unknown> => probe.learn(datagram.slice()));
+    if (learned === "broken") {
+      counts.malformed++;
+      return;
+    }
+    responders.add(from);
+    counts.true++;
+    const at = clock.now();
+    const latencyMs = reply.clock === undefined
+      ? undefined
+      : (stampClock(at) - reply.clock >>> 0) / 1000;
+    const sighting = { endpoint: { ...from }, protocol, latencyMs, verified: true, at, socket };
+    this.#options.onSighting({ ...sighting, ...learned });
+  }
+
+  /** A reply without our token: forged, or worth a second question. */
+  #doubt({ probe, protocol }: ProbeKind, from: Endpoint, socket: number): void {
+    const { responders, counts, clock, onSighting } = this.#options;
+    const held = probe.mayLackToken ? responders.hold(from) : "full";
+    if (held === "full") counts.forged++;
+    else if (held === "known") counts.repeated++;
+    else {
+      counts.unverified++;
+      onSighting({ endpoint: { ...from }, protocol, verified: false, at: clock.now(), socket });
+    }
+  }
+}
+
+/** What a decoder yields, or that the message is broken. */
+function orBroken<T>(decode: () => T): T | "broken" {
+  try {
+    return decode();
+  } catch (error) {
+    if (error instanceof Truncated || error instanceof Malformed) return "broken";
+    throw error;
+  }
+}

@@ -1,0 +1,100 @@
+/**
+ * The sweep: one pass per kind of probe and retry, over all targets that have not answered.
+ *
+ * @module
+ */
+import { type Clock, sleep } from "../net/clock.ts";
+import { type Segment, type Shard, TargetSpace } from "../targets/space.ts";
+import type { ProbeKind } from "./receiver.ts";
+import { Sender, type SenderOptions } from "./sender.ts";
+
+/** One pass: a kind of probe over its targets. */
+export interface Pass {
+  /** The kind of probe. */
+  readonly kind: ProbeKind;
+  /** Its targets, which differ by the usual ports of the protocol. */
+  readonly segments: readonly Segment[];
+}
+
+/** Where a sweep stands: everything before it was sent. */
+export interface Mark {
+  /** The pass, from 1. */
+  readonly pass: number;
+  /** The next position in it. */
+  readonly position: number;
+}
+
+/** What a sweep needs besides what its senders need. */
+export interface SweepOptions extends SenderOptions {
+  /** The passes, in order. */
+  readonly passes: readonly Pass[];
+  /** Seed of the order; `undefined`: no shuffling. */
+  readonly seed: number | undefined;
+  /** Which part of the targets. */
+  readonly shard: Shard;
+  /** How many targets a pass visits at the most. */
+  readonly limit: number;
+  /** Where to start. */
+  readonly from: Mark;
+  /** Pause between passes, milliseconds: at least a second between two questions to one host. */
+  readonly gapMs: number;
+  /** How long to wait for late answers at the end, milliseconds. */
+  readonly cooldownMs: number;
+  /** Told when a pass starts. */
+  readonly onPass: (pass: number, size: number) => void;
+}
+
+/**
+ * Builds the passes: for every kind one more than there are retries, kind by kind.
+ *
+ * @param retries How often the silent are asked again.
+ */
+export function planPasses(
+  kinds: readonly ProbeKind[],
+  retries: number,
+  segmentsFor: (protocol: string) => readonly Segment[],
+): Pass[] {
+  return kinds.flatMap((kind) => {
+    const segments = segmentsFor(kind.protocol);
+    return Array.from({ length: retries + 1 }, () => ({ kind, segments }));
+  });
+}
+
+/** The space of one pass. */
+export function spaceOf(
+  { segments }: Pass,
+  pass: number,
+  { seed, shard, limit }: Pick<SweepOptions, "seed" | "shard" | "limit">,
+): TargetSpace {
+  return new TargetSpace(segments, { seed, pass, shard, limit });
+}
+
+/**
+ * Runs the passes and waits for late answers.
+ *
+ * @returns Where it stands: behind the last pass, unless the signal came. Late answers are awaited
+ * in any case, though after a signal no longer than a pause between passes.
+ */
+export async function sweep(options: SweepOptions): Promise<Mark> {
+  const { passes, signal, clock, gapMs, cooldownMs } = options;
+  let mark = options.from;
+  while (mark.pass <= passes.length && !signal.aborted) {
+    const pass = passes[mark.pass - 1];
+    const space = spaceOf(pass, mark.pass, options);
+    options.onPass(mark.pass, space.size);
+    const position = await new Sender(pass.kind, options).send(space, mark.position);
+    if (position < space.size) {
+      mark = { pass: mark.pass, position };
+      break;
+    }
+    mark = { pass: mark.pass + 1, position: 0 };
+    if (mark.pass <= passes.length && space.size > 0) await sleep(clock, gapMs, signal);
+  }
+  await cooldown(clock, signal.aborted ? Math.min(gapMs, cooldownMs) : cooldownMs, signal);
+  return mark;
+}
+
+/** Waits for late answers; a signal that comes meanwhile ends it. */
+async function cooldown(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+  await sleep(clock, ms, signal.aborted ? undefined : signal);
+}

@@ -1,0 +1,90 @@
+/**
+ * The proof in each probe: a keyed hash of the endpoint that is asked. Who has not seen our probe
+ * cannot know it, and nothing has to be remembered to check it.
+ *
+ * @module
+ */
+import type { Endpoint } from "../address.ts";
+
+/**
+ * HalfSipHash-2-4 with 32 bits of output. Source: the reference implementation by Aumasson and
+ * Bernstein.
+ *
+ * @param k0 The key's first four bytes, little endian.
+ * @param k1 The key's last four bytes, little endian.
+ * @param words The message as little-endian words; the last holds its length in the highest byte.
+ * @param count How many of the words there are.
+ * @returns A signed 32-bit number.
+ */
+export function halfSipHash(k0: number, k1: number, words: Uint32Array, count: number): number {
+  let v0 = k0;
+  let v1 = k1;
+  let v2 = 0x6c796765 ^ k0;
+  let v3 = 0x74656462 ^ k1;
+  for (let i = 0; i <= count; i++) {
+    const last = i === count;
+    const word = last ? 0 : words[i];
+    if (last) v2 ^= 0xff;
+    v3 ^= word;
+    for (let round = last ? 4 : 2; round > 0; round--) {
+      v0 = v0 + v1 | 0;
+      v1 = (v1 << 5 | v1 >>> 27) ^ v0;
+      v0 = v0 << 16 | v0 >>> 16;
+      v2 = v2 + v3 | 0;
+      v3 = (v3 << 8 | v3 >>> 24) ^ v2;
+      v0 = v0 + v3 | 0;
+      v3 = (v3 << 7 | v3 >>> 25) ^ v0;
+      v2 = v2 + v1 | 0;
+      v1 = (v1 << 13 | v1 >>> 19) ^ v2;
+      v2 = v2 << 16 | v2 >>> 16;
+    }
+    v0 ^= word;
+  }
+  return v1 ^ v3;
+}
+
+/**
+ * Makes tokens under one key.
+ *
+ * @example
+ * ```ts
+ * import { Tokens } from "blocksweep";
+ * import { assertEquals, assertNotEquals } from "@std/assert";
+ *
+ * const tokens = new Tokens(crypto.getRandomValues(new Uint8Array(8)));
+ * const endpoint = { address: 0x7f000001, port: 19132 };
+ * assertEquals(tokens.of(0, endpoint), tokens.of(0, endpoint));
+ * assertNotEquals(tokens.of(0, endpoint), tokens.of(1, endpoint));
+ * ```
+ */
+export class Tokens {
+  readonly #k0: number;
+  readonly #k1: number;
+  readonly #words = new Uint32Array(5);
+
+  /** @param key Eight random bytes, new for every scan. */
+  constructor(key: Uint8Array) {
+    const view = new DataView(key.buffer, key.byteOffset, 8);
+    this.#k0 = view.getUint32(0, true);
+    this.#k1 = view.getUint32(4, true);
+  }
+
+  /**
+   * The token of an endpoint: 32 bits, unsigned.
+   *
+   * @param kind Which probe: 0 to 255.
+   */
+  of(kind: number, { address, port }: Endpoint): number {
+    const words = this.#words;
+    let count = 0;
+    if (typeof address === "number") {
+      words[count++] = address;
+    } else {
+      for (let shift = 96n; shift >= 0n; shift -= 32n) {
+        words[count++] = Number(address >> shift & 0xffffffffn);
+      }
+    }
+    words[count] = port | kind << 16 | (count * 4 + 3) << 24;
+    return halfSipHash(this.#k0, this.#k1, words, count + 1) >>> 0;
+  }
+}

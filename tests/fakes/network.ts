@@ -1,0 +1,208 @@
+/**
+ * A network in one process, with a clock of its own: datagrams take their time, get lost, doubled
+ * and reordered by seed, and an hour passes in as long as its events take.
+ */
+import { type Endpoint, endpointKey, family } from "../../src/address.ts";
+import { drawDelays, type Faults, NO_FAULTS } from "../../src/fleet/faults.ts";
+import { Random } from "../../src/fleet/random.ts";
+import type { Responder } from "../../src/fleet/server.ts";
+import type { Clock } from "../../src/net/clock.ts";
+import type { Batch, DatagramSocket, Receiver, SocketErrors } from "../../src/net/socket.ts";
+import { setImmediate } from "node:timers";
+
+interface Event {
+  readonly at: number;
+  readonly number: number;
+  readonly run: () => void;
+}
+
+/** One datagram as the network saw it leave. */
+export interface Sent {
+  readonly at: number;
+  readonly from: Endpoint;
+  readonly to: Endpoint;
+  readonly bytes: Uint8Array;
+}
+
+/** The network and its clock. */
+export class FakeNetwork implements Clock {
+  /** What our sockets sent, when `record` is set. */
+  readonly sent: Sent[] = [];
+  record = false;
+  /** Datagrams that our sockets sent. */
+  count = 0;
+  #time = 1000;
+  #number = 0;
+  readonly #heap: Event[] = [];
+  readonly #hosts = new Map<number | bigint, Responder>();
+  readonly #sockets = new Map<number | bigint, FakeSocket>();
+  readonly #random: Random;
+  #port = 40000;
+
+  constructor(seed: number, readonly faults: Faults = NO_FAULTS) {
+    this.#random = new Random(seed);
+  }
+
+  now(): number {
+    return this.#time;
+  }
+
+  wall(): number {
+    return 1.8e12 + this.#time;
+  }
+
+  after(ms: number, callback: () => void): () => void {
+    let run = callback;
+    this.#push(this.#time + Math.max(0, ms), () => run());
+    return () => run = () => {};
+  }
+
+  turn(): Promise<void> {
+    return new Promise((resolve) => this.#push(this.#time + 0.02, resolve));
+  }
+
+  /** Puts something that answers on an endpoint. */
+  host(endpoint: Endpoint, responder: Responder): void {
+    this.#hosts.set(endpointKey(endpoint), responder);
+  }
+
+  /** Opens a socket of ours. */
+  open(bits: 4 | 6): DatagramSocket {
+    const local = { address: bits === 4 ? 0x7f000001 : 1n, port: this.#port++ };
+    const socket = new FakeSocket(this, local);
+    this.#sockets.set(endpointKey(local), socket);
+    return socket;
+  }
+
+  close(local: Endpoint): void {
+    this.#sockets.delete(endpointKey(local));
+  }
+
+  /** Lets a datagram arrive at one of our sockets, as if `from` had sent it. */
+  inject(from: Endpoint, to: { port: number }, bytes: Uint8Array, delay = 0): void {
+    const bits = family(from.address);
+    const local = { address: bits === 4 ? 0x7f000001 : 1n, port: to.port };
+    this.#push(
+      this.#time + delay,
+      () => this.#sockets.get(endpointKey(local))?.receive(bytes, from),
+    );
+  }
+
+  transmit(from: Endpoint, to: Endpoint, bytes: Uint8Array): void {
+    this.count++;
+    if (this.record) this.sent.push({ at: this.#time, from, to: { ...to }, bytes: bytes.slice() });
+    const host = this.#hosts.get(endpointKey(to));
+    if (host === undefined) return;
+    const copy = bytes.slice();
+    const peer = { ...to };
+    for (const delay of drawDelays(this.faults, this.#random)) {
+      this.#push(this.#time + delay, () => {
+        for (const reply of host.respond(copy, from, this.#time)) {
+          for (const back of drawDelays(this.faults, this.#random)) {
+            this.inject(peer, from, reply, back);
+          }
+        }
+      });
+    }
+  }
+
+  /** Runs until the promise settles. Fails when nothing is left that could settle it. */
+  async run<T>(promise: Promise<T>): Promise<T> {
+    let settled = false;
+    const done = () => settled = true;
+    promise.then(done, done);
+    let idle = 0;
+    while (!settled) {
+      await new Promise<void>((resolve) => setImmediate(resolve));
+      if (settled) break;
+      const event = this.#pop();
+      if (event === undefined) {
+        if (++idle > 100) throw new Error("the network is idle, and still somebody waits");
+        continue;
+      }
+      idle = 0;
+      this.#time = event.at;
+      event.run();
+      while (this.#heap[0]?.at === this.#time) this.#pop()!.run();
+    }
+    return await promise;
+  }
+
+  #push(at: number, run: () => void): void {
+    const heap = this.#heap;
+    heap.push({ at, number: this.#number++, run });
+    for (let i = heap.length - 1; i > 0;) {
+      const parent = i - 1 >> 1;
+      if (!before(heap[i], heap[parent])) break;
+      [heap[i], heap[parent]] = [heap[parent], heap[i]];
+      i = parent;
+    }
+  }
+
+  #pop(): Event | undefined {
+    const heap = this.#heap;
+    const first = heap[0];
+    const last = heap.pop();
+    if (first === undefined || last === undefined || heap.length === 0) return first;
+    heap[0] = last;
+    for (let i = 0;;) {
+      const [left, right] = [2 * i + 1, 2 * i + 2];
+      const least = right < heap.length && before(heap[right], heap[left]) ? right : left;
+      if (least >= heap.length || !before(heap[least], heap[i])) break;
+      [heap[i], heap[least]] = [heap[least], heap[i]];
+      i = least;
+    }
+    return first;
+  }
+}
+
+function before(a: Event, b: Event): boolean {
+  return a.at < b.at || a.at === b.at && a.number < b.number;
+}
+
+class FakeSocket implements DatagramSocket {
+  readonly errors: SocketErrors = { send: new Map(), receive: new Map() };
+  #receiver: Receiver | undefined;
+  #closed: (() => void) | undefined;
+
+  constructor(private readonly network: FakeNetwork, private readonly local: Endpoint) {}
+
+  get family(): 4 | 6 {
+    return family(this.local.address);
+  }
+
+  get port(): number {
+    return this.local.port;
+  }
+
+  listen(receiver: Receiver): Promise<void> {
+    this.#receiver = receiver;
+    return new Promise((resolve) => this.#closed = resolve);
+  }
+
+  receive(bytes: Uint8Array, from: Endpoint): void {
+    // One buffer for all, as a real socket has: who keeps a view of it, reads something else later.
+    const buffer = bytes.slice();
+    this.#receiver?.(buffer, from);
+    buffer.fill(0xee);
+  }
+
+  send(datagram: Uint8Array, to: Endpoint): Promise<boolean> {
+    this.network.transmit(this.local, to, datagram);
+    return Promise.resolve(true);
+  }
+
+  flush(batch: Batch): Promise<number> {
+    for (let slot = 0; slot < batch.length; slot++) {
+      const to = { address: batch.addresses[slot], port: batch.ports[slot] };
+      this.network.transmit(this.local, to, batch.datagram(slot));
+    }
+    return Promise.resolve(batch.length);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    this.network.close(this.local);
+    this.#closed?.();
+    return Promise.resolve();
+  }
+}

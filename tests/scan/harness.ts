@@ -1,0 +1,118 @@
+/** A scan of a simulated fleet on the fake network. */
+import type { Address } from "../../src/address.ts";
+import type { Faults } from "../../src/fleet/faults.ts";
+import { drawFleet, type FleetHost, type FleetPlan } from "../../src/fleet/generate.ts";
+import { Random } from "../../src/fleet/random.ts";
+import { type Verdict, verify } from "../../src/fleet/verify.ts";
+import { PROTOCOLS } from "../../src/protocols/mod.ts";
+import type { ServerRecord } from "../../src/record.ts";
+import { scan, type ScanEnd, type ScanOptions } from "../../src/scan/scan.ts";
+import { newState, type ScanState } from "../../src/scan/state.ts";
+import type { Sink } from "../../src/sinks/sink.ts";
+import { compose } from "../../src/targets/compose.ts";
+import type { Range } from "../../src/targets/ranges.ts";
+import { FakeNetwork } from "../fakes/network.ts";
+
+export const SCAN_ID = "01928d5e-0000-7000-8000-000000000000";
+
+/** The usual ports, as data/ports.txt has them. */
+export const PORTS: Record<string, readonly number[]> = { raknet: [19132], query: [25565] };
+
+/** Rows in memory. */
+export class MemorySink implements Sink {
+  readonly rows: ServerRecord[] = [];
+
+  write(records: readonly ServerRecord[]): Promise<void> {
+    this.rows.push(...records);
+    return Promise.resolve();
+  }
+
+  flush(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  position(): number {
+    return this.rows.length;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return Promise.resolve();
+  }
+}
+
+/** What a test may set. */
+export interface Setting extends Partial<Omit<ScanOptions, "targets" | "state">> {
+  readonly network?: FakeNetwork;
+  readonly faults?: Faults;
+  readonly networkSeed?: number;
+  readonly fleet: FleetPlan;
+  /** Default: the fleet's range. */
+  readonly range?: Range;
+  readonly protocolNames?: readonly string[];
+  readonly excluded?: readonly Range[];
+  readonly prepare?: (network: FakeNetwork, hosts: readonly FleetHost[]) => void;
+}
+
+/** What a scan did. */
+export interface Result {
+  readonly end: ScanEnd;
+  readonly state: ScanState;
+  readonly rows: readonly ServerRecord[];
+  readonly verdict: Verdict;
+  readonly network: FakeNetwork;
+  readonly hosts: readonly FleetHost[];
+  readonly optedOut: readonly Address[];
+}
+
+/** Scans a fleet. */
+export async function scanFleet(setting: Setting): Promise<Result> {
+  const network = setting.network ?? new FakeNetwork(setting.networkSeed ?? 1, setting.faults);
+  const hosts = drawFleet(setting.fleet);
+  for (const { endpoint, responder } of hosts) network.host(endpoint, responder);
+  setting.prepare?.(network, hosts);
+  const names = setting.protocolNames ?? ["raknet", "query"];
+  const sink = new MemorySink();
+  const random = new Random(77);
+  const optedOut: Address[] = [];
+  const state = newState(SCAN_ID, network.now());
+  const inclusion = { range: setting.range ?? setting.fleet.range, port: undefined };
+  const options: ScanOptions = {
+    names: new Map(),
+    protocols: PROTOCOLS.filter(({ name }) => names.includes(name)),
+    ports: (protocol) => PORTS[protocol],
+    seed: 5,
+    shard: { index: 1, count: 1 },
+    maxTargets: Infinity,
+    maxResults: Infinity,
+    maxRuntimeMs: Infinity,
+    from: { pass: 1, position: 0 },
+    answered: [],
+    retries: 1,
+    timeoutMs: 1500,
+    cooldownMs: 3000,
+    concurrency: 256,
+    follow: true,
+    players: true,
+    limits: { rate: undefined, netRate: undefined, hostRate: undefined },
+    capLoopback: false,
+    openSockets: (family) => Array.from({ length: 4 }, () => network.open(family)),
+    openSole: (family) => network.open(family),
+    optsOut: (motd) => motd.includes("§b§d§f§d§b"),
+    onOptOut: (address) => optedOut.push(address),
+    sinks: [sink],
+    random: (size) => random.bytes(size),
+    clock: network,
+    signal: new AbortController().signal,
+    ...setting,
+    targets: compose([inclusion], { never: [], private: [], chosen: setting.excluded ?? [] }),
+    state,
+  };
+  const end = await network.run(scan(options));
+  const selection = {
+    protocols: names,
+    ports: (name: string) => PORTS[name],
+    follow: options.follow,
+  };
+  const verdict = verify(hosts.map(({ entry }) => entry), sink.rows, selection, "ndjson");
+  return { end, state, rows: sink.rows, verdict, network, hosts, optedOut };
+}

@@ -1,0 +1,292 @@
+import { assert, assertEquals } from "@std/assert";
+import { type Endpoint, formatEndpoint } from "../../src/address.ts";
+import { audit } from "../../src/fleet/audit.ts";
+import { Random } from "../../src/fleet/random.ts";
+import { query, raknet } from "../../src/mod.ts";
+import { serverId } from "../../src/record.ts";
+import { WriteError } from "../../src/sinks/sink.ts";
+import { FakeNetwork } from "../fakes/network.ts";
+import { MemorySink, type Result, scanFleet, type Setting } from "./harness.ts";
+
+const RANGE = { start: 0x7f100000, end: 0x7f101000 };
+const FLEET = { servers: 300, hostile: 30, range: RANGE, seed: 11 };
+const BEDROCK = { servers: 40, range: RANGE, seed: 3, software: ["bds"] };
+
+/** What the fleet's log would hold of a recorded scan. */
+function witness({ network }: Result, sources: (port: number) => boolean = () => true) {
+  return network.sent.filter(({ from }) => sources(from.port)).map(({ at, from, to, bytes }) => ({
+    at,
+    way: "in" as const,
+    host: formatEndpoint(to),
+    peer: formatEndpoint(from),
+    lost: false,
+    hex: bytes.toHex(),
+    size: bytes.length,
+  }));
+}
+
+function complete({ verdict, state, end }: Result): void {
+  assertEquals(verdict.faults, []);
+  assertEquals([verdict.found, verdict.right], [verdict.expected, verdict.expected]);
+  assertEquals([end.reason, state.written, state.lost], ["done", verdict.expected, 0]);
+}
+
+Deno.test("a scan finds every server of a fleet, each once, every field right", async () => {
+  const result = await scanFleet({ fleet: FLEET });
+  complete(result);
+  assert(result.verdict.expected > 250);
+  assertEquals(result.end.mark, { pass: 5, position: 0 });
+  const { replies } = result.state;
+  assert(replies.noise > 0 && replies.malformed > 0 && replies.forged > 0 && replies.repeated > 0);
+});
+
+const FAULTS = { loss: 0, duplication: 0, delay: 20, jitter: 0 };
+
+Deno.test("nothing is lost to delay, duplication and reordering", async () => {
+  const faults = { loss: 0, duplication: 0.3, delay: 10, jitter: 150 };
+  const { verdict, state } = await scanFleet({ fleet: FLEET, faults });
+  assertEquals(verdict.faults, []);
+  assertEquals([verdict.found, verdict.right], [verdict.expected, verdict.expected]);
+  assert(state.replies.repeated > 0);
+});
+
+for (const networkSeed of [1, 2, 3]) {
+  Deno.test(`with 5 % loss each way and three retries hardly anything is lost (${networkSeed})`, async () => {
+    const faults = { loss: 0.05, duplication: 0.02, delay: 5, jitter: 20 };
+    const fleet = { ...FLEET, servers: 1000, hostile: 0 };
+    const { verdict } = await scanFleet({ fleet, faults, networkSeed, retries: 3, timeoutMs: 500 });
+    assertEquals(verdict.faults.filter((fault) => !fault.includes("missing")), []);
+    assert(verdict.found >= verdict.expected * 0.999, `${verdict.found} of ${verdict.expected}`);
+    assert(
+      verdict.right >= verdict.expected * 0.995,
+      `${verdict.right} of ${verdict.expected} whole`,
+    );
+  });
+}
+
+for (const concurrency of [1, 16, 2000]) {
+  Deno.test(`a concurrency of ${concurrency} finds the same`, async () => {
+    complete(await scanFleet({ fleet: FLEET, concurrency, faults: FAULTS }));
+  });
+}
+
+Deno.test("--no-follow writes what the first answer tells", async () => {
+  complete(await scanFleet({ fleet: FLEET, follow: false }));
+});
+
+for (const name of ["raknet", "query"]) {
+  Deno.test(`a scan for ${name} alone finds what speaks it`, async () => {
+    const result = await scanFleet({ fleet: FLEET, protocolNames: [name] });
+    complete(result);
+    assert(result.rows.every(({ protocols }) => protocols.join() === name));
+  });
+}
+
+Deno.test("shards find everything together, and nothing twice", async () => {
+  const found: string[] = [];
+  for (const index of [1, 2, 3]) {
+    const { rows } = await scanFleet({ fleet: FLEET, shard: { index, count: 3 } });
+    assert(rows.length > 50);
+    found.push(...rows.map(serverId));
+  }
+  const { rows } = await scanFleet({ fleet: FLEET });
+  assertEquals(found.toSorted(), rows.map(serverId).toSorted());
+});
+
+Deno.test("a scan that is interrupted goes on at its mark", async () => {
+  const controller = new AbortController();
+  const limits = { rate: 2000, netRate: undefined, hostRate: undefined };
+  const first = await scanFleet({
+    fleet: FLEET,
+    limits,
+    signal: controller.signal,
+    prepare: (network) => void network.after(800, () => controller.abort()),
+  });
+  assertEquals(first.end.reason, "interrupted");
+  assert(first.end.mark.pass === 1 && first.end.mark.position > 1000);
+  const ids = first.rows.map(({ host, port }) => ({ host, port }));
+  const answered = first.hosts.map(({ endpoint }) => endpoint)
+    .filter((endpoint) => ids.some((id) => serverId(id) === formatEndpoint(endpoint)));
+  const second = await scanFleet({ fleet: FLEET, from: first.end.mark, answered });
+  const whole = await scanFleet({ fleet: FLEET });
+  const both = [...first.rows, ...second.rows].map(serverId);
+  assertEquals(both.toSorted(), whole.rows.map(serverId).toSorted());
+  assert(first.rows.length > 20 && second.rows.length > 20);
+});
+
+Deno.test("who opted out is dropped on first sight, noted, and not asked again", async () => {
+  const fleet = { ...FLEET, hostile: 0, software: ["bdsOptedOut", "vanillaOptedOut"] };
+  const { rows, optedOut, hosts, state, network } = await scanFleet({
+    fleet,
+    prepare: (network) => network.record = true,
+  });
+  assertEquals(rows, []);
+  assertEquals(state.optedOut, 300);
+  assertEquals(new Set(optedOut).size, 300);
+  const bedrock = hosts.filter(({ endpoint }) => endpoint.port === 19132);
+  for (const { endpoint } of bedrock) {
+    const asked = network.sent.filter(({ to }) => to.address === endpoint.address);
+    assertEquals(asked.length, 1, "a ping, and nothing after its answer");
+  }
+});
+
+Deno.test("excluded addresses get nothing", async () => {
+  const excluded = [{ start: RANGE.start + 100, end: RANGE.start + 900 }];
+  const result = await scanFleet({
+    fleet: FLEET,
+    excluded,
+    prepare: (network) => network.record = true,
+  });
+  const asked = result.network.sent.filter(({ to }) =>
+    to.address >= excluded[0].start && to.address < excluded[0].end
+  );
+  assertEquals(asked, []);
+  assertEquals(
+    audit(witness(result), { excluded }).filter((fault) => fault.includes("excluded")),
+    [],
+  );
+});
+
+Deno.test("caps hold for sweep and inspection together", async () => {
+  const range = { start: 0x0a000000, end: 0x0a000200 };
+  const fleet = { servers: 60, range, seed: 4 };
+  const limits = { rate: 1000, netRate: 40, hostRate: 3 };
+  const result = await scanFleet({ fleet, limits, prepare: (network) => network.record = true });
+  complete(result);
+  const faults = audit(witness(result), { hostRate: 3, netRate: 40 });
+  assertEquals(faults.filter((fault) => fault.includes("within a second")), []);
+  const seconds = (result.network.sent.at(-1)!.at - result.network.sent[0].at) / 1000;
+  assert(result.network.count / seconds < 85, "two networks of 40 a second");
+});
+
+Deno.test("a rate is kept", async () => {
+  const limits = { rate: 500, netRate: undefined, hostRate: undefined };
+  const { network } = await scanFleet({
+    fleet: BEDROCK,
+    limits,
+    protocolNames: ["raknet"],
+    retries: 0,
+    prepare: (fake) => fake.record = true,
+  });
+  const times = network.sent.map(({ at }) => at);
+  const rate = (times.length - 1) / (times.at(-1)! - times[0]) * 1000;
+  assert(Math.abs(rate - 500) < 5, `${rate} a second`);
+  const most = Math.max(...times.map((at, i) => i - times.findIndex((other) => other > at - 100)));
+  assert(most <= 56, `${most + 1} within 100 ms`);
+});
+
+Deno.test("limits on targets, results and time end a scan with their reason", async () => {
+  const targets = await scanFleet({
+    fleet: FLEET,
+    maxTargets: 700,
+    retries: 0,
+    protocolNames: ["raknet"],
+  });
+  assertEquals([targets.end.reason, targets.state.sent], ["done", 700]);
+  const results = await scanFleet({ fleet: FLEET, maxResults: 25 });
+  assertEquals([results.end.reason, results.rows.length], ["max-results", 25]);
+  const limits = { rate: 100, netRate: undefined, hostRate: undefined };
+  const time = await scanFleet({ fleet: FLEET, maxRuntimeMs: 5000, limits });
+  assertEquals(time.end.reason, "max-runtime");
+  assert(time.network.now() < 1000 + 5000 + 3000 && time.state.sent <= 505, `${time.state.sent}`);
+});
+
+Deno.test("a sink that fails ends the scan, and what was in hand is counted", async () => {
+  class FullDisk extends MemorySink {
+    override write(records: Parameters<MemorySink["write"]>[0]): Promise<void> {
+      if (this.rows.length > 50) {
+        throw new WriteError('Cannot write to "x": No space left on device');
+      }
+      return super.write(records);
+    }
+  }
+  const full = new FullDisk();
+  const { end, state } = await scanFleet({ fleet: FLEET, sinks: [full], faults: FAULTS });
+  assertEquals([end.reason, end.error?.name], ["failed", "WriteError"]);
+  assertEquals(state.written, full.rows.length);
+  assert(state.lost > 0);
+});
+
+Deno.test("--no-players leaves names out", async () => {
+  const { rows } = await scanFleet({ fleet: FLEET, players: false });
+  assert(rows.length > 0 && rows.every(({ players }) => players === null));
+  assert(rows.some(({ players_online }) => (players_online ?? 0) > 0));
+});
+
+/** An attacker who sees none of our probes, but knows targets and our ports. */
+function flood(
+  network: FakeNetwork,
+  targets: readonly Endpoint[],
+  bytes: (random: Random) => Uint8Array,
+) {
+  const random = new Random(9);
+  for (let i = 0; i < 20_000; i++) {
+    const from = random.pick(targets);
+    network.inject(from, { port: 40000 + random.below(4) }, bytes(random), random.below(4000));
+  }
+}
+
+const silent = Array.from({ length: 8000 }, (_, i) => ({ address: RANGE.start + i, port: 19132 }));
+const wide: Partial<Setting> = { range: { start: RANGE.start, end: RANGE.start + 8000 } };
+
+Deno.test("forged pongs never make a row, and do not hide the servers", async () => {
+  const guid = 99n;
+  const text = new TextEncoder().encode("MCPE;forged;1;1;0;1;1;");
+  const result = await scanFleet({
+    fleet: BEDROCK,
+    ...wide,
+    protocolNames: ["raknet"],
+    prepare: (network) =>
+      flood(
+        network,
+        silent,
+        (random) => raknet.encodePong({ advertise: false, time: random.u64(), guid, text }),
+      ),
+  });
+  complete(result);
+  const { replies } = result.state;
+  // 4,096 are asked a second time at the most; all of them turn out to be forged.
+  assert(replies.unverified <= 4096);
+  assertEquals(replies.forged + replies.repeated + replies.true, 20_000 + 40);
+});
+
+Deno.test("forged handshakes never make a row", async () => {
+  const fleet = { ...BEDROCK, software: ["vanilla"] };
+  const targets = silent.map(({ address }) => ({ address, port: 25565 }));
+  const result = await scanFleet({
+    fleet,
+    ...wide,
+    protocolNames: ["query"],
+    prepare: (network) =>
+      flood(
+        network,
+        targets,
+        (random) =>
+          query.encodeChallenge({
+            session: random.u32() & 0x0f0f0f0f,
+            token: 1,
+            raw: false,
+            fill: 0,
+          }),
+      ),
+  });
+  assertEquals(result.verdict.faults.filter((fault) => !fault.includes("invented")), []);
+  // One in 65,536 guesses a session, and such a host is then asked for a stat that it never sends.
+  assert(result.verdict.faults.length <= 3);
+  assertEquals(result.verdict.found, result.verdict.expected);
+});
+
+Deno.test("replies from where nothing was asked are noise", async () => {
+  const outside = Array.from({ length: 100 }, (_, i) => ({ address: 0x08080800 + i, port: 19132 }));
+  const { state, rows } = await scanFleet({
+    fleet: { ...BEDROCK, servers: 1 },
+    protocolNames: ["raknet"],
+    prepare: (network) =>
+      flood(
+        network,
+        outside,
+        () => raknet.encodePong({ advertise: false, time: 5n, guid: 1n, text: undefined }),
+      ),
+  });
+  assertEquals([rows.length, state.replies.noise, state.replies.unverified], [1, 20_000, 0]);
+});

@@ -1,8 +1,96 @@
-/** @module */
-export * from "./bytes.ts";
+/**
+ * blocksweep as a library: wire formats, target arithmetic, the sweep, and the rows.
+ *
+ * Bytes and targets are pure: they need no permission, and run wherever JavaScript does. The rest
+ * takes its clock, sockets and random numbers as arguments.
+ *
+ * @example Reading a pong
+ * ```ts
+ * import { raknet } from "blocksweep";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const text = new TextEncoder().encode("MCPE;My server;766;1.21.50;3;20;1;world;Survival;");
+ * const pong = raknet.encodePong({ advertise: false, time: 7n, guid: 1n, text });
+ * const status = raknet.decodeAdvertisement(raknet.decodePong(pong)!.text!);
+ * assertEquals([status?.motd, status?.online, status?.max], ["My server", 3, 20]);
+ * ```
+ *
+ * @example Finding servers
+ * ```ts ignore
+ * import { find } from "blocksweep";
+ *
+ * for await (const server of find(["192.168.1.0/24"])) {
+ *   console.log(server.host, server.port, server.name, server.players_online);
+ * }
+ * ```
+ *
+ * @example Every endpoint of a range once, in an order that no network notices
+ * ```ts
+ * import { compose, formatEndpoint, parseTarget, segmentsOf, TargetSpace } from "blocksweep";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const target = parseTarget("10.0.0.0/24");
+ * if ("name" in target) throw new Error("a range is no name");
+ * const targets = compose([target], { never: [], private: [], chosen: [] });
+ * const space = new TargetSpace(segmentsOf(targets, () => [19132]), { seed: 7 });
+ * const endpoint = { address: 0 as number | bigint, port: 0 };
+ * const visited = new Set<string>();
+ * for (let position = 0; position < space.size; position++) {
+ *   space.at(position, endpoint);
+ *   visited.add(formatEndpoint(endpoint));
+ * }
+ * assertEquals(visited.size, 256);
+ * ```
+ *
+ * @module
+ */
 export * from "./address.ts";
+export * from "./bytes.ts";
+export * from "./errors.ts";
 export * from "./record.ts";
+export * from "./schema.ts";
 export * from "./text.ts";
+
+export { PROTOCOLS } from "./protocols/mod.ts";
 export * from "./protocols/protocol.ts";
-export * as raknet from "./protocols/raknet/mod.ts";
+/** Query: requests, tokens and stats, read and written. */
 export * as query from "./protocols/query/mod.ts";
+/** RakNet: pings, pongs and advertisements, read and written. */
+export * as raknet from "./protocols/raknet/mod.ts";
+
+export * from "./targets/compose.ts";
+export * from "./targets/density.ts";
+export * from "./targets/lists.ts";
+export * from "./targets/parse.ts";
+export * from "./targets/permission.ts";
+export * from "./targets/permutation.ts";
+export * from "./targets/ports.ts";
+export * from "./targets/ranges.ts";
+export * from "./targets/space.ts";
+
+export * from "./net/clock.ts";
+export { openSocket } from "./net/deno.ts";
+export * from "./net/socket.ts";
+export * from "./net/throttle.ts";
+
+export * from "./inspect/attempt.ts";
+export * from "./inspect/converse.ts";
+export * from "./inspect/merge.ts";
+
+export type { ReplyCounts } from "./sweep/receiver.ts";
+export type { Mark } from "./sweep/sweep.ts";
+export * from "./sweep/token.ts";
+
+export * from "./sinks/csv.ts";
+export * from "./sinks/json.ts";
+export * from "./sinks/lines.ts";
+export * from "./sinks/output.ts";
+export * from "./sinks/sink.ts";
+
+export * from "./scan/ask.ts";
+export * from "./scan/find.ts";
+export * from "./scan/id.ts";
+export * from "./scan/lan.ts";
+export * from "./scan/options.ts";
+export { scan } from "./scan/scan.ts";
+export * from "./scan/state.ts";

@@ -30,7 +30,7 @@ export interface FleetHost {
 export interface FleetPlan {
   /** How many servers. */
   readonly servers: number;
-  /** How many hostile hosts beside them. Default: none. */
+  /** How many hosts beside them that no row may come of: hostile, or opted out. Default: none. */
   readonly hostile?: number;
   /** Where they stand: one host on an address. */
   readonly range: Range;
@@ -46,7 +46,7 @@ export interface FleetPlan {
  * @throws InputError when the range is too small, or a software is unknown.
  */
 export function drawFleet({ servers, hostile = 0, range, seed, software }: FleetPlan): FleetHost[] {
-  const kinds = software?.map(kindOf) ?? SOFTWARE;
+  const kinds = software?.map(kindOf) ?? SOFTWARE.filter(({ optedOut }) => !optedOut);
   const places = new RangeIndex<Address>(RangeSet.of([range]));
   if (servers + hostile > places.size) {
     throw new InputError(
@@ -98,7 +98,10 @@ function drawServer(address: Address, software: Software, random: Random): Fleet
 }
 
 function drawHostile(address: Address, random: Random): FleetHost {
-  const trick = random.pick(Object.keys(TRICKS));
+  const shy = SOFTWARE.filter(({ optedOut }) => optedOut);
+  const trick = random.pick([...Object.keys(TRICKS), ...shy.map(({ name }) => name)]);
+  const software = shy.find(({ name }) => name === trick);
+  if (software !== undefined) return drawServer(address, software, random);
   const port = random.pick([19132, 25565]);
   const entry = { host: formatAddress(address), port, software: trick, listed: false, truth: {} };
   const responder = new HostileHost(trick, new Random(random.u32()));

@@ -1,18 +1,28 @@
 /**
- * Putting a fleet on the network: one socket per host, so that every answer comes from the address
- * that was asked.
+ * Putting a fleet on the network.
  *
  * @module
  */
-import { type Endpoint, formatEndpoint, isLoopback } from "../address.ts";
+import { type Endpoint, endpointKey, formatEndpoint, isLoopback } from "../address.ts";
 import { InputError } from "../errors.ts";
 import type { Clock } from "../net/clock.ts";
-import { openSocket } from "../net/deno.ts";
-import type { DatagramSocket } from "../net/socket.ts";
 import { drawDelays, type Faults, NO_FAULTS } from "./faults.ts";
 import type { FleetHost } from "./generate.ts";
 import { Random } from "./random.ts";
+import { SocketFront } from "./sockets.ts";
 import type { Witness } from "./witness.ts";
+
+/** What connects a fleet with the network: it answers from the address that was asked. */
+export interface Front extends AsyncDisposable {
+  /**
+   * Hands on every datagram, with the host that it was sent to.
+   *
+   * @returns Rejects when receiving fails; resolves when the front was disposed of.
+   */
+  listen(receiver: (datagram: Uint8Array, from: Endpoint, host: Endpoint) => void): Promise<void>;
+  /** Sends a host's answer. */
+  send(datagram: Uint8Array, host: Endpoint, to: Endpoint): void;
+}
 
 /** How a fleet is run. */
 export interface FleetOptions {
@@ -24,12 +34,37 @@ export interface FleetOptions {
   readonly seed: number;
   /** Who writes down what happens. */
   readonly witness?: Witness;
-  /** Whether hosts may stand on other addresses than loopback. Default: no. */
-  readonly lab?: boolean;
+  /** Networks of a laboratory: hosts may stand in them, and get what is sent to everybody. */
+  readonly lab?: readonly { readonly address: number; readonly netmask: number }[];
 }
 
-/** The largest request that a host reads. */
-const LARGEST_REQUEST = 2048;
+/** Hosts with a socket each; more of them share one, through FFI. */
+const MOST_SOCKETS = 4000;
+
+/**
+ * Opens a fleet.
+ *
+ * @throws InputError when an address is not loopback (outside of a laboratory), taken, or not ours.
+ */
+export async function openFleet(
+  hosts: readonly FleetHost[],
+  options: FleetOptions,
+): Promise<Fleet> {
+  const outside = hosts.find(({ endpoint }) => !isLoopback(endpoint.address));
+  if (outside !== undefined && options.lab === undefined) {
+    throw new InputError(
+      `Cannot put a simulated server on ${
+        formatEndpoint(outside.endpoint)
+      }: not a loopback address`,
+    );
+  }
+  const endpoints = hosts.map(({ endpoint }) => endpoint);
+  if (endpoints.length <= MOST_SOCKETS) {
+    return new Fleet(hosts, new SocketFront(endpoints, options.lab ?? []), options);
+  }
+  const { WildcardFront } = await import("./wildcard.ts");
+  return new Fleet(hosts, new WildcardFront(endpoints), options);
+}
 
 /** A fleet on the network, until it is disposed of. */
 export class Fleet implements AsyncDisposable {
@@ -37,61 +72,52 @@ export class Fleet implements AsyncDisposable {
   received = 0;
   /** Datagrams that it sent. */
   sent = 0;
-  readonly #sockets: DatagramSocket[] = [];
-  readonly #cancels = new Set<() => void>();
+  /** Rejects when the fleet's network fails. */
+  readonly running: Promise<void>;
+  readonly #hosts: Map<number | bigint, FleetHost>;
+  readonly #front: Front;
   readonly #options: FleetOptions;
   readonly #random: Random;
+  readonly #cancels = new Set<() => void>();
 
-  /**
-   * Opens a socket for each host.
-   *
-   * @throws InputError when an address is not loopback (without `lab`), taken, or not ours, or when
-   * there are more hosts than sockets may be open.
-   */
-  constructor(hosts: readonly FleetHost[], options: FleetOptions) {
+  /** Starts answering. */
+  constructor(hosts: readonly FleetHost[], front: Front, options: FleetOptions) {
+    this.#hosts = new Map(hosts.map((host) => [endpointKey(host.endpoint), host]));
+    this.#front = front;
     this.#options = options;
     this.#random = new Random(options.seed);
-    try {
-      for (const host of hosts) this.#open(host);
-    } catch (error) {
-      this.#sockets.forEach((socket) => socket[Symbol.asyncDispose]());
-      throw error;
-    }
+    this.running = front.listen((datagram, from, host) => this.#receive(datagram, from, host));
   }
 
-  #open({ endpoint, responder }: FleetHost): void {
-    if (!this.#options.lab && !isLoopback(endpoint.address)) {
-      throw new InputError(
-        `Cannot put a simulated server on ${formatEndpoint(endpoint)}: not a loopback address`,
-      );
-    }
-    const socket = openHostSocket(endpoint, this.#sockets.length);
-    this.#sockets.push(socket);
-    socket.listen((datagram, from) => {
-      this.received++;
-      const { clock, witness } = this.#options;
-      const arrivals = this.#delays();
-      witness?.note(clock.now(), "in", endpoint, from, datagram, arrivals.length === 0);
-      const copy = datagram.slice();
-      for (const delay of arrivals) {
-        this.#later(delay, () => {
-          for (const reply of responder.respond(copy, from, clock.now())) {
-            this.#send(socket, endpoint, from, reply);
-          }
-        });
-      }
-    });
-  }
-
-  #send(socket: DatagramSocket, host: Endpoint, peer: Endpoint, reply: Uint8Array): void {
+  #receive(datagram: Uint8Array, from: Endpoint, to: Endpoint): void {
+    const host = this.#hosts.get(endpointKey(to));
+    if (host === undefined) return;
+    this.received++;
     const { clock, witness } = this.#options;
-    const departures = this.#delays();
-    witness?.note(clock.now(), "out", host, peer, reply, departures.length === 0);
-    for (const delay of departures) {
-      this.#later(delay, () => {
-        this.sent++;
-        void socket.send(reply, peer);
-      });
+    const arrivals = this.#delays();
+    witness?.note(clock.now(), "in", to, from, datagram, arrivals.length === 0);
+    for (const delay of arrivals) {
+      if (delay <= 0) this.#answer(host, datagram, from);
+      else {
+        const copy = datagram.slice();
+        this.#later(delay, () => this.#answer(host, copy, from));
+      }
+    }
+  }
+
+  #answer({ endpoint, responder }: FleetHost, datagram: Uint8Array, peer: Endpoint): void {
+    const { clock, witness } = this.#options;
+    for (const reply of responder.respond(datagram, peer, clock.now())) {
+      const departures = this.#delays();
+      witness?.note(clock.now(), "out", endpoint, peer, reply, departures.length === 0);
+      for (const delay of departures) {
+        const send = () => {
+          this.sent++;
+          this.#front.send(reply, endpoint, peer);
+        };
+        if (delay <= 0) send();
+        else this.#later(delay, send);
+      }
     }
   }
 
@@ -100,7 +126,6 @@ export class Fleet implements AsyncDisposable {
   }
 
   #later(delay: number, action: () => void): void {
-    if (delay <= 0) return action();
     const cancel = this.#options.clock.after(delay, () => {
       this.#cancels.delete(cancel);
       action();
@@ -108,22 +133,9 @@ export class Fleet implements AsyncDisposable {
     this.#cancels.add(cancel);
   }
 
-  /** Closes all sockets; datagrams on their way are lost. */
+  /** Leaves the network; datagrams on their way are lost. */
   async [Symbol.asyncDispose](): Promise<void> {
     for (const cancel of this.#cancels) cancel();
-    await Promise.all(this.#sockets.map((socket) => socket[Symbol.asyncDispose]()));
-  }
-}
-
-function openHostSocket(endpoint: Endpoint, open: number): DatagramSocket {
-  try {
-    return openSocket(endpoint, LARGEST_REQUEST);
-  } catch (error) {
-    if (error instanceof Deno.errors.NotCapable) throw error;
-    const { message } = error as Error;
-    const advice = /too many open files/i.test(message)
-      ? `; ${open} are open: raise the limit (ulimit -n) or ask for fewer servers`
-      : "";
-    throw new InputError(`Cannot open ${formatEndpoint(endpoint)}: ${message}${advice}`);
+    await this.#front[Symbol.asyncDispose]();
   }
 }

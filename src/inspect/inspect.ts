@@ -4,33 +4,24 @@
  * @module
  */
 import type { Endpoint } from "../address.ts";
-import type { Clock } from "../net/clock.ts";
 import type { Link } from "../net/socket.ts";
 import type { Protocol, Statement } from "../protocols/protocol.ts";
 import type { Outcome, Sighting } from "../record.ts";
 import type { Answer } from "./merge.ts";
-import { converse } from "./converse.ts";
+import { attempt, type Patience } from "./attempt.ts";
 
 /** How to inspect. */
-export interface InspectOptions {
+export interface InspectOptions extends Patience {
   /** The protocols to ask, in order. */
   readonly protocols: readonly Protocol[];
   /** Whether the protocols that did not sight the server are asked too. */
   readonly follow: boolean;
   /** How long to wait for an answer, milliseconds. */
   readonly timeoutMs: number;
-  /** How often an exchange, and in it a handshake, is repeated. */
-  readonly retries: number;
-  /** The clock. */
-  readonly clock: Clock;
-  /** Ends inspections early. */
-  readonly signal: AbortSignal;
   /** A conversation on one of the shared sockets. */
   readonly link: (endpoint: Endpoint, socket: number) => Link;
   /** A conversation on a socket of its own. */
   readonly soleLink: (endpoint: Endpoint) => Link;
-  /** 63 random bits. */
-  readonly nonce: () => bigint;
   /** Whether what was said so far forbids to go on. */
   readonly stop: (answer: Answer) => boolean;
 }
@@ -88,14 +79,14 @@ async function openingAnswer(
   }
   const { endpoint, socket, verified } = sighting;
   const fresh = options.clock.now() - sighting.at < STALE_MS;
-  const outcome = await attempt(protocol, options, {
+  const outcome = await attempt(protocol, {
     endpoint,
     link: () => verified ? options.link(endpoint, socket) : options.soleLink(endpoint),
     exclusive: !verified,
     known: fresh ? sighting.known : undefined,
     timeoutMs: options.timeoutMs,
     leavesMute: false,
-  });
+  }, options);
   if (outcome.kind === "answered") {
     return {
       answer: said(protocol.record(outcome.status)),
@@ -118,50 +109,11 @@ function followUp(
   options: InspectOptions,
 ): Promise<Outcome<unknown>> {
   const patience = FOLLOW_UP_ROUND_TRIPS * (latencyMs ?? options.timeoutMs);
-  return attempt(protocol, options, {
+  return attempt(protocol, {
     endpoint,
     link: () => options.link(endpoint, socket),
     exclusive: false,
-    known: undefined,
     timeoutMs: Math.max(LEAST_FOLLOW_UP_MS, patience),
     leavesMute: true,
-  });
-}
-
-/** How one protocol of one server is asked. */
-interface Plan {
-  readonly endpoint: Endpoint;
-  readonly link: () => Link;
-  /** Whether the link's socket serves nothing else. */
-  readonly exclusive: boolean;
-  /** What the first exchange may start from. */
-  readonly known: unknown;
-  readonly timeoutMs: number;
-  /** Whether a server that does not answer the first question is left alone. */
-  readonly leavesMute: boolean;
-}
-
-/** Whole exchanges, until one is answered. */
-async function attempt(
-  protocol: Protocol,
-  { retries, clock, signal, nonce }: InspectOptions,
-  { endpoint, link, exclusive, known, timeoutMs, leavesMute }: Plan,
-): Promise<Outcome<unknown>> {
-  const patience = { timeoutMs, resends: retries, clock, signal };
-  for (let left = retries;; left--) {
-    const final = left === 0;
-    await using open = link();
-    const start = left === retries ? known : undefined;
-    const exchange = protocol.exchange({
-      endpoint,
-      nonce: nonce(),
-      known: start,
-      exclusive,
-      final,
-    });
-    const outcome = await converse(exchange, open, patience);
-    const mute = outcome.kind === "silent" && outcome.answers === 0;
-    const over = outcome.kind === "answered" || outcome.kind === "cancelled";
-    if (final || over || mute && leavesMute) return outcome;
-  }
+  }, options);
 }

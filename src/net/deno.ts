@@ -4,7 +4,7 @@
  * @module
  */
 import { type Endpoint, family, formatAddress, parseAddress, parseIpv4 } from "../address.ts";
-import type { Batch, DatagramSocket, Receiver, SocketErrors } from "./socket.ts";
+import type { Batch, DatagramReceiver, DatagramSocket, SocketErrors } from "./socket.ts";
 
 /** The largest datagram that UDP can carry: a Query stat may come in fragments up to it. */
 const LARGEST = 65535;
@@ -38,11 +38,11 @@ class DenoSocket implements DatagramSocket {
     this.port = (socket.addr as Deno.NetAddr).port;
   }
 
-  listen(receiver: Receiver): Promise<void> {
+  listen(receiver: DatagramReceiver): Promise<void> {
     return this.#receiving = this.#receive(receiver);
   }
 
-  async #receive(receiver: Receiver): Promise<void> {
+  async #receive(receiver: DatagramReceiver): Promise<void> {
     for (;;) {
       const arrival = await this.#next();
       if (arrival === undefined) return;

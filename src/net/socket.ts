@@ -20,7 +20,7 @@ export interface SocketErrors {
  * @param datagram A view into the socket's buffer: gone when the call returns.
  * @param from Who sent it.
  */
-export type Receiver = (datagram: Uint8Array, from: Endpoint) => void;
+export type DatagramReceiver = (datagram: Uint8Array, from: Endpoint) => void;
 
 /** A UDP socket. */
 export interface DatagramSocket extends AsyncDisposable {
@@ -35,7 +35,7 @@ export interface DatagramSocket extends AsyncDisposable {
    *
    * @returns Resolves when the socket was disposed of; rejects when it fails, or the receiver does.
    */
-  listen(receiver: Receiver): Promise<void>;
+  listen(receiver: DatagramReceiver): Promise<void>;
   /**
    * Sends one datagram.
    *
@@ -63,6 +63,8 @@ export class Batch {
   readonly #bytes: Uint8Array;
 
   /**
+   * Makes the copies.
+   *
    * @param template The datagram.
    * @param capacity How many targets fit in.
    */

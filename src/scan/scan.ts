@@ -7,105 +7,31 @@ import { type Address, type Endpoint, family, isLoopback } from "../address.ts";
 import { inspect } from "../inspect/inspect.ts";
 import { mergeAnswers } from "../inspect/merge.ts";
 import { Pool } from "../inspect/pool.ts";
-import type { Clock } from "../net/clock.ts";
-import type { DatagramSocket } from "../net/socket.ts";
 import { soleLink, Switchboard } from "../net/switchboard.ts";
-import { type Limits, Throttle } from "../net/throttle.ts";
+import { Throttle } from "../net/throttle.ts";
 import { PROTOCOLS } from "../protocols/mod.ts";
-import type { Protocol } from "../protocols/protocol.ts";
 import type { Sighting } from "../record.ts";
-import type { Sink } from "../sinks/sink.ts";
 import { type ProbeKind, Receiver } from "../sweep/receiver.ts";
 import { Responders } from "../sweep/responders.ts";
-import { type Mark, planPasses, spaceOf, sweep } from "../sweep/sweep.ts";
+import { planPasses, spaceOf, sweep } from "../sweep/sweep.ts";
 import { Tokens } from "../sweep/token.ts";
 import { Window } from "../sweep/window.ts";
-import { segmentsOf, type Targets } from "../targets/compose.ts";
+import { segmentsOf } from "../targets/compose.ts";
 import { RangeSet } from "../targets/ranges.ts";
-import type { Shard } from "../targets/space.ts";
+import type { ScanEnd, ScanOptions } from "./options.ts";
 import { RowQueue } from "./rows.ts";
-import type { EndReason, ScanState } from "./state.ts";
-
-/** What to scan, and how. */
-export interface ScanOptions {
-  /** The targets. */
-  readonly targets: Targets;
-  /** Names that addresses were asked for by. */
-  readonly names: ReadonlyMap<Address, string>;
-  /** The protocols, in the order of their passes. */
-  readonly protocols: readonly Protocol[];
-  /** The ports to ask for a protocol where a target names none. */
-  readonly ports: (protocol: string, family: 4 | 6) => readonly number[];
-  /** Seed of the order; `undefined`: no shuffling. */
-  readonly seed: number | undefined;
-  /** Which part of the targets. */
-  readonly shard: Shard;
-  /** How many targets a pass visits at the most. */
-  readonly maxTargets: number;
-  /** How many rows to write at the most. */
-  readonly maxResults: number;
-  /** How long to run at the most, milliseconds. */
-  readonly maxRuntimeMs: number;
-  /** Where to start. */
-  readonly from: Mark;
-  /** Servers that are taken for answered: they are not asked, and no row is written of them. */
-  readonly answered: Iterable<Endpoint>;
-  /** How often the silent are asked again, and an exchange is repeated. */
-  readonly retries: number;
-  /** How long to wait for an answer, milliseconds. */
-  readonly timeoutMs: number;
-  /** How long to wait for late answers at the end, milliseconds. */
-  readonly cooldownMs: number;
-  /** Inspections at once. */
-  readonly concurrency: number;
-  /** Whether each server is asked for the protocols that did not sight it. */
-  readonly follow: boolean;
-  /** Whether rows name players. */
-  readonly players: boolean;
-  /** Limits for datagrams. */
-  readonly limits: Limits;
-  /** Whether caps apply to loopback addresses too. */
-  readonly capLoopback: boolean;
-  /** Opens the shared sockets of a family. */
-  readonly openSockets: (family: 4 | 6) => readonly DatagramSocket[];
-  /** Opens a socket on a port of its own. */
-  readonly openSole: (family: 4 | 6) => DatagramSocket;
-  /** Whether a MOTD asks scanners to stay away. */
-  readonly optsOut: (motd: string) => boolean;
-  /** Told of every address that opted out. */
-  readonly onOptOut: (address: Address) => void;
-  /** Where rows go. The scan does not close them. */
-  readonly sinks: readonly Sink[];
-  /** Random bytes that nobody can guess. */
-  readonly random: (size: number) => Uint8Array;
-  /** The clock. */
-  readonly clock: Clock;
-  /** Ends the sweep; rows in hand are finished. */
-  readonly signal: AbortSignal;
-  /** What to count in. */
-  readonly state: ScanState;
-}
-
-/** How a scan ended. */
-export interface ScanEnd {
-  /** Why. */
-  readonly reason: EndReason;
-  /** Where the sweep stands. */
-  readonly mark: Mark;
-  /** What failed, when something did. */
-  readonly error?: Error;
-}
+import { Stop } from "./stop.ts";
 
 /** Inspections that may wait before the sweep does. */
 const MOST_WAITING = 4096;
 
-/** The least pause between two questions that nobody asked for, milliseconds. */
-const LEAST_GAP_MS = 1000;
+/** Pause between passes: no host is asked two things within it that nobody asked for. */
+const GAP_MS = 1000;
 
 /** Runs a scan. */
 export async function scan(options: ScanOptions): Promise<ScanEnd> {
-  const { clock, state, signal } = options;
-  const stop = new Stop(signal, options);
+  const { clock, state } = options;
+  const stop = new Stop(options.signal, clock, options.maxRuntimeMs);
   const throttle = new Throttle(
     options.limits,
     options.capLoopback ? undefined : isLoopback,
@@ -128,7 +54,7 @@ export async function scan(options: ScanOptions): Promise<ScanEnd> {
       throttle,
       signal: stop.soft,
       limit: options.maxTargets,
-      gapMs: Math.max(LEAST_GAP_MS, options.timeoutMs),
+      gapMs: GAP_MS,
     });
   } catch (error) {
     stop.fail(error as Error);
@@ -139,51 +65,6 @@ export async function scan(options: ScanOptions): Promise<ScanEnd> {
   run.count();
   state.ended = stop.reason ?? "done";
   return { reason: state.ended, mark, error: stop.error };
-}
-
-/** Why and how far a scan is to end early. */
-class Stop {
-  reason: EndReason | undefined;
-  error: Error | undefined;
-  readonly #soft = new AbortController();
-  readonly #hard = new AbortController();
-  readonly #cancelTimer: () => void;
-
-  constructor(signal: AbortSignal, { clock, maxRuntimeMs }: ScanOptions) {
-    const interrupt = () => this.stop("interrupted");
-    if (signal.aborted) interrupt();
-    else signal.addEventListener("abort", interrupt, { once: true });
-    this.#cancelTimer = maxRuntimeMs === Infinity
-      ? () => {}
-      : clock.after(maxRuntimeMs, () => this.stop("max-runtime"));
-  }
-
-  /** Ends the sweep. */
-  get soft(): AbortSignal {
-    return this.#soft.signal;
-  }
-
-  /** Ends inspections too. */
-  get hard(): AbortSignal {
-    return this.#hard.signal;
-  }
-
-  /** Stops sending; what is in hand is finished, unless there are rows enough. */
-  stop(reason: EndReason): void {
-    this.reason ??= reason;
-    this.#soft.abort();
-    if (reason === "max-results" || reason === "failed") this.#hard.abort();
-  }
-
-  fail(error: Error): void {
-    this.error ??= error;
-    this.reason = "failed";
-    this.stop("failed");
-  }
-
-  end(): void {
-    this.#cancelTimer();
-  }
 }
 
 /** The moving parts of one scan. */

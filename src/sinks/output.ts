@@ -6,41 +6,47 @@
 import { InputError } from "../errors.ts";
 import type { Format, Output } from "./sink.ts";
 
-/** Standard output: what was written stays written. */
-export function standardOutput(): Output {
+/**
+ * Standard output: what was written stays written.
+ *
+ * @param beforeWrite Called before something is written.
+ */
+export function standardOutput(beforeWrite: () => void = () => {}): Output {
   return {
     name: "standard output",
-    write: (bytes) => Deno.stdout.write(bytes),
+    write: (bytes) => {
+      beforeWrite();
+      return Deno.stdout.write(bytes);
+    },
     truncate: () => Promise.resolve(),
     sync: () => Promise.resolve(),
     [Symbol.asyncDispose]: () => Promise.resolve(),
   };
 }
 
+/** A file that was opened for rows. */
+export interface OpenedFile {
+  /** The file. */
+  readonly output: Output;
+  /** How much of it stays: 0 unless rows are appended. */
+  readonly length: number;
+}
+
 /**
- * Opens a file for rows.
+ * Opens a file for rows. What it holds stays until {@linkcode Output.truncate} is called with the
+ * length that is returned.
  *
- * @param append Keeps what it holds; a torn last line is cut off. Otherwise it starts empty.
- * @returns The output, and how long it is.
+ * @param append Keeps what it holds, but for a torn last line.
  * @throws InputError when it cannot be written, or holds other columns than would be appended.
  */
-export async function openFile(
-  path: string,
-  format: Format,
-  append: boolean,
-): Promise<{ output: Output; length: number }> {
-  if (append && !format.appendable) {
-    throw new InputError(
-      `Cannot append to "${path}": ${format.name} has an end; use ndjson or csv`,
-    );
-  }
+export async function openFile(path: string, format: Format, append: boolean): Promise<OpenedFile> {
   let file: Deno.FsFile;
   try {
-    file = await Deno.open(path, { write: true, create: true, read: append, truncate: !append });
+    file = await Deno.open(path, { write: true, create: true, read: append });
   } catch (error) {
-    throw error instanceof Deno.errors.NotCapable
-      ? error
-      : new InputError(`Cannot write to "${path}": ${(error as Error).message}`);
+    if (error instanceof Deno.errors.NotCapable) throw error;
+    const reason = (error as Error).message.replace(/: open '.*$/, "");
+    throw new InputError(`Cannot write to "${path}": ${reason}`);
   }
   try {
     const length = append ? await wholeLength(file, path, format) : 0;
@@ -56,10 +62,15 @@ function fileOutput(file: Deno.FsFile, path: string): Output {
     name: `"${path}"`,
     write: (bytes) => file.write(bytes),
     truncate: async (length) => {
+      const { isFile } = await file.stat();
+      if (!isFile) return; // a pipe or a device has no way back
       await file.truncate(length);
       await file.seek(length, Deno.SeekMode.Start);
     },
-    sync: () => file.syncData(),
+    sync: async () => {
+      const { isFile } = await file.stat();
+      if (isFile) await file.syncData();
+    },
     [Symbol.asyncDispose]: () => {
       file.close();
       return Promise.resolve();
@@ -67,7 +78,7 @@ function fileOutput(file: Deno.FsFile, path: string): Output {
   };
 }
 
-/** Cuts a torn last line off, checks the first line, and goes to the end. */
+/** How much of a file is whole lines, after a look at the first. */
 async function wholeLength(file: Deno.FsFile, path: string, format: Format): Promise<number> {
   const { size, isFile } = await file.stat();
   if (!isFile || size === 0) return 0;
@@ -76,14 +87,10 @@ async function wholeLength(file: Deno.FsFile, path: string, format: Format): Pro
   const start = new Uint8Array(head.length);
   await file.seek(0, Deno.SeekMode.Start);
   await readFully(file, start);
-  if (length > 0 && start.toHex() !== head.toHex()) {
-    throw new InputError(
-      `Cannot append to "${path}": it does not start with the columns of ${format.name}`,
-    );
-  }
-  await file.truncate(length);
-  await file.seek(length, Deno.SeekMode.Start);
-  return length;
+  if (length === 0 || start.toHex() === head.toHex()) return length;
+  throw new InputError(
+    `Cannot append to "${path}": it does not start with the columns that would be written`,
+  );
 }
 
 const CHUNK = 65536;

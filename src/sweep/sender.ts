@@ -12,10 +12,12 @@ import { type ProbeKind, stampClock } from "./receiver.ts";
 import type { Tokens } from "./token.ts";
 import type { Window } from "./window.ts";
 
-/** Datagrams that leave one socket between two turns of the receiver. */
-const BURST = 128;
-/** Datagrams that are stamped at once: few, so that the stamp is close to the departure. */
-const BATCH = 32;
+/**
+ * Datagrams that leave between two turns of the receiver: far fewer than a socket's buffer holds
+ * (256), so that nothing is lost where everybody answers at once, and stamps are close to the
+ * departures.
+ */
+const BATCH = 64;
 /** Positions that are looked at between two turns, where nearly all are skipped. */
 const GLANCES = 16384;
 /** How long to wait when the window or the backlog is full. */
@@ -81,26 +83,15 @@ export class Sender {
    * @returns The first position that was not visited: the space's size, unless the signal came.
    */
   async send(space: TargetSpace, from: number): Promise<number> {
-    const { clock, signal, sockets } = this.#options;
+    const { clock, signal } = this.#options;
     let position = from;
     while (position < space.size && !signal.aborted) {
-      position = await this.#burst(space, position, BURST * sockets.length);
+      const start = position;
+      position = this.#fill(space, start, Math.min(this.#room(), BATCH));
+      await this.#flush(position - start);
       const wait = this.#wait();
       if (wait > 0) await sleep(clock, wait, signal);
       else await clock.turn();
-    }
-    return position;
-  }
-
-  /** Sends what may leave between two turns of the receiver. */
-  async #burst(space: TargetSpace, from: number, most: number): Promise<number> {
-    let position = from;
-    for (let left = Math.min(most, this.#room()); left >= 1 && position < space.size;) {
-      const start = position;
-      position = this.#fill(space, start, Math.min(left, BATCH));
-      const sent = await this.#flush(position - start);
-      left -= sent;
-      if (sent === 0) break; // all skipped, or the next one has to wait
     }
     return position;
   }
@@ -142,7 +133,7 @@ export class Sender {
   }
 
   /** Sends the batches, each from the next socket of its family. */
-  async #flush(visited: number): Promise<number> {
+  async #flush(visited: number): Promise<void> {
     const { window, clock, onProgress } = this.#options;
     const turn = this.#flushed++;
     let filled = 0;
@@ -157,6 +148,5 @@ export class Sender {
     }
     window.sent(sent, clock.now());
     onProgress({ visited, sent, refused: filled - sent });
-    return filled;
   }
 }

@@ -62,7 +62,11 @@ export class Tokens {
   readonly #k1: number;
   readonly #words = new Uint32Array(5);
 
-  /** @param key Eight random bytes, new for every scan. */
+  /**
+   * Takes a key.
+   *
+   * @param key Eight random bytes, new for every scan.
+   */
   constructor(key: Uint8Array) {
     const view = new DataView(key.buffer, key.byteOffset, 8);
     this.#k0 = view.getUint32(0, true);

@@ -36,6 +36,8 @@ export class Permutation {
   readonly #keys: readonly [number, number, number, number];
 
   /**
+   * Chooses a shuffle.
+   *
    * @param size How many positions, 0 to 2^48.
    * @param seed Which shuffle: a whole number, up to 2^53.
    * @param tweak Tells several shuffles of one seed apart.

@@ -24,8 +24,8 @@ export interface Range<T extends Address = Address> {
  * import { RangeSet } from "blocksweep";
  * import { assertEquals } from "@std/assert";
  *
- * const set = RangeSet.of([{ start: 10, end: 20 }, { start: 15, end: 30 }])
- *   .subtract(RangeSet.of([{ start: 12, end: 14 }]));
+ * const set = RangeSet.of<number>([{ start: 10, end: 20 }, { start: 15, end: 30 }])
+ *   .subtract(RangeSet.of<number>([{ start: 12, end: 14 }]));
  * assertEquals([...set], [{ start: 10, end: 12 }, { start: 14, end: 30 }]);
  * assertEquals(set.size, 18n);
  * ```
@@ -119,6 +119,7 @@ export class RangeIndex<T extends Address> {
   /** The position of each range's first address. */
   readonly #first: Float64Array;
 
+  /** Numbers the addresses of a set. */
   constructor(set: RangeSet<T>) {
     const ranges = [...set];
     this.#starts = ranges.map(({ start }) => start);

@@ -88,6 +88,8 @@ export class TargetSpace {
   readonly #shard: Shard;
 
   /**
+   * Lays the positions out.
+   *
    * @throws InputError when there are more than 2^48 positions.
    */
   constructor(
@@ -107,8 +109,7 @@ export class TargetSpace {
         const index = new RangeIndex(addresses);
         const taken = Math.max(0, Math.ceil((index.size - (shard.index - 1)) / shard.count));
         const shuffled = seed !== undefined && shard.count > 1;
-        // Tweaks below zero belong to shards, those from zero on to passes.
-        const shuffle = shuffled ? new Permutation(index.size, seed, -1 - i) : undefined;
+        const shuffle = shuffled ? new Permutation(index.size, seed, SHARDS - i) : undefined;
         return { index, shuffle, taken, ports };
       },
     );

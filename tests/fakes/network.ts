@@ -7,7 +7,12 @@ import { drawDelays, type Faults, NO_FAULTS } from "../../src/fleet/faults.ts";
 import { Random } from "../../src/fleet/random.ts";
 import type { Responder } from "../../src/fleet/server.ts";
 import type { Clock } from "../../src/net/clock.ts";
-import type { Batch, DatagramSocket, Receiver, SocketErrors } from "../../src/net/socket.ts";
+import type {
+  Batch,
+  DatagramReceiver,
+  DatagramSocket,
+  SocketErrors,
+} from "../../src/net/socket.ts";
 import { setImmediate } from "node:timers";
 
 interface Event {
@@ -162,7 +167,7 @@ function before(a: Event, b: Event): boolean {
 
 class FakeSocket implements DatagramSocket {
   readonly errors: SocketErrors = { send: new Map(), receive: new Map() };
-  #receiver: Receiver | undefined;
+  #receiver: DatagramReceiver | undefined;
   #closed: (() => void) | undefined;
 
   constructor(private readonly network: FakeNetwork, private readonly local: Endpoint) {}
@@ -175,7 +180,7 @@ class FakeSocket implements DatagramSocket {
     return this.local.port;
   }
 
-  listen(receiver: Receiver): Promise<void> {
+  listen(receiver: DatagramReceiver): Promise<void> {
     this.#receiver = receiver;
     return new Promise((resolve) => this.#closed = resolve);
   }

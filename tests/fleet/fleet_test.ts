@@ -3,7 +3,7 @@ import { InputError } from "../../src/errors.ts";
 import { drawDelays } from "../../src/fleet/faults.ts";
 import { drawFleet } from "../../src/fleet/generate.ts";
 import { HostileHost, TRICKS } from "../../src/fleet/hostile.ts";
-import { Fleet } from "../../src/fleet/open.ts";
+import { openFleet } from "../../src/fleet/open.ts";
 import { Random } from "../../src/fleet/random.ts";
 import { SOFTWARE } from "../../src/fleet/software.ts";
 import { query, raknet } from "../../src/mod.ts";
@@ -14,12 +14,13 @@ const RANGE = { start: 0x7f100000, end: 0x7f110000 };
 const US = { address: 0x7f000001, port: 40000 };
 
 Deno.test("drawFleet() repeats a fleet by its seed, with one host on an address", () => {
-  const plan = { servers: 300, hostile: 30, range: RANGE, seed: 9 };
+  const plan = { servers: 300, hostile: 90, range: RANGE, seed: 9 };
   const entries = drawFleet(plan).map(({ entry }) => entry);
   assertEquals(drawFleet(plan).map(({ entry }) => entry), entries);
-  assertEquals(new Set(entries.map(({ host }) => host)).size, 330);
+  assertEquals(new Set(entries.map(({ host }) => host)).size, 390);
   const kinds = new Set(entries.map(({ software }) => software));
-  for (const { name } of SOFTWARE) assert(kinds.has(name), `no ${name} among 300 servers`);
+  for (const { name } of SOFTWARE) assert(kinds.has(name), `no ${name} among 390 hosts`);
+  assertEquals(entries.filter(({ listed }) => listed).length, 300);
 });
 
 Deno.test("drawFleet() refuses too many hosts and unknown software", () => {
@@ -91,7 +92,7 @@ Deno.test("drawDelays() loses, doubles and delays by chance", () => {
 
 Deno.test("Fleet answers from the address that was asked", async () => {
   const hosts = drawFleet({ servers: 5, range: RANGE, seed: 2, software: ["bds"] });
-  await using fleet = new Fleet(hosts, { clock: systemClock, seed: 1 });
+  await using fleet = await openFleet(hosts, { clock: systemClock, seed: 1 });
   await using socket = openSocket({ ...US, port: 0 });
   const { promise, resolve } = Promise.withResolvers<string[]>();
   const from: string[] = [];
@@ -106,20 +107,17 @@ Deno.test("Fleet answers from the address that was asked", async () => {
   assertEquals([fleet.received, fleet.sent], [5, 5]);
 });
 
-Deno.test("Fleet stays on loopback", () => {
+Deno.test("a fleet stays on loopback", async () => {
   const hosts = drawFleet({ servers: 1, range: { start: 1, end: 2 }, seed: 1 });
-  assertThrows(
-    () => new Fleet(hosts, { clock: systemClock, seed: 1 }),
-    InputError,
-    "not a loopback",
-  );
+  const options = { clock: systemClock, seed: 1 };
+  await assertRejects(() => openFleet(hosts, options), InputError, "not a loopback");
 });
 
 Deno.test("Fleet says which address is taken", async () => {
   const hosts = drawFleet({ servers: 1, range: RANGE, seed: 2 });
-  await using _fleet = new Fleet(hosts, { clock: systemClock, seed: 1 });
+  await using _fleet = await openFleet(hosts, { clock: systemClock, seed: 1 });
   await assertRejects(
-    () => Promise.resolve().then(() => new Fleet(hosts, { clock: systemClock, seed: 1 })),
+    () => openFleet(hosts, { clock: systemClock, seed: 1 }),
     InputError,
     "Cannot open 127.16.",
   );

@@ -1,0 +1,94 @@
+/**
+ * The outside of the command line: streams, paths, the environment. Results go to standard output,
+ * everything else to standard error.
+ *
+ * @module
+ */
+import { resolve } from "node:path";
+import { InputError } from "../errors.ts";
+
+const encoder = new TextEncoder();
+
+/** Writes all of a text. */
+async function writeAll(to: { write(bytes: Uint8Array): Promise<number> }, text: string) {
+  for (let bytes = encoder.encode(text); bytes.length > 0;) {
+    bytes = bytes.subarray(await to.write(bytes));
+  }
+}
+
+/** Prints a result. */
+export async function print(text: string): Promise<void> {
+  await writeAll(Deno.stdout, `${text}\n`);
+}
+
+/** Tells the user something. A terminal that went away is no reason to stop. */
+export function tell(text: string): void {
+  try {
+    for (let bytes = encoder.encode(text); bytes.length > 0;) {
+      bytes = bytes.subarray(Deno.stderr.writeSync(bytes));
+    }
+  } catch (error) {
+    if (!(error instanceof Deno.errors.BrokenPipe)) throw error;
+  }
+}
+
+/** Tells the user a line. */
+export function tellLine(text: string): void {
+  tell(`${text}\n`);
+}
+
+/** A variable of the environment, where it may be read. */
+export function env(name: string): string | undefined {
+  const { state } = Deno.permissions.querySync({ name: "env", variable: name });
+  return state === "granted" ? Deno.env.get(name) : undefined;
+}
+
+/** A path as the user meant it: a task runs in the project's folder, wherever it was called. */
+export function userPath(path: string): string {
+  const folder = env("INIT_CWD");
+  return folder === undefined ? path : resolve(folder, path);
+}
+
+/** How the user called the program. */
+export function programName(): string {
+  return env("INIT_CWD") === undefined ? "blocksweep" : "deno task";
+}
+
+/**
+ * Reads a text file, `-` for standard input.
+ *
+ * @throws InputError that names it.
+ */
+export async function readText(path: string): Promise<string> {
+  if (path === "-") return await new Response(Deno.stdin.readable).text();
+  try {
+    return await Deno.readTextFile(userPath(path));
+  } catch (error) {
+    if (error instanceof Deno.errors.NotCapable) throw error;
+    throw new InputError(`Cannot read "${path}": ${reason(error)}`);
+  }
+}
+
+/**
+ * Writes a text file at once.
+ *
+ * @throws InputError that names it.
+ */
+export async function writeText(path: string, text: string): Promise<void> {
+  try {
+    await Deno.writeTextFile(userPath(path), text);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotCapable) throw error;
+    throw new InputError(`Cannot write to "${path}": ${reason(error)}`);
+  }
+}
+
+/** What went wrong, without the call that it went wrong in. */
+export function reason(error: unknown): string {
+  return (error as Error).message.replace(/: (open|readfile|writefile|rename|mkdir) '.*$/, "");
+}
+
+/** A word as a shell takes it. */
+export function quoteWord(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}

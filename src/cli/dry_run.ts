@@ -1,0 +1,93 @@
+/**
+ * Saying what a scan would do, without doing it.
+ *
+ * @module
+ */
+import { type Address, formatEndpoint } from "../address.ts";
+import { segmentsOf, type Targets } from "../targets/compose.ts";
+import { permissionNeeded } from "../targets/permission.ts";
+import { TargetSpace } from "../targets/space.ts";
+import { print } from "./console.ts";
+import type { OutputPlan } from "./outputs.ts";
+import { clockTime, number, type Plan } from "./plan.ts";
+import type { ScanSettings, SpeedSettings } from "./scan_settings.ts";
+
+/** Prints the plan of a scan. */
+export async function printPlan(
+  plan: Plan,
+  targets: Targets,
+  chosen: ScanSettings,
+  { limits, cooldownMs }: SpeedSettings,
+  outputs: readonly OutputPlan[],
+): Promise<void> {
+  const { size, publicSize, loopbackSize, left } = targets;
+  const local = size - publicSize - loopbackSize;
+  const ports = chosen.protocols.map(({ name }) =>
+    `${name} ${
+      portList(segmentsOf(targets, (bits) => chosen.ports(name, bits)).flatMap((s) => s.ports))
+    }`
+  );
+  const probes = plan.sizes.reduce((sum, one) => sum + one, 0);
+  const limit = (value: number | undefined) =>
+    value === undefined ? "no limit" : `${number(value)}/s`;
+  const { rate, netRate, hostRate } = limits;
+  const needed = permissionNeeded(targets);
+  const rows: [string, string][] = [
+    [
+      "targets",
+      `${number(size)}: ${number(publicSize)} public, ${number(local)} private, ` +
+      `${number(loopbackSize)} loopback`,
+    ],
+    [
+      "left out",
+      `${number(left.never)} never asked, ${number(left.private)} private, ` +
+      `${number(left.chosen)} excluded`,
+    ],
+    ["permission", needed === undefined ? "not needed" : `--i-have-permission, for ${needed}`],
+    ["ports", ports.join("; ")],
+    ["order", chosen.seed === undefined ? "ascending" : `shuffled, --seed ${chosen.seed}`],
+    ["shard", `${chosen.shard.index}/${chosen.shard.count}`],
+    ["passes", plan.sizes.map((one, i) => `${plan.protocols[i]} ${number(one)}`).join(", ")],
+    ["probes", `at most ${number(probes)}; those that answered are left out of retries`],
+    ["limits", `all ${limit(rate)}, a network ${limit(netRate)}, a host ${limit(hostRate)}`],
+    ["governed by", plan.governor === "nothing" ? "the machine" : `--${plan.governor}`],
+    ["time", `at least ${clockTime(plan.seconds + cooldownMs / 1000 + plan.sizes.length - 1)}`],
+    ["outputs", outputs.map(({ path, format }) => `${path} (${format.name})`).join(", ")],
+  ];
+  for (const [name, text] of rows) await print(`${name.padEnd(12)}${text}`);
+}
+
+/** Ports, with those that follow each other as ranges. */
+export function portList(ports: readonly number[]): string {
+  const sorted = [...new Set(ports)].sort((a, b) => a - b);
+  const spans: [number, number][] = [];
+  for (const port of sorted) {
+    const last = spans.at(-1);
+    if (last !== undefined && port === last[1] + 1) last[1] = port;
+    else spans.push([port, port]);
+  }
+  return spans.map(([first, last]) => first === last ? `${first}` : `${first}-${last}`).join(",");
+}
+
+/** Lines that are gathered before they are printed. */
+const LINES = 1000;
+
+/** Prints all targets in the order of the first passes, protocol by protocol. */
+export async function printTargets(targets: Targets, chosen: ScanSettings): Promise<void> {
+  const { seed, shard, maxTargets, retries, protocols } = chosen;
+  const target = { address: 0 as Address, port: 0 };
+  for (const [i, { name }] of protocols.entries()) {
+    const segments = segmentsOf(targets, (bits) => chosen.ports(name, bits));
+    const pass = i * (retries + 1) + 1;
+    const space = new TargetSpace(segments, { seed, pass, shard, limit: maxTargets });
+    let lines: string[] = [];
+    for (let position = 0; position < space.size; position++) {
+      space.at(position, target);
+      lines.push(`${formatEndpoint(target)} ${name}`);
+      if (lines.length === LINES || position === space.size - 1) {
+        await print(lines.join("\n"));
+        lines = [];
+      }
+    }
+  }
+}

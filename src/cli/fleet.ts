@@ -1,0 +1,141 @@
+/**
+ * The fleet command: simulated servers, to try and test scanners without touching anyone.
+ *
+ * @module
+ */
+import { formatAddress, parseIpv4 } from "../address.ts";
+import { InputError } from "../errors.ts";
+import type { Faults } from "../fleet/faults.ts";
+import { drawFleet } from "../fleet/generate.ts";
+import { formatManifest } from "../fleet/manifest.ts";
+import { openFleet } from "../fleet/open.ts";
+import { Witness } from "../fleet/witness.ts";
+import { systemClock } from "../net/clock.ts";
+import { parseTarget } from "../targets/parse.ts";
+import type { Range } from "../targets/ranges.ts";
+import { RangeSet } from "../targets/ranges.ts";
+import { readArgs } from "./args.ts";
+import { reason, tellLine, userPath, writeText } from "./console.ts";
+import { onInterrupt } from "./interrupt.ts";
+import { privateRanges } from "../targets/lists.ts";
+import { number } from "./plan.ts";
+import { Settings } from "./values.ts";
+
+/** Where a fleet stands when nothing else is said. */
+export const FLEET_RANGE = "127.16.0.0/16";
+
+/** Runs `fleet` until Ctrl-C; returns the exit code. */
+export async function runFleet(args: readonly string[]): Promise<number> {
+  const settings = new Settings(readArgs("fleet", args));
+  const [word] = settings.values.words;
+  if (word !== undefined) throw new InputError(`Cannot use "${word}": say --range ${word}`);
+  const seed = settings.whole("seed", 0, Number.MAX_SAFE_INTEGER) ?? 1;
+  const range = parseRange(settings.text("range") ?? FLEET_RANGE);
+  const lab = settings.has("lab") ? laboratory(range) : undefined;
+  const hosts = drawFleet({
+    servers: settings.whole("servers", 0, 2 ** 24) ?? 100,
+    hostile: settings.whole("hostile", 0, 2 ** 24),
+    range,
+    seed,
+    software: settings.list("software"),
+  });
+  const manifest = settings.text("manifest");
+  using witness = openWitness(settings.text("log"));
+  using interrupt = onInterrupt(() => {});
+  await using fleet = await openFleet(hosts, {
+    clock: systemClock,
+    seed,
+    faults: readFaults(settings),
+    lab,
+    witness,
+  });
+  // Written when all is open: who waits for the file may start.
+  if (manifest !== undefined) {
+    await writeText(
+      manifest,
+      formatManifest(hosts.map(({ entry }) => entry)),
+    );
+  }
+  const quiet = settings.has("quiet");
+  if (!quiet) {
+    tellLine(
+      `${number(hosts.length)} simulated hosts in ${
+        settings.text("range") ?? FLEET_RANGE
+      }; Ctrl-C ends`,
+    );
+  }
+  await Promise.race([aborted(interrupt.signal), fleet.running]);
+  if (!quiet) tellLine(`received ${number(fleet.received)} datagrams, sent ${number(fleet.sent)}`);
+  return 0;
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) =>
+    signal.addEventListener("abort", () => resolve(), { once: true })
+  );
+}
+
+function parseRange(text: string): Range {
+  const target = parseTarget(text);
+  if ("name" in target) throw new InputError(`Cannot use --range "${text}": it wants addresses`);
+  return target.range;
+}
+
+/** The faults that the options ask for. */
+function readFaults(settings: Settings): Faults {
+  return {
+    loss: settings.percent("loss") ?? 0,
+    duplication: settings.percent("duplicate") ?? 0,
+    delay: settings.time("delay") ?? 0,
+    jitter: settings.time("jitter") ?? 0,
+  };
+}
+
+function openWitness(path: string | undefined): Witness | undefined {
+  if (path === undefined) return undefined;
+  try {
+    return new Witness(userPath(path));
+  } catch (error) {
+    if (error instanceof Deno.errors.NotCapable) throw error;
+    throw new InputError(`Cannot write to "${path}": ${reason(error)}`);
+  }
+}
+
+/**
+ * The networks of a laboratory: private addresses on a host that nobody else can reach, for it has
+ * no default route.
+ *
+ * @throws InputError when it is not one.
+ */
+function laboratory(range: Range): { address: number; netmask: number }[] {
+  const privates = RangeSet.of(
+    privateRanges().map((one) => one.range).filter(({ start }) =>
+      typeof start === typeof range.start
+    ),
+  );
+  if (!privates.covers(range)) {
+    throw new InputError(
+      `Cannot use --lab with ${formatAddress(range.start)}: the range must lie in data/private.txt`,
+    );
+  }
+  if (hasDefaultRoute()) {
+    throw new InputError(
+      "Cannot use --lab: this host has a default route; use a network namespace",
+    );
+  }
+  return Deno.networkInterfaces()
+    .filter(({ family, address }) => family === "IPv4" && !address.startsWith("127."))
+    .map(({ address, netmask }) => ({ address: parseIpv4(address), netmask: parseIpv4(netmask) }));
+}
+
+/** Whether packets for anywhere leave this host. Reading the table needs `--allow-all` in Deno. */
+function hasDefaultRoute(): boolean {
+  const [, ...routes] = Deno.readTextFileSync("/proc/net/route").trim().split("\n");
+  const v4 = routes.some((line) => {
+    const [, destination, , , , , , mask] = line.split("\t");
+    return destination === "00000000" && mask === "00000000";
+  });
+  const v6 = Deno.readTextFileSync("/proc/net/ipv6_route").trim().split("\n")
+    .some((line) => line.startsWith(`${"0".repeat(32)} 00`) && !line.endsWith("lo"));
+  return v4 || v6;
+}

@@ -1,0 +1,107 @@
+/**
+ * Help texts, made from the table of options.
+ *
+ * @module
+ */
+import { type Command, type Option, optionsOf } from "./options.ts";
+
+/** What each command is for, in the order of the overview. */
+export const COMMANDS: Readonly<
+  Record<Command, { usage: string; purpose: string; examples: readonly string[] }>
+> = {
+  scan: {
+    usage: "scan TARGET... [options]",
+    purpose: "find game servers in ranges, and write a row for each",
+    examples: [
+      "scan 192.168.1.0/24",
+      "scan 10.0.0.0/16 -p 19132,25565 -o servers.csv -o servers.ndjson",
+      "scan -iL networks.txt --exclude 10.0.7.0/24 --rate 500 -o servers.ndjson",
+      "scan 10.0.0.0/8 --i-have-permission --seed 1 --shard 1/4 -o part1.ndjson",
+      "scan 172.16.0.0/12 --dry-run",
+    ],
+  },
+  query: {
+    usage: "query HOST[:PORT] [options]",
+    purpose: "ask one server for all that it tells",
+    examples: ["query 192.168.1.20", "query localhost:19132 --json"],
+  },
+  lan: {
+    usage: "lan [options]",
+    purpose: "find Bedrock servers on the networks of this machine",
+    examples: ["lan", "lan --once 10 --json"],
+  },
+  fleet: {
+    usage: "fleet [options]",
+    purpose: "simulate servers on loopback, to try and test scanners",
+    examples: [
+      "fleet --servers 1000 --manifest truth.ndjson",
+      "fleet --loss 5 --delay 20 --jitter 30",
+    ],
+  },
+  demo: {
+    usage: "demo [options]",
+    purpose: "simulate a fleet, scan it, and check every row",
+    examples: ["demo", "demo --servers 1000 --seed 7"],
+  },
+  schema: {
+    usage: "schema [--help]",
+    purpose: "print the columns of a row as a JSON Schema",
+    examples: ["schema"],
+  },
+  completions: {
+    usage: "completions bash|zsh|fish",
+    purpose: "print completions for a shell",
+    examples: ["completions bash > ~/.local/share/bash-completion/completions/blocksweep"],
+  },
+};
+
+/** Help on everything. */
+export function overview(): string {
+  const commands = Object.entries(COMMANDS)
+    .map(([name, { purpose }]) => `  ${name.padEnd(13)}${purpose}`);
+  return [
+    "blocksweep finds game servers: Minecraft Bedrock by RakNet pings, Java and others by Query.",
+    "",
+    "Usage: blocksweep COMMAND [options]",
+    "",
+    "Commands:",
+    ...commands,
+    "",
+    "Try:",
+    "  blocksweep demo                    a scan of simulated servers, checked row by row",
+    "  blocksweep scan 192.168.1.0/24     servers in a range",
+    "  blocksweep COMMAND --help          all options of a command",
+    "",
+    "Exit codes: 0 done, 1 failed while running, 2 wrong usage or input, 130 ended by Ctrl-C.",
+    "Scan only networks that you are responsible for, or whose owners agreed.",
+  ].join("\n");
+}
+
+/** Help on a command. */
+export function commandHelp(command: Command): string {
+  const { usage, purpose, examples } = COMMANDS[command];
+  const options = optionsOf(command);
+  const groups = [...new Set(options.map(({ group }) => group))];
+  return [
+    `blocksweep ${command}: ${purpose}`,
+    "",
+    `Usage: blocksweep ${usage}`,
+    ...groups.flatMap((group) => [
+      "",
+      `${group}:`,
+      ...options.filter((option) => option.group === group).map(optionLine),
+    ]),
+    "",
+    "Examples:",
+    ...examples.map((example) => `  blocksweep ${example}`),
+  ].join("\n");
+}
+
+const NAME_WIDTH = 29;
+
+function optionLine({ name, short, value, help }: Option): string {
+  const dashes = /^o[A-Z]$/.test(name) ? "-" : "--";
+  const letter = short === undefined ? "    " : `-${short}, `;
+  const usage = `  ${letter}${dashes}${name}${value === undefined ? "" : ` ${value}`}`;
+  return `${usage.padEnd(NAME_WIDTH)} ${help}`;
+}

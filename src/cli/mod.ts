@@ -1,0 +1,91 @@
+/**
+ * The command line: finds the command, runs it, and turns what goes wrong into one line and an exit
+ * code.
+ *
+ * @module
+ */
+import config from "../../deno.json" with { type: "json" };
+import { InputError } from "../errors.ts";
+import { closest } from "./args.ts";
+import { print, tellLine } from "./console.ts";
+import { commandHelp, COMMANDS, overview } from "./help.ts";
+import type { Command } from "./options.ts";
+
+/** Exit codes: done, failed while running, wrong usage or input. (130: ended by Ctrl-C.) */
+const EXIT = { done: 0, failed: 1, usage: 2 } as const;
+
+type Run = (args: readonly string[]) => Promise<number>;
+
+/** Every command, loaded when it is called. */
+const RUN: Readonly<Record<Command, () => Promise<Run>>> = {
+  scan: async () => (await import("./scan.ts")).runScan,
+  query: async () => (await import("./query.ts")).runQuery,
+  lan: async () => (await import("./lan.ts")).runLan,
+  fleet: async () => (await import("./fleet.ts")).runFleet,
+  demo: async () => (await import("./demo.ts")).runDemo,
+  schema: async () => (await import("./schema.ts")).runSchema,
+  completions: async () => (await import("./completions.ts")).runCompletions,
+};
+
+/**
+ * Runs the command line.
+ *
+ * @returns The exit code.
+ */
+export async function main(args: readonly string[]): Promise<number> {
+  try {
+    return await dispatch(args);
+  } catch (error) {
+    const line = explain(error);
+    if (line === undefined) throw error;
+    tellLine(`blocksweep: ${line}`);
+    return error instanceof Deno.errors.BrokenPipe ? EXIT.failed : EXIT.usage;
+  }
+}
+
+async function dispatch([name, ...args]: readonly string[]): Promise<number> {
+  if (name === undefined) {
+    tellLine(overview());
+    return EXIT.usage;
+  }
+  if (["--help", "-h", "help"].includes(name)) {
+    const [command] = args;
+    await print(command !== undefined && isCommand(command) ? commandHelp(command) : overview());
+    return EXIT.done;
+  }
+  if (["--version", "-V"].includes(name)) {
+    await print(`blocksweep ${config.version}`);
+    return EXIT.done;
+  }
+  if (!isCommand(name)) throw new InputError(unknownCommand(name));
+  if (asksForHelp(args)) {
+    await print(commandHelp(name));
+    return EXIT.done;
+  }
+  const run = await RUN[name]();
+  return await run(args);
+}
+
+/** Whether help is asked for, wherever on the line: before anything else on it is judged. */
+function asksForHelp(args: readonly string[]): boolean {
+  const end = args.indexOf("--");
+  return args.slice(0, end < 0 ? args.length : end).some((arg) => arg === "--help" || arg === "-h");
+}
+
+function isCommand(name: string): name is Command {
+  return Object.hasOwn(COMMANDS, name);
+}
+
+function unknownCommand(name: string): string {
+  const meant = closest(name, Object.keys(COMMANDS));
+  const hint = meant === undefined ? "--help lists them" : `did you mean ${meant}?`;
+  return `Unknown command "${name}"; ${hint}`;
+}
+
+/** One line on what a user can mend; `undefined` for what only we can. */
+function explain(error: unknown): string | undefined {
+  if (error instanceof InputError) return error.message;
+  if (error instanceof Deno.errors.NotCapable) return error.message;
+  if (error instanceof Deno.errors.BrokenPipe) return "standard output was closed";
+  return undefined;
+}

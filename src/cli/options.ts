@@ -1,0 +1,158 @@
+/**
+ * Every option of the command line: help, parsing, completions, the configuration file and "did you
+ * mean" all read this table.
+ *
+ * @module
+ */
+
+/** A command. */
+export type Command = "scan" | "query" | "lan" | "fleet" | "demo" | "schema" | "completions";
+
+/** An option. */
+export interface Option {
+  /** Its long name, without the dashes. */
+  readonly name: string;
+  /** What its value is called; `undefined`: it takes none. */
+  readonly value?: string;
+  /** What it does, in one line. */
+  readonly help: string;
+  /** Under which heading help lists it. */
+  readonly group: string;
+  /** Which commands have it. */
+  readonly commands: readonly Command[];
+  /** Its one-letter name. */
+  readonly short?: string;
+  /** Other names that users of other tools know. */
+  readonly aliases?: readonly string[];
+  /** Whether it may be given several times. */
+  readonly repeat?: boolean;
+}
+
+/** Name and value, help, and what is not as in the rest of the group. */
+type Row = readonly [usage: string, help: string, rest?: Partial<Option>];
+
+function group(name: string, commands: readonly Command[], rows: readonly Row[]): Option[] {
+  return rows.map(([usage, help, rest]) => {
+    const [option, value] = usage.split(" ");
+    return { name: option, value, help, group: name, commands, ...rest };
+  });
+}
+
+const ALL = ["scan", "query", "lan", "fleet", "demo", "schema", "completions"] as const;
+
+/** The options, in the order in which help lists them. */
+export const OPTIONS: readonly Option[] = [
+  ...group("Targets", ["scan"], [
+    ["input-file FILE", "read targets from a file, - for standard input (also -iL)", {
+      aliases: ["iL"],
+      repeat: true,
+    }],
+    ["exclude LIST", "addresses, ranges or names not to ask", { repeat: true }],
+    ["exclude-file FILE", "read exclusions from a file", {
+      short: "b",
+      aliases: ["excludefile", "blocklist-file"],
+      repeat: true,
+    }],
+    ["ports PORTS", "ports to ask, as 19132,25565-25570; default: the protocols' usual ones", {
+      short: "p",
+    }],
+    ["protocol LIST", "protocols to look for: raknet, query; default: all", {
+      commands: ["scan", "query"],
+    }],
+    [
+      "i-have-permission",
+      "you may scan these public addresses, or more than a million of any kind",
+    ],
+  ]),
+  ...group("Order", ["scan"], [
+    ["seed NUMBER", "repeat an order; default: a random one", {
+      commands: ["scan", "fleet", "demo"],
+    }],
+    ["no-randomize", "ask addresses and ports in ascending order"],
+    ["shard I/N", "take part I of N, from 1; every machine needs the same --seed"],
+    ["shards N", "how many parts there are, where --shard gives the number alone"],
+    ["from PASS:POSITION", "go on where an interrupted scan stopped"],
+  ]),
+  ...group("Speed", ["scan"], [
+    ["rate NUMBER", "datagrams a second, as 500, 10k or 1M; default: 1000, loopback: no limit", {
+      short: "r",
+      aliases: ["max-rate"],
+    }],
+    ["net-rate NUMBER", "datagrams a second to one /24 (IPv6: /48), or off; default: 50"],
+    ["host-rate NUMBER", "datagrams a second to one address, or off; default: 5"],
+    ["concurrency NUMBER", "servers asked for their status at once; default: 256", { short: "c" }],
+    ["timeout TIME", "how long to wait for an answer, as 1500, 800ms or 2s; default: 1500ms", {
+      short: "t",
+      commands: ["scan", "query"],
+    }],
+    ["retries 0-3", "how often the silent are asked again; default: 1", {
+      aliases: ["max-retries"],
+      commands: ["scan", "query"],
+    }],
+    ["cooldown TIME", "how long to wait for late answers; default: 5s, loopback: 1s", {
+      aliases: ["wait", "cooldown-time"],
+    }],
+    ["no-follow", "do not ask a server for the other protocols"],
+    ["source-port PORTS", "send from this port, or from these: one socket each"],
+    ["source-ip ADDRESS", "send from this address"],
+  ]),
+  ...group("Output", ["scan"], [
+    ["output FILE", "write rows to a file, by suffix: .csv .ndjson .json .txt; - for stdout", {
+      short: "o",
+      repeat: true,
+    }],
+    ["format NAME", "csv, ndjson, json, list, grep or table, where no suffix tells"],
+    ["oD FILE", "write ndjson to a file", { repeat: true }],
+    ["oJ FILE", "write a JSON array to a file", { repeat: true }],
+    ["oG FILE", "write grepable lines to a file", { repeat: true }],
+    ["oL FILE", "write host:port lines to a file", { repeat: true }],
+    ["append", "add to the files in place of writing them anew"],
+    ["fields LIST", "columns to write, of those that the schema command lists", { short: "f" }],
+    ["no-players", "do not write the names of players", { commands: ["scan", "query", "lan"] }],
+    ["json", "print one JSON object per server", { commands: ["query", "lan"] }],
+    ["once SECONDS", "listen for so long; default: 3", { commands: ["lan"] }],
+  ]),
+  ...group("Control", ["scan"], [
+    ["dry-run", "say what would be sent, and send nothing", { short: "d", aliases: ["dryrun"] }],
+    ["list-targets", "print the targets in their order, and send nothing (also -sL)", {
+      aliases: ["sL"],
+    }],
+    ["max-targets NUMBER", "ask so many targets at the most"],
+    ["max-results NUMBER", "stop after so many rows"],
+    ["max-runtime TIME", "stop after so long, as 90s, 10m or 2h"],
+    ["opt-out-file FILE", "addresses that asked to be left alone: never asked, and added to"],
+    ["config FILE", "read options from a JSON file; the command line goes first"],
+    ["echo-config", "print the options as such a file, and send nothing"],
+    ["status-file FILE", "keep the scan's state in a JSON file, for other programs"],
+    ["stats-every TIME", "print a status line so often, where there is no terminal"],
+    ["metadata-file FILE", "write options and results of the scan to a JSON file at its end"],
+  ]),
+  ...group("Fleet", ["fleet"], [
+    ["servers NUMBER", "how many servers to simulate; default: 100 (demo: 500)", {
+      commands: ["fleet", "demo"],
+    }],
+    ["hostile NUMBER", "how many hosts beside them must not be listed: hostile, or opted out"],
+    ["range RANGE", "where they stand; default: 127.16.0.0/16"],
+    ["software LIST", "which software to imitate; default: a mix of all"],
+    ["loss PERCENT", "datagrams to lose, each way"],
+    ["duplicate PERCENT", "datagrams to double, each way"],
+    ["delay TIME", "how long datagrams take, each way"],
+    ["jitter TIME", "how much longer some take"],
+    ["manifest FILE", "write the truth about every host to a file"],
+    ["log FILE", "write every datagram that comes or goes to a file"],
+    ["lab", "allow private addresses, on a host without a default route"],
+  ]),
+  ...group("General", ["scan", "query", "lan", "fleet", "demo"], [
+    ["quiet", "print nothing but results and errors", { short: "q" }],
+    ["verbose", "say more", { short: "v", commands: ["scan"] }],
+    ["no-color", "no colours; NO_COLOR does the same", {
+      commands: ["scan", "query", "lan", "demo"],
+    }],
+    ["help", "print this help", { short: "h", commands: ALL }],
+  ]),
+];
+
+/** The options of a command. */
+export function optionsOf(command: Command): readonly Option[] {
+  return OPTIONS.filter(({ commands }) => commands.includes(command));
+}

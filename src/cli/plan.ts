@@ -1,0 +1,112 @@
+/**
+ * What a scan would send, and how long it would take: for the dry run, the request for permission,
+ * and the status line.
+ *
+ * @module
+ */
+import { InputError } from "../errors.ts";
+import type { Limits } from "../net/throttle.ts";
+import type { Protocol } from "../protocols/protocol.ts";
+import { densityOf } from "../targets/density.ts";
+import { segmentsOf, type Targets } from "../targets/compose.ts";
+import { permissionNeeded } from "../targets/permission.ts";
+import { type Segment, type Shard, TargetSpace } from "../targets/space.ts";
+
+/** What decides about the speed. */
+export type Governor = "rate" | "net-rate" | "host-rate" | "nothing";
+
+/** The arithmetic of a scan. */
+export interface Plan {
+  /** Positions of every pass. */
+  readonly sizes: readonly number[];
+  /** The protocol of every pass. */
+  readonly protocols: readonly string[];
+  /** What decides about the speed. */
+  readonly governor: Governor;
+  /** The least time for sending, seconds. */
+  readonly seconds: number;
+}
+
+/** What the plan is made from. */
+export interface PlanInput {
+  readonly targets: Targets;
+  readonly protocols: readonly Protocol[];
+  readonly ports: (protocol: string, family: 4 | 6) => readonly number[];
+  readonly seed: number | undefined;
+  readonly shard: Shard;
+  readonly maxTargets: number;
+  readonly retries: number;
+  readonly limits: Limits;
+}
+
+/** Works a scan out. */
+export function planScan(input: PlanInput): Plan {
+  const { targets, protocols, ports, seed, shard, maxTargets, retries, limits } = input;
+  const passes = protocols.flatMap(({ name }) => {
+    const segments = segmentsOf(targets, (family) => ports(name, family));
+    const { size } = new TargetSpace(segments, { seed, shard, limit: maxTargets });
+    return Array.from({ length: retries + 1 }, () => ({ name, size, segments }));
+  });
+  const times: Record<Exclude<Governor, "nothing">, number> = {
+    "rate": 0,
+    "net-rate": 0,
+    "host-rate": 0,
+  };
+  for (const { size, segments } of passes) {
+    const { host, net } = densityOf(segments);
+    times.rate += size / (limits.rate ?? Infinity);
+    times["net-rate"] += crowd(net, segments, size) / (limits.netRate ?? Infinity);
+    times["host-rate"] += Math.min(host, size) / (limits.hostRate ?? Infinity);
+  }
+  const [[name, seconds]] = (Object.entries(times) as [Governor, number][])
+    .sort(([, a], [, b]) => b - a);
+  return {
+    sizes: passes.map(({ size }) => size),
+    protocols: passes.map((pass) => pass.name),
+    governor: seconds > 0 ? name : "nothing",
+    seconds,
+  };
+}
+
+/** What a shard, or a limit, leaves of the densest network, on average. */
+function crowd(net: number, segments: readonly Segment[], size: number): number {
+  const all = segments.reduce((sum, s) => sum + Number(s.addresses.size) * s.ports.length, 0);
+  return all === 0 ? 0 : net * size / all;
+}
+
+/**
+ * Checks that the user said that the scan is allowed, where that is needed.
+ *
+ * @throws InputError that says why it is needed, and what would be sent.
+ */
+export function requirePermission(targets: Targets, plan: Plan, permitted: boolean): void {
+  const what = permissionNeeded(targets);
+  if (permitted || what === undefined) return;
+  const kinds = [...new Set(plan.protocols)].map((name) => PROBES[name] ?? `${name} probes`);
+  const probes = plan.sizes.reduce((sum, one) => sum + one, 0);
+  throw new InputError(
+    `Cannot scan ${what} without --i-have-permission: up to ${number(probes)} datagrams would be ` +
+      `sent (${
+        kinds.join(" and ")
+      }), and their owners may object; scan only networks that you are ` +
+      "responsible for, or whose owners agreed",
+  );
+}
+
+const PROBES: Readonly<Record<string, string>> = {
+  raknet: "RakNet pings of 33 bytes",
+  query: "Query handshakes of 7 bytes",
+};
+
+/** A number with commas. */
+export function number(value: number | bigint): string {
+  return value.toLocaleString("en-US");
+}
+
+/** A time in words of a clock. */
+export function clockTime(seconds: number): string {
+  if (!Number.isFinite(seconds)) return "?";
+  const whole = Math.ceil(seconds);
+  const parts = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
+  return parts.map((part) => String(part).padStart(2, "0")).join(":");
+}

@@ -1,0 +1,168 @@
+/**
+ * Showing what a scan is doing: one line on a terminal, a JSON file for programs.
+ *
+ * @module
+ */
+import { InputError } from "../errors.ts";
+import type { ScanState } from "../scan/state.ts";
+import { reason, tell, tellLine, userPath } from "./console.ts";
+import { clockTime, type Governor, number } from "./plan.ts";
+
+/** How often the line is drawn and the file written, milliseconds. */
+const EVERY_MS = 500;
+
+/** Where to show progress. */
+export interface ProgressOptions {
+  /** The scan's state. */
+  readonly state: ScanState;
+  /** What decides about the speed. */
+  readonly governor: Governor;
+  /** Whether the line is drawn again and again in its place. */
+  readonly terminal: boolean;
+  /** How often a line is printed where there is no terminal, milliseconds; 0: never. */
+  readonly everyMs: number;
+  /** A file to keep the state in. */
+  readonly statusFile: string | undefined;
+}
+
+/** Shows progress until it is disposed of. */
+export class Progress implements Disposable {
+  readonly #options: ProgressOptions;
+  readonly #started = performance.now();
+  readonly #timer: ReturnType<typeof setInterval>;
+  readonly #rate = new Rate();
+  #drawn = false;
+  #printed = performance.now();
+  #warned = false;
+
+  /**
+   * Starts showing.
+   *
+   * @throws InputError when the status file cannot be written: before the scan, not in it.
+   */
+  constructor(options: ProgressOptions) {
+    this.#options = options;
+    try {
+      this.#writeStatus();
+    } catch (error) {
+      if (error instanceof Deno.errors.NotCapable) throw error;
+      throw new InputError(`Cannot write to "${options.statusFile}": ${reason(error)}`);
+    }
+    this.#timer = setInterval(() => this.#tick(), EVERY_MS);
+  }
+
+  #tick(): void {
+    const { terminal, everyMs } = this.#options;
+    this.#tryStatus();
+    const now = performance.now();
+    if (terminal) this.#draw();
+    else if (everyMs > 0 && now - this.#printed >= everyMs) {
+      this.#printed = now;
+      tellLine(this.line());
+    }
+  }
+
+  #draw(): void {
+    const { columns } = consoleSize();
+    tell(`\r${this.line().slice(0, columns - 1)}\x1b[K`);
+    this.#drawn = true;
+  }
+
+  /** Takes the line away, so that something else can be printed. */
+  clear(): void {
+    if (this.#drawn) tell("\r\x1b[K");
+    this.#drawn = false;
+  }
+
+  /** The line. */
+  line(): string {
+    const { state, governor } = this.#options;
+    const seconds = (performance.now() - this.#started) / 1000;
+    const rate = this.#rate.of(state.sent, seconds);
+    const share = state.total === 0 ? 1 : state.visited / state.total;
+    const eta = share > 0 ? seconds / share - seconds : Infinity;
+    return [
+      `pass ${state.pass}/${state.passes}`,
+      `${(100 * share).toFixed(1)}%`,
+      `${number(state.sent)} sent`,
+      `${number(Math.round(rate))}/s${governor.endsWith("-rate") ? ` (--${governor})` : ""}`,
+      `found ${number(state.replies.true)}`,
+      `written ${number(state.written)}`,
+      `lost ${number(state.fellSilent + state.lost)}`,
+      `ETA ${clockTime(eta)}`,
+    ].join("  ");
+  }
+
+  /** A status that cannot be written is no reason to end a scan. */
+  #tryStatus(): void {
+    try {
+      this.#writeStatus();
+    } catch (error) {
+      if (!this.#warned) {
+        this.clear();
+        tellLine(`blocksweep: cannot write "${this.#options.statusFile}": ${reason(error)}`);
+      }
+      this.#warned = true;
+    }
+  }
+
+  #writeStatus(): void {
+    const { state, statusFile } = this.#options;
+    if (statusFile === undefined) return;
+    const path = userPath(statusFile);
+    const text = JSON.stringify({ ...statusOf(state), updated_at: Date.now() }, null, 2);
+    // Written beside it and renamed: whoever reads it finds it whole.
+    Deno.writeTextFileSync(`${path}.part`, `${text}\n`);
+    Deno.renameSync(`${path}.part`, path);
+  }
+
+  /** Shows the end and stops. */
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer);
+    this.clear();
+    this.#tryStatus();
+  }
+}
+
+/** The size of the terminal, or what it is mostly. */
+function consoleSize(): { columns: number } {
+  try {
+    return Deno.consoleSize();
+  } catch {
+    return { columns: 80 }; // a terminal that does not tell
+  }
+}
+
+/** Datagrams a second over the last few readings. */
+class Rate {
+  readonly #readings: [sent: number, seconds: number][] = [];
+
+  of(sent: number, seconds: number): number {
+    this.#readings.push([sent, seconds]);
+    if (this.#readings.length > 10) this.#readings.shift();
+    const [firstSent, firstSeconds] = this.#readings[0];
+    return seconds > firstSeconds ? (sent - firstSent) / (seconds - firstSeconds) : 0;
+  }
+}
+
+/** The state in the terms of the status file. */
+export function statusOf(state: ScanState): Record<string, unknown> {
+  return {
+    scan_id: state.scanId,
+    state: state.ended ?? "running",
+    pass: state.pass,
+    passes: state.passes,
+    position: state.position,
+    pass_size: state.size,
+    visited: state.visited,
+    total: state.total,
+    probes_sent: state.sent,
+    probes_refused: state.refused,
+    replies: state.replies,
+    inspecting: state.inspecting,
+    written: state.written,
+    lost: state.lost,
+    fell_silent: state.fellSilent,
+    opted_out: state.optedOut,
+  };
+}

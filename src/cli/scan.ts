@@ -1,0 +1,247 @@
+/**
+ * The scan command.
+ *
+ * @module
+ */
+import { type Address, type Endpoint, family } from "../address.ts";
+import { InputError } from "../errors.ts";
+import { systemClock } from "../net/clock.ts";
+import { openSocket } from "../net/deno.ts";
+import type { DatagramSocket } from "../net/socket.ts";
+import { uuidv7 } from "../scan/id.ts";
+import type { ScanEnd } from "../scan/options.ts";
+import { scan } from "../scan/scan.ts";
+import { newState, type ScanState } from "../scan/state.ts";
+import { readIds } from "../sinks/known.ts";
+import type { Sink } from "../sinks/sink.ts";
+import type { Targets } from "../targets/compose.ts";
+import { readArgs, type Values } from "./args.ts";
+import { formatConfig, mergeValues, parseConfig } from "./config.ts";
+import { print, readText, tellLine, userPath, writeText } from "./console.ts";
+import { printPlan, printTargets } from "./dry_run.ts";
+import { onInterrupt } from "./interrupt.ts";
+import { optOutCheck } from "../targets/lists.ts";
+import { OptOutList } from "./opt_out_list.ts";
+import { openOutputs, type OutputPlan, planOutputs } from "./outputs.ts";
+import { type Plan, planScan, requirePermission } from "./plan.ts";
+import { Progress, statusOf } from "./progress.ts";
+import { resolveName } from "./resolve.ts";
+import {
+  readScanSettings,
+  readSpeed,
+  type ScanSettings,
+  type SpeedSettings,
+} from "./scan_settings.ts";
+import { continueCommand, summary } from "./summary.ts";
+import { collectTargets, type NamedTargets, type NamedText } from "./targets.ts";
+import { Settings } from "./values.ts";
+
+/** Sockets per family, where no source port is given. */
+const SOCKETS = 8;
+
+/** Runs `scan`; returns the exit code. */
+export async function runScan(args: readonly string[]): Promise<number> {
+  const values = await readValues(args);
+  const settings = new Settings(values);
+  if (settings.has("echo-config")) {
+    await print(formatConfig("scan", values));
+    return 0;
+  }
+  const chosen = readScanSettings(settings, randomSeed);
+  const outputs = planOutputs(settings, Deno.stdout.isTerminal());
+  const optOuts = new OptOutList(settings.text("opt-out-file"));
+  const named = await namedTargets(settings, optOuts);
+  const { targets } = named;
+  const speed = readSpeed(settings, targets);
+  const plan = planScan({ ...chosen, ...speed, targets });
+  if (settings.has("list-targets")) {
+    await printTargets(targets, chosen);
+    return 0;
+  }
+  if (settings.has("dry-run")) {
+    await printPlan(plan, targets, chosen, speed, outputs);
+    return 0;
+  }
+  requirePermission(targets, plan, settings.has("i-have-permission"));
+  return await execute({ settings, chosen, speed, named, plan, outputs, optOuts });
+}
+
+async function readValues(args: readonly string[]): Promise<Values> {
+  const line = readArgs("scan", args);
+  const path = new Settings(line).text("config");
+  if (path === undefined) return line;
+  return mergeValues(parseConfig("scan", await readText(path), `"${path}"`), line);
+}
+
+async function namedTargets(settings: Settings, optOuts: OptOutList): Promise<NamedTargets> {
+  const words = settings.values.words.filter((word) => word !== "-");
+  const stdin = settings.values.words.includes("-") ? ["-"] : [];
+  const paths = [...settings.texts("input-file"), ...stdin];
+  if (paths.filter((path) => path === "-").length > 1) {
+    throw new InputError("Cannot read targets from standard input twice");
+  }
+  return await collectTargets({
+    words,
+    files: await readAll(paths),
+    exclude: settings.texts("exclude"),
+    excludeFiles: await readAll(settings.texts("exclude-file")),
+    optedOut: await optOuts.read(),
+  }, resolveName);
+}
+
+async function readAll(paths: readonly string[]): Promise<NamedText[]> {
+  return await Promise.all(paths.map(async (path) => ({
+    text: await readText(path),
+    source: path === "-" ? "standard input" : path,
+  })));
+}
+
+/** Everything that a scan needs, checked. */
+interface Job {
+  readonly settings: Settings;
+  readonly chosen: ScanSettings;
+  readonly speed: SpeedSettings;
+  readonly named: NamedTargets;
+  readonly plan: Plan;
+  readonly outputs: readonly OutputPlan[];
+  readonly optOuts: OptOutList;
+}
+
+/** Opens, scans, closes, and says what came of it. */
+async function execute(job: Job): Promise<number> {
+  const { settings, chosen, plan, outputs } = job;
+  const quiet = settings.has("quiet");
+  const append = settings.has("append");
+  const sockets = openAll(job.named.targets, chosen);
+  const answered = append && (chosen.from.pass > 1 || chosen.from.position > 0)
+    ? await knownServers(outputs)
+    : [];
+  const shown: { progress?: Progress } = {};
+  const sinks = await openOutputs(outputs, append, () => shown.progress?.clear());
+  const scanId = uuidv7(Date.now(), crypto.getRandomValues(new Uint8Array(10)));
+  const state = newState(scanId, performance.now());
+  using interrupt = onInterrupt(() => {
+    shown.progress?.clear();
+    if (!quiet) tellLine("blocksweep: finishing the rows in hand; Ctrl-C again to stop at once");
+  });
+  let end: ScanEnd;
+  {
+    using progress = new Progress({
+      state,
+      governor: plan.governor,
+      terminal: !quiet && Deno.stderr.isTerminal(),
+      everyMs: quiet ? 0 : settings.time("stats-every") ?? 0,
+      statusFile: settings.text("status-file"),
+    });
+    shown.progress = progress;
+    end = await scan(scanOptions(job, state, sockets, sinks, answered, interrupt.signal));
+    end = await close(sinks, end, state);
+  }
+  return await report(job, state, end);
+}
+
+function scanOptions(
+  { chosen, speed, named, optOuts }: Job,
+  state: ScanState,
+  sockets: Sockets,
+  sinks: readonly Sink[],
+  answered: readonly Endpoint[],
+  signal: AbortSignal,
+): Parameters<typeof scan>[0] {
+  return {
+    ...chosen,
+    ...speed,
+    ...named,
+    answered,
+    openSockets: (bits) => sockets[bits],
+    openSole: (bits) => openSocket({ address: localAddress(chosen, bits), port: 0 }),
+    optsOut: optOutCheck(),
+    onOptOut: (address) => optOuts.note(address),
+    sinks,
+    random: (size) => crypto.getRandomValues(new Uint8Array(size)),
+    clock: systemClock,
+    signal,
+    state,
+  };
+}
+
+/** The shared sockets by family. */
+type Sockets = Record<4 | 6, DatagramSocket[]>;
+
+/** Opens the sockets before anything else: a port that is taken is found out in time. */
+function openAll({ groups }: Targets, chosen: ScanSettings): Sockets {
+  const sockets: Sockets = { 4: [], 6: [] };
+  const families = new Set(groups.map(({ addresses: [{ start }] }) => family(start)));
+  for (const bits of families) {
+    const ports = chosen.sourcePorts.length > 0
+      ? chosen.sourcePorts
+      : Array<number>(SOCKETS).fill(0);
+    for (const port of ports) {
+      const address = localAddress(chosen, bits);
+      try {
+        sockets[bits].push(openSocket({ address, port }));
+      } catch (error) {
+        if (error instanceof Deno.errors.NotCapable) throw error;
+        const what = port === 0 ? "open a socket" : `send from port ${port}`;
+        throw new InputError(`Cannot ${what}: ${(error as Error).message}`);
+      }
+    }
+  }
+  return sockets;
+}
+
+function localAddress({ sourceAddress }: ScanSettings, bits: 4 | 6): Address {
+  if (sourceAddress === undefined) return bits === 4 ? 0 : 0n;
+  if (family(sourceAddress) === bits) return sourceAddress;
+  throw new InputError(
+    `Cannot use --source-ip: it is no IPv${bits} address, and there are such targets`,
+  );
+}
+
+/** Servers that an earlier part of this scan wrote into the outputs. */
+async function knownServers(outputs: readonly OutputPlan[]): Promise<Endpoint[]> {
+  const lists = outputs.filter(({ path }) => path !== "-")
+    .map(({ path, format }) => readIds(userPath(path), format.name));
+  return (await Promise.all(lists)).flat();
+}
+
+/** Closes the outputs; a row is written when its file is closed without an error. */
+async function close(sinks: readonly Sink[], end: ScanEnd, state: ScanState): Promise<ScanEnd> {
+  let error = end.error;
+  for (const sink of sinks) {
+    try {
+      await sink[Symbol.asyncDispose]();
+    } catch (fault) {
+      error ??= fault as Error;
+    }
+  }
+  if (error === undefined) return end;
+  state.ended = "failed";
+  return { ...end, reason: "failed", error };
+}
+
+/** Says how it went, and turns it into an exit code. */
+async function report(job: Job, state: ScanState, end: ScanEnd): Promise<number> {
+  const { settings, chosen, outputs } = job;
+  if (!settings.has("quiet")) summary(state, end, outputs).forEach(tellLine);
+  if (end.error !== undefined) {
+    if (end.error instanceof Deno.errors.NotCapable) throw end.error;
+    tellLine(`blocksweep: ${end.error.message}`);
+  }
+  if (end.reason === "interrupted" || end.reason === "max-runtime") {
+    tellLine(`go on with: ${continueCommand(settings.values, chosen, end.mark, outputs)}`);
+  }
+  const metadata = settings.text("metadata-file");
+  if (metadata !== undefined) {
+    const options = JSON.parse(formatConfig("scan", settings.values));
+    const seed = chosen.seed ?? null;
+    const text = JSON.stringify({ options, seed, ...statusOf(state), mark: end.mark }, null, 2);
+    await writeText(metadata, `${text}\n`);
+  }
+  return end.reason === "failed" ? 1 : end.reason === "interrupted" ? 130 : 0;
+}
+
+function randomSeed(): number {
+  const [high, low] = crypto.getRandomValues(new Uint32Array(2));
+  return (high & 0x1fffff) * 2 ** 32 + low;
+}

@@ -1,0 +1,150 @@
+/**
+ * The options of the scan command, read and checked: nothing is opened or sent here.
+ *
+ * @module
+ */
+import { type Address, parseAddress } from "../address.ts";
+import { InputError } from "../errors.ts";
+import type { Limits } from "../net/throttle.ts";
+import { PROTOCOLS } from "../protocols/mod.ts";
+import type { Protocol } from "../protocols/protocol.ts";
+import type { Mark } from "../sweep/sweep.ts";
+import type { Targets } from "../targets/compose.ts";
+import { mildSpeed } from "../targets/permission.ts";
+import { parsePorts } from "../targets/ports.ts";
+import type { Shard } from "../targets/space.ts";
+import { closest } from "./args.ts";
+import { usualPorts } from "../targets/lists.ts";
+import type { Settings } from "./values.ts";
+
+/** What does not depend on the targets. */
+export interface ScanSettings {
+  readonly protocols: readonly Protocol[];
+  readonly ports: (protocol: string, family: 4 | 6) => readonly number[];
+  /** `undefined`: ascending order. */
+  readonly seed: number | undefined;
+  readonly shard: Shard;
+  readonly from: Mark;
+  readonly retries: number;
+  readonly timeoutMs: number;
+  readonly concurrency: number;
+  readonly maxTargets: number;
+  readonly maxResults: number;
+  readonly maxRuntimeMs: number;
+  readonly follow: boolean;
+  readonly players: boolean;
+  /** Ports of our own; none: any. */
+  readonly sourcePorts: readonly number[];
+  readonly sourceAddress: Address | undefined;
+}
+
+/** The largest seed: whole numbers up to it are exact. */
+const MOST_SEED = Number.MAX_SAFE_INTEGER;
+
+/** Reads the settings of a scan. */
+export function readScanSettings(settings: Settings, randomSeed: () => number): ScanSettings {
+  const protocols = chosenProtocols(settings.list("protocol"));
+  return {
+    protocols,
+    ports: chosenPorts(settings.text("ports"), protocols),
+    ...readOrder(settings, randomSeed),
+    retries: settings.whole("retries", 0, 3) ?? 1,
+    timeoutMs: atLeast(settings.time("timeout") ?? 1500, 1, "timeout"),
+    concurrency: settings.whole("concurrency", 1, 100_000) ?? 256,
+    maxTargets: settings.wholeCount("max-targets") ?? Infinity,
+    maxResults: settings.wholeCount("max-results") ?? Infinity,
+    maxRuntimeMs: settings.time("max-runtime") ?? Infinity,
+    follow: !settings.has("no-follow"),
+    players: !settings.has("no-players"),
+    ...readSource(settings),
+  };
+}
+
+/** The protocols of `--protocol`, in the order of their passes. */
+export function chosenProtocols(names: readonly string[] | undefined): readonly Protocol[] {
+  if (names === undefined) return PROTOCOLS;
+  const known = PROTOCOLS.map(({ name }) => name);
+  for (const name of names) {
+    if (known.includes(name)) continue;
+    const meant = closest(name, known);
+    const hint = meant === undefined ? "" : `; did you mean ${meant}?`;
+    throw new InputError(
+      `Cannot look for protocol "${name}": known are ${known.join(", ")}${hint}`,
+    );
+  }
+  if (names.length === 0) throw new InputError("Cannot look for no protocol: --protocol is empty");
+  return PROTOCOLS.filter(({ name }) => names.includes(name));
+}
+
+function chosenPorts(text: string | undefined, protocols: readonly Protocol[]) {
+  if (text === undefined) return usualPorts();
+  const ports = parsePorts(text);
+  const transports = [...new Set(protocols.map(({ transport }) => transport))];
+  if (transports.every((transport) => ports[transport].length === 0)) {
+    const [name] = transports;
+    throw new InputError(
+      `Cannot use --ports "${text}": no ${name.toUpperCase()} port is among them`,
+    );
+  }
+  return (protocol: string) => {
+    const { transport } = protocols.find(({ name }) => name === protocol)!;
+    return ports[transport];
+  };
+}
+
+function readOrder(settings: Settings, randomSeed: () => number) {
+  const shard = settings.shard();
+  const from = settings.mark();
+  const given = settings.whole("seed", 0, MOST_SEED);
+  const ascending = settings.has("no-randomize");
+  if (ascending && given !== undefined) {
+    throw new InputError("Cannot use --seed with --no-randomize: the order is one or the other");
+  }
+  const fixed = ascending || given !== undefined;
+  if (shard.count > 1 && !fixed) {
+    throw new InputError("Cannot use --shard without --seed: all machines need the same order");
+  }
+  if (!fixed && (from.pass > 1 || from.position > 0)) {
+    throw new InputError("Cannot use --from without the --seed of the scan that was interrupted");
+  }
+  return { shard, from, seed: ascending ? undefined : given ?? randomSeed() };
+}
+
+function readSource(settings: Settings) {
+  const ports = settings.text("source-port");
+  const address = settings.text("source-ip");
+  const sourceAddress = address === undefined ? undefined : parseAddress(address);
+  if (address !== undefined && sourceAddress === undefined) {
+    throw new InputError(`Cannot use --source-ip "${address}": not an address`);
+  }
+  return { sourcePorts: ports === undefined ? [] : parsePorts(ports).udp, sourceAddress };
+}
+
+function atLeast(value: number, least: number, name: string): number {
+  if (value >= least) return value;
+  throw new InputError(`Cannot use --${name} "${value}": it must be at least ${least} ms`);
+}
+
+/** Limits, and whether they hold for loopback too. */
+export interface SpeedSettings {
+  readonly limits: Limits;
+  readonly capLoopback: boolean;
+  readonly cooldownMs: number;
+}
+
+/** Limits and cooldown; what is not said is mild. */
+export function readSpeed(settings: Settings, targets: Targets): SpeedSettings {
+  const mild = mildSpeed(targets);
+  const [net, host] = [settings.cap("net-rate"), settings.cap("host-rate")];
+  const cap = (given: number | "off" | undefined, usual: number | undefined) =>
+    given === "off" ? undefined : given ?? usual;
+  return {
+    limits: {
+      rate: settings.count("rate") ?? mild.rate,
+      netRate: cap(net, mild.netRate),
+      hostRate: cap(host, mild.hostRate),
+    },
+    capLoopback: typeof net === "number" || typeof host === "number",
+    cooldownMs: settings.time("cooldown") ?? mild.cooldownMs,
+  };
+}

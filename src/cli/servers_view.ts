@@ -1,0 +1,56 @@
+/**
+ * A server for human eyes.
+ *
+ * @module
+ */
+import { styleText } from "node:util";
+import { serverId, type ServerRecord } from "../record.ts";
+import { harmlessText } from "../text.ts";
+
+/** Whether to use colours on standard output. */
+export function useColor(noColor: boolean): boolean {
+  return !noColor && !Deno.noColor && Deno.stdout.isTerminal();
+}
+
+/** The lines that describe a server; all that it said is made harmless. */
+export function describe(record: ServerRecord, color: boolean): string[] {
+  const paint = (style: "bold" | "dim", text: string) =>
+    color ? styleText(style, text, { validateStream: false }) : text;
+  const rows: [string, string | null][] = [
+    ["name", record.name],
+    ["edition", record.edition],
+    ["software", record.software],
+    ["version", versionText(record)],
+    ["map", record.map],
+    ["game mode", record.gamemode],
+    ["players", playersText(record)],
+    [
+      "plugins",
+      record.plugins &&
+      record.plugins.map(({ name, version }) => version === null ? name : `${name} ${version}`)
+        .join(", "),
+    ],
+    ["latency", record.latency_ms === null ? null : `${record.latency_ms.toFixed(1)} ms`],
+    ["guid", record.guid],
+    ["flags", record.flags.join(", ")],
+  ];
+  const title = `${paint("bold", serverId(record))}  ${record.protocols.join(", ")}` +
+    (record.requested_as === null ? "" : `  (${harmlessText(record.requested_as)})`);
+  const known = rows.filter(([, text]) => text !== null && text !== "");
+  return [
+    title,
+    ...known.map(([name, text]) => `  ${paint("dim", name.padEnd(10))} ${harmlessText(text!)}`),
+  ];
+}
+
+function versionText({ version, protocol_version: protocol }: ServerRecord): string | null {
+  return protocol === null ? version : `${version ?? "?"} (protocol ${protocol})`;
+}
+
+function playersText(
+  { players_online: online, players_max: max, players }: ServerRecord,
+): string | null {
+  if (online === null && max === null) return null;
+  const names = players === null || players.length === 0 ? "" : `: ${players.join(", ")}`;
+  return `${online ?? "?"} of ${max ?? "?"}${names}`;
+}

@@ -1,0 +1,68 @@
+/**
+ * What a scan says when it has ended.
+ *
+ * @module
+ */
+import type { ScanEnd } from "../scan/options.ts";
+import type { EndReason, ScanState } from "../scan/state.ts";
+import type { Mark } from "../sweep/sweep.ts";
+import type { Values } from "./args.ts";
+import { programName, quoteWord } from "./console.ts";
+import { optionsOf } from "./options.ts";
+import type { OutputPlan } from "./outputs.ts";
+import { number } from "./plan.ts";
+import type { ScanSettings } from "./scan_settings.ts";
+
+const REASONS: Readonly<Record<EndReason, string>> = {
+  "done": "done",
+  "interrupted": "interrupted",
+  "max-results": "ended by --max-results",
+  "max-runtime": "ended by --max-runtime",
+  "failed": "failed",
+};
+
+/** The lines of the summary. */
+export function summary(
+  state: ScanState,
+  { reason }: ScanEnd,
+  outputs: readonly OutputPlan[],
+): string[] {
+  const { replies } = state;
+  const seconds = ((performance.now() - state.startedAt) / 1000).toFixed(1);
+  const where = outputs.map(({ path }) => path === "-" ? "standard output" : path).join(", ");
+  const arrived = Object.values(replies).reduce((sum, count) => sum + count, 0);
+  const kinds = Object.entries(replies).map(([kind, count]) => `${number(count)} ${kind}`);
+  return [
+    `${REASONS[reason]} in ${seconds} s: ${number(state.written)} rows written to ${where}` +
+    (state.lost > 0 ? `, ${number(state.lost)} lost` : ""),
+    `sent ${number(state.sent)} probes in ${state.pass} of ${state.passes} passes` +
+    (state.refused > 0 ? `; ${number(state.refused)} more were refused by the system` : ""),
+    `received ${number(arrived)} datagrams besides conversations: ${kinds.join(", ")}`,
+    ...(state.fellSilent > 0 ? [`${number(state.fellSilent)} servers told no status`] : []),
+    ...(state.optedOut > 0 ? [`${number(state.optedOut)} servers asked to be left alone`] : []),
+  ];
+}
+
+/**
+ * The command that goes on where a scan stopped: the same options, the same order, and rows added
+ * to what is there.
+ */
+export function continueCommand(
+  values: Values,
+  { seed }: ScanSettings,
+  mark: Mark,
+  outputs: readonly OutputPlan[],
+): string {
+  const given = new Map(values.given);
+  if (seed !== undefined) given.set("seed", [String(seed)]);
+  given.set("from", [`${mark.pass}:${mark.position}`]);
+  if (outputs.some(({ path }) => path !== "-")) given.set("append", ["true"]);
+  given.delete("config");
+  const words = optionsOf("scan").flatMap(({ name, value }) => {
+    const texts = given.get(name) ?? [];
+    return value === undefined
+      ? texts.map(() => `--${name}`)
+      : texts.flatMap((text) => [`--${name}`, text]);
+  });
+  return [programName(), "scan", ...[...values.words, ...words].map(quoteWord)].join(" ");
+}

@@ -1,0 +1,131 @@
+/**
+ * Reading the values of options: numbers, times, shares, shards.
+ *
+ * @module
+ */
+import { InputError } from "../errors.ts";
+import type { Shard } from "../targets/space.ts";
+import type { Values } from "./args.ts";
+
+/** The values of a command, read as what they are meant to be. */
+export class Settings {
+  /** Reads from what was given. */
+  constructor(readonly values: Values) {}
+
+  /** Whether an option without a value was given. */
+  has(name: string): boolean {
+    return this.values.given.has(name);
+  }
+
+  /** The text of an option. */
+  text(name: string): string | undefined {
+    return this.values.given.get(name)?.[0];
+  }
+
+  /** All texts of an option. */
+  texts(name: string): readonly string[] {
+    return this.values.given.get(name) ?? [];
+  }
+
+  /** Texts with commas between them. */
+  list(name: string): readonly string[] | undefined {
+    const text = this.text(name);
+    return text?.split(",").map((part) => part.trim()).filter((part) => part !== "");
+  }
+
+  /** A whole number. */
+  whole(name: string, least: number, most: number): number | undefined {
+    const text = this.text(name);
+    if (text === undefined) return undefined;
+    const value = /^\d{1,16}$/.test(text) ? Number(text) : NaN;
+    if (value >= least && value <= most) return value;
+    throw wrong(name, text, `a whole number from ${least} to ${most}`);
+  }
+
+  /** A count that may end in k or M. */
+  count(name: string): number | undefined {
+    const text = this.text(name);
+    if (text === undefined) return undefined;
+    const [, digits, unit] = /^(\d+(?:\.\d+)?)([kKmM]?)$/.exec(text) ?? [];
+    const value = Number(digits) * { "": 1, k: 1e3, m: 1e6 }[unit?.toLowerCase() ?? ""]!;
+    if (value > 0 && value <= 1e9) return value;
+    throw wrong(name, text, "a number such as 0.5, 500, 10k or 1M");
+  }
+
+  /** A whole count that may end in k or M. */
+  wholeCount(name: string): number | undefined {
+    const value = this.count(name);
+    if (value === undefined || Number.isInteger(value)) return value;
+    throw wrong(name, this.text(name)!, "a whole number");
+  }
+
+  /** A cap: a whole number, or `off`. */
+  cap(name: string): number | "off" | undefined {
+    const text = this.text(name);
+    if (text === undefined || text === "off") return text;
+    const value = this.count(name)!;
+    if (Number.isInteger(value) && value <= 1e6) return value;
+    throw wrong(name, text, "a whole number up to 1M, or off");
+  }
+
+  /** A time in milliseconds. */
+  time(name: string): number | undefined {
+    const text = this.text(name);
+    if (text === undefined) return undefined;
+    const [, digits, unit] = /^(\d+(?:\.\d+)?)(ms|s|m|h)?$/.exec(text) ?? [];
+    const value = Number(digits) * UNITS[unit ?? "ms"];
+    if (value >= 0 && value <= 30 * 24 * UNITS.h) return value;
+    throw wrong(
+      name,
+      text,
+      "a time such as 800ms, 1.5s, 10m or 2h (a bare number is milliseconds)",
+    );
+  }
+
+  /** A share of a hundred, from 0 to 1. */
+  percent(name: string): number | undefined {
+    const text = this.text(name);
+    if (text === undefined) return undefined;
+    const value = /^\d+(\.\d+)?%?$/.test(text) ? parseFloat(text) : NaN;
+    if (value >= 0 && value <= 100) return value / 100;
+    throw wrong(name, text, "a number from 0 to 100");
+  }
+
+  /** One of a list of words. */
+  oneOf(name: string, words: readonly string[]): string | undefined {
+    const text = this.text(name);
+    if (text === undefined || words.includes(text)) return text;
+    throw wrong(name, text, words.join(", "));
+  }
+
+  /** `--shard 2/4`, or `--shard 2 --shards 4`. */
+  shard(): Shard {
+    const text = this.text("shard");
+    const shards = this.whole("shards", 1, 1e6);
+    if (text === undefined) {
+      if (shards === undefined) return { index: 1, count: 1 };
+      throw new InputError("Cannot use --shards without --shard, which says which part to take");
+    }
+    const [, index, count] = /^(\d{1,7})(?:\/(\d{1,7}))?$/.exec(text) ?? [];
+    const total = count === undefined ? shards : Number(count);
+    const shard = { index: Number(index), count: total ?? NaN };
+    const contradicts = count !== undefined && shards !== undefined && shards !== total;
+    if (shard.index >= 1 && shard.index <= shard.count && !contradicts) return shard;
+    throw wrong("shard", text, "I/N with I from 1 to N, as 2/4");
+  }
+
+  /** `--from 2:1500`. */
+  mark(): { pass: number; position: number } {
+    const text = this.text("from");
+    if (text === undefined) return { pass: 1, position: 0 };
+    const [, pass, position] = /^(\d{1,3}):(\d{1,15})$/.exec(text) ?? [];
+    if (Number(pass) >= 1) return { pass: Number(pass), position: Number(position) };
+    throw wrong("from", text, "PASS:POSITION, as an interrupted scan prints it");
+  }
+}
+
+const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+
+function wrong(name: string, text: string, wanted: string): InputError {
+  return new InputError(`Cannot use --${name} "${text}": it wants ${wanted}`);
+}

@@ -1,0 +1,64 @@
+/**
+ * Asking one protocol of one server, as often as it takes.
+ *
+ * @module
+ */
+import type { Endpoint } from "../address.ts";
+import type { Clock } from "../net/clock.ts";
+import type { Link } from "../net/socket.ts";
+import type { Protocol } from "../protocols/protocol.ts";
+import type { Outcome } from "../record.ts";
+import { converse } from "./converse.ts";
+
+/** What holds for all servers. */
+export interface Patience {
+  /** How often an exchange, and in it a handshake, is repeated. */
+  readonly retries: number;
+  /** The clock. */
+  readonly clock: Clock;
+  /** Ends attempts early. */
+  readonly signal: AbortSignal;
+  /** 63 bits that nobody can guess, new with every call. */
+  readonly nonce: () => bigint;
+}
+
+/** How one protocol of one server is asked. */
+export interface Attempt {
+  /** The server. */
+  readonly endpoint: Endpoint;
+  /** Opens a conversation with it. */
+  readonly link: () => Link;
+  /** Whether the link's socket serves nothing else. */
+  readonly exclusive: boolean;
+  /** What the first exchange may start from. */
+  readonly known?: unknown;
+  /** How long to wait for an answer, milliseconds. */
+  readonly timeoutMs: number;
+  /** Whether a server that does not answer the first question is left alone. */
+  readonly leavesMute: boolean;
+}
+
+/** Whole exchanges, until one is answered. */
+export async function attempt<S>(
+  protocol: Protocol<S>,
+  { endpoint, link, exclusive, known, timeoutMs, leavesMute }: Attempt,
+  { retries, clock, signal, nonce }: Patience,
+): Promise<Outcome<S>> {
+  const patience = { timeoutMs, resends: retries, clock, signal };
+  for (let left = retries;; left--) {
+    const final = left === 0;
+    await using open = link();
+    const start = left === retries ? known : undefined;
+    const exchange = protocol.exchange({
+      endpoint,
+      nonce: nonce(),
+      known: start,
+      exclusive,
+      final,
+    });
+    const outcome = await converse(exchange, open, patience);
+    const mute = outcome.kind === "silent" && outcome.answers === 0;
+    const over = outcome.kind === "answered" || outcome.kind === "cancelled";
+    if (final || over || mute && leavesMute) return outcome;
+  }
+}

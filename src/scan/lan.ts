@@ -1,0 +1,181 @@
+/**
+ * Finding servers on the local networks: one ping to everybody, and a conversation with each that
+ * answers.
+ *
+ * @module
+ */
+import { type Address, type Endpoint, endpointKey } from "../address.ts";
+import { Malformed, Truncated } from "../bytes.ts";
+import { inspect } from "../inspect/inspect.ts";
+import type { Patience } from "../inspect/attempt.ts";
+import { mergeAnswers } from "../inspect/merge.ts";
+import { Pool } from "../inspect/pool.ts";
+import { sleep } from "../net/clock.ts";
+import type { DatagramSocket } from "../net/socket.ts";
+import { soleLink, Switchboard } from "../net/switchboard.ts";
+import { Throttle } from "../net/throttle.ts";
+import type { Learned, Protocol, Reply } from "../protocols/protocol.ts";
+import type { ServerRecord, Sighting } from "../record.ts";
+import { stampClock } from "../sweep/receiver.ts";
+
+/** An IPv4 network that we are part of. */
+export interface LocalNetwork {
+  /** Our address in it. */
+  readonly address: number;
+  /** Its network mask. */
+  readonly netmask: number;
+}
+
+/** How to look around. */
+export interface LanOptions extends Patience {
+  /** The networks. */
+  readonly networks: readonly LocalNetwork[];
+  /** The protocol that is asked for, which must have a probe. */
+  readonly protocol: Protocol;
+  /** All protocols that each server is asked. */
+  readonly protocols: readonly Protocol[];
+  /** The port to ask. */
+  readonly port: number;
+  /** How long to listen, milliseconds. */
+  readonly listenMs: number;
+  /** How long to wait for an answer in a conversation, milliseconds. */
+  readonly timeoutMs: number;
+  /** Opens a socket that may send to everybody. */
+  readonly open: (address: Address) => DatagramSocket;
+  /** 31 random bits that prove that an answer is to our ping. */
+  readonly token: number;
+  /** Whether a MOTD asks scanners to stay away. */
+  readonly optsOut: (motd: string) => boolean;
+  /** Whether rows name players. */
+  readonly players: boolean;
+  /** The name for the rows. */
+  readonly scanId: string;
+  /** Gets each server once. */
+  readonly onServer: (record: ServerRecord) => void;
+}
+
+/** How often everybody is asked, a second apart. */
+const PINGS = 3;
+const PING_EVERY_MS = 1000;
+/** Conversations at once, and datagrams a second to one server. */
+const CONCURRENCY = 64;
+const HOST_RATE = 5;
+const EVERYBODY = 0xffffffff;
+
+/** Looks around until the time is up, and those who answered have been asked. */
+export async function discover(options: LanOptions): Promise<void> {
+  const { clock, signal, listenMs } = options;
+  const throttle = new Throttle({ rate: undefined, netRate: undefined, hostRate: HOST_RATE });
+  const sockets = options.networks.map(({ address }) => options.open(address));
+  await using board = new Switchboard(sockets, throttle, clock);
+  const run = new Discovery(options, board, throttle);
+  const { promise: failed, reject } = Promise.withResolvers<never>();
+  board.listen((datagram, from, socket) => run.receive(datagram, from, socket)).catch(reject);
+  const end = clock.now() + listenMs;
+  const work = async () => {
+    for (let ping = 0; ping < PINGS && !signal.aborted && clock.now() <= end; ping++) {
+      await run.ping();
+      await sleep(clock, Math.min(PING_EVERY_MS, end - clock.now()), signal);
+    }
+    await sleep(clock, Math.max(0, end - clock.now()), signal);
+    await run.pool.idle();
+  };
+  await Promise.race([work(), failed]);
+  if (run.error !== undefined) throw run.error;
+}
+
+/** Everybody's address in a network; `undefined` where a network has none. */
+export function broadcastOf({ address, netmask }: LocalNetwork): number | undefined {
+  const hosts = ~netmask >>> 0;
+  return hosts < 3 ? undefined : (address | hosts) >>> 0;
+}
+
+class Discovery {
+  readonly pool = new Pool(CONCURRENCY, (error) => this.error ??= error);
+  error: Error | undefined;
+  readonly #seen = new Set<number | bigint>();
+  readonly #guids = new Set<string>();
+
+  constructor(
+    private readonly options: LanOptions,
+    private readonly board: Switchboard,
+    private readonly throttle: Throttle,
+  ) {}
+
+  /** Asks everybody once, on every network. */
+  async ping(): Promise<void> {
+    const { networks, protocol, port, clock, token } = this.options;
+    const { template, stamp, macMask } = protocol.probe!;
+    for (const [i, network] of networks.entries()) {
+      const datagram = template.slice();
+      stamp(new DataView(datagram.buffer), 0, token & macMask, stampClock(clock.now()));
+      // Some stacks drop the one, some routers the other.
+      for (const address of [EVERYBODY, broadcastOf(network)]) {
+        if (address !== undefined) await this.board.sockets[i].send(datagram, { address, port });
+      }
+    }
+  }
+
+  /** Takes a datagram from one of the networks. */
+  receive(datagram: Uint8Array, from: Endpoint, socket: number): void {
+    const { networks, protocol, token, clock } = this.options;
+    const { address, netmask } = networks[socket];
+    const inside = ((Number(from.address) ^ address) & netmask) === 0;
+    if (!inside || this.#seen.has(endpointKey(from))) return;
+    const probe = protocol.probe!;
+    const reply = orUndefined((): Reply | undefined => probe.read(datagram));
+    if (reply === undefined) return;
+    const verified = reply.mac === (token & probe.macMask);
+    if (!verified && !probe.mayLackToken) return;
+    const learned = verified
+      ? orUndefined((): Learned<unknown> => probe.learn(datagram.slice()))
+      : {};
+    if (learned === undefined) return;
+    this.#seen.add(endpointKey(from));
+    const at = clock.now();
+    const latencyMs = verified && reply.clock !== undefined
+      ? (stampClock(at) - reply.clock >>> 0) / 1000
+      : undefined;
+    const endpoint = { ...from };
+    const sighting = {
+      endpoint,
+      protocol: protocol.name,
+      latencyMs,
+      verified,
+      at,
+      socket,
+      ...learned,
+    };
+    this.pool.add(from.address, () => this.#inspect(sighting));
+  }
+
+  async #inspect(sighting: Sighting): Promise<void> {
+    const { options, board, throttle } = this;
+    const { clock, networks } = options;
+    const { endpoint, socket } = sighting;
+    const { answers, latencyMs, stopped } = await inspect(sighting, {
+      ...options,
+      follow: true,
+      link: (peer, number) => board.link(peer, number),
+      soleLink: (peer) => soleLink(peer, options.open(networks[socket].address), throttle, clock),
+      stop: ({ statement }) => options.optsOut(statement.columns.motd ?? ""),
+    });
+    if (answers.length === 0 || stopped) return;
+    const seenAt = Math.round(clock.wall() - (clock.now() - sighting.at));
+    const context = { endpoint, seenAt, latencyMs, scanId: options.scanId, requestedAs: null };
+    const record = mergeAnswers(answers, context);
+    // A server in several of our networks answers in each: its GUID tells.
+    if (record.guid !== null && this.#guids.has(record.guid)) return;
+    if (record.guid !== null) this.#guids.add(record.guid);
+    options.onServer(options.players ? record : { ...record, players: null });
+  }
+}
+
+function orUndefined<T>(decode: () => T | undefined): T | undefined {
+  try {
+    return decode();
+  } catch (error) {
+    if (error instanceof Truncated || error instanceof Malformed) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,85 @@
+/**
+ * What a scan is told, and how it ends.
+ *
+ * @module
+ */
+import type { Address, Endpoint } from "../address.ts";
+import type { Clock } from "../net/clock.ts";
+import type { DatagramSocket } from "../net/socket.ts";
+import type { Limits } from "../net/throttle.ts";
+import type { Protocol } from "../protocols/protocol.ts";
+import type { Sink } from "../sinks/sink.ts";
+import type { Mark } from "../sweep/sweep.ts";
+import type { Targets } from "../targets/compose.ts";
+import type { Shard } from "../targets/space.ts";
+import type { EndReason, ScanState } from "./state.ts";
+
+/** What to scan, and how. */
+export interface ScanOptions {
+  /** The targets. */
+  readonly targets: Targets;
+  /** Names that addresses were asked for by. */
+  readonly names: ReadonlyMap<Address, string>;
+  /** The protocols, in the order of their passes. */
+  readonly protocols: readonly Protocol[];
+  /** The ports to ask for a protocol where a target names none. */
+  readonly ports: (protocol: string, family: 4 | 6) => readonly number[];
+  /** Seed of the order; `undefined`: no shuffling. */
+  readonly seed: number | undefined;
+  /** Which part of the targets. */
+  readonly shard: Shard;
+  /** How many targets a pass visits at the most. */
+  readonly maxTargets: number;
+  /** How many rows to write at the most. */
+  readonly maxResults: number;
+  /** How long to run at the most, milliseconds. */
+  readonly maxRuntimeMs: number;
+  /** Where to start. */
+  readonly from: Mark;
+  /** Servers that are taken for answered: they are not asked, and no row is written of them. */
+  readonly answered: Iterable<Endpoint>;
+  /** How often the silent are asked again, and an exchange is repeated. */
+  readonly retries: number;
+  /** How long to wait for an answer, milliseconds. */
+  readonly timeoutMs: number;
+  /** How long to wait for late answers at the end, milliseconds. */
+  readonly cooldownMs: number;
+  /** Inspections at once. */
+  readonly concurrency: number;
+  /** Whether each server is asked for the protocols that did not sight it. */
+  readonly follow: boolean;
+  /** Whether rows name players. */
+  readonly players: boolean;
+  /** Limits for datagrams. */
+  readonly limits: Limits;
+  /** Whether caps apply to loopback addresses too. */
+  readonly capLoopback: boolean;
+  /** Opens the shared sockets of a family. */
+  readonly openSockets: (family: 4 | 6) => readonly DatagramSocket[];
+  /** Opens a socket on a port of its own. */
+  readonly openSole: (family: 4 | 6) => DatagramSocket;
+  /** Whether a MOTD asks scanners to stay away. */
+  readonly optsOut: (motd: string) => boolean;
+  /** Told of every address that opted out. */
+  readonly onOptOut: (address: Address) => void;
+  /** Where rows go. The scan does not close them. */
+  readonly sinks: readonly Sink[];
+  /** Random bytes that nobody can guess. */
+  readonly random: (size: number) => Uint8Array;
+  /** The clock. */
+  readonly clock: Clock;
+  /** Ends the sweep; rows in hand are finished. */
+  readonly signal: AbortSignal;
+  /** What to count in. */
+  readonly state: ScanState;
+}
+
+/** How a scan ended. */
+export interface ScanEnd {
+  /** Why. */
+  readonly reason: EndReason;
+  /** Where the sweep stands. */
+  readonly mark: Mark;
+  /** What failed, when something did. */
+  readonly error?: Error;
+}

@@ -1,0 +1,60 @@
+/**
+ * Ending a scan before its time.
+ *
+ * @module
+ */
+import type { Clock } from "../net/clock.ts";
+import type { EndReason } from "./state.ts";
+
+/** Why and how far a scan is to end early. */
+export class Stop {
+  reason: EndReason | undefined;
+  error: Error | undefined;
+  readonly #soft = new AbortController();
+  readonly #hard = new AbortController();
+  readonly #cancelTimer: () => void;
+
+  /**
+   * Ends nothing yet.
+   *
+   * @param signal Interrupts.
+   * @param maxRuntimeMs How long may pass, milliseconds.
+   */
+  constructor(signal: AbortSignal, clock: Clock, maxRuntimeMs: number) {
+    const interrupt = () => this.stop("interrupted");
+    if (signal.aborted) interrupt();
+    else signal.addEventListener("abort", interrupt, { once: true });
+    this.#cancelTimer = maxRuntimeMs === Infinity
+      ? () => {}
+      : clock.after(maxRuntimeMs, () => this.stop("max-runtime"));
+  }
+
+  /** Ends the sweep. */
+  get soft(): AbortSignal {
+    return this.#soft.signal;
+  }
+
+  /** Ends inspections too. */
+  get hard(): AbortSignal {
+    return this.#hard.signal;
+  }
+
+  /** Stops sending; what is in hand is finished, unless there are rows enough. */
+  stop(reason: EndReason): void {
+    this.reason ??= reason;
+    this.#soft.abort();
+    if (reason === "max-results" || reason === "failed") this.#hard.abort();
+  }
+
+  /** Stops everything, for something failed. */
+  fail(error: Error): void {
+    this.error ??= error;
+    this.reason = "failed";
+    this.stop("failed");
+  }
+
+  /** The scan is over: no timer may outlive it. */
+  end(): void {
+    this.#cancelTimer();
+  }
+}

@@ -1,0 +1,63 @@
+/**
+ * The record as a JSON Schema, made from the same table as the columns.
+ *
+ * @module
+ */
+import { type Field, FIELDS } from "./record.ts";
+
+/** A JSON Schema. */
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
+const TEXT = { type: "string" };
+
+const TYPES: Readonly<Record<Field["type"], JsonSchema>> = {
+  text: TEXT,
+  integer: { type: "integer" },
+  number: { type: "number" },
+  boolean: { type: "boolean" },
+  names: { type: "array", items: TEXT },
+  plugins: {
+    type: "array",
+    items: {
+      type: "object",
+      properties: { name: TEXT, version: { type: ["string", "null"] } },
+      required: ["name", "version"],
+    },
+  },
+  facts: { type: "object", additionalProperties: { type: "object" } },
+};
+
+/**
+ * The JSON Schema (2020-12) of one NDJSON row.
+ *
+ * @example
+ * ```ts
+ * import { recordSchema } from "blocksweep";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(recordSchema().properties, { ...recordSchema().properties as object });
+ * assertEquals(recordSchema().additionalProperties, false);
+ * ```
+ */
+export function recordSchema(): JsonSchema {
+  return {
+    $schema: "https://json-schema.org/draft/2020-12/schema",
+    title: "blocksweep server record",
+    type: "object",
+    properties: {
+      schema: { const: 1, description: "version of this shape" },
+      ...Object.fromEntries(FIELDS.map((field) => [field.name, property(field)])),
+    },
+    required: ["schema", ...FIELDS.map(({ name }) => name)],
+    additionalProperties: false,
+  };
+}
+
+function property({ type, nullable, meaning }: Field): JsonSchema {
+  const schema = TYPES[type];
+  return {
+    ...schema,
+    type: nullable ? [schema.type, "null"] : schema.type,
+    description: meaning,
+  };
+}

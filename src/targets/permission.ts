@@ -1,0 +1,43 @@
+/**
+ * What may be scanned without a word, and how fast when nobody says.
+ *
+ * @module
+ */
+import type { Targets } from "./compose.ts";
+
+/** Addresses of any kind but loopback that may be scanned without a word. */
+const FREE = 2n ** 20n;
+
+/**
+ * Why targets need the permission of their owners, said by the user; `undefined` where they do not:
+ * up to a million private addresses, and any number on loopback.
+ */
+export function permissionNeeded({ publicSize, size, loopbackSize }: Targets): string | undefined {
+  if (publicSize > 0n) {
+    return `${publicSize.toLocaleString("en-US")} public ${
+      publicSize === 1n ? "address" : "addresses"
+    }`;
+  }
+  return size - loopbackSize > FREE
+    ? `more than ${FREE.toLocaleString("en-US")} addresses`
+    : undefined;
+}
+
+/** Speeds that disturb nobody. */
+export interface MildSpeed {
+  /** Datagrams a second, all together; `undefined`: no limit. */
+  readonly rate: number | undefined;
+  /** Datagrams a second to one /24 or /48. */
+  readonly netRate: number | undefined;
+  /** Datagrams a second to one address. */
+  readonly hostRate: number | undefined;
+  /** How long to wait for late answers, milliseconds. */
+  readonly cooldownMs: number;
+}
+
+/** The speed for targets when nothing else is said: no limit where all of them are loopback. */
+export function mildSpeed({ size, loopbackSize }: Targets): MildSpeed {
+  return size === loopbackSize
+    ? { rate: undefined, netRate: undefined, hostRate: undefined, cooldownMs: 1000 }
+    : { rate: 1000, netRate: 50, hostRate: 5, cooldownMs: 5000 };
+}

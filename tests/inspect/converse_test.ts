@@ -1,0 +1,107 @@
+import { assert, assertEquals } from "@std/assert";
+import { Malformed } from "../../src/bytes.ts";
+import { converse } from "../../src/inspect/converse.ts";
+import { soleLink } from "../../src/net/switchboard.ts";
+import { Throttle } from "../../src/net/throttle.ts";
+import { ask, type Exchange, Silence } from "../../src/protocols/protocol.ts";
+import { FakeNetwork } from "../fakes/network.ts";
+
+const PEER = { address: 0x7f000002, port: 1 };
+const FREE = { rate: undefined, netRate: undefined, hostRate: undefined };
+
+/** Two questions: the first may be repeated, the second not. */
+function* twoQuestions(): Exchange<number> {
+  const accept = (want: number) => (datagram: Uint8Array) => {
+    if (datagram[0] === 99) throw new Malformed("ninety-nine", 0);
+    return datagram[0] === want ? datagram[1] : undefined;
+  };
+  const token = yield* ask(Uint8Array.of(1), accept(1), { resend: true });
+  return yield* ask(Uint8Array.of(2, token), accept(2), { resend: false });
+}
+
+/** Runs the two questions against something that answers; says what was asked when. */
+async function run(
+  respond: (datagram: Uint8Array, number: number) => readonly Uint8Array[],
+  options: { resends?: number; signal?: AbortSignal; delay?: number } = {},
+) {
+  const faults = { loss: 0, duplication: 0, delay: options.delay ?? 10, jitter: 0 };
+  const network = new FakeNetwork(1, faults);
+  network.record = true;
+  let number = 0;
+  network.host(PEER, { respond: (datagram) => respond(datagram, number++) });
+  await using link = soleLink(PEER, network.open(4), new Throttle(FREE), network);
+  const outcome = await network.run(converse(twoQuestions(), link, {
+    timeoutMs: 100,
+    resends: options.resends ?? 0,
+    clock: network,
+    signal: options.signal ?? new AbortController().signal,
+  }));
+  return { outcome, asked: network.sent.map(({ at, bytes }) => `${at - 1000}: ${[...bytes]}`) };
+}
+
+const answers = ([question, token]: Uint8Array) =>
+  question === 1 ? [Uint8Array.of(1, 7)] : [Uint8Array.of(2, token * 2)];
+
+Deno.test("converse() asks, listens, and measures the first question", async () => {
+  const { outcome, asked } = await run(answers);
+  assertEquals(outcome, { kind: "answered", status: 14, latencyMs: 20 });
+  assertEquals(asked, ["0: 1", "20: 2,7"]);
+});
+
+Deno.test("converse() repeats what may be repeated, and measures from the last time", async () => {
+  const late = (datagram: Uint8Array, number: number) => number < 2 ? [] : answers(datagram);
+  const { outcome, asked } = await run(late, { resends: 2 });
+  assertEquals(outcome, { kind: "answered", status: 14, latencyMs: 20 });
+  assertEquals(asked, ["0: 1", "100: 1", "200: 1", "220: 2,7"]);
+});
+
+Deno.test("converse() never repeats the rest, and says how far it came", async () => {
+  const half = (datagram: Uint8Array) => datagram[0] === 1 ? answers(datagram) : [];
+  const { outcome, asked } = await run(half, { resends: 3 });
+  assertEquals(outcome, { kind: "silent", answers: 1 });
+  assertEquals(asked.length, 2);
+  const mute = await run(() => [], { resends: 3 });
+  assertEquals([mute.outcome, mute.asked.length], [{ kind: "silent", answers: 0 }, 4]);
+});
+
+Deno.test("converse() reports a broken answer", async () => {
+  const { outcome } = await run(() => [Uint8Array.of(99)]);
+  assert(outcome.kind === "malformed" && outcome.error instanceof Malformed);
+});
+
+Deno.test("converse() passes strays over, but does not listen to a flood", async () => {
+  const strays = (count: number) => (datagram: Uint8Array) => [
+    ...Array.from({ length: count }, () => Uint8Array.of(50)),
+    ...answers(datagram),
+  ];
+  assertEquals((await run(strays(6))).outcome.kind, "answered");
+  assertEquals((await run(strays(17))).outcome.kind, "silent");
+});
+
+Deno.test("converse() ends when it is told to", async () => {
+  const controller = new AbortController();
+  const { outcome } = await run((datagram) => {
+    controller.abort();
+    return answers(datagram);
+  }, { signal: controller.signal });
+  assertEquals(outcome, { kind: "cancelled" });
+});
+
+Deno.test("an exchange may catch its silence and ask something else", async () => {
+  function* forgiving(): Exchange<string> {
+    try {
+      yield* ask(Uint8Array.of(1), () => undefined, { resend: false });
+      return "unreachable";
+    } catch (error) {
+      if (!(error instanceof Silence)) throw error;
+      return yield* ask(Uint8Array.of(2, 0), () => "second", { resend: false });
+    }
+  }
+  const network = new FakeNetwork(1);
+  network.host(PEER, { respond: (datagram) => datagram[0] === 2 ? [datagram] : [] });
+  await using link = soleLink(PEER, network.open(4), new Throttle(FREE), network);
+  const signal = new AbortController().signal;
+  const options = { timeoutMs: 100, resends: 0, clock: network, signal };
+  const outcome = await network.run(converse(forgiving(), link, options));
+  assertEquals(outcome.kind === "answered" && outcome.status, "second");
+});

@@ -1,0 +1,57 @@
+import { assertEquals } from "@std/assert";
+import { mergeAnswers } from "../../src/inspect/merge.ts";
+import type { ServerRecord } from "../../src/record.ts";
+
+const CONTEXT = {
+  endpoint: { address: 1n, port: 19133 },
+  seenAt: 5,
+  latencyMs: 2.5,
+  scanId: "scan",
+  requestedAs: "play.example.org",
+};
+
+const answer = (protocol: string, columns: Partial<ServerRecord>, flags: string[] = []) => ({
+  protocol,
+  statement: { columns, flags, facts: { of: protocol } },
+});
+
+Deno.test("mergeAnswers() takes each column from who knows best", () => {
+  const row = mergeAnswers([
+    answer("query", {
+      ...{ name: "Q", motd: "Q", version: "v1.21.50", map: "world", players_online: 3 },
+      ...{ software: "PocketMine-MP 5.20.0", players: ["Ann"], gamemode: "SMP" },
+    }, ["motdNul"]),
+    answer("raknet", {
+      ...{ name: "R", motd: "R", version: "1.21.50", map: "level", players_online: 3 },
+      ...{ software: "PocketMine-MP", guid: "9", gamemode: "Survival" },
+    }, ["badUtf8", "motdNul"]),
+  ], CONTEXT);
+  assertEquals([row.name, row.motd, row.version, row.gamemode], ["R", "R", "1.21.50", "Survival"]);
+  assertEquals([row.map, row.software, row.players], ["world", "PocketMine-MP 5.20.0", ["Ann"]]);
+  assertEquals([row.protocol, row.protocols], ["raknet", ["raknet", "query"]]);
+  assertEquals(row.flags, ["badUtf8", "motdNul"]);
+  assertEquals(row.extras, { raknet: { of: "raknet" }, query: { of: "query" } });
+  assertEquals([row.host, row.port, row.guid], ["::1", 19133, "9"]);
+  assertEquals([row.latency_ms, row.seen_at, row.scan_id], [2.5, 5, "scan"]);
+  assertEquals(row.requested_as, "play.example.org");
+});
+
+Deno.test("mergeAnswers() fills gaps, and keeps zero apart from nothing", () => {
+  const row = mergeAnswers([
+    answer("raknet", { players_online: 4, players_max: null, version: null }),
+    answer("query", { players_online: 0, players_max: null, version: "1.20" }),
+  ], CONTEXT);
+  assertEquals([row.players_online, row.players_max, row.version], [0, null, "1.20"]);
+  assertEquals(row.flags, ["playersDiffer"]);
+});
+
+Deno.test("mergeAnswers() flags what protocols disagree on", () => {
+  const differ = (a: Partial<ServerRecord>, b: Partial<ServerRecord>) =>
+    mergeAnswers([answer("raknet", a), answer("query", b)], CONTEXT).flags;
+  assertEquals(differ({ edition: "bedrock" }, { edition: "java" }), ["editionDiffers"]);
+  assertEquals(differ({ motd_plain: "a" }, { motd_plain: "b" }), ["motdDiffers"]);
+  assertEquals(differ({ version: "1.2" }, { version: "1.3" }), ["versionDiffers"]);
+  assertEquals(differ({ version: "1.2" }, { version: "v1.2" }), []);
+  assertEquals(differ({ players_max: 5 }, { players_max: 6 }), ["playersDiffer"]);
+  assertEquals(differ({ players_max: 5 }, {}), []);
+});

@@ -1,0 +1,81 @@
+import { assert, assertEquals } from "@std/assert";
+import fc from "npm:fast-check@4.10.2";
+import type { Address } from "../../src/address.ts";
+import { Throttle } from "../../src/net/throttle.ts";
+
+const NONE = { rate: undefined, netRate: undefined, hostRate: undefined };
+
+/** The most departures that any second holds. */
+function mostInASecond(times: readonly number[]): number {
+  const sorted = times.toSorted((a, b) => a - b);
+  let most = 0;
+  for (let first = 0, last = 0; last < sorted.length; last++) {
+    while (sorted[last] - sorted[first] >= 1000) first++;
+    most = Math.max(most, last - first + 1);
+  }
+  return most;
+}
+
+Deno.test("Throttle without limits lets everything go at once", () => {
+  const throttle = new Throttle(NONE);
+  assertEquals([1, 2, 3, 1].map((address) => throttle.reserve(address, 7)), [7, 7, 7, 7]);
+});
+
+Deno.test("Throttle keeps caps in every second, in whatever order hosts are asked", () => {
+  const steps = fc.array(
+    fc.record({ host: fc.nat(12), after: fc.integer({ min: 0, max: 400 }) }),
+    { minLength: 50, maxLength: 300 },
+  );
+  fc.assert(
+    fc.property(
+      steps,
+      fc.integer({ min: 1, max: 6 }),
+      fc.integer({ min: 1, max: 20 }),
+      (all, hostRate, netRate) => {
+        const throttle = new Throttle({ rate: undefined, netRate, hostRate });
+        const perHost = new Map<Address, number[]>();
+        const perNet = new Map<Address, number[]>();
+        let now = 0;
+        for (const { host, after } of all) {
+          now += after;
+          const address = 0x0a000000 + host * 128; // two hosts a network
+          const at = throttle.reserve(address, now);
+          assert(at >= now);
+          perHost.set(address, [...perHost.get(address) ?? [], at]);
+          perNet.set(address >>> 8, [...perNet.get(address >>> 8) ?? [], at]);
+        }
+        for (const times of perHost.values()) assert(mostInASecond(times) <= hostRate);
+        for (const times of perNet.values()) assert(mostInASecond(times) <= netRate);
+      },
+    ),
+    { seed: 1, numRuns: 300 },
+  );
+});
+
+Deno.test("Throttle is no slower than its caps ask", () => {
+  const throttle = new Throttle({ ...NONE, hostRate: 5 });
+  const times = Array.from({ length: 26 }, () => throttle.reserve(1, 0));
+  assertEquals(times.at(-1), 5000);
+});
+
+Deno.test("Throttle paces all hosts together, and catches up a little", () => {
+  const throttle = new Throttle({ ...NONE, rate: 100 });
+  assertEquals([1, 2, 3].map((address) => throttle.reserve(address, 1000)), [1000, 1000, 1010]);
+  // After a long silence a sender may be ten milliseconds behind, not a second.
+  const late = [1, 2, 3].map((address) => throttle.reserve(address, 9000));
+  assertEquals(late, [9000, 9000, 9010]);
+});
+
+Deno.test("Throttle counts IPv6 networks as /48", () => {
+  const throttle = new Throttle({ ...NONE, netRate: 1 });
+  const network = 0x20010db80001n << 80n;
+  assertEquals(throttle.reserve(network, 0), 0);
+  assertEquals(throttle.reserve(network + 5n, 0), 1000);
+  assertEquals(throttle.reserve(network + (1n << 80n), 0), 0);
+});
+
+Deno.test("Throttle exempts addresses from caps, not from the pace", () => {
+  const throttle = new Throttle({ rate: 10, netRate: 1, hostRate: 1 }, (address) => address === 7);
+  const times = Array.from({ length: 4 }, () => throttle.reserve(7, 1000));
+  assertEquals(times.slice(1).map((at, i) => at - times[i]).slice(1), [100, 100]);
+});

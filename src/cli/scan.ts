@@ -28,8 +28,8 @@ import { Progress, statusOf } from "./progress.ts";
 import { resolveName } from "./resolve.ts";
 import {
   readScanSettings,
-  readSpeed,
   type ScanSettings,
+  speedFor,
   type SpeedSettings,
 } from "./scan_settings.ts";
 import { continueCommand, summary } from "./summary.ts";
@@ -52,7 +52,7 @@ export async function runScan(args: readonly string[]): Promise<number> {
   const optOuts = new OptOutList(settings.text("opt-out-file"));
   const named = await namedTargets(settings, optOuts);
   const { targets } = named;
-  const speed = readSpeed(settings, targets);
+  const speed = speedFor(targets, chosen);
   const plan = planScan({ ...chosen, ...speed, targets });
   if (settings.has("list-targets")) {
     await printTargets(targets, chosen);
@@ -228,7 +228,8 @@ async function report(job: Job, state: ScanState, end: ScanEnd): Promise<number>
     if (end.error instanceof Deno.errors.NotCapable) throw end.error;
     tellLine(`blocksweep: ${end.error.message}`);
   }
-  if (end.reason === "interrupted" || end.reason === "max-runtime") {
+  const early = end.reason === "interrupted" || end.reason === "max-runtime";
+  if (early && end.mark.pass <= state.passes) {
     tellLine(`go on with: ${continueCommand(settings.values, chosen, end.mark, outputs)}`);
   }
   const metadata = settings.text("metadata-file");

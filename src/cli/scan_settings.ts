@@ -36,6 +36,16 @@ export interface ScanSettings {
   /** Ports of our own; none: any. */
   readonly sourcePorts: readonly number[];
   readonly sourceAddress: Address | undefined;
+  /** What the user said of the speed. */
+  readonly speed: GivenSpeed;
+}
+
+/** What the user said of the speed; what is missing is filled in when the targets are known. */
+interface GivenSpeed {
+  readonly rate: number | undefined;
+  readonly netRate: number | "off" | undefined;
+  readonly hostRate: number | "off" | undefined;
+  readonly cooldownMs: number | undefined;
 }
 
 /** The largest seed: whole numbers up to it are exact. */
@@ -57,6 +67,12 @@ export function readScanSettings(settings: Settings, randomSeed: () => number): 
     follow: !settings.has("no-follow"),
     players: !settings.has("no-players"),
     ...readSource(settings),
+    speed: {
+      rate: settings.count("rate"),
+      netRate: settings.cap("net-rate"),
+      hostRate: settings.cap("host-rate"),
+      cooldownMs: settings.time("cooldown"),
+    },
   };
 }
 
@@ -133,18 +149,17 @@ export interface SpeedSettings {
 }
 
 /** Limits and cooldown; what is not said is mild. */
-export function readSpeed(settings: Settings, targets: Targets): SpeedSettings {
+export function speedFor(targets: Targets, { speed }: ScanSettings): SpeedSettings {
   const mild = mildSpeed(targets);
-  const [net, host] = [settings.cap("net-rate"), settings.cap("host-rate")];
   const cap = (given: number | "off" | undefined, usual: number | undefined) =>
     given === "off" ? undefined : given ?? usual;
   return {
     limits: {
-      rate: settings.count("rate") ?? mild.rate,
-      netRate: cap(net, mild.netRate),
-      hostRate: cap(host, mild.hostRate),
+      rate: speed.rate ?? mild.rate,
+      netRate: cap(speed.netRate, mild.netRate),
+      hostRate: cap(speed.hostRate, mild.hostRate),
     },
-    capLoopback: typeof net === "number" || typeof host === "number",
-    cooldownMs: settings.time("cooldown") ?? mild.cooldownMs,
+    capLoopback: typeof speed.netRate === "number" || typeof speed.hostRate === "number",
+    cooldownMs: speed.cooldownMs ?? mild.cooldownMs,
   };
 }

@@ -15,7 +15,7 @@ export interface Clock {
    * @returns Cancels the call.
    */
   after(ms: number, callback: () => void): () => void;
-  /** Lets everything that has arrived be handled. */
+  /** Lets what has arrived be handled: quick, and nearly sure. A timer of 0 ms is slow, and sure. */
   turn(): Promise<void>;
 }
 
@@ -29,7 +29,8 @@ export const systemClock: Clock = {
   },
   // While there is always something to do, the runtime looks at its sockets only now and then
   // (measured with setImmediate: every 12 ms, and full buffers), and a timer costs a millisecond.
-  // A digest is made on another thread: waiting for it, the runtime has nothing to do, and looks.
+  // A digest is made on another thread: waiting for it, the runtime mostly has nothing to do, and
+  // looks.
   turn: async () => void await crypto.subtle.digest("SHA-1", NOTHING),
 };
 

@@ -13,6 +13,8 @@ import { type Endpoint, parseAddress, parseEndpoint } from "../address.ts";
  * @param format `csv`, `ndjson` or `list`; other formats hold none that can be read back.
  */
 export async function readIds(path: string, format: string): Promise<Endpoint[]> {
+  const read = READERS[format];
+  if (read === undefined) return [];
   let file: Deno.FsFile;
   try {
     file = await Deno.open(path);
@@ -22,7 +24,7 @@ export async function readIds(path: string, format: string): Promise<Endpoint[]>
   }
   const text = file.readable.pipeThrough(new TextDecoderStream());
   const found: Endpoint[] = [];
-  for await (const endpoint of READERS[format]?.(text) ?? []) {
+  for await (const endpoint of read(text)) {
     if (endpoint !== undefined) found.push(endpoint);
   }
   return found;
@@ -30,7 +32,7 @@ export async function readIds(path: string, format: string): Promise<Endpoint[]>
 
 type Reader = (text: ReadableStream<string>) => AsyncIterable<Endpoint | undefined>;
 
-const READERS: Readonly<Record<string, Reader>> = {
+const READERS: Readonly<Record<string, Reader | undefined>> = {
   csv: async function* (text) {
     const rows = text.pipeThrough(wholeLines()).pipeThrough(
       new CsvParseStream({ skipFirstRow: true }),

@@ -12,12 +12,13 @@ import { type ProbeKind, stampClock } from "./receiver.ts";
 import type { Tokens } from "./token.ts";
 import type { Window } from "./window.ts";
 
-/**
- * Datagrams that leave between two turns of the receiver: far fewer than a socket's buffer holds
- * (256), so that nothing is lost where everybody answers at once, and stamps are close to the
- * departures.
- */
+/** Datagrams that are stamped and sent at once: few, so that stamps are close to departures. */
 const BATCH = 64;
+/**
+ * Datagrams that leave one socket between two sure turns of the receiver: half of what its buffer
+ * holds, so that nothing is lost where everybody answers at once.
+ */
+const BURST = 128;
 /** Positions that are looked at between two turns, where nearly all are skipped. */
 const GLANCES = 16384;
 /** How long to wait when the window or the backlog is full. */
@@ -64,6 +65,8 @@ export class Sender {
   readonly #target: Endpoint = { address: 0 as Address, port: 0 };
   /** How many batches went to the sockets: they take turns. */
   #flushed = 0;
+  /** Probes since the last sure turn of the receiver. */
+  #unseen = 0;
   /** When the next target may be asked, once that was reserved. */
   #departure: number | undefined;
 
@@ -90,8 +93,13 @@ export class Sender {
       position = this.#fill(space, start, Math.min(this.#room(), BATCH));
       await this.#flush(position - start);
       const wait = this.#wait();
-      if (wait > 0) await sleep(clock, wait, signal);
-      else await clock.turn();
+      const full = this.#unseen >= BURST * this.#options.sockets.length;
+      if (wait > 0 || full) {
+        await sleep(clock, Math.max(0, wait), signal);
+        this.#unseen = 0;
+      } else {
+        await clock.turn();
+      }
     }
     return position;
   }
@@ -146,6 +154,7 @@ export class Sender {
       sent += await sockets[turn % sockets.length].flush(batch);
       batch.clear();
     }
+    this.#unseen += sent;
     window.sent(sent, clock.now());
     onProgress({ visited, sent, refused: filled - sent });
   }

@@ -2,7 +2,7 @@
  * A network in one process, with a clock of its own: datagrams take their time, get lost, doubled
  * and reordered by seed, and an hour passes in as long as its events take.
  */
-import { type Endpoint, endpointKey, family } from "../../src/address.ts";
+import { type Address, type Endpoint, endpointKey, family } from "../../src/address.ts";
 import { drawDelays, type Faults, NO_FAULTS } from "../../src/fleet/faults.ts";
 import { Random } from "../../src/fleet/random.ts";
 import type { Responder } from "../../src/fleet/server.ts";
@@ -36,11 +36,15 @@ export class FakeNetwork implements Clock {
   record = false;
   /** Datagrams that our sockets sent. */
   count = 0;
+  /** Addresses that stand for everybody. */
+  readonly broadcasts: Address[] = [];
+  readonly #endpoints: Endpoint[] = [];
   #time = 1000;
   #number = 0;
   readonly #heap: Event[] = [];
   readonly #hosts = new Map<number | bigint, Responder>();
-  readonly #sockets = new Map<number | bigint, FakeSocket>();
+  /** Our sockets, by port: no two of them share one. */
+  readonly #sockets = new Map<number, FakeSocket>();
   readonly #random: Random;
   #port = 40000;
 
@@ -69,37 +73,42 @@ export class FakeNetwork implements Clock {
   /** Puts something that answers on an endpoint. */
   host(endpoint: Endpoint, responder: Responder): void {
     this.#hosts.set(endpointKey(endpoint), responder);
+    this.#endpoints.push({ ...endpoint });
   }
 
-  /** Opens a socket of ours. */
-  open(bits: 4 | 6): DatagramSocket {
-    const local = { address: bits === 4 ? 0x7f000001 : 1n, port: this.#port++ };
+  /** Opens a socket of ours, on one of our addresses. */
+  open(bits: 4 | 6, address: Address = bits === 4 ? 0x7f000001 : 1n): DatagramSocket {
+    const local = { address, port: this.#port++ };
     const socket = new FakeSocket(this, local);
-    this.#sockets.set(endpointKey(local), socket);
+    this.#sockets.set(local.port, socket);
     return socket;
   }
 
   close(local: Endpoint): void {
-    this.#sockets.delete(endpointKey(local));
+    this.#sockets.delete(local.port);
   }
 
   /** Lets a datagram arrive at one of our sockets, as if `from` had sent it. */
   inject(from: Endpoint, to: { port: number }, bytes: Uint8Array, delay = 0): void {
-    const bits = family(from.address);
-    const local = { address: bits === 4 ? 0x7f000001 : 1n, port: to.port };
-    this.#push(
-      this.#time + delay,
-      () => this.#sockets.get(endpointKey(local))?.receive(bytes, from),
-    );
+    this.#push(this.#time + delay, () => this.#sockets.get(to.port)?.receive(bytes, from));
   }
 
   transmit(from: Endpoint, to: Endpoint, bytes: Uint8Array): void {
     this.count++;
     if (this.record) this.sent.push({ at: this.#time, from, to: { ...to }, bytes: bytes.slice() });
-    const host = this.#hosts.get(endpointKey(to));
+    if (this.broadcasts.includes(to.address)) {
+      for (const peer of this.#endpoints) {
+        if (peer.port === to.port) this.#deliver(from, peer, bytes);
+      }
+    } else {
+      this.#deliver(from, { ...to }, bytes);
+    }
+  }
+
+  #deliver(from: Endpoint, peer: Endpoint, bytes: Uint8Array): void {
+    const host = this.#hosts.get(endpointKey(peer));
     if (host === undefined) return;
     const copy = bytes.slice();
-    const peer = { ...to };
     for (const delay of drawDelays(this.faults, this.#random)) {
       this.#push(this.#time + delay, () => {
         for (const reply of host.respond(copy, from, this.#time)) {

@@ -1,0 +1,160 @@
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import { closest, readArgs } from "../../src/cli/args.ts";
+import { formatConfig, mergeValues, parseConfig } from "../../src/cli/config.ts";
+import { commandHelp, COMMANDS, overview } from "../../src/cli/help.ts";
+import { type Command, OPTIONS, optionsOf } from "../../src/cli/options.ts";
+import { readScanSettings } from "../../src/cli/scan_settings.ts";
+import { Settings } from "../../src/cli/values.ts";
+import { InputError } from "../../src/errors.ts";
+
+const read = (...args: string[]) => readArgs("scan", args);
+const settings = (...args: string[]) => new Settings(read(...args));
+
+Deno.test("options in every form, targets between them", () => {
+  const { words, given } = read(
+    ...["10.0.0.1", "-p", "1,2", "--rate=10k", "42", "-o", "a.csv", "-o", "-", "--append", "1e3"],
+    ...["-iL", "-", "-sL", "-oJ", "x.json", "--max-retries", "2", "-c64", "--wait", "2s"],
+  );
+  assertEquals(words, ["10.0.0.1", "42", "1e3"]); // texts, not numbers
+  assertEquals(Object.fromEntries(given), {
+    "ports": ["1,2"],
+    "rate": ["10k"],
+    "output": ["a.csv", "-"],
+    "append": ["true"],
+    "input-file": ["-"],
+    "list-targets": ["true"],
+    "oJ": ["x.json"],
+    "retries": ["2"],
+    "concurrency": ["64"],
+    "cooldown": ["2s"],
+  });
+});
+
+Deno.test("what is not an option is refused, with a hint where there is one", () => {
+  const refused = (args: string[], message: string) =>
+    assertThrows(() => read(...args), InputError, message);
+  refused(["--reate", "5"], "Unknown option --reate; did you mean --rate?");
+  refused(["--hostrate=5"], "did you mean --host-rate?");
+  refused(["--exclud", "x"], "did you mean --exclude?");
+  refused(["-e", "5"], "Unknown option -e; did you mean --seed?"); // zmap
+  refused(["-P", "2"], "did you mean --retries?"); // zmap
+  refused(["-x", "a"], "did you mean --exclude?"); // RustScan
+  refused(["--nonsense"], "Unknown option --nonsense; see scan --help");
+  refused(["-Z"], "Unknown option -Z");
+  refused(["--rate"], "Cannot use --rate: it needs a value (NUMBER)");
+  refused(["--rate", "--append"], "Cannot use --rate: it needs a value (NUMBER)");
+  refused(["--rate", "1", "--rate", "2"], 'Cannot use --rate twice: "1" and "2"');
+  refused(["--manifest", "x"], "Unknown option --manifest"); // the fleet's, not the scan's
+});
+
+Deno.test("closest() finds slips, not other words", () => {
+  const names = ["rate", "retries", "seed", "shard", "shards"];
+  assertEquals(["raet", "retrise", "sed", "shardz"].map((word) => closest(word, names)), [
+    ...["rate", "retries", "seed", "shard"],
+  ]);
+  assertEquals([closest("output", names), closest("x", names)], [undefined, undefined]);
+});
+
+Deno.test("values are read as what they are meant to be", () => {
+  assertEquals(settings("--rate", "1.5k").count("rate"), 1500);
+  assertEquals(settings("--rate", "0.5").count("rate"), 0.5);
+  assertEquals(settings("--host-rate", "off").cap("host-rate"), "off");
+  assertEquals(settings("--timeout", "800").time("timeout"), 800);
+  assertEquals(settings("--timeout", "1.5s").time("timeout"), 1500);
+  assertEquals(settings("--max-runtime", "2h").time("max-runtime"), 7_200_000);
+  assertEquals(settings("--shard", "2/4").shard(), { index: 2, count: 4 });
+  assertEquals(settings("--shard", "2", "--shards", "4").shard(), { index: 2, count: 4 });
+  assertEquals(settings("--from", "3:1500").mark(), { pass: 3, position: 1500 });
+  assertEquals(settings().mark(), { pass: 1, position: 0 });
+});
+
+const WRONG: [args: string[], message: string][] = [
+  [["--rate", "abc"], 'Cannot use --rate "abc": it wants a number such as'],
+  [["--rate", "0"], "it wants a number"],
+  [["--rate", "1e9"], "it wants a number"],
+  [["--host-rate", "0.5"], "a whole number up to 1M, or off"],
+  [["--concurrency", "0"], "a whole number from 1 to 100000"],
+  [["--retries", "4"], "a whole number from 0 to 3"],
+  [["--timeout", "soon"], "a time such as"],
+  [["--timeout", "0"], "it must be at least 1 ms"],
+  [["--shard", "0/4"], "I/N with I from 1 to N"],
+  [["--shard", "5/4"], "I/N with I from 1 to N"],
+  [["--shard", "2"], "I/N with I from 1 to N"],
+  [["--shard", "1/4", "--shards", "5"], "I/N with I from 1 to N"],
+  [["--shards", "4"], "without --shard"],
+  [["--shard", "1/4"], "Cannot use --shard without --seed"],
+  [["--from", "2"], "PASS:POSITION"],
+  [["--from", "0:1"], "PASS:POSITION"],
+  [["--from", "2:5"], "Cannot use --from without the --seed"],
+  [["--seed", "-1"], "Unknown option -1"],
+  [["--seed", "1.5"], "a whole number"],
+  [["--seed", "1", "--no-randomize"], "one or the other"],
+  [["--protocol", "raknte"], "did you mean raknet?"],
+  [["--protocol", ","], "--protocol is empty"],
+  [["--ports", "T:25565"], "no UDP port is among them"],
+  [["--ports", "0"], 'Cannot parse port "0"'],
+  [["--source-port", "70000"], 'Cannot parse port "70000"'],
+  [["--source-ip", "here"], "not an address"],
+  [["--max-targets", "1.5"], "a whole number"],
+];
+
+for (const [args, message] of WRONG) {
+  Deno.test(`scan refuses ${args.join(" ")}`, () => {
+    assertThrows(() => readScanSettings(settings(...args), () => 1), InputError, message);
+  });
+}
+
+Deno.test("a configuration file holds the same options", () => {
+  const text = JSON.stringify({
+    targets: ["10.0.0.0/24"],
+    rate: 500,
+    output: ["a.csv", "b.ndjson"],
+    append: true,
+    "no-players": false,
+  });
+  const file = parseConfig("scan", text, '"x.json"');
+  assertEquals(file.words, ["10.0.0.0/24"]);
+  assertEquals(Object.fromEntries(file.given), {
+    rate: ["500"],
+    output: ["a.csv", "b.ndjson"],
+    append: ["true"],
+  });
+  const merged = mergeValues(file, read("--rate", "1k"));
+  assertEquals([merged.words, merged.given.get("rate")], [["10.0.0.0/24"], ["1k"]]);
+  assertEquals(mergeValues(file, read("127.0.0.1")).words, ["127.0.0.1"]);
+  assertEquals(parseConfig("scan", formatConfig("scan", merged), "x"), merged);
+});
+
+Deno.test("a configuration file that cannot be used says why", () => {
+  const refused = (text: string, message: string) =>
+    assertThrows(() => parseConfig("scan", text, '"x.json"'), InputError, message);
+  refused("{", 'Cannot use "x.json": ');
+  refused("[]", "it must hold one JSON object");
+  refused("null", "it must hold one JSON object");
+  refused('{"raet": 5}', 'there is no option "raet"; did you mean "rate"?');
+  refused('{"rate": true}', '"rate" must be a text or a number (NUMBER)');
+  refused('{"rate": [1, 2]}', '"rate" must be a text or a number');
+  refused('{"append": "yes"}', '"append" must be true or false');
+  refused('{"targets": []}', '"targets" must be');
+  refused('{"config": "y.json"}', 'there is no option "config"');
+  refused('{"__proto__": 5}', 'there is no option "__proto__"');
+});
+
+Deno.test("help names every command and option, within eighty-odd columns", () => {
+  for (const name of Object.keys(COMMANDS) as Command[]) {
+    assert(overview().includes(`  ${name}`));
+    const text = commandHelp(name);
+    for (const { name: option } of optionsOf(name)) assert(text.includes(`-${option}`), option);
+    for (const line of text.split("\n")) assert(line.length <= 110, line);
+  }
+});
+
+Deno.test("no two options of a command share a name", () => {
+  for (const command of Object.keys(COMMANDS) as Command[]) {
+    const names = optionsOf(command).flatMap((
+      { name, short, aliases = [] },
+    ) => [name, ...aliases, ...short === undefined ? [] : [short]]);
+    assertEquals(new Set(names).size, names.length, command);
+  }
+  assert(OPTIONS.every(({ commands }) => commands.length > 0));
+});

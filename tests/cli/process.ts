@@ -1,0 +1,57 @@
+/** Running the program as a user does. */
+
+const MAIN = new URL("../../main.ts", import.meta.url).pathname;
+const CONFIG = new URL("../../deno.json", import.meta.url).pathname;
+
+/** What a run left behind. */
+export interface Finished {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Permissions of the scan task. */
+export const SCAN = [
+  "--allow-net=127.0.0.0/8,0.0.0.0",
+  "--allow-read",
+  "--allow-write",
+  "--allow-env=INIT_CWD,HOME,XDG_CONFIG_HOME,APPDATA,USERPROFILE",
+];
+
+/** How to run. */
+export interface RunOptions {
+  readonly permissions?: readonly string[];
+  readonly stdin?: string;
+  readonly cwd?: string;
+}
+
+/** Starts the program. */
+export function start(args: readonly string[], options: RunOptions = {}): Deno.ChildProcess {
+  const { permissions = SCAN, stdin, cwd } = options;
+  return new Deno.Command("deno", {
+    args: ["run", "--no-prompt", "--quiet", "--config", CONFIG, ...permissions, MAIN, ...args],
+    env: { DENO_NO_UPDATE_CHECK: "1", NO_COLOR: "1", XDG_CONFIG_HOME: "/nonexistent" },
+    stdin: stdin === undefined ? "null" : "piped",
+    stdout: "piped",
+    stderr: "piped",
+    cwd,
+  }).spawn();
+}
+
+/** Runs the program to its end. */
+export async function run(args: readonly string[], options: RunOptions = {}): Promise<Finished> {
+  const child = start(args, options);
+  if (options.stdin !== undefined) {
+    const writer = child.stdin.getWriter();
+    await writer.write(new TextEncoder().encode(options.stdin));
+    await writer.close();
+  }
+  return await finish(child);
+}
+
+/** Waits for the program's end. */
+export async function finish(child: Deno.ChildProcess): Promise<Finished> {
+  const { code, stdout, stderr } = await child.output();
+  const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+  return { code, stdout: text(stdout), stderr: text(stderr) };
+}

@@ -1,0 +1,304 @@
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { drawFleet, type FleetPlan } from "../../src/fleet/generate.ts";
+import { openFleet } from "../../src/fleet/open.ts";
+import { readCsv, readNdjson, verify } from "../../src/fleet/verify.ts";
+import { systemClock } from "../../src/net/clock.ts";
+import { serverId } from "../../src/record.ts";
+import { finish, run, start } from "./process.ts";
+
+const RANGE = { start: 0x7f210000, end: 0x7f210100 };
+const FLEET: FleetPlan = { servers: 40, hostile: 10, range: RANGE, seed: 6 };
+const PORTS: Record<string, readonly number[]> = { raknet: [19132], query: [25565] };
+const QUICK = ["--cooldown", "200ms", "--timeout", "500ms"];
+
+/** A folder that is gone afterwards. */
+async function inFolder(test: (folder: string) => Promise<void>): Promise<void> {
+  const folder = await Deno.makeTempDir();
+  try {
+    await test(folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+/** A fleet on loopback while the test runs. */
+async function withFleet(
+  plan: FleetPlan,
+  test: (check: typeof verifyRows) => Promise<void>,
+): Promise<void> {
+  const hosts = drawFleet(plan);
+  const entries = hosts.map(({ entry }) => entry);
+  await using _fleet = await openFleet(hosts, { clock: systemClock, seed: 1 });
+  await test((rows, format) => {
+    const selection = {
+      protocols: ["raknet", "query"],
+      ports: (name: string) => PORTS[name],
+      follow: true,
+    };
+    return verify(entries, rows, selection, format);
+  });
+}
+
+declare function verifyRows(
+  rows: ReturnType<typeof readCsv>,
+  format: "csv" | "ndjson",
+): ReturnType<typeof verify>;
+
+const BAD: [args: string[], message: string][] = [
+  [["scn"], 'Unknown command "scn"; did you mean scan?'],
+  [["scan", "--reate", "5", "127.0.0.1"], "Unknown option --reate; did you mean --rate?"],
+  [["scan"], "Cannot scan nothing"],
+  [["scan", "10.0.0.0/33"], 'Cannot parse range "10.0.0.0/33": the prefix must be 0 to 32'],
+  [["scan", "256.1.1.1"], 'Cannot parse "256.1.1.1"'],
+  [["scan", "010.0.0.1"], 'Cannot parse "010.0.0.1"'],
+  [["scan", "1.2.3"], 'Cannot parse "1.2.3"'],
+  [["scan", "10.0.0.9-10.0.0.1"], "the first address is above the last"],
+  [["scan", "127.0.0.1", "-p", "0"], 'Cannot parse port "0"'],
+  [["scan", "127.0.0.1", "-p", "70000"], 'Cannot parse port "70000"'],
+  [["scan", "127.0.0.1", "--rate", "abc"], 'Cannot use --rate "abc"'],
+  [["scan", "-iL", "/dev/null"], "Cannot use /dev/null: it holds no targets"],
+  [["scan", "-iL", "/nonexistent"], 'Cannot read "/nonexistent": No such file'],
+  [["scan", "8.8.8.8"], "Cannot scan 1 public address without --i-have-permission"],
+  [["scan", "224.0.0.1"], "never asked: multicast"],
+  [
+    ["scan", "127.0.0.1", "-o", "/nonexistent/x.csv"],
+    'Cannot write to "/nonexistent/x.csv": No such file',
+  ],
+  [["scan", "127.0.0.1", "-o", "x.dat"], 'Cannot tell the format of "x.dat"'],
+  [["scan", "127.0.0.1", "-o", "a.csv", "-o", "a.csv"], 'Cannot write two outputs to "a.csv"'],
+  [["scan", "127.0.0.1", "-oJ", "a.json", "--append"], 'Cannot append to "a.json"'],
+  [
+    ["scan", "127.0.0.1", "--fields", "hsot"],
+    'Cannot write field "hsot": there is none of that name; did you mean "host"?',
+  ],
+  [["scan", "127.0.0.1", "--config", "/nonexistent"], 'Cannot read "/nonexistent"'],
+  [["scan", "127.0.0.1", "--status-file", "/nonexistent/s"], 'Cannot write to "/nonexistent/s"'],
+  [["query"], "Cannot query: name one server"],
+  [["query", "127.0.0.0/24"], "it is a range"],
+  [["query", "255.255.255.255"], "never asked"],
+  [["lan", "10.0.0.1"], "lan takes no targets"],
+  [["fleet", "--software", "nonsense"], 'Cannot imitate "nonsense": known are bds'],
+  [["fleet", "--range", "10.0.0.0/24"], "not a loopback address"],
+  [["fleet", "--loss", "200"], "a number from 0 to 100"],
+  [["completions", "tcsh"], 'Cannot complete for "tcsh": known are bash, zsh, fish'],
+];
+
+for (const [args, message] of BAD) {
+  Deno.test(`"${args.join(" ")}" is refused in one line, with exit code 2`, async () => {
+    const { code, stdout, stderr } = await run(args);
+    assertEquals([code, stdout], [2, ""]);
+    assertStringIncludes(stderr, message);
+    assertMatch(stderr, /^blocksweep: [^\n]*\n$/);
+  });
+}
+
+Deno.test("a missing permission names the flag that grants it", async () => {
+  const { code, stdout, stderr } = await run(["scan", "127.0.0.1", "-q"], { permissions: [] });
+  assertEquals([code, stdout], [2, ""]);
+  assertMatch(stderr, /^blocksweep: .*--allow-(net|read|write)/);
+  const far = await run(["scan", "127.8.0.1"], {
+    permissions: ["--allow-net=127.9.0.0/16,0.0.0.0", "--allow-read"],
+  });
+  assertEquals(far.code, 2);
+  assertStringIncludes(far.stderr, "--allow-net");
+});
+
+Deno.test("help and version go to standard output, with exit code 0", async () => {
+  for (
+    const args of [["--help"], ["scan", "--help"], ["help", "query"], ["scan", "--nonsense", "-h"]]
+  ) {
+    const { code, stdout, stderr } = await run(args, { permissions: [] });
+    assertEquals([code, stderr], [0, ""]);
+    assertStringIncludes(stdout, "Usage: blocksweep");
+  }
+  assertMatch(
+    (await run(["--version"], { permissions: [] })).stdout,
+    /^blocksweep \d+\.\d+\.\d+\n$/,
+  );
+  assertEquals((await run([])).code, 2);
+});
+
+Deno.test("schema and completions need no permission", async () => {
+  const schema = JSON.parse((await run(["schema"], { permissions: [] })).stdout);
+  assertEquals(schema.properties.schema, { const: 1, description: "version of this shape" });
+  for (const shell of ["bash", "zsh", "fish"]) {
+    const { code, stdout } = await run(["completions", shell], { permissions: [] });
+    assertEquals(code, 0);
+    for (const word of ["no-randomize", "fleet", "oJ"]) assertStringIncludes(stdout, word);
+  }
+});
+
+Deno.test("a scan over real sockets writes every server once, in all its outputs", async () => {
+  await inFolder((folder) =>
+    withFleet(FLEET, async (check) => {
+      const outputs = ["a.csv", "b.ndjson", "c.json", "d.txt"].flatMap((
+        name,
+      ) => ["-o", `${folder}/${name}`]);
+      const files = [
+        "--status-file",
+        `${folder}/status.json`,
+        "--metadata-file",
+        `${folder}/meta.json`,
+      ];
+      const args = ["scan", "127.33.0.0/24", ...QUICK, ...outputs, "-o", "-", ...files];
+      const { code, stdout, stderr } = await run(args);
+      assertEquals(code, 0, stderr);
+      const csv = check(readCsv(await Deno.readTextFile(`${folder}/a.csv`)), "csv");
+      assertEquals([csv.faults, csv.right], [[], 40]);
+      const rows = readNdjson(await Deno.readTextFile(`${folder}/b.ndjson`));
+      assertEquals([check(rows, "ndjson").faults, rows.length], [[], 40]);
+      assertEquals(readNdjson(stdout), rows);
+      assertEquals(JSON.parse(await Deno.readTextFile(`${folder}/c.json`)).length, 40);
+      const list = (await Deno.readTextFile(`${folder}/d.txt`)).trim().split("\n");
+      assertEquals(list.toSorted(), rows.map(serverId).toSorted());
+      const status = JSON.parse(await Deno.readTextFile(`${folder}/status.json`));
+      assertEquals([status.state, status.written, status.scan_id], ["done", 40, rows[0].scan_id]);
+      assertEquals(JSON.parse(await Deno.readTextFile(`${folder}/meta.json`)).options.targets, [
+        "127.33.0.0/24",
+      ]);
+      assertStringIncludes(stderr, "done in");
+      assertStringIncludes(stderr, "40 rows written");
+    })
+  );
+});
+
+Deno.test("Ctrl-C finishes the rows in hand, and the printed command finds the rest", async () => {
+  await inFolder((folder) =>
+    withFleet(FLEET, async (check) => {
+      const output = `${folder}/rows.ndjson`;
+      const child = start([
+        "scan",
+        "127.33.0.0/24",
+        ...QUICK,
+        "--rate",
+        "250",
+        "-o",
+        output,
+        "--status-file",
+        `${folder}/s`,
+      ]);
+      await until(async () => JSON.parse(await Deno.readTextFile(`${folder}/s`)).written >= 5);
+      child.kill("SIGINT");
+      const first = await finish(child);
+      assertEquals(first.code, 130, first.stderr);
+      const before = readNdjson(await Deno.readTextFile(output));
+      assert(
+        before.length >= 5 && before.length < 40,
+        `${before.length} rows before the interruption`,
+      );
+      const [, command] = /go on with: (?:blocksweep|deno task) (scan .*)\n/.exec(first.stderr)!;
+      const second = await run(command.replace("--rate 250", "").split(/ +/));
+      assertEquals(second.code, 0, second.stderr);
+      const rows = readNdjson(await Deno.readTextFile(output));
+      assertEquals([
+        check(rows.map((row) => ({ ...row, scan_id: before[0].scan_id })), "ndjson").faults,
+        rows.length,
+      ], [[], 40]);
+    })
+  );
+});
+
+/** Waits until something holds: a file that is written by another process has no other sign. */
+async function until(holds: () => Promise<boolean>): Promise<void> {
+  for (;;) {
+    if (await holds().catch(() => false)) return;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+Deno.test("an address of ours that is not ours is found out before the first packet", async () => {
+  const args = ["scan", "127.0.0.1", "--source-ip", "203.0.113.7"];
+  const { code, stderr } = await run(args, { permissions: ["--allow-net", "--allow-read"] });
+  assertEquals(code, 2);
+  assertStringIncludes(stderr, "Cannot open a socket: ");
+});
+
+Deno.test("a full disk ends a scan with exit code 1, and says what is lost", async () => {
+  await withFleet(FLEET, async () => {
+    const args = ["scan", "127.33.0.0/24", ...QUICK, "-o", "/dev/full", "--format", "ndjson"];
+    // Deno grants devices to nobody but --allow-all.
+    const { code, stderr } = await run(args, { permissions: ["--allow-all"] });
+    assertEquals(code, 1, stderr);
+    assertStringIncludes(stderr, 'Cannot write to "/dev/full": No space left on device');
+    assertMatch(stderr, /0 rows written to \/dev\/full, \d+ lost/);
+  });
+});
+
+Deno.test("a reader that goes away ends a scan with exit code 1", async () => {
+  await withFleet(FLEET, async () => {
+    const child = start(["scan", "127.33.0.0/24", ...QUICK, "--format", "ndjson"]);
+    await child.stdout.cancel();
+    const stderr = await new Response(child.stderr).text();
+    assertEquals((await child.status).code, 1);
+    assertStringIncludes(stderr, "standard output");
+  });
+});
+
+Deno.test("query shows one server, for eyes and as JSON", async () => {
+  const fleet = { ...FLEET, servers: 1, hostile: 0, software: ["pocketmine"] };
+  await withFleet(fleet, async () => {
+    const [{ entry }] = drawFleet(fleet);
+    const target = `${entry.host}:${entry.port}`;
+    const shown = await run(["query", target]);
+    assertEquals([shown.code, shown.stderr], [0, ""]);
+    assertStringIncludes(shown.stdout, `${target}  raknet, query`);
+    assertStringIncludes(shown.stdout, "PocketMine-MP 5.20.0");
+    const json = await run(["query", entry.host, "--json"]);
+    const [row] = readNdjson(json.stdout);
+    assertEquals([serverId(row), row.protocols, row.software], [
+      target,
+      ["raknet", "query"],
+      "PocketMine-MP 5.20.0",
+    ]);
+    const silent = await run(["query", "127.33.1.1:9", "--timeout", "50ms", "--retries", "0"]);
+    assertEquals([silent.code, silent.stdout], [1, ""]);
+    assertStringIncludes(silent.stderr, "no server answered");
+  });
+});
+
+Deno.test("a dry run and a list of targets send nothing", async () => {
+  await withFleet(FLEET, async () => {
+    const plan = await run(["scan", "0.0.0.0/0", "--dry-run"], { permissions: ["--allow-read"] });
+    assertEquals(plan.code, 0, plan.stderr);
+    assertMatch(plan.stdout, /permission +--i-have-permission/);
+    assertMatch(plan.stdout, /governed by --rate/);
+    const list = await run(["scan", "127.33.0.0/30", "-sL", "--seed", "1"], {
+      permissions: ["--allow-read"],
+    });
+    assertEquals(
+      list.stdout.trim().split("\n").toSorted(),
+      [0, 1, 2, 3].flatMap((i) => [
+        `127.33.0.${i}:19132 raknet`,
+        `127.33.0.${i}:25565 query`,
+      ]),
+    );
+  });
+});
+
+Deno.test("targets come from standard input", async () => {
+  const list = await run(["scan", "-iL", "-", "-sL", "--no-randomize"], {
+    stdin: "127.33.0.1:7\n# x\n",
+  });
+  assertEquals(list.stdout, "127.33.0.1:7 raknet\n127.33.0.1:7 query\n");
+  const wrong = await run(["scan", "-"], { stdin: "127.33.0.1\n10.0.0.0/99\n" });
+  assertEquals([wrong.code, wrong.stdout], [2, ""]);
+  assertStringIncludes(wrong.stderr, "standard input:2: Cannot parse range");
+});
+
+Deno.test("a fleet writes its truth and its log", async () => {
+  await inFolder(async (folder) => {
+    const files = ["--manifest", `${folder}/truth.ndjson`, "--log", `${folder}/log.ndjson`];
+    const child = start(["fleet", "--servers", "3", "--range", "127.34.0.0/24", ...files]);
+    await until(async () =>
+      (await Deno.readTextFile(`${folder}/truth.ndjson`)).split("\n").length === 4
+    );
+    const { code } = await run(["scan", "127.34.0.0/24", ...QUICK, "-q", "--format", "ndjson"]);
+    assertEquals(code, 0);
+    child.kill("SIGINT");
+    assertEquals((await finish(child)).code, 0);
+    const log = (await Deno.readTextFile(`${folder}/log.ndjson`)).trim().split("\n").map((line) =>
+      JSON.parse(line)
+    );
+    assert(log.some(({ way }) => way === "in") && log.some(({ way }) => way === "out"));
+  });
+});

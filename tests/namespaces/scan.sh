@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# A scan of a private range with the default limits, across a real link between two network
+# namespaces: every server found, and the caps kept as the servers saw it. Needs root and iproute2.
+# Nothing leaves the namespaces: they have no way out.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+export DENO_NO_UPDATE_CHECK=1 NO_COLOR=1
+
+id=bs$$
+folder=$(mktemp -d)
+fleet=
+
+clean() {
+  [ -z "$fleet" ] || kill -INT "$fleet" 2>/dev/null || true
+  wait 2>/dev/null || true
+  for name in here there; do ip netns delete "$id-$name" 2>/dev/null || true; done
+  rm -rf "$folder"
+}
+trap clean EXIT
+
+for name in here there; do
+  ip netns add "$id-$name"
+  ip -n "$id-$name" link set lo up
+done
+ip -n "$id-here" link add eth0 type veth peer name eth0 netns "$id-there"
+ip -n "$id-here" addr add 10.78.0.1/16 dev eth0
+ip -n "$id-there" addr add 10.78.255.254/16 dev eth0
+for name in here there; do ip -n "$id-$name" link set eth0 up; done
+# All of 10.78.1.0/24 lives on the other side, whether something listens there or not.
+ip -n "$id-there" route add local 10.78.1.0/24 dev lo
+ip -n "$id-here" route add 10.78.1.0/24 via 10.78.255.254
+
+ip netns exec "$id-there" deno run --no-prompt --allow-all main.ts fleet --lab --quiet \
+  --servers 40 --hostile 10 --range 10.78.1.0/24 --seed 3 \
+  --manifest "$folder/truth.ndjson" --log "$folder/log.ndjson" &
+fleet=$!
+until [ -s "$folder/truth.ndjson" ]; do sleep 0.1; done
+
+ip netns exec "$id-here" deno run --no-prompt --allow-net --allow-read --allow-write \
+  --allow-env=INIT_CWD main.ts scan 10.78.1.0/24 --exclude 10.78.1.0/28 --cooldown 1s \
+  --opt-out-file "$folder/opt-out.txt" -o "$folder/servers.csv" -o "$folder/servers.ndjson"
+kill -INT "$fleet"
+wait "$fleet"
+fleet=
+echo "opted out, and noted: $(wc -l < "$folder/opt-out.txt" 2>/dev/null || echo 0)"
+
+# The excluded part of the range is cut out of the truth; the log must not know it either.
+grep -v '"host":"10\.78\.1\.\([0-9]\|1[0-5]\)"' "$folder/truth.ndjson" > "$folder/asked.ndjson"
+deno run --no-prompt --allow-read="$folder" bench/verify.ts --manifest "$folder/asked.ndjson" \
+  --log "$folder/log.ndjson" --host-rate 5 --net-rate 50 --excluded 10.78.1.0/28 \
+  "$folder/servers.csv" "$folder/servers.ndjson"

@@ -1,0 +1,125 @@
+import { assert, assertEquals } from "@std/assert";
+import { parse } from "@std/csv";
+import fc from "npm:fast-check@4.10.2";
+import { readCsv } from "../../src/fleet/verify.ts";
+import { emptyRecord, FIELDS, type ServerRecord } from "../../src/record.ts";
+import { csvFormat, guardText, unguardText } from "../../src/sinks/csv.ts";
+import { jsonFormat, ndjsonFormat } from "../../src/sinks/json.ts";
+import { grepFormat, listFormat, tableFormat } from "../../src/sinks/lines.ts";
+
+const RECORD: ServerRecord = {
+  ...emptyRecord({ address: 0x7f000001, port: 19132 }, 1_700_000_000_123),
+  protocol: "raknet",
+  protocols: ["raknet", "query"],
+  name: 'A "best", server',
+  motd: '§aA\u0000 "best", server\r\n=x',
+  players_online: 0,
+  players: ["Ann", "=cmd|' /C calc'!A0"],
+  plugins: [{ name: "Vault", version: null }],
+  flags: ["motdNul"],
+  joinable: false,
+  latency_ms: 1.25,
+  extras: { query: { form: "full", values: { x: "\u2028" } } },
+};
+
+const csv = csvFormat(FIELDS);
+
+Deno.test("CSV holds every field under its name, empty for nothing", () => {
+  const [row] = parse(csv.head + csv.row(RECORD, true), { skipFirstRow: true });
+  assertEquals(Object.keys(row), FIELDS.map(({ name }) => name as string));
+  assertEquals([row.host, row.port, row.latency_ms, row.joinable], [
+    "127.0.0.1",
+    "19132",
+    "1.25",
+    "false",
+  ]);
+  assertEquals([row.players_online, row.players_max, row.version], ["0", "", ""]);
+  assertEquals(row.protocols, '["raknet","query"]');
+  assertEquals(row.plugins, '[{"name":"Vault","version":null}]');
+  assertEquals(row.motd, '§aA␀ "best", server␍␊=x');
+  assertEquals(JSON.parse(row.extras), RECORD.extras);
+});
+
+Deno.test("CSV is one line a record, whatever a server says", () => {
+  const nasty = fc.string({ unit: "binary", maxLength: 40 });
+  fc.assert(
+    fc.property(nasty, fc.array(nasty, { maxLength: 3 }), (motd, players) => {
+      const line = csv.row({ ...RECORD, motd, players, version: motd, map: motd }, true);
+      assert(line.endsWith("\r\n"));
+      assert(!/[\p{Cc}\u2028\u2029]/u.test(line.slice(0, -2)), JSON.stringify(line));
+      assertEquals(parse(line)[0].length, FIELDS.length);
+    }),
+    { seed: 1, numRuns: 2000 },
+  );
+});
+
+Deno.test("no cell of CSV is a formula", () => {
+  const start = fc.constantFrom("=", "+", "-", "@", "\t", "\r", "'", "''", "");
+  fc.assert(
+    fc.property(fc.tuple(start, fc.string({ maxLength: 10 })).map(([a, b]) => a + b), (text) => {
+      const [cells] = parse(csv.row({ ...RECORD, name: text, motd: text, software: text }, true));
+      for (const cell of cells) assert(!/^[=+\-@\t\r]/.test(cell), cell);
+    }),
+    { seed: 2, numRuns: 2000 },
+  );
+});
+
+Deno.test("guarded text comes back", () => {
+  fc.assert(
+    fc.property(fc.string({ unit: fc.constantFrom(..."'=+-@ab") }), (text) => {
+      assertEquals(unguardText(guardText(text)), text);
+    }),
+    { seed: 3, numRuns: 2000 },
+  );
+  assertEquals([guardText("-1"), guardText("'=x"), guardText("it's")], ["'-1", "''=x", "it's"]);
+});
+
+Deno.test("CSV is read back as it was, but for what it cannot hold", () => {
+  const record = { ...RECORD, motd: "'-§aA", players: ["Ann"] };
+  assertEquals(readCsv(csv.head + csv.row(record, true)), [record]);
+});
+
+Deno.test("NDJSON is exact, and harmless on a terminal", () => {
+  const format = ndjsonFormat(FIELDS);
+  const line = format.row({ ...RECORD, name: "a\u009bb\u202ec\u007f" }, true);
+  assert(line.endsWith("\n") && !line.slice(0, -1).includes("\n"));
+  assert(!/[\p{Cc}\u2028-\u202e]/u.test(line.slice(0, -1)));
+  const { schema, ...rest } = JSON.parse(line);
+  assertEquals([schema, rest], [1, { ...RECORD, name: "a\u009bb\u202ec\u007f" }]);
+});
+
+Deno.test("JSON is one array, empty or not", () => {
+  const format = jsonFormat(FIELDS);
+  assertEquals(JSON.parse(format.head + format.tail), []);
+  const rows = format.row(RECORD, true) + format.row(RECORD, false);
+  assertEquals(JSON.parse(format.head + rows + format.tail).length, 2);
+});
+
+Deno.test("chosen fields are written in their order", () => {
+  const fields = ["port", "host"].map((name) => FIELDS.find((field) => field.name === name)!);
+  assertEquals(
+    csvFormat(fields).head + csvFormat(fields).row(RECORD, true),
+    "port,host\r\n19132,127.0.0.1\r\n",
+  );
+  assertEquals(
+    ndjsonFormat(fields).row(RECORD, true),
+    '{"schema":1,"port":19132,"host":"127.0.0.1"}\n',
+  );
+});
+
+Deno.test("lines for grep and for other tools", () => {
+  assertEquals(listFormat.row({ ...RECORD, host: "::1" }, true), "[::1]:19132\n");
+  assertEquals(
+    grepFormat.row(RECORD, true),
+    "Timestamp: 1700000000\tHost: 127.0.0.1 ()\tPorts: 19132/open/udp//raknet//\n",
+  );
+});
+
+Deno.test("the table is aligned and cannot be broken by a name", () => {
+  const [head, row, ...rest] = (tableFormat.head +
+    tableFormat.row({ ...RECORD, name: "\u001b[2J\nx", version: "1.21.50-a-very-long-one" }, true))
+    .split("\n");
+  assertEquals(rest, [""]);
+  assertEquals(row.indexOf("␛[2J␊x"), head.indexOf("NAME"));
+  assertEquals(row.indexOf("1.21.50-a-v…"), head.indexOf("VERSION"));
+});

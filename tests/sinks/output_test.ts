@@ -1,0 +1,181 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import { InputError } from "../../src/errors.ts";
+import { emptyRecord, FIELDS, type ServerRecord } from "../../src/record.ts";
+import { csvFormat } from "../../src/sinks/csv.ts";
+import { jsonFormat, ndjsonFormat } from "../../src/sinks/json.ts";
+import { readIds } from "../../src/sinks/known.ts";
+import { listFormat } from "../../src/sinks/lines.ts";
+import { openFile } from "../../src/sinks/output.ts";
+import { type Format, type Output, TextSink, WriteError } from "../../src/sinks/sink.ts";
+
+const record = (port: number): ServerRecord => ({
+  ...emptyRecord({ address: 0x7f000001, port }, 5),
+  protocol: "raknet",
+  motd: "é".repeat(port % 7),
+});
+
+/** A disk with room for so many bytes, of which each write takes at most seven. */
+class SmallDisk implements Output {
+  readonly name = '"disk"';
+  bytes: number[] = [];
+  closed = false;
+
+  constructor(readonly room: number) {}
+
+  write(bytes: Uint8Array): Promise<number> {
+    const taken = bytes.subarray(0, Math.min(7, this.room - this.bytes.length));
+    if (taken.length === 0) return Promise.reject(new Error("No space left on device"));
+    this.bytes.push(...taken);
+    return Promise.resolve(taken.length);
+  }
+
+  truncate(length: number): Promise<void> {
+    this.bytes.length = length;
+    return Promise.resolve();
+  }
+
+  sync(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    this.closed = true;
+    return Promise.resolve();
+  }
+
+  get text(): string {
+    return new TextDecoder().decode(Uint8Array.from(this.bytes));
+  }
+}
+
+const ndjson = ndjsonFormat(FIELDS);
+
+Deno.test("a full disk holds whole rows, and exactly those that were accepted", async () => {
+  for (let room = 0; room < 4000; room += 61) {
+    const disk = new SmallDisk(room);
+    const sink = new TextSink(disk, ndjson);
+    let accepted = 0;
+    const error = await assertRejects(
+      async () => {
+        for (;; accepted++) await sink.write([record(accepted + 1)]);
+      },
+      WriteError,
+      'Cannot write to "disk": No space left on device',
+    );
+    assertEquals(error.cause instanceof Error, true);
+    const lines = disk.text.split("\n");
+    assertEquals(lines.pop(), "");
+    assertEquals(
+      lines.map((line) => JSON.parse(line).port),
+      Array.from({ length: accepted }, (_, i) => i + 1),
+    );
+    assertEquals(sink.position(), disk.bytes.length);
+    await sink[Symbol.asyncDispose]();
+    assertEquals([disk.closed, disk.text.split("\n").length - 1], [true, accepted]);
+  }
+});
+
+/** Writes rows to a file; says what it holds then. */
+async function write(
+  path: string,
+  format: Format,
+  append: boolean,
+  ports: number[],
+): Promise<string> {
+  const { output, length } = await openFile(path, format, append);
+  await output.truncate(length);
+  {
+    await using sink = new TextSink(output, format, length);
+    for (const port of ports) await sink.write([record(port)]);
+  }
+  return await Deno.readTextFile(path);
+}
+
+const ports = (text: string) =>
+  [...text.matchAll(/127\.0\.0\.1"?,?"?(?:port"?:)?(\d+)/g)].map(([, port]) => Number(port));
+
+Deno.test("files are written anew, or added to behind their last whole line", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    for (const format of [csvFormat(FIELDS), ndjson, listFormat]) {
+      const path = `${folder}/rows.${format.name}`;
+      await write(path, format, false, [1, 2]);
+      const text = await write(path, format, false, [3]);
+      assertEquals(text.split("\n").filter((line) => line.includes("127.0.0.1")).length, 1);
+      await Deno.writeTextFile(path, "127.0.0.1,torn", { append: true });
+      await write(path, format, true, [4, 5]);
+      assertEquals((await readIds(path, format.name)).map(({ port }) => port), [3, 4, 5]);
+    }
+    assertEquals(ports(await Deno.readTextFile(`${folder}/rows.csv`)), [3, 4, 5]);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("a file without rows has its head and its tail", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    assertEquals(
+      await write(`${folder}/a.csv`, csvFormat(FIELDS.slice(0, 2)), false, []),
+      "host,port\r\n",
+    );
+    assertEquals(await write(`${folder}/a.json`, jsonFormat(FIELDS), false, []), "[\n]\n");
+    assertEquals(
+      await write(`${folder}/a.csv`, csvFormat(FIELDS.slice(0, 2)), true, [7]),
+      "host,port\r\n127.0.0.1,7\r\n",
+    );
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("opening says what is wrong, and spoils nothing", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    await assertRejects(
+      () => openFile(`${folder}/no/x.csv`, ndjson, false),
+      InputError,
+      "No such file",
+    );
+    await assertRejects(() => openFile(folder, ndjson, false), InputError, "Cannot write to");
+    await Deno.writeTextFile(`${folder}/x.csv`, "port,host\r\n1,127.0.0.1\r\n");
+    await assertRejects(
+      () => openFile(`${folder}/x.csv`, csvFormat(FIELDS), true),
+      InputError,
+      "it does not start with the columns",
+    );
+    const { output } = await openFile(`${folder}/x.csv`, csvFormat(FIELDS), false);
+    await output[Symbol.asyncDispose]();
+    assertEquals(await Deno.readTextFile(`${folder}/x.csv`), "port,host\r\n1,127.0.0.1\r\n");
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("a long torn line is found, however far its end is", async () => {
+  const path = await Deno.makeTempFile();
+  try {
+    await Deno.writeTextFile(path, `first\n${"x".repeat(200_000)}`);
+    const { output, length } = await openFile(path, listFormat, true);
+    await output.truncate(length);
+    await output[Symbol.asyncDispose]();
+    assertEquals([length, (await Deno.readTextFile(path)).length], [6, 6]);
+  } finally {
+    await Deno.remove(path);
+  }
+});
+
+Deno.test("readIds() finds nothing in what is not there, or not ours", async () => {
+  assertEquals(await readIds("/nonexistent/x.csv", "csv"), []);
+  const path = await Deno.makeTempFile();
+  try {
+    await Deno.writeTextFile(
+      path,
+      '{"host":"nonsense","port":1}\nnot json\n{"host":"::1","port":2}\n{"ho',
+    );
+    assertEquals(await readIds(path, "ndjson"), [{ address: 1n, port: 2 }]);
+    assertEquals(await readIds(path, "table"), []);
+  } finally {
+    await Deno.remove(path);
+  }
+});

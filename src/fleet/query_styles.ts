@@ -162,7 +162,10 @@ export const QUERY_STYLES: Record<string, QueryStyle> = {
   /** A server that writes its tokens unsigned. */
   unsigned: style({ software: null }, { ...vanilla, token: "unsigned" }),
   /** A server that does not end its tokens. */
-  unterminated: style({ software: null }, { ...vanilla, token: "unterminated" }),
+  unterminated: style({ software: null, flags: ["unterminated"] }, {
+    ...vanilla,
+    token: "unterminated",
+  }),
   /** Beta 1.9-pre4: the address under a second `hostname`. */
   beta19: {
     ...vanilla,

@@ -30,7 +30,7 @@ function decoder<T>(
   } as Decoder;
 }
 
-const stat = { rawToken: false, fullLost: false };
+const challenge = { session: SESSION, token: 1, raw: false, fill: 0, flags: [] };
 
 export const DECODERS: Record<string, Decoder> = {
   request: decoder(
@@ -48,7 +48,7 @@ export const DECODERS: Record<string, Decoder> = {
     (value) => value.form === "full" ? query.encodeFullStat(value) : query.encodeBasicStat(value),
     {
       partFlags: ["truncated", "noPlayerSection"],
-      statement: (value) => queryProtocol.record({ ...stat, stat: value }),
+      statement: (value) => queryProtocol.record({ challenge, fullLost: false, stat: value }),
     },
   ),
   ping: decoder(raknet.decodePing, raknet.encodePing),

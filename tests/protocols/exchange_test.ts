@@ -44,7 +44,7 @@ Deno.test("query: a handshake, then a full stat with its token", () => {
 
 Deno.test("query: a raw token is shown with eight bytes behind it", () => {
   const { status, questions } = talk(queryProtocol.exchange(CONTEXT), server("nukkit"));
-  assertEquals([status.stat?.form, status.rawToken], ["full", true]);
+  assertEquals([status.stat?.form, status.challenge.raw], ["full", true]);
   assertEquals(questions[1].length / 2, 19);
 });
 

@@ -26,8 +26,8 @@ export * from "./stat.ts";
 export interface QueryStatus {
   /** The stat; `undefined` when the server gives out tokens but no stat. */
   readonly stat: Stat | undefined;
-  /** Whether the token came raw. */
-  readonly rawToken: boolean;
+  /** The token that it was asked with. */
+  readonly challenge: Challenge;
   /** Whether basic stats arrive but full ones do not. */
   readonly fullLost: boolean;
 }
@@ -60,11 +60,11 @@ export const queryProtocol: Protocol<QueryStatus> = {
     try {
       const padding = challenge.raw ? PADDING.fullRaw : PADDING.full;
       const stat = yield* askStat(session, challenge, padding);
-      return { stat, rawToken: challenge.raw, fullLost: false };
+      return { stat, challenge, fullLost: false };
     } catch (silence) {
       if (!(silence instanceof Silence && context.final)) throw silence;
     }
-    return yield* settleForLess(session, challenge.raw);
+    return yield* settleForLess(challenge);
   },
   record: (status) =>
     status.stat === undefined ? tokenStatement(status) : statStatement(status, status.stat),
@@ -99,29 +99,34 @@ function newer(datagram: Uint8Array, inUse: Challenge, tokens: number): Challeng
 }
 
 /** The full stat is lost for good: a basic one, or the token alone, still proves a server. */
-function* settleForLess(session: number, rawToken: boolean): Exchange<QueryStatus> {
+function* settleForLess(first: Challenge): Exchange<QueryStatus> {
+  const { session } = first;
   try {
     const challenge = yield* askChallenge(session);
     const stat = yield* askStat(session, challenge, PADDING.basic);
-    return { stat, rawToken, fullLost: true };
+    return { stat, challenge, fullLost: true };
   } catch (silence) {
     if (!(silence instanceof Silence)) throw silence;
-    return { stat: undefined, rawToken, fullLost: false };
+    return { stat: undefined, challenge: first, fullLost: false };
   }
 }
 
-function tokenStatement({ rawToken }: QueryStatus): Statement {
-  return { columns: {}, flags: ["statLost"], facts: { raw_token: rawToken } };
+function tokenStatement({ challenge: { raw, flags } }: QueryStatus): Statement {
+  return { columns: {}, flags: ["statLost", ...flags], facts: { raw_token: raw } };
 }
 
-function statStatement({ rawToken, fullLost }: QueryStatus, stat: Stat): Statement {
+function statStatement({ challenge, fullLost }: QueryStatus, stat: Stat): Statement {
   const { columns, facts, badNumber } = stat.form === "full"
     ? fullColumns(stat)
     : basicColumns(stat);
-  const flags = new Set<string>(stat.flags);
+  const flags = new Set<string>([...challenge.flags, ...stat.flags]);
   if (badNumber) flags.add("badNumber");
   if (fullLost) flags.add("fullLost");
-  return { columns, flags: [...flags], facts: { form: stat.form, raw_token: rawToken, ...facts } };
+  return {
+    columns,
+    flags: [...flags],
+    facts: { form: stat.form, raw_token: challenge.raw, ...facts },
+  };
 }
 
 /** Columns and facts, and whether a count was no number. */

@@ -27,6 +27,7 @@ export async function resolveName(name: string): Promise<readonly Address[]> {
 }
 
 const FAULTS: Readonly<Record<string, string>> = {
+  EPERM: "looking names up is not granted, run again with the --allow-net flag",
   ENOTFOUND: "there is no such name",
   EAI_AGAIN: "the name server does not answer",
 };

@@ -27,7 +27,7 @@ export class WildcardFront implements Front {
       );
     }
     const ports = [...new Set(hosts.map(({ port }) => port))];
-    this.#sockets = new Map(ports.map((port) => [port, new WildcardSocket(port)]));
+    this.#sockets = new Map(ports.map((port) => [port, open(port)]));
   }
 
   async listen(
@@ -46,5 +46,14 @@ export class WildcardFront implements Front {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all([...this.#sockets.values()].map((socket) => socket[Symbol.asyncDispose]()));
+  }
+}
+
+function open(port: number): WildcardSocket {
+  try {
+    return new WildcardSocket(port);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotCapable) throw error;
+    throw new InputError((error as Error).message);
   }
 }

@@ -31,6 +31,7 @@ class DenoSocket implements DatagramSocket {
   readonly #socket: Deno.DatagramConn;
   readonly #buffer: Uint8Array;
   #receiving: Promise<void> = Promise.resolve();
+  #closed = false;
 
   constructor(socket: Deno.DatagramConn, readonly family: 4 | 6, buffer: Uint8Array) {
     this.#socket = socket;
@@ -85,7 +86,8 @@ class DenoSocket implements DatagramSocket {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#socket.close();
+    if (!this.#closed) this.#socket.close();
+    this.#closed = true;
     await this.#receiving.catch(() => {}); // whoever called listen() was told
   }
 }

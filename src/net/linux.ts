@@ -32,6 +32,7 @@ const MSG_DONTWAIT = 0x40;
 const POLLIN = 1;
 const EAGAIN = 11;
 const EINTR = 4;
+const EADDRINUSE = 98;
 
 /** Datagrams per system call, and the largest of them. */
 const BATCH = 128;
@@ -166,7 +167,9 @@ export class WildcardSocket implements AsyncDisposable {
   }
 
   #error(what: string): Error {
-    return new Error(`Cannot ${what} on port ${this.port}: errno ${this.#errno()}`);
+    const errno = this.#errno();
+    const reason = errno === EADDRINUSE ? "it is in use" : `errno ${errno}`;
+    return new Error(`Cannot ${what} on port ${this.port}: ${reason}`);
   }
 
   /** Hands every datagram to the receiver until the socket is disposed of. */

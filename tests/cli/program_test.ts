@@ -302,3 +302,54 @@ Deno.test("a fleet writes its truth and its log", async () => {
     assert(log.some(({ way }) => way === "in") && log.some(({ way }) => way === "out"));
   });
 });
+
+Deno.test("demo finds every server, every field right", async () => {
+  await inFolder(async (folder) => {
+    const permissions = [
+      "--allow-net=127.0.0.0/8,0.0.0.0",
+      `--allow-read=${folder}`,
+      `--allow-write=${folder}`,
+    ];
+    const { code, stdout, stderr } = await run(["demo", "--servers", "60"], {
+      permissions,
+      cwd: folder,
+    });
+    assertEquals(code, 0, stderr);
+    assertStringIncludes(stdout, "SERVER");
+    for (const name of ["csv", "ndjson"]) {
+      assertStringIncludes(
+        stdout,
+        `demo/servers.${name}: 60 of 60 servers found, 60 rows right in every field, 0 faults`,
+      );
+    }
+  });
+});
+
+Deno.test("localhost is a name like any other", async () => {
+  const args = ["scan", "localhost", "-sL", "--protocol", "raknet"];
+  const list = await run(args, { permissions: ["--allow-net=localhost", "--allow-read"] });
+  assertEquals(list.code, 0, list.stderr);
+  const refused = await run(args, { permissions: ["--allow-read"] });
+  assertEquals(refused.code, 2);
+  assertStringIncludes(refused.stderr, "--allow-net");
+  assertStringIncludes(list.stdout, "127.0.0.1:19132 raknet");
+});
+
+Deno.test("status lines come at intervals where there is no terminal", async () => {
+  const args = [
+    "scan",
+    "127.33.0.0/24",
+    "--rate",
+    "200",
+    "--stats-every",
+    "500ms",
+    "--max-runtime",
+    "2s",
+    ...QUICK,
+  ];
+  const { code, stderr } = await run(args);
+  assertEquals(code, 0, stderr);
+  assertMatch(stderr, /pass 1\/4 {2}\d+\.\d% {2}[\d,]+ sent {2}\d+\/s .*ETA \d\d:\d\d:\d\d\n/);
+  assertMatch(stderr, /ended by --max-runtime/);
+  assertMatch(stderr, /go on with: .* scan 127\.33\.0\.0\/24 --seed \d+ --from \d:\d+/);
+});

@@ -1,0 +1,28 @@
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { OptOutList } from "../../src/cli/opt_out_list.ts";
+import { parseTarget } from "../../src/targets/parse.ts";
+
+Deno.test("the opt-out list is read, added to once an address, and made where it is missing", async () => {
+  const folder = await Deno.makeTempDir();
+  const path = `${folder}/deep/opt-out.txt`;
+  try {
+    const list = new OptOutList(path);
+    assertEquals(await list.read(), []);
+    for (const text of ["10.0.0.1", "10.0.0.1", "fc00::1", "127.0.0.1"]) {
+      const target = parseTarget(text);
+      if ("range" in target) list.note(target.range.start);
+    }
+    assertEquals(
+      (await Deno.readTextFile(path)).split("\n").length,
+      3,
+      "two lines, none for loopback",
+    );
+    const ranges = await new OptOutList(path).read();
+    assertEquals(ranges.map(({ start }) => start), [0x0a000001, 0xfc00n << 112n | 1n]);
+    await Deno.writeTextFile(path, "192.168.0.0/24  asked by mail\n", { append: true });
+    assertEquals((await list.read()).length, 3);
+    assertStringIncludes(await Deno.readTextFile(path), "10.0.0.1  marker in its MOTD");
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});

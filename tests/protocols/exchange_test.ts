@@ -27,8 +27,10 @@ function talk<S>(exchange: Exchange<S>, peer: Responder): { status: S; questions
   const questions: string[] = [];
   let step = exchange.next();
   while (!step.done) {
-    const { bytes } = step.value!;
+    const { bytes, resend } = step.value!;
     questions.push(bytes.toHex());
+    // A handshake and a ping may be repeated, a stat never.
+    assertEquals(resend, bytes.length !== 11 && bytes.length !== 15 && bytes.length !== 19);
     const replies = peer.respond(bytes, US, 0);
     step = replies.length === 0 ? exchange.throw(new Silence()) : exchange.next(replies[0].slice());
   }
@@ -37,7 +39,7 @@ function talk<S>(exchange: Exchange<S>, peer: Responder): { status: S; questions
 
 Deno.test("query: a handshake, then a full stat with its token", () => {
   const { status, questions } = talk(queryProtocol.exchange(CONTEXT), server("paper"));
-  assertEquals(status.stat?.form, "full");
+  assertEquals([status.stat?.form, status.fullLost], ["full", false]);
   assertEquals(questions.map((question) => question.length / 2), [7, 15]);
   assertEquals(questions[0], "fefd0909" + "0b0d0f"); // every byte of the session below 0x10
 });
@@ -70,7 +72,7 @@ Deno.test("query: a server with tokens and no stat is still a server", () => {
     queryProtocol.exchange({ ...CONTEXT, final: true }),
     server("tokensOnly"),
   );
-  assertEquals(status.stat, undefined);
+  assertEquals([status.stat, status.fullLost], [undefined, false]);
   assertEquals(queryProtocol.record(status).flags, ["statLost"]);
 });
 

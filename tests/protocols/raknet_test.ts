@@ -122,7 +122,18 @@ Deno.test("Pocket hosts show a name, or none", () => {
     "MCCPP;Demo;Steve",
   );
   assertEquals([fieldCount, terminated, flags], [3, false, []]);
-  assert(Object.values(rest).every((value) => value === null));
+  const names = [
+    "protocol",
+    "version",
+    "online",
+    "max",
+    "serverId",
+    "level",
+    "gamemode",
+    "portV4",
+    "portV6",
+  ];
+  assertEquals(rest as object, Object.fromEntries(names.map((name) => [name, null])));
 });
 
 Deno.test("numbers that are none are null, and said once", () => {

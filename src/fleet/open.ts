@@ -7,22 +7,11 @@ import { type Endpoint, endpointKey, formatEndpoint, isLoopback } from "../addre
 import { InputError } from "../errors.ts";
 import type { Clock } from "../net/clock.ts";
 import { drawDelays, type Faults, NO_FAULTS } from "./faults.ts";
+import type { Front } from "./front.ts";
 import type { FleetHost } from "./generate.ts";
 import { Random } from "./random.ts";
 import { SocketFront } from "./sockets.ts";
 import type { Witness } from "./witness.ts";
-
-/** What connects a fleet with the network: it answers from the address that was asked. */
-export interface Front extends AsyncDisposable {
-  /**
-   * Hands on every datagram, with the host that it was sent to.
-   *
-   * @returns Rejects when receiving fails; resolves when the front was disposed of.
-   */
-  listen(receiver: (datagram: Uint8Array, from: Endpoint, host: Endpoint) => void): Promise<void>;
-  /** Sends a host's answer. */
-  send(datagram: Uint8Array, host: Endpoint, to: Endpoint): void;
-}
 
 /** How a fleet is run. */
 export interface FleetOptions {

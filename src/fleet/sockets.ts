@@ -7,7 +7,7 @@ import { type Endpoint, endpointKey, formatEndpoint } from "../address.ts";
 import { InputError } from "../errors.ts";
 import { openSocket } from "../net/deno.ts";
 import type { DatagramSocket } from "../net/socket.ts";
-import type { Front } from "./open.ts";
+import type { Front } from "./front.ts";
 
 /** The largest request that a host reads. */
 const LARGEST_REQUEST = 2048;

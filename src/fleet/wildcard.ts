@@ -6,7 +6,7 @@
 import { type Endpoint, isLoopback } from "../address.ts";
 import { InputError } from "../errors.ts";
 import { WildcardSocket } from "../net/linux.ts";
-import type { Front } from "./open.ts";
+import type { Front } from "./front.ts";
 
 /** Sockets on all loopback addresses. */
 export class WildcardFront implements Front {

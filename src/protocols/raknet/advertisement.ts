@@ -137,27 +137,35 @@ export function decodeAdvertisement(bytes: Uint8Array): BedrockStatus | undefine
 }
 
 /**
- * The fields with the MOTD in one: field 2, the protocol, is a number then. Some servers escape
+ * The fields with the MOTD in one: what follows it stands in its place then. Some servers escape
  * nothing, so a backslash at the end of their MOTD looks like an escape: split there too.
  */
 function withWholeMotd(fields: readonly string[], text: string): readonly string[] {
-  if (fields.length < 3 || isInteger(fields[2])) return fields;
+  if (fields.length < 3 || followsMotd(fields, 2)) return fields;
   const unescaped = text.replace(/;$/, "").split(";");
-  if (isInteger(unescaped[2])) return unescaped;
-  return anchor(fields) ?? anchor(unescaped) ?? fields;
+  if (followsMotd(unescaped, 2)) return unescaped;
+  const whole = anchor(fields) ?? anchor(unescaped);
+  if (whole !== undefined) return whole;
+  // Too short, or counts that are no numbers: the protocol alone has to tell.
+  return isInteger(fields[2]) || !isInteger(unescaped[2]) ? fields : unescaped;
 }
 
-/**
- * Finds the first i at which i, i + 2 and i + 3 are numbers (protocol, players, slots): the MOTD
- * reaches up to it.
- */
+/** Finds the first place of what follows the MOTD: the MOTD reaches up to it. */
 function anchor(fields: readonly string[]): readonly string[] | undefined {
   for (let i = 3; i + 3 < fields.length; i++) {
-    if ([i, i + 2, i + 3].every((at) => isInteger(fields[at]))) {
+    if (followsMotd(fields, i)) {
       return [fields[0], fields.slice(1, i).join(";"), ...fields.slice(i)];
     }
   }
   return undefined;
+}
+
+/**
+ * Whether protocol, version, players and slots stand here. A version is no whole number: without
+ * that, a MOTD such as `Welcome;2024` or `1;2;3;4` would pass for them.
+ */
+function followsMotd(fields: readonly string[], at: number): boolean {
+  return [at, at + 2, at + 3].every((i) => isInteger(fields[i])) && !isInteger(fields[at + 1]);
 }
 
 function bedrockStatus(

@@ -161,12 +161,12 @@ export const BEDROCK_STYLES = {
       `MCEE;${id.motd.text};${head(id)};${decimal(id)};${id.level};${id.gamemode}${tail}`,
     truth: told({ fields: 12, edition: "education", flags: markedSemicolon }),
   },
-  /** raknet-node puts its own clock into the pong and checks nothing. */
+  /** raknet-node: 11 fields, escapes nothing, puts its own clock into the pong, checks nothing. */
   raknetNode: {
     text: (id) =>
-      `MCPE;${escaped(id.motd.text)};${head(id)};${decimal(id)};${id.level};${id.gamemode}${tail}`,
+      `MCPE;${id.motd.text};${head(id)};${decimal(id)};${id.level};${id.gamemode};1;19132;`,
     ownClock: true,
-    truth: told({ fields: 12, flags: () => ["timeNotEchoed"] }),
+    truth: told({ fields: 11, flags: (motd) => [...markedSemicolon(motd), "timeNotEchoed"] }),
   },
   /** Pocket Edition of 2012: three fields. */
   pocket2012: {

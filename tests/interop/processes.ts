@@ -1,0 +1,120 @@
+/** Programs in processes of their own: servers that somebody else wrote, our fleet, our scanner. */
+import { readNdjson } from "../../src/fleet/verify.ts";
+import type { ServerRecord } from "../../src/record.ts";
+import type { ReplyCounts } from "../../src/sweep/receiver.ts";
+
+/** The project's root: commands run there, as a user's do. */
+const ROOT = new URL("../../", import.meta.url);
+
+/** What Deno programs may do here: nothing that they send leaves this machine. */
+const LOOPBACK = ["run", "--quiet", "--no-prompt", "--allow-net=127.0.0.0/8,0.0.0.0"];
+const OURS = ["--allow-read", "--allow-write", "--allow-env", "main.ts"];
+/** Native addons need leave to load. */
+const THEIRS = ["--allow-read", "--allow-env", "--allow-sys", "--allow-ffi"];
+
+/** How a program is started. */
+export interface Program {
+  /** What to run. */
+  readonly command: string;
+  /** With which arguments. */
+  readonly args: readonly string[];
+  /** With which variables besides ours. */
+  readonly env?: Record<string, string>;
+}
+
+/** One of our commands. */
+export function blocksweep(...args: readonly string[]): Program {
+  return { command: Deno.execPath(), args: [...LOOPBACK, ...OURS, ...args] };
+}
+
+/** A script of `peers/`. */
+export function peerScript(name: string, ...args: readonly string[]): Program {
+  const script = ["--config=tests/interop/deno.json", `tests/interop/peers/${name}`];
+  return { command: Deno.execPath(), args: [...LOOPBACK, ...THEIRS, ...script, ...args] };
+}
+
+/** A program that takes longer than this, milliseconds, hangs. */
+const DEADLINE_MS = 60_000;
+
+function spawn({ command, args, env }: Program): Deno.ChildProcess {
+  const options = { env, cwd: ROOT, stdout: "piped", stderr: "piped" } as const;
+  return new Deno.Command(command, { args: [...args], ...options }).spawn();
+}
+
+/** Runs a program to its end, and returns what it printed. */
+export async function run(program: Program): Promise<string> {
+  const child = spawn(program);
+  const timer = setTimeout(() => child.kill("SIGKILL"), DEADLINE_MS);
+  const { success, stdout, stderr } = await child.output();
+  clearTimeout(timer);
+  const [text, complaint] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes));
+  if (success) return text;
+  throw new Error(`${program.command} ${program.args.join(" ")} failed: ${complaint}`);
+}
+
+/** What a scan found, and what it counted. */
+export interface Scan {
+  readonly rows: readonly ServerRecord[];
+  readonly replies: ReplyCounts;
+}
+
+/** Scans as a user does: the real program, real sockets, real files. */
+export async function scan(...args: readonly string[]): Promise<Scan> {
+  const folder = await Deno.makeTempDir();
+  try {
+    const [rows, state] = [`${folder}/rows.ndjson`, `${folder}/state.json`];
+    await run(blocksweep("scan", ...args, "--quiet", "-o", rows, "--metadata-file", state));
+    return {
+      rows: readNdjson(await Deno.readTextFile(rows)),
+      replies: JSON.parse(await Deno.readTextFile(state)).replies,
+    };
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+/** A program that runs until it is told to end. */
+export class Peer implements AsyncDisposable {
+  /** What it wrote up to the line that said that it is ready. */
+  readonly greeting: string;
+  readonly #child: Deno.ChildProcess;
+  readonly #output: Promise<void>;
+  #ended = false;
+
+  private constructor(child: Deno.ChildProcess, greeting: string, output: Promise<void>) {
+    this.#child = child;
+    this.greeting = greeting;
+    this.#output = output;
+    child.status.then(() => this.#ended = true);
+  }
+
+  /** Starts a program, and waits until what it writes says that it is ready. */
+  static async start(program: Program, ready: RegExp): Promise<Peer> {
+    const child = spawn(program);
+    const timer = setTimeout(() => child.kill("SIGKILL"), DEADLINE_MS);
+    const greeting = Promise.withResolvers<string>();
+    let written = "";
+    const read = async (stream: ReadableStream<Uint8Array<ArrayBuffer>>) => {
+      for await (const text of stream.pipeThrough(new TextDecoderStream())) {
+        written += text;
+        if (ready.test(written)) greeting.resolve(written);
+      }
+    };
+    const output = Promise.all([read(child.stdout), read(child.stderr)]).then(() => {
+      greeting.reject(new Error(`${program.command} ended before it was ready: ${written}`));
+    });
+    try {
+      return new Peer(child, await greeting.promise, output);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** Ends it. That it ended by itself is an error. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#ended) throw new Error("A peer had ended by itself");
+    this.#child.kill("SIGTERM");
+    await this.#output;
+    await this.#child.status;
+  }
+}

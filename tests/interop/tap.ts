@@ -1,0 +1,60 @@
+/** A wire tap: stands before a server, hands datagrams on in both directions, and counts them. */
+
+/** Where a tap stands, what it stands before, and whom it lets have answers. */
+export interface TapOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly server: Deno.NetAddr;
+  /** How many ports of the scanner get answers: those that ask first. */
+  readonly answers: number;
+}
+
+/** A tap, open until it is disposed of. */
+export class Tap implements AsyncDisposable {
+  /** Every datagram that came for the server, in order: from which port, how many bytes. */
+  readonly asked: { readonly port: number; readonly size: number }[] = [];
+  readonly #front: Deno.DatagramConn;
+  readonly #backs = new Map<number, Deno.DatagramConn>();
+  readonly #options: TapOptions;
+  readonly #running: Promise<void>[];
+
+  /** Starts listening. */
+  constructor(options: TapOptions) {
+    this.#options = options;
+    this.#front = openUdp(options.host, options.port);
+    this.#running = [this.#handOn()];
+  }
+
+  async #handOn(): Promise<void> {
+    for await (const [datagram, from] of this.#front) {
+      const client = from as Deno.NetAddr;
+      this.asked.push({ port: client.port, size: datagram.length });
+      await this.#backOf(client).send(datagram, this.#options.server);
+    }
+  }
+
+  /** The socket by which the server sees one port of the scanner. */
+  #backOf(client: Deno.NetAddr): Deno.DatagramConn {
+    const open = this.#backs.get(client.port);
+    if (open !== undefined) return open;
+    const back = openUdp("127.0.0.1", 0);
+    this.#backs.set(client.port, back);
+    if (this.#backs.size <= this.#options.answers) this.#running.push(this.#answer(back, client));
+    return back;
+  }
+
+  async #answer(back: Deno.DatagramConn, client: Deno.NetAddr): Promise<void> {
+    for await (const [datagram] of back) await this.#front.send(datagram, client);
+  }
+
+  /** Stops listening. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#front.close();
+    for (const back of this.#backs.values()) back.close();
+    await Promise.all(this.#running);
+  }
+}
+
+function openUdp(hostname: string, port: number): Deno.DatagramConn {
+  return Deno.listenDatagram({ transport: "udp", hostname, port });
+}

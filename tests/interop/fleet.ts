@@ -1,0 +1,106 @@
+/** A fleet of ours for the clients of others, and what its servers write on the wire. */
+import { type ManifestEntry, parseManifest, type Truth } from "../../src/fleet/manifest.ts";
+import { serverId } from "../../src/record.ts";
+import { encodeLatin1 } from "../../src/text.ts";
+import { blocksweep, Peer } from "./processes.ts";
+
+/** Where the fleet stands: apart from the ranges that other tests use. */
+const RANGE = "127.78.0.0/16";
+/** Enough to draw every kind of server several times. */
+const SERVERS = "400";
+
+/** Starts the fleet, and reads what is true of it. */
+export async function startFleet(): Promise<{ fleet: Peer; entries: readonly ManifestEntry[] }> {
+  const manifest = await Deno.makeTempFile();
+  try {
+    const options = ["--servers", SERVERS, "--seed", "7", "--range", RANGE];
+    const program = blocksweep("fleet", ...options, "--manifest", manifest);
+    const fleet = await Peer.start(program, /simulated hosts/);
+    return { fleet, entries: parseManifest(await Deno.readTextFile(manifest)) };
+  } finally {
+    await Deno.remove(manifest);
+  }
+}
+
+/** Software whose pongs hold an advertisement of today, and our time. */
+export const ADVERTISERS: readonly string[] = [
+  ...["bds", "bdsRepeats", "pocketmine", "nukkit", "powernukkitx", "waterdog", "geyser"],
+  ...["geyser2020", "dragonfly", "bedrockProtocol", "education"],
+];
+
+/** Servers of these kinds of software; fails when one of them is not in the fleet. */
+export function serversOf(
+  entries: readonly ManifestEntry[],
+  ...software: readonly string[]
+): readonly ManifestEntry[] {
+  return software.flatMap((name) => {
+    const found = entries.filter((entry) => entry.software === name);
+    if (found.length === 0) throw new Error(`The fleet has no ${name}: draw it anew`);
+    return found;
+  });
+}
+
+/** A server's name in the message of a failure. */
+export function where(entry: ManifestEntry): string {
+  return `${serverId(entry)} (${entry.software})`;
+}
+
+/** Asks servers, a few at a time: clients have small sockets, and no second try. */
+export async function askAll(
+  entries: readonly ManifestEntry[],
+  ask: (entry: ManifestEntry) => Promise<void>,
+): Promise<void> {
+  for (let at = 0; at < entries.length; at += 16) {
+    await Promise.all(entries.slice(at, at + 16).map(ask));
+  }
+}
+
+/** Software that writes `\;` where the MOTD has `;`. */
+const ESCAPES = new Set(["pocketmine", "nukkit", "powernukkitx", "waterdog"]);
+/** Software that writes Query's texts in UTF-8; the rest writes Latin-1. */
+const UTF8 = new Set(["pocketmine", "nukkit", "glowstone", "dragonfly", "geyser2020"]);
+const EDITIONS: Record<string, string> = { bedrock: "MCPE", education: "MCEE", pocket: "MCCPP" };
+
+/** The advertisement that a server writes: the manifest's truth, in the habits of its software. */
+export function advertisementOf({ software, truth }: ManifestEntry): string {
+  const { columns, facts } = truth.raknet;
+  const edition = EDITIONS[columns.edition!];
+  if (edition === "MCCPP") return `MCCPP;Demo;${columns.motd ?? ""}`;
+  const [disputed, ...flags] = facts.unnamed as string[];
+  const fields = [
+    edition,
+    ESCAPES.has(software) ? columns.motd!.replaceAll(";", "\\;") : columns.motd,
+    ...[columns.protocol_version, columns.version, columns.players_online, columns.players_max],
+    ...[facts.server_id, facts.level, columns.gamemode, disputed],
+    ...[columns.port_v4, columns.port_v6, ...flags],
+  ];
+  const text = fields.slice(0, facts.field_count as number).map((field) => field ?? "").join(";");
+  return facts.terminated ? `${text};` : text;
+}
+
+/** Whether a server's advertisement has a `;` inside of a field. */
+export function hasInnerSemicolon({ truth }: ManifestEntry): boolean {
+  return truth.raknet.columns.motd?.includes(";") ?? false;
+}
+
+/** How a server encodes Query's texts. */
+export function encodingOf({ software }: ManifestEntry): "utf8" | "latin1" {
+  return UTF8.has(software) ? "utf8" : "latin1";
+}
+
+/** A text of a stat as bytes. */
+export function bytesOf(entry: ManifestEntry, text: string): Uint8Array {
+  return encodingOf(entry) === "utf8" ? new TextEncoder().encode(text) : encodeLatin1(text);
+}
+
+/** The `plugins` value of a server that has such a list, or the empty text. */
+export function pluginsOf({ columns }: Truth): string {
+  if (columns.plugins == null) return "";
+  const list = columns.plugins.map(({ name, version }) => `${name} ${version}`);
+  return `${columns.software}: ${list.join("; ")}`;
+}
+
+/** The values of a stat that no column holds. */
+export function valuesOf({ facts }: Truth): Readonly<Record<string, string | undefined>> {
+  return facts.values as Record<string, string>;
+}

@@ -1,0 +1,235 @@
+/** gamedig against our fleet: what it reads has to be what the manifest says. */
+import { assert, assertEquals, assertNotEquals, assertRejects } from "@std/assert";
+import type { ManifestEntry } from "../../src/fleet/manifest.ts";
+import { encodeLatin1 } from "../../src/text.ts";
+import { type DigAnswer, DigClient } from "./clients.ts";
+import {
+  advertisementOf,
+  ADVERTISERS,
+  askAll,
+  encodingOf,
+  hasInnerSemicolon,
+  pluginsOf,
+  serversOf,
+  startFleet,
+  valuesOf,
+  where,
+} from "./fleet.ts";
+
+const PATIENT = 5000;
+/** For servers that it gets no answer of: nothing it could wait for comes. */
+const BRIEF = 500;
+
+Deno.test("gamedig reads our fleet as the manifest has it", async (t) => {
+  const { fleet, entries } = await startFleet();
+  await using _fleet = fleet;
+  using dig = new DigClient();
+  const servers = (...software: readonly string[]) => serversOf(entries, ...software);
+
+  const ask = (type: string, { host, port }: ManifestEntry, socketTimeout: number) =>
+    dig.query({ type, host, port, socketTimeout });
+  const ping = (entry: ManifestEntry, timeout = PATIENT) =>
+    ask("protocol-minecraftbedrock", entry, timeout);
+  // It cannot tell how a server encodes texts, and has to be told.
+  const stat = (entry: ManifestEntry, socketTimeout = PATIENT) => {
+    const { host, port } = entry;
+    const encoding = encodingOf(entry);
+    return dig.query({ type: "protocol-gamespy3", host, port, socketTimeout, encoding });
+  };
+
+  const bedrock = servers(...ADVERTISERS);
+  await ping(bedrock[0]); // opens its socket: many first questions at once would open many
+
+  await t.step("minecraftbedrock: every pong", async () => {
+    await askAll(bedrock.filter((entry) => !hasInnerSemicolon(entry)), async (entry) => {
+      assertEquals<unknown>(readPong(await ping(entry)), pongTruth(entry), where(entry));
+    });
+  });
+
+  // It splits at every `;`, an escaped one too: all that follows is a field late.
+  await t.step("minecraftbedrock: a `;` in the MOTD shifts its fields", async () => {
+    await askAll(bedrock.filter(hasInnerSemicolon), async (entry) => {
+      const { name, version, numplayers, maxplayers, raw } = await ping(entry);
+      const split = advertisementOf(entry).split(";");
+      assertEquals(
+        [name, version, numplayers, maxplayers, raw.serverId],
+        [split[1], split[3], parseInt(split[4]), parseInt(split[5]), split[6]],
+        where(entry),
+      );
+      assertNotEquals(maxplayers, entry.truth.raknet.columns.players_max);
+    });
+  });
+
+  await t.step("minecraftbedrock: what it does not take for a pong", async () => {
+    // It wants the time that it sent, and six fields.
+    const others = servers("raknetNode", "mute", "otherGame", "banned", "pocket2012");
+    await noneIsRead(others, ping);
+  });
+
+  await t.step("gamespy3: every full stat", async () => {
+    const kinds = [
+      ...["vanilla", "paper", "velocity", "bungeecord", "glowstone", "unterminated"],
+      ...["pocketmine", "waterdog", "dragonfly", "geyser2020"],
+    ];
+    await askAll(servers(...kinds), async (entry) => {
+      assertEquals<unknown>(readStat(await stat(entry)), statTruth(entry), where(entry));
+    });
+  });
+
+  await t.step("gamespy3: tokens without a sign are right or not read", async () => {
+    await askAll(servers("unsigned"), async (entry) => {
+      let answer: DigAnswer;
+      try {
+        answer = await stat(entry);
+      } catch (error) {
+        // It writes tokens with a sign, and half of these do not fit.
+        assert(error instanceof Error && error.stack?.includes("out of range"), where(entry));
+        return;
+      }
+      assertEquals<unknown>(readStat(answer), statTruth(entry), where(entry));
+    });
+  });
+
+  await t.step("gamespy3: texts that it reads wrong", async () => {
+    // Of two keys of one name it keeps the later, an address.
+    await askAll(servers("beta19"), async (entry) => {
+      const truth = { ...statTruth(entry), name: "127.0.0.1", ip: undefined };
+      assertEquals<unknown>(readStat(await stat(entry)), truth, where(entry));
+    });
+    // A NUL in the MOTD makes keys of values.
+    await askAll(servers("vanillaNul"), async (entry) => {
+      const { raw, maxplayers } = await stat(entry);
+      assertEquals([raw.B, raw.SMP, maxplayers], ["gametype", "game_id", 0], where(entry));
+    });
+  });
+
+  await t.step("gamespy3: what it gets no stat of", async () => {
+    // Nukkit's raw token is no number to it; the rest does not answer.
+    await noneIsRead(servers("nukkit", "fullLost", "tokensOnly"), stat);
+  });
+
+  await t.step("mbe: pong and stat of one server in one answer", async () => {
+    const whole = servers("pocketmine").filter((entry) => !hasInnerSemicolon(entry));
+    await askAll(whole, async (entry) => {
+      const { raknet: { columns, facts }, query } = entry.truth;
+      const answer = await ask("mbe", entry, PATIENT);
+      assertEquals(
+        [answer.name, answer.map, answer.version, answer.numplayers, answer.maxplayers],
+        [
+          ...[columns.motd_plain, facts.level, columns.version],
+          ...[columns.players_online, columns.players_max],
+        ],
+        where(entry),
+      );
+      assertEquals<unknown>(namesIn(answer), query.columns.players, where(entry));
+    });
+  });
+
+  await t.step("minecraft: reads Java's Latin-1 as UTF-8", async () => {
+    // Each time it waits for a pong that does not come.
+    await askAll(servers("vanilla").slice(0, 16), async (entry) => {
+      const { columns } = entry.truth.query;
+      const { name, numplayers, maxplayers } = await ask("minecraft", entry, 2000);
+      const garbled = new TextDecoder().decode(encodeLatin1(columns.motd!));
+      assertEquals(
+        [name, numplayers, maxplayers],
+        [garbled, columns.players_online, columns.players_max],
+        where(entry),
+      );
+    });
+  });
+});
+
+/** No server of these is read. */
+async function noneIsRead(
+  entries: readonly ManifestEntry[],
+  ask: (entry: ManifestEntry, timeout: number) => Promise<unknown>,
+): Promise<void> {
+  await Promise.all(
+    entries.map((entry) =>
+      assertRejects(() => ask(entry, BRIEF), Error, "Failed all", where(entry))
+    ),
+  );
+}
+
+const EDITIONS: Record<string, string> = { MCPE: "bedrock", MCEE: "education" };
+
+/** A pong as it reads it, under our names. */
+function readPong({ raw, ...answer }: DigAnswer) {
+  return {
+    edition: EDITIONS[raw.edition as string],
+    motd: answer.name,
+    level: answer.map,
+    version: answer.version,
+    protocol: Number(raw.protocolVersion),
+    online: answer.numplayers,
+    max: answer.maxplayers,
+    serverId: raw.serverId,
+    gamemode: raw.gameMode,
+    v4: raw.ipv4Port,
+    v6: raw.ipv6Port,
+  };
+}
+
+/** The same from the manifest: what is missing is empty there, and ports are texts. */
+function pongTruth({ truth: { raknet: { columns, facts } } }: ManifestEntry) {
+  return {
+    edition: columns.edition,
+    motd: columns.motd,
+    level: facts.level ?? "",
+    version: columns.version ?? "",
+    protocol: columns.protocol_version,
+    online: columns.players_online,
+    max: columns.players_max,
+    serverId: facts.server_id,
+    gamemode: columns.gamemode,
+    v4: columns.port_v4?.toString(),
+    v6: columns.port_v6?.toString(),
+  };
+}
+
+/** The players of an answer, which come as a class of their own. */
+function namesIn({ players }: DigAnswer): string[] {
+  return Array.from(players, ({ name }) => name);
+}
+
+/** A stat as it reads it, under our names. */
+function readStat(answer: DigAnswer) {
+  const { raw } = answer;
+  return {
+    name: answer.name,
+    online: answer.numplayers,
+    max: answer.maxplayers,
+    players: namesIn(answer),
+    gamemode: raw.gametype,
+    gameId: raw.game_id,
+    version: raw.version,
+    map: raw.map,
+    plugins: raw.plugins,
+    engine: raw.server_engine,
+    whitelist: raw.whitelist,
+    port: raw.hostport,
+    ip: raw.hostip,
+  };
+}
+
+/** The same from the manifest. */
+function statTruth({ truth: { query } }: ManifestEntry) {
+  const { columns } = query;
+  const values = valuesOf(query);
+  return {
+    name: columns.motd,
+    online: columns.players_online,
+    max: columns.players_max,
+    players: columns.players,
+    gamemode: columns.gamemode,
+    gameId: values.game_id,
+    version: columns.version,
+    map: columns.map,
+    plugins: pluginsOf(query),
+    engine: values.server_engine,
+    whitelist: values.whitelist,
+    port: values.hostport,
+    ip: values.hostip,
+  };
+}

@@ -1,0 +1,15 @@
+/** raknet-node's client against our fleet: the text of each pong, to the letter. */
+import { assertEquals } from "@std/assert";
+import { serverId } from "../../src/record.ts";
+import { advertisementOf, ADVERTISERS, serversOf, startFleet, where } from "./fleet.ts";
+import { peerScript, run } from "./processes.ts";
+
+Deno.test("raknet-node's client reads our fleet's advertisements", async () => {
+  const { fleet, entries } = await startFleet();
+  await using _fleet = fleet;
+  const servers = serversOf(entries, ...ADVERTISERS, "raknetNode", "pocket2012");
+  const printed = await run(peerScript("raknet_node_ping.ts", ...servers.map(serverId)));
+  for (const [i, text] of JSON.parse(printed).entries()) {
+    assertEquals(text, advertisementOf(servers[i]), where(servers[i]));
+  }
+});

@@ -1,0 +1,55 @@
+/** A server of another game, which speaks UDP, and neither of our protocols. */
+import { assert, assertEquals } from "@std/assert";
+import { debianTest, requireProgram } from "./debian.ts";
+import { Peer, scan } from "./processes.ts";
+
+const COMMAND = "/usr/lib/minetest/minetestserver";
+const HOST = "127.77.1.1";
+const PORT = 30000;
+
+debianTest("scan: minetest-server gives no row, and lives on", async () => {
+  await requireProgram(COMMAND);
+  const home = await Deno.makeTempDir();
+  try {
+    await using _server = await startMinetest(home);
+    assertEquals(await peerNumber(), 2);
+    const { rows, replies } = await scan(HOST, "-p", String(PORT), "--protocol", "raknet,query");
+    assertEquals(rows, []);
+    assert(Object.values(replies).every((count) => count === 0), "it answered");
+    assertEquals(await peerNumber(), 3);
+  } finally {
+    await Deno.remove(home, { recursive: true });
+  }
+});
+
+/** Starts it with an empty world, and nothing that it could tell the outside. */
+async function startMinetest(home: string): Promise<Peer> {
+  const options = {
+    ...{ bind_address: HOST, port: PORT, ipv6_server: false },
+    ...{ server_announce: false, mg_name: "singlenode" },
+  };
+  const lines = Object.entries(options).map(([name, value]) => `${name} = ${value}\n`);
+  await Deno.writeTextFile(`${home}/minetest.conf`, lines.join(""));
+  const files = ["--config", `${home}/minetest.conf`, "--logfile", `${home}/log`];
+  const args = [...files, "--world", `${home}/world`, "--gameid", "devtest", "--color", "never"];
+  return await Peer.start({ command: COMMAND, args, env: { HOME: home } }, /listening on /);
+}
+
+/** Says hello as a player does, and returns the number that the server gives us: 2, 3, 4. */
+async function peerNumber(): Promise<number> {
+  const socket = Deno.listenDatagram({ transport: "udp", hostname: "127.0.0.1", port: 0 });
+  const silence = Promise.withResolvers<never>();
+  const timer = setTimeout(() => silence.reject(new Error("minetest-server is silent")), 10_000);
+  try {
+    // Protocol 4f457403, sender 0 (a newcomer), channel 0, type 1 (a message of its own).
+    const hello = Uint8Array.fromHex("4f45740300000001");
+    await socket.send(hello, { transport: "udp", hostname: HOST, port: PORT });
+    const [answer] = await Promise.race([socket.receive(), silence.promise]);
+    // The same head from sender 1, reliable 03, sequence ffdc, control 00, "your number" 01.
+    assertEquals(answer.toHex().slice(0, 24), "4f45740300010003ffdc0001");
+    return new DataView(answer.buffer, answer.byteOffset).getUint16(12);
+  } finally {
+    clearTimeout(timer);
+    socket.close();
+  }
+}

@@ -1,0 +1,115 @@
+/** Debian's quakestat against our fleet: what it reads has to be what the manifest says. */
+import { assertEquals } from "@std/assert";
+import type { ManifestEntry } from "../../src/fleet/manifest.ts";
+import { serverId } from "../../src/record.ts";
+import { debianTest, requireProgram } from "./debian.ts";
+import { bytesOf, pluginsOf, serversOf, startFleet, valuesOf, where } from "./fleet.ts";
+import { run } from "./processes.ts";
+
+const COMMAND = "/usr/bin/quakestat";
+/** Stands between what it prints: no server of the fleet writes it. */
+const MARK = "\x1f";
+
+/** A server as it reads it; names are bytes, for it knows no encoding. */
+interface Read {
+  readonly name: string;
+  readonly map: string;
+  readonly max: number;
+  readonly online: number;
+  readonly rules: Readonly<Record<string, string>>;
+  readonly players: readonly string[];
+}
+
+debianTest("quakestat -gs4 reads our fleet as the manifest has it", async (t) => {
+  await requireProgram(COMMAND);
+  const { fleet, entries } = await startFleet();
+  await using _fleet = fleet;
+  const ask = async (...software: readonly string[]) => {
+    const servers = serversOf(entries, ...software);
+    const found = await quakestat(servers);
+    assertEquals(found.size, servers.length);
+    return servers.map((entry) => ({ entry, read: found.get(serverId(entry)) }));
+  };
+
+  await t.step("every full stat", async () => {
+    const kinds = [
+      ...["vanilla", "paper", "velocity", "bungeecord", "glowstone", "unsigned", "unterminated"],
+      ...["pocketmine", "waterdog"],
+    ];
+    for (const { entry, read } of await ask(...kinds)) {
+      assertEquals(read, truthOf(entry), where(entry));
+    }
+  });
+
+  await t.step("texts that it reads wrong", async () => {
+    // Of two keys of one name it keeps the later, an address.
+    for (const { entry, read } of await ask("beta19")) {
+      const truth = truthOf(entry);
+      const { hostip: _, ...rules } = truth.rules;
+      assertEquals(read, { ...truth, name: hex(entry, "127.0.0.1"), rules }, where(entry));
+    }
+    // A NUL in the MOTD makes keys of values.
+    for (const { entry, read } of await ask("vanillaNul")) {
+      assertEquals([read?.rules.B, read?.rules.SMP], ["gametype", "game_id"], where(entry));
+    }
+  });
+
+  await t.step("what it gets no stat of", async () => {
+    // It wants the word `splitnum`, a token that is a number, and an answer.
+    const kinds = ["dragonfly", "geyser2020", "nukkit", "fullLost", "tokensOnly"];
+    for (const { entry, read } of await ask(...kinds)) {
+      assertEquals(read, undefined, where(entry));
+    }
+  });
+});
+
+/** Asks servers; those that it got no stat of are `undefined`. */
+async function quakestat(
+  entries: readonly ManifestEntry[],
+): Promise<Map<string, Read | undefined>> {
+  const format = ["-raw", MARK, "-hsn", "-hpn", "-R", "-P"];
+  const args = ["-nocfg", ...format, "-default", "gs4", ...entries.map(serverId)];
+  const text = await run({ command: COMMAND, args });
+  return new Map(text.split("\n\n").filter((block) => block !== "").map(readBlock));
+}
+
+/** `GS4 address name map slots players ping retries`, then the rules, then a line per player. */
+function readBlock(block: string): [string, Read | undefined] {
+  const [head, rules, ...players] = block.split("\n").map((line) => line.split(MARK));
+  const [, address, name, map, max, online] = head;
+  if (name === "TIMEOUT") return [address, undefined];
+  const read = {
+    name,
+    map,
+    max: Number(max),
+    online: Number(online),
+    rules: Object.fromEntries(rules.map((rule) => rule.split(/=(.*)/s).slice(0, 2))),
+    players: players.map(([player]) => player).toReversed(), // it lists the last one first
+  };
+  return [address, read];
+}
+
+const hex = (entry: ManifestEntry, text: string) => bytesOf(entry, text).toHex();
+
+/** What it should read. */
+function truthOf(entry: ManifestEntry): Read {
+  const { query } = entry.truth;
+  const { columns } = query;
+  const { hostport, ...values } = valuesOf(query);
+  const rules = {
+    gametype: columns.gamemode!,
+    version: columns.version!,
+    plugins: pluginsOf(query),
+    ...values,
+    // It keeps the port to itself where it is the one that was asked.
+    ...(hostport === String(entry.port) ? {} : { hostport }),
+  };
+  return {
+    name: hex(entry, columns.motd!),
+    map: hex(entry, columns.map!),
+    max: columns.players_max!,
+    online: columns.players_online!,
+    rules: rules as Record<string, string>,
+    players: columns.players!.map((name) => hex(entry, name)),
+  };
+}

@@ -17,6 +17,7 @@ import { readArgs } from "./args.ts";
 import { print, tellLine } from "./console.ts";
 import { onInterrupt } from "./interrupt.ts";
 import { optOutCheck } from "../targets/lists.ts";
+import { count } from "./plan.ts";
 import { Settings } from "./values.ts";
 
 /** The port on which Bedrock looks for servers. */
@@ -62,8 +63,7 @@ export async function runLan(args: readonly string[]): Promise<number> {
   });
   await Promise.all(found);
   if (!settings.has("quiet")) {
-    const where = `${networks.length} ${networks.length === 1 ? "network" : "networks"}`;
-    tellLine(`${found.length} ${found.length === 1 ? "server" : "servers"} on ${where}`);
+    tellLine(`${count(found.length, "server")} on ${count(networks.length, "network")}`);
   }
   return interrupt.signal.aborted ? 130 : 0;
 }

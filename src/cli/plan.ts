@@ -103,6 +103,11 @@ export function number(value: number | bigint): string {
   return value.toLocaleString("en-US");
 }
 
+/** A number of things: `1 row`, `2 rows`. */
+export function count(value: number, thing: string): string {
+  return `${number(value)} ${thing}${value === 1 ? "" : "s"}`;
+}
+
 /** A time in words of a clock. */
 export function clockTime(seconds: number): string {
   if (!Number.isFinite(seconds)) return "?";

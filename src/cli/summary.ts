@@ -10,7 +10,7 @@ import type { Values } from "./args.ts";
 import { programName, quoteWord } from "./console.ts";
 import { optionsOf } from "./options.ts";
 import type { OutputPlan } from "./outputs.ts";
-import { number } from "./plan.ts";
+import { count, number } from "./plan.ts";
 import type { ScanSettings } from "./scan_settings.ts";
 
 const REASONS: Readonly<Record<EndReason, string>> = {
@@ -33,13 +33,13 @@ export function summary(
   const arrived = Object.values(replies).reduce((sum, count) => sum + count, 0);
   const kinds = Object.entries(replies).map(([kind, count]) => `${number(count)} ${kind}`);
   return [
-    `${REASONS[reason]} in ${seconds} s: ${number(state.written)} rows written to ${where}` +
+    `${REASONS[reason]} in ${seconds} s: ${count(state.written, "row")} written to ${where}` +
     (state.lost > 0 ? `, ${number(state.lost)} lost` : ""),
-    `sent ${number(state.sent)} probes in ${state.pass} of ${state.passes} passes` +
+    `sent ${count(state.sent, "probe")} in ${state.pass} of ${state.passes} passes` +
     (state.refused > 0 ? `; ${number(state.refused)} more were refused by the system` : ""),
-    `received ${number(arrived)} datagrams besides conversations: ${kinds.join(", ")}`,
-    ...(state.fellSilent > 0 ? [`${number(state.fellSilent)} servers told no status`] : []),
-    ...(state.optedOut > 0 ? [`${number(state.optedOut)} servers asked to be left alone`] : []),
+    `received ${count(arrived, "datagram")} besides conversations: ${kinds.join(", ")}`,
+    ...(state.fellSilent > 0 ? [`${count(state.fellSilent, "server")} told no status`] : []),
+    ...(state.optedOut > 0 ? [`${count(state.optedOut, "server")} asked to be left alone`] : []),
   ];
 }
 

@@ -22,6 +22,15 @@ export interface Patience {
   readonly nonce: () => bigint;
 }
 
+/** A follow-up waits at least so long, milliseconds, and so many round trips. */
+const LEAST_FOLLOW_UP_MS = 250;
+const FOLLOW_UP_ROUND_TRIPS = 4;
+
+/** How long to wait for a server whose round trip is known, milliseconds: silence costs little. */
+export function followUpTimeout(latencyMs: number): number {
+  return Math.max(LEAST_FOLLOW_UP_MS, FOLLOW_UP_ROUND_TRIPS * latencyMs);
+}
+
 /** How one protocol of one server is asked. */
 export interface Attempt {
   /** The server. */

@@ -8,7 +8,7 @@ import type { Link } from "../net/socket.ts";
 import type { Protocol, Statement } from "../protocols/protocol.ts";
 import type { Outcome, Sighting } from "../record.ts";
 import type { Answer } from "./merge.ts";
-import { attempt, type Patience } from "./attempt.ts";
+import { attempt, followUpTimeout, type Patience } from "./attempt.ts";
 
 /** How to inspect. */
 export interface InspectOptions extends Patience {
@@ -38,9 +38,6 @@ export interface Inspection {
   readonly failure?: "silent" | "malformed" | "cancelled";
 }
 
-/** A follow-up's timeout is at least this, milliseconds, and this many round trips. */
-const LEAST_FOLLOW_UP_MS = 250;
-const FOLLOW_UP_ROUND_TRIPS = 4;
 /** What a sweep learned longer ago is not built upon: tokens do not live for ever. */
 const STALE_MS = 5000;
 
@@ -108,12 +105,11 @@ function followUp(
   latencyMs: number | null,
   options: InspectOptions,
 ): Promise<Outcome<unknown>> {
-  const patience = FOLLOW_UP_ROUND_TRIPS * (latencyMs ?? options.timeoutMs);
   return attempt(protocol, {
     endpoint,
     link: () => options.link(endpoint, socket),
     exclusive: false,
-    timeoutMs: Math.max(LEAST_FOLLOW_UP_MS, patience),
+    timeoutMs: latencyMs === null ? options.timeoutMs : followUpTimeout(latencyMs),
     leavesMute: true,
   }, options);
 }

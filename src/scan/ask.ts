@@ -4,7 +4,7 @@
  * @module
  */
 import { type Endpoint, family } from "../address.ts";
-import { attempt, type Patience } from "../inspect/attempt.ts";
+import { attempt, followUpTimeout, type Patience } from "../inspect/attempt.ts";
 import { type Answer, mergeAnswers } from "../inspect/merge.ts";
 import type { DatagramSocket } from "../net/socket.ts";
 import { soleLink } from "../net/switchboard.ts";
@@ -51,11 +51,11 @@ export async function askServer(
   let latencyMs: number | null = null;
   for (const protocol of [...options.protocols, ...options.followUps ?? []]) {
     if (answers.length === 0 && !options.protocols.includes(protocol)) continue;
-    const outcome = await attempt(protocol, {
+    const outcome: Outcome<unknown> = await attempt(protocol, {
       endpoint,
       link: () => soleLink(endpoint, open(family(endpoint.address)), throttle, clock),
       exclusive: true,
-      timeoutMs: options.timeoutMs,
+      timeoutMs: latencyMs === null ? options.timeoutMs : followUpTimeout(latencyMs),
       leavesMute: true,
     }, options);
     outcomes.push({ protocol: protocol.name, outcome });

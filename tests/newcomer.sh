@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# What a newcomer does with the README in hand: a fresh clone, Node and nothing else, an empty cache.
+# Prints how long each step took. All traffic stays on loopback.
+set -euo pipefail
+source=$(cd "$(dirname "$0")/.." && pwd)
+folder=$(mktemp -d)
+export DENO_DIR=$folder/cache DENO_NO_UPDATE_CHECK=1 NO_COLOR=1
+fleet=
+clean() {
+  [ -z "$fleet" ] || kill -INT "$fleet" 2>/dev/null || true
+  rm -rf "$folder"
+}
+trap clean EXIT
+deno() { npx -y deno@2.9.6 "$@"; }
+
+# step NAME COMMAND...: runs it and prints how long it took.
+step() {
+  local name=$1 start=$EPOCHREALTIME
+  shift
+  "$@"
+  awk -v a="$start" -v b="$EPOCHREALTIME" -v n="$name" 'BEGIN { printf "-- %s: %.1f s\n", n, b - a }'
+}
+
+# refused EXPECTED COMMAND...: has to end with exit code 2 and one line that holds EXPECTED.
+refused() {
+  local expected=$1 code=0 said
+  shift
+  said=$("$@" 2>&1 >"$folder/stdout" | grep '^blocksweep:') || true
+  "$@" >/dev/null 2>&1 || code=$?
+  [ "$code" -eq 2 ] && [ ! -s "$folder/stdout" ] && [[ $said == *"$expected"* ]] || {
+    echo "expected exit code 2 and \"$expected\"; got $code and \"$said\""
+    return 1
+  }
+  echo "$said"
+}
+
+git clone --quiet "$source" "$folder/blocksweep"
+cd "$folder/blocksweep"
+step "first demo, nothing cached" deno task demo
+step "second demo" deno task demo
+step "help" deno task scan --help
+step "a mistyped flag" refused "did you mean --rate?" deno task scan --raet 5 127.0.0.1
+step "a mistyped range" refused "the prefix must be 0 to 32" deno task scan 10.0.0.0/33
+step "somebody else's network" refused "--i-have-permission" deno task scan 8.8.8.8
+step "a dry run" deno task scan 172.16.0.0/24 --dry-run
+
+# Run by its own binary: a signal to npx does not reach it.
+"$(deno eval 'console.log(Deno.execPath())')" run --no-prompt --allow-net=127.0.0.0/8 \
+  --allow-write="$folder" main.ts fleet --quiet --servers 50 --range 127.40.0.0/22 --manifest "$folder/truth.ndjson" &
+fleet=$!
+until [ -s "$folder/truth.ndjson" ]; do sleep 0.1; done
+step "a scan into files" deno task scan 127.40.0.0/22 -o "$folder/a.csv" -o "$folder/a.ndjson"
+step "the check" deno run --no-prompt --allow-read="$folder" bench/verify.ts \
+  --manifest "$folder/truth.ndjson" "$folder/a.csv" "$folder/a.ndjson"
+server=$(grep -o '"host":"[^"]*","port":19132' "$folder/a.ndjson" | head -n 1 | cut -d'"' -f4)
+step "one server" deno task query "$server:19132"
+step "the example program" deno run --no-prompt --allow-net=127.0.0.0/8,0.0.0.0 \
+  examples/busiest.ts 127.40.0.0/22
+deno run --no-prompt main.ts completions bash > "$folder/complete.bash"
+bash -n "$folder/complete.bash"
+export DENO_INSTALL_ROOT=$folder/installed
+step "install" deno task install 2>&1 | tee "$folder/install.txt"
+installed=$(sed -nE 's/^(\/.*\/blocksweep)$/\1/p' "$folder/install.txt" | head -n 1)
+(cd / && "$installed" scan 127.40.0.0/28 --quiet --cooldown 100ms -o "$folder/b.csv" && wc -l < "$folder/b.csv")
+step "uninstall" deno task uninstall
+echo "the newcomer is content"

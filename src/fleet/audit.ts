@@ -27,6 +27,11 @@ function kindOf(hex: string): Kind {
   return hex.startsWith("00") ? "sqp" : "other";
 }
 
+/** A stat is asked for within a conversation: it is no unsolicited kind beside the handshake. */
+function protocolOf(kind: Kind): string {
+  return kind === "stat" ? "handshake" : kind;
+}
+
 /** Sizes that a scanner may send, by kind. */
 const SIZES: Record<Kind, readonly number[]> = {
   ping: [33],
@@ -110,7 +115,8 @@ class HostAudit {
       faults.push("a stat without a token of this host");
     }
     const last = this.#last;
-    if (last && last.kind !== kind && !last.answered && line.at - last.at < WINDOW_MS) {
+    const other = last !== undefined && protocolOf(last.kind) !== protocolOf(kind);
+    if (other && !last.answered && line.at - last.at < WINDOW_MS) {
       faults.push(
         `a ${kind} ${(line.at - last.at).toFixed(0)} ms after an unanswered ${last.kind}`,
       );

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type Address, type Endpoint, family, isLoopback } from "../address.ts";
+import { type Address, type Endpoint, endpointKey, family, isLoopback } from "../address.ts";
 import { inspect } from "../inspect/inspect.ts";
 import { mergeAnswers } from "../inspect/merge.ts";
 import { Pool } from "../inspect/pool.ts";
@@ -73,6 +73,8 @@ class Run {
   readonly receiver: Receiver;
   readonly #responders = new Responders();
   readonly #optedOut = new Set<Address>();
+  /** Endpoints that are being asked: the sweep does not speak into a conversation. */
+  readonly #asked = new Set<number | bigint>();
   readonly #tokens: Tokens;
   readonly #window: Window;
   readonly #kinds: readonly ProbeKind[];
@@ -127,7 +129,8 @@ class Run {
       tokens: this.#tokens,
       window: this.#window,
       skip: (target: Endpoint) =>
-        this.#responders.has(target) || this.#optedOut.has(target.address),
+        this.#responders.has(target) || this.#optedOut.has(target.address) ||
+        this.#asked.has(endpointKey(target)),
       backlogged: () => pool.load > MOST_WAITING || stop.hard.aborted,
       onProgress: (
         { visited, sent, refused }: { visited: number; sent: number; refused: number },
@@ -156,7 +159,15 @@ class Run {
 
   #sight(sighting: Sighting): void {
     this.#window.answered(sighting.latencyMs, this.options.clock.now());
-    this.pool.add(sighting.endpoint.address, () => this.#inspect(sighting));
+    const key = endpointKey(sighting.endpoint);
+    this.#asked.add(key);
+    this.pool.add(sighting.endpoint.address, async () => {
+      try {
+        await this.#inspect(sighting);
+      } finally {
+        this.#asked.delete(key);
+      }
+    });
   }
 
   async #inspect(sighting: Sighting): Promise<void> {

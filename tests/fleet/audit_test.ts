@@ -49,6 +49,8 @@ Deno.test("audit() sees two unsolicited kinds within a second", () => {
     "a handshake 400 ms after an unanswered ping",
   ]);
   assertEquals(faults([line(0, PING), line(400, PING)]), []);
+  const token = line(1, "090102030434320000", { way: "out" });
+  assertEquals(faults([line(0, HANDSHAKE), token, line(2, STAT), line(252, HANDSHAKE)]), []);
 });
 
 Deno.test("audit() sees broken caps and asked exclusions", () => {

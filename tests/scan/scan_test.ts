@@ -147,6 +147,25 @@ Deno.test("excluded addresses get nothing", async () => {
   );
 });
 
+Deno.test("the sweep does not speak into conversations, those with unproven servers included", async () => {
+  const faults = { loss: 0.05, duplication: 0, delay: 40, jitter: 80 };
+  const fleet = { ...FLEET, software: ["raknetNode", "pocketmine", "banned"] };
+  const { network } = await scanFleet({
+    fleet,
+    faults,
+    retries: 3,
+    prepare: (fake) => fake.record = true,
+  });
+  const last = new Map<string, { kind: number; at: number }>();
+  for (const { to, bytes, at } of network.sent) {
+    const [kind] = bytes;
+    const before = last.get(formatEndpoint(to));
+    // A ping never comes within a second of a handshake that it does not answer to.
+    if (kind === 0x01 && before?.kind === 0xfe) assert(at - before.at >= 950, formatEndpoint(to));
+    last.set(formatEndpoint(to), { kind, at });
+  }
+});
+
 Deno.test("caps hold for sweep and inspection together", async () => {
   const range = { start: 0x0a000000, end: 0x0a000200 };
   const fleet = { servers: 60, range, seed: 4 };

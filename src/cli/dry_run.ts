@@ -12,14 +12,14 @@ import type { OutputPlan } from "./outputs.ts";
 import { clockTime, number, type Plan } from "./plan.ts";
 import type { ScanSettings, SpeedSettings } from "./scan_settings.ts";
 
-/** Prints the plan of a scan. */
-export async function printPlan(
+/** The plan of a scan as lines. */
+export function planLines(
   plan: Plan,
   targets: Targets,
   chosen: ScanSettings,
   { limits, cooldownMs }: SpeedSettings,
   outputs: readonly OutputPlan[],
-): Promise<void> {
+): string[] {
   const { size, publicSize, loopbackSize, left } = targets;
   const local = size - publicSize - loopbackSize;
   const ports = chosen.protocols.map(({ name }) =>
@@ -54,7 +54,7 @@ export async function printPlan(
     ["time", `at least ${clockTime(plan.seconds + cooldownMs / 1000 + plan.sizes.length - 1)}`],
     ["outputs", outputs.map(({ path, format }) => `${path} (${format.name})`).join(", ")],
   ];
-  for (const [name, text] of rows) await print(`${name.padEnd(12)}${text}`);
+  return rows.map(([name, text]) => `${name.padEnd(12)}${text}`);
 }
 
 /** Ports, with those that follow each other as ranges. */

@@ -144,7 +144,10 @@ export const OPTIONS: readonly Option[] = [
   ]),
   ...group("General", ["scan", "query", "lan", "fleet", "demo"], [
     ["quiet", "print nothing but results and errors", { short: "q" }],
-    ["verbose", "say more", { short: "v", commands: ["scan"] }],
+    ["verbose", "print the plan first, and a line for each pass", {
+      short: "v",
+      commands: ["scan"],
+    }],
     ["no-color", "no colours; NO_COLOR does the same", {
       commands: ["scan", "query", "lan", "demo"],
     }],

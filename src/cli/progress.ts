@@ -6,7 +6,7 @@
 import { InputError } from "../errors.ts";
 import type { ScanState } from "../scan/state.ts";
 import { reason, tell, tellLine, userPath } from "./console.ts";
-import { clockTime, type Governor, number } from "./plan.ts";
+import { clockTime, count, type Governor, number, type Plan } from "./plan.ts";
 
 /** How often the line is drawn and the file written, milliseconds. */
 const EVERY_MS = 500;
@@ -72,6 +72,13 @@ export class Progress implements Disposable {
   clear(): void {
     if (this.#drawn) tell("\r\x1b[K");
     this.#drawn = false;
+  }
+
+  /** Says that a pass begins. */
+  tellPass({ protocols }: Plan): void {
+    const { pass, passes, size } = this.#options.state;
+    this.clear();
+    tellLine(`pass ${pass} of ${passes}: ${protocols[pass - 1]}, ${count(size, "target")}`);
   }
 
   /** The line. */

@@ -18,7 +18,7 @@ import type { Targets } from "../targets/compose.ts";
 import { readArgs, type Values } from "./args.ts";
 import { formatConfig, mergeValues, parseConfig } from "./config.ts";
 import { print, readText, tellLine, userPath, writeText } from "./console.ts";
-import { printPlan, printTargets } from "./dry_run.ts";
+import { planLines, printTargets } from "./dry_run.ts";
 import { onInterrupt } from "./interrupt.ts";
 import { optOutCheck } from "../targets/lists.ts";
 import { OptOutList } from "./opt_out_list.ts";
@@ -59,10 +59,11 @@ export async function runScan(args: readonly string[]): Promise<number> {
     return 0;
   }
   if (settings.has("dry-run")) {
-    await printPlan(plan, targets, chosen, speed, outputs);
+    await print(planLines(plan, targets, chosen, speed, outputs).join("\n"));
     return 0;
   }
   requirePermission(targets, plan, settings.has("i-have-permission"));
+  if (settings.has("verbose")) planLines(plan, targets, chosen, speed, outputs).forEach(tellLine);
   return await execute({ settings, chosen, speed, named, plan, outputs, optOuts });
 }
 
@@ -134,7 +135,9 @@ async function execute(job: Job): Promise<number> {
       statusFile: settings.text("status-file"),
     });
     shown.progress = progress;
-    end = await scan(scanOptions(job, state, sockets, sinks, answered, interrupt.signal));
+    const options = scanOptions(job, state, sockets, sinks, answered, interrupt.signal);
+    const onPass = settings.has("verbose") ? () => progress.tellPass(plan) : undefined;
+    end = await scan({ ...options, onPass });
     end = await close(sinks, end, state);
   }
   return await report(job, state, end);

@@ -62,6 +62,8 @@ export interface ScanOptions {
   readonly optsOut: (motd: string) => boolean;
   /** Told of every address that opted out. */
   readonly onOptOut: (address: Address) => void;
+  /** Told when a pass begins; the state says which. */
+  readonly onPass?: () => void;
   /** Where rows go. The scan does not close them. */
   readonly sinks: readonly Sink[];
   /** Random bytes that nobody can guess. */

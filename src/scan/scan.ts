@@ -145,6 +145,7 @@ class Run {
         state.pass = pass;
         state.size = size;
         state.position = pass === options.from.pass ? options.from.position : 0;
+        options.onPass?.();
       },
     };
   }

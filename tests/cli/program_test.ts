@@ -345,10 +345,13 @@ Deno.test("status lines come at intervals where there is no terminal", async () 
     "500ms",
     "--max-runtime",
     "2s",
+    "-v",
     ...QUICK,
   ];
   const { code, stderr } = await run(args);
   assertEquals(code, 0, stderr);
+  assertMatch(stderr, /^targets {5}256: 0 public, 0 private, 256 loopback\n/);
+  assertMatch(stderr, /\npass 1 of 4: raknet, 256 targets\n/);
   assertMatch(stderr, /pass 1\/4 {2}\d+\.\d% {2}[\d,]+ sent {2}\d+\/s .*ETA \d\d:\d\d:\d\d\n/);
   assertMatch(stderr, /ended by --max-runtime/);
   assertMatch(stderr, /go on with: .* scan 127\.33\.0\.0\/24 --seed \d+ --from \d:\d+/);

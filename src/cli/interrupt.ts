@@ -11,7 +11,7 @@ export interface Interrupt extends Disposable {
 }
 
 /** Exit code of a program that was interrupted. */
-const INTERRUPTED = 130;
+export const INTERRUPTED = 130;
 
 /**
  * Starts listening for SIGINT, and for SIGTERM where there is one.

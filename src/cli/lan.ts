@@ -15,7 +15,7 @@ import { ndjsonFormat } from "../sinks/json.ts";
 import { tableFormat } from "../sinks/lines.ts";
 import { readArgs } from "./args.ts";
 import { print, tellLine } from "./console.ts";
-import { onInterrupt } from "./interrupt.ts";
+import { INTERRUPTED, onInterrupt } from "./interrupt.ts";
 import { optOutCheck } from "../targets/lists.ts";
 import { count } from "./plan.ts";
 import { Settings } from "./values.ts";
@@ -43,7 +43,7 @@ export async function runLan(args: readonly string[]): Promise<number> {
     found.push(print((head + format.row(record, false)).trimEnd()));
   };
   using interrupt = onInterrupt(() => {});
-  await discover({
+  const { sent, refusals } = await discover({
     networks,
     protocol: PROTOCOLS.find(({ name }) => name === "raknet")!,
     protocols: PROTOCOLS,
@@ -65,7 +65,10 @@ export async function runLan(args: readonly string[]): Promise<number> {
   if (!settings.has("quiet")) {
     tellLine(`${count(found.length, "server")} on ${count(networks.length, "network")}`);
   }
-  return interrupt.signal.aborted ? 130 : 0;
+  if (interrupt.signal.aborted) return INTERRUPTED;
+  if (sent > 0) return 0;
+  tellLine(`blocksweep: no ping left this machine: ${refusals.join(", ")}`);
+  return 1;
 }
 
 /** The IPv4 networks of this machine, without loopback. */

@@ -5,6 +5,7 @@
  */
 import { dirname, join } from "node:path";
 import { type Address, formatAddress, isLoopback } from "../address.ts";
+import { InputError } from "../errors.ts";
 import { parseRangeList } from "../targets/parse.ts";
 import type { Range } from "../targets/ranges.ts";
 import { env, reason, tellLine, userPath } from "./console.ts";
@@ -20,13 +21,19 @@ export class OptOutList {
     this.#path = path === undefined ? defaultPath() : userPath(path);
   }
 
-  /** The addresses on it. A list that does not exist is empty. */
+  /**
+   * The addresses on it. A list that does not exist is empty.
+   *
+   * @throws InputError when it cannot be read: nobody on it is asked by mistake.
+   */
   async read(): Promise<Range[]> {
     try {
-      return parseRangeList(await Deno.readTextFile(this.#path)).map(({ range }) => range);
+      const text = await Deno.readTextFile(this.#path);
+      return parseRangeList(text, this.#path).map(({ range }) => range);
     } catch (error) {
       if (error instanceof Deno.errors.NotFound) return [];
-      throw error;
+      if (error instanceof Deno.errors.NotCapable || error instanceof InputError) throw error;
+      throw new InputError(`Cannot read "${this.#path}": ${reason(error)}`);
     }
   }
 

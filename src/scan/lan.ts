@@ -54,6 +54,14 @@ export interface LanOptions extends Patience {
   readonly onServer: (record: ServerRecord) => void;
 }
 
+/** What became of the pings. */
+export interface LanEnd {
+  /** How many left. */
+  readonly sent: number;
+  /** Why the system refused to send others: error codes. */
+  readonly refusals: readonly string[];
+}
+
 /** How often everybody is asked, a second apart. */
 const PINGS = 3;
 const PING_EVERY_MS = 1000;
@@ -61,9 +69,12 @@ const PING_EVERY_MS = 1000;
 const CONCURRENCY = 64;
 const HOST_RATE = 5;
 const EVERYBODY = 0xffffffff;
+/** Servers to ask, and of one address: a neighbour that answers from all its ports ends nothing. */
+const MOST_SERVERS = 4096;
+const MOST_OF_ADDRESS = 32;
 
 /** Looks around until the time is up, and those who answered have been asked. */
-export async function discover(options: LanOptions): Promise<void> {
+export async function discover(options: LanOptions): Promise<LanEnd> {
   const { clock, signal, listenMs } = options;
   const throttle = new Throttle({ rate: undefined, netRate: undefined, hostRate: HOST_RATE });
   const sockets = options.networks.map(({ address }) => options.open(address));
@@ -82,6 +93,8 @@ export async function discover(options: LanOptions): Promise<void> {
   };
   await Promise.race([work(), failed]);
   if (run.error !== undefined) throw run.error;
+  const refusals = new Set(sockets.flatMap(({ errors }) => [...errors.send.keys()]));
+  return { sent: run.sent, refusals: [...refusals] };
 }
 
 /** Everybody's address in a network; `undefined` where a network has none. */
@@ -93,7 +106,9 @@ export function broadcastOf({ address, netmask }: LocalNetwork): number | undefi
 class Discovery {
   readonly pool = new Pool(CONCURRENCY, (error) => this.error ??= error);
   error: Error | undefined;
+  sent = 0;
   readonly #seen = new Set<number | bigint>();
+  readonly #seenOf = new Map<Address, number>();
   readonly #guids = new Set<string>();
 
   constructor(
@@ -109,9 +124,10 @@ class Discovery {
     for (const [i, network] of networks.entries()) {
       const datagram = template.slice();
       stamp(new DataView(datagram.buffer), 0, token & macMask, stampClock(clock.now()));
+      const socket = this.board.sockets[i];
       // Some stacks drop the one, some routers the other.
       for (const address of [EVERYBODY, broadcastOf(network)]) {
-        if (address !== undefined) await this.board.sockets[i].send(datagram, { address, port });
+        if (address !== undefined && await socket.send(datagram, { address, port })) this.sent++;
       }
     }
   }
@@ -122,6 +138,8 @@ class Discovery {
     const { address, netmask } = networks[socket];
     const inside = ((Number(from.address) ^ address) & netmask) === 0;
     if (!inside || this.#seen.has(endpointKey(from))) return;
+    const ofAddress = this.#seenOf.get(from.address) ?? 0;
+    if (this.#seen.size >= MOST_SERVERS || ofAddress >= MOST_OF_ADDRESS) return;
     const probe = protocol.probe!;
     const reply = orUndefined((): Reply | undefined => probe.read(datagram));
     if (reply === undefined) return;
@@ -132,6 +150,7 @@ class Discovery {
       : {};
     if (learned === undefined) return;
     this.#seen.add(endpointKey(from));
+    this.#seenOf.set(from.address, ofAddress + 1);
     const at = clock.now();
     const latencyMs = verified && reply.clock !== undefined
       ? (stampClock(at) - reply.clock >>> 0) / 1000

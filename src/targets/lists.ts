@@ -22,12 +22,12 @@ export interface ReasonedRange {
 
 /** What is never asked: data/exclude.txt. */
 export function neverRanges(): readonly ReasonedRange[] {
-  return parseRangeList(excludeText);
+  return parseRangeList(excludeText, "data/exclude.txt");
 }
 
 /** What is asked only when a target lies wholly inside: data/private.txt. */
 export function privateRanges(): readonly ReasonedRange[] {
-  return parseRangeList(privateText);
+  return parseRangeList(privateText, "data/private.txt");
 }
 
 /** The usual ports of a protocol in a family: data/ports.txt. */

@@ -184,26 +184,37 @@ export function* splitWords(text: string): IterableIterator<{ word: string; line
 export function parseTargetList(text: string, source: string): Target[] {
   const targets: Target[] = [];
   for (const { word, line } of splitWords(text)) {
-    try {
-      targets.push(parseTarget(word));
-    } catch (error) {
-      throw error instanceof InputError
-        ? new InputError(`${source}:${line}: ${error.message}`)
-        : error;
-    }
+    targets.push(withPlace(`${source}:${line}`, () => parseTarget(word)));
   }
   if (targets.length === 0) throw new InputError(`Cannot use ${source}: it holds no targets`);
   return targets;
 }
 
-/** Reads one of the lists in data/: on each line a range, then its reason. */
-export function parseRangeList(text: string): { range: Range; reason: string }[] {
-  return text.split("\n").map((line) => line.trim())
-    .filter((line) => line !== "" && !line.startsWith("#"))
-    .map((line) => {
-      const [word, ...reason] = line.split(/\s+/);
-      const target = parseTarget(word);
-      if ("name" in target) throw new InputError(`Cannot exclude "${word}": not a range`);
-      return { range: target.range, reason: reason.join(" ") };
-    });
+/**
+ * Reads a list of ranges with reasons, as those in data/ and the opt-out file: on each line a
+ * range, then its reason.
+ *
+ * @param source How errors name the list.
+ * @throws InputError that names the source and the line.
+ */
+export function parseRangeList(text: string, source: string): { range: Range; reason: string }[] {
+  return text.split("\n").flatMap((content, i) => {
+    const line = content.trim();
+    if (line === "" || line.startsWith("#")) return [];
+    const [word, ...reason] = line.split(/\s+/);
+    const target = withPlace(`${source}:${i + 1}`, () => parseTarget(word));
+    if ("name" in target) {
+      throw new InputError(`${source}:${i + 1}: Cannot exclude "${word}": not a range`);
+    }
+    return [{ range: target.range, reason: reason.join(" ") }];
+  });
+}
+
+/** Says where a text stands that cannot be read. */
+function withPlace<T>(place: string, parse: () => T): T {
+  try {
+    return parse();
+  } catch (error) {
+    throw error instanceof InputError ? new InputError(`${place}: ${error.message}`) : error;
+  }
 }

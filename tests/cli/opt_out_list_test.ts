@@ -1,5 +1,6 @@
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { OptOutList } from "../../src/cli/opt_out_list.ts";
+import { InputError } from "../../src/errors.ts";
 import { parseTarget } from "../../src/targets/parse.ts";
 
 Deno.test("the opt-out list is read, added to once an address, and made where it is missing", async () => {
@@ -22,6 +23,18 @@ Deno.test("the opt-out list is read, added to once an address, and made where it
     await Deno.writeTextFile(path, "192.168.0.0/24  asked by mail\n", { append: true });
     assertEquals((await list.read()).length, 3);
     assertStringIncludes(await Deno.readTextFile(path), "10.0.0.1  marker in its MOTD");
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("an opt-out list that cannot be read is refused by name, and line", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    await assertRejects(() => new OptOutList(folder).read(), InputError, `Cannot read "${folder}"`);
+    const path = `${folder}/list.txt`;
+    await Deno.writeTextFile(path, "10.0.0.1\n10.0.0.0/99  typo\n");
+    await assertRejects(() => new OptOutList(path).read(), InputError, `${path}:2: Cannot parse`);
   } finally {
     await Deno.remove(folder, { recursive: true });
   }

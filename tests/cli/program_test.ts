@@ -73,12 +73,21 @@ const BAD: [args: string[], message: string][] = [
   ],
   [["scan", "127.0.0.1", "--config", "/nonexistent"], 'Cannot read "/nonexistent"'],
   [["scan", "127.0.0.1", "--status-file", "/nonexistent/s"], 'Cannot write to "/nonexistent/s"'],
+  [["scan", "127.0.0.1", "-p", "9-8"], 'Cannot parse ports "9-8": the first is above the last'],
+  [["scan", "127.0.0.1", "--host-rate", "5M"], 'Cannot use --host-rate "5M"'],
+  [["scan", "127.0.0.1", "--opt-out-file", "/usr"], 'Cannot read "/usr": Is a directory'],
+  [["scan", "-", "-iL", "-"], "Cannot read targets from standard input twice"],
+  [["scan", "127.0.0.1", "--source-ip", "::1"], "it is no IPv4 address"],
   [["query"], "Cannot query: name one server"],
   [["query", "127.0.0.0/24"], "it is a range"],
   [["query", "255.255.255.255"], "never asked"],
   [["lan", "10.0.0.1"], "lan takes no targets"],
   [["fleet", "--software", "nonsense"], 'Cannot imitate "nonsense": known are bds'],
   [["fleet", "--range", "10.0.0.0/24"], "not a loopback address"],
+  [["fleet", "--range", "localhost"], 'Cannot use --range "localhost": it wants addresses'],
+  [["fleet", "127.0.0.1"], 'Cannot use "127.0.0.1": say --range 127.0.0.1'],
+  [["fleet", "--lab", "--range", "8.8.8.0/24"], "the range must lie in data/private.txt"],
+  [["fleet", "--log", "/nonexistent/x"], 'Cannot write to "/nonexistent/x": No such file'],
   [["fleet", "--loss", "200"], "a number from 0 to 100"],
   [["completions", "tcsh"], 'Cannot complete for "tcsh": known are bash, zsh, fish'],
 ];
@@ -275,6 +284,19 @@ Deno.test("a dry run and a list of targets send nothing", async () => {
   });
 });
 
+Deno.test("what --echo-config prints, --config reads", async () => {
+  await inFolder(async (folder) => {
+    const args = ["127.33.0.0/30", "-p", "7,U:9", "--seed", "5", "--exclude", "127.33.0.2"];
+    const config = await run(["scan", ...args, "--echo-config"], { permissions: [] });
+    assertEquals([config.code, config.stderr], [0, ""]);
+    await Deno.writeTextFile(`${folder}/scan.json`, config.stdout);
+    const list = await run(["scan", ...args, "-sL"]);
+    assertEquals(list.stdout.trim().split("\n").length, 3 * 2 * 2);
+    const again = await run(["scan", "--config", `${folder}/scan.json`, "-sL"]);
+    assertEquals(again, list);
+  });
+});
+
 Deno.test("targets come from standard input", async () => {
   const list = await run(["scan", "-iL", "-", "-sL", "--no-randomize"], {
     stdin: "127.33.0.1:7\n# x\n",
@@ -288,12 +310,14 @@ Deno.test("targets come from standard input", async () => {
 Deno.test("a fleet writes its truth and its log", async () => {
   await inFolder(async (folder) => {
     const files = ["--manifest", `${folder}/truth.ndjson`, "--log", `${folder}/log.ndjson`];
-    const child = start(["fleet", "--servers", "3", "--range", "127.34.0.0/24", ...files]);
+    const faults = ["--duplicate", "50", "--delay", "2ms", "--jitter", "2ms"];
+    const fleet = ["--servers", "3", "--range", "127.34.0.0/24", ...faults];
+    const child = start(["fleet", ...fleet, ...files]);
     await until(async () =>
       (await Deno.readTextFile(`${folder}/truth.ndjson`)).split("\n").length === 4
     );
-    const { code } = await run(["scan", "127.34.0.0/24", ...QUICK, "-q", "--format", "ndjson"]);
-    assertEquals(code, 0);
+    const scan = await run(["scan", "127.34.0.0/24", ...QUICK, "-q", "--format", "ndjson"]);
+    assertEquals([scan.code, readNdjson(scan.stdout).length], [0, 3]);
     child.kill("SIGINT");
     assertEquals((await finish(child)).code, 0);
     const log = (await Deno.readTextFile(`${folder}/log.ndjson`)).trim().split("\n").map((line) =>

@@ -5,7 +5,7 @@ import { raknet } from "../../src/mod.ts";
 import { PROTOCOLS } from "../../src/protocols/mod.ts";
 import { raknetProtocol } from "../../src/protocols/raknet/mod.ts";
 import type { ServerRecord } from "../../src/record.ts";
-import { broadcastOf, discover, type LanOptions } from "../../src/scan/lan.ts";
+import { broadcastOf, discover, type LanEnd, type LanOptions } from "../../src/scan/lan.ts";
 import { FakeNetwork } from "../fakes/network.ts";
 
 const HOME = { address: 0xc0a80105, netmask: 0xffffff00 };
@@ -16,11 +16,18 @@ async function lookAround(
   network: FakeNetwork,
   over: Partial<LanOptions> = {},
 ): Promise<ServerRecord[]> {
+  return (await lookAroundWell(network, over)).found;
+}
+
+async function lookAroundWell(
+  network: FakeNetwork,
+  over: Partial<LanOptions>,
+): Promise<LanEnd & { found: ServerRecord[] }> {
   network.record = true;
   network.broadcasts.push(0xffffffff);
   const random = new Random(1);
   const found: ServerRecord[] = [];
-  await network.run(discover({
+  const end = await network.run(discover({
     networks: [HOME],
     protocol: raknetProtocol as LanOptions["protocol"],
     protocols: PROTOCOLS,
@@ -39,7 +46,7 @@ async function lookAround(
     onServer: (record) => found.push(record),
     ...over,
   }));
-  return found;
+  return { ...end, found };
 }
 
 /** Servers of these kinds, one after the other from .10 on. */
@@ -118,6 +125,42 @@ Deno.test("lan ends early when it is told to", async () => {
   network.after(1500, () => controller.abort());
   await lookAround(network, { signal: controller.signal, listenMs: 60_000 });
   assert(network.now() < 3000);
+});
+
+Deno.test("lan says why no ping left", async () => {
+  const network = new FakeNetwork(1);
+  const open = (address: number | bigint) => {
+    const socket = network.open(4, address);
+    socket.send = () => {
+      socket.errors.send.set("ENETUNREACH", 1);
+      return Promise.resolve(false);
+    };
+    return socket;
+  };
+  assertEquals(await lookAroundWell(network, { open }), {
+    sent: 0,
+    refusals: ["ENETUNREACH"],
+    found: [],
+  });
+});
+
+Deno.test("a neighbour that answers from all its ports is asked at a few of them", async () => {
+  const network = new FakeNetwork(1);
+  put(network, 0xc0a8010a, "bds");
+  const token = 0x12345678n << 32n;
+  const neighbour = (port: number) => ({ address: 0xc0a80163, port });
+  let opened = 0;
+  const open = (address: number | bigint) => {
+    const socket = network.open(4, address);
+    if (opened++ > 0) return socket;
+    for (let port = 1; port <= 2000; port++) {
+      const pong = { advertise: false, time: token, guid: BigInt(port), text: undefined };
+      network.inject(neighbour(port), socket, raknet.encodePong(pong), 100);
+    }
+    return socket;
+  };
+  const found = await lookAround(network, { open });
+  assertEquals(found.length, 32 + 1);
 });
 
 Deno.test("a network's broadcast address", () => {

@@ -60,8 +60,8 @@ Deno.test("compose() agrees with deciding every address by itself", () => {
 });
 
 const LISTS = {
-  never: parseRangeList(exclude).map(({ range }) => range),
-  private: parseRangeList(privateText).map(({ range }) => range),
+  never: parseRangeList(exclude, "exclude").map(({ range }) => range),
+  private: parseRangeList(privateText, "private").map(({ range }) => range),
 };
 
 function composed(...texts: string[]) {

@@ -144,10 +144,15 @@ Deno.test("parseTargetList() names the source and the line", () => {
 });
 
 Deno.test("parseRangeList() keeps the reasons and refuses names", () => {
-  assertEquals(parseRangeList("# x\n10.0.0.0/8   private use\n"), [
+  assertEquals(parseRangeList("# x\n10.0.0.0/8   private use\n", "x.txt"), [
     { range: { start: 0x0a000000, end: 0x0b000000 }, reason: "private use" },
   ]);
-  assertThrows(() => parseRangeList("example.org why"), InputError, "not a range");
+  assertThrows(
+    () => parseRangeList("\nexample.org why", "x.txt"),
+    InputError,
+    'x.txt:2: Cannot exclude "example.org": not a range',
+  );
+  assertThrows(() => parseRangeList("10.0.0.0/33 why", "x.txt"), InputError, "x.txt:1: Cannot");
 });
 
 Deno.test("ports as lists, ranges and with transports", () => {

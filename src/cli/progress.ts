@@ -169,6 +169,8 @@ export function statusOf(state: ScanState): Record<string, unknown> {
     inspecting: state.inspecting,
     written: state.written,
     lost: state.lost,
+    first_probe_at: state.firstProbeAt ?? null,
+    last_row_at: state.lastRowAt ?? null,
     fell_silent: state.fellSilent,
     opted_out: state.optedOut,
   };

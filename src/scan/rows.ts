@@ -4,6 +4,7 @@
  *
  * @module
  */
+import type { Clock } from "../net/clock.ts";
 import type { ServerRecord } from "../record.ts";
 import type { Sink } from "../sinks/sink.ts";
 
@@ -16,6 +17,8 @@ export class RowQueue {
   written = 0;
   /** Rows that were brought and could not be written. */
   lost = 0;
+  /** When the last of the written rows was accepted, Unix milliseconds. */
+  lastAt: number | undefined;
   #waiting: ServerRecord[] = [];
   #writing: Promise<void> | undefined;
   #failure: Error | undefined;
@@ -24,10 +27,12 @@ export class RowQueue {
    * Starts empty.
    *
    * @param sinks Where rows go: each to all of them.
+   * @param clock Tells when they were accepted.
    * @param onFailure Told once when a sink fails; what is brought after that is lost.
    */
   constructor(
     private readonly sinks: readonly Sink[],
+    private readonly clock: Clock,
     private readonly onFailure: (error: Error) => void,
   ) {}
 
@@ -54,6 +59,7 @@ export class RowQueue {
       try {
         await Promise.all(this.sinks.map((sink) => sink.write(batch)));
         this.written += batch.length;
+        this.lastAt = this.clock.wall();
       } catch (error) {
         this.#failure = error as Error;
         this.lost += batch.length + this.#waiting.length;

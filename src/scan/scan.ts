@@ -41,7 +41,7 @@ export async function scan(options: ScanOptions): Promise<ScanEnd> {
   ) as (4 | 6)[];
   const sockets = families.flatMap((bits) => options.openSockets(bits));
   await using board = new Switchboard(sockets, throttle, clock);
-  const rows = new RowQueue(options.sinks, (error) => stop.fail(error));
+  const rows = new RowQueue(options.sinks, clock, (error) => stop.fail(error));
   const run = new Run(options, board, throttle, rows, stop);
   board.listen((datagram, from, socket) => run.receiver.receive(datagram, from, socket))
     .catch((error) => stop.fail(error));
@@ -112,7 +112,7 @@ class Run {
 
   sweepOptions() {
     const { options, pool, stop } = this;
-    const { state, protocols, targets, ports } = options;
+    const { state, clock, protocols, targets, ports } = options;
     const segments = new Map(protocols.map(({ name }) => [
       name,
       segmentsOf(targets, (bits) => ports(name, bits)),
@@ -142,6 +142,7 @@ class Run {
         this.count();
       },
       onPass: (pass: number, size: number) => {
+        if (size > 0) state.firstProbeAt ??= clock.wall();
         state.pass = pass;
         state.size = size;
         state.position = pass === options.from.pass ? options.from.position : 0;
@@ -156,6 +157,7 @@ class Run {
     state.inspecting = this.pool.load;
     state.written = this.rows.written;
     state.lost = this.rows.lost;
+    state.lastRowAt = this.rows.lastAt;
   }
 
   #sight(sighting: Sighting): void {

@@ -14,6 +14,10 @@ export interface ScanState {
   scanId: string;
   /** When it started, milliseconds of its clock. */
   startedAt: number;
+  /** When the first probe left, Unix milliseconds. */
+  firstProbeAt?: number;
+  /** When every output had accepted the last row, Unix milliseconds. */
+  lastRowAt?: number;
   /** The pass that runs, from 1. */
   pass: number;
   /** How many passes there are. */

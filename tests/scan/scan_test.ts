@@ -38,6 +38,9 @@ Deno.test("a scan finds every server of a fleet, each once, every field right", 
   assertEquals(result.end.mark, { pass: 5, position: 0 });
   const { replies } = result.state;
   assert(replies.noise > 0 && replies.malformed > 0 && replies.forged > 0 && replies.repeated > 0);
+  const { firstProbeAt, lastRowAt } = result.state;
+  assert(firstProbeAt! <= Math.min(...result.rows.map((row) => row.seen_at)));
+  assert(lastRowAt! >= Math.max(...result.rows.map((row) => row.seen_at)));
 });
 
 const FAULTS = { loss: 0, duplication: 0, delay: 20, jitter: 0 };

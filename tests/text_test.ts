@@ -23,6 +23,28 @@ Deno.test("decodeField() takes UTF-8 where it is, and Latin-1 else", () => {
 Deno.test("decodeUtf8() says when something could not be read", () => {
   assertEquals(decodeUtf8(Uint8Array.of(0x41, 0xff)), { text: "A\ufffd", badUtf8: true });
   assertEquals(decodeUtf8(utf8("§a")), { text: "§a", badUtf8: false });
+  assertEquals(decodeUtf8(utf8("a\ufffd")), { text: "a\ufffd", badUtf8: false }); // as written
+  assertEquals(decodeUtf8(Uint8Array.of(0xf0, 0x9f, 0x98)), { text: "\ufffd", badUtf8: true });
+});
+
+Deno.test("decodeUtf8() agrees with a decoder that throws", () => {
+  const strict = new TextDecoder("utf-8", { fatal: true });
+  const throws = (bytes: Uint8Array) => {
+    try {
+      strict.decode(bytes);
+      return false;
+    } catch {
+      return true;
+    }
+  };
+  const parts = fc.constantFrom(...[0x41, 0xa7, 0xc2, 0xef, 0xbf, 0xbd, 0xe4, 0xf0, 0x9f, 0x98]);
+  fc.assert(
+    fc.property(fc.array(parts, { maxLength: 12 }), (list) => {
+      const bytes = Uint8Array.from(list);
+      assertEquals(decodeUtf8(bytes).badUtf8, throws(bytes), bytes.toHex());
+    }),
+    { seed: 1, numRuns: 5000 },
+  );
 });
 
 Deno.test("Latin-1 keeps every byte, for texts of any length", () => {

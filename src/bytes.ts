@@ -63,17 +63,13 @@ export class Malformed extends Error {
  * ```
  */
 export class Reader {
-  readonly #view: DataView;
-
   /**
    * Starts reading.
    *
    * @param bytes The datagram.
    * @param offset Where to start.
    */
-  constructor(readonly bytes: Uint8Array, public offset = 0) {
-    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  }
+  constructor(readonly bytes: Uint8Array, public offset = 0) {}
 
   /** Bytes not read yet. */
   get left(): number {
@@ -95,22 +91,25 @@ export class Reader {
 
   /** Two bytes, big endian. */
   u16(what: string): number {
-    return this.#view.getUint16(this.#advance(2, what));
+    const at = this.#advance(2, what);
+    return this.bytes[at] << 8 | this.bytes[at + 1];
   }
 
   /** Two bytes, little endian. */
   u16le(what: string): number {
-    return this.#view.getUint16(this.#advance(2, what), true);
+    const at = this.#advance(2, what);
+    return this.bytes[at] | this.bytes[at + 1] << 8;
   }
 
   /** Four bytes, big endian. */
   u32(what: string): number {
-    return this.#view.getUint32(this.#advance(4, what));
+    return u32At(this.bytes, this.#advance(4, what));
   }
 
   /** Eight bytes, big endian. */
   u64(what: string): bigint {
-    return this.#view.getBigUint64(this.#advance(8, what));
+    const at = this.#advance(8, what);
+    return BigInt(u32At(this.bytes, at)) << 32n | BigInt(u32At(this.bytes, at + 4));
   }
 
   /** The next `size` bytes, as a view into the datagram. */
@@ -136,6 +135,11 @@ export class Reader {
     this.offset = end + 1;
     return text;
   }
+}
+
+/** Four bytes, big endian; a DataView for each datagram would cost more than reading it. */
+function u32At(bytes: Uint8Array, at: number): number {
+  return (bytes[at] << 24 | bytes[at + 1] << 16 | bytes[at + 2] << 8 | bytes[at + 3]) >>> 0;
 }
 
 /** Whether `bytes` holds exactly `part` from `at` on. */

@@ -156,23 +156,20 @@ function readPairs(
     const start = reader.offset;
     const key = reader.untilNul();
     if (key?.length === 0) break;
-    const value = key && (isFirstHostname(key, seen) ? readMotd(reader, flags) : reader.untilNul());
-    if (key === undefined || value === undefined) {
+    const name = key && decodeLatin1(key);
+    const isMotd = name === "hostname" && !seen.has(name);
+    const value = key && (isMotd ? readMotd(reader, flags) : reader.untilNul());
+    if (name === undefined || value === undefined) {
       flags.add("truncated");
       reader.offset = start;
       return pairs;
     }
-    const name = decodeLatin1(key);
     if (seen.has(name)) flags.add("duplicateKey");
     seen.add(name);
     pairs.push([name, value]);
   }
   if (reader.left > 0) flags.add("trailingBytes");
   return pairs;
-}
-
-function isFirstHostname(key: Uint8Array, seen: ReadonlySet<string>): boolean {
-  return decodeLatin1(key) === "hostname" && !seen.has("hostname");
 }
 
 /**

@@ -105,12 +105,13 @@ const EDITION_NAMES = { MCPE: "bedrock", MCEE: "education", MCCPP: "pocket" } as
 function bedrockColumns(status: BedrockStatus): Partial<ServerRecord> {
   // PocketMine-MP writes its own name where others put the level's.
   const software = status.level === "PocketMine-MP" ? status.level : null;
+  const plain = plainText(status.motd) || null;
   return {
     edition: EDITION_NAMES[status.edition],
     software,
-    name: plainText(status.motd) || null,
+    name: plain,
     motd: status.motd || null,
-    motd_plain: plainText(status.motd) || null,
+    motd_plain: plain,
     version: status.version,
     protocol_version: status.protocol,
     map: software === null ? status.level : null,

@@ -72,14 +72,14 @@ export interface RowContext {
  * ```
  */
 export function mergeAnswers(answers: readonly Answer[], context: RowContext): ServerRecord {
-  const ordered = ORDER.flatMap((name) => answers.filter(({ protocol }) => protocol === name));
-  const queryFirst = [...ordered].sort((a, b) => rank(a) - rank(b));
+  const ordered = answers.toSorted((a, b) => rank(a) - rank(b));
   const record = emptyRecord(context.endpoint, context.seenAt);
-  for (const name of Object.keys(record) as (keyof ServerRecord)[]) {
-    const order = QUERY_FIRST.has(name) ? queryFirst : ordered;
-    const value = order.map(({ statement }) => statement.columns[name]).find((one) => one != null);
-    if (value !== undefined) Object.assign(record, { [name]: value });
-  }
+  // One laid over the other, from the last to the first: what is laid last counts.
+  for (const { statement } of ordered.toReversed()) lay(record, statement.columns);
+  const query = ordered.length > 1
+    ? ordered.find(({ protocol }) => protocol === "query")
+    : undefined;
+  if (query !== undefined) lay(record, query.statement.columns, QUERY_FIRST);
   const flags = ordered.flatMap(({ statement }) => statement.flags);
   return {
     ...record,
@@ -95,12 +95,25 @@ export function mergeAnswers(answers: readonly Answer[], context: RowContext): S
   };
 }
 
-/** Query before all others, which keep their order. */
 function rank({ protocol }: Answer): number {
-  return protocol === "query" ? 0 : 1;
+  return ORDER.indexOf(protocol);
+}
+
+/** Puts what is known, of all columns or of these, into a record. */
+function lay(
+  record: ServerRecord,
+  columns: Partial<ServerRecord>,
+  only?: ReadonlySet<keyof ServerRecord>,
+): void {
+  for (const name in columns) {
+    const value = columns[name as keyof ServerRecord];
+    if (value == null || only?.has(name as keyof ServerRecord) === false) continue;
+    (record as unknown as Record<string, unknown>)[name] = value;
+  }
 }
 
 function disagreements(answers: readonly Answer[]): string[] {
+  if (answers.length < 2) return [];
   return DISAGREEMENTS.filter(([name]) => {
     const values = answers.map(({ statement }) => statement.columns[name]).filter((one) =>
       one != null

@@ -11,31 +11,39 @@ export const SCHEMA = 1;
 
 /** One JSON object per line, with these keys. */
 export function ndjsonFormat(fields: readonly Field[]): Format {
+  const jsonRow = rowWriter(fields);
   return {
     name: "ndjson",
     head: "",
     tail: "",
     appendable: true,
-    row: (record) => `${jsonRow(record, fields)}\n`,
+    row: (record) => `${jsonRow(record)}\n`,
   };
 }
 
 /** One JSON array of objects with these keys. */
 export function jsonFormat(fields: readonly Field[]): Format {
+  const jsonRow = rowWriter(fields);
   return {
     name: "json",
     head: "[",
     tail: "\n]\n",
     appendable: false,
-    row: (record, first) => `${first ? "" : ","}\n${jsonRow(record, fields)}`,
+    row: (record, first) => `${first ? "" : ","}\n${jsonRow(record)}`,
   };
 }
 
-function jsonRow(record: ServerRecord, fields: readonly Field[]): string {
-  return jsonText({
-    schema: SCHEMA,
-    ...Object.fromEntries(fields.map(({ name }) => [name, record[name]])),
-  });
+/** Writes the objects piece by piece: building each of them first takes three times as long. */
+function rowWriter(fields: readonly Field[]): (record: ServerRecord) => string {
+  const pieces = fields.map(({ name }) => ({ name, key: `,${JSON.stringify(name)}:` }));
+  return (record) => {
+    let text = `{"schema":${SCHEMA}`;
+    for (const { name, key } of pieces) {
+      const value = record[name];
+      text += key + (value == null ? "null" : JSON.stringify(value));
+    }
+    return harmlessJson(`${text}}`);
+  };
 }
 
 /** What JSON may hold as it is, but a terminal should not see. */
@@ -43,7 +51,11 @@ const UNSEEN = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff
 
 /** JSON in which characters that move a cursor or reorder a line are escaped. */
 export function jsonText(value: unknown): string {
-  return JSON.stringify(value).replace(
+  return harmlessJson(JSON.stringify(value));
+}
+
+function harmlessJson(json: string): string {
+  return json.replace(
     UNSEEN,
     (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );

@@ -156,7 +156,7 @@ export function readHeader(bytes: Uint8Array, type: number, what: string): numbe
   return new Reader(bytes, 1).u32("session");
 }
 
-/** Four bytes, big endian. */
-export function u32(value: number): Uint8Array {
-  return Uint8Array.of(value >>> 24, value >>> 16, value >>> 8, value);
+/** Four bytes, big endian: a list, for a typed array of its own costs more than it holds. */
+export function u32(value: number): readonly number[] {
+  return [value >>> 24, value >>> 16 & 255, value >>> 8 & 255, value & 255];
 }

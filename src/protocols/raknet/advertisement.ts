@@ -85,6 +85,7 @@ export interface BedrockStatus {
  * ```
  */
 export function splitFields(text: string): Fields {
+  if (!text.includes("\\")) return asFields(text.split(";"));
   const fields: string[] = [];
   let field = "";
   let from = 0;
@@ -98,9 +99,13 @@ export function splitFields(text: string): Fields {
       field += mark[1];
     }
   }
-  field += text.slice(from);
-  const terminated = field === "" && fields.length > 0;
-  return { fields: terminated ? fields : [...fields, field], terminated };
+  return asFields([...fields, field + text.slice(from)]);
+}
+
+/** A last field that is empty is none: a `;` ends the one before it. */
+function asFields(fields: string[]): Fields {
+  const terminated = fields.length > 1 && fields.at(-1) === "";
+  return { fields: terminated ? fields.slice(0, -1) : fields, terminated };
 }
 
 /** Joins fields again, with `\` and `;` in them escaped. */

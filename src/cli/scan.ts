@@ -14,6 +14,7 @@ import { scan } from "../scan/scan.ts";
 import { newState, type ScanState } from "../scan/state.ts";
 import { readIds } from "../sinks/known.ts";
 import type { Sink } from "../sinks/sink.ts";
+import { socketsFor } from "../sweep/window.ts";
 import type { Targets } from "../targets/compose.ts";
 import { readArgs, type Values } from "./args.ts";
 import { formatConfig, mergeValues, parseConfig } from "./config.ts";
@@ -35,9 +36,6 @@ import {
 import { continueCommand, summary } from "./summary.ts";
 import { collectTargets, type NamedTargets, type NamedText } from "./targets.ts";
 import { Settings } from "./values.ts";
-
-/** Sockets per family, where no source port is given. */
-const SOCKETS = 8;
 
 /** Runs `scan`; returns the exit code. */
 export async function runScan(args: readonly string[]): Promise<number> {
@@ -178,7 +176,7 @@ function openAll({ groups }: Targets, chosen: ScanSettings): Sockets {
   for (const bits of families) {
     const ports = chosen.sourcePorts.length > 0
       ? chosen.sourcePorts
-      : Array<number>(SOCKETS).fill(0);
+      : Array<number>(socketsFor(chosen.concurrency)).fill(0);
     for (const port of ports) {
       const address = localAddress(chosen, bits);
       try {

@@ -10,6 +10,7 @@ import { openSocket } from "../net/deno.ts";
 import { PROTOCOLS } from "../protocols/mod.ts";
 import type { ServerRecord } from "../record.ts";
 import type { Sink } from "../sinks/sink.ts";
+import { socketsFor } from "../sweep/window.ts";
 import { compose } from "../targets/compose.ts";
 import { neverRanges, optOutCheck, privateRanges, usualPorts } from "../targets/lists.ts";
 import { parseTarget } from "../targets/parse.ts";
@@ -59,9 +60,6 @@ export interface FindOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Sockets per family. */
-const SOCKETS = 8;
-
 /**
  * Scans targets and yields a row for each server, as it is found. Leaving the loop ends the scan.
  *
@@ -98,6 +96,7 @@ export async function* find(
   const protocols = (options.protocols ?? PROTOCOLS.map(({ name }) => name)).map(protocolNamed);
   const mild = mildSpeed(all);
   const ports = options.ports === undefined ? undefined : parsePorts(options.ports);
+  const concurrency = options.concurrency ?? 256;
   const random = (size: number) => crypto.getRandomValues(new Uint8Array(size));
   const local = (bits: 4 | 6): Address => bits === 4 ? 0 : 0n;
   const open = (bits: 4 | 6) => openSocket({ address: local(bits), port: 0 });
@@ -116,12 +115,12 @@ export async function* find(
     retries: options.retries ?? 1,
     timeoutMs: options.timeoutMs ?? 1500,
     cooldownMs: options.cooldownMs ?? mild.cooldownMs,
-    concurrency: options.concurrency ?? 256,
+    concurrency,
     follow: true,
     players: true,
     limits: { ...mild, rate: options.rate ?? mild.rate },
     capLoopback: false,
-    openSockets: (bits) => Array.from({ length: SOCKETS }, () => open(bits)),
+    openSockets: (bits) => Array.from({ length: socketsFor(concurrency) }, () => open(bits)),
     openSole: open,
     optsOut: optOutCheck(),
     onOptOut: () => {},

@@ -90,7 +90,7 @@ export class Sender {
     let position = from;
     while (position < space.size && !signal.aborted) {
       const start = position;
-      position = this.#fill(space, start, Math.min(this.#room(), BATCH));
+      position = this.#fill(space, start, this.#room());
       await this.#flush(position - start);
       const wait = this.#wait();
       const full = this.#unseen >= BURST * this.#options.sockets.length;
@@ -104,9 +104,11 @@ export class Sender {
     return position;
   }
 
+  /** How many probes may leave now: a whole batch or none, so that all sockets get the same. */
   #room(): number {
-    const { backlogged, window, clock } = this.#options;
-    return backlogged() ? 0 : window.room(clock.now());
+    const { sockets, backlogged, window, clock } = this.#options;
+    const room = backlogged() ? 0 : Math.min(BATCH, window.room(clock.now()));
+    return room < BATCH && sockets.length > 1 ? 0 : room;
   }
 
   /** How long nothing can be sent, milliseconds. */

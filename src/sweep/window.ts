@@ -1,12 +1,20 @@
 /**
  * How many probes may be under way where nearly everybody answers: a portable socket's buffer holds
- * 256 datagrams, and what comes beyond them is lost.
+ * 256 small datagrams, or 166 of the size of a full stat, and what comes beyond them is lost.
  *
  * @module
  */
 
-/** Probes under way per socket: half of what its buffer holds. */
-const PER_SOCKET = 128;
+/** Probes under way per socket: a quarter of what its buffer holds, for stats need room too. */
+const PER_SOCKET = 64;
+/** Sockets at least, and stats that are expected on each. */
+const LEAST_SOCKETS = 16;
+const STATS_PER_SOCKET = 64;
+
+/** How many sockets of a family it takes to ask so many servers at once without loss. */
+export function socketsFor(concurrency: number): number {
+  return Math.max(LEAST_SOCKETS, Math.ceil(concurrency / STATS_PER_SOCKET));
+}
 /** From which share of answers on the window applies. */
 const ACTIVE_SHARE = 0.1;
 const SLOT_MS = 10;
@@ -17,6 +25,10 @@ const LEAST_MS = 50;
 const MOST_MS = 1500;
 /** Before a round trip is known. */
 const UNKNOWN_MS = 250;
+/** How long answers may be held up somewhere, and then come all at once, milliseconds. */
+const HOLD_UP_MS = 250;
+/** How long the share of answers is taken from, and counts as known, milliseconds. */
+const MEMORY_MS = 1000;
 
 /** Counts in a ring of ten-millisecond slots, over the last two seconds. */
 class Recent {
@@ -35,11 +47,12 @@ class Recent {
     this.#counts[this.#slot % SLOTS] += count;
   }
 
-  /** The sum of the last so many milliseconds. */
-  sum(ms: number, now: number): number {
+  /** The sum of the last so many milliseconds, but for the very last of them. */
+  sum(ms: number, now: number, but = 0): number {
     this.#advance(now);
     let sum = 0;
-    for (let i = 0; i < Math.min(SLOTS, Math.ceil(ms / SLOT_MS)); i++) {
+    const end = Math.min(SLOTS, Math.ceil(ms / SLOT_MS));
+    for (let i = Math.ceil(but / SLOT_MS); i < end; i++) {
       sum += this.#counts[(this.#slot - i + SLOTS) % SLOTS];
     }
     return sum;
@@ -74,12 +87,35 @@ export class Window {
 
   /** How many more probes may leave now. */
   room(now: number): number {
-    const answered = this.#answered.sum(1000, now);
-    if (answered <= ACTIVE_SHARE * this.#sent.sum(1000, now)) return Infinity;
+    const usual = this.#usualShare(now);
+    const { sent, answered } = this.#last(MEMORY_MS, now);
+    if (usual <= ACTIVE_SHARE && answered <= ACTIVE_SHARE * sent) return Infinity;
     const life = this.#roundTrip === undefined
       ? UNKNOWN_MS
       : Math.min(MOST_MS, Math.max(LEAST_MS, ROUND_TRIPS * this.#roundTrip));
-    const underWay = Math.max(0, this.#sent.sum(life, now) - this.#answered.sum(life, now));
+    const young = this.#last(life, now);
+    // Where a host or a network stands still for a while, probes are not lost: their answers come
+    // later, all at once, and had better find room. So what should be here by now is under way.
+    const held = this.#last(Math.max(life, HOLD_UP_MS), now);
+    const underWay = Math.max(
+      0,
+      young.sent - young.answered,
+      usual * held.sent - held.answered,
+    );
     return Math.max(0, this.#size - underWay);
+  }
+
+  /** Probes and answers of the last so many milliseconds, but for the very last of them. */
+  #last(ms: number, now: number, but = 0): { sent: number; answered: number } {
+    return { sent: this.#sent.sum(ms, now, but), answered: this.#answered.sum(ms, now, but) };
+  }
+
+  /**
+   * Which share of probes is answered, from those that had the time. Before any had, all may be:
+   * an opening burst would be answered by a burst.
+   */
+  #usualShare(now: number): number {
+    const { sent, answered } = this.#last(HOLD_UP_MS + MEMORY_MS, now, HOLD_UP_MS);
+    return sent === 0 ? 1 : Math.min(1, answered / sent);
   }
 }

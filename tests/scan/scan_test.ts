@@ -269,7 +269,9 @@ Deno.test("forged pongs never make a row, and do not hide the servers", async ()
   const { replies } = result.state;
   // 4,096 are asked a second time at the most; all of them turn out to be forged.
   assert(replies.unverified <= 4096);
-  assertEquals(replies.forged + replies.repeated + replies.true, 20_000 + 40);
+  // A server that was confirmed after a forged pong, before its turn came, is not asked any more.
+  const counted = replies.forged + replies.repeated + replies.true;
+  assert(counted > 20_000 && counted <= 20_000 + 40, String(counted));
 });
 
 Deno.test("forged handshakes never make a row", async () => {

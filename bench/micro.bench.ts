@@ -1,0 +1,126 @@
+/**
+ * The pieces that run for every target, every datagram or every server, each on its own:
+ *
+ *     deno task bench [--filter NAME]
+ *
+ * Read them beside each other: the times themselves depend on the machine.
+ */
+import { mergeAnswers } from "../src/inspect/merge.ts";
+import { raknet } from "../src/mod.ts";
+import { query } from "../src/mod.ts";
+import { raknetProtocol } from "../src/protocols/raknet/mod.ts";
+import { queryProtocol } from "../src/protocols/query/mod.ts";
+import { FIELDS } from "../src/record.ts";
+import { ndjsonFormat } from "../src/sinks/json.ts";
+import { csvFormat } from "../src/sinks/csv.ts";
+import { halfSipHash, Tokens } from "../src/sweep/token.ts";
+import { Permutation } from "../src/targets/permutation.ts";
+import { type Range, RangeSet } from "../src/targets/ranges.ts";
+import { TargetSpace } from "../src/targets/space.ts";
+
+const utf8 = (text: string) => new TextEncoder().encode(text);
+const SEED = 7;
+/** Calls a round: it keeps the loop's own cost and the clock's grain out of the result. */
+const CALLS = 1000;
+
+/** Benchmarks a call; its time is that of {@linkcode CALLS} of them. */
+function bench(group: string, name: string, call: (i: number) => unknown): void {
+  let kept: unknown;
+  Deno.bench({
+    name: `${name}, ${CALLS} times`,
+    group,
+    fn() {
+      for (let i = 0; i < CALLS; i++) kept = call(i);
+    },
+  });
+  void kept;
+}
+
+const order = new Permutation(2 ** 32, SEED);
+bench("targets", "Permutation.at() in 2^32", (i) => order.at(i * 4_000_037 % 2 ** 32));
+
+const all: Range<number> = { start: 0, end: 2 ** 32 };
+const exclusions = Array.from({ length: 10_000 }, (_, i) => ({
+  start: i * 429_496,
+  end: i * 429_496 + 1000,
+}));
+const target = { address: 0, port: 0 };
+for (const [name, holes] of [["no exclusion", []], ["10,000 exclusions", exclusions]] as const) {
+  const addresses = RangeSet.of([all]).subtract(RangeSet.of(holes));
+  const space = new TargetSpace([{ addresses, ports: [19132] }], { seed: SEED });
+  bench("targets", `TargetSpace.at() with ${name}`, (i) => {
+    space.at(i * 4_000_037 % space.size, target);
+    return target.address;
+  });
+}
+
+const words = new Uint32Array([0x7f000001, 19132 | 7 << 24]);
+const tokens = new Tokens(Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8));
+bench("token", "HalfSipHash-2-4 of 7 bytes", (i) => halfSipHash(i, SEED, words, 2));
+bench("token", "Tokens.of() an IPv4 endpoint", (i) => {
+  target.address = i;
+  return tokens.of(0, target);
+});
+
+const pong = raknet.encodePong({
+  advertise: false,
+  time: 1n,
+  guid: 2n,
+  text: utf8(
+    "MCPE;Dedicated Server;766;1.21.50;3;10;5335687477053034848;level;Survival;1;19132;19133;",
+  ),
+});
+const challenge = query.encodeChallenge({ session: 1, token: 9513307, raw: false, fill: 0 });
+const pairs = Object.entries({
+  hostname: "§aA Minecraft Server",
+  gametype: "SMP",
+  game_id: "MINECRAFT",
+  version: "1.21.50",
+  plugins: "Paper on 1.21.50: WorldEdit 7.3.0; LuckPerms 5.4.0",
+  map: "world",
+  numplayers: "2",
+  maxplayers: "20",
+  hostport: "25565",
+  hostip: "127.0.1.1",
+});
+const full = query.encodeFullStat({
+  session: 1,
+  header: "splitnum",
+  pairs: pairs.map(([key, value]) => [key, utf8(value)]),
+  players: ["Steve", "Alex"].map(utf8),
+});
+
+const probes = [
+  { protocol: raknetProtocol, reply: pong },
+  { protocol: queryProtocol, reply: challenge },
+];
+for (const { protocol: { name, probe }, reply } of probes) {
+  const slots = new DataView(probe!.template.slice().buffer);
+  bench("probe", `stamp a ${name} probe`, (i) => probe!.stamp(slots, 0, i, i));
+  bench("probe", `read the token of a ${name} reply`, () => probe!.read(reply));
+}
+
+const { text } = raknet.decodePong(pong)!;
+bench("decode", "a pong", () => raknet.decodePong(pong));
+bench("decode", "a Bedrock advertisement", () => raknet.decodeAdvertisement(text!));
+bench("decode", "a Query challenge", () => query.decodeChallenge(challenge));
+bench("decode", "a full stat", () => query.decodeStat(full));
+
+const status = raknetProtocol.probe!.learn(pong).status!;
+const context = {
+  endpoint: { address: 0x7f000001, port: 19132 },
+  seenAt: 1.8e12,
+  latencyMs: 1.5,
+  scanId: "01928d5e-0000-7000-8000-000000000000",
+  requestedAs: null,
+};
+const merged = () =>
+  mergeAnswers([{ protocol: "raknet", statement: raknetProtocol.record(status) }], context);
+const stat = { stat: query.decodeStat(full), rawToken: false, fullLost: false };
+const row = merged();
+const [ndjson, csv] = [ndjsonFormat(FIELDS), csvFormat(FIELDS)];
+bench("row", "a status as a statement, RakNet", () => raknetProtocol.record(status));
+bench("row", "a status as a statement, Query", () => queryProtocol.record(stat));
+bench("row", "a statement as a record", merged);
+bench("row", "a record as NDJSON", () => ndjson.row(row, false));
+bench("row", "a record as CSV", () => csv.row(row, false));

@@ -1,0 +1,232 @@
+// deno-lint-ignore-file no-console
+/**
+ * Compares a scan with two libraries that ask the same questions, on the same live servers: a
+ * simulated fleet on loopback, one host an address.
+ *
+ *     deno run --allow-read --allow-write --allow-run bench/peers.ts [--targets 20000] [--rounds 3]
+ *         [--in-flight 16,64,256] [--job raknet,query] [--peers FOLDER]
+ *
+ * It needs Linux, Node and npm, and downloads the peers (peers/package.json names their versions)
+ * into a folder that it removes again; with --peers it takes those that `npm install` put there. No
+ * other server may have the ports 19132 and 25565 of loopback: where one does, run it in a network
+ * namespace (`unshare --net`, then `ip link set lo up`). Every program is a process of its own, Node for the peers. In
+ * a round each takes its turn for each number in flight; ours runs as often as every peer, always as
+ * users run it (256 inspections at once). A run that is not counted warms the fleet up.
+ *
+ * `servers/s` is servers found ÷ time from the first probe to the last row, so that neither start-up
+ * nor the waits at a scan's end count:
+ *
+ * - ours: `first_probe_at` to `last_row_at` of the metadata file, which is when sending begins, and
+ *   when the output file has taken the last row. A server is found when its row is right in every
+ *   field by the fleet's manifest.
+ * - peers: from before the first query to when the last promise that resolves does, both in the
+ *   peer's own process. Rows stay in memory meanwhile: the peers write nothing. A server is found
+ *   when what was understood is the server's own, by the GUID or name, or by version, map and counts.
+ *
+ * `CPU µs` is user and system time of the whole process, start-up included, ÷ servers found.
+ * `run s` is from the start of the process to its end. All wait 1,500 ms for an answer; ours asks the
+ * silent a second time, as is its default, the peers' default is to ask once. `lost` counts datagrams
+ * that found a full buffer, at the fleet or at the program, from the kernel's counter.
+ */
+import type { ManifestEntry } from "../src/fleet/manifest.ts";
+import { readNdjson, verify } from "../src/fleet/verify.ts";
+import { type Job, jobOptions, JOBS, selectionOf, writeTargets } from "./jobs.ts";
+import { serverId } from "../src/record.ts";
+import { readOptions } from "./options.ts";
+import { runTimed, scanCommand, startFleet, udpCounters } from "./processes.ts";
+import { median, table } from "./table.ts";
+
+const TIMEOUT_MS = 1500;
+const OURS = "blocksweep";
+const PEERS = ["gamedig", "minecraft-server-util"];
+
+/** What one run of one program came to. */
+interface Run {
+  readonly program: string;
+  readonly inFlight: string;
+  readonly found: number;
+  readonly rate: number;
+  readonly cpu: number;
+  readonly elapsed: number;
+  readonly lost: number;
+}
+
+/** Everything that the runs of one job share. */
+interface Arena {
+  readonly job: Job;
+  readonly entries: readonly ManifestEntry[];
+  /** A file with one `host:port` a line. */
+  readonly targets: string;
+  readonly folder: string;
+}
+
+/** Puts the peers' programs into a folder, and what they import beside them. */
+async function install(folder: string): Promise<void> {
+  const files = ["package.json", "loop.mjs", ...PEERS.map((name) => `${name}.mjs`)];
+  for (const name of files) {
+    await Deno.copyFile(new URL(`peers/${name}`, import.meta.url), `${folder}/${name}`);
+  }
+  if (options.peers !== "") {
+    return await Deno.symlink(`${options.peers}/node_modules`, `${folder}/node_modules`);
+  }
+  await runTimed(["npm", "install", "--ignore-scripts", "--no-audit", "--no-fund"], folder);
+}
+
+/** Runs and notes what only the kernel knows. */
+async function measured(
+  command: readonly string[],
+  folder: string,
+): Promise<{ cpu: number; elapsed: number; lost: number }> {
+  const before = await udpCounters();
+  const usage = await runTimed(command, folder);
+  const after = await udpCounters();
+  return { ...usage, lost: after.RcvbufErrors - before.RcvbufErrors };
+}
+
+async function runOurs({ job, entries, targets, folder }: Arena): Promise<Run> {
+  const [rows, metadata] = [`${folder}/rows.ndjson`, `${folder}/metadata.json`];
+  const options = [...jobOptions(job, targets), "--timeout", String(TIMEOUT_MS)];
+  const used = await measured(
+    scanCommand([...options, "-o", rows, "--metadata-file", metadata]),
+    folder,
+  );
+  const read = readNdjson(await Deno.readTextFile(rows));
+  const { right } = verify(entries, read, selectionOf(job), "ndjson");
+  const { first_probe_at, last_row_at } = JSON.parse(await Deno.readTextFile(metadata));
+  return runOf(OURS, "default", right, (last_row_at - first_probe_at) / 1000, used);
+}
+
+async function runPeer(program: string, inFlight: string, arena: Arena): Promise<Run> {
+  const { job, entries, targets, folder } = arena;
+  const report = `${folder}/report.json`;
+  const script = `${program}.mjs`;
+  const used = await measured(
+    ["node", script, job.name, targets, inFlight, String(TIMEOUT_MS), report],
+    folder,
+  );
+  const { seconds, rows } = JSON.parse(await Deno.readTextFile(report));
+  const answers = new Map((rows as Answer[]).map((row) => [serverId(row), row]));
+  const found = entries.filter((entry) => isOwn(entry, job, answers.get(serverId(entry)))).length;
+  return runOf(program, inFlight, found, seconds, used);
+}
+
+function runOf(
+  program: string,
+  inFlight: string,
+  found: number,
+  seconds: number,
+  { cpu, elapsed, lost }: { cpu: number; elapsed: number; lost: number },
+): Run {
+  const rate = found / seconds;
+  return { program, inFlight, found, rate, cpu: cpu / found * 1e6, elapsed, lost };
+}
+
+/** What a peer reports of a server. */
+interface Answer {
+  readonly host: string;
+  readonly port: number;
+  readonly guid?: string;
+  readonly name?: string;
+  readonly version?: string;
+  readonly map?: string;
+  readonly online?: number;
+  readonly max?: number;
+}
+
+/** Whether an answer is the server's own. What a peer's parser makes of a MOTD is not judged. */
+function isOwn({ truth }: ManifestEntry, job: Job, answer: Answer | undefined): boolean {
+  if (answer === undefined) return false;
+  const { columns } = truth[job.name];
+  if (answer.guid !== undefined) {
+    return BigInt.asUintN(64, BigInt(answer.guid)) === BigInt(columns.guid!);
+  }
+  if (job.name === "raknet") {
+    const beginning = answer.name!.replace(/\\$/, ""); // gamedig ends it at the first `;`
+    return beginning !== "" && columns.motd!.startsWith(beginning);
+  }
+  return answer.version === columns.version && answer.map === columns.map &&
+    answer.online === columns.players_online && answer.max === columns.players_max;
+}
+
+async function compare(arena: Arena, rounds: number, settings: readonly string[]): Promise<Run[]> {
+  await runOurs(arena);
+  const runs: Run[] = [];
+  for (let round = 1; round <= rounds; round++) {
+    for (const inFlight of settings) {
+      runs.push(await runOurs(arena));
+      for (const peer of PEERS) runs.push(await runPeer(peer, inFlight, arena));
+    }
+    console.error(`  round ${round} of ${rounds} is done`);
+  }
+  return runs;
+}
+
+/** The medians of each program and number in flight. */
+function medians(runs: readonly Run[]): Run[] {
+  const groups = Map.groupBy(runs, ({ program, inFlight }) => `${program} ${inFlight}`);
+  return [...groups.values()].map((group) => {
+    const middle = (name: "found" | "rate" | "cpu" | "elapsed" | "lost") =>
+      median(group.map((run) => run[name]));
+    return {
+      ...group[0],
+      found: Math.min(...group.map(({ found }) => found)),
+      rate: middle("rate"),
+      cpu: middle("cpu"),
+      elapsed: middle("elapsed"),
+      lost: middle("lost"),
+    };
+  });
+}
+
+function print({ job, entries }: Arena, runs: readonly Run[], rounds: number): void {
+  const rows = medians(runs);
+  const ours = rows.find(({ program }) => program === OURS)!;
+  const best = PEERS.map((peer) =>
+    rows.filter(({ program }) => program === peer).sort((a, b) => b.rate - a.rate)[0]
+  ).sort((a, b) => b.rate - a.rate);
+  const rates = runs.filter(({ program }) => program === OURS).map(({ rate }) => Math.round(rate));
+  console.log(`\n${job.title}: ${entries.length} live servers, medians of ${rounds} rounds\n`);
+  console.log(table(
+    ["program", "in flight", "least found", "servers/s", "CPU µs", "run s", "lost"],
+    rows.map((run) => [
+      run.program + (best.includes(run) ? " *" : ""),
+      run.inFlight,
+      ...[run.found, run.rate, run.cpu, run.elapsed, run.lost],
+    ]),
+  ));
+  console.log(
+    `\n* the peer's best. Ours ran ${rates.length} times: ${rates.join(", ")} servers/s.`,
+  );
+  for (const peer of best) {
+    console.log(
+      `ours ÷ ${peer.program}: ${(ours.rate / peer.rate).toFixed(2)} in servers/s, ` +
+        `${(ours.cpu / peer.cpu).toFixed(2)} in CPU a server`,
+    );
+  }
+}
+
+const options = readOptions({
+  "targets": "20000",
+  "rounds": "3",
+  "in-flight": "16,64,256",
+  "job": "raknet,query",
+  "peers": "",
+});
+const folder = await Deno.makeTempDir({ prefix: "blocksweep-peers-" });
+try {
+  await install(folder);
+  for (const job of JOBS.filter(({ name }) => options.job.split(",").includes(name))) {
+    await using fleet = await startFleet({
+      servers: Number(options.targets),
+      software: job.software,
+      folder,
+    });
+    const { entries } = fleet;
+    const targets = await writeTargets(entries, folder);
+    const arena = { job, entries, targets, folder };
+    const rounds = Number(options.rounds);
+    print(arena, await compare(arena, rounds, options["in-flight"].split(",")), rounds);
+  }
+} finally {
+  await Deno.remove(folder, { recursive: true });
+}

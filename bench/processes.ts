@@ -1,0 +1,98 @@
+/** The processes that benchmarks run: the fleet, scans, peers; and what the kernel says of them. */
+import { type ManifestEntry, parseManifest } from "../src/fleet/manifest.ts";
+
+const MAIN = new URL("../main.ts", import.meta.url).pathname;
+const ENV = { DENO_NO_UPDATE_CHECK: "1", NO_COLOR: "1" };
+
+/** A fleet in a process of its own, until it is disposed of. */
+export interface RunningFleet extends AsyncDisposable {
+  /** The truth about it. */
+  readonly entries: readonly ManifestEntry[];
+}
+
+/** Starts a fleet on loopback and waits until it answers. */
+export async function startFleet(
+  { servers, software, range, folder }: {
+    servers: number;
+    software: string;
+    range?: string;
+    folder: string;
+  },
+): Promise<RunningFleet> {
+  const manifest = `${folder}/${software}.manifest.ndjson`;
+  const child = new Deno.Command("deno", {
+    args: [
+      ...["run", "--no-prompt", "--allow-net=127.0.0.0/8", "--allow-ffi"],
+      ...[`--allow-write=${folder}`, MAIN, "fleet", "--servers", String(servers)],
+      ...["--software", software, "--manifest", manifest],
+      ...(range === undefined ? [] : ["--range", range]),
+    ],
+    env: ENV,
+    stdin: "null",
+    stderr: "piped",
+  }).spawn();
+  const said = child.stderr.getReader();
+  const { value } = await said.read(); // it speaks when it is open and the manifest written
+  const text = new TextDecoder().decode(value);
+  if (!text.includes("simulated hosts")) throw new Error(`the fleet did not start: ${text}`);
+  return {
+    entries: parseManifest(await Deno.readTextFile(manifest)),
+    async [Symbol.asyncDispose]() {
+      child.kill("SIGINT");
+      await said.cancel();
+      await child.status;
+    },
+  };
+}
+
+/** How to start a scan with these options, as a program and its arguments. */
+export function scanCommand(options: readonly string[]): string[] {
+  const permissions = ["--no-prompt", "--allow-net", "--allow-read", "--allow-write"];
+  return ["deno", "run", ...permissions, MAIN, "scan", "--quiet", ...options];
+}
+
+/** Starts a process; its pid is the program's own, for there is no shell and no task around it. */
+export function start([program, ...args]: readonly string[]): Deno.ChildProcess {
+  return new Deno.Command(program, { args, env: ENV, stdin: "null", stdout: "null" }).spawn();
+}
+
+/** What a process used. */
+export interface Usage {
+  /** User and system time of the whole process, start-up included, seconds. */
+  readonly cpu: number;
+  /** From its start to its end, seconds. */
+  readonly elapsed: number;
+}
+
+/**
+ * Runs a process to its end. Its processor time is the kernel's, as the shell's `times` tells it,
+ * in hundredths of a second.
+ */
+export async function runTimed(command: readonly string[], folder?: string): Promise<Usage> {
+  const begun = performance.now();
+  const { code, stdout, stderr } = await new Deno.Command("sh", {
+    args: ["-c", '"$@" >&2; code=$?; times; exit $code', "sh", ...command],
+    cwd: folder,
+    env: ENV,
+    stdin: "null",
+  }).output();
+  const elapsed = (performance.now() - begun) / 1000;
+  const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+  if (code !== 0) throw new Error(`${command.join(" ")} failed: ${decode(stderr)}`);
+  const [, children] = decode(stdout).trim().split("\n");
+  const seconds = [...children.matchAll(/(\d+)m([\d.]+)s/g)].map(([, m, s]) => 60 * +m + +s);
+  return { cpu: seconds.reduce((sum, one) => sum + one, 0), elapsed };
+}
+
+/** The kernel's counters of UDP over IPv4, all processes together. */
+export async function udpCounters(): Promise<Readonly<Record<string, number>>> {
+  const [names, values] = (await readProc("/proc/net/snmp")).split("\n")
+    .filter((line) => line.startsWith("Udp:")).map((line) => line.split(/\s+/).slice(1));
+  return Object.fromEntries(names.map((name, i) => [name, Number(values[i])]));
+}
+
+/** A file of the kernel's. Deno itself may read few of them without all permissions. */
+export async function readProc(path: string): Promise<string> {
+  const { stdout } = await new Deno.Command("cat", { args: [path], stdin: "null" }).output();
+  return new TextDecoder().decode(stdout);
+}

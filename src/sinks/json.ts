@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Field, ServerRecord } from "../record.ts";
+import { type Field, FIELDS, type ServerRecord } from "../record.ts";
 import type { Format } from "./sink.ts";
 
 /** The version of the rows' shape, in every one of them. */
@@ -35,6 +35,9 @@ export function jsonFormat(fields: readonly Field[]): Format {
 
 /** Writes the objects piece by piece: building each of them first takes three times as long. */
 function rowWriter(fields: readonly Field[]): (record: ServerRecord) => string {
+  if (fields === FIELDS) {
+    return (record) => harmlessJson(`{"schema":${SCHEMA},${JSON.stringify(record).slice(1)}`);
+  }
   const pieces = fields.map(({ name }) => ({ name, key: `,${JSON.stringify(name)}:` }));
   return (record) => {
     let text = `{"schema":${SCHEMA}`;

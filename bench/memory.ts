@@ -16,8 +16,14 @@
  * status file. The small sweep is slowed down by `--rate`, or it would be over before it is looked at.
  */
 import { readOptions } from "./options.ts";
-import { readProc, type RunningFleet, scanCommand, start, startFleet } from "./processes.ts";
-import { udpCounters } from "./processes.ts";
+import {
+  readProc,
+  type RunningFleet,
+  scanCommand,
+  start,
+  startFleet,
+  udpCounters,
+} from "./processes.ts";
 import { table } from "./table.ts";
 
 const SHARES = [0.25, 0.5, 0.75, 1];

@@ -6,8 +6,7 @@
  * Read them beside each other: the times themselves depend on the machine.
  */
 import { mergeAnswers } from "../src/inspect/merge.ts";
-import { raknet } from "../src/mod.ts";
-import { query } from "../src/mod.ts";
+import { query, raknet } from "../src/mod.ts";
 import { raknetProtocol } from "../src/protocols/raknet/mod.ts";
 import { queryProtocol } from "../src/protocols/query/mod.ts";
 import { FIELDS } from "../src/record.ts";

@@ -7,11 +7,13 @@
  *         [--in-flight 16,64,256] [--job raknet,query] [--peers FOLDER]
  *
  * It needs Linux, Node and npm, and downloads the peers (peers/package.json names their versions)
- * into a folder that it removes again; with --peers it takes those that `npm install` put there. No
- * other server may have the ports 19132 and 25565 of loopback: where one does, run it in a network
- * namespace (`unshare --net`, then `ip link set lo up`). Every program is a process of its own, Node for the peers. In
- * a round each takes its turn for each number in flight; ours runs as often as every peer, always as
- * users run it (256 inspections at once). A run that is not counted warms the fleet up.
+ * into a folder that it removes again; with `--peers` it takes those that `npm install` put into that
+ * folder. No other server may have the ports 19132 and 25565 of loopback: where one does, run it in a
+ * network namespace (`unshare --net`, then `ip link set lo up`).
+ *
+ * Every program is a process of its own, Node for the peers. In a round each takes its turn for each
+ * number in flight; ours runs as often as every peer, always as users run it (256 inspections at
+ * once). A run that is not counted warms the fleet up.
  *
  * `servers/s` is servers found ÷ time from the first probe to the last row, so that neither start-up
  * nor the waits at a scan's end count:
@@ -19,21 +21,22 @@
  * - ours: `first_probe_at` to `last_row_at` of the metadata file, which is when sending begins, and
  *   when the output file has taken the last row. A server is found when its row is right in every
  *   field by the fleet's manifest.
- * - peers: from before the first query to when the last promise that resolves does, both in the
- *   peer's own process. Rows stay in memory meanwhile: the peers write nothing. A server is found
- *   when what was understood is the server's own, by the GUID or name, or by version, map and counts.
+ * - peers: from before the first query to when the file has taken the last line, both told by the
+ *   peer's own process; a line is what the peer's promise resolved with, as JSON. A server is found
+ *   when that is the server's own, by the GUID or name, or by version, map and counts.
  *
- * `CPU µs` is user and system time of the whole process, start-up included, ÷ servers found.
- * `run s` is from the start of the process to its end. All wait 1,500 ms for an answer; ours asks the
- * silent a second time, as is its default, the peers' default is to ask once. `lost` counts datagrams
- * that found a full buffer, at the fleet or at the program, from the kernel's counter.
+ * `CPU µs` is user and system time of the whole process, start-up included, ÷ servers found. `run s`
+ * is from the start of the process to its end: ours waits a second between its passes, and another
+ * for late answers. All wait 1,500 ms for an answer; ours asks the silent a second time, as is its
+ * default, the peers' default is to ask once. `lost` counts datagrams that found a full buffer, at
+ * the fleet or at the program, from the kernel's counter.
  */
 import type { ManifestEntry } from "../src/fleet/manifest.ts";
 import { readNdjson, verify } from "../src/fleet/verify.ts";
-import { type Job, jobOptions, JOBS, selectionOf, writeTargets } from "./jobs.ts";
 import { serverId } from "../src/record.ts";
+import { type Job, jobOptions, JOBS, selectionOf, writeTargets } from "./jobs.ts";
 import { readOptions } from "./options.ts";
-import { runTimed, scanCommand, startFleet, udpCounters } from "./processes.ts";
+import { runTimed, scanCommand, startFleet, udpCounters, type Usage } from "./processes.ts";
 import { median, table } from "./table.ts";
 
 const TIMEOUT_MS = 1500;
@@ -67,16 +70,18 @@ async function install(folder: string): Promise<void> {
     await Deno.copyFile(new URL(`peers/${name}`, import.meta.url), `${folder}/${name}`);
   }
   if (options.peers !== "") {
-    return await Deno.symlink(`${options.peers}/node_modules`, `${folder}/node_modules`);
+    const modules = await Deno.realPath(`${options.peers}/node_modules`);
+    return await Deno.symlink(modules, `${folder}/node_modules`);
   }
   await runTimed(["npm", "install", "--ignore-scripts", "--no-audit", "--no-fund"], folder);
 }
 
-/** Runs and notes what only the kernel knows. */
-async function measured(
-  command: readonly string[],
-  folder: string,
-): Promise<{ cpu: number; elapsed: number; lost: number }> {
+/** What the kernel knows of a run. */
+interface Measured extends Usage {
+  readonly lost: number;
+}
+
+async function measured(command: readonly string[], folder: string): Promise<Measured> {
   const before = await udpCounters();
   const usage = await runTimed(command, folder);
   const after = await udpCounters();
@@ -98,16 +103,22 @@ async function runOurs({ job, entries, targets, folder }: Arena): Promise<Run> {
 
 async function runPeer(program: string, inFlight: string, arena: Arena): Promise<Run> {
   const { job, entries, targets, folder } = arena;
-  const report = `${folder}/report.json`;
-  const script = `${program}.mjs`;
-  const used = await measured(
-    ["node", script, job.name, targets, inFlight, String(TIMEOUT_MS), report],
-    folder,
+  const [rows, report] = [`${folder}/rows.ndjson`, `${folder}/report.json`];
+  const args = [job.name, targets, inFlight, String(TIMEOUT_MS), rows, report];
+  const used = await measured(["node", `${program}.mjs`, ...args], folder);
+  const { seconds } = JSON.parse(await Deno.readTextFile(report));
+  const lines = (await Deno.readTextFile(rows)).trim().split("\n");
+  const answers = new Map(
+    lines.filter((line) => line !== "").map((line) => {
+      const row: Row = JSON.parse(line);
+      return [serverId(row), row.status];
+    }),
   );
-  const { seconds, rows } = JSON.parse(await Deno.readTextFile(report));
-  const answers = new Map((rows as Answer[]).map((row) => [serverId(row), row]));
-  const found = entries.filter((entry) => isOwn(entry, job, answers.get(serverId(entry)))).length;
-  return runOf(program, inFlight, found, seconds, used);
+  const found = entries.filter((entry) => {
+    const status = answers.get(serverId(entry));
+    return status !== undefined && isOwn(entry, job, status);
+  });
+  return runOf(program, inFlight, found.length, seconds, used);
 }
 
 function runOf(
@@ -115,37 +126,47 @@ function runOf(
   inFlight: string,
   found: number,
   seconds: number,
-  { cpu, elapsed, lost }: { cpu: number; elapsed: number; lost: number },
+  { cpu, elapsed, lost }: Measured,
 ): Run {
   const rate = found / seconds;
   return { program, inFlight, found, rate, cpu: cpu / found * 1e6, elapsed, lost };
 }
 
-/** What a peer reports of a server. */
-interface Answer {
+/** A line that a peer's program writes. */
+interface Row {
   readonly host: string;
   readonly port: number;
-  readonly guid?: string;
-  readonly name?: string;
-  readonly version?: string;
-  readonly map?: string;
-  readonly online?: number;
-  readonly max?: number;
+  readonly status: Status;
 }
 
-/** Whether an answer is the server's own. What a peer's parser makes of a MOTD is not judged. */
-function isOwn({ truth }: ManifestEntry, job: Job, answer: Answer | undefined): boolean {
-  if (answer === undefined) return false;
+/** The parts of the peers' statuses that are looked at: those of either have names of their own. */
+interface Status {
+  // gamedig
+  readonly name?: string;
+  readonly numplayers?: number;
+  readonly maxplayers?: number;
+  readonly raw?: { readonly version?: string; readonly map?: string };
+  // minecraft-server-util
+  readonly serverGUID?: string;
+  readonly version?: string;
+  readonly map?: string;
+  readonly players?: { readonly online?: number; readonly max?: number };
+}
+
+/** Whether a status is the server's own. What a peer's parser makes of a MOTD is not judged. */
+function isOwn({ truth }: ManifestEntry, job: Job, status: Status): boolean {
   const { columns } = truth[job.name];
-  if (answer.guid !== undefined) {
-    return BigInt.asUintN(64, BigInt(answer.guid)) === BigInt(columns.guid!);
+  if (job.name === "query") {
+    const { raw = status, numplayers, maxplayers, players } = status;
+    return raw.version === columns.version && raw.map === columns.map &&
+      (numplayers ?? players?.online) === columns.players_online &&
+      (maxplayers ?? players?.max) === columns.players_max;
   }
-  if (job.name === "raknet") {
-    const beginning = answer.name!.replace(/\\$/, ""); // gamedig ends it at the first `;`
-    return beginning !== "" && columns.motd!.startsWith(beginning);
+  if (status.serverGUID !== undefined) {
+    return BigInt.asUintN(64, BigInt(status.serverGUID)) === BigInt(columns.guid!);
   }
-  return answer.version === columns.version && answer.map === columns.map &&
-    answer.online === columns.players_online && answer.max === columns.players_max;
+  const beginning = status.name?.replace(/\\$/, "") ?? ""; // gamedig ends it at the first `;`
+  return beginning !== "" && columns.motd!.startsWith(beginning);
 }
 
 async function compare(arena: Arena, rounds: number, settings: readonly string[]): Promise<Run[]> {

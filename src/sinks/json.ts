@@ -33,9 +33,9 @@ export function jsonFormat(fields: readonly Field[]): Format {
   };
 }
 
-/** Writes the objects piece by piece: building each of them first takes three times as long. */
+/** Writes the objects: whole, or piece by piece, for building each first takes three times as long. */
 function rowWriter(fields: readonly Field[]): (record: ServerRecord) => string {
-  if (fields === FIELDS) {
+  if (fields === FIELDS) { // a record's own keys, in their order
     return (record) => harmlessJson(`{"schema":${SCHEMA},${JSON.stringify(record).slice(1)}`);
   }
   const pieces = fields.map(({ name }) => ({ name, key: `,${JSON.stringify(name)}:` }));

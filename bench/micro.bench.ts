@@ -115,7 +115,11 @@ const context = {
 };
 const merged = () =>
   mergeAnswers([{ protocol: "raknet", statement: raknetProtocol.record(status) }], context);
-const stat = { stat: query.decodeStat(full), rawToken: false, fullLost: false };
+const stat = {
+  stat: query.decodeStat(full),
+  challenge: query.decodeChallenge(challenge)!,
+  fullLost: false,
+};
 const row = merged();
 const [ndjson, csv] = [ndjsonFormat(FIELDS), csvFormat(FIELDS)];
 bench("row", "a status as a statement, RakNet", () => raknetProtocol.record(status));

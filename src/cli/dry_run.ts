@@ -4,18 +4,20 @@
  * @module
  */
 import { type Address, formatEndpoint } from "../address.ts";
-import { segmentsOf, type Targets } from "../targets/compose.ts";
+import { AddressSet } from "../targets/address_set.ts";
+import { segmentsOf } from "../targets/compose.ts";
 import { permissionNeeded } from "../targets/permission.ts";
 import { TargetSpace } from "../targets/space.ts";
 import { print } from "./console.ts";
 import type { OutputPlan } from "./outputs.ts";
 import { clockTime, number, type Plan } from "./plan.ts";
 import type { ScanSettings, SpeedSettings } from "./scan_settings.ts";
+import type { NamedTargets } from "./targets.ts";
 
 /** The plan of a scan as lines. */
 export function planLines(
   plan: Plan,
-  targets: Targets,
+  { targets, optedOutSize }: NamedTargets,
   chosen: ScanSettings,
   { limits, cooldownMs }: SpeedSettings,
   outputs: readonly OutputPlan[],
@@ -41,7 +43,7 @@ export function planLines(
     [
       "left out",
       `${number(left.never)} never asked, ${number(left.private)} private, ` +
-      `${number(left.chosen)} excluded`,
+      `${number(left.chosen)} excluded, ${number(optedOutSize)} opted out`,
     ],
     ["permission", needed === undefined ? "not needed" : `--i-have-permission, for ${needed}`],
     ["ports", ports.join("; ")],
@@ -73,7 +75,11 @@ export function portList(ports: readonly number[]): string {
 const LINES = 1000;
 
 /** Prints all targets in the order of the first passes, protocol by protocol. */
-export async function printTargets(targets: Targets, chosen: ScanSettings): Promise<void> {
+export async function printTargets(
+  { targets, optedOut }: NamedTargets,
+  chosen: ScanSettings,
+): Promise<void> {
+  const shy = new AddressSet(optedOut);
   const { seed, shard, maxTargets, retries, protocols } = chosen;
   const target = { address: 0 as Address, port: 0 };
   for (const [i, { name }] of protocols.entries()) {
@@ -83,8 +89,8 @@ export async function printTargets(targets: Targets, chosen: ScanSettings): Prom
     let lines: string[] = [];
     for (let position = 0; position < space.size; position++) {
       space.at(position, target);
-      lines.push(`${formatEndpoint(target)} ${name}`);
-      if (lines.length === LINES || position === space.size - 1) {
+      if (!shy.has(target.address)) lines.push(`${formatEndpoint(target)} ${name}`);
+      if (lines.length === LINES || lines.length > 0 && position === space.size - 1) {
         await print(lines.join("\n"));
         lines = [];
       }

@@ -53,15 +53,15 @@ export async function runScan(args: readonly string[]): Promise<number> {
   const speed = speedFor(targets, chosen);
   const plan = planScan({ ...chosen, ...speed, targets });
   if (settings.has("list-targets")) {
-    await printTargets(targets, chosen);
+    await printTargets(named, chosen);
     return 0;
   }
   if (settings.has("dry-run")) {
-    await print(planLines(plan, targets, chosen, speed, outputs).join("\n"));
+    await print(planLines(plan, named, chosen, speed, outputs).join("\n"));
     return 0;
   }
   requirePermission(targets, plan, settings.has("i-have-permission"));
-  if (settings.has("verbose")) planLines(plan, targets, chosen, speed, outputs).forEach(tellLine);
+  if (settings.has("verbose")) planLines(plan, named, chosen, speed, outputs).forEach(tellLine);
   return await execute({ settings, chosen, speed, named, plan, outputs, optOuts });
 }
 

@@ -41,6 +41,10 @@ export interface NamedTargets {
   readonly targets: Targets;
   /** Names that addresses were asked for by. */
   readonly names: ReadonlyMap<Address, string>;
+  /** Addresses that opted out: they keep their place in the order, and are not asked. */
+  readonly optedOut: readonly Range[];
+  /** How many of the targets opted out. */
+  readonly optedOutSize: bigint;
 }
 
 /**
@@ -60,13 +64,18 @@ export async function collectTargets(input: TargetInput, resolve: Resolve): Prom
   const inclusions = await lookUp(wanted, resolve, names);
   const excluded = await lookUp(listed(input.exclude, input.excludeFiles), resolve, new Map());
   const never = neverRanges();
-  const targets = compose(inclusions, {
-    never: never.map(({ range }) => range),
-    private: privateRanges().map(({ range }) => range),
-    chosen: [...excluded.map(({ range }) => range), ...input.optedOut],
-  });
-  if (targets.size === 0n) throw nothingLeft(inclusions, targets, never);
-  return { targets, names };
+  const without = (chosen: readonly Range[]) =>
+    compose(inclusions, {
+      never: never.map(({ range }) => range),
+      private: privateRanges().map(({ range }) => range),
+      chosen,
+    });
+  const chosen = excluded.map(({ range }) => range);
+  const targets = without(chosen);
+  const { optedOut } = input;
+  const open = optedOut.length === 0 ? targets : without([...chosen, ...optedOut]);
+  if (open.size === 0n) throw nothingLeft(inclusions, open, never);
+  return { targets, names, optedOut, optedOutSize: targets.size - open.size };
 }
 
 function listed(words: readonly string[], files: readonly NamedText[]): Target[] {
@@ -108,6 +117,6 @@ function nothingLeft(
     ? `never asked: ${hit.reason}`
     : left.private > 0n
     ? "private, and asked only when a range inside a private block is named"
-    : "excluded";
+    : "excluded, or opted out";
   return new InputError(`Cannot scan: nothing is left of the targets (${why})`);
 }

@@ -45,6 +45,7 @@ export async function converse<S>(
     }
     return { kind: "answered", status: step.value, latencyMs: talk.latencyMs };
   } catch (error) {
+    if (error instanceof Silence && options.signal.aborted) return { kind: "cancelled" };
     if (error instanceof Silence) return { kind: "silent", answers: talk.answers };
     if (error instanceof Truncated || error instanceof Malformed) {
       return { kind: "malformed", error };

@@ -34,6 +34,8 @@ export interface Inspection {
   readonly latencyMs: number | null;
   /** Whether it was stopped by what was said. */
   readonly stopped: boolean;
+  /** Whether a question after the first was cut off, or not asked, because all had to end. */
+  readonly cut: boolean;
   /** How the first exchange ended, when it was needed and found no status. */
   readonly failure?: "silent" | "malformed" | "cancelled";
 }
@@ -48,19 +50,21 @@ export async function inspect(sighting: Sighting, options: InspectOptions): Prom
   const opening = await openingAnswer(first, sighting, options);
   const { answer, failure } = opening;
   let { latencyMs } = opening;
-  if (answer === undefined) return { answers: [], latencyMs, stopped: false, failure };
+  if (answer === undefined) return { answers: [], latencyMs, stopped: false, cut: false, failure };
   const answers = [answer];
-  if (options.stop(answer)) return { answers, latencyMs, stopped: true };
+  let cut = false;
+  if (options.stop(answer)) return { answers, latencyMs, stopped: true, cut };
   for (const protocol of options.follow ? protocols : []) {
     if (protocol === first || protocol.transport !== first.transport) continue;
     const outcome = await followUp(protocol, sighting, latencyMs, options);
+    cut ||= outcome.kind === "cancelled";
     if (outcome.kind !== "answered") continue;
     latencyMs ??= outcome.latencyMs;
     const more = { protocol: protocol.name, statement: protocol.record(outcome.status) };
     answers.push(more);
-    if (options.stop(more)) return { answers, latencyMs, stopped: true };
+    if (options.stop(more)) return { answers, latencyMs, stopped: true, cut };
   }
-  return { answers, latencyMs, stopped: false, failure };
+  return { answers, latencyMs, stopped: false, cut, failure };
 }
 
 /** What the protocol of the sighting says. */

@@ -19,6 +19,8 @@ export type StrayReceiver = (datagram: Uint8Array, from: Endpoint, socket: numbe
 /** Sockets and the conversations on them. */
 export class Switchboard implements AsyncDisposable {
   readonly #talks: Map<number | bigint, Talk>[];
+  readonly #sole = new Set<Talk>();
+  #over = false;
 
   /**
    * Takes the sockets over: disposing of the switchboard disposes of them.
@@ -68,7 +70,28 @@ export class Switchboard implements AsyncDisposable {
       if (talks.get(key) === talk) talks.delete(key);
     });
     talks.set(key, talk);
+    if (this.#over) talk.hangUp();
     return talk;
+  }
+
+  /**
+   * Opens a conversation on a socket of its own: nobody but the peer learns its port.
+   *
+   * @param socket Disposed of with the conversation.
+   */
+  soleLink(peer: Endpoint, socket: DatagramSocket): Link {
+    const talk = soleTalk(peer, socket, this.throttle, this.clock, () => this.#sole.delete(talk));
+    this.#sole.add(talk);
+    if (this.#over) talk.hangUp();
+    return talk;
+  }
+
+  /** Ends all conversations, those that begin later too: nothing more is sent or awaited in them. */
+  hangUp(): void {
+    this.#over = true;
+    for (const talks of [...this.#talks.map((map) => map.values()), this.#sole]) {
+      for (const talk of talks) talk.hangUp();
+    }
   }
 
   /** Closes the sockets. */
@@ -77,18 +100,27 @@ export class Switchboard implements AsyncDisposable {
   }
 }
 
-/**
- * A conversation on a socket of its own: nobody but the peer learns its port.
- *
- * @param socket Disposed of with the conversation.
- */
+/** A conversation on a socket of its own, without a switchboard. */
 export function soleLink(
   peer: Endpoint,
   socket: DatagramSocket,
   throttle: Throttle,
   clock: Clock,
 ): Link {
-  const talk = new Talk(peer, socket, throttle, clock, () => socket[Symbol.asyncDispose]());
+  return soleTalk(peer, socket, throttle, clock, () => {});
+}
+
+function soleTalk(
+  peer: Endpoint,
+  socket: DatagramSocket,
+  throttle: Throttle,
+  clock: Clock,
+  onClose: () => void,
+): Talk {
+  const talk = new Talk(peer, socket, throttle, clock, () => {
+    onClose();
+    return socket[Symbol.asyncDispose]();
+  });
   const key = endpointKey(peer);
   void socket.listen((datagram, from) => {
     if (endpointKey(from) === key) talk.deliver(datagram.slice());
@@ -101,7 +133,10 @@ const MOST_WAITING = 32;
 
 class Talk implements Link {
   readonly #waiting: Uint8Array[] = [];
+  /** Ends the wait for a datagram, or for the time to send one. */
   #wake: (() => void) | undefined;
+  #depart: (() => void) | undefined;
+  #over = false;
 
   constructor(
     private readonly peer: Endpoint,
@@ -119,12 +154,24 @@ class Talk implements Link {
   async send(datagram: Uint8Array): Promise<boolean> {
     const now = this.clock.now();
     const wait = this.throttle.reserve(this.peer.address, now) - now;
-    if (wait > 0) await new Promise<void>((resolve) => this.clock.after(wait, resolve));
-    return await this.socket.send(datagram, this.peer);
+    if (wait > 0) await this.#wait(wait);
+    return !this.#over && await this.socket.send(datagram, this.peer);
+  }
+
+  #wait(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const done = () => {
+        cancel();
+        this.#depart = undefined;
+        resolve();
+      };
+      const cancel = this.clock.after(ms, done);
+      this.#depart = done;
+    });
   }
 
   next(timeoutMs: number): Promise<Uint8Array | undefined> {
-    if (this.#waiting.length > 0) return Promise.resolve(this.#waiting.shift());
+    if (this.#waiting.length > 0 || this.#over) return Promise.resolve(this.#waiting.shift());
     return new Promise((resolve) => {
       const done = () => {
         cancel();
@@ -136,8 +183,14 @@ class Talk implements Link {
     });
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
+  hangUp(): void {
+    this.#over = true;
+    this.#depart?.();
     this.#wake?.();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.hangUp();
     await this.close();
   }
 }

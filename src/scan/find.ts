@@ -111,7 +111,7 @@ export async function* find(
     shard: { index: 1, count: 1 },
     ...{ maxTargets: Infinity, maxResults: Infinity, maxRuntimeMs: Infinity },
     from: { pass: 1, position: 0 },
-    answered: [],
+    ...{ optedOut: [], answered: [] },
     retries: options.retries ?? 1,
     timeoutMs: options.timeoutMs ?? 1500,
     cooldownMs: options.cooldownMs ?? mild.cooldownMs,

@@ -12,7 +12,7 @@ import { mergeAnswers } from "../inspect/merge.ts";
 import { Pool } from "../inspect/pool.ts";
 import { sleep } from "../net/clock.ts";
 import type { DatagramSocket } from "../net/socket.ts";
-import { soleLink, Switchboard } from "../net/switchboard.ts";
+import { Switchboard } from "../net/switchboard.ts";
 import { Throttle } from "../net/throttle.ts";
 import type { Learned, Protocol, Reply } from "../protocols/protocol.ts";
 import type { ServerRecord, Sighting } from "../record.ts";
@@ -79,7 +79,7 @@ export async function discover(options: LanOptions): Promise<LanEnd> {
   const throttle = new Throttle({ rate: undefined, netRate: undefined, hostRate: HOST_RATE });
   const sockets = options.networks.map(({ address }) => options.open(address));
   await using board = new Switchboard(sockets, throttle, clock);
-  const run = new Discovery(options, board, throttle);
+  const run = new Discovery(options, board);
   const { promise: failed, reject } = Promise.withResolvers<never>();
   board.listen((datagram, from, socket) => run.receive(datagram, from, socket)).catch(reject);
   const end = clock.now() + listenMs;
@@ -114,7 +114,6 @@ class Discovery {
   constructor(
     private readonly options: LanOptions,
     private readonly board: Switchboard,
-    private readonly throttle: Throttle,
   ) {}
 
   /** Asks everybody once, on every network. */
@@ -169,14 +168,14 @@ class Discovery {
   }
 
   async #inspect(sighting: Sighting): Promise<void> {
-    const { options, board, throttle } = this;
+    const { options, board } = this;
     const { clock, networks } = options;
     const { endpoint, socket } = sighting;
     const { answers, latencyMs, stopped } = await inspect(sighting, {
       ...options,
       follow: true,
       link: (peer, number) => board.link(peer, number),
-      soleLink: (peer) => soleLink(peer, options.open(networks[socket].address), throttle, clock),
+      soleLink: (peer) => board.soleLink(peer, options.open(networks[socket].address)),
       stop: ({ statement }) => options.optsOut(statement.columns.motd ?? ""),
     });
     if (answers.length === 0 || stopped) return;

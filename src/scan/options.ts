@@ -11,6 +11,7 @@ import type { Protocol } from "../protocols/protocol.ts";
 import type { Sink } from "../sinks/sink.ts";
 import type { Mark } from "../sweep/sweep.ts";
 import type { Targets } from "../targets/compose.ts";
+import type { Range } from "../targets/ranges.ts";
 import type { Shard } from "../targets/space.ts";
 import type { EndReason, ScanState } from "./state.ts";
 
@@ -36,6 +37,11 @@ export interface ScanOptions {
   readonly maxRuntimeMs: number;
   /** Where to start. */
   readonly from: Mark;
+  /**
+   * Addresses that are left alone, as those that opt out in the scan are. They are no exclusions:
+   * with the list, which scans add to, the order of the targets would change.
+   */
+  readonly optedOut: Iterable<Range>;
   /** Servers that are taken for answered: they are not asked, and no row is written of them. */
   readonly answered: Iterable<Endpoint>;
   /** How often the silent are asked again, and an exchange is repeated. */

@@ -7,7 +7,7 @@ import { type Address, type Endpoint, endpointKey, family, isLoopback } from "..
 import { inspect } from "../inspect/inspect.ts";
 import { mergeAnswers } from "../inspect/merge.ts";
 import { Pool } from "../inspect/pool.ts";
-import { soleLink, Switchboard } from "../net/switchboard.ts";
+import { Switchboard } from "../net/switchboard.ts";
 import { Throttle } from "../net/throttle.ts";
 import { PROTOCOLS } from "../protocols/mod.ts";
 import type { Sighting } from "../record.ts";
@@ -16,8 +16,8 @@ import { Responders } from "../sweep/responders.ts";
 import { planPasses, spaceOf, sweep } from "../sweep/sweep.ts";
 import { Tokens } from "../sweep/token.ts";
 import { Window } from "../sweep/window.ts";
+import { AddressSet } from "../targets/address_set.ts";
 import { segmentsOf } from "../targets/compose.ts";
-import { RangeSet } from "../targets/ranges.ts";
 import type { ScanEnd, ScanOptions } from "./options.ts";
 import { RowQueue } from "./rows.ts";
 import { Stop } from "./stop.ts";
@@ -42,7 +42,8 @@ export async function scan(options: ScanOptions): Promise<ScanEnd> {
   const sockets = families.flatMap((bits) => options.openSockets(bits));
   await using board = new Switchboard(sockets, throttle, clock);
   const rows = new RowQueue(options.sinks, clock, (error) => stop.fail(error));
-  const run = new Run(options, board, throttle, rows, stop);
+  const run = new Run(options, board, rows, stop);
+  stop.hard.addEventListener("abort", () => board.hangUp(), { once: true });
   board.listen((datagram, from, socket) => run.receiver.receive(datagram, from, socket))
     .catch((error) => stop.fail(error));
   let mark = options.from;
@@ -72,6 +73,8 @@ class Run {
   readonly pool: Pool;
   readonly receiver: Receiver;
   readonly #responders = new Responders();
+  /** Those that opted out before, and in this scan. */
+  readonly #onceOptedOut: AddressSet;
   readonly #optedOut = new Set<Address>();
   /** Endpoints that are being asked: the sweep does not speak into a conversation. */
   readonly #asked = new Set<number | bigint>();
@@ -83,7 +86,6 @@ class Run {
   constructor(
     private readonly options: ScanOptions,
     private readonly board: Switchboard,
-    private readonly throttle: Throttle,
     private readonly rows: RowQueue,
     private readonly stop: Stop,
   ) {
@@ -97,12 +99,12 @@ class Run {
         : [{ protocol: name, probe, kind: PROTOCOLS.findIndex((other) => other.name === name) }]
     );
     for (const endpoint of answered) this.#responders.add(endpoint);
-    const sets = targets.groups.map(({ addresses }) => addresses);
-    const union = { 4: unionOf(sets, 4), 6: unionOf(sets, 6) };
+    this.#onceOptedOut = new AddressSet(options.optedOut);
+    const all = new AddressSet(targets.groups.flatMap(({ addresses }) => [...addresses]));
     this.receiver = new Receiver({
       kinds: this.#kinds,
       tokens: this.#tokens,
-      isTarget: ({ address }) => union[family(address)].has(address),
+      isTarget: ({ address }) => all.has(address) && !this.#isOptedOut(address),
       responders: this.#responders,
       clock,
       counts: state.replies,
@@ -129,7 +131,7 @@ class Run {
       tokens: this.#tokens,
       window: this.#window,
       skip: (target: Endpoint) =>
-        this.#responders.has(target) || this.#optedOut.has(target.address) ||
+        this.#responders.has(target) || this.#isOptedOut(target.address) ||
         this.#asked.has(endpointKey(target)),
       backlogged: () => pool.load > MOST_WAITING || stop.hard.aborted,
       onProgress: (
@@ -149,6 +151,10 @@ class Run {
         options.onPass?.();
       },
     };
+  }
+
+  #isOptedOut(address: Address): boolean {
+    return this.#optedOut.has(address) || this.#onceOptedOut.has(address);
   }
 
   /** Brings the numbers up to date that others count. */
@@ -176,21 +182,19 @@ class Run {
   async #inspect(sighting: Sighting): Promise<void> {
     const { options, board, stop } = this;
     const { state, clock } = options;
-    if (stop.hard.aborted) {
-      if (stop.reason === "failed") this.rows.lost++;
-      return;
-    }
+    if (stop.reason === "failed") this.rows.lost++;
+    if (stop.reason === "failed" || stop.reason === "max-results") return;
     const { endpoint } = sighting;
     const result = await inspect(sighting, {
       ...options,
       signal: stop.hard,
       link: (peer, socket) => board.link(peer, board.socketFor(peer, socket)),
-      soleLink: (peer) =>
-        soleLink(peer, options.openSole(family(peer.address)), this.throttle, clock),
+      soleLink: (peer) => board.soleLink(peer, options.openSole(family(peer.address))),
       nonce: () => new DataView(options.random(8).buffer).getBigUint64(0) >> 1n,
       stop: ({ statement }) => options.optsOut(statement.columns.motd ?? ""),
     });
     if (result.answers.length === 0) {
+      if (result.failure === "cancelled") return;
       state.replies[result.failure === "malformed" ? "malformed" : "forged"]++;
       return;
     }
@@ -211,11 +215,8 @@ class Run {
       scanId: state.scanId,
       requestedAs: options.names.get(endpoint.address) ?? null,
     });
-    await this.rows.push(options.players ? record : { ...record, players: null });
+    if (result.cut) record.flags = [...record.flags, "cutShort"].sort();
+    if (!options.players) record.players = null;
+    await this.rows.push(record);
   }
-}
-
-/** All addresses of a family. */
-function unionOf(sets: readonly RangeSet<Address>[], bits: 4 | 6): RangeSet<Address> {
-  return RangeSet.of(sets.flatMap((set) => [...set].filter(({ start }) => family(start) === bits)));
 }

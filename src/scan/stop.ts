@@ -6,13 +6,21 @@
 import type { Clock } from "../net/clock.ts";
 import type { EndReason } from "./state.ts";
 
+/**
+ * How long rows in hand may take once a scan is to end, milliseconds. After that they are written
+ * with what is known: a host that keeps us waiting on many ports does not keep the user waiting.
+ */
+const GRACE_MS = 5000;
+
 /** Why and how far a scan is to end early. */
 export class Stop {
   reason: EndReason | undefined;
   error: Error | undefined;
   readonly #soft = new AbortController();
   readonly #hard = new AbortController();
+  readonly #clock: Clock;
   readonly #cancelTimer: () => void;
+  #cancelGrace: (() => void) | undefined;
 
   /**
    * Ends nothing yet.
@@ -21,6 +29,7 @@ export class Stop {
    * @param maxRuntimeMs How long may pass, milliseconds.
    */
   constructor(signal: AbortSignal, clock: Clock, maxRuntimeMs: number) {
+    this.#clock = clock;
     const interrupt = () => this.stop("interrupted");
     if (signal.aborted) interrupt();
     else signal.addEventListener("abort", interrupt, { once: true });
@@ -34,7 +43,7 @@ export class Stop {
     return this.#soft.signal;
   }
 
-  /** Ends inspections too. */
+  /** Ends conversations too. */
   get hard(): AbortSignal {
     return this.#hard.signal;
   }
@@ -44,6 +53,7 @@ export class Stop {
     this.reason ??= reason;
     this.#soft.abort();
     if (reason === "max-results" || reason === "failed") this.#hard.abort();
+    else this.#cancelGrace ??= this.#clock.after(GRACE_MS, () => this.#hard.abort());
   }
 
   /** Stops everything, for something failed. */
@@ -56,5 +66,6 @@ export class Stop {
   /** The scan is over: no timer may outlive it. */
   end(): void {
     this.#cancelTimer();
+    this.#cancelGrace?.();
   }
 }

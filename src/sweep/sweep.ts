@@ -6,7 +6,7 @@
 import { type Clock, sleep } from "../net/clock.ts";
 import { type Segment, type Shard, TargetSpace } from "../targets/space.ts";
 import type { ProbeKind } from "./receiver.ts";
-import { Sender, type SenderOptions } from "./sender.ts";
+import { Sender, type SenderOptions, type SendProgress } from "./sender.ts";
 
 /** One pass: a kind of probe over its targets. */
 export interface Pass {
@@ -72,17 +72,26 @@ export function spaceOf(
 /**
  * Runs the passes and waits for late answers.
  *
- * @returns Where it stands: behind the last pass, unless the signal came. Late answers are awaited
- * in any case, though after a signal no longer than a pause between passes.
+ * @returns Where it stands: behind the last pass, unless the signal came. After a signal, late
+ * answers are awaited no longer than a pause between passes lasts, and it stands before those that
+ * may answer later still: whoever goes on there asks them again.
  */
 export async function sweep(options: SweepOptions): Promise<Mark> {
   const { passes, signal, clock, gapMs, cooldownMs } = options;
   let mark = options.from;
+  const trail = new Trail(mark, clock.now(), cooldownMs);
   while (mark.pass <= passes.length && !signal.aborted) {
     const pass = passes[mark.pass - 1];
     const space = spaceOf(pass, mark.pass, options);
     options.onPass(mark.pass, space.size);
-    const position = await new Sender(pass.kind, options).send(space, mark.position);
+    let visited = mark.position;
+    const onProgress = (progress: SendProgress) => {
+      visited += progress.visited;
+      trail.note({ pass: mark.pass, position: visited }, clock.now());
+      options.onProgress(progress);
+    };
+    const sender = new Sender(pass.kind, { ...options, onProgress });
+    const position = await sender.send(space, mark.position);
     if (position < space.size) {
       mark = { pass: mark.pass, position };
       break;
@@ -91,7 +100,35 @@ export async function sweep(options: SweepOptions): Promise<Mark> {
     if (mark.pass <= passes.length && space.size > 0) await sleep(clock, gapMs, signal);
   }
   await cooldown(clock, signal.aborted ? Math.min(gapMs, cooldownMs) : cooldownMs, signal);
-  return mark;
+  return signal.aborted ? trail.at(clock.now() - cooldownMs) ?? mark : mark;
+}
+
+/** Steps that a trail is kept in. */
+const STEPS = 64;
+
+/** Where a sweep stood when, as far back as it matters. */
+class Trail {
+  readonly #steps: { readonly mark: Mark; readonly at: number }[];
+  #last: number;
+
+  constructor(from: Mark, now: number, private readonly memoryMs: number) {
+    this.#steps = [{ mark: from, at: now }];
+    this.#last = -Infinity;
+  }
+
+  /** Notes that everything before the mark was sent by now, and nothing else. */
+  note(mark: Mark, now: number): void {
+    this.#last = now;
+    if (now - this.#steps.at(-1)!.at < this.memoryMs / STEPS) return;
+    this.#steps.push({ mark, at: now });
+    while (this.#steps[1].at <= now - this.memoryMs) this.#steps.shift();
+  }
+
+  /** A mark before which all was sent by that time; `undefined` where that is everything. */
+  at(time: number): Mark | undefined {
+    if (this.#last <= time) return undefined;
+    return (this.#steps.findLast(({ at }) => at <= time) ?? this.#steps[0]).mark;
+  }
 }
 
 /** Waits for late answers; a signal that comes meanwhile ends it. */

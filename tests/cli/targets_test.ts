@@ -36,14 +36,19 @@ Deno.test("words, lists, files and names become targets", async () => {
   assert(targets.groups.some(({ ports, usual }) => ports.join() === "99" && !usual));
 });
 
-Deno.test("exclusions come from words, files, names and who opted out", async () => {
+Deno.test("exclusions come from words, files and names", async () => {
   const { targets } = await collect({
     words: ["10.0.0.0/24"],
     exclude: ["10.0.0.0/28", "same.example"],
     excludeFiles: [{ text: "10.0.0.128/25\n", source: "no.txt" }],
-    optedOut: [{ start: 0x0a000020, end: 0x0a000021 }],
   });
-  assertEquals(targets.size, 256n - 16n - 128n - 1n);
+  assertEquals(targets.size, 256n - 16n - 128n);
+});
+
+Deno.test("who opted out keeps a place in the order, and is counted", async () => {
+  const input = { words: ["10.0.0.0/24"], optedOut: [{ start: 0x0a000020, end: 0x0a000022 }] };
+  const { targets, optedOut, optedOutSize } = await collect(input);
+  assertEquals([targets.size, optedOut, optedOutSize], [256n, input.optedOut, 2n]);
 });
 
 Deno.test("what cannot be asked is refused with the reason", async () => {
@@ -54,7 +59,7 @@ Deno.test("what cannot be asked is refused with the reason", async () => {
   await refused({ words: ["224.0.0.1"] }, "never asked: multicast");
   await refused(
     { words: ["10.0.0.1"], exclude: ["10.0.0.0/8"] },
-    "nothing is left of the targets (excluded)",
+    "nothing is left of the targets (excluded, or opted out)",
   );
   await refused(
     { words: ["9.255.255.255-10.0.0.1"], exclude: ["9.0.0.0/8"] },

@@ -87,6 +87,7 @@ export async function scanFleet(setting: Setting): Promise<Result> {
     maxResults: Infinity,
     maxRuntimeMs: Infinity,
     from: { pass: 1, position: 0 },
+    optedOut: [],
     answered: [],
     retries: 1,
     timeoutMs: 1500,

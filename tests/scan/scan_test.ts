@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { type Endpoint, formatEndpoint } from "../../src/address.ts";
+import { type Endpoint, formatEndpoint, parseIpv4 } from "../../src/address.ts";
 import { audit } from "../../src/fleet/audit.ts";
 import { Random } from "../../src/fleet/random.ts";
 import { query, raknet } from "../../src/mod.ts";
@@ -102,6 +102,7 @@ Deno.test("a scan that is interrupted goes on at its mark", async () => {
   const first = await scanFleet({
     fleet: FLEET,
     limits,
+    cooldownMs: 1000, // as long as late answers are awaited after an interruption
     signal: controller.signal,
     prepare: (network) => void network.after(800, () => controller.abort()),
   });
@@ -115,6 +116,88 @@ Deno.test("a scan that is interrupted goes on at its mark", async () => {
   const both = [...first.rows, ...second.rows].map(serverId);
   assertEquals(both.toSorted(), whole.rows.map(serverId).toSorted());
   assert(first.rows.length > 20 && second.rows.length > 20);
+});
+
+Deno.test("a scan that goes on asks those again who might have answered late", async () => {
+  const controller = new AbortController();
+  const slow = {
+    fleet: BEDROCK,
+    faults: { loss: 0, duplication: 0, delay: 1200, jitter: 0 }, // each way
+    limits: { rate: 500, netRate: undefined, hostRate: undefined },
+    protocolNames: ["raknet"],
+    retries: 0,
+  };
+  const first = await scanFleet({
+    ...slow,
+    signal: controller.signal,
+    prepare: (network) => void network.after(4000, () => controller.abort()),
+  });
+  // 3,000 ms before the end, a thousand after the interruption, four seconds after the start
+  assert(Math.abs(first.end.mark.position - 1000) < 100, `${first.end.mark.position}`);
+  const known = new Set(first.rows.map(serverId));
+  const answered = first.hosts.map(({ endpoint }) => endpoint)
+    .filter((endpoint) => known.has(formatEndpoint(endpoint)));
+  const second = await scanFleet({ ...slow, from: first.end.mark, answered });
+  const both = [...first.rows, ...second.rows].map(serverId);
+  assertEquals(both.toSorted(), first.hosts.map(({ endpoint }) => formatEndpoint(endpoint)).sort());
+});
+
+Deno.test("a host that keeps a scan waiting does not keep it from ending", async () => {
+  const controller = new AbortController();
+  const ports = Array.from({ length: 600 }, (_, i) => 20000 + i);
+  const address = 0x7f100001;
+  const pong = (time: bigint) =>
+    raknet.encodePong({
+      advertise: false,
+      time,
+      guid: 7n,
+      text: new TextEncoder().encode("MCPE;Tar;766;1.21.50;0;10;"),
+    });
+  const { end, rows, state, network } = await scanFleet({
+    fleet: { ...BEDROCK, servers: 0 },
+    range: { start: address, end: address + 1 },
+    ports: () => ports,
+    retries: 0,
+    signal: controller.signal,
+    prepare: (network) => {
+      for (const port of ports) {
+        network.host({ address, port }, {
+          respond: (datagram) => {
+            const ping = raknet.decodePing(datagram);
+            return ping === undefined ? [] : [pong(ping.time)];
+          },
+        });
+      }
+      network.after(3000, () => controller.abort());
+    },
+  });
+  assertEquals([end.reason, rows.length, state.lost], ["interrupted", 600, 0]);
+  assert(network.now() < 3000 + 5000 + 1500, `${network.now()}`);
+  const cut = rows.filter(({ flags }) => flags.includes("cutShort"));
+  assert(cut.length > 400 && cut.length < 600, `${cut.length} rows lack what was not asked`);
+});
+
+Deno.test("who opted out before is not asked, and moves nobody in the order", async () => {
+  const order = async (optedOut: readonly { start: number; end: number }[]) => {
+    const { network, rows } = await scanFleet({
+      fleet: BEDROCK,
+      optedOut,
+      retries: 0,
+      protocolNames: ["raknet"],
+      follow: false,
+      prepare: (network) => network.record = true,
+    });
+    return {
+      sent: network.sent.filter(({ to }) => to.port === 19132).map(({ to }) => to.address),
+      rows,
+    };
+  };
+  const all = await order([]);
+  const { host } = all.rows[0];
+  const shy = parseIpv4(host);
+  const fewer = await order([{ start: shy, end: shy + 1 }]);
+  assertEquals(fewer.sent, all.sent.filter((address) => address !== shy));
+  assertEquals(fewer.rows.length, all.rows.length - 1);
 });
 
 Deno.test("who opted out is dropped on first sight, noted, and not asked again", async () => {

@@ -20,6 +20,8 @@ export interface OutputPlan {
   readonly path: string;
   /** The form. */
   readonly format: Format;
+  /** Whether it can be read back which servers it holds. */
+  readonly readable: boolean;
 }
 
 const FORMATS: Readonly<Record<string, (fields: readonly Field[]) => Format>> = {
@@ -40,6 +42,9 @@ const SUFFIXES: Readonly<Record<string, string>> = {
   gnmap: "grep",
 };
 
+/** Formats whose rows hold the chosen columns and no others. */
+const HAS_FIELDS = new Set(["csv", "ndjson", "json"]);
+
 /** Options that name file and format at once. */
 const SHORTCUTS = { oD: "ndjson", oJ: "json", oG: "grep", oL: "list" } as const;
 
@@ -51,6 +56,7 @@ const SHORTCUTS = { oD: "ndjson", oJ: "json", oG: "grep", oL: "list" } as const;
  */
 export function planOutputs(settings: Settings, isTerminal: boolean): OutputPlan[] {
   const fields = chosenFields(settings.list("fields"));
+  const identified = ["host", "port"].every((name) => fields.some((one) => one.name === name));
   const named = settings.oneOf("format", Object.keys(FORMATS));
   const plans = settings.texts("output").map((path) => ({
     path,
@@ -60,10 +66,15 @@ export function planOutputs(settings: Settings, isTerminal: boolean): OutputPlan
     plans.push(...settings.texts(option).map((path) => ({ path, name })));
   }
   if (plans.length === 0) plans.push({ path: "-", name: formatOf("-", named, isTerminal) });
-  const twice = plans.find(({ path }, i) => plans.findIndex((other) => other.path === path) < i);
-  if (twice !== undefined) throw new InputError(`Cannot write two outputs to "${twice.path}"`);
+  if (plans.filter(({ path }) => path === "-").length > 1) {
+    throw new InputError("Cannot write two outputs to standard output");
+  }
   if (settings.has("append")) plans.forEach(refuseToAppend);
-  return plans.map(({ path, name }) => ({ path, format: FORMATS[name](fields) }));
+  return plans.map(({ path, name }) => ({
+    path,
+    format: FORMATS[name](fields),
+    readable: path !== "-" && (identified || !HAS_FIELDS.has(name)),
+  }));
 }
 
 function formatOf(path: string, named: string | undefined, isTerminal: boolean): string {

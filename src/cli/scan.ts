@@ -3,28 +3,27 @@
  *
  * @module
  */
-import { type Address, type Endpoint, family } from "../address.ts";
+import type { Endpoint } from "../address.ts";
 import { InputError } from "../errors.ts";
 import { systemClock } from "../net/clock.ts";
 import { openSocket } from "../net/deno.ts";
-import type { DatagramSocket } from "../net/socket.ts";
 import { uuidv7 } from "../scan/id.ts";
 import type { ScanEnd } from "../scan/options.ts";
 import { scan } from "../scan/scan.ts";
 import { newState, type ScanState } from "../scan/state.ts";
 import { readIds } from "../sinks/known.ts";
 import type { Sink } from "../sinks/sink.ts";
-import { socketsFor } from "../sweep/window.ts";
-import type { Targets } from "../targets/compose.ts";
+import type { Mark } from "../sweep/sweep.ts";
 import { readArgs, type Values } from "./args.ts";
 import { formatConfig, mergeValues, parseConfig } from "./config.ts";
 import { print, readText, tellLine, userPath, writeText } from "./console.ts";
 import { planLines, printTargets } from "./dry_run.ts";
+import { checkApart, checkWritten, type WrittenFiles } from "./files.ts";
 import { onInterrupt } from "./interrupt.ts";
 import { optOutCheck } from "../targets/lists.ts";
 import { OptOutList } from "./opt_out_list.ts";
 import { openOutputs, type OutputPlan, planOutputs } from "./outputs.ts";
-import { type Plan, planScan, requirePermission } from "./plan.ts";
+import { number, type Plan, planScan, requirePermission } from "./plan.ts";
 import { Progress, statusOf } from "./progress.ts";
 import { resolveName } from "./resolve.ts";
 import {
@@ -33,7 +32,8 @@ import {
   speedFor,
   type SpeedSettings,
 } from "./scan_settings.ts";
-import { continueCommand, summary } from "./summary.ts";
+import { localAddress, openAll, type Sockets } from "./sockets.ts";
+import { continueCommand, continueNotes, summary } from "./summary.ts";
 import { collectTargets, type NamedTargets, type NamedText } from "./targets.ts";
 import { Settings } from "./values.ts";
 
@@ -41,17 +41,24 @@ import { Settings } from "./values.ts";
 export async function runScan(args: readonly string[]): Promise<number> {
   const values = await readValues(args);
   const settings = new Settings(values);
+  const chosen = readScanSettings(settings, randomSeed);
+  const outputs = planOutputs(settings, Deno.stdout.isTerminal());
+  const files = {
+    outputs: outputs.map(({ path }) => path),
+    status: settings.text("status-file"),
+    metadata: settings.text("metadata-file"),
+  };
+  checkApart(files);
   if (settings.has("echo-config")) {
     await print(formatConfig("scan", values));
     return 0;
   }
-  const chosen = readScanSettings(settings, randomSeed);
-  const outputs = planOutputs(settings, Deno.stdout.isTerminal());
   const optOuts = new OptOutList(settings.text("opt-out-file"));
   const named = await namedTargets(settings, optOuts);
   const { targets } = named;
   const speed = speedFor(targets, chosen);
   const plan = planScan({ ...chosen, ...speed, targets });
+  checkStart(chosen.from, plan);
   if (settings.has("list-targets")) {
     await printTargets(named, chosen);
     return 0;
@@ -62,7 +69,19 @@ export async function runScan(args: readonly string[]): Promise<number> {
   }
   requirePermission(targets, plan, settings.has("i-have-permission"));
   if (settings.has("verbose")) planLines(plan, named, chosen, speed, outputs).forEach(tellLine);
-  return await execute({ settings, chosen, speed, named, plan, outputs, optOuts });
+  return await execute({ settings, chosen, speed, named, plan, outputs, files, optOuts });
+}
+
+/** Who goes on behind the end has other options than the scan that was interrupted. */
+function checkStart({ pass, position }: Mark, { sizes }: Plan): void {
+  if (pass <= sizes.length && position <= sizes[pass - 1]) return;
+  throw new InputError(
+    `Cannot start from ${pass}:${position}: ${
+      pass > sizes.length
+        ? `there are ${sizes.length} passes`
+        : `pass ${pass} has ${number(sizes[pass - 1])} targets`
+    }`,
+  );
 }
 
 async function readValues(args: readonly string[]): Promise<Values> {
@@ -103,6 +122,7 @@ interface Job {
   readonly named: NamedTargets;
   readonly plan: Plan;
   readonly outputs: readonly OutputPlan[];
+  readonly files: WrittenFiles;
   readonly optOuts: OptOutList;
 }
 
@@ -111,6 +131,7 @@ async function execute(job: Job): Promise<number> {
   const { settings, chosen, plan, outputs } = job;
   const quiet = settings.has("quiet");
   const append = settings.has("append");
+  checkWritten(job.files);
   const sockets = openAll(job.named.targets, chosen);
   const answered = append && (chosen.from.pass > 1 || chosen.from.position > 0)
     ? await knownServers(outputs)
@@ -129,8 +150,8 @@ async function execute(job: Job): Promise<number> {
       state,
       governor: plan.governor,
       terminal: !quiet && Deno.stderr.isTerminal(),
-      everyMs: quiet ? 0 : settings.time("stats-every") ?? 0,
-      statusFile: settings.text("status-file"),
+      everyMs: quiet ? 0 : chosen.statsEveryMs,
+      statusFile: job.files.status,
     });
     shown.progress = progress;
     const options = scanOptions(job, state, sockets, sinks, answered, interrupt.signal);
@@ -166,42 +187,9 @@ function scanOptions(
   };
 }
 
-/** The shared sockets by family. */
-type Sockets = Record<4 | 6, DatagramSocket[]>;
-
-/** Opens the sockets before anything else: a port that is taken is found out in time. */
-function openAll({ groups }: Targets, chosen: ScanSettings): Sockets {
-  const sockets: Sockets = { 4: [], 6: [] };
-  const families = new Set(groups.map(({ addresses: [{ start }] }) => family(start)));
-  for (const bits of families) {
-    const ports = chosen.sourcePorts.length > 0
-      ? chosen.sourcePorts
-      : Array<number>(socketsFor(chosen.concurrency)).fill(0);
-    for (const port of ports) {
-      const address = localAddress(chosen, bits);
-      try {
-        sockets[bits].push(openSocket({ address, port }));
-      } catch (error) {
-        if (error instanceof Deno.errors.NotCapable) throw error;
-        const what = port === 0 ? "open a socket" : `send from port ${port}`;
-        throw new InputError(`Cannot ${what}: ${(error as Error).message}`);
-      }
-    }
-  }
-  return sockets;
-}
-
-function localAddress({ sourceAddress }: ScanSettings, bits: 4 | 6): Address {
-  if (sourceAddress === undefined) return bits === 4 ? 0 : 0n;
-  if (family(sourceAddress) === bits) return sourceAddress;
-  throw new InputError(
-    `Cannot use --source-ip: it is no IPv${bits} address, and there are such targets`,
-  );
-}
-
 /** Servers that an earlier part of this scan wrote into the outputs. */
 async function knownServers(outputs: readonly OutputPlan[]): Promise<Endpoint[]> {
-  const lists = outputs.filter(({ path }) => path !== "-")
+  const lists = outputs.filter(({ readable }) => readable)
     .map(({ path, format }) => readIds(userPath(path), format.name));
   return (await Promise.all(lists)).flat();
 }
@@ -232,8 +220,9 @@ async function report(job: Job, state: ScanState, end: ScanEnd): Promise<number>
   const early = end.reason === "interrupted" || end.reason === "max-runtime";
   if (early && end.mark.pass <= state.passes) {
     tellLine(`go on with: ${continueCommand(settings.values, chosen, end.mark, outputs)}`);
+    continueNotes(settings.values, outputs).forEach(tellLine);
   }
-  const metadata = settings.text("metadata-file");
+  const { metadata } = job.files;
   if (metadata !== undefined) {
     const options = JSON.parse(formatConfig("scan", settings.values));
     const seed = chosen.seed ?? null;

@@ -36,6 +36,8 @@ export interface ScanSettings {
   /** Ports of our own; none: any. */
   readonly sourcePorts: readonly number[];
   readonly sourceAddress: Address | undefined;
+  /** How often to say where the scan stands, where there is no terminal, milliseconds; 0: never. */
+  readonly statsEveryMs: number;
   /** What the user said of the speed. */
   readonly speed: GivenSpeed;
 }
@@ -67,6 +69,7 @@ export function readScanSettings(settings: Settings, randomSeed: () => number): 
     follow: !settings.has("no-follow"),
     players: !settings.has("no-players"),
     ...readSource(settings),
+    statsEveryMs: settings.time("stats-every") ?? 0,
     speed: {
       rate: settings.count("rate"),
       netRate: settings.cap("net-rate"),

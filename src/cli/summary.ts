@@ -43,6 +43,20 @@ export function summary(
   ];
 }
 
+/** What the user should know of that command. */
+export function continueNotes(values: Values, outputs: readonly OutputPlan[]): string[] {
+  const unread = outputs.filter(({ readable }) => !readable)
+    .map(({ path }) => path === "-" ? "standard output" : path);
+  return [
+    ...(unread.length === 0 ? [] : [
+      `some servers may come twice in ${unread.join(", ")}: which ones it has cannot be read back`,
+    ]),
+    ...([...values.words, ...values.given.get("input-file") ?? []].includes("-")
+      ? ["it wants the same list on standard input"]
+      : []),
+  ];
+}
+
 /**
  * The command that goes on where a scan stopped: the same options, the same order, and rows added
  * to what is there.

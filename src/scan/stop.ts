@@ -18,6 +18,7 @@ export class Stop {
   error: Error | undefined;
   readonly #soft = new AbortController();
   readonly #hard = new AbortController();
+  readonly #over = new AbortController();
   readonly #clock: Clock;
   readonly #cancelTimer: () => void;
   #cancelGrace: (() => void) | undefined;
@@ -32,7 +33,7 @@ export class Stop {
     this.#clock = clock;
     const interrupt = () => this.stop("interrupted");
     if (signal.aborted) interrupt();
-    else signal.addEventListener("abort", interrupt, { once: true });
+    else signal.addEventListener("abort", interrupt, { once: true, signal: this.#over.signal });
     this.#cancelTimer = maxRuntimeMs === Infinity
       ? () => {}
       : clock.after(maxRuntimeMs, () => this.stop("max-runtime"));
@@ -63,8 +64,9 @@ export class Stop {
     this.stop("failed");
   }
 
-  /** The scan is over: no timer may outlive it. */
+  /** The scan is over: nothing that it waits for may outlive it. */
   end(): void {
+    this.#over.abort();
     this.#cancelTimer();
     this.#cancelGrace?.();
   }

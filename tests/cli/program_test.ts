@@ -65,7 +65,21 @@ const BAD: [args: string[], message: string][] = [
     'Cannot write to "/nonexistent/x.csv": No such file',
   ],
   [["scan", "127.0.0.1", "-o", "x.dat"], 'Cannot tell the format of "x.dat"'],
-  [["scan", "127.0.0.1", "-o", "a.csv", "-o", "a.csv"], 'Cannot write two outputs to "a.csv"'],
+  [["scan", "127.0.0.1", "-o", "a.csv", "-o", "./a.csv"], 'Cannot write two things to "./a.csv"'],
+  [["scan", "127.0.0.1", "--status-file", "s", "--metadata-file", "s"], "Cannot write two things"],
+  [["scan", "127.0.0.1", "--metadata-file", "/nonexistent/m"], 'Cannot write to "/nonexistent/m"'],
+  [["scan", "127.0.0.1", "--status-file", "/dev/null"], "it is no regular file"],
+  [["scan", "127.0.0.1", "--stats-every", "abc", "--quiet"], 'Cannot use --stats-every "abc"'],
+  [
+    ["scan", "127.0.0.1", "--seed", "1", "--from", "5:0"],
+    "Cannot start from 5:0: there are 4 passes",
+  ],
+  [
+    ["scan", "127.0.0.1", "--seed", "1", "--from", "1:2"],
+    "Cannot start from 1:2: pass 1 has 1 targets",
+  ],
+  [["scan", "127.0.0.1", "--rate", "abc", "--echo-config"], 'Cannot use --rate "abc"'],
+  [["scan", "::1", "127.0.0.1", "--source-port", "40001"], "Cannot use --source-port for IPv4 and"],
   [["scan", "127.0.0.1", "-oJ", "a.json", "--append"], 'Cannot append to "a.json"'],
   [
     ["scan", "127.0.0.1", "--fields", "hsot"],
@@ -379,4 +393,20 @@ Deno.test("status lines come at intervals where there is no terminal", async () 
   assertMatch(stderr, /pass 1\/4 {2}\d+\.\d% {2}[\d,]+ sent {2}\d+\/s .*ETA \d\d:\d\d:\d\d\n/);
   assertMatch(stderr, /ended by --max-runtime/);
   assertMatch(stderr, /go on with: .* scan 127\.33\.0\.0\/24 --seed \d+ --from \d:\d+/);
+});
+
+Deno.test("a refused option leaves the outputs as they were", async () => {
+  await inFolder(async (folder) => {
+    const output = `${folder}/keep.ndjson`;
+    await Deno.writeTextFile(output, "KEEP\n");
+    for (
+      const args of [["--metadata-file", `${folder}/no/m`], ["--status-file", `${folder}/no/s`], [
+        "--stats-every",
+        "abc",
+      ]]
+    ) {
+      const { code } = await run(["scan", "127.33.0.1", "-o", output, ...args]);
+      assertEquals([code, await Deno.readTextFile(output)], [2, "KEEP\n"], args[0]);
+    }
+  });
 });

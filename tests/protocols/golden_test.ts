@@ -1,9 +1,7 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { type Golden, QUERY, RAKNET } from "../golden/mod.ts";
-import { DECODERS, toJson } from "./decoders.ts";
+import { GOLDEN, QUERY } from "../golden/mod.ts";
+import { DECODERS, toJson } from "./decoders/mod.ts";
 import { part, PartError } from "./parts.ts";
-
-const GOLDEN: readonly Golden[] = [...QUERY, ...RAKNET];
 
 for (const golden of GOLDEN) {
   const decoder = DECODERS[golden.decoder];

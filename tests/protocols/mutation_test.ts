@@ -2,8 +2,8 @@ import { assert, assertThrows } from "@std/assert";
 import { concat } from "../../src/bytes.ts";
 import { decodeAdvertisement } from "../../src/protocols/raknet/mod.ts";
 import { Random } from "../../src/fleet/random.ts";
-import { QUERY, RAKNET } from "../golden/mod.ts";
-import { type Decoder, DECODERS } from "./decoders.ts";
+import { GOLDEN } from "../golden/mod.ts";
+import { type Decoder, DECODERS } from "./decoders/mod.ts";
 import { attempt, PartError, settled } from "./parts.ts";
 
 const ROUNDS = 100_000;
@@ -48,9 +48,8 @@ function hammer(decoder: Decoder, messages: readonly Uint8Array[]): Set<string> 
   return kinds;
 }
 
-const ALL = [...QUERY, ...RAKNET];
 const messagesOf = (name: string) =>
-  ALL.filter(({ decoder }) => decoder === name).map(({ bytes }) => bytes);
+  GOLDEN.filter(({ decoder }) => decoder === name).map(({ bytes }) => bytes);
 
 for (const name of Object.keys(DECODERS)) {
   Deno.test(`${name}: ${ROUNDS} mutations (seed ${SEED}) yield values and the two errors`, () => {

@@ -1,7 +1,7 @@
 /** What a decoder may make of a part of a message. */
 import { assertEquals } from "@std/assert";
 import { Malformed, Truncated } from "../../src/bytes.ts";
-import { type Decoder, toJson } from "./decoders.ts";
+import { type Decoder, toJson } from "./decoders/mod.ts";
 
 /** A part was taken for something that it is not. */
 export class PartError extends Error {}

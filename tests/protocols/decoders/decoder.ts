@@ -1,0 +1,35 @@
+/** What the tests of all decoders share. */
+import type { Statement } from "../../../src/protocols/protocol.ts";
+import { decodeLatin1 } from "../../../src/text.ts";
+
+/** A decoder, its inverse, and what its values say in a record. */
+export interface Decoder {
+  decode(bytes: Uint8Array): unknown;
+  encode(value: unknown): Uint8Array;
+  statement?(value: unknown): Statement;
+  /** Flags with which a part of a message may be a value. */
+  readonly partFlags: readonly string[];
+}
+
+/** A decoder with its types forgotten. */
+export function decoder<T>(
+  decode: (bytes: Uint8Array) => T | undefined,
+  encode: (value: T) => Uint8Array,
+  rest: { partFlags?: readonly string[]; statement?: (value: T) => Statement } = {},
+): Decoder {
+  return {
+    decode,
+    encode: encode as (value: unknown) => Uint8Array,
+    partFlags: [],
+    ...rest,
+  } as Decoder;
+}
+
+/** A value as JSON can hold it: bytes as Latin-1 text, big integers as decimal text. */
+export function toJson(value: unknown): unknown {
+  if (value instanceof Uint8Array) return decodeLatin1(value);
+  if (typeof value === "bigint") return value.toString();
+  if (Array.isArray(value)) return value.map(toJson);
+  if (typeof value !== "object" || value === null) return value ?? null;
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, toJson(inner)]));
+}

@@ -1,0 +1,8 @@
+/** Every decoder by name, with its encoder, in the form in which the golden files call them. */
+import type { Decoder } from "./decoder.ts";
+import { QUERY_DECODERS } from "./query.ts";
+import { RAKNET_DECODERS } from "./raknet.ts";
+
+export * from "./decoder.ts";
+
+export const DECODERS: Record<string, Decoder> = { ...QUERY_DECODERS, ...RAKNET_DECODERS };

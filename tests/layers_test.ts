@@ -75,9 +75,9 @@ Deno.test("files stay below 300 lines", async () => {
 
 Deno.test("every golden file is in the index", async () => {
   const golden = new URL("./golden/", import.meta.url);
-  const index = await Deno.readTextFile(new URL("mod.ts", golden));
   for await (const folder of Deno.readDir(golden)) {
     if (!folder.isDirectory) continue;
+    const index = await Deno.readTextFile(new URL(`${folder.name}.ts`, golden));
     for await (const { name } of Deno.readDir(new URL(`${folder.name}/`, golden))) {
       assertEquals(index.includes(`"./${folder.name}/${name}"`), true, `${folder.name}/${name}`);
     }

@@ -132,6 +132,6 @@ export async function openOutputs(
     const file = files.get(plan);
     return file === undefined
       ? new TextSink(standardOutput(beforeRows), plan.format)
-      : new TextSink(file.output, plan.format, file.length);
+      : new TextSink(file.output, plan.format, file.length, file.joint);
   });
 }

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { stringify } from "@std/csv";
+import { parse, stringify } from "@std/csv";
 import type { Field, ServerRecord } from "../record.ts";
 import { oneLine } from "../text.ts";
 import { jsonText } from "./json.ts";
@@ -17,8 +17,18 @@ export function csvFormat(fields: readonly Field[]): Format {
     head: line(fields.map(({ name }) => name)),
     tail: "",
     appendable: true,
+    whole: (text) => cellsOf(text).length === fields.length,
     row: (record) => line(fields.map((field) => cell(record, field))),
   };
+}
+
+/** The cells of a line; none where a quote in it does not end. */
+export function cellsOf(line: string): readonly string[] {
+  try {
+    return parse(line)[0] ?? [];
+  } catch {
+    return [];
+  }
 }
 
 /** One cell: empty for null, JSON for lists, text made harmless. */

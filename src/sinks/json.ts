@@ -17,8 +17,20 @@ export function ndjsonFormat(fields: readonly Field[]): Format {
     head: "",
     tail: "",
     appendable: true,
+    whole: (line) => parseRow(line) !== undefined,
     row: (record) => `${jsonRow(record)}\n`,
   };
+}
+
+/** The object of a line; `undefined` where it holds none, or a torn one. */
+export function parseRow(line: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(line);
+    const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+    return isObject ? value as Record<string, unknown> : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** One JSON array of objects with these keys. */

@@ -3,17 +3,18 @@
  *
  * @module
  */
-import { CsvParseStream } from "@std/csv";
 import { type Endpoint, parseAddress, parseEndpoint } from "../address.ts";
+import { cellsOf } from "./csv.ts";
+import { parseRow } from "./json.ts";
 
 /**
  * The servers in a file that one of our formats wrote. A file that does not exist holds none; a
- * torn last line is passed over.
+ * torn last row is passed over.
  *
  * @param format `csv`, `ndjson` or `list`; other formats hold none that can be read back.
  */
 export async function readIds(path: string, format: string): Promise<Endpoint[]> {
-  const read = READERS[format];
+  const read = READERS[format]?.();
   if (read === undefined) return [];
   let file: Deno.FsFile;
   try {
@@ -22,64 +23,46 @@ export async function readIds(path: string, format: string): Promise<Endpoint[]>
     if (error instanceof Deno.errors.NotFound) return [];
     throw error;
   }
-  const text = file.readable.pipeThrough(new TextDecoderStream());
   const found: Endpoint[] = [];
-  for await (const endpoint of read(text)) {
+  for await (const line of linesOf(file.readable.pipeThrough(new TextDecoderStream()))) {
+    const endpoint = read(line);
     if (endpoint !== undefined) found.push(endpoint);
   }
   return found;
 }
 
-type Reader = (text: ReadableStream<string>) => AsyncIterable<Endpoint | undefined>;
+/** The server of a line; a line that is not ours, or torn, names none. */
+type Reader = (line: string) => Endpoint | undefined;
 
-const READERS: Readonly<Record<string, Reader | undefined>> = {
-  csv: async function* (text) {
-    const rows = text.pipeThrough(wholeLines()).pipeThrough(
-      new CsvParseStream({ skipFirstRow: true }),
-    );
-    for await (const { host, port } of rows) yield toEndpoint(host, port);
+const READERS: Readonly<Record<string, (() => Reader) | undefined>> = {
+  csv: () => {
+    let head: readonly string[] | undefined;
+    return (line) => {
+      const cells = cellsOf(line);
+      head ??= cells;
+      if (cells.length !== head.length) return undefined;
+      return toEndpoint(cells[head.indexOf("host")], cells[head.indexOf("port")]);
+    };
   },
-  ndjson: async function* (text) {
-    for await (const lines of text.pipeThrough(wholeLines())) {
-      for (const line of lines.split("\n")) {
-        if (line === "") continue;
-        yield fromJson(line);
-      }
-    }
+  ndjson: () => (line) => {
+    const { host, port } = parseRow(line) ?? {};
+    return typeof host === "string" ? toEndpoint(host, Number(port)) : undefined;
   },
-  list: async function* (text) {
-    for await (const lines of text.pipeThrough(wholeLines())) {
-      for (const line of lines.split("\n")) yield parseEndpoint(line);
-    }
-  },
+  list: () => parseEndpoint,
 };
 
-function fromJson(line: string): Endpoint | undefined {
-  try {
-    const { host, port } = JSON.parse(line) as { host?: string; port?: number };
-    return toEndpoint(host, port);
-  } catch {
-    return undefined; // a line that is not ours names no server
-  }
-}
-
-/** Text cut at its line feeds: what follows the last one is dropped. */
-function wholeLines(): TransformStream<string, string> {
+/** Text line by line; the last one may lack its end. */
+async function* linesOf(text: ReadableStream<string>): AsyncIterable<string> {
   let rest = "";
-  return new TransformStream({
-    transform(chunk, controller) {
-      const text = rest + chunk;
-      const end = text.lastIndexOf("\n") + 1;
-      rest = text.slice(end);
-      if (end > 0) controller.enqueue(text.slice(0, end));
-    },
-  });
+  for await (const chunk of text) {
+    const lines = (rest + chunk).split("\n");
+    rest = lines.pop()!;
+    yield* lines;
+  }
+  yield rest;
 }
 
-function toEndpoint(
-  host: string | undefined,
-  port: string | number | undefined,
-): Endpoint | undefined {
+function toEndpoint(host?: string, port?: string | number): Endpoint | undefined {
   const address = host === undefined ? undefined : parseAddress(host);
   const number = Number(port);
   return address === undefined || !(number >= 1 && number <= 65535)

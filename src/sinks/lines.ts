@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { parseEndpoint } from "../address.ts";
 import { serverId, type ServerRecord } from "../record.ts";
 import { harmlessText } from "../text.ts";
 import type { Format } from "./sink.ts";
@@ -13,6 +14,7 @@ const plain = { head: "", tail: "", appendable: true };
 export const listFormat: Format = {
   ...plain,
   name: "list",
+  whole: (line) => parseEndpoint(line) !== undefined,
   row: (record) => `${serverId(record)}\n`,
 };
 
@@ -20,6 +22,7 @@ export const listFormat: Format = {
 export const grepFormat: Format = {
   ...plain,
   name: "grep",
+  whole: (line) => line.endsWith("//"),
   row: (record) => {
     const { host, port, protocol, protocols, seen_at: seenAt } = record;
     const transport = protocols.includes("slp") ? "tcp" : "udp";

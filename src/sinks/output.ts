@@ -30,13 +30,15 @@ export interface OpenedFile {
   readonly output: Output;
   /** How much of it stays: 0 unless rows are appended. */
   readonly length: number;
+  /** What goes between that and the first row: a line feed, where the last line lacks its own. */
+  readonly joint: string;
 }
 
 /**
  * Opens a file for rows. What it holds stays until {@linkcode Output.truncate} is called with the
  * length that is returned.
  *
- * @param append Keeps what it holds, but for a torn last line.
+ * @param append Keeps what it holds, but for a torn last row.
  * @throws InputError when it cannot be written, or holds other columns than would be appended.
  */
 export async function openFile(path: string, format: Format, append: boolean): Promise<OpenedFile> {
@@ -49,8 +51,8 @@ export async function openFile(path: string, format: Format, append: boolean): P
     throw new InputError(`Cannot write to "${path}": ${reason}`);
   }
   try {
-    const length = append ? await wholeLength(file, path, format) : 0;
-    return { output: fileOutput(file, path), length };
+    const kept = append ? await keptPart(file, path, format) : NOTHING;
+    return { output: fileOutput(file, path), ...kept };
   } catch (error) {
     file.close();
     throw error;
@@ -78,19 +80,26 @@ function fileOutput(file: Deno.FsFile, path: string): Output {
   };
 }
 
-/** How much of a file is whole lines, after a look at the first. */
-async function wholeLength(file: Deno.FsFile, path: string, format: Format): Promise<number> {
+type Kept = Omit<OpenedFile, "output">;
+
+const NOTHING: Kept = { length: 0, joint: "" };
+
+/** How much of a file is whole rows, after a look at its first line and its last. */
+async function keptPart(file: Deno.FsFile, path: string, format: Format): Promise<Kept> {
   const { size, isFile } = await file.stat();
-  if (!isFile || size === 0) return 0;
-  const length = await endOfLastLine(file, size);
-  const head = new TextEncoder().encode(format.head);
-  const start = new Uint8Array(head.length);
-  await file.seek(0, Deno.SeekMode.Start);
-  await readFully(file, start);
-  if (length === 0 || start.toHex() === head.toHex()) return length;
-  throw new InputError(
-    `Cannot append to "${path}": it does not start with the columns that would be written`,
-  );
+  if (!isFile || size === 0) return NOTHING;
+  const end = await endOfLastLine(file, size);
+  const first = await readLine(file, 0);
+  if (end === 0 && format.head.startsWith(first)) return NOTHING; // a torn head
+  const torn = end < size && !format.whole?.(await readLine(file, end));
+  const length = torn ? end : size;
+  if (length === 0 && format.head === "") return NOTHING; // a torn row, and no other
+  if (format.head !== "" && `${first}\n` !== format.head) {
+    throw new InputError(
+      `Cannot append to "${path}": it does not start with the columns that would be written`,
+    );
+  }
+  return { length, joint: end < length ? "\n" : "" };
 }
 
 const CHUNK = 65536;
@@ -106,6 +115,19 @@ async function endOfLastLine(file: Deno.FsFile, size: number): Promise<number> {
     if (found >= 0) return start + found + 1;
   }
   return 0;
+}
+
+/** Longer than any row of ours: a line of which this much is not its end is not read further. */
+const LONGEST_LINE = 1 << 20;
+
+/** The line that starts there, without its line feed. */
+async function readLine(file: Deno.FsFile, start: number): Promise<string> {
+  const { size } = await file.stat();
+  const bytes = new Uint8Array(Math.min(LONGEST_LINE, size - start));
+  await file.seek(start, Deno.SeekMode.Start);
+  await readFully(file, bytes);
+  const end = bytes.indexOf(0x0a);
+  return new TextDecoder().decode(end < 0 ? bytes : bytes.subarray(0, end));
 }
 
 async function readFully(file: Deno.FsFile, into: Uint8Array): Promise<void> {

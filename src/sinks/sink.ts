@@ -30,6 +30,11 @@ export interface Format {
   /** Whether rows can be added to a file that has an end. */
   readonly appendable: boolean;
   /**
+   * Whether a last line that lacks its end is a whole row all the same, and not a torn one. Without
+   * it, none is.
+   */
+  whole?(line: string): boolean;
+  /**
    * One row.
    *
    * @param first Whether it is the first of its file.
@@ -61,18 +66,22 @@ export class TextSink implements Sink {
   #length: number;
   #empty: boolean;
   #begun: boolean;
+  #joint: string;
   #failed = false;
 
   /**
    * Takes an output over.
    *
    * @param length How long the output is already: more than 0 when rows are appended to it.
+   * @param joint What goes between that and the first row.
    */
   constructor(
     private readonly output: Output,
     private readonly format: Format,
     length = 0,
+    joint = "",
   ) {
+    this.#joint = joint;
     this.#length = length;
     this.#begun = length > 0;
     this.#empty = length <= format.head.length;
@@ -85,13 +94,15 @@ export class TextSink implements Sink {
    * @throws WriteError
    */
   async write(records: readonly ServerRecord[]): Promise<void> {
-    let text = this.#begun ? "" : this.format.head;
+    if (records.length === 0 && this.#begun) return;
+    let text = this.#begun ? this.#joint : this.format.head;
     for (const record of records) {
       text += this.format.row(record, this.#empty);
       this.#empty = false;
     }
     await this.#put(text);
     this.#begun = true;
+    this.#joint = "";
   }
 
   async #put(text: string): Promise<void> {

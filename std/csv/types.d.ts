@@ -23,15 +23,3 @@ export function parse(
   input: string,
   options?: { skipFirstRow?: false; separator?: string; comment?: string },
 ): string[][];
-
-/** CSV text in chunks to rows: arrays, or objects when `skipFirstRow` is set. */
-export class CsvParseStream<
-  const T extends { skipFirstRow?: boolean; separator?: string } = { skipFirstRow: false },
-> implements
-  TransformStream<string, T extends { skipFirstRow: true } ? Record<string, string> : string[]> {
-  constructor(options?: T);
-  readonly readable: ReadableStream<
-    T extends { skipFirstRow: true } ? Record<string, string> : string[]
-  >;
-  readonly writable: WritableStream<string>;
-}

@@ -4,7 +4,7 @@ import { emptyRecord, FIELDS, type ServerRecord } from "../../src/record.ts";
 import { csvFormat } from "../../src/sinks/csv.ts";
 import { jsonFormat, ndjsonFormat } from "../../src/sinks/json.ts";
 import { readIds } from "../../src/sinks/known.ts";
-import { listFormat } from "../../src/sinks/lines.ts";
+import { grepFormat, listFormat, tableFormat } from "../../src/sinks/lines.ts";
 import { openFile } from "../../src/sinks/output.ts";
 import { type Format, type Output, TextSink, WriteError } from "../../src/sinks/sink.ts";
 
@@ -82,10 +82,11 @@ async function write(
   append: boolean,
   ports: number[],
 ): Promise<string> {
-  const { output, length } = await openFile(path, format, append);
+  const { output, length, joint } = await openFile(path, format, append);
   await output.truncate(length);
   {
-    await using sink = new TextSink(output, format, length);
+    await using sink = new TextSink(output, format, length, joint);
+    await sink.write([]);
     for (const port of ports) await sink.write([record(port)]);
   }
   return await Deno.readTextFile(path);
@@ -109,6 +110,67 @@ Deno.test("files are written anew, or added to behind their last whole line", as
     assertEquals(ports(await Deno.readTextFile(`${folder}/rows.csv`)), [3, 4, 5]);
   } finally {
     await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("a last line without its end stays where it is whole, and is cut where it is torn", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const formats = [csvFormat(FIELDS), ndjson, listFormat, grepFormat, tableFormat];
+    for (const format of formats) {
+      const path = `${folder}/rows.${format.name}`;
+      const full = await write(path, format, false, [1, 2]);
+      const last = full.trimEnd().lastIndexOf("\n") + 1;
+      const kept = format === tableFormat ? full.slice(0, last) : full.trimEnd();
+      await Deno.writeTextFile(path, full.trimEnd());
+      assertEquals(await write(path, format, true, []), kept, format.name);
+      const row = format.row(record(3), false);
+      const joint = format === tableFormat ? "" : "\n";
+      assertEquals(await write(path, format, true, [3]), `${kept}${joint}${row}`, format.name);
+      const torn = full.slice(0, last + 7);
+      await Deno.writeTextFile(path, torn);
+      assertEquals(await write(path, format, true, [3]), full.slice(0, last) + row, format.name);
+    }
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("a torn head is written anew; a line that is none is not ours to cut", async () => {
+  const folder = await Deno.makeTempDir();
+  const format = csvFormat(FIELDS.slice(0, 2));
+  try {
+    for (const torn of ["ho", "host,po", "host,port", "host,port\r"]) {
+      await Deno.writeTextFile(`${folder}/a.csv`, torn);
+      assertEquals(await write(`${folder}/a.csv`, format, true, []), "host,port\r\n");
+    }
+    for (const other of ["notes", "port,host"]) {
+      await Deno.writeTextFile(`${folder}/a.csv`, other);
+      await assertRejects(() => openFile(`${folder}/a.csv`, format, true), InputError, "columns");
+      assertEquals(await Deno.readTextFile(`${folder}/a.csv`), other);
+    }
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("readIds() reads a last line as appending keeps it, and passes over what is not ours", async () => {
+  const path = await Deno.makeTempFile();
+  const known = async (format: string, text: string) => {
+    await Deno.writeTextFile(path, text);
+    return (await readIds(path, format)).map(({ port }) => port);
+  };
+  try {
+    const csv = 'host,port,motd\r\n::1,1,"a ""b"", c"\r\n';
+    assertEquals(await known("csv", `${csv}::1,2,`), [1, 2]);
+    assertEquals(await known("csv", `${csv}::1,2`), [1]);
+    assertEquals(await known("csv", `${csv}::1,2,"tor`), [1]);
+    assertEquals(await known("csv", `${csv}::1\n::1,3,x\n`), [1, 3]);
+    assertEquals(await known("list", "[::1]:1\n[::1]:2"), [1, 2]);
+    assertEquals(await known("ndjson", '{"host":"::1","port":1}\n{"host":"::1","port":2}'), [1, 2]);
+    for (const format of ["csv", "ndjson", "list"]) assertEquals(await known(format, ""), []);
+  } finally {
+    await Deno.remove(path);
   }
 });
 

@@ -12,11 +12,16 @@ export const SCHEMA = 1;
 /** One JSON object per line, with these keys. */
 export function ndjsonFormat(fields: readonly Field[]): Format {
   const jsonRow = rowWriter(fields);
+  const keys = ["schema", ...fields.map(({ name }) => name)].sort().join();
   return {
     name: "ndjson",
     head: "",
     tail: "",
     appendable: true,
+    fits: (first) => {
+      const row = parseRow(first);
+      return row?.schema === SCHEMA && Object.keys(row).sort().join() === keys;
+    },
     whole: (line) => parseRow(line) !== undefined,
     row: (record) => `${jsonRow(record)}\n`,
   };

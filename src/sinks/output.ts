@@ -94,7 +94,8 @@ async function keptPart(file: Deno.FsFile, path: string, format: Format): Promis
   const torn = end < size && !format.whole?.(await readLine(file, end));
   const length = torn ? end : size;
   if (length === 0 && format.head === "") return NOTHING; // a torn row, and no other
-  if (format.head !== "" && `${first}\n` !== format.head) {
+  const fits = format.fits?.(first) ?? (format.head === "" || format.head === `${first}\n`);
+  if (!fits) {
     throw new InputError(
       `Cannot append to "${path}": it does not start with the columns that would be written`,
     );

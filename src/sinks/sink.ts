@@ -30,6 +30,11 @@ export interface Format {
   /** Whether rows can be added to a file that has an end. */
   readonly appendable: boolean;
   /**
+   * Whether rows can be added to a file that starts with this line. Without it, they can where that
+   * is the head.
+   */
+  fits?(first: string): boolean;
+  /**
    * Whether a last line that lacks its end is a whole row all the same, and not a torn one. Without
    * it, none is.
    */

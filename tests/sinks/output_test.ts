@@ -154,6 +154,23 @@ Deno.test("a torn head is written anew; a line that is none is not ours to cut",
   }
 });
 
+Deno.test("rows are added to NDJSON of the same keys, in whatever order", async () => {
+  const path = await Deno.makeTempFile();
+  const [host, port, guid] = ["host", "port", "guid"].map((name) =>
+    FIELDS.find((field) => field.name === name)!
+  );
+  try {
+    const first = await write(path, ndjsonFormat([port, host]), false, [1]);
+    const other = ndjsonFormat([host, port]);
+    assertEquals(await write(path, other, true, [2]), first + other.row(record(2), false));
+    for (const fields of [[host], [host, guid], [host, port, guid]]) {
+      await assertRejects(() => openFile(path, ndjsonFormat(fields), true), InputError, "columns");
+    }
+  } finally {
+    await Deno.remove(path);
+  }
+});
+
 Deno.test("readIds() reads a last line as appending keeps it, and passes over what is not ours", async () => {
   const path = await Deno.makeTempFile();
   const known = async (format: string, text: string) => {
@@ -206,6 +223,15 @@ Deno.test("opening says what is wrong, and spoils nothing", async () => {
       InputError,
       "it does not start with the columns",
     );
+    for (const first of ['{"schema":1,"host":"::1"}', '{"schema":1,"host":"::1"}\n', "hosts\n"]) {
+      await Deno.writeTextFile(`${folder}/x.ndjson`, first);
+      await assertRejects(
+        () => openFile(`${folder}/x.ndjson`, ndjson, true),
+        InputError,
+        "it does not start with the columns",
+      );
+      assertEquals(await Deno.readTextFile(`${folder}/x.ndjson`), first);
+    }
     const { output } = await openFile(`${folder}/x.csv`, csvFormat(FIELDS), false);
     await output[Symbol.asyncDispose]();
     assertEquals(await Deno.readTextFile(`${folder}/x.csv`), "port,host\r\n1,127.0.0.1\r\n");

@@ -11,7 +11,7 @@ import { parseRow } from "./json.ts";
  * The servers in a file that one of our formats wrote. A file that does not exist holds none; a
  * torn last row is passed over.
  *
- * @param format `csv`, `ndjson` or `list`; other formats hold none that can be read back.
+ * @param format `csv`, `ndjson`, `list`, `grep` or `table`; others hold none that can be read back.
  */
 export async function readIds(path: string, format: string): Promise<Endpoint[]> {
   const read = READERS[format]?.();
@@ -24,15 +24,16 @@ export async function readIds(path: string, format: string): Promise<Endpoint[]>
     throw error;
   }
   const found: Endpoint[] = [];
-  for await (const line of linesOf(file.readable.pipeThrough(new TextDecoderStream()))) {
-    const endpoint = read(line);
+  const text = file.readable.pipeThrough(new TextDecoderStream());
+  for await (const { line, ended } of linesOf(text)) {
+    const endpoint = read(line, ended);
     if (endpoint !== undefined) found.push(endpoint);
   }
   return found;
 }
 
 /** The server of a line; a line that is not ours, or torn, names none. */
-type Reader = (line: string) => Endpoint | undefined;
+type Reader = (line: string, ended: boolean) => Endpoint | undefined;
 
 const READERS: Readonly<Record<string, (() => Reader) | undefined>> = {
   csv: () => {
@@ -49,17 +50,24 @@ const READERS: Readonly<Record<string, (() => Reader) | undefined>> = {
     return typeof host === "string" ? toEndpoint(host, Number(port)) : undefined;
   },
   list: () => parseEndpoint,
+  grep: () => (line) => {
+    const [, host, port] = /\bHost: (\S+) \([^)]*\)\tPorts: (\d+)\/open\/.*\/\/$/.exec(line) ?? [];
+    return toEndpoint(host, port);
+  },
+  table: () => (line, ended) => ended ? parseEndpoint(line.split(" ", 1)[0]) : undefined,
 };
 
 /** Text line by line; the last one may lack its end. */
-async function* linesOf(text: ReadableStream<string>): AsyncIterable<string> {
+async function* linesOf(
+  text: ReadableStream<string>,
+): AsyncIterable<{ line: string; ended: boolean }> {
   let rest = "";
   for await (const chunk of text) {
     const lines = (rest + chunk).split("\n");
     rest = lines.pop()!;
-    yield* lines;
+    for (const line of lines) yield { line, ended: true };
   }
-  yield rest;
+  yield { line: rest, ended: false };
 }
 
 function toEndpoint(host?: string, port?: string | number): Endpoint | undefined {

@@ -98,7 +98,7 @@ const ports = (text: string) =>
 Deno.test("files are written anew, or added to behind their last whole line", async () => {
   const folder = await Deno.makeTempDir();
   try {
-    for (const format of [csvFormat(FIELDS), ndjson, listFormat]) {
+    for (const format of [csvFormat(FIELDS), ndjson, listFormat, grepFormat, tableFormat]) {
       const path = `${folder}/rows.${format.name}`;
       await write(path, format, false, [1, 2]);
       const text = await write(path, format, false, [3]);
@@ -185,7 +185,14 @@ Deno.test("readIds() reads a last line as appending keeps it, and passes over wh
     assertEquals(await known("csv", `${csv}::1\n::1,3,x\n`), [1, 3]);
     assertEquals(await known("list", "[::1]:1\n[::1]:2"), [1, 2]);
     assertEquals(await known("ndjson", '{"host":"::1","port":1}\n{"host":"::1","port":2}'), [1, 2]);
-    for (const format of ["csv", "ndjson", "list"]) assertEquals(await known(format, ""), []);
+    const grep = (port: number) => grepFormat.row({ ...record(port), host: "::1" }, false);
+    assertEquals(await known("grep", `# ours\n${grep(1)}${grep(2).trimEnd()}`), [1, 2]);
+    assertEquals(await known("grep", `${grep(1)}${grep(2).trimEnd().slice(0, -1)}`), [1]);
+    const table = (port: number) => tableFormat.row({ ...record(port), host: "fd00::1" }, false);
+    assertEquals(await known("table", tableFormat.head + table(1) + table(2).trimEnd()), [1]);
+    for (const format of ["csv", "ndjson", "list", "grep", "table"]) {
+      assertEquals(await known(format, ""), []);
+    }
   } finally {
     await Deno.remove(path);
   }
@@ -263,6 +270,7 @@ Deno.test("readIds() finds nothing in what is not there, or not ours", async () 
     );
     assertEquals(await readIds(path, "ndjson"), [{ address: 1n, port: 2 }]);
     assertEquals(await readIds(path, "table"), []);
+    assertEquals(await readIds(path, "json"), []);
   } finally {
     await Deno.remove(path);
   }

@@ -19,12 +19,20 @@ export interface Clock {
   turn(): Promise<void>;
 }
 
+/** What a timer of the runtime can wait, milliseconds: one of more fires at once. */
+const LONGEST_TIMER = 2 ** 31 - 1;
+
 /** The machine's clock. */
 export const systemClock: Clock = {
   now: () => performance.now(),
   wall: () => Date.now(),
   after(ms, callback) {
-    const timer = setTimeout(callback, ms);
+    let timer: ReturnType<typeof setTimeout>;
+    const wait = (rest: number) => {
+      const part = Math.min(rest, LONGEST_TIMER);
+      timer = setTimeout(() => part < rest ? wait(rest - part) : callback(), part);
+    };
+    wait(ms);
     return () => clearTimeout(timer);
   },
   // While there is always something to do, the runtime looks at its sockets only now and then

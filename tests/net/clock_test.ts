@@ -1,0 +1,64 @@
+import { assertEquals } from "@std/assert";
+import { systemClock } from "../../src/net/clock.ts";
+
+/** Timers that wait for nobody: each fires when it is told to. */
+class Timers {
+  readonly waits: number[] = [];
+  readonly #callbacks = new Map<number, () => void>();
+
+  set(callback: () => void, ms: number): number {
+    this.#callbacks.set(this.waits.push(ms), callback);
+    return this.waits.length;
+  }
+
+  clear(timer: number): void {
+    this.#callbacks.delete(timer);
+  }
+
+  /** Fires all that are set; says whether there were any. */
+  fire(): boolean {
+    const callbacks = [...this.#callbacks.values()];
+    this.#callbacks.clear();
+    for (const callback of callbacks) callback();
+    return callbacks.length > 0;
+  }
+}
+
+function withTimers(test: (timers: Timers) => void): void {
+  const { setTimeout, clearTimeout } = globalThis;
+  const timers = new Timers();
+  Object.assign(globalThis, {
+    setTimeout: (callback: () => void, ms: number) => timers.set(callback, ms),
+    clearTimeout: (timer: number) => timers.clear(timer),
+  });
+  try {
+    test(timers);
+  } finally {
+    Object.assign(globalThis, { setTimeout, clearTimeout });
+  }
+}
+
+const MOST = 2 ** 31 - 1;
+
+for (const ms of [0, 5, MOST, MOST + 1, 3 * MOST + 7]) {
+  Deno.test(`${ms} ms are waited for in timers that the runtime can hold`, () =>
+    withTimers((timers) => {
+      let called = 0;
+      systemClock.after(ms, () => called++);
+      while (called === 0 && timers.fire());
+      assertEquals(timers.waits.reduce((sum, wait) => sum + wait, 0), ms);
+      assertEquals(timers.waits.every((wait) => wait <= MOST), true);
+      assertEquals([called, timers.fire()], [1, false]);
+    }));
+}
+
+Deno.test("a long wait is cancelled in each of its parts", () => {
+  for (const fired of [0, 1, 2]) {
+    withTimers((timers) => {
+      const cancel = systemClock.after(3 * MOST, () => assertEquals(true, false, "cancelled"));
+      for (let i = 0; i < fired; i++) timers.fire();
+      cancel();
+      assertEquals([timers.fire(), timers.waits.length], [false, fired + 1]);
+    });
+  }
+});

@@ -1,0 +1,98 @@
+/** The shells themselves read what `completions` prints, and complete with it. */
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { debianTest, requireProgram } from "./debian.ts";
+import { blocksweep, run } from "./processes.ts";
+
+/** A folder with the script of a shell, and a file whose name has a space. */
+async function inFolder(
+  shell: string,
+  file: string,
+  test: (folder: string) => Promise<void>,
+): Promise<void> {
+  const folder = await Deno.makeTempDir();
+  try {
+    await Deno.writeTextFile(`${folder}/${file}`, await run(blocksweep("completions", shell)));
+    await Deno.writeTextFile(`${folder}/my *.ndjson`, "");
+    await test(folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+/** What bash offers for the last word of a line. */
+async function bashOffers(folder: string, before: string, words: string[]): Promise<string[]> {
+  const script = `cd "$1"; source ./script; ${before}; shift; COMP_WORDS=("$@"); ` +
+    `COMP_CWORD=$(($# - 1)); _blocksweep; for one in "\${COMPREPLY[@]}"; do echo "$one"; done`;
+  const args = ["--norc", "-c", script, "bash", folder, "blocksweep", ...words];
+  return (await run({ command: "bash", args })).split("\n").slice(0, -1);
+}
+
+Deno.test("bash completes commands, options and files", () =>
+  inFolder("bash", "script", async (folder) => {
+    assertEquals(await bashOffers(folder, ":", ["sc"]), ["scan", "schema"]);
+    assertEquals(await bashOffers(folder, ":", ["scan", "--ra"]), ["--rate"]);
+    assertEquals(await bashOffers(folder, ":", ["completions", "z"]), ["zsh"]);
+    for (const option of ["-o", "-oD", "-iL", "--config", "--blocklist-file"]) {
+      assertEquals(await bashOffers(folder, ":", ["scan", option, "my"]), ["my *.ndjson"]);
+    }
+    const old = "enable -n compopt"; // as bash 3.2, where nobody else quotes the name
+    assertEquals(await bashOffers(folder, old, ["scan", "-o", "my"]), ["my\\ \\*.ndjson"]);
+  }));
+
+const ZSH = "/usr/bin/zsh";
+
+/** Types lines into a zsh that has a terminal, and returns what it ran. */
+async function zshRuns(folder: string, setup: string, lines: string[]): Promise<string[]> {
+  const script = `zmodload zsh/zpty; zpty shell ${ZSH} -f -i; zpty -w shell "source $1/setup"; ` +
+    'shift; for line; do zpty -w shell "$line"; zpty -r shell out "*RAN *END*"; print -r -- "$out"; done';
+  await Deno.writeTextFile(
+    `${folder}/setup`,
+    `cd ${folder}; ${setup}; blocksweep() { print -r -- RAN \${(j:|:)@} END }`,
+  );
+  const args = ["-f", "-c", script, "zsh", folder, ...lines];
+  const env = { HOME: folder, ZDOTDIR: folder, TERM: "dumb" };
+  const text = await run({ command: ZSH, args, env });
+  return [...text.matchAll(/RAN (.*) END/g)].map(([, words]) => words);
+}
+
+for (
+  const [name, setup] of [
+    ["sourced, where completion was not set up", "source ./_blocksweep"],
+    ["found in $fpath", "fpath=($PWD $fpath); autoload -Uz compinit; compinit -D -u"],
+  ]
+) {
+  debianTest(`zsh completes options and files, from the first time on: ${name}`, async () => {
+    await requireProgram(ZSH);
+    await inFolder("zsh", "_blocksweep", async (folder) => {
+      const lines = [
+        "scan --ra\t5",
+        "scan 10.0.0.1 --from \t1:2 --max-ru\t5s",
+        "scan -o m\t",
+        "que\th",
+      ];
+      const ran = await zshRuns(folder, setup, lines.map((line) => `blocksweep ${line}`));
+      assertEquals(ran, [
+        "scan|--rate|5",
+        "scan|10.0.0.1|--from|1:2|--max-runtime|5s",
+        "scan|-o|my *.ndjson",
+        "query|h",
+      ]);
+    });
+  });
+}
+
+const FISH = "/usr/bin/fish";
+
+debianTest("fish completes commands, options and files", async () => {
+  await requireProgram(FISH);
+  await inFolder("fish", "script", async (folder) => {
+    const offers = async (line: string) => {
+      const script = `cd ${folder}; source ./script; complete -C 'blocksweep ${line}'`;
+      return await run({ command: FISH, args: ["--no-config", "-c", script] });
+    };
+    assertStringIncludes(await offers("sc"), "scan\tfind game servers");
+    assertStringIncludes(await offers("scan --ra"), "--rate\tdatagrams a second");
+    assertEquals(await offers("scan --config m"), "my *.ndjson\n");
+    assertEquals(await offers("completions z"), "zsh\n");
+  });
+});

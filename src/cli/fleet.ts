@@ -37,7 +37,7 @@ export async function runFleet(args: readonly string[]): Promise<number> {
     hostile: settings.whole("hostile", 0, 2 ** 24),
     range,
     seed,
-    software: settings.list("software"),
+    software: chosenSoftware(settings),
   });
   const manifest = settings.text("manifest");
   using witness = openWitness(settings.text("log"));
@@ -79,6 +79,12 @@ function parseRange(text: string): Range {
   const target = parseTarget(text);
   if ("name" in target) throw new InputError(`Cannot use --range "${text}": it wants addresses`);
   return target.range;
+}
+
+function chosenSoftware(settings: Settings): readonly string[] | undefined {
+  const names = settings.list("software");
+  if (names?.length === 0) throw new InputError("Cannot imitate no software: --software is empty");
+  return names;
 }
 
 /** The faults that the options ask for. */

@@ -18,7 +18,7 @@ import { print, tellLine } from "./console.ts";
 import { onInterrupt } from "./interrupt.ts";
 import { neverRanges, usualPorts } from "../targets/lists.ts";
 import { resolveName } from "./resolve.ts";
-import { chosenProtocols } from "./scan_settings.ts";
+import { chosenProtocols, chosenTimeout } from "./scan_settings.ts";
 import { describe, useColor } from "./servers_view.ts";
 import { Settings } from "./values.ts";
 
@@ -30,6 +30,8 @@ export async function runQuery(args: readonly string[]): Promise<number> {
     throw new InputError("Cannot query: name one server, as HOST or HOST:PORT");
   }
   const protocols = chosenProtocols(settings.list("protocol"));
+  const timeoutMs = chosenTimeout(settings);
+  const retries = settings.whole("retries", 0, 3) ?? 1;
   const { endpoints, name } = await locate(word, protocols);
   using interrupt = onInterrupt(() => {});
   const random = (size: number) => crypto.getRandomValues(new Uint8Array(size));
@@ -38,8 +40,8 @@ export async function runQuery(args: readonly string[]): Promise<number> {
     const server = await askServer(endpoint, {
       protocols: first,
       followUps: rest,
-      timeoutMs: settings.time("timeout") ?? 1500,
-      retries: settings.whole("retries", 0, 3) ?? 1,
+      timeoutMs,
+      retries,
       open: (bits) => openSocket({ address: bits === 4 ? 0 : 0n, port: 0 }),
       nonce: () => new DataView(random(8).buffer).getBigUint64(0) >> 1n,
       clock: systemClock,

@@ -61,7 +61,7 @@ export function readScanSettings(settings: Settings, randomSeed: () => number): 
     ports: chosenPorts(settings.text("ports"), protocols),
     ...readOrder(settings, randomSeed),
     retries: settings.whole("retries", 0, 3) ?? 1,
-    timeoutMs: atLeast(settings.time("timeout") ?? 1500, 1, "timeout"),
+    timeoutMs: chosenTimeout(settings),
     concurrency: settings.whole("concurrency", 1, 100_000) ?? 256,
     maxTargets: settings.wholeCount("max-targets") ?? Infinity,
     maxResults: settings.wholeCount("max-results") ?? Infinity,
@@ -139,9 +139,13 @@ function readSource(settings: Settings) {
   return { sourcePorts: ports === undefined ? [] : parsePorts(ports).udp, sourceAddress };
 }
 
-function atLeast(value: number, least: number, name: string): number {
-  if (value >= least) return value;
-  throw new InputError(`Cannot use --${name} "${value}": it must be at least ${least} ms`);
+/** How long to wait for an answer: with less than a millisecond, everybody would be silent. */
+export function chosenTimeout(settings: Settings): number {
+  const value = settings.time("timeout") ?? 1500;
+  if (value >= 1) return value;
+  throw new InputError(
+    `Cannot use --timeout "${settings.text("timeout")}": it must be at least 1 ms`,
+  );
 }
 
 /** Limits, and whether they hold for loopback too. */

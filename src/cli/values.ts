@@ -46,25 +46,26 @@ export class Settings {
   count(name: string): number | undefined {
     const text = this.text(name);
     if (text === undefined) return undefined;
-    const [, digits, unit] = /^(\d+(?:\.\d+)?)([kKmM]?)$/.exec(text) ?? [];
-    const value = Number(digits) * { "": 1, k: 1e3, m: 1e6 }[unit?.toLowerCase() ?? ""]!;
+    const value = parseCount(text);
     if (value > 0 && value <= 1e9) return value;
     throw wrong(name, text, "a number such as 0.5, 500, 10k or 1M");
   }
 
   /** A whole count that may end in k or M. */
   wholeCount(name: string): number | undefined {
-    const value = this.count(name);
-    if (value === undefined || Number.isInteger(value)) return value;
-    throw wrong(name, this.text(name)!, "a whole number");
+    const text = this.text(name);
+    if (text === undefined) return undefined;
+    const value = parseCount(text);
+    if (value >= 1 && value <= 1e9 && Number.isInteger(value)) return value;
+    throw wrong(name, text, "a whole number such as 500, 10k or 1M");
   }
 
   /** A cap: a whole number, or `off`. */
   cap(name: string): number | "off" | undefined {
     const text = this.text(name);
     if (text === undefined || text === "off") return text;
-    const value = this.count(name)!;
-    if (Number.isInteger(value) && value <= 1e6) return value;
+    const value = parseCount(text);
+    if (value >= 1 && value <= 1e6 && Number.isInteger(value)) return value;
     throw wrong(name, text, "a whole number up to 1M, or off");
   }
 
@@ -122,6 +123,12 @@ export class Settings {
     if (Number(pass) >= 1) return { pass: Number(pass), position: Number(position) };
     throw wrong("from", text, "PASS:POSITION, as an interrupted scan prints it");
   }
+}
+
+/** A number that may end in k or M; NaN where it is none. */
+function parseCount(text: string): number {
+  const [, digits, unit] = /^(\d+(?:\.\d+)?)([kKmM]?)$/.exec(text) ?? [];
+  return Number(digits) * { "": 1, k: 1e3, m: 1e6 }[unit?.toLowerCase() ?? ""]!;
 }
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };

@@ -65,6 +65,8 @@ Deno.test("values are read as what they are meant to be", () => {
   assertEquals(settings("--shard", "2/4").shard(), { index: 2, count: 4 });
   assertEquals(settings("--shard", "2", "--shards", "4").shard(), { index: 2, count: 4 });
   assertEquals(settings("--from", "3:1500").mark(), { pass: 3, position: 1500 });
+  assertEquals(settings("--max-results", "1.5k").wholeCount("max-results"), 1500);
+  assertEquals(read("--append", "--", "--append=no").words, ["--append=no"]);
   assertEquals(settings().mark(), { pass: 1, position: 0 });
 });
 
@@ -95,7 +97,11 @@ const WRONG: [args: string[], message: string][] = [
   [["--ports", "0"], 'Cannot parse port "0"'],
   [["--source-port", "70000"], 'Cannot parse port "70000"'],
   [["--source-ip", "here"], "not an address"],
-  [["--max-targets", "1.5"], "a whole number"],
+  [["--max-targets", "1.5"], "it wants a whole number such as 500, 10k or 1M"],
+  [["--max-results", "0"], "it wants a whole number such as 500, 10k or 1M"],
+  [["--max-results", "many"], "it wants a whole number such as 500, 10k or 1M"],
+  [["--net-rate", "0"], "it wants a whole number up to 1M, or off"],
+  [["--timeout", "0.5"], 'Cannot use --timeout "0.5": it must be at least 1 ms'],
 ];
 
 for (const [args, message] of WRONG) {

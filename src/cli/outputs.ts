@@ -97,6 +97,9 @@ function refuseToAppend({ path, name }: { path: string; name: string }): void {
 
 function chosenFields(names: readonly string[] | undefined): readonly Field[] {
   if (names === undefined) return FIELDS;
+  if (names.length === 0) throw new InputError("Cannot write no fields: --fields is empty");
+  const twice = names.find((name, i) => names.indexOf(name) < i);
+  if (twice !== undefined) throw new InputError(`Cannot write field "${twice}" twice`);
   return names.map((name) => {
     const field = FIELDS.find((other) => other.name === name);
     if (field !== undefined) return field;

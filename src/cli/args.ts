@@ -44,6 +44,7 @@ export function readArgs(command: Command, args: readonly string[]): Values {
     short === undefined ? [...aliases] : [short, ...aliases],
   ]));
   const takesValue = options.filter(({ value }) => value !== undefined);
+  refuseValues(args, options.filter(({ value }) => value === undefined));
   const parsed = parseArgs(plainArgs(args, takesValue), {
     string: ["_", ...takesValue.map(({ name }) => name)],
     boolean: options.filter(({ value }) => value === undefined).map(({ name }) => name),
@@ -84,8 +85,21 @@ function plainArgs(args: readonly string[], takesValue: readonly Option[]): stri
   return plain;
 }
 
+/** The parser takes whatever stands behind a `=` for yes, but for `false`. */
+function refuseValues(args: readonly string[], options: readonly Option[]): void {
+  const end = args.indexOf("--");
+  const names = options.flatMap(({ name, aliases = [] }) => [name, ...aliases]);
+  const wrong = args.slice(0, end < 0 ? args.length : end).find((arg) =>
+    names.some((name) => arg.startsWith(`--${name}=`))
+  );
+  if (wrong !== undefined) throw new InputError(`Cannot use ${wrong}: it takes no value`);
+}
+
 function valuesOf({ name, value, repeat }: Option, parsed: unknown): string[] {
-  if (value === undefined) return parsed === true ? ["true"] : [];
+  if (value === undefined) {
+    if (typeof parsed === "boolean") return parsed ? ["true"] : [];
+    throw new InputError(`Cannot use --${name} "${parsed}": it takes no value`); // as -q=no, -q5
+  }
   const values = (parsed ?? []) as string[];
   if (values.includes("")) {
     throw new InputError(`Cannot use --${name}: it needs a value (${value})`);

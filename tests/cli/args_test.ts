@@ -44,6 +44,12 @@ Deno.test("what is not an option is refused, with a hint where there is one", ()
   refused(["--rate"], "Cannot use --rate: it needs a value (NUMBER)");
   refused(["--rate", "--append"], "Cannot use --rate: it needs a value (NUMBER)");
   refused(["--rate", "1", "--rate", "2"], 'Cannot use --rate twice: "1" and "2"');
+  refused(["--i-have-permission=no"], "Cannot use --i-have-permission=no: it takes no value");
+  for (const value of ["", "true", "false", "1"]) {
+    refused([`--dryrun=${value}`], `Cannot use --dryrun=${value}: it takes no value`);
+  }
+  refused(["-q=no"], 'Cannot use --quiet "no": it takes no value');
+  refused(["-q5"], 'Cannot use --quiet "5": it takes no value');
   refused(["--manifest", "x"], "Unknown option --manifest"); // the fleet's, not the scan's
 });
 

@@ -6,6 +6,7 @@
  */
 import { resolve } from "node:path";
 import { InputError } from "../errors.ts";
+import { harmlessText } from "../text.ts";
 
 const encoder = new TextEncoder();
 
@@ -35,6 +36,25 @@ export function tell(text: string): void {
 /** Tells the user a line. */
 export function tellLine(text: string): void {
   tell(`${text}\n`);
+}
+
+/** The longest word, and the longest line, of an error that is shown whole. */
+const LONGEST = { word: 100, line: 1000 };
+
+/**
+ * Tells the user in one line what went wrong. It may hold whatever stood in a file: that is made
+ * harmless, and cut where it is long.
+ */
+export function tellError(message: string): void {
+  const words = message.replace(/\S+/g, (word) => shorten(word, LONGEST.word));
+  tellLine(`blocksweep: ${harmlessText(shorten(words, LONGEST.line))}`);
+}
+
+/** A text without its middle: what stands at its ends tells most, of a path and of a sentence. */
+function shorten(text: string, most: number): string {
+  if (text.length <= most) return text;
+  const end = Math.floor(most / 3);
+  return `${text.slice(0, most - 1 - end)}…${text.slice(-end)}`;
 }
 
 /** A variable of the environment, where it may be read. */

@@ -7,7 +7,7 @@
 import config from "../../deno.json" with { type: "json" };
 import { InputError } from "../errors.ts";
 import { closest } from "./args.ts";
-import { print, tellLine } from "./console.ts";
+import { print, tellError, tellLine } from "./console.ts";
 import { commandHelp, COMMANDS, overview } from "./help.ts";
 import type { Command } from "./options.ts";
 
@@ -38,7 +38,7 @@ export async function main(args: readonly string[]): Promise<number> {
   } catch (error) {
     const line = explain(error);
     if (line === undefined) throw error;
-    tellLine(`blocksweep: ${line}`);
+    tellError(line);
     return error instanceof Deno.errors.BrokenPipe ? EXIT.failed : EXIT.usage;
   }
 }

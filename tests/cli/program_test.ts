@@ -326,6 +326,23 @@ Deno.test("targets come from standard input", async () => {
   assertStringIncludes(wrong.stderr, "standard input:2: Cannot parse range");
 });
 
+Deno.test("what a file of targets holds cannot reach the terminal, nor flood it", async () => {
+  const lines = [
+    "10.0.0.1\u001b]0;owned\u0007\u009b2J\u0000x",
+    `${"a".repeat(3_000_000)}.`,
+    "\u202ea\u2028b",
+  ];
+  for (const stdin of lines) {
+    const { code, stdout, stderr } = await run(["scan", "-iL", "-"], { stdin });
+    assertEquals([code, stdout], [2, ""]);
+    assertMatch(stderr, /^blocksweep: standard input:1: Cannot parse "[^\p{Cc}\u202e\u2028]+\n$/u);
+    assert(stderr.length < 300, `${stderr.length} characters`);
+  }
+  const long = `/nonexistent/${"folder/".repeat(50)}x.txt`;
+  const { stderr } = await run(["scan", "-iL", long]);
+  assertMatch(stderr, /^blocksweep: Cannot read "\/nonexistent\/.{1,90}\/x\.txt": No such file/);
+});
+
 Deno.test("a fleet writes its truth and its log", async () => {
   await inFolder(async (folder) => {
     const files = ["--manifest", `${folder}/truth.ndjson`, "--log", `${folder}/log.ndjson`];

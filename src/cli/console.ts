@@ -82,7 +82,8 @@ export function programName(): string {
 export async function readText(path: string): Promise<string> {
   if (path === "-") return await new Response(Deno.stdin.readable).text();
   try {
-    return await Deno.readTextFile(userPath(path));
+    // Some editors of Windows put a byte order mark in front, which JSON does not know.
+    return (await Deno.readTextFile(userPath(path))).replace(/^\ufeff/, "");
   } catch (error) {
     if (error instanceof Deno.errors.NotCapable) throw error;
     throw new InputError(`Cannot read "${path}": ${reason(error)}`);

@@ -308,11 +308,12 @@ Deno.test("what --echo-config prints, --config reads", async () => {
     const args = ["127.33.0.0/30", "-p", "7,U:9", "--seed", "5", "--exclude", "127.33.0.2"];
     const config = await run(["scan", ...args, "--echo-config"], { permissions: [] });
     assertEquals([config.code, config.stderr], [0, ""]);
-    await Deno.writeTextFile(`${folder}/scan.json`, config.stdout);
     const list = await run(["scan", ...args, "-sL"]);
     assertEquals(list.stdout.trim().split("\n").length, 3 * 2 * 2);
-    const again = await run(["scan", "--config", `${folder}/scan.json`, "-sL"]);
-    assertEquals(again, list);
+    for (const text of [config.stdout, `\ufeff${config.stdout}`]) {
+      await Deno.writeTextFile(`${folder}/scan.json`, text);
+      assertEquals(await run(["scan", "--config", `${folder}/scan.json`, "-sL"]), list);
+    }
   });
 });
 

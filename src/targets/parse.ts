@@ -160,6 +160,9 @@ function parseName(text: string): string {
   return name;
 }
 
+/** The end of a line, as any system writes it. */
+const LINE_END = /\r\n|\n|\r/;
+
 /**
  * Splits text into words: at commas and white space, without `#` comments.
  *
@@ -167,7 +170,7 @@ function parseName(text: string): string {
  */
 export function* splitWords(text: string): IterableIterator<{ word: string; line: number }> {
   let line = 0;
-  for (const content of text.split(/\r\n|\n|\r/)) {
+  for (const content of text.split(LINE_END)) {
     line++;
     for (const word of content.replace(/#.*/, "").split(/[\s,]+/)) {
       if (word !== "") yield { word, line };
@@ -198,7 +201,7 @@ export function parseTargetList(text: string, source: string): Target[] {
  * @throws InputError that names the source and the line.
  */
 export function parseRangeList(text: string, source: string): { range: Range; reason: string }[] {
-  return text.split("\n").flatMap((content, i) => {
+  return text.split(LINE_END).flatMap((content, i) => {
     const line = content.trim();
     if (line === "" || line.startsWith("#")) return [];
     const [word, ...reason] = line.split(/\s+/);

@@ -136,7 +136,7 @@ Deno.test("parseTargetList() names the source and the line", () => {
   assertThrows(() => parseTargetList(text, "list.txt"), InputError, "list.txt:5: Cannot parse");
   assertEquals(parseTargetList(text.replace("/40", "/30"), "list.txt").length, 5);
   assertThrows(() => parseTargetList("# nothing\n", "list.txt"), InputError, "it holds no targets");
-  assertEquals([...splitWords("a,b\n#c\nd")], [
+  assertEquals([...splitWords("a,b\r#c\r\nd")], [
     { word: "a", line: 1 },
     { word: "b", line: 1 },
     { word: "d", line: 3 },
@@ -147,6 +147,10 @@ Deno.test("parseRangeList() keeps the reasons and refuses names", () => {
   assertEquals(parseRangeList("# x\n10.0.0.0/8   private use\n", "x.txt"), [
     { range: { start: 0x0a000000, end: 0x0b000000 }, reason: "private use" },
   ]);
+  for (const end of ["\n", "\r\n", "\r"]) {
+    const list = parseRangeList(["\ufeff10.0.0.1", "# x", "10.0.0.2 y z", ""].join(end), "x.txt");
+    assertEquals(list.map(({ reason }) => reason), ["", "y z"]);
+  }
   assertThrows(
     () => parseRangeList("\nexample.org why", "x.txt"),
     InputError,

@@ -37,6 +37,16 @@ export class OptOutList {
     }
   }
 
+  /** What goes before a new line: its own end, where somebody's editor left the last without. */
+  #joint(): string {
+    try {
+      return /[^\r\n]$/.test(Deno.readTextFileSync(this.#path)) ? "\n" : "";
+    } catch (error) {
+      if (error instanceof Deno.errors.NotFound) return "";
+      throw error;
+    }
+  }
+
   /** Adds an address. Simulated servers, on loopback, are not worth a line. */
   note(address: Address): void {
     if (isLoopback(address) || this.#noted.has(address)) return;
@@ -44,7 +54,7 @@ export class OptOutList {
     const line = `${formatAddress(address)}  marker in its MOTD\n`;
     try {
       Deno.mkdirSync(dirname(this.#path), { recursive: true });
-      Deno.writeTextFileSync(this.#path, line, { append: true });
+      Deno.writeTextFileSync(this.#path, this.#joint() + line, { append: true });
     } catch (error) {
       if (!this.#warned) {
         tellLine(`blocksweep: cannot note who opted out in "${this.#path}": ${reason(error)}`);

@@ -28,6 +28,21 @@ Deno.test("the opt-out list is read, added to once an address, and made where it
   }
 });
 
+Deno.test("a last line without its end keeps to itself when an address is noted", async () => {
+  const path = await Deno.makeTempFile();
+  try {
+    for (const last of ["", "10.0.0.1  asked by mail", "10.0.0.1  asked by mail\r\n"]) {
+      await Deno.writeTextFile(path, last);
+      const list = new OptOutList(path);
+      for (const address of [0x0a000002, 0x0a000003]) list.note(address);
+      const starts = (await list.read()).map(({ start }) => start);
+      assertEquals(starts, [...last === "" ? [] : [0x0a000001], 0x0a000002, 0x0a000003]);
+    }
+  } finally {
+    await Deno.remove(path);
+  }
+});
+
 Deno.test("an opt-out list that cannot be read is refused by name, and line", async () => {
   const folder = await Deno.makeTempDir();
   try {

@@ -29,7 +29,9 @@ export function tell(text: string): void {
       bytes = bytes.subarray(Deno.stderr.writeSync(bytes));
     }
   } catch (error) {
-    if (!(error instanceof Deno.errors.BrokenPipe)) throw error;
+    const gone = error instanceof Deno.errors.BrokenPipe ||
+      (error as { code?: string }).code === "EIO"; // what a terminal says whose session was lost
+    if (!gone) throw error;
   }
 }
 

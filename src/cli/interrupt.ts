@@ -1,5 +1,6 @@
 /**
- * Ctrl-C: the first one ends a command in good order, the second one at once.
+ * Ctrl-C: the first one ends a command in good order, the second one at once. The loss of the
+ * terminal counts as the first one, always.
  *
  * @module
  */
@@ -14,23 +15,31 @@ export interface Interrupt extends Disposable {
 export const INTERRUPTED = 130;
 
 /**
- * Starts listening for SIGINT, and for SIGTERM where there is one.
+ * Starts listening for SIGINT, and for SIGTERM and SIGHUP where there are such.
  *
  * @param onFirst Called at the first signal.
  */
 export function onInterrupt(onFirst: () => void): Interrupt {
   const controller = new AbortController();
-  const handler = () => {
-    if (controller.signal.aborted) Deno.exit(INTERRUPTED);
+  const begin = () => {
+    if (controller.signal.aborted) return;
     controller.abort();
     onFirst();
   };
-  const signals: Deno.Signal[] = Deno.build.os === "windows" ? ["SIGINT"] : ["SIGINT", "SIGTERM"];
-  for (const name of signals) Deno.addSignalListener(name, handler);
+  const press = () => {
+    if (controller.signal.aborted) Deno.exit(INTERRUPTED);
+    begin();
+  };
+  const handlers: [Deno.Signal, () => void][] = [["SIGINT", press]];
+  if (Deno.build.os !== "windows") {
+    // A terminal that goes away says so twice, by the system and by the shell: nobody is impatient.
+    handlers.push(["SIGTERM", press], ["SIGHUP", begin]);
+  }
+  for (const [name, handler] of handlers) Deno.addSignalListener(name, handler);
   return {
     signal: controller.signal,
     [Symbol.dispose]: () => {
-      for (const name of signals) Deno.removeSignalListener(name, handler);
+      for (const [name, handler] of handlers) Deno.removeSignalListener(name, handler);
     },
   };
 }

@@ -226,6 +226,20 @@ Deno.test("Ctrl-C finishes the rows in hand, and the printed command finds the r
   );
 });
 
+Deno.test("a terminal that goes away, which is told twice, ends a scan as Ctrl-C does", async () => {
+  await inFolder(async (folder) => {
+    const files = ["-oJ", `${folder}/rows.json`, "--status-file", `${folder}/s`];
+    const child = start(["scan", "127.33.0.0/24", ...QUICK, "--rate", "50", ...files]);
+    await until(async () => JSON.parse(await Deno.readTextFile(`${folder}/s`)).probes_sent > 0);
+    child.kill("SIGHUP");
+    child.kill("SIGHUP");
+    const { code, stderr } = await finish(child);
+    assertEquals(code, 130, stderr);
+    assertEquals(JSON.parse(await Deno.readTextFile(`${folder}/rows.json`)), []);
+    assertStringIncludes(stderr, "go on with: ");
+  });
+});
+
 /** Waits until something holds: a file that is written by another process has no other sign. */
 async function until(holds: () => Promise<boolean>): Promise<void> {
   for (;;) {

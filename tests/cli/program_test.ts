@@ -131,6 +131,21 @@ Deno.test("a missing permission names the flag that grants it", async () => {
   assertStringIncludes(far.stderr, "--allow-net");
 });
 
+Deno.test("the README's recipe that keeps a scan inside a range grants what it needs", async () => {
+  const readme = await Deno.readTextFile(new URL("../../README.md", import.meta.url));
+  const [, recipe] = /^deno run --no-prompt ((?:.*\\\n)*.*)$/m.exec(readme)!;
+  const words = recipe.replace(/ #.*/, "").replaceAll("192.168.1.0/24", "127.33.0.0/30")
+    .split(/[\s\\]+/).filter((word) => word !== "");
+  const main = words.indexOf("main.ts");
+  const permissions = words.slice(0, main);
+  assert(permissions.length > 0 && permissions.every((word) => word.startsWith("--allow-")));
+  const { code, stderr } = await run([...words.slice(main + 1), ...QUICK], { permissions });
+  assertEquals(code, 0, stderr);
+  const outside = await run(["scan", "127.33.0.4", ...QUICK], { permissions });
+  assertEquals(outside.code, 2);
+  assertStringIncludes(outside.stderr, "--allow-net");
+});
+
 Deno.test("help and version go to standard output, with exit code 0", async () => {
   for (
     const args of [["--help"], ["scan", "--help"], ["help", "query"], ["scan", "--nonsense", "-h"]]

@@ -18,8 +18,13 @@ export const INTERRUPTED = 130;
  * Starts listening for SIGINT, and for SIGTERM and SIGHUP where there are such.
  *
  * @param onFirst Called at the first signal.
+ * @param atTerminal Whether a terminal can go away. Default: whether errors go to one; `nohup`, which
+ * wants its programs to outlive the terminal, sends them elsewhere.
  */
-export function onInterrupt(onFirst: () => void): Interrupt {
+export function onInterrupt(
+  onFirst: () => void,
+  atTerminal: boolean = Deno.stderr.isTerminal(),
+): Interrupt {
   const controller = new AbortController();
   const begin = () => {
     if (controller.signal.aborted) return;
@@ -32,8 +37,9 @@ export function onInterrupt(onFirst: () => void): Interrupt {
   };
   const handlers: [Deno.Signal, () => void][] = [["SIGINT", press]];
   if (Deno.build.os !== "windows") {
+    handlers.push(["SIGTERM", press]);
     // A terminal that goes away says so twice, by the system and by the shell: nobody is impatient.
-    handlers.push(["SIGTERM", press], ["SIGHUP", begin]);
+    if (atTerminal) handlers.push(["SIGHUP", begin]);
   }
   for (const [name, handler] of handlers) Deno.addSignalListener(name, handler);
   return {

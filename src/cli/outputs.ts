@@ -69,11 +69,10 @@ export function planOutputs(settings: Settings, isTerminal: boolean): OutputPlan
   if (plans.filter(({ path }) => path === "-").length > 1) {
     throw new InputError("Cannot write two outputs to standard output");
   }
-  if (settings.has("append")) plans.forEach(refuseToAppend);
   return plans.map(({ path, name }) => ({
     path,
     format: FORMATS[name](fields),
-    readable: path !== "-" && (identified || !HAS_FIELDS.has(name)),
+    readable: path !== "-" && name !== "json" && (identified || !HAS_FIELDS.has(name)),
   }));
 }
 
@@ -85,14 +84,6 @@ function formatOf(path: string, named: string | undefined, isTerminal: boolean):
   throw new InputError(
     `Cannot tell the format of "${path}": end it in .csv, .ndjson, .json or .txt, or say --format`,
   );
-}
-
-function refuseToAppend({ path, name }: { path: string; name: string }): void {
-  if (name === "json") {
-    throw new InputError(
-      `Cannot append to "${path}": a JSON array has an end; use .ndjson or .csv`,
-    );
-  }
 }
 
 function chosenFields(names: readonly string[] | undefined): readonly Field[] {

@@ -43,6 +43,12 @@ export function summary(
   ];
 }
 
+/** The name of the next file, where a file has an end: `rows.json`, `rows-2.json`, `rows-3.json`. */
+function sequel(path: string): string {
+  const [, stem, number = "1", suffix = ""] = /^(.*?)(?:-(\d+))?(\.[^./\\]*)?$/s.exec(path)!;
+  return `${stem}-${Number(number) + 1}${suffix}`;
+}
+
 /** What the user should know of that command. */
 export function continueNotes(values: Values, outputs: readonly OutputPlan[]): string[] {
   const unread = outputs.filter(({ readable }) => !readable)
@@ -72,6 +78,10 @@ export function continueCommand(
   given.set("from", [`${mark.pass}:${mark.position}`]);
   if (outputs.some(({ path }) => path !== "-")) given.set("append", ["true"]);
   given.delete("config");
+  for (const [name, paths] of given) {
+    const format = (path: string) => outputs.find((output) => output.path === path)?.format;
+    given.set(name, paths.map((path) => format(path)?.appendable === false ? sequel(path) : path));
+  }
   const words = optionsOf("scan").flatMap(({ name, value }) => {
     const texts = given.get(name) ?? [];
     return value === undefined

@@ -88,6 +88,11 @@ const NOTHING: Kept = { length: 0, joint: "" };
 async function keptPart(file: Deno.FsFile, path: string, format: Format): Promise<Kept> {
   const { size, isFile } = await file.stat();
   if (!isFile || size === 0) return NOTHING;
+  if (!format.appendable) {
+    throw new InputError(
+      `Cannot append to "${path}": a JSON array has an end; use .ndjson or .csv`,
+    );
+  }
   const end = await endOfLastLine(file, size);
   const first = await readLine(file, 0);
   if (end === 0 && format.head.startsWith(first)) return NOTHING; // a torn head

@@ -80,7 +80,6 @@ const BAD: [args: string[], message: string][] = [
   ],
   [["scan", "127.0.0.1", "--rate", "abc", "--echo-config"], 'Cannot use --rate "abc"'],
   [["scan", "::1", "127.0.0.1", "--source-port", "40001"], "Cannot use --source-port for IPv4 and"],
-  [["scan", "127.0.0.1", "-oJ", "a.json", "--append"], 'Cannot append to "a.json"'],
   [
     ["scan", "127.0.0.1", "--fields", "hsot"],
     'Cannot write field "hsot": there is none of that name; did you mean "host"?',
@@ -241,17 +240,48 @@ Deno.test("Ctrl-C finishes the rows in hand, and the printed command finds the r
   );
 });
 
-Deno.test("a terminal that goes away, which is told twice, ends a scan as Ctrl-C does", async () => {
+Deno.test("SIGTERM ends a scan as Ctrl-C does", async () => {
   await inFolder(async (folder) => {
     const files = ["-oJ", `${folder}/rows.json`, "--status-file", `${folder}/s`];
     const child = start(["scan", "127.33.0.0/24", ...QUICK, "--rate", "50", ...files]);
     await until(async () => JSON.parse(await Deno.readTextFile(`${folder}/s`)).probes_sent > 0);
-    child.kill("SIGHUP");
-    child.kill("SIGHUP");
+    child.kill("SIGTERM");
     const { code, stderr } = await finish(child);
     assertEquals(code, 130, stderr);
     assertEquals(JSON.parse(await Deno.readTextFile(`${folder}/rows.json`)), []);
-    assertStringIncludes(stderr, "go on with: ");
+    assertMatch(stderr, /go on with: .* --oJ \S*rows-2\.json .*--append/);
+    assertMatch(stderr, /some servers may come twice in \S*rows\.json/);
+    const [, command] = /go on with: (?:blocksweep|deno task) (scan .*)\n/.exec(stderr)!;
+    const second = await run(command.replace("--rate 50", "").split(/ +/));
+    assertEquals(second.code, 0, second.stderr);
+    assertEquals(JSON.parse(await Deno.readTextFile(`${folder}/rows-2.json`)), []);
+  });
+});
+
+Deno.test("a terminal that goes away, which is told twice, counts as one Ctrl-C", async () => {
+  const module = new URL("../../src/cli/interrupt.ts", import.meta.url).href;
+  const script = `
+    import { onInterrupt } from "${module}";
+    const { promise, resolve } = Promise.withResolvers();
+    using _interrupt = onInterrupt(resolve, true);
+    console.log("listening");
+    await promise;
+    const again = Promise.withResolvers();
+    Deno.addSignalListener("SIGHUP", again.resolve);
+    Deno.kill(Deno.pid, "SIGHUP");
+    await again.promise;
+    Deno.removeSignalListener("SIGHUP", again.resolve);
+    console.log("in good order");`;
+  await inFolder(async (folder) => {
+    await Deno.writeTextFile(`${folder}/script.ts`, script);
+    const args = ["run", "--quiet", "--no-config", "--no-prompt", "-A", `${folder}/script.ts`];
+    const child = new Deno.Command("deno", { args, stdout: "piped" }).spawn();
+    const output = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
+    assertEquals((await output.read()).value, "listening\n");
+    child.kill("SIGHUP");
+    assertEquals((await output.read()).value, "in good order\n");
+    await output.cancel();
+    assertEquals((await child.status).code, 0);
   });
 });
 
@@ -447,18 +477,19 @@ Deno.test("status lines come at intervals where there is no terminal", async () 
   assertMatch(stderr, /go on with: .* scan 127\.33\.0\.0\/24 --seed \d+ --from \d:\d+/);
 });
 
-Deno.test("a refused option leaves the outputs as they were", async () => {
+Deno.test("what is refused leaves the outputs as they were", async () => {
   await inFolder(async (folder) => {
-    const output = `${folder}/keep.ndjson`;
+    const output = `${folder}/keep`;
     await Deno.writeTextFile(output, "KEEP\n");
-    for (
-      const args of [["--metadata-file", `${folder}/no/m`], ["--status-file", `${folder}/no/s`], [
-        "--stats-every",
-        "abc",
-      ]]
-    ) {
-      const { code } = await run(["scan", "127.33.0.1", "-o", output, ...args]);
-      assertEquals([code, await Deno.readTextFile(output)], [2, "KEEP\n"], args[0]);
+    const refused = [
+      ["-oD", output, "--metadata-file", `${folder}/no/m`],
+      ["-oD", output, "--status-file", `${folder}/no/s`],
+      ["-oD", output, "--stats-every", "abc"],
+      ["-oJ", output, "--append"],
+    ];
+    for (const args of refused) {
+      const { code } = await run(["scan", "127.33.0.1", ...args]);
+      assertEquals([code, await Deno.readTextFile(output)], [2, "KEEP\n"], args.join(" "));
     }
   });
 });

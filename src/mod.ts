@@ -50,6 +50,8 @@ export * from "./errors.ts";
 export * from "./record.ts";
 export * from "./schema.ts";
 export * from "./text.ts";
+/** The game's formatted text: read, and shown in plain, on terminals and on pages. */
+export * as formatted from "./formatted/mod.ts";
 
 export { PROTOCOLS } from "./protocols/mod.ts";
 export * from "./protocols/protocol.ts";

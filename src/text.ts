@@ -79,7 +79,8 @@ export function encodeLatin1(text: string): Uint8Array<ArrayBuffer> {
   return bytes;
 }
 
-const FORMAT_CODE = /§[0-9a-ux]/gi;
+/** A formatting code; of the two hex forms, `§x§r§r§g§g§b§b` is seven codes. */
+const FORMAT_CODE = /§(?:#[0-9a-f]{6}|[0-9a-ux])/gi;
 const CONTROL = /\p{Cc}/gu;
 /** Line and paragraph separators, which some programs take for the end of a line. */
 const SEPARATORS = /[\u2028\u2029]/g;
@@ -100,15 +101,47 @@ const INVISIBLE = /[\u061c\u180e\u200b-\u200f\u2060-\u206f\ufeff\ufff9-\ufffb]/g
  * ```
  */
 export function plainText(motd: string): string {
-  return motd.replace(FORMAT_CODE, "").replace(CONTROL, " ").replace(SEPARATORS, " ")
-    .replace(REORDERING, "").replace(INVISIBLE, "").replace(/ +/g, " ").trim();
+  return tidyText(motd.replace(FORMAT_CODE, ""));
+}
+
+/** {@linkcode plainText} for a text whose formatting codes are gone already. */
+export function tidyText(text: string): string {
+  const seen = text.replace(CONTROL, " ").replace(SEPARATORS, " ").replace(REORDERING, "")
+    .replace(INVISIBLE, "");
+  return marksBound()(seen).replace(/ +/g, " ").trim();
+}
+
+/** Marks that may stand on one character: the most that living scripts put there. */
+const MOST_MARKS = 4;
+/** Marks, and what is not seen between them. */
+const MARKS = /[\p{M}\p{Cf}]+/gu;
+
+/**
+ * Bounds how many combining marks pile up on one character, so that text stays on its line. What
+ * is given to the function one after the other is taken for one text.
+ */
+export function marksBound(): (text: string) => string {
+  let count = 0; // on the last character so far
+  return (text) => {
+    if (text === "") return text;
+    let end = 0;
+    const bounded = text.replace(MARKS, (marks, at: number) => {
+      if (at > 0) count = 0;
+      end = at + marks.length;
+      return Array.from(marks).filter((one) => !/\p{M}/u.test(one) || count++ < MOST_MARKS).join(
+        "",
+      );
+    });
+    if (end < text.length) count = 0;
+    return bounded;
+  };
 }
 
 /**
  * Text for a terminal: on one line (see {@linkcode oneLine}), with U+FFFD for what is not seen.
  */
 export function harmlessText(text: string): string {
-  return oneLine(text).replace(INVISIBLE, "\ufffd");
+  return marksBound()(oneLine(text).replace(INVISIBLE, "\ufffd"));
 }
 
 /**

@@ -2,7 +2,7 @@
 import { assertEquals } from "@std/assert";
 
 const LAYERS: readonly (readonly string[])[] = [
-  ["bytes.ts", "address.ts", "errors.ts", "record.ts", "schema.ts", "text.ts"],
+  ["bytes.ts", "address.ts", "errors.ts", "record.ts", "schema.ts", "text.ts", "formatted"],
   ["protocols", "targets", "classify.ts"],
   ["net"],
   ["sweep", "inspect", "sinks"],

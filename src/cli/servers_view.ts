@@ -4,6 +4,7 @@
  * @module
  */
 import { styleText } from "node:util";
+import { formatAnsi, parseFormatted } from "../formatted/mod.ts";
 import { serverId, type ServerRecord } from "../record.ts";
 import { harmlessText } from "../text.ts";
 
@@ -17,7 +18,6 @@ export function describe(record: ServerRecord, color: boolean): string[] {
   const paint = (style: "bold" | "dim", text: string) =>
     color ? styleText(style, text, { validateStream: false }) : text;
   const rows: [string, string | null][] = [
-    ["name", record.name],
     ["edition", record.edition],
     ["software", record.software],
     ["version", versionText(record)],
@@ -37,10 +37,16 @@ export function describe(record: ServerRecord, color: boolean): string[] {
   const title = `${paint("bold", serverId(record))}  ${record.protocols.join(", ")}` +
     (record.requested_as === null ? "" : `  (${harmlessText(record.requested_as)})`);
   const known = rows.filter(([, text]) => text !== null && text !== "");
-  return [
-    title,
-    ...known.map(([name, text]) => `  ${paint("dim", name.padEnd(10))} ${harmlessText(text!)}`),
-  ];
+  const shown = known.map(([name, text]) => [name, harmlessText(text!)]);
+  if (record.name !== null) shown.unshift(["name", nameText(record, color)]);
+  return [title, ...shown.map(([name, text]) => `  ${paint("dim", name.padEnd(10))} ${text}`)];
+}
+
+/** The name, in the colours of the MOTD where there are any. */
+function nameText({ name, motd, edition }: ServerRecord, color: boolean): string {
+  if (!color || motd === null) return harmlessText(name!);
+  const dialect = edition === "bedrock" ? edition : "java";
+  return formatAnsi(parseFormatted(motd.trim(), { dialect }), "256");
 }
 
 function versionText({ version, protocol_version: protocol }: ServerRecord): string | null {

@@ -1,0 +1,127 @@
+/**
+ * Text with section signs, read and written. Every text is one: what is no code is text.
+ *
+ * @module
+ */
+import { PLAIN, type Run, RunList, type Style, withFormat } from "./style.ts";
+
+/** Whose rules hold for codes. */
+export type Dialect =
+  /** A colour ends all formats; `m` and `n` are formats. */
+  | "java"
+  /** A colour leaves formats as they are; `m` and `n` are colours (redstone, copper). */
+  | "bedrock";
+
+/** How to read section signs. */
+export interface FormattedOptions {
+  /** Whose rules hold. Default: Java's. */
+  readonly dialect?: Dialect;
+  /** What text looks like before the first code, and again after `§r`. Default: without style. */
+  readonly base?: Style;
+}
+
+/** A hex colour in one of its two forms, or one of the codes that `plainText` removes too. */
+const CODE = /§(?:x((?:§[0-9a-f]){6})|#([0-9a-f]{6})|([0-9a-ux]))/gi;
+const BEDROCK_COLORS = new Map([["m", "#971607"], ["n", "#b4684d"]]);
+
+/**
+ * Reads text with section signs, once from left to right.
+ *
+ * @example
+ * ```ts
+ * import { formatted } from "blocksweep";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(formatted.parseFormatted("§aHi §lyou"), [
+ *   { text: "Hi ", style: { color: "a", formats: "" } },
+ *   { text: "you", style: { color: "a", formats: "l" } },
+ * ]);
+ * ```
+ */
+export function parseFormatted(text: string, options: FormattedOptions = {}): readonly Run[] {
+  const list = new RunList();
+  appendFormatted(list, text, options);
+  return list.runs;
+}
+
+/** Reads text with section signs into a list that others go on with. */
+export function appendFormatted(
+  list: RunList,
+  text: string,
+  { dialect = "java", base = PLAIN }: FormattedOptions,
+): void {
+  let style = base;
+  let at = 0;
+  for (const match of text.matchAll(CODE)) {
+    list.add(text.slice(at, match.index), style);
+    at = match.index + match[0].length;
+    style = after(style, match, base, dialect);
+  }
+  list.add(text.slice(at), style);
+}
+
+/** The style behind a code. */
+function after(style: Style, match: RegExpExecArray, base: Style, dialect: Dialect): Style {
+  const [, pairs, hex, letter] = match;
+  const formats = dialect === "java" ? "" : style.formats;
+  const rgb = hex ?? pairs?.replaceAll("§", "");
+  if (rgb !== undefined) return { color: `#${rgb.toLowerCase()}`, formats };
+  const code = letter.toLowerCase();
+  if (code === "r") return base;
+  if (code === "x") return style; // begins a hex colour that does not follow
+  const material = dialect === "bedrock" ? BEDROCK_COLORS.get(code) : undefined;
+  if (material !== undefined) return { color: material, formats };
+  return "klmno".includes(code)
+    ? { color: style.color, formats: withFormat(style.formats, code) }
+    : { color: code, formats };
+}
+
+/** A section sign that what stands behind it would make a code of. */
+const WOULD_BE_CODE = /§(?=[0-9a-ux]|#[0-9a-f]{6})/gi;
+
+/**
+ * Writes runs in the normal form: Java's codes, one where the look changes, hex colours as Spigot
+ * writes them. What is read from it is what was written.
+ *
+ * @example
+ * ```ts
+ * import { formatted } from "blocksweep";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const runs = formatted.parseFormatted("§l§#FF8800§oHi§r§r!");
+ * assertEquals(formatted.formatSections(runs), "§x§f§f§8§8§0§0§oHi§r!");
+ * ```
+ */
+export function formatSections(runs: readonly Run[]): string {
+  const merged = new RunList();
+  for (const { text, style } of runs) merged.add(text, style);
+  let before = PLAIN;
+  let whole = "";
+  for (const { text, style } of merged.runs) {
+    whole += codesBetween(before, style) + text.replace(WOULD_BE_CODE, `§${codesOf(style)}`);
+    before = style;
+  }
+  return whole;
+}
+
+/** The codes that lead from one style to another. */
+function codesBetween(from: Style, to: Style): string {
+  const keeps = from.color === to.color &&
+    [...from.formats].every((one) => to.formats.includes(one));
+  if (!keeps) return codesOf(to);
+  return formatCodes([...to.formats].filter((one) => !from.formats.includes(one)));
+}
+
+/** The codes that lead to a style from any other. */
+function codesOf({ color, formats }: Style): string {
+  const start = color === null
+    ? "§r"
+    : color.startsWith("#")
+    ? `§x${formatCodes(color.slice(1))}`
+    : `§${color}`;
+  return start + formatCodes(formats);
+}
+
+function formatCodes(letters: Iterable<string>): string {
+  return Array.from(letters, (letter) => `§${letter}`).join("");
+}

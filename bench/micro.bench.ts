@@ -6,9 +6,10 @@
  * Read them beside each other: the times themselves depend on the machine.
  */
 import { mergeAnswers } from "../src/inspect/merge.ts";
-import { query, raknet } from "../src/mod.ts";
+import { formatted, query, raknet, slp } from "../src/mod.ts";
 import { raknetProtocol } from "../src/protocols/raknet/mod.ts";
 import { queryProtocol } from "../src/protocols/query/mod.ts";
+import { slpProtocol } from "../src/protocols/slp/mod.ts";
 import { FIELDS } from "../src/record.ts";
 import { ndjsonFormat } from "../src/sinks/json.ts";
 import { csvFormat } from "../src/sinks/csv.ts";
@@ -105,6 +106,30 @@ bench("decode", "a Bedrock advertisement", () => raknet.decodeAdvertisement(text
 bench("decode", "a Query challenge", () => query.decodeChallenge(challenge));
 bench("decode", "a full stat", () => query.decodeStat(full));
 
+const json = utf8(JSON.stringify({
+  version: { name: "Paper 1.21.4", protocol: 769 },
+  description: { text: "", extra: [{ text: "A Minecraft Server", color: "#ff8800", bold: true }] },
+  players: { max: 20, online: 2, sample: [{ name: "Steve", id: "8667ba71" }, { name: "Alex" }] },
+  favicon: `data:image/png;base64,${"iVBORw0KGgoA".repeat(400)}`,
+  enforcesSecureChat: true,
+}));
+const response = slp.encodeStatusResponse({ json, more: new Uint8Array() });
+const kick = slp.encodeLegacyReply({
+  text: "§1\x00127\x001.21.4\x00A Minecraft Server\x002\x0020",
+});
+const java = slp.parseStatus(json) as slp.JavaStatus;
+bench("decode", "a Java status of 5 kB", () => slp.decodeStatusResponse(response));
+bench("decode", "its JSON", () => slp.parseStatus(json));
+bench("decode", "a legacy reply", () => slp.decodeLegacyReply(kick));
+
+const runs = formatted.parseFormatted("§6§lA §x§f§f§8§8§0§0Minecraft§r Server, §#12abefopen");
+const sections = formatted.formatSections(runs);
+bench("text", "read", () => formatted.parseFormatted(sections));
+bench("text", "write in the normal form", () => formatted.formatSections(runs));
+bench("text", "as plain text", () => formatted.formatPlain(runs));
+bench("text", "for a terminal", () => formatted.formatAnsi(runs, "256"));
+bench("text", "for a page", () => formatted.formatHtml(runs));
+
 const status = raknetProtocol.probe!.learn(pong).status!;
 const context = {
   endpoint: { address: 0x7f000001, port: 19132 },
@@ -124,6 +149,11 @@ const row = merged();
 const [ndjson, csv] = [ndjsonFormat(FIELDS), csvFormat(FIELDS)];
 bench("row", "a status as a statement, RakNet", () => raknetProtocol.record(status));
 bench("row", "a status as a statement, Query", () => queryProtocol.record(stat));
+bench(
+  "row",
+  "a status as a statement, Java",
+  () => slpProtocol.record({ kind: "status", java, more: 0, pongDiffers: false }),
+);
 bench("row", "a statement as a record", merged);
 bench("row", "a record as NDJSON", () => ndjson.row(row, false));
 bench("row", "a record as CSV", () => csv.row(row, false));

@@ -59,6 +59,8 @@ export * from "./protocols/protocol.ts";
 export * as query from "./protocols/query/mod.ts";
 /** RakNet: pings, pongs and advertisements, read and written. */
 export * as raknet from "./protocols/raknet/mod.ts";
+/** Server List Ping: requests, statuses and their old forms, read and written. */
+export * as slp from "./protocols/slp/mod.ts";
 
 export * from "./targets/compose.ts";
 export * from "./targets/density.ts";

@@ -58,22 +58,41 @@ export interface Probe<S> {
 
 /** A datagram to send, and whether it may be sent again while nothing comes back. */
 export interface Question {
-  /** The datagram. */
+  /** The datagram; over a stream, bytes to write at once. */
   readonly bytes: Uint8Array;
-  /** Whether a repetition is harmless to the server. */
+  /** Whether a repetition is harmless to the server. Over a stream nothing is repeated. */
   readonly resend: boolean;
+  /** Whether the question wants a connection of its own: see {@linkcode Exchange}. */
+  readonly fresh?: boolean;
 }
 
 /** Thrown into an exchange when its question stayed without an answer. */
 export class Silence extends Error {
-  /** Always `"Silence"`. */
-  override readonly name = "Silence";
+  /** What it is: `"Silence"`, or the name of a kind of it. */
+  override readonly name: string = "Silence";
+}
+
+/** The silence of a peer that closed its stream, or refused to open one: nothing more will come. */
+export class Closed extends Silence {
+  /** Always `"Closed"`. */
+  override readonly name = "Closed";
 }
 
 /**
  * The stateful half: yields a question (or `undefined`: keep listening), and is resumed with each
  * datagram that arrives, whose bytes it may keep. {@linkcode Silence} is thrown in when
  * nothing acceptable arrives.
+ *
+ * Over a stream (`transport` is `"tcp"`) the connecting side
+ *
+ * - opens a connection for the first question, and one more for each that is `fresh`, in place of
+ *   the one before, which it closes; one that cannot be opened again is {@linkcode Closed};
+ * - resumes with chunks as they come: they are parts of an answer, never strays, so that the
+ *   number of them says nothing, and the exchange itself gives up on a peer that sends too much;
+ * - throws in `Closed` at the peer's end of stream or reset, once all that came before it was
+ *   handed over, and `Silence` when its time is up, for one answer or for the whole connection:
+ *   the exchange may still make something of what it has;
+ * - closes the connection when the exchange is over.
  */
 export type Exchange<S> = Generator<Question | undefined, S, Uint8Array>;
 
@@ -89,6 +108,10 @@ export interface ExchangeContext {
   readonly exclusive: boolean;
   /** Whether no further attempt follows, so that less than a full status is better than nothing. */
   readonly final: boolean;
+  /** The name under which the server is asked for, where it has one. */
+  readonly requestedAs?: string | null;
+  /** Whether only what a status needs is asked, and nothing for its round trip. Default: no. */
+  readonly brief?: boolean;
 }
 
 /** What a protocol's status says in the terms of the record. */
@@ -116,10 +139,7 @@ export interface Protocol<S = unknown> {
 }
 
 /** How a question is asked. */
-export interface AskOptions {
-  /** Whether a repetition is harmless to the server. */
-  readonly resend: boolean;
-}
+export type AskOptions = Omit<Question, "bytes">;
 
 /**
  * Asks one question and listens until `accept` recognises an answer. Strays, duplicates and parts
@@ -141,9 +161,9 @@ export interface AskOptions {
 export function* ask<T>(
   bytes: Uint8Array,
   accept: (datagram: Uint8Array) => T | undefined,
-  { resend }: AskOptions,
+  options: AskOptions,
 ): Exchange<T> {
-  let datagram = yield { bytes, resend };
+  let datagram = yield { bytes, ...options };
   for (;;) {
     const answer = accept(datagram);
     if (answer !== undefined) return answer;

@@ -30,6 +30,7 @@ export function toJson(value: unknown): unknown {
   if (value instanceof Uint8Array) return decodeLatin1(value);
   if (typeof value === "bigint") return value.toString();
   if (Array.isArray(value)) return value.map(toJson);
+  if (value instanceof Map) return toJson(Object.fromEntries(value));
   if (typeof value !== "object" || value === null) return value ?? null;
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, toJson(inner)]));
 }

@@ -2,7 +2,12 @@
 import type { Decoder } from "./decoder.ts";
 import { QUERY_DECODERS } from "./query.ts";
 import { RAKNET_DECODERS } from "./raknet.ts";
+import { SLP_DECODERS } from "./slp.ts";
 
 export * from "./decoder.ts";
 
-export const DECODERS: Record<string, Decoder> = { ...QUERY_DECODERS, ...RAKNET_DECODERS };
+export const DECODERS: Record<string, Decoder> = {
+  ...QUERY_DECODERS,
+  ...RAKNET_DECODERS,
+  ...SLP_DECODERS,
+};

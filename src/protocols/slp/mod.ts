@@ -1,0 +1,211 @@
+/**
+ * The Server List Ping protocol: one connection, one question, and the status is there.
+ *
+ * @module
+ */
+import { formatAddress } from "../../address.ts";
+import { Malformed, Truncated } from "../../bytes.ts";
+import type { Exchange, ExchangeContext, Protocol } from "../protocol.ts";
+import { ask, Closed, Silence } from "../protocol.ts";
+import {
+  ANY_PROTOCOL,
+  decodePing,
+  decodeStatusResponse,
+  encodePing,
+  encodeStatusRequest,
+  frameEnd,
+  peekId,
+} from "./codec.ts";
+import { Inbox } from "./inbox.ts";
+import { decodeLegacyReply, encodeLegacyPing, type LegacyReply, legacyReplyEnd } from "./legacy.ts";
+import { slpStatement } from "./statement.ts";
+import { type JavaDisconnect, type JavaStatus, parseStatus } from "./status.ts";
+
+export * from "./codec.ts";
+export * from "./forge.ts";
+export * from "./legacy.ts";
+export * from "./packed.ts";
+export * from "./status.ts";
+
+/** What a server said. */
+export type SlpStatus =
+  | {
+    readonly kind: "status";
+    /** The status. */
+    readonly java: JavaStatus;
+    /** Bytes behind the JSON, in its frame. */
+    readonly more: number;
+    /** Whether the pong brought other bytes than the ping. */
+    readonly pongDiffers: boolean;
+  }
+  | JavaDisconnect
+  | {
+    readonly kind: "legacy";
+    /** The kick: a status, or the reason why there is none. */
+    readonly reply: LegacyReply;
+    /** Which question it answers: `fe01`, `fe`, or `status`, where it came in place of one. */
+    readonly asked: string;
+  };
+
+/** The protocol number of 1.20.4, for servers that close on a client that does not say its own. */
+const KNOWN_PROTOCOL = 765;
+/** Bytes that a server may send in place of a pong. */
+const MOST_BEFORE_PONG = 65_536;
+
+/** Server List Ping, as Java servers speak it. */
+export const slpProtocol: Protocol<SlpStatus> = {
+  name: "slp",
+  transport: "tcp",
+  *exchange(context: ExchangeContext): Exchange<SlpStatus> {
+    let answer = yield* askStatus(context, ANY_PROTOCOL, false);
+    if (answer === undefined) answer = yield* askStatus(context, KNOWN_PROTOCOL, true);
+    if (answer !== undefined && !isKick(answer)) return answer;
+    // Only now: a modern server shows less of itself to a legacy ping, or waits for the rest of it.
+    const legacy = (yield* askLegacy("01")) ?? (yield* askLegacy("none"));
+    if (legacy?.reply.status !== undefined) return legacy;
+    const known = answer ?? legacy;
+    if (known === undefined) throw new Closed();
+    return known;
+  },
+  record: slpStatement,
+};
+
+type Legacy = Extract<SlpStatus, { kind: "legacy" }>;
+
+function isKick(status: SlpStatus): status is Legacy {
+  return status.kind === "legacy";
+}
+
+/**
+ * Asks for a status, and, with the status there, for a pong: a ping sent along with the request can
+ * overtake it, and servers close after the pong.
+ *
+ * @returns `undefined` when the peer closed without a byte.
+ */
+function* askStatus(
+  context: ExchangeContext,
+  protocol: number,
+  fresh: boolean,
+): Exchange<SlpStatus | undefined> {
+  const { endpoint, requestedAs, brief, nonce } = context;
+  const host = requestedAs ?? formatAddress(endpoint.address);
+  const bytes = encodeStatusRequest({ protocol, host, port: endpoint.port });
+  const inbox = new Inbox();
+  const size = yield* gather({ bytes, fresh }, inbox, answerSize);
+  if (size === undefined) return undefined;
+  if (isKickStart(inbox.bytes)) return legacyStatus(inbox.bytes.subarray(0, size), "status");
+  const response = decodeStatusResponse(inbox.bytes)!;
+  const java = parseStatus(response.json);
+  if (java.kind === "disconnect") return java;
+  const more = response.more.length;
+  inbox.drop(size);
+  const pong = brief ? nonce : yield* askPong(nonce, inbox);
+  return { kind: "status", java, more, pongDiffers: pong !== undefined && pong !== nonce };
+}
+
+/**
+ * Writes a question and gathers the answer, of which `sizeOf` tells the size as soon as it can be
+ * told. A peer that stops in the middle is done, too.
+ *
+ * @returns The answer's size; `undefined` when the peer closed without a byte.
+ */
+function* gather(
+  { bytes: question, fresh }: { bytes: Uint8Array; fresh: boolean },
+  inbox: Inbox,
+  sizeOf: (bytes: Uint8Array) => number | undefined,
+): Exchange<number | undefined> {
+  const accept = (chunk: Uint8Array) => {
+    inbox.push(chunk);
+    const size = sizeOf(inbox.bytes);
+    return size !== undefined && size <= inbox.bytes.length ? size : undefined;
+  };
+  try {
+    return yield* ask(question, accept, fresh ? { resend: false, fresh } : { resend: false });
+  } catch (silence) {
+    if (!(silence instanceof Silence)) throw silence;
+    if (inbox.bytes.length > 0) return inbox.bytes.length;
+    if (silence instanceof Closed) return undefined;
+    throw silence;
+  }
+}
+
+/**
+ * How long the kick or the status that has begun to come in will be, if that can be told yet. Who
+ * speaks something else (HTTP, SSH) is known by its first bytes, and not waited for.
+ */
+function answerSize(bytes: Uint8Array): number | undefined {
+  if (bytes[0] === 0xff && bytes.length < 2) return undefined;
+  if (isKickStart(bytes)) return legacyReplyEnd(bytes);
+  const end = frameEnd(bytes);
+  const id = end === undefined ? undefined : peekId(bytes);
+  if (id) throw new Malformed(`packet ${id} in place of a status`, 0);
+  return end;
+}
+
+/**
+ * Whether a kick has begun: `ff 00`. A frame's length never starts so, for it would take a byte too
+ * many; a kick of more than 255 letters is taken for a frame, and refused.
+ */
+function isKickStart(bytes: Uint8Array): boolean {
+  return bytes[0] === 0xff && bytes[1] === 0;
+}
+
+/** The first pong; `undefined` when there is none, which takes nothing from the status. */
+function* askPong(payload: bigint, inbox: Inbox): Exchange<bigint | undefined> {
+  let bytes = 0;
+  const accept = (chunk: Uint8Array) => {
+    bytes += chunk.length;
+    if (bytes > MOST_BEFORE_PONG) throw new Malformed("more than a pong", 0);
+    inbox.push(chunk);
+    return firstPong(inbox);
+  };
+  try {
+    const early = firstPong(inbox); // one that nobody asked for
+    return early ?? (yield* ask(encodePing(payload), accept, { resend: false }));
+  } catch (error) {
+    const broken = error instanceof Malformed || error instanceof Truncated;
+    if (!broken && !(error instanceof Silence)) throw error;
+    return undefined;
+  }
+}
+
+/** The pong among the frames that are whole; the others are dropped. */
+function firstPong(inbox: Inbox): bigint | undefined {
+  for (;;) {
+    const end = frameEnd(inbox.bytes);
+    if (end === undefined || end > inbox.bytes.length) return undefined;
+    const pong = decodePing(inbox.bytes);
+    inbox.drop(end);
+    if (pong !== undefined) return pong;
+  }
+}
+
+/**
+ * Asks as clients before 1.7 did.
+ *
+ * @returns `undefined` when the peer closed without a byte, or said nothing.
+ */
+function* askLegacy(data: "01" | "none"): Exchange<Legacy | undefined> {
+  const inbox = new Inbox();
+  try {
+    const question = { bytes: encodeLegacyPing({ data }), fresh: true };
+    const size = yield* gather(question, inbox, kickSize);
+    if (size === undefined) return undefined;
+    return legacyStatus(inbox.bytes.subarray(0, size), data === "none" ? "fe" : "fe01");
+  } catch (error) {
+    if (error instanceof Silence) return undefined;
+    throw error;
+  }
+}
+
+/** How long a kick will be, if that can be told yet. */
+function kickSize(bytes: Uint8Array): number | undefined {
+  if (bytes.length > 0 && bytes[0] !== 0xff) {
+    throw new Malformed("no kick in answer to a legacy ping", 0);
+  }
+  return legacyReplyEnd(bytes);
+}
+
+function legacyStatus(bytes: Uint8Array, asked: string): Legacy {
+  return { kind: "legacy", reply: decodeLegacyReply(bytes)!, asked };
+}

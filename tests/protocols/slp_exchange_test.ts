@@ -1,0 +1,283 @@
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import fc from "npm:fast-check@4.10.2";
+import { concat, Malformed, Truncated } from "../../src/bytes.ts";
+import { drawIdentity } from "../../src/fleet/identity.ts";
+import { Random } from "../../src/fleet/random.ts";
+import { answerSlp, type SlpStyle } from "../../src/fleet/slp.ts";
+import { SLP_STYLES } from "../../src/fleet/slp_styles.ts";
+import { slp } from "../../src/mod.ts";
+import { Closed, type ExchangeContext, Silence } from "../../src/protocols/protocol.ts";
+import { slpProtocol } from "../../src/protocols/slp/mod.ts";
+import { type Chunking, DRIP, type Peer, talkStream, WHOLE } from "../fakes/stream.ts";
+
+const CONTEXT: ExchangeContext = {
+  endpoint: { address: 0x7f000001, port: 25565 },
+  nonce: 0x0123456789abcdefn,
+  exclusive: true,
+  final: true,
+};
+const NOTHING = new Uint8Array();
+const utf8 = (text: string) => new TextEncoder().encode(text);
+
+function identityOf(seed: number) {
+  return drawIdentity(new Random(seed));
+}
+
+/** What a server of this software is understood to say, and what it was asked. */
+function ask(style: SlpStyle, seed: number, chunking: Chunking, context = CONTEXT) {
+  const identity = identityOf(seed);
+  const peer = (received: Uint8Array) => answerSlp(style, identity, received);
+  const { status, questions } = talkStream(slpProtocol.exchange(context), peer, chunking);
+  return { status, statement: slpProtocol.record(status), questions };
+}
+
+/** Cuts in random places, empty chunks among them. */
+function cutter(seed: number): Chunking {
+  const random = new Random(seed);
+  return (bytes) => {
+    const most = random.pick([1, 3, 20, 400, 5000]);
+    const chunks: Uint8Array[] = [];
+    for (let at = 0; at < bytes.length;) {
+      // A huge answer is not cut into a million pieces.
+      const size = random.below(Math.max(most, bytes.length >> 10) + 1);
+      chunks.push(bytes.subarray(at, at + size));
+      at += size;
+    }
+    return chunks;
+  };
+}
+
+const known = (columns: object) =>
+  Object.fromEntries(Object.entries(columns).filter(([, value]) => value !== null));
+
+for (const [name, style] of Object.entries(SLP_STYLES)) {
+  Deno.test(`slp: ${name} is understood as its habits say`, () => {
+    for (let seed = 0; seed < 40; seed++) {
+      const { statement } = ask(style, seed, WHOLE);
+      const truth = style.truth(identityOf(seed));
+      assertEquals(known(statement.columns), known(truth.columns));
+      assertEquals([statement.flags, statement.facts], [truth.flags, truth.facts]);
+      if (name === "hugeFavicon") break;
+    }
+  });
+
+  Deno.test(`slp: ${name} says the same however its answer is cut`, () => {
+    const whole = ask(style, 5, WHOLE);
+    for (let seed = 0; seed < (name === "hugeFavicon" ? 2 : 25); seed++) {
+      const cut = ask(style, 5, cutter(seed));
+      assertEquals(cut.statement, whole.statement);
+      assertEquals(cut.questions, whole.questions);
+    }
+  });
+}
+
+const hex = (questions: readonly { bytes: Uint8Array }[]) =>
+  questions.map(({ bytes }) => bytes.toHex());
+
+Deno.test("slp: handshake and request in one write, the ping after the status", () => {
+  const { questions } = ask(SLP_STYLES.vanilla, 1, DRIP);
+  assertEquals(hex(questions), [
+    "1300ffffffff0f09" + utf8("127.0.0.1").toHex() + "63dd01" + "0100",
+    "09010123456789abcdef",
+  ]);
+  assertEquals(questions.map(({ resend, fresh }) => [resend, fresh]), [
+    [false, undefined],
+    [false, undefined],
+  ]);
+});
+
+Deno.test("slp: a name is asked for by its name, and a brief question has no ping", () => {
+  const context = { ...CONTEXT, requestedAs: "mc.example.org", brief: true };
+  const { questions } = ask(SLP_STYLES.vanilla, 1, WHOLE, context);
+  assertEquals(questions.map(({ bytes }) => slp.decodeStatusRequest(bytes)), [
+    { protocol: -1, host: "mc.example.org", port: 25565 },
+  ]);
+  const v6 = { ...CONTEXT, endpoint: { address: 1n, port: 1 }, requestedAs: null };
+  assertEquals(slp.decodeStatusRequest(ask(SLP_STYLES.vanilla, 1, WHOLE, v6).questions[0].bytes), {
+    protocol: -1,
+    host: "::1",
+    port: 1,
+  });
+});
+
+Deno.test("slp: who closes on a client without a protocol is asked again with one", () => {
+  const { questions } = ask(SLP_STYLES.wantsProtocol, 1, WHOLE);
+  assertEquals(questions.map(({ fresh }) => fresh), [undefined, true, undefined]);
+  assertEquals(slp.decodeStatusRequest(questions[1].bytes)?.protocol, 765);
+});
+
+Deno.test("slp: legacy pings come last, each on a connection of its own", () => {
+  const asked = (name: string) =>
+    ask(SLP_STYLES[name], 1, WHOLE).questions.slice(1).map(({ bytes, fresh }) =>
+      `${bytes.length < 3 ? bytes.toHex() : "status"}${fresh ? "" : " same"}`
+    );
+  assertEquals(asked("java14"), ["status", "fe01"]);
+  assertEquals(asked("java16"), ["fe01"]);
+  assertEquals(asked("kicksOnly"), ["fe01", "fe"]);
+});
+
+/** A peer that does the same at each connection, whatever it is asked. */
+const always = (reply: Uint8Array, close: boolean): Peer => (received) => ({
+  used: received.length,
+  reply,
+  close,
+});
+
+const talk = (peer: Peer, chunking = WHOLE) =>
+  talkStream(slpProtocol.exchange(CONTEXT), peer, chunking);
+
+Deno.test("slp: who closes each time, or stays silent, is no server", () => {
+  assertThrows(() => talk(always(NOTHING, true)), Closed);
+  const error = assertThrows(() => talk(always(NOTHING, false)), Silence);
+  assertEquals(error.name, "Silence");
+});
+
+Deno.test("slp: a kick in place of a status is proof, where legacy pings bring no more", () => {
+  const kick = slp.encodeLegacyReply({ text: "Outdated client!" });
+  for (const close of [true, false]) {
+    const { status, questions } = talk((received) => ({
+      used: received.length,
+      reply: received[0] === 0xfe ? NOTHING : kick,
+      close,
+    }));
+    assert(status.kind === "legacy");
+    assertEquals([status.asked, status.reply.text], ["status", "Outdated client!"]);
+    assertEquals(hex(questions.slice(1)), ["fe01", "fe"]);
+  }
+});
+
+Deno.test("slp: a Beta server that answers the lone byte alone", () => {
+  const reply = slp.encodeLegacyReply({ text: "A§1§2" });
+  const { status, questions } = talk((received) => ({
+    used: received.length,
+    reply: received.length === 1 ? reply : NOTHING,
+    close: true,
+  }));
+  assert(status.kind === "legacy");
+  assertEquals([status.asked, status.reply.status?.max, questions.length], ["fe", 2, 4]);
+});
+
+Deno.test("slp: a legacy answer whose length lies is read when the peer has no more", () => {
+  const lying = Uint8Array.fromHex("ff0008004100a7003000a70035");
+  for (const close of [true, false]) {
+    const { status } = talk((received) => ({
+      used: received.length,
+      reply: received[0] === 0xfe ? lying : NOTHING,
+      close: close || received[0] !== 0xfe,
+    }));
+    assert(status.kind === "legacy");
+    assertEquals([status.reply.status?.max, status.reply.flags], [5, ["lengthMismatch"]]);
+  }
+});
+
+const STATUS = slp.encodeStatusResponse({ json: utf8('{"description":"A"}'), more: NOTHING });
+
+Deno.test("slp: what stops inside a status is broken, and says what was missing", () => {
+  for (const close of [true, false]) {
+    for (let size = 1; size < STATUS.length; size++) {
+      assertThrows(() => talk(always(STATUS.slice(0, size), close), DRIP), Truncated);
+    }
+  }
+  assertThrows(() => talk(always(Uint8Array.of(0xff, 0), true)), Truncated, "kick");
+});
+
+Deno.test("slp: other protocols are known by their first bytes", () => {
+  for (
+    const text of ["HTTP/1.1 400 Bad Request\r\n\r\n", "SSH-2.0-OpenSSH_9.2\r\n", "220 mail\r\n"]
+  ) {
+    const error = assertThrows(() => talk(always(utf8(text), false)), Malformed);
+    assertEquals(error.offset, 0);
+  }
+  assertThrows(() => talk(always(slp.encodePing(1n), false)), Malformed, "packet 1");
+  assertThrows(() => talk(always(Uint8Array.of(0), false)), Malformed, "a frame of 0 bytes");
+  const noKick = (received: Uint8Array) =>
+    received[0] === 0xfe ? always(utf8("220"), false)(received) : always(NOTHING, true)(received);
+  assertThrows(() => talk(noKick), Malformed, "no kick");
+});
+
+Deno.test("slp: a claim of more than 2 MiB is refused at its first bytes", () => {
+  const claim = concat(slp.encodeVarInt(slp.MOST_FRAME + 1), [0]);
+  assertThrows(() => talk(always(claim, false), DRIP), Malformed, "a frame of 2097152 bytes");
+  const most = concat(slp.encodeVarInt(slp.MOST_FRAME), [0]);
+  assertThrows(() => talk(always(most, false)), Truncated, "2097154 bytes are needed");
+  assertThrows(() => talk(always(new Uint8Array(10).fill(0xff), false)), Malformed, "5 bytes");
+});
+
+/** A server that answers a status request, and this to a ping. */
+const withPong = (reply: Uint8Array, close: boolean): Peer => (received) =>
+  received[0] === 9 ? always(reply, close)(received) : always(STATUS, false)(received);
+
+Deno.test("slp: a pong that is missing, late, broken or drowned takes nothing from a status", () => {
+  const flood = new Uint8Array(70_000).fill(1);
+  const rest = [NOTHING, Uint8Array.of(9, 1, 2), Uint8Array.of(3, 1, 2, 3), flood, utf8("\0")];
+  for (const reply of rest) {
+    for (const close of [true, false]) {
+      const { status } = talk(withPong(reply, close));
+      assert(status.kind === "status" && !status.pongDiffers);
+      assertEquals(slpProtocol.record(status).flags, []);
+    }
+  }
+});
+
+Deno.test("slp: a pong among other frames is found; other bytes in it are said", () => {
+  const pong = (payload: bigint) => concat([1, 0, 1, 7], slp.encodePing(payload), [1, 0]);
+  for (const chunking of [WHOLE, DRIP]) {
+    const flags = (payload: bigint) =>
+      slpProtocol.record(talk(withPong(pong(payload), false), chunking).status).flags;
+    assertEquals([flags(CONTEXT.nonce), flags(1n)], [[], ["pongDiffers"]]);
+  }
+  // A pong may come with the status, before it was asked for.
+  const both = always(concat(STATUS, slp.encodePing(3n)), false);
+  assertEquals(slpProtocol.record(talk(both).status).flags, ["pongDiffers"]);
+});
+
+Deno.test("slp: every byte of a flood is copied a bounded number of times", () => {
+  const size = 1 << 20;
+  const reply = slp.encodeStatusResponse({ json: new Uint8Array(size).fill(0x20), more: NOTHING });
+  let copied = 0;
+  const set = Uint8Array.prototype.set;
+  Uint8Array.prototype.set = function (from: ArrayLike<number>, at?: number) {
+    copied += from.length;
+    set.call(this, from, at);
+  };
+  try {
+    const exchange = slpProtocol.exchange(CONTEXT);
+    exchange.next();
+    assertThrows(
+      () => {
+        for (let at = 0; at < reply.length; at += 100) exchange.next(reply.subarray(at, at + 100));
+      },
+      Malformed,
+      "no JSON",
+    );
+  } finally {
+    Uint8Array.prototype.set = set;
+  }
+  assert(copied >= size && copied < 3 * size, String(copied));
+});
+
+Deno.test("slp: whatever comes, in whatever pieces, is a status or one of the errors", () => {
+  const piece = fc.oneof(
+    fc.uint8Array({ maxLength: 12 }),
+    fc.constantFrom(STATUS, slp.encodePing(1n), Uint8Array.fromHex("ff0008004100a7003000a70035")),
+  );
+  fc.assert(
+    fc.property(fc.array(piece, { maxLength: 6 }), fc.boolean(), (pieces, close) => {
+      const reply = concat(...pieces);
+      const outcome = (chunking: Chunking) => {
+        try {
+          return slpProtocol.record(talk(always(reply, close), chunking).status);
+        } catch (error) {
+          const expected = [Silence, Truncated, Malformed].some((kind) => error instanceof kind);
+          if (!expected) throw error;
+          return (error as Error).name;
+        }
+      };
+      const dripped = outcome(DRIP);
+      // Which of the two errors a broken answer is may hang on how much of it was there.
+      if (typeof dripped === "string") assert(typeof outcome(WHOLE) === "string");
+      else assertEquals(outcome(WHOLE), dripped);
+    }),
+    { seed: 1, numRuns: 3000 },
+  );
+});

@@ -50,6 +50,104 @@ import m17Hex from "./raknet/m17-pong-motd-semicolon.hex" with { type: "text" };
 import m17 from "./raknet/m17-pong-motd-semicolon.json" with { type: "json" };
 import m18Hex from "./raknet/m18-pong-bad-utf8.hex" with { type: "text" };
 import m18 from "./raknet/m18-pong-bad-utf8.json" with { type: "json" };
+import r18Hex from "./raknet/r18-open-request-1.hex" with { type: "text" };
+import r18 from "./raknet/r18-open-request-1.json" with { type: "json" };
+import r19Hex from "./raknet/r19-open-reply-1.hex" with { type: "text" };
+import r19 from "./raknet/r19-open-reply-1.json" with { type: "json" };
+import r20Hex from "./raknet/r20-open-reply-1-cookie.hex" with { type: "text" };
+import r20 from "./raknet/r20-open-reply-1-cookie.json" with { type: "json" };
+import r21Hex from "./raknet/r21-open-request-2.hex" with { type: "text" };
+import r21 from "./raknet/r21-open-request-2.json" with { type: "json" };
+import r22Hex from "./raknet/r22-open-request-2-cookie.hex" with { type: "text" };
+import r22 from "./raknet/r22-open-request-2-cookie.json" with { type: "json" };
+import r23Hex from "./raknet/r23-open-reply-2.hex" with { type: "text" };
+import r23 from "./raknet/r23-open-reply-2.json" with { type: "json" };
+import r24Hex from "./raknet/r24-open-reply-2-ipv6.hex" with { type: "text" };
+import r24 from "./raknet/r24-open-reply-2-ipv6.json" with { type: "json" };
+import r25Hex from "./raknet/r25-frame-set-84.hex" with { type: "text" };
+import r25 from "./raknet/r25-frame-set-84.json" with { type: "json" };
+import r26Hex from "./raknet/r26-ack-c0.hex" with { type: "text" };
+import r26 from "./raknet/r26-ack-c0.json" with { type: "json" };
+import r27Hex from "./raknet/r27-ack-ranges.hex" with { type: "text" };
+import r27 from "./raknet/r27-ack-ranges.json" with { type: "json" };
+import r28Hex from "./raknet/r28-nak.hex" with { type: "text" };
+import r28 from "./raknet/r28-nak.json" with { type: "json" };
+import m28Hex from "./raknet/m28-ack-range-backwards.hex" with { type: "text" };
+import m28 from "./raknet/m28-ack-range-backwards.json" with { type: "json" };
+import pocket201202PingHex from "./raknet/pocket-2012-02-ping.hex" with { type: "text" };
+import pocket201202Ping from "./raknet/pocket-2012-02-ping.json" with { type: "json" };
+import pocket201205OpenRequest11464Hex from "./raknet/pocket-2012-05-open-request-1-1464.hex" with {
+  type: "text",
+};
+import pocket201205OpenRequest11464 from "./raknet/pocket-2012-05-open-request-1-1464.json" with {
+  type: "json",
+};
+import pocket201205OpenRequest11172Hex from "./raknet/pocket-2012-05-open-request-1-1172.hex" with {
+  type: "text",
+};
+import pocket201205OpenRequest11172 from "./raknet/pocket-2012-05-open-request-1-1172.json" with {
+  type: "json",
+};
+import pocket201205OpenRequest1548Hex from "./raknet/pocket-2012-05-open-request-1-548.hex" with {
+  type: "text",
+};
+import pocket201205OpenRequest1548 from "./raknet/pocket-2012-05-open-request-1-548.json" with {
+  type: "json",
+};
+import pocket201206OpenReply1Hex from "./raknet/pocket-2012-06-open-reply-1.hex" with {
+  type: "text",
+};
+import pocket201206OpenReply1 from "./raknet/pocket-2012-06-open-reply-1.json" with {
+  type: "json",
+};
+import pocket201207OpenRequest2Hex from "./raknet/pocket-2012-07-open-request-2.hex" with {
+  type: "text",
+};
+import pocket201207OpenRequest2 from "./raknet/pocket-2012-07-open-request-2.json" with {
+  type: "json",
+};
+import pocket201208OpenReply2Hex from "./raknet/pocket-2012-08-open-reply-2.hex" with {
+  type: "text",
+};
+import pocket201208OpenReply2 from "./raknet/pocket-2012-08-open-reply-2.json" with {
+  type: "json",
+};
+import pocket20121cPongHex from "./raknet/pocket-2012-1c-pong.hex" with { type: "text" };
+import pocket20121cPong from "./raknet/pocket-2012-1c-pong.json" with { type: "json" };
+import pocket20121dPongHex from "./raknet/pocket-2012-1d-pong.hex" with { type: "text" };
+import pocket20121dPong from "./raknet/pocket-2012-1d-pong.json" with { type: "json" };
+import pocket201284UnknownHex from "./raknet/pocket-2012-84-unknown.hex" with { type: "text" };
+import pocket201284Unknown from "./raknet/pocket-2012-84-unknown.json" with { type: "json" };
+import pocket2012C0UnknownHex from "./raknet/pocket-2012-c0-unknown.hex" with { type: "text" };
+import pocket2012C0Unknown from "./raknet/pocket-2012-c0-unknown.json" with { type: "json" };
+import openReply1LibcatHex from "./raknet/open-reply-1-libcat.hex" with { type: "text" };
+import openReply1Libcat from "./raknet/open-reply-1-libcat.json" with { type: "json" };
+import openReply1FilterHex from "./raknet/open-reply-1-filter.hex" with { type: "text" };
+import openReply1Filter from "./raknet/open-reply-1-filter.json" with { type: "json" };
+import openRequest2Ipv6Hex from "./raknet/open-request-2-ipv6.hex" with { type: "text" };
+import openRequest2Ipv6 from "./raknet/open-request-2-ipv6.json" with { type: "json" };
+import connectedAcceptedHex from "./raknet/connected-accepted.hex" with { type: "text" };
+import connectedAccepted from "./raknet/connected-accepted.json" with { type: "json" };
+import connectedNewIncomingHex from "./raknet/connected-new-incoming.hex" with { type: "text" };
+import connectedNewIncoming from "./raknet/connected-new-incoming.json" with { type: "json" };
+import connectedRequestHex from "./raknet/connected-request.hex" with { type: "text" };
+import connectedRequest from "./raknet/connected-request.json" with { type: "json" };
+import connectedPingHex from "./raknet/connected-ping.hex" with { type: "text" };
+import connectedPing from "./raknet/connected-ping.json" with { type: "json" };
+import connectedPongHex from "./raknet/connected-pong.hex" with { type: "text" };
+import connectedPong from "./raknet/connected-pong.json" with { type: "json" };
+import connectedDisconnectHex from "./raknet/connected-disconnect.hex" with { type: "text" };
+import connectedDisconnect from "./raknet/connected-disconnect.json" with { type: "json" };
+import frameSetSplitHex from "./raknet/frame-set-split.hex" with { type: "text" };
+import frameSetSplit from "./raknet/frame-set-split.json" with { type: "json" };
+import frameSetSplitImpossibleHex from "./raknet/frame-set-split-impossible.hex" with {
+  type: "text",
+};
+import frameSetSplitImpossible from "./raknet/frame-set-split-impossible.json" with {
+  type: "json",
+};
+import ackManyHex from "./raknet/ack-many.hex" with { type: "text" };
+import ackMany from "./raknet/ack-many.json" with { type: "json" };
 
 export const RAKNET: readonly Golden[] = [
   golden("r01-ping", r01Hex, r01),
@@ -77,4 +175,51 @@ export const RAKNET: readonly Golden[] = [
   golden("m16-pong-cut-in-magic", m16Hex, m16),
   golden("m17-pong-motd-semicolon", m17Hex, m17),
   golden("m18-pong-bad-utf8", m18Hex, m18),
+  golden("r18-open-request-1", r18Hex, r18),
+  golden("r19-open-reply-1", r19Hex, r19),
+  golden("r20-open-reply-1-cookie", r20Hex, r20),
+  golden("r21-open-request-2", r21Hex, r21),
+  golden("r22-open-request-2-cookie", r22Hex, r22),
+  golden("r23-open-reply-2", r23Hex, r23),
+  golden("r24-open-reply-2-ipv6", r24Hex, r24),
+  golden("r25-frame-set-84", r25Hex, r25),
+  golden("r26-ack-c0", r26Hex, r26),
+  golden("r27-ack-ranges", r27Hex, r27),
+  golden("r28-nak", r28Hex, r28),
+  golden("m28-ack-range-backwards", m28Hex, m28),
+  golden("pocket-2012-02-ping", pocket201202PingHex, pocket201202Ping),
+  golden(
+    "pocket-2012-05-open-request-1-1464",
+    pocket201205OpenRequest11464Hex,
+    pocket201205OpenRequest11464,
+  ),
+  golden(
+    "pocket-2012-05-open-request-1-1172",
+    pocket201205OpenRequest11172Hex,
+    pocket201205OpenRequest11172,
+  ),
+  golden(
+    "pocket-2012-05-open-request-1-548",
+    pocket201205OpenRequest1548Hex,
+    pocket201205OpenRequest1548,
+  ),
+  golden("pocket-2012-06-open-reply-1", pocket201206OpenReply1Hex, pocket201206OpenReply1),
+  golden("pocket-2012-07-open-request-2", pocket201207OpenRequest2Hex, pocket201207OpenRequest2),
+  golden("pocket-2012-08-open-reply-2", pocket201208OpenReply2Hex, pocket201208OpenReply2),
+  golden("pocket-2012-1c-pong", pocket20121cPongHex, pocket20121cPong),
+  golden("pocket-2012-1d-pong", pocket20121dPongHex, pocket20121dPong),
+  golden("pocket-2012-84-unknown", pocket201284UnknownHex, pocket201284Unknown),
+  golden("pocket-2012-c0-unknown", pocket2012C0UnknownHex, pocket2012C0Unknown),
+  golden("open-reply-1-libcat", openReply1LibcatHex, openReply1Libcat),
+  golden("open-reply-1-filter", openReply1FilterHex, openReply1Filter),
+  golden("open-request-2-ipv6", openRequest2Ipv6Hex, openRequest2Ipv6),
+  golden("connected-accepted", connectedAcceptedHex, connectedAccepted),
+  golden("connected-new-incoming", connectedNewIncomingHex, connectedNewIncoming),
+  golden("connected-request", connectedRequestHex, connectedRequest),
+  golden("connected-ping", connectedPingHex, connectedPing),
+  golden("connected-pong", connectedPongHex, connectedPong),
+  golden("connected-disconnect", connectedDisconnectHex, connectedDisconnect),
+  golden("frame-set-split", frameSetSplitHex, frameSetSplit),
+  golden("frame-set-split-impossible", frameSetSplitImpossibleHex, frameSetSplitImpossible),
+  golden("ack-many", ackManyHex, ackMany),
 ];

@@ -43,11 +43,11 @@ export function part(decoder: Decoder, whole: Uint8Array, size: number): void {
 
 /**
  * Some messages hold a complete shorter one, and the format has no length that tells: requests
- * (basic in full, 25-byte in 33-byte pings), NULs that fill up a handshake's answer, data that
- * nothing ends. Their values differ in that alone.
+ * (basic in full, 25-byte in 33-byte pings), NULs that fill up a handshake's answer, data and frames
+ * that nothing ends. Their values differ in that alone.
  */
 function isShorterMessage(full: unknown, part: unknown): boolean {
-  for (const open of ["padding", "fill", "guid", "data"]) {
+  for (const open of ["padding", "fill", "guid", "data", "frames"]) {
     const without = (value: unknown) => ({ ...value as object, [open]: undefined });
     if (print(without(full)) === print(without(part)) && print(full) !== print(part)) return true;
   }

@@ -15,12 +15,8 @@
  * @module
  */
 import { concat, hasBytes, Malformed, Reader, Truncated } from "../../bytes.ts";
-
-/** What marks a RakNet message outside of a connection. */
-const MAGIC: Uint8Array = Uint8Array.of(
-  ...[0x00, 0xff, 0xff, 0x00, 0xfe, 0xfe, 0xfe, 0xfe],
-  ...[0xfd, 0xfd, 0xfd, 0xfd, 0x12, 0x34, 0x56, 0x78],
-);
+import { u64 } from "./integers.ts";
+import { MAGIC, skipMagic } from "./magic.ts";
 
 const PING = { any: 0x01, open: 0x02 } as const;
 const PONG = { pong: 0x1c, advertise: 0x1d } as const;
@@ -192,13 +188,9 @@ export function encodeRefusal({ reason, guid, protocol }: Refusal): Uint8Array<A
 export function decodeRefusal(bytes: Uint8Array): Refusal | undefined {
   const reason = REFUSALS[bytes[0] as keyof typeof REFUSALS];
   if (reason === undefined) return undefined;
-  const magic = reason === "incompatibleProtocol" ? 2 : 1;
-  if (!hasBytes(bytes, MAGIC.subarray(0, Math.max(0, bytes.length - magic)), magic)) {
-    return undefined;
-  }
   const reader = new Reader(bytes, 1);
-  const protocol = magic === 2 ? reader.u8("RakNet protocol") : undefined;
-  reader.take(MAGIC.length, "magic");
+  const protocol = reason === "incompatibleProtocol" ? reader.u8("RakNet protocol") : undefined;
+  if (!skipMagic(reader)) return undefined;
   return { reason, guid: reader.u64("server GUID"), protocol }; // bytes after it are ignored
 }
 
@@ -232,10 +224,4 @@ export function decodeAdvertiseSystem(bytes: Uint8Array): Advertisement | undefi
 
 function magicAt(bytes: Uint8Array, at: number): boolean {
   return hasBytes(bytes, MAGIC, at);
-}
-
-function u64(value: bigint): Uint8Array {
-  const bytes = new Uint8Array(8);
-  new DataView(bytes.buffer).setBigUint64(0, value);
-  return bytes;
 }

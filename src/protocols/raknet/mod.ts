@@ -13,6 +13,10 @@ import { decodePong, decodeRefusal, encodePing, type Pong, type Refusal } from "
 
 export * from "./advertisement.ts";
 export * from "./codec.ts";
+export * from "./connect.ts";
+export * from "./connected.ts";
+export * from "./frames.ts";
+export * from "./receipts.ts";
 
 /** Who we are: the eight letters "blockswp", the same in every ping, so that it can be recognised. */
 export const CLIENT_GUID = 0x626c6f636b737770n;

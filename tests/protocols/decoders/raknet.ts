@@ -19,4 +19,15 @@ export const RAKNET_DECODERS: Record<string, Decoder> = {
     statement: (refusal) => raknetProtocol.record({ kind: "refusal", refusal }),
   }),
   advertiseSystem: decoder(raknet.decodeAdvertiseSystem, raknet.encodeAdvertiseSystem),
+  openRequest1: decoder(raknet.decodeOpenRequest1, raknet.encodeOpenRequest1),
+  openReply1: decoder(raknet.decodeOpenReply1, raknet.encodeOpenReply1, {
+    partFlags: ["foreignMtu"],
+  }),
+  openRequest2: decoder(raknet.decodeOpenRequest2, raknet.encodeOpenRequest2),
+  openReply2: decoder(raknet.decodeOpenReply2, raknet.encodeOpenReply2),
+  frameSet: decoder(raknet.decodeFrameSet, raknet.encodeFrameSet),
+  receipt: decoder(raknet.decodeReceipt, raknet.encodeReceipt),
+  connected: decoder(raknet.decodeConnected, raknet.encodeConnected, {
+    partFlags: ["fewAddresses"],
+  }),
 };

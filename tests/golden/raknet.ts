@@ -148,6 +148,22 @@ import frameSetSplitImpossible from "./raknet/frame-set-split-impossible.json" w
 };
 import ackManyHex from "./raknet/ack-many.hex" with { type: "text" };
 import ackMany from "./raknet/ack-many.json" with { type: "json" };
+import native06OpenReply1Hex from "./raknet/native-06-open-reply-1.hex" with { type: "text" };
+import native06OpenReply1 from "./raknet/native-06-open-reply-1.json" with { type: "json" };
+import native84ConnectionRequestHex from "./raknet/native-84-connection-request.hex" with {
+  type: "text",
+};
+import native84ConnectionRequest from "./raknet/native-84-connection-request.json" with {
+  type: "json",
+};
+import native84AcceptedHex from "./raknet/native-84-accepted.hex" with { type: "text" };
+import native84Accepted from "./raknet/native-84-accepted.json" with { type: "json" };
+import native84NewIncomingHex from "./raknet/native-84-new-incoming.hex" with { type: "text" };
+import native84NewIncoming from "./raknet/native-84-new-incoming.json" with { type: "json" };
+import nativeC0RangeHex from "./raknet/native-c0-range.hex" with { type: "text" };
+import nativeC0Range from "./raknet/native-c0-range.json" with { type: "json" };
+import nativeAcceptedHex from "./raknet/native-accepted.hex" with { type: "text" };
+import nativeAccepted from "./raknet/native-accepted.json" with { type: "json" };
 
 export const RAKNET: readonly Golden[] = [
   golden("r01-ping", r01Hex, r01),
@@ -222,4 +238,10 @@ export const RAKNET: readonly Golden[] = [
   golden("frame-set-split", frameSetSplitHex, frameSetSplit),
   golden("frame-set-split-impossible", frameSetSplitImpossibleHex, frameSetSplitImpossible),
   golden("ack-many", ackManyHex, ackMany),
+  golden("native-06-open-reply-1", native06OpenReply1Hex, native06OpenReply1),
+  golden("native-84-connection-request", native84ConnectionRequestHex, native84ConnectionRequest),
+  golden("native-84-accepted", native84AcceptedHex, native84Accepted),
+  golden("native-84-new-incoming", native84NewIncomingHex, native84NewIncoming),
+  golden("native-c0-range", nativeC0RangeHex, nativeC0Range),
+  golden("native-accepted", nativeAcceptedHex, nativeAccepted),
 ];

@@ -4,8 +4,8 @@
  * All integers are big endian. M is the 16-byte magic; an address has 7 or 29 bytes (address.ts).
  *
  *     request 1   05  M 16  RakNet protocol 1  zeros, up to the size that is tried      18 + n
- *     reply 1     06  M 16  server GUID 8  security 1  MTU 2                            28
- *     ... secured 06  M 16  server GUID 8  01  cookie 4  [key 64]  MTU 2                32, 96
+ *     reply 1     06  M 16  server GUID 8  security 1  MTU 2  [zeros]                   28
+ *     ... secured 06  M 16  server GUID 8  01  cookie 4  [key 64]  MTU 2  [zeros]       32, 96
  *     request 2   07  M 16  server's address  MTU 2  client GUID 8                      34, 56
  *     ... secured 07  M 16  cookie 4  wrote challenge 1  address  MTU 2  client GUID 8  39, 61
  *     reply 2     08  M 16  server GUID 8  client's address  MTU 2  security 1          35, 57
@@ -86,22 +86,24 @@ export interface OpenReply1 {
   readonly security: Security | undefined;
   /** The MTU. */
   readonly mtu: number;
+  /** How many bytes follow: raknet-native fills up with zeros, to the size of the request. */
+  readonly fill: number;
   /** What was odd. */
   readonly flags: readonly OpenReplyFlag[];
 }
 
 /** The bytes of a first reply. */
 export function encodeOpenReply1(
-  { guid, security, mtu }: Omit<OpenReply1, "flags">,
+  { guid, security, mtu, fill = 0 }: Omit<OpenReply1, "flags" | "fill"> & { fill?: number },
 ): Uint8Array<ArrayBuffer> {
   const secured = security === undefined
     ? [0]
     : [1, ...u32(security.cookie), ...security.publicKey ?? []];
-  return concat([ID.reply1], MAGIC, u64(guid), secured, u16(mtu));
+  return concat([ID.reply1], MAGIC, u64(guid), secured, u16(mtu), new Uint8Array(fill));
 }
 
 /**
- * Reads a first reply. Zeros behind it are ignored: raknet-native fills up to the request's size.
+ * Reads a first reply.
  *
  * @returns `undefined` when it is another message.
  * @throws Truncated when it ends before the MTU does.
@@ -123,7 +125,7 @@ export function decodeOpenReply1(bytes: Uint8Array): OpenReply1 | undefined {
   const security = reader.u8("security") === 0 ? undefined : readSecurity(reader);
   const mtu = reader.u16("MTU");
   const flags: OpenReplyFlag[] = mtu < LEAST_MTU || mtu > MOST_MTU ? ["foreignMtu"] : [];
-  return { guid, security, mtu, flags };
+  return { guid, security, mtu, fill: reader.left, flags };
 }
 
 /** Nothing says whether a key follows the cookie; but behind a MTU there are zeros, or nothing. */

@@ -103,6 +103,26 @@ for (const { protocol: { name, probe }, reply } of probes) {
 const { text } = raknet.decodePong(pong)!;
 bench("decode", "a pong", () => raknet.decodePong(pong));
 bench("decode", "a Bedrock advertisement", () => raknet.decodeAdvertisement(text!));
+const client = { address: 0x7f000001, port: 54321 };
+const security = { cookie: 0xcafebabe, publicKey: undefined };
+const reply1 = raknet.encodeOpenReply1({ guid: 2n, security, mtu: 1400 });
+const reply2 = raknet.encodeOpenReply2({ guid: 2n, address: client, mtu: 1400, encrypted: false });
+const accepted = raknet.encodeConnected({
+  type: "accepted",
+  address: client,
+  index: 0,
+  addresses: Array(20).fill(client),
+  pingTime: 1n,
+  pongTime: 2n,
+  flags: [],
+});
+const frameSet = Uint8Array.fromHex("84000000400090000000090000000000000002001122334455667700");
+const ack = Uint8Array.fromHex("c000020001000005000001090000");
+bench("decode", "an open connection reply 1", () => raknet.decodeOpenReply1(reply1));
+bench("decode", "an open connection reply 2", () => raknet.decodeOpenReply2(reply2));
+bench("decode", "a frame set", () => raknet.decodeFrameSet(frameSet));
+bench("decode", "an ACK", () => raknet.decodeReceipt(ack));
+bench("decode", "a connection accepted, 20 addresses", () => raknet.decodeConnected(accepted));
 bench("decode", "a Query challenge", () => query.decodeChallenge(challenge));
 bench("decode", "a full stat", () => query.decodeStat(full));
 

@@ -3,7 +3,7 @@
  * Holds the outputs of a scan, and a fleet's datagram log, against the truth about the fleet.
  *
  *     deno run --allow-read bench/verify.ts --manifest truth.ndjson [--log datagrams.ndjson]
- *         [--protocol raknet,query] [--ports 19132,25565] [--no-follow] [--allow-partial]
+ *         [--protocol raknet,query] [--ports 19132,25565] [--no-follow] [--verify] [--allow-partial]
  *         [--host-rate N] [--net-rate N] [--excluded RANGE] servers.csv servers.ndjson
  *
  * Prints what it found; exits with 1 when something is wrong.
@@ -19,7 +19,7 @@ import { parsePorts } from "../src/targets/ports.ts";
 
 const args = parseArgs(Deno.args, {
   string: ["_", "manifest", "log", "protocol", "ports", "host-rate", "net-rate", "excluded"],
-  boolean: ["no-follow", "allow-partial"],
+  boolean: ["no-follow", "verify", "allow-partial"],
   unknown: (arg, key) => {
     if (key !== undefined) throw new TypeError(`Unknown option ${arg}`);
     return true;
@@ -35,6 +35,7 @@ const selection = {
   protocols: (text("protocol") ?? "raknet,query").split(","),
   ports: (protocol: string) => ports === undefined ? usual(protocol, 4) : parsePorts(ports).udp,
   follow: !args["no-follow"],
+  verify: args.verify === true,
 };
 let wrong = false;
 

@@ -89,7 +89,7 @@ export interface ServerRecord {
   requested_as: string | null;
   /** Whether a RakNet connection can be opened. */
   joinable: boolean | null;
-  /** The largest RakNet datagram that it accepts, bytes. */
+  /** The MTU that it agrees to in RakNet: the largest datagram, and 28 bytes of headers. */
   mtu: number | null;
   /** The RakNet protocol number. */
   raknet_protocol: number | null;
@@ -159,7 +159,7 @@ export const FIELDS: readonly Field[] = [
   row("alias_of", "text", true, "host:port of the row that describes the same server"),
   row("requested_as", "text", true, "name under which it was asked for"),
   row("joinable", "boolean", true, "whether a RakNet connection can be opened"),
-  row("mtu", "integer", true, "largest RakNet datagram it accepts, bytes"),
+  row("mtu", "integer", true, "RakNet MTU that it agrees to: a datagram and 28 bytes"),
   row("raknet_protocol", "integer", true, "RakNet protocol number"),
   row("favicon_hash", "text", true, "SHA-256 of the icon, hexadecimal"),
   row("scan_id", "text", true, "scan that found it, UUIDv7"),

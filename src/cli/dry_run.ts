@@ -14,6 +14,8 @@ import { clockTime, number, type Plan } from "./plan.ts";
 import type { ScanSettings, SpeedSettings } from "./scan_settings.ts";
 import type { NamedTargets } from "./targets.ts";
 
+const VERIFY = "requests of up to 1,464 bytes to each RakNet server that answered, up to reply 2";
+
 /** The plan of a scan as lines. */
 export function planLines(
   plan: Plan,
@@ -51,6 +53,7 @@ export function planLines(
     ["shard", `${chosen.shard.index}/${chosen.shard.count}`],
     ["passes", plan.sizes.map((one, i) => `${plan.protocols[i]} ${number(one)}`).join(", ")],
     ["probes", `at most ${number(probes)}; those that answered are left out of retries`],
+    ...chosen.verify ? [["verify", VERIFY] as [string, string]] : [],
     ["limits", `all ${limit(rate)}, a network ${limit(netRate)}, a host ${limit(hostRate)}`],
     ["governed by", plan.governor === "nothing" ? "the machine" : `--${plan.governor}`],
     ["time", `at least ${clockTime(plan.seconds + cooldownMs / 1000 + plan.sizes.length - 1)}`],

@@ -93,6 +93,9 @@ export const OPTIONS: readonly Option[] = [
       aliases: ["wait", "cooldown-time"],
     }],
     ["no-follow", "do not ask a server for the other protocols"],
+    ["verify", "open a RakNet connection half way, to see whether players get in", {
+      commands: ["scan", "query"],
+    }],
     ["source-port PORTS", "send from this port, or from these: one socket each"],
     ["source-ip ADDRESS", "send from this address"],
   ]),

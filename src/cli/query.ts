@@ -40,6 +40,7 @@ export async function runQuery(args: readonly string[]): Promise<number> {
     const server = await askServer(endpoint, {
       protocols: first,
       followUps: rest,
+      verify: settings.has("verify"),
       timeoutMs,
       retries,
       open: (bits) => openSocket({ address: bits === 4 ? 0 : 0n, port: 0 }),

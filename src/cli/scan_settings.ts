@@ -32,6 +32,7 @@ export interface ScanSettings {
   readonly maxResults: number;
   readonly maxRuntimeMs: number;
   readonly follow: boolean;
+  readonly verify: boolean;
   readonly players: boolean;
   /** Ports of our own; none: any. */
   readonly sourcePorts: readonly number[];
@@ -67,6 +68,7 @@ export function readScanSettings(settings: Settings, randomSeed: () => number): 
     maxResults: settings.wholeCount("max-results") ?? Infinity,
     maxRuntimeMs: settings.time("max-runtime") ?? Infinity,
     follow: !settings.has("no-follow"),
+    verify: settings.has("verify"),
     players: !settings.has("no-players"),
     ...readSource(settings),
     statsEveryMs: settings.time("stats-every") ?? 0,

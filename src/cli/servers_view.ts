@@ -32,6 +32,7 @@ export function describe(record: ServerRecord, color: boolean): string[] {
     ],
     ["latency", record.latency_ms === null ? null : `${record.latency_ms.toFixed(1)} ms`],
     ["guid", record.guid],
+    ["joinable", joinableText(record)],
     ["flags", record.flags.join(", ")],
   ];
   const title = `${paint("bold", serverId(record))}  ${record.protocols.join(", ")}` +
@@ -59,4 +60,11 @@ function playersText(
   if (online === null && max === null) return null;
   const names = players === null || players.length === 0 ? "" : `: ${players.join(", ")}`;
   return `${online ?? "?"} of ${max ?? "?"}${names}`;
+}
+
+/** What `--verify` found. */
+function joinableText({ joinable, mtu, raknet_protocol: protocol }: ServerRecord): string | null {
+  if (joinable === null) return null;
+  const agreed = [mtu && `MTU ${mtu}`, protocol && `RakNet protocol ${protocol}`].filter(Boolean);
+  return `${joinable ? "yes" : "no"}${agreed.length === 0 ? "" : `: ${agreed.join(", ")}`}`;
 }

@@ -5,6 +5,7 @@
  */
 import { parseEndpoint } from "../address.ts";
 import type { Range } from "../targets/ranges.ts";
+import { DoorAudit } from "./door_audit.ts";
 import type { WitnessLine } from "./witness.ts";
 
 /** What to hold the log against. */
@@ -18,10 +19,12 @@ export interface AuditRules {
 }
 
 /** What a datagram from a scanner is. */
-type Kind = "ping" | "handshake" | "stat" | "sqp" | "other";
+type Kind = "ping" | "handshake" | "stat" | "sqp" | "request1" | "request2" | "other";
 
 function kindOf(hex: string): Kind {
   if (hex.startsWith("01")) return "ping";
+  if (hex.startsWith("05")) return "request1";
+  if (hex.startsWith("07")) return "request2";
   if (hex.startsWith("fefd09")) return "handshake";
   if (hex.startsWith("fefd00")) return "stat";
   return hex.startsWith("00") ? "sqp" : "other";
@@ -38,12 +41,14 @@ const SIZES: Record<Kind, readonly number[]> = {
   handshake: [7],
   stat: [11, 15, 19],
   sqp: [],
+  request1: [548, 1172, 1464],
+  request2: [34, 39, 56, 61],
   other: [],
 };
 
 /**
- * Checks a log: sizes of datagrams, tokens of stats, a second between unsolicited kinds, caps,
- * exclusions.
+ * Checks a log: sizes of datagrams, tokens of stats, requests for connections, a second between
+ * unsolicited kinds, caps, exclusions.
  *
  * @returns What is wrong, a line each.
  */
@@ -95,25 +100,28 @@ function excess(lists: Map<string, number[]>, cap: number, what: string): string
 class HostAudit {
   /** Tokens that it handed out, as the four bytes of a stat request, by peer. */
   readonly #tokens = new Map<string, Set<string>>();
+  readonly #door = new DoorAudit();
   #last: { kind: Kind; at: number; answered: boolean } | undefined;
 
   read(line: WitnessLine): string[] {
     const peer = line.peer.slice(0, line.peer.lastIndexOf(":"));
+    const faults = this.#door.read(line);
     if (line.way === "out") {
       if (this.#last !== undefined) this.#last.answered = true;
       const token = tokenOf(line.hex);
       const tokens = this.#tokens.get(peer) ?? new Set();
       this.#tokens.set(peer, token === undefined ? tokens : tokens.add(token));
-      return [];
+      return faults;
     }
     const kind = kindOf(line.hex);
-    const faults: string[] = [];
     if (!SIZES[kind].includes(line.size)) {
       faults.push(`a ${kind} of ${line.size} bytes: ${line.hex}`);
     }
     if (kind === "stat" && !this.#tokens.get(peer)?.has(line.hex.slice(14, 22))) {
       faults.push("a stat without a token of this host");
     }
+    // They follow a pong: no unsolicited kind.
+    if (kind === "request1" || kind === "request2") return faults;
     const last = this.#last;
     const other = last !== undefined && protocolOf(last.kind) !== protocolOf(kind);
     if (other && !last.answered && line.at - last.at < WINDOW_MS) {

@@ -10,6 +10,7 @@ import {
   type RefusalReason,
 } from "../protocols/raknet/mod.ts";
 import type { Statement } from "../protocols/protocol.ts";
+import type { DoorStyle } from "./door.ts";
 import type { Identity } from "./identity.ts";
 
 /** How a software answers a ping. */
@@ -26,6 +27,8 @@ export interface BedrockStyle {
   readonly punishes?: number;
   /** Whether it answers pings that only servers with free places answer. Default: yes. */
   readonly answersOpen?: boolean;
+  /** How it opens connections; `undefined`: it only advertises itself. */
+  readonly door?: DoorStyle;
   /** What a reader should make of it. */
   readonly truth: (identity: Identity) => Statement;
 }

@@ -7,6 +7,7 @@
 import type { Statement } from "../protocols/protocol.ts";
 import type { ServerRecord } from "../record.ts";
 import type { BedrockStyle } from "./bedrock.ts";
+import { DOORS } from "./door_styles.ts";
 import type { Identity, Motd } from "./identity.ts";
 
 /** What an advertisement of this many fields tells, and what the facts beside it are. */
@@ -77,6 +78,7 @@ export const BEDROCK_STYLES = {
   bds: {
     text: (id) =>
       `MCPE;${id.motd.text};${head(id)};${decimal(id)};${id.level};${id.gamemode}${tail}`,
+    door: DOORS.plain,
     truth: told({ fields: 12, flags: markedSemicolon }),
   },
   /** PocketMine-MP: 9 fields, escapes `;`, its own name as the level; blocks for 5 s. */
@@ -84,6 +86,7 @@ export const BEDROCK_STYLES = {
     text: (id) =>
       `MCPE;${escaped(id.motd.text)};${head(id)};${decimal(id)};PocketMine-MP;${id.gamemode};`,
     punishes: 5,
+    door: DOORS.plain,
     truth: told({ fields: 9, level: () => "PocketMine-MP", software: "PocketMine-MP" }),
   },
   /** Nukkit: 12 fields, escapes `;`, writes its id signed. */
@@ -93,6 +96,7 @@ export const BEDROCK_STYLES = {
         signed(id)
       };${id.level};${id.gamemode};1;19132;19132;`,
     answersOpen: false,
+    door: DOORS.cloudburst,
     truth: told({ fields: 12, serverId: signed, ports: [19132, 19132] }),
   },
   /** PowerNukkitX: no version, an id of its own. */
@@ -101,6 +105,7 @@ export const BEDROCK_STYLES = {
       `MCPE;${escaped(id.motd.text)};${id.protocol};;${id.online};${id.max};${id.guid >> 1n};` +
       `${id.level};${id.gamemode};1;19132;19132;`,
     answersOpen: false,
+    door: DOORS.cloudburst,
     truth: told({
       fields: 12,
       version: () => "",
@@ -113,6 +118,7 @@ export const BEDROCK_STYLES = {
     text: (id) =>
       `MCPE;${escaped(id.motd.text)};${head(id)};${decimal(id)};WaterdogPE;${id.gamemode};1`,
     answersOpen: false,
+    door: DOORS.cloudburst,
     truth: told({ fields: 10, terminated: false, level: () => "WaterdogPE" }),
   },
   /** Geyser: 12 fields, writes `;` as `:`. */
@@ -121,6 +127,7 @@ export const BEDROCK_STYLES = {
       `MCPE;${semicolonToColon(id.motd).text};${head(id)};${decimal(id)};Geyser;${id.gamemode}` +
       ";1;19132;19132;",
     answersOpen: false,
+    door: DOORS.cloudburst,
     truth: told({
       fields: 12,
       motd: semicolonToColon,
@@ -133,6 +140,7 @@ export const BEDROCK_STYLES = {
     text: (id) =>
       `MCPE;${id.motd.text};${head(id)};${decimal(id)};;${id.gamemode};1;19132;19132;0;0;`,
     punishes: 10,
+    door: DOORS.goRaknet,
     truth: told({
       fields: 14,
       level: () => "",
@@ -147,6 +155,7 @@ export const BEDROCK_STYLES = {
       `MCPE;${id.motd.text};${head(id)};1700000000000;bedrock-protocol;${id.gamemode}` +
       ";1;19132;19133;0;",
     answersOpen: false,
+    door: DOORS.jspRaknet,
     truth: told({
       fields: 13,
       serverId: () => "1700000000000",
@@ -159,6 +168,7 @@ export const BEDROCK_STYLES = {
   education: {
     text: (id) =>
       `MCEE;${id.motd.text};${head(id)};${decimal(id)};${id.level};${id.gamemode}${tail}`,
+    door: DOORS.plain,
     truth: told({ fields: 12, edition: "education", flags: markedSemicolon }),
   },
   /** raknet-node: 11 fields, escapes nothing, puts its own clock into the pong, checks nothing. */
@@ -166,11 +176,13 @@ export const BEDROCK_STYLES = {
     text: (id) =>
       `MCPE;${id.motd.text};${head(id)};${decimal(id)};${id.level};${id.gamemode};1;19132;`,
     ownClock: true,
+    door: DOORS.raknetNode,
     truth: told({ fields: 11, flags: (motd) => [...markedSemicolon(motd), "timeNotEchoed"] }),
   },
   /** Pocket Edition of 2012: three fields. */
   pocket2012: {
     text: ({ players: [name] }) => `MCCPP;Demo;${name ?? ""}`,
+    door: DOORS.pocket2012,
     truth: ({ guid, players: [name] }) => ({
       columns: {
         guid: guid.toString(),
@@ -193,6 +205,7 @@ export const BEDROCK_STYLES = {
   otherGame: {
     text: ({ online, max }) => `ARENA|1.0|${online}/${max}`,
     bare: true,
+    door: DOORS.raknet4,
     truth: ({ guid, online, max }) => ({
       columns: { guid: guid.toString() },
       flags: ["lengthMismatch", "otherGame"],

@@ -15,6 +15,8 @@ export interface Selection {
   readonly ports: (protocol: string) => readonly number[];
   /** Whether the first answer was followed by the other protocols. */
   readonly follow: boolean;
+  /** Whether servers were verified. Default: no. */
+  readonly verify?: boolean;
 }
 
 /** A row but for what only the scan can know: latency, time, scan. */

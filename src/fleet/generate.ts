@@ -9,6 +9,7 @@ import { InputError } from "../errors.ts";
 import { Permutation } from "../targets/permutation.ts";
 import { RangeIndex, RangeSet } from "../targets/ranges.ts";
 import type { Range } from "../targets/ranges.ts";
+import { NO_DOOR } from "./door_styles.ts";
 import { HostileHost, TRICKS } from "./hostile.ts";
 import { drawIdentity } from "./identity.ts";
 import type { ManifestEntry } from "./manifest.ts";
@@ -88,6 +89,7 @@ function drawServer(address: Address, software: Software, random: Random): Fleet
       ...(bedrock && { raknet: bedrock.truth(identity) }),
       ...(query && { query: query.truth(identity) }),
     },
+    ...(bedrock && !bedrock.refusal && { verified: bedrock.door?.truth ?? NO_DOOR }),
   };
   const own = new Random(random.u32());
   return {

@@ -28,6 +28,20 @@ export interface ManifestEntry {
   readonly listed: boolean;
   /** What each of its protocols should tell, by protocol. */
   readonly truth: Readonly<Record<string, Truth>>;
+  /** What RakNet tells besides when it is verified; missing when there is nothing to verify. */
+  readonly verified?: Truth;
+}
+
+/** The entry as a scan that verifies has to report it. */
+export function withVerified(entry: ManifestEntry): ManifestEntry {
+  const { truth, verified } = entry;
+  if (verified === undefined) return entry;
+  const raknet = {
+    columns: { ...truth.raknet.columns, ...verified.columns },
+    flags: [...truth.raknet.flags, ...verified.flags],
+    facts: { ...truth.raknet.facts, ...verified.facts },
+  };
+  return { ...entry, truth: { ...truth, raknet } };
 }
 
 /** The manifest as text. */

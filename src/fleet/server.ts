@@ -8,6 +8,7 @@ import { Truncated } from "../bytes.ts";
 import { decodeRequest, type Request, u32 } from "../protocols/query/mod.ts";
 import { decodePing } from "../protocols/raknet/mod.ts";
 import { answerPing, refuse } from "./bedrock.ts";
+import { Door } from "./door.ts";
 import type { Identity } from "./identity.ts";
 import { answerHandshake, answerStat, drawToken, type QueryStyle } from "./query.ts";
 import type { Random } from "./random.ts";
@@ -36,6 +37,7 @@ export class SimulatedServer implements Responder {
   /** Stats that were asked for, by their form: they differ by the session alone. */
   readonly #stats = new Map<string, Uint8Array | undefined>();
   readonly #random: Random;
+  readonly #door: Door | undefined;
 
   /**
    * @param software How it behaves.
@@ -44,14 +46,19 @@ export class SimulatedServer implements Responder {
    */
   constructor(readonly software: Software, readonly identity: Identity, random: Random) {
     this.#random = random;
+    const door = software.bedrock?.door;
+    // The secret takes none of the random numbers that tokens are drawn from.
+    this.#door = door && new Door(door, identity.guid, Number(identity.guid >> 32n));
   }
 
-  /** Answers a ping, a handshake or a stat; all else stays without an answer. */
+  /** Answers a ping, a handshake, a stat or a request for a connection; all else stays without an answer. */
   respond(datagram: Uint8Array, from: Endpoint, now: number): readonly Uint8Array[] {
     const { bedrock, query } = this.software;
     if ((this.#ignored.get(endpointKey(from)) ?? -Infinity) > now) return [];
     if (bedrock?.refusal !== undefined) return [refuse(bedrock.refusal, this.identity.guid)];
     try {
+      const opened = this.#door?.respond(datagram, from);
+      if (opened !== undefined) return opened;
       const reply = (bedrock && this.#ping(datagram, now)) ??
         (query && this.#query(datagram, from));
       return reply === undefined ? [] : Array(this.software.repeats ?? 1).fill(reply);

@@ -5,6 +5,8 @@
  */
 import type { BedrockStyle } from "./bedrock.ts";
 import { BEDROCK_STYLES } from "./bedrock_styles.ts";
+import type { DoorStyle } from "./door.ts";
+import { DOORS } from "./door_styles.ts";
 import type { Identity } from "./identity.ts";
 import type { QueryStyle } from "./query.ts";
 import { QUERY_STYLES } from "./query_styles.ts";
@@ -50,6 +52,10 @@ const bedrock = (name: keyof typeof BEDROCK_STYLES, weight: number, rest?: Parti
   ...rest,
 });
 
+/** A Bedrock Dedicated Server with another door, or none. */
+const withDoor = (name: string, door: DoorStyle | undefined) =>
+  bedrock("bds", 1, { name, bedrock: { ...BEDROCK_STYLES.bds, door } });
+
 const java = (name: string, weight: number, rest?: Partial<Software>) => ({
   name,
   port: 25565,
@@ -77,6 +83,9 @@ export const SOFTWARE: readonly Software[] = [
   bedrock("banned", 1),
   bedrock("geyser", 1, { name: "geyser2020", query: QUERY_STYLES.geyser2020, adapt: latin }),
   bedrock("bds", 1, { name: "bdsRepeats", repeats: 20 }),
+  withDoor("bdsFull", DOORS.full),
+  withDoor("bdsBans", DOORS.banned),
+  withDoor("bdsAdvertises", undefined),
   bedrock("bds", 1, { name: "bdsOptedOut", adapt: optedOut, optedOut: true }),
   java("vanilla", 12),
   java("vanillaNul", 2, { adapt: withNul }),

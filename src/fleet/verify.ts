@@ -6,7 +6,7 @@
 import { parse } from "@std/csv";
 import { FIELDS, type FieldType, serverId, type ServerRecord } from "../record.ts";
 import { expectRow, findable, type Selection } from "./expect.ts";
-import type { ManifestEntry } from "./manifest.ts";
+import { type ManifestEntry, withVerified } from "./manifest.ts";
 
 /** What a comparison found. */
 export interface Verdict {
@@ -67,7 +67,7 @@ export function verify(
     byId.set(serverId(row), row);
   }
   const verdict = { expected: 0, found: 0, right: 0, partial: 0 };
-  for (const entry of entries) {
+  for (const entry of selection.verify ? entries.map(withVerified) : entries) {
     const protocols = findable(entry, selection);
     const row = byId.get(serverId(entry));
     byId.delete(serverId(entry));

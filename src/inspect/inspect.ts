@@ -9,6 +9,7 @@ import type { Protocol, Statement } from "../protocols/protocol.ts";
 import type { Outcome, Sighting } from "../record.ts";
 import type { Answer } from "./merge.ts";
 import { attempt, followUpTimeout, type Patience } from "./attempt.ts";
+import { verify } from "./verify.ts";
 
 /** How to inspect. */
 export interface InspectOptions extends Patience {
@@ -22,6 +23,8 @@ export interface InspectOptions extends Patience {
   readonly link: (endpoint: Endpoint, socket: number) => Link;
   /** A conversation on a socket of its own. */
   readonly soleLink: (endpoint: Endpoint) => Link;
+  /** Whether protocols find out if a server that answered can be used. Default: no. */
+  readonly verify?: boolean;
   /** Whether what was said so far forbids to go on. */
   readonly stop: (answer: Answer) => boolean;
 }
@@ -51,9 +54,10 @@ export async function inspect(sighting: Sighting, options: InspectOptions): Prom
   const { answer, failure } = opening;
   let { latencyMs } = opening;
   if (answer === undefined) return { answers: [], latencyMs, stopped: false, cut: false, failure };
-  const answers = [answer];
-  let cut = false;
-  if (options.stop(answer)) return { answers, latencyMs, stopped: true, cut };
+  if (options.stop(answer)) return { answers: [answer], latencyMs, stopped: true, cut: false };
+  const verified = await verifyWanted(first, answer, opening.status, sighting, latencyMs, options);
+  const answers = [verified.answer];
+  let { cut } = verified;
   for (const protocol of options.follow ? protocols : []) {
     if (protocol === first || protocol.transport !== first.transport) continue;
     const outcome = await followUp(protocol, sighting, latencyMs, options);
@@ -61,10 +65,21 @@ export async function inspect(sighting: Sighting, options: InspectOptions): Prom
     if (outcome.kind !== "answered") continue;
     latencyMs ??= outcome.latencyMs;
     const more = { protocol: protocol.name, statement: protocol.record(outcome.status) };
-    answers.push(more);
-    if (options.stop(more)) return { answers, latencyMs, stopped: true, cut };
+    if (options.stop(more)) return { answers: [...answers, more], latencyMs, stopped: true, cut };
+    const { status } = outcome;
+    const verified = await verifyWanted(protocol, more, status, sighting, latencyMs, options);
+    answers.push(verified.answer);
+    cut ||= verified.cut;
   }
   return { answers, latencyMs, stopped: false, cut, failure };
+}
+
+/** How the protocol of the sighting was asked, and what it says. */
+interface Opening {
+  readonly answer?: Answer;
+  readonly status?: unknown;
+  readonly latencyMs: number | null;
+  readonly failure?: Inspection["failure"];
 }
 
 /** What the protocol of the sighting says. */
@@ -72,11 +87,12 @@ async function openingAnswer(
   protocol: Protocol,
   sighting: Sighting,
   options: InspectOptions,
-): Promise<{ answer?: Answer; latencyMs: number | null; failure?: Inspection["failure"] }> {
+): Promise<Opening> {
   const said = (statement: Statement) => ({ protocol: protocol.name, statement });
   const latencyMs = sighting.latencyMs ?? null;
   if (sighting.status !== undefined) {
-    return { answer: said(protocol.record(sighting.status)), latencyMs };
+    const { status } = sighting;
+    return { answer: said(protocol.record(status)), status, latencyMs };
   }
   const { endpoint, socket, verified } = sighting;
   const fresh = options.clock.now() - sighting.at < STALE_MS;
@@ -91,6 +107,7 @@ async function openingAnswer(
   if (outcome.kind === "answered") {
     return {
       answer: said(protocol.record(outcome.status)),
+      status: outcome.status,
       latencyMs: latencyMs ?? outcome.latencyMs,
     };
   }
@@ -116,4 +133,19 @@ function followUp(
     timeoutMs: latencyMs === null ? options.timeoutMs : followUpTimeout(latencyMs),
     leavesMute: true,
   }, options);
+}
+
+/** An answer with what its protocol finds out on request, when that is wanted. */
+function verifyWanted(
+  protocol: Protocol,
+  answer: Answer,
+  status: unknown,
+  { endpoint }: Sighting,
+  latencyMs: number | null,
+  options: InspectOptions,
+): Promise<{ answer: Answer; cut: boolean }> {
+  if (!options.verify || status === undefined) return Promise.resolve({ answer, cut: false });
+  const link = () => options.soleLink(endpoint);
+  const verification = { endpoint, link, latencyMs, timeoutMs: options.timeoutMs };
+  return verify(protocol, answer, status, verification, options);
 }

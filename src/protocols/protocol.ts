@@ -136,6 +136,13 @@ export interface Protocol<S = unknown> {
   exchange(context: ExchangeContext): Exchange<S>;
   /** What a status says. */
   record(status: S): Statement;
+  /**
+   * Finds out, on request, whether a server with this status can be used. What comes of it is laid
+   * over the status' statement. It needs a socket of its own, and does not end in silence.
+   *
+   * @returns `undefined` when there is nothing to find out.
+   */
+  verify?(status: S, context: ExchangeContext): Exchange<Statement> | undefined;
 }
 
 /** How a question is asked. */

@@ -6,6 +6,7 @@
 import { type Endpoint, family } from "../address.ts";
 import { attempt, followUpTimeout, type Patience } from "../inspect/attempt.ts";
 import { type Answer, mergeAnswers } from "../inspect/merge.ts";
+import { verify } from "../inspect/verify.ts";
 import type { DatagramSocket } from "../net/socket.ts";
 import { soleLink } from "../net/switchboard.ts";
 import { Throttle } from "../net/throttle.ts";
@@ -22,6 +23,8 @@ export interface AskServerOptions extends Patience {
   readonly timeoutMs: number;
   /** Opens a socket on a port of its own. */
   readonly open: (family: 4 | 6) => DatagramSocket;
+  /** Whether it is found out if a connection to the server can be opened. Default: no. */
+  readonly verify?: boolean;
   /** The name under which the server was asked for. */
   readonly requestedAs: string | null;
   /** The scan's name for the row. */
@@ -51,9 +54,10 @@ export async function askServer(
   let latencyMs: number | null = null;
   for (const protocol of [...options.protocols, ...options.followUps ?? []]) {
     if (answers.length === 0 && !options.protocols.includes(protocol)) continue;
+    const link = () => soleLink(endpoint, open(family(endpoint.address)), throttle, clock);
     const outcome: Outcome<unknown> = await attempt(protocol, {
       endpoint,
-      link: () => soleLink(endpoint, open(family(endpoint.address)), throttle, clock),
+      link,
       exclusive: true,
       timeoutMs: latencyMs === null ? options.timeoutMs : followUpTimeout(latencyMs),
       leavesMute: true,
@@ -61,7 +65,14 @@ export async function askServer(
     outcomes.push({ protocol: protocol.name, outcome });
     if (outcome.kind !== "answered") continue;
     latencyMs ??= outcome.latencyMs;
-    answers.push({ protocol: protocol.name, statement: protocol.record(outcome.status) });
+    const { status } = outcome;
+    const answer = { protocol: protocol.name, statement: protocol.record(status) };
+    const verification = { endpoint, link, latencyMs, timeoutMs: options.timeoutMs };
+    answers.push(
+      options.verify
+        ? (await verify(protocol, answer, status, verification, options)).answer
+        : answer,
+    );
   }
   const context = { endpoint, seenAt: Math.round(clock.wall()), latencyMs, scanId, requestedAs };
   return { record: answers.length === 0 ? undefined : mergeAnswers(answers, context), outcomes };

@@ -54,6 +54,12 @@ export interface FindOptions {
   readonly retries?: number;
   /** How long to wait for late answers, milliseconds. Default: 5000, on loopback 1000. */
   readonly cooldownMs?: number;
+  /**
+   * Whether to find out if RakNet connections to them can be opened.
+   *
+   * @default false
+   */
+  readonly verify?: boolean;
   /** You may scan these public addresses, or more than a million of any kind. */
   readonly iHavePermission?: boolean;
   /** Ends it early. */
@@ -117,6 +123,7 @@ export async function* find(
     cooldownMs: options.cooldownMs ?? mild.cooldownMs,
     concurrency,
     follow: true,
+    verify: options.verify,
     players: true,
     limits: { ...mild, rate: options.rate ?? mild.rate },
     capLoopback: false,

@@ -54,6 +54,8 @@ export interface ScanOptions {
   readonly concurrency: number;
   /** Whether each server is asked for the protocols that did not sight it. */
   readonly follow: boolean;
+  /** Whether it is found out if a connection to a server can be opened. Default: no. */
+  readonly verify?: boolean;
   /** Whether rows name players. */
   readonly players: boolean;
   /** Limits for datagrams. */

@@ -30,7 +30,7 @@ Deno.test("audit() accepts a good neighbour", () => {
 Deno.test("audit() sees datagrams of the wrong size or kind", () => {
   assertEquals(faults([line(0, PING.slice(0, 50))]).length, 1);
   assertEquals(faults([line(0, "0000000000")]), ["a sqp of 5 bytes: 0000000000"]);
-  assertEquals(faults([line(0, "05aa")]), ["a other of 2 bytes: 05aa"]);
+  assertEquals(faults([line(0, "06aa")]), ["a other of 2 bytes: 06aa"]);
 });
 
 Deno.test("audit() sees a stat without its token", () => {
@@ -62,4 +62,58 @@ Deno.test("audit() sees broken caps and asked exclusions", () => {
   assertEquals(faults(spread, { hostRate: 5 }), []);
   const excluded = [{ start: 0x7f010000, end: 0x7f010002 }];
   assertEquals(faults([line(0, PING)], { excluded }), ["asked although excluded"]);
+});
+
+const PONG = "1c" + "00".repeat(32);
+const REQUEST_1 = { hex: "05" + "00".repeat(63), size: 1464 };
+const REQUEST_2 = { hex: "07" + "00".repeat(33), size: 34 };
+const OUT = { way: "out" } as const;
+
+/** A ping, its pong, both requests and both replies. */
+const opening = (reply2: Partial<WitnessLine> = {}) => [
+  line(0, PING),
+  line(1, PONG, OUT),
+  line(2, "", { ...REQUEST_1, peer: "127.0.0.1:40001" }),
+  line(3, "06", { ...OUT, peer: "127.0.0.1:40001" }),
+  line(4, "", { ...REQUEST_2, peer: "127.0.0.1:40001" }),
+  line(5, "08", { ...OUT, peer: "127.0.0.1:40001", ...reply2 }),
+];
+
+Deno.test("audit() accepts who opens a connection half way, and then asks something else", () => {
+  assertEquals(faults([...opening(), line(6, HANDSHAKE)]), []);
+  // Silent sizes do not make what follows unsolicited: the host has answered.
+  const silent = opening().slice(0, 3);
+  const smaller = line(300, "", { ...REQUEST_1, size: 548, peer: "127.0.0.1:40001" });
+  assertEquals(faults([...silent, smaller, line(600, HANDSHAKE)]), []);
+});
+
+Deno.test("audit() sees requests that no pong, or another's, came before", () => {
+  const [ping, pong, request] = opening();
+  assertEquals(faults([ping, request]), ["a request 1 before a pong"]);
+  assertEquals(faults([ping, { ...pong, lost: true }, request]).length, 1);
+  assertEquals(faults([ping, { ...pong, peer: "127.0.0.9:40000" }, request]).length, 1);
+  assertEquals(faults([ping, { ...pong, host: "127.1.0.2:19132" }, request]).length, 1);
+});
+
+Deno.test("audit() sees requests of sizes that no client sends", () => {
+  const [ping, pong] = opening();
+  const odd = [{ ...REQUEST_1, size: 18 }, { ...REQUEST_2, size: 35 }];
+  const seen = faults([ping, pong, ...odd.map((over) => line(2, "", over))]);
+  assertEquals(seen.map((fault) => fault.slice(0, 22)), [
+    "a request1 of 18 bytes",
+    "a request2 of 35 bytes",
+  ]);
+});
+
+Deno.test("audit() sees who goes on after the second reply", () => {
+  const peer = "127.0.0.1:40001";
+  const again = line(6, "", { ...REQUEST_2, peer });
+  assertEquals(faults([...opening(), again]), ["07 after reply 2"]);
+  assertEquals(faults([...opening({ lost: true }), again]), []); // it may not have come
+  assertEquals(faults([...opening(), line(6, PING, { peer })]), ["01 after reply 2"]);
+  const connecting = line(6, "84", { size: 28, peer });
+  assertEquals(faults([...opening({ lost: true }), connecting]), [
+    "84 after reply 2",
+    "a other of 28 bytes: 84",
+  ]);
 });

@@ -1,5 +1,10 @@
 import { assert, assertEquals } from "@std/assert";
-import { formatManifest, type ManifestEntry, parseManifest } from "../../src/fleet/manifest.ts";
+import {
+  formatManifest,
+  type ManifestEntry,
+  parseManifest,
+  withVerified,
+} from "../../src/fleet/manifest.ts";
 import { drawFleet } from "../../src/fleet/generate.ts";
 import { expectRow, findable, type Selection } from "../../src/fleet/expect.ts";
 import { readNdjson, verify } from "../../src/fleet/verify.ts";
@@ -85,4 +90,14 @@ Deno.test("verify() tells a lossy row from a wrong one", () => {
 Deno.test("a manifest survives being written and read", () => {
   assertEquals(parseManifest(formatManifest(ENTRIES)), JSON.parse(JSON.stringify(ENTRIES)));
   assertEquals(readNdjson('{"host":"a"}\n{"host":"b"}\n').map(({ host }) => host), ["a", "b"]);
+});
+
+Deno.test("verify() knows what a scan that verifies finds out, and when it was not verified", () => {
+  const scan = { ...ALL, verify: true };
+  const rows = perfect(ENTRIES.map(withVerified), scan);
+  assertEquals(check(rows, scan).faults, []);
+  assert(rows.some(({ joinable }) => joinable) && rows.some(({ joinable }) => joinable === false));
+  assert(rows.some(({ protocols, joinable }) => protocols[0] === "query" && joinable === null));
+  assert(check(rows).faults.some((fault) => fault.includes("joinable is true, expected null")));
+  assert(check(perfect(), scan).faults.some((fault) => fault.includes("expected 1400")));
 });

@@ -114,6 +114,7 @@ export async function scanFleet(setting: Setting): Promise<Result> {
     protocols: names,
     ports: (name: string) => PORTS[name],
     follow: options.follow,
+    verify: options.verify,
   };
   const verdict = verify(hosts.map(({ entry }) => entry), sink.rows, selection, "ndjson");
   return { end, state, rows: sink.rows, verdict, network, hosts, optedOut };

@@ -1,5 +1,6 @@
 /**
- * The RakNet protocol: one ping finds a Bedrock server, and its pong is the whole status.
+ * The RakNet protocol: one ping finds a Bedrock server, and its pong is the whole status. Whether the
+ * server lets anybody in is another question, and only asked on request.
  *
  * @module
  */
@@ -10,6 +11,7 @@ import type { Exchange, ExchangeContext, Protocol, Reply, Statement } from "../p
 import { ask } from "../protocol.ts";
 import { type BedrockStatus, decodeAdvertisement } from "./advertisement.ts";
 import { decodePong, decodeRefusal, encodePing, type Pong, type Refusal } from "./codec.ts";
+import { verifyDoor } from "./verify.ts";
 
 export * from "./advertisement.ts";
 export * from "./codec.ts";
@@ -53,6 +55,7 @@ export const raknetProtocol: Protocol<RaknetStatus> = {
     return yield* ask(ping, (datagram) => accept(datagram, nonce, exclusive), { resend: true });
   },
   record: (status) => status.kind === "pong" ? pongStatement(status) : refusalStatement(status),
+  verify: (status, context) => status.kind === "pong" ? verifyDoor(context) : undefined,
 };
 
 /** The token in a pong; refusals carry none. */

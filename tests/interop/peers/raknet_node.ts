@@ -9,4 +9,4 @@ const { default: { RaknetServer, RaknetClient } } = await import(name);
 const [address] = Deno.args;
 const server = await RaknetServer.bind(address);
 console.log(`ready ${await RaknetClient.ping(address)}`);
-await server.accept(); // nobody connects: it listens until it is ended
+for (;;) await server.accept(); // who opens a connection half way is accepted too

@@ -1,0 +1,63 @@
+/**
+ * Asking a server that has answered whether it can be used, where the user wants to know.
+ *
+ * @module
+ */
+import type { Endpoint } from "../address.ts";
+import type { Link } from "../net/socket.ts";
+import type { Protocol, Statement } from "../protocols/protocol.ts";
+import { followUpTimeout, type Patience } from "./attempt.ts";
+import { converse } from "./converse.ts";
+import type { Answer } from "./merge.ts";
+
+/** Who is asked, and how. */
+export interface Verification {
+  /** The server. */
+  readonly endpoint: Endpoint;
+  /** Opens a conversation with it, on a socket that serves nothing else. */
+  readonly link: () => Link;
+  /** Its round trip, milliseconds; `null` when it is not known. */
+  readonly latencyMs: number | null;
+  /** How long to wait for an answer when the round trip is not known, milliseconds. */
+  readonly timeoutMs: number;
+}
+
+/**
+ * Lets a protocol verify a server, once.
+ *
+ * @param answer What the server said.
+ * @param status The same before it became a statement.
+ * @returns The answer with what was found out in it, and whether that was cut short.
+ */
+export async function verify(
+  protocol: Protocol,
+  answer: Answer,
+  status: unknown,
+  { endpoint, link, latencyMs, timeoutMs }: Verification,
+  { retries, clock, signal, nonce }: Patience,
+): Promise<{ answer: Answer; cut: boolean }> {
+  const context = { endpoint, nonce: nonce(), exclusive: true, final: true };
+  const exchange = protocol.verify?.(status, context);
+  if (exchange === undefined) return { answer, cut: false };
+  await using open = link();
+  const outcome = await converse(exchange, open, {
+    timeoutMs: latencyMs === null ? timeoutMs : followUpTimeout(latencyMs),
+    resends: retries,
+    clock,
+    signal,
+  });
+  if (signal.aborted) return { answer, cut: true }; // silence proves nothing then
+  const found: Statement = outcome.kind === "answered"
+    ? outcome.status
+    : { columns: {}, flags: ["verifyMalformed"], facts: {} };
+  return { answer: { ...answer, statement: joined(answer.statement, found) }, cut: false };
+}
+
+/** A statement with the findings in it. */
+function joined(statement: Statement, found: Statement): Statement {
+  return {
+    columns: { ...statement.columns, ...found.columns },
+    flags: [...statement.flags, ...found.flags],
+    facts: { ...statement.facts, ...found.facts },
+  };
+}

@@ -1,0 +1,55 @@
+/** `--verify` against RakNet servers that others wrote, with a tap before each. */
+import { assert, assertEquals } from "@std/assert";
+import { Peer, peerScript, type Program, scan } from "./processes.ts";
+import { Tap } from "./tap.ts";
+
+const PORT = 19132;
+/** Where the servers stand behind their taps. */
+const BEHIND = 19141;
+
+/** Verifies a server through a tap, twice; says what the rows say, and what was sent. */
+async function verifyThroughTap(host: string, behind: string, program: Program) {
+  await using _server = await Peer.start(program, /^ready .*\n/m);
+  const server = { transport: "udp", hostname: behind, port: BEHIND } as const;
+  await using tap = new Tap({ host, port: PORT, server, answers: Infinity });
+  const options = ["-p", String(PORT), "--protocol", "raknet", "--no-follow", "--verify"];
+  const found = [];
+  for (let time = 0; time < 2; time++) {
+    const { rows } = await scan(host, ...options);
+    found.push(
+      rows.map(({ joinable, mtu, raknet_protocol, extras }) => [
+        joinable,
+        mtu,
+        raknet_protocol,
+        extras?.raknet.security,
+      ]),
+    );
+  }
+  return { found, asked: tap.asked };
+}
+
+/** Sizes by the port that they came from, one list for each. */
+function conversations(asked: Tap["asked"]): number[][] {
+  return [...Map.groupBy(asked, ({ port }) => port).values()]
+    .map((datagrams) => datagrams.map(({ size }) => size));
+}
+
+Deno.test("--verify: jsp-raknet names protocol 10 and opens its door to it", async () => {
+  const program = peerScript("jsp_raknet.ts", "127.77.1.2", String(BEHIND), "{}");
+  const { found, asked } = await verifyThroughTap("127.77.1.1", "127.77.1.2", program);
+  const row = [true, 1400, 10, "none"];
+  assertEquals(found, [[row], [row]]);
+  const talks = conversations(asked).filter(([size]) => size > 33);
+  assertEquals(talks, [[1464, 1464, 34], [1464, 1464, 34]]); // and nothing after reply 2
+});
+
+Deno.test("--verify: raknet-node opens its door, and goes on answering", async () => {
+  const program = peerScript("raknet_node.ts", `127.77.1.4:${BEHIND}`);
+  const { found, asked } = await verifyThroughTap("127.77.1.3", "127.77.1.4", program);
+  const row = [true, 1400, 11, "none"];
+  assertEquals(found, [[row], [row]]);
+  const talks = conversations(asked).filter(([size]) => size > 33);
+  assertEquals(talks, [[1464, 34], [1464, 34]]);
+  // No request before the pings: the sweep's, and that which confirmed the server.
+  assert(asked.findIndex(({ size }) => size > 33) >= 2);
+});

@@ -85,6 +85,9 @@ export function verify(
   return { ...verdict, faults };
 }
 
+/** Flags of rows in which losses left gaps. */
+const LOSSY: ReadonlySet<string> = new Set(["fullLost", "statLost", "reply2Lost"]);
+
 /** Whether a row is right as a whole or in part; what is wrong with it goes to the faults. */
 function judge(
   entry: ManifestEntry,
@@ -94,7 +97,7 @@ function judge(
   faults: string[],
 ): "right" | "partial" {
   const answered = protocols.filter((name) => row.protocols.includes(name));
-  const lossy = row.flags.some((flag) => flag === "fullLost" || flag === "statLost") &&
+  const lossy = row.flags.some((flag) => LOSSY.has(flag)) &&
     !Object.values(entry.truth).some(({ flags }) => flags.some((flag) => row.flags.includes(flag)));
   if (lossy) return "partial";
   const expected = expectRow(entry, answered.length === 0 ? protocols : answered);

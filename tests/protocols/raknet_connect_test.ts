@@ -200,6 +200,11 @@ Deno.test("each reliability has its own indexes", () => {
     ).map(([name]) => name[0]).join("");
   });
   assertEquals(kept, ["", "soc", "m", "moc", "msoc", "", "m", "moc"]);
+  // What is missing is written as zero.
+  const bytes = raknet.encodeFrameSet({ ...SET, frames: [{ ...FRAME, reliability: 4 }] });
+  const [{ messageIndex, sequenceIndex, orderIndex, channel }] = raknet.decodeFrameSet(bytes)!
+    .frames;
+  assertEquals([messageIndex, sequenceIndex, orderIndex, channel], [0, 0, 0, 0]);
 });
 
 Deno.test("frames with a header's three marks, with a length that is no whole byte, and empty", () => {

@@ -85,7 +85,13 @@ Deno.test("a scan that verifies does so over delays, doubling and reordering too
 
 Deno.test("losses make it know less, and never a door open that is shut", async () => {
   const faults = { loss: 0.05, duplication: 0, delay: 5, jitter: 20 };
-  const { rows, hosts } = await scanFleet({ fleet: FLEET, faults, verify: true, retries: 3 });
+  const { rows, hosts, verdict } = await scanFleet({
+    fleet: FLEET,
+    faults,
+    verify: true,
+    retries: 3,
+  });
+  assertEquals(verdict.faults.filter((fault) => !fault.includes(": missing")), []);
   let right = 0;
   for (const row of rows.filter(({ protocol }) => protocol === "raknet")) {
     const { entry } = hosts.find(({ entry }) => entry.host === row.host)!;

@@ -337,6 +337,8 @@ Deno.test("query shows one server, for eyes and as JSON", async () => {
       ["raknet", "query"],
       "PocketMine-MP 5.20.0",
     ]);
+    const verified = await run(["query", target, "--verify", "--protocol", "raknet"]);
+    assertStringIncludes(verified.stdout, "yes: MTU 1492, RakNet protocol 11");
     const silent = await run(["query", "127.33.1.1:9", "--timeout", "50ms", "--retries", "0"]);
     assertEquals([silent.code, silent.stdout], [1, ""]);
     assertStringIncludes(silent.stderr, "no server answered");
@@ -349,6 +351,9 @@ Deno.test("a dry run and a list of targets send nothing", async () => {
     assertEquals(plan.code, 0, plan.stderr);
     assertMatch(plan.stdout, /permission +--i-have-permission/);
     assertMatch(plan.stdout, /governed by --rate/);
+    const knocking = await run(["scan", "127.33.0.0/30", "--dry-run", "--verify"]);
+    assertMatch(knocking.stdout, /verify +requests of up to 1,464 bytes/);
+    assert(!plan.stdout.includes("verify"));
     const list = await run(["scan", "127.33.0.0/30", "-sL", "--seed", "1"], {
       permissions: ["--allow-read"],
     });

@@ -64,7 +64,8 @@ Deno.test("audit() sees broken caps and asked exclusions", () => {
   assertEquals(faults([line(0, PING)], { excluded }), ["asked although excluded"]);
 });
 
-const PONG = "1c" + "00".repeat(32);
+const MAGIC = "00ffff00fefefefefdfdfdfd12345678";
+const PONG = "1c" + "00".repeat(16) + MAGIC;
 const REQUEST_1 = { hex: "05" + "00".repeat(63), size: 1464 };
 const REQUEST_2 = { hex: "07" + "00".repeat(33), size: 34 };
 const OUT = { way: "out" } as const;
@@ -76,7 +77,7 @@ const opening = (reply2: Partial<WitnessLine> = {}) => [
   line(2, "", { ...REQUEST_1, peer: "127.0.0.1:40001" }),
   line(3, "06", { ...OUT, peer: "127.0.0.1:40001" }),
   line(4, "", { ...REQUEST_2, peer: "127.0.0.1:40001" }),
-  line(5, "08", { ...OUT, peer: "127.0.0.1:40001", ...reply2 }),
+  line(5, "08" + MAGIC, { ...OUT, peer: "127.0.0.1:40001", ...reply2 }),
 ];
 
 Deno.test("audit() accepts who opens a connection half way, and then asks something else", () => {
@@ -91,6 +92,7 @@ Deno.test("audit() sees requests that no pong, or another's, came before", () =>
   const [ping, pong, request] = opening();
   assertEquals(faults([ping, request]), ["a request 1 before a pong"]);
   assertEquals(faults([ping, { ...pong, lost: true }, request]).length, 1);
+  assertEquals(faults([ping, { ...pong, hex: "1c" + "ab".repeat(32) }, request]).length, 1);
   assertEquals(faults([ping, { ...pong, peer: "127.0.0.9:40000" }, request]).length, 1);
   assertEquals(faults([ping, { ...pong, host: "127.1.0.2:19132" }, request]).length, 1);
 });
@@ -107,10 +109,14 @@ Deno.test("audit() sees requests of sizes that no client sends", () => {
 
 Deno.test("audit() sees who goes on after the second reply", () => {
   const peer = "127.0.0.1:40001";
-  const again = line(6, "", { ...REQUEST_2, peer });
-  assertEquals(faults([...opening(), again]), ["07 after reply 2"]);
-  assertEquals(faults([...opening({ lost: true }), again]), []); // it may not have come
+  const again = (at: number) => line(at, "", { ...REQUEST_2, peer });
+  assertEquals(faults([...opening(), again(1006)]), ["07 after reply 2"]);
+  assertEquals(faults([...opening(), again(900)]), []); // it crossed with the reply
+  assertEquals(faults([...opening({ lost: true }), again(1006), again(2006)]), []);
   assertEquals(faults([...opening(), line(6, PING, { peer })]), ["01 after reply 2"]);
+  // A hostile host may send anything, what looks like a reply among it.
+  const noise = line(5, "08abcdef", { ...OUT, peer });
+  assertEquals(faults([...opening().slice(0, 5), noise, line(6, PING, { peer })]), []);
   const connecting = line(6, "84", { size: 28, peer });
   assertEquals(faults([...opening({ lost: true }), connecting]), [
     "84 after reply 2",

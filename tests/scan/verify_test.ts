@@ -58,6 +58,8 @@ Deno.test("a scan that verifies finds out which doors are open, and stops at the
   assertEquals(audit(lines, {}).filter((fault) => !/ms: a (ping|handshake) /.test(fault)), []);
   assert(got(lines, "05").length > 100 && got(lines, "07").length > 100);
   assertEquals(got(lines, "09", "84", "80", "c0", "a0"), []);
+  // On a perfect line no request 2 is repeated.
+  assertEquals(new Set(got(lines, "07").map(({ peer }) => peer)).size, got(lines, "07").length);
   const flags = new Set(rows.flatMap((row) => row.flags));
   for (const flag of ["full", "banned", "advertOnly"]) assert(flags.has(flag), flag);
   const protocols = new Set(rows.map((row) => row.raknet_protocol));

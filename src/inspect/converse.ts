@@ -107,6 +107,7 @@ class Conversation {
       this.#strays++;
       return;
     }
+    this.#strays = 0;
     if (this.answers++ === 0) this.latencyMs = this.#arrivedAt - this.#sentAt;
   }
 }

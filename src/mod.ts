@@ -61,6 +61,8 @@ export * as query from "./protocols/query/mod.ts";
 export * as raknet from "./protocols/raknet/mod.ts";
 /** Server List Ping: requests, statuses and their old forms, read and written. */
 export * as slp from "./protocols/slp/mod.ts";
+/** SQP: challenges, queries, packets and chunks, read and written. */
+export * as sqp from "./protocols/sqp/mod.ts";
 
 export * from "./targets/compose.ts";
 export * from "./targets/density.ts";

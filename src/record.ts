@@ -24,7 +24,8 @@ export type FactValue =
   | boolean
   | null
   | readonly string[]
-  | Readonly<Record<string, string>>;
+  | Readonly<Record<string, string>>
+  | readonly Readonly<Record<string, string>>[];
 
 /**
  * One server: one `host:port`, whatever it speaks there. What is not known is `null`, never zero

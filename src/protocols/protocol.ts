@@ -130,6 +130,13 @@ export interface Protocol<S = unknown> {
   readonly name: string;
   /** What carries it. */
   readonly transport: "udp" | "tcp";
+  /** Whether it is asked for only where it is named. Default: no. */
+  readonly onlyNamed?: boolean;
+  /**
+   * A protocol whose speakers this one must not be asked of, for it harms them, or us with them:
+   * they are looked for first. Default: none.
+   */
+  readonly spares?: string;
   /** Its stateless half, when it has one. */
   readonly probe?: Probe<S>;
   /** Its stateful half. */

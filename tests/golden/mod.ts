@@ -3,8 +3,9 @@ import type { Golden } from "./golden.ts";
 import { QUERY } from "./query.ts";
 import { RAKNET } from "./raknet.ts";
 import { SLP } from "./slp.ts";
+import { SQP } from "./sqp.ts";
 
 export * from "./golden.ts";
-export { QUERY, RAKNET, SLP };
+export { QUERY, RAKNET, SLP, SQP };
 
-export const GOLDEN: readonly Golden[] = [...QUERY, ...RAKNET, ...SLP];
+export const GOLDEN: readonly Golden[] = [...QUERY, ...RAKNET, ...SLP, ...SQP];

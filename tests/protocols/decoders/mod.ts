@@ -3,6 +3,7 @@ import type { Decoder } from "./decoder.ts";
 import { QUERY_DECODERS } from "./query.ts";
 import { RAKNET_DECODERS } from "./raknet.ts";
 import { SLP_DECODERS } from "./slp.ts";
+import { SQP_DECODERS } from "./sqp.ts";
 
 export * from "./decoder.ts";
 
@@ -10,4 +11,5 @@ export const DECODERS: Record<string, Decoder> = {
   ...QUERY_DECODERS,
   ...RAKNET_DECODERS,
   ...SLP_DECODERS,
+  ...SQP_DECODERS,
 };

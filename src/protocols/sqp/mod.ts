@@ -1,0 +1,122 @@
+/**
+ * Unity's Server Query Protocol: a challenge finds the server, and each question takes a new one.
+ *
+ * @module
+ */
+import { Malformed, Truncated } from "../../bytes.ts";
+import { ask, type Exchange, type ExchangeContext, type Protocol, Silence } from "../protocol.ts";
+import { type Answer, decodeAnswer } from "./chunks.ts";
+import {
+  addPacket,
+  CHUNKS,
+  decodeChallenge,
+  decodePacket,
+  encodeChallengeRequest,
+  encodeQuery,
+  type Packet,
+} from "./codec.ts";
+import { sqpStatement } from "./statement.ts";
+
+export * from "./chunks.ts";
+export * from "./codec.ts";
+export * from "./values.ts";
+
+/** What a server said: its chunks in one answer, and what was odd about asking for them. */
+export interface SqpStatus extends Answer {
+  /** Whether a chunk behind the first came broken. */
+  readonly broken: boolean;
+}
+
+/** How many challenges one question may be asked with: each repeated request may bring another. */
+const MOST_CHALLENGES = 3;
+
+/**
+ * SQP. Nothing of ours comes back from a server, so that an answer to the sweep proves little, and
+ * the exchange is what tells. Its five bytes make go-raknet ignore the sender for ten seconds, so
+ * that nobody who speaks RakNet is asked.
+ */
+export const sqpProtocol: Protocol<SqpStatus> = {
+  name: "sqp",
+  transport: "udp",
+  onlyNamed: true,
+  spares: "raknet",
+  probe: {
+    template: encodeChallengeRequest(),
+    macMask: 0,
+    mayLackToken: true,
+    stamp: () => {},
+    read: (datagram) => decodeChallenge(datagram) === undefined ? undefined : { mac: undefined },
+    learn: () => ({}), // a challenge counts for the port that asked for it, and for one question
+  },
+  /**
+   * Asks for ServerInfo, which every server has, then for the others, one at a time: a server that
+   * has less than was asked for does not say what it sends.
+   */
+  *exchange({ final }: ExchangeContext): Exchange<SqpStatus> {
+    let status: SqpStatus = { ...(yield* askChunk(CHUNKS.info, final)), broken: false };
+    for (const chunk of [CHUNKS.rules, CHUNKS.players, CHUNKS.teams, CHUNKS.metrics]) {
+      try {
+        const answer = yield* askChunk(chunk, true);
+        if (!isEmpty(answer)) {
+          status = { ...status, ...answer, flags: [...status.flags, ...answer.flags] };
+        }
+      } catch (error) {
+        if (error instanceof Silence) break; // who has no rules is often silent, on all the others too
+        if (!(error instanceof Malformed || error instanceof Truncated)) throw error;
+        return { ...status, broken: true };
+      }
+    }
+    return status;
+  },
+  record(status) {
+    const statement = sqpStatement(status);
+    return status.broken
+      ? { ...statement, flags: [...statement.flags, "statusMalformed"] }
+      : statement;
+  },
+};
+
+/** Whether a server has not what was asked for: what follows such an answer is not odd there. */
+function isEmpty({ flags, ...chunks }: Answer): boolean {
+  return Object.keys(chunks).length === 0 && !flags.includes("truncated");
+}
+
+/**
+ * A challenge, and the question that shows it. A request that was sent twice may bring a second
+ * challenge, which replaces the first in a server: the latest one is shown then.
+ *
+ * @param settles Whether a part of the answer is enough.
+ */
+function* askChunk(chunk: number, settles: boolean): Exchange<Answer> {
+  let challenge = yield* ask(encodeChallengeRequest(), decodeChallenge, { resend: true });
+  for (let shown = 1;; shown++) {
+    const packets: Packet[] = [];
+    const accept = (datagram: Uint8Array) =>
+      takePacket(packets, datagram, challenge) ?? newer(datagram, challenge, shown);
+    try {
+      const newest: true | number = yield* ask(
+        encodeQuery({ challenge, chunks: chunk }),
+        accept,
+        { resend: false },
+      );
+      if (newest === true) return decodeAnswer(packets, chunk);
+      challenge = newest;
+    } catch (silence) {
+      if (!(silence instanceof Silence && settles && packets.length > 0)) throw silence;
+      return decodeAnswer(packets, chunk);
+    }
+  }
+}
+
+/** Takes a packet of the answer: `true` when the answer is whole. */
+function takePacket(packets: Packet[], datagram: Uint8Array, challenge: number): true | undefined {
+  const packet = decodePacket(datagram, challenge);
+  return packet !== undefined && addPacket(packets, packet) ? true : undefined;
+}
+
+/** A challenge other than the one in use, while more are accepted. */
+function newer(datagram: Uint8Array, inUse: number, shown: number): number | undefined {
+  if (shown === MOST_CHALLENGES) return undefined;
+  const challenge = decodeChallenge(datagram);
+  return challenge === inUse ? undefined : challenge;
+}

@@ -1,0 +1,35 @@
+import { sqp } from "../../../src/mod.ts";
+import { sqpProtocol } from "../../../src/protocols/sqp/mod.ts";
+import { type Decoder, decoder } from "./decoder.ts";
+
+const partFlags = ["lengthMismatch", "truncated"];
+
+/** An answer in one packet to a query for these chunks. */
+function answer(...names: sqp.ChunkName[]): Decoder {
+  const asked = names.reduce((bits, name) => bits | sqp.CHUNKS[name], 0);
+  return decoder(
+    (bytes) => {
+      const packet = sqp.decodePacket(bytes);
+      return packet &&
+        { challenge: packet.challenge, last: packet.last, ...sqp.decodeAnswer([packet], asked) };
+    },
+    ({ challenge, ...chunks }) => sqp.encodePackets(challenge, sqp.encodeChunks(chunks))[0],
+    { partFlags, statement: (value) => sqpProtocol.record({ ...value, broken: false }) },
+  );
+}
+
+/** SQP's decoders; those of answers are told what was asked for. */
+export const SQP_DECODERS: Record<string, Decoder> = {
+  sqpRequest: decoder(
+    sqp.decodeRequest,
+    (request) => request.type === "query" ? sqp.encodeQuery(request) : sqp.encodeChallengeRequest(),
+  ),
+  sqpChallenge: decoder(sqp.decodeChallenge, sqp.encodeChallenge),
+  sqpPacket: decoder(sqp.decodePacket, sqp.encodePacket, { partFlags }),
+  sqpInfo: answer("info"),
+  sqpInfoMetrics: answer("info", "metrics"),
+  sqpRules: answer("rules"),
+  sqpPlayers: answer("players"),
+  sqpTeams: answer("teams"),
+  sqpMetrics: answer("metrics"),
+};

@@ -19,36 +19,51 @@ export interface AuditRules {
 }
 
 /** What a datagram from a scanner is. */
-type Kind = "ping" | "handshake" | "stat" | "sqp" | "request1" | "request2" | "other";
+type Kind =
+  | "ping"
+  | "handshake"
+  | "stat"
+  | "challenge"
+  | "query"
+  | "request1"
+  | "request2"
+  | "other";
 
+/** A query of SQP starts as a ping does, and has 8 bytes. */
 function kindOf(hex: string): Kind {
+  if (hex.startsWith("01") && hex.length === 16) return "query";
   if (hex.startsWith("01")) return "ping";
   if (hex.startsWith("05")) return "request1";
   if (hex.startsWith("07")) return "request2";
   if (hex.startsWith("fefd09")) return "handshake";
   if (hex.startsWith("fefd00")) return "stat";
-  return hex.startsWith("00") ? "sqp" : "other";
+  return hex.startsWith("00") ? "challenge" : "other";
 }
 
 /** A stat is asked for within a conversation: it is no unsolicited kind beside the handshake. */
 function protocolOf(kind: Kind): string {
-  return kind === "stat" ? "handshake" : kind;
+  return kind === "stat" ? "handshake" : kind === "query" ? "challenge" : kind;
 }
+
+/** What all answers of RakNet hold. */
+const RAKNET_MAGIC = "00ffff00fefefefefdfdfdfd12345678";
 
 /** Sizes that a scanner may send, by kind. */
 const SIZES: Record<Kind, readonly number[]> = {
   ping: [33],
   handshake: [7],
   stat: [11, 15, 19],
-  sqp: [],
+  challenge: [5],
+  query: [8],
   request1: [548, 1172, 1464],
   request2: [34, 39, 56, 61],
   other: [],
 };
 
 /**
- * Checks a log: sizes of datagrams, tokens of stats, requests for connections, a second between
- * unsolicited kinds, caps, exclusions.
+ * Checks a log: sizes of datagrams, tokens of stats, challenges of queries, SQP where RakNet was not
+ * asked for or answered, requests for connections, a second between unsolicited kinds, caps,
+ * exclusions.
  *
  * @returns What is wrong, a line each.
  */
@@ -102,6 +117,10 @@ class HostAudit {
   readonly #tokens = new Map<string, Set<string>>();
   readonly #door = new DoorAudit();
   #last: { kind: Kind; at: number; answered: boolean } | undefined;
+  /** Challenges of SQP that were not shown yet, by peer and port. */
+  readonly #challenges = new Map<string, Set<string>>();
+  #pinged = false;
+  #speaksRaknet = false;
 
   read(line: WitnessLine): string[] {
     const peer = line.peer.slice(0, line.peer.lastIndexOf(":"));
@@ -111,6 +130,8 @@ class HostAudit {
       const token = tokenOf(line.hex);
       const tokens = this.#tokens.get(peer) ?? new Set();
       this.#tokens.set(peer, token === undefined ? tokens : tokens.add(token));
+      if (/^00.{8}$/.test(line.hex)) this.#challengesOf(line).add(line.hex.slice(2));
+      if (!line.lost && line.hex.includes(RAKNET_MAGIC)) this.#speaksRaknet ||= !echoes(line.hex);
       return faults;
     }
     const kind = kindOf(line.hex);
@@ -120,6 +141,7 @@ class HostAudit {
     if (kind === "stat" && !this.#tokens.get(peer)?.has(line.hex.slice(14, 22))) {
       faults.push("a stat without a token of this host");
     }
+    faults.push(...this.#judgeSqp(kind, line));
     // They follow a pong: no unsolicited kind.
     if (kind === "request1" || kind === "request2") return faults;
     const last = this.#last;
@@ -132,6 +154,30 @@ class HostAudit {
     this.#last = { kind, at: line.at, answered: false };
     return faults;
   }
+
+  /** A challenge serves one query, from the port that asked for it. */
+  #judgeSqp(kind: Kind, line: WitnessLine): string[] {
+    if (kind === "ping") this.#pinged = true;
+    if (kind !== "challenge" && kind !== "query") return [];
+    const faults: string[] = [];
+    if (this.#speaksRaknet) faults.push(`a ${kind} of SQP to a port that speaks RakNet`);
+    else if (!this.#pinged) faults.push(`a ${kind} of SQP to a port that was not pinged before`);
+    if (kind === "query" && !this.#challengesOf(line).delete(line.hex.slice(2, 10))) {
+      faults.push("a query without a challenge of this host");
+    }
+    return faults;
+  }
+
+  #challengesOf({ peer }: WitnessLine): Set<string> {
+    const challenges = this.#challenges.get(peer) ?? new Set();
+    this.#challenges.set(peer, challenges);
+    return challenges;
+  }
+}
+
+/** Whether it is a ping that was sent back: that is no answer of RakNet. */
+function echoes(hex: string): boolean {
+  return hex.startsWith("01");
 }
 
 /** The token in a handshake's answer, as a stat request has to show it. */

@@ -25,6 +25,8 @@ export interface BedrockStyle {
   readonly refusal?: RefusalReason;
   /** Seconds for which it ignores a sender of malformed pings. */
   readonly punishes?: number;
+  /** Whether it does so too for what it does not know: go-raknet, where bit 7 is clear. */
+  readonly punishesUnknown?: boolean;
   /** Whether it answers pings that only servers with free places answer. Default: yes. */
   readonly answersOpen?: boolean;
   /** How it opens connections; `undefined`: it only advertises itself. */

@@ -141,6 +141,7 @@ export const BEDROCK_STYLES = {
       `MCPE;${id.motd.text};${head(id)};${decimal(id)};;${id.gamemode};1;19132;19132;0;0;`,
     punishes: 10,
     door: DOORS.goRaknet,
+    punishesUnknown: true,
     truth: told({
       fields: 14,
       level: () => "",

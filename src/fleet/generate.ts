@@ -16,6 +16,7 @@ import type { ManifestEntry } from "./manifest.ts";
 import { Random } from "./random.ts";
 import { type Responder, SimulatedServer } from "./server.ts";
 import { SOFTWARE, type Software } from "./software.ts";
+import { SqpServer } from "./sqp.ts";
 
 /** A host of a fleet: where it stands, what answers there, and the truth about it. */
 export interface FleetHost {
@@ -47,7 +48,8 @@ export interface FleetPlan {
  * @throws InputError when the range is too small, or a software is unknown.
  */
 export function drawFleet({ servers, hostile = 0, range, seed, software }: FleetPlan): FleetHost[] {
-  const kinds = software?.map(kindOf) ?? SOFTWARE.filter(({ optedOut }) => !optedOut);
+  const kinds = software?.map(kindOf) ??
+    SOFTWARE.filter((kind) => !kind.optedOut && !kind.onlyNamed);
   const places = new RangeIndex<Address>(RangeSet.of([range]));
   if (servers + hostile > places.size) {
     throw new InputError(
@@ -79,22 +81,27 @@ function drawKind(kinds: readonly Software[], random: Random): Software {
 
 function drawServer(address: Address, software: Software, random: Random): FleetHost {
   const identity = (software.adapt ?? ((same) => same))(drawIdentity(random));
-  const { bedrock, query, port } = software;
+  const { bedrock, query, sqp, trick, port } = software;
   const entry = {
     host: formatAddress(address),
     port,
     software: software.name,
-    listed: !software.optedOut,
+    listed: !software.optedOut && trick === undefined,
     truth: {
       ...(bedrock && { raknet: bedrock.truth(identity) }),
       ...(query && { query: query.truth(identity) }),
+      ...(sqp && { sqp: sqp.truth(identity) }),
     },
     ...(bedrock && !bedrock.refusal && { verified: bedrock.door?.truth ?? NO_DOOR }),
   };
   const own = new Random(random.u32());
   return {
     endpoint: { address, port },
-    responder: new SimulatedServer(software, identity, own),
+    responder: trick !== undefined
+      ? new HostileHost(trick, own)
+      : sqp !== undefined
+      ? new SqpServer(sqp, identity, own)
+      : new SimulatedServer(software, identity, own),
     entry,
   };
 }

@@ -54,7 +54,8 @@ export class SimulatedServer implements Responder {
   /** Answers a ping, a handshake, a stat or a request for a connection; all else stays without an answer. */
   respond(datagram: Uint8Array, from: Endpoint, now: number): readonly Uint8Array[] {
     const { bedrock, query } = this.software;
-    if ((this.#ignored.get(endpointKey(from)) ?? -Infinity) > now) return [];
+    const address = { ...from, port: 0 };
+    if ((this.#ignored.get(endpointKey(address)) ?? -Infinity) > now) return [];
     if (bedrock?.refusal !== undefined) return [refuse(bedrock.refusal, this.identity.guid)];
     try {
       const opened = this.#door?.respond(datagram, from);
@@ -64,13 +65,16 @@ export class SimulatedServer implements Responder {
       return reply === undefined ? [] : Array(this.software.repeats ?? 1).fill(reply);
     } catch (error) {
       if (!(error instanceof Truncated)) throw error;
-      if (bedrock?.punishes) remember(this.#ignored, from, now + 1000 * bedrock.punishes);
+      if (bedrock?.punishes) remember(this.#ignored, address, now + 1000 * bedrock.punishes);
       return [];
     }
   }
 
   #ping(datagram: Uint8Array, now: number): Uint8Array | undefined {
     const ping = decodePing(datagram);
+    if (ping === undefined && this.software.bedrock!.punishesUnknown && datagram[0] < 0x80) {
+      throw new Truncated("message that it knows", 0, 1, 0);
+    }
     if (ping === undefined) return undefined;
     if (ping.guid === undefined || datagram.length > 33) {
       throw new Truncated("ping of 33 bytes", 0, 33, datagram.length);
@@ -109,7 +113,7 @@ export class SimulatedServer implements Responder {
 }
 
 /** Sets an entry and forgets the oldest when there are too many. */
-function remember(map: Map<number | bigint, number>, from: Endpoint, value: number): void {
+export function remember(map: Map<number | bigint, number>, from: Endpoint, value: number): void {
   map.delete(endpointKey(from));
   map.set(endpointKey(from), value);
   if (map.size > MOST_SENDERS) map.delete(map.keys().next().value!);

@@ -10,6 +10,8 @@ import { DOORS } from "./door_styles.ts";
 import type { Identity } from "./identity.ts";
 import type { QueryStyle } from "./query.ts";
 import { QUERY_STYLES } from "./query_styles.ts";
+import type { SqpStyle } from "./sqp.ts";
+import { SQP_STYLES } from "./sqp_styles.ts";
 
 /** A kind of server. */
 export interface Software {
@@ -23,6 +25,12 @@ export interface Software {
   readonly bedrock?: BedrockStyle;
   /** How it answers Query. */
   readonly query?: QueryStyle;
+  /** How it answers SQP; then it speaks nothing else. */
+  readonly sqp?: SqpStyle;
+  /** The trick that it plays: a hostile host, and no server. */
+  readonly trick?: string;
+  /** Whether only fleets hold it that name it. */
+  readonly onlyNamed?: boolean;
   /** What it changes in its identity. */
   readonly adapt?: (identity: Identity) => Identity;
   /** How often it sends each answer. Default: once. */
@@ -65,6 +73,15 @@ const java = (name: string, weight: number, rest?: Partial<Software>) => ({
   ...rest,
 });
 
+/** Scans look for it only where they name it, and so do fleets hold it. */
+const unity = (name: string, rest: Partial<Software>) => ({
+  name,
+  port: 9000,
+  weight: 1,
+  onlyNamed: true,
+  ...rest,
+});
+
 /** Every kind of server that a fleet can hold. */
 export const SOFTWARE: readonly Software[] = [
   bedrock("bds", 12),
@@ -99,4 +116,6 @@ export const SOFTWARE: readonly Software[] = [
   java("fullLost", 1),
   java("tokensOnly", 1),
   java("vanilla", 1, { name: "vanillaOptedOut", adapt: optedOut, optedOut: true }),
+  ...Object.entries(SQP_STYLES).map(([name, sqp]) => unity(name, { sqp })),
+  unity("sqpEcho", { trick: "echo" }),
 ];

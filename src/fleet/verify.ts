@@ -4,7 +4,7 @@
  * @module
  */
 import { parse } from "@std/csv";
-import { FIELDS, type FieldType, serverId, type ServerRecord } from "../record.ts";
+import { type Facts, FIELDS, type FieldType, serverId, type ServerRecord } from "../record.ts";
 import { expectRow, findable, type Selection } from "./expect.ts";
 import { type ManifestEntry, withVerified } from "./manifest.ts";
 
@@ -86,7 +86,7 @@ export function verify(
 }
 
 /** Flags of rows in which losses left gaps. */
-const LOSSY: ReadonlySet<string> = new Set(["fullLost", "statLost", "reply2Lost"]);
+const LOSSY: ReadonlySet<string> = new Set(["fullLost", "statLost", "truncated", "reply2Lost"]);
 
 /** Whether a row is right as a whole or in part; what is wrong with it goes to the faults. */
 function judge(
@@ -97,8 +97,10 @@ function judge(
   faults: string[],
 ): "right" | "partial" {
   const answered = protocols.filter((name) => row.protocols.includes(name));
-  const lossy = row.flags.some((flag) => LOSSY.has(flag)) &&
-    !Object.values(entry.truth).some(({ flags }) => flags.some((flag) => row.flags.includes(flag)));
+  const lossy = lacksChunks(entry, row) || row.flags.some((flag) => LOSSY.has(flag)) &&
+      !Object.values(entry.truth).some(({ flags }) =>
+        flags.some((flag) => row.flags.includes(flag))
+      );
   if (lossy) return "partial";
   const expected = expectRow(entry, answered.length === 0 ? protocols : answered);
   for (const [name, value] of Object.entries(expected)) {
@@ -113,6 +115,13 @@ function judge(
   }
   faults.push(...implausible(row).map((what) => `${serverId(entry)} (${entry.software}): ${what}`));
   return answered.length === protocols.length ? "right" : "partial";
+}
+
+/** Whether SQP chunks behind the first are missing: a server that has none is silent too. */
+function lacksChunks({ truth }: ManifestEntry, { extras }: ServerRecord): boolean {
+  const chunksOf = (facts?: Facts) => (facts?.chunks ?? []) as readonly string[];
+  const [all, some] = [chunksOf(truth.sqp?.facts), chunksOf(extras?.sqp)];
+  return some.length > 0 && some.length < all.length && some.every((name, i) => name === all[i]);
 }
 
 /** What no manifest can say, but no row may lack. */

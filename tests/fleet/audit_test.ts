@@ -29,7 +29,9 @@ Deno.test("audit() accepts a good neighbour", () => {
 
 Deno.test("audit() sees datagrams of the wrong size or kind", () => {
   assertEquals(faults([line(0, PING.slice(0, 50))]).length, 1);
-  assertEquals(faults([line(0, "0000000000")]), ["a sqp of 5 bytes: 0000000000"]);
+  assertEquals(faults([line(0, PING), line(1000, "00000000")]), [
+    "a challenge of 4 bytes: 00000000",
+  ]);
   assertEquals(faults([line(0, "06aa")]), ["a other of 2 bytes: 06aa"]);
 });
 
@@ -51,6 +53,41 @@ Deno.test("audit() sees two unsolicited kinds within a second", () => {
   assertEquals(faults([line(0, PING), line(400, PING)]), []);
   const token = line(1, "090102030434320000", { way: "out" });
   assertEquals(faults([line(0, HANDSHAKE), token, line(2, STAT), line(252, HANDSHAKE)]), []);
+});
+
+/** A conversation in SQP that starts at this time. */
+const sqp = (at: number, shown = "01020304"): WitnessLine[] => [
+  line(at, "0000000000"),
+  line(at + 1, "0001020304", { way: "out" }),
+  line(at + 2, `01${shown}000101`),
+];
+
+Deno.test("audit() sees SQP where RakNet was not looked for, or answered", () => {
+  assertEquals(faults([line(0, PING), ...sqp(1000)]), []);
+  assertEquals(faults(sqp(0)), [
+    "a challenge of SQP to a port that was not pinged before",
+    "a query of SQP to a port that was not pinged before",
+  ]);
+  assertEquals(faults([line(0, PING), ...sqp(500)]), [
+    "a challenge 500 ms after an unanswered ping",
+  ]);
+  const magic = "00ffff00fefefefefdfdfdfd12345678";
+  const pong = (over = {}) => line(1, `1c${"00".repeat(16)}${magic}`, { way: "out", ...over });
+  assertEquals(faults([line(0, PING), pong(), ...sqp(1000)]), [
+    "a challenge of SQP to a port that speaks RakNet",
+    "a query of SQP to a port that speaks RakNet",
+  ]);
+  const echo = line(1, `01${"00".repeat(8)}${magic}${"00".repeat(8)}`, { way: "out" });
+  assertEquals(faults([line(0, PING), echo, pong({ lost: true }), ...sqp(1000)]), []);
+});
+
+Deno.test("audit() sees a query without a challenge of its own", () => {
+  const without = ["a query without a challenge of this host"];
+  assertEquals(faults([line(0, PING), ...sqp(1000, "04030201")]), without);
+  const again = line(1003, "0101020304000102");
+  assertEquals(faults([line(0, PING), ...sqp(1000), again]), without);
+  const [ask, reply, query] = sqp(1000);
+  assertEquals(faults([line(0, PING), ask, reply, { ...query, peer: "127.0.0.1:9" }]), without);
 });
 
 Deno.test("audit() sees broken caps and asked exclusions", () => {

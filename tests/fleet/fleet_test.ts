@@ -6,7 +6,7 @@ import { HostileHost, TRICKS } from "../../src/fleet/hostile.ts";
 import { openFleet } from "../../src/fleet/open.ts";
 import { Random } from "../../src/fleet/random.ts";
 import { SOFTWARE } from "../../src/fleet/software.ts";
-import { query, raknet } from "../../src/mod.ts";
+import { query, raknet, sqp } from "../../src/mod.ts";
 import { systemClock } from "../../src/net/clock.ts";
 import { openSocket } from "../../src/net/deno.ts";
 
@@ -19,7 +19,9 @@ Deno.test("drawFleet() repeats a fleet by its seed, with one host on an address"
   assertEquals(drawFleet(plan).map(({ entry }) => entry), entries);
   assertEquals(new Set(entries.map(({ host }) => host)).size, 390);
   const kinds = new Set(entries.map(({ software }) => software));
-  for (const { name } of SOFTWARE) assert(kinds.has(name), `no ${name} among 390 hosts`);
+  for (const { name, onlyNamed } of SOFTWARE) {
+    assertEquals(kinds.has(name), !onlyNamed, `${name} among 390 hosts`);
+  }
   assertEquals(entries.filter(({ listed }) => listed).length, 300);
 });
 
@@ -59,6 +61,43 @@ Deno.test("servers bind tokens as their software does", () => {
   assertEquals([ask("vanilla", US), ask("vanilla", otherPort)], [1, 0]);
   assertEquals([ask("velocity", US), ask("velocity", otherPort)], [1, 1]);
   assertEquals([ask("waterdog", US), ask("waterdog", US, 2)], [1, 0]);
+});
+
+Deno.test("go-raknet ignores an address for what it does not know", () => {
+  const [{ responder: server }] = drawFleet({
+    ...{ servers: 1, range: RANGE, seed: 1 },
+    software: ["dragonfly"],
+  });
+  const ping = raknet.encodePing({ openOnly: false, time: 1n, guid: 2n });
+  const handshake = query.encodeHandshake(1); // bit 7 is set: a late datagram
+  assertEquals(server.respond(handshake, US, 0).length, 1);
+  assertEquals(server.respond(ping, US, 0).length, 1);
+  assertEquals(server.respond(sqp.encodeChallengeRequest(), US, 0), []);
+  const otherPort = { ...US, port: 1 };
+  assertEquals(server.respond(ping, otherPort, 9999), []);
+  assertEquals(server.respond(ping, otherPort, 10_000).length, 1);
+});
+
+Deno.test("an SQP server's challenge is for one query, of version 1, from one port", () => {
+  const draw = () =>
+    drawFleet({ servers: 1, range: RANGE, seed: 1, software: ["sqpSample"] })[0].responder;
+  const ask = (chunks: number, version = 1, from = US, wrongFirst = false) => {
+    const server = draw();
+    const [reply] = server.respond(sqp.encodeChallengeRequest(), US, 0);
+    const challenge = sqp.decodeChallenge(reply)!;
+    const question = sqp.encodeQuery({ challenge, version, chunks });
+    if (wrongFirst) server.respond(question.with(1, ~question[1]), US, 0);
+    return [server.respond(question, from, 0), server.respond(question, from, 0)]
+      .map((replies) => replies.map(({ length }) => length));
+  };
+  const [[size], second] = ask(0x01);
+  assert(size > 11 && second.length === 0);
+  assertEquals(ask(0x01, 2)[0], []);
+  assertEquals(ask(0x01, 1, { ...US, port: 1 })[0], []);
+  assertEquals(ask(0x01, 1, US, true)[0], []);
+  assertEquals(ask(0x02)[0], [25]); // an empty answer, and a ServerInfo that is not filled
+  assertEquals(draw().respond(Uint8Array.of(0, 0), US, 0), []);
+  assertEquals(draw().respond(Uint8Array.of(0xfe, 0xfd), US, 0), []);
 });
 
 Deno.test("hostile hosts answer, and never with what is true", () => {

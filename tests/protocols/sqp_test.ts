@@ -1,0 +1,304 @@
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import { concat, Malformed, Truncated } from "../../src/bytes.ts";
+import { drawIdentity } from "../../src/fleet/identity.ts";
+import { Random } from "../../src/fleet/random.ts";
+import type { Responder } from "../../src/fleet/server.ts";
+import { SqpServer } from "../../src/fleet/sqp.ts";
+import { SQP_STYLES } from "../../src/fleet/sqp_styles.ts";
+import { sqp } from "../../src/mod.ts";
+import { type Exchange, type Question, Silence } from "../../src/protocols/protocol.ts";
+import { sqpProtocol, type SqpStatus } from "../../src/protocols/sqp/mod.ts";
+import { SQP } from "../golden/mod.ts";
+
+const US = { address: 0x7f000001, port: 40000 };
+const CONTEXT = {
+  endpoint: { address: 0x7f000001, port: 9000 },
+  nonce: 1n,
+  exclusive: true,
+  final: true,
+};
+const CHALLENGE = 0x11223344;
+const utf8 = (text: string) => new TextEncoder().encode(text);
+
+/** A server of this software, with players. */
+function server(name: keyof typeof SQP_STYLES): SqpServer {
+  const identity = drawIdentity(new Random(3));
+  const players = ["Ann", "Bob"];
+  return new SqpServer(SQP_STYLES[name], { ...identity, players, online: 2 }, new Random(4));
+}
+
+/** Talks an exchange through on a perfect line; questions as their bytes. */
+function talk(exchange: Exchange<SqpStatus>, peer: Responder) {
+  const questions: string[] = [];
+  let waiting: Uint8Array[] = [];
+  let step = exchange.next();
+  while (!step.done) {
+    if (step.value !== undefined) {
+      questions.push(step.value.bytes.toHex());
+      assertEquals(step.value.resend, step.value.bytes.length === 5);
+      waiting = [...peer.respond(step.value.bytes, US, 0)];
+    }
+    const reply = waiting.shift();
+    step = reply === undefined ? exchange.throw(new Silence()) : exchange.next(reply.slice());
+  }
+  return { status: step.value, questions };
+}
+
+/** The bytes of the question that an exchange asks next. */
+const question = ({ value }: IteratorResult<Question | undefined, unknown>) =>
+  (value as Question | undefined)?.bytes ?? new Uint8Array();
+
+/** The chunks that questions ask for, and `?` for a challenge. */
+const asked = (questions: readonly string[]) =>
+  questions.map((hex) => hex.length === 10 ? "?" : hex.slice(14)).join(" ");
+
+Deno.test("sqp: a fresh challenge for each chunk, ServerInfo first and alone", () => {
+  const { status, questions } = talk(sqpProtocol.exchange(CONTEXT), server("sqpFull"));
+  assertEquals(asked(questions), "? 01 ? 02 ? 04 ? 08 ? 10");
+  const shown = questions.filter((hex) => hex.length === 16).map((hex) => hex.slice(2, 10));
+  assertEquals(new Set(shown).size, 5);
+  const { columns, facts, flags } = sqpProtocol.record(status);
+  assertEquals([columns.players, flags], [["Ann", "Bob"], []]);
+  assertEquals(facts.chunks, ["info", "rules", "players", "teams", "metrics"]);
+  // What no double holds comes through.
+  assertEquals((facts.players as Record<string, string>[])[0].id, "76561197960265729");
+});
+
+Deno.test("sqp: after the first chunk that stays silent no more are asked", () => {
+  const { status, questions } = talk(sqpProtocol.exchange(CONTEXT), server("sqpInfo"));
+  assertEquals(asked(questions), "? 01 ? 02");
+  assertEquals(sqpProtocol.record(status).facts, { chunks: ["info"] });
+});
+
+Deno.test("sqp: an empty answer is none, and the other chunks are asked for", () => {
+  const { status, questions } = talk(sqpProtocol.exchange(CONTEXT), server("sqpSample"));
+  assertEquals(asked(questions), "? 01 ? 02 ? 04 ? 08 ? 10");
+  const { columns, facts, flags } = sqpProtocol.record(status);
+  assertEquals([facts, flags, columns.version], [{ chunks: ["info"] }, [], null]);
+});
+
+Deno.test("sqp: packets come in any order, twice too", () => {
+  const twice: Responder = {
+    respond: (datagram, from) => many.respond(datagram, from).flatMap((one) => [one, one]),
+  };
+  const many = server("sqpPackets");
+  const whole = talk(sqpProtocol.exchange(CONTEXT), server("sqpFull")).status;
+  assertEquals(talk(sqpProtocol.exchange(CONTEXT), many).status, whole);
+  assertEquals(talk(sqpProtocol.exchange(CONTEXT), twice).status, whole);
+});
+
+Deno.test("sqp: what a timeout cuts off is missing, and flagged, in the last attempt alone", () => {
+  const withoutLast = (): Responder => {
+    const peer = server("sqpPackets");
+    return {
+      respond: (datagram, from) => {
+        const replies = peer.respond(datagram, from);
+        return replies.length > 1 ? replies.slice(1) : replies; // the last packet is sent first
+      },
+    };
+  };
+  assertThrows(
+    () => talk(sqpProtocol.exchange({ ...CONTEXT, final: false }), withoutLast()),
+    Silence,
+  );
+  const { status } = talk(sqpProtocol.exchange(CONTEXT), withoutLast());
+  const { columns, flags } = sqpProtocol.record(status);
+  assertEquals(columns.players_online, 2);
+  assertEquals([columns.port_v4, flags.includes("truncated")], [null, true]);
+});
+
+Deno.test("sqp: silence at first is silence", () => {
+  assertThrows(() => talk(sqpProtocol.exchange(CONTEXT), { respond: () => [] }), Silence);
+});
+
+Deno.test("sqp: a chunk that comes broken ends the questions, and what came is kept", () => {
+  const peer = server("sqpFull");
+  const broken: Responder = {
+    respond: (datagram, from) => {
+      const replies = peer.respond(datagram, from);
+      return datagram[7] === 0x04 ? replies.map((one) => one.with(16, 0xff)) : replies;
+    },
+  };
+  const { status, questions } = talk(sqpProtocol.exchange(CONTEXT), broken);
+  assertEquals(asked(questions), "? 01 ? 02 ? 04");
+  const { facts, flags } = sqpProtocol.record(status);
+  assertEquals([facts.chunks, flags], [["info", "rules"], ["statusMalformed"]]);
+});
+
+Deno.test("sqp: errors that are none of the peer's are not swallowed", () => {
+  const exchange = sqpProtocol.exchange(CONTEXT);
+  const peer = server("sqpFull");
+  let step = exchange.next();
+  for (let i = 0; i < 2; i++) step = exchange.next(peer.respond(question(step), US)[0]);
+  assertThrows(() => exchange.throw(new RangeError("ours")), RangeError, "ours");
+});
+
+Deno.test("sqp: the latest challenge wins, a bounded number of times", () => {
+  const exchange = sqpProtocol.exchange(CONTEXT);
+  exchange.next();
+  const shown = (challenge: number) =>
+    question(exchange.next(sqp.encodeChallenge(challenge))).toHex().slice(2, 10);
+  assertEquals(shown(1), "00000001");
+  assertEquals(shown(1), ""); // the same again
+  assertEquals(shown(2), "00000002");
+  assertEquals(shown(3), "00000003");
+  assertEquals(shown(4), ""); // enough
+});
+
+Deno.test("sqp: answers to another challenge are strays", () => {
+  const exchange = sqpProtocol.exchange(CONTEXT);
+  exchange.next();
+  exchange.next(sqp.encodeChallenge(CHALLENGE));
+  const chunks = sqp.encodeChunks({ metrics: [] });
+  const [stray] = sqp.encodePackets(CHALLENGE + 1, chunks);
+  assertEquals(exchange.next(stray), { value: undefined, done: false });
+});
+
+Deno.test("sqp: an echo is refused at every step", () => {
+  const challenge = sqp.encodeChallengeRequest();
+  assertThrows(() => sqpProtocol.probe!.read(challenge), Malformed, "echo");
+  const first = sqpProtocol.exchange(CONTEXT);
+  assertThrows(() => first.next(question(first.next())), Malformed);
+  const second = sqpProtocol.exchange(CONTEXT);
+  second.next();
+  const query = question(second.next(sqp.encodeChallenge(CHALLENGE)));
+  assertThrows(() => second.next(query), Truncated, "packet header");
+});
+
+Deno.test("sqp: the probe asks for a challenge, and nothing of it comes back", () => {
+  const probe = sqpProtocol.probe!;
+  const bytes = probe.template.slice();
+  probe.stamp(new DataView(bytes.buffer), 0, 0, 7);
+  assertEquals(bytes.toHex(), "0000000000");
+  const [reply] = server("sqpInfo").respond(bytes, US);
+  assertEquals([probe.read(reply), probe.learn(reply)], [{ mac: undefined }, {}]);
+  assertEquals(probe.read(concat(reply, [0])), undefined); // a stat of Query may start so
+  assertEquals([probe.macMask, probe.mayLackToken], [0, true]);
+});
+
+Deno.test("sqp: the page's dump is the vector's", () => {
+  const hexOf = (name: string) => SQP.find((golden) => golden.name === name)!.bytes.toHex();
+  assertEquals(hexOf("seed-server-info-dump"), hexOf("q04-server-info"));
+  assertEquals(hexOf("seed-server-info-dump").length, 2 * 102);
+});
+
+const packetsOf = (chunks: Uint8Array, size: number) =>
+  sqp.encodePackets(CHALLENGE, chunks, size).map((bytes) => sqp.decodePacket(bytes)!);
+
+Deno.test("sqp: packets of every size join to the same answer; without one, to a flagged part", () => {
+  const golden = SQP.find(({ name }) => name.startsWith("q04"))!;
+  const chunks = golden.bytes.subarray(11);
+  const whole = sqp.decodeAnswer(packetsOf(chunks, 1000), 1);
+  for (let size = 6; size < chunks.length; size++) {
+    const packets = packetsOf(chunks, size);
+    assertEquals(sqp.decodeAnswer(packets.toReversed(), 1), whole, `${size}`);
+    for (let lost = 0; lost < packets.length; lost++) {
+      const rest = packets.toSpliced(lost, 1);
+      if (rest.length === 0) continue;
+      const part = sqp.decodeAnswer(rest, 1);
+      assertEquals(part.flags, ["truncated"]);
+      assertEquals(part.info === undefined, lost === 0, `${size}, ${lost}`);
+      assert(part.info === undefined || part.info.port === null);
+    }
+  }
+});
+
+Deno.test("sqp: a short packet among many ends what is read", () => {
+  const chunks = sqp.encodeChunks({ rules: [1, 2, 3].map((value) => rule(`r${value}`, value)) });
+  const bytes = sqp.encodePackets(CHALLENGE, chunks, 7); // a length of 4, then 5 bytes a rule
+  const short = bytes.map((one, i) => sqp.decodePacket(i === 1 ? one.subarray(0, 15) : one)!);
+  const { rules, flags } = sqp.decodeAnswer(short, sqp.CHUNKS.rules);
+  assertEquals(rules?.length, 1);
+  assertEquals(flags.toSorted(), ["lengthMismatch", "truncated"]);
+});
+
+function rule(name: string, value: number): sqp.Rule {
+  return { name: utf8(name), type: "u8", value };
+}
+
+Deno.test("sqp: tables that are cut keep what is whole", () => {
+  const fields = [{ name: utf8("name"), type: "string" }, { name: utf8("n"), type: "u8" }] as const;
+  const rows = ["Ann", "Bob", "Cy"].map((name, i) => [utf8(name), i]);
+  const [bytes] = sqp.encodePackets(CHALLENGE, sqp.encodeChunks({ players: { fields, rows } }));
+  const cut = (size: number) => {
+    const answer = sqp.decodeAnswer([sqp.decodePacket(bytes.subarray(0, size))!], 0x04);
+    assertEquals(answer.flags, ["lengthMismatch", "truncated"]);
+    return [answer.players?.fields.length, answer.players?.rows.length];
+  };
+  // header 11, chunk length 4, count 2, fields 1 + 6 + 3, rows 5, 5, 4
+  assertEquals([12, 16, 17, 24, 26, 31, 32, 36, 40].map(cut), [
+    ...[[undefined, undefined], [0, 0], [0, 0], [1, 0], [1, 0]],
+    ...[[2, 0], [2, 1], [2, 1], [2, 2]],
+  ]);
+  const metrics = sqp.encodePackets(CHALLENGE, sqp.encodeChunks({ metrics: [1, 2] }))[0];
+  const half = sqp.decodePacket(metrics.subarray(0, 21))!;
+  assertEquals(sqp.decodeAnswer([half], 0x10).metrics, [1]);
+});
+
+Deno.test("sqp: packets are collected within bounds", () => {
+  const packet = (current: number, last: number, size = 1): sqp.Packet => ({
+    ...{ challenge: CHALLENGE, current, last, flags: [] },
+    body: new Uint8Array(size),
+  });
+  const packets = [packet(1, 2)];
+  assertEquals(sqp.addPacket(packets, packet(1, 2)), false);
+  assertEquals(sqp.addPacket(packets, packet(0, 2, 60_000)), false);
+  assertThrows(() => sqp.addPacket(packets, packet(2, 2, 10_000)), Malformed, "65536 bytes");
+  assertThrows(() => sqp.addPacket(packets, packet(0, 1)), Malformed, "of 2 among those of 3");
+  assertEquals(packets.length, 2);
+  assertEquals(sqp.addPacket(packets, packet(2, 2)), true);
+});
+
+Deno.test("sqp: requests are read as servers read them", () => {
+  const { decodeRequest, encodeQuery } = sqp;
+  const ping = Uint8Array.fromHex("01" + "00".repeat(32));
+  assertEquals(decodeRequest(ping), { type: "query", challenge: 0, version: 0, chunks: 0 });
+  assertEquals(decodeRequest(Uint8Array.of(0, 0, 0, 0, 1)), undefined);
+  assertEquals(decodeRequest(Uint8Array.of(0xfe, 0xfd)), undefined);
+  assertEquals(encodeQuery({ challenge: 1, version: 2, chunks: 3 }).toHex(), "0100000001000203");
+});
+
+Deno.test("sqp: floats have no more digits than they hold", () => {
+  const float = Math.fround;
+  assertEquals(
+    [0.1, 1.5, -1.25e-7, 16_777_216, 3.4028234663852886e38].map(float).map(sqp.floatText),
+    [
+      ...["0.1", "1.5", "-1.25e-7", "16777216", "3.4028235e+38"],
+    ],
+  );
+  assertEquals([NaN, Infinity, -Infinity, 0].map(sqp.floatText), [
+    "NaN",
+    "Infinity",
+    "-Infinity",
+    "0",
+  ]);
+  const random = new Random(8);
+  for (let i = 0; i < 10_000; i++) {
+    const value = new Float32Array(random.bytes(4).buffer)[0];
+    assertEquals(float(Number(sqp.floatText(value))), value + 0);
+  }
+});
+
+Deno.test("sqp: facts stay small, whatever a server sends", () => {
+  const names = Array.from({ length: 200 }, (_, i) => utf8(`${i}`.padEnd(250, "x")));
+  const fields = names.map((name) => ({ name, type: "u8" as const }));
+  const rows = Array.from({ length: 60 }, () => names.map(() => 1));
+  const rules = names.map((name) => ({ name, type: "u8" as const, value: 1 }));
+  const teams = {
+    fields: [{ name: utf8(""), type: "u8" as const }],
+    rows: Array(60_000).fill([1]),
+  };
+  const chunks = { rules, players: { fields, rows }, teams };
+  const { facts, flags } = sqpProtocol.record({ ...chunks, flags: [], broken: false });
+  assert(flags.includes("factsCut"));
+  assertEquals(Object.keys(facts.rules as object).length, 65); // 251 letters each, of 16,384
+  assertEquals((facts.players as unknown[]).length, 0);
+  assertEquals((facts.teams as unknown[]).length, 16_384);
+});
+
+Deno.test("sqp: keys are plain data", () => {
+  const rules = ["__proto__", "constructor", "toString"].map((name) => rule(name, 1));
+  const { facts } = sqpProtocol.record({ rules, flags: [], broken: false });
+  assertEquals(Object.keys(facts.rules as object), ["__proto__", "constructor", "toString"]);
+  assertEquals(({} as Record<string, unknown>).polluted, undefined);
+});

@@ -6,10 +6,11 @@
  * Read them beside each other: the times themselves depend on the machine.
  */
 import { mergeAnswers } from "../src/inspect/merge.ts";
-import { formatted, query, raknet, slp } from "../src/mod.ts";
+import { formatted, query, raknet, slp, sqp } from "../src/mod.ts";
 import { raknetProtocol } from "../src/protocols/raknet/mod.ts";
 import { queryProtocol } from "../src/protocols/query/mod.ts";
 import { slpProtocol } from "../src/protocols/slp/mod.ts";
+import { sqpProtocol } from "../src/protocols/sqp/mod.ts";
 import { FIELDS } from "../src/record.ts";
 import { ndjsonFormat } from "../src/sinks/json.ts";
 import { csvFormat } from "../src/sinks/csv.ts";
@@ -90,9 +91,29 @@ const full = query.encodeFullStat({
   players: ["Steve", "Alex"].map(utf8),
 });
 
+const sqpChallenge = sqp.encodeChallenge(7);
+const sqpFields = [{ name: utf8("name"), type: "string" }, {
+  name: utf8("id"),
+  type: "u64",
+}] as const;
+const sqpChunks = sqp.encodeChunks({
+  info: {
+    ...{ online: 2, max: 16, port: 7777, name: utf8("UE4 Dedicated Server") },
+    ...{ gameType: utf8("TeamDeathMatch"), buildId: utf8("001"), map: utf8("Highrise") },
+  },
+  rules: ["pvp", "tick", "seed"].map((name) => ({ name: utf8(name), type: "u32", value: 64 })),
+  players: { fields: sqpFields, rows: ["Steve", "Alex"].map((name) => [utf8(name), 1n << 60n]) },
+  metrics: [60, 0.5],
+});
+const sqpPackets = (size: number) => sqp.encodePackets(7, sqpChunks, size);
+const sqpAnswer = (packets: readonly Uint8Array[]) =>
+  sqp.decodeAnswer(packets.map((packet) => sqp.decodePacket(packet, 7)!), 0x17);
+const [sqpOne, sqpMany] = [sqpPackets(1000), sqpPackets(40)];
+
 const probes = [
   { protocol: raknetProtocol, reply: pong },
   { protocol: queryProtocol, reply: challenge },
+  { protocol: sqpProtocol, reply: sqpChallenge },
 ];
 for (const { protocol: { name, probe }, reply } of probes) {
   const slots = new DataView(probe!.template.slice().buffer);
@@ -125,6 +146,9 @@ bench("decode", "an ACK", () => raknet.decodeReceipt(ack));
 bench("decode", "a connection accepted, 20 addresses", () => raknet.decodeConnected(accepted));
 bench("decode", "a Query challenge", () => query.decodeChallenge(challenge));
 bench("decode", "a full stat", () => query.decodeStat(full));
+bench("decode", "an SQP challenge", () => sqp.decodeChallenge(sqpChallenge));
+bench("decode", "four SQP chunks in a packet", () => sqpAnswer(sqpOne));
+bench("decode", `four SQP chunks in ${sqpMany.length} packets`, () => sqpAnswer(sqpMany));
 
 const json = utf8(JSON.stringify({
   version: { name: "Paper 1.21.4", protocol: 769 },
@@ -174,6 +198,8 @@ bench(
   "a status as a statement, Java",
   () => slpProtocol.record({ kind: "status", java, more: 0, pongDiffers: false }),
 );
+const sqpStatus = { ...sqpAnswer(sqpOne), broken: false };
+bench("row", "a status as a statement, SQP", () => sqpProtocol.record(sqpStatus));
 bench("row", "a statement as a record", merged);
 bench("row", "a record as NDJSON", () => ndjson.row(row, false));
 bench("row", "a record as CSV", () => csv.row(row, false));

@@ -53,7 +53,7 @@ export * from "./text.ts";
 /** The game's formatted text: read, and shown in plain, on terminals and on pages. */
 export * as formatted from "./formatted/mod.ts";
 
-export { PROTOCOLS } from "./protocols/mod.ts";
+export { PROTOCOLS, USUAL_PROTOCOLS } from "./protocols/mod.ts";
 export * from "./protocols/protocol.ts";
 /** Query: requests, tokens and stats, read and written. */
 export * as query from "./protocols/query/mod.ts";

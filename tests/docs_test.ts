@@ -38,7 +38,7 @@ Deno.test("the README's commands and tasks exist", () => {
 Deno.test("the help of --protocol names every protocol", async () => {
   const options = await Deno.readTextFile(new URL("../src/cli/options.ts", import.meta.url));
   const names = PROTOCOLS.map(({ name }) => name).join(", ");
-  assert(options.includes(`protocols to look for: ${names}; default: all`));
+  assert(options.includes(`protocols to look for: ${names}; default: all but sqp`));
 });
 
 Deno.test("every task that runs the program asks for nothing, and grants by name", () => {

@@ -10,7 +10,7 @@ import { drawFleet, type FleetHost } from "../fleet/generate.ts";
 import { openFleet } from "../fleet/open.ts";
 import { readCsv, readNdjson, type Verdict, verify } from "../fleet/verify.ts";
 import { systemClock } from "../net/clock.ts";
-import { PROTOCOLS } from "../protocols/mod.ts";
+import { USUAL_PROTOCOLS } from "../protocols/mod.ts";
 import type { ServerRecord } from "../record.ts";
 import { tableFormat } from "../sinks/lines.ts";
 import { parseTarget } from "../targets/parse.ts";
@@ -81,7 +81,7 @@ function check(
 ): Verdict {
   const ports = usualPorts();
   const selection: Selection = {
-    protocols: PROTOCOLS.map(({ name }) => name),
+    protocols: USUAL_PROTOCOLS.map(({ name }) => name),
     ports: (protocol) => ports(protocol, 4),
     follow: true,
   };

@@ -4,13 +4,14 @@
  * @module
  */
 import { type Address, formatEndpoint } from "../address.ts";
+import { planGuards } from "../scan/guard.ts";
 import { AddressSet } from "../targets/address_set.ts";
 import { segmentsOf } from "../targets/compose.ts";
 import { permissionNeeded } from "../targets/permission.ts";
 import { TargetSpace } from "../targets/space.ts";
 import { print } from "./console.ts";
 import type { OutputPlan } from "./outputs.ts";
-import { clockTime, number, type Plan } from "./plan.ts";
+import { clockTime, number, type Plan, probesOf } from "./plan.ts";
 import type { ScanSettings, SpeedSettings } from "./scan_settings.ts";
 import type { NamedTargets } from "./targets.ts";
 
@@ -31,7 +32,10 @@ export function planLines(
       portList(segmentsOf(targets, (bits) => chosen.ports(name, bits)).flatMap((s) => s.ports))
     }`
   );
-  const probes = plan.sizes.reduce((sum, one) => sum + one, 0);
+  const probes = probesOf(plan);
+  const before = plan.guards.map(({ name, size }) => `${name} ${number(size)}`).join(", ");
+  const spared = [...new Set(plan.guards.map((guard) => guard.spared))].join(", ");
+  const gaps = plan.guards.length + plan.sizes.length - 1;
   const limit = (value: number | undefined) =>
     value === undefined ? "no limit" : `${number(value)}/s`;
   const { rate, netRate, hostRate } = limits;
@@ -51,12 +55,15 @@ export function planLines(
     ["ports", ports.join("; ")],
     ["order", chosen.seed === undefined ? "ascending" : `shuffled, --seed ${chosen.seed}`],
     ["shard", `${chosen.shard.index}/${chosen.shard.count}`],
+    ...(before === ""
+      ? []
+      : [["before", `${before}: who answers is not asked ${spared}`] as [string, string]]),
     ["passes", plan.sizes.map((one, i) => `${plan.protocols[i]} ${number(one)}`).join(", ")],
     ["probes", `at most ${number(probes)}; those that answered are left out of retries`],
     ...chosen.verify ? [["verify", VERIFY] as [string, string]] : [],
     ["limits", `all ${limit(rate)}, a network ${limit(netRate)}, a host ${limit(hostRate)}`],
     ["governed by", plan.governor === "nothing" ? "the machine" : `--${plan.governor}`],
-    ["time", `at least ${clockTime(plan.seconds + cooldownMs / 1000 + plan.sizes.length - 1)}`],
+    ["time", `at least ${clockTime(plan.seconds + cooldownMs / 1000 + gaps)}`],
     ["outputs", outputs.map(({ path, format }) => `${path} (${format.name})`).join(", ")],
   ];
   return rows.map(([name, text]) => `${name.padEnd(12)}${text}`);
@@ -85,9 +92,16 @@ export async function printTargets(
   const shy = new AddressSet(optedOut);
   const { seed, shard, maxTargets, retries, protocols } = chosen;
   const target = { address: 0 as Address, port: 0 };
-  for (const [i, { name }] of protocols.entries()) {
-    const segments = segmentsOf(targets, (bits) => chosen.ports(name, bits));
-    const pass = i * (retries + 1) + 1;
+  const guards = planGuards({ ...chosen, targets });
+  const firsts = [
+    ...guards.map(({ protocol: { name }, segments }) => ({ name, segments, pass: 1 })),
+    ...protocols.map(({ name }, i) => ({
+      name,
+      segments: segmentsOf(targets, (bits) => chosen.ports(name, bits)),
+      pass: i * (retries + 1) + 1,
+    })),
+  ];
+  for (const { name, segments, pass } of firsts) {
     const space = new TargetSpace(segments, { seed, pass, shard, limit: maxTargets });
     let lines: string[] = [];
     for (let position = 0; position < space.size; position++) {

@@ -5,24 +5,30 @@
  */
 import { type Command, type Option, optionsOf } from "./options.ts";
 
+const SPARED =
+  "SQP is asked where you name it and its ports, and not where RakNet answers a ping before.";
+
 /** What each command is for, in the order of the overview. */
 export const COMMANDS: Readonly<
-  Record<Command, { usage: string; purpose: string; examples: readonly string[] }>
+  Record<Command, { usage: string; purpose: string; note?: string; examples: readonly string[] }>
 > = {
   scan: {
     usage: "scan TARGET... [options]",
     purpose: "find game servers in ranges, and write a row for each",
+    note: SPARED,
     examples: [
       "scan 192.168.1.0/24",
       "scan 10.0.0.0/16 -p 19132,25565 -o servers.csv -o servers.ndjson",
       "scan -iL networks.txt --exclude 10.0.7.0/24 --rate 500 -o servers.ndjson",
       "scan 10.0.0.0/8 --i-have-permission --seed 1 --shard 1/4 -o part1.ndjson",
+      "scan 10.0.0.0/24 --protocol sqp -p 9000-9100",
       "scan 172.16.0.0/12 --dry-run",
     ],
   },
   query: {
     usage: "query HOST[:PORT] [options]",
     purpose: "ask one server for all that it tells",
+    note: SPARED,
     examples: ["query 192.168.1.20", "query localhost:19132 --json"],
   },
   lan: {
@@ -79,7 +85,7 @@ export function overview(): string {
 
 /** Help on a command. */
 export function commandHelp(command: Command): string {
-  const { usage, purpose, examples } = COMMANDS[command];
+  const { usage, purpose, note, examples } = COMMANDS[command];
   const options = optionsOf(command);
   const groups = [...new Set(options.map(({ group }) => group))];
   return [
@@ -91,6 +97,7 @@ export function commandHelp(command: Command): string {
       `${group}:`,
       ...options.filter((option) => option.group === group).map(optionLine),
     ]),
+    ...(note === undefined ? [] : ["", note]),
     "",
     "Examples:",
     ...examples.map((example) => `  blocksweep ${example}`),

@@ -7,7 +7,7 @@ import { parseIpv4 } from "../address.ts";
 import { InputError } from "../errors.ts";
 import { systemClock } from "../net/clock.ts";
 import { openSocket } from "../net/deno.ts";
-import { PROTOCOLS } from "../protocols/mod.ts";
+import { PROTOCOLS, USUAL_PROTOCOLS } from "../protocols/mod.ts";
 import { FIELDS, type ServerRecord } from "../record.ts";
 import { uuidv7 } from "../scan/id.ts";
 import { discover, type LocalNetwork } from "../scan/lan.ts";
@@ -46,7 +46,7 @@ export async function runLan(args: readonly string[]): Promise<number> {
   const { sent, refusals } = await discover({
     networks,
     protocol: PROTOCOLS.find(({ name }) => name === "raknet")!,
-    protocols: PROTOCOLS,
+    protocols: USUAL_PROTOCOLS,
     port: PORT,
     listenMs: seconds * 1000,
     timeoutMs: 1000,

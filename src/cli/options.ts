@@ -56,9 +56,13 @@ export const OPTIONS: readonly Option[] = [
     ["ports PORTS", "ports to ask, as 19132,25565-25570; default: the protocols' usual ones", {
       short: "p",
     }],
-    ["protocol LIST", "protocols to look for: raknet, query; default: all", {
-      commands: ["scan", "query"],
-    }],
+    [
+      "protocol LIST",
+      "protocols to look for: raknet, query, sqp; default: all but sqp",
+      {
+        commands: ["scan", "query"],
+      },
+    ],
     [
       "i-have-permission",
       "you may scan these public addresses, or more than a million of any kind",
@@ -136,7 +140,7 @@ export const OPTIONS: readonly Option[] = [
     }],
     ["hostile NUMBER", "how many hosts beside them must not be listed: hostile, or opted out"],
     ["range RANGE", "where they stand; default: 127.16.0.0/16"],
-    ["software LIST", "which software to imitate; default: a mix of all"],
+    ["software LIST", "which software to imitate; default: a mix of all but SQP's"],
     ["loss PERCENT", "datagrams to lose, each way"],
     ["duplicate PERCENT", "datagrams to double, each way"],
     ["delay TIME", "how long datagrams take, each way"],

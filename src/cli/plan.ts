@@ -5,8 +5,8 @@
  * @module
  */
 import { InputError } from "../errors.ts";
+import { type GuardInput, planGuards } from "../scan/guard.ts";
 import type { Limits } from "../net/throttle.ts";
-import type { Protocol } from "../protocols/protocol.ts";
 import { densityOf } from "../targets/density.ts";
 import { segmentsOf, type Targets } from "../targets/compose.ts";
 import { permissionNeeded } from "../targets/permission.ts";
@@ -21,6 +21,12 @@ export interface Plan {
   readonly sizes: readonly number[];
   /** The protocol of every pass. */
   readonly protocols: readonly string[];
+  /** Who is looked for before the passes, once and with each retry, to be spared another protocol. */
+  readonly guards: readonly {
+    readonly name: string;
+    readonly spared: string;
+    readonly size: number;
+  }[];
   /** What decides about the speed. */
   readonly governor: Governor;
   /** The least time for sending, seconds. */
@@ -28,10 +34,7 @@ export interface Plan {
 }
 
 /** What the plan is made from. */
-export interface PlanInput {
-  readonly targets: Targets;
-  readonly protocols: readonly Protocol[];
-  readonly ports: (protocol: string, family: 4 | 6) => readonly number[];
+export interface PlanInput extends GuardInput {
   readonly seed: number | undefined;
   readonly shard: Shard;
   readonly maxTargets: number;
@@ -42,17 +45,22 @@ export interface PlanInput {
 /** Works a scan out. */
 export function planScan(input: PlanInput): Plan {
   const { targets, protocols, ports, seed, shard, maxTargets, retries, limits } = input;
-  const passes = protocols.flatMap(({ name }) => {
-    const segments = segmentsOf(targets, (family) => ports(name, family));
-    const { size } = new TargetSpace(segments, { seed, shard, limit: maxTargets });
-    return Array.from({ length: retries + 1 }, () => ({ name, size, segments }));
-  });
+  const repeated = <T>(one: T & { segments: readonly Segment[] }) => {
+    const { size } = new TargetSpace(one.segments, { seed, shard, limit: maxTargets });
+    return Array.from({ length: retries + 1 }, () => ({ ...one, size }));
+  };
+  const passes = protocols.flatMap(({ name }) =>
+    repeated({ name, segments: segmentsOf(targets, (family) => ports(name, family)) })
+  );
+  const guards = planGuards(input).flatMap(({ protocol, spared, segments }) =>
+    repeated({ name: protocol.name, spared: spared.name, segments })
+  );
   const times: Record<Exclude<Governor, "nothing">, number> = {
     "rate": 0,
     "net-rate": 0,
     "host-rate": 0,
   };
-  for (const { size, segments } of passes) {
+  for (const { size, segments } of [...guards, ...passes]) {
     const { host, net } = densityOf(segments);
     times.rate += size / (limits.rate ?? Infinity);
     times["net-rate"] += crowd(net, segments, size) / (limits.netRate ?? Infinity);
@@ -63,6 +71,7 @@ export function planScan(input: PlanInput): Plan {
   return {
     sizes: passes.map(({ size }) => size),
     protocols: passes.map((pass) => pass.name),
+    guards: guards.map(({ name, spared, size }) => ({ name, spared, size })),
     governor: seconds > 0 ? name : "nothing",
     seconds,
   };
@@ -82,8 +91,9 @@ function crowd(net: number, segments: readonly Segment[], size: number): number 
 export function requirePermission(targets: Targets, plan: Plan, permitted: boolean): void {
   const what = permissionNeeded(targets);
   if (permitted || what === undefined) return;
-  const kinds = [...new Set(plan.protocols)].map((name) => PROBES[name] ?? `${name} probes`);
-  const probes = plan.sizes.reduce((sum, one) => sum + one, 0);
+  const names = new Set([...plan.guards.map(({ name }) => name), ...plan.protocols]);
+  const kinds = [...names].map((name) => PROBES[name] ?? `${name} probes`);
+  const probes = probesOf(plan);
   throw new InputError(
     `Cannot scan ${what} without --i-have-permission: up to ${number(probes)} datagrams would be ` +
       `sent (${
@@ -93,9 +103,15 @@ export function requirePermission(targets: Targets, plan: Plan, permitted: boole
   );
 }
 
+/** How many probes leave at the most. */
+export function probesOf({ sizes, guards }: Plan): number {
+  return [...sizes, ...guards.map(({ size }) => size)].reduce((sum, one) => sum + one, 0);
+}
+
 const PROBES: Readonly<Record<string, string>> = {
   raknet: "RakNet pings of 33 bytes",
   query: "Query handshakes of 7 bytes",
+  sqp: "SQP challenges of 5 bytes",
 };
 
 /** A number with commas. */

@@ -75,9 +75,13 @@ export class Progress implements Disposable {
   }
 
   /** Says that a pass begins. */
-  tellPass({ protocols }: Plan): void {
+  tellPass({ protocols, guards: [guard] }: Plan): void {
     const { pass, passes, size } = this.#options.state;
     this.clear();
+    if (pass === 0) {
+      tellLine(`before the passes: ${guard.name}, to spare its speakers ${guard.spared}`);
+      return;
+    }
     tellLine(`pass ${pass} of ${passes}: ${protocols[pass - 1]}, ${count(size, "target")}`);
   }
 

@@ -88,6 +88,13 @@ async function locate(
     return { endpoints: [{ endpoint, first: protocols, rest: [] }], name };
   }
   const usual = usualPorts();
+  const portless = protocols.find(({ onlyNamed }) => onlyNamed);
+  if (portless !== undefined) {
+    throw new InputError(
+      `Cannot look for protocol "${portless.name}" without a port: it has no usual one; ` +
+        "say HOST:PORT",
+    );
+  }
   const ports = new Set(protocols.flatMap((protocol) => usual(protocol.name, family(address))));
   const endpoints = [...ports].map((port) => {
     const first = protocols.filter((protocol) =>
@@ -117,7 +124,8 @@ async function show(
   if (records.length > 0) return 0;
   for (const { endpoint, server } of settings.has("quiet") ? [] : asked) {
     const tried = server.outcomes.map(({ protocol, outcome }) => `${protocol} ${outcome.kind}`);
-    tellLine(`${formatEndpoint(endpoint)}: ${tried.join(", ")}`);
+    const spared = server.spared.map((name) => `${name} not asked`);
+    tellLine(`${formatEndpoint(endpoint)}: ${[...tried, ...spared].join(", ")}`);
   }
   tellLine(`blocksweep: no server answered`);
   return 1;

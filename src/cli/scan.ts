@@ -9,6 +9,7 @@ import { systemClock } from "../net/clock.ts";
 import { openSocket } from "../net/deno.ts";
 import { uuidv7 } from "../scan/id.ts";
 import type { ScanEnd } from "../scan/options.ts";
+import { requirePorts } from "../scan/portless.ts";
 import { scan } from "../scan/scan.ts";
 import { newState, type ScanState } from "../scan/state.ts";
 import { readIds } from "../sinks/known.ts";
@@ -56,6 +57,14 @@ export async function runScan(args: readonly string[]): Promise<number> {
   const optOuts = new OptOutList(settings.text("opt-out-file"));
   const named = await namedTargets(settings, optOuts);
   const { targets } = named;
+  if (settings.text("ports") === undefined) {
+    requirePorts(
+      targets,
+      chosen.protocols,
+      chosen.ports,
+      "name ports with --ports, as -p 9000-9100",
+    );
+  }
   const speed = speedFor(targets, chosen);
   const plan = planScan({ ...chosen, ...speed, targets });
   checkStart(chosen.from, plan);

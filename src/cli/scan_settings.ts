@@ -6,7 +6,7 @@
 import { type Address, parseAddress } from "../address.ts";
 import { InputError } from "../errors.ts";
 import type { Limits } from "../net/throttle.ts";
-import { PROTOCOLS } from "../protocols/mod.ts";
+import { PROTOCOLS, USUAL_PROTOCOLS } from "../protocols/mod.ts";
 import type { Protocol } from "../protocols/protocol.ts";
 import type { Mark } from "../sweep/sweep.ts";
 import type { Targets } from "../targets/compose.ts";
@@ -83,7 +83,7 @@ export function readScanSettings(settings: Settings, randomSeed: () => number): 
 
 /** The protocols of `--protocol`, in the order of their passes. */
 export function chosenProtocols(names: readonly string[] | undefined): readonly Protocol[] {
-  if (names === undefined) return PROTOCOLS;
+  if (names === undefined) return USUAL_PROTOCOLS;
   const known = PROTOCOLS.map(({ name }) => name);
   for (const name of names) {
     if (known.includes(name)) continue;

@@ -31,6 +31,14 @@ export function followUpTimeout(latencyMs: number): number {
   return Math.max(LEAST_FOLLOW_UP_MS, FOLLOW_UP_ROUND_TRIPS * latencyMs);
 }
 
+/** So long passes between questions to a host that nobody asked for, milliseconds. */
+export const GAP_MS = 1000;
+
+/** What is left of that time when a question has stayed without an answer for its timeout. */
+export function restOfGap(timeoutMs: number): number {
+  return Math.max(0, GAP_MS - timeoutMs);
+}
+
 /** How one protocol of one server is asked. */
 export interface Attempt {
   /** The server. */

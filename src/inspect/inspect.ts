@@ -4,11 +4,12 @@
  * @module
  */
 import type { Endpoint } from "../address.ts";
+import { sleep } from "../net/clock.ts";
 import type { Link } from "../net/socket.ts";
 import type { Protocol, Statement } from "../protocols/protocol.ts";
 import type { Outcome, Sighting } from "../record.ts";
 import type { Answer } from "./merge.ts";
-import { attempt, followUpTimeout, type Patience } from "./attempt.ts";
+import { attempt, followUpTimeout, type Patience, restOfGap } from "./attempt.ts";
 import { verify } from "./verify.ts";
 
 /** How to inspect. */
@@ -57,11 +58,18 @@ export async function inspect(sighting: Sighting, options: InspectOptions): Prom
   if (options.stop(answer)) return { answers: [answer], latencyMs, stopped: true, cut: false };
   const verified = await verifyWanted(first, answer, opening.status, sighting, latencyMs, options);
   const answers = [verified.answer];
+  const spoke = new Set([first.name]);
   let { cut } = verified;
+  let silent = false;
   for (const protocol of options.follow ? protocols : []) {
     if (protocol === first || protocol.transport !== first.transport) continue;
-    const outcome = await followUp(protocol, sighting, latencyMs, options);
+    if (protocol.spares !== undefined && spoke.has(protocol.spares)) continue;
+    const timeoutMs = latencyMs === null ? options.timeoutMs : followUpTimeout(latencyMs);
+    if (silent) await sleep(options.clock, restOfGap(timeoutMs), options.signal);
+    const outcome = await followUp(protocol, sighting, timeoutMs, options);
     cut ||= outcome.kind === "cancelled";
+    silent = outcome.kind === "silent";
+    if (outcome.kind === "malformed") spoke.add(protocol.name);
     if (outcome.kind !== "answered") continue;
     latencyMs ??= outcome.latencyMs;
     const more = { protocol: protocol.name, statement: protocol.record(outcome.status) };
@@ -69,6 +77,7 @@ export async function inspect(sighting: Sighting, options: InspectOptions): Prom
     const { status } = outcome;
     const verified = await verifyWanted(protocol, more, status, sighting, latencyMs, options);
     answers.push(verified.answer);
+    spoke.add(protocol.name);
     cut ||= verified.cut;
   }
   return { answers, latencyMs, stopped: false, cut, failure };
@@ -119,18 +128,22 @@ async function openingAnswer(
 
 const NO_STATUS = { silent: "statusLost", malformed: "statusMalformed", cancelled: "statusLost" };
 
-/** Another protocol of a server that has answered. Who stays silent at first is not asked again. */
+/**
+ * Another protocol of a server that has answered. Who stays silent at first is not asked again.
+ * Where others must not be asked of its speakers, a socket of its own shows the unproven ones too.
+ */
 function followUp(
   protocol: Protocol,
   { endpoint, socket }: Sighting,
-  latencyMs: number | null,
+  timeoutMs: number,
   options: InspectOptions,
 ): Promise<Outcome<unknown>> {
+  const exclusive = options.protocols.some(({ spares }) => spares === protocol.name);
   return attempt(protocol, {
     endpoint,
-    link: () => options.link(endpoint, socket),
-    exclusive: false,
-    timeoutMs: latencyMs === null ? options.timeoutMs : followUpTimeout(latencyMs),
+    link: () => exclusive ? options.soleLink(endpoint) : options.link(endpoint, socket),
+    exclusive,
+    timeoutMs,
     leavesMute: true,
   }, options);
 }

@@ -4,12 +4,14 @@
  * @module
  */
 import { type Endpoint, family } from "../address.ts";
-import { attempt, followUpTimeout, type Patience } from "../inspect/attempt.ts";
+import { attempt, followUpTimeout, type Patience, restOfGap } from "../inspect/attempt.ts";
 import { type Answer, mergeAnswers } from "../inspect/merge.ts";
 import { verify } from "../inspect/verify.ts";
-import type { DatagramSocket } from "../net/socket.ts";
+import { sleep } from "../net/clock.ts";
+import type { DatagramSocket, Link } from "../net/socket.ts";
 import { soleLink } from "../net/switchboard.ts";
 import { Throttle } from "../net/throttle.ts";
+import { PROTOCOLS } from "../protocols/mod.ts";
 import type { Protocol } from "../protocols/protocol.ts";
 import type { Outcome, ServerRecord } from "../record.ts";
 
@@ -35,45 +37,89 @@ export interface AskServerOptions extends Patience {
 export interface AskedServer {
   /** The row; `undefined` when nothing answered. */
   readonly record: ServerRecord | undefined;
-  /** How every protocol went, in the order in which they were tried. */
+  /** How every protocol went, in the order in which they were tried, or looked for to be spared. */
   readonly outcomes: readonly { readonly protocol: string; readonly outcome: Outcome<unknown> }[];
+  /** Protocols that were not asked, because the server speaks one that they spare. */
+  readonly spared: readonly string[];
 }
 
 /** At most so many datagrams a second to the server. */
 const HOST_RATE = 5;
 
-/** Asks one endpoint every protocol, one after the other. */
+/**
+ * Asks one endpoint every protocol, one after the other. Before a protocol that spares the speakers
+ * of another, that one is asked too, though no row may come of it.
+ */
 export async function askServer(
   endpoint: Endpoint,
   options: AskServerOptions,
 ): Promise<AskedServer> {
-  const { open, clock, requestedAs, scanId } = options;
-  const throttle = new Throttle({ rate: undefined, netRate: undefined, hostRate: HOST_RATE });
-  const outcomes: { protocol: string; outcome: Outcome<unknown> }[] = [];
+  const { clock, requestedAs, scanId } = options;
+  const asking = new Asking(endpoint, options);
   const answers: Answer[] = [];
-  let latencyMs: number | null = null;
   for (const protocol of [...options.protocols, ...options.followUps ?? []]) {
     if (answers.length === 0 && !options.protocols.includes(protocol)) continue;
-    const link = () => soleLink(endpoint, open(family(endpoint.address)), throttle, clock);
-    const outcome: Outcome<unknown> = await attempt(protocol, {
-      endpoint,
-      link,
-      exclusive: true,
-      timeoutMs: latencyMs === null ? options.timeoutMs : followUpTimeout(latencyMs),
-      leavesMute: true,
-    }, options);
-    outcomes.push({ protocol: protocol.name, outcome });
+    if (await asking.spares(protocol)) continue;
+    const outcome = await asking.ask(protocol);
     if (outcome.kind !== "answered") continue;
-    latencyMs ??= outcome.latencyMs;
     const { status } = outcome;
     const answer = { protocol: protocol.name, statement: protocol.record(status) };
-    const verification = { endpoint, link, latencyMs, timeoutMs: options.timeoutMs };
-    answers.push(
-      options.verify
-        ? (await verify(protocol, answer, status, verification, options)).answer
-        : answer,
-    );
+    answers.push(options.verify ? await asking.verify(protocol, answer, status) : answer);
   }
+  const { latencyMs, outcomes, spared } = asking;
   const context = { endpoint, seenAt: Math.round(clock.wall()), latencyMs, scanId, requestedAs };
-  return { record: answers.length === 0 ? undefined : mergeAnswers(answers, context), outcomes };
+  const record = answers.length === 0 ? undefined : mergeAnswers(answers, context);
+  return { record, outcomes, spared };
+}
+
+/** The questions to one endpoint, and what became of them. */
+class Asking {
+  readonly outcomes: { protocol: string; outcome: Outcome<unknown> }[] = [];
+  readonly spared: string[] = [];
+  latencyMs: number | null = null;
+  readonly #throttle = new Throttle({ rate: undefined, netRate: undefined, hostRate: HOST_RATE });
+
+  constructor(private readonly endpoint: Endpoint, private readonly options: AskServerOptions) {}
+
+  /** Asks a protocol; not at once where the last one stayed without an answer. */
+  async ask(protocol: Protocol): Promise<Outcome<unknown>> {
+    const { endpoint, options, latencyMs } = this;
+    const { clock, signal } = options;
+    const timeoutMs = latencyMs === null ? options.timeoutMs : followUpTimeout(latencyMs);
+    const silent = this.outcomes.at(-1)?.outcome.kind === "silent";
+    if (silent) await sleep(clock, restOfGap(timeoutMs), signal);
+    const outcome = await attempt(protocol, {
+      endpoint,
+      link: () => this.#link(),
+      exclusive: true,
+      timeoutMs,
+      leavesMute: true,
+    }, options);
+    this.outcomes.push({ protocol: protocol.name, outcome });
+    if (outcome.kind === "answered") this.latencyMs ??= outcome.latencyMs;
+    return outcome;
+  }
+
+  /** Asks what is behind an answer, and adds it. */
+  async verify(protocol: Protocol, answer: Answer, status: unknown): Promise<Answer> {
+    const { endpoint, options, latencyMs } = this;
+    const { timeoutMs } = options;
+    const verification = { endpoint, link: () => this.#link(), latencyMs, timeoutMs };
+    return (await verify(protocol, answer, status, verification, options)).answer;
+  }
+
+  #link(): Link {
+    const { endpoint, options: { open, clock } } = this;
+    return soleLink(endpoint, open(family(endpoint.address)), this.#throttle, clock);
+  }
+
+  /** Whether a protocol must not be asked, for the server said something in one that it spares. */
+  async spares({ name, spares }: Protocol): Promise<boolean> {
+    if (spares === undefined) return false;
+    const asked = this.outcomes.find(({ protocol }) => protocol === spares)?.outcome ??
+      await this.ask(PROTOCOLS.find((other) => other.name === spares)!);
+    const speaks = asked.kind === "answered" || asked.kind === "malformed";
+    if (speaks) this.spared.push(name);
+    return speaks || asked.kind === "cancelled";
+  }
 }

@@ -7,7 +7,7 @@ import type { Address } from "../address.ts";
 import { InputError } from "../errors.ts";
 import { systemClock } from "../net/clock.ts";
 import { openSocket } from "../net/deno.ts";
-import { PROTOCOLS } from "../protocols/mod.ts";
+import { PROTOCOLS, USUAL_PROTOCOLS } from "../protocols/mod.ts";
 import type { ServerRecord } from "../record.ts";
 import type { Sink } from "../sinks/sink.ts";
 import { socketsFor } from "../sweep/window.ts";
@@ -17,6 +17,7 @@ import { parseTarget } from "../targets/parse.ts";
 import { mildSpeed, permissionNeeded } from "../targets/permission.ts";
 import { parsePorts } from "../targets/ports.ts";
 import { uuidv7 } from "./id.ts";
+import { requirePorts } from "./portless.ts";
 import { scan } from "./scan.ts";
 import { newState } from "./state.ts";
 
@@ -25,7 +26,7 @@ export interface FindOptions {
   /**
    * Protocols to look for, by name.
    *
-   * @default all
+   * @default all but sqp, which is asked only when named
    */
   readonly protocols?: readonly string[];
   /** Ports to ask, as `19132,25565-25570`. Default: the usual ones of each protocol. */
@@ -99,9 +100,13 @@ export async function* find(
   if (needed !== undefined && !options.iHavePermission) {
     throw new InputError(`Cannot scan ${needed} without the option iHavePermission`);
   }
-  const protocols = (options.protocols ?? PROTOCOLS.map(({ name }) => name)).map(protocolNamed);
+  const protocols = (options.protocols ?? USUAL_PROTOCOLS.map(({ name }) => name)).map(
+    protocolNamed,
+  );
   const mild = mildSpeed(all);
   const ports = options.ports === undefined ? undefined : parsePorts(options.ports);
+  const portsOf = ports === undefined ? usualPorts() : () => ports.udp;
+  requirePorts(all, protocols, portsOf, "name ports with the option ports");
   const concurrency = options.concurrency ?? 256;
   const random = (size: number) => crypto.getRandomValues(new Uint8Array(size));
   const local = (bits: 4 | 6): Address => bits === 4 ? 0 : 0n;
@@ -112,7 +117,7 @@ export async function* find(
     targets: all,
     names: new Map(),
     protocols,
-    ports: ports === undefined ? usualPorts() : () => ports.udp,
+    ports: portsOf,
     seed: new DataView(random(4).buffer).getUint32(0),
     shard: { index: 1, count: 1 },
     ...{ maxTargets: Infinity, maxResults: Infinity, maxRuntimeMs: Infinity },

@@ -17,6 +17,7 @@ import { Throttle } from "../net/throttle.ts";
 import type { Learned, Protocol, Reply } from "../protocols/protocol.ts";
 import type { ServerRecord, Sighting } from "../record.ts";
 import { stampClock } from "../sweep/receiver.ts";
+import { withoutPlayers } from "./players.ts";
 
 /** An IPv4 network that we are part of. */
 export interface LocalNetwork {
@@ -185,7 +186,7 @@ class Discovery {
     // A server in several of our networks answers in each: its GUID tells.
     if (record.guid !== null && this.#guids.has(record.guid)) return;
     if (record.guid !== null) this.#guids.add(record.guid);
-    options.onServer(options.players ? record : { ...record, players: null });
+    options.onServer(options.players ? record : withoutPlayers(record));
   }
 }
 

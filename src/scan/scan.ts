@@ -9,7 +9,6 @@ import { mergeAnswers } from "../inspect/merge.ts";
 import { Pool } from "../inspect/pool.ts";
 import { Switchboard } from "../net/switchboard.ts";
 import { Throttle } from "../net/throttle.ts";
-import { PROTOCOLS } from "../protocols/mod.ts";
 import type { Sighting } from "../record.ts";
 import { type ProbeKind, Receiver } from "../sweep/receiver.ts";
 import { Responders } from "../sweep/responders.ts";
@@ -18,15 +17,14 @@ import { Tokens } from "../sweep/token.ts";
 import { Window } from "../sweep/window.ts";
 import { AddressSet } from "../targets/address_set.ts";
 import { segmentsOf } from "../targets/compose.ts";
+import { Guard, kindsOf } from "./guard.ts";
 import type { ScanEnd, ScanOptions } from "./options.ts";
+import { withoutPlayers } from "./players.ts";
 import { RowQueue } from "./rows.ts";
 import { Stop } from "./stop.ts";
 
 /** Inspections that may wait before the sweep does. */
 const MOST_WAITING = 4096;
-
-/** Pause between passes: no host is asked two things within it that nobody asked for. */
-const GAP_MS = 1000;
 
 /** Runs a scan. */
 export async function scan(options: ScanOptions): Promise<ScanEnd> {
@@ -48,15 +46,19 @@ export async function scan(options: ScanOptions): Promise<ScanEnd> {
     .catch((error) => stop.fail(error));
   let mark = options.from;
   try {
-    mark = await sweep({
+    const sweeping = {
       ...options,
       ...run.sweepOptions(),
       sockets,
       throttle,
       signal: stop.soft,
       limit: options.maxTargets,
-      gapMs: GAP_MS,
-    });
+    };
+    await run.guard.look(
+      (looking) => sweep({ ...sweeping, ...looking }),
+      (_, size) => run.begin(0, size, 0),
+    );
+    mark = await sweep(sweeping);
   } catch (error) {
     stop.fail(error as Error);
   }
@@ -72,6 +74,7 @@ export async function scan(options: ScanOptions): Promise<ScanEnd> {
 class Run {
   readonly pool: Pool;
   readonly receiver: Receiver;
+  readonly guard: Guard;
   readonly #responders = new Responders();
   /** Those that opted out before, and in this scan. */
   readonly #onceOptedOut: AddressSet;
@@ -93,28 +96,26 @@ class Run {
     this.pool = new Pool(concurrency, (error) => stop.fail(error));
     this.#tokens = new Tokens(random(8));
     this.#window = new Window(board.sockets.length);
-    this.#kinds = options.protocols.flatMap(({ name, probe }) =>
-      probe === undefined
-        ? []
-        : [{ protocol: name, probe, kind: PROTOCOLS.findIndex((other) => other.name === name) }]
-    );
+    this.#kinds = kindsOf(options.protocols);
+    this.guard = new Guard(options);
     for (const endpoint of answered) this.#responders.add(endpoint);
     this.#onceOptedOut = new AddressSet(options.optedOut);
     const all = new AddressSet(targets.groups.flatMap(({ addresses }) => [...addresses]));
     this.receiver = new Receiver({
-      kinds: this.#kinds,
+      kinds: this.guard.kinds,
       tokens: this.#tokens,
       isTarget: ({ address }) => all.has(address) && !this.#isOptedOut(address),
       responders: this.#responders,
       clock,
       counts: state.replies,
+      onSpeaker: (protocol, endpoint, proven) => this.guard.note(protocol, endpoint, proven),
       onSighting: (sighting) => this.#sight(sighting),
     });
   }
 
   sweepOptions() {
     const { options, pool, stop } = this;
-    const { state, clock, protocols, targets, ports } = options;
+    const { state, protocols, targets, ports } = options;
     const segments = new Map(protocols.map(({ name }) => [
       name,
       segmentsOf(targets, (bits) => ports(name, bits)),
@@ -123,15 +124,17 @@ class Run {
     state.passes = passes.length;
     const sizing = { ...options, limit: options.maxTargets };
     const sizes = passes.map((pass, i) => spaceOf(pass, i + 1, sizing).size);
-    state.total = sizes.reduce((sum, size) => sum + size, 0);
+    state.total = sizes.reduce((sum, size) => sum + size, this.guard.positions);
     const behind = sizes.slice(0, options.from.pass - 1).reduce((sum, size) => sum + size, 0);
     state.visited = behind + options.from.position;
     return {
       passes,
       tokens: this.#tokens,
       window: this.#window,
-      skip: (target: Endpoint) =>
-        this.#responders.has(target) || this.#isOptedOut(target.address) ||
+      gapMs: this.guard.gapMs,
+      skip: (target: Endpoint, protocol: string) =>
+        this.guard.spares(target, protocol) || this.#responders.has(target) ||
+        this.#isOptedOut(target.address) ||
         this.#asked.has(endpointKey(target)),
       backlogged: () => pool.load > MOST_WAITING || stop.hard.aborted,
       onProgress: (
@@ -143,14 +146,17 @@ class Run {
         state.refused += refused;
         this.count();
       },
-      onPass: (pass: number, size: number) => {
-        if (size > 0) state.firstProbeAt ??= clock.wall();
-        state.pass = pass;
-        state.size = size;
-        state.position = pass === options.from.pass ? options.from.position : 0;
-        options.onPass?.();
-      },
+      onPass: (pass: number, size: number) =>
+        this.begin(pass, size, pass === options.from.pass ? options.from.position : 0),
     };
+  }
+
+  /** Notes that a pass begins. */
+  begin(pass: number, size: number, position: number): void {
+    const { state, clock, onPass } = this.options;
+    if (size > 0) state.firstProbeAt ??= clock.wall();
+    Object.assign(state, { pass, size, position });
+    onPass?.();
   }
 
   #isOptedOut(address: Address): boolean {
@@ -185,8 +191,10 @@ class Run {
     if (stop.reason === "failed") this.rows.lost++;
     if (stop.reason === "failed" || stop.reason === "max-results") return;
     const { endpoint } = sighting;
+    if (this.guard.spares(endpoint, sighting.protocol)) return;
     const result = await inspect(sighting, {
       ...options,
+      protocols: options.protocols.filter(({ name }) => !this.guard.spares(endpoint, name)),
       signal: stop.hard,
       link: (peer, socket) => board.link(peer, board.socketFor(peer, socket)),
       soleLink: (peer) => board.soleLink(peer, options.openSole(family(peer.address))),
@@ -216,7 +224,6 @@ class Run {
       requestedAs: options.names.get(endpoint.address) ?? null,
     });
     if (result.cut) record.flags = [...record.flags, "cutShort"].sort();
-    if (!options.players) record.players = null;
-    await this.rows.push(record);
+    await this.rows.push(options.players ? record : withoutPlayers(record));
   }
 }

@@ -24,13 +24,15 @@ export interface ReplyCounts {
   forged: number;
   /** Answers that were broken. */
   malformed: number;
+  /** Answers that only show whom another protocol spares. */
+  spared: number;
   /** Everything else, and everything from where we did not ask. */
   noise: number;
 }
 
 /** No replies yet. */
 export function noReplies(): ReplyCounts {
-  return { true: 0, repeated: 0, unverified: 0, forged: 0, malformed: 0, noise: 0 };
+  return { true: 0, repeated: 0, unverified: 0, forged: 0, malformed: 0, spared: 0, noise: 0 };
 }
 
 /** A kind of probe in a scan. */
@@ -57,6 +59,8 @@ export interface ReceiverOptions {
   readonly clock: Clock;
   /** Where replies are counted. */
   readonly counts: ReplyCounts;
+  /** Told of every answer, proven or not; whether it goes no further. */
+  readonly onSpeaker: (protocol: string, endpoint: Endpoint, proven: boolean) => boolean;
   /** Gets each sighting. */
   readonly onSighting: (sighting: Sighting) => void;
 }
@@ -105,6 +109,10 @@ export class Receiver {
     }
     const { probe, protocol } = kind;
     const token = tokens.of(kind.kind, from) & probe.macMask;
+    if (this.#options.onSpeaker(protocol, from, reply.mac === token)) {
+      counts.spared++;
+      return;
+    }
     if (reply.mac !== token) {
       this.#doubt(kind, from, socket);
       return;

@@ -38,8 +38,8 @@ export interface SenderOptions {
   readonly clock: Clock;
   /** Ends the pass early. */
   readonly signal: AbortSignal;
-  /** Targets that are left out: those that answered, or opted out. */
-  readonly skip: (endpoint: Endpoint) => boolean;
+  /** Targets that are left out: those that answered, or opted out, or are spared the protocol. */
+  readonly skip: (endpoint: Endpoint, protocol: string) => boolean;
   /** Whether sending has to wait, because those who answered are not yet asked. */
   readonly backlogged: () => boolean;
   /** Told after every batch. */
@@ -120,13 +120,13 @@ export class Sender {
   /** Draws targets into the batches until there are enough, or one has to wait. */
   #fill(space: TargetSpace, from: number, most: number): number {
     const { tokens, throttle, clock, skip } = this.#options;
-    const { probe, kind } = this.#kind;
+    const { probe, kind, protocol } = this.#kind;
     const target = this.#target;
     const end = Math.min(space.size, from + GLANCES);
     let position = from;
     for (let filled = 0; filled < most && position < end; position++) {
       space.at(position, target);
-      if (skip(target)) {
+      if (skip(target, protocol)) {
         this.#departure = undefined; // it answered while it waited
         continue;
       }

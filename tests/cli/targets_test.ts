@@ -79,7 +79,8 @@ async function plan(words: string[], limits = { rate: 1000, netRate: 50, hostRat
   const { targets } = await collect({ words });
   const protocols = PROTOCOLS.slice(0, 1);
   const input = { protocols, ports: usualPorts(), seed: 1, shard: { index: 1, count: 1 } };
-  const rest = { maxTargets: Infinity, retries: 1, limits };
+  const from = { pass: 1, position: 0 };
+  const rest = { from, maxTargets: Infinity, retries: 1, limits };
   return { targets, plan: planScan({ ...input, ...rest, targets, ...over }) };
 }
 

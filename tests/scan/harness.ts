@@ -17,7 +17,11 @@ import { FakeNetwork } from "../fakes/network.ts";
 export const SCAN_ID = "01928d5e-0000-7000-8000-000000000000";
 
 /** The usual ports, as data/ports.txt has them. */
-export const PORTS: Record<string, readonly number[]> = { raknet: [19132], query: [25565] };
+export const PORTS: Record<string, readonly number[]> = {
+  raknet: [19132],
+  query: [25565],
+  sqp: [9000],
+};
 
 /** Rows in memory. */
 export class MemorySink implements Sink {
@@ -112,7 +116,7 @@ export async function scanFleet(setting: Setting): Promise<Result> {
   const end = await network.run(scan(options));
   const selection = {
     protocols: names,
-    ports: (name: string) => PORTS[name],
+    ports: (name: string) => options.ports(name, 4),
     follow: options.follow,
     verify: options.verify,
   };

@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { drawFleet } from "../../src/fleet/generate.ts";
 import { Random } from "../../src/fleet/random.ts";
 import { raknet } from "../../src/mod.ts";
-import { PROTOCOLS } from "../../src/protocols/mod.ts";
+import { USUAL_PROTOCOLS } from "../../src/protocols/mod.ts";
 import { raknetProtocol } from "../../src/protocols/raknet/mod.ts";
 import type { ServerRecord } from "../../src/record.ts";
 import { broadcastOf, discover, type LanEnd, type LanOptions } from "../../src/scan/lan.ts";
@@ -30,7 +30,7 @@ async function lookAroundWell(
   const end = await network.run(discover({
     networks: [HOME],
     protocol: raknetProtocol as LanOptions["protocol"],
-    protocols: PROTOCOLS,
+    protocols: USUAL_PROTOCOLS,
     port: 19132,
     listenMs: 3000,
     timeoutMs: 1000,

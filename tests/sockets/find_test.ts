@@ -47,5 +47,6 @@ Deno.test("find() refuses what a scan refuses", async () => {
   await refused(["10.0.0.0/33"], "the prefix must be 0 to 32");
   await refused(["play.example.org"], "look names up first");
   await refused(["127.0.0.1"], 'protocol "nonsense"', { protocols: ["nonsense"] });
+  await refused(["127.0.0.1"], "without a port: it has no usual one", { protocols: ["sqp"] });
   await refused(["127.0.0.1"], 'Cannot parse port "0"', { ports: "0" });
 });

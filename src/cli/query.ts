@@ -11,6 +11,7 @@ import type { Protocol } from "../protocols/protocol.ts";
 import { FIELDS, type ServerRecord } from "../record.ts";
 import { type AskedServer, askServer } from "../scan/ask.ts";
 import { uuidv7 } from "../scan/id.ts";
+import { withoutPlayers } from "../scan/players.ts";
 import { ndjsonFormat } from "../sinks/json.ts";
 import { parseTarget } from "../targets/parse.ts";
 import { readArgs } from "./args.ts";
@@ -111,7 +112,8 @@ async function show(
   asked: readonly { endpoint: Endpoint; server: AskedServer }[],
 ): Promise<number> {
   const records = asked.map(({ server }) => server.record)
-    .filter((record): record is ServerRecord => record !== undefined);
+    .filter((record): record is ServerRecord => record !== undefined)
+    .map((record) => settings.has("no-players") ? withoutPlayers(record) : record);
   const color = useColor(settings.has("no-color"));
   const format = ndjsonFormat(FIELDS);
   for (const record of records) {

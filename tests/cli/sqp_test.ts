@@ -13,6 +13,7 @@ const FLEET: FleetPlan = {
 };
 const QUICK = ["--cooldown", "200ms", "--timeout", "500ms", "--retries", "0"];
 const SQP = ["--protocol", "sqp"];
+const BRIEF = ["--timeout", "300ms", "--retries", "0"];
 
 Deno.test("a dry run tells who is looked for before SQP is asked", async () => {
   const scan = ["scan", "127.39.0.0/26", "-p", "9000"];
@@ -51,4 +52,21 @@ Deno.test("SQP over real sockets: each server once, RakNet's speakers left alone
   const query = await run(["query", `${host}:${port}`, ...SQP]);
   assertEquals([query.code, query.stdout], [1, ""]);
   assertStringIncludes(query.stderr, `${host}:${port}: raknet answered, sqp not asked\n`);
+});
+
+Deno.test("query leaves names of players out where it is told to", async () => {
+  const hosts = drawFleet({ ...FLEET, servers: 20, software: ["sqpFull"] });
+  await using _fleet = await openFleet(hosts, { clock: systemClock, seed: 1 });
+  const { entry } = hosts.find(({ entry }) => entry.truth.sqp.columns.players!.length > 0)!;
+  const ask = async (...more: string[]) => {
+    const args = ["query", `${entry.host}:${entry.port}`, ...SQP, ...BRIEF, "--json", ...more];
+    return readNdjson((await run(args)).stdout)[0];
+  };
+  const { players, extras } = await ask();
+  assertEquals([players, extras!.sqp.players], [
+    entry.truth.sqp.columns.players,
+    entry.truth.sqp.facts.players,
+  ]);
+  const nameless = await ask("--no-players");
+  assertEquals([nameless.players, nameless.extras!.sqp.players], [null, undefined]);
 });

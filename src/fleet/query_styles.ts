@@ -92,6 +92,7 @@ function told(shape: Told): (identity: Identity) => Statement {
       form: "full",
       raw_token: shape.rawToken ?? false,
       header: shape.header ?? "splitnum",
+      ...(shape.plugins === undefined ? {} : { brand: shape.software }),
       values,
     };
     return { columns, flags: shape.flags ?? [], facts };

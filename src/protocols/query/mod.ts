@@ -160,7 +160,11 @@ function fullColumns(stat: FullStat): Columns {
   for (const key of IN_COLUMNS) values.delete(key);
   if (typeof online === "number") values.delete("numplayers");
   if (typeof max === "number") values.delete("maxplayers");
-  const facts = { header: stat.header, values: Object.fromEntries(values) };
+  const facts = {
+    header: stat.header,
+    ...(software === null ? {} : { brand: software }),
+    values: Object.fromEntries(values),
+  };
   return { columns, facts, badNumber: online === undefined || max === undefined };
 }
 

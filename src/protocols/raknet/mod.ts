@@ -110,8 +110,10 @@ function pongStatement(
 const EDITION_NAMES = { MCPE: "bedrock", MCEE: "education", MCCPP: "pocket" } as const;
 
 function bedrockColumns(status: BedrockStatus): Partial<ServerRecord> {
-  // PocketMine-MP writes its own name where others put the level's.
-  const software = status.level === "PocketMine-MP" ? status.level : null;
+  // PocketMine-MP writes its own name where others put the level's, and nine fields.
+  const software = status.level === "PocketMine-MP" && status.fieldCount === 9
+    ? status.level
+    : null;
   const plain = plainText(status.motd) || null;
   return {
     edition: EDITION_NAMES[status.edition],

@@ -46,6 +46,7 @@
  */
 export * from "./address.ts";
 export * from "./bytes.ts";
+export * from "./classify.ts";
 export * from "./errors.ts";
 export * from "./record.ts";
 export * from "./schema.ts";

@@ -42,7 +42,7 @@ export interface ServerRecord {
   protocols: readonly string[];
   /** `bedrock`, `education`, `pocket` or `java`. */
   edition: string | null;
-  /** The server software, as it names itself. */
+  /** The server software: its name, and its version where it tells one. */
   software: string | null;
   /** The server's name: the MOTD's plain text. */
   name: string | null;
@@ -136,7 +136,7 @@ export const FIELDS: readonly Field[] = [
   row("protocol", "text", false, "first of raknet, slp, query, sqp that answered"),
   row("protocols", "names", false, "all protocols that answered, in that order"),
   row("edition", "text", true, "bedrock, education, pocket or java"),
-  row("software", "text", true, "server software, as it names itself"),
+  row("software", "text", true, "server software, and its version where it tells one"),
   row("name", "text", true, "name of the server: the MOTD's plain text"),
   row("motd", "text", true, "MOTD as sent, formatting codes included"),
   row("motd_plain", "text", true, "MOTD without formatting codes and control characters"),

@@ -19,7 +19,8 @@ export function describe(record: ServerRecord, color: boolean): string[] {
     color ? styleText(style, text, { validateStream: false }) : text;
   const rows: [string, string | null][] = [
     ["edition", record.edition],
-    ["software", record.software],
+    ["software", softwareText(record)],
+    ["proxy", record.proxy],
     ["version", versionText(record)],
     ["map", record.map],
     ["game mode", record.gamemode],
@@ -53,6 +54,16 @@ function nameText({ name, motd, edition }: ServerRecord, color: boolean): string
 function versionText({ version, protocol_version: protocol }: ServerRecord): string | null {
   return protocol === null ? version : `${version ?? "?"} (protocol ${protocol})`;
 }
+
+function softwareText({ software, software_confidence: sure }: ServerRecord): string | null {
+  return software === null || sure === null ? software : `${software} (${SURE[sure]})`;
+}
+
+const SURE: Readonly<Record<string, string>> = {
+  A: "it says so",
+  B: "by its answers",
+  C: "perhaps",
+};
 
 function playersText(
   { players_online: online, players_max: max, players }: ServerRecord,

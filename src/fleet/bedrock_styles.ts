@@ -18,6 +18,7 @@ interface Shape {
   readonly level?: (identity: Identity) => string;
   readonly serverId?: (identity: Identity) => string;
   readonly version?: (identity: Identity) => string;
+  readonly gamemode?: string;
   readonly ports?: readonly [v4: number, v6: number];
   readonly unnamed?: readonly string[];
   readonly edition?: string;
@@ -43,7 +44,7 @@ function told(shape: Shape): (identity: Identity) => Statement {
       version: (shape.version ?? (({ version }) => version))(identity) || null,
       protocol_version: identity.protocol,
       map: shape.software === undefined ? level : null,
-      gamemode: identity.gamemode,
+      gamemode: shape.gamemode ?? identity.gamemode,
       players_online: identity.online,
       players_max: identity.max,
       port_v4: fields > 10 ? shape.ports?.[0] ?? 19132 : null,
@@ -70,6 +71,8 @@ const semicolonToColon = ({ text, plain }: Motd): Motd => ({
 });
 const escaped = (text: string) => text.replaceAll(";", "\\;");
 const markedSemicolon = ({ text }: Motd) => text.includes(";") ? ["motdSemicolon"] : [];
+/** Drawn from the GUID, that the same seed draws the same; bits 12 to 15 are the UUID's version. */
+const halfUuid = ({ guid }: Identity) => (guid >> 1n & ~0xf000n | 0x4000n).toString();
 const signed = ({ guid }: Identity) => BigInt.asIntN(64, guid).toString();
 
 /** The styles, by software. */
@@ -99,17 +102,17 @@ export const BEDROCK_STYLES = {
     door: DOORS.cloudburst,
     truth: told({ fields: 12, serverId: signed, ports: [19132, 19132] }),
   },
-  /** PowerNukkitX: no version, an id of its own. */
+  /** PowerNukkitX: no version, and for an id the high half of a UUIDv4 of its own. */
   powernukkitx: {
     text: (id) =>
-      `MCPE;${escaped(id.motd.text)};${id.protocol};;${id.online};${id.max};${id.guid >> 1n};` +
+      `MCPE;${escaped(id.motd.text)};${id.protocol};;${id.online};${id.max};${halfUuid(id)};` +
       `${id.level};${id.gamemode};1;19132;19132;`,
     answersOpen: false,
     door: DOORS.cloudburst,
     truth: told({
       fields: 12,
       version: () => "",
-      serverId: ({ guid }) => (guid >> 1n).toString(),
+      serverId: halfUuid,
       ports: [19132, 19132],
     }),
   },
@@ -121,30 +124,31 @@ export const BEDROCK_STYLES = {
     door: DOORS.cloudburst,
     truth: told({ fields: 10, terminated: false, level: () => "WaterdogPE" }),
   },
-  /** Geyser: 12 fields, writes `;` as `:`. */
+  /** Geyser: 12 fields, writes `;` as `:`, one game mode, and its name where it has no text. */
   geyser: {
     text: (id) =>
-      `MCPE;${semicolonToColon(id.motd).text};${head(id)};${decimal(id)};Geyser;${id.gamemode}` +
-      ";1;19132;19132;",
+      `MCPE;${semicolonToColon(id.motd).text};${head(id)};${decimal(id)};Geyser` +
+      ";Survival;1;19132;19132;",
     answersOpen: false,
     door: DOORS.cloudburst,
     truth: told({
       fields: 12,
       motd: semicolonToColon,
       level: () => "Geyser",
+      gamemode: "Survival",
       ports: [19132, 19132],
     }),
   },
   /** Dragonfly on gophertunnel of 2026: 14 fields, no level; blocks for 10 s. */
   dragonfly: {
-    text: (id) =>
-      `MCPE;${id.motd.text};${head(id)};${decimal(id)};;${id.gamemode};1;19132;19132;0;0;`,
+    text: (id) => `MCPE;${id.motd.text};${head(id)};${decimal(id)};;Creative;1;19132;19132;0;0;`,
     punishes: 10,
     door: DOORS.goRaknet,
     punishesUnknown: true,
     truth: told({
       fields: 14,
       level: () => "",
+      gamemode: "Creative",
       ports: [19132, 19132],
       unnamed: ["1", "0", "0"],
       flags: markedSemicolon,

@@ -1,11 +1,11 @@
 /**
- * What row a correct scan reports of a host of the fleet: the rules of merging, written down a
- * second time and apart from the scanner's own, so that one checks the other.
+ * What row a correct scan reports of a host of the fleet: the rules of merging and of labels,
+ * written down a second time and apart from the scanner's own, so that one checks the other.
  *
  * @module
  */
 import { FIELDS, type ServerRecord } from "../record.ts";
-import type { ManifestEntry, Truth } from "./manifest.ts";
+import type { Label, ManifestEntry, Truth } from "./manifest.ts";
 
 /** How a fleet was scanned. */
 export interface Selection {
@@ -28,6 +28,8 @@ const ONLY_THE_SCAN_KNOWS = new Set(["latency_ms", "seen_at", "scan_id"]);
 const ORDER = ["raknet", "slp", "query", "sqp"];
 /** Columns in which Query comes first. */
 const QUERY_FIRST = ["players_online", "players_max", "players", "plugins", "map", "software"];
+/** Which protocol's label comes first where two are equally sure. */
+const LABELLERS = ["query", "slp", "raknet", "sqp"];
 /** Columns in which two protocols should agree, and the flag when they do not. */
 const AGREE: readonly (readonly [flag: string, columns: readonly (keyof ServerRecord)[]])[] = [
   ["editionDiffers", ["edition"]],
@@ -51,15 +53,32 @@ export function expectRow(entry: ManifestEntry, protocols: readonly string[]): E
     FIELDS.filter(({ name }) => !ONLY_THE_SCAN_KNOWS.has(name))
       .map(({ name }) => [name, preferred(entry, protocols, name)]),
   ) as unknown as ExpectedRow;
+  const labels = labelsOf(entry, protocols);
+  const [label] = labels;
   return {
     ...columns,
+    software: label?.software ?? columns.software,
+    software_confidence: label?.confidence ?? null,
+    proxy: labels.find(({ proxy }) => proxy !== undefined)?.proxy ?? null,
     host: entry.host,
     port: entry.port,
     protocol: protocols[0],
     protocols,
-    flags: [...new Set([...truths.flatMap(({ flags }) => flags), ...disagreements(truths)])].sort(),
+    flags: [
+      ...new Set([
+        ...[...truths, ...labels].flatMap(({ flags }) => flags ?? []),
+        ...disagreements(truths),
+      ]),
+    ].sort(),
     extras: Object.fromEntries(protocols.map((name) => [name, entry.truth[name].facts])),
   };
+}
+
+/** The labels, the surest first; among equals, that of the protocol that tells versions. */
+function labelsOf({ truth }: ManifestEntry, protocols: readonly string[]): Label[] {
+  return LABELLERS.filter((name) => protocols.includes(name))
+    .flatMap((name) => truth[name].label ?? [])
+    .sort((a, b) => a.confidence < b.confidence ? -1 : a.confidence > b.confidence ? 1 : 0);
 }
 
 function preferred(

@@ -12,6 +12,7 @@ import type { Range } from "../targets/ranges.ts";
 import { NO_DOOR } from "./door_styles.ts";
 import { HostileHost, TRICKS } from "./hostile.ts";
 import { drawIdentity } from "./identity.ts";
+import { labelled } from "./labels.ts";
 import type { ManifestEntry } from "./manifest.ts";
 import { Random } from "./random.ts";
 import { type Responder, SimulatedServer } from "./server.ts";
@@ -87,11 +88,11 @@ function drawServer(address: Address, software: Software, random: Random): Fleet
     port,
     software: software.name,
     listed: !software.optedOut && trick === undefined,
-    truth: {
+    truth: labelled(software.name, identity, {
       ...(bedrock && { raknet: bedrock.truth(identity) }),
       ...(query && { query: query.truth(identity) }),
       ...(sqp && { sqp: sqp.truth(identity) }),
-    },
+    }),
     ...(bedrock && !bedrock.refusal && { verified: bedrock.door?.truth ?? NO_DOOR }),
   };
   const own = new Random(random.u32());

@@ -6,6 +6,18 @@
  */
 import type { Facts, ServerRecord } from "../record.ts";
 
+/** What a protocol's answer lets conclude about the software behind it. */
+export interface Label {
+  /** Its name, and its version where it tells one. */
+  readonly software: string;
+  /** How sure that is. */
+  readonly confidence: "A" | "B" | "C";
+  /** The proxy that it is. */
+  readonly proxy?: string;
+  /** What else the answer shows. */
+  readonly flags?: readonly string[];
+}
+
 /** What one protocol of a server should tell. */
 export interface Truth {
   /** Columns; those that are missing are null. */
@@ -14,6 +26,8 @@ export interface Truth {
   readonly flags: readonly string[];
   /** What stands under `extras.<protocol>`. */
   readonly facts: Facts;
+  /** What is to be concluded; missing where nothing is. */
+  readonly label?: Label;
 }
 
 /** One host of a fleet. */

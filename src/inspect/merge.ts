@@ -1,9 +1,10 @@
 /**
- * Several protocols' statements about one server, made into one row.
+ * Several protocols' statements about one server, made into one row that says who it is.
  *
  * @module
  */
 import type { Endpoint } from "../address.ts";
+import { classify } from "../classify.ts";
 import { emptyRecord, type ServerRecord } from "../record.ts";
 import type { Statement } from "../protocols/protocol.ts";
 
@@ -47,7 +48,7 @@ export interface RowContext {
 }
 
 /**
- * Merges answers into a row.
+ * Merges answers into a row, and classifies it.
  *
  * @param answers At least one, in any order.
  *
@@ -81,11 +82,11 @@ export function mergeAnswers(answers: readonly Answer[], context: RowContext): S
     : undefined;
   if (query !== undefined) lay(record, query.statement.columns, QUERY_FIRST);
   const flags = ordered.flatMap(({ statement }) => statement.flags);
-  return {
+  const merged = {
     ...record,
     protocol: ordered[0].protocol,
     protocols: ordered.map(({ protocol }) => protocol),
-    flags: [...new Set([...flags, ...disagreements(ordered)])].sort(),
+    flags: [...flags, ...disagreements(ordered)],
     extras: Object.fromEntries(
       ordered.map(({ protocol, statement }) => [protocol, statement.facts]),
     ),
@@ -93,6 +94,7 @@ export function mergeAnswers(answers: readonly Answer[], context: RowContext): S
     scan_id: context.scanId,
     requested_as: context.requestedAs,
   };
+  return { ...merged, ...classify(merged) };
 }
 
 function rank({ protocol }: Answer): number {

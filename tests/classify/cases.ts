@@ -1,0 +1,173 @@
+/**
+ * The servers that classification is held against:
+ *
+ * - blind.json: what servers send, and what is to be concluded. It was written from the dossier
+ *   alone, before there were rules, and no rule is written to suit it.
+ * - golden.json: what is to be concluded of the golden messages.
+ * - real.json: what servers of others sent, recorded.
+ * - the fleet: what it says that is to be concluded of each kind (src/fleet/labels.ts).
+ *
+ *     deno run tests/classify/table.ts    prints what was yielded
+ */
+import { expectRow, findable } from "../../src/fleet/expect.ts";
+import { drawFleet } from "../../src/fleet/generate.ts";
+import type { ManifestEntry } from "../../src/fleet/manifest.ts";
+import type { Responder } from "../../src/fleet/server.ts";
+import { SOFTWARE } from "../../src/fleet/software.ts";
+import { type Answer, mergeAnswers } from "../../src/inspect/merge.ts";
+import { type Protocol, Silence, type Statement } from "../../src/protocols/protocol.ts";
+import { PROTOCOLS } from "../../src/protocols/mod.ts";
+import type { ServerRecord } from "../../src/record.ts";
+import * as goldens from "../golden/mod.ts";
+import blind from "./blind.json" with { type: "json" };
+import expectedOfGolden from "./golden.json" with { type: "json" };
+import real from "./real.json" with { type: "json" };
+import { CONTEXT, isSpoken, rowOf, type Sent } from "./wire.ts";
+
+/** What may be concluded: one value, or one of several; nothing is said of what is missing. */
+export interface Expected {
+  readonly edition?: unknown;
+  readonly software?: unknown;
+  readonly confidence?: unknown;
+  readonly proxy?: unknown;
+}
+
+/** A server, and what was yielded of it. */
+export interface Case {
+  readonly source: "blind" | "golden" | "real" | "fleet";
+  readonly name: string;
+  readonly expect: Expected;
+  readonly row: ServerRecord;
+}
+
+/** All cases. */
+export function allCases(): Case[] {
+  return [
+    ...sent("blind", blind as unknown as Written[]),
+    ...sent("real", real as unknown as Written[]),
+    ...fromGolden(),
+    ...fromFleet(),
+  ];
+}
+
+type Written = Sent & { readonly name: string; readonly expect: Expected };
+
+function sent(source: "blind" | "real", cases: readonly Written[]): Case[] {
+  return cases.filter(isSpoken).map((one) => ({
+    source,
+    name: one.name,
+    expect: one.expect,
+    row: rowOf(one),
+  }));
+}
+
+/** Golden messages that a record can be made of. Those without an entry may not be sure of a thing. */
+function fromGolden(): Case[] {
+  const known = new Map(Object.entries(expectedOfGolden));
+  return Object.entries(goldens).flatMap(([list, messages]) => {
+    if (!Array.isArray(messages) || list === "GOLDEN") return [];
+    const protocol = list.toLowerCase();
+    return (messages as goldens.Golden[]).filter(({ statement }) => statement !== undefined).map(
+      ({ name, statement }) => {
+        const [software, confidence, proxy] = known.get(name) ?? [undefined, ["B", "C", null]];
+        const answer = { protocol, statement: statement as Statement };
+        return {
+          source: "golden",
+          name,
+          expect: { software, confidence, proxy },
+          row: mergeAnswers([answer], CONTEXT),
+        };
+      },
+    );
+  });
+}
+
+/** Each kind of the fleet, with all its protocols and with each alone: what expectRow() says. */
+function fromFleet(): Case[] {
+  const range = { start: 0x7f100000, end: 0x7f110000 };
+  return SOFTWARE.filter(({ optedOut }) => !optedOut).flatMap(({ name }) => {
+    const [{ entry, responder }] = drawFleet({ servers: 1, range, seed: 11, software: [name] });
+    const spoken = findable({ ...entry, listed: true }, {
+      protocols: PROTOCOLS.map((protocol) => protocol.name),
+      ports: () => [entry.port],
+      follow: true,
+    });
+    const parts = spoken.length > 1 ? [spoken, ...spoken.map((one) => [one])] : [spoken];
+    return parts.map((protocols) => fleetCase(entry, responder, protocols));
+  });
+}
+
+function fleetCase(
+  entry: ManifestEntry,
+  responder: Responder,
+  protocols: readonly string[],
+): Case {
+  const wanted = expectRow(entry, protocols);
+  const answers = protocols.map((name) => answerOf(name, entry, responder));
+  return {
+    source: "fleet",
+    name: `${entry.software}, ${protocols.join("+")}`,
+    expect: {
+      edition: wanted.edition,
+      software: wanted.software,
+      confidence: wanted.software_confidence,
+      proxy: wanted.proxy,
+    },
+    row: mergeAnswers(answers, CONTEXT),
+  };
+}
+
+/** What a simulated server answers; over TCP, what it is said to answer. */
+function answerOf(name: string, { truth }: ManifestEntry, responder: Responder): Answer {
+  const protocol = PROTOCOLS.find((one) => one.name === name)!;
+  const { columns, flags, facts } = truth[name];
+  const statement = protocol.transport === "tcp"
+    ? { columns, flags, facts }
+    : protocol.record(talk(protocol, responder));
+  return { protocol: name, statement };
+}
+
+/** An exchange with a simulated server, without a network. */
+function talk(protocol: Protocol, responder: Responder): unknown {
+  const { endpoint } = CONTEXT;
+  const exchange = protocol.exchange({ endpoint, nonce: 5n, exclusive: true, final: true });
+  for (let step = exchange.next();;) {
+    if (step.done) return step.value;
+    const [reply] = step.value === undefined
+      ? []
+      : responder.respond(step.value.bytes, endpoint, 1000);
+    step = reply === undefined ? exchange.throw(new Silence()) : exchange.next(reply);
+  }
+}
+
+/** The software without its version. */
+export function nameOf({ software }: ServerRecord): string | null {
+  return software?.split(" ")[0] ?? null;
+}
+
+/** What is wrong with what was yielded, if something is. */
+export function faultOf({ source, expect, row }: Case): string | undefined {
+  const software = source === "blind" ? nameOf(row) : row.software;
+  const pairs: [string, unknown, unknown][] = [
+    ["edition", expect.edition, row.edition],
+    ["software", expect.software, software],
+    ["confidence", expect.confidence, row.software_confidence],
+    ["proxy", expect.proxy, row.proxy],
+  ];
+  const wrong = pairs.filter(([, wanted, is]) =>
+    wanted !== undefined && !(Array.isArray(wanted) ? wanted.includes(is) : wanted === is)
+  );
+  return wrong.length === 0
+    ? undefined
+    : wrong.map(([name, wanted, is]) =>
+      `${name} is ${is}, expected ${[wanted].flat().map((one) => one ?? "nothing").join(" or ")}`
+    ).join("; ");
+}
+
+/** Whether it is sure of what is not so: the one thing that may never happen. */
+export function isWrongA({ expect, row }: Case): boolean {
+  if (row.software_confidence !== "A") return false;
+  return ![expect.confidence].flat().includes("A") ||
+    expect.software !== undefined &&
+      ![expect.software].flat().some((one) => nameOf(row) === String(one).split(" ")[0]);
+}

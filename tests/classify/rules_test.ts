@@ -1,0 +1,74 @@
+import { assert, assertEquals } from "@std/assert";
+import { FIELDS } from "../../src/record.ts";
+import book from "../../data/software.json" with { type: "json" };
+import schema from "../../data/software.schema.json" with { type: "json" };
+import { violations } from "./schema.ts";
+
+type Condition = Record<string, unknown>;
+const CONDITIONS = book.rules.flatMap(({ protocol, when }) =>
+  (when as Condition[]).map((condition) => ({ protocol, condition }))
+);
+const PATTERNS = CONDITIONS.flatMap(({ condition }) =>
+  typeof condition.matches === "string" ? [condition.matches] : []
+);
+
+Deno.test("data/software.json is what its schema says", () => {
+  assertEquals(violations(book, schema), []);
+});
+
+Deno.test("the schema refuses what is no rule", () => {
+  const rule = {
+    protocol: "slp",
+    confidence: "A",
+    when: [{ at: "map", is: "x" }],
+    source: "a book of theirs",
+  };
+  const faults = (change: object) =>
+    violations({ forgeable: [], rules: [{ ...rule, ...change }] }, schema);
+  assertEquals(faults({}), []);
+  for (
+    const change of [
+      { source: "" },
+      { source: undefined, because: "" },
+      { confidence: "D" },
+      { proxy: "nginx" },
+      { protocol: "http" },
+      { software: "two words" },
+      { when: [] },
+      { when: [{ at: "map" }] },
+      { when: [{ at: "map", is: "x", matches: "^y" }] },
+      { when: [{ at: "map", smells: "x" }] },
+      { when: [{ at: "map", matches: "unanchored" }] },
+      { when: [{ at: "http.map", is: "x" }] },
+    ]
+  ) assert(faults(change).length > 0, JSON.stringify(change));
+});
+
+Deno.test("rules look at columns that there are, and at facts of their own protocol", () => {
+  const columns = new Set<string>(FIELDS.map(({ name }) => name));
+  for (const { protocol, condition } of CONDITIONS) {
+    for (const key of ["at", "equals", "differs", "above"]) {
+      const path = condition[key];
+      if (typeof path !== "string") continue;
+      assert(path.includes(".") ? path.startsWith(`${protocol}.`) : columns.has(path), path);
+    }
+  }
+});
+
+Deno.test("patterns take linear time: nothing repeated holds a repetition, and all has a bound", () => {
+  for (const pattern of PATTERNS) {
+    new RegExp(pattern);
+    const bare = pattern.replace(/\[[^\]]*\]/g, "x"); // classes are one character
+    assertEquals(/[*+]|\{\d+,\}/.exec(bare.replace(/\\./g, "x")), null, pattern);
+    assertEquals(/\)[{]/.exec(bare), null, pattern);
+  }
+});
+
+Deno.test("an A wants a name, in a place that is not the user's", () => {
+  const texts = ["motd", "motd_plain", "name", "map", "players", "gamemode"];
+  for (const { confidence, when } of book.rules) {
+    if (confidence !== "A") continue;
+    const places = (when as Condition[]).map(({ at }) => at as string);
+    assertEquals(places.filter((place) => texts.includes(place)), []);
+  }
+});

@@ -1,0 +1,103 @@
+/** Rows of servers that are given as what they send. */
+import { encodePong, raknetProtocol } from "../../src/protocols/raknet/mod.ts";
+import {
+  decodeStat,
+  encodeBasicStat,
+  encodeFullStat,
+  queryProtocol,
+  type Stat,
+} from "../../src/protocols/query/mod.ts";
+import { PROTOCOLS } from "../../src/protocols/mod.ts";
+import { Silence } from "../../src/protocols/protocol.ts";
+import { type Answer, mergeAnswers } from "../../src/inspect/merge.ts";
+import type { ServerRecord } from "../../src/record.ts";
+
+/** What a server sends, by protocol. */
+export interface Sent {
+  /** A pong. */
+  readonly raknet?: { readonly guid: string; readonly text: string };
+  /** A stat; a full one where no form is given. */
+  readonly query?: {
+    readonly form?: "none" | "basic";
+    readonly rawToken: boolean;
+    readonly header?: string;
+    readonly pairs?: readonly (readonly [string, string])[];
+    readonly players?: readonly string[];
+    readonly [basic: string]: unknown;
+  };
+  /** The JSON of a status. */
+  readonly slp?: string;
+}
+
+const utf8 = (text: unknown) => new TextEncoder().encode(String(text));
+
+const SLP = PROTOCOLS.find(({ name }) => name === "slp");
+
+/** Whether every protocol of it is among ours. */
+export function isSpoken({ slp }: Sent): boolean {
+  return slp === undefined || SLP !== undefined;
+}
+
+/** Where and when. */
+export const CONTEXT = {
+  endpoint: { address: 0x7f000001, port: 19132 },
+  seenAt: 0,
+  latencyMs: 1,
+  scanId: "scan",
+  requestedAs: null,
+};
+
+/** The row that a scan makes of it. */
+export function rowOf({ raknet, query, slp }: Sent): ServerRecord {
+  const answers: Answer[] = [];
+  if (raknet !== undefined) answers.push(pong(raknet));
+  if (query !== undefined) answers.push(stat(query));
+  if (slp !== undefined) answers.push(status(slp));
+  return mergeAnswers(answers, CONTEXT);
+}
+
+function pong({ guid, text }: NonNullable<Sent["raknet"]>): Answer {
+  const bytes = encodePong({ advertise: false, time: 1n, guid: BigInt(guid), text: utf8(text) });
+  const { status } = raknetProtocol.probe!.learn(bytes);
+  return { protocol: "raknet", statement: raknetProtocol.record(status!) };
+}
+
+function stat(said: NonNullable<Sent["query"]>): Answer {
+  const challenge = { session: 1, token: 1, raw: said.rawToken, fill: 0, flags: [] };
+  const bytes = said.form === "none" ? undefined : said.form === "basic"
+    ? encodeBasicStat({
+      session: 1,
+      ...{ motd: utf8(said.motd), gametype: utf8(said.gametype), map: utf8(said.map) },
+      ...{ online: utf8(said.online), max: utf8(said.max), ip: utf8(said.ip) },
+      port: Number(said.port),
+    })
+    : encodeFullStat({
+      session: 1,
+      header: said.header!,
+      pairs: said.pairs!.map(([key, value]) => [key, utf8(value)]),
+      players: said.players!.map(utf8),
+    });
+  const read: Stat | undefined = bytes && decodeStat(bytes);
+  const status = { stat: read, challenge, fullLost: false };
+  return { protocol: "query", statement: queryProtocol.record(status) };
+}
+
+/** The frame of a status, as an answer to whatever is asked first; nothing else is answered. */
+function status(json: string): Answer {
+  const text = utf8(json);
+  const body = [0, ...varint(text.length), ...text];
+  const exchange = SLP!.exchange({
+    endpoint: CONTEXT.endpoint,
+    nonce: 1n,
+    exclusive: true,
+    final: true,
+  });
+  exchange.next();
+  let step = exchange.next(Uint8Array.of(...varint(body.length), ...body));
+  while (!step.done) step = exchange.throw(new Silence());
+  return { protocol: "slp", statement: SLP!.record(step.value) };
+}
+
+function varint(value: number): number[] {
+  return value < 0x80 ? [value] : [value & 0x7f | 0x80, ...varint(value >> 7)];
+}

@@ -84,7 +84,7 @@ export interface ServerRecord {
   software_confidence: string | null;
   /** The proxy in front of the server. */
   proxy: string | null;
-  /** The `host:port` of the row that describes the same server. */
+  /** The `host:port` of the first row that describes the same server. */
   alias_of: string | null;
   /** The name under which it was asked for. */
   requested_as: string | null;
@@ -157,7 +157,7 @@ export const FIELDS: readonly Field[] = [
   row("extras", "facts", true, "each protocol's own facts"),
   row("software_confidence", "text", true, "how sure software is: A, B or C"),
   row("proxy", "text", true, "proxy in front of the server"),
-  row("alias_of", "text", true, "host:port of the row that describes the same server"),
+  row("alias_of", "text", true, "host:port of the first row of the same server"),
   row("requested_as", "text", true, "name under which it was asked for"),
   row("joinable", "boolean", true, "whether a RakNet connection can be opened"),
   row("mtu", "integer", true, "RakNet MTU that it agrees to: a datagram and 28 bytes"),

@@ -172,6 +172,7 @@ export function statusOf(state: ScanState): Record<string, unknown> {
     replies: state.replies,
     inspecting: state.inspecting,
     written: state.written,
+    aliases: state.aliases,
     lost: state.lost,
     first_probe_at: state.firstProbeAt ?? null,
     last_row_at: state.lastRowAt ?? null,

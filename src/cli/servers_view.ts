@@ -34,6 +34,7 @@ export function describe(record: ServerRecord, color: boolean): string[] {
     ["latency", record.latency_ms === null ? null : `${record.latency_ms.toFixed(1)} ms`],
     ["guid", record.guid],
     ["joinable", joinableText(record)],
+    ["alias of", record.alias_of],
     ["flags", record.flags.join(", ")],
   ];
   const title = `${paint("bold", serverId(record))}  ${record.protocols.join(", ")}` +

@@ -38,6 +38,9 @@ export function summary(
     `sent ${count(state.sent, "probe")} in ${state.pass} of ${state.passes} passes` +
     (state.refused > 0 ? `; ${number(state.refused)} more were refused by the system` : ""),
     `received ${count(arrived, "datagram")} besides conversations: ${kinds.join(", ")}`,
+    ...(state.aliases > 0
+      ? [`${count(state.aliases, "row")} of servers that another row describes (alias_of)`]
+      : []),
     ...(state.fellSilent > 0 ? [`${count(state.fellSilent, "server")} told no status`] : []),
     ...(state.optedOut > 0 ? [`${count(state.optedOut, "server")} asked to be left alone`] : []),
   ];

@@ -19,10 +19,10 @@ export interface Selection {
   readonly verify?: boolean;
 }
 
-/** A row but for what only the scan can know: latency, time, scan. */
-export type ExpectedRow = Omit<ServerRecord, "latency_ms" | "seen_at" | "scan_id">;
+/** A row but for what only the scan can know: latency, time, scan, which of two came first. */
+export type ExpectedRow = Omit<ServerRecord, "latency_ms" | "seen_at" | "scan_id" | "alias_of">;
 
-const ONLY_THE_SCAN_KNOWS = new Set(["latency_ms", "seen_at", "scan_id"]);
+const ONLY_THE_SCAN_KNOWS = new Set(["latency_ms", "seen_at", "scan_id", "alias_of"]);
 
 /** Which protocol comes first, in rows and where nothing else is said. */
 const ORDER = ["raknet", "slp", "query", "sqp"];

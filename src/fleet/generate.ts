@@ -6,12 +6,13 @@
 import type { Address, Endpoint } from "../address.ts";
 import { formatAddress } from "../address.ts";
 import { InputError } from "../errors.ts";
+import { serverId } from "../record.ts";
 import { Permutation } from "../targets/permutation.ts";
 import { RangeIndex, RangeSet } from "../targets/ranges.ts";
 import type { Range } from "../targets/ranges.ts";
 import { NO_DOOR } from "./door_styles.ts";
 import { HostileHost, TRICKS } from "./hostile.ts";
-import { drawIdentity } from "./identity.ts";
+import { drawIdentity, type Identity } from "./identity.ts";
 import { labelled } from "./labels.ts";
 import type { ManifestEntry } from "./manifest.ts";
 import { Random } from "./random.ts";
@@ -31,7 +32,7 @@ export interface FleetHost {
 
 /** What fleet to draw. */
 export interface FleetPlan {
-  /** How many servers. */
+  /** How many servers; one may stand on two ports. */
   readonly servers: number;
   /** How many hosts beside them that no row may come of: hostile, or opted out. Default: none. */
   readonly hostile?: number;
@@ -39,7 +40,7 @@ export interface FleetPlan {
   readonly range: Range;
   /** The same seed draws the same fleet. */
   readonly seed: number;
-  /** Names of software to draw from. Default: all. */
+  /** Names of software to draw from. Default: all but those that stand twice. */
   readonly software?: readonly string[];
 }
 
@@ -50,7 +51,7 @@ export interface FleetPlan {
  */
 export function drawFleet({ servers, hostile = 0, range, seed, software }: FleetPlan): FleetHost[] {
   const kinds = software?.map(kindOf) ??
-    SOFTWARE.filter((kind) => !kind.optedOut && !kind.onlyNamed);
+    SOFTWARE.filter(({ optedOut, onlyNamed, twin }) => !optedOut && !onlyNamed && !twin);
   const places = new RangeIndex<Address>(RangeSet.of([range]));
   if (servers + hostile > places.size) {
     throw new InputError(
@@ -59,12 +60,13 @@ export function drawFleet({ servers, hostile = 0, range, seed, software }: Fleet
   }
   const order = new Permutation(places.size, seed);
   const random = new Random(seed);
-  return Array.from({ length: servers + hostile }, (_, i) => {
+  const hosts = Array.from({ length: servers + hostile }, (_, i) => {
     const address = places.at(order.at(i));
     return i < servers
       ? drawServer(address, drawKind(kinds, random), random)
-      : drawHostile(address, random);
+      : [drawHostile(address, random)];
   });
+  return hosts.flat();
 }
 
 function kindOf(name: string): Software {
@@ -80,8 +82,25 @@ function drawKind(kinds: readonly Software[], random: Random): Software {
   return kinds.find(({ weight }) => (left -= weight) < 0)!;
 }
 
-function drawServer(address: Address, software: Software, random: Random): FleetHost {
+function drawServer(address: Address, software: Software, random: Random): FleetHost[] {
   const identity = (software.adapt ?? ((same) => same))(drawIdentity(random));
+  const { twin } = software;
+  const host = serverOf(address, software, identity, random);
+  if (twin === undefined) return [host];
+  const other = serverOf(address, twin, identity, random);
+  return [withTwin(host, other), withTwin(other, host)];
+}
+
+function withTwin(host: FleetHost, { entry }: FleetHost): FleetHost {
+  return { ...host, entry: { ...host.entry, twin: serverId(entry) } };
+}
+
+function serverOf(
+  address: Address,
+  software: Software,
+  identity: Identity,
+  random: Random,
+): FleetHost {
   const { bedrock, query, sqp, trick, port } = software;
   const entry = {
     host: formatAddress(address),
@@ -111,7 +130,7 @@ function drawHostile(address: Address, random: Random): FleetHost {
   const shy = SOFTWARE.filter(({ optedOut }) => optedOut);
   const trick = random.pick([...Object.keys(TRICKS), ...shy.map(({ name }) => name)]);
   const software = shy.find(({ name }) => name === trick);
-  if (software !== undefined) return drawServer(address, software, random);
+  if (software !== undefined) return drawServer(address, software, random)[0];
   const port = random.pick([19132, 25565]);
   const entry = { host: formatAddress(address), port, software: trick, listed: false, truth: {} };
   const responder = new HostileHost(trick, new Random(random.u32()));

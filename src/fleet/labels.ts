@@ -29,12 +29,14 @@ const signed: Labelled = ({ guid }) =>
 /** Labels by kind and protocol; a kind that is missing gives nothing away. */
 const LABELS: Readonly<Record<string, Readonly<Record<string, Labelled>>>> = {
   bds: { raknet: built("BDS") },
+  bdsTwoPorts: { raknet: built("BDS") },
   bdsRepeats: { raknet: built("BDS") },
   pocketmine: { raknet: named("PocketMine-MP"), query: named("PocketMine-MP 5.20.0") },
   nukkit: { raknet: signed, query: named("Nukkit") },
   powernukkitx: { raknet: built("PowerNukkitX") },
   waterdog: { raknet: built("WaterdogPE", "waterdog"), query: built("WaterdogPE", "waterdog") },
   geyser: { raknet: built("Geyser", "geyser") },
+  geyserBesideJava: { raknet: built("Geyser", "geyser") },
   geyser2020: { raknet: built("Geyser", "geyser"), query: named("Geyser", "geyser") },
   dragonfly: { raknet: built("gophertunnel"), query: named("Dragonfly") },
   bedrockProtocol: { raknet: built("bedrock-protocol") },

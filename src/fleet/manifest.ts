@@ -36,6 +36,8 @@ export interface ManifestEntry {
   readonly host: string;
   /** Its port. */
   readonly port: number;
+  /** The `host:port` where the same server stands a second time: one of two rows is an alias. */
+  readonly twin?: string;
   /** Its software, or its trick. */
   readonly software: string;
   /** Whether a scanner has to report it: not when it is hostile, and not when it opted out. */

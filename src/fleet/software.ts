@@ -31,6 +31,8 @@ export interface Software {
   readonly trick?: string;
   /** Whether only fleets hold it that name it. */
   readonly onlyNamed?: boolean;
+  /** What else stands on its address, with the same identity: together they are one server. */
+  readonly twin?: Software;
   /** What it changes in its identity. */
   readonly adapt?: (identity: Identity) => Identity;
   /** How often it sends each answer. Default: once. */
@@ -73,6 +75,9 @@ const java = (name: string, weight: number, rest?: Partial<Software>) => ({
   ...rest,
 });
 
+const bds: Software = bedrock("bds", 12);
+const paper: Software = java("paper", 12);
+
 /** Scans look for it only where they name it, and so do fleets hold it. */
 const unity = (name: string, rest: Partial<Software>) => ({
   name,
@@ -82,9 +87,9 @@ const unity = (name: string, rest: Partial<Software>) => ({
   ...rest,
 });
 
-/** Every kind of server that a fleet can hold. */
+/** Every kind of server that a fleet can hold; one with a twin only where it is named. */
 export const SOFTWARE: readonly Software[] = [
-  bedrock("bds", 12),
+  bds,
   bedrock("pocketmine", 10, { query: QUERY_STYLES.pocketmine }),
   bedrock("nukkit", 6, { query: QUERY_STYLES.nukkit }),
   bedrock("powernukkitx", 3),
@@ -103,10 +108,12 @@ export const SOFTWARE: readonly Software[] = [
   withDoor("bdsFull", DOORS.full),
   withDoor("bdsBans", DOORS.banned),
   withDoor("bdsAdvertises", undefined),
+  bedrock("bds", 1, { name: "bdsTwoPorts", twin: { ...bds, port: 19133 } }),
+  bedrock("geyser", 1, { name: "geyserBesideJava", adapt: latin, twin: paper }),
   bedrock("bds", 1, { name: "bdsOptedOut", adapt: optedOut, optedOut: true }),
   java("vanilla", 12),
   java("vanillaNul", 2, { adapt: withNul }),
-  java("paper", 12),
+  paper,
   java("velocity", 4),
   java("bungeecord", 4),
   java("glowstone", 2, { adapt: undefined }),

@@ -62,6 +62,7 @@ export function verify(
 ): Verdict {
   const faults: string[] = [];
   const byId = new Map<string, ServerRecord>();
+  const all = new Map(rows.map((row) => [serverId(row), row]));
   for (const row of rows) {
     if (byId.has(serverId(row))) faults.push(`${serverId(row)}: two rows`);
     byId.set(serverId(row), row);
@@ -79,6 +80,7 @@ export function verify(
     } else {
       verdict.found++;
       verdict[judge(entry, row, protocols, format, faults)]++;
+      faults.push(...aliasFaults(entry, row, all));
     }
   }
   for (const id of byId.keys()) faults.push(`${id}: invented`);
@@ -87,6 +89,18 @@ export function verify(
 
 /** Flags of rows in which losses left gaps. */
 const LOSSY: ReadonlySet<string> = new Set(["fullLost", "statLost", "truncated", "reply2Lost"]);
+
+/** Of a server that stands twice, one row is an alias of the other; no other row is one. */
+function aliasFaults(
+  entry: ManifestEntry,
+  { alias_of: alias }: ServerRecord,
+  rows: ReadonlyMap<string, ServerRecord>,
+): string[] {
+  const other = entry.twin === undefined ? undefined : rows.get(entry.twin);
+  const wanted = other !== undefined && other.alias_of === null ? entry.twin : null;
+  if (alias === wanted) return [];
+  return [`${serverId(entry)} (${entry.software}): alias_of is ${alias}, expected ${wanted}`];
+}
 
 /** Whether a row is right as a whole or in part; what is wrong with it goes to the faults. */
 function judge(

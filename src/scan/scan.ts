@@ -17,6 +17,7 @@ import { Tokens } from "../sweep/token.ts";
 import { Window } from "../sweep/window.ts";
 import { AddressSet } from "../targets/address_set.ts";
 import { segmentsOf } from "../targets/compose.ts";
+import { Aliases } from "./aliases.ts";
 import { Guard, kindsOf } from "./guard.ts";
 import type { ScanEnd, ScanOptions } from "./options.ts";
 import { withoutPlayers } from "./players.ts";
@@ -76,6 +77,7 @@ class Run {
   readonly receiver: Receiver;
   readonly guard: Guard;
   readonly #responders = new Responders();
+  readonly #aliases = new Aliases();
   /** Those that opted out before, and in this scan. */
   readonly #onceOptedOut: AddressSet;
   readonly #optedOut = new Set<Address>();
@@ -224,6 +226,8 @@ class Run {
       requestedAs: options.names.get(endpoint.address) ?? null,
     });
     if (result.cut) record.flags = [...record.flags, "cutShort"].sort();
+    record.alias_of = this.#aliases.of(record, endpoint);
+    if (record.alias_of !== null) state.aliases++;
     await this.rows.push(options.players ? record : withoutPlayers(record));
   }
 }

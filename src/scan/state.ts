@@ -40,6 +40,8 @@ export interface ScanState {
   inspecting: number;
   /** Rows that every output has accepted. */
   written: number;
+  /** Rows that describe a server which another row has described. */
+  aliases: number;
   /** Rows that could not be written. */
   lost: number;
   /** Servers that answered a probe, and then no question. */
@@ -57,6 +59,6 @@ export function newState(scanId: string, startedAt: number): ScanState {
     startedAt,
     ...{ pass: 0, passes: 0, position: 0, size: 0, total: 0, visited: 0, sent: 0, refused: 0 },
     replies: noReplies(),
-    ...{ inspecting: 0, written: 0, lost: 0, fellSilent: 0, optedOut: 0 },
+    ...{ inspecting: 0, written: 0, aliases: 0, lost: 0, fellSilent: 0, optedOut: 0 },
   };
 }

@@ -26,6 +26,7 @@ function perfect(entries: readonly ManifestEntry[] = ENTRIES, scan = ALL): Serve
     latency_ms: 1.5,
     seen_at: 1.8e12,
     scan_id: "01928d5e-0000-7000-8000-000000000000",
+    alias_of: null,
   }));
 }
 

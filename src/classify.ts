@@ -180,6 +180,8 @@ const OPERATORS: Readonly<Record<string, Operator>> = {
       return typeof value === "number" && typeof than === "number" && value > than;
     };
   },
+  /** It is a number, and no smaller than this. */
+  atLeast: (least: number) => (value) => typeof value === "number" && value >= least,
   /** It lists exactly these, in this order; of an object, the keys. */
   lists: (wanted: readonly string[]) => (value) => {
     const items = listOf(value);
@@ -190,11 +192,14 @@ const OPERATORS: Readonly<Record<string, Operator>> = {
     const items = listOf(value);
     return items !== undefined && wanted.every((item, i) => items[i] === item);
   },
+  /** It lists all of these, in this order, whatever stands between them. */
+  ordered: (wanted: readonly string[]) => (value) => {
+    const places = wanted.map((item) => listOf(value)?.indexOf(item) ?? -1);
+    return places.every((place, i) => place >= 0 && (i === 0 || place > places[i - 1]));
+  },
   /** It lists nothing but these. */
   within: (wanted: readonly string[]) => (value) =>
     listOf(value)?.every((item) => wanted.includes(item as string)) ?? false,
-  /** It lists this. */
-  has: (wanted: string) => (value) => listOf(value)?.includes(wanted) ?? false,
   /** It is a decimal number below 2^64 whose hexadecimal digit at a place, from 0, is this. */
   hexDigit: ([place, digit]: readonly [number, number]) => (value) =>
     typeof value === "string" && /^[0-9]{1,20}$/.test(value) &&

@@ -26,6 +26,31 @@ const hinted = (software: string): Labelled => () => ({ software, confidence: "C
 const signed: Labelled = ({ guid }) =>
   guid >> 63n === 1n ? { software: "Nukkit", confidence: "B" } : undefined;
 
+/** The name before the version; vanilla's order and keys, or those of another that are known. */
+const javaLabels: Readonly<Record<string, Labelled>> = {
+  ...Object.fromEntries(
+    ["vanilla", "componentMotd", "translateMotd", "hugeFavicon", "wantsProtocol", "forgeMore"]
+      .map((kind) => [kind, hinted("vanilla")]),
+  ),
+  paper: named("Paper"),
+  velocity: named("Velocity", "velocity"),
+  bungeecord: named("BungeeCord", "bungee"),
+  waterfall: named("Waterfall", "bungee"),
+  forge112: named("Forge"),
+  forge113: named("Forge"),
+  forge118: named("Forge"),
+  neoforge: built("NeoForge"),
+  cuberite: named("Cuberite"),
+  /** Nobody lists an empty list where somebody plays but this one. */
+  nodeMinecraftProtocol: ({ online }) => ({
+    software: "node-minecraft-protocol",
+    confidence: online > 0 ? "B" : "C",
+  }),
+  /** An empty list where nobody plays. */
+  minestom: ({ players }) =>
+    players.length > 0 ? undefined : { software: "node-minecraft-protocol", confidence: "C" },
+};
+
 /** Labels by kind and protocol; a kind that is missing gives nothing away. */
 const LABELS: Readonly<Record<string, Readonly<Record<string, Labelled>>>> = {
   bds: { raknet: built("BDS") },
@@ -59,7 +84,9 @@ export function labelled(
 ): Readonly<Record<string, Truth>> {
   return Object.fromEntries(
     Object.entries(truths).map(([protocol, truth]) => {
-      const label = LABELS[kind]?.[protocol]?.(identity);
+      const label = protocol === "slp"
+        ? javaLabels[kind]?.(identity)
+        : LABELS[kind]?.[protocol]?.(identity);
       return [protocol, label === undefined ? truth : { ...truth, label }];
     }),
   );

@@ -147,7 +147,9 @@ export function nameOf({ software }: ServerRecord): string | null {
 
 /** What is wrong with what was yielded, if something is. */
 export function faultOf({ source, expect, row }: Case): string | undefined {
-  const software = source === "blind" ? nameOf(row) : row.software;
+  // What a server calls itself without anybody vouching for it is no conclusion.
+  const concluded = row.software_confidence === null ? null : nameOf(row);
+  const software = source === "blind" ? concluded : row.software;
   const pairs: [string, unknown, unknown][] = [
     ["edition", expect.edition, row.edition],
     ["software", expect.software, software],

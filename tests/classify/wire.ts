@@ -1,4 +1,5 @@
 /** Rows of servers that are given as what they send. */
+import { concat } from "../../src/bytes.ts";
 import { encodePong, raknetProtocol } from "../../src/protocols/raknet/mod.ts";
 import {
   decodeStat,
@@ -85,7 +86,7 @@ function stat(said: NonNullable<Sent["query"]>): Answer {
 /** The frame of a status, as an answer to whatever is asked first; nothing else is answered. */
 function status(json: string): Answer {
   const text = utf8(json);
-  const body = [0, ...varint(text.length), ...text];
+  const body = concat([0], varint(text.length), text);
   const exchange = SLP!.exchange({
     endpoint: CONTEXT.endpoint,
     nonce: 1n,
@@ -93,7 +94,7 @@ function status(json: string): Answer {
     final: true,
   });
   exchange.next();
-  let step = exchange.next(Uint8Array.of(...varint(body.length), ...body));
+  let step = exchange.next(concat(varint(body.length), body));
   while (!step.done) step = exchange.throw(new Silence());
   return { protocol: "slp", statement: SLP!.record(step.value) };
 }

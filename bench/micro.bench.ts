@@ -5,6 +5,7 @@
  *
  * Read them beside each other: the times themselves depend on the machine.
  */
+import { classify } from "../src/classify.ts";
 import { mergeAnswers } from "../src/inspect/merge.ts";
 import { formatted, query, raknet, slp, sqp } from "../src/mod.ts";
 import { raknetProtocol } from "../src/protocols/raknet/mod.ts";
@@ -12,6 +13,8 @@ import { queryProtocol } from "../src/protocols/query/mod.ts";
 import { slpProtocol } from "../src/protocols/slp/mod.ts";
 import { sqpProtocol } from "../src/protocols/sqp/mod.ts";
 import { FIELDS } from "../src/record.ts";
+import { FIELDS, type ServerRecord } from "../src/record.ts";
+import { Aliases } from "../src/scan/aliases.ts";
 import { ndjsonFormat } from "../src/sinks/json.ts";
 import { csvFormat } from "../src/sinks/csv.ts";
 import { halfSipHash, Tokens } from "../src/sweep/token.ts";
@@ -190,6 +193,23 @@ const stat = {
   fullLost: false,
 };
 const row = merged();
+const asked = mergeAnswers([{ protocol: "query", statement: queryProtocol.record(stat) }], context);
+/** A row of a status, in the facts of src/protocols/slp/statement.ts. */
+const pinged: ServerRecord = {
+  ...asked,
+  protocol: "slp",
+  protocols: ["slp"],
+  extras: {
+    slp: {
+      form: "status",
+      version_name: "1.21.4",
+      keys: ["version", "description", "players"],
+      version_keys: ["name", "protocol"],
+      players_keys: ["max", "online"],
+    },
+  },
+};
+const aliases = new Aliases();
 const [ndjson, csv] = [ndjsonFormat(FIELDS), csvFormat(FIELDS)];
 bench("row", "a status as a statement, RakNet", () => raknetProtocol.record(status));
 bench("row", "a status as a statement, Query", () => queryProtocol.record(stat));
@@ -201,5 +221,12 @@ bench(
 const sqpStatus = { ...sqpAnswer(sqpOne), broken: false };
 bench("row", "a status as a statement, SQP", () => sqpProtocol.record(sqpStatus));
 bench("row", "a statement as a record", merged);
+bench("classify", "a RakNet row", () => classify(row));
+bench("classify", "a Query row", () => classify(asked));
+bench("classify", "a Server List Ping row", () => classify(pinged));
+bench("classify", "the aliases of a row", (i) => {
+  target.address = i;
+  return aliases.of(row, target);
+});
 bench("row", "a record as NDJSON", () => ndjson.row(row, false));
 bench("row", "a record as CSV", () => csv.row(row, false));

@@ -1,6 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
 import { classify } from "../../src/classify.ts";
 import { emptyRecord, type Facts, type ServerRecord } from "../../src/record.ts";
+import { Random } from "../../src/fleet/random.ts";
+import book from "../../data/software.json" with { type: "json" };
 import { allCases, faultOf, isWrongA } from "./cases.ts";
 import { rowOf } from "./wire.ts";
 
@@ -33,6 +35,57 @@ for (const source of ["blind", "golden", "real", "fleet"]) {
 Deno.test("classify() is never sure of what is not so", () => {
   assertEquals(CASES.filter(isWrongA).map(({ name }) => name), []);
   assert(CASES.some(({ row }) => row.software_confidence === "A"));
+});
+
+/** What is concluded of a status with these facts, in the terms of src/protocols/slp. */
+function statusOf(facts: Facts, columns: Partial<ServerRecord> = {}): string {
+  const { software, software_confidence, proxy } = classify(row("slp", {
+    form: "status",
+    version_name: "1.21.4",
+    keys: ["version", "description", "players"],
+    version_keys: ["name", "protocol"],
+    players_keys: ["max", "online"],
+    ...facts,
+  }, columns));
+  return [software, software_confidence, proxy].filter(Boolean).join(" ");
+}
+
+Deno.test("classify() tells Java software from names, mods and the order of keys", () => {
+  const old = ["description", "players", "version"];
+  const secure = ["version", "favicon", "enforcesSecureChat", "description", "players"];
+  const reported = ["version", "description", "players", "preventsChatReports"];
+  const nmp = { keys: ["version", "players", "description"], sample_size: 0 };
+  assertEquals(statusOf({}), "vanilla C");
+  assertEquals(statusOf({ keys: secure }), "vanilla C");
+  assertEquals(statusOf({ keys: old }), ""); // nobody writes 1.21.4 so
+  assertEquals(statusOf({ keys: old, version_name: "1.19.3" }), "vanilla C");
+  assertEquals(statusOf({ version_name: "1.19.3" }), "");
+  assertEquals(statusOf({ version_name: "24w10a" }), "vanilla C");
+  assertEquals(statusOf({ version_name: "26.1" }), "vanilla C");
+  assertEquals(statusOf({ keys: ["version", "description"] }), "");
+  assertEquals(statusOf({ keys: [...old, "more"], version_name: "1.8.9" }), "");
+  assertEquals(statusOf({ version_keys: ["protocol", "name"] }), "");
+  assertEquals(statusOf({ players_keys: ["online", "max"] }), "");
+  assertEquals(
+    statusOf({ players_keys: ["max", "online", "sample"], sample_size: 12 }),
+    "vanilla C",
+  );
+  assertEquals(statusOf({ players_keys: ["max", "online", "sample"], sample_size: 13 }), "");
+  assertEquals(statusOf({ keys: reported, preventsChatReports: true }), "Fabric C");
+  assertEquals(statusOf({ version_name: "Paper 1.21.4" }), "Paper A");
+  assertEquals(statusOf({ version_name: "Paper 1.21.4 for all" }), "");
+  assertEquals(statusOf({ version_name: "Waterfall 1.8.x, 1.9.x" }), "Waterfall A bungee");
+  assertEquals(statusOf({ version_name: "Velocity 1.7.2-1.21.4" }), "Velocity A velocity");
+  assertEquals(statusOf({ version_name: "BungeeCord 1.8.x-1.21.x" }), "BungeeCord A bungee");
+  assertEquals(statusOf({ version_name: "BungeeCord" }), "");
+  assertEquals(statusOf({ mods_form: "modinfo", mods_count: 2 }), "Forge A");
+  assertEquals(statusOf({ mods_form: "modinfo", mods_count: 0, keys: old }), "");
+  assertEquals(statusOf({ mods_form: "packed", mods_count: 0 }), "Forge A");
+  assertEquals(statusOf({ mods_form: "isModded" }), "NeoForge B");
+  assertEquals(statusOf(nmp), "node-minecraft-protocol C");
+  assertEquals(statusOf(nmp, { players_online: 3 }), "node-minecraft-protocol B");
+  assertEquals(statusOf({ version_name: "Minestom 1.21.4" }), "Minestom C");
+  assertEquals(statusOf({ form: "legacy 1.4", version_name: "Spigot 1.6.4" }), "Spigot A");
 });
 
 Deno.test("classify() of nothing says nothing", () => {
@@ -112,4 +165,29 @@ Deno.test("classify() does not grow or stall with what it is given", () => {
     proxy: null,
     flags: [],
   });
+});
+
+Deno.test("classify() throws at nothing, whatever stands where it looks", () => {
+  const random = new Random(20261121);
+  const wanted = book.rules.flatMap(({ when }) => when as Record<string, unknown>[]);
+  const pool = [
+    ...wanted.map((condition) => condition.is ?? condition.lists ?? condition.in),
+    ...[null, -1, 1e9, true, "", "0", "-1", "9".repeat(20), "9".repeat(21), "\u0000", "Paper 1.20"],
+    ...[[], {}, { version: 1 }, ["version"], "Nukkit", "Velocity 1.7.2-1.21.4", "1.21.4", "Geyser"],
+  ];
+  const seen = new Set<string>();
+  for (let i = 0; i < 20_000; i++) {
+    const record = structuredClone(random.pick(CASES).row) as unknown as Record<string, unknown>;
+    for (let changes = random.below(4); changes > 0; changes--) {
+      const path = (random.pick(wanted).at as string).split(".");
+      const last = path.pop()!;
+      let place: unknown = path.length === 0 ? record : record.extras;
+      for (const step of path) place = (place as Record<string, unknown> | undefined)?.[step];
+      if (place instanceof Object) (place as Record<string, unknown>)[last] = random.pick(pool);
+    }
+    const said = classify(record as unknown as ServerRecord);
+    assertEquals(said, classify(record as unknown as ServerRecord));
+    seen.add(said.software_confidence ?? "none");
+  }
+  assertEquals([...seen].sort(), ["A", "B", "C", "none"]);
 });

@@ -102,3 +102,23 @@ Deno.test("verify() knows what a scan that verifies finds out, and when it was n
   assert(check(rows).faults.some((fault) => fault.includes("joinable is true, expected null")));
   assert(check(perfect(), scan).faults.some((fault) => fault.includes("expected 1400")));
 });
+
+Deno.test("verify() wants one alias of a server that stands twice, and none of others", () => {
+  const plan = { servers: 1, range: RANGE, seed: 5, software: ["bdsTwoPorts"] };
+  const entries = drawFleet(plan).map(({ entry }) => entry);
+  const scan = { ...ALL, ports: () => [19132, 19133] };
+  const [one, two] = perfect(entries, scan);
+  const [first, second] = [entries[1].twin!, entries[0].twin!];
+  const faults = (...rows: ServerRecord[]) => verify(entries, rows, scan, "ndjson").faults.length;
+  assertEquals(faults(one, { ...two, alias_of: first }), 0);
+  assertEquals(faults({ ...one, alias_of: second }, two), 0);
+  assertEquals(faults(one, two), 2);
+  assertEquals(faults({ ...one, alias_of: second }, { ...two, alias_of: first }), 2);
+  assertEquals(faults(one, { ...two, alias_of: "127.16.0.9:1" }), 1);
+  assertEquals(faults(one), 1); // the other is missing
+  const [row] = perfect();
+  assertEquals(
+    check([{ ...row, alias_of: first }]).faults.filter((text) => text.includes("alias_of")).length,
+    1,
+  );
+});

@@ -76,7 +76,7 @@ const java = (name: string, weight: number, rest?: Partial<Software>) => ({
 });
 
 const bds: Software = bedrock("bds", 12);
-const paper: Software = java("paper", 12);
+const vanilla: Software = java("vanilla", 12);
 
 /** Scans look for it only where they name it, and so do fleets hold it. */
 const unity = (name: string, rest: Partial<Software>) => ({
@@ -109,11 +109,11 @@ export const SOFTWARE: readonly Software[] = [
   withDoor("bdsBans", DOORS.banned),
   withDoor("bdsAdvertises", undefined),
   bedrock("bds", 1, { name: "bdsTwoPorts", twin: { ...bds, port: 19133 } }),
-  bedrock("geyser", 1, { name: "geyserBesideJava", adapt: latin, twin: paper }),
+  bedrock("geyser", 1, { name: "geyserBesideJava", adapt: latin, twin: vanilla }),
   bedrock("bds", 1, { name: "bdsOptedOut", adapt: optedOut, optedOut: true }),
-  java("vanilla", 12),
+  vanilla,
   java("vanillaNul", 2, { adapt: withNul }),
-  paper,
+  java("paper", 12),
   java("velocity", 4),
   java("bungeecord", 4),
   java("glowstone", 2, { adapt: undefined }),

@@ -12,7 +12,6 @@ import { raknetProtocol } from "../src/protocols/raknet/mod.ts";
 import { queryProtocol } from "../src/protocols/query/mod.ts";
 import { slpProtocol } from "../src/protocols/slp/mod.ts";
 import { sqpProtocol } from "../src/protocols/sqp/mod.ts";
-import { FIELDS } from "../src/record.ts";
 import { FIELDS, type ServerRecord } from "../src/record.ts";
 import { Aliases } from "../src/scan/aliases.ts";
 import { ndjsonFormat } from "../src/sinks/json.ts";

@@ -53,6 +53,7 @@ export function withVerified(entry: ManifestEntry): ManifestEntry {
   const { truth, verified } = entry;
   if (verified === undefined) return entry;
   const raknet = {
+    ...truth.raknet,
     columns: { ...truth.raknet.columns, ...verified.columns },
     flags: [...truth.raknet.flags, ...verified.flags],
     facts: { ...truth.raknet.facts, ...verified.facts },

@@ -85,13 +85,15 @@ function fromGolden(): Case[] {
 /** Each kind of the fleet, with all its protocols and with each alone: what expectRow() says. */
 function fromFleet(): Case[] {
   const range = { start: 0x7f100000, end: 0x7f110000 };
-  return SOFTWARE.filter(({ optedOut }) => !optedOut).flatMap(({ name }) => {
+  const kinds = SOFTWARE.filter(({ optedOut, trick }) => !optedOut && trick === undefined);
+  return kinds.flatMap(({ name }) => {
     const [{ entry, responder }] = drawFleet({ servers: 1, range, seed: 11, software: [name] });
     const spoken = findable({ ...entry, listed: true }, {
       protocols: PROTOCOLS.map((protocol) => protocol.name),
       ports: () => [entry.port],
       follow: true,
     });
+    if (spoken.length === 0) throw new Error(`nobody finds ${name}`);
     const parts = spoken.length > 1 ? [spoken, ...spoken.map((one) => [one])] : [spoken];
     return parts.map((protocols) => fleetCase(entry, responder, protocols));
   });

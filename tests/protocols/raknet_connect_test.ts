@@ -132,6 +132,101 @@ Deno.test("another id, or another magic, is another message; what ends early say
   }
 });
 
+/** What the prefixes of a message lack, in order, from the magic or the first byte on. */
+function lacks(bytes: Uint8Array, decode: (bytes: Uint8Array) => unknown, from = 17): string {
+  const whats = Array.from({ length: bytes.length - from }, (_, i) => {
+    try {
+      const value = decode(bytes.subarray(0, from + i));
+      return value === undefined ? "another message" : "whole";
+    } catch (error) {
+      const { what, offset, needed, available } = error as Truncated;
+      assert(error instanceof Truncated && offset + available === from + i && needed > available);
+      return what;
+    }
+  });
+  return whats.filter((what, i) => what !== whats[i - 1]).join(", ");
+}
+
+Deno.test("what ends early says what is missing", () => {
+  const security = { cookie: 0xcafebabe, publicKey: undefined };
+  const keyed = { cookie: 0xcafebabe, publicKey: new Uint8Array(64).fill(0x99) };
+  const reply1 = (over: object) =>
+    raknet.encodeOpenReply1({ guid: 1n, mtu: 1400, ...over } as never);
+  const request2 = (cookie: number | undefined, address: typeof V4 | typeof V6) =>
+    raknet.encodeOpenRequest2({ cookie, address, mtu: 1, guid: 2n });
+  const reply2 = raknet.encodeOpenReply2({ guid: 1n, address: V4, mtu: 1, encrypted: true });
+  const rows = [
+    [raknet.encodeOpenRequest1({ protocol: 11, padding: 0 }), raknet.decodeOpenRequest1, [
+      "RakNet protocol",
+    ]],
+    [reply1({}), raknet.decodeOpenReply1, ["server GUID", "security", "MTU"]],
+    [reply1({ security }), raknet.decodeOpenReply1, ["server GUID", "security", "cookie", "MTU"]],
+    [reply1({ security: keyed }), raknet.decodeOpenReply1, [
+      ...["server GUID", "security", "cookie", "MTU", "whole", "public key", "MTU"],
+    ]],
+    [request2(undefined, V4), (bytes: Uint8Array) => raknet.decodeOpenRequest2(bytes, false), [
+      ...["type of server address", "server address", "MTU", "client GUID"],
+    ]],
+    [request2(0xcafebabe, V6), raknet.decodeOpenRequest2, [
+      ...["cookie", "challenge", "type of server address", "server address", "MTU", "client GUID"],
+    ]],
+    [reply2, raknet.decodeOpenReply2, [
+      ...["server GUID", "type of client address", "client address", "MTU", "security"],
+    ]],
+  ] as const;
+  for (const [bytes, decode, whats] of rows) assertEquals(lacks(bytes, decode), whats.join(", "));
+});
+
+Deno.test("whether a second request holds a cookie, by its type and length alone", () => {
+  const plain = raknet.encodeOpenRequest2({ cookie: undefined, address: V4, mtu: 1, guid: 2n });
+  const filled = concat(plain, new Uint8Array(5)); // as long as one with a cookie
+  assertEquals(raknet.decodeOpenRequest2(filled)?.cookie, undefined);
+  filled[22] = 4; // the port begins as an address does
+  assertEquals(raknet.decodeOpenRequest2(filled)?.cookie, 0x043f57fe);
+  filled[22] = 0;
+  assertEquals(raknet.decodeOpenRequest2(filled)?.cookie, undefined);
+  assertEquals(raknet.decodeOpenRequest2(concat(filled, [0]))?.cookie, undefined);
+  plain[22] = 4;
+  assertEquals(raknet.decodeOpenRequest2(plain)?.cookie, undefined);
+  const secured = raknet.encodeOpenRequest2({ cookie: 0xca, address: V4, mtu: 1, guid: 2n });
+  secured[17] = 5; // a cookie, whatever the length
+  assertEquals(raknet.decodeOpenRequest2(concat(secured, [0]))?.cookie, 0x050000ca);
+});
+
+Deno.test("frames and messages that end early say what is missing", () => {
+  const frame = { ...FRAME, reliability: 4, split: { count: 2, id: 1, index: 0 } };
+  assertEquals(
+    lacks(raknet.encodeFrameSet({ ...SET, frames: [frame] }), raknet.decodeFrameSet, 1),
+    "sequence, frame, frame length, message index, sequence index, order index, channel, " +
+      "split count, split id, split index, frame body",
+  );
+  const nak = raknet.encodeReceipt({ kind: "nak", ranges: [{ first: 1, last: 2 }] });
+  assertEquals(
+    lacks(nak, raknet.decodeReceipt, 1),
+    "record count, record, first number, last number",
+  );
+  const addresses = { addresses: [], pingTime: 1n, pongTime: 2n, flags: [] };
+  const rows = [
+    [{ type: "ping", time: 1n }, "ping time"],
+    [{ type: "pong", pingTime: 1n, pongTime: 2n }, "ping time, pong time"],
+    [
+      { type: "connectionRequest", guid: 1n, time: 2n, secured: true },
+      "client GUID, time, security",
+    ],
+    [
+      { type: "accepted", address: V4, index: 1, ...addresses },
+      "type of client address, client address, system index, ping time, pong time",
+    ],
+    [
+      { type: "newIncoming", address: V4, ...addresses },
+      "type of server address, server address, ping time, pong time",
+    ],
+  ] as const;
+  for (const [message, whats] of rows) {
+    assertEquals(lacks(raknet.encodeConnected(message), raknet.decodeConnected, 1), whats);
+  }
+});
+
 Deno.test("receipts are bounded: ranges of 512, lists of 4,096", () => {
   const ack = (...ranges: [number, number][]) =>
     raknet.encodeReceipt({

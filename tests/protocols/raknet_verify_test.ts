@@ -197,7 +197,7 @@ Deno.test("verify: a filter's replies are passed over", () => {
   const filters = [reply1({ guid: 0n }), reply1({ mtu: 399 }), reply1({ mtu: 1501 })];
   assertEquals(verify(() => filters).found.flags, ["advertOnly"]);
   const { found, questions } = verify((question) =>
-    question[0] === 0x05 ? [...filters, reply1()] : [...filters, reply2(1300)]
+    question[0] === 0x05 ? [...filters, reply1()] : [...filters, reply1(), reply2(1300)]
   );
   assertEquals([found.columns.joinable, found.columns.mtu], [true, 1300]);
   assertEquals(questions.length, 2);
@@ -235,7 +235,11 @@ Deno.test("verify: a server with a public key is left alone: only its friends ca
   const { found, questions } = verify(() => [
     raknet.encodeOpenReply1({ guid: GUID, security, mtu: 1492 }),
   ]);
-  assertEquals([found.columns.joinable, found.facts], [undefined, { security: "publicKey" }]);
+  assertEquals(found, {
+    columns: { mtu: 1492, raknet_protocol: 11 },
+    flags: [],
+    facts: { security: "publicKey" },
+  });
   assertEquals(questions.length, 1);
 });
 

@@ -21,7 +21,7 @@
  * @module
  */
 import type { Endpoint } from "../../address.ts";
-import { concat, Reader, Truncated } from "../../bytes.ts";
+import { concat, Reader } from "../../bytes.ts";
 import { addressSize, encodeAddress, readAddress } from "./address.ts";
 import { u16, u32, u64 } from "./integers.ts";
 import { MAGIC, skipMagic } from "./magic.ts";
@@ -183,7 +183,6 @@ export function decodeOpenRequest2(
 
 /** A cookie may begin as an address does: then what would follow it, and the whole length, decide. */
 function holdsCookie(bytes: Uint8Array, at: number): boolean {
-  if (at >= bytes.length) throw new Truncated("server address", at, 7, 0);
   if (addressSize(bytes[at]) === undefined) return true;
   const type = bytes[at + COOKIE_SIZE];
   const size = type === 0 ? undefined : addressSize(type); // 0 is rare, and zeros are not

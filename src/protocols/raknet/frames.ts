@@ -121,7 +121,7 @@ function encodeFrame({ reliability, body, split, ...frame }: Frame): Uint8Array 
  */
 export function decodeFrameSet(bytes: Uint8Array): FrameSet | undefined {
   const header = bytes[0];
-  if (bytes.length === 0 || (header & KIND) !== VALID) return undefined;
+  if ((header & KIND) !== VALID) return undefined;
   const reader = new Reader(bytes, 1);
   const sequence = readU24le(reader, "sequence");
   const frames: Frame[] = [];

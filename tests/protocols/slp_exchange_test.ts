@@ -103,6 +103,7 @@ Deno.test("slp: a name is asked for by its name, and a brief question has no pin
 Deno.test("slp: who closes on a client without a protocol is asked again with one", () => {
   const { questions } = ask(SLP_STYLES.wantsProtocol, 1, WHOLE);
   assertEquals(questions.map(({ fresh }) => fresh), [undefined, true, undefined]);
+  assert(questions.every(({ resend }) => !resend));
   assertEquals(slp.decodeStatusRequest(questions[1].bytes)?.protocol, 765);
 });
 
@@ -226,9 +227,21 @@ Deno.test("slp: a pong among other frames is found; other bytes in it are said",
       slpProtocol.record(talk(withPong(pong(payload), false), chunking).status).flags;
     assertEquals([flags(CONTEXT.nonce), flags(1n)], [[], ["pongDiffers"]]);
   }
+  const bare = withPong(slp.encodePing(1n), true);
+  assertEquals(slpProtocol.record(talk(bare).status).flags, ["pongDiffers"]);
   // A pong may come with the status, before it was asked for.
   const both = always(concat(STATUS, slp.encodePing(3n)), false);
   assertEquals(slpProtocol.record(talk(both).status).flags, ["pongDiffers"]);
+});
+
+Deno.test("slp: a flood in place of a pong is listened to for so long and no longer", () => {
+  const exchange = slpProtocol.exchange(CONTEXT);
+  exchange.next();
+  exchange.next(STATUS);
+  const frames = new Uint8Array(1000).map((_, i) => i % 2 === 0 ? 1 : 0);
+  let heard = 0;
+  while (!exchange.next(frames).done) heard += frames.length;
+  assertEquals(heard, 65_000);
 });
 
 Deno.test("slp: every byte of a flood is copied a bounded number of times", () => {

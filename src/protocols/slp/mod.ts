@@ -134,10 +134,9 @@ function* gather(
  * speaks something else (HTTP, SSH) is known by its first bytes, and not waited for.
  */
 function answerSize(bytes: Uint8Array): number | undefined {
-  if (bytes[0] === 0xff && bytes.length < 2) return undefined;
   if (isKickStart(bytes)) return legacyReplyEnd(bytes);
   const end = frameEnd(bytes);
-  const id = end === undefined ? undefined : peekId(bytes);
+  const id = peekId(bytes);
   if (id) throw new Malformed(`packet ${id} in place of a status`, 0);
   return end;
 }

@@ -67,11 +67,17 @@ export function answerSlp(
   if (received[0] === LEGACY_PING) return answerLegacy(style, identity, received);
   if (style.status === "closes") return all(NOTHING, true);
   if (style.status === "kicks") return all(encodeLegacyReply({ text: "Protocol error" }), true);
+  const answer = reading(() => answerFrame(style, identity, received));
+  if (answer instanceof Truncated) return undefined;
+  return answer instanceof Malformed ? all(NOTHING, true) : answer;
+}
+
+/** What a client's bytes come to: a value, or what is wrong with them. */
+function reading<T>(read: () => T): T | Truncated | Malformed {
   try {
-    return answerFrame(style, identity, received);
+    return read();
   } catch (error) {
-    if (error instanceof Truncated) return undefined;
-    if (error instanceof Malformed) return all(NOTHING, true);
+    if (error instanceof Truncated || error instanceof Malformed) return error;
     throw error;
   }
 }
@@ -101,19 +107,9 @@ function answerLegacy(
 ): SlpAnswer | undefined {
   const used = received.length;
   if (legacy === undefined) return { used, reply: NOTHING, close: true };
-  const ping = decodeLegacyWhole(beta ? received.subarray(0, 1) : received);
-  if (ping === undefined) return undefined;
+  const ping = reading(() => decodeLegacyPing(beta ? received.subarray(0, 1) : received));
+  if (ping === undefined || ping instanceof Error) return undefined;
   const form = ping.data === "none" ? "beta" : "1.4";
   const text = formatLegacyStatus({ ...legacy(identity), form });
   return { used, reply: encodeLegacyReply({ text }), close: beta ?? false };
-}
-
-/** A legacy ping that has come in whole. */
-function decodeLegacyWhole(received: Uint8Array): ReturnType<typeof decodeLegacyPing> {
-  try {
-    return decodeLegacyPing(received);
-  } catch (error) {
-    if (error instanceof Truncated || error instanceof Malformed) return undefined;
-    throw error;
-  }
 }

@@ -56,6 +56,8 @@ export * as formatted from "./formatted/mod.ts";
 
 export { PROTOCOLS, USUAL_PROTOCOLS } from "./protocols/mod.ts";
 export * from "./protocols/protocol.ts";
+/** The local network: Java worlds' announcements and NetherNet's discovery, read and written. */
+export * as lan from "./protocols/lan/mod.ts";
 /** Query: requests, tokens and stats, read and written. */
 export * as query from "./protocols/query/mod.ts";
 /** RakNet: pings, pongs and advertisements, read and written. */

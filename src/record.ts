@@ -36,7 +36,7 @@ export interface ServerRecord {
   host: string;
   /** The port that answered. */
   port: number;
-  /** The first of raknet, slp, query, sqp that answered. */
+  /** The first of raknet, slp, query, sqp, nethernet, lan that answered. */
   protocol: string;
   /** All protocols that answered, in that order. */
   protocols: readonly string[];
@@ -133,7 +133,7 @@ const row = (
 export const FIELDS: readonly Field[] = [
   row("host", "text", false, "address that answered"),
   row("port", "integer", false, "port that answered"),
-  row("protocol", "text", false, "first of raknet, slp, query, sqp that answered"),
+  row("protocol", "text", false, "first of raknet, slp, query, sqp, nethernet, lan"),
   row("protocols", "names", false, "all protocols that answered, in that order"),
   row("edition", "text", true, "bedrock, education, pocket or java"),
   row("software", "text", true, "server software, and its version where it tells one"),

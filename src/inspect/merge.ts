@@ -17,7 +17,7 @@ export interface Answer {
 }
 
 /** Which protocol comes first, in rows and wherever nothing else is said. */
-const ORDER = ["raknet", "slp", "query", "sqp"];
+const ORDER = ["raknet", "slp", "query", "sqp", "nethernet", "lan"];
 
 /** Columns in which Query knows more than the others. */
 const QUERY_FIRST: ReadonlySet<keyof ServerRecord> = new Set([

@@ -1,0 +1,109 @@
+/**
+ * What worlds on the local network say of themselves, in the terms of the record. Nobody can be
+ * swept for with these: Java worlds announce themselves, and NetherNet's answer is to everybody's
+ * question.
+ *
+ * @module
+ */
+import { decodeUtf8, plainText } from "../../text.ts";
+import type { Statement } from "../protocol.ts";
+import type { Announcement } from "./announcement.ts";
+import type { ServerData, World } from "./server_data.ts";
+
+export * from "./announcement.ts";
+export * from "./nethernet.ts";
+export * from "./server_data.ts";
+
+/** The names under which rows of the local network are kept, beside those of PROTOCOLS. */
+export const LAN_PROTOCOLS = {
+  /** A Java world's announcement. */
+  announcement: "lan",
+  /** A world that answered NetherNet's discovery. */
+  nethernet: "nethernet",
+} as const;
+
+/** What an announcement says. */
+export function announcementStatement({ motd, address, flags }: Announcement): Statement {
+  const { text, badUtf8 } = decodeUtf8(motd ?? new Uint8Array());
+  return {
+    columns: { edition: "java", ...nameColumns(text) },
+    flags: badUtf8 ? [...flags, "badUtf8"] : flags,
+    facts: { address },
+  };
+}
+
+/** A world that answered NetherNet's discovery. */
+export interface NetherNetStatus {
+  /** Its network id. */
+  readonly networkId: bigint;
+  /** What it says; `undefined` when that could not be read. */
+  readonly data: ServerData | undefined;
+  /** What was odd about the packet. */
+  readonly flags: readonly string[];
+}
+
+/** What a world of NetherNet says. */
+export function nethernetStatement({ networkId, data, flags }: NetherNetStatus): Statement {
+  const network_id = networkId.toString();
+  if (data === undefined) {
+    return {
+      columns: { edition: "bedrock" },
+      flags: [...flags, "statusMalformed"],
+      facts: { network_id },
+    };
+  }
+  const all = [...new Set([...flags, ...data.flags])];
+  const facts = { network_id, data_version: data.version };
+  if ("data" in data) return { columns: { edition: "bedrock" }, flags: all, facts };
+  return worldStatement(data, all, facts);
+}
+
+const GAMEMODES = ["Survival", "Creative", "Adventure"];
+
+/** Servers of other protocols do not have more players either. */
+const MOST_PLAYERS = 999_999_999;
+
+function worldStatement(
+  world: World,
+  flags: readonly string[],
+  facts: Statement["facts"],
+): Statement {
+  const texts = [world.name, world.level, world.gameVersion ?? new Uint8Array()].map(decodeUtf8);
+  const [name, level, version] = texts;
+  const count = (value: number) => value >= 0 && value <= MOST_PLAYERS ? value : null;
+  const counts = { players_online: count(world.online), players_max: count(world.max) };
+  const odd = [
+    ...(texts.some(({ badUtf8 }) => badUtf8) ? ["badUtf8"] : []),
+    ...(Object.values(counts).includes(null) ? ["badNumber"] : []),
+  ];
+  return {
+    columns: {
+      edition: "bedrock",
+      ...nameColumns(name.text),
+      version: version.text || null,
+      protocol_version: world.protocol,
+      map: level.text || null,
+      gamemode: GAMEMODES[world.gamemode] ?? String(world.gamemode),
+      ...counts,
+    },
+    flags: [...flags, ...odd],
+    facts: { ...facts, ...worldFacts(world) },
+  };
+}
+
+function worldFacts(world: World): Statement["facts"] {
+  return {
+    editor: world.editor,
+    hardcore: world.hardcore,
+    online_auth: world.onlineAuth,
+    self_signed_auth: world.selfSignedAuth,
+    nonce: world.nonce && decodeUtf8(world.nonce).text,
+    transport: world.transport,
+    connection: world.connection,
+  };
+}
+
+function nameColumns(motd: string): Statement["columns"] {
+  const plain = plainText(motd) || null;
+  return { name: plain, motd: motd || null, motd_plain: plain };
+}

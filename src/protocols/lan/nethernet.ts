@@ -1,0 +1,156 @@
+/**
+ * NetherNet's LAN discovery, by which recent Bedrock clients find each other's worlds: UDP, port
+ * 7551. A client asks everybody, and worlds answer it.
+ *
+ * All integers are little endian. A packet travels sealed (see {@linkcode sealPacket}); inside it is
+ *
+ *     packet     length 2  id 2  sender 8  zeros 8  body
+ *     request    id 0, no body
+ *     response   id 1, length 4  server data as hexadecimal text
+ *     message    id 2, recipient 8  length 4  text
+ *
+ * The length counts the whole packet, itself too; older writers did not count its own two bytes, and
+ * readers ignore it. Messages carry the signalling of connections: they are read, and never sent.
+ *
+ * Source: df-mc/go-nethernet, discovery/packet*.go.
+ *
+ * @module
+ */
+import { concat, Malformed, Reader } from "../../bytes.ts";
+import { decodeLatin1, encodeLatin1 } from "../../text.ts";
+import { openSealed, seal } from "./seal.ts";
+
+/** The port on which worlds listen. */
+export const NETHERNET_PORT = 7551;
+
+const REQUEST = 0;
+const RESPONSE = 1;
+const MESSAGE = 2;
+const HEADER = 20;
+
+/** What was odd about a packet. */
+export type PacketFlag =
+  /** Its length is neither of the two that writers count. */
+  | "lengthMismatch"
+  /** Something follows it; it is not read. */
+  | "trailingBytes";
+
+/** What a packet is about. */
+export type PacketBody =
+  | { readonly type: "request" }
+  | {
+    readonly type: "response";
+    /** The server data: see {@linkcode decodeServerData}. */
+    readonly data: Uint8Array;
+  }
+  | {
+    readonly type: "message";
+    /** The network id of the one whom it is for. */
+    readonly recipient: bigint;
+    /** Its text, UTF-8. */
+    readonly text: Uint8Array;
+  };
+
+/** A packet. */
+export type Packet = PacketBody & {
+  /** The network id of the sender. */
+  readonly sender: bigint;
+  /** What was odd. */
+  readonly flags: readonly PacketFlag[];
+};
+
+/** A packet to write. */
+export type NewPacket = PacketBody & { readonly sender: bigint };
+
+/** The bytes of a packet, before it is sealed. */
+export function encodePacket(packet: NewPacket): Uint8Array<ArrayBuffer> {
+  const body = encodeBody(packet);
+  const bytes = concat(new Uint8Array(HEADER), body);
+  const view = new DataView(bytes.buffer);
+  view.setUint16(0, bytes.length, true);
+  view.setUint16(2, { request: REQUEST, response: RESPONSE, message: MESSAGE }[packet.type], true);
+  view.setBigUint64(4, packet.sender, true);
+  return bytes;
+}
+
+function encodeBody(packet: NewPacket): Uint8Array {
+  if (packet.type === "request") return new Uint8Array();
+  const text = packet.type === "response" ? encodeLatin1(packet.data.toHex()) : packet.text;
+  const size = packet.type === "response" ? 4 : 12;
+  const head = new DataView(new ArrayBuffer(size));
+  if (packet.type === "message") head.setBigUint64(0, packet.recipient, true);
+  head.setUint32(size - 4, text.length, true);
+  return concat(new Uint8Array(head.buffer), text);
+}
+
+/**
+ * Reads a packet that was unsealed.
+ *
+ * @returns `undefined` for a packet of another id.
+ * @throws Truncated when it ends before its end.
+ * @throws Malformed when a response is no hexadecimal text.
+ */
+export function decodePacket(bytes: Uint8Array): Packet | undefined {
+  const reader = new Reader(bytes);
+  const length = reader.u16le("length");
+  const id = reader.u16le("id");
+  if (id > MESSAGE) return undefined;
+  const sender = u64le(reader, "sender");
+  reader.take(8, "zeros"); // not checked: nobody's reader does
+  const body = readBody(reader, id);
+  const flags: PacketFlag[] = [];
+  if (length !== bytes.length && length !== bytes.length - 2) flags.push("lengthMismatch");
+  if (reader.left > 0) flags.push("trailingBytes");
+  return { ...body, sender, flags };
+}
+
+function readBody(reader: Reader, id: number): PacketBody {
+  if (id === REQUEST) return { type: "request" };
+  if (id === RESPONSE) {
+    return { type: "response", data: readHex(reader) };
+  }
+  const recipient = u64le(reader, "recipient");
+  return { type: "message", recipient, text: reader.take(u32le(reader, "length"), "text") };
+}
+
+function readHex(reader: Reader): Uint8Array {
+  const size = u32le(reader, "length of the server data");
+  const at = reader.offset;
+  const text = decodeLatin1(reader.take(size, "server data"));
+  if (/^([0-9a-f]{2})*$/i.test(text)) return Uint8Array.fromHex(text);
+  throw new Malformed("server data that is not hexadecimal", at);
+}
+
+function u32le(reader: Reader, what: string): number {
+  return reader.u16le(what) + reader.u16le(what) * 0x10000;
+}
+
+function u64le(reader: Reader, what: string): bigint {
+  return BigInt(u32le(reader, what)) | BigInt(u32le(reader, what)) << 32n;
+}
+
+/** A packet as it travels. */
+export function sealPacket(packet: NewPacket): Uint8Array<ArrayBuffer> {
+  return seal(encodePacket(packet));
+}
+
+/**
+ * Reads a packet as it travels.
+ *
+ * @returns `undefined` for what is not sealed as NetherNet seals, and for packets of another id.
+ * @throws Truncated, Malformed: as {@linkcode decodePacket}; offsets count within the seal.
+ *
+ * @example
+ * ```ts
+ * import { lan } from "blocksweep";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const request = lan.sealPacket({ type: "request", sender: 7n });
+ * assertEquals(request.length, 64);
+ * assertEquals(lan.openPacket(request)?.sender, 7n);
+ * ```
+ */
+export function openPacket(datagram: Uint8Array): Packet | undefined {
+  const bytes = openSealed(datagram);
+  return bytes && decodePacket(bytes);
+}

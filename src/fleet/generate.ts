@@ -14,6 +14,7 @@ import { NO_DOOR } from "./door_styles.ts";
 import { HostileHost, TRICKS } from "./hostile.ts";
 import { drawIdentity, type Identity } from "./identity.ts";
 import { labelled } from "./labels.ts";
+import { LAN_SOFTWARE } from "./lan.ts";
 import type { ManifestEntry } from "./manifest.ts";
 import { Random } from "./random.ts";
 import { type Responder, SimulatedServer } from "./server.ts";
@@ -28,6 +29,8 @@ export interface FleetHost {
   readonly responder: Responder;
   /** What a correct scanner reports. */
   readonly entry: ManifestEntry;
+  /** What it announces to everybody in its network, unasked. */
+  readonly announcement?: Uint8Array;
 }
 
 /** What fleet to draw. */
@@ -70,10 +73,11 @@ export function drawFleet({ servers, hostile = 0, range, seed, software }: Fleet
 }
 
 function kindOf(name: string): Software {
-  const kind = SOFTWARE.find((other) => other.name === name);
+  const kinds = [...SOFTWARE, ...LAN_SOFTWARE];
+  const kind = kinds.find((other) => other.name === name);
   if (kind !== undefined) return kind;
   throw new InputError(
-    `Cannot imitate "${name}": known are ${SOFTWARE.map((other) => other.name).join(", ")}`,
+    `Cannot imitate "${name}": known are ${kinds.map((other) => other.name).join(", ")}`,
   );
 }
 
@@ -101,7 +105,7 @@ function serverOf(
   identity: Identity,
   random: Random,
 ): FleetHost {
-  const { bedrock, query, sqp, trick, port } = software;
+  const { bedrock, query, sqp, announcement, nethernet, trick, port } = software;
   const entry = {
     host: formatAddress(address),
     port,
@@ -111,6 +115,8 @@ function serverOf(
       ...(bedrock && { raknet: bedrock.truth(identity) }),
       ...(query && { query: query.truth(identity) }),
       ...(sqp && { sqp: sqp.truth(identity) }),
+      ...(nethernet && { nethernet: nethernet.truth(identity) }),
+      ...(announcement && { lan: announcement.truth(identity, port) }),
     }),
     ...(bedrock && !bedrock.refusal && { verified: bedrock.door?.truth ?? NO_DOOR }),
   };
@@ -123,6 +129,7 @@ function serverOf(
       ? new SqpServer(sqp, identity, own)
       : new SimulatedServer(software, identity, own),
     entry,
+    announcement: announcement?.datagram(identity, port),
   };
 }
 

@@ -9,6 +9,7 @@ import type { Clock } from "../net/clock.ts";
 import { drawDelays, type Faults, NO_FAULTS } from "./faults.ts";
 import type { Front } from "./front.ts";
 import type { FleetHost } from "./generate.ts";
+import { ANNOUNCEMENTS } from "./lan.ts";
 import { Random } from "./random.ts";
 import { SocketFront } from "./sockets.ts";
 import type { Witness } from "./witness.ts";
@@ -47,6 +48,12 @@ export async function openFleet(
       }: not a loopback address`,
     );
   }
+  const loud = hosts.find(({ announcement }) => announcement !== undefined);
+  if (loud !== undefined && options.lab === undefined) {
+    throw new InputError(
+      `Cannot announce ${formatEndpoint(loud.endpoint)} on a network: only a laboratory has one`,
+    );
+  }
   const endpoints = hosts.map(({ endpoint }) => endpoint);
   if (endpoints.length <= MOST_SOCKETS) {
     return new Fleet(hosts, new SocketFront(endpoints, options.lab ?? []), options);
@@ -76,6 +83,14 @@ export class Fleet implements AsyncDisposable {
     this.#options = options;
     this.#random = new Random(options.seed);
     this.running = front.listen((datagram, from, host) => this.#receive(datagram, from, host));
+    for (const host of hosts) this.#announce(host);
+  }
+
+  /** Announces a host at once, and again and again. */
+  #announce(host: FleetHost): void {
+    if (host.announcement === undefined) return;
+    this.#send(host.announcement, host.endpoint, ANNOUNCEMENTS.endpoint);
+    this.#later(ANNOUNCEMENTS.everyMs, () => this.#announce(host));
   }
 
   #receive(datagram: Uint8Array, from: Endpoint, to: Endpoint): void {
@@ -95,18 +110,23 @@ export class Fleet implements AsyncDisposable {
   }
 
   #answer({ endpoint, responder }: FleetHost, datagram: Uint8Array, peer: Endpoint): void {
-    const { clock, witness } = this.#options;
+    const { clock } = this.#options;
     for (const reply of responder.respond(datagram, peer, clock.now())) {
-      const departures = this.#delays();
-      witness?.note(clock.now(), "out", endpoint, peer, reply, departures.length === 0);
-      for (const delay of departures) {
-        const send = () => {
-          this.sent++;
-          this.#front.send(reply, endpoint, peer);
-        };
-        if (delay <= 0) send();
-        else this.#later(delay, send);
-      }
+      this.#send(reply, endpoint, peer);
+    }
+  }
+
+  #send(datagram: Uint8Array, endpoint: Endpoint, peer: Endpoint): void {
+    const { clock, witness } = this.#options;
+    const departures = this.#delays();
+    witness?.note(clock.now(), "out", endpoint, peer, datagram, departures.length === 0);
+    for (const delay of departures) {
+      const send = () => {
+        this.sent++;
+        this.#front.send(datagram, endpoint, peer);
+      };
+      if (delay <= 0) send();
+      else this.#later(delay, send);
     }
   }
 

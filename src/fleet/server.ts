@@ -10,6 +10,7 @@ import { decodePing } from "../protocols/raknet/mod.ts";
 import { answerPing, refuse } from "./bedrock.ts";
 import { Door } from "./door.ts";
 import type { Identity } from "./identity.ts";
+import { answerRequest } from "./lan.ts";
 import { answerHandshake, answerStat, drawToken, type QueryStyle } from "./query.ts";
 import type { Random } from "./random.ts";
 import type { Software } from "./software.ts";
@@ -53,7 +54,7 @@ export class SimulatedServer implements Responder {
 
   /** Answers a ping, a handshake, a stat or a request for a connection; all else stays without an answer. */
   respond(datagram: Uint8Array, from: Endpoint, now: number): readonly Uint8Array[] {
-    const { bedrock, query } = this.software;
+    const { bedrock, query, nethernet } = this.software;
     const address = { ...from, port: 0 };
     if ((this.#ignored.get(endpointKey(address)) ?? -Infinity) > now) return [];
     if (bedrock?.refusal !== undefined) return [refuse(bedrock.refusal, this.identity.guid)];
@@ -61,7 +62,8 @@ export class SimulatedServer implements Responder {
       const opened = this.#door?.respond(datagram, from);
       if (opened !== undefined) return opened;
       const reply = (bedrock && this.#ping(datagram, now)) ??
-        (query && this.#query(datagram, from));
+        (query && this.#query(datagram, from)) ??
+        (nethernet && answerRequest(nethernet, this.identity, datagram));
       return reply === undefined ? [] : Array(this.software.repeats ?? 1).fill(reply);
     } catch (error) {
       if (!(error instanceof Truncated)) throw error;

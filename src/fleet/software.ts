@@ -8,6 +8,7 @@ import { BEDROCK_STYLES } from "./bedrock_styles.ts";
 import type { DoorStyle } from "./door.ts";
 import { DOORS } from "./door_styles.ts";
 import type { Identity } from "./identity.ts";
+import type { AnnouncementStyle, NetherNetStyle } from "./lan.ts";
 import type { QueryStyle } from "./query.ts";
 import { QUERY_STYLES } from "./query_styles.ts";
 import type { SqpStyle } from "./sqp.ts";
@@ -33,6 +34,10 @@ export interface Software {
   readonly onlyNamed?: boolean;
   /** What else stands on its address, with the same identity: together they are one server. */
   readonly twin?: Software;
+  /** How it announces itself on a local network. */
+  readonly announcement?: AnnouncementStyle;
+  /** How it answers NetherNet's discovery. */
+  readonly nethernet?: NetherNetStyle;
   /** What it changes in its identity. */
   readonly adapt?: (identity: Identity) => Identity;
   /** How often it sends each answer. Default: once. */

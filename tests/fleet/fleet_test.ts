@@ -3,12 +3,13 @@ import { InputError } from "../../src/errors.ts";
 import { drawDelays } from "../../src/fleet/faults.ts";
 import { drawFleet } from "../../src/fleet/generate.ts";
 import { HostileHost, TRICKS } from "../../src/fleet/hostile.ts";
-import { openFleet } from "../../src/fleet/open.ts";
+import { Fleet, openFleet } from "../../src/fleet/open.ts";
 import { Random } from "../../src/fleet/random.ts";
 import { SOFTWARE } from "../../src/fleet/software.ts";
-import { query, raknet, sqp } from "../../src/mod.ts";
+import { type Endpoint, formatEndpoint, lan, query, raknet, sqp } from "../../src/mod.ts";
 import { systemClock } from "../../src/net/clock.ts";
 import { openSocket } from "../../src/net/deno.ts";
+import { FakeNetwork } from "../fakes/network.ts";
 
 const RANGE = { start: 0x7f100000, end: 0x7f110000 };
 const US = { address: 0x7f000001, port: 40000 };
@@ -150,6 +151,38 @@ Deno.test("a fleet stays on loopback", async () => {
   const hosts = drawFleet({ servers: 1, range: { start: 1, end: 2 }, seed: 1 });
   const options = { clock: systemClock, seed: 1 };
   await assertRejects(() => openFleet(hosts, options), InputError, "not a loopback");
+});
+
+Deno.test("Java worlds announce themselves in a laboratory alone, until it is closed", async () => {
+  const range = { start: 0x7f100000, end: 0x7f100001 };
+  const hosts = drawFleet({ servers: 1, range, seed: 1, software: ["openToLan"] });
+  const clock = new FakeNetwork(1);
+  await assertRejects(() => openFleet(hosts, { clock, seed: 1 }), InputError, "a laboratory");
+  const sent: [at: number, to: string][] = [];
+  const front = {
+    listen: () => Promise.resolve(),
+    send: (_: Uint8Array, __: unknown, to: Endpoint) =>
+      void sent.push([clock.now() - 1000, formatEndpoint(to)]),
+    [Symbol.asyncDispose]: () => Promise.resolve(),
+  };
+  const wait = (ms: number) => clock.run(new Promise<void>((done) => clock.after(ms, done)));
+  const fleet = new Fleet(hosts, front, { clock, seed: 1, lab: [] });
+  await wait(3100);
+  await fleet[Symbol.asyncDispose]();
+  await wait(3100);
+  assertEquals(sent, [0, 1500, 3000].map((at) => [at, "224.0.2.60:4445"]));
+});
+
+Deno.test("NetherNet worlds answer requests, and nothing else", () => {
+  const range = { start: 0x7f100000, end: 0x7f100001 };
+  const [{ responder }] = drawFleet({ servers: 1, range, seed: 1, software: ["netherNet7"] });
+  const request = lan.sealPacket({ type: "request", sender: 1n });
+  const message = lan.sealPacket({ type: "message", sender: 1n, recipient: 2n, text: request });
+  const [response] = responder.respond(request, US, 0);
+  assertEquals(lan.openPacket(response)?.type, "response");
+  for (const other of [response, message, new Uint8Array(64), Uint8Array.of(1)]) {
+    assertEquals(responder.respond(other, US, 0), []);
+  }
 });
 
 Deno.test("Fleet says which address is taken", async () => {

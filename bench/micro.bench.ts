@@ -8,6 +8,7 @@
 import { classify } from "../src/classify.ts";
 import { mergeAnswers } from "../src/inspect/merge.ts";
 import { formatted, query, raknet, slp, sqp } from "../src/mod.ts";
+import { formatted, lan, query, raknet, slp } from "../src/mod.ts";
 import { raknetProtocol } from "../src/protocols/raknet/mod.ts";
 import { queryProtocol } from "../src/protocols/query/mod.ts";
 import { slpProtocol } from "../src/protocols/slp/mod.ts";
@@ -175,6 +176,17 @@ bench("text", "write in the normal form", () => formatted.formatSections(runs));
 bench("text", "as plain text", () => formatted.formatPlain(runs));
 bench("text", "for a terminal", () => formatted.formatAnsi(runs, "256"));
 bench("text", "for a page", () => formatted.formatHtml(runs));
+
+const announcement = lan.encodeAnnouncement({ motd: utf8("Steve - World"), address: "51234" });
+const data = lan.encodeServerData({
+  ...{ version: 6, name: utf8("Steve"), level: utf8("My World"), gamemode: 0, online: 1, max: 8 },
+  ...{ editor: false, hardcore: false, onlineAuth: true, selfSignedAuth: true },
+  ...{ nonce: utf8("ab12"), transport: 2, connection: 4, protocol: null, gameVersion: null },
+});
+const sealed = lan.sealPacket({ type: "response", sender: 1n, data });
+bench("decode", "a Java world's announcement", () => lan.decodeAnnouncement(announcement));
+bench("decode", "a NetherNet packet, unsealed", () => lan.openPacket(sealed));
+bench("decode", "a NetherNet world's data", () => lan.decodeServerData(data));
 
 const status = raknetProtocol.probe!.learn(pong).status!;
 const context = {

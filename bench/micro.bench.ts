@@ -7,8 +7,7 @@
  */
 import { classify } from "../src/classify.ts";
 import { mergeAnswers } from "../src/inspect/merge.ts";
-import { formatted, query, raknet, slp, sqp } from "../src/mod.ts";
-import { formatted, lan, query, raknet, slp } from "../src/mod.ts";
+import { formatted, lan, query, raknet, slp, sqp } from "../src/mod.ts";
 import { raknetProtocol } from "../src/protocols/raknet/mod.ts";
 import { queryProtocol } from "../src/protocols/query/mod.ts";
 import { slpProtocol } from "../src/protocols/slp/mod.ts";

@@ -24,9 +24,18 @@ export async function print(text: string): Promise<void> {
 
 /** Tells the user something. A terminal that went away is no reason to stop. */
 export function tell(text: string): void {
+  writeToTerminal(Deno.stderr, text);
+}
+
+/** Draws results on a terminal. */
+export function draw(text: string): void {
+  writeToTerminal(Deno.stdout, text);
+}
+
+function writeToTerminal(to: { writeSync(bytes: Uint8Array): number }, text: string): void {
   try {
     for (let bytes = encoder.encode(text); bytes.length > 0;) {
-      bytes = bytes.subarray(Deno.stderr.writeSync(bytes));
+      bytes = bytes.subarray(to.writeSync(bytes));
     }
   } catch (error) {
     const gone = error instanceof Deno.errors.BrokenPipe ||

@@ -33,8 +33,8 @@ export const COMMANDS: Readonly<
   },
   lan: {
     usage: "lan [options]",
-    purpose: "find Bedrock servers on the networks of this machine",
-    examples: ["lan", "lan --once 10 --json"],
+    purpose: "find servers and open worlds on the networks of this machine",
+    examples: ["lan", "lan --once 10 --json", "lan -p 19132-19140"],
   },
   fleet: {
     usage: "fleet [options]",

@@ -3,77 +3,190 @@
  *
  * @module
  */
-import { parseIpv4 } from "../address.ts";
+import { parseAddress, parseIpv4 } from "../address.ts";
 import { InputError } from "../errors.ts";
 import { systemClock } from "../net/clock.ts";
-import { openSocket } from "../net/deno.ts";
+import { openGroupSocket, openLinkSocket, openSocket } from "../net/deno.ts";
+import { LONGEST_ANNOUNCEMENT } from "../protocols/lan/mod.ts";
 import { PROTOCOLS, USUAL_PROTOCOLS } from "../protocols/mod.ts";
 import { FIELDS, type ServerRecord } from "../record.ts";
 import { uuidv7 } from "../scan/id.ts";
-import { discover, type LocalNetwork } from "../scan/lan.ts";
+import {
+  discover,
+  type LanOptions,
+  type LocalLink,
+  type LocalNetwork,
+  Neighbours,
+} from "../scan/lan.ts";
 import { ndjsonFormat } from "../sinks/json.ts";
 import { tableFormat } from "../sinks/lines.ts";
-import { readArgs } from "./args.ts";
-import { print, tellLine } from "./console.ts";
-import { INTERRUPTED, onInterrupt } from "./interrupt.ts";
+import type { Format } from "../sinks/sink.ts";
 import { optOutCheck } from "../targets/lists.ts";
+import { parsePorts } from "../targets/ports.ts";
+import { readArgs } from "./args.ts";
+import { draw, print, tellLine } from "./console.ts";
+import { INTERRUPTED, onInterrupt } from "./interrupt.ts";
+import { LiveTable } from "./lan_table.ts";
 import { count } from "./plan.ts";
+import { useColor } from "./servers_view.ts";
 import { Settings } from "./values.ts";
 
-/** The port on which Bedrock looks for servers. */
-const PORT = 19132;
+/** The ports on which Bedrock looks for servers, by family. */
+const BEDROCK_PORTS = { 4: [19132], 6: [19133] } as const;
+/** Everybody is asked on each of them, again and again. */
+const MOST_PORTS = 64;
+/** Where Java worlds announce themselves: 224.0.2.60. */
+const ANNOUNCEMENTS = { address: 0xe000023c, port: 4445 } as const;
+/** How long to listen where there is no terminal, seconds. */
+const ONE_LOOK = 3;
 
 /** Runs `lan`; returns the exit code. */
 export async function runLan(args: readonly string[]): Promise<number> {
   const settings = new Settings(readArgs("lan", args));
-  if (settings.values.words.length > 0) {
-    throw new InputError(`Cannot use "${settings.values.words[0]}": lan takes no targets`);
-  }
-  const seconds = settings.whole("once", 1, 3600) ?? 3;
+  const look = readLook(settings);
   const networks = localNetworks();
   if (networks.length === 0) {
-    throw new InputError("Cannot look around: this machine has no IPv4 network");
+    throw new InputError("Cannot look around: this machine has no network");
   }
-  const random = (size: number) =>
-    new DataView(crypto.getRandomValues(new Uint8Array(size)).buffer);
-  const format = settings.has("json") ? ndjsonFormat(FIELDS) : tableFormat;
-  const found: Promise<void>[] = [];
-  const onServer = (record: ServerRecord) => {
-    const head = found.length === 0 ? format.head : "";
-    found.push(print((head + format.row(record, false)).trimEnd()));
-  };
-  using interrupt = onInterrupt(() => {});
+  const neighbours = new Neighbours();
+  // Most networks have an IPv6 link too: they are counted once.
+  const size = networks.filter((network) => !("zone" in network)).length || networks.length;
+  const live = look.watch && !settings.has("json");
+  using table = live ? openTable(neighbours, size, settings.has("no-color")) : undefined;
+  using interrupt = onInterrupt(() => table?.[Symbol.dispose]());
+  const rows = new Rows(settings.has("json"));
   const { sent, refusals } = await discover({
-    networks,
-    protocol: PROTOCOLS.find(({ name }) => name === "raknet")!,
-    protocols: USUAL_PROTOCOLS,
-    port: PORT,
-    listenMs: seconds * 1000,
-    timeoutMs: 1000,
-    retries: 1,
-    open: (address) => openSocket({ address, port: 0 }),
-    token: random(4).getUint32(0) >>> 1,
-    nonce: () => random(8).getBigUint64(0) >> 1n,
-    optsOut: optOutCheck(),
-    players: !settings.has("no-players"),
-    scanId: uuidv7(Date.now(), crypto.getRandomValues(new Uint8Array(10))),
-    clock: systemClock,
-    signal: interrupt.signal,
-    onServer,
+    ...{ ...surroundings(networks), ...look, networks, neighbours },
+    signal: AbortSignal.any([interrupt.signal, rows.signal]),
+    onServer: (record) => live || rows.add(record),
   });
-  await Promise.all(found);
-  if (!settings.has("quiet")) {
-    tellLine(`${count(found.length, "server")} on ${count(networks.length, "network")}`);
+  table?.[Symbol.dispose]();
+  await rows.printed();
+  if (!settings.has("quiet") && !live) {
+    tellLine(`${count(rows.count, "server")} on ${count(size, "network")}`);
   }
-  if (interrupt.signal.aborted) return INTERRUPTED;
+  if (interrupt.signal.aborted && !look.watch) return INTERRUPTED;
   if (sent > 0) return 0;
-  tellLine(`blocksweep: no ping left this machine: ${refusals.join(", ")}`);
+  tellLine(`blocksweep: no question left this machine: ${refusals.join(", ")}`);
   return 1;
 }
 
-/** The IPv4 networks of this machine, without loopback. */
-function localNetworks(): LocalNetwork[] {
-  return Deno.networkInterfaces()
-    .filter(({ family, address }) => family === "IPv4" && !address.startsWith("127."))
-    .map(({ address, netmask }) => ({ address: parseIpv4(address), netmask: parseIpv4(netmask) }));
+/** What options say of the look around. */
+function readLook(
+  settings: Settings,
+): Pick<LanOptions, "ports" | "watch" | "listenMs" | "players"> {
+  const [word] = settings.values.words;
+  if (word !== undefined) throw new InputError(`Cannot use "${word}": lan takes no targets`);
+  const once = settings.whole("once", 1, 3600);
+  const watch = once === undefined && Deno.stdout.isTerminal();
+  return {
+    ports: readPorts(settings.text("ports")),
+    watch,
+    listenMs: watch ? Infinity : 1000 * (once ?? ONE_LOOK),
+    players: !settings.has("no-players"),
+  };
+}
+
+/** What does not depend on options. */
+function surroundings(
+  networks: readonly (LocalNetwork | LocalLink)[],
+): Omit<
+  LanOptions,
+  "networks" | "ports" | "watch" | "neighbours" | "listenMs" | "players" | "signal" | "onServer"
+> {
+  const random = (size: number) =>
+    new DataView(crypto.getRandomValues(new Uint8Array(size)).buffer);
+  const interfaces = networks.flatMap((network) => "zone" in network ? [] : [network.address]);
+  const group = { ...ANNOUNCEMENTS, interfaces, largest: LONGEST_ANNOUNCEMENT };
+  return {
+    protocol: PROTOCOLS.find(({ name }) => name === "raknet")!,
+    protocols: USUAL_PROTOCOLS,
+    timeoutMs: 1000,
+    retries: 1,
+    open: (network) =>
+      "zone" in network
+        ? openLinkSocket(network.address, network.zone)
+        : openSocket({ address: network.address, port: 0 }),
+    openGroup: () => openGroupSocket(group),
+    token: random(4).getUint32(0) >>> 1,
+    nonce: () => random(8).getBigUint64(0) >> 1n,
+    optsOut: optOutCheck(),
+    scanId: uuidv7(Date.now(), crypto.getRandomValues(new Uint8Array(10))),
+    clock: systemClock,
+  };
+}
+
+function openTable(neighbours: Neighbours, networks: number, noColor: boolean): LiveTable {
+  return new LiveTable({
+    ...{ neighbours, networks, clock: systemClock, color: useColor(noColor) },
+    size: terminalSize,
+    draw,
+  });
+}
+
+/** The size of the terminal, or what it is mostly. */
+function terminalSize(): { columns: number; rows: number } {
+  try {
+    return Deno.consoleSize();
+  } catch {
+    return { columns: 80, rows: 24 }; // a terminal that does not tell
+  }
+}
+
+/** Rows as they are found: a table, or JSON. */
+class Rows {
+  count = 0;
+  readonly #format: Format;
+  readonly #failed = new AbortController();
+  #printed: Promise<void> = Promise.resolve();
+
+  constructor(json: boolean) {
+    this.#format = json ? ndjsonFormat(FIELDS) : tableFormat;
+  }
+
+  /** Set off when nobody takes the rows any longer. */
+  get signal(): AbortSignal {
+    return this.#failed.signal;
+  }
+
+  add(record: ServerRecord): void {
+    const head = this.count++ === 0 ? this.#format.head : "";
+    const text = (head + this.#format.row(record, false)).trimEnd();
+    this.#printed = this.#printed.then(() => print(text)).catch((error) =>
+      this.#failed.abort(error)
+    );
+  }
+
+  /** Waits until all are printed; throws why they could not be. */
+  async printed(): Promise<void> {
+    await this.#printed;
+    this.signal.throwIfAborted();
+  }
+}
+
+/** The UDP ports to ask for RakNet. */
+function readPorts(text: string | undefined): LanOptions["ports"] {
+  if (text === undefined) return BEDROCK_PORTS;
+  const { udp } = parsePorts(text);
+  if (udp.length >= 1 && udp.length <= MOST_PORTS) return { 4: udp, 6: udp };
+  throw new InputError(`Cannot use --ports "${text}": lan asks on 1 to ${MOST_PORTS} UDP ports`);
+}
+
+/** The IPv4 networks of this machine, without loopback, and its IPv6 links. */
+function localNetworks(): (LocalNetwork | LocalLink)[] {
+  const interfaces = Deno.networkInterfaces();
+  return [
+    ...interfaces
+      .filter(({ family, address }) => family === "IPv4" && !address.startsWith("127."))
+      .map(({ address, netmask }) => ({
+        address: parseIpv4(address),
+        netmask: parseIpv4(netmask),
+      })),
+    ...interfaces
+      .filter(({ family, address }) => family === "IPv6" && /^fe80:/i.test(address))
+      .map(({ address, name, scopeid }) => ({
+        address: parseAddress(address) as bigint,
+        zone: Deno.build.os === "windows" ? String(scopeid) : name,
+      })),
+  ];
 }

@@ -55,6 +55,7 @@ export const OPTIONS: readonly Option[] = [
     }],
     ["ports PORTS", "ports to ask, as 19132,25565-25570; default: the protocols' usual ones", {
       short: "p",
+      commands: ["scan", "lan"],
     }],
     [
       "protocol LIST",
@@ -117,7 +118,9 @@ export const OPTIONS: readonly Option[] = [
     ["fields LIST", "columns to write, of those that the schema command lists", { short: "f" }],
     ["no-players", "do not write the names of players", { commands: ["scan", "query", "lan"] }],
     ["json", "print one JSON object per server", { commands: ["query", "lan"] }],
-    ["once SECONDS", "listen for so long; default: 3", { commands: ["lan"] }],
+    ["once SECONDS", "listen for so long; default: on a terminal until Ctrl-C, else 3", {
+      commands: ["lan"],
+    }],
   ]),
   ...group("Control", ["scan"], [
     ["dry-run", "say what would be sent, and send nothing", { short: "d", aliases: ["dryrun"] }],

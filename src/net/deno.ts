@@ -17,12 +17,53 @@ const LARGEST = 65535;
  * @throws Deno.errors.AddrInUse, Deno.errors.AddrNotAvailable, Deno.errors.NotCapable.
  */
 export function openSocket(local: Endpoint, largest: number = LARGEST): DatagramSocket {
-  const socket = Deno.listenDatagram({
-    transport: "udp",
-    hostname: formatAddress(local.address),
-    port: local.port,
-  });
-  return new DenoSocket(socket, family(local.address), new Uint8Array(largest));
+  return denoSocket(formatAddress(local.address), local.port, family(local.address), largest);
+}
+
+/**
+ * Opens a UDP socket on a link: what it sends to a group of IPv6 goes out there and nowhere else.
+ *
+ * @param address Our address on the link, which may occur on others too.
+ * @param zone The link's interface.
+ * @throws As {@linkcode openSocket}; whatever a system without IPv6 throws.
+ */
+export function openLinkSocket(address: bigint, zone: string): DatagramSocket {
+  return denoSocket(`${formatAddress(address)}%${zone}`, 0, 6, LARGEST);
+}
+
+/** What to hear. */
+export interface Group {
+  /** The multicast address. */
+  readonly address: number;
+  /** The port, which other programs may have open too. */
+  readonly port: number;
+  /** Our addresses in the networks in which to listen. */
+  readonly interfaces: readonly number[];
+  /** The largest datagram to receive, bytes; the rest of larger ones is lost. */
+  readonly largest: number;
+}
+
+/**
+ * Opens a UDP socket that hears what is sent to a multicast group, and to everybody, on its port.
+ * Networks that cannot be joined are left out.
+ *
+ * @throws Deno.errors.AddrInUse when another program has the port and does not share it.
+ */
+export async function openGroupSocket(
+  { address, port, interfaces, largest }: Group,
+): Promise<DatagramSocket> {
+  const local = { transport: "udp" as const, hostname: "0.0.0.0", port, reuseAddress: true };
+  const socket = Deno.listenDatagram(local);
+  for (const ours of interfaces) {
+    // A second address of an interface that was joined is refused; so are links without multicast.
+    await socket.joinMulticastV4(formatAddress(address), formatAddress(ours)).catch(() => {});
+  }
+  return new DenoSocket(socket, 4, new Uint8Array(largest));
+}
+
+function denoSocket(hostname: string, port: number, bits: 4 | 6, largest: number): DatagramSocket {
+  const socket = Deno.listenDatagram({ transport: "udp", hostname, port });
+  return new DenoSocket(socket, bits, new Uint8Array(largest));
 }
 
 class DenoSocket implements DatagramSocket {

@@ -1,200 +1,111 @@
 /**
- * Finding servers on the local networks: one ping to everybody, and a conversation with each that
- * answers.
+ * Finding servers on the local networks: everybody is asked, Java worlds are listened for, and a
+ * conversation is held with each that was heard.
  *
  * @module
  */
-import { type Address, type Endpoint, endpointKey } from "../address.ts";
-import { Malformed, Truncated } from "../bytes.ts";
-import { inspect } from "../inspect/inspect.ts";
-import type { Patience } from "../inspect/attempt.ts";
-import { mergeAnswers } from "../inspect/merge.ts";
-import { Pool } from "../inspect/pool.ts";
 import { sleep } from "../net/clock.ts";
 import type { DatagramSocket } from "../net/socket.ts";
 import { Switchboard } from "../net/switchboard.ts";
 import { Throttle } from "../net/throttle.ts";
-import type { Learned, Protocol, Reply } from "../protocols/protocol.ts";
-import type { ServerRecord, Sighting } from "../record.ts";
-import { stampClock } from "../sweep/receiver.ts";
-import { withoutPlayers } from "./players.ts";
+import { Discovery } from "./lan/discovery.ts";
+import { refusalOf } from "./lan/refusal.ts";
+import type { LanEnd, LanOptions, LocalLink, LocalNetwork } from "./lan/options.ts";
 
-/** An IPv4 network that we are part of. */
-export interface LocalNetwork {
-  /** Our address in it. */
-  readonly address: number;
-  /** Its network mask. */
-  readonly netmask: number;
-}
+export * from "./lan/neighbours.ts";
+export * from "./lan/options.ts";
 
-/** How to look around. */
-export interface LanOptions extends Patience {
-  /** The networks. */
-  readonly networks: readonly LocalNetwork[];
-  /** The protocol that is asked for, which must have a probe. */
-  readonly protocol: Protocol;
-  /** All protocols that each server is asked. */
-  readonly protocols: readonly Protocol[];
-  /** The port to ask. */
-  readonly port: number;
-  /** How long to listen, milliseconds. */
-  readonly listenMs: number;
-  /** How long to wait for an answer in a conversation, milliseconds. */
-  readonly timeoutMs: number;
-  /** Opens a socket that may send to everybody. */
-  readonly open: (address: Address) => DatagramSocket;
-  /** 31 random bits that prove that an answer is to our ping. */
-  readonly token: number;
-  /** Whether a MOTD asks scanners to stay away. */
-  readonly optsOut: (motd: string) => boolean;
-  /** Whether rows name players. */
-  readonly players: boolean;
-  /** The name for the rows. */
-  readonly scanId: string;
-  /** Gets each server once. */
-  readonly onServer: (record: ServerRecord) => void;
-}
-
-/** What became of the pings. */
-export interface LanEnd {
-  /** How many left. */
-  readonly sent: number;
-  /** Why the system refused to send others: error codes. */
-  readonly refusals: readonly string[];
-}
-
-/** How often everybody is asked, a second apart. */
+/** How often everybody is pinged, a second apart; who watches goes on, more slowly. */
 const PINGS = 3;
 const PING_EVERY_MS = 1000;
-/** Conversations at once, and datagrams a second to one server. */
-const CONCURRENCY = 64;
+const WATCH_EVERY_MS = 3000;
+/** Links are asked between the networks: a server that is on both is listed by its IPv4 address. */
+const LINKS_AFTER_MS = 500;
+/** As Bedrock's clients ask for NetherNet. */
+const REQUEST_EVERY_MS = 2000;
+/** Datagrams a second to one server. */
 const HOST_RATE = 5;
-const EVERYBODY = 0xffffffff;
-/** Servers to ask, and of one address: a neighbour that answers from all its ports ends nothing. */
-const MOST_SERVERS = 4096;
-const MOST_OF_ADDRESS = 32;
 
 /** Looks around until the time is up, and those who answered have been asked. */
 export async function discover(options: LanOptions): Promise<LanEnd> {
   const { clock, signal, listenMs } = options;
+  const refusals = new Set<string>();
+  const { networks, sockets } = openAll(options, refusals);
   const throttle = new Throttle({ rate: undefined, netRate: undefined, hostRate: HOST_RATE });
-  const sockets = options.networks.map(({ address }) => options.open(address));
   await using board = new Switchboard(sockets, throttle, clock);
-  const run = new Discovery(options, board);
+  await using group = await openGroup(options, refusals);
   const { promise: failed, reject } = Promise.withResolvers<never>();
+  const run = new Discovery(options, networks, board, reject);
   board.listen((datagram, from, socket) => run.receive(datagram, from, socket)).catch(reject);
+  group?.listen((datagram, from) => run.announced(datagram, from)).catch(reject);
+  const hangUp = () => options.watch && board.hangUp();
+  signal.addEventListener("abort", hangUp, { once: true });
   const end = clock.now() + listenMs;
   const work = async () => {
-    for (let ping = 0; ping < PINGS && !signal.aborted && clock.now() <= end; ping++) {
-      await run.ping();
-      await sleep(clock, Math.min(PING_EVERY_MS, end - clock.now()), signal);
-    }
-    await sleep(clock, Math.max(0, end - clock.now()), signal);
+    await Promise.all([ping(run, options, end), request(run, options, end)]);
     await run.pool.idle();
   };
-  await Promise.race([work(), failed]);
-  if (run.error !== undefined) throw run.error;
-  const refusals = new Set(sockets.flatMap(({ errors }) => [...errors.send.keys()]));
+  try {
+    await Promise.race([work(), failed]);
+  } finally {
+    signal.removeEventListener("abort", hangUp);
+  }
+  for (const [i, { errors }] of sockets.entries()) {
+    if (!("zone" in networks[i])) { for (const code of errors.send.keys()) refusals.add(code); }
+  }
   return { sent: run.sent, refusals: [...refusals] };
 }
 
-/** Everybody's address in a network; `undefined` where a network has none. */
-export function broadcastOf({ address, netmask }: LocalNetwork): number | undefined {
-  const hosts = ~netmask >>> 0;
-  return hosts < 3 ? undefined : (address | hosts) >>> 0;
-}
-
-class Discovery {
-  readonly pool = new Pool(CONCURRENCY, (error) => this.error ??= error);
-  error: Error | undefined;
-  sent = 0;
-  readonly #seen = new Set<number | bigint>();
-  readonly #seenOf = new Map<Address, number>();
-  readonly #guids = new Set<string>();
-
-  constructor(
-    private readonly options: LanOptions,
-    private readonly board: Switchboard,
-  ) {}
-
-  /** Asks everybody once, on every network. */
-  async ping(): Promise<void> {
-    const { networks, protocol, port, clock, token } = this.options;
-    const { template, stamp, macMask } = protocol.probe!;
-    for (const [i, network] of networks.entries()) {
-      const datagram = template.slice();
-      stamp(new DataView(datagram.buffer), 0, token & macMask, stampClock(clock.now()));
-      const socket = this.board.sockets[i];
-      // Some stacks drop the one, some routers the other.
-      for (const address of [EVERYBODY, broadcastOf(network)]) {
-        if (address !== undefined && await socket.send(datagram, { address, port })) this.sent++;
-      }
+/** Opens a socket in each network where that can be done; links are nobody's promise. */
+function openAll({ networks, open }: LanOptions, refusals: Set<string>) {
+  const opened: { network: LocalNetwork | LocalLink; socket: DatagramSocket }[] = [];
+  for (const network of networks) {
+    try {
+      opened.push({ network, socket: open(network) });
+    } catch (error) {
+      const code = refusalOf(error);
+      if (!("zone" in network)) refusals.add(code);
     }
   }
+  return {
+    networks: opened.map(({ network }) => network),
+    sockets: opened.map(({ socket }) => socket),
+  };
+}
 
-  /** Takes a datagram from one of the networks. */
-  receive(datagram: Uint8Array, from: Endpoint, socket: number): void {
-    const { networks, protocol, token, clock } = this.options;
-    const { address, netmask } = networks[socket];
-    const inside = ((Number(from.address) ^ address) & netmask) === 0;
-    if (!inside || this.#seen.has(endpointKey(from))) return;
-    const ofAddress = this.#seenOf.get(from.address) ?? 0;
-    if (this.#seen.size >= MOST_SERVERS || ofAddress >= MOST_OF_ADDRESS) return;
-    const probe = protocol.probe!;
-    const reply = orUndefined((): Reply | undefined => probe.read(datagram));
-    if (reply === undefined) return;
-    const verified = reply.mac === (token & probe.macMask);
-    if (!verified && !probe.mayLackToken) return;
-    const learned = verified
-      ? orUndefined((): Learned<unknown> => probe.learn(datagram.slice()))
-      : {};
-    if (learned === undefined) return;
-    this.#seen.add(endpointKey(from));
-    this.#seenOf.set(from.address, ofAddress + 1);
-    const at = clock.now();
-    const latencyMs = verified && reply.clock !== undefined
-      ? (stampClock(at) - reply.clock >>> 0) / 1000
-      : undefined;
-    const endpoint = { ...from };
-    const sighting = {
-      endpoint,
-      protocol: protocol.name,
-      latencyMs,
-      verified,
-      at,
-      socket,
-      ...learned,
-    };
-    this.pool.add(from.address, () => this.#inspect(sighting));
-  }
-
-  async #inspect(sighting: Sighting): Promise<void> {
-    const { options, board } = this;
-    const { clock, networks } = options;
-    const { endpoint, socket } = sighting;
-    const { answers, latencyMs, stopped } = await inspect(sighting, {
-      ...options,
-      follow: true,
-      link: (peer, number) => board.link(peer, number),
-      soleLink: (peer) => board.soleLink(peer, options.open(networks[socket].address)),
-      stop: ({ statement }) => options.optsOut(statement.columns.motd ?? ""),
-    });
-    if (answers.length === 0 || stopped) return;
-    const seenAt = Math.round(clock.wall() - (clock.now() - sighting.at));
-    const context = { endpoint, seenAt, latencyMs, scanId: options.scanId, requestedAs: null };
-    const record = mergeAnswers(answers, context);
-    // A server in several of our networks answers in each: its GUID tells.
-    if (record.guid !== null && this.#guids.has(record.guid)) return;
-    if (record.guid !== null) this.#guids.add(record.guid);
-    options.onServer(options.players ? record : withoutPlayers(record));
+/** Opens the ears for Java worlds; without them the rest is found. */
+async function openGroup(
+  { openGroup }: LanOptions,
+  refusals: Set<string>,
+): Promise<DatagramSocket | undefined> {
+  try {
+    return await openGroup?.();
+  } catch (error) {
+    refusals.add(refusalOf(error));
+    return undefined;
   }
 }
 
-function orUndefined<T>(decode: () => T | undefined): T | undefined {
-  try {
-    return decode();
-  } catch (error) {
-    if (error instanceof Truncated || error instanceof Malformed) return undefined;
-    throw error;
+/** Pings everybody, and forgets who is gone, until the end. */
+async function ping(run: Discovery, options: LanOptions, end: number): Promise<void> {
+  const { clock, signal, watch, neighbours } = options;
+  const rest = (ms: number) => sleep(clock, Math.max(0, Math.min(ms, end - clock.now())), signal);
+  for (let round = 1; !signal.aborted && clock.now() <= end; round++) {
+    await run.ping(4);
+    await rest(LINKS_AFTER_MS);
+    if (!signal.aborted) await run.ping(6);
+    if (round >= PINGS && !watch) return await rest(Infinity);
+    await rest((round < PINGS ? PING_EVERY_MS : WATCH_EVERY_MS) - LINKS_AFTER_MS);
+    if (watch) neighbours.forget(clock.now());
+    if (clock.now() >= end) return;
+  }
+}
+
+/** Asks everybody for NetherNet until the end. */
+async function request(run: Discovery, options: LanOptions, end: number): Promise<void> {
+  const { clock, signal } = options;
+  while (!signal.aborted && clock.now() < end) {
+    await run.request();
+    await sleep(clock, Math.min(REQUEST_EVERY_MS, end - clock.now()), signal);
   }
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Two hosts with simulated servers and one that looks for them, in network namespaces of their own,
-# joined by a bridge. Needs root and iproute2. Nothing leaves the namespaces: they have no way out.
+# Two hosts with simulated servers (Bedrock, a Java world that is open to LAN, a NetherNet world), a
+# third that speaks IPv6 alone, and one that looks for them, in network namespaces of their own, joined
+# by a bridge. Needs root, iproute2 and tcpdump. Nothing leaves the namespaces: they have no way out.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 export DENO_NO_UPDATE_CHECK=1 NO_COLOR=1
@@ -9,49 +10,107 @@ id=bs$$
 folder=$(mktemp -d)
 pids=()
 
-clean() {
+stop() {
   for pid in "${pids[@]}"; do kill -INT "$pid" 2>/dev/null || true; done
+  pids=()
   wait 2>/dev/null || true
-  for name in bridge look one two; do ip netns delete "$id-$name" 2>/dev/null || true; done
+}
+
+clean() {
+  stop
+  for name in bridge look one two six; do ip netns delete "$id-$name" 2>/dev/null || true; done
   rm -rf "$folder"
 }
 trap clean EXIT
 
-# host NAME ADDRESS: a namespace with one interface on the bridge.
+# host NAME [ADDRESS]: a namespace with one interface on the bridge. Its link-local address is there
+# at once, where there is IPv6 at all: nobody else can have it.
 host() {
   ip netns add "$id-$1"
+  for file in /proc/sys/net/ipv6/conf/{all,default}/accept_dad; do
+    ip netns exec "$id-$1" sh -c "echo 0 > $file" 2>/dev/null || true
+  done
   ip -n "$id-$1" link set lo up
   ip -n "$id-bridge" link add "port-$1" type veth peer name eth0 netns "$id-$1"
   ip -n "$id-bridge" link set "port-$1" master bridge0 up
-  ip -n "$id-$1" addr add "$2/24" broadcast + dev eth0
+  [ -z "${2:-}" ] || ip -n "$id-$1" addr add "$2/24" broadcast + dev eth0
   ip -n "$id-$1" link set eth0 up
 }
 
 ip netns add "$id-bridge"
-ip -n "$id-bridge" link add bridge0 type bridge
+# Without a querier that asks who listens, a bridge that snoops may keep a multicast to itself.
+ip -n "$id-bridge" link add bridge0 type bridge mcast_snooping 0
 ip -n "$id-bridge" link set bridge0 up
 host look 10.77.0.1
 host one 10.77.0.2
 host two 10.77.0.3
+host six
+speaks_ipv6=$(ip -n "$id-look" -6 addr show dev eth0 scope link 2>/dev/null | grep -c inet6 || true)
 
-# serve NAME ADDRESS SOFTWARE: a simulated server that hears broadcasts. Reading the routing table,
-# to be sure that there is no way out, needs --allow-all.
+# serve NAME ADDRESS SOFTWARE SEED: a simulated server that hears broadcasts. Reading the routing
+# table, to be sure that there is no way out, needs --allow-all.
 serve() {
   ip netns exec "$id-$1" deno run --no-prompt --allow-all main.ts fleet --lab --quiet \
-    --servers 1 --range "$2" --software "$3" --seed "$4" --manifest "$folder/$1.json" \
-    --log "$folder/$1.log" &
+    --servers 1 --range "$2" --software "$3" --seed "$4" --manifest "$folder/$1-$3.json" \
+    --log "$folder/$1-$3.log" &
   pids+=($!)
-  until [ -s "$folder/$1.json" ]; do sleep 0.1; done
 }
 serve one 10.77.0.2 bds 1
-serve two 10.77.0.3 pocketmine 2
+serve one 10.77.0.2 openToLan 2
+serve one 10.77.0.2 netherNet6 3
+serve two 10.77.0.3 pocketmine 4
+serve two 10.77.0.3 openToLan 5
+serve two 10.77.0.3 netherNet7 6
+ip netns exec "$id-six" deno run --no-prompt --allow-net tests/namespaces/bedrock6.ts &
+pids+=($!)
+for file in one-{bds,openToLan,netherNet6} two-{pocketmine,openToLan,netherNet7}; do
+  until [ -s "$folder/$file.json" ]; do sleep 0.1; done
+done
+
+ip netns exec "$id-look" tcpdump -i eth0 -n -l udp or igmp >"$folder/capture.txt" 2>"$folder/tcpdump.err" &
+pids+=($!)
+until grep -q listening "$folder/tcpdump.err"; do sleep 0.1; done
 
 ip netns exec "$id-look" deno run --no-prompt --allow-net --allow-sys=networkInterfaces \
-  main.ts lan --json | tee "$folder/found.ndjson"
-for pid in "${pids[@]}"; do kill -INT "$pid" 2>/dev/null || true; done
-wait || true
+  main.ts lan --json >"$folder/found.ndjson"
+stop
 
-found=$(grep -o '"host":"10\.77\.0\.[0-9]*"' "$folder/found.ndjson" | sort | tr '\n' ' ')
-echo "found: $found"
-echo "pings that reached one: $(grep -c '"way":"in".*"hex":"01' "$folder/one.log")"
-[ "$found" = '"host":"10.77.0.2" "host":"10.77.0.3" ' ] && echo "both, each once"
+failed=0
+# check WHAT COMMAND...: says whether it holds.
+check() {
+  local what=$1
+  shift
+  if "$@"; then echo "ok: $what"; else echo "FAILED: $what"; failed=1; fi
+}
+# sent PATTERN LEAST: how often the searching host sent such a packet.
+sent() {
+  local count
+  count=$(grep -cE "$1" "$folder/capture.txt" || true)
+  echo "    $count of: $1"
+  [ "$count" -ge "$2" ]
+}
+
+sed -nE 's/.*"host":"([^"]*)","port":([0-9]+),"protocol":"([a-z]+)".*/\1 \2 \3/p' \
+  "$folder/found.ndjson" | sed 's/^fe80:[^ ]*/fe80::/' | sort >"$folder/found.txt"
+{
+  echo "10.77.0.2 19132 raknet"
+  echo "10.77.0.2 51234 lan"
+  echo "10.77.0.2 7551 nethernet"
+  echo "10.77.0.3 19132 raknet"
+  echo "10.77.0.3 51234 lan"
+  echo "10.77.0.3 7551 nethernet"
+  [ "$speaks_ipv6" -eq 0 ] || echo "fe80:: 19133 raknet"
+} | sort >"$folder/wanted.txt"
+check "all are found, each once" diff "$folder/wanted.txt" "$folder/found.txt"
+check "PocketMine is asked by Query too" grep -q '"protocols":\["raknet","query"\]' "$folder/found.ndjson"
+check "a ping to everybody" sent '10\.77\.0\.1\.[0-9]+ > 255\.255\.255\.255\.19132: UDP, length 33' 3
+check "a ping to the network" sent '10\.77\.0\.1\.[0-9]+ > 10\.77\.0\.255\.19132: UDP, length 33' 3
+check "a request for NetherNet to everybody" sent '10\.77\.0\.1\.[0-9]+ > 255\.255\.255\.255\.7551: UDP, length 64' 2
+check "a request for NetherNet to the network" sent '10\.77\.0\.1\.[0-9]+ > 10\.77\.0\.255\.7551: UDP, length 64' 2
+check "the group of Java worlds is joined" sent 'igmp' 1
+check "Java worlds announce themselves" sent '10\.77\.0\.[23]\.[0-9]+ > 224\.0\.2\.60\.4445: UDP' 2
+[ "$speaks_ipv6" -eq 0 ] ||
+  check "a ping to all nodes of the link" sent 'fe80:[^ ]* > ff02::1\.19133: UDP, length 33' 3
+check "pings reach a server" grep -q '"way":"in".*"hex":"01' "$folder/one-bds.log"
+[ "$failed" -eq 0 ] || cat "$folder/found.ndjson" "$folder/capture.txt"
+exit "$failed"

@@ -1,67 +1,12 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { Malformed } from "../../src/bytes.ts";
 import { drawFleet } from "../../src/fleet/generate.ts";
-import { Random } from "../../src/fleet/random.ts";
 import { raknet } from "../../src/mod.ts";
-import { USUAL_PROTOCOLS } from "../../src/protocols/mod.ts";
+import { broadcastOf, type LocalLink, type LocalNetwork } from "../../src/scan/lan.ts";
+import type { Protocol } from "../../src/protocols/protocol.ts";
 import { raknetProtocol } from "../../src/protocols/raknet/mod.ts";
-import type { ServerRecord } from "../../src/record.ts";
-import { broadcastOf, discover, type LanEnd, type LanOptions } from "../../src/scan/lan.ts";
 import { FakeNetwork } from "../fakes/network.ts";
-
-const HOME = { address: 0xc0a80105, netmask: 0xffffff00 };
-const OFFICE = { address: 0x0a000005, netmask: 0xff000000 };
-
-/** Looks around on a fake network. */
-async function lookAround(
-  network: FakeNetwork,
-  over: Partial<LanOptions> = {},
-): Promise<ServerRecord[]> {
-  return (await lookAroundWell(network, over)).found;
-}
-
-async function lookAroundWell(
-  network: FakeNetwork,
-  over: Partial<LanOptions>,
-): Promise<LanEnd & { found: ServerRecord[] }> {
-  network.record = true;
-  network.broadcasts.push(0xffffffff);
-  const random = new Random(1);
-  const found: ServerRecord[] = [];
-  const end = await network.run(discover({
-    networks: [HOME],
-    protocol: raknetProtocol as LanOptions["protocol"],
-    protocols: USUAL_PROTOCOLS,
-    port: 19132,
-    listenMs: 3000,
-    timeoutMs: 1000,
-    retries: 1,
-    open: (address) => network.open(4, address),
-    token: 0x12345678,
-    nonce: () => random.u64() >> 1n,
-    optsOut: (motd) => motd.includes("§b§d§f§d§b"),
-    players: true,
-    scanId: "scan",
-    clock: network,
-    signal: new AbortController().signal,
-    onServer: (record) => found.push(record),
-    ...over,
-  }));
-  return { ...end, found };
-}
-
-/** Servers of these kinds, one after the other from .10 on. */
-function put(network: FakeNetwork, start: number, ...software: string[]): void {
-  software.forEach((name, i) => {
-    const range = { start: start + i, end: start + i + 1 };
-    const [{ endpoint, responder }] = drawFleet({
-      servers: 1,
-      range,
-      seed: 5 + i,
-      software: [name],
-    });
-    network.host(endpoint, responder);
-  });
-}
+import { HOME, lookAround, lookAroundWell, OFFICE, put } from "./lan_harness.ts";
 
 Deno.test("lan finds each server once, asks it the rest, and drops who opted out", async () => {
   const network = new FakeNetwork(1, { loss: 0, duplication: 0.5, delay: 3, jitter: 5 });
@@ -80,10 +25,12 @@ Deno.test("lan finds each server once, asks it the rest, and drops who opted out
 Deno.test("lan asks everybody three times, a second apart, on every network", async () => {
   const network = new FakeNetwork(1);
   await lookAround(network, { networks: [HOME, OFFICE] });
-  const pings = network.sent.map(({ at, from, to, bytes }) => {
-    assertEquals(bytes.length, 33);
-    return `${at - 1000} ${Number(from.address).toString(16)} ${Number(to.address).toString(16)}`;
-  });
+  const pings = network.sent.filter(({ to }) => to.port === 19132).map(
+    ({ at, from, to, bytes }) => {
+      assertEquals(bytes.length, 33);
+      return `${at - 1000} ${Number(from.address).toString(16)} ${Number(to.address).toString(16)}`;
+    },
+  );
   assertEquals(
     pings,
     [0, 1000, 2000].flatMap((at) => [
@@ -109,7 +56,7 @@ Deno.test("lan believes nobody from outside, and no answer to another's ping", a
   const network = new FakeNetwork(1);
   put(network, 0x08080808, "bds"); // an answer from beyond the network
   let opened = 0;
-  const open = (address: number | bigint) => {
+  const open = ({ address }: LocalNetwork | LocalLink) => {
     const socket = network.open(4, address);
     if (opened++ > 0) return socket; // the attacker does not know the port of the second question
     const pong = raknet.encodePong({ advertise: false, time: 77n, guid: 5n, text: undefined });
@@ -129,7 +76,7 @@ Deno.test("lan ends early when it is told to", async () => {
 
 Deno.test("lan says why no ping left", async () => {
   const network = new FakeNetwork(1);
-  const open = (address: number | bigint) => {
+  const open = ({ address }: LocalNetwork | LocalLink) => {
     const socket = network.open(4, address);
     socket.send = () => {
       socket.errors.send.set("ENETUNREACH", 1);
@@ -150,7 +97,7 @@ Deno.test("a neighbour that answers from all its ports is asked at a few of them
   const token = 0x12345678n << 32n;
   const neighbour = (port: number) => ({ address: 0xc0a80163, port });
   let opened = 0;
-  const open = (address: number | bigint) => {
+  const open = ({ address }: LocalNetwork | LocalLink) => {
     const socket = network.open(4, address);
     if (opened++ > 0) return socket;
     for (let port = 1; port <= 2000; port++) {
@@ -161,6 +108,60 @@ Deno.test("a neighbour that answers from all its ports is asked at a few of them
   };
   const found = await lookAround(network, { open });
   assertEquals(found.length, 32 + 1);
+});
+
+Deno.test("a network of one address is asked by everybody's address alone", async () => {
+  const network = new FakeNetwork(1);
+  await lookAround(network, { networks: [{ ...HOME, netmask: 0xffffffff }], listenMs: 500 });
+  assertEquals(network.sent.map(({ to }) => to.address), [0xffffffff, 0xffffffff]);
+});
+
+Deno.test("answers that break, or lack the token where honest ones have it, make no rows", async () => {
+  const { probe } = raknetProtocol;
+  const learn = () => {
+    throw new Malformed("pong", 33);
+  };
+  for (const broken of [{ learn }, { mayLackToken: false }]) {
+    const network = new FakeNetwork(1);
+    put(network, 0xc0a8010a, "mayLackToken" in broken ? "raknetNode" : "bds");
+    const protocol = { ...raknetProtocol, probe: { ...probe, ...broken } } as Protocol;
+    assertEquals(await lookAround(network, { protocol }), []);
+  }
+});
+
+Deno.test("what is wrong with us ends it", async () => {
+  const bug = () => {
+    throw new TypeError("a bug");
+  };
+  for (const probe of [{ read: bug }, { learn: bug }]) {
+    const network = new FakeNetwork(1);
+    put(network, 0xc0a8010a, "bds");
+    const protocol = { ...raknetProtocol, probe: { ...raknetProtocol.probe, ...probe } };
+    await assertRejects(
+      () => lookAround(network, { protocol: protocol as Protocol }),
+      TypeError,
+      "a bug",
+    );
+  }
+  const network = new FakeNetwork(1);
+  put(network, 0xc0a8010a, "bds");
+  const protocol = { ...raknetProtocol, record: bug } as Protocol;
+  await assertRejects(() => lookAround(network, { protocols: [protocol] }), TypeError, "a bug");
+  const open = () => {
+    throw new Deno.errors.NotCapable("net");
+  };
+  await assertRejects(() => lookAround(network, { open }), Deno.errors.NotCapable);
+});
+
+Deno.test("a network that goes away while a server is asked ends nothing", async () => {
+  const network = new FakeNetwork(1);
+  put(network, 0xc0a8010a, "raknetNode", "bds");
+  let opened = 0;
+  const open = ({ address }: LocalNetwork | LocalLink) => {
+    if (opened++ === 0) return network.open(4, address);
+    throw Object.assign(new Error("gone"), { code: "EADDRNOTAVAIL" });
+  };
+  assertEquals((await lookAround(network, { open })).map(({ host }) => host), ["192.168.1.11"]);
 });
 
 Deno.test("a network's broadcast address", () => {

@@ -1,6 +1,6 @@
 /** The portable engine, on loopback. */
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
-import { openSocket } from "../../src/net/deno.ts";
+import { openGroupSocket, openSocket } from "../../src/net/deno.ts";
 import { Batch } from "../../src/net/socket.ts";
 
 const LOOPBACK = 0x7f000001;
@@ -25,6 +25,25 @@ Deno.test("sockets of both families send and receive datagrams of every size", a
     await b[Symbol.asyncDispose]();
     await listening;
   }
+});
+
+Deno.test("sockets for a group share their port, and do without networks that are not there", async () => {
+  const group = { address: 0xe000023c, interfaces: [LOOPBACK, 0x08080808], largest: 4 };
+  await using free = openSocket({ address: 0, port: 0 });
+  const { port } = free;
+  await free[Symbol.asyncDispose]();
+  await using first = await openGroupSocket({ ...group, port });
+  await using second = await openGroupSocket({ ...group, port });
+  const { promise, resolve } = Promise.withResolvers<string>();
+  for (const socket of [first, second]) void socket.listen((datagram) => resolve(datagram.toHex()));
+  await using sender = openSocket({ address: LOOPBACK, port: 0 });
+  await sender.send(Uint8Array.of(1, 2, 3, 4, 5), { address: LOOPBACK, port });
+  assertEquals(await promise, "01020304");
+  await using alone = openSocket({ address: LOOPBACK, port: 0 });
+  await assertRejects(
+    () => openGroupSocket({ ...group, port: alone.port }),
+    Deno.errors.AddrInUse,
+  );
 });
 
 Deno.test("a batch goes out slot by slot, each with its own bytes", async () => {

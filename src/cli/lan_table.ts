@@ -1,0 +1,154 @@
+/**
+ * The table of `lan`: what stands in it, and how it is drawn again and again in its place.
+ *
+ * @module
+ */
+import { styleText } from "node:util";
+import type { Clock } from "../net/clock.ts";
+import { serverId, type ServerRecord } from "../record.ts";
+import type { Listed, Neighbours } from "../scan/lan.ts";
+import { harmlessText } from "../text.ts";
+import { count } from "./plan.ts";
+import { displayWidth, fitWidth } from "./width.ts";
+
+/** A column: its title, the widths that it may have, and its text. */
+interface Column {
+  readonly title: string;
+  readonly most: number;
+  readonly text: (listed: Listed, now: number) => string;
+}
+
+/** The columns in their order; the name comes after them and takes what is left. */
+const COLUMNS: readonly Column[] = [
+  { title: "SERVER", most: 47, text: ({ row }) => serverId(row) },
+  { title: "PROTOCOLS", most: 16, text: ({ row }) => row.protocols.join("+") },
+  { title: "PLAYERS", most: 11, text: ({ row }) => playersText(row) },
+  { title: "MS", most: 7, text: ({ row }) => row.latency_ms?.toFixed(1) ?? "" },
+  { title: "SEEN", most: 5, text: ({ heardAt }, now) => `${Math.floor((now - heardAt) / 1000)} s` },
+  { title: "VERSION", most: 12, text: ({ row }) => row.version ?? "" },
+];
+
+/** Which columns go first where the terminal is narrow. */
+const DISPENSABLE = ["VERSION", "PROTOCOLS", "SEEN", "MS", "PLAYERS"];
+/** Columns that the name has at least. */
+const LEAST_NAME = 16;
+/** What is looked at of a text: strangers write long ones. */
+const LONGEST = 1000;
+
+/** What a table is drawn for. */
+export interface TableSpace {
+  /** Milliseconds of the clock. */
+  readonly now: number;
+  /** Columns of the terminal. */
+  readonly columns: number;
+  /** Lines that the table may take: at least two. */
+  readonly lines: number;
+}
+
+/** The lines of the table: a head, the servers, and how many more there are. */
+export function tableLines(
+  listed: readonly Listed[],
+  { now, columns, lines }: TableSpace,
+): string[] {
+  const fits = listed.length < lines;
+  const shown = fits ? listed : listed.slice(0, lines - 2);
+  const cells = COLUMNS.map(({ title, most, text }) => {
+    const texts = [title, ...shown.map((one) => harmlessText(text(one, now).slice(0, LONGEST)))];
+    const width = Math.min(most, Math.max(...texts.map(displayWidth)));
+    return { title, width, texts: texts.map((one) => fitWidth(one, width)) };
+  });
+  for (const title of DISPENSABLE) {
+    const taken = cells.reduce((sum, { width }) => sum + width + 2, 0);
+    if (taken + LEAST_NAME <= columns) break;
+    cells.splice(cells.findIndex((cell) => cell.title === title), 1);
+  }
+  const names = ["NAME", ...shown.map(({ row }) => harmlessText(nameText(row).slice(0, LONGEST)))];
+  const table = names.map((name, i) =>
+    // Names come last: should one be wider than we believe, it moves nothing.
+    fitWidth([...cells.map(({ texts }) => texts[i]), name].join("  "), columns).trimEnd()
+  );
+  return fits ? table : [...table, fitWidth(`… and ${listed.length - shown.length} more`, columns)];
+}
+
+function playersText({ players_online: online, players_max: max }: ServerRecord): string {
+  return online === null && max === null ? "" : `${online ?? "?"}/${max ?? "?"}`;
+}
+
+function nameText({ name, map, protocols, software }: ServerRecord): string {
+  if (protocols[0] === "nethernet") {
+    return [name ?? "(a NetherNet world)", map].filter(Boolean).join(" - ");
+  }
+  return [name, software && `(${software})`].filter(Boolean).join(" ");
+}
+
+/** How often the table is drawn, milliseconds. */
+const EVERY_MS = 500;
+const HIDE_CURSOR = "\x1b[?25l";
+const SHOW_CURSOR = "\x1b[?25h";
+
+/** What a live table shows, and how. */
+export interface LiveTableOptions {
+  /** The servers. */
+  readonly neighbours: Neighbours;
+  /** In how many networks they are looked for. */
+  readonly networks: number;
+  /** The clock. */
+  readonly clock: Clock;
+  /** Whether to use colours. */
+  readonly color: boolean;
+  /** The size of the terminal. */
+  readonly size: () => { readonly columns: number; readonly rows: number };
+  /** Writes to the terminal. */
+  readonly draw: (text: string) => void;
+}
+
+/** A table that is drawn in its place until it is disposed of. */
+export class LiveTable implements Disposable {
+  readonly #options: LiveTableOptions;
+  #cancel: () => void;
+  /** Widths of the lines that stand on the terminal. */
+  #drawn: readonly number[] = [];
+  #over = false;
+
+  /** Begins to draw. */
+  constructor(options: LiveTableOptions) {
+    this.#options = options;
+    options.draw(HIDE_CURSOR);
+    this.#cancel = this.#drawSoon(0);
+  }
+
+  /** Draws it after so many milliseconds, and from then on. */
+  #drawSoon(ms: number): () => void {
+    return this.#options.clock.after(ms, () => {
+      this.#draw("Ctrl-C ends");
+      this.#cancel = this.#drawSoon(EVERY_MS);
+    });
+  }
+
+  #draw(hint?: string): void {
+    const { neighbours, networks, clock, color, size, draw } = this.#options;
+    const { columns, rows } = size();
+    const space = { now: clock.now(), columns: columns - 1, lines: Math.max(2, rows - 2) };
+    const listed = neighbours.listed();
+    const title = `${count(listed.length, "server")} on ${count(networks, "network")}`;
+    const [head, ...table] = tableLines(listed, space);
+    const paint = (style: "bold" | "dim", text: string) =>
+      color ? styleText(style, text, { validateStream: false }) : text;
+    const top = fitWidth(hint === undefined ? title : `${title}; ${hint}`, columns - 1).trimEnd();
+    const lines = [paint("dim", top), paint("bold", head), ...table];
+    // A terminal that was made narrower has broken the lines: they stand on more rows.
+    const up = this.#drawn.reduce((sum, width) => sum + Math.max(1, Math.ceil(width / columns)), 0);
+    const back = up > 0 ? `\x1b[${up}A\r` : "";
+    draw(`${back}${lines.map((line) => `${line}\x1b[K\n`).join("")}\x1b[J`);
+    this.#drawn = [top, head, ...table].map(displayWidth);
+  }
+
+  /** Draws it for the last time, and gives the cursor back. */
+  [Symbol.dispose](): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#cancel();
+    this.#draw();
+    this.#options.draw(SHOW_CURSOR);
+  }
+}

@@ -1,0 +1,53 @@
+/**
+ * How wide text is on a terminal.
+ *
+ * @module
+ */
+
+/** Marks that stand on the character before them. */
+const MARK = /^\p{M}$/u;
+/** East Asian wide characters (Unicode, EastAsianWidth), and emoji. */
+const WIDE =
+  /^[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe10-\ufe19\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{16fe0}-\u{18aff}\u{1b000}-\u{1b2ff}\u{1f200}-\u{1f2ff}\u{20000}-\u{3fffd}\p{Emoji_Presentation}]$/u;
+/** The letters of flags: two of them are as wide as one emoji. */
+const FLAG_LETTER = /^[\u{1f1e6}-\u{1f1ff}]$/u;
+/** More marks on one character than any script has. */
+const PILE = /(\p{M}{3})\p{M}+/gu;
+/** What makes an emoji of a sign: terminals do not agree on how wide that is then. */
+const AS_EMOJI = /\ufe0f/g;
+
+/** Columns that a character takes. */
+function widthOf(character: string): number {
+  if (character >= " " && character <= "~") return 1;
+  if (MARK.test(character)) return 0;
+  return WIDE.test(character) && !FLAG_LETTER.test(character) ? 2 : 1;
+}
+
+/** Columns that a text takes; control characters must have been taken out. */
+export function displayWidth(text: string): number {
+  let width = 0;
+  for (const character of text) width += widthOf(character);
+  return width;
+}
+
+/** The text on exactly so many columns: cut, with an ellipsis, or filled up with spaces. */
+export function fitWidth(text: string, columns: number): string {
+  let [fitting, width] = ["", 0];
+  // No text of that many columns is longer, and some from strangers are.
+  const short = text.slice(0, 8 * columns).replace(AS_EMOJI, "").replace(PILE, "$1");
+  for (const character of short) {
+    const more = widthOf(character);
+    if (width + more > columns) return cut(fitting, columns);
+    fitting += character;
+    width += more;
+  }
+  return fitting + " ".repeat(columns - width);
+}
+
+function cut(text: string, columns: number): string {
+  const characters = [...text];
+  let width = displayWidth(text);
+  while (width > columns - 1) width -= widthOf(characters.pop()!);
+  const ellipsis = columns > 0 ? "…" : "";
+  return characters.join("") + ellipsis + " ".repeat(Math.max(0, columns - 1 - width));
+}

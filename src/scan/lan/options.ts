@@ -1,0 +1,83 @@
+/**
+ * What a look around the local networks is told, and how it ends.
+ *
+ * @module
+ */
+import type { Endpoint } from "../../address.ts";
+import type { Patience } from "../../inspect/attempt.ts";
+import type { DatagramSocket, Link } from "../../net/socket.ts";
+import type { Protocol } from "../../protocols/protocol.ts";
+import type { ServerRecord } from "../../record.ts";
+import type { Neighbours } from "./neighbours.ts";
+
+/** An IPv4 network that we are part of. */
+export interface LocalNetwork {
+  /** Our address in it. */
+  readonly address: number;
+  /** Its network mask. */
+  readonly netmask: number;
+}
+
+/** A link on which we speak IPv6. */
+export interface LocalLink {
+  /** Our link-local address. */
+  readonly address: bigint;
+  /** Its interface. */
+  readonly zone: string;
+}
+
+/** How to look around. */
+export interface LanOptions extends Patience {
+  /** The networks, and the links: these are asked as well as the system lets us. */
+  readonly networks: readonly (LocalNetwork | LocalLink)[];
+  /** The protocol that is asked for, which must have a probe. */
+  readonly protocol: Protocol;
+  /** All protocols that each server is asked. */
+  readonly protocols: readonly Protocol[];
+  /** The ports to ask, by family. */
+  readonly ports: Readonly<Record<4 | 6, readonly number[]>>;
+  /** How long to listen, milliseconds; `Infinity`: until told to end. */
+  readonly listenMs: number;
+  /** Whether servers that were found are asked again and again. */
+  readonly watch: boolean;
+  /** How long to wait for an answer in a conversation, milliseconds. */
+  readonly timeoutMs: number;
+  /** Opens a socket that may send to everybody in a network. */
+  readonly open: (network: LocalNetwork | LocalLink) => DatagramSocket;
+  /** Opens a socket that hears what Java worlds announce, where that is wanted. */
+  readonly openGroup?: () => Promise<DatagramSocket>;
+  /** Talks over TCP with a Java server; where it is missing, none is asked. */
+  readonly dial?: (endpoint: Endpoint) => Link;
+  /** 31 random bits that prove that an answer is to our ping. */
+  readonly token: number;
+  /** Whether a MOTD asks scanners to stay away. */
+  readonly optsOut: (motd: string) => boolean;
+  /** Whether rows name players. */
+  readonly players: boolean;
+  /** The name for the rows. */
+  readonly scanId: string;
+  /** Where servers are kept. */
+  readonly neighbours: Neighbours;
+  /** Gets each server when it is found. */
+  readonly onServer: (record: ServerRecord) => void;
+}
+
+/** What became of the questions. */
+export interface LanEnd {
+  /** How many left. */
+  readonly sent: number;
+  /** Why the system refused to send others, or to listen: error codes. */
+  readonly refusals: readonly string[];
+}
+
+/** Everybody's address in a network; `undefined` where a network has none. */
+export function broadcastOf({ address, netmask }: LocalNetwork): number | undefined {
+  const hosts = ~netmask >>> 0;
+  return hosts < 3 ? undefined : (address | hosts) >>> 0;
+}
+
+/** Whether an endpoint is in the network, or on the link. */
+export function isInside({ address }: Endpoint, network: LocalNetwork | LocalLink): boolean {
+  if ("zone" in network) return typeof address === "bigint" && address >> 118n === 0x3fan; // fe80::/10
+  return typeof address === "number" && ((address ^ network.address) & network.netmask) === 0;
+}

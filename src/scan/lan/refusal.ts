@@ -1,0 +1,19 @@
+/**
+ * What the system refuses, told from what is wrong with us.
+ *
+ * @module
+ */
+
+/**
+ * The code of a system's refusal: a network that went away, a port that is taken.
+ *
+ * @throws Whatever it is given that is none; what we were not allowed is none.
+ */
+export function refusalOf(error: unknown): string {
+  const { code, name } = error as { code?: unknown; name?: unknown };
+  if (typeof name === "string" && name !== "NotCapable") {
+    if (typeof code === "string") return code;
+    if (Object.hasOwn(Deno.errors, name)) return name;
+  }
+  throw error;
+}

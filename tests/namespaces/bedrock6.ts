@@ -1,0 +1,17 @@
+/**
+ * A simulated Bedrock server on port 19133 of every IPv6 address of its host, which hears what is sent
+ * to all nodes of a link. For a network namespace: a fleet's servers stand on addresses of their own.
+ *
+ *     deno run --allow-net tests/namespaces/bedrock6.ts
+ */
+import { drawFleet } from "../../src/fleet/generate.ts";
+import { openSocket } from "../../src/net/deno.ts";
+
+const [{ responder }] = drawFleet({
+  ...{ servers: 1, range: { start: 0x7f000001, end: 0x7f000002 }, seed: 66, software: ["bds"] },
+});
+await using socket = openSocket({ address: 0n, port: 19133 });
+await socket.listen((datagram, from) => {
+  const peer = { ...from };
+  for (const reply of responder.respond(datagram, peer, 0)) void socket.send(reply, peer);
+});

@@ -1,0 +1,131 @@
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import { Malformed, Truncated } from "../../src/bytes.ts";
+import { lan } from "../../src/mod.ts";
+
+const utf8 = (text: string) => new TextEncoder().encode(text);
+const text = (bytes: Uint8Array | undefined) => bytes && new TextDecoder().decode(bytes);
+
+Deno.test("announcements are read as the game reads them", () => {
+  const read = (announcement: string) => {
+    const { motd, port } = lan.decodeAnnouncement(utf8(announcement))!;
+    return [text(motd), port];
+  };
+  // What each means follows from the game's own reading, by hand.
+  assertEquals(read("[MOTD]a[/MOTD][AD]1[/AD]"), ["a", 1]);
+  assertEquals(read("[MOTD][/MOTD][AD]65535[/AD]"), ["", 65535]);
+  assertEquals(read("[MOTD][MOTD][/MOTD][AD]1[/AD]"), ["[MOTD]", 1]);
+  assertEquals(read("[MOTD]a[AD]2[/AD][/MOTD][AD]1[/AD]"), ["a[AD]2[/AD]", 1]);
+  assertEquals(read("[/MOTD][MOTD]a[AD]1[/AD]"), [undefined, 1]);
+  assertEquals(read("[AD]2[/AD][/MOTD]x[AD]1[/AD]"), [undefined, 1]);
+  assertEquals(read("[MOTD]a[/MOTD][/AD][AD]1[/AD]"), ["a", 1]);
+  assertEquals(read("[MOTD]a[/MOTD][AD]0001[/AD]"), ["a", 1]);
+  assertEquals(read("[MOTD]a[/MOTD][AD][::1]:1[/AD]"), ["a", 1]);
+  assertEquals(read("[motd]x[/motd][MOTD]a[/MOTD][AD]1[/AD]"), ["a", 1]);
+});
+
+Deno.test("announcements without an address are refused, and say why", () => {
+  const refused = (announcement: string) => {
+    try {
+      return lan.decodeAnnouncement(utf8(announcement));
+    } catch (error) {
+      assert(error instanceof Truncated || error instanceof Malformed);
+      return `${error.name} ${error.offset}`;
+    }
+  };
+  assertEquals(refused("[MOTD]a"), "Truncated 7");
+  assertEquals(refused("[MOTD]a[/MOTD]"), "Truncated 14");
+  assertEquals(refused("[MOTD]a[/MOTD][AD]1"), "Truncated 19");
+  assertEquals(refused("[MOTD]a[/MOTD][/MOTD][AD]1[/AD]"), "Malformed 14");
+  for (const address of ["", "0", "65536", "-1", "1 ", "1:", "x", "1e3", "٣", "123456"]) {
+    assertEquals(refused(`[MOTD]a[/MOTD][AD]${address}[/AD]`), "Malformed 18", address);
+  }
+  assertEquals([refused(""), refused("[AD]1[/AD]"), refused("[MOTD")], Array(3).fill(undefined));
+});
+
+Deno.test("of an announcement, 1,024 bytes are read", () => {
+  const long = (size: number) => utf8(`[MOTD]${"x".repeat(size)}[/MOTD][AD]1[/AD]`);
+  const room = lan.LONGEST_ANNOUNCEMENT - long(0).length;
+  assertEquals(lan.decodeAnnouncement(long(room))?.motd?.length, room);
+  assertThrows(() => lan.decodeAnnouncement(long(room + 1)), Truncated);
+});
+
+Deno.test("packets of every size are unsealed as they were sealed", () => {
+  for (let size = 0; size < 40; size++) {
+    const packet = {
+      type: "message",
+      sender: 1n,
+      recipient: 2n,
+      text: new Uint8Array(size),
+    } as const;
+    const sealed = lan.sealPacket(packet);
+    assertEquals(sealed.length, 32 + 16 * (Math.floor((32 + size) / 16) + 1));
+    assertEquals(lan.openPacket(sealed), { ...packet, flags: [] });
+    sealed[31] ^= 1;
+    assertEquals(lan.openPacket(sealed), undefined);
+  }
+});
+
+Deno.test("what cannot be sealed is another message, whatever its size", () => {
+  for (const size of [0, 31, 32, 47, 48, 49, 64, 65535, 131_072]) {
+    assertEquals(lan.openPacket(new Uint8Array(size)), undefined, `${size}`);
+  }
+});
+
+const WORLD: lan.World = {
+  ...{ version: 4, name: utf8("a"), level: utf8("b"), gamemode: 1, online: 2, max: 3 },
+  ...{ editor: true, hardcore: true, onlineAuth: null, selfSignedAuth: null, nonce: null },
+  ...{ transport: null, connection: 0, protocol: null, gameVersion: null },
+};
+
+Deno.test("worlds are written with what their version has, and zero for what is not known", () => {
+  const written = (version: 4 | 5 | 6 | 7) => lan.encodeServerData({ ...WORLD, version }).toHex();
+  assertEquals(written(4), "0401610162020200000003000000" + "0101" + "0000");
+  assertEquals(written(5), "0501610162020200000003000000" + "01010000" + "0000");
+  assertEquals(written(6), "0601610162020200000003000000" + "01010000" + "00" + "0000");
+  assertEquals(written(7), "070161" + "0000" + "0162" + "040602" + "01010000" + "00" + "00");
+});
+
+Deno.test("numbers of all sizes come back from server data", () => {
+  for (const value of [0, 1, -1, 63, 64, -64, -65, 8191, 2 ** 31 - 1, -(2 ** 31)]) {
+    const world = {
+      ...WORLD,
+      version: 7 as const,
+      gamemode: value,
+      online: value,
+      protocol: value,
+    };
+    const read = lan.decodeServerData(lan.encodeServerData(world)) as lan.World;
+    assertEquals([read.gamemode, read.online, read.protocol], [value, value, value]);
+    const older = { ...WORLD, version: 5 as const, online: value };
+    assertEquals((lan.decodeServerData(lan.encodeServerData(older)) as lan.World).online, value);
+  }
+});
+
+Deno.test("a name of any length comes back, and no claim of one is believed", () => {
+  for (const size of [0, 127, 128, 20_000]) {
+    const world = { ...WORLD, version: 6 as const, name: new Uint8Array(size).fill(0x61) };
+    const read = lan.decodeServerData(lan.encodeServerData(world)) as lan.World;
+    assertEquals(read.name.length, size);
+  }
+  const claim = Uint8Array.of(6, 0xff, 0xff, 0xff, 0xff, 0x0f, 0x61);
+  const error = assertThrows(() => lan.decodeServerData(claim), Truncated);
+  assertEquals([error.offset, error.needed, error.available], [6, 2 ** 32 - 1, 1]);
+  const endless = new Uint8Array(1000).fill(0xff).with(0, 6);
+  assertThrows(() => lan.decodeServerData(endless), Malformed, "more than 32 bits at offset 1");
+});
+
+Deno.test("a world's statement keeps what is not known empty", () => {
+  const said = (over: Partial<lan.World>) => {
+    const data = { ...WORLD, ...over, flags: [] };
+    return lan.nethernetStatement({ networkId: 2n ** 64n - 1n, data, flags: ["lengthMismatch"] });
+  };
+  const { columns, flags, facts } = said({ name: utf8(""), level: utf8(""), online: -1 });
+  assertEquals([columns.name, columns.motd, columns.map, columns.version], Array(4).fill(null));
+  assertEquals([columns.players_online, columns.players_max], [null, 3]);
+  assertEquals([flags, facts.network_id], [
+    ["lengthMismatch", "badNumber"],
+    "18446744073709551615",
+  ]);
+  assertEquals(said({ gamemode: 9 }).columns.gamemode, "9");
+  assertEquals(said({ nonce: Uint8Array.of(0xff) }).facts.nonce, "\ufffd");
+});

@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { Malformed, Truncated } from "../../src/bytes.ts";
+import { createCipheriv, createHmac } from "node:crypto";
+import { concat, Malformed, Truncated } from "../../src/bytes.ts";
 import { lan } from "../../src/mod.ts";
 
 const utf8 = (text: string) => new TextEncoder().encode(text);
@@ -32,6 +33,10 @@ Deno.test("announcements without an address are refused, and say why", () => {
       return `${error.name} ${error.offset}`;
     }
   };
+  const said = ["[MOTD]a", "[MOTD]a[/MOTD]", "[MOTD]a[/MOTD][AD]1"].map((announcement) =>
+    assertThrows(() => lan.decodeAnnouncement(utf8(announcement)), Truncated).what
+  );
+  assertEquals(said, ["end of the MOTD", "address", "end of the address"]);
   assertEquals(refused("[MOTD]a"), "Truncated 7");
   assertEquals(refused("[MOTD]a[/MOTD]"), "Truncated 14");
   assertEquals(refused("[MOTD]a[/MOTD][AD]1"), "Truncated 19");
@@ -66,9 +71,64 @@ Deno.test("packets of every size are unsealed as they were sealed", () => {
 });
 
 Deno.test("what cannot be sealed is another message, whatever its size", () => {
-  for (const size of [0, 31, 32, 47, 48, 49, 64, 65535, 131_072]) {
+  for (const size of [0, 16, 31, 32, 47, 48, 49, 64, 65_507]) {
     assertEquals(lan.openPacket(new Uint8Array(size)), undefined, `${size}`);
   }
+});
+
+Deno.test("a seal around broken padding is none, though its MAC is right", () => {
+  const key = Uint8Array.fromHex(
+    "eed4c37861936c6ebb91ab9d195c1b489de46362d3bb8e30d8aab08bf217e6f3",
+  );
+  const request = lan.encodePacket({ type: "request", sender: 1n });
+  const sealed = (padding: number, packet: Uint8Array) => {
+    const cipher = createCipheriv("aes-256-ecb", key, null).setAutoPadding(false);
+    const padded = concat(request, new Uint8Array(48 - request.length).fill(padding));
+    const mac = createHmac("sha256", key).update(packet).digest();
+    return concat(mac, cipher.update(padded), cipher.final());
+  };
+  // What would be read if the padding were believed: everything, nothing, or 17 bytes less.
+  assertEquals(lan.openPacket(sealed(0, new Uint8Array())), undefined);
+  const longer = concat(request, new Uint8Array(11).fill(17));
+  assertEquals(lan.openPacket(sealed(17, longer)), undefined);
+  const right = concat(request, new Uint8Array(12).fill(16));
+  assertEquals(lan.openPacket(sealed(16, right))?.flags, ["lengthMismatch", "trailingBytes"]);
+});
+
+/** What is missing from each shorter part of some bytes, each once. */
+function missing(decode: (bytes: Uint8Array) => unknown, bytes: Uint8Array): string[] {
+  const named = Array.from({ length: bytes.length }, (_, size) => {
+    try {
+      decode(bytes.subarray(0, size));
+      return "";
+    } catch (error) {
+      assert(error instanceof Truncated);
+      return error.what;
+    }
+  });
+  return [...new Set(named)].filter((what) => what !== "");
+}
+
+Deno.test("a part of a packet says what is missing", () => {
+  const head = ["length", "id", "sender", "zeros"];
+  const of = (packet: lan.NewPacket) => missing(lan.decodePacket, lan.encodePacket(packet));
+  assertEquals(of({ type: "request", sender: 1n }), head);
+  const data = Uint8Array.of(1);
+  assertEquals(of({ type: "response", sender: 1n, data }), [
+    ...head,
+    "length of the server data",
+    "server data",
+  ]);
+  const message = { type: "message", sender: 1n, recipient: 2n, text: data } as const;
+  assertEquals(of(message), [...head, "recipient", "text"]); // its "length" is named already
+  const part = lan.encodePacket(message).subarray(0, 30);
+  assertThrows(() => lan.decodePacket(part), Truncated, "Cannot read length: 2 bytes are needed");
+});
+
+Deno.test("half a byte of hexadecimal text is not taken for one", () => {
+  const bytes = lan.encodePacket({ type: "response", sender: 1n, data: Uint8Array.of(1, 2) });
+  bytes[20] = 3;
+  assertThrows(() => lan.decodePacket(bytes.subarray(0, 27)), Malformed, "not hexadecimal");
 });
 
 const WORLD: lan.World = {
@@ -83,6 +143,32 @@ Deno.test("worlds are written with what their version has, and zero for what is 
   assertEquals(written(5), "0501610162020200000003000000" + "01010000" + "0000");
   assertEquals(written(6), "0601610162020200000003000000" + "01010000" + "00" + "0000");
   assertEquals(written(7), "070161" + "0000" + "0162" + "040602" + "01010000" + "00" + "00");
+});
+
+Deno.test("a part of server data says what is missing", () => {
+  const of = (version: 4 | 5 | 6 | 7) =>
+    missing(lan.decodeServerData, lan.encodeServerData({ ...WORLD, version, nonce: utf8("n") }));
+  const [counts, flags] = [["game mode", "players", "slots"], ["editor", "hardcore"]];
+  const accounts = ["online accounts", "self-signed accounts"];
+  assertEquals(of(4), [
+    ...["length of name", "name", "length of level", "level", ...counts, ...flags],
+    ...["transport", "connection"],
+  ]);
+  const names = ["name", "level", ...counts, ...flags, ...accounts];
+  assertEquals(of(5), [...names, "transport", "connection"]);
+  assertEquals(of(6), [...names, "nonce", "transport", "connection"]);
+  assertEquals(of(7), [
+    ...["name", "protocol", "game version", "level", "players", "slots", "game mode", ...flags],
+    ...[...accounts, "nonce", "connection"],
+  ]);
+});
+
+Deno.test("versions that are not known are said, and no data is none", () => {
+  for (const version of [0, 3, 8, 255]) {
+    const data = { version, data: Uint8Array.of(1), flags: ["unknownVersion" as const] };
+    assertEquals(lan.decodeServerData(Uint8Array.of(version, 1)), data);
+  }
+  assertEquals(lan.decodeServerData(new Uint8Array()), undefined);
 });
 
 Deno.test("numbers of all sizes come back from server data", () => {
@@ -126,6 +212,17 @@ Deno.test("a world's statement keeps what is not known empty", () => {
     ["lengthMismatch", "badNumber"],
     "18446744073709551615",
   ]);
-  assertEquals(said({ gamemode: 9 }).columns.gamemode, "9");
+  const gamemodes = [0, 1, 2, 9].map((gamemode) => said({ gamemode }).columns.gamemode);
+  assertEquals(gamemodes, ["Survival", "Creative", "Adventure", "9"]);
+  const full = said({ online: 0, max: 999_999_999 }).columns;
+  assertEquals([full.players_online, full.players_max], [0, 999_999_999]);
   assertEquals(said({ nonce: Uint8Array.of(0xff) }).facts.nonce, "\ufffd");
+});
+
+Deno.test("a world whose data could not be read is a world", () => {
+  assertEquals(lan.nethernetStatement({ networkId: 7n, data: undefined, flags: ["x"] }), {
+    columns: { edition: "bedrock" },
+    flags: ["x", "statusMalformed"],
+    facts: { network_id: "7" },
+  });
 });

@@ -126,10 +126,12 @@ function openTable(neighbours: Neighbours, networks: number, noColor: boolean): 
 
 /** The size of the terminal, or what it is mostly. */
 function terminalSize(): { columns: number; rows: number } {
+  const usual = { columns: 80, rows: 24 };
   try {
-    return Deno.consoleSize();
+    const size = Deno.consoleSize();
+    return size.columns > 0 && size.rows > 0 ? size : usual;
   } catch {
-    return { columns: 80, rows: 24 }; // a terminal that does not tell
+    return usual; // a terminal that does not tell
   }
 }
 

@@ -127,7 +127,8 @@ export class LiveTable implements Disposable {
 
   #draw(hint?: string): void {
     const { neighbours, networks, clock, color, size, draw } = this.#options;
-    const { columns, rows } = size();
+    const { rows, ...given } = size();
+    const columns = Math.max(2, given.columns);
     const space = { now: clock.now(), columns: columns - 1, lines: Math.max(2, rows - 2) };
     const listed = neighbours.listed();
     const title = `${count(listed.length, "server")} on ${count(networks, "network")}`;

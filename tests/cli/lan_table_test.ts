@@ -148,6 +148,19 @@ Deno.test("the live table is drawn in its place, and gives the cursor back", asy
   assertEquals(terminal.lines[0], "1 server on 1 network");
 });
 
+Deno.test("the smallest terminal is drawn on", async () => {
+  const network = new FakeNetwork(1);
+  const neighbours = new Neighbours();
+  neighbours.list(neighbours.meet("1", 1, 5000, 0)!, listed(1).row);
+  const terminal = new Terminal();
+  using _live = new LiveTable({
+    ...{ neighbours, networks: 1, clock: network, color: false, draw: terminal.draw },
+    size: () => ({ columns: 1, rows: 1 }),
+  });
+  await network.run(new Promise<void>((done) => network.after(1, done)));
+  assertEquals(terminal.lines, ["…", "…", "…"]);
+});
+
 Deno.test("lines that a narrower terminal has broken are counted as it shows them", async () => {
   const network = new FakeNetwork(1);
   const neighbours = new Neighbours();

@@ -51,7 +51,9 @@ export async function openFleet(
   const loud = hosts.find(({ announcement }) => announcement !== undefined);
   if (loud !== undefined && options.lab === undefined) {
     throw new InputError(
-      `Cannot announce ${formatEndpoint(loud.endpoint)} on a network: only a laboratory has one`,
+      `Cannot announce ${
+        formatEndpoint(loud.endpoint)
+      } on a network: only a laboratory (--lab) has one`,
     );
   }
   const endpoints = hosts.map(({ endpoint }) => endpoint);

@@ -39,7 +39,8 @@ host() {
 
 ip netns add "$id-bridge"
 # Without a querier that asks who listens, a bridge that snoops may keep a multicast to itself.
-ip -n "$id-bridge" link add bridge0 type bridge mcast_snooping 0
+ip -n "$id-bridge" link add bridge0 type bridge mcast_snooping 0 ||
+  ip -n "$id-bridge" link add bridge0 type bridge # a kernel that does not snoop
 ip -n "$id-bridge" link set bridge0 up
 host look 10.77.0.1
 host one 10.77.0.2
@@ -63,16 +64,32 @@ serve two 10.77.0.3 openToLan 5
 serve two 10.77.0.3 netherNet7 6
 ip netns exec "$id-six" deno run --no-prompt --allow-net tests/namespaces/bedrock6.ts &
 pids+=($!)
+# await COMMAND...: until it succeeds, half a minute at the most.
+await() {
+  for _ in $(seq 300); do
+    if "$@"; then return; fi
+    sleep 0.1
+  done
+  echo "waited in vain: $*"
+  exit 1
+}
 for file in one-{bds,openToLan,netherNet6} two-{pocketmine,openToLan,netherNet7}; do
-  until [ -s "$folder/$file.json" ]; do sleep 0.1; done
+  await [ -s "$folder/$file.json" ]
 done
 
 ip netns exec "$id-look" tcpdump -i eth0 -n -l udp or igmp >"$folder/capture.txt" 2>"$folder/tcpdump.err" &
 pids+=($!)
-until grep -q listening "$folder/tcpdump.err"; do sleep 0.1; done
+await grep -q listening "$folder/tcpdump.err"
 
-ip netns exec "$id-look" deno run --no-prompt --allow-net --allow-sys=networkInterfaces \
-  main.ts lan --json >"$folder/found.ndjson"
+# Two at once: they share the port of the announcements, as each does with a running game.
+look() {
+  ip netns exec "$id-look" deno run --no-prompt --allow-net --allow-sys=networkInterfaces \
+    main.ts lan --json
+}
+look >"$folder/found.ndjson" &
+first=$!
+look >"$folder/second.ndjson"
+wait "$first"
 stop
 
 failed=0
@@ -90,8 +107,11 @@ sent() {
   [ "$count" -ge "$2" ]
 }
 
-sed -nE 's/.*"host":"([^"]*)","port":([0-9]+),"protocol":"([a-z]+)".*/\1 \2 \3/p' \
-  "$folder/found.ndjson" | sed 's/^fe80:[^ ]*/fe80::/' | sort >"$folder/found.txt"
+# servers FILE: host, port and protocol of each row.
+servers() {
+  sed -nE 's/.*"host":"([^"]*)","port":([0-9]+),"protocol":"([a-z]+)".*/\1 \2 \3/p' "$1" |
+    sed 's/^fe80:[^ ]*/fe80::/' | sort
+}
 {
   echo "10.77.0.2 19132 raknet"
   echo "10.77.0.2 51234 lan"
@@ -101,7 +121,8 @@ sed -nE 's/.*"host":"([^"]*)","port":([0-9]+),"protocol":"([a-z]+)".*/\1 \2 \3/p
   echo "10.77.0.3 7551 nethernet"
   [ "$speaks_ipv6" -eq 0 ] || echo "fe80:: 19133 raknet"
 } | sort >"$folder/wanted.txt"
-check "all are found, each once" diff "$folder/wanted.txt" "$folder/found.txt"
+check "all are found, each once" diff "$folder/wanted.txt" <(servers "$folder/found.ndjson")
+check "by two that look at once" diff "$folder/wanted.txt" <(servers "$folder/second.ndjson")
 check "PocketMine is asked by Query too" grep -q '"protocols":\["raknet","query"\]' "$folder/found.ndjson"
 check "a ping to everybody" sent '10\.77\.0\.1\.[0-9]+ > 255\.255\.255\.255\.19132: UDP, length 33' 3
 check "a ping to the network" sent '10\.77\.0\.1\.[0-9]+ > 10\.77\.0\.255\.19132: UDP, length 33' 3

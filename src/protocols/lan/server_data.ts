@@ -75,6 +75,14 @@ export type ServerData =
  * @returns `undefined` when there is none.
  * @throws Truncated when it ends too early.
  * @throws Malformed when a number has more than 32 bits.
+ *
+ * @example A version that nobody knows yet
+ * ```ts
+ * import { lan } from "blocksweep";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(lan.decodeServerData(Uint8Array.of(99))?.flags, ["unknownVersion"]);
+ * ```
  */
 export function decodeServerData(bytes: Uint8Array): ServerData | undefined {
   if (bytes.length === 0) return undefined;

@@ -40,7 +40,23 @@ export interface Listed {
   readonly heardAt: number;
 }
 
-/** The servers around. */
+/**
+ * The servers around. {@linkcode discover} fills it, and who shows them reads it.
+ *
+ * @example
+ * ```ts
+ * import { emptyRecord, Neighbours } from "blocksweep";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const neighbours = new Neighbours();
+ * const [address, now] = [0xc0a8010a, 1000];
+ * const neighbour = neighbours.meet("192.168.1.10:19132", address, 15_000, now)!;
+ * neighbours.list(neighbour, emptyRecord({ address, port: 19132 }, 0));
+ * assertEquals(neighbours.listed().map(({ row }) => row.host), ["192.168.1.10"]);
+ * neighbours.forget(now + 15_000);
+ * assertEquals(neighbours.listed(), []);
+ * ```
+ */
 export class Neighbours {
   readonly #all = new Map<string, Neighbour>();
   readonly #ofAddress = new Map<Address, number>();

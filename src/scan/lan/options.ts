@@ -70,7 +70,17 @@ export interface LanEnd {
   readonly refusals: readonly string[];
 }
 
-/** Everybody's address in a network; `undefined` where a network has none. */
+/**
+ * Everybody's address in a network; `undefined` where a network has none.
+ *
+ * @example
+ * ```ts
+ * import { broadcastOf } from "blocksweep";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(broadcastOf({ address: 0xc0a80105, netmask: 0xffffff00 }), 0xc0a801ff);
+ * ```
+ */
 export function broadcastOf({ address, netmask }: LocalNetwork): number | undefined {
   const hosts = ~netmask >>> 0;
   return hosts < 3 ? undefined : (address | hosts) >>> 0;

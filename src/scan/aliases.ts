@@ -31,7 +31,7 @@ const MOST_MARKS = 1 << 20;
 /** Ports of a host with the same answer, from which on they count as one server. */
 const SAME_ON_PORTS = 100;
 /** Smaller GUIDs are clocks, counters and constants. */
-const LEAST_GUID = 2n ** 48n;
+const LEAST_GUID = String(2n ** 48n);
 /** RakNet's "unassigned" (RakNetTypes.h), and our own, which an echo would repeat. */
 const CONSTANT_GUIDS = new Set([String(2n ** 64n - 1n), String(CLIENT_GUID)]);
 
@@ -47,8 +47,8 @@ const DEFAULT_MOTDS = new Set([
 
 /** What a row is remembered by, and what it is recognised by: mostly the same. */
 interface Mark {
-  readonly own: string;
-  readonly wanted: string;
+  readonly own: number;
+  readonly wanted: number;
   /** Whether the mark means nothing once two servers have it. */
   readonly unique?: boolean;
 }
@@ -69,7 +69,7 @@ export class Aliases {
    */
   of(record: ServerRecord, endpoint: Endpoint): string | null {
     const marks = MARKS.flatMap((mark) => mark(record) ?? []);
-    const known = marks.map(({ wanted }) => this.#servers.get(hash(wanted)))
+    const known = marks.map(({ wanted }) => this.#servers.get(wanted))
       .find((server) => server !== undefined) ?? this.#everywhere(record, endpoint);
     const server = known ?? { ...endpoint };
     for (const mark of marks) this.#remember(mark, server);
@@ -77,12 +77,11 @@ export class Aliases {
   }
 
   #remember({ own, unique }: Mark, server: Endpoint): void {
-    const key = hash(own);
-    const before = this.#servers.get(key);
+    const before = this.#servers.get(own);
     if (before !== undefined && unique && endpointKey(before) !== endpointKey(server)) {
-      this.#servers.set(key, undefined);
-    } else if (!this.#servers.has(key) && this.#hasRoom()) {
-      this.#servers.set(key, server);
+      this.#servers.set(own, undefined);
+    } else if (before === undefined && !this.#servers.has(own) && this.#hasRoom()) {
+      this.#servers.set(own, server);
     }
   }
 
@@ -93,7 +92,7 @@ export class Aliases {
   /** The first port of a host that gives the same answer on a hundred. */
   #everywhere(record: ServerRecord, endpoint: Endpoint): Endpoint | undefined {
     const { host, protocols, software, motd, version, map, players_max: max } = record;
-    const key = hash(text("answer", host, protocols.join(), software, motd, version, map, max));
+    const key = hash("answer", host, protocols.join(), software, motd, version, map, max);
     const answer = this.#answers.get(key);
     if (answer !== undefined) return ++answer.count > SAME_ON_PORTS ? answer.first : undefined;
     if (this.#hasRoom()) this.#answers.set(key, { first: { ...endpoint }, count: 1 });
@@ -111,8 +110,13 @@ const MARKS: readonly ((record: ServerRecord) => Mark | undefined)[] = [
 ];
 
 function guidMark({ guid, edition, version }: ServerRecord): Mark | undefined {
-  if (guid === null || CONSTANT_GUIDS.has(guid) || BigInt(guid) < LEAST_GUID) return undefined;
-  return both(text("guid", guid, edition, version));
+  if (guid === null || CONSTANT_GUIDS.has(guid) || isSmall(guid)) return undefined;
+  return both(hash("guid", guid, edition, version));
+}
+
+/** Decimal texts without leading zeros: the shorter is the smaller. */
+function isSmall(guid: string): boolean {
+  return guid.length < LEAST_GUID.length || guid.length === LEAST_GUID.length && guid < LEAST_GUID;
 }
 
 function playersMark(record: ServerRecord): Mark | undefined {
@@ -120,7 +124,7 @@ function playersMark(record: ServerRecord): Mark | undefined {
   // A list that is longer than the number of players holds lines of text.
   if (!players || players.length === 0 || players.length > (online ?? 0)) return undefined;
   if (record.flags.includes("sampleText")) return undefined;
-  return both(text("players", host, motd, online, max, ...players.toSorted()));
+  return both(hash("players", host, motd, online, max, ...players.toSorted()));
 }
 
 const NETWORK_PROXIES = new Set(["velocity", "bungee", "waterdog"]);
@@ -131,25 +135,27 @@ function proxyMark(record: ServerRecord): Mark | undefined {
     return undefined;
   }
   return both(
-    text("proxy", host, software, motd, record.version, online, max, record.favicon_hash),
+    hash("proxy", host, software, motd, record.version, online, max, record.favicon_hash),
   );
 }
 
 function bridgeMark(record: ServerRecord): Mark | undefined {
   const { host, edition, proxy, protocols, motd, players_max: max } = record;
-  const line = plainText((motd ?? "").split("\n", 1)[0]).replaceAll(";", ":");
-  if (max === null || !isTelling(record) || DEFAULT_MOTDS.has(line)) return undefined;
-  const [java, geyser] = ["java", "geyser"].map((side) => text(side, host, line, max));
-  if (edition === "java") return { own: java, wanted: geyser, unique: true };
   const isBridge = proxy === "geyser" && protocols.length === 1 && protocols[0] === "raknet";
-  return isBridge ? { own: geyser, wanted: java, unique: true } : undefined;
+  if (max === null || edition !== "java" && !isBridge || !isTelling(record)) return undefined;
+  const line = plainText((motd ?? "").split("\n", 1)[0]).replaceAll(";", ":");
+  if (DEFAULT_MOTDS.has(line)) return undefined;
+  const [java, geyser] = ["java", "geyser"].map((side) => hash(side, host, line, max));
+  return edition === "java"
+    ? { own: java, wanted: geyser, unique: true }
+    : { own: geyser, wanted: java, unique: true };
 }
 
 function queryPortMark(record: ServerRecord): Mark | undefined {
   const { host, port, protocol, port_v4: game, players_max: max, players_online: online } = record;
   if (max === null || online === null || !isTelling(record)) return undefined;
   const at = (side: string, where: number) =>
-    text(side, host, where, record.motd_plain, online, max);
+    hash(side, host, where, record.motd_plain, online, max);
   if (protocol !== "query") return { own: at("game", port), wanted: at("query", port) };
   if (game === null || game === port) return undefined;
   return { own: at("query", game), wanted: at("game", game) };
@@ -160,24 +166,30 @@ function isTelling({ motd_plain: motd }: ServerRecord): boolean {
   return motd !== null && motd.length > 3 && !DEFAULT_MOTDS.has(motd);
 }
 
-function both(mark: string): Mark {
+function both(mark: number): Mark {
   return { own: mark, wanted: mark };
 }
 
-/** Parts as one text: what stands in one cannot pass for two. */
-function text(...parts: readonly unknown[]): string {
-  return JSON.stringify(parts);
-}
+/** What no text holds: it stands behind each part, so that one cannot pass for two. */
+const END = 0x10000;
+/** Stands for what is not known, which is no empty text. */
+const NOTHING = 0x10001;
 
-/** 53 bits of a text (two FNV-1a with different primes): a million marks share one in 18,000. */
-function hash(mark: string): number {
+/**
+ * 53 bits of some parts (two FNV-1a with different primes): a million marks share one in 18,000.
+ * Without a text of all of them: every row of a scan comes by here.
+ */
+function hash(...parts: readonly (string | number | null)[]): number {
   let low = 0x811c9dc5;
   let high = 0x1b873593;
-  for (let i = 0; i < mark.length; i++) {
-    const unit = mark.charCodeAt(i);
-    low = Math.imul(low ^ unit, 0x01000193);
-    high = Math.imul(high ^ unit, 0x85ebca6b);
-    high ^= high >>> 15;
+  for (const part of parts) {
+    const text = part === null ? "" : String(part);
+    for (let i = 0; i <= text.length; i++) {
+      const unit = i < text.length ? text.charCodeAt(i) : part === null ? NOTHING : END;
+      low = Math.imul(low ^ unit, 0x01000193);
+      high = Math.imul(high ^ unit, 0x85ebca6b);
+      high ^= high >>> 15;
+    }
   }
   low ^= low >>> 16;
   return (high >>> 11) * 2 ** 32 + (low >>> 0);

@@ -220,6 +220,11 @@ export interface Sighting {
 /** How an exchange with one server ended. */
 export type Outcome<S> =
   | { readonly kind: "answered"; readonly status: S; readonly latencyMs: number }
-  | { readonly kind: "silent"; readonly answers: number }
+  | {
+    readonly kind: "silent";
+    readonly answers: number;
+    /** How a stream ended, where it did: `refused`, `closed`, `slow`... */
+    readonly why?: string;
+  }
   | { readonly kind: "malformed"; readonly error: Error }
   | { readonly kind: "cancelled" };

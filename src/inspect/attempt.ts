@@ -44,9 +44,11 @@ export interface Attempt {
   /** The server. */
   readonly endpoint: Endpoint;
   /** Opens a conversation with it. */
-  readonly link: () => Link;
+  readonly link: () => Link | Promise<Link>;
   /** Whether the link's socket serves nothing else. */
   readonly exclusive: boolean;
+  /** The name under which it was asked for, where there is one. */
+  readonly requestedAs?: string | null;
   /** What the first exchange may start from. */
   readonly known?: unknown;
   /** How long to wait for an answer, milliseconds. */
@@ -58,17 +60,18 @@ export interface Attempt {
 /** Whole exchanges, until one is answered. */
 export async function attempt<S>(
   protocol: Protocol<S>,
-  { endpoint, link, exclusive, known, timeoutMs, leavesMute }: Attempt,
+  { endpoint, link, exclusive, requestedAs, known, timeoutMs, leavesMute }: Attempt,
   { retries, clock, signal, nonce }: Patience,
 ): Promise<Outcome<S>> {
   const patience = { timeoutMs, resends: retries, clock, signal };
   for (let left = retries;; left--) {
     const final = left === 0;
-    await using open = link();
+    await using open = await link();
     const start = left === retries ? known : undefined;
     const exchange = protocol.exchange({
       endpoint,
       nonce: nonce(),
+      requestedAs,
       known: start,
       exclusive,
       final,

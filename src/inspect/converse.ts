@@ -6,7 +6,7 @@
 import { Malformed, Truncated } from "../bytes.ts";
 import type { Clock } from "../net/clock.ts";
 import type { Link } from "../net/socket.ts";
-import { type Exchange, type Question, Silence } from "../protocols/protocol.ts";
+import { Closed, type Exchange, type Question, Silence } from "../protocols/protocol.ts";
 import type { Outcome } from "../record.ts";
 
 /** How patiently to talk. */
@@ -38,21 +38,26 @@ export async function converse<S>(
   try {
     let step = exchange.next();
     while (!step.done) {
-      if (options.signal.aborted) return { kind: "cancelled" };
+      if (options.signal.aborted) return CANCELLED;
       const datagram = await talk.answer(step.value);
-      step = datagram === undefined ? exchange.throw(new Silence()) : exchange.next(datagram);
+      if (datagram === undefined && link.stream?.opened === false) break;
+      step = datagram === undefined ? exchange.throw(talk.absence()) : exchange.next(datagram);
       if (datagram !== undefined) talk.judged(step.done === true || step.value !== undefined);
     }
-    return { kind: "answered", status: step.value, latencyMs: talk.latencyMs };
+    if (step.done) return { kind: "answered", status: step.value, latencyMs: talk.latencyMs };
+    exchange.return(undefined as S);
+    return options.signal.aborted ? CANCELLED : talk.silence();
   } catch (error) {
-    if (error instanceof Silence && options.signal.aborted) return { kind: "cancelled" };
-    if (error instanceof Silence) return { kind: "silent", answers: talk.answers };
+    if (error instanceof Silence && options.signal.aborted) return CANCELLED;
+    if (error instanceof Silence) return talk.silence();
     if (error instanceof Truncated || error instanceof Malformed) {
       return { kind: "malformed", error };
     }
     throw error;
   }
 }
+
+const CANCELLED = { kind: "cancelled" } as const;
 
 /** The open question of an exchange, and what is known of the peer. */
 class Conversation {
@@ -72,7 +77,8 @@ class Conversation {
   async answer(question: Question | undefined): Promise<Uint8Array | undefined> {
     if (question !== undefined) {
       this.#question = question;
-      this.#resends = question.resend ? this.options.resends : 0;
+      this.#resends = question.resend && !this.link.stream ? this.options.resends : 0;
+      if (question.fresh) this.link.stream?.renew();
       await this.#send();
     }
     for (;;) {
@@ -97,8 +103,22 @@ class Conversation {
     for (;;) {
       const left = this.#sentAt + timeoutMs - clock.now();
       const datagram = left > 0 ? await this.link.next(left) : undefined;
+      // Of a stream, the link bounds how much and how long.
+      if (this.link.stream !== undefined) return datagram;
       if (datagram === undefined || signal.aborted || this.#strays < MOST_STRAYS) return datagram;
     }
+  }
+
+  /** What is thrown when there was no answer. */
+  absence(): Silence {
+    const end = this.link.stream?.end;
+    return end === undefined || end === "slow" || end === "silent" ? new Silence() : new Closed();
+  }
+
+  /** How a conversation without a status ended. */
+  silence(): Outcome<never> {
+    const why = this.link.stream?.end;
+    return { kind: "silent", answers: this.answers, ...(why === undefined ? {} : { why }) };
   }
 
   /** Notes whether the last datagram was an answer. */

@@ -96,11 +96,60 @@ export class Batch {
 
 /** A conversation with one peer. */
 export interface Link extends AsyncDisposable {
+  /** What a stream has beyond datagrams; `undefined` where there are datagrams. */
+  readonly stream?: StreamSide;
   /** Sends one datagram when it may leave; false when the system refused it. */
   send(datagram: Uint8Array): Promise<boolean>;
   /**
-   * The next datagram of the peer, in a copy of its own; `undefined` when none comes in time, or
-   * the link was disposed of.
+   * The next datagram of the peer, or the next bytes of a stream, in a copy of its own; `undefined`
+   * when none comes in time, the stream has ended, or the link was disposed of.
    */
   next(timeoutMs: number): Promise<Uint8Array | undefined>;
+}
+
+/** What a link over a stream has beyond datagrams. */
+export interface StreamSide {
+  /** Why nothing more can come; `undefined` while something can. */
+  readonly end: StreamEnd | undefined;
+  /** Whether a connection has ever opened: where none has, no other will. */
+  readonly opened: boolean;
+  /** Hangs up: what is sent next goes over a new connection. */
+  renew(): void;
+}
+
+/**
+ * Why a connection did not open: the peer said no, a router said no, nobody said anything, we were
+ * told to end, or the system has no descriptors or ports left.
+ */
+export type ConnectFailure = "refused" | "unreachable" | "silent" | "cancelled" | "exhausted";
+
+/**
+ * Why a stream says no more: it never opened, the peer closed or reset it, the peer was too slow, or
+ * it said too much.
+ */
+export type StreamEnd = ConnectFailure | "closed" | "reset" | "slow" | "flood";
+
+/** An open connection. */
+export interface Stream extends Disposable {
+  /**
+   * The next bytes, in a copy of its own; how it ended when none come. What a peer does is never
+   * thrown. Only one call at a time; disposing of the stream ends it.
+   */
+  read(): Promise<Uint8Array | "closed" | "reset">;
+  /** Writes all; false when the connection is gone. */
+  write(bytes: Uint8Array): Promise<boolean>;
+}
+
+/** Opens connections. */
+export interface Dialer {
+  /** Connections that did not open or broke, by error code. */
+  readonly errors: ReadonlyMap<string, number>;
+  /**
+   * Connects.
+   *
+   * @param signal Gives up: `"cancelled"`.
+   * @returns The connection, or why there is none; what a peer does is never thrown.
+   * @throws Deno.errors.NotCapable.
+   */
+  connect(to: Endpoint, signal: AbortSignal): Promise<Stream | ConnectFailure>;
 }

@@ -1,0 +1,153 @@
+/**
+ * Connections through Deno's own sockets, on every system.
+ *
+ * @module
+ */
+import { connect as connectFrom } from "node:net";
+import { type Address, type Endpoint, family, formatAddress } from "../address.ts";
+import type { ConnectFailure, Dialer, Stream } from "./socket.ts";
+
+/** Bytes read at once. */
+const CHUNK = 16 * 1024;
+
+/**
+ * Opens connections.
+ *
+ * @param from The address of ours to connect from. Default: the system's choice.
+ */
+export function denoDialer(from?: Address): Dialer {
+  return new DenoDialer(from);
+}
+
+class DenoDialer implements Dialer {
+  readonly errors = new Map<string, number>();
+
+  constructor(private readonly from: Address | undefined) {}
+
+  async connect(to: Endpoint, signal: AbortSignal): Promise<Stream | ConnectFailure> {
+    const own = this.from !== undefined && family(this.from) === family(to.address);
+    try {
+      return own
+        ? await this.#connectFrom(this.from!, to, signal)
+        : await this.#connect(to, signal);
+    } catch (error) {
+      if (signal.aborted) return "cancelled";
+      if (error instanceof Deno.errors.NotCapable) throw error;
+      return failure(this.count(error));
+    }
+  }
+
+  async #connect({ address, port }: Endpoint, signal: AbortSignal): Promise<Stream> {
+    const hostname = formatAddress(address);
+    return new DenoStream(await Deno.connect({ hostname, port, signal }), this);
+  }
+
+  /** Deno.connect() cannot choose the address that it connects from; Node's way in Deno can. */
+  async #connectFrom(own: Address, to: Endpoint, signal: AbortSignal): Promise<Stream> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const socket = connectFrom({
+      host: formatAddress(to.address),
+      port: to.port,
+      localAddress: formatAddress(own),
+    });
+    const abort = () => reject(signal.reason);
+    socket.once("connect", resolve).once("error", reject);
+    signal.addEventListener("abort", abort, { once: true });
+    if (signal.aborted) abort();
+    try {
+      await promise;
+    } catch (error) {
+      socket.on("error", () => {}).destroy();
+      throw error;
+    } finally {
+      signal.removeEventListener("abort", abort);
+    }
+    return new NodeStream(socket, this);
+  }
+
+  /** Counts an error by its code, and returns the code. */
+  count(error: unknown): string {
+    const { code, name } = error as { code?: string; name: string };
+    const key = code ?? name;
+    this.errors.set(key, (this.errors.get(key) ?? 0) + 1);
+    return key;
+  }
+}
+
+/** What an error code means. What none of them means is as good as nobody being there. */
+function failure(code: string): ConnectFailure {
+  if (REFUSALS.has(code)) return "refused";
+  if (SHORTAGES.has(code)) return "exhausted";
+  return code === "ETIMEDOUT" || code === "TimedOut" ? "silent" : "unreachable";
+}
+
+const REFUSALS = new Set(["ECONNREFUSED", "ECONNRESET", "ConnectionRefused", "ConnectionReset"]);
+/** No descriptor, no port, or no memory left. */
+const SHORTAGES = new Set(["EMFILE", "ENFILE", "EADDRNOTAVAIL", "ENOBUFS", "ENOMEM", "EAGAIN"]);
+
+class DenoStream implements Stream {
+  readonly #buffer = new Uint8Array(CHUNK);
+  #closed = false;
+
+  constructor(private readonly conn: Deno.TcpConn, private readonly dialer: DenoDialer) {}
+
+  async read(): Promise<Uint8Array | "closed" | "reset"> {
+    try {
+      const size = await this.conn.read(this.#buffer);
+      return size === null ? "closed" : this.#buffer.slice(0, size);
+    } catch (error) {
+      if (this.#closed) return "closed";
+      this.dialer.count(error);
+      return "reset";
+    }
+  }
+
+  async write(bytes: Uint8Array): Promise<boolean> {
+    try {
+      for (let rest = bytes; rest.length > 0;) rest = rest.subarray(await this.conn.write(rest));
+      return true;
+    } catch (error) {
+      if (!this.#closed) this.dialer.count(error);
+      return false;
+    }
+  }
+
+  [Symbol.dispose](): void {
+    if (!this.#closed) this.conn.close();
+    this.#closed = true;
+  }
+}
+
+class NodeStream implements Stream {
+  readonly #chunks: AsyncIterator<Uint8Array>;
+  #closed = false;
+
+  constructor(
+    private readonly socket: ReturnType<typeof connectFrom>,
+    private readonly dialer: DenoDialer,
+  ) {
+    // Who only writes hears of a reset here, and reads of it later.
+    socket.on("error", () => {});
+    this.#chunks = socket[Symbol.asyncIterator]();
+  }
+
+  async read(): Promise<Uint8Array | "closed" | "reset"> {
+    try {
+      const { done, value } = await this.#chunks.next();
+      return done ? "closed" : new Uint8Array(value);
+    } catch (error) {
+      if (this.#closed) return "closed";
+      this.dialer.count(error);
+      return "reset";
+    }
+  }
+
+  write(bytes: Uint8Array): Promise<boolean> {
+    return new Promise((resolve) => this.socket.write(bytes, (error) => resolve(error == null)));
+  }
+
+  [Symbol.dispose](): void {
+    this.#closed = true;
+    this.socket.destroy();
+  }
+}

@@ -1,0 +1,165 @@
+/**
+ * TCP on the fake network: connections open, are refused, or meet nobody; bytes come in pieces of
+ * random sizes and take their time; connections break and go half open, all by seed.
+ */
+import { type Endpoint, endpointKey } from "../../src/address.ts";
+import { Random } from "../../src/fleet/random.ts";
+import type { StreamAct, StreamResponder, StreamTalk } from "../../src/fleet/stream.ts";
+import type { ConnectFailure, Dialer, Stream } from "../../src/net/socket.ts";
+import type { FakeNetwork } from "./network.ts";
+
+/** How bad it is. */
+export interface StreamFaults {
+  /** How long every piece takes, milliseconds. */
+  readonly delay: number;
+  /** How much longer some take: pieces do not overtake each other. */
+  readonly jitter: number;
+  /** The largest piece, bytes. */
+  readonly largest: number;
+  /** Share of pieces in whose place the connection breaks. */
+  readonly reset: number;
+  /** Share of connections that lose all that is said on them. */
+  readonly halfOpen: number;
+}
+
+export const NO_STREAM_FAULTS: StreamFaults = {
+  delay: 0,
+  jitter: 0,
+  largest: 1460,
+  reset: 0,
+  halfOpen: 0,
+};
+
+/** What a test wants of an endpoint. */
+export type Door = StreamResponder | Exclude<ConnectFailure, "cancelled">;
+
+/** Opens connections to hosts of a fake network. */
+export class FakeStreams implements Dialer {
+  readonly errors = new Map<string, number>();
+  /** Where connections were begun to, and when. */
+  readonly begun: { readonly at: number; readonly to: Endpoint }[] = [];
+  /** What was written, by connection. */
+  readonly written: { readonly to: Endpoint; readonly bytes: Uint8Array }[] = [];
+  /** Connections under way or open, and the most that there were. */
+  open = 0;
+  most = 0;
+  /** What everybody does who was not placed. */
+  absent: Door = "refused";
+  readonly random: Random;
+  readonly #doors = new Map<number | bigint, Door>();
+
+  constructor(
+    readonly network: FakeNetwork,
+    seed: number,
+    readonly faults: StreamFaults = NO_STREAM_FAULTS,
+  ) {
+    this.random = new Random(seed);
+  }
+
+  /** Places a host. */
+  host(endpoint: Endpoint, door: Door): void {
+    this.#doors.set(endpointKey(endpoint), door);
+  }
+
+  connect(to: Endpoint, signal: AbortSignal): Promise<Stream | ConnectFailure> {
+    this.begun.push({ at: this.network.now(), to: { ...to } });
+    this.most = Math.max(this.most, ++this.open);
+    const door = this.#doors.get(endpointKey(to)) ?? this.absent;
+    return new Promise((resolve) => {
+      const fail = (failure: ConnectFailure) => {
+        signal.removeEventListener("abort", cancelled);
+        this.open--;
+        resolve(failure);
+      };
+      const cancelled = () => fail("cancelled");
+      if (signal.aborted) return cancelled();
+      signal.addEventListener("abort", cancelled, { once: true });
+      if (door === "silent") return;
+      this.network.after(this.delay(), () => {
+        if (signal.aborted) return;
+        if (typeof door === "string") return fail(door);
+        signal.removeEventListener("abort", cancelled);
+        resolve(new FakeStream(this, { ...to }, door));
+      });
+    });
+  }
+
+  delay(): number {
+    return this.faults.delay + this.faults.jitter * this.random.below(1000) / 1000;
+  }
+}
+
+class FakeStream implements Stream {
+  readonly #arrived: (Uint8Array | "closed" | "reset")[] = [];
+  readonly #talk: StreamTalk;
+  readonly #deaf: boolean;
+  #wake: (() => void) | undefined;
+  #over = false;
+  /** When the last piece of the host arrives, and the last of ours. */
+  #hostAt = 0;
+  #ownAt = 0;
+
+  constructor(
+    private readonly streams: FakeStreams,
+    private readonly to: Endpoint,
+    responder: StreamResponder,
+  ) {
+    this.#deaf = streams.random.chance(streams.faults.halfOpen);
+    this.#talk = responder.accept({ address: 0x7f000001, port: 50000 });
+    this.#play(this.#talk.opening);
+  }
+
+  #play(acts: readonly StreamAct[]): void {
+    const { network, random, faults } = this.streams;
+    this.#hostAt = Math.max(this.#hostAt, network.now());
+    for (const act of this.#deaf ? [] : acts) {
+      if (act === "close" || act === "reset") this.#arrive(act === "close" ? "closed" : act);
+      else if ("waitMs" in act) this.#hostAt += act.waitMs;
+      else {
+        for (let at = 0; at < act.bytes.length;) {
+          const end = at + 1 + random.below(faults.largest);
+          if (random.chance(faults.reset)) return this.#arrive("reset");
+          this.#arrive(act.bytes.slice(at, end));
+          at = end;
+        }
+      }
+    }
+  }
+
+  #arrive(what: Uint8Array | "closed" | "reset"): void {
+    const { network } = this.streams;
+    this.#hostAt += this.streams.delay();
+    network.after(this.#hostAt - network.now(), () => {
+      this.#arrived.push(what);
+      this.#wake?.();
+    });
+  }
+
+  async read(): Promise<Uint8Array | "closed" | "reset"> {
+    while (this.#arrived.length === 0 && !this.#over) {
+      await new Promise<void>((resolve) => this.#wake = resolve);
+    }
+    if (this.#over) return "closed";
+    const [next] = this.#arrived;
+    if (typeof next !== "string") this.#arrived.shift(); // an end stays
+    return next;
+  }
+
+  write(bytes: Uint8Array): Promise<boolean> {
+    const { network, written } = this.streams;
+    if (this.#over || this.#arrived.includes("reset")) return Promise.resolve(false);
+    const copy = bytes.slice();
+    written.push({ to: this.to, bytes: copy });
+    this.#ownAt = Math.max(this.#ownAt, network.now() + this.streams.delay());
+    network.after(this.#ownAt - network.now(), () => {
+      if (!this.#over) this.#play(this.#talk.receive(copy));
+    });
+    return Promise.resolve(true);
+  }
+
+  [Symbol.dispose](): void {
+    if (!this.#over) this.streams.open--;
+    this.#over = true;
+    this.#wake?.();
+  }
+}

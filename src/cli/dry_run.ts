@@ -9,9 +9,10 @@ import { AddressSet } from "../targets/address_set.ts";
 import { segmentsOf } from "../targets/compose.ts";
 import { permissionNeeded } from "../targets/permission.ts";
 import { TargetSpace } from "../targets/space.ts";
+import { visitSpace } from "../sweep/visits.ts";
 import { print } from "./console.ts";
 import type { OutputPlan } from "./outputs.ts";
-import { clockTime, number, type Plan, probesOf } from "./plan.ts";
+import { clockTime, number, type Passes, type Plan, sumOf } from "./plan.ts";
 import type { ScanSettings, SpeedSettings } from "./scan_settings.ts";
 import type { NamedTargets } from "./targets.ts";
 
@@ -32,10 +33,13 @@ export function planLines(
       portList(segmentsOf(targets, (bits) => chosen.ports(name, bits)).flatMap((s) => s.ports))
     }`
   );
-  const probes = probesOf(plan);
+  const { udp, tcp } = plan.passes;
+  const list = ({ sizes, protocols }: Passes) =>
+    sizes.map((one, i) => `${protocols[i]} ${number(one)}`).join(", ");
   const before = plan.guards.map(({ name, size }) => `${name} ${number(size)}`).join(", ");
   const spared = [...new Set(plan.guards.map((guard) => guard.spared))].join(", ");
-  const gaps = plan.guards.length + plan.sizes.length - 1;
+  const probes = sumOf(udp.sizes) + sumOf(plan.guards.map(({ size }) => size));
+  const gaps = Math.max(0, plan.guards.length + udp.sizes.length - 1);
   const limit = (value: number | undefined) =>
     value === undefined ? "no limit" : `${number(value)}/s`;
   const { rate, netRate, hostRate } = limits;
@@ -58,8 +62,16 @@ export function planLines(
     ...(before === ""
       ? []
       : [["before", `${before}: who answers is not asked ${spared}`] as [string, string]]),
-    ["passes", plan.sizes.map((one, i) => `${plan.protocols[i]} ${number(one)}`).join(", ")],
-    ["probes", `at most ${number(probes)}; those that answered are left out of retries`],
+    ["passes", [udp, tcp].map(list).filter((text) => text !== "").join("; beside them ")],
+    ...(probes === 0 ? [] : [[
+      "probes",
+      `at most ${number(probes)}; those that answered are left out of retries`,
+    ] as [string, string]]),
+    ...(tcp.sizes.length === 0 ? [] : [[
+      "connects",
+      `at most ${number(sumOf(tcp.sizes))} over TCP, ${number(chosen.concurrency)} at once; ` +
+      "what opens is sent a status request",
+    ] as [string, string]]),
     ...chosen.verify ? [["verify", VERIFY] as [string, string]] : [],
     ["limits", `all ${limit(rate)}, a network ${limit(netRate)}, a host ${limit(hostRate)}`],
     ["governed by", plan.governor === "nothing" ? "the machine" : `--${plan.governor}`],
@@ -92,17 +104,21 @@ export async function printTargets(
   const shy = new AddressSet(optedOut);
   const { seed, shard, maxTargets, retries, protocols } = chosen;
   const target = { address: 0 as Address, port: 0 };
-  const guards = planGuards({ ...chosen, targets });
-  const firsts = [
-    ...guards.map(({ protocol: { name }, segments }) => ({ name, segments, pass: 1 })),
-    ...protocols.map(({ name }, i) => ({
-      name,
-      segments: segmentsOf(targets, (bits) => chosen.ports(name, bits)),
-      pass: i * (retries + 1) + 1,
-    })),
-  ];
-  for (const { name, segments, pass } of firsts) {
-    const space = new TargetSpace(segments, { seed, pass, shard, limit: maxTargets });
+  const sizing = { seed, shard, limit: maxTargets };
+  const guards = planGuards({ ...chosen, targets }).map(({ protocol: { name }, segments }) => ({
+    name,
+    space: new TargetSpace(segments, { ...sizing, pass: 1 }),
+  }));
+  const seen = { udp: 0, tcp: 0 };
+  const firsts = protocols.map(({ name, transport }) => {
+    const segments = segmentsOf(targets, (bits) => chosen.ports(name, bits));
+    const pass = seen[transport]++ * (retries + 1) + 1;
+    const space = transport === "tcp"
+      ? visitSpace({ protocol: name, segments }, pass, sizing)
+      : new TargetSpace(segments, { ...sizing, pass });
+    return { name, space };
+  });
+  for (const { name, space } of [...guards, ...firsts]) {
     let lines: string[] = [];
     for (let position = 0; position < space.size; position++) {
       space.at(position, target);

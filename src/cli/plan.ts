@@ -6,6 +6,7 @@
  */
 import { InputError } from "../errors.ts";
 import { type GuardInput, planGuards } from "../scan/guard.ts";
+import type { Protocol } from "../protocols/protocol.ts";
 import type { Limits } from "../net/throttle.ts";
 import { densityOf } from "../targets/density.ts";
 import { segmentsOf, type Targets } from "../targets/compose.ts";
@@ -15,12 +16,18 @@ import { type Segment, type Shard, TargetSpace } from "../targets/space.ts";
 /** What decides about the speed. */
 export type Governor = "rate" | "net-rate" | "host-rate" | "nothing";
 
-/** The arithmetic of a scan. */
-export interface Plan {
+/** Passes that follow each other. */
+export interface Passes {
   /** Positions of every pass. */
   readonly sizes: readonly number[];
   /** The protocol of every pass. */
   readonly protocols: readonly string[];
+}
+
+/** The arithmetic of a scan. */
+export interface Plan {
+  /** Passes of datagrams, and beside them those of connections. */
+  readonly passes: Readonly<Record<Protocol["transport"], Passes>>;
   /** Who is looked for before the passes, once and with each retry, to be spared another protocol. */
   readonly guards: readonly {
     readonly name: string;
@@ -49,12 +56,16 @@ export function planScan(input: PlanInput): Plan {
     const { size } = new TargetSpace(one.segments, { seed, shard, limit: maxTargets });
     return Array.from({ length: retries + 1 }, () => ({ ...one, size }));
   };
-  const passes = protocols.flatMap(({ name }) =>
-    repeated({ name, segments: segmentsOf(targets, (family) => ports(name, family)) })
+  const passes = protocols.flatMap(({ name, transport }) =>
+    repeated({ name, transport, segments: segmentsOf(targets, (family) => ports(name, family)) })
   );
   const guards = planGuards(input).flatMap(({ protocol, spared, segments }) =>
     repeated({ name: protocol.name, spared: spared.name, segments })
   );
+  const over = (transport: Protocol["transport"]) => {
+    const chosen = passes.filter((pass) => pass.transport === transport);
+    return { sizes: chosen.map(({ size }) => size), protocols: chosen.map(({ name }) => name) };
+  };
   const times: Record<Exclude<Governor, "nothing">, number> = {
     "rate": 0,
     "net-rate": 0,
@@ -69,8 +80,7 @@ export function planScan(input: PlanInput): Plan {
   const [[name, seconds]] = (Object.entries(times) as [Governor, number][])
     .sort(([, a], [, b]) => b - a);
   return {
-    sizes: passes.map(({ size }) => size),
-    protocols: passes.map((pass) => pass.name),
+    passes: { udp: over("udp"), tcp: over("tcp") },
     guards: guards.map(({ name, spared, size }) => ({ name, spared, size })),
     governor: seconds > 0 ? name : "nothing",
     seconds,
@@ -91,27 +101,37 @@ function crowd(net: number, segments: readonly Segment[], size: number): number 
 export function requirePermission(targets: Targets, plan: Plan, permitted: boolean): void {
   const what = permissionNeeded(targets);
   if (permitted || what === undefined) return;
-  const names = new Set([...plan.guards.map(({ name }) => name), ...plan.protocols]);
-  const kinds = [...names].map((name) => PROBES[name] ?? `${name} probes`);
-  const probes = probesOf(plan);
   throw new InputError(
-    `Cannot scan ${what} without --i-have-permission: up to ${number(probes)} datagrams would be ` +
-      `sent (${
-        kinds.join(" and ")
-      }), and their owners may object; scan only networks that you are ` +
-      "responsible for, or whose owners agreed",
+    `Cannot scan ${what} without --i-have-permission: up to ${probesOf(plan)}, and their owners ` +
+      "may object; scan only networks that you are responsible for, or whose owners agreed",
   );
 }
 
-/** How many probes leave at the most. */
-export function probesOf({ sizes, guards }: Plan): number {
-  return [...sizes, ...guards.map(({ size }) => size)].reduce((sum, one) => sum + one, 0);
+/** The sum of sizes. */
+export function sumOf(sizes: readonly number[]): number {
+  return sizes.reduce((all, one) => all + one, 0);
+}
+
+/** What would be sent, in words. */
+function probesOf({ passes: { udp, tcp }, guards }: Plan): string {
+  const kinds = (names: readonly string[]) =>
+    [...new Set(names)].map((name) => PROBES[name] ?? `${name} probes`).join(" and ");
+  const datagrams = sumOf([...udp.sizes, ...guards.map(({ size }) => size)]);
+  const names = [...guards.map(({ name }) => name), ...udp.protocols];
+  const connects = sumOf(tcp.sizes);
+  return [
+    ...(datagrams > 0 ? [`${number(datagrams)} datagrams would be sent (${kinds(names)})`] : []),
+    ...(connects > 0
+      ? [`${number(connects)} connections would be opened (${kinds(tcp.protocols)})`]
+      : []),
+  ].join(" and ");
 }
 
 const PROBES: Readonly<Record<string, string>> = {
   raknet: "RakNet pings of 33 bytes",
   query: "Query handshakes of 7 bytes",
   sqp: "SQP challenges of 5 bytes",
+  slp: "Server List Pings over TCP",
 };
 
 /** A number with commas. */

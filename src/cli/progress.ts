@@ -75,29 +75,37 @@ export class Progress implements Disposable {
   }
 
   /** Says that a pass begins. */
-  tellPass({ protocols, guards: [guard] }: Plan): void {
-    const { pass, passes, size } = this.#options.state;
+  tellPass(plan: Plan, transport: "udp" | "tcp"): void {
+    const { state } = this.#options;
+    const { pass, passes, size } = transport === "tcp" ? state.tcp : state;
     this.clear();
     if (pass === 0) {
+      const [guard] = plan.guards;
       tellLine(`before the passes: ${guard.name}, to spare its speakers ${guard.spared}`);
       return;
     }
-    tellLine(`pass ${pass} of ${passes}: ${protocols[pass - 1]}, ${count(size, "target")}`);
+    const name = plan.passes[transport].protocols[pass - 1];
+    tellLine(
+      `${transport === "tcp" ? "TCP " : ""}pass ${pass} of ${passes}: ${name}, ` +
+        count(size, "target"),
+    );
   }
 
   /** The line. */
   line(): string {
     const { state, governor } = this.#options;
     const seconds = (performance.now() - this.#started) / 1000;
-    const rate = this.#rate.of(state.sent, seconds);
+    const { tcp } = state;
+    const rate = this.#rate.of(state.sent + tcp.sent, seconds);
     const share = state.total === 0 ? 1 : state.visited / state.total;
     const eta = share > 0 ? seconds / share - seconds : Infinity;
     return [
-      `pass ${state.pass}/${state.passes}`,
+      ...(state.passes > 0 ? [`pass ${state.pass}/${state.passes}`] : []),
+      ...(tcp.passes > 0 ? [`TCP ${tcp.pass}/${tcp.passes}`] : []),
       `${(100 * share).toFixed(1)}%`,
-      `${number(state.sent)} sent`,
+      `${number(state.sent + tcp.sent)} sent`,
       `${number(Math.round(rate))}/s${governor.endsWith("-rate") ? ` (--${governor})` : ""}`,
-      `found ${number(state.replies.true)}`,
+      `found ${number(state.replies.true + tcp.counts.answered)}`,
       `written ${number(state.written)}`,
       `lost ${number(state.fellSilent + state.lost)}`,
       `ETA ${clockTime(eta)}`,
@@ -170,6 +178,14 @@ export function statusOf(state: ScanState): Record<string, unknown> {
     probes_sent: state.sent,
     probes_refused: state.refused,
     replies: state.replies,
+    tcp: {
+      pass: state.tcp.pass,
+      passes: state.tcp.passes,
+      position: state.tcp.position,
+      pass_size: state.tcp.size,
+      connects: state.tcp.sent,
+      ...state.tcp.counts,
+    },
     inspecting: state.inspecting,
     written: state.written,
     aliases: state.aliases,

@@ -3,10 +3,12 @@
  *
  * @module
  */
-import type { Endpoint } from "../address.ts";
+import { type Endpoint, family } from "../address.ts";
 import { InputError } from "../errors.ts";
 import { systemClock } from "../net/clock.ts";
 import { openSocket } from "../net/deno.ts";
+import { denoDialer } from "../net/deno_tcp.ts";
+import { descriptorsLeft } from "../net/descriptors.ts";
 import { uuidv7 } from "../scan/id.ts";
 import type { ScanEnd } from "../scan/options.ts";
 import { requirePorts } from "../scan/portless.ts";
@@ -24,10 +26,11 @@ import { onInterrupt } from "./interrupt.ts";
 import { optOutCheck } from "../targets/lists.ts";
 import { OptOutList } from "./opt_out_list.ts";
 import { openOutputs, type OutputPlan, planOutputs } from "./outputs.ts";
-import { number, type Plan, planScan, requirePermission } from "./plan.ts";
+import { number, type Passes, type Plan, planScan, requirePermission } from "./plan.ts";
 import { Progress, statusOf } from "./progress.ts";
 import { resolveName } from "./resolve.ts";
 import {
+  isLater,
   readScanSettings,
   type ScanSettings,
   speedFor,
@@ -67,7 +70,8 @@ export async function runScan(args: readonly string[]): Promise<number> {
   }
   const speed = speedFor(targets, chosen);
   const plan = planScan({ ...chosen, ...speed, targets });
-  checkStart(chosen.from, plan);
+  checkStart(chosen.from, plan.passes.udp);
+  checkStart(chosen.fromTcp, plan.passes.tcp);
   if (settings.has("list-targets")) {
     await printTargets(named, chosen);
     return 0;
@@ -82,7 +86,8 @@ export async function runScan(args: readonly string[]): Promise<number> {
 }
 
 /** Who goes on behind the end has other options than the scan that was interrupted. */
-function checkStart({ pass, position }: Mark, { sizes }: Plan): void {
+function checkStart({ pass, position }: Mark, { sizes }: Passes): void {
+  if (!isLater({ pass, position })) return;
   if (pass <= sizes.length && position <= sizes[pass - 1]) return;
   throw new InputError(
     `Cannot start from ${pass}:${position}: ${
@@ -142,7 +147,8 @@ async function execute(job: Job): Promise<number> {
   const append = settings.has("append");
   checkWritten(job.files);
   const sockets = openAll(job.named.targets, chosen);
-  const answered = append && (chosen.from.pass > 1 || chosen.from.position > 0)
+  const connections = await connectionsFor(chosen, quiet);
+  const answered = append && (isLater(chosen.from) || isLater(chosen.fromTcp))
     ? await knownServers(outputs)
     : [];
   const shown: { progress?: Progress } = {};
@@ -164,11 +170,33 @@ async function execute(job: Job): Promise<number> {
     });
     shown.progress = progress;
     const options = scanOptions(job, state, sockets, sinks, answered, interrupt.signal);
-    const onPass = settings.has("verbose") ? () => progress.tellPass(plan) : undefined;
-    end = await scan({ ...options, onPass });
+    const onPass = settings.has("verbose")
+      ? (transport: "udp" | "tcp") => progress.tellPass(plan, transport)
+      : undefined;
+    end = await scan({ ...options, connections, onPass });
     end = await close(sinks, end, state);
   }
   return await report(job, state, end);
+}
+
+/** Descriptors that outputs, lists and sockets of inspections may need besides connections. */
+const SPARE_DESCRIPTORS = 64;
+
+/** How many connections there may be at once; says so where the system allows less than asked. */
+async function connectionsFor(chosen: ScanSettings, quiet: boolean): Promise<number> {
+  const { protocols, concurrency } = chosen;
+  if (protocols.every(({ transport }) => transport !== "tcp")) return concurrency;
+  const bits = chosen.sourceAddress === undefined ? 4 : family(chosen.sourceAddress);
+  const open = () => openSocket({ address: localAddress(chosen, bits), port: 0 }, 1);
+  const left = await descriptorsLeft(concurrency + SPARE_DESCRIPTORS, open);
+  const connections = Math.max(1, Math.min(concurrency, left - SPARE_DESCRIPTORS));
+  if (connections < concurrency && !quiet) {
+    tellLine(
+      `blocksweep: ${number(connections)} connections at once in place of ` +
+        `${number(concurrency)}: there are no more descriptors (ulimit -n)`,
+    );
+  }
+  return connections;
 }
 
 function scanOptions(
@@ -185,6 +213,8 @@ function scanOptions(
     ...named,
     answered,
     openSockets: (bits) => sockets[bits],
+    dialer: denoDialer(chosen.sourceAddress),
+    connections: chosen.concurrency,
     openSole: (bits) => openSocket({ address: localAddress(chosen, bits), port: 0 }),
     optsOut: optOutCheck(),
     onOptOut: (address) => optOuts.note(address),
@@ -227,15 +257,16 @@ async function report(job: Job, state: ScanState, end: ScanEnd): Promise<number>
     tellLine(`blocksweep: ${end.error.message}`);
   }
   const early = end.reason === "interrupted" || end.reason === "max-runtime";
-  if (early && end.mark.pass <= state.passes) {
-    tellLine(`go on with: ${continueCommand(settings.values, chosen, end.mark, outputs)}`);
+  if (early && (end.mark.pass <= state.passes || end.tcpMark.pass <= state.tcp.passes)) {
+    tellLine(`go on with: ${continueCommand(settings.values, chosen, end, outputs)}`);
     continueNotes(settings.values, outputs).forEach(tellLine);
   }
   const { metadata } = job.files;
   if (metadata !== undefined) {
     const options = JSON.parse(formatConfig("scan", settings.values));
     const seed = chosen.seed ?? null;
-    const text = JSON.stringify({ options, seed, ...statusOf(state), mark: end.mark }, null, 2);
+    const marks = { mark: end.mark, tcp_mark: end.tcpMark };
+    const text = JSON.stringify({ options, seed, ...statusOf(state), ...marks }, null, 2);
     await writeText(metadata, `${text}\n`);
   }
   return end.reason === "failed" ? 1 : end.reason === "interrupted" ? 130 : 0;

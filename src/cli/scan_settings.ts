@@ -5,6 +5,7 @@
  */
 import { type Address, parseAddress } from "../address.ts";
 import { InputError } from "../errors.ts";
+import { STREAM_LIMITS, type StreamLimits } from "../net/tcp.ts";
 import type { Limits } from "../net/throttle.ts";
 import { PROTOCOLS, USUAL_PROTOCOLS } from "../protocols/mod.ts";
 import type { Protocol } from "../protocols/protocol.ts";
@@ -25,8 +26,10 @@ export interface ScanSettings {
   readonly seed: number | undefined;
   readonly shard: Shard;
   readonly from: Mark;
+  readonly fromTcp: Mark;
   readonly retries: number;
   readonly timeoutMs: number;
+  readonly streamLimits: StreamLimits;
   readonly concurrency: number;
   readonly maxTargets: number;
   readonly maxResults: number;
@@ -63,6 +66,7 @@ export function readScanSettings(settings: Settings, randomSeed: () => number): 
     ...readOrder(settings, randomSeed),
     retries: settings.whole("retries", 0, 3) ?? 1,
     timeoutMs: chosenTimeout(settings),
+    streamLimits: streamLimits(settings.time("timeout")),
     concurrency: settings.whole("concurrency", 1, 100_000) ?? 256,
     maxTargets: settings.wholeCount("max-targets") ?? Infinity,
     maxResults: settings.wholeCount("max-results") ?? Infinity,
@@ -79,6 +83,13 @@ export function readScanSettings(settings: Settings, randomSeed: () => number): 
       cooldownMs: settings.time("cooldown"),
     },
   };
+}
+
+/** How patient connections are: as real clients, or as long as the user says, and twice in all. */
+export function streamLimits(timeoutMs: number | undefined): StreamLimits {
+  if (timeoutMs === undefined) return STREAM_LIMITS;
+  const [connectMs, firstByteMs, totalMs] = [timeoutMs, timeoutMs, 2 * timeoutMs];
+  return { ...STREAM_LIMITS, connectMs, firstByteMs, totalMs };
 }
 
 /** The protocols of `--protocol`, in the order of their passes. */
@@ -116,6 +127,7 @@ function chosenPorts(text: string | undefined, protocols: readonly Protocol[]) {
 function readOrder(settings: Settings, randomSeed: () => number) {
   const shard = settings.shard();
   const from = settings.mark();
+  const fromTcp = settings.mark("tcp");
   const given = settings.whole("seed", 0, MOST_SEED);
   const ascending = settings.has("no-randomize");
   if (ascending && given !== undefined) {
@@ -125,10 +137,15 @@ function readOrder(settings: Settings, randomSeed: () => number) {
   if (shard.count > 1 && !fixed) {
     throw new InputError("Cannot use --shard without --seed: all machines need the same order");
   }
-  if (!fixed && (from.pass > 1 || from.position > 0)) {
+  if (!fixed && (isLater(from) || isLater(fromTcp))) {
     throw new InputError("Cannot use --from without the --seed of the scan that was interrupted");
   }
-  return { shard, from, seed: ascending ? undefined : given ?? randomSeed() };
+  return { shard, from, fromTcp, seed: ascending ? undefined : given ?? randomSeed() };
+}
+
+/** Whether a mark is behind the start. */
+export function isLater({ pass, position }: Mark): boolean {
+  return pass > 1 || position > 0;
 }
 
 function readSource(settings: Settings) {

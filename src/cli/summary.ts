@@ -5,7 +5,6 @@
  */
 import type { ScanEnd } from "../scan/options.ts";
 import type { EndReason, ScanState } from "../scan/state.ts";
-import type { Mark } from "../sweep/sweep.ts";
 import type { Values } from "./args.ts";
 import { programName, quoteWord } from "./console.ts";
 import { optionsOf } from "./options.ts";
@@ -27,7 +26,7 @@ export function summary(
   { reason }: ScanEnd,
   outputs: readonly OutputPlan[],
 ): string[] {
-  const { replies } = state;
+  const { replies, tcp } = state;
   const seconds = ((performance.now() - state.startedAt) / 1000).toFixed(1);
   const where = outputs.map(({ path }) => path === "-" ? "standard output" : path).join(", ");
   const arrived = Object.values(replies).reduce((sum, count) => sum + count, 0);
@@ -35,8 +34,14 @@ export function summary(
   return [
     `${REASONS[reason]} in ${seconds} s: ${count(state.written, "row")} written to ${where}` +
     (state.lost > 0 ? `, ${number(state.lost)} lost` : ""),
-    `sent ${count(state.sent, "probe")} in ${state.pass} of ${state.passes} passes` +
-    (state.refused > 0 ? `; ${number(state.refused)} more were refused by the system` : ""),
+    ...(state.passes === 0 ? [] : [
+      `sent ${count(state.sent, "probe")} in ${state.pass} of ${state.passes} passes` +
+      (state.refused > 0 ? `; ${number(state.refused)} more were refused by the system` : ""),
+    ]),
+    ...(tcp.passes === 0 ? [] : [
+      `began ${count(tcp.sent, "connection")} in ${tcp.pass} of ${tcp.passes} passes: ` +
+      Object.entries(tcp.counts).map(([kind, sum]) => `${number(sum)} ${kind}`).join(", "),
+    ]),
     `received ${count(arrived, "datagram")} besides conversations: ${kinds.join(", ")}`,
     ...(state.aliases > 0
       ? [`${count(state.aliases, "row")} of servers that another row describes (alias_of)`]
@@ -72,13 +77,21 @@ export function continueNotes(values: Values, outputs: readonly OutputPlan[]): s
  */
 export function continueCommand(
   values: Values,
-  { seed }: ScanSettings,
-  mark: Mark,
+  { seed, protocols }: ScanSettings,
+  { mark, tcpMark }: Pick<ScanEnd, "mark" | "tcpMark">,
   outputs: readonly OutputPlan[],
 ): string {
   const given = new Map(values.given);
   if (seed !== undefined) given.set("seed", [String(seed)]);
-  given.set("from", [`${mark.pass}:${mark.position}`]);
+  const marks = { udp: mark, tcp: tcpMark };
+  const used = (["udp", "tcp"] as const).filter((one) =>
+    protocols.some(({ transport }) => transport === one)
+  );
+  given.set("from", [
+    used.map((one) => `${one === "tcp" ? "T:" : ""}${marks[one].pass}:${marks[one].position}`).join(
+      ",",
+    ),
+  ]);
   if (outputs.some(({ path }) => path !== "-")) given.set("append", ["true"]);
   given.delete("config");
   for (const [name, paths] of given) {

@@ -116,12 +116,17 @@ export class Settings {
   }
 
   /** `--from 2:1500`. */
-  mark(): { pass: number; position: number } {
+  mark(transport: "udp" | "tcp" = "udp"): { pass: number; position: number } {
     const text = this.text("from");
     if (text === undefined) return { pass: 1, position: 0 };
-    const [, pass, position] = /^(\d{1,3}):(\d{1,15})$/.exec(text) ?? [];
-    if (Number(pass) >= 1) return { pass: Number(pass), position: Number(position) };
-    throw wrong("from", text, "PASS:POSITION, as an interrupted scan prints it");
+    const mark = String.raw`(\d{1,3}):(\d{1,15})`;
+    const marks = new RegExp(`^(?:${mark})?(?:(?:^|,)T:${mark})?$`).exec(text);
+    const [pass, position] = marks?.slice(transport === "udp" ? 1 : 3) ?? [];
+    const passes = [marks?.[1], marks?.[3]];
+    if (text === "" || marks === null || passes.some((one) => one !== undefined && +one < 1)) {
+      throw wrong("from", text, "PASS:POSITION, T: before that of TCP, as a scan prints it");
+    }
+    return { pass: Number(pass ?? 1), position: Number(position ?? 0) };
   }
 }
 

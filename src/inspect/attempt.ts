@@ -49,6 +49,8 @@ export interface Attempt {
   readonly exclusive: boolean;
   /** The name under which it was asked for, where there is one. */
   readonly requestedAs?: string | null;
+  /** Whether only what a status needs is asked. */
+  readonly brief?: boolean;
   /** What the first exchange may start from. */
   readonly known?: unknown;
   /** How long to wait for an answer, milliseconds. */
@@ -60,7 +62,7 @@ export interface Attempt {
 /** Whole exchanges, until one is answered. */
 export async function attempt<S>(
   protocol: Protocol<S>,
-  { endpoint, link, exclusive, requestedAs, known, timeoutMs, leavesMute }: Attempt,
+  { endpoint, link, exclusive, requestedAs, brief, known, timeoutMs, leavesMute }: Attempt,
   { retries, clock, signal, nonce }: Patience,
 ): Promise<Outcome<S>> {
   const patience = { timeoutMs, resends: retries, clock, signal };
@@ -72,6 +74,7 @@ export async function attempt<S>(
       endpoint,
       nonce: nonce(),
       requestedAs,
+      brief,
       known: start,
       exclusive,
       final,

@@ -26,6 +26,14 @@ export interface InspectOptions extends Patience {
   readonly soleLink: (endpoint: Endpoint) => Link;
   /** Whether protocols find out if a server that answered can be used. Default: no. */
   readonly verify?: boolean;
+  /** A conversation over TCP, which bounds its time by itself; without it none is held. */
+  readonly streamLink?: (
+    endpoint: Endpoint,
+    protocol: string,
+    latencyMs: number | null,
+  ) => Promise<Link>;
+  /** The name under which an endpoint was asked for. */
+  readonly nameOf?: (endpoint: Endpoint) => string | null | undefined;
   /** Whether what was said so far forbids to go on. */
   readonly stop: (answer: Answer) => boolean;
 }
@@ -62,18 +70,27 @@ export async function inspect(sighting: Sighting, options: InspectOptions): Prom
   let { cut } = verified;
   let silent = false;
   for (const protocol of options.follow ? protocols : []) {
-    if (protocol === first || protocol.transport !== first.transport) continue;
+    if (protocol === first || protocol.transport === "tcp" && !options.streamLink) continue;
     if (protocol.spares !== undefined && spoke.has(protocol.spares)) continue;
     const timeoutMs = latencyMs === null ? options.timeoutMs : followUpTimeout(latencyMs);
-    if (silent) await sleep(options.clock, restOfGap(timeoutMs), options.signal);
-    const outcome = await followUp(protocol, sighting, timeoutMs, options);
+    const stream = protocol.transport === "tcp";
+    if (silent && !stream) await sleep(options.clock, restOfGap(timeoutMs), options.signal);
+    const outcome = await (stream
+      ? streamFollowUp(protocol, sighting, latencyMs, options)
+      : followUp(protocol, sighting, timeoutMs, options));
     cut ||= outcome.kind === "cancelled";
-    silent = outcome.kind === "silent";
-    if (outcome.kind === "malformed") spoke.add(protocol.name);
-    if (outcome.kind !== "answered") continue;
+    silent = !stream && outcome.kind === "silent";
+    if (outcome.kind === "malformed") {
+      spoke.add(protocol.name);
+    }
+    if (outcome.kind !== "answered") {
+      continue;
+    }
     latencyMs ??= outcome.latencyMs;
     const more = { protocol: protocol.name, statement: protocol.record(outcome.status) };
-    if (options.stop(more)) return { answers: [...answers, more], latencyMs, stopped: true, cut };
+    if (options.stop(more)) {
+      return { answers: [...answers, more], latencyMs, stopped: true, cut };
+    }
     const { status } = outcome;
     const verified = await verifyWanted(protocol, more, status, sighting, latencyMs, options);
     answers.push(verified.answer);
@@ -109,6 +126,7 @@ async function openingAnswer(
     endpoint,
     link: () => verified ? options.link(endpoint, socket) : options.soleLink(endpoint),
     exclusive: !verified,
+    requestedAs: options.nameOf?.(endpoint),
     known: fresh ? sighting.known : undefined,
     timeoutMs: options.timeoutMs,
     leavesMute: false,
@@ -143,6 +161,7 @@ function followUp(
     endpoint,
     link: () => exclusive ? options.soleLink(endpoint) : options.link(endpoint, socket),
     exclusive,
+    requestedAs: options.nameOf?.(endpoint),
     timeoutMs,
     leavesMute: true,
   }, options);
@@ -161,4 +180,22 @@ function verifyWanted(
   const link = () => options.soleLink(endpoint);
   const verification = { endpoint, link, latencyMs, timeoutMs: options.timeoutMs };
   return verify(protocol, answer, status, verification, options);
+}
+
+/** The same over TCP, where the link bounds the time. */
+function streamFollowUp(
+  protocol: Protocol,
+  { endpoint }: Sighting,
+  latencyMs: number | null,
+  options: InspectOptions,
+): Promise<Outcome<unknown>> {
+  return attempt(protocol, {
+    endpoint,
+    link: () => options.streamLink!(endpoint, protocol.name, latencyMs),
+    exclusive: true,
+    requestedAs: options.nameOf?.(endpoint),
+    brief: true,
+    timeoutMs: Infinity,
+    leavesMute: true,
+  }, options);
 }

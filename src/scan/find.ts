@@ -7,6 +7,7 @@ import type { Address } from "../address.ts";
 import { InputError } from "../errors.ts";
 import { systemClock } from "../net/clock.ts";
 import { openSocket } from "../net/deno.ts";
+import { denoDialer } from "../net/deno_tcp.ts";
 import { PROTOCOLS, USUAL_PROTOCOLS } from "../protocols/mod.ts";
 import type { ServerRecord } from "../record.ts";
 import type { Sink } from "../sinks/sink.ts";
@@ -105,7 +106,8 @@ export async function* find(
   );
   const mild = mildSpeed(all);
   const ports = options.ports === undefined ? undefined : parsePorts(options.ports);
-  const portsOf = ports === undefined ? usualPorts() : () => ports.udp;
+  const transportOf = (name: string) => protocols.find((one) => one.name === name)!.transport;
+  const portsOf = ports === undefined ? usualPorts() : (name: string) => ports[transportOf(name)];
   requirePorts(all, protocols, portsOf, "name ports with the option ports");
   const concurrency = options.concurrency ?? 256;
   const random = (size: number) => crypto.getRandomValues(new Uint8Array(size));
@@ -134,6 +136,8 @@ export async function* find(
     capLoopback: false,
     openSockets: (bits) => Array.from({ length: socketsFor(concurrency) }, () => open(bits)),
     openSole: open,
+    dialer: denoDialer(),
+    connections: concurrency,
     optsOut: optOutCheck(),
     onOptOut: () => {},
     sinks: [sink],

@@ -5,7 +5,8 @@
  */
 import type { Address, Endpoint } from "../address.ts";
 import type { Clock } from "../net/clock.ts";
-import type { DatagramSocket } from "../net/socket.ts";
+import type { DatagramSocket, Dialer } from "../net/socket.ts";
+import type { StreamLimits } from "../net/tcp.ts";
 import type { Limits } from "../net/throttle.ts";
 import type { Protocol } from "../protocols/protocol.ts";
 import type { Sink } from "../sinks/sink.ts";
@@ -37,6 +38,8 @@ export interface ScanOptions {
   readonly maxRuntimeMs: number;
   /** Where to start. */
   readonly from: Mark;
+  /** Where to start over TCP. Default: with the first pass. */
+  readonly fromTcp?: Mark;
   /**
    * Addresses that are left alone, as those that opt out in the scan are. They are no exclusions:
    * with the list, which scans add to, the order of the targets would change.
@@ -66,12 +69,18 @@ export interface ScanOptions {
   readonly openSockets: (family: 4 | 6) => readonly DatagramSocket[];
   /** Opens a socket on a port of its own. */
   readonly openSole: (family: 4 | 6) => DatagramSocket;
+  /** Opens connections. */
+  readonly dialer: Dialer;
+  /** Connections at once, over TCP. */
+  readonly connections: number;
+  /** How patient connections are. Default: as real clients. */
+  readonly streamLimits?: StreamLimits;
   /** Whether a MOTD asks scanners to stay away. */
   readonly optsOut: (motd: string) => boolean;
   /** Told of every address that opted out. */
   readonly onOptOut: (address: Address) => void;
-  /** Told when a pass begins; the state says which. */
-  readonly onPass?: () => void;
+  /** Told when a pass of one of the two halves begins; the state says which. */
+  readonly onPass?: (transport: "udp" | "tcp") => void;
   /** Where rows go. The scan does not close them. */
   readonly sinks: readonly Sink[];
   /** Random bytes that nobody can guess. */
@@ -90,6 +99,8 @@ export interface ScanEnd {
   readonly reason: EndReason;
   /** Where the sweep stands. */
   readonly mark: Mark;
+  /** Where it stands over TCP. */
+  readonly tcpMark: Mark;
   /** What failed, when something did. */
   readonly error?: Error;
 }

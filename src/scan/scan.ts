@@ -23,6 +23,7 @@ import type { ScanEnd, ScanOptions } from "./options.ts";
 import { withoutPlayers } from "./players.ts";
 import { RowQueue } from "./rows.ts";
 import { Stop } from "./stop.ts";
+import { TcpSweep } from "./tcp.ts";
 
 /** Inspections that may wait before the sweep does. */
 const MOST_WAITING = 4096;
@@ -41,15 +42,15 @@ export async function scan(options: ScanOptions): Promise<ScanEnd> {
   const sockets = families.flatMap((bits) => options.openSockets(bits));
   await using board = new Switchboard(sockets, throttle, clock);
   const rows = new RowQueue(options.sinks, clock, (error) => stop.fail(error));
-  const run = new Run(options, board, rows, stop);
+  const run = new Run(options, board, throttle, rows, stop);
   stop.hard.addEventListener("abort", () => board.hangUp(), { once: true });
   board.listen((datagram, from, socket) => run.receiver.receive(datagram, from, socket))
     .catch((error) => stop.fail(error));
-  let mark = options.from;
-  try {
+  const sweepOptions = run.sweepOptions();
+  const probes = async () => {
     const sweeping = {
       ...options,
-      ...run.sweepOptions(),
+      ...sweepOptions,
       sockets,
       throttle,
       signal: stop.soft,
@@ -59,16 +60,26 @@ export async function scan(options: ScanOptions): Promise<ScanEnd> {
       (looking) => sweep({ ...sweeping, ...looking }),
       (_, size) => run.begin(0, size, 0),
     );
-    mark = await sweep(sweeping);
-  } catch (error) {
-    stop.fail(error as Error);
-  }
+    return await sweep(sweeping);
+  };
+  const orStop = async <T>(work: () => Promise<T>, instead: T): Promise<T> => {
+    try {
+      return await work();
+    } catch (error) {
+      stop.fail(error as Error);
+      return instead;
+    }
+  };
+  const [mark, tcpMark] = await Promise.all([
+    sweepOptions.passes.length === 0 ? options.from : orStop(probes, options.from),
+    orStop(() => run.tcp.run(run.guard.gapMs), run.tcp.from),
+  ]);
   await run.pool.idle();
   await rows.idle();
   stop.end();
   run.count();
   state.ended = stop.reason ?? "done";
-  return { reason: state.ended, mark, error: stop.error };
+  return { reason: state.ended, mark, tcpMark, error: stop.error };
 }
 
 /** The moving parts of one scan. */
@@ -76,6 +87,7 @@ class Run {
   readonly pool: Pool;
   readonly receiver: Receiver;
   readonly guard: Guard;
+  readonly tcp: TcpSweep;
   readonly #responders = new Responders();
   readonly #aliases = new Aliases();
   /** Those that opted out before, and in this scan. */
@@ -91,6 +103,7 @@ class Run {
   constructor(
     private readonly options: ScanOptions,
     private readonly board: Switchboard,
+    throttle: Throttle,
     private readonly rows: RowQueue,
     private readonly stop: Stop,
   ) {
@@ -111,12 +124,40 @@ class Run {
       clock,
       counts: state.replies,
       onSpeaker: (protocol, endpoint, proven) => this.guard.note(protocol, endpoint, proven),
-      onSighting: (sighting) => this.#sight(sighting),
+      onSighting: (sighting) => {
+        this.#window.answered(sighting.latencyMs, clock.now());
+        this.#sight(sighting);
+      },
+    });
+    this.tcp = new TcpSweep(options, {
+      throttle,
+      stop,
+      nonce: () => this.#nonce(),
+      skip: (target) => this.#skip(target),
+      backlogged: () => this.#backlogged(),
+      onSighting: (sighting) => {
+        if (this.#responders.add(sighting.endpoint)) this.#sight(sighting);
+        else state.replies.repeated++;
+      },
+      onProgress: () => this.count(),
     });
   }
 
+  #nonce(): bigint {
+    return new DataView(this.options.random(8).buffer).getBigUint64(0) >> 1n;
+  }
+
+  #skip(target: Endpoint): boolean {
+    return this.#responders.has(target) || this.#isOptedOut(target.address) ||
+      this.#asked.has(endpointKey(target));
+  }
+
+  #backlogged(): boolean {
+    return this.pool.load > MOST_WAITING || this.stop.hard.aborted;
+  }
+
   sweepOptions() {
-    const { options, pool, stop } = this;
+    const { options } = this;
     const { state, protocols, targets, ports } = options;
     const segments = new Map(protocols.map(({ name }) => [
       name,
@@ -135,10 +176,8 @@ class Run {
       window: this.#window,
       gapMs: this.guard.gapMs,
       skip: (target: Endpoint, protocol: string) =>
-        this.guard.spares(target, protocol) || this.#responders.has(target) ||
-        this.#isOptedOut(target.address) ||
-        this.#asked.has(endpointKey(target)),
-      backlogged: () => pool.load > MOST_WAITING || stop.hard.aborted,
+        this.guard.spares(target, protocol) || this.#skip(target),
+      backlogged: () => this.#backlogged(),
       onProgress: (
         { visited, sent, refused }: { visited: number; sent: number; refused: number },
       ) => {
@@ -158,7 +197,7 @@ class Run {
     const { state, clock, onPass } = this.options;
     if (size > 0) state.firstProbeAt ??= clock.wall();
     Object.assign(state, { pass, size, position });
-    onPass?.();
+    onPass?.("udp");
   }
 
   #isOptedOut(address: Address): boolean {
@@ -175,7 +214,6 @@ class Run {
   }
 
   #sight(sighting: Sighting): void {
-    this.#window.answered(sighting.latencyMs, this.options.clock.now());
     const key = endpointKey(sighting.endpoint);
     this.#asked.add(key);
     this.pool.add(sighting.endpoint.address, async () => {
@@ -200,7 +238,9 @@ class Run {
       signal: stop.hard,
       link: (peer, socket) => board.link(peer, board.socketFor(peer, socket)),
       soleLink: (peer) => board.soleLink(peer, options.openSole(family(peer.address))),
-      nonce: () => new DataView(options.random(8).buffer).getBigUint64(0) >> 1n,
+      streamLink: (peer, name, latencyMs) => this.tcp.link(peer, name, latencyMs),
+      nameOf: ({ address }) => options.names.get(address),
+      nonce: () => this.#nonce(),
       stop: ({ statement }) => options.optsOut(statement.columns.motd ?? ""),
     });
     if (result.answers.length === 0) {

@@ -8,6 +8,42 @@ import { noReplies, type ReplyCounts } from "../sweep/receiver.ts";
 /** Why a scan ended. */
 export type EndReason = "done" | "interrupted" | "max-results" | "max-runtime" | "failed";
 
+/** What came of connecting. */
+export interface StreamCounts {
+  /** Connections that opened. */
+  open: number;
+  /** Those that the peer refused. */
+  refused: number;
+  /** Those to which a router, or our own system, said no. */
+  unreachable: number;
+  /** Those to which nobody said anything. */
+  silent: number;
+  /** Those for which our system had no descriptor or port left. */
+  failed: number;
+  /** Open ones that answered in a protocol that was asked for. */
+  answered: number;
+  /** Open ones that answered something else. */
+  other: number;
+  /** Open ones that said nothing, or closed. */
+  mute: number;
+}
+
+/** The half of a scan that goes over TCP. */
+export interface StreamState {
+  /** The pass that runs, from 1. */
+  pass: number;
+  /** How many passes there are. */
+  passes: number;
+  /** Targets that the pass has left behind. */
+  position: number;
+  /** Targets of the pass. */
+  size: number;
+  /** Connections that were begun. */
+  sent: number;
+  /** What came of them. */
+  readonly counts: StreamCounts;
+}
+
 /** The numbers of a scan. */
 export interface ScanState {
   /** The scan, UUIDv7. */
@@ -30,6 +66,8 @@ export interface ScanState {
   total: number;
   /** Positions left behind in all passes. */
   visited: number;
+  /** The half over TCP. */
+  readonly tcp: StreamState;
   /** Probes that left. */
   sent: number;
   /** Probes that the system refused to send. */
@@ -52,12 +90,20 @@ export interface ScanState {
   ended?: EndReason;
 }
 
+function noStreams(): StreamCounts {
+  return {
+    ...{ open: 0, refused: 0, unreachable: 0, silent: 0, failed: 0 },
+    ...{ answered: 0, other: 0, mute: 0 },
+  };
+}
+
 /** The state of a scan that has not begun. */
 export function newState(scanId: string, startedAt: number): ScanState {
   return {
     scanId,
     startedAt,
     ...{ pass: 0, passes: 0, position: 0, size: 0, total: 0, visited: 0, sent: 0, refused: 0 },
+    tcp: { pass: 0, passes: 0, position: 0, size: 0, sent: 0, counts: noStreams() },
     replies: noReplies(),
     ...{ inspecting: 0, written: 0, aliases: 0, lost: 0, fellSilent: 0, optedOut: 0 },
   };

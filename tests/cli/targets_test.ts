@@ -86,7 +86,7 @@ async function plan(words: string[], limits = { rate: 1000, netRate: 50, hostRat
 
 Deno.test("the plan knows which limit governs", async () => {
   const wide = await plan(["10.0.0.0/16"]);
-  assertEquals([wide.plan.governor, wide.plan.sizes], ["rate", [65536, 65536]]);
+  assertEquals([wide.plan.governor, wide.plan.passes.udp.sizes], ["rate", [65536, 65536]]);
   assertEquals(wide.plan.seconds, 2 * 65.536);
   const narrow = await plan(["10.0.0.0/24"]);
   assertEquals([narrow.plan.governor, narrow.plan.seconds], ["net-rate", 2 * 256 / 50]);

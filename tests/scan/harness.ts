@@ -13,6 +13,7 @@ import type { Sink } from "../../src/sinks/sink.ts";
 import { compose } from "../../src/targets/compose.ts";
 import type { Range } from "../../src/targets/ranges.ts";
 import { FakeNetwork } from "../fakes/network.ts";
+import { FakeStreams, type StreamFaults } from "../fakes/streams.ts";
 
 export const SCAN_ID = "01928d5e-0000-7000-8000-000000000000";
 
@@ -50,12 +51,17 @@ export interface Setting extends Partial<Omit<ScanOptions, "targets" | "state">>
   readonly network?: FakeNetwork;
   readonly faults?: Faults;
   readonly networkSeed?: number;
+  readonly streamFaults?: StreamFaults;
   readonly fleet: FleetPlan;
   /** Default: the fleet's range. */
   readonly range?: Range;
   readonly protocolNames?: readonly string[];
   readonly excluded?: readonly Range[];
-  readonly prepare?: (network: FakeNetwork, hosts: readonly FleetHost[]) => void;
+  readonly prepare?: (
+    network: FakeNetwork,
+    hosts: readonly FleetHost[],
+    streams: FakeStreams,
+  ) => void;
 }
 
 /** What a scan did. */
@@ -65,6 +71,7 @@ export interface Result {
   readonly rows: readonly ServerRecord[];
   readonly verdict: Verdict;
   readonly network: FakeNetwork;
+  readonly streams: FakeStreams;
   readonly hosts: readonly FleetHost[];
   readonly optedOut: readonly Address[];
 }
@@ -74,7 +81,8 @@ export async function scanFleet(setting: Setting): Promise<Result> {
   const network = setting.network ?? new FakeNetwork(setting.networkSeed ?? 1, setting.faults);
   const hosts = drawFleet(setting.fleet);
   for (const { endpoint, responder } of hosts) network.host(endpoint, responder);
-  setting.prepare?.(network, hosts);
+  const streams = new FakeStreams(network, setting.networkSeed ?? 1, setting.streamFaults);
+  setting.prepare?.(network, hosts, streams);
   const names = setting.protocolNames ?? ["raknet", "query"];
   const sink = new MemorySink();
   const random = new Random(77);
@@ -103,6 +111,8 @@ export async function scanFleet(setting: Setting): Promise<Result> {
     capLoopback: false,
     openSockets: (family) => Array.from({ length: 4 }, () => network.open(family)),
     openSole: (family) => network.open(family),
+    dialer: streams,
+    connections: 256,
     optsOut: (motd) => motd.includes("§b§d§f§d§b"),
     onOptOut: (address) => optedOut.push(address),
     sinks: [sink],
@@ -121,5 +131,5 @@ export async function scanFleet(setting: Setting): Promise<Result> {
     verify: options.verify,
   };
   const verdict = verify(hosts.map(({ entry }) => entry), sink.rows, selection, "ndjson");
-  return { end, state, rows: sink.rows, verdict, network, hosts, optedOut };
+  return { end, state, rows: sink.rows, verdict, network, streams, hosts, optedOut };
 }

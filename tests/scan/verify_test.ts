@@ -144,8 +144,8 @@ Deno.test("a scan that is interrupted calls no door shut", async () => {
     cooldownMs: 5000,
     verify: true,
     signal: controller.signal,
-    prepare: (network, hosts) => {
-      guarded((datagram) => datagram[0] === 0x05 ? [] : undefined)!(network, hosts);
+    prepare: (network, hosts, streams) => {
+      guarded((datagram) => datagram[0] === 0x05 ? [] : undefined)!(network, hosts, streams);
       network.after(6000, () => controller.abort());
     },
   });

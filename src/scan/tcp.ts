@@ -1,0 +1,208 @@
+/**
+ * The half of a scan that goes over TCP: passes of connections beside those of the probes. What
+ * opens is asked on that very connection.
+ *
+ * @module
+ */
+import { type Endpoint, endpointKey, family } from "../address.ts";
+import { attempt, followUpTimeout } from "../inspect/attempt.ts";
+import { sleep } from "../net/clock.ts";
+import { Slots } from "../net/slots.ts";
+import type { Link, Stream } from "../net/socket.ts";
+import { dial, STREAM_LIMITS, StreamLink, type StreamLinkOptions } from "../net/tcp.ts";
+import type { Throttle } from "../net/throttle.ts";
+import type { Protocol } from "../protocols/protocol.ts";
+import type { Outcome, Sighting } from "../record.ts";
+import type { Mark } from "../sweep/sweep.ts";
+import { visitAll, type VisitPass, visitSpace } from "../sweep/visits.ts";
+import { segmentsOf } from "../targets/compose.ts";
+import type { ScanOptions } from "./options.ts";
+import type { Stop } from "./stop.ts";
+
+/** Connections to one address at once: a client opens one, and a fallback or a follow-up another. */
+const MOST_OF_HOST = 4;
+
+/**
+ * How long to wait, and how often, when the system has no descriptor left, milliseconds: longer in
+ * all than connections that are open take to end.
+ */
+const SHORTAGE_MS = 100;
+const SHORTAGES = 150;
+
+/** What the other half of the scan offers. */
+export interface TcpSurroundings {
+  /** When connections may be opened and questions leave. */
+  readonly throttle: Throttle;
+  /** Ends it early. */
+  readonly stop: Stop;
+  /** 63 bits that nobody can guess. */
+  readonly nonce: () => bigint;
+  /** Targets that are left out. */
+  readonly skip: (target: Endpoint) => boolean;
+  /** Whether too many wait for their inspection. */
+  readonly backlogged: () => boolean;
+  /** Gets each server that answered, with its status. */
+  readonly onSighting: (sighting: Sighting) => void;
+  /** Told when numbers changed. */
+  readonly onProgress: () => void;
+}
+
+/** Connects, asks, and counts. */
+export class TcpSweep {
+  readonly #options: ScanOptions;
+  readonly #around: TcpSurroundings;
+  readonly #slots: Slots;
+  readonly #protocols: readonly Protocol[];
+  readonly #link: StreamLinkOptions;
+  /** Open endpoints that speak something else: once is enough. */
+  readonly #others = new Set<number | bigint>();
+
+  /** Plans nothing yet. */
+  constructor(options: ScanOptions, around: TcpSurroundings) {
+    this.#options = options;
+    this.#around = around;
+    this.#slots = new Slots(options.connections, MOST_OF_HOST);
+    this.#protocols = options.protocols.filter(({ transport }) => transport === "tcp");
+    this.#link = {
+      dialer: options.dialer,
+      throttle: around.throttle,
+      clock: options.clock,
+      limits: options.streamLimits ?? STREAM_LIMITS,
+      signal: around.stop.hard,
+    };
+  }
+
+  /** Where it starts. */
+  get from(): Mark {
+    return this.#options.fromTcp ?? { pass: 1, position: 0 };
+  }
+
+  /** Runs the passes; returns where they stand. */
+  async run(gapMs: number): Promise<Mark> {
+    const { clock, maxTargets, state } = this.#options;
+    const { throttle, stop, skip, backlogged, onProgress } = this.#around;
+    const passes = this.#plan();
+    return await visitAll({
+      ...this.#options,
+      passes,
+      from: this.from,
+      limit: maxTargets,
+      gapMs,
+      slots: this.#slots,
+      throttle,
+      signal: stop.soft,
+      skip: (target) => skip(target) || this.#others.has(endpointKey(target)),
+      backlogged,
+      visit: (protocol, target) => this.#visit(this.#named(protocol), target),
+      onPass: (pass, size) => {
+        if (size > 0) state.firstProbeAt ??= clock.wall();
+        state.tcp.pass = pass;
+        state.tcp.size = size;
+        state.tcp.position = pass === this.from.pass ? this.from.position : 0;
+        this.#options.onPass?.("tcp");
+      },
+      onProgress: (visited, sent) => {
+        state.tcp.position += visited;
+        state.visited += visited;
+        state.tcp.sent += sent;
+        onProgress();
+      },
+    });
+  }
+
+  #named(name: string): Protocol {
+    return this.#protocols.find((protocol) => protocol.name === name)!;
+  }
+
+  #plan(): VisitPass[] {
+    const { targets, ports, retries, maxTargets, state } = this.#options;
+    const passes = this.#protocols.flatMap(({ name }) => {
+      const segments = segmentsOf(targets, (bits) => ports(name, bits));
+      return Array.from({ length: retries + 1 }, () => ({ protocol: name, segments }));
+    });
+    const sizing = { ...this.#options, limit: maxTargets };
+    const sizes = passes.map((pass, i) => visitSpace(pass, i + 1, sizing).size);
+    state.tcp.passes = passes.length;
+    state.total += sizes.reduce((sum, size) => sum + size, 0);
+    const behind = sizes.slice(0, this.from.pass - 1).reduce((sum, size) => sum + size, 0);
+    state.visited += behind + this.from.position;
+    return passes;
+  }
+
+  /** Connects to a target and asks it; false when it was cut off. */
+  async #visit(protocol: Protocol, target: Endpoint): Promise<boolean> {
+    const { counts } = this.#options.state.tcp;
+    const stream = await this.#open(target);
+    if (stream === "cancelled") return false;
+    if (typeof stream === "string") {
+      counts[stream === "exhausted" ? "failed" : stream]++;
+      return true;
+    }
+    counts.open++;
+    const outcome = await this.#ask(protocol, target, stream);
+    this.#judge(protocol, target, outcome);
+    return outcome.kind !== "cancelled";
+  }
+
+  /** Connects; where descriptors are short, fewer connections are made from now on. */
+  async #open(target: Endpoint) {
+    const { clock } = this.#options;
+    for (let left = SHORTAGES;; left--) {
+      const stream = await dial(target, this.#link);
+      if (stream !== "exhausted" || left === 0) return stream;
+      this.#slots.lower();
+      await sleep(clock, SHORTAGE_MS, this.#link.signal);
+    }
+  }
+
+  #ask(protocol: Protocol, target: Endpoint, stream: Stream): Promise<Outcome<unknown>> {
+    const { clock, names } = this.#options;
+    return attempt(protocol, {
+      endpoint: target,
+      link: () => new StreamLink(target, this.#link, stream),
+      exclusive: true,
+      requestedAs: names.get(target.address),
+      brief: true,
+      timeoutMs: Infinity, // the link bounds it
+      leavesMute: true,
+    }, { retries: 0, clock, signal: this.#link.signal, nonce: this.#around.nonce });
+  }
+
+  #judge(protocol: Protocol, target: Endpoint, outcome: Outcome<unknown>): void {
+    const { clock, state: { tcp: { counts } } } = this.#options;
+    switch (outcome.kind) {
+      case "answered":
+        counts.answered++;
+        this.#around.onSighting({
+          endpoint: target,
+          protocol: protocol.name,
+          status: outcome.status,
+          latencyMs: outcome.latencyMs,
+          verified: true,
+          at: clock.now(),
+          socket: -1,
+        });
+        break;
+      case "malformed":
+        counts.other++;
+        this.#others.add(endpointKey(target));
+        break;
+      case "silent":
+        counts.mute++;
+    }
+  }
+
+  /**
+   * A conversation with a server that has answered in another protocol. Where nothing makes us
+   * expect that it listens on TCP too, it has as long as for any follow-up.
+   */
+  async link(peer: Endpoint, protocol: string, latencyMs: number | null): Promise<Link> {
+    const { ports } = this.#options;
+    const { limits } = this.#link;
+    const expected = latencyMs === null ||
+      ports(protocol, family(peer.address)).includes(peer.port);
+    const connectMs = expected ? limits.connectMs : followUpTimeout(latencyMs);
+    const onClose = await this.#slots.take(peer.address);
+    return new StreamLink(peer, { ...this.#link, limits: { ...limits, connectMs }, onClose });
+  }
+}

@@ -80,6 +80,7 @@ export * from "./targets/space.ts";
 export * from "./net/clock.ts";
 export { openSocket } from "./net/deno.ts";
 export * from "./net/socket.ts";
+export { STREAM_LIMITS, type StreamLimits } from "./net/tcp.ts";
 export * from "./net/throttle.ts";
 
 export * from "./inspect/attempt.ts";

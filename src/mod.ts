@@ -76,6 +76,7 @@ export * from "./targets/permutation.ts";
 export * from "./targets/ports.ts";
 export * from "./targets/ranges.ts";
 export * from "./targets/space.ts";
+export * from "./targets/srv.ts";
 
 export * from "./net/clock.ts";
 export { openSocket } from "./net/deno.ts";

@@ -1,0 +1,67 @@
+/**
+ * SRV records: a name's own word on which host and port its Java server has. Clients look them up
+ * where no port was typed.
+ *
+ * @module
+ */
+import { parseTarget } from "./parse.ts";
+
+/** An SRV record. */
+export interface ServiceRecord {
+  /** The lowest is tried first. */
+  readonly priority: number;
+  /** Of those with the lowest priority, the heaviest is tried first. */
+  readonly weight: number;
+  /** The port. */
+  readonly port: number;
+  /** The host. */
+  readonly target: string;
+}
+
+/** Where a service is. */
+export interface Service {
+  /** The host's name. */
+  readonly host: string;
+  /** Its port. */
+  readonly port: number;
+}
+
+/** Finds where the Java server of a name is; `undefined` where the name does not say. */
+export type FindService = (name: string) => Promise<Service | undefined>;
+
+/** The name under which a host's Java server is found. */
+export function serviceName(name: string): string {
+  return `_minecraft._tcp.${name}`;
+}
+
+/**
+ * Chooses among SRV records: the lowest priority, then the highest weight, so that the same records
+ * always give the same server.
+ *
+ * @returns `undefined` when none can be used: a target `.` says that there is no such service.
+ *
+ * @example
+ * ```ts
+ * import { chooseService } from "blocksweep";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(chooseService([
+ *   { priority: 10, weight: 0, port: 1, target: "spare.example.org." },
+ *   { priority: 5, weight: 60, port: 25570, target: "Play.example.org." },
+ * ]), { host: "play.example.org", port: 25570 });
+ * ```
+ */
+export function chooseService(records: readonly ServiceRecord[]): Service | undefined {
+  const ordered = records.toSorted((a, b) => a.priority - b.priority || b.weight - a.weight);
+  return ordered.map(readService).find((service) => service !== undefined);
+}
+
+function readService({ target, port }: ServiceRecord): Service | undefined {
+  if (!(port >= 1 && port <= 65535)) return undefined;
+  try {
+    const host = parseTarget(target.replace(/\.$/, ""));
+    return "name" in host && host.port === undefined ? { host: host.name, port } : undefined;
+  } catch {
+    return undefined; // no host name: nothing that a stranger writes into his zone ends a scan
+  }
+}

@@ -8,7 +8,7 @@ import {
   queryProtocol,
   type Stat,
 } from "../../src/protocols/query/mod.ts";
-import { PROTOCOLS } from "../../src/protocols/mod.ts";
+import { slpProtocol } from "../../src/protocols/slp/mod.ts";
 import { Silence } from "../../src/protocols/protocol.ts";
 import { type Answer, mergeAnswers } from "../../src/inspect/merge.ts";
 import type { ServerRecord } from "../../src/record.ts";
@@ -31,13 +31,6 @@ export interface Sent {
 }
 
 const utf8 = (text: unknown) => new TextEncoder().encode(String(text));
-
-const SLP = PROTOCOLS.find(({ name }) => name === "slp");
-
-/** Whether every protocol of it is among ours. */
-export function isSpoken({ slp }: Sent): boolean {
-  return slp === undefined || SLP !== undefined;
-}
 
 /** Where and when. */
 export const CONTEXT = {
@@ -87,7 +80,7 @@ function stat(said: NonNullable<Sent["query"]>): Answer {
 function status(json: string): Answer {
   const text = utf8(json);
   const body = concat([0], varint(text.length), text);
-  const exchange = SLP!.exchange({
+  const exchange = slpProtocol.exchange({
     endpoint: CONTEXT.endpoint,
     nonce: 1n,
     exclusive: true,
@@ -96,7 +89,7 @@ function status(json: string): Answer {
   exchange.next();
   let step = exchange.next(concat(varint(body.length), body));
   while (!step.done) step = exchange.throw(new Silence());
-  return { protocol: "slp", statement: SLP!.record(step.value) };
+  return { protocol: "slp", statement: slpProtocol.record(step.value) };
 }
 
 function varint(value: number): number[] {

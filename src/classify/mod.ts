@@ -1,0 +1,208 @@
+/**
+ * Who is who: what the answers of a server say about the software behind them.
+ *
+ * What is known of software is data, with a source each: data/software.json. Here is what reads
+ * it. A rule looks at what one protocol said; all its conditions have to hold. Of the rules that
+ * match, the surest names the software; among equals, the first.
+ *
+ *     A   the software names itself, in a place that nobody else writes
+ *     B   the answer is built as only this software builds it
+ *     C   a weak hint: others look the same
+ *
+ * @module
+ */
+import ruleBook from "../../data/software.json" with { type: "json" };
+import type { ServerRecord } from "../record.ts";
+import {
+  allowed,
+  type Captured,
+  type Condition,
+  quicker,
+  reader,
+  type Test,
+  test,
+} from "./conditions.ts";
+
+/** What a record says about its software: the columns of that name. */
+export type Classification = Pick<
+  ServerRecord,
+  "edition" | "software" | "software_confidence" | "proxy" | "flags"
+>;
+
+/** How sure a claim is. */
+type Confidence = "A" | "B" | "C";
+
+/** A rule: see data/software.schema.json. */
+interface Rule {
+  /** Its place in the file. */
+  readonly order: number;
+  readonly protocol: string;
+  readonly software?: string;
+  readonly confidence: Confidence;
+  readonly edition?: string;
+  readonly proxy?: string;
+  readonly flags?: readonly string[];
+  readonly when: readonly Condition[];
+}
+
+/** A rule, ready to run. */
+interface ReadyRule extends Omit<Rule, "when"> {
+  readonly tests: readonly Test[];
+}
+
+/** The rules for a protocol, by the value of the one path that most of them want values of. */
+interface Shelf {
+  /** Reads that value. */
+  readonly read: (record: ServerRecord) => unknown;
+  /** The rules that it leaves open; its own condition is met, and no test of theirs any more. */
+  readonly rules: ReadonlyMap<unknown, readonly ReadyRule[]>;
+  /** The rules for every other value. */
+  readonly others: readonly ReadyRule[];
+  /** Flags that turn all that they say into hints. */
+  readonly forgedBy: readonly string[];
+}
+
+/** What a rule that matched says. */
+interface Claim {
+  readonly rule: ReadyRule;
+  readonly confidence: Confidence;
+  readonly name: string | undefined;
+  readonly version: string | undefined;
+}
+
+/**
+ * Says who a server is.
+ *
+ * @returns The columns as they should be. `software` is a name without spaces and, where it tells
+ * one of its own, its version; what no rule knows stays as it was.
+ *
+ * @example
+ * ```ts
+ * import { classify, emptyRecord } from "blocksweep";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const said = { header: "splitnum", brand: "Velocity", values: { game_id: "MINECRAFT" } };
+ * const { software, software_confidence, proxy } = classify({
+ *   ...emptyRecord({ address: 0x7f000001, port: 25577 }, 0),
+ *   protocols: ["query"],
+ *   plugins: [],
+ *   extras: { query: { form: "full", ...said } },
+ * });
+ * assertEquals([software, software_confidence, proxy], ["Velocity", "A", "velocity"]);
+ * ```
+ */
+export function classify(record: ServerRecord): Classification {
+  const claims: Claim[] = [];
+  for (const protocol of record.protocols) addClaims(claims, protocol, record);
+  if (claims.length > 1) claims.sort(surer);
+  const best = claims.find(({ name }) => name !== undefined);
+  return {
+    edition: record.edition ?? first(claims, "edition"),
+    software: best === undefined ? record.software : softwareOf(best),
+    software_confidence: best?.confidence ?? null,
+    proxy: first(claims, "proxy"),
+    flags: flagsOf(claims, record.flags),
+  };
+}
+
+function surer(a: Claim, b: Claim): number {
+  return a.confidence < b.confidence
+    ? -1
+    : a.confidence > b.confidence
+    ? 1
+    : a.rule.order - b.rule.order;
+}
+
+/** What the surest of those say that say something of it. */
+function first(claims: readonly Claim[], column: "edition" | "proxy"): string | null {
+  for (const { rule } of claims) {
+    const value = rule[column];
+    if (value !== undefined) return value;
+  }
+  return null;
+}
+
+function softwareOf({ name, version }: Claim): string {
+  return version === undefined ? name! : `${name} ${version}`;
+}
+
+/** The flags that there were and those of the claims, each once, in order. */
+function flagsOf(claims: readonly Claim[], before: readonly string[]): readonly string[] {
+  const flags = [...before];
+  for (const { rule } of claims) if (rule.flags !== undefined) flags.push(...rule.flags);
+  if (claims.length > 1 && namesDiffer(claims)) flags.push("softwareDiffers");
+  return flags.length < 2 ? flags : [...new Set(flags)].sort();
+}
+
+/** Whether two protocols name two kinds of software: a proxy, say, and what stands behind it. */
+function namesDiffer(claims: readonly Claim[]): boolean {
+  const names = new Map<string, string>();
+  for (const { confidence, name, rule: { protocol } } of claims) {
+    if (confidence === "A" && name !== undefined && !names.has(protocol)) names.set(protocol, name);
+  }
+  return new Set(names.values()).size > 1;
+}
+
+/** Adds what the rules for one protocol say. Where its answer may be forged, all of it is a hint. */
+function addClaims(claims: Claim[], protocol: string, record: ServerRecord): void {
+  const shelf = SHELVES.get(protocol);
+  if (shelf === undefined) return;
+  const forged = record.flags.length > 0 &&
+    shelf.forgedBy.some((flag) => record.flags.includes(flag));
+  for (const rule of shelf.rules.get(shelf.read(record)) ?? shelf.others) {
+    const one = claim(rule, record);
+    if (one !== undefined) claims.push(forged ? hint(one) : one);
+  }
+}
+
+function hint(claim: Claim): Claim {
+  return { ...claim, confidence: "C", rule: { ...claim.rule, proxy: undefined } };
+}
+
+function claim(rule: ReadyRule, record: ServerRecord): Claim | undefined {
+  let captured = NOTHING;
+  for (const test of rule.tests) {
+    const result = test(record);
+    if (result === false) return undefined;
+    if (result !== true) captured = captured === NOTHING ? result : { ...captured, ...result };
+  }
+  const { confidence, software = captured.name } = rule;
+  return { rule, confidence, name: software, version: captured.version };
+}
+
+const NOTHING: Captured = {};
+
+/** A rule with its tests, but for a condition that is met. */
+function ready({ when, ...rule }: Rule, met?: Condition): ReadyRule {
+  const tests = when.filter((one) => one !== met)
+    .toSorted(quicker).map(test);
+  return { ...rule, tests };
+}
+
+/** Sorts the rules for a protocol by the path of which the most of them name values. */
+function shelve(rules: readonly Rule[], protocol: string): Shelf {
+  const paths = rules.flatMap(({ when }) => when.filter(allowed).map(({ at }) => at));
+  const uses = Map.groupBy(paths, (path) => path);
+  const [path = ""] = [...uses.keys()].sort((a, b) => uses.get(b)!.length - uses.get(a)!.length);
+  const options = rules.map((rule) => {
+    const key = rule.when.find((one) => one.at === path && allowed(one));
+    return { values: key && allowed(key), rule: ready(rule, key) };
+  });
+  const rulesFor = (value?: unknown) =>
+    options.filter(({ values }) => values?.includes(value) ?? true).map(({ rule }) => rule);
+  return {
+    read: reader(path),
+    rules: new Map(options.flatMap(({ values = [] }) => values.map((one) => [one, rulesFor(one)]))),
+    others: rulesFor(),
+    forgedBy: ruleBook.forgeable.find((one) => one.protocol === protocol)?.flags ?? [],
+  };
+}
+
+/** The rules in the order of the file. */
+const RULES = ruleBook.rules.map((rule, order) => ({ ...rule, order })) as unknown as Rule[];
+
+/** The rules by protocol. */
+const SHELVES: ReadonlyMap<string, Shelf> = new Map(
+  [...Map.groupBy(RULES, ({ protocol }) => protocol)]
+    .map(([protocol, rules]) => [protocol, shelve(rules, protocol)]),
+);

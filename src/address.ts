@@ -147,6 +147,13 @@ export function endpointKey({ address, port }: Endpoint): number | bigint {
   return typeof address === "number" ? address * 65536 + port : address << 16n | BigInt(port);
 }
 
+/** The endpoint of an {@linkcode endpointKey}. */
+export function endpointOf(key: number | bigint): Endpoint {
+  return typeof key === "number"
+    ? { address: Math.floor(key / 65536), port: key % 65536 }
+    : { address: key >> 16n, port: Number(key & 0xffffn) };
+}
+
 /** Whether the address is 127.0.0.0/8 or ::1. */
 export function isLoopback(address: Address): boolean {
   return typeof address === "number" ? address >>> 24 === 127 : address === 1n;

@@ -104,8 +104,15 @@ export function plainText(motd: string): string {
   return tidyText(motd.replace(FORMAT_CODE, ""));
 }
 
+/** Anything but Latin letters and signs, of which most texts are: none is unseen, or moves others. */
+const UNUSUAL = /[^ -~\u00a1-\u00ac\u00ae-\u02ff]/;
+
+/** What a tidy text does not hold: most are Latin letters and signs with single spaces between. */
+const UNTIDY = /[^ -~\u00a1-\u00ac\u00ae-\u02ff]|^ | {2}| $/;
+
 /** {@linkcode plainText} for a text whose formatting codes are gone already. */
 export function tidyText(text: string): string {
+  if (!UNTIDY.test(text)) return text;
   const seen = text.replace(CONTROL, " ").replace(SEPARATORS, " ").replace(REORDERING, "")
     .replace(INVISIBLE, "");
   return marksBound()(seen).replace(/ +/g, " ").trim();
@@ -149,6 +156,7 @@ export function harmlessText(text: string): string {
  * becomes `␛`), and what would turn others around becomes U+FFFD.
  */
 export function oneLine(text: string): string {
+  if (!UNUSUAL.test(text)) return text;
   return text.replace(CONTROL, picture).replace(SEPARATORS, "\u2424").replace(REORDERING, "\ufffd");
 }
 

@@ -1,6 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import {
   endpointKey,
+  endpointOf,
   family,
   formatAddress,
   formatEndpoint,
@@ -47,8 +48,10 @@ Deno.test("endpoints are written and read alike", () => {
 });
 
 Deno.test("endpointKey() tells all endpoints apart, families too", () => {
-  const keys = [[0, 1], [0, 2], [1, 1], [0xffffffff, 65535], [0n, 1], [1n, 1], [1n, 2]]
-    .map(([address, port]) => endpointKey({ address, port: Number(port) }));
+  const endpoints = [[0, 1], [0, 2], [1, 1], [0xffffffff, 65535], [0n, 1], [1n, 1], [1n, 2]]
+    .map(([address, port]) => ({ address, port: Number(port) }));
+  const keys = endpoints.map(endpointKey);
+  assertEquals(keys.map(endpointOf), endpoints);
   assertEquals(new Set(keys).size, keys.length);
   assert(keys.filter((key) => typeof key === "number").every(Number.isSafeInteger));
   assertEquals(endpointKey({ address: 5n, port: 6 }), endpointKey({ address: 5n, port: 6 }));

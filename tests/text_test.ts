@@ -59,12 +59,31 @@ Deno.test("plainText() removes codes, controls and white space at the ends", () 
   assertEquals(plainText("a\u202eb\u200bc"), "abc");
 });
 
+Deno.test("plainText() of a text that needs nothing is that of one that needs something", () => {
+  const common = fc.constantFrom(..." abcÀ-~»¡\u00ad˿\u0300\u0345\u202e\u009f\u00a0\t§§1");
+  const unit = fc.oneof(
+    { arbitrary: common, weight: 9 },
+    fc.string({ unit: "binary", maxLength: 1 }),
+  );
+  let same = 0;
+  fc.assert(
+    fc.property(fc.string({ unit, maxLength: 12 }), (text) => {
+      const plain = plainText(text);
+      assertEquals(plainText(`\u2060${text}`), plain); // WORD JOINER, which goes
+      same += plain === text ? 1 : 0;
+    }),
+    { seed: 2, numRuns: 20_000 },
+  );
+  assert(same > 1000 && same < 10_000, String(same));
+});
+
 Deno.test("harmlessText() leaves nothing that moves a cursor or reorders a line", () => {
   assertEquals(harmlessText("\u001b[2J\r\n\u007f\u009b"), "␛[2J␍␊␡\ufffd");
   assertEquals(harmlessText("a\u202eb"), "a\ufffdb");
   assertEquals(oneLine("a\u0000b\u202e\u2028\u200d"), "a␀b\ufffd␤\u200d");
   fc.assert(
     fc.property(fc.string({ unit: "binary" }), (text) => {
+      assertEquals(oneLine(`${text}\u2028`), `${oneLine(text)}\u2424`);
       const shown = harmlessText(text);
       assert(!/[\p{Cc}\u202a-\u202e\u2066-\u2069]/u.test(shown), JSON.stringify(shown));
     }),

@@ -73,10 +73,12 @@ export function stampClock(ms: number): number {
 /** Sorts replies. */
 export class Receiver {
   readonly #options: ReceiverOptions;
+  readonly #begun: number;
 
   /** Starts with the counts that it is given. */
   constructor(options: ReceiverOptions) {
     this.#options = options;
+    this.#begun = options.clock.now();
   }
 
   /**
@@ -129,11 +131,15 @@ export class Receiver {
     responders.add(from);
     counts.true++;
     const at = clock.now();
-    const latencyMs = reply.clock === undefined
-      ? undefined
-      : (stampClock(at) - reply.clock >>> 0) / 1000;
+    const latencyMs = reply.clock === undefined ? undefined : this.#since(reply.clock, at);
     const sighting = { endpoint: { ...from }, protocol, latencyMs, verified: true, at, socket };
     this.#options.onSighting({ ...sighting, ...learned });
+  }
+
+  /** How long ago a probe was stamped; `undefined` for those of an earlier part of the scan. */
+  #since(stamp: number, now: number): number | undefined {
+    const ms = (stampClock(now) - stamp >>> 0) / 1000;
+    return ms <= now - this.#begun + 1 ? ms : undefined; // stamps are cut to microseconds
   }
 
   /** A reply without our token: forged, or worth a second question. */

@@ -3,7 +3,9 @@
  *
  * @module
  */
-import { type Address, type Endpoint, endpointKey } from "../address.ts";
+import type { Address, Endpoint } from "../address.ts";
+import { EndpointSet } from "../endpoint_set.ts";
+import type { Endpoints } from "../endpoints.ts";
 
 /** How many unproven responders are held at the most, and how many of one address. */
 const MOST_HELD = 4096;
@@ -11,21 +13,30 @@ const MOST_HELD_OF_ADDRESS = 64;
 
 /** The responders of a scan. */
 export class Responders {
-  readonly #answered = new Set<number | bigint>();
-  readonly #held = new Set<number | bigint>();
+  readonly #answered: EndpointSet;
+  readonly #held: EndpointSet;
   readonly #heldOf = new Map<Address, number>();
+
+  /** @param seed 32 bits that nobody can guess. */
+  constructor(seed: number) {
+    this.#answered = new EndpointSet(seed);
+    this.#held = new EndpointSet(seed);
+  }
 
   /** Whether it has answered. */
   has(endpoint: Endpoint): boolean {
-    return this.#answered.has(endpointKey(endpoint));
+    return this.#answered.has(endpoint);
+  }
+
+  /** Whether an endpoint of a row has answered. */
+  hasAt(endpoints: Endpoints, i: number): boolean {
+    return this.#answered.hasAt(endpoints, i);
   }
 
   /** Notes an answer; false when it was noted before. What was held is proven, and makes room. */
   add(endpoint: Endpoint): boolean {
-    const key = endpointKey(endpoint);
-    if (this.#answered.has(key)) return false;
-    this.#answered.add(key);
-    if (this.#held.delete(key)) this.#count(endpoint.address, -1);
+    if (!this.#answered.add(endpoint)) return false;
+    if (this.#held.delete(endpoint)) this.#count(endpoint.address, -1);
     return true;
   }
 
@@ -35,11 +46,10 @@ export class Responders {
    * @returns Whether it is worth a second question; `"full"` when there are too many.
    */
   hold(endpoint: Endpoint): "held" | "known" | "full" {
-    const key = endpointKey(endpoint);
-    if (this.#answered.has(key) || this.#held.has(key)) return "known";
+    if (this.#answered.has(endpoint) || this.#held.has(endpoint)) return "known";
     const ofAddress = this.#heldOf.get(endpoint.address) ?? 0;
     if (this.#held.size >= MOST_HELD || ofAddress >= MOST_HELD_OF_ADDRESS) return "full";
-    this.#held.add(key);
+    this.#held.add(endpoint);
     this.#count(endpoint.address, 1);
     return "held";
   }

@@ -3,24 +3,41 @@
  *
  * @module
  */
-import { type Address, type Endpoint, family } from "../address.ts";
+import { Endpoints } from "../endpoints.ts";
 import { type Clock, sleep } from "../net/clock.ts";
-import { Batch, type DatagramSocket } from "../net/socket.ts";
+import type { DatagramSocket } from "../net/socket.ts";
 import type { Throttle } from "../net/throttle.ts";
 import type { TargetSpace } from "../targets/space.ts";
+import { type Flight, Flights } from "./flights.ts";
 import { type ProbeKind, stampClock } from "./receiver.ts";
 import type { Tokens } from "./token.ts";
-import type { Window } from "./window.ts";
+import { capacityOf, type Window } from "./window.ts";
 
-/** Datagrams that are stamped and sent at once: few, so that stamps are close to departures. */
-const BATCH = 64;
 /**
- * Datagrams that leave one socket between two sure turns of the receiver: half of what its buffer
- * holds, so that nothing is lost where everybody answers at once.
+ * Datagrams that are stamped and sent at once: as many as a socket can take the answers of, but few,
+ * so that stamps are close to departures (within a millisecond).
  */
-const BURST = 128;
+const PER_BATCH = 1 / 4;
+const LARGEST_BATCH = 256;
+/**
+ * Batches under way for each thread: one that leaves, and others that wait, until we are awake to
+ * fill more. At full speed their stamps are two or three milliseconds old when they leave.
+ */
+const FLIGHTS_A_THREAD = 4;
+/** Positions that one look at the clock is for. */
+const PER_LOOK = 64;
+/**
+ * Which part of what the sockets' buffers hold may leave between two turns of the receiver, and
+ * between two sure ones, so that nothing is lost where everybody answers at once.
+ */
+const PER_TURN = 1 / 64;
+const PER_SURE_TURN = 1 / 2;
+/** How long others wait for their turn where buffers are large, milliseconds. */
+const TURN_MS = 10;
 /** Positions that are looked at between two turns, where nearly all are skipped. */
 const GLANCES = 16384;
+/** Targets that are drawn at once. */
+const DRAWN = 256;
 /** How long to wait when the window or the backlog is full. */
 const PAUSE_MS = 1;
 
@@ -30,6 +47,8 @@ export interface SenderOptions {
   readonly sockets: readonly DatagramSocket[];
   /** The scan's tokens. */
   readonly tokens: Tokens;
+  /** Threads that send for the sockets: batches are filled meanwhile. Default: none. */
+  readonly threads?: number;
   /** When datagrams may leave. */
   readonly throttle: Throttle;
   /** How many may be under way. */
@@ -39,7 +58,7 @@ export interface SenderOptions {
   /** Ends the pass early. */
   readonly signal: AbortSignal;
   /** Targets that are left out: those that answered, or opted out, or are spared the protocol. */
-  readonly skip: (endpoint: Endpoint, protocol: string) => boolean;
+  readonly skip: (targets: Endpoints, i: number, protocol: string) => boolean;
   /** Whether sending has to wait, because those who answered are not yet asked. */
   readonly backlogged: () => boolean;
   /** Told after every batch. */
@@ -60,24 +79,40 @@ export interface SendProgress {
 export class Sender {
   readonly #options: SenderOptions;
   readonly #kind: ProbeKind;
-  readonly #batches: Record<4 | 6, Batch>;
-  readonly #byFamily: Record<4 | 6, readonly DatagramSocket[]>;
-  readonly #target: Endpoint = { address: 0 as Address, port: 0 };
-  /** How many batches went to the sockets: they take turns. */
-  #flushed = 0;
+  readonly #flights: Flights;
+  /** Targets that were drawn, and the positions of the first one and behind the last. */
+  readonly #targets = new Endpoints(DRAWN);
+  #drawn = 0;
+  #drawnTo = 0;
+  /** How many datagrams the sockets' buffers hold, and a batch. */
+  readonly #capacity: number;
+  readonly #batch: number;
   /** Probes since the last sure turn of the receiver. */
   #unseen = 0;
-  /** When the next target may be asked, once that was reserved. */
-  #departure: number | undefined;
+  /** Probes since its last turn, and when that was. */
+  #unheard = 0;
+  #turned = -Infinity;
+  /** Whether the next target's departure is reserved, and when it is. */
+  #reserved = false;
+  readonly #departure = new Float64Array(1);
 
   /** Starts a pass of one kind of probe. */
   constructor(kind: ProbeKind, options: SenderOptions) {
     this.#kind = kind;
     this.#options = options;
-    const batch = () => new Batch(kind.probe.template, BATCH);
-    this.#batches = { 4: batch(), 6: batch() };
-    const ofFamily = (bits: 4 | 6) => options.sockets.filter((socket) => socket.family === bits);
-    this.#byFamily = { 4: ofFamily(4), 6: ofFamily(6) };
+    this.#capacity = capacityOf(options.sockets);
+    const least = Math.min(...options.sockets.map((socket) => capacityOf([socket])));
+    this.#batch = Math.max(1, Math.min(LARGEST_BATCH, Math.floor(PER_BATCH * least)));
+    this.#flights = new Flights({
+      sockets: options.sockets,
+      template: kind.probe.template,
+      batch: this.#batch,
+      count: Math.max(1, FLIGHTS_A_THREAD * (options.threads ?? 0)),
+      onLanded(visited, sent, refused) {
+        options.window.sent(sent, options.clock.now());
+        options.onProgress({ visited, sent, refused });
+      },
+    });
   }
 
   /**
@@ -86,78 +121,105 @@ export class Sender {
    * @returns The first position that was not visited: the space's size, unless the signal came.
    */
   async send(space: TargetSpace, from: number): Promise<number> {
-    const { clock, signal } = this.#options;
+    const { signal } = this.#options;
     let position = from;
     while (position < space.size && !signal.aborted) {
+      const flight = this.#flights.next;
+      if (flight.landing !== undefined) await this.#flights.landed(flight);
       const start = position;
-      position = this.#fill(space, start, this.#room());
-      await this.#flush(position - start);
+      position = this.#fill(space, start, this.#room(), flight);
+      this.#unseen += flight.length;
+      this.#unheard += flight.length;
+      this.#flights.launch(position - start);
+      if (this.#flights.single && !this.#flights.idle) await this.#flights.landed();
       const wait = this.#wait();
-      const full = this.#unseen >= BURST * this.#options.sockets.length;
-      if (wait > 0 || full) {
-        await sleep(clock, Math.max(0, wait), signal);
-        this.#unseen = 0;
-      } else {
-        await clock.turn();
-      }
+      if (wait > 0 || this.#mustTurn()) await this.#turn(wait);
     }
+    await this.#flights.landed();
     return position;
+  }
+
+  /** Whether others must have their turn, though there is something to send. */
+  #mustTurn(): boolean {
+    return this.#unseen >= PER_SURE_TURN * this.#capacity ||
+      this.#unheard >= PER_TURN * this.#capacity ||
+      this.#options.clock.now() - this.#turned >= TURN_MS;
+  }
+
+  /** Lets others have their turn, and waits. */
+  async #turn(wait: number): Promise<void> {
+    const { clock, signal } = this.#options;
+    if (wait > 0 || this.#unseen >= PER_SURE_TURN * this.#capacity) {
+      await sleep(clock, Math.max(0, wait), signal);
+      this.#unseen = 0;
+    } else {
+      await clock.turn();
+    }
+    this.#unheard = 0;
+    this.#turned = clock.now();
   }
 
   /** How many probes may leave now: a whole batch or none, so that all sockets get the same. */
   #room(): number {
     const { sockets, backlogged, window, clock } = this.#options;
-    const room = backlogged() ? 0 : Math.min(BATCH, window.room(clock.now()));
-    return room < BATCH && sockets.length > 1 ? 0 : room;
+    const room = backlogged()
+      ? 0
+      : Math.min(this.#batch, window.room(clock.now()) - this.#flights.aloft);
+    return room < this.#batch && sockets.length > 1 ? 0 : room;
   }
 
   /** How long nothing can be sent, milliseconds. */
   #wait(): number {
-    if (this.#departure !== undefined) return this.#departure - this.#options.clock.now();
-    return this.#room() < 1 ? PAUSE_MS : 0;
+    const pause = this.#room() < 1 ? PAUSE_MS : 0;
+    if (!this.#reserved) return pause;
+    return Math.max(pause, this.#departure[0] - this.#options.clock.now());
   }
 
-  /** Draws targets into the batches until there are enough, or one has to wait. */
-  #fill(space: TargetSpace, from: number, most: number): number {
+  /**
+   * Writes probes into the batches until there are enough, or one has to wait. Nothing is allocated
+   * for an IPv4 target: addresses, ports and departures stay in rows of numbers.
+   */
+  #fill(space: TargetSpace, from: number, most: number, flight: Flight): number {
     const { tokens, throttle, clock, skip } = this.#options;
     const { probe, kind, protocol } = this.#kind;
-    const target = this.#target;
+    const targets = this.#targets;
+    const departure = this.#departure;
     const end = Math.min(space.size, from + GLANCES);
     let position = from;
+    let now = 0;
+    let stamp = 0;
     for (let filled = 0; filled < most && position < end; position++) {
-      space.at(position, target);
-      if (skip(target, protocol)) {
-        this.#departure = undefined; // it answered while it waited
+      // Asking for the time takes as long as all the rest here; within a batch it hardly passes.
+      if ((position - from) % PER_LOOK === 0) {
+        now = clock.now();
+        stamp = stampClock(now);
+      }
+      if (position >= this.#drawnTo) this.#draw(space, position);
+      const i = position - this.#drawn;
+      if (skip(targets, i, protocol)) {
+        this.#reserved = false; // it answered while it waited
         continue;
       }
-      const now = clock.now();
-      this.#departure ??= throttle.reserve(target.address, now);
-      if (this.#departure > now) break;
-      this.#departure = undefined;
-      const batch = this.#batches[family(target.address)];
-      const mac = tokens.of(kind, target) & probe.macMask;
-      probe.stamp(batch.slots, batch.add(target), mac, stampClock(now));
+      if (!this.#reserved) {
+        departure[0] = now;
+        throttle.reserveAt(targets, i, departure);
+        this.#reserved = true;
+      }
+      if (departure[0] > now) break;
+      this.#reserved = false;
+      const batch = (targets.family(i) === 4 ? flight.ipv4 : flight.ipv6)!;
+      const mac = tokens.at(kind, targets, i) & probe.macMask;
+      probe.stamp(batch.slots, batch.add(targets, i), mac, stamp);
       filled++;
     }
     return position;
   }
 
-  /** Sends the batches, each from the next socket of its family. */
-  async #flush(visited: number): Promise<void> {
-    const { window, clock, onProgress } = this.#options;
-    const turn = this.#flushed++;
-    let filled = 0;
-    let sent = 0;
-    for (const bits of [4, 6] as const) {
-      const batch = this.#batches[bits];
-      if (batch.length === 0) continue;
-      const sockets = this.#byFamily[bits];
-      filled += batch.length;
-      sent += await sockets[turn % sockets.length].flush(batch);
-      batch.clear();
-    }
-    this.#unseen += sent;
-    window.sent(sent, clock.now());
-    onProgress({ visited, sent, refused: filled - sent });
+  /** Draws the next targets. */
+  #draw(space: TargetSpace, position: number): void {
+    const count = Math.min(DRAWN, space.size - position);
+    space.fill(position, count, this.#targets);
+    this.#drawn = position;
+    this.#drawnTo = position + count;
   }
 }

@@ -4,26 +4,36 @@
  *
  * @module
  */
-import { type Endpoint, endpointKey } from "../address.ts";
+import type { Endpoint } from "../address.ts";
+import { EndpointSet } from "../endpoint_set.ts";
+import type { Endpoints } from "../endpoints.ts";
 
 /** Unproven speakers that are remembered: forgers end nothing, and fill no memory. */
 const MOST_UNPROVEN = 65_536;
 
 /** The endpoints that are spared. */
 export class Spared {
-  readonly #speakers = new Set<number | bigint>();
+  readonly #speakers: EndpointSet;
   #unproven = 0;
+
+  /** @param seed 32 bits that nobody can guess. */
+  constructor(seed: number) {
+    this.#speakers = new EndpointSet(seed);
+  }
 
   /** Notes a speaker. */
   add(endpoint: Endpoint, proven: boolean): void {
-    const key = endpointKey(endpoint);
-    if (this.#speakers.has(key) || !proven && this.#unproven >= MOST_UNPROVEN) return;
-    if (!proven) this.#unproven++;
-    this.#speakers.add(key);
+    if (!proven && this.#unproven >= MOST_UNPROVEN) return;
+    if (this.#speakers.add(endpoint) && !proven) this.#unproven++;
   }
 
   /** Whether it is spared. */
   has(endpoint: Endpoint): boolean {
-    return this.#speakers.has(endpointKey(endpoint));
+    return this.#speakers.has(endpoint);
+  }
+
+  /** Whether an endpoint of a row is spared. */
+  hasAt(endpoints: Endpoints, i: number): boolean {
+    return this.#speakers.hasAt(endpoints, i);
   }
 }

@@ -42,6 +42,8 @@ export interface SweepOptions extends SenderOptions {
   readonly cooldownMs: number;
   /** Told when a pass starts. */
   readonly onPass: (pass: number, size: number) => void;
+  /** Where it is noted how far the sweep came, and when. Default: known at the end alone. */
+  readonly trail?: Trail;
 }
 
 /**
@@ -79,7 +81,7 @@ export function spaceOf(
 export async function sweep(options: SweepOptions): Promise<Mark> {
   const { passes, signal, clock, gapMs, cooldownMs } = options;
   let mark = options.from;
-  const trail = new Trail(mark, clock.now(), cooldownMs);
+  const trail = options.trail ?? new Trail(mark, clock.now(), cooldownMs);
   while (mark.pass <= passes.length && !signal.aborted) {
     const pass = passes[mark.pass - 1];
     const space = spaceOf(pass, mark.pass, options);
@@ -87,7 +89,7 @@ export async function sweep(options: SweepOptions): Promise<Mark> {
     let visited = mark.position;
     const onProgress = (progress: SendProgress) => {
       visited += progress.visited;
-      trail.note({ pass: mark.pass, position: visited }, clock.now());
+      trail.note(mark.pass, visited, clock.now());
       options.onProgress(progress);
     };
     const sender = new Sender(pass.kind, { ...options, onProgress });
@@ -100,34 +102,50 @@ export async function sweep(options: SweepOptions): Promise<Mark> {
     if (mark.pass <= passes.length && space.size > 0) await sleep(clock, gapMs, signal);
   }
   await cooldown(clock, signal.aborted ? Math.min(gapMs, cooldownMs) : cooldownMs, signal);
-  return signal.aborted ? trail.at(clock.now() - cooldownMs) ?? mark : mark;
+  return signal.aborted ? trail.before(clock.now() - cooldownMs) ?? mark : mark;
 }
 
 /** Steps that a trail is kept in. */
 const STEPS = 64;
 
 /** Where a sweep stood when, as far back as it matters. */
-class Trail {
+export class Trail {
   readonly #steps: { readonly mark: Mark; readonly at: number }[];
+  #pass: number;
+  #position: number;
   #last: number;
 
+  /**
+   * Starts where the sweep does.
+   *
+   * @param memoryMs How far back it matters: as long as answers may take, milliseconds.
+   */
   constructor(from: Mark, now: number, private readonly memoryMs: number) {
     this.#steps = [{ mark: from, at: now }];
+    this.#pass = from.pass;
+    this.#position = from.position;
     this.#last = -Infinity;
   }
 
-  /** Notes that everything before the mark was sent by now, and nothing else. */
-  note(mark: Mark, now: number): void {
+  /** Notes that everything before that position was sent by now, and nothing else. */
+  note(pass: number, position: number, now: number): void {
+    this.#pass = pass;
+    this.#position = position;
     this.#last = now;
     if (now - this.#steps.at(-1)!.at < this.memoryMs / STEPS) return;
-    this.#steps.push({ mark, at: now });
+    this.#steps.push({ mark: { pass, position }, at: now });
     while (this.#steps[1].at <= now - this.memoryMs) this.#steps.shift();
   }
 
   /** A mark before which all was sent by that time; `undefined` where that is everything. */
-  at(time: number): Mark | undefined {
+  before(time: number): Mark | undefined {
     if (this.#last <= time) return undefined;
     return (this.#steps.findLast(({ at }) => at <= time) ?? this.#steps[0]).mark;
+  }
+
+  /** A mark before which everything had the time to be answered. */
+  settled(now: number): Mark {
+    return this.before(now - this.memoryMs) ?? { pass: this.#pass, position: this.#position };
   }
 }
 

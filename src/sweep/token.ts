@@ -5,6 +5,7 @@
  * @module
  */
 import type { Endpoint } from "../address.ts";
+import { Endpoints } from "../endpoints.ts";
 
 /**
  * HalfSipHash-2-4 with 32 bits of output. Source: the reference implementation by Aumasson and
@@ -61,6 +62,7 @@ export class Tokens {
   readonly #k0: number;
   readonly #k1: number;
   readonly #words = new Uint32Array(5);
+  readonly #one = new Endpoints(1);
 
   /**
    * Takes a key.
@@ -78,17 +80,25 @@ export class Tokens {
    *
    * @param kind Which probe: 0 to 255.
    */
-  of(kind: number, { address, port }: Endpoint): number {
+  of(kind: number, endpoint: Endpoint): number {
+    this.#one.set(0, endpoint);
+    return this.at(kind, this.#one, 0) >>> 0;
+  }
+
+  /** The token of an endpoint of a row, as a signed number: nothing is allocated for IPv4. */
+  at(kind: number, endpoints: Endpoints, i: number): number {
     const words = this.#words;
-    let count = 0;
-    if (typeof address === "number") {
-      words[count++] = address;
-    } else {
-      for (let shift = 96n; shift >= 0n; shift -= 32n) {
-        words[count++] = Number(address >> shift & 0xffffffffn);
-      }
+    const address = endpoints.ipv6[i];
+    const port = endpoints.ports[i];
+    if (address === undefined) {
+      words[0] = endpoints.ipv4[i];
+      words[1] = port | kind << 16 | 7 << 24;
+      return halfSipHash(this.#k0, this.#k1, words, 2);
     }
-    words[count] = port | kind << 16 | (count * 4 + 3) << 24;
-    return halfSipHash(this.#k0, this.#k1, words, count + 1) >>> 0;
+    for (let word = 0; word < 4; word++) {
+      words[word] = Number(address >> BigInt(96 - 32 * word) & 0xffffffffn);
+    }
+    words[4] = port | kind << 16 | 19 << 24;
+    return halfSipHash(this.#k0, this.#k1, words, 5);
   }
 }

@@ -49,6 +49,8 @@ export interface VisitOptions {
   readonly visit: (protocol: string, target: Endpoint) => Promise<boolean>;
   /** Told when a pass starts. */
   readonly onPass: (pass: number, size: number) => void;
+  /** Given, when a pass starts, what tells at any time where it stands. */
+  readonly onTour?: (stand: () => Mark) => void;
   /** Told of positions left behind, and of visits among them. */
   readonly onProgress: (visited: number, sent: number) => void;
 }
@@ -57,6 +59,12 @@ export interface VisitOptions {
 const ORDERS = 1 << 20;
 /** Positions that are looked at between two turns, where nearly all are skipped. */
 const GLANCES = 16384;
+/**
+ * Connections between two sure turns of the receiver, which are timers: a mere turn of the runtime
+ * may pass while others are refused. Those that are refused at once, as on loopback, keep it so busy
+ * that it does not look at other sockets (measured: for seconds).
+ */
+const BURST = 32;
 /** How long to wait when the backlog is full, milliseconds. */
 const PAUSE_MS = 10;
 
@@ -81,7 +89,10 @@ export async function visitAll(options: VisitOptions): Promise<Mark> {
     const pass = passes[mark.pass - 1];
     const space = visitSpace(pass, mark.pass, options);
     options.onPass(mark.pass, space.size);
-    const position = await new Tour(pass.protocol, space, options).run(mark.position);
+    const tour = new Tour(pass.protocol, space, options, mark.position);
+    const { pass: number } = mark;
+    options.onTour?.(() => ({ pass: number, position: tour.stand }));
+    const position = await tour.run();
     if (position < space.size) return { pass: mark.pass, position };
     mark = { pass: mark.pass + 1, position: 0 };
     if (mark.pass <= passes.length && space.size > 0) await sleep(clock, gapMs, signal);
@@ -97,29 +108,39 @@ class Tour {
   #cut = Infinity;
   #failure: Error | undefined;
   #idle: (() => void) | undefined;
+  #begun = 0;
+  /** The next position. */
+  #position: number;
 
   constructor(
     private readonly protocol: string,
     private readonly space: TargetSpace,
     private readonly options: VisitOptions,
-  ) {}
+    from: number,
+  ) {
+    this.#position = from;
+  }
 
-  /** Visits all from a position on, and returns where it stands then. */
-  async run(from: number): Promise<number> {
+  /** The first position of which the visit has not ended: they begin in ascending order. */
+  get stand(): number {
+    return Math.min(this.#cut, this.#open.values().next().value ?? this.#position);
+  }
+
+  /** Visits all, and returns where it stands then. */
+  async run(): Promise<number> {
     const { signal, skip, onProgress, clock } = this.options;
     const target: Endpoint = { address: 0 as Address, port: 0 };
-    let position = from;
     let skipped = 0;
-    for (; position < this.space.size && !signal.aborted; position++) {
-      this.space.at(position, target);
-      if (!skip(target) && !await this.#depart(position, { ...target })) break;
+    for (; this.#position < this.space.size && !signal.aborted; this.#position++) {
+      this.space.at(this.#position, target);
+      if (!skip(target) && !await this.#depart(this.#position, { ...target })) break;
       onProgress(1, 0);
       if (++skipped % GLANCES === 0) await clock.turn();
       if (this.#failure !== undefined) break;
     }
     if (this.#open.size > 0) await new Promise<void>((resolve) => this.#idle = resolve);
     if (this.#failure !== undefined) throw this.#failure;
-    return Math.min(position, this.#cut);
+    return this.stand;
   }
 
   /** Starts a visit when it may; false when all ended first. */
@@ -137,6 +158,7 @@ class Tour {
     onProgress(0, 1);
     this.#open.add(position);
     void this.#visit(position, target).finally(free);
+    if (++this.#begun % BURST === 0) await sleep(clock, 0, signal);
     return true;
   }
 

@@ -1,19 +1,38 @@
 /**
- * How many probes may be under way where nearly everybody answers: a portable socket's buffer holds
- * 256 small datagrams, or 166 of the size of a full stat, and what comes beyond them is lost.
+ * How many probes may be under way where nearly everybody answers: a socket's buffer holds so many
+ * datagrams, and what comes beyond them is lost.
  *
  * @module
  */
+import type { DatagramSocket } from "../net/socket.ts";
 
-/** Probes under way per socket: a quarter of what its buffer holds, for stats need room too. */
-const PER_SOCKET = 64;
-/** Sockets at least, and stats that are expected on each. */
-const LEAST_SOCKETS = 16;
-const STATS_PER_SOCKET = 64;
+/**
+ * What a small datagram takes up in a buffer of Linux, bytes, on loopback and veth: 256 of them fill
+ * one of the usual size, or 166 of the size of a full stat. Network cards that give each its own
+ * page take up to five times as much.
+ */
+const SMALL_DATAGRAM = 832;
+/** The part of it that probes under way may fill with answers: stats need room too. */
+const WINDOW = 1 / 4;
+/** And no more than this: what lies on the way, and stands at its end, has buffers too. */
+const LARGEST_WINDOW = 16_384;
+/** How many small datagrams the sockets have room for at least, and for each inspection. */
+const LEAST_CAPACITY = 16 * 256;
+const PER_INSPECTION = 4;
 
-/** How many sockets of a family it takes to ask so many servers at once without loss. */
-export function socketsFor(concurrency: number): number {
-  return Math.max(LEAST_SOCKETS, Math.ceil(concurrency / STATS_PER_SOCKET));
+/** How many small datagrams the buffers of sockets hold. */
+export function capacityOf(sockets: readonly Pick<DatagramSocket, "receiveBuffer">[]): number {
+  return sockets.reduce((sum, { receiveBuffer }) => sum + capacityOfOne(receiveBuffer), 0);
+}
+
+function capacityOfOne(receiveBuffer: number): number {
+  return Math.max(1, Math.floor(receiveBuffer / SMALL_DATAGRAM));
+}
+
+/** How many sockets of a family, with such buffers, it takes to ask so many servers at once. */
+export function socketsFor(concurrency: number, receiveBuffer: number): number {
+  const capacity = Math.max(LEAST_CAPACITY, concurrency * PER_INSPECTION);
+  return Math.ceil(capacity / capacityOfOne(receiveBuffer));
 }
 /** From which share of answers on the window applies. */
 const ACTIVE_SHARE = 0.1;
@@ -66,9 +85,9 @@ export class Window {
   readonly #size: number;
   #roundTrip: number | undefined;
 
-  /** @param sockets How many sockets share the probes. */
-  constructor(sockets: number) {
-    this.#size = PER_SOCKET * sockets;
+  /** @param capacity How many small datagrams the sockets' buffers hold. */
+  constructor(capacity: number) {
+    this.#size = Math.min(LARGEST_WINDOW, WINDOW * capacity);
   }
 
   /** Notes probes that left. */
@@ -88,26 +107,22 @@ export class Window {
   /** How many more probes may leave now. */
   room(now: number): number {
     const usual = this.#usualShare(now);
-    const { sent, answered } = this.#last(MEMORY_MS, now);
-    if (usual <= ACTIVE_SHARE && answered <= ACTIVE_SHARE * sent) return Infinity;
+    const answered = this.#answered.sum(MEMORY_MS, now);
+    if (usual <= ACTIVE_SHARE && answered <= ACTIVE_SHARE * this.#sent.sum(MEMORY_MS, now)) {
+      return Infinity;
+    }
     const life = this.#roundTrip === undefined
       ? UNKNOWN_MS
       : Math.min(MOST_MS, Math.max(LEAST_MS, ROUND_TRIPS * this.#roundTrip));
-    const young = this.#last(life, now);
     // Where a host or a network stands still for a while, probes are not lost: their answers come
     // later, all at once, and had better find room. So what should be here by now is under way.
-    const held = this.#last(Math.max(life, HOLD_UP_MS), now);
+    const held = Math.max(life, HOLD_UP_MS);
     const underWay = Math.max(
       0,
-      young.sent - young.answered,
-      usual * held.sent - held.answered,
+      this.#sent.sum(life, now) - this.#answered.sum(life, now),
+      usual * this.#sent.sum(held, now) - this.#answered.sum(held, now),
     );
     return Math.max(0, this.#size - underWay);
-  }
-
-  /** Probes and answers of the last so many milliseconds, but for the very last of them. */
-  #last(ms: number, now: number, but = 0): { sent: number; answered: number } {
-    return { sent: this.#sent.sum(ms, now, but), answered: this.#answered.sum(ms, now, but) };
   }
 
   /**
@@ -115,7 +130,8 @@ export class Window {
    * an opening burst would be answered by a burst.
    */
   #usualShare(now: number): number {
-    const { sent, answered } = this.#last(HOLD_UP_MS + MEMORY_MS, now, HOLD_UP_MS);
-    return sent === 0 ? 1 : Math.min(1, answered / sent);
+    const ms = HOLD_UP_MS + MEMORY_MS;
+    const sent = this.#sent.sum(ms, now, HOLD_UP_MS);
+    return sent === 0 ? 1 : Math.min(1, this.#answered.sum(ms, now, HOLD_UP_MS) / sent);
   }
 }

@@ -4,6 +4,7 @@
  * @module
  */
 import { type Address, family } from "../address.ts";
+import type { Endpoints } from "../endpoints.ts";
 import { type Range, RangeSet } from "./ranges.ts";
 
 /** A set of addresses, IPv4 and IPv6. */
@@ -20,5 +21,11 @@ export class AddressSet {
   /** Whether the address is in it. */
   has(address: Address): boolean {
     return this.#families[family(address)].has(address);
+  }
+
+  /** Whether the address of an endpoint of a row is in it. */
+  hasAt(endpoints: Endpoints, i: number): boolean {
+    const set = this.#families[endpoints.family(i)];
+    return set.length > 0 && set.has(endpoints.address(i));
   }
 }

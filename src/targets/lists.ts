@@ -8,6 +8,7 @@ import excludeText from "../../data/exclude.txt" with { type: "text" };
 import markerText from "../../data/opt-out.txt" with { type: "text" };
 import portsText from "../../data/ports.txt" with { type: "text" };
 import privateText from "../../data/private.txt" with { type: "text" };
+import type { Address } from "../address.ts";
 import { parseRangeList } from "./parse.ts";
 import { parseUsualPorts } from "./ports.ts";
 import type { Range } from "./ranges.ts";
@@ -23,6 +24,13 @@ export interface ReasonedRange {
 /** What is never asked: data/exclude.txt. */
 export function neverRanges(): readonly ReasonedRange[] {
   return parseRangeList(excludeText, "data/exclude.txt");
+}
+
+/** Why an address is never asked; `undefined` where it may be. */
+export function neverAsked(address: Address): string | undefined {
+  return neverRanges().find(({ range: { start, end } }) =>
+    typeof start === typeof address && start <= address && address < end
+  )?.reason;
 }
 
 /** What is asked only when a target lies wholly inside: data/private.txt. */

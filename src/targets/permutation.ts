@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { mix } from "../bits.ts";
 
 /** The largest size: 48 bits, two halves of 24. */
 export const MOST_POSITIONS = 2 ** 48;
@@ -33,7 +34,11 @@ export class Permutation {
   readonly #lowSize: number;
   readonly #lowMask: number;
   readonly #highMask: number;
-  readonly #keys: readonly [number, number, number, number];
+  readonly #scale: number;
+  readonly #k0: number;
+  readonly #k1: number;
+  readonly #k2: number;
+  readonly #k3: number;
 
   /**
    * Chooses a shuffle.
@@ -51,31 +56,60 @@ export class Permutation {
     const high = Math.floor(seed / 2 ** 32) >>> 0;
     let state = mix(mix(mix(seed >>> 0) ^ high) ^ tweak);
     const next = () => state = mix(state + 0x9e3779b9 | 0);
-    this.#keys = [next(), next(), next(), next()];
+    this.#k0 = next();
+    this.#k1 = next();
+    this.#k2 = next();
+    this.#k3 = next();
+    this.#scale = 1 / this.#lowSize;
   }
 
   /** Where position 0 … size - 1 goes. */
   at(position: number): number {
-    const [k0, k1, k2, k3] = this.#keys;
+    const one = Float64Array.of(position);
+    this.map(one, 0, 1);
+    return one[0];
+  }
+
+  /** Replaces positions, `from` … `to` - 1 in the row, by where they go; nothing is allocated. */
+  map(positions: Float64Array, from: number, to: number): void {
+    const size = this.size;
+    const scale = this.#scale;
+    const lowSize = this.#lowSize;
     const lowMask = this.#lowMask;
     const highMask = this.#highMask;
-    let value = position;
-    do {
-      let high = Math.floor(value / this.#lowSize);
-      let low = value - high * this.#lowSize;
-      low = low + mix(high ^ k0) & lowMask;
-      high = high + mix(low ^ k1) & highMask;
-      low = low + mix(high ^ k2) & lowMask;
-      high = high + mix(low ^ k3) & highMask;
-      value = high * this.#lowSize + low;
-    } while (value >= this.size);
-    return value;
+    const k0 = this.#k0;
+    const k1 = this.#k1;
+    const k2 = this.#k2;
+    const k3 = this.#k3;
+    for (let i = from; i < to; i++) {
+      let value = positions[i];
+      do {
+        let high = value * scale | 0; // a power of two, and at most 24 bits: exact
+        let low = value - high * lowSize | 0;
+        low = low + mix(high ^ k0) & lowMask;
+        high = high + mix(low ^ k1) & highMask;
+        low = low + mix(high ^ k2) & lowMask;
+        high = high + mix(low ^ k3) & highMask;
+        value = high * lowSize + low;
+      } while (value >= size);
+      positions[i] = value;
+    }
   }
-}
 
-/** A bijection of 32 bits in which every bit of the input stirs every bit of the output. */
-function mix(x: number): number {
-  x = Math.imul(x ^ x >>> 16, 0x21f0aaad);
-  x = Math.imul(x ^ x >>> 15, 0x735a2d97);
-  return x ^ x >>> 15;
+  /** Which position goes to 0 … size - 1: the rounds undone, from the last to the first. */
+  from(value: number): number {
+    const lowMask = this.#lowMask;
+    const highMask = this.#highMask;
+    let position = value;
+    do {
+      let high = position * this.#scale | 0;
+      let low = position - high * this.#lowSize | 0;
+      high = high - mix(low ^ this.#k3) & highMask;
+      low = low - mix(high ^ this.#k2) & lowMask;
+      high = high - mix(low ^ this.#k1) & highMask;
+      low = low - mix(high ^ this.#k0) & lowMask;
+      position = high * this.#lowSize + low;
+    } while (position >= this.size);
+    return position;
+  }
 }

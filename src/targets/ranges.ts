@@ -3,7 +3,8 @@
  *
  * @module
  */
-import type { Address } from "../address.ts";
+import { type Address, family } from "../address.ts";
+import type { Endpoints } from "../endpoints.ts";
 
 /** Addresses from `start` up to, but not with, `end`. */
 export interface Range<T extends Address = Address> {
@@ -115,7 +116,11 @@ export class RangeSet<T extends Address> implements Iterable<Range<T>> {
 export class RangeIndex<T extends Address> {
   /** How many addresses there are. */
   readonly size: number;
+  /** The family of the addresses; `undefined` where there are none. */
+  readonly family: 4 | 6 | undefined;
   readonly #starts: readonly T[];
+  /** The same where they are numbers. */
+  readonly #ipv4?: Uint32Array;
   /** The position of each range's first address. */
   readonly #first: Float64Array;
 
@@ -130,6 +135,33 @@ export class RangeIndex<T extends Address> {
       position += Number(BigInt(end) - BigInt(start));
     }
     this.size = position;
+    this.family = ranges.length === 0 ? undefined : family(ranges[0].start);
+    if (ranges.every(({ start }) => typeof start === "number")) {
+      this.#ipv4 = Uint32Array.from(this.#starts as readonly Address[] as number[]);
+    }
+  }
+
+  /**
+   * Writes the address at a position into a row; nothing is allocated for IPv4.
+   *
+   * @param positions Positions from 0 to `size` - 1.
+   * @param i Which of them, and which endpoint of the row.
+   */
+  put(positions: Float64Array, i: number, endpoints: Endpoints): void {
+    const position = positions[i];
+    if (this.#ipv4 === undefined) {
+      endpoints.ipv6[i] = this.at(position) as bigint;
+      return;
+    }
+    const first = this.#first;
+    let range = 0;
+    for (let end = first.length; end - range > 1;) {
+      const middle = range + end >>> 1;
+      if (first[middle] <= position) range = middle;
+      else end = middle;
+    }
+    endpoints.ipv4[i] = this.#ipv4[range] + (position - first[range]);
+    endpoints.ipv6[i] = undefined;
   }
 
   /** The address at a position from 0 to `size` - 1. */
@@ -138,6 +170,15 @@ export class RangeIndex<T extends Address> {
     const start: Address = this.#starts[range];
     const offset = position - this.#first[range];
     return (typeof start === "number" ? start + offset : start + BigInt(offset)) as T;
+  }
+
+  /** The position of an address; `undefined` where it is not in the set. */
+  positionOf(address: T): number | undefined {
+    const range = lastNotAbove(this.#starts, address);
+    if (range < 0) return undefined;
+    const position = this.#first[range] + Number(BigInt(address) - BigInt(this.#starts[range]));
+    const next = range + 1 < this.#first.length ? this.#first[range + 1] : this.size;
+    return position < next ? position : undefined;
   }
 }
 

@@ -3,7 +3,8 @@
  *
  * @module
  */
-import type { Address, Endpoint } from "../address.ts";
+import { type Address, type Endpoint, family } from "../address.ts";
+import { Endpoints } from "../endpoints.ts";
 import { InputError } from "../errors.ts";
 import { MOST_POSITIONS, Permutation } from "./permutation.ts";
 import { lastNotAbove, RangeIndex, type RangeSet } from "./ranges.ts";
@@ -86,6 +87,9 @@ export class TargetSpace {
   /** With a limit: which endpoints the limited positions stand for. */
   readonly #choice?: Permutation;
   readonly #shard: Shard;
+  /** Positions on their way to endpoints. */
+  #placed = new Float64Array(1);
+  readonly #one = new Endpoints(1);
 
   /**
    * Lays the positions out.
@@ -129,17 +133,54 @@ export class TargetSpace {
    * The endpoint at a position.
    *
    * @param position 0 to `size` - 1.
-   * @param target Where to put it: nothing is allocated.
+   * @param target Where to put it.
    */
   at(position: number, target: Endpoint): void {
-    const ordered = this.#order === undefined ? position : this.#order.at(position);
-    const placed = this.#choice === undefined ? ordered : this.#choice.at(ordered);
-    const part = lastNotAbove(this.#first, placed);
-    const { index, shuffle, ports } = this.#parts[part];
-    const inside = placed - this.#first[part];
-    const number = Math.floor(inside / ports.length);
-    const own = this.#shard.index - 1 + number * this.#shard.count;
-    target.address = index.at(shuffle === undefined ? own : shuffle.at(own));
-    target.port = ports[inside - number * ports.length];
+    this.fill(position, 1, this.#one);
+    target.address = this.#one.address(0);
+    target.port = this.#one.ports[0];
+  }
+
+  /**
+   * Writes the endpoints of positions that follow each other into a row, from its start on; nothing
+   * is allocated for IPv4.
+   *
+   * @param from The first position.
+   * @param count How many: no more than the row has room for, and up to `size` - 1.
+   */
+  fill(from: number, count: number, targets: Endpoints): void {
+    if (this.#placed.length < count) this.#placed = new Float64Array(count);
+    const placed = this.#placed;
+    const parts = this.#parts;
+    const first = this.#first;
+    const { index: shard, count: shards } = this.#shard;
+    for (let i = 0; i < count; i++) placed[i] = from + i;
+    this.#order?.map(placed, 0, count);
+    this.#choice?.map(placed, 0, count);
+    for (let i = 0; i < count; i++) {
+      const at = parts.length === 1 ? 0 : lastNotAbove(first, placed[i]);
+      const { index, shuffle, ports } = parts[at];
+      const inside = placed[i] - first[at];
+      const number = ports.length === 1 ? inside : Math.floor(inside / ports.length);
+      targets.ports[i] = ports[inside - number * ports.length];
+      placed[i] = shard - 1 + number * shards;
+      shuffle?.map(placed, i, i + 1);
+      index.put(placed, i, targets);
+    }
+  }
+
+  /** Whether an endpoint is visited: {@linkcode at} backwards, without its order. */
+  has({ address, port }: Endpoint): boolean {
+    for (const [i, { index, shuffle, ports }] of this.#parts.entries()) {
+      // Numbers and bigints are of different families.
+      const own = family(address) === index.family ? index.positionOf(address) : undefined;
+      if (own === undefined) continue;
+      const at = ports.indexOf(port);
+      const shuffled = (shuffle === undefined ? own : shuffle.from(own)) - (this.#shard.index - 1);
+      if (at < 0 || shuffled < 0 || shuffled % this.#shard.count !== 0) return false;
+      const placed = this.#first[i] + shuffled / this.#shard.count * ports.length + at;
+      return (this.#choice === undefined ? placed : this.#choice.from(placed)) < this.size;
+    }
+    return false;
   }
 }

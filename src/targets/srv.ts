@@ -26,8 +26,42 @@ export interface Service {
   readonly port: number;
 }
 
-/** Finds where the Java server of a name is; `undefined` where the name does not say. */
+/**
+ * Finds where the Java server of a name is; `undefined` where the name does not say. Rejects when it
+ * cannot be found out.
+ */
 export type FindService = (name: string) => Promise<Service | undefined>;
+
+/** A name, and where its SRV record led. */
+export interface NamedService {
+  /** The name that was asked for. */
+  readonly name: string;
+  /** What its record says. */
+  readonly service: Service;
+}
+
+/** The protocol of the servers that such records lead to. */
+export const SERVICE_PROTOCOL = "slp";
+
+/**
+ * How a row says what its server was asked for by: the name, and, where an SRV record of it led
+ * there, what the record says.
+ *
+ * @example
+ * ```ts
+ * import { requestText } from "blocksweep";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(requestText("play.example.org"), "play.example.org");
+ * assertEquals(
+ *   requestText("play.example.org", { host: "mc1.example.org", port: 25570 }),
+ *   "play.example.org SRV mc1.example.org:25570",
+ * );
+ * ```
+ */
+export function requestText(name: string, service?: Service): string {
+  return service === undefined ? name : `${name} SRV ${service.host}:${service.port}`;
+}
 
 /** The name under which a host's Java server is found. */
 export function serviceName(name: string): string {

@@ -176,3 +176,37 @@ Deno.test("TargetSpace refuses more than 2^48 positions with advice", () => {
   const segments = [{ addresses: RangeSet.of([{ start: 0n, end: 1n << 64n }]), ports: [1] }];
   assertThrows(() => new TargetSpace(segments, { seed: 1 }), InputError, "a list of addresses");
 });
+
+Deno.test("Permutation can be undone, for every size", () => {
+  for (const size of [1, 2, 3, 5, 100, 1000, 1023, 1024, 1025]) {
+    const order = new Permutation(size, size * 31, size % 3);
+    for (let i = 0; i < size; i++) assertEquals(order.from(order.at(i)), i, `size ${size}`);
+  }
+  const huge = new Permutation(2 ** 48, 9);
+  for (const at of [0, 1, 2 ** 24, 2 ** 40 + 1, 2 ** 48 - 1]) {
+    assertEquals(huge.from(huge.at(at)), at);
+  }
+});
+
+Deno.test("a space has what it visits, and nothing else", () => {
+  const segments = [segment(40, [1, 5]), segment(9, [], 5000), segment(23, [5, 6, 9], 9000)];
+  for (const seed of [undefined, 1, 77]) {
+    for (const [index, count] of [[1, 1], [1, 3], [2, 3], [3, 3]]) {
+      for (const limit of [Infinity, 17, 1]) {
+        const space = new TargetSpace(segments, { seed, shard: { index, count }, limit, pass: 3 });
+        const target = { address: 0 as number | bigint, port: 0 };
+        const visited = new Set<string>();
+        for (let position = 0; position < space.size; position++) {
+          space.at(position, target);
+          visited.add(`${target.address}:${target.port}`);
+        }
+        for (let address = 990; address < 9900; address++) {
+          for (const port of [1, 5, 6, 9]) {
+            assertEquals(space.has({ address, port }), visited.has(`${address}:${port}`));
+          }
+        }
+        assert(!space.has({ address: 1000n, port: 1 }));
+      }
+    }
+  }
+});

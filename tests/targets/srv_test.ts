@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { chooseService, serviceName } from "../../src/targets/srv.ts";
+import { chooseService, requestText, serviceName } from "../../src/targets/srv.ts";
 
 const record = (target: string, port = 25565, priority = 0, weight = 0) => ({
   ...{ target, port, priority, weight },
@@ -32,4 +32,11 @@ Deno.test("chooseService() uses no record that names no host or no port", () => 
   const [host, port] = ["__proto__.example", 9];
   assertEquals(chooseService([...broken, record("ok.example.", 9, 99)])?.port, port);
   assertEquals(serviceName(host), "_minecraft._tcp.__proto__.example");
+});
+
+Deno.test("requestText() can be read back: neither names nor hosts hold a blank", () => {
+  const read = (text: string) => /^(\S+)(?: SRV (\S+):(\d+))?$/.exec(text)!.slice(1);
+  const service = { host: "mc1.example", port: 25570 };
+  assertEquals(read(requestText("srv.example", service)), ["srv.example", "mc1.example", "25570"]);
+  assertEquals(read(requestText("srv.example")), ["srv.example", undefined, undefined]);
 });

@@ -1,0 +1,55 @@
+import { assertEquals } from "@std/assert";
+import { raknet } from "../../src/mod.ts";
+import { PROTOCOLS } from "../../src/protocols/mod.ts";
+import type { Sighting } from "../../src/record.ts";
+import { noReplies, Receiver, stampClock } from "../../src/sweep/receiver.ts";
+import { Responders } from "../../src/sweep/responders.ts";
+import { Tokens } from "../../src/sweep/token.ts";
+
+const ENDPOINT = { address: 0x7f000001, port: 19132 };
+const KEY = new Uint8Array(8).fill(3);
+const { probe } = PROTOCOLS.find(({ name }) => name === "raknet")!;
+
+/** What comes of a pong to a ping that was stamped at a time by a process of the same scan. */
+function sight(stampedAt: number, begun: number, now: number): Sighting[] {
+  const sightings: Sighting[] = [];
+  let time = begun;
+  const tokens = new Tokens(KEY);
+  const receiver = new Receiver({
+    kinds: [{ protocol: "raknet", probe: probe!, kind: 0 }],
+    tokens,
+    isTarget: () => true,
+    responders: new Responders(1),
+    clock: {
+      now: () => time,
+      wall: () => time,
+      after: () => () => {},
+      turn: () => Promise.resolve(),
+    },
+    counts: noReplies(),
+    onSpeaker: () => false,
+    onSighting: (sighting) => sightings.push(sighting),
+  });
+  const ping = probe!.template.slice();
+  const mac = tokens.of(0, ENDPOINT) & probe!.macMask;
+  probe!.stamp(new DataView(ping.buffer), 0, mac, stampClock(stampedAt));
+  time = now;
+  const text = new TextEncoder().encode("MCPE;A;766;1.21.50;0;10;");
+  const { time: echoed } = raknet.decodePing(ping)!;
+  receiver.receive(
+    raknet.encodePong({ advertise: false, time: echoed, guid: 7n, text }),
+    ENDPOINT,
+    0,
+  );
+  return sightings;
+}
+
+Deno.test("a late answer to an earlier part of the scan is true, and its round trip is not known", () => {
+  const ours = sight(1100, 1000, 1150.5);
+  assertEquals(ours.map(({ verified, latencyMs }) => [verified, latencyMs]), [[true, 50.5]]);
+  // The other process' clock was ahead of ours, or far behind.
+  for (const stampedAt of [90_000, 3_600_000, 5]) {
+    const [{ verified, latencyMs }] = sight(stampedAt, 1000, 1150);
+    assertEquals([verified, latencyMs], [true, undefined], `${stampedAt}`);
+  }
+});

@@ -1,0 +1,194 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { Random } from "../../src/fleet/random.ts";
+import type { Clock } from "../../src/net/clock.ts";
+import { type Batch, DatagramBatch, type DatagramSocket } from "../../src/net/socket.ts";
+import { Throttle } from "../../src/net/throttle.ts";
+import { raknetProtocol } from "../../src/protocols/raknet/mod.ts";
+import { Sender, type SenderOptions, type SendProgress } from "../../src/sweep/sender.ts";
+import { Tokens } from "../../src/sweep/token.ts";
+import { capacityOf, Window } from "../../src/sweep/window.ts";
+import { RangeSet } from "../../src/targets/ranges.ts";
+import { TargetSpace } from "../../src/targets/space.ts";
+import { FakeNetwork } from "../fakes/network.ts";
+
+const KIND = { protocol: "raknet", probe: raknetProtocol.probe!, kind: 0 };
+
+/** A socket that only sends, some time after it was told to. */
+function slowSocket(
+  clock: Clock,
+  takesMs: () => number,
+  onSent: (addresses: readonly number[]) => void,
+): DatagramSocket {
+  const flush = (batch: Batch) =>
+    new Promise<number>((resolve) =>
+      clock.after(takesMs(), () => {
+        const { addresses, length } = batch as DatagramBatch;
+        onSent(addresses.slice(0, length) as number[]);
+        resolve(length);
+      })
+    );
+  const batch = (template: Uint8Array, capacity: number) => new DatagramBatch(template, capacity);
+  return { family: 4, receiveBuffer: 64 << 20, batch, flush } as unknown as DatagramSocket;
+}
+
+const space = (size: number) =>
+  new TargetSpace(
+    [{ addresses: RangeSet.of([{ start: 0x0a000000, end: 0x0a000000 + size }]), ports: [19132] }],
+    { seed: 3 },
+  );
+
+function optionsFor(
+  clock: Clock,
+  sockets: readonly DatagramSocket[],
+  more: Partial<SenderOptions> = {},
+): SenderOptions {
+  return {
+    ...{
+      sockets,
+      clock,
+      tokens: new Tokens(new Uint8Array(8)),
+      signal: new AbortController().signal,
+    },
+    throttle: new Throttle({ rate: undefined, netRate: undefined, hostRate: undefined }),
+    window: new Window(capacityOf(sockets)),
+    skip: () => false,
+    backlogged: () => false,
+    onProgress: () => {},
+    ...more,
+  };
+}
+
+/** The targets up to a position, in the order of the space. */
+function targetsOf(all: TargetSpace, from: number, to: number): number[] {
+  const target = { address: 0 as number | bigint, port: 0 };
+  return Array.from({ length: to - from }, (_, i) => {
+    all.at(from + i, target);
+    return target.address as number;
+  });
+}
+
+for (const threads of [0, 1, 2, 5]) {
+  Deno.test(`with ${threads} threads, what is left behind was sent, each once`, async () => {
+    const network = new FakeNetwork(1);
+    const random = new Random(threads);
+    const [sent, stop] = [new Set<number>(), new AbortController()];
+    const onSent = (addresses: readonly number[]) => {
+      for (const address of addresses) {
+        assert(!sent.has(address), "sent twice");
+        sent.add(address);
+      }
+      if (sent.size > 20_000) stop.abort();
+    };
+    const sockets = Array.from(
+      { length: Math.max(1, threads) },
+      () => slowSocket(network, () => random.below(3000) / 1000, onSent),
+    );
+    const all = space(40_000);
+    const order = targetsOf(all, 0, all.size);
+    let behind = 100;
+    const onProgress = ({ visited, sent: count, refused }: SendProgress) => {
+      for (const address of order.slice(behind, behind + visited)) assert(sent.has(address));
+      assertEquals([count, refused], [visited, 0]);
+      behind += visited;
+    };
+    const options = optionsFor(network, sockets, { threads, onProgress, signal: stop.signal });
+    const position = await network.run(new Sender(KIND, options).send(all, 100));
+    assert(position > 20_000 && position < all.size);
+    assertEquals([behind, sent.size], [position, position - 100]);
+  });
+}
+
+Deno.test("threads send while batches are filled, and the order of the ends does not matter", async () => {
+  const network = new FakeNetwork(1);
+  const took = [5, 1, 4, 0.5];
+  let [under, most] = [0, 0];
+  const sockets = took.map((ms) => {
+    const socket = slowSocket(network, () => ms, () => under--);
+    const flush = (batch: Batch) => {
+      most = Math.max(most, ++under);
+      return socket.flush(batch);
+    };
+    return { ...socket, flush };
+  });
+  const visited: number[] = [];
+  const onProgress = (progress: SendProgress) => visited.push(progress.visited);
+  const sender = new Sender(KIND, optionsFor(network, sockets, { threads: 2, onProgress }));
+  assertEquals(await network.run(sender.send(space(10_000), 0)), 10_000);
+  assertEquals([most, visited.reduce((sum, one) => sum + one)], [8, 10_000]);
+});
+
+Deno.test("a thread that fails ends the pass, however many batches are under way", async () => {
+  const network = new FakeNetwork(1);
+  let left = 10;
+  const socket = slowSocket(network, () => 1, () => {});
+  const flush = (batch: Batch) =>
+    --left < 0 ? Promise.reject(new Error("gone")) : socket.flush(batch);
+  const options = optionsFor(network, [{ ...socket, flush }], { threads: 2 });
+  const sending = new Sender(KIND, options).send(space(100_000), 0);
+  await assertRejects(() => network.run(sending), Error, "gone");
+});
+
+/** The most, and the fewest, that a window of so many milliseconds holds, in steps of one. */
+function extremes(times: readonly number[], ms: number): [fewest: number, most: number] {
+  let [fewest, most] = [Infinity, 0];
+  let [first, last] = [0, 0];
+  for (let start = times[0]; start + ms <= times.at(-1)!; start++) {
+    while (times[first] < start) first++;
+    while (times[last] < start + ms) last++;
+    fewest = Math.min(fewest, last - first);
+    most = Math.max(most, last - first);
+  }
+  return [fewest, most];
+}
+
+for (const rate of [1, 100, 10_000, 100_000]) {
+  for (const threads of [0, 2]) {
+    Deno.test(`${rate} a second is what leaves, evenly, from ${threads} threads`, async () => {
+      const network = new FakeNetwork(1);
+      const random = new Random(9);
+      // Timers of a real system: never early, of whole milliseconds, and late: mostly by less than
+      // one more, now and then by several.
+      const late = () => random.below(random.below(20) === 0 ? 7000 : 1000) / 1000;
+      const after = (ms: number, call: () => void) =>
+        network.after(Math.max(1, Math.ceil(ms)) + late(), call);
+      const clock: Clock = {
+        ...{
+          now: () => network.now(),
+          wall: () => network.wall(),
+          turn: () => network.turn(),
+          after,
+        },
+      };
+      const times: number[] = [];
+      const sockets = Array.from(
+        { length: Math.max(1, threads) },
+        () =>
+          slowSocket(network, () => 0.3, (addresses) => {
+            times.push(...addresses.map(() => network.now()));
+          }),
+      );
+      const throttle = new Throttle({ rate, netRate: undefined, hostRate: undefined });
+      const seconds = Math.max(4, 2400 / rate);
+      const options = optionsFor(clock, sockets, { throttle, threads });
+      await network.run(new Sender(KIND, options).send(space(rate * seconds), 0));
+      const windowMs = Math.max(1000, 1_000_000 / rate);
+      const expected = rate * windowMs / 1000;
+      // It begins with no more than a window, as before any answer came, all might come.
+      const steady = times.filter((at) => at >= times[0] + 1000);
+      for (const count of extremes(steady, windowMs)) {
+        assert(
+          Math.abs(count - expected) <= Math.max(1, expected / 100),
+          `${count} of ${expected}`,
+        );
+      }
+      // By the tenth of a second: as many each time, but for what is late, or caught up with.
+      const [fewest, most] = extremes(steady, 100);
+      const slack = Math.max(1, rate / 100);
+      assert(fewest >= rate / 10 - slack && most <= rate / 10 + slack, `${fewest} to ${most}`);
+      // What leaves at once is what is late at the most, a batch, or two milliseconds' worth.
+      const atOnce = Math.min(1 + rate / 100, Math.max(256, rate / 500) + 3 * rate / 1000);
+      const [, densest] = extremes(steady, 1);
+      assert(densest <= atOnce, `${densest} in a millisecond`);
+    });
+  }
+}

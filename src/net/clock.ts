@@ -32,7 +32,7 @@ export const systemClock: Clock = {
       const part = Math.min(rest, LONGEST_TIMER);
       timer = setTimeout(() => part < rest ? wait(rest - part) : callback(), part);
     };
-    wait(ms);
+    wait(Math.max(0, ms)); // of less than nothing the runtime warns on the terminal
     return () => clearTimeout(timer);
   },
   // While there is always something to do, the runtime looks at its sockets only now and then

@@ -4,10 +4,18 @@
  * @module
  */
 import { type Endpoint, family, formatAddress, parseAddress, parseIpv4 } from "../address.ts";
-import type { Batch, DatagramReceiver, DatagramSocket, SocketErrors } from "./socket.ts";
+import {
+  type Batch,
+  DatagramBatch,
+  type DatagramReceiver,
+  type DatagramSocket,
+  type SocketErrors,
+} from "./socket.ts";
 
 /** The largest datagram that UDP can carry: a Query stat may come in fragments up to it. */
 const LARGEST = 65535;
+/** What Linux gives a socket that asks for nothing, bytes; Deno cannot ask. Others give more. */
+export const USUAL_RECEIVE_BUFFER = 212_992;
 
 /**
  * Opens a UDP socket.
@@ -68,6 +76,8 @@ function denoSocket(hostname: string, port: number, bits: 4 | 6, largest: number
 
 class DenoSocket implements DatagramSocket {
   readonly port: number;
+  readonly receiveBuffer = USUAL_RECEIVE_BUFFER;
+  readonly dropped = 0;
   readonly errors: SocketErrors = { send: new Map(), receive: new Map() };
   readonly #socket: Deno.DatagramConn;
   readonly #buffer: Uint8Array;
@@ -117,11 +127,16 @@ class DenoSocket implements DatagramSocket {
     }
   }
 
+  batch(template: Uint8Array, capacity: number): Batch {
+    return new DatagramBatch(template, capacity);
+  }
+
   async flush(batch: Batch): Promise<number> {
+    const { length, addresses, ports } = batch as DatagramBatch;
     let sent = 0;
-    for (let slot = 0; slot < batch.length; slot++) {
-      const to = { address: batch.addresses[slot], port: batch.ports[slot] };
-      if (await this.send(batch.datagram(slot), to)) sent++;
+    for (let slot = 0; slot < length; slot++) {
+      const to = { address: addresses[slot], port: ports[slot] };
+      if (await this.send((batch as DatagramBatch).datagram(slot), to)) sent++;
     }
     return sent;
   }

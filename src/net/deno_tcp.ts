@@ -39,7 +39,8 @@ class DenoDialer implements Dialer {
 
   async #connect({ address, port }: Endpoint, signal: AbortSignal): Promise<Stream> {
     const hostname = formatAddress(address);
-    return new DenoStream(await Deno.connect({ hostname, port, signal }), this);
+    const conn = await Deno.connect({ hostname, port, signal });
+    return new DenoStream(conn, (error) => this.count(error));
   }
 
   /** Deno.connect() cannot choose the address that it connects from; Node's way in Deno can. */
@@ -85,11 +86,16 @@ const REFUSALS = new Set(["ECONNREFUSED", "ECONNRESET", "ConnectionRefused", "Co
 /** No descriptor, no port, or no memory left. */
 const SHORTAGES = new Set(["EMFILE", "ENFILE", "EADDRNOTAVAIL", "ENOBUFS", "ENOMEM", "EAGAIN"]);
 
-class DenoStream implements Stream {
+/** A connection of Deno's. */
+export class DenoStream implements Stream {
   readonly #buffer = new Uint8Array(CHUNK);
   #closed = false;
 
-  constructor(private readonly conn: Deno.TcpConn, private readonly dialer: DenoDialer) {}
+  /** @param count Told what broke it. */
+  constructor(
+    private readonly conn: Deno.TcpConn,
+    private readonly count: (error: unknown) => void,
+  ) {}
 
   async read(): Promise<Uint8Array | "closed" | "reset"> {
     try {
@@ -97,7 +103,7 @@ class DenoStream implements Stream {
       return size === null ? "closed" : this.#buffer.slice(0, size);
     } catch (error) {
       if (this.#closed) return "closed";
-      this.dialer.count(error);
+      this.count(error);
       return "reset";
     }
   }
@@ -107,7 +113,7 @@ class DenoStream implements Stream {
       for (let rest = bytes; rest.length > 0;) rest = rest.subarray(await this.conn.write(rest));
       return true;
     } catch (error) {
-      if (!this.#closed) this.dialer.count(error);
+      if (!this.#closed) this.count(error);
       return false;
     }
   }

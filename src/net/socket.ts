@@ -5,6 +5,7 @@
  * @module
  */
 import type { Address, Endpoint } from "../address.ts";
+import type { Endpoints } from "../endpoints.ts";
 
 /** What happened on a socket besides datagrams. */
 export interface SocketErrors {
@@ -28,6 +29,10 @@ export interface DatagramSocket extends AsyncDisposable {
   readonly family: 4 | 6;
   /** Its own port. */
   readonly port: number;
+  /** What datagrams may take up that have arrived and not been read, bytes as the system counts. */
+  readonly receiveBuffer: number;
+  /** Datagrams that found no room there, where the system tells; else 0. */
+  readonly dropped: number;
   /** What went wrong so far. */
   readonly errors: SocketErrors;
   /**
@@ -43,18 +48,35 @@ export interface DatagramSocket extends AsyncDisposable {
    */
   send(datagram: Uint8Array, to: Endpoint): Promise<boolean>;
   /**
-   * Sends a batch.
+   * Makes a batch, which any socket of the same engine and family can send.
    *
-   * @returns How many of it the system took.
+   * @param template The datagram.
+   * @param capacity How many targets fit in.
    */
-  flush(batch: Batch): Promise<number>;
+  batch(template: Uint8Array, capacity: number): Batch;
+  /**
+   * Sends a batch. What has arrived may be handed on meanwhile.
+   *
+   * @returns How many of it the system took; a promise where it did not take them at once.
+   */
+  flush(batch: Batch): number | Promise<number>;
 }
 
 /** Copies of one datagram for many targets: only what differs is written per target. */
-export class Batch {
-  /** All copies, one after the other. */
+export interface Batch {
+  /** All copies, one after the other, somewhere in here. */
   readonly slots: DataView;
   /** How many are in use. */
+  readonly length: number;
+  /** Takes the next slot for a target of a row and returns where it starts in `slots`. */
+  add(targets: Endpoints, i: number): number;
+  /** Empties it. */
+  clear(): void;
+}
+
+/** A batch of engines that send datagram by datagram. */
+export class DatagramBatch implements Batch {
+  readonly slots: DataView;
   length = 0;
   /** Where each goes. */
   readonly addresses: Address[] = [];
@@ -68,17 +90,16 @@ export class Batch {
    * @param template The datagram.
    * @param capacity How many targets fit in.
    */
-  constructor(readonly template: Uint8Array, readonly capacity: number) {
+  constructor(private readonly template: Uint8Array, capacity: number) {
     this.#bytes = new Uint8Array(template.length * capacity);
     for (let i = 0; i < capacity; i++) this.#bytes.set(template, i * template.length);
     this.slots = new DataView(this.#bytes.buffer);
   }
 
-  /** Takes the next slot for a target and returns where it starts in `slots`. */
-  add({ address, port }: Endpoint): number {
+  add(targets: Endpoints, i: number): number {
     const slot = this.length++;
-    this.addresses[slot] = address;
-    this.ports[slot] = port;
+    this.addresses[slot] = targets.address(i);
+    this.ports[slot] = targets.ports[i];
     return slot * this.template.length;
   }
 
@@ -88,7 +109,6 @@ export class Batch {
     return this.#bytes.subarray(slot * size, (slot + 1) * size);
   }
 
-  /** Empties it. */
   clear(): void {
     this.length = 0;
   }

@@ -21,6 +21,8 @@ export class Switchboard implements AsyncDisposable {
   readonly #talks: Map<number | bigint, Talk>[];
   readonly #sole = new Set<Talk>();
   #over = false;
+  /** The socket that was handed out last. */
+  #turn = -1;
 
   /**
    * Takes the sockets over: disposing of the switchboard disposes of them.
@@ -51,11 +53,19 @@ export class Switchboard implements AsyncDisposable {
     ));
   }
 
-  /** A socket for an endpoint's family: the given one where it fits, else the first that does. */
+  /**
+   * A socket for an endpoint's family: the given one where it fits, else those that do take turns,
+   * so that no buffer has to hold the answers of all.
+   */
   socketFor({ address }: Endpoint, preferred: number): number {
     const bits = family(address);
     if (this.sockets[preferred]?.family === bits) return preferred;
-    return this.sockets.findIndex((socket) => socket.family === bits);
+    const count = this.sockets.length;
+    for (let i = 0; i < count; i++) {
+      this.#turn = (this.#turn + 1) % count;
+      if (this.sockets[this.#turn].family === bits) return this.#turn;
+    }
+    return -1;
   }
 
   /**

@@ -4,6 +4,8 @@
  * @module
  */
 import type { Address } from "../address.ts";
+import { Endpoints } from "../endpoints.ts";
+import { Caps } from "./caps.ts";
 
 /** Limits, in datagrams a second; `undefined` where there is none. */
 export interface Limits {
@@ -15,8 +17,18 @@ export interface Limits {
   readonly hostRate: number | undefined;
 }
 
-/** How far a late sender may catch up: what is missed beyond it is not sent faster later. */
+/**
+ * How far a late sender may catch up, milliseconds: what is missed beyond it is not sent faster later.
+ * So no second holds more than a hundredth more.
+ */
 const SLACK_MS = 10;
+/**
+ * It catches up at twice the pace, and what leaves at once is no more than what is due in so many
+ * milliseconds, or one batch.
+ */
+const HASTE = 2;
+const BURST_MS = 2;
+const BURST = 256;
 
 /**
  * Hands out departure times. A departure that was handed out counts, whether it is used or not, so
@@ -34,11 +46,15 @@ const SLACK_MS = 10;
  */
 export class Throttle {
   readonly #interval: number;
-  /** When the next datagram may leave, by the pace alone. */
-  #next = -Infinity;
+  /** When the next datagram is due, and when one may leave behind all others at twice the pace. */
+  readonly #next = Float64Array.of(-Infinity, -Infinity);
+  /** How long before that it may leave, as part of a burst. */
+  readonly #burst: number;
   readonly #hosts: Caps | undefined;
   readonly #nets: Caps | undefined;
   readonly #exempt: (address: Address) => boolean;
+  readonly #one = new Endpoints(1);
+  readonly #time = new Float64Array(1);
 
   /**
    * Starts with nothing sent.
@@ -48,8 +64,9 @@ export class Throttle {
    */
   constructor(limits: Limits, exempt: (address: Address) => boolean = () => false) {
     this.#interval = limits.rate === undefined ? 0 : 1000 / limits.rate;
-    this.#hosts = limits.hostRate === undefined ? undefined : new Caps(limits.hostRate);
-    this.#nets = limits.netRate === undefined ? undefined : new Caps(limits.netRate);
+    this.#burst = Math.max(BURST * this.#interval, BURST_MS) / HASTE;
+    this.#hosts = limits.hostRate === undefined ? undefined : new Caps(limits.hostRate, HOST);
+    this.#nets = limits.netRate === undefined ? undefined : new Caps(limits.netRate, NET);
     this.#exempt = exempt;
   }
 
@@ -60,74 +77,40 @@ export class Throttle {
    * @returns When it may leave: now or later.
    */
   reserve(to: Address, now: number): number {
-    const paced = Math.max(this.#next, now - SLACK_MS);
-    this.#next = paced + this.#interval;
-    const at = Math.max(paced, now);
-    if (this.#exempt(to)) return at;
-    const host = this.#hosts?.ring(to, now);
-    const net = this.#nets?.ring(networkOf(to), now);
-    const departure = Math.max(at, host?.earliest() ?? 0, net?.earliest() ?? 0);
-    host?.push(departure);
-    net?.push(departure);
-    return departure;
-  }
-}
-
-/** The network that a cap is counted for. */
-function networkOf(address: Address): Address {
-  return typeof address === "number" ? address >>> 8 : address >> 80n;
-}
-
-const SECOND = 1000;
-
-/**
- * The last `cap` departures to each address or network. Each departure is at least a second after
- * the one `cap` before it; so the departures fall into `cap` classes (by their number modulo `cap`)
- * of which each has at most one in any second, and all have at most `cap`.
- */
-class Caps {
-  #young = new Map<Address, Ring>();
-  #old = new Map<Address, Ring>();
-  #rotated = -Infinity;
-
-  constructor(readonly cap: number) {}
-
-  ring(key: Address, now: number): Ring {
-    if (now - this.#rotated > SECOND) this.#rotate(now);
-    const ring = this.#young.get(key) ?? this.#old.get(key) ?? new Ring(this.cap);
-    this.#young.set(key, ring);
-    return ring;
+    this.#one.set(0, { address: to, port: 0 });
+    this.#time[0] = now;
+    this.reserveAt(this.#one, 0, this.#time);
+    return this.#time[0];
   }
 
-  /** Forgets what has not been used for a second or two, and lies in the past. */
-  #rotate(now: number): void {
-    for (const [key, ring] of this.#old) {
-      if (ring.last > now - SECOND) this.#young.set(key, ring);
+  /**
+   * The same for an endpoint of a row; nothing is allocated for IPv4.
+   *
+   * @param time The time, in its first element, which becomes that of the departure.
+   */
+  reserveAt(targets: Endpoints, i: number, time: Float64Array): void {
+    const next = this.#next;
+    const behind = next[0] === -Infinity ? 0 : SLACK_MS; // who begins is not late
+    const due = Math.max(next[0], time[0] - behind);
+    const paced = Math.max(due, time[0], next[1] - this.#burst);
+    next[0] = due + this.#interval;
+    next[1] = Math.max(paced, next[1]) + this.#interval / HASTE;
+    const hosts = this.#hosts;
+    const nets = this.#nets;
+    if (hosts === undefined && nets === undefined || this.#exempt(targets.address(i))) {
+      if (paced > time[0]) time[0] = paced;
+      return;
     }
-    this.#old = this.#young;
-    this.#young = new Map();
-    this.#rotated = now;
+    const host = hosts === undefined ? 0 : hosts.row(targets, i, time);
+    const net = nets === undefined ? 0 : nets.row(targets, i, time);
+    if (paced > time[0]) time[0] = paced;
+    hosts?.delay(host, time);
+    nets?.delay(net, time);
+    hosts?.push(host, time);
+    nets?.push(net, time);
   }
 }
 
-/** The last departures to one key. */
-class Ring {
-  readonly #times: Float64Array;
-  #at = 0;
-  last = -Infinity;
-
-  constructor(cap: number) {
-    this.#times = new Float64Array(cap).fill(-Infinity);
-  }
-
-  /** When one more may leave. */
-  earliest(): number {
-    return this.#times[this.#at] + SECOND;
-  }
-
-  push(departure: number): void {
-    this.#times[this.#at] = departure;
-    this.#at = (this.#at + 1) % this.#times.length;
-    this.last = Math.max(this.last, departure);
-  }
-}
+const HOST = { ipv4: 0, ipv6: 0n };
+/** A /24, and a /48. */
+const NET = { ipv4: 8, ipv6: 80n };

@@ -7,11 +7,13 @@ import { drawDelays, type Faults, NO_FAULTS } from "../../src/fleet/faults.ts";
 import { Random } from "../../src/fleet/random.ts";
 import type { Responder } from "../../src/fleet/server.ts";
 import type { Clock } from "../../src/net/clock.ts";
-import type {
-  Batch,
-  DatagramReceiver,
-  DatagramSocket,
-  SocketErrors,
+import { USUAL_RECEIVE_BUFFER } from "../../src/net/deno.ts";
+import {
+  type Batch,
+  DatagramBatch,
+  type DatagramReceiver,
+  type DatagramSocket,
+  type SocketErrors,
 } from "../../src/net/socket.ts";
 import { setImmediate } from "node:timers";
 
@@ -175,6 +177,8 @@ function before(a: Event, b: Event): boolean {
 }
 
 class FakeSocket implements DatagramSocket {
+  readonly receiveBuffer = USUAL_RECEIVE_BUFFER;
+  readonly dropped = 0;
   readonly errors: SocketErrors = { send: new Map(), receive: new Map() };
   #receiver: DatagramReceiver | undefined;
   #closed: (() => void) | undefined;
@@ -206,12 +210,17 @@ class FakeSocket implements DatagramSocket {
     return Promise.resolve(true);
   }
 
+  batch(template: Uint8Array, capacity: number): Batch {
+    return new DatagramBatch(template, capacity);
+  }
+
   flush(batch: Batch): Promise<number> {
-    for (let slot = 0; slot < batch.length; slot++) {
-      const to = { address: batch.addresses[slot], port: batch.ports[slot] };
-      this.network.transmit(this.local, to, batch.datagram(slot));
+    const { length, addresses, ports } = batch as DatagramBatch;
+    for (let slot = 0; slot < length; slot++) {
+      const to = { address: addresses[slot], port: ports[slot] };
+      this.network.transmit(this.local, to, (batch as DatagramBatch).datagram(slot));
     }
-    return Promise.resolve(batch.length);
+    return Promise.resolve(length);
   }
 
   [Symbol.asyncDispose](): Promise<void> {

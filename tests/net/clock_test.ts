@@ -62,3 +62,10 @@ Deno.test("a long wait is cancelled in each of its parts", () => {
     });
   }
 });
+
+Deno.test("less than nothing is not waited for", () =>
+  withTimers((timers) => {
+    let done = false;
+    systemClock.after(-0.5, () => done = true);
+    assertEquals([timers.waits, timers.fire(), done], [[0], true, true]);
+  }));

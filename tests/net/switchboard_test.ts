@@ -87,5 +87,6 @@ Deno.test("a switchboard picks a socket of the right family", () => {
   assertEquals(board.socketFor(PEER, 0), 0);
   assertEquals(board.socketFor(PEER, 2), 0);
   assertEquals(board.socketFor({ address: 1n, port: 1 }, 2), 2);
-  assertEquals(board.socketFor({ address: 1n, port: 1 }, 0), 1);
+  const v6 = { address: 1n, port: 1 };
+  assertEquals([0, 0, -1].map((other) => board.socketFor(v6, other)), [1, 2, 1]);
 });

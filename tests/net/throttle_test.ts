@@ -1,6 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "npm:fast-check@4.10.2";
 import type { Address } from "../../src/address.ts";
+import { Random } from "../../src/fleet/random.ts";
 import { Throttle } from "../../src/net/throttle.ts";
 
 const NONE = { rate: undefined, netRate: undefined, hostRate: undefined };
@@ -52,6 +53,29 @@ Deno.test("Throttle keeps caps in every second, in whatever order hosts are aske
   );
 });
 
+/** When a datagram may leave by the caps alone, from all that left before. */
+function oracle(before: readonly number[], cap: number): number {
+  return before.length < cap ? 0 : before[before.length - cap] + 1000;
+}
+
+Deno.test("Throttle forgets nobody who matters, among thousands of hosts of both families", () => {
+  const random = new Random(5);
+  const throttle = new Throttle({ rate: undefined, netRate: 9, hostRate: 3 });
+  const departures = new Map<Address, number[]>();
+  const of = (key: Address) => departures.getOrInsertComputed(key, () => []);
+  for (let i = 0, now = 0; i < 40_000; i++) {
+    now += random.below(10) === 0 ? random.below(i % 7000 < 10 ? 1500 : 3) : 0;
+    const low = random.below(3000) * 64;
+    const wide = random.below(3) === 0;
+    const address = wide ? BigInt(low) << 73n : 0xc0000000 + low;
+    const net = typeof address === "number" ? -1 - (address >>> 8) : -1n - (address >> 80n);
+    const due = Math.max(now, oracle(of(address), 3), oracle(of(net), 9));
+    assertEquals(throttle.reserve(address, now), due);
+    of(address).push(due);
+    of(net).push(due);
+  }
+});
+
 Deno.test("Throttle is no slower than its caps ask", () => {
   const throttle = new Throttle({ ...NONE, hostRate: 5 });
   const times = Array.from({ length: 26 }, () => throttle.reserve(1, 0));
@@ -60,10 +84,20 @@ Deno.test("Throttle is no slower than its caps ask", () => {
 
 Deno.test("Throttle paces all hosts together, and catches up a little", () => {
   const throttle = new Throttle({ ...NONE, rate: 100 });
-  assertEquals([1, 2, 3].map((address) => throttle.reserve(address, 1000)), [1000, 1000, 1010]);
+  assertEquals([1, 2, 3].map((address) => throttle.reserve(address, 1000)), [1000, 1010, 1020]);
   // After a long silence a sender may be ten milliseconds behind, not a second.
   const late = [1, 2, 3].map((address) => throttle.reserve(address, 9000));
   assertEquals(late, [9000, 9000, 9010]);
+});
+
+Deno.test("Throttle catches up in bursts of a batch, at twice the pace", () => {
+  const throttle = new Throttle({ ...NONE, rate: 100_000 });
+  throttle.reserve(1, 0);
+  // A thousand are due after ten milliseconds that were slept through; then all goes on as usual.
+  const times = Array.from({ length: 2400 }, () => throttle.reserve(1, 50));
+  const until = (time: number) => times.filter((at) => at <= time + 1e-6).length;
+  assertEquals([until(50), until(51), until(52)], [257, 457, 657]);
+  assertEquals([until(57), until(58), until(60)], [1657, 1801, 2001]);
 });
 
 Deno.test("Throttle counts IPv6 networks as /48", () => {

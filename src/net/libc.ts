@@ -1,0 +1,117 @@
+/**
+ * What we use of Linux' C library, through FFI: names of its constants, errors by name. Whoever
+ * imports this needs `--allow-ffi` as soon as it opens the library; so it is only imported by
+ * engines that were chosen.
+ *
+ * Numbers are those of x86-64 and arm64, which agree in all that is here.
+ *
+ * @module
+ */
+
+export const AF_UNIX = 1;
+export const AF_INET = 2;
+export const AF_INET6 = 10;
+export const SOCK_DGRAM = 2;
+export const SOCK_CLOEXEC = 0x80000;
+export const SOL_SOCKET = 1;
+export const SO_RCVBUF = 8;
+export const SO_BINDTODEVICE = 25;
+export const SO_RCVBUFFORCE = 33;
+export const SO_MEMINFO = 55;
+export const IPPROTO_IP = 0;
+export const IP_PKTINFO = 8;
+export const IP_MTU_DISCOVER = 10;
+export const IPPROTO_IPV6 = 41;
+export const IPV6_MTU_DISCOVER = 23;
+export const IPV6_V6ONLY = 26;
+export const PMTUDISC_DO = 2;
+export const MSG_DONTWAIT = 0x40;
+export const POLLIN = 1;
+export const POLLOUT = 4;
+export const EFD_CLOEXEC = 0x80000;
+
+export const EINTR = 4;
+export const EAGAIN = 11;
+export const EADDRINUSE = 98;
+export const EADDRNOTAVAIL = 99;
+export const ENOBUFS = 105;
+
+/** Errors that sockets give; others keep their number. */
+const NAMES: Readonly<Record<number, string>> = {
+  ...{ 1: "EPERM", 4: "EINTR", 9: "EBADF", 11: "EAGAIN", 12: "ENOMEM", 13: "EACCES" },
+  ...{ 22: "EINVAL", 23: "ENFILE", 24: "EMFILE", 90: "EMSGSIZE", 97: "EAFNOSUPPORT" },
+  ...{ 98: "EADDRINUSE", 99: "EADDRNOTAVAIL", 100: "ENETDOWN", 101: "ENETUNREACH" },
+  ...{ 105: "ENOBUFS", 111: "ECONNREFUSED", 112: "EHOSTDOWN", 113: "EHOSTUNREACH" },
+};
+
+/** Whether there is no room for what is to be sent, and soon will be. */
+export function isFull(errno: number): boolean {
+  return errno === EAGAIN || errno === ENOBUFS;
+}
+
+/** The name of an error. */
+export function errorName(errno: number): string {
+  return NAMES[errno] ?? `errno ${errno}`;
+}
+
+const SYMBOLS = {
+  socket: { parameters: ["i32", "i32", "i32"], result: "i32" },
+  socketpair: { parameters: ["i32", "i32", "i32", "buffer"], result: "i32" },
+  setsockopt: { parameters: ["i32", "i32", "i32", "buffer", "u32"], result: "i32" },
+  getsockopt: { parameters: ["i32", "i32", "i32", "buffer", "buffer"], result: "i32" },
+  getsockname: { parameters: ["i32", "buffer", "buffer"], result: "i32" },
+  bind: { parameters: ["i32", "buffer", "u32"], result: "i32" },
+  sendto: { parameters: ["i32", "buffer", "usize", "i32", "buffer", "u32"], result: "isize" },
+  sendmmsg: { parameters: ["i32", "usize", "u32", "i32"], result: "i32" },
+  recvmmsg: { parameters: ["i32", "usize", "u32", "i32", "pointer"], result: "i32" },
+  poll: { parameters: ["buffer", "u64", "i32"], result: "i32", nonblocking: true },
+  pollHere: { name: "poll", parameters: ["buffer", "u64", "i32"], result: "i32" },
+  eventfd: { parameters: ["u32", "i32"], result: "i32" },
+  eventfd_write: { parameters: ["i32", "u64"], result: "i32" },
+  close: { parameters: ["i32"], result: "i32" },
+  __errno_location: { parameters: [], result: "pointer" },
+} as const;
+
+/** The C library, opened. */
+export class Libc implements Disposable {
+  readonly #library = Deno.dlopen("libc.so.6", SYMBOLS);
+  readonly #errno: Deno.UnsafePointerView;
+
+  /**
+   * Opens it.
+   *
+   * @throws Deno.errors.NotCapable without `--allow-ffi`; Error where there is no such library.
+   */
+  constructor() {
+    this.#errno = new Deno.UnsafePointerView(this.call.__errno_location()!);
+  }
+
+  /** Its functions. */
+  get call(): Deno.DynamicLibrary<typeof SYMBOLS>["symbols"] {
+    return this.#library.symbols;
+  }
+
+  /** Why the last call failed; it is the number of this thread. */
+  errno(): number {
+    return this.#errno.getInt32();
+  }
+
+  /** Closes it: none of its functions may be running. */
+  [Symbol.dispose](): void {
+    this.#library.close();
+  }
+}
+
+/** A number as C's `int`. */
+export function int32(value: number): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(Int32Array.of(value).buffer);
+}
+
+/** The error of the call that just failed, as the runtime's own sockets would throw it. */
+export function failure(libc: Libc, what: string): Error {
+  const errno = libc.errno();
+  const message = `Cannot ${what}: ${errorName(errno)}`;
+  if (errno === EADDRINUSE) return new Deno.errors.AddrInUse(message);
+  if (errno === EADDRNOTAVAIL) return new Deno.errors.AddrNotAvailable(message);
+  return new Error(message);
+}

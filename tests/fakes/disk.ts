@@ -1,0 +1,208 @@
+/**
+ * A disk in memory that remembers what was done to it, so that a program, or the whole system, can
+ * end between any two operations, and in the middle of one.
+ */
+import type { Random } from "../../src/fleet/random.ts";
+import type { Disk, DiskFile } from "../../src/sinks/disk.ts";
+import type { Output } from "../../src/sinks/sink.ts";
+
+/** What was done. A file keeps its number under whatever name. */
+export type Operation =
+  | { readonly kind: "make"; readonly file: number; readonly path: string }
+  | { readonly kind: "rename"; readonly from: string; readonly path: string }
+  | { readonly kind: "remove"; readonly path: string }
+  | {
+    readonly kind: "write";
+    readonly file: number;
+    readonly at: number;
+    readonly bytes: Uint8Array;
+  }
+  | { readonly kind: "truncate"; readonly file: number; readonly length: number }
+  | { readonly kind: "sync"; readonly file: number };
+
+const NAMING = new Set(["make", "rename", "remove"]);
+
+export class FakeDisk implements Disk {
+  readonly operations: Operation[] = [];
+  /** How many bytes it takes. */
+  room = Infinity;
+  /** What fails, and how. */
+  fault: (operation: Operation, path: string) => Error | undefined = () => undefined;
+  readonly #names = new Map<string, number>();
+  readonly #data = new Map<number, Uint8Array>();
+  readonly #locked = new Set<number>();
+  #next = 0;
+
+  /** What a disk holds after some operations; of the one behind them, a write is torn there. */
+  static after(operations: readonly Operation[], count: number, torn = 0): FakeDisk {
+    const disk = new FakeDisk();
+    const done = operations.slice(0, count);
+    const next = operations[count];
+    if (next?.kind === "write") done.push({ ...next, bytes: next.bytes.subarray(0, torn) });
+    for (const operation of done) disk.#do(operation);
+    return disk;
+  }
+
+  /**
+   * What a disk holds when the system crashes after some operations: of each file what was handed
+   * on, and a part of the rest; names as they were then or when something was last handed on.
+   */
+  static crashed(operations: readonly Operation[], count: number, random: Random): FakeDisk {
+    const disk = new FakeDisk();
+    const done = operations.slice(0, count);
+    const synced = done.findLastIndex(({ kind }) => kind === "sync") + 1;
+    const named = synced + random.below(count - synced + 1);
+    const files = new Set(done.flatMap((one) => "file" in one ? [one.file] : []));
+    const kept = new Map([...files].map((file) => {
+      const last = done.findLastIndex((one) => one.kind === "sync" && one.file === file) + 1;
+      return [file, last + random.below(count - last + 1)];
+    }));
+    for (const [i, operation] of done.entries()) {
+      const until = NAMING.has(operation.kind)
+        ? named
+        : kept.get((operation as { file: number }).file)!;
+      if (i < until) disk.#do(operation);
+    }
+    return disk;
+  }
+
+  /** The text of a file; `undefined` where there is none. */
+  text(path: string): string | undefined {
+    const bytes = this.bytes(path);
+    return bytes && new TextDecoder().decode(bytes);
+  }
+
+  bytes(path: string): Uint8Array | undefined {
+    const file = this.#names.get(path);
+    return file === undefined ? undefined : this.#data.get(file) ?? new Uint8Array(0);
+  }
+
+  /** Puts a file there, or replaces what it holds. */
+  put(path: string, content: string | Uint8Array): void {
+    const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
+    const file = this.#names.get(path) ?? this.#make(path);
+    this.#data.set(file, bytes.slice());
+  }
+
+  #make(path: string): number {
+    const file = this.#next++;
+    this.#do({ kind: "make", file, path });
+    return file;
+  }
+
+  open(path: string, how: "read" | "edit" | "make"): Promise<DiskFile> {
+    const existing = this.#names.get(path);
+    if (existing === undefined && how !== "make") {
+      return Promise.reject(new Deno.errors.NotFound(`No such file or directory: open '${path}'`));
+    }
+    try {
+      return Promise.resolve(this.#file(existing ?? this.#make(path), path));
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  // deno-lint-ignore require-await -- what fails has to reject
+  async rename(from: string, path: string): Promise<void> {
+    this.#do({ kind: "rename", from, path });
+  }
+
+  // deno-lint-ignore require-await
+  async remove(path: string): Promise<void> {
+    if (this.#names.has(path)) this.#do({ kind: "remove", path });
+  }
+
+  /** A file as an output. */
+  output(path: string): Output {
+    const file = this.#names.get(path) ?? this.#make(path);
+    let at = this.#data.get(file)?.length ?? 0;
+    // deno-lint-ignore require-await
+    const act = async (operation: Operation) => this.#do(operation, path);
+    return {
+      name: `"${path}"`,
+      write: async (bytes) => {
+        const taken = bytes.subarray(0, this.#room());
+        if (taken.length === 0) throw new Error("No space left on device");
+        await act({ kind: "write", file, at, bytes: taken.slice() });
+        at += taken.length;
+        return taken.length;
+      },
+      truncate: (length) => {
+        at = length;
+        return act({ kind: "truncate", file, length });
+      },
+      sync: () => act({ kind: "sync", file }),
+      [Symbol.asyncDispose]: () => Promise.resolve(),
+    };
+  }
+
+  #room(): number {
+    return this.room - [...this.#data.values()].reduce((sum, { length }) => sum + length, 0);
+  }
+
+  #file(file: number, path: string): DiskFile {
+    let locked = false;
+    // deno-lint-ignore require-await
+    const act = async (operation: Operation) => this.#do(operation, path);
+    return {
+      read: () => Promise.resolve((this.#data.get(file) ?? new Uint8Array(0)).slice()),
+      write: async (at, bytes) => {
+        const fits = bytes.subarray(0, Math.max(0, this.#room()));
+        await act({ kind: "write", file, at, bytes: fits.slice() });
+        if (fits.length < bytes.length) throw new Error("No space left on device");
+      },
+      truncate: (length) => act({ kind: "truncate", file, length }),
+      sync: () => act({ kind: "sync", file }),
+      lock: () => {
+        if (this.#locked.has(file)) return Promise.resolve(false);
+        locked = true;
+        this.#locked.add(file);
+        return Promise.resolve(true);
+      },
+      [Symbol.asyncDispose]: () => {
+        if (locked) this.#locked.delete(file);
+        return Promise.resolve();
+      },
+    };
+  }
+
+  #do(operation: Operation, path = "path" in operation ? operation.path : ""): void {
+    const fault = this.fault(operation, path);
+    if (fault !== undefined) throw fault;
+    this.operations.push(operation);
+    this.#apply(operation);
+  }
+
+  #apply(operation: Operation): void {
+    switch (operation.kind) {
+      case "make":
+        this.#next = Math.max(this.#next, operation.file + 1);
+        this.#names.set(operation.path, operation.file);
+        break;
+      case "rename": {
+        const file = this.#names.get(operation.from);
+        if (file === undefined) break;
+        this.#names.delete(operation.from);
+        this.#names.set(operation.path, file);
+        break;
+      }
+      case "remove":
+        this.#names.delete(operation.path);
+        break;
+      case "write": {
+        const { file, at, bytes } = operation;
+        const before = this.#data.get(file) ?? new Uint8Array(0);
+        const after = new Uint8Array(Math.max(before.length, at + bytes.length));
+        after.set(before);
+        after.set(bytes, at);
+        this.#data.set(file, after);
+        break;
+      }
+      case "truncate": {
+        const after = new Uint8Array(operation.length);
+        after.set((this.#data.get(operation.file) ?? after).subarray(0, operation.length));
+        this.#data.set(operation.file, after);
+      }
+    }
+  }
+}

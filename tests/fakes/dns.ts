@@ -1,0 +1,78 @@
+/** A name server on loopback. */
+import { concat } from "../../src/bytes.ts";
+import { formatAddress } from "../../src/address.ts";
+import type { DatagramSocket } from "../../src/net/socket.ts";
+import { openSocket } from "../../src/net/deno.ts";
+import type { ServiceRecord } from "../../src/targets/srv.ts";
+
+/** What it does with a question: SRV records, a code (3: no such name), other bytes, nothing. */
+export type DnsAnswer = readonly ServiceRecord[] | number | Uint8Array | "silence";
+
+const LOOPBACK = 0x7f000001;
+const HEADER = 12;
+const SRV = 33;
+
+/** A running name server, and what it was asked, in the order of the questions. */
+export interface FakeDns extends AsyncDisposable {
+  readonly nameServer: { readonly ipAddr: string; readonly port: number };
+  readonly asked: readonly string[];
+}
+
+/** Starts one that does the same with every question. */
+export function openDns(answer: DnsAnswer): FakeDns {
+  const asked: string[] = [];
+  const socket: DatagramSocket = openSocket({ address: LOOPBACK, port: 0 });
+  const listening = socket.listen((datagram, from) => {
+    const { name, end } = readQuestion(datagram);
+    asked.push(name);
+    if (answer === "silence") return;
+    socket.send(
+      answer instanceof Uint8Array ? answer : reply(datagram.slice(0, end), answer),
+      from,
+    );
+  });
+  return {
+    nameServer: { ipAddr: formatAddress(LOOPBACK), port: socket.port },
+    asked,
+    async [Symbol.asyncDispose]() {
+      await socket[Symbol.asyncDispose]();
+      await listening;
+    },
+  };
+}
+
+/** The name that is asked for, with its final dot, and where the question ends. */
+function readQuestion(query: Uint8Array): { name: string; end: number } {
+  let name = "";
+  let at = HEADER;
+  for (; query[at] > 0; at += 1 + query[at]) {
+    name += `${new TextDecoder().decode(query.subarray(at + 1, at + 1 + query[at]))}.`;
+  }
+  return { name, end: at + 5 };
+}
+
+function reply(question: Uint8Array, answer: readonly ServiceRecord[] | number): Uint8Array {
+  const records = typeof answer === "number" ? [] : answer;
+  const message = concat(question, ...records.map(encodeRecord));
+  message[2] |= 0x80; // it is an answer
+  message[3] = 0x80 | (typeof answer === "number" ? answer : 0);
+  message.set([0, records.length, 0, 0, 0, 0], 6);
+  return message;
+}
+
+/** A record of the name in question. */
+function encodeRecord({ priority, weight, port, target }: ServiceRecord): Uint8Array {
+  const data = concat(u16(priority), u16(weight), u16(port), encodeName(target));
+  const ttl = concat(u16(0), u16(60));
+  return concat([0xc0, HEADER], u16(SRV), u16(1), ttl, u16(data.length), data);
+}
+
+function encodeName(name: string): Uint8Array {
+  const labels = name.replace(/\.$/, "").split(".").filter((label) => label !== "");
+  const parts = labels.map((label) => new TextEncoder().encode(label));
+  return concat(...parts.map((part) => concat([part.length], part)), [0]);
+}
+
+function u16(value: number): Uint8Array {
+  return Uint8Array.of(value >> 8, value & 255);
+}

@@ -1,0 +1,74 @@
+/** The Server List Ping half of the fleet's software on connections, fake ones and real ones. */
+import { concat } from "../../src/bytes.ts";
+import { drawIdentity } from "../../src/fleet/identity.ts";
+import { Random } from "../../src/fleet/random.ts";
+import { answerSlp } from "../../src/fleet/slp.ts";
+import { SLP_STYLES } from "../../src/fleet/slp_styles.ts";
+import type { StreamAct, StreamResponder, StreamTalk } from "../../src/fleet/stream.ts";
+
+export const IDENTITY = drawIdentity(new Random(1));
+
+/** A server of a software, and the bytes that came to it, all connections together. */
+export function slpServer(software: string): StreamResponder & { readonly heard: Uint8Array[] } {
+  const heard: Uint8Array[] = [];
+  return { heard, accept: () => new SlpTalk(software, heard) };
+}
+
+class SlpTalk implements StreamTalk {
+  readonly opening = [];
+  #received = new Uint8Array();
+
+  constructor(readonly software: string, readonly heard: Uint8Array[]) {}
+
+  receive(bytes: Uint8Array): readonly StreamAct[] {
+    this.heard.push(bytes.slice());
+    this.#received = concat(this.#received, bytes);
+    const acts: StreamAct[] = [];
+    while (this.#received.length > 0) {
+      const answer = answerSlp(SLP_STYLES[this.software], IDENTITY, this.#received);
+      if (answer === undefined) break;
+      this.#received = this.#received.slice(answer.used);
+      acts.push({ bytes: answer.reply }, ...answer.close ? ["close" as const] : []);
+    }
+    return acts;
+  }
+}
+
+/** A responder on a real socket, until it is disposed of. */
+export function listenSlp(
+  responder: StreamResponder,
+  hostname: string,
+): AsyncDisposable & { readonly port: number } {
+  const listener = Deno.listen({ hostname, port: 0 });
+  const serving = serve(listener, responder);
+  return {
+    port: listener.addr.port,
+    async [Symbol.asyncDispose]() {
+      listener.close();
+      await serving;
+    },
+  };
+}
+
+async function serve(listener: Deno.TcpListener, responder: StreamResponder): Promise<void> {
+  const talks: Promise<void>[] = [];
+  for await (const conn of listener) talks.push(talk(conn, responder));
+  await Promise.all(talks);
+}
+
+async function talk(conn: Deno.TcpConn, responder: StreamResponder): Promise<void> {
+  using open = conn;
+  const talk = responder.accept({ address: 0x7f000001, port: open.remoteAddr.port });
+  const buffer = new Uint8Array(1024);
+  try {
+    for (let size; (size = await open.read(buffer)) !== null;) {
+      for (const act of talk.receive(buffer.subarray(0, size))) {
+        if (typeof act === "string") return;
+        if ("bytes" in act) await open.write(act.bytes);
+      }
+    }
+  } catch (error) {
+    const { ConnectionReset, BrokenPipe } = Deno.errors; // a client that has heard enough
+    if (!(error instanceof ConnectionReset || error instanceof BrokenPipe)) throw error;
+  }
+}

@@ -1,11 +1,12 @@
 /**
- * Reading a fleet's datagram log for what a good neighbour never does.
+ * Reading a fleet's log for what a good neighbour never does.
  *
  * @module
  */
 import { parseEndpoint } from "../address.ts";
 import type { Range } from "../targets/ranges.ts";
 import { DoorAudit } from "./door_audit.ts";
+import { StreamAudit } from "./stream_audit.ts";
 import type { WitnessLine } from "./witness.ts";
 
 /** What to hold the log against. */
@@ -62,8 +63,8 @@ const SIZES: Record<Kind, readonly number[]> = {
 
 /**
  * Checks a log: sizes of datagrams, tokens of stats, challenges of queries, SQP where RakNet was not
- * asked for or answered, requests for connections, a second between unsolicited kinds, caps,
- * exclusions.
+ * asked for or answered, requests for connections, a second between unsolicited kinds, questions over
+ * TCP, caps, for which connections and questions on them count as datagrams, exclusions.
  *
  * @returns What is wrong, a line each.
  */
@@ -78,7 +79,7 @@ export function audit(lines: Iterable<WitnessLine>, rules: AuditRules): string[]
     faults.push(
       ...host.read(line).map((fault) => `${line.host} at ${line.at.toFixed(0)} ms: ${fault}`),
     );
-    if (line.way === "out") continue;
+    if (line.way === "out" || line.event === "closed") continue;
     const { address } = parseEndpoint(line.host)!;
     if (rules.excluded?.some(({ start, end }) => address >= start && address < end)) {
       faults.push(`${line.host}: asked although excluded`);
@@ -116,6 +117,7 @@ class HostAudit {
   /** Tokens that it handed out, as the four bytes of a stat request, by peer. */
   readonly #tokens = new Map<string, Set<string>>();
   readonly #door = new DoorAudit();
+  readonly #streams = new StreamAudit();
   #last: { kind: Kind; at: number; answered: boolean } | undefined;
   /** Challenges of SQP that were not shown yet, by peer and port. */
   readonly #challenges = new Map<string, Set<string>>();
@@ -123,6 +125,7 @@ class HostAudit {
   #speaksRaknet = false;
 
   read(line: WitnessLine): string[] {
+    if (line.connection !== undefined) return this.#streams.read(line);
     const peer = line.peer.slice(0, line.peer.lastIndexOf(":"));
     const faults = this.#door.read(line);
     if (line.way === "out") {

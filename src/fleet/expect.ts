@@ -25,7 +25,7 @@ export type ExpectedRow = Omit<ServerRecord, "latency_ms" | "seen_at" | "scan_id
 const ONLY_THE_SCAN_KNOWS = new Set(["latency_ms", "seen_at", "scan_id", "alias_of"]);
 
 /** Which protocol comes first, in rows and where nothing else is said. */
-const ORDER = ["raknet", "slp", "query", "sqp"];
+const ORDER = ["raknet", "slp", "query", "sqp", "nethernet", "lan"];
 /** Columns in which Query comes first. */
 const QUERY_FIRST = ["players_online", "players_max", "players", "plugins", "map", "software"];
 /** Which protocol's label comes first where two are equally sure. */

@@ -19,14 +19,19 @@ import type { ManifestEntry } from "./manifest.ts";
 import { Random } from "./random.ts";
 import { type Responder, SimulatedServer } from "./server.ts";
 import { SOFTWARE, type Software } from "./software.ts";
+import { SlpServer } from "./slp_server.ts";
 import { SqpServer } from "./sqp.ts";
+import type { StreamResponder } from "./stream.ts";
+import { HostileListener, SLOW_TRICKS, STREAM_TRICKS } from "./stream_tricks.ts";
 
 /** A host of a fleet: where it stands, what answers there, and the truth about it. */
 export interface FleetHost {
   /** Where. */
   readonly endpoint: Endpoint;
-  /** What answers. */
-  readonly responder: Responder;
+  /** What answers datagrams; nothing does where it is missing. */
+  readonly responder?: Responder;
+  /** What accepts connections; they are refused where it is missing. */
+  readonly streams?: StreamResponder;
   /** What a correct scanner reports. */
   readonly entry: ManifestEntry;
   /** What it announces to everybody in its network, unasked. */
@@ -45,6 +50,8 @@ export interface FleetPlan {
   readonly seed: number;
   /** Names of software to draw from. Default: all but those that stand twice. */
   readonly software?: readonly string[];
+  /** Whether hosts accept connections: each that does takes a descriptor. Default: yes. */
+  readonly tcp?: boolean;
 }
 
 /**
@@ -52,9 +59,16 @@ export interface FleetPlan {
  *
  * @throws InputError when the range is too small, or a software is unknown.
  */
-export function drawFleet({ servers, hostile = 0, range, seed, software }: FleetPlan): FleetHost[] {
-  const kinds = software?.map(kindOf) ??
+export function drawFleet(plan: FleetPlan): FleetHost[] {
+  const { servers, hostile = 0, range, seed, software, tcp = true } = plan;
+  const all = software?.map(kindOf) ??
     SOFTWARE.filter(({ optedOut, onlyNamed, twin }) => !optedOut && !onlyNamed && !twin);
+  const kinds = tcp ? all : all.map(withoutTcp).filter(speaks);
+  if (kinds.length === 0) {
+    throw new InputError(
+      `Cannot imitate ${software!.join(", ")} without TCP: that is all it speaks`,
+    );
+  }
   const places = new RangeIndex<Address>(RangeSet.of([range]));
   if (servers + hostile > places.size) {
     throw new InputError(
@@ -67,9 +81,19 @@ export function drawFleet({ servers, hostile = 0, range, seed, software }: Fleet
     const address = places.at(order.at(i));
     return i < servers
       ? drawServer(address, drawKind(kinds, random), random)
-      : [drawHostile(address, random)];
+      : [drawHostile(address, random, tcp)];
   });
   return hosts.flat();
+}
+
+function withoutTcp({ slp: _, twin, ...rest }: Software): Software {
+  return { ...rest, ...(twin && { twin: withoutTcp(twin) }) };
+}
+
+function speaks({ bedrock, query, sqp, announcement, nethernet, trick }: Software): boolean {
+  return trick === undefined
+    ? (bedrock ?? query ?? sqp ?? announcement ?? nethernet) !== undefined
+    : trick in TRICKS;
 }
 
 function kindOf(name: string): Software {
@@ -105,7 +129,7 @@ function serverOf(
   identity: Identity,
   random: Random,
 ): FleetHost {
-  const { bedrock, query, sqp, announcement, nethernet, trick, port } = software;
+  const { bedrock, query, sqp, slp, announcement, nethernet, trick, port } = software;
   const entry = {
     host: formatAddress(address),
     port,
@@ -113,6 +137,7 @@ function serverOf(
     listed: !software.optedOut && trick === undefined,
     truth: labelled(software.name, identity, {
       ...(bedrock && { raknet: bedrock.truth(identity) }),
+      ...(slp && { slp: slp.truth(identity) }),
       ...(query && { query: query.truth(identity) }),
       ...(sqp && { sqp: sqp.truth(identity) }),
       ...(nethernet && { nethernet: nethernet.truth(identity) }),
@@ -121,25 +146,38 @@ function serverOf(
     ...(bedrock && !bedrock.refusal && { verified: bedrock.door?.truth ?? NO_DOOR }),
   };
   const own = new Random(random.u32());
+  const speaks = bedrock ?? query ?? nethernet;
   return {
     endpoint: { address, port },
-    responder: trick !== undefined
-      ? new HostileHost(trick, own)
-      : sqp !== undefined
-      ? new SqpServer(sqp, identity, own)
-      : new SimulatedServer(software, identity, own),
+    ...(sqp && { responder: new SqpServer(sqp, identity, own) }),
+    ...(speaks && { responder: new SimulatedServer(software, identity, own) }),
+    ...(slp && { streams: new SlpServer(slp, identity) }),
+    ...(trick && hostile(trick, own)),
     entry,
     announcement: announcement?.datagram(identity, port),
   };
 }
 
-function drawHostile(address: Address, random: Random): FleetHost {
-  const shy = SOFTWARE.filter(({ optedOut }) => optedOut);
-  const trick = random.pick([...Object.keys(TRICKS), ...shy.map(({ name }) => name)]);
+function hostile(trick: string, random: Random): Pick<FleetHost, "responder" | "streams"> {
+  return trick in STREAM_TRICKS
+    ? { streams: new HostileListener(trick, random) }
+    : { responder: new HostileHost(trick, random) };
+}
+
+/** What hostile hosts play, but for what takes long. */
+const PLAYED = [
+  ...Object.keys(TRICKS),
+  ...Object.keys(STREAM_TRICKS).filter((name) => !SLOW_TRICKS.includes(name)),
+];
+
+function drawHostile(address: Address, random: Random, tcp: boolean): FleetHost {
+  const everyShy = SOFTWARE.filter(({ optedOut }) => optedOut);
+  const shy = tcp ? everyShy : everyShy.map(withoutTcp).filter(speaks);
+  const played = tcp ? PLAYED : Object.keys(TRICKS);
+  const trick = random.pick([...played, ...shy.map(({ name }) => name)]);
   const software = shy.find(({ name }) => name === trick);
   if (software !== undefined) return drawServer(address, software, random)[0];
-  const port = random.pick([19132, 25565]);
+  const port = trick in TRICKS ? random.pick([19132, 25565]) : 25565;
   const entry = { host: formatAddress(address), port, software: trick, listed: false, truth: {} };
-  const responder = new HostileHost(trick, new Random(random.u32()));
-  return { endpoint: { address, port }, responder, entry };
+  return { endpoint: { address, port }, ...hostile(trick, new Random(random.u32())), entry };
 }

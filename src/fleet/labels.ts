@@ -29,8 +29,10 @@ const signed: Labelled = ({ guid }) =>
 /** The name before the version; vanilla's order and keys, or those of another that are known. */
 const javaLabels: Readonly<Record<string, Labelled>> = {
   ...Object.fromEntries(
-    ["vanilla", "componentMotd", "translateMotd", "hugeFavicon", "wantsProtocol", "forgeMore"]
-      .map((kind) => [kind, hinted("vanilla")]),
+    [
+      ...["vanilla", "vanillaOld", "vanillaString", "componentMotd", "translateMotd"],
+      ...["hugeFavicon", "wantsProtocol", "forgeMore"],
+    ].map((kind) => [kind, hinted("vanilla")]),
   ),
   paper: named("Paper"),
   velocity: named("Velocity", "velocity"),

@@ -14,6 +14,7 @@ import {
 } from "../protocols/lan/mod.ts";
 import type { Statement } from "../protocols/protocol.ts";
 import type { Identity } from "./identity.ts";
+import { SLP_STYLES } from "./slp_styles.ts";
 import type { Software } from "./software.ts";
 
 /** How a world announces itself, unasked. */
@@ -102,7 +103,7 @@ const openToLan: AnnouncementStyle = {
 
 /** The kinds of worlds; no fleet holds one that did not ask for it by name. */
 export const LAN_SOFTWARE: readonly Software[] = [
-  { name: "openToLan", port: 51234, weight: 1, announcement: openToLan },
+  { name: "openToLan", port: 51234, weight: 1, announcement: openToLan, slp: SLP_STYLES.vanilla },
   ...([4, 5, 6, 7] as const).map((version) => ({
     name: `netherNet${version}`,
     port: NETHERNET_PORT,

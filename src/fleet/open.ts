@@ -6,10 +6,13 @@
 import { type Endpoint, endpointKey, formatEndpoint, isLoopback } from "../address.ts";
 import { InputError } from "../errors.ts";
 import type { Clock } from "../net/clock.ts";
+import type { Stream } from "../net/socket.ts";
 import { drawDelays, type Faults, NO_FAULTS } from "./faults.ts";
-import type { Front } from "./front.ts";
+import { serve } from "./connection.ts";
+import type { Front, StreamFront } from "./front.ts";
 import type { FleetHost } from "./generate.ts";
 import { ANNOUNCEMENTS } from "./lan.ts";
+import { ListenerFront } from "./listeners.ts";
 import { Random } from "./random.ts";
 import { SocketFront } from "./sockets.ts";
 import type { Witness } from "./witness.ts";
@@ -28,7 +31,7 @@ export interface FleetOptions {
   readonly lab?: readonly { readonly address: number; readonly netmask: number }[];
 }
 
-/** Hosts with a socket each; more of them share one, through FFI. */
+/** Hosts with a UDP socket each; more of them share one, through FFI. */
 const MOST_SOCKETS = 4000;
 
 /**
@@ -56,12 +59,31 @@ export async function openFleet(
       } on a network: only a laboratory (--lab) has one`,
     );
   }
-  const endpoints = hosts.map(({ endpoint }) => endpoint);
-  if (endpoints.length <= MOST_SOCKETS) {
-    return new Fleet(hosts, new SocketFront(endpoints, options.lab ?? []), options);
+  const accepting = hosts.filter(({ streams }) => streams !== undefined);
+  const streams = new ListenerFront(accepting.map(({ endpoint }) => endpoint));
+  try {
+    return new Fleet(hosts, { datagrams: await openDatagrams(hosts, options), streams }, options);
+  } catch (error) {
+    streams[Symbol.dispose]();
+    throw error;
   }
+}
+
+async function openDatagrams(hosts: readonly FleetHost[], { lab }: FleetOptions): Promise<Front> {
+  // What only announces itself has a socket to do it from.
+  const endpoints = hosts.filter(({ responder, announcement }) => responder ?? announcement)
+    .map(({ endpoint }) => endpoint);
+  if (endpoints.length <= MOST_SOCKETS) return new SocketFront(endpoints, lab ?? []);
   const { WildcardFront } = await import("./wildcard.ts");
-  return new Fleet(hosts, new WildcardFront(endpoints), options);
+  return new WildcardFront(endpoints);
+}
+
+/** A fleet's ways to the network. */
+export interface Fronts {
+  /** For datagrams. */
+  readonly datagrams: Front;
+  /** For connections. */
+  readonly streams: StreamFront;
 }
 
 /** A fleet on the network, until it is disposed of. */
@@ -70,21 +92,29 @@ export class Fleet implements AsyncDisposable {
   received = 0;
   /** Datagrams that it sent. */
   sent = 0;
+  /** Connections that it accepted. */
+  accepted = 0;
   /** Rejects when the fleet's network fails. */
   readonly running: Promise<void>;
   readonly #hosts: Map<number | bigint, FleetHost>;
-  readonly #front: Front;
+  readonly #fronts: Fronts;
   readonly #options: FleetOptions;
   readonly #random: Random;
   readonly #cancels = new Set<() => void>();
+  readonly #leaving = new AbortController();
+  readonly #connections = new Set<Promise<void>>();
 
   /** Starts answering. */
-  constructor(hosts: readonly FleetHost[], front: Front, options: FleetOptions) {
+  constructor(hosts: readonly FleetHost[], fronts: Fronts, options: FleetOptions) {
     this.#hosts = new Map(hosts.map((host) => [endpointKey(host.endpoint), host]));
-    this.#front = front;
+    this.#fronts = fronts;
     this.#options = options;
     this.#random = new Random(options.seed);
-    this.running = front.listen((datagram, from, host) => this.#receive(datagram, from, host));
+    const { datagrams, streams } = fronts;
+    this.running = Promise.all([
+      datagrams.listen((datagram, from, host) => this.#receive(datagram, from, host)),
+      streams.listen((stream, from, host) => this.#accept(stream, from, host)),
+    ]).then(() => {});
     for (const host of hosts) this.#announce(host);
   }
 
@@ -113,9 +143,22 @@ export class Fleet implements AsyncDisposable {
 
   #answer({ endpoint, responder }: FleetHost, datagram: Uint8Array, peer: Endpoint): void {
     const { clock } = this.#options;
-    for (const reply of responder.respond(datagram, peer, clock.now())) {
+    for (const reply of responder?.respond(datagram, peer, clock.now()) ?? []) {
       this.#send(reply, endpoint, peer);
     }
+  }
+
+  #accept(stream: Stream, from: Endpoint, to: Endpoint): void {
+    const { clock, faults = NO_FAULTS, witness } = this.#options;
+    const number = ++this.accepted;
+    const serving = serve(stream, this.#hosts.get(endpointKey(to))!.streams!.accept(from), {
+      clock,
+      // TCP repeats what is lost: only the time that a network takes is seen.
+      delay: () => faults.delay + faults.jitter * this.#random.below(1000) / 1000,
+      signal: this.#leaving.signal,
+      note: (event) => witness?.noteStream(clock.now(), number, to, from, event),
+    }).finally(() => this.#connections.delete(serving));
+    this.#connections.add(serving);
   }
 
   #send(datagram: Uint8Array, endpoint: Endpoint, peer: Endpoint): void {
@@ -125,7 +168,7 @@ export class Fleet implements AsyncDisposable {
     for (const delay of departures) {
       const send = () => {
         this.sent++;
-        this.#front.send(datagram, endpoint, peer);
+        this.#fronts.datagrams.send(datagram, endpoint, peer);
       };
       if (delay <= 0) send();
       else this.#later(delay, send);
@@ -144,9 +187,12 @@ export class Fleet implements AsyncDisposable {
     this.#cancels.add(cancel);
   }
 
-  /** Leaves the network; datagrams on their way are lost. */
+  /** Leaves the network; datagrams on their way are lost, and connections hung up. */
   async [Symbol.asyncDispose](): Promise<void> {
     for (const cancel of this.#cancels) cancel();
-    await this.#front[Symbol.asyncDispose]();
+    this.#fronts.streams[Symbol.dispose]();
+    this.#leaving.abort();
+    await Promise.all(this.#connections);
+    await this.#fronts.datagrams[Symbol.asyncDispose]();
   }
 }

@@ -19,6 +19,8 @@ export interface SlpShape {
   readonly version?: string;
   /** The protocol number, where it is not the identity's: proxies repeat the client's. */
   readonly protocol?: { readonly most: number };
+  /** The protocol number in answers to legacy pings. Default: 127, as of vanilla. */
+  readonly legacyProtocol?: number;
   /** The description, and what a reader should make of it. Default: the MOTD as a text component. */
   readonly description?: {
     readonly json: (motd: Motd) => unknown;
@@ -45,10 +47,14 @@ export interface SlpShape {
 export function statusStyle(shape: SlpShape, more: Partial<SlpStyle> = {}): SlpStyle {
   return {
     status: (identity, asked) => JSON.stringify(jsonOf(shape, identity, asked)),
-    legacy: ({ motd, online, max, version }) => {
-      const name = shape.brand === undefined ? version : `${shape.brand} ${shape.version}`;
-      return { form: "1.4", protocol: 127, version: name, motd: motd.text, online, max };
-    },
+    legacy: (identity) => ({
+      form: "1.4",
+      protocol: shape.legacyProtocol ?? LATER_PROTOCOL,
+      version: nameOf(shape, identity),
+      motd: (shape.description ?? LITERAL).motd(identity.motd).text,
+      online: identity.online,
+      max: identity.max,
+    }),
     truth: (identity) => {
       const { columns, facts } = truthOf(shape, identity);
       return { columns, flags: shape.flags ?? [], facts };
@@ -56,6 +62,9 @@ export function statusStyle(shape: SlpShape, more: Partial<SlpStyle> = {}): SlpS
     ...more,
   };
 }
+
+/** What servers since 1.7 give as their protocol number to those who ask in the old way. */
+const LATER_PROTOCOL = 127;
 
 const LITERAL = {
   json: ({ text }: Motd) => ({ text }),

@@ -111,17 +111,19 @@ export const SLP_STYLES: Record<string, SlpStyle> = {
   paper: statusStyle({
     order: [...ORDER, "enforcesSecureChat"],
     brand: "Paper",
-    version: "1.21.4",
     switches: SECURE,
     description: {
       json: ({ plain }) => ({
         text: "",
         bold: true,
-        extra: [{ text: plain, color: "#FF8800" }, { text: "!", bold: false, color: "gold" }],
+        extra: [
+          { text: plain.slice(0, 3), color: "#FF8800" },
+          { text: plain.slice(3), bold: false, color: "gold" },
+        ],
       }),
       motd: ({ plain }) => ({
-        text: `§x§f§f§8§8§0§0§l${plain}§6!`,
-        plain: `${plain}!`,
+        text: `§x§f§f§8§8§0§0§l${plain.slice(0, 3)}§6${plain.slice(3)}`,
+        plain,
       }),
       form: "object",
     },
@@ -132,6 +134,7 @@ export const SLP_STYLES: Record<string, SlpStyle> = {
     brand: "Velocity",
     version: "1.7.2-1.21.4",
     protocol: { most: 769 },
+    legacyProtocol: 769,
     icon: ICON,
   }),
   /** BungeeCord. */

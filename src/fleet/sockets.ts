@@ -72,13 +72,23 @@ export class SocketFront implements Front {
 }
 
 function open(endpoint: Endpoint, others: number): DatagramSocket {
+  return opening(endpoint, others, () => openSocket(endpoint, LARGEST_REQUEST));
+}
+
+/**
+ * Opens something for a host.
+ *
+ * @param others How many are open.
+ * @throws InputError when it cannot be had.
+ */
+export function opening<T>(endpoint: Endpoint, others: number, open: () => T): T {
   try {
-    return openSocket(endpoint, LARGEST_REQUEST);
+    return open();
   } catch (error) {
     if (error instanceof Deno.errors.NotCapable) throw error;
     const { message } = error as Error;
     const advice = /too many open files/i.test(message)
-      ? `; ${others} are open: raise the limit (ulimit -n) or ask for fewer servers`
+      ? `; ${others} are open: raise the limit (ulimit -n), ask for fewer servers, or for none on TCP`
       : "";
     throw new InputError(`Cannot open ${formatEndpoint(endpoint)}: ${message}${advice}`);
   }

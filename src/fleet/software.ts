@@ -11,8 +11,11 @@ import type { Identity } from "./identity.ts";
 import type { AnnouncementStyle, NetherNetStyle } from "./lan.ts";
 import type { QueryStyle } from "./query.ts";
 import { QUERY_STYLES } from "./query_styles.ts";
+import type { SlpStyle } from "./slp.ts";
+import { SLP_STYLES } from "./slp_styles.ts";
 import type { SqpStyle } from "./sqp.ts";
 import { SQP_STYLES } from "./sqp_styles.ts";
+import { SLOW_TRICKS } from "./stream_tricks.ts";
 
 /** A kind of server. */
 export interface Software {
@@ -28,6 +31,8 @@ export interface Software {
   readonly query?: QueryStyle;
   /** How it answers SQP; then it speaks nothing else. */
   readonly sqp?: SqpStyle;
+  /** How it answers Server List Ping. */
+  readonly slp?: SlpStyle;
   /** The trick that it plays: a hostile host, and no server. */
   readonly trick?: string;
   /** Whether only fleets hold it that name it. */
@@ -71,6 +76,7 @@ const bedrock = (name: keyof typeof BEDROCK_STYLES, weight: number, rest?: Parti
 const withDoor = (name: string, door: DoorStyle | undefined) =>
   bedrock("bds", 1, { name, bedrock: { ...BEDROCK_STYLES.bds, door } });
 
+/** A Java server that answers Query, which writes Latin-1. */
 const java = (name: string, weight: number, rest?: Partial<Software>) => ({
   name,
   port: 25565,
@@ -80,8 +86,20 @@ const java = (name: string, weight: number, rest?: Partial<Software>) => ({
   ...rest,
 });
 
+/** A Java server where Query is switched off, as it is by default. */
+const listed = (name: string, weight: number, rest?: Partial<Software>) => ({
+  name,
+  port: 25565,
+  weight,
+  slp: SLP_STYLES[name],
+  ...rest,
+});
+
+/** A version of before 1.19.4, when vanilla changed the order of its keys. */
+const old = (identity: Identity): Identity => ({ ...identity, version: "1.19.2", protocol: 760 });
+
 const bds: Software = bedrock("bds", 12);
-const vanilla: Software = java("vanilla", 12);
+const vanilla: Software = java("vanilla", 12, { slp: SLP_STYLES.vanilla });
 
 /** Scans look for it only where they name it, and so do fleets hold it. */
 const unity = (name: string, rest: Partial<Software>) => ({
@@ -118,9 +136,9 @@ export const SOFTWARE: readonly Software[] = [
   bedrock("bds", 1, { name: "bdsOptedOut", adapt: optedOut, optedOut: true }),
   vanilla,
   java("vanillaNul", 2, { adapt: withNul }),
-  java("paper", 12),
-  java("velocity", 4),
-  java("bungeecord", 4),
+  java("paper", 12, { slp: SLP_STYLES.paper }),
+  java("velocity", 4, { slp: SLP_STYLES.velocity }),
+  java("bungeecord", 4, { slp: SLP_STYLES.bungeecord }),
   java("glowstone", 2, { adapt: undefined }),
   java("unsigned", 1),
   java("unterminated", 1),
@@ -128,6 +146,16 @@ export const SOFTWARE: readonly Software[] = [
   java("fullLost", 1),
   java("tokensOnly", 1),
   java("vanilla", 1, { name: "vanillaOptedOut", adapt: optedOut, optedOut: true }),
+  listed("vanillaOld", 3, { adapt: old }),
+  listed("vanillaString", 2, { adapt: old }),
+  ...["waterfall", "forge112", "forge113", "forge118", "forgeMore", "neoforge", "cuberite"]
+    .map((name) => listed(name, 2)),
+  ...["minestom", "nodeMinecraftProtocol", "hiddenPlayers", "componentMotd", "translateMotd"]
+    .map((name) => listed(name, 1)),
+  ...["hugeFavicon", "wantsProtocol", "disconnects", "beta18", "java14", "java16", "kicksOnly"]
+    .map((name) => listed(name, 1)),
+  listed("vanilla", 1, { name: "vanillaShy", adapt: optedOut, optedOut: true }),
   ...Object.entries(SQP_STYLES).map(([name, sqp]) => unity(name, { sqp })),
   unity("sqpEcho", { trick: "echo" }),
+  ...SLOW_TRICKS.map((trick) => ({ name: trick, port: 25565, weight: 1, trick, onlyNamed: true })),
 ];

@@ -4,7 +4,8 @@
  * @module
  */
 import { parse } from "@std/csv";
-import { type Facts, FIELDS, type FieldType, serverId, type ServerRecord } from "../record.ts";
+import { type Facts, serverId, type ServerRecord } from "../record.ts";
+import { jsonOfCells, recordOfJson } from "../sinks/read.ts";
 import { expectRow, findable, type Selection } from "./expect.ts";
 import { type ManifestEntry, withVerified } from "./manifest.ts";
 
@@ -27,20 +28,10 @@ export function readNdjson(text: string): ServerRecord[] {
   return text.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line));
 }
 
-/** Reads rows from CSV. */
+/** Reads rows from CSV; those that it does not hold whole are none. */
 export function readCsv(text: string): ServerRecord[] {
-  return parse(text, { skipFirstRow: true }).map((cells) =>
-    Object.fromEntries(
-      FIELDS.map(({ name, type }) => [name, readCell(cells[name] ?? "", type)]),
-    ) as unknown as ServerRecord
-  );
-}
-
-function readCell(cell: string, type: FieldType): unknown {
-  if (cell === "") return null;
-  if (type === "text") return cell.replace(/^'(?='*[=+\-@])/, "");
-  if (type === "boolean") return cell === "true";
-  return type === "integer" || type === "number" ? Number(cell) : JSON.parse(cell);
+  const [head, ...rows] = parse(text);
+  return rows.flatMap((cells) => recordOfJson(jsonOfCells(head, cells) ?? {}) ?? []);
 }
 
 /** In CSV, control characters are written as pictures. */
@@ -88,7 +79,13 @@ export function verify(
 }
 
 /** Flags of rows in which losses left gaps. */
-const LOSSY: ReadonlySet<string> = new Set(["fullLost", "statLost", "truncated", "reply2Lost"]);
+const LOSSY: ReadonlySet<string> = new Set([
+  "fullLost",
+  "statLost",
+  "statusLost",
+  "truncated",
+  "reply2Lost",
+]);
 
 /** Of a server that stands twice, one row is an alias of the other; no other row is one. */
 function aliasFaults(

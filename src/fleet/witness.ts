@@ -1,12 +1,14 @@
 /**
- * The datagram log of a fleet: every datagram that reached it and every one that it sent, one JSON
- * object per line. It sees what a scanner really does.
+ * The log of a fleet: every datagram that reached it and every one that it sent, and every
+ * connection with all that was said on it, one JSON object per line. It sees what a scanner really
+ * does.
  *
  * @module
  */
 import { type Endpoint, formatEndpoint } from "../address.ts";
+import type { StreamEvent } from "./connection.ts";
 
-/** One datagram. */
+/** One datagram, or one event of a connection: it opens, bytes go one way, one of the two closes. */
 export interface WitnessLine {
   /** When, milliseconds of the fleet's clock. */
   readonly at: number;
@@ -22,10 +24,16 @@ export interface WitnessLine {
   readonly hex: string;
   /** How many bytes it has. */
   readonly size: number;
+  /** The number of the connection; missing for datagrams. */
+  readonly connection?: number;
+  /** What happened to the connection besides bytes. */
+  readonly event?: "open" | "closed";
 }
 
 /** Bytes of a datagram that are kept: more than any request has. */
 const KEPT = 64;
+/** A status request with the longest name is kept in whole. */
+const KEPT_OF_STREAMS = 300;
 
 /** Where lines are gathered before they are written. */
 const CHUNK = 256 * 1024;
@@ -51,7 +59,7 @@ export class Witness implements Disposable {
     datagram: Uint8Array,
     lost: boolean,
   ): void {
-    const line: WitnessLine = {
+    this.#write({
       at,
       way,
       host: formatEndpoint(host),
@@ -59,7 +67,32 @@ export class Witness implements Disposable {
       lost,
       hex: datagram.subarray(0, KEPT).toHex(),
       size: datagram.length,
-    };
+    });
+  }
+
+  /** Notes what happens on a connection. */
+  noteStream(
+    at: number,
+    connection: number,
+    host: Endpoint,
+    peer: Endpoint,
+    { way, did }: StreamEvent,
+  ): void {
+    const bytes = typeof did === "string" ? new Uint8Array() : did;
+    this.#write({
+      at,
+      way,
+      host: formatEndpoint(host),
+      peer: formatEndpoint(peer),
+      lost: false,
+      hex: bytes.subarray(0, KEPT_OF_STREAMS).toHex(),
+      size: bytes.length,
+      connection,
+      ...(typeof did === "string" && { event: did }),
+    });
+  }
+
+  #write(line: WitnessLine): void {
     const text = JSON.stringify(line);
     this.#lines.push(text);
     this.#size += text.length;

@@ -4,6 +4,7 @@ import { drawDelays } from "../../src/fleet/faults.ts";
 import { drawFleet } from "../../src/fleet/generate.ts";
 import { HostileHost, TRICKS } from "../../src/fleet/hostile.ts";
 import { Fleet, openFleet } from "../../src/fleet/open.ts";
+import { ListenerFront } from "../../src/fleet/listeners.ts";
 import { Random } from "../../src/fleet/random.ts";
 import { SOFTWARE } from "../../src/fleet/software.ts";
 import { type Endpoint, formatEndpoint, lan, query, raknet, sqp } from "../../src/mod.ts";
@@ -12,18 +13,19 @@ import { openSocket } from "../../src/net/deno.ts";
 import { FakeNetwork } from "../fakes/network.ts";
 
 const RANGE = { start: 0x7f100000, end: 0x7f110000 };
+const NOBODY = { respond: () => [] };
 const US = { address: 0x7f000001, port: 40000 };
 
 Deno.test("drawFleet() repeats a fleet by its seed, with one host on an address", () => {
-  const plan = { servers: 300, hostile: 90, range: RANGE, seed: 9 };
+  const plan = { servers: 600, hostile: 180, range: RANGE, seed: 9 };
   const entries = drawFleet(plan).map(({ entry }) => entry);
   assertEquals(drawFleet(plan).map(({ entry }) => entry), entries);
-  assertEquals(new Set(entries.map(({ host }) => host)).size, 390);
+  assertEquals(new Set(entries.map(({ host }) => host)).size, 780);
   const kinds = new Set(entries.map(({ software }) => software));
   for (const { name, onlyNamed, twin } of SOFTWARE) {
-    assertEquals(kinds.has(name), !onlyNamed && !twin, `${name} among 390 hosts`);
+    assertEquals(kinds.has(name), !onlyNamed && !twin, `${name} among 780 hosts`);
   }
-  assertEquals(entries.filter(({ listed }) => listed).length, 300);
+  assertEquals(entries.filter(({ listed }) => listed).length, 600);
 });
 
 Deno.test("drawFleet() refuses too many hosts and unknown software", () => {
@@ -36,9 +38,20 @@ Deno.test("drawFleet() refuses too many hosts and unknown software", () => {
   );
 });
 
+Deno.test("drawFleet() leaves TCP out on request", () => {
+  const plan = { servers: 300, hostile: 60, range: RANGE, seed: 9, tcp: false };
+  const hosts = drawFleet(plan);
+  assert(hosts.every(({ responder, streams }) => responder && !streams));
+  assert(hosts.every(({ entry }) => !("slp" in entry.truth)));
+  const only = { ...plan, software: ["waterfall"] };
+  assertThrows(() => drawFleet(only), InputError, "Cannot imitate waterfall without TCP");
+  const twins = drawFleet({ ...plan, servers: 1, hostile: 0, software: ["geyserBesideJava"] });
+  assertEquals(twins.map(({ entry }) => Object.keys(entry.truth)), [["raknet"], ["query"]]);
+});
+
 Deno.test("servers punish malformed pings as their software does", () => {
   const draw = (software: string) =>
-    drawFleet({ servers: 1, range: RANGE, seed: 1, software: [software] })[0].responder;
+    drawFleet({ servers: 1, range: RANGE, seed: 1, software: [software] })[0].responder!;
   const ping = raknet.encodePing({ openOnly: false, time: 1n, guid: 2n });
   for (const [software, seconds] of [["pocketmine", 5], ["dragonfly", 10], ["bds", 0]] as const) {
     const server = draw(software);
@@ -50,7 +63,7 @@ Deno.test("servers punish malformed pings as their software does", () => {
 
 Deno.test("servers bind tokens as their software does", () => {
   const draw = (software: string) =>
-    drawFleet({ servers: 1, range: RANGE, seed: 1, software: [software] })[0].responder;
+    drawFleet({ servers: 1, range: RANGE, seed: 1, software: [software] })[0].responder!;
   const ask = (software: string, from: { address: number; port: number }, times = 1) => {
     const server = draw(software);
     const [reply] = server.respond(query.encodeHandshake(1), US, 0);
@@ -65,7 +78,7 @@ Deno.test("servers bind tokens as their software does", () => {
 });
 
 Deno.test("go-raknet ignores an address for what it does not know", () => {
-  const [{ responder: server }] = drawFleet({
+  const [{ responder: server = NOBODY }] = drawFleet({
     ...{ servers: 1, range: RANGE, seed: 1 },
     software: ["dragonfly"],
   });
@@ -81,7 +94,7 @@ Deno.test("go-raknet ignores an address for what it does not know", () => {
 
 Deno.test("an SQP server's challenge is for one query, of version 1, from one port", () => {
   const draw = () =>
-    drawFleet({ servers: 1, range: RANGE, seed: 1, software: ["sqpSample"] })[0].responder;
+    drawFleet({ servers: 1, range: RANGE, seed: 1, software: ["sqpSample"] })[0].responder!;
   const ask = (chunks: number, version = 1, from = US, wrongFirst = false) => {
     const server = draw();
     const [reply] = server.respond(sqp.encodeChallengeRequest(), US, 0);
@@ -166,7 +179,11 @@ Deno.test("Java worlds announce themselves in a laboratory alone, until it is cl
     [Symbol.asyncDispose]: () => Promise.resolve(),
   };
   const wait = (ms: number) => clock.run(new Promise<void>((done) => clock.after(ms, done)));
-  const fleet = new Fleet(hosts, front, { clock, seed: 1, lab: [] });
+  const fleet = new Fleet(hosts, { datagrams: front, streams: new ListenerFront([]) }, {
+    clock,
+    seed: 1,
+    lab: [],
+  });
   await wait(3100);
   await fleet[Symbol.asyncDispose]();
   await wait(3100);
@@ -175,7 +192,12 @@ Deno.test("Java worlds announce themselves in a laboratory alone, until it is cl
 
 Deno.test("NetherNet worlds answer requests, and nothing else", () => {
   const range = { start: 0x7f100000, end: 0x7f100001 };
-  const [{ responder }] = drawFleet({ servers: 1, range, seed: 1, software: ["netherNet7"] });
+  const [{ responder = NOBODY }] = drawFleet({
+    servers: 1,
+    range,
+    seed: 1,
+    software: ["netherNet7"],
+  });
   const request = lan.sealPacket({ type: "request", sender: 1n });
   const message = lan.sealPacket({ type: "message", sender: 1n, recipient: 2n, text: request });
   const [response] = responder.respond(request, US, 0);

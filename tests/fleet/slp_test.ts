@@ -72,6 +72,27 @@ Deno.test("legacy pings are answered by what came first", () => {
   assertEquals(answer("disconnects", ping)?.reply.length, 0);
 });
 
+Deno.test("a legacy ping is told the same as a request for a status", () => {
+  const legacy = (name: string) => {
+    const { reply } = answer(name, slp.encodeLegacyPing({ data: "01" }))!;
+    const { version, protocol, motd, online, max } = slp.decodeLegacyReply(reply)!.status!;
+    return { version, protocol, motd, online, max };
+  };
+  const { version: release, online, max } = IDENTITY;
+  const versions = {
+    vanilla: [release, 127],
+    paper: [`Paper ${release}`, 127],
+    forge112: ["1.12.2", 127],
+    velocity: ["Velocity 1.7.2-1.21.4", 769],
+    componentMotd: [release, 127],
+    translateMotd: [release, 127],
+  };
+  for (const [name, [version, protocol]] of Object.entries(versions)) {
+    const { motd } = SLP_STYLES[name].truth(IDENTITY).columns;
+    assertEquals<unknown>(legacy(name), { version, protocol, motd, online, max }, name);
+  }
+});
+
 Deno.test("the fleet's own normal form is that of the game's text", () => {
   const random = new Random(3);
   const pieces = ["§a", "§6", "§k", "§l", "§r", "§x", "§u", "a", "b ", "c"];

@@ -14,7 +14,7 @@ const RANGE = { start: 0x7f100000, end: 0x7f110000 };
 const ENTRIES = drawFleet({ servers: 200, hostile: 20, range: RANGE, seed: 5 })
   .map(({ entry }) => entry);
 const ALL: Selection = {
-  protocols: ["raknet", "query"],
+  protocols: ["raknet", "slp", "query"],
   ports: (protocol) => protocol === "raknet" ? [19132] : [25565],
   follow: true,
 };
@@ -83,7 +83,7 @@ Deno.test("verify() tells a lossy row from a wrong one", () => {
   const rows = perfect();
   const both = rows.findIndex(({ protocols }) => protocols.length === 2);
   const entry = ENTRIES.find(({ host }) => host === rows[both].host)!;
-  const half = { ...rows[both], ...expectRow(entry, ["raknet"]) };
+  const half = { ...rows[both], ...expectRow(entry, rows[both].protocols.slice(0, 1)) };
   const verdict = check(rows.with(both, half));
   assertEquals([verdict.right, verdict.partial, verdict.faults], [rows.length - 1, 1, []]);
 });

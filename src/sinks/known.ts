@@ -58,7 +58,7 @@ const READERS: Readonly<Record<string, (() => Reader) | undefined>> = {
 };
 
 /** Text line by line; the last one may lack its end. */
-async function* linesOf(
+export async function* linesOf(
   text: ReadableStream<string>,
 ): AsyncIterable<{ line: string; ended: boolean }> {
   let rest = "";

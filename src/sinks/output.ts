@@ -32,6 +32,8 @@ export interface OpenedFile {
   readonly length: number;
   /** What goes between that and the first row: a line feed, where the last line lacks its own. */
   readonly joint: string;
+  /** Whether it is a regular file: a pipe or a device has no way back. */
+  readonly regular: boolean;
 }
 
 /**
@@ -52,10 +54,48 @@ export async function openFile(path: string, format: Format, append: boolean): P
   }
   try {
     const kept = append ? await keptPart(file, path, format) : NOTHING;
-    return { output: fileOutput(file, path), ...kept };
+    const { isFile: regular } = await file.stat();
+    return { output: fileOutput(file, path), regular, ...kept };
   } catch (error) {
     file.close();
     throw error;
+  }
+}
+
+/** A file that is gone on with. */
+export interface ReopenedFile {
+  /** The file. */
+  readonly output: Output;
+  /** How long it is; `null`: it is no regular file. */
+  readonly length: number | null;
+  /** What goes between a part of it and the next row. */
+  readonly jointBehind: (length: number, format: Format) => Promise<string>;
+}
+
+/**
+ * Opens a file that holds rows, to go on behind some of them.
+ *
+ * @throws InputError when it is not there, or cannot be written.
+ */
+export async function reopenFile(path: string): Promise<ReopenedFile> {
+  try {
+    const { isFile, size } = await Deno.stat(path);
+    const file = await Deno.open(path, { write: true, read: isFile });
+    return {
+      output: fileOutput(file, path),
+      length: isFile ? size : null,
+      jointBehind: async (length, { appendable }) => {
+        if (length === 0 || !appendable) return "";
+        const last = new Uint8Array(1);
+        await file.seek(length - 1, Deno.SeekMode.Start);
+        await readFully(file, last);
+        return last[0] === 0x0a ? "" : "\n";
+      },
+    };
+  } catch (error) {
+    if (error instanceof Deno.errors.NotCapable) throw error;
+    const reason = (error as Error).message.replace(/: \w+ '.*$/, "");
+    throw new InputError(`Cannot go on with "${path}": ${reason}`);
   }
 }
 
@@ -80,7 +120,7 @@ function fileOutput(file: Deno.FsFile, path: string): Output {
   };
 }
 
-type Kept = Omit<OpenedFile, "output">;
+type Kept = Pick<OpenedFile, "length" | "joint">;
 
 const NOTHING: Kept = { length: 0, joint: "" };
 

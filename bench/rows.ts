@@ -1,0 +1,67 @@
+/** Rows as a scan of many servers makes them: no two the same, nothing of them seen before. */
+import type { Endpoint } from "../src/address.ts";
+import { drawFleet, type FleetHost } from "../src/fleet/generate.ts";
+import { mergeAnswers } from "../src/inspect/merge.ts";
+import { PROTOCOLS } from "../src/protocols/mod.ts";
+import { Silence } from "../src/protocols/protocol.ts";
+import { type JavaStatus, parseStatus, slpProtocol } from "../src/protocols/slp/mod.ts";
+import type { Statement } from "../src/protocols/protocol.ts";
+import type { ServerRecord } from "../src/record.ts";
+
+/** What a server said, and where. */
+export interface Said {
+  /** Where. */
+  readonly endpoint: Endpoint;
+  /** The protocol. */
+  readonly protocol: string;
+  /** What. */
+  readonly statement: Statement;
+}
+
+const KINDS = { raknet: ["bds"], query: ["vanilla", "paper"], slp: ["vanilla", "paper"] };
+const RANGE = { start: 0x7f100000, end: 0x7f200000 };
+
+/** What servers of a simulated fleet say in a protocol; over TCP, what they would. */
+export function sayings(protocol: keyof typeof KINDS, servers: number): Said[] {
+  const hosts = drawFleet({ servers, range: RANGE, seed: 7, software: KINDS[protocol] });
+  return hosts.map((host) => ({
+    endpoint: host.endpoint,
+    protocol,
+    statement: protocol === "slp" ? javaStatement(host) : statementOf(protocol, host),
+  }));
+}
+
+/** The row of it. */
+export function rowOf({ endpoint, protocol, statement }: Said): ServerRecord {
+  return mergeAnswers([{ protocol, statement }], {
+    endpoint,
+    seenAt: 1.8e12,
+    latencyMs: 1.5,
+    scanId: "01928d5e-0000-7000-8000-000000000000",
+    requestedAs: null,
+  });
+}
+
+function statementOf(name: string, { endpoint, responder }: FleetHost): Statement {
+  const protocol = PROTOCOLS.find((one) => one.name === name)!;
+  const exchange = protocol.exchange({ endpoint, nonce: 5n, exclusive: true, final: true });
+  for (let step = exchange.next();;) {
+    if (step.done) return protocol.record(step.value);
+    const [reply] = step.value === undefined
+      ? []
+      : responder!.respond(step.value.bytes, endpoint, 1000);
+    step = reply === undefined ? exchange.throw(new Silence()) : exchange.next(reply);
+  }
+}
+
+function javaStatement({ entry }: FleetHost): Statement {
+  const { motd, players_online: online, players_max: max, players } = entry.truth.query.columns;
+  const json = JSON.stringify({
+    version: { name: entry.software === "paper" ? "Paper 1.21.4" : "1.21.4", protocol: 769 },
+    enforcesSecureChat: true,
+    description: motd,
+    players: { max, online, sample: (players ?? []).slice(0, 12).map((name) => ({ name })) },
+  });
+  const java = parseStatus(new TextEncoder().encode(json)) as JavaStatus;
+  return slpProtocol.record({ kind: "status", java, more: 0, pongDiffers: false });
+}

@@ -1,0 +1,246 @@
+// deno-lint-ignore-file no-console
+/**
+ * Writes records into lists, twice, and beside that the same rows by a bare loop: rows a second, and
+ * memory at the peak.
+ *
+ *     deno run --allow-read --allow-write --allow-env --allow-net=127.0.0.1 --allow-sys=uid --allow-run
+ *         bench/store.ts [--records 200000] [--rounds 2] [--engines sqlite,postgres]
+ *
+ * It needs Linux; for PostgreSQL Debian's `postgresql`, of which it starts a server of its own, with
+ * the usual settings (fsync too). Records come in batches of 1,000; making them is not timed. Both ways
+ * write each batch, one after the other, into a list of their own, so that a busy machine slows both;
+ * the peak is that of a process which does one of them alone. `insert` writes them for the first
+ * time, `upsert` again, as another scan that finds the same servers does.
+ *
+ * Ours is what a scan calls (`Store.write`): records to values, the hash of the content, the same
+ * server twice looked for, the transaction. The bare loop is given those values, made outside of its
+ * time, and does nothing but the two statements of a batch in one transaction: for SQLite prepared
+ * ones, row by row; for PostgreSQL `insert ... select unnest`. `share` is ours of bare's rows a second,
+ * the median of the rounds; a row is one of `servers` and one of `observations`.
+ */
+import { DatabaseSync } from "node:sqlite";
+import { formatAddress } from "../src/address.ts";
+import { serverId, type ServerRecord } from "../src/record.ts";
+import {
+  OBSERVATION_COLUMNS,
+  observationValues,
+  SERVER_COLUMNS,
+  serverValues,
+} from "../src/store/columns.ts";
+import type { Column, Value } from "../src/store/database.ts";
+import { migrate } from "../src/store/migrate.ts";
+import { openPostgres, parsePostgres } from "../src/store/postgres.ts";
+import { openSqlite } from "../src/store/sqlite.ts";
+import { Store } from "../src/store/store.ts";
+import { startPostgres } from "../tests/postgres/server.ts";
+import { readOptions } from "./options.ts";
+import { readProc } from "./processes.ts";
+import { rowOf, sayings } from "./rows.ts";
+import { median, table } from "./table.ts";
+
+const BATCH = 1000;
+const BASE = 2000;
+
+const options = readOptions({
+  ...{ records: "200000", rounds: "2", engines: "sqlite,postgres" },
+  ...{ case: "", places: "" }, // what a child is told
+});
+const records = Number(options.records);
+
+/** Records of many kinds, each of a server of its own. */
+function* batches(scan: number): Iterable<ServerRecord[]> {
+  const base = (["raknet", "query", "slp"] as const).flatMap((name) =>
+    sayings(name, Math.ceil(BASE / 3)).map(rowOf)
+  );
+  for (let at = 0; at < records; at += BATCH) {
+    yield Array.from({ length: Math.min(BATCH, records - at) }, (_, i) => ({
+      ...base[(at + i) % base.length],
+      host: formatAddress(0x7f000000 + at + i),
+      players_online: (at + i + scan) % 100,
+      seen_at: 1.8e12 + scan * 1e6 + at,
+      scan_id: `scan-${scan}`,
+    }));
+  }
+}
+
+/** Writes a batch. */
+type Write = (batch: readonly ServerRecord[]) => Promise<void>;
+
+async function ours(place: string): Promise<Write> {
+  const postgres = place.startsWith("postgres:") ? parsePostgres(place) : undefined;
+  const database = postgres === undefined
+    ? openSqlite(place)
+    : await openPostgres(postgres, "the server", postgres.password);
+  await migrate(database);
+  const store = new Store(database, () => Promise.resolve());
+  return (batch) => store.write(batch);
+}
+
+/** The values of a batch, a list a column's row. */
+function valuesOf(batch: readonly ServerRecord[]): { servers: Value[][]; seen: Value[][] } {
+  const servers = batch.map((one) =>
+    serverValues(one, serverId(one), {
+      ...{ online: true, failures: 0, first_seen: one.seen_at, last_seen: one.seen_at },
+    })
+  );
+  return {
+    servers,
+    seen: batch.map((one, i) => observationValues(one, serverId(one), servers[i])),
+  };
+}
+
+const UPSERT = `on conflict (id) do update set ${
+  SERVER_COLUMNS.map(([name]) => name).filter((name) => name !== "id" && name !== "first_seen")
+    .map((name) => `${name} = excluded.${name}`).join(", ")
+}`;
+const NAMES = (columns: readonly Column[]) => columns.map(([name]) => name).join(", ");
+
+/** Nothing but the statements; the time that it takes is added up by `timed`. */
+async function bare(place: string, timed: Timed): Promise<Write> {
+  await ours(place).then(() => {});
+  if (!place.startsWith("postgres:")) {
+    const db = new DatabaseSync(place);
+    db.exec("pragma journal_mode = wal; pragma synchronous = normal");
+    const insert = (to: string, columns: readonly Column[], conflict: string) =>
+      db.prepare(
+        `insert into ${to} (${NAMES(columns)}) values (${columns.map(() => "?")}) ${conflict}`,
+      );
+    const upsert = insert("servers", SERVER_COLUMNS, UPSERT);
+    const observe = insert("observations", OBSERVATION_COLUMNS, "");
+    return (batch) => {
+      const { servers, seen } = valuesOf(batch);
+      return timed(() => {
+        db.exec("begin");
+        for (const row of servers) upsert.run(...row);
+        for (const row of seen) observe.run(...row);
+        db.exec("commit");
+      });
+    };
+  }
+  const { default: pg } = await import("npm:pg@8.23.1" as string);
+  const client = new pg.Client(place);
+  await client.connect();
+  const insert = (to: string, columns: readonly Column[], conflict: string) => ({
+    name: to,
+    text: `insert into ${to} (${NAMES(columns)}) select * from unnest(${
+      columns.map(([, type], i) => `$${i + 1}::${type}[]`)
+    }) ${conflict}`,
+  });
+  const upsert = insert("servers", SERVER_COLUMNS, UPSERT);
+  const observe = insert("observations", OBSERVATION_COLUMNS, "");
+  const turned = (rows: Value[][]) => rows[0].map((_, column) => rows.map((row) => row[column]));
+  return (batch) => {
+    const { servers, seen } = valuesOf(batch);
+    const values = [turned(servers), turned(seen)];
+    return timed(async () => {
+      await client.query("begin");
+      await client.query({ ...upsert, values: values[0] });
+      await client.query({ ...observe, values: values[1] });
+      await client.query("commit");
+    });
+  };
+}
+
+/** Runs work and adds its time up. */
+type Timed = (work: () => void | Promise<void>) => Promise<void>;
+
+/** What a child measures: rows a second of each way, and its memory at the peak, MiB. */
+interface Measured {
+  readonly speeds: Readonly<Record<string, readonly number[]>>;
+  readonly peak: number;
+}
+
+/** Writes all records twice, each batch in all of these ways, whose turn to be first changes. */
+async function measure(names: readonly string[], places: readonly string[]): Promise<Measured> {
+  const spent = new Map<string, number>();
+  const ways: { name: string; write: Write }[] = [];
+  for (const [i, name] of names.entries()) {
+    const timed: Timed = async (work) => {
+      const begun = performance.now();
+      await work();
+      spent.set(name, spent.get(name)! + performance.now() - begun);
+    };
+    const store = name === "bare" ? undefined : await ours(places[i]);
+    const write: Write = store === undefined
+      ? await bare(places[i], timed)
+      : (batch) => timed(() => store(batch));
+    ways.push({ name, write });
+  }
+  const speeds: Record<string, number[]> = Object.fromEntries(names.map((name) => [name, []]));
+  for (const scan of [1, 2]) {
+    for (const name of names) spent.set(name, 0);
+    for (const batch of batches(scan)) {
+      for (const { write } of ways) await write(batch);
+      ways.reverse();
+    }
+    for (const name of names) speeds[name].push(1000 * records / spent.get(name)!);
+  }
+  const [, peak] = /^VmHWM:\s+(\d+) kB/m.exec(await readProc(`/proc/${Deno.pid}/status`))!;
+  return { speeds, peak: Number(peak) / 1024 };
+}
+
+async function child(names: string, places: readonly string[]): Promise<Measured> {
+  const { code, stdout } = await new Deno.Command("deno", {
+    args: [
+      ...["run", "--allow-read", "--allow-write", "--allow-env", "--allow-net=127.0.0.1"],
+      ...["--allow-run", import.meta.filename!, "--case", names, "--places", places.join(" ")],
+      ...["--records", options.records],
+    ],
+    env: { DENO_NO_UPDATE_CHECK: "1" },
+    stdin: "null",
+    stderr: "inherit",
+  }).output();
+  if (code !== 0) throw new Error(`${names} failed`);
+  return JSON.parse(new TextDecoder().decode(stdout));
+}
+
+/** Measures an engine: lines of the table. */
+async function compare(
+  engine: string,
+  newPlace: () => Promise<string>,
+): Promise<(string | number)[][]> {
+  const both: Measured[] = [];
+  for (let round = 0; round < Number(options.rounds); round++) {
+    both.push(await child("bare,ours", [await newPlace(), await newPlace()]));
+  }
+  const lines: (string | number)[][] = [];
+  for (const name of ["bare", "ours"]) {
+    const { peak } = await child(name, [await newPlace()]);
+    const speed = (i: number) => Math.round(median(both.map(({ speeds }) => speeds[name][i])));
+    const share = (i: number) =>
+      median(both.map(({ speeds }) => speeds[name][i] / speeds.bare[i])).toFixed(2);
+    lines.push([`${engine} ${name}`, speed(0), speed(1), share(0), share(1), Math.round(peak)]);
+  }
+  return lines;
+}
+
+async function compareAll(): Promise<void> {
+  const folder = await Deno.makeTempDir({ prefix: "blocksweep-store-" });
+  await using stack = new AsyncDisposableStack();
+  stack.defer(() => Deno.remove(folder, { recursive: true }));
+  const lines: (string | number)[][] = [];
+  let made = 0;
+  for (const engine of options.engines.split(",")) {
+    if (engine === "sqlite") {
+      lines.push(...await compare(engine, () => Promise.resolve(`${folder}/${made++}.db`)));
+      continue;
+    }
+    await using server = await startPostgres("on");
+    const admin = parsePostgres(`${server.url}postgres`);
+    lines.push(
+      ...await compare(engine, async () => {
+        await using database = await openPostgres(admin, "the server", admin.password);
+        await database.script(`create database list${++made}`);
+        return `${server.url}list${made}`;
+      }),
+    );
+  }
+  const head = ["case", "insert rows/s", "upsert rows/s", "insert share", "upsert share"];
+  console.log(table([...head, "peak MiB"], lines));
+}
+
+if (options.case === "") await compareAll();
+else {
+  console.log(JSON.stringify(await measure(options.case.split(","), options.places.split(" "))));
+  Deno.exit(); // its databases stay open to the end
+}

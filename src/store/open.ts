@@ -1,0 +1,85 @@
+/**
+ * Where lists are, and how they are opened.
+ *
+ * @module
+ */
+import type { Database } from "./database.ts";
+import { checkVersion, migrate } from "./migrate.ts";
+import { openPostgres, parsePostgres, type PostgresPlace, withoutPassword } from "./postgres.ts";
+import { openSqlite } from "./sqlite.ts";
+
+/** A list, as a user names it. */
+export interface StorePlace {
+  /** What to show of it: no password. */
+  readonly path: string;
+  /** The file of SQLite; or as `path`. */
+  readonly file: string;
+  /** The database of PostgreSQL. */
+  readonly postgres?: PostgresPlace;
+  /** What it is, in the words of formats. */
+  readonly format: { readonly name: "sqlite" | "postgres" };
+}
+
+/** What a program knows that opens lists. */
+export interface Surroundings {
+  /** Where a file is that the user names. */
+  readonly resolve: (path: string) => string;
+  /** The password for a server, where its URL holds none. */
+  readonly password: (place: PostgresPlace) => Promise<string | undefined>;
+}
+
+/**
+ * The place that a text names: `servers.db`, `servers.sqlite`, `sqlite:FILE`, `postgres://…`; or
+ * none.
+ *
+ * @throws InputError for a URL that cannot be used.
+ */
+export function storePlace(text: string): StorePlace | undefined {
+  if (/^postgres(ql)?:/.test(text)) {
+    const path = withoutPassword(text);
+    return { path, file: path, postgres: parsePostgres(text), format: { name: "postgres" } };
+  }
+  const [, named] = /^sqlite:(.+)$/s.exec(text) ?? [];
+  if (named === undefined && !/\.(db|sqlite3?)$/i.test(text)) return undefined;
+  return { path: text, file: named ?? text, format: { name: "sqlite" } };
+}
+
+/**
+ * Opens a list to write to it: made where there is none, and brought to the schema of this program.
+ *
+ * @throws InputError when it cannot be used.
+ */
+export async function openStore(place: StorePlace, around: Surroundings): Promise<Database> {
+  return await prepared(await open(place, around, false), migrate);
+}
+
+/**
+ * Opens a list to read it.
+ *
+ * @throws InputError when there is none, or it cannot be used.
+ */
+export async function readStore(place: StorePlace, around: Surroundings): Promise<Database> {
+  return await prepared(await open(place, around, true), checkVersion);
+}
+
+async function open(
+  { file, path, postgres }: StorePlace,
+  { resolve, password }: Surroundings,
+  readOnly: boolean,
+): Promise<Database> {
+  if (postgres === undefined) return openSqlite(resolve(file), { readOnly });
+  return await openPostgres(postgres, path, postgres.password ?? await password(postgres));
+}
+
+async function prepared(
+  database: Database,
+  prepare: (database: Database) => Promise<void>,
+): Promise<Database> {
+  try {
+    await prepare(database);
+    return database;
+  } catch (error) {
+    await database[Symbol.asyncDispose]();
+    throw error;
+  }
+}

@@ -1,0 +1,250 @@
+/**
+ * PostgreSQL: the store that several machines share.
+ *
+ * @module
+ */
+import { InputError } from "../errors.ts";
+import type { Bulk, Database, Row, Value } from "./database.ts";
+
+/** A database on a server. */
+export interface PostgresPlace {
+  /** The server's name or address. */
+  readonly host: string;
+  /** Its port. */
+  readonly port: number;
+  /** The database. */
+  readonly database: string;
+  /** Who asks. */
+  readonly user: string;
+  /** The password, where the URL holds one. */
+  readonly password: string | undefined;
+}
+
+/** The server is not there, or went away: it may come back. */
+export class ConnectionLost extends Error {
+  /** Always `"ConnectionLost"`. */
+  override readonly name = "ConnectionLost";
+}
+
+/**
+ * Reads `postgres://USER:PASSWORD@HOST:PORT/DATABASE`.
+ *
+ * @throws InputError that shows no password.
+ */
+export function parsePostgres(text: string): PostgresPlace {
+  const url = URL.parse(text);
+  const refuse = (why: string) =>
+    new InputError(
+      `Cannot use "${withoutPassword(text)}": ${why}; as postgres://USER@HOST/DATABASE`,
+    );
+  if (url === null || url.hostname === "") throw refuse("it names no server");
+  if (url.search !== "" || url.hash !== "") {
+    throw refuse("options behind the database are not read");
+  }
+  const parts = [url.username, url.password, url.pathname.slice(1)];
+  const [user, password, database] = parts.map((part) => {
+    try {
+      return decodeURIComponent(part);
+    } catch {
+      throw refuse("a % in it wants two digits");
+    }
+  });
+  if (user === "" || database === "") throw refuse("it names no user, or no database");
+  return {
+    host: url.hostname.replace(/^\[(.*)\]$/, "$1"),
+    port: Number(url.port || 5432),
+    database,
+    user,
+    password: password === "" ? undefined : password,
+  };
+}
+
+/** The text of a URL without the password in it, whatever else is wrong with it. */
+export function withoutPassword(text: string): string {
+  const [, scheme, authority, rest] = /^(postgres(?:ql)?:\/\/)(.*@)?(.*)$/s.exec(text) ?? [];
+  if (authority === undefined) return text;
+  return `${scheme}${authority.replace(/:.*@$/s, "@")}${rest}`;
+}
+
+/** What is used of `npm:pg`. */
+interface Client {
+  on(event: "error" | "end", listener: (error?: Error) => void): void;
+  connect(): Promise<void>;
+  query(query: string | { name?: string; text: string; values: readonly unknown[] }): Promise<{
+    readonly rows: Row[];
+    readonly rowCount: number | null;
+  }>;
+  end(): Promise<void>;
+}
+
+/** A name of its own, so that it is fetched by those alone who use PostgreSQL. */
+const DRIVER = "npm:pg@8.23.1";
+/** How long to wait for a connection, milliseconds. */
+const CONNECT_MS = 10_000;
+/** Rows that are fetched at a time. */
+const FETCH = 1000;
+/** PostgreSQL's number for bigint. */
+const BIGINT = 20;
+
+/**
+ * Connects to a server.
+ *
+ * @param shown How errors name it.
+ * @throws InputError when it cannot be reached, or refuses.
+ */
+export async function openPostgres(
+  place: PostgresPlace,
+  shown: string,
+  password: string | undefined,
+): Promise<Database> {
+  const pg = await loadDriver();
+  const types = {
+    getTypeParser: (id: number, format: string) =>
+      id === BIGINT ? Number : pg.types.getTypeParser(id, format),
+  };
+  const { host, port, database, user } = place;
+  const server = new Postgres(shown, () =>
+    new pg.Client({
+      ...{ host, port, database, user, types, ssl: false },
+      // A function: of null, the driver would look for passwords by itself.
+      password: () => password ?? "",
+      connectionTimeoutMillis: CONNECT_MS,
+      application_name: "blocksweep",
+      keepAlive: true,
+    }));
+  try {
+    await server.script("set standard_conforming_strings = on");
+    return server;
+  } catch (error) {
+    await server[Symbol.asyncDispose]();
+    if (error instanceof Deno.errors.NotCapable) throw error;
+    throw new InputError(`Cannot open ${shown}: ${(error as Error).message}`);
+  }
+}
+
+// deno-lint-ignore no-explicit-any -- it has no types; what is used of it is Client
+async function loadDriver(): Promise<any> {
+  try {
+    return (await import(DRIVER)).default;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotCapable) throw error;
+    throw new InputError(`Cannot load ${DRIVER}: ${(error as Error).message.split("\n")[0]}`);
+  }
+}
+
+class Postgres implements Database {
+  readonly engine = "postgres";
+  #client: Client | undefined;
+  /** Whether a transaction runs: it ends with its connection, and none follows it into another. */
+  #within = false;
+  readonly #names = new Map<string, string>();
+
+  constructor(readonly name: string, private readonly newClient: () => Client) {}
+
+  async script(sql: string): Promise<void> {
+    await this.#query(sql);
+  }
+
+  async run(sql: string, values: readonly Value[] = []): Promise<number> {
+    return (await this.#query({ text: numbered(sql), values })).rowCount ?? 0;
+  }
+
+  async rows(sql: string, values: readonly Value[] = []): Promise<readonly Row[]> {
+    return (await this.#query({ text: numbered(sql), values })).rows;
+  }
+
+  async *stream(sql: string, values: readonly Value[] = []): AsyncIterable<Row> {
+    await this.script("begin read only");
+    this.#within = true;
+    try {
+      await this.#query({ text: `declare list no scroll cursor for ${numbered(sql)}`, values });
+      for (;;) {
+        const { rows } = await this.#query(`fetch ${FETCH} from list`);
+        if (rows.length === 0) return;
+        yield* rows;
+      }
+    } finally {
+      await this.#rollback();
+    }
+  }
+
+  async bulk({ postgres, types }: Bulk, rows: readonly (readonly Value[])[]): Promise<number> {
+    if (rows.length === 0) return 0;
+    const values = types.map((_, column) => rows.map((row) => row[column]));
+    let name = this.#names.get(postgres);
+    if (name === undefined) this.#names.set(postgres, name = `bulk${this.#names.size}`);
+    return (await this.#query({ name, text: postgres, values })).rowCount ?? 0;
+  }
+
+  async transaction<T>(work: () => Promise<T>): Promise<T> {
+    await this.script("begin");
+    this.#within = true;
+    try {
+      const result = await work();
+      await this.script("commit");
+      this.#within = false;
+      return result;
+    } catch (error) {
+      await this.#rollback();
+      throw error;
+    }
+  }
+
+  /** What it accepted is on its disk. */
+  flush(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const client = this.#client;
+    this.#client = undefined;
+    await client?.end().catch(() => {}); // it may have gone away
+  }
+
+  /** Ends a transaction, unless it went away with its connection. */
+  async #rollback(): Promise<void> {
+    this.#within = false;
+    try {
+      await this.#client?.query("rollback");
+    } catch {
+      this.#client = undefined; // a connection that cannot do that is lost
+    }
+  }
+
+  /** Sends a query, with a new connection where the last one was lost. */
+  async #query(query: Parameters<Client["query"]>[0]): ReturnType<Client["query"]> {
+    try {
+      const client = await this.#connect();
+      return await client.query(query);
+    } catch (error) {
+      if (error instanceof Deno.errors.NotCapable) throw error;
+      if (error instanceof ConnectionLost) throw error;
+      const { message, code = "" } = error as Error & { code?: string };
+      const said = message || code; // of several addresses that refuse, the driver says only a code
+      // Of the server's own codes, 08 and 57P are about the connection; others are about the query.
+      const own = /^[0-9A-Z]{5}$/.test(code) && !code.startsWith("E");
+      if (own && !/^(08|57P|53300)/.test(code)) throw new Error(said, { cause: error });
+      this.#client = undefined;
+      throw new ConnectionLost(said, { cause: error });
+    }
+  }
+
+  async #connect(): Promise<Client> {
+    if (this.#client !== undefined) return this.#client;
+    if (this.#within) throw new ConnectionLost("the connection was lost");
+    const client = this.newClient();
+    const lost = () => {
+      if (this.#client === client) this.#client = undefined;
+    };
+    client.on("error", lost);
+    client.on("end", lost);
+    await client.connect();
+    return this.#client = client;
+  }
+}
+
+/** `$1`, `$2`... for each `?`: none of our statements has another. */
+function numbered(sql: string): string {
+  let count = 0;
+  return sql.replace(/\?/g, () => `$${++count}`);
+}

@@ -1,0 +1,264 @@
+/** What holds for PostgreSQL alone: run by `deno task postgres`. */
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { InputError } from "../../src/errors.ts";
+import { drawFleet } from "../../src/fleet/generate.ts";
+import { openFleet } from "../../src/fleet/open.ts";
+import { readNdjson } from "../../src/fleet/verify.ts";
+import { systemClock } from "../../src/net/clock.ts";
+import { FIELDS, serverId, type ServerRecord } from "../../src/record.ts";
+import { recordOf, storable } from "../../src/store/columns.ts";
+import { checkVersion, migrate, MIGRATIONS } from "../../src/store/migrate.ts";
+import { SpillingStore } from "../../src/store/spill.ts";
+import { Store, StoreError } from "../../src/store/store.ts";
+import { finish, run, start } from "../cli/process.ts";
+import { all, connect, withPostgres } from "../store/engines.ts";
+import { record } from "../store/records.ts";
+import { PASSWORD, startPostgres } from "./server.ts";
+
+const SERVER = Deno.env.get("BLOCKSWEEP_POSTGRES")!;
+const CACHE = Deno.env.get("DENO_DIR") ?? `${Deno.env.get("HOME")}/.cache/deno`;
+const RANGE = "127.35.0.0/25";
+const PLAN = { servers: 60, hostile: 0, range: { start: 0x7f230000, end: 0x7f230080 }, seed: 9 };
+const QUICK = ["--cooldown", "200ms", "--timeout", "500ms"];
+/** What the tasks grant. */
+const GRANTS = [
+  ...["--allow-net", "--allow-read", "--allow-write"],
+  "--allow-env=INIT_CWD,HOME,XDG_CONFIG_HOME,APPDATA,USERPROFILE,PG*",
+];
+
+async function inFolder(work: (folder: string) => Promise<void>): Promise<void> {
+  const folder = await Deno.makeTempDir();
+  try {
+    await work(folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+function fieldsOf(one: ServerRecord): unknown[] {
+  return FIELDS.map(({ name }) => {
+    const value = one[name];
+    return typeof value === "string" ? storable(value) : value;
+  });
+}
+
+Deno.test("a database of another version, or of others, is refused; tables beside ours are none", async () => {
+  await withPostgres(SERVER, async (url) => {
+    await using database = await connect(url);
+    await database.script("create table songs (title text)");
+    await assertRejects(() => checkVersion(database), InputError, "there is no list in it");
+    await migrate(database);
+    await Promise.all([migrate(database)]);
+    const later = [...MIGRATIONS, "create table later (x integer); insert into later values (7);"];
+    await assertRejects(() => migrate(database, [...later, "broken"]), Error, "broken");
+    await migrate(database, later);
+    assertEquals(await all(database, "select x from later"), [{ x: 7 }]);
+    await assertRejects(() => migrate(database), InputError, "a newer blocksweep wrote it");
+  });
+  await withPostgres(SERVER, async (url) => {
+    await using database = await connect(url);
+    await database.script("create table servers (name text)");
+    await assertRejects(
+      () => migrate(database),
+      InputError,
+      'not ours; it holds a table "servers"',
+    );
+  });
+});
+
+Deno.test("two programs that start at once both find the schema", async () => {
+  await withPostgres(SERVER, async (url) => {
+    await Promise.all(Array.from({ length: 4 }, async () => {
+      await using database = await connect(url);
+      await migrate(database);
+      await checkVersion(database);
+    }));
+  });
+});
+
+Deno.test("the password comes from the URL, the environment or a file, and is shown nowhere", async () => {
+  await inFolder(async (folder) => {
+    await withPostgres(SERVER, async (url) => {
+      await using _fleet = await openFleet(drawFleet(PLAN), { clock: systemClock, seed: 1 });
+      const [bare, name] = [url.replace(/:[^:@]*@/, "@"), url.replace(/.*\//, "")];
+      const files = ["--metadata-file", `${folder}/m.json`, "--status-file", `${folder}/s.json`];
+      const scan = (where: string, env: Record<string, string>) =>
+        run(["scan", RANGE, ...QUICK, ...files, "-v", "-o", where, "-o", `${folder}/a.ndjson`], {
+          permissions: GRANTS,
+          env: { HOME: folder, DENO_DIR: CACHE, ...env },
+        });
+      const told: string[] = [];
+      const first = await scan(url, {});
+      assertEquals(first.code, 0, first.stderr);
+      told.push(first.stderr);
+      const rows = readNdjson(await Deno.readTextFile(`${folder}/a.ndjson`));
+      {
+        await using database = await connect(url);
+        const stored = (await all(database, "select * from servers")).map(recordOf);
+        const inOrder = (records: readonly ServerRecord[]) =>
+          records.toSorted((a, b) => serverId(a) < serverId(b) ? -1 : 1).map(fieldsOf);
+        assertEquals(rows.length, 60);
+        assertEquals(inOrder(stored), inOrder(rows));
+        told.push(JSON.stringify(await all(database, "select * from scans")));
+      }
+      const second = await scan(bare, { PGPASSWORD: PASSWORD });
+      assertEquals(second.code, 0, second.stderr);
+      const port = new URL(url).port;
+      const escaped = PASSWORD.replaceAll(":", "\\:");
+      await Deno.writeTextFile(
+        `${folder}/.pgpass`,
+        `# ours\n*:1:*:*:no\n*:${port}:*:lists:${escaped}\n`,
+      );
+      const open = await scan(bare, {});
+      assertStringIncludes(open.stderr, "others can read it");
+      assertEquals(open.code, 2);
+      await Deno.chmod(`${folder}/.pgpass`, 0o600);
+      const third = await scan(bare, {});
+      assertEquals(third.code, 0, third.stderr);
+      const wrong = await scan(url.replace("s3cret", "wr0ng"), {});
+      assertEquals(wrong.code, 2);
+      assertStringIncludes(wrong.stderr, `Cannot open ${bare}: password authentication failed`);
+      const echo = await run(["scan", RANGE, "--echo-config", "-o", url], { permissions: GRANTS });
+      assertStringIncludes(echo.stdout, name);
+      told.push(second.stderr, open.stderr, third.stderr, wrong.stderr, echo.stdout);
+      for (const file of ["m.json", "s.json"]) {
+        told.push(await Deno.readTextFile(`${folder}/${file}`));
+      }
+      for (const text of told) assert(!/s3cret|wr0ng/.test(text), text);
+    });
+  });
+});
+
+Deno.test("a server that is down ends a scan before its first probe", async () => {
+  await inFolder(async (folder) => {
+    await Deno.writeTextFile(`${folder}/a.csv`, "precious");
+    const { code, stderr } = await run(
+      ["scan", RANGE, "-o", `${folder}/a.csv`, "-o", "postgres://lists:s3cret@127.0.0.1:1/x"],
+      { permissions: GRANTS },
+    );
+    assertEquals([code, await Deno.readTextFile(`${folder}/a.csv`)], [2, "precious"]);
+    assertStringIncludes(stderr, "Cannot open postgres://lists@127.0.0.1:1/x: ");
+    assert(!stderr.includes("s3cret"));
+  });
+});
+
+Deno.test("a list on a server is shown, exported and imported as a file's is", async () => {
+  await inFolder(async (folder) => {
+    await withPostgres(SERVER, async (url) => {
+      const program = async (...args: string[]) => {
+        const result = await run(args, { permissions: GRANTS });
+        assertEquals(result.code, 0, result.stderr);
+        return result.stdout;
+      };
+      const rows = [1, 2].map((port) => record(port, { name: `s${port}`, players_online: port }));
+      const text = rows.map((row) => `${JSON.stringify(row)}\n`).join("");
+      await Deno.writeTextFile(`${folder}/a.ndjson`, text);
+      await program("import", url, `${folder}/a.ndjson`);
+      assertEquals(await program("list", url, "--format", "list"), "127.0.0.1:2\n127.0.0.1:1\n");
+      await program("import", `${folder}/a.db`, `${folder}/a.ndjson`);
+      const exported = await program("export", url, "--format", "ndjson");
+      assertEquals(exported, await program("export", `${folder}/a.db`, "--format", "ndjson"));
+      assertStringIncludes(await program("history", url, "127.0.0.1:2"), "answered 1 of 1 times");
+    });
+  });
+});
+
+Deno.test("rows wait while the server is away, and are all there when it is back", async () => {
+  await inFolder(async (folder) => {
+    await using server = await startPostgres();
+    const url = `${server.url}postgres`;
+    const database = await connect(url);
+    await migrate(database);
+    let time = 0;
+    const clock = { ...systemClock, now: () => time };
+    const told: string[] = [];
+    const path = `${folder}/spill.ndjson`;
+    const inner = new Store(database, () => Promise.resolve());
+    await using store = new SpillingStore(inner, {
+      ...{ path, most: 3000, patienceMs: 0, clock, tell: (line) => told.push(line) },
+    });
+    const end = {
+      ...{ id: "scan-1", since: 0, at: 5000, state: "finished", shard: 1, downAfter: 3 } as const,
+      ...{ probesSent: 9, replies: 8, found: 7 },
+    };
+    await store.begin({ id: "scan-1", at: 0, shards: 1, config: "{}" });
+    await store.write([record(1)]);
+    await server.stop();
+    await store.write([record(2)]);
+    await store.write([record(3)]);
+    assertEquals((await Deno.readTextFile(path)).split("\n").length, 3);
+    await assertRejects(
+      () => store.write([record(4, { motd: "x".repeat(3000) })]),
+      StoreError,
+      "is full",
+    );
+    const error = await assertRejects(() => store.end(end), StoreError);
+    assertStringIncludes(error.message, `2 rows wait in "${path}"; when it is back, import`);
+    await server.start();
+    await store.write([record(5)]); // too soon to look
+    assertEquals((await Deno.readTextFile(path)).split("\n").length, 4);
+    time += 1000;
+    await store.write([record(6)]);
+    await assertRejects(() => Deno.stat(path), Deno.errors.NotFound);
+    assertEquals(await store.end(end), 0);
+    assertEquals(
+      (await all(database, "select port from servers order by port")).map(({ port }) => port),
+      [
+        ...[1, 2, 3, 5, 6],
+      ],
+    );
+    assertEquals(told.map((line) => line.replace(/\(.*\)/, "(…)")), [
+      `the test's server went away (…): rows wait in "${path}"`,
+      "the test's server is back: 3 rows that waited were written",
+    ]);
+  });
+});
+
+Deno.test("a transaction that loses its connection is none: nothing of it is done in the next", async () => {
+  await withPostgres(SERVER, async (url) => {
+    await using database = await connect(url);
+    await using other = await connect(url);
+    await migrate(database);
+    await assertRejects(() =>
+      database.transaction(async () => {
+        await database.run("insert into favicons_or_not values (1)").catch(() => {});
+        await other.script(
+          "select pg_terminate_backend(pid) from pg_stat_activity " +
+            "where datname = current_database() and pid <> pg_backend_pid()",
+        );
+        await new Promise((resolve) => setTimeout(resolve, 100)); // until it has noticed
+        await database.run("delete from blocksweep_schema");
+      }), Error);
+    await checkVersion(database);
+  });
+});
+
+Deno.test("a scan whose server is restarted in the middle of it loses nothing", async () => {
+  await inFolder(async (folder) => {
+    await using server = await startPostgres();
+    await using _fleet = await openFleet(drawFleet(PLAN), { clock: systemClock, seed: 1 });
+    const file = `${folder}/a.ndjson`;
+    const child = start(
+      ["scan", RANGE, ...QUICK, "--rate", "150", "-o", `${server.url}postgres`, "-o", file],
+      { permissions: GRANTS },
+    );
+    const lines = async () =>
+      (await Deno.readTextFile(file).catch(() => "")).split("\n").length - 1;
+    while (await lines() < 5) await new Promise((resolve) => setTimeout(resolve, 20));
+    await server.stop();
+    const before = await lines();
+    while (await lines() < before + 10) await new Promise((resolve) => setTimeout(resolve, 20));
+    await server.start();
+    const { code, stderr } = await finish(child);
+    assertEquals(code, 0, stderr);
+    assertStringIncludes(stderr, "is back: ");
+    await using database = await connect(`${server.url}postgres`);
+    const stored = await all(database, "select id from servers order by id");
+    const rows = readNdjson(await Deno.readTextFile(file)).map(serverId).toSorted();
+    assertEquals(stored.map(({ id }) => id).toSorted(), rows);
+    assertEquals(rows.length, 60);
+    assertEquals(await all(database, "select count(*) as n from observations"), [{ n: 60 }]);
+    const left = (await Array.fromAsync(Deno.readDir(folder))).map(({ name }) => name);
+    assertEquals(left.toSorted(), ["a.ndjson", "a.ndjson.checkpoint"]);
+  });
+});

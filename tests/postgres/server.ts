@@ -1,0 +1,97 @@
+/** A PostgreSQL of our own: made in a folder, on a free port of loopback, gone afterwards. */
+
+/** A server that runs. */
+export interface Server extends AsyncDisposable {
+  readonly port: number;
+  /** `postgres://lists:…@127.0.0.1:PORT/`, to which the name of a database is added. */
+  readonly url: string;
+  /** Takes it away. */
+  readonly stop: () => Promise<void>;
+  /** Brings it back. */
+  readonly start: () => Promise<void>;
+}
+
+export const PASSWORD = "s3cret:@/pass";
+
+/**
+ * Starts a server that wants passwords.
+ *
+ * @param fsync Whether it waits for its disk: `on` or `off`.
+ */
+export async function startPostgres(fsync: "on" | "off" = "off"): Promise<Server> {
+  const folder = await Deno.makeTempDir();
+  const port = freePort();
+  const data = `${folder}/data`;
+  await Deno.writeTextFile(`${folder}/password`, `${PASSWORD}\n`);
+  // It refuses to run as root.
+  const asRoot = Deno.uid() === 0;
+  if (asRoot) await execute(["chown", "-R", "postgres", folder]);
+  const run = async (program: string, ...args: string[]) => {
+    const command = [`${await binaries()}${program}`, ...args];
+    await execute(asRoot ? ["runuser", "-u", "postgres", "--", ...command] : command);
+  };
+  await run(
+    "initdb",
+    "-D",
+    data,
+    "-U",
+    "lists",
+    "-A",
+    "scram-sha-256",
+    "-E",
+    "UTF8",
+    "--no-sync",
+    "--locale=C.UTF-8",
+    `--pwfile=${folder}/password`,
+  );
+  const options = `-h 127.0.0.1 -p ${port} -k ${folder} -c fsync=${fsync}`;
+  const start = () =>
+    run("pg_ctl", "-D", data, "-s", "-w", "-l", `${folder}/log`, "-o", options, "start");
+  const stop = () => run("pg_ctl", "-D", data, "-s", "-w", "-m", "fast", "stop");
+  await start();
+  let running = true;
+  return {
+    port,
+    url: `postgres://lists:${encodeURIComponent(PASSWORD)}@127.0.0.1:${port}/`,
+    stop: async () => {
+      await stop();
+      running = false;
+    },
+    start: async () => {
+      await start();
+      running = true;
+    },
+    async [Symbol.asyncDispose]() {
+      if (running) await stop();
+      await Deno.remove(folder, { recursive: true });
+    },
+  };
+}
+
+function freePort(): number {
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  return listener.addr.port;
+}
+
+/** Where the programs are: on the path, or where Debian puts them. */
+async function binaries(): Promise<string> {
+  const { stdout } = await new Deno.Command("sh", {
+    args: [
+      "-c",
+      "command -v initdb >/dev/null || ls -d /usr/lib/postgresql/*/bin/ | sort -V | tail -n 1",
+    ],
+  }).output();
+  return new TextDecoder().decode(stdout).trim();
+}
+
+async function execute([program, ...args]: string[]): Promise<void> {
+  // Its output goes to a file: a server that stays would hold a pipe open.
+  const { code } = await new Deno.Command(program, {
+    args,
+    stdin: "null",
+    stdout: "null",
+    stderr: "null",
+    cwd: "/",
+  }).output();
+  if (code !== 0) throw new Error(`${program} ${args.join(" ")} failed with ${code}`);
+}

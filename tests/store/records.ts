@@ -1,0 +1,33 @@
+/** Records for stores: plain ones, and the worst that strangers send. */
+import { emptyRecord, type ServerRecord } from "../../src/record.ts";
+
+/** A server of a scan. */
+export function record(port: number, rest: Partial<ServerRecord> = {}): ServerRecord {
+  return {
+    ...emptyRecord({ address: 0x7f000001, port }, 1000),
+    protocol: "raknet",
+    protocols: ["raknet", "query"],
+    motd: `§aServer ${port}`,
+    players_online: port % 50,
+    scan_id: "scan-1",
+    ...rest,
+  };
+}
+
+/** What strangers put into texts. */
+export const NASTY = [
+  "\0",
+  "a\0b\0",
+  "\ud800",
+  "x\udc00y\ud83d",
+  "🦆",
+  "'; drop table servers; --",
+  '"\\%_',
+  "{1,2,NULL}",
+  "\\x00",
+  "?",
+  "$1",
+  "\u001b[2J\r\n",
+  "m".repeat(65_536),
+  "🦆".repeat(20_000),
+];

@@ -1,0 +1,128 @@
+import { assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { InputError } from "../../src/errors.ts";
+import { checkVersion, migrate, MIGRATIONS } from "../../src/store/migrate.ts";
+import { openStore, readStore, storePlace } from "../../src/store/open.ts";
+import { openSqlite } from "../../src/store/sqlite.ts";
+import { Store, StoreError } from "../../src/store/store.ts";
+import { all } from "./engines.ts";
+import { record } from "./records.ts";
+
+/** Runs with a folder that is removed afterwards. */
+async function inFolder(work: (folder: string) => Promise<void>): Promise<void> {
+  const folder = await Deno.makeTempDir();
+  try {
+    await work(folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+const AROUND = { resolve: (path: string) => path, password: () => Promise.resolve(undefined) };
+const open = (path: string) => openStore(storePlace(`sqlite:${path}`)!, AROUND);
+const read = (path: string) => readStore(storePlace(`sqlite:${path}`)!, AROUND);
+
+Deno.test("which texts name a list", () => {
+  const file = (text: string) => storePlace(text)?.file;
+  assertEquals(["a.db", "b/c.SQLITE", "d.sqlite3"].map(file), ["a.db", "b/c.SQLITE", "d.sqlite3"]);
+  assertEquals(file("sqlite:odd name.txt"), "odd name.txt");
+  assertEquals(["a.csv", "-", "db", "sqlite:", "a.db.csv"].map(file), Array(5).fill(undefined));
+});
+
+Deno.test("a list is made, is whole on the disk, and can be read while it is written", async () => {
+  await inFolder(async (folder) => {
+    const path = `${folder}/a.db`;
+    await using database = await open(path);
+    const store = new Store(database, () => Promise.resolve());
+    await store.write([record(1)]);
+    {
+      await using other = await read(path);
+      assertEquals(await all(other, "select id from servers"), [{ id: "127.0.0.1:1" }]);
+      await assertRejects(() => other.script("delete from servers"), Error, "readonly");
+    }
+    await store.flush();
+    await using again = await open(path);
+    assertEquals((await all(again, "pragma integrity_check"))[0], { integrity_check: "ok" });
+    assertEquals((await all(again, "pragma journal_mode"))[0], { journal_mode: "wal" });
+  });
+});
+
+Deno.test("files that cannot be a list are refused, and stay as they are", async () => {
+  await inFolder(async (folder) => {
+    const text = `${"no database, but long enough to look at ".repeat(20)}`;
+    await Deno.writeTextFile(`${folder}/text.db`, text);
+    await assertRejects(() => open(`${folder}/text.db`), InputError, "it is no database of SQLite");
+    assertEquals(await Deno.readTextFile(`${folder}/text.db`), text);
+    {
+      await using other = openSqlite(`${folder}/other.db`);
+      await other.script("create table songs (title text)");
+    }
+    const before = await Deno.readFile(`${folder}/other.db`);
+    const error = await assertRejects(() => open(`${folder}/other.db`), InputError, "not ours");
+    assertEquals(
+      error.message,
+      `Cannot use "${folder}/other.db": it is not ours; it holds a table "songs"`,
+    );
+    assertEquals(await Deno.readFile(`${folder}/other.db`), before);
+    await assertRejects(() => open(`${folder}/none/a.db`), InputError, "no such file or folder");
+    await assertRejects(() => read(`${folder}/a.db`), InputError, "no such file or folder");
+    await Deno.writeTextFile(`${folder}/empty.db`, "");
+    await assertRejects(() => read(`${folder}/empty.db`), InputError, "there is no list in it");
+    await (await open(`${folder}/empty.db`))[Symbol.asyncDispose]();
+  });
+});
+
+Deno.test("a list of another version is refused, brought up to date, or said to be older", async () => {
+  await inFolder(async (folder) => {
+    const path = `${folder}/a.db`;
+    const later = [...MIGRATIONS, "create table later (x integer); insert into later values (7);"];
+    await using database = await open(path);
+    await assertRejects(
+      () => checkVersion(database, later),
+      InputError,
+      "a scan or an import into it brings it there",
+    );
+    const broken = [...later, "create table more (x integer); create table more (x integer)"];
+    await assertRejects(() => migrate(database, broken), Error, "more");
+    assertEquals(await all(database, "select version from blocksweep_schema"), [{
+      version: MIGRATIONS.length,
+    }]);
+    await migrate(database, later);
+    await migrate(database, later);
+    assertEquals(await all(database, "select x from later"), [{ x: 7 }]);
+    for (const use of [open, read]) {
+      const error = await assertRejects(() => use(path), InputError, "a newer blocksweep wrote it");
+      assertEquals(error.message.includes(`version ${later.length} of the schema`), true);
+    }
+    await database.run("delete from blocksweep_schema");
+    await assertRejects(() => migrate(database), InputError, "does not say which version");
+  });
+});
+
+Deno.test("a list that another program writes to is waited for, then refused", async () => {
+  await inFolder(async (folder) => {
+    const path = `${folder}/a.db`;
+    await using database = await open(path);
+    await database.transaction(async () => {
+      await database.run("delete from servers");
+      assertThrows(() => openSqlite(path, { busyMs: 1 }), InputError, "another program is writing");
+      assertThrows(() => openSqlite(path, { busyMs: 1 }), InputError, path);
+    });
+    await openSqlite(path, { busyMs: 1 })[Symbol.asyncDispose]();
+  });
+});
+
+Deno.test("a full disk ends the scan with a word, and what was accepted stays", async () => {
+  await using database = openSqlite(":memory:");
+  await migrate(database);
+  const store = new Store(database, () => Promise.resolve());
+  await store.write([record(1)]);
+  const pages = Number(((await all(database, "pragma page_count"))[0])!.page_count);
+  await database.script(`pragma max_page_count = ${pages + 20}`);
+  const rows = Array.from({ length: 5000 }, (_, i) => record(i + 2));
+  const error = await assertRejects(() => store.write(rows), StoreError, "disk is full");
+  assertEquals(error.cause instanceof Error, true);
+  const [{ n }] = await all(database, "select count(*) as n from servers");
+  const [{ m }] = await all(database, "select count(*) as m from observations");
+  assertEquals([n, (Number(n) - 1) % 1000], [m, 0]); // whole transactions
+  assertEquals((await all(database, "pragma integrity_check"))[0], { integrity_check: "ok" });
+});

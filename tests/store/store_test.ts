@@ -1,0 +1,224 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import { parseAddress } from "../../src/address.ts";
+import type { ServerRecord } from "../../src/record.ts";
+import { recordOf, storable } from "../../src/store/columns.ts";
+import type { Database } from "../../src/store/database.ts";
+import { type ScanFinish, Store, StoreError } from "../../src/store/store.ts";
+import { writeKnown } from "../../src/store/writer.ts";
+import { all, onEngines } from "./engines.ts";
+import { NASTY, record } from "./records.ts";
+
+/** A store that writes at once. The database stays open: it is the test's. */
+const storeOf = (database: Database) => new Store(database, () => Promise.resolve());
+
+const EVERYTHING = [{ start: 0, end: 2 ** 32 }, { start: 0n, end: 1n << 128n }];
+
+const END: ScanFinish = {
+  ...{ id: "scan-1", since: 0, at: 5000, state: "finished", shard: 1, downAfter: 3 },
+  ...{ probesSent: 9, replies: 8, found: 7 },
+  coverage: { ranges: EVERYTHING, asked: () => true },
+};
+
+const servers = async (database: Database) =>
+  (await all(database, "select * from servers order by id")).map(recordOf);
+
+onEngines("a server is one row, as it last answered, with an observation a scan", async (db) => {
+  const store = storeOf(db);
+  await store.write([record(1), record(2, { players_online: 5, seen_at: 1001 })]);
+  await store.write([record(1, { motd: "new", seen_at: 3000, scan_id: "scan-2", joinable: true })]);
+  assertEquals(await servers(db), [
+    {
+      ...record(1, { motd: "new", seen_at: 3000, scan_id: "scan-2", joinable: true }),
+      ...{ online: true, failures: 0, first_seen: 1000, last_seen: 3000 },
+    },
+    {
+      ...record(2, { players_online: 5, seen_at: 1001 }),
+      ...{ online: true, failures: 0, first_seen: 1001, last_seen: 1001 },
+    },
+  ]);
+  const seen = await all(
+    db,
+    "select scan_id, server_id, seen_at, online, players_online from observations " +
+      "order by server_id, seen_at",
+  );
+  assertEquals(seen.map((row) => Object.values(row)), [
+    ["scan-1", "127.0.0.1:1", 1000, 1, 1],
+    ["scan-2", "127.0.0.1:1", 3000, 1, 1],
+    ["scan-1", "127.0.0.1:2", 1001, 1, 5],
+  ]);
+});
+
+onEngines("the same rows again, in one batch or in two, change nothing", async (db) => {
+  const store = storeOf(db);
+  const rows = Array.from({ length: 1200 }, (_, i) => record(i + 1));
+  await store.write([...rows, ...rows.slice(0, 700)]);
+  const before = await servers(db);
+  await store.write(rows);
+  assertEquals(await servers(db), before);
+  assertEquals(before.length, 1200);
+  assertEquals(await all(db, "select count(*) as n from observations"), [{ n: 1200 }]);
+});
+
+onEngines("what strangers send is stored harmlessly, in every text", async (db) => {
+  const store = storeOf(db);
+  const rows = NASTY.map((text, i) =>
+    record(i + 1, {
+      ...{ motd: text, motd_plain: text, name: text, version: text, software: text, map: text },
+      ...{ gamemode: text, proxy: text, requested_as: text, guid: text, alias_of: text },
+      ...{ players: [text], plugins: [{ name: text, version: text }], flags: [text] },
+      extras: { query: { values: { [text]: text } } },
+    })
+  );
+  await store.write(rows);
+  const stored = new Map((await servers(db)).map((one) => [one.port, one]));
+  for (const [i, text] of NASTY.entries()) {
+    const one = stored.get(i + 1)!;
+    for (const name of ["motd", "name", "version", "guid", "alias_of"] as const) {
+      assertEquals(one[name], storable(text));
+    }
+    assertEquals(one.players, [text]);
+    assertEquals(one.extras, rows[i].extras);
+  }
+  assertEquals(stored.size, NASTY.length);
+});
+
+onEngines(
+  "who does not answer counts failures, is offline after three, and comes back",
+  async (db) => {
+    const store = storeOf(db);
+    await store.write([record(1), record(2)]);
+    for (let scan = 2; scan <= 4; scan++) {
+      const [id, at] = [`scan-${scan}`, 1000 * scan];
+      await store.begin({ id, at, shards: 1, config: "{}" });
+      await store.write([record(2, { scan_id: id, seen_at: at + 1 })]);
+      assertEquals(await store.end({ ...END, id, since: at, at: at + 500 }), 1);
+      const [silent, alive] = await servers(db);
+      assertEquals([silent.online, silent.failures], [scan < 4, scan - 1]);
+      assertEquals([silent.seen_at, silent.last_seen, silent.motd], [1000, at + 500, "§aServer 1"]);
+      assertEquals([alive.online, alive.failures], [true, 0]);
+    }
+    await store.write([record(1, { seen_at: 9000, scan_id: "scan-5" })]);
+    const [back] = await servers(db);
+    assertEquals([back.online, back.failures, back.first_seen], [true, 0, 1000]);
+    const seen = await all(
+      db,
+      "select online from observations where server_id = '127.0.0.1:1' order by seen_at",
+    );
+    assertEquals(seen.map(({ online }) => online), [1, 0, 0, 0, 1]);
+  },
+);
+
+onEngines("only who was asked can be missed: by range, by protocol, and on pages", async (db) => {
+  const store = storeOf(db);
+  const many = Array.from({ length: 2300 }, (_, i) => record(i + 1));
+  const six = ["::1", "fe80::2"].map((host) => record(1, { host }));
+  await store.write([...many, ...six, record(1, { host: "127.0.0.2" })]);
+  const asked: string[] = [];
+  const failing = async (coverage: ScanFinish["coverage"], id: string) => {
+    asked.length = 0;
+    await store.begin({ id, at: 2000, shards: 1, config: "{}" });
+    const missed = await store.end({ ...END, id, since: 2000, coverage });
+    const failed = await all(db, "select id from servers where failures > 0 order by id");
+    await db.run("update servers set failures = 0, last_seen = 1000");
+    return [missed, failed.length];
+  };
+  const note = (port: number) => {
+    asked.push(String(port));
+    return port % 2 === 0;
+  };
+  const range = { start: 0x7f000001, end: 0x7f000002 };
+  assertEquals(
+    await failing({ ranges: [range], asked: (_, port) => note(port) }, "a"),
+    [1150, 1150],
+  );
+  assertEquals(asked.length, 2300);
+  const v6 = parseAddress("::1")!;
+  const ranges = [{ start: v6, end: BigInt(v6) + 1n }, { start: 5n, end: 6n }];
+  assertEquals(await failing({ ranges, asked: (address) => address === v6 }, "b"), [1, 1]);
+  const spoke: (readonly string[])[] = [];
+  const byProtocol = (_: unknown, port: number, protocols: readonly string[]) => {
+    if (port === 1) spoke.push(protocols);
+    return false;
+  };
+  const lots = Array.from({ length: 1500 }, (_, i) => ({ start: 2 * i, end: 2 * i + 1 }));
+  assertEquals(await failing({ ranges: lots, asked: byProtocol }, "c"), [0, 0]);
+  assertEquals(spoke.length, 2); // once each
+  assertEquals(spoke[0], ["raknet", "query"]);
+});
+
+onEngines(
+  "a scan is noted from its begin to its end, and its part when it was whole",
+  async (db) => {
+    const store = storeOf(db);
+    await store.begin({ id: "scan-1", at: 10, shards: 4, config: '{"a":1}' });
+    assertEquals((await all(db, "select state from scans"))[0].state, "running");
+    await store.end({ ...END, state: "interrupted", shard: undefined, coverage: undefined });
+    assertEquals(await all(db, "select count(*) as n from scan_shards"), [{ n: 0 }]);
+    await store.begin({ id: "scan-1", at: 11, shards: 4, config: "{}" }); // it goes on
+    await store.end({ ...END, shard: 3 });
+    await store.end({ ...END, shard: 3 });
+    assertEquals(await all(db, "select id, state, started_at, shards, found from scans"), [
+      { id: "scan-1", state: "finished", started_at: 10, shards: 4, found: 7 },
+    ]);
+    assertEquals(await all(db, "select scan_id, shard, done_at from scan_shards"), [
+      { scan_id: "scan-1", shard: 3, done_at: 5000 },
+    ]);
+  },
+);
+
+onEngines(
+  "what is read from elsewhere tells of the past, and never undoes the present",
+  async (db) => {
+    const store = storeOf(db);
+    await store.write([record(1, { seen_at: 5000 })]);
+    const known = (one: ServerRecord) => ({
+      ...one,
+      ...{ online: true, failures: 0, first_seen: one.seen_at, last_seen: one.seen_at },
+    });
+    const bare = (port: number) => ({
+      ...known(record(port, { protocol: "", protocols: [], scan_id: null, motd: null })),
+      online: false,
+    });
+    await writeKnown(db, [
+      known(record(1, { seen_at: 400, motd: "old", scan_id: "scan-0" })),
+      known(record(2, { seen_at: 400, motd: "older" })),
+      known(record(2, { seen_at: 500, motd: "newest" })),
+      known(record(2, { seen_at: 450, motd: "newer" })),
+      bare(1),
+      bare(3),
+      { ...bare(3), host: "no address" },
+    ]);
+    const stored = await servers(db);
+    assertEquals(stored.map(({ motd }) => motd), ["§aServer 1", "newest", null]);
+    assertEquals(stored.map(({ first_seen }) => first_seen), [400, 500, 1000]);
+    assertEquals(stored.map(({ online }) => online), [true, true, false]);
+    const [row] = await all(db, "select last_online from servers where port = 3");
+    assertEquals(row.last_online, null);
+    assertEquals(await all(db, "select count(*) as n from observations"), [{ n: 3 }]);
+  },
+);
+
+onEngines("a failure names the list, and leaves the batch out as a whole", async (db) => {
+  const store = storeOf(db);
+  await store.write([record(1)]);
+  await db.script("alter table observations rename to hidden");
+  const error = await assertRejects(() => store.write([record(2)]), StoreError, "Cannot write to");
+  assertEquals(error.message.includes(db.name), true);
+  await db.script("alter table hidden rename to observations");
+  assertEquals((await servers(db)).length, 1);
+  await store.write([record(2)]);
+  assertEquals((await servers(db)).length, 2);
+});
+
+onEngines("rows that gather are written together", async (db) => {
+  let go = () => {};
+  const store = new Store(db, () => new Promise((resolve) => go = resolve));
+  const writing = store.write([record(1)]);
+  assertEquals(await servers(db), []);
+  go();
+  await writing;
+  assertEquals((await servers(db)).length, 1);
+  await store.write([]);
+  await store.flush();
+  assertEquals(store.position(), 0);
+});

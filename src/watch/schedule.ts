@@ -1,0 +1,81 @@
+/**
+ * Who is due when: one heap, and no timer per server.
+ *
+ * @module
+ */
+
+/**
+ * Things with a time, the earliest first; of those with the same time, whoever came first.
+ *
+ * @example
+ * ```ts
+ * import { Schedule } from "blocksweep";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const schedule = new Schedule<string>();
+ * schedule.add("later", 20);
+ * schedule.add("sooner", 10);
+ * assertEquals([schedule.next, schedule.due(15), schedule.due(15)], [10, "sooner", undefined]);
+ * ```
+ */
+export class Schedule<T> {
+  readonly #heap: { readonly at: number; readonly number: number; readonly what: T }[] = [];
+  #added = 0;
+
+  /** How many there are. */
+  get size(): number {
+    return this.#heap.length;
+  }
+
+  /** When the next is due; `Infinity` when there is none. */
+  get next(): number {
+    return this.#heap.length === 0 ? Infinity : this.#heap[0].at;
+  }
+
+  /** Adds one that is due at this time, milliseconds of any clock. */
+  add(what: T, at: number): void {
+    const heap = this.#heap;
+    const entry = { at, number: this.#added++, what };
+    let i = heap.push(entry) - 1;
+    while (i > 0) {
+      const above = (i - 1) >> 1;
+      if (!isBefore(entry, heap[above])) break;
+      heap[i] = heap[above];
+      i = above;
+    }
+    heap[i] = entry;
+  }
+
+  /** Takes the earliest, if it is due by now. */
+  due(now: number): T | undefined {
+    const heap = this.#heap;
+    if (!(this.next <= now)) return undefined;
+    const [{ what }] = heap;
+    const last = heap.pop()!;
+    if (heap.length > 0) this.#sink(last);
+    return what;
+  }
+
+  #sink(entry: { readonly at: number; readonly number: number; readonly what: T }): void {
+    const heap = this.#heap;
+    let i = 0;
+    for (;;) {
+      let below = 2 * i + 1;
+      if (below >= heap.length) break;
+      if (below + 1 < heap.length && isBefore(heap[below + 1], heap[below])) below++;
+      if (isBefore(entry, heap[below])) break;
+      heap[i] = heap[below];
+      i = below;
+    }
+    heap[i] = entry;
+  }
+}
+
+interface Timed {
+  readonly at: number;
+  readonly number: number;
+}
+
+function isBefore(a: Timed, b: Timed): boolean {
+  return a.at < b.at || a.at === b.at && a.number < b.number;
+}

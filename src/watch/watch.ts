@@ -1,0 +1,109 @@
+/**
+ * The watch: each server on its own schedule, one timer for all of them.
+ *
+ * @module
+ */
+import { Pool } from "../inspect/pool.ts";
+import type { Clock } from "../net/clock.ts";
+import type { ServerRecord } from "../record.ts";
+import type { WatchEvent } from "./events.ts";
+import { Schedule } from "./schedule.ts";
+import type { Watched } from "./watched.ts";
+
+/** What a watch has done so far. */
+export interface WatchCounts {
+  /** Polls that ended. */
+  polls: number;
+  /** Those that were answered. */
+  answered: number;
+  /** Events that were told. */
+  events: number;
+  /** How much later than planned the latest poll began, milliseconds. */
+  worstLateMs: number;
+}
+
+/** What a watch needs. */
+export interface WatchOptions {
+  /** The servers. */
+  readonly servers: readonly Watched[];
+  /** Asks one; `undefined` when nothing answered. What a peer does is never thrown. */
+  readonly poll: (server: Watched) => Promise<ServerRecord | undefined>;
+  /** Polls at once. */
+  readonly concurrency: number;
+  /** In how long all are asked for the first time, milliseconds. */
+  readonly spreadMs: number;
+  /** Numbers from 0 to 1, for jitter. */
+  readonly random: () => number;
+  /** The clock. */
+  readonly clock: Clock;
+  /** Ends the watch. */
+  readonly signal: AbortSignal;
+  /** Told of every event, in the order of each server. */
+  readonly onEvent: (event: WatchEvent) => void;
+  /** Told how late a poll began, milliseconds. */
+  readonly onPoll?: (lateMs: number) => void;
+  /** What to count in. */
+  readonly counts: WatchCounts;
+}
+
+/** Nothing done yet. */
+export function noCounts(): WatchCounts {
+  return { polls: 0, answered: 0, events: 0, worstLateMs: 0 };
+}
+
+/** Watches until the signal. Polls that are under way then tell nothing more. */
+export async function watch(options: WatchOptions): Promise<void> {
+  const { servers, clock, signal, spreadMs, concurrency } = options;
+  const { promise: failed, reject } = Promise.withResolvers<never>();
+  const schedule = new Schedule<{ readonly server: Watched; readonly at: number }>();
+  const pool = new Pool(concurrency, reject);
+  let wake: (() => void) | undefined;
+  const plan = (server: Watched, at: number) => {
+    const first = at < schedule.next;
+    schedule.add({ server, at }, at);
+    if (first) wake?.();
+  };
+  const start = clock.now();
+  for (const [i, server] of servers.entries()) plan(server, start + spreadMs * i / servers.length);
+  const tour = async () => {
+    while (!signal.aborted) {
+      for (let due; (due = schedule.due(clock.now())) !== undefined;) {
+        const { server, at } = due;
+        pool.add(server.endpoint.address, async () => {
+          if (signal.aborted) return;
+          await poll(server, at, options);
+          plan(server, clock.now() + server.pause(options.random()));
+        });
+      }
+      await new Promise<void>((resolve) => {
+        const cancel = clock.after(Math.min(schedule.next - clock.now(), LONGEST_WAIT_MS), resolve);
+        wake = () => {
+          cancel();
+          resolve();
+        };
+        signal.addEventListener("abort", wake, { once: true });
+        if (signal.aborted) wake();
+      }).finally(() => wake && signal.removeEventListener("abort", wake));
+    }
+    await pool.idle();
+  };
+  await Promise.race([tour(), failed]);
+}
+
+/** The clock may step while a machine sleeps: it is looked at now and then. */
+const LONGEST_WAIT_MS = 1000;
+
+async function poll(server: Watched, dueAt: number, options: WatchOptions): Promise<void> {
+  const { clock, counts, signal, onEvent, onPoll } = options;
+  const lateMs = Math.max(0, clock.now() - dueAt);
+  counts.worstLateMs = Math.max(counts.worstLateMs, lateMs);
+  onPoll?.(lateMs);
+  const row = await options.poll(server);
+  if (signal.aborted) return;
+  counts.polls++;
+  if (row !== undefined) counts.answered++;
+  const at = Math.round(clock.wall());
+  const events = row === undefined ? server.missed(at) : server.answered(row, at);
+  counts.events += events.length;
+  for (const event of events) onEvent(event);
+}

@@ -1,0 +1,133 @@
+/**
+ * One watched server: what it said last, whether it is up, and when it is asked again.
+ *
+ * @module
+ */
+import { type Endpoint, formatAddress } from "../address.ts";
+import type { ServerRecord } from "../record.ts";
+import { changesOf, newIn, type WatchEvent } from "./events.ts";
+
+/** How servers are watched. */
+export interface WatchRules {
+  /** From one poll to the next, milliseconds. */
+  readonly intervalMs: number;
+  /** So many polls without an answer, one after the other, mean that a server is down. */
+  readonly downAfter: number;
+  /** The name of the watch. */
+  readonly scanId: string;
+}
+
+/** After a poll without an answer the next comes as soon as this, milliseconds. */
+export const RECHECK_MS = 5000;
+/** Who is down for long is asked this seldom, milliseconds. */
+export const SELDOM_MS = 3_600_000;
+/** Flags of rows that say less than the server has. */
+const LESS = ["fullLost", "statLost", "statusMalformed", "cutShort"];
+/** The share by which polls come sooner or later, so that they do not bunch. */
+const JITTER = 0.1;
+
+/** A server, as far as its polls go. */
+export class Watched {
+  /** What it said last. */
+  row: ServerRecord | undefined;
+  /** Whether it is up; `undefined` before that is known. */
+  online: boolean | undefined;
+  /** Polls without an answer since the last one with one. */
+  misses = 0;
+  #offlineAt: number | null = null;
+  /** Polls in a row that said less than before: a protocol was silent, or its answer cut. */
+  #partial = 0;
+
+  /**
+   * Nothing is known of it yet.
+   *
+   * @param endpoint Where it is.
+   * @param name What it is watched by, where that is a name.
+   * @param rules How it is watched.
+   */
+  constructor(
+    readonly endpoint: Endpoint,
+    readonly name: string | null,
+    readonly rules: WatchRules,
+  ) {}
+
+  /** Takes a poll that it answered. */
+  answered(row: ServerRecord, at: number): WatchEvent[] {
+    const before = this.row;
+    const wasOnline = this.online;
+    this.online = true;
+    this.misses = 0;
+    if (before === undefined || !wasOnline) {
+      this.row = row;
+      this.#partial = 0;
+      const offline_ms = this.#offlineAt === null ? null : at - this.#offlineAt;
+      this.#offlineAt = null;
+      const told: WatchEvent = { ...this.#told("online", at), server: row, offline_ms };
+      return before === undefined ? [told] : [told, ...this.#differences(before, row, at)];
+    }
+    const lacks = before.protocols.some((name) => !row.protocols.includes(name)) ||
+      LESS.some((flag) => row.flags.includes(flag) && !before.flags.includes(flag));
+    this.#partial = lacks ? this.#partial + 1 : 0;
+    const whole = !lacks || this.#partial >= this.rules.downAfter;
+    if (whole) this.#partial = 0;
+    // What a silent protocol would have said is no change: it stays as it was, for a while.
+    const { players_online, players, guid } = row;
+    const kept = { ...before, players_online, guid: guid ?? before.guid, players };
+    this.row = whole ? row : { ...kept, seen_at: row.seen_at, latency_ms: row.latency_ms };
+    return this.#differences(before, this.row, at);
+  }
+
+  /** Takes a poll that it did not answer. */
+  missed(at: number): WatchEvent[] {
+    this.misses++;
+    if (this.misses < this.rules.downAfter || this.online === false) return [];
+    this.online = false;
+    this.#offlineAt = at;
+    const last_seen = this.row?.seen_at ?? null;
+    return [{ ...this.#told("offline", at), misses: this.misses, last_seen }];
+  }
+
+  /**
+   * How long until the next poll, milliseconds: soon while it is open whether the server is down,
+   * ever later when it is.
+   *
+   * @param random From 0 to 1.
+   */
+  pause(random: number): number {
+    const { intervalMs, downAfter } = this.rules;
+    const down = this.misses - downAfter;
+    const usual = this.misses === 0
+      ? intervalMs
+      : down < 0
+      ? Math.min(intervalMs, RECHECK_MS)
+      : Math.max(intervalMs, Math.min(SELDOM_MS, intervalMs * 2 ** Math.min(down, 20)));
+    return usual * (1 + JITTER * (2 * random - 1));
+  }
+
+  #differences(before: ServerRecord, now: ServerRecord, at: number): WatchEvent[] {
+    const events: WatchEvent[] = [];
+    if (before.guid !== null && now.guid !== null && before.guid !== now.guid) {
+      events.push({ ...this.#told("restarted", at), guid: [before.guid, now.guid] });
+    }
+    const changes = changesOf(before, now);
+    if (Object.keys(changes).length > 0) events.push({ ...this.#told("changed", at), changes });
+    if (before.players_online !== now.players_online && now.players_online !== null) {
+      const lists = before.players !== null && now.players !== null;
+      events.push({
+        ...this.#told("players", at),
+        players_online: [before.players_online, now.players_online],
+        ...(lists && {
+          joined: newIn(before.players, now.players),
+          left: newIn(now.players, before.players),
+        }),
+      });
+    }
+    return events;
+  }
+
+  #told<E extends WatchEvent["event"]>(event: E, at: number) {
+    const { endpoint: { address, port }, name, rules: { scanId } } = this;
+    const host = formatAddress(address);
+    return { event, at, host, port, requested_as: name, scan_id: scanId };
+  }
+}

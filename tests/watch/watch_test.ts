@@ -1,0 +1,160 @@
+import { assert, assertEquals } from "@std/assert";
+import { drawFleet, type FleetHost } from "../../src/fleet/generate.ts";
+import { Random } from "../../src/fleet/random.ts";
+import { Switchboard } from "../../src/net/switchboard.ts";
+import { STREAM_LIMITS, StreamLink } from "../../src/net/tcp.ts";
+import { Throttle } from "../../src/net/throttle.ts";
+import { USUAL_PROTOCOLS } from "../../src/protocols/mod.ts";
+import { noCounts, Poller, watch, Watched, type WatchEvent } from "../../src/watch/mod.ts";
+import { FakeNetwork } from "../fakes/network.ts";
+import { FakeStreams } from "../fakes/streams.ts";
+
+const RANGE = { start: 0x7f100000, end: 0x7f110000 };
+
+interface Setting {
+  readonly servers?: number;
+  readonly software?: readonly string[];
+  readonly loss?: number;
+  readonly runMs: number;
+  readonly intervalMs?: number;
+  /** What happens meanwhile. */
+  readonly script?: (world: World) => void;
+}
+
+interface World {
+  readonly network: FakeNetwork;
+  readonly streams: FakeStreams;
+  readonly hosts: readonly FleetHost[];
+  /** Takes a host off the network, or puts it back. */
+  readonly kill: (host: FleetHost) => void;
+  readonly revive: (host: FleetHost) => void;
+}
+
+/** Watches a simulated fleet for some time. */
+async function watchFleet(setting: Setting) {
+  const { servers: size = 60, software, loss = 0, runMs, intervalMs = 10_000 } = setting;
+  const network = new FakeNetwork(3, { loss, duplication: 0, delay: 5, jitter: 10 });
+  network.record = size === 1;
+  const streams = new FakeStreams(network, 1);
+  const hosts = drawFleet({ servers: size, range: RANGE, seed: 4, software });
+  const revive = ({ endpoint, responder, streams: door }: FleetHost) => {
+    if (responder !== undefined) network.host(endpoint, responder);
+    if (door !== undefined) streams.host(endpoint, door);
+  };
+  const kill = ({ endpoint }: FleetHost) => {
+    network.host(endpoint, { respond: () => [] });
+    streams.host(endpoint, "silent");
+  };
+  hosts.forEach(revive);
+  const controller = new AbortController();
+  const { signal } = controller;
+  const throttle = new Throttle({ rate: undefined, netRate: undefined, hostRate: undefined });
+  await using board = new Switchboard([1, 2, 3, 4].map(() => network.open(4)), throttle, network);
+  void board.listen(() => {});
+  signal.addEventListener("abort", () => board.hangUp());
+  const random = new Random(9);
+  const rules = { intervalMs, downAfter: 3, scanId: "watch" };
+  const servers = hosts.map(({ endpoint }) => new Watched(endpoint, null, rules));
+  const stream = { dialer: streams, throttle, clock: network, limits: STREAM_LIMITS, signal };
+  const poller = new Poller({
+    ...{ protocols: USUAL_PROTOCOLS, timeoutMs: 1000, retries: 2, board, clock: network, signal },
+    ...{ nonce: () => random.u64() >> 1n, scanId: "watch" },
+    openSole: (bits) => network.open(bits),
+    dial: (endpoint, connectMs = STREAM_LIMITS.connectMs) =>
+      new StreamLink(endpoint, { ...stream, limits: { ...STREAM_LIMITS, connectMs } }),
+  });
+  const start = network.now();
+  const events: (WatchEvent & { readonly after: number })[] = [];
+  const late: number[] = [];
+  const counts = noCounts();
+  setting.script?.({ network, streams, hosts, kill, revive });
+  network.after(runMs, () => controller.abort());
+  await network.run(watch({
+    ...{ servers, concurrency: 256, spreadMs: 1000, clock: network, signal, counts },
+    poll: (server) => poller.poll(server),
+    random: () => random.below(1000) / 1000,
+    onEvent: (event) => events.push({ ...event, after: network.now() - start }),
+    onPoll: (lateMs) => late.push(lateMs),
+  }));
+  return { events, counts, servers, late, hosts, network };
+}
+
+const kinds = (events: readonly WatchEvent[]) =>
+  Object.fromEntries(
+    Object.entries(Object.groupBy(events, ({ event }) => event)).map((
+      [kind, list],
+    ) => [kind, list!.length]),
+  );
+
+Deno.test("every kind of server is online, told once, and polled on time", async () => {
+  const { events, counts, servers, late } = await watchFleet({ servers: 200, runMs: 60_000 });
+  assertEquals(kinds(events), { online: 200 });
+  assert(servers.every(({ online }) => online));
+  assert(counts.polls >= 200 * 6 && counts.polls <= 200 * 8, String(counts.polls));
+  assertEquals(counts.answered, counts.polls);
+  assert(late.every((ms) => ms < 50), String(Math.max(...late)));
+});
+
+Deno.test("2 % loss each way yields no false offline", async () => {
+  const { events } = await watchFleet({ servers: 150, loss: 0.02, runMs: 300_000 });
+  assertEquals(kinds(events).online, 150);
+  assertEquals(events.filter(({ event }) => event === "offline"), []);
+});
+
+Deno.test("servers that die and come back are told so once, in time", async () => {
+  const { events, hosts } = await watchFleet({
+    runMs: 300_000,
+    script: ({ network, hosts, kill, revive }) => {
+      const some = hosts.filter((_, i) => i % 3 === 0);
+      network.after(60_000, () => some.forEach(kill));
+      network.after(150_000, () => some.forEach(revive));
+    },
+  });
+  const some = hosts.filter((_, i) => i % 3 === 0).length;
+  assertEquals(kinds(events), { online: hosts.length + some, offline: some });
+  const offline = events.filter(({ event }) => event === "offline");
+  assert(offline.every(({ after }) => after > 60_000 && after < 115_000));
+  const back = events.filter((event) => event.event === "online" && event.offline_ms !== null);
+  assert(back.length === some && back.every(({ after }) => after > 150_000 && after < 230_000));
+});
+
+Deno.test("tokens are shown again while they are good, and renewed when refused", async () => {
+  const asked = async (software: string) => {
+    const { network, counts } = await watchFleet({
+      ...{ servers: 1, software: [software], intervalMs: 5000, runMs: 62_000 },
+    });
+    const first = (byte: number) => network.sent.filter(({ bytes }) => bytes[2] === byte).length;
+    assertEquals(counts.answered, counts.polls);
+    return { handshakes: first(9), stats: first(0), polls: counts.polls };
+  };
+  const vanilla = await asked("unsigned");
+  assert(vanilla.stats >= 12 && vanilla.handshakes <= 4, JSON.stringify(vanilla));
+  const once = await asked("waterdog"); // whose tokens serve once
+  assert(once.handshakes >= once.polls, JSON.stringify(once));
+  assert(once.stats <= once.polls + 3, JSON.stringify(once));
+});
+
+Deno.test("an interrupted watch ends at once, and tells nothing more", async () => {
+  const { events, network } = await watchFleet({
+    runMs: 20_000,
+    script: ({ network, hosts, kill }) => network.after(19_000, () => hosts.forEach(kill)),
+  });
+  assertEquals(kinds(events), { online: 60 });
+  assert(network.now() < 22_000, String(network.now()));
+});
+
+Deno.test("what is broken in a poll ends the watch, and is told", async () => {
+  const network = new FakeNetwork(1);
+  const rules = { intervalMs: 5000, downAfter: 3, scanId: "watch" };
+  const broken = watch({
+    ...{
+      servers: [new Watched({ address: 1, port: 1 }, null, rules)],
+      concurrency: 1,
+      spreadMs: 0,
+    },
+    ...{ random: () => 0.5, clock: network, signal: new AbortController().signal },
+    ...{ counts: noCounts(), onEvent: () => {}, poll: () => Promise.reject(new Error("broken")) },
+  });
+  const said = await network.run(broken.catch((error) => (error as Error).message));
+  assertEquals(said, "broken");
+});

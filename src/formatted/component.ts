@@ -33,6 +33,8 @@ export const MOST_UNITS = 32_768;
 export interface Component {
   /** Its text. */
   readonly runs: readonly Run[];
+  /** What was written in it, one text after the other, with codes that show nothing too. */
+  readonly sent: string;
   /** Whether a part of it was beyond the limits. */
   readonly cut: boolean;
 }
@@ -56,7 +58,7 @@ export interface Component {
 export function parseComponent(value: unknown): Component {
   const walk = new Walk();
   walk.visit(value, PLAIN, 1);
-  return { runs: walk.list.runs, cut: walk.cut };
+  return { runs: walk.list.runs, sent: walk.sent, cut: walk.cut };
 }
 
 /** A component that is an object. Its keys are a stranger's: only its own count. */
@@ -65,6 +67,7 @@ type Json = Readonly<Record<string, unknown>>;
 /** The way through a component, and what is left of the limits. */
 class Walk {
   readonly list = new RunList();
+  sent = "";
   cut = false;
   #nodes = MOST_NODES;
   #units = MOST_UNITS;
@@ -136,6 +139,7 @@ class Walk {
   #text(text: string, style: Style): void {
     const part = this.#within(text);
     this.#spend(part.length);
+    this.sent += part;
     appendFormatted(this.list, part, { base: style });
   }
 

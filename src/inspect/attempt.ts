@@ -57,12 +57,15 @@ export interface Attempt {
   readonly timeoutMs: number;
   /** Whether a server that does not answer the first question is left alone. */
   readonly leavesMute: boolean;
+  /** Whether the last exchange may settle for less than a full status. Default: yes. */
+  readonly settles?: boolean;
 }
 
 /** Whole exchanges, until one is answered. */
 export async function attempt<S>(
   protocol: Protocol<S>,
-  { endpoint, link, exclusive, requestedAs, brief, known, timeoutMs, leavesMute }: Attempt,
+  { endpoint, link, exclusive, requestedAs, brief, known, timeoutMs, leavesMute, settles = true }:
+    Attempt,
   { retries, clock, signal, nonce }: Patience,
 ): Promise<Outcome<S>> {
   const patience = { timeoutMs, resends: retries, clock, signal };
@@ -77,7 +80,7 @@ export async function attempt<S>(
       brief,
       known: start,
       exclusive,
-      final,
+      final: final && settles,
     });
     const outcome = await converse(exchange, open, patience);
     const mute = outcome.kind === "silent" && outcome.answers === 0;

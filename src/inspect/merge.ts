@@ -4,8 +4,8 @@
  * @module
  */
 import type { Endpoint } from "../address.ts";
-import { classify } from "../classify.ts";
-import { emptyRecord, type ServerRecord } from "../record.ts";
+import { classify } from "../classify/mod.ts";
+import { emptyRecord, type Facts, type ServerRecord } from "../record.ts";
 import type { Statement } from "../protocols/protocol.ts";
 
 /** What one protocol said. */
@@ -73,28 +73,28 @@ export interface RowContext {
  * ```
  */
 export function mergeAnswers(answers: readonly Answer[], context: RowContext): ServerRecord {
-  const ordered = answers.toSorted((a, b) => rank(a) - rank(b));
+  const ordered = answers.length < 2 ? answers : answers.toSorted((a, b) => rank(a) - rank(b));
   const record = emptyRecord(context.endpoint, context.seenAt);
   // One laid over the other, from the last to the first: what is laid last counts.
-  for (const { statement } of ordered.toReversed()) lay(record, statement.columns);
-  const query = ordered.length > 1
-    ? ordered.find(({ protocol }) => protocol === "query")
-    : undefined;
+  for (let i = ordered.length - 1; i >= 0; i--) lay(record, ordered[i].statement.columns);
+  const query = ordered.length < 2
+    ? undefined
+    : ordered.find(({ protocol }) => protocol === "query");
   if (query !== undefined) lay(record, query.statement.columns, QUERY_FIRST);
-  const flags = ordered.flatMap(({ statement }) => statement.flags);
-  const merged = {
-    ...record,
-    protocol: ordered[0].protocol,
-    protocols: ordered.map(({ protocol }) => protocol),
-    flags: [...flags, ...disagreements(ordered)],
-    extras: Object.fromEntries(
-      ordered.map(({ protocol, statement }) => [protocol, statement.facts]),
-    ),
-    latency_ms: context.latencyMs,
-    scan_id: context.scanId,
-    requested_as: context.requestedAs,
-  };
-  return { ...merged, ...classify(merged) };
+  const extras: Record<string, Facts> = {};
+  const flags: string[] = [];
+  for (const { protocol, statement } of ordered) {
+    extras[protocol] = statement.facts;
+    flags.push(...statement.flags);
+  }
+  record.protocol = ordered[0].protocol;
+  record.protocols = ordered.map(({ protocol }) => protocol);
+  record.flags = ordered.length < 2 ? flags : [...flags, ...disagreements(ordered)];
+  record.extras = extras;
+  record.latency_ms = inMicroseconds(context.latencyMs);
+  record.scan_id = context.scanId;
+  record.requested_as = context.requestedAs;
+  return Object.assign(record, classify(record));
 }
 
 function rank({ protocol }: Answer): number {
@@ -115,7 +115,6 @@ function lay(
 }
 
 function disagreements(answers: readonly Answer[]): string[] {
-  if (answers.length < 2) return [];
   return DISAGREEMENTS.filter(([name]) => {
     const values = answers.map(({ statement }) => statement.columns[name]).filter((one) =>
       one != null
@@ -127,4 +126,9 @@ function disagreements(answers: readonly Answer[]): string[] {
 /** Some software writes `v1.21.50`, for the same version. */
 function comparable(value: unknown): unknown {
   return typeof value === "string" ? value.replace(/^v(?=\d)/, "") : value;
+}
+
+/** Milliseconds to three places: no clock tells more, and a sum of floats shows sixteen. */
+function inMicroseconds(ms: number | null): number | null {
+  return ms === null ? null : Math.round(ms * 1000) / 1000;
 }

@@ -7,11 +7,13 @@
 import type { Protocol } from "./protocol.ts";
 import { queryProtocol } from "./query/mod.ts";
 import { raknetProtocol } from "./raknet/mod.ts";
+import { slpProtocol } from "./slp/mod.ts";
 import { sqpProtocol } from "./sqp/mod.ts";
 
 /** All protocols. Their status types differ: whoever asks keeps status and protocol together. */
 export const PROTOCOLS: readonly Protocol[] = [
   raknetProtocol as Protocol,
+  slpProtocol as Protocol,
   queryProtocol as Protocol,
   sqpProtocol as Protocol,
 ];

@@ -122,6 +122,13 @@ export interface Statement {
   readonly flags: readonly string[];
   /** Its own facts, kept under `extras.<protocol>`. */
   readonly facts: Facts;
+  /** The MOTD with all that was written in it, where the column holds another form of it. */
+  readonly motdSent?: string;
+}
+
+/** The MOTD with all that was written in it, in which servers say that they opt out. */
+export function motdAsSent({ motdSent, columns: { motd } }: Statement): string {
+  return motdSent ?? motd ?? "";
 }
 
 /** A protocol that servers speak. */
@@ -143,6 +150,11 @@ export interface Protocol<S = unknown> {
   exchange(context: ExchangeContext): Exchange<S>;
   /** What a status says. */
   record(status: S): Statement;
+  /**
+   * What a later exchange with the same server on the same socket may start from, and for how long,
+   * milliseconds: see {@linkcode ExchangeContext.known}. Default: nothing.
+   */
+  keeps?(status: S): { readonly known: unknown; readonly forMs: number } | undefined;
   /**
    * Finds out, on request, whether a server with this status can be used. What comes of it is laid
    * over the status' statement. It needs a socket of its own, and does not end in silence.

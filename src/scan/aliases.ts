@@ -21,19 +21,24 @@
  *
  * @module
  */
-import { type Endpoint, endpointKey, formatEndpoint } from "../address.ts";
+import { type Endpoint, endpointKey, endpointOf, formatEndpoint } from "../address.ts";
 import { CLIENT_GUID } from "../protocols/raknet/mod.ts";
 import type { ServerRecord } from "../record.ts";
 import { plainText } from "../text.ts";
+import { Digest, MarkTable } from "./marks.ts";
 
-/** Marks that are remembered at the most, about 64 bytes each: later rows are then no originals. */
+/**
+ * Marks that are remembered at the most: later rows are then no originals. One takes 16 to 32 bytes,
+ * and the server that it stands for 8, more over IPv6.
+ */
 const MOST_MARKS = 1 << 20;
 /** Ports of a host with the same answer, from which on they count as one server. */
 const SAME_ON_PORTS = 100;
 /** Smaller GUIDs are clocks, counters and constants. */
 const LEAST_GUID = String(2n ** 48n);
 /** RakNet's "unassigned" (RakNetTypes.h), and our own, which an echo would repeat. */
-const CONSTANT_GUIDS = new Set([String(2n ** 64n - 1n), String(CLIENT_GUID)]);
+const UNASSIGNED_GUID = String(2n ** 64n - 1n);
+const OWN_GUID = String(CLIENT_GUID);
 
 /** MOTDs that software writes where nobody has set one: they tell nothing. */
 const DEFAULT_MOTDS = new Set([
@@ -45,20 +50,40 @@ const DEFAULT_MOTDS = new Set([
   ...["Bedrock level", "Minecraft", "Server", "Lobby"],
 ]);
 
-/** What a row is remembered by, and what it is recognised by: mostly the same. */
-interface Mark {
-  readonly own: number;
-  readonly wanted: number;
-  /** Whether the mark means nothing once two servers have it. */
-  readonly unique?: boolean;
-}
+/** Lengths and first letters of them: few others' are the same, and hashing a text takes longer. */
+const DEFAULT_SHAPES = new Set([...DEFAULT_MOTDS].map(shape));
+
+/** What marks are of: the last word of each, so that no two kinds meet. */
+const KIND = { guid: 1, players: 2, proxy: 3, java: 4, geyser: 5, game: 6, query: 7, answer: 8 };
+/** The marks that a row has at the most. */
+const MOST_OF_ROW = 5;
+/** Words of one: two of what the row is remembered by, two of what it is recognised by. */
+const WORDS = 4;
+/** Stands for two servers or more, where else a server's number is. */
+const SEVERAL = -1;
 
 /** The rows of a scan, as far as their servers may come again. */
 export class Aliases {
-  /** The server that a mark stands for; `undefined` when it stands for several. */
-  readonly #servers = new Map<number, Endpoint | undefined>();
-  /** How often a host gave an answer, and where first. */
-  readonly #answers = new Map<number, { readonly first: Endpoint; count: number }>();
+  /** By mark the number of the server that it stands for, from 1. */
+  readonly #marks = new MarkTable(MOST_MARKS);
+  /** By number - 1 where the server is. */
+  readonly #servers: (number | bigint)[] = [];
+  /** How often a host gave a server's answer, where that was more than once. */
+  readonly #repeats = new Map<number, number>();
+  readonly #digest: Digest;
+  /** The marks of the row at hand, the strongest first, and whether two servers make one void. */
+  readonly #row = new Int32Array(WORDS * MOST_OF_ROW);
+  readonly #unique: boolean[] = Array(MOST_OF_ROW).fill(false);
+  #count = 0;
+
+  /**
+   * Starts without rows.
+   *
+   * @param key 8 bytes that no server knows, or it could make marks that meet others'.
+   */
+  constructor(key: Uint8Array) {
+    this.#digest = new Digest(key);
+  }
 
   /**
    * Remembers a row.
@@ -68,50 +93,98 @@ export class Aliases {
    * @returns The `host:port` of the first row that describes the same server, if there was one.
    */
   of(record: ServerRecord, endpoint: Endpoint): string | null {
-    const marks = MARKS.flatMap((mark) => mark(record) ?? []);
-    const known = marks.map(({ wanted }) => this.#servers.get(wanted))
-      .find((server) => server !== undefined) ?? this.#everywhere(record, endpoint);
-    const server = known ?? { ...endpoint };
-    for (const mark of marks) this.#remember(mark, server);
-    return known === undefined ? null : formatEndpoint(known);
+    const marksBefore = this.#marks.size;
+    const next = this.#servers.length + 1;
+    const host = this.#digest.clear().address(endpoint.address);
+    const { low, high } = host;
+    this.#gather(record, low, high);
+    const known = this.#recognised() || this.#everywhere(record, low, high, next);
+    for (let i = 0; i < this.#count; i++) this.#remember(i, known || next);
+    if (known !== 0) return formatEndpoint(endpointOf(this.#servers[known - 1]));
+    if (this.#marks.size > marksBefore) this.#servers.push(endpointKey(endpoint));
+    return null;
   }
 
-  #remember({ own, unique }: Mark, server: Endpoint): void {
-    const before = this.#servers.get(own);
-    if (before !== undefined && unique && endpointKey(before) !== endpointKey(server)) {
-      this.#servers.set(own, undefined);
-    } else if (before === undefined && !this.#servers.has(own) && this.#hasRoom()) {
-      this.#servers.set(own, server);
+  /** The server that the strongest mark stands for which stands for one; 0 when none does. */
+  #recognised(): number {
+    for (let i = 0; i < this.#count; i++) {
+      const server = this.#marks.get(this.#row[WORDS * i + 2], this.#row[WORDS * i + 3]);
+      if (server !== 0 && server !== SEVERAL) return server;
     }
+    return 0;
   }
 
-  #hasRoom(): boolean {
-    return this.#servers.size + this.#answers.size < MOST_MARKS;
+  #remember(i: number, server: number): void {
+    const low = this.#row[WORDS * i];
+    const high = this.#row[WORDS * i + 1];
+    const before = this.#marks.add(low, high, server);
+    if (before !== 0 && before !== server && this.#unique[i]) this.#marks.set(low, high, SEVERAL);
   }
 
-  /** The first port of a host that gives the same answer on a hundred. */
-  #everywhere(record: ServerRecord, endpoint: Endpoint): Endpoint | undefined {
-    const { host, protocols, software, motd, version, map, players_max: max } = record;
-    const key = hash("answer", host, protocols.join(), software, motd, version, map, max);
-    const answer = this.#answers.get(key);
-    if (answer !== undefined) return ++answer.count > SAME_ON_PORTS ? answer.first : undefined;
-    if (this.#hasRoom()) this.#answers.set(key, { first: { ...endpoint }, count: 1 });
-    return undefined;
+  /** The first port of a host that gives the same answer on a hundred; 0 when there is none. */
+  #everywhere(record: ServerRecord, hostLow: number, hostHigh: number, next: number): number {
+    const digest = this.#digest.resume(hostLow, hostHigh).word(record.protocols.length);
+    for (const protocol of record.protocols) digest.text(protocol);
+    const { low, high } = digest.text(record.software).text(record.motd).text(record.version)
+      .text(record.map).number(record.players_max).word(KIND.answer);
+    const first = this.#marks.add(low, high, next);
+    if (first === 0) return 0;
+    const ports = Math.min((this.#repeats.get(first) ?? 1) + 1, SAME_ON_PORTS + 1);
+    this.#repeats.set(first, ports);
+    return ports > SAME_ON_PORTS ? first : 0;
+  }
+
+  /** Gathers the marks of a row. */
+  #gather(record: ServerRecord, hostLow: number, hostHigh: number): void {
+    this.#count = 0;
+    const digest = this.#digest;
+    if (hasOwnGuid(record)) {
+      this.#add(
+        digest.clear().text(record.guid).text(record.edition).text(record.version),
+        KIND.guid,
+      );
+    }
+    const { motd, motd_plain: plain, players_online: online, players_max: max } = record;
+    if (listsPlayers(record)) {
+      digest.resume(hostLow, hostHigh).text(plain).number(online).number(max);
+      for (const player of record.players!.toSorted()) digest.text(player);
+      this.#add(digest, KIND.players);
+    }
+    if (!isTelling(record)) return;
+    if (isBusyProxy(record)) {
+      digest.resume(hostLow, hostHigh).text(record.software).text(motd).text(record.version);
+      this.#add(digest.number(online).number(max).text(record.favicon_hash), KIND.proxy);
+    }
+    const side = max === null ? undefined : bridgeSide(record);
+    if (side !== undefined) {
+      const line = firstLine(motd ?? "");
+      digest.resume(hostLow, hostHigh).text(line).number(max);
+      if (!isDefault(line)) this.#add(digest, KIND[side], KIND[OTHER_SIDE[side]], true);
+    }
+    const isQuery = record.protocol === "query";
+    const game = isQuery ? record.port_v4 : record.port;
+    if (max === null || online === null || game === null || isQuery && game === record.port) return;
+    digest.resume(hostLow, hostHigh).text(plain).number(online).number(max).word(game);
+    if (isQuery) this.#add(digest, KIND.query, KIND.game);
+    else this.#add(digest, KIND.game, KIND.query);
+  }
+
+  /** Adds what was digested as a mark of this kind, to be recognised by that of another. */
+  #add({ low, high }: Digest, own: number, wanted = own, unique = false): void {
+    const at = WORDS * this.#count;
+    const digest = this.#digest.resume(low, high).word(own);
+    this.#row[at] = digest.low;
+    this.#row[at + 1] = digest.high;
+    digest.resume(low, high).word(wanted);
+    this.#row[at + 2] = digest.low;
+    this.#row[at + 3] = digest.high;
+    this.#unique[this.#count++] = unique;
   }
 }
 
-/** The marks of a row, the strongest first. */
-const MARKS: readonly ((record: ServerRecord) => Mark | undefined)[] = [
-  guidMark,
-  playersMark,
-  proxyMark,
-  bridgeMark,
-  queryPortMark,
-];
-
-function guidMark({ guid, edition, version }: ServerRecord): Mark | undefined {
-  if (guid === null || CONSTANT_GUIDS.has(guid) || isSmall(guid)) return undefined;
-  return both(hash("guid", guid, edition, version));
+/** Whether the GUID is one that a server drew for itself. */
+function hasOwnGuid({ guid }: ServerRecord): boolean {
+  return guid !== null && guid !== UNASSIGNED_GUID && guid !== OWN_GUID && !isSmall(guid);
 }
 
 /** Decimal texts without leading zeros: the shorter is the smaller. */
@@ -119,78 +192,42 @@ function isSmall(guid: string): boolean {
   return guid.length < LEAST_GUID.length || guid.length === LEAST_GUID.length && guid < LEAST_GUID;
 }
 
-function playersMark(record: ServerRecord): Mark | undefined {
-  const { host, players, players_online: online, players_max: max, motd_plain: motd } = record;
-  // A list that is longer than the number of players holds lines of text.
-  if (!players || players.length === 0 || players.length > (online ?? 0)) return undefined;
-  if (record.flags.includes("sampleText")) return undefined;
-  return both(hash("players", host, motd, online, max, ...players.toSorted()));
+/** Whether there are names of players: a list that is longer than their number holds lines of text. */
+function listsPlayers({ players, players_online: online, flags }: ServerRecord): boolean {
+  return players !== null && players.length > 0 && players.length <= (online ?? 0) &&
+    !flags.includes("sampleText");
 }
 
-const NETWORK_PROXIES = new Set(["velocity", "bungee", "waterdog"]);
-
-function proxyMark(record: ServerRecord): Mark | undefined {
-  const { host, proxy, software, motd, players_online: online, players_max: max } = record;
-  if (proxy === null || !NETWORK_PROXIES.has(proxy) || !online || !isTelling(record)) {
-    return undefined;
-  }
-  return both(
-    hash("proxy", host, software, motd, record.version, online, max, record.favicon_hash),
-  );
+/** Whether a network's proxy is used: one that two servers of a host have set up alike is rare. */
+function isBusyProxy({ proxy, players_online: online }: ServerRecord): boolean {
+  return !!online && (proxy === "velocity" || proxy === "bungee" || proxy === "waterdog");
 }
 
-function bridgeMark(record: ServerRecord): Mark | undefined {
-  const { host, edition, proxy, protocols, motd, players_max: max } = record;
-  const isBridge = proxy === "geyser" && protocols.length === 1 && protocols[0] === "raknet";
-  if (max === null || edition !== "java" && !isBridge || !isTelling(record)) return undefined;
-  const line = plainText((motd ?? "").split("\n", 1)[0]).replaceAll(";", ":");
-  if (DEFAULT_MOTDS.has(line)) return undefined;
-  const [java, geyser] = ["java", "geyser"].map((side) => hash(side, host, line, max));
-  return edition === "java"
-    ? { own: java, wanted: geyser, unique: true }
-    : { own: geyser, wanted: java, unique: true };
+/** On which side of Geyser a row may stand. */
+function bridgeSide({ edition, proxy, protocols }: ServerRecord): "java" | "geyser" | undefined {
+  if (edition === "java") return "java";
+  return proxy === "geyser" && protocols.length === 1 && protocols[0] === "raknet"
+    ? "geyser"
+    : undefined;
 }
 
-function queryPortMark(record: ServerRecord): Mark | undefined {
-  const { host, port, protocol, port_v4: game, players_max: max, players_online: online } = record;
-  if (max === null || online === null || !isTelling(record)) return undefined;
-  const at = (side: string, where: number) =>
-    hash(side, host, where, record.motd_plain, online, max);
-  if (protocol !== "query") return { own: at("game", port), wanted: at("query", port) };
-  if (game === null || game === port) return undefined;
-  return { own: at("query", game), wanted: at("game", game) };
+const OTHER_SIDE = { java: "geyser", geyser: "java" } as const;
+
+/** The first line of a MOTD, as Geyser repeats it. */
+function firstLine(motd: string): string {
+  const end = motd.indexOf("\n");
+  return plainText(end < 0 ? motd : motd.slice(0, end)).replaceAll(";", ":");
 }
 
 /** Whether somebody has thought of a MOTD. */
 function isTelling({ motd_plain: motd }: ServerRecord): boolean {
-  return motd !== null && motd.length > 3 && !DEFAULT_MOTDS.has(motd);
+  return motd !== null && motd.length > 3 && !isDefault(motd);
 }
 
-function both(mark: number): Mark {
-  return { own: mark, wanted: mark };
+function isDefault(motd: string): boolean {
+  return DEFAULT_SHAPES.has(shape(motd)) && DEFAULT_MOTDS.has(motd);
 }
 
-/** What no text holds: it stands behind each part, so that one cannot pass for two. */
-const END = 0x10000;
-/** Stands for what is not known, which is no empty text. */
-const NOTHING = 0x10001;
-
-/**
- * 53 bits of some parts (two FNV-1a with different primes): a million marks share one in 18,000.
- * Without a text of all of them: every row of a scan comes by here.
- */
-function hash(...parts: readonly (string | number | null)[]): number {
-  let low = 0x811c9dc5;
-  let high = 0x1b873593;
-  for (const part of parts) {
-    const text = part === null ? "" : String(part);
-    for (let i = 0; i <= text.length; i++) {
-      const unit = i < text.length ? text.charCodeAt(i) : part === null ? NOTHING : END;
-      low = Math.imul(low ^ unit, 0x01000193);
-      high = Math.imul(high ^ unit, 0x85ebca6b);
-      high ^= high >>> 15;
-    }
-  }
-  low ^= low >>> 16;
-  return (high >>> 11) * 2 ** 32 + (low >>> 0);
+function shape(text: string): number {
+  return text.length << 16 | text.charCodeAt(0);
 }

@@ -8,12 +8,14 @@ import { attempt, followUpTimeout, type Patience, restOfGap } from "../inspect/a
 import { type Answer, mergeAnswers } from "../inspect/merge.ts";
 import { verify } from "../inspect/verify.ts";
 import { sleep } from "../net/clock.ts";
-import type { DatagramSocket, Link } from "../net/socket.ts";
+import type { DatagramSocket, Dialer, Link } from "../net/socket.ts";
 import { soleLink } from "../net/switchboard.ts";
+import { STREAM_LIMITS, type StreamLimits, StreamLink } from "../net/tcp.ts";
 import { Throttle } from "../net/throttle.ts";
 import { PROTOCOLS } from "../protocols/mod.ts";
 import type { Protocol } from "../protocols/protocol.ts";
 import type { Outcome, ServerRecord } from "../record.ts";
+import { requestText, type Service } from "../targets/srv.ts";
 
 /** How to ask. */
 export interface AskServerOptions extends Patience {
@@ -25,10 +27,16 @@ export interface AskServerOptions extends Patience {
   readonly timeoutMs: number;
   /** Opens a socket on a port of its own. */
   readonly open: (family: 4 | 6) => DatagramSocket;
+  /** Opens connections. */
+  readonly dialer: Dialer;
+  /** How patient connections are. Default: as real clients. */
+  readonly streamLimits?: StreamLimits;
   /** Whether it is found out if a connection to the server can be opened. Default: no. */
   readonly verify?: boolean;
   /** The name under which the server was asked for. */
   readonly requestedAs: string | null;
+  /** Where an SRV record of that name led, when that is why the endpoint is asked. */
+  readonly service?: Service;
   /** The scan's name for the row. */
   readonly scanId: string;
 }
@@ -54,7 +62,7 @@ export async function askServer(
   endpoint: Endpoint,
   options: AskServerOptions,
 ): Promise<AskedServer> {
-  const { clock, requestedAs, scanId } = options;
+  const { clock, scanId } = options;
   const asking = new Asking(endpoint, options);
   const answers: Answer[] = [];
   for (const protocol of [...options.protocols, ...options.followUps ?? []]) {
@@ -67,6 +75,7 @@ export async function askServer(
     answers.push(options.verify ? await asking.verify(protocol, answer, status) : answer);
   }
   const { latencyMs, outcomes, spared } = asking;
+  const requestedAs = options.requestedAs && requestText(options.requestedAs, options.service);
   const context = { endpoint, seenAt: Math.round(clock.wall()), latencyMs, scanId, requestedAs };
   const record = answers.length === 0 ? undefined : mergeAnswers(answers, context);
   return { record, outcomes, spared };
@@ -78,26 +87,39 @@ class Asking {
   readonly spared: string[] = [];
   latencyMs: number | null = null;
   readonly #throttle = new Throttle({ rate: undefined, netRate: undefined, hostRate: HOST_RATE });
+  /** Whether the last datagrams stayed without an answer: connections are no reason to wait. */
+  #silent = false;
 
   constructor(private readonly endpoint: Endpoint, private readonly options: AskServerOptions) {}
 
-  /** Asks a protocol; not at once where the last one stayed without an answer. */
+  /** Asks a protocol; datagrams not at once where the last ones stayed without an answer. */
   async ask(protocol: Protocol): Promise<Outcome<unknown>> {
-    const { endpoint, options, latencyMs } = this;
-    const { clock, signal } = options;
-    const timeoutMs = latencyMs === null ? options.timeoutMs : followUpTimeout(latencyMs);
-    const silent = this.outcomes.at(-1)?.outcome.kind === "silent";
-    if (silent) await sleep(clock, restOfGap(timeoutMs), signal);
-    const outcome = await attempt(protocol, {
-      endpoint,
-      link: () => this.#link(),
-      exclusive: true,
-      timeoutMs,
-      leavesMute: true,
-    }, options);
+    const outcome =
+      await (protocol.transport === "tcp"
+        ? this.#attempt(protocol, Infinity, () => this.#streamLink()) // which bounds its time itself
+        : this.#askDatagrams(protocol));
     this.outcomes.push({ protocol: protocol.name, outcome });
     if (outcome.kind === "answered") this.latencyMs ??= outcome.latencyMs;
     return outcome;
+  }
+
+  async #askDatagrams(protocol: Protocol): Promise<Outcome<unknown>> {
+    const { options: { clock, signal, ...options }, latencyMs } = this;
+    const timeoutMs = latencyMs === null ? options.timeoutMs : followUpTimeout(latencyMs);
+    if (this.#silent) await sleep(clock, restOfGap(timeoutMs), signal);
+    const outcome = await this.#attempt(protocol, timeoutMs, () => this.#link());
+    this.#silent = outcome.kind === "silent";
+    return outcome;
+  }
+
+  #attempt(protocol: Protocol, timeoutMs: number, link: () => Link): Promise<Outcome<unknown>> {
+    const { endpoint, options } = this;
+    const { requestedAs } = options;
+    return attempt(protocol, {
+      ...{ endpoint, link, requestedAs, timeoutMs },
+      exclusive: true,
+      leavesMute: true,
+    }, options);
   }
 
   /** Asks what is behind an answer, and adds it. */
@@ -111,6 +133,15 @@ class Asking {
   #link(): Link {
     const { endpoint, options: { open, clock } } = this;
     return soleLink(endpoint, open(family(endpoint.address)), this.#throttle, clock);
+  }
+
+  /** Where something has answered, a connection has as long to open as a follow-up to be answered. */
+  #streamLink(): Link {
+    const { endpoint, options, latencyMs } = this;
+    const { dialer, clock, signal, streamLimits = STREAM_LIMITS } = options;
+    const connectMs = latencyMs === null ? streamLimits.connectMs : followUpTimeout(latencyMs);
+    const limits = { ...streamLimits, connectMs };
+    return new StreamLink(endpoint, { dialer, throttle: this.#throttle, clock, limits, signal });
   }
 
   /** Whether a protocol must not be asked, for the server said something in one that it spares. */

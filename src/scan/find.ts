@@ -6,7 +6,7 @@
 import type { Address } from "../address.ts";
 import { InputError } from "../errors.ts";
 import { systemClock } from "../net/clock.ts";
-import { openSocket } from "../net/deno.ts";
+import { openSocket, USUAL_RECEIVE_BUFFER } from "../net/deno.ts";
 import { denoDialer } from "../net/deno_tcp.ts";
 import { PROTOCOLS, USUAL_PROTOCOLS } from "../protocols/mod.ts";
 import type { ServerRecord } from "../record.ts";
@@ -113,6 +113,7 @@ export async function* find(
   const random = (size: number) => crypto.getRandomValues(new Uint8Array(size));
   const local = (bits: 4 | 6): Address => bits === 4 ? 0 : 0n;
   const open = (bits: 4 | 6) => openSocket({ address: local(bits), port: 0 });
+  const sockets = socketsFor(concurrency, USUAL_RECEIVE_BUFFER);
   const leaving = new AbortController();
   const { sink, rows } = handOver();
   const running = scan({
@@ -134,7 +135,7 @@ export async function* find(
     players: true,
     limits: { ...mild, rate: options.rate ?? mild.rate },
     capLoopback: false,
-    openSockets: (bits) => Array.from({ length: socketsFor(concurrency) }, () => open(bits)),
+    openSockets: (bits) => Array.from({ length: sockets }, () => open(bits)),
     openSole: open,
     dialer: denoDialer(),
     connections: concurrency,

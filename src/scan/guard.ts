@@ -4,6 +4,7 @@
  * @module
  */
 import type { Endpoint } from "../address.ts";
+import type { Endpoints } from "../endpoints.ts";
 import { GAP_MS } from "../inspect/attempt.ts";
 import { PROTOCOLS } from "../protocols/mod.ts";
 import type { Protocol } from "../protocols/protocol.ts";
@@ -61,6 +62,11 @@ export function kindsOf(protocols: readonly Protocol[]): ProbeKind[] {
   );
 }
 
+/** 32 bits that nobody can guess. */
+export function seedOf(random: (size: number) => Uint8Array): number {
+  return new DataView(random(4).buffer).getUint32(0);
+}
+
 /** What a sweep that only looks for speakers does otherwise than the scan's own. */
 type GuardSweep = Pick<SweepOptions, "passes" | "from" | "cooldownMs" | "onPass">;
 
@@ -68,14 +74,19 @@ type GuardSweep = Pick<SweepOptions, "passes" | "from" | "cooldownMs" | "onPass"
 export class Guard {
   readonly #options: ScanOptions;
   readonly #plans: readonly GuardPlan[];
-  readonly #speakers = new Spared();
+  readonly #speakers: Spared;
+  /** Protocols that some are spared. */
+  readonly #sparing: ReadonlySet<string>;
   /** Whether speakers are looked for, and nothing else. */
   #looking = false;
 
   /** Nobody is known yet. */
   constructor(options: ScanOptions) {
     this.#options = options;
+    this.#speakers = new Spared(seedOf(options.random));
     this.#plans = planGuards(options);
+    const sparing = options.protocols.filter(({ spares }) => spares !== undefined);
+    this.#sparing = new Set(sparing.map(({ name }) => name));
   }
 
   /** All protocols in which answers may come, those included that are only looked for. */
@@ -107,8 +118,12 @@ export class Guard {
 
   /** Whether an endpoint must not be asked a protocol, or needs not, for it is known already. */
   spares(endpoint: Endpoint, protocol: string): boolean {
-    const asked = this.#options.protocols.find(({ name }) => name === protocol);
-    return (this.#looking || asked?.spares !== undefined) && this.#speakers.has(endpoint);
+    return (this.#looking || this.#sparing.has(protocol)) && this.#speakers.has(endpoint);
+  }
+
+  /** The same of a target in a row. */
+  sparesAt(targets: Endpoints, i: number, protocol: string): boolean {
+    return (this.#looking || this.#sparing.has(protocol)) && this.#speakers.hasAt(targets, i);
   }
 
   /** Looks for those who must be spared. */

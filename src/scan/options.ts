@@ -9,19 +9,34 @@ import type { DatagramSocket, Dialer } from "../net/socket.ts";
 import type { StreamLimits } from "../net/tcp.ts";
 import type { Limits } from "../net/throttle.ts";
 import type { Protocol } from "../protocols/protocol.ts";
+import type { ServerRecord } from "../record.ts";
 import type { Sink } from "../sinks/sink.ts";
 import type { Mark } from "../sweep/sweep.ts";
 import type { Targets } from "../targets/compose.ts";
 import type { Range } from "../targets/ranges.ts";
 import type { Shard } from "../targets/space.ts";
+import type { Marks } from "./low_water.ts";
+import type { TargetNames } from "./names.ts";
 import type { EndReason, ScanState } from "./state.ts";
 
+/** Keeps what a scan came to, so that another process can go on. None of its methods rejects. */
+export interface Checkpointer {
+  /** Every sink has accepted these rows, and nothing behind them. */
+  accepted(records: readonly ServerRecord[]): Promise<void>;
+  /** An address opted out. */
+  optedOut(address: Address): Promise<void>;
+  /**
+   * Saves where the scan stands.
+   *
+   * @param marks Up to where it is through: whoever goes on there misses nobody.
+   */
+  save(marks: Marks, state: ScanState): Promise<void>;
+}
+
 /** What to scan, and how. */
-export interface ScanOptions {
+export interface ScanOptions extends TargetNames {
   /** The targets. */
   readonly targets: Targets;
-  /** Names that addresses were asked for by. */
-  readonly names: ReadonlyMap<Address, string>;
   /** The protocols, in the order of their passes. */
   readonly protocols: readonly Protocol[];
   /** The ports to ask for a protocol where a target names none. */
@@ -47,6 +62,10 @@ export interface ScanOptions {
   readonly optedOut: Iterable<Range>;
   /** Servers that are taken for answered: they are not asked, and no row is written of them. */
   readonly answered: Iterable<Endpoint>;
+  /** Key of the probes' tokens, 8 bytes. Default: a new one. */
+  readonly key?: Uint8Array;
+  /** What keeps the scan's state, each second. */
+  readonly checkpoint?: Checkpointer;
   /** How often the silent are asked again, and an exchange is repeated. */
   readonly retries: number;
   /** How long to wait for an answer, milliseconds. */
@@ -67,6 +86,8 @@ export interface ScanOptions {
   readonly capLoopback: boolean;
   /** Opens the shared sockets of a family. */
   readonly openSockets: (family: 4 | 6) => readonly DatagramSocket[];
+  /** Threads that send for the shared sockets, and do nothing else. Default: none. */
+  readonly threads?: number;
   /** Opens a socket on a port of its own. */
   readonly openSole: (family: 4 | 6) => DatagramSocket;
   /** Opens connections. */
@@ -81,6 +102,11 @@ export interface ScanOptions {
   readonly onOptOut: (address: Address) => void;
   /** Told when a pass of one of the two halves begins; the state says which. */
   readonly onPass?: (transport: "udp" | "tcp") => void;
+  /**
+   * Told when the clock that tells the time of day and the one that only runs have parted: the
+   * machine slept, or its clock was set.
+   */
+  readonly onClockJump?: (ms: number) => void;
   /** Where rows go. The scan does not close them. */
   readonly sinks: readonly Sink[];
   /** Random bytes that nobody can guess. */
@@ -97,7 +123,7 @@ export interface ScanOptions {
 export interface ScanEnd {
   /** Why. */
   readonly reason: EndReason;
-  /** Where the sweep stands. */
+  /** Where the sweep stands: whoever goes on there misses nobody. */
   readonly mark: Mark;
   /** Where it stands over TCP. */
   readonly tcpMark: Mark;

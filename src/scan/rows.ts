@@ -11,15 +11,29 @@ import type { Sink } from "../sinks/sink.ts";
 /** Rows that wait at the most. */
 const MOST_WAITING = 1024;
 
+/** Who has to know of rows. */
+export interface RowObserver {
+  /** Every sink has accepted these, and nothing behind them. */
+  readonly onAccepted: (records: readonly ServerRecord[]) => Promise<void>;
+  /** A sink fails: told once; what is brought after that is lost. */
+  readonly onFailure: (error: Error) => void;
+}
+
+/** A row, and whom to tell when it is written. */
+interface Waiting {
+  readonly record: ServerRecord;
+  readonly through: () => void;
+}
+
 /** Writes rows to all sinks, in batches. */
 export class RowQueue {
   /** Rows that every sink has accepted. */
-  written = 0;
+  written: number;
   /** Rows that were brought and could not be written. */
   lost = 0;
   /** When the last of the written rows was accepted, Unix milliseconds. */
   lastAt: number | undefined;
-  #waiting: ServerRecord[] = [];
+  #waiting: Waiting[] = [];
   #writing: Promise<void> | undefined;
   #failure: Error | undefined;
 
@@ -28,21 +42,29 @@ export class RowQueue {
    *
    * @param sinks Where rows go: each to all of them.
    * @param clock Tells when they were accepted.
-   * @param onFailure Told once when a sink fails; what is brought after that is lost.
+   * @param observer Who has to know.
+   * @param written Rows that an earlier part of the scan wrote.
    */
   constructor(
     private readonly sinks: readonly Sink[],
     private readonly clock: Clock,
-    private readonly onFailure: (error: Error) => void,
-  ) {}
+    private readonly observer: RowObserver,
+    written = 0,
+  ) {
+    this.written = written;
+  }
 
-  /** Brings a row; resolves when there is room for the next. */
-  async push(record: ServerRecord): Promise<void> {
+  /**
+   * Brings a row; resolves when there is room for the next.
+   *
+   * @param through Called when every sink has accepted it; never where it is lost.
+   */
+  async push(record: ServerRecord, through: () => void): Promise<void> {
     if (this.#failure !== undefined) {
       this.lost++;
       return;
     }
-    this.#waiting.push(record);
+    this.#waiting.push({ record, through });
     this.#writing ??= this.#write();
     if (this.#waiting.length >= MOST_WAITING) await this.#writing;
   }
@@ -56,15 +78,18 @@ export class RowQueue {
     while (this.#waiting.length > 0) {
       const batch = this.#waiting;
       this.#waiting = [];
+      const records = batch.map(({ record }) => record);
       try {
-        await Promise.all(this.sinks.map((sink) => sink.write(batch)));
+        await Promise.all(this.sinks.map((sink) => sink.write(records)));
         this.written += batch.length;
         this.lastAt = this.clock.wall();
+        await this.observer.onAccepted(records);
+        for (const { through } of batch) through();
       } catch (error) {
         this.#failure = error as Error;
         this.lost += batch.length + this.#waiting.length;
         this.#waiting = [];
-        this.onFailure(this.#failure);
+        this.observer.onFailure(this.#failure);
       }
     }
     this.#writing = undefined;

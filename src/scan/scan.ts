@@ -3,83 +3,90 @@
  *
  * @module
  */
-import { type Address, type Endpoint, endpointKey, family, isLoopback } from "../address.ts";
+import { type Endpoint, family, isLoopback } from "../address.ts";
+import { EndpointSet } from "../endpoint_set.ts";
+import type { Endpoints } from "../endpoints.ts";
 import { inspect } from "../inspect/inspect.ts";
-import { mergeAnswers } from "../inspect/merge.ts";
 import { Pool } from "../inspect/pool.ts";
 import { Switchboard } from "../net/switchboard.ts";
 import { Throttle } from "../net/throttle.ts";
-import type { Sighting } from "../record.ts";
+import { motdAsSent } from "../protocols/protocol.ts";
+import type { ServerRecord, Sighting } from "../record.ts";
 import { type ProbeKind, Receiver } from "../sweep/receiver.ts";
 import { Responders } from "../sweep/responders.ts";
-import { planPasses, spaceOf, sweep } from "../sweep/sweep.ts";
+import { planPasses, spaceOf, sweep, Trail } from "../sweep/sweep.ts";
 import { Tokens } from "../sweep/token.ts";
-import { Window } from "../sweep/window.ts";
+import { capacityOf, Window } from "../sweep/window.ts";
 import { AddressSet } from "../targets/address_set.ts";
 import { segmentsOf } from "../targets/compose.ts";
 import { Aliases } from "./aliases.ts";
-import { Guard, kindsOf } from "./guard.ts";
+import { Guard, kindsOf, seedOf } from "./guard.ts";
+import { LowWater } from "./low_water.ts";
+import { nameOf } from "./names.ts";
 import type { ScanEnd, ScanOptions } from "./options.ts";
 import { withoutPlayers } from "./players.ts";
+import { rowOf } from "./row.ts";
 import { RowQueue } from "./rows.ts";
+import { eachSecond } from "./saving.ts";
 import { Stop } from "./stop.ts";
 import { TcpSweep } from "./tcp.ts";
 
 /** Inspections that may wait before the sweep does. */
 const MOST_WAITING = 4096;
+/** How often the sweep has the system asked for what it counts, milliseconds. */
+const COUNT_MS = 20;
+/** Stands for all ports of an address. */
+const WHOLE_HOST = 0;
 
 /** Runs a scan. */
 export async function scan(options: ScanOptions): Promise<ScanEnd> {
-  const { clock, state } = options;
+  const { clock, state, checkpoint } = options;
   const stop = new Stop(options.signal, clock, options.maxRuntimeMs);
-  const throttle = new Throttle(
-    options.limits,
-    options.capLoopback ? undefined : isLoopback,
-  );
+  const throttle = new Throttle(options.limits, options.capLoopback ? undefined : isLoopback);
   const families = [4, 6].filter((bits) =>
     options.targets.groups.some(({ addresses: [first] }) => family(first.start) === bits)
   ) as (4 | 6)[];
   const sockets = families.flatMap((bits) => options.openSockets(bits));
   await using board = new Switchboard(sockets, throttle, clock);
-  const rows = new RowQueue(options.sinks, clock, (error) => stop.fail(error));
+  const rows = new RowQueue(options.sinks, clock, {
+    onAccepted: async (records) => await checkpoint?.accepted(records),
+    onFailure: (error) => stop.fail(error),
+  }, state.written);
   const run = new Run(options, board, throttle, rows, stop);
   stop.hard.addEventListener("abort", () => board.hangUp(), { once: true });
   board.listen((datagram, from, socket) => run.receiver.receive(datagram, from, socket))
     .catch((error) => stop.fail(error));
   const sweepOptions = run.sweepOptions();
+  const trail = new Trail(options.from, clock.now(), options.cooldownMs);
+  const saved = eachSecond(clock, options.onClockJump, async () => {
+    const marks = run.lowWater.note({ udp: trail.settled(clock.now()), tcp: run.tcp.mark });
+    run.count();
+    await checkpoint?.save(marks, state);
+  });
   const probes = async () => {
     const sweeping = {
-      ...options,
-      ...sweepOptions,
-      sockets,
-      throttle,
-      signal: stop.soft,
-      limit: options.maxTargets,
+      ...{ ...options, ...sweepOptions, sockets, throttle },
+      ...{ signal: stop.soft, limit: options.maxTargets },
     };
     await run.guard.look(
       (looking) => sweep({ ...sweeping, ...looking }),
       (_, size) => run.begin(0, size, 0),
     );
-    return await sweep(sweeping);
+    return await sweep({ ...sweeping, trail });
   };
-  const orStop = async <T>(work: () => Promise<T>, instead: T): Promise<T> => {
-    try {
-      return await work();
-    } catch (error) {
-      stop.fail(error as Error);
-      return instead;
-    }
-  };
-  const [mark, tcpMark] = await Promise.all([
-    sweepOptions.passes.length === 0 ? options.from : orStop(probes, options.from),
-    orStop(() => run.tcp.run(run.guard.gapMs), run.tcp.from),
+  const [udp, tcp] = await Promise.all([
+    sweepOptions.passes.length === 0 ? options.from : stop.guard(probes, options.from),
+    stop.guard(() => run.tcp.run(run.guard.gapMs), run.tcp.from),
   ]);
   await run.pool.idle();
   await rows.idle();
   stop.end();
+  await saved();
   run.count();
   state.ended = stop.reason ?? "done";
-  return { reason: state.ended, mark, tcpMark, error: stop.error };
+  const { error } = stop;
+  const marks = error === undefined ? run.lowWater.note({ udp, tcp }) : run.lowWater.marks;
+  return { reason: state.ended, mark: marks.udp, tcpMark: marks.tcp, error };
 }
 
 /** The moving parts of one scan. */
@@ -88,17 +95,21 @@ class Run {
   readonly receiver: Receiver;
   readonly guard: Guard;
   readonly tcp: TcpSweep;
-  readonly #responders = new Responders();
-  readonly #aliases = new Aliases();
+  readonly lowWater: LowWater;
+  readonly #responders: Responders;
+  readonly #aliases: Aliases;
   /** Those that opted out before, and in this scan. */
   readonly #onceOptedOut: AddressSet;
-  readonly #optedOut = new Set<Address>();
+  readonly #optedOut: EndpointSet;
   /** Endpoints that are being asked: the sweep does not speak into a conversation. */
-  readonly #asked = new Set<number | bigint>();
+  readonly #asked: EndpointSet;
   readonly #tokens: Tokens;
   readonly #window: Window;
   readonly #kinds: readonly ProbeKind[];
-  #accepted = 0;
+  #accepted: number;
+  #counted = -Infinity;
+  /** Datagrams that found no room in an earlier part of the scan. */
+  readonly #dropped: number;
 
   constructor(
     private readonly options: ScanOptions,
@@ -108,9 +119,17 @@ class Run {
     private readonly stop: Stop,
   ) {
     const { concurrency, random, clock, state, targets, answered } = options;
+    state.threads = options.threads ?? 0;
+    state.receiveBuffer = board.sockets.reduce((sum, one) => sum + one.receiveBuffer, 0);
     this.pool = new Pool(concurrency, (error) => stop.fail(error));
-    this.#tokens = new Tokens(random(8));
-    this.#window = new Window(board.sockets.length);
+    this.#tokens = new Tokens(options.key ?? random(8));
+    this.#aliases = new Aliases(random(8));
+    const seed = seedOf(random);
+    this.#responders = new Responders(seed);
+    this.#optedOut = new EndpointSet(seed);
+    this.#asked = new EndpointSet(seed);
+    this.#accepted = state.written;
+    this.#window = new Window(capacityOf(board.sockets));
     this.#kinds = kindsOf(options.protocols);
     this.guard = new Guard(options);
     for (const endpoint of answered) this.#responders.add(endpoint);
@@ -119,7 +138,7 @@ class Run {
     this.receiver = new Receiver({
       kinds: this.guard.kinds,
       tokens: this.#tokens,
-      isTarget: ({ address }) => all.has(address) && !this.#isOptedOut(address),
+      isTarget: (endpoint) => all.has(endpoint.address) && !this.#isOptedOut(endpoint),
       responders: this.#responders,
       clock,
       counts: state.replies,
@@ -141,6 +160,8 @@ class Run {
       },
       onProgress: () => this.count(),
     });
+    this.lowWater = new LowWater({ udp: options.from, tcp: this.tcp.from });
+    this.#dropped = state.dropped;
   }
 
   #nonce(): bigint {
@@ -148,8 +169,13 @@ class Run {
   }
 
   #skip(target: Endpoint): boolean {
-    return this.#responders.has(target) || this.#isOptedOut(target.address) ||
-      this.#asked.has(endpointKey(target));
+    return this.#responders.has(target) || this.#isOptedOut(target) || this.#asked.has(target);
+  }
+
+  /** The same of a target in a row, for every probe. */
+  #skipAt(targets: Endpoints, i: number): boolean {
+    return this.#responders.hasAt(targets, i) || this.#asked.hasAt(targets, i) ||
+      this.#optedOut.hasAt(targets, i, WHOLE_HOST) || this.#onceOptedOut.hasAt(targets, i);
   }
 
   #backlogged(): boolean {
@@ -175,8 +201,8 @@ class Run {
       tokens: this.#tokens,
       window: this.#window,
       gapMs: this.guard.gapMs,
-      skip: (target: Endpoint, protocol: string) =>
-        this.guard.spares(target, protocol) || this.#skip(target),
+      skip: (targets: Endpoints, i: number, protocol: string) =>
+        this.guard.sparesAt(targets, i, protocol) || this.#skipAt(targets, i),
       backlogged: () => this.#backlogged(),
       onProgress: (
         { visited, sent, refused }: { visited: number; sent: number; refused: number },
@@ -185,7 +211,7 @@ class Run {
         state.visited += visited;
         state.sent += sent;
         state.refused += refused;
-        this.count();
+        this.count(COUNT_MS);
       },
       onPass: (pass: number, size: number) =>
         this.begin(pass, size, pass === options.from.pass ? options.from.position : 0),
@@ -200,38 +226,44 @@ class Run {
     onPass?.("udp");
   }
 
-  #isOptedOut(address: Address): boolean {
-    return this.#optedOut.has(address) || this.#onceOptedOut.has(address);
+  #isOptedOut({ address }: Endpoint): boolean {
+    return this.#optedOut.has({ address, port: WHOLE_HOST }) || this.#onceOptedOut.has(address);
   }
 
-  /** Brings the numbers up to date that others count. */
-  count(): void {
-    const { state } = this.options;
+  /** Brings the numbers up to date that others count, unless that was done just now. */
+  count(everyMs = 0): void {
+    const { options: { state, clock }, board } = this;
+    if (clock.now() - this.#counted < everyMs) return;
+    this.#counted = clock.now();
+    state.dropped = board.sockets.reduce((sum, { dropped }) => sum + dropped, this.#dropped);
     state.inspecting = this.pool.load;
     state.written = this.rows.written;
     state.lost = this.rows.lost;
-    state.lastRowAt = this.rows.lastAt;
+    state.lastRowAt = this.rows.lastAt ?? state.lastRowAt;
   }
 
   #sight(sighting: Sighting): void {
-    const key = endpointKey(sighting.endpoint);
-    this.#asked.add(key);
+    this.#asked.add(sighting.endpoint);
+    const through = this.lowWater.begin();
     this.pool.add(sighting.endpoint.address, async () => {
       try {
-        await this.#inspect(sighting);
+        const found = await this.#inspect(sighting);
+        if (found === "nothing") through();
+        else if (found !== "cut") await this.rows.push(found, through);
       } finally {
-        this.#asked.delete(key);
+        this.#asked.delete(sighting.endpoint);
       }
     });
   }
 
-  async #inspect(sighting: Sighting): Promise<void> {
+  /** What comes of a sighting; it is cut off where all ends before that is known. */
+  async #inspect(sighting: Sighting): Promise<ServerRecord | "nothing" | "cut"> {
     const { options, board, stop } = this;
-    const { state, clock } = options;
+    const { state } = options;
     if (stop.reason === "failed") this.rows.lost++;
-    if (stop.reason === "failed" || stop.reason === "max-results") return;
+    if (stop.reason === "failed" || stop.reason === "max-results") return "cut";
     const { endpoint } = sighting;
-    if (this.guard.spares(endpoint, sighting.protocol)) return;
+    if (this.guard.spares(endpoint, sighting.protocol)) return "nothing";
     const result = await inspect(sighting, {
       ...options,
       protocols: options.protocols.filter(({ name }) => !this.guard.spares(endpoint, name)),
@@ -239,35 +271,29 @@ class Run {
       link: (peer, socket) => board.link(peer, board.socketFor(peer, socket)),
       soleLink: (peer) => board.soleLink(peer, options.openSole(family(peer.address))),
       streamLink: (peer, name, latencyMs) => this.tcp.link(peer, name, latencyMs),
-      nameOf: ({ address }) => options.names.get(address),
+      nameOf: (peer) => nameOf(options, peer),
       nonce: () => this.#nonce(),
-      stop: ({ statement }) => options.optsOut(statement.columns.motd ?? ""),
+      stop: ({ statement }) => options.optsOut(motdAsSent(statement)),
     });
     if (result.answers.length === 0) {
-      if (result.failure === "cancelled") return;
+      if (result.failure === "cancelled") return "cut";
       state.replies[result.failure === "malformed" ? "malformed" : "forged"]++;
-      return;
+      return "nothing";
     }
-    if (!sighting.verified && !this.#responders.add(endpoint)) return;
+    if (!sighting.verified && !this.#responders.add(endpoint)) return "nothing";
     if (result.stopped) {
       state.optedOut++;
-      this.#optedOut.add(endpoint.address);
+      this.#optedOut.add({ address: endpoint.address, port: WHOLE_HOST });
       options.onOptOut(endpoint.address);
-      return;
+      await options.checkpoint?.optedOut(endpoint.address);
+      return "nothing";
     }
     if (result.failure !== undefined) state.fellSilent++;
-    if (this.#accepted >= options.maxResults) return;
+    if (this.#accepted >= options.maxResults) return "cut";
     if (++this.#accepted >= options.maxResults) stop.stop("max-results");
-    const record = mergeAnswers(result.answers, {
-      endpoint,
-      latencyMs: result.latencyMs,
-      seenAt: Math.round(clock.wall() - (clock.now() - sighting.at)),
-      scanId: state.scanId,
-      requestedAs: options.names.get(endpoint.address) ?? null,
-    });
-    if (result.cut) record.flags = [...record.flags, "cutShort"].sort();
+    const record = rowOf(sighting, result, options);
     record.alias_of = this.#aliases.of(record, endpoint);
     if (record.alias_of !== null) state.aliases++;
-    await this.rows.push(options.players ? record : withoutPlayers(record));
+    return options.players ? record : withoutPlayers(record);
   }
 }

@@ -68,10 +68,18 @@ export interface ScanState {
   visited: number;
   /** The half over TCP. */
   readonly tcp: StreamState;
+  /** Which engine sends and receives datagrams. */
+  engine: string;
+  /** Threads that only send; 0: the program's own does. */
+  threads: number;
+  /** What its sockets hold that has arrived and not been read, bytes, all together. */
+  receiveBuffer: number;
   /** Probes that left. */
   sent: number;
   /** Probes that the system refused to send. */
   refused: number;
+  /** Datagrams that came back and found no room, as far as the system tells. */
+  dropped: number;
   /** Datagrams that came back. */
   replies: ReplyCounts;
   /** Inspections that have not ended. */
@@ -102,7 +110,8 @@ export function newState(scanId: string, startedAt: number): ScanState {
   return {
     scanId,
     startedAt,
-    ...{ pass: 0, passes: 0, position: 0, size: 0, total: 0, visited: 0, sent: 0, refused: 0 },
+    ...{ pass: 0, passes: 0, position: 0, size: 0, total: 0, visited: 0, sent: 0 },
+    ...{ engine: "portable", threads: 0, receiveBuffer: 0, refused: 0, dropped: 0 },
     tcp: { pass: 0, passes: 0, position: 0, size: 0, sent: 0, counts: noStreams() },
     replies: noReplies(),
     ...{ inspecting: 0, written: 0, aliases: 0, lost: 0, fellSilent: 0, optedOut: 0 },

@@ -64,6 +64,16 @@ export class Stop {
     this.stop("failed");
   }
 
+  /** Does something; stops everything where that fails. */
+  async guard<T>(work: () => Promise<T>, instead: T): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      this.fail(error as Error);
+      return instead;
+    }
+  }
+
   /** The scan is over: nothing that it waits for may outlive it. */
   end(): void {
     this.#over.abort();

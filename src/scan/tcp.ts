@@ -16,6 +16,7 @@ import type { Outcome, Sighting } from "../record.ts";
 import type { Mark } from "../sweep/sweep.ts";
 import { visitAll, type VisitPass, visitSpace } from "../sweep/visits.ts";
 import { segmentsOf } from "../targets/compose.ts";
+import { nameOf } from "./names.ts";
 import type { ScanOptions } from "./options.ts";
 import type { Stop } from "./stop.ts";
 
@@ -54,8 +55,9 @@ export class TcpSweep {
   readonly #slots: Slots;
   readonly #protocols: readonly Protocol[];
   readonly #link: StreamLinkOptions;
-  /** Open endpoints that speak something else: once is enough. */
+  /** Open endpoints that speak something else, or do not speak: once is enough. */
   readonly #others = new Set<number | bigint>();
+  #stand: () => Mark = () => this.from;
 
   /** Plans nothing yet. */
   constructor(options: ScanOptions, around: TcpSurroundings) {
@@ -77,6 +79,11 @@ export class TcpSweep {
     return this.#options.fromTcp ?? { pass: 1, position: 0 };
   }
 
+  /** Where it stands: everything before it was visited to its end. */
+  get mark(): Mark {
+    return this.#stand();
+  }
+
   /** Runs the passes; returns where they stand. */
   async run(gapMs: number): Promise<Mark> {
     const { clock, maxTargets, state } = this.#options;
@@ -94,6 +101,7 @@ export class TcpSweep {
       skip: (target) => skip(target) || this.#others.has(endpointKey(target)),
       backlogged,
       visit: (protocol, target) => this.#visit(this.#named(protocol), target),
+      onTour: (stand) => this.#stand = stand,
       onPass: (pass, size) => {
         if (size > 0) state.firstProbeAt ??= clock.wall();
         state.tcp.pass = pass;
@@ -156,12 +164,12 @@ export class TcpSweep {
   }
 
   #ask(protocol: Protocol, target: Endpoint, stream: Stream): Promise<Outcome<unknown>> {
-    const { clock, names } = this.#options;
+    const { clock } = this.#options;
     return attempt(protocol, {
       endpoint: target,
       link: () => new StreamLink(target, this.#link, stream),
       exclusive: true,
-      requestedAs: names.get(target.address),
+      requestedAs: nameOf(this.#options, target),
       brief: true,
       timeoutMs: Infinity, // the link bounds it
       leavesMute: true,
@@ -189,6 +197,8 @@ export class TcpSweep {
         break;
       case "silent":
         counts.mute++;
+        // TCP repeats what is lost: who said nothing in all that time will not the next time.
+        if (outcome.why === "slow") this.#others.add(endpointKey(target));
     }
   }
 

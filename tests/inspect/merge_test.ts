@@ -55,3 +55,9 @@ Deno.test("mergeAnswers() flags what protocols disagree on", () => {
   assertEquals(differ({ players_max: 5 }, { players_max: 6 }), ["playersDiffer"]);
   assertEquals(differ({ players_max: 5 }, {}), []);
 });
+
+Deno.test("mergeAnswers() rounds latencies to microseconds", () => {
+  const latency = (latencyMs: number | null) =>
+    mergeAnswers([answer("slp", {})], { ...CONTEXT, latencyMs }).latency_ms;
+  assertEquals([0.6511110000000002, 4.98, 0, null].map(latency), [0.651, 4.98, 0, null]);
+});

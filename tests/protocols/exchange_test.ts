@@ -19,7 +19,7 @@ const CONTEXT: ExchangeContext = {
 /** A server of this software. */
 function server(software: string): Responder {
   const range = { start: 0x7f000001, end: 0x7f000002 };
-  return drawFleet({ servers: 1, range, seed: 3, software: [software] })[0].responder;
+  return drawFleet({ servers: 1, range, seed: 3, software: [software] })[0].responder!;
 }
 
 /** Talks an exchange through with a server on a perfect line. */

@@ -325,6 +325,6 @@ Deno.test("another game's text is shown, harmless and short", () => {
 });
 
 Deno.test("protocols are listed in the order of their passes", () => {
-  assertEquals(PROTOCOLS.map(({ name }) => name), ["raknet", "query", "sqp"]);
+  assertEquals(PROTOCOLS.map(({ name }) => name), ["raknet", "slp", "query", "sqp"]);
   assertEquals(new Silence().name, "Silence");
 });

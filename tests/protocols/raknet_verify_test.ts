@@ -57,7 +57,7 @@ function verify(respond: (question: Uint8Array, number: number) => readonly Uint
 function server(software: string): (question: Uint8Array) => readonly Uint8Array[] {
   const range = { start: 0x7f000001, end: 0x7f000002 };
   const plan = { servers: 1, range, seed: 3, software: [software] };
-  const responder: Responder = drawFleet(plan)[0].responder;
+  const responder: Responder = drawFleet(plan)[0].responder!;
   return (question) => responder.respond(question, US, 0);
 }
 

@@ -3,10 +3,13 @@ import { type Endpoint, parseEndpoint } from "../../src/address.ts";
 import { emptyRecord, serverId, type ServerRecord } from "../../src/record.ts";
 import { CLIENT_GUID } from "../../src/protocols/raknet/mod.ts";
 import { Aliases } from "../../src/scan/aliases.ts";
+import { Random } from "../../src/fleet/random.ts";
 import { scanFleet } from "./harness.ts";
+import { SimpleAliases } from "./simple_aliases.ts";
 
 type Columns = Partial<ServerRecord>;
 
+const KEY = Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8);
 const GUID = "5335687477053034848";
 const BEDROCK = {
   protocol: "raknet",
@@ -33,7 +36,7 @@ const QUERY = { ...VANILLA, ...OWN, protocol: "query", protocols: ["query"] };
 
 /** What each of these rows is called an alias of. */
 function aliases(...rows: readonly (readonly [where: string, columns: Columns])[]) {
-  const seen = new Aliases();
+  const seen = new Aliases(KEY);
   return rows.map(([where, columns]) => {
     const endpoint: Endpoint = parseEndpoint(where)!;
     return seen.of({ ...emptyRecord(endpoint, 0), ...columns }, endpoint);
@@ -189,8 +192,49 @@ Deno.test("Aliases takes a host that says the same on a hundred ports for one se
   ]);
 });
 
+Deno.test("Aliases says what the plainest form of it says, whatever the rows", () => {
+  const random = new Random(20261122);
+  const pick: <T>(...values: T[]) => T = (...values) => random.pick(values);
+  let aliasesSeen = 0;
+  for (let round = 0; round < 150; round++) {
+    const seen = new Aliases(KEY);
+    const simple = new SimpleAliases((text) => text === "A Minecraft Server" || text === "Lobby");
+    const hosts: Endpoint["address"][] = Array.from(
+      { length: 1 + random.below(4) },
+      () => random.below(4) === 0 ? (1n << 120n) + BigInt(random.below(8)) : random.below(2 ** 32),
+    );
+    const said: (string | null)[] = [];
+    for (let i = 0; i < 250; i++) {
+      const endpoint = { address: random.pick(hosts), port: 1000 + i };
+      const protocols = pick(["raknet"], ["query"], ["slp"], ["raknet", "query"]);
+      const online = pick(0, 1, 2, null);
+      const record: ServerRecord = {
+        ...emptyRecord(endpoint, 0),
+        ...motd(pick("Sky", "A Minecraft Server", "Lobby", "§aSky;Kingdom", "Sky:Kingdom\nb")),
+        ...{ protocols, protocol: protocols[0], players_online: online },
+        edition: pick("java", "bedrock", null),
+        proxy: pick("velocity", "geyser", "geyser", null),
+        version: pick("1.21.50", "1.21.4", null),
+        software: pick("Paper", null),
+        players_max: pick(20, 2 ** 40, null),
+        players: pick(null, null, [], ["Ann", "Bob"], ["Bob", "Ann"], ["Cy"]),
+        flags: pick([], ["sampleText"]),
+        port_v4: pick(null, 1000 + random.below(i + 1)),
+        guid: pick(null, null, GUID, "99999999999", String(CLIENT_GUID), `${i}${GUID.slice(4)}`),
+        favicon_hash: pick(null, "aa"),
+      };
+      if (random.below(9) === 0) Object.assign(record, { motd: null, motd_plain: null });
+      const wanted = simple.of(record, endpoint);
+      assertEquals(seen.of(record, endpoint), wanted, JSON.stringify(record));
+      said.push(wanted);
+    }
+    aliasesSeen += said.filter((one) => one !== null).length;
+  }
+  assert(aliasesSeen > 5000 && aliasesSeen < 35_000, String(aliasesSeen));
+});
+
 Deno.test("Aliases holds no more than it may, and still knows what it held", () => {
-  const seen = new Aliases();
+  const seen = new Aliases(KEY);
   const of = (address: number) => {
     const endpoint = { address, port: 19132 };
     const guid = String(2n ** 50n + BigInt(address % 600_000));

@@ -20,6 +20,7 @@ export const SCAN_ID = "01928d5e-0000-7000-8000-000000000000";
 /** The usual ports, as data/ports.txt has them. */
 export const PORTS: Record<string, readonly number[]> = {
   raknet: [19132],
+  slp: [25565],
   query: [25565],
   sqp: [9000],
 };
@@ -47,7 +48,7 @@ export class MemorySink implements Sink {
 }
 
 /** What a test may set. */
-export interface Setting extends Partial<Omit<ScanOptions, "targets" | "state">> {
+export interface Setting extends Partial<Omit<ScanOptions, "targets">> {
   readonly network?: FakeNetwork;
   readonly faults?: Faults;
   readonly networkSeed?: number;
@@ -80,14 +81,17 @@ export interface Result {
 export async function scanFleet(setting: Setting): Promise<Result> {
   const network = setting.network ?? new FakeNetwork(setting.networkSeed ?? 1, setting.faults);
   const hosts = drawFleet(setting.fleet);
-  for (const { endpoint, responder } of hosts) network.host(endpoint, responder);
   const streams = new FakeStreams(network, setting.networkSeed ?? 1, setting.streamFaults);
+  for (const { endpoint, responder, streams: door } of hosts) {
+    if (responder !== undefined) network.host(endpoint, responder);
+    if (door !== undefined) streams.host(endpoint, door);
+  }
   setting.prepare?.(network, hosts, streams);
-  const names = setting.protocolNames ?? ["raknet", "query"];
+  const names = setting.protocolNames ?? ["raknet", "slp", "query"];
   const sink = new MemorySink();
   const random = new Random(77);
   const optedOut: Address[] = [];
-  const state = newState(SCAN_ID, network.now());
+  const state = setting.state ?? newState(SCAN_ID, network.now());
   const inclusion = { range: setting.range ?? setting.fleet.range, port: undefined };
   const options: ScanOptions = {
     names: new Map(),

@@ -62,6 +62,6 @@ export function put(network: FakeNetwork, start: number, ...software: string[]):
       seed: 5 + i,
       software: [name],
     });
-    network.host(endpoint, responder);
+    network.host(endpoint, responder!);
   });
 }

@@ -48,7 +48,7 @@ Deno.test("lan lists a server in two networks once", async () => {
   const [, twin] = [0, 0x0a00000a];
   const range = { start: 0xc0a8010a, end: 0xc0a8010b };
   const [{ responder }] = drawFleet({ servers: 1, range, seed: 5, software: ["bds"] });
-  network.host({ address: twin, port: 19132 }, responder);
+  network.host({ address: twin, port: 19132 }, responder!);
   assertEquals((await lookAround(network, { networks: [HOME, OFFICE] })).length, 1);
 });
 

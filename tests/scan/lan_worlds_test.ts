@@ -99,7 +99,7 @@ Deno.test("worlds that answer NetherNet are found in all versions, once in all n
   put(network, 0xc0a8010a, ...kinds);
   const range = { start: 0xc0a8010a, end: 0xc0a8010b };
   const [twin] = drawFleet({ servers: 1, range, seed: 5, software: ["netherNet4"] });
-  network.host({ address: 0x0a00000a, port: 7551 }, twin.responder);
+  network.host({ address: 0x0a00000a, port: 7551 }, twin.responder!);
   const found = await lookAround(network, { networks: [HOME, OFFICE] });
   assertEquals(found.length, 4);
   for (const [i, kind] of kinds.entries()) {
@@ -168,9 +168,9 @@ Deno.test("links are asked between the networks, and a server on both is listed 
   const range = { start: 0xc0a8010a, end: 0xc0a8010b };
   const [bds] = drawFleet({ servers: 1, range, seed: 5, software: ["bds"] });
   const [alone] = drawFleet({ servers: 1, range, seed: 99, software: ["bds"] });
-  network.host({ address: 0xfe80n << 112n | 10n, port: 19133 }, bds.responder);
-  network.host({ address: 0xfe80n << 112n | 11n, port: 19133 }, alone.responder);
-  network.host({ address: 0x2001n << 112n | 1n, port: 19133 }, alone.responder); // not of the link
+  network.host({ address: 0xfe80n << 112n | 10n, port: 19133 }, bds.responder!);
+  network.host({ address: 0xfe80n << 112n | 11n, port: 19133 }, alone.responder!);
+  network.host({ address: 0x2001n << 112n | 1n, port: 19133 }, alone.responder!); // not of the link
   const found = await lookAround(network, { networks: [LINK, HOME] });
   assertEquals(found.map(({ host }) => host), ["192.168.1.10", "fe80::b"]);
   const pings = network.sent.filter(({ to, bytes }) => to.port === 19133 && bytes.length === 33);

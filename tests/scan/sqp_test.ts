@@ -13,6 +13,7 @@ import { sqp } from "../../src/mod.ts";
 import { PROTOCOLS } from "../../src/protocols/mod.ts";
 import { askServer, type AskServerOptions } from "../../src/scan/ask.ts";
 import { FakeNetwork } from "../fakes/network.ts";
+import { FakeStreams } from "../fakes/streams.ts";
 import { type Result, SCAN_ID, scanFleet, type Setting } from "./harness.ts";
 
 const RANGE = { start: 0x7f100000, end: 0x7f100400 };
@@ -35,7 +36,7 @@ class Log {
       network.host(endpoint, {
         respond: (datagram, from, now) => {
           this.#note("in", endpoint, from, now, datagram);
-          const replies = responder.respond(datagram, from, now);
+          const replies = responder!.respond(datagram, from, now);
           for (const reply of replies) this.#note("out", endpoint, from, now, reply);
           return replies;
         },
@@ -183,7 +184,7 @@ for (const software of ["bds", "raknetNode", "banned", "zeroGuid"]) {
         fake.record = true;
         const other = raknetOf(software);
         asked = first.endpoint;
-        fake.host(asked, shy(first.responder, other));
+        fake.host(asked, shy(first.responder!, other));
         void second; // speaks Query alone, and is asked SQP
       },
     });
@@ -198,7 +199,7 @@ for (const software of ["bds", "raknetNode", "banned", "zeroGuid"]) {
 function raknetOf(software: string): Responder {
   if (software in TRICKS) return new HostileHost(software, new Random(1));
   const range = { start: 9, end: 10 };
-  return drawFleet({ servers: 1, range, seed: 1, software: [software] })[0].responder;
+  return drawFleet({ servers: 1, range, seed: 1, software: [software] })[0].responder!;
 }
 
 Deno.test("sqp: a second passes before a protocol that follows one that stayed silent", async () => {
@@ -308,6 +309,7 @@ async function askWith(over: Partial<AskServerOptions>, software: string, ...nam
     timeoutMs: 300,
     retries: 0,
     open: (bits) => network.open(bits),
+    dialer: new FakeStreams(network, 1),
     nonce: () => random.u64() >> 1n,
     clock: network,
     signal: new AbortController().signal,
@@ -377,7 +379,7 @@ Deno.test("sqp: who answers a challenge with a pong is asked nothing more", asyn
       late = endpoint;
       fake.host(endpoint, {
         respond: (datagram, from, now) =>
-          datagram.length === 5 ? [pong, ...responder.respond(datagram, from, now)] : [],
+          datagram.length === 5 ? [pong, ...responder!.respond(datagram, from, now)] : [],
       });
     },
   });

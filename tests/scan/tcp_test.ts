@@ -1,11 +1,12 @@
 /** The half of a scan that goes over TCP, with a protocol made up for it. */
 import { assert, assertEquals } from "@std/assert";
-import { type Endpoint, formatEndpoint } from "../../src/address.ts";
+import { type Endpoint, endpointKey, formatEndpoint } from "../../src/address.ts";
 import { Malformed } from "../../src/bytes.ts";
 import type { StreamAct, StreamResponder } from "../../src/fleet/stream.ts";
 import { ask, Closed, type Protocol } from "../../src/protocols/protocol.ts";
 import { PROTOCOLS } from "../../src/protocols/mod.ts";
 import { serverId } from "../../src/record.ts";
+import { FakeNetwork } from "../fakes/network.ts";
 import { NO_STREAM_FAULTS } from "../fakes/streams.ts";
 import { type Result, scanFleet, type Setting } from "./harness.ts";
 
@@ -77,13 +78,13 @@ Deno.test("what opens is asked on that very connection, fallbacks on another", a
   assertEquals(ids(result), ["127.16.0.1:25565", "127.16.0.2:25565"]);
   const to = (last: number) =>
     result.streams.begun.filter(({ to }) => to.address === at(last).address).length;
-  assertEquals([1, 2, 3, 4, 5, 6].map(to), [1, 2, 2, 1, 2, 2]);
+  assertEquals([1, 2, 3, 4, 5, 6].map(to), [1, 2, 1, 1, 2, 2]);
   assertEquals(result.state.tcp.counts, {
-    ...{ open: 5, refused: 500, unreachable: 2, silent: 2, failed: 0 },
-    ...{ answered: 2, other: 1, mute: 2 },
+    ...{ open: 4, refused: 500, unreachable: 2, silent: 2, failed: 0 },
+    ...{ answered: 2, other: 1, mute: 1 },
   });
   const { pass, passes, position, size, sent } = result.state.tcp;
-  assertEquals([pass, passes, position, size, sent], [2, 2, 256, 256, 509]);
+  assertEquals([pass, passes, position, size, sent], [2, 2, 256, 256, 508]);
   assertEquals(result.end.tcpMark, { pass: 3, position: 0 });
   assertEquals([result.state.visited, result.state.total], [512, 512]);
   assert(result.rows.every(({ latency_ms }) => latency_ms! >= 20 && latency_ms! < 200));
@@ -106,6 +107,19 @@ Deno.test("connections are bounded, in all and to a host", async () => {
     prepare: (_network, _hosts, streams) => void (streams.absent = "silent"),
   });
   assertEquals([one.streams.most, one.state.tcp.counts.silent], [4, 50]);
+});
+
+Deno.test("where all connections are refused at once, sockets are looked at all the same", async () => {
+  let turns = 0;
+  const network = new FakeNetwork(1);
+  const after = network.after.bind(network);
+  network.after = (ms, callback) => {
+    if (ms === 0) turns++;
+    return after(ms, callback);
+  };
+  const streamFaults = { ...NO_STREAM_FAULTS, delay: 1 };
+  const { state } = await scanToy({ network, retries: 0, streamFaults });
+  assertEquals([state.tcp.counts.refused, turns], [256, 256 / 32]);
 });
 
 Deno.test("where descriptors are short, fewer connections are made, and none is forgotten", async () => {
@@ -236,6 +250,25 @@ Deno.test("the name that was typed goes into the question and the row", async ()
   assertEquals(result.rows[0].requested_as, "play.example.org");
   const [{ bytes }] = result.streams.written;
   assertEquals(new TextDecoder().decode(bytes.subarray(1)), "play.example.org");
+});
+
+Deno.test("where an SRV record led, the row says so, and the question holds the name", async () => {
+  const service = { host: "mc1.example.org", port: 25570 };
+  const result = await scanToy({
+    names: new Map([[BASE + 1, "other.example"]]),
+    services: new Map([[endpointKey(at(1, 25570)), { name: "play.example.org", service }]]),
+    ports: () => [25565, 25570],
+    prepare: (_network, _hosts, streams) => {
+      streams.host(at(1), modern);
+      streams.host(at(1, 25570), modern);
+    },
+  });
+  const asked = result.rows.map((row) => `${row.port} ${row.requested_as}`).sort();
+  assertEquals(asked, ["25565 other.example", "25570 play.example.org SRV mc1.example.org:25570"]);
+  const told = result.streams.written.map(({ to, bytes }) =>
+    `${to.port} ${new TextDecoder().decode(bytes.subarray(1))}`
+  );
+  assertEquals(told.sort(), ["25565 other.example", "25570 play.example.org"]);
 });
 
 Deno.test("shards visit every target together, and none twice", async () => {

@@ -9,6 +9,7 @@ import { raknet } from "../../src/mod.ts";
 import { PROTOCOLS } from "../../src/protocols/mod.ts";
 import { askServer } from "../../src/scan/ask.ts";
 import { FakeNetwork } from "../fakes/network.ts";
+import { FakeStreams } from "../fakes/streams.ts";
 import { scanFleet, type Setting } from "./harness.ts";
 
 const RANGE = { start: 0x7f100000, end: 0x7f101000 };
@@ -19,6 +20,7 @@ const BEDROCK = { servers: 20, range: RANGE, seed: 3, software: ["bds"] };
 function witnessed(lines: WitnessLine[]): Setting["prepare"] {
   return (network, hosts) => {
     for (const { endpoint, responder } of hosts) {
+      if (responder === undefined) continue;
       network.host(endpoint, {
         respond(datagram, from, now) {
           const note = (way: "in" | "out", bytes: Uint8Array) =>
@@ -129,8 +131,9 @@ const guarded =
   (door: (datagram: Uint8Array) => readonly Uint8Array[] | undefined): Setting["prepare"] =>
   (network, hosts) => {
     for (const { endpoint, responder } of hosts) {
+      if (responder === undefined) continue;
       network.host(endpoint, {
-        respond: (datagram, from, now) => door(datagram) ?? responder.respond(datagram, from, now),
+        respond: (datagram, from, now) => door(datagram) ?? responder!.respond(datagram, from, now),
       });
     }
   };
@@ -183,12 +186,13 @@ async function ask(software: string, verify: boolean) {
   const random = new Random(1);
   const plan = { ...BEDROCK, servers: 1, software: [software] };
   const [{ endpoint, responder }]: FleetHost[] = drawFleet(plan);
-  network.host(endpoint, responder);
+  network.host(endpoint, responder!);
   const { record } = await network.run(askServer(endpoint, {
     protocols: PROTOCOLS,
     timeoutMs: 1000,
     retries: 1,
     open: (family) => network.open(family),
+    dialer: new FakeStreams(network, 1),
     nonce: () => random.u64() >> 1n,
     clock: network,
     signal: new AbortController().signal,

@@ -35,6 +35,9 @@ export interface QueryStatus {
 /** Bits of a session that every server repeats: each byte of it stays below 0x80. */
 export const SESSION_MASK = 0x0f0f0f0f;
 
+/** Vanilla draws new tokens every 30 s: for so long one is shown again, milliseconds. */
+const TOKEN_MS = 25_000;
+
 /** How many tokens one stat may be asked with: each repeated handshake may bring another. */
 const MOST_TOKENS = 3;
 
@@ -66,6 +69,7 @@ export const queryProtocol: Protocol<QueryStatus> = {
     }
     return yield* settleForLess(challenge);
   },
+  keeps: ({ challenge }) => ({ known: challenge, forMs: TOKEN_MS }),
   record: (status) =>
     status.stat === undefined ? tokenStatement(status) : statStatement(status, status.stat),
 };

@@ -64,7 +64,8 @@ function statusStatement({ java, more, pongDiffers }: Extract<SlpStatus, { kind:
   if (pongDiffers) flags.push("pongDiffers");
   if (java.sample?.some(({ name }) => name.includes("§"))) flags.push("sampleText");
   if (exceeds(java)) flags.push("cut");
-  return { columns, flags, facts: statusFacts(java, icon.size) };
+  const facts = statusFacts(java, icon.size);
+  return { columns, flags, facts, ...(java.motdSent !== null && { motdSent: java.motdSent }) };
 }
 
 /** Whether a row cannot hold all that was said. */

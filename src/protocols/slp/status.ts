@@ -43,6 +43,8 @@ export interface JavaStatus {
   readonly protocol: number | null;
   /** The MOTD with section signs: as sent, or the normal form of a component. */
   readonly motd: string | null;
+  /** All that is written in a component, codes that show nothing too; `null`: `motd` is as sent. */
+  readonly motdSent: string | null;
   /** What the MOTD was: a JSON type. */
   readonly motdForm: string | null;
   /** Players online. */
@@ -99,7 +101,7 @@ export function parseStatus(bytes: Uint8Array): JavaStatus | JavaDisconnect {
   const { value, flags: odd } = parseJson(bytes);
   const flags = new Set<StatusFlag>(odd);
   if (!isObject(value) || !STATUS_KEYS.some((key) => Object.hasOwn(value, key))) {
-    return { kind: "disconnect", reason: componentText(value, flags), flags: [...flags] };
+    return { kind: "disconnect", reason: componentText(value, flags).text, flags: [...flags] };
   }
   const [version, players] = [own(value, "version"), own(value, "players")];
   const numbers = new Numbers(flags);
@@ -109,7 +111,7 @@ export function parseStatus(bytes: Uint8Array): JavaStatus | JavaDisconnect {
     kind: "status",
     versionName: textOf(own(version, "name")),
     protocol: numbers.read(version, "protocol", -(2 ** 31), 2 ** 31 - 1),
-    motd: description == null ? null : motdText(description, flags),
+    ...motdOf(description, flags),
     motdForm: description === undefined ? null : typeOf(description),
     online: numbers.read(players, "online", 0, 999_999_999),
     max: numbers.read(players, "max", 0, 999_999_999),
@@ -124,14 +126,23 @@ export function parseStatus(bytes: Uint8Array): JavaStatus | JavaDisconnect {
 }
 
 /** A text is kept as it was sent; all else is written in the normal form. */
-function motdText(description: unknown, flags: Set<StatusFlag>): string {
-  return typeof description === "string" ? description : componentText(description, flags);
+function motdOf(
+  description: unknown,
+  flags: Set<StatusFlag>,
+): Pick<JavaStatus, "motd" | "motdSent"> {
+  if (description == null) return { motd: null, motdSent: null };
+  if (typeof description === "string") return { motd: description, motdSent: null };
+  const { text, sent } = componentText(description, flags);
+  return { motd: text, motdSent: sent };
 }
 
-function componentText(value: unknown, flags: Set<StatusFlag>): string {
-  const { runs, cut } = parseComponent(value);
+function componentText(
+  value: unknown,
+  flags: Set<StatusFlag>,
+): { readonly text: string; readonly sent: string } {
+  const { runs, sent, cut } = parseComponent(value);
   if (cut) flags.add("motdCut");
-  return formatSections(runs);
+  return { text: formatSections(runs), sent };
 }
 
 function typeOf(value: unknown): string {

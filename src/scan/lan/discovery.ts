@@ -22,7 +22,7 @@ import {
   type Packet,
   sealPacket,
 } from "../../protocols/lan/mod.ts";
-import type { Learned, Protocol, Reply } from "../../protocols/protocol.ts";
+import { type Learned, motdAsSent, type Protocol, type Reply } from "../../protocols/protocol.ts";
 import type { Sighting } from "../../record.ts";
 import { stampClock } from "../../sweep/receiver.ts";
 import type { Neighbour } from "./neighbours.ts";
@@ -201,7 +201,7 @@ export class Discovery {
   #found(neighbour: Neighbour, { endpoint, answers, latencyMs }: Findings, at: number): void {
     const { options } = this;
     const { clock, neighbours, scanId } = options;
-    if (answers.some(({ statement }) => options.optsOut(statement.columns.motd ?? ""))) {
+    if (answers.some(({ statement }) => options.optsOut(motdAsSent(statement)))) {
       neighbour.optedOut = true;
       neighbour.row = undefined;
       return;
@@ -232,7 +232,7 @@ export class Discovery {
       follow: true,
       link: (peer, number) => board.link(peer, number),
       soleLink: (peer) => board.soleLink(peer, options.open(networks[socket])),
-      stop: ({ statement }) => options.optsOut(statement.columns.motd ?? ""),
+      stop: ({ statement }) => options.optsOut(motdAsSent(statement)),
     });
     return answers.length === 0 ? undefined : { endpoint, answers, latencyMs };
   }
@@ -248,7 +248,7 @@ export class Discovery {
     const own = { protocol: LAN_PROTOCOLS.announcement, statement };
     const slp = protocols.find(({ name }) => name === "slp");
     const { dial, timeoutMs } = options;
-    if (slp === undefined || dial === undefined || options.optsOut(statement.columns.motd ?? "")) {
+    if (slp === undefined || dial === undefined || options.optsOut(motdAsSent(statement))) {
       return { endpoint, answers: [own], latencyMs: null };
     }
     const link = () => dial(endpoint);

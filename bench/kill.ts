@@ -1,0 +1,155 @@
+// deno-lint-ignore-file no-console
+/**
+ * Kills a scan with SIGKILL again and again, goes on with it each time, and shows that every server
+ * is in both outputs, once, and every row right.
+ *
+ *     deno run --allow-read --allow-write --allow-run bench/kill.ts [--moments 20] [--seed 1]
+ *         [--range 127.16.0.0/12] [--servers 2000] [--protocol raknet,slp,query] [--rate 100k]
+ *         [--lived 8000] [--engine portable]
+ *
+ * It needs Linux, and nobody else on the usual ports of loopback. The moments are drawn by seed: some
+ * are times, some are things that happen to a file (as inotify tells): a row is written, the list
+ * grows, the next checkpoint is made, is written, takes its place. `lived` is how long that part of
+ * the scan did, start-up included; `listed` the rows that the list holds then, `behind` those that an
+ * output holds and the list does not, which are cut off and asked for again; `udp` and `tcp` are pass
+ * and position of the checkpoint. Exits with 1 when a server is missing, twice, or wrong.
+ */
+import { Random } from "../src/fleet/random.ts";
+import { readCsv, readNdjson, verify } from "../src/fleet/verify.ts";
+import { serverId } from "../src/record.ts";
+import { usualPorts } from "../src/targets/lists.ts";
+import { readOptions } from "./options.ts";
+import { runTimed, scanCommand, start, startFleet } from "./processes.ts";
+import { table } from "./table.ts";
+
+const options = readOptions({
+  moments: "20",
+  seed: "1",
+  range: "127.16.0.0/12",
+  servers: "2000",
+  software: "bds,pocketmine,paper,vanilla",
+  protocol: "raknet,slp,query",
+  rate: "100k",
+  lived: "8000",
+  engine: "portable",
+});
+const random = new Random(Number(options.seed));
+const folder = await Deno.makeTempDir({ prefix: "blocksweep-kill-" });
+const [csv, ndjson] = [`${folder}/rows.csv`, `${folder}/rows.ndjson`];
+const checkpoint = `${csv}.checkpoint`;
+const list = `${checkpoint}.list`;
+
+/** When to kill. */
+interface Moment {
+  readonly name: string;
+  readonly come: () => Promise<void>;
+}
+
+const EVENTS: readonly [name: string, kind: Deno.FsEvent["kind"], path: string][] = [
+  ["a row is written", "modify", ndjson],
+  ["the list grows", "modify", list],
+  ["the next checkpoint is made", "create", `${checkpoint}.part`],
+  ["the next checkpoint is written", "modify", `${checkpoint}.part`],
+  ["the next checkpoint takes its place", "rename", checkpoint],
+];
+
+/** A moment that something happens at, for the n-th time. */
+function event(index: number): Moment {
+  const [name, kind, path] = EVENTS[index % EVENTS.length];
+  const nth = 1 + random.below(kind === "modify" && path !== `${checkpoint}.part` ? 60 : 6);
+  return {
+    name: `${name} (${nth})`,
+    async come() {
+      using watcher = Deno.watchFs(folder);
+      let seen = 0;
+      for await (const one of watcher) {
+        if (one.kind === kind && one.paths.includes(path) && ++seen === nth) return;
+      }
+    },
+  };
+}
+
+/** A moment so long after the start. */
+function time(): Moment {
+  const ms = 200 + random.below(Number(options.lived));
+  return { name: `after ${ms} ms`, come: () => new Promise((come) => setTimeout(come, ms)) };
+}
+
+const text = (path: string) => Deno.readTextFile(path).catch(() => "");
+const rowsOf = (csvText: string) => csvText.split("\n").length - 2;
+
+/** How many rows a list names; a torn last line names none. */
+function listed(lines: string): number {
+  return lines.split("\n").slice(0, -1).filter((line) => line.startsWith("+ "))
+    .reduce((sum, line) => sum + line.split(" ").length - 2, 0);
+}
+
+/** Pass and position, as a table shows them. */
+function marks(checkpoint: string): [udp: string, tcp: string] {
+  const { marks } = JSON.parse(checkpoint.split("sha256 ")[0]);
+  return [marks.udp, marks.tcp].map(({ pass, position }) => `${pass}:${position}`) as [
+    string,
+    string,
+  ];
+}
+
+const begin = [
+  ...[options.range, "--protocol", options.protocol, "--rate", options.rate],
+  ...["-o", csv, "-o", ndjson],
+];
+const lines: (string | number)[][] = [];
+let wrong = false;
+try {
+  await using fleet = await startFleet({
+    servers: Number(options.servers),
+    software: options.software,
+    range: options.range,
+    folder,
+  });
+  let begun = false;
+  for (let i = 0; i < Number(options.moments); i++) {
+    const moment = i % 2 === 0 ? time() : event(i >> 1);
+    const coming = moment.come();
+    const from = performance.now();
+    const child = start(scanCommand(begun ? ["--resume", checkpoint] : begin, options.engine));
+    const ended = await Promise.race([coming.then(() => false), child.status.then(() => true)]);
+    if (ended) throw new Error(`the scan ended before moment ${i + 1}: lower --rate or --lived`);
+    child.kill("SIGKILL");
+    await child.status;
+    const saved = await text(checkpoint);
+    const known = listed(await text(list));
+    const held = rowsOf(await text(csv));
+    begun = saved !== "";
+    lines.push([
+      ...[i + 1, moment.name, Math.round(performance.now() - from), known, held - known],
+      ...(begun ? marks(saved) : ["none", "none"]),
+    ]);
+  }
+  const { elapsed } = await runTimed(
+    scanCommand(begun ? ["--resume", checkpoint] : begin, options.engine),
+  );
+  const rows = readNdjson(await Deno.readTextFile(ndjson));
+  const ports = usualPorts();
+  const protocols = options.protocol.split(",");
+  const selection = { protocols, ports: (name: string) => ports(name, 4), follow: true };
+  const verdict = verify(fleet.entries, rows, selection, "ndjson");
+  const csvIds = readCsv(await Deno.readTextFile(csv)).map(serverId);
+  const ids = rows.map(serverId);
+  const same = csvIds.join() === ids.join();
+  const twice = ids.length - new Set(ids).size;
+  console.log(table(["moment", "killed", "lived", "listed", "behind", "udp", "tcp"], lines));
+  console.log(
+    `killed ${lines.length} times, then to the end in ${
+      elapsed.toFixed(1)
+    } s: ${verdict.found} of ` +
+      `${verdict.expected} servers found, ${twice} twice, ${verdict.right} right in every field, ` +
+      `${verdict.faults.length} faults; CSV and NDJSON hold ${
+        same ? "the same" : "DIFFERENT"
+      } rows`,
+  );
+  for (const fault of verdict.faults.slice(0, 10)) console.error(`  ${fault}`);
+  wrong = verdict.found !== verdict.expected || twice > 0 || !same || verdict.faults.length > 0;
+} finally {
+  await Deno.remove(folder, { recursive: true });
+}
+Deno.exit(wrong ? 1 : 0);

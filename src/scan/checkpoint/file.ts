@@ -1,0 +1,151 @@
+/**
+ * The checkpoint: one JSON object, and a last line with its checksum. It is small, for it is written
+ * each second; what does not change stands at the head of the list of rows.
+ *
+ * @module
+ */
+import { createHash } from "node:crypto";
+import { InputError } from "../../errors.ts";
+import type { Disk } from "../../sinks/disk.ts";
+import type { Marks } from "../low_water.ts";
+import type { EndReason, ScanState } from "../state.ts";
+
+/** The version of the form. */
+const VERSION = 1;
+/** Longer than any checkpoint of ours. */
+const LONGEST = 1 << 20;
+
+/** What a scan came to. */
+export interface Checkpoint {
+  /** The version of the program. */
+  readonly program: string;
+  /** When it was saved, Unix milliseconds. */
+  readonly savedAt: number;
+  /** The scan, UUIDv7. */
+  readonly scanId: string;
+  /** SHA-256 of the head of the list, which holds the configuration. */
+  readonly configuration: string;
+  /** The seed of the order; `null`: ascending. */
+  readonly seed: number | null;
+  /** The shard. */
+  readonly shard: string;
+  /** The key of the tokens, hexadecimal. */
+  readonly key: string;
+  /** How it ended; `running` while it has not. */
+  readonly state: "running" | EndReason;
+  /** Up to where it is through. */
+  readonly marks: Marks;
+  /** How long each output was when all of that was written; `null`: it has no way back. */
+  readonly outputs: Offsets;
+  /** Rows that were written. */
+  readonly rows: number;
+  /** How long the list was then, bytes, and the SHA-256 of those. */
+  readonly list: ListStand;
+  /** What was counted. */
+  readonly counters: Counters;
+}
+
+/** Lengths of outputs, bytes; `null` where one is a pipe, a device or standard output. */
+export type Offsets = readonly (number | null)[];
+
+/** How far a list goes. */
+export interface ListStand {
+  readonly bytes: number;
+  readonly sha256: string;
+}
+
+/** Numbers of a scan that go on where they were. */
+export type Counters =
+  & Pick<ScanState, "firstProbeAt" | "lastRowAt" | "sent" | "refused" | "dropped" | "replies">
+  & Pick<ScanState, "aliases" | "fellSilent" | "optedOut">
+  & { readonly tcp: Pick<ScanState["tcp"], "sent" | "counts"> };
+
+/** The numbers of a scan that the next part of it goes on from. */
+export function countersOf(state: ScanState): Counters {
+  const { firstProbeAt, lastRowAt, sent, refused, dropped, replies } = state;
+  const { aliases, fellSilent, optedOut, tcp } = state;
+  return {
+    ...{ firstProbeAt, lastRowAt, sent, refused, dropped, replies },
+    ...{ aliases, fellSilent, optedOut, tcp: { sent: tcp.sent, counts: tcp.counts } },
+  };
+}
+
+/** Counts on from there. */
+export function countFrom(state: ScanState, { tcp, ...others }: Counters, rows: number): void {
+  Object.assign(state, others, { written: rows });
+  state.tcp.sent = tcp.sent;
+  Object.assign(state.tcp.counts, tcp.counts);
+}
+
+/** Whether nothing is left to do. */
+export function isDone({ state }: Pick<Checkpoint, "state">): boolean {
+  return state === "done" || state === "max-results";
+}
+
+/** SHA-256, hexadecimal. */
+export function sha256(data: string | Uint8Array): string {
+  return createHash("sha256").update(data).digest("hex");
+}
+
+/** The text of a checkpoint. */
+export function formatCheckpoint(checkpoint: Checkpoint): string {
+  const text = JSON.stringify({ checkpoint: VERSION, ...checkpoint }, null, 2) + "\n";
+  return `${text}sha256 ${sha256(text)}\n`;
+}
+
+/**
+ * Reads a checkpoint.
+ *
+ * @param program The version of this program.
+ * @param path How errors name it.
+ * @throws InputError that says what is wrong with it.
+ */
+export function parseCheckpoint(text: string, program: string, path: string): Checkpoint {
+  const fail = (what: string) => new InputError(`Cannot resume "${path}": ${what}`);
+  if (!text.startsWith('{\n  "checkpoint": ')) throw fail("it is no checkpoint");
+  const [, body, sum] = /^(.*\n)sha256 ([0-9a-f]{64})\n$/s.exec(text) ?? [];
+  if (body === undefined) throw fail("it is cut off, for it does not end in its checksum");
+  if (sha256(body) !== sum) throw fail("it was changed: its checksum is that of another text");
+  const { checkpoint: version, ...checkpoint } = JSON.parse(body);
+  if (version !== VERSION) {
+    throw fail(`it is a checkpoint of version ${version}, and this program knows ${VERSION}`);
+  }
+  if (checkpoint.program !== program) {
+    throw fail(
+      `blocksweep ${checkpoint.program} wrote it, and this is ${program}: the order of targets ` +
+        "may be another",
+    );
+  }
+  return checkpoint;
+}
+
+/**
+ * Reads a checkpoint from a disk.
+ *
+ * @throws InputError that names it.
+ */
+export async function readCheckpoint(
+  disk: Disk,
+  path: string,
+  program: string,
+): Promise<Checkpoint> {
+  const bytes = await readExisting(disk, path, path);
+  if (bytes.length > LONGEST) throw new InputError(`Cannot resume "${path}": it is no checkpoint`);
+  return parseCheckpoint(new TextDecoder().decode(bytes), program, path);
+}
+
+async function readExisting(disk: Disk, path: string, source: string): Promise<Uint8Array> {
+  try {
+    await using file = await disk.open(path, "read");
+    return await file.read();
+  } catch (error) {
+    throw refusal(source, error);
+  }
+}
+
+/** Why a file of a checkpoint cannot be used. */
+export function refusal(source: string, error: unknown): unknown {
+  if (error instanceof Deno.errors.NotCapable || error instanceof InputError) return error;
+  const reason = (error as Error).message.replace(/: \w+ '.*$/, "");
+  return new InputError(`Cannot resume "${source}": ${reason}`);
+}

@@ -1,0 +1,48 @@
+/**
+ * Who was asked in a scan that ran to its end: what a list of servers needs to tell those that fell
+ * silent from those that nobody asked.
+ *
+ * @module
+ */
+import type { Address } from "../address.ts";
+import { AddressSet } from "../targets/address_set.ts";
+import { segmentsOf } from "../targets/compose.ts";
+import { TargetSpace } from "../targets/space.ts";
+import type { ScanOptions } from "./options.ts";
+
+/** What of a scan's options says whom it asks. */
+export type Asking = Pick<
+  ScanOptions,
+  "targets" | "protocols" | "ports" | "seed" | "shard" | "maxTargets" | "optedOut"
+>;
+
+/** Who was asked. */
+export interface Asked {
+  /** Ranges that hold all who were. */
+  readonly ranges: readonly { readonly start: Address; readonly end: Address }[];
+  /**
+   * Whether an endpoint was asked in one of these protocols; with none of them, in any.
+   *
+   * A protocol that only follows others does not count: its absence says nothing.
+   */
+  readonly asked: (address: Address, port: number, protocols: readonly string[]) => boolean;
+}
+
+/** Who is asked with these options. */
+export function coverageOf(asking: Asking): Asked {
+  const { targets, protocols, ports, seed, shard, maxTargets: limit } = asking;
+  const shy = new AddressSet(asking.optedOut);
+  const spaces = protocols.map(({ name }) => {
+    const segments = segmentsOf(targets, (bits) => ports(name, bits));
+    return { name, space: new TargetSpace(segments, { seed, shard, limit }) };
+  });
+  return {
+    ranges: targets.groups.flatMap(({ addresses }) => [...addresses]),
+    asked: (address, port, spoken) => {
+      if (shy.has(address)) return false;
+      return spaces.some(({ name, space }) =>
+        (spoken.length === 0 || spoken.includes(name)) && space.has({ address, port })
+      );
+    },
+  };
+}

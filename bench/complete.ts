@@ -4,11 +4,13 @@
  * row is held against the fleet's manifest.
  *
  *     deno run --allow-read --allow-write --allow-run bench/complete.ts [--targets 20000]
- *         [--rounds 1] [--concurrency 16,256,2000] [--job raknet,query]
+ *         [--rounds 1] [--concurrency 16,256,2000] [--job raknet,query] [--engine portable]
  *
  * It needs Linux, and nobody else on the ports 19132 and 25565 of loopback. Scans run as users run
  * them, with one retry. `partial` counts rows that lack what a later answer would have told, `asked
- * again` probes of the second pass, `lost` datagrams that found a full buffer (the kernel's counter).
+ * again` probes of the second pass, `lost` datagrams that found a full buffer (the kernel's counter),
+ * `rows/s` rows from the first probe to the last row, `CPU us` the process's time, start-up included,
+ * by row.
  * Exits with 1 when something is missing or wrong.
  */
 import { readNdjson, verify } from "../src/fleet/verify.ts";
@@ -22,6 +24,7 @@ const options = readOptions({
   rounds: "1",
   concurrency: "16,256,2000",
   job: "raknet,query",
+  engine: "portable",
 });
 const folder = await Deno.makeTempDir({ prefix: "blocksweep-complete-" });
 const lines: (string | number)[][] = [];
@@ -37,17 +40,24 @@ async function check(job: Job, concurrency: string): Promise<void> {
   const [rows, metadata] = [`${folder}/rows.ndjson`, `${folder}/metadata.json`];
   const outputs = ["--output", rows, "--metadata-file", metadata];
   const before = await udpCounters();
-  await runTimed(
-    scanCommand([...jobOptions(job, targets), "--concurrency", concurrency, ...outputs]),
+  const { cpu } = await runTimed(
+    scanCommand(
+      [...jobOptions(job, targets), "--concurrency", concurrency, ...outputs],
+      options.engine,
+    ),
   );
   const after = await udpCounters();
   const read = readNdjson(await Deno.readTextFile(rows));
   const verdict = verify(fleet.entries, read, selectionOf(job), "ndjson");
   const { expected, found, right, partial, faults } = verdict;
-  const { probes_sent } = JSON.parse(await Deno.readTextFile(metadata));
+  const { probes_sent, first_probe_at, last_row_at } = JSON.parse(
+    await Deno.readTextFile(metadata),
+  );
   lines.push([
     ...[job.name, Number(concurrency), expected, found, expected - found, right, partial],
     ...[faults.length, probes_sent - expected, after.RcvbufErrors - before.RcvbufErrors],
+    Math.round(found / (last_row_at - first_probe_at) * 1000),
+    cpu / found * 1e6,
   ]);
   wrong += faults.length + partial;
   for (const fault of faults.slice(0, 5)) console.error(`  ${fault}`);
@@ -65,7 +75,7 @@ try {
 console.log(table(
   [
     ...["job", "concurrency", "alive", "found", "missing", "right", "partial", "faults"],
-    ...["asked again", "lost"],
+    ...["asked again", "lost", "rows/s", "CPU us"],
   ],
   lines,
 ));

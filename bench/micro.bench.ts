@@ -5,9 +5,11 @@
  *
  * Read them beside each other: the times themselves depend on the machine.
  */
-import { classify } from "../src/classify.ts";
+import { Endpoints } from "../src/endpoints.ts";
+import { classify } from "../src/classify/mod.ts";
 import { mergeAnswers } from "../src/inspect/merge.ts";
 import { formatted, lan, query, raknet, slp, sqp } from "../src/mod.ts";
+import { DatagramBatch } from "../src/net/socket.ts";
 import { raknetProtocol } from "../src/protocols/raknet/mod.ts";
 import { queryProtocol } from "../src/protocols/query/mod.ts";
 import { slpProtocol } from "../src/protocols/slp/mod.ts";
@@ -20,11 +22,14 @@ import { halfSipHash, Tokens } from "../src/sweep/token.ts";
 import { Permutation } from "../src/targets/permutation.ts";
 import { type Range, RangeSet } from "../src/targets/ranges.ts";
 import { TargetSpace } from "../src/targets/space.ts";
+import { rowOf, sayings } from "./rows.ts";
 
 const utf8 = (text: string) => new TextEncoder().encode(text);
 const SEED = 7;
 /** Calls a round: it keeps the loop's own cost and the clock's grain out of the result. */
 const CALLS = 1000;
+/** Servers a round, of what is only worth something with many different rows. */
+const SERVERS = 20_000;
 
 /** Benchmarks a call; its time is that of {@linkcode CALLS} of them. */
 function bench(group: string, name: string, call: (i: number) => unknown): void {
@@ -39,30 +44,47 @@ function bench(group: string, name: string, call: (i: number) => unknown): void 
   void kept;
 }
 
+/** Benchmarks a call for {@linkcode CALLS} targets. */
+function benchRow(group: string, name: string, call: () => unknown): void {
+  Deno.bench({ name: `${name}, ${CALLS} times`, group, fn: () => void call() });
+}
+
+/** Positions are visited one after the other; a large one is no small integer of the machine's. */
+const POSITION = 3_000_000_000;
 const order = new Permutation(2 ** 32, SEED);
-bench("targets", "Permutation.at() in 2^32", (i) => order.at(i * 4_000_037 % 2 ** 32));
+const positions = Float64Array.from({ length: CALLS }, (_, i) => POSITION + i);
+benchRow("targets", "Permutation.map() in 2^32", () => order.map(positions, 0, CALLS));
+const targets = new Endpoints(CALLS);
 
 const all: Range<number> = { start: 0, end: 2 ** 32 };
 const exclusions = Array.from({ length: 10_000 }, (_, i) => ({
   start: i * 429_496,
   end: i * 429_496 + 1000,
 }));
-const target = { address: 0, port: 0 };
 for (const [name, holes] of [["no exclusion", []], ["10,000 exclusions", exclusions]] as const) {
   const addresses = RangeSet.of([all]).subtract(RangeSet.of(holes));
   const space = new TargetSpace([{ addresses, ports: [19132] }], { seed: SEED });
-  bench("targets", `TargetSpace.at() with ${name}`, (i) => {
-    space.at(i * 4_000_037 % space.size, target);
-    return target.address;
-  });
+  benchRow(
+    "targets",
+    `TargetSpace.fill() with ${name}`,
+    () => space.fill(POSITION, CALLS, targets),
+  );
 }
 
 const words = new Uint32Array([0x7f000001, 19132 | 7 << 24]);
 const tokens = new Tokens(Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8));
 bench("token", "HalfSipHash-2-4 of 7 bytes", (i) => halfSipHash(i, SEED, words, 2));
-bench("token", "Tokens.of() an IPv4 endpoint", (i) => {
-  target.address = i;
-  return tokens.of(0, target);
+bench("token", "Tokens.at() an IPv4 endpoint", (i) => tokens.at(0, targets, i));
+
+const batch = new DatagramBatch(raknetProtocol.probe!.template, CALLS);
+const wide = new TargetSpace([{ addresses: RangeSet.of([all]), ports: [19132] }], { seed: SEED });
+bench("probe", "all of it: order, address, token, stamp", (i) => {
+  if (i === 0) {
+    batch.clear();
+    wide.fill(POSITION, CALLS, targets);
+  }
+  const mac = tokens.at(0, targets, i) & raknetProtocol.probe!.macMask;
+  raknetProtocol.probe!.stamp(batch.slots, batch.add(targets, i), mac, i);
 });
 
 const pong = raknet.encodePong({
@@ -203,23 +225,6 @@ const stat = {
   fullLost: false,
 };
 const row = merged();
-const asked = mergeAnswers([{ protocol: "query", statement: queryProtocol.record(stat) }], context);
-/** A row of a status, in the facts of src/protocols/slp/statement.ts. */
-const pinged: ServerRecord = {
-  ...asked,
-  protocol: "slp",
-  protocols: ["slp"],
-  extras: {
-    slp: {
-      form: "status",
-      version_name: "1.21.4",
-      keys: ["version", "description", "players"],
-      version_keys: ["name", "protocol"],
-      players_keys: ["max", "online"],
-    },
-  },
-};
-const aliases = new Aliases();
 const [ndjson, csv] = [ndjsonFormat(FIELDS), csvFormat(FIELDS)];
 bench("row", "a status as a statement, RakNet", () => raknetProtocol.record(status));
 bench("row", "a status as a statement, Query", () => queryProtocol.record(stat));
@@ -231,12 +236,33 @@ bench(
 const sqpStatus = { ...sqpAnswer(sqpOne), broken: false };
 bench("row", "a status as a statement, SQP", () => sqpProtocol.record(sqpStatus));
 bench("row", "a statement as a record", merged);
-bench("classify", "a RakNet row", () => classify(row));
-bench("classify", "a Query row", () => classify(asked));
-bench("classify", "a Server List Ping row", () => classify(pinged));
-bench("classify", "the aliases of a row", (i) => {
-  target.address = i;
-  return aliases.of(row, target);
-});
 bench("row", "a record as NDJSON", () => ndjson.row(row, false));
 bench("row", "a record as CSV", () => csv.row(row, false));
+
+/** Benchmarks something for many servers: its time is that of all of them, one after the other. */
+function benchRows(name: string, protocol: "raknet" | "query" | "slp"): void {
+  const said = sayings(protocol, SERVERS);
+  const fresh = (): ServerRecord[] => said.map(rowOf);
+  const timed = (what: string, call: (rows: readonly ServerRecord[]) => void) =>
+    Deno.bench({
+      name: `${what}, ${SERVERS} ${name} rows`,
+      group: name,
+      fn(context) {
+        const rows = fresh();
+        context.start();
+        call(rows);
+        context.end();
+      },
+    });
+  timed("classify", (rows) => rows.forEach(classify));
+  timed("aliases", (rows) => {
+    const aliases = new Aliases(new Uint8Array(8));
+    rows.forEach((row, i) => aliases.of(row, said[i].endpoint));
+  });
+  Deno.bench({ name: `merge and classify, ${SERVERS} ${name} rows`, group: name }, () => {
+    fresh();
+  });
+}
+benchRows("RakNet", "raknet");
+benchRows("Query", "query");
+benchRows("Java", "slp");

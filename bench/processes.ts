@@ -24,7 +24,7 @@ export async function startFleet(
     args: [
       ...["run", "--no-prompt", "--allow-net=127.0.0.0/8", "--allow-ffi"],
       ...[`--allow-write=${folder}`, MAIN, "fleet", "--servers", String(servers)],
-      ...["--software", software, "--manifest", manifest],
+      ...["--software", software, "--no-tcp", "--manifest", manifest],
       ...(range === undefined ? [] : ["--range", range]),
     ],
     env: ENV,
@@ -46,9 +46,10 @@ export async function startFleet(
 }
 
 /** How to start a scan with these options, as a program and its arguments. */
-export function scanCommand(options: readonly string[]): string[] {
+export function scanCommand(options: readonly string[], engine = "portable"): string[] {
   const permissions = ["--no-prompt", "--allow-net", "--allow-read", "--allow-write"];
-  return ["deno", "run", ...permissions, MAIN, "scan", "--quiet", ...options];
+  if (engine !== "portable") permissions.push("--allow-ffi");
+  return ["deno", "run", ...permissions, MAIN, "scan", "--quiet", "--engine", engine, ...options];
 }
 
 /** Starts a process; its pid is the program's own, for there is no shell and no task around it. */

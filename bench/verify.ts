@@ -3,7 +3,7 @@
  * Holds the outputs of a scan, and a fleet's datagram log, against the truth about the fleet.
  *
  *     deno run --allow-read bench/verify.ts --manifest truth.ndjson [--log datagrams.ndjson]
- *         [--protocol raknet,query] [--ports 19132,25565] [--no-follow] [--verify] [--allow-partial]
+ *         [--protocol raknet,query] [--ports 19132,T:25565] [--no-follow] [--verify] [--allow-partial]
  *         [--host-rate N] [--net-rate N] [--excluded RANGE] servers.csv servers.ndjson
  *
  * Prints what it found; exits with 1 when something is wrong.
@@ -12,6 +12,7 @@ import { parseArgs } from "@std/cli";
 import { audit } from "../src/fleet/audit.ts";
 import { parseManifest } from "../src/fleet/manifest.ts";
 import { readCsv, readNdjson, verify } from "../src/fleet/verify.ts";
+import { PROTOCOLS, USUAL_PROTOCOLS } from "../src/protocols/mod.ts";
 import type { WitnessLine } from "../src/fleet/witness.ts";
 import { usualPorts } from "../src/targets/lists.ts";
 import { parseTarget } from "../src/targets/parse.ts";
@@ -32,8 +33,11 @@ const entries = parseManifest(await Deno.readTextFile(text("manifest")!));
 const usual = usualPorts();
 const ports = text("ports");
 const selection = {
-  protocols: (text("protocol") ?? "raknet,query").split(","),
-  ports: (protocol: string) => ports === undefined ? usual(protocol, 4) : parsePorts(ports).udp,
+  protocols: (text("protocol") ?? USUAL_PROTOCOLS.map(({ name }) => name).join()).split(","),
+  ports: (protocol: string) => {
+    const { transport } = PROTOCOLS.find(({ name }) => name === protocol)!;
+    return ports === undefined ? usual(protocol, 4) : parsePorts(ports)[transport];
+  },
   follow: !args["no-follow"],
   verify: args.verify === true,
 };
@@ -68,10 +72,12 @@ if (log !== undefined) {
     netRate: number("net-rate"),
     excluded,
   });
-  const received = lines.filter(({ way }) => way === "in").length;
+  const datagrams = lines.filter(({ connection }) => connection === undefined);
+  const received = datagrams.filter(({ way }) => way === "in").length;
+  const connections = lines.filter(({ event }) => event === "open").length;
   console.log(
-    `${log}: ${received} datagrams received, ${lines.length - received} sent; ` +
-      `${faults.length} faults`,
+    `${log}: ${received} datagrams received, ${datagrams.length - received} sent; ` +
+      `${connections} connections; ${faults.length} faults`,
   );
   for (const fault of faults.slice(0, 20)) console.log(`  ${fault}`);
   wrong ||= faults.length > 0;

@@ -46,7 +46,7 @@
  */
 export * from "./address.ts";
 export * from "./bytes.ts";
-export * from "./classify.ts";
+export * from "./classify/mod.ts";
 export * from "./errors.ts";
 export * from "./record.ts";
 export * from "./schema.ts";
@@ -67,6 +67,9 @@ export * as slp from "./protocols/slp/mod.ts";
 /** SQP: challenges, queries, packets and chunks, read and written. */
 export * as sqp from "./protocols/sqp/mod.ts";
 
+export * from "./endpoints.ts";
+export * from "./endpoint_set.ts";
+
 export * from "./targets/compose.ts";
 export * from "./targets/density.ts";
 export * from "./targets/lists.ts";
@@ -80,7 +83,9 @@ export * from "./targets/srv.ts";
 
 export * from "./net/clock.ts";
 export { openSocket } from "./net/deno.ts";
+export { denoDialer } from "./net/deno_tcp.ts";
 export * from "./net/socket.ts";
+export * from "./net/switchboard.ts";
 export { STREAM_LIMITS, type StreamLimits } from "./net/tcp.ts";
 export * from "./net/throttle.ts";
 
@@ -98,10 +103,14 @@ export * from "./sinks/lines.ts";
 export * from "./sinks/output.ts";
 export * from "./sinks/sink.ts";
 
+export * from "./watch/mod.ts";
+
 export * from "./scan/ask.ts";
 export * from "./scan/find.ts";
 export * from "./scan/id.ts";
 export * from "./scan/lan.ts";
+export type { Marks } from "./scan/low_water.ts";
+export type { TargetNames } from "./scan/names.ts";
 export * from "./scan/options.ts";
 export { scan } from "./scan/scan.ts";
 export * from "./scan/state.ts";

@@ -49,6 +49,12 @@ Deno.test("every task that runs the program asks for nothing, and grants by name
   }
 });
 
+Deno.test("the driver of PostgreSQL is in the lock, though no import names it", async () => {
+  const source = await Deno.readTextFile(new URL("../src/store/postgres.ts", import.meta.url));
+  const [, version] = /const DRIVER = "npm:(pg@[\d.]+)"/.exec(source)!;
+  assert(version in LOCK.npm, version);
+});
+
 Deno.test("the standard library is the one that was checked", () => {
   assertEquals(
     LOCK.npm["deno-std@1.4.0"].integrity,

@@ -2,11 +2,14 @@
 import { assertEquals } from "@std/assert";
 
 const LAYERS: readonly (readonly string[])[] = [
-  ["bytes.ts", "address.ts", "errors.ts", "record.ts", "schema.ts", "text.ts", "formatted"],
-  ["protocols", "targets", "classify.ts"],
+  [
+    ...["bits.ts", "bytes.ts", "address.ts", "endpoints.ts", "endpoint_set.ts", "errors.ts"],
+    ...["record.ts", "schema.ts", "text.ts", "formatted"],
+  ],
+  ["protocols", "targets", "classify"],
   ["net"],
-  ["sweep", "inspect", "sinks"],
-  ["scan", "fleet"],
+  ["sweep", "inspect", "sinks", "store"],
+  ["scan", "fleet", "watch"],
   ["cli", "mod.ts"],
 ];
 /** Files of layer 0 may use those that stand before them. */

@@ -20,7 +20,7 @@ const LONG_SHORTS = new Set(["-iL", "-sL", "-oD", "-oJ", "-oG", "-oL"]);
 
 /** What letters mean in tools that users come from, and what they are called here. */
 const FOREIGN: Readonly<Record<string, string>> = {
-  B: "rate",
+  B: "bandwidth",
   e: "seed",
   I: "input-file",
   l: "input-file",

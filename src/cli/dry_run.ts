@@ -9,10 +9,11 @@ import { AddressSet } from "../targets/address_set.ts";
 import { segmentsOf } from "../targets/compose.ts";
 import { permissionNeeded } from "../targets/permission.ts";
 import { TargetSpace } from "../targets/space.ts";
+import { requestText } from "../targets/srv.ts";
 import { visitSpace } from "../sweep/visits.ts";
 import { print } from "./console.ts";
-import type { OutputPlan } from "./outputs.ts";
-import { clockTime, number, type Passes, type Plan, sumOf } from "./plan.ts";
+import type { EngineName } from "./engine.ts";
+import { clockTime, count, number, type Passes, type Plan, sumOf } from "./plan.ts";
 import type { ScanSettings, SpeedSettings } from "./scan_settings.ts";
 import type { NamedTargets } from "./targets.ts";
 
@@ -21,10 +22,11 @@ const VERIFY = "requests of up to 1,464 bytes to each RakNet server that answere
 /** The plan of a scan as lines. */
 export function planLines(
   plan: Plan,
-  { targets, optedOutSize }: NamedTargets,
+  { targets, services, optedOutSize }: NamedTargets,
   chosen: ScanSettings,
   { limits, cooldownMs }: SpeedSettings,
-  outputs: readonly OutputPlan[],
+  outputs: readonly { readonly path: string; readonly format: { readonly name: string } }[],
+  engine: EngineName,
 ): string[] {
   const { size, publicSize, loopbackSize, left } = targets;
   const local = size - publicSize - loopbackSize;
@@ -44,12 +46,16 @@ export function planLines(
     value === undefined ? "no limit" : `${number(value)}/s`;
   const { rate, netRate, hostRate } = limits;
   const needed = permissionNeeded(targets);
+  const led = [
+    ...new Set([...services.values()].map(({ name, service }) => requestText(name, service))),
+  ];
   const rows: [string, string][] = [
     [
       "targets",
       `${number(size)}: ${number(publicSize)} public, ${number(local)} private, ` +
       `${number(loopbackSize)} loopback`,
     ],
+    ...led.length === 0 ? [] : [["SRV added", led.join("; ")] as [string, string]],
     [
       "left out",
       `${number(left.never)} never asked, ${number(left.private)} private, ` +
@@ -74,6 +80,10 @@ export function planLines(
     ] as [string, string]]),
     ...chosen.verify ? [["verify", VERIFY] as [string, string]] : [],
     ["limits", `all ${limit(rate)}, a network ${limit(netRate)}, a host ${limit(hostRate)}`],
+    [
+      "engine",
+      chosen.threads === 0 ? engine : `${engine}, ${count(chosen.threads, "sending thread")}`,
+    ],
     ["governed by", plan.governor === "nothing" ? "the machine" : `--${plan.governor}`],
     ["time", `at least ${clockTime(plan.seconds + cooldownMs / 1000 + gaps)}`],
     ["outputs", outputs.map(({ path, format }) => `${path} (${format.name})`).join(", ")],

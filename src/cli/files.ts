@@ -15,6 +15,8 @@ export interface WrittenFiles {
   readonly status: string | undefined;
   /** What is known at the end. */
   readonly metadata: string | undefined;
+  /** The checkpoint that the user wants. */
+  readonly checkpoint: string | undefined;
 }
 
 /**
@@ -22,20 +24,21 @@ export interface WrittenFiles {
  *
  * @throws InputError for the first that would.
  */
-export function checkApart({ outputs, status, metadata }: WrittenFiles): void {
+export function checkApart({ outputs, status, metadata, checkpoint }: WrittenFiles): void {
   const rows = outputs.filter((path) => path !== "-");
-  const all = [...rows, status, metadata].filter((path) => path !== undefined);
+  const all = [...rows, status, metadata, checkpoint].filter((path) => path !== undefined);
   const places = all.map((path) => resolve(userPath(path)));
   const twice = all.find((_, i) => places.indexOf(places[i]) < i);
   if (twice !== undefined) throw new InputError(`Cannot write two things to "${twice}"`);
 }
 
 /**
- * Checks that status and metadata can be written; the outputs are checked when they are opened.
+ * Checks that checkpoint, status and metadata can be written; the outputs are checked when they are opened.
  *
  * @throws InputError for the first that cannot be; nothing that the files hold is changed.
  */
-export function checkWritten({ status, metadata }: WrittenFiles): void {
+export function checkWritten({ status, metadata, checkpoint }: WrittenFiles): void {
+  if (checkpoint !== undefined) checkReplaceable(checkpoint);
   if (status !== undefined) checkReplaceable(status);
   if (metadata !== undefined) checkWritable(metadata);
 }

@@ -38,6 +38,7 @@ export async function runFleet(args: readonly string[]): Promise<number> {
     range,
     seed,
     software: chosenSoftware(settings),
+    tcp: !settings.has("no-tcp"),
   });
   const manifest = settings.text("manifest");
   using witness = openWitness(settings.text("log"));
@@ -65,7 +66,12 @@ export async function runFleet(args: readonly string[]): Promise<number> {
     );
   }
   await Promise.race([aborted(interrupt.signal), fleet.running]);
-  if (!quiet) tellLine(`received ${number(fleet.received)} datagrams, sent ${number(fleet.sent)}`);
+  if (!quiet) {
+    tellLine(
+      `received ${number(fleet.received)} datagrams, sent ${number(fleet.sent)}, ` +
+        `accepted ${number(fleet.accepted)} connections`,
+    );
+  }
   return 0;
 }
 

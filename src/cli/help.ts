@@ -8,6 +8,8 @@ import { type Command, type Option, optionsOf } from "./options.ts";
 const SPARED =
   "SQP is asked where you name it and its ports, and not where RakNet answers a ping before.";
 
+const BY_NAME = "A name without a port is looked up for an SRV record too; of its addresses ";
+
 /** What each command is for, in the order of the overview. */
 export const COMMANDS: Readonly<
   Record<Command, { usage: string; purpose: string; note?: string; examples: readonly string[] }>
@@ -15,7 +17,7 @@ export const COMMANDS: Readonly<
   scan: {
     usage: "scan TARGET... [options]",
     purpose: "find game servers in ranges, and write a row for each",
-    note: SPARED,
+    note: `${SPARED}\n${BY_NAME}all are asked.`,
     examples: [
       "scan 192.168.1.0/24",
       "scan 10.0.0.0/16 -p 19132,25565 -o servers.csv -o servers.ndjson",
@@ -28,13 +30,55 @@ export const COMMANDS: Readonly<
   query: {
     usage: "query HOST[:PORT] [options]",
     purpose: "ask one server for all that it tells",
-    note: SPARED,
-    examples: ["query 192.168.1.20", "query localhost:19132 --json"],
+    note: `${SPARED}\n${BY_NAME}the first is asked.`,
+    examples: ["query 192.168.1.20", "query play.example.org", "query localhost:19132 --json"],
   },
   lan: {
     usage: "lan [options]",
     purpose: "find servers and open worlds on the networks of this machine",
     examples: ["lan", "lan --once 10 --json", "lan -p 19132-19140"],
+  },
+  watch: {
+    usage: "watch HOST[:PORT]|FILE... [options]",
+    purpose: "ask known servers again and again, and tell what changes",
+    note: "A FILE holds rows of a scan (.csv, .ndjson) or targets, one a line (.txt).",
+    examples: [
+      "watch play.example.org 192.168.1.20:19132",
+      "watch servers.ndjson --interval 30s --json >> events.ndjson",
+      "watch servers.csv --webhook https://example.org/events",
+    ],
+  },
+  list: {
+    usage: "list LIST [options]",
+    purpose: "show servers of a list that scans keep",
+    examples: [
+      "list servers.db --online",
+      "list servers.db --software paper --version 1.21 --min-players 5",
+      'list servers.db --text "sky block" --format ndjson',
+    ],
+  },
+  history: {
+    usage: "history LIST HOST[:PORT] [options]",
+    purpose: "show what scans saw of one server of a list",
+    examples: ["history servers.db 192.168.1.20:19132", "history servers.db 192.168.1.20 --json"],
+  },
+  export: {
+    usage: "export LIST [options]",
+    purpose: "write servers of a list to files, for other tools",
+    examples: [
+      "export servers.db -o servers.csv -o servers.ndjson",
+      "export servers.db --online -o targets.txt",
+      "export servers.db --since 24h -o changed.ndjson",
+    ],
+  },
+  import: {
+    usage: "import LIST FILE... [options]",
+    purpose: "read servers from files of ours, masscan's, zmap's, or HOST:PORT lines",
+    examples: [
+      "import servers.db rows.ndjson rows.csv",
+      "import servers.db masscan.json",
+      "import servers.db zmap.csv --port 25565",
+    ],
   },
   fleet: {
     usage: "fleet [options]",

@@ -7,6 +7,9 @@ import { parseAddress, parseIpv4 } from "../address.ts";
 import { InputError } from "../errors.ts";
 import { systemClock } from "../net/clock.ts";
 import { openGroupSocket, openLinkSocket, openSocket } from "../net/deno.ts";
+import { denoDialer } from "../net/deno_tcp.ts";
+import { STREAM_LIMITS, StreamLink } from "../net/tcp.ts";
+import { Throttle } from "../net/throttle.ts";
 import { LONGEST_ANNOUNCEMENT } from "../protocols/lan/mod.ts";
 import { PROTOCOLS, USUAL_PROTOCOLS } from "../protocols/mod.ts";
 import { FIELDS, type ServerRecord } from "../record.ts";
@@ -37,6 +40,8 @@ const BEDROCK_PORTS = { 4: [19132], 6: [19133] } as const;
 const MOST_PORTS = 64;
 /** Where Java worlds announce themselves: 224.0.2.60. */
 const ANNOUNCEMENTS = { address: 0xe000023c, port: 4445 } as const;
+/** Connections and questions over TCP a second to one server. */
+const HOST_RATE = 5;
 /** How long to listen where there is no terminal, seconds. */
 const ONE_LOOK = 3;
 
@@ -55,9 +60,9 @@ export async function runLan(args: readonly string[]): Promise<number> {
   using table = live ? openTable(neighbours, size, settings.has("no-color")) : undefined;
   using interrupt = onInterrupt(() => table?.[Symbol.dispose]());
   const rows = new Rows(settings.has("json"));
+  const signal = AbortSignal.any([interrupt.signal, rows.signal]);
   const { sent, refusals } = await discover({
-    ...{ ...surroundings(networks), ...look, networks, neighbours },
-    signal: AbortSignal.any([interrupt.signal, rows.signal]),
+    ...{ ...surroundings(networks, signal), ...look, networks, neighbours, signal },
     onServer: (record) => live || rows.add(record),
   });
   table?.[Symbol.dispose]();
@@ -90,6 +95,7 @@ function readLook(
 /** What does not depend on options. */
 function surroundings(
   networks: readonly (LocalNetwork | LocalLink)[],
+  signal: AbortSignal,
 ): Omit<
   LanOptions,
   "networks" | "ports" | "watch" | "neighbours" | "listenMs" | "players" | "signal" | "onServer"
@@ -97,6 +103,8 @@ function surroundings(
   const random = (size: number) =>
     new DataView(crypto.getRandomValues(new Uint8Array(size)).buffer);
   const interfaces = networks.flatMap((network) => "zone" in network ? [] : [network.address]);
+  const throttle = new Throttle({ rate: undefined, netRate: undefined, hostRate: HOST_RATE });
+  const streams = { dialer: denoDialer(), throttle, clock: systemClock, limits: STREAM_LIMITS };
   const group = { ...ANNOUNCEMENTS, interfaces, largest: LONGEST_ANNOUNCEMENT };
   return {
     protocol: PROTOCOLS.find(({ name }) => name === "raknet")!,
@@ -108,6 +116,7 @@ function surroundings(
         ? openLinkSocket(network.address, network.zone)
         : openSocket({ address: network.address, port: 0 }),
     openGroup: () => openGroupSocket(group),
+    dial: (endpoint) => new StreamLink(endpoint, { ...streams, signal }),
     token: random(4).getUint32(0) >>> 1,
     nonce: () => random(8).getBigUint64(0) >> 1n,
     optsOut: optOutCheck(),

@@ -6,6 +6,8 @@
  */
 import config from "../../deno.json" with { type: "json" };
 import { InputError } from "../errors.ts";
+import { WriteError } from "../sinks/sink.ts";
+import { StoreError } from "../store/store.ts";
 import { closest } from "./args.ts";
 import { print, tellError, tellLine } from "./console.ts";
 import { commandHelp, COMMANDS, overview } from "./help.ts";
@@ -14,6 +16,9 @@ import type { Command } from "./options.ts";
 /** Exit codes: done, failed while running, wrong usage or input. (130: ended by Ctrl-C.) */
 const EXIT = { done: 0, failed: 1, usage: 2 } as const;
 
+/** What goes wrong while running, and is nobody's mistake on the command line. */
+const FAILURES = [Deno.errors.BrokenPipe, WriteError, StoreError];
+
 type Run = (args: readonly string[]) => Promise<number>;
 
 /** Every command, loaded when it is called. */
@@ -21,6 +26,11 @@ const RUN: Readonly<Record<Command, () => Promise<Run>>> = {
   scan: async () => (await import("./scan.ts")).runScan,
   query: async () => (await import("./query.ts")).runQuery,
   lan: async () => (await import("./lan.ts")).runLan,
+  watch: async () => (await import("./watch.ts")).runWatch,
+  list: async () => (await import("./list.ts")).runList,
+  history: async () => (await import("./history.ts")).runHistory,
+  export: async () => (await import("./list.ts")).runExport,
+  import: async () => (await import("./import.ts")).runImport,
   fleet: async () => (await import("./fleet.ts")).runFleet,
   demo: async () => (await import("./demo.ts")).runDemo,
   schema: async () => (await import("./schema.ts")).runSchema,
@@ -39,7 +49,7 @@ export async function main(args: readonly string[]): Promise<number> {
     const line = explain(error);
     if (line === undefined) throw error;
     tellError(line);
-    return error instanceof Deno.errors.BrokenPipe ? EXIT.failed : EXIT.usage;
+    return FAILURES.some((one) => error instanceof one) ? EXIT.failed : EXIT.usage;
   }
 }
 
@@ -85,6 +95,7 @@ function unknownCommand(name: string): string {
 /** One line on what a user can mend; `undefined` for what only we can. */
 function explain(error: unknown): string | undefined {
   if (error instanceof InputError) return error.message;
+  if (error instanceof WriteError || error instanceof StoreError) return error.message;
   if (error instanceof Deno.errors.NotCapable) return error.message;
   if (error instanceof Deno.errors.BrokenPipe) return "standard output was closed";
   return undefined;

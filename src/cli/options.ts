@@ -6,7 +6,7 @@
  */
 
 /** A command. */
-export type Command = "scan" | "query" | "lan" | "fleet" | "demo" | "schema" | "completions";
+export type Command = typeof ALL[number];
 
 /** An option. */
 export interface Option {
@@ -38,7 +38,10 @@ function group(name: string, commands: readonly Command[], rows: readonly Row[])
   });
 }
 
-const ALL = ["scan", "query", "lan", "fleet", "demo", "schema", "completions"] as const;
+const ALL = [
+  ...["scan", "query", "lan", "watch", "list", "history", "export", "import"] as const,
+  ...["fleet", "demo", "schema", "completions"] as const,
+];
 
 /** The options, in the order in which help lists them. */
 export const OPTIONS: readonly Option[] = [
@@ -46,6 +49,7 @@ export const OPTIONS: readonly Option[] = [
     ["input-file FILE", "read targets from a file, - for standard input (also -iL)", {
       aliases: ["iL"],
       repeat: true,
+      commands: ["scan", "watch"],
     }],
     ["exclude LIST", "addresses, ranges or names not to ask", { repeat: true }],
     ["exclude-file FILE", "read exclusions from a file", {
@@ -59,9 +63,9 @@ export const OPTIONS: readonly Option[] = [
     }],
     [
       "protocol LIST",
-      "protocols to look for: raknet, query, sqp; default: all but sqp",
+      "protocols to look for: raknet, slp, query, sqp; default: all but sqp",
       {
-        commands: ["scan", "query"],
+        commands: ["scan", "query", "watch"],
       },
     ],
     [
@@ -83,16 +87,23 @@ export const OPTIONS: readonly Option[] = [
       short: "r",
       aliases: ["max-rate"],
     }],
+    [
+      "bandwidth BITS",
+      "the rate in bits a second, as 500k, 10M or 1G on Ethernet",
+    ],
     ["net-rate NUMBER", "datagrams a second to one /24 (IPv6: /48), or off; default: 50"],
     ["host-rate NUMBER", "datagrams a second to one address, or off; default: 5"],
-    ["concurrency NUMBER", "servers asked for their status at once; default: 256", { short: "c" }],
+    ["concurrency NUMBER", "servers asked for their status at once; default: 256", {
+      short: "c",
+      commands: ["scan", "watch"],
+    }],
     ["timeout TIME", "how long to wait for an answer, as 1500, 800ms or 2s; default: 1500ms", {
       short: "t",
-      commands: ["scan", "query"],
+      commands: ["scan", "query", "watch"],
     }],
     ["retries 0-3", "how often the silent are asked again; default: 1", {
       aliases: ["max-retries"],
-      commands: ["scan", "query"],
+      commands: ["scan", "query", "watch"],
     }],
     ["cooldown TIME", "how long to wait for late answers; default: 5s, loopback: 1s", {
       aliases: ["wait", "cooldown-time"],
@@ -101,23 +112,51 @@ export const OPTIONS: readonly Option[] = [
     ["verify", "open a RakNet connection half way, to see whether players get in", {
       commands: ["scan", "query"],
     }],
+    ["engine NAME", "portable, or udp (faster, wants --allow-ffi, Linux); default: udp if granted"],
+    ["threads NUMBER", "threads that only send, with --engine udp; default: 0, the program's own"],
     ["source-port PORTS", "send from this port, or from these: one socket each"],
     ["source-ip ADDRESS", "send from this address"],
   ]),
-  ...group("Output", ["scan"], [
-    ["output FILE", "write rows to a file, by suffix: .csv .ndjson .json .txt; - for stdout", {
-      short: "o",
-      repeat: true,
+  ...group("Selection", ["list", "export"], [
+    ["online", "servers that count as online"],
+    ["software TEXT", "servers whose software's name holds this"],
+    ["version TEXT", "servers of a game version; 1.21 stands for 1.21.50 too"],
+    ["min-players NUMBER", "servers with so many players at least"],
+    ["text TEXT", "servers whose name, MOTD, map or software holds this"],
+    ["since TIME", "servers asked since 90m, 24h, 7d ago, a date, or Unix milliseconds"],
+    ["sort NAME", "by players, seen, overdue, new, name, version or address"],
+    ["limit NUMBER", "so many at the most; default: 100 in list, 50 in history", {
+      commands: ["list", "export", "history"],
     }],
-    ["format NAME", "csv, ndjson, json, list, grep or table, where no suffix tells"],
+    ["port NUMBER", "the port, where a file names hosts alone", { commands: ["import"] }],
+  ]),
+  ...group("Output", ["scan"], [
+    [
+      "output FILE",
+      "write rows: .csv .ndjson .json .txt, .db or postgres: (lists), - (stdout)",
+      {
+        short: "o",
+        repeat: true,
+        commands: ["scan", "export"],
+      },
+    ],
+    ["format NAME", "csv, ndjson, json, list, grep or table, where no suffix tells", {
+      commands: ["scan", "list", "export"],
+    }],
     ["oD FILE", "write ndjson to a file", { repeat: true }],
     ["oJ FILE", "write a JSON array to a file", { repeat: true }],
     ["oG FILE", "write grepable lines to a file", { repeat: true }],
     ["oL FILE", "write host:port lines to a file", { repeat: true }],
-    ["append", "add to the files in place of writing them anew"],
-    ["fields LIST", "columns to write, of those that the schema command lists", { short: "f" }],
+    ["append", "add to the files in place of writing them anew", { commands: ["scan", "export"] }],
+    ["fields LIST", "columns to write, of those that the schema command lists", {
+      short: "f",
+      commands: ["scan", "list", "export"],
+    }],
+    ["down-after NUMBER", "scans without an answer after which a list says offline; default: 3"],
     ["no-players", "do not write the names of players", { commands: ["scan", "query", "lan"] }],
-    ["json", "print one JSON object per server", { commands: ["query", "lan"] }],
+    ["json", "print one JSON object per server, observation or event", {
+      commands: ["query", "lan", "watch", "history"],
+    }],
     ["once SECONDS", "listen for so long; default: on a terminal until Ctrl-C, else 3", {
       commands: ["lan"],
     }],
@@ -133,9 +172,17 @@ export const OPTIONS: readonly Option[] = [
     ["opt-out-file FILE", "addresses that asked to be left alone: never asked, and added to"],
     ["config FILE", "read options from a JSON file; the command line goes first"],
     ["echo-config", "print the options as such a file, and send nothing"],
+    ["checkpoint FILE", "keep the scan's state here; default: the first output's name.checkpoint"],
+    ["resume FILE", "go on with the scan of a checkpoint: nothing else has to be said"],
     ["status-file FILE", "keep the scan's state in a JSON file, for other programs"],
     ["stats-every TIME", "print a status line so often, where there is no terminal"],
     ["metadata-file FILE", "write options and results of the scan to a JSON file at its end"],
+  ]),
+  ...group("Watch", ["watch"], [
+    ["interval TIME", "from one poll of a server to the next; default: 60s, at least 5s"],
+    ["down-after NUMBER", "polls without an answer that make a server offline; default: 3"],
+    ["names", "keep the names of players, and tell who came and left"],
+    ["webhook URL", "send events there too, as JSON, by POST"],
   ]),
   ...group("Fleet", ["fleet"], [
     ["servers NUMBER", "how many servers to simulate; default: 100 (demo: 500)", {
@@ -144,6 +191,7 @@ export const OPTIONS: readonly Option[] = [
     ["hostile NUMBER", "how many hosts beside them must not be listed: hostile, or opted out"],
     ["range RANGE", "where they stand; default: 127.16.0.0/16"],
     ["software LIST", "which software to imitate; default: a mix without SQP and LAN worlds"],
+    ["no-tcp", "simulate nothing over TCP, where each server takes a descriptor"],
     ["loss PERCENT", "datagrams to lose, each way"],
     ["duplicate PERCENT", "datagrams to double, each way"],
     ["delay TIME", "how long datagrams take, each way"],
@@ -152,8 +200,11 @@ export const OPTIONS: readonly Option[] = [
     ["log FILE", "write every datagram that comes or goes to a file"],
     ["lab", "allow private addresses and LAN worlds, on a host without a default route"],
   ]),
-  ...group("General", ["scan", "query", "lan", "fleet", "demo"], [
-    ["quiet", "print nothing but results and errors", { short: "q" }],
+  ...group("General", ["scan", "query", "lan", "watch", "fleet", "demo"], [
+    ["quiet", "print nothing but results and errors", {
+      short: "q",
+      commands: ["scan", "query", "lan", "watch", "list", "export", "import", "fleet", "demo"],
+    }],
     ["verbose", "print the plan first, and a line for each pass", {
       short: "v",
       commands: ["scan"],

@@ -5,11 +5,16 @@
  */
 import { InputError } from "../errors.ts";
 import { type Field, FIELDS } from "../record.ts";
+import type { ScanEnd } from "../scan/options.ts";
+import type { ScanState } from "../scan/state.ts";
 import { csvFormat } from "../sinks/csv.ts";
 import { jsonFormat, ndjsonFormat } from "../sinks/json.ts";
 import { grepFormat, listFormat, tableFormat } from "../sinks/lines.ts";
-import { type OpenedFile, openFile, standardOutput } from "../sinks/output.ts";
-import { type Format, type Sink, TextSink } from "../sinks/sink.ts";
+import type { Offsets } from "../scan/checkpoint/file.ts";
+import type { ReopenedOutput } from "../scan/checkpoint/list.ts";
+import { openFile, reopenFile, standardOutput } from "../sinks/output.ts";
+import { type Format, type Output, type Sink, TextSink } from "../sinks/sink.ts";
+import { storePlace } from "../store/open.ts";
 import { closest } from "./args.ts";
 import { userPath } from "./console.ts";
 import type { Settings } from "./values.ts";
@@ -48,30 +53,45 @@ const HAS_FIELDS = new Set(["csv", "ndjson", "json"]);
 /** Options that name file and format at once. */
 const SHORTCUTS = { oD: "ndjson", oJ: "json", oG: "grep", oL: "list" } as const;
 
+/** What rows there are to write. */
+export interface RowKind {
+  /** Their columns. */
+  readonly columns: readonly Field[];
+  /** Them as a table. */
+  readonly table: Format;
+}
+
+const SCANNED: RowKind = { columns: FIELDS, table: tableFormat };
+
 /**
- * What the options say about outputs. Without any, rows go to standard output: as a table where it
+ * What the options say about outputs, databases apart. Without any, rows go to standard output: as a table where it
  * is a terminal, else as NDJSON.
  *
  * @throws InputError for an unknown column or format, or two outputs in one place.
  */
-export function planOutputs(settings: Settings, isTerminal: boolean): OutputPlan[] {
-  const fields = chosenFields(settings.list("fields"));
+export function planOutputs(
+  settings: Settings,
+  isTerminal: boolean,
+  { columns, table }: RowKind = SCANNED,
+): OutputPlan[] {
+  const fields = chosenFields(settings.list("fields"), columns);
   const identified = ["host", "port"].every((name) => fields.some((one) => one.name === name));
   const named = settings.oneOf("format", Object.keys(FORMATS));
-  const plans = settings.texts("output").map((path) => ({
-    path,
-    name: formatOf(path, named, isTerminal),
-  }));
+  const outputs = settings.texts("output");
+  const paths = outputs.filter((path) => storePlace(path) === undefined);
+  const plans = paths.map((path) => ({ path, name: formatOf(path, named, isTerminal) }));
   for (const [option, name] of Object.entries(SHORTCUTS)) {
     plans.push(...settings.texts(option).map((path) => ({ path, name })));
   }
-  if (plans.length === 0) plans.push({ path: "-", name: formatOf("-", named, isTerminal) });
+  if (plans.length === 0 && outputs.length === 0) {
+    plans.push({ path: "-", name: formatOf("-", named, isTerminal) });
+  }
   if (plans.filter(({ path }) => path === "-").length > 1) {
     throw new InputError("Cannot write two outputs to standard output");
   }
   return plans.map(({ path, name }) => ({
     path,
-    format: FORMATS[name](fields),
+    format: name === "table" ? table : FORMATS[name](fields),
     readable: path !== "-" && name !== "json" && (identified || !HAS_FIELDS.has(name)),
   }));
 }
@@ -82,22 +102,33 @@ function formatOf(path: string, named: string | undefined, isTerminal: boolean):
   const format = SUFFIXES[suffix] ?? named;
   if (format !== undefined) return format;
   throw new InputError(
-    `Cannot tell the format of "${path}": end it in .csv, .ndjson, .json or .txt, or say --format`,
+    `Cannot tell the format of "${path}": end it in .csv, .ndjson, .json, .txt or .db, or say --format`,
   );
 }
 
-function chosenFields(names: readonly string[] | undefined): readonly Field[] {
-  if (names === undefined) return FIELDS;
+function chosenFields(
+  names: readonly string[] | undefined,
+  columns: readonly Field[],
+): readonly Field[] {
+  if (names === undefined) return columns;
   if (names.length === 0) throw new InputError("Cannot write no fields: --fields is empty");
   const twice = names.find((name, i) => names.indexOf(name) < i);
   if (twice !== undefined) throw new InputError(`Cannot write field "${twice}" twice`);
   return names.map((name) => {
-    const field = FIELDS.find((other) => other.name === name);
+    const field = columns.find((other) => other.name === name);
     if (field !== undefined) return field;
-    const meant = closest(name, FIELDS.map((other) => other.name));
+    const meant = closest(name, columns.map((other) => other.name));
     const hint = meant === undefined ? "the schema command lists them" : `did you mean "${meant}"?`;
     throw new InputError(`Cannot write field "${name}": there is none of that name; ${hint}`);
   });
+}
+
+/** Outputs that are open. */
+export interface OpenedOutputs {
+  /** Where rows go. */
+  readonly sinks: readonly Sink[];
+  /** How long each is; `null`: it has no way back. */
+  readonly offsets: Offsets;
 }
 
 /**
@@ -110,22 +141,106 @@ export async function openOutputs(
   plans: readonly OutputPlan[],
   append: boolean,
   beforeRows: () => void,
-): Promise<Sink[]> {
-  const files = new Map<OutputPlan, OpenedFile>();
+): Promise<OpenedOutputs> {
+  const files = await openEach(plans, ({ path, format }) => openFile(path, format, append));
+  const opened = plans.map((plan) => files.get(plan));
   try {
-    for (const plan of plans) {
-      if (plan.path === "-") continue;
-      files.set(plan, await openFile(userPath(plan.path), plan.format, append));
-    }
     for (const { output, length } of files.values()) await output.truncate(length);
   } catch (error) {
-    for (const { output } of files.values()) await output[Symbol.asyncDispose]();
+    await closeAll(files);
     throw error;
   }
-  return plans.map((plan) => {
-    const file = files.get(plan);
-    return file === undefined
-      ? new TextSink(standardOutput(beforeRows), plan.format)
-      : new TextSink(file.output, plan.format, file.length, file.joint);
-  });
+  return {
+    sinks: plans.map(({ format }, i) => {
+      const { output, length, joint } = opened[i] ?? {};
+      return new TextSink(output ?? standardOutput(beforeRows), format, length, joint);
+    }),
+    offsets: opened.map((file) => file?.regular ? file.length : null),
+  };
+}
+
+/** Outputs of a scan that is gone on with, as they were left. */
+export interface ReopenedOutputs {
+  /** What they are. */
+  readonly outputs: readonly ReopenedOutput[];
+  /** Cuts them, and goes on behind that. */
+  readonly cut: (offsets: Offsets) => Promise<Sink[]>;
+}
+
+/**
+ * Opens the outputs of a scan that is gone on with. Nothing is cut yet.
+ *
+ * @param beforeRows Called before rows go to standard output.
+ * @throws InputError for the first that cannot be written.
+ */
+export async function reopenOutputs(
+  plans: readonly OutputPlan[],
+  beforeRows: () => void,
+): Promise<ReopenedOutputs> {
+  const files = await openEach(plans, ({ path }) => reopenFile(path));
+  const outputs = plans.map((plan) => ({
+    name: plan.path,
+    length: files.get(plan)?.length ?? null,
+  }));
+  const cut = async (offsets: Offsets) => {
+    const sinks: Sink[] = [];
+    for (const [i, plan] of plans.entries()) {
+      const file = files.get(plan);
+      const offset = offsets[i];
+      if (file === undefined || offset === null) {
+        sinks.push(new TextSink(file?.output ?? standardOutput(beforeRows), plan.format));
+        continue;
+      }
+      const joint = await file.jointBehind(offset, plan.format);
+      await file.output.truncate(offset);
+      sinks.push(new TextSink(file.output, plan.format, offset, joint));
+    }
+    return sinks;
+  };
+  return { outputs, cut };
+}
+
+/** Opens all that are files; where one cannot be opened, none is. */
+async function openEach<File extends { readonly output: Output }>(
+  plans: readonly OutputPlan[],
+  open: (plan: OutputPlan) => Promise<File>,
+): Promise<Map<OutputPlan, File>> {
+  const files = new Map<OutputPlan, File>();
+  try {
+    for (const plan of plans) {
+      if (plan.path !== "-") files.set(plan, await open({ ...plan, path: userPath(plan.path) }));
+    }
+  } catch (error) {
+    await closeAll(files);
+    throw error;
+  }
+  return files;
+}
+
+async function closeAll(files: ReadonlyMap<OutputPlan, { readonly output: Output }>) {
+  for (const { output } of files.values()) await output[Symbol.asyncDispose]();
+}
+
+/**
+ * Closes the outputs; a row is written when its file is closed without an error.
+ *
+ * @param before What is to be done while they are open.
+ */
+export async function closeOutputs(
+  sinks: readonly Sink[],
+  end: ScanEnd,
+  state: ScanState,
+  before: () => Promise<void>,
+): Promise<ScanEnd> {
+  let error = end.error;
+  for (const step of [before, ...sinks.map((sink) => () => sink[Symbol.asyncDispose]())]) {
+    try {
+      await step();
+    } catch (fault) {
+      error ??= fault as Error;
+    }
+  }
+  if (error === undefined) return end;
+  state.ended = "failed";
+  return { ...end, reason: "failed", error };
 }

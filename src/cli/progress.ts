@@ -175,8 +175,12 @@ export function statusOf(state: ScanState): Record<string, unknown> {
     pass_size: state.size,
     visited: state.visited,
     total: state.total,
+    engine: state.engine,
+    threads: state.threads,
+    receive_buffer: state.receiveBuffer,
     probes_sent: state.sent,
     probes_refused: state.refused,
+    datagrams_dropped: state.dropped,
     replies: state.replies,
     tcp: {
       pass: state.tcp.pass,

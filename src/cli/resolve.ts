@@ -7,6 +7,8 @@ import { lookup } from "node:dns/promises";
 import { domainToASCII } from "node:url";
 import { type Address, parseAddress } from "../address.ts";
 import { InputError } from "../errors.ts";
+import { systemClock } from "../net/clock.ts";
+import { chooseService, type FindService, serviceName } from "../targets/srv.ts";
 
 /**
  * The addresses of a name, of both families.
@@ -26,8 +28,51 @@ export async function resolveName(name: string): Promise<readonly Address[]> {
   }
 }
 
+const NO_ANSWER = "the name server does not answer";
+
 const FAULTS: Readonly<Record<string, string>> = {
   EPERM: "looking names up is not granted, run again with the --allow-net flag",
   ENOTFOUND: "there is no such name",
-  EAI_AGAIN: "the name server does not answer",
+  EAI_AGAIN: NO_ANSWER,
 };
+
+/** How SRV records are looked up. */
+export interface ServiceLookup {
+  /** Who is asked. Default: the system's name servers. */
+  readonly nameServer?: { readonly ipAddr: string; readonly port: number };
+  /** How long it may take, milliseconds. */
+  readonly mostMs?: number;
+}
+
+/** A record is welcome, and not waited for as long as an address. */
+const MOST_MS = 2000;
+
+/**
+ * Makes a search for SRV records. It rejects with InputError when a record cannot be looked up; that
+ * there is none, and that a name server refuses to say, are the same to the system.
+ */
+export function serviceFinder({ nameServer, mostMs = MOST_MS }: ServiceLookup = {}): FindService {
+  return async (name) => {
+    const ascii = domainToASCII(name);
+    if (ascii === "" || isLocal(ascii)) return undefined;
+    const late = new AbortController();
+    const cancel = systemClock.after(mostMs, () => late.abort());
+    try {
+      // The final dot keeps the search list out: its domains are no part of what was typed.
+      const options = { nameServer, signal: late.signal };
+      return chooseService(await Deno.resolveDns(`${serviceName(ascii)}.`, "SRV", options));
+    } catch (error) {
+      if (error instanceof Deno.errors.NotFound) return undefined;
+      const silent = late.signal.aborted || error instanceof Deno.errors.TimedOut;
+      const why = silent ? NO_ANSWER : (error as Error).message;
+      throw new InputError(`Cannot look up the SRV record of "${name}": ${why}`);
+    } finally {
+      cancel();
+    }
+  };
+}
+
+/** Names of this machine, of which RFC 6761 (6.3) keeps name servers free. */
+function isLocal(name: string): boolean {
+  return /(^|\.)localhost$/.test(name);
+}

@@ -3,54 +3,67 @@
  *
  * @module
  */
-import { type Endpoint, family } from "../address.ts";
+import project from "../../deno.json" with { type: "json" };
 import { InputError } from "../errors.ts";
-import { systemClock } from "../net/clock.ts";
-import { openSocket } from "../net/deno.ts";
-import { denoDialer } from "../net/deno_tcp.ts";
-import { descriptorsLeft } from "../net/descriptors.ts";
-import { uuidv7 } from "../scan/id.ts";
-import type { ScanEnd } from "../scan/options.ts";
+import { isDone, readCheckpoint } from "../scan/checkpoint/file.ts";
 import { requirePorts } from "../scan/portless.ts";
-import { scan } from "../scan/scan.ts";
-import { newState, type ScanState } from "../scan/state.ts";
-import { readIds } from "../sinks/known.ts";
-import type { Sink } from "../sinks/sink.ts";
+import { systemDisk } from "../sinks/disk.ts";
 import type { Mark } from "../sweep/sweep.ts";
+import type { Range } from "../targets/ranges.ts";
 import { readArgs, type Values } from "./args.ts";
 import { formatConfig, mergeValues, parseConfig } from "./config.ts";
-import { print, readText, tellLine, userPath, writeText } from "./console.ts";
+import { orderDigest } from "./configuration.ts";
+import { print, readText, tellError, tellLine, userPath } from "./console.ts";
 import { planLines, printTargets } from "./dry_run.ts";
-import { checkApart, checkWritten, type WrittenFiles } from "./files.ts";
-import { onInterrupt } from "./interrupt.ts";
-import { optOutCheck } from "../targets/lists.ts";
+import { chooseEngine, THIS_PROCESS } from "./engine.ts";
+import { execute } from "./execute.ts";
+import { checkApart } from "./files.ts";
+import { checkpointPlace } from "./keep.ts";
+import { haveService } from "./names.ts";
 import { OptOutList } from "./opt_out_list.ts";
-import { openOutputs, type OutputPlan, planOutputs } from "./outputs.ts";
-import { number, type Passes, type Plan, planScan, requirePermission } from "./plan.ts";
-import { Progress, statusOf } from "./progress.ts";
-import { resolveName } from "./resolve.ts";
-import {
-  isLater,
-  readScanSettings,
-  type ScanSettings,
-  speedFor,
-  type SpeedSettings,
-} from "./scan_settings.ts";
-import { localAddress, openAll, type Sockets } from "./sockets.ts";
-import { continueCommand, continueNotes, summary } from "./summary.ts";
-import { collectTargets, type NamedTargets, type NamedText } from "./targets.ts";
+import { planOutputs } from "./outputs.ts";
+import { count, number, type Passes, planScan, requirePermission } from "./plan.ts";
+import { resolveName, serviceFinder } from "./resolve.ts";
+import { readResumed, type Resumed } from "./resume.ts";
+import { isLater, readScanSettings, type ScanSettings, speedFor } from "./scan_settings.ts";
+import { planStores } from "./stores.ts";
+import { withoutSecrets } from "./surroundings.ts";
+import { composeTargets, findTargets, type FoundTargets, type NamedText } from "./targets.ts";
 import { Settings } from "./values.ts";
 
 /** Runs `scan`; returns the exit code. */
 export async function runScan(args: readonly string[]): Promise<number> {
-  const values = await readValues(args);
+  const secret = await readValues(args);
+  const given = withoutSecrets(secret);
+  const path = new Settings(given).text("resume");
+  if (path === undefined) return await runWith(given, secret);
+  const checkpoint = await readCheckpoint(systemDisk, userPath(path), project.version);
+  if (!isDone(checkpoint)) {
+    const resumed = await readResumed(path, checkpoint, given);
+    return await runWith(
+      resumed.values,
+      given.given.has("output") ? secret : resumed.values,
+      resumed,
+    );
+  }
+  const { rows, scanId } = checkpoint;
+  if (!given.given.has("quiet")) {
+    tellLine(`scan ${scanId} is done, with ${count(rows, "row")}: nothing is left to do`);
+  }
+  return 0;
+}
+
+/** @param secret The same, perhaps with passwords of databases. */
+async function runWith(values: Values, secret: Values, resumed?: Resumed): Promise<number> {
+  const stores = planStores(new Settings(secret));
   const settings = new Settings(values);
-  const chosen = readScanSettings(settings, randomSeed);
+  const chosen = { ...readScanSettings(settings, randomSeed), ...startOf(resumed) };
   const outputs = planOutputs(settings, Deno.stdout.isTerminal());
   const files = {
-    outputs: outputs.map(({ path }) => path),
+    outputs: [...outputs.map(({ path }) => path), ...stores.places.map(({ file }) => file)],
     status: settings.text("status-file"),
     metadata: settings.text("metadata-file"),
+    checkpoint: settings.text("checkpoint"),
   };
   checkApart(files);
   if (settings.has("echo-config")) {
@@ -58,8 +71,15 @@ export async function runScan(args: readonly string[]): Promise<number> {
     return 0;
   }
   const optOuts = new OptOutList(settings.text("opt-out-file"));
-  const named = await namedTargets(settings, optOuts);
+  const found = resumed?.configuration.found ?? await lookUpTargets(settings, chosen);
+  const named = composeTargets(found, [...await optOuts.read(), ...optedOutOf(resumed)]);
   const { targets } = named;
+  if (resumed !== undefined && orderDigest(targets, chosen) !== resumed.configuration.order) {
+    throw new InputError(
+      `Cannot resume "${resumed.path}": this program's lists of ports or of addresses that are ` +
+        "never asked are not those of the scan",
+    );
+  }
   if (settings.text("ports") === undefined) {
     requirePorts(
       targets,
@@ -76,13 +96,35 @@ export async function runScan(args: readonly string[]): Promise<number> {
     await printTargets(named, chosen);
     return 0;
   }
+  const tell = settings.has("quiet") ? () => {} : tellLine;
+  const engine = await chooseEngine(chosen.engine, THIS_PROCESS, tell);
+  const written = [...outputs, ...stores.places];
+  const lines = planLines(plan, named, chosen, speed, written, engine.name);
   if (settings.has("dry-run")) {
-    await print(planLines(plan, named, chosen, speed, outputs).join("\n"));
+    await print(lines.join("\n"));
     return 0;
   }
   requirePermission(targets, plan, settings.has("i-have-permission"));
-  if (settings.has("verbose")) planLines(plan, named, chosen, speed, outputs).forEach(tellLine);
-  return await execute({ settings, chosen, speed, named, plan, outputs, files, optOuts });
+  if (settings.has("verbose")) lines.forEach(tellLine);
+  const place = resumed === undefined
+    ? checkpointPlace(files.checkpoint, files.outputs)
+    : undefined;
+  const job = { settings, chosen, engine, speed, named, plan, outputs, stores, files, optOuts };
+  return await execute({ ...job, found, place, resumed, program: project.version });
+}
+
+/** Where a scan that is gone on with starts. */
+function startOf(resumed?: Resumed): Partial<Pick<ScanSettings, "from" | "fromTcp">> {
+  if (resumed === undefined) return {};
+  const { udp, tcp } = resumed.checkpoint.marks;
+  return { from: udp, fromTcp: tcp };
+}
+
+function optedOutOf(resumed?: Resumed): Range[] {
+  return (resumed?.left.optedOut ?? []).map((start) => ({
+    start,
+    end: typeof start === "number" ? start + 1 : start + 1n,
+  }));
 }
 
 /** Who goes on behind the end has other options than the scan that was interrupted. */
@@ -105,20 +147,28 @@ async function readValues(args: readonly string[]): Promise<Values> {
   return mergeValues(parseConfig("scan", await readText(path), `"${path}"`), line);
 }
 
-async function namedTargets(settings: Settings, optOuts: OptOutList): Promise<NamedTargets> {
+async function lookUpTargets(
+  settings: Settings,
+  { protocols }: ScanSettings,
+): Promise<FoundTargets> {
   const words = settings.values.words.filter((word) => word !== "-");
   const stdin = settings.values.words.includes("-") ? ["-"] : [];
   const paths = [...settings.texts("input-file"), ...stdin];
   if (paths.filter((path) => path === "-").length > 1) {
     throw new InputError("Cannot read targets from standard input twice");
   }
-  return await collectTargets({
+  return await findTargets({
     words,
     files: await readAll(paths),
     exclude: settings.texts("exclude"),
     excludeFiles: await readAll(settings.texts("exclude-file")),
-    optedOut: await optOuts.read(),
-  }, resolveName);
+  }, {
+    resolve: resolveName,
+    findService: settings.text("ports") === undefined && haveService(protocols)
+      ? serviceFinder()
+      : undefined,
+    note: settings.has("quiet") ? () => {} : tellError,
+  });
 }
 
 async function readAll(paths: readonly string[]): Promise<NamedText[]> {
@@ -126,150 +176,6 @@ async function readAll(paths: readonly string[]): Promise<NamedText[]> {
     text: await readText(path),
     source: path === "-" ? "standard input" : path,
   })));
-}
-
-/** Everything that a scan needs, checked. */
-interface Job {
-  readonly settings: Settings;
-  readonly chosen: ScanSettings;
-  readonly speed: SpeedSettings;
-  readonly named: NamedTargets;
-  readonly plan: Plan;
-  readonly outputs: readonly OutputPlan[];
-  readonly files: WrittenFiles;
-  readonly optOuts: OptOutList;
-}
-
-/** Opens, scans, closes, and says what came of it. */
-async function execute(job: Job): Promise<number> {
-  const { settings, chosen, plan, outputs } = job;
-  const quiet = settings.has("quiet");
-  const append = settings.has("append");
-  checkWritten(job.files);
-  const sockets = openAll(job.named.targets, chosen);
-  const connections = await connectionsFor(chosen, quiet);
-  const answered = append && (isLater(chosen.from) || isLater(chosen.fromTcp))
-    ? await knownServers(outputs)
-    : [];
-  const shown: { progress?: Progress } = {};
-  const sinks = await openOutputs(outputs, append, () => shown.progress?.clear());
-  const scanId = uuidv7(Date.now(), crypto.getRandomValues(new Uint8Array(10)));
-  const state = newState(scanId, performance.now());
-  using interrupt = onInterrupt(() => {
-    shown.progress?.clear();
-    if (!quiet) tellLine("blocksweep: finishing the rows in hand; Ctrl-C again to stop at once");
-  });
-  let end: ScanEnd;
-  {
-    using progress = new Progress({
-      state,
-      governor: plan.governor,
-      terminal: !quiet && Deno.stderr.isTerminal(),
-      everyMs: quiet ? 0 : chosen.statsEveryMs,
-      statusFile: job.files.status,
-    });
-    shown.progress = progress;
-    const options = scanOptions(job, state, sockets, sinks, answered, interrupt.signal);
-    const onPass = settings.has("verbose")
-      ? (transport: "udp" | "tcp") => progress.tellPass(plan, transport)
-      : undefined;
-    end = await scan({ ...options, connections, onPass });
-    end = await close(sinks, end, state);
-  }
-  return await report(job, state, end);
-}
-
-/** Descriptors that outputs, lists and sockets of inspections may need besides connections. */
-const SPARE_DESCRIPTORS = 64;
-
-/** How many connections there may be at once; says so where the system allows less than asked. */
-async function connectionsFor(chosen: ScanSettings, quiet: boolean): Promise<number> {
-  const { protocols, concurrency } = chosen;
-  if (protocols.every(({ transport }) => transport !== "tcp")) return concurrency;
-  const bits = chosen.sourceAddress === undefined ? 4 : family(chosen.sourceAddress);
-  const open = () => openSocket({ address: localAddress(chosen, bits), port: 0 }, 1);
-  const left = await descriptorsLeft(concurrency + SPARE_DESCRIPTORS, open);
-  const connections = Math.max(1, Math.min(concurrency, left - SPARE_DESCRIPTORS));
-  if (connections < concurrency && !quiet) {
-    tellLine(
-      `blocksweep: ${number(connections)} connections at once in place of ` +
-        `${number(concurrency)}: there are no more descriptors (ulimit -n)`,
-    );
-  }
-  return connections;
-}
-
-function scanOptions(
-  { chosen, speed, named, optOuts }: Job,
-  state: ScanState,
-  sockets: Sockets,
-  sinks: readonly Sink[],
-  answered: readonly Endpoint[],
-  signal: AbortSignal,
-): Parameters<typeof scan>[0] {
-  return {
-    ...chosen,
-    ...speed,
-    ...named,
-    answered,
-    openSockets: (bits) => sockets[bits],
-    dialer: denoDialer(chosen.sourceAddress),
-    connections: chosen.concurrency,
-    openSole: (bits) => openSocket({ address: localAddress(chosen, bits), port: 0 }),
-    optsOut: optOutCheck(),
-    onOptOut: (address) => optOuts.note(address),
-    sinks,
-    random: (size) => crypto.getRandomValues(new Uint8Array(size)),
-    clock: systemClock,
-    signal,
-    state,
-  };
-}
-
-/** Servers that an earlier part of this scan wrote into the outputs. */
-async function knownServers(outputs: readonly OutputPlan[]): Promise<Endpoint[]> {
-  const lists = outputs.filter(({ readable }) => readable)
-    .map(({ path, format }) => readIds(userPath(path), format.name));
-  return (await Promise.all(lists)).flat();
-}
-
-/** Closes the outputs; a row is written when its file is closed without an error. */
-async function close(sinks: readonly Sink[], end: ScanEnd, state: ScanState): Promise<ScanEnd> {
-  let error = end.error;
-  for (const sink of sinks) {
-    try {
-      await sink[Symbol.asyncDispose]();
-    } catch (fault) {
-      error ??= fault as Error;
-    }
-  }
-  if (error === undefined) return end;
-  state.ended = "failed";
-  return { ...end, reason: "failed", error };
-}
-
-/** Says how it went, and turns it into an exit code. */
-async function report(job: Job, state: ScanState, end: ScanEnd): Promise<number> {
-  const { settings, chosen, outputs } = job;
-  if (!settings.has("quiet")) summary(state, end, outputs).forEach(tellLine);
-  if (end.error !== undefined) {
-    if (end.error instanceof Deno.errors.NotCapable) throw end.error;
-    tellLine(`blocksweep: ${end.error.message}`);
-  }
-  const early = end.reason === "interrupted" || end.reason === "max-runtime";
-  if (early && (end.mark.pass <= state.passes || end.tcpMark.pass <= state.tcp.passes)) {
-    tellLine(`go on with: ${continueCommand(settings.values, chosen, end, outputs)}`);
-    continueNotes(settings.values, outputs).forEach(tellLine);
-  }
-  const { metadata } = job.files;
-  if (metadata !== undefined) {
-    const options = JSON.parse(formatConfig("scan", settings.values));
-    const seed = chosen.seed ?? null;
-    const marks = { mark: end.mark, tcp_mark: end.tcpMark };
-    const text = JSON.stringify({ options, seed, ...statusOf(state), ...marks }, null, 2);
-    await writeText(metadata, `${text}\n`);
-  }
-  return end.reason === "failed" ? 1 : end.reason === "interrupted" ? 130 : 0;
 }
 
 function randomSeed(): number {

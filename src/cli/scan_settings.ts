@@ -15,6 +15,8 @@ import { mildSpeed } from "../targets/permission.ts";
 import { parsePorts } from "../targets/ports.ts";
 import type { Shard } from "../targets/space.ts";
 import { closest } from "./args.ts";
+import { rateOf } from "./bandwidth.ts";
+import { type EngineName, ENGINES } from "./engine.ts";
 import { usualPorts } from "../targets/lists.ts";
 import type { Settings } from "./values.ts";
 
@@ -40,6 +42,10 @@ export interface ScanSettings {
   /** Ports of our own; none: any. */
   readonly sourcePorts: readonly number[];
   readonly sourceAddress: Address | undefined;
+  /** The engine that the user named. */
+  readonly engine: EngineName | undefined;
+  /** Threads that only send; 0: the program's own does. */
+  readonly threads: number;
   /** How often to say where the scan stands, where there is no terminal, milliseconds; 0: never. */
   readonly statsEveryMs: number;
   /** What the user said of the speed. */
@@ -49,11 +55,15 @@ export interface ScanSettings {
 /** What the user said of the speed; what is missing is filled in when the targets are known. */
 interface GivenSpeed {
   readonly rate: number | undefined;
+  /** Bits a second. */
+  readonly bandwidth: number | undefined;
   readonly netRate: number | "off" | undefined;
   readonly hostRate: number | "off" | undefined;
   readonly cooldownMs: number | undefined;
 }
 
+/** More threads than cores send no faster. */
+const MOST_THREADS = 64;
 /** The largest seed: whole numbers up to it are exact. */
 const MOST_SEED = Number.MAX_SAFE_INTEGER;
 
@@ -75,9 +85,12 @@ export function readScanSettings(settings: Settings, randomSeed: () => number): 
     verify: settings.has("verify"),
     players: !settings.has("no-players"),
     ...readSource(settings),
+    engine: settings.oneOf("engine", ENGINES) as EngineName | undefined,
+    threads: settings.whole("threads", 0, MOST_THREADS) ?? 0,
     statsEveryMs: settings.time("stats-every") ?? 0,
     speed: {
       rate: settings.count("rate"),
+      bandwidth: settings.bits("bandwidth"),
       netRate: settings.cap("net-rate"),
       hostRate: settings.cap("host-rate"),
       cooldownMs: settings.time("cooldown"),
@@ -174,14 +187,16 @@ export interface SpeedSettings {
   readonly cooldownMs: number;
 }
 
-/** Limits and cooldown; what is not said is mild. */
-export function speedFor(targets: Targets, { speed }: ScanSettings): SpeedSettings {
+/** Limits and cooldown; what is not said is mild. Of a rate and a bandwidth the lower one holds. */
+export function speedFor(targets: Targets, { speed, protocols }: ScanSettings): SpeedSettings {
   const mild = mildSpeed(targets);
   const cap = (given: number | "off" | undefined, usual: number | undefined) =>
     given === "off" ? undefined : given ?? usual;
   return {
     limits: {
-      rate: speed.rate ?? mild.rate,
+      rate: speed.bandwidth === undefined
+        ? speed.rate ?? mild.rate
+        : Math.min(speed.rate ?? Infinity, rateOf(speed.bandwidth, protocols, targets)),
       netRate: cap(speed.netRate, mild.netRate),
       hostRate: cap(speed.hostRate, mild.hostRate),
     },

@@ -3,19 +3,24 @@
  *
  * @module
  */
-import { type Address, family } from "../address.ts";
+import { type Address, type Endpoint, family } from "../address.ts";
 import { InputError } from "../errors.ts";
-import { openSocket } from "../net/deno.ts";
+import type { SendThread } from "../net/send_thread.ts";
 import type { DatagramSocket } from "../net/socket.ts";
 import { socketsFor } from "../sweep/window.ts";
 import type { Targets } from "../targets/compose.ts";
+import type { Engine } from "./engine.ts";
 import type { ScanSettings } from "./scan_settings.ts";
 
 /** The shared sockets by family. */
 export type Sockets = Record<4 | 6, DatagramSocket[]>;
 
 /** Opens the sockets before anything else: a port that is taken is found out in time. */
-export function openAll({ groups }: Targets, chosen: ScanSettings): Sockets {
+export async function openAll(
+  { groups }: Targets,
+  chosen: ScanSettings,
+  engine: Engine,
+): Promise<Sockets> {
   const sockets: Sockets = { 4: [], 6: [] };
   const families = new Set(groups.map(({ addresses: [{ start }] }) => family(start)));
   if (families.size > 1 && chosen.sourcePorts.length > 0) {
@@ -23,22 +28,55 @@ export function openAll({ groups }: Targets, chosen: ScanSettings): Sockets {
       "Cannot use --source-port for IPv4 and IPv6 targets at once: scan one family after the other",
     );
   }
+  const threads = await startThreads(chosen, engine);
   for (const bits of families) {
-    const ports = chosen.sourcePorts.length > 0
-      ? chosen.sourcePorts
-      : Array<number>(socketsFor(chosen.concurrency)).fill(0);
-    for (const port of ports) {
-      const address = localAddress(chosen, bits);
-      try {
-        sockets[bits].push(openSocket({ address, port }));
-      } catch (error) {
-        if (error instanceof Deno.errors.NotCapable) throw error;
-        const what = port === 0 ? "open a socket" : `send from port ${port}`;
-        throw new InputError(`Cannot ${what}: ${(error as Error).message}`);
-      }
-    }
+    const opened: DatagramSocket[] = sockets[bits] = [];
+    const open = (port: number) => {
+      const local = { address: localAddress(chosen, bits), port };
+      opened.push(openOne(engine, local, threads[opened.length % threads.length]));
+    };
+    const [first = 0, ...others] = chosen.sourcePorts;
+    open(first);
+    const enough = socketsFor(chosen.concurrency, opened[0].receiveBuffer);
+    const count = first === 0 ? roundUp(enough, Math.max(1, threads.length)) : 1;
+    while (opened.length < count) open(0);
+    others.forEach(open);
   }
   return sockets;
+}
+
+/** The least multiple that is not below a number: all threads have the same share of sockets. */
+function roundUp(value: number, of: number): number {
+  return Math.ceil(value / of) * of;
+}
+
+async function startThreads(
+  { threads, sourcePorts }: ScanSettings,
+  { name, startThread }: Engine,
+): Promise<readonly SendThread[]> {
+  if (threads === 0) return [];
+  const cannot = (why: string) => new InputError(`Cannot use --threads ${threads}: ${why}`);
+  if (startThread === undefined) {
+    throw cannot(`engine ${name} sends from the program's own; it wants --engine udp`);
+  }
+  if (sourcePorts.length > 0 && sourcePorts.length < threads) {
+    throw cannot("each thread sends from a port of its own; give as many with --source-port");
+  }
+  try {
+    return await Promise.all(Array.from({ length: threads }, startThread));
+  } catch (error) {
+    throw cannot((error as Error).message);
+  }
+}
+
+function openOne(engine: Engine, local: Endpoint, thread: SendThread | undefined): DatagramSocket {
+  try {
+    return engine.open(local, thread);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotCapable) throw error;
+    const what = local.port === 0 ? "open a socket" : `send from port ${local.port}`;
+    throw new InputError(`Cannot ${what}: ${(error as Error).message}`);
+  }
 }
 
 /** The address of ours that is sent from: any, unless the user chose one. */

@@ -24,7 +24,7 @@ const REASONS: Readonly<Record<EndReason, string>> = {
 export function summary(
   state: ScanState,
   { reason }: ScanEnd,
-  outputs: readonly OutputPlan[],
+  outputs: readonly { readonly path: string }[],
 ): string[] {
   const { replies, tcp } = state;
   const seconds = ((performance.now() - state.startedAt) / 1000).toFixed(1);
@@ -37,6 +37,7 @@ export function summary(
     ...(state.passes === 0 ? [] : [
       `sent ${count(state.sent, "probe")} in ${state.pass} of ${state.passes} passes` +
       (state.refused > 0 ? `; ${number(state.refused)} more were refused by the system` : ""),
+      engineLine(state),
     ]),
     ...(tcp.passes === 0 ? [] : [
       `began ${count(tcp.sent, "connection")} in ${tcp.pass} of ${tcp.passes} passes: ` +
@@ -49,6 +50,17 @@ export function summary(
     ...(state.fellSilent > 0 ? [`${count(state.fellSilent, "server")} told no status`] : []),
     ...(state.optedOut > 0 ? [`${count(state.optedOut, "server")} asked to be left alone`] : []),
   ];
+}
+
+/** The engine; its buffers where they were asked for, and what found no room in them. */
+function engineLine({ engine, threads, receiveBuffer, dropped }: ScanState): string {
+  const mebibytes = (receiveBuffer / 2 ** 20).toFixed(1).replace(".0", "");
+  return `engine ${engine}` + (threads === 0 ? "" : `, ${count(threads, "sending thread")}`) +
+    (engine === "portable" ? "" : `, receive buffer ${mebibytes} MiB`) +
+    (dropped === 0
+      ? ""
+      : `; ${count(dropped, "datagram")} found no room in it: servers may be missing, a lower ` +
+        "--rate or another pass (--retries) finds them");
 }
 
 /** The name of the next file, where a file has an end: `rows.json`, `rows-2.json`, `rows-3.json`. */
@@ -71,8 +83,13 @@ export function continueNotes(values: Values, outputs: readonly OutputPlan[]): s
   ];
 }
 
+/** The command that goes on with the scan of a checkpoint. */
+export function resumeCommand(path: string): string {
+  return `${programName()} scan --resume ${quoteWord(path)}`;
+}
+
 /**
- * The command that goes on where a scan stopped: the same options, the same order, and rows added
+ * The command that goes on where a scan without a checkpoint stopped: the same options, the same order, and rows added
  * to what is there.
  */
 export function continueCommand(

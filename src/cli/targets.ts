@@ -3,15 +3,15 @@
  *
  * @module
  */
-import type { Address } from "../address.ts";
+import { type Address, endpointKey } from "../address.ts";
 import { InputError } from "../errors.ts";
+import type { TargetNames } from "../scan/names.ts";
 import { compose, type Inclusion, type Targets } from "../targets/compose.ts";
 import { parseTarget, parseTargetList, type Target } from "../targets/parse.ts";
 import type { Range } from "../targets/ranges.ts";
-import { neverRanges, privateRanges } from "../targets/lists.ts";
-
-/** Finds the addresses of a name. */
-export type Resolve = (name: string) => Promise<readonly Address[]>;
+import type { NamedService } from "../targets/srv.ts";
+import { lookUpName, type Lookups } from "./names.ts";
+import { neverAsked, neverRanges, privateRanges } from "../targets/lists.ts";
 
 /** A list of targets, and how errors name it. */
 export interface NamedText {
@@ -31,16 +31,20 @@ export interface TargetInput {
   readonly exclude: readonly string[];
   /** Files of `--exclude-file`. */
   readonly excludeFiles: readonly NamedText[];
-  /** Addresses that opted out. */
-  readonly optedOut: readonly Range[];
+}
+
+/** What the user's words come to, names looked up: the same words may come to something else later. */
+export interface FoundTargets extends Required<TargetNames> {
+  /** What to ask. */
+  readonly inclusions: readonly Inclusion[];
+  /** What not to. */
+  readonly excluded: readonly Range[];
 }
 
 /** Targets, and the names behind them. */
-export interface NamedTargets {
+export interface NamedTargets extends Required<TargetNames> {
   /** What may be asked. */
   readonly targets: Targets;
-  /** Names that addresses were asked for by. */
-  readonly names: ReadonlyMap<Address, string>;
   /** Addresses that opted out: they keep their place in the order, and are not asked. */
   readonly optedOut: readonly Range[];
   /** How many of the targets opted out. */
@@ -48,34 +52,48 @@ export interface NamedTargets {
 }
 
 /**
- * Reads, looks up and composes.
+ * Reads and looks up. Where a name has no port, and SRV records are looked up, the endpoint that its
+ * own leads to is a target too.
  *
- * @throws InputError for the first text that cannot be read, a name that is not found, or when
- * nothing is left to ask.
+ * @throws InputError for the first text that cannot be read, or a name that is not found.
  */
-export async function collectTargets(input: TargetInput, resolve: Resolve): Promise<NamedTargets> {
+export async function findTargets(input: TargetInput, lookups: Lookups): Promise<FoundTargets> {
   const wanted = listed(input.words, input.files);
   if (wanted.length === 0) {
     throw new InputError(
       "Cannot scan nothing: name addresses, ranges or host names, or use -iL FILE",
     );
   }
-  const names = new Map<Address, string>();
-  const inclusions = await lookUp(wanted, resolve, names);
-  const excluded = await lookUp(listed(input.exclude, input.excludeFiles), resolve, new Map());
-  const never = neverRanges();
+  const excluded = await lookUp(listed(input.exclude, input.excludeFiles), {
+    ...lookups,
+    findService: undefined,
+  });
+  return {
+    ...await lookUp(wanted, lookups),
+    excluded: excluded.inclusions.map(({ range }) => range),
+  };
+}
+
+/**
+ * Composes what was found.
+ *
+ * @param optedOut Addresses that opted out.
+ * @throws InputError when nothing is left to ask.
+ */
+export function composeTargets(
+  { inclusions, excluded, names, services }: FoundTargets,
+  optedOut: readonly Range[],
+): NamedTargets {
   const without = (chosen: readonly Range[]) =>
     compose(inclusions, {
-      never: never.map(({ range }) => range),
+      never: neverRanges().map(({ range }) => range),
       private: privateRanges().map(({ range }) => range),
       chosen,
     });
-  const chosen = excluded.map(({ range }) => range);
-  const targets = without(chosen);
-  const { optedOut } = input;
-  const open = optedOut.length === 0 ? targets : without([...chosen, ...optedOut]);
-  if (open.size === 0n) throw nothingLeft(inclusions, open, never);
-  return { targets, names, optedOut, optedOutSize: targets.size - open.size };
+  const targets = without(excluded);
+  const open = optedOut.length === 0 ? targets : without([...excluded, ...optedOut]);
+  if (open.size === 0n) throw nothingLeft(inclusions, open);
+  return { targets, names, services, optedOut, optedOutSize: targets.size - open.size };
 }
 
 function listed(words: readonly string[], files: readonly NamedText[]): Target[] {
@@ -84,37 +102,42 @@ function listed(words: readonly string[], files: readonly NamedText[]): Target[]
   return [...given, ...files.flatMap(({ text, source }) => parseTargetList(text, source))];
 }
 
-async function lookUp(
-  targets: readonly Target[],
-  resolve: Resolve,
-  names: Map<Address, string>,
-): Promise<Inclusion[]> {
+async function lookUp(targets: readonly Target[], lookups: Lookups) {
   const inclusions: Inclusion[] = [];
+  const names = new Map<Address, string>();
+  const services = new Map<number | bigint, NamedService>();
+  const include = (address: Address, port: number | undefined) => {
+    const end = typeof address === "number" ? address + 1 : address + 1n;
+    inclusions.push({ range: { start: address, end }, port });
+  };
   for (const target of targets) {
     if ("range" in target) {
       inclusions.push({ range: target.range, port: target.port });
       continue;
     }
-    for (const address of await resolve(target.name)) {
-      const end = typeof address === "number" ? address + 1 : address + 1n;
-      inclusions.push({ range: { start: address, end }, port: target.port });
-      names.set(address, target.name);
+    const { name, port } = target;
+    const { addresses, found } = await lookUpName(
+      name,
+      port === undefined ? lookups : { ...lookups, findService: undefined },
+    );
+    for (const address of addresses) {
+      include(address, port);
+      names.set(address, name);
+    }
+    for (const address of found?.addresses ?? []) {
+      const { service } = found!;
+      include(address, service.port);
+      services.set(endpointKey({ address, port: service.port }), { name, service });
     }
   }
-  return inclusions;
+  return { inclusions, names, services };
 }
 
-function nothingLeft(
-  [first]: readonly Inclusion[],
-  { left }: Targets,
-  never: readonly { range: Range; reason: string }[],
-): InputError {
+function nothingLeft([first]: readonly Inclusion[], { left }: Targets): InputError {
   const { start } = first.range;
-  const hit = never.find(({ range }) =>
-    typeof range.start === typeof start && range.start <= start && start < range.end
-  );
-  const why = hit !== undefined
-    ? `never asked: ${hit.reason}`
+  const reason = neverAsked(start);
+  const why = reason !== undefined
+    ? `never asked: ${reason}`
     : left.private > 0n
     ? "private, and asked only when a range inside a private block is named"
     : "excluded, or opted out";

@@ -51,6 +51,16 @@ export class Settings {
     throw wrong(name, text, "a number such as 0.5, 500, 10k or 1M");
   }
 
+  /** Bits a second. */
+  bits(name: string): number | undefined {
+    const text = this.text(name);
+    if (text === undefined) return undefined;
+    const [, digits, unit] = /^(\d+(?:\.\d+)?)([kKmMgG]?)$/.exec(text) ?? [];
+    const value = Number(digits) * { "": 1, k: 1e3, m: 1e6, g: 1e9 }[unit?.toLowerCase() ?? ""]!;
+    if (value >= LEAST_BITS && value <= MOST_BITS) return value;
+    throw wrong(name, text, "bits a second from 1k to 1000G, such as 500k, 10M or 1G");
+  }
+
   /** A whole count that may end in k or M. */
   wholeCount(name: string): number | undefined {
     const text = this.text(name);
@@ -129,6 +139,9 @@ export class Settings {
     return { pass: Number(pass ?? 1), position: Number(position ?? 0) };
   }
 }
+
+const LEAST_BITS = 1e3;
+const MOST_BITS = 1e12;
 
 /** A number that may end in k or M; NaN where it is none. */
 function parseCount(text: string): number {

@@ -64,6 +64,10 @@ Deno.test("closest() finds slips, not other words", () => {
 Deno.test("values are read as what they are meant to be", () => {
   assertEquals(settings("--rate", "1.5k").count("rate"), 1500);
   assertEquals(settings("--rate", "0.5").count("rate"), 0.5);
+  const bits = ["1000", "500k", "2.5M", "1G"].map((text) =>
+    settings("--bandwidth", text).bits("bandwidth")
+  );
+  assertEquals(bits, [1000, 500_000, 2_500_000, 1e9]);
   assertEquals(settings("--host-rate", "off").cap("host-rate"), "off");
   assertEquals(settings("--timeout", "800").time("timeout"), 800);
   assertEquals(settings("--timeout", "1.5s").time("timeout"), 1500);
@@ -80,6 +84,10 @@ const WRONG: [args: string[], message: string][] = [
   [["--rate", "abc"], 'Cannot use --rate "abc": it wants a number such as'],
   [["--rate", "0"], "it wants a number"],
   [["--rate", "1e9"], "it wants a number"],
+  ...["abc", "999", "2000G", "10 M", "10Mbit"].map((text): [string[], string] => [
+    ["--bandwidth", text],
+    `Cannot use --bandwidth "${text}": it wants bits a second from 1k to 1000G`,
+  ]),
   [["--host-rate", "0.5"], "a whole number up to 1M, or off"],
   [["--concurrency", "0"], "a whole number from 1 to 100000"],
   [["--retries", "4"], "a whole number from 0 to 3"],
@@ -99,7 +107,7 @@ const WRONG: [args: string[], message: string][] = [
   [["--seed", "1", "--no-randomize"], "one or the other"],
   [["--protocol", "raknte"], "did you mean raknet?"],
   [["--protocol", ","], "--protocol is empty"],
-  [["--ports", "T:25565"], "no UDP port is among them"],
+  [["--protocol", "raknet", "--ports", "T:25565"], "no UDP port is among them"],
   [["--ports", "0"], 'Cannot parse port "0"'],
   [["--source-port", "70000"], 'Cannot parse port "70000"'],
   [["--source-ip", "here"], "not an address"],

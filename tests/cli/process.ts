@@ -23,14 +23,15 @@ export interface RunOptions {
   readonly permissions?: readonly string[];
   readonly stdin?: string;
   readonly cwd?: string;
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** Starts the program. */
 export function start(args: readonly string[], options: RunOptions = {}): Deno.ChildProcess {
-  const { permissions = SCAN, stdin, cwd } = options;
+  const { permissions = SCAN, stdin, cwd, env } = options;
   return new Deno.Command("deno", {
     args: ["run", "--no-prompt", "--quiet", "--config", CONFIG, ...permissions, MAIN, ...args],
-    env: { DENO_NO_UPDATE_CHECK: "1", NO_COLOR: "1", XDG_CONFIG_HOME: "/nonexistent" },
+    env: { DENO_NO_UPDATE_CHECK: "1", NO_COLOR: "1", XDG_CONFIG_HOME: "/nonexistent", ...env },
     stdin: stdin === undefined ? "null" : "piped",
     stdout: "piped",
     stderr: "piped",

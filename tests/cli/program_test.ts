@@ -4,11 +4,15 @@ import { openFleet } from "../../src/fleet/open.ts";
 import { readCsv, readNdjson, verify } from "../../src/fleet/verify.ts";
 import { systemClock } from "../../src/net/clock.ts";
 import { serverId } from "../../src/record.ts";
-import { finish, run, start } from "./process.ts";
+import { finish, run, SCAN, start } from "./process.ts";
 
 const RANGE = { start: 0x7f210000, end: 0x7f210100 };
 const FLEET: FleetPlan = { servers: 40, hostile: 10, range: RANGE, seed: 6 };
-const PORTS: Record<string, readonly number[]> = { raknet: [19132], query: [25565] };
+const PORTS: Record<string, readonly number[]> = {
+  raknet: [19132],
+  slp: [25565],
+  query: [25565],
+};
 const QUICK = ["--cooldown", "200ms", "--timeout", "500ms"];
 
 /** A folder that is gone afterwards. */
@@ -31,7 +35,7 @@ async function withFleet(
   await using _fleet = await openFleet(hosts, { clock: systemClock, seed: 1 });
   await test((rows, format) => {
     const selection = {
-      protocols: ["raknet", "query"],
+      protocols: ["raknet", "slp", "query"],
       ports: (name: string) => PORTS[name],
       follow: true,
     };
@@ -236,30 +240,35 @@ Deno.test("Ctrl-C finishes the rows in hand, and the printed command finds the r
         `${before.length} rows before the interruption`,
       );
       const [, command] = /go on with: (?:blocksweep|deno task) (scan .*)\n/.exec(first.stderr)!;
-      const second = await run(command.replace("--rate 250", "").split(/ +/));
+      assertEquals(command, `scan --resume ${output}.checkpoint`);
+      const second = await run([...command.split(" "), "--rate", "10k"]);
       assertEquals(second.code, 0, second.stderr);
       const rows = readNdjson(await Deno.readTextFile(output));
-      assertEquals([
-        check(rows.map((row) => ({ ...row, scan_id: before[0].scan_id })), "ndjson").faults,
-        rows.length,
-      ], [[], 40]);
+      assertEquals([check(rows, "ndjson").faults, rows.length], [[], 40]);
     })
   );
 });
 
-Deno.test("SIGTERM ends a scan as Ctrl-C does", async () => {
+Deno.test("SIGTERM ends a scan as Ctrl-C does; without a checkpoint the command is longer", async () => {
   await inFolder(async (folder) => {
     const files = ["-oJ", `${folder}/rows.json`, "--status-file", `${folder}/s`];
-    const child = start(["scan", "127.33.0.0/24", ...QUICK, "--rate", "50", ...files]);
+    const written = ["rows.json", "rows-2.json", "s", "s.part"].map((name) => `${folder}/${name}`);
+    const permissions = SCAN.map((flag) =>
+      flag === "--allow-write" ? `${flag}=${written.join()}` : flag
+    );
+    const child = start(["scan", "127.33.0.0/24", ...QUICK, "--rate", "50", ...files], {
+      permissions,
+    });
     await until(async () => JSON.parse(await Deno.readTextFile(`${folder}/s`)).probes_sent > 0);
     child.kill("SIGTERM");
     const { code, stderr } = await finish(child);
     assertEquals(code, 130, stderr);
     assertEquals(JSON.parse(await Deno.readTextFile(`${folder}/rows.json`)), []);
+    assertMatch(stderr, /no checkpoint is kept in "\S*rows\.json\.checkpoint": .*--allow-write/);
     assertMatch(stderr, /go on with: .* --oJ \S*rows-2\.json .*--append/);
     assertMatch(stderr, /some servers may come twice in \S*rows\.json/);
     const [, command] = /go on with: (?:blocksweep|deno task) (scan .*)\n/.exec(stderr)!;
-    const second = await run(command.replace("--rate 50", "").split(/ +/));
+    const second = await run(command.replace("--rate 50", "").split(/ +/), { permissions });
     assertEquals(second.code, 0, second.stderr);
     assertEquals(JSON.parse(await Deno.readTextFile(`${folder}/rows-2.json`)), []);
   });
@@ -369,6 +378,7 @@ Deno.test("a dry run and a list of targets send nothing", async () => {
       [0, 1, 2, 3].flatMap((i) => [
         `127.33.0.${i}:19132 raknet`,
         `127.33.0.${i}:25565 query`,
+        `127.33.0.${i}:25565 slp`,
       ]),
     );
   });
@@ -380,7 +390,7 @@ Deno.test("what --echo-config prints, --config reads", async () => {
     const config = await run(["scan", ...args, "--echo-config"], { permissions: [] });
     assertEquals([config.code, config.stderr], [0, ""]);
     const list = await run(["scan", ...args, "-sL"]);
-    assertEquals(list.stdout.trim().split("\n").length, 3 * 2 * 2);
+    assertEquals(list.stdout.trim().split("\n").length, 3 * (2 + 1 + 2)); // U:9 is for UDP
     for (const text of [config.stdout, `\ufeff${config.stdout}`]) {
       await Deno.writeTextFile(`${folder}/scan.json`, text);
       assertEquals(await run(["scan", "--config", `${folder}/scan.json`, "-sL"]), list);
@@ -392,7 +402,7 @@ Deno.test("targets come from standard input", async () => {
   const list = await run(["scan", "-iL", "-", "-sL", "--no-randomize"], {
     stdin: "127.33.0.1:7\n# x\n",
   });
-  assertEquals(list.stdout, "127.33.0.1:7 raknet\n127.33.0.1:7 query\n");
+  assertEquals(list.stdout, "127.33.0.1:7 raknet\n127.33.0.1:7 slp\n127.33.0.1:7 query\n");
   const wrong = await run(["scan", "-"], { stdin: "127.33.0.1\n10.0.0.0/99\n" });
   assertEquals([wrong.code, wrong.stdout], [2, ""]);
   assertStringIncludes(wrong.stderr, "standard input:2: Cannot parse range");
@@ -484,7 +494,10 @@ Deno.test("status lines come at intervals where there is no terminal", async () 
   assertEquals(code, 0, stderr);
   assertMatch(stderr, /^targets {5}256: 0 public, 0 private, 256 loopback\n/);
   assertMatch(stderr, /\npass 1 of 4: raknet, 256 targets\n/);
-  assertMatch(stderr, /pass 1\/4 {2}\d+\.\d% {2}[\d,]+ sent {2}\d+\/s .*ETA \d\d:\d\d:\d\d\n/);
+  assertMatch(
+    stderr,
+    /pass 1\/4 {2}TCP 1\/2 {2}\d+\.\d% {2}[\d,]+ sent {2}\d+\/s .*ETA \d\d:\d\d:\d\d\n/,
+  );
   assertMatch(stderr, /ended by --max-runtime/);
   assertMatch(stderr, /go on with: .* scan 127\.33\.0\.0\/24 --seed \d+ --from \d:\d+/);
 });

@@ -1,7 +1,17 @@
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
-import { parseAddress } from "../../src/address.ts";
+import { type Address, endpointKey, parseAddress } from "../../src/address.ts";
+import { readArgs } from "../../src/cli/args.ts";
+import { planLines } from "../../src/cli/dry_run.ts";
 import { clockTime, planScan, requirePermission } from "../../src/cli/plan.ts";
-import { collectTargets, type TargetInput } from "../../src/cli/targets.ts";
+import { readScanSettings, speedFor } from "../../src/cli/scan_settings.ts";
+import {
+  composeTargets,
+  findTargets,
+  type NamedTargets,
+  type TargetInput,
+} from "../../src/cli/targets.ts";
+import type { Range } from "../../src/targets/ranges.ts";
+import { Settings } from "../../src/cli/values.ts";
 import { InputError } from "../../src/errors.ts";
 import { PROTOCOLS } from "../../src/protocols/mod.ts";
 import { usualPorts } from "../../src/targets/lists.ts";
@@ -17,11 +27,20 @@ const resolve = (name: string) => {
   return Promise.resolve(found.map((text) => parseAddress(text)!));
 };
 
-const collect = (input: Partial<TargetInput>) =>
-  collectTargets(
-    { words: [], files: [], exclude: [], excludeFiles: [], optedOut: [], ...input },
-    resolve,
+const collect = async (
+  { optedOut = [], ...input }: Partial<TargetInput & { optedOut: readonly Range[] }>,
+) =>
+  composeTargets(
+    await findTargets({ words: [], files: [], exclude: [], excludeFiles: [], ...input }, {
+      resolve,
+      note: unexpected,
+    }),
+    optedOut,
   );
+
+const unexpected = (text: string) => {
+  throw new Error(text);
+};
 
 Deno.test("words, lists, files and names become targets", async () => {
   const { targets, names } = await collect({
@@ -35,6 +54,55 @@ Deno.test("words, lists, files and names become targets", async () => {
   ]]);
   assert(targets.groups.some(({ ports, usual }) => ports.join() === "99" && !usual));
 });
+
+Deno.test("where an SRV record leads is a target, where the name has no port", async () => {
+  const asked: string[] = [];
+  const service = { host: "two.example", port: 25570 };
+  const findService = (name: string) => {
+    asked.push(name);
+    return Promise.resolve(name.startsWith("same") ? service : undefined);
+  };
+  const collectLed = async (words: string[], exclude: string[] = []) =>
+    composeTargets(
+      await findTargets({ words, files: [], exclude, excludeFiles: [] }, {
+        resolve,
+        findService,
+        note: unexpected,
+      }),
+      [],
+    );
+  const { targets, names, services } = await collectLed(["same.example", "two.example:9"]);
+  const fc = parseAddress("fc00::1")!;
+  const portsOf = (address: Address) =>
+    targets.groups.filter(({ addresses }) => [...addresses].some(({ start }) => start === address))
+      .map(({ ports, usual }) => `${ports.join()} ${usual}`);
+  assertEquals([portsOf(0x0a000001), portsOf(fc)], [["9,25570 true"], ["9,25570 false"]]);
+  assertEquals(names.get(0x0a000001), "two.example"); // the last one counts
+  const named = { name: "same.example", service };
+  assertEquals(
+    [...services],
+    [0x0a000001, fc].map((address) => [
+      endpointKey({ address, port: 25570 }),
+      named,
+    ]),
+  );
+  assertEquals(asked, ["same.example"]);
+  asked.length = 0;
+  const excluded = await collectLed(["10.0.0.0/30"], ["same.example"]);
+  assertEquals([excluded.targets.size, asked, excluded.services.size], [3n, [], 0]);
+  const lines = dryRun(await collectLed(["same.example"]));
+  assert(lines.includes("SRV added   same.example SRV two.example:25570"));
+  const without = dryRun(await collectLed(["two.example"]));
+  assert(!without.some((line) => line.startsWith("SRV")));
+});
+
+/** The lines of a dry run. */
+function dryRun(named: NamedTargets): string[] {
+  const chosen = readScanSettings(new Settings(readArgs("scan", ["--protocol", "slp"])), () => 1);
+  const speed = speedFor(named.targets, chosen);
+  const plan = planScan({ ...chosen, ...speed, targets: named.targets });
+  return planLines(plan, named, chosen, speed, [], "portable");
+}
 
 Deno.test("exclusions come from words, files and names", async () => {
   const { targets } = await collect({

@@ -4,6 +4,10 @@
  * Their names are no literals to `import()`: only this folder's configuration knows them, and the
  * project's own type check passes over them.
  */
+import process from "node:process";
+
+// minecraft-server-util warns of its older functions, a line each time that they are called.
+Object.assign(process, { noDeprecation: true });
 
 const load = (name: string) => import(name);
 
@@ -54,6 +58,40 @@ export interface UtilFull {
   readonly hostIP: string;
 }
 
+/** What it makes of the status of a Java server. */
+export interface UtilJava {
+  readonly version: { readonly name: string; readonly protocol: number };
+  readonly players: {
+    readonly online: number;
+    readonly max: number;
+    readonly sample: readonly { readonly name: string }[] | null;
+  };
+  readonly motd: { readonly clean: string };
+  readonly favicon: string | null;
+}
+
+/** What it makes of a kick in answer to `fe 01`, if told that it is 1.4's. */
+export interface UtilFE01 {
+  readonly protocolVersion: number;
+  readonly version: string;
+  readonly players: { readonly online: number; readonly max: number };
+  readonly motd: { readonly clean: string };
+}
+
+/** The same, if it is to find out whose it is. */
+export interface UtilLegacy {
+  readonly version: { readonly name: string; readonly protocol: number } | null;
+  readonly players: { readonly online: number; readonly max: number };
+  readonly motd: { readonly clean: string };
+}
+
+/** What it makes of a kick in answer to `fe`. */
+export interface UtilFE {
+  readonly players: { readonly online: number; readonly max: number };
+  /** With formatting codes. */
+  readonly motd: string;
+}
+
 type Ask<T> = (host: string, port: number, options: UtilOptions) => Promise<T>;
 
 /** The functions of minecraft-server-util. */
@@ -61,9 +99,14 @@ interface Util {
   readonly statusBedrock: Ask<UtilStatus>;
   readonly queryBasic: Ask<UtilBasic>;
   readonly queryFull: Ask<UtilFull>;
+  readonly status: Ask<UtilJava>;
+  readonly statusLegacy: Ask<UtilLegacy>;
+  readonly statusFE: Ask<UtilFE>;
+  readonly statusFE01: Ask<UtilFE01>;
+  readonly statusFE01FA: Ask<UtilFE01>;
 }
 
-export const { statusBedrock, queryBasic, queryFull }: Util = await load("minecraft-server-util");
+export const util: Util = await load("minecraft-server-util");
 
 /** What gamedig is asked. */
 export interface DigQuestion {

@@ -7,13 +7,13 @@ import { blocksweep, Peer } from "./processes.ts";
 /** Where the fleet stands: apart from the ranges that other tests use. */
 const RANGE = "127.78.0.0/16";
 /** Enough to draw every kind of server several times. */
-const SERVERS = "400";
+const SERVERS = "500";
 
 /** Starts the fleet, and reads what is true of it. */
 export async function startFleet(): Promise<{ fleet: Peer; entries: readonly ManifestEntry[] }> {
   const manifest = await Deno.makeTempFile();
   try {
-    const options = ["--servers", SERVERS, "--seed", "7", "--range", RANGE];
+    const options = ["--servers", SERVERS, "--seed", "53", "--range", RANGE];
     const program = blocksweep("fleet", ...options, "--manifest", manifest);
     const fleet = await Peer.start(program, /simulated hosts/);
     return { fleet, entries: parseManifest(await Deno.readTextFile(manifest)) };

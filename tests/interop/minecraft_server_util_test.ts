@@ -3,9 +3,7 @@ import { assert, assertEquals, assertMatch, assertNotEquals, assertRejects } fro
 import type { ManifestEntry } from "../../src/fleet/manifest.ts";
 import { decodeLatin1 } from "../../src/text.ts";
 import {
-  queryBasic,
-  queryFull,
-  statusBedrock,
+  util,
   type UtilBasic,
   type UtilFull,
   type UtilOptions,
@@ -29,9 +27,11 @@ const PATIENT: UtilOptions = { enableSRV: false };
 const BRIEF: UtilOptions = { enableSRV: false, timeout: 500 };
 
 const ping = ({ host, port }: ManifestEntry, options = PATIENT) =>
-  statusBedrock(host, port, options);
-const basic = ({ host, port }: ManifestEntry, options = PATIENT) => queryBasic(host, port, options);
-const full = ({ host, port }: ManifestEntry, options = PATIENT) => queryFull(host, port, options);
+  util.statusBedrock(host, port, options);
+const basic = ({ host, port }: ManifestEntry, options = PATIENT) =>
+  util.queryBasic(host, port, options);
+const full = ({ host, port }: ManifestEntry, options = PATIENT) =>
+  util.queryFull(host, port, options);
 
 const OFFLINE = /^Server is offline/;
 

@@ -29,7 +29,16 @@ export function blocksweep(...args: readonly string[]): Program {
 
 /** A script of `peers/`. */
 export function peerScript(name: string, ...args: readonly string[]): Program {
-  const script = ["--config=tests/interop/deno.json", `tests/interop/peers/${name}`];
+  return scriptIn("tests/interop", name, args);
+}
+
+/** A script of `java/peers/`, which has a configuration of its own. */
+export function javaScript(name: string, ...args: readonly string[]): Program {
+  return scriptIn("tests/interop/java", name, args);
+}
+
+function scriptIn(folder: string, name: string, args: readonly string[]): Program {
+  const script = [`--config=${folder}/deno.json`, `${folder}/peers/${name}`];
   return { command: Deno.execPath(), args: [...LOOPBACK, ...THEIRS, ...script, ...args] };
 }
 
@@ -78,10 +87,11 @@ export class Peer implements AsyncDisposable {
   /** What it wrote up to the line that said that it is ready. */
   readonly greeting: string;
   readonly #child: Deno.ChildProcess;
-  readonly #output: Promise<void>;
+  readonly #output: Promise<string>;
   #ended = false;
+  #written?: Promise<string>;
 
-  private constructor(child: Deno.ChildProcess, greeting: string, output: Promise<void>) {
+  private constructor(child: Deno.ChildProcess, greeting: string, output: Promise<string>) {
     this.#child = child;
     this.greeting = greeting;
     this.#output = output;
@@ -102,6 +112,7 @@ export class Peer implements AsyncDisposable {
     };
     const output = Promise.all([read(child.stdout), read(child.stderr)]).then(() => {
       greeting.reject(new Error(`${program.command} ended before it was ready: ${written}`));
+      return written;
     });
     try {
       return new Peer(child, await greeting.promise, output);
@@ -110,11 +121,21 @@ export class Peer implements AsyncDisposable {
     }
   }
 
-  /** Ends it. That it ended by itself is an error. */
-  async [Symbol.asyncDispose](): Promise<void> {
+  /** Ends it, and returns all that it wrote. That it ended by itself is an error. */
+  end(): Promise<string> {
+    return this.#written ??= this.#end();
+  }
+
+  async #end(): Promise<string> {
     if (this.#ended) throw new Error("A peer had ended by itself");
     this.#child.kill("SIGTERM");
-    await this.#output;
+    const written = await this.#output;
     await this.#child.status;
+    return written;
+  }
+
+  /** Ends it. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.end();
   }
 }

@@ -1,17 +1,9 @@
 /** Our scan against RakNet servers that others wrote. */
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
-import type { ServerRecord } from "../../src/record.ts";
-import { statusBedrock } from "./clients.ts";
+import { util } from "./clients.ts";
 import { Peer, peerScript, type Program, scan } from "./processes.ts";
+import { told } from "./rows.ts";
 import { Tap } from "./tap.ts";
-
-/** What a row says of its server: without what only the scan knows, and what is not known. */
-function told(row: ServerRecord): Partial<ServerRecord> {
-  const { latency_ms, seen_at, scan_id, ...rest } = row;
-  assert(latency_ms !== null && latency_ms >= 0 && seen_at > 1.7e12 && scan_id !== null);
-  const known = Object.entries(rest).filter(([name, value]) => name !== "schema" && value !== null);
-  return Object.fromEntries(known);
-}
 
 /** Starts a server, and hands out what it said of itself. */
 async function start(program: Program): Promise<{ server: Peer; said: string }> {
@@ -67,7 +59,7 @@ Deno.test("scan: jsp-raknet's server gives one row, as it was configured, and li
     assertEquals(rows.map(told), [row]);
     assertEquals([replies.true, replies.unverified, replies.forged], [1, 0, 0]);
   }
-  const status = await statusBedrock("127.77.0.1", 19132, { enableSRV: false });
+  const status = await util.statusBedrock("127.77.0.1", 19132, { enableSRV: false });
   assertEquals(status.motd.clean, `${row.name}\n${row.map}`);
 });
 

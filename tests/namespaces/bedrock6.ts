@@ -13,5 +13,5 @@ const [{ responder }] = drawFleet({
 await using socket = openSocket({ address: 0n, port: 19133 });
 await socket.listen((datagram, from) => {
   const peer = { ...from };
-  for (const reply of responder.respond(datagram, peer, 0)) void socket.send(reply, peer);
+  for (const reply of responder!.respond(datagram, peer, 0)) void socket.send(reply, peer);
 });

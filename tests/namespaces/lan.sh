@@ -77,7 +77,7 @@ for file in one-{bds,openToLan,netherNet6} two-{pocketmine,openToLan,netherNet7}
   await [ -s "$folder/$file.json" ]
 done
 
-ip netns exec "$id-look" tcpdump -i eth0 -n -l udp or igmp >"$folder/capture.txt" 2>"$folder/tcpdump.err" &
+ip netns exec "$id-look" tcpdump -i eth0 -n -l udp or igmp or tcp >"$folder/capture.txt" 2>"$folder/tcpdump.err" &
 pids+=($!)
 await grep -q listening "$folder/tcpdump.err"
 
@@ -114,16 +114,18 @@ servers() {
 }
 {
   echo "10.77.0.2 19132 raknet"
-  echo "10.77.0.2 51234 lan"
+  echo "10.77.0.2 51234 slp"
   echo "10.77.0.2 7551 nethernet"
   echo "10.77.0.3 19132 raknet"
-  echo "10.77.0.3 51234 lan"
+  echo "10.77.0.3 51234 slp"
   echo "10.77.0.3 7551 nethernet"
   [ "$speaks_ipv6" -eq 0 ] || echo "fe80:: 19133 raknet"
 } | sort >"$folder/wanted.txt"
 check "all are found, each once" diff "$folder/wanted.txt" <(servers "$folder/found.ndjson")
 check "by two that look at once" diff "$folder/wanted.txt" <(servers "$folder/second.ndjson")
 check "PocketMine is asked by Query too" grep -q '"protocols":\["raknet","query"\]' "$folder/found.ndjson"
+check "Java worlds are asked for their status" grep -q '"protocols":\["slp","lan"\]' "$folder/found.ndjson"
+check "over TCP" sent '10\.77\.0\.1\.[0-9]+ > 10\.77\.0\.[23]\.51234: Flags \[S\]' 2
 check "a ping to everybody" sent '10\.77\.0\.1\.[0-9]+ > 255\.255\.255\.255\.19132: UDP, length 33' 3
 check "a ping to the network" sent '10\.77\.0\.1\.[0-9]+ > 10\.77\.0\.255\.19132: UDP, length 33' 3
 check "a request for NetherNet to everybody" sent '10\.77\.0\.1\.[0-9]+ > 255\.255\.255\.255\.7551: UDP, length 64' 2

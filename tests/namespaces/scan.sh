@@ -1,11 +1,15 @@
 #!/usr/bin/env bash
 # A scan of a private range with the default limits, across a real link between two network
 # namespaces: every server found, and the caps kept as the servers saw it. Needs root and iproute2.
+# An argument names the engine: portable, or udp.
 # Nothing leaves the namespaces: they have no way out.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 export DENO_NO_UPDATE_CHECK=1 NO_COLOR=1
 
+engine=${1:-portable}
+grants="--allow-net --allow-read --allow-write --allow-env=INIT_CWD"
+[ "$engine" = portable ] || grants="$grants --allow-ffi"
 id=bs$$
 folder=$(mktemp -d)
 fleet=
@@ -36,8 +40,9 @@ ip netns exec "$id-there" deno run --no-prompt --allow-all main.ts fleet --lab -
 fleet=$!
 until [ -s "$folder/truth.ndjson" ]; do sleep 0.1; done
 
-ip netns exec "$id-here" deno run --no-prompt --allow-net --allow-read --allow-write \
-  --allow-env=INIT_CWD main.ts scan 10.78.1.0/24 --exclude 10.78.1.0/28 --cooldown 1s \
+# shellcheck disable=SC2086 # they are several words
+ip netns exec "$id-here" deno run --no-prompt $grants main.ts scan 10.78.1.0/24 \
+  --engine "$engine" --exclude 10.78.1.0/28 --cooldown 1s \
   --opt-out-file "$folder/opt-out.txt" -o "$folder/servers.csv" -o "$folder/servers.ndjson"
 kill -INT "$fleet"
 wait "$fleet"

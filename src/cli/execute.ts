@@ -1,0 +1,232 @@
+/**
+ * A scan as the command runs it: everything is opened, the scan runs, everything is closed, and the
+ * user is told what came of it.
+ *
+ * @module
+ */
+import { type Endpoint, family } from "../address.ts";
+import { systemClock } from "../net/clock.ts";
+import { openSocket } from "../net/deno.ts";
+import { denoDialer } from "../net/deno_tcp.ts";
+import { descriptorsLeft } from "../net/descriptors.ts";
+import { uuidv7 } from "../scan/id.ts";
+import type { ScanEnd } from "../scan/options.ts";
+import { scan } from "../scan/scan.ts";
+import { newState, type ScanState } from "../scan/state.ts";
+import { readIds } from "../sinks/known.ts";
+import { optOutCheck } from "../targets/lists.ts";
+import { formatConfig } from "./config.ts";
+import { formatConfiguration, lastingValues, orderDigest } from "./configuration.ts";
+import { tellLine, userPath, writeText } from "./console.ts";
+import type { Engine } from "./engine.ts";
+import { checkWritten, type WrittenFiles } from "./files.ts";
+import { onInterrupt } from "./interrupt.ts";
+import { begin, type CheckpointPlace, goOn, type Keeping, type Kept } from "./keep.ts";
+import type { OptOutList } from "./opt_out_list.ts";
+import { closeOutputs, type OutputPlan } from "./outputs.ts";
+import { number, type Plan } from "./plan.ts";
+import { Progress, statusOf } from "./progress.ts";
+import { type Resumed, resumeLine } from "./resume.ts";
+import { isLater, type ScanSettings, type SpeedSettings } from "./scan_settings.ts";
+import { ScanStores, spillPath, type StorePlan } from "./stores.ts";
+import { localAddress, openAll, type Sockets } from "./sockets.ts";
+import { continueCommand, continueNotes, resumeCommand, summary } from "./summary.ts";
+import type { FoundTargets, NamedTargets } from "./targets.ts";
+import type { Settings } from "./values.ts";
+
+/** Everything that a scan needs, checked. */
+export interface Job {
+  readonly settings: Settings;
+  readonly chosen: ScanSettings;
+  readonly engine: Engine;
+  readonly speed: SpeedSettings;
+  readonly named: NamedTargets;
+  readonly plan: Plan;
+  readonly outputs: readonly OutputPlan[];
+  readonly stores: StorePlan;
+  readonly files: WrittenFiles;
+  readonly optOuts: OptOutList;
+  /** What names came to. */
+  readonly found: FoundTargets;
+  /** Where a new scan keeps its checkpoint. */
+  readonly place: CheckpointPlace | undefined;
+  /** The scan that is gone on with. */
+  readonly resumed: Resumed | undefined;
+  /** The version of this program. */
+  readonly program: string;
+}
+
+/** Opens, scans, closes, and says what came of it. */
+export async function execute(job: Job): Promise<number> {
+  const { settings, chosen, plan, place } = job;
+  const quiet = settings.has("quiet");
+  checkWritten(job.files);
+  const sockets = await openAll(job.named.targets, chosen, job.engine);
+  const connections = await connectionsFor(chosen, quiet);
+  const shown: { progress?: Progress } = {};
+  const { resumed } = job;
+  const scanId = resumed?.checkpoint.scanId ??
+    uuidv7(Date.now(), crypto.getRandomValues(new Uint8Array(10)));
+  const key = resumed === undefined
+    ? crypto.getRandomValues(new Uint8Array(8))
+    : Uint8Array.fromHex(resumed.checkpoint.key);
+  const state = { ...newState(scanId, performance.now()), engine: job.engine.name };
+  const tell = (line: string) => {
+    shown.progress?.clear();
+    if (!quiet) tellLine(line);
+  };
+  const spill = spillPath(job.files.outputs, scanId);
+  await using stores = await ScanStores.open(job.stores, spill, tell);
+  const beforeRows = () => shown.progress?.clear();
+  const kept = await keep(job, { state, key, beforeRows, stores: stores.sinks });
+  const { sinks, writer } = kept;
+  if (resumed !== undefined && !quiet) tellLine(resumeLine(resumed, state.written, plan));
+  using interrupt = onInterrupt(() => {
+    shown.progress?.clear();
+    if (!quiet) tellLine("blocksweep: finishing the rows in hand; Ctrl-C again to stop at once");
+  });
+  const since = Date.now();
+  await stores.begin(scanId, since, chosen.shard.count, settings.values);
+  let end: ScanEnd;
+  {
+    using progress = new Progress({
+      state,
+      governor: plan.governor,
+      terminal: !quiet && Deno.stderr.isTerminal(),
+      everyMs: quiet ? 0 : chosen.statsEveryMs,
+      statusFile: job.files.status,
+    });
+    shown.progress = progress;
+    const options = scanOptions(job, state, sockets, kept, interrupt.signal);
+    const onPass = settings.has("verbose")
+      ? (transport: "udp" | "tcp") => progress.tellPass(plan, transport)
+      : undefined;
+    const onClockJump = (ms: number) => tell(jumpLine(ms));
+    end = await scan({ ...options, key, connections, onPass, onClockJump });
+    end = await closeOutputs(sinks, end, state, () => stores.end(state, end, since, options));
+    await writer?.end({ udp: end.mark, tcp: end.tcpMark }, state);
+  }
+  return await report(job, state, end, writer === undefined ? undefined : place ?? resumed);
+}
+
+/** Opens outputs and checkpoint, for a new scan or to go on with one. */
+async function keep(
+  job: Job,
+  { key, ...given }: Pick<Keeping, "state" | "beforeRows" | "stores"> & {
+    readonly key: Uint8Array;
+  },
+): Promise<Kept> {
+  const { settings, chosen, outputs, resumed, place, program } = job;
+  const { seed = null, shard, from: udp, fromTcp: tcp } = chosen;
+  const { scanId } = given.state;
+  const identity = {
+    ...{ program, scanId, seed, key: key.toHex() },
+    shard: `${shard.index}/${shard.count}`,
+  };
+  const tell = settings.has("quiet") ? () => {} : tellLine;
+  const keeping = { ...given, outputs, from: { udp, tcp }, clock: systemClock, identity, tell };
+  if (resumed !== undefined) return await goOn(keeping, resumed);
+  const append = settings.has("append");
+  const answered = append && (isLater(udp) || isLater(tcp)) ? await knownServers(outputs) : [];
+  const configuration = () =>
+    formatConfiguration({
+      values: lastingValues(settings.values, chosen.seed),
+      found: job.found,
+      answered,
+      order: orderDigest(job.named.targets, chosen),
+    });
+  return await begin(keeping, { place, append, answered, configuration });
+}
+
+/** What a machine that slept, or a clock that was set, means for a scan. */
+function jumpLine(ms: number): string {
+  const seconds = number(Math.round(Math.abs(ms) / 1000));
+  return ms < 0
+    ? `blocksweep: the clock was set back by ${seconds} s: seen_at follows it, nothing else does`
+    : `blocksweep: the clock went ahead by ${seconds} s: if the machine slept, servers that were ` +
+      "asked just before are silent until the next pass (--retries)";
+}
+
+/** Descriptors that outputs, lists and sockets of inspections may need besides connections. */
+const SPARE_DESCRIPTORS = 64;
+
+/** How many connections there may be at once; says so where the system allows less than asked. */
+async function connectionsFor(chosen: ScanSettings, quiet: boolean): Promise<number> {
+  const { protocols, concurrency } = chosen;
+  if (protocols.every(({ transport }) => transport !== "tcp")) return concurrency;
+  const bits = chosen.sourceAddress === undefined ? 4 : family(chosen.sourceAddress);
+  const open = () => openSocket({ address: localAddress(chosen, bits), port: 0 }, 1);
+  const left = await descriptorsLeft(concurrency + SPARE_DESCRIPTORS, open);
+  const connections = Math.max(1, Math.min(concurrency, left - SPARE_DESCRIPTORS));
+  if (connections < concurrency && !quiet) {
+    tellLine(
+      `blocksweep: ${number(connections)} connections at once in place of ` +
+        `${number(concurrency)}: there are no more descriptors (ulimit -n)`,
+    );
+  }
+  return connections;
+}
+
+function scanOptions(
+  { chosen, speed, named, optOuts }: Job,
+  state: ScanState,
+  sockets: Sockets,
+  { sinks, answered, writer: checkpoint }: Kept,
+  signal: AbortSignal,
+): Parameters<typeof scan>[0] {
+  return {
+    ...chosen,
+    ...speed,
+    ...named,
+    ...{ answered, checkpoint },
+    openSockets: (bits) => sockets[bits],
+    dialer: denoDialer(chosen.sourceAddress),
+    connections: chosen.concurrency,
+    openSole: (bits) => openSocket({ address: localAddress(chosen, bits), port: 0 }),
+    optsOut: optOutCheck(),
+    onOptOut: (address) => optOuts.note(address),
+    sinks,
+    random: (size) => crypto.getRandomValues(new Uint8Array(size)),
+    clock: systemClock,
+    signal,
+    state,
+  };
+}
+
+/** Servers that an earlier part of this scan wrote into the outputs. */
+async function knownServers(outputs: readonly OutputPlan[]): Promise<Endpoint[]> {
+  const lists = outputs.filter(({ readable }) => readable)
+    .map(({ path, format }) => readIds(userPath(path), format.name));
+  return (await Promise.all(lists)).flat();
+}
+
+/** Says how it went, and turns it into an exit code. */
+async function report(
+  job: Job,
+  state: ScanState,
+  end: ScanEnd,
+  checkpoint: { readonly path: string } | undefined,
+): Promise<number> {
+  const { settings, chosen, outputs, stores } = job;
+  if (!settings.has("quiet")) summary(state, end, [...outputs, ...stores.places]).forEach(tellLine);
+  if (end.error !== undefined) {
+    if (end.error instanceof Deno.errors.NotCapable) throw end.error;
+    tellLine(`blocksweep: ${end.error.message}`);
+  }
+  const early = end.reason === "interrupted" || end.reason === "max-runtime";
+  if (checkpoint !== undefined && (early || end.reason === "failed")) {
+    tellLine(`go on with: ${resumeCommand(checkpoint.path)}`);
+  } else if (early && (end.mark.pass <= state.passes || end.tcpMark.pass <= state.tcp.passes)) {
+    tellLine(`go on with: ${continueCommand(settings.values, chosen, end, outputs)}`);
+    continueNotes(settings.values, outputs).forEach(tellLine);
+  }
+  const { metadata } = job.files;
+  if (metadata !== undefined) {
+    const options = JSON.parse(formatConfig("scan", settings.values));
+    const seed = chosen.seed ?? null;
+    const marks = { mark: end.mark, tcp_mark: end.tcpMark };
+    const text = JSON.stringify({ options, seed, ...statusOf(state), ...marks }, null, 2);
+    await writeText(metadata, `${text}\n`);
+  }
+  return end.reason === "failed" ? 1 : end.reason === "interrupted" ? 130 : 0;
+}

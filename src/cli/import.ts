@@ -1,0 +1,126 @@
+/**
+ * The import command: servers from files into a list.
+ *
+ * @module
+ */
+import { InputError } from "../errors.ts";
+import { foreignReader, type Imported } from "../sinks/foreign.ts";
+import { linesOf } from "../sinks/known.ts";
+import type { StoredRecord } from "../store/columns.ts";
+import type { Database } from "../store/database.ts";
+import { openStore } from "../store/open.ts";
+import { attempt } from "../store/store.ts";
+import { writeKnown } from "../store/writer.ts";
+import { readArgs } from "./args.ts";
+import { reason, tellLine, userPath } from "./console.ts";
+import { namedPlace } from "./lists.ts";
+import { count } from "./plan.ts";
+import { SURROUNDINGS } from "./surroundings.ts";
+import { Settings } from "./values.ts";
+
+/** Servers that are written in one transaction. */
+const BATCH = 500;
+/** No row is longer: what is has no lines. */
+const LONGEST_LINE = 1 << 21;
+
+/** Runs `import`; returns the exit code. */
+export async function runImport(args: readonly string[]): Promise<number> {
+  const settings = new Settings(readArgs("import", args));
+  const [word, ...paths] = settings.values.words;
+  const place = namedPlace(word);
+  if (paths.length === 0) {
+    throw new InputError(
+      "Cannot import nothing: name files behind the list, or - for standard input",
+    );
+  }
+  const port = settings.whole("port", 1, 65535);
+  const files = await openAll(paths);
+  await using database = await openStore(place, SURROUNDINGS);
+  for (const [i, file] of files.entries()) {
+    const result = await importFile(database, file, paths[i], port);
+    if (!settings.has("quiet")) result.forEach(tellLine);
+  }
+  return 0;
+}
+
+/** Opens all files, before anything is written. */
+async function openAll(paths: readonly string[]): Promise<ReadableStream<Uint8Array>[]> {
+  const files: ReadableStream<Uint8Array>[] = [];
+  for (const path of paths) {
+    try {
+      files.push(
+        path === "-" ? Deno.stdin.readable : (await Deno.open(userPath(path))).readable,
+      );
+    } catch (error) {
+      for (const file of files) await file.cancel();
+      if (error instanceof Deno.errors.NotCapable) throw error;
+      throw new InputError(`Cannot read "${path}": ${reason(error)}`);
+    }
+  }
+  return files;
+}
+
+/**
+ * Imports a file.
+ *
+ * @returns What there is to say of it.
+ * @throws InputError when none of its lines can be read.
+ */
+async function importFile(
+  database: Database,
+  file: ReadableStream<Uint8Array>,
+  path: string,
+  port: number | undefined,
+): Promise<string[]> {
+  const now = Date.now();
+  const read = foreignReader({ port, seenAt: now });
+  const unread = { count: 0, first: 0 };
+  let [batch, found, changed, number]: [StoredRecord[], number, number, number] = [[], 0, 0, 0];
+  const write = async () => {
+    changed += await attempt("write to", database, () => writeKnown(database, batch));
+    batch = [];
+  };
+  for await (const { line } of linesOf(file.pipeThrough(new TextDecoderStream()))) {
+    number++;
+    const servers = line.length > LONGEST_LINE ? undefined : read(line);
+    if (servers === undefined && unread.count++ === 0) unread.first = number;
+    for (const server of servers ?? []) {
+      batch.push(stored(server, now));
+      found++;
+    }
+    if (batch.length >= BATCH) await write();
+  }
+  await write();
+  const lines = `${
+    count(unread.count, "line")
+  } that cannot be read, the first is line ${unread.first}`;
+  if (found === 0 && unread.count > 0) {
+    throw new InputError(
+      `Cannot import "${path}": ${lines}; it wants rows of ours, masscan's -oJ or -oL, ` +
+        "zmap's CSV, or HOST:PORT (HOST alone with --port)",
+    );
+  }
+  return [
+    `${path}: ${count(found, "server")}, ${changed} of them new or newer than what was known`,
+    ...(unread.count > 0 ? [`${path}: passed over ${lines}`] : []),
+  ];
+}
+
+/** A server with what the list should know of it: what the row says, where it is one of a list. */
+function stored({ record, row }: Imported, now: number): StoredRecord {
+  const time = (value: unknown, instead: number) =>
+    Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= now
+      ? value as number
+      : instead;
+  const seen = record.seen_at > now ? now : record.seen_at; // its clock was ahead
+  const failures = Number(row?.failures ?? 0);
+  const online = row?.online === undefined ? true : [true, "true"].includes(row.online as string);
+  return {
+    ...record,
+    seen_at: seen,
+    online: record.protocol !== "" && online,
+    failures: Number.isSafeInteger(failures) && failures >= 0 && failures < 1e9 ? failures : 0,
+    first_seen: time(Number(row?.first_seen ?? NaN), seen),
+    last_seen: time(Number(row?.last_seen ?? NaN), seen),
+  };
+}

@@ -1,0 +1,174 @@
+/**
+ * Opening the outputs of a scan together with the checkpoint that speaks of them.
+ *
+ * @module
+ */
+import type { Endpoint } from "../address.ts";
+import { InputError } from "../errors.ts";
+import type { Clock } from "../net/clock.ts";
+import { countFrom, refusal } from "../scan/checkpoint/file.ts";
+import { listPath, RowList } from "../scan/checkpoint/list.ts";
+import { CheckpointWriter, type Identity, type WriterOptions } from "../scan/checkpoint/writer.ts";
+import type { Marks } from "../scan/low_water.ts";
+import type { ScanState } from "../scan/state.ts";
+import { type DiskFile, systemDisk } from "../sinks/disk.ts";
+import type { Sink } from "../sinks/sink.ts";
+import { storePlace } from "../store/open.ts";
+import { reason, tellLine, userPath } from "./console.ts";
+import { openOutputs, type OutputPlan, reopenOutputs } from "./outputs.ts";
+import type { Resumed } from "./resume.ts";
+
+/** Where a checkpoint goes. */
+export interface CheckpointPlace {
+  /** Its path, as the user may type it. */
+  readonly path: string;
+  /** Whether the user wants one: else a scan goes on without. */
+  readonly named: boolean;
+}
+
+/** Where a scan keeps its checkpoint: beside its first file, unless the user says where. */
+export function checkpointPlace(
+  named: string | undefined,
+  outputs: readonly string[],
+): CheckpointPlace | undefined {
+  if (named !== undefined) return { path: named, named: true };
+  const first = outputs.find((path) =>
+    path !== "-" && storePlace(path)?.postgres === undefined && isOrdinary(path)
+  );
+  return first === undefined ? undefined : { path: `${first}.checkpoint`, named: false };
+}
+
+/** Whether a path is a file, or will be one. */
+function isOrdinary(path: string): boolean {
+  try {
+    return Deno.statSync(userPath(path)).isFile;
+  } catch {
+    return true; // opening it will say what is wrong
+  }
+}
+
+/** What is open while a scan runs. */
+export interface Kept {
+  /** Where rows go. */
+  readonly sinks: readonly Sink[];
+  /** Servers that were written before. */
+  readonly answered: readonly Endpoint[];
+  /** What keeps the checkpoint, if there is one. */
+  readonly writer: CheckpointWriter | undefined;
+}
+
+/** What keeping needs besides the outputs. */
+export interface Keeping {
+  readonly outputs: readonly OutputPlan[];
+  /** Databases: a row that comes twice is there once. */
+  readonly stores: readonly Sink[];
+  readonly state: ScanState;
+  readonly from: Marks;
+  readonly clock: Clock;
+  readonly identity: Identity;
+  /** Called before rows go to standard output. */
+  readonly beforeRows: () => void;
+  /** Tells the user something. */
+  readonly tell: (line: string) => void;
+}
+
+/** How a new scan begins. */
+export interface Beginning {
+  readonly place: CheckpointPlace | undefined;
+  readonly append: boolean;
+  readonly answered: readonly Endpoint[];
+  readonly configuration: () => string;
+}
+
+/**
+ * Opens everything for a new scan.
+ *
+ * @throws InputError when outputs, or a checkpoint that the user wants, cannot be written.
+ */
+export async function begin(keeping: Keeping, beginning: Beginning): Promise<Kept> {
+  const { outputs, stores, beforeRows, state, from } = keeping;
+  const { place, answered } = beginning;
+  const claimed = place &&
+    await attempt(place, () => RowList.claim(systemDisk, listPath(userPath(place.path))));
+  const opening = openOutputs(outputs, beginning.append, beforeRows);
+  const opened = await opening.catch(async (error) => {
+    if (claimed && !(claimed instanceof Error)) await abandon(claimed, place.path);
+    throw error;
+  });
+  const sinks = [...opened.sinks, ...stores];
+  const offsets = [...opened.offsets, ...stores.map(() => null)];
+  const writer = claimed && (claimed instanceof Error ? claimed : await attempt(place, () => {
+    const configuration = beginning.configuration();
+    const options = writerOptions(keeping, { path: place.path, configuration, sinks, offsets });
+    return CheckpointWriter.start(options, claimed, from, state);
+  }));
+  if (!(writer instanceof Error)) return { sinks, answered, writer };
+  tellLine(`blocksweep: no checkpoint is kept in "${place!.path}": ${reason(writer)}`);
+  return { sinks, answered, writer: undefined };
+}
+
+/** Leaves a list as it was found: one that was made just now is empty. */
+async function abandon(claimed: DiskFile, path: string): Promise<void> {
+  const { length } = await claimed.read();
+  await claimed[Symbol.asyncDispose]();
+  if (length === 0) await systemDisk.remove(listPath(userPath(path)));
+}
+
+/**
+ * A checkpoint that nobody asked for is no reason not to scan, unless another scan writes it.
+ *
+ * @returns Why it cannot be written, when that is the case.
+ */
+async function attempt<T>(
+  { path, named }: CheckpointPlace,
+  open: () => Promise<T>,
+): Promise<T | Error> {
+  try {
+    return await open();
+  } catch (error) {
+    if (error instanceof InputError) throw error;
+    if (!named) return error as Error;
+    if (error instanceof Deno.errors.NotCapable) throw error;
+    throw new InputError(`Cannot write to "${path}": ${reason(error)}`);
+  }
+}
+
+/**
+ * Opens everything to go on with a scan, and cuts off what its checkpoint and its list do not know.
+ *
+ * @throws InputError when an output is not what it was.
+ */
+export async function goOn(keeping: Keeping, resumed: Resumed): Promise<Kept> {
+  const { outputs, stores, beforeRows, state, tell } = keeping;
+  const { checkpoint, left, configuration, path } = resumed;
+  const reopened = await reopenOutputs(outputs, beforeRows);
+  const { offsets, answered, open } = left.cut(checkpoint.outputs, reopened.outputs);
+  const sinks = [...await reopened.cut(offsets), ...stores];
+  try {
+    const list = await open();
+    countFrom(state, checkpoint.counters, answered.length);
+    const options = { path, configuration: left.configuration, sinks, offsets };
+    const writer = CheckpointWriter.resume(writerOptions(keeping, options), list, answered.length);
+    await writer.save(checkpoint.marks, state);
+    const loose = outputs.filter((_, i) => offsets[i] === null).map(({ path }) => path);
+    if (loose.length > 0 && checkpoint.state === "running") {
+      const names = loose.map((path) => path === "-" ? "standard output" : path).join(", ");
+      tell(`some servers may come again in ${names}: what was written there cannot be taken back`);
+    }
+    return { sinks, answered: [...configuration.answered, ...answered], writer };
+  } catch (error) {
+    throw refusal(path, error);
+  }
+}
+
+function writerOptions(
+  { clock, identity }: Keeping,
+  rest: Pick<WriterOptions, "path" | "configuration" | "sinks" | "offsets">,
+): WriterOptions {
+  const { path } = rest;
+  return {
+    ...{ disk: systemDisk, clock, identity, ...rest, path: userPath(path) },
+    onFailure: (error) =>
+      tellLine(`blocksweep: cannot write "${path}": ${reason(error)}; the scan goes on`),
+  };
+}

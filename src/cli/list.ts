@@ -1,0 +1,75 @@
+/**
+ * The commands that show what is in a list: list, and export.
+ *
+ * @module
+ */
+import { InputError } from "../errors.ts";
+import type { Sink } from "../sinks/sink.ts";
+import { storePlace } from "../store/open.ts";
+import { withoutPassword } from "../store/postgres.ts";
+import { LIST_FIELDS } from "../store/list.ts";
+import { attempt } from "../store/store.ts";
+import { readArgs } from "./args.ts";
+import { tellLine } from "./console.ts";
+import { listTable, openNamed, readSelection, refuseMore, writeServers } from "./lists.ts";
+import { openOutputs, planOutputs } from "./outputs.ts";
+import { count } from "./plan.ts";
+import { Settings } from "./values.ts";
+
+/** Servers that `list` shows where nobody says how many. */
+const SHOWN = 100;
+/** A row is written up to so long after its server was asked, milliseconds. */
+const OVERLAP_MS = 60_000;
+
+/** Runs `list`; returns the exit code. */
+export async function runList(args: readonly string[]): Promise<number> {
+  const settings = new Settings(readArgs("list", args));
+  return await show(settings, { sort: "players", limit: SHOWN } as const);
+}
+
+/** Runs `export`; returns the exit code. */
+export async function runExport(args: readonly string[]): Promise<number> {
+  const settings = new Settings(readArgs("export", args));
+  return await show(settings, { sort: settings.has("since") ? "overdue" : "address" });
+}
+
+async function show(
+  settings: Settings,
+  usual: Parameters<typeof readSelection>[1],
+): Promise<number> {
+  const { words } = settings.values;
+  const now = Date.now();
+  const selection = readSelection(settings, usual, now);
+  const kind = { columns: LIST_FIELDS, table: listTable(now) };
+  const plans = planOutputs(settings, Deno.stdout.isTerminal(), kind);
+  refuseMore(words, 1);
+  const list = settings.texts("output").find((path) => storePlace(path) !== undefined);
+  if (list !== undefined) {
+    throw new InputError(
+      `Cannot export to "${
+        withoutPassword(list)
+      }", which is a list: export to .ndjson, and import that`,
+    );
+  }
+  await using database = await openNamed(words[0]);
+  const { sinks } = await openOutputs(plans, settings.has("append"), () => {});
+  const { count: written, latest } = await writeAll(
+    sinks,
+    () => attempt("read", database, () => writeServers(database, selection, sinks)),
+  );
+  if (settings.has("quiet")) return 0;
+  tellLine(`${count(written, "server")} of ${database.name}`);
+  if (selection.since !== undefined && written > 0) {
+    tellLine(
+      `next time: --since ${latest - OVERLAP_MS} (some servers come again, none is left out)`,
+    );
+  }
+  return 0;
+}
+
+/** Writes, and closes the outputs however that goes. */
+async function writeAll<T>(sinks: readonly Sink[], write: () => Promise<T>): Promise<T> {
+  await using stack = new AsyncDisposableStack();
+  for (const sink of sinks) stack.use(sink);
+  return await write();
+}

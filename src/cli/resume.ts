@@ -1,0 +1,110 @@
+/**
+ * Going on with a scan: what is read from its checkpoint, and what may be said anew.
+ *
+ * @module
+ */
+import { InputError } from "../errors.ts";
+import type { Checkpoint } from "../scan/checkpoint/file.ts";
+import { listPath, type ResumedList, RowList } from "../scan/checkpoint/list.ts";
+import { systemDisk } from "../sinks/disk.ts";
+import type { Values } from "./args.ts";
+import { type Configuration, fullPath, parseConfiguration } from "./configuration.ts";
+import { userPath } from "./console.ts";
+import { optionsOf } from "./options.ts";
+import { count, number, type Plan } from "./plan.ts";
+
+/** Options that change neither who is asked what, nor what is written where. */
+const FREE = new Set([
+  ...["resume", "config", "dry-run", "i-have-permission", "quiet", "verbose", "no-color"],
+  ...[
+    "rate",
+    "bandwidth",
+    "threads",
+    "net-rate",
+    "host-rate",
+    "concurrency",
+    "engine",
+    "source-ip",
+    "source-port",
+  ],
+  ...["max-runtime", "status-file", "metadata-file", "stats-every"],
+]);
+
+/** A scan to go on with. */
+export interface Resumed {
+  /** Its checkpoint, as the user named it. */
+  readonly path: string;
+  readonly checkpoint: Checkpoint;
+  /** The list beside it. */
+  readonly left: ResumedList;
+  readonly configuration: Configuration;
+  /** Its options, with those that were said anew. */
+  readonly values: Values;
+}
+
+/**
+ * Reads what belongs to the checkpoint of a scan that is not done.
+ *
+ * @param line What was said besides.
+ * @throws InputError when it cannot be gone on with, or something else was said of the scan.
+ */
+export async function readResumed(
+  path: string,
+  checkpoint: Checkpoint,
+  line: Values,
+): Promise<Resumed> {
+  const left = await RowList.resume(systemDisk, listPath(userPath(path)), checkpoint.list);
+  if (left.digest !== checkpoint.configuration) {
+    throw new InputError(`Cannot resume "${path}": the list beside it is that of another scan`);
+  }
+  const configuration = parseConfiguration(left.configuration);
+  const values = mergeFree(configuration.values, line, path);
+  return { path, checkpoint, left, configuration, values };
+}
+
+/**
+ * The options of the scan, with those of the line that may be said anew.
+ *
+ * @throws InputError that names all others, unless they say what the scan has.
+ */
+export function mergeFree(scan: Values, line: Values, path: string): Values {
+  const changed: string[] = [];
+  const compare = (said: string, texts: readonly string[], before: readonly string[] = []) => {
+    if (texts.join("\0") === before.join("\0")) return;
+    changed.push(`${said} (it has ${before.join(", ") || "none"})`);
+  };
+  if (line.words.length > 0) compare(line.words.join(" "), line.words, scan.words);
+  const given = new Map(scan.given);
+  for (const { name, value } of optionsOf("scan")) {
+    const texts = line.given.get(name);
+    if (texts === undefined) continue;
+    if (FREE.has(name)) given.set(name, texts);
+    else {
+      const said = value === undefined ? `--${name}` : `--${name} ${texts.join(", ")}`;
+      const before = name === "checkpoint" ? [fullPath(path)] : scan.given.get(name);
+      compare(said, value === "FILE" ? texts.map(fullPath) : texts, before);
+    }
+  }
+  if (changed.length === 0) return { words: scan.words, given };
+  throw new InputError(
+    `Cannot resume "${path}" with ${changed.join(", ")}: only speed and display may be said anew`,
+  );
+}
+
+/** What is gone on with, in a line. */
+export function resumeLine({ path, checkpoint }: Resumed, rows: number, { passes }: Plan): string {
+  const { marks, scanId, state, savedAt } = checkpoint;
+  const stand = (["udp", "tcp"] as const).filter((one) => passes[one].sizes.length > 0).map(
+    (one) => {
+      const { pass, position } = marks[one];
+      const { sizes } = passes[one];
+      const name = one === "tcp" ? "TCP pass" : "pass";
+      return pass > sizes.length
+        ? `all ${one === "tcp" ? "TCP " : ""}passes done`
+        : `${name} ${pass} of ${sizes.length} at ${number(position)} of ${number(sizes[pass - 1])}`;
+    },
+  );
+  const how = state === "running" ? "cut off" : state;
+  return `resuming "${path}" (scan ${scanId}, ${how}, saved ${new Date(savedAt).toISOString()}): ` +
+    `${count(rows, "row")} written, ${stand.join(", ")}`;
+}

@@ -1,0 +1,130 @@
+/**
+ * Databases among a scan's outputs.
+ *
+ * @module
+ */
+import { dirname, join } from "node:path";
+import { systemClock } from "../net/clock.ts";
+import { coverageOf } from "../scan/coverage.ts";
+import type { ScanEnd, ScanOptions } from "../scan/options.ts";
+import type { ScanState } from "../scan/state.ts";
+import { openStore, type StorePlace, storePlace } from "../store/open.ts";
+import { DOWN_AFTER } from "../store/missing.ts";
+import { SpillingStore } from "../store/spill.ts";
+import { Store } from "../store/store.ts";
+import type { Values } from "./args.ts";
+import { formatConfig } from "./config.ts";
+import { userPath } from "./console.ts";
+import { count } from "./plan.ts";
+import { SURROUNDINGS } from "./surroundings.ts";
+import type { Settings } from "./values.ts";
+
+/** The databases of a scan: where they are, and when a silent server counts as offline. */
+export interface StorePlan {
+  /** Where. */
+  readonly places: readonly StorePlace[];
+  /** After how many scans without an answer. */
+  readonly downAfter: number;
+}
+
+/**
+ * What the options say about databases.
+ *
+ * @throws InputError for a URL that cannot be read.
+ */
+export function planStores(settings: Settings): StorePlan {
+  return {
+    places: settings.texts("output").map(storePlace).filter((place) => place !== undefined),
+    downAfter: settings.whole("down-after", 1, 1000) ?? DOWN_AFTER,
+  };
+}
+
+/** How much may wait for a server that went away, bytes, and how long it is waited for at the end. */
+const SPILL = { most: 256 * 2 ** 20, patienceMs: 30_000 };
+
+/** Where rows of a scan wait: beside its files, or in the folder that it runs in. */
+export function spillPath(files: readonly string[], scanId: string): string {
+  const file = files.find((path) => path !== "-" && storePlace(path)?.postgres === undefined);
+  return join(file === undefined ? userPath(".") : dirname(userPath(file)), `spill-${scanId}`);
+}
+
+/** Databases that were opened for a scan. */
+export class ScanStores implements AsyncDisposable {
+  private constructor(
+    /** What takes the rows. */
+    readonly sinks: readonly (Store | SpillingStore)[],
+    private readonly plan: StorePlan,
+    private readonly tell: (line: string) => void,
+  ) {}
+
+  /**
+   * Opens all of them, and brings their schemas up to date.
+   *
+   * @param spill Where rows wait for a server that went away: the start of a path.
+   * @param tell Told how many known servers did not answer.
+   * @throws InputError for the first that cannot be used.
+   */
+  static async open(
+    plan: StorePlan,
+    spill: string,
+    tell: (line: string) => void,
+  ): Promise<ScanStores> {
+    const sinks: (Store | SpillingStore)[] = [];
+    try {
+      for (const [i, place] of plan.places.entries()) {
+        const store = new Store(await openStore(place, SURROUNDINGS));
+        const options = { path: `${spill}.${i + 1}.ndjson`, clock: systemClock, tell, ...SPILL };
+        sinks.push(place.postgres === undefined ? store : new SpillingStore(store, options));
+      }
+    } catch (error) {
+      for (const sink of sinks) await sink[Symbol.asyncDispose]();
+      throw error;
+    }
+    return new ScanStores(sinks, plan, tell);
+  }
+
+  /** Notes that a scan begins. */
+  async begin(scanId: string, at: number, shards: number, values: Values): Promise<void> {
+    const config = JSON.stringify(JSON.parse(formatConfig("scan", values)));
+    for (const sink of this.sinks) await sink.begin({ id: scanId, at, shards, config });
+  }
+
+  /**
+   * Notes that it ended, and who did not answer.
+   *
+   * @param since When it began, Unix milliseconds.
+   */
+  async end(state: ScanState, end: ScanEnd, since: number, options: ScanOptions): Promise<void> {
+    if (this.sinks.length === 0) return;
+    const { replies, tcp } = state;
+    const whole = end.reason === "done";
+    for (const [i, sink] of this.sinks.entries()) {
+      const missed = await sink.end({
+        id: state.scanId,
+        since,
+        at: Date.now(),
+        state: end.reason === "failed" || end.reason === "interrupted" ? end.reason : "finished",
+        shard: whole ? options.shard.index : undefined,
+        probesSent: state.sent + tcp.sent,
+        replies: Object.values(replies).reduce((sum, one) => sum + one, 0),
+        found: state.written,
+        // Who goes on behind an interruption does not know whom the part before it found.
+        coverage: whole && [...options.answered].length === 0 && isFirst(options)
+          ? coverageOf(options)
+          : undefined,
+        downAfter: this.plan.downAfter,
+      });
+      if (missed === 0) continue;
+      this.tell(`${this.plan.places[i].path}: ${count(missed, "known server")} did not answer`);
+    }
+  }
+
+  /** Closes them. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const sink of this.sinks) await sink[Symbol.asyncDispose]();
+  }
+}
+
+function isFirst({ from, fromTcp = from }: ScanOptions): boolean {
+  return [from, fromTcp].every(({ pass, position }) => pass === 1 && position === 0);
+}

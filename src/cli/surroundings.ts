@@ -1,0 +1,43 @@
+/**
+ * What opening a list takes from around the program: paths, and passwords.
+ *
+ * @module
+ */
+import { passwordIn } from "../store/pgpass.ts";
+import { storePlace, type Surroundings } from "../store/open.ts";
+import type { Values } from "./args.ts";
+import { env, tellLine, userPath } from "./console.ts";
+
+/** The surroundings of this process: PGPASSWORD, then PGPASSFILE or ~/.pgpass. */
+export const SURROUNDINGS: Surroundings = {
+  resolve: userPath,
+  async password(place) {
+    const given = env("PGPASSWORD");
+    if (given !== undefined) return given;
+    const home = env("HOME");
+    const path = env("PGPASSFILE") ?? (home === undefined ? undefined : `${home}/.pgpass`);
+    if (path === undefined) return undefined;
+    try {
+      const { mode } = await Deno.stat(path);
+      if (((mode ?? 0) & 0o077) !== 0) {
+        tellLine(`blocksweep: passed over "${path}": others can read it (chmod 600)`);
+        return undefined;
+      }
+      return passwordIn(await Deno.readTextFile(path), place);
+    } catch (error) {
+      if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotCapable) {
+        return undefined;
+      }
+      throw error;
+    }
+  },
+};
+
+/** Values that may be shown, logged and kept: URLs of databases have lost their passwords. */
+export function withoutSecrets({ words, given }: Values): Values {
+  const shown = (text: string) => storePlace(text)?.path ?? text;
+  const output = given.get("output");
+  return output === undefined
+    ? { words, given }
+    : { words, given: new Map(given).set("output", output.map(shown)) };
+}

@@ -1,0 +1,250 @@
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { drawFleet, type FleetPlan } from "../../src/fleet/generate.ts";
+import type { Selection } from "../../src/fleet/expect.ts";
+import { openFleet } from "../../src/fleet/open.ts";
+import { Random } from "../../src/fleet/random.ts";
+import { readCsv, readNdjson, verify } from "../../src/fleet/verify.ts";
+import { systemClock } from "../../src/net/clock.ts";
+import { serverId } from "../../src/record.ts";
+import { parseCheckpoint, sha256 } from "../../src/scan/checkpoint/file.ts";
+import { finish, run, start } from "./process.ts";
+
+const FLEET: FleetPlan = {
+  servers: 60,
+  hostile: 10,
+  range: { start: 0x7f240000, end: 0x7f240200 },
+  seed: 8,
+};
+const TARGETS = "127.36.0.0/23";
+const ENTRIES = drawFleet(FLEET).map(({ entry }) => entry);
+const SELECTION: Selection = {
+  protocols: ["raknet", "slp", "query"],
+  ports: (name) => name === "raknet" ? [19132] : [25565],
+  follow: true,
+};
+
+/** A folder that is gone afterwards. */
+async function inFolder(test: (folder: string) => Promise<void>): Promise<void> {
+  const folder = await Deno.makeTempDir();
+  try {
+    await test(folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+async function withFleet(test: () => Promise<void>): Promise<void> {
+  await using _fleet = await openFleet(drawFleet(FLEET), { clock: systemClock, seed: 1 });
+  await test();
+}
+
+/** Waits until something holds: a file that is written by another process has no other sign. */
+async function until(child: Deno.ChildProcess, holds: () => Promise<boolean>): Promise<void> {
+  let ended = false;
+  child.status.then(() => ended = true);
+  while (!await holds().catch(() => false)) {
+    if (ended) throw new Error(`it has ended: ${(await finish(child)).stderr}`);
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+}
+
+/** Waits until a file is made, changed or renamed. */
+async function touched(folder: string, path: string): Promise<boolean> {
+  using watcher = Deno.watchFs(folder);
+  for await (const { paths } of watcher) if (paths.includes(path)) break;
+  return true;
+}
+
+/** Ends a process at once, as it stands. */
+async function kill(child: Deno.ChildProcess): Promise<void> {
+  child.kill("SIGKILL");
+  assertEquals((await finish(child)).code, 137);
+}
+
+/** How many servers a list names. */
+async function listed(path: string): Promise<number> {
+  return (await Deno.readTextFile(path)).split("\n").filter((line) => line.startsWith("+ "))
+    .reduce((sum, line) => sum + line.split(" ").length - 2, 0);
+}
+
+const SCAN_ARGS = ["scan", TARGETS, "--cooldown", "300ms", "--timeout", "300ms"];
+
+Deno.test("killed at moments drawn by seed, and resumed, a scan finds every server once", async () => {
+  await inFolder((folder) =>
+    withFleet(async () => {
+      const [csv, ndjson] = [`${folder}/rows.csv`, `${folder}/rows.ndjson`];
+      const checkpoint = `${csv}.checkpoint`;
+      const random = new Random(9);
+      const begin = [...SCAN_ARGS, "--rate", "900", "-o", csv, "-o", ndjson];
+      const goOn = ["scan", "--resume", checkpoint];
+      const moments: (() => Promise<boolean>)[] = [5, 15, 25, 35, 45].map((rows) => {
+        const least = rows + random.below(8);
+        return async () => await listed(`${checkpoint}.list`) >= least;
+      });
+      // In the middle of saving: while the next checkpoint has not taken its place.
+      moments.splice(2, 0, () => touched(folder, `${checkpoint}.part`));
+      for (const [i, moment] of moments.entries()) {
+        const child = start(i === 0 ? begin : goOn);
+        await until(child, async () => (await Deno.stat(checkpoint)).isFile);
+        await until(child, moment);
+        await kill(child);
+      }
+      const last = await run([...goOn, "--rate", "1M"]);
+      assertEquals(last.code, 0, last.stderr);
+      assertMatch(
+        last.stderr,
+        /^resuming "\S+" \(scan \S+, cut off, saved \S+\): \d+ rows written/,
+      );
+      const rows = readNdjson(await Deno.readTextFile(ndjson));
+      const servers = rows.map(serverId);
+      assertEquals(servers.toSorted(), [...new Set(servers)].toSorted());
+      assertEquals(readCsv(await Deno.readTextFile(csv)).map(serverId), servers);
+      const { found, faults } = verify(ENTRIES, rows, SELECTION, "ndjson");
+      assertEquals([found, servers.length, faults], [60, 60, []]);
+      assertEquals(new Set(rows.map(({ scan_id }) => scan_id)).size, 1);
+      const { mode } = await Deno.stat(checkpoint);
+      assertEquals(mode! & 0o777, 0o600);
+      const done = await run(goOn);
+      assertEquals([done.code, done.stdout], [0, ""]);
+      assertMatch(done.stderr, /^scan \S+ is done, with 60 rows: nothing is left to do\n$/);
+    })
+  );
+});
+
+Deno.test("what cannot be resumed is refused in one line, and nothing is touched", async () => {
+  await inFolder((folder) =>
+    withFleet(async () => {
+      const csv = `${folder}/rows.csv`;
+      const [checkpoint, list] = [`${csv}.checkpoint`, `${csv}.checkpoint.list`];
+      const child = start([...SCAN_ARGS, "--rate", "500", "-o", csv]);
+      await until(child, async () =>
+        JSON.parse((await text(checkpoint)).split("sha256 ")[0]).rows >= 5);
+      const busy = await run(["scan", "--resume", checkpoint]);
+      assertEquals([busy.code, busy.stdout], [2, ""]);
+      assertStringIncludes(busy.stderr, "a scan that is running has it open");
+      await kill(child);
+      const whole = await text(checkpoint);
+      const [body] = whole.split("sha256 ");
+      const signed = (text: string) =>
+        `${text}sha256 ${sha256(text)}\n`;
+      const rows = await text(list);
+      const csvText = await text(csv);
+      const bad: [what: string, change: () => Promise<void>, args: string[], message: string][] = [
+        ["missing", () => Deno.remove(checkpoint), [], "No such file"],
+        ["rows", () => put(checkpoint, csvText), [], "it is no checkpoint"],
+        ["empty", () => put(checkpoint, ""), [], "it is no checkpoint"],
+        ["truncated", () => put(checkpoint, whole.slice(0, -9)), [], "it is cut off"],
+        ["half", () => put(checkpoint, body.slice(0, 300)), [], "it is cut off"],
+        [
+          "edited",
+          () => put(checkpoint, whole.replace('"rows": ', '"rows": 1')),
+          [],
+          "was changed",
+        ],
+        [
+          "another form",
+          () => put(checkpoint, signed(body.replace('"checkpoint": 1', '"checkpoint": 2'))),
+          [],
+          "it is a checkpoint of version 2, and this program knows 1",
+        ],
+        [
+          "another program",
+          () => put(checkpoint, signed(body.replace(/"program": "[^"]*"/, '"program": "0.0.9"'))),
+          [],
+          "blocksweep 0.0.9 wrote it, and this is",
+        ],
+        ["no list", () => Deno.remove(list), [], 'rows.csv.checkpoint.list": No such file'],
+        ["a cut list", () => put(list, rows.slice(0, 300)), [], "bytes of the"],
+        ["an edited list", () => put(list, rows.replace("127.36.", "127.37.")), [], "was changed"],
+        ["a foreign line", () => put(list, `${rows}? x\n`), [], '"? x" is no line of it'],
+        ["no output", () => Deno.remove(csv), [], `Cannot go on with "${csv}": No such file`],
+        [
+          "a shorter output",
+          () => put(csv, csvText.slice(0, 900)),
+          [],
+          "that the scan had written",
+        ],
+        ["targets", noChange, ["10.0.0.0/8"], `with 10.0.0.0/8 (it has ${TARGETS}):`],
+        ["ports", noChange, ["-p", "9"], "with --ports 9 (it has none): only speed and display"],
+        [
+          "several",
+          noChange,
+          ["--retries", "3", "--cooldown", "1s"],
+          "--cooldown 1s (it has 300ms)",
+        ],
+        ["a flag", noChange, ["--verify"], "with --verify (it has none)"],
+      ];
+      for (const [what, change, args, message] of bad) {
+        await change();
+        const before = await contents(folder);
+        const { code, stdout, stderr } = await run(["scan", "--resume", checkpoint, ...args]);
+        assertEquals([code, stdout], [2, ""], what);
+        assertStringIncludes(stderr, message);
+        assertMatch(stderr, /^blocksweep: Cannot [^\n]*\n$/);
+        assertEquals(await contents(folder), before, what);
+        await put(checkpoint, whole);
+        await put(list, rows);
+        await put(csv, csvText);
+      }
+      const same = await run(["scan", TARGETS, "--resume", checkpoint, "-o", csv, "--rate", "1M"]);
+      assertEquals(same.code, 0, same.stderr);
+      assertEquals(readCsv(await text(csv)).length, 60);
+    })
+  );
+});
+
+const noChange = () => Promise.resolve();
+const text = (path: string) => Deno.readTextFile(path);
+const put = (path: string, content: string) => Deno.writeTextFile(path, content);
+
+async function contents(folder: string): Promise<Record<string, string>> {
+  const files: Record<string, string> = {};
+  for await (const { name } of Deno.readDir(folder)) files[name] = await text(`${folder}/${name}`);
+  return files;
+}
+
+Deno.test("rows on standard output may come again after a kill, and never after Ctrl-C", async () => {
+  await inFolder((folder) =>
+    withFleet(async () => {
+      const checkpoint = `${folder}/scan.checkpoint`;
+      const args = [
+        ...SCAN_ARGS,
+        "--format",
+        "ndjson",
+        "--rate",
+        "500",
+        "--checkpoint",
+        checkpoint,
+      ];
+      const child = start(args);
+      const first = collect(child);
+      await until(child, async () => await listed(`${checkpoint}.list`) >= 10);
+      child.kill("SIGINT");
+      assertEquals((await child.status).code, 130);
+      const again = start(["scan", "--resume", checkpoint]);
+      const second = collect(again);
+      const before = await listed(`${checkpoint}.list`);
+      await until(again, async () => (await text(checkpoint)).includes('"running"'));
+      await until(again, async () => await listed(`${checkpoint}.list`) >= before + 5);
+      again.kill("SIGKILL");
+      await again.status;
+      const third = await run(["scan", "--resume", checkpoint, "--rate", "1M"]);
+      assertEquals(third.code, 0, third.stderr);
+      assertStringIncludes(third.stderr, "some servers may come again in standard output");
+      const [one, two] = await Promise.all([first, second]);
+      assertEquals(one.stderr.includes("some servers"), false);
+      assert(one.ids.length >= 10 && two.ids.every((id) => !one.ids.includes(id)));
+      const three = readNdjson(third.stdout).map(serverId);
+      assertEquals(new Set([...one.ids, ...two.ids, ...three]).size, 60);
+      const { state, outputs } = parseCheckpoint(await text(checkpoint), "0.1.0", checkpoint);
+      assertEquals([state, outputs], ["done", [null]]);
+    })
+  );
+});
+
+/** What a process that may be killed prints: whole rows of it. */
+async function collect({ stdout, stderr }: Deno.ChildProcess) {
+  const [rows, said] = await Promise.all([stdout, stderr].map((one) => new Response(one).text()));
+  const ids = readNdjson(rows.slice(0, rows.lastIndexOf("\n") + 1)).map(serverId);
+  return { ids, stderr: said };
+}

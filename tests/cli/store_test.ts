@@ -1,0 +1,93 @@
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { drawFleet } from "../../src/fleet/generate.ts";
+import { openFleet } from "../../src/fleet/open.ts";
+import { readNdjson } from "../../src/fleet/verify.ts";
+import { systemClock } from "../../src/net/clock.ts";
+import { FIELDS, serverId, type ServerRecord } from "../../src/record.ts";
+import { recordOf, storable } from "../../src/store/columns.ts";
+import { openSqlite } from "../../src/store/sqlite.ts";
+import { all } from "../store/engines.ts";
+import { run } from "./process.ts";
+
+const RANGE = "127.34.0.0/26";
+const FLEET = { servers: 30, hostile: 5, range: { start: 0x7f220000, end: 0x7f220040 }, seed: 8 };
+const QUICK = ["--cooldown", "200ms", "--timeout", "500ms"];
+
+/** The rows of a list, in the order of their ids. */
+async function listOf(path: string) {
+  await using database = openSqlite(path, { readOnly: true });
+  return (await all(database, "select * from servers order by id")).map(recordOf);
+}
+
+/** The fields of a record, as a list holds them. */
+function fieldsOf(record: ServerRecord): unknown[] {
+  return FIELDS.map(({ name }) => {
+    const value = record[name];
+    return typeof value === "string" ? storable(value) : value;
+  });
+}
+
+Deno.test("a scan into a list and a file writes the same rows; who falls silent stays, and goes offline", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const [list, file] = [`${folder}/a.db`, `${folder}/a.ndjson`];
+    {
+      await using _fleet = await openFleet(drawFleet(FLEET), { clock: systemClock, seed: 1 });
+      const first = await run(["scan", RANGE, ...QUICK, "-o", list, "-o", file]);
+      assertEquals(first.code, 0, first.stderr);
+      assertStringIncludes(first.stderr, `${folder}/a.db`);
+    }
+    const rows = readNdjson(await Deno.readTextFile(file));
+    const stored = await listOf(list);
+    const sorted = rows.toSorted((a, b) => serverId(a) < serverId(b) ? -1 : 1);
+    assertEquals(rows.length, 30);
+    assertEquals(stored.map(fieldsOf), sorted.map(fieldsOf));
+    assertEquals(stored.every(({ online, failures }) => online && failures === 0), true);
+
+    const second = await run(["scan", RANGE, ...QUICK, "--down-after", "2", "-o", list]);
+    assertEquals([second.code, second.stdout], [0, ""]);
+    assertStringIncludes(second.stderr, "a.db: 30 known servers did not answer");
+    const part = await run([
+      "scan",
+      "127.34.0.0/27",
+      ...QUICK,
+      "-q",
+      "--down-after",
+      "2",
+      "-o",
+      list,
+    ]);
+    assertEquals([part.code, part.stderr], [0, ""]);
+    const now = await listOf(list);
+    assertEquals(now.length, 30);
+    for (const { host, online, failures, motd } of now) {
+      const twice = Number(host.split(".")[3]) < 32;
+      assertEquals([online, failures], [!twice, twice ? 2 : 1], host);
+      assertEquals(motd, stored.find((row) => row.host === host)!.motd);
+    }
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("a list that cannot be used ends a scan before its first probe, and before a file is emptied", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    await Deno.writeTextFile(`${folder}/rows.csv`, "precious");
+    await Deno.writeTextFile(`${folder}/bad.db`, "no database. ".repeat(100));
+    const scan = (...outputs: string[]) =>
+      run(["scan", "127.0.0.1", ...QUICK, ...outputs.flatMap((one) => ["-o", one])]);
+    const bad = await scan(`${folder}/rows.csv`, `sqlite:${folder}/bad.db`);
+    assertEquals([bad.code, bad.stdout], [2, ""]);
+    assertStringIncludes(bad.stderr, `Cannot open "${folder}/bad.db": it is no database of SQLite`);
+    assertEquals(await Deno.readTextFile(`${folder}/rows.csv`), "precious");
+    const twice = await scan(`${folder}/a.db`, `sqlite:${folder}/a.db`);
+    assertStringIncludes(twice.stderr, "Cannot write two things to");
+    const down = await run(["scan", "127.0.0.1", "--down-after", "0", "-o", `${folder}/a.db`]);
+    assertStringIncludes(down.stderr, 'Cannot use --down-after "0"');
+    const plan = await run(["scan", "127.0.0.1", "--dry-run", "-o", `${folder}/a.db`]);
+    assertStringIncludes(plan.stdout, `${folder}/a.db (sqlite)`);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});

@@ -1,0 +1,94 @@
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { formatEndpoint } from "../../src/address.ts";
+import { eventLine } from "../../src/cli/watch_view.ts";
+import { drawFleet } from "../../src/fleet/generate.ts";
+import { openFleet } from "../../src/fleet/open.ts";
+import { systemClock } from "../../src/net/clock.ts";
+import { emptyRecord } from "../../src/record.ts";
+import type { WatchEvent } from "../../src/watch/mod.ts";
+import { run, start } from "./process.ts";
+
+const TOLD = {
+  ...{ at: 3_723_000, host: "127.0.0.1", port: 19132, requested_as: null, scan_id: "s" },
+};
+
+Deno.test("events are lines for eyes, and harmless", () => {
+  const server = {
+    ...emptyRecord({ address: 0x7f000001, port: 19132 }, 5),
+    ...{ name: "evil\u001b[2J\nname", players_online: 3, players_max: 20, version: "1.21" },
+  };
+  const lines = ([
+    { ...TOLD, event: "online", server, offline_ms: 90_000 },
+    { ...TOLD, event: "offline", misses: 3, last_seen: null, requested_as: "a.example" },
+    { ...TOLD, event: "changed", changes: { motd: ["a", null], players_max: [20, 30] } },
+    { ...TOLD, event: "players", players_online: [2, 3], joined: ["Ann", "Bob"], left: ["Eve"] },
+    { ...TOLD, event: "restarted", guid: ["1", "2"] },
+  ] as WatchEvent[]).map(eventLine);
+  assertEquals(lines.slice(1), [
+    "01:02:03Z  offline    127.0.0.1:19132 (a.example)  no answer to 3 polls",
+    "01:02:03Z  changed    127.0.0.1:19132        motd a -> none, players_max 20 -> 30",
+    "01:02:03Z  players    127.0.0.1:19132        2 -> 3 +Ann +Bob -Eve",
+    "01:02:03Z  restarted  127.0.0.1:19132        GUID 1 -> 2",
+  ]);
+  assertEquals(
+    lines[0].split(/ +/).slice(0, 5).join(" "),
+    "01:02:03Z online 127.0.0.1:19132 3/20 1.21",
+  );
+  assert(lines[0].endsWith(" after 90 s"), lines[0]);
+  assert(!/\p{Cc}/u.test(lines[0]), lines[0]);
+});
+
+Deno.test("watch tells of the servers of a file and of the line, until Ctrl-C", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const range = { start: 0x7f2c0000, end: 0x7f2c0100 };
+    const hosts = drawFleet({ servers: 3, range, seed: 2, software: ["pocketmine"] });
+    await using _fleet = await openFleet(hosts, { clock: systemClock, seed: 1 });
+    const [first, second, third] = hosts.map(({ endpoint }) => formatEndpoint(endpoint));
+    await Deno.writeTextFile(`${folder}/list.txt`, `${first}\n${second} # twice\n${first}\n`);
+    const args = ["watch", `${folder}/list.txt`, third, "--interval", "5s", "--protocol", "raknet"];
+    const permissions = ["--allow-net", `--allow-read=${folder}`, "--allow-env=INIT_CWD"];
+    const child = start(args, { permissions });
+    const told = child.stderr.pipeThrough(new TextDecoderStream());
+    const said = Array.fromAsync(told).then((parts) => parts.join(""));
+    let stdout = "";
+    for await (const part of child.stdout.pipeThrough(new TextDecoderStream())) {
+      stdout += part;
+      if (stdout.split("\n").length > 3) child.kill("SIGINT");
+    }
+    const [{ code }, stderr] = await Promise.all([child.status, said]);
+    assertEquals(code, 0, stderr);
+    const events = stdout.trim().split("\n").map((line) => JSON.parse(line));
+    assertEquals(
+      events.map(({ event, schema }) => `${event} ${schema}`),
+      Array(3).fill("online 1"),
+    );
+    assertEquals(
+      events.map(({ host, port }) => `${host}:${port}`).toSorted(),
+      [first, second, third].toSorted(),
+    );
+    assert(events.every(({ server }) => server.players === null));
+    assertStringIncludes(stderr, "watching 3 servers, each every 5 s");
+    assertMatch(stderr, /3 of 3 servers online; 3 polls, 3 answered; 3 events/);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+for (
+  const [args, message] of [
+    [[], "Cannot watch nothing: name servers"],
+    [["127.0.0.1", "--interval", "4s"], "it must be at least 5s"],
+    [["127.0.0.1", "--down-after", "0"], "a whole number from 1 to 100"],
+    [["127.0.0.1", "--webhook", "ftp://x"], "a URL that starts with http: or https:"],
+    [["no/such/file.ndjson"], 'Cannot read "no/such/file.ndjson"'],
+    [["224.0.0.1:19132"], "never asked"],
+    [["10.0.0.0/8"], "it is a range"],
+  ] as const
+) {
+  Deno.test(`watch refuses ${args.join(" ") || "nothing"}`, async () => {
+    const { code, stdout, stderr } = await run(["watch", ...args]);
+    assertEquals([code, stdout], [2, ""]);
+    assertStringIncludes(stderr, message);
+  });
+}

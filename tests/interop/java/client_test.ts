@@ -1,0 +1,82 @@
+/** node-minecraft-protocol's client against the Java servers of our fleet. */
+import { assertEquals, assertMatch } from "@std/assert";
+import type { ManifestEntry } from "../../../src/fleet/manifest.ts";
+import { serverId } from "../../../src/record.ts";
+import { serversOf, startFleet, where } from "../fleet.ts";
+import { iconHash, javaTruth, STATUSES } from "../java.ts";
+import { javaScript, run } from "../processes.ts";
+
+/** What peers/ping.ts prints of a server. */
+interface Printed {
+  readonly error?: string;
+  readonly motd?: string | null;
+  readonly status: {
+    readonly version?: { readonly name: string; readonly protocol: number };
+    readonly players?: {
+      readonly online: number;
+      readonly max: number;
+      readonly sample?: readonly { readonly name: string }[];
+    };
+    readonly favicon?: string;
+    readonly latency?: number;
+    readonly text?: string;
+  };
+}
+
+/** The protocol number of 1.21.1, as which it asks. */
+const ASKED_AS = 767;
+
+async function ping(places: readonly string[]): Promise<readonly Printed[]> {
+  const printed = await run(javaScript("ping.ts", ...places));
+  return JSON.parse(printed.trimEnd().split("\n").at(-1)!); // it prints what it cannot read, too
+}
+
+Deno.test("node-minecraft-protocol's client reads our fleet's Java servers", async (t) => {
+  const { fleet, entries } = await startFleet();
+  await using _fleet = fleet;
+  const readable = serversOf(
+    entries,
+    ...STATUSES,
+    ...["componentMotd", "translateMotd", "forgeMore"],
+  );
+  const odd = serversOf(entries, "hiddenPlayers", "disconnects");
+  const closed = serversOf(entries, "beta18", "java14", "java16", "kicksOnly");
+  const asked = [...readable, ...odd, ...closed];
+  const printed = await ping(asked.map(serverId));
+  const of = (list: readonly ManifestEntry[]) =>
+    list.map((entry) => [entry, printed[asked.indexOf(entry)]] as const);
+
+  await t.step("every status, and a pong after it", () => {
+    for (const [entry, { status, motd, error }] of of(readable)) {
+      assertEquals(error, undefined, where(entry));
+      const { version, players, favicon, latency } = status;
+      const read = {
+        version: version!.name,
+        protocol: version!.protocol,
+        motd: motd!.replaceAll(/§[xu]/g, ""), // codes that it leaves in
+        online: players!.online,
+        max: players!.max,
+        players: players!.sample?.map(({ name }) => name) ?? null,
+        icon: iconHash(favicon),
+      };
+      assertEquals(read, javaTruth(entry, ASKED_AS), where(entry));
+      assertEquals(typeof latency, "number", where(entry));
+    }
+  });
+
+  await t.step("what is no whole status is handed out as it came", () => {
+    for (const [entry, { status }] of of(odd)) {
+      const { version, players, text } = status;
+      const expected = entry.software === "disconnects"
+        ? [undefined, undefined, "Server is "]
+        : [entry.truth.slp.facts.version_name, undefined, undefined];
+      assertEquals<unknown>([version?.name, players, text], expected, where(entry));
+    }
+  });
+
+  await t.step("kicks and closed connections are no answers", () => {
+    for (const [entry, { error }] of of(closed)) {
+      assertMatch(error ?? "", /ETIMEDOUT|ECONNRESET/, where(entry));
+    }
+  });
+});

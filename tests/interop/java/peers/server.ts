@@ -1,0 +1,50 @@
+/**
+ * Servers of node-minecraft-protocol: `server.ts JSON`, a list of {@linkcode ServerOptions}. Says
+ * `ready` when all of them listen, and `HOST PACKET JSON` for each packet that comes in.
+ */
+// deno-lint-ignore-file no-console
+import process from "node:process";
+
+/** How a server is set up. */
+interface ServerOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly version: string | false;
+  /** What is written into the status before it is sent. */
+  readonly status?: Record<string, unknown>;
+  /** Whom it closes on, instead of a status: nobody, or with a protocol number everybody or one. */
+  readonly closesOn?: "all" | number;
+  /** The rest is as its createServer() takes it. */
+  readonly motd?: string;
+}
+
+interface Connected {
+  readonly protocolVersion: number;
+  on(event: string, then: (...values: never[]) => void): void;
+}
+
+interface Server {
+  on(event: string, then: (client: Connected) => void): void;
+}
+
+const name = "minecraft-protocol"; // no literal: only this folder's configuration knows it
+const { default: { createServer } } = await import(name);
+
+function start({ status, closesOn, ...options }: ServerOptions): Promise<void> {
+  type Answer = (error: null, response: unknown) => void;
+  const beforePing = (response: object, { protocolVersion }: Connected, answer: Answer) => {
+    const closes = closesOn === "all" || closesOn === protocolVersion;
+    answer(null, closes ? false : Object.assign(response, status));
+  };
+  const server: Server = createServer({ "online-mode": false, beforePing, ...options });
+  server.on("connection", (client) => {
+    client.on("error", () => {}); // a peer that closes is an error to it
+    client.on("packet", (data: object, meta: { name: string }) => {
+      console.log(options.host, meta.name, JSON.stringify(data));
+    });
+  });
+  return new Promise((resolve) => server.on("listening", () => resolve()));
+}
+
+await Promise.all((JSON.parse(process.argv[2]) as ServerOptions[]).map(start));
+console.log("ready");

@@ -67,6 +67,16 @@ Deno.test("query: a lost full stat ends an attempt, and the last one settles for
   assertEquals(last.questions.map((question) => question.length / 2), [7, 15, 7, 11]);
 });
 
+Deno.test("query: an error of ours is not taken for silence, not even where less will do", () => {
+  const peer = server("paper");
+  const [token] = peer.respond(query.encodeHandshake(0x090b0d0f), US, 0);
+  const exchange = queryProtocol.exchange({ ...CONTEXT, final: true });
+  exchange.next();
+  exchange.next(token.slice());
+  assert(!exchange.throw(new Silence()).done); // the full stat is lost: it asks for a token again
+  assertThrows(() => exchange.throw(new TypeError("ours")), TypeError, "ours");
+});
+
 Deno.test("query: a server with tokens and no stat is still a server", () => {
   const { status } = talk(
     queryProtocol.exchange({ ...CONTEXT, final: true }),

@@ -220,6 +220,13 @@ Deno.test("slp: a pong that is missing, late, broken or drowned takes nothing fr
   }
 });
 
+Deno.test("slp: an error of ours is not taken for a missing pong", () => {
+  const exchange = slpProtocol.exchange(CONTEXT);
+  exchange.next();
+  assert(!exchange.next(STATUS.slice()).done); // it pings
+  assertThrows(() => exchange.throw(new TypeError("ours")), TypeError, "ours");
+});
+
 Deno.test("slp: a pong among other frames is found; other bytes in it are said", () => {
   const pong = (payload: bigint) => concat([1, 0, 1, 7], slp.encodePing(payload), [1, 0]);
   for (const chunking of [WHOLE, DRIP]) {

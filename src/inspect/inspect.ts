@@ -55,6 +55,26 @@ export interface Inspection {
 /** What a sweep learned longer ago is not built upon: tokens do not live for ever. */
 const STALE_MS = 5000;
 
+/**
+ * What a sighting says by itself.
+ *
+ * @returns `undefined` where there is somebody to be asked: it holds no status, or that is not all
+ * that is wanted.
+ */
+export function settled(
+  sighting: Sighting,
+  { protocols, follow, verify, stop }: Pick<
+    InspectOptions,
+    "protocols" | "follow" | "verify" | "stop"
+  >,
+): Inspection | undefined {
+  const { protocol: name, status, latencyMs = null } = sighting;
+  if (status === undefined || verify || follow && protocols.length > 1) return undefined;
+  const protocol = protocols.find((one) => one.name === name)!;
+  const answer = { protocol: name, statement: protocol.record(status) };
+  return { answers: [answer], latencyMs, stopped: stop(answer), cut: false };
+}
+
 /** Inspects one sighting. */
 export async function inspect(sighting: Sighting, options: InspectOptions): Promise<Inspection> {
   const { protocols } = options;

@@ -4,14 +4,18 @@
  * @module
  */
 import { type Endpoint, family, formatAddress, parseAddress, parseIpv4 } from "../address.ts";
+import { mostIn } from "./catch_up.ts";
 import {
   type Batch,
   DatagramBatch,
   type DatagramReceiver,
   type DatagramSocket,
+  type Room,
   type SocketErrors,
 } from "./socket.ts";
 
+/** Turns of the event loop in which nothing arrives, after which nothing had. */
+const QUIET_TURNS = 4;
 /** The largest datagram that UDP can carry: a Query stat may come in fragments up to it. */
 const LARGEST = 65535;
 /** What Linux gives a socket that asks for nothing, bytes; Deno cannot ask. Others give more. */
@@ -81,8 +85,11 @@ class DenoSocket implements DatagramSocket {
   readonly errors: SocketErrors = { send: new Map(), receive: new Map() };
   readonly #socket: Deno.DatagramConn;
   readonly #buffer: Uint8Array;
+  #room: Room | undefined;
   #receiving: Promise<void> = Promise.resolve();
   #closed = false;
+  /** Datagrams and errors that arrived. */
+  #arrived = 0;
 
   constructor(socket: Deno.DatagramConn, readonly family: 4 | 6, buffer: Uint8Array) {
     this.#socket = socket;
@@ -90,15 +97,29 @@ class DenoSocket implements DatagramSocket {
     this.port = (socket.addr as Deno.NetAddr).port;
   }
 
-  listen(receiver: DatagramReceiver): Promise<void> {
+  listen(receiver: DatagramReceiver, room?: Room): Promise<void> {
+    this.#room = room;
     return this.#receiving = this.#receive(receiver);
   }
 
   async #receive(receiver: DatagramReceiver): Promise<void> {
     for (;;) {
+      const full = this.#room?.();
+      if (full !== undefined) await full;
       const arrival = await this.#next();
       if (arrival === undefined) return;
+      this.#arrived++;
       if (arrival !== "error") receiver(arrival[0], toEndpoint(arrival[1], this.family));
+    }
+  }
+
+  /** The runtime does not tell: where nothing comes for some turns, nothing was there. */
+  async caughtUp(): Promise<void> {
+    const most = this.#arrived + mostIn(this.receiveBuffer);
+    for (let quiet = 0; quiet < QUIET_TURNS && this.#arrived < most && !this.#closed;) {
+      const before = this.#arrived;
+      await new Promise((resolve) => setTimeout(resolve));
+      quiet = this.#arrived === before && this.#room?.() === undefined ? quiet + 1 : 0;
     }
   }
 

@@ -23,6 +23,9 @@ export interface SocketErrors {
  */
 export type DatagramReceiver = (datagram: Uint8Array, from: Endpoint) => void;
 
+/** Whether a receiver takes the next datagram: `undefined`, or settles when it will. */
+export type Room = () => Promise<void> | undefined;
+
 /** A UDP socket. */
 export interface DatagramSocket extends AsyncDisposable {
   /** The family of its addresses. */
@@ -38,9 +41,13 @@ export interface DatagramSocket extends AsyncDisposable {
   /**
    * Hands every datagram that arrives to the receiver.
    *
+   * @param room While it gives a promise, datagrams wait in the system's buffer, until that settles.
+   * Default: there is always room for the next.
    * @returns Resolves when the socket was disposed of; rejects when it fails, or the receiver does.
    */
-  listen(receiver: DatagramReceiver): Promise<void>;
+  listen(receiver: DatagramReceiver, room?: Room): Promise<void>;
+  /** Resolves when all that has arrived by now was handed on, or the socket was disposed of. */
+  caughtUp(): Promise<void>;
   /**
    * Sends one datagram.
    *

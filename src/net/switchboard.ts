@@ -6,7 +6,7 @@
  */
 import { type Endpoint, endpointKey, family } from "../address.ts";
 import type { Clock } from "./clock.ts";
-import type { DatagramSocket, Link } from "./socket.ts";
+import type { DatagramSocket, Link, Room } from "./socket.ts";
 import type { Throttle } from "./throttle.ts";
 
 /**
@@ -41,16 +41,24 @@ export class Switchboard implements AsyncDisposable {
   /**
    * Starts receiving.
    *
+   * @param room Whether there is room for what belongs to no conversation. Who talks is heard all the
+   * same, or would be taken for silent.
    * @returns Resolves when all sockets are closed; rejects when one fails.
    */
-  async listen(stray: StrayReceiver): Promise<void> {
-    await Promise.all(this.sockets.map((socket, i) =>
-      socket.listen((datagram, from) => {
-        const talk = this.#talks[i].get(endpointKey(from));
+  async listen(stray: StrayReceiver, room: Room = () => undefined): Promise<void> {
+    await Promise.all(this.sockets.map((socket, i) => {
+      const talks = this.#talks[i];
+      return socket.listen((datagram, from) => {
+        const talk = talks.get(endpointKey(from));
         if (talk === undefined) stray(datagram, from, i);
         else talk.deliver(datagram.slice());
-      })
-    ));
+      }, () => talks.size === 0 ? room() : undefined);
+    }));
+  }
+
+  /** Resolves when all that has arrived by now was handed on. */
+  async caughtUp(): Promise<void> {
+    await Promise.all(this.sockets.map((socket) => socket.caughtUp()));
   }
 
   /**

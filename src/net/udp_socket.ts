@@ -5,6 +5,7 @@
  */
 import type { Endpoint } from "../address.ts";
 import { Endpoints } from "../endpoints.ts";
+import { CatchUp, mostIn } from "./catch_up.ts";
 import {
   EAGAIN,
   EINTR,
@@ -23,7 +24,7 @@ import {
 import { MessageBatch } from "./message_batch.ts";
 import { Messages, readSockaddr, sockaddrSize, writeSockaddr } from "./messages.ts";
 import type { SendThread } from "./send_thread.ts";
-import type { Batch, DatagramReceiver, DatagramSocket, SocketErrors } from "./socket.ts";
+import type { Batch, DatagramReceiver, DatagramSocket, Room, SocketErrors } from "./socket.ts";
 
 /** Datagrams that are received at once. */
 const ARRIVALS = 64;
@@ -65,6 +66,7 @@ export class UdpSocket implements DatagramSocket {
   readonly #option = new Uint32Array(MEMINFO);
   readonly #optionSize = new Uint32Array(1);
   #receiver: DatagramReceiver | undefined;
+  #room: Room | undefined;
   #receiving: Promise<void> = Promise.resolve();
   /** What is being sent, and waits for room: all must have ended before the socket is closed. */
   readonly #waits = new Set<Promise<unknown>>();
@@ -76,6 +78,7 @@ export class UdpSocket implements DatagramSocket {
   #sends = 0;
   /** Datagrams that arrived since then. */
   #arrived = 0;
+  readonly #catchUp: CatchUp;
 
   /**
    * Takes a socket that is bound.
@@ -99,6 +102,7 @@ export class UdpSocket implements DatagramSocket {
     }
     this.port = readSockaddr(this.#nameView, 0).port;
     this.receiveBuffer = this.#ask(SO_RCVBUF)[0];
+    this.#catchUp = new CatchUp(mostIn(this.receiveBuffer));
     thread?.hold();
   }
 
@@ -117,8 +121,9 @@ export class UdpSocket implements DatagramSocket {
     return this.#dropped;
   }
 
-  listen(receiver: DatagramReceiver): Promise<void> {
+  listen(receiver: DatagramReceiver, room?: Room): Promise<void> {
     this.#receiver = receiver;
+    this.#room = room;
     return this.#receiving = this.#receive();
   }
 
@@ -126,6 +131,11 @@ export class UdpSocket implements DatagramSocket {
     let away = WAIT_MS;
     while (this.#closed === undefined && this.#failure === undefined) {
       this.#drain(CALLS_AT_A_POLL);
+      const full = this.#room?.();
+      if (full !== undefined) {
+        await full;
+        continue;
+      }
       const busy = this.#sends >= BUSY_SENDS;
       if (this.#arrived > 0) away = WAIT_MS;
       else away = Math.min(MOST_AWAY_MS, 2 * away);
@@ -155,21 +165,30 @@ export class UdpSocket implements DatagramSocket {
     const { libc, socket } = this;
     try {
       for (let left = calls; left > 0 && this.#closed === undefined; left--) {
+        if (this.#room?.() !== undefined) return;
         const first = this.#arrivals.header(0);
         const count = libc.call.recvmmsg(socket, first, ARRIVALS, MSG_DONTWAIT, null);
         if (count < 0) return this.#miss(libc.errno());
         this.#arrived += count;
         this.#handOn(count, this.#receiver);
+        this.#catchUp.handedOn(count, count < ARRIVALS);
         if (count < ARRIVALS) return;
       }
     } catch (error) {
       this.#failure = error as Error;
+      this.#catchUp.handedOn(0, true);
       libc.call.eventfd_write(this.closing, 1n);
     }
   }
 
   #miss(errno: number): void {
-    if (errno !== EAGAIN && errno !== EINTR) count(this.errors.receive, errno);
+    if (errno === EAGAIN) this.#catchUp.handedOn(0, true);
+    else if (errno !== EINTR) count(this.errors.receive, errno);
+  }
+
+  caughtUp(): Promise<void> {
+    const over = this.#closed !== undefined || this.#failure !== undefined;
+    return over || this.#receiver === undefined ? Promise.resolve() : this.#catchUp.wait();
   }
 
   #handOn(count: number, receiver: DatagramReceiver): void {
@@ -271,6 +290,7 @@ export class UdpSocket implements DatagramSocket {
     void this.dropped; // the last time that it can be asked
     this.libc.call.eventfd_write(this.closing, 1n);
     await Promise.allSettled([this.#receiving, ...this.#waits]); // whoever called listen() was told
+    this.#catchUp.handedOn(0, true);
     this.libc.call.close(this.socket);
     this.libc.call.close(this.closing);
     this.libc[Symbol.dispose]();

@@ -1,5 +1,5 @@
 /**
- * The queue between inspection and the outputs. It is bounded: who brings a row waits while it is
+ * The queue between inspection and the outputs. It is bounded: who brings rows waits while it is
  * full, so that a slow disk slows the scan down and memory stays flat.
  *
  * @module
@@ -55,18 +55,22 @@ export class RowQueue {
   }
 
   /**
-   * Brings a row; resolves when there is room for the next.
+   * Brings a row.
    *
    * @param through Called when every sink has accepted it; never where it is lost.
    */
-  async push(record: ServerRecord, through: () => void): Promise<void> {
+  add(record: ServerRecord, through: () => void): void {
     if (this.#failure !== undefined) {
       this.lost++;
       return;
     }
     this.#waiting.push({ record, through });
     this.#writing ??= this.#write();
-    if (this.#waiting.length >= MOST_WAITING) await this.#writing;
+  }
+
+  /** Where as many rows wait as may: settles when there is room for more. */
+  get room(): Promise<void> | undefined {
+    return this.#waiting.length < MOST_WAITING ? undefined : this.#writing;
   }
 
   /** Resolves when all rows that were brought are written, or lost. */

@@ -4,14 +4,9 @@
  * @module
  */
 import { type Endpoint, family, isLoopback } from "../address.ts";
-import { EndpointSet } from "../endpoint_set.ts";
 import type { Endpoints } from "../endpoints.ts";
-import { inspect } from "../inspect/inspect.ts";
-import { Pool } from "../inspect/pool.ts";
 import { Switchboard } from "../net/switchboard.ts";
 import { Throttle } from "../net/throttle.ts";
-import { motdAsSent } from "../protocols/protocol.ts";
-import type { ServerRecord, Sighting } from "../record.ts";
 import { type ProbeKind, Receiver } from "../sweep/receiver.ts";
 import { Responders } from "../sweep/responders.ts";
 import { planPasses, spaceOf, sweep, Trail } from "../sweep/sweep.ts";
@@ -19,24 +14,18 @@ import { Tokens } from "../sweep/token.ts";
 import { capacityOf, Window } from "../sweep/window.ts";
 import { AddressSet } from "../targets/address_set.ts";
 import { segmentsOf } from "../targets/compose.ts";
-import { Aliases } from "./aliases.ts";
 import { Guard, kindsOf, seedOf } from "./guard.ts";
+import { Inspections } from "./inspections.ts";
 import { LowWater } from "./low_water.ts";
-import { nameOf } from "./names.ts";
+import { OptedOut } from "./opted_out.ts";
 import type { ScanEnd, ScanOptions } from "./options.ts";
-import { withoutPlayers } from "./players.ts";
-import { rowOf } from "./row.ts";
 import { RowQueue } from "./rows.ts";
 import { eachSecond } from "./saving.ts";
 import { Stop } from "./stop.ts";
 import { TcpSweep } from "./tcp.ts";
 
-/** Inspections that may wait before the sweep does. */
-const MOST_WAITING = 4096;
 /** How often the sweep has the system asked for what it counts, milliseconds. */
 const COUNT_MS = 20;
-/** Stands for all ports of an address. */
-const WHOLE_HOST = 0;
 
 /** Runs a scan. */
 export async function scan(options: ScanOptions): Promise<ScanEnd> {
@@ -54,8 +43,13 @@ export async function scan(options: ScanOptions): Promise<ScanEnd> {
   }, state.written);
   const run = new Run(options, board, throttle, rows, stop);
   stop.hard.addEventListener("abort", () => board.hangUp(), { once: true });
-  board.listen((datagram, from, socket) => run.receiver.receive(datagram, from, socket))
-    .catch((error) => stop.fail(error));
+  let over = false;
+  board.listen(
+    (datagram, from, socket) => {
+      if (!over) run.receiver.receive(datagram, from, socket);
+    },
+    () => rows.room,
+  ).catch((error) => stop.fail(error));
   const sweepOptions = run.sweepOptions();
   const trail = new Trail(options.from, clock.now(), options.cooldownMs);
   const saved = eachSecond(clock, options.onClockJump, async () => {
@@ -78,7 +72,9 @@ export async function scan(options: ScanOptions): Promise<ScanEnd> {
     sweepOptions.passes.length === 0 ? options.from : stop.guard(probes, options.from),
     stop.guard(() => run.tcp.run(run.guard.gapMs), run.tcp.from),
   ]);
-  await run.pool.idle();
+  await board.caughtUp();
+  over = true; // what arrives from now on was not waited for
+  await run.inspections.idle();
   await rows.idle();
   stop.end();
   await saved();
@@ -91,22 +87,16 @@ export async function scan(options: ScanOptions): Promise<ScanEnd> {
 
 /** The moving parts of one scan. */
 class Run {
-  readonly pool: Pool;
+  readonly inspections: Inspections;
   readonly receiver: Receiver;
   readonly guard: Guard;
   readonly tcp: TcpSweep;
   readonly lowWater: LowWater;
   readonly #responders: Responders;
-  readonly #aliases: Aliases;
-  /** Those that opted out before, and in this scan. */
-  readonly #onceOptedOut: AddressSet;
-  readonly #optedOut: EndpointSet;
-  /** Endpoints that are being asked: the sweep does not speak into a conversation. */
-  readonly #asked: EndpointSet;
+  readonly #optedOut: OptedOut;
   readonly #tokens: Tokens;
   readonly #window: Window;
   readonly #kinds: readonly ProbeKind[];
-  #accepted: number;
   #counted = -Infinity;
   /** Datagrams that found no room in an earlier part of the scan. */
   readonly #dropped: number;
@@ -116,36 +106,31 @@ class Run {
     private readonly board: Switchboard,
     throttle: Throttle,
     private readonly rows: RowQueue,
-    private readonly stop: Stop,
+    stop: Stop,
   ) {
-    const { concurrency, random, clock, state, targets, answered } = options;
+    const { random, clock, state, targets, answered } = options;
     state.threads = options.threads ?? 0;
     state.receiveBuffer = board.sockets.reduce((sum, one) => sum + one.receiveBuffer, 0);
-    this.pool = new Pool(concurrency, (error) => stop.fail(error));
     this.#tokens = new Tokens(options.key ?? random(8));
-    this.#aliases = new Aliases(random(8));
     const seed = seedOf(random);
     this.#responders = new Responders(seed);
-    this.#optedOut = new EndpointSet(seed);
-    this.#asked = new EndpointSet(seed);
-    this.#accepted = state.written;
+    this.#optedOut = new OptedOut(options.optedOut, seed);
     this.#window = new Window(capacityOf(board.sockets));
     this.#kinds = kindsOf(options.protocols);
     this.guard = new Guard(options);
     for (const endpoint of answered) this.#responders.add(endpoint);
-    this.#onceOptedOut = new AddressSet(options.optedOut);
     const all = new AddressSet(targets.groups.flatMap(({ addresses }) => [...addresses]));
     this.receiver = new Receiver({
       kinds: this.guard.kinds,
       tokens: this.#tokens,
-      isTarget: (endpoint) => all.has(endpoint.address) && !this.#isOptedOut(endpoint),
+      isTarget: (endpoint) => all.has(endpoint.address) && !this.#optedOut.has(endpoint.address),
       responders: this.#responders,
       clock,
       counts: state.replies,
       onSpeaker: (protocol, endpoint, proven) => this.guard.note(protocol, endpoint, proven),
       onSighting: (sighting) => {
         this.#window.answered(sighting.latencyMs, clock.now());
-        this.#sight(sighting);
+        this.inspections.sight(sighting);
       },
     });
     this.tcp = new TcpSweep(options, {
@@ -153,14 +138,20 @@ class Run {
       stop,
       nonce: () => this.#nonce(),
       skip: (target) => this.#skip(target),
-      backlogged: () => this.#backlogged(),
+      backlogged: () => this.inspections.backlogged,
       onSighting: (sighting) => {
-        if (this.#responders.add(sighting.endpoint)) this.#sight(sighting);
+        if (this.#responders.add(sighting.endpoint)) this.inspections.sight(sighting);
         else state.replies.repeated++;
       },
       onProgress: () => this.count(),
     });
     this.lowWater = new LowWater({ udp: options.from, tcp: this.tcp.from });
+    this.inspections = new Inspections(options, {
+      ...{ board, rows, stop, guard: this.guard, lowWater: this.lowWater },
+      ...{ responders: this.#responders, optedOut: this.#optedOut },
+      streamLink: (peer, name, latencyMs) => this.tcp.link(peer, name, latencyMs),
+      nonce: () => this.#nonce(),
+    });
     this.#dropped = state.dropped;
   }
 
@@ -169,17 +160,14 @@ class Run {
   }
 
   #skip(target: Endpoint): boolean {
-    return this.#responders.has(target) || this.#isOptedOut(target) || this.#asked.has(target);
+    return this.#responders.has(target) || this.#optedOut.has(target.address) ||
+      this.inspections.has(target);
   }
 
   /** The same of a target in a row, for every probe. */
   #skipAt(targets: Endpoints, i: number): boolean {
-    return this.#responders.hasAt(targets, i) || this.#asked.hasAt(targets, i) ||
-      this.#optedOut.hasAt(targets, i, WHOLE_HOST) || this.#onceOptedOut.hasAt(targets, i);
-  }
-
-  #backlogged(): boolean {
-    return this.pool.load > MOST_WAITING || this.stop.hard.aborted;
+    return this.#responders.hasAt(targets, i) || this.inspections.hasAt(targets, i) ||
+      this.#optedOut.hasAt(targets, i);
   }
 
   sweepOptions() {
@@ -203,7 +191,7 @@ class Run {
       gapMs: this.guard.gapMs,
       skip: (targets: Endpoints, i: number, protocol: string) =>
         this.guard.sparesAt(targets, i, protocol) || this.#skipAt(targets, i),
-      backlogged: () => this.#backlogged(),
+      backlogged: () => this.inspections.backlogged,
       onProgress: (
         { visited, sent, refused }: { visited: number; sent: number; refused: number },
       ) => {
@@ -226,74 +214,15 @@ class Run {
     onPass?.("udp");
   }
 
-  #isOptedOut({ address }: Endpoint): boolean {
-    return this.#optedOut.has({ address, port: WHOLE_HOST }) || this.#onceOptedOut.has(address);
-  }
-
   /** Brings the numbers up to date that others count, unless that was done just now. */
   count(everyMs = 0): void {
     const { options: { state, clock }, board } = this;
     if (clock.now() - this.#counted < everyMs) return;
     this.#counted = clock.now();
     state.dropped = board.sockets.reduce((sum, { dropped }) => sum + dropped, this.#dropped);
-    state.inspecting = this.pool.load;
+    state.inspecting = this.inspections.load;
     state.written = this.rows.written;
     state.lost = this.rows.lost;
     state.lastRowAt = this.rows.lastAt ?? state.lastRowAt;
-  }
-
-  #sight(sighting: Sighting): void {
-    this.#asked.add(sighting.endpoint);
-    const through = this.lowWater.begin();
-    this.pool.add(sighting.endpoint.address, async () => {
-      try {
-        const found = await this.#inspect(sighting);
-        if (found === "nothing") through();
-        else if (found !== "cut") await this.rows.push(found, through);
-      } finally {
-        this.#asked.delete(sighting.endpoint);
-      }
-    });
-  }
-
-  /** What comes of a sighting; it is cut off where all ends before that is known. */
-  async #inspect(sighting: Sighting): Promise<ServerRecord | "nothing" | "cut"> {
-    const { options, board, stop } = this;
-    const { state } = options;
-    if (stop.reason === "failed") this.rows.lost++;
-    if (stop.reason === "failed" || stop.reason === "max-results") return "cut";
-    const { endpoint } = sighting;
-    if (this.guard.spares(endpoint, sighting.protocol)) return "nothing";
-    const result = await inspect(sighting, {
-      ...options,
-      protocols: options.protocols.filter(({ name }) => !this.guard.spares(endpoint, name)),
-      signal: stop.hard,
-      link: (peer, socket) => board.link(peer, board.socketFor(peer, socket)),
-      soleLink: (peer) => board.soleLink(peer, options.openSole(family(peer.address))),
-      streamLink: (peer, name, latencyMs) => this.tcp.link(peer, name, latencyMs),
-      nameOf: (peer) => nameOf(options, peer),
-      nonce: () => this.#nonce(),
-      stop: ({ statement }) => options.optsOut(motdAsSent(statement)),
-    });
-    if (result.answers.length === 0) {
-      if (result.failure === "cancelled") return "cut";
-      state.replies[result.failure === "malformed" ? "malformed" : "forged"]++;
-      return "nothing";
-    }
-    if (!sighting.verified && !this.#responders.add(endpoint)) return "nothing";
-    if (result.stopped) {
-      state.optedOut++;
-      this.#optedOut.add({ address: endpoint.address, port: WHOLE_HOST });
-      options.onOptOut(endpoint.address);
-      await options.checkpoint?.optedOut(endpoint.address);
-      return "nothing";
-    }
-    if (result.failure !== undefined) state.fellSilent++;
-    if (this.#accepted >= options.maxResults) return "cut";
-    if (++this.#accepted >= options.maxResults) stop.stop("max-results");
-    const record = rowOf(sighting, result, options);
-    record.alias_of = this.#aliases.of(record, endpoint);
-    if (record.alias_of !== null) state.aliases++;
-    return options.players ? record : withoutPlayers(record);
   }
 }

@@ -13,6 +13,7 @@ import {
   DatagramBatch,
   type DatagramReceiver,
   type DatagramSocket,
+  type Room,
   type SocketErrors,
 } from "../../src/net/socket.ts";
 import { setImmediate } from "node:timers";
@@ -181,6 +182,9 @@ class FakeSocket implements DatagramSocket {
   readonly dropped = 0;
   readonly errors: SocketErrors = { send: new Map(), receive: new Map() };
   #receiver: DatagramReceiver | undefined;
+  #room: Room | undefined;
+  /** What has arrived, and was not handed on. */
+  readonly #held: [bytes: Uint8Array, from: Endpoint][] = [];
   #closed: (() => void) | undefined;
 
   constructor(private readonly network: FakeNetwork, private readonly local: Endpoint) {}
@@ -193,16 +197,32 @@ class FakeSocket implements DatagramSocket {
     return this.local.port;
   }
 
-  listen(receiver: DatagramReceiver): Promise<void> {
+  listen(receiver: DatagramReceiver, room?: Room): Promise<void> {
     this.#receiver = receiver;
+    this.#room = room;
     return new Promise((resolve) => this.#closed = resolve);
   }
 
+  async caughtUp(): Promise<void> {
+    while (this.#held.length > 0) await new Promise<void>((done) => this.network.after(1, done));
+  }
+
   receive(bytes: Uint8Array, from: Endpoint): void {
-    // One buffer for all, as a real socket has: who keeps a view of it, reads something else later.
-    const buffer = bytes.slice();
-    this.#receiver?.(buffer, from);
-    buffer.fill(0xee);
+    this.#held.push([bytes.slice(), from]);
+    if (this.#held.length === 1) this.#handOn();
+  }
+
+  /** Hands on what has arrived, as long as there is room for it. */
+  #handOn(): void {
+    while (this.#held.length > 0) {
+      const full = this.#room?.();
+      if (full !== undefined) return void full.then(() => this.#handOn());
+      // One buffer for all, as a real socket has: who keeps a view of it, reads something else later.
+      const [buffer, from] = this.#held[0];
+      this.#receiver?.(buffer, from);
+      buffer.fill(0xee);
+      this.#held.shift();
+    }
   }
 
   send(datagram: Uint8Array, to: Endpoint): Promise<boolean> {

@@ -99,6 +99,30 @@ Deno.test("shards find everything together, and nothing twice", async () => {
   assertEquals(found.toSorted(), rows.map(serverId).toSorted());
 });
 
+Deno.test("a slow disk slows a scan down, and nobody who answered is lost", async () => {
+  const network = new FakeNetwork(1);
+  const batches: number[] = [];
+  class SlowDisk extends MemorySink {
+    override async write(records: Parameters<MemorySink["write"]>[0]): Promise<void> {
+      batches.push(records.length);
+      await new Promise<void>((resolve) => network.after(5000, resolve)); // longer than the cooldown
+      await super.write(records);
+    }
+  }
+  const slow = new SlowDisk();
+  const { end, state } = await scanFleet({
+    fleet: { ...BEDROCK, servers: 3600 },
+    network,
+    protocolNames: ["raknet"],
+    retries: 0,
+    sinks: [slow],
+  });
+  assertEquals([end.reason, slow.rows.length, state.written, state.lost], ["done", 3600, 3600, 0]);
+  assertEquals(new Set(slow.rows.map(serverId)).size, 3600);
+  assertEquals(Math.max(...batches), 1024); // and no more of them wait in memory
+  assertEquals(state.replies.true, 3600);
+});
+
 Deno.test("a scan that is interrupted goes on at its mark", async () => {
   const controller = new AbortController();
   const limits = { rate: 4000, netRate: undefined, hostRate: undefined };

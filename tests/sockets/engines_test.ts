@@ -136,6 +136,34 @@ eachEngine("what a receiver throws reaches whoever listens", async (open) => {
   await assertRejects(() => listening, RangeError, "broken");
 });
 
+eachEngine("who has no room keeps datagrams waiting, and gets them all", async (open) => {
+  await using a = open({ address: LOOPBACK, port: 0 });
+  await using b = open({ address: LOOPBACK, port: 0 });
+  const got: number[] = [];
+  let full: PromiseWithResolvers<void> | undefined = Promise.withResolvers<void>();
+  void b.listen(([number]) => {
+    got.push(number);
+    if (got.length % 50 !== 0) return;
+    const gate = full = Promise.withResolvers<void>();
+    setTimeout(() => {
+      full = undefined;
+      gate.resolve();
+    });
+  }, () => full?.promise);
+  const wanted = Array.from({ length: 200 }, (_, i) => i);
+  for (const number of wanted) {
+    await a.send(Uint8Array.of(number), { address: LOOPBACK, port: b.port });
+  }
+  assertEquals(got, []);
+  const gate = full;
+  full = undefined;
+  gate.resolve();
+  await b.caughtUp();
+  assertEquals(got, wanted);
+  await b[Symbol.asyncDispose]();
+  await b.caughtUp(); // nothing comes any more
+});
+
 eachEngine("receiving goes on while somebody sends all the time", async (open) => {
   await using a = open({ address: LOOPBACK, port: 0 });
   await using b = open({ address: LOOPBACK, port: 0 });

@@ -1,0 +1,196 @@
+/**
+ * From sightings to rows: whoever was sighted is asked the rest, where there is more to ask.
+ *
+ * @module
+ */
+import { type Endpoint, family } from "../address.ts";
+import { EndpointSet } from "../endpoint_set.ts";
+import type { Endpoints } from "../endpoints.ts";
+import { inspect, type Inspection, settled } from "../inspect/inspect.ts";
+import type { Answer } from "../inspect/merge.ts";
+import { Pool } from "../inspect/pool.ts";
+import type { Link } from "../net/socket.ts";
+import type { Switchboard } from "../net/switchboard.ts";
+import { motdAsSent } from "../protocols/protocol.ts";
+import type { ServerRecord, Sighting } from "../record.ts";
+import type { Responders } from "../sweep/responders.ts";
+import { Aliases } from "./aliases.ts";
+import { type Guard, seedOf } from "./guard.ts";
+import type { LowWater } from "./low_water.ts";
+import { nameOf } from "./names.ts";
+import type { OptedOut } from "./opted_out.ts";
+import type { ScanOptions } from "./options.ts";
+import { withoutPlayers } from "./players.ts";
+import { rowOf } from "./row.ts";
+import type { RowQueue } from "./rows.ts";
+import type { Stop } from "./stop.ts";
+
+/** Inspections that may wait before the sweep does. */
+const MOST_WAITING = 4096;
+
+/** What inspections share with the rest of a scan. */
+export interface InspectionParts {
+  /** The sockets of the sweep. */
+  readonly board: Switchboard;
+  /** Opens a conversation over TCP. */
+  readonly streamLink: (
+    peer: Endpoint,
+    protocol: string,
+    latencyMs: number | null,
+  ) => Promise<Link>;
+  /** Who is spared what. */
+  readonly guard: Guard;
+  /** Who has answered. */
+  readonly responders: Responders;
+  /** Who asked to be left alone. */
+  readonly optedOut: OptedOut;
+  /** Where rows go. */
+  readonly rows: RowQueue;
+  /** Learns which sightings are through. */
+  readonly lowWater: LowWater;
+  /** Ends it all early. */
+  readonly stop: Stop;
+  /** 63 random bits. */
+  readonly nonce: () => bigint;
+}
+
+/** The inspections of one scan. */
+export class Inspections {
+  readonly #options: ScanOptions;
+  readonly #parts: InspectionParts;
+  readonly #pool: Pool;
+  readonly #aliases: Aliases;
+  /** Endpoints that are being asked: the sweep does not speak into a conversation. */
+  readonly #asked: EndpointSet;
+  /** Rows, those of an earlier part of the scan included. */
+  #accepted: number;
+  readonly #optsOut = ({ statement }: Answer) => this.#options.optsOut(motdAsSent(statement));
+
+  /** Nobody is being asked yet. */
+  constructor(options: ScanOptions, parts: InspectionParts) {
+    this.#options = options;
+    this.#parts = parts;
+    this.#pool = new Pool(options.concurrency, (error) => parts.stop.fail(error));
+    this.#aliases = new Aliases(options.random(8));
+    this.#asked = new EndpointSet(seedOf(options.random));
+    this.#accepted = options.state.written;
+  }
+
+  /** How many are under way, or wait for that. */
+  get load(): number {
+    return this.#pool.load;
+  }
+
+  /** Whether the sweep has to wait, because those who answered are not yet asked. */
+  get backlogged(): boolean {
+    const { stop, rows } = this.#parts;
+    return this.load > MOST_WAITING || rows.room !== undefined || stop.hard.aborted;
+  }
+
+  /** Whether an endpoint is being asked. */
+  has(endpoint: Endpoint): boolean {
+    return this.#asked.has(endpoint);
+  }
+
+  /** The same of a target in a row. */
+  hasAt(targets: Endpoints, i: number): boolean {
+    return this.#asked.hasAt(targets, i);
+  }
+
+  /** Resolves when none is under way. */
+  idle(): Promise<void> {
+    return this.#pool.idle();
+  }
+
+  /** Makes a row of a sighting: at once where nobody has to be asked, else when its turn comes. */
+  sight(sighting: Sighting): void {
+    const { lowWater, rows } = this.#parts;
+    const through = lowWater.begin();
+    const known = this.#dismissed(sighting) === undefined && this.#settled(sighting);
+    if (known) {
+      const row = this.#row(sighting, known);
+      if (row !== "cut") rows.add(row, through);
+      return;
+    }
+    this.#asked.add(sighting.endpoint);
+    this.#pool.add(sighting.endpoint.address, async () => {
+      try {
+        const found = await this.#inspect(sighting);
+        if (found === "nothing") return through();
+        if (found === "cut") return;
+        rows.add(found, through);
+        await rows.room;
+      } finally {
+        this.#asked.delete(sighting.endpoint);
+      }
+    });
+  }
+
+  /** What is known already, where nobody has to be asked, nor told that somebody opted out. */
+  #settled(sighting: Sighting): Inspection | undefined {
+    const { protocols, follow, verify } = this.#options;
+    const known = settled(sighting, { protocols, follow, verify, stop: this.#optsOut });
+    return known?.stopped ? undefined : known;
+  }
+
+  /** Why nobody is asked: nothing comes of it, or all ends before that is known. */
+  #dismissed({ endpoint, protocol }: Sighting): "nothing" | "cut" | undefined {
+    const { stop: { reason }, guard } = this.#parts;
+    if (reason === "failed" || reason === "max-results") return "cut";
+    return guard.spares(endpoint, protocol) ? "nothing" : undefined;
+  }
+
+  /** What comes of a sighting; it is cut off where all ends before that is known. */
+  async #inspect(sighting: Sighting): Promise<ServerRecord | "nothing" | "cut"> {
+    const options = this.#options;
+    const { board, guard, rows, stop } = this.#parts;
+    if (stop.reason === "failed") rows.lost++;
+    const dismissed = this.#dismissed(sighting);
+    if (dismissed !== undefined) return dismissed;
+    const { endpoint } = sighting;
+    const result = await inspect(sighting, {
+      ...options,
+      protocols: options.protocols.filter(({ name }) => !guard.spares(endpoint, name)),
+      signal: stop.hard,
+      link: (peer, socket) => board.link(peer, board.socketFor(peer, socket)),
+      soleLink: (peer) => board.soleLink(peer, options.openSole(family(peer.address))),
+      streamLink: this.#parts.streamLink,
+      nameOf: (peer) => nameOf(options, peer),
+      nonce: this.#parts.nonce,
+      stop: this.#optsOut,
+    });
+    if (result.answers.length === 0) return this.#disproved(result);
+    if (!sighting.verified && !this.#parts.responders.add(endpoint)) return "nothing";
+    return result.stopped ? await this.#leaveAlone(endpoint) : this.#row(sighting, result);
+  }
+
+  /** Nobody confirmed that there is a server. */
+  #disproved({ failure }: Inspection): "nothing" | "cut" {
+    if (failure === "cancelled") return "cut";
+    this.#options.state.replies[failure === "malformed" ? "malformed" : "forged"]++;
+    return "nothing";
+  }
+
+  /** Notes that somebody opted out. */
+  async #leaveAlone({ address }: Endpoint): Promise<"nothing"> {
+    const { state, onOptOut, checkpoint } = this.#options;
+    state.optedOut++;
+    this.#parts.optedOut.add(address);
+    onOptOut(address);
+    await checkpoint?.optedOut(address);
+    return "nothing";
+  }
+
+  /** The row of a server, while rows are wanted. */
+  #row(sighting: Sighting, result: Inspection): ServerRecord | "cut" {
+    const options = this.#options;
+    const { state } = options;
+    if (result.failure !== undefined) state.fellSilent++;
+    if (this.#accepted >= options.maxResults) return "cut";
+    if (++this.#accepted >= options.maxResults) this.#parts.stop.stop("max-results");
+    const record = rowOf(sighting, result, options);
+    record.alias_of = this.#aliases.of(record, sighting.endpoint);
+    if (record.alias_of !== null) state.aliases++;
+    return options.players ? record : withoutPlayers(record);
+  }
+}

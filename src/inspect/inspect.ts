@@ -160,8 +160,9 @@ async function openingAnswer(
   }
   // A server whose answer was proved true is a server, though it said nothing more.
   const failure = outcome.kind;
+  const proven = verified && (failure === "malformed" || !protocol.probe?.guessable);
   const nothing = { columns: {}, flags: [NO_STATUS[failure]], facts: {} };
-  return { answer: sighting.verified ? said(nothing) : undefined, latencyMs, failure };
+  return { answer: proven ? said(nothing) : undefined, latencyMs, failure };
 }
 
 const NO_STATUS = { silent: "statusLost", malformed: "statusMalformed", cancelled: "statusLost" };

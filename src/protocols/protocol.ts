@@ -34,6 +34,11 @@ export interface Probe<S> {
    */
   readonly mayLackToken: boolean;
   /**
+   * Whether so few bits of the token come back that a flood of forgeries hits upon some: whoever
+   * then says nothing more is no server. Default: no.
+   */
+  readonly guessable?: boolean;
+  /**
    * Writes the token in place.
    *
    * @param slots Memory that holds copies of the template.

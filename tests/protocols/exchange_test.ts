@@ -86,6 +86,17 @@ Deno.test("query: a server with tokens and no stat is still a server", () => {
   assertEquals(queryProtocol.record(status).flags, ["statLost"]);
 });
 
+Deno.test("query: one token, and no answer to anything after it, is silence", () => {
+  const peer = server("paper");
+  let asked = 0;
+  const once: Responder = {
+    ...peer,
+    respond: (bytes, from, at) => asked++ === 0 ? peer.respond(bytes, from, at) : [],
+  };
+  assertThrows(() => talk(queryProtocol.exchange({ ...CONTEXT, final: true }), once), Silence);
+  assertEquals(asked, 3); // a handshake, a stat, another handshake
+});
+
 Deno.test("query: the latest token wins, a bounded number of times", () => {
   const exchange = queryProtocol.exchange(CONTEXT);
   const session = new DataView((exchange.next().value as { bytes: Uint8Array }).bytes.buffer)

@@ -49,6 +49,7 @@ export const queryProtocol: Protocol<QueryStatus> = {
     template: encodeHandshake(0),
     macMask: SESSION_MASK,
     mayLackToken: false,
+    guessable: true, // 16 bits: a flood of 200,000 a second hits upon three
     stamp: (slots, at, mac) => slots.setUint32(at + 3, mac),
     read(datagram) {
       const mac = readHeader(datagram, 0x09, "handshake");
@@ -102,16 +103,16 @@ function newer(datagram: Uint8Array, inUse: Challenge, tokens: number): Challeng
   return challenge?.token === inUse.token ? undefined : challenge;
 }
 
-/** The full stat is lost for good: a basic one, or the token alone, still proves a server. */
+/** The full stat is lost for good: a basic one, or a second token alone, still proves a server. */
 function* settleForLess(first: Challenge): Exchange<QueryStatus> {
   const { session } = first;
+  const challenge = yield* askChallenge(session);
   try {
-    const challenge = yield* askChallenge(session);
     const stat = yield* askStat(session, challenge, PADDING.basic);
     return { stat, challenge, fullLost: true };
   } catch (silence) {
     if (!(silence instanceof Silence)) throw silence;
-    return { stat: undefined, challenge: first, fullLost: false };
+    return { stat: undefined, challenge, fullLost: false };
   }
 }
 

@@ -9,7 +9,7 @@ import type { ServerRecord } from "../record.ts";
 import type { Sink } from "../sinks/sink.ts";
 
 /** Rows that wait at the most. */
-const MOST_WAITING = 1024;
+const MOST_WAITING = 256;
 
 /** Who has to know of rows. */
 export interface RowObserver {

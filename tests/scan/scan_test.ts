@@ -122,7 +122,7 @@ Deno.test("a slow disk slows a scan down, and nobody who answered is lost", asyn
   });
   assertEquals([end.reason, slow.rows.length, state.written, state.lost], ["done", 3600, 3600, 0]);
   assertEquals(new Set(slow.rows.map(serverId)).size, 3600);
-  assertEquals(Math.max(...batches), 1024); // and no more of them wait in memory
+  assertEquals(Math.max(...batches), 256); // and no more of them wait in memory
   assertEquals(state.replies.true, 3600);
 });
 

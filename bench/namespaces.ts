@@ -1,0 +1,70 @@
+/**
+ * Two network namespaces joined by a veth pair, for benchmarks that want a far end; nothing leads
+ * out of them. The script itself runs at the far end, scanners at the near one.
+ */
+
+/** The near end's interface, its address, and its gateway: the far end. */
+export const NEAR = { interface: "near0", address: "10.79.0.1", gateway: "10.79.0.2" };
+
+/** The name of the near end's namespace. */
+const NAMESPACE = `blocksweep-${Deno.pid}`;
+const MARK = "BLOCKSWEEP_BENCH";
+
+/** Runs a command to its end, and returns what it prints. */
+export async function system(command: string): Promise<string> {
+  const [program, ...args] = command.split(" ");
+  const { code, stdout, stderr } = await new Deno.Command(program, { args }).output();
+  const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+  if (code !== 0) throw new Error(`${command}: ${decode(stderr)}`);
+  return decode(stdout);
+}
+
+/** A command of the near end. */
+export function near(command: readonly string[]): string[] {
+  return ["ip", "netns", "exec", NAMESPACE, ...command];
+}
+
+/**
+ * Starts a script again in a namespace of its own, the far end, unless it runs there already.
+ *
+ * @param script Its `import.meta.url`.
+ */
+export async function beFarEnd(script: string): Promise<void> {
+  if (Deno.env.get(MARK) !== undefined) return;
+  const { code } = await new Deno.Command("unshare", {
+    args: ["--net", "deno", "run", "-A", new URL(script).pathname, ...Deno.args],
+    env: { [MARK]: "far end", DENO_NO_UPDATE_CHECK: "1" },
+  }).spawn().status;
+  Deno.exit(code);
+}
+
+/**
+ * Joins the far end, which this process runs in, to a near one, until it is disposed of.
+ *
+ * @param targets The range behind the far end; it is the far end's own where `answers`.
+ */
+export async function joinNear(targets: string, answers: boolean): Promise<AsyncDisposable> {
+  await system(`ip netns add ${NAMESPACE}`);
+  const inside = `ip -n ${NAMESPACE}`;
+  const quiet = "sysctl -qw net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1";
+  for (
+    const command of [
+      quiet, // IPv6 would send datagrams of its own
+      `ip netns exec ${NAMESPACE} ${quiet}`,
+      `ip link add far0 type veth peer name ${NEAR.interface} netns ${NAMESPACE}`,
+      "ip link set lo up",
+      `ip address add ${NEAR.gateway}/24 dev far0`,
+      "ip link set far0 up",
+      `${inside} address add ${NEAR.address}/24 dev ${NEAR.interface}`,
+      `${inside} link set lo up`,
+      `${inside} link set ${NEAR.interface} up`,
+      `${inside} route add ${targets} via ${NEAR.gateway}`,
+      ...(answers ? [`ip route add local ${targets} dev lo`] : []),
+    ]
+  ) await system(command);
+  return {
+    async [Symbol.asyncDispose]() {
+      await system(`ip netns delete ${NAMESPACE}`);
+    },
+  };
+}

@@ -134,7 +134,7 @@ export class Trail {
     this.#last = now;
     if (now - this.#steps.at(-1)!.at < this.memoryMs / STEPS) return;
     this.#steps.push({ mark: { pass, position }, at: now });
-    while (this.#steps[1].at <= now - this.memoryMs) this.#steps.shift();
+    while (this.#steps.length > 1 && this.#steps[1].at <= now - this.memoryMs) this.#steps.shift();
   }
 
   /** A mark before which all was sent by that time; `undefined` where that is everything. */

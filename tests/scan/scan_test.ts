@@ -102,6 +102,10 @@ Deno.test("shards find everything together, and nothing twice", async () => {
   assertEquals(found.toSorted(), rows.map(serverId).toSorted());
 });
 
+Deno.test("a scan that awaits no late answers finds whoever answers at once", async () => {
+  complete(await scanFleet({ fleet: BEDROCK, protocolNames: ["raknet"], cooldownMs: 0 }));
+});
+
 Deno.test("a slow disk slows a scan down, and nobody who answered is lost", async () => {
   const network = new FakeNetwork(1);
   const batches: number[] = [];

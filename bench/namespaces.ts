@@ -4,7 +4,7 @@
  */
 
 /** The near end's interface, its address, and its gateway: the far end. */
-export const NEAR = { interface: "near0", address: "10.79.0.1", gateway: "10.79.0.2" };
+export const NEAR = { interface: "near0", address: "192.168.79.1", gateway: "192.168.79.2" };
 
 /** The name of the near end's namespace. */
 const NAMESPACE = `blocksweep-${Deno.pid}`;

@@ -38,7 +38,7 @@ export interface Configuration {
 
 /** The configuration as JSON, in one line. */
 export function formatConfiguration({ values, found, answered, order }: Configuration): string {
-  const { inclusions, excluded, names, services } = found;
+  const { inclusions, excluded, first, names, services } = found;
   return JSON.stringify({
     targets: values.words,
     options: Object.fromEntries(values.given),
@@ -46,6 +46,7 @@ export function formatConfiguration({ values, found, answered, order }: Configur
       port === undefined ? [rangeText(range)] : [rangeText(range), port]
     ),
     exclude: excluded.map(rangeText),
+    first: first.map(formatEndpoint),
     names: [...names].map(([address, name]) => [formatAddress(address), name]),
     services: [...services].map(([key, { name, service }]) => [
       formatEndpoint(endpointOf(key)),
@@ -60,7 +61,8 @@ export function formatConfiguration({ values, found, answered, order }: Configur
 
 /** Reads what {@linkcode formatConfiguration} wrote: whoever calls it has checked that it did. */
 export function parseConfiguration(text: string): Configuration {
-  const { targets, options, include, exclude, names, services, answered, order } = JSON.parse(text);
+  const { targets, options, include, exclude, first, names, services, answered, order } = JSON
+    .parse(text);
   return {
     values: { words: targets, given: new Map(Object.entries<string[]>(options)) },
     found: {
@@ -69,6 +71,7 @@ export function parseConfiguration(text: string): Configuration {
         port,
       })),
       excluded: exclude.map(parseRange),
+      first: first.map((id: string) => parseEndpoint(id)!),
       names: new Map(names.map(([address, name]: string[]) => [parseAddress(address)!, name])),
       services: new Map(
         services.map(([endpoint, name, host, port]: [string, string, string, number]) => [

@@ -22,7 +22,7 @@ const VERIFY = "requests of up to 1,464 bytes to each RakNet server that answere
 /** The plan of a scan as lines. */
 export function planLines(
   plan: Plan,
-  { targets, services, optedOutSize }: NamedTargets,
+  { targets, services, optedOutSize, first }: NamedTargets,
   chosen: ScanSettings,
   { limits, cooldownMs }: SpeedSettings,
   outputs: readonly { readonly path: string; readonly format: { readonly name: string } }[],
@@ -56,6 +56,12 @@ export function planLines(
       `${number(loopbackSize)} loopback`,
     ],
     ...led.length === 0 ? [] : [["SRV added", led.join("; ")] as [string, string]],
+    ...first.length === 0
+      ? []
+      : [["rescan", `${count(first.length, "known server")}, the most overdue first`] as [
+        string,
+        string,
+      ]],
     [
       "left out",
       `${number(left.never)} never asked, ${number(left.private)} private, ` +
@@ -108,13 +114,13 @@ const LINES = 1000;
 
 /** Prints all targets in the order of the first passes, protocol by protocol. */
 export async function printTargets(
-  { targets, optedOut }: NamedTargets,
+  { targets, optedOut, first }: NamedTargets,
   chosen: ScanSettings,
 ): Promise<void> {
   const shy = new AddressSet(optedOut);
   const { seed, shard, maxTargets, retries, protocols } = chosen;
   const target = { address: 0 as Address, port: 0 };
-  const sizing = { seed, shard, limit: maxTargets };
+  const sizing = { seed, shard, limit: maxTargets, first };
   const guards = planGuards({ ...chosen, targets }).map(({ protocol: { name }, segments }) => ({
     name,
     space: new TargetSpace(segments, { ...sizing, pass: 1 }),

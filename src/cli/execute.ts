@@ -9,7 +9,7 @@ import { systemClock } from "../net/clock.ts";
 import { openSocket } from "../net/deno.ts";
 import { denoDialer } from "../net/deno_tcp.ts";
 import { descriptorsLeft } from "../net/descriptors.ts";
-import { uuidv7 } from "../scan/id.ts";
+import { beganAt, uuidv7 } from "../scan/id.ts";
 import type { ScanEnd } from "../scan/options.ts";
 import { scan } from "../scan/scan.ts";
 import { newState, type ScanState } from "../scan/state.ts";
@@ -85,7 +85,8 @@ export async function execute(job: Job): Promise<number> {
     shown.progress?.clear();
     if (!quiet) tellLine("blocksweep: finishing the rows in hand; Ctrl-C again to stop at once");
   });
-  const since = Date.now();
+  // Who answered in any part of the scan is not missing.
+  const since = resumed === undefined ? Date.now() : beganAt(scanId);
   await stores.begin(scanId, since, chosen.shard.count, settings.values);
   let end: ScanEnd;
   {
@@ -103,7 +104,12 @@ export async function execute(job: Job): Promise<number> {
       : undefined;
     const onClockJump = (ms: number) => tell(jumpLine(ms));
     end = await scan({ ...options, key, connections, onPass, onClockJump });
-    end = await closeOutputs(sinks, end, state, () => stores.end(state, end, since, options));
+    end = await closeOutputs(
+      sinks,
+      end,
+      state,
+      () => stores.end(state, end, { since, options, resumed: resumed !== undefined }),
+    );
     await writer?.end({ udp: end.mark, tcp: end.tcpMark }, state);
   }
   return await report(job, state, end, writer === undefined ? undefined : place ?? resumed);
@@ -216,6 +222,8 @@ async function report(
   const early = end.reason === "interrupted" || end.reason === "max-runtime";
   if (checkpoint !== undefined && (early || end.reason === "failed")) {
     tellLine(`go on with: ${resumeCommand(checkpoint.path)}`);
+  } else if (early && settings.has("rescan")) {
+    tellLine("go on by the same command: who was not asked is the most overdue");
   } else if (early && (end.mark.pass <= state.passes || end.tcpMark.pass <= state.tcp.passes)) {
     tellLine(`go on with: ${continueCommand(settings.values, chosen, end, outputs)}`);
     continueNotes(settings.values, outputs).forEach(tellLine);

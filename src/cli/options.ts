@@ -51,6 +51,10 @@ export const OPTIONS: readonly Option[] = [
       repeat: true,
       commands: ["scan", "watch"],
     }],
+    [
+      "rescan FILE",
+      "ask the servers of a list again, the most overdue first; also without targets",
+    ],
     ["exclude LIST", "addresses, ranges or names not to ask", { repeat: true }],
     ["exclude-file FILE", "read exclusions from a file", {
       short: "b",

@@ -24,6 +24,7 @@ import { OptOutList } from "./opt_out_list.ts";
 import { planOutputs } from "./outputs.ts";
 import { count, number, type Passes, planScan, requirePermission } from "./plan.ts";
 import { resolveName, serviceFinder } from "./resolve.ts";
+import { type KnownServer, knownToRescan } from "./rescan.ts";
 import { readResumed, type Resumed } from "./resume.ts";
 import { isLater, readScanSettings, type ScanSettings, speedFor } from "./scan_settings.ts";
 import { planStores } from "./stores.ts";
@@ -71,7 +72,8 @@ async function runWith(values: Values, secret: Values, resumed?: Resumed): Promi
     return 0;
   }
   const optOuts = new OptOutList(settings.text("opt-out-file"));
-  const found = resumed?.configuration.found ?? await lookUpTargets(settings, chosen);
+  const found = resumed?.configuration.found ??
+    await lookUpTargets(settings, chosen, () => knownToRescan(new Settings(secret), stores.places));
   const named = composeTargets(found, [...await optOuts.read(), ...optedOutOf(resumed)]);
   const { targets } = named;
   if (resumed !== undefined && orderDigest(targets, chosen) !== resumed.configuration.order) {
@@ -150,6 +152,7 @@ async function readValues(args: readonly string[]): Promise<Values> {
 async function lookUpTargets(
   settings: Settings,
   { protocols }: ScanSettings,
+  readKnown: () => Promise<readonly KnownServer[]>,
 ): Promise<FoundTargets> {
   const words = settings.values.words.filter((word) => word !== "-");
   const stdin = settings.values.words.includes("-") ? ["-"] : [];
@@ -162,6 +165,7 @@ async function lookUpTargets(
     files: await readAll(paths),
     exclude: settings.texts("exclude"),
     excludeFiles: await readAll(settings.texts("exclude-file")),
+    known: await readKnown(),
   }, {
     resolve: resolveName,
     findService: settings.text("ports") === undefined && haveService(protocols)

@@ -92,9 +92,19 @@ export class ScanStores implements AsyncDisposable {
   /**
    * Notes that it ended, and who did not answer.
    *
-   * @param since When it began, Unix milliseconds.
+   * @param part.since When it began, Unix milliseconds, its parts before an interruption included.
+   * @param part.options What it asked.
+   * @param part.resumed Whether it went on from a checkpoint.
    */
-  async end(state: ScanState, end: ScanEnd, since: number, options: ScanOptions): Promise<void> {
+  async end(
+    state: ScanState,
+    end: ScanEnd,
+    { since, options, resumed }: {
+      readonly since: number;
+      readonly options: ScanOptions;
+      readonly resumed: boolean;
+    },
+  ): Promise<void> {
     if (this.sinks.length === 0) return;
     const { replies, tcp } = state;
     const whole = end.reason === "done";
@@ -108,8 +118,8 @@ export class ScanStores implements AsyncDisposable {
         probesSent: state.sent + tcp.sent,
         replies: Object.values(replies).reduce((sum, one) => sum + one, 0),
         found: state.written,
-        // Who goes on behind an interruption does not know whom the part before it found.
-        coverage: whole && [...options.answered].length === 0 && isFirst(options)
+        // Who goes on with --from does not know when the part before it began.
+        coverage: whole && (resumed || [...options.answered].length === 0 && isFirst(options))
           ? coverageOf(options)
           : undefined,
         downAfter: this.plan.downAfter,

@@ -36,8 +36,10 @@ export const SURROUNDINGS: Surroundings = {
 /** Values that may be shown, logged and kept: URLs of databases have lost their passwords. */
 export function withoutSecrets({ words, given }: Values): Values {
   const shown = (text: string) => storePlace(text)?.path ?? text;
-  const output = given.get("output");
-  return output === undefined
-    ? { words, given }
-    : { words, given: new Map(given).set("output", output.map(shown)) };
+  const harmless = new Map(given);
+  for (const option of ["output", "rescan"]) {
+    const texts = given.get(option);
+    if (texts !== undefined) harmless.set(option, texts.map(shown));
+  }
+  return { words, given: harmless };
 }

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type Address, endpointKey } from "../address.ts";
+import { type Address, type Endpoint, endpointKey } from "../address.ts";
 import { InputError } from "../errors.ts";
 import type { TargetNames } from "../scan/names.ts";
 import { compose, type Inclusion, type Targets } from "../targets/compose.ts";
@@ -11,6 +11,7 @@ import { parseTarget, parseTargetList, type Target } from "../targets/parse.ts";
 import type { Range } from "../targets/ranges.ts";
 import type { NamedService } from "../targets/srv.ts";
 import { lookUpName, type Lookups } from "./names.ts";
+import type { KnownServer } from "./rescan.ts";
 import { neverAsked, neverRanges, privateRanges } from "../targets/lists.ts";
 
 /** A list of targets, and how errors name it. */
@@ -31,6 +32,8 @@ export interface TargetInput {
   readonly exclude: readonly string[];
   /** Files of `--exclude-file`. */
   readonly excludeFiles: readonly NamedText[];
+  /** Servers of a list, the most overdue first. Default: none. */
+  readonly known?: readonly KnownServer[];
 }
 
 /** What the user's words come to, names looked up: the same words may come to something else later. */
@@ -39,12 +42,16 @@ export interface FoundTargets extends Required<TargetNames> {
   readonly inclusions: readonly Inclusion[];
   /** What not to. */
   readonly excluded: readonly Range[];
+  /** Servers that are asked before all others. */
+  readonly first: readonly Endpoint[];
 }
 
 /** Targets, and the names behind them. */
 export interface NamedTargets extends Required<TargetNames> {
   /** What may be asked. */
   readonly targets: Targets;
+  /** Those that are asked first. */
+  readonly first: readonly Endpoint[];
   /** Addresses that opted out: they keep their place in the order, and are not asked. */
   readonly optedOut: readonly Range[];
   /** How many of the targets opted out. */
@@ -58,8 +65,9 @@ export interface NamedTargets extends Required<TargetNames> {
  * @throws InputError for the first text that cannot be read, or a name that is not found.
  */
 export async function findTargets(input: TargetInput, lookups: Lookups): Promise<FoundTargets> {
+  const { known = [] } = input;
   const wanted = listed(input.words, input.files);
-  if (wanted.length === 0) {
+  if (wanted.length === 0 && known.length === 0) {
     throw new InputError(
       "Cannot scan nothing: name addresses, ranges or host names, or use -iL FILE",
     );
@@ -69,9 +77,20 @@ export async function findTargets(input: TargetInput, lookups: Lookups): Promise
     findService: undefined,
   });
   return {
-    ...await lookUp(wanted, lookups),
+    ...withNames(await lookUp(wanted, lookups), known),
     excluded: excluded.inclusions.map(({ range }) => range),
+    first: known.map(({ endpoint }) => endpoint),
   };
+}
+
+/** With the names that known servers were asked for by, where the user names none. */
+function withNames(found: LookedUp, known: readonly KnownServer[]): LookedUp {
+  for (const { endpoint, name, service } of known) {
+    const { address } = endpoint;
+    if (name !== undefined && !found.names.has(address)) found.names.set(address, name);
+    if (service !== undefined) found.services.set(endpointKey(endpoint), service);
+  }
+  return found;
 }
 
 /**
@@ -81,19 +100,20 @@ export async function findTargets(input: TargetInput, lookups: Lookups): Promise
  * @throws InputError when nothing is left to ask.
  */
 export function composeTargets(
-  { inclusions, excluded, names, services }: FoundTargets,
+  { inclusions, excluded, first, names, services }: FoundTargets,
   optedOut: readonly Range[],
 ): NamedTargets {
+  const all = [...inclusions, ...first.map(inclusionOf)];
   const without = (chosen: readonly Range[]) =>
-    compose(inclusions, {
+    compose(all, {
       never: neverRanges().map(({ range }) => range),
       private: privateRanges().map(({ range }) => range),
       chosen,
     });
   const targets = without(excluded);
   const open = optedOut.length === 0 ? targets : without([...excluded, ...optedOut]);
-  if (open.size === 0n) throw nothingLeft(inclusions, open);
-  return { targets, names, services, optedOut, optedOutSize: targets.size - open.size };
+  if (open.size === 0n) throw nothingLeft(all, open);
+  return { targets, first, names, services, optedOut, optedOutSize: targets.size - open.size };
 }
 
 function listed(words: readonly string[], files: readonly NamedText[]): Target[] {
@@ -102,13 +122,19 @@ function listed(words: readonly string[], files: readonly NamedText[]): Target[]
   return [...given, ...files.flatMap(({ text, source }) => parseTargetList(text, source))];
 }
 
-async function lookUp(targets: readonly Target[], lookups: Lookups) {
+/** What targets come to. */
+interface LookedUp {
+  readonly inclusions: Inclusion[];
+  readonly names: Map<Address, string>;
+  readonly services: Map<number | bigint, NamedService>;
+}
+
+async function lookUp(targets: readonly Target[], lookups: Lookups): Promise<LookedUp> {
   const inclusions: Inclusion[] = [];
   const names = new Map<Address, string>();
   const services = new Map<number | bigint, NamedService>();
   const include = (address: Address, port: number | undefined) => {
-    const end = typeof address === "number" ? address + 1 : address + 1n;
-    inclusions.push({ range: { start: address, end }, port });
+    inclusions.push(inclusionOf({ address, port }));
   };
   for (const target of targets) {
     if ("range" in target) {
@@ -131,6 +157,12 @@ async function lookUp(targets: readonly Target[], lookups: Lookups) {
     }
   }
   return { inclusions, names, services };
+}
+
+/** One address, on one port or on those of the scan. */
+function inclusionOf({ address, port }: { address: Address; port?: number }): Inclusion {
+  const end = typeof address === "number" ? address + 1 : address + 1n;
+  return { range: { start: address, end }, port };
 }
 
 function nothingLeft([first]: readonly Inclusion[], { left }: Targets): InputError {

@@ -13,7 +13,7 @@ import type { ScanOptions } from "./options.ts";
 /** What of a scan's options says whom it asks. */
 export type Asking = Pick<
   ScanOptions,
-  "targets" | "protocols" | "ports" | "seed" | "shard" | "maxTargets" | "optedOut"
+  "targets" | "protocols" | "ports" | "seed" | "shard" | "maxTargets" | "first" | "optedOut"
 >;
 
 /** Who was asked. */
@@ -30,11 +30,11 @@ export interface Asked {
 
 /** Who is asked with these options. */
 export function coverageOf(asking: Asking): Asked {
-  const { targets, protocols, ports, seed, shard, maxTargets: limit } = asking;
+  const { targets, protocols, ports, seed, shard, maxTargets: limit, first } = asking;
   const shy = new AddressSet(asking.optedOut);
   const spaces = protocols.map(({ name }) => {
     const segments = segmentsOf(targets, (bits) => ports(name, bits));
-    return { name, space: new TargetSpace(segments, { seed, shard, limit }) };
+    return { name, space: new TargetSpace(segments, { seed, shard, limit, first }) };
   });
   return {
     ranges: targets.groups.flatMap(({ addresses }) => [...addresses]),

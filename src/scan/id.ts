@@ -28,3 +28,18 @@ export function uuidv7(wall: number, random: Uint8Array): string {
   bytes[8] = 0x80 | bytes[8] & 0x3f;
   return bytes.toHex().replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
 }
+
+/**
+ * When a scan began, as its name says: Unix milliseconds.
+ *
+ * @example
+ * ```ts
+ * import { beganAt, uuidv7 } from "blocksweep";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(beganAt(uuidv7(1.8e12, new Uint8Array(10))), 1.8e12);
+ * ```
+ */
+export function beganAt(id: string): number {
+  return parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
+}

@@ -47,6 +47,8 @@ export interface ScanOptions extends TargetNames {
   readonly shard: Shard;
   /** How many targets a pass visits at the most. */
   readonly maxTargets: number;
+  /** Targets that come before all others in each pass. Default: none. */
+  readonly first?: readonly Endpoint[];
   /** How many rows to write at the most. */
   readonly maxResults: number;
   /** How long to run at the most, milliseconds. */

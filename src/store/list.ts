@@ -101,6 +101,20 @@ function fold(text: string): string {
   return storable(text).toLowerCase();
 }
 
+/** Where the servers of a list are, the most overdue first. */
+export async function* dueServers(
+  database: Database,
+): AsyncIterable<{ host: string; port: number; requested_as: string | null }> {
+  const sql = `select host, port, requested_as from servers order by ${ORDERS.overdue}`;
+  for await (const { host, port, requested_as: asked } of database.stream(sql)) {
+    yield {
+      host: String(host),
+      port: Number(port),
+      requested_as: asked === null ? null : String(asked),
+    };
+  }
+}
+
 /** What was seen of a server, once. */
 export interface Observation {
   /** When, Unix milliseconds. */

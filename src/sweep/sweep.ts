@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { Endpoint } from "../address.ts";
 import { type Clock, sleep } from "../net/clock.ts";
 import { type Segment, type Shard, TargetSpace } from "../targets/space.ts";
 import type { ProbeKind } from "./receiver.ts";
@@ -34,6 +35,8 @@ export interface SweepOptions extends SenderOptions {
   readonly shard: Shard;
   /** How many targets a pass visits at the most. */
   readonly limit: number;
+  /** Targets that come before all others in each pass. Default: none. */
+  readonly first?: readonly Endpoint[];
   /** Where to start. */
   readonly from: Mark;
   /** Pause between passes, milliseconds: at least a second between two questions to one host. */
@@ -66,9 +69,9 @@ export function planPasses(
 export function spaceOf(
   { segments }: Pass,
   pass: number,
-  { seed, shard, limit }: Pick<SweepOptions, "seed" | "shard" | "limit">,
+  { seed, shard, limit, first }: Pick<SweepOptions, "seed" | "shard" | "limit" | "first">,
 ): TargetSpace {
-  return new TargetSpace(segments, { seed, pass, shard, limit });
+  return new TargetSpace(segments, { seed, pass, shard, limit, first });
 }
 
 /**

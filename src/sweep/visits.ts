@@ -29,6 +29,8 @@ export interface VisitOptions {
   readonly shard: Shard;
   /** How many targets a pass visits at the most. */
   readonly limit: number;
+  /** Targets that come before all others in each pass. Default: none. */
+  readonly first?: readonly Endpoint[];
   /** Where to start. */
   readonly from: Mark;
   /** Pause between passes, milliseconds. */
@@ -72,9 +74,9 @@ const PAUSE_MS = 10;
 export function visitSpace(
   { segments }: VisitPass,
   pass: number,
-  { seed, shard, limit }: Pick<VisitOptions, "seed" | "shard" | "limit">,
+  { seed, shard, limit, first }: Pick<VisitOptions, "seed" | "shard" | "limit" | "first">,
 ): TargetSpace {
-  return new TargetSpace(segments, { seed, pass: ORDERS + pass, shard, limit });
+  return new TargetSpace(segments, { seed, pass: ORDERS + pass, shard, limit, first });
 }
 
 /**

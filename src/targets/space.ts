@@ -6,6 +6,7 @@
 import { type Address, type Endpoint, family } from "../address.ts";
 import { Endpoints } from "../endpoints.ts";
 import { InputError } from "../errors.ts";
+import { Ahead } from "./ahead.ts";
 import { MOST_POSITIONS, Permutation } from "./permutation.ts";
 import { lastNotAbove, RangeIndex, type RangeSet } from "./ranges.ts";
 
@@ -35,6 +36,8 @@ export interface SpaceOptions {
   readonly shard?: Shard;
   /** How many endpoints to visit at the most: the same ones in every pass. Default: all. */
   readonly limit?: number;
+  /** Endpoints that are visited before all others, in this order, where they are visited at all. */
+  readonly first?: readonly Endpoint[];
 }
 
 const WHOLE: Shard = { index: 1, count: 1 };
@@ -83,10 +86,15 @@ export class TargetSpace {
   readonly #parts: readonly Part[];
   /** The position at which each part starts. */
   readonly #first: Float64Array;
-  readonly #order?: Permutation;
+  #order: Permutation | undefined;
+  readonly #seed: number | undefined;
+  readonly #pass: number;
   /** With a limit: which endpoints the limited positions stand for. */
   readonly #choice?: Permutation;
   readonly #shard: Shard;
+  /** Who is visited first, and the numbers that follow from that. */
+  readonly #early: readonly Endpoint[];
+  #ahead: Ahead | undefined;
   /** Positions on their way to endpoints. */
   #placed = new Float64Array(1);
   readonly #one = new Endpoints(1);
@@ -98,7 +106,7 @@ export class TargetSpace {
    */
   constructor(
     segments: readonly Segment[],
-    { seed, pass = 0, shard = WHOLE, limit = Infinity }: SpaceOptions,
+    { seed, pass = 0, shard = WHOLE, limit = Infinity, first = [] }: SpaceOptions,
   ) {
     const all = segments.reduce((sum, s) => sum + s.addresses.size * BigInt(s.ports.length), 0n);
     if (all > BigInt(MOST_POSITIONS)) {
@@ -108,6 +116,9 @@ export class TargetSpace {
       );
     }
     this.#shard = shard;
+    this.#early = first;
+    this.#seed = seed;
+    this.#pass = pass;
     this.#parts = segments.filter(({ ports }) => ports.length > 0).map(
       ({ addresses, ports }, i) => {
         const index = new RangeIndex(addresses);
@@ -124,9 +135,9 @@ export class TargetSpace {
       position += taken * ports.length;
     }
     this.size = Math.min(position, limit);
-    if (seed === undefined) return;
-    this.#order = new Permutation(this.size, seed, pass);
-    if (this.size < position) this.#choice = new Permutation(position, seed, CHOICE);
+    if (seed !== undefined && this.size < position) {
+      this.#choice = new Permutation(position, seed, CHOICE);
+    }
   }
 
   /**
@@ -154,9 +165,7 @@ export class TargetSpace {
     const parts = this.#parts;
     const first = this.#first;
     const { index: shard, count: shards } = this.#shard;
-    for (let i = 0; i < count; i++) placed[i] = from + i;
-    this.#order?.map(placed, 0, count);
-    this.#choice?.map(placed, 0, count);
+    this.#place(from, count, placed);
     for (let i = 0; i < count; i++) {
       const at = parts.length === 1 ? 0 : lastNotAbove(first, placed[i]);
       const { index, shuffle, ports } = parts[at];
@@ -169,18 +178,61 @@ export class TargetSpace {
     }
   }
 
-  /** Whether an endpoint is visited: {@linkcode at} backwards, without its order. */
-  has({ address, port }: Endpoint): boolean {
+  /** Whether an endpoint is visited, in whatever pass. */
+  has(endpoint: Endpoint): boolean {
+    const place = this.#placeOf(endpoint);
+    if (place === undefined) return false;
+    return this.#headed()?.has(place) ?? this.#numberOf(place) < this.size;
+  }
+
+  /** The number of a place among those that a limit chooses: they come before `size`. */
+  #numberOf(place: number): number {
+    return this.#choice?.from(place) ?? place;
+  }
+
+  /** Who is visited first, worked out when it is first asked for; `undefined`: nobody is. */
+  #headed(): Ahead | undefined {
+    if (this.#ahead !== undefined || this.#early.length === 0) return this.#ahead;
+    const places = new Set<number>();
+    for (const endpoint of this.#early) {
+      const place = this.#placeOf(endpoint);
+      if (place !== undefined) places.add(place);
+    }
+    return this.#ahead = new Ahead([...places], {
+      size: this.size,
+      at: (number) => this.#choice?.at(number) ?? number,
+      from: (place) => this.#numberOf(place),
+    });
+  }
+
+  /** Writes the places at positions: they are shuffled, but for those that come first. */
+  #place(from: number, count: number, placed: Float64Array): void {
+    const ahead = this.#headed();
+    const head = ahead?.length ?? 0;
+    const shuffled = Math.max(0, Math.min(count, head - from));
+    for (let i = 0; i < count; i++) placed[i] = from + i - head;
+    if (this.#seed !== undefined) {
+      this.#order ??= new Permutation(this.size - head, this.#seed, this.#pass);
+      this.#order.map(placed, shuffled, count);
+    }
+    if (ahead !== undefined) { for (let i = 0; i < count; i++) placed[i] += head; }
+    this.#choice?.map(placed, shuffled, count);
+    for (let i = 0; ahead !== undefined && i < count; i++) {
+      placed[i] = i < shuffled ? ahead.at(placed[i]) : ahead.instead(placed[i]);
+    }
+  }
+
+  /** The number of an endpoint in ascending order; `undefined` where it is not in the space. */
+  #placeOf({ address, port }: Endpoint): number | undefined {
     for (const [i, { index, shuffle, ports }] of this.#parts.entries()) {
       // Numbers and bigints are of different families.
       const own = family(address) === index.family ? index.positionOf(address) : undefined;
       if (own === undefined) continue;
       const at = ports.indexOf(port);
       const shuffled = (shuffle === undefined ? own : shuffle.from(own)) - (this.#shard.index - 1);
-      if (at < 0 || shuffled < 0 || shuffled % this.#shard.count !== 0) return false;
-      const placed = this.#first[i] + shuffled / this.#shard.count * ports.length + at;
-      return (this.#choice === undefined ? placed : this.#choice.from(placed)) < this.size;
+      if (at < 0 || shuffled < 0 || shuffled % this.#shard.count !== 0) return undefined;
+      return this.#first[i] + shuffled / this.#shard.count * ports.length + at;
     }
-    return false;
+    return undefined;
   }
 }

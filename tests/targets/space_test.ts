@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { InputError } from "../../src/errors.ts";
+import { Random } from "../../src/fleet/random.ts";
 import { Permutation } from "../../src/targets/permutation.ts";
 import { RangeSet } from "../../src/targets/ranges.ts";
 import { type Segment, type Shard, TargetSpace } from "../../src/targets/space.ts";
@@ -208,5 +209,55 @@ Deno.test("a space has what it visits, and nothing else", () => {
         assert(!space.has({ address: 1000n, port: 1 }));
       }
     }
+  }
+});
+
+Deno.test("those that come first do, in their order, and everybody is still visited once", () => {
+  const random = new Random(11);
+  const target = { address: 0 as number | bigint, port: 0 };
+  for (let round = 0; round < 300; round++) {
+    const segments = [
+      segment(3 + random.below(20), [1, 2]),
+      segment(3 + random.below(9), [3], 5000),
+    ];
+    const seed = random.below(4) === 0 ? undefined : random.below(1000);
+    const count = 1 + random.below(3);
+    const shard = { index: 1 + random.below(count), count };
+    const limit = random.below(2) === 0 ? Infinity : 1 + random.below(40);
+    const all = visit(segments, seed);
+    const first = Array.from({ length: random.below(30) }, () => {
+      const [address, port] = all[random.below(all.length)].split(":").map(Number);
+      return { address, port: random.below(9) === 0 ? 99 : port };
+    });
+    const whole = new TargetSpace(segments, { seed, shard });
+    const pass = random.below(3);
+    const space = new TargetSpace(segments, { seed, shard, limit, first, pass });
+    const visited = Array.from({ length: space.size }, (_, position) => {
+      space.at(position, target);
+      return `${target.address}:${target.port}`;
+    });
+    const text = `round ${round}`;
+    const ours = [
+      ...new Set(
+        first.filter((one) => whole.has(one)).map(({ address, port }) => `${address}:${port}`),
+      ),
+    ];
+    const head = ours.slice(0, space.size);
+    assertEquals(visited.slice(0, head.length), head, text);
+    assertEquals(new Set(visited).size, visited.length, text);
+    const has = all.filter((id) => {
+      const [address, port] = id.split(":").map(Number);
+      return space.has({ address, port });
+    });
+    assertEquals(has.toSorted(), visited.toSorted(), text);
+    const other = new TargetSpace(segments, { seed, shard, limit, first, pass: pass + 1 });
+    assertEquals(
+      all.filter((id) => {
+        const [address, port] = id.split(":").map(Number);
+        return other.has({ address, port });
+      }),
+      has,
+      text,
+    );
   }
 });

@@ -1,0 +1,148 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { drawFleet } from "../../src/fleet/generate.ts";
+import { openFleet } from "../../src/fleet/open.ts";
+import { systemClock } from "../../src/net/clock.ts";
+import { openSqlite } from "../../src/store/sqlite.ts";
+import { all } from "../store/engines.ts";
+import { run } from "./process.ts";
+
+const RANGE = "127.38.0.0/26";
+const FLEET = { servers: 12, hostile: 0, range: { start: 0x7f260000, end: 0x7f260040 }, seed: 8 };
+const QUICK = ["--cooldown", "200ms", "--timeout", "500ms"];
+const RAKNET = ["--protocol", "raknet"];
+
+async function withList(work: (list: string, folder: string) => Promise<void>): Promise<void> {
+  const folder = await Deno.makeTempDir();
+  try {
+    await using _fleet = await openFleet(drawFleet({ ...FLEET, software: ["bds"] }), {
+      clock: systemClock,
+      seed: 1,
+    });
+    const list = `${folder}/a.db`;
+    const { code, stderr } = await run(["scan", RANGE, ...RAKNET, ...QUICK, "-q", "-o", list]);
+    assertEquals([code, stderr], [0, ""]);
+    await work(list, folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+/** What a query gives. */
+async function query(path: string, sql: string) {
+  await using database = openSqlite(path);
+  return await all(database, sql);
+}
+
+Deno.test("--rescan asks known servers, the most overdue first, before or in place of new ground", () =>
+  withList(async (list) => {
+    const known = (await query(list, "select id from servers order by id desc")).map(({ id }) =>
+      id
+    );
+    await query(list, "update servers set last_seen = 5000000000 - addr");
+    await query(list, "update servers set last_seen = 5 where id = '" + known[3] + "'");
+    const listed = async (...args: string[]) =>
+      (await run(["scan", "--rescan", list, ...RAKNET, "-sL", ...args])).stdout.trim().split("\n")
+        .map((line) => line.split(" ")[0]);
+    const byTime = (await query(list, "select id from servers order by last_seen, id"))
+      .map(({ id }) => id);
+    assertEquals(byTime[0], known[3]);
+    assertEquals(await listed(), byTime);
+    const both = await listed("127.38.0.0/28", "127.38.1.0/28");
+    assertEquals(both.slice(0, 12), byTime);
+    assertEquals(new Set(both).size, both.length);
+    const inside = known.filter((id) => Number(String(id).split(/[.:]/)[3]) < 16).length;
+    assertEquals(both.length, 12 + 32 - inside);
+    assertEquals(await listed("--max-targets", "5"), byTime.slice(0, 5));
+    const [host] = String(byTime[0]).split(":");
+    assertEquals(await listed("--exclude", host), byTime.slice(1));
+    const plan = await run(["scan", "--rescan", list, ...RAKNET, "--dry-run"]);
+    assertStringIncludes(plan.stdout, "12 known servers, the most overdue first");
+
+    const again = await run(["scan", "--rescan", list, ...RAKNET, ...QUICK, "-o", list]);
+    assertEquals([again.code, again.stdout], [0, ""]);
+    assertStringIncludes(again.stderr, "12 rows written");
+    assertEquals(
+      await query(list, "select count(*) as n, count(distinct scan_id) as scans from observations"),
+      [{ n: 24, scans: 2 }],
+    );
+  }));
+
+Deno.test("rules of permission, and lists of who is never asked, hold for known servers", () =>
+  withList(async (list, folder) => {
+    const scan = (...args: string[]) =>
+      run(["scan", "--rescan", list, ...RAKNET, ...QUICK, ...args]);
+    await Deno.writeTextFile(`${folder}/more.txt`, "224.0.0.1:19132\n");
+    assertEquals((await run(["import", list, `${folder}/more.txt`])).code, 0);
+    const never = await scan("--dry-run");
+    assertStringIncludes(never.stdout, "1 never asked");
+    assertEquals((await scan("-sL")).stdout.includes("224."), false);
+    await Deno.writeTextFile(`${folder}/out.txt`, "127.38.0.0/24\n");
+    const shy = await scan("-o", list, "--opt-out-file", `${folder}/out.txt`);
+    assertEquals([shy.code, shy.stderr.split("\n")[0]], [
+      2,
+      "blocksweep: Cannot scan: nothing is left of the targets (excluded, or opted out)",
+    ]);
+    await Deno.writeTextFile(`${folder}/more.txt`, "8.8.8.8:19132\n");
+    assertEquals((await run(["import", list, `${folder}/more.txt`])).code, 0);
+    const open = await scan("-o", list);
+    assertEquals(open.code, 2);
+    assertStringIncludes(open.stderr, "Cannot scan 1 public address without --i-have-permission");
+  }));
+
+Deno.test("lists that cannot be asked again are refused in a line", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const refused = async (...args: string[]) => {
+      const { code, stderr } = await run(["scan", ...args]);
+      assertEquals([code, stderr.trimEnd().split("\n").length], [2, 1], stderr);
+      return stderr.trimEnd();
+    };
+    await Deno.writeTextFile(`${folder}/none.txt`, "# nobody\n");
+    const empty = `${folder}/empty.db`;
+    await run(["import", empty, `${folder}/none.txt`]);
+    assertEquals(
+      await refused("--rescan", empty),
+      `blocksweep: Cannot rescan ${empty}: there is no server in it`,
+    );
+    assertStringIncludes(await refused("--rescan", `${folder}/no.db`), "no.db");
+    assertStringIncludes(await refused("--rescan", "rows.csv"), "name a list");
+    assertStringIncludes(
+      await refused("--rescan", empty, "--shard", "1/2", "--seed", "1"),
+      "Cannot use --rescan with --shard",
+    );
+    const secret = await refused("--rescan", "postgres://me:hidden@127.0.0.1:1/x");
+    assert(!secret.includes("hidden"), secret);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("a rescan goes on from its checkpoint: everybody once, whatever the list has become", () =>
+  withList(async (list, folder) => {
+    const dead = "127.38.9.9:19132";
+    await Deno.writeTextFile(`${folder}/more.txt`, `${dead}\n`);
+    await run(["import", list, `${folder}/more.txt`]);
+    await query(list, "update servers set last_seen = 1000 - port + addr % 100");
+    await query(list, `update servers set last_seen = 1 where id = '${dead}'`);
+    const checkpoint = `${folder}/c`;
+    const first = await run([
+      ...["scan", "--rescan", list, "-o", list, "--checkpoint", checkpoint, ...RAKNET, ...QUICK],
+      ...["--rate", "5", "--max-runtime", "1500ms", "--retries", "0"],
+    ]);
+    assertStringIncludes(first.stderr, "scan --resume");
+    const [{ n }] = await query(list, "select count(*) as n from observations where seen_at > 1");
+    assert(Number(n) > 12 && Number(n) < 24, String(n));
+    const asked = await query(list, `select failures from servers where id = '${dead}'`);
+    assertEquals(asked, [{ failures: 0 }]);
+
+    const second = await run(["scan", "--resume", checkpoint, "--rate", "1000"]);
+    assertEquals(second.code, 0, second.stderr);
+    assertStringIncludes(second.stderr, "1 known server did not answer");
+    assertEquals(await query(list, `select failures, count(*) as n from servers group by 1`), [
+      { failures: 0, n: 12 },
+      { failures: 1, n: 1 },
+    ]);
+    const twice = "select online, count(*) as n from observations " +
+      "where scan_id = (select max(scan_id) from observations) group by 1";
+    assertEquals(await query(list, twice), [{ online: 0, n: 1 }, { online: 1, n: 12 }]);
+  }));

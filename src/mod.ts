@@ -103,6 +103,7 @@ export * from "./sinks/lines.ts";
 export * from "./sinks/output.ts";
 export * from "./sinks/sink.ts";
 
+export type { PolledServer, PolledState } from "./store/polls.ts";
 export * from "./watch/mod.ts";
 
 export * from "./scan/ask.ts";

@@ -39,10 +39,12 @@ export const COMMANDS: Readonly<
     examples: ["lan", "lan --once 10 --json", "lan -p 19132-19140"],
   },
   watch: {
-    usage: "watch HOST[:PORT]|FILE... [options]",
+    usage: "watch HOST[:PORT]|FILE|LIST... [options]",
     purpose: "ask known servers again and again, and tell what changes",
-    note: "A FILE holds rows of a scan (.csv, .ndjson) or targets, one a line (.txt).",
+    note:
+      "A FILE holds rows of a scan (.csv, .ndjson) or targets (.txt); a LIST is kept up to date.",
     examples: [
+      "watch servers.db",
       "watch play.example.org 192.168.1.20:19132",
       "watch servers.ndjson --interval 30s --json >> events.ndjson",
       "watch servers.csv --webhook https://example.org/events",

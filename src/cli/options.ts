@@ -90,6 +90,7 @@ export const OPTIONS: readonly Option[] = [
     ["rate NUMBER", "datagrams a second, as 500, 10k or 1M; default: 1000, loopback: no limit", {
       short: "r",
       aliases: ["max-rate"],
+      commands: ["scan", "watch"],
     }],
     [
       "bandwidth BITS",
@@ -185,6 +186,10 @@ export const OPTIONS: readonly Option[] = [
   ...group("Watch", ["watch"], [
     ["interval TIME", "from one poll of a server to the next; default: 60s, at least 5s"],
     ["down-after NUMBER", "polls without an answer that make a server offline; default: 3"],
+    ["output LIST", "keep a list up to date, as servers.db; a list that is watched is, anyway", {
+      short: "o",
+      repeat: true,
+    }],
     ["names", "keep the names of players, and tell who came and left"],
     ["webhook URL", "send events there too, as JSON, by POST"],
   ]),

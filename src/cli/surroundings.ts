@@ -41,5 +41,5 @@ export function withoutSecrets({ words, given }: Values): Values {
     const texts = given.get(option);
     if (texts !== undefined) harmless.set(option, texts.map(shown));
   }
-  return { words, given: harmless };
+  return { words: words.map(shown), given: harmless };
 }

@@ -84,18 +84,23 @@ export function serverValues(record: ServerRecord, id: string, state: ServerStat
 const SEEN_AT = FIELDS.findIndex(({ name }) => name === "seen_at");
 const CONTENT_HASH = SERVER_COLUMNS.findIndex(([name]) => name === "content_hash");
 
-/** The values of {@linkcode OBSERVATION_COLUMNS}, of a server whose values these are. */
+/**
+ * The values of {@linkcode OBSERVATION_COLUMNS}, of a server whose values these are.
+ *
+ * @param round The number of a watch's poll. Default: 0, as for a scan.
+ */
 export function observationValues(
   record: ServerRecord,
   id: string,
   server: readonly Value[],
+  round = 0,
 ): Value[] {
   const { scan_id: scan, seen_at: seen, players_online: online, players_max: max } = record;
   const content = server[CONTENT_HASH];
   return [
     storable(scan ?? ""),
     id,
-    0,
+    round,
     seen,
     1,
     whole(online),

@@ -101,7 +101,12 @@ function fold(text: string): string {
   return storable(text).toLowerCase();
 }
 
-/** Where the servers of a list are, the most overdue first. */
+/** All servers of a list, the most overdue first. */
+export function overdueServers(database: Database): AsyncIterable<StoredRecord> {
+  return listServers(database, { sort: "overdue" });
+}
+
+/** Where they are, and nothing more of them. */
 export async function* dueServers(
   database: Database,
 ): AsyncIterable<{ host: string; port: number; requested_as: string | null }> {

@@ -6,7 +6,7 @@
 import type { Database } from "./database.ts";
 import { checkVersion, migrate } from "./migrate.ts";
 import { openPostgres, parsePostgres, type PostgresPlace, withoutPassword } from "./postgres.ts";
-import { openSqlite } from "./sqlite.ts";
+import { openSqlite, type SqliteOptions } from "./sqlite.ts";
 
 /** A list, as a user names it. */
 export interface StorePlace {
@@ -47,10 +47,15 @@ export function storePlace(text: string): StorePlace | undefined {
 /**
  * Opens a list to write to it: made where there is none, and brought to the schema of this program.
  *
+ * @param options How long to wait for others that write to the same file.
  * @throws InputError when it cannot be used.
  */
-export async function openStore(place: StorePlace, around: Surroundings): Promise<Database> {
-  return await prepared(await open(place, around, false), migrate);
+export async function openStore(
+  place: StorePlace,
+  around: Surroundings,
+  options: Pick<SqliteOptions, "busyMs"> = {},
+): Promise<Database> {
+  return await prepared(await open(place, around, options), migrate);
 }
 
 /**
@@ -59,15 +64,15 @@ export async function openStore(place: StorePlace, around: Surroundings): Promis
  * @throws InputError when there is none, or it cannot be used.
  */
 export async function readStore(place: StorePlace, around: Surroundings): Promise<Database> {
-  return await prepared(await open(place, around, true), checkVersion);
+  return await prepared(await open(place, around, { readOnly: true }), checkVersion);
 }
 
 async function open(
   { file, path, postgres }: StorePlace,
   { resolve, password }: Surroundings,
-  readOnly: boolean,
+  options: SqliteOptions,
 ): Promise<Database> {
-  if (postgres === undefined) return openSqlite(resolve(file), { readOnly });
+  if (postgres === undefined) return openSqlite(resolve(file), options);
   return await openPostgres(postgres, path, postgres.password ?? await password(postgres));
 }
 

@@ -18,6 +18,8 @@ export class StoreError extends Error {
 export interface ScanBegin {
   /** The scan, UUIDv7. */
   readonly id: string;
+  /** What it is. Default: a scan. */
+  readonly kind?: "sweep" | "watch";
   /** When, Unix milliseconds. */
   readonly at: number;
   /** Into how many parts the whole is divided. */
@@ -69,12 +71,12 @@ export class Store implements AsyncDisposable {
   ) {}
 
   /** Notes that a scan begins, or goes on. */
-  async begin({ id, at, shards, config }: ScanBegin): Promise<void> {
+  async begin({ id, kind = "sweep", at, shards, config }: ScanBegin): Promise<void> {
     await this.#attempt(() =>
       this.database.run(
         "insert into scans (id, kind, state, started_at, shards, config) " +
-          "values (?, 'sweep', 'running', ?, ?, ?) on conflict (id) do update set state = 'running'",
-        [id, at, shards, config],
+          "values (?, ?, 'running', ?, ?, ?) on conflict (id) do update set state = 'running'",
+        [id, kind, at, shards, config],
       )
     );
   }

@@ -4,6 +4,7 @@
  * @module
  */
 import type { ServerRecord } from "../record.ts";
+import { storable } from "../store/columns.ts";
 
 /** What every event says. */
 export interface WatchTold {
@@ -62,9 +63,11 @@ export function changesOf(before: ServerRecord, now: ServerRecord): Record<strin
   return changes;
 }
 
-/** Values of columns: scalars, or lists of them or of plugins. */
+/** Values of columns: scalars, or lists of them or of plugins; texts as lists hold them. */
 function isSame(a: unknown, b: unknown): boolean {
-  return a === b || typeof a === "object" && JSON.stringify(a) === JSON.stringify(b);
+  if (a === b) return true;
+  if (typeof a === "string" && typeof b === "string") return storable(a) === storable(b);
+  return typeof a === "object" && JSON.stringify(a) === JSON.stringify(b);
 }
 
 /** Who is in the second list and not in the first. */

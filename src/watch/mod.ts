@@ -3,7 +3,9 @@
  *
  * @module
  */
+export * from "./board.ts";
 export * from "./events.ts";
+export * from "./journal.ts";
 export * from "./poller.ts";
 export * from "./schedule.ts";
 export * from "./watch.ts";

@@ -9,6 +9,7 @@ import { attempt, followUpTimeout, type Patience } from "../inspect/attempt.ts";
 import { type Answer, mergeAnswers } from "../inspect/merge.ts";
 import type { DatagramSocket, Link } from "../net/socket.ts";
 import type { Switchboard } from "../net/switchboard.ts";
+import { PROTOCOLS } from "../protocols/mod.ts";
 import type { Protocol } from "../protocols/protocol.ts";
 import type { Outcome, ServerRecord } from "../record.ts";
 import type { Watched } from "./watched.ts";
@@ -19,7 +20,7 @@ export interface PollerOptions extends Patience {
   readonly protocols: readonly Protocol[];
   /** How long to wait for an answer, milliseconds. */
   readonly timeoutMs: number;
-  /** The shared sockets; it must be listening. */
+  /** The shared sockets, which must be listening; it may be another with each question. */
   readonly board: Switchboard;
   /** Opens a socket for one conversation. */
   readonly openSole: (family: 4 | 6) => DatagramSocket;
@@ -66,7 +67,7 @@ export class Poller {
     const answers: Answer[] = [];
     const spoken: Protocol[] = [];
     let latencyMs: number | null = null;
-    for (const protocol of memory.spoken ?? options.protocols) {
+    for (const protocol of memory.spoken ?? this.#mayBeSpokenBy(server)) {
       const outcome = await this.#ask(protocol, server, memory, latencyMs);
       if (outcome.kind === "cancelled") return undefined;
       if (outcome.kind !== "answered") {
@@ -104,13 +105,28 @@ export class Poller {
     if (known !== undefined) return known;
     const { board } = this.options;
     const memory = {
-      spoken: undefined,
+      spoken: this.#spokenBy(server),
       socket: board.socketFor(server.endpoint, -1),
       kept: new Map(),
       unproven: new Set<string>(),
     };
     this.#memories.set(server, memory);
     return memory;
+  }
+
+  /** What a server speaks that a list says is up. */
+  #spokenBy({ online, row }: Watched): readonly Protocol[] | undefined {
+    if (!online || row === undefined) return undefined;
+    const spoken = PROTOCOLS.filter(({ name }) => row.protocols.includes(name));
+    return spoken.length === 0 ? undefined : spoken;
+  }
+
+  /** What to try with a server of which nobody knows what it speaks now: what it spoke, at first. */
+  #mayBeSpokenBy({ row }: Watched): readonly Protocol[] {
+    const { protocols } = this.options;
+    if (row === undefined) return protocols;
+    const spoken = PROTOCOLS.filter(({ name }) => row.protocols.includes(name));
+    return [...spoken, ...protocols.filter((protocol) => !spoken.includes(protocol))];
   }
 
   /** Asks with what was kept, if it is good; where that is refused, or there is none, from anew. */
@@ -144,7 +160,7 @@ export class Poller {
     known?: unknown,
   ): Promise<Outcome<unknown>> {
     const { options } = this;
-    const { board, dial, openSole } = options;
+    const { dial, openSole } = options;
     const overTcp = protocol.transport === "tcp";
     const alone = unproven.has(protocol.name);
     const timeoutMs = latencyMs === null ? options.timeoutMs : followUpTimeout(latencyMs);
@@ -155,8 +171,8 @@ export class Poller {
         overTcp
           ? dial(endpoint, connectMs)
           : alone
-          ? board.soleLink(endpoint, openSole(family(endpoint.address)))
-          : board.link(endpoint, socket),
+          ? options.board.soleLink(endpoint, openSole(family(endpoint.address)))
+          : options.board.link(endpoint, socket),
       exclusive: overTcp || alone,
       requestedAs: name,
       brief: true,

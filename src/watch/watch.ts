@@ -40,6 +40,8 @@ export interface WatchOptions {
   readonly signal: AbortSignal;
   /** Told of every event, in the order of each server. */
   readonly onEvent: (event: WatchEvent) => void;
+  /** Told of every poll that ended, with what it told, and when, Unix milliseconds. */
+  readonly onPolled?: (server: Watched, events: readonly WatchEvent[], at: number) => void;
   /** Told how late a poll began, milliseconds. */
   readonly onPoll?: (lateMs: number) => void;
   /** What to count in. */
@@ -64,7 +66,10 @@ export async function watch(options: WatchOptions): Promise<void> {
     if (first) wake?.();
   };
   const start = clock.now();
-  for (const [i, server] of servers.entries()) plan(server, start + spreadMs * i / servers.length);
+  for (const [i, server] of servers.entries()) {
+    const rest = server.rest(clock.wall(), options.random);
+    plan(server, start + Math.max(rest, spreadMs * i / servers.length));
+  }
   const tour = async () => {
     while (!signal.aborted) {
       for (let due; (due = schedule.due(clock.now())) !== undefined;) {
@@ -94,7 +99,7 @@ export async function watch(options: WatchOptions): Promise<void> {
 const LONGEST_WAIT_MS = 1000;
 
 async function poll(server: Watched, dueAt: number, options: WatchOptions): Promise<void> {
-  const { clock, counts, signal, onEvent, onPoll } = options;
+  const { clock, counts, signal, onEvent, onPolled, onPoll } = options;
   const lateMs = Math.max(0, clock.now() - dueAt);
   counts.worstLateMs = Math.max(counts.worstLateMs, lateMs);
   onPoll?.(lateMs);
@@ -106,4 +111,5 @@ async function poll(server: Watched, dueAt: number, options: WatchOptions): Prom
   const events = row === undefined ? server.missed(at) : server.answered(row, at);
   counts.events += events.length;
   for (const event of events) onEvent(event);
+  onPolled?.(server, events, at);
 }

@@ -17,6 +17,18 @@ export interface WatchRules {
   readonly scanId: string;
 }
 
+/** What a list knows of a server before it is watched. */
+export interface KnownState {
+  /** What it said last; `undefined`: it has never answered. */
+  readonly row: ServerRecord | undefined;
+  /** Whether it counts as online. */
+  readonly online: boolean;
+  /** How often in a row it did not answer. */
+  readonly failures: number;
+  /** When it was last asked, Unix milliseconds. */
+  readonly askedAt: number;
+}
+
 /** After a poll without an answer the next comes as soon as this, milliseconds. */
 export const RECHECK_MS = 5000;
 /** Who is down for long is asked this seldom, milliseconds. */
@@ -25,6 +37,12 @@ export const SELDOM_MS = 3_600_000;
 const LESS = ["fullLost", "statLost", "statusMalformed", "cutShort"];
 /** The share by which polls come sooner or later, so that they do not bunch. */
 const JITTER = 0.1;
+
+/** A row with what scans find out and polls do not: it stays as it was. */
+function withKept(row: ServerRecord, before: ServerRecord): ServerRecord {
+  const { alias_of, joinable, mtu, raknet_protocol } = before;
+  return { ...row, alias_of, joinable, mtu, raknet_protocol };
+}
 
 /** A server, as far as its polls go. */
 export class Watched {
@@ -35,25 +53,49 @@ export class Watched {
   /** Polls without an answer since the last one with one. */
   misses = 0;
   #offlineAt: number | null = null;
+  /** When it was last asked before it was watched, Unix milliseconds. */
+  readonly #askedAt: number | undefined;
   /** Polls in a row that said less than before: a protocol was silent, or its answer cut. */
   #partial = 0;
 
   /**
-   * Nothing is known of it yet.
+   * Nothing is known of it yet, unless a list knows.
    *
    * @param endpoint Where it is.
    * @param name What it is watched by, where that is a name.
    * @param rules How it is watched.
+   * @param known What a list knows: what has changed since is told.
    */
   constructor(
     readonly endpoint: Endpoint,
     readonly name: string | null,
     readonly rules: WatchRules,
-  ) {}
+    known?: KnownState,
+  ) {
+    if (known?.row === undefined) return;
+    const { row, online, failures, askedAt } = known;
+    this.row = row;
+    this.online = online;
+    this.misses = online ? Math.min(failures, rules.downAfter - 1) : Math.max(failures, 1);
+    this.#askedAt = askedAt;
+    if (!online) this.#offlineAt = row.seen_at;
+  }
+
+  /**
+   * How long until the first poll, milliseconds: who a list says is down waits for its turn.
+   *
+   * @param wall Now, Unix milliseconds.
+   * @param random Numbers from 0 to 1.
+   */
+  rest(wall: number, random: () => number): number {
+    if (this.#askedAt === undefined || this.online) return 0;
+    return Math.max(0, this.#askedAt + this.pause(random()) - wall);
+  }
 
   /** Takes a poll that it answered. */
-  answered(row: ServerRecord, at: number): WatchEvent[] {
+  answered(answer: ServerRecord, at: number): WatchEvent[] {
     const before = this.row;
+    const row = before === undefined ? answer : withKept(answer, before);
     const wasOnline = this.online;
     this.online = true;
     this.misses = 0;

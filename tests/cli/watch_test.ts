@@ -1,3 +1,4 @@
+import { DatabaseSync } from "node:sqlite";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { formatEndpoint } from "../../src/address.ts";
 import { eventLine } from "../../src/cli/watch_view.ts";
@@ -92,3 +93,64 @@ for (
     assertStringIncludes(stderr, message);
   });
 }
+
+Deno.test("a watched list is kept up to date, and only what changed since is told", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const range = { start: 0x7f2c0000, end: 0x7f2c0100 };
+    const hosts = drawFleet({ servers: 6, range, seed: 2, software: ["pocketmine"] });
+    await using _fleet = await openFleet(hosts, { clock: systemClock, seed: 1 });
+    const list = `${folder}/a.db`;
+    const QUICK = ["--cooldown", "200ms", "--timeout", "500ms", "-q"];
+    await run(["scan", "127.44.0.0/24", "--protocol", "raknet,query", ...QUICK, "-o", list]);
+    const [dead, back] = ["127.44.9.9:19132", formatEndpoint(hosts[2].endpoint)];
+    {
+      using db = new DatabaseSync(list);
+      const change = (sql: string) => db.exec(sql);
+      change("update servers set last_seen = last_seen - 60000");
+      change(`update servers set online = 0, failures = 3 where id = '${back}'`);
+      change("create temp table one as select * from servers limit 1");
+      change(`update one set id = '${dead}', host = '127.44.9.9', failures = 2, online = 1`);
+      change("insert into servers select * from one");
+    }
+    const permissions = [
+      ...["--allow-net", `--allow-read=${folder}`, `--allow-write=${folder}`],
+      "--allow-env=INIT_CWD,HOME",
+    ];
+    const child = start(["watch", list, "--interval", "5s", "--timeout", "300ms"], { permissions });
+    const said = new Response(child.stderr).text();
+    let stdout = "";
+    for await (const part of child.stdout.pipeThrough(new TextDecoderStream())) {
+      stdout += part;
+      if (stdout.split("\n").length > 2) child.kill("SIGINT");
+    }
+    const [{ code }, stderr] = await Promise.all([child.status, said]);
+    assertEquals(code, 0, stderr);
+    const events = stdout.trim().split("\n").map((line) => JSON.parse(line));
+    assertEquals(
+      events.map(({ event, host, port }) => `${event} ${host}:${port}`).toSorted(),
+      [`offline ${dead}`, `online ${back}`],
+    );
+    assertStringIncludes(stderr, "6 of 7 servers online");
+    using db = new DatabaseSync(list);
+    const all = (sql: string) => db.prepare(sql).all().map((row) => ({ ...row }));
+    assertEquals(all("select id from servers where online = 0 and failures = 3"), [{ id: dead }]);
+    assertEquals(
+      all("select kind, state, found from scans where kind = 'watch'"),
+      [{ kind: "watch", state: "finished", found: 6 }],
+    );
+    const [{ n, online }] = all(
+      "select count(*) as n, sum(online) as online from observations " +
+        "where scan_id in (select id from scans where kind = 'watch')",
+    );
+    assertEquals(Number(n) - Number(online), 1);
+    assert(Number(online) >= 1 && Number(online) <= 6);
+    const asked = all(
+      "select players from servers where last_scan in " +
+        "(select id from scans where kind = 'watch')",
+    );
+    assert(asked.length > 0 && asked.every(({ players }) => players === null));
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});

@@ -262,3 +262,44 @@ Deno.test("a scan whose server is restarted in the middle of it loses nothing", 
     assertEquals(left.toSorted(), ["a.ndjson", "a.ndjson.checkpoint"]);
   });
 });
+
+Deno.test("a watch goes on while its list is away, and writes what it saw when that is back", async () => {
+  await using server = await startPostgres();
+  await using _fleet = await openFleet(drawFleet({ ...PLAN, servers: 6 }), {
+    ...{ clock: systemClock, seed: 1 },
+  });
+  const list = `${server.url}postgres`;
+  const permissions = GRANTS;
+  const scan = await run(["scan", RANGE, ...QUICK, "-q", "-o", list], { permissions });
+  assertEquals(scan.code, 0, scan.stderr);
+  const child = start(["watch", list, "--interval", "5s"], { permissions });
+  let stderr = "";
+  let stopped = false;
+  const reading = (async () => {
+    for await (const part of child.stderr.pipeThrough(new TextDecoderStream())) {
+      stderr += part;
+      if (stderr.includes("watching 6 servers") && !stopped) {
+        stopped = true;
+        await server.stop();
+      } else if (stderr.includes("the watch goes on") && !stderr.includes("seen again")) {
+        await server.start();
+      } else if (stderr.includes("seen again")) child.kill("SIGINT");
+    }
+  })();
+  const [{ code }] = await Promise.all([child.status, reading, child.stdout.cancel()]);
+  assertEquals(code, 0, stderr);
+  assert(!stderr.includes("lost"), stderr);
+  assert(!stderr.includes(PASSWORD) && !stderr.includes(encodeURIComponent(PASSWORD)), stderr);
+  await using database = await connect(list);
+  const [{ state, config }] = await all(
+    database,
+    "select state, config from scans where kind = 'watch'",
+  );
+  assertEquals(state, "finished");
+  assert(!String(config).includes(encodeURIComponent(PASSWORD)), String(config));
+  const [{ n }] = await all(
+    database,
+    "select count(*) as n from observations join scans on scans.id = scan_id where kind = 'watch'",
+  );
+  assertEquals(n, 6);
+});

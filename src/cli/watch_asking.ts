@@ -1,0 +1,104 @@
+/**
+ * How a watch asks: sockets, connections, limits.
+ *
+ * @module
+ */
+import { isLoopback } from "../address.ts";
+import { systemClock } from "../net/clock.ts";
+import { openSocket } from "../net/deno.ts";
+import { denoDialer } from "../net/deno_tcp.ts";
+import type { DatagramSocket } from "../net/socket.ts";
+import { STREAM_LIMITS, StreamLink } from "../net/tcp.ts";
+import { Throttle } from "../net/throttle.ts";
+import { socketsFor } from "../sweep/window.ts";
+import type { Protocol } from "../protocols/protocol.ts";
+import { LastingBoard, Poller, type Watched } from "../watch/mod.ts";
+import { chosenTimeout, streamLimits } from "./scan_settings.ts";
+import type { Settings } from "./values.ts";
+
+/** As for scans: datagrams a second, in all and to a host. */
+const RATE = 1000;
+const HOST_RATE = 5;
+
+/** What the options say about asking. */
+export interface AskSettings {
+  readonly protocols: readonly Protocol[];
+  readonly timeoutMs: number;
+  /** How patient connections are. */
+  readonly limits: typeof STREAM_LIMITS;
+  readonly concurrency: number;
+  readonly retries: number;
+  /** Datagrams a second. */
+  readonly rate: number | undefined;
+}
+
+/** Reads them. */
+export function readAsking(settings: Settings, protocols: readonly Protocol[]): AskSettings {
+  const timeoutMs = chosenTimeout(settings);
+  return {
+    protocols,
+    timeoutMs,
+    limits: settings.text("timeout") === undefined ? STREAM_LIMITS : streamLimits(timeoutMs),
+    concurrency: settings.whole("concurrency", 1, 100_000) ?? 256,
+    retries: settings.whole("retries", 0, 3) ?? 2,
+    rate: settings.count("rate"),
+  };
+}
+
+/** What asks. */
+export interface Asking {
+  readonly poller: Poller;
+  /** Its sockets, which have to listen. */
+  readonly board: LastingBoard;
+}
+
+/**
+ * Opens what asks these servers.
+ *
+ * @param tell Told when sockets fail.
+ */
+export function openAsking(
+  servers: readonly Watched[],
+  asking: AskSettings,
+  around: {
+    readonly scanId: string;
+    readonly signal: AbortSignal;
+    readonly tell: (line: string) => void;
+  },
+): Asking {
+  const { limits, concurrency, rate } = asking;
+  const { signal } = around;
+  const clock = systemClock;
+  const local = servers.every(({ endpoint }) => isLoopback(endpoint.address));
+  const throttle = new Throttle({
+    rate: rate ?? (local ? undefined : RATE),
+    netRate: undefined,
+    hostRate: HOST_RATE,
+  }, isLoopback);
+  const most = Math.min(concurrency, servers.length);
+  const open = () => Poller.families(servers).flatMap((bits) => openSockets(bits, most));
+  const board = new LastingBoard({ open, throttle, clock, ...around });
+  const stream = { dialer: denoDialer(), throttle, clock, signal };
+  const poller = new Poller({
+    ...asking,
+    ...{ clock, signal, scanId: around.scanId, openSole },
+    get board() {
+      return board.current;
+    },
+    nonce: () => crypto.getRandomValues(new BigUint64Array(1))[0] >> 1n,
+    dial: (endpoint, connectMs = limits.connectMs) =>
+      new StreamLink(endpoint, { ...stream, limits: { ...limits, connectMs } }),
+  });
+  return { poller, board };
+}
+
+/** Sockets whose buffers hold what so many servers say at once; one server needs one. */
+function openSockets(bits: 4 | 6, concurrency: number): DatagramSocket[] {
+  const first = openSole(bits);
+  const size = Math.min(concurrency, socketsFor(concurrency, first.receiveBuffer));
+  return [first, ...Array.from({ length: size - 1 }, () => openSole(bits))];
+}
+
+function openSole(bits: 4 | 6): DatagramSocket {
+  return openSocket({ address: bits === 4 ? 0 : 0n, port: 0 });
+}

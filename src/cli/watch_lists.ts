@@ -1,0 +1,114 @@
+/**
+ * Lists that a watch reads, and keeps up to date.
+ *
+ * @module
+ */
+import { InputError } from "../errors.ts";
+import { systemClock } from "../net/clock.ts";
+import type { Database } from "../store/database.ts";
+import { openStore, storePlace } from "../store/open.ts";
+import { writePolls } from "../store/polls.ts";
+import { attempt, Store } from "../store/store.ts";
+import { Journal, type WatchCounts, type WatchRules } from "../watch/mod.ts";
+import type { Values } from "./args.ts";
+import { formatConfig } from "./config.ts";
+import { tellLine } from "./console.ts";
+import { SURROUNDINGS, withoutSecrets } from "./surroundings.ts";
+import type { Settings } from "./values.ts";
+
+/** How long the end of a watch waits for a list that takes nothing, milliseconds. */
+const PATIENCE_MS = 10_000;
+
+/** Polls do not wait long for another program that writes to a list: it is tried again. */
+const BUSY_MS = 250;
+
+/** The lists of a watch, open. */
+export class WatchLists implements AsyncDisposable {
+  /** What keeps each up to date. */
+  readonly journals: readonly Journal[];
+
+  private constructor(
+    /** Those that are watched. */
+    readonly sources: readonly Database[],
+    private readonly all: readonly Database[],
+    private readonly rules: WatchRules,
+    tell: (line: string) => void,
+  ) {
+    this.journals = all.map((database) =>
+      new Journal({
+        ...{ name: database.name, scanId: rules.scanId, clock: systemClock, tell },
+        write: (servers, states) =>
+          attempt("write to", database, () => writePolls(database, servers, states)),
+      })
+    );
+  }
+
+  /**
+   * Opens the lists among the words, and those of `--output`.
+   *
+   * @throws InputError for the first that cannot be used, and for outputs that are no lists.
+   */
+  static async open(settings: Settings, rules: WatchRules): Promise<WatchLists> {
+    const outputs = settings.texts("output");
+    const wrong = outputs.find((text) => storePlace(text) === undefined);
+    if (wrong !== undefined) {
+      throw new InputError(
+        `Cannot write to "${wrong}": -o wants a list, as servers.db; events go to standard output`,
+      );
+    }
+    const words = settings.values.words.filter((word) => storePlace(word) !== undefined);
+    if (words.length > 0 && settings.has("protocol")) {
+      throw new InputError(
+        "Cannot use --protocol with a list: each of its servers is asked what it speaks",
+      );
+    }
+    const texts = [...new Set([...words, ...outputs])];
+    await using stack = new AsyncDisposableStack();
+    const all: Database[] = [];
+    for (const text of texts) {
+      all.push(stack.use(await openStore(storePlace(text)!, SURROUNDINGS, { busyMs: BUSY_MS })));
+    }
+    stack.move();
+    const tell = (line: string) => tellLine(`blocksweep: ${line}`);
+    return new WatchLists(all.slice(0, words.length), all, rules, tell);
+  }
+
+  /** Notes in each that the watch begins. */
+  async begin(values: Values): Promise<void> {
+    const config = JSON.stringify(JSON.parse(formatConfig("watch", withoutSecrets(values))));
+    const { scanId: id } = this.rules;
+    for (const database of this.all) {
+      const store = new Store(database);
+      await store.begin({ id, kind: "watch", at: Date.now(), shards: 1, config });
+    }
+  }
+
+  /**
+   * Writes what is left, and that the watch ended.
+   *
+   * @param found How many servers were online at the end.
+   * @returns What to say of it.
+   */
+  async end(counts: WatchCounts, found: number): Promise<string[]> {
+    const { scanId: id, downAfter } = this.rules;
+    const said: string[] = [];
+    for (const [i, database] of this.all.entries()) {
+      const journal = this.journals[i];
+      await journal.close(PATIENCE_MS);
+      if (journal.lost > 0) {
+        said.push(`blocksweep: ${database.name}: ${journal.lost} observations were lost`);
+      }
+      if (journal.failing) continue;
+      await new Store(database).end({
+        ...{ id, since: 0, at: Date.now(), state: "finished", downAfter, found },
+        ...{ probesSent: counts.polls, replies: counts.answered },
+      });
+    }
+    return said;
+  }
+
+  /** Closes them. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const database of this.all) await database[Symbol.asyncDispose]();
+  }
+}

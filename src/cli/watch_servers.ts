@@ -1,0 +1,117 @@
+/**
+ * Which servers a watch is of: words, files, and lists.
+ *
+ * @module
+ */
+import { type Endpoint, endpointKey, formatEndpoint, parseAddress } from "../address.ts";
+import { InputError } from "../errors.ts";
+import type { Protocol } from "../protocols/protocol.ts";
+import { withoutPlayers } from "../scan/players.ts";
+import { readIds } from "../sinks/known.ts";
+import type { StoredRecord } from "../store/columns.ts";
+import type { Database } from "../store/database.ts";
+import { overdueServers } from "../store/list.ts";
+import { attempt } from "../store/store.ts";
+import { neverAsked } from "../targets/lists.ts";
+import { splitWords } from "../targets/parse.ts";
+import { type KnownState, Watched, type WatchRules } from "../watch/mod.ts";
+import { readText, tellLine, userPath } from "./console.ts";
+import { locate } from "./locate.ts";
+import { namesIn } from "./rescan.ts";
+import { resolveName, serviceFinder } from "./resolve.ts";
+
+/** Formats that rows can be read back from, by suffix. */
+const ROWS: Readonly<Record<string, string>> = { ndjson: "ndjson", jsonl: "ndjson", csv: "csv" };
+
+/** What says which servers to watch. */
+export interface WatchSources {
+  /** Servers by address or name, and files by their suffix. */
+  readonly words: readonly string[];
+  /** Files, whatever their suffix. */
+  readonly files: readonly string[];
+  /** Lists. */
+  readonly lists: readonly Database[];
+  /** The protocols to look for. */
+  readonly protocols: readonly Protocol[];
+  /** Whether players' names are kept. */
+  readonly names: boolean;
+  /** How servers are watched. */
+  readonly rules: WatchRules;
+}
+
+/**
+ * The servers of all sources, each once.
+ *
+ * @throws InputError for what cannot be read, or must not be asked, and when there are none.
+ */
+export async function readServers(sources: WatchSources): Promise<readonly Watched[]> {
+  const { words, files, lists, rules } = sources;
+  const servers = new Map<number | bigint, Watched>();
+  const add = (endpoint: Endpoint, name: string | null, known?: KnownState) => {
+    const key = endpointKey(endpoint);
+    if (!servers.has(key)) servers.set(key, new Watched({ ...endpoint }, name, rules, known));
+  };
+  for (const list of lists) await readList(list, sources, add);
+  const addNamed = (endpoint: Endpoint, name: string | null) => {
+    const reason = neverAsked(endpoint.address);
+    if (reason === undefined) return add(endpoint, name);
+    throw new InputError(`Cannot watch ${formatEndpoint(endpoint)}: never asked: ${reason}`);
+  };
+  for (const word of [...words, ...files]) await readWord(word, sources, addNamed);
+  if (servers.size > 0) return [...servers.values()];
+  throw new InputError(
+    lists.length > 0
+      ? `Cannot watch ${lists[0].name}: there is no server in it that may be asked`
+      : "Cannot watch nothing: name servers, or files or lists that hold some",
+  );
+}
+
+/** The servers of a list, the most overdue first; those that are never asked are passed over. */
+async function readList(
+  list: Database,
+  { names }: WatchSources,
+  add: (endpoint: Endpoint, name: string | null, known: KnownState) => void,
+): Promise<void> {
+  await attempt("read", list, async () => {
+    for await (const stored of overdueServers(list)) {
+      const address = parseAddress(stored.host);
+      if (address === undefined || neverAsked(address) !== undefined) continue;
+      const asked = stored.requested_as === null ? {} : namesIn(stored.requested_as);
+      const name = asked.name ?? asked.service?.name ?? null;
+      add({ address, port: stored.port }, name, knownState(stored, names));
+    }
+  });
+}
+
+/** What a list knows of a server, with its players only where they are kept. */
+function knownState(stored: StoredRecord, names: boolean): KnownState {
+  const { online, failures, first_seen: _, last_seen: askedAt, ...record } = stored;
+  const row = record.protocol === "" ? undefined : names ? record : withoutPlayers(record);
+  return { row, online, failures, askedAt };
+}
+
+/** The servers of a file, or of a word. */
+async function readWord(
+  word: string,
+  { files, protocols }: WatchSources,
+  add: (endpoint: Endpoint, name: string | null) => void,
+): Promise<void> {
+  const lookups = {
+    resolve: resolveName,
+    findService: serviceFinder(),
+    note: (text: string) => tellLine(`blocksweep: ${text}`),
+  };
+  const addHost = async (host: string) => {
+    const { endpoints, name } = await locate(host, protocols, lookups);
+    for (const { endpoint } of endpoints) add(endpoint, name);
+  };
+  const suffix = /\.([a-z]+)$/.exec(word)?.[1] ?? "";
+  const isFile = files.includes(word) || suffix in ROWS || suffix === "txt";
+  if (!isFile) return await addHost(word);
+  if (suffix in ROWS) {
+    await readText(word); // which says why, where it cannot be read
+    for (const endpoint of await readIds(userPath(word), ROWS[suffix])) add(endpoint, null);
+  } else {
+    for (const line of splitWords(await readText(word))) await addHost(line.word);
+  }
+}

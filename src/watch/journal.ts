@@ -1,0 +1,167 @@
+/**
+ * Keeping a list up to date while a watch runs: in batches, and never in the way of the watch.
+ *
+ * @module
+ */
+import { formatEndpoint } from "../address.ts";
+import type { Clock } from "../net/clock.ts";
+import type { PolledServer, PolledState } from "../store/polls.ts";
+import type { WatchEvent } from "./events.ts";
+import type { Watched } from "./watched.ts";
+
+/** How often what has gathered is written, milliseconds; after a failure ever more seldom. */
+const EVERY_MS = 1000;
+const SELDOM_MS = 30_000;
+/** Servers, and observations, that are written in one transaction. */
+const BATCH = 1000;
+/** Observations that wait at the most; those beyond are lost, the oldest first. */
+const MOST_WAITING = 200_000;
+/** While nothing happens to a server, it is noted so often that it is as it was, milliseconds. */
+const UNCHANGED_MS = 3_600_000;
+
+/** What a journal needs. */
+export interface JournalOptions {
+  /** How it is told of. */
+  readonly name: string;
+  /** The watch. */
+  readonly scanId: string;
+  /** Writes into the list; rejects when that fails, and is then called again with the same. */
+  readonly write: (
+    servers: readonly PolledServer[],
+    states: readonly PolledState[],
+  ) => Promise<void>;
+  /** The clock. */
+  readonly clock: Clock;
+  /** Told when writing fails, and when it works again. */
+  readonly tell: (line: string) => void;
+  /** Observations that wait at the most. Default: 200,000. */
+  readonly mostWaiting?: number;
+}
+
+/** Takes polls, and writes them. */
+export class Journal {
+  /** Observations that were written. */
+  written = 0;
+  /** Observations that were lost. */
+  lost = 0;
+  /** Servers that were polled since they were written, as they stand. */
+  #servers = new Map<string, PolledServer>();
+  #states: PolledState[] = [];
+  readonly #rounds = new Map<Watched, { round: number; notedAt: number }>();
+  #cancel: (() => void) | undefined;
+  #writing: Promise<void> | undefined;
+  #pause = EVERY_MS;
+  /** Whether the list took nothing when it was last tried. */
+  failing = false;
+  #over = false;
+
+  /** Nothing waits yet. */
+  constructor(private readonly options: JournalOptions) {}
+
+  /**
+   * Takes a poll; returns at once.
+   *
+   * @param server As it stands after the poll.
+   * @param events What the poll told.
+   * @param at When it ended, Unix milliseconds.
+   */
+  note(server: Watched, events: readonly WatchEvent[], at: number): void {
+    const { row, misses, endpoint } = server;
+    const online = server.online === true;
+    const id = formatEndpoint(endpoint);
+    const answer = misses === 0 ? row : undefined;
+    const record = answer ?? this.#servers.get(id)?.record;
+    this.#servers.set(id, { id, record, online, failures: misses, at });
+    const known = this.#rounds.get(server) ?? { round: 0, notedAt: -Infinity };
+    known.round++;
+    this.#rounds.set(server, known);
+    // Whether it is up is open between a miss and the next answer: that is not noted.
+    const told = events.length > 0 || at - known.notedAt >= UNCHANGED_MS;
+    if (told && row !== undefined && (answer !== undefined || !online)) {
+      known.notedAt = at;
+      const { scanId } = this.options;
+      this.#states.push({ scanId, id, round: known.round, at, record: answer });
+      this.#bound();
+    }
+    this.#schedule();
+  }
+
+  /**
+   * Writes what is left.
+   *
+   * @param patienceMs How long it may take; what is not written by then is lost.
+   */
+  async close(patienceMs: number): Promise<void> {
+    const { clock } = this.options;
+    const deadline = clock.now() + patienceMs;
+    this.#over = true;
+    this.#cancel?.();
+    const { promise: timeUp, resolve } = Promise.withResolvers<void>();
+    const cancel = clock.after(patienceMs, resolve);
+    while (this.#servers.size + this.#states.length > 0 && clock.now() < deadline) {
+      this.#writing ??= this.#write();
+      await Promise.race([this.#writing, timeUp]);
+      if (!this.failing) continue;
+      const left = Math.min(EVERY_MS, deadline - clock.now());
+      if (left > 0) await new Promise<void>((resolve) => clock.after(left, resolve));
+    }
+    cancel();
+    this.lost += this.#states.length;
+    this.#states = [];
+  }
+
+  #bound(): void {
+    const { mostWaiting = MOST_WAITING } = this.options;
+    const many = this.#states.length - mostWaiting;
+    if (many <= 0) return;
+    this.#states.splice(0, many);
+    this.lost += many;
+  }
+
+  #schedule(): void {
+    if (this.#over || this.#cancel !== undefined || this.#writing !== undefined) return;
+    this.#cancel = this.options.clock.after(this.#pause, () => {
+      this.#cancel = undefined;
+      this.#writing = this.#write();
+    });
+  }
+
+  /** Writes all that waits, batch by batch; what could not be written waits again. */
+  async #write(): Promise<void> {
+    const { clock, write, name, tell } = this.options;
+    try {
+      while (this.#servers.size + this.#states.length > 0) {
+        const servers = [...this.#servers.values()].slice(0, BATCH);
+        const states = this.#states.splice(0, BATCH);
+        for (const { id } of servers) this.#servers.delete(id);
+        try {
+          await write(servers, states);
+        } catch (error) {
+          this.#takeBack(servers, states);
+          throw error;
+        }
+        this.written += states.length;
+        await clock.turn(); // polls go on between transactions
+      }
+      if (this.failing) tell(`${name} takes what is seen again`);
+      this.failing = false;
+      this.#pause = EVERY_MS;
+    } catch (error) {
+      if (!this.failing) tell(`${(error as Error).message}; the watch goes on, and tries again`);
+      this.failing = true;
+      this.#pause = Math.min(2 * this.#pause, SELDOM_MS);
+    } finally {
+      this.#writing = undefined;
+    }
+    if (this.#servers.size + this.#states.length > 0) this.#schedule();
+  }
+
+  /** Keeps what could not be written, unless something newer is known. */
+  #takeBack(servers: readonly PolledServer[], states: readonly PolledState[]): void {
+    for (const server of servers) {
+      if (!this.#servers.has(server.id)) this.#servers.set(server.id, server);
+    }
+    this.#states.unshift(...states);
+    this.#bound();
+  }
+}

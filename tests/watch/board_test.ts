@@ -1,0 +1,63 @@
+import { assertEquals } from "@std/assert";
+import type { DatagramSocket } from "../../src/net/socket.ts";
+import { Throttle } from "../../src/net/throttle.ts";
+import { LastingBoard } from "../../src/watch/mod.ts";
+import { FakeNetwork } from "../fakes/network.ts";
+
+const PEER = { address: 0x7f000001, port: 9 };
+
+/** A socket that fails when the network does. */
+function failing(socket: DatagramSocket, failed: Promise<never>): DatagramSocket {
+  return new Proxy(socket, {
+    get(target, name) {
+      if (name === "listen") {
+        return (receiver: Parameters<DatagramSocket["listen"]>[0]) =>
+          Promise.race([target.listen(receiver), failed]);
+      }
+      const value = Reflect.get(target, name);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+}
+
+Deno.test("sockets that fail are replaced, as soon as they can be, and it is said", async () => {
+  const network = new FakeNetwork(1);
+  network.host(PEER, { respond: (datagram) => [datagram.slice()] });
+  const throttle = new Throttle({ rate: undefined, netRate: undefined, hostRate: undefined });
+  const controller = new AbortController();
+  const told: string[] = [];
+  const { promise: failed, reject } = Promise.withResolvers<never>();
+  let opened = 0;
+  const lasting = new LastingBoard({
+    open: () => {
+      opened++;
+      if (opened === 1) return [failing(network.open(4), failed), network.open(4)];
+      if (opened < 4) throw new Error("no network");
+      return [network.open(4), network.open(4)];
+    },
+    ...{ throttle, clock: network, signal: controller.signal, tell: (line) => told.push(line) },
+  });
+  const asks = async () => {
+    await using link = lasting.current.link(PEER, 0);
+    await link.send(Uint8Array.of(7));
+    return (await link.next(500))?.[0];
+  };
+  const later = (ms: number) => new Promise<void>((resolve) => network.after(ms, resolve));
+  await network.run((async () => {
+    const listening = lasting.listen();
+    assertEquals(await asks(), 7);
+    reject(new Error("network is down (os error 100)"));
+    await later(500);
+    assertEquals(await asks(), undefined);
+    await later(3000);
+    assertEquals(await asks(), 7);
+    controller.abort();
+    await listening;
+  })());
+  assertEquals(opened, 4);
+  assertEquals(told, [
+    "a socket failed (network is down (os error 100)): new ones are opened",
+    "sockets cannot be opened (no network): tried again",
+    "sockets are open again",
+  ]);
+});

@@ -1,0 +1,143 @@
+import { assert, assertEquals } from "@std/assert";
+import { emptyRecord, type ServerRecord } from "../../src/record.ts";
+import type { PolledServer, PolledState } from "../../src/store/polls.ts";
+import { Journal, Watched } from "../../src/watch/mod.ts";
+import { FakeNetwork } from "../fakes/network.ts";
+
+const rules = { intervalMs: 10_000, downAfter: 3, scanId: "watch" };
+const row = (port: number, over: Partial<ServerRecord> = {}): ServerRecord => ({
+  ...emptyRecord({ address: 0x7f000001, port }, 5),
+  ...{ protocol: "raknet", protocols: ["raknet"], motd: "Hi", players_online: 3 },
+  ...over,
+});
+
+/** A list that may be away, and what it was given. */
+function fakeList(network: FakeNetwork, mostWaiting?: number) {
+  const servers = new Map<string, PolledServer>();
+  const states: PolledState[] = [];
+  const told: string[] = [];
+  const list = { away: false, servers, states, told, writes: 0 };
+  const journal = new Journal({
+    ...{ name: "a.db", scanId: "watch", clock: network, mostWaiting },
+    tell: (line) => told.push(line),
+    write: (some, seen) => {
+      if (list.away) return Promise.reject(new Error("Cannot write to a.db: gone"));
+      list.writes++;
+      assert(some.length <= 1000 && seen.length <= 1000);
+      for (const one of some) servers.set(one.id, one);
+      states.push(...seen);
+      return Promise.resolve();
+    },
+  });
+  return { list, journal };
+}
+
+const server = (port: number) => new Watched({ address: 0x7f000001, port }, null, rules);
+const ports = (states: readonly PolledState[]) => states.map(({ id }) => Number(id.split(":")[1]));
+
+Deno.test("what happens is observed, what stays is noted once an hour, and where all stand is kept", async () => {
+  const network = new FakeNetwork(1);
+  const { list, journal } = fakeList(network);
+  const one = server(1);
+  const poll = (at: number, answer?: ServerRecord) =>
+    journal.note(one, answer === undefined ? one.missed(at) : one.answered(answer, at), at);
+  const hour = 3_600_000;
+  poll(0, row(1));
+  for (let at = 60_000; at < hour; at += 60_000) poll(at, row(1, { seen_at: at }));
+  poll(hour, row(1, { seen_at: hour }));
+  poll(hour + 1, row(1, { players_online: 4 }));
+  poll(hour + 2, row(1, { players_online: 4, motd: "Ho" }));
+  for (const at of [3, 4]) poll(hour + at);
+  assertEquals(one.misses, 2);
+  poll(hour + 5);
+  poll(hour + 6);
+  poll(2 * hour + 7);
+  poll(2 * hour + 8, row(1, { players_online: 4, motd: "Ho", seen_at: 9 }));
+  await network.run(journal.close(1000));
+  assertEquals(
+    list.states.map(({ at, round, record }) => [at, round, record?.players_online ?? null]),
+    [
+      [0, 1, 3],
+      [hour, 61, 3],
+      [hour + 1, 62, 4],
+      [hour + 2, 63, 4],
+      [hour + 5, 66, null],
+      [2 * hour + 7, 68, null],
+      [2 * hour + 8, 69, 4],
+    ],
+  );
+  const [state] = list.servers.values();
+  assertEquals([state.online, state.failures, state.at, state.record?.motd], [
+    true,
+    0,
+    2 * hour + 8,
+    "Ho",
+  ]);
+});
+
+Deno.test("a server that misses a poll keeps what it said before, and who never answers is no row", async () => {
+  const network = new FakeNetwork(1);
+  const { list, journal } = fakeList(network);
+  const [one, never] = [server(1), server(2)];
+  journal.note(one, one.answered(row(1), 10), 10);
+  journal.note(one, one.missed(20), 20);
+  for (let at = 0; at < 5; at++) journal.note(never, never.missed(at), at);
+  await network.run(journal.close(1000));
+  const { record, online, failures, at } = list.servers.get("127.0.0.1:1")!;
+  assertEquals([record?.motd, online, failures, at], ["Hi", true, 1, 20]);
+  assertEquals(list.servers.get("127.0.0.1:2")?.record, undefined);
+  assertEquals(ports(list.states), [1]);
+});
+
+Deno.test("a list that goes away stops nothing: what waits is written when it is back", async () => {
+  const network = new FakeNetwork(1);
+  const { list, journal } = fakeList(network);
+  const servers = Array.from({ length: 2500 }, (_, i) => server(i + 1));
+  list.away = true;
+  const later = (ms: number) => new Promise<void>((resolve) => network.after(ms, resolve));
+  await network.run((async () => {
+    for (const one of servers) journal.note(one, one.answered(row(one.endpoint.port), 1), 1);
+    await later(100_000);
+    for (const one of servers) {
+      const now = row(one.endpoint.port, { players_online: 9 });
+      journal.note(one, one.answered(now, 2), 2);
+    }
+    await later(50_000);
+    assertEquals([journal.written, list.told.length, journal.failing], [0, 1, true]);
+    list.away = false;
+    await later(40_000);
+    assertEquals([journal.written, journal.lost, journal.failing], [5000, 0, false]);
+    await journal.close(1000);
+  })());
+  assertEquals(list.told, [
+    "Cannot write to a.db: gone; the watch goes on, and tries again",
+    "a.db takes what is seen again",
+  ]);
+  assertEquals(
+    [...list.servers.values()].every(({ record }) => record?.players_online === 9),
+    true,
+  );
+  assertEquals(ports(list.states), [...servers, ...servers].map(({ endpoint }) => endpoint.port));
+});
+
+Deno.test("what cannot wait any longer is lost, and counted", async () => {
+  const network = new FakeNetwork(1);
+  const { list, journal } = fakeList(network, 10);
+  list.away = true;
+  const servers = Array.from({ length: 25 }, (_, i) => server(i + 1));
+  const begun = network.now();
+  await network.run((async () => {
+    for (const one of servers) journal.note(one, one.answered(row(one.endpoint.port), 1), 1);
+    await journal.close(5000);
+  })());
+  assertEquals([journal.written, journal.lost], [0, 25]);
+  const took = network.now() - begun;
+  assert(took >= 5000 && took < 6100, String(took));
+  const second = fakeList(network, 10);
+  for (const one of servers) {
+    second.journal.note(one, one.answered(row(one.endpoint.port, { players_online: 1 }), 1), 1);
+  }
+  await network.run(second.journal.close(5000));
+  assertEquals(ports(second.list.states), servers.slice(15).map(({ endpoint }) => endpoint.port));
+  assertEquals([second.journal.lost, second.list.servers.size], [15, 25]);
+});

@@ -82,6 +82,12 @@ export const COMMANDS: Readonly<
       "import servers.db zmap.csv --port 25565",
     ],
   },
+  thin: {
+    usage: "thin LIST --keep TIME",
+    purpose: "keep of what was seen long ago one observation an hour, later one a day",
+    note: "Hours begin where TIME ends, days after four times that; the last of each is kept.",
+    examples: ["thin servers.db --keep 90d"],
+  },
   fleet: {
     usage: "fleet [options]",
     purpose: "simulate servers on loopback, to try and test scanners",

@@ -31,6 +31,7 @@ const RUN: Readonly<Record<Command, () => Promise<Run>>> = {
   history: async () => (await import("./history.ts")).runHistory,
   export: async () => (await import("./list.ts")).runExport,
   import: async () => (await import("./import.ts")).runImport,
+  thin: async () => (await import("./thin.ts")).runThin,
   fleet: async () => (await import("./fleet.ts")).runFleet,
   demo: async () => (await import("./demo.ts")).runDemo,
   schema: async () => (await import("./schema.ts")).runSchema,

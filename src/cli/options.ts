@@ -40,6 +40,7 @@ function group(name: string, commands: readonly Command[], rows: readonly Row[])
 
 const ALL = [
   ...["scan", "query", "lan", "watch", "list", "history", "export", "import"] as const,
+  "thin" as const,
   ...["fleet", "demo", "schema", "completions"] as const,
 ];
 
@@ -158,6 +159,9 @@ export const OPTIONS: readonly Option[] = [
       commands: ["scan", "list", "export"],
     }],
     ["down-after NUMBER", "scans without an answer after which a list says offline; default: 3"],
+    ["keep TIME", "thin what lists saw longer ago, as 90d, to one an hour; later to one a day", {
+      commands: ["scan", "watch", "thin"],
+    }],
     ["no-players", "do not write the names of players", { commands: ["scan", "query", "lan"] }],
     ["json", "print one JSON object per server, observation or event", {
       commands: ["query", "lan", "watch", "history"],
@@ -212,7 +216,10 @@ export const OPTIONS: readonly Option[] = [
   ...group("General", ["scan", "query", "lan", "watch", "fleet", "demo"], [
     ["quiet", "print nothing but results and errors", {
       short: "q",
-      commands: ["scan", "query", "lan", "watch", "list", "export", "import", "fleet", "demo"],
+      commands: [
+        ...["scan", "query", "lan", "watch", "list", "export", "import", "thin", "fleet"] as const,
+        "demo",
+      ],
     }],
     ["verbose", "print the plan first, and a line for each pass", {
       short: "v",

@@ -16,6 +16,7 @@ import type { Values } from "./args.ts";
 import { formatConfig } from "./config.ts";
 import { userPath } from "./console.ts";
 import { count } from "./plan.ts";
+import { thinList } from "./thin.ts";
 import { SURROUNDINGS } from "./surroundings.ts";
 import type { Settings } from "./values.ts";
 
@@ -25,6 +26,8 @@ export interface StorePlan {
   readonly places: readonly StorePlace[];
   /** After how many scans without an answer. */
   readonly downAfter: number;
+  /** How long all observations are kept, milliseconds. Default: for ever. */
+  readonly keepMs?: number;
 }
 
 /**
@@ -36,6 +39,7 @@ export function planStores(settings: Settings): StorePlan {
   return {
     places: settings.texts("output").map(storePlace).filter((place) => place !== undefined),
     downAfter: settings.whole("down-after", 1, 1000) ?? DOWN_AFTER,
+    keepMs: settings.age("keep"),
   };
 }
 
@@ -124,8 +128,11 @@ export class ScanStores implements AsyncDisposable {
           : undefined,
         downAfter: this.plan.downAfter,
       });
-      if (missed === 0) continue;
-      this.tell(`${this.plan.places[i].path}: ${count(missed, "known server")} did not answer`);
+      const { places, keepMs } = this.plan;
+      if (missed > 0) {
+        this.tell(`${places[i].path}: ${count(missed, "known server")} did not answer`);
+      }
+      if (keepMs !== undefined) this.tell(await thinList(sink.database, keepMs));
     }
   }
 

@@ -93,6 +93,16 @@ export class Settings {
     );
   }
 
+  /** An age in hours or days, as milliseconds: from an hour to ten years. */
+  age(name: string): number | undefined {
+    const text = this.text(name);
+    if (text === undefined) return undefined;
+    const [, digits, unit] = /^(\d{1,5})([hd])$/.exec(text) ?? [];
+    const value = Number(digits) * (unit === "d" ? 24 : 1) * UNITS.h;
+    if (value >= UNITS.h && value <= 3653 * 24 * UNITS.h) return value;
+    throw wrong(name, text, "hours or days, such as 12h or 90d, up to 3653d");
+  }
+
   /** A share of a hundred, from 0 to 1. */
   percent(name: string): number | undefined {
     const text = this.text(name);

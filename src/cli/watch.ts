@@ -15,6 +15,7 @@ import { EventPrinter } from "./event_printer.ts";
 import { onInterrupt } from "./interrupt.ts";
 import { count, number } from "./plan.ts";
 import { chosenProtocols } from "./scan_settings.ts";
+import { keepThin } from "./thin.ts";
 import { Settings } from "./values.ts";
 import { openAsking, readAsking } from "./watch_asking.ts";
 import { WatchLists } from "./watch_lists.ts";
@@ -33,6 +34,7 @@ export async function runWatch(args: readonly string[]): Promise<number> {
   const asking = readAsking(settings, protocols);
   const url = readUrl(settings.text("webhook"));
   const names = settings.has("names");
+  const keepMs = settings.age("keep");
   const quiet = settings.has("quiet");
   await using lists = await WatchLists.open(settings, rules);
   const servers = await readServers({
@@ -70,7 +72,7 @@ export async function runWatch(args: readonly string[]): Promise<number> {
       for (const journal of lists.journals) journal.note(server, events, at);
     },
   });
-  await Promise.all([watching, board.listen()]);
+  await Promise.all([watching, board.listen(), keepThin(lists.all, keepMs, signal, tell)]);
   const online = servers.filter((server) => server.online).length;
   (await lists.end(counts, online)).forEach(tellLine);
   await printer.printed();

@@ -30,7 +30,8 @@ export class WatchLists implements AsyncDisposable {
   private constructor(
     /** Those that are watched. */
     readonly sources: readonly Database[],
-    private readonly all: readonly Database[],
+    /** Those, and others that are written. */
+    readonly all: readonly Database[],
     private readonly rules: WatchRules,
     tell: (line: string) => void,
   ) {

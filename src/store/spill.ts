@@ -5,6 +5,7 @@
  */
 import { type Clock, sleep } from "../net/clock.ts";
 import type { ServerRecord } from "../record.ts";
+import type { Database } from "./database.ts";
 import { ConnectionLost } from "./postgres.ts";
 import { type ScanBegin, type ScanFinish, type Store, StoreError } from "./store.ts";
 
@@ -36,6 +37,11 @@ export class SpillingStore implements AsyncDisposable {
 
   /** Takes a store over. */
   constructor(private readonly store: Store, private readonly options: SpillOptions) {}
+
+  /** The store's own. */
+  get database(): Database {
+    return this.store.database;
+  }
 
   /** Notes that a scan begins, or goes on: then rows may wait that it kept before. */
   async begin(scan: ScanBegin): Promise<void> {

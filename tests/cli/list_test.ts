@@ -1,3 +1,4 @@
+import { DatabaseSync } from "node:sqlite";
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { InputError } from "../../src/errors.ts";
 import { historyLines, sparkline } from "../../src/cli/history.ts";
@@ -166,6 +167,43 @@ Deno.test("a list that breaks while it is read, and a reader that goes away, end
     const broken = await run(["export", list, "--format", "list"], { permissions: READ });
     assertEquals(broken.code, 1);
     assertStringIncludes(broken.stderr, `blocksweep: Cannot read "${list}": `);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("old observations are thinned by thin, and at the end of a scan with --keep", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const list = `${folder}/a.db`;
+    const HOUR = 3_600_000;
+    const old = Math.floor(Date.now() / (24 * HOUR)) * 24 * HOUR - 48 * HOUR;
+    const rows = [1, 2, 3, HOUR + 1].map((ms, i) =>
+      JSON.stringify(record(7, { seen_at: old + ms, scan_id: `scan-${i}` }))
+    );
+    await Deno.writeTextFile(`${folder}/rows.ndjson`, `${rows.join("\n")}\n`);
+    const seen = () => {
+      using db = new DatabaseSync(list);
+      return db.prepare("select seen_at from observations order by 1").all()
+        .map(({ seen_at: at }) => Number(at) - old);
+    };
+    for (const row of rows) {
+      await Deno.writeTextFile(`${folder}/rows.ndjson`, `${row}\n`);
+      await run(["import", list, `${folder}/rows.ndjson`], { permissions: WRITE });
+    }
+    assertEquals(seen(), [1, 2, 3, HOUR + 1]);
+    const no = await run(["thin", list, "--keep", "90d"], { permissions: WRITE });
+    assertEquals([no.code, no.stderr], [0, `"${list}": 0 observations thinned out\n`]);
+    const hours = await run(["thin", list, "--keep", "24h"], { permissions: WRITE });
+    assertEquals([hours.code, hours.stderr], [0, `"${list}": 2 observations thinned out\n`]);
+    assertEquals(seen(), [3, HOUR + 1]);
+    const scan = ["scan", "127.45.0.1", "-p", "7", "--protocol", "raknet", "--cooldown", "1ms"];
+    const days = await run([...scan, "-o", list, "--keep", "1h"]);
+    assertStringIncludes(days.stderr, `"${list}": 1 observation thinned out`);
+    assertEquals(seen(), [HOUR + 1]);
+    for (const keep of [[], ["--keep", "90"], ["--keep", "0d"]]) {
+      assertEquals((await run(["thin", list, ...keep], { permissions: WRITE })).code, 2);
+    }
   } finally {
     await Deno.remove(folder, { recursive: true });
   }

@@ -1,0 +1,76 @@
+/**
+ * Thinning lists: the command thin, and `--keep` of others.
+ *
+ * @module
+ */
+import { InputError } from "../errors.ts";
+import { sleep, systemClock } from "../net/clock.ts";
+import type { Database } from "../store/database.ts";
+import { openStore } from "../store/open.ts";
+import { attempt } from "../store/store.ts";
+import { cutsFor, thin } from "../store/thin.ts";
+import { readArgs } from "./args.ts";
+import { tellLine } from "./console.ts";
+import { namedPlace, refuseMore } from "./lists.ts";
+import { count } from "./plan.ts";
+import { SURROUNDINGS } from "./surroundings.ts";
+import { Settings } from "./values.ts";
+
+/** Between two transactions others may write, and polls go on, milliseconds. */
+const PAUSE_MS = 10;
+
+/** Runs `thin`; returns the exit code. */
+export async function runThin(args: readonly string[]): Promise<number> {
+  const settings = new Settings(readArgs("thin", args));
+  const { words } = settings.values;
+  refuseMore(words, 1);
+  const place = namedPlace(words[0]);
+  const keepMs = settings.age("keep");
+  if (keepMs === undefined) {
+    throw new InputError("Cannot thin a list without --keep: how long all is kept, as 90d");
+  }
+  await using database = await openStore(place, SURROUNDINGS);
+  const line = await thinList(database, keepMs);
+  if (!settings.has("quiet")) tellLine(line);
+  return 0;
+}
+
+/**
+ * Thins a list.
+ *
+ * @param signal Ends it early.
+ * @returns What there is to say of it.
+ * @throws StoreError
+ */
+export async function thinList(
+  database: Database,
+  keepMs: number,
+  signal?: AbortSignal,
+): Promise<string> {
+  const between = () => sleep(systemClock, PAUSE_MS, signal);
+  const cuts = cutsFor(Date.now(), keepMs);
+  const deleted = await attempt("write to", database, () => thin(database, cuts, between, signal));
+  return `${database.name}: ${count(deleted, "observation")} thinned out`;
+}
+
+/** A day: watches thin their lists so often, and first after a minute, milliseconds. */
+const DAILY_MS = 86_400_000;
+const FIRST_MS = 60_000;
+
+/** Thins lists until the signal; what cannot be thinned is told. */
+export async function keepThin(
+  lists: readonly Database[],
+  keepMs: number | undefined,
+  signal: AbortSignal,
+  tell: (line: string) => void,
+): Promise<void> {
+  if (keepMs === undefined) return;
+  for (let wait = FIRST_MS;; wait = DAILY_MS) {
+    await sleep(systemClock, wait, signal);
+    for (const list of lists) {
+      if (signal.aborted) return;
+      await thinList(list, keepMs, signal).catch((error) => tell((error as Error).message));
+    }
+    if (signal.aborted) return;
+  }
+}

@@ -194,6 +194,9 @@ export const OPTIONS: readonly Option[] = [
       short: "o",
       repeat: true,
     }],
+    ["metrics PORT", "serve numbers for Prometheus on this port of loopback, or on ADDRESS:PORT", {
+      commands: ["scan", "watch"],
+    }],
     ["names", "keep the names of players, and tell who came and left"],
     ["webhook URL", "send events there too, as JSON, by POST"],
   ]),

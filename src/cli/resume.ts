@@ -27,7 +27,7 @@ const FREE = new Set([
     "source-ip",
     "source-port",
   ],
-  ...["max-runtime", "status-file", "metadata-file", "stats-every"],
+  ...["max-runtime", "status-file", "metadata-file", "stats-every", "metrics"],
 ]);
 
 /** A scan to go on with. */

@@ -20,6 +20,7 @@ import { execute } from "./execute.ts";
 import { checkApart } from "./files.ts";
 import { checkpointPlace } from "./keep.ts";
 import { haveService } from "./names.ts";
+import { readMetrics } from "./metrics.ts";
 import { OptOutList } from "./opt_out_list.ts";
 import { planOutputs } from "./outputs.ts";
 import { count, number, type Passes, planScan, requirePermission } from "./plan.ts";
@@ -67,6 +68,7 @@ async function runWith(values: Values, secret: Values, resumed?: Resumed): Promi
     checkpoint: settings.text("checkpoint"),
   };
   checkApart(files);
+  readMetrics(settings); // which refuses before names are looked up
   if (settings.has("echo-config")) {
     await print(formatConfig("scan", values));
     return 0;

@@ -13,12 +13,14 @@ import { readArgs } from "./args.ts";
 import { tellLine } from "./console.ts";
 import { EventPrinter } from "./event_printer.ts";
 import { onInterrupt } from "./interrupt.ts";
+import { readMetrics, serveMetrics } from "./metrics.ts";
 import { count, number } from "./plan.ts";
 import { chosenProtocols } from "./scan_settings.ts";
 import { keepThin } from "./thin.ts";
 import { Settings } from "./values.ts";
 import { openAsking, readAsking } from "./watch_asking.ts";
 import { WatchLists } from "./watch_lists.ts";
+import { WatchMetrics } from "./watch_metrics.ts";
 import { readServers } from "./watch_servers.ts";
 
 /** A full stat is cached for so long by servers: asking more often tells nothing, milliseconds. */
@@ -35,6 +37,7 @@ export async function runWatch(args: readonly string[]): Promise<number> {
   const url = readUrl(settings.text("webhook"));
   const names = settings.has("names");
   const keepMs = settings.age("keep");
+  const serving = readMetrics(settings);
   const quiet = settings.has("quiet");
   await using lists = await WatchLists.open(settings, rules);
   const servers = await readServers({
@@ -53,8 +56,10 @@ export async function runWatch(args: readonly string[]): Promise<number> {
       `watching ${count(servers.length, "server")}, each every ${rules.intervalMs / 1000} s`,
     );
   }
-  await lists.begin(settings.values);
   const counts = noCounts();
+  const metrics = new WatchMetrics(servers, counts, lists.journals);
+  await using _served = serving && serveMetrics(serving, () => metrics.families());
+  await lists.begin(settings.values);
   const watching = watch({
     servers,
     poll: async (server) => {
@@ -64,7 +69,9 @@ export async function runWatch(args: readonly string[]): Promise<number> {
     ...{ random: Math.random, clock: systemClock, signal, counts },
     concurrency: asking.concurrency,
     spreadMs: Math.min(rules.intervalMs, 1000 * servers.length / FIRST_POLLS),
+    onPoll: (lateMs) => metrics.late(lateMs),
     onEvent: (event) => {
+      metrics.told(event);
       printer.add(event);
       hook?.add(event);
     },

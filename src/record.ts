@@ -223,6 +223,28 @@ export function serverId({ host, port }: Pick<ServerRecord, "host" | "port">): s
   return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
+/** What a server sent beside what is in its row. */
+export interface Attached {
+  /** Its replies as they came, by protocol. */
+  readonly replies: Readonly<Record<string, AttachedReply>>;
+  /** Its icon, whose hash the row has: base64. */
+  readonly icon?: string;
+}
+
+/** A reply as it came. */
+export interface AttachedReply {
+  /** Its length, bytes. */
+  readonly size: number;
+  /** Its bytes, or the first of them: base64. */
+  readonly data: string;
+}
+
+/** A row with what else its server sent, for outputs that keep that. */
+export interface AttachedRecord extends ServerRecord {
+  /** It; `undefined` where nobody asked for it. */
+  attached?: Attached;
+}
+
 /** A reply to a sweep's probe: where something answered, and what is known of it so far. */
 export interface Sighting {
   /** What answered. */
@@ -231,6 +253,8 @@ export interface Sighting {
   readonly protocol: string;
   /** The status, where the probe's reply holds it. */
   readonly status?: unknown;
+  /** The reply that holds it, as it came. */
+  readonly raw?: Uint8Array;
   /** What an exchange may start from. */
   readonly known?: unknown;
   /** Round trip in milliseconds, where the reply tells it. */
@@ -245,7 +269,13 @@ export interface Sighting {
 
 /** How an exchange with one server ended. */
 export type Outcome<S> =
-  | { readonly kind: "answered"; readonly status: S; readonly latencyMs: number }
+  | {
+    readonly kind: "answered";
+    readonly status: S;
+    readonly latencyMs: number;
+    /** The longest answer, as it came: the one that holds most of the status. */
+    readonly raw: Uint8Array;
+  }
   | {
     readonly kind: "silent";
     readonly answers: number;

@@ -178,7 +178,7 @@ async function connectionsFor(chosen: ScanSettings, quiet: boolean): Promise<num
 }
 
 function scanOptions(
-  { chosen, speed, named, optOuts }: Job,
+  { chosen, speed, named, optOuts, stores }: Job,
   state: ScanState,
   sockets: Sockets,
   { sinks, answered, writer: checkpoint }: Kept,
@@ -190,6 +190,7 @@ function scanOptions(
     ...named,
     ...{ answered, checkpoint },
     openSockets: (bits) => sockets[bits],
+    attach: stores.places.length > 0,
     dialer: denoDialer(chosen.sourceAddress),
     connections: chosen.concurrency,
     openSole: (bits) => openSocket({ address: localAddress(chosen, bits), port: 0 }),

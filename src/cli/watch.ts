@@ -50,7 +50,9 @@ export async function runWatch(args: readonly string[]): Promise<number> {
   const signal = AbortSignal.any([interrupt.signal, printer.signal]);
   const hook = url === undefined ? undefined : openWebhook(url, signal);
   const tell = (line: string) => tellLine(`blocksweep: ${line}`);
-  const { poller, board } = openAsking(servers, asking, { scanId: rules.scanId, signal, tell });
+  const attach = lists.all.length === 0 ? undefined : names ? "all" : "icons";
+  const { scanId } = rules;
+  const { poller, board } = openAsking(servers, asking, { scanId, signal, tell, attach });
   if (!quiet) {
     tellLine(
       `watching ${count(servers.length, "server")}, each every ${rules.intervalMs / 1000} s`,
@@ -75,8 +77,8 @@ export async function runWatch(args: readonly string[]): Promise<number> {
       printer.add(event);
       hook?.add(event);
     },
-    onPolled: (server, events, at) => {
-      for (const journal of lists.journals) journal.note(server, events, at);
+    onPolled: (server, events, at, answer) => {
+      for (const journal of lists.journals) journal.note(server, events, at, answer);
     },
   });
   await Promise.all([watching, board.listen(), keepThin(lists.all, keepMs, signal, tell)]);

@@ -64,6 +64,8 @@ export function openAsking(
     readonly scanId: string;
     readonly signal: AbortSignal;
     readonly tell: (line: string) => void;
+    /** What is kept beside rows. */
+    readonly attach: "icons" | "all" | undefined;
   },
 ): Asking {
   const { limits, concurrency, rate } = asking;
@@ -81,7 +83,7 @@ export function openAsking(
   const stream = { dialer: denoDialer(), throttle, clock, signal };
   const poller = new Poller({
     ...asking,
-    ...{ clock, signal, scanId: around.scanId, openSole },
+    ...{ clock, signal, scanId: around.scanId, attach: around.attach, openSole },
     get board() {
       return board.current;
     },

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { Malformed, Truncated } from "../bytes.ts";
+import { concat, Malformed, Truncated } from "../bytes.ts";
 import type { Clock } from "../net/clock.ts";
 import type { Link } from "../net/socket.ts";
 import { Closed, type Exchange, type Question, Silence } from "../protocols/protocol.ts";
@@ -23,6 +23,8 @@ export interface ConverseOptions {
 
 /** Datagrams that are no answer, after which a peer is no longer listened to. */
 const MOST_STRAYS = 16;
+/** Bytes after which no more of an answer is kept as it came. */
+const MOST_RAW = 65_536;
 
 /**
  * Runs an exchange to its end.
@@ -42,9 +44,13 @@ export async function converse<S>(
       const datagram = await talk.answer(step.value);
       if (datagram === undefined && link.stream?.opened === false) break;
       step = datagram === undefined ? exchange.throw(talk.absence()) : exchange.next(datagram);
-      if (datagram !== undefined) talk.judged(step.done === true || step.value !== undefined);
+      if (datagram !== undefined) {
+        talk.judged(step.done === true || step.value !== undefined, datagram);
+      }
     }
-    if (step.done) return { kind: "answered", status: step.value, latencyMs: talk.latencyMs };
+    if (step.done) {
+      return { kind: "answered", status: step.value, latencyMs: talk.latencyMs, raw: talk.longest };
+    }
     exchange.return(undefined as S);
     return options.signal.aborted ? CANCELLED : talk.silence();
   } catch (error) {
@@ -70,6 +76,12 @@ class Conversation {
   #sentAt = 0;
   #arrivedAt = 0;
   #strays = 0;
+  /** What has come since the last question. */
+  #parts: Uint8Array[] = [];
+  #length = 0;
+  /** The parts of the longest answer. */
+  #longest: readonly Uint8Array[] = [];
+  #most = -1;
 
   constructor(private readonly link: Link, private readonly options: ConverseOptions) {}
 
@@ -121,12 +133,24 @@ class Conversation {
     return { kind: "silent", answers: this.answers, ...(why === undefined ? {} : { why }) };
   }
 
-  /** Notes whether the last datagram was an answer. */
-  judged(answer: boolean): void {
+  /** The longest answer. */
+  get longest(): Uint8Array {
+    return this.#longest.length === 1 ? this.#longest[0] : concat(...this.#longest);
+  }
+
+  /** Notes whether the last datagram was an answer, or the end of one. */
+  judged(answer: boolean, datagram: Uint8Array): void {
+    // Of a stream, all is a part of an answer; of datagrams, the one that completes it stands for it.
+    if ((answer || this.link.stream !== undefined) && this.#length < MOST_RAW) {
+      this.#parts.push(datagram);
+      this.#length += datagram.length;
+    }
     if (!answer) {
       this.#strays++;
       return;
     }
+    if (this.#length > this.#most) [this.#longest, this.#most] = [this.#parts, this.#length];
+    [this.#parts, this.#length] = [[], 0];
     this.#strays = 0;
     if (this.answers++ === 0) this.latencyMs = this.#arrivedAt - this.#sentAt;
   }

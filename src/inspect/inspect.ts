@@ -68,10 +68,10 @@ export function settled(
     "protocols" | "follow" | "verify" | "stop"
   >,
 ): Inspection | undefined {
-  const { protocol: name, status, latencyMs = null } = sighting;
+  const { protocol: name, status, raw, latencyMs = null } = sighting;
   if (status === undefined || verify || follow && protocols.length > 1) return undefined;
   const protocol = protocols.find((one) => one.name === name)!;
-  const answer = { protocol: name, statement: protocol.record(status) };
+  const answer = { protocol: name, statement: protocol.record(status), raw };
   return { answers: [answer], latencyMs, stopped: stop(answer), cut: false };
 }
 
@@ -107,11 +107,11 @@ export async function inspect(sighting: Sighting, options: InspectOptions): Prom
       continue;
     }
     latencyMs ??= outcome.latencyMs;
-    const more = { protocol: protocol.name, statement: protocol.record(outcome.status) };
+    const { status, raw } = outcome;
+    const more = { protocol: protocol.name, statement: protocol.record(status), raw };
     if (options.stop(more)) {
       return { answers: [...answers, more], latencyMs, stopped: true, cut };
     }
-    const { status } = outcome;
     const verified = await verifyWanted(protocol, more, status, sighting, latencyMs, options);
     answers.push(verified.answer);
     spoke.add(protocol.name);
@@ -134,11 +134,13 @@ async function openingAnswer(
   sighting: Sighting,
   options: InspectOptions,
 ): Promise<Opening> {
-  const said = (statement: Statement) => ({ protocol: protocol.name, statement });
+  const said = (statement: Statement, raw?: Uint8Array) => ({
+    ...{ protocol: protocol.name, statement, raw },
+  });
   const latencyMs = sighting.latencyMs ?? null;
   if (sighting.status !== undefined) {
-    const { status } = sighting;
-    return { answer: said(protocol.record(status)), status, latencyMs };
+    const { status, raw } = sighting;
+    return { answer: said(protocol.record(status), raw), status, latencyMs };
   }
   const { endpoint, socket, verified } = sighting;
   const fresh = options.clock.now() - sighting.at < STALE_MS;
@@ -153,7 +155,7 @@ async function openingAnswer(
   }, options);
   if (outcome.kind === "answered") {
     return {
-      answer: said(protocol.record(outcome.status)),
+      answer: said(protocol.record(outcome.status), outcome.raw),
       status: outcome.status,
       latencyMs: latencyMs ?? outcome.latencyMs,
     };

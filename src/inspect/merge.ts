@@ -14,6 +14,8 @@ export interface Answer {
   readonly protocol: string;
   /** What it said. */
   readonly statement: Statement;
+  /** The reply that it is from, as it came. */
+  readonly raw?: Uint8Array;
 }
 
 /** Which protocol comes first, in rows and wherever nothing else is said. */

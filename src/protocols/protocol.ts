@@ -18,6 +18,8 @@ export interface Reply {
 export interface Learned<S> {
   /** The whole status: nothing has to be asked. */
   readonly status?: S;
+  /** The reply that it is from. */
+  readonly raw?: Uint8Array;
   /** What an exchange may start from: see {@linkcode ExchangeContext.known}. */
   readonly known?: unknown;
 }
@@ -129,6 +131,8 @@ export interface Statement {
   readonly facts: Facts;
   /** The MOTD with all that was written in it, where the column holds another form of it. */
   readonly motdSent?: string;
+  /** The icon whose hash is in its column. */
+  readonly icon?: Uint8Array;
 }
 
 /** The MOTD with all that was written in it, in which servers say that they opt out. */

@@ -6,13 +6,14 @@
 import { type Endpoint, family } from "../address.ts";
 import { EndpointSet } from "../endpoint_set.ts";
 import type { Endpoints } from "../endpoints.ts";
+import { attachedOf } from "../inspect/attach.ts";
 import { inspect, type Inspection, settled } from "../inspect/inspect.ts";
 import type { Answer } from "../inspect/merge.ts";
 import { Pool } from "../inspect/pool.ts";
 import type { Link } from "../net/socket.ts";
 import type { Switchboard } from "../net/switchboard.ts";
 import { motdAsSent } from "../protocols/protocol.ts";
-import type { ServerRecord, Sighting } from "../record.ts";
+import type { AttachedRecord, ServerRecord, Sighting } from "../record.ts";
 import type { Responders } from "../sweep/responders.ts";
 import { Aliases } from "./aliases.ts";
 import { type Guard, seedOf } from "./guard.ts";
@@ -188,7 +189,8 @@ export class Inspections {
     if (result.failure !== undefined) state.fellSilent++;
     if (this.#accepted >= options.maxResults) return "cut";
     if (++this.#accepted >= options.maxResults) this.#parts.stop.stop("max-results");
-    const record = rowOf(sighting, result, options);
+    const record: AttachedRecord = rowOf(sighting, result, options);
+    if (options.attach) record.attached = attachedOf(result.answers, options.players);
     record.alias_of = this.#aliases.of(record, sighting.endpoint);
     if (record.alias_of !== null) state.aliases++;
     return options.players ? record : withoutPlayers(record);

@@ -109,6 +109,8 @@ export interface ScanOptions extends TargetNames {
    * machine slept, or its clock was set.
    */
   readonly onClockJump?: (ms: number) => void;
+  /** Whether outputs keep replies as they came, and icons. Default: no. */
+  readonly attach?: boolean;
   /** Where rows go. The scan does not close them. */
   readonly sinks: readonly Sink[];
   /** Random bytes that nobody can guess. */

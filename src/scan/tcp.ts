@@ -185,6 +185,7 @@ export class TcpSweep {
           endpoint: target,
           protocol: protocol.name,
           status: outcome.status,
+          raw: outcome.raw,
           latencyMs: outcome.latencyMs,
           verified: true,
           at: clock.now(),

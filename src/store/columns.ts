@@ -43,6 +43,7 @@ export const SERVER_COLUMNS: readonly Column[] = [
   ...FIELDS.map(({ name, type }): Column => [RENAMED[name] ?? name, TYPES[type]]),
   ["id", "text"],
   ["addr", "bigint"],
+  ["software_key", "text"],
   ["content_hash", "text"],
   ["online", "integer"],
   ["failures", "integer"],
@@ -72,6 +73,7 @@ export function serverValues(record: ServerRecord, id: string, state: ServerStat
   values.push(
     id,
     typeof address === "number" ? address : null,
+    softwareKey(record.software),
     contentHash(values),
     state.online ? 1 : 0,
     state.failures,
@@ -79,6 +81,14 @@ export function serverValues(record: ServerRecord, id: string, state: ServerStat
     state.last_seen,
   );
   return values;
+}
+
+/** So much of a software's name is looked for, letters. */
+const MOST_KEY = 64;
+
+/** What software is found by: the start of its name, in small letters. An index has it. */
+export function softwareKey(software: string | null): string | null {
+  return software === null ? null : storable(software.slice(0, MOST_KEY).toLowerCase());
 }
 
 const SEEN_AT = FIELDS.findIndex(({ name }) => name === "seen_at");

@@ -22,7 +22,7 @@ export const ORDERS = {
 export interface Selection {
   /** Only those that count as online. */
   readonly online?: boolean;
-  /** A part of the software's name, capitals or not. */
+  /** A part of the software's name, of its first 64 letters, capitals or not. */
   readonly software?: string;
   /** A game version: 1.21 stands for 1.21.50 too, and not for 1.210. */
   readonly version?: string;
@@ -55,29 +55,87 @@ export const LIST_FIELDS: readonly Field[] = [
 /** The servers of a list, as they are read. */
 export async function* listServers(
   database: Database,
-  { sort, limit, ...selection }: Selection,
+  selection: Selection,
 ): AsyncIterable<StoredRecord> {
-  const { conditions, values } = conditionsOf(selection);
+  const { sql, values } = await queryFor(database, selection);
+  for await (const row of database.stream(sql, values)) yield recordOf(row);
+}
+
+/** A query. */
+interface Query {
+  readonly sql: string;
+  readonly values: readonly Value[];
+}
+
+/** So many names of software are looked up one by one. */
+const MOST_KEYS = 32;
+
+/**
+ * The query for a selection. The head of the usual order, with a part of the software's name, is put
+ * together of one for each name that holds it: an index has both, and no other server is looked at.
+ */
+async function queryFor(database: Database, selection: Selection): Promise<Query> {
+  const { sort, limit, software, ...rest } = selection;
+  if (software !== undefined && limit !== undefined && sort === "players") {
+    const keys = await softwareKeys(database, software);
+    if (keys.length > 0 && keys.length <= MOST_KEYS) {
+      const each = keys.map((key) =>
+        selectSql(conditionsOf(rest, ["software_key = ?", key]), selection)
+      );
+      const sql = each.map((one) => `select * from (${one.sql}) as one`).join(" union all ");
+      return {
+        sql: `select * from (${sql}) as servers order by ${ORDERS[sort]} limit ?`,
+        values: [...each.flatMap(({ values }) => values), limit],
+      };
+    }
+  }
+  const named = software === undefined
+    ? undefined
+    : ["software_key like ? escape '\\'", `%${pattern(software)}%`] as const;
+  return selectSql(conditionsOf(rest, named), selection);
+}
+
+/** The names of software that hold a text, and one more than are looked up one by one. */
+async function softwareKeys(database: Database, text: string): Promise<string[]> {
+  // From name to name: each is one look into the index, however many servers have it.
+  const sql = "with recursive keys (name) as (select min(software_key) from servers union all " +
+    "select (select min(software_key) from servers where software_key > keys.name) from keys " +
+    "where keys.name is not null) " +
+    `select name from keys where name like ? escape '\\' limit ${MOST_KEYS + 1}`;
+  return (await database.rows(sql, [`%${pattern(text)}%`])).map(({ name }) => String(name));
+}
+
+function selectSql(
+  { conditions, values }: Conditions,
+  { sort, limit }: Pick<Selection, "sort" | "limit">,
+): Query {
   const where = conditions.length === 0 ? "" : `where ${conditions.join(" and ")}`;
   const most = limit === undefined ? "" : "limit ?";
-  const sql = `select * from servers ${where} order by ${ORDERS[sort]} ${most}`;
-  const parameters = limit === undefined ? values : [...values, limit];
-  for await (const row of database.stream(sql, parameters)) yield recordOf(row);
+  return {
+    sql: `select * from servers ${where} order by ${ORDERS[sort]} ${most}`,
+    values: limit === undefined ? values : [...values, limit],
+  };
+}
+
+interface Conditions {
+  readonly conditions: readonly string[];
+  readonly values: readonly Value[];
 }
 
 function conditionsOf(
-  { online, software, version, minPlayers, text, since }: Omit<Selection, "sort" | "limit">,
-): { conditions: string[]; values: Value[] } {
+  { online, version, minPlayers, text, since }: Omit<Selection, "sort" | "limit" | "software">,
+  named: readonly [condition: string, value: string] | undefined,
+): Conditions {
   const conditions: string[] = [];
   const values: Value[] = [];
   const add = (condition: string, ...given: Value[]) => {
     conditions.push(condition);
     values.push(...given);
   };
+  if (named !== undefined) add(...named);
   if (online) add("online = 1");
   if (since !== undefined) add("last_seen > ?", since);
   if (minPlayers !== undefined) add("players_online >= ?", minPlayers);
-  if (software !== undefined) add(like("software"), `%${pattern(software)}%`);
   if (version !== undefined) {
     add(`(lower(version) = ? or ${like("version")})`, fold(version), `${pattern(version)}.%`);
   }

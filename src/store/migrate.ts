@@ -6,9 +6,10 @@
 import { InputError } from "../errors.ts";
 import type { Database } from "./database.ts";
 import first from "./schema/0001.sql" with { type: "text" };
+import second from "./schema/0002.sql" with { type: "text" };
 
 /** What leads from each version to the next; the first from nothing to version 1. */
-export const MIGRATIONS: readonly string[] = [first];
+export const MIGRATIONS: readonly string[] = [first, second];
 
 /** Where the version stands. */
 const VERSION = "blocksweep_schema";
@@ -89,7 +90,7 @@ async function versionOf(database: Database): Promise<number> {
   );
 }
 
-const OURS = ["scans", "scan_shards", "servers", "observations"];
+const OURS = ["scans", "scan_shards", "servers", "observations", "favicons", "replies"];
 
 const TABLES = {
   sqlite: "select name from sqlite_master where type = 'table' and name not like 'sqlite_%'",

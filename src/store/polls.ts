@@ -4,6 +4,7 @@
  * @module
  */
 import type { ServerRecord } from "../record.ts";
+import { writeAttached } from "./attached.ts";
 import { observationValues, SERVER_COLUMNS, serverValues } from "./columns.ts";
 import { type Bulk, type Database, insertInto, type Value } from "./database.ts";
 import { OBSERVE } from "./writer.ts";
@@ -85,6 +86,10 @@ export async function writePolls(
     await database.bulk(ANSWERED, answered);
     await database.bulk(MISSED, missed);
     await database.bulk(OBSERVE, states.map(stateValues));
+    await writeAttached(
+      database,
+      states.map(({ record }) => record).filter((record) => record !== undefined),
+    );
   });
 }
 

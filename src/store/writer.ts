@@ -4,6 +4,7 @@
  * @module
  */
 import { serverId, type ServerRecord } from "../record.ts";
+import { writeAttached } from "./attached.ts";
 import {
   canonicalId,
   OBSERVATION_COLUMNS,
@@ -73,6 +74,7 @@ export async function writeAnswers(
     await database.transaction(async () => {
       await database.bulk(UPSERT, [...servers.values()]);
       await database.bulk(OBSERVE, [...observations.values()]);
+      await writeAttached(database, records.slice(at, at + BATCH));
     });
   }
 }

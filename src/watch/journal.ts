@@ -5,6 +5,7 @@
  */
 import { formatEndpoint } from "../address.ts";
 import type { Clock } from "../net/clock.ts";
+import type { AttachedRecord, ServerRecord } from "../record.ts";
 import type { PolledServer, PolledState } from "../store/polls.ts";
 import type { WatchEvent } from "./events.ts";
 import type { Watched } from "./watched.ts";
@@ -38,6 +39,12 @@ export interface JournalOptions {
   readonly mostWaiting?: number;
 }
 
+/** A row with what came beside it. */
+function withAttached(row: ServerRecord, answer: AttachedRecord | undefined): ServerRecord {
+  const attached = answer?.attached;
+  return attached === undefined ? row : { ...row, attached } as AttachedRecord;
+}
+
 /** Takes polls, and writes them. */
 export class Journal {
   /** Observations that were written. */
@@ -64,23 +71,30 @@ export class Journal {
    * @param server As it stands after the poll.
    * @param events What the poll told.
    * @param at When it ended, Unix milliseconds.
+   * @param answer What came, with what is beside the row.
    */
-  note(server: Watched, events: readonly WatchEvent[], at: number): void {
+  note(
+    server: Watched,
+    events: readonly WatchEvent[],
+    at: number,
+    answer?: AttachedRecord,
+  ): void {
     const { row, misses, endpoint } = server;
     const online = server.online === true;
     const id = formatEndpoint(endpoint);
-    const answer = misses === 0 ? row : undefined;
-    const record = answer ?? this.#servers.get(id)?.record;
+    const current = misses === 0 ? row : undefined;
+    const record = current ?? this.#servers.get(id)?.record;
     this.#servers.set(id, { id, record, online, failures: misses, at });
     const known = this.#rounds.get(server) ?? { round: 0, notedAt: -Infinity };
     known.round++;
     this.#rounds.set(server, known);
     // Whether it is up is open between a miss and the next answer: that is not noted.
     const told = events.length > 0 || at - known.notedAt >= UNCHANGED_MS;
-    if (told && row !== undefined && (answer !== undefined || !online)) {
+    if (told && row !== undefined && (current !== undefined || !online)) {
       known.notedAt = at;
       const { scanId } = this.options;
-      this.#states.push({ scanId, id, round: known.round, at, record: answer });
+      const seen = current && withAttached(current, answer);
+      this.#states.push({ scanId, id, round: known.round, at, record: seen });
       this.#bound();
     }
     this.#schedule();

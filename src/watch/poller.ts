@@ -6,12 +6,13 @@
  */
 import { type Endpoint, family } from "../address.ts";
 import { attempt, followUpTimeout, type Patience } from "../inspect/attempt.ts";
+import { attachedOf } from "../inspect/attach.ts";
 import { type Answer, mergeAnswers } from "../inspect/merge.ts";
 import type { DatagramSocket, Link } from "../net/socket.ts";
 import type { Switchboard } from "../net/switchboard.ts";
 import { PROTOCOLS } from "../protocols/mod.ts";
 import type { Protocol } from "../protocols/protocol.ts";
-import type { Outcome, ServerRecord } from "../record.ts";
+import type { AttachedRecord, Outcome, ServerRecord } from "../record.ts";
 import type { Watched } from "./watched.ts";
 
 /** How servers are asked. */
@@ -28,6 +29,8 @@ export interface PollerOptions extends Patience {
   readonly dial: (endpoint: Endpoint, connectMs: number | undefined) => Link;
   /** The name for the rows. */
   readonly scanId: string;
+  /** What is kept beside rows: nothing, icons alone, or replies too. Default: nothing. */
+  readonly attach?: "icons" | "all";
 }
 
 /** What is remembered of a server from poll to poll. */
@@ -77,7 +80,8 @@ export class Poller {
       }
       latencyMs ??= outcome.latencyMs;
       spoken.push(protocol);
-      answers.push({ protocol: protocol.name, statement: protocol.record(outcome.status) });
+      const { status, raw } = outcome;
+      answers.push({ protocol: protocol.name, statement: protocol.record(status), raw });
       this.#keep(protocol, memory, outcome.status);
     }
     if (answers.length === 0) return undefined;
@@ -85,7 +89,10 @@ export class Poller {
     const { endpoint, name } = server;
     const seenAt = Math.round(options.clock.wall());
     const context = { endpoint, seenAt, latencyMs, scanId: options.scanId, requestedAs: name };
-    return mergeAnswers(answers, context);
+    const record: AttachedRecord = mergeAnswers(answers, context);
+    const { attach } = options;
+    if (attach !== undefined) record.attached = attachedOf(answers, attach === "all");
+    return record;
   }
 
   #keep(protocol: Protocol, { kept }: Memory, status: unknown): void {

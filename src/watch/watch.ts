@@ -40,8 +40,13 @@ export interface WatchOptions {
   readonly signal: AbortSignal;
   /** Told of every event, in the order of each server. */
   readonly onEvent: (event: WatchEvent) => void;
-  /** Told of every poll that ended, with what it told, and when, Unix milliseconds. */
-  readonly onPolled?: (server: Watched, events: readonly WatchEvent[], at: number) => void;
+  /** Told of every poll that ended, with what it told, when, Unix milliseconds, and the answer. */
+  readonly onPolled?: (
+    server: Watched,
+    events: readonly WatchEvent[],
+    at: number,
+    answer: ServerRecord | undefined,
+  ) => void;
   /** Told how late a poll began, milliseconds. */
   readonly onPoll?: (lateMs: number) => void;
   /** What to count in. */
@@ -111,5 +116,5 @@ async function poll(server: Watched, dueAt: number, options: WatchOptions): Prom
   const events = row === undefined ? server.missed(at) : server.answered(row, at);
   counts.events += events.length;
   for (const event of events) onEvent(event);
-  onPolled?.(server, events, at);
+  onPolled?.(server, events, at, row);
 }

@@ -4,7 +4,7 @@
  * @module
  */
 import { type Endpoint, formatAddress } from "../address.ts";
-import type { ServerRecord } from "../record.ts";
+import type { AttachedRecord, ServerRecord } from "../record.ts";
 import { changesOf, newIn, type WatchEvent } from "./events.ts";
 
 /** How servers are watched. */
@@ -92,10 +92,11 @@ export class Watched {
     return Math.max(0, this.#askedAt + this.pause(random()) - wall);
   }
 
-  /** Takes a poll that it answered. */
-  answered(answer: ServerRecord, at: number): WatchEvent[] {
+  /** Takes a poll that it answered; what came beside the row is not kept. */
+  answered(answer: AttachedRecord, at: number): WatchEvent[] {
     const before = this.row;
-    const row = before === undefined ? answer : withKept(answer, before);
+    const { attached: _, ...bare } = answer;
+    const row = before === undefined ? bare : withKept(bare, before);
     const wasOnline = this.online;
     this.online = true;
     this.misses = 0;

@@ -161,7 +161,7 @@ Deno.test("a list that breaks while it is read, and a reader that goes away, end
     assertEquals((await child.status).code, 1);
     assertStringIncludes(stderr, "blocksweep: Cannot write to standard output: ");
     const file = await Deno.open(list, { write: true });
-    await file.seek(40_960, Deno.SeekMode.Start);
+    await file.seek(409_600, Deno.SeekMode.Start);
     await file.write(new Uint8Array(200_000).fill(0xff));
     file.close();
     const broken = await run(["export", list, "--format", "list"], { permissions: READ });

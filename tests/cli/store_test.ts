@@ -44,6 +44,27 @@ Deno.test("a scan into a list and a file writes the same rows; who falls silent 
     assertEquals(stored.map(fieldsOf), sorted.map(fieldsOf));
     assertEquals(stored.every(({ online, failures }) => online && failures === 0), true);
 
+    {
+      await using database = openSqlite(list, { readOnly: true });
+      const icons = await all(database, "select hash, data from favicons");
+      assertEquals(
+        new Set(icons.map(({ hash }) => hash)),
+        new Set(
+          rows.filter(({ extras }) => Number(extras?.slp?.favicon_size ?? Infinity) <= 65_536)
+            .map((row) => row.favicon_hash),
+        ),
+      );
+      for (const { hash, data } of icons) {
+        const digest = await crypto.subtle.digest("SHA-256", Uint8Array.fromBase64(String(data)));
+        assertEquals(new Uint8Array(digest).toHex(), hash);
+      }
+      const replies = await all(database, "select server_id || ' ' || protocol as id from replies");
+      assertEquals(
+        new Set(replies.map(({ id }) => id)),
+        new Set(rows.flatMap((row) => row.protocols.map((name) => `${serverId(row)} ${name}`))),
+      );
+    }
+
     const second = await run(["scan", RANGE, ...QUICK, "--down-after", "2", "-o", list]);
     assertEquals([second.code, second.stdout], [0, ""]);
     assertStringIncludes(second.stderr, "a.db: 30 known servers did not answer");

@@ -42,16 +42,19 @@ async function run(
 const answers = ([question, token]: Uint8Array) =>
   question === 1 ? [Uint8Array.of(1, 7)] : [Uint8Array.of(2, token * 2)];
 
+/** Of two that are as long, the first one. */
+const ANSWER = Uint8Array.of(1, 7);
+
 Deno.test("converse() asks, listens, and measures the first question", async () => {
   const { outcome, asked } = await run(answers);
-  assertEquals(outcome, { kind: "answered", status: 14, latencyMs: 20 });
+  assertEquals(outcome, { kind: "answered", status: 14, latencyMs: 20, raw: ANSWER });
   assertEquals(asked, ["0: 1", "20: 2,7"]);
 });
 
 Deno.test("converse() repeats what may be repeated, and measures from the last time", async () => {
   const late = (datagram: Uint8Array, number: number) => number < 2 ? [] : answers(datagram);
   const { outcome, asked } = await run(late, { resends: 2 });
-  assertEquals(outcome, { kind: "answered", status: 14, latencyMs: 20 });
+  assertEquals(outcome, { kind: "answered", status: 14, latencyMs: 20, raw: ANSWER });
   assertEquals(asked, ["0: 1", "100: 1", "200: 1", "220: 2,7"]);
 });
 

@@ -48,7 +48,7 @@ export const raknetProtocol: Protocol<RaknetStatus> = {
       slots.setUint32(at + 5, clock);
     },
     read: readReply,
-    learn: (datagram) => ({ status: pongStatus(decodePong(datagram)!, true) }),
+    learn: (raw) => ({ status: pongStatus(decodePong(raw)!, true), raw }),
   },
   *exchange({ nonce, exclusive }: ExchangeContext): Exchange<RaknetStatus> {
     const ping = encodePing({ openOnly: false, time: nonce, guid: CLIENT_GUID });

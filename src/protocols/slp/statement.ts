@@ -65,7 +65,11 @@ function statusStatement({ java, more, pongDiffers }: Extract<SlpStatus, { kind:
   if (java.sample?.some(({ name }) => name.includes("§"))) flags.push("sampleText");
   if (exceeds(java)) flags.push("cut");
   const facts = statusFacts(java, icon.size);
-  return { columns, flags, facts, ...(java.motdSent !== null && { motdSent: java.motdSent }) };
+  return {
+    ...{ columns, flags, facts },
+    ...(java.motdSent !== null && { motdSent: java.motdSent }),
+    ...(icon.bytes !== undefined && { icon: icon.bytes }),
+  };
 }
 
 /** Whether a row cannot hold all that was said. */
@@ -161,14 +165,21 @@ function splitVersion(name: string | null): { software: string | null; version: 
 
 const PNG = "89504e470d0a1a0a";
 
-/** The icon's hash and size in bytes, and whether it is anything but a PNG in a data URL. */
-function readIcon(url: string | null): { hash: string | null; size: number | null; odd: boolean } {
+/** An icon, its hash and size in bytes, and whether it is anything but a PNG in a data URL. */
+interface Icon {
+  readonly bytes?: Uint8Array;
+  readonly hash: string | null;
+  readonly size: number | null;
+  readonly odd: boolean;
+}
+
+function readIcon(url: string | null): Icon {
   if (!url) return { hash: null, size: null, odd: false };
   const bytes = base64Of(url);
   if (bytes === undefined) return { hash: null, size: null, odd: true };
   const hash = createHash("sha256").update(bytes).digest("hex");
   const odd = bytes.subarray(0, 8).toHex() !== PNG || !url.startsWith("data:image/png;");
-  return { hash, size: bytes.length, odd };
+  return { bytes, hash, size: bytes.length, odd };
 }
 
 /** The bytes in a data URL; servers before 1.13 break its lines. */

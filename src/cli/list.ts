@@ -6,7 +6,7 @@
 import { InputError } from "../errors.ts";
 import type { Sink } from "../sinks/sink.ts";
 import { storePlace } from "../store/open.ts";
-import { withoutPassword } from "../store/postgres.ts";
+import { withoutPassword } from "../store/postgres_place.ts";
 import { LIST_FIELDS } from "../store/list.ts";
 import { attempt } from "../store/store.ts";
 import { readArgs } from "./args.ts";

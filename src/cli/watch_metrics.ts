@@ -11,7 +11,7 @@ import { counter, family, gauge } from "./scan_metrics.ts";
 /** Servers with values of their own: the first that were named. */
 const MOST_SERVERS = 10_000;
 /** How late polls begin, seconds. */
-const LATE = [0.01, 0.1, 0.5, 1, 5, 30];
+const LATE = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 5, 30];
 /** The kinds of events: each has a value from the start. */
 const EVENTS: readonly WatchEvent["event"][] = [
   ...["online", "offline", "changed", "players", "restarted"] as const,
@@ -68,6 +68,11 @@ export class WatchMetrics {
       counter("polls", "Polls that ended.", counts.polls),
       counter("polls_answered", "Polls that were answered.", counts.answered),
       family("poll_late_seconds", "histogram", "How late polls began.", this.#late.samples),
+      gauge(
+        "poll_late_worst_seconds",
+        "How late the latest poll began.",
+        counts.worstLateMs / 1000,
+      ),
       family(
         "events",
         "counter",

@@ -80,11 +80,11 @@ async function queryFor(database: Database, selection: Selection): Promise<Query
     const keys = await softwareKeys(database, software);
     if (keys.length > 0 && keys.length <= MOST_KEYS) {
       const each = keys.map((key) =>
-        selectSql(conditionsOf(rest, ["software_key = ?", key]), selection)
+        selectSql(conditionsOf(database, rest, ["software_key = ?", key]), selection)
       );
       const sql = each.map((one) => `select * from (${one.sql}) as one`).join(" union all ");
       return {
-        sql: `select * from (${sql}) as servers order by ${ORDERS[sort]} limit ?`,
+        sql: `select * from (${sql}) as heads order by ${ORDERS[sort]} limit ?`,
         values: [...each.flatMap(({ values }) => values), limit],
       };
     }
@@ -92,7 +92,7 @@ async function queryFor(database: Database, selection: Selection): Promise<Query
   const named = software === undefined
     ? undefined
     : ["software_key like ? escape '\\'", `%${pattern(software)}%`] as const;
-  return selectSql(conditionsOf(rest, named), selection);
+  return selectSql(conditionsOf(database, rest, named), selection);
 }
 
 /** The names of software that hold a text, and one more than are looked up one by one. */
@@ -123,6 +123,7 @@ interface Conditions {
 }
 
 function conditionsOf(
+  { engine }: Database,
   { online, version, minPlayers, text, since }: Omit<Selection, "sort" | "limit" | "software">,
   named: readonly [condition: string, value: string] | undefined,
 ): Conditions {
@@ -137,17 +138,21 @@ function conditionsOf(
   if (since !== undefined) add("last_seen > ?", since);
   if (minPlayers !== undefined) add("players_online >= ?", minPlayers);
   if (version !== undefined) {
-    add(`(lower(version) = ? or ${like("version")})`, fold(version), `${pattern(version)}.%`);
+    const begins = like("version", engine, version);
+    add(`(lower(version) = ? or ${begins})`, fold(version), `${pattern(version)}.%`);
   }
   if (text !== undefined) {
     const columns = ["name", "motd_plain", "map", "software"];
-    add(`(${columns.map(like).join(" or ")})`, ...columns.map(() => `%${pattern(text)}%`));
+    const holds = columns.map((column) => like(column, engine, text));
+    add(`(${holds.join(" or ")})`, ...columns.map(() => `%${pattern(text)}%`));
   }
   return { conditions, values };
 }
 
-function like(column: string): string {
-  return `lower(${column}) like ? escape '\\'`;
+/** Whether a column is like a text, capitals or not: of ASCII, SQLite sees to that itself. */
+function like(column: string, engine: Database["engine"], text: string): string {
+  const folded = engine === "sqlite" && /^[ -~]*$/.test(text) ? column : `lower(${column})`;
+  return `${folded} like ? escape '\\'`;
 }
 
 /** Text in which no character stands for others. */

@@ -3,9 +3,11 @@
  *
  * @module
  */
+import { InputError } from "../errors.ts";
 import type { Database } from "./database.ts";
 import { checkVersion, migrate } from "./migrate.ts";
-import { openPostgres, parsePostgres, type PostgresPlace, withoutPassword } from "./postgres.ts";
+import { openPostgres } from "./postgres.ts";
+import { parsePostgres, type PostgresPlace, withoutPassword } from "./postgres_place.ts";
 import { openSqlite, type SqliteOptions } from "./sqlite.ts";
 
 /** A list, as a user names it. */
@@ -73,7 +75,21 @@ async function open(
   options: SqliteOptions,
 ): Promise<Database> {
   if (postgres === undefined) return openSqlite(resolve(file), options);
-  return await openPostgres(postgres, path, postgres.password ?? await password(postgres));
+  const { rootCertificate } = postgres;
+  const vouching = rootCertificate === undefined
+    ? undefined
+    : await readCertificate(resolve(rootCertificate));
+  const secret = postgres.password ?? await password(postgres);
+  return await openPostgres(postgres, path, secret, vouching);
+}
+
+async function readCertificate(path: string): Promise<string> {
+  try {
+    return await Deno.readTextFile(path);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotCapable) throw error;
+    throw new InputError(`Cannot read "${path}", which sslrootcert names`);
+  }
 }
 
 async function prepared(

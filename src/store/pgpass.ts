@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { PostgresPlace } from "./postgres.ts";
+import type { PostgresPlace } from "./postgres_place.ts";
 
 /** The password for a place: of the first line that fits. */
 export function passwordIn(text: string, place: PostgresPlace): string | undefined {

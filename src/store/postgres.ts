@@ -5,65 +5,12 @@
  */
 import { InputError } from "../errors.ts";
 import type { Bulk, Database, Row, Value } from "./database.ts";
-
-/** A database on a server. */
-export interface PostgresPlace {
-  /** The server's name or address. */
-  readonly host: string;
-  /** Its port. */
-  readonly port: number;
-  /** The database. */
-  readonly database: string;
-  /** Who asks. */
-  readonly user: string;
-  /** The password, where the URL holds one. */
-  readonly password: string | undefined;
-}
+import type { PostgresPlace } from "./postgres_place.ts";
 
 /** The server is not there, or went away: it may come back. */
 export class ConnectionLost extends Error {
   /** Always `"ConnectionLost"`. */
   override readonly name = "ConnectionLost";
-}
-
-/**
- * Reads `postgres://USER:PASSWORD@HOST:PORT/DATABASE`.
- *
- * @throws InputError that shows no password.
- */
-export function parsePostgres(text: string): PostgresPlace {
-  const url = URL.parse(text);
-  const refuse = (why: string) =>
-    new InputError(
-      `Cannot use "${withoutPassword(text)}": ${why}; as postgres://USER@HOST/DATABASE`,
-    );
-  if (url === null || url.hostname === "") throw refuse("it names no server");
-  if (url.search !== "" || url.hash !== "") {
-    throw refuse("options behind the database are not read");
-  }
-  const parts = [url.username, url.password, url.pathname.slice(1)];
-  const [user, password, database] = parts.map((part) => {
-    try {
-      return decodeURIComponent(part);
-    } catch {
-      throw refuse("a % in it wants two digits");
-    }
-  });
-  if (user === "" || database === "") throw refuse("it names no user, or no database");
-  return {
-    host: url.hostname.replace(/^\[(.*)\]$/, "$1"),
-    port: Number(url.port || 5432),
-    database,
-    user,
-    password: password === "" ? undefined : password,
-  };
-}
-
-/** The text of a URL without the password in it, whatever else is wrong with it. */
-export function withoutPassword(text: string): string {
-  const [, scheme, authority, rest] = /^(postgres(?:ql)?:\/\/)(.*@)?(.*)$/s.exec(text) ?? [];
-  if (authority === undefined) return text;
-  return `${scheme}${authority.replace(/:.*@$/s, "@")}${rest}`;
 }
 
 /** What is used of `npm:pg`. */
@@ -76,6 +23,23 @@ interface Client {
   }>;
   end(): Promise<void>;
 }
+
+/** What the driver is told of encryption. */
+type Encryption = false | {
+  readonly rejectUnauthorized: boolean;
+  readonly host: string;
+  readonly ca?: string;
+};
+
+/** How to connect, one after the other: the next where the server does not offer the one before. */
+function encryptions({ sslMode, host }: PostgresPlace, ca: string | undefined): Encryption[] {
+  // Of an address, the driver would not say whose certificate it has to be.
+  const encrypted = { rejectUnauthorized: sslMode === "verify-full", host, ...ca && { ca } };
+  return sslMode === "disable" ? [false] : sslMode === "prefer" ? [encrypted, false] : [encrypted];
+}
+
+/** What the driver says where a server offers no encryption. */
+const UNENCRYPTED = "does not support SSL";
 
 /** A name of its own, so that it is fetched by those alone who use PostgreSQL. */
 const DRIVER = "npm:pg@8.23.1";
@@ -90,12 +54,14 @@ const BIGINT = 20;
  * Connects to a server.
  *
  * @param shown How errors name it.
+ * @param rootCertificate What the file holds that vouches for the server.
  * @throws InputError when it cannot be reached, or refuses.
  */
 export async function openPostgres(
   place: PostgresPlace,
   shown: string,
   password: string | undefined,
+  rootCertificate?: string,
 ): Promise<Database> {
   const pg = await loadDriver();
   const types = {
@@ -103,15 +69,16 @@ export async function openPostgres(
       id === BIGINT ? Number : pg.types.getTypeParser(id, format),
   };
   const { host, port, database, user } = place;
-  const server = new Postgres(shown, () =>
+  const newClient = (ssl: Encryption) =>
     new pg.Client({
-      ...{ host, port, database, user, types, ssl: false },
+      ...{ host, port, database, user, types, ssl },
       // A function: of null, the driver would look for passwords by itself.
       password: () => password ?? "",
       connectionTimeoutMillis: CONNECT_MS,
       application_name: "blocksweep",
       keepAlive: true,
-    }));
+    });
+  const server = new Postgres(shown, newClient, encryptions(place, rootCertificate));
   try {
     await server.script("set standard_conforming_strings = on");
     return server;
@@ -139,7 +106,11 @@ class Postgres implements Database {
   #within = false;
   readonly #names = new Map<string, string>();
 
-  constructor(readonly name: string, private readonly newClient: () => Client) {}
+  constructor(
+    readonly name: string,
+    private readonly newClient: (ssl: Encryption) => Client,
+    private readonly encryptions: readonly Encryption[],
+  ) {}
 
   async script(sql: string): Promise<void> {
     await this.#query(sql);
@@ -232,14 +203,26 @@ class Postgres implements Database {
   async #connect(): Promise<Client> {
     if (this.#client !== undefined) return this.#client;
     if (this.#within) throw new ConnectionLost("the connection was lost");
-    const client = this.newClient();
+    const [first, ...others] = this.encryptions;
+    return this.#client = await others.reduce(
+      (connecting, ssl) =>
+        connecting.catch((error) => {
+          if (!(error as Error).message.includes(UNENCRYPTED)) throw error;
+          return this.#open(ssl);
+        }),
+      this.#open(first),
+    );
+  }
+
+  async #open(ssl: Encryption): Promise<Client> {
+    const client = this.newClient(ssl);
     const lost = () => {
       if (this.#client === client) this.#client = undefined;
     };
     client.on("error", lost);
     client.on("end", lost);
     await client.connect();
-    return this.#client = client;
+    return client;
   }
 }
 

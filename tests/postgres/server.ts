@@ -9,6 +9,8 @@ export interface Server extends AsyncDisposable {
   readonly stop: () => Promise<void>;
   /** Brings it back. */
   readonly start: () => Promise<void>;
+  /** Starts it anew with this certificate, whose key is in the `.key` beside it. */
+  readonly encrypt: (certificate: string) => Promise<void>;
 }
 
 export const PASSWORD = "s3cret:@/pass";
@@ -60,6 +62,15 @@ export async function startPostgres(fsync: "on" | "off" = "off"): Promise<Server
     start: async () => {
       await start();
       running = true;
+    },
+    encrypt: async (certificate) => {
+      await stop();
+      await Deno.copyFile(certificate, `${data}/server.crt`);
+      await Deno.copyFile(certificate.replace(/crt$/, "key"), `${data}/server.key`);
+      await Deno.chmod(`${data}/server.key`, 0o600);
+      if (asRoot) await execute(["chown", "postgres", `${data}/server.key`, `${data}/server.crt`]);
+      await Deno.writeTextFile(`${data}/postgresql.conf`, "ssl = on\n", { append: true });
+      await start();
     },
     async [Symbol.asyncDispose]() {
       if (running) await stop();

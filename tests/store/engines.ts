@@ -1,7 +1,8 @@
 /** The engines that tests of stores run on. */
 import type { Database, Row } from "../../src/store/database.ts";
 import { migrate } from "../../src/store/migrate.ts";
-import { openPostgres, parsePostgres } from "../../src/store/postgres.ts";
+import { openPostgres } from "../../src/store/postgres.ts";
+import { parsePostgres } from "../../src/store/postgres_place.ts";
 import { openSqlite } from "../../src/store/sqlite.ts";
 
 /** Which PostgreSQL to use: `deno task postgres` says it. */

@@ -2,15 +2,19 @@ import { assert, assertEquals, assertThrows } from "@std/assert";
 import { InputError } from "../../src/errors.ts";
 import { storePlace } from "../../src/store/open.ts";
 import { passwordIn } from "../../src/store/pgpass.ts";
-import { parsePostgres, withoutPassword } from "../../src/store/postgres.ts";
+import { parsePostgres, withoutPassword } from "../../src/store/postgres_place.ts";
 
 Deno.test("a URL names server, database and user, and maybe a password", () => {
   assertEquals(parsePostgres("postgres://ann:s%3A%40%2F@db.example:6000/lists"), {
     ...{ host: "db.example", port: 6000, database: "lists", user: "ann", password: "s:@/" },
+    ...{ sslMode: "prefer", rootCertificate: undefined },
   });
   assertEquals(parsePostgres("postgresql://ann@[::1]/a%20b"), {
     ...{ host: "::1", port: 5432, database: "a b", user: "ann", password: undefined },
+    ...{ sslMode: "prefer", rootCertificate: undefined },
   });
+  const strict = parsePostgres("postgres://u@h/d?sslmode=verify-full&sslrootcert=%2Fa%20b.crt");
+  assertEquals([strict.sslMode, strict.rootCertificate], ["verify-full", "/a b.crt"]);
   const place = storePlace("postgres://ann:secret@h/d")!;
   assertEquals([place.path, place.file, place.format.name], [
     ...["postgres://ann@h/d", "postgres://ann@h/d", "postgres"],
@@ -22,7 +26,8 @@ Deno.test("a URL that cannot be used is named, without its password", () => {
     const text of [
       ...["postgres://", "postgres:x", "postgres://u:secret@", "postgres://u:secret@h"],
       ...["postgres://u:secret@h/", "postgres://:secret@h/d", "postgres://u:secret@h:x/d"],
-      ...["postgres://u:secret@h/d?sslmode=require", "postgres://u:secret@h/d#x"],
+      ...["postgres://u:secret@h/d?sslmode=allow", "postgres://u:secret@h/d#x"],
+      ...["postgres://u:secret@h/d?x=1", "postgres://u:secret@h/d?sslrootcert=/x"],
       ...[
         "postgres://u:sec%ret%secret@h/d",
         "postgres://u:sec@secret:secret@h/%",
@@ -40,7 +45,7 @@ Deno.test("a URL that cannot be used is named, without its password", () => {
 });
 
 Deno.test("the first line of a password file that fits counts, with its escapes", () => {
-  const place = { host: "h", port: 5432, database: "d:1", user: "u", password: undefined };
+  const place = parsePostgres("postgres://u@h/d:1");
   const file = "# h:5432:*:u:comment\nh:1:*:*:port\nx:*:*:*:host\r\ntorn:line\n" +
     "h:5432:d\\:1:u:a\\:b\\\\c\n*:*:*:*:last";
   assertEquals(passwordIn(file, place), "a:b\\c");

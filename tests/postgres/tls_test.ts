@@ -1,0 +1,76 @@
+/** Encryption between us and a server. */
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { InputError } from "../../src/errors.ts";
+import type { Database } from "../../src/store/database.ts";
+import { readStore, storePlace, type Surroundings } from "../../src/store/open.ts";
+import { migrate } from "../../src/store/migrate.ts";
+import { connect } from "../store/engines.ts";
+import { startPostgres } from "./server.ts";
+
+const around: Surroundings = {
+  resolve: (path) => path,
+  password: () => Promise.resolve(undefined),
+};
+
+async function isEncrypted(database: Database): Promise<boolean> {
+  const [{ ssl }] = await database.rows(
+    "select case when ssl then 1 else 0 end as ssl from pg_stat_ssl where pid = pg_backend_pid()",
+  );
+  return ssl === 1;
+}
+
+/** A certificate of its own for these names, and its key, in a folder. */
+async function certify(folder: string, name: string, names: string): Promise<string> {
+  const [key, certificate] = [`${folder}/${name}.key`, `${folder}/${name}.crt`];
+  const { code } = await new Deno.Command("openssl", {
+    args: [
+      ...["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=test"],
+      ...["-keyout", key, "-out", certificate, "-addext", `subjectAltName=${names}`],
+    ],
+    stdout: "null",
+    stderr: "null",
+  }).output();
+  assertEquals(code, 0);
+  return certificate;
+}
+
+Deno.test("sslmode says whether connections are encrypted, and whose certificate is good", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    await using server = await startPostgres();
+    const url = `${server.url}postgres`;
+    {
+      await using database = await connect(url);
+      await migrate(database);
+    }
+    const open = (options: string) => readStore(storePlace(url + options)!, around);
+    const encrypted = async (options: string) => {
+      await using database = await open(options);
+      return await isEncrypted(database);
+    };
+    const refused = (options: string) => assertRejects(() => open(options), InputError);
+    assertEquals(await encrypted(""), false);
+    assertEquals(await encrypted("?sslmode=disable"), false);
+    assert((await refused("?sslmode=require")).message.includes("does not support SSL"));
+
+    const good = await certify(folder, "good", "IP:127.0.0.1");
+    await server.encrypt(good);
+    assertEquals(await encrypted(""), true);
+    assertEquals(await encrypted("?sslmode=prefer"), true);
+    assertEquals(await encrypted("?sslmode=require"), true);
+    assertEquals(await encrypted("?sslmode=disable"), false);
+    assertEquals(await encrypted(`?sslmode=verify-full&sslrootcert=${good}`), true);
+    assert((await refused("?sslmode=verify-full")).message.includes("self-signed"));
+    const none = await refused(`?sslmode=verify-full&sslrootcert=${folder}/none`);
+    assert(none.message.includes("which sslrootcert names"), none.message);
+
+    // A certificate that is vouched for, and somebody else's.
+    const other = await certify(folder, "other", "DNS:localhost,IP:127.0.0.2");
+    await server.encrypt(other);
+    const wrong = await refused(`?sslmode=verify-full&sslrootcert=${other}`);
+    assert(/does not match|altnames/.test(wrong.message), wrong.message);
+    assertEquals(await encrypted("?sslmode=require"), true);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});

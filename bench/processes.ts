@@ -12,20 +12,24 @@ export interface RunningFleet extends AsyncDisposable {
 
 /** Starts a fleet on loopback and waits until it answers. */
 export async function startFleet(
-  { servers, software, range, folder }: {
+  { servers, software, range, loss, folder }: {
     servers: number;
     software: string;
     range?: string;
+    /** Datagrams that are lost each way, in percent. */
+    loss?: number;
     folder: string;
   },
 ): Promise<RunningFleet> {
-  const manifest = `${folder}/${software}.manifest.ndjson`;
+  const where = range?.replaceAll("/", "-") ?? "";
+  const manifest = `${folder}/${software}${where}.manifest.ndjson`;
   const child = new Deno.Command("deno", {
     args: [
       ...["run", "--no-prompt", "--allow-net=127.0.0.0/8", "--allow-ffi"],
       ...[`--allow-write=${folder}`, MAIN, "fleet", "--servers", String(servers)],
       ...["--software", software, "--no-tcp", "--manifest", manifest],
       ...(range === undefined ? [] : ["--range", range]),
+      ...(loss === undefined ? [] : ["--loss", String(loss)]),
     ],
     env: ENV,
     stdin: "null",
@@ -47,7 +51,10 @@ export async function startFleet(
 
 /** How to start a scan with these options, as a program and its arguments. */
 export function scanCommand(options: readonly string[], engine = "portable"): string[] {
-  const permissions = ["--no-prompt", "--allow-net", "--allow-read", "--allow-write"];
+  const permissions = [
+    ...["--no-prompt", "--allow-net", "--allow-read", "--allow-write"],
+    "--allow-env=HOME,PG*",
+  ];
   if (engine !== "portable") permissions.push("--allow-ffi");
   return ["deno", "run", ...permissions, MAIN, "scan", "--quiet", "--engine", engine, ...options];
 }

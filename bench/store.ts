@@ -29,7 +29,8 @@ import {
 } from "../src/store/columns.ts";
 import type { Column, Value } from "../src/store/database.ts";
 import { migrate } from "../src/store/migrate.ts";
-import { openPostgres, parsePostgres } from "../src/store/postgres.ts";
+import { openPostgres } from "../src/store/postgres.ts";
+import { parsePostgres } from "../src/store/postgres_place.ts";
 import { openSqlite } from "../src/store/sqlite.ts";
 import { Store } from "../src/store/store.ts";
 import { startPostgres } from "../tests/postgres/server.ts";

@@ -99,10 +99,14 @@ export const OPTIONS: readonly Option[] = [
     ],
     ["net-rate NUMBER", "datagrams a second to one /24 (IPv6: /48), or off; default: 50"],
     ["host-rate NUMBER", "datagrams a second to one address, or off; default: 5"],
-    ["concurrency NUMBER", "servers asked for their status at once; default: 256", {
-      short: "c",
-      commands: ["scan", "watch"],
-    }],
+    [
+      "concurrency NUMBER",
+      "servers asked at once; default: 256, in watch more where it is needed",
+      {
+        short: "c",
+        commands: ["scan", "watch"],
+      },
+    ],
     ["timeout TIME", "how long to wait for an answer, as 1500, 800ms or 2s; default: 1500ms", {
       short: "t",
       commands: ["scan", "query", "watch"],
@@ -178,7 +182,9 @@ export const OPTIONS: readonly Option[] = [
     ["max-targets NUMBER", "ask so many targets at the most"],
     ["max-results NUMBER", "stop after so many rows"],
     ["max-runtime TIME", "stop after so long, as 90s, 10m or 2h"],
-    ["opt-out-file FILE", "addresses that asked to be left alone: never asked, and added to"],
+    ["opt-out-file FILE", "addresses that asked to be left alone: never asked, and added to", {
+      commands: ["scan", "watch"],
+    }],
     ["config FILE", "read options from a JSON file; the command line goes first"],
     ["echo-config", "print the options as such a file, and send nothing"],
     ["checkpoint FILE", "keep the scan's state here; default: the first output's name.checkpoint"],

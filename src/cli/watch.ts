@@ -8,17 +8,25 @@ import { systemClock } from "../net/clock.ts";
 import { uuidv7 } from "../scan/id.ts";
 import { withoutPlayers } from "../scan/players.ts";
 import { storePlace } from "../store/open.ts";
-import { noCounts, watch, type WatchCounts, type WatchRules, Webhook } from "../watch/mod.ts";
+import {
+  noCounts,
+  watch,
+  type WatchCounts,
+  type Watched,
+  type WatchRules,
+  Webhook,
+} from "../watch/mod.ts";
 import { readArgs } from "./args.ts";
 import { tellLine } from "./console.ts";
 import { EventPrinter } from "./event_printer.ts";
 import { onInterrupt } from "./interrupt.ts";
-import { readMetrics, serveMetrics } from "./metrics.ts";
+import { type MetricsPlace, readMetrics, serveMetrics } from "./metrics.ts";
+import { OptOutList } from "./opt_out_list.ts";
 import { count, number } from "./plan.ts";
 import { chosenProtocols } from "./scan_settings.ts";
 import { keepThin } from "./thin.ts";
 import { Settings } from "./values.ts";
-import { openAsking, readAsking } from "./watch_asking.ts";
+import { type AskSettings, openAsking, readAsking } from "./watch_asking.ts";
 import { WatchLists } from "./watch_lists.ts";
 import { WatchMetrics } from "./watch_metrics.ts";
 import { readServers } from "./watch_servers.ts";
@@ -28,58 +36,74 @@ const LEAST_INTERVAL_MS = 5000;
 /** First polls a second, at the most. */
 const FIRST_POLLS = 200;
 
+/** What the options say. */
+interface Chosen {
+  readonly rules: WatchRules;
+  readonly asking: AskSettings;
+  /** The webhook. */
+  readonly url: string | undefined;
+  readonly keepMs: number | undefined;
+  readonly serving: MetricsPlace | undefined;
+  /** Whether players' names are kept. */
+  readonly names: boolean;
+  readonly quiet: boolean;
+}
+
 /** Runs `watch` until Ctrl-C; returns the exit code. */
 export async function runWatch(args: readonly string[]): Promise<number> {
   const settings = new Settings(readArgs("watch", args));
-  const rules = readRules(settings);
-  const protocols = chosenProtocols(settings.list("protocol"));
-  const asking = readAsking(settings, protocols);
-  const url = readUrl(settings.text("webhook"));
-  const names = settings.has("names");
-  const keepMs = settings.age("keep");
-  const serving = readMetrics(settings);
-  const quiet = settings.has("quiet");
+  const chosen: Chosen = {
+    rules: readRules(settings),
+    asking: readAsking(settings, chosenProtocols(settings.list("protocol"))),
+    url: readUrl(settings.text("webhook")),
+    keepMs: settings.age("keep"),
+    serving: readMetrics(settings),
+    names: settings.has("names"),
+    quiet: settings.has("quiet"),
+  };
+  const { rules, names, asking: { protocols } } = chosen;
   await using lists = await WatchLists.open(settings, rules);
+  const optOuts = new OptOutList(settings.text("opt-out-file"));
   const servers = await readServers({
+    optedOut: lists.sources.length === 0 ? [] : await optOuts.read(),
     words: settings.values.words.filter((word) => storePlace(word) === undefined),
     files: settings.texts("input-file"),
     ...{ lists: lists.sources, protocols, names, rules },
   });
+  return await watchServers(servers, chosen, lists, settings);
+}
+
+async function watchServers(
+  servers: readonly Watched[],
+  chosen: Chosen,
+  lists: WatchLists,
+  settings: Settings,
+): Promise<number> {
+  const { rules: { scanId, intervalMs }, url, names, quiet, keepMs, serving } = chosen;
   using interrupt = onInterrupt(() => {});
   const printer = new EventPrinter(settings.has("json") || !Deno.stdout.isTerminal());
   const signal = AbortSignal.any([interrupt.signal, printer.signal]);
   const hook = url === undefined ? undefined : openWebhook(url, signal);
   const tell = (line: string) => tellLine(`blocksweep: ${line}`);
-  const attach = lists.all.length === 0 ? undefined : names ? "all" : "icons";
-  const { scanId } = rules;
-  const { poller, board } = openAsking(servers, asking, { scanId, signal, tell, attach });
+  const around = { scanId, signal, tell, attach: attachedTo(lists, names) };
+  const { poller, board, concurrency } = await openAsking(servers, chosen.asking, around);
   if (!quiet) {
-    tellLine(
-      `watching ${count(servers.length, "server")}, each every ${rules.intervalMs / 1000} s`,
-    );
+    tellLine(`watching ${count(servers.length, "server")}, each every ${intervalMs / 1000} s`);
   }
   const counts = noCounts();
   const metrics = new WatchMetrics(servers, counts, lists.journals);
   await using _served = serving && serveMetrics(serving, () => metrics.families());
   await lists.begin(settings.values);
   const watching = watch({
-    servers,
+    ...{ servers, concurrency, random: Math.random, clock: systemClock, signal, counts },
+    spreadMs: Math.min(intervalMs, 1000 * servers.length / FIRST_POLLS),
     poll: async (server) => {
       const row = await poller.poll(server);
       return row === undefined || names ? row : withoutPlayers(row);
     },
-    ...{ random: Math.random, clock: systemClock, signal, counts },
-    concurrency: asking.concurrency,
-    spreadMs: Math.min(rules.intervalMs, 1000 * servers.length / FIRST_POLLS),
     onPoll: (lateMs) => metrics.late(lateMs),
-    onEvent: (event) => {
-      metrics.told(event);
-      printer.add(event);
-      hook?.add(event);
-    },
-    onPolled: (server, events, at, answer) => {
-      for (const journal of lists.journals) journal.note(server, events, at, answer);
-    },
+    onEvent: (event) => [metrics, printer, hook].forEach((one) => one?.add(event)),
+    onPolled: (...polled) => lists.journals.forEach((journal) => journal.note(...polled)),
   });
   await Promise.all([watching, board.listen(), keepThin(lists.all, keepMs, signal, tell)]);
   const online = servers.filter((server) => server.online).length;
@@ -87,6 +111,12 @@ export async function runWatch(args: readonly string[]): Promise<number> {
   await printer.printed();
   if (!quiet) tellLine(summary(online, servers.length, counts, hook));
   return 0;
+}
+
+/** What is kept beside rows: in replies, players may be named. */
+function attachedTo(lists: WatchLists, names: boolean): "icons" | "all" | undefined {
+  if (lists.all.length === 0) return undefined;
+  return names ? "all" : "icons";
 }
 
 function readRules(settings: Settings): WatchRules {

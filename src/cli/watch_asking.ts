@@ -6,11 +6,13 @@
 import { isLoopback } from "../address.ts";
 import { systemClock } from "../net/clock.ts";
 import { openSocket } from "../net/deno.ts";
+import { descriptorsLeft } from "../net/descriptors.ts";
 import { denoDialer } from "../net/deno_tcp.ts";
 import type { DatagramSocket } from "../net/socket.ts";
 import { STREAM_LIMITS, StreamLink } from "../net/tcp.ts";
 import { Throttle } from "../net/throttle.ts";
 import { socketsFor } from "../sweep/window.ts";
+import { PROTOCOLS } from "../protocols/mod.ts";
 import type { Protocol } from "../protocols/protocol.ts";
 import { LastingBoard, Poller, type Watched } from "../watch/mod.ts";
 import { chosenTimeout, streamLimits } from "./scan_settings.ts";
@@ -26,7 +28,8 @@ export interface AskSettings {
   readonly timeoutMs: number;
   /** How patient connections are. */
   readonly limits: typeof STREAM_LIMITS;
-  readonly concurrency: number;
+  /** Polls at once, where the user says. */
+  readonly concurrency: number | undefined;
   readonly retries: number;
   /** Datagrams a second. */
   readonly rate: number | undefined;
@@ -39,7 +42,7 @@ export function readAsking(settings: Settings, protocols: readonly Protocol[]): 
     protocols,
     timeoutMs,
     limits: settings.text("timeout") === undefined ? STREAM_LIMITS : streamLimits(timeoutMs),
-    concurrency: settings.whole("concurrency", 1, 100_000) ?? 256,
+    concurrency: settings.whole("concurrency", 1, 100_000),
     retries: settings.whole("retries", 0, 3) ?? 2,
     rate: settings.count("rate"),
   };
@@ -50,6 +53,8 @@ export interface Asking {
   readonly poller: Poller;
   /** Its sockets, which have to listen. */
   readonly board: LastingBoard;
+  /** Polls at once. */
+  readonly concurrency: number;
 }
 
 /**
@@ -57,7 +62,7 @@ export interface Asking {
  *
  * @param tell Told when sockets fail.
  */
-export function openAsking(
+export async function openAsking(
   servers: readonly Watched[],
   asking: AskSettings,
   around: {
@@ -67,8 +72,9 @@ export function openAsking(
     /** What is kept beside rows. */
     readonly attach: "icons" | "all" | undefined;
   },
-): Asking {
-  const { limits, concurrency, rate } = asking;
+): Promise<Asking> {
+  const { limits, rate } = asking;
+  const concurrency = await concurrencyFor(servers, asking);
   const { signal } = around;
   const clock = systemClock;
   const local = servers.every(({ endpoint }) => isLoopback(endpoint.address));
@@ -77,8 +83,7 @@ export function openAsking(
     netRate: undefined,
     hostRate: HOST_RATE,
   }, isLoopback);
-  const most = Math.min(concurrency, servers.length);
-  const open = () => Poller.families(servers).flatMap((bits) => openSockets(bits, most));
+  const open = () => Poller.families(servers).flatMap((bits) => openSockets(bits, concurrency));
   const board = new LastingBoard({ open, throttle, clock, ...around });
   const stream = { dialer: denoDialer(), throttle, clock, signal };
   const poller = new Poller({
@@ -91,7 +96,32 @@ export function openAsking(
     dial: (endpoint, connectMs = limits.connectMs) =>
       new StreamLink(endpoint, { ...stream, limits: { ...limits, connectMs } }),
   });
-  return { poller, board };
+  return { poller, board, concurrency };
+}
+
+/** A server that is silent takes so long, and none has to wait for it, milliseconds. */
+const SILENT_MS = 5000;
+/** Polls at once, at least and at the most, where the user does not say. */
+const LEAST = 256;
+const MOST = 4096;
+/** Descriptors that sockets, lists and metrics may need besides connections. */
+const SPARE_DESCRIPTORS = 128;
+
+/** How many polls there may be at once: over TCP no more than there are descriptors for. */
+async function concurrencyFor(
+  servers: readonly Watched[],
+  { concurrency, protocols }: AskSettings,
+): Promise<number> {
+  const [{ rules: { intervalMs } }] = servers;
+  const enough = Math.ceil(servers.length * SILENT_MS / intervalMs);
+  const wanted = concurrency ?? Math.max(LEAST, Math.min(MOST, enough));
+  const tcp = (name: string) => PROTOCOLS.find((one) => one.name === name)?.transport === "tcp";
+  const datagramsAlone = protocols.every(({ name }) => !tcp(name)) ||
+    servers.every(({ online, row }) => online && !row?.protocols.some(tcp));
+  const most = Math.min(wanted, servers.length);
+  if (datagramsAlone) return most;
+  const left = await descriptorsLeft(most + SPARE_DESCRIPTORS, () => openSole(4));
+  return Math.max(1, Math.min(most, left - SPARE_DESCRIPTORS));
 }
 
 /** Sockets whose buffers hold what so many servers say at once; one server needs one. */

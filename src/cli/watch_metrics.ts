@@ -35,7 +35,7 @@ export class WatchMetrics {
   }
 
   /** Takes an event. */
-  told({ event }: WatchEvent): void {
+  add({ event }: WatchEvent): void {
     this.#events.set(event, this.#events.get(event)! + 1);
   }
 

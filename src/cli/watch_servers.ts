@@ -12,8 +12,10 @@ import type { StoredRecord } from "../store/columns.ts";
 import type { Database } from "../store/database.ts";
 import { overdueServers } from "../store/list.ts";
 import { attempt } from "../store/store.ts";
+import { AddressSet } from "../targets/address_set.ts";
 import { neverAsked } from "../targets/lists.ts";
 import { splitWords } from "../targets/parse.ts";
+import type { Range } from "../targets/ranges.ts";
 import { type KnownState, Watched, type WatchRules } from "../watch/mod.ts";
 import { readText, tellLine, userPath } from "./console.ts";
 import { locate } from "./locate.ts";
@@ -31,6 +33,8 @@ export interface WatchSources {
   readonly files: readonly string[];
   /** Lists. */
   readonly lists: readonly Database[];
+  /** Addresses of which lists may have servers, and that asked to be left alone. */
+  readonly optedOut: readonly Range[];
   /** The protocols to look for. */
   readonly protocols: readonly Protocol[];
   /** Whether players' names are kept. */
@@ -66,16 +70,21 @@ export async function readServers(sources: WatchSources): Promise<readonly Watch
   );
 }
 
-/** The servers of a list, the most overdue first; those that are never asked are passed over. */
+/**
+ * The servers of a list, the most overdue first; those that are never asked, or asked to be left alone,
+ * are passed over.
+ */
 async function readList(
   list: Database,
-  { names }: WatchSources,
+  { names, optedOut }: WatchSources,
   add: (endpoint: Endpoint, name: string | null, known: KnownState) => void,
 ): Promise<void> {
+  const shy = new AddressSet(optedOut);
   await attempt("read", list, async () => {
     for await (const stored of overdueServers(list)) {
       const address = parseAddress(stored.host);
       if (address === undefined || neverAsked(address) !== undefined) continue;
+      if (shy.has(address)) continue;
       const asked = stored.requested_as === null ? {} : namesIn(stored.requested_as);
       const name = asked.name ?? asked.service?.name ?? null;
       add({ address, port: stored.port }, name, knownState(stored, names));

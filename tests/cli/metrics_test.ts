@@ -67,7 +67,7 @@ Deno.test("a server that is down is an explicit 0, and no series ever goes", () 
   const one = '{server="127.0.0.1:1"}';
   const before = values();
   assertEquals(before.get(`blocksweep_up${one}`), "NaN");
-  metrics.told(servers[0].answered(row, 1)[0]);
+  metrics.add(servers[0].answered(row, 1)[0]);
   metrics.late(20);
   const up = values();
   assertEquals(

@@ -112,12 +112,16 @@ Deno.test("a watched list is kept up to date, and only what changed since is tol
       change("create temp table one as select * from servers limit 1");
       change(`update one set id = '${dead}', host = '127.44.9.9', failures = 2, online = 1`);
       change("insert into servers select * from one");
+      change("update one set id = '127.44.8.8:19132', host = '127.44.8.8'");
+      change("insert into servers select * from one");
     }
     const permissions = [
       ...["--allow-net", `--allow-read=${folder}`, `--allow-write=${folder}`],
       "--allow-env=INIT_CWD,HOME",
     ];
-    const child = start(["watch", list, "--interval", "5s", "--timeout", "300ms"], { permissions });
+    await Deno.writeTextFile(`${folder}/out.txt`, "127.44.8.0/24\n");
+    const options = ["--interval", "5s", "--timeout", "300ms", "--opt-out-file"];
+    const child = start(["watch", list, ...options, `${folder}/out.txt`], { permissions });
     const said = new Response(child.stderr).text();
     let stdout = "";
     for await (const part of child.stdout.pipeThrough(new TextDecoderStream())) {
@@ -135,6 +139,7 @@ Deno.test("a watched list is kept up to date, and only what changed since is tol
     using db = new DatabaseSync(list);
     const all = (sql: string) => db.prepare(sql).all().map((row) => ({ ...row }));
     assertEquals(all("select id from servers where online = 0 and failures = 3"), [{ id: dead }]);
+    assertEquals(all("select failures from servers where host = '127.44.8.8'"), [{ failures: 2 }]);
     assertEquals(
       all("select kind, state, found from scans where kind = 'watch'"),
       [{ kind: "watch", state: "finished", found: 6 }],

@@ -18,6 +18,7 @@ import { Random } from "../src/fleet/random.ts";
 import { readCsv, readNdjson, verify } from "../src/fleet/verify.ts";
 import { serverId } from "../src/record.ts";
 import { usualPorts } from "../src/targets/lists.ts";
+import { after, fileEvent, listed, marksOf, type Moment, textOf } from "./moments.ts";
 import { readOptions } from "./options.ts";
 import { runTimed, scanCommand, start, startFleet } from "./processes.ts";
 import { table } from "./table.ts";
@@ -39,12 +40,6 @@ const [csv, ndjson] = [`${folder}/rows.csv`, `${folder}/rows.ndjson`];
 const checkpoint = `${csv}.checkpoint`;
 const list = `${checkpoint}.list`;
 
-/** When to kill. */
-interface Moment {
-  readonly name: string;
-  readonly come: () => Promise<void>;
-}
-
 const EVENTS: readonly [name: string, kind: Deno.FsEvent["kind"], path: string][] = [
   ["a row is written", "modify", ndjson],
   ["the list grows", "modify", list],
@@ -57,41 +52,10 @@ const EVENTS: readonly [name: string, kind: Deno.FsEvent["kind"], path: string][
 function event(index: number): Moment {
   const [name, kind, path] = EVENTS[index % EVENTS.length];
   const nth = 1 + random.below(kind === "modify" && path !== `${checkpoint}.part` ? 60 : 6);
-  return {
-    name: `${name} (${nth})`,
-    async come() {
-      using watcher = Deno.watchFs(folder);
-      let seen = 0;
-      for await (const one of watcher) {
-        if (one.kind === kind && one.paths.includes(path) && ++seen === nth) return;
-      }
-    },
-  };
+  return fileEvent({ name, folder, kind, path, nth });
 }
 
-/** A moment so long after the start. */
-function time(): Moment {
-  const ms = 200 + random.below(Number(options.lived));
-  return { name: `after ${ms} ms`, come: () => new Promise((come) => setTimeout(come, ms)) };
-}
-
-const text = (path: string) => Deno.readTextFile(path).catch(() => "");
 const rowsOf = (csvText: string) => csvText.split("\n").length - 2;
-
-/** How many rows a list names; a torn last line names none. */
-function listed(lines: string): number {
-  return lines.split("\n").slice(0, -1).filter((line) => line.startsWith("+ "))
-    .reduce((sum, line) => sum + line.split(" ").length - 2, 0);
-}
-
-/** Pass and position, as a table shows them. */
-function marks(checkpoint: string): [udp: string, tcp: string] {
-  const { marks } = JSON.parse(checkpoint.split("sha256 ")[0]);
-  return [marks.udp, marks.tcp].map(({ pass, position }) => `${pass}:${position}`) as [
-    string,
-    string,
-  ];
-}
 
 const begin = [
   ...[options.range, "--protocol", options.protocol, "--rate", options.rate],
@@ -108,7 +72,7 @@ try {
   });
   let begun = false;
   for (let i = 0; i < Number(options.moments); i++) {
-    const moment = i % 2 === 0 ? time() : event(i >> 1);
+    const moment = i % 2 === 0 ? after(200 + random.below(Number(options.lived))) : event(i >> 1);
     const coming = moment.come();
     const from = performance.now();
     const child = start(scanCommand(begun ? ["--resume", checkpoint] : begin, options.engine));
@@ -116,13 +80,13 @@ try {
     if (ended) throw new Error(`the scan ended before moment ${i + 1}: lower --rate or --lived`);
     child.kill("SIGKILL");
     await child.status;
-    const saved = await text(checkpoint);
-    const known = listed(await text(list));
-    const held = rowsOf(await text(csv));
+    const saved = await textOf(checkpoint);
+    const known = listed(await textOf(list)).length;
+    const held = rowsOf(await textOf(csv));
     begun = saved !== "";
     lines.push([
       ...[i + 1, moment.name, Math.round(performance.now() - from), known, held - known],
-      ...(begun ? marks(saved) : ["none", "none"]),
+      ...(begun ? marksOf(saved) : ["none", "none"]),
     ]);
   }
   const { elapsed } = await runTimed(

@@ -6,7 +6,7 @@
 import { InputError } from "../errors.ts";
 import { sleep, systemClock } from "../net/clock.ts";
 import type { Database } from "../store/database.ts";
-import { openStore } from "../store/open.ts";
+import { openStore, type StorePlace } from "../store/open.ts";
 import { attempt } from "../store/store.ts";
 import { cutsFor, thin } from "../store/thin.ts";
 import { readArgs } from "./args.ts";
@@ -57,9 +57,12 @@ export async function thinList(
 const DAILY_MS = 86_400_000;
 const FIRST_MS = 60_000;
 
-/** Thins lists until the signal; what cannot be thinned is told. */
+/**
+ * Thins lists until the signal, each over a connection of its own: transactions of others go on
+ * meanwhile. What cannot be thinned is told.
+ */
 export async function keepThin(
-  lists: readonly Database[],
+  lists: readonly StorePlace[],
   keepMs: number | undefined,
   signal: AbortSignal,
   tell: (line: string) => void,
@@ -69,8 +72,13 @@ export async function keepThin(
     await sleep(systemClock, wait, signal);
     for (const list of lists) {
       if (signal.aborted) return;
-      await thinList(list, keepMs, signal).catch((error) => tell((error as Error).message));
+      await thinOnce(list, keepMs, signal).catch((error) => tell((error as Error).message));
     }
     if (signal.aborted) return;
   }
+}
+
+async function thinOnce(place: StorePlace, keepMs: number, signal: AbortSignal): Promise<void> {
+  await using database = await openStore(place, SURROUNDINGS);
+  await thinList(database, keepMs, signal);
 }

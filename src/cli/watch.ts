@@ -105,7 +105,7 @@ async function watchServers(
     onEvent: (event) => [metrics, printer, hook].forEach((one) => one?.add(event)),
     onPolled: (...polled) => lists.journals.forEach((journal) => journal.note(...polled)),
   });
-  await Promise.all([watching, board.listen(), keepThin(lists.all, keepMs, signal, tell)]);
+  await Promise.all([watching, board.listen(), keepThin(lists.places, keepMs, signal, tell)]);
   const online = servers.filter((server) => server.online).length;
   (await lists.end(counts, online)).forEach(tellLine);
   await printer.printed();
@@ -115,7 +115,7 @@ async function watchServers(
 
 /** What is kept beside rows: in replies, players may be named. */
 function attachedTo(lists: WatchLists, names: boolean): "icons" | "all" | undefined {
-  if (lists.all.length === 0) return undefined;
+  if (lists.places.length === 0) return undefined;
   return names ? "all" : "icons";
 }
 

@@ -6,7 +6,7 @@
 import { InputError } from "../errors.ts";
 import { systemClock } from "../net/clock.ts";
 import type { Database } from "../store/database.ts";
-import { openStore, storePlace } from "../store/open.ts";
+import { openStore, type StorePlace, storePlace } from "../store/open.ts";
 import { writePolls } from "../store/polls.ts";
 import { attempt, Store } from "../store/store.ts";
 import { Journal, type WatchCounts, type WatchRules } from "../watch/mod.ts";
@@ -30,8 +30,9 @@ export class WatchLists implements AsyncDisposable {
   private constructor(
     /** Those that are watched. */
     readonly sources: readonly Database[],
-    /** Those, and others that are written. */
-    readonly all: readonly Database[],
+    /** Where those are, and others that are written. */
+    readonly places: readonly StorePlace[],
+    private readonly all: readonly Database[],
     private readonly rules: WatchRules,
     tell: (line: string) => void,
   ) {
@@ -57,21 +58,24 @@ export class WatchLists implements AsyncDisposable {
         `Cannot write to "${wrong}": -o wants a list, as servers.db; events go to standard output`,
       );
     }
-    const words = settings.values.words.filter((word) => storePlace(word) !== undefined);
+    const words = [
+      ...new Set(settings.values.words.filter((word) => storePlace(word) !== undefined)),
+    ];
     if (words.length > 0 && settings.has("protocol")) {
       throw new InputError(
         "Cannot use --protocol with a list: each of its servers is asked what it speaks",
       );
     }
     const texts = [...new Set([...words, ...outputs])];
+    const places = texts.map((text) => storePlace(text)!);
     await using stack = new AsyncDisposableStack();
     const all: Database[] = [];
-    for (const text of texts) {
-      all.push(stack.use(await openStore(storePlace(text)!, SURROUNDINGS, { busyMs: BUSY_MS })));
+    for (const place of places) {
+      all.push(stack.use(await openStore(place, SURROUNDINGS, { busyMs: BUSY_MS })));
     }
     stack.move();
     const tell = (line: string) => tellLine(`blocksweep: ${line}`);
-    return new WatchLists(all.slice(0, words.length), all, rules, tell);
+    return new WatchLists(all.slice(0, words.length), places, all, rules, tell);
   }
 
   /** Notes in each that the watch begins. */

@@ -45,6 +45,8 @@ const UNENCRYPTED = "does not support SSL";
 const DRIVER = "npm:pg@8.23.1";
 /** How long to wait for a connection, milliseconds. */
 const CONNECT_MS = 10_000;
+/** How long to wait for the end of one, milliseconds: a server that went away confirms none. */
+const END_MS = 2000;
 /** Rows that are fetched at a time. */
 const FETCH = 1000;
 /** PostgreSQL's number for bigint. */
@@ -169,7 +171,11 @@ class Postgres implements Database {
   async [Symbol.asyncDispose](): Promise<void> {
     const client = this.#client;
     this.#client = undefined;
-    await client?.end().catch(() => {}); // it may have gone away
+    if (client === undefined) return;
+    const { promise: late, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, END_MS);
+    await Promise.race([client.end().catch(() => {}), late]); // it may have gone away
+    clearTimeout(timer);
   }
 
   /** Ends a transaction, unless it went away with its connection. */

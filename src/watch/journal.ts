@@ -58,6 +58,8 @@ export class Journal {
   #cancel: (() => void) | undefined;
   #writing: Promise<void> | undefined;
   #pause = EVERY_MS;
+  /** Observations that are being written. */
+  #underway = 0;
   /** Whether the list took nothing when it was last tried. */
   failing = false;
   #over = false;
@@ -116,11 +118,13 @@ export class Journal {
       this.#writing ??= this.#write();
       await Promise.race([this.#writing, timeUp]);
       if (!this.failing) continue;
-      const left = Math.min(EVERY_MS, deadline - clock.now());
-      if (left > 0) await new Promise<void>((resolve) => clock.after(left, resolve));
+      const pause = Math.min(EVERY_MS, deadline - clock.now());
+      if (pause > 0) await new Promise<void>((resolve) => clock.after(pause, resolve));
     }
     cancel();
-    this.lost += this.#states.length;
+    const left = this.#states.length + this.#underway;
+    if (left + this.#servers.size > 0) this.failing = true;
+    this.lost += left;
     this.#states = [];
   }
 
@@ -148,11 +152,14 @@ export class Journal {
         const servers = [...this.#servers.values()].slice(0, BATCH);
         const states = this.#states.splice(0, BATCH);
         for (const { id } of servers) this.#servers.delete(id);
+        this.#underway = states.length;
         try {
           await write(servers, states);
         } catch (error) {
           this.#takeBack(servers, states);
           throw error;
+        } finally {
+          this.#underway = 0;
         }
         this.written += states.length;
         await clock.turn(); // polls go on between transactions

@@ -141,3 +141,20 @@ Deno.test("what cannot wait any longer is lost, and counted", async () => {
   assertEquals(ports(second.list.states), servers.slice(15).map(({ endpoint }) => endpoint.port));
   assertEquals([second.journal.lost, second.list.servers.size], [15, 25]);
 });
+
+Deno.test("a list that hangs does not hold up the end, and what it was given counts as lost", async () => {
+  const network = new FakeNetwork(1);
+  const journal = new Journal({
+    ...{ name: "a.db", scanId: "watch", clock: network, tell: () => {} },
+    write: () => new Promise(() => {}),
+  });
+  const [one, two] = [server(1), server(2)];
+  journal.note(one, one.answered(row(1), 1), 1);
+  const begun = network.now();
+  await network.run((async () => {
+    await new Promise<void>((resolve) => network.after(1500, resolve));
+    journal.note(two, two.answered(row(2), 1), 1);
+    await journal.close(5000);
+  })());
+  assertEquals([journal.lost, journal.failing, network.now() - begun], [2, true, 6500]);
+});

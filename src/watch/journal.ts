@@ -19,6 +19,9 @@ const BATCH = 1000;
 const MOST_WAITING = 200_000;
 /** While nothing happens to a server, it is noted so often that it is as it was, milliseconds. */
 const UNCHANGED_MS = 3_600_000;
+/** And so often where it stands, which says when it was last asked. */
+const STANDS_MS = 60_000;
+const SECONDS = 60;
 
 /** What a journal needs. */
 export interface JournalOptions {
@@ -45,6 +48,17 @@ function withAttached(row: ServerRecord, answer: AttachedRecord | undefined): Se
   return attached === undefined ? row : { ...row, attached } as AttachedRecord;
 }
 
+/** What is known of a server's polls. */
+interface Noted {
+  /** The number of the last. */
+  round: number;
+  /** When it was last observed, and when its stand was last given to be written. */
+  notedAt: number;
+  writtenAt: number;
+  /** Polls in a row that it had not answered then. */
+  misses: number;
+}
+
 /** Takes polls, and writes them. */
 export class Journal {
   /** Observations that were written. */
@@ -54,7 +68,9 @@ export class Journal {
   /** Servers that were polled since they were written, as they stand. */
   #servers = new Map<string, PolledServer>();
   #states: PolledState[] = [];
-  readonly #rounds = new Map<Watched, { round: number; notedAt: number }>();
+  /** Servers to which nothing has happened, as they stand: they are written in their time. */
+  readonly #quiet = new Map<string, PolledServer>();
+  readonly #rounds = new Map<Watched, Noted>();
   #cancel: (() => void) | undefined;
   #writing: Promise<void> | undefined;
   #pause = EVERY_MS;
@@ -85,11 +101,17 @@ export class Journal {
     const online = server.online === true;
     const id = formatEndpoint(endpoint);
     const current = misses === 0 ? row : undefined;
-    const record = current ?? this.#servers.get(id)?.record;
-    this.#servers.set(id, { id, record, online, failures: misses, at });
-    const known = this.#rounds.get(server) ?? { round: 0, notedAt: -Infinity };
+    const known = this.#rounds.get(server) ?? this.#meet(server, at);
+    const earlier = this.#servers.get(id) ?? this.#quiet.get(id);
+    const stand = { id, record: current ?? earlier?.record, online, failures: misses, at };
+    const happened = events.length > 0 || misses !== known.misses;
     known.round++;
-    this.#rounds.set(server, known);
+    known.misses = misses;
+    if (happened || this.#servers.has(id) || at - known.writtenAt >= STANDS_MS) {
+      known.writtenAt = at;
+      this.#quiet.delete(id);
+      this.#servers.set(id, stand);
+    } else this.#quiet.set(id, stand);
     // Whether it is up is open between a miss and the next answer: that is not noted.
     const told = events.length > 0 || at - known.notedAt >= UNCHANGED_MS;
     if (told && row !== undefined && (current !== undefined || !online)) {
@@ -112,11 +134,12 @@ export class Journal {
     const deadline = clock.now() + patienceMs;
     this.#over = true;
     this.#cancel?.();
+    for (const [id, stand] of this.#quiet) this.#servers.set(id, stand);
+    this.#quiet.clear();
     const { promise: timeUp, resolve } = Promise.withResolvers<void>();
     const cancel = clock.after(patienceMs, resolve);
-    while (this.#servers.size + this.#states.length > 0 && clock.now() < deadline) {
-      this.#writing ??= this.#write();
-      await Promise.race([this.#writing, timeUp]);
+    while (this.#waits && clock.now() < deadline) {
+      await Promise.race([this.#start(), timeUp]);
       if (!this.failing) continue;
       const pause = Math.min(EVERY_MS, deadline - clock.now());
       if (pause > 0) await new Promise<void>((resolve) => clock.after(pause, resolve));
@@ -126,6 +149,14 @@ export class Journal {
     if (left + this.#servers.size > 0) this.failing = true;
     this.lost += left;
     this.#states = [];
+  }
+
+  /** A server's first poll: where it stands is written at another second than for its neighbours. */
+  #meet(server: Watched, at: number): Noted {
+    const writtenAt = at - STANDS_MS * (this.#rounds.size % SECONDS) / SECONDS;
+    const known = { round: 0, notedAt: -Infinity, writtenAt, misses: 0 };
+    this.#rounds.set(server, known);
+    return known;
   }
 
   #bound(): void {
@@ -138,9 +169,23 @@ export class Journal {
 
   #schedule(): void {
     if (this.#over || this.#cancel !== undefined || this.#writing !== undefined) return;
+    if (!this.#waits) return;
     this.#cancel = this.options.clock.after(this.#pause, () => {
       this.#cancel = undefined;
-      this.#writing = this.#write();
+      void this.#start();
+    });
+  }
+
+  /** Whether there is something to write. */
+  get #waits(): boolean {
+    return this.#servers.size + this.#states.length > 0;
+  }
+
+  /** Writes, unless that is being done. */
+  #start(): Promise<void> {
+    return this.#writing ??= this.#write().finally(() => {
+      this.#writing = undefined;
+      this.#schedule();
     });
   }
 
@@ -148,7 +193,7 @@ export class Journal {
   async #write(): Promise<void> {
     const { clock, write, name, tell } = this.options;
     try {
-      while (this.#servers.size + this.#states.length > 0) {
+      while (this.#waits) {
         const servers = [...this.#servers.values()].slice(0, BATCH);
         const states = this.#states.splice(0, BATCH);
         for (const { id } of servers) this.#servers.delete(id);
@@ -171,10 +216,7 @@ export class Journal {
       if (!this.failing) tell(`${(error as Error).message}; the watch goes on, and tries again`);
       this.failing = true;
       this.#pause = Math.min(2 * this.#pause, SELDOM_MS);
-    } finally {
-      this.#writing = undefined;
     }
-    if (this.#servers.size + this.#states.length > 0) this.#schedule();
   }
 
   /** Keeps what could not be written, unless something newer is known. */

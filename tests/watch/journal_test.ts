@@ -158,3 +158,22 @@ Deno.test("a list that hangs does not hold up the end, and what it was given cou
   })());
   assertEquals([journal.lost, journal.failing, network.now() - begun], [2, true, 6500]);
 });
+
+Deno.test("where a server stands is written once a minute while nothing happens, and at the end", async () => {
+  const network = new FakeNetwork(1);
+  const { list, journal } = fakeList(network);
+  const one = server(1);
+  const stands: number[] = [];
+  const later = (ms: number) => new Promise<void>((resolve) => network.after(ms, resolve));
+  await network.run((async () => {
+    for (let at = 0; at < 200_000; at += 10_000) {
+      journal.note(one, one.answered(row(1, { seen_at: at }), at), at);
+      await later(10_000);
+      const stand = list.servers.get("127.0.0.1:1")!.at;
+      if (stands.at(-1) !== stand) stands.push(stand);
+    }
+    await journal.close(1000);
+  })());
+  assertEquals(stands, [0, 60_000, 120_000, 180_000]);
+  assertEquals(list.servers.get("127.0.0.1:1")!.at, 190_000);
+});

@@ -11,13 +11,19 @@
 export const AF_UNIX = 1;
 export const AF_INET = 2;
 export const AF_INET6 = 10;
+export const AF_NETLINK = 16;
+export const AF_PACKET = 17;
+export const AF_XDP = 44;
 export const SOCK_DGRAM = 2;
+export const SOCK_RAW = 3;
 export const SOCK_CLOEXEC = 0x80000;
 export const SOL_SOCKET = 1;
 export const SO_RCVBUF = 8;
 export const SO_BINDTODEVICE = 25;
 export const SO_RCVBUFFORCE = 33;
 export const SO_MEMINFO = 55;
+export const SOL_PACKET = 263;
+export const PACKET_QDISC_BYPASS = 20;
 export const IPPROTO_IP = 0;
 export const IP_PKTINFO = 8;
 export const IP_MTU_DISCOVER = 10;
@@ -30,15 +36,22 @@ export const POLLIN = 1;
 export const POLLOUT = 4;
 export const EFD_CLOEXEC = 0x80000;
 
+export const EPERM = 1;
 export const EINTR = 4;
+export const ENXIO = 6;
 export const EAGAIN = 11;
+export const EBUSY = 16;
+export const ENODEV = 19;
+export const EOPNOTSUPP = 95;
 export const EADDRINUSE = 98;
 export const EADDRNOTAVAIL = 99;
+export const ENETDOWN = 100;
 export const ENOBUFS = 105;
 
 /** Errors that sockets give; others keep their number. */
 const NAMES: Readonly<Record<number, string>> = {
-  ...{ 1: "EPERM", 4: "EINTR", 9: "EBADF", 11: "EAGAIN", 12: "ENOMEM", 13: "EACCES" },
+  ...{ 1: "EPERM", 4: "EINTR", 6: "ENXIO", 9: "EBADF", 11: "EAGAIN", 12: "ENOMEM", 13: "EACCES" },
+  ...{ 16: "EBUSY", 19: "ENODEV", 95: "EOPNOTSUPP" },
   ...{ 22: "EINVAL", 23: "ENFILE", 24: "EMFILE", 90: "EMSGSIZE", 97: "EAFNOSUPPORT" },
   ...{ 98: "EADDRINUSE", 99: "EADDRNOTAVAIL", 100: "ENETDOWN", 101: "ENETUNREACH" },
   ...{ 105: "ENOBUFS", 111: "ECONNREFUSED", 112: "EHOSTDOWN", 113: "EHOSTUNREACH" },
@@ -47,6 +60,11 @@ const NAMES: Readonly<Record<number, string>> = {
 /** Whether there is no room for what is to be sent, and soon will be. */
 export function isFull(errno: number): boolean {
   return errno === EAGAIN || errno === ENOBUFS;
+}
+
+/** Whether the network is gone, for a while or for good: what is to be sent was not refused. */
+export function isLost(errno: number): boolean {
+  return errno === ENETDOWN || errno === ENXIO || errno === ENODEV;
 }
 
 /** The name of an error. */
@@ -63,6 +81,7 @@ const SYMBOLS = {
   bind: { parameters: ["i32", "buffer", "u32"], result: "i32" },
   sendto: { parameters: ["i32", "buffer", "usize", "i32", "buffer", "u32"], result: "isize" },
   sendmmsg: { parameters: ["i32", "usize", "u32", "i32"], result: "i32" },
+  recv: { parameters: ["i32", "buffer", "usize", "i32"], result: "isize" },
   recvmmsg: { parameters: ["i32", "usize", "u32", "i32", "pointer"], result: "i32" },
   poll: { parameters: ["buffer", "u64", "i32"], result: "i32", nonblocking: true },
   pollHere: { name: "poll", parameters: ["buffer", "u64", "i32"], result: "i32" },
@@ -111,6 +130,7 @@ export function int32(value: number): Uint8Array<ArrayBuffer> {
 export function failure(libc: Libc, what: string): Error {
   const errno = libc.errno();
   const message = `Cannot ${what}: ${errorName(errno)}`;
+  if (errno === EPERM) return new Deno.errors.PermissionDenied(message);
   if (errno === EADDRINUSE) return new Deno.errors.AddrInUse(message);
   if (errno === EADDRNOTAVAIL) return new Deno.errors.AddrNotAvailable(message);
   return new Error(message);

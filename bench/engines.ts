@@ -47,7 +47,9 @@ async function system(command: string): Promise<string> {
 /** Joins our namespace, the far end, to a near one; the targets are behind us. */
 async function connect(): Promise<void> {
   await system(`ip netns add ${NEAR}`);
-  await system(`ip link add far0 type veth peer name near0 netns ${NEAR}`);
+  await system(
+    `ip link add far0 numtxqueues 2 numrxqueues 2 type veth peer name near0 numtxqueues 2 numrxqueues 2 netns ${NEAR}`,
+  );
   const near = `ip -n ${NEAR}`;
   const quiet = "sysctl -qw net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1";
   for (
@@ -117,7 +119,7 @@ async function compare(folder: string): Promise<void> {
   await system(`cc -O2 -pthread -o ${folder}/send ${new URL("send.c", import.meta.url).pathname}`);
   await connect();
   const engines = options.engines.split(",").flatMap((engine) =>
-    (engine === "udp" ? options.threads.split(",").map(Number) : [0])
+    (engine !== "portable" ? options.threads.split(",").map(Number) : [0])
       .map((threads) => ({ engine, threads }))
   );
   const programs = new Map<string, string[]>();

@@ -12,7 +12,7 @@ import { TargetSpace } from "../targets/space.ts";
 import { requestText } from "../targets/srv.ts";
 import { visitSpace } from "../sweep/visits.ts";
 import { print } from "./console.ts";
-import type { EngineName } from "./engine.ts";
+import type { Engine } from "./engine.ts";
 import { clockTime, count, number, type Passes, type Plan, sumOf } from "./plan.ts";
 import type { ScanSettings, SpeedSettings } from "./scan_settings.ts";
 import type { NamedTargets } from "./targets.ts";
@@ -26,7 +26,7 @@ export function planLines(
   chosen: ScanSettings,
   { limits, cooldownMs }: SpeedSettings,
   outputs: readonly { readonly path: string; readonly format: { readonly name: string } }[],
-  engine: EngineName,
+  { name: engine, way }: Pick<Engine, "name" | "way">,
 ): string[] {
   const { size, publicSize, loopbackSize, left } = targets;
   const local = size - publicSize - loopbackSize;
@@ -88,7 +88,8 @@ export function planLines(
     ["limits", `all ${limit(rate)}, a network ${limit(netRate)}, a host ${limit(hostRate)}`],
     [
       "engine",
-      chosen.threads === 0 ? engine : `${engine}, ${count(chosen.threads, "sending thread")}`,
+      engine + (chosen.threads === 0 ? "" : `, ${count(chosen.threads, "sending thread")}`) +
+      (way === undefined ? "" : `, ${way}`),
     ],
     ["governed by", plan.governor === "nothing" ? "the machine" : `--${plan.governor}`],
     ["time", `at least ${clockTime(plan.seconds + cooldownMs / 1000 + gaps)}`],

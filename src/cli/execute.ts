@@ -13,6 +13,7 @@ import { beganAt, uuidv7 } from "../scan/id.ts";
 import type { ScanEnd } from "../scan/options.ts";
 import { scan } from "../scan/scan.ts";
 import { newState, type ScanState } from "../scan/state.ts";
+import type { TroubleListener } from "../scan/troubles.ts";
 import { readIds } from "../sinks/known.ts";
 import { optOutCheck } from "../targets/lists.ts";
 import { formatConfig } from "./config.ts";
@@ -34,6 +35,7 @@ import { ScanStores, spillPath, type StorePlan } from "./stores.ts";
 import { localAddress, openAll, type Sockets } from "./sockets.ts";
 import { continueCommand, continueNotes, resumeCommand, summary } from "./summary.ts";
 import type { FoundTargets, NamedTargets } from "./targets.ts";
+import { troubleLine } from "./trouble.ts";
 import type { Settings } from "./values.ts";
 
 /** Everything that a scan needs, checked. */
@@ -107,7 +109,11 @@ export async function execute(job: Job): Promise<number> {
       ? (transport: "udp" | "tcp") => progress.tellPass(plan, transport)
       : undefined;
     const onClockJump = (ms: number) => tell(jumpLine(ms));
-    end = await scan({ ...options, key, connections, onPass, onClockJump });
+    const onTrouble: TroubleListener = (code, kind) => {
+      const line = troubleLine(code, kind);
+      if (line !== undefined) tell(line);
+    };
+    end = await scan({ ...options, key, connections, onPass, onClockJump, onTrouble });
     end = await closeOutputs(
       sinks,
       end,

@@ -180,6 +180,8 @@ export function statusOf(state: ScanState): Record<string, unknown> {
     receive_buffer: state.receiveBuffer,
     probes_sent: state.sent,
     probes_refused: state.refused,
+    errors: state.errors,
+    waits: state.waits,
     datagrams_dropped: state.dropped,
     replies: state.replies,
     tcp: {

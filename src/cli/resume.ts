@@ -24,6 +24,8 @@ const FREE = new Set([
     "host-rate",
     "concurrency",
     "engine",
+    "interface",
+    "gateway-mac",
     "source-ip",
     "source-port",
   ],

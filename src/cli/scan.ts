@@ -15,10 +15,11 @@ import { formatConfig, mergeValues, parseConfig } from "./config.ts";
 import { orderDigest } from "./configuration.ts";
 import { print, readText, tellError, tellLine, userPath } from "./console.ts";
 import { planLines, printTargets } from "./dry_run.ts";
-import { chooseEngine, THIS_PROCESS } from "./engine.ts";
+import { chooseEngine } from "./engine.ts";
 import { execute } from "./execute.ts";
 import { checkApart } from "./files.ts";
 import { checkpointPlace } from "./keep.ts";
+import { groundsOf } from "./load_engine.ts";
 import { haveService } from "./names.ts";
 import { readMetrics } from "./metrics.ts";
 import { OptOutList } from "./opt_out_list.ts";
@@ -101,9 +102,10 @@ async function runWith(values: Values, secret: Values, resumed?: Resumed): Promi
     return 0;
   }
   const tell = settings.has("quiet") ? () => {} : tellLine;
-  const engine = await chooseEngine(chosen.engine, THIS_PROCESS, tell);
+  const grounds = groundsOf(targets, chosen, settings.has("dry-run"));
+  const engine = await chooseEngine(chosen.engine, grounds, tell);
   const written = [...outputs, ...stores.places];
-  const lines = planLines(plan, named, chosen, speed, written, engine.name);
+  const lines = planLines(plan, named, chosen, speed, written, engine);
   if (settings.has("dry-run")) {
     await print(lines.join("\n"));
     return 0;

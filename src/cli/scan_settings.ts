@@ -5,6 +5,7 @@
  */
 import { type Address, parseAddress } from "../address.ts";
 import { InputError } from "../errors.ts";
+import { parseMac } from "../net/mac.ts";
 import { STREAM_LIMITS, type StreamLimits } from "../net/tcp.ts";
 import type { Limits } from "../net/throttle.ts";
 import { PROTOCOLS, USUAL_PROTOCOLS } from "../protocols/mod.ts";
@@ -16,7 +17,7 @@ import { parsePorts } from "../targets/ports.ts";
 import type { Shard } from "../targets/space.ts";
 import { closest } from "./args.ts";
 import { rateOf } from "./bandwidth.ts";
-import { type EngineName, ENGINES } from "./engine.ts";
+import { ENGINE_CHOICES, type EngineChoice } from "./engine.ts";
 import { usualPorts } from "../targets/lists.ts";
 import type { Settings } from "./values.ts";
 
@@ -43,7 +44,10 @@ export interface ScanSettings {
   readonly sourcePorts: readonly number[];
   readonly sourceAddress: Address | undefined;
   /** The engine that the user named. */
-  readonly engine: EngineName | undefined;
+  readonly engine: EngineChoice | undefined;
+  /** The only interface that frames may leave by; and the MAC of the gateway there. */
+  readonly interfaceName: string | undefined;
+  readonly gatewayMac: Uint8Array | undefined;
   /** Threads that only send; 0: the program's own does. */
   readonly threads: number;
   /** How often to say where the scan stands, where there is no terminal, milliseconds; 0: never. */
@@ -62,6 +66,8 @@ interface GivenSpeed {
   readonly cooldownMs: number | undefined;
 }
 
+/** What writes frames, or may. */
+const FRAMERS = new Set<string | undefined>(["packet", "fastest"]);
 /** More threads than cores send no faster. */
 const MOST_THREADS = 64;
 /** The largest seed: whole numbers up to it are exact. */
@@ -85,7 +91,8 @@ export function readScanSettings(settings: Settings, randomSeed: () => number): 
     verify: settings.has("verify"),
     players: !settings.has("no-players"),
     ...readSource(settings),
-    engine: settings.oneOf("engine", ENGINES) as EngineName | undefined,
+    engine: settings.oneOf("engine", ENGINE_CHOICES) as EngineChoice | undefined,
+    ...readWay(settings),
     threads: settings.whole("threads", 0, MOST_THREADS) ?? 0,
     statsEveryMs: settings.time("stats-every") ?? 0,
     speed: {
@@ -169,6 +176,23 @@ function readSource(settings: Settings) {
     throw new InputError(`Cannot use --source-ip "${address}": not an address`);
   }
   return { sourcePorts: ports === undefined ? [] : parsePorts(ports).udp, sourceAddress };
+}
+
+/** Which way frames take, for the engines that write them. */
+function readWay(settings: Settings) {
+  const interfaceName = settings.text("interface");
+  const text = settings.text("gateway-mac");
+  const gatewayMac = text === undefined ? undefined : parseMac(text);
+  if (text !== undefined && gatewayMac === undefined) {
+    throw new InputError(
+      `Cannot use --gateway-mac "${text}": it wants six bytes, as 02:00:5e:10:00:01`,
+    );
+  }
+  for (const [name, value] of [["interface", interfaceName], ["gateway-mac", text]]) {
+    if (value === undefined || FRAMERS.has(settings.text("engine"))) continue;
+    throw new InputError(`Cannot use --${name}: it is for --engine packet or fastest`);
+  }
+  return { interfaceName, gatewayMac };
 }
 
 /** How long to wait for an answer: with less than a millisecond, everybody would be silent. */

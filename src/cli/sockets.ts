@@ -8,7 +8,7 @@ import { InputError } from "../errors.ts";
 import type { SendThread } from "../net/send_thread.ts";
 import type { DatagramSocket } from "../net/socket.ts";
 import { socketsFor } from "../sweep/window.ts";
-import type { Targets } from "../targets/compose.ts";
+import { familiesOf, type Targets } from "../targets/compose.ts";
 import type { Engine } from "./engine.ts";
 import type { ScanSettings } from "./scan_settings.ts";
 
@@ -17,13 +17,13 @@ export type Sockets = Record<4 | 6, DatagramSocket[]>;
 
 /** Opens the sockets before anything else: a port that is taken is found out in time. */
 export async function openAll(
-  { groups }: Targets,
+  targets: Targets,
   chosen: ScanSettings,
   engine: Engine,
 ): Promise<Sockets> {
   const sockets: Sockets = { 4: [], 6: [] };
-  const families = new Set(groups.map(({ addresses: [{ start }] }) => family(start)));
-  if (families.size > 1 && chosen.sourcePorts.length > 0) {
+  const families = familiesOf(targets);
+  if (families.length > 1 && chosen.sourcePorts.length > 0) {
     throw new InputError(
       "Cannot use --source-port for IPv4 and IPv6 targets at once: scan one family after the other",
     );

@@ -11,6 +11,7 @@ import { optionsOf } from "./options.ts";
 import type { OutputPlan } from "./outputs.ts";
 import { count, number } from "./plan.ts";
 import type { ScanSettings } from "./scan_settings.ts";
+import { codeList } from "./trouble.ts";
 
 const REASONS: Readonly<Record<EndReason, string>> = {
   "done": "done",
@@ -36,7 +37,8 @@ export function summary(
     (state.lost > 0 ? `, ${number(state.lost)} lost` : ""),
     ...(state.passes === 0 ? [] : [
       `sent ${count(state.sent, "probe")} in ${state.pass} of ${state.passes} passes` +
-      (state.refused > 0 ? `; ${number(state.refused)} more were refused by the system` : ""),
+      (state.refused > 0 ? `; ${number(state.refused)} more were refused by the system` : "") +
+      (Object.keys(state.errors).length > 0 ? ` (${codeList(state.errors)})` : ""),
       engineLine(state),
     ]),
     ...(tcp.passes === 0 ? [] : [
@@ -53,10 +55,11 @@ export function summary(
 }
 
 /** The engine; its buffers where they were asked for, and what found no room in them. */
-function engineLine({ engine, threads, receiveBuffer, dropped }: ScanState): string {
+function engineLine({ engine, threads, receiveBuffer, dropped, waits }: ScanState): string {
   const mebibytes = (receiveBuffer / 2 ** 20).toFixed(1).replace(".0", "");
   return `engine ${engine}` + (threads === 0 ? "" : `, ${count(threads, "sending thread")}`) +
     (engine === "portable" ? "" : `, receive buffer ${mebibytes} MiB`) +
+    (Object.keys(waits).length > 0 ? `, sending waited (${codeList(waits)})` : "") +
     (dropped === 0
       ? ""
       : `; ${count(dropped, "datagram")} found no room in it: servers may be missing, a lower ` +

@@ -10,6 +10,7 @@ import {
   DatagramBatch,
   type DatagramReceiver,
   type DatagramSocket,
+  noErrors,
   type Room,
   type SocketErrors,
 } from "./socket.ts";
@@ -82,7 +83,7 @@ class DenoSocket implements DatagramSocket {
   readonly port: number;
   readonly receiveBuffer = USUAL_RECEIVE_BUFFER;
   readonly dropped = 0;
-  readonly errors: SocketErrors = { send: new Map(), receive: new Map() };
+  readonly errors: SocketErrors = noErrors();
   readonly #socket: Deno.DatagramConn;
   readonly #buffer: Uint8Array;
   #room: Room | undefined;

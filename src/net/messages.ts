@@ -71,6 +71,8 @@ export interface MessagesLayout {
   readonly payload: number;
   /** Bytes of control messages with each. Default: none. */
   readonly control?: number;
+  /** Where the payloads are, if not here: the address of each. */
+  readonly elsewhere?: (i: number) => bigint;
 }
 
 /** Datagrams that are sent or received at once. */
@@ -85,19 +87,20 @@ export class Messages {
 
   /** Reserves the memory and sets every pointer in it. */
   constructor(private readonly layout: MessagesLayout) {
-    const { count, family, payload, control = 0 } = layout;
+    const { count, family, payload, control = 0, elsewhere } = layout;
     this.#control = control;
     this.payloads = count * (MMSGHDR + IOVEC + NAME + control);
-    this.bytes = new Uint8Array(this.payloads + count * payload);
+    this.bytes = new Uint8Array(this.payloads + (elsewhere === undefined ? count * payload : 0));
     this.view = new DataView(this.bytes.buffer);
-    this.base = BigInt(Deno.UnsafePointer.value(Deno.UnsafePointer.of(this.bytes)));
+    this.base = addressOf(this.bytes);
     for (let i = 0; i < count; i++) {
       const header = i * MMSGHDR;
       if (family !== undefined) this.#pointer(header, this.name(i));
       this.#pointer(header + IOV, this.#iovec(i));
       this.view.setBigUint64(header + IOVLEN, 1n, true);
       if (control > 0) this.#pointer(header + CONTROL, this.control(i));
-      this.#pointer(this.#iovec(i), this.payload(i));
+      if (elsewhere === undefined) this.#pointer(this.#iovec(i), this.payload(i));
+      else this.view.setBigUint64(this.#iovec(i), elsewhere(i), true);
       this.setLength(i, payload);
       this.reset(i);
     }
@@ -149,6 +152,11 @@ export class Messages {
     const payload = this.payload(i);
     return this.bytes.subarray(payload, payload + this.view.getUint32(i * MMSGHDR + LEN, true));
   }
+}
+
+/** Where memory lies. Somebody has to hold it as long as its address is used. */
+export function addressOf(bytes: Uint8Array<ArrayBuffer>): bigint {
+  return BigInt(Deno.UnsafePointer.value(Deno.UnsafePointer.of(bytes)));
 }
 
 /**

@@ -7,6 +7,7 @@
  *
  * @module
  */
+import type { Load } from "./load.ts";
 
 /** How many jobs were handed over, and how many are done. */
 const SUBMITTED = 0;
@@ -15,33 +16,46 @@ const COMPLETED = 16; // on another line of the processor's caches: the other si
 const WAKE_AT = 1;
 const JOBS = 32;
 /**
- * A job: the socket, where its messages are (two halves), how many; and how many were taken. One
- * without messages is the last.
+ * A job: the socket, where its load is (two halves), how many there are, how long and how far apart;
+ * and then how many were taken, how many were tried, and what stopped it. One of nothing is the last.
  */
-const JOB = 8;
-const MESSAGES = 1;
+const JOB = 16;
+const AT = 1;
 const COUNT = 3;
-const TAKEN = 4;
+const LENGTH = 4;
+const STRIDE = 5;
+const TAKEN = 6;
+const TRIED = 7;
+const ERRNO = 8;
 /** Jobs that may wait. */
 const DEPTH = 64;
 /** Refusals since they were last asked for, by error number; higher ones count as the highest. */
 const REFUSALS = JOBS + DEPTH * JOB;
 const ERRNOS = 256;
 
-/** Sends so many messages that lie at an address; told of each that the system refuses. */
-export type SendWork = (
-  socket: number,
-  messages: bigint,
-  count: number,
-  refuse: (errno: number) => void,
-) => number;
+/**
+ * Sends a load; told of each that the system refuses.
+ *
+ * @returns How many were tried.
+ */
+export type SendWork = (load: Load, refuse: (errno: number) => void) => number;
+
+/** What came of a job. */
+export interface JobOutcome {
+  /** How many the system took. */
+  readonly taken: number;
+  /** How many were tried: the rest waits for the network. */
+  readonly tried: number;
+  /** What it waits for, where anything is left. */
+  readonly errno: number;
+}
 
 /** A job that is not done, or whose outcome was not read. */
 interface OpenJob {
   readonly number: number;
   readonly count: number;
   readonly refuse: (errno: number, times: number) => void;
-  readonly resolve: (taken: number) => void;
+  readonly resolve: (outcome: JobOutcome) => void;
   readonly reject: (error: Error) => void;
 }
 
@@ -56,35 +70,32 @@ export class SendJobs {
   #failure: Error | undefined;
 
   /**
-   * Has messages sent. They must stay where they are until then.
+   * Has a load sent. It must stay where it is until then.
    *
    * @param refuse Told which errors there were, and how many of each.
-   * @returns How many the system took.
+   * @returns What came of it.
    * @throws Error when too many jobs wait; what {@linkcode fail} was given.
    */
-  send(
-    socket: number,
-    messages: bigint,
-    count: number,
-    refuse: (errno: number, times: number) => void,
-  ): Promise<number> {
+  send(load: Load, refuse: (errno: number, times: number) => void): Promise<JobOutcome> {
     return new Promise((resolve, reject) => {
       if (this.#failure !== undefined) throw this.#failure;
       if (this.#open.length === DEPTH) throw new Error(`Cannot send: ${DEPTH} batches wait`);
-      const number = this.#submit(socket, messages, count);
-      this.#open.push({ number, count, refuse, resolve, reject });
+      const number = this.#submit(load);
+      this.#open.push({ number, count: load.count, refuse, resolve, reject });
       void this.#watch();
     });
   }
 
-  #submit(socket: number, messages: bigint, count: number): number {
+  #submit({ socket, at, count, length, stride }: Load): number {
     const words = this.#words;
     const job = words[SUBMITTED];
-    const at = placeOf(job);
-    words[at] = socket;
-    words[at + MESSAGES] = Number(messages & 0xffff_ffffn);
-    words[at + MESSAGES + 1] = Number(messages >> 32n);
-    words[at + COUNT] = count;
+    const place = placeOf(job);
+    words[place] = socket;
+    words[place + AT] = Number(at & 0xffff_ffffn);
+    words[place + AT + 1] = Number(at >> 32n);
+    words[place + COUNT] = count;
+    words[place + LENGTH] = length;
+    words[place + STRIDE] = stride;
     Atomics.store(words, SUBMITTED, job + 1 | 0);
     Atomics.notify(words, SUBMITTED);
     return job;
@@ -109,9 +120,10 @@ export class SendJobs {
   }
 
   #settle({ number, count, refuse, resolve }: OpenJob): void {
-    const taken = this.#words[placeOf(number) + TAKEN];
+    const place = placeOf(number);
+    const taken = this.#words[place + TAKEN];
     if (taken < count) this.#readRefusals(refuse);
-    resolve(taken);
+    resolve({ taken, tried: this.#words[place + TRIED], errno: this.#words[place + ERRNO] });
   }
 
   #readRefusals(refuse: (errno: number, times: number) => void): void {
@@ -123,7 +135,7 @@ export class SendJobs {
 
   /** Lets the other side end, when all is done. */
   close(): void {
-    this.#submit(0, 0n, 0);
+    this.#submit({ socket: 0, at: 0n, count: 0, length: 0, stride: 0 });
   }
 
   /** Tells whoever waits that the other side does not work any longer. */
@@ -138,23 +150,40 @@ export class SendJobs {
  * The other side: does jobs until no more will come. It keeps its thread to itself.
  *
  * @param memory That of the {@linkcode SendJobs}.
+ * @param errno Why the last load was not sent to its end.
  */
-export function serveJobs(memory: SharedArrayBuffer, work: SendWork): void {
+export function serveJobs(memory: SharedArrayBuffer, work: SendWork, errno: () => number): void {
   const words = new Int32Array(memory);
-  const refuse = (errno: number) =>
-    void Atomics.add(words, REFUSALS + Math.min(errno, ERRNOS - 1), 1);
+  let refused = 0;
+  const refuse = (errno: number) => {
+    refused++;
+    Atomics.add(words, REFUSALS + Math.min(errno, ERRNOS - 1), 1);
+  };
   for (let done = 0;;) {
     Atomics.wait(words, SUBMITTED, done);
     if (Atomics.load(words, SUBMITTED) === done) continue;
-    const at = placeOf(done);
-    if (words[at + COUNT] === 0) return;
-    const messages = BigInt(words[at + MESSAGES] >>> 0) |
-      BigInt(words[at + MESSAGES + 1]) << 32n;
-    words[at + TAKEN] = work(words[at], messages, words[at + COUNT], refuse);
+    const place = placeOf(done);
+    const load = loadAt(words, place);
+    if (load.count === 0) return;
+    refused = 0;
+    const tried = work(load, refuse);
+    words[place + TAKEN] = tried - refused;
+    words[place + TRIED] = tried;
+    words[place + ERRNO] = tried < load.count ? errno() : 0;
     done = done + 1 | 0;
     Atomics.store(words, COMPLETED, done);
     if ((done - Atomics.load(words, WAKE_AT) | 0) >= 0) Atomics.notify(words, COMPLETED);
   }
+}
+
+function loadAt(words: Int32Array, place: number): Load {
+  return {
+    socket: words[place],
+    at: BigInt(words[place + AT] >>> 0) | BigInt(words[place + AT + 1]) << 32n,
+    count: words[place + COUNT],
+    length: words[place + LENGTH],
+    stride: words[place + STRIDE],
+  };
 }
 
 function placeOf(job: number): number {

@@ -3,7 +3,8 @@
  *
  * @module
  */
-import { SendJobs } from "./send_jobs.ts";
+import type { Load } from "./load.ts";
+import { type JobOutcome, SendJobs } from "./send_jobs.ts";
 
 /** A thread that sends for sockets. It ends with the last of them. */
 export class SendThread {
@@ -47,14 +48,9 @@ export class SendThread {
     });
   }
 
-  /** Has messages of a socket sent: see {@linkcode SendJobs.send}. */
-  send(
-    socket: number,
-    messages: bigint,
-    count: number,
-    refuse: (errno: number, times: number) => void,
-  ): Promise<number> {
-    return this.#jobs.send(socket, messages, count, refuse);
+  /** Has a load sent: see {@linkcode SendJobs.send}. */
+  send(load: Load, refuse: (errno: number, times: number) => void): Promise<JobOutcome> {
+    return this.#jobs.send(load, refuse);
   }
 
   /** Notes one more socket that it sends for. */

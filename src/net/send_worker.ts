@@ -4,6 +4,7 @@
  * @module
  */
 import { Libc } from "./libc.ts";
+import { sendMessages } from "./load.ts";
 import { sendAll } from "./send_all.ts";
 import { serveJobs } from "./send_jobs.ts";
 
@@ -18,6 +19,7 @@ const scope = globalThis as unknown as WorkerScope;
 scope.onmessage = ({ data }) => {
   using libc = new Libc();
   scope.postMessage("ready");
-  serveJobs(data, (...job) => sendAll(libc, ...job));
+  const transmit = sendMessages(libc);
+  serveJobs(data, (load, refuse) => sendAll(libc, transmit, load, refuse), () => libc.errno());
   scope.postMessage("ended");
 };

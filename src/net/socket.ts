@@ -13,6 +13,13 @@ export interface SocketErrors {
   readonly send: Map<string, number>;
   /** Errors while receiving, by error code: a peer's ICMP, Windows' ConnectionReset. */
   readonly receive: Map<string, number>;
+  /** Times that sending had to wait, by error code: a card without room, an interface that is down. */
+  readonly waits: Map<string, number>;
+}
+
+/** Nothing went wrong yet. */
+export function noErrors(): SocketErrors {
+  return { send: new Map(), receive: new Map(), waits: new Map() };
 }
 
 /**
@@ -36,7 +43,7 @@ export interface DatagramSocket extends AsyncDisposable {
   readonly receiveBuffer: number;
   /** Datagrams that found no room there, where the system tells; else 0. */
   readonly dropped: number;
-  /** What went wrong so far. */
+  /** What went wrong so far. Sockets that send through one outlet count together. */
   readonly errors: SocketErrors;
   /**
    * Hands every datagram that arrives to the receiver.
@@ -64,9 +71,11 @@ export interface DatagramSocket extends AsyncDisposable {
   /**
    * Sends a batch. What has arrived may be handed on meanwhile.
    *
-   * @returns How many of it the system took; a promise where it did not take them at once.
+   * @param signal Ends waiting for an interface that is down, where the engine waits for that.
+   * @returns How many of it the system took; a promise where it did not take them at once. It
+   * rejects when the rest of it waits for a network that is gone, or that nobody waits for.
    */
-  flush(batch: Batch): number | Promise<number>;
+  flush(batch: Batch, signal?: AbortSignal): number | Promise<number>;
 }
 
 /** Copies of one datagram for many targets: only what differs is written per target. */

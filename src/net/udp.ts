@@ -29,7 +29,7 @@ import {
 } from "./libc.ts";
 import { checkLayout, sockaddrSize, writeSockaddr } from "./messages.ts";
 import type { SendThread } from "./send_thread.ts";
-import type { DatagramSocket } from "./socket.ts";
+import type { SocketErrors } from "./socket.ts";
 import { UdpSocket } from "./udp_socket.ts";
 
 /** What we ask the receive buffer to hold, bytes; the system doubles it for its own needs. */
@@ -57,6 +57,8 @@ export interface UdpOptions {
   readonly receiveBuffer?: number;
   /** Sends the batches. Default: the thread that fills them. */
   readonly thread?: SendThread;
+  /** Where to count what goes wrong. Default: a place of its own. */
+  readonly errors?: SocketErrors;
 }
 
 /**
@@ -68,8 +70,8 @@ export interface UdpOptions {
  */
 export function openUdpSocket(
   local: Endpoint,
-  { receiveBuffer = RECEIVE_BUFFER, thread }: UdpOptions = {},
-): DatagramSocket {
+  { receiveBuffer = RECEIVE_BUFFER, thread, errors }: UdpOptions = {},
+): UdpSocket {
   const libc = new Libc();
   const opened: number[] = [];
   try {
@@ -80,7 +82,7 @@ export function openUdpSocket(
     if (closing < 0) throw failure(libc, "open an event");
     opened.push(closing);
     setUp(libc, socket, local, receiveBuffer);
-    return new UdpSocket(libc, socket, closing, family(local.address), thread);
+    return new UdpSocket(libc, socket, closing, family(local.address), thread, errors);
   } catch (error) {
     for (const one of opened) libc.call.close(one);
     libc[Symbol.dispose]();

@@ -9,22 +9,29 @@ import { CatchUp, mostIn } from "./catch_up.ts";
 import {
   EAGAIN,
   EINTR,
-  errorName,
   failure,
   int32,
   isFull,
   type Libc,
   MSG_DONTWAIT,
   POLLIN,
-  POLLOUT,
   SO_MEMINFO,
   SO_RCVBUF,
   SOL_SOCKET,
 } from "./libc.ts";
 import { MessageBatch } from "./message_batch.ts";
 import { Messages, readSockaddr, sockaddrSize, writeSockaddr } from "./messages.ts";
+import { messageLoad, sendMessages } from "./load.ts";
+import { countError, Outlet } from "./outlet.ts";
 import type { SendThread } from "./send_thread.ts";
-import type { Batch, DatagramReceiver, DatagramSocket, Room, SocketErrors } from "./socket.ts";
+import {
+  type Batch,
+  type DatagramReceiver,
+  type DatagramSocket,
+  noErrors,
+  type Room,
+  type SocketErrors,
+} from "./socket.ts";
 
 /** Datagrams that are received at once. */
 const ARRIVALS = 64;
@@ -48,7 +55,8 @@ const MOST_AWAY_MS = 16;
 const POLL_MS = 50;
 /** How long the system may have no room for what we send before it counts as refused. */
 const MOST_WAITS = 1000;
-const WAIT_MS = 1;
+/** How long it stays away at first. */
+const LEAST_AWAY_MS = 1;
 /** Where SO_MEMINFO has the count of datagrams that found no room, and how long it is. */
 const MEMINFO_DROPS = 8;
 const MEMINFO = 9;
@@ -57,7 +65,6 @@ const MEMINFO = 9;
 export class UdpSocket implements DatagramSocket {
   readonly port: number;
   readonly receiveBuffer: number;
-  readonly errors: SocketErrors = { send: new Map(), receive: new Map() };
   readonly #arrivals: Messages;
   /** The address of a datagram that is sent alone. */
   readonly #name: Uint8Array<ArrayBuffer>;
@@ -68,8 +75,7 @@ export class UdpSocket implements DatagramSocket {
   #receiver: DatagramReceiver | undefined;
   #room: Room | undefined;
   #receiving: Promise<void> = Promise.resolve();
-  /** What is being sent, and waits for room: all must have ended before the socket is closed. */
-  readonly #waits = new Set<Promise<unknown>>();
+  readonly #outlet: Outlet;
   /** What ended receiving. */
   #failure: Error | undefined;
   #closed: Promise<void> | undefined;
@@ -85,6 +91,7 @@ export class UdpSocket implements DatagramSocket {
    *
    * @param closing An event that wakes up whoever waits, when the socket is to be closed.
    * @param thread Sends the batches, where this thread is not to.
+   * @param errors Where to count what goes wrong. Default: a place of its own.
    * @throws Error with the call that failed; then what was given is still the caller's.
    */
   constructor(
@@ -93,6 +100,7 @@ export class UdpSocket implements DatagramSocket {
     private readonly closing: number,
     readonly family: 4 | 6,
     private readonly thread?: SendThread,
+    readonly errors: SocketErrors = noErrors(),
   ) {
     this.#arrivals = new Messages({ count: ARRIVALS, family, payload: ROOM });
     this.#name = new Uint8Array(sockaddrSize(family));
@@ -103,6 +111,8 @@ export class UdpSocket implements DatagramSocket {
     this.port = readSockaddr(this.#nameView, 0).port;
     this.receiveBuffer = this.#ask(SO_RCVBUF)[0];
     this.#catchUp = new CatchUp(mostIn(this.receiveBuffer));
+    const transmit = sendMessages(libc);
+    this.#outlet = new Outlet({ libc, closing, thread, transmit, errors: this.errors });
     thread?.hold();
   }
 
@@ -128,7 +138,7 @@ export class UdpSocket implements DatagramSocket {
   }
 
   async #receive(): Promise<void> {
-    let away = WAIT_MS;
+    let away = LEAST_AWAY_MS;
     while (this.#closed === undefined && this.#failure === undefined) {
       this.#drain(CALLS_AT_A_POLL);
       const full = this.#room?.();
@@ -137,7 +147,7 @@ export class UdpSocket implements DatagramSocket {
         continue;
       }
       const busy = this.#sends >= BUSY_SENDS;
-      if (this.#arrived > 0) away = WAIT_MS;
+      if (this.#arrived > 0) away = LEAST_AWAY_MS;
       else away = Math.min(MOST_AWAY_MS, 2 * away);
       this.#sends = this.#arrived = 0;
       await (busy ? this.#poll(0, away) : this.#poll(POLLIN, POLL_MS));
@@ -183,7 +193,7 @@ export class UdpSocket implements DatagramSocket {
 
   #miss(errno: number): void {
     if (errno === EAGAIN) this.#catchUp.handedOn(0, true);
-    else if (errno !== EINTR) count(this.errors.receive, errno);
+    else if (errno !== EINTR) countError(this.errors.receive, errno);
   }
 
   caughtUp(): Promise<void> {
@@ -211,10 +221,10 @@ export class UdpSocket implements DatagramSocket {
       if (libc.call.sendto(socket, bytes, size, MSG_DONTWAIT, name, name.length) >= 0) return true;
       const errno = libc.errno();
       if (!isFull(errno) || waits >= MOST_WAITS) {
-        count(this.errors.send, errno);
+        countError(this.errors.send, errno);
         return false;
       }
-      await this.#wait(errno);
+      await this.#outlet.wait(errno, socket);
     }
     return false;
   }
@@ -223,63 +233,27 @@ export class UdpSocket implements DatagramSocket {
     return new MessageBatch(template, capacity, this.family);
   }
 
-  flush(batch: Batch): number | Promise<number> {
+  flush(batch: Batch, signal?: AbortSignal): number | Promise<number> {
     const { messages, length } = batch as MessageBatch;
+    return this.flushMessages(messages, length, signal);
+  }
+
+  /** Sends the first of some messages: see {@linkcode flush}. */
+  flushMessages(
+    messages: Messages,
+    length: number,
+    signal?: AbortSignal,
+  ): number | Promise<number> {
     if (length === 0 || this.#closed !== undefined) return 0;
-    this.#sends += length;
-    if (this.thread !== undefined) {
-      this.#drain(CALLS_BESIDE_SENDING);
-      return this.#flushOn(this.thread, messages, length);
-    }
-    const taken = this.libc.call.sendmmsg(this.socket, messages.header(0), length, MSG_DONTWAIT);
-    this.#drain(CALLS_BESIDE_SENDING);
-    return taken === length ? length : this.#flushRest(messages, length, Math.max(0, taken));
-  }
-
-  /** Has another thread send a batch; the socket is not closed before. */
-  async #flushOn(thread: SendThread, { base }: Messages, length: number): Promise<number> {
-    const sending = thread.send(this.socket, base, length, this.#refuse);
-    this.#waits.add(sending);
-    try {
-      return await sending;
-    } finally {
-      this.#waits.delete(sending);
-    }
-  }
-
-  readonly #refuse = (errno: number, times: number) => count(this.errors.send, errno, times);
-
-  /** Sends what is left of a batch that broke off. */
-  async #flushRest(messages: Messages, length: number, begun: number): Promise<number> {
-    const { libc, socket } = this;
-    let sent = begun;
-    let waits = 0;
-    for (let at = begun; at < length && this.#closed === undefined;) {
-      const taken = libc.call.sendmmsg(socket, messages.header(at), length - at, MSG_DONTWAIT);
-      if (taken > 0) {
-        at += taken;
-        sent += taken;
-        continue;
-      }
-      // Of a batch that breaks off, the error is told by the call that begins with its cause.
-      const errno = libc.errno();
-      if (isFull(errno) && waits < MOST_WAITS) {
-        waits++;
-        await this.#wait(errno);
-      } else if (errno !== EINTR) {
-        count(this.errors.send, errno);
-        at++;
-      }
-    }
+    const sent = this.#outlet.flush(messageLoad(this.socket, messages.base, length), signal);
+    this.beside(length);
     return sent;
   }
 
-  /** Waits until there may be room to send: a socket tells when, a network card does not. */
-  async #wait(errno: number): Promise<void> {
-    const wait = this.#poll(errno === EAGAIN ? POLLOUT : 0, WAIT_MS);
-    this.#waits.add(wait);
-    await wait;
-    this.#waits.delete(wait);
+  /** Notes that so many left just now, whoever sent them, and hands on what has arrived. */
+  beside(sent: number): void {
+    this.#sends += sent;
+    this.#drain(CALLS_BESIDE_SENDING);
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -289,16 +263,12 @@ export class UdpSocket implements DatagramSocket {
   async #close(): Promise<void> {
     void this.dropped; // the last time that it can be asked
     this.libc.call.eventfd_write(this.closing, 1n);
-    await Promise.allSettled([this.#receiving, ...this.#waits]); // whoever called listen() was told
+    await this.#outlet.close();
+    await Promise.allSettled([this.#receiving]); // whoever called listen() was told
     this.#catchUp.handedOn(0, true);
     this.libc.call.close(this.socket);
     this.libc.call.close(this.closing);
     this.libc[Symbol.dispose]();
     await this.thread?.release();
   }
-}
-
-function count(errors: Map<string, number>, errno: number, times = 1): void {
-  const name = errorName(errno);
-  errors.set(name, (errors.get(name) ?? 0) + times);
 }

@@ -111,6 +111,8 @@ export interface ScanOptions extends TargetNames {
   readonly onClockJump?: (ms: number) => void;
   /** Whether outputs keep replies as they came, and icons. Default: no. */
   readonly attach?: boolean;
+  /** Told of each error that keeps datagrams from leaving, once. */
+  readonly onTrouble?: (code: string, kind: "refused" | "waits") => void;
   /** Where rows go. The scan does not close them. */
   readonly sinks: readonly Sink[];
   /** Random bytes that nobody can guess. */

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type Endpoint, family, isLoopback } from "../address.ts";
+import { type Endpoint, isLoopback } from "../address.ts";
 import type { Endpoints } from "../endpoints.ts";
 import { Switchboard } from "../net/switchboard.ts";
 import { Throttle } from "../net/throttle.ts";
@@ -13,7 +13,7 @@ import { planPasses, spaceOf, sweep, Trail } from "../sweep/sweep.ts";
 import { Tokens } from "../sweep/token.ts";
 import { capacityOf, Window } from "../sweep/window.ts";
 import { AddressSet } from "../targets/address_set.ts";
-import { segmentsOf } from "../targets/compose.ts";
+import { familiesOf, segmentsOf } from "../targets/compose.ts";
 import { Guard, kindsOf, seedOf } from "./guard.ts";
 import { Inspections } from "./inspections.ts";
 import { LowWater } from "./low_water.ts";
@@ -23,6 +23,7 @@ import { RowQueue } from "./rows.ts";
 import { eachSecond } from "./saving.ts";
 import { Stop } from "./stop.ts";
 import { TcpSweep } from "./tcp.ts";
+import { Troubles } from "./troubles.ts";
 
 /** How often the sweep has the system asked for what it counts, milliseconds. */
 const COUNT_MS = 20;
@@ -32,10 +33,7 @@ export async function scan(options: ScanOptions): Promise<ScanEnd> {
   const { clock, state, checkpoint } = options;
   const stop = new Stop(options.signal, clock, options.maxRuntimeMs);
   const throttle = new Throttle(options.limits, options.capLoopback ? undefined : isLoopback);
-  const families = [4, 6].filter((bits) =>
-    options.targets.groups.some(({ addresses: [first] }) => family(first.start) === bits)
-  ) as (4 | 6)[];
-  const sockets = families.flatMap((bits) => options.openSockets(bits));
+  const sockets = familiesOf(options.targets).flatMap((bits) => options.openSockets(bits));
   await using board = new Switchboard(sockets, throttle, clock);
   const rows = new RowQueue(options.sinks, clock, {
     onAccepted: async (records) => await checkpoint?.accepted(records),
@@ -96,6 +94,7 @@ class Run {
   readonly #optedOut: OptedOut;
   readonly #tokens: Tokens;
   readonly #window: Window;
+  readonly #troubles: Troubles;
   readonly #kinds: readonly ProbeKind[];
   #counted = -Infinity;
   /** Datagrams that found no room in an earlier part of the scan. */
@@ -116,6 +115,7 @@ class Run {
     this.#responders = new Responders(seed);
     this.#optedOut = new OptedOut(options.optedOut, seed);
     this.#window = new Window(capacityOf(board.sockets));
+    this.#troubles = new Troubles(board.sockets, options.onTrouble ?? (() => {}));
     this.#kinds = kindsOf(options.protocols);
     this.guard = new Guard(options);
     for (const endpoint of answered) this.#responders.add(endpoint);
@@ -220,6 +220,7 @@ class Run {
     if (clock.now() - this.#counted < everyMs) return;
     this.#counted = clock.now();
     state.dropped = board.sockets.reduce((sum, { dropped }) => sum + dropped, this.#dropped);
+    this.#troubles.count(state);
     state.inspecting = this.inspections.load;
     state.written = this.rows.written;
     state.lost = this.rows.lost;

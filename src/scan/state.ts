@@ -78,6 +78,10 @@ export interface ScanState {
   sent: number;
   /** Probes that the system refused to send. */
   refused: number;
+  /** Datagrams that the system refused to send, by error code; those of conversations too. */
+  errors: Readonly<Record<string, number>>;
+  /** Times that sending had to wait, by error code. */
+  waits: Readonly<Record<string, number>>;
   /** Datagrams that came back and found no room, as far as the system tells. */
   dropped: number;
   /** Datagrams that came back. */
@@ -112,6 +116,7 @@ export function newState(scanId: string, startedAt: number): ScanState {
     startedAt,
     ...{ pass: 0, passes: 0, position: 0, size: 0, total: 0, visited: 0, sent: 0 },
     ...{ engine: "portable", threads: 0, receiveBuffer: 0, refused: 0, dropped: 0 },
+    ...{ errors: {}, waits: {} },
     tcp: { pass: 0, passes: 0, position: 0, size: 0, sent: 0, counts: noStreams() },
     replies: noReplies(),
     ...{ inspecting: 0, written: 0, aliases: 0, lost: 0, fellSilent: 0, optedOut: 0 },

@@ -35,6 +35,8 @@ export interface FlightOptions {
   readonly batch: number;
   /** Flights under way at once. */
   readonly count: number;
+  /** Ends waiting for an interface that is down. */
+  readonly signal?: AbortSignal;
   /** Told of each that left, in order: what `launch()` was given, and how many the system took. */
   readonly onLanded: (visited: number, sent: number, refused: number) => void;
 }
@@ -46,13 +48,15 @@ export class Flights {
   readonly #flights: readonly Flight[];
   readonly #sockets: Readonly<Record<4 | 6, readonly DatagramSocket[]>>;
   readonly #onLanded: FlightOptions["onLanded"];
+  readonly #signal: AbortSignal | undefined;
   #launched = 0;
   /** Settles when all have landed; `undefined` where they have. */
   #landing: Promise<void> | undefined;
   #failure: Error | undefined;
 
   /** Makes the batches. */
-  constructor({ sockets, template, batch, count, onLanded }: FlightOptions) {
+  constructor({ sockets, template, batch, count, signal, onLanded }: FlightOptions) {
+    this.#signal = signal;
     const of = (bits: 4 | 6) => sockets.filter(({ family }) => family === bits);
     this.#sockets = { 4: of(4), 6: of(6) };
     const empty = (bits: 4 | 6) => this.#sockets[bits][0]?.batch(template, batch);
@@ -97,7 +101,7 @@ export class Flights {
   #flush(batch: Batch | undefined, bits: 4 | 6, turn: number): number | Promise<number> {
     if (batch === undefined || batch.length === 0) return 0;
     const sockets = this.#sockets[bits];
-    return sockets[turn % sockets.length].flush(batch);
+    return sockets[turn % sockets.length].flush(batch, this.#signal);
   }
 
   /** Waits until a flight has left, and all before it. It never rejects: who waits is told later. */

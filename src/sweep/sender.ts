@@ -107,6 +107,7 @@ export class Sender {
       sockets: options.sockets,
       template: kind.probe.template,
       batch: this.#batch,
+      signal: options.signal,
       count: Math.max(1, FLIGHTS_A_THREAD * (options.threads ?? 0)),
       onLanded(visited, sent, refused) {
         options.window.sent(sent, options.clock.now());

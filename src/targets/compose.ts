@@ -186,3 +186,9 @@ export function segmentsOf(
     return { addresses, ports: [...new Set(all)].sort((a, b) => a - b) };
   });
 }
+
+/** The families of the targets. */
+export function familiesOf({ groups }: Targets): (4 | 6)[] {
+  const families = new Set(groups.map(({ addresses: [{ start }] }) => family(start)));
+  return ([4, 6] as const).filter((bits) => families.has(bits));
+}

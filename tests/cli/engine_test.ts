@@ -6,8 +6,14 @@ import {
   assertRejects,
   assertStringIncludes,
 } from "@std/assert";
-import { chooseEngine, type EngineGrounds } from "../../src/cli/engine.ts";
+import {
+  chooseEngine,
+  type EngineChoice,
+  type EngineGrounds,
+  ENGINES,
+} from "../../src/cli/engine.ts";
 import { summary } from "../../src/cli/summary.ts";
+import { codeList, troubleLine } from "../../src/cli/trouble.ts";
 import { InputError } from "../../src/errors.ts";
 import { drawFleet } from "../../src/fleet/generate.ts";
 import { openFleet } from "../../src/fleet/open.ts";
@@ -45,7 +51,7 @@ Deno.test("the fast engine is chosen where it can run, and the portable one else
   assertEquals(told, []);
   assertEquals(await choose(undefined, BROKEN), "portable");
   assertEquals(told, [
-    "blocksweep: engine portable, for udp does not run here: no libc.so.6",
+    "blocksweep: engine portable, not udp: no libc.so.6",
   ]);
 });
 
@@ -59,6 +65,73 @@ Deno.test("the fast engine, where it is named and cannot run, is refused with wh
   }
 });
 
+/** Grounds on which only some engines run; others are unsuited, or fail. */
+function groundsWith(running: readonly string[], unsuited: Record<string, string>): EngineGrounds {
+  return {
+    ...GROUNDS,
+    load(name) {
+      if (name in unsuited) return Promise.resolve({ unsuited: unsuited[name] });
+      if (running.includes(name)) return GROUNDS.load(name);
+      return Promise.reject(new Error(`no ${name}`));
+    },
+  };
+}
+
+Deno.test("frames are written only where the user says so, and the fastest engine is looked for", async () => {
+  const choose = async (wanted: EngineChoice | undefined, grounds: EngineGrounds) => {
+    const told: string[] = [];
+    const { name } = await chooseEngine(wanted, grounds, (line) => told.push(line));
+    return [name, ...told];
+  };
+  const all = groundsWith(ENGINES, {});
+  assertEquals(await choose(undefined, all), ["udp"]);
+  assertEquals(await choose("packet", all), ["packet"]);
+  assertEquals(await choose("fastest", all), [ENGINES.at(-1)!]);
+  const lo = Object.fromEntries(ENGINES.slice(2).map((name) => [name, "lo is loopback"]));
+  assertEquals(await choose("packet", groundsWith(["udp"], lo)), [
+    ...["udp", "blocksweep: engine udp, not packet: lo is loopback"],
+  ]);
+  const framers = ENGINES.slice(2).toReversed();
+  assertEquals(await choose("fastest", groundsWith(["udp"], lo)), [
+    ...["udp", `blocksweep: engine udp, not ${framers.join(" and ")}: lo is loopback`],
+  ]);
+  assertEquals(
+    await choose("fastest", groundsWith(["packet"], {})).then(([name]) => name),
+    "packet",
+  );
+  const none = [...framers, "udp"].map((name) => `not ${name}: no ${name}`).join("; ");
+  assertEquals(await choose("fastest", groundsWith([], {})), [
+    ...["portable", `blocksweep: engine portable, ${none}`],
+  ]);
+  const bare = { ...all, granted: () => false };
+  const [name, line] = await choose("fastest", bare);
+  assertEquals(name, "portable");
+  assertStringIncludes(line, "engine portable, not a faster one: it needs --allow-ffi");
+  await assertRejects(
+    () => choose("packet", bare),
+    InputError,
+    "Cannot use --engine packet: it needs",
+  );
+  await assertRejects(
+    () => choose("packet", groundsWith(["udp"], {})),
+    InputError,
+    "Cannot use --engine packet: no packet",
+  );
+  const broken = { ...all, load: () => Promise.reject(new InputError("no interface eth9")) };
+  await assertRejects(() => choose("fastest", broken), InputError, "no interface eth9");
+});
+
+Deno.test("errors of sending are explained, and summed up by name", () => {
+  assertMatch(troubleLine("EPERM", "refused")!, /\(EPERM\): a firewall of this machine .*nft/);
+  assertEquals(
+    troubleLine("EIO", "refused"),
+    "blocksweep: the system refuses datagrams (EIO)",
+  );
+  assertMatch(troubleLine("ENETDOWN", "waits")!, /the interface is down/);
+  assertEquals(troubleLine("ENOBUFS", "waits"), undefined);
+  assertEquals(codeList({ EINVAL: 3, EPERM: 12_000 }), "12,000 EPERM, 3 EINVAL");
+});
+
 Deno.test("the summary names the engine, its buffer, and what found no room there", () => {
   const end = { reason: "done", mark: { pass: 1, position: 0 }, tcpMark: { pass: 1, position: 0 } };
   const line = (change: object) =>
@@ -70,6 +143,9 @@ Deno.test("the summary names the engine, its buffer, and what found no room ther
   ]);
   assertEquals(line({ engine: "udp", threads: 2, receiveBuffer: 425_984 }), [
     "engine udp, 2 sending threads, receive buffer 0.4 MiB",
+  ]);
+  assertEquals(line({ engine: "packet", receiveBuffer: 2 ** 20, waits: { ENOBUFS: 7 } }), [
+    "engine packet, receive buffer 1 MiB, sending waited (7 ENOBUFS)",
   ]);
   const [lossy] = line({ engine: "udp", receiveBuffer: 128 << 20, dropped: 1234 });
   assertStringIncludes(lossy, "receive buffer 128 MiB; 1,234 datagrams found no room in it");
@@ -118,7 +194,10 @@ Deno.test("an engine that is not granted is refused by name, and the dry run nam
   assertStringIncludes(alone.stderr, "Cannot use --threads 2: engine portable sends from the");
   const unknown = await run(["scan", "127.0.0.1", "--engine", "pcap"]);
   assertEquals(unknown.code, 2);
-  assertStringIncludes(unknown.stderr, 'Cannot use --engine "pcap": it wants portable, udp');
+  assertStringIncludes(
+    unknown.stderr,
+    'Cannot use --engine "pcap": it wants portable, udp, packet, fastest',
+  );
 });
 
 Deno.test({

@@ -101,7 +101,7 @@ function dryRun(named: NamedTargets): string[] {
   const chosen = readScanSettings(new Settings(readArgs("scan", ["--protocol", "slp"])), () => 1);
   const speed = speedFor(named.targets, chosen);
   const plan = planScan({ ...chosen, ...speed, targets: named.targets });
-  return planLines(plan, named, chosen, speed, [], "portable");
+  return planLines(plan, named, chosen, speed, [], { name: "portable" });
 }
 
 Deno.test("exclusions come from words, files and names", async () => {

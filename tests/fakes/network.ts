@@ -13,6 +13,7 @@ import {
   DatagramBatch,
   type DatagramReceiver,
   type DatagramSocket,
+  noErrors,
   type Room,
   type SocketErrors,
 } from "../../src/net/socket.ts";
@@ -180,7 +181,7 @@ function before(a: Event, b: Event): boolean {
 class FakeSocket implements DatagramSocket {
   readonly receiveBuffer = USUAL_RECEIVE_BUFFER;
   readonly dropped = 0;
-  readonly errors: SocketErrors = { send: new Map(), receive: new Map() };
+  readonly errors: SocketErrors = noErrors();
   #receiver: DatagramReceiver | undefined;
   #room: Room | undefined;
   /** What has arrived, and was not handed on. */

@@ -1,6 +1,6 @@
 /** What the fast engine has beyond others: Linux, through FFI. */
 import { Endpoints } from "../../src/endpoints.ts";
-import { assert, assertEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import type { Libc } from "../../src/net/libc.ts";
 import { SendThread } from "../../src/net/send_thread.ts";
 import type { DatagramSocket } from "../../src/net/socket.ts";
@@ -143,7 +143,7 @@ function scripted(takes: number[], forever?: number) {
   return { libc, asked, waits };
 }
 
-const [EPERM, EINTR, EAGAIN, ENOBUFS] = [-1, -4, -11, -105];
+const [EPERM, EINTR, EAGAIN, ENETDOWN, ENOBUFS] = [-1, -4, -11, -100, -105];
 
 Deno.test({ name: "udp: a batch that breaks off goes on where it did", ignore }, async () => {
   const { UdpSocket } = await import("../../src/net/udp_socket.ts");
@@ -172,16 +172,51 @@ Deno.test({ name: "udp: what the system never takes is refused, not sent", ignor
 
 Deno.test({ name: "udp: a thread sends to the end what breaks off", ignore }, async () => {
   const { sendAll } = await import("../../src/net/send_all.ts");
-  const { libc, asked, waits } = scripted([2, EAGAIN, ENOBUFS, 1, EINTR, EPERM]);
+  const { messageLoad, sendMessages } = await import("../../src/net/load.ts");
   const refused: number[] = [];
-  assertEquals(sendAll(libc, 7, 4096n, 8, (errno) => refused.push(errno)), 7);
-  assertEquals(asked.map(({ at }) => at), [0, 2, 2, 2, 3, 3, 4]);
-  assert(asked.every(({ at, count }) => at + count === 8));
-  assertEquals([waits, refused], [[7, -1], [1]]); // until it may be written; for a while
+  const send = ({ libc }: { libc: Libc }, count: number) =>
+    sendAll(libc, sendMessages(libc), messageLoad(7, 4096n, count), (one) => refused.push(one));
+  const some = scripted([2, EAGAIN, ENOBUFS, 1, EINTR, EPERM]);
+  assertEquals(send(some, 8), 8);
+  assertEquals(some.asked.map(({ at }) => at), [0, 2, 2, 2, 3, 3, 4]);
+  assert(some.asked.every(({ at, count }) => at + count === 8));
+  assertEquals([some.waits, refused], [[7, -1], [1]]); // until it may be written; for a while
   const never = scripted([], ENOBUFS);
-  assertEquals(sendAll(never.libc, 7, 0n, 3, (errno) => refused.push(errno)), 0);
+  assertEquals(send(never, 3), 3);
   assertEquals([never.waits.length, refused], [1000, [1, 105, 105, 105]]);
+  const down = scripted([2, ENETDOWN]);
+  assertEquals([send(down, 3), refused.length], [2, 4]); // the rest waits for the network
 });
+
+Deno.test(
+  { name: "udp: while the network is down a batch waits, and is not lost", ignore },
+  async () => {
+    const { UdpSocket } = await import("../../src/net/udp_socket.ts");
+    const { libc, asked } = scripted([2, ENETDOWN, ENETDOWN, EINTR]);
+    await using socket = new UdpSocket(libc, 7, 8, 4);
+    const batch = socket.batch(Uint8Array.of(1), 3);
+    for (let i = 0; i < 3; i++) batch.add(Endpoints.of({ address: LOOPBACK, port: 9 }), 0);
+    assertEquals(await socket.flush(batch, new AbortController().signal), 3);
+    assertEquals(asked.map(({ at }) => at), [0, 2, 2, 2, 2]);
+    assertEquals([...socket.errors.waits, ...socket.errors.send], [["ENETDOWN", 2]]);
+  },
+);
+
+Deno.test(
+  { name: "udp: who does not wait any longer is told that it is down", ignore },
+  async () => {
+    const { UdpSocket } = await import("../../src/net/udp_socket.ts");
+    for (const [errno, message] of [[ENETDOWN, "down (ENETDOWN)"], [-6, "gone (ENXIO)"]] as const) {
+      const { libc } = scripted([], errno);
+      await using socket = new UdpSocket(libc, 7, 8, 4);
+      const batch = socket.batch(Uint8Array.of(1), 1);
+      batch.add(Endpoints.of({ address: LOOPBACK, port: 9 }), 0);
+      const flush = async () => await socket.flush(batch, AbortSignal.abort());
+      await assertRejects(flush, Error, message);
+      assertEquals([...socket.errors.send], []);
+    }
+  },
+);
 
 Deno.test(
   { name: "udp: a thread that sockets share ends with the last of them", ignore },

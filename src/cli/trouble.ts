@@ -1,0 +1,41 @@
+/**
+ * What it means when the system does not send.
+ *
+ * @module
+ */
+
+/** What an error of sending comes from, most likely, and what to do. */
+const REFUSALS: Readonly<Record<string, string>> = {
+  EPERM: "a firewall of this machine drops them, likely by a rule for output: " +
+    "see nft list ruleset, or iptables -S OUTPUT",
+  EACCES: "their address is a broadcast address, or a firewall of this machine rejects them",
+  ENETUNREACH: "no route leads there: see ip route",
+  EHOSTUNREACH: "a neighbour on the link does not answer",
+  EMSGSIZE: "they are larger than what the way there takes",
+  EINVAL: "the system takes no such address or port",
+  ENOBUFS: "the network card has had no room for a second: a lower --rate helps",
+};
+
+/**
+ * Says an error that occurred for the first time.
+ *
+ * @returns `undefined` where there is nothing that the user should know now.
+ */
+export function troubleLine(code: string, kind: "refused" | "waits"): string | undefined {
+  if (kind === "refused") {
+    const why = REFUSALS[code];
+    return `blocksweep: the system refuses datagrams (${code})${
+      why === undefined ? "" : `: ${why}`
+    }`;
+  }
+  return code !== "ENETDOWN"
+    ? undefined
+    : "blocksweep: the interface is down (ENETDOWN): the scan goes on when it is up again, and " +
+      "Ctrl-C ends it with what it has";
+}
+
+/** Errors and how often they occurred, as `12 EPERM, 3 EINVAL`. */
+export function codeList(codes: Readonly<Record<string, number>>): string {
+  return Object.entries(codes).sort(([, a], [, b]) => b - a)
+    .map(([code, times]) => `${times.toLocaleString("en-US")} ${code}`).join(", ");
+}

@@ -1,0 +1,79 @@
+/**
+ * A batch of frames, and of datagrams for those who are not behind the gateway: frames fill the
+ * slots from the front, datagrams from the back, where only the payloads are used and the system
+ * writes the rest.
+ *
+ * @module
+ */
+import type { Endpoints } from "../endpoints.ts";
+import { FRAME, type FrameEnds, Frames, PAYLOAD } from "./frames.ts";
+import type { Load } from "./load.ts";
+import { addressOf, Messages, writeSockaddr } from "./messages.ts";
+import type { Behind } from "./routes.ts";
+import type { Batch } from "./socket.ts";
+
+/** A batch for a socket of the engines that write frames. */
+export class FrameBatch implements Batch {
+  readonly slots: DataView<ArrayBuffer>;
+  readonly frames: Frames;
+  /** The messages of the frames, whole. */
+  readonly framed: Messages;
+  /** Those of the datagrams that the system sends. */
+  readonly plain: Messages;
+  /** How many there are of each. */
+  framedCount = 0;
+  plainCount = 0;
+  readonly #address: bigint;
+  readonly #behind: Behind | undefined;
+
+  /**
+   * Makes the copies.
+   *
+   * @param behind Who gets frames; `undefined`: nobody, for they would be too large.
+   */
+  constructor(
+    ends: FrameEnds,
+    behind: Behind | undefined,
+    template: Uint8Array,
+    private readonly capacity: number,
+  ) {
+    this.#behind = behind;
+    this.frames = new Frames(ends, template, capacity);
+    this.slots = this.frames.view;
+    this.#address = addressOf(this.frames.bytes);
+    const { slot, length } = this.frames;
+    const slotAt = (i: number) => this.#address + BigInt(i * slot);
+    this.framed = new Messages({
+      ...{ count: capacity, family: undefined, payload: length },
+      elsewhere: (i) => slotAt(i) + BigInt(FRAME),
+    });
+    this.plain = new Messages({
+      ...{ count: capacity, family: 4, payload: template.length },
+      elsewhere: (i) => slotAt(capacity - 1 - i) + BigInt(PAYLOAD),
+    });
+  }
+
+  get length(): number {
+    return this.framedCount + this.plainCount;
+  }
+
+  add(targets: Endpoints, i: number): number {
+    // The system refuses port 0 by name; a frame would go out to it.
+    if (this.#behind?.has(targets, i) && targets.ports[i] !== 0) {
+      return this.frames.write(this.framedCount++, targets, i);
+    }
+    const index = this.plainCount++;
+    writeSockaddr(this.plain.view, this.plain.name(index), targets, i);
+    return (this.capacity - 1 - index) * this.frames.slot + PAYLOAD;
+  }
+
+  /** The frames themselves, as they are for a ring. */
+  frameLoad(socket: number): Load {
+    const { length, slot: stride } = this.frames;
+    return { socket, at: this.#address, count: this.framedCount, length, stride };
+  }
+
+  clear(): void {
+    this.framedCount = this.plainCount = 0;
+  }
+}

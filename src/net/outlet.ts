@@ -1,0 +1,151 @@
+/**
+ * How batches leave: by calls of our own, or of a thread that only sends.
+ *
+ * @module
+ */
+import {
+  EAGAIN,
+  EINTR,
+  ENETDOWN,
+  errorName,
+  isFull,
+  isLost,
+  type Libc,
+  POLLIN,
+  POLLOUT,
+} from "./libc.ts";
+import type { Load, Transmit } from "./load.ts";
+import type { SendThread } from "./send_thread.ts";
+import type { SocketErrors } from "./socket.ts";
+
+/** How long the system may have no room for what we send before it counts as refused. */
+const MOST_WAITS = 1000;
+const WAIT_MS = 1;
+/** How often an interface that is down is tried. */
+const DOWN_MS = 100;
+
+/** What an outlet is made of. */
+export interface OutletParts {
+  readonly libc: Libc;
+  /** An event that wakes up whoever waits, when all is to be closed. */
+  readonly closing: number;
+  /** Sends, where this thread is not to. */
+  readonly thread?: SendThread;
+  /** Hands loads to the system, where this thread is to. */
+  readonly transmit: Transmit;
+  /** What went wrong. */
+  readonly errors: SocketErrors;
+}
+
+/** An outlet: it owns nothing, and is to be {@linkcode close}d before what it was given. */
+export class Outlet {
+  /** What is being sent: all must have ended before the socket is closed. */
+  readonly #busy = new Set<Promise<unknown>>();
+  #closed = false;
+
+  /** Takes its parts. */
+  constructor(private readonly parts: OutletParts) {}
+
+  /**
+   * Sends a load to its end.
+   *
+   * @param signal Ends waiting for an interface that is down.
+   * @returns How many the system took; a promise where it did not take them at once. It rejects
+   * when the network is gone for good, or is down when nobody waits any longer.
+   */
+  flush(load: Load, signal?: AbortSignal): number | Promise<number> {
+    const { thread, transmit } = this.parts;
+    if (this.#closed) return 0;
+    if (thread !== undefined) return this.#hold(this.#sendOn(thread, load, signal));
+    const taken = transmit(load, 0);
+    if (taken === load.count) return taken;
+    return this.#hold(this.#sendRest(load, Math.max(0, taken), signal));
+  }
+
+  async #hold(sending: Promise<number>): Promise<number> {
+    this.#busy.add(sending);
+    try {
+      return await sending;
+    } finally {
+      this.#busy.delete(sending);
+    }
+  }
+
+  readonly #refuse = (errno: number, times: number) =>
+    countError(this.parts.errors.send, errno, times);
+
+  async #sendOn(thread: SendThread, load: Load, signal?: AbortSignal): Promise<number> {
+    let outcome = await thread.send(load, this.#refuse);
+    let { taken } = outcome;
+    for (let left = load; outcome.tried < left.count;) {
+      await this.#outlast(outcome.errno, signal);
+      if (this.#closed) break;
+      const at = left.at + BigInt(outcome.tried * left.stride);
+      left = { ...left, at, count: left.count - outcome.tried };
+      outcome = await thread.send(left, this.#refuse);
+      taken += outcome.taken;
+    }
+    return taken;
+  }
+
+  /** Sends what is left of a load that broke off. */
+  async #sendRest(load: Load, begun: number, signal?: AbortSignal): Promise<number> {
+    const { libc, transmit, errors } = this.parts;
+    let sent = begun;
+    let waits = 0;
+    for (let at = begun; at < load.count && !this.#closed;) {
+      const taken = transmit(load, at);
+      if (taken > 0) {
+        at += taken;
+        sent += taken;
+        continue;
+      }
+      // Of a batch that breaks off, the error is told by the call that begins with its cause.
+      const errno = libc.errno();
+      if (isLost(errno)) await this.#outlast(errno, signal);
+      else if (isFull(errno) && waits++ < MOST_WAITS) await this.wait(errno, load.socket);
+      else if (errno !== EINTR) {
+        countError(errors.send, errno);
+        at++;
+      }
+    }
+    return sent;
+  }
+
+  /** Waits for a moment until an interface may be up again; what was not sent is not lost. */
+  async #outlast(errno: number, signal?: AbortSignal): Promise<void> {
+    const { errors } = this.parts;
+    if (errno !== ENETDOWN) throw new Error(`the interface is gone (${errorName(errno)})`);
+    if (signal?.aborted) throw new Error("the interface is down (ENETDOWN)");
+    countError(errors.waits, errno);
+    await this.#sleep(-1, 0, DOWN_MS);
+  }
+
+  /** Waits until there may be room to send: a socket tells when, a network card does not. */
+  async wait(errno: number, socket: number): Promise<void> {
+    if (errno !== EAGAIN) countError(this.parts.errors.waits, errno);
+    const wait = errno === EAGAIN
+      ? this.#sleep(socket, POLLOUT, WAIT_MS)
+      : this.#sleep(-1, 0, WAIT_MS);
+    this.#busy.add(wait);
+    await wait;
+    this.#busy.delete(wait);
+  }
+
+  #sleep(socket: number, events: number, ms: number): Promise<number> {
+    const { libc, closing } = this.parts;
+    return libc.call.poll(Int32Array.of(socket, events, closing, POLLIN), 2n, ms);
+  }
+
+  /** Sends no more, once what is being sent has ended. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await Promise.allSettled([...this.#busy]);
+  }
+}
+
+/** Counts errors by name. */
+export function countError(errors: Map<string, number>, errno: number, times = 1): void {
+  const name = errorName(errno);
+  errors.set(name, (errors.get(name) ?? 0) + times);
+}

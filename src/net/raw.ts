@@ -1,0 +1,85 @@
+/**
+ * The engines that write frames of their own: finding the way, and opening what they need.
+ *
+ * @module
+ */
+import { type Endpoint, family } from "../address.ts";
+import { Libc } from "./libc.ts";
+import { checkLayout } from "./messages.ts";
+import { PacketOutlet } from "./packet.ts";
+import { type FrameOutlet, type FrameRoute, RawSocket } from "./raw_socket.ts";
+import { SendThread } from "./send_thread.ts";
+import type { DatagramSocket } from "./socket.ts";
+import { openUdpSocket } from "./udp.ts";
+import { findGatewayMac, findUplink, type Uplink, type UplinkOptions } from "./uplink.ts";
+
+/** What the user said of the way, and whether it may be asked for. */
+export interface RawOptions extends UplinkOptions {
+  /** The gateway's MAC. Default: it is asked for. */
+  readonly gatewayMac?: Uint8Array;
+  /** Whether nothing may be sent, not even a question for the gateway's MAC. */
+  readonly isDry: boolean;
+}
+
+/** An engine that runs here. */
+export interface RawEngine {
+  /** The way that frames take. */
+  readonly uplink: Uplink;
+  /**
+   * Opens a socket; one of IPv6 is the system's own.
+   *
+   * @throws Deno.errors.AddrInUse and others, as the system's sockets do.
+   */
+  open(local: Endpoint, thread?: SendThread): DatagramSocket;
+  /** Starts a thread that sends. */
+  startThread(): Promise<SendThread>;
+}
+
+/**
+ * Looks whether `packet` can run here.
+ *
+ * @throws NoUplink where the system's sockets do; Deno.errors.PermissionDenied without CAP_NET_RAW;
+ * InputError for what the user has to put right; Error with the call that failed.
+ */
+export async function packetEngine(options: RawOptions): Promise<RawEngine> {
+  const { uplink, route } = await findRoute(options);
+  await tryOut(new PacketOutlet(uplink.interface.index));
+  const open = (thread?: SendThread) => new PacketOutlet(uplink.interface.index, thread);
+  return { uplink, open: opener(route, open), startThread: () => SendThread.start() };
+}
+
+/** Finds the way, and the gateway's MAC; in a dry run that one stays open. */
+async function findRoute(options: RawOptions): Promise<{ uplink: Uplink; route: FrameRoute }> {
+  using libc = new Libc();
+  checkLayout(libc);
+  const uplink = findUplink(libc, options);
+  const { source, stretches, interface: { mac, mtu } } = uplink;
+  const gatewayMac = options.gatewayMac ??
+    (options.isDry ? new Uint8Array(6) : await findGatewayMac(libc, uplink));
+  return { uplink, route: { source, stretches, mtu, gatewayMac, sourceMac: mac } };
+}
+
+async function tryOut(outlet: FrameOutlet): Promise<void> {
+  outlet.hold();
+  await outlet.release();
+}
+
+/** Opens sockets that share an outlet for each thread, as long as one of them is open. */
+function opener(route: FrameRoute, openOutlet: (thread?: SendThread) => FrameOutlet) {
+  const outlets = new Map<SendThread | undefined, FrameOutlet>();
+  return (local: Endpoint, thread?: SendThread): DatagramSocket => {
+    if (family(local.address) === 6) return openUdpSocket(local, { thread });
+    let outlet = outlets.get(thread);
+    if (outlet === undefined || outlet.isClosed) {
+      outlet = openOutlet(thread);
+      outlets.set(thread, outlet);
+    }
+    outlet.hold(); // it closes, if nobody else uses it and no socket opens
+    try {
+      const udp = openUdpSocket(local, { thread, errors: outlet.errors });
+      return new RawSocket(udp, outlet, route);
+    } finally {
+      void outlet.release();
+    }
+  };
+}

@@ -1,0 +1,80 @@
+/** Interfaces that go down, and away, while something is to be sent. */
+import { assertEquals, assertRejects } from "@std/assert";
+import { Endpoints } from "../../../src/endpoints.ts";
+import { type FrameOutlet, RawSocket } from "../../../src/net/raw_socket.ts";
+import { PacketOutlet } from "../../../src/net/packet.ts";
+import { SendThread } from "../../../src/net/send_thread.ts";
+import { openUdpSocket } from "../../../src/net/udp.ts";
+import { indexOf, OURS, ROUTE, system } from "./place.ts";
+
+type Opening = (index: number) => Promise<{ outlet: FrameOutlet; thread?: SendThread }>;
+
+const OPENINGS: Record<string, Opening> = {
+  packet: (index) => Promise.resolve({ outlet: new PacketOutlet(index) }),
+  async "packet with a thread"(index) {
+    const thread = await SendThread.start();
+    return { outlet: new PacketOutlet(index, thread), thread };
+  },
+};
+
+/** Two sockets on a pair of their own, whose near end can be taken down. */
+async function onPair(
+  open: Opening,
+  test: (socket: RawSocket, ports: Endpoints, arrived: () => Promise<number>) => Promise<void>,
+): Promise<void> {
+  await system("ip link add near1 address 02:00:00:00:00:01 type veth peer name far1");
+  for (const name of ["near1", "far1"]) await system(`ip link set ${name} up`);
+  const { outlet, thread } = await open(indexOf("near1"));
+  const udp = openUdpSocket({ address: OURS, port: 0 }, { errors: outlet.errors, thread });
+  const arrived = async () => {
+    const [link] = JSON.parse(await system("ip -json -statistics link show far1"));
+    return link.stats64.rx.packets;
+  };
+  try {
+    await using socket = new RawSocket(udp, outlet, ROUTE);
+    const targets = Endpoints.of({ address: 0x0a500001, port: 9 });
+    await test(socket, targets, arrived);
+  } finally {
+    await system("ip link delete near1").catch(() => {}); // a test may have done that
+  }
+}
+
+for (const [name, open] of Object.entries(OPENINGS)) {
+  Deno.test(`${name}: while the interface is down a batch waits, and then leaves once`, () =>
+    onPair(open, async (socket, targets, arrived) => {
+      const batch = socket.batch(new Uint8Array(33), 64);
+      for (let i = 0; i < 64; i++) batch.add(targets, 0);
+      assertEquals(await socket.flush(batch), 64);
+      const before = await arrived();
+      await system("ip link set near1 down");
+      const flushing = Promise.resolve(socket.flush(batch, new AbortController().signal));
+      await waitFor(() => (socket.errors.waits.get("ENETDOWN") ?? 0) > 2);
+      await system("ip link set near1 up");
+      assertEquals(await flushing, 64);
+      assertEquals([...socket.errors.send], []);
+      assertEquals(await arrived() - before, 64);
+    }));
+
+  Deno.test(`${name}: nobody waits for it who is to end, nor where it is gone`, () =>
+    onPair(open, async (socket, targets) => {
+      const batch = socket.batch(new Uint8Array(33), 64);
+      for (let i = 0; i < 64; i++) batch.add(targets, 0);
+      await system("ip link set near1 down");
+      const end = new AbortController();
+      const flushing = Promise.resolve(socket.flush(batch, end.signal));
+      await waitFor(() => socket.errors.waits.has("ENETDOWN"));
+      end.abort();
+      await assertRejects(() => flushing, Error, "the interface is down (ENETDOWN)");
+      await system("ip link delete near1");
+      await assertRejects(async () => await socket.flush(batch), Error, "the interface is gone");
+      assertEquals([...socket.errors.send], []);
+    }));
+}
+
+async function waitFor(holds: () => boolean): Promise<void> {
+  const end = performance.now() + 10_000;
+  while (!holds()) {
+    if (performance.now() > end) throw new Error("it never came to that");
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+}

@@ -1,0 +1,46 @@
+/** The engines that write frames, over the pair that `../engines.sh` sets up. */
+import { SendThread } from "../../../src/net/send_thread.ts";
+import { PacketOutlet } from "../../../src/net/packet.ts";
+import { type FrameOutlet, RawSocket } from "../../../src/net/raw_socket.ts";
+import { openUdpSocket } from "../../../src/net/udp.ts";
+import { type Opener, testEngine } from "../../sockets/engines.ts";
+import { indexOf, OURS, ROUTE } from "./place.ts";
+
+/** Opens sockets whose frames go out by the one end to ourselves, and come in by the other. */
+function opener(outlet: FrameOutlet, thread?: SendThread): Opener {
+  return (local) => {
+    if (typeof local.address === "bigint") return openUdpSocket(local, { thread });
+    const udp = openUdpSocket(local, { thread, errors: outlet.errors });
+    return new RawSocket(udp, outlet, ROUTE);
+  };
+}
+
+async function runWith(
+  test: (open: Opener) => Promise<void>,
+  outlet: FrameOutlet,
+  thread?: SendThread,
+): Promise<void> {
+  thread?.hold();
+  outlet.hold();
+  outlet.errors.send.clear();
+  try {
+    await test(opener(outlet, thread));
+  } finally {
+    await outlet.release();
+    await thread?.release();
+  }
+}
+
+testEngine({
+  name: "packet",
+  address: OURS,
+  run: (test) => runWith(test, new PacketOutlet(indexOf("near0"))),
+});
+testEngine({
+  name: "packet with a thread",
+  address: OURS,
+  async run(test) {
+    const thread = await SendThread.start();
+    await runWith(test, new PacketOutlet(indexOf("near0"), thread), thread);
+  },
+});

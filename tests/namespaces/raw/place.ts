@@ -1,0 +1,39 @@
+/** What `../engines.sh` sets up, for tests. */
+import { askKernel } from "../../../src/net/ask_kernel.ts";
+import { Libc } from "../../../src/net/libc.ts";
+import { encodeLinksRequest } from "../../../src/net/networks.ts";
+import type { FrameRoute } from "../../../src/net/raw_socket.ts";
+
+/** The address of the near end. */
+export const OURS = 0x0a4f0001;
+/** The gateway: the far end's MAC. */
+export const GATEWAY = 0x0a4f00fe;
+
+/** Frames for everybody from the near end to the far one. */
+export const ROUTE: FrameRoute = {
+  source: OURS,
+  sourceMac: Uint8Array.of(2, 0, 0, 0, 0, 1),
+  gatewayMac: Uint8Array.of(2, 0, 0, 0, 0, 0xfe),
+  stretches: [{ start: 0, end: 2 ** 32 }],
+  mtu: 1500,
+};
+
+/** The index of an interface. */
+export function indexOf(name: string): number {
+  using libc = new Libc();
+  for (const answer of askKernel(libc, encodeLinksRequest())) {
+    if (answer !== "done" && "link" in answer && answer.link.name === name) {
+      return answer.link.index;
+    }
+  }
+  throw new Error(`There is no ${name}: run tests/namespaces/engines.sh`);
+}
+
+/** Runs a command of the system, and gives what it prints. */
+export async function system(command: string): Promise<string> {
+  const [program, ...args] = command.split(" ");
+  const { code, stdout, stderr } = await new Deno.Command(program, { args }).output();
+  const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+  if (code !== 0) throw new Error(`${command}: ${decode(stderr)}`);
+  return decode(stdout);
+}

@@ -1,0 +1,131 @@
+/** The program with engines that write frames, as a user runs it. */
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { finish, type Finished, run, SCAN } from "../../cli/process.ts";
+import { openUdpSocket } from "../../../src/net/udp.ts";
+import { OURS, system } from "./place.ts";
+
+const permissions = ["--allow-net", "--allow-ffi", ...SCAN.filter((one) => !one.includes("net"))];
+const FRAMERS = ["packet"];
+const scan = (...args: string[]): Promise<Finished> => run(["scan", ...args], { permissions });
+
+Deno.test("the dry run names the engine and the way of its frames, and sends nothing", async () => {
+  await system("ip neighbour delete 10.79.0.254 dev near0"); // it would have to be asked for
+  for (const name of FRAMERS) {
+    const some = await scan("10.80.0.0/24", "10.82.0.0/30", "--engine", name, "--dry-run");
+    const way = "over near0 to 10.79.0.254, 4 targets by udp";
+    assertMatch(some.stdout, new RegExp(`^engine +${name}, ${way}$`, "m"), some.stderr);
+  }
+  const best = await scan("10.80.0.0/24", "--engine", "fastest", "--dry-run");
+  assertMatch(
+    best.stdout,
+    new RegExp(`^engine +${FRAMERS.at(-1)}, over near0 to 10.79.0.254$`, "m"),
+  );
+  assertEquals(best.stderr, "");
+  await system("ip neighbour replace 10.79.0.254 lladdr 02:00:00:00:00:fe dev near0");
+});
+
+Deno.test("where frames have no place the system's sockets are used, and it is said", async () => {
+  for (const name of FRAMERS) {
+    const { code, stdout, stderr } = await scan("127.0.0.1", "--engine", name, "--dry-run");
+    assertEquals([code, stderr], [
+      0,
+      `blocksweep: engine udp, not ${name}: no target is behind a gateway\n`,
+    ]);
+    assertMatch(stdout, /^engine +udp$/m);
+  }
+  const both = await scan("127.0.0.1", "--engine", "fastest", "--dry-run");
+  assertEquals(
+    both.stderr,
+    `blocksweep: engine udp, not ${FRAMERS.toReversed().join(" and ")}: ` +
+      "no target is behind a gateway\n",
+  );
+});
+
+Deno.test("an interface that is not there, and a gateway that is silent, are input errors", async () => {
+  const args = ["10.80.0.0/30", "--engine", "packet"];
+  const unknown = await scan(...args, "--interface", "eth9", "--dry-run");
+  assertEquals(unknown.code, 2);
+  assertStringIncludes(unknown.stderr, 'Cannot use --interface "eth9": there is no such interface');
+  const loopback = await scan(...args, "--interface", "lo", "--dry-run");
+  assertEquals([loopback.code, loopback.stderr], [
+    0,
+    "blocksweep: engine udp, not packet: lo is loopback\n",
+  ]);
+  const wrong = await scan(...args, "--gateway-mac", "02:00");
+  assertStringIncludes(wrong.stderr, 'Cannot use --gateway-mac "02:00": it wants six bytes');
+  const unused = await scan("10.80.0.0/30", "--engine", "udp", "--interface", "near0");
+  assertStringIncludes(unused.stderr, "Cannot use --interface: it is for --engine packet");
+  assertEquals([wrong.code, unused.code], [2, 2]);
+  await system("ip neighbour delete 10.79.0.254 dev near0");
+  const silent = await scan(...args);
+  assertEquals(silent.code, 2);
+  assertStringIncludes(silent.stderr, "10.79.0.254 does not answer ARP on near0");
+  const told = await scan(
+    ...[...args, "--gateway-mac", "02:00:00:00:00:fe", "--protocol", "raknet"],
+    ...["--retries", "0", "--cooldown", "50ms"],
+  );
+  assertEquals(told.code, 0, told.stderr);
+  assertMatch(told.stderr, /^sent 4 probes in 1 of 1 passes$/m);
+  await system("ip neighbour replace 10.79.0.254 lladdr 02:00:00:00:00:fe dev near0");
+});
+
+Deno.test("without the capability it is said what to grant, and the fastest is another", async () => {
+  const main = new URL("../../../main.ts", import.meta.url).pathname;
+  const without = async (engine: string) =>
+    await finish(
+      new Deno.Command("setpriv", {
+        args: [
+          ...["--bounding-set", "-net_raw", "--inh-caps", "-net_raw", "deno", "run", "--quiet"],
+          ...["--no-prompt", ...permissions, main, "scan", "10.80.0.0/30", "--dry-run"],
+          ...["--engine", engine],
+        ],
+        env: { DENO_NO_UPDATE_CHECK: "1", NO_COLOR: "1" },
+        ...{ stdout: "piped", stderr: "piped" },
+      }).spawn(),
+    );
+  for (const name of FRAMERS) {
+    const forced = await without(name);
+    assertEquals(forced.code, 2);
+    assertEquals(
+      forced.stderr,
+      `blocksweep: Cannot use --engine ${name}: it needs the capability CAP_NET_RAW: as root, ` +
+        "setcap cap_net_raw+ep $(command -v deno)\n",
+    );
+  }
+  const best = await without("fastest");
+  assertEquals(best.code, 0, best.stderr);
+  assertMatch(best.stdout, /^engine +udp$/m);
+  assertStringIncludes(best.stderr, "engine udp, not ");
+});
+
+Deno.test("who is no further than the system itself is asked by it, from the same port", async () => {
+  for (const name of FRAMERS) {
+    await system("ip address add 10.80.0.7/32 dev far0");
+    await using server = openUdpSocket({ address: 0x0a500007, port: 19132 });
+    const heard: string[] = [];
+    void server.listen((datagram, from) => {
+      heard.push(`${from.address === OURS} ${from.port} ${datagram.length}`);
+    });
+    const { code, stderr } = await scan(
+      ...["10.80.0.0/24", "--engine", name, "--protocol", "raknet", "--source-port", "40007"],
+      ...["--net-rate", "off", "--retries", "0", "--cooldown", "100ms", "--source-ip", "10.79.0.1"],
+    );
+    assertEquals(code, 0, stderr);
+    assertMatch(stderr, /^sent 256 probes in 1 of 1 passes$/m);
+    assertMatch(stderr, new RegExp(`^engine ${name}, receive buffer`, "m"));
+    assertEquals(heard, ["true 40007 33"]);
+    await system("ip address delete 10.80.0.7/32 dev far0");
+  }
+});
+
+Deno.test("what the system refuses is told by its name, once, and summed up", async () => {
+  await system("ip route add prohibit 10.86.0.0/24");
+  const { code, stderr } = await scan(
+    ...["10.86.0.0/24", "10.80.0.0/30", "--engine", "packet", "--protocol", "raknet"],
+    ...["--net-rate", "off", "--retries", "0", "--cooldown", "50ms"],
+  );
+  await system("ip route delete prohibit 10.86.0.0/24");
+  assertEquals(code, 0, stderr);
+  assertMatch(stderr, /^sent 4 probes .*; 256 more were refused by the system \(256 EACCES\)$/m);
+  assertEquals(stderr.match(/the system refuses datagrams \(EACCES\)/g)?.length, 1);
+});

@@ -3,14 +3,15 @@
  * Compares what the engines send with the same calls in a small C program (bench/send.c): every
  * target once, nobody answers.
  *
- *     deno run -A bench/engines.ts [--targets 1048576] [--rounds 3] [--engines udp,portable]
- *       [--threads 0,1,2]
+ *     deno run -A bench/engines.ts [--targets 1048576] [--rounds 3] [--threads 0,1,2]
+ *       [--engines udp,portable,packet,xdp]
  *
  * It needs Linux, root, iproute2 and a C compiler. Two network namespaces of its own are joined by a
  * veth pair; nothing leads out of them. Ours is the whole program doing its whole job: `scan` with
  * permutation, exclusion, tokens and the receiver at work, without caps and with a rate that no
  * machine reaches. C only sends. Programs take turns, in an order that changes with every round.
- * With threads, `udp` is held against C on as many; without, against C on one, as `portable` is.
+ * With threads, an engine is held against the same calls in C on as many; without, against C on one;
+ * `portable` against what `udp` calls.
  *
  * The far end drops what comes before it is routed, and is where datagrams are counted: the interface's
  * counter is read every 10 ms, and the rate is that between the first and the last tenth of them.
@@ -24,8 +25,8 @@ import { median, table } from "./table.ts";
 const options = readOptions({
   targets: String(2 ** 20),
   rounds: "3",
-  engines: "udp,portable",
-  threads: "0",
+  engines: "udp,portable,packet,xdp",
+  threads: "0,1,2",
 });
 const MAIN = new URL("../main.ts", import.meta.url).pathname;
 const SELF = new URL(import.meta.url).pathname;
@@ -132,8 +133,17 @@ async function compare(folder: string): Promise<void> {
   const titled = (name: string, threads: number) =>
     threads === 0 ? name : `${name}, ${threads} thread${threads === 1 ? "" : "s"}`;
   for (const { engine, threads } of engines) {
-    const yardstick = titled("C", Math.max(1, threads));
-    const send = [FIRST, options.targets, String(PORT), String(Math.max(1, threads))];
+    const calls = engine === "portable" ? "udp" : engine;
+    const yardstick = titled(`C ${calls}`, Math.max(1, threads));
+    const way = calls === "udp" ? [] : ["near0", "10.79.0.1", NOBODY];
+    const send = [
+      calls,
+      FIRST,
+      options.targets,
+      String(PORT),
+      String(Math.max(1, threads)),
+      ...way,
+    ];
     add(yardstick, yardstick, [`${folder}/send`, ...send]);
     add(titled(engine, threads), yardstick, scanWith(engine, threads));
   }

@@ -11,7 +11,7 @@ import type { SendThread } from "../net/send_thread.ts";
 import type { DatagramSocket } from "../net/socket.ts";
 
 /** The engines by name, and what stands for the fastest that runs. */
-export const ENGINES = ["portable", "udp", "packet"] as const;
+export const ENGINES = ["portable", "udp", "packet", "xdp"] as const;
 export const FASTEST = "fastest";
 export const ENGINE_CHOICES = [...ENGINES, FASTEST] as const;
 
@@ -105,8 +105,8 @@ export async function chooseEngine(
 
 /** Which engines to try, in this order; where frames have no place, the system's sockets do. */
 function candidates(wanted: EngineChoice | undefined): Exclude<EngineName, "portable">[] {
-  if (wanted === FASTEST) return ["packet", "udp"];
-  return wanted === "packet" ? [wanted, "udp"] : ["udp"];
+  if (wanted === FASTEST) return ["xdp", "packet", "udp"];
+  return wanted === "packet" || wanted === "xdp" ? [wanted, "udp"] : ["udp"];
 }
 
 /** An engine that was passed over, and why. */

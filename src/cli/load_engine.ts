@@ -5,7 +5,7 @@
  */
 import { family, formatAddress } from "../address.ts";
 import type { Targets } from "../targets/compose.ts";
-import type { EngineGrounds, Loaded } from "./engine.ts";
+import type { EngineGrounds, EngineName, Loaded } from "./engine.ts";
 import { count } from "./plan.ts";
 import type { ScanSettings } from "./scan_settings.ts";
 
@@ -17,7 +17,7 @@ export function groundsOf(targets: Targets, chosen: ScanSettings, isDry: boolean
       const { state, partial } = Deno.permissions.querySync({ name });
       return state === "granted" && !partial;
     },
-    load: (name) => name === "udp" ? loadUdp() : loadRaw(targets, chosen, isDry),
+    load: (name) => name === "udp" ? loadUdp() : loadRaw(name, targets, chosen, isDry),
   };
 }
 
@@ -32,17 +32,19 @@ async function loadUdp(): Promise<Loaded> {
 }
 
 async function loadRaw(
+  name: Exclude<EngineName, "portable" | "udp">,
   targets: Targets,
   { interfaceName, gatewayMac, sourceAddress }: ScanSettings,
   isDry: boolean,
 ): Promise<Loaded> {
   const { NoUplink } = await import("../net/uplink.ts");
-  const { packetEngine } = await import("../net/raw.ts");
+  const { packetEngine, xdpEngine } = await import("../net/raw.ts");
   const ranges = ipv4Ranges(targets);
   const source = typeof sourceAddress === "number" ? sourceAddress : undefined;
   try {
     const options = { targets: ranges, interface: interfaceName, gatewayMac, source, isDry };
-    const { uplink, ...engine } = await packetEngine(options);
+    const { uplink, ...engine } =
+      await (name === "xdp" ? xdpEngine(options) : packetEngine(options));
     const size = ranges.reduce((sum, { start, end }) => sum + end - start, 0);
     const { targets: framed, gateway, interface: link } = uplink;
     const way = `over ${link.name} to ${formatAddress(gateway)}` +

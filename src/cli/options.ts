@@ -122,12 +122,12 @@ export const OPTIONS: readonly Option[] = [
     ["verify", "open a RakNet connection half way, to see whether players get in", {
       commands: ["scan", "query"],
     }],
-    ["engine NAME", "portable, udp, packet or fastest; default: udp where FFI is granted"],
+    ["engine NAME", "portable, udp, packet, xdp or fastest; default: udp where FFI is granted"],
     ["threads NUMBER", "threads that only send, but with portable; default: 0, the program's own"],
-    ["interface NAME", "with packet: send over this one; default: the way of most targets", {
+    ["interface NAME", "packet and xdp: send over this one; default: the way of most targets", {
       aliases: ["adapter"],
     }],
-    ["gateway-mac MAC", "with packet: the gateway's MAC; default: it is asked for", {
+    ["gateway-mac MAC", "packet and xdp: the gateway's MAC; default: it is asked for", {
       aliases: ["router-mac"],
     }],
     ["source-port PORTS", "send from this port, or from these: one socket each"],

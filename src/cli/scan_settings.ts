@@ -67,7 +67,7 @@ interface GivenSpeed {
 }
 
 /** What writes frames, or may. */
-const FRAMERS = new Set<string | undefined>(["packet", "fastest"]);
+const FRAMERS = new Set<string | undefined>(["packet", "xdp", "fastest"]);
 /** More threads than cores send no faster. */
 const MOST_THREADS = 64;
 /** The largest seed: whole numbers up to it are exact. */
@@ -190,7 +190,7 @@ function readWay(settings: Settings) {
   }
   for (const [name, value] of [["interface", interfaceName], ["gateway-mac", text]]) {
     if (value === undefined || FRAMERS.has(settings.text("engine"))) continue;
-    throw new InputError(`Cannot use --${name}: it is for --engine packet or fastest`);
+    throw new InputError(`Cannot use --${name}: it is for --engine packet, xdp or fastest`);
   }
   return { interfaceName, gatewayMac };
 }

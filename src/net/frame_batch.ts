@@ -70,7 +70,7 @@ export class FrameBatch implements Batch {
   /** The frames themselves, as they are for a ring. */
   frameLoad(socket: number): Load {
     const { length, slot: stride } = this.frames;
-    return { socket, at: this.#address, count: this.framedCount, length, stride };
+    return { socket, at: this.#address, count: this.framedCount, length, stride, isPatient: true };
   }
 
   clear(): void {

@@ -42,6 +42,7 @@ export const ENXIO = 6;
 export const EAGAIN = 11;
 export const EBUSY = 16;
 export const ENODEV = 19;
+export const EINVAL = 22;
 export const EOPNOTSUPP = 95;
 export const EADDRINUSE = 98;
 export const EADDRNOTAVAIL = 99;
@@ -59,7 +60,7 @@ const NAMES: Readonly<Record<number, string>> = {
 
 /** Whether there is no room for what is to be sent, and soon will be. */
 export function isFull(errno: number): boolean {
-  return errno === EAGAIN || errno === ENOBUFS;
+  return errno === EAGAIN || errno === ENOBUFS || errno === EBUSY;
 }
 
 /** Whether the network is gone, for a while or for good: what is to be sent was not refused. */
@@ -85,6 +86,9 @@ const SYMBOLS = {
   recvmmsg: { parameters: ["i32", "usize", "u32", "i32", "pointer"], result: "i32" },
   poll: { parameters: ["buffer", "u64", "i32"], result: "i32", nonblocking: true },
   pollHere: { name: "poll", parameters: ["buffer", "u64", "i32"], result: "i32" },
+  mmap: { parameters: ["usize", "usize", "i32", "i32", "i32", "i64"], result: "usize" },
+  munmap: { parameters: ["usize", "usize"], result: "i32" },
+  memcpy: { parameters: ["usize", "usize", "usize"], result: "usize" },
   eventfd: { parameters: ["u32", "i32"], result: "i32" },
   eventfd_write: { parameters: ["i32", "u64"], result: "i32" },
   close: { parameters: ["i32"], result: "i32" },

@@ -18,24 +18,27 @@ export interface Load {
   readonly length: number;
   /** Bytes from one to the next. */
   readonly stride: number;
+  /** Whether they wait as long as there is no room for them; else they count as refused one day. */
+  readonly isPatient: boolean;
 }
 
 /**
  * Hands the datagrams of a load to the system, from one of them on.
  *
- * @returns How many it took; -1: none, and `errno` says why.
+ * @returns How many it took; an error's number, negative, when none.
  */
 export type Transmit = (load: Load, from: number) => number;
 
 /** A load of messages. */
-export function messageLoad(socket: number, at: bigint, count: number): Load {
-  return { socket, at, count, length: 0, stride: MMSGHDR };
+export function messageLoad(socket: number, at: bigint, count: number, isPatient = false): Load {
+  return { socket, at, count, length: 0, stride: MMSGHDR, isPatient };
 }
 
 /** Hands messages over with one call. */
 export function sendMessages(libc: Libc): Transmit {
   return ({ socket, at, count, stride }, from) => {
     const first = from === 0 ? at : at + BigInt(from * stride);
-    return libc.call.sendmmsg(socket, first, count - from, MSG_DONTWAIT);
+    const taken = libc.call.sendmmsg(socket, first, count - from, MSG_DONTWAIT);
+    return taken > 0 ? taken : -libc.errno();
   };
 }

@@ -90,7 +90,7 @@ export class Outlet {
 
   /** Sends what is left of a load that broke off. */
   async #sendRest(load: Load, begun: number, signal?: AbortSignal): Promise<number> {
-    const { libc, transmit, errors } = this.parts;
+    const { transmit, errors } = this.parts;
     let sent = begun;
     let waits = 0;
     for (let at = begun; at < load.count && !this.#closed;) {
@@ -101,9 +101,9 @@ export class Outlet {
         continue;
       }
       // Of a batch that breaks off, the error is told by the call that begins with its cause.
-      const errno = libc.errno();
-      if (isLost(errno)) await this.#outlast(errno, signal);
-      else if (isFull(errno) && waits++ < MOST_WAITS) await this.wait(errno, load.socket);
+      const errno = -taken;
+      if (isFull(errno) && waits++ < MOST_WAITS) await this.wait(errno, load.socket);
+      else if (isLost(errno) || load.isPatient && isFull(errno)) await this.#outlast(errno, signal);
       else if (errno !== EINTR) {
         countError(errors.send, errno);
         at++;
@@ -112,11 +112,12 @@ export class Outlet {
     return sent;
   }
 
-  /** Waits for a moment until an interface may be up again; what was not sent is not lost. */
+  /** Waits until an interface may be up again, or has room; what was not sent is not lost. */
   async #outlast(errno: number, signal?: AbortSignal): Promise<void> {
     const { errors } = this.parts;
-    if (errno !== ENETDOWN) throw new Error(`the interface is gone (${errorName(errno)})`);
-    if (signal?.aborted) throw new Error("the interface is down (ENETDOWN)");
+    const is = errno === ENETDOWN ? "is down" : isFull(errno) ? "takes nothing" : "is gone";
+    const end = `the interface ${is} (${errorName(errno)})`;
+    if (is === "is gone" || signal?.aborted) throw new Error(end);
     countError(errors.waits, errno);
     await this.#sleep(-1, 0, DOWN_MS);
   }

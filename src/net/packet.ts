@@ -73,7 +73,7 @@ export class PacketOutlet implements FrameOutlet {
   }
 
   flush({ framed, framedCount }: FrameBatch, signal?: AbortSignal): number | Promise<number> {
-    return this.#outlet.flush(messageLoad(this.#socket, framed.base, framedCount), signal);
+    return this.#outlet.flush(messageLoad(this.#socket, framed.base, framedCount, true), signal);
   }
 
   get isClosed(): boolean {

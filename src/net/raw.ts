@@ -11,7 +11,12 @@ import { type FrameOutlet, type FrameRoute, RawSocket } from "./raw_socket.ts";
 import { SendThread } from "./send_thread.ts";
 import type { DatagramSocket } from "./socket.ts";
 import { openUdpSocket } from "./udp.ts";
+import { XdpSocket } from "./xdp.ts";
+import { XdpOutlet } from "./xdp_outlet.ts";
 import { findGatewayMac, findUplink, type Uplink, type UplinkOptions } from "./uplink.ts";
+
+/** The largest datagram of IP whose frame has room in a chunk. */
+const LARGEST = 1500;
 
 /** What the user said of the way, and whether it may be asked for. */
 export interface RawOptions extends UplinkOptions {
@@ -46,6 +51,32 @@ export async function packetEngine(options: RawOptions): Promise<RawEngine> {
   await tryOut(new PacketOutlet(uplink.interface.index));
   const open = (thread?: SendThread) => new PacketOutlet(uplink.interface.index, thread);
   return { uplink, open: opener(route, open), startThread: () => SendThread.start() };
+}
+
+/**
+ * Looks whether `xdp` can run here. Each thread sends from a queue of its own, without threads the
+ * program's from the first.
+ *
+ * @throws As {@linkcode packetEngine}.
+ */
+export async function xdpEngine(options: RawOptions): Promise<RawEngine> {
+  const { uplink, route } = await findRoute(options);
+  const { index } = uplink.interface;
+  await tryOut(new XdpOutlet(new XdpSocket(index, 0)));
+  const sockets = new Map<SendThread, XdpSocket>();
+  const open = (thread?: SendThread) => {
+    const socket = thread === undefined ? undefined : sockets.get(thread);
+    return new XdpOutlet(socket ?? new XdpSocket(index, 0), thread);
+  };
+  let queues = 0;
+  const startThread = async () => {
+    const socket = new XdpSocket(index, queues++);
+    const thread = await SendThread.start(socket.place);
+    sockets.set(thread, socket);
+    return thread;
+  };
+  const mtu = Math.min(route.mtu, LARGEST);
+  return { uplink, open: opener({ ...route, mtu }, open), startThread };
 }
 
 /** Finds the way, and the gateway's MAC; in a dry run that one stays open. */

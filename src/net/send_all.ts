@@ -10,17 +10,24 @@ import type { Load, Transmit } from "./load.ts";
 const MOST_WAITS = 1000;
 const WAIT_MS = 1;
 
+/** What keeps datagrams of a load from leaving. */
+export interface LoadReport {
+  /** The system does not take one. */
+  refuse(errno: number): void;
+  /** The rest waits for better times. */
+  leave(errno: number): void;
+}
+
 /**
  * Sends datagrams, waiting where there is no room for them, until the network is gone.
  *
- * @param refuse Told the error of each that the system does not take.
- * @returns How many were tried: what is left waits for the network, and `errno` says why.
+ * @returns How many were tried.
  */
 export function sendAll(
   libc: Libc,
   transmit: Transmit,
   load: Load,
-  refuse: (errno: number) => void,
+  { refuse, leave }: LoadReport,
 ): number {
   let at = 0;
   for (let waits = 0; at < load.count;) {
@@ -30,11 +37,13 @@ export function sendAll(
       continue;
     }
     // Of a batch that breaks off, the error is told by the call that begins with its cause.
-    const errno = libc.errno();
-    if (isLost(errno)) break;
+    const errno = -taken;
     if (isFull(errno) && waits++ < MOST_WAITS) {
       const wanted = Int32Array.of(errno === EAGAIN ? load.socket : -1, POLLOUT);
       libc.call.pollHere(wanted, 1n, WAIT_MS);
+    } else if (isLost(errno) || load.isPatient && isFull(errno)) {
+      leave(errno);
+      break;
     } else if (errno !== EINTR) {
       refuse(errno);
       at++;

@@ -8,6 +8,7 @@
  * @module
  */
 import type { Load } from "./load.ts";
+import type { LoadReport } from "./send_all.ts";
 
 /** How many jobs were handed over, and how many are done. */
 const SUBMITTED = 0;
@@ -27,18 +28,15 @@ const STRIDE = 5;
 const TAKEN = 6;
 const TRIED = 7;
 const ERRNO = 8;
+const PATIENT = 9;
 /** Jobs that may wait. */
 const DEPTH = 64;
 /** Refusals since they were last asked for, by error number; higher ones count as the highest. */
 const REFUSALS = JOBS + DEPTH * JOB;
 const ERRNOS = 256;
 
-/**
- * Sends a load; told of each that the system refuses.
- *
- * @returns How many were tried.
- */
-export type SendWork = (load: Load, refuse: (errno: number) => void) => number;
+/** Sends a load, and tells what was refused or left; returns how many were tried. */
+export type SendWork = (load: Load, report: LoadReport) => number;
 
 /** What came of a job. */
 export interface JobOutcome {
@@ -86,7 +84,7 @@ export class SendJobs {
     });
   }
 
-  #submit({ socket, at, count, length, stride }: Load): number {
+  #submit({ socket, at, count, length, stride, isPatient }: Load): number {
     const words = this.#words;
     const job = words[SUBMITTED];
     const place = placeOf(job);
@@ -96,6 +94,7 @@ export class SendJobs {
     words[place + COUNT] = count;
     words[place + LENGTH] = length;
     words[place + STRIDE] = stride;
+    words[place + PATIENT] = Number(isPatient);
     Atomics.store(words, SUBMITTED, job + 1 | 0);
     Atomics.notify(words, SUBMITTED);
     return job;
@@ -135,7 +134,7 @@ export class SendJobs {
 
   /** Lets the other side end, when all is done. */
   close(): void {
-    this.#submit({ socket: 0, at: 0n, count: 0, length: 0, stride: 0 });
+    this.#submit({ socket: 0, at: 0n, count: 0, length: 0, stride: 0, isPatient: false });
   }
 
   /** Tells whoever waits that the other side does not work any longer. */
@@ -150,14 +149,19 @@ export class SendJobs {
  * The other side: does jobs until no more will come. It keeps its thread to itself.
  *
  * @param memory That of the {@linkcode SendJobs}.
- * @param errno Why the last load was not sent to its end.
  */
-export function serveJobs(memory: SharedArrayBuffer, work: SendWork, errno: () => number): void {
+export function serveJobs(memory: SharedArrayBuffer, work: SendWork): void {
   const words = new Int32Array(memory);
   let refused = 0;
-  const refuse = (errno: number) => {
-    refused++;
-    Atomics.add(words, REFUSALS + Math.min(errno, ERRNOS - 1), 1);
+  let left = 0;
+  const report: LoadReport = {
+    refuse(errno) {
+      refused++;
+      Atomics.add(words, REFUSALS + Math.min(errno, ERRNOS - 1), 1);
+    },
+    leave(errno) {
+      left = errno;
+    },
   };
   for (let done = 0;;) {
     Atomics.wait(words, SUBMITTED, done);
@@ -165,11 +169,11 @@ export function serveJobs(memory: SharedArrayBuffer, work: SendWork, errno: () =
     const place = placeOf(done);
     const load = loadAt(words, place);
     if (load.count === 0) return;
-    refused = 0;
-    const tried = work(load, refuse);
+    refused = left = 0;
+    const tried = work(load, report);
     words[place + TAKEN] = tried - refused;
     words[place + TRIED] = tried;
-    words[place + ERRNO] = tried < load.count ? errno() : 0;
+    words[place + ERRNO] = left;
     done = done + 1 | 0;
     Atomics.store(words, COMPLETED, done);
     if ((done - Atomics.load(words, WAKE_AT) | 0) >= 0) Atomics.notify(words, COMPLETED);
@@ -183,6 +187,7 @@ function loadAt(words: Int32Array, place: number): Load {
     count: words[place + COUNT],
     length: words[place + LENGTH],
     stride: words[place + STRIDE],
+    isPatient: words[place + PATIENT] !== 0,
   };
 }
 

@@ -5,25 +5,27 @@
  */
 import type { Load } from "./load.ts";
 import { type JobOutcome, SendJobs } from "./send_jobs.ts";
+import type { XdpPlace } from "./xdp_ring.ts";
 
 /** A thread that sends for sockets. It ends with the last of them. */
 export class SendThread {
   readonly #jobs: SendJobs;
   #sockets = 0;
 
-  private constructor(private readonly worker: Worker) {
+  private constructor(private readonly worker: Worker, rings?: XdpPlace) {
     this.#jobs = new SendJobs();
-    worker.postMessage(this.#jobs.memory);
+    worker.postMessage({ memory: this.#jobs.memory, rings });
   }
 
   /**
    * Starts one.
    *
+   * @param rings Those of an XDP socket whose frames it sends, if there is one.
    * @throws Error with what is missing.
    */
-  static async start(): Promise<SendThread> {
+  static async start(rings?: XdpPlace): Promise<SendThread> {
     const worker = new Worker(new URL("./send_worker.ts", import.meta.url), { type: "module" });
-    const thread = new SendThread(worker);
+    const thread = new SendThread(worker, rings);
     try {
       await thread.#said("ready");
     } catch (error) {

@@ -2,10 +2,9 @@ import { assertEquals, assertRejects } from "@std/assert";
 import { SendJobs, serveJobs } from "../../src/net/send_jobs.ts";
 
 const quiet = () => {};
-const noErrno = () => 0;
 const load = (socket: number, at: bigint, count: number) => ({
   ...{ socket, at, count },
-  ...{ length: 7 * socket, stride: 64 },
+  ...{ length: 7 * socket, stride: 64, isPatient: socket === 2 },
 });
 
 Deno.test("jobs are done in order, each with its own numbers and outcome", async () => {
@@ -14,11 +13,11 @@ Deno.test("jobs are done in order, each with its own numbers and outcome", async
   const sent = [1, 2, 3].map((i) => jobs.send(load(i, high + BigInt(i), 10 * i), quiet));
   jobs.close();
   const done: unknown[] = [];
-  serveJobs(jobs.memory, (one, refuse) => {
+  serveJobs(jobs.memory, (one, { refuse }) => {
     done.push(one);
     for (let i = 0; i < one.socket; i++) refuse(1);
     return one.count;
-  }, noErrno);
+  });
   assertEquals(done, [1, 2, 3].map((i) => load(i, high + BigInt(i), 10 * i)));
   assertEquals((await Promise.all(sent)).map(({ taken }) => taken), [9, 18, 27]);
 });
@@ -31,10 +30,10 @@ Deno.test("refusals are told once, by error and number, with the job that fell s
   );
   jobs.close();
   let job = 0;
-  serveJobs(jobs.memory, ({ count }, refuse) => {
+  serveJobs(jobs.memory, ({ count }, { refuse }) => {
     if (job++ === 1) [1, 22, 1, 4711].forEach(refuse);
     return count;
-  }, noErrno);
+  });
   assertEquals((await Promise.all(sent)).map(({ taken }) => taken), [5, 1, 5]);
   assertEquals(told, [[1, 1, 2], [1, 22, 1], [1, 255, 1]]);
 });
@@ -43,7 +42,11 @@ Deno.test("what stops a job, and where, is told", async () => {
   const jobs = new SendJobs();
   const sent = jobs.send(load(0, 0n, 5), quiet);
   jobs.close();
-  serveJobs(jobs.memory, (_, refuse) => (refuse(1), 3), () => 100);
+  serveJobs(jobs.memory, (_, { refuse, leave }) => {
+    refuse(1);
+    leave(100);
+    return 3;
+  });
   assertEquals(await sent, { taken: 2, tried: 3, errno: 100 });
 });
 

@@ -174,8 +174,13 @@ Deno.test({ name: "udp: a thread sends to the end what breaks off", ignore }, as
   const { sendAll } = await import("../../src/net/send_all.ts");
   const { messageLoad, sendMessages } = await import("../../src/net/load.ts");
   const refused: number[] = [];
-  const send = ({ libc }: { libc: Libc }, count: number) =>
-    sendAll(libc, sendMessages(libc), messageLoad(7, 4096n, count), (one) => refused.push(one));
+  const left: number[] = [];
+  const report = {
+    refuse: (errno: number) => void refused.push(errno),
+    leave: (errno: number) => void left.push(errno),
+  };
+  const send = ({ libc }: { libc: Libc }, count: number, isPatient = false) =>
+    sendAll(libc, sendMessages(libc), messageLoad(7, 4096n, count, isPatient), report);
   const some = scripted([2, EAGAIN, ENOBUFS, 1, EINTR, EPERM]);
   assertEquals(send(some, 8), 8);
   assertEquals(some.asked.map(({ at }) => at), [0, 2, 2, 2, 3, 3, 4]);
@@ -185,7 +190,9 @@ Deno.test({ name: "udp: a thread sends to the end what breaks off", ignore }, as
   assertEquals(send(never, 3), 3);
   assertEquals([never.waits.length, refused], [1000, [1, 105, 105, 105]]);
   const down = scripted([2, ENETDOWN]);
-  assertEquals([send(down, 3), refused.length], [2, 4]); // the rest waits for the network
+  assertEquals([send(down, 3), refused.length, left], [2, 4, [100]]); // it waits for the network
+  assertEquals(send(scripted([1], ENOBUFS), 3, true), 1);
+  assertEquals([refused.length, left], [4, [100, 105]]);
 });
 
 Deno.test(

@@ -5,6 +5,8 @@ import { type FrameOutlet, RawSocket } from "../../../src/net/raw_socket.ts";
 import { PacketOutlet } from "../../../src/net/packet.ts";
 import { SendThread } from "../../../src/net/send_thread.ts";
 import { openUdpSocket } from "../../../src/net/udp.ts";
+import { XdpSocket } from "../../../src/net/xdp.ts";
+import { XdpOutlet } from "../../../src/net/xdp_outlet.ts";
 import { indexOf, OURS, ROUTE, system } from "./place.ts";
 
 type Opening = (index: number) => Promise<{ outlet: FrameOutlet; thread?: SendThread }>;
@@ -14,6 +16,12 @@ const OPENINGS: Record<string, Opening> = {
   async "packet with a thread"(index) {
     const thread = await SendThread.start();
     return { outlet: new PacketOutlet(index, thread), thread };
+  },
+  xdp: (index) => Promise.resolve({ outlet: new XdpOutlet(new XdpSocket(index, 0)) }),
+  async "xdp with a thread"(index) {
+    const socket = new XdpSocket(index, 0);
+    const thread = await SendThread.start(socket.place);
+    return { outlet: new XdpOutlet(socket, thread), thread };
   },
 };
 

@@ -4,6 +4,8 @@ import { PacketOutlet } from "../../../src/net/packet.ts";
 import { type FrameOutlet, RawSocket } from "../../../src/net/raw_socket.ts";
 import { openUdpSocket } from "../../../src/net/udp.ts";
 import { type Opener, testEngine } from "../../sockets/engines.ts";
+import { XdpSocket } from "../../../src/net/xdp.ts";
+import { XdpOutlet } from "../../../src/net/xdp_outlet.ts";
 import { indexOf, OURS, ROUTE } from "./place.ts";
 
 /** Opens sockets whose frames go out by the one end to ourselves, and come in by the other. */
@@ -42,5 +44,19 @@ testEngine({
   async run(test) {
     const thread = await SendThread.start();
     await runWith(test, new PacketOutlet(indexOf("near0"), thread), thread);
+  },
+});
+testEngine({
+  name: "xdp",
+  address: OURS,
+  run: (test) => runWith(test, new XdpOutlet(new XdpSocket(indexOf("near0"), 0))),
+});
+testEngine({
+  name: "xdp with a thread",
+  address: OURS,
+  async run(test) {
+    const socket = new XdpSocket(indexOf("near0"), 1);
+    const thread = await SendThread.start(socket.place);
+    await runWith(test, new XdpOutlet(socket, thread), thread);
   },
 });

@@ -5,7 +5,7 @@ import { openUdpSocket } from "../../../src/net/udp.ts";
 import { OURS, system } from "./place.ts";
 
 const permissions = ["--allow-net", "--allow-ffi", ...SCAN.filter((one) => !one.includes("net"))];
-const FRAMERS = ["packet"];
+const FRAMERS = ["packet", "xdp"];
 const scan = (...args: string[]): Promise<Finished> => run(["scan", ...args], { permissions });
 
 Deno.test("the dry run names the engine and the way of its frames, and sends nothing", async () => {

@@ -1,0 +1,63 @@
+/**
+ * How frames leave by AF_XDP.
+ *
+ * @module
+ */
+import type { FrameBatch } from "./frame_batch.ts";
+import { EFD_CLOEXEC, failure, Libc } from "./libc.ts";
+import { Outlet } from "./outlet.ts";
+import type { FrameOutlet } from "./raw_socket.ts";
+import type { SendThread } from "./send_thread.ts";
+import { noErrors, type SocketErrors } from "./socket.ts";
+import type { XdpSocket } from "./xdp.ts";
+import { XdpRing } from "./xdp_ring.ts";
+
+/** A queue that frames leave by. It closes with the last socket that uses it. */
+export class XdpOutlet implements FrameOutlet {
+  readonly errors: SocketErrors = noErrors();
+  readonly #libc = new Libc();
+  readonly #closing: number;
+  readonly #outlet: Outlet;
+  #users = 0;
+  #isClosed = false;
+
+  /**
+   * Takes a socket over.
+   *
+   * @param thread Sends, and was started with the socket's place. Default: this one.
+   * @throws Error with the call that failed.
+   */
+  constructor(private readonly socket: XdpSocket, private readonly thread?: SendThread) {
+    const libc = this.#libc;
+    this.#closing = libc.call.eventfd(0, EFD_CLOEXEC);
+    if (this.#closing < 0) throw failure(libc, "open an event");
+    const parts = { libc, closing: this.#closing, thread, errors: this.errors };
+    const ring = thread === undefined ? new XdpRing(libc, socket.place) : undefined;
+    const transmit: XdpRing["transmit"] = (load, from) => ring!.transmit(load, from);
+    this.#outlet = new Outlet({ ...parts, transmit });
+    thread?.hold();
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  flush(batch: FrameBatch, signal?: AbortSignal): number | Promise<number> {
+    return this.#outlet.flush(batch.frameLoad(this.socket.place.socket), signal);
+  }
+
+  hold(): void {
+    this.#users++;
+  }
+
+  async release(): Promise<void> {
+    if (--this.#users > 0) return;
+    this.#isClosed = true;
+    this.#libc.call.eventfd_write(this.#closing, 1n);
+    await this.#outlet.close();
+    this.#libc.call.close(this.#closing);
+    this.#libc[Symbol.dispose]();
+    await this.thread?.release();
+    this.socket[Symbol.dispose]();
+  }
+}

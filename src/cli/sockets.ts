@@ -57,7 +57,7 @@ async function startThreads(
   if (threads === 0) return [];
   const cannot = (why: string) => new InputError(`Cannot use --threads ${threads}: ${why}`);
   if (startThread === undefined) {
-    throw cannot(`engine ${name} sends from the program's own; it wants --engine udp`);
+    throw cannot(`engine ${name} sends from the program's own; it wants another --engine`);
   }
   if (sourcePorts.length > 0 && sourcePorts.length < threads) {
     throw cannot("each thread sends from a port of its own; give as many with --source-port");

@@ -62,6 +62,7 @@ export class PacketOutlet implements FrameOutlet {
       }
       const name = linkName(index, 0);
       if (call.bind(socket, name, name.length) < 0) throw failure(libc, "bind a packet socket");
+      checkName(libc, socket, name);
     } catch (error) {
       opened.forEach((one) => call.close(one));
       libc[Symbol.dispose]();
@@ -95,4 +96,13 @@ export class PacketOutlet implements FrameOutlet {
     this.#libc[Symbol.dispose]();
     await this.thread?.release();
   }
+}
+
+/** Looks whether the system understood the address as it was meant: the layout is the one we know. */
+function checkName(libc: Libc, socket: number, meant: Uint8Array): void {
+  const name = new Uint8Array(meant.length);
+  const isKnown = libc.call.getsockname(socket, name, int32(name.length)) === 0;
+  const INDEX = [4, 8] as const;
+  if (isKnown && name.subarray(...INDEX).toHex() === meant.subarray(...INDEX).toHex()) return;
+  throw new Error("Cannot use the system's packet sockets: their layout is not the one we know");
 }

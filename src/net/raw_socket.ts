@@ -38,6 +38,7 @@ export interface FrameRoute extends FrameEnds, Pick<Uplink, "stretches"> {
 /** The socket. It owns the UDP socket. */
 export class RawSocket implements DatagramSocket {
   readonly family = 4;
+  readonly hearsWhileSending = true;
   readonly #behind: Behind;
   #closed: Promise<void> | undefined;
 

@@ -39,6 +39,8 @@ export interface DatagramSocket extends AsyncDisposable {
   readonly family: 4 | 6;
   /** Its own port. */
   readonly port: number;
+  /** Whether what has arrived is handed on at each {@linkcode flush}, and needs no turn. Default: no. */
+  readonly hearsWhileSending?: boolean;
   /** What datagrams may take up that have arrived and not been read, bytes as the system counts. */
   readonly receiveBuffer: number;
   /** Datagrams that found no room there, where the system tells; else 0. */

@@ -41,7 +41,7 @@ const ARRIVALS = 64;
  */
 const ROOM = 65_536 + 64;
 /** Calls for arrivals in a row before others have their turn: between two batches, and at a poll. */
-const CALLS_BESIDE_SENDING = 2;
+const CALLS_BESIDE_SENDING = 4;
 const CALLS_AT_A_POLL = 16;
 /**
  * Datagrams between two looks of the receiver from which on it stays away: what has arrived is taken
@@ -65,6 +65,7 @@ const MEMINFO = 9;
 export class UdpSocket implements DatagramSocket {
   readonly port: number;
   readonly receiveBuffer: number;
+  readonly hearsWhileSending = true;
   readonly #arrivals: Messages;
   /** The address of a datagram that is sent alone. */
   readonly #name: Uint8Array<ArrayBuffer>;

@@ -32,6 +32,7 @@ const XDP_UMEM_REG = 4;
 const XDP_UMEM_FILL_RING = 5;
 const XDP_UMEM_COMPLETION_RING = 6;
 const XDP_OPTIONS = 8;
+const XDP_MAX_TX_SKB_BUDGET = 9;
 const TX_PAGE = 0x8000_0000n;
 const DONE_PAGE = 0x1_8000_0000n;
 const OFFSETS = 128;
@@ -41,6 +42,8 @@ const DESCRIPTOR_SIZE = 16;
 const ADDRESS_SIZE = 8;
 /** Frames may lie anywhere in a chunk, not across two. */
 const CHUNK = 2048;
+/** Frames that one call takes, where the system lets us choose. */
+const BUDGET = 256;
 /** Nothing is received, but the kernel wants the ring. */
 const FILL_SIZE = 2;
 const PROT_READ_WRITE = 3;
@@ -79,6 +82,9 @@ export class XdpSocket implements Disposable {
       for (const [option, size] of [...rings, [XDP_TX_RING, TX_SIZE]]) {
         this.#set(option, int32(size), "make the rings of an XDP socket");
       }
+      // How many a call takes, since Linux 6.17; else it is 32, and more calls do the same.
+      const { call } = this.#libc;
+      call.setsockopt(this.#socket, SOL_XDP, XDP_MAX_TX_SKB_BUDGET, int32(BUDGET), 4);
       const offsets = this.#get(XDP_MMAP_OFFSETS, OFFSETS);
       const tx = this.#ring(offsets, TX_OFFSETS, TX_SIZE * DESCRIPTOR_SIZE, TX_PAGE);
       const done = this.#ring(offsets, DONE_OFFSETS, DONE_SIZE * ADDRESS_SIZE, DONE_PAGE);

@@ -93,7 +93,7 @@ export class XdpRing {
     const most = Math.min(AREA_FRAMES, Math.floor(AREA / stride));
     while (next < count && this.#free.length > 0) {
       const size = Math.min(most, count - next);
-      if (this.#produced - this.#consumed + size > TX_SIZE) break;
+      if ((this.#produced - this.#consumed | 0) + size > TX_SIZE) break;
       this.#queue(at + BigInt(next * stride), size, length, stride);
       next += size;
     }

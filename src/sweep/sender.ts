@@ -87,6 +87,8 @@ export class Sender {
   /** How many datagrams the sockets' buffers hold, and a batch. */
   readonly #capacity: number;
   readonly #batch: number;
+  /** Whether some socket hears nothing while it sends. */
+  readonly #deaf: boolean;
   /** Probes since the last sure turn of the receiver. */
   #unseen = 0;
   /** Probes since its last turn, and when that was. */
@@ -101,6 +103,7 @@ export class Sender {
     this.#kind = kind;
     this.#options = options;
     this.#capacity = capacityOf(options.sockets);
+    this.#deaf = !options.sockets.every(({ hearsWhileSending = false }) => hearsWhileSending);
     const least = Math.min(...options.sockets.map((socket) => capacityOf([socket])));
     this.#batch = Math.max(1, Math.min(LARGEST_BATCH, Math.floor(PER_BATCH * least)));
     this.#flights = new Flights({
@@ -143,7 +146,7 @@ export class Sender {
   /** Whether others must have their turn, though there is something to send. */
   #mustTurn(): boolean {
     return this.#unseen >= PER_SURE_TURN * this.#capacity ||
-      this.#unheard >= PER_TURN * this.#capacity ||
+      this.#deaf && this.#unheard >= PER_TURN * this.#capacity ||
       this.#options.clock.now() - this.#turned >= TURN_MS;
   }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # A scan of a private range with the default limits, across a real link between two network
 # namespaces: every server found, and the caps kept as the servers saw it. Needs root and iproute2.
-# An argument names the engine: portable, udp or packet.
+# An argument names the engine: portable, udp, packet or xdp.
 # Nothing leaves the namespaces: they have no way out.
 set -euo pipefail
 cd "$(dirname "$0")/../.."

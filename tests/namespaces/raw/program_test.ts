@@ -129,3 +129,18 @@ Deno.test("what the system refuses is told by its name, once, and summed up", as
   assertMatch(stderr, /^sent 4 probes .*; 256 more were refused by the system \(256 EACCES\)$/m);
   assertEquals(stderr.match(/the system refuses datagrams \(EACCES\)/g)?.length, 1);
 });
+
+Deno.test("each thread takes a queue; where there are too few, it is an input error", async () => {
+  const many = await scan("10.80.0.0/30", "--engine", "xdp", "--threads", "9");
+  assertEquals(many.code, 2);
+  assertMatch(many.stderr, /Cannot use --threads 9: the interface has no queue [28] to send from/);
+  for (const name of FRAMERS) {
+    const { code, stderr } = await scan(
+      ...["10.80.0.0/22", "--engine", name, "--threads", "2", "--protocol", "raknet"],
+      ...["--rate", "100k", "--net-rate", "off", "--retries", "0", "--cooldown", "50ms"],
+    );
+    assertEquals(code, 0, stderr);
+    assertMatch(stderr, /^sent 1,024 probes in 1 of 1 passes$/m);
+    assertMatch(stderr, new RegExp(`^engine ${name}, 2 sending threads, receive buffer`, "m"));
+  }
+});

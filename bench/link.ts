@@ -1,0 +1,165 @@
+// deno-lint-ignore-file no-console
+/**
+ * A veth pair between two network namespaces, and how many datagrams come to its far end: for
+ * benchmarks of sending. Nothing leads out of the two. It needs Linux, root and iproute2.
+ *
+ * The far end drops what comes before it is routed, and is where datagrams are counted: the interface's
+ * counter is read every 10 ms, and the rate is that between the first and the last tenth of them.
+ */
+import { runTimed } from "./processes.ts";
+import { median } from "./table.ts";
+
+/** The near end: its namespace, interface and address. */
+export const NEAR = `blocksweep-${Deno.pid}`;
+export const INTERFACE = "near0";
+export const OURS = "10.79.0.1";
+/** A station that is not the far end: it drops what is meant for others as soon as IP sees it. */
+export const NOBODY = "02:00:00:00:00:01";
+/** The first target. */
+export const FIRST = "10.80.0.0";
+export const PORT = 19132;
+const MAIN = new URL("../main.ts", import.meta.url).pathname;
+const TENTH = 0.1;
+
+/** Runs a command of the system. */
+export async function system(command: string): Promise<string> {
+  const [program, ...args] = command.split(" ");
+  const { code, stdout, stderr } = await new Deno.Command(program, { args }).output();
+  const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+  if (code !== 0) throw new Error(`${command}: ${decode(stderr)}`);
+  return decode(stdout);
+}
+
+/**
+ * Runs a benchmark at the far end, which is a namespace of its own: this script again, inside.
+ *
+ * @param script The address of the script.
+ * @param run Gets a folder that is removed at the end.
+ */
+export async function atFarEnd(script: string, run: (folder: string) => Promise<void>) {
+  if (Deno.env.get("BLOCKSWEEP_BENCH") === undefined) {
+    const { code } = await new Deno.Command("unshare", {
+      args: ["--net", "deno", "run", "-A", new URL(script).pathname, ...Deno.args],
+      env: { BLOCKSWEEP_BENCH: "far end", DENO_NO_UPDATE_CHECK: "1" },
+    }).spawn().status;
+    Deno.exit(code);
+  }
+  const folder = await Deno.makeTempDir({ prefix: "blocksweep-bench-" });
+  try {
+    await connect();
+    await run(folder);
+  } finally {
+    await system(`ip netns delete ${NEAR}`).catch((error) => console.error(error.message));
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+/** Joins our namespace, the far end, to a near one; the targets are behind us. */
+async function connect(): Promise<void> {
+  const queues = "numtxqueues 2 numrxqueues 2";
+  await system(`ip netns add ${NEAR}`);
+  await system(
+    `ip link add far0 ${queues} type veth peer name ${INTERFACE} ${queues} netns ${NEAR}`,
+  );
+  const near = `ip -n ${NEAR}`;
+  const quiet = "sysctl -qw net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1";
+  for (
+    const command of [
+      quiet, // IPv6 would send datagrams of its own
+      `ip netns exec ${NEAR} ${quiet}`,
+      "ip address add 10.79.0.2/24 dev far0",
+      "ip link set far0 up",
+      `${near} address add ${OURS}/24 dev ${INTERFACE}`,
+      `${near} link set lo up`,
+      `${near} link set ${INTERFACE} up`,
+      `${near} neighbour add 10.79.0.2 lladdr ${NOBODY} dev ${INTERFACE}`,
+      `${near} route add 10.80.0.0/12 via 10.79.0.2`,
+    ]
+  ) await system(command);
+}
+
+/** Datagrams that have come to the far end. */
+function arrived(): number {
+  const line = Deno.readTextFileSync("/proc/self/net/dev").split("\n")
+    .find((one) => one.trim().startsWith("far0:"))!;
+  return Number(line.split(":")[1].trim().split(/\s+/)[1]);
+}
+
+/** What one run came to. */
+export interface Run {
+  /** Datagrams a second. */
+  readonly rate: number;
+  /** User and system time of the whole process, start-up included, by datagram, microseconds. */
+  readonly cpu: number;
+  /** Datagrams. */
+  readonly arrived: number;
+}
+
+/** Runs a program at the near end. */
+async function measure(command: readonly string[]): Promise<Run> {
+  const before = arrived();
+  const samples: [at: number, count: number][] = [];
+  const timer = setInterval(() => samples.push([performance.now(), arrived() - before]), 10);
+  const { cpu } = await runTimed(["ip", "netns", "exec", NEAR, ...command]);
+  clearInterval(timer);
+  const all = arrived() - before;
+  const begin = samples.find(([, count]) => count >= TENTH * all)!;
+  const end = samples.find(([, count]) => count >= (1 - TENTH) * all)!;
+  const rate = (end[1] - begin[1]) / (end[0] - begin[0]) * 1000;
+  return { rate, cpu: cpu / all * 1e6, arrived: all };
+}
+
+/** Medians of runs; of what arrived, the least. */
+export interface Summary extends Run {
+  /** The rates of all rounds. */
+  readonly rates: readonly number[];
+}
+
+/**
+ * Lets programs take turns, in an order that changes with every round. Each runs once before, and
+ * that is not counted.
+ */
+export async function takeTurns(
+  programs: ReadonlyMap<string, readonly string[]>,
+  rounds: number,
+): Promise<Map<string, Summary>> {
+  const names = [...programs.keys()];
+  const runs = new Map(names.map((name) => [name, [] as Run[]]));
+  for (let round = 0; round <= rounds; round++) {
+    const turn = round % names.length;
+    for (const name of [...names.slice(turn), ...names.slice(0, turn)]) {
+      const run = await measure(programs.get(name)!);
+      if (round > 0) runs.get(name)!.push(run);
+      console.error(`round ${round}: ${name} ${Math.round(run.rate)}/s`);
+    }
+  }
+  return new Map([...runs].map(([name, all]) => [name, {
+    rates: all.map(({ rate }) => rate),
+    rate: median(all.map(({ rate }) => rate)),
+    cpu: median(all.map(({ cpu }) => cpu)),
+    arrived: Math.min(...all.map((run) => run.arrived)),
+  }]));
+}
+
+/** The middle of the ratios of two programs, round by round. */
+export function ratio(summaries: ReadonlyMap<string, Summary>, name: string, by: string): number {
+  const [a, b] = [summaries.get(name)!, summaries.get(by)!];
+  return median(a.rates.map((rate, i) => rate / b.rates[i]));
+}
+
+/** A scan as the whole program does it: without caps, and with a rate that no machine reaches. */
+export function scanWith(engine: string, threads: number, targets: number): string[] {
+  const bits = 32 - Math.log2(targets);
+  return [
+    ...["deno", "run", "--no-prompt", "--allow-net", "--allow-read", "--allow-write=/dev/null"],
+    ...["--allow-ffi", "--allow-env", MAIN, "scan", `${FIRST}/${bits}`, "--i-have-permission"],
+    ...["--quiet", "--engine", engine, "--threads", String(threads), "--protocol", "raknet"],
+    ...["--ports", String(PORT), "--retries", "0", "--no-follow", "--cooldown", "100ms"],
+    ...["--rate", "1000M", "--net-rate", "off", "--host-rate", "off", "--format", "list"],
+  ];
+}
+
+/** A name with its number of threads, where it has threads of its own to send. */
+export function titled(name: string, threads: number): string {
+  return threads === 0 ? name : `${name}, ${threads} thread${threads === 1 ? "" : "s"}`;
+}

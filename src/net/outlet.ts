@@ -39,8 +39,9 @@ export interface OutletParts {
 
 /** An outlet: it owns nothing, and is to be {@linkcode close}d before what it was given. */
 export class Outlet {
-  /** What is being sent: all must have ended before the socket is closed. */
-  readonly #busy = new Set<Promise<unknown>>();
+  /** How much is being sent: all must have ended before the socket is closed. */
+  #busy = 0;
+  #idle: (() => void) | undefined;
   #closed = false;
 
   /** Takes its parts. */
@@ -56,40 +57,49 @@ export class Outlet {
   flush(load: Load, signal?: AbortSignal): number | Promise<number> {
     const { thread, transmit } = this.parts;
     if (this.#closed) return 0;
-    if (thread !== undefined) return this.#hold(this.#sendOn(thread, load, signal));
+    if (thread !== undefined) return this.#sendOn(thread, load, signal);
     const taken = transmit(load, 0);
     if (taken === load.count) return taken;
-    return this.#hold(this.#sendRest(load, Math.max(0, taken), signal));
-  }
-
-  async #hold(sending: Promise<number>): Promise<number> {
-    this.#busy.add(sending);
-    try {
-      return await sending;
-    } finally {
-      this.#busy.delete(sending);
-    }
+    return this.#sendRest(load, Math.max(0, taken), signal);
   }
 
   readonly #refuse = (errno: number, times: number) =>
     countError(this.parts.errors.send, errno, times);
 
   async #sendOn(thread: SendThread, load: Load, signal?: AbortSignal): Promise<number> {
-    let outcome = await thread.send(load, this.#refuse);
-    let { taken } = outcome;
-    for (let left = load; outcome.tried < left.count;) {
-      await this.#outlast(outcome.errno, signal);
-      if (this.#closed) break;
-      const at = left.at + BigInt(outcome.tried * left.stride);
-      left = { ...left, at, count: left.count - outcome.tried };
-      outcome = await thread.send(left, this.#refuse);
-      taken += outcome.taken;
+    this.#busy++;
+    try {
+      let outcome = await thread.send(load, this.#refuse);
+      let { taken } = outcome;
+      for (let left = load; outcome.tried < left.count;) {
+        await this.#outlast(outcome.errno, signal);
+        if (this.#closed) break;
+        const at = left.at + BigInt(outcome.tried * left.stride);
+        left = { ...left, at, count: left.count - outcome.tried };
+        outcome = await thread.send(left, this.#refuse);
+        taken += outcome.taken;
+      }
+      return taken;
+    } finally {
+      this.#release();
     }
-    return taken;
+  }
+
+  #release(): void {
+    if (--this.#busy === 0) this.#idle?.();
   }
 
   /** Sends what is left of a load that broke off. */
   async #sendRest(load: Load, begun: number, signal?: AbortSignal): Promise<number> {
+    this.#busy++;
+    try {
+      return await this.#sendFrom(load, begun, signal);
+    } finally {
+      this.#release();
+    }
+  }
+
+  async #sendFrom(load: Load, begun: number, signal?: AbortSignal): Promise<number> {
     const { transmit, errors } = this.parts;
     let sent = begun;
     let waits = 0;
@@ -128,9 +138,9 @@ export class Outlet {
     const wait = errno === EAGAIN
       ? this.#sleep(socket, POLLOUT, WAIT_MS)
       : this.#sleep(-1, 0, WAIT_MS);
-    this.#busy.add(wait);
+    this.#busy++;
     await wait;
-    this.#busy.delete(wait);
+    this.#release();
   }
 
   #sleep(socket: number, events: number, ms: number): Promise<number> {
@@ -141,7 +151,7 @@ export class Outlet {
   /** Sends no more, once what is being sent has ended. */
   async close(): Promise<void> {
     this.#closed = true;
-    await Promise.allSettled([...this.#busy]);
+    if (this.#busy > 0) await new Promise<void>((resolve) => this.#idle = resolve);
   }
 }
 

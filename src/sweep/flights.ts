@@ -113,9 +113,13 @@ export class Flights {
     before: Promise<void> | undefined,
   ): Promise<void> {
     try {
-      const [a, b] = await Promise.all([one, other, before]);
+      // Mostly there is one of them: waiting for several allocates more.
+      const sent = typeof other === "number"
+        ? await one + other
+        : (await Promise.all([one, other])).reduce((sum, part) => sum + part);
+      await before;
       this.aloft -= flight.length;
-      if (this.#failure === undefined) this.#report(flight, visited, a + b);
+      if (this.#failure === undefined) this.#report(flight, visited, sent);
     } catch (error) {
       this.#failure ??= error as Error;
     }

@@ -14,19 +14,8 @@
  * `by that of C` is the middle of the ratios of the rounds; `arrived` is the least of all rounds, to
  * be held against the targets; other numbers are medians.
  */
-import {
-  atFarEnd,
-  FIRST,
-  INTERFACE,
-  NOBODY,
-  OURS,
-  PORT,
-  ratio,
-  scanWith,
-  system,
-  takeTurns,
-  titled,
-} from "./link.ts";
+import { atFarEnd, FIRST, NOBODY, PORT, ratio, scanWith, takeTurns, titled } from "./link.ts";
+import { NEAR, system } from "./namespaces.ts";
 import { readOptions } from "./options.ts";
 import { table } from "./table.ts";
 
@@ -52,7 +41,7 @@ async function compare(folder: string): Promise<void> {
       const calls = engine === "portable" ? "udp" : engine;
       const inC = Math.max(1, threads);
       const yardstick = titled(`C ${calls}`, inC);
-      const way = calls === "udp" ? [] : [INTERFACE, OURS, NOBODY];
+      const way = calls === "udp" ? [] : [NEAR.interface, NEAR.address, NOBODY];
       const send = [calls, FIRST, options.targets, String(PORT), String(inC), ...way];
       add(yardstick, yardstick, [`${folder}/send`, ...send]);
       add(titled(engine, threads), yardstick, scanWith(engine, threads, Number(options.targets)));

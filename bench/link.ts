@@ -1,18 +1,14 @@
 // deno-lint-ignore-file no-console
 /**
- * A veth pair between two network namespaces, and how many datagrams come to its far end: for
- * benchmarks of sending. Nothing leads out of the two. It needs Linux, root and iproute2.
+ * How many datagrams come to the far end of a veth pair: for benchmarks of sending.
  *
  * The far end drops what comes before it is routed, and is where datagrams are counted: the interface's
  * counter is read every 10 ms, and the rate is that between the first and the last tenth of them.
  */
+import { beFarEnd, joinNear, NEAR, near, system } from "./namespaces.ts";
 import { runTimed } from "./processes.ts";
 import { median } from "./table.ts";
 
-/** The near end: its namespace, interface and address. */
-export const NEAR = `blocksweep-${Deno.pid}`;
-export const INTERFACE = "near0";
-export const OURS = "10.79.0.1";
 /** A station that is not the far end: it drops what is meant for others as soon as IP sees it. */
 export const NOBODY = "02:00:00:00:00:01";
 /** The first target. */
@@ -21,61 +17,23 @@ export const PORT = 19132;
 const MAIN = new URL("../main.ts", import.meta.url).pathname;
 const TENTH = 0.1;
 
-/** Runs a command of the system. */
-export async function system(command: string): Promise<string> {
-  const [program, ...args] = command.split(" ");
-  const { code, stdout, stderr } = await new Deno.Command(program, { args }).output();
-  const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
-  if (code !== 0) throw new Error(`${command}: ${decode(stderr)}`);
-  return decode(stdout);
-}
-
 /**
- * Runs a benchmark at the far end, which is a namespace of its own: this script again, inside.
+ * Runs a benchmark at the far end, behind which the targets are.
  *
- * @param script The address of the script.
+ * @param script Its `import.meta.url`.
  * @param run Gets a folder that is removed at the end.
  */
 export async function atFarEnd(script: string, run: (folder: string) => Promise<void>) {
-  if (Deno.env.get("BLOCKSWEEP_BENCH") === undefined) {
-    const { code } = await new Deno.Command("unshare", {
-      args: ["--net", "deno", "run", "-A", new URL(script).pathname, ...Deno.args],
-      env: { BLOCKSWEEP_BENCH: "far end", DENO_NO_UPDATE_CHECK: "1" },
-    }).spawn().status;
-    Deno.exit(code);
-  }
+  await beFarEnd(script);
   const folder = await Deno.makeTempDir({ prefix: "blocksweep-bench-" });
   try {
-    await connect();
+    await using _near = await joinNear("10.80.0.0/12", false);
+    const neighbour = `ip neighbour add ${NEAR.gateway} lladdr ${NOBODY} dev ${NEAR.interface}`;
+    await system(near(neighbour.split(" ")).join(" "));
     await run(folder);
   } finally {
-    await system(`ip netns delete ${NEAR}`).catch((error) => console.error(error.message));
     await Deno.remove(folder, { recursive: true });
   }
-}
-
-/** Joins our namespace, the far end, to a near one; the targets are behind us. */
-async function connect(): Promise<void> {
-  const queues = "numtxqueues 2 numrxqueues 2";
-  await system(`ip netns add ${NEAR}`);
-  await system(
-    `ip link add far0 ${queues} type veth peer name ${INTERFACE} ${queues} netns ${NEAR}`,
-  );
-  const near = `ip -n ${NEAR}`;
-  const quiet = "sysctl -qw net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1";
-  for (
-    const command of [
-      quiet, // IPv6 would send datagrams of its own
-      `ip netns exec ${NEAR} ${quiet}`,
-      "ip address add 10.79.0.2/24 dev far0",
-      "ip link set far0 up",
-      `${near} address add ${OURS}/24 dev ${INTERFACE}`,
-      `${near} link set lo up`,
-      `${near} link set ${INTERFACE} up`,
-      `${near} neighbour add 10.79.0.2 lladdr ${NOBODY} dev ${INTERFACE}`,
-      `${near} route add 10.80.0.0/12 via 10.79.0.2`,
-    ]
-  ) await system(command);
 }
 
 /** Datagrams that have come to the far end. */
@@ -100,7 +58,7 @@ async function measure(command: readonly string[]): Promise<Run> {
   const before = arrived();
   const samples: [at: number, count: number][] = [];
   const timer = setInterval(() => samples.push([performance.now(), arrived() - before]), 10);
-  const { cpu } = await runTimed(["ip", "netns", "exec", NEAR, ...command]);
+  const { cpu } = await runTimed(near(command));
   clearInterval(timer);
   const all = arrived() - before;
   const begin = samples.find(([, count]) => count >= TENTH * all)!;

@@ -9,6 +9,8 @@ export const NEAR = { interface: "near0", address: "192.168.79.1", gateway: "192
 /** The name of the near end's namespace. */
 const NAMESPACE = `blocksweep-${Deno.pid}`;
 const MARK = "BLOCKSWEEP_BENCH";
+/** Two threads can send by a queue each. */
+const QUEUES = "numtxqueues 2 numrxqueues 2";
 
 /** Runs a command to its end, and returns what it prints. */
 export async function system(command: string): Promise<string> {
@@ -51,7 +53,8 @@ export async function joinNear(targets: string, answers: boolean): Promise<Async
     const command of [
       quiet, // IPv6 would send datagrams of its own
       `ip netns exec ${NAMESPACE} ${quiet}`,
-      `ip link add far0 type veth peer name ${NEAR.interface} netns ${NAMESPACE}`,
+      `ip link add far0 ${QUEUES} type veth peer name ${NEAR.interface} ${QUEUES} ` +
+      `netns ${NAMESPACE}`,
       "ip link set lo up",
       `ip address add ${NEAR.gateway}/24 dev far0`,
       "ip link set far0 up",

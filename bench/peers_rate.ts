@@ -14,18 +14,8 @@
  *
  * Ratios are the middle of those of the rounds; other numbers are medians, `arrived` is the least.
  */
-import {
-  atFarEnd,
-  FIRST,
-  INTERFACE,
-  NOBODY,
-  OURS,
-  PORT,
-  ratio,
-  scanWith,
-  takeTurns,
-  titled,
-} from "./link.ts";
+import { atFarEnd, FIRST, NOBODY, PORT, ratio, scanWith, takeTurns, titled } from "./link.ts";
+import { NEAR } from "./namespaces.ts";
 import { readOptions } from "./options.ts";
 import { table } from "./table.ts";
 
@@ -47,12 +37,34 @@ async function compare(folder: string): Promise<void> {
   await Deno.writeTextFile(nobody, "");
   const masscan = [
     ...["masscan", range, `-pU:${PORT}`, "--nmap-payloads", payloads, "--rate", RATE],
-    ...["--wait", "1", "--interface", INTERFACE, "--source-ip", OURS, "--router-mac", NOBODY],
+    ...[
+      "--wait",
+      "1",
+      "--interface",
+      NEAR.interface,
+      "--source-ip",
+      NEAR.address,
+      "--router-mac",
+      NOBODY,
+    ],
     ...["-oL", `${folder}/masscan.list`],
   ];
   const zmap = (threads: number) => [
     ...["zmap", "--quiet", "-M", "udp", "-p", String(PORT), `--probe-args=hex:${PING}`],
-    ...["-r", RATE, "-T", String(threads), "-i", INTERFACE, "-G", NOBODY, "-S", OURS, "-c", "1"],
+    ...[
+      "-r",
+      RATE,
+      "-T",
+      String(threads),
+      "-i",
+      NEAR.interface,
+      "-G",
+      NOBODY,
+      "-S",
+      NEAR.address,
+      "-c",
+      "1",
+    ],
     ...["-b", nobody, "-o", `${folder}/zmap.csv`, range],
   ];
   const programs = new Map([["masscan", masscan]]);
@@ -74,8 +86,12 @@ async function compare(folder: string): Promise<void> {
     }
   }
   // masscan only ends when a datagram comes by: somebody says something ten times a second.
-  const murmur = Deno.listenDatagram({ transport: "udp", hostname: "10.79.0.2", port: 0 });
-  const everybody: Deno.NetAddr = { transport: "udp", hostname: "10.79.0.255", port: 9 };
+  const murmur = Deno.listenDatagram({ transport: "udp", hostname: NEAR.gateway, port: 0 });
+  const everybody: Deno.NetAddr = {
+    transport: "udp",
+    hostname: NEAR.gateway.replace(/\d+$/, "255"),
+    port: 9,
+  };
   const timer = setInterval(() => void murmur.send(new Uint8Array(1), everybody), 100);
   const summaries = await takeTurns(programs, Number(options.rounds));
   clearInterval(timer);

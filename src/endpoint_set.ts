@@ -47,6 +47,11 @@ export class EndpointSet {
     return this.#ipv4 + this.#ipv6.size;
   }
 
+  /** What the table takes up, bytes: it grows with those that are in it, and with nothing else. */
+  get bytes(): number {
+    return this.#addresses.byteLength + this.#ports.byteLength;
+  }
+
   /** Whether it is in it. */
   has(endpoint: Endpoint): boolean {
     const { address, port } = endpoint;

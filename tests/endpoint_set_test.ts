@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import fc from "npm:fast-check@4.10.2";
 import { type Endpoint, endpointKey } from "../src/address.ts";
 import { Endpoints } from "../src/endpoints.ts";
@@ -45,6 +45,10 @@ Deno.test("EndpointSet grows without losing any, and stays small", () => {
   const at = (i: number): Endpoint => ({ address: i * 65_537 >>> 0, port: i % 65_536 });
   for (let i = 0; i < 100_000; i++) set.add(at(i));
   assertEquals(set.size, 100_000);
+  assert(set.bytes <= 32 * set.size, `${set.bytes} bytes`);
+  const { bytes } = set;
+  for (let i = 0; i < 100_000; i++) set.add(at(i));
+  assertEquals(set.bytes, bytes, "those that come again take no room");
   for (let i = 0; i < 200_000; i++) assertEquals(set.has(at(i)), i < 100_000, `${i}`);
 });
 

@@ -115,9 +115,13 @@ export const OPTIONS: readonly Option[] = [
       aliases: ["max-retries"],
       commands: ["scan", "query", "watch"],
     }],
-    ["cooldown TIME", "how long to wait for late answers; default: 5s, loopback: 1s", {
-      aliases: ["wait", "cooldown-time"],
-    }],
+    [
+      "cooldown TIME",
+      "how long to wait for late answers, if any can come; default: 5s, loopback: 1s",
+      {
+        aliases: ["wait", "cooldown-time"],
+      },
+    ],
     ["no-follow", "do not ask a server for the other protocols"],
     ["verify", "open a RakNet connection half way, to see whether players get in", {
       commands: ["scan", "query"],

@@ -4,8 +4,9 @@
  * @module
  */
 import type { Endpoint } from "../address.ts";
-import { type Clock, sleep } from "../net/clock.ts";
+import { sleep } from "../net/clock.ts";
 import { type Segment, type Shard, TargetSpace } from "../targets/space.ts";
+import { cooldown, Outstanding, type SentPass } from "./cooldown.ts";
 import type { ProbeKind } from "./receiver.ts";
 import { Sender, type SenderOptions, type SendProgress } from "./sender.ts";
 
@@ -75,7 +76,8 @@ export function spaceOf(
 }
 
 /**
- * Runs the passes and waits for late answers.
+ * Runs the passes and waits for late answers: so long after the last probe, and only while somebody
+ * who was asked within that time has not answered.
  *
  * @returns Where it stands: behind the last pass, unless the signal came. After a signal, late
  * answers are awaited no longer than a pause between passes lasts, and it stands before those that
@@ -84,6 +86,7 @@ export function spaceOf(
 export async function sweep(options: SweepOptions): Promise<Mark> {
   const { passes, signal, clock, gapMs, cooldownMs } = options;
   let mark = options.from;
+  let lastSent = -Infinity;
   const trail = options.trail ?? new Trail(mark, clock.now(), cooldownMs);
   while (mark.pass <= passes.length && !signal.aborted) {
     const pass = passes[mark.pass - 1];
@@ -92,6 +95,7 @@ export async function sweep(options: SweepOptions): Promise<Mark> {
     let visited = mark.position;
     const onProgress = (progress: SendProgress) => {
       visited += progress.visited;
+      if (progress.sent > 0) lastSent = clock.now();
       trail.note(mark.pass, visited, clock.now());
       options.onProgress(progress);
     };
@@ -104,8 +108,21 @@ export async function sweep(options: SweepOptions): Promise<Mark> {
     mark = { pass: mark.pass + 1, position: 0 };
     if (mark.pass <= passes.length && space.size > 0) await sleep(clock, gapMs, signal);
   }
-  await cooldown(clock, signal.aborted ? Math.min(gapMs, cooldownMs) : cooldownMs, signal);
+  const interrupted = signal.aborted;
+  const late = trail.before(clock.now() - cooldownMs) ?? mark;
+  const waitMs = interrupted ? Math.min(gapMs, cooldownMs) : cooldownMs;
+  const outstanding = new Outstanding(late, mark, (pass) => sentPass(pass, options));
+  await cooldown(clock, lastSent + waitMs, outstanding, interrupted ? undefined : signal);
   return signal.aborted ? trail.before(clock.now() - cooldownMs) ?? mark : mark;
+}
+
+/** A pass, to look who of it has not answered. */
+function sentPass(pass: number, options: SweepOptions): SentPass {
+  const { kind: { protocol } } = options.passes[pass - 1];
+  return {
+    space: spaceOf(options.passes[pass - 1], pass, options),
+    settled: (targets, i) => options.skip(targets, i, protocol),
+  };
 }
 
 /** Steps that a trail is kept in. */
@@ -150,9 +167,4 @@ export class Trail {
   settled(now: number): Mark {
     return this.before(now - this.memoryMs) ?? { pass: this.#pass, position: this.#position };
   }
-}
-
-/** Waits for late answers; a signal that comes meanwhile ends it. */
-async function cooldown(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
-  await sleep(clock, ms, signal.aborted ? undefined : signal);
 }

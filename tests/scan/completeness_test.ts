@@ -1,0 +1,89 @@
+import { assert, assertEquals } from "@std/assert";
+import { formatEndpoint } from "../../src/address.ts";
+import { type Result, scanFleet } from "./harness.ts";
+
+const RANGE = { start: 0x7f100000, end: 0x7f100080 };
+/** All addresses live. */
+const LIVE = { servers: 128, range: RANGE, seed: 3, software: ["bds"] };
+const RAKNET = {
+  protocolNames: ["raknet"],
+  follow: false,
+  faults: { loss: 0, duplication: 0, delay: 100, jitter: 0 }, // each way
+};
+
+/** When the last probe left, and how long the scan went on then, milliseconds. */
+function rest({ network }: Result): number {
+  return network.now() - network.sent.at(-1)!.at;
+}
+
+const record = { prepare: (network: { record: boolean }) => void (network.record = true) };
+
+Deno.test("a scan ends when all have answered: nobody is waited for", async () => {
+  const all = await scanFleet({ fleet: LIVE, ...RAKNET, ...record, retries: 0 });
+  assertEquals(all.rows.length, 128);
+  assert(rest(all) >= 200 && rest(all) < 260, `${rest(all)} ms after the last ping`);
+});
+
+Deno.test("one who is silent is waited for, the whole cooldown after the last probe", async () => {
+  const fleet = { ...LIVE, servers: 127 };
+  const one = await scanFleet({ fleet, ...RAKNET, ...record, retries: 0, cooldownMs: 3000 });
+  assertEquals(one.rows.length, 127);
+  assert(rest(one) >= 3000 && rest(one) < 3050, `${rest(one)}`);
+});
+
+Deno.test("a last pass that asks nobody is not waited for", async () => {
+  const retried = await scanFleet({ fleet: LIVE, ...RAKNET, ...record, retries: 3 });
+  assertEquals(retried.network.sent.length, 128, "no server is asked twice");
+  // Three pauses between passes, of a second each; all answers came in the first.
+  assert(rest(retried) < 3000 + 100, `${rest(retried)}`);
+});
+
+for (const ports of [{ raknet: 19132, query: 25565 }, { raknet: 7, query: 7 }]) {
+  const where = ports.raknet === ports.query ? "the same port" : "ports of their own";
+  Deno.test(`retries ask the silent alone, after the sweep, of two protocols on ${where}`, async () => {
+    const range = { start: RANGE.start, end: RANGE.start + 64 };
+    const { network, hosts } = await scanFleet({
+      fleet: { servers: 24, range, seed: 3, software: ["bds"] },
+      ...RAKNET,
+      protocolNames: ["raknet", "query"],
+      ports: (name) => [ports[name as "raknet" | "query"]],
+      retries: 2,
+      prepare: (network, hosts) => {
+        network.record = true;
+        // They answer pings alone, and there.
+        for (const { endpoint: { address }, responder } of hosts) {
+          network.host({ address, port: ports.raknet }, responder!);
+        }
+      },
+    });
+    const live = new Set(hosts.map(({ endpoint }) => endpoint.address));
+    const asked = Object.groupBy(
+      network.sent,
+      ({ to, bytes }) => `${bytes[0] === 1 ? "ping" : "handshake"} ${formatEndpoint(to)}`,
+    );
+    assertEquals(Object.keys(asked).length, ports.raknet === ports.query ? 64 + 40 : 128);
+    for (const [what, times = []] of Object.entries(asked)) {
+      const answers = what.startsWith("ping") && live.has(times[0].to.address);
+      assertEquals(times.length, answers ? 1 : 3, what);
+    }
+    // Nobody is asked again before all were asked.
+    const pings = network.sent.filter(({ bytes }) => bytes[0] === 1);
+    assertEquals(new Set(pings.slice(0, 64).map(({ to }) => to.address)).size, 64);
+    assertEquals(pings.length, 64 + 2 * 40);
+  });
+}
+
+Deno.test("answers that come many times, late and out of order are one row each", async () => {
+  const fleet = { ...LIVE, software: ["bds", "vanilla"] };
+  const faults = { loss: 0.1, duplication: 0.9, delay: 5, jitter: 900 };
+  const { verdict, rows, state } = await scanFleet({
+    fleet,
+    faults,
+    retries: 3,
+    protocolNames: ["raknet", "query"],
+  });
+  const { true: first, repeated } = state.replies;
+  assertEquals(verdict.faults.filter((fault) => fault.includes("twice")), []);
+  assertEquals(new Set(rows.map(({ host, port }) => `${host}:${port}`)).size, rows.length);
+  assert(first <= 128 && repeated >= 10, `${first} answered, ${repeated} answers besides`);
+});

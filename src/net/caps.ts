@@ -67,6 +67,15 @@ export class Caps {
     return row;
   }
 
+  /** The last departure to a target; `-Infinity` where none is remembered. */
+  last(targets: Endpoints, i: number): number {
+    const address = targets.ipv6[i];
+    const row = address === undefined
+      ? this.#index[this.#find(targets.ipv4[i] >>> this.bits.ipv4 | 0)] - 1
+      : this.#wide.get(address >> this.bits.ipv6) ?? -1;
+    return row < 0 ? -Infinity : this.#last[row];
+  }
+
   /** Puts a departure off, in `departure[0]`, until one more may leave. */
   delay(row: number, departure: Float64Array): void {
     const earliest = this.#times[row * this.cap + this.#oldest[row]] + SECOND;

@@ -45,11 +45,13 @@ const BURST = 256;
  * ```
  */
 export class Throttle {
-  readonly #interval: number;
+  /** Departures that were handed out. */
+  granted = 0;
+  #interval: number;
   /** When the next datagram is due, and when one may leave behind all others at twice the pace. */
   readonly #next = Float64Array.of(-Infinity, -Infinity);
   /** How long before that it may leave, as part of a burst. */
-  readonly #burst: number;
+  #burst: number;
   readonly #hosts: Caps | undefined;
   readonly #nets: Caps | undefined;
   readonly #exempt: (address: Address) => boolean;
@@ -63,11 +65,36 @@ export class Throttle {
    * @param exempt Addresses to which no cap applies. Default: none.
    */
   constructor(limits: Limits, exempt: (address: Address) => boolean = () => false) {
-    this.#interval = limits.rate === undefined ? 0 : 1000 / limits.rate;
-    this.#burst = Math.max(BURST * this.#interval, BURST_MS) / HASTE;
+    this.#interval = intervalOf(limits.rate);
+    this.#burst = burstOf(this.#interval);
     this.#hosts = limits.hostRate === undefined ? undefined : new Caps(limits.hostRate, HOST);
     this.#nets = limits.netRate === undefined ? undefined : new Caps(limits.netRate, NET);
     this.#exempt = exempt;
+  }
+
+  /**
+   * Changes the pace of all, from the next departure on. What was let go counts on: nothing leaves at
+   * once that would not have with the new pace alone.
+   *
+   * @param rate Datagrams a second, above 0.
+   * @param now The time, milliseconds.
+   */
+  setRate(rate: number, now: number): void {
+    this.#interval = intervalOf(rate);
+    this.#burst = burstOf(this.#interval);
+    const next = this.#next;
+    // What the old pace owes is not paid at the new one: neither a burst nor a pause comes of it.
+    if (next[0] !== -Infinity) next[0] = Math.min(Math.max(next[0], now), now + this.#interval);
+    next[1] = Math.min(next[1], now + this.#burst);
+  }
+
+  /**
+   * When the last datagram to a host left, or will; `-Infinity` where that was more than a second
+   * ago, or hosts have no cap.
+   */
+  lastTo(address: Address): number {
+    this.#one.set(0, { address, port: 0 });
+    return this.#hosts?.last(this.#one, 0) ?? -Infinity;
   }
 
   /**
@@ -89,6 +116,7 @@ export class Throttle {
    * @param time The time, in its first element, which becomes that of the departure.
    */
   reserveAt(targets: Endpoints, i: number, time: Float64Array): void {
+    this.granted++;
     const next = this.#next;
     const behind = next[0] === -Infinity ? 0 : SLACK_MS; // who begins is not late
     const due = Math.max(next[0], time[0] - behind);
@@ -109,6 +137,14 @@ export class Throttle {
     hosts?.push(host, time);
     nets?.push(net, time);
   }
+}
+
+function intervalOf(rate: number | undefined): number {
+  return rate === undefined ? 0 : 1000 / rate;
+}
+
+function burstOf(interval: number): number {
+  return Math.max(BURST * interval, BURST_MS) / HASTE;
 }
 
 const HOST = { ipv4: 0, ipv6: 0n };

@@ -113,3 +113,48 @@ Deno.test("Throttle exempts addresses from caps, not from the pace", () => {
   const times = Array.from({ length: 4 }, () => throttle.reserve(7, 1000));
   assertEquals(times.slice(1).map((at, i) => at - times[i]).slice(1), [100, 100]);
 });
+
+Deno.test("Throttle changes its pace without a burst or a pause, whatever was owed", () => {
+  const random = new Random(6);
+  const throttle = new Throttle({ ...NONE, rate: 1000 });
+  const changes = [[1000, 32_000], [2000, 1000], [3000, 10], [4000, 100_000], [5000, 2000]];
+  const times: number[] = [];
+  let [now, rate, changed, late] = [0, 1000, 0, 20];
+  while (now < 6000) {
+    if (changes.length > 0 && now >= changes[0][0]) {
+      changed = now;
+      rate = changes.shift()![1];
+      throttle.setRate(rate, now);
+      times.length = 0;
+    }
+    const at = throttle.reserve(1, now);
+    now = Math.max(now, at);
+    if (now > late) { // a sender that comes late now and then, by less than it may catch up
+      now += 5;
+      late = now + 50 + random.below(50);
+    }
+    times.push(at);
+    const due = rate * (at - changed) / 1000;
+    assert(times.length <= due + 2, `${times.length} of ${due} after ${at - changed} ms`);
+    assert(times.length >= due - rate * 0.006 - 2, `${times.length} of ${due}`);
+  }
+});
+
+Deno.test("Throttle tells when something was last sent to a host, for a second", () => {
+  const throttle = new Throttle({ ...NONE, hostRate: 2 });
+  const v6 = 0x20010db8n << 96n;
+  assertEquals(throttle.lastTo(7), -Infinity);
+  throttle.reserve(7, 1000);
+  throttle.reserve(v6, 1500);
+  assertEquals([throttle.lastTo(7), throttle.lastTo(8), throttle.lastTo(v6)], [
+    1000,
+    -Infinity,
+    1500,
+  ]);
+  throttle.reserve(7, 1100);
+  throttle.reserve(7, 1200);
+  assertEquals(throttle.lastTo(7), 2000, "its cap puts the third off");
+  for (let host = 100; host < 200; host++) throttle.reserve(host, 4000);
+  assertEquals([throttle.lastTo(7), throttle.lastTo(v6)], [-Infinity, -Infinity]);
+  assertEquals(new Throttle(NONE).lastTo(7), -Infinity);
+});

@@ -1,0 +1,156 @@
+import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
+import { Random } from "../../src/fleet/random.ts";
+import { RateSearch } from "../../src/sweep/rate_search.ts";
+
+interface Path {
+  readonly seed: number;
+  /** What a policer lets through, datagrams a second, and how many at once. */
+  readonly limit?: number;
+  readonly bucket?: number;
+  /** What is lost at any rate, there and back; and from when on. */
+  readonly loss?: number;
+  readonly lossFrom?: number;
+  /** Servers that can be asked again, each once a second. */
+  readonly hosts?: number;
+  /** What the machine can send, datagrams a second. */
+  readonly machine?: number;
+  /** From which rate on the system has no room for some. */
+  readonly room?: number;
+  /** Changes the limit after so many seconds. */
+  readonly later?: { readonly after: number; readonly limit: number };
+  readonly most?: number;
+  readonly seconds?: number;
+}
+
+const TICK_MS = 10;
+const PATIENCE_MS = 250;
+
+/** Looks for the rate of a path, and tells it for each second. */
+function search(path: Path) {
+  const { seed, loss = 0, lossFrom = 0, hosts = 2000, machine = Infinity, seconds = 31 } = path;
+  const { most = 1e6, room = Infinity } = path;
+  let limit = path.limit ?? Infinity;
+  const bucket = path.bucket ?? Math.max(10, 0.02 * Math.max(limit, path.later?.limit ?? 0));
+  const random = new Random(seed);
+  const one = new RateSearch({ start: 1000, most }, 0);
+  const asked: { at: number; lost: boolean }[] = [];
+  const free = new Array<number>(hosts).fill(0);
+  const rates: number[] = [];
+  let [tokens, credit, canaries, sum] = [bucket, 0, 0, 0];
+  for (let now = 0; now < 1000 * seconds; now += TICK_MS) {
+    if (now === 1000 * (path.later?.after ?? Infinity)) limit = path.later!.limit;
+    credit += Math.min(one.rate, machine) * TICK_MS / 1000;
+    const sent = Math.floor(credit);
+    credit -= sent;
+    sum += sent;
+    tokens = Math.min(bucket, tokens + limit * TICK_MS / 1000);
+    const dropped = Math.max(0, sent - tokens);
+    tokens = Math.max(0, tokens - sent);
+    const share = one.curious ? Math.min(0.1, Math.max(0.05, 200 / one.rate)) : 0.01;
+    canaries = Math.min(8, canaries) + share * sent;
+    for (; canaries >= 1 && free.length > 0 && free[0] <= now; canaries--) {
+      free.shift();
+      free.push(now + 1000);
+      const usual = now >= 1000 * lossFrom && random.chance(loss);
+      asked.push({ at: now, lost: random.chance(dropped / sent) || usual });
+    }
+    while (asked.length > 0 && asked[0].at <= now - PATIENCE_MS) {
+      const { at, lost } = asked.shift()!;
+      one.outcome(lost, at);
+    }
+    const full = one.rate > room ? sent / 10 : 0;
+    one.step(now, sent, full, PATIENCE_MS);
+    if (now % 1000 === 0) rates.push(one.rate);
+  }
+  return { report: one.report, rates, sum };
+}
+
+for (const loss of [0, 0.03, 0.06]) {
+  for (const limit of [1700, 5000, 20_000, 47_000, 90_000]) {
+    Deno.test(`the limit of ${limit} is found in 30 s, where ${loss} is lost at any rate`, () => {
+      let near = 0;
+      for (let seed = 1; seed <= 20; seed++) {
+        const { report: { rate } } = search({ seed, limit, loss });
+        assert(rate > 0.7 * limit && rate < 1.25 * limit, `${rate}`);
+        if (Math.abs(rate / limit - 1) <= 0.1) near++;
+      }
+      // The slower the path, and the more it loses anyhow, the less do canaries tell in that time.
+      const least = limit < 2000 && loss > 0.03 ? 15 : 18;
+      assert(near >= least, `${near} of 20 within a tenth`);
+    });
+  }
+}
+
+Deno.test("a limit below the first rate is found too", () => {
+  for (let seed = 1; seed <= 10; seed++) {
+    const { report: { rate } } = search({ seed, limit: 300, seconds: 61 });
+    assert(rate > 200 && rate < 400, `${rate}`);
+  }
+});
+
+Deno.test("what is lost at any rate keeps no rate down", () => {
+  for (const loss of [0.03, 0.1, 0.3]) {
+    for (let seed = 1; seed <= 10; seed++) {
+      const { report } = search({ seed, loss, most: 50_000, seconds: 61 });
+      assertEquals([report.rate, report.reason], [50_000, "limit"], `${loss}, seed ${seed}`);
+      assertAlmostEquals(report.usualLoss!, loss, 0.05);
+    }
+  }
+});
+
+Deno.test("what a path begins to lose at any rate is not taken for a limit", () => {
+  for (let seed = 1; seed <= 10; seed++) {
+    const { rates } = search({
+      ...{ seed, limit: 20_000, loss: 0.08, lossFrom: 20, seconds: 121 },
+    });
+    const mean = rates.slice(60).reduce((sum, rate) => sum + rate) / (rates.length - 60);
+    assert(mean > 16_000 && mean < 22_000, `${mean}`);
+  }
+});
+
+Deno.test("a limit that becomes lower, or higher, is found again", () => {
+  for (let seed = 1; seed <= 10; seed++) {
+    const lower = search({ seed, limit: 20_000, later: { after: 40, limit: 8000 }, seconds: 71 });
+    assert(Math.abs(lower.report.rate / 8000 - 1) <= 0.15, `${lower.report.rate}`);
+    const higher = search({ seed, limit: 8000, later: { after: 30, limit: 20_000 }, seconds: 111 });
+    assert(Math.abs(higher.report.rate / 20_000 - 1) <= 0.15, `${higher.report.rate}`);
+  }
+});
+
+Deno.test("the reason is told: loss, with both shares", () => {
+  const { report } = search({ seed: 3, limit: 20_000, loss: 0.03 });
+  assertEquals(report.reason, "loss");
+  assert(report.lossAt! > 20_000 && report.lossThere! > report.usualLoss! + 0.02);
+});
+
+Deno.test("a machine, or caps, that let no more leave end the search", () => {
+  const { report, rates } = search({ seed: 3, machine: 9300 });
+  assertEquals(report.reason, "sender");
+  assert(Math.abs(report.rate / 9300 - 1) < 0.1 && Math.max(...rates) <= 16_000, `${report.rate}`);
+});
+
+Deno.test("where the system has no room, the rate goes down, and stays above nothing", () => {
+  const { report, rates } = search({ seed: 3, room: 12_000, seconds: 61 });
+  assertEquals(report.reason, "room");
+  assert(report.rate > 8000 && report.rate <= 12_000, `${report.rate}`);
+  assert(Math.min(...rates.slice(15)) > 8000);
+});
+
+Deno.test("without canaries nothing is tried", () => {
+  for (const hosts of [0, 1]) {
+    const { report, rates } = search({ seed: 3, hosts });
+    assertEquals([report.rate, report.reason, Math.max(...rates)], [1000, "unknown", 1000]);
+  }
+});
+
+Deno.test("no rate above the highest that is allowed is tried, nor the first where that is lower", () => {
+  const { rates, report } = search({ seed: 3, most: 5300 });
+  assertEquals([Math.max(...rates), report.reason], [5300, "limit"]);
+  assertEquals(Math.max(...search({ seed: 3, most: 40 }).rates), 40);
+});
+
+Deno.test("few are lost by the search itself", () => {
+  const { rates, sum } = search({ seed: 3, limit: 20_000, loss: 0.03, seconds: 300 });
+  const over = rates.reduce((all, rate) => all + Math.max(0, rate - 20_000), 0);
+  assert(over < 0.02 * sum, `${over} of ${sum}`);
+});

@@ -93,6 +93,9 @@ export * from "./inspect/attempt.ts";
 export * from "./inspect/converse.ts";
 export * from "./inspect/merge.ts";
 
+export type { Interval } from "./sweep/interval.ts";
+export { type CanaryCounts, estimateLoss, type LossEstimate, missedServers } from "./sweep/loss.ts";
+export type { RateReason, RateReport } from "./sweep/rate_report.ts";
 export type { ReplyCounts } from "./sweep/receiver.ts";
 export type { Mark } from "./sweep/sweep.ts";
 export * from "./sweep/token.ts";

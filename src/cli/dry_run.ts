@@ -24,7 +24,7 @@ export function planLines(
   plan: Plan,
   { targets, services, optedOutSize, first }: NamedTargets,
   chosen: ScanSettings,
-  { limits, cooldownMs }: SpeedSettings,
+  { limits, autoRate, cooldownMs }: SpeedSettings,
   outputs: readonly { readonly path: string; readonly format: { readonly name: string } }[],
   { name: engine, way }: Pick<Engine, "name" | "way">,
 ): string[] {
@@ -45,6 +45,9 @@ export function planLines(
   const limit = (value: number | undefined) =>
     value === undefined ? "no limit" : `${number(value)}/s`;
   const { rate, netRate, hostRate } = limits;
+  const rising = autoRate === undefined
+    ? ""
+    : ` at first and up to ${limit(autoRate.most)} while nothing is lost`;
   const needed = permissionNeeded(targets);
   const led = [
     ...new Set([...services.values()].map(({ name, service }) => requestText(name, service))),
@@ -85,7 +88,10 @@ export function planLines(
       "what opens is sent a status request",
     ] as [string, string]]),
     ...chosen.verify ? [["verify", VERIFY] as [string, string]] : [],
-    ["limits", `all ${limit(rate)}, a network ${limit(netRate)}, a host ${limit(hostRate)}`],
+    [
+      "limits",
+      `all ${limit(rate)}${rising}, a network ${limit(netRate)}, a host ${limit(hostRate)}`,
+    ],
     [
       "engine",
       engine + (chosen.threads === 0 ? "" : `, ${count(chosen.threads, "sending thread")}`) +

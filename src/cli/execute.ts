@@ -225,7 +225,9 @@ async function report(
   checkpoint: { readonly path: string } | undefined,
 ): Promise<number> {
   const { settings, chosen, outputs, stores } = job;
-  if (!settings.has("quiet")) summary(state, end, [...outputs, ...stores.places]).forEach(tellLine);
+  if (!settings.has("quiet")) {
+    summary(state, end, [...outputs, ...stores.places], chosen.retries).forEach(tellLine);
+  }
   if (end.error !== undefined) {
     if (end.error instanceof Deno.errors.NotCapable) throw end.error;
     tellLine(`blocksweep: ${end.error.message}`);

@@ -88,11 +88,15 @@ export const OPTIONS: readonly Option[] = [
     ["from PASS:POSITION", "go on where an interrupted scan stopped"],
   ]),
   ...group("Speed", ["scan"], [
-    ["rate NUMBER", "datagrams a second, as 500, 10k or 1M; default: 1000, loopback: no limit", {
-      short: "r",
-      aliases: ["max-rate"],
-      commands: ["scan", "watch"],
-    }],
+    [
+      "rate NUMBER",
+      "datagrams a second: 500, 10k, auto, auto:50k; default: 1000, loopback: no limit",
+      {
+        short: "r",
+        aliases: ["max-rate"],
+        commands: ["scan", "watch"],
+      },
+    ],
     [
       "bandwidth BITS",
       "the rate in bits a second, as 500k, 10M or 1G on Ethernet",

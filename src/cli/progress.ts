@@ -5,6 +5,7 @@
  */
 import { InputError } from "../errors.ts";
 import type { ScanState } from "../scan/state.ts";
+import { estimateLoss } from "../sweep/loss.ts";
 import { reason, tell, tellLine, userPath } from "./console.ts";
 import { clockTime, count, type Governor, number, type Plan } from "./plan.ts";
 
@@ -104,7 +105,7 @@ export class Progress implements Disposable {
       ...(tcp.passes > 0 ? [`TCP ${tcp.pass}/${tcp.passes}`] : []),
       `${(100 * share).toFixed(1)}%`,
       `${number(state.sent + tcp.sent)} sent`,
-      `${number(Math.round(rate))}/s${governor.endsWith("-rate") ? ` (--${governor})` : ""}`,
+      `${number(Math.round(rate))}/s${governedBy(state, governor)}`,
       `found ${number(state.replies.true + tcp.counts.answered)}`,
       `written ${number(state.written)}`,
       `lost ${number(state.fellSilent + state.lost)}`,
@@ -143,6 +144,12 @@ export class Progress implements Disposable {
   }
 }
 
+/** What decides about the speed, where that is not the rate alone. */
+function governedBy({ rate }: ScanState, governor: Governor): string {
+  if (governor.endsWith("-rate")) return ` (--${governor})`;
+  return rate === undefined ? "" : ` (--rate auto: ${rate.reason})`;
+}
+
 /** The size of the terminal, or what it is mostly. */
 function consoleSize(): { columns: number } {
   try {
@@ -162,6 +169,23 @@ class Rate {
     const [firstSent, firstSeconds] = this.#readings[0];
     return seconds > firstSeconds ? (sent - firstSent) / (seconds - firstSeconds) : 0;
   }
+}
+
+/** What is lost on the way, as servers tell that were asked again. */
+function lossOf({ canaries }: ScanState): Record<string, number> | null {
+  const { asked, lost, died } = canaries;
+  const estimate = estimateLoss(canaries);
+  return estimate === undefined ? null : { asked, lost, died, ...estimate };
+}
+
+/** What the search for the highest rate has come to. */
+function rateOf({ rate }: ScanState): Record<string, number | string | null> | null {
+  if (rate === undefined) return null;
+  const { lossAt = null, lossThere = null, usualLoss = null } = rate;
+  return {
+    ...{ rate: rate.rate, reason: rate.reason, loss_at: lossAt },
+    ...{ loss_there: lossThere, usual_loss: usualLoss },
+  };
 }
 
 /** The state in the terms of the status file. */
@@ -184,6 +208,8 @@ export function statusOf(state: ScanState): Record<string, unknown> {
     waits: state.waits,
     datagrams_dropped: state.dropped,
     replies: state.replies,
+    loss: lossOf(state),
+    rate: rateOf(state),
     tcp: {
       pass: state.tcp.pass,
       passes: state.tcp.passes,

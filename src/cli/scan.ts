@@ -94,7 +94,9 @@ async function runWith(values: Values, secret: Values, resumed?: Resumed): Promi
     );
   }
   const speed = speedFor(targets, chosen);
-  const plan = planScan({ ...chosen, ...speed, targets });
+  const { limits, autoRate } = speed;
+  const fastest = { ...limits, rate: autoRate?.most ?? limits.rate };
+  const plan = planScan({ ...chosen, limits: fastest, targets });
   checkStart(chosen.from, plan.passes.udp);
   checkStart(chosen.fromTcp, plan.passes.tcp);
   if (settings.has("list-targets")) {

@@ -19,7 +19,7 @@ import { closest } from "./args.ts";
 import { rateOf } from "./bandwidth.ts";
 import { ENGINE_CHOICES, type EngineChoice } from "./engine.ts";
 import { usualPorts } from "../targets/lists.ts";
-import type { Settings } from "./values.ts";
+import type { AutoRate, Settings } from "./values.ts";
 
 /** What does not depend on the targets. */
 export interface ScanSettings {
@@ -58,7 +58,7 @@ export interface ScanSettings {
 
 /** What the user said of the speed; what is missing is filled in when the targets are known. */
 interface GivenSpeed {
-  readonly rate: number | undefined;
+  readonly rate: number | AutoRate | undefined;
   /** Bits a second. */
   readonly bandwidth: number | undefined;
   readonly netRate: number | "off" | undefined;
@@ -96,7 +96,7 @@ export function readScanSettings(settings: Settings, randomSeed: () => number): 
     threads: settings.whole("threads", 0, MOST_THREADS) ?? 0,
     statsEveryMs: settings.time("stats-every") ?? 0,
     speed: {
-      rate: settings.count("rate"),
+      rate: settings.rate("rate"),
       bandwidth: settings.bits("bandwidth"),
       netRate: settings.cap("net-rate"),
       hostRate: settings.cap("host-rate"),
@@ -207,6 +207,8 @@ export function chosenTimeout(settings: Settings): number {
 /** Limits, and whether they hold for loopback too. */
 export interface SpeedSettings {
   readonly limits: Limits;
+  /** Up to which rate the highest without loss is looked for, from the one in `limits` on. */
+  readonly autoRate?: { readonly most: number };
   readonly capLoopback: boolean;
   readonly cooldownMs: number;
 }
@@ -216,15 +218,23 @@ export function speedFor(targets: Targets, { speed, protocols }: ScanSettings): 
   const mild = mildSpeed(targets);
   const cap = (given: number | "off" | undefined, usual: number | undefined) =>
     given === "off" ? undefined : given ?? usual;
+  const { bandwidth, rate: given, netRate, hostRate } = speed;
+  const line = bandwidth === undefined ? Infinity : rateOf(bandwidth, protocols, targets);
+  const auto = typeof given === "object";
+  const most = Math.min(line, auto ? given.most ?? mild.mostAuto : Infinity);
+  const rate = auto ? AUTO_START : given ?? (bandwidth === undefined ? mild.rate : Infinity);
+  const lowest = Math.min(most, rate ?? Infinity);
   return {
     limits: {
-      rate: speed.bandwidth === undefined
-        ? speed.rate ?? mild.rate
-        : Math.min(speed.rate ?? Infinity, rateOf(speed.bandwidth, protocols, targets)),
-      netRate: cap(speed.netRate, mild.netRate),
-      hostRate: cap(speed.hostRate, mild.hostRate),
+      rate: lowest === Infinity ? undefined : lowest,
+      netRate: cap(netRate, mild.netRate),
+      hostRate: cap(hostRate, mild.hostRate),
     },
-    capLoopback: typeof speed.netRate === "number" || typeof speed.hostRate === "number",
+    ...(auto ? { autoRate: { most } } : {}),
+    capLoopback: typeof netRate === "number" || typeof hostRate === "number",
     cooldownMs: speed.cooldownMs ?? mild.cooldownMs,
   };
 }
+
+/** Where the search for a rate begins, datagrams a second. */
+const AUTO_START = 1000;

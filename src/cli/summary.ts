@@ -7,6 +7,7 @@ import type { ScanEnd } from "../scan/options.ts";
 import type { EndReason, ScanState } from "../scan/state.ts";
 import type { Values } from "./args.ts";
 import { programName, quoteWord } from "./console.ts";
+import { lossLines, rateLines } from "./loss_line.ts";
 import { optionsOf } from "./options.ts";
 import type { OutputPlan } from "./outputs.ts";
 import { count, number } from "./plan.ts";
@@ -21,11 +22,16 @@ const REASONS: Readonly<Record<EndReason, string>> = {
   "failed": "failed",
 };
 
-/** The lines of the summary. */
+/**
+ * The lines of the summary.
+ *
+ * @param retries How often the silent were asked again.
+ */
 export function summary(
   state: ScanState,
   { reason }: ScanEnd,
   outputs: readonly { readonly path: string }[],
+  retries: number,
 ): string[] {
   const { replies, tcp } = state;
   const seconds = ((performance.now() - state.startedAt) / 1000).toFixed(1);
@@ -46,6 +52,8 @@ export function summary(
       Object.entries(tcp.counts).map(([kind, sum]) => `${number(sum)} ${kind}`).join(", "),
     ]),
     `received ${count(arrived, "datagram")} besides conversations: ${kinds.join(", ")}`,
+    ...rateLines(state),
+    ...lossLines(state, reason === "done" ? retries : undefined),
     ...(state.aliases > 0
       ? [`${count(state.aliases, "row")} of servers that another row describes (alias_of)`]
       : []),

@@ -7,6 +7,12 @@ import { InputError } from "../errors.ts";
 import type { Shard } from "../targets/space.ts";
 import type { Values } from "./args.ts";
 
+/** A rate that is to be found out. */
+export interface AutoRate {
+  /** The highest that is allowed, datagrams a second; `undefined`: nothing was said. */
+  readonly most: number | undefined;
+}
+
 /** The values of a command, read as what they are meant to be. */
 export class Settings {
   /** Reads from what was given. */
@@ -42,13 +48,15 @@ export class Settings {
     throw wrong(name, text, `a whole number from ${least} to ${most}`);
   }
 
-  /** A count that may end in k or M. */
-  count(name: string): number | undefined {
+  /** A rate; or that it is to be found out, up to the highest that is allowed: `auto:50k`. */
+  rate(name: string): number | AutoRate | undefined {
     const text = this.text(name);
     if (text === undefined) return undefined;
-    const value = parseCount(text);
-    if (value > 0 && value <= 1e9) return value;
-    throw wrong(name, text, "a number such as 0.5, 500, 10k or 1M");
+    const [, auto, number = text] = /^(auto)(?::(.*))?$/.exec(text) ?? [];
+    if (auto !== undefined && number === text) return { most: undefined };
+    const value = parseCount(number);
+    if (value > 0 && value <= 1e9) return auto === undefined ? value : { most: value };
+    throw wrong(name, text, "a number such as 0.5, 500, 10k or 1M, or auto, or auto:50k");
   }
 
   /** Bits a second. */

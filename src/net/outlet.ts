@@ -134,7 +134,7 @@ export class Outlet {
 
   /** Waits until there may be room to send: a socket tells when, a network card does not. */
   async wait(errno: number, socket: number): Promise<void> {
-    if (errno !== EAGAIN) countError(this.parts.errors.waits, errno);
+    countError(this.parts.errors.waits, errno);
     const wait = errno === EAGAIN
       ? this.#sleep(socket, POLLOUT, WAIT_MS)
       : this.#sleep(-1, 0, WAIT_MS);

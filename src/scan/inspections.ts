@@ -53,6 +53,8 @@ export interface InspectionParts {
   readonly stop: Stop;
   /** 63 random bits. */
   readonly nonce: () => bigint;
+  /** Told of each server of which there is a row. */
+  readonly onServer: (sighting: Sighting) => void;
 }
 
 /** The inspections of one scan. */
@@ -189,6 +191,7 @@ export class Inspections {
     if (result.failure !== undefined) state.fellSilent++;
     if (this.#accepted >= options.maxResults) return "cut";
     if (++this.#accepted >= options.maxResults) this.#parts.stop.stop("max-results");
+    this.#parts.onServer(sighting);
     const record: AttachedRecord = rowOf(sighting, result, options);
     if (options.attach) record.attached = attachedOf(result.answers, options.players);
     record.alias_of = this.#aliases.of(record, sighting.endpoint);

@@ -84,6 +84,11 @@ export interface ScanOptions extends TargetNames {
   readonly players: boolean;
   /** Limits for datagrams. */
   readonly limits: Limits;
+  /**
+   * Whether the rate is found out: from the one in `limits` on, up to so many datagrams a second, the
+   * highest at which no more is lost than at lower ones. Default: no.
+   */
+  readonly autoRate?: { readonly most: number };
   /** Whether caps apply to loopback addresses too. */
   readonly capLoopback: boolean;
   /** Opens the shared sockets of a family. */

@@ -19,6 +19,7 @@ import { Inspections } from "./inspections.ts";
 import { LowWater } from "./low_water.ts";
 import { OptedOut } from "./opted_out.ts";
 import type { ScanEnd, ScanOptions } from "./options.ts";
+import { Path } from "./path.ts";
 import { RowQueue } from "./rows.ts";
 import { eachSecond } from "./saving.ts";
 import { Stop } from "./stop.ts";
@@ -64,7 +65,11 @@ export async function scan(options: ScanOptions): Promise<ScanEnd> {
       (looking) => sweep({ ...sweeping, ...looking }),
       (_, size) => run.begin(0, size, 0),
     );
-    return await sweep({ ...sweeping, trail });
+    try {
+      return await sweep({ ...sweeping, trail });
+    } finally {
+      run.path.end();
+    }
   };
   const [udp, tcp] = await Promise.all([
     sweepOptions.passes.length === 0 ? options.from : stop.guard(probes, options.from),
@@ -90,6 +95,7 @@ class Run {
   readonly guard: Guard;
   readonly tcp: TcpSweep;
   readonly lowWater: LowWater;
+  readonly path: Path;
   readonly #responders: Responders;
   readonly #optedOut: OptedOut;
   readonly #tokens: Tokens;
@@ -120,6 +126,11 @@ class Run {
     this.guard = new Guard(options);
     for (const endpoint of answered) this.#responders.add(endpoint);
     const all = new AddressSet(targets.groups.flatMap(({ addresses }) => [...addresses]));
+    this.path = new Path(options, {
+      ...{ sockets: board.sockets, throttle, tokens: this.#tokens, kinds: this.#kinds },
+      optedOut: this.#optedOut,
+      isAsked: (endpoint) => this.inspections.has(endpoint),
+    });
     this.receiver = new Receiver({
       kinds: this.guard.kinds,
       tokens: this.#tokens,
@@ -127,6 +138,7 @@ class Run {
       responders: this.#responders,
       clock,
       counts: state.replies,
+      onAgain: (kind, from, mac) => this.path.canaries.answered(kind, from, mac),
       onSpeaker: (protocol, endpoint, proven) => this.guard.note(protocol, endpoint, proven),
       onSighting: (sighting) => {
         this.#window.answered(sighting.latencyMs, clock.now());
@@ -151,6 +163,7 @@ class Run {
       ...{ responders: this.#responders, optedOut: this.#optedOut },
       streamLink: (peer, name, latencyMs) => this.tcp.link(peer, name, latencyMs),
       nonce: () => this.#nonce(),
+      onServer: (sighting) => this.path.add(sighting),
     });
     this.#dropped = state.dropped;
   }
@@ -188,6 +201,7 @@ class Run {
       passes,
       tokens: this.#tokens,
       window: this.#window,
+      canaries: this.path.canaries,
       gapMs: this.guard.gapMs,
       skip: (targets: Endpoints, i: number, protocol: string) =>
         this.guard.sparesAt(targets, i, protocol) || this.#skipAt(targets, i),
@@ -199,6 +213,7 @@ class Run {
         state.visited += visited;
         state.sent += sent;
         state.refused += refused;
+        this.path.look();
         this.count(COUNT_MS);
       },
       onPass: (pass: number, size: number) =>

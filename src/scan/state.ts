@@ -3,6 +3,8 @@
  *
  * @module
  */
+import { type CanaryCounts, noCanaries } from "../sweep/loss.ts";
+import type { RateReport } from "../sweep/rate_report.ts";
 import { noReplies, type ReplyCounts } from "../sweep/receiver.ts";
 
 /** Why a scan ended. */
@@ -86,6 +88,10 @@ export interface ScanState {
   dropped: number;
   /** Datagrams that came back. */
   replies: ReplyCounts;
+  /** What came of asking servers again, to measure what is lost on the way. */
+  canaries: CanaryCounts;
+  /** What the search for the highest rate has come to, where there is one. */
+  rate?: RateReport;
   /** Inspections that have not ended. */
   inspecting: number;
   /** Rows that every output has accepted. */
@@ -119,6 +125,7 @@ export function newState(scanId: string, startedAt: number): ScanState {
     ...{ errors: {}, waits: {} },
     tcp: { pass: 0, passes: 0, position: 0, size: 0, sent: 0, counts: noStreams() },
     replies: noReplies(),
+    canaries: noCanaries(),
     ...{ inspecting: 0, written: 0, aliases: 0, lost: 0, fellSilent: 0, optedOut: 0 },
   };
 }

@@ -9,6 +9,8 @@ import type { Batch, DatagramSocket } from "../net/socket.ts";
 export class Flight {
   /** Settles when it has left, and all before it; `undefined` where it has. */
   landing: Promise<void> | undefined;
+  /** How many in it are no probes, but questions to servers that have answered. */
+  canaries = 0;
 
   /** Takes empty batches. */
   constructor(readonly ipv4: Batch | undefined, readonly ipv6: Batch | undefined) {}
@@ -22,6 +24,7 @@ export class Flight {
   clear(): void {
     this.ipv4?.clear();
     this.ipv6?.clear();
+    this.canaries = 0;
   }
 }
 
@@ -37,7 +40,10 @@ export interface FlightOptions {
   readonly count: number;
   /** Ends waiting for an interface that is down. */
   readonly signal?: AbortSignal;
-  /** Told of each that left, in order: what `launch()` was given, and how many the system took. */
+  /**
+   * Told of each that left, in order: what `launch()` was given, how many probes the system took, and
+   * how many it did not.
+   */
   readonly onLanded: (visited: number, sent: number, refused: number) => void;
 }
 
@@ -129,8 +135,9 @@ export class Flights {
 
   #report(flight: Flight, visited: number, sent: number): void {
     const refused = flight.length - sent;
+    const probes = Math.max(0, sent - flight.canaries);
     flight.clear();
-    this.#onLanded(visited, sent, refused);
+    this.#onLanded(visited, probes, refused);
   }
 
   /**

@@ -18,6 +18,8 @@ export interface ReplyCounts {
   true: number;
   /** Further answers of endpoints that had answered. */
   repeated: number;
+  /** Answers of those that were asked again, to measure what is lost on the way. */
+  canary: number;
   /** Answers without our token that have to be confirmed. */
   unverified: number;
   /** Answers with a wrong token, or unverified ones that were not confirmed. */
@@ -32,7 +34,10 @@ export interface ReplyCounts {
 
 /** No replies yet. */
 export function noReplies(): ReplyCounts {
-  return { true: 0, repeated: 0, unverified: 0, forged: 0, malformed: 0, spared: 0, noise: 0 };
+  return {
+    ...{ true: 0, repeated: 0, canary: 0, unverified: 0, forged: 0, malformed: 0 },
+    ...{ spared: 0, noise: 0 },
+  };
 }
 
 /** A kind of probe in a scan. */
@@ -59,6 +64,12 @@ export interface ReceiverOptions {
   readonly clock: Clock;
   /** Where replies are counted. */
   readonly counts: ReplyCounts;
+  /** Says what an answer is that brings another token than the sweep's, where it was asked for. */
+  readonly onAgain?: (
+    kind: ProbeKind,
+    from: Endpoint,
+    mac: number,
+  ) => "canary" | "repeated" | undefined;
   /** Told of every answer, proven or not; whether it goes no further. */
   readonly onSpeaker: (protocol: string, endpoint: Endpoint, proven: boolean) => boolean;
   /** Gets each sighting. */
@@ -111,6 +122,13 @@ export class Receiver {
     }
     const { probe, protocol } = kind;
     const token = tokens.of(kind.kind, from) & probe.macMask;
+    if (reply.mac !== undefined && reply.mac !== token) {
+      const again = this.#options.onAgain?.(kind, from, reply.mac);
+      if (again !== undefined) {
+        counts[again]++;
+        return;
+      }
+    }
     if (this.#options.onSpeaker(protocol, from, reply.mac === token)) {
       counts.spared++;
       return;

@@ -8,6 +8,7 @@ import { type Clock, sleep } from "../net/clock.ts";
 import type { DatagramSocket } from "../net/socket.ts";
 import type { Throttle } from "../net/throttle.ts";
 import type { TargetSpace } from "../targets/space.ts";
+import type { Canaries } from "./canaries.ts";
 import { type Flight, Flights } from "./flights.ts";
 import { type ProbeKind, stampClock } from "./receiver.ts";
 import type { Tokens } from "./token.ts";
@@ -53,6 +54,8 @@ export interface SenderOptions {
   readonly throttle: Throttle;
   /** How many may be under way. */
   readonly window: Window;
+  /** Whom to ask again, among the probes. Default: nobody. */
+  readonly canaries?: Canaries;
   /** The clock. */
   readonly clock: Clock;
   /** Ends the pass early. */
@@ -97,6 +100,11 @@ export class Sender {
   /** Whether the next target's departure is reserved, and when it is. */
   #reserved = false;
   readonly #departure = new Float64Array(1);
+  /** Microseconds that probes are stamped with. */
+  #stamp = 0;
+  /** The server that is asked again next, and whether there is one. */
+  readonly #again = new Endpoints(1);
+  #asking = false;
 
   /** Starts a pass of one kind of probe. */
   constructor(kind: ProbeKind, options: SenderOptions) {
@@ -139,6 +147,7 @@ export class Sender {
       const wait = this.#wait();
       if (wait > 0 || this.#mustTurn()) await this.#turn(wait);
     }
+    if (this.#asking) this.#options.canaries!.dismiss();
     await this.#flights.landed();
     return position;
   }
@@ -184,39 +193,69 @@ export class Sender {
    * for an IPv4 target: addresses, ports and departures stay in rows of numbers.
    */
   #fill(space: TargetSpace, from: number, most: number, flight: Flight): number {
-    const { tokens, throttle, clock, skip } = this.#options;
-    const { probe, kind, protocol } = this.#kind;
+    const { tokens, clock, skip, canaries } = this.#options;
+    const { kind, protocol } = this.#kind;
+    const { macMask } = this.#kind.probe;
     const targets = this.#targets;
-    const departure = this.#departure;
     const end = Math.min(space.size, from + GLANCES);
     let position = from;
     let now = 0;
-    let stamp = 0;
-    for (let filled = 0; filled < most && position < end; position++) {
+    for (let filled = 0, looks = 0; filled < most && position < end; looks++) {
       // Asking for the time takes as long as all the rest here; within a batch it hardly passes.
-      if ((position - from) % PER_LOOK === 0) {
+      if (looks % PER_LOOK === 0) {
         now = clock.now();
-        stamp = stampClock(now);
+        this.#stamp = stampClock(now);
+      }
+      if (this.#asking) {
+        if (!this.#askAgain(now, flight)) break;
+        filled++;
+        continue;
       }
       if (position >= this.#drawnTo) this.#draw(space, position);
       const i = position - this.#drawn;
       if (skip(targets, i, protocol)) {
         this.#reserved = false; // it answered while it waited
+        position++;
         continue;
       }
-      if (!this.#reserved) {
-        departure[0] = now;
-        throttle.reserveAt(targets, i, departure);
-        this.#reserved = true;
-      }
-      if (departure[0] > now) break;
-      this.#reserved = false;
-      const batch = (targets.family(i) === 4 ? flight.ipv4 : flight.ipv6)!;
-      const mac = tokens.at(kind, targets, i) & probe.macMask;
-      probe.stamp(batch.slots, batch.add(targets, i), mac, stamp);
+      if (!this.#mayLeave(targets, i, now)) break;
+      this.#write(flight, targets, i, tokens.at(kind, targets, i) & macMask);
       filled++;
+      position++;
+      if (canaries?.probe()) this.#asking = canaries.choose(this.#kind, this.#again);
     }
     return position;
+  }
+
+  /** Reserves a departure, unless that was done; whether it has come. */
+  #mayLeave(row: Endpoints, i: number, now: number): boolean {
+    const departure = this.#departure;
+    if (!this.#reserved) {
+      departure[0] = now;
+      this.#options.throttle.reserveAt(row, i, departure);
+      this.#reserved = true;
+    }
+    if (departure[0] > now) return false;
+    this.#reserved = false;
+    return true;
+  }
+
+  #write(flight: Flight, row: Endpoints, i: number, mac: number): void {
+    const batch = (row.family(i) === 4 ? flight.ipv4 : flight.ipv6)!;
+    this.#kind.probe.stamp(batch.slots, batch.add(row, i), mac, this.#stamp);
+  }
+
+  /** Asks the server that was chosen, or not, if it may not be asked any more; false: not yet. */
+  #askAgain(now: number, flight: Flight): boolean {
+    const canaries = this.#options.canaries!;
+    if (!this.#mayLeave(this.#again, 0, now)) return false;
+    this.#asking = false;
+    if (!canaries.welcome) canaries.dismiss();
+    else {
+      this.#write(flight, this.#again, 0, canaries.ask());
+      flight.canaries++;
+    }
+    return true;
   }
 
   /** Draws the next targets. */

@@ -31,13 +31,24 @@ export interface MildSpeed {
   readonly netRate: number | undefined;
   /** Datagrams a second to one address. */
   readonly hostRate: number | undefined;
+  /** The highest rate that is tried where it is to be found out, datagrams a second. */
+  readonly mostAuto: number;
   /** How long to wait for late answers, milliseconds. */
   readonly cooldownMs: number;
 }
 
+/**
+ * The highest rate that is tried unasked: networks and hosts have their caps, but all of it goes over
+ * one line, which others share. Loopback is nobody's.
+ */
+const MOST_AUTO = 100_000;
+
 /** The speed for targets when nothing else is said: no limit where all of them are loopback. */
 export function mildSpeed({ size, loopbackSize }: Targets): MildSpeed {
   return size === loopbackSize
-    ? { rate: undefined, netRate: undefined, hostRate: undefined, cooldownMs: 1000 }
-    : { rate: 1000, netRate: 50, hostRate: 5, cooldownMs: 5000 };
+    ? {
+      ...{ rate: undefined, netRate: undefined, hostRate: undefined },
+      ...{ mostAuto: 1e9, cooldownMs: 1000 },
+    }
+    : { rate: 1000, netRate: 50, hostRate: 5, mostAuto: MOST_AUTO, cooldownMs: 5000 };
 }

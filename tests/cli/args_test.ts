@@ -62,8 +62,10 @@ Deno.test("closest() finds slips, not other words", () => {
 });
 
 Deno.test("values are read as what they are meant to be", () => {
-  assertEquals(settings("--rate", "1.5k").count("rate"), 1500);
-  assertEquals(settings("--rate", "0.5").count("rate"), 0.5);
+  assertEquals(settings("--rate", "1.5k").rate("rate"), 1500);
+  assertEquals(settings("--rate", "0.5").rate("rate"), 0.5);
+  assertEquals(settings("--rate", "auto").rate("rate"), { most: undefined });
+  assertEquals(settings("--rate", "auto:50k").rate("rate"), { most: 50_000 });
   const bits = ["1000", "500k", "2.5M", "1G"].map((text) =>
     settings("--bandwidth", text).bits("bandwidth")
   );
@@ -83,6 +85,9 @@ Deno.test("values are read as what they are meant to be", () => {
 const WRONG: [args: string[], message: string][] = [
   [["--rate", "abc"], 'Cannot use --rate "abc": it wants a number such as'],
   [["--rate", "0"], "it wants a number"],
+  [["--rate", "auto:"], "it wants a number"],
+  [["--rate", "auto:x"], "or auto, or auto:50k"],
+  [["--rate", "autos"], "it wants a number"],
   [["--rate", "1e9"], "it wants a number"],
   ...["abc", "999", "2000G", "10 M", "10Mbit"].map((text): [string[], string] => [
     ["--bandwidth", text],

@@ -135,7 +135,12 @@ Deno.test("errors of sending are explained, and summed up by name", () => {
 Deno.test("the summary names the engine, its buffer, and what found no room there", () => {
   const end = { reason: "done", mark: { pass: 1, position: 0 }, tcpMark: { pass: 1, position: 0 } };
   const line = (change: object) =>
-    summary({ ...newState("", 0), passes: 1, ...change }, end as Parameters<typeof summary>[1], [])
+    summary(
+      { ...newState("", 0), passes: 1, ...change },
+      end as Parameters<typeof summary>[1],
+      [],
+      1,
+    )
       .filter((one) => one.startsWith("engine"));
   assertEquals(line({ receiveBuffer: 5 << 20 }), ["engine portable"]);
   assertEquals(line({ engine: "udp", receiveBuffer: 425_984 }), [

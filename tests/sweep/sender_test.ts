@@ -4,6 +4,8 @@ import type { Clock } from "../../src/net/clock.ts";
 import { type Batch, DatagramBatch, type DatagramSocket } from "../../src/net/socket.ts";
 import { Throttle } from "../../src/net/throttle.ts";
 import { raknetProtocol } from "../../src/protocols/raknet/mod.ts";
+import { Canaries } from "../../src/sweep/canaries.ts";
+import { LossTally, noCanaries } from "../../src/sweep/loss.ts";
 import { Sender, type SenderOptions, type SendProgress } from "../../src/sweep/sender.ts";
 import { Tokens } from "../../src/sweep/token.ts";
 import { capacityOf, Window } from "../../src/sweep/window.ts";
@@ -192,3 +194,43 @@ for (const rate of [1, 100, 10_000, 100_000]) {
     });
   }
 }
+
+Deno.test("canaries stand anywhere in batches, are no probes, and take their place in the pace", async () => {
+  const network = new FakeNetwork(1);
+  const [places, asked, probed] = [[] as number[], new Set<number>(), new Set<number>()];
+  const isCanary = (address: number) => address >= 0x0b000000;
+  let last = 0;
+  const socket = slowSocket(network, () => 1, (addresses) => {
+    addresses.forEach((address, place) => {
+      if (isCanary(address)) places.push(place / addresses.length);
+      assert(!(isCanary(address) ? asked : probed).has(address), "nobody twice");
+      (isCanary(address) ? asked : probed).add(address);
+    });
+    last = network.now();
+  });
+  const throttle = new Throttle({ rate: 50_000, netRate: undefined, hostRate: 5 });
+  const tokens = new Tokens(new Uint8Array(8));
+  const canaries = new Canaries({
+    ...{ tokens, clock: network, share: 0.05, gapMs: 1000, lateMs: 5000, seed: 4 },
+    mayAsk: () => "yes",
+    lastTo: (address) => throttle.lastTo(address),
+    tally: new LossTally(noCanaries()),
+  });
+  for (let i = 0; i < 4000; i++) canaries.add(KIND, { address: 0x0b000000 + 256 * i, port: 19132 });
+  const begun = network.now();
+  let sent = 0;
+  const onProgress = (progress: SendProgress) => sent += progress.sent;
+  const options = optionsFor(network, [socket], { throttle, tokens, canaries, onProgress });
+  await network.run(new Sender(KIND, options).send(space(100_000), 0));
+  assertEquals([sent, probed.size], [100_000, 100_000]);
+  // In the first second nobody may be asked: all have just answered.
+  assert(asked.size > 2000 && asked.size <= 5000, `${asked.size} canaries`);
+  const seconds = (last - begun) / 1000;
+  const rate = (sent + asked.size) / seconds;
+  assert(Math.abs(rate / 50_000 - 1) < 0.02, `${rate} a second`);
+  // A third of them in each third of the batches.
+  for (const third of [0, 1, 2]) {
+    const share = places.filter((place) => Math.floor(3 * place) === third).length / places.length;
+    assert(Math.abs(share - 1 / 3) < 0.05, `${share} in third ${third}`);
+  }
+});

@@ -57,15 +57,16 @@ export interface ListStand {
 /** Numbers of a scan that go on where they were. */
 export type Counters =
   & Pick<ScanState, "firstProbeAt" | "lastRowAt" | "sent" | "refused" | "dropped" | "replies">
+  & Pick<ScanState, "canaries">
   & Pick<ScanState, "aliases" | "fellSilent" | "optedOut">
   & { readonly tcp: Pick<ScanState["tcp"], "sent" | "counts"> };
 
 /** The numbers of a scan that the next part of it goes on from. */
 export function countersOf(state: ScanState): Counters {
   const { firstProbeAt, lastRowAt, sent, refused, dropped, replies } = state;
-  const { aliases, fellSilent, optedOut, tcp } = state;
+  const { aliases, fellSilent, optedOut, tcp, canaries } = state;
   return {
-    ...{ firstProbeAt, lastRowAt, sent, refused, dropped, replies },
+    ...{ firstProbeAt, lastRowAt, sent, refused, dropped, replies, canaries },
     ...{ aliases, fellSilent, optedOut, tcp: { sent: tcp.sent, counts: tcp.counts } },
   };
 }

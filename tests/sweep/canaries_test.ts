@@ -1,0 +1,204 @@
+import { assert, assertEquals } from "@std/assert";
+import { formatEndpoint } from "../../src/address.ts";
+import { drawFleet } from "../../src/fleet/generate.ts";
+import type { Responder } from "../../src/fleet/server.ts";
+import { Throttle } from "../../src/net/throttle.ts";
+import { PROTOCOLS } from "../../src/protocols/mod.ts";
+import { Canaries, type CanaryOptions } from "../../src/sweep/canaries.ts";
+import { estimateLoss, LossTally, noCanaries } from "../../src/sweep/loss.ts";
+import { noReplies, type ProbeKind, Receiver, stampClock } from "../../src/sweep/receiver.ts";
+import { Responders } from "../../src/sweep/responders.ts";
+import { Tokens } from "../../src/sweep/token.ts";
+import { Endpoints } from "../../src/endpoints.ts";
+import { FakeNetwork } from "../fakes/network.ts";
+
+const RANGE = { start: 0x0a000000, end: 0x0a000000 + 2 ** 16 };
+const kindOf = (protocol: string): ProbeKind => {
+  const kind = PROTOCOLS.findIndex(({ name }) => name === protocol);
+  return { protocol, probe: PROTOCOLS[kind].probe!, kind };
+};
+
+interface Setting extends Partial<CanaryOptions> {
+  readonly servers?: number;
+  readonly loss?: number;
+  readonly duplication?: number;
+  readonly seed?: number;
+  readonly software?: string;
+  /** Probes a second, and for how long, milliseconds. */
+  readonly rate?: number;
+  readonly forMs?: number;
+  readonly hostRate?: number;
+  /** How long a server lives, milliseconds. */
+  readonly life?: (server: number) => number;
+  readonly jitter?: number;
+}
+
+/** Asks servers of a fleet again, beside a sweep that is not there. */
+async function ask(setting: Setting) {
+  const { servers = 100, loss = 0, duplication = 0, seed = 1, rate = 1000, forMs = 20_000 } =
+    setting;
+  const { software = "bds", life, hostRate = 5, jitter = 10 } = setting;
+  const network = new FakeNetwork(seed, { loss, duplication, delay: 20, jitter });
+  network.record = true;
+  const begun = network.now();
+  const hosts = drawFleet({ servers, range: RANGE, seed, software: [software] });
+  hosts.forEach(({ endpoint, responder }, i) => {
+    const ends = life?.(i) ?? Infinity;
+    const mortal: Responder = {
+      respond: (bytes, from, now) => now - begun < ends ? responder!.respond(bytes, from, now) : [],
+    };
+    network.host(endpoint, mortal);
+  });
+  const throttle = new Throttle({ rate, netRate: 50, hostRate });
+  const socket = network.open(4);
+  const tokens = new Tokens(new Uint8Array(8).fill(seed));
+  const counts = noCanaries();
+  const options: CanaryOptions = {
+    ...{
+      tokens,
+      clock: network,
+      share: 0.01,
+      gapMs: 2000,
+      lateMs: 5000,
+      seed,
+      tally: new LossTally(counts),
+    },
+    mayAsk: () => "yes",
+    lastTo: (address) => throttle.lastTo(address),
+    ...setting,
+  };
+  const canaries = new Canaries(options);
+  const row = new Endpoints(1);
+  const again = () => {
+    if (!canaries.choose(kind, row)) return;
+    const to = row.get(0);
+    throttle.reserve(to.address, network.now());
+    const datagram = kind.probe.template.slice();
+    kind.probe.stamp(new DataView(datagram.buffer), 0, canaries.ask(), stampClock(network.now()));
+    void socket.send(datagram, to);
+  };
+  const replies = noReplies();
+  const kind = kindOf(software === "bds" ? "raknet" : "query");
+  const responders = new Responders(1);
+  const receiver = new Receiver({
+    kinds: [kind],
+    ...{ tokens, responders, clock: network, counts: replies },
+    isTarget: () => true,
+    onAgain: (kind, from, mac) => canaries.answered(kind, from, mac),
+    onSpeaker: () => false,
+    onSighting: () => {},
+  });
+  void socket.listen((datagram, from) => receiver.receive(datagram, from, 0));
+  for (const { endpoint } of hosts) {
+    responders.add(endpoint);
+    canaries.add(kind, endpoint);
+  }
+  await network.run(
+    new Promise<void>((done) => {
+      const tick = () => {
+        if (network.now() - begun >= forMs) return done();
+        for (let probe = 0; probe < rate / 100; probe++) {
+          if (canaries.probe()) again();
+        }
+        canaries.settle();
+        network.after(10, tick);
+      };
+      tick();
+    }),
+  );
+  await network.run(new Promise<void>((done) => void network.after(5000, done)));
+  canaries.end();
+  return { counts, replies, network, hosts, canaries, probes: rate * forMs / 1000 };
+}
+
+Deno.test("canaries are a hundredth of the probes, and no more", async () => {
+  for (const [rate, forMs] of [[1000, 20_000], [100, 3000], [50, 1000], [20_000, 4000]]) {
+    const { network, probes } = await ask({ rate, forMs, servers: 2000 });
+    const asked = network.sent.length;
+    assert(asked <= 0.01 * probes, `${asked} beside ${probes}`);
+    // Nobody is asked in the first two seconds: all have just answered.
+    const due = 0.01 * rate * Math.max(0, forMs - 2000) / 1000;
+    assert(asked >= Math.min(due, asked) && asked >= 0.9 * due - 1, `${asked} of ${due}`);
+  }
+});
+
+for (const software of ["bds", "vanilla"]) {
+  const protocol = software === "bds" ? "RakNet" : "Query";
+  Deno.test(`answers to canaries are told from others, over ${protocol}`, async () => {
+    const { network, replies, counts } = await ask({ software, duplication: 0.5 });
+    assertEquals(counts.lost, 0);
+    assertEquals(replies.canary, counts.asked);
+    assertEquals(counts.asked, network.sent.length);
+    assert(replies.repeated > 50, "copies");
+    assertEquals([replies.true, replies.forged, replies.noise, replies.unverified], [0, 0, 0, 0]);
+  });
+}
+
+Deno.test("a host is asked once in two seconds at the most, and all take turns", async () => {
+  const { network } = await ask({ servers: 12, rate: 5000 });
+  const last = new Map<string, number>();
+  for (const { at, to } of network.sent) {
+    const before = last.get(formatEndpoint(to)) ?? -Infinity;
+    assert(at - before >= 2000, `${at - before} ms`);
+    last.set(formatEndpoint(to), at);
+  }
+  assertEquals(last.size, 12);
+});
+
+Deno.test("who was sent something a moment ago is not asked", async () => {
+  const { network } = await ask({ lastTo: () => 1e9 });
+  assertEquals(network.sent, []);
+});
+
+Deno.test("who opted out is never asked, and who is being asked not now", async () => {
+  const { network, hosts } = await ask({
+    mayAsk: ({ address }) =>
+      Number(address) % 3 === 0 ? "never" : Number(address) % 3 === 1 ? "later" : "yes",
+  });
+  assert(hosts.some(({ endpoint }) => Number(endpoint.address) % 3 === 0));
+  assert(network.sent.length > 100);
+  assert(network.sent.every(({ to }) => Number(to.address) % 3 === 2));
+});
+
+for (const loss of [0, 0.005, 0.015, 0.05, 0.15]) {
+  Deno.test(`a loss of ${loss} each way is found, in 19 of 20 runs within the interval`, async () => {
+    const truth = 1 - (1 - loss) ** 2;
+    let holds = 0;
+    for (let seed = 1; seed <= 100; seed++) {
+      const { counts } = await ask({ seed, loss, forMs: 40_000 });
+      const { low, high } = estimateLoss(counts)!;
+      if (low <= truth && truth <= high) holds++;
+    }
+    assert(holds >= 95, `${holds} of 100`);
+  });
+}
+
+Deno.test("servers that stop are left out, and are no loss", async () => {
+  const loss = 0.02;
+  const { counts, canaries } = await ask({
+    ...{ loss, servers: 60, rate: 20_000, forMs: 100_000 },
+    life: (server) => server % 2 === 0 ? 500 * server : Infinity,
+  });
+  const truth = 1 - (1 - loss) ** 2;
+  const { share, low, high } = estimateLoss(counts)!;
+  assertEquals([counts.died, canaries.size], [30, 30]);
+  assert(low <= truth && truth <= high && Math.abs(share - truth) < 0.01, `${share}`);
+});
+
+Deno.test("an answer that comes late is no loss", async () => {
+  const { counts } = await ask({ jitter: 1800, forMs: 60_000, servers: 50 });
+  assert(counts.asked > 300);
+  assert(counts.lost <= 0.01 * counts.asked, `${counts.lost} of ${counts.asked}`);
+});
+
+Deno.test("of many servers a sample is kept, one of each address", async () => {
+  const { canaries } = await ask({ servers: 9000, forMs: 100 });
+  assertEquals(canaries.size, 4096);
+  const kind = kindOf("raknet");
+  const few = await ask({ servers: 1, forMs: 100 });
+  const { address } = few.hosts[0].endpoint;
+  few.canaries.add(kind, { address, port: 7 });
+  assertEquals(few.canaries.size, 1);
+  few.canaries.add(kindOf("sqp"), { address: 5, port: 7 });
+  assertEquals(few.canaries.size, 1, "a protocol without a token tells nothing");
+});

@@ -4,6 +4,7 @@
  * @module
  */
 import { isLoopback } from "../address.ts";
+import { InputError } from "../errors.ts";
 import { systemClock } from "../net/clock.ts";
 import { openSocket } from "../net/deno.ts";
 import { descriptorsLeft } from "../net/descriptors.ts";
@@ -44,8 +45,14 @@ export function readAsking(settings: Settings, protocols: readonly Protocol[]): 
     limits: settings.text("timeout") === undefined ? STREAM_LIMITS : streamLimits(timeoutMs),
     concurrency: settings.whole("concurrency", 1, 100_000),
     retries: settings.whole("retries", 0, 3) ?? 2,
-    rate: settings.count("rate"),
+    rate: readRate(settings),
   };
+}
+
+function readRate(settings: Settings): number | undefined {
+  const rate = settings.rate("rate");
+  if (typeof rate !== "object") return rate;
+  throw new InputError("Cannot use --rate auto: a watch asks as often as --interval says");
 }
 
 /** What asks. */

@@ -130,7 +130,9 @@ export class Path {
     const { sockets } = this.#around;
     let sum = sockets.reduce((all, { dropped }) => all + dropped, 0);
     for (const { send, waits } of new Set(sockets.map(({ errors }) => errors))) {
-      for (const code of ["ENOBUFS", "EAGAIN"]) sum += (send.get(code) ?? 0) + (waits.get(code) ?? 0);
+      for (const code of ["ENOBUFS", "EAGAIN"]) {
+        sum += (send.get(code) ?? 0) + (waits.get(code) ?? 0);
+      }
     }
     return sum;
   }

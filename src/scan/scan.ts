@@ -205,6 +205,7 @@ class Run {
       gapMs: this.guard.gapMs,
       skip: (targets: Endpoints, i: number, protocol: string) =>
         this.guard.sparesAt(targets, i, protocol) || this.#skipAt(targets, i),
+      isBusy: () => this.inspections.load > 0 || state.tcp.passes > 0,
       backlogged: () => this.inspections.backlogged,
       onProgress: (
         { visited, sent, refused }: { visited: number; sent: number; refused: number },

@@ -33,8 +33,12 @@ const PER_LOOK = 64;
  */
 const PER_TURN = 1 / 64;
 const PER_SURE_TURN = 1 / 2;
-/** How long others wait for their turn where buffers are large, milliseconds. */
+/**
+ * How long others wait for their turn where buffers are large, milliseconds; and where there is only
+ * the display to be drawn: a turn costs what hundreds of probes do.
+ */
 const TURN_MS = 10;
+const QUIET_TURN_MS = 50;
 /** Positions that are looked at between two turns, where nearly all are skipped. */
 const GLANCES = 16384;
 /** Targets that are drawn at once. */
@@ -64,6 +68,8 @@ export interface SenderOptions {
   readonly skip: (targets: Endpoints, i: number, protocol: string) => boolean;
   /** Whether sending has to wait, because those who answered are not yet asked. */
   readonly backlogged: () => boolean;
+  /** Whether others have something to do now. Default: always. */
+  readonly isBusy?: () => boolean;
   /** Told after every batch. */
   readonly onProgress: (progress: SendProgress) => void;
 }
@@ -154,15 +160,22 @@ export class Sender {
 
   /** Whether others must have their turn, though there is something to send. */
   #mustTurn(): boolean {
-    return this.#unseen >= PER_SURE_TURN * this.#capacity ||
+    const { clock, isBusy } = this.#options;
+    const ms = this.#deaf || isBusy?.() !== false ? TURN_MS : QUIET_TURN_MS;
+    return this.#mustSleep ||
       this.#deaf && this.#unheard >= PER_TURN * this.#capacity ||
-      this.#options.clock.now() - this.#turned >= TURN_MS;
+      clock.now() - this.#turned >= ms;
+  }
+
+  /** Whether so much has left that the receiver has to be sure of its turn. */
+  get #mustSleep(): boolean {
+    return this.#deaf && this.#unseen >= PER_SURE_TURN * this.#capacity;
   }
 
   /** Lets others have their turn, and waits. */
   async #turn(wait: number): Promise<void> {
     const { clock, signal } = this.#options;
-    if (wait > 0 || this.#unseen >= PER_SURE_TURN * this.#capacity) {
+    if (wait > 0 || this.#mustSleep) {
       await sleep(clock, Math.max(0, wait), signal);
       this.#unseen = 0;
     } else {

@@ -234,3 +234,34 @@ Deno.test("canaries stand anywhere in batches, are no probes, and take their pla
     assert(Math.abs(share - 1 / 3) < 0.05, `${share} in third ${third}`);
   }
 });
+
+Deno.test("who hears while sending needs few turns, and fewest where nobody is busy", async () => {
+  const turnsWith = async (hearsWhileSending: boolean, busy: boolean) => {
+    let [now, turns] = [0, 0];
+    const clock = {
+      now: () => now,
+      turn: () => Promise.resolve(void turns++),
+      after: (ms: number, callback: () => void) => {
+        turns++;
+        now += ms;
+        queueMicrotask(callback);
+        return () => {};
+      },
+    } as unknown as Clock;
+    const flush = (batch: Batch) => {
+      now += 0.25; // a million a second
+      return batch.length;
+    };
+    const socket = { ...slowSocket(clock, () => 0, () => {}), flush, hearsWhileSending };
+    const options = optionsFor(clock, [socket], { isBusy: () => busy });
+    assertEquals(await new Sender(KIND, options).send(space(500_000), 0), 500_000);
+    return turns;
+  };
+  const [deaf, busy, quiet] = [
+    await turnsWith(false, false),
+    await turnsWith(true, true),
+    await turnsWith(true, false),
+  ];
+  // All wait alike at first, as long as nobody could have answered.
+  assert(deaf - busy > 200 && busy - quiet > 30, `${[deaf, busy, quiet]}`);
+});

@@ -114,7 +114,7 @@ class Conversation {
     const { timeoutMs, clock, signal } = this.options;
     for (;;) {
       const left = this.#sentAt + timeoutMs - clock.now();
-      const datagram = left > 0 ? await this.link.next(left) : undefined;
+      const datagram = await this.link.next(Math.max(0, left)); // what has arrived counts
       // Of a stream, the link bounds how much and how long.
       if (this.link.stream !== undefined) return datagram;
       if (datagram === undefined || signal.aborted || this.#strays < MOST_STRAYS) return datagram;

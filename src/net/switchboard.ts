@@ -192,12 +192,15 @@ class Talk implements Link {
     if (this.#waiting.length > 0 || this.#over) return Promise.resolve(this.#waiting.shift());
     return new Promise((resolve) => {
       const done = () => {
+        if (this.#wake !== done) return; // it came while we caught up
         cancel();
         this.#wake = undefined;
         resolve(this.#waiting.shift());
       };
-      const cancel = this.clock.after(timeoutMs, done);
       this.#wake = done;
+      // Where we were held up ourselves, an answer may be there that nobody has read yet.
+      const late = () => void this.socket.caughtUp().then(done, done);
+      const cancel = this.clock.after(timeoutMs, late);
     });
   }
 

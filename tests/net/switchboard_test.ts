@@ -66,6 +66,23 @@ Deno.test("a conversation sends when its throttle says", async () => {
   assertEquals(network.sent.map(({ at }) => at), [1000, 2000, 3000]);
 });
 
+Deno.test("who answered in time is heard, though we are late to read it", async () => {
+  const network = new FakeNetwork(1);
+  const full = Promise.withResolvers<void>();
+  let room: Promise<void> | undefined = full.promise;
+  const held = network.open(4);
+  const listen = held.listen.bind(held);
+  held.listen = (receiver) => listen(receiver, () => room); // as when there is too much else to do
+  await using link = soleLink(PEER, held, new Throttle(FREE), network);
+  network.inject(PEER, held, Uint8Array.of(7), 100);
+  network.after(400, () => {
+    room = undefined;
+    full.resolve();
+  });
+  assertEquals(await network.run(link.next(250)), Uint8Array.of(7));
+  assertEquals(await network.run(link.next(250)), undefined);
+});
+
 Deno.test("a sole link hears its peer alone", async () => {
   const network = new FakeNetwork(1);
   const socket = network.open(4);

@@ -61,20 +61,21 @@ export async function writeAnswers(
   records: readonly ServerRecord[],
 ): Promise<void> {
   for (let at = 0; at < records.length; at += BATCH) {
-    const servers = new Map<string, Value[]>();
-    const observations = new Map<string, Value[]>();
-    for (const record of records.slice(at, at + BATCH)) {
+    const batch = records.slice(at, at + BATCH);
+    const newest = new Map(batch.map((record) => [serverId(record), record]));
+    const servers: Value[][] = [];
+    const observations: Value[][] = [];
+    for (const [id, record] of newest) {
       const { seen_at: seen } = record;
-      const id = serverId(record);
       const state = { online: true, failures: 0, first_seen: seen, last_seen: seen };
       const values = serverValues(record, id, state);
-      servers.set(id, values);
-      observations.set(id, observationValues(record, id, values));
+      servers.push(values);
+      observations.push(observationValues(record, id, values));
     }
     await database.transaction(async () => {
-      await database.bulk(UPSERT, [...servers.values()]);
-      await database.bulk(OBSERVE, [...observations.values()]);
-      await writeAttached(database, records.slice(at, at + BATCH));
+      await database.bulk(UPSERT, servers);
+      await database.bulk(OBSERVE, observations);
+      await writeAttached(database, batch);
     });
   }
 }

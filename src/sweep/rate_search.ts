@@ -233,7 +233,7 @@ export class RateSearch {
   /** Nothing was lost that is not lost at lower rates. */
   #clear(now: number, phase: Phase = this.#phase): void {
     const { rate } = this;
-    this.#learn(phase === "climb" || phase === "double" ? this.#pending : this.#level);
+    this.#learn(phase === "hold" ? this.#level : this.#pending);
     this.#pending = this.#level;
     this.#good = rate;
     this.#bad = undefined;

@@ -17,7 +17,7 @@
  * interval holds it.
  */
 import { readOptions } from "./options.ts";
-import { scanCommand } from "./processes.ts";
+import { fleetOf, scanCommand } from "./processes.ts";
 import { table } from "./table.ts";
 
 const options = readOptions({
@@ -95,17 +95,7 @@ async function startFleet(loss: number): Promise<AsyncDisposable> {
     stdout: "null",
     stderr: "piped",
   }).spawn();
-  const said = child.stderr.getReader();
-  const { value } = await said.read(); // it speaks when it is open and the manifest written
-  const text = new TextDecoder().decode(value);
-  if (!text.includes("simulated hosts")) throw new Error(`the fleet did not start: ${text}`);
-  return {
-    async [Symbol.asyncDispose]() {
-      child.kill("SIGINT");
-      await said.cancel();
-      await child.status;
-    },
-  };
+  return await fleetOf(child);
 }
 
 /** What the discipline has let through and dropped. */

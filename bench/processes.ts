@@ -35,12 +35,20 @@ export async function startFleet(
     stdin: "null",
     stderr: "piped",
   }).spawn();
+  const ending = await fleetOf(child);
+  return {
+    entries: parseManifest(await Deno.readTextFile(manifest)),
+    [Symbol.asyncDispose]: () => ending[Symbol.asyncDispose](),
+  };
+}
+
+/** Waits until a fleet answers whose process was started, its standard error piped; ends it later. */
+export async function fleetOf(child: Deno.ChildProcess): Promise<AsyncDisposable> {
   const said = child.stderr.getReader();
   const { value } = await said.read(); // it speaks when it is open and the manifest written
   const text = new TextDecoder().decode(value);
   if (!text.includes("simulated hosts")) throw new Error(`the fleet did not start: ${text}`);
   return {
-    entries: parseManifest(await Deno.readTextFile(manifest)),
     async [Symbol.asyncDispose]() {
       child.kill("SIGINT");
       await said.cancel();

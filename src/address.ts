@@ -4,7 +4,6 @@
  *
  * @module
  */
-import { isIP } from "node:net";
 
 /** An IPv4 address (`number`) or an IPv6 address (`bigint`). */
 export type Address = number | bigint;
@@ -41,15 +40,12 @@ export function family(address: Address): 4 | 6 {
  * ```
  */
 export function parseAddress(text: string): Address | undefined {
-  switch (isIP(text)) {
-    case 4:
-      return parseIpv4(text);
-    case 6:
-      return text.includes("%") ? undefined : parseIpv6(text);
-    default:
-      return undefined;
-  }
+  if (QUAD.test(text)) return parseIpv4(text);
+  return text.includes(":") ? parseIpv6(text) : undefined;
 }
+
+const QUAD = /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!$)|$)){4}$/;
+const GROUP = /^[\da-f]{1,4}$/i;
 
 /** Reads a dotted quad that is already known to be one. */
 export function parseIpv4(text: string): number {
@@ -67,21 +63,21 @@ export function parseIpv4(text: string): number {
   return address * 256 + byte;
 }
 
-/** Reads an IPv6 address that is already known to be one. */
-function parseIpv6(text: string): bigint {
+/** Reads an IPv6 address; RFC 4291, 2.2. */
+function parseIpv6(text: string): bigint | undefined {
   const dotted = text.lastIndexOf(":") + 1;
-  if (text.includes(".")) { // ::ffff:10.0.0.1
-    const low = parseIpv4(text.slice(dotted));
+  if (text.includes(".", dotted)) { // ::ffff:10.0.0.1
+    const quad = text.slice(dotted);
+    if (!QUAD.test(quad)) return undefined;
+    const low = parseIpv4(quad);
     text = `${text.slice(0, dotted)}${(low >>> 16).toString(16)}:${(low & 0xffff).toString(16)}`;
   }
-  const [head, tail] = text.split("::");
-  const left = head === "" ? [] : head.split(":");
-  const right = tail === undefined || tail === "" ? [] : tail.split(":");
-  const zeros = Array(8 - left.length - right.length).fill("0");
-  return [...left, ...zeros, ...right].reduce(
-    (sum, group) => sum << 16n | BigInt(`0x${group}`),
-    0n,
-  );
+  const halves = text.split("::").map((half) => half === "" ? [] : half.split(":"));
+  const zeros = 8 - halves.flat().length;
+  if (halves.length === 1 ? zeros !== 0 : halves.length > 2 || zeros < 1) return undefined;
+  const groups = [...halves[0], ...Array(zeros).fill("0"), ...halves[1] ?? []];
+  if (!groups.every((group) => GROUP.test(group))) return undefined;
+  return groups.reduce((sum, group) => sum << 16n | BigInt(`0x${group}`), 0n);
 }
 
 /** The usual text of an address: dotted quad, or RFC 5952. */

@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import { assert, assertEquals } from "@std/assert";
 import {
   endpointKey,
@@ -9,6 +10,7 @@ import {
   parseAddress,
   parseEndpoint,
 } from "../src/address.ts";
+import { Random } from "../src/fleet/random.ts";
 
 Deno.test("addresses of both families, and what is none", () => {
   assertEquals(parseAddress("255.255.255.255"), 0xffffffff);
@@ -22,6 +24,39 @@ Deno.test("addresses of both families, and what is none", () => {
   ) {
     assertEquals(parseAddress(wrong), undefined, wrong);
   }
+});
+
+Deno.test("what is an address is what the runtime takes for one, but for zones", () => {
+  const random = new Random(20_261_121);
+  const pick = <T>(from: readonly T[]) => from[random.below(from.length)];
+  const parts = ["0", "00", "1", "9", "10", "99", "100", "199", "249", "255", "256", "999", "f"];
+  const more = ["ffff", "abcd", "12345", "g", "", ":", "::", ".", ":", ".", "%", " ", "1.2.3.4"];
+  const seeds = [
+    "1.2.3.4",
+    "::",
+    "1::8",
+    "1:2:3:4:5:6:7:8",
+    "::ffff:1.2.3.4",
+    "1:2:3:4:5:6:1.2.3.4",
+  ];
+  let valid = 0;
+  for (let i = 0; i < 200_000; i++) {
+    let text = i % 2 === 0
+      ? Array.from({ length: random.below(16) }, () => pick([...parts, ...more])).join("")
+      : pick(seeds);
+    for (let edits = random.below(4); edits > 0; edits--) {
+      const at = random.below(text.length + 1);
+      text = text.slice(0, at) + pick([...parts, ...more]) + text.slice(at + random.below(3));
+    }
+    const address = parseAddress(text);
+    const wanted = text.includes("%") ? 0 : isIP(text);
+    assertEquals(address === undefined ? 0 : family(address), wanted, text);
+    if (address === undefined) continue;
+    valid++;
+    const host = new URL(wanted === 4 ? `http://${text}` : `http://[${text}]`).hostname;
+    assertEquals(parseAddress(host.replace(/^\[|\]$/g, "")), address, text);
+  }
+  assert(valid > 10_000, `only ${valid} were addresses`);
 });
 
 Deno.test("IPv6 is written as RFC 5952 wants it", () => {

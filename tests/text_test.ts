@@ -8,6 +8,7 @@ import {
   harmlessText,
   oneLine,
   plainText,
+  withCommas,
 } from "../src/text.ts";
 
 const utf8 = (text: string) => new TextEncoder().encode(text);
@@ -89,4 +90,26 @@ Deno.test("harmlessText() leaves nothing that moves a cursor or reorders a line"
     }),
     { seed: 1, numRuns: 2000 },
   );
+});
+
+Deno.test("withCommas() writes numbers as the runtime does", () => {
+  const numbers = [
+    0,
+    7,
+    999,
+    1000,
+    65_536,
+    123_456,
+    1_234_567.891,
+    0.5,
+    0.0004,
+    999.9996,
+    1e15,
+    -1234,
+  ];
+  const sizes = [10n ** 30n, -123_456n, 1n << 128n];
+  for (const value of [...numbers, ...sizes]) {
+    assertEquals(withCommas(value), value.toLocaleString("en-US"));
+  }
+  assertEquals(withCommas(2 ** 64), "18,446,744,073,709,551,616"); // to the last digit
 });

@@ -10,6 +10,7 @@ import type { Protocol } from "../protocols/protocol.ts";
 import type { Limits } from "../net/throttle.ts";
 import { densityOf } from "../targets/density.ts";
 import { segmentsOf, type Targets } from "../targets/compose.ts";
+import { withCommas as number } from "../text.ts";
 import { permissionNeeded } from "../targets/permission.ts";
 import { type Segment, type Shard, TargetSpace } from "../targets/space.ts";
 
@@ -134,10 +135,7 @@ const PROBES: Readonly<Record<string, string>> = {
   slp: "Server List Pings over TCP",
 };
 
-/** A number with commas. */
-export function number(value: number | bigint): string {
-  return value.toLocaleString("en-US");
-}
+export { number };
 
 /** A number of things: `1 row`, `2 rows`. */
 export function count(value: number, thing: string): string {

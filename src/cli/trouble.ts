@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { withCommas } from "../text.ts";
 
 /** What an error of sending comes from, most likely, and what to do. */
 const REFUSALS: Readonly<Record<string, string>> = {
@@ -37,5 +38,5 @@ export function troubleLine(code: string, kind: "refused" | "waits"): string | u
 /** Errors and how often they occurred, as `12 EPERM, 3 EINVAL`. */
 export function codeList(codes: Readonly<Record<string, number>>): string {
   return Object.entries(codes).sort(([, a], [, b]) => b - a)
-    .map(([code, times]) => `${times.toLocaleString("en-US")} ${code}`).join(", ");
+    .map(([code, times]) => `${withCommas(times)} ${code}`).join(", ");
 }

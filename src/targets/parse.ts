@@ -3,7 +3,6 @@
  *
  * @module
  */
-import { isIP } from "node:net";
 import { type Address, parseAddress } from "../address.ts";
 import { InputError } from "../errors.ts";
 import { parsePort } from "./ports.ts";
@@ -69,7 +68,7 @@ function splitPort(text: string): { host: string; port: number | undefined } {
   const bracketed = /^\[([^\]]*)\](?::(.*))?$/.exec(text);
   if (bracketed !== null) {
     const [, host, port] = bracketed;
-    if (isIP(host) !== 6) {
+    if (typeof parseAddress(host) !== "bigint") {
       throw new InputError(`Cannot parse "${text}": only an IPv6 address stands in brackets`);
     }
     return { host, port: port === undefined ? undefined : parsePort(port, text) };

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { withCommas } from "../text.ts";
 import type { Targets } from "./compose.ts";
 
 /** Addresses of any kind but loopback that may be scanned without a word. */
@@ -14,13 +15,9 @@ const FREE = 2n ** 20n;
  */
 export function permissionNeeded({ publicSize, size, loopbackSize }: Targets): string | undefined {
   if (publicSize > 0n) {
-    return `${publicSize.toLocaleString("en-US")} public ${
-      publicSize === 1n ? "address" : "addresses"
-    }`;
+    return `${withCommas(publicSize)} public ${publicSize === 1n ? "address" : "addresses"}`;
   }
-  return size - loopbackSize > FREE
-    ? `more than ${FREE.toLocaleString("en-US")} addresses`
-    : undefined;
+  return size - loopbackSize > FREE ? `more than ${withCommas(FREE)} addresses` : undefined;
 }
 
 /** Speeds that disturb nobody. */

@@ -9,7 +9,7 @@ import { Endpoints } from "../src/endpoints.ts";
 import { classify } from "../src/classify/mod.ts";
 import { mergeAnswers } from "../src/inspect/merge.ts";
 import { formatted, lan, query, raknet, slp, sqp } from "../src/mod.ts";
-import { DatagramBatch } from "../src/net/socket.ts";
+import { DatagramBatch, Stamp } from "../src/net/socket.ts";
 import { raknetProtocol } from "../src/protocols/raknet/mod.ts";
 import { queryProtocol } from "../src/protocols/query/mod.ts";
 import { slpProtocol } from "../src/protocols/slp/mod.ts";
@@ -76,7 +76,7 @@ const tokens = new Tokens(Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8));
 bench("token", "HalfSipHash-2-4 of 7 bytes", (i) => halfSipHash(i, SEED, words, 2));
 bench("token", "Tokens.at() an IPv4 endpoint", (i) => tokens.at(0, targets, i));
 
-const batch = new DatagramBatch(raknetProtocol.probe!.template, CALLS);
+const batch = new DatagramBatch(raknetProtocol.probe!, CALLS);
 const wide = new TargetSpace([{ addresses: RangeSet.of([all]), ports: [19132] }], { seed: SEED });
 bench("probe", "all of it: order, address, token, stamp", (i) => {
   if (i === 0) {
@@ -84,7 +84,7 @@ bench("probe", "all of it: order, address, token, stamp", (i) => {
     wide.fill(POSITION, CALLS, targets);
   }
   const mac = tokens.at(0, targets, i) & raknetProtocol.probe!.macMask;
-  raknetProtocol.probe!.stamp(batch.slots, batch.add(targets, i), mac, i);
+  batch.add(targets, i, mac, i);
 });
 
 const pong = raknet.encodePong({
@@ -141,7 +141,8 @@ const probes = [
 ];
 for (const { protocol: { name, probe }, reply } of probes) {
   const slots = new DataView(probe!.template.slice().buffer);
-  bench("probe", `stamp a ${name} probe`, (i) => probe!.stamp(slots, 0, i, i));
+  const stamp = new Stamp(probe!);
+  bench("probe", `stamp a ${name} probe`, (i) => stamp.write(slots, 0, i, i));
   bench("probe", `read the token of a ${name} reply`, () => probe!.read(reply));
 }
 

@@ -13,6 +13,7 @@ import {
   noErrors,
   type Room,
   type SocketErrors,
+  type Template,
 } from "./socket.ts";
 
 /** Turns of the event loop in which nothing arrives, after which nothing had. */
@@ -149,7 +150,7 @@ class DenoSocket implements DatagramSocket {
     }
   }
 
-  batch(template: Uint8Array, capacity: number): Batch {
+  batch(template: Template, capacity: number): Batch {
     return new DatagramBatch(template, capacity);
   }
 

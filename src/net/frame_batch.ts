@@ -10,11 +10,15 @@ import { FRAME, type FrameEnds, Frames, PAYLOAD } from "./frames.ts";
 import type { Load } from "./load.ts";
 import { addressOf, Messages, writeSockaddr } from "./messages.ts";
 import type { Behind } from "./routes.ts";
-import type { Batch } from "./socket.ts";
+import { type Batch, Stamp, type Template } from "./socket.ts";
+
+/** Whether a target gets a frame. The system refuses port 0 by name; a frame would go out to it. */
+export function isFramed(behind: Behind | undefined, targets: Endpoints, i: number): boolean {
+  return behind?.has(targets, i) === true && targets.ports[i] !== 0;
+}
 
 /** A batch for a socket of the engines that write frames. */
 export class FrameBatch implements Batch {
-  readonly slots: DataView<ArrayBuffer>;
   readonly frames: Frames;
   /** The messages of the frames, whole. */
   readonly framed: Messages;
@@ -25,6 +29,7 @@ export class FrameBatch implements Batch {
   plainCount = 0;
   readonly #address: bigint;
   readonly #behind: Behind | undefined;
+  readonly #stamp: Stamp;
 
   /**
    * Makes the copies.
@@ -34,12 +39,13 @@ export class FrameBatch implements Batch {
   constructor(
     ends: FrameEnds,
     behind: Behind | undefined,
-    template: Uint8Array,
+    of: Template,
     private readonly capacity: number,
   ) {
+    const { template } = of;
     this.#behind = behind;
+    this.#stamp = new Stamp(of);
     this.frames = new Frames(ends, template, capacity);
-    this.slots = this.frames.view;
     this.#address = addressOf(this.frames.bytes);
     const { slot, length } = this.frames;
     const slotAt = (i: number) => this.#address + BigInt(i * slot);
@@ -57,9 +63,13 @@ export class FrameBatch implements Batch {
     return this.framedCount + this.plainCount;
   }
 
-  add(targets: Endpoints, i: number): number {
-    // The system refuses port 0 by name; a frame would go out to it.
-    if (this.#behind?.has(targets, i) && targets.ports[i] !== 0) {
+  add(targets: Endpoints, i: number, token: number, clock: number): void {
+    this.#stamp.write(this.frames.view, this.#place(targets, i), token, clock);
+  }
+
+  /** Takes a slot, and returns where its payload is. */
+  #place(targets: Endpoints, i: number): number {
+    if (isFramed(this.#behind, targets, i)) {
       return this.frames.write(this.framedCount++, targets, i);
     }
     const index = this.plainCount++;

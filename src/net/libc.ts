@@ -95,10 +95,17 @@ const SYMBOLS = {
   __errno_location: { parameters: [], result: "pointer" },
 } as const;
 
+type Functions = Deno.DynamicLibrary<typeof SYMBOLS>["symbols"];
+
+/** The library while somebody has it open: opening it anew takes five milliseconds each time. */
+let shared: { library: Deno.DynamicLibrary<typeof SYMBOLS>; users: number } | undefined;
+
 /** The C library, opened. */
 export class Libc implements Disposable {
-  readonly #library = Deno.dlopen("libc.so.6", SYMBOLS);
+  /** Its functions. */
+  readonly call: Functions;
   readonly #errno: Deno.UnsafePointerView;
+  #isOpen = true;
 
   /**
    * Opens it.
@@ -106,12 +113,10 @@ export class Libc implements Disposable {
    * @throws Deno.errors.NotCapable without `--allow-ffi`; Error where there is no such library.
    */
   constructor() {
+    shared ??= { library: Deno.dlopen("libc.so.6", SYMBOLS), users: 0 };
+    shared.users++;
+    this.call = shared.library.symbols;
     this.#errno = new Deno.UnsafePointerView(this.call.__errno_location()!);
-  }
-
-  /** Its functions. */
-  get call(): Deno.DynamicLibrary<typeof SYMBOLS>["symbols"] {
-    return this.#library.symbols;
   }
 
   /** Why the last call failed; it is the number of this thread. */
@@ -119,9 +124,13 @@ export class Libc implements Disposable {
     return this.#errno.getInt32();
   }
 
-  /** Closes it: none of its functions may be running. */
+  /** Closes it: none of its functions may be running that was called here. */
   [Symbol.dispose](): void {
-    this.#library.close();
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    if (--shared!.users > 0) return;
+    shared!.library.close();
+    shared = undefined;
   }
 }
 

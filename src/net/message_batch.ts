@@ -5,27 +5,29 @@
  */
 import type { Endpoints } from "../endpoints.ts";
 import { Messages, writeSockaddr } from "./messages.ts";
-import type { Batch } from "./socket.ts";
+import { type Batch, Stamp, type Template } from "./socket.ts";
 
 /** A batch in the memory that the system reads. */
 export class MessageBatch implements Batch {
   readonly messages: Messages;
-  readonly slots: DataView;
   length = 0;
   readonly #size: number;
+  readonly #stamp: Stamp;
 
   /** Makes the copies. */
-  constructor(template: Uint8Array, capacity: number, bits: 4 | 6) {
+  constructor(of: Template, capacity: number, bits: 4 | 6) {
+    const { template } = of;
     this.#size = template.length;
+    this.#stamp = new Stamp(of);
     this.messages = new Messages({ count: capacity, family: bits, payload: template.length });
-    this.slots = this.messages.view;
     for (let i = 0; i < capacity; i++) this.messages.bytes.set(template, this.messages.payload(i));
   }
 
-  add(targets: Endpoints, i: number): number {
+  add(targets: Endpoints, i: number, token: number, clock: number): void {
     const slot = this.length++;
-    writeSockaddr(this.slots, this.messages.name(slot), targets, i);
-    return this.messages.payloads + slot * this.#size;
+    const { messages } = this;
+    writeSockaddr(messages.view, messages.name(slot), targets, i);
+    this.#stamp.write(messages.view, messages.payloads + slot * this.#size, token, clock);
   }
 
   clear(): void {

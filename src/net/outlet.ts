@@ -15,6 +15,7 @@ import {
   POLLOUT,
 } from "./libc.ts";
 import type { Load, Transmit } from "./load.ts";
+import type { Job } from "./send_jobs.ts";
 import type { SendThread } from "./send_thread.ts";
 import type { SocketErrors } from "./socket.ts";
 
@@ -29,7 +30,7 @@ export interface OutletParts {
   readonly libc: Libc;
   /** An event that wakes up whoever waits, when all is to be closed. */
   readonly closing: number;
-  /** Sends, where this thread is not to. */
+  /** Writes and sends, where this thread is not to. */
   readonly thread?: SendThread;
   /** Hands loads to the system, where this thread is to. */
   readonly transmit: Transmit;
@@ -48,16 +49,15 @@ export class Outlet {
   constructor(private readonly parts: OutletParts) {}
 
   /**
-   * Sends a load to its end.
+   * Sends a load to its end, on this thread.
    *
    * @param signal Ends waiting for an interface that is down.
    * @returns How many the system took; a promise where it did not take them at once. It rejects
    * when the network is gone for good, or is down when nobody waits any longer.
    */
   flush(load: Load, signal?: AbortSignal): number | Promise<number> {
-    const { thread, transmit } = this.parts;
+    const { transmit } = this.parts;
     if (this.#closed) return 0;
-    if (thread !== undefined) return this.#sendOn(thread, load, signal);
     const taken = transmit(load, 0);
     if (taken === load.count) return taken;
     return this.#sendRest(load, Math.max(0, taken), signal);
@@ -66,18 +66,20 @@ export class Outlet {
   readonly #refuse = (errno: number, times: number) =>
     countError(this.parts.errors.send, errno, times);
 
-  async #sendOn(thread: SendThread, load: Load, signal?: AbortSignal): Promise<number> {
+  /** The same of rows, on the other thread. */
+  async send(job: Job, signal?: AbortSignal): Promise<number> {
+    if (this.#closed) return 0;
+    const thread = this.parts.thread!;
     this.#busy++;
     try {
-      let outcome = await thread.send(load, this.#refuse);
-      let { taken } = outcome;
-      for (let left = load; outcome.tried < left.count;) {
-        await this.#outlast(outcome.errno, signal);
+      let { taken, tried, errno } = await thread.send(job, 0, this.#refuse);
+      while (tried < job.rows.length) {
+        await this.#outlast(errno, signal);
         if (this.#closed) break;
-        const at = left.at + BigInt(outcome.tried * left.stride);
-        left = { ...left, at, count: left.count - outcome.tried };
-        outcome = await thread.send(left, this.#refuse);
-        taken += outcome.taken;
+        const rest = await thread.send(job, tried, this.#refuse);
+        taken += rest.taken;
+        tried += rest.tried;
+        errno = rest.errno;
       }
       return taken;
     } finally {

@@ -20,6 +20,7 @@ import { messageLoad, sendMessages } from "./load.ts";
 import { Outlet } from "./outlet.ts";
 import { linkName } from "./packet_name.ts";
 import type { FrameOutlet } from "./raw_socket.ts";
+import type { Rows } from "./rows.ts";
 import type { SendThread } from "./send_thread.ts";
 import { noErrors, type SocketErrors } from "./socket.ts";
 
@@ -40,7 +41,7 @@ export class PacketOutlet implements FrameOutlet {
    * @param thread Sends. Default: the thread that fills batches.
    * @throws Error with the call that failed.
    */
-  constructor(index: number, private readonly thread?: SendThread) {
+  constructor(index: number, readonly thread?: SendThread) {
     const libc = this.#libc = new Libc();
     const { call } = libc;
     const opened: number[] = [];
@@ -71,6 +72,10 @@ export class PacketOutlet implements FrameOutlet {
     const parts = { libc, closing: this.#closing, thread, errors: this.errors };
     this.#outlet = new Outlet({ ...parts, transmit: sendMessages(libc) });
     thread?.hold();
+  }
+
+  send(rows: Rows, port: number, signal?: AbortSignal): Promise<number> {
+    return this.#outlet.send({ socket: this.#socket, way: "packet", rows, port }, signal);
   }
 
   flush({ framed, framedCount }: FrameBatch, signal?: AbortSignal): number | Promise<number> {

@@ -50,7 +50,11 @@ export async function packetEngine(options: RawOptions): Promise<RawEngine> {
   const { uplink, route } = await findRoute(options);
   await tryOut(new PacketOutlet(uplink.interface.index));
   const open = (thread?: SendThread) => new PacketOutlet(uplink.interface.index, thread);
-  return { uplink, open: opener(route, open), startThread: () => SendThread.start() };
+  return {
+    uplink,
+    open: opener(route, open),
+    startThread: () => SendThread.start({ ends: route }),
+  };
 }
 
 /**
@@ -62,16 +66,19 @@ export async function packetEngine(options: RawOptions): Promise<RawEngine> {
 export async function xdpEngine(options: RawOptions): Promise<RawEngine> {
   const { uplink, route } = await findRoute(options);
   const { index } = uplink.interface;
-  await tryOut(new XdpOutlet(new XdpSocket(index, 0)));
+  // A queue is taken for a while after it was given back: what shows that it can be had is used.
+  const free = [new XdpSocket(index, 0)];
+  if (options.isDry) free.pop()![Symbol.dispose]();
+  const take = (queue: number) => queue === 0 && free.pop() || new XdpSocket(index, queue);
   const sockets = new Map<SendThread, XdpSocket>();
   const open = (thread?: SendThread) => {
     const socket = thread === undefined ? undefined : sockets.get(thread);
-    return new XdpOutlet(socket ?? new XdpSocket(index, 0), thread);
+    return new XdpOutlet(socket ?? take(0), thread);
   };
   let queues = 0;
   const startThread = async () => {
-    const socket = new XdpSocket(index, queues++);
-    const thread = await SendThread.start(socket.place);
+    const socket = take(queues++);
+    const thread = await SendThread.start({ ends: route, rings: socket.place });
     sockets.set(thread, socket);
     return thread;
   };

@@ -8,7 +8,16 @@ import type { Endpoint } from "../address.ts";
 import { FrameBatch } from "./frame_batch.ts";
 import { type FrameEnds, HEADERS } from "./frames.ts";
 import { Behind } from "./routes.ts";
-import type { Batch, DatagramReceiver, DatagramSocket, Room, SocketErrors } from "./socket.ts";
+import { FrameRows, type Rows } from "./rows.ts";
+import type { SendThread } from "./send_thread.ts";
+import type {
+  Batch,
+  DatagramReceiver,
+  DatagramSocket,
+  Room,
+  SocketErrors,
+  Template,
+} from "./socket.ts";
 import type { UdpSocket } from "./udp_socket.ts";
 import type { Uplink } from "./uplink.ts";
 
@@ -21,8 +30,12 @@ export interface FrameOutlet {
   readonly errors: SocketErrors;
   /** Whether it is closed. */
   readonly isClosed: boolean;
-  /** Sends the frames of a batch: as `flush` of a socket. */
+  /** Writes and sends frames, where ours is not to. */
+  readonly thread?: SendThread;
+  /** Sends the frames of a batch, on this thread: as `flush` of a socket. */
   flush(batch: FrameBatch, signal?: AbortSignal): number | Promise<number>;
+  /** Has frames from one of our ports written and sent by the other thread. */
+  send(rows: Rows, port: number, signal?: AbortSignal): Promise<number>;
   /** Notes one more socket that sends through it. */
   hold(): void;
   /** Notes that a socket is closed; closes with the last one. */
@@ -73,6 +86,10 @@ export class RawSocket implements DatagramSocket {
     return this.udp.dropped;
   }
 
+  get waiting(): number {
+    return this.udp.waiting;
+  }
+
   listen(receiver: DatagramReceiver, room?: Room): Promise<void> {
     return this.udp.listen(receiver, room);
   }
@@ -85,24 +102,37 @@ export class RawSocket implements DatagramSocket {
     return this.udp.send(datagram, to);
   }
 
-  batch(template: Uint8Array, capacity: number): Batch {
-    const fits = template.length + HEADERS <= this.route.mtu + ETHERNET;
-    return new FrameBatch(this.route, fits ? this.#behind : undefined, template, capacity);
+  batch(of: Template, capacity: number): Batch {
+    const fits = of.template.length + HEADERS <= this.route.mtu + ETHERNET;
+    const behind = fits ? this.#behind : undefined;
+    if (this.outlet.thread === undefined) return new FrameBatch(this.route, behind, of, capacity);
+    return new FrameRows(behind, of, capacity);
   }
 
   flush(batch: Batch, signal?: AbortSignal): number | Promise<number> {
-    const { frames, framedCount, plain, plainCount } = batch as FrameBatch;
     if (this.#closed !== undefined) return 0;
+    if (batch instanceof FrameRows) return this.#flushRows(batch, signal);
+    const { frames, framedCount, plain, plainCount } = batch as FrameBatch;
     frames.finish(framedCount, this.port);
     const sent = framedCount === 0 ? 0 : this.outlet.flush(batch as FrameBatch, signal);
     this.udp.beside(framedCount);
     if (plainCount === 0) return sent;
-    const others = this.udp.flushMessages(plain, plainCount, signal);
-    if (typeof sent === "number" && typeof others === "number") return sent + others;
-    return this.#both(sent, others);
+    return this.#both(sent, this.udp.flushMessages(plain, plainCount, signal));
   }
 
-  async #both(...parts: (number | Promise<number>)[]): Promise<number> {
+  #flushRows({ framed, plain }: FrameRows, signal?: AbortSignal): number | Promise<number> {
+    const sent = framed.length === 0 ? 0 : this.outlet.send(framed, this.port, signal);
+    this.udp.beside(framed.length);
+    return this.#both(sent, this.udp.flush(plain, signal));
+  }
+
+  #both(sent: number | Promise<number>, others: number | Promise<number>) {
+    if (others === 0) return sent;
+    if (typeof sent === "number" && typeof others === "number") return sent + others;
+    return this.#sum(sent, others);
+  }
+
+  async #sum(...parts: (number | Promise<number>)[]): Promise<number> {
     const [sent, others] = await Promise.all(parts);
     return sent + others;
   }

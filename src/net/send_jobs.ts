@@ -1,42 +1,85 @@
 /**
- * Batches on their way to a thread that sends them: numbers in memory that both sides see. The
- * datagrams themselves are not copied: the system reads them where they were written.
+ * Batches on their way to a thread that writes and sends them: numbers in memory that both sides see.
  *
  * One side hands jobs over, and waits for them without keeping anybody up; the other sleeps until
  * there are any. Jobs are done in the order in which they came.
  *
  * @module
  */
-import type { Load } from "./load.ts";
+import { MOST_WORDS, type Rows } from "./rows.ts";
 import type { LoadReport } from "./send_all.ts";
+import type { Template } from "./socket.ts";
 
 /** How many jobs were handed over, and how many are done. */
 const SUBMITTED = 0;
 const COMPLETED = 16; // on another line of the processor's caches: the other side writes it
 /** At how many that are done whoever hands them over is to be woken up. */
 const WAKE_AT = 1;
+/** Whether the other side sleeps: waking somebody up who does not costs as much, and more. */
+const SLEEPS = 17;
 const JOBS = 32;
 /**
- * A job: the socket, where its load is (two halves), how many there are, how long and how far apart;
- * and then how many were taken, how many were tried, and what stopped it. One of nothing is the last.
+ * A job: the socket, the way, the number of the datagram, how many rows there are, our own port, and
+ * when it was handed over; and then how many were taken, how many were tried, and what stopped it. One
+ * of nothing is the last.
  */
 const JOB = 16;
-const AT = 1;
+const WAY = 1;
+const TEMPLATE = 2;
 const COUNT = 3;
-const LENGTH = 4;
-const STRIDE = 5;
+const PORT = 4;
+const HANDED_AT = 5;
 const TAKEN = 6;
 const TRIED = 7;
 const ERRNO = 8;
-const PATIENT = 9;
 /** Jobs that may wait. */
 const DEPTH = 64;
+/** What waits longer was not measured: the wall clock was set between the starts of the threads. */
+const LONGEST_WAIT = 1_000_000;
 /** Refusals since they were last asked for, by error number; higher ones count as the highest. */
 const REFUSALS = JOBS + DEPTH * JOB;
 const ERRNOS = 256;
+/** Datagrams, each with where its token and its time go, and its length. */
+const TEMPLATES = REFUSALS + ERRNOS;
+const MOST_TEMPLATES = 32;
+const TEMPLATE_WORDS = 512;
+const BYTES = 3;
+const MOST_BYTES = (TEMPLATE_WORDS - BYTES) * 4;
+/** The rows of each job. */
+const ROWS = TEMPLATES + MOST_TEMPLATES * TEMPLATE_WORDS;
+const WORDS = ROWS + DEPTH * MOST_WORDS;
 
-/** Sends a load, and tells what was refused or left; returns how many were tried. */
-export type SendWork = (load: Load, report: LoadReport) => number;
+/** How datagrams leave: messages to a family, or frames through a packet socket or a ring. */
+export const WAYS = ["ipv4", "ipv6", "packet", "xdp"] as const;
+/** One of them. */
+export type Way = typeof WAYS[number];
+
+/** What is handed over. */
+export interface Job {
+  /** The socket's descriptor. */
+  readonly socket: number;
+  /** How. */
+  readonly way: Way;
+  /** To whom; they stay the caller's. */
+  readonly rows: Rows;
+  /** Our own port, where frames are written. Default: the socket's. */
+  readonly port?: number;
+}
+
+/** What arrives at the other side. */
+export interface ArrivedJob extends Omit<Job, "rows"> {
+  readonly port: number;
+  /** The number of the datagram. */
+  readonly template: number;
+  /** How many rows there are, and where in the memory. */
+  readonly count: number;
+  readonly at: number;
+  /** How long they have waited, microseconds. */
+  readonly waited: number;
+}
+
+/** Sends a job, and tells what was refused or left; returns how many were tried. */
+export type SendWork = (job: ArrivedJob, report: LoadReport) => number;
 
 /** What came of a job. */
 export interface JobOutcome {
@@ -60,44 +103,71 @@ interface OpenJob {
 /** The side that hands jobs over. */
 export class SendJobs {
   /** What both sides see. */
-  readonly memory = new SharedArrayBuffer((REFUSALS + ERRNOS) * 4);
+  readonly memory = new SharedArrayBuffer(WORDS * 4);
   readonly #words = new Int32Array(this.memory);
   /** Jobs in the order in which they will be done. */
   readonly #open: OpenJob[] = [];
+  /** Datagrams that the other side knows. */
+  readonly #templates: Template[] = [];
   #watching = false;
   #failure: Error | undefined;
 
+  /** The number of a datagram; the other side is told of those that it does not know. */
+  #numberOf(one: Template): number {
+    const known = this.#templates.indexOf(one);
+    if (known >= 0) return known;
+    const { template, tokenAt = -1, clockAt = -1 } = one;
+    if (template.length > MOST_BYTES || this.#templates.length === MOST_TEMPLATES) {
+      throw new RangeError("Cannot send: the datagram is too long, or of one kind too many");
+    }
+    const number = this.#templates.push(one) - 1;
+    const place = TEMPLATES + number * TEMPLATE_WORDS;
+    this.#words.set([tokenAt, clockAt, template.length], place);
+    new Uint8Array(this.memory).set(template, (place + BYTES) * 4);
+    return number;
+  }
+
   /**
-   * Has a load sent. It must stay where it is until then.
+   * Has the rows of a job sent, from one on.
    *
    * @param refuse Told which errors there were, and how many of each.
    * @returns What came of it.
-   * @throws Error when too many jobs wait; what {@linkcode fail} was given.
+   * @throws RangeError when the datagram is too long, or of one kind too many; Error when too many
+   * jobs wait; what {@linkcode fail} was given.
    */
-  send(load: Load, refuse: (errno: number, times: number) => void): Promise<JobOutcome> {
+  send(
+    job: Job,
+    from: number,
+    refuse: (errno: number, times: number) => void,
+  ): Promise<JobOutcome> {
     return new Promise((resolve, reject) => {
       if (this.#failure !== undefined) throw this.#failure;
       if (this.#open.length === DEPTH) throw new Error(`Cannot send: ${DEPTH} batches wait`);
-      const number = this.#submit(load);
-      this.#open.push({ number, count: load.count, refuse, resolve, reject });
+      const number = this.#submit(job, from);
+      this.#open.push({ number, count: job.rows.length - from, refuse, resolve, reject });
       void this.#watch();
     });
   }
 
-  #submit({ socket, at, count, length, stride, isPatient }: Load): number {
+  #submit({ socket, way, rows, port = 0 }: Job, from: number): number {
     const words = this.#words;
-    const job = words[SUBMITTED];
-    const place = placeOf(job);
+    const number = words[SUBMITTED];
+    const place = placeOf(number);
     words[place] = socket;
-    words[place + AT] = Number(at & 0xffff_ffffn);
-    words[place + AT + 1] = Number(at >> 32n);
-    words[place + COUNT] = count;
-    words[place + LENGTH] = length;
-    words[place + STRIDE] = stride;
-    words[place + PATIENT] = Number(isPatient);
-    Atomics.store(words, SUBMITTED, job + 1 | 0);
-    Atomics.notify(words, SUBMITTED);
-    return job;
+    words[place + WAY] = WAYS.indexOf(way);
+    words[place + TEMPLATE] = this.#numberOf(rows.template);
+    words[place + COUNT] = rows.length - from;
+    words[place + PORT] = port;
+    words[place + HANDED_AT] = microseconds();
+    const { size } = rows;
+    words.set(rows.words.subarray(from * size, rows.length * size), rowsOf(number));
+    this.#announce(number);
+    return number;
+  }
+
+  #announce(number: number): void {
+    Atomics.store(this.#words, SUBMITTED, number + 1 | 0);
+    if (Atomics.load(this.#words, SLEEPS) !== 0) Atomics.notify(this.#words, SUBMITTED);
   }
 
   /** Tells of jobs that are done, until none is open. */
@@ -134,7 +204,9 @@ export class SendJobs {
 
   /** Lets the other side end, when all is done. */
   close(): void {
-    this.#submit({ socket: 0, at: 0n, count: 0, length: 0, stride: 0, isPatient: false });
+    const number = this.#words[SUBMITTED];
+    this.#words[placeOf(number) + COUNT] = 0;
+    this.#announce(number);
   }
 
   /** Tells whoever waits that the other side does not work any longer. */
@@ -164,13 +236,17 @@ export function serveJobs(memory: SharedArrayBuffer, work: SendWork): void {
     },
   };
   for (let done = 0;;) {
-    Atomics.wait(words, SUBMITTED, done);
-    if (Atomics.load(words, SUBMITTED) === done) continue;
+    if (Atomics.load(words, SUBMITTED) === done) {
+      Atomics.store(words, SLEEPS, 1); // who submits after this sees it, and before it is seen
+      Atomics.wait(words, SUBMITTED, done);
+      Atomics.store(words, SLEEPS, 0);
+      continue;
+    }
     const place = placeOf(done);
-    const load = loadAt(words, place);
-    if (load.count === 0) return;
+    const job = jobAt(words, done);
+    if (job.count === 0) return;
     refused = left = 0;
-    const tried = work(load, report);
+    const tried = work(job, report);
     words[place + TAKEN] = tried - refused;
     words[place + TRIED] = tried;
     words[place + ERRNO] = left;
@@ -180,17 +256,40 @@ export function serveJobs(memory: SharedArrayBuffer, work: SendWork): void {
   }
 }
 
-function loadAt(words: Int32Array, place: number): Load {
+function jobAt(words: Int32Array, number: number): ArrivedJob {
+  const place = placeOf(number);
+  const waited = microseconds() - words[place + HANDED_AT] >>> 0;
   return {
     socket: words[place],
-    at: BigInt(words[place + AT] >>> 0) | BigInt(words[place + AT + 1]) << 32n,
+    way: WAYS[words[place + WAY]],
+    template: words[place + TEMPLATE],
     count: words[place + COUNT],
-    length: words[place + LENGTH],
-    stride: words[place + STRIDE],
-    isPatient: words[place + PATIENT] !== 0,
+    port: words[place + PORT],
+    at: rowsOf(number),
+    waited: waited <= LONGEST_WAIT ? waited : 0,
   };
+}
+
+/** A copy of a datagram that the other side told of. */
+export function templateAt(memory: SharedArrayBuffer, number: number): Template {
+  const place = TEMPLATES + number * TEMPLATE_WORDS;
+  const [tokenAt, clockAt, length] = new Int32Array(memory, place * 4, BYTES);
+  return {
+    template: new Uint8Array(memory, (place + BYTES) * 4, length).slice(),
+    tokenAt,
+    clockAt,
+  };
+}
+
+/** Microseconds, modulo 2^32: the same for all threads. */
+function microseconds(): number {
+  return Math.floor((performance.timeOrigin + performance.now()) * 1000) % 2 ** 32 | 0;
 }
 
 function placeOf(job: number): number {
   return JOBS + (job & DEPTH - 1) * JOB;
+}
+
+function rowsOf(job: number): number {
+  return ROWS + (job & DEPTH - 1) * MOST_WORDS;
 }

@@ -1,31 +1,29 @@
 /**
- * A thread that only sends: batches are filled on ours meanwhile.
+ * A thread that writes datagrams and sends them: on ours, whom they go to is found out meanwhile.
  *
  * @module
  */
-import type { Load } from "./load.ts";
-import { type JobOutcome, SendJobs } from "./send_jobs.ts";
-import type { XdpPlace } from "./xdp_ring.ts";
+import { type Job, type JobOutcome, SendJobs } from "./send_jobs.ts";
+import type { SendStart } from "./send_worker.ts";
 
 /** A thread that sends for sockets. It ends with the last of them. */
 export class SendThread {
-  readonly #jobs: SendJobs;
+  readonly #jobs = new SendJobs();
   #sockets = 0;
 
-  private constructor(private readonly worker: Worker, rings?: XdpPlace) {
-    this.#jobs = new SendJobs();
-    worker.postMessage({ memory: this.#jobs.memory, rings });
+  private constructor(private readonly worker: Worker, start: Omit<SendStart, "memory">) {
+    worker.postMessage({ ...start, memory: this.#jobs.memory });
   }
 
   /**
    * Starts one.
    *
-   * @param rings Those of an XDP socket whose frames it sends, if there is one.
+   * @param start What it needs, where it is to write frames. Default: it writes messages.
    * @throws Error with what is missing.
    */
-  static async start(rings?: XdpPlace): Promise<SendThread> {
+  static async start(start: Omit<SendStart, "memory"> = {}): Promise<SendThread> {
     const worker = new Worker(new URL("./send_worker.ts", import.meta.url), { type: "module" });
-    const thread = new SendThread(worker, rings);
+    const thread = new SendThread(worker, start);
     try {
       await thread.#said("ready");
     } catch (error) {
@@ -50,9 +48,13 @@ export class SendThread {
     });
   }
 
-  /** Has a load sent: see {@linkcode SendJobs.send}. */
-  send(load: Load, refuse: (errno: number, times: number) => void): Promise<JobOutcome> {
-    return this.#jobs.send(load, refuse);
+  /** Has rows sent: see {@linkcode SendJobs.send}. */
+  send(
+    job: Job,
+    from: number,
+    refuse: (errno: number, times: number) => void,
+  ): Promise<JobOutcome> {
+    return this.#jobs.send(job, from, refuse);
   }
 
   /** Notes one more socket that it sends for. */

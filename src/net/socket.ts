@@ -45,6 +45,8 @@ export interface DatagramSocket extends AsyncDisposable {
   readonly receiveBuffer: number;
   /** Datagrams that found no room there, where the system tells; else 0. */
   readonly dropped: number;
+  /** How much is in there, bytes as the system counts, where it tells. */
+  readonly waiting?: number;
   /** What went wrong so far. Sockets that send through one outlet count together. */
   readonly errors: SocketErrors;
   /**
@@ -67,9 +69,9 @@ export interface DatagramSocket extends AsyncDisposable {
    * Makes a batch, which any socket of the same engine and family can send.
    *
    * @param template The datagram.
-   * @param capacity How many targets fit in.
+   * @param capacity How many targets fit in: {@linkcode MOST_IN_BATCH} at the most.
    */
-  batch(template: Uint8Array, capacity: number): Batch;
+  batch(template: Template, capacity: number): Batch;
   /**
    * Sends a batch. What has arrived may be handed on meanwhile.
    *
@@ -80,51 +82,94 @@ export interface DatagramSocket extends AsyncDisposable {
   flush(batch: Batch, signal?: AbortSignal): number | Promise<number>;
 }
 
+/** Targets that a batch has room for, at the most. */
+export const MOST_IN_BATCH = 256;
+
+/** A datagram whose copies differ by a token and a time, of 32 bits each, big endian. */
+export interface Template {
+  /** The datagram, with both of them zero. */
+  readonly template: Uint8Array;
+  /** Where the token goes. Default: nowhere. */
+  readonly tokenAt?: number;
+  /** Where the time goes. Default: nowhere. */
+  readonly clockAt?: number;
+}
+
+/** Writes what copies of a datagram differ by. */
+export class Stamp {
+  readonly #tokenAt: number;
+  readonly #clockAt: number;
+
+  /** Notes where that goes. */
+  constructor({ tokenAt = -1, clockAt = -1 }: Template) {
+    this.#tokenAt = tokenAt;
+    this.#clockAt = clockAt;
+  }
+
+  /**
+   * Stamps a copy.
+   *
+   * @param at Where in `slots` it starts.
+   */
+  write(slots: DataView, at: number, token: number, clock: number): void {
+    if (this.#tokenAt >= 0) slots.setUint32(at + this.#tokenAt, token);
+    if (this.#clockAt >= 0) slots.setUint32(at + this.#clockAt, clock);
+  }
+}
+
 /** Copies of one datagram for many targets: only what differs is written per target. */
 export interface Batch {
-  /** All copies, one after the other, somewhere in here. */
-  readonly slots: DataView;
-  /** How many are in use. */
+  /** How many targets are in it. */
   readonly length: number;
-  /** Takes the next slot for a target of a row and returns where it starts in `slots`. */
-  add(targets: Endpoints, i: number): number;
+  /**
+   * Adds a target of a row.
+   *
+   * @param token What goes where the token does.
+   * @param clock What goes where the time does: microseconds modulo 2^32, when this is called. What
+   * leaves later by another thread says how much later.
+   */
+  add(targets: Endpoints, i: number, token: number, clock: number): void;
   /** Empties it. */
   clear(): void;
 }
 
 /** A batch of engines that send datagram by datagram. */
 export class DatagramBatch implements Batch {
-  readonly slots: DataView;
   length = 0;
   /** Where each goes. */
   readonly addresses: Address[] = [];
   /** On which port. */
   readonly ports: number[] = [];
+  readonly #size: number;
   readonly #bytes: Uint8Array;
+  readonly #slots: DataView;
+  readonly #stamp: Stamp;
 
   /**
    * Makes the copies.
    *
-   * @param template The datagram.
+   * @param of The datagram.
    * @param capacity How many targets fit in.
    */
-  constructor(private readonly template: Uint8Array, capacity: number) {
-    this.#bytes = new Uint8Array(template.length * capacity);
-    for (let i = 0; i < capacity; i++) this.#bytes.set(template, i * template.length);
-    this.slots = new DataView(this.#bytes.buffer);
+  constructor(of: Template, capacity: number) {
+    const { template } = of;
+    this.#size = template.length;
+    this.#bytes = new Uint8Array(this.#size * capacity);
+    for (let i = 0; i < capacity; i++) this.#bytes.set(template, i * this.#size);
+    this.#slots = new DataView(this.#bytes.buffer);
+    this.#stamp = new Stamp(of);
   }
 
-  add(targets: Endpoints, i: number): number {
+  add(targets: Endpoints, i: number, token: number, clock: number): void {
     const slot = this.length++;
     this.addresses[slot] = targets.address(i);
     this.ports[slot] = targets.ports[i];
-    return slot * this.template.length;
+    this.#stamp.write(this.#slots, slot * this.#size, token, clock);
   }
 
   /** The datagram in a slot. */
   datagram(slot: number): Uint8Array {
-    const size = this.template.length;
-    return this.#bytes.subarray(slot * size, (slot + 1) * size);
+    return this.#bytes.subarray(slot * this.#size, (slot + 1) * this.#size);
   }
 
   clear(): void {

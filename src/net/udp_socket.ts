@@ -6,24 +6,14 @@
 import type { Endpoint } from "../address.ts";
 import { Endpoints } from "../endpoints.ts";
 import { CatchUp, mostIn } from "./catch_up.ts";
-import {
-  EAGAIN,
-  EINTR,
-  failure,
-  int32,
-  isFull,
-  type Libc,
-  MSG_DONTWAIT,
-  POLLIN,
-  SO_MEMINFO,
-  SO_RCVBUF,
-  SOL_SOCKET,
-} from "./libc.ts";
+import { EAGAIN, EINTR, failure, int32, isFull, type Libc, MSG_DONTWAIT, POLLIN } from "./libc.ts";
 import { MessageBatch } from "./message_batch.ts";
 import { Messages, readSockaddr, sockaddrSize, writeSockaddr } from "./messages.ts";
 import { messageLoad, sendMessages } from "./load.ts";
 import { countError, Outlet } from "./outlet.ts";
+import { Rows } from "./rows.ts";
 import type { SendThread } from "./send_thread.ts";
+import { SocketMemory } from "./socket_memory.ts";
 import {
   type Batch,
   type DatagramReceiver,
@@ -31,6 +21,7 @@ import {
   noErrors,
   type Room,
   type SocketErrors,
+  type Template,
 } from "./socket.ts";
 
 /** Datagrams that are received at once. */
@@ -49,17 +40,13 @@ const CALLS_AT_A_POLL = 16;
  * waits for that socket (measured: 3 %).
  */
 const BUSY_SENDS = 32;
-/** How long it stays away at the most, where nothing arrives, milliseconds. */
+/** How long it stays away at the most, where nothing arrives, and at first, milliseconds. */
 const MOST_AWAY_MS = 16;
 /** How long a wait for datagrams lasts at the most, milliseconds. */
 const POLL_MS = 50;
+const LEAST_AWAY_MS = 1;
 /** How long the system may have no room for what we send before it counts as refused. */
 const MOST_WAITS = 1000;
-/** How long it stays away at first. */
-const LEAST_AWAY_MS = 1;
-/** Where SO_MEMINFO has the count of datagrams that found no room, and how long it is. */
-const MEMINFO_DROPS = 8;
-const MEMINFO = 9;
 
 /** The socket. It owns the descriptors and the library that it is given. */
 export class UdpSocket implements DatagramSocket {
@@ -71,8 +58,7 @@ export class UdpSocket implements DatagramSocket {
   readonly #name: Uint8Array<ArrayBuffer>;
   readonly #nameView: DataView;
   readonly #to = new Endpoints(1);
-  readonly #option = new Uint32Array(MEMINFO);
-  readonly #optionSize = new Uint32Array(1);
+  readonly #memory: SocketMemory;
   #receiver: DatagramReceiver | undefined;
   #room: Room | undefined;
   #receiving: Promise<void> = Promise.resolve();
@@ -81,6 +67,7 @@ export class UdpSocket implements DatagramSocket {
   #failure: Error | undefined;
   #closed: Promise<void> | undefined;
   #dropped = 0;
+  #comeBack = () => {};
   /** Datagrams that were to leave in batches since the receiver looked. */
   #sends = 0;
   /** Datagrams that arrived since then. */
@@ -110,26 +97,21 @@ export class UdpSocket implements DatagramSocket {
       throw failure(libc, "tell our own address");
     }
     this.port = readSockaddr(this.#nameView, 0).port;
-    this.receiveBuffer = this.#ask(SO_RCVBUF)[0];
+    this.#memory = new SocketMemory(libc, socket);
+    this.receiveBuffer = this.#memory.size;
     this.#catchUp = new CatchUp(mostIn(this.receiveBuffer));
     const transmit = sendMessages(libc);
     this.#outlet = new Outlet({ libc, closing, thread, transmit, errors: this.errors });
     thread?.hold();
   }
 
-  /** Asks the system for an option's value; nothing is allocated. */
-  #ask(option: number): Uint32Array {
-    this.#optionSize[0] = this.#option.byteLength;
-    const { libc, socket } = this;
-    if (libc.call.getsockopt(socket, SOL_SOCKET, option, this.#option, this.#optionSize) < 0) {
-      throw failure(libc, "ask a socket how it is");
-    }
-    return this.#option;
+  get dropped(): number {
+    if (this.#closed === undefined) this.#dropped = this.#memory.dropped;
+    return this.#dropped;
   }
 
-  get dropped(): number {
-    if (this.#closed === undefined) this.#dropped = this.#ask(SO_MEMINFO)[MEMINFO_DROPS];
-    return this.#dropped;
+  get waiting(): number {
+    return this.#closed === undefined ? this.#memory.waiting : 0;
   }
 
   listen(receiver: DatagramReceiver, room?: Room): Promise<void> {
@@ -151,23 +133,35 @@ export class UdpSocket implements DatagramSocket {
       if (this.#arrived > 0) away = LEAST_AWAY_MS;
       else away = Math.min(MOST_AWAY_MS, 2 * away);
       this.#sends = this.#arrived = 0;
-      await (busy ? this.#poll(0, away) : this.#poll(POLLIN, POLL_MS));
+      await (busy ? this.#stayAway(away) : this.#poll());
     }
     if (this.#failure !== undefined) throw this.#failure;
   }
 
-  /**
-   * Waits until the socket is ready, or it is to be closed, or receiving has failed.
-   *
-   * @param events What to wait for; 0: the time alone.
-   */
-  #poll(events: number, ms: number): Promise<number> {
+  /** Waits until something has arrived, or the socket is to be closed, or receiving has failed. */
+  #poll(): Promise<number> {
     const wanted = new Int32Array(4);
-    wanted[0] = events === 0 ? -1 : this.socket;
-    wanted[1] = events; // `events` in the low half, `revents` in the high one
+    wanted[0] = this.socket;
+    wanted[1] = POLLIN; // `events` in the low half, `revents` in the high one
     wanted[2] = this.closing;
     wanted[3] = POLLIN;
-    return this.libc.call.poll(wanted, 2n, ms);
+    return this.libc.call.poll(wanted, 2n, POLL_MS);
+  }
+
+  /** Waits so many milliseconds, or until the socket is to be closed, or receiving has failed. */
+  #stayAway(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      this.#comeBack = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+
+  #wake(): void {
+    this.libc.call.eventfd_write(this.closing, 1n);
+    this.#comeBack();
   }
 
   /** Hands on what is there, with so many calls at the most. */
@@ -188,7 +182,7 @@ export class UdpSocket implements DatagramSocket {
     } catch (error) {
       this.#failure = error as Error;
       this.#catchUp.handedOn(0, true);
-      libc.call.eventfd_write(this.closing, 1n);
+      this.#wake();
     }
   }
 
@@ -230,13 +224,24 @@ export class UdpSocket implements DatagramSocket {
     return false;
   }
 
-  batch(template: Uint8Array, capacity: number): Batch {
-    return new MessageBatch(template, capacity, this.family);
+  batch(template: Template, capacity: number): Batch {
+    const { thread, family } = this;
+    if (thread === undefined) return new MessageBatch(template, capacity, family);
+    return new Rows(template, capacity, family);
   }
 
   flush(batch: Batch, signal?: AbortSignal): number | Promise<number> {
+    if (batch instanceof Rows) return this.#flushRows(batch, signal);
     const { messages, length } = batch as MessageBatch;
     return this.flushMessages(messages, length, signal);
+  }
+
+  #flushRows(rows: Rows, signal?: AbortSignal): number | Promise<number> {
+    if (rows.length === 0 || this.#closed !== undefined) return 0;
+    const way = this.family === 4 ? "ipv4" : "ipv6";
+    const sent = this.#outlet.send({ socket: this.socket, way, rows }, signal);
+    this.beside(rows.length);
+    return sent;
   }
 
   /** Sends the first of some messages: see {@linkcode flush}. */
@@ -263,7 +268,7 @@ export class UdpSocket implements DatagramSocket {
 
   async #close(): Promise<void> {
     void this.dropped; // the last time that it can be asked
-    this.libc.call.eventfd_write(this.closing, 1n);
+    this.#wake();
     await this.#outlet.close();
     await Promise.allSettled([this.#receiving]); // whoever called listen() was told
     this.#catchUp.handedOn(0, true);

@@ -7,6 +7,7 @@ import type { FrameBatch } from "./frame_batch.ts";
 import { EFD_CLOEXEC, failure, Libc } from "./libc.ts";
 import { Outlet } from "./outlet.ts";
 import type { FrameOutlet } from "./raw_socket.ts";
+import type { Rows } from "./rows.ts";
 import type { SendThread } from "./send_thread.ts";
 import { noErrors, type SocketErrors } from "./socket.ts";
 import type { XdpSocket } from "./xdp.ts";
@@ -27,7 +28,7 @@ export class XdpOutlet implements FrameOutlet {
    * @param thread Sends, and was started with the socket's place. Default: this one.
    * @throws Error with the call that failed.
    */
-  constructor(private readonly socket: XdpSocket, private readonly thread?: SendThread) {
+  constructor(private readonly socket: XdpSocket, readonly thread?: SendThread) {
     const libc = this.#libc;
     this.#closing = libc.call.eventfd(0, EFD_CLOEXEC);
     if (this.#closing < 0) throw failure(libc, "open an event");
@@ -40,6 +41,11 @@ export class XdpOutlet implements FrameOutlet {
 
   get isClosed(): boolean {
     return this.#isClosed;
+  }
+
+  send(rows: Rows, port: number, signal?: AbortSignal): Promise<number> {
+    const { socket } = this.socket.place;
+    return this.#outlet.send({ socket, way: "xdp", rows, port }, signal);
   }
 
   flush(batch: FrameBatch, signal?: AbortSignal): number | Promise<number> {

@@ -41,14 +41,15 @@ export interface Probe<S> {
    */
   readonly guessable?: boolean;
   /**
-   * Writes the token in place.
-   *
-   * @param slots Memory that holds copies of the template.
-   * @param at Where the copy to stamp starts.
-   * @param mac Proves that the reply is to our probe of this endpoint; already masked.
-   * @param clock Gives the round trip: microseconds, modulo 2^32.
+   * Where in it the token goes, which proves that a reply is to our probe of that endpoint: 32 bits,
+   * big endian. Default: nowhere.
    */
-  stamp(slots: DataView, at: number, mac: number, clock: number): void;
+  readonly tokenAt?: number;
+  /**
+   * Where the time goes, which gives the round trip: microseconds modulo 2^32, big endian. Default:
+   * nowhere.
+   */
+  readonly clockAt?: number;
   /**
    * Reads the fixed part of a reply: cheap, for it runs on whatever arrives.
    *

@@ -11,7 +11,7 @@ import { type ProbeKind, Receiver } from "../sweep/receiver.ts";
 import { Responders } from "../sweep/responders.ts";
 import { planPasses, spaceOf, sweep, Trail } from "../sweep/sweep.ts";
 import { Tokens } from "../sweep/token.ts";
-import { capacityOf, Window } from "../sweep/window.ts";
+import { Window } from "../sweep/window.ts";
 import { AddressSet } from "../targets/address_set.ts";
 import { familiesOf, segmentsOf } from "../targets/compose.ts";
 import { Guard, kindsOf, seedOf } from "./guard.ts";
@@ -120,7 +120,7 @@ class Run {
     const seed = seedOf(random);
     this.#responders = new Responders(seed);
     this.#optedOut = new OptedOut(options.optedOut, seed);
-    this.#window = new Window(capacityOf(board.sockets));
+    this.#window = new Window(board.sockets);
     this.#troubles = new Troubles(board.sockets, options.onTrouble ?? (() => {}));
     this.#kinds = kindsOf(options.protocols);
     this.guard = new Guard(options);

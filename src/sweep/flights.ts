@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Batch, DatagramSocket } from "../net/socket.ts";
+import type { Batch, DatagramSocket, Template } from "../net/socket.ts";
 
 /** Batches that are filled and sent together, one of each family. */
 export class Flight {
@@ -33,7 +33,7 @@ export interface FlightOptions {
   /** The sockets, of one or both families. */
   readonly sockets: readonly DatagramSocket[];
   /** The datagram that is sent to all. */
-  readonly template: Uint8Array;
+  readonly template: Template;
   /** How many of it are in a batch. */
   readonly batch: number;
   /** Flights under way at once. */

@@ -5,7 +5,7 @@
  */
 import { Endpoints } from "../endpoints.ts";
 import { type Clock, sleep } from "../net/clock.ts";
-import type { DatagramSocket } from "../net/socket.ts";
+import { type DatagramSocket, MOST_IN_BATCH } from "../net/socket.ts";
 import type { Throttle } from "../net/throttle.ts";
 import type { TargetSpace } from "../targets/space.ts";
 import type { Canaries } from "./canaries.ts";
@@ -19,12 +19,12 @@ import { capacityOf, type Window } from "./window.ts";
  * so that stamps are close to departures (within a millisecond).
  */
 const PER_BATCH = 1 / 4;
-const LARGEST_BATCH = 256;
 /**
- * Batches under way for each thread: one that leaves, and others that wait, until we are awake to
- * fill more. At full speed their stamps are two or three milliseconds old when they leave.
+ * Batches under way for each thread: one that leaves, and others that wait until we are awake to fill
+ * more: where all cores send, that may take milliseconds (measured: with four, a thread is idle for a
+ * quarter of its time).
  */
-const FLIGHTS_A_THREAD = 4;
+const FLIGHTS_A_THREAD = 8;
 /** Positions that one look at the clock is for. */
 const PER_LOOK = 64;
 /**
@@ -119,10 +119,10 @@ export class Sender {
     this.#capacity = capacityOf(options.sockets);
     this.#deaf = !options.sockets.every(({ hearsWhileSending = false }) => hearsWhileSending);
     const least = Math.min(...options.sockets.map((socket) => capacityOf([socket])));
-    this.#batch = Math.max(1, Math.min(LARGEST_BATCH, Math.floor(PER_BATCH * least)));
+    this.#batch = Math.max(1, Math.min(MOST_IN_BATCH, Math.floor(PER_BATCH * least)));
     this.#flights = new Flights({
       sockets: options.sockets,
-      template: kind.probe.template,
+      template: kind.probe,
       batch: this.#batch,
       signal: options.signal,
       count: Math.max(1, FLIGHTS_A_THREAD * (options.threads ?? 0)),
@@ -255,7 +255,7 @@ export class Sender {
 
   #write(flight: Flight, row: Endpoints, i: number, mac: number): void {
     const batch = (row.family(i) === 4 ? flight.ipv4 : flight.ipv6)!;
-    this.#kind.probe.stamp(batch.slots, batch.add(row, i), mac, this.#stamp);
+    batch.add(row, i, mac, this.#stamp);
   }
 
   /** Asks the server that was chosen, or not, if it may not be asked any more; false: not yet. */

@@ -16,12 +16,17 @@ const SMALL_DATAGRAM = 832;
 const WINDOW = 1 / 4;
 /** And no more than this: what lies on the way, and stands at its end, has buffers too. */
 const LARGEST_WINDOW = 16_384;
+/** The same before anybody can have answered: hardly ever does everybody, and 100,000 a second fit. */
+const LARGEST_OPENING = 32_768;
 /** How many small datagrams the sockets have room for at least, and for each inspection. */
 const LEAST_CAPACITY = 16 * 256;
 const PER_INSPECTION = 4;
 
+/** What is asked of a socket here. */
+type Buffer = Pick<DatagramSocket, "receiveBuffer" | "waiting">;
+
 /** How many small datagrams the buffers of sockets hold. */
-export function capacityOf(sockets: readonly Pick<DatagramSocket, "receiveBuffer">[]): number {
+export function capacityOf(sockets: readonly Buffer[]): number {
   return sockets.reduce((sum, { receiveBuffer }) => sum + capacityOfOne(receiveBuffer), 0);
 }
 
@@ -34,6 +39,11 @@ export function socketsFor(concurrency: number, receiveBuffer: number): number {
   const capacity = Math.max(LEAST_CAPACITY, concurrency * PER_INSPECTION);
   return Math.ceil(capacity / capacityOfOne(receiveBuffer));
 }
+/** After so many answers, it is known how long they take, and who does not answer will not. */
+const TELLING_ANSWERS = 32;
+/** How many of them may wait in a buffer while more is sent, and how often that is looked at. */
+const MOST_WAITING = 1024;
+const LOOK_MS = 2;
 /** From which share of answers on the window applies. */
 const ACTIVE_SHARE = 0.1;
 const SLOT_MS = 10;
@@ -83,11 +93,16 @@ export class Window {
   readonly #sent = new Recent();
   readonly #answered = new Recent();
   readonly #size: number;
+  readonly #opening: number;
   #roundTrip: number | undefined;
+  #looked = -Infinity;
+  #behind = false;
 
-  /** @param capacity How many small datagrams the sockets' buffers hold. */
-  constructor(capacity: number) {
-    this.#size = Math.min(LARGEST_WINDOW, WINDOW * capacity);
+  /** @param sockets Those that answers come to. */
+  constructor(private readonly sockets: readonly Buffer[]) {
+    const part = WINDOW * capacityOf(sockets);
+    this.#size = Math.min(LARGEST_WINDOW, part);
+    this.#opening = Math.min(LARGEST_OPENING, part);
   }
 
   /** Notes probes that left. */
@@ -106,7 +121,9 @@ export class Window {
 
   /** How many more probes may leave now. */
   room(now: number): number {
-    const usual = this.#usualShare(now);
+    if (this.#isBehind(now)) return 0;
+    const known = this.#usualShare(now);
+    const usual = known ?? 1;
     const answered = this.#answered.sum(MEMORY_MS, now);
     if (usual <= ACTIVE_SHARE && answered <= ACTIVE_SHARE * this.#sent.sum(MEMORY_MS, now)) {
       return Infinity;
@@ -122,16 +139,34 @@ export class Window {
       this.#sent.sum(life, now) - this.#answered.sum(life, now),
       usual * this.#sent.sum(held, now) - this.#answered.sum(held, now),
     );
-    return Math.max(0, this.#size - underWay);
+    return Math.max(0, (known === undefined ? this.#opening : this.#size) - underWay);
   }
 
   /**
-   * Which share of probes is answered, from those that had the time. Before any had, all may be:
-   * an opening burst would be answered by a burst.
+   * Whether answers wait to be read, so that more would only wait longer. What follows from the counts
+   * of probes and answers alone drifts: where we are the slow ones, what lies in a buffer for seconds
+   * is forgotten, and others are sent for (measured: until it is full).
    */
-  #usualShare(now: number): number {
+  #isBehind(now: number): boolean {
+    if (now - this.#looked < LOOK_MS) return this.#behind;
+    this.#looked = now;
+    this.#behind = this.sockets.some(({ waiting = 0, receiveBuffer }) =>
+      waiting > Math.min(MOST_WAITING * SMALL_DATAGRAM, WINDOW * receiveBuffer)
+    );
+    return this.#behind;
+  }
+
+  /**
+   * Which share of probes is answered, from those that had the time; `undefined` before any had. Then
+   * all may be: an opening burst would be answered by a burst.
+   */
+  #usualShare(now: number): number | undefined {
     const ms = HOLD_UP_MS + MEMORY_MS;
     const sent = this.#sent.sum(ms, now, HOLD_UP_MS);
-    return sent === 0 ? 1 : Math.min(1, this.#answered.sum(ms, now, HOLD_UP_MS) / sent);
+    if (sent > 0) return Math.min(1, this.#answered.sum(ms, now, HOLD_UP_MS) / sent);
+    const answered = this.#answered.sum(ms, now);
+    if (this.#roundTrip === undefined || answered < TELLING_ANSWERS) return undefined;
+    const early = this.#sent.sum(ms, now, Math.max(LEAST_MS, ROUND_TRIPS * this.#roundTrip));
+    return early === 0 ? undefined : Math.min(1, answered / early);
   }
 }

@@ -16,6 +16,7 @@ import {
   noErrors,
   type Room,
   type SocketErrors,
+  type Template,
 } from "../../src/net/socket.ts";
 import { setImmediate } from "node:timers";
 
@@ -231,7 +232,7 @@ class FakeSocket implements DatagramSocket {
     return Promise.resolve(true);
   }
 
-  batch(template: Uint8Array, capacity: number): Batch {
+  batch(template: Template, capacity: number): Batch {
     return new DatagramBatch(template, capacity);
   }
 

@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { Malformed } from "../../src/bytes.ts";
+import { Stamp } from "../../src/net/socket.ts";
 import { type Exchange, type ExchangeContext, Silence } from "../../src/protocols/protocol.ts";
 import { query, raknet } from "../../src/mod.ts";
 import { queryProtocol } from "../../src/protocols/query/mod.ts";
@@ -142,7 +143,7 @@ Deno.test("raknet: a foreign time and a refusal count only on a socket of their 
 Deno.test("raknet: the probe's token comes back in the pong, and a refusal has none", () => {
   const probe = raknetProtocol.probe!;
   const bytes = probe.template.slice();
-  probe.stamp(new DataView(bytes.buffer), 0, 0x12345678, 0xfedcba98);
+  new Stamp(probe).write(new DataView(bytes.buffer), 0, 0x12345678, 0xfedcba98);
   assertEquals(probe.read(server("bds").respond(bytes, US, 0)[0]), {
     mac: 0x12345678,
     clock: 0xfedcba98,
@@ -155,7 +156,7 @@ Deno.test("raknet: the probe's token comes back in the pong, and a refusal has n
 Deno.test("query: the probe's token comes back in the handshake's answer", () => {
   const probe = queryProtocol.probe!;
   const bytes = probe.template.slice();
-  probe.stamp(new DataView(bytes.buffer), 0, 0x0a0b0c0d, 0);
+  new Stamp(probe).write(new DataView(bytes.buffer), 0, 0x0a0b0c0d, 0);
   assertEquals(bytes.length, 7);
   assertEquals(probe.read(server("vanilla").respond(bytes, US, 0)[0]), { mac: 0x0a0b0c0d });
   assertEquals(probe.read(bytes), undefined); // an echo

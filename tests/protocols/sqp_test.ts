@@ -6,6 +6,7 @@ import type { Responder } from "../../src/fleet/server.ts";
 import { SqpServer } from "../../src/fleet/sqp.ts";
 import { SQP_STYLES } from "../../src/fleet/sqp_styles.ts";
 import { sqp } from "../../src/mod.ts";
+import { Stamp } from "../../src/net/socket.ts";
 import { type Exchange, type Question, Silence } from "../../src/protocols/protocol.ts";
 import { sqpProtocol, type SqpStatus } from "../../src/protocols/sqp/mod.ts";
 import { SQP } from "../golden/mod.ts";
@@ -168,7 +169,7 @@ Deno.test("sqp: an echo is refused at every step", () => {
 Deno.test("sqp: the probe asks for a challenge, and nothing of it comes back", () => {
   const probe = sqpProtocol.probe!;
   const bytes = probe.template.slice();
-  probe.stamp(new DataView(bytes.buffer), 0, 0, 7);
+  new Stamp(probe).write(new DataView(bytes.buffer), 0, 1, 7);
   assertEquals(bytes.toHex(), "0000000000");
   const [reply] = server("sqpInfo").respond(bytes, US);
   assertEquals([probe.read(reply), probe.learn(reply)], [{ mac: undefined }, {}]);

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import type { Endpoint } from "../../src/address.ts";
 import { Endpoints } from "../../src/endpoints.ts";
 import type { DatagramSocket } from "../../src/net/socket.ts";
@@ -57,21 +57,36 @@ const testsWith = (ours: number): Record<string, (open: Opener) => Promise<void>
       await using b = open({ address, port: 0 });
       const { promise, resolve } = Promise.withResolvers<void>();
       const got: string[] = [];
+      const late: number[] = [];
+      /** How much later its time is than what was asked for, microseconds; it is cut out. */
+      const cut = (datagram: Uint8Array, at: number, clock: number) => {
+        late.push(new DataView(datagram.buffer, datagram.byteOffset + at).getUint32(0) - clock);
+        datagram.fill(0, at, at + 4);
+      };
       void b.listen((datagram) => {
+        if (got.length < 3) cut(datagram, 6, 0x8000_0000 + got.length);
+        else cut(datagram, 0, 2);
         got.push(datagram.toHex());
         if (got.length === 4) resolve();
       });
-      const batch = a.batch(Uint8Array.of(1, 0, 0), 4);
-      for (let i = 0; i < 3; i++) {
-        batch.slots.setUint8(batch.add(Endpoints.of({ address, port: b.port }), 0) + 1, i);
-      }
+      const to = Endpoints.of({ address, port: 9 }, { address, port: b.port });
+      const template = new Uint8Array(10).fill(7);
+      const batch = a.batch({ template, tokenAt: 1, clockAt: 6 }, 4);
+      for (let i = 0; i < 3; i++) batch.add(to, 1, 0xfedc_ba98 + i, 0x8000_0000 + i);
       assertEquals(await a.flush(batch), 3);
       batch.clear();
       assertEquals(await a.flush(batch), 0);
-      batch.slots.setUint8(batch.add(Endpoints.of({ address, port: b.port }), 0) + 2, 9);
-      assertEquals(await a.flush(batch), 1);
+      const other = a.batch({ template, clockAt: 0 }, 4);
+      other.add(to, 1, 1, 2);
+      assertEquals(await a.flush(other), 1);
       await promise;
-      assertEquals(got, ["010000", "010100", "010200", "010009"]);
+      assertEquals(got, [
+        "07fedcba980700000000",
+        "07fedcba990700000000",
+        "07fedcba9a0700000000",
+        "00000000070707070707",
+      ]);
+      assert(late.every((us) => us >= 0 && us < 1_000_000), `late by ${late} us`);
     }
   },
   async "what the system refuses is counted, and not fatal"(open) {
@@ -85,10 +100,10 @@ const testsWith = (ours: number): Record<string, (open: Opener) => Promise<void>
     void heard.listen(([slot]) => {
       if (got.push(slot) === 4) resolve();
     });
-    const batch = socket.batch(Uint8Array.of(0), 8);
+    const batch = socket.batch({ template: new Uint8Array(4), tokenAt: 0 }, 8);
     const ports = [0, heard.port, 0, 0, heard.port, heard.port, heard.port, 0];
     ports.forEach((port, slot) =>
-      batch.slots.setUint8(batch.add(Endpoints.of({ address: ours, port }), 0), slot)
+      batch.add(Endpoints.of({ address: ours, port }), 0, slot << 24, 0)
     );
     assertEquals(await socket.flush(batch), 4);
     assertEquals([...socket.errors.send], [["EMSGSIZE", 1], ["EINVAL", 5]]);
@@ -99,8 +114,8 @@ const testsWith = (ours: number): Record<string, (open: Opener) => Promise<void>
     const socket = open({ address: ours, port: 0 });
     const listening = socket.listen(() => {});
     assertThrows(() => open({ address: ours, port: socket.port }), Deno.errors.AddrInUse);
-    const batch = socket.batch(Uint8Array.of(1), 1);
-    batch.add(Endpoints.of({ address: ours, port: 9 }), 0);
+    const batch = socket.batch({ template: Uint8Array.of(1) }, 1);
+    batch.add(Endpoints.of({ address: ours, port: 9 }), 0, 0, 0);
     await socket[Symbol.asyncDispose]();
     await listening;
     assertEquals(await socket.send(new Uint8Array(1), { address: ours, port: 9 }), false);
@@ -113,8 +128,8 @@ const testsWith = (ours: number): Record<string, (open: Opener) => Promise<void>
     await using heard = open({ address: ours, port: 0 });
     void socket.listen(() => void socket[Symbol.asyncDispose]());
     await heard.send(Uint8Array.of(1), { address: ours, port: socket.port });
-    const batch = socket.batch(Uint8Array.of(1), 1);
-    batch.add(Endpoints.of({ address: ours, port: heard.port }), 0);
+    const batch = socket.batch({ template: Uint8Array.of(1) }, 1);
+    batch.add(Endpoints.of({ address: ours, port: heard.port }), 0, 0, 0);
     for (let turns = 0; await socket.flush(batch) > 0; turns++) {
       if (turns > 100_000) throw new Error("it is never closed");
       await new Promise((resolve) => setTimeout(resolve));
@@ -162,8 +177,8 @@ const testsWith = (ours: number): Record<string, (open: Opener) => Promise<void>
     let heard = 0;
     void b.listen((datagram, from) => void b.send(datagram, from));
     void a.listen(() => void heard++);
-    const batch = a.batch(Uint8Array.of(1), 64);
-    for (let i = 0; i < 64; i++) batch.add(Endpoints.of({ address: ours, port: b.port }), 0);
+    const batch = a.batch({ template: Uint8Array.of(1) }, 64);
+    for (let i = 0; i < 64; i++) batch.add(Endpoints.of({ address: ours, port: b.port }), 0, 0, 0);
     for (let turns = 0; heard === 0; turns++) {
       if (turns > 100_000) throw new Error("nothing is heard");
       await a.flush(batch);

@@ -11,14 +11,11 @@ const engine = () => import("../../src/net/udp.ts");
 
 /** Sends so many numbered datagrams from one socket to the other. */
 async function sendNumbers(from: DatagramSocket, to: DatagramSocket, count: number): Promise<void> {
-  const batch = from.batch(new Uint8Array(33), 64);
+  const batch = from.batch({ template: new Uint8Array(33), tokenAt: 1 }, 64);
   for (let next = 0; next < count;) {
     batch.clear();
     for (; next < count && batch.length < 64; next++) {
-      batch.slots.setUint32(
-        batch.add(Endpoints.of({ address: LOOPBACK, port: to.port }), 0) + 1,
-        next,
-      );
+      batch.add(Endpoints.of({ address: LOOPBACK, port: to.port }), 0, next, 0);
     }
     assertEquals(await from.flush(batch), batch.length);
   }
@@ -41,7 +38,9 @@ Deno.test({ name: "udp: a burst of thousands waits in the buffer", ignore }, asy
   await using to = openUdpSocket({ address: LOOPBACK, port: 0 });
   // An unprivileged socket may have less room; what is left of it after a margin has to do.
   const count = Math.min(10_000, Math.floor(to.receiveBuffer / 1024));
+  assertEquals(to.waiting, 0);
   await sendNumbers(from, to, count);
+  assert(to.waiting! >= 33 * count && to.waiting! <= to.receiveBuffer, `${to.waiting} bytes wait`);
   const { promise, resolve } = Promise.withResolvers<void>();
   let next = 0;
   void to.listen((datagram) => {
@@ -49,7 +48,7 @@ Deno.test({ name: "udp: a burst of thousands waits in the buffer", ignore }, asy
     if (++next === count) resolve();
   });
   await promise;
-  assertEquals(to.dropped, 0);
+  assertEquals([to.dropped, to.waiting], [0, 0]);
 });
 
 Deno.test({ name: "udp: what found no room is told, after the end too", ignore }, async () => {
@@ -68,9 +67,9 @@ Deno.test({ name: "udp: a broadcast address is refused in mid-batch", ignore }, 
   const { openUdpSocket } = await engine();
   await using from = openUdpSocket({ address: LOOPBACK, port: 0 });
   await using to = openUdpSocket({ address: LOOPBACK, port: 0 });
-  const batch = from.batch(Uint8Array.of(1), 3);
+  const batch = from.batch({ template: Uint8Array.of(1) }, 3);
   for (const address of [LOOPBACK, 0x7fffffff, LOOPBACK]) {
-    batch.add(Endpoints.of({ address, port: to.port }), 0);
+    batch.add(Endpoints.of({ address, port: to.port }), 0, 0, 0);
   }
   assertEquals(await from.flush(batch), 2);
   assertEquals([...from.errors.send], [["EACCES", 1]]);
@@ -149,8 +148,8 @@ Deno.test({ name: "udp: a batch that breaks off goes on where it did", ignore },
   const { UdpSocket } = await import("../../src/net/udp_socket.ts");
   const { libc, asked, waits } = scripted([2, EAGAIN, ENOBUFS, 1, EINTR, EPERM]);
   await using socket = new UdpSocket(libc, 7, 8, 4);
-  const batch = socket.batch(Uint8Array.of(1), 8);
-  for (let i = 0; i < 8; i++) batch.add(Endpoints.of({ address: LOOPBACK, port: 9 }), 0);
+  const batch = socket.batch({ template: Uint8Array.of(1) }, 8);
+  for (let i = 0; i < 8; i++) batch.add(Endpoints.of({ address: LOOPBACK, port: 9 }), 0, 0, 0);
   assertEquals(await socket.flush(batch), 7);
   assertEquals(asked.map(({ at }) => at), [0, 2, 2, 2, 3, 3, 4]);
   assert(asked.every(({ at, count }) => at + count === 8));
@@ -162,8 +161,8 @@ Deno.test({ name: "udp: what the system never takes is refused, not sent", ignor
   const { UdpSocket } = await import("../../src/net/udp_socket.ts");
   const { libc, waits } = scripted([], ENOBUFS);
   await using socket = new UdpSocket(libc, 7, 8, 4);
-  const batch = socket.batch(Uint8Array.of(1), 3);
-  for (let i = 0; i < 3; i++) batch.add(Endpoints.of({ address: LOOPBACK, port: 9 }), 0);
+  const batch = socket.batch({ template: Uint8Array.of(1) }, 3);
+  for (let i = 0; i < 3; i++) batch.add(Endpoints.of({ address: LOOPBACK, port: 9 }), 0, 0, 0);
   assertEquals(await socket.flush(batch), 0);
   assertEquals([waits.length, ...socket.errors.send], [1000, ["ENOBUFS", 3]]);
   assertEquals(await socket.send(Uint8Array.of(1), { address: LOOPBACK, port: 9 }), false);
@@ -201,8 +200,8 @@ Deno.test(
     const { UdpSocket } = await import("../../src/net/udp_socket.ts");
     const { libc, asked } = scripted([2, ENETDOWN, ENETDOWN, EINTR]);
     await using socket = new UdpSocket(libc, 7, 8, 4);
-    const batch = socket.batch(Uint8Array.of(1), 3);
-    for (let i = 0; i < 3; i++) batch.add(Endpoints.of({ address: LOOPBACK, port: 9 }), 0);
+    const batch = socket.batch({ template: Uint8Array.of(1) }, 3);
+    for (let i = 0; i < 3; i++) batch.add(Endpoints.of({ address: LOOPBACK, port: 9 }), 0, 0, 0);
     assertEquals(await socket.flush(batch, new AbortController().signal), 3);
     assertEquals(asked.map(({ at }) => at), [0, 2, 2, 2, 2]);
     assertEquals([...socket.errors.waits, ...socket.errors.send], [["ENETDOWN", 2]]);
@@ -216,8 +215,8 @@ Deno.test(
     for (const [errno, message] of [[ENETDOWN, "down (ENETDOWN)"], [-6, "gone (ENXIO)"]] as const) {
       const { libc } = scripted([], errno);
       await using socket = new UdpSocket(libc, 7, 8, 4);
-      const batch = socket.batch(Uint8Array.of(1), 1);
-      batch.add(Endpoints.of({ address: LOOPBACK, port: 9 }), 0);
+      const batch = socket.batch({ template: Uint8Array.of(1) }, 1);
+      batch.add(Endpoints.of({ address: LOOPBACK, port: 9 }), 0, 0, 0);
       const flush = async () => await socket.flush(batch, AbortSignal.abort());
       await assertRejects(flush, Error, message);
       assertEquals([...socket.errors.send], []);
@@ -239,13 +238,18 @@ Deno.test(
     const second = open();
     await sendNumbers(first, to, 100);
     await first[Symbol.asyncDispose]();
-    const one = second.batch(Uint8Array.of(1), 1);
-    one.add(Endpoints.of({ address: LOOPBACK, port: to.port }), 0);
+    const one = second.batch({ template: Uint8Array.of(1) }, 1);
+    one.add(Endpoints.of({ address: LOOPBACK, port: to.port }), 0, 0, 0);
     // More in turn than the memory has places for.
     for (let i = 0; i < 150; i++) assertEquals(await second.flush(one), 1);
-    const batches = Array.from({ length: 4 }, () => second.batch(Uint8Array.of(1), 50));
+    const batches = Array.from(
+      { length: 4 },
+      () => second.batch({ template: Uint8Array.of(1) }, 50),
+    );
     for (const batch of batches) {
-      for (let i = 0; i < 50; i++) batch.add(Endpoints.of({ address: LOOPBACK, port: to.port }), 0);
+      for (let i = 0; i < 50; i++) {
+        batch.add(Endpoints.of({ address: LOOPBACK, port: to.port }), 0, 0, 0);
+      }
     }
     assertEquals(await Promise.all(batches.map((batch) => second.flush(batch))), [50, 50, 50, 50]);
     await promise;

@@ -2,6 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { formatEndpoint } from "../../src/address.ts";
 import { drawFleet } from "../../src/fleet/generate.ts";
 import type { Responder } from "../../src/fleet/server.ts";
+import { Stamp } from "../../src/net/socket.ts";
 import { Throttle } from "../../src/net/throttle.ts";
 import { PROTOCOLS } from "../../src/protocols/mod.ts";
 import { Canaries, type CanaryOptions } from "../../src/sweep/canaries.ts";
@@ -74,7 +75,8 @@ async function ask(setting: Setting) {
     const to = row.get(0);
     throttle.reserve(to.address, network.now());
     const datagram = kind.probe.template.slice();
-    kind.probe.stamp(new DataView(datagram.buffer), 0, canaries.ask(), stampClock(network.now()));
+    const view = new DataView(datagram.buffer);
+    new Stamp(kind.probe).write(view, 0, canaries.ask(), stampClock(network.now()));
     void socket.send(datagram, to);
   };
   const replies = noReplies();

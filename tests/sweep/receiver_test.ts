@@ -1,5 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { raknet } from "../../src/mod.ts";
+import { Stamp } from "../../src/net/socket.ts";
 import { PROTOCOLS } from "../../src/protocols/mod.ts";
 import type { Sighting } from "../../src/record.ts";
 import { noReplies, Receiver, stampClock } from "../../src/sweep/receiver.ts";
@@ -32,7 +33,7 @@ function sight(stampedAt: number, begun: number, now: number): Sighting[] {
   });
   const ping = probe!.template.slice();
   const mac = tokens.of(0, ENDPOINT) & probe!.macMask;
-  probe!.stamp(new DataView(ping.buffer), 0, mac, stampClock(stampedAt));
+  new Stamp(probe!).write(new DataView(ping.buffer), 0, mac, stampClock(stampedAt));
   time = now;
   const text = new TextEncoder().encode("MCPE;A;766;1.21.50;0;10;");
   const { time: echoed } = raknet.decodePing(ping)!;

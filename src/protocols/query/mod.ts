@@ -50,7 +50,7 @@ export const queryProtocol: Protocol<QueryStatus> = {
     macMask: SESSION_MASK,
     mayLackToken: false,
     guessable: true, // 16 bits: a flood of 200,000 a second hits upon three
-    stamp: (slots, at, mac) => slots.setUint32(at + 3, mac),
+    tokenAt: 3,
     read(datagram) {
       const mac = readHeader(datagram, 0x09, "handshake");
       return mac === undefined ? undefined : { mac };

@@ -43,10 +43,8 @@ export const raknetProtocol: Protocol<RaknetStatus> = {
     template: encodePing({ openOnly: false, time: 0n, guid: CLIENT_GUID }),
     macMask: 0x7fffffff, // the top bit stays clear, for servers that read a signed time
     mayLackToken: true, // raknet-node does not repeat the time, and refusals have none
-    stamp(slots, at, mac, clock) {
-      slots.setUint32(at + 1, mac);
-      slots.setUint32(at + 5, clock);
-    },
+    tokenAt: 1,
+    clockAt: 5,
     read: readReply,
     learn: (raw) => ({ status: pongStatus(decodePong(raw)!, true), raw }),
   },

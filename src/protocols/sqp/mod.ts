@@ -44,7 +44,6 @@ export const sqpProtocol: Protocol<SqpStatus> = {
     template: encodeChallengeRequest(),
     macMask: 0,
     mayLackToken: true,
-    stamp: () => {},
     read: (datagram) => decodeChallenge(datagram) === undefined ? undefined : { mac: undefined },
     learn: () => ({}), // a challenge counts for the port that asked for it, and for one question
   },

@@ -9,6 +9,7 @@ import { attempt } from "../../inspect/attempt.ts";
 import { inspect } from "../../inspect/inspect.ts";
 import { type Answer, mergeAnswers } from "../../inspect/merge.ts";
 import { Pool } from "../../inspect/pool.ts";
+import { Stamp } from "../../net/socket.ts";
 import type { Switchboard } from "../../net/switchboard.ts";
 import {
   type Announcement,
@@ -80,10 +81,12 @@ export class Discovery {
   /** Asks everybody once for RakNet, in the networks of a family. */
   async ping(bits: 4 | 6): Promise<void> {
     const { protocol, ports, clock, token } = this.options;
-    const { template, stamp, macMask } = protocol.probe!;
-    const datagram = template.slice();
+    const probe = protocol.probe!;
+    const stamp = new Stamp(probe);
+    const datagram = probe.template.slice();
+    const view = new DataView(datagram.buffer);
     for (const port of ports[bits]) {
-      stamp(new DataView(datagram.buffer), 0, token & macMask, stampClock(clock.now()));
+      stamp.write(view, 0, token & probe.macMask, stampClock(clock.now()));
       await this.#tellAll(bits, datagram, port);
     }
   }

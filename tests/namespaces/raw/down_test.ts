@@ -14,13 +14,13 @@ type Opening = (index: number) => Promise<{ outlet: FrameOutlet; thread?: SendTh
 const OPENINGS: Record<string, Opening> = {
   packet: (index) => Promise.resolve({ outlet: new PacketOutlet(index) }),
   async "packet with a thread"(index) {
-    const thread = await SendThread.start();
+    const thread = await SendThread.start({ ends: ROUTE });
     return { outlet: new PacketOutlet(index, thread), thread };
   },
   xdp: (index) => Promise.resolve({ outlet: new XdpOutlet(new XdpSocket(index, 0)) }),
   async "xdp with a thread"(index) {
     const socket = new XdpSocket(index, 0);
-    const thread = await SendThread.start(socket.place);
+    const thread = await SendThread.start({ ends: ROUTE, rings: socket.place });
     return { outlet: new XdpOutlet(socket, thread), thread };
   },
 };
@@ -50,8 +50,8 @@ async function onPair(
 for (const [name, open] of Object.entries(OPENINGS)) {
   Deno.test(`${name}: while the interface is down a batch waits, and then leaves once`, () =>
     onPair(open, async (socket, targets, arrived) => {
-      const batch = socket.batch(new Uint8Array(33), 64);
-      for (let i = 0; i < 64; i++) batch.add(targets, 0);
+      const batch = socket.batch({ template: new Uint8Array(33) }, 64);
+      for (let i = 0; i < 64; i++) batch.add(targets, 0, 0, 0);
       assertEquals(await socket.flush(batch), 64);
       const before = await arrived();
       await system("ip link set near1 down");
@@ -65,8 +65,8 @@ for (const [name, open] of Object.entries(OPENINGS)) {
 
   Deno.test(`${name}: nobody waits for it who is to end, nor where it is gone`, () =>
     onPair(open, async (socket, targets) => {
-      const batch = socket.batch(new Uint8Array(33), 64);
-      for (let i = 0; i < 64; i++) batch.add(targets, 0);
+      const batch = socket.batch({ template: new Uint8Array(33) }, 64);
+      for (let i = 0; i < 64; i++) batch.add(targets, 0, 0, 0);
       await system("ip link set near1 down");
       const end = new AbortController();
       const flushing = Promise.resolve(socket.flush(batch, end.signal));

@@ -42,7 +42,7 @@ testEngine({
   name: "packet with a thread",
   address: OURS,
   async run(test) {
-    const thread = await SendThread.start();
+    const thread = await SendThread.start({ ends: ROUTE });
     await runWith(test, new PacketOutlet(indexOf("near0"), thread), thread);
   },
 });
@@ -56,7 +56,7 @@ testEngine({
   address: OURS,
   async run(test) {
     const socket = new XdpSocket(indexOf("near0"), 1);
-    const thread = await SendThread.start(socket.place);
+    const thread = await SendThread.start({ ends: ROUTE, rings: socket.place });
     await runWith(test, new XdpOutlet(socket, thread), thread);
   },
 });

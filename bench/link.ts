@@ -12,7 +12,7 @@ import { median } from "./table.ts";
 /** A station that is not the far end: it drops what is meant for others as soon as IP sees it. */
 export const NOBODY = "02:00:00:00:00:01";
 /** The first target. */
-export const FIRST = "10.80.0.0";
+export const FIRST = "10.0.0.0";
 export const PORT = 19132;
 const MAIN = new URL("../main.ts", import.meta.url).pathname;
 const TENTH = 0.1;
@@ -27,7 +27,7 @@ export async function atFarEnd(script: string, run: (folder: string) => Promise<
   await beFarEnd(script);
   const folder = await Deno.makeTempDir({ prefix: "blocksweep-bench-" });
   try {
-    await using _near = await joinNear("10.80.0.0/12", false);
+    await using _near = await joinNear("10.0.0.0/8", false);
     const neighbour = `ip neighbour add ${NEAR.gateway} lladdr ${NOBODY} dev ${NEAR.interface}`;
     await system(near(neighbour.split(" ")).join(" "));
     await run(folder);

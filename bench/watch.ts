@@ -194,10 +194,18 @@ async function run(name: string): Promise<boolean> {
       `${value("observations_written_total")}, ${value("observations_lost_total")}`,
     ],
     ["transitions missing or invented", `${faults.length} of ${2 * ids.length}`],
+    ["events besides", besides(told)],
   ]));
   console.log();
   for (const fault of faults.slice(0, 10)) console.error(`  ${fault}`);
   return faults.length === 0 && p99 < 1000;
+}
+
+/** The events that are no transitions, each with what it tells. */
+function besides(told: readonly Told[]): string {
+  const others = told.filter(({ event }) => event !== "online" && event !== "offline");
+  const shown = others.slice(0, 3).map((one) => JSON.stringify(one)).join(" ");
+  return others.length === 0 ? "none" : `${others.length}: ${shown}`;
 }
 
 function spread(seconds: readonly number[]): string {

@@ -15,8 +15,10 @@ export interface Clock {
    * @returns Cancels the call.
    */
   after(ms: number, callback: () => void): () => void;
-  /** Lets what has arrived be handled: quick, and nearly sure. A timer of 0 ms is slow, and sure. */
+  /** Lets what has arrived be handled: quick, and nearly sure where the machine is not busy. */
   turn(): Promise<void>;
+  /** The same, for sure: takes as long as a dozen turns. */
+  look(): Promise<void>;
 }
 
 /** What a timer of the runtime can wait, milliseconds: one of more fires at once. */
@@ -35,14 +37,41 @@ export const systemClock: Clock = {
     wait(Math.max(0, ms)); // of less than nothing the runtime warns on the terminal
     return () => clearTimeout(timer);
   },
-  // While there is always something to do, the runtime looks at its sockets only now and then
-  // (measured with setImmediate: every 12 ms, and full buffers), and a timer costs a millisecond.
   // A digest is made on another thread: waiting for it, the runtime mostly has nothing to do, and
-  // looks.
+  // looks at its sockets. Where others use the processor too, it is ready too soon.
   turn: async () => void await crypto.subtle.digest("SHA-1", NOTHING),
+  look,
 };
 
 const NOTHING = new Uint8Array();
+
+/**
+ * Turns of the event loop after which the runtime has looked at its sockets, and handed on what it saw
+ * there. While there is always something to do, it looks once in 61 turns (tokio's event interval),
+ * which may take a second where they are long and others use the processor too. A timer of 0 ms takes
+ * two milliseconds, and is not sure either.
+ */
+const TURNS_OF_LOOK = 70;
+
+/** The look that is under way, and the one that begins when it ends: all who ask share them. */
+let present: Promise<void> | undefined;
+let next: Promise<void> | undefined;
+
+/** Looks at the sockets. */
+function look(): Promise<void> {
+  if (present !== undefined) {
+    return next ??= present.then(() => {
+      next = undefined;
+      return look();
+    });
+  }
+  return present = (async () => {
+    for (let i = 0; i < TURNS_OF_LOOK; i++) {
+      await new Promise<void>((resolve) => setImmediate(resolve));
+    }
+    present = undefined;
+  })();
+}
 
 /** Waits so many milliseconds, or until the signal says that nobody waits any longer. */
 export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {

@@ -5,6 +5,7 @@
  */
 import { type Endpoint, family, formatAddress, parseAddress, parseIpv4 } from "../address.ts";
 import { mostIn } from "./catch_up.ts";
+import { systemClock } from "./clock.ts";
 import {
   type Batch,
   DatagramBatch,
@@ -16,8 +17,6 @@ import {
   type Template,
 } from "./socket.ts";
 
-/** Turns of the event loop in which nothing arrives, after which nothing had. */
-const QUIET_TURNS = 4;
 /** The largest datagram that UDP can carry: a Query stat may come in fragments up to it. */
 const LARGEST = 65535;
 /** What Linux gives a socket that asks for nothing, bytes; Deno cannot ask. Others give more. */
@@ -115,13 +114,13 @@ class DenoSocket implements DatagramSocket {
     }
   }
 
-  /** The runtime does not tell: where nothing comes for some turns, nothing was there. */
+  /** The runtime does not tell: where a look at the sockets brings nothing, nothing was there. */
   async caughtUp(): Promise<void> {
     const most = this.#arrived + mostIn(this.receiveBuffer);
-    for (let quiet = 0; quiet < QUIET_TURNS && this.#arrived < most && !this.#closed;) {
-      const before = this.#arrived;
-      await new Promise((resolve) => setTimeout(resolve));
-      quiet = this.#arrived === before && this.#room?.() === undefined ? quiet + 1 : 0;
+    for (let before = -1; this.#arrived !== before && this.#arrived < most && !this.#closed;) {
+      await this.#room?.();
+      before = this.#arrived;
+      await systemClock.look();
     }
   }
 

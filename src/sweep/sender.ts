@@ -39,6 +39,11 @@ const PER_SURE_TURN = 1 / 2;
  */
 const TURN_MS = 10;
 const QUIET_TURN_MS = 50;
+/**
+ * How long they wait for a sure one: without it, where others use the processor too, sockets were not
+ * looked at for a second (measured), and who had answered was taken for silent.
+ */
+const LOOK_MS = 20;
 /** Positions that are looked at between two turns, where nearly all are skipped. */
 const GLANCES = 16384;
 /** Targets that are drawn at once. */
@@ -103,6 +108,7 @@ export class Sender {
   /** Probes since its last turn, and when that was. */
   #unheard = 0;
   #turned = -Infinity;
+  #looked = -Infinity;
   /** Whether the next target's departure is reserved, and when it is. */
   #reserved = false;
   readonly #departure = new Float64Array(1);
@@ -160,25 +166,32 @@ export class Sender {
 
   /** Whether others must have their turn, though there is something to send. */
   #mustTurn(): boolean {
-    const { clock, isBusy } = this.#options;
-    const ms = this.#deaf || isBusy?.() !== false ? TURN_MS : QUIET_TURN_MS;
-    return this.#mustSleep ||
+    const { clock } = this.#options;
+    const ms = this.#deaf || this.#isBusy ? TURN_MS : QUIET_TURN_MS;
+    return this.#mustLook() ||
       this.#deaf && this.#unheard >= PER_TURN * this.#capacity ||
       clock.now() - this.#turned >= ms;
   }
 
-  /** Whether so much has left that the receiver has to be sure of its turn. */
-  get #mustSleep(): boolean {
-    return this.#deaf && this.#unseen >= PER_SURE_TURN * this.#capacity;
+  /** Whether so much has left, or it took so long, that the receiver has to be sure of its turn. */
+  #mustLook(): boolean {
+    if (this.#deaf && this.#unseen >= PER_SURE_TURN * this.#capacity) return true;
+    return (this.#deaf || this.#isBusy) && this.#options.clock.now() - this.#looked >= LOOK_MS;
   }
 
-  /** Lets others have their turn, and waits. */
+  get #isBusy(): boolean {
+    return this.#options.isBusy?.() !== false;
+  }
+
+  /** Waits, and lets others have their turn. */
   async #turn(wait: number): Promise<void> {
     const { clock, signal } = this.#options;
-    if (wait > 0 || this.#mustSleep) {
-      await sleep(clock, Math.max(0, wait), signal);
+    if (wait > 0) await sleep(clock, wait, signal);
+    if (this.#mustLook()) {
+      await clock.look();
       this.#unseen = 0;
-    } else {
+      this.#looked = clock.now();
+    } else if (wait <= 0) {
       await clock.turn();
     }
     this.#unheard = 0;

@@ -75,6 +75,10 @@ export class FakeNetwork implements Clock {
     return new Promise((resolve) => this.#push(this.#time + 0.02, resolve));
   }
 
+  look(): Promise<void> {
+    return this.turn();
+  }
+
   /** Puts something that answers on an endpoint. */
   host(endpoint: Endpoint, responder: Responder): void {
     this.#hosts.set(endpointKey(endpoint), responder);

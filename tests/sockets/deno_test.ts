@@ -1,5 +1,6 @@
 /** What only the portable engine has, on loopback. */
-import { assertEquals, assertRejects } from "@std/assert";
+import { assertEquals, assertNotEquals, assertRejects } from "@std/assert";
+import { systemClock } from "../../src/net/clock.ts";
 import { openGroupSocket, openSocket } from "../../src/net/deno.ts";
 
 const LOOPBACK = 0x7f000001;
@@ -24,9 +25,43 @@ Deno.test("sockets for a group share their port, and do without networks that ar
 });
 
 Deno.test("a missing permission is not a refusal of the system: it is thrown", async () => {
+  // Where everything is allowed, nothing must be sent.
+  const { state } = await Deno.permissions.query({ name: "net", host: "10.0.0.1:9" });
+  assertNotEquals(state, "granted");
   await using socket = openSocket({ address: LOOPBACK, port: 0 });
   await assertRejects(
     () => socket.send(new Uint8Array(1), { address: 0x0a000001, port: 9 }),
     Deno.errors.NotCapable,
   );
+});
+
+Deno.test("a look reads what has arrived, though there is always something to do", async () => {
+  let busy = true;
+  const work = async () => {
+    while (busy) await new Promise<void>((resolve) => setImmediate(resolve));
+  };
+  const working = [work(), work()];
+  await using sender = openSocket({ address: LOOPBACK, port: 0 });
+  await using stack = new AsyncDisposableStack();
+  const sockets = Array.from({ length: 50 }, () => {
+    return stack.use(openSocket({ address: LOOPBACK, port: 0 }));
+  });
+  const got = new Set<number>();
+  sockets.forEach((socket, i) => void socket.listen(() => void got.add(i)));
+  await systemClock.look(); // all wait to be told by now
+  for (const [i, { port }] of sockets.entries()) {
+    await sender.send(Uint8Array.of(1), { address: LOOPBACK, port });
+    await systemClock.look();
+    assertEquals(got.has(i), true, `of ${i}`);
+  }
+  busy = false;
+  await Promise.all(working);
+});
+
+Deno.test("a look that is asked for while there is one begins when that ends", async () => {
+  const ended: string[] = [];
+  const look = (name: string) => systemClock.look().then(() => void ended.push(name));
+  const first = look("first");
+  await Promise.all([look("second"), look("with the second"), first.then(() => look("third"))]);
+  assertEquals(ended, ["first", "second", "with the second", "third"]);
 });

@@ -26,6 +26,7 @@ function sight(stampedAt: number, begun: number, now: number): Sighting[] {
       wall: () => time,
       after: () => () => {},
       turn: () => Promise.resolve(),
+      look: () => Promise.resolve(),
     },
     counts: noReplies(),
     onSpeaker: () => false,

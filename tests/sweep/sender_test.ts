@@ -163,6 +163,7 @@ for (const rate of [1, 100, 10_000, 100_000]) {
           now: () => network.now(),
           wall: () => network.wall(),
           turn: () => network.turn(),
+          look: () => network.look(),
           after,
         },
       };
@@ -246,6 +247,7 @@ Deno.test("who hears while sending needs few turns, and fewest where nobody is b
     const clock = {
       now: () => now,
       turn: () => Promise.resolve(void turns++),
+      look: () => Promise.resolve(void turns++),
       after: (ms: number, callback: () => void) => {
         turns++;
         now += ms;
@@ -269,4 +271,32 @@ Deno.test("who hears while sending needs few turns, and fewest where nobody is b
   ];
   // All wait alike at first, as long as nobody could have answered.
   assert(deaf - busy > 200 && busy - quiet > 30, `${[deaf, busy, quiet]}`);
+});
+
+Deno.test("a sure turn comes every 20 ms where somebody waits for it, however slowly probes leave", async () => {
+  const looksWith = async (hearsWhileSending: boolean, busy: boolean) => {
+    let [now, looks] = [0, 0];
+    const clock = {
+      now: () => now,
+      turn: () => Promise.resolve(),
+      look: () => Promise.resolve(void looks++),
+      after: (ms: number, callback: () => void) => {
+        now += ms;
+        queueMicrotask(callback);
+        return () => {};
+      },
+    } as unknown as Clock;
+    const flush = (batch: Batch) => {
+      now += batch.length / 100; // in 20 ms far less than a buffer holds
+      return batch.length;
+    };
+    const socket = { ...slowSocket(clock, () => 0, () => {}), flush, hearsWhileSending };
+    const options = optionsFor(clock, [socket], { isBusy: () => busy });
+    await new Sender(KIND, options).send(space(50_000), 0);
+    return now / looks;
+  };
+  assertEquals(await looksWith(true, false), Infinity);
+  for (const ms of [await looksWith(false, false), await looksWith(true, true)]) {
+    assert(ms >= 19 && ms < 35, `every ${ms} ms`);
+  }
 });

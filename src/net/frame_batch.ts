@@ -45,7 +45,7 @@ export class FrameBatch implements Batch {
     const { template } = of;
     this.#behind = behind;
     this.#stamp = new Stamp(of);
-    this.frames = new Frames(ends, template, capacity);
+    this.frames = new Frames(ends, of, capacity);
     this.#address = addressOf(this.frames.bytes);
     const { slot, length } = this.frames;
     const slotAt = (i: number) => this.#address + BigInt(i * slot);
@@ -64,17 +64,15 @@ export class FrameBatch implements Batch {
   }
 
   add(targets: Endpoints, i: number, token: number, clock: number): void {
-    this.#stamp.write(this.frames.view, this.#place(targets, i), token, clock);
-  }
-
-  /** Takes a slot, and returns where its payload is. */
-  #place(targets: Endpoints, i: number): number {
+    const { frames, plain } = this;
     if (isFramed(this.#behind, targets, i)) {
-      return this.frames.write(this.framedCount++, targets, i);
+      frames.write(this.framedCount++, targets, i, token, clock);
+    } else {
+      const index = this.plainCount++;
+      writeSockaddr(plain.view, plain.name(index), targets, i);
+      const at = (this.capacity - 1 - index) * frames.slot + PAYLOAD;
+      this.#stamp.write(frames.view, at, token, clock);
     }
-    const index = this.plainCount++;
-    writeSockaddr(this.plain.view, this.plain.name(index), targets, i);
-    return (this.capacity - 1 - index) * this.frames.slot + PAYLOAD;
   }
 
   /** The frames themselves, as they are for a ring. */

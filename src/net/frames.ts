@@ -2,7 +2,7 @@
  * Ethernet frames with a UDP datagram to many IPv4 targets: copies of one frame, of which only what
  * differs is written per target.
  *
- * A slot starts with two unused bytes, so that what is summed up lies on whole words:
+ * A slot starts with two unused bytes, so that addresses lie on whole words:
  *
  *     2   6 destination MAC  6 source MAC  2 type 0x0800
  *     16  1 version 4, 5 words  1 service 0  2 length  2 number 0  2 flags: never split
@@ -11,13 +11,13 @@
  *     44  payload, then zeros up to a whole word
  *
  * A datagram that is never split needs no number (RFC 6864). Checksums are 16-bit sums in ones'
- * complement (RFC 1071): sums of parts can be added, and bytes that are swapped in all parts are
- * swapped in the sum. So what is the same in all frames is summed up once; the address and port are
- * added as they are written; the payload when it is complete.
+ * complement (RFC 1071): sums of parts can be added. So what is the same in all frames is summed up
+ * once, the payload too; address, port, token and time are added as they are written.
  *
  * @module
  */
 import type { Endpoints } from "../endpoints.ts";
+import { Stamp, type Template } from "./socket.ts";
 
 /** Where a frame starts in its slot. */
 export const FRAME = 2;
@@ -55,7 +55,7 @@ export function slotSize(payload: number): number {
   return 2 ** Math.ceil(Math.log2(PAYLOAD + 4 * Math.ceil(payload / 4)));
 }
 
-/** Frames with copies of one payload. */
+/** Frames with copies of one datagram. */
 export class Frames {
   /** All of them, one slot after the other. */
   readonly bytes: Uint8Array<ArrayBuffer>;
@@ -64,27 +64,26 @@ export class Frames {
   readonly slot: number;
   /** Bytes of a frame. */
   readonly length: number;
-  readonly #words: Int32Array<ArrayBuffer>;
-  readonly #payloadWords: number;
+  readonly #stamp: Stamp;
   /** Sums of what is the same in all: of the IP header, and of what UDP counts. */
   readonly #ipSum: number;
   readonly #udpSum: number;
-  /** What UDP counts of each frame, but for its payload and our port. */
+  /** What UDP counts of each frame, but for our port. */
   readonly #sums: Int32Array;
 
   /**
    * Makes the copies.
    *
-   * @param payload The datagram.
+   * @param of The datagram.
    * @param capacity How many.
    */
-  constructor({ sourceMac, gatewayMac, source }: FrameEnds, payload: Uint8Array, capacity: number) {
+  constructor({ sourceMac, gatewayMac, source }: FrameEnds, of: Template, capacity: number) {
+    const payload = of.template;
+    this.#stamp = new Stamp(of);
     this.slot = slotSize(payload.length);
     this.length = HEADERS + payload.length;
     this.bytes = new Uint8Array(this.slot * capacity);
     this.view = new DataView(this.bytes.buffer);
-    this.#words = new Int32Array(this.bytes.buffer);
-    this.#payloadWords = Math.ceil(payload.length / 4);
     this.#sums = new Int32Array(capacity);
     this.bytes.set(gatewayMac, FRAME);
     this.bytes.set(sourceMac, SOURCE_MAC);
@@ -100,45 +99,31 @@ export class Frames {
     view.setUint16(UDP_LENGTH, length);
     this.#ipSum = sumOf(view, IP, SOURCE_PORT);
     // UDP counts both addresses, the protocol and its length, and then the length as a field.
-    this.#udpSum = fold(sumOf(view, SOURCE, DESTINATION) + UDP + 2 * length);
+    const header = sumOf(view, SOURCE, DESTINATION) + UDP + 2 * length;
+    this.#udpSum = fold(header + sumOf(view, PAYLOAD, PAYLOAD + payload.length + 1 & ~1));
     for (let i = 1; i < capacity; i++) this.bytes.copyWithin(i * this.slot, 0, this.slot);
   }
 
-  /**
-   * Writes a target into a slot.
-   *
-   * @returns Where the slot's payload is.
-   */
-  write(slot: number, targets: Endpoints, i: number): number {
+  /** Writes a target into a slot, and what its datagram differs by. */
+  write(slot: number, targets: Endpoints, i: number, token: number, clock: number): void {
     const { view } = this;
     const at = slot * this.slot;
     const address = targets.ipv4[i];
     const port = targets.ports[i];
     view.setUint32(at + DESTINATION, address);
     view.setUint16(at + PORT, port);
+    this.#stamp.write(view, at + PAYLOAD, token, clock);
     const halves = (address >>> 16) + (address & 0xffff);
     view.setUint16(at + IP_SUM, ~fold(this.#ipSum + halves));
-    this.#sums[slot] = this.#udpSum + halves + port;
-    return at + PAYLOAD;
+    this.#sums[slot] = this.#udpSum + halves + port + this.#stamp.sumOf(token, clock);
   }
 
-  /** Completes the first slots, once their payloads are: writes our port, and UDP's checksums. */
+  /** Completes the first slots: writes our port, and UDP's checksums. */
   finish(count: number, sourcePort: number): void {
     const { view, slot } = this;
-    const words = this.#words;
     const sums = this.#sums;
-    const length = this.#payloadWords;
     for (let i = 0, at = 0; i < count; i++, at += slot) {
-      let low = 0;
-      let high = 0;
-      const first = at + PAYLOAD >>> 2;
-      for (let j = first; j < first + length; j++) {
-        const word = words[j];
-        low += word & 0xffff;
-        high += word >>> 16;
-      }
-      let sum = fold(low + high); // of swapped bytes: words are those of the processor
-      sum = fold((sum >>> 8 | sum << 8 & 0xff00) + sums[i] + sourcePort);
+      const sum = fold(sums[i] + sourcePort);
       view.setUint16(at + SOURCE_PORT, sourcePort);
       // Zero would say that there is no checksum: it is written as the other zero.
       view.setUint16(at + UDP_SUM, sum === 0xffff ? sum : ~sum);

@@ -115,6 +115,19 @@ export class Stamp {
     if (this.#tokenAt >= 0) slots.setUint32(at + this.#tokenAt, token);
     if (this.#clockAt >= 0) slots.setUint32(at + this.#clockAt, clock);
   }
+
+  /** What that adds to the sum of a copy's 16-bit words, not folded: an integer below 2^18. */
+  sumOf(token: number, clock: number): number {
+    return (this.#tokenAt >= 0 ? sumOfWord(token, this.#tokenAt) : 0) +
+      (this.#clockAt >= 0 ? sumOfWord(clock, this.#clockAt) : 0);
+  }
+}
+
+/** The sum of the 16-bit words that four bytes are part of: those at an odd place lie across them. */
+function sumOfWord(bytes: number, at: number): number {
+  return (at & 1) === 0
+    ? (bytes >>> 16) + (bytes & 0xffff)
+    : (bytes >>> 24) + (bytes >>> 8 & 0xff) + ((bytes >>> 16 & 0xff) + (bytes & 0xff) << 8);
 }
 
 /** Copies of one datagram for many targets: only what differs is written per target. */

@@ -37,9 +37,9 @@ function holds(bytes: Uint8Array): boolean {
 }
 
 Deno.test("a frame is what the kernel writes, byte by byte", () => {
-  const frames = new Frames(ENDS, new TextEncoder().encode("abcdef-ping"), 2);
+  const frames = new Frames(ENDS, { template: new TextEncoder().encode("abcdef-ping") }, 2);
   const targets = Endpoints.of({ address: 1, port: 1 }, { address: 0x0a500001, port: 19132 });
-  frames.write(1, targets, 1);
+  frames.write(1, targets, 1, 0, 0);
   frames.finish(2, 40_000);
   // What Linux 6.18 sent on a veth without offloading, from a socket with IP_MTU_DISCOVER=2.
   assertEquals(
@@ -50,20 +50,38 @@ Deno.test("a frame is what the kernel writes, byte by byte", () => {
   );
 });
 
+/** Where a token and a time may go in so many bytes, at even and odd places, if they do. */
+function placesIn(length: number, next: () => number): (number | undefined)[] {
+  const from = (least: number) => {
+    return length - 4 < least || next() % 4 === 0
+      ? undefined
+      : least + next() % (length - 3 - least);
+  };
+  const first = from(0);
+  const places = [first, from(first === undefined ? 0 : first + 4)];
+  return next() % 2 === 0 ? places : places.reverse();
+}
+
+function wordAt(payload: Uint8Array, at: number | undefined): number {
+  return at === undefined ? 0 : new DataView(payload.buffer).getUint32(at);
+}
+
 Deno.test("checksums hold for every target, port and payload", () => {
   let seed = 20_261_121;
   const next = () => seed = mix(seed + 0x9e3779b9 | 0) >>> 0;
   for (let round = 0; round < 400; round++) {
     const payload = Uint8Array.from({ length: next() % 80 }, () => next() & 0xff);
+    const template = payload.slice();
+    const [tokenAt, clockAt] = placesIn(payload.length, next);
+    for (const at of [tokenAt, clockAt]) if (at !== undefined) template.fill(0, at, at + 4);
     const ends = { ...ENDS, source: next() };
     const capacity = 1 + next() % 5;
-    const frames = new Frames(ends, payload, capacity);
+    const frames = new Frames(ends, { template, tokenAt, clockAt }, capacity);
     const targets = new Endpoints(capacity);
     for (let i = 0; i < capacity; i++) {
       targets.set(i, { address: next(), port: 1 + next() % 65_535 });
-      const at = frames.write(i, targets, i);
-      for (let j = 0; j < payload.length; j++) {
-        if (next() % 3 === 0) frames.view.setUint8(at + j, next() & 0xff);
+      for (const _ of [0, next() % 2]) { // a slot may be written again
+        frames.write(i, targets, i, wordAt(payload, tokenAt), wordAt(payload, clockAt));
       }
     }
     const port = next() & 0xffff;
@@ -80,6 +98,7 @@ Deno.test("checksums hold for every target, port and payload", () => {
         view.getUint16(36),
       ];
       assertEquals(written, [ends.source, targets.ipv4[i], port, targets.ports[i]]);
+      assertEquals(bytes.subarray(42), payload);
       // Whatever changes on the way is noticed; MACs are not summed up.
       const at = 14 + next() % (bytes.length - 14);
       bytes[at] ^= 1 << next() % 8;
@@ -89,24 +108,25 @@ Deno.test("checksums hold for every target, port and payload", () => {
 });
 
 Deno.test("a checksum that comes to zero is written as the other zero", () => {
-  const frames = new Frames(ENDS, new Uint8Array(2), 1);
-  const at = frames.write(0, Endpoints.of({ address: 0x0a500001, port: 19132 }), 0);
-  assertEquals(at, PAYLOAD);
+  const targets = Endpoints.of({ address: 0x0a500001, port: 19132 });
+  const frames = new Frames(ENDS, { template: new Uint8Array(4), tokenAt: 0 }, 1);
+  frames.write(0, targets, 0, 0, 0);
   frames.finish(1, 7);
   const sum = frames.view.getUint16(PAYLOAD - 2);
-  frames.view.setUint16(at, sum); // now the sum has all bits set, without its checksum
+  frames.write(0, targets, 0, sum, 0); // now the sum has all bits set, without its checksum
   frames.finish(1, 7);
   assertEquals(frames.view.getUint16(PAYLOAD - 2), 0xffff);
   assert(holds(frame(frames, 0)));
 });
 
 Deno.test("a slot is written over and over, and left as the others are", () => {
-  const frames = new Frames(ENDS, new Uint8Array(33), 3);
-  const fresh = new Frames(ENDS, new Uint8Array(33), 3);
+  const of = { template: new Uint8Array(33), tokenAt: 1, clockAt: 5 };
+  const frames = new Frames(ENDS, of, 3);
+  const fresh = new Frames(ENDS, of, 3);
   const targets = Endpoints.of({ address: 0xc0000201, port: 1 }, { address: 2, port: 65_535 });
-  for (const i of [0, 1, 0]) frames.write(1, targets, i);
+  for (const i of [0, 1, 0]) frames.write(1, targets, i, 7 * i, 9);
   frames.finish(2, 1);
-  fresh.write(1, targets, 0);
+  fresh.write(1, targets, 0, 0, 9);
   fresh.finish(2, 1);
   assertEquals(frames.bytes, fresh.bytes);
 });

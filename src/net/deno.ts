@@ -41,7 +41,7 @@ export function openSocket(local: Endpoint, largest: number = LARGEST): Datagram
  * @throws As {@linkcode openSocket}; whatever a system without IPv6 throws.
  */
 export function openLinkSocket(address: bigint, zone: string): DatagramSocket {
-  return denoSocket(`${formatAddress(address)}%${zone}`, 0, 6, LARGEST);
+  return denoSocket(`${formatAddress(address)}%${zone}`, 0, 6);
 }
 
 /** What to hear. */
@@ -71,12 +71,35 @@ export async function openGroupSocket(
     // A second address of an interface that was joined is refused; so are links without multicast.
     await socket.joinMulticastV4(formatAddress(address), formatAddress(ours)).catch(() => {});
   }
-  return new DenoSocket(socket, 4, new Uint8Array(largest));
+  return new DenoSocket(socket, 4, largest);
 }
 
-function denoSocket(hostname: string, port: number, bits: 4 | 6, largest: number): DatagramSocket {
+function denoSocket(
+  hostname: string,
+  port: number,
+  bits: 4 | 6,
+  largest: number = LARGEST,
+): DatagramSocket {
   const socket = Deno.listenDatagram({ transport: "udp", hostname, port });
-  return new DenoSocket(socket, bits, new Uint8Array(largest));
+  return new DenoSocket(socket, bits, largest);
+}
+
+/** Buffers of the largest size that are allocated at once. */
+const BUFFERS_AT_ONCE = 64;
+/**
+ * Those that nobody uses. Cut from large pieces, and used again and again, they take up as much memory
+ * as has arrived in them: one by one, each is filled with zeros, and stays until the next collection.
+ */
+const free: Uint8Array<ArrayBuffer>[] = [];
+
+function takeBuffer(): Uint8Array<ArrayBuffer> {
+  if (free.length === 0) {
+    const piece = new ArrayBuffer(BUFFERS_AT_ONCE * (LARGEST + 1));
+    for (let i = BUFFERS_AT_ONCE - 1; i >= 0; i--) {
+      free.push(new Uint8Array(piece, i * (LARGEST + 1), LARGEST));
+    }
+  }
+  return free.pop()!;
 }
 
 class DenoSocket implements DatagramSocket {
@@ -85,16 +108,16 @@ class DenoSocket implements DatagramSocket {
   readonly dropped = 0;
   readonly errors: SocketErrors = noErrors();
   readonly #socket: Deno.DatagramConn;
-  readonly #buffer: Uint8Array;
+  readonly #buffer: Uint8Array<ArrayBuffer>;
   #room: Room | undefined;
   #receiving: Promise<void> = Promise.resolve();
   #closed = false;
   /** Datagrams and errors that arrived. */
   #arrived = 0;
 
-  constructor(socket: Deno.DatagramConn, readonly family: 4 | 6, buffer: Uint8Array) {
+  constructor(socket: Deno.DatagramConn, readonly family: 4 | 6, largest: number) {
     this.#socket = socket;
-    this.#buffer = buffer;
+    this.#buffer = largest === LARGEST ? takeBuffer() : new Uint8Array(largest);
     this.port = (socket.addr as Deno.NetAddr).port;
   }
 
@@ -164,9 +187,11 @@ class DenoSocket implements DatagramSocket {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    if (!this.#closed) this.#socket.close();
+    const isFirst = !this.#closed;
+    if (isFirst) this.#socket.close();
     this.#closed = true;
     await this.#receiving.catch(() => {}); // whoever called listen() was told
+    if (isFirst && this.#buffer.length === LARGEST) free.push(this.#buffer);
   }
 }
 

@@ -2,6 +2,7 @@
 import { assertEquals, assertNotEquals, assertRejects } from "@std/assert";
 import { systemClock } from "../../src/net/clock.ts";
 import { openGroupSocket, openSocket } from "../../src/net/deno.ts";
+import type { DatagramSocket } from "../../src/net/socket.ts";
 
 const LOOPBACK = 0x7f000001;
 
@@ -64,4 +65,24 @@ Deno.test("a look that is asked for while there is one begins when that ends", a
   const first = look("first");
   await Promise.all([look("second"), look("with the second"), first.then(() => look("third"))]);
   assertEquals(ended, ["first", "second", "with the second", "third"]);
+});
+
+Deno.test("a buffer serves one socket after the other, and never two at once", async () => {
+  await using sender = openSocket({ address: LOOPBACK, port: 0 });
+  const placeOf = async (socket: DatagramSocket): Promise<string> => {
+    const { promise, resolve } = Promise.withResolvers<Uint8Array>();
+    void socket.listen(resolve);
+    await sender.send(Uint8Array.of(7), { address: LOOPBACK, port: socket.port });
+    const { buffer, byteOffset, byteLength } = await promise;
+    return `${byteOffset} to ${byteOffset + byteLength} of ${buffer.byteLength}`;
+  };
+  const places: string[] = [];
+  for (let i = 0; i < 3; i++) {
+    await using one = openSocket({ address: LOOPBACK, port: 0 });
+    await using other = openSocket({ address: LOOPBACK, port: 0 });
+    places.push([await placeOf(one), await placeOf(other)].sort().join());
+    await one[Symbol.asyncDispose](); // twice: it is given back once
+  }
+  assertEquals(new Set(places).size, 1);
+  assertEquals(new Set(places[0].split(",")).size, 2);
 });

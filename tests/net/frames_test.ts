@@ -73,7 +73,9 @@ Deno.test("checksums hold for every target, port and payload", () => {
     const payload = Uint8Array.from({ length: next() % 80 }, () => next() & 0xff);
     const template = payload.slice();
     const [tokenAt, clockAt] = placesIn(payload.length, next);
-    for (const at of [tokenAt, clockAt]) if (at !== undefined) template.fill(0, at, at + 4);
+    for (const at of [tokenAt, clockAt]) {
+      if (at !== undefined) template.fill(next() % 2, at, at + 4);
+    }
     const ends = { ...ENDS, source: next() };
     const capacity = 1 + next() % 5;
     const frames = new Frames(ends, { template, tokenAt, clockAt }, capacity);

@@ -14,8 +14,8 @@ import {
   POLLIN,
   POLLOUT,
 } from "./libc.ts";
+import type { Job } from "./job.ts";
 import type { Load, Transmit } from "./load.ts";
-import type { Job } from "./send_jobs.ts";
 import type { SendThread } from "./send_thread.ts";
 import type { SocketErrors } from "./socket.ts";
 

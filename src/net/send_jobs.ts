@@ -6,7 +6,8 @@
  *
  * @module
  */
-import { MOST_WORDS, type Rows } from "./rows.ts";
+import { MOST_WORDS } from "./rows.ts";
+import { type ArrivedJob, type Job, type JobOutcome, type SendWork, WAYS } from "./job.ts";
 import type { LoadReport } from "./send_all.ts";
 import type { Template } from "./socket.ts";
 
@@ -20,8 +21,9 @@ const SLEEPS = 17;
 const JOBS = 32;
 /**
  * A job: the socket, the way, the number of the datagram, how many rows there are, our own port, and
- * when it was handed over; and then how many were taken, how many were tried, and what stopped it. One
- * of nothing is the last.
+ * when it was handed over; and then how many were taken, how many were tried, and what stopped it; how
+ * long ago it came first, where this is a rest of it, and what number it had then. One of nothing is the
+ * last.
  */
 const JOB = 16;
 const WAY = 1;
@@ -32,6 +34,8 @@ const HANDED_AT = 5;
 const TAKEN = 6;
 const TRIED = 7;
 const ERRNO = 8;
+const BEFORE = 9;
+const ID = 10;
 /** Jobs that may wait. */
 const DEPTH = 64;
 /** What waits longer was not measured: the wall clock was set between the starts of the threads. */
@@ -48,48 +52,6 @@ const MOST_BYTES = (TEMPLATE_WORDS - BYTES) * 4;
 /** The rows of each job. */
 const ROWS = TEMPLATES + MOST_TEMPLATES * TEMPLATE_WORDS;
 const WORDS = ROWS + DEPTH * MOST_WORDS;
-
-/** How datagrams leave: messages to a family, or frames through a packet socket or a ring. */
-export const WAYS = ["ipv4", "ipv6", "packet", "xdp"] as const;
-/** One of them. */
-export type Way = typeof WAYS[number];
-
-/** What is handed over. */
-export interface Job {
-  /** The socket's descriptor. */
-  readonly socket: number;
-  /** How. */
-  readonly way: Way;
-  /** To whom; they stay the caller's. */
-  readonly rows: Rows;
-  /** Our own port, where frames are written. Default: the socket's. */
-  readonly port?: number;
-}
-
-/** What arrives at the other side. */
-export interface ArrivedJob extends Omit<Job, "rows"> {
-  readonly port: number;
-  /** The number of the datagram. */
-  readonly template: number;
-  /** How many rows there are, and where in the memory. */
-  readonly count: number;
-  readonly at: number;
-  /** How long they have waited, microseconds. */
-  readonly waited: number;
-}
-
-/** Sends a job, and tells what was refused or left; returns how many were tried. */
-export type SendWork = (job: ArrivedJob, report: LoadReport) => number;
-
-/** What came of a job. */
-export interface JobOutcome {
-  /** How many the system took. */
-  readonly taken: number;
-  /** How many were tried: the rest waits for the network. */
-  readonly tried: number;
-  /** What it waits for, where anything is left. */
-  readonly errno: number;
-}
 
 /** A job that is not done, or whose outcome was not read. */
 interface OpenJob {
@@ -109,6 +71,8 @@ export class SendJobs {
   readonly #open: OpenJob[] = [];
   /** Datagrams that the other side knows. */
   readonly #templates: Template[] = [];
+  /** When jobs were handed over first, and as which. */
+  readonly #first = new WeakMap<Job, { readonly id: number; readonly at: number }>();
   #watching = false;
   #failure: Error | undefined;
 
@@ -149,16 +113,22 @@ export class SendJobs {
     });
   }
 
-  #submit({ socket, way, rows, port = 0 }: Job, from: number): number {
+  #submit(job: Job, from: number): number {
+    const { socket, way, rows, port = 0 } = job;
     const words = this.#words;
     const number = words[SUBMITTED];
+    const now = microseconds();
+    const first = this.#first.get(job) ?? { id: number, at: now };
+    this.#first.set(job, first);
     const place = placeOf(number);
     words[place] = socket;
     words[place + WAY] = WAYS.indexOf(way);
     words[place + TEMPLATE] = this.#numberOf(rows.template);
     words[place + COUNT] = rows.length - from;
     words[place + PORT] = port;
-    words[place + HANDED_AT] = microseconds();
+    words[place + HANDED_AT] = now;
+    words[place + BEFORE] = now - first.at;
+    words[place + ID] = first.id;
     const { size } = rows;
     words.set(rows.words.subarray(from * size, rows.length * size), rowsOf(number));
     this.#announce(number);
@@ -265,8 +235,9 @@ function jobAt(words: Int32Array, number: number): ArrivedJob {
     template: words[place + TEMPLATE],
     count: words[place + COUNT],
     port: words[place + PORT],
+    id: words[place + ID],
     at: rowsOf(number),
-    waited: waited <= LONGEST_WAIT ? waited : 0,
+    waited: (waited <= LONGEST_WAIT ? waited : 0) + words[place + BEFORE],
   };
 }
 

@@ -3,13 +3,15 @@
  *
  * @module
  */
-import { type Job, type JobOutcome, SendJobs } from "./send_jobs.ts";
+import type { Job, JobOutcome } from "./job.ts";
+import { SendJobs } from "./send_jobs.ts";
 import type { SendStart } from "./send_worker.ts";
 
 /** A thread that sends for sockets. It ends with the last of them. */
 export class SendThread {
   readonly #jobs = new SendJobs();
   #sockets = 0;
+  #isDead = false;
 
   private constructor(private readonly worker: Worker, start: Omit<SendStart, "memory">) {
     worker.postMessage({ ...start, memory: this.#jobs.memory });
@@ -32,6 +34,7 @@ export class SendThread {
     }
     worker.onerror = (event) => {
       event.preventDefault();
+      thread.#isDead = true;
       thread.#jobs.fail(new Error(`Cannot send any longer: ${event.message}`));
     };
     return thread;
@@ -65,9 +68,11 @@ export class SendThread {
   /** Notes that a socket is closed; ends with the last one. */
   async release(): Promise<void> {
     if (--this.#sockets > 0) return;
-    const ended = this.#said("ended");
-    this.#jobs.close();
-    await ended.catch(() => {}); // it is gone already, and whoever sent was told
+    if (!this.#isDead) {
+      const ended = this.#said("ended");
+      this.#jobs.close();
+      await ended.catch(() => {}); // whoever sent was told
+    }
     this.worker.terminate();
   }
 }

@@ -6,13 +6,14 @@
  */
 import { FrameBatch } from "./frame_batch.ts";
 import type { FrameEnds } from "./frames.ts";
+import type { ArrivedJob, SendWork, Way } from "./job.ts";
 import { Libc } from "./libc.ts";
 import { type Load, messageLoad, sendMessages, type Transmit } from "./load.ts";
 import { MessageBatch } from "./message_batch.ts";
 import { Behind } from "./routes.ts";
 import { readRows } from "./rows.ts";
 import { sendAll } from "./send_all.ts";
-import { type ArrivedJob, type SendWork, serveJobs, templateAt, type Way } from "./send_jobs.ts";
+import { serveJobs, templateAt } from "./send_jobs.ts";
 import { MOST_IN_BATCH } from "./socket.ts";
 import { type XdpPlace, XdpRing } from "./xdp_ring.ts";
 
@@ -49,7 +50,8 @@ function worker(libc: Libc, { memory, ends, rings }: SendStart): SendWork {
   const words = new Int32Array(memory);
   const messages = sendMessages(libc);
   const ring = rings === undefined ? undefined : new XdpRing(libc, rings);
-  const frames: Transmit = (load, from) => ring!.transmit(load, from);
+  let id = 0;
+  const frames: Transmit = (load, from) => ring!.transmit(load, from, id);
   const batches = new Map<string, MessageBatch | FrameBatch>();
   const empty = (way: Way, number: number) => {
     const key = `${way} ${number}`;
@@ -66,6 +68,7 @@ function worker(libc: Libc, { memory, ends, rings }: SendStart): SendWork {
   };
   return (job, report) => {
     const { way, count } = job;
+    id = job.id;
     const batch = empty(way, job.template);
     readRows(words, job.at, count, way === "ipv6" ? 6 : 4, job.waited, batch);
     return sendAll(libc, way === "xdp" ? frames : messages, loadOf(job, batch), report);

@@ -68,8 +68,10 @@ export class XdpRing {
   #produced = 0;
   #consumed = 0;
   #reaped = 0;
-  /** Frames that are in the ring, or lost and in it again. */
-  #waiting = 0;
+  /** Whose frames are in the ring, in their order; one that was lost is in it again, as the last. */
+  readonly #inRing: { readonly job: number; count: number }[] = [];
+  /** How many frames of whom have left, and were not told of. */
+  readonly #gone = new Map<number, number>();
 
   /** Takes the rings of a new socket. */
   constructor(
@@ -83,21 +85,53 @@ export class XdpRing {
 
   /**
    * Hands frames to the kernel, from one of a load on. Of a load that was not taken to its end, some
-   * may be in the ring already: the next call is to go on with it.
+   * may be in the ring already: another call goes on with it, and loads of others may come between.
    *
+   * @param job Whose load it is. Default: nobody's, and none comes between.
    * @returns How many it took; an error's number, negative, when none.
    */
-  transmit({ at, count, length, stride }: Load, from: number): number {
+  transmit({ at, count, length, stride }: Load, from: number, job = 0): number {
     this.#reap();
-    let next = from + this.#waiting;
+    let next = from + (this.#gone.get(job) ?? 0) + this.#waiting(job);
     const most = Math.min(AREA_FRAMES, Math.floor(AREA / stride));
     while (next < count && this.#free.length > 0) {
       const size = Math.min(most, count - next);
       if ((this.#produced - this.#consumed | 0) + size > TX_SIZE) break;
       this.#queue(at + BigInt(next * stride), size, length, stride);
+      this.#join(job, size);
       next += size;
     }
-    return this.#kickAll();
+    const errno = this.#kickAll();
+    const taken = this.#gone.get(job) ?? 0;
+    this.#gone.delete(job);
+    return taken > 0 ? taken : -errno;
+  }
+
+  /** How many frames of a job are in the ring. */
+  #waiting(job: number): number {
+    return this.#inRing.reduce((sum, one) => one.job === job ? sum + one.count : sum, 0);
+  }
+
+  /** Notes whose frames the last ones in the ring are. */
+  #join(job: number, count: number): void {
+    const last = this.#inRing.at(-1);
+    if (last?.job === job) last.count += count;
+    else this.#inRing.push({ job, count });
+  }
+
+  /** Notes that the first ones in the ring have left; returns whose the last of them was. */
+  #pass(count: number): number {
+    let job = 0;
+    for (let left = count; left > 0;) {
+      const first = this.#inRing[0];
+      const some = Math.min(left, first.count);
+      job = first.job;
+      this.#gone.set(job, (this.#gone.get(job) ?? 0) + some);
+      first.count -= some;
+      left -= some;
+      if (first.count === 0) this.#inRing.shift();
+    }
+    return job;
   }
 
   /** Copies frames into an area and describes them. */
@@ -108,7 +142,6 @@ export class XdpRing {
     this.libc.call.memcpy(memory + BigInt(start), from, BigInt(size * stride));
     for (let i = 0; i < size; i++) this.#describe(start + i * stride + FRAME, length);
     this.#open[area] = size;
-    this.#waiting += size;
     this.#publish();
   }
 
@@ -126,39 +159,35 @@ export class XdpRing {
     Atomics.store(this.#tx, this.place.tx.producer >>> 2, this.#produced);
   }
 
-  /** Has the kernel take descriptors as long as it does. */
+  /** Has the kernel take descriptors as long as it does; returns the error that stopped it. */
   #kickAll(): number {
     const { libc, place: { socket } } = this;
-    let taken = 0;
-    while (this.#waiting > 0) {
+    while (this.#inRing.length > 0) {
       const errno = libc.call.sendto(socket, null, 0n, MSG_DONTWAIT, null, 0) < 0
         ? libc.errno()
         : 0;
-      const moved = this.#settle(errno);
-      taken += moved;
-      this.#waiting -= moved;
       // Where a card takes them by itself, a call may come back before it did.
-      if (moved === 0) return taken > 0 ? taken : -(errno === 0 ? EAGAIN : errno);
+      if (this.#settle(errno) === 0) return errno === 0 ? EAGAIN : errno;
       if (errno !== 0) this.#reap();
     }
-    return taken > 0 ? taken : -EAGAIN;
+    return EAGAIN;
   }
 
   /** Looks how many descriptors were taken, and puts the one that was lost into the ring again. */
   #settle(errno: number): number {
     const consumer = Atomics.load(this.#tx, this.place.tx.consumer >>> 2);
-    const moved = Math.max(0, consumer - this.#consumed | 0);
-    if (errno !== EBUSY) {
-      this.#consumed = this.#consumed + moved | 0;
-      return moved;
-    }
-    this.#consumed = this.#consumed + Math.max(1, moved) | 0;
+    const moved = Math.max(errno === EBUSY ? 1 : 0, consumer - this.#consumed | 0);
+    this.#consumed = this.#consumed + moved | 0;
+    const job = this.#pass(moved);
+    if (errno !== EBUSY) return moved;
     const lost = (this.place.tx.entries >>> 2) + (this.#consumed - 1 & TX_SIZE - 1) * DESCRIPTOR;
     const address = this.#tx[lost];
     this.#describe(address, this.#tx[lost + 2]);
     this.#open[Math.floor(address / AREA)]++; // it will be done twice
     this.#publish();
-    return Math.max(0, moved - 1);
+    this.#gone.set(job, this.#gone.get(job)! - 1);
+    this.#join(job, 1);
+    return moved - 1;
   }
 
   /** Takes back what is done. */

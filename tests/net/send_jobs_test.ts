@@ -1,13 +1,8 @@
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { Endpoints } from "../../src/endpoints.ts";
+import type { ArrivedJob, Job } from "../../src/net/job.ts";
 import { readRows, Rows } from "../../src/net/rows.ts";
-import {
-  type ArrivedJob,
-  type Job,
-  SendJobs,
-  serveJobs,
-  templateAt,
-} from "../../src/net/send_jobs.ts";
+import { SendJobs, serveJobs, templateAt } from "../../src/net/send_jobs.ts";
 import { DatagramBatch, type Template } from "../../src/net/socket.ts";
 
 const quiet = () => {};
@@ -121,4 +116,29 @@ Deno.test("no more jobs wait than there is memory for", async () => {
   assertThrows(() => new Rows(KINDS[0], 257, 4), RangeError, "257");
   jobs.fail(new Error("done"));
   await Promise.allSettled(waiting);
+});
+
+Deno.test("the rest of a job has waited since the job came first", async () => {
+  const jobs = new SendJobs();
+  const one = job(1, 2);
+  const { now } = performance;
+  let ms = now.call(performance);
+  performance.now = () => ms;
+  try {
+    const sent = [jobs.send(one, 0, quiet)];
+    ms += 3000; // an interface was down
+    sent.push(jobs.send(one, 1, quiet));
+    sent.push(jobs.send(job(2, 1), 0, quiet));
+    jobs.close();
+    const waited: number[] = [];
+    serveJobs(jobs.memory, (arrived) => {
+      waited.push(arrived.waited);
+      return arrived.count;
+    });
+    await Promise.all(sent);
+    // Nothing waits in the queue for three seconds: it says so where the wall clock was set.
+    assertEquals(waited.map((us) => Math.round(us / 1e6)), [0, 3, 0]);
+  } finally {
+    performance.now = now;
+  }
 });

@@ -156,6 +156,36 @@ Deno.test("whatever is refused, each frame leaves once", () => {
   }
 });
 
+Deno.test("of jobs that are left, each frame leaves once, whoever comes again first", () => {
+  let seed = 5;
+  const next = () => seed = mix(seed + 0x9e3779b9 | 0) >>> 0;
+  for (let round = 0; round < 200; round++) {
+    let isDown = true;
+    const usual: Fate[] = ["sent", "sent", "sent", "sent", "sent", "lost", "later", "none"];
+    const kernel = new Kernel(() => isDown ? "down" : usual[next() % usual.length], 32);
+    const { ring } = kernel;
+    const view = new DataView(kernel.loads.buffer);
+    // Each has a place of its own for its frames, and comes again with the rest of them.
+    const jobs = [1, 2, 3].map((id) => ({ id, first: 1000 * id, left: 1 + next() % 400, at: 0 }));
+    const all = jobs.flatMap(({ first, left }) => numbers(left).map((i) => first + i));
+    for (let turns = 0; jobs.some(({ left }) => left > 0); turns++) {
+      assert(turns < 10_000, "it never ends");
+      if (turns === 5) isDown = false;
+      const job = jobs[next() % jobs.length];
+      if (job.left === 0) continue;
+      for (let i = 0; i < job.left; i++) {
+        view.setUint32(i * STRIDE + FRAME, job.first + job.at + i);
+      }
+      const load = { socket: 7, at: LOADS, count: job.left, length: LENGTH, stride: STRIDE };
+      const taken = ring.transmit({ ...load, isPatient: true }, 0, job.id);
+      assert(taken <= job.left, `${taken} of ${job.left}`);
+      job.at += Math.max(0, taken);
+      job.left -= Math.max(0, taken);
+    }
+    assertEquals(kernel.sent.toSorted((a, b) => a - b), all);
+  }
+});
+
 Deno.test("what keeps frames from leaving is told, and what was taken before", () => {
   let asked = 0;
   const kernel = new Kernel(() => asked++ < 3 || asked > 6 ? "sent" : "down");

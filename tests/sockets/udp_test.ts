@@ -2,6 +2,7 @@
 import { Endpoints } from "../../src/endpoints.ts";
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import type { Libc } from "../../src/net/libc.ts";
+import { Rows } from "../../src/net/rows.ts";
 import { SendThread } from "../../src/net/send_thread.ts";
 import type { DatagramSocket } from "../../src/net/socket.ts";
 
@@ -256,3 +257,13 @@ Deno.test(
     await second[Symbol.asyncDispose](); // and no worker is left: the test would tell
   },
 );
+
+Deno.test({ name: "a thread that died is told of, and let go", ignore }, async () => {
+  const thread = await SendThread.start(); // it was told nothing of frames
+  thread.hold();
+  const rows = new Rows({ template: new Uint8Array(1) }, 1, 4);
+  rows.add(Endpoints.of({ address: LOOPBACK, port: 9 }), 0, 0, 0);
+  const job = { socket: -1, way: "packet" as const, rows };
+  await assertRejects(() => thread.send(job, 0, () => {}), Error, "Cannot send any longer");
+  await thread.release();
+});

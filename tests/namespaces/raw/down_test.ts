@@ -79,6 +79,28 @@ for (const [name, open] of Object.entries(OPENINGS)) {
     }));
 }
 
+for (const name of ["packet with a thread", "xdp with a thread"]) {
+  Deno.test(`${name}: batches that wait behind each other leave once each`, () =>
+    onPair(OPENINGS[name], async (socket, _, arrived) => {
+      const sizes = [64, 7, 30];
+      const batches = sizes.map((size, i) => {
+        const batch = socket.batch({ template: new Uint8Array(33), tokenAt: 0 }, 64);
+        const targets = Endpoints.of({ address: 0x0a500001 + i, port: 9 });
+        for (let j = 0; j < size; j++) batch.add(targets, 0, j, 0);
+        return batch;
+      });
+      const before = await arrived();
+      await system("ip link set near1 down");
+      const { signal } = new AbortController();
+      const flushing = Promise.all(batches.map((batch) => socket.flush(batch, signal)));
+      await waitFor(() => (socket.errors.waits.get("ENETDOWN") ?? 0) > 5);
+      await system("ip link set near1 up");
+      assertEquals(await flushing, sizes);
+      assertEquals([...socket.errors.send], []);
+      assertEquals(await arrived() - before, 64 + 7 + 30);
+    }));
+}
+
 async function waitFor(holds: () => boolean): Promise<void> {
   const end = performance.now() + 10_000;
   while (!holds()) {

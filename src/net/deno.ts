@@ -41,7 +41,7 @@ export function openSocket(local: Endpoint, largest: number = LARGEST): Datagram
  * @throws As {@linkcode openSocket}; whatever a system without IPv6 throws.
  */
 export function openLinkSocket(address: bigint, zone: string): DatagramSocket {
-  return denoSocket(`${formatAddress(address)}%${zone}`, 0, 6);
+  return denoSocket(`${formatAddress(address)}%${zone}`, 0, 6, LARGEST);
 }
 
 /** What to hear. */
@@ -74,12 +74,7 @@ export async function openGroupSocket(
   return new DenoSocket(socket, 4, largest);
 }
 
-function denoSocket(
-  hostname: string,
-  port: number,
-  bits: 4 | 6,
-  largest: number = LARGEST,
-): DatagramSocket {
+function denoSocket(hostname: string, port: number, bits: 4 | 6, largest: number): DatagramSocket {
   const socket = Deno.listenDatagram({ transport: "udp", hostname, port });
   return new DenoSocket(socket, bits, largest);
 }
@@ -110,6 +105,8 @@ class DenoSocket implements DatagramSocket {
   readonly #socket: Deno.DatagramConn;
   readonly #buffer: Uint8Array<ArrayBuffer>;
   #room: Room | undefined;
+  /** What receiving waits for, where there is no room. */
+  #full: Promise<void> | undefined;
   #receiving: Promise<void> = Promise.resolve();
   #closed = false;
   /** Datagrams and errors that arrived. */
@@ -128,8 +125,8 @@ class DenoSocket implements DatagramSocket {
 
   async #receive(receiver: DatagramReceiver): Promise<void> {
     for (;;) {
-      const full = this.#room?.();
-      if (full !== undefined) await full;
+      this.#full = this.#room?.();
+      if (this.#full !== undefined) await this.#full;
       const arrival = await this.#next();
       if (arrival === undefined) return;
       this.#arrived++;
@@ -141,7 +138,7 @@ class DenoSocket implements DatagramSocket {
   async caughtUp(): Promise<void> {
     const most = this.#arrived + mostIn(this.receiveBuffer);
     for (let before = -1; this.#arrived !== before && this.#arrived < most && !this.#closed;) {
-      await this.#room?.();
+      await this.#full; // there may be room already while receiving waits for more
       before = this.#arrived;
       await systemClock.look();
     }

@@ -86,3 +86,18 @@ Deno.test("a buffer serves one socket after the other, and never two at once", a
   assertEquals(new Set(places).size, 1);
   assertEquals(new Set(places[0].split(",")).size, 2);
 });
+
+Deno.test("nobody has caught up while receiving still waits, though there is room again", async () => {
+  await using sender = openSocket({ address: LOOPBACK, port: 0 });
+  await using socket = openSocket({ address: LOOPBACK, port: 0 });
+  const gate = Promise.withResolvers<void>();
+  let isFull = true;
+  const got: number[] = [];
+  void socket.listen(([number]) => void got.push(number), () => isFull ? gate.promise : undefined);
+  await sender.send(Uint8Array.of(7), { address: LOOPBACK, port: socket.port });
+  isFull = false;
+  const caughtUp = socket.caughtUp().then(() => got.slice());
+  for (let i = 0; i < 10; i++) await systemClock.look();
+  gate.resolve();
+  assertEquals(await caughtUp, [7]);
+});

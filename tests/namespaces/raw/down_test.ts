@@ -1,6 +1,7 @@
 /** Interfaces that go down, and away, while something is to be sent. */
 import { assertEquals, assertRejects } from "@std/assert";
 import { Endpoints } from "../../../src/endpoints.ts";
+import { HEADERS } from "../../../src/net/frames.ts";
 import { type FrameOutlet, RawSocket } from "../../../src/net/raw_socket.ts";
 import { PacketOutlet } from "../../../src/net/packet.ts";
 import { SendThread } from "../../../src/net/send_thread.ts";
@@ -28,15 +29,19 @@ const OPENINGS: Record<string, Opening> = {
 /** Two sockets on a pair of their own, whose near end can be taken down. */
 async function onPair(
   open: Opening,
-  test: (socket: RawSocket, ports: Endpoints, arrived: () => Promise<number>) => Promise<void>,
+  test: (
+    socket: RawSocket,
+    ports: Endpoints,
+    arrived: (what?: "packets" | "bytes") => Promise<number>,
+  ) => Promise<void>,
 ): Promise<void> {
   await system("ip link add near1 address 02:00:00:00:00:01 type veth peer name far1");
   for (const name of ["near1", "far1"]) await system(`ip link set ${name} up`);
   const { outlet, thread } = await open(indexOf("near1"));
   const udp = openUdpSocket({ address: OURS, port: 0 }, { errors: outlet.errors, thread });
-  const arrived = async () => {
+  const arrived = async (what: "packets" | "bytes" = "packets") => {
     const [link] = JSON.parse(await system("ip -json -statistics link show far1"));
-    return link.stats64.rx.packets;
+    return link.stats64.rx[what];
   };
   try {
     await using socket = new RawSocket(udp, outlet, ROUTE);
@@ -81,15 +86,16 @@ for (const [name, open] of Object.entries(OPENINGS)) {
 
 for (const name of ["packet with a thread", "xdp with a thread"]) {
   Deno.test(`${name}: batches that wait behind each other leave once each`, () =>
-    onPair(OPENINGS[name], async (socket, _, arrived) => {
+    onPair(OPENINGS[name], async (socket, targets, arrived) => {
+      // Each is of another length, which tells whose frames have left.
       const sizes = [64, 7, 30];
+      const lengths = [33, 66, 99];
       const batches = sizes.map((size, i) => {
-        const batch = socket.batch({ template: new Uint8Array(33), tokenAt: 0 }, 64);
-        const targets = Endpoints.of({ address: 0x0a500001 + i, port: 9 });
-        for (let j = 0; j < size; j++) batch.add(targets, 0, j, 0);
+        const batch = socket.batch({ template: new Uint8Array(lengths[i]) }, 64);
+        for (let j = 0; j < size; j++) batch.add(targets, 0, 0, 0);
         return batch;
       });
-      const before = await arrived();
+      const before = [await arrived(), await arrived("bytes")];
       await system("ip link set near1 down");
       const { signal } = new AbortController();
       const flushing = Promise.all(batches.map((batch) => socket.flush(batch, signal)));
@@ -97,7 +103,9 @@ for (const name of ["packet with a thread", "xdp with a thread"]) {
       await system("ip link set near1 up");
       assertEquals(await flushing, sizes);
       assertEquals([...socket.errors.send], []);
-      assertEquals(await arrived() - before, 64 + 7 + 30);
+      assertEquals(await arrived() - before[0], 64 + 7 + 30);
+      const bytes = sizes.reduce((sum, size, i) => sum + size * (HEADERS + lengths[i]), 0);
+      assertEquals(await arrived("bytes") - before[1], bytes);
     }));
 }
 

@@ -53,24 +53,25 @@ const NOTHING = new Uint8Array();
  */
 const TURNS_OF_LOOK = 70;
 
-/** The look that is under way, and the one that begins when it ends: all who ask share them. */
+/** The look that is under way, and who waits for the one that begins when it ends: all share them. */
 let present: Promise<void> | undefined;
-let next: Promise<void> | undefined;
+let next: PromiseWithResolvers<void> | undefined;
 
 /** Looks at the sockets. */
 function look(): Promise<void> {
-  if (present !== undefined) {
-    return next ??= present.then(() => {
-      next = undefined;
-      return look();
-    });
+  if (present === undefined) return present = takeTurns();
+  next ??= Promise.withResolvers<void>();
+  return next.promise;
+}
+
+async function takeTurns(): Promise<void> {
+  for (let i = 0; i < TURNS_OF_LOOK; i++) {
+    await new Promise<void>((resolve) => setImmediate(resolve));
   }
-  return present = (async () => {
-    for (let i = 0; i < TURNS_OF_LOOK; i++) {
-      await new Promise<void>((resolve) => setImmediate(resolve));
-    }
-    present = undefined;
-  })();
+  const waiting = next;
+  next = undefined;
+  present = waiting?.promise;
+  if (waiting !== undefined) void takeTurns().then(waiting.resolve);
 }
 
 /** Waits so many milliseconds, or until the signal says that nobody waits any longer. */

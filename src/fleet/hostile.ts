@@ -46,11 +46,6 @@ export const TRICKS: Record<string, Trick> = {
     bytes[20] ^= 1;
     return [bytes];
   },
-  /** A pong with GUID 0. */
-  zeroGuid: (datagram) =>
-    isPing(datagram)
-      ? [encodePong({ advertise: false, time: timeOf(datagram), guid: 0n, text: undefined })]
-      : [],
   /** A pong that ends early. */
   cutPong: (datagram) =>
     isPing(datagram) ? [pong(timeOf(datagram), "MCPE;fake;").subarray(0, 30)] : [],

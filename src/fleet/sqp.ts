@@ -6,6 +6,7 @@
 import { type Endpoint, endpointKey } from "../address.ts";
 import { concat, Truncated } from "../bytes.ts";
 import {
+  CHUNKS,
   type Chunks,
   decodeRequest,
   encodeChallenge,
@@ -24,6 +25,12 @@ export interface SqpStyle {
   readonly chunks: (identity: Identity) => Chunks;
   /** What it answers to a query for none of them. */
   readonly lacking: "silent" | "empty";
+  /** The version that it writes, whatever was asked for. Default: 1, and only that is answered. */
+  readonly version?: number;
+  /** Bytes of a later version's fields, behind the port of a ServerInfo. Default: none. */
+  readonly later?: Uint8Array;
+  /** Whether it gives out no other challenge until the last one was shown. Default: no. */
+  readonly oneChallenge?: boolean;
   /** How many bytes of chunks a packet of it holds; the last one is sent first. Default: all. */
   readonly packetSize?: number;
   /** What a reader should make of it. */
@@ -61,39 +68,48 @@ export class SqpServer implements Responder {
     try {
       const request = decodeRequest(datagram);
       if (request?.type === "query") return this.#query(request, from);
-      return request === undefined ? [] : [this.#challenge(from)];
+      return request === undefined ? [] : this.#challenge(from);
     } catch (error) {
       if (!(error instanceof Truncated)) throw error;
       return [];
     }
   }
 
-  #challenge(from: Endpoint): Uint8Array {
+  #challenge(from: Endpoint): readonly Uint8Array[] {
+    if (this.#style.oneChallenge && this.#challenges.has(endpointKey(from))) return [];
     const challenge = this.#random.u32() || 1;
     remember(this.#challenges, from, challenge);
-    return encodeChallenge(challenge);
+    return [encodeChallenge(challenge)];
   }
 
-  #query({ challenge, version, chunks }: Query, from: Endpoint): readonly Uint8Array[] {
+  #query({ challenge, version: asked, chunks }: Query, from: Endpoint): readonly Uint8Array[] {
     const given = this.#challenges.get(endpointKey(from));
     this.#challenges.delete(endpointKey(from));
-    if (challenge !== given || version !== 1) return [];
-    const { lacking, packetSize } = this.#style;
-    const answer = encodeChunks(chosen(this.#chunks, chunks));
-    if (answer.length > 0) return encodePackets(challenge, answer, packetSize).reverse();
+    const { lacking, packetSize, later, version } = this.#style;
+    if (challenge !== given || version === undefined && asked !== 1) return [];
+    const known = encodeChunks(chosen(this.#chunks, chunks));
+    const answer = later !== undefined && chunks === CHUNKS.info ? longer(known, later) : known;
+    if (answer.length > 0) return encodePackets(challenge, answer, packetSize, version).reverse();
     return lacking === "silent"
       ? []
       : encodePackets(challenge, answer).map((packet) => concat(packet, UNFILLED));
   }
 }
 
+/** A chunk with bytes behind what it holds. */
+function longer(chunk: Uint8Array, more: Uint8Array): Uint8Array {
+  const bytes = concat(chunk, more);
+  new DataView(bytes.buffer).setUint32(0, bytes.length - 4);
+  return bytes;
+}
+
 /** The chunks that are asked for. */
 function chosen({ info, rules, players, teams, metrics }: Chunks, bits: number): Chunks {
   return {
-    ...(bits & 0x01 && { info }),
-    ...(bits & 0x02 && { rules }),
-    ...(bits & 0x04 && { players }),
-    ...(bits & 0x08 && { teams }),
-    ...(bits & 0x10 && { metrics }),
+    ...(bits & CHUNKS.info && { info }),
+    ...(bits & CHUNKS.rules && { rules }),
+    ...(bits & CHUNKS.players && { players }),
+    ...(bits & CHUNKS.teams && { teams }),
+    ...(bits & CHUNKS.metrics && { metrics }),
   };
 }

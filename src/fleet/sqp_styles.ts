@@ -78,6 +78,7 @@ function toldByAll(id: Identity): Statement {
     columns: { ...columns(id, id.version), players: id.players },
     flags: [],
     facts: {
+      version: 1,
       chunks: ["info", "rules", "players", "teams", "metrics"],
       rules: {
         ...{ pvp: "1", tick: "64", protocol: String(id.protocol), seed: id.guid.toString() },
@@ -95,6 +96,20 @@ function toldByAll(id: Identity): Statement {
   };
 }
 
+/** A style of a server that has ServerInfo alone, and stays silent on all else. */
+function infoOnly(rest: Pick<SqpStyle, "version" | "later" | "oneChallenge">): SqpStyle {
+  return {
+    chunks: (id) => ({ info: info(id, id.version) }),
+    lacking: "silent",
+    ...rest,
+    truth: (id) => ({
+      columns: columns(id, id.version),
+      flags: [],
+      facts: { version: rest.version ?? 1, chunks: ["info"] },
+    }),
+  };
+}
+
 /** The styles, by software. */
 export const SQP_STYLES = {
   /** go-svrquery's sample server: ServerInfo, and a strange nothing for all else. */
@@ -104,21 +119,17 @@ export const SQP_STYLES = {
     truth: (id) => ({
       columns: columns(id, null),
       flags: [],
-      facts: { chunks: ["info"] },
+      facts: { version: 1, chunks: ["info"] },
     }),
   },
   /** A server that has all chunks. */
   sqpFull: { chunks: everything, lacking: "silent", truth: toldByAll },
   /** A server of Multiplay's, where only ServerInfo is asked for. */
-  sqpInfo: {
-    chunks: (id) => ({ info: info(id, id.version) }),
-    lacking: "silent",
-    truth: (id) => ({
-      columns: columns(id, id.version),
-      flags: [],
-      facts: { chunks: ["info"] },
-    }),
-  },
+  sqpInfo: infoOnly({}),
+  /** FPSSample's SQPServer: version 0, and one challenge at a time. */
+  sqpUnity: infoOnly({ version: 0, oneChallenge: true }),
+  /** A server of a version to come, whose ServerInfo has more fields. */
+  sqpLater: infoOnly({ version: 7, later: Uint8Array.of(1, 2, 3, 255) }),
   /** A server that answers in several packets. */
   sqpPackets: { chunks: everything, lacking: "silent", packetSize: 40, truth: toldByAll },
 } satisfies Record<string, SqpStyle>;

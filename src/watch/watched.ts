@@ -149,7 +149,8 @@ export class Watched {
 
   #differences(before: ServerRecord, now: ServerRecord, at: number): WatchEvent[] {
     const events: WatchEvent[] = [];
-    if (before.guid !== null && now.guid !== null && before.guid !== now.guid) {
+    const drawn = [before.guid, now.guid].every((guid) => guid !== null && guid !== "0");
+    if (drawn && before.guid !== now.guid) {
       events.push({ ...this.#told("restarted", at), guid: [before.guid, now.guid] });
     }
     const changes = changesOf(before, now);

@@ -70,6 +70,12 @@ import playerInfoIgnoredTailHex from "./sqp/player-info-ignored-tail.hex" with {
 import playerInfoIgnoredTail from "./sqp/player-info-ignored-tail.json" with { type: "json" };
 import metricsHex from "./sqp/metrics.hex" with { type: "text" };
 import metrics from "./sqp/metrics.json" with { type: "json" };
+import serverInfoVersion0Hex from "./sqp/server-info-version-0.hex" with { type: "text" };
+import serverInfoVersion0 from "./sqp/server-info-version-0.json" with { type: "json" };
+import serverInfoVersion2Hex from "./sqp/server-info-version-2.hex" with { type: "text" };
+import serverInfoVersion2 from "./sqp/server-info-version-2.json" with { type: "json" };
+import packetVersion65535Hex from "./sqp/packet-version-65535.hex" with { type: "text" };
+import packetVersion65535 from "./sqp/packet-version-65535.json" with { type: "json" };
 
 export const SQP: readonly Golden[] = [
   golden("q01-challenge-request", q01Hex, q01),
@@ -106,4 +112,7 @@ export const SQP: readonly Golden[] = [
   golden("player-info-too-few", playerInfoTooFewHex, playerInfoTooFew),
   golden("player-info-ignored-tail", playerInfoIgnoredTailHex, playerInfoIgnoredTail),
   golden("metrics", metricsHex, metrics),
+  golden("server-info-version-0", serverInfoVersion0Hex, serverInfoVersion0),
+  golden("server-info-version-2", serverInfoVersion2Hex, serverInfoVersion2),
+  golden("packet-version-65535", packetVersion65535Hex, packetVersion65535),
 ];

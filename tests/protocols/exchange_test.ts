@@ -4,7 +4,7 @@ import { Stamp } from "../../src/net/socket.ts";
 import { type Exchange, type ExchangeContext, Silence } from "../../src/protocols/protocol.ts";
 import { query, raknet } from "../../src/mod.ts";
 import { queryProtocol } from "../../src/protocols/query/mod.ts";
-import { raknetProtocol } from "../../src/protocols/raknet/mod.ts";
+import { raknetProtocol, type RaknetStatus } from "../../src/protocols/raknet/mod.ts";
 import { drawFleet } from "../../src/fleet/generate.ts";
 import type { Responder } from "../../src/fleet/server.ts";
 
@@ -162,14 +162,20 @@ Deno.test("query: the probe's token comes back in the handshake's answer", () =>
   assertEquals(probe.read(bytes), undefined); // an echo
 });
 
-Deno.test("raknet: a pong with GUID 0 is refused", () => {
+Deno.test("raknet: a pong with GUID 0 is a server's, from the sweep and from an exchange", () => {
   const reply = raknet.encodePong({
     advertise: false,
     time: CONTEXT.nonce,
     guid: 0n,
-    text: undefined,
+    text: new TextEncoder().encode(
+      "MCPE;JSPrismarine Server;440;1.17.0;0;20;0;JSPrismarine;Creative;",
+    ),
   });
   const exchange = raknetProtocol.exchange(CONTEXT);
   exchange.next();
-  assertThrows(() => exchange.next(reply), Malformed, "GUID 0");
+  const { done, value } = exchange.next(reply);
+  assert(done);
+  const { columns } = raknetProtocol.record(value as RaknetStatus);
+  assertEquals([columns.guid, columns.players_max], ["0", 20]);
+  assertEquals(raknetProtocol.probe!.read(reply)?.mac, Number(CONTEXT.nonce >> 32n));
 });

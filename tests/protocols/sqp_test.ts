@@ -68,14 +68,28 @@ Deno.test("sqp: a fresh challenge for each chunk, ServerInfo first and alone", (
 Deno.test("sqp: after the first chunk that stays silent no more are asked", () => {
   const { status, questions } = talk(sqpProtocol.exchange(CONTEXT), server("sqpInfo"));
   assertEquals(asked(questions), "? 01 ? 02");
-  assertEquals(sqpProtocol.record(status).facts, { chunks: ["info"] });
+  assertEquals(sqpProtocol.record(status).facts, { version: 1, chunks: ["info"] });
+});
+
+Deno.test("sqp: a server of version 0 and one of a later version are read, the number is a fact", () => {
+  for (const [name, version] of [["sqpUnity", 0], ["sqpLater", 7]] as const) {
+    const { status, questions } = talk(sqpProtocol.exchange(CONTEXT), server(name));
+    const { columns, facts, flags } = sqpProtocol.record(status);
+    assertEquals(asked(questions), "? 01 ? 02");
+    assertEquals([facts, flags], [{ version, chunks: ["info"] }, []]);
+    assertEquals([columns.players_online, columns.port_v4], [2, 7777]);
+  }
 });
 
 Deno.test("sqp: an empty answer is none, and the other chunks are asked for", () => {
   const { status, questions } = talk(sqpProtocol.exchange(CONTEXT), server("sqpSample"));
   assertEquals(asked(questions), "? 01 ? 02 ? 04 ? 08 ? 10");
   const { columns, facts, flags } = sqpProtocol.record(status);
-  assertEquals([facts, flags, columns.version], [{ chunks: ["info"] }, [], null]);
+  assertEquals([facts, flags, columns.version], [
+    { version: 1, chunks: ["info"] },
+    [],
+    null,
+  ]);
 });
 
 Deno.test("sqp: packets come in any order, twice too", () => {
@@ -238,7 +252,7 @@ Deno.test("sqp: tables that are cut keep what is whole", () => {
 
 Deno.test("sqp: packets are collected within bounds", () => {
   const packet = (current: number, last: number, size = 1): sqp.Packet => ({
-    ...{ challenge: CHALLENGE, current, last, flags: [] },
+    ...{ challenge: CHALLENGE, version: 1, current, last, flags: [] },
     body: new Uint8Array(size),
   });
   const packets = [packet(1, 2)];
@@ -290,7 +304,7 @@ Deno.test("sqp: facts stay small, whatever a server sends", () => {
     rows: Array(60_000).fill([1]),
   };
   const chunks = { rules, players: { fields, rows }, teams };
-  const { facts, flags } = sqpProtocol.record({ ...chunks, flags: [], broken: false });
+  const { facts, flags } = sqpProtocol.record({ ...chunks, version: 1, flags: [], broken: false });
   assert(flags.includes("factsCut"));
   assertEquals(Object.keys(facts.rules as object).length, 65); // 251 letters each, of 16,384
   assertEquals((facts.players as unknown[]).length, 0);
@@ -299,7 +313,7 @@ Deno.test("sqp: facts stay small, whatever a server sends", () => {
 
 Deno.test("sqp: keys are plain data", () => {
   const rules = ["__proto__", "constructor", "toString"].map((name) => rule(name, 1));
-  const { facts } = sqpProtocol.record({ rules, flags: [], broken: false });
+  const { facts } = sqpProtocol.record({ version: 1, rules, flags: [], broken: false });
   assertEquals(Object.keys(facts.rules as object), ["__proto__", "constructor", "toString"]);
   assertEquals(({} as Record<string, unknown>).polluted, undefined);
 });

@@ -96,6 +96,7 @@ const DIFFERENT: readonly [string, string, Columns, string, Columns][] = [
     ...BEDROCK,
     guid: "1700000000000",
   }],
+  ["GUID 0, of memory that was not set", ...twice({ ...BEDROCK, guid: "0" })],
   ["RakNet's unassigned GUID", ...twice({ ...BEDROCK, guid: "18446744073709551615" })],
   ["our own GUID, echoed", ...twice({ ...BEDROCK, guid: String(CLIENT_GUID) })],
   ["a GUID with two versions", A, BEDROCK, B, { ...BEDROCK, version: "1.20.0" }],

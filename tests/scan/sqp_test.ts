@@ -171,7 +171,7 @@ function shy(query: Responder, raknet: Responder): Responder {
   };
 }
 
-for (const software of ["bds", "raknetNode", "banned", "zeroGuid"]) {
+for (const software of ["bds", "raknetNode", "banned", "cutPong"]) {
   Deno.test(`sqp: a follow-up that finds RakNet (${software}) is the last`, async () => {
     const fleet = { servers: 2, range: { start: 1, end: 3 }, seed: 2 };
     let asked: Endpoint | undefined;
@@ -336,7 +336,7 @@ Deno.test("sqp: one server that speaks RakNet is not asked", async () => {
     assertEquals([record, went, spared], [undefined, ["raknet answered"], ["sqp"]]);
     assertEquals(sent.filter(isSqp), []);
   }
-  const broken = await ask("zeroGuid", "sqp");
+  const broken = await ask("cutPong", "sqp");
   assertEquals([broken.went, broken.spared], [["raknet malformed"], ["sqp"]]);
   const { record, spared } = await ask("bds", "raknet", "sqp");
   assertEquals([record?.protocols, spared], [["raknet"], ["sqp"]]);

@@ -70,6 +70,17 @@ Deno.test("changes are told by column, counts and GUIDs as events of their own",
   assertEquals(server.answered({ ...now, plugins: [...plugins] }, 5), []);
 });
 
+Deno.test("a GUID of 0 never means a restart", () => {
+  const server = seen();
+  assertEquals(
+    ["0", "77", "0", "78"].flatMap((guid, at) => server.answered(row({ guid }), at)),
+    [],
+  );
+  assertEquals(said(server.answered(row({ guid: "79" }), 9)), [
+    { event: "restarted", guid: ["78", "79"] },
+  ]);
+});
+
 Deno.test("names are told where rows hold them", () => {
   const server = seen();
   server.answered(row({ players: ["Ann", "Bob"], players_online: 2 }), 1);

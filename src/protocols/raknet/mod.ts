@@ -4,7 +4,6 @@
  *
  * @module
  */
-import { Malformed } from "../../bytes.ts";
 import { decodeLatin1, harmlessText, plainText } from "../../text.ts";
 import type { ServerRecord } from "../../record.ts";
 import type { Exchange, ExchangeContext, Protocol, Reply, Statement } from "../protocol.ts";
@@ -58,18 +57,11 @@ export const raknetProtocol: Protocol<RaknetStatus> = {
 
 /** The token in a pong; refusals carry none. */
 function readReply(datagram: Uint8Array): Reply | undefined {
-  const pong = readPong(datagram);
+  const pong = decodePong(datagram);
   if (pong !== undefined) {
     return { mac: Number(pong.time >> 32n), clock: Number(pong.time & 0xffffffffn) };
   }
   return decodeRefusal(datagram) && { mac: undefined };
-}
-
-/** A pong that may be true: a server's GUID is never 0. */
-function readPong(datagram: Uint8Array): Pong | undefined {
-  const pong = decodePong(datagram);
-  if (pong?.guid === 0n) throw new Malformed("pong with GUID 0", 9);
-  return pong;
 }
 
 /**
@@ -77,7 +69,7 @@ function readPong(datagram: Uint8Array): Pong | undefined {
  * that serves nothing but this question: nobody else knows its port.
  */
 function accept(datagram: Uint8Array, time: bigint, exclusive: boolean): RaknetStatus | undefined {
-  const pong = readPong(datagram);
+  const pong = decodePong(datagram);
   if (pong !== undefined) {
     const echoed = pong.time === time;
     return echoed || exclusive ? pongStatus(pong, echoed) : undefined;

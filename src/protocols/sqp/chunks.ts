@@ -96,6 +96,8 @@ export interface Chunks {
 
 /** An answer to a query. */
 export interface Answer extends Chunks {
+  /** The version that the server writes. */
+  readonly version: number;
   /** What was odd. */
   readonly flags: readonly AnswerFlag[];
 }
@@ -148,7 +150,7 @@ function encodeTable({ fields, rows }: Table): Uint8Array {
  * const chunks = sqp.encodeChunks({ metrics: [60, 0.5] });
  * const packets = sqp.encodePackets(7, chunks, 5).map((bytes) => sqp.decodePacket(bytes, 7)!);
  * const answer = sqp.decodeAnswer(packets.reverse(), sqp.CHUNKS.metrics);
- * assertEquals(answer, { metrics: [60, 0.5], flags: [] });
+ * assertEquals(answer, { version: 1, metrics: [60, 0.5], flags: [] });
  * ```
  */
 export function decodeAnswer(packets: readonly Packet[], asked: number): Answer {
@@ -165,7 +167,7 @@ export function decodeAnswer(packets: readonly Packet[], asked: number): Answer 
     chunks[name] = READERS[name](chunk);
   }
   if (reader.left > 0 && !cut) flags.add("trailingBytes");
-  return { ...chunks as Chunks, flags: [...flags] };
+  return { version: packets[0].version, ...chunks as Chunks, flags: [...flags] };
 }
 
 /** A chunk, and whether its end is missing. */

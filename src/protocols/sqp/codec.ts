@@ -5,15 +5,18 @@
  *
  *     challenge  00  challenge 4                  asked for with challenge 0: both are 5 bytes
  *     query      01  challenge 4  version 2 (1)  chunks 1 (bits)
- *     packet     01  challenge 4  version 2 (1)  current 1  last 1  length 2  (length 4  chunk)...
+ *     packet     01  challenge 4  version 2      current 1  last 1  length 2  (length 4  chunk)...
  *                bits, in the order of the chunks: 01 ServerInfo, 02 ServerRules, 04 PlayerInfo,
  *                08 TeamInfo, 10 Metrics
  *
  * Which chunks a packet holds is not written in it: they are those that were asked for. The chunks
  * are in chunks.ts. Unity's page says that there is one packet always; the numbers are there.
  *
+ * A reply of any version is read, as go-svrquery's client does: FPSSample and DOTSSample never set
+ * theirs, which leaves 0, and a later version may add fields behind those that are known.
+ *
  * Sources: Unity's "Server Query Protocol" page; go-svrquery 2024-12 (lib/svrquery/protocol/sqp,
- * lib/svrsample/protocol/sqp).
+ * lib/svrsample/protocol/sqp); Unity-Technologies/FPSSample (SQPServer).
  *
  * @module
  */
@@ -24,7 +27,7 @@ const QUERY = 0x01;
 const CHALLENGE_SIZE = 5;
 /** What comes before the chunks of a packet. */
 const HEADER = 11;
-/** The only version. */
+/** The version that is asked for, the only one with a description. */
 const VERSION = 1;
 /** Packets that an answer may come in; whoever listens takes no more than these for one answer. */
 const MOST_PACKETS = 16;
@@ -125,6 +128,8 @@ export type PacketFlag =
 export interface Packet {
   /** The challenge of the query that it answers. */
   readonly challenge: number;
+  /** The version that its server writes. */
+  readonly version: number;
   /** Its number, from 0. */
   readonly current: number;
   /** The number of the last one. */
@@ -137,9 +142,9 @@ export interface Packet {
 
 /** The bytes of a packet. */
 export function encodePacket(
-  { challenge, current, last, body }: Omit<Packet, "flags">,
+  { challenge, version, current, last, body }: Omit<Packet, "flags">,
 ): Uint8Array<ArrayBuffer> {
-  return concat([QUERY], u32(challenge), u16(VERSION), [current, last], u16(body.length), body);
+  return concat([QUERY], u32(challenge), u16(version), [current, last], u16(body.length), body);
 }
 
 /**
@@ -147,7 +152,7 @@ export function encodePacket(
  *
  * @param challenge When given, an answer to another challenge is another message.
  * @throws Truncated when it ends inside the header.
- * @throws Malformed for another version, for numbers that cannot be, and for too many packets.
+ * @throws Malformed for numbers that cannot be, and for too many packets.
  */
 export function decodePacket(bytes: Uint8Array, challenge?: number): Packet | undefined {
   if (bytes[0] !== QUERY) return undefined;
@@ -156,7 +161,6 @@ export function decodePacket(bytes: Uint8Array, challenge?: number): Packet | un
   const found = reader.u32("challenge");
   if (challenge !== undefined && found !== challenge) return undefined;
   const version = reader.u16("version");
-  if (version !== VERSION) throw new Malformed(`version ${version}, which is not 1`, 5);
   const [current, last] = [reader.u8("packet"), reader.u8("last packet")];
   if (current > last) throw new Malformed(`packet ${current} behind the last, ${last}`, 7);
   if (last >= MOST_PACKETS) throw new Malformed(`more than ${MOST_PACKETS} packets`, 8);
@@ -167,7 +171,7 @@ export function decodePacket(bytes: Uint8Array, challenge?: number): Packet | un
     ? ["trailingBytes"]
     : [];
   const body = reader.take(Math.min(length, reader.left), "chunks");
-  return { challenge: found, current, last, body, flags };
+  return { challenge: found, version, current, last, body, flags };
 }
 
 /**
@@ -211,16 +215,22 @@ export function joinPackets(packets: readonly Packet[]): Joined {
   return { reader: new Reader(concat(...parts), HEADER), cut };
 }
 
-/** The bytes of an answer's packets, each with so many bytes of the chunks at the most. */
+/**
+ * The bytes of an answer's packets.
+ *
+ * @param size The most bytes of the chunks in each. Default: 65,535.
+ * @param version The version to write. Default: 1.
+ */
 export function encodePackets(
   challenge: number,
   chunks: Uint8Array,
   size = 65_535,
+  version: number = VERSION,
 ): Uint8Array<ArrayBuffer>[] {
   const last = Math.max(0, Math.ceil(chunks.length / size) - 1);
   return Array.from({ length: last + 1 }, (_, current) => {
     const body = chunks.subarray(current * size, (current + 1) * size);
-    return encodePacket({ challenge, current, last, body });
+    return encodePacket({ challenge, version, current, last, body });
   });
 }
 

@@ -76,7 +76,7 @@ export const sqpProtocol: Protocol<SqpStatus> = {
 };
 
 /** Whether a server has not what was asked for: what follows such an answer is not odd there. */
-function isEmpty({ flags, ...chunks }: Answer): boolean {
+function isEmpty({ version: _, flags, ...chunks }: Answer): boolean {
   return Object.keys(chunks).length === 0 && !flags.includes("truncated");
 }
 

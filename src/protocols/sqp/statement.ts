@@ -35,6 +35,7 @@ export function sqpStatement(answer: Answer): Statement {
     ...(players && { players: playerNames(players, flag) }),
   };
   const facts: Record<string, FactValue> = {
+    version: answer.version,
     chunks: (Object.keys(CHUNKS) as ChunkName[]).filter((name) => answer[name] !== undefined),
     ...(rules && { rules: ruleFacts(rules, flag) }),
     ...(players && { players: tableFacts(players, flag) }),

@@ -13,7 +13,8 @@ function answer(...names: sqp.ChunkName[]): Decoder {
       return packet &&
         { challenge: packet.challenge, last: packet.last, ...sqp.decodeAnswer([packet], asked) };
     },
-    ({ challenge, ...chunks }) => sqp.encodePackets(challenge, sqp.encodeChunks(chunks))[0],
+    ({ challenge, version, ...chunks }) =>
+      sqp.encodePackets(challenge, sqp.encodeChunks(chunks), undefined, version)[0],
     { partFlags, statement: (value) => sqpProtocol.record({ ...value, broken: false }) },
   );
 }

@@ -98,8 +98,8 @@ function readFaults(settings: Settings): Faults {
   return {
     loss: settings.percent("loss") ?? 0,
     duplication: settings.percent("duplicate") ?? 0,
-    delay: settings.time("delay") ?? 0,
-    jitter: settings.time("jitter") ?? 0,
+    delay: settings.milliseconds("delay") ?? 0,
+    jitter: settings.milliseconds("jitter") ?? 0,
   };
 }
 

@@ -50,7 +50,7 @@ export async function runQuery(args: readonly string[]): Promise<number> {
       retries,
       open: (bits) => openSocket({ address: bits === 4 ? 0 : 0n, port: 0 }),
       dialer: denoDialer(),
-      streamLimits: streamLimits(settings.time("timeout")),
+      streamLimits: streamLimits(settings.milliseconds("timeout")),
       nonce: () => new DataView(random(8).buffer).getBigUint64(0) >> 1n,
       clock: systemClock,
       signal: interrupt.signal,

@@ -82,7 +82,7 @@ export function readScanSettings(settings: Settings, randomSeed: () => number): 
     ...readOrder(settings, randomSeed),
     retries: settings.whole("retries", 0, 3) ?? 1,
     timeoutMs: chosenTimeout(settings),
-    streamLimits: streamLimits(settings.time("timeout")),
+    streamLimits: streamLimits(settings.milliseconds("timeout")),
     concurrency: settings.whole("concurrency", 1, 100_000) ?? 256,
     maxTargets: settings.wholeCount("max-targets") ?? Infinity,
     maxResults: settings.wholeCount("max-results") ?? Infinity,
@@ -197,7 +197,7 @@ function readWay(settings: Settings) {
 
 /** How long to wait for an answer: with less than a millisecond, everybody would be silent. */
 export function chosenTimeout(settings: Settings): number {
-  const value = settings.time("timeout") ?? 1500;
+  const value = settings.milliseconds("timeout") ?? 1500;
   if (value >= 1) return value;
   throw new InputError(
     `Cannot use --timeout "${settings.text("timeout")}": it must be at least 1 ms`,

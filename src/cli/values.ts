@@ -87,18 +87,22 @@ export class Settings {
     throw wrong(name, text, "a whole number up to 1M, or off");
   }
 
-  /** A time in milliseconds. */
+  /**
+   * A time with its unit, in milliseconds. Other tools read a bare number as seconds here, others as
+   * milliseconds: it is refused.
+   */
   time(name: string): number | undefined {
     const text = this.text(name);
     if (text === undefined) return undefined;
-    const [, digits, unit] = /^(\d+(?:\.\d+)?)(ms|s|m|h)?$/.exec(text) ?? [];
-    const value = Number(digits) * UNITS[unit ?? "ms"];
-    if (value >= 0 && value <= 30 * 24 * UNITS.h) return value;
-    throw wrong(
-      name,
-      text,
-      "a time such as 800ms, 1.5s, 10m or 2h (a bare number is milliseconds)",
-    );
+    if (/^\d+(\.\d+)?$/.test(text)) throw wrong(name, text, `a unit: ${text}ms or ${text}s`);
+    return parseTime(name, text, "800ms, 1.5s, 10m or 2h");
+  }
+
+  /** A time in milliseconds: a bare number counts those. */
+  milliseconds(name: string): number | undefined {
+    const text = this.text(name);
+    if (text === undefined) return undefined;
+    return parseTime(name, text, "800ms, 1.5s, 10m or 2h (a bare number is milliseconds)");
   }
 
   /** An age in hours or days, as milliseconds: from an hour to ten years. */
@@ -108,6 +112,7 @@ export class Settings {
     const [, digits, unit] = /^(\d{1,5})([hd])$/.exec(text) ?? [];
     const value = Number(digits) * (unit === "d" ? 24 : 1) * UNITS.h;
     if (value >= UNITS.h && value <= 3653 * 24 * UNITS.h) return value;
+    if (/^\d+$/.test(text)) throw wrong(name, text, `a unit: ${text}h or ${text}d`);
     throw wrong(name, text, "hours or days, such as 12h or 90d, up to 3653d");
   }
 
@@ -168,6 +173,14 @@ function parseCount(text: string): number {
 }
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+
+/** Milliseconds, at most 30 days; without a unit the number counts milliseconds. */
+function parseTime(name: string, text: string, wanted: string): number {
+  const [, digits, unit = "ms"] = /^(\d+(?:\.\d+)?)(ms|s|m|h)?$/.exec(text) ?? [];
+  const value = Number(digits) * UNITS[unit];
+  if (value >= 0 && value <= 30 * 24 * UNITS.h) return value;
+  throw wrong(name, text, `a time such as ${wanted}`);
+}
 
 function wrong(name: string, text: string, wanted: string): InputError {
   return new InputError(`Cannot use --${name} "${text}": it wants ${wanted}`);

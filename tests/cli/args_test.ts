@@ -71,7 +71,7 @@ Deno.test("values are read as what they are meant to be", () => {
   );
   assertEquals(bits, [1000, 500_000, 2_500_000, 1e9]);
   assertEquals(settings("--host-rate", "off").cap("host-rate"), "off");
-  assertEquals(settings("--timeout", "800").time("timeout"), 800);
+  assertEquals(settings("--timeout", "800").milliseconds("timeout"), 800);
   assertEquals(settings("--timeout", "1.5s").time("timeout"), 1500);
   assertEquals(settings("--max-runtime", "2h").time("max-runtime"), 7_200_000);
   assertEquals(settings("--shard", "2/4").shard(), { index: 2, count: 4 });

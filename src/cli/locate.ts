@@ -47,11 +47,10 @@ export async function locate(
   const { port } = target;
   if (port === undefined) requirePort(protocols);
   const { findService } = port === undefined && haveService(protocols) ? lookups : {};
-  const { addresses: [address], found } = "name" in target
+  const { addresses: [address], found, refused } = "name" in target
     ? await lookUpName(target.name, { ...lookups, findService })
     : { addresses: [onlyAddress(word, target.range)] } satisfies FoundName;
-  const reason = address === undefined ? undefined : neverAsked(address);
-  if (reason !== undefined) throw new InputError(`Cannot query "${word}": never asked: ${reason}`);
+  if (refused !== undefined) throw new InputError(refused);
   const name = "name" in target ? target.name : null;
   if (port !== undefined) {
     return { endpoints: [{ endpoint: { address, port }, first: protocols, rest: [] }], name };
@@ -61,8 +60,12 @@ export async function locate(
 }
 
 function onlyAddress(word: string, { start, end }: { start: Address; end: Address }): Address {
-  if (BigInt(end) - BigInt(start) === 1n) return start;
-  throw new InputError(`Cannot query "${word}": it is a range; scan asks ranges`);
+  if (BigInt(end) - BigInt(start) !== 1n) {
+    throw new InputError(`Cannot query "${word}": it is a range; scan asks ranges`);
+  }
+  const reason = neverAsked(start);
+  if (reason === undefined) return start;
+  throw new InputError(`Cannot query "${word}": never asked: ${reason}`);
 }
 
 function requirePort(protocols: readonly Protocol[]): void {

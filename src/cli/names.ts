@@ -3,10 +3,10 @@
  *
  * @module
  */
-import type { Address } from "../address.ts";
+import { type Address, family, formatAddress } from "../address.ts";
 import { InputError } from "../errors.ts";
 import type { Protocol } from "../protocols/protocol.ts";
-import { neverAsked } from "../targets/lists.ts";
+import { refusedFromName } from "../targets/lists.ts";
 import { type FindService, requestText, type Service, SERVICE_PROTOCOL } from "../targets/srv.ts";
 
 /** What names are looked up with. */
@@ -19,8 +19,10 @@ export interface Lookups {
   readonly resolve: (name: string) => Promise<readonly Address[]>;
   /** Finds what a name's SRV record says. Default: none is looked up. */
   readonly findService?: FindService;
-  /** Told what stands against using an SRV record. */
+  /** Told what stands against using a record. */
   readonly note: (text: string) => void;
+  /** Whether every name may lead to private addresses. Default: only local names. */
+  readonly allowPrivate?: boolean;
 }
 
 /** A service, and the addresses of its host. */
@@ -37,6 +39,8 @@ export interface FoundName {
   readonly addresses: readonly Address[];
   /** Where its SRV record leads. */
   readonly found?: FoundService;
+  /** Why none of its addresses may be probed, where no SRV record leads elsewhere. */
+  readonly refused?: string;
 }
 
 /** Whether SRV records lead to servers of one of the protocols. */
@@ -45,20 +49,56 @@ export function haveService(protocols: readonly Protocol[]): boolean {
 }
 
 /**
- * Looks up a name. A name that has nothing but an SRV record will do.
+ * Looks up a name. A name that has nothing but an SRV record will do. Records that lead where the name
+ * must not (`refusedFromName()`) are left out, and reported.
  *
  * @throws InputError when it has neither.
  */
 export async function lookUpName(name: string, lookups: Lookups): Promise<FoundName> {
-  const [addresses, found] = await Promise.allSettled([
+  const [own, led] = await Promise.allSettled([
     lookups.resolve(name),
     followService(name, lookups),
   ]);
-  if (found.status === "rejected") throw found.reason;
-  const only = addresses.status === "rejected" && addresses.reason instanceof InputError;
-  if (only && found.value !== undefined) return { addresses: [], found: found.value };
-  if (addresses.status === "rejected") throw addresses.reason;
-  return { addresses: addresses.value, found: found.value };
+  if (led.status === "rejected") throw led.reason;
+  const found = led.value;
+  if (own.status === "rejected") {
+    if (own.reason instanceof InputError && found !== undefined) return { addresses: [], found };
+    throw own.reason;
+  }
+  const { addresses, refused } = admit(name, name, own.value, lookups);
+  if (refused === undefined) return { addresses, found };
+  if (addresses.length === 0 && found === undefined) return { addresses, refused };
+  lookups.note(refused);
+  return { addresses, found };
+}
+
+/**
+ * The addresses of a host to which a name may lead.
+ *
+ * @param name The name that the user wrote.
+ * @param host The name that has the addresses: the same, or the target of its SRV record.
+ * @returns With the first record that was refused, and why.
+ */
+function admit(
+  name: string,
+  host: string,
+  all: readonly Address[],
+  { allowPrivate = false }: Lookups,
+): { addresses: Address[]; refused?: string } {
+  const addresses: Address[] = [];
+  const refused: string[] = [];
+  for (const address of all) {
+    const reason = refusedFromName(name, address, allowPrivate);
+    if (reason === undefined) addresses.push(address);
+    else refused.push(`Cannot use the record "${recordText(host, address)}": ${reason}`);
+  }
+  const [first, ...more] = refused;
+  if (more.length === 0) return { addresses, refused: first };
+  return { addresses, refused: `${first} (and ${more.length} more)` };
+}
+
+function recordText(host: string, address: Address): string {
+  return `${host} ${family(address) === 4 ? "A" : "AAAA"} ${formatAddress(address)}`;
 }
 
 /** Where a name's SRV record leads: one that cannot be used is told, and as good as none. */
@@ -69,10 +109,9 @@ async function followService(name: string, lookups: Lookups): Promise<FoundServi
     const service = await findService?.(name);
     if (service === undefined) return undefined;
     led = requestText(name, service);
-    const all = await resolve(service.host);
-    const addresses = all.filter((address) => neverAsked(address) === undefined);
-    if (addresses.length > 0) return { service, addresses };
-    throw new InputError(`Cannot ask "${service.host}": never asked: ${neverAsked(all[0])}`);
+    const { addresses, refused } = admit(name, service.host, await resolve(service.host), lookups);
+    if (refused !== undefined) note(`${led}: ${refused}`);
+    return addresses.length === 0 ? undefined : { service, addresses };
   } catch (error) {
     if (!(error instanceof InputError)) throw error;
     note(led === undefined ? error.message : `${led}: ${error.message}`);

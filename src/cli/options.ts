@@ -74,6 +74,11 @@ export const OPTIONS: readonly Option[] = [
       },
     ],
     [
+      "allow-private",
+      "let a name that is not a local one lead to private addresses",
+      { commands: ["scan", "query", "watch"] },
+    ],
+    [
       "i-have-permission",
       "you may scan these public addresses, or more than a million of any kind",
     ],

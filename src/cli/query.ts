@@ -37,6 +37,7 @@ export async function runQuery(args: readonly string[]): Promise<number> {
     resolve: resolveName,
     findService: serviceFinder(),
     note: settings.has("quiet") ? () => {} : tellError,
+    allowPrivate: settings.has("allow-private"),
   });
   using interrupt = onInterrupt(() => {});
   const random = (size: number) => crypto.getRandomValues(new Uint8Array(size));

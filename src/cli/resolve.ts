@@ -20,12 +20,15 @@ export async function resolveName(name: string): Promise<readonly Address[]> {
   if (ascii === "") throw new InputError(`Cannot look up "${name}": not a host name`);
   try {
     const found = await lookup(ascii, { all: true });
-    return [...new Set(found.map(({ address }) => parseAddress(address)!))];
+    const addresses = new Set(found.map(({ address }) => parseAddress(address)));
+    addresses.delete(undefined); // with a zone, as fe80::1%eth0
+    if (addresses.size > 0) return [...addresses as Set<Address>];
   } catch (error) {
     if (error instanceof Deno.errors.NotCapable) throw error;
     const { code, message } = error as Error & { code?: string };
     throw new InputError(`Cannot find host "${name}": ${FAULTS[code ?? ""] ?? message}`);
   }
+  throw new InputError(`Cannot find host "${name}": all of its addresses have zones`);
 }
 
 const NO_ANSWER = "the name server does not answer";

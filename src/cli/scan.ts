@@ -178,6 +178,7 @@ async function lookUpTargets(
       ? serviceFinder()
       : undefined,
     note: settings.has("quiet") ? () => {} : tellError,
+    allowPrivate: settings.has("allow-private"),
   });
 }
 

@@ -7,10 +7,10 @@ import { type Address, type Endpoint, endpointKey } from "../address.ts";
 import { InputError } from "../errors.ts";
 import type { TargetNames } from "../scan/names.ts";
 import { compose, type Inclusion, type Targets } from "../targets/compose.ts";
-import { parseTarget, parseTargetList, type Target } from "../targets/parse.ts";
+import { type NameTarget, parseTarget, parseTargetList, type Target } from "../targets/parse.ts";
 import type { Range } from "../targets/ranges.ts";
 import type { NamedService } from "../targets/srv.ts";
-import { lookUpName, type Lookups } from "./names.ts";
+import { type FoundName, lookUpName, type Lookups } from "./names.ts";
 import type { KnownServer } from "./rescan.ts";
 import { neverAsked, neverRanges, privateRanges } from "../targets/lists.ts";
 
@@ -72,12 +72,24 @@ export async function findTargets(input: TargetInput, lookups: Lookups): Promise
       "Cannot scan nothing: name addresses, ranges or host names, or use -iL FILE",
     );
   }
-  const excluded = await lookUp(listed(input.exclude, input.excludeFiles), {
-    ...lookups,
-    findService: undefined,
+  // An exclusion sends nothing: its name may lead anywhere.
+  const excluded = await lookUp(
+    listed(input.exclude, input.excludeFiles),
+    async ({ name }) => ({ addresses: await lookups.resolve(name) }),
+  );
+  const refused: string[] = [];
+  const found = await lookUp(wanted, async ({ name, port }) => {
+    const { findService } = port === undefined ? lookups : {};
+    const one = await lookUpName(name, { ...lookups, findService });
+    if (one.refused !== undefined) refused.push(one.refused);
+    return one;
   });
+  if (refused.length > 0 && found.inclusions.length + known.length === 0) {
+    throw new InputError(refused[0]);
+  }
+  refused.forEach(lookups.note);
   return {
-    ...withNames(await lookUp(wanted, lookups), known),
+    ...withNames(found, known),
     excluded: excluded.inclusions.map(({ range }) => range),
     first: known.map(({ endpoint }) => endpoint),
   };
@@ -129,7 +141,10 @@ interface LookedUp {
   readonly services: Map<number | bigint, NamedService>;
 }
 
-async function lookUp(targets: readonly Target[], lookups: Lookups): Promise<LookedUp> {
+async function lookUp(
+  targets: readonly Target[],
+  find: (target: NameTarget) => Promise<FoundName>,
+): Promise<LookedUp> {
   const inclusions: Inclusion[] = [];
   const names = new Map<Address, string>();
   const services = new Map<number | bigint, NamedService>();
@@ -142,10 +157,7 @@ async function lookUp(targets: readonly Target[], lookups: Lookups): Promise<Loo
       continue;
     }
     const { name, port } = target;
-    const { addresses, found } = await lookUpName(
-      name,
-      port === undefined ? lookups : { ...lookups, findService: undefined },
-    );
+    const { addresses, found } = await find(target);
     for (const address of addresses) {
       include(address, port);
       names.set(address, name);

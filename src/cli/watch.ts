@@ -68,6 +68,7 @@ export async function runWatch(args: readonly string[]): Promise<number> {
     optedOut: lists.sources.length === 0 ? [] : await optOuts.read(),
     words: settings.values.words.filter((word) => storePlace(word) === undefined),
     files: settings.texts("input-file"),
+    allowPrivate: settings.has("allow-private"),
     ...{ lists: lists.sources, protocols, names, rules },
   });
   return await watchServers(servers, chosen, lists, settings);

@@ -35,6 +35,8 @@ export interface WatchSources {
   readonly lists: readonly Database[];
   /** Addresses of which lists may have servers, and that asked to be left alone. */
   readonly optedOut: readonly Range[];
+  /** Whether every name may lead to private addresses. */
+  readonly allowPrivate: boolean;
   /** The protocols to look for. */
   readonly protocols: readonly Protocol[];
   /** Whether players' names are kept. */
@@ -102,13 +104,14 @@ function knownState(stored: StoredRecord, names: boolean): KnownState {
 /** The servers of a file, or of a word. */
 async function readWord(
   word: string,
-  { files, protocols }: WatchSources,
+  { files, protocols, allowPrivate }: WatchSources,
   add: (endpoint: Endpoint, name: string | null) => void,
 ): Promise<void> {
   const lookups = {
     resolve: resolveName,
     findService: serviceFinder(),
     note: (text: string) => tellLine(`blocksweep: ${text}`),
+    allowPrivate,
   };
   const addHost = async (host: string) => {
     const { endpoints, name } = await locate(host, protocols, lookups);

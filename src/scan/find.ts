@@ -73,7 +73,8 @@ export interface FindOptions {
  *
  * Needs `--allow-net`, and `"unstable": ["net"]` in deno.json.
  *
- * @param targets Addresses, prefixes and `first-last` ranges, each perhaps with a `:port`.
+ * @param targets Addresses, prefixes and `first-last` ranges, each perhaps with a `:port`. Names have
+ * to be looked up before: `refusedFromName()` says which of their addresses must not be targets.
  * @throws InputError for targets or options that cannot be used.
  *
  * @example Servers in a range
@@ -161,7 +162,9 @@ export async function* find(
 function range(text: string) {
   const target = parseTarget(text);
   if ("range" in target) return { range: target.range, port: target.port };
-  throw new InputError(`Cannot scan "${text}": look names up first`);
+  throw new InputError(
+    `Cannot scan "${text}": look names up first, and check addresses by refusedFromName()`,
+  );
 }
 
 function protocolNamed(name: string) {

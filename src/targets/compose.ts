@@ -89,7 +89,7 @@ export function compose(inclusions: readonly Inclusion[], exclusions: Exclusions
   };
   const borders: Border[] = [];
   for (const { range, port } of inclusions) {
-    const privately = privates[family(range.start)].covers(range);
+    const privately = exclusions.private.some((block) => isInside(range, block));
     addBorders(borders, range, port ?? USUAL, privately);
   }
   for (const hole of HOLES) {
@@ -112,6 +112,11 @@ export function compose(inclusions: readonly Inclusion[], exclusions: Exclusions
     loopbackSize: size - without(LOOPBACK),
     left,
   };
+}
+
+/** Whether a range lies wholly inside a block; blocks that touch are not one block. */
+function isInside({ start, end }: Range, block: Range): boolean {
+  return family(start) === family(block.start) && block.start <= start && end <= block.end;
 }
 
 const LOOPBACK: Record<4 | 6, RangeSet<Address>> = {

@@ -28,7 +28,11 @@ export function neverRanges(): readonly ReasonedRange[] {
 
 /** Why an address is never asked; `undefined` where it may be. */
 export function neverAsked(address: Address): string | undefined {
-  return neverRanges().find(({ range: { start, end } }) =>
+  return reasonIn(neverRanges(), address);
+}
+
+function reasonIn(ranges: readonly ReasonedRange[], address: Address): string | undefined {
+  return ranges.find(({ range: { start, end } }) =>
     typeof start === typeof address && start <= address && address < end
   )?.reason;
 }
@@ -37,6 +41,69 @@ export function neverAsked(address: Address): string | undefined {
 export function privateRanges(): readonly ReasonedRange[] {
   return parseRangeList(privateText, "data/private.txt");
 }
+
+/**
+ * Names that belong to the user's own network: single labels, and the domains of RFC 6761 and 6762,
+ * RFC 8375, ICANN's `.internal`, and what routers use. Their records are not a stranger's.
+ */
+const LOCAL_NAME = /^[^.]+$|\.(?:localhost|local|lan|home\.arpa|internal)$/;
+
+/**
+ * Whether a host name is a local one, whose records may lead to private addresses.
+ *
+ * @param name In lower case, without a final dot, as `parseTarget()` returns it.
+ *
+ * @example
+ * ```ts
+ * import { isLocalName } from "blocksweep";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(["localhost", "mc.lan", "play.example.org"].map(isLocalName), [true, true, false]);
+ * ```
+ */
+export function isLocalName(name: string): boolean {
+  return LOCAL_NAME.test(name);
+}
+
+/**
+ * Why an address that a host name's records lead to must not be probed; `undefined` where it may be.
+ * Whoever holds a public name's zone must not choose a target inside the user's network.
+ *
+ * @param name The name that the user wrote: not the target of its SRV or CNAME record.
+ * @param allowPrivate Whether the user lets any name lead to private addresses. 169.254.0.0/16 stays
+ * refused: it holds the metadata services of cloud providers.
+ *
+ * @example
+ * ```ts
+ * import { parseAddress, refusedFromName } from "blocksweep";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const router = parseAddress("192.168.1.1")!;
+ * assertEquals(refusedFromName("mc.lan", router, false), undefined);
+ * assertEquals(
+ *   refusedFromName("play.example.org", router, false),
+ *   "private use (RFC 1918); only a local name leads there, or any with --allow-private",
+ * );
+ * ```
+ */
+export function refusedFromName(
+  name: string,
+  address: Address,
+  allowPrivate: boolean,
+): string | undefined {
+  const never = neverAsked(address);
+  if (never !== undefined) return `never asked: ${never}`;
+  const reason = reasonIn(privateRanges(), address);
+  if (reason === undefined) return undefined;
+  if (typeof address === "number" && address >>> 16 === LINK_LOCAL) {
+    return `${reason}, never taken from a name`;
+  }
+  if (allowPrivate || isLocalName(name)) return undefined;
+  return `${reason}; only a local name leads there, or any with --allow-private`;
+}
+
+/** The first two bytes of 169.254.0.0/16. */
+const LINK_LOCAL = 0xa9fe;
 
 /** The usual ports of a protocol in a family: data/ports.txt. */
 export function usualPorts(): (protocol: string, family: 4 | 6) => readonly number[] {

@@ -31,6 +31,7 @@ function names(services: Record<string, Service | Error> = {}) {
       return found instanceof Error ? Promise.reject(found) : Promise.resolve(found);
     },
     note: (text) => notes.push(text),
+    allowPrivate: true,
   };
   return { lookups, asked, notes };
 }
@@ -131,8 +132,8 @@ Deno.test("an SRV record that cannot be used is told, and as good as none", asyn
     ],
     [
       { host: "multicast.example", port: 7 },
-      'play.example SRV multicast.example:7: Cannot ask "multicast.example": never asked: ' +
-      "multicast (RFC 5771)",
+      'play.example SRV multicast.example:7: Cannot use the record "multicast.example A ' +
+      '224.0.0.1": never asked: multicast (RFC 5771)',
     ],
   ];
   for (const [service, note] of cases) {
@@ -145,7 +146,11 @@ Deno.test("an SRV record that cannot be used is told, and as good as none", asyn
   }
   const mixed = { "play.example": { host: "mixed.example", port: 7 } };
   const { lines, notes } = await located("play.example", mixed, named("slp"));
-  assertEquals([lines, notes], [["10.0.0.9:7 slp| mixed.example:7"], []]);
+  assertEquals(lines, ["10.0.0.9:7 slp| mixed.example:7"]);
+  assertEquals(notes, [
+    'play.example SRV mixed.example:7: Cannot use the record "mixed.example A 224.0.0.1": ' +
+    "never asked: multicast (RFC 5771)",
+  ]);
 });
 
 Deno.test("what goes wrong in a lookup besides is not taken for an answer", async () => {
@@ -159,7 +164,7 @@ Deno.test("what cannot be asked is refused", async () => {
     const [word, message] of [
       ["10.0.0.0/24", 'Cannot query "10.0.0.0/24": it is a range'],
       ["224.0.0.1", 'Cannot query "224.0.0.1": never asked: multicast'],
-      ["multicast.example", 'Cannot query "multicast.example": never asked: multicast'],
+      ["multicast.example", 'record "multicast.example A 224.0.0.1": never asked: multicast'],
       ["gone.example", 'Cannot find host "gone.example"'],
       ["a..b", 'Cannot parse "a..b"'],
       ["10.0.0.1:99999", "99999"],

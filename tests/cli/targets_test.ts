@@ -34,6 +34,7 @@ const collect = async (
     await findTargets({ words: [], files: [], exclude: [], excludeFiles: [], ...input }, {
       resolve,
       note: unexpected,
+      allowPrivate: true,
     }),
     optedOut,
   );
@@ -68,6 +69,7 @@ Deno.test("where an SRV record leads is a target, where the name has no port", a
         resolve,
         findService,
         note: unexpected,
+        allowPrivate: true,
       }),
       [],
     );

@@ -19,10 +19,9 @@ function bruteForce(inclusions: readonly Inclusion[], exclusions: Exclusions): M
   for (let address = 0; address <= LIMIT; address++) {
     const within = (ranges: readonly Range[]) => ranges.some((other) => inside(address, other));
     if (within(exclusions.never) || within(exclusions.chosen)) continue;
-    // Blocks that touch count as one, as they do in a RangeSet.
+    // Blocks that touch are not one block.
     const covered = ({ start, end }: Range) =>
-      Array.from({ length: Number(end) - Number(start) }, (_, i) => Number(start) + i)
-        .every((each) => exclusions.private.some((other) => inside(each, other)));
+      exclusions.private.some((other) => other.start <= start && end <= other.end);
     const ports = inclusions.filter((one) => inside(address, one.range))
       .filter((one) => !within(exclusions.private) || covered(one.range))
       .map(({ port }) => port ?? 0);
@@ -91,6 +90,22 @@ Deno.test("private ranges are asked when they are named", () => {
     true,
   );
   assertEquals(composed("192.168.255.0-192.169.0.255").size, 256n);
+});
+
+Deno.test("IPv4-compatible and site-local IPv6 is private, each block for itself", () => {
+  for (const range of ["::7f00:1", "::/100", "fec0::/10", "fec0::1", "feff::/16"]) {
+    const { size, publicSize, left } = composed(range);
+    assert(size > 0n, range);
+    assertEquals([publicSize, left.private], [0n, 0n], range);
+  }
+  for (const wide of ["::/95", "fe80::/9", "fe00::/8", "fe80::-fec0::"]) {
+    const { publicSize, left } = composed(wide);
+    assert(left.private > 0n, wide);
+    assertEquals(publicSize, composed(wide).size, wide);
+  }
+  assertEquals(composed("fe80::/9").size, 0n); // link-local and site-local touch
+  assertEquals(composed("::/96").size, 2n ** 32n - 3n); // without ::, ::2 and ::3
+  assertEquals(composed("::", "::1").loopbackSize, 1n);
 });
 
 Deno.test("what is never asked stays out, however it is named", () => {

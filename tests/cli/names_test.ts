@@ -1,0 +1,187 @@
+/** Where a stranger's DNS may lead, with a made-up name server. */
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { type Address, formatAddress, formatEndpoint, parseAddress } from "../../src/address.ts";
+import { locate } from "../../src/cli/locate.ts";
+import { lookUpName, type Lookups } from "../../src/cli/names.ts";
+import { serviceFinder } from "../../src/cli/resolve.ts";
+import { composeTargets, findTargets } from "../../src/cli/targets.ts";
+import { InputError } from "../../src/errors.ts";
+import { PROTOCOLS, USUAL_PROTOCOLS } from "../../src/protocols/mod.ts";
+import { openDns } from "../fakes/dns.ts";
+import { run } from "./process.ts";
+
+/** Addresses to which only a local name leads, or any with the option. */
+const PRIVATE = [
+  ...["127.0.0.1", "10.1.2.3", "172.16.0.1", "192.168.0.1", "100.64.0.1", "198.18.0.1"],
+  ...["::1", "::7f00:1", "fc00::1", "fe80::1", "fec0::1"],
+];
+/** Addresses to which no name leads. */
+const NEVER = [
+  ...["169.254.169.254", "169.254.0.1", "0.0.0.0", "224.0.0.1", "255.255.255.255"],
+  ...["::ffff:127.0.0.1", "::ffff:169.254.169.254", "64:ff9b::7f00:1", "64:ff9b:1::1", "::"],
+];
+const LOCAL = [
+  ...["localhost", "router", "mc.localhost", "mc.local", "mc.lan", "a.b.home.arpa", "x.internal"],
+];
+const STRANGE = [
+  ...[
+    "play.example.org",
+    "localhost.example.org",
+    "notlocalhost.example",
+    "xlan.org",
+    "home.arpa.x",
+  ],
+  ...["evillan.com", "local.com", "internal.example"],
+];
+
+/** A name server where every name has these addresses, and an SRV record of each name leads there. */
+function server(addresses: readonly string[], target?: string, allowPrivate = false) {
+  const notes: string[] = [];
+  const lookups: Lookups = {
+    resolve: (name) =>
+      target !== undefined && name !== target
+        ? Promise.reject(new InputError(`Cannot find host "${name}"`))
+        : Promise.resolve(addresses.map((text) => parseAddress(text)!)),
+    findService: () => Promise.resolve(target === undefined ? target : { host: target, port: 9 }),
+    note: (text) => notes.push(text),
+    allowPrivate,
+  };
+  return { lookups, notes };
+}
+
+const shown = (addresses: readonly Address[]) => addresses.map(formatAddress);
+
+Deno.test("a name of strangers leads to no private address, by A, AAAA or CNAME records", async () => {
+  for (const name of STRANGE) {
+    for (const address of [...PRIVATE, ...NEVER]) {
+      const { lookups, notes } = server([address]);
+      const { addresses, refused } = await lookUpName(name, lookups);
+      assertEquals([addresses, notes], [[], []], `${name} ${address}`);
+      const record = `${name} ${address.includes(":") ? "AAAA" : "A"} ${address}`;
+      assertStringIncludes(refused!, `Cannot use the record "${record}": `);
+      assertEquals(refused!.includes("--allow-private"), PRIVATE.includes(address), refused);
+    }
+  }
+});
+
+Deno.test("local names, and any with --allow-private, do, but never to 169.254.0.0/16", async () => {
+  for (const [names, allowed] of [[LOCAL, false], [STRANGE, true]] as const) {
+    for (const name of names) {
+      const { lookups } = server(PRIVATE, undefined, allowed);
+      assertEquals(shown((await lookUpName(name, lookups)).addresses), PRIVATE, name);
+      for (const address of NEVER) {
+        const { addresses, refused } = await lookUpName(
+          name,
+          server([address], undefined, allowed).lookups,
+        );
+        assertEquals(addresses, [], `${name} ${address}`);
+        assert(refused !== undefined && !refused.includes("--allow-private"), refused);
+      }
+    }
+  }
+});
+
+Deno.test("an SRV record leads where the name that was asked for may, whatever its target is called", async () => {
+  for (const target of ["localhost", "mc.lan", "mc1.example.org"]) {
+    for (const address of [...PRIVATE, ...NEVER]) {
+      const { lookups, notes } = server([address], target);
+      await assertRejects(
+        () => lookUpName("play.example.org", lookups),
+        InputError,
+        'Cannot find host "play.example.org"',
+      );
+      assertEquals(notes.length, 1);
+      assertStringIncludes(
+        notes[0],
+        `play.example.org SRV ${target}:9: Cannot use the record "${target} A`,
+      );
+    }
+  }
+  const { found } = await lookUpName("mc.lan", server(["10.0.0.1"], "srv.lan").lookups);
+  assertEquals(shown(found!.addresses), ["10.0.0.1"]);
+  const allowed = server(["10.0.0.1", "169.254.1.1"], "mc1.example.org", true);
+  const led = await lookUpName("play.example.org", allowed.lookups);
+  assertEquals(shown(led.found!.addresses), ["10.0.0.1"]);
+  assertStringIncludes(allowed.notes.join(), "never taken from a name");
+});
+
+Deno.test("of several addresses the public ones are used, the others reported in a line", async () => {
+  const { lookups, notes } = server(["127.0.0.1", "8.8.8.8", "::1", "2600::1"]);
+  const { addresses, refused } = await lookUpName("play.example.org", lookups);
+  assertEquals([shown(addresses), refused], [["8.8.8.8", "2600::1"], undefined]);
+  assertEquals(notes, [
+    'Cannot use the record "play.example.org A 127.0.0.1": loopback (RFC 1122); only a local ' +
+    "name leads there, or any with --allow-private (and 1 more)",
+  ]);
+  const { endpoints } = await locate("play.example.org:9", PROTOCOLS, lookups);
+  assertEquals(endpoints.map(({ endpoint }) => formatEndpoint(endpoint)), ["8.8.8.8:9"]);
+});
+
+Deno.test("query and watch refuse a name of which nothing is left; scan passes over it", async () => {
+  const { lookups } = server(["192.168.1.1"]);
+  await assertRejects(
+    () => locate("play.example.org", USUAL_PROTOCOLS, lookups),
+    InputError,
+    'Cannot use the record "play.example.org A 192.168.1.1": private use (RFC 1918)',
+  );
+  const scanned = (...words: string[]) => {
+    const one = server(["192.168.1.1"]);
+    const input = { words, files: [], exclude: [], excludeFiles: [] };
+    return { ...one, found: findTargets(input, one.lookups) };
+  };
+  await assertRejects(
+    () => scanned("play.example.org", "mc.example.org").found,
+    InputError,
+    'Cannot use the record "play.example.org A 192.168.1.1"',
+  );
+  const { found, notes } = scanned("10.0.0.1", "play.example.org");
+  assertEquals([composeTargets(await found, []).targets.size, notes.length], [1n, 1]);
+});
+
+Deno.test("an exclusion may be a name that leads anywhere: nothing is sent there", async () => {
+  const { lookups } = server(["10.0.0.1"]);
+  const found = await findTargets({
+    ...{ words: ["10.0.0.0/30"], files: [], exclude: ["play.example.org"], excludeFiles: [] },
+  }, lookups);
+  assertEquals(composeTargets(found, []).targets.size, 3n);
+});
+
+Deno.test("addresses, once looked up, are kept: names in databases and checkpoints are not looked up", async () => {
+  const lookups: Lookups = {
+    resolve: (name) => Promise.reject(new Error(`${name} was looked up`)),
+    note: () => {},
+  };
+  const endpoint = { address: parseAddress("10.0.0.7")!, port: 25565 };
+  const known = [{ endpoint, name: "play.example.org" }];
+  const input = { words: [], files: [], exclude: [], excludeFiles: [], known };
+  const { first } = await findTargets(input, lookups);
+  assertEquals(first.map(formatEndpoint), ["10.0.0.7:25565"]);
+});
+
+Deno.test("what a real name server says of an SRV record is held to the same", async () => {
+  await using dns = openDns([{ priority: 0, weight: 0, port: 25570, target: "localhost." }]);
+  const { lookups, notes } = server(["127.0.0.1"], "localhost");
+  const findService = serviceFinder({ nameServer: dns.nameServer });
+  await assertRejects(
+    () => locate("play.example.org", PROTOCOLS.slice(0, 2), { ...lookups, findService }),
+    InputError,
+    'Cannot find host "play.example.org"',
+  );
+  assertEquals(dns.asked, ["_minecraft._tcp.play.example.org."]);
+  assertStringIncludes(
+    notes.join(),
+    'play.example.org SRV localhost:25570: Cannot use the record "localhost A 127.0.0.1"',
+  );
+});
+
+Deno.test("localhost is still a target, and --allow-private an option of scan, query and watch", async () => {
+  for (const command of ["scan", "query", "watch"]) {
+    const { stdout } = await run([command, "--help"]);
+    assertStringIncludes(stdout, "--allow-private");
+  }
+  const { stdout, code } = await run(["scan", "localhost:19132", "--list-targets"], {
+    permissions: ["--allow-net", "--allow-read", "--allow-env"],
+  });
+  assertEquals(code, 0);
+  assertStringIncludes(stdout, "127.0.0.1:19132");
+});

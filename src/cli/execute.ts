@@ -28,6 +28,7 @@ import { readMetrics, serveMetrics } from "./metrics.ts";
 import { closeOutputs, type OutputPlan } from "./outputs.ts";
 import { number, type Plan } from "./plan.ts";
 import { Progress, statusOf } from "./progress.ts";
+import { type ScanWork, scanWork } from "./status_line.ts";
 import { type Resumed, resumeLine } from "./resume.ts";
 import { isLater, type ScanSettings, type SpeedSettings } from "./scan_settings.ts";
 import { scanFamilies } from "./scan_metrics.ts";
@@ -99,6 +100,7 @@ export async function execute(job: Job): Promise<number> {
     using progress = new Progress({
       state,
       governor: plan.governor,
+      work: workOf(job),
       terminal: !quiet && Deno.stderr.isTerminal(),
       everyMs: quiet ? 0 : chosen.statsEveryMs,
       statusFile: job.files.status,
@@ -123,6 +125,16 @@ export async function execute(job: Job): Promise<number> {
     await writer?.end({ udp: end.mark, tcp: end.tcpMark }, state);
   }
   return await report(job, state, end, writer === undefined ? undefined : place ?? resumed);
+}
+
+/** What there is to do, for the status line. */
+function workOf({ plan, chosen, speed }: Job): ScanWork {
+  return scanWork(plan, {
+    ...chosen,
+    cooldown: speed.cooldownMs / 1000,
+    connect: chosen.streamLimits.connectMs / 1000,
+    maxRuntime: chosen.maxRuntimeMs / 1000,
+  });
 }
 
 /** Opens outputs and checkpoint, for a new scan or to go on with one. */

@@ -7,7 +7,8 @@ import { InputError } from "../errors.ts";
 import type { ScanState } from "../scan/state.ts";
 import { estimateLoss } from "../sweep/loss.ts";
 import { reason, tell, tellLine, userPath } from "./console.ts";
-import { clockTime, count, type Governor, number, type Plan } from "./plan.ts";
+import { count, type Governor, type Plan } from "./plan.ts";
+import { PaceMeter, type ScanWork, statusLine } from "./status_line.ts";
 
 /** How often the line is drawn and the file written, milliseconds. */
 const EVERY_MS = 500;
@@ -18,6 +19,8 @@ export interface ProgressOptions {
   readonly state: ScanState;
   /** What decides about the speed. */
   readonly governor: Governor;
+  /** What it has to do. */
+  readonly work: ScanWork;
   /** Whether the line is drawn again and again in its place. */
   readonly terminal: boolean;
   /** How often a line is printed where there is no terminal, milliseconds; 0: never. */
@@ -29,10 +32,10 @@ export interface ProgressOptions {
 /** Shows progress until it is disposed of. */
 export class Progress implements Disposable {
   readonly #options: ProgressOptions;
-  readonly #started = performance.now();
   readonly #timer: ReturnType<typeof setInterval>;
-  readonly #rate = new Rate();
-  #drawn = false;
+  readonly #meter: PaceMeter;
+  /** Columns of the line that stands on the terminal. */
+  #drawn = 0;
   #printed = performance.now();
   #warned = false;
 
@@ -43,6 +46,7 @@ export class Progress implements Disposable {
    */
   constructor(options: ProgressOptions) {
     this.#options = options;
+    this.#meter = new PaceMeter(options.work, options.state, performance.now() / 1000);
     try {
       this.#writeStatus();
     } catch (error) {
@@ -53,26 +57,29 @@ export class Progress implements Disposable {
   }
 
   #tick(): void {
-    const { terminal, everyMs } = this.#options;
+    const { terminal, everyMs, state, governor } = this.#options;
     this.#tryStatus();
     const now = performance.now();
-    if (terminal) this.#draw();
-    else if (everyMs > 0 && now - this.#printed >= everyMs) {
+    const pace = this.#meter.read(state, now / 1000);
+    if (terminal) {
+      const columns = Math.max(1, consoleSize().columns - 1);
+      this.#draw(statusLine(state, pace, governor, columns), columns);
+    } else if (everyMs > 0 && now - this.#printed >= everyMs) {
       this.#printed = now;
-      tellLine(this.line());
+      tellLine(statusLine(state, pace, governor));
     }
   }
 
-  #draw(): void {
-    const { columns } = consoleSize();
-    tell(`\r${this.line().slice(0, columns - 1)}\x1b[K`);
-    this.#drawn = true;
+  /** Draws the line over the one before it: without escape sequences, which not all want. */
+  #draw(line: string, columns: number): void {
+    tell(`\r${line.padEnd(Math.min(this.#drawn, columns))}`);
+    this.#drawn = line.length;
   }
 
   /** Takes the line away, so that something else can be printed. */
   clear(): void {
-    if (this.#drawn) tell("\r\x1b[K");
-    this.#drawn = false;
+    if (this.#drawn > 0) tell(`\r${" ".repeat(this.#drawn)}\r`);
+    this.#drawn = 0;
   }
 
   /** Says that a pass begins. */
@@ -90,27 +97,6 @@ export class Progress implements Disposable {
       `${transport === "tcp" ? "TCP " : ""}pass ${pass} of ${passes}: ${name}, ` +
         count(size, "target"),
     );
-  }
-
-  /** The line. */
-  line(): string {
-    const { state, governor } = this.#options;
-    const seconds = (performance.now() - this.#started) / 1000;
-    const { tcp } = state;
-    const rate = this.#rate.of(state.sent + tcp.sent, seconds);
-    const share = state.total === 0 ? 1 : state.visited / state.total;
-    const eta = share > 0 ? seconds / share - seconds : Infinity;
-    return [
-      ...(state.passes > 0 ? [`pass ${state.pass}/${state.passes}`] : []),
-      ...(tcp.passes > 0 ? [`TCP ${tcp.pass}/${tcp.passes}`] : []),
-      `${(100 * share).toFixed(1)}%`,
-      `${number(state.sent + tcp.sent)} sent`,
-      `${number(Math.round(rate))}/s${governedBy(state, governor)}`,
-      `found ${number(state.replies.true + tcp.counts.answered)}`,
-      `written ${number(state.written)}`,
-      `lost ${number(state.fellSilent + state.lost)}`,
-      `ETA ${clockTime(eta)}`,
-    ].join("  ");
   }
 
   /** A status that cannot be written is no reason to end a scan. */
@@ -144,30 +130,12 @@ export class Progress implements Disposable {
   }
 }
 
-/** What decides about the speed, where that is not the rate alone. */
-function governedBy({ rate }: ScanState, governor: Governor): string {
-  if (governor.endsWith("-rate")) return ` (--${governor})`;
-  return rate === undefined ? "" : ` (--rate auto: ${rate.reason})`;
-}
-
 /** The size of the terminal, or what it is mostly. */
 function consoleSize(): { columns: number } {
   try {
     return Deno.consoleSize();
   } catch {
     return { columns: 80 }; // a terminal that does not tell
-  }
-}
-
-/** Datagrams a second over the last few readings. */
-class Rate {
-  readonly #readings: [sent: number, seconds: number][] = [];
-
-  of(sent: number, seconds: number): number {
-    this.#readings.push([sent, seconds]);
-    if (this.#readings.length > 10) this.#readings.shift();
-    const [firstSent, firstSeconds] = this.#readings[0];
-    return seconds > firstSeconds ? (sent - firstSent) / (seconds - firstSeconds) : 0;
   }
 }
 

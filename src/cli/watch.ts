@@ -100,7 +100,7 @@ async function watchServers(
     spreadMs: Math.min(intervalMs, 1000 * servers.length / FIRST_POLLS),
     poll: async (server) => {
       const row = await poller.poll(server);
-      return row === undefined || names ? row : withoutPlayers(row);
+      return typeof row !== "object" || names ? row : withoutPlayers(row);
     },
     onPoll: (lateMs) => metrics.late(lateMs),
     onEvent: (event) => [metrics, printer, hook].forEach((one) => one?.add(event)),
@@ -153,7 +153,10 @@ function summary(online: number, all: number, counts: WatchCounts, hook?: Webhoo
   const sent = hook === undefined
     ? ""
     : `; the webhook took ${number(hook.sent)}, ${number(hook.lost)} were lost`;
+  const putOff = counts.putOff === 0
+    ? ""
+    : `, ${number(counts.putOff)} put off for want of descriptors (ulimit -n)`;
   return `${number(online)} of ${count(all, "server")} online; ` +
-    `${number(counts.polls)} polls${late}, ${number(counts.answered)} answered; ` +
+    `${number(counts.polls)} polls${late}, ${number(counts.answered)} answered${putOff}; ` +
     `${number(counts.events)} events${sent}`;
 }

@@ -5,6 +5,7 @@
  */
 import type { Endpoint } from "../address.ts";
 import type { Clock } from "../net/clock.ts";
+import { openPatiently, type ShortagePatience } from "../net/descriptors.ts";
 import type { Link } from "../net/socket.ts";
 import type { Protocol } from "../protocols/protocol.ts";
 import type { Outcome } from "../record.ts";
@@ -71,7 +72,8 @@ export async function attempt<S>(
   const patience = { timeoutMs, resends: retries, clock, signal };
   for (let left = retries;; left--) {
     const final = left === 0;
-    await using open = await link();
+    await using open = await linkUnlessShort(link, { clock, signal });
+    if (open === undefined) return { kind: "silent", answers: 0, why: "exhausted" };
     const start = left === retries ? known : undefined;
     const exchange = protocol.exchange({
       endpoint,
@@ -87,4 +89,18 @@ export async function attempt<S>(
     const over = outcome.kind === "answered" || outcome.kind === "cancelled";
     if (final || over || mute && leavesMute) return outcome;
   }
+}
+
+/** A link; `undefined` where the machine stays short of descriptors for it. */
+async function linkUnlessShort(
+  link: Attempt["link"],
+  patience: ShortagePatience,
+): Promise<Link | undefined> {
+  const open = await openPatiently(link, patience);
+  return open === "exhausted" ? undefined : open;
+}
+
+/** Whether an exchange failed for want of descriptors: that says nothing about the server. */
+export function isExhausted(outcome: Outcome<unknown>): boolean {
+  return outcome.kind === "silent" && outcome.why === "exhausted";
 }

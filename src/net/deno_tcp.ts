@@ -5,6 +5,7 @@
  */
 import type { Socket } from "node:net";
 import { type Address, type Endpoint, family, formatAddress } from "../address.ts";
+import { isShortage } from "./descriptors.ts";
 import type { ConnectFailure, Dialer, Stream } from "./socket.ts";
 
 /** Bytes read at once. */
@@ -79,13 +80,11 @@ class DenoDialer implements Dialer {
 /** What an error code means. What none of them means is as good as nobody being there. */
 function failure(code: string): ConnectFailure {
   if (REFUSALS.has(code)) return "refused";
-  if (SHORTAGES.has(code)) return "exhausted";
+  if (isShortage(code)) return "exhausted";
   return code === "ETIMEDOUT" || code === "TimedOut" ? "silent" : "unreachable";
 }
 
 const REFUSALS = new Set(["ECONNREFUSED", "ECONNRESET", "ConnectionRefused", "ConnectionReset"]);
-/** No descriptor, no port, or no memory left. */
-const SHORTAGES = new Set(["EMFILE", "ENFILE", "EADDRNOTAVAIL", "ENOBUFS", "ENOMEM", "EAGAIN"]);
 
 /** A connection of Deno's. */
 export class DenoStream implements Stream {

@@ -1,9 +1,10 @@
 /**
- * How many descriptors are left. Deno does not tell the limit of the process, and the limit alone
- * would not tell what is in use; so some are taken, and given back.
+ * Descriptors: how many are left, and what to do when there are none. Deno does not tell the limit of
+ * the process, and the limit alone would not tell what is in use; so some are taken, and given back.
  *
  * @module
  */
+import { type Clock, sleep } from "./clock.ts";
 
 /** Something that holds a descriptor. */
 interface Held {
@@ -26,4 +27,56 @@ export async function descriptorsLeft(most: number, open: () => Held): Promise<n
   }
   await Promise.all(held.map((one) => one[Symbol.asyncDispose]()));
   return held.length;
+}
+
+/** Codes of errors that say nothing about a peer: no descriptor, no port, or no memory is left. */
+const SHORTAGES = new Set(["EMFILE", "ENFILE", "EADDRNOTAVAIL", "ENOBUFS", "ENOMEM", "EAGAIN"]);
+
+/** Whether the code of an error means that this machine is short of something. */
+export function isShortage(code: string): boolean {
+  return SHORTAGES.has(code);
+}
+
+/**
+ * How often, and after how long, milliseconds, what failed for a shortage is tried again: longer in all
+ * than connections that are open take to end.
+ */
+const TRIES = 150;
+const PAUSE_MS = 100;
+
+/** How to wait. */
+export interface ShortagePatience {
+  /** The clock. */
+  readonly clock: Clock;
+  /** Ends the wait. */
+  readonly signal: AbortSignal;
+  /** Told of each shortage. */
+  readonly onShortage?: () => void;
+}
+
+/**
+ * Opens something, and tries again for 15 seconds where the machine is short of descriptors.
+ *
+ * @param open Returns `"exhausted"` for a shortage, or throws the system's error.
+ * @returns `"exhausted"` where the shortage lasts.
+ */
+export async function openPatiently<T>(
+  open: () => T | Promise<T>,
+  { clock, signal, onShortage }: ShortagePatience,
+): Promise<T | "exhausted"> {
+  for (let left = TRIES;; left--) {
+    const opened = await unlessShort(open);
+    if (opened !== "exhausted" || left === 0 || signal.aborted) return opened;
+    onShortage?.();
+    await sleep(clock, PAUSE_MS, signal);
+  }
+}
+
+async function unlessShort<T>(open: () => T | Promise<T>): Promise<T | "exhausted"> {
+  try {
+    return await open();
+  } catch (error) {
+    if (isShortage(String((error as { code?: unknown }).code))) return "exhausted";
+    throw error;
+  }
 }

@@ -5,6 +5,7 @@
  */
 import type { Endpoint } from "../address.ts";
 import type { Clock } from "./clock.ts";
+import { openPatiently } from "./descriptors.ts";
 import type { ConnectFailure, Dialer, Link, Stream, StreamEnd, StreamSide } from "./socket.ts";
 import type { Throttle } from "./throttle.ts";
 
@@ -42,14 +43,23 @@ export interface StreamLinkOptions {
   readonly signal: AbortSignal;
   /** Told when the link was disposed of. */
   readonly onClose?: () => void;
+  /** Told each time that there is no descriptor for a connection. */
+  readonly onShortage?: () => void;
 }
 
 /**
- * Connects within the limit.
+ * Connects within the limit; where descriptors are short, it waits for some.
  *
  * @returns The connection, or why there is none: `"silent"` when the time is up.
  */
-export async function dial(
+export function dial(
+  peer: Endpoint,
+  options: StreamLinkOptions,
+): Promise<Stream | ConnectFailure> {
+  return openPatiently(() => dialOnce(peer, options), options);
+}
+
+async function dialOnce(
   peer: Endpoint,
   { dialer, clock, limits, signal }: StreamLinkOptions,
 ): Promise<Stream | ConnectFailure> {

@@ -6,7 +6,6 @@
  */
 import { type Endpoint, endpointKey, family } from "../address.ts";
 import { attempt, followUpTimeout } from "../inspect/attempt.ts";
-import { sleep } from "../net/clock.ts";
 import { Slots } from "../net/slots.ts";
 import type { Link, Stream } from "../net/socket.ts";
 import { dial, STREAM_LIMITS, StreamLink, type StreamLinkOptions } from "../net/tcp.ts";
@@ -22,13 +21,6 @@ import type { Stop } from "./stop.ts";
 
 /** Connections to one address at once: a client opens one, and a fallback or a follow-up another. */
 const MOST_OF_HOST = 4;
-
-/**
- * How long to wait, and how often, when the system has no descriptor left, milliseconds: longer in
- * all than connections that are open take to end.
- */
-const SHORTAGE_MS = 100;
-const SHORTAGES = 150;
 
 /** What the other half of the scan offers. */
 export interface TcpSurroundings {
@@ -71,6 +63,7 @@ export class TcpSweep {
       clock: options.clock,
       limits: options.streamLimits ?? STREAM_LIMITS,
       signal: around.stop.hard,
+      onShortage: () => this.#slots.lower(), // fewer connections are made from now on
     };
   }
 
@@ -140,7 +133,7 @@ export class TcpSweep {
   /** Connects to a target and asks it; false when it was cut off. */
   async #visit(protocol: Protocol, target: Endpoint): Promise<boolean> {
     const { counts } = this.#options.state.tcp;
-    const stream = await this.#open(target);
+    const stream = await dial(target, this.#link);
     if (stream === "cancelled") return false;
     if (typeof stream === "string") {
       counts[stream === "exhausted" ? "failed" : stream]++;
@@ -150,17 +143,6 @@ export class TcpSweep {
     const outcome = await this.#ask(protocol, target, stream);
     this.#judge(protocol, target, outcome);
     return outcome.kind !== "cancelled";
-  }
-
-  /** Connects; where descriptors are short, fewer connections are made from now on. */
-  async #open(target: Endpoint) {
-    const { clock } = this.#options;
-    for (let left = SHORTAGES;; left--) {
-      const stream = await dial(target, this.#link);
-      if (stream !== "exhausted" || left === 0) return stream;
-      this.#slots.lower();
-      await sleep(clock, SHORTAGE_MS, this.#link.signal);
-    }
   }
 
   #ask(protocol: Protocol, target: Endpoint, stream: Stream): Promise<Outcome<unknown>> {

@@ -5,14 +5,15 @@
  * @module
  */
 import { type Endpoint, family } from "../address.ts";
-import { attempt, followUpTimeout, type Patience } from "../inspect/attempt.ts";
+import { attempt, followUpTimeout, isExhausted, type Patience } from "../inspect/attempt.ts";
 import { attachedOf } from "../inspect/attach.ts";
 import { type Answer, mergeAnswers } from "../inspect/merge.ts";
 import type { DatagramSocket, Link } from "../net/socket.ts";
 import type { Switchboard } from "../net/switchboard.ts";
 import { PROTOCOLS } from "../protocols/mod.ts";
 import type { Protocol } from "../protocols/protocol.ts";
-import type { AttachedRecord, Outcome, ServerRecord } from "../record.ts";
+import type { AttachedRecord, Outcome } from "../record.ts";
+import type { PollResult } from "./watch.ts";
 import type { Watched } from "./watched.ts";
 
 /** How servers are asked. */
@@ -63,8 +64,11 @@ export class Poller {
   /** Starts without a memory. */
   constructor(private readonly options: PollerOptions) {}
 
-  /** Asks a server all that it speaks; `undefined` when what it answered first is silent now. */
-  async poll(server: Watched): Promise<ServerRecord | undefined> {
+  /**
+   * Asks a server all that it speaks; `undefined` when what it answered first is silent now,
+   * `"not probed"` when this machine had no descriptor for it.
+   */
+  async poll(server: Watched): Promise<PollResult> {
     const { options } = this;
     const memory = this.#memoryOf(server);
     const answers: Answer[] = [];
@@ -73,6 +77,7 @@ export class Poller {
     for (const protocol of memory.spoken ?? this.#mayBeSpokenBy(server)) {
       const outcome = await this.#ask(protocol, server, memory, latencyMs);
       if (outcome.kind === "cancelled") return undefined;
+      if (isExhausted(outcome)) return "not probed";
       if (outcome.kind !== "answered") {
         // Who has answered in one protocol is judged by that one; who never has may speak another.
         if (memory.spoken !== undefined && answers.length === 0) return undefined;

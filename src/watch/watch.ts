@@ -16,18 +16,23 @@ export interface WatchCounts {
   polls: number;
   /** Those that were answered. */
   answered: number;
+  /** Polls that were put off, because this machine had no descriptors left. */
+  putOff: number;
   /** Events that were told. */
   events: number;
   /** How much later than planned the latest poll began, milliseconds. */
   worstLateMs: number;
 }
 
+/** What a poll found: the server's answer, `undefined` for none; or it could not be made. */
+export type PollResult = ServerRecord | undefined | "not probed";
+
 /** What a watch needs. */
 export interface WatchOptions {
   /** The servers. */
   readonly servers: readonly Watched[];
-  /** Asks one; `undefined` when nothing answered. What a peer does is never thrown. */
-  readonly poll: (server: Watched) => Promise<ServerRecord | undefined>;
+  /** Asks one. What a peer does is never thrown. */
+  readonly poll: (server: Watched) => Promise<PollResult>;
   /** Polls at once. */
   readonly concurrency: number;
   /** In how long all are asked for the first time, milliseconds. */
@@ -55,7 +60,7 @@ export interface WatchOptions {
 
 /** Nothing done yet. */
 export function noCounts(): WatchCounts {
-  return { polls: 0, answered: 0, events: 0, worstLateMs: 0 };
+  return { polls: 0, answered: 0, putOff: 0, events: 0, worstLateMs: 0 };
 }
 
 /** Watches until the signal. Polls that are under way then tell nothing more. */
@@ -110,6 +115,10 @@ async function poll(server: Watched, dueAt: number, options: WatchOptions): Prom
   onPoll?.(lateMs);
   const row = await options.poll(server);
   if (signal.aborted) return;
+  if (row === "not probed") {
+    counts.putOff++;
+    return;
+  }
   counts.polls++;
   if (row !== undefined) counts.answered++;
   const at = Math.round(clock.wall());

@@ -67,12 +67,17 @@ Deno.test("StreamLink connects, says, and hears bytes however they are cut", asy
   }
 });
 
-for (const door of ["refused", "unreachable", "exhausted"] as const) {
+for (const door of ["refused", "unreachable"] as const) {
   Deno.test(`StreamLink tells ${door}`, async () => {
     const result = await exchange({ door, faults: { delay: 20 } });
     assertEquals(result, { sent: false, bytes: [], end: door, at: 20 });
   });
 }
+
+Deno.test("StreamLink waits 15 seconds for a descriptor, and then says that there was none", async () => {
+  const result = await exchange({ door: "exhausted" });
+  assertEquals(result, { sent: false, bytes: [], end: "exhausted", at: 15_000 });
+});
 
 Deno.test("StreamLink gives a silent address three seconds", async () => {
   const result = await exchange({ door: "silent" });

@@ -294,3 +294,18 @@ Deno.test("what is broken in a protocol ends the scan, and is told", async () =>
   assertEquals([end.reason, end.error?.message], ["failed", "a bug"]);
   assertEquals(streams.open, 0);
 });
+
+Deno.test("an inspection waits for a descriptor: no row is lost for want of one", async () => {
+  const network = new FakeNetwork(1);
+  let refused = 0;
+  const { verdict, end } = await scanFleet({
+    network,
+    fleet: { servers: 40, range: RANGE, seed: 3, software: ["raknetNode"] },
+    openSole: (family) => {
+      if (refused++ < 200) throw Object.assign(new Error("too many"), { code: "EMFILE" });
+      return network.open(family);
+    },
+  });
+  assertEquals([end.reason, verdict.faults], ["done", []]);
+  assert(refused > 200);
+});

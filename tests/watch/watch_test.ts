@@ -17,6 +17,8 @@ interface Setting {
   readonly loss?: number;
   readonly runMs: number;
   readonly intervalMs?: number;
+  /** When this machine has no descriptors left, milliseconds from the start. Default: never. */
+  readonly short?: (ms: number) => boolean;
   /** What happens meanwhile. */
   readonly script?: (world: World) => void;
 }
@@ -55,15 +57,21 @@ async function watchFleet(setting: Setting) {
   const random = new Random(9);
   const rules = { intervalMs, downAfter: 3, scanId: "watch" };
   const servers = hosts.map(({ endpoint }) => new Watched(endpoint, null, rules));
+  const start = network.now();
+  const isShort = () => setting.short?.(network.now() - start) ?? false;
+  const connect = streams.connect.bind(streams);
+  streams.connect = (to, cancel) => isShort() ? Promise.resolve("exhausted") : connect(to, cancel);
   const stream = { dialer: streams, throttle, clock: network, limits: STREAM_LIMITS, signal };
   const poller = new Poller({
     ...{ protocols: USUAL_PROTOCOLS, timeoutMs: 1000, retries: 2, board, clock: network, signal },
     ...{ nonce: () => random.u64() >> 1n, scanId: "watch" },
-    openSole: (bits) => network.open(bits),
+    openSole: (bits) => {
+      if (isShort()) throw Object.assign(new Error("Too many open files"), { code: "EMFILE" });
+      return network.open(bits);
+    },
     dial: (endpoint, connectMs = STREAM_LIMITS.connectMs) =>
       new StreamLink(endpoint, { ...stream, limits: { ...STREAM_LIMITS, connectMs } }),
   });
-  const start = network.now();
   const events: (WatchEvent & { readonly after: number })[] = [];
   const late: number[] = [];
   const counts = noCounts();
@@ -99,6 +107,20 @@ Deno.test("2 % loss each way yields no false offline", async () => {
   const { events } = await watchFleet({ servers: 150, loss: 0.02, runMs: 300_000 });
   assertEquals(kinds(events).online, 150);
   assertEquals(events.filter(({ event }) => event === "offline"), []);
+});
+
+Deno.test("out of descriptors is not offline: such polls are put off, and made up for", async () => {
+  for (const software of [["paper"], undefined, ["raknetNode"]]) {
+    const { events, counts, servers } = await watchFleet({
+      ...{ servers: 60, software, runMs: 400_000 },
+      short: (ms) => ms > 20_000 && ms < 200_000,
+    });
+    assertEquals(kinds(events), { online: 60 }, String(software));
+    assert(counts.putOff > 0, String(software));
+    assert(servers.every(({ online }) => online));
+  }
+  const { events } = await watchFleet({ runMs: 300_000, short: (ms) => ms < 60_000 });
+  assertEquals(kinds(events), { online: 60 });
 });
 
 Deno.test("servers that die and come back are told so once, in time", async () => {

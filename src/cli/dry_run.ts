@@ -17,7 +17,7 @@ import { clockTime, count, number, type Passes, type Plan, sumOf } from "./plan.
 import type { ScanSettings, SpeedSettings } from "./scan_settings.ts";
 import type { NamedTargets } from "./targets.ts";
 
-const VERIFY = "requests of up to 1,464 bytes to each RakNet server that answered, up to reply 2";
+const VERIFY = "open connection request 1, up to 1,464 bytes, to each RakNet server that answered";
 
 /** The plan of a scan as lines. */
 export function planLines(

@@ -132,7 +132,7 @@ export const OPTIONS: readonly Option[] = [
       },
     ],
     ["no-follow", "do not ask a server for the other protocols"],
-    ["verify", "open a RakNet connection half way, to see whether players get in", {
+    ["verify", "ask RakNet servers whether they open connections; none is opened", {
       commands: ["scan", "query"],
     }],
     ["engine NAME", "portable, udp, packet, xdp or fastest; default: udp where FFI is granted"],

@@ -27,7 +27,6 @@ type Kind =
   | "challenge"
   | "query"
   | "request1"
-  | "request2"
   | "other";
 
 /** A query of SQP starts as a ping does, and has 8 bytes. */
@@ -35,7 +34,6 @@ function kindOf(hex: string): Kind {
   if (hex.startsWith("01") && hex.length === 16) return "query";
   if (hex.startsWith("01")) return "ping";
   if (hex.startsWith("05")) return "request1";
-  if (hex.startsWith("07")) return "request2";
   if (hex.startsWith("fefd09")) return "handshake";
   if (hex.startsWith("fefd00")) return "stat";
   return hex.startsWith("00") ? "challenge" : "other";
@@ -57,7 +55,6 @@ const SIZES: Record<Kind, readonly number[]> = {
   challenge: [5],
   query: [8],
   request1: [548, 1172, 1464],
-  request2: [34, 39, 56, 61],
   other: [],
 };
 
@@ -145,8 +142,8 @@ class HostAudit {
       faults.push("a stat without a token of this host");
     }
     faults.push(...this.#judgeSqp(kind, line));
-    // They follow a pong: no unsolicited kind.
-    if (kind === "request1" || kind === "request2") return faults;
+    // It follows a pong: no unsolicited kind.
+    if (kind === "request1") return faults;
     const last = this.#last;
     const other = last !== undefined && protocolOf(last.kind) !== protocolOf(kind);
     if (other && !last.answered && line.at - last.at < WINDOW_MS) {

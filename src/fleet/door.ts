@@ -1,6 +1,6 @@
 /**
  * The door of simulated servers: what they answer to those who open a RakNet connection, up to the
- * second reply. Nobody gets further.
+ * second reply. The audit reports a scanner that asks for that one (door_audit.ts).
  *
  * @module
  */

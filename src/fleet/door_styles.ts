@@ -51,12 +51,12 @@ export const DOORS = {
   pocket2012: { ...plain, protocols: [5], truth: open(1492, "none", 5) },
   /** RakNet 4.081, as other games have it. */
   raknet4: { ...plain, protocols: [6], truth: open(1492, "none", 6) },
-  /** A server with no place left: RakNet says so to the second request. */
+  /** A server with no place left: RakNet says so to request 2 alone, its advertisement to all. */
   full: {
     ...plain,
     refusal: { to: "request2", reason: "noFreeConnections" },
     truth: {
-      columns: { joinable: false, mtu: 1492, raknet_protocol: 11 },
+      columns: { mtu: 1492, raknet_protocol: 11 },
       flags: ["full"],
       facts: { security: "none" },
     },

@@ -73,8 +73,10 @@ const bedrock = (name: keyof typeof BEDROCK_STYLES, weight: number, rest?: Parti
 });
 
 /** A Bedrock Dedicated Server with another door, or none. */
-const withDoor = (name: string, door: DoorStyle | undefined) =>
-  bedrock("bds", 1, { name, bedrock: { ...BEDROCK_STYLES.bds, door } });
+const withDoor = (name: string, door: DoorStyle | undefined, rest?: Partial<Software>) =>
+  bedrock("bds", 1, { name, bedrock: { ...BEDROCK_STYLES.bds, door }, ...rest });
+
+const crowded = (identity: Identity): Identity => ({ ...identity, online: identity.max });
 
 /** A Java server that answers Query, which writes Latin-1. */
 const java = (name: string, weight: number, rest?: Partial<Software>) => ({
@@ -128,7 +130,7 @@ export const SOFTWARE: readonly Software[] = [
   bedrock("banned", 1),
   bedrock("geyser", 1, { name: "geyser2020", query: QUERY_STYLES.geyser2020, adapt: latin }),
   bedrock("bds", 1, { name: "bdsRepeats", repeats: 20 }),
-  withDoor("bdsFull", DOORS.full),
+  withDoor("bdsFull", DOORS.full, { adapt: crowded }),
   withDoor("bdsBans", DOORS.banned),
   withDoor("bdsAdvertises", undefined),
   bedrock("bds", 1, { name: "bdsTwoPorts", twin: { ...bds, port: 19133 } }),

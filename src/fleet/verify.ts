@@ -84,7 +84,6 @@ const LOSSY: ReadonlySet<string> = new Set([
   "statLost",
   "statusLost",
   "truncated",
-  "reply2Lost",
 ]);
 
 /** Of a server that stands twice, one row is an alias of the other; no other row is one. */

@@ -47,7 +47,7 @@ function witnessed(lines: WitnessLine[]): Setting["prepare"] {
 const got = (lines: readonly WitnessLine[], ...ids: readonly string[]) =>
   lines.filter(({ way, hex }) => way === "in" && ids.includes(hex.slice(0, 2)));
 
-Deno.test("a scan that verifies finds out which doors are open, and stops at the second reply", async () => {
+Deno.test("a scan that verifies finds out which doors are open, and leaves none half open", async () => {
   const lines: WitnessLine[] = [];
   const { verdict, rows } = await scanFleet({
     fleet: FLEET,
@@ -58,10 +58,8 @@ Deno.test("a scan that verifies finds out which doors are open, and stops at the
   assertEquals([verdict.found, verdict.right], [verdict.expected, verdict.expected]);
   // What hostile hosts echo is no pong, and is not knocked at.
   assertEquals(audit(lines, {}).filter((fault) => !/ms: a (ping|handshake) /.test(fault)), []);
-  assert(got(lines, "05").length > 100 && got(lines, "07").length > 100);
-  assertEquals(got(lines, "09", "84", "80", "c0", "a0"), []);
-  // On a perfect line no request 2 is repeated.
-  assertEquals(new Set(got(lines, "07").map(({ peer }) => peer)).size, got(lines, "07").length);
+  assert(got(lines, "05").length > 100);
+  assertEquals(got(lines, "07", "09", "84", "80", "c0", "a0"), []);
   const flags = new Set(rows.flatMap((row) => row.flags));
   for (const flag of ["full", "banned", "advertOnly"]) assert(flags.has(flag), flag);
   const protocols = new Set(rows.map((row) => row.raknet_protocol));

@@ -52,7 +52,7 @@ export const raknetProtocol: Protocol<RaknetStatus> = {
     return yield* ask(ping, (datagram) => accept(datagram, nonce, exclusive), { resend: true });
   },
   record: (status) => status.kind === "pong" ? pongStatement(status) : refusalStatement(status),
-  verify: (status, context) => status.kind === "pong" ? verifyDoor(context) : undefined,
+  verify: (status) => status.kind === "pong" ? verifyDoor(status.pong, status.bedrock) : undefined,
 };
 
 /** The token in a pong; refusals carry none. */

@@ -1,30 +1,39 @@
 /**
- * Whether a server that answers pings lets anybody in: the first steps of opening a connection, as a
- * real client takes them, up to the second reply and never further.
+ * Whether a server that answers pings opens connections: an open connection request 1, as a real
+ * client sends it, and its reply. No open connection request 2 is ever sent.
+ *
+ * Request 1 leaves nothing behind: its reply is built from the request alone (RakNet 4.081,
+ * RakPeer.cpp; RakLib, UnconnectedMessageHandler.php; go-raknet, handler.go). Request 2 makes a
+ * server keep a connection, and nothing ends a half-open one harmlessly everywhere. Observed after
+ * reply 2, without another datagram and with a disconnect notification (0x15) in a frame set:
+ *
+ *     jsp-raknet 2.2.0            closes its listener after 10 s       the same
+ *     @jsprismarine/raknet 0.14.1 counts a player for 10 s             the same
+ *     @serenityjs/raknet 0.8.21   counts a player for 15 s             forgets it at once
+ *     raknet-node 0.5.0           hands a connection to its program    forgets it at once
+ *     raknet-native 1.2.3 (C++)   shows nothing                        bans the address for 30 s
+ *
+ * A connection request (0x09) before the notification avoids the ban, and changes nothing for the
+ * first two. So what only request 2 would show stays unknown: whether a cookie is accepted, and
+ * whether RakNet has a free connection (0x14). Where the advertisement says that every place is
+ * taken, `joinable` is therefore unknown.
  *
  * - Request 1 is tried with the sizes of real clients, the largest first; the next one follows when
- *   a size stays without an answer. Without the bit that forbids fragments, which the runtime cannot
+ *   a size stays without a reply. Without the bit that forbids fragments, which the runtime cannot
  *   set, they show what the server takes, and not what the path does.
- * - Protocol 11 comes first; a server that names another one (0x19) is asked once more, with that.
+ * - Protocol 11 comes first; a server that names another one (0x19) gets one more request, with that.
  *   Never without need: go-raknet is silent for a while after a wrong protocol.
- * - Replies with GUID 0, or with a MTU that no RakNet has, are those of filters against floods
- *   (go-raknet, dial.go), and are passed over. Some of them answer request 2 with another reply 1,
- *   whose cookie counts then.
+ * - Replies with GUID 0, or with an MTU that no RakNet has, are those of filters against floods
+ *   (go-raknet, dial.go), and are passed over; but GUID 0 is the server's where its pong has it too,
+ *   as JSPrismarine's may.
  *
  * @module
  */
 import type { Statement } from "../protocol.ts";
-import { ask, type Exchange, type ExchangeContext, Silence } from "../protocol.ts";
-import { decodeRefusal, type Refusal, type RefusalReason } from "./codec.ts";
-import {
-  decodeOpenReply1,
-  decodeOpenReply2,
-  encodeOpenRequest1,
-  encodeOpenRequest2,
-  MTU_HEADERS,
-  type OpenReply1,
-  type OpenReply2,
-} from "./connect.ts";
+import { ask, type Exchange, Silence } from "../protocol.ts";
+import type { BedrockStatus } from "./advertisement.ts";
+import { decodeRefusal, type Pong, type Refusal, type RefusalReason } from "./codec.ts";
+import { decodeOpenReply1, encodeOpenRequest1, MTU_HEADERS, type OpenReply1 } from "./connect.ts";
 
 /** The MTUs that real clients try. */
 const MTUS: readonly number[] = [1492, 1200, 576];
@@ -32,11 +41,6 @@ const MTUS: readonly number[] = [1492, 1200, 576];
 const LEAST_SIZE = 18;
 /** The protocol of today's game. */
 const PROTOCOL = 11;
-/** How many cookies may be shown. */
-const MOST_COOKIES = 3;
-
-/** "block" as the first five bytes of a client's GUID; the rest is new each time. */
-const GUID_PREFIX = 0x626c6f636bn << 24n;
 
 /** What a refusal means for who wants to join: some say nothing about others than us. */
 const REFUSED: Record<RefusalReason, { joinable: boolean | null; flag: string }> = {
@@ -54,35 +58,44 @@ type FirstReply =
   | { readonly protocol: number | undefined; readonly reply: undefined };
 
 /**
- * Finds out whether the door is open. The server must have answered a ping before, and the socket
- * must serve nothing else: RakNet ties a connection to it.
+ * Finds out whether the server opens connections. It must have replied to a ping before.
  *
- * It does not end in silence: a door that stays shut is a finding too.
+ * It does not end in silence: no reply is a finding too.
+ *
+ * @param pong The reply to the ping.
+ * @param bedrock Its advertisement, where that is Bedrock's.
  */
-export function* verifyDoor(context: ExchangeContext): Exchange<Statement> {
-  const first = yield* firstReply();
+export function* verifyDoor(
+  { guid }: Pong,
+  bedrock: BedrockStatus | undefined,
+): Exchange<Statement> {
+  const first = yield* firstReply(guid);
   if ("reason" in first) return refused(first);
   if (first.reply === undefined) return silent(first.protocol);
   const { protocol, reply } = first;
   const security = securityOf(reply);
   const known = { mtu: reply.mtu, raknet_protocol: protocol };
   if (security === "publicKey") return finding(known, [], { security }); // only friends have keys
-  // RakNet refuses a GUID that is connected, or was a moment ago: each attempt has one of its own.
-  const guid = GUID_PREFIX | context.nonce & 0xffffffn;
-  const second = yield* secondReply(context, reply, guid);
-  if (second === undefined) return finding(known, ["reply2Lost"], { security });
-  if ("reason" in second) return refused(second, known, { security });
-  return finding({ ...known, joinable: true, mtu: second.mtu }, [], { security });
+  if (isFull(bedrock)) return finding(known, ["full"], { security });
+  return finding({ ...known, joinable: true }, [], { security });
+}
+
+/** Whether an advertisement says that every place is taken. */
+function isFull(bedrock: BedrockStatus | undefined): boolean {
+  const { online, max } = { online: null, max: null, ...bedrock };
+  return online !== null && max !== null && max > 0 && online >= max;
 }
 
 /** The first reply, or a refusal. All sizes are tried, and one protocol besides the usual. */
-function* firstReply(): Exchange<FirstReply | Refusal> {
+function* firstReply(guid: bigint): Exchange<FirstReply | Refusal> {
   let named: Refusal | undefined;
   for (let i = 0; i < MTUS.length;) {
     const protocol = named?.protocol ?? PROTOCOL;
     const request = encodeOpenRequest1({ protocol, padding: MTUS[i] - MTU_HEADERS - LEAST_SIZE });
+    const accept = (datagram: Uint8Array) =>
+      acceptRefusal(datagram, named) ?? acceptReply(datagram, guid);
     const answer: OpenReply1 | Refusal | undefined = yield* orSilence(
-      ask(request, (datagram) => acceptFirst(datagram, named), { resend: true }),
+      ask(request, accept, { resend: true }),
     );
     if (answer === undefined) i++;
     else if (!("reason" in answer)) return { protocol, reply: answer };
@@ -90,30 +103,6 @@ function* firstReply(): Exchange<FirstReply | Refusal> {
     else named = answer;
   }
   return { protocol: named?.protocol, reply: undefined };
-}
-
-/** The second reply, or a refusal; `undefined` when none comes. */
-function* secondReply(
-  { endpoint: address }: ExchangeContext,
-  first: OpenReply1,
-  guid: bigint,
-): Exchange<OpenReply2 | Refusal | undefined> {
-  for (let reply = first, cookies = 1;; cookies++) {
-    const cookie = reply.security?.cookie;
-    const request = encodeOpenRequest2({ cookie, address, mtu: reply.mtu, guid });
-    const accept = (datagram: Uint8Array) => {
-      const other = cookies < MOST_COOKIES ? trueReply(datagram) : undefined;
-      if (other !== undefined) return other.security?.cookie === cookie ? undefined : other;
-      const refusal = decodeRefusal(datagram);
-      // What names a protocol is late: it answers a request 1.
-      return refusal?.protocol === undefined ? refusal ?? decodeOpenReply2(datagram) : undefined;
-    };
-    const answer: OpenReply1 | OpenReply2 | Refusal | undefined = yield* orSilence(
-      ask(request, accept, { resend: true }),
-    );
-    if (answer === undefined || "reason" in answer || "address" in answer) return answer;
-    reply = answer;
-  }
 }
 
 /** Silence as `undefined`. */
@@ -127,16 +116,16 @@ function* orSilence<T>(exchange: Exchange<T>): Exchange<T | undefined> {
 }
 
 /** What names the protocol that is now tried answers the request before, a second time. */
-function acceptFirst(datagram: Uint8Array, named?: Refusal): OpenReply1 | Refusal | undefined {
+function acceptRefusal(datagram: Uint8Array, named?: Refusal): Refusal | undefined {
   const refusal = decodeRefusal(datagram);
-  if (named !== undefined && refusal?.protocol === named.protocol) return undefined;
-  return refusal ?? trueReply(datagram);
+  return named !== undefined && refusal?.protocol === named.protocol ? undefined : refusal;
 }
 
-/** A first reply that is not a filter's. */
-function trueReply(datagram: Uint8Array): OpenReply1 | undefined {
+/** A first reply that is not a filter's: of the server whose pong has this GUID. */
+function acceptReply(datagram: Uint8Array, guid: bigint): OpenReply1 | undefined {
   const reply = decodeOpenReply1(datagram);
-  return reply?.guid === 0n || reply?.flags.includes("foreignMtu") ? undefined : reply;
+  if (reply === undefined || reply.flags.includes("foreignMtu")) return undefined;
+  return reply.guid === 0n && guid !== 0n ? undefined : reply;
 }
 
 function securityOf({ security }: OpenReply1): string {
@@ -151,17 +140,9 @@ function silent(named: number | undefined): Statement {
     : finding({ raknet_protocol: named }, ["incompatibleProtocol"]);
 }
 
-function refused(
-  { reason, protocol }: Refusal,
-  known: Statement["columns"] = {},
-  facts: Statement["facts"] = {},
-): Statement {
+function refused({ reason, protocol }: Refusal): Statement {
   const { joinable, flag } = REFUSED[reason];
-  return finding(
-    { ...known, ...protocol && { raknet_protocol: protocol }, joinable },
-    [flag],
-    facts,
-  );
+  return finding({ ...protocol && { raknet_protocol: protocol }, joinable }, [flag]);
 }
 
 function finding(

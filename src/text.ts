@@ -177,3 +177,44 @@ export function withCommas(value: number | bigint): string {
   const grouped = whole.replace(/\B(?=(?:\d{3})+$)/g, ",");
   return part === undefined ? grouped : `${grouped}.${part}`;
 }
+
+/** A line of a text. */
+export interface Line {
+  /** The line without its end; empty where it is too long. */
+  readonly line: string;
+  /** Whether a line feed follows: the last line may lack it. */
+  readonly ended: boolean;
+  /** Whether it has more characters than were allowed; they were not kept. */
+  readonly tooLong: boolean;
+}
+
+/**
+ * Text line by line, in linear time, with at most one line in memory.
+ *
+ * @param longest Characters that a line may have. Default: no limit.
+ */
+export async function* linesOf(
+  chunks: AsyncIterable<string>,
+  longest = Infinity,
+): AsyncIterable<Line> {
+  let [parts, length]: [string[], number] = [[], 0];
+  const take = (part: string) => {
+    length += part.length;
+    if (length <= longest) parts.push(part);
+    else parts = [];
+  };
+  const finish = (ended: boolean): Line => {
+    const line = { line: parts.join(""), ended, tooLong: length > longest };
+    [parts, length] = [[], 0];
+    return line;
+  };
+  for await (const chunk of chunks) {
+    let from = 0;
+    for (let end = 0; (end = chunk.indexOf("\n", from)) >= 0; from = end + 1) {
+      take(chunk.slice(from, end));
+      yield finish(true);
+    }
+    take(chunk.slice(from));
+  }
+  yield finish(false);
+}

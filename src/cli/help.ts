@@ -75,10 +75,13 @@ export const COMMANDS: Readonly<
   },
   import: {
     usage: "import LIST FILE... [options]",
-    purpose: "read servers from files of ours, masscan's, zmap's, or HOST:PORT lines",
+    purpose: "read servers from files: ours, nmap's, masscan's, naabu's, zmap's, or HOST:PORT",
+    note:
+      "The content tells the format: CSV, NDJSON, JSON and grep of ours; -oX and -oG of nmap;\n" +
+      "-oX, -oG, -oJ and -oL of masscan; JSON lines of naabu; CSV of zmap.",
     examples: [
       "import servers.db rows.ndjson rows.csv",
-      "import servers.db masscan.json",
+      "import servers.db nmap.xml masscan.json",
       "import servers.db zmap.csv --port 25565",
     ],
   },

@@ -4,8 +4,8 @@
  * @module
  */
 import { InputError } from "../errors.ts";
-import { foreignReader, type Imported } from "../sinks/foreign.ts";
-import { linesOf } from "../sinks/known.ts";
+import { type Imported, readForeign } from "../sinks/foreign.ts";
+import { XmlError } from "../sinks/xml.ts";
 import type { StoredRecord } from "../store/columns.ts";
 import type { Database } from "../store/database.ts";
 import { openStore } from "../store/open.ts";
@@ -20,8 +20,11 @@ import { Settings } from "./values.ts";
 
 /** Servers that are written in one transaction. */
 const BATCH = 500;
-/** No row is longer: what is has no lines. */
-const LONGEST_LINE = 1 << 21;
+
+/** What it reads. */
+const FORMATS =
+  "rows of ours, nmap's or masscan's -oX or -oG, masscan's -oJ or -oL, naabu's JSON " +
+  "lines, zmap's CSV, or HOST:PORT (HOST alone with --port)";
 
 /** Runs `import`; returns the exit code. */
 export async function runImport(args: readonly string[]): Promise<number> {
@@ -73,22 +76,29 @@ async function importFile(
   port: number | undefined,
 ): Promise<string[]> {
   const now = Date.now();
-  const read = foreignReader({ port, seenAt: now });
   const unread = { count: 0, first: 0 };
-  let [batch, found, changed, number]: [StoredRecord[], number, number, number] = [[], 0, 0, 0];
+  let [batch, found, changed]: [StoredRecord[], number, number] = [[], 0, 0];
   const write = async () => {
     changed += await attempt("write to", database, () => writeKnown(database, batch));
     batch = [];
   };
-  for await (const { line } of linesOf(file.pipeThrough(new TextDecoderStream()))) {
-    number++;
-    const servers = line.length > LONGEST_LINE ? undefined : read(line);
-    if (servers === undefined && unread.count++ === 0) unread.first = number;
-    for (const server of servers ?? []) {
-      batch.push(stored(server, now));
-      found++;
+  const text = file.pipeThrough(new TextDecoderStream());
+  try {
+    for await (const { number, servers } of readForeign(text, { port, seenAt: now })) {
+      if (servers === undefined && unread.count++ === 0) unread.first = number;
+      for (const server of servers ?? []) {
+        batch.push(stored(server, now));
+        found++;
+      }
+      if (batch.length >= BATCH) await write();
     }
-    if (batch.length >= BATCH) await write();
+  } catch (error) {
+    if (!(error instanceof XmlError)) throw error;
+    await write();
+    throw new InputError(
+      `Cannot import "${path}": ${error.message}; of XML it wants nmap's or masscan's -oX ` +
+        `(${count(found, "server")} before that line, imported)`,
+    );
   }
   await write();
   const lines = `${
@@ -96,8 +106,7 @@ async function importFile(
   } that cannot be read, the first is line ${unread.first}`;
   if (found === 0 && unread.count > 0) {
     throw new InputError(
-      `Cannot import "${path}": ${lines}; it wants rows of ours, masscan's -oJ or -oL, ` +
-        "zmap's CSV, or HOST:PORT (HOST alone with --port)",
+      `Cannot import "${path}": ${lines}; it wants ${FORMATS}`,
     );
   }
   return [

@@ -4,6 +4,7 @@
  * @module
  */
 import { type Endpoint, parseAddress, parseEndpoint } from "../address.ts";
+import { linesOf } from "../text.ts";
 import { cellsOf } from "./csv.ts";
 import { parseRow } from "./json.ts";
 
@@ -56,19 +57,6 @@ const READERS: Readonly<Record<string, (() => Reader) | undefined>> = {
   },
   table: () => (line, ended) => ended ? parseEndpoint(line.split(" ", 1)[0]) : undefined,
 };
-
-/** Text line by line; the last one may lack its end. */
-export async function* linesOf(
-  text: ReadableStream<string>,
-): AsyncIterable<{ line: string; ended: boolean }> {
-  let rest = "";
-  for await (const chunk of text) {
-    const lines = (rest + chunk).split("\n");
-    rest = lines.pop()!;
-    for (const line of lines) yield { line, ended: true };
-  }
-  yield { line: rest, ended: false };
-}
 
 function toEndpoint(host?: string, port?: string | number): Endpoint | undefined {
   const address = host === undefined ? undefined : parseAddress(host);

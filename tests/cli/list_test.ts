@@ -116,6 +116,7 @@ Deno.test("a list is imported, listed, exported, and imported again as it was", 
 Deno.test("what cannot be listed is named, with exit code 2", async () => {
   const folder = await Deno.makeTempDir();
   try {
+    await Deno.writeTextFile(`${folder}/bad.xml`, "<nmaprun>\n<host a=5>");
     await Deno.writeTextFile(`${folder}/bad.txt`, "what\never\n");
     await Deno.writeTextFile(`${folder}/a.txt`, "127.0.0.1:1\n127.0.0.1:2\n");
     const list = `${folder}/a.db`;
@@ -135,6 +136,10 @@ Deno.test("what cannot be listed is named, with exit code 2", async () => {
       [["import", list], "Cannot import nothing"],
       [["import", list, `${folder}/none`], `Cannot read "${folder}/none"`],
       [["import", list, `${folder}/bad.txt`], "2 lines that cannot be read, the first is line 1"],
+      [
+        ["import", list, `${folder}/bad.xml`],
+        'bad.xml": line 2: a tag is malformed; of XML it wants',
+      ],
     ];
     for (const [args, message] of bad) {
       const { code, stdout, stderr } = await run(args, { permissions: WRITE });

@@ -56,7 +56,7 @@ look() {
 
 inside() { ip netns exec "$id-here" "$@" 2> "$folder/said" || { cat "$folder/said"; return 1; }; }
 
-for form in J L; do
+for form in J L G X; do
   inside masscan 10.79.1.0/24 -p25565 --rate 1000 --retries 2 --wait 2 --interface eth0 --adapter-ip 10.79.0.1 \
     --router-mac "${router//:/-}" "-o$form" "$folder/masscan.$form"
 done
@@ -69,10 +69,14 @@ zmap -O csv -f saddr,sport,success,timestamp-ts -o "$folder/zmap.csv"
 cd "$folder"
 sed -nE 's/.*"ip": "([^"]+)".*"port": ([0-9]+),.*/\1:\2/p' masscan.J | sort -u > masscan.J.plain
 awk '/^open tcp/ { print $4 ":" $3 }' masscan.L | sort -u > masscan.L.plain
+sed -nE 's/.*Host: ([^ ]+) .*Ports: ([0-9]+)\/open.*/\1:\2/p' masscan.G | sort -u > masscan.G.plain
+sed -nE 's/.*addr="([^"]+)".*portid="([0-9]+)".*/\1:\2/p' masscan.X | sort -u > masscan.X.plain
 sed 's/$/:25565/' zmap.lines > zmap.lines.plain
 awk -F, '$3 == 1 { print $1 ":" $2 }' zmap.csv | sort -u > zmap.csv.plain
 cd - > /dev/null
 look masscan.J
 look masscan.L
+look masscan.G
+look masscan.X
 look zmap.lines --port 25565
 look zmap.csv

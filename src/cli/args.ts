@@ -120,13 +120,33 @@ function unknownOption(command: Command, arg: string, options: readonly Option[]
   return new InputError(`Unknown option ${word}${hint || `; see ${command} --help`}`);
 }
 
-/** The name nearest to a word: at most two letters off, and no more than a third of it. */
+/**
+ * The name nearest to a word: at most two letters off, and no more than a third of it; never the
+ * opposite of the word.
+ */
 export function closest(word: string, names: readonly string[]): string | undefined {
   const most = Math.min(2, Math.floor(word.length / 3) + 1);
+  const opposites = oppositesOf(word);
   const [best] = names.map((name) => ({ name, distance: editDistance(word, name) }))
     .filter(({ distance }) => distance <= most)
+    .filter(({ name, distance }) => opposites.every((one) => editDistance(one, name) >= distance))
     .sort((a, b) => a.distance - b.distance);
   return best?.name;
+}
+
+/** Beginnings of words that turn their meaning round. */
+const OPPOSITES = [
+  ...[["in", "ex"], ["min", "max"], ["on", "off"], ["allow", "block"], ["white", "black"]],
+  ...[["no-", ""], ["no", ""], ["un", ""], ["im", "ex"]],
+] as const;
+
+/** What a word would be with the opposite meaning. */
+function oppositesOf(word: string): string[] {
+  return OPPOSITES.flatMap((pair) =>
+    [pair, pair.toReversed()].flatMap(([from, to]) =>
+      word.startsWith(from) ? [to + word.slice(from.length)] : []
+    )
+  );
 }
 
 /** How many letters have to be changed, added, removed or swapped to get from one word to the other. */

@@ -1,11 +1,13 @@
 /**
- * The files that a scan writes, judged before one of them is touched.
+ * The files that a scan writes, judged before one of them is touched; and files that are no targets.
  *
  * @module
  */
 import { resolve } from "node:path";
 import { InputError } from "../errors.ts";
-import { reason, userPath } from "./console.ts";
+import { storePlace } from "../store/open.ts";
+import { parseTargets } from "../targets/parse.ts";
+import { quoteWord, reason, userPath } from "./console.ts";
 
 /** Files to write, by what they are for. */
 export interface WrittenFiles {
@@ -73,4 +75,43 @@ function checkWritable(path: string): void {
 function refusal(path: string, error: unknown): unknown {
   if (error instanceof Deno.errors.NotCapable) return error;
   return new InputError(`Cannot write to "${path}": ${reason(error)}`);
+}
+
+/**
+ * Refuses targets that are files: their names would be looked up as those of hosts.
+ *
+ * @throws InputError that names the option that reads such a file.
+ */
+export function refuseFiles(words: readonly string[]): void {
+  for (const word of words) {
+    if (isRange(word) || !isFile(word)) continue;
+    const path = quoteWord(word);
+    throw new InputError(
+      `Cannot scan "${word}": it is a file; ` +
+        (storePlace(word) !== undefined
+          ? `--rescan ${path} probes the servers of a database again (-iL reads lists of targets)`
+          : `-iL ${path} reads targets from a file (--rescan takes a database, as servers.db)`),
+    );
+  }
+}
+
+/** Whether a word can be meant as addresses: then it is no file, whatever its name. */
+function isRange(word: string): boolean {
+  try {
+    return parseTargets(word).every((target) => "range" in target);
+  } catch (error) {
+    if (error instanceof InputError) return false; // a path, perhaps: else it is refused as a target
+    throw error;
+  }
+}
+
+/** Whether there is a file, as far as that may be seen; nobody is asked for permission. */
+function isFile(word: string): boolean {
+  const path = userPath(word);
+  if (Deno.permissions.querySync({ name: "read", path }).state !== "granted") return false;
+  try {
+    return Deno.statSync(path).isFile;
+  } catch {
+    return false; // no such file: the name of a host
+  }
 }

@@ -8,6 +8,9 @@ import { type Command, type Option, optionsOf } from "./options.ts";
 const SPARED =
   "SQP is asked where you name it and its ports, and not where RakNet answers a ping before.";
 
+const TARGET_FORMS =
+  "A TARGET is an address, 10.0.0.0/24, 10.0.0.1-10.0.0.9, 10.0.0.1-254 or a name, also with :PORT.";
+
 const BY_NAME = "A name without a port is looked up for an SRV record too; of its addresses ";
 
 /** What each command is for, in the order of the overview. */
@@ -17,7 +20,7 @@ export const COMMANDS: Readonly<
   scan: {
     usage: "scan TARGET... [options]",
     purpose: "find game servers in ranges, and write a row for each",
-    note: `${SPARED}\n${BY_NAME}all are asked.`,
+    note: `${TARGET_FORMS}\n${SPARED}\n${BY_NAME}all are asked.`,
     examples: [
       "scan 192.168.1.0/24",
       "scan 10.0.0.0/16 -p 19132,25565 -o servers.csv -o servers.ndjson",

@@ -48,7 +48,7 @@ const ALL = [
 export const OPTIONS: readonly Option[] = [
   ...group("Targets", ["scan"], [
     ["input-file FILE", "read targets from a file, - for standard input (also -iL)", {
-      aliases: ["iL"],
+      aliases: ["iL", "includefile", "allowlist-file"],
       repeat: true,
       commands: ["scan", "watch"],
     }],
@@ -64,6 +64,7 @@ export const OPTIONS: readonly Option[] = [
     }],
     ["ports PORTS", "ports to ask, as 19132,25565-25570; default: the protocols' usual ones", {
       short: "p",
+      aliases: ["port"],
       commands: ["scan", "lan"],
     }],
     [

@@ -17,7 +17,7 @@ import { print, readText, tellError, tellLine, userPath } from "./console.ts";
 import { planLines, printTargets } from "./dry_run.ts";
 import { chooseEngine } from "./engine.ts";
 import { execute } from "./execute.ts";
-import { checkApart } from "./files.ts";
+import { checkApart, refuseFiles } from "./files.ts";
 import { checkpointPlace } from "./keep.ts";
 import { groundsOf } from "./load_engine.ts";
 import { haveService } from "./names.ts";
@@ -166,6 +166,7 @@ async function lookUpTargets(
   if (paths.filter((path) => path === "-").length > 1) {
     throw new InputError("Cannot read targets from standard input twice");
   }
+  refuseFiles(words);
   return await findTargets({
     words,
     files: await readAll(paths),

@@ -7,7 +7,7 @@ import { type Address, type Endpoint, endpointKey } from "../address.ts";
 import { InputError } from "../errors.ts";
 import type { TargetNames } from "../scan/names.ts";
 import { compose, type Inclusion, type Targets } from "../targets/compose.ts";
-import { type NameTarget, parseTarget, parseTargetList, type Target } from "../targets/parse.ts";
+import { type NameTarget, parseTargetList, parseTargets, type Target } from "../targets/parse.ts";
 import type { Range } from "../targets/ranges.ts";
 import type { NamedService } from "../targets/srv.ts";
 import { type FoundName, lookUpName, type Lookups } from "./names.ts";
@@ -130,7 +130,7 @@ export function composeTargets(
 
 function listed(words: readonly string[], files: readonly NamedText[]): Target[] {
   const given = words.flatMap((word) => word.split(",")).map((word) => word.trim())
-    .filter((word) => word !== "").map(parseTarget);
+    .filter((word) => word !== "").flatMap((word) => parseTargets(word));
   return [...given, ...files.flatMap(({ text, source }) => parseTargetList(text, source))];
 }
 

@@ -14,7 +14,7 @@ import type { Sink } from "../sinks/sink.ts";
 import { socketsFor } from "../sweep/window.ts";
 import { compose } from "../targets/compose.ts";
 import { neverRanges, optOutCheck, privateRanges, usualPorts } from "../targets/lists.ts";
-import { parseTarget } from "../targets/parse.ts";
+import { parseTargets } from "../targets/parse.ts";
 import { mildSpeed, permissionNeeded } from "../targets/permission.ts";
 import { parsePorts } from "../targets/ports.ts";
 import { uuidv7 } from "./id.ts";
@@ -93,10 +93,10 @@ export async function* find(
   targets: readonly string[],
   options: FindOptions = {},
 ): AsyncIterableIterator<ServerRecord> {
-  const all = compose(targets.map(range), {
+  const all = compose(targets.flatMap(rangesOf), {
     never: neverRanges().map((one) => one.range),
     private: privateRanges().map((one) => one.range),
-    chosen: (options.exclude ?? []).map((text) => range(text).range),
+    chosen: (options.exclude ?? []).flatMap(rangesOf).map(({ range }) => range),
   });
   const needed = permissionNeeded(all);
   if (needed !== undefined && !options.iHavePermission) {
@@ -159,12 +159,13 @@ export async function* find(
   }
 }
 
-function range(text: string) {
-  const target = parseTarget(text);
-  if ("range" in target) return { range: target.range, port: target.port };
-  throw new InputError(
-    `Cannot scan "${text}": look names up first, and check addresses by refusedFromName()`,
-  );
+function rangesOf(text: string) {
+  return parseTargets(text).map((target) => {
+    if ("range" in target) return { range: target.range, port: target.port };
+    throw new InputError(
+      `Cannot scan "${text}": look names up first, and check addresses by refusedFromName()`,
+    );
+  });
 }
 
 function protocolNamed(name: string) {

@@ -5,6 +5,7 @@
  */
 import { type Address, parseAddress } from "../address.ts";
 import { InputError } from "../errors.ts";
+import { parseOctetRanges } from "./octets.ts";
 import { parsePort } from "./ports.ts";
 import type { Range } from "./ranges.ts";
 
@@ -32,10 +33,11 @@ export type Target = RangeTarget | NameTarget;
 const BITS = { 4: 32, 6: 128 } as const;
 
 /**
- * Reads one target: an address, `address/prefix`, `first-last`, a host name; each but a range may
- * have a `:port` behind it (IPv6 addresses then stand in brackets).
+ * Reads one target: an address, `address/prefix`, `first-last`, a range of octets (`10.0.0.1-254`), a
+ * host name; each may have a `:port` behind it (IPv6 addresses then stand in brackets).
  *
- * @throws InputError that names the text and says what is wrong with it.
+ * @throws InputError that names the text and says what is wrong with it; also for ranges of octets
+ * that are several ranges of addresses: see {@linkcode parseTargets}.
  *
  * @example
  * ```ts
@@ -52,15 +54,44 @@ const BITS = { 4: 32, 6: 128 } as const;
  * ```
  */
 export function parseTarget(text: string): Target {
+  const [target, ...more] = parseTargets(text);
+  if (more.length === 0) return target;
+  throw new InputError(
+    `Cannot parse "${text}": it stands for ${more.length + 1} ranges of addresses, not one`,
+  );
+}
+
+/**
+ * Reads what one word stands for: one target, as {@linkcode parseTarget} reads it, or nmap's ranges
+ * of octets, which may be several ranges of addresses.
+ *
+ * @throws InputError that names the text and says what is wrong with it.
+ *
+ * @example
+ * ```ts
+ * import { parseTargets } from "blocksweep";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(parseTargets("10.0.0-1.1-254").map((one) => "range" in one && one.range), [
+ *   { start: 0x0a000001, end: 0x0a0000ff },
+ *   { start: 0x0a000101, end: 0x0a0001ff },
+ * ]);
+ * ```
+ */
+export function parseTargets(text: string): Target[] {
   const { host, port } = splitPort(text);
-  if (host.includes("/")) return { range: parsePrefix(host), port, text };
   const dash = host.indexOf("-");
-  if (dash > 0 && isSpan(host, dash)) return { range: parseSpan(host, dash), port, text };
-  if (looksAddress(host)) {
-    const address = parseLiteral(host, host);
-    return { range: { start: address, end: next(address) }, port, text };
-  }
-  return { name: parseName(host), port };
+  const name = !host.includes("/") && !(dash > 0 && isSpan(host, dash)) && !looksAddress(host);
+  if (name) return [{ name: parseName(host), port }];
+  return parseRanges(host, dash).map((range) => ({ range, port, text }));
+}
+
+/** The addresses that a text stands for which is no name. */
+function parseRanges(text: string, dash: number): Range[] {
+  if (text.includes("/")) return [parsePrefix(text)];
+  if (dash > 0) return parseOctetRanges(text) ?? [parseSpan(text, dash)];
+  const address = parseLiteral(text, text);
+  return [{ start: address, end: next(address) }];
 }
 
 /** `host:port`, `[v6]:port` or a host alone. */
@@ -129,9 +160,6 @@ function parsePrefix(text: string): Range {
 function parseSpan(text: string, dash: number): Range {
   const start = parseLiteral(text.slice(0, dash), text);
   const last = text.slice(dash + 1);
-  if (typeof start === "number" && /^\d{1,3}$/.test(last)) {
-    throw new InputError(`Cannot parse range "${text}": write both ends in full`);
-  }
   const end = parseLiteral(last, text);
   if (typeof start !== typeof end) {
     throw new InputError(`Cannot parse range "${text}": one end is IPv4, the other IPv6`);
@@ -153,7 +181,7 @@ function parseName(text: string): string {
     labels.every((label) => /^(?!-)[\p{L}\p{N}_-]{1,63}(?<!-)$/u.test(label));
   if (!valid) {
     throw new InputError(
-      `Cannot parse "${text}": not an address, a range (10.0.0.0/24, 10.0.0.1-10.0.0.9) or a host name`,
+      `Cannot parse "${text}": not an address, a range (10.0.0.0/24, 10.0.0.1-254) or a host name`,
     );
   }
   return name;
@@ -186,7 +214,7 @@ export function* splitWords(text: string): IterableIterator<{ word: string; line
 export function parseTargetList(text: string, source: string): Target[] {
   const targets: Target[] = [];
   for (const { word, line } of splitWords(text)) {
-    targets.push(withPlace(`${source}:${line}`, () => parseTarget(word)));
+    targets.push(...withPlace(`${source}:${line}`, () => parseTargets(word)));
   }
   if (targets.length === 0) throw new InputError(`Cannot use ${source}: it holds no targets`);
   return targets;
@@ -204,11 +232,10 @@ export function parseRangeList(text: string, source: string): { range: Range; re
     const line = content.trim();
     if (line === "" || line.startsWith("#")) return [];
     const [word, ...reason] = line.split(/\s+/);
-    const target = withPlace(`${source}:${i + 1}`, () => parseTarget(word));
-    if ("name" in target) {
+    return withPlace(`${source}:${i + 1}`, () => parseTargets(word)).map((target) => {
+      if ("range" in target) return { range: target.range, reason: reason.join(" ") };
       throw new InputError(`${source}:${i + 1}: Cannot exclude "${word}": not a range`);
-    }
-    return [{ range: target.range, reason: reason.join(" ") }];
+    });
   });
 }
 

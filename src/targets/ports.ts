@@ -28,7 +28,7 @@ export function parsePort(text: string, whole: string = text): number {
 }
 
 /**
- * Reads a list of ports and ranges. `U:` and `T:` say that what follows is for UDP or TCP alone.
+ * Reads a list of ports and ranges; `-` stands for all. `U:` and `T:` say that what follows is for UDP or TCP alone.
  *
  * @throws InputError that names the part that is wrong.
  *
@@ -59,6 +59,7 @@ export function parsePorts(text: string): Ports {
 }
 
 function parseSpan(text: string): number[] {
+  if (text === "-") return parseSpan("1-65535"); // as nmap: -p-
   const dash = text.indexOf("-");
   if (dash < 0) return [parsePort(text)];
   const [first, last] = [

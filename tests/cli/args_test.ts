@@ -53,6 +53,34 @@ Deno.test("what is not an option is refused, with a hint where there is one", ()
   refused(["--manifest", "x"], "Unknown option --manifest"); // the fleet's, not the scan's
 });
 
+Deno.test("a hint never names the opposite of what was written", () => {
+  const hint = (command: Command, word: string) => {
+    const error = assertThrows(() => readArgs(command, [word, "x"]), InputError);
+    return /did you mean --([\w-]+)/.exec(error.message)?.[1];
+  };
+  for (const word of ["--include", "--includ", "--min-rate", "--minrate", "--unquiet"]) {
+    assertEquals(hint("scan", word), undefined, word);
+  }
+  assertEquals(hint("list", "--offline"), undefined); // not --online
+  assertEquals(hint("list", "--max-players"), undefined); // not --min-players
+  assertEquals(hint("scan", "--includfile"), "includefile");
+  assertEquals(hint("scan", "--exludefile"), "excludefile");
+  assertEquals(hint("scan", "--nofollow"), "no-follow");
+  for (const opposite of ["in", "ex"]) {
+    assertEquals(closest(`${opposite}clude`, ["exclude", "include"]), `${opposite}clude`);
+  }
+});
+
+Deno.test("what users of nmap and masscan type is understood", () => {
+  assertEquals(read("--includefile", "a").given.get("input-file"), ["a"]);
+  assertEquals(read("--port", "5").given.get("ports"), ["5"]);
+  assertEquals(readArgs("lan", ["--port", "5"]).given.get("ports"), ["5"]);
+  for (const args of [["-p-"], ["-p", "-"], ["--ports=-"]]) {
+    const { ports } = readScanSettings(settings(...args), () => 1);
+    assertEquals(ports("raknet", 4).length, 65_535, args.join(" "));
+  }
+});
+
 Deno.test("closest() finds slips, not other words", () => {
   const names = ["rate", "retries", "seed", "shard", "shards"];
   assertEquals(["raet", "retrise", "sed", "shardz"].map((word) => closest(word, names)), [

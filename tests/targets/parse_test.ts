@@ -7,6 +7,7 @@ import {
   parseRangeList,
   parseTarget,
   parseTargetList,
+  parseTargets,
   splitWords,
 } from "../../src/targets/parse.ts";
 import { parsePort, parsePorts, parseUsualPorts } from "../../src/targets/ports.ts";
@@ -94,7 +95,19 @@ const WRONG: [text: string, message: string][] = [
   ["167772161", "an IPv4 address has four parts"],
   ["10.0.0.0x1", "each part must be a number from 0 to 255"],
   ["10.0.0.9-10.0.0.1", "the first address is above the last"],
-  ["10.0.0.1-20", "write both ends in full"],
+  ["10.0.0.20-1", 'in "20-1" the first number is above the last'],
+  ["10.0.0.1-256", "each part must be a number from 0 to 255"],
+  ["10.0.0.1-020", "a part with a leading zero is octal to some programs"],
+  ["10.0.0.01-20", "a part with a leading zero is octal to some programs"],
+  ["10.0.0.1-9999999999999999999", "each part must be a number from 0 to 255"],
+  ["10.0.0.1-", "an IPv4 address has four parts"],
+  ["10.0.0.-5", "each part must be a number from 0 to 255"],
+  ["10.0.1-20", "an IPv4 address has four parts"],
+  ["10.0.0.1-2.5", "an IPv4 address has four parts"],
+  ["10.0.0.1-20-30", "an IPv4 address has four parts"],
+  ["10.0.0.1-20/30", "each part must be a number from 0 to 255"],
+  ["10.0.0-1.1-254", "it stands for 2 ranges of addresses, not one"],
+  ["0-255.0-255.0-255.1-2", "it stands for more than 65,536 ranges"],
   ["10.0.0.1-::1", "one end is IPv4, the other IPv6"],
   ["fe80::1%eth0", "zone names"],
   ["::g", "not an IPv6 address"],
@@ -113,6 +126,46 @@ for (const [text, message] of WRONG) {
     assertThrows(() => parseTarget(text), InputError, message);
   });
 }
+
+Deno.test("ranges of octets stand for every combination of their values, in order", () => {
+  const addresses = (text: string) =>
+    parseTargets(text).flatMap((target) => {
+      assert("range" in target);
+      const { start, end } = target.range;
+      return Array.from({ length: Number(end) - Number(start) }, (_, i) => Number(start) + i);
+    });
+  const octet = fc.tuple(fc.nat(255), fc.nat(3)).map(([low, more]) => [
+    low,
+    Math.min(255, low + more),
+  ]);
+  const octets = fc.tuple(octet, octet, octet, fc.oneof(octet, fc.constant([0, 255])));
+  fc.assert(
+    fc.property(octets, (parts) => {
+      const text = parts.map(([low, high]) => low === high ? low : `${low}-${high}`).join(".");
+      const expected: bigint[] = [];
+      const visit = (before: readonly number[]) => {
+        if (before.length === 4) return void expected.push(new Address4(before.join(".")).bigInt());
+        const [low, high] = parts[before.length];
+        for (let value = low; value <= high; value++) visit([...before, value]);
+      };
+      visit([]);
+      assertEquals(addresses(text).map(BigInt), expected, text);
+    }),
+    { seed: 7, numRuns: 300 },
+  );
+  assertEquals(parseTarget("192.168.1.1-254:7"), {
+    range: { start: 0xc0a80101, end: 0xc0a801ff },
+    port: 7,
+    text: "192.168.1.1-254:7",
+  });
+  assertEquals(parseTargets("10.0.0-3.0-255").length, 1); // one range: no address is left out
+  assertEquals(parseTargets("0-255.0-255.0-255.0-255").length, 1);
+  assertEquals(parseTargetList("10.0.0-1.1-2 10.0.0.9", "x").length, 3);
+  assertEquals(parseRangeList("10.0.0-1.7 gone", "x").map(({ reason }) => reason), [
+    "gone",
+    "gone",
+  ]);
+});
 
 Deno.test("parseTarget() throws nothing but InputError, whatever the text", () => {
   const text = fc.string({
@@ -163,6 +216,8 @@ Deno.test("ports as lists, ranges and with transports", () => {
   assertEquals(parsePorts("2,1,2-4").udp, [1, 2, 3, 4]);
   assertEquals(parsePorts("U:53,54,T:80"), { udp: [53, 54], tcp: [80] });
   assertEquals(parsePorts("1-65535").tcp.length, 65535);
+  assertEquals(parsePorts("-"), parsePorts("1-65535")); // as nmap: -p-
+  assertEquals(parsePorts("U:-,T:7").tcp, [7]);
   for (
     const wrong of ["", "0", "70000", "1-0", "a", "1-", "-1", "1,,2", "U:", "1e3", "+5", "1.5"]
   ) {

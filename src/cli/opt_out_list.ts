@@ -14,6 +14,8 @@ import { env, reason, tellLine, userPath } from "./console.ts";
 export class OptOutList {
   readonly #path: string;
   readonly #noted = new Set<Address>();
+  /** Addresses that are to be appended. */
+  #pending: Address[] = [];
   #warned = false;
 
   /** @param path Where it is; default: in the user's configuration folder. */
@@ -37,24 +39,22 @@ export class OptOutList {
     }
   }
 
-  /** What goes before a new line: its own end, where somebody's editor left the last without. */
-  #joint(): string {
-    try {
-      return /[^\r\n]$/.test(Deno.readTextFileSync(this.#path)) ? "\n" : "";
-    } catch (error) {
-      if (error instanceof Deno.errors.NotFound) return "";
-      throw error;
-    }
-  }
-
-  /** Adds an address. Simulated servers, on loopback, are not worth a line. */
+  /**
+   * Adds an address. Simulated servers, on loopback, are not worth a line. Addresses that are noted
+   * together are appended together, in a microtask: a program that ends right after loses none.
+   */
   note(address: Address): void {
     if (isLoopback(address) || this.#noted.has(address)) return;
     this.#noted.add(address);
-    const line = `${formatAddress(address)}  marker in its MOTD\n`;
+    if (this.#pending.push(address) === 1) queueMicrotask(() => this.#write());
+  }
+
+  #write(): void {
+    const lines = this.#pending.map((one) => `${formatAddress(one)}  marker in its MOTD\n`);
+    this.#pending = [];
     try {
-      Deno.mkdirSync(dirname(this.#path), { recursive: true });
-      Deno.writeTextFileSync(this.#path, this.#joint() + line, { append: true });
+      Deno.mkdirSync(dirname(this.#path), { recursive: true, mode: 0o700 });
+      appendLines(this.#path, lines.join(""));
     } catch (error) {
       if (!this.#warned) {
         tellLine(`blocksweep: cannot note who opted out in "${this.#path}": ${reason(error)}`);
@@ -63,6 +63,24 @@ export class OptOutList {
     }
   }
 }
+
+/**
+ * Appends lines to a file, which is made where it is missing, for its owner alone. Where somebody's
+ * editor left the last line without its end, they begin with that; one byte is read to find out.
+ */
+function appendLines(path: string, lines: string): void {
+  using file = Deno.openSync(path, { read: true, append: true, create: true, mode: 0o600 });
+  const last = new Uint8Array([LINE_FEED]);
+  if (file.statSync().size > 0) {
+    file.seekSync(-1, Deno.SeekMode.End);
+    file.readSync(last);
+  }
+  const isWhole = last[0] === LINE_FEED || last[0] === CARRIAGE_RETURN;
+  let bytes = new TextEncoder().encode(isWhole ? lines : `\n${lines}`);
+  while (bytes.length > 0) bytes = bytes.subarray(file.writeSync(bytes));
+}
+
+const [LINE_FEED, CARRIAGE_RETURN] = [10, 13];
 
 function defaultPath(): string {
   const home = env("HOME") ?? env("USERPROFILE");

@@ -176,6 +176,7 @@ export function statusOf(state: ScanState): Record<string, unknown> {
     waits: state.waits,
     datagrams_dropped: state.dropped,
     replies: state.replies,
+    floods: state.floods,
     loss: lossOf(state),
     rate: rateOf(state),
     tcp: {

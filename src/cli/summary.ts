@@ -52,6 +52,7 @@ export function summary(
       Object.entries(tcp.counts).map(([kind, sum]) => `${number(sum)} ${kind}`).join(", "),
     ]),
     `received ${count(arrived, "datagram")} besides conversations: ${kinds.join(", ")}`,
+    ...floodLines(state),
     ...rateLines(state),
     ...lossLines(state, reason === "done" ? retries : undefined),
     ...(state.aliases > 0
@@ -59,6 +60,24 @@ export function summary(
       : []),
     ...(state.fellSilent > 0 ? [`${count(state.fellSilent, "server")} told no status`] : []),
     ...(state.optedOut > 0 ? [`${count(state.optedOut, "server")} asked to be left alone`] : []),
+  ];
+}
+
+/** How many flooding hosts a line names. */
+const MOST_NAMED = 16;
+
+/** The hosts that flooded, and what that means for the results. */
+function floodLines({ floods: { hosts, datagrams, addresses, disturbed } }: ScanState): string[] {
+  if (hosts === 0) return [];
+  const named = addresses.slice(0, MOST_NAMED).join(",");
+  const rest = hosts > MOST_NAMED ? ` (and ${number(hosts - MOST_NAMED)} more)` : "";
+  return [
+    `${count(hosts, "host")} flooded and ${hosts === 1 ? "was" : "were"} not probed again; ` +
+    `${count(datagrams, "datagram")} dropped`,
+    disturbed.length === 0
+      ? `to scan without the flood: --exclude ${named}${rest}`
+      : `results are incomplete: the flood disturbed every pass of ${disturbed.join(", ")}; scan ` +
+        `again with --exclude ${named}${rest}, with more --retries, or at a lower --rate`,
   ];
 }
 

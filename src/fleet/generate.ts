@@ -11,7 +11,7 @@ import { Permutation } from "../targets/permutation.ts";
 import { RangeIndex, RangeSet } from "../targets/ranges.ts";
 import type { Range } from "../targets/ranges.ts";
 import { NO_DOOR } from "./door_styles.ts";
-import { HostileHost, TRICKS } from "./hostile.ts";
+import { HostileHost, NAMED_TRICKS, TRICKS } from "./hostile.ts";
 import { drawIdentity, type Identity } from "./identity.ts";
 import { labelled } from "./labels.ts";
 import { LAN_SOFTWARE } from "./lan.ts";
@@ -164,16 +164,17 @@ function hostile(trick: string, random: Random): Pick<FleetHost, "responder" | "
     : { responder: new HostileHost(trick, random) };
 }
 
-/** What hostile hosts play, but for what takes long. */
+/** What hostile hosts play, but for what takes long or disturbs others. */
+const PLAYED_UDP = Object.keys(TRICKS).filter((name) => !NAMED_TRICKS.includes(name));
 const PLAYED = [
-  ...Object.keys(TRICKS),
+  ...PLAYED_UDP,
   ...Object.keys(STREAM_TRICKS).filter((name) => !SLOW_TRICKS.includes(name)),
 ];
 
 function drawHostile(address: Address, random: Random, tcp: boolean): FleetHost {
   const everyShy = SOFTWARE.filter(({ optedOut }) => optedOut);
   const shy = tcp ? everyShy : everyShy.map(withoutTcp).filter(speaks);
-  const played = tcp ? PLAYED : Object.keys(TRICKS);
+  const played = tcp ? PLAYED : PLAYED_UDP;
   const trick = random.pick([...played, ...shy.map(({ name }) => name)]);
   const software = shy.find(({ name }) => name === trick);
   if (software !== undefined) return drawServer(address, software, random)[0];

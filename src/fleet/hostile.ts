@@ -54,9 +54,14 @@ export const TRICKS: Record<string, Trick> = {
     datagram.length === 7
       ? [Uint8Array.of(9, ...datagram.subarray(3, 7), ...new TextEncoder().encode("token\0"))]
       : [],
+  /** What was sent, a thousand times. */
+  reflector: (datagram) => Array.from({ length: 1000 }, () => datagram),
   /** Many datagrams, up to the largest that UDP carries. */
   flood: (_, random) => Array.from({ length: 40 }, (_, i) => random.bytes(i === 0 ? 60_000 : 100)),
 };
+
+/** Tricks that a host plays only where it is named: they disturb what other hosts do. */
+export const NAMED_TRICKS: readonly string[] = ["reflector"];
 
 /** A host that plays one trick. */
 export class HostileHost implements Responder {

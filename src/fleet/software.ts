@@ -15,6 +15,7 @@ import type { SlpStyle } from "./slp.ts";
 import { SLP_STYLES } from "./slp_styles.ts";
 import type { SqpStyle } from "./sqp.ts";
 import { SQP_STYLES } from "./sqp_styles.ts";
+import { NAMED_TRICKS } from "./hostile.ts";
 import { SLOW_TRICKS } from "./stream_tricks.ts";
 
 /** A kind of server. */
@@ -160,4 +161,5 @@ export const SOFTWARE: readonly Software[] = [
   ...Object.entries(SQP_STYLES).map(([name, sqp]) => unity(name, { sqp })),
   unity("sqpEcho", { trick: "echo" }),
   ...SLOW_TRICKS.map((trick) => ({ name: trick, port: 25565, weight: 1, trick, onlyNamed: true })),
+  ...NAMED_TRICKS.map((trick) => ({ name: trick, port: 19132, weight: 1, trick, onlyNamed: true })),
 ];

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { type Endpoint, endpointKey, family } from "../address.ts";
+import { type Address, type Endpoint, endpointKey, family } from "../address.ts";
 import type { Clock } from "./clock.ts";
 import type { DatagramSocket, Link, Room } from "./socket.ts";
 import type { Throttle } from "./throttle.ts";
@@ -20,6 +20,8 @@ export type StrayReceiver = (datagram: Uint8Array, from: Endpoint, socket: numbe
 export class Switchboard implements AsyncDisposable {
   readonly #talks: Map<number | bigint, Talk>[];
   readonly #sole = new Set<Talk>();
+  /** Hosts to which nothing more is sent. */
+  readonly #closed = new Set<Address>();
   #over = false;
   /** The socket that was handed out last. */
   #turn = -1;
@@ -43,15 +45,20 @@ export class Switchboard implements AsyncDisposable {
    *
    * @param room Whether there is room for what belongs to no conversation. Who talks is heard all the
    * same, or would be taken for silent.
+   * @param surplus Called for each datagram that a full conversation drops.
    * @returns Resolves when all sockets are closed; rejects when one fails.
    */
-  async listen(stray: StrayReceiver, room: Room = () => undefined): Promise<void> {
+  async listen(
+    stray: StrayReceiver,
+    room: Room = () => undefined,
+    surplus: (from: Endpoint) => void = () => {},
+  ): Promise<void> {
     await Promise.all(this.sockets.map((socket, i) => {
       const talks = this.#talks[i];
       return socket.listen((datagram, from) => {
         const talk = talks.get(endpointKey(from));
         if (talk === undefined) stray(datagram, from, i);
-        else talk.deliver(datagram.slice());
+        else if (!talk.deliver(datagram)) surplus(from);
       }, () => talks.size === 0 ? room() : undefined);
     }));
   }
@@ -88,7 +95,7 @@ export class Switchboard implements AsyncDisposable {
       if (talks.get(key) === talk) talks.delete(key);
     });
     talks.set(key, talk);
-    if (this.#over) talk.hangUp();
+    if (this.#isClosed(peer)) talk.hangUp();
     return talk;
   }
 
@@ -100,15 +107,24 @@ export class Switchboard implements AsyncDisposable {
   soleLink(peer: Endpoint, socket: DatagramSocket): Link {
     const talk = soleTalk(peer, socket, this.throttle, this.clock, () => this.#sole.delete(talk));
     this.#sole.add(talk);
-    if (this.#over) talk.hangUp();
+    if (this.#isClosed(peer)) talk.hangUp();
     return talk;
   }
 
-  /** Ends all conversations, those that begin later too: nothing more is sent or awaited in them. */
-  hangUp(): void {
-    this.#over = true;
+  #isClosed({ address }: Endpoint): boolean {
+    return this.#over || this.#closed.has(address);
+  }
+
+  /**
+   * Ends conversations, those that begin later too: nothing more is sent or awaited in them.
+   *
+   * @param address The host whose conversations end. Default: all of them.
+   */
+  hangUp(address?: Address): void {
+    if (address === undefined) this.#over = true;
+    else this.#closed.add(address);
     for (const talks of [...this.#talks.map((map) => map.values()), this.#sole]) {
-      for (const talk of talks) talk.hangUp();
+      for (const talk of talks) if (this.#isClosed(talk.peer)) talk.hangUp();
     }
   }
 
@@ -141,7 +157,7 @@ function soleTalk(
   });
   const key = endpointKey(peer);
   void socket.listen((datagram, from) => {
-    if (endpointKey(from) === key) talk.deliver(datagram.slice());
+    if (endpointKey(from) === key) talk.deliver(datagram);
   });
   return talk;
 }
@@ -157,19 +173,23 @@ class Talk implements Link {
   #over = false;
 
   constructor(
-    private readonly peer: Endpoint,
+    readonly peer: Endpoint,
     private readonly socket: DatagramSocket,
     private readonly throttle: Throttle,
     private readonly clock: Clock,
     private readonly close: () => PromiseLike<void> | void,
   ) {}
 
-  deliver(datagram: Uint8Array): void {
-    if (this.#waiting.length < MOST_WAITING) this.#waiting.push(datagram);
+  /** Takes a copy of a datagram; false when it is full. */
+  deliver(datagram: Uint8Array): boolean {
+    if (this.#waiting.length >= MOST_WAITING) return false;
+    this.#waiting.push(datagram.slice());
     this.#wake?.();
+    return true;
   }
 
   async send(datagram: Uint8Array): Promise<boolean> {
+    if (this.#over) return false;
     const now = this.clock.now();
     const wait = this.throttle.reserve(this.peer.address, now) - now;
     if (wait > 0) await this.#wait(wait);

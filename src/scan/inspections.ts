@@ -14,6 +14,7 @@ import type { Link } from "../net/socket.ts";
 import type { Switchboard } from "../net/switchboard.ts";
 import { motdAsSent } from "../protocols/protocol.ts";
 import type { AttachedRecord, ServerRecord, Sighting } from "../record.ts";
+import type { Floods } from "../sweep/floods.ts";
 import type { Responders } from "../sweep/responders.ts";
 import { Aliases } from "./aliases.ts";
 import { type Guard, seedOf } from "./guard.ts";
@@ -45,6 +46,8 @@ export interface InspectionParts {
   readonly responders: Responders;
   /** Who asked to be left alone. */
   readonly optedOut: OptedOut;
+  /** Which hosts flood. */
+  readonly floods: Floods;
   /** Where rows go. */
   readonly rows: RowQueue;
   /** Learns which sightings are through. */
@@ -146,11 +149,12 @@ export class Inspections {
   /** What comes of a sighting; it is cut off where all ends before that is known. */
   async #inspect(sighting: Sighting): Promise<ServerRecord | "nothing" | "cut"> {
     const options = this.#options;
-    const { board, guard, rows, stop } = this.#parts;
+    const { board, floods, guard, rows, stop } = this.#parts;
     if (stop.reason === "failed") rows.lost++;
     const dismissed = this.#dismissed(sighting);
     if (dismissed !== undefined) return dismissed;
     const { endpoint } = sighting;
+    if (floods.has(endpoint.address)) return await this.#unasked(sighting);
     const result = await inspect(sighting, {
       ...options,
       protocols: options.protocols.filter(({ name }) => !guard.spares(endpoint, name)),
@@ -165,6 +169,14 @@ export class Inspections {
     if (result.answers.length === 0) return this.#disproved(result);
     if (!sighting.verified && !this.#parts.responders.add(endpoint)) return "nothing";
     return result.stopped ? await this.#leaveAlone(endpoint) : this.#row(sighting, result);
+  }
+
+  /** The row of a host that floods: its first reply alone. */
+  async #unasked(sighting: Sighting): Promise<ServerRecord | "nothing" | "cut"> {
+    const { protocols } = this.#options;
+    const known = settled(sighting, { protocols, follow: false, stop: this.#optsOut });
+    if (known === undefined) return "nothing";
+    return known.stopped ? await this.#leaveAlone(sighting.endpoint) : this.#row(sighting, known);
   }
 
   /** Nobody confirmed that there is a server. */

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { Endpoint } from "../address.ts";
+import type { Address, Endpoint } from "../address.ts";
 import type { DatagramSocket } from "../net/socket.ts";
 import type { Throttle } from "../net/throttle.ts";
 import type { Sighting } from "../record.ts";
@@ -14,7 +14,6 @@ import { RateSearch } from "../sweep/rate_search.ts";
 import type { ProbeKind } from "../sweep/receiver.ts";
 import type { Tokens } from "../sweep/token.ts";
 import { seedOf } from "./guard.ts";
-import type { OptedOut } from "./opted_out.ts";
 import type { ScanOptions } from "./options.ts";
 
 /** Of a hundred probes, one more to a server that has answered. */
@@ -44,8 +43,8 @@ export interface PathSurroundings {
   readonly tokens: Tokens;
   /** All kinds of probes. */
   readonly kinds: readonly ProbeKind[];
-  /** Who asked to be left alone. */
-  readonly optedOut: OptedOut;
+  /** Whether nothing more is sent to an address: it opted out, or floods. */
+  readonly isLeftAlone: (address: Address) => boolean;
   /** Whether an endpoint is being asked. */
   readonly isAsked: (endpoint: Endpoint) => boolean;
 }
@@ -68,7 +67,7 @@ export class Path {
     this.#options = options;
     this.#around = around;
     const { clock, state, random, cooldownMs } = options;
-    const { throttle, tokens, optedOut, isAsked } = around;
+    const { throttle, tokens, isLeftAlone, isAsked } = around;
     this.#kinds = new Map(around.kinds.map((kind) => [kind.protocol, kind]));
     this.#search = this.#begin(clock.now());
     this.canaries = new Canaries({
@@ -82,7 +81,7 @@ export class Path {
       gapMs: this.#search === undefined ? GAP_MS : CURIOUS_GAP_MS,
       lateMs: Math.min(LATEST_MS, Math.max(GAP_MS, cooldownMs)),
       mayAsk: (endpoint) =>
-        optedOut.has(endpoint.address) ? "never" : isAsked(endpoint) ? "later" : "yes",
+        isLeftAlone(endpoint.address) ? "never" : isAsked(endpoint) ? "later" : "yes",
       lastTo: (address) => throttle.lastTo(address),
       onOutcome: (lost, askedAt) => this.#search?.outcome(lost, askedAt),
     });

@@ -7,6 +7,7 @@ import { type Endpoint, isLoopback } from "../address.ts";
 import type { Endpoints } from "../endpoints.ts";
 import { Switchboard } from "../net/switchboard.ts";
 import { Throttle } from "../net/throttle.ts";
+import { Floods } from "../sweep/floods.ts";
 import { type ProbeKind, Receiver } from "../sweep/receiver.ts";
 import { Responders } from "../sweep/responders.ts";
 import { planPasses, spaceOf, sweep, Trail } from "../sweep/sweep.ts";
@@ -21,6 +22,7 @@ import { OptedOut } from "./opted_out.ts";
 import type { ScanEnd, ScanOptions } from "./options.ts";
 import { Path } from "./path.ts";
 import { RowQueue } from "./rows.ts";
+import { sweepDisturbed } from "./disturbed.ts";
 import { eachSecond } from "./saving.ts";
 import { Stop } from "./stop.ts";
 import { TcpSweep } from "./tcp.ts";
@@ -48,6 +50,7 @@ export async function scan(options: ScanOptions): Promise<ScanEnd> {
       if (!over) run.receiver.receive(datagram, from, socket);
     },
     () => rows.room,
+    (from) => run.floods.surplus(from),
   ).catch((error) => stop.fail(error));
   const sweepOptions = run.sweepOptions();
   const trail = new Trail(options.from, clock.now(), options.cooldownMs);
@@ -66,7 +69,9 @@ export async function scan(options: ScanOptions): Promise<ScanEnd> {
       (_, size) => run.begin(0, size, 0),
     );
     try {
-      return await sweep({ ...sweeping, trail });
+      const mark = await sweep({ ...sweeping, trail });
+      await sweepDisturbed(sweeping, run.floods);
+      return mark;
     } finally {
       run.path.end();
     }
@@ -96,6 +101,7 @@ class Run {
   readonly tcp: TcpSweep;
   readonly lowWater: LowWater;
   readonly path: Path;
+  readonly floods: Floods;
   readonly #responders: Responders;
   readonly #optedOut: OptedOut;
   readonly #tokens: Tokens;
@@ -120,6 +126,7 @@ class Run {
     const seed = seedOf(random);
     this.#responders = new Responders(seed);
     this.#optedOut = new OptedOut(options.optedOut, seed);
+    this.floods = new Floods(seed, state.floods, (address) => board.hangUp(address));
     this.#window = new Window(board.sockets);
     this.#troubles = new Troubles(board.sockets, options.onTrouble ?? (() => {}));
     this.#kinds = kindsOf(options.protocols);
@@ -128,14 +135,14 @@ class Run {
     const all = new AddressSet(targets.groups.flatMap(({ addresses }) => [...addresses]));
     this.path = new Path(options, {
       ...{ sockets: board.sockets, throttle, tokens: this.#tokens, kinds: this.#kinds },
-      optedOut: this.#optedOut,
+      isLeftAlone: (address) => this.#optedOut.has(address) || this.floods.has(address),
       isAsked: (endpoint) => this.inspections.has(endpoint),
     });
     this.receiver = new Receiver({
       kinds: this.guard.kinds,
       tokens: this.#tokens,
       isTarget: (endpoint) => all.has(endpoint.address) && !this.#optedOut.has(endpoint.address),
-      responders: this.#responders,
+      ...{ responders: this.#responders, floods: this.floods },
       clock,
       counts: state.replies,
       onAgain: (kind, from, mac) => this.path.canaries.answered(kind, from, mac),
@@ -160,7 +167,7 @@ class Run {
     this.lowWater = new LowWater({ udp: options.from, tcp: this.tcp.from });
     this.inspections = new Inspections(options, {
       ...{ board, rows, stop, guard: this.guard, lowWater: this.lowWater },
-      ...{ responders: this.#responders, optedOut: this.#optedOut },
+      ...{ responders: this.#responders, optedOut: this.#optedOut, floods: this.floods },
       streamLink: (peer, name, latencyMs) => this.tcp.link(peer, name, latencyMs),
       nonce: () => this.#nonce(),
       onServer: (sighting) => this.path.add(sighting),
@@ -180,7 +187,7 @@ class Run {
   /** The same of a target in a row, for every probe. */
   #skipAt(targets: Endpoints, i: number): boolean {
     return this.#responders.hasAt(targets, i) || this.inspections.hasAt(targets, i) ||
-      this.#optedOut.hasAt(targets, i);
+      this.#optedOut.hasAt(targets, i) || this.floods.hasAt(targets, i);
   }
 
   sweepOptions() {
@@ -206,7 +213,7 @@ class Run {
       skip: (targets: Endpoints, i: number, protocol: string) =>
         this.guard.sparesAt(targets, i, protocol) || this.#skipAt(targets, i),
       isBusy: () => this.inspections.load > 0 || state.tcp.passes > 0,
-      backlogged: () => this.inspections.backlogged,
+      backlogged: () => this.inspections.backlogged || this.floods.pauses(options.clock.now()),
       onProgress: (
         { visited, sent, refused }: { visited: number; sent: number; refused: number },
       ) => {
@@ -217,8 +224,10 @@ class Run {
         this.path.look();
         this.count(COUNT_MS);
       },
-      onPass: (pass: number, size: number) =>
-        this.begin(pass, size, pass === options.from.pass ? options.from.position : 0),
+      onPass: (pass: number, size: number) => {
+        this.floods.begin(passes[pass - 1].kind.protocol);
+        this.begin(pass, size, pass === options.from.pass ? options.from.position : 0);
+      },
     };
   }
 
@@ -237,6 +246,7 @@ class Run {
     this.#counted = clock.now();
     state.dropped = board.sockets.reduce((sum, { dropped }) => sum + dropped, this.#dropped);
     this.#troubles.count(state);
+    state.floods.disturbed = this.floods.disturbed;
     state.inspecting = this.inspections.load;
     state.written = this.rows.written;
     state.lost = this.rows.lost;

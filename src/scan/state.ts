@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { type FloodReport, noFloods } from "../sweep/floods.ts";
 import { type CanaryCounts, noCanaries } from "../sweep/loss.ts";
 import type { RateReport } from "../sweep/rate_report.ts";
 import { noReplies, type ReplyCounts } from "../sweep/receiver.ts";
@@ -90,6 +91,8 @@ export interface ScanState {
   replies: ReplyCounts;
   /** What came of asking servers again, to measure what is lost on the way. */
   canaries: CanaryCounts;
+  /** Hosts that sent far more datagrams than they were sent probes. */
+  readonly floods: FloodReport;
   /** What the search for the highest rate has come to, where there is one. */
   rate?: RateReport;
   /** Inspections that have not ended. */
@@ -126,6 +129,7 @@ export function newState(scanId: string, startedAt: number): ScanState {
     tcp: { pass: 0, passes: 0, position: 0, size: 0, sent: 0, counts: noStreams() },
     replies: noReplies(),
     canaries: noCanaries(),
+    floods: noFloods(),
     ...{ inspecting: 0, written: 0, aliases: 0, lost: 0, fellSilent: 0, optedOut: 0 },
   };
 }

@@ -9,6 +9,7 @@ import { Malformed, Truncated } from "../bytes.ts";
 import type { Clock } from "../net/clock.ts";
 import type { Learned, Probe, Reply } from "../protocols/protocol.ts";
 import type { Sighting } from "../record.ts";
+import type { Floods } from "./floods.ts";
 import type { Responders } from "./responders.ts";
 import type { Tokens } from "./token.ts";
 
@@ -60,6 +61,8 @@ export interface ReceiverOptions {
   readonly isTarget: (endpoint: Endpoint) => boolean;
   /** Who has answered. */
   readonly responders: Responders;
+  /** Which hosts flood. */
+  readonly floods: Floods;
   /** The clock that the probes were stamped by. */
   readonly clock: Clock;
   /** Where replies are counted. */
@@ -98,14 +101,24 @@ export class Receiver {
    * @param datagram Read at once, and copied where something of it is kept.
    */
   receive(datagram: Uint8Array, from: Endpoint, socket: number): void {
-    const { kinds, counts } = this.#options;
+    const { kinds, counts, floods, clock } = this.#options;
+    if (floods.drops(from.address, clock)) {
+      counts.noise++;
+      return;
+    }
     let broken = false;
     for (const kind of kinds) {
       const reply = orBroken(() => kind.probe.read(datagram));
       if (reply === "broken") broken = true;
       else if (reply !== undefined) return this.#judge(kind, reply, datagram, from, socket);
     }
-    counts[broken ? "malformed" : "noise"]++;
+    this.#surplus(broken ? "malformed" : "noise", from);
+  }
+
+  /** Counts a datagram that is no first reply. */
+  #surplus(as: keyof ReplyCounts, from: Endpoint, foreign = false): void {
+    this.#options.counts[as]++;
+    this.#options.floods.surplus(from, foreign);
   }
 
   #judge(
@@ -116,36 +129,27 @@ export class Receiver {
     socket: number,
   ): void {
     const { tokens, isTarget, responders, counts, clock } = this.#options;
-    if (!isTarget(from)) {
-      counts.noise++;
-      return;
-    }
+    if (!isTarget(from)) return this.#surplus("noise", from);
     const { probe, protocol } = kind;
     const token = tokens.of(kind.kind, from) & probe.macMask;
     if (reply.mac !== undefined && reply.mac !== token) {
       const again = this.#options.onAgain?.(kind, from, reply.mac);
+      if (again === "repeated") return this.#surplus(again, from);
       if (again !== undefined) {
         counts[again]++;
         return;
       }
     }
     if (this.#options.onSpeaker(protocol, from, reply.mac === token)) {
-      counts.spared++;
-      return;
+      return this.#surplus("spared", from);
     }
     if (reply.mac !== token) {
       this.#doubt(kind, from, socket);
       return;
     }
-    if (responders.has(from)) {
-      counts.repeated++;
-      return;
-    }
+    if (responders.has(from)) return this.#surplus("repeated", from);
     const learned = orBroken((): Learned<unknown> => probe.learn(datagram.slice()));
-    if (learned === "broken") {
-      counts.malformed++;
-      return;
-    }
+    if (learned === "broken") return this.#surplus("malformed", from);
     responders.add(from);
     counts.true++;
     const at = clock.now();
@@ -164,8 +168,8 @@ export class Receiver {
   #doubt({ probe, protocol }: ProbeKind, from: Endpoint, socket: number): void {
     const { responders, counts, clock, onSighting } = this.#options;
     const held = probe.mayLackToken ? responders.hold(from) : "full";
-    if (held === "full") counts.forged++;
-    else if (held === "known") counts.repeated++;
+    if (held === "full") this.#surplus("forged", from, true);
+    else if (held === "known") this.#surplus("repeated", from, true);
     else {
       counts.unverified++;
       onSighting({ endpoint: { ...from }, protocol, verified: false, at: clock.now(), socket });

@@ -41,6 +41,10 @@ export class FakeNetwork implements Clock {
   record = false;
   /** Datagrams that our sockets sent. */
   count = 0;
+  /** How much our sockets' buffers hold, and how fast they are read; default: without bounds. */
+  buffers: { readonly datagrams: number; readonly perMs: number } | undefined;
+  /** Datagrams that found no buffer space. */
+  overflowed = 0;
   /** Addresses that stand for everybody. */
   readonly broadcasts: Address[] = [];
   readonly #endpoints: Endpoint[] = [];
@@ -214,8 +218,15 @@ class FakeSocket implements DatagramSocket {
   }
 
   receive(bytes: Uint8Array, from: Endpoint): void {
+    if (this.#held.length >= (this.network.buffers?.datagrams ?? Infinity)) {
+      this.network.overflowed++;
+      return;
+    }
     this.#held.push([bytes.slice(), from]);
-    if (this.#held.length === 1) this.#handOn();
+    if (this.#held.length > 1) return;
+    const { perMs } = this.network.buffers ?? {};
+    if (perMs === undefined) this.#handOn();
+    else this.network.after(1 / perMs, () => this.#handOn());
   }
 
   /** Hands on what has arrived, as long as there is room for it. */
@@ -228,6 +239,10 @@ class FakeSocket implements DatagramSocket {
       this.#receiver?.(buffer, from);
       buffer.fill(0xee);
       this.#held.shift();
+      const { perMs } = this.network.buffers ?? {};
+      if (perMs !== undefined && this.#held.length > 0) {
+        return void this.network.after(1 / perMs, () => this.#handOn());
+      }
     }
   }
 

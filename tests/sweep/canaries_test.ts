@@ -7,6 +7,7 @@ import { Throttle } from "../../src/net/throttle.ts";
 import { PROTOCOLS } from "../../src/protocols/mod.ts";
 import { Canaries, type CanaryOptions } from "../../src/sweep/canaries.ts";
 import { estimateLoss, LossTally, noCanaries } from "../../src/sweep/loss.ts";
+import { Floods, noFloods } from "../../src/sweep/floods.ts";
 import { noReplies, type ProbeKind, Receiver, stampClock } from "../../src/sweep/receiver.ts";
 import { Responders } from "../../src/sweep/responders.ts";
 import { Tokens } from "../../src/sweep/token.ts";
@@ -87,6 +88,7 @@ async function ask(setting: Setting) {
     ...{ tokens, responders, clock: network, counts: replies },
     isTarget: () => true,
     onAgain: (kind, from, mac) => canaries.answered(kind, from, mac),
+    floods: new Floods(1, noFloods()),
     onSpeaker: () => false,
     onSighting: () => {},
   });

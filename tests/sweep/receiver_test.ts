@@ -3,6 +3,7 @@ import { raknet } from "../../src/mod.ts";
 import { Stamp } from "../../src/net/socket.ts";
 import { PROTOCOLS } from "../../src/protocols/mod.ts";
 import type { Sighting } from "../../src/record.ts";
+import { Floods, noFloods } from "../../src/sweep/floods.ts";
 import { noReplies, Receiver, stampClock } from "../../src/sweep/receiver.ts";
 import { Responders } from "../../src/sweep/responders.ts";
 import { Tokens } from "../../src/sweep/token.ts";
@@ -21,6 +22,7 @@ function sight(stampedAt: number, begun: number, now: number): Sighting[] {
     tokens,
     isTarget: () => true,
     responders: new Responders(1),
+    floods: new Floods(1, noFloods()),
     clock: {
       now: () => time,
       wall: () => time,

@@ -1,0 +1,166 @@
+/**
+ * Hosts that flood: they send far more datagrams than they were sent probes. What they send fills the
+ * sockets' buffers, and replies of other hosts are lost there.
+ *
+ * @module
+ */
+import { type Address, type Endpoint, endpointKey, formatAddress } from "../address.ts";
+import { EndpointSet } from "../endpoint_set.ts";
+import type { Endpoints } from "../endpoints.ts";
+
+/** Endpoints whose surplus datagrams are counted at once, and hosts that are remembered as flooding. */
+const MOST_COUNTED = 1024;
+const MOST_FLOODING = 4096;
+/** Addresses that a report lists. */
+const MOST_LISTED = 1024;
+/** Points of one endpoint after which its host counts as flooding: 64 surplus datagrams. */
+const LIMIT = 1024;
+/** Points of a surplus datagram. */
+const SURPLUS = 16;
+/**
+ * Points of a reply whose token is another endpoint's. A host with many addresses may send all its
+ * replies from one of them, so that 512 targets have to do so before it counts as flooding.
+ */
+const FOREIGN = 2;
+/** So many datagrams of flooding hosts within so many milliseconds may fill a buffer. */
+const DISTURBING = 64;
+const SLOT_MS = 10;
+/** How long sending pauses after them, and at the most before it goes on for as long, milliseconds. */
+const PAUSE_MS = 20;
+const LONGEST_PAUSE_MS = 250;
+/** Stands for all ports of an address. */
+const WHOLE_HOST = 0;
+
+/** What a scan reports of hosts that flood: they send far more datagrams than they were sent probes. */
+export interface FloodReport {
+  /** Hosts that flooded. */
+  hosts: number;
+  /** Datagrams that they sent since then. */
+  datagrams: number;
+  /** Their addresses, the first 1,024. */
+  readonly addresses: string[];
+  /** Protocols all of whose passes they disturbed: replies of other hosts may have been lost. */
+  disturbed: string[];
+}
+
+/** No host floods. */
+export function noFloods(): FloodReport {
+  return { hosts: 0, datagrams: 0, addresses: [], disturbed: [] };
+}
+
+/** Counts surplus datagrams by endpoint, in bounded memory, and decides which hosts flood. */
+export class Floods {
+  readonly #flooding: EndpointSet;
+  /**
+   * Points by endpoint. When the table is full, all lose what a new one would get (Misra and Gries'
+   * frequent elements): an endpoint that sends a thousandth of all surplus stays in it.
+   */
+  readonly #points = new Map<number | bigint, number>();
+  /** Datagrams of flooding hosts in the present slot, and when it began. */
+  #recent = 0;
+  #slot = -Infinity;
+  /** When the present disturbance began, and until when it lasts. */
+  #began = -Infinity;
+  #until = -Infinity;
+  /** By protocol, how many of its passes ran, and how many of them were disturbed. */
+  readonly #passes = new Map<string, { ran: number; disturbed: number }>();
+  #protocol: string | undefined;
+
+  /**
+   * @param seed 32 bits that nobody can guess.
+   * @param report Where flooding hosts are counted.
+   * @param onFlood Called once for each host that floods.
+   */
+  constructor(
+    seed: number,
+    private readonly report: FloodReport,
+    private readonly onFlood: (address: Address) => void = () => {},
+  ) {
+    this.#flooding = new EndpointSet(seed);
+  }
+
+  /** Whether an address floods. */
+  has(address: Address): boolean {
+    return this.#flooding.size > 0 && this.#flooding.has({ address, port: WHOLE_HOST });
+  }
+
+  /** Whether the address of a target in a row floods. */
+  hasAt(targets: Endpoints, i: number): boolean {
+    return this.#flooding.hasAt(targets, i, WHOLE_HOST);
+  }
+
+  /** Whether a datagram comes from a host that floods, and is dropped unread. */
+  drops(address: Address, clock: { now(): number }): boolean {
+    if (!this.has(address)) return false;
+    this.report.datagrams++;
+    const now = clock.now();
+    if (now - this.#slot >= SLOT_MS) {
+      this.#slot = now;
+      this.#recent = 0;
+    }
+    if (++this.#recent >= DISTURBING) this.#disturb(now);
+    return true;
+  }
+
+  #disturb(now: number): void {
+    if (now >= this.#until) this.#began = now;
+    this.#until = now + PAUSE_MS;
+    if (this.#protocol === undefined) return;
+    this.#passes.get(this.#protocol)!.disturbed++;
+    this.#protocol = undefined;
+  }
+
+  /**
+   * Counts a datagram that was no first reply to a probe.
+   *
+   * @param foreign Whether it may be a reply to a probe of another endpoint.
+   */
+  surplus(from: Endpoint, foreign = false): void {
+    const key = endpointKey(from);
+    const points = foreign ? FOREIGN : SURPLUS;
+    const all = (this.#points.get(key) ?? 0) + points;
+    if (all >= LIMIT) {
+      this.#points.delete(key);
+      this.#add(from.address);
+    } else if (all > points || this.#points.size < MOST_COUNTED) this.#points.set(key, all);
+    else this.#lower(points);
+  }
+
+  #lower(points: number): void {
+    for (const [key, all] of this.#points) {
+      if (all > points) this.#points.set(key, all - points);
+      else this.#points.delete(key);
+    }
+  }
+
+  #add(address: Address): void {
+    if (this.#flooding.size >= MOST_FLOODING) return;
+    if (!this.#flooding.add({ address, port: WHOLE_HOST })) return;
+    this.report.hosts++;
+    const { addresses } = this.report;
+    if (addresses.length < MOST_LISTED) addresses.push(formatAddress(address));
+    this.onFlood(address);
+  }
+
+  /**
+   * Whether sending has to pause, so that replies of other hosts find buffer space. A flood that does
+   * not end stops sending for half of the time.
+   */
+  pauses(now: number): boolean {
+    return now < this.#until && (now - this.#began) % (2 * LONGEST_PAUSE_MS) < LONGEST_PAUSE_MS;
+  }
+
+  /** Notes that a pass of a protocol begins. */
+  begin(protocol: string): void {
+    const passes = this.#passes.get(protocol) ?? { ran: 0, disturbed: 0 };
+    passes.ran++;
+    this.#passes.set(protocol, passes);
+    this.#protocol = protocol;
+  }
+
+  /** Protocols all of whose passes were disturbed. */
+  get disturbed(): string[] {
+    return [...this.#passes].filter(([, { ran, disturbed }]) => ran === disturbed)
+      .map(([protocol]) => protocol);
+  }
+}

@@ -1,0 +1,68 @@
+import { assert, assertEquals } from "@std/assert";
+import { scanFleet, type Setting } from "./harness.ts";
+
+const RANGE = { start: 0x7f100000, end: 0x7f100400 };
+const LIMITS = { rate: 10_000, netRate: undefined, hostRate: undefined };
+
+const REFLECTORS = Array.from({ length: 16 }, (_, i) => RANGE.start + 256 + 13 * i);
+
+/** 64 Bedrock servers and 16 reflectors; sockets whose buffers hold 256 datagrams each. */
+function disturbed(over: Partial<Setting> = {}) {
+  return scanFleet({
+    fleet: { servers: 64, range: { ...RANGE, end: RANGE.start + 256 }, seed: 3, software: ["bds"] },
+    range: RANGE,
+    protocolNames: ["raknet", "query"],
+    limits: LIMITS,
+    ports: (name) => [name === "raknet" ? 19132 : 25565],
+    prepare: (network) => {
+      network.record = true;
+      network.buffers = { datagrams: 256, perMs: 5 };
+      const respond = (datagram: Uint8Array) => Array.from({ length: 1000 }, () => datagram);
+      for (const address of REFLECTORS) {
+        for (const port of [19132, 25565]) network.host({ address, port }, { respond });
+      }
+    },
+    ...over,
+  });
+}
+
+Deno.test("all neighbours of reflectors are found, and reflectors are not probed again", async () => {
+  const { rows, state, network } = await disturbed();
+  assert(network.overflowed > 1000, `${network.overflowed} datagrams found no buffer space`);
+  assertEquals(rows.length, 64);
+  assertEquals(state.floods.hosts, 16);
+  assertEquals(state.floods.addresses.toSorted()[0], "127.16.1.0");
+  assertEquals(state.floods.disturbed, []);
+  const probes = network.sent.filter(({ to }) => REFLECTORS.includes(Number(to.address))).length;
+  assert(probes < 2 * 16, `${probes} probes to reflectors, where others get four each`);
+});
+
+Deno.test("one pass that reflectors disturb is reported as incomplete", async () => {
+  const { rows, state } = await disturbed({ retries: 0 });
+  assert(rows.length < 64, `${rows.length} rows`);
+  assert(state.floods.hosts >= 8, `${state.floods.hosts} hosts`);
+  assert(state.floods.disturbed.includes("raknet"));
+  assertEquals(state.replies.true + state.replies.unverified, rows.length);
+});
+
+Deno.test("a host that answers for 256 addresses from one of them does not count as flooding", async () => {
+  const { rows, state } = await scanFleet({
+    fleet: { servers: 1, range: { ...RANGE, end: RANGE.start + 1 }, seed: 3, software: ["bds"] },
+    range: { ...RANGE, end: RANGE.start + 256 },
+    protocolNames: ["raknet"],
+    prepare: (network, [{ endpoint, responder }]) => {
+      for (let i = 1; i < 256; i++) {
+        network.host({ address: RANGE.start + i, port: 19132 }, {
+          respond(datagram, from, now) {
+            for (const reply of responder!.respond(datagram, from, now)) {
+              network.inject(endpoint, from, reply, 1);
+            }
+            return [];
+          },
+        });
+      }
+    },
+  });
+  assertEquals(rows.map(({ host }) => host), ["127.16.0.0"]);
+  assertEquals(state.floods.hosts, 0);
+});

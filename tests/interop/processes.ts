@@ -9,8 +9,8 @@ const ROOT = new URL("../../", import.meta.url);
 /** What Deno programs may do here: nothing that they send leaves this machine. */
 const LOOPBACK = ["run", "--quiet", "--no-prompt", "--allow-net=127.0.0.0/8,0.0.0.0"];
 const OURS = ["--allow-read", "--allow-write", "--allow-env", "main.ts"];
-/** Native addons need leave to load. */
-const THEIRS = ["--allow-read", "--allow-env", "--allow-sys", "--allow-ffi"];
+/** Native addons need leave to load; JSPrismarine keeps files. */
+const THEIRS = ["--allow-read", "--allow-write", "--allow-env", "--allow-sys", "--allow-ffi"];
 
 /** How a program is started. */
 export interface Program {

@@ -14,6 +14,9 @@ async function start(program: Program): Promise<{ server: Peer; said: string }> 
 const startJsp = (host: string, fields: Record<string, unknown>) =>
   start(peerScript("jsp_raknet.ts", host, "19132", JSON.stringify(fields)));
 
+const startSerenity = (host: string, properties: Record<string, unknown>) =>
+  start(peerScript("serenity.ts", host, "19132", JSON.stringify(properties)));
+
 const startRaknetNode = (address: string) => start(peerScript("raknet_node.ts", address));
 
 Deno.test("scan: jsp-raknet's server gives one row, as it was configured, and lives on", async () => {
@@ -76,6 +79,91 @@ Deno.test("scan: jsp-raknet escapes nothing, and the rows are right all the same
       [row?.motd, row?.version, row?.players_max, row?.flags],
       [motd, "1.16.20", 5, ["motdSemicolon"]],
     );
+  }
+});
+
+Deno.test("scan: SerenityJS' server gives one row, as it was configured, and lives on", async () => {
+  const { server, said } = await startSerenity("127.77.0.24", {
+    ...{ message: "§aSerenity ✓", protocol: 766, version: "1.21.50", maxConnections: 17 },
+  });
+  await using _server = server;
+  for (const target of ["127.77.0.24/29", "127.77.0.24"]) {
+    const { rows, replies } = await scan(target, "-p", "19132");
+    const { software: _, software_confidence: __, ...row } = told(rows[0]);
+    assertEquals([rows.length, row], [1, {
+      host: "127.77.0.24",
+      port: 19132,
+      protocol: "raknet",
+      protocols: ["raknet"],
+      edition: "bedrock",
+      name: "Serenity ✓",
+      motd: "§aSerenity ✓",
+      motd_plain: "Serenity ✓",
+      version: "1.21.50",
+      protocol_version: 766,
+      map: "SerenityJS",
+      gamemode: "Survival",
+      players_online: 0,
+      players_max: 17,
+      port_v4: 19132,
+      port_v6: 19133,
+      guid: said,
+      flags: [],
+      extras: {
+        raknet: {
+          server_id: said,
+          level: "SerenityJS",
+          field_count: 12,
+          terminated: true,
+          unnamed: ["1"],
+        },
+      },
+    }]);
+    assertEquals([replies.true, replies.unverified, replies.forged], [1, 0, 0]);
+  }
+});
+
+Deno.test("scan: JSPrismarine with GUID 0 gives one row, and lives on", async () => {
+  const host = "127.77.0.32";
+  const folder = await Deno.makeTempDir();
+  try {
+    const program = peerScript("jsprismarine.ts", host, "19132", "Prism; ünïcode");
+    const { server } = await start({ ...program, env: { JSP_DIR: folder } });
+    await using _server = server;
+    for (const target of ["127.77.0.32/29", host]) {
+      const { rows, replies } = await scan(target, "-p", "19132");
+      const { software: _, software_confidence: __, ...row } = told(rows[0]);
+      assertEquals([rows.length, row], [1, {
+        host,
+        port: 19132,
+        protocol: "raknet",
+        protocols: ["raknet"],
+        edition: "bedrock",
+        name: "Prism; ünïcode",
+        motd: "Prism; ünïcode",
+        motd_plain: "Prism; ünïcode",
+        version: "1.21.40",
+        protocol_version: 748,
+        map: "JSRakNet",
+        gamemode: "survival",
+        players_online: 0,
+        players_max: 20,
+        guid: "0",
+        flags: ["motdSemicolon"],
+        extras: {
+          raknet: {
+            server_id: "0",
+            level: "JSRakNet",
+            field_count: 9,
+            terminated: true,
+            unnamed: [],
+          },
+        },
+      }]);
+      assertEquals([replies.true, replies.unverified, replies.forged], [1, 0, 0]);
+    }
+  } finally {
+    await Deno.remove(folder, { recursive: true });
   }
 });
 

@@ -53,3 +53,37 @@ Deno.test("--verify: raknet-node opens its door, and goes on answering", async (
   // No request before the pings: the sweep's, and that which confirmed the server.
   assert(asked.findIndex(({ size }) => size > 33) >= 2);
 });
+
+/** How much faster jsp-raknet's clock runs here: half a second is 20. */
+const FASTER = 40;
+
+Deno.test("--verify: no server counts a player, or stops listening in the 20 seconds after", async () => {
+  const folder = await Deno.makeTempDir();
+  await using cleanUp = new AsyncDisposableStack();
+  cleanUp.defer(() => Deno.remove(folder, { recursive: true }));
+  const [prismarine, serenity, jsp, raknetNode] = [9, 10, 11, 12].map((i) => `127.77.1.${i}`);
+  const jspScript = peerScript("jsp_raknet.ts", jsp, String(PORT), "{}", String(FASTER));
+  const prismarineScript = peerScript("jsprismarine.ts", prismarine, String(PORT), "Prism");
+  const programs = [
+    { ...prismarineScript, env: { JSP_DIR: folder } },
+    peerScript("serenity.ts", serenity, String(PORT), "{}"),
+    jspScript,
+    peerScript("raknet_node.ts", `${raknetNode}:${PORT}`),
+  ];
+  const servers = await Promise.all(
+    programs.map(async (program) => cleanUp.use(await Peer.start(program, /^ready( .*)?\n/m))),
+  );
+  const options = ["-p", String(PORT), "--protocol", "raknet", "--no-follow", "--verify"];
+  const seenAt: number[] = [];
+  for (let time = 0; time < 2; time++) {
+    const { rows } = await scan("127.77.1.8/29", ...options);
+    assertEquals(
+      rows.map(({ host, joinable, players_online }) => [host, joinable, players_online])
+        .toSorted(([a], [b]) => String(a).localeCompare(String(b), "en", { numeric: true })),
+      [prismarine, serenity, jsp, raknetNode].map((host) => [host, true, 0]),
+    );
+    seenAt.push(rows.find(({ host }) => host === jsp)!.seen_at);
+  }
+  assert((seenAt[1] - seenAt[0]) * FASTER > 20_000, "the second scan came too early to prove it");
+  assertEquals((await servers[3].end()).includes("accepted"), false);
+});

@@ -1,13 +1,16 @@
 /**
- * A server of jsp-raknet: `jsp_raknet.ts HOST PORT JSON`, where JSON sets the fields of its
- * advertisement. Says `ready ID` when it listens.
+ * A server of jsp-raknet: `jsp_raknet.ts HOST PORT JSON [FASTER]`, where JSON sets the fields of its
+ * advertisement, and its clock runs so many times faster. Says `ready ID` when it listens.
  */
 // deno-lint-ignore-file no-console
 const name = "jsp-raknet"; // no literal: only this folder's configuration knows it
 const { Server } = await import(name);
 const { default: { default: ServerName } } = await import(`${name}/js/utils/ServerName.js`);
 
-const [host, port, fields] = Deno.args;
+const [host, port, fields, faster = "1"] = Deno.args;
+const now = Date.now;
+const start = now();
+Date.now = () => start + (now() - start) * Number(faster);
 const advertisement = Object.assign(new ServerName(), JSON.parse(fields));
 const server = new Server(host, Number(port), advertisement);
 await server.listen();

@@ -9,4 +9,7 @@ const { default: { RaknetServer, RaknetClient } } = await import(name);
 const [address] = Deno.args;
 const server = await RaknetServer.bind(address);
 console.log(`ready ${await RaknetClient.ping(address)}`);
-for (;;) await server.accept(); // who opens a connection half way is accepted too
+for (;;) {
+  await server.accept(); // a connection that is half open is accepted too
+  console.log("accepted");
+}

@@ -58,6 +58,18 @@ import m10Hex from "./query/m10-basic-cut.hex" with { type: "text" };
 import m10 from "./query/m10-basic-cut.json" with { type: "json" };
 import m11Hex from "./query/m11-full-bad-number.hex" with { type: "text" };
 import m11 from "./query/m11-full-bad-number.json" with { type: "json" };
+import fullHeader00Hex from "./query/full-header-00.hex" with { type: "text" };
+import fullHeader00 from "./query/full-header-00.json" with { type: "json" };
+import fullHeader81Hex from "./query/full-header-81.hex" with { type: "text" };
+import fullHeader81 from "./query/full-header-81.json" with { type: "json" };
+import fullHeaderFfHex from "./query/full-header-ff.hex" with { type: "text" };
+import fullHeaderFf from "./query/full-header-ff.json" with { type: "json" };
+import fullHeader8001Hex from "./query/full-header-80-01.hex" with { type: "text" };
+import fullHeader8001 from "./query/full-header-80-01.json" with { type: "json" };
+import fullHeaderZerosHex from "./query/full-header-zeros.hex" with { type: "text" };
+import fullHeaderZeros from "./query/full-header-zeros.json" with { type: "json" };
+import statOfNoFormHex from "./query/stat-of-no-form.hex" with { type: "text" };
+import statOfNoForm from "./query/stat-of-no-form.json" with { type: "json" };
 
 export const QUERY: readonly Golden[] = [
   golden("g01-handshake-request", g01Hex, g01),
@@ -89,4 +101,10 @@ export const QUERY: readonly Golden[] = [
   golden("m09-full-injected-tail", m09Hex, m09),
   golden("m10-basic-cut", m10Hex, m10),
   golden("m11-full-bad-number", m11Hex, m11),
+  golden("full-header-00", fullHeader00Hex, fullHeader00),
+  golden("full-header-81", fullHeader81Hex, fullHeader81),
+  golden("full-header-ff", fullHeaderFfHex, fullHeaderFf),
+  golden("full-header-80-01", fullHeader8001Hex, fullHeader8001),
+  golden("full-header-zeros", fullHeaderZerosHex, fullHeaderZeros),
+  golden("stat-of-no-form", statOfNoFormHex, statOfNoForm),
 ];

@@ -164,6 +164,20 @@ import nativeC0RangeHex from "./raknet/native-c0-range.hex" with { type: "text" 
 import nativeC0Range from "./raknet/native-c0-range.json" with { type: "json" };
 import nativeAcceptedHex from "./raknet/native-accepted.hex" with { type: "text" };
 import nativeAccepted from "./raknet/native-accepted.json" with { type: "json" };
+import pongLevelSemicolonHex from "./raknet/pong-level-semicolon.hex" with { type: "text" };
+import pongLevelSemicolon from "./raknet/pong-level-semicolon.json" with { type: "json" };
+import pongLevelSemicolonWaterdogHex from "./raknet/pong-level-semicolon-waterdog.hex" with {
+  type: "text",
+};
+import pongLevelSemicolonWaterdog from "./raknet/pong-level-semicolon-waterdog.json" with {
+  type: "json",
+};
+import pongModeUnknownHex from "./raknet/pong-mode-unknown.hex" with { type: "text" };
+import pongModeUnknown from "./raknet/pong-mode-unknown.json" with { type: "json" };
+import pongTwoReadingsHex from "./raknet/pong-two-readings.hex" with { type: "text" };
+import pongTwoReadings from "./raknet/pong-two-readings.json" with { type: "json" };
+import pongGuidZeroHex from "./raknet/pong-guid-zero.hex" with { type: "text" };
+import pongGuidZero from "./raknet/pong-guid-zero.json" with { type: "json" };
 
 export const RAKNET: readonly Golden[] = [
   golden("r01-ping", r01Hex, r01),
@@ -244,4 +258,13 @@ export const RAKNET: readonly Golden[] = [
   golden("native-84-new-incoming", native84NewIncomingHex, native84NewIncoming),
   golden("native-c0-range", nativeC0RangeHex, nativeC0Range),
   golden("native-accepted", nativeAcceptedHex, nativeAccepted),
+  golden("pong-level-semicolon", pongLevelSemicolonHex, pongLevelSemicolon),
+  golden(
+    "pong-level-semicolon-waterdog",
+    pongLevelSemicolonWaterdogHex,
+    pongLevelSemicolonWaterdog,
+  ),
+  golden("pong-mode-unknown", pongModeUnknownHex, pongModeUnknown),
+  golden("pong-two-readings", pongTwoReadingsHex, pongTwoReadings),
+  golden("pong-guid-zero", pongGuidZeroHex, pongGuidZero),
 ];

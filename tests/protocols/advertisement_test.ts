@@ -1,5 +1,6 @@
-import { assertEquals } from "@std/assert";
-import { decodeAdvertisement } from "../../src/protocols/raknet/mod.ts";
+import { assert, assertEquals } from "@std/assert";
+import { Random } from "../../src/fleet/random.ts";
+import { decodeAdvertisement, placeFields } from "../../src/protocols/raknet/mod.ts";
 
 /** MOTD, version, players, slots and level of an advertisement. */
 function read(text: string) {
@@ -29,4 +30,69 @@ Deno.test("decodeAdvertisement() leaves fields where they are when nothing fits 
   assertEquals(read("MCPE;a;408;1.16.20;"), ["a", "1.16.20", null, null, null]);
   assertEquals(read("MCPE;a\\;b;408;1.16.20;x;y;"), ["a;b", "1.16.20", null, null, null]);
   assertEquals(read("MCPE;a\\;408;1.16.20;x;y;"), ["a\\", "1.16.20", null, null, null]);
+});
+
+/** Pieces of texts: what stands in fields, and what stands in none. */
+const PIECES = [
+  ...["", "a", "news", " b", "é", "2024", "-1", "0", "1", "7", "19132", "766", "1.21.50", "99999"],
+  ...["Survival", "Creative", "5335687477053034848", "MCPE"],
+];
+const MODES = ["Survival", "Creative", "Adventure", "Spectator"];
+const draw = (random: Random, pieces: readonly string[]) =>
+  Array.from({ length: 1 + random.below(4) }, () => random.pick(pieces)).join(";");
+
+/** A game mode: one of the game's, or a text that does not end as one of them, or in a number. */
+function drawMode(random: Random): string {
+  if (random.chance(0.6)) return random.pick(MODES);
+  return draw(random, PIECES) + random.pick(["x", ";x", "; y", "é"]);
+}
+
+Deno.test("decodeAdvertisement() is right, or says null and a flag, wherever a `;` stands", () => {
+  const random = new Random(20261122);
+  const seen = { right: 0, rejoined: 0, leftOut: 0 };
+  for (let round = 0; round < 50_000; round++) {
+    const plain = random.chance(0.3);
+    const motd = plain ? "A server" : draw(random, PIECES);
+    const level = draw(random, PIECES);
+    const mode = drawMode(random);
+    const layout = random.below(6); // how many numbers follow the game mode
+    const numbers = ["1", "19132", "19133", "0", "0"].slice(0, layout);
+    const truth: Record<string, unknown> = {
+      ...{ motd, protocol: 766, version: "1.21.50", online: 3, max: 20, level, gamemode: mode },
+      portV4: layout > 1 ? 19132 : null,
+      portV6: layout > 2 ? 19133 : null,
+    };
+    const head = `MCPE;${motd};766;1.21.50;3;20;5335687477053034849;${level};${mode}`;
+    const text = [head, ...numbers].join(";") + (random.chance(0.8) ? ";" : "");
+    const status = decodeAdvertisement(new TextEncoder().encode(text))!;
+    const flagged = status.flags.includes("motdSemicolon") ||
+      status.flags.includes("levelSemicolon");
+    for (const [name, value] of Object.entries(truth)) {
+      const read = status[name as keyof typeof status] || null;
+      if (read === (value || null)) continue;
+      assert(read === null && flagged, `${name} is ${read} of ${JSON.stringify(text)}`);
+    }
+    if (status.level === null && level !== "") seen.leftOut++;
+    else if (status.flags.includes("levelSemicolon")) seen.rejoined++;
+    else seen.right++;
+  }
+  assert(Object.values(seen).every((count) => count > 1000), JSON.stringify(seen));
+});
+
+Deno.test("decodeAdvertisement() takes time in proportion to the text, whatever stands in it", () => {
+  // Counted are the fields that are looked at: a text of n fields is looked at some n times.
+  const looks = (copies: number) => {
+    let count = 0;
+    const fields = `MCPE;${"1;a;2;3;4;".repeat(copies)}`.split(";");
+    const counted = new Proxy(fields, {
+      get(target, key) {
+        if (typeof key === "string" && /^[0-9]+$/.test(key)) count++;
+        return Reflect.get(target, key);
+      },
+    });
+    placeFields(counted, "");
+    return count;
+  };
+  const [once, twice] = [looks(1000), looks(2000)];
+  assert(once > 5000 && twice < 2.1 * once, `${once} and ${twice} looks`);
 });

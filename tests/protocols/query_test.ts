@@ -244,8 +244,25 @@ Deno.test("a NUL in a basic MOTD moves the other texts, and they are put right",
   assertEquals([textsOf(wrong), wrong.port], [["A", "SMP", "w", "many", "20"], 25565]);
   const half = basic("A\0SMP\0w\x002\0some\0", PORT, "1.2.3.4\0");
   assertEquals([textsOf(half)[4], half.port], ["some", 25565]);
-  const far = basic(`${"x\0".repeat(70)}5\x006\0`, PORT, "1.2.3.4\0");
-  assertEquals(textsOf(far), ["x", "x", "x", "x", "x"]); // too far to be a MOTD
+  const far = () => basic(`${"x\0".repeat(70)}5\x006\0`, PORT, "1.2.3.4\0"); // no MOTD has 67 NULs
+  assertThrows(far, Malformed, "neither full nor basic");
+});
+
+Deno.test("a full stat is known by its keys where its header is another one", () => {
+  const pairs = "hostname\0A\0numplayers\x003\0maxplayers\x0020\0\0\x01player_\0\0" +
+    "123\x00456\0a\0\0";
+  const names = (header: string) => {
+    const stat = decodeStat(concat([0], ID, encodeLatin1(header), ascii(pairs)), SESSION);
+    assert(stat?.form === "full");
+    assertEquals(stat.flags, ["oddHeader"]);
+    return stat.players?.map(decodeLatin1);
+  };
+  const marks = ["\0\0\0", "\0\x81\0", "\0\xff\0", "\0\x80\x01", "\x01\x02\x03"];
+  for (const mark of marks) assertEquals(names(`splitnum${mark}`), ["123", "456", "a"], mark);
+  assertEquals(names("\0".repeat(11)), ["123", "456", "a"]);
+  // A basic stat is one, whatever its MOTD holds.
+  const trap = basic("0123456789ahostname\0A\0map\x002\x0020\0", PORT, "1.2.3.4\0");
+  assertEquals([textsOf(trap)[0], trap.flags], ["0123456789ahostname", []]);
 });
 
 Deno.test("a count is one to nine digits", () => {

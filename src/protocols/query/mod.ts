@@ -166,7 +166,8 @@ function fullColumns(stat: FullStat): Columns {
   if (typeof online === "number") values.delete("numplayers");
   if (typeof max === "number") values.delete("maxplayers");
   const facts = {
-    header: stat.header,
+    header: stat.header.replaceAll("\0", ""),
+    ...(stat.mark && { header_mark: stat.mark.toHex() }),
     ...(software === null ? {} : { brand: software }),
     values: Object.fromEntries(values),
   };

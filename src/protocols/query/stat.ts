@@ -6,7 +6,7 @@
  *
  * @module
  */
-import { concat, hasBytes, indexOfBytes, Reader, Truncated } from "../../bytes.ts";
+import { concat, hasBytes, indexOfBytes, Malformed, Reader, Truncated } from "../../bytes.ts";
 import { decodeLatin1, encodeLatin1 } from "../../text.ts";
 import { readHeader, u32 } from "./codec.ts";
 
@@ -16,6 +16,8 @@ const HEADER = 5;
 const FULL_MARK = Uint8Array.of(0x00, 0x80, 0x00);
 const FULL_MARK_AT = 13;
 const FULL_HEADER = 16;
+/** Known keys that make a full stat of one with another header. */
+const LEAST_KNOWN_KEYS = 2;
 /** The NUL of the last value, the empty key, then object 1: the players. */
 const PLAYERS_MARK = concat([0, 0, 1], encodeLatin1("player_"), [0, 0]);
 
@@ -29,6 +31,8 @@ const KNOWN_KEYS = new Set([
 export type StatFlag =
   /** It ends before its time. */
   | "truncated"
+  /** A full stat with another mark than `00 80 00` behind its header word; pairs follow all the same. */
+  | "oddHeader"
   /** A full stat without players: who is online is unknown. */
   | "noPlayerSection"
   /** The MOTD holds a NUL: other fields may be forged. */
@@ -48,6 +52,8 @@ export interface FullStat {
   readonly session: number;
   /** The eight letters at the start: `splitnum`, or a mark of the software (`GeyserMC`). */
   readonly header: string;
+  /** The three bytes behind it, where they are not `00 80 00`. */
+  readonly mark?: Uint8Array;
   /** Keys and values, in the order in which they came, repeated keys included. */
   readonly pairs: readonly (readonly [key: string, value: Uint8Array])[];
   /** Names of players; `null` when there is no such section. */
@@ -85,13 +91,13 @@ export type Stat = FullStat | BasicStat;
 
 /** The bytes of a well-formed full stat; `players: null` leaves the whole section out. */
 export function encodeFullStat(
-  { session, header, pairs, players }: Omit<FullStat, "form" | "flags">,
+  { session, header, mark = FULL_MARK, pairs, players }: Omit<FullStat, "form" | "flags">,
 ): Uint8Array<ArrayBuffer> {
   const keys = pairs.flatMap(([key, value]) => [encodeLatin1(key), [0], value, [0]]);
   const names = players === null
     ? [[0]]
     : [PLAYERS_MARK.subarray(1), ...players.flatMap((name) => [name, [0]]), [0]];
-  return concat([STAT], u32(session), encodeLatin1(header), FULL_MARK, ...keys, ...names);
+  return concat([STAT], u32(session), encodeLatin1(header), mark, ...keys, ...names);
 }
 
 /** The bytes of a well-formed basic stat; `port` and `ip` must be there. */
@@ -106,6 +112,7 @@ export function encodeBasicStat(stat: Omit<BasicStat, "form" | "flags">): Uint8A
  *
  * @param session When given, an answer to another session is another message.
  * @throws Truncated when it ends inside the header or before the five texts of a basic stat do.
+ * @throws Malformed when it has the form of neither.
  *
  * @example
  * ```ts
@@ -126,9 +133,31 @@ export function encodeBasicStat(stat: Omit<BasicStat, "form" | "flags">): Uint8A
 export function decodeStat(bytes: Uint8Array, session?: number): Stat | undefined {
   const found = readHeader(bytes, STAT, "stat");
   if (found === undefined || (session !== undefined && found !== session)) return undefined;
-  return bytes.length >= FULL_HEADER && hasBytes(bytes, FULL_MARK, FULL_MARK_AT)
-    ? decodeFull(bytes, found)
-    : decodeBasic(bytes, found);
+  if (hasBytes(bytes, FULL_MARK, FULL_MARK_AT)) return decodeFull(bytes, found);
+  const oddFull = countsInPlace(bytes) ? undefined : decodeOddFull(bytes, found);
+  return oddFull ?? decodeBasic(bytes, found);
+}
+
+/** Whether the texts of a basic stat stand here, none of them moved. */
+function countsInPlace(bytes: Uint8Array): boolean {
+  const reader = new Reader(bytes, HEADER);
+  for (let before = 0; before < 3; before++) reader.untilNul();
+  return [reader.untilNul(), reader.untilNul()].every((text) => text && isCount(text));
+}
+
+/**
+ * A full stat with another mark (`00 00 00`, `00 81 00`, `00 ff 00`, `00 80 01`, or a header of
+ * zeros, as in mcstatus' tests): known by its keys alone.
+ */
+function decodeOddFull(bytes: Uint8Array, session: number): FullStat | undefined {
+  if (bytes.length < FULL_HEADER) return undefined;
+  const stat = decodeFull(bytes, session);
+  if (stat.pairs.filter(([key]) => KNOWN_KEYS.has(key)).length < LEAST_KNOWN_KEYS) return undefined;
+  return {
+    ...stat,
+    mark: bytes.subarray(FULL_MARK_AT, FULL_HEADER),
+    flags: ["oddHeader", ...stat.flags],
+  };
 }
 
 function decodeFull(bytes: Uint8Array, session: number): FullStat {
@@ -226,7 +255,7 @@ function decodeBasic(bytes: Uint8Array, session: number): BasicStat {
     }
     texts.push(text);
   }
-  const [gametype, map, online, max] = realignCounts(reader, texts, flags);
+  const [gametype, map, online, max] = withCounts(reader, texts, flags);
   const motd = bytes.subarray(HEADER, gametype.byteOffset - bytes.byteOffset - 1);
   const port = reader.left >= 2 ? reader.u16le("port") : null;
   const ip = port === null ? null : reader.untilNul() ?? null;
@@ -238,8 +267,10 @@ function decodeBasic(bytes: Uint8Array, session: number): BasicStat {
 /**
  * The last four of the five texts. Where the counts are no numbers but later texts are, the MOTD
  * holds NULs: the reader is moved behind the counts.
+ *
+ * @throws Malformed where no counts follow, and the five texts are none of a basic stat.
  */
-function realignCounts(reader: Reader, texts: Uint8Array[], flags: StatFlag[]): Uint8Array[] {
+function withCounts(reader: Reader, texts: Uint8Array[], flags: StatFlag[]): Uint8Array[] {
   const start = reader.offset;
   const more = texts.slice();
   while (more.length < MOST_MOTD_NULS) {
@@ -252,7 +283,10 @@ function realignCounts(reader: Reader, texts: Uint8Array[], flags: StatFlag[]): 
     more.push(text);
   }
   reader.offset = start;
-  return texts.slice(-4);
+  // One count that is none: then the address has to be the end.
+  const isWhole = reader.bytes.indexOf(0, start + 2) === reader.bytes.length - 1;
+  if (isWhole && texts.slice(-2).some(isCount)) return texts.slice(-4);
+  throw new Malformed("a stat that is neither full nor basic", HEADER);
 }
 
 /** Whether a text is a count: what servers write where they have nothing to hide. */

@@ -15,14 +15,14 @@
  * @module
  */
 import { decodeUtf8 } from "../../text.ts";
+import { type Fields, isInteger, placeFields, type PlaceFlag, splitFields } from "./fields.ts";
 
 /** The editions: `MCPE` Bedrock, `MCEE` Education, `MCCPP` Pocket (2011 to 2014). */
 export type Edition = "MCPE" | "MCEE" | "MCCPP";
 
 /** What was odd about an advertisement. */
 export type AdvertisementFlag =
-  /** The MOTD holds `;` that nobody escaped; it was put together again. */
-  | "motdSemicolon"
+  | PlaceFlag
   /** Not valid UTF-8; U+FFFD stands for what could not be read. */
   | "badUtf8"
   /** A count that is no number. */
@@ -30,20 +30,14 @@ export type AdvertisementFlag =
   /** A Pocket host that does not show itself: it answers, without a name. */
   | "hidden";
 
-/** An advertisement as a list of fields: what was written, before anybody interprets it. */
-export interface Fields {
-  /** The fields, unescaped. */
-  readonly fields: readonly string[];
-  /** Whether a `;` follows the last one. */
-  readonly terminated: boolean;
-}
-
 /** A Bedrock advertisement. What is missing or empty is `null`, never zero. */
 export interface BedrockStatus {
   /** The first field. */
   readonly edition: Edition;
   /** The server's name; the empty text when a Pocket host is hidden. */
   readonly motd: string;
+  /** Text that holds the MOTD, where nobody can tell its end: `motd` is empty then. */
+  readonly motdSent?: string;
   /** Game protocol number. */
   readonly protocol: number | null;
   /** Game version. */
@@ -73,48 +67,6 @@ export interface BedrockStatus {
 }
 
 /**
- * Splits an advertisement at each `;` that no backslash escapes, and unescapes `\;` and `\\`.
- *
- * @example
- * ```ts
- * import { raknet } from "blocksweep";
- * import { assertEquals } from "@std/assert";
- *
- * const { fields, terminated } = raknet.splitFields(String.raw`MCPE;a\;b;766;`);
- * assertEquals([fields, terminated], [["MCPE", "a;b", "766"], true]);
- * ```
- */
-export function splitFields(text: string): Fields {
-  if (!text.includes("\\")) return asFields(text.split(";"));
-  const fields: string[] = [];
-  let field = "";
-  let from = 0;
-  for (const { 0: mark, index } of text.matchAll(/\\[\\;]|;/g)) {
-    field += text.slice(from, index);
-    from = index + mark.length;
-    if (mark === ";") {
-      fields.push(field);
-      field = "";
-    } else {
-      field += mark[1];
-    }
-  }
-  return asFields([...fields, field + text.slice(from)]);
-}
-
-/** A last field that is empty is none: a `;` ends the one before it. */
-function asFields(fields: string[]): Fields {
-  const terminated = fields.length > 1 && fields.at(-1) === "";
-  return { fields: terminated ? fields.slice(0, -1) : fields, terminated };
-}
-
-/** Joins fields again, with `\` and `;` in them escaped. */
-export function joinFields({ fields, terminated }: Fields): string {
-  const text = fields.map((field) => field.replace(/[\\;]/g, "\\$&")).join(";");
-  return terminated ? `${text};` : text;
-}
-
-/**
  * Reads a Bedrock advertisement.
  *
  * @returns `undefined` when it is none: another game's text, or no edition and name.
@@ -136,41 +88,12 @@ export function decodeAdvertisement(bytes: Uint8Array): BedrockStatus | undefine
   const written = splitFields(text);
   const flags: AdvertisementFlag[] = badUtf8 ? ["badUtf8"] : [];
   if (edition === "MCCPP") return pocketStatus(written, flags);
-  const fields = withWholeMotd(written.fields, text);
-  if (fields !== written.fields) flags.push("motdSemicolon");
-  return bedrockStatus(edition, fields, written.terminated, flags);
-}
-
-/**
- * The fields with the MOTD in one: what follows it stands in its place then. Some servers escape
- * nothing, so a backslash at the end of their MOTD looks like an escape: split there too.
- */
-function withWholeMotd(fields: readonly string[], text: string): readonly string[] {
-  if (fields.length < 3 || followsMotd(fields, 2)) return fields;
-  const unescaped = text.replace(/;$/, "").split(";");
-  if (followsMotd(unescaped, 2)) return unescaped;
-  const whole = anchor(fields) ?? anchor(unescaped);
-  if (whole !== undefined) return whole;
-  // Too short, or counts that are no numbers: the protocol alone has to tell.
-  return isInteger(fields[2]) || !isInteger(unescaped[2]) ? fields : unescaped;
-}
-
-/** Finds the first place of what follows the MOTD: the MOTD reaches up to it. */
-function anchor(fields: readonly string[]): readonly string[] | undefined {
-  for (let i = 3; i + 3 < fields.length; i++) {
-    if (followsMotd(fields, i)) {
-      return [fields[0], fields.slice(1, i).join(";"), ...fields.slice(i)];
-    }
-  }
-  return undefined;
-}
-
-/**
- * Whether protocol, version, players and slots stand here. A version is no whole number: without
- * that, a MOTD such as `Welcome;2024` or `1;2;3;4` would pass for them.
- */
-function followsMotd(fields: readonly string[], at: number): boolean {
-  return [at, at + 2, at + 3].every((i) => isInteger(fields[i])) && !isInteger(fields[at + 1]);
+  const placed = placeFields(written.fields, text);
+  const status = bedrockStatus(edition, placed.fields, written.terminated, [
+    ...flags,
+    ...placed.flags,
+  ]);
+  return placed.fields.length > 0 ? status : { ...status, motdSent: written.fields.join(";") };
 }
 
 function bedrockStatus(
@@ -221,10 +144,6 @@ function pocketStatus(
     terminated,
     flags: motd === "" ? [...flags, "hidden"] : flags,
   };
-}
-
-function isInteger(field: string): boolean {
-  return /^-?[0-9]{1,9}$/.test(field);
 }
 
 function port(value: number | null): number | null {

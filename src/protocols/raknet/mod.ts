@@ -16,6 +16,7 @@ export * from "./advertisement.ts";
 export * from "./codec.ts";
 export * from "./connect.ts";
 export * from "./connected.ts";
+export * from "./fields.ts";
 export * from "./frames.ts";
 export * from "./receipts.ts";
 
@@ -88,7 +89,12 @@ function pongStatement(
   const flags = [...pong.flags, ...(bedrock?.flags ?? []), ...(echoed ? [] : ["timeNotEchoed"])];
   const guid = pong.guid.toString();
   if (bedrock !== undefined) {
-    return { columns: { guid, ...bedrockColumns(bedrock) }, flags, facts: bedrockFacts(bedrock) };
+    return {
+      columns: { guid, ...bedrockColumns(bedrock) },
+      flags,
+      facts: bedrockFacts(bedrock),
+      ...(bedrock.motdSent !== undefined && { motdSent: bedrock.motdSent }),
+    };
   }
   if (pong.text === undefined || pong.text.length === 0) {
     return { columns: { guid }, flags, facts: {} };

@@ -19,7 +19,7 @@ import { print, reason, tellLine, userPath } from "./console.ts";
 import { FLEET_RANGE } from "./fleet.ts";
 import { usualPorts } from "../targets/lists.ts";
 import { number } from "./plan.ts";
-import { runScan } from "./scan.ts";
+import { runPassingScan } from "./scan.ts";
 import { Settings } from "./values.ts";
 
 /** Where the demo writes. */
@@ -62,7 +62,7 @@ export async function runDemo(args: readonly string[]): Promise<number> {
       "--opt-out-file",
       `${FOLDER}/opt-out.txt`,
     ];
-    const code = await runScan(quiet ? [...scanArgs, "--quiet"] : scanArgs);
+    const code = await runPassingScan(quiet ? [...scanArgs, "--quiet"] : scanArgs);
     if (code !== 0) return code;
   }
   const rows = readNdjson(await Deno.readTextFile(userPath(ndjson)));

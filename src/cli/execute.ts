@@ -57,6 +57,8 @@ export interface Job {
   readonly place: CheckpointPlace | undefined;
   /** The scan that is gone on with. */
   readonly resumed: Resumed | undefined;
+  /** Whether it can be continued after an interruption. */
+  readonly resumable: boolean;
   /** The version of this program. */
   readonly program: string;
 }
@@ -244,15 +246,7 @@ async function report(
     if (end.error instanceof Deno.errors.NotCapable) throw end.error;
     tellLine(`blocksweep: ${end.error.message}`);
   }
-  const early = end.reason === "interrupted" || end.reason === "max-runtime";
-  if (checkpoint !== undefined && (early || end.reason === "failed")) {
-    tellLine(`go on with: ${resumeCommand(checkpoint.path)}`);
-  } else if (early && settings.has("rescan")) {
-    tellLine("go on by the same command: who was not asked is the most overdue");
-  } else if (early && (end.mark.pass <= state.passes || end.tcpMark.pass <= state.tcp.passes)) {
-    tellLine(`go on with: ${continueCommand(settings.values, chosen, end, outputs)}`);
-    continueNotes(settings.values, outputs).forEach(tellLine);
-  }
+  continueLines(job, state, end, checkpoint).forEach(tellLine);
   const { metadata } = job.files;
   if (metadata !== undefined) {
     const options = JSON.parse(formatConfig("scan", settings.values));
@@ -262,4 +256,23 @@ async function report(
     await writeText(metadata, `${text}\n`);
   }
   return end.reason === "failed" ? 1 : end.reason === "interrupted" ? 130 : 0;
+}
+
+/** How to continue a scan that has not finished. */
+function continueLines(
+  { settings, chosen, outputs, resumable }: Job,
+  state: ScanState,
+  end: ScanEnd,
+  checkpoint: { readonly path: string } | undefined,
+): string[] {
+  const early = end.reason === "interrupted" || end.reason === "max-runtime";
+  if (!resumable || !early && end.reason !== "failed") return [];
+  if (checkpoint !== undefined) return [`go on with: ${resumeCommand(checkpoint.path)}`];
+  if (!early) return [];
+  if (settings.has("rescan")) {
+    return ["go on by the same command: who was not asked is the most overdue"];
+  }
+  if (end.mark.pass > state.passes && end.tcpMark.pass > state.tcp.passes) return [];
+  const command = continueCommand(settings.values, chosen, end, outputs);
+  return [`go on with: ${command}`, ...continueNotes(settings.values, outputs)];
 }

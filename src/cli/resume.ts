@@ -5,8 +5,10 @@
  */
 import { InputError } from "../errors.ts";
 import type { Checkpoint } from "../scan/checkpoint/file.ts";
+import type { Marks } from "../scan/low_water.ts";
 import { listPath, type ResumedList, RowList } from "../scan/checkpoint/list.ts";
 import { systemDisk } from "../sinks/disk.ts";
+import type { Mark } from "../sweep/sweep.ts";
 import type { Values } from "./args.ts";
 import { type Configuration, fullPath, parseConfiguration } from "./configuration.ts";
 import { userPath } from "./console.ts";
@@ -91,6 +93,37 @@ export function mergeFree(scan: Values, line: Values, path: string): Values {
   throw new InputError(
     `Cannot resume "${path}" with ${changed.join(", ")}: only speed and display may be said anew`,
   );
+}
+
+/**
+ * Checks the positions at which a scan starts. Behind the last of N passes lies one more position,
+ * N+1:0: there stands a side, UDP or TCP, that has finished while the other one has not.
+ *
+ * @param resumed The checkpoint that the positions are from. Default: `--from`.
+ * @throws InputError for the first position that the scan does not have.
+ */
+export function checkMarks(marks: Marks, passes: Plan["passes"], resumed?: string): void {
+  for (const transport of ["udp", "tcp"] as const) {
+    const fault = markFault(marks[transport], passes[transport].sizes, transport);
+    if (fault === undefined) continue;
+    const { pass, position } = marks[transport];
+    const place = `${transport === "tcp" ? "T:" : ""}${pass}:${position}`;
+    const what = resumed === undefined ? "Cannot start" : `Cannot resume "${resumed}"`;
+    throw new InputError(`${what} from ${place}: ${fault}`);
+  }
+}
+
+function markFault(
+  { pass, position }: Mark,
+  sizes: readonly number[],
+  transport: "udp" | "tcp",
+): string | undefined {
+  const size = pass > sizes.length + 1 ? -1 : sizes[pass - 1] ?? 0;
+  if (position <= size) return undefined;
+  const name = transport === "tcp" ? "TCP pass" : "pass";
+  if (pass <= sizes.length) return `${name} ${pass} has ${count(size, "target")}`;
+  const passes = sizes.length === 1 ? `is 1 ${name}` : `are ${sizes.length} ${name}es`;
+  return `there ${passes}; the last position is ${sizes.length + 1}:0, behind all of them`;
 }
 
 /** What is gone on with, in a line. */

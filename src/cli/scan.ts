@@ -5,10 +5,9 @@
  */
 import project from "../../deno.json" with { type: "json" };
 import { InputError } from "../errors.ts";
-import { isDone, readCheckpoint } from "../scan/checkpoint/file.ts";
+import { readCheckpoint } from "../scan/checkpoint/file.ts";
 import { requirePorts } from "../scan/portless.ts";
 import { systemDisk } from "../sinks/disk.ts";
-import type { Mark } from "../sweep/sweep.ts";
 import type { Range } from "../targets/ranges.ts";
 import { readArgs, type Values } from "./args.ts";
 import { formatConfig, mergeValues, parseConfig } from "./config.ts";
@@ -24,11 +23,11 @@ import { haveService } from "./names.ts";
 import { readMetrics } from "./metrics.ts";
 import { OptOutList } from "./opt_out_list.ts";
 import { planOutputs } from "./outputs.ts";
-import { count, number, type Passes, planScan, requirePermission } from "./plan.ts";
+import { planScan, requirePermission } from "./plan.ts";
 import { resolveName, serviceFinder } from "./resolve.ts";
 import { type KnownServer, knownToRescan } from "./rescan.ts";
-import { readResumed, type Resumed } from "./resume.ts";
-import { isLater, readScanSettings, type ScanSettings, speedFor } from "./scan_settings.ts";
+import { checkMarks, readResumed, type Resumed } from "./resume.ts";
+import { readScanSettings, type ScanSettings, speedFor } from "./scan_settings.ts";
 import { planStores } from "./stores.ts";
 import { withoutSecrets } from "./surroundings.ts";
 import { composeTargets, findTargets, type FoundTargets, type NamedText } from "./targets.ts";
@@ -39,25 +38,36 @@ export async function runScan(args: readonly string[]): Promise<number> {
   const secret = await readValues(args);
   const given = withoutSecrets(secret);
   const path = new Settings(given).text("resume");
-  if (path === undefined) return await runWith(given, secret);
+  if (path === undefined) return await runWith(given, secret, "resumable");
   const checkpoint = await readCheckpoint(systemDisk, userPath(path), project.version);
-  if (!isDone(checkpoint)) {
-    const resumed = await readResumed(path, checkpoint, given);
-    return await runWith(
-      resumed.values,
-      given.given.has("output") ? secret : resumed.values,
-      resumed,
-    );
-  }
-  const { rows, scanId } = checkpoint;
-  if (!given.given.has("quiet")) {
-    tellLine(`scan ${scanId} is done, with ${count(rows, "row")}: nothing is left to do`);
-  }
-  return 0;
+  const resumed = await readResumed(path, checkpoint, given);
+  const withSecrets = given.given.has("output") ? secret : resumed.values;
+  return await runWith(resumed.values, withSecrets, resumed);
 }
 
-/** @param secret The same, perhaps with passwords of databases. */
-async function runWith(values: Values, secret: Values, resumed?: Resumed): Promise<number> {
+/**
+ * Runs a scan that cannot be resumed, for what it scans does not outlive the process: it keeps no
+ * checkpoint, and prints no command to continue with.
+ *
+ * @returns The exit code.
+ */
+export async function runPassingScan(args: readonly string[]): Promise<number> {
+  const values = await readValues(args);
+  return await runWith(values, values, "passing");
+}
+
+/**
+ * Runs a scan.
+ *
+ * @param secret The same, perhaps with passwords of databases.
+ * @param origin The scan that is resumed; or whether a new one can be.
+ */
+async function runWith(
+  values: Values,
+  secret: Values,
+  origin: Resumed | "resumable" | "passing",
+): Promise<number> {
+  const resumed = typeof origin === "object" ? origin : undefined;
   const stores = planStores(new Settings(secret));
   const settings = new Settings(values);
   const chosen = { ...readScanSettings(settings, randomSeed), ...startOf(resumed) };
@@ -97,8 +107,7 @@ async function runWith(values: Values, secret: Values, resumed?: Resumed): Promi
   const { limits, autoRate } = speed;
   const fastest = { ...limits, rate: autoRate?.most ?? limits.rate };
   const plan = planScan({ ...chosen, limits: fastest, targets });
-  checkStart(chosen.from, plan.passes.udp);
-  checkStart(chosen.fromTcp, plan.passes.tcp);
+  checkMarks({ udp: chosen.from, tcp: chosen.fromTcp }, plan.passes, resumed?.path);
   if (settings.has("list-targets")) {
     await printTargets(named, chosen);
     return 0;
@@ -114,11 +123,12 @@ async function runWith(values: Values, secret: Values, resumed?: Resumed): Promi
   }
   requirePermission(targets, plan, settings.has("i-have-permission"));
   if (settings.has("verbose")) lines.forEach(tellLine);
-  const place = resumed === undefined
+  const place = origin === "resumable"
     ? checkpointPlace(files.checkpoint, files.outputs)
     : undefined;
+  const resumable = origin !== "passing";
   const job = { settings, chosen, engine, speed, named, plan, outputs, stores, files, optOuts };
-  return await execute({ ...job, found, place, resumed, program: project.version });
+  return await execute({ ...job, found, place, resumed, resumable, program: project.version });
 }
 
 /** Where a scan that is gone on with starts. */
@@ -133,19 +143,6 @@ function optedOutOf(resumed?: Resumed): Range[] {
     start,
     end: typeof start === "number" ? start + 1 : start + 1n,
   }));
-}
-
-/** Who goes on behind the end has other options than the scan that was interrupted. */
-function checkStart({ pass, position }: Mark, { sizes }: Passes): void {
-  if (!isLater({ pass, position })) return;
-  if (pass <= sizes.length && position <= sizes[pass - 1]) return;
-  throw new InputError(
-    `Cannot start from ${pass}:${position}: ${
-      pass > sizes.length
-        ? `there are ${sizes.length} passes`
-        : `pass ${pass} has ${number(sizes[pass - 1])} targets`
-    }`,
-  );
 }
 
 async function readValues(args: readonly string[]): Promise<Values> {

@@ -35,6 +35,7 @@ const COUNT_MS = 20;
 export async function scan(options: ScanOptions): Promise<ScanEnd> {
   const { clock, state, checkpoint } = options;
   const stop = new Stop(options.signal, clock, options.maxRuntimeMs);
+  if (state.written >= options.maxResults) stop.stop("max-results"); // by an earlier part
   const throttle = new Throttle(options.limits, options.capLoopback ? undefined : isLoopback);
   const sockets = familiesOf(options.targets).flatMap((bits) => options.openSockets(bits));
   await using board = new Switchboard(sockets, throttle, clock);
@@ -62,7 +63,7 @@ export async function scan(options: ScanOptions): Promise<ScanEnd> {
   const probes = async () => {
     const sweeping = {
       ...{ ...options, ...sweepOptions, sockets, throttle },
-      ...{ signal: stop.soft, limit: options.maxTargets },
+      ...{ signal: stop.soft, hurried: () => stop.hurried, limit: options.maxTargets },
     };
     await run.guard.look(
       (looking) => sweep({ ...sweeping, ...looking }),
@@ -87,9 +88,10 @@ export async function scan(options: ScanOptions): Promise<ScanEnd> {
   stop.end();
   await saved();
   run.count();
-  state.ended = stop.reason ?? "done";
   const { error } = stop;
   const marks = error === undefined ? run.lowWater.note({ udp, tcp }) : run.lowWater.marks;
+  const whole = marks.udp.pass > state.passes && marks.tcp.pass > state.tcp.passes;
+  state.ended = stop.reason === "max-runtime" && whole ? "done" : stop.reason ?? "done";
   return { reason: state.ended, mark: marks.udp, tcpMark: marks.tcp, error };
 }
 
@@ -204,6 +206,7 @@ class Run {
     state.total = sizes.reduce((sum, size) => sum + size, this.guard.positions);
     const behind = sizes.slice(0, options.from.pass - 1).reduce((sum, size) => sum + size, 0);
     state.visited = behind + options.from.position;
+    if (options.from.pass > passes.length) this.#standBehind(sizes);
     return {
       passes,
       tokens: this.#tokens,
@@ -229,6 +232,12 @@ class Run {
         this.begin(pass, size, pass === options.from.pass ? options.from.position : 0);
       },
     };
+  }
+
+  /** Notes that an earlier part of the scan has finished all passes. */
+  #standBehind(sizes: readonly number[]): void {
+    const size = sizes.at(-1) ?? 0;
+    Object.assign(this.options.state, { pass: sizes.length, size, position: size });
   }
 
   /** Notes that a pass begins. */

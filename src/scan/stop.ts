@@ -22,6 +22,7 @@ export class Stop {
   readonly #clock: Clock;
   readonly #cancelTimer: () => void;
   #cancelGrace: (() => void) | undefined;
+  #interrupted = false;
 
   /**
    * Ends nothing yet.
@@ -49,8 +50,17 @@ export class Stop {
     return this.#hard.signal;
   }
 
+  /**
+   * Whether it is to end soon. A scan whose time is over waits for late replies to all that it has
+   * sent: else one that may run no longer than a cooldown would never get any further.
+   */
+  get hurried(): boolean {
+    return this.reason !== "max-runtime" || this.#interrupted;
+  }
+
   /** Stops sending; what is in hand is finished, unless there are rows enough. */
   stop(reason: EndReason): void {
+    this.#interrupted ||= reason === "interrupted";
     this.reason ??= reason;
     this.#soft.abort();
     if (reason === "max-results" || reason === "failed") this.#hard.abort();

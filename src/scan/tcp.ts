@@ -127,6 +127,10 @@ export class TcpSweep {
     state.total += sizes.reduce((sum, size) => sum + size, 0);
     const behind = sizes.slice(0, this.from.pass - 1).reduce((sum, size) => sum + size, 0);
     state.visited += behind + this.from.position;
+    if (this.from.pass > passes.length) {
+      const size = sizes.at(-1) ?? 0;
+      Object.assign(state.tcp, { pass: passes.length, size, position: size });
+    }
     return passes;
   }
 

@@ -79,18 +79,16 @@ export class Outstanding {
 /**
  * Waits for late answers, until a time, or until none is outstanding.
  *
- * @param until When the last ones may come, milliseconds of the clock.
- * @param signal Ends it.
+ * @param until When the last ones may come, milliseconds of the clock; it may change meanwhile.
  */
 export async function cooldown(
   clock: Clock,
-  until: number,
+  until: () => number,
   outstanding: Outstanding,
-  signal?: AbortSignal,
 ): Promise<void> {
   for (;;) {
-    const rest = until - clock.now();
-    if (!(rest > 0) || signal?.aborted || !outstanding.some) return;
-    await sleep(clock, Math.min(rest, LOOK_MS), signal);
+    const rest = until() - clock.now();
+    if (!(rest > 0) || !outstanding.some) return;
+    await sleep(clock, Math.min(rest, LOOK_MS));
   }
 }

@@ -48,6 +48,8 @@ export interface SweepOptions extends SenderOptions {
   readonly onPass: (pass: number, size: number) => void;
   /** Where it is noted how far the sweep came, and when. Default: known at the end alone. */
   readonly trail?: Trail;
+  /** Whether the signal wants an end soon, without the whole cooldown. Default: yes. */
+  readonly hurried?: () => boolean;
 }
 
 /**
@@ -79,9 +81,9 @@ export function spaceOf(
  * Runs the passes and waits for late answers: so long after the last probe, and only while somebody
  * who was asked within that time has not answered.
  *
- * @returns Where it stands: behind the last pass, unless the signal came. After a signal, late
- * answers are awaited no longer than a pause between passes lasts, and it stands before those that
- * may answer later still: whoever goes on there asks them again.
+ * @returns Where it stands: behind the last pass, unless the signal came. After a signal that wants
+ * an end soon, late answers are awaited no longer than a pause between passes lasts, and it stands
+ * before those that may answer later still: whoever goes on there asks them again.
  */
 export async function sweep(options: SweepOptions): Promise<Mark> {
   const { passes, signal, clock, gapMs, cooldownMs } = options;
@@ -108,12 +110,12 @@ export async function sweep(options: SweepOptions): Promise<Mark> {
     mark = { pass: mark.pass + 1, position: 0 };
     if (mark.pass <= passes.length && space.size > 0) await sleep(clock, gapMs, signal);
   }
-  const interrupted = signal.aborted;
+  const hurried = () => signal.aborted && (options.hurried?.() ?? true);
   const late = trail.before(clock.now() - cooldownMs) ?? mark;
-  const waitMs = interrupted ? Math.min(gapMs, cooldownMs) : cooldownMs;
   const outstanding = new Outstanding(late, mark, (pass) => sentPass(pass, options));
-  await cooldown(clock, lastSent + waitMs, outstanding, interrupted ? undefined : signal);
-  return signal.aborted ? trail.before(clock.now() - cooldownMs) ?? mark : mark;
+  const waitMs = () => hurried() ? Math.min(gapMs, cooldownMs) : cooldownMs;
+  await cooldown(clock, () => lastSent + waitMs(), outstanding);
+  return hurried() ? trail.before(clock.now() - cooldownMs) ?? mark : mark;
 }
 
 /** A pass, to look who of it has not answered. */

@@ -26,12 +26,26 @@ export interface RunOptions {
   readonly env?: Readonly<Record<string, string>>;
 }
 
+/** What the program runs in, whatever the user's environment is. */
+export const ENVIRONMENT = {
+  DENO_NO_UPDATE_CHECK: "1",
+  NO_COLOR: "1",
+  XDG_CONFIG_HOME: "/nonexistent",
+};
+
+/** The words that run the program. */
+export function programWords(args: readonly string[], permissions: readonly string[] = SCAN) {
+  const options = ["--no-prompt", "--quiet", "--config", CONFIG, ...permissions];
+  return ["deno", "run", ...options, MAIN, ...args];
+}
+
 /** Starts the program. */
 export function start(args: readonly string[], options: RunOptions = {}): Deno.ChildProcess {
-  const { permissions = SCAN, stdin, cwd, env } = options;
-  return new Deno.Command("deno", {
-    args: ["run", "--no-prompt", "--quiet", "--config", CONFIG, ...permissions, MAIN, ...args],
-    env: { DENO_NO_UPDATE_CHECK: "1", NO_COLOR: "1", XDG_CONFIG_HOME: "/nonexistent", ...env },
+  const { permissions, stdin, cwd, env } = options;
+  const [program, ...words] = programWords(args, permissions);
+  return new Deno.Command(program, {
+    args: words,
+    env: { ...ENVIRONMENT, ...env },
     stdin: stdin === undefined ? "null" : "piped",
     stdout: "piped",
     stderr: "piped",

@@ -79,12 +79,16 @@ const BAD: [args: string[], message: string][] = [
   [["scan", "127.0.0.1", "--status-file", "/dev/null"], "it is no regular file"],
   [["scan", "127.0.0.1", "--stats-every", "abc", "--quiet"], 'Cannot use --stats-every "abc"'],
   [
-    ["scan", "127.0.0.1", "--seed", "1", "--from", "5:0"],
-    "Cannot start from 5:0: there are 4 passes",
+    ["scan", "127.0.0.1", "--seed", "1", "--from", "6:0"],
+    "Cannot start from 6:0: there are 4 passes; the last position is 5:0",
+  ],
+  [
+    ["scan", "127.0.0.1", "--seed", "1", "--from", "5:0,T:4:0"],
+    "Cannot start from T:4:0: there are 2 TCP passes; the last position is 3:0",
   ],
   [
     ["scan", "127.0.0.1", "--seed", "1", "--from", "1:2"],
-    "Cannot start from 1:2: pass 1 has 1 targets",
+    "Cannot start from 1:2: pass 1 has 1 target\n",
   ],
   [["scan", "127.0.0.1", "--rate", "abc", "--echo-config"], 'Cannot use --rate "abc"'],
   [["scan", "::1", "127.0.0.1", "--source-port", "40001"], "Cannot use --source-port for IPv4 and"],
@@ -442,6 +446,22 @@ Deno.test("a fleet writes its truth and its log", async () => {
       JSON.parse(line)
     );
     assert(log.some(({ way }) => way === "in") && log.some(({ way }) => way === "out"));
+  });
+});
+
+Deno.test("an interrupted demo prints no command to continue, and leaves no checkpoint", async () => {
+  await inFolder(async (cwd) => {
+    const permissions = ["--allow-net=127.0.0.0/8,0.0.0.0", "--allow-read", "--allow-write=demo"];
+    const child = start(["demo", "--servers", "400"], { cwd, permissions });
+    await until(async () => (await Deno.stat(`${cwd}/demo/servers.ndjson`)).size > 0);
+    child.kill("SIGINT");
+    const { code, stderr } = await finish(child);
+    assertEquals(code, 130, stderr);
+    assertMatch(stderr, /^interrupted in \S+ s: \d+ rows written/m);
+    assertEquals(stderr.includes("go on with"), false, stderr);
+    const names = [...Deno.readDirSync(`${cwd}/demo`)].map(({ name }) => name).toSorted();
+    assertEquals(names.filter((name) => !/^servers\.|^opt-out/.test(name)), []);
+    assertEquals(names.filter((name) => name.includes("checkpoint")), []);
   });
 });
 

@@ -7,7 +7,7 @@ import { readCsv, readNdjson, verify } from "../../src/fleet/verify.ts";
 import { systemClock } from "../../src/net/clock.ts";
 import { serverId } from "../../src/record.ts";
 import { parseCheckpoint, sha256 } from "../../src/scan/checkpoint/file.ts";
-import { finish, run, start } from "./process.ts";
+import { ENVIRONMENT, finish, type Finished, programWords, run, start } from "./process.ts";
 
 const FLEET: FleetPlan = {
   servers: 60,
@@ -89,6 +89,8 @@ Deno.test("killed at moments drawn by seed, and resumed, a scan finds every serv
         await until(child, moment);
         await kill(child);
       }
+      const { mode } = await Deno.stat(checkpoint);
+      assertEquals(mode! & 0o777, 0o600);
       const last = await run([...goOn, "--rate", "1M"]);
       assertEquals(last.code, 0, last.stderr);
       assertMatch(
@@ -102,11 +104,14 @@ Deno.test("killed at moments drawn by seed, and resumed, a scan finds every serv
       const { found, faults } = verify(ENTRIES, rows, SELECTION, "ndjson");
       assertEquals([found, servers.length, faults], [60, 60, []]);
       assertEquals(new Set(rows.map(({ scan_id }) => scan_id)).size, 1);
-      const { mode } = await Deno.stat(checkpoint);
-      assertEquals(mode! & 0o777, 0o600);
       const done = await run(goOn);
-      assertEquals([done.code, done.stdout], [0, ""]);
-      assertMatch(done.stderr, /^scan \S+ is done, with 60 rows: nothing is left to do\n$/);
+      assertEquals([done.code, done.stdout], [2, ""]);
+      assertMatch(
+        done.stderr,
+        /there is no such file; a scan that finishes removes its checkpoint\n$/,
+      );
+      const names = [...Deno.readDirSync(folder)].map(({ name }) => name).toSorted();
+      assertEquals(names, ["rows.csv", "rows.ndjson"]);
     })
   );
 });
@@ -130,7 +135,12 @@ Deno.test("what cannot be resumed is refused in one line, and nothing is touched
       const rows = await text(list);
       const csvText = await text(csv);
       const bad: [what: string, change: () => Promise<void>, args: string[], message: string][] = [
-        ["missing", () => Deno.remove(checkpoint), [], "No such file"],
+        [
+          "missing",
+          () => Deno.remove(checkpoint),
+          [],
+          "a scan that finishes removes its checkpoint",
+        ],
         ["rows", () => put(checkpoint, csvText), [], "it is no checkpoint"],
         ["empty", () => put(checkpoint, ""), [], "it is no checkpoint"],
         ["truncated", () => put(checkpoint, whole.slice(0, -9)), [], "it is cut off"],
@@ -153,7 +163,12 @@ Deno.test("what cannot be resumed is refused in one line, and nothing is touched
           [],
           "blocksweep 0.0.9 wrote it, and this is",
         ],
-        ["no list", () => Deno.remove(list), [], 'rows.csv.checkpoint.list": No such file'],
+        [
+          "no list",
+          () => Deno.remove(list),
+          [],
+          'rows.csv.checkpoint.list": there is no such file',
+        ],
         ["a cut list", () => put(list, rows.slice(0, 300)), [], "bytes of the"],
         ["an edited list", () => put(list, rows.replace("127.36.", "127.37.")), [], "was changed"],
         ["a foreign line", () => put(list, `${rows}? x\n`), [], '"? x" is no line of it'],
@@ -236,11 +251,88 @@ Deno.test("rows on standard output may come again after a kill, and never after 
       assert(one.ids.length >= 10 && two.ids.every((id) => !one.ids.includes(id)));
       const three = readNdjson(third.stdout).map(serverId);
       assertEquals(new Set([...one.ids, ...two.ids, ...three]).size, 60);
-      const { state, outputs } = parseCheckpoint(await text(checkpoint), "0.1.0", checkpoint);
-      assertEquals([state, outputs], ["done", [null]]);
+      assertEquals([...Deno.readDirSync(folder)], []);
     })
   );
 });
+
+/** A program `blocksweep` in a folder, as `deno task install` makes one. */
+async function install(folder: string): Promise<void> {
+  const words = programWords([]).map((word) => `'${word}'`).join(" ");
+  await put(`${folder}/blocksweep`, `#!/bin/sh\nexec ${words} "$@"\n`);
+  await Deno.chmod(`${folder}/blocksweep`, 0o755);
+}
+
+/** Runs a line in a shell that finds the program of a folder. */
+async function shell(line: string, folder: string): Promise<Finished> {
+  const PATH = `${folder}:${Deno.env.get("PATH")}`;
+  const child = new Deno.Command("sh", {
+    args: ["-c", line],
+    env: { ...ENVIRONMENT, PATH },
+    stdin: "null",
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+  return await finish(child);
+}
+
+/** A default scan of a fleet without slow hosts: TCP finishes after a third of it. */
+const QUIET_FLEET: FleetPlan = {
+  ...FLEET,
+  hostile: 0,
+  range: { start: 0x7f250000, end: 0x7f250200 },
+};
+
+/** What a status file says at two moments: when few rows are written, and when TCP has finished. */
+const POINTS: Readonly<Record<string, (status: ReturnType<typeof JSON.parse>) => boolean>> = {
+  early: ({ written }) => written >= 3,
+  late: ({ pass, tcp }) => pass >= 3 && tcp.pass === 2 && tcp.position === tcp.pass_size,
+};
+const RUNTIMES: Readonly<Record<string, string>> = { early: "1s", late: "3s" };
+
+/** Stops a default scan; returns what it printed. */
+async function stopped(way: string, point: string, output: string): Promise<Finished> {
+  const args = ["scan", "127.37.0.0/23", "-o", output];
+  if (way === "--max-runtime") return await run([...args, way, RUNTIMES[point]]);
+  const status = `${output}.status`;
+  const child = start([...args, "--status-file", status]);
+  await until(child, async () => POINTS[point](JSON.parse(await text(status))));
+  child.kill(way as Deno.Signal);
+  return await finish(child);
+}
+
+for (const way of ["SIGINT", "SIGTERM", "--max-runtime"]) {
+  Deno.test(`stopped by ${way}, early or late, a scan goes on by the printed command as it is`, async () => {
+    await using _fleet = await openFleet(drawFleet(QUIET_FLEET), { clock: systemClock, seed: 1 });
+    await inFolder(async (folder) => {
+      await install(folder);
+      for (const point of ["early", "late"]) {
+        const output = `${folder}/rows of ${point}.ndjson`;
+        let part = await stopped(way, point, output);
+        assertEquals(part.code, way === "--max-runtime" ? 0 : 130, part.stderr);
+        const saved = parseCheckpoint(await text(`${output}.checkpoint`), "0.1.0", "it");
+        assertEquals(saved.marks.tcp.pass === 3, point === "late", JSON.stringify(saved.marks));
+        for (let parts = 1;; parts++) {
+          const [, command] = /^go on with: (.*)$/m.exec(part.stderr) ?? [];
+          if (command === undefined) break;
+          assert(parts < 12, "each part gets further");
+          part = await shell(command, folder);
+          assertEquals(part.code, 0, part.stderr);
+        }
+        assertStringIncludes(part.stderr, "done in ");
+        const ids = readNdjson(await text(output)).map(serverId).toSorted();
+        const expected = drawFleet(QUIET_FLEET).map(({ entry }) => entry);
+        const { found, faults } = verify(
+          expected,
+          readNdjson(await text(output)),
+          SELECTION,
+          "ndjson",
+        );
+        assertEquals([ids.length, new Set(ids).size, found, faults], [60, 60, 60, []]);
+      }
+    });
+  });
+}
 
 /** What a process that may be killed prints: whole rows of it. */
 async function collect({ stdout, stderr }: Deno.ChildProcess) {

@@ -1,6 +1,6 @@
 /** Scans on a fake network that keep a checkpoint on a fake disk, and go on from one. */
 import { FIELDS } from "../../src/record.ts";
-import { countFrom, isDone, readCheckpoint } from "../../src/scan/checkpoint/file.ts";
+import { countFrom, readCheckpoint } from "../../src/scan/checkpoint/file.ts";
 import { listPath, RowList } from "../../src/scan/checkpoint/list.ts";
 import { CheckpointWriter, type WriterOptions } from "../../src/scan/checkpoint/writer.ts";
 import { newState, type ScanState } from "../../src/scan/state.ts";
@@ -71,12 +71,12 @@ export async function startScan(disk: FakeDisk, setting: Setting): Promise<Part>
   return { result: await run(setting, network, { sinks, writer, state }), failures };
 }
 
-/** Goes on with a scan; `undefined` when it is done. */
+/** Resumes a scan; `undefined` when it has finished, and so has no checkpoint. */
 export async function resumeScan(disk: FakeDisk, setting: Setting): Promise<Part | undefined> {
   const network = new FakeNetwork(2, setting.faults);
   const failures: string[] = [];
+  if (disk.bytes(CHECKPOINT) === undefined) return undefined;
   const checkpoint = await readCheckpoint(disk, CHECKPOINT, PROGRAM);
-  if (isDone(checkpoint)) return undefined;
   const left = await RowList.resume(disk, listPath(CHECKPOINT), checkpoint.list);
   const paths = Object.keys(OUTPUTS);
   const cut = left.cut(

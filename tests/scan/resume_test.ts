@@ -45,16 +45,19 @@ async function goesOn(disk: FakeDisk, what: string): Promise<void> {
 
 const firstSaved = operations.findIndex(({ kind }) => kind === "rename") + 1;
 
-Deno.test("a scan that keeps a checkpoint finds what one without it finds, and says done", async () => {
+Deno.test("a scan that keeps a checkpoint finds what one without it finds, and removes it", async () => {
   assertEquals([first.result.end.reason, first.failures], ["done", []]);
   assertEquals([first.result.verdict.expected, ALL.length], [40, 40]);
   assertEquals(new Set(ALL).size, ALL.length);
-  const checkpoint = await readCheckpoint(whole, CHECKPOINT, PROGRAM);
-  assertEquals([checkpoint.state, checkpoint.rows, checkpoint.counters.sent], [
-    "done",
-    40,
-    first.result.state.sent,
+  assertEquals([whole.bytes(CHECKPOINT), whole.bytes(`${CHECKPOINT}.list`)], [
+    undefined,
+    undefined,
   ]);
+  await assertRejects(
+    () => readCheckpoint(whole, CHECKPOINT, PROGRAM),
+    InputError,
+    `Cannot resume "${CHECKPOINT}": there is no such file; a scan that finishes removes its`,
+  );
   assertEquals(await resumeScan(whole, SETTING), undefined);
   assert(operations.filter(({ kind }) => kind === "rename").length >= 5, "saved each second");
 });
@@ -161,8 +164,7 @@ Deno.test("a list that fails for a while has no gap", async () => {
       kind === "write" && isList(path) && ++calls > 5 && calls < 12 ? new Error("full") : undefined;
   });
   assertEquals([result.end.reason, failures], ["done", ["full"]]);
-  const { rows, state } = await readCheckpoint(disk, CHECKPOINT, PROGRAM);
-  assertEquals([rows, state], [40, "done"]);
+  assertEquals([servers(disk), disk.bytes(CHECKPOINT)], [ALL, undefined]);
   for (let count = firstSaved; count <= disk.operations.length; count += 3) {
     await goesOn(FakeDisk.after(disk.operations, count), `${count}`);
   }

@@ -15,6 +15,9 @@ const VERSION = 1;
 /** Longer than any checkpoint of ours. */
 const LONGEST = 1 << 20;
 
+/** How a scan ended that can be resumed. */
+export type CheckpointState = "running" | Exclude<EndReason, "done" | "max-results">;
+
 /** What a scan came to. */
 export interface Checkpoint {
   /** The version of the program. */
@@ -31,8 +34,8 @@ export interface Checkpoint {
   readonly shard: string;
   /** The key of the tokens, hexadecimal. */
   readonly key: string;
-  /** How it ended; `running` while it has not. */
-  readonly state: "running" | EndReason;
+  /** How it ended; `running` while it has not. A scan that is finished has no checkpoint. */
+  readonly state: CheckpointState;
   /** Up to where it is through. */
   readonly marks: Marks;
   /** How long each output was when all of that was written; `null`: it has no way back. */
@@ -76,11 +79,6 @@ export function countFrom(state: ScanState, { tcp, ...others }: Counters, rows: 
   Object.assign(state, others, { written: rows });
   state.tcp.sent = tcp.sent;
   Object.assign(state.tcp.counts, tcp.counts);
-}
-
-/** Whether nothing is left to do. */
-export function isDone({ state }: Pick<Checkpoint, "state">): boolean {
-  return state === "done" || state === "max-results";
 }
 
 /** SHA-256, hexadecimal. */
@@ -147,6 +145,11 @@ async function readExisting(disk: Disk, path: string, source: string): Promise<U
 /** Why a file of a checkpoint cannot be used. */
 export function refusal(source: string, error: unknown): unknown {
   if (error instanceof Deno.errors.NotCapable || error instanceof InputError) return error;
+  if (error instanceof Deno.errors.NotFound) {
+    return new InputError(
+      `Cannot resume "${source}": there is no such file; a scan that finishes removes its checkpoint`,
+    );
+  }
   const reason = (error as Error).message.replace(/: \w+ '.*$/, "");
   return new InputError(`Cannot resume "${source}": ${reason}`);
 }

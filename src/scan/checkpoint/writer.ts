@@ -13,7 +13,13 @@ import type { Sink } from "../../sinks/sink.ts";
 import type { Marks } from "../low_water.ts";
 import type { Checkpointer } from "../options.ts";
 import type { ScanState } from "../state.ts";
-import { type Checkpoint, countersOf, formatCheckpoint, isDone, type Offsets } from "./file.ts";
+import {
+  type Checkpoint,
+  type CheckpointState,
+  countersOf,
+  formatCheckpoint,
+  type Offsets,
+} from "./file.ts";
 import { configurationDigest, listPath, RowList } from "./list.ts";
 
 /** What every checkpoint of a scan says. */
@@ -104,21 +110,30 @@ export class CheckpointWriter implements Checkpointer {
     if (await this.#try(() => this.#save(marks, state))) this.#failing = false;
   }
 
-  /** Saves what a scan came to, its outputs being closed, and closes the list. */
+  /**
+   * Ends with the scan, whose outputs are closed: saves what an unfinished scan came to, and removes
+   * checkpoint and list of a finished one.
+   */
   async end(marks: Marks, state: ScanState): Promise<void> {
-    const { disk, path } = this.#options;
+    const { ended = "running" } = state;
+    if (ended === "done" || ended === "max-results") return await this.#remove();
     this.#dirty = false;
-    const saved = await this.#try(() => this.#save(marks, state));
+    await this.#try(() => this.#save(marks, state, ended));
     await this.#list[Symbol.asyncDispose]();
-    if (saved && isDone(this.#checkpoint(marks, state))) {
-      await this.#try(() => disk.remove(listPath(path)));
-    }
   }
 
-  async #save(marks: Marks, state: ScanState): Promise<void> {
+  /** Removes the checkpoint first: a list that is left alone harms nobody. */
+  async #remove(): Promise<void> {
+    const { disk, path } = this.#options;
+    const removed = await this.#try(() => disk.remove(path));
+    await this.#list[Symbol.asyncDispose]();
+    if (removed) await this.#try(() => disk.remove(listPath(path)));
+  }
+
+  async #save(marks: Marks, state: ScanState, ended?: CheckpointState): Promise<void> {
     const { disk, path, sinks } = this.#options;
     // What is added to list and outputs from here on is not what this checkpoint speaks of.
-    const text = formatCheckpoint(this.#checkpoint(marks, state));
+    const text = formatCheckpoint(this.#checkpoint(marks, state, ended));
     if (this.#dirty) {
       this.#dirty = false;
       try {
@@ -132,12 +147,16 @@ export class CheckpointWriter implements Checkpointer {
     await replaceFile(disk, path, new TextEncoder().encode(text));
   }
 
-  #checkpoint(marks: Marks, state: ScanState): Checkpoint {
+  #checkpoint(
+    marks: Marks,
+    state: ScanState,
+    ended: CheckpointState = "running",
+  ): Checkpoint {
     const { identity, clock } = this.#options;
     const { program, ...rest } = identity;
     return {
       ...{ program, savedAt: clock.wall(), ...rest, configuration: this.#digest },
-      state: state.ended ?? "running",
+      state: ended,
       ...{ marks, outputs: this.#offsets, rows: this.#rows },
       list: this.#list.stand,
       counters: countersOf(state),

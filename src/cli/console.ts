@@ -6,6 +6,7 @@
  */
 import { resolve } from "node:path";
 import { InputError } from "../errors.ts";
+import { WriteError } from "../sinks/sink.ts";
 import { harmlessText } from "../text.ts";
 
 const encoder = new TextEncoder();
@@ -17,31 +18,64 @@ async function writeAll(to: { write(bytes: Uint8Array): Promise<number> }, text:
   }
 }
 
-/** Prints a result. */
+/**
+ * Prints a result.
+ *
+ * @throws WriteError where standard output takes no more.
+ */
 export async function print(text: string): Promise<void> {
-  await writeAll(Deno.stdout, `${text}\n`);
-}
-
-/** Tells the user something. A terminal that went away is no reason to stop. */
-export function tell(text: string): void {
-  writeToTerminal(Deno.stderr, text);
-}
-
-/** Draws results on a terminal. */
-export function draw(text: string): void {
-  writeToTerminal(Deno.stdout, text);
-}
-
-function writeToTerminal(to: { writeSync(bytes: Uint8Array): number }, text: string): void {
   try {
-    for (let bytes = encoder.encode(text); bytes.length > 0;) {
-      bytes = bytes.subarray(to.writeSync(bytes));
-    }
+    await writeAll(Deno.stdout, `${text}\n`);
+  } catch (error) {
+    throw new WriteError(`Cannot write to standard output: ${reason(error)}`, { cause: error });
+  }
+}
+
+/**
+ * Prints a message. Where standard error takes nothing (a full disk, a terminal that went away), there
+ * is nobody to report that to, and it is no reason to stop: results go elsewhere.
+ */
+export function tell(text: string): void {
+  try {
+    writeSync(Deno.stderr, text);
+  } catch (error) {
+    if (!isSystemError(error)) throw error;
+  }
+}
+
+/** Draws results on a terminal. A terminal that went away is no reason to stop. */
+export function draw(text: string): void {
+  try {
+    writeSync(Deno.stdout, text);
   } catch (error) {
     const gone = error instanceof Deno.errors.BrokenPipe ||
       (error as { code?: string }).code === "EIO"; // what a terminal says whose session was lost
     if (!gone) throw error;
   }
+}
+
+function writeSync(to: { writeSync(bytes: Uint8Array): number }, text: string): void {
+  for (let bytes = encoder.encode(text); bytes.length > 0;) {
+    bytes = bytes.subarray(to.writeSync(bytes));
+  }
+}
+
+/** Whether the system reported an error, and not this program. */
+function isSystemError(error: unknown): boolean {
+  return error instanceof Deno.errors.BrokenPipe ||
+    typeof (error as { code?: unknown }).code === "string";
+}
+
+/** Errors of a device: nothing on the command line mends them. */
+const DEVICE_ERRORS = new Set(["ENOSPC", "EDQUOT", "EIO", "EFBIG"]);
+
+/** What it means that a file cannot be written: a failure of its device, or a wrong path. */
+export function writeRefusal(path: string, error: unknown): Error {
+  if (error instanceof Deno.errors.NotCapable) return error;
+  const message = `Cannot write to "${path}": ${reason(error)}`;
+  return DEVICE_ERRORS.has((error as { code?: string }).code ?? "")
+    ? new WriteError(message, { cause: error })
+    : new InputError(message);
 }
 
 /** Tells the user a line. */
@@ -104,14 +138,13 @@ export async function readText(path: string): Promise<string> {
 /**
  * Writes a text file at once.
  *
- * @throws InputError that names it.
+ * @throws InputError, or WriteError where its device is full, that names it.
  */
 export async function writeText(path: string, text: string): Promise<void> {
   try {
     await Deno.writeTextFile(userPath(path), text);
   } catch (error) {
-    if (error instanceof Deno.errors.NotCapable) throw error;
-    throw new InputError(`Cannot write to "${path}": ${reason(error)}`);
+    throw writeRefusal(path, error);
   }
 }
 

@@ -7,7 +7,7 @@ import { resolve } from "node:path";
 import { InputError } from "../errors.ts";
 import { storePlace } from "../store/open.ts";
 import { parseTargets } from "../targets/parse.ts";
-import { quoteWord, reason, userPath } from "./console.ts";
+import { quoteWord, userPath, writeRefusal } from "./console.ts";
 
 /** Files to write, by what they are for. */
 export interface WrittenFiles {
@@ -59,7 +59,7 @@ function lookAt(path: string): Deno.FileInfo | undefined {
     return Deno.lstatSync(userPath(path));
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return undefined;
-    throw refusal(path, error);
+    throw writeRefusal(path, error);
   }
 }
 
@@ -68,13 +68,8 @@ function checkWritable(path: string): void {
     if (lookAt(path)?.isFile === false) return; // opening a pipe would wait for its reader
     Deno.openSync(userPath(path), { write: true, create: true }).close();
   } catch (error) {
-    throw refusal(path, error);
+    throw writeRefusal(path, error);
   }
-}
-
-function refusal(path: string, error: unknown): unknown {
-  if (error instanceof Deno.errors.NotCapable) return error;
-  return new InputError(`Cannot write to "${path}": ${reason(error)}`);
 }
 
 /**

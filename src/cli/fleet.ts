@@ -15,7 +15,7 @@ import { parseTarget } from "../targets/parse.ts";
 import type { Range } from "../targets/ranges.ts";
 import { RangeSet } from "../targets/ranges.ts";
 import { readArgs } from "./args.ts";
-import { reason, tellLine, userPath, writeText } from "./console.ts";
+import { tellLine, userPath, writeRefusal, writeText } from "./console.ts";
 import { onInterrupt } from "./interrupt.ts";
 import { privateRanges } from "../targets/lists.ts";
 import { number } from "./plan.ts";
@@ -65,7 +65,8 @@ export async function runFleet(args: readonly string[]): Promise<number> {
       }; Ctrl-C ends`,
     );
   }
-  await Promise.race([aborted(interrupt.signal), fleet.running]);
+  const ends = [interrupt.signal, ...witness === undefined ? [] : [witness.failed]];
+  await Promise.race([aborted(AbortSignal.any(ends)), fleet.running]);
   if (!quiet) {
     tellLine(
       `received ${number(fleet.received)} datagrams, sent ${number(fleet.sent)}, ` +
@@ -108,8 +109,7 @@ function openWitness(path: string | undefined): Witness | undefined {
   try {
     return new Witness(userPath(path));
   } catch (error) {
-    if (error instanceof Deno.errors.NotCapable) throw error;
-    throw new InputError(`Cannot write to "${path}": ${reason(error)}`);
+    throw writeRefusal(path, error);
   }
 }
 

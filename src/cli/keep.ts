@@ -14,7 +14,7 @@ import type { ScanState } from "../scan/state.ts";
 import { type DiskFile, systemDisk } from "../sinks/disk.ts";
 import type { Sink } from "../sinks/sink.ts";
 import { storePlace } from "../store/open.ts";
-import { reason, tellLine, userPath } from "./console.ts";
+import { reason, tellLine, userPath, writeRefusal } from "./console.ts";
 import { openOutputs, type OutputPlan, reopenOutputs } from "./outputs.ts";
 import type { Resumed } from "./resume.ts";
 
@@ -128,8 +128,7 @@ async function attempt<T>(
   } catch (error) {
     if (error instanceof InputError) throw error;
     if (!named) return error as Error;
-    if (error instanceof Deno.errors.NotCapable) throw error;
-    throw new InputError(`Cannot write to "${path}": ${reason(error)}`);
+    throw writeRefusal(path, error);
   }
 }
 

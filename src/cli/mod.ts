@@ -17,7 +17,7 @@ import type { Command } from "./options.ts";
 const EXIT = { done: 0, failed: 1, usage: 2 } as const;
 
 /** What goes wrong while running, and is nobody's mistake on the command line. */
-const FAILURES = [Deno.errors.BrokenPipe, WriteError, StoreError];
+const FAILURES = [WriteError, StoreError];
 
 type Run = (args: readonly string[]) => Promise<number>;
 
@@ -46,7 +46,11 @@ const RUN: Readonly<Record<Command, () => Promise<Run>>> = {
 export async function main(args: readonly string[]): Promise<number> {
   try {
     return await dispatch(args);
-  } catch (error) {
+  } catch (thrown) {
+    const error = firstOf(thrown);
+    if (error instanceof WriteError && error.cause instanceof Deno.errors.BrokenPipe) {
+      return EXIT.failed; // the reader has what it wants, as `head` has
+    }
     const line = explain(error);
     if (line === undefined) throw error;
     tellError(line);
@@ -93,11 +97,15 @@ function unknownCommand(name: string): string {
   return `Unknown command "${name}"; ${hint}`;
 }
 
+/** The error that came first, where closing what was open failed too. */
+function firstOf(error: unknown): unknown {
+  return error instanceof SuppressedError ? firstOf(error.suppressed) : error;
+}
+
 /** One line on what a user can mend; `undefined` for what only we can. */
 function explain(error: unknown): string | undefined {
   if (error instanceof InputError) return error.message;
   if (error instanceof WriteError || error instanceof StoreError) return error.message;
   if (error instanceof Deno.errors.NotCapable) return error.message;
-  if (error instanceof Deno.errors.BrokenPipe) return "standard output was closed";
   return undefined;
 }

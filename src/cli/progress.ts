@@ -3,10 +3,9 @@
  *
  * @module
  */
-import { InputError } from "../errors.ts";
 import type { ScanState } from "../scan/state.ts";
 import { estimateLoss } from "../sweep/loss.ts";
-import { reason, tell, tellLine, userPath } from "./console.ts";
+import { reason, tell, tellLine, userPath, writeRefusal } from "./console.ts";
 import { count, type Governor, type Plan } from "./plan.ts";
 import { PaceMeter, type ScanWork, statusLine } from "./status_line.ts";
 
@@ -42,7 +41,7 @@ export class Progress implements Disposable {
   /**
    * Starts showing.
    *
-   * @throws InputError when the status file cannot be written: before the scan, not in it.
+   * @throws InputError or WriteError when the status file cannot be written: before the scan, not in it.
    */
   constructor(options: ProgressOptions) {
     this.#options = options;
@@ -50,8 +49,7 @@ export class Progress implements Disposable {
     try {
       this.#writeStatus();
     } catch (error) {
-      if (error instanceof Deno.errors.NotCapable) throw error;
-      throw new InputError(`Cannot write to "${options.statusFile}": ${reason(error)}`);
+      throw writeRefusal(options.statusFile!, error);
     }
     this.#timer = setInterval(() => this.#tick(), EVERY_MS);
   }

@@ -6,6 +6,7 @@
  * @module
  */
 import { type Endpoint, formatEndpoint } from "../address.ts";
+import { WriteError } from "../sinks/sink.ts";
 import type { StreamEvent } from "./connection.ts";
 
 /** One datagram, or one event of a connection: it opens, bytes go one way, one of the two closes. */
@@ -42,12 +43,19 @@ const CHUNK = 256 * 1024;
 export class Witness implements Disposable {
   readonly #file: Deno.FsFile;
   readonly #encoder = new TextEncoder();
+  readonly #failure = new AbortController();
+  #fault: WriteError | undefined;
   #lines: string[] = [];
   #size = 0;
 
   /** @param path The file; what it held is lost. */
-  constructor(path: string) {
+  constructor(private readonly path: string) {
     this.#file = Deno.openSync(path, { write: true, create: true, truncate: true });
+  }
+
+  /** Set off when the file takes no more; its reason is why. */
+  get failed(): AbortSignal {
+    return this.#failure.signal;
   }
 
   /** Notes a datagram. */
@@ -93,23 +101,37 @@ export class Witness implements Disposable {
   }
 
   #write(line: WitnessLine): void {
+    if (this.#fault !== undefined) return;
     const text = JSON.stringify(line);
     this.#lines.push(text);
     this.#size += text.length;
     if (this.#size > CHUNK) this.flush();
   }
 
-  /** Writes what was gathered. */
+  /** Writes what was gathered. Where the file takes no more, the log ends there. */
   flush(): void {
     let bytes = this.#encoder.encode(this.#lines.map((line) => `${line}\n`).join(""));
-    while (bytes.length > 0) bytes = bytes.subarray(this.#file.writeSync(bytes));
     this.#lines = [];
     this.#size = 0;
+    try {
+      while (bytes.length > 0) bytes = bytes.subarray(this.#file.writeSync(bytes));
+    } catch (error) {
+      const { message } = error as Error;
+      this.#fault ??= new WriteError(`Cannot write to "${this.path}": ${message}`, {
+        cause: error,
+      });
+      this.#failure.abort(this.#fault);
+    }
   }
 
-  /** Writes what was gathered and closes the file. */
+  /**
+   * Writes what was gathered and closes the file.
+   *
+   * @throws WriteError where the log is not whole.
+   */
   [Symbol.dispose](): void {
     this.flush();
     this.#file.close();
+    if (this.#fault !== undefined) throw this.#fault;
   }
 }

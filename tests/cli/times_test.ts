@@ -7,6 +7,7 @@ import { type Command, OPTIONS } from "../../src/cli/options.ts";
 import { readScanSettings } from "../../src/cli/scan_settings.ts";
 import { Settings } from "../../src/cli/values.ts";
 import { InputError } from "../../src/errors.ts";
+import { withMessages } from "./faults.ts";
 
 /** Options for which a bare number has one meaning: milliseconds. */
 const MILLISECONDS = ["timeout", "delay", "jitter"];
@@ -24,26 +25,12 @@ const READINGS: Readonly<Record<string, string>> = {
   since: "90m, 24h or 7d ago",
 };
 
-/** The exit code, and what goes to standard error. */
-async function refusal(args: readonly string[]): Promise<{ code: number; text: string }> {
-  const { writeSync } = Deno.stderr;
-  let text = "";
-  Deno.stderr.writeSync = (bytes) => {
-    text += new TextDecoder().decode(bytes);
-    return bytes.length;
-  };
-  try {
-    return { code: await main(args), text };
-  } finally {
-    Deno.stderr.writeSync = writeSync;
-  }
-}
-
 for (const { name, value, commands } of OPTIONS) {
   if (value !== "TIME" || MILLISECONDS.includes(name)) continue;
   for (const command of commands) {
     Deno.test(`${command} --${name} refuses a bare number, and shows its readings`, async () => {
-      const { code, text } = await refusal([command, ...WORDS[command] ?? [], `--${name}`, "90"]);
+      const args = [command, ...WORDS[command] ?? [], `--${name}`, "90"];
+      const [code, text] = await withMessages(() => main(args));
       assertEquals(code, 2, text);
       assertStringIncludes(text, `--${name} "90": it wants`);
       assertStringIncludes(text, READINGS[name] ?? "90ms or 90s");

@@ -1,0 +1,83 @@
+/** Standard output on a full device, or closed by its reader: of every command that prints. */
+import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { EventPrinter } from "../../src/cli/event_printer.ts";
+import { COMMANDS } from "../../src/cli/help.ts";
+import { main } from "../../src/cli/mod.ts";
+import { Witness } from "../../src/fleet/witness.ts";
+import { WriteError } from "../../src/sinks/sink.ts";
+import type { WatchEvent } from "../../src/watch/mod.ts";
+import { FULL, withFault, withMessages } from "./faults.ts";
+
+const MESSAGE =
+  "blocksweep: Cannot write to standard output: No space left on device (os error 28)\n";
+const CLOSED = new Deno.errors.BrokenPipe("Broken pipe (os error 32)");
+const ROW = JSON.stringify({
+  ...{ schema: 1, host: "127.0.0.1", port: 7, protocol: "raknet", protocols: ["raknet"] },
+  ...{ seen_at: 1, flags: [], extras: {} },
+});
+
+/** A database with one server, while the test runs. */
+async function withList(test: (path: string) => Promise<void>): Promise<void> {
+  const folder = await Deno.makeTempDir();
+  try {
+    await Deno.writeTextFile(`${folder}/x.ndjson`, `${ROW}\n`);
+    assertEquals(await main(["import", `${folder}/x.db`, `${folder}/x.ndjson`, "-q"]), 0);
+    await test(`${folder}/x.db`);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+Deno.test("a full device ends every command with one line and exit code 1", () =>
+  withList(async (list) => {
+    const lines = [
+      ...["--help", "--version", "schema", "completions bash", "completions zsh"],
+      ...Object.keys(COMMANDS).map((command) => `${command} --help`),
+      ...["--dry-run", "-sL", "--echo-config"].map((option) => `scan 127.0.0.1 -q ${option}`),
+      ...["", "--format csv", "--format table"].map((format) => `list ${list} ${format}`),
+      ...[`export ${list}`, `history ${list} 127.0.0.1`],
+    ];
+    for (const line of lines) {
+      const run = () => main(line.split(" ").filter((word) => word !== ""));
+      const full = await withMessages(() => withFault("stdout", FULL, run));
+      assertEquals(full, [1, MESSAGE], line);
+      const closed = await withMessages(() => withFault("stdout", CLOSED, run));
+      assertEquals(closed, [1, ""], line); // `| head` has what it wants
+    }
+  }));
+
+Deno.test("a watch learns that its events are not printed", async () => {
+  const event: WatchEvent = {
+    ...{ event: "offline", at: 0, host: "127.0.0.1", port: 7, requested_as: null, misses: 3 },
+  } as WatchEvent;
+  await withFault("stdout", FULL, async () => {
+    const printer = new EventPrinter(true);
+    printer.add(event);
+    await assertRejects(() => printer.printed(), WriteError, "Cannot write to standard output");
+    assert(printer.signal.aborted);
+  });
+});
+
+Deno.test("a fleet's log that takes no more ends where it is, and is reported", async () => {
+  const path = await Deno.makeTempFile();
+  const { writeSync } = Deno.FsFile.prototype;
+  Deno.FsFile.prototype.writeSync = () => {
+    throw FULL;
+  };
+  try {
+    const witness = new Witness(path);
+    const endpoint = { address: 0x7f000001, port: 7 };
+    for (let i = 0; i < 3000; i++) {
+      witness.note(i, "in", endpoint, endpoint, new Uint8Array(64), false);
+    }
+    assertEquals(witness.failed.aborted, true); // and no handler of datagrams threw
+    assertThrows(
+      () => witness[Symbol.dispose](),
+      WriteError,
+      `Cannot write to "${path}": No space`,
+    );
+  } finally {
+    Deno.FsFile.prototype.writeSync = writeSync;
+    await Deno.remove(path);
+  }
+});

@@ -24,7 +24,7 @@ import { checkWritten, type WrittenFiles } from "./files.ts";
 import { onInterrupt } from "./interrupt.ts";
 import { begin, type CheckpointPlace, goOn, type Keeping, type Kept } from "./keep.ts";
 import type { OptOutList } from "./opt_out_list.ts";
-import { readMetrics, serveMetrics } from "./metrics.ts";
+import { metricsTrouble, readMetrics, serveMetrics } from "./metrics.ts";
 import { closeOutputs, type OutputPlan } from "./outputs.ts";
 import { number, type Plan } from "./plan.ts";
 import { Progress, statusOf } from "./progress.ts";
@@ -83,7 +83,8 @@ export async function execute(job: Job): Promise<number> {
     if (!quiet) tellLine(line);
   };
   const serving = readMetrics(settings);
-  await using _served = serving && serveMetrics(serving, () => scanFamilies(state));
+  await using _served = serving &&
+    serveMetrics(serving, () => scanFamilies(state), (why) => tell(metricsTrouble(why)));
   const spill = spillPath(job.files.outputs, scanId);
   await using stores = await ScanStores.open(job.stores, spill, tell);
   const beforeRows = () => shown.progress?.clear();

@@ -5,8 +5,10 @@
  */
 import { formatAddress, parseAddress } from "../address.ts";
 import { InputError } from "../errors.ts";
-import { exposition, EXPOSITION_TYPE, type Family } from "./exposition.ts";
+import { type Clock, systemClock } from "../net/clock.ts";
 import { reason } from "./console.ts";
+import { exposition, EXPOSITION_TYPE, type Family } from "./exposition.ts";
+import { type PageRequest, type PageResponse, PageServer } from "./page_server.ts";
 import type { Settings } from "./values.ts";
 
 /** Where numbers are served. */
@@ -48,37 +50,68 @@ export function readMetrics(settings: Settings): MetricsPlace | undefined {
   return text === undefined ? undefined : parseMetrics(text);
 }
 
+/** A line about connections that cannot be accepted. */
+export function metricsTrouble(why: string): string {
+  return `blocksweep: --metrics: a connection cannot be accepted (${why}): tried again`;
+}
+
+/** A page is rendered at most so often, milliseconds: of ten thousand servers it takes some 30 ms. */
+const PAGE_MS = 1000;
+
 /**
  * Serves them under `/metrics` until it is disposed of.
  *
- * @param collect Called for each request.
+ * @param collect Called at most once a second.
+ * @param onTrouble Told why connections cannot be accepted.
  * @throws InputError where it cannot listen; Deno.errors.NotCapable.
  */
 export function serveMetrics(
   { hostname, port }: MetricsPlace,
   collect: () => readonly Family[],
+  onTrouble: (reason: string) => void,
+  clock: Clock = systemClock,
 ): AsyncDisposable {
-  const controller = new AbortController();
-  const { signal } = controller;
+  const page = metricsPage(collect, clock);
+  const listener = listenOn(hostname, port);
+  return new PageServer(listener, {
+    clock,
+    onTrouble,
+    answer: (request) => respond(request, page),
+  });
+}
+
+function listenOn(hostname: string, port: number): Deno.TcpListener {
   try {
-    const server = Deno.serve({ hostname, port, signal, onListen: () => {} }, ({ method, url }) => {
-      if (new URL(url).pathname !== "/metrics") {
-        return new Response("see /metrics\n", { status: 404 });
-      }
-      if (method !== "GET" && method !== "HEAD") {
-        return new Response("GET it\n", { status: 405, headers: { allow: "GET, HEAD" } });
-      }
-      return new Response(exposition(collect()), { headers: { "content-type": EXPOSITION_TYPE } });
-    });
-    return {
-      async [Symbol.asyncDispose]() {
-        controller.abort(); // whoever reads slowly does not hold up the end
-        await server.finished;
-      },
-    };
+    return Deno.listen({ hostname, port });
   } catch (error) {
     if (error instanceof Deno.errors.NotCapable) throw error;
     const where = hostname.includes(":") ? `[${hostname}]` : hostname;
     throw new InputError(`Cannot serve metrics on ${where}:${port}: ${reason(error)}`);
   }
+}
+
+/** The page, which is rendered anew where it is old. */
+function metricsPage(
+  collect: () => readonly Family[],
+  clock: Clock,
+): () => Uint8Array<ArrayBuffer> {
+  let page: Uint8Array<ArrayBuffer> | undefined;
+  let renderedAt = -Infinity;
+  return () => {
+    if (page === undefined || clock.now() - renderedAt >= PAGE_MS) {
+      page = encoder.encode(exposition(collect()));
+      renderedAt = clock.now();
+    }
+    return page;
+  };
+}
+
+const encoder = new TextEncoder();
+
+function respond({ method, path }: PageRequest, page: () => Uint8Array<ArrayBuffer>): PageResponse {
+  if (path !== "/metrics") return { status: 404, body: encoder.encode("see /metrics\n") };
+  if (method !== "GET" && method !== "HEAD") {
+    return { status: 405, headers: { allow: "GET, HEAD" }, body: encoder.encode("GET it\n") };
+  }
+  return { status: 200, headers: { "content-type": EXPOSITION_TYPE }, body: page() };
 }

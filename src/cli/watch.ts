@@ -20,7 +20,7 @@ import { readArgs } from "./args.ts";
 import { tellLine } from "./console.ts";
 import { EventPrinter } from "./event_printer.ts";
 import { onInterrupt } from "./interrupt.ts";
-import { type MetricsPlace, readMetrics, serveMetrics } from "./metrics.ts";
+import { type MetricsPlace, metricsTrouble, readMetrics, serveMetrics } from "./metrics.ts";
 import { OptOutList } from "./opt_out_list.ts";
 import { count, number } from "./plan.ts";
 import { chosenProtocols } from "./scan_settings.ts";
@@ -93,7 +93,8 @@ async function watchServers(
   }
   const counts = noCounts();
   const metrics = new WatchMetrics(servers, counts, lists.journals);
-  await using _served = serving && serveMetrics(serving, () => metrics.families());
+  await using _served = serving &&
+    serveMetrics(serving, () => metrics.families(), (why) => tellLine(metricsTrouble(why)));
   await lists.begin(settings.values);
   const watching = watch({
     ...{ servers, concurrency, random: Math.random, clock: systemClock, signal, counts },

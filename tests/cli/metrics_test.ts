@@ -111,7 +111,11 @@ Deno.test("they are served under /metrics, and the end waits for nobody", async 
   const place = parseMetrics(String(port));
   const url = `http://127.0.0.1:${port}`;
   {
-    await using _served = serveMetrics(place, () => scanFamilies(newState("s", 0)));
+    await using _served = serveMetrics(
+      place,
+      () => scanFamilies(newState("s", 0)),
+      unexpected,
+    );
     const page = await fetch(`${url}/metrics`);
     assertEquals(page.headers.get("content-type"), "text/plain; version=0.0.4; charset=utf-8");
     check(await page.text());
@@ -121,7 +125,7 @@ Deno.test("they are served under /metrics, and the end waits for nobody", async 
       assertEquals(other.status, status);
     }
     assertThrows(
-      () => serveMetrics(place, () => []),
+      () => serveMetrics(place, () => [], unexpected),
       InputError,
       "Cannot serve metrics on 127.0.0.1",
     );
@@ -148,4 +152,8 @@ Deno.test("places that cannot be are refused; a missing permission names its fla
 function freePort(): number {
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   return listener.addr.port;
+}
+
+function unexpected(reason: string): never {
+  throw new Error(reason);
 }

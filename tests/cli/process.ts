@@ -24,6 +24,8 @@ export interface RunOptions {
   readonly stdin?: string;
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
+  /** How many descriptors it may have. Default: as many as this process. */
+  readonly descriptors?: number;
 }
 
 /** What the program runs in, whatever the user's environment is. */
@@ -41,10 +43,12 @@ export function programWords(args: readonly string[], permissions: readonly stri
 
 /** Starts the program. */
 export function start(args: readonly string[], options: RunOptions = {}): Deno.ChildProcess {
-  const { permissions, stdin, cwd, env } = options;
-  const [program, ...words] = programWords(args, permissions);
+  const { permissions, stdin, cwd, env, descriptors } = options;
+  const words = programWords(args, permissions);
+  const limited = ["sh", "-c", `ulimit -n ${descriptors}; exec "$@"`, "sh", ...words];
+  const [program, ...rest] = descriptors === undefined ? words : limited;
   return new Deno.Command(program, {
-    args: words,
+    args: rest,
     env: { ...ENVIRONMENT, ...env },
     stdin: stdin === undefined ? "null" : "piped",
     stdout: "piped",

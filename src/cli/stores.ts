@@ -16,7 +16,7 @@ import type { Values } from "./args.ts";
 import { formatConfig } from "./config.ts";
 import { userPath } from "./console.ts";
 import { count } from "./plan.ts";
-import { thinList } from "./thin.ts";
+import { thinOnce } from "./thin.ts";
 import { SURROUNDINGS } from "./surroundings.ts";
 import type { Settings } from "./values.ts";
 
@@ -43,8 +43,10 @@ export function planStores(settings: Settings): StorePlan {
   };
 }
 
-/** How much may wait for a server that went away, bytes, and how long it is waited for at the end. */
+/** How much may wait for a database, bytes, and how long the end of a scan waits for it. */
 const SPILL = { most: 256 * 2 ** 20, patienceMs: 30_000 };
+/** A scan does not wait long for another program that writes to a database: rows are spilled. */
+const BUSY_MS = 250;
 
 /** Where rows of a scan wait: beside its files, or in the folder that it runs in. */
 export function spillPath(files: readonly string[], scanId: string): string {
@@ -56,7 +58,7 @@ export function spillPath(files: readonly string[], scanId: string): string {
 export class ScanStores implements AsyncDisposable {
   private constructor(
     /** What takes the rows. */
-    readonly sinks: readonly (Store | SpillingStore)[],
+    readonly sinks: readonly SpillingStore[],
     private readonly plan: StorePlan,
     private readonly tell: (line: string) => void,
   ) {}
@@ -64,7 +66,7 @@ export class ScanStores implements AsyncDisposable {
   /**
    * Opens all of them, and brings their schemas up to date.
    *
-   * @param spill Where rows wait for a server that went away: the start of a path.
+   * @param spill Where rows wait for a database that is unavailable: the start of a path.
    * @param tell Told how many known servers did not answer.
    * @throws InputError for the first that cannot be used.
    */
@@ -73,12 +75,12 @@ export class ScanStores implements AsyncDisposable {
     spill: string,
     tell: (line: string) => void,
   ): Promise<ScanStores> {
-    const sinks: (Store | SpillingStore)[] = [];
+    const sinks: SpillingStore[] = [];
     try {
       for (const [i, place] of plan.places.entries()) {
-        const store = new Store(await openStore(place, SURROUNDINGS));
+        const store = new Store(await openStore(place, SURROUNDINGS, { busyMs: BUSY_MS }));
         const options = { path: `${spill}.${i + 1}.ndjson`, clock: systemClock, tell, ...SPILL };
-        sinks.push(place.postgres === undefined ? store : new SpillingStore(store, options));
+        sinks.push(new SpillingStore(store, options));
       }
     } catch (error) {
       for (const sink of sinks) await sink[Symbol.asyncDispose]();
@@ -132,7 +134,7 @@ export class ScanStores implements AsyncDisposable {
       if (missed > 0) {
         this.tell(`${places[i].path}: ${count(missed, "known server")} did not answer`);
       }
-      if (keepMs !== undefined) this.tell(await thinList(sink.database, keepMs));
+      if (keepMs !== undefined) this.tell(await thinOnce(places[i], keepMs));
     }
   }
 

@@ -29,8 +29,7 @@ export async function runThin(args: readonly string[]): Promise<number> {
   if (keepMs === undefined) {
     throw new InputError("Cannot thin a list without --keep: how long all is kept, as 90d");
   }
-  await using database = await openStore(place, SURROUNDINGS);
-  const line = await thinList(database, keepMs);
+  const line = await thinOnce(place, keepMs);
   if (!settings.has("quiet")) tellLine(line);
   return 0;
 }
@@ -42,7 +41,7 @@ export async function runThin(args: readonly string[]): Promise<number> {
  * @returns What there is to say of it.
  * @throws StoreError
  */
-export async function thinList(
+async function thinList(
   database: Database,
   keepMs: number,
   signal?: AbortSignal,
@@ -78,7 +77,16 @@ export async function keepThin(
   }
 }
 
-async function thinOnce(place: StorePlace, keepMs: number, signal: AbortSignal): Promise<void> {
+/**
+ * Thins a list over a connection of its own.
+ *
+ * @returns What there is to say of it.
+ */
+export async function thinOnce(
+  place: StorePlace,
+  keepMs: number,
+  signal?: AbortSignal,
+): Promise<string> {
   await using database = await openStore(place, SURROUNDINGS);
-  await thinList(database, keepMs, signal);
+  return await thinList(database, keepMs, signal);
 }

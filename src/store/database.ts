@@ -4,6 +4,12 @@
  * @module
  */
 
+/** The database takes nothing for now: its server is away, or another program has locked it. */
+export class Unavailable extends Error {
+  /** Always `"Unavailable"`. */
+  override readonly name = "Unavailable";
+}
+
 /** What a column can hold. */
 export type Value = string | number | null;
 

@@ -4,7 +4,8 @@
  * @module
  */
 import { InputError } from "../errors.ts";
-import type { Database } from "./database.ts";
+import { sleep, systemClock } from "../net/clock.ts";
+import { type Database, Unavailable } from "./database.ts";
 import { checkVersion, migrate } from "./migrate.ts";
 import { openPostgres } from "./postgres.ts";
 import { parsePostgres, type PostgresPlace, withoutPassword } from "./postgres_place.ts";
@@ -46,18 +47,24 @@ export function storePlace(text: string): StorePlace | undefined {
   return { path: text, file: named ?? text, format: { name: "sqlite" } };
 }
 
+/** How long to wait for a file that another program has locked, and the pause between attempts. */
+const OPEN_MS = 5000;
+const PAUSE_MS = 100;
+
+/** How to open a list that is written to: see {@linkcode SqliteOptions}. */
+export type OpenOptions = Pick<SqliteOptions, "busyMs" | "clock">;
+
 /**
  * Opens a list to write to it: made where there is none, and brought to the schema of this program.
  *
- * @param options How long to wait for others that write to the same file.
- * @throws InputError when it cannot be used.
+ * @throws InputError when it cannot be used, or is locked for more than 5 seconds.
  */
 export async function openStore(
   place: StorePlace,
   around: Surroundings,
-  options: Pick<SqliteOptions, "busyMs"> = {},
+  options: OpenOptions = {},
 ): Promise<Database> {
-  return await prepared(await open(place, around, options), migrate);
+  return await openWhenFree(place, around, options, migrate);
 }
 
 /**
@@ -66,7 +73,29 @@ export async function openStore(
  * @throws InputError when there is none, or it cannot be used.
  */
 export async function readStore(place: StorePlace, around: Surroundings): Promise<Database> {
-  return await prepared(await open(place, around, { readOnly: true }), checkVersion);
+  return await openWhenFree(place, around, { readOnly: true }, checkVersion);
+}
+
+async function openWhenFree(
+  place: StorePlace,
+  around: Surroundings,
+  options: SqliteOptions,
+  prepare: (database: Database) => Promise<void>,
+): Promise<Database> {
+  const { clock = systemClock } = options;
+  const deadline = clock.now() + OPEN_MS;
+  for (;;) {
+    try {
+      return await prepared(await open(place, around, options), prepare);
+    } catch (error) {
+      if (!(error instanceof Unavailable)) throw error;
+      if (place.postgres !== undefined || clock.now() >= deadline) {
+        const name = place.postgres === undefined ? `"${around.resolve(place.file)}"` : place.path;
+        throw new InputError(`Cannot open ${name}: ${error.message}`, { cause: error });
+      }
+    }
+    await sleep(clock, PAUSE_MS);
+  }
 }
 
 async function open(

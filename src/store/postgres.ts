@@ -4,14 +4,8 @@
  * @module
  */
 import { InputError } from "../errors.ts";
-import type { Bulk, Database, Row, Value } from "./database.ts";
+import { type Bulk, type Database, type Row, Unavailable, type Value } from "./database.ts";
 import type { PostgresPlace } from "./postgres_place.ts";
-
-/** The server is not there, or went away: it may come back. */
-export class ConnectionLost extends Error {
-  /** Always `"ConnectionLost"`. */
-  override readonly name = "ConnectionLost";
-}
 
 /** What is used of `npm:pg`. */
 interface Client {
@@ -195,20 +189,20 @@ class Postgres implements Database {
       return await client.query(query);
     } catch (error) {
       if (error instanceof Deno.errors.NotCapable) throw error;
-      if (error instanceof ConnectionLost) throw error;
+      if (error instanceof Unavailable) throw error;
       const { message, code = "" } = error as Error & { code?: string };
       const said = message || code; // of several addresses that refuse, the driver says only a code
       // Of the server's own codes, 08 and 57P are about the connection; others are about the query.
       const own = /^[0-9A-Z]{5}$/.test(code) && !code.startsWith("E");
       if (own && !/^(08|57P|53300)/.test(code)) throw new Error(said, { cause: error });
       this.#client = undefined;
-      throw new ConnectionLost(said, { cause: error });
+      throw new Unavailable(said, { cause: error });
     }
   }
 
   async #connect(): Promise<Client> {
     if (this.#client !== undefined) return this.#client;
-    if (this.#within) throw new ConnectionLost("the connection was lost");
+    if (this.#within) throw new Unavailable("the connection was lost");
     const [first, ...others] = this.encryptions;
     return this.#client = await others.reduce(
       (connecting, ssl) =>

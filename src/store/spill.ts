@@ -1,38 +1,41 @@
 /**
- * A store on a server that may go away: its rows wait in a file until it is back.
+ * A store that may be unavailable for a while: its rows wait in a file until it takes them.
  *
  * @module
  */
 import { type Clock, sleep } from "../net/clock.ts";
 import type { ServerRecord } from "../record.ts";
-import type { Database } from "./database.ts";
-import { ConnectionLost } from "./postgres.ts";
+import { linesOf } from "../text.ts";
+import { type Database, Unavailable } from "./database.ts";
 import { type ScanBegin, type ScanFinish, type Store, StoreError } from "./store.ts";
 
 /** How rows wait. */
 export interface SpillOptions {
-  /** The file, which is made when it is needed, and gone when it is not. */
+  /** The file, which is made when it is needed, for its owner alone, and removed when it is not. */
   readonly path: string;
   /** How large it may get, bytes. */
   readonly most: number;
-  /** How long to wait for the server at the end, milliseconds. */
+  /** How long to wait for the database at the end, milliseconds. */
   readonly patienceMs: number;
   /** The clock. */
   readonly clock: Clock;
-  /** Told when the server goes away, and when it is back. */
+  /** Told when the database becomes unavailable, and when it is available again. */
   readonly tell: (line: string) => void;
 }
 
-/** How often the server is looked for, milliseconds. */
+/** How often the database is tried while rows wait, milliseconds. */
 const RETRY_MS = 1000;
 /** Rows that are read back at a time. */
 const BATCH = 500;
+const LINE_FEED = 10;
 
-/** Takes rows as a {@linkcode Store} does, and keeps those that the server does not take. */
+/** Takes rows as a {@linkcode Store} does, and keeps those that the database does not take. */
 export class SpillingStore implements AsyncDisposable {
   /** Rows in the file. */
   #rows = 0;
   #bytes = 0;
+  /** The scan, until the database knows of it. */
+  #scan: ScanBegin | undefined;
   #triedAt = -Infinity;
 
   /** Takes a store over. */
@@ -43,45 +46,38 @@ export class SpillingStore implements AsyncDisposable {
     return this.store.database;
   }
 
+  /** Whether there is something that the database has not taken. */
+  get #waits(): boolean {
+    return this.#rows > 0 || this.#scan !== undefined;
+  }
+
   /** Notes that a scan begins, or goes on: then rows may wait that it kept before. */
   async begin(scan: ScanBegin): Promise<void> {
-    await this.store.begin(scan);
-    const { path } = this.options;
-    const text = await Deno.readTextFile(path).catch((error) => {
-      const { NotCapable, NotFound } = Deno.errors;
-      if (error instanceof NotFound || error instanceof NotCapable) return "";
-      throw error;
-    });
-    const whole = text.slice(0, text.lastIndexOf("\n") + 1); // a torn row was never accepted
-    if (whole !== text) await Deno.writeTextFile(path, whole);
-    this.#rows = whole.split("\n").length - 1;
-    this.#bytes = new TextEncoder().encode(whole).length;
+    await this.#recover();
+    this.#scan = scan;
+    await this.#try(() => this.#announce(), true);
   }
 
   /**
-   * Writes rows, to the server or to the file.
+   * Writes rows, to the database or to the file.
    *
-   * @throws StoreError when the server refuses them, or neither takes them.
+   * @throws StoreError when the database refuses them, or neither takes them.
    */
   async write(records: readonly ServerRecord[]): Promise<void> {
-    const { clock } = this.options;
-    const waiting = this.#rows > 0;
-    if (waiting && clock.now() - this.#triedAt < RETRY_MS) return await this.#keep(records);
-    try {
+    const isFirst = !this.#waits;
+    const tooSoon = this.options.clock.now() - this.#triedAt < RETRY_MS;
+    const written = (isFirst || !tooSoon) && await this.#try(async () => {
       await this.#replay();
       await this.store.write(records);
-    } catch (error) {
-      const lost = lossOf(error);
-      if (lost === undefined) throw error;
-      this.#triedAt = clock.now();
-      if (!waiting) this.#tell(`went away (${lost}): rows wait in "${this.options.path}"`);
-      await this.#keep(records);
-    }
+    }, isFirst);
+    if (!written) await this.#keep(records);
   }
 
   /** Hands everything that was written on to the disk. */
   async flush(): Promise<void> {
-    if (this.#rows === 0) await this.store.flush();
+    if (this.#rows === 0) return await this.store.flush();
+    using file = await Deno.open(this.options.path, { write: true });
+    await file.sync();
   }
 
   /** Always 0: nothing is ever cut back. */
@@ -90,9 +86,9 @@ export class SpillingStore implements AsyncDisposable {
   }
 
   /**
-   * Notes that a scan ended, after all rows have been brought to the server.
+   * Notes that a scan ended, after all rows have been brought to the database.
    *
-   * @throws StoreError when it does not come back: then it says how many rows wait, and where.
+   * @throws StoreError when it stays unavailable: the message says how many rows wait, and where.
    */
   async end(finish: ScanFinish): Promise<number> {
     const { clock, patienceMs, path } = this.options;
@@ -102,8 +98,8 @@ export class SpillingStore implements AsyncDisposable {
         await this.#replay();
         return await this.store.end(finish);
       } catch (error) {
-        const lost = lossOf(error);
-        if (lost === undefined) throw error;
+        const why = absenceOf(error);
+        if (why === undefined) throw error;
         if (clock.now() + RETRY_MS <= deadline) {
           await sleep(clock, RETRY_MS);
           continue;
@@ -112,7 +108,7 @@ export class SpillingStore implements AsyncDisposable {
         const kept = this.#rows === 0
           ? "all rows are there, but not how the scan ended"
           : `${this.#rows} rows wait in "${path}"; when it is back, import that file`;
-        throw new StoreError(`Cannot write to ${name}: ${lost}; ${kept}`, { cause: error });
+        throw new StoreError(`Cannot write to ${name}: ${why}; ${kept}`, { cause: error });
       }
     }
   }
@@ -122,34 +118,83 @@ export class SpillingStore implements AsyncDisposable {
     await this.store[Symbol.asyncDispose]();
   }
 
+  /** Does something with the database; false where that is unavailable. */
+  async #try(work: () => Promise<void>, isFirst: boolean): Promise<boolean> {
+    try {
+      await work();
+      return true;
+    } catch (error) {
+      const why = absenceOf(error);
+      if (why === undefined) throw error;
+      this.#triedAt = this.options.clock.now();
+      if (isFirst) this.#tell(`is unavailable (${why}): rows wait in "${this.options.path}"`);
+      return false;
+    }
+  }
+
+  async #announce(): Promise<void> {
+    if (this.#scan === undefined) return;
+    await this.store.begin(this.#scan);
+    this.#scan = undefined;
+  }
+
+  /** Counts rows of an earlier part of the scan; a torn one was never accepted, and is cut off. */
+  async #recover(): Promise<void> {
+    const { path } = this.options;
+    let file: Deno.FsFile;
+    try {
+      file = await Deno.open(path, { read: true, write: true });
+    } catch (error) {
+      const { NotCapable, NotFound } = Deno.errors;
+      if (error instanceof NotFound || error instanceof NotCapable) return;
+      throw error;
+    }
+    using _closed = file;
+    const chunk = new Uint8Array(1 << 16);
+    let [size, rows, whole] = [0, 0, 0];
+    for (let read; (read = await file.read(chunk)) !== null; size += read) {
+      const bytes = chunk.subarray(0, read);
+      for (let at = -1; (at = bytes.indexOf(LINE_FEED, at + 1)) >= 0; whole = size + at + 1) rows++;
+    }
+    if (whole < size) await file.truncate(whole);
+    [this.#rows, this.#bytes] = [rows, whole];
+  }
+
   async #keep(records: readonly ServerRecord[]): Promise<void> {
     const { path, most } = this.options;
     const text = records.map((record) => `${JSON.stringify(record)}\n`).join("");
     const bytes = new TextEncoder().encode(text);
     const { name } = this.store.database;
     if (this.#bytes + bytes.length > most) {
-      throw new StoreError(`Cannot write to ${name}: it went away, and "${path}" is full`);
+      throw new StoreError(`Cannot write to ${name}: it is unavailable, and "${path}" is full`);
     }
     try {
-      await Deno.writeFile(path, bytes, { append: true });
+      await Deno.writeFile(path, bytes, { append: true, mode: 0o600 });
     } catch (error) {
       const { message } = error as Error;
-      throw new StoreError(`Cannot write to ${name}: it went away, nor to "${path}": ${message}`);
+      throw new StoreError(
+        `Cannot write to ${name}: it is unavailable, nor to "${path}": ${message}`,
+      );
     }
     this.#bytes += bytes.length;
     this.#rows += records.length;
   }
 
-  /** Brings what waits to the server. Rows that it has already change nothing. */
+  /** Brings what waits to the database. Rows that it has already change nothing. */
   async #replay(): Promise<void> {
+    await this.#announce();
     if (this.#rows === 0) return;
     const { path } = this.options;
-    const lines = (await Deno.readTextFile(path)).split("\n").filter((line) => line !== "");
-    for (let at = 0; at < lines.length; at += BATCH) {
-      await this.store.write(lines.slice(at, at + BATCH).map((line) => JSON.parse(line)));
+    const text = (await Deno.open(path)).readable.pipeThrough(new TextDecoderStream());
+    let batch: ServerRecord[] = [];
+    for await (const { line, ended } of linesOf(text)) {
+      if (ended) batch.push(JSON.parse(line));
+      if (batch.length < BATCH && ended) continue;
+      await this.store.write(batch);
+      batch = [];
     }
     await Deno.remove(path);
-    this.#tell(`is back: ${this.#rows} rows that waited were written`);
+    this.#tell(`is available again: ${this.#rows} rows that waited were written`);
     this.#rows = 0;
     this.#bytes = 0;
   }
@@ -159,8 +204,8 @@ export class SpillingStore implements AsyncDisposable {
   }
 }
 
-/** How the connection was lost; `undefined` for other errors. */
-function lossOf(error: unknown): string | undefined {
+/** Why the database is unavailable; `undefined` for other errors. */
+function absenceOf(error: unknown): string | undefined {
   const cause = error instanceof StoreError ? error.cause : error;
-  return cause instanceof ConnectionLost ? cause.message : undefined;
+  return cause instanceof Unavailable ? cause.message : undefined;
 }

@@ -5,49 +5,62 @@
  */
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { InputError } from "../errors.ts";
-import type { Bulk, Database, Row, Value } from "./database.ts";
+import { type Clock, sleep, systemClock } from "../net/clock.ts";
+import { type Bulk, type Database, type Row, Unavailable, type Value } from "./database.ts";
 
-/** How long to wait for another program that writes, milliseconds. */
+/** How long a statement waits for another program that writes, milliseconds. */
 const BUSY_MS = 5000;
+/** How long SQLite itself waits, which blocks the thread, and the pause between attempts. */
+const BLOCK_MS = 10;
+const PAUSE_MS = 40;
 
 /** How to open a file. */
 export interface SqliteOptions {
   /** Whether nothing is to be written: then the file has to be there. */
   readonly readOnly?: boolean;
-  /** How long to wait for another program that writes, milliseconds. Default: 5,000. */
+  /** How long a statement waits for another program that writes, milliseconds. Default: 5,000. */
   readonly busyMs?: number;
+  /** The clock. Default: the machine's. */
+  readonly clock?: Clock;
 }
 
 /**
  * Opens a file of SQLite, with a write-ahead log: whoever reads it meanwhile sees whole
  * transactions, and a program that is killed loses none that was accepted.
  *
- * @throws InputError when it cannot be opened, is no database, or is locked.
+ * @throws InputError when it cannot be opened, or is no database; Unavailable when it is locked.
  */
 export function openSqlite(path: string, options: SqliteOptions = {}): Database {
-  const { readOnly = false, busyMs = BUSY_MS } = options;
+  const { readOnly = false } = options;
   let db: DatabaseSync | undefined;
   try {
     db = new DatabaseSync(path, { readOnly });
-    db.exec(`pragma busy_timeout = ${busyMs}`);
+    db.exec(`pragma busy_timeout = ${BLOCK_MS}`);
     db.exec("pragma trusted_schema = off");
     db.prepare("select count(*) from sqlite_master").get();
     if (!readOnly) {
       db.exec("begin immediate; rollback"); // says now that it is locked, or only to be read
       db.exec("pragma synchronous = normal");
     }
-    return new Sqlite(db, path);
+    return new Sqlite(db, path, options);
   } catch (error) {
     db?.close();
     if (error instanceof Deno.errors.NotCapable) throw error;
+    if (isLocked(error)) throw new Unavailable(LOCKED, { cause: error });
     throw new InputError(`Cannot open "${path}": ${explain(error as Error, readOnly)}`);
   }
+}
+
+const LOCKED = "another program is writing to it";
+
+/** SQLITE_BUSY, of which Deno's `exec` passes on no more than the message (2.9.6). */
+function isLocked(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith("database is locked");
 }
 
 /** What SQLite says, in terms of what a user sees. */
 function explain({ message }: Error, readOnly: boolean): string {
   if (message.startsWith("file is not a database")) return "it is no database of SQLite";
-  if (message.startsWith("database is locked")) return "another program is writing to it";
   if (/readonly database/.test(message)) {
     return readOnly
       ? "its folder cannot be written, and SQLite wants a file beside it; read a copy elsewhere"
@@ -64,35 +77,38 @@ class Sqlite implements Database {
   readonly name: string;
   readonly #prepared = new Map<string, StatementSync>();
 
-  constructor(private readonly db: DatabaseSync, path: string) {
+  constructor(
+    private readonly db: DatabaseSync,
+    path: string,
+    private readonly options: SqliteOptions,
+  ) {
     this.name = `"${path}"`;
     // SQLite's own lower() knows no letters but those of English.
     const lower = (text: unknown) => typeof text === "string" ? text.toLowerCase() : null;
     db.function("lower", { deterministic: true }, lower);
   }
 
-  // deno-lint-ignore require-await -- what it throws has to reject
   async script(sql: string): Promise<void> {
-    this.db.exec(sql);
+    await this.#whenFree(() => this.db.exec(sql));
   }
 
-  // deno-lint-ignore require-await -- what it throws has to reject
   async run(sql: string, parameters: readonly Value[] = []): Promise<number> {
-    return Number(this.#prepare(sql).run(...parameters).changes);
+    return await this.#whenFree(() => Number(this.#prepare(sql).run(...parameters).changes));
   }
 
-  // deno-lint-ignore require-await -- what it throws has to reject
   async rows(sql: string, parameters: readonly Value[] = []): Promise<Row[]> {
-    return this.#prepare(sql).all(...parameters) as Row[];
+    return await this.#whenFree(() => this.#prepare(sql).all(...parameters) as Row[]);
   }
 
   /**
    * Deno's `iterate()` takes an error for the end (2.9.6): of a broken file, a part would pass for
-   * the whole. So the rows are counted again, with the file as it was.
+   * the whole. So the rows are counted again, with the file as it was: the first query takes the
+   * lock under which it stays so.
    */
   async *stream(sql: string, parameters: readonly Value[] = []): AsyncIterable<Row> {
     this.db.exec("begin");
     try {
+      await this.rows("select count(*) from sqlite_master");
       let read = 0;
       for (const row of this.db.prepare(sql).iterate(...parameters)) {
         read++;
@@ -114,10 +130,10 @@ class Sqlite implements Database {
   }
 
   async transaction<T>(work: () => Promise<T>): Promise<T> {
-    this.db.exec("begin immediate");
+    await this.script("begin immediate");
     try {
       const result = await work();
-      this.db.exec("commit");
+      await this.script("commit");
       return result;
     } catch (error) {
       // A full disk has ended it already.
@@ -126,15 +142,33 @@ class Sqlite implements Database {
     }
   }
 
-  // deno-lint-ignore require-await -- what it throws has to reject
   async flush(): Promise<void> {
-    this.db.exec("pragma wal_checkpoint(passive)");
+    await this.script("pragma wal_checkpoint(passive)");
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     this.#prepared.clear();
     this.db.close();
     return Promise.resolve();
+  }
+
+  /**
+   * Does something as soon as no other program has locked the file. The event loop runs meanwhile.
+   *
+   * @throws Unavailable where that takes longer than a statement may wait.
+   */
+  async #whenFree<T>(work: () => T): Promise<T> {
+    const { clock = systemClock, busyMs = BUSY_MS } = this.options;
+    const deadline = clock.now() + busyMs;
+    for (;;) {
+      try {
+        return work();
+      } catch (error) {
+        if (!isLocked(error)) throw error;
+        if (clock.now() >= deadline) throw new Unavailable(LOCKED, { cause: error });
+      }
+      await sleep(clock, PAUSE_MS);
+    }
   }
 
   #prepare(sql: string): StatementSync {

@@ -158,7 +158,7 @@ export async function attempt<T>(
   try {
     return await work();
   } catch (error) {
-    const ours = error instanceof Error && ["Error", "ConnectionLost"].includes(error.name);
+    const ours = error instanceof Error && ["Error", "Unavailable"].includes(error.name);
     if (!ours) throw error;
     throw new StoreError(`Cannot ${what} ${name}: ${error.message}`, { cause: error });
   }

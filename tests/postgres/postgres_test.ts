@@ -208,8 +208,8 @@ Deno.test("rows wait while the server is away, and are all there when it is back
       ],
     );
     assertEquals(told.map((line) => line.replace(/\(.*\)/, "(…)")), [
-      `the test's server went away (…): rows wait in "${path}"`,
-      "the test's server is back: 3 rows that waited were written",
+      `the test's server is unavailable (…): rows wait in "${path}"`,
+      "the test's server is available again: 3 rows that waited were written",
     ]);
   });
 });
@@ -251,7 +251,7 @@ Deno.test("a scan whose server is restarted in the middle of it loses nothing", 
     await server.start();
     const { code, stderr } = await finish(child);
     assertEquals(code, 0, stderr);
-    assertStringIncludes(stderr, "is back: ");
+    assertStringIncludes(stderr, "is available again: ");
     await using database = await connect(`${server.url}postgres`);
     const stored = await all(database, "select id from servers order by id");
     const rows = readNdjson(await Deno.readTextFile(file)).map(serverId).toSorted();

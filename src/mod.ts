@@ -90,7 +90,9 @@ export { STREAM_LIMITS, type StreamLimits } from "./net/tcp.ts";
 export * from "./net/throttle.ts";
 
 export * from "./inspect/attempt.ts";
+export * from "./inspect/conduct.ts";
 export * from "./inspect/converse.ts";
+export * from "./inspect/interview.ts";
 export * from "./inspect/merge.ts";
 
 export type { Interval } from "./sweep/interval.ts";
@@ -107,6 +109,7 @@ export * from "./sinks/lines.ts";
 export * from "./sinks/output.ts";
 export * from "./sinks/sink.ts";
 
+export type { OptOut } from "./store/opt_outs.ts";
 export type { PolledServer, PolledState } from "./store/polls.ts";
 export * from "./watch/mod.ts";
 

@@ -282,5 +282,10 @@ export type Outcome<S> =
     /** How a stream ended, where it did: `refused`, `closed`, `slow`... */
     readonly why?: string;
   }
-  | { readonly kind: "malformed"; readonly error: Error }
+  | {
+    readonly kind: "malformed";
+    readonly error: Error;
+    /** Whether the exchange ended because the endpoint speaks something else. Default: no. */
+    readonly foreign?: true;
+  }
   | { readonly kind: "cancelled" };

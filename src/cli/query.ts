@@ -94,9 +94,9 @@ async function show(settings: Settings, asked: readonly Asked[]): Promise<number
   if (records.length > 0) return 0;
   for (const { endpoint, led, server } of settings.has("quiet") ? [] : asked) {
     const tried = server.outcomes.map(({ protocol, outcome }) => `${protocol} ${ending(outcome)}`);
-    const spared = server.spared.map((name) => `${name} not asked`);
+    const suppressed = server.suppressed.map((name) => `${name} not asked`);
     const where = formatEndpoint(endpoint) + (led === undefined ? "" : ` (${led})`);
-    tellLine(`${where}: ${[...tried, ...spared].join(", ")}`);
+    tellLine(`${where}: ${[...tried, ...suppressed].join(", ")}`);
   }
   tellLine(`blocksweep: no server answered`);
   return 1;

@@ -3,9 +3,11 @@
  *
  * @module
  */
+import type { Address } from "../address.ts";
 import { InputError } from "../errors.ts";
 import { systemClock } from "../net/clock.ts";
 import { uuidv7 } from "../scan/id.ts";
+import { OptedOut } from "../scan/opted_out.ts";
 import { withoutPlayers } from "../scan/players.ts";
 import { storePlace } from "../store/open.ts";
 import {
@@ -64,20 +66,32 @@ export async function runWatch(args: readonly string[]): Promise<number> {
   const { rules, names, asking: { protocols } } = chosen;
   await using lists = await WatchLists.open(settings, rules);
   const optOuts = new OptOutList(settings.text("opt-out-file"));
+  const optedOut = [...await optOuts.read(), ...await lists.optedOut()];
   const servers = await readServers({
-    optedOut: lists.sources.length === 0 ? [] : await optOuts.read(),
+    optedOut,
     words: settings.values.words.filter((word) => storePlace(word) === undefined),
     files: settings.texts("input-file"),
     allowPrivate: settings.has("allow-private"),
     ...{ lists: lists.sources, protocols, names, rules },
   });
-  return await watchServers(servers, chosen, lists, settings);
+  const seed = crypto.getRandomValues(new Uint32Array(1))[0];
+  const shy = { list: optOuts, addresses: new OptedOut(optedOut, seed) };
+  return await watchServers(servers, chosen, lists, shy, settings);
+}
+
+/** Who opted out. */
+interface Shy {
+  /** The file that notes it. */
+  readonly list: OptOutList;
+  /** All of them. */
+  readonly addresses: OptedOut;
 }
 
 async function watchServers(
   servers: readonly Watched[],
   chosen: Chosen,
   lists: WatchLists,
+  shy: Shy,
   settings: Settings,
 ): Promise<number> {
   const { rules: { scanId, intervalMs }, url, names, quiet, keepMs, serving } = chosen;
@@ -86,7 +100,8 @@ async function watchServers(
   const signal = AbortSignal.any([interrupt.signal, printer.signal]);
   const hook = url === undefined ? undefined : openWebhook(url, signal);
   const tell = (line: string) => tellLine(`blocksweep: ${line}`);
-  const around = { scanId, signal, tell, attach: attachedTo(lists, names) };
+  const optedOut = (address: Address) => shy.addresses.has(address);
+  const around = { scanId, signal, tell, attach: attachedTo(lists, names), optedOut };
   const { poller, board, concurrency } = await openAsking(servers, chosen.asking, around);
   if (!quiet) {
     tellLine(`watching ${count(servers.length, "server")}, each every ${intervalMs / 1000} s`);
@@ -100,8 +115,14 @@ async function watchServers(
     ...{ servers, concurrency, random: Math.random, clock: systemClock, signal, counts },
     spreadMs: Math.min(intervalMs, 1000 * servers.length / FIRST_POLLS),
     poll: async (server) => {
-      const row = await poller.poll(server);
-      return typeof row !== "object" || names ? row : withoutPlayers(row);
+      const polled = await poller.poll(server);
+      return typeof polled !== "object" || names ? polled : withoutPlayers(polled);
+    },
+    optedOut,
+    onOptOut: (address) => {
+      shy.addresses.add(address);
+      shy.list.note(address);
+      lists.journals.forEach((journal) => journal.optOut(address, Date.now()));
     },
     onPoll: (lateMs) => metrics.late(lateMs),
     onEvent: (event) => [metrics, printer, hook].forEach((one) => one?.add(event)),

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { isLoopback } from "../address.ts";
+import { type Address, isLoopback } from "../address.ts";
 import { InputError } from "../errors.ts";
 import { systemClock } from "../net/clock.ts";
 import { openSocket } from "../net/deno.ts";
@@ -13,7 +13,7 @@ import type { DatagramSocket } from "../net/socket.ts";
 import { STREAM_LIMITS, StreamLink } from "../net/tcp.ts";
 import { Throttle } from "../net/throttle.ts";
 import { socketsFor } from "../sweep/window.ts";
-import { PROTOCOLS } from "../protocols/mod.ts";
+import { optOutCheck } from "../targets/lists.ts";
 import type { Protocol } from "../protocols/protocol.ts";
 import { LastingBoard, Poller, type Watched } from "../watch/mod.ts";
 import { chosenTimeout, streamLimits } from "./scan_settings.ts";
@@ -78,6 +78,8 @@ export async function openAsking(
     readonly tell: (line: string) => void;
     /** What is kept beside rows. */
     readonly attach: "icons" | "all" | undefined;
+    /** Whether an address has opted out. */
+    readonly optedOut: (address: Address) => boolean;
   },
 ): Promise<Asking> {
   const { limits, rate } = asking;
@@ -95,7 +97,8 @@ export async function openAsking(
   const stream = { dialer: denoDialer(), throttle, clock, signal };
   const poller = new Poller({
     ...asking,
-    ...{ clock, signal, scanId: around.scanId, attach: around.attach, openSole },
+    ...around,
+    ...{ clock, openSole, optsOut: optOutCheck() },
     get board() {
       return board.current;
     },
@@ -114,19 +117,15 @@ const MOST = 4096;
 /** Descriptors that sockets, lists and metrics may need besides connections. */
 const SPARE_DESCRIPTORS = 128;
 
-/** How many polls there may be at once: over TCP no more than there are descriptors for. */
+/** How many polls there may be at once: each may need a descriptor of its own. */
 async function concurrencyFor(
   servers: readonly Watched[],
-  { concurrency, protocols }: AskSettings,
+  { concurrency }: AskSettings,
 ): Promise<number> {
   const [{ rules: { intervalMs } }] = servers;
   const enough = Math.ceil(servers.length * SILENT_MS / intervalMs);
   const wanted = concurrency ?? Math.max(LEAST, Math.min(MOST, enough));
-  const tcp = (name: string) => PROTOCOLS.find((one) => one.name === name)?.transport === "tcp";
-  const datagramsAlone = protocols.every(({ name }) => !tcp(name)) ||
-    servers.every(({ online, row }) => online && !row?.protocols.some(tcp));
   const most = Math.min(wanted, servers.length);
-  if (datagramsAlone) return most;
   const left = await descriptorsLeft(most + SPARE_DESCRIPTORS, () => openSole(4));
   return Math.max(1, Math.min(most, left - SPARE_DESCRIPTORS));
 }

@@ -6,9 +6,11 @@
 import { InputError } from "../errors.ts";
 import { systemClock } from "../net/clock.ts";
 import type { Database } from "../store/database.ts";
+import { readOptOuts } from "../store/opt_outs.ts";
 import { openStore, type StorePlace, storePlace } from "../store/open.ts";
 import { writePolls } from "../store/polls.ts";
 import { attempt, Store } from "../store/store.ts";
+import type { Range } from "../targets/ranges.ts";
 import { Journal, type WatchCounts, type WatchRules } from "../watch/mod.ts";
 import type { Values } from "./args.ts";
 import { formatConfig } from "./config.ts";
@@ -39,8 +41,7 @@ export class WatchLists implements AsyncDisposable {
     this.journals = all.map((database) =>
       new Journal({
         ...{ name: database.name, scanId: rules.scanId, clock: systemClock, tell },
-        write: (servers, states) =>
-          attempt("write to", database, () => writePolls(database, servers, states)),
+        write: (...polled) => attempt("write to", database, () => writePolls(database, ...polled)),
       })
     );
   }
@@ -76,6 +77,15 @@ export class WatchLists implements AsyncDisposable {
     stack.move();
     const tell = (line: string) => tellLine(`blocksweep: ${line}`);
     return new WatchLists(all.slice(0, words.length), places, all, rules, tell);
+  }
+
+  /** The addresses that any of them marks as opted out. */
+  async optedOut(): Promise<Range[]> {
+    const ranges: Range[] = [];
+    for (const database of this.all) {
+      ranges.push(...await attempt("read", database, () => readOptOuts(database)));
+    }
+    return ranges;
   }
 
   /** Notes in each that the watch begins. */

@@ -14,7 +14,7 @@ const MOST_SERVERS = 10_000;
 const LATE = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 5, 30];
 /** The kinds of events: each has a value from the start. */
 const EVENTS: readonly WatchEvent["event"][] = [
-  ...["online", "offline", "changed", "players", "restarted"] as const,
+  ...["online", "offline", "changed", "players", "restarted", "opted_out"] as const,
 ];
 
 /** Counts what a watch does. */

@@ -19,6 +19,7 @@ import type { Range } from "../targets/ranges.ts";
 import { type KnownState, Watched, type WatchRules } from "../watch/mod.ts";
 import { readText, tellLine, userPath } from "./console.ts";
 import { locate } from "./locate.ts";
+import { count } from "./plan.ts";
 import { namesIn } from "./rescan.ts";
 import { resolveName, serviceFinder } from "./resolve.ts";
 
@@ -33,7 +34,7 @@ export interface WatchSources {
   readonly files: readonly string[];
   /** Lists. */
   readonly lists: readonly Database[];
-  /** Addresses of which lists may have servers, and that asked to be left alone. */
+  /** Addresses that opted out: their servers are passed over, wherever they are named. */
   readonly optedOut: readonly Range[];
   /** Whether every name may lead to private addresses. */
   readonly allowPrivate: boolean;
@@ -53,9 +54,12 @@ export interface WatchSources {
 export async function readServers(sources: WatchSources): Promise<readonly Watched[]> {
   const { words, files, lists, rules } = sources;
   const servers = new Map<number | bigint, Watched>();
+  const shy = new AddressSet(sources.optedOut);
+  const passedOver = new Set<number | bigint>();
   const add = (endpoint: Endpoint, name: string | null, known?: KnownState) => {
     const key = endpointKey(endpoint);
-    if (!servers.has(key)) servers.set(key, new Watched({ ...endpoint }, name, rules, known));
+    if (shy.has(endpoint.address)) passedOver.add(key);
+    else if (!servers.has(key)) servers.set(key, new Watched({ ...endpoint }, name, rules, known));
   };
   for (const list of lists) await readList(list, sources, add);
   const addNamed = (endpoint: Endpoint, name: string | null) => {
@@ -64,29 +68,29 @@ export async function readServers(sources: WatchSources): Promise<readonly Watch
     throw new InputError(`Cannot watch ${formatEndpoint(endpoint)}: never asked: ${reason}`);
   };
   for (const word of [...words, ...files]) await readWord(word, sources, addNamed);
+  if (passedOver.size > 0) {
+    tellLine(`blocksweep: ${count(passedOver.size, "server")} opted out: not watched`);
+  }
   if (servers.size > 0) return [...servers.values()];
   throw new InputError(
     lists.length > 0
       ? `Cannot watch ${lists[0].name}: there is no server in it that may be asked`
+      : passedOver.size > 0
+      ? "Cannot watch: every named server opted out"
       : "Cannot watch nothing: name servers, or files or lists that hold some",
   );
 }
 
-/**
- * The servers of a list, the most overdue first; those that are never asked, or asked to be left alone,
- * are passed over.
- */
+/** The servers of a list, the most overdue first; those that are never asked are passed over. */
 async function readList(
   list: Database,
-  { names, optedOut }: WatchSources,
+  { names }: WatchSources,
   add: (endpoint: Endpoint, name: string | null, known: KnownState) => void,
 ): Promise<void> {
-  const shy = new AddressSet(optedOut);
   await attempt("read", list, async () => {
     for await (const stored of overdueServers(list)) {
       const address = parseAddress(stored.host);
       if (address === undefined || neverAsked(address) !== undefined) continue;
-      if (shy.has(address)) continue;
       const asked = stored.requested_as === null ? {} : namesIn(stored.requested_as);
       const name = asked.name ?? asked.service?.name ?? null;
       add({ address, port: stored.port }, name, knownState(stored, names));

@@ -30,6 +30,8 @@ function what(event: WatchEvent): string {
       const gone = (event.left ?? []).map((player) => ` -${player}`).join("");
       return change(event.players_online) + added + gone;
     }
+    case "opted_out":
+      return "asks scanners to stay away: polled no more";
     case "restarted":
       return `GUID ${change(event.guid)}`;
     case "changed":

@@ -17,6 +17,8 @@ export interface AuditRules {
   readonly netRate?: number;
   /** Addresses that must not be asked. */
   readonly excluded?: readonly Range[];
+  /** Endpoints that the scanner knew for SQP when the log began, as the log writes them. */
+  readonly knownForSqp?: ReadonlySet<string>;
 }
 
 /** What a datagram from a scanner is. */
@@ -44,9 +46,6 @@ function protocolOf(kind: Kind): string {
   return kind === "stat" ? "handshake" : kind === "query" ? "challenge" : kind;
 }
 
-/** What all answers of RakNet hold. */
-const RAKNET_MAGIC = "00ffff00fefefefefdfdfdfd12345678";
-
 /** Sizes that a scanner may send, by kind. */
 const SIZES: Record<Kind, readonly number[]> = {
   ping: [33],
@@ -60,7 +59,7 @@ const SIZES: Record<Kind, readonly number[]> = {
 
 /**
  * Checks a log: sizes of datagrams, tokens of stats, challenges of queries, SQP where RakNet was not
- * asked for or answered, requests for connections, a second between unsolicited kinds, questions over
+ * looked for or anything else came back, pings where SQP is spoken, requests for connections, a second between unsolicited kinds, questions over
  * TCP, caps, for which connections and questions on them count as datagrams, exclusions.
  *
  * @returns What is wrong, a line each.
@@ -71,7 +70,8 @@ export function audit(lines: Iterable<WitnessLine>, rules: AuditRules): string[]
   const perHost = new Map<string, number[]>();
   const perNet = new Map<string, number[]>();
   for (const line of lines) {
-    const host = hosts.get(line.host) ?? new HostAudit();
+    const host = hosts.get(line.host) ??
+      new HostAudit(rules.knownForSqp?.has(line.host) ?? false);
     hosts.set(line.host, host);
     faults.push(
       ...host.read(line).map((fault) => `${line.host} at ${line.at.toFixed(0)} ms: ${fault}`),
@@ -119,10 +119,22 @@ class HostAudit {
   /** Challenges of SQP that were not shown yet, by peer and port. */
   readonly #challenges = new Map<string, Set<string>>();
   #pinged = false;
-  #speaksRaknet = false;
+  /** Whether it sent anything but replies to questions of SQP. */
+  #replied = false;
+  /** Whether it is known to speak SQP: before the log begins, or since it answered a query. */
+  #speaksSqp: boolean;
+
+  constructor(knownForSqp: boolean) {
+    this.#speaksSqp = knownForSqp;
+  }
 
   read(line: WitnessLine): string[] {
-    if (line.connection !== undefined) return this.#streams.read(line);
+    if (line.connection !== undefined) {
+      if (line.way === "out" && line.size > 0 && this.#last !== undefined) {
+        this.#last.answered = true;
+      }
+      return this.#streams.read(line);
+    }
     const peer = line.peer.slice(0, line.peer.lastIndexOf(":"));
     const faults = this.#door.read(line);
     if (line.way === "out") {
@@ -131,7 +143,10 @@ class HostAudit {
       const tokens = this.#tokens.get(peer) ?? new Set();
       this.#tokens.set(peer, token === undefined ? tokens : tokens.add(token));
       if (/^00.{8}$/.test(line.hex)) this.#challengesOf(line).add(line.hex.slice(2));
-      if (!line.lost && line.hex.includes(RAKNET_MAGIC)) this.#speaksRaknet ||= !echoes(line.hex);
+      if (line.lost) return faults;
+      const asked = this.#last !== undefined && protocolOf(this.#last.kind) === "challenge";
+      if (asked && isSqpReply(line)) this.#speaksSqp ||= line.hex.startsWith("01");
+      else this.#replied = true;
       return faults;
     }
     const kind = kindOf(line.hex);
@@ -157,11 +172,16 @@ class HostAudit {
 
   /** A challenge serves one query, from the port that asked for it. */
   #judgeSqp(kind: Kind, line: WitnessLine): string[] {
-    if (kind === "ping") this.#pinged = true;
+    if (kind === "ping") {
+      this.#pinged = true;
+      return this.#speaksSqp ? ["a ping to a port that is known for SQP"] : [];
+    }
     if (kind !== "challenge" && kind !== "query") return [];
     const faults: string[] = [];
-    if (this.#speaksRaknet) faults.push(`a ${kind} of SQP to a port that speaks RakNet`);
-    else if (!this.#pinged) faults.push(`a ${kind} of SQP to a port that was not pinged before`);
+    if (this.#replied) faults.push(`a ${kind} of SQP to a port that sent something else`);
+    else if (!this.#pinged && !this.#speaksSqp) {
+      faults.push(`a ${kind} of SQP to a port that was not pinged before`);
+    }
     if (kind === "query" && !this.#challengesOf(line).delete(line.hex.slice(2, 10))) {
       faults.push("a query without a challenge of this host");
     }
@@ -175,9 +195,9 @@ class HostAudit {
   }
 }
 
-/** Whether it is a ping that was sent back: that is no answer of RakNet. */
-function echoes(hex: string): boolean {
-  return hex.startsWith("01");
+/** Whether it may be a challenge or a packet of SQP. */
+function isSqpReply({ hex, size }: WitnessLine): boolean {
+  return hex.startsWith("01") || hex.startsWith("00") && size <= 5;
 }
 
 /** The token in a handshake's answer, as a stat request has to show it. */

@@ -9,7 +9,7 @@ import { openPatiently, type ShortagePatience } from "../net/descriptors.ts";
 import type { Link } from "../net/socket.ts";
 import type { Protocol } from "../protocols/protocol.ts";
 import type { Outcome } from "../record.ts";
-import { converse } from "./converse.ts";
+import { converse, type ConverseOptions } from "./converse.ts";
 
 /** What holds for all servers. */
 export interface Patience {
@@ -23,25 +23,8 @@ export interface Patience {
   readonly nonce: () => bigint;
 }
 
-/** A follow-up waits at least so long, milliseconds, and so many round trips. */
-const LEAST_FOLLOW_UP_MS = 250;
-const FOLLOW_UP_ROUND_TRIPS = 4;
-
-/** How long to wait for a server whose round trip is known, milliseconds: silence costs little. */
-export function followUpTimeout(latencyMs: number): number {
-  return Math.max(LEAST_FOLLOW_UP_MS, FOLLOW_UP_ROUND_TRIPS * latencyMs);
-}
-
-/** So long passes between questions to a host that nobody asked for, milliseconds. */
-export const GAP_MS = 1000;
-
-/** What is left of that time when a question has stayed without an answer for its timeout. */
-export function restOfGap(timeoutMs: number): number {
-  return Math.max(0, GAP_MS - timeoutMs);
-}
-
 /** How one protocol of one server is asked. */
-export interface Attempt {
+export interface Attempt extends Pick<ConverseOptions, "timeoutMs" | "forbids"> {
   /** The server. */
   readonly endpoint: Endpoint;
   /** Opens a conversation with it. */
@@ -54,8 +37,6 @@ export interface Attempt {
   readonly brief?: boolean;
   /** What the first exchange may start from. */
   readonly known?: unknown;
-  /** How long to wait for an answer, milliseconds. */
-  readonly timeoutMs: number;
   /** Whether a server that does not answer the first question is left alone. */
   readonly leavesMute: boolean;
   /** Whether the last exchange may settle for less than a full status. Default: yes. */
@@ -65,28 +46,24 @@ export interface Attempt {
 /** Whole exchanges, until one is answered. */
 export async function attempt<S>(
   protocol: Protocol<S>,
-  { endpoint, link, exclusive, requestedAs, brief, known, timeoutMs, leavesMute, settles = true }:
-    Attempt,
+  { link, known, timeoutMs, forbids, leavesMute, settles = true, ...context }: Attempt,
   { retries, clock, signal, nonce }: Patience,
 ): Promise<Outcome<S>> {
-  const patience = { timeoutMs, resends: retries, clock, signal };
+  const patience = { timeoutMs, resends: retries, clock, signal, forbids };
   for (let left = retries;; left--) {
     const final = left === 0;
     await using open = await linkUnlessShort(link, { clock, signal });
     if (open === undefined) return { kind: "silent", answers: 0, why: "exhausted" };
-    const start = left === retries ? known : undefined;
     const exchange = protocol.exchange({
-      endpoint,
+      ...context,
       nonce: nonce(),
-      requestedAs,
-      brief,
-      known: start,
-      exclusive,
+      known: left === retries ? known : undefined,
       final: final && settles,
     });
     const outcome = await converse(exchange, open, patience);
     const mute = outcome.kind === "silent" && outcome.answers === 0;
-    const over = outcome.kind === "answered" || outcome.kind === "cancelled";
+    const over = outcome.kind === "answered" || outcome.kind === "cancelled" ||
+      outcome.kind === "malformed" && outcome.foreign;
     if (final || over || mute && leavesMute) return outcome;
   }
 }

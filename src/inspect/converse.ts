@@ -19,6 +19,11 @@ export interface ConverseOptions {
   readonly clock: Clock;
   /** Ends the talk at the next answer or timeout. */
   readonly signal: AbortSignal;
+  /**
+   * Whether nothing more may be sent, for the endpoint speaks something else: consulted with each
+   * datagram that arrives, and without one before each that is sent. Default: never.
+   */
+  readonly forbids?: (datagram?: Uint8Array) => boolean;
 }
 
 /** Datagrams that are no answer, after which a peer is no longer listened to. */
@@ -42,6 +47,11 @@ export async function converse<S>(
     while (!step.done) {
       if (options.signal.aborted) return CANCELLED;
       const datagram = await talk.answer(step.value);
+      if (talk.isForeign) {
+        exchange.return(undefined as S);
+        const error = new Malformed("a reply of another protocol", 0);
+        return { kind: "malformed", error, foreign: true };
+      }
       if (datagram === undefined && link.stream?.opened === false) break;
       step = datagram === undefined ? exchange.throw(talk.absence()) : exchange.next(datagram);
       if (datagram !== undefined) {
@@ -69,6 +79,8 @@ const CANCELLED = { kind: "cancelled" } as const;
 class Conversation {
   /** Questions that were answered. */
   answers = 0;
+  /** Whether the endpoint speaks something else. */
+  isForeign = false;
   /** Round trip of the first answered question, milliseconds. */
   latencyMs = NaN;
   #question: Question | undefined;
@@ -94,8 +106,10 @@ class Conversation {
       await this.#send();
     }
     for (;;) {
+      if (this.isForeign) return undefined;
       const datagram = await this.#next();
       if (datagram !== undefined) {
+        if (this.#forbids(datagram)) return undefined;
         this.#arrivedAt = this.options.clock.now();
         return datagram;
       }
@@ -105,8 +119,14 @@ class Conversation {
   }
 
   async #send(): Promise<void> {
+    if (this.#forbids()) return;
     await this.link.send(this.#question!.bytes);
     this.#sentAt = this.options.clock.now();
+  }
+
+  #forbids(datagram?: Uint8Array): boolean {
+    this.isForeign ||= this.options.forbids?.(datagram) ?? false;
+    return this.isForeign;
   }
 
   /** The next datagram before the question's time is up. A peer that floods is deaf to. */

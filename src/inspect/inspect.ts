@@ -4,13 +4,13 @@
  * @module
  */
 import type { Endpoint } from "../address.ts";
-import { sleep } from "../net/clock.ts";
 import type { Link } from "../net/socket.ts";
-import type { Protocol, Statement } from "../protocols/protocol.ts";
+import type { Protocol } from "../protocols/protocol.ts";
 import type { Outcome, Sighting } from "../record.ts";
+import type { Patience } from "./attempt.ts";
+import { conduct, type Interviewed } from "./conduct.ts";
+import type { InterviewPlan } from "./interview.ts";
 import type { Answer } from "./merge.ts";
-import { attempt, followUpTimeout, type Patience, restOfGap } from "./attempt.ts";
-import { verify } from "./verify.ts";
 
 /** How to inspect. */
 export interface InspectOptions extends Patience {
@@ -26,16 +26,23 @@ export interface InspectOptions extends Patience {
   readonly soleLink: (endpoint: Endpoint) => Link;
   /** Whether protocols find out if a server that answered can be used. Default: no. */
   readonly verify?: boolean;
-  /** A conversation over TCP, which bounds its time by itself; without it none is held. */
+  /**
+   * A conversation over TCP, which bounds its time by itself; without it none is held. The connection
+   * may take so many milliseconds to open; `undefined`: as usual.
+   */
   readonly streamLink?: (
     endpoint: Endpoint,
     protocol: string,
-    latencyMs: number | null,
+    connectMs: number | undefined,
   ) => Promise<Link>;
   /** The name under which an endpoint was asked for. */
   readonly nameOf?: (endpoint: Endpoint) => string | null | undefined;
   /** Whether what was said so far forbids to go on. */
   readonly stop: (answer: Answer) => boolean;
+  /** Whether the address of an endpoint has opted out meanwhile. Default: no. */
+  readonly optedOut?: (endpoint: Endpoint) => boolean;
+  /** Whether a datagram came from an endpoint that suppresses some protocols. Default: none did. */
+  readonly replied?: (endpoint: Endpoint) => boolean;
 }
 
 /** What an inspection found. */
@@ -44,7 +51,7 @@ export interface Inspection {
   readonly answers: readonly Answer[];
   /** Round trip, milliseconds; `null` when it could not be told. */
   readonly latencyMs: number | null;
-  /** Whether it was stopped by what was said. */
+  /** Whether the server, or its address, opted out. */
   readonly stopped: boolean;
   /** Whether a question after the first was cut off, or not asked, because all had to end. */
   readonly cut: boolean;
@@ -77,148 +84,65 @@ export function settled(
 
 /** Inspects one sighting. */
 export async function inspect(sighting: Sighting, options: InspectOptions): Promise<Inspection> {
-  const { protocols } = options;
-  const first = protocols.find(({ name }) => name === sighting.protocol)!;
-  const opening = await openingAnswer(first, sighting, options);
-  const { answer, failure } = opening;
-  let { latencyMs } = opening;
-  if (answer === undefined) return { answers: [], latencyMs, stopped: false, cut: false, failure };
-  if (options.stop(answer)) return { answers: [answer], latencyMs, stopped: true, cut: false };
-  const verified = await verifyWanted(first, answer, opening.status, sighting, latencyMs, options);
-  const answers = [verified.answer];
-  const spoke = new Set([first.name]);
-  let { cut } = verified;
-  let silent = false;
-  for (const protocol of options.follow ? protocols : []) {
-    if (protocol === first || protocol.transport === "tcp" && !options.streamLink) continue;
-    if (protocol.spares !== undefined && spoke.has(protocol.spares)) continue;
-    const timeoutMs = latencyMs === null ? options.timeoutMs : followUpTimeout(latencyMs);
-    const stream = protocol.transport === "tcp";
-    if (silent && !stream) await sleep(options.clock, restOfGap(timeoutMs), options.signal);
-    const outcome = await (stream
-      ? streamFollowUp(protocol, sighting, latencyMs, options)
-      : followUp(protocol, sighting, timeoutMs, options));
-    cut ||= outcome.kind === "cancelled";
-    silent = !stream && outcome.kind === "silent";
-    if (outcome.kind === "malformed") {
-      spoke.add(protocol.name);
-    }
-    if (outcome.kind !== "answered") {
-      continue;
-    }
-    latencyMs ??= outcome.latencyMs;
-    const { status, raw } = outcome;
-    const more = { protocol: protocol.name, statement: protocol.record(status), raw };
-    if (options.stop(more)) {
-      return { answers: [...answers, more], latencyMs, stopped: true, cut };
-    }
-    const verified = await verifyWanted(protocol, more, status, sighting, latencyMs, options);
-    answers.push(verified.answer);
-    spoke.add(protocol.name);
-    cut ||= verified.cut;
-  }
-  return { answers, latencyMs, stopped: false, cut, failure };
-}
-
-/** How the protocol of the sighting was asked, and what it says. */
-interface Opening {
-  readonly answer?: Answer;
-  readonly status?: unknown;
-  readonly latencyMs: number | null;
-  readonly failure?: Inspection["failure"];
-}
-
-/** What the protocol of the sighting says. */
-async function openingAnswer(
-  protocol: Protocol,
-  sighting: Sighting,
-  options: InspectOptions,
-): Promise<Opening> {
-  const said = (statement: Statement, raw?: Uint8Array) => ({
-    ...{ protocol: protocol.name, statement, raw },
-  });
-  const latencyMs = sighting.latencyMs ?? null;
-  if (sighting.status !== undefined) {
-    const { status, raw } = sighting;
-    return { answer: said(protocol.record(status), raw), status, latencyMs };
-  }
-  const { endpoint, socket, verified } = sighting;
-  const fresh = options.clock.now() - sighting.at < STALE_MS;
-  const outcome = await attempt(protocol, {
+  const { endpoint, socket, status, raw } = sighting;
+  const { clock, link, soleLink, streamLink, nameOf, stop, optedOut, replied } = options;
+  const fresh = clock.now() - sighting.at < STALE_MS;
+  const plan = planOf(sighting, options);
+  const found = await conduct(plan, {
+    ...options,
     endpoint,
-    link: () => verified ? options.link(endpoint, socket) : options.soleLink(endpoint),
-    exclusive: !verified,
-    requestedAs: options.nameOf?.(endpoint),
-    known: fresh ? sighting.known : undefined,
-    timeoutMs: options.timeoutMs,
-    leavesMute: false,
-  }, options);
-  if (outcome.kind === "answered") {
-    return {
-      answer: said(protocol.record(outcome.status), outcome.raw),
-      status: outcome.status,
-      latencyMs: latencyMs ?? outcome.latencyMs,
-    };
-  }
-  // A server whose answer was proved true is a server, though it said nothing more.
-  const failure = outcome.kind;
-  const proven = verified && (failure === "malformed" || !protocol.probe?.guessable);
-  const nothing = { columns: {}, flags: [NO_STATUS[failure]], facts: {} };
-  return { answer: proven ? said(nothing) : undefined, latencyMs, failure };
-}
-
-const NO_STATUS = { silent: "statusLost", malformed: "statusMalformed", cancelled: "statusLost" };
-
-/**
- * Another protocol of a server that has answered. Who stays silent at first is not asked again.
- * Where others must not be asked of its speakers, a socket of its own shows the unproven ones too.
- */
-function followUp(
-  protocol: Protocol,
-  { endpoint, socket }: Sighting,
-  timeoutMs: number,
-  options: InspectOptions,
-): Promise<Outcome<unknown>> {
-  const exclusive = options.protocols.some(({ spares }) => spares === protocol.name);
-  return attempt(protocol, {
-    endpoint,
-    link: () => exclusive ? options.soleLink(endpoint) : options.link(endpoint, socket),
-    exclusive,
-    requestedAs: options.nameOf?.(endpoint),
-    timeoutMs,
-    leavesMute: true,
-  }, options);
-}
-
-/** An answer with what its protocol finds out on request, when that is wanted. */
-function verifyWanted(
-  protocol: Protocol,
-  answer: Answer,
-  status: unknown,
-  { endpoint }: Sighting,
-  latencyMs: number | null,
-  options: InspectOptions,
-): Promise<{ answer: Answer; cut: boolean }> {
-  if (!options.verify || status === undefined) return Promise.resolve({ answer, cut: false });
-  const link = () => options.soleLink(endpoint);
-  const verification = { endpoint, link, latencyMs, timeoutMs: options.timeoutMs };
-  return verify(protocol, answer, status, verification, options);
-}
-
-/** The same over TCP, where the link bounds the time. */
-function streamFollowUp(
-  protocol: Protocol,
-  { endpoint }: Sighting,
-  latencyMs: number | null,
-  options: InspectOptions,
-): Promise<Outcome<unknown>> {
-  return attempt(protocol, {
-    endpoint,
-    link: () => options.streamLink!(endpoint, protocol.name, latencyMs),
-    exclusive: true,
-    requestedAs: options.nameOf?.(endpoint),
+    links: {
+      shared: () => link(endpoint, socket),
+      exclusive: () => soleLink(endpoint),
+      stream: streamLink && ((protocol, connectMs) => streamLink(endpoint, protocol, connectMs)),
+    },
+    requestedAs: nameOf?.(endpoint),
     brief: true,
-    timeoutMs: Infinity,
-    leavesMute: true,
-  }, options);
+    opening: status === undefined ? undefined : { status, raw },
+    startOf: ({ name }) => fresh && name === sighting.protocol ? sighting.known : undefined,
+    optsOut: stop,
+    optedOut: optedOut && (() => optedOut(endpoint)),
+    replied: replied && (() => replied(endpoint)),
+  });
+  return inspectionOf(plan, found, status !== undefined);
 }
+
+/** What is wanted of a server that was sighted. Only the proven may be silent then. */
+function planOf(
+  { protocol: sighted, verified, latencyMs }: Sighting,
+  { protocols, follow, timeoutMs }: InspectOptions,
+): InterviewPlan {
+  const first = protocols.find(({ name }) => name === sighted)!;
+  const needs = !verified ? "status" : first.probe?.guessable ? "reply" : undefined;
+  return {
+    protocols: follow ? protocols : [first],
+    ...{ sighted, latencyMs, timeoutMs, needs },
+    echoed: new Set(verified ? [sighted] : []),
+  };
+}
+
+/** A server whose reply was proved genuine is a server, though it said nothing more. */
+function inspectionOf(
+  { sighted, needs }: InterviewPlan,
+  { answers, latencyMs, outcomes, ended, cut }: Interviewed,
+  told: boolean,
+): Inspection {
+  const protocol = sighted!;
+  const opening = outcomes.find((one) => one.protocol === protocol)?.outcome;
+  const stopped = ended === "optedOut";
+  const failure = told || opening === undefined && stopped ? undefined : failureOf(opening);
+  if (failure === undefined) return { answers, latencyMs, stopped, cut };
+  const confirmed = needs === undefined || needs === "reply" && failure === "malformed";
+  if (!confirmed || failure === "cancelled") {
+    return { answers: [], latencyMs, stopped, cut: false, failure };
+  }
+  const statement = { columns: {}, flags: [NO_STATUS[failure]], facts: {} };
+  return { answers: [{ protocol, statement }, ...answers], latencyMs, stopped, cut, failure };
+}
+
+function failureOf(outcome: Outcome<unknown> | undefined): Inspection["failure"] {
+  if (outcome === undefined) return "cancelled";
+  return outcome.kind === "answered" ? undefined : outcome.kind;
+}
+
+const NO_STATUS = { silent: "statusLost", malformed: "statusMalformed" };

@@ -6,7 +6,7 @@
 import type { Endpoint } from "../address.ts";
 import type { Link } from "../net/socket.ts";
 import type { Protocol, Statement } from "../protocols/protocol.ts";
-import { followUpTimeout, type Patience } from "./attempt.ts";
+import type { Patience } from "./attempt.ts";
 import { converse } from "./converse.ts";
 import type { Answer } from "./merge.ts";
 
@@ -16,9 +16,7 @@ export interface Verification {
   readonly endpoint: Endpoint;
   /** Opens a conversation with it, on a socket that serves nothing else. */
   readonly link: () => Link;
-  /** Its round trip, milliseconds; `null` when it is not known. */
-  readonly latencyMs: number | null;
-  /** How long to wait for an answer when the round trip is not known, milliseconds. */
+  /** How long to wait for an answer, milliseconds. */
   readonly timeoutMs: number;
 }
 
@@ -33,7 +31,7 @@ export async function verify(
   protocol: Protocol,
   answer: Answer,
   status: unknown,
-  { endpoint, link, latencyMs, timeoutMs }: Verification,
+  { endpoint, link, timeoutMs }: Verification,
   { retries, clock, signal, nonce }: Patience,
 ): Promise<{ answer: Answer; cut: boolean }> {
   const context = { endpoint, nonce: nonce(), exclusive: true, final: true };
@@ -41,7 +39,7 @@ export async function verify(
   if (exchange === undefined) return { answer, cut: false };
   await using open = link();
   const outcome = await converse(exchange, open, {
-    timeoutMs: latencyMs === null ? timeoutMs : followUpTimeout(latencyMs),
+    timeoutMs,
     resends: retries,
     clock,
     signal,

@@ -154,12 +154,22 @@ export interface Protocol<S = unknown> {
    * they are looked for first. Default: none.
    */
   readonly spares?: string;
+  /**
+   * Whether a datagram has the form of a reply in it: any other ends an exchange of a protocol with
+   * `spares`, for it shows that the endpoint speaks something else. Default: every one has.
+   */
+  isReply?(datagram: Uint8Array): boolean;
   /** Its stateless half, when it has one. */
   readonly probe?: Probe<S>;
   /** Its stateful half. */
   exchange(context: ExchangeContext): Exchange<S>;
   /** What a status says. */
   record(status: S): Statement;
+  /**
+   * Whether the server of a status repeats our token, so that it can be asked on a socket whose port
+   * others know. Default: yes.
+   */
+  echoes?(status: S): boolean;
   /**
    * What a later exchange with the same server on the same socket may start from, and for how long,
    * milliseconds: see {@linkcode ExchangeContext.known}. Default: nothing.

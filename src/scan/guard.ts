@@ -1,15 +1,16 @@
 /**
- * Sparing the speakers of one protocol another one, which would harm them, or us with them.
+ * Finding out to which endpoints a protocol must not be sent, because it would harm them, or us with
+ * them: the passes that look for speakers of another one, and what the sweep receives besides.
  *
  * @module
  */
 import type { Endpoint } from "../address.ts";
 import type { Endpoints } from "../endpoints.ts";
-import { GAP_MS } from "../inspect/attempt.ts";
+import { GAP_MS } from "../inspect/interview.ts";
 import { PROTOCOLS } from "../protocols/mod.ts";
 import type { Protocol } from "../protocols/protocol.ts";
 import type { ProbeKind } from "../sweep/receiver.ts";
-import { Spared } from "../sweep/spared.ts";
+import { Suppressed } from "../inspect/suppressed.ts";
 import { type Mark, type Pass, planPasses, spaceOf, type SweepOptions } from "../sweep/sweep.ts";
 import { segmentsOf, type Targets } from "../targets/compose.ts";
 import type { Segment } from "../targets/space.ts";
@@ -70,23 +71,27 @@ export function seedOf(random: (size: number) => Uint8Array): number {
 /** What a sweep that only looks for speakers does otherwise than the scan's own. */
 type GuardSweep = Pick<SweepOptions, "passes" | "from" | "cooldownMs" | "onPass">;
 
-/** Knows who is spared what, and finds out. */
+/** Knows where protocols are suppressed, and finds out. */
 export class Guard {
   readonly #options: ScanOptions;
   readonly #plans: readonly GuardPlan[];
-  readonly #speakers: Spared;
-  /** Protocols that some are spared. */
-  readonly #sparing: ReadonlySet<string>;
+  /** Endpoints from which any datagram came but a reply in a protocol that may be suppressed. */
+  readonly #replied: Suppressed;
+  /** Protocols that are suppressed at some. */
+  readonly #suppressible: ReadonlySet<string>;
+  /** Those of them of which no probe has left. */
+  readonly #unsent: Set<string>;
   /** Whether speakers are looked for, and nothing else. */
   #looking = false;
 
-  /** Nobody is known yet. */
+  /** Nothing has come yet. */
   constructor(options: ScanOptions) {
     this.#options = options;
-    this.#speakers = new Spared(seedOf(options.random));
+    this.#replied = new Suppressed(seedOf(options.random));
     this.#plans = planGuards(options);
-    const sparing = options.protocols.filter(({ spares }) => spares !== undefined);
-    this.#sparing = new Set(sparing.map(({ name }) => name));
+    const harmful = options.protocols.filter(({ spares }) => spares !== undefined);
+    this.#suppressible = new Set(harmful.map(({ name }) => name));
+    this.#unsent = new Set(this.#suppressible);
   }
 
   /** All protocols in which answers may come, those included that are only looked for. */
@@ -95,11 +100,14 @@ export class Guard {
     return kindsOf([...new Set([...looked, ...this.#options.protocols])]);
   }
 
-  /** Pause between passes, milliseconds: those to be spared have the time to answer. */
+  /** Pause between passes, milliseconds: speakers that are looked for have the time to reply. */
   get gapMs(): number {
-    const { protocols, timeoutMs } = this.#options;
-    const sparing = protocols.some(({ spares }) => spares !== undefined);
-    return sparing ? Math.max(GAP_MS, timeoutMs) : GAP_MS;
+    return this.isActive ? Math.max(GAP_MS, this.#options.timeoutMs) : GAP_MS;
+  }
+
+  /** Whether some protocol of the scan may be suppressed: else no datagram needs to be noted. */
+  get isActive(): boolean {
+    return this.#suppressible.size > 0;
   }
 
   /** Positions that are visited before the passes. */
@@ -108,25 +116,47 @@ export class Guard {
     return this.#passes().reduce((sum, pass, i) => sum + spaceOf(pass, i + 1, sizing).size, 0);
   }
 
-  /** Takes an answer; whether all that it is for is to show whom to spare. */
+  /** Notes that probes of a protocol leave from now on. */
+  begin(protocol: string): void {
+    this.#unsent.delete(protocol);
+  }
+
+  /**
+   * Takes a reply.
+   *
+   * @param proven Whether it is one to our probe for sure.
+   * @returns Whether nothing else is to be made of it: it only shows what to suppress, or replies to
+   * a probe that was not sent.
+   */
   note(protocol: string, endpoint: Endpoint, proven: boolean): boolean {
-    const { protocols } = this.#options;
-    if (!protocols.some(({ spares }) => spares === protocol)) return false;
-    this.#speakers.add(endpoint, proven);
-    return this.#looking || protocols.every(({ name }) => name !== protocol);
+    if (!this.isActive) return false;
+    if (this.#suppressible.has(protocol)) return this.#unsent.has(protocol);
+    this.#replied.add(endpoint, proven);
+    return this.#looking || this.#options.protocols.every(({ name }) => name !== protocol);
   }
 
-  /** Whether an endpoint must not be asked a protocol, or needs not, for it is known already. */
-  spares(endpoint: Endpoint, protocol: string): boolean {
-    return (this.#looking || this.#sparing.has(protocol)) && this.#speakers.has(endpoint);
+  /** Takes any other datagram; of a protocol, a broken reply. */
+  noteStray(protocol: string | undefined, endpoint: Endpoint): void {
+    const own = protocol !== undefined && this.#suppressible.has(protocol);
+    if (!own || this.#unsent.has(protocol)) this.#replied.add(endpoint, false);
   }
 
-  /** The same of a target in a row. */
-  sparesAt(targets: Endpoints, i: number, protocol: string): boolean {
-    return (this.#looking || this.#sparing.has(protocol)) && this.#speakers.hasAt(targets, i);
+  /** Whether anything but a reply in a protocol that may be suppressed came from an endpoint. */
+  hasReplied(endpoint: Endpoint): boolean {
+    return this.#replied.has(endpoint);
   }
 
-  /** Looks for those who must be spared. */
+  /** Whether an endpoint must not be sent a protocol, or needs not, for its reply is there. */
+  suppresses(endpoint: Endpoint, protocol: string): boolean {
+    return (this.#looking || this.#suppressible.has(protocol)) && this.#replied.has(endpoint);
+  }
+
+  /** The same of a target in a batch. */
+  suppressesAt(targets: Endpoints, i: number, protocol: string): boolean {
+    return (this.#looking || this.#suppressible.has(protocol)) && this.#replied.hasAt(targets, i);
+  }
+
+  /** Looks for speakers. */
   async look(sweep: (guard: GuardSweep) => Promise<unknown>, onPass: SweepOptions["onPass"]) {
     const passes = this.#passes();
     if (passes.length === 0) return;

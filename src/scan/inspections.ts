@@ -38,9 +38,9 @@ export interface InspectionParts {
   readonly streamLink: (
     peer: Endpoint,
     protocol: string,
-    latencyMs: number | null,
+    connectMs: number | undefined,
   ) => Promise<Link>;
-  /** Who is spared what. */
+  /** What is suppressed where. */
   readonly guard: Guard;
   /** Who has answered. */
   readonly responders: Responders;
@@ -141,15 +141,16 @@ export class Inspections {
 
   /** Why nobody is asked: nothing comes of it, or all ends before that is known. */
   #dismissed({ endpoint, protocol }: Sighting): "nothing" | "cut" | undefined {
-    const { stop: { reason }, guard } = this.#parts;
+    const { stop: { reason }, guard, optedOut } = this.#parts;
     if (reason === "failed" || reason === "max-results") return "cut";
-    return guard.spares(endpoint, protocol) ? "nothing" : undefined;
+    const unwanted = optedOut.has(endpoint.address) || guard.suppresses(endpoint, protocol);
+    return unwanted ? "nothing" : undefined;
   }
 
   /** What comes of a sighting; it is cut off where all ends before that is known. */
   async #inspect(sighting: Sighting): Promise<ServerRecord | "nothing" | "cut"> {
     const options = this.#options;
-    const { board, floods, guard, rows, stop } = this.#parts;
+    const { board, floods, guard, rows, stop, optedOut } = this.#parts;
     if (stop.reason === "failed") rows.lost++;
     const dismissed = this.#dismissed(sighting);
     if (dismissed !== undefined) return dismissed;
@@ -157,7 +158,6 @@ export class Inspections {
     if (floods.has(endpoint.address)) return await this.#unasked(sighting);
     const result = await inspect(sighting, {
       ...options,
-      protocols: options.protocols.filter(({ name }) => !guard.spares(endpoint, name)),
       signal: stop.hard,
       link: (peer, socket) => board.link(peer, board.socketFor(peer, socket)),
       soleLink: (peer) => board.soleLink(peer, options.openSole(family(peer.address))),
@@ -165,7 +165,10 @@ export class Inspections {
       nameOf: (peer) => nameOf(options, peer),
       nonce: this.#parts.nonce,
       stop: this.#optsOut,
+      optedOut: (peer) => optedOut.has(peer.address),
+      replied: (peer) => guard.hasReplied(peer),
     });
+    if (optedOut.has(endpoint.address)) return "nothing";
     if (result.answers.length === 0) return this.#disproved(result);
     if (!sighting.verified && !this.#parts.responders.add(endpoint)) return "nothing";
     return result.stopped ? await this.#leaveAlone(endpoint) : this.#row(sighting, result);

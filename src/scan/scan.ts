@@ -149,6 +149,9 @@ class Run {
       counts: state.replies,
       onAgain: (kind, from, mac) => this.path.canaries.answered(kind, from, mac),
       onSpeaker: (protocol, endpoint, proven) => this.guard.note(protocol, endpoint, proven),
+      onStray: this.guard.isActive
+        ? (protocol, endpoint) => this.guard.noteStray(protocol, endpoint)
+        : undefined,
       onSighting: (sighting) => {
         this.#window.answered(sighting.latencyMs, clock.now());
         this.inspections.sight(sighting);
@@ -170,7 +173,7 @@ class Run {
     this.inspections = new Inspections(options, {
       ...{ board, rows, stop, guard: this.guard, lowWater: this.lowWater },
       ...{ responders: this.#responders, optedOut: this.#optedOut, floods: this.floods },
-      streamLink: (peer, name, latencyMs) => this.tcp.link(peer, name, latencyMs),
+      streamLink: (peer, name, connectMs) => this.tcp.link(peer, name, connectMs),
       nonce: () => this.#nonce(),
       onServer: (sighting) => this.path.add(sighting),
     });
@@ -214,7 +217,7 @@ class Run {
       canaries: this.path.canaries,
       gapMs: this.guard.gapMs,
       skip: (targets: Endpoints, i: number, protocol: string) =>
-        this.guard.sparesAt(targets, i, protocol) || this.#skipAt(targets, i),
+        this.guard.suppressesAt(targets, i, protocol) || this.#skipAt(targets, i),
       isBusy: () => this.inspections.load > 0 || state.tcp.passes > 0,
       backlogged: () => this.inspections.backlogged || this.floods.pauses(options.clock.now()),
       onProgress: (
@@ -229,6 +232,7 @@ class Run {
       },
       onPass: (pass: number, size: number) => {
         this.floods.begin(passes[pass - 1].kind.protocol);
+        this.guard.begin(passes[pass - 1].kind.protocol);
         this.begin(pass, size, pass === options.from.pass ? options.from.position : 0);
       },
     };

@@ -5,7 +5,7 @@
  * @module
  */
 import { type Endpoint, endpointKey, family } from "../address.ts";
-import { attempt, followUpTimeout } from "../inspect/attempt.ts";
+import { attempt } from "../inspect/attempt.ts";
 import { Slots } from "../net/slots.ts";
 import type { Link, Stream } from "../net/socket.ts";
 import { dial, STREAM_LIMITS, StreamLink, type StreamLinkOptions } from "../net/tcp.ts";
@@ -190,15 +190,16 @@ export class TcpSweep {
   }
 
   /**
-   * A conversation with a server that has answered in another protocol. Where nothing makes us
-   * expect that it listens on TCP too, it has as long as for any follow-up.
+   * A conversation with a server that has answered in another protocol.
+   *
+   * @param followUpMs How long the connection may take to open where nothing makes us expect that the
+   * server listens on TCP too; `undefined`: as usual.
    */
-  async link(peer: Endpoint, protocol: string, latencyMs: number | null): Promise<Link> {
+  async link(peer: Endpoint, protocol: string, followUpMs: number | undefined): Promise<Link> {
     const { ports } = this.#options;
     const { limits } = this.#link;
-    const expected = latencyMs === null ||
-      ports(protocol, family(peer.address)).includes(peer.port);
-    const connectMs = expected ? limits.connectMs : followUpTimeout(latencyMs);
+    const expected = ports(protocol, family(peer.address)).includes(peer.port);
+    const connectMs = expected ? limits.connectMs : followUpMs ?? limits.connectMs;
     const onClose = await this.#slots.take(peer.address);
     return new StreamLink(peer, { ...this.#link, limits: { ...limits, connectMs }, onClose });
   }

@@ -7,9 +7,10 @@ import { InputError } from "../errors.ts";
 import type { Database } from "./database.ts";
 import first from "./schema/0001.sql" with { type: "text" };
 import second from "./schema/0002.sql" with { type: "text" };
+import third from "./schema/0003.sql" with { type: "text" };
 
 /** What leads from each version to the next; the first from nothing to version 1. */
-export const MIGRATIONS: readonly string[] = [first, second];
+export const MIGRATIONS: readonly string[] = [first, second, third];
 
 /** Where the version stands. */
 const VERSION = "blocksweep_schema";
@@ -90,7 +91,9 @@ async function versionOf(database: Database): Promise<number> {
   );
 }
 
-const OURS = ["scans", "scan_shards", "servers", "observations", "favicons", "replies"];
+const OURS = [
+  ...["scans", "scan_shards", "servers", "observations", "favicons", "replies", "opt_outs"],
+];
 
 const TABLES = {
   sqlite: "select name from sqlite_master where type = 'table' and name not like 'sqlite_%'",

@@ -7,6 +7,7 @@ import type { ServerRecord } from "../record.ts";
 import { writeAttached } from "./attached.ts";
 import { observationValues, SERVER_COLUMNS, serverValues } from "./columns.ts";
 import { type Bulk, type Database, insertInto, type Value } from "./database.ts";
+import { type OptOut, writeOptOuts } from "./opt_outs.ts";
 import { OBSERVE } from "./writer.ts";
 
 /** A server after a poll. */
@@ -64,14 +65,16 @@ const MISSED: Bulk = {
 };
 
 /**
- * Writes both, in one transaction; what is there already changes nothing.
+ * Writes all of it, in one transaction; what is there already changes nothing.
  *
  * @param servers Each once.
+ * @param optOuts Addresses that opted out. Default: none.
  */
 export async function writePolls(
   database: Database,
   servers: readonly PolledServer[],
   states: readonly PolledState[],
+  optOuts: readonly OptOut[] = [],
 ): Promise<void> {
   const answered: Value[][] = [];
   const missed: Value[][] = [];
@@ -86,6 +89,7 @@ export async function writePolls(
     await database.bulk(ANSWERED, answered);
     await database.bulk(MISSED, missed);
     await database.bulk(OBSERVE, states.map(stateValues));
+    await writeOptOuts(database, optOuts);
     await writeAttached(
       database,
       states.map(({ record }) => record).filter((record) => record !== undefined),

@@ -73,8 +73,13 @@ export interface ReceiverOptions {
     from: Endpoint,
     mac: number,
   ) => "canary" | "repeated" | undefined;
-  /** Told of every answer, proven or not; whether it goes no further. */
+  /** Told of every reply of a target, proven or not; whether nothing else is to be made of it. */
   readonly onSpeaker: (protocol: string, endpoint: Endpoint, proven: boolean) => boolean;
+  /**
+   * Told of every other datagram of a target, and in which protocol it is a broken reply, if in any.
+   * Default: nobody is.
+   */
+  readonly onStray?: (protocol: string | undefined, endpoint: Endpoint) => void;
   /** Gets each sighting. */
   readonly onSighting: (sighting: Sighting) => void;
 }
@@ -104,15 +109,22 @@ export class Receiver {
     const { kinds, counts, floods, clock } = this.#options;
     if (floods.drops(from.address, clock)) {
       counts.noise++;
+      this.#stray(undefined, from);
       return;
     }
-    let broken = false;
+    let broken: string | undefined;
     for (const kind of kinds) {
       const reply = orBroken(() => kind.probe.read(datagram));
-      if (reply === "broken") broken = true;
+      if (reply === "broken") broken ??= kind.protocol;
       else if (reply !== undefined) return this.#judge(kind, reply, datagram, from, socket);
     }
-    this.#surplus(broken ? "malformed" : "noise", from);
+    this.#surplus(broken === undefined ? "noise" : "malformed", from);
+    this.#stray(broken, from);
+  }
+
+  #stray(protocol: string | undefined, from: Endpoint): void {
+    const { onStray, isTarget } = this.#options;
+    if (onStray !== undefined && isTarget(from)) onStray(protocol, from);
   }
 
   /** Counts a datagram that is no first reply. */

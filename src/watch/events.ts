@@ -46,6 +46,8 @@ export type WatchEvent =
     }
     /** The same place, another RakNet GUID: it was started anew. */
     | { readonly event: "restarted"; readonly guid: Change }
+    /** Its address asks scanners to stay away: it is polled no more. */
+    | { readonly event: "opted_out" }
   );
 
 /** The columns in which a change is told; players, GUID and times have events of their own, or none. */

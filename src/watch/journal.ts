@@ -3,9 +3,10 @@
  *
  * @module
  */
-import { formatEndpoint } from "../address.ts";
+import { type Address, formatEndpoint } from "../address.ts";
 import type { Clock } from "../net/clock.ts";
 import type { AttachedRecord, ServerRecord } from "../record.ts";
+import type { OptOut } from "../store/opt_outs.ts";
 import type { PolledServer, PolledState } from "../store/polls.ts";
 import type { WatchEvent } from "./events.ts";
 import type { Watched } from "./watched.ts";
@@ -33,6 +34,7 @@ export interface JournalOptions {
   readonly write: (
     servers: readonly PolledServer[],
     states: readonly PolledState[],
+    optOuts: readonly OptOut[],
   ) => Promise<void>;
   /** The clock. */
   readonly clock: Clock;
@@ -68,6 +70,8 @@ export class Journal {
   /** Servers that were polled since they were written, as they stand. */
   #servers = new Map<string, PolledServer>();
   #states: PolledState[] = [];
+  /** Addresses that opted out since that was written. */
+  #optOuts: OptOut[] = [];
   /** Servers to which nothing has happened, as they stand: they are written in their time. */
   readonly #quiet = new Map<string, PolledServer>();
   readonly #rounds = new Map<Watched, Noted>();
@@ -124,6 +128,12 @@ export class Journal {
     this.#schedule();
   }
 
+  /** Takes that an address opted out. */
+  optOut(address: Address, at: number): void {
+    this.#optOuts.push({ address, at });
+    this.#schedule();
+  }
+
   /**
    * Writes what is left.
    *
@@ -146,7 +156,7 @@ export class Journal {
     }
     cancel();
     const left = this.#states.length + this.#underway;
-    if (left + this.#servers.size > 0) this.failing = true;
+    if (left + this.#servers.size + this.#optOuts.length > 0) this.failing = true;
     this.lost += left;
     this.#states = [];
   }
@@ -178,7 +188,7 @@ export class Journal {
 
   /** Whether there is something to write. */
   get #waits(): boolean {
-    return this.#servers.size + this.#states.length > 0;
+    return this.#servers.size + this.#states.length + this.#optOuts.length > 0;
   }
 
   /** Writes, unless that is being done. */
@@ -196,12 +206,14 @@ export class Journal {
       while (this.#waits) {
         const servers = [...this.#servers.values()].slice(0, BATCH);
         const states = this.#states.splice(0, BATCH);
+        const optOuts = this.#optOuts.splice(0);
         for (const { id } of servers) this.#servers.delete(id);
         this.#underway = states.length;
         try {
-          await write(servers, states);
+          await write(servers, states, optOuts);
         } catch (error) {
           this.#takeBack(servers, states);
+          this.#optOuts.unshift(...optOuts);
           throw error;
         } finally {
           this.#underway = 0;

@@ -1,18 +1,20 @@
 /**
- * Asking watched servers: what each speaks is found out once, and what it handed out is shown again
+ * Polling watched servers: what each speaks is found out once, and what it handed out is shown again
  * while it is good.
  *
  * @module
  */
-import { type Endpoint, family } from "../address.ts";
-import { attempt, followUpTimeout, isExhausted, type Patience } from "../inspect/attempt.ts";
+import { type Address, type Endpoint, family } from "../address.ts";
+import type { Patience } from "../inspect/attempt.ts";
 import { attachedOf } from "../inspect/attach.ts";
-import { type Answer, mergeAnswers } from "../inspect/merge.ts";
+import { conduct } from "../inspect/conduct.ts";
+import type { InterviewPlan } from "../inspect/interview.ts";
+import { mergeAnswers } from "../inspect/merge.ts";
 import type { DatagramSocket, Link } from "../net/socket.ts";
 import type { Switchboard } from "../net/switchboard.ts";
 import { PROTOCOLS } from "../protocols/mod.ts";
-import type { Protocol } from "../protocols/protocol.ts";
-import type { AttachedRecord, Outcome } from "../record.ts";
+import { motdAsSent, type Protocol } from "../protocols/protocol.ts";
+import type { AttachedRecord } from "../record.ts";
 import type { PollResult } from "./watch.ts";
 import type { Watched } from "./watched.ts";
 
@@ -32,6 +34,10 @@ export interface PollerOptions extends Patience {
   readonly scanId: string;
   /** What is kept beside rows: nothing, icons alone, or replies too. Default: nothing. */
   readonly attach?: "icons" | "all";
+  /** Whether a MOTD asks scanners to stay away. */
+  readonly optsOut: (motd: string) => boolean;
+  /** Whether an address has opted out. */
+  readonly optedOut: (address: Address) => boolean;
 }
 
 /** What is remembered of a server from poll to poll. */
@@ -42,8 +48,8 @@ interface Memory {
   readonly socket: number;
   /** What the next exchange may start from, by protocol, and until when. */
   readonly kept: Map<string, Kept>;
-  /** Protocols whose answers prove nothing on a socket that others know: it is asked from its own. */
-  readonly unproven: Set<string>;
+  /** Protocols in which it has repeated our token when it last answered. */
+  readonly echoed: Set<string>;
 }
 
 interface Kept {
@@ -57,50 +63,80 @@ interface Kept {
 /** Software whose tokens serve once refuses each that is shown again: so often it is tried. */
 const MOST_REFUSALS = 3;
 
-/** Asks. */
+/** Polls. */
 export class Poller {
-  readonly #memories = new Map<Watched, Memory>();
+  readonly #memories = new WeakMap<Watched, Memory>();
 
   /** Starts without a memory. */
   constructor(private readonly options: PollerOptions) {}
 
-  /**
-   * Asks a server all that it speaks; `undefined` when what it answered first is silent now,
-   * `"not probed"` when this machine had no descriptor for it.
-   */
+  /** Asks a server all that it speaks. Where it is known what, its first protocol has to answer. */
   async poll(server: Watched): Promise<PollResult> {
     const { options } = this;
+    const { attach, clock, scanId } = options;
     const memory = this.#memoryOf(server);
-    const answers: Answer[] = [];
-    const spoken: Protocol[] = [];
-    let latencyMs: number | null = null;
-    for (const protocol of memory.spoken ?? this.#mayBeSpokenBy(server)) {
-      const outcome = await this.#ask(protocol, server, memory, latencyMs);
-      if (outcome.kind === "cancelled") return undefined;
-      if (isExhausted(outcome)) return "not probed";
-      if (outcome.kind !== "answered") {
-        // Who has answered in one protocol is judged by that one; who never has may speak another.
-        if (memory.spoken !== undefined && answers.length === 0) return undefined;
-        continue;
-      }
-      latencyMs ??= outcome.latencyMs;
-      spoken.push(protocol);
-      const { status, raw } = outcome;
-      answers.push({ protocol: protocol.name, statement: protocol.record(status), raw });
-      this.#keep(protocol, memory, outcome.status);
+    const { answers, latencyMs, ended } = await this.#interview(server, memory);
+    if (ended === "optedOut") return "opted out";
+    if (ended === "exhausted") return "not probed";
+    if (ended === "cancelled") return undefined;
+    if (answers.length === 0) {
+      memory.echoed.clear(); // what answers there next may be another software
+      return undefined;
     }
-    if (answers.length === 0) return undefined;
-    memory.spoken ??= spoken;
     const { endpoint, name } = server;
-    const seenAt = Math.round(options.clock.wall());
-    const context = { endpoint, seenAt, latencyMs, scanId: options.scanId, requestedAs: name };
+    memory.spoken ??= answers.map((answer) => named(answer.protocol));
+    const seenAt = Math.round(clock.wall());
+    const context = { endpoint, seenAt, latencyMs, scanId, requestedAs: name };
     const record: AttachedRecord = mergeAnswers(answers, context);
-    const { attach } = options;
     if (attach !== undefined) record.attached = attachedOf(answers, attach === "all");
     return record;
   }
 
-  #keep(protocol: Protocol, { kept }: Memory, status: unknown): void {
+  #interview(server: Watched, memory: Memory) {
+    const { options } = this;
+    const { board, dial, openSole } = options;
+    const { endpoint, name } = server;
+    return conduct(this.#planFor(server, memory), {
+      ...options,
+      endpoint,
+      links: {
+        shared: () => board.link(endpoint, memory.socket),
+        exclusive: () => board.soleLink(endpoint, openSole(family(endpoint.address))),
+        stream: (_, connectMs) => dial(endpoint, connectMs),
+      },
+      requestedAs: name,
+      brief: true,
+      startOf: (protocol) => this.#startOf(protocol, memory),
+      restarts: true,
+      optsOut: ({ statement }) => options.optsOut(motdAsSent(statement)),
+      optedOut: () => options.optedOut(endpoint.address),
+      onStatus: (protocol, status) => this.#keep(protocol, memory, status),
+    });
+  }
+
+  /** Who has answered in one protocol is judged by that one; who never has may speak another. */
+  #planFor({ row }: Watched, { spoken, echoed }: Memory): InterviewPlan {
+    const { protocols, timeoutMs } = this.options;
+    if (spoken !== undefined) {
+      const known = spoken.map(({ name }) => name);
+      return { protocols: spoken, known, echoed, timeoutMs, needs: "status" };
+    }
+    const known = row?.protocols ?? [];
+    const all = PROTOCOLS.filter((one) => known.includes(one.name) || protocols.includes(one));
+    return { protocols: all, known, echoed, timeoutMs };
+  }
+
+  /** What an exchange may start from: what was kept of an earlier one, while it is good. */
+  #startOf({ name }: Protocol, { kept }: Memory): unknown {
+    const token = kept.get(name);
+    const good = token !== undefined && token.until > this.options.clock.now() &&
+      token.refusals < MOST_REFUSALS;
+    return good ? token.known : undefined;
+  }
+
+  #keep(protocol: Protocol, { kept, echoed }: Memory, status: unknown): void {
+    if (protocol.echoes?.(status) ?? true) echoed.add(protocol.name);
+    else echoed.delete(protocol.name);
     const keeps = protocol.keeps?.(status);
     if (keeps === undefined) return;
     const now = this.options.clock.now();
@@ -115,84 +151,14 @@ export class Poller {
   #memoryOf(server: Watched): Memory {
     const known = this.#memories.get(server);
     if (known !== undefined) return known;
-    const { board } = this.options;
     const memory = {
-      spoken: this.#spokenBy(server),
-      socket: board.socketFor(server.endpoint, -1),
+      spoken: spokenBy(server),
+      socket: this.options.board.socketFor(server.endpoint, -1),
       kept: new Map(),
-      unproven: new Set<string>(),
+      echoed: new Set<string>(),
     };
     this.#memories.set(server, memory);
     return memory;
-  }
-
-  /** What a server speaks that a list says is up. */
-  #spokenBy({ online, row }: Watched): readonly Protocol[] | undefined {
-    if (!online || row === undefined) return undefined;
-    const spoken = PROTOCOLS.filter(({ name }) => row.protocols.includes(name));
-    return spoken.length === 0 ? undefined : spoken;
-  }
-
-  /** What to try with a server of which nobody knows what it speaks now: what it spoke, at first. */
-  #mayBeSpokenBy({ row }: Watched): readonly Protocol[] {
-    const { protocols } = this.options;
-    if (row === undefined) return protocols;
-    const spoken = PROTOCOLS.filter(({ name }) => row.protocols.includes(name));
-    return [...spoken, ...protocols.filter((protocol) => !spoken.includes(protocol))];
-  }
-
-  /** Asks with what was kept, if it is good; where that is refused, or there is none, from anew. */
-  async #ask(
-    protocol: Protocol,
-    server: Watched,
-    memory: Memory,
-    latencyMs: number | null,
-  ): Promise<Outcome<unknown>> {
-    const { clock } = this.options;
-    const token = memory.kept.get(protocol.name);
-    if (token !== undefined && token.until > clock.now() && token.refusals < MOST_REFUSALS) {
-      const outcome = await this.#attempt(protocol, server, memory, latencyMs, token.known);
-      if (outcome.kind === "answered" || outcome.kind === "cancelled") return outcome;
-    }
-    const outcome = await this.#attempt(protocol, server, memory, latencyMs);
-    const { spoken, unproven } = memory;
-    const mayBeUnproven = spoken === undefined && protocol.probe?.mayLackToken;
-    if (outcome.kind !== "silent" || !mayBeUnproven || unproven.has(protocol.name)) return outcome;
-    unproven.add(protocol.name);
-    const alone = await this.#attempt(protocol, server, memory, latencyMs);
-    if (alone.kind !== "answered") unproven.delete(protocol.name);
-    return alone;
-  }
-
-  #attempt(
-    protocol: Protocol,
-    { endpoint, name }: Watched,
-    { socket, unproven }: Memory,
-    latencyMs: number | null,
-    known?: unknown,
-  ): Promise<Outcome<unknown>> {
-    const { options } = this;
-    const { dial, openSole } = options;
-    const overTcp = protocol.transport === "tcp";
-    const alone = unproven.has(protocol.name);
-    const timeoutMs = latencyMs === null ? options.timeoutMs : followUpTimeout(latencyMs);
-    const connectMs = latencyMs === null ? undefined : timeoutMs;
-    return attempt(protocol, {
-      endpoint,
-      link: () =>
-        overTcp
-          ? dial(endpoint, connectMs)
-          : alone
-          ? options.board.soleLink(endpoint, openSole(family(endpoint.address)))
-          : options.board.link(endpoint, socket),
-      exclusive: overTcp || alone,
-      requestedAs: name,
-      brief: true,
-      known,
-      settles: known === undefined,
-      timeoutMs: overTcp ? Infinity : timeoutMs, // the link bounds it
-      leavesMute: true,
-    }, known === undefined ? options : { ...options, retries: 0 });
   }
 
   /** The sockets' families that servers need. */
@@ -201,4 +167,15 @@ export class Poller {
       servers.some(({ endpoint }) => family(endpoint.address) === bits)
     ) as (4 | 6)[];
   }
+}
+
+/** What a server speaks that a database says is up. */
+function spokenBy({ online, row }: Watched): readonly Protocol[] | undefined {
+  if (!online || row === undefined) return undefined;
+  const spoken = PROTOCOLS.filter(({ name }) => row.protocols.includes(name));
+  return spoken.length === 0 ? undefined : spoken;
+}
+
+function named(protocol: string): Protocol {
+  return PROTOCOLS.find(({ name }) => name === protocol)!;
 }

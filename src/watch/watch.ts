@@ -5,6 +5,7 @@
  */
 import { Pool } from "../inspect/pool.ts";
 import type { Clock } from "../net/clock.ts";
+import type { Address } from "../address.ts";
 import type { ServerRecord } from "../record.ts";
 import type { WatchEvent } from "./events.ts";
 import { Schedule } from "./schedule.ts";
@@ -24,15 +25,22 @@ export interface WatchCounts {
   worstLateMs: number;
 }
 
-/** What a poll found: the server's answer, `undefined` for none; or it could not be made. */
-export type PollResult = ServerRecord | undefined | "not probed";
+/**
+ * What a poll found: the server's answer, `undefined` for none; that it asks scanners to stay away; or
+ * that the poll could not be made.
+ */
+export type PollResult = ServerRecord | undefined | "opted out" | "not probed";
 
 /** What a watch needs. */
 export interface WatchOptions {
   /** The servers. */
   readonly servers: readonly Watched[];
-  /** Asks one. What a peer does is never thrown. */
+  /** Polls one. What a peer does is never thrown. */
   readonly poll: (server: Watched) => Promise<PollResult>;
+  /** Whether an address has opted out: its servers are polled no more. Default: none has. */
+  readonly optedOut?: (address: Address) => boolean;
+  /** Told of an address whose server asks scanners to stay away. */
+  readonly onOptOut?: (address: Address) => void;
   /** Polls at once. */
   readonly concurrency: number;
   /** In how long all are asked for the first time, milliseconds. */
@@ -86,7 +94,7 @@ export async function watch(options: WatchOptions): Promise<void> {
         const { server, at } = due;
         pool.add(server.endpoint.address, async () => {
           if (signal.aborted) return;
-          await poll(server, at, options);
+          if (await poll(server, at, options) === "dropped") return;
           plan(server, clock.now() + server.pause(options.random()));
         });
       }
@@ -108,22 +116,39 @@ export async function watch(options: WatchOptions): Promise<void> {
 /** The clock may step while a machine sleeps: it is looked at now and then. */
 const LONGEST_WAIT_MS = 1000;
 
-async function poll(server: Watched, dueAt: number, options: WatchOptions): Promise<void> {
-  const { clock, counts, signal, onEvent, onPolled, onPoll } = options;
+/** Polls a server, unless its address has opted out: then it is dropped, and so are its neighbours. */
+async function poll(
+  server: Watched,
+  dueAt: number,
+  options: WatchOptions,
+): Promise<"dropped" | void> {
+  const { clock, counts, signal, onEvent, onPolled, onPoll, optedOut, onOptOut } = options;
+  const { address } = server.endpoint;
+  if (optedOut?.(address)) return drop(server, options);
   const lateMs = Math.max(0, clock.now() - dueAt);
   counts.worstLateMs = Math.max(counts.worstLateMs, lateMs);
   onPoll?.(lateMs);
-  const row = await options.poll(server);
+  const polled = await options.poll(server);
   if (signal.aborted) return;
-  if (row === "not probed") {
+  if (polled === "not probed") {
     counts.putOff++;
     return;
   }
   counts.polls++;
-  if (row !== undefined) counts.answered++;
+  if (polled !== undefined) counts.answered++;
+  if (polled === "opted out") {
+    onOptOut?.(address);
+    return drop(server, options);
+  }
   const at = Math.round(clock.wall());
-  const events = row === undefined ? server.missed(at) : server.answered(row, at);
+  const events = polled === undefined ? server.missed(at) : server.answered(polled, at);
   counts.events += events.length;
   for (const event of events) onEvent(event);
-  onPolled?.(server, events, at, row);
+  onPolled?.(server, events, at, polled);
+}
+
+function drop(server: Watched, { clock, counts, onEvent }: WatchOptions): "dropped" {
+  counts.events++;
+  onEvent(server.optedOut(Math.round(clock.wall())));
+  return "dropped";
 }

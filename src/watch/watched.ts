@@ -130,6 +130,12 @@ export class Watched {
     return [{ ...this.#told("offline", at), misses: this.misses, last_seen }];
   }
 
+  /** Notes that it, or its address, opted out: it is polled no more, and counts as not online. */
+  optedOut(at: number): WatchEvent {
+    this.online = undefined;
+    return this.#told("opted_out", at);
+  }
+
   /**
    * How long until the next poll, milliseconds: soon while it is open whether the server is down,
    * ever later when it is.

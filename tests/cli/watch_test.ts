@@ -47,7 +47,13 @@ Deno.test("watch tells of the servers of a file and of the line, until Ctrl-C", 
     await using _fleet = await openFleet(hosts, { clock: systemClock, seed: 1 });
     const [first, second, third] = hosts.map(({ endpoint }) => formatEndpoint(endpoint));
     await Deno.writeTextFile(`${folder}/list.txt`, `${first}\n${second} # twice\n${first}\n`);
-    const args = ["watch", `${folder}/list.txt`, third, "--interval", "5s", "--protocol", "raknet"];
+    const shy = ["127.44.7.7:19132", "127.44.7.8:19132"];
+    await Deno.writeTextFile(`${folder}/list.txt`, `${shy[0]}\n`, { append: true });
+    await Deno.writeTextFile(`${folder}/out.txt`, "127.44.7.0/24\n");
+    const args = [
+      ...["watch", `${folder}/list.txt`, third, shy[1], "--interval", "5s", "--protocol", "raknet"],
+      ...["--opt-out-file", `${folder}/out.txt`],
+    ];
     const permissions = ["--allow-net", `--allow-read=${folder}`, "--allow-env=INIT_CWD"];
     const child = start(args, { permissions });
     const told = child.stderr.pipeThrough(new TextDecoderStream());
@@ -69,6 +75,7 @@ Deno.test("watch tells of the servers of a file and of the line, until Ctrl-C", 
       [first, second, third].toSorted(),
     );
     assert(events.every(({ server }) => server.players === null));
+    assertStringIncludes(stderr, "2 servers opted out: not watched");
     assertStringIncludes(stderr, "watching 3 servers, each every 5 s");
     assertMatch(stderr, /3 of 3 servers online; 3 polls, 3 answered; 3 events/);
   } finally {
@@ -138,6 +145,7 @@ Deno.test("a watched list is kept up to date, and only what changed since is tol
       events.map(({ event, host, port }) => `${event} ${host}:${port}`).toSorted(),
       [`offline ${dead}`, `online ${back}`],
     );
+    assertStringIncludes(stderr, "1 server opted out: not watched");
     assertStringIncludes(stderr, "6 of 7 servers online");
     using db = new DatabaseSync(list);
     const all = (sql: string) => db.prepare(sql).all().map((row) => ({ ...row }));
@@ -158,6 +166,54 @@ Deno.test("a watched list is kept up to date, and only what changed since is tol
         "(select id from scans where kind = 'watch')",
     );
     assert(asked.length > 0 && asked.every(({ players }) => players === null));
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("a server that opts out is marked in the database, and not watched again", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const range = { start: 0x7f2d0000, end: 0x7f2d0010 };
+    const [bds, shy] = ["bds", "bdsOptedOut"].map((name) =>
+      drawFleet({ servers: 1, range, seed: 2, software: [name] })[0]
+    );
+    const id = formatEndpoint(bds.endpoint);
+    const list = `${folder}/a.db`;
+    const options = ["--opt-out-file", `${folder}/out.txt`];
+    const permissions = [
+      ...["--allow-net", `--allow-read=${folder}`, `--allow-write=${folder}`],
+      "--allow-env=INIT_CWD,HOME",
+    ];
+    {
+      await using _fleet = await openFleet([bds], { clock: systemClock, seed: 1 });
+      const quick = ["--cooldown", "200ms", "-q", "-o", list, ...options];
+      await run(["scan", id, "--protocol", "raknet", ...quick]);
+    }
+    await using _fleet = await openFleet([{ ...shy, endpoint: bds.endpoint }], {
+      clock: systemClock,
+      seed: 1,
+    });
+    const child = start(["watch", list, "--interval", "5s", ...options], { permissions });
+    const said = new Response(child.stderr).text();
+    let stdout = "";
+    for await (const part of child.stdout.pipeThrough(new TextDecoderStream())) {
+      stdout += part;
+      child.kill("SIGINT");
+    }
+    const [{ code }, stderr] = await Promise.all([child.status, said]);
+    assertEquals([code, JSON.parse(stdout).event], [0, "opted_out"], stderr);
+    {
+      using db = new DatabaseSync(list);
+      const marked = db.prepare("select host from opt_outs").all().map(({ host }) => host);
+      assertEquals(marked, [id.split(":")[0]]);
+    }
+    const again = await run(["watch", list, ...options]);
+    assertEquals(again.code, 2);
+    assertStringIncludes(again.stderr, "there is no server in it that may be asked");
+    const named = await run(["watch", id, "-o", list, ...options]);
+    assertEquals(named.code, 2);
+    assertStringIncludes(named.stderr, "Cannot watch: every named server opted out");
   } finally {
     await Deno.remove(folder, { recursive: true });
   }

@@ -2,10 +2,17 @@
  * A network in one process, with a clock of its own: datagrams take their time, get lost, doubled
  * and reordered by seed, and an hour passes in as long as its events take.
  */
-import { type Address, type Endpoint, endpointKey, family } from "../../src/address.ts";
+import {
+  type Address,
+  type Endpoint,
+  endpointKey,
+  family,
+  formatEndpoint,
+} from "../../src/address.ts";
 import { drawDelays, type Faults, NO_FAULTS } from "../../src/fleet/faults.ts";
 import { Random } from "../../src/fleet/random.ts";
 import type { Responder } from "../../src/fleet/server.ts";
+import type { WitnessLine } from "../../src/fleet/witness.ts";
 import type { Clock } from "../../src/net/clock.ts";
 import { USUAL_RECEIVE_BUFFER } from "../../src/net/deno.ts";
 import {
@@ -38,6 +45,8 @@ export interface Sent {
 export class FakeNetwork implements Clock {
   /** What our sockets sent, when `record` is set. */
   readonly sent: Sent[] = [];
+  /** What reached the hosts and what they sent, for `audit()`, when `record` is set. */
+  readonly lines: WitnessLine[] = [];
   record = false;
   /** Datagrams that our sockets sent. */
   count = 0;
@@ -124,13 +133,21 @@ export class FakeNetwork implements Clock {
     const copy = bytes.slice();
     for (const delay of drawDelays(this.faults, this.#random)) {
       this.#push(this.#time + delay, () => {
+        this.#note("in", peer, from, copy, false);
         for (const reply of host.respond(copy, from, this.#time)) {
-          for (const back of drawDelays(this.faults, this.#random)) {
-            this.inject(peer, from, reply, back);
-          }
+          const delays = drawDelays(this.faults, this.#random);
+          this.#note("out", peer, from, reply, delays.length === 0);
+          for (const back of delays) this.inject(peer, from, reply, back);
         }
       });
     }
+  }
+
+  #note(way: WitnessLine["way"], at: Endpoint, from: Endpoint, bytes: Uint8Array, lost: boolean) {
+    if (!this.record) return;
+    const [host, peer] = [formatEndpoint(at), formatEndpoint(from)];
+    const hex = bytes.subarray(0, 64).toHex();
+    this.lines.push({ at: this.#time, way, host, peer, lost, hex, size: bytes.length });
   }
 
   /** Runs until the promise settles. Fails when nothing is left that could settle it. */

@@ -73,12 +73,28 @@ Deno.test("audit() sees SQP where RakNet was not looked for, or answered", () =>
   ]);
   const magic = "00ffff00fefefefefdfdfdfd12345678";
   const pong = (over = {}) => line(1, `1c${"00".repeat(16)}${magic}`, { way: "out", ...over });
-  assertEquals(faults([line(0, PING), pong(), ...sqp(1000)]), [
-    "a challenge of SQP to a port that speaks RakNet",
-    "a query of SQP to a port that speaks RakNet",
+  assertEquals(faults([line(0, PING), pong({ lost: true }), ...sqp(1000)]), []);
+  for (const hex of [pong().hex, `01${"00".repeat(8)}${magic}`, "0901020304343200", "ff"]) {
+    assertEquals(faults([line(0, PING), pong({ hex }), ...sqp(1000)]), [
+      "a challenge of SQP to a port that sent something else",
+      "a query of SQP to a port that sent something else",
+    ]);
+  }
+  const [ask, challenge, query] = sqp(1000);
+  const late = pong({ at: 1001 });
+  assertEquals(faults([line(0, PING), ask, challenge, late, query]).length, 1);
+});
+
+Deno.test("audit() sees pings where SQP is spoken", () => {
+  const packet = line(1003, "01010203040001", { way: "out" });
+  const conversation = [line(0, PING), ...sqp(1000), packet];
+  assertEquals(faults([...conversation, ...sqp(2000)]), []);
+  assertEquals(faults([...conversation, line(3000, PING)]), [
+    "a ping to a port that is known for SQP",
   ]);
-  const echo = line(1, `01${"00".repeat(8)}${magic}${"00".repeat(8)}`, { way: "out" });
-  assertEquals(faults([line(0, PING), echo, pong({ lost: true }), ...sqp(1000)]), []);
+  const knownForSqp = new Set(["127.1.0.1:25565"]);
+  assertEquals(faults(sqp(0), { knownForSqp }), []);
+  assertEquals(faults([line(0, PING)], { knownForSqp }).length, 1);
 });
 
 Deno.test("audit() sees a query without a challenge of its own", () => {

@@ -1,5 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { Malformed } from "../../src/bytes.ts";
+import { followUpTimeout } from "../../src/inspect/interview.ts";
 import { verify } from "../../src/inspect/verify.ts";
 import { soleLink } from "../../src/net/switchboard.ts";
 import { Throttle } from "../../src/net/throttle.ts";
@@ -53,8 +54,7 @@ async function run(
     {
       endpoint: PEER,
       link: () => soleLink(PEER, network.open(4), new Throttle(FREE), network),
-      latencyMs,
-      timeoutMs: 700,
+      timeoutMs: latencyMs === null ? 700 : followUpTimeout(latencyMs),
     },
     { retries: 1, clock: network, signal, nonce: () => 5n },
   ));

@@ -1,6 +1,7 @@
 /** One server asked over connections, and over datagrams beside them. */
 import { assert, assertEquals } from "@std/assert";
 import { type Endpoint, parseEndpoint } from "../../src/address.ts";
+import { audit } from "../../src/fleet/audit.ts";
 import type { StreamAct, StreamResponder } from "../../src/fleet/stream.ts";
 import { Random } from "../../src/fleet/random.ts";
 import { slp } from "../../src/mod.ts";
@@ -45,6 +46,7 @@ async function ask(
     `${protocol} ${outcome.kind}${outcome.kind === "silent" ? ` ${outcome.why}` : ""}`
   );
   assertEquals(streams.open, 0);
+  assertEquals(audit(network.lines, { hostRate: 5 }), []);
   return { ...asked, went, network, streams, took: network.now() - start };
 }
 

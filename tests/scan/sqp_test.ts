@@ -1,14 +1,13 @@
 import { assert, assertEquals } from "@std/assert";
 import { type Endpoint, formatEndpoint } from "../../src/address.ts";
 import { audit } from "../../src/fleet/audit.ts";
-import { drawFleet, type FleetHost } from "../../src/fleet/generate.ts";
+import { drawFleet } from "../../src/fleet/generate.ts";
 import { HostileHost, TRICKS } from "../../src/fleet/hostile.ts";
 import { drawIdentity } from "../../src/fleet/identity.ts";
 import { Random } from "../../src/fleet/random.ts";
 import type { Responder } from "../../src/fleet/server.ts";
 import { SqpServer } from "../../src/fleet/sqp.ts";
 import { SQP_STYLES } from "../../src/fleet/sqp_styles.ts";
-import type { WitnessLine } from "../../src/fleet/witness.ts";
 import { sqp } from "../../src/mod.ts";
 import { PROTOCOLS } from "../../src/protocols/mod.ts";
 import { askServer, type AskServerOptions } from "../../src/scan/ask.ts";
@@ -25,37 +24,10 @@ const BOTH = () => [9000, 19132];
 const UNITY = { servers: 60, range: RANGE, seed: 5, software: SQP };
 const MIXED = { servers: 120, range: RANGE, seed: 6, software: [...SQP, ...RAKNET, "vanilla"] };
 
-/** Everything that reached the hosts and that they sent. */
-class Log {
-  readonly lines: WitnessLine[] = [];
-
-  /** Puts itself before the hosts. */
-  readonly listen = (network: FakeNetwork, hosts: readonly FleetHost[]) => {
-    network.record = true;
-    for (const { endpoint, responder } of hosts) {
-      network.host(endpoint, {
-        respond: (datagram, from, now) => {
-          this.#note("in", endpoint, from, now, datagram);
-          const replies = responder!.respond(datagram, from, now);
-          for (const reply of replies) this.#note("out", endpoint, from, now, reply);
-          return replies;
-        },
-      });
-    }
-  };
-
-  #note(way: "in" | "out", host: Endpoint, from: Endpoint, at: number, datagram: Uint8Array) {
-    const [name, peer] = [formatEndpoint(host), formatEndpoint(from)];
-    const hex = datagram.subarray(0, 64).toHex();
-    this.lines.push({ at, way, host: name, peer, lost: false, hex, size: datagram.length });
-  }
-}
-
 /** Scans a fleet with a log. */
 async function logged(setting: Setting): Promise<Result & { faults: string[] }> {
-  const log = new Log();
-  const result = await scanFleet({ ...setting, prepare: log.listen });
-  return { ...result, faults: audit(log.lines, {}) };
+  const result = await scanFleet({ ...setting, prepare: (network) => network.record = true });
+  return { ...result, faults: audit(result.network.lines, {}) };
 }
 
 function complete({ verdict, state, end, faults }: Result & { faults: string[] }): void {
@@ -172,7 +144,7 @@ function shy(query: Responder, raknet: Responder): Responder {
 }
 
 for (const software of ["bds", "raknetNode", "banned", "cutPong"]) {
-  Deno.test(`sqp: a follow-up that finds RakNet (${software}) is the last`, async () => {
+  Deno.test(`sqp: a server that answers Query, and pings late as ${software}, gets no SQP`, async () => {
     const fleet = { servers: 2, range: { start: 1, end: 3 }, seed: 2 };
     let asked: Endpoint | undefined;
     const { network, rows } = await scanFleet({
@@ -185,11 +157,11 @@ for (const software of ["bds", "raknetNode", "banned", "cutPong"]) {
         const other = raknetOf(software);
         asked = first.endpoint;
         fake.host(asked, shy(first.responder!, other));
-        void second; // speaks Query alone, and is asked SQP
+        void second; // speaks Query alone
       },
     });
-    const sqpTo = network.sent.filter(isSqp).map(({ to }) => formatEndpoint(to));
-    assertEquals([sqpTo.length > 0, sqpTo.includes(formatEndpoint(asked!))], [true, false]);
+    assertEquals([rows.length, network.sent.filter(isSqp)], [2, []]);
+    assertEquals(audit(network.lines, {}), []);
     const row = rows.find(({ host }) => formatEndpoint(asked!).startsWith(`${host}:`));
     assertEquals(row?.protocols, software in TRICKS ? ["query"] : ["raknet", "query"]);
   });
@@ -215,7 +187,78 @@ Deno.test("sqp: an echo is no server", async () => {
   const fleet = { ...UNITY, software: ["sqpEcho"] };
   const { rows, state, faults } = await logged({ fleet, protocolNames: ["sqp"] });
   assertEquals([rows, faults], [[], []]);
-  assertEquals([state.replies.malformed, state.replies.noise], [120, 120]);
+  // Its first datagram shows that no SQP is spoken there.
+  assertEquals([state.replies.malformed, state.replies.noise], [0, 60]);
+});
+
+Deno.test("sqp: any datagram but a reply to SQP suppresses it there, in sweeps and for one server", async () => {
+  const magic = "00ffff00fefefefefdfdfdfd12345678";
+  const said: Record<string, string> = {
+    "a token of Query": "0901020304343200",
+    "a pong that is cut": "1c0000",
+    "a pong with a wrong magic": `1c${"00".repeat(16)}${magic.replace("12", "13")}`,
+    "a challenge before it was asked for, broken": "0000",
+    "one byte": "ff",
+    nothing: "",
+  };
+  for (const [what, hex] of Object.entries(said)) {
+    const shy: Responder = {
+      respond: (datagram) => datagram.length === 33 ? [Uint8Array.fromHex(hex)] : [],
+    };
+    for (const protocolNames of [["sqp"], ["raknet", "sqp"], ["query", "sqp"]]) {
+      const { network, rows, hosts } = await scanFleet({
+        fleet: { ...UNITY, servers: 2, software: ["sqpFull"] },
+        protocolNames,
+        ports: BOTH,
+        prepare: (fake, [{ endpoint }]) => {
+          fake.record = true;
+          fake.host(endpoint, shy);
+        },
+      });
+      const to = hosts.map(({ endpoint }) =>
+        network.sent.filter((one) =>
+          isSqp(one) && formatEndpoint(one.to) === formatEndpoint(endpoint)
+        )
+      );
+      assertEquals([to[0], rows.length], [[], 1], what);
+      assert(to[1].length > 0);
+      assertEquals(audit(network.lines, {}), []);
+    }
+    const { sent, lines } = await askWith({}, shy, "sqp");
+    assertEquals(sent.filter(isSqp), [], what);
+    assertEquals(audit(lines, {}), []);
+  }
+});
+
+Deno.test("sqp: a datagram that comes in the middle of a conversation ends it", async () => {
+  const drawn = drawFleet({ ...UNITY, servers: 1, software: ["sqpFull"] })[0].responder!;
+  let queries = 0;
+  const turns: Responder = {
+    respond: (datagram, from, now) => {
+      if (datagram.length === 8 && ++queries === 2) return [Uint8Array.of(0x1c, 1, 2)];
+      return drawn.respond(datagram, from, now);
+    },
+  };
+  const { record, went, lines } = await askWith({ retries: 3 }, turns, "sqp");
+  assertEquals([record, went, queries], [undefined, ["raknet silent", "sqp malformed"], 2]);
+  assertEquals(audit(lines, {}), []);
+});
+
+Deno.test("sqp: a challenge that comes before SQP is sent makes nothing be sent", async () => {
+  const { rows, network, hosts } = await scanFleet({
+    fleet: { ...UNITY, servers: 1, software: ["bds"] },
+    protocolNames: ["sqp"],
+    prepare: (fake, [{ endpoint, responder }]) => {
+      fake.record = true;
+      for (let port = 40000; port < 40004; port++) {
+        fake.inject({ ...endpoint, port: 9000 }, { port }, sqp.encodeChallenge(7), 1);
+      }
+      fake.host({ ...endpoint, port: 9000 }, responder!);
+    },
+  });
+  assertEquals([rows, hosts.length], [[], 1]);
+  const { address } = hosts[0].endpoint;
+  assertEquals(network.sent.filter((one) => isSqp(one) && one.to.address === address), []);
 });
 
 Deno.test("sqp: on a lossy line rows lack chunks, and none is wrong", async () => {
@@ -291,18 +334,26 @@ Deno.test("sqp: a name with the opt-out marker is dropped, and names are left ou
   }
 });
 
+function responderOf(software: string): Responder {
+  if (!(software in SQP_STYLES)) return raknetOf(software);
+  return drawFleet({ ...UNITY, servers: 1, software: [software] })[0].responder!;
+}
+
 /** Asks one host of this software. */
 async function ask(software: string, ...names: string[]) {
   return await askWith({}, software, ...names);
 }
 
-async function askWith(over: Partial<AskServerOptions>, software: string, ...names: string[]) {
+/** @param who The software of the host, or what it does. */
+async function askWith(
+  over: Partial<AskServerOptions>,
+  who: string | Responder,
+  ...names: string[]
+) {
   const network = new FakeNetwork(1);
   network.record = true;
   const endpoint = { address: RANGE.start, port: 9000 };
-  const sqpSoftware = software in SQP_STYLES ? { ...UNITY, software: [software] } : undefined;
-  const [host] = sqpSoftware === undefined ? [] : drawFleet({ ...sqpSoftware, servers: 1 });
-  network.host(endpoint, host?.responder ?? raknetOf(software));
+  network.host(endpoint, typeof who === "string" ? responderOf(who) : who);
   const random = new Random(1);
   const asked = await network.run(askServer(endpoint, {
     protocols: PROTOCOLS.filter(({ name }) => names.includes(name)),
@@ -318,12 +369,13 @@ async function askWith(over: Partial<AskServerOptions>, software: string, ...nam
     ...over,
   }));
   const went = asked.outcomes.map(({ protocol, outcome }) => `${protocol} ${outcome.kind}`);
-  return { ...asked, went, sent: network.sent };
+  assertEquals(audit(network.lines, { hostRate: 5 }), []);
+  return { ...asked, went, sent: network.sent, lines: network.lines };
 }
 
 Deno.test("sqp: one server is pinged first, and asked a second later", async () => {
-  const { record, went, spared, sent } = await ask("sqpFull", "sqp");
-  assertEquals([record?.protocols, spared], [["sqp"], []]);
+  const { record, went, suppressed, sent } = await ask("sqpFull", "sqp");
+  assertEquals([record?.protocols, suppressed], [["sqp"], []]);
   assertEquals(went, ["raknet silent", "sqp answered"]);
   assert(isPing(sent[0]) && isSqp(sent[1]) && sent[1].at - sent[0].at >= 1000);
   const both = await ask("sqpFull", "raknet", "sqp");
@@ -332,20 +384,20 @@ Deno.test("sqp: one server is pinged first, and asked a second later", async () 
 
 Deno.test("sqp: one server that speaks RakNet is not asked", async () => {
   for (const software of ["bds", "raknetNode", "banned"]) {
-    const { record, went, spared, sent } = await ask(software, "sqp");
-    assertEquals([record, went, spared], [undefined, ["raknet answered"], ["sqp"]]);
+    const { record, went, suppressed, sent } = await ask(software, "sqp");
+    assertEquals([record, went, suppressed], [undefined, ["raknet answered"], ["sqp"]]);
     assertEquals(sent.filter(isSqp), []);
   }
   const broken = await ask("cutPong", "sqp");
-  assertEquals([broken.went, broken.spared], [["raknet malformed"], ["sqp"]]);
-  const { record, spared } = await ask("bds", "raknet", "sqp");
-  assertEquals([record?.protocols, spared], [["raknet"], ["sqp"]]);
+  assertEquals([broken.went, broken.suppressed], [["raknet malformed"], ["sqp"]]);
+  const { record, suppressed } = await ask("bds", "raknet", "sqp");
+  assertEquals([record?.protocols, suppressed], [["raknet"], ["sqp"]]);
 });
 
 Deno.test("sqp: who is cut off while RakNet is looked for asks nothing more", async () => {
   const over = { signal: AbortSignal.abort() };
-  const { record, went, spared, sent } = await askWith(over, "sqpFull", "sqp");
-  assertEquals([record, went, spared], [undefined, ["raknet cancelled"], []]);
+  const { record, went, suppressed, sent } = await askWith(over, "sqpFull", "sqp");
+  assertEquals([record, went, suppressed], [undefined, ["raknet cancelled"], []]);
   assertEquals(sent.filter(isSqp), []);
 });
 

@@ -1,14 +1,20 @@
 import { assert, assertEquals } from "@std/assert";
+import { type Address, type Endpoint, formatEndpoint } from "../../src/address.ts";
+import { audit } from "../../src/fleet/audit.ts";
 import { drawFleet, type FleetHost } from "../../src/fleet/generate.ts";
 import { Random } from "../../src/fleet/random.ts";
 import { Switchboard } from "../../src/net/switchboard.ts";
 import { STREAM_LIMITS, StreamLink } from "../../src/net/tcp.ts";
 import { Throttle } from "../../src/net/throttle.ts";
-import { USUAL_PROTOCOLS } from "../../src/protocols/mod.ts";
+import { PROTOCOLS, USUAL_PROTOCOLS } from "../../src/protocols/mod.ts";
+import type { Protocol } from "../../src/protocols/protocol.ts";
+import { emptyRecord } from "../../src/record.ts";
 import { noCounts, Poller, watch, Watched, type WatchEvent } from "../../src/watch/mod.ts";
 import { FakeNetwork } from "../fakes/network.ts";
 import { FakeStreams } from "../fakes/streams.ts";
 
+/** As watches have it. */
+const HOST_RATE = 5;
 const RANGE = { start: 0x7f100000, end: 0x7f110000 };
 
 interface Setting {
@@ -17,6 +23,14 @@ interface Setting {
   readonly loss?: number;
   readonly runMs: number;
   readonly intervalMs?: number;
+  /** Default: those that are asked where none is named. */
+  readonly protocols?: readonly Protocol[];
+  /** The protocols that a database says each server speaks. Default: there is no database. */
+  readonly spoken?: readonly string[];
+  /** Whether it says that they are online. Default: yes. */
+  readonly online?: boolean;
+  /** Servers beside those of the fleet. Default: none. */
+  readonly more?: readonly Endpoint[];
   /** When this machine has no descriptors left, milliseconds from the start. Default: never. */
   readonly short?: (ms: number) => boolean;
   /** What happens meanwhile. */
@@ -36,7 +50,7 @@ interface World {
 async function watchFleet(setting: Setting) {
   const { servers: size = 60, software, loss = 0, runMs, intervalMs = 10_000 } = setting;
   const network = new FakeNetwork(3, { loss, duplication: 0, delay: 5, jitter: 10 });
-  network.record = size === 1;
+  network.record = true;
   const streams = new FakeStreams(network, 1);
   const hosts = drawFleet({ servers: size, range: RANGE, seed: 4, software });
   const revive = ({ endpoint, responder, streams: door }: FleetHost) => {
@@ -50,21 +64,29 @@ async function watchFleet(setting: Setting) {
   hosts.forEach(revive);
   const controller = new AbortController();
   const { signal } = controller;
-  const throttle = new Throttle({ rate: undefined, netRate: undefined, hostRate: undefined });
+  const throttle = new Throttle({ rate: undefined, netRate: undefined, hostRate: HOST_RATE });
   await using board = new Switchboard([1, 2, 3, 4].map(() => network.open(4)), throttle, network);
   void board.listen(() => {});
   signal.addEventListener("abort", () => board.hangUp());
   const random = new Random(9);
   const rules = { intervalMs, downAfter: 3, scanId: "watch" };
-  const servers = hosts.map(({ endpoint }) => new Watched(endpoint, null, rules));
+  const { spoken: protocols, online = true } = setting;
+  const servers = [...hosts.map(({ endpoint }) => endpoint), ...setting.more ?? []].map((one) => {
+    const [protocol] = protocols ?? [];
+    const row = protocols && { ...emptyRecord(one, 1), protocol, protocols };
+    const known = row && { row, online, failures: online ? 0 : 3, askedAt: 1 };
+    return new Watched(one, null, rules, known);
+  });
   const start = network.now();
   const isShort = () => setting.short?.(network.now() - start) ?? false;
   const connect = streams.connect.bind(streams);
   streams.connect = (to, cancel) => isShort() ? Promise.resolve("exhausted") : connect(to, cancel);
   const stream = { dialer: streams, throttle, clock: network, limits: STREAM_LIMITS, signal };
   const poller = new Poller({
-    ...{ protocols: USUAL_PROTOCOLS, timeoutMs: 1000, retries: 2, board, clock: network, signal },
+    ...{ timeoutMs: 1000, retries: 2, board, clock: network, signal },
+    protocols: setting.protocols ?? USUAL_PROTOCOLS,
     ...{ nonce: () => random.u64() >> 1n, scanId: "watch" },
+    ...{ optsOut: (motd) => motd.includes("§b§d§f§d§b"), optedOut: (a) => optedOut.has(a) },
     openSole: (bits) => {
       if (isShort()) throw Object.assign(new Error("Too many open files"), { code: "EMFILE" });
       return network.open(bits);
@@ -72,6 +94,7 @@ async function watchFleet(setting: Setting) {
     dial: (endpoint, connectMs = STREAM_LIMITS.connectMs) =>
       new StreamLink(endpoint, { ...stream, limits: { ...STREAM_LIMITS, connectMs } }),
   });
+  const optedOut = new Set<Address>();
   const events: (WatchEvent & { readonly after: number })[] = [];
   const late: number[] = [];
   const counts = noCounts();
@@ -80,10 +103,16 @@ async function watchFleet(setting: Setting) {
   await network.run(watch({
     ...{ servers, concurrency: 256, spreadMs: 1000, clock: network, signal, counts },
     poll: (server) => poller.poll(server),
+    optedOut: (address) => optedOut.has(address),
+    onOptOut: (address) => optedOut.add(address),
     random: () => random.below(1000) / 1000,
     onEvent: (event) => events.push({ ...event, after: network.now() - start }),
     onPoll: (lateMs) => late.push(lateMs),
   }));
+  const sqp = protocols?.join() === "sqp" ? servers.map(({ endpoint }) => endpoint) : [];
+  const knownForSqp = new Set(sqp.map(formatEndpoint));
+  // What a host sent and the network lost suppresses nothing.
+  if (loss === 0) assertEquals(audit(network.lines, { hostRate: HOST_RATE, knownForSqp }), []);
   return { events, counts, servers, late, hosts, network };
 }
 
@@ -101,6 +130,65 @@ Deno.test("every kind of server is online, told once, and polled on time", async
   assert(counts.polls >= 200 * 6 && counts.polls <= 200 * 8, String(counts.polls));
   assertEquals(counts.answered, counts.polls);
   assert(late.every((ms) => ms < 50), String(Math.max(...late)));
+});
+
+Deno.test("servers that do not repeat our time are online, met anew or from a database", async () => {
+  const software = ["raknetNode"];
+  for (const known of [{}, { spoken: ["raknet"] }, { spoken: ["raknet"], online: false }]) {
+    const { events, counts } = await watchFleet({ servers: 20, software, runMs: 60_000, ...known });
+    assertEquals(events.filter(({ event }) => event === "offline"), []);
+    assertEquals(counts.answered, counts.polls);
+    assert(counts.polls > 100);
+  }
+});
+
+Deno.test("who repeats our time is polled from shared sockets, and from one of its own after a miss", async () => {
+  const { network, events, hosts } = await watchFleet({
+    ...{ servers: 1, software: ["bds"], runMs: 120_000, spoken: ["raknet"] },
+    script: ({ network, hosts, kill, revive }) => {
+      network.after(35_000, () => hosts.forEach(kill));
+      const [node] = drawFleet({ servers: 1, range: RANGE, seed: 4, software: ["raknetNode"] });
+      network.after(42_000, () => revive({ ...node, endpoint: hosts[0].endpoint }));
+    },
+  });
+  assertEquals([hosts.length, kinds(events).offline], [1, undefined]);
+  const shared = network.sent.map(({ from }) => from.port < 40_004);
+  assertEquals(shared.slice(0, 4), [false, true, true, true]);
+  assertEquals(new Set(shared.slice(-5)), new Set([false]));
+});
+
+Deno.test("a watch for all protocols sends no SQP to servers of RakNet or Query, and pings no SQP", async () => {
+  const isSqp = ({ bytes }: { bytes: Uint8Array }) => bytes.length === 5 || bytes.length === 8;
+  const [protocols, runMs] = [PROTOCOLS, 40_000];
+  const software = ["bds", "raknetNode", "banned", "vanilla", "nukkit"];
+  const others = await watchFleet({ servers: 40, software, protocols, runMs });
+  assertEquals(others.network.sent.filter(isSqp), []);
+  const unity = { servers: 20, software: ["sqpFull", "sqpInfo"], runMs };
+  const first = await watchFleet({ ...unity, protocols });
+  const known = await watchFleet({ ...unity, spoken: ["sqp"] });
+  const offline = await watchFleet({ ...unity, spoken: ["sqp"], online: false, protocols });
+  for (const { events, counts, network } of [first, known, offline]) {
+    assertEquals(events.filter(({ event }) => event === "offline"), []);
+    assertEquals(counts.answered, counts.polls);
+    assert(network.sent.some(isSqp));
+  }
+});
+
+Deno.test("a server whose MOTD opts out while it is watched is dropped, with all of its address", async () => {
+  const [shy] = drawFleet({ servers: 1, range: RANGE, seed: 4, software: ["bdsOptedOut"] });
+  const [{ endpoint }] = drawFleet({ servers: 1, range: RANGE, seed: 4, software: ["bds"] });
+  const neighbour = { ...endpoint, port: 19999 };
+  const { network, events, counts } = await watchFleet({
+    ...{ servers: 1, software: ["bds"], runMs: 120_000, more: [neighbour] },
+    script: ({ network, revive }) => network.after(35_000, () => revive({ ...shy, endpoint })),
+  });
+  assertEquals(kinds(events), { online: 1, offline: 1, opted_out: 2 });
+  const told = events.filter(({ event }) => event === "opted_out");
+  assertEquals(told.map(({ port }) => port).toSorted(), [endpoint.port, 19999].toSorted());
+  const { after } = told[0];
+  assert(after > 35_000 && after < 50_000, String(after));
+  assertEquals(network.sent.filter(({ at }) => at - 1000 > after + 1), []);
+  assert(counts.polls < 20);
 });
 
 Deno.test("2 % loss each way yields no false offline", async () => {

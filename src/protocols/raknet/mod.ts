@@ -53,6 +53,7 @@ export const raknetProtocol: Protocol<RaknetStatus> = {
     return yield* ask(ping, (datagram) => accept(datagram, nonce, exclusive), { resend: true });
   },
   record: (status) => status.kind === "pong" ? pongStatement(status) : refusalStatement(status),
+  echoes: (status) => status.kind === "pong" && status.echoed,
   verify: (status) => status.kind === "pong" ? verifyDoor(status.pong, status.bedrock) : undefined,
 };
 

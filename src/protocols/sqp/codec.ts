@@ -117,6 +117,11 @@ export function decodeChallenge(bytes: Uint8Array): number | undefined {
   return challenge;
 }
 
+/** Whether a datagram may be a challenge or a packet, broken ones included. */
+export function hasReplyForm({ 0: type, length }: Uint8Array): boolean {
+  return type === QUERY || type === CHALLENGE && length <= CHALLENGE_SIZE;
+}
+
 /** What was odd about a packet. */
 export type PacketFlag =
   /** It says that it is longer than it is. */

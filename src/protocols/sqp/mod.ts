@@ -13,6 +13,7 @@ import {
   decodePacket,
   encodeChallengeRequest,
   encodeQuery,
+  hasReplyForm,
   type Packet,
 } from "./codec.ts";
 import { sqpStatement } from "./statement.ts";
@@ -40,6 +41,7 @@ export const sqpProtocol: Protocol<SqpStatus> = {
   transport: "udp",
   onlyNamed: true,
   spares: "raknet",
+  isReply: hasReplyForm,
   probe: {
     template: encodeChallengeRequest(),
     macMask: 0,

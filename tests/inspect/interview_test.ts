@@ -1,0 +1,160 @@
+/** The policy of what an endpoint is sent, under random outcomes, and rule by rule. */
+import { assert, assertEquals } from "@std/assert";
+import { Random } from "../../src/fleet/random.ts";
+import { GAP_MS, type Heard, Interview, type InterviewPlan } from "../../src/inspect/interview.ts";
+import { PROTOCOLS } from "../../src/protocols/mod.ts";
+
+const named = (...names: string[]) => names.map((name) => PROTOCOLS.find((p) => p.name === name)!);
+const NAMES = PROTOCOLS.map(({ name }) => name);
+const ALL = { protocols: PROTOCOLS, timeoutMs: 1500 };
+
+type Answers = Record<string, Partial<Heard> & { readonly kind: Heard["kind"] }>;
+
+interface Sent {
+  readonly name: string;
+  readonly at: number;
+  readonly medium: string;
+  readonly timeoutMs: number | undefined;
+}
+
+/** Holds an interview with an endpoint that answers so, and lists what it was sent. */
+function hold(plan: InterviewPlan, answers: Answers) {
+  const interview = new Interview(plan);
+  const sent: Sent[] = [];
+  for (let now = 0, step; (step = interview.next(now)) !== undefined;) {
+    now = Math.max(now, step.at);
+    const { protocol: { name, transport, spares }, medium, timeoutMs } = step;
+    sent.push({ name, at: now, medium, timeoutMs });
+    const { kind, ...rest } = answers[name] ?? { kind: "silent" as const };
+    const came = kind === "answered" || kind === "malformed";
+    const replied = transport === "udp" && spares === undefined && came;
+    interview.heard(step, { replied, sentAt: now, latencyMs: 20, kind, ...rest });
+    now += came ? 20 : timeoutMs ?? 3000;
+  }
+  return { sent, names: sent.map(({ name }) => name), interview };
+}
+
+const OK = { kind: "answered" } as const;
+
+Deno.test("interview: under any outcomes the rules hold", () => {
+  const random = new Random(11);
+  const some = <T>(all: readonly T[]) => all.filter(() => random.below(2) === 0);
+  const KINDS = ["answered", "silent", "malformed", "cancelled"] as const;
+  for (let i = 0; i < 20_000; i++) {
+    const protocols = some(PROTOCOLS);
+    const known = some(NAMES);
+    const sighted = random.below(3) === 0 && protocols.length > 0
+      ? protocols[random.below(protocols.length)].name
+      : undefined;
+    const interview = new Interview({
+      ...{ protocols, known, sighted, timeoutMs: 100 + random.below(2000) },
+      followUps: some(PROTOCOLS),
+      latencyMs: random.below(2) === 0 ? null : random.below(500),
+      needs: ([undefined, "reply", "status"] as const)[random.below(3)],
+      echoed: new Set(some(NAMES)),
+    });
+    const spoken = new Set([...known, ...sighted === undefined ? [] : [sighted]]);
+    const others = ["raknet", "query"].some((name) => spoken.has(name));
+    const trusted = spoken.has("sqp") && !others;
+    let [now, replied, over, pinged] = [random.below(1000), others, false, false];
+    let unanswered: number | undefined;
+    const sent = new Set<string>();
+    for (let step; (step = interview.next(now)) !== undefined;) {
+      const { protocol: { name, transport, spares }, at, medium, timeoutMs } = step;
+      const told = `${name} in ${[...sent]}, known ${[...spoken]}`;
+      assert(!over, `after the end: ${told}`);
+      assert(!sent.has(name), `twice: ${told}`);
+      assertEquals(interview.next(now), step); // the same, until it went
+      if (name === "sqp") assert(!replied && (trusted || pinged), told);
+      if (name === "raknet") assert(!trusted, told);
+      now = Math.max(now, at);
+      if (transport === "udp" && unanswered !== undefined) {
+        assert(now - unanswered >= GAP_MS, told);
+      }
+      assertEquals(medium === "stream", transport === "tcp");
+      if (transport === "udp") assert(timeoutMs! >= 100);
+      sent.add(name);
+      pinged ||= name === "raknet";
+      const kind = KINDS[random.below(10) < 9 ? random.below(3) : 3];
+      const foreign = spares !== undefined && kind === "malformed" && random.below(2) === 0;
+      const stray = transport === "udp" && spares === undefined &&
+        (kind === "answered" || kind === "malformed" || random.below(5) === 0);
+      const sentAt = now + random.below(200);
+      now = sentAt + random.below(300);
+      const heard = { kind, replied: foreign || stray, sentAt, latencyMs: 1 + random.below(300) };
+      interview.heard(step, heard);
+      replied ||= heard.replied;
+      if (transport === "udp") unanswered = kind === "silent" ? sentAt : undefined;
+      over = kind === "cancelled";
+      if (random.below(20) === 0) {
+        interview.stop("optedOut");
+        over = true;
+      }
+      if (random.below(20) === 0) {
+        interview.noteReply();
+        replied = true;
+      }
+    }
+  }
+});
+
+Deno.test("interview: the order is what it speaks, then the list, and what may harm comes last", () => {
+  assertEquals(hold(ALL, {}).names, ["raknet", "slp", "query", "sqp"]);
+  assertEquals(hold({ ...ALL, sighted: "query" }, { query: OK }).names, ["query", "raknet", "slp"]);
+  assertEquals(hold({ ...ALL, known: ["slp"] }, {}).names, ["slp", "raknet", "query", "sqp"]);
+  assertEquals(hold({ ...ALL, known: ["sqp"] }, {}).names, ["sqp", "slp", "query"]);
+  assertEquals(hold({ ...ALL, known: ["raknet"] }, {}).names, ["raknet", "slp", "query"]);
+  assertEquals(hold({ ...ALL, known: ["query", "sqp"] }, {}).names, ["query", "raknet", "slp"]);
+});
+
+Deno.test("interview: what harms others is sent only where these were looked for and nothing came", () => {
+  const sqp = { protocols: named("sqp"), timeoutMs: 1500 };
+  assertEquals(hold(sqp, {}).names, ["raknet", "sqp"]);
+  for (const raknet of [OK, { kind: "malformed" }, { kind: "silent", replied: true }] as const) {
+    const { names, interview } = hold(sqp, { raknet });
+    assertEquals([names, interview.suppressed], [["raknet"], ["sqp"]]);
+  }
+  assertEquals(hold(ALL, { query: { kind: "malformed" } }).names, ["raknet", "slp", "query"]);
+  assertEquals(hold(ALL, { slp: OK }).names, ["raknet", "slp", "query", "sqp"]); // no datagram
+  // Looked for, it is no answer, and what follows answers is not sent.
+  const followUps = named("slp");
+  assertEquals(hold({ ...sqp, followUps }, { raknet: OK }).names, ["raknet"]);
+  assertEquals(hold({ ...sqp, followUps }, { sqp: OK }).names, ["raknet", "sqp", "slp"]);
+});
+
+Deno.test("interview: a second passes after silence, nothing after replies, connections wait for none", () => {
+  const fast = { ...ALL, protocols: named("raknet", "slp", "query"), timeoutMs: 100 };
+  const at = (answers: Answers) => hold(fast, answers).sent.map(({ at }) => at);
+  assertEquals(at({}), [0, 100, 3100]);
+  assertEquals(at({ slp: OK }), [0, 100, 1000]);
+  assertEquals(at({ raknet: OK, slp: OK }), [0, 20, 40]);
+});
+
+Deno.test("interview: follow-ups wait for 4 round trips, at least 250 ms; connections open as usual", () => {
+  const times = (plan: Partial<InterviewPlan>, answers: Answers = {}) =>
+    hold({ ...ALL, protocols: named("raknet", "slp", "query"), ...plan }, answers)
+      .sent.map(({ timeoutMs }) => timeoutMs);
+  assertEquals(times({}), [1500, undefined, 1500]);
+  assertEquals(times({}, { raknet: OK }), [1500, 250, 250]);
+  assertEquals(times({}, { raknet: { ...OK, latencyMs: 100 } }), [1500, 400, 400]);
+  assertEquals(times({ sighted: "raknet", latencyMs: 100 }, { raknet: OK }), [1500, 400, 400]);
+});
+
+Deno.test("interview: replies that may lack our token need a socket of their own, until one had it", () => {
+  const media = (echoed: string[]) =>
+    hold({ ...ALL, echoed: new Set(echoed) }, {}).sent.map(({ medium }) => medium);
+  assertEquals(media([]), ["exclusive", "stream", "shared", "exclusive"]);
+  assertEquals(media(["raknet"]), ["shared", "stream", "shared", "exclusive"]);
+});
+
+Deno.test("interview: who must answer first, and does not, ends it", () => {
+  const sent = (needs: InterviewPlan["needs"], raknet: Answers[string]) => {
+    const { names, interview: { ended } } = hold({ ...ALL, sighted: "raknet", needs }, { raknet });
+    return [names.length, ended];
+  };
+  assertEquals(sent("status", { kind: "malformed" }), [1, "unconfirmed"]);
+  assertEquals(sent("reply", { kind: "malformed" }), [3, undefined]);
+  assertEquals(sent("reply", { kind: "silent" }), [1, "unconfirmed"]);
+  assertEquals(sent(undefined, { kind: "silent" }), [3, undefined]);
+  assertEquals(sent(undefined, { kind: "cancelled" }), [1, "cancelled"]);
+});

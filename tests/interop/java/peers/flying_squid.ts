@@ -1,0 +1,15 @@
+/** A server of flying-squid: `flying_squid.ts JSON`, its options. Says `ready` when it listens. */
+// deno-lint-ignore-file no-console
+const name = "flying-squid"; // no literal: only this folder's configuration knows it
+const { default: { createMCServer } } = await import(name);
+
+const server = createMCServer({
+  "online-mode": false,
+  logging: false,
+  generation: { name: "superflat", options: {} },
+  plugins: {},
+  ...JSON.parse(Deno.args[0]),
+});
+server.on("error", (error: Error) => console.log(`error ${error.message}`)); // a peer that closes
+await server.waitForReady(60_000);
+console.log("\nready");

@@ -5,7 +5,6 @@
  */
 import { resolve } from "node:path";
 import {
-  type Address,
   type Endpoint,
   endpointKey,
   endpointOf,
@@ -14,13 +13,29 @@ import {
   parseAddress,
   parseEndpoint,
 } from "../address.ts";
+import { InputError } from "../errors.ts";
+import {
+  type Check,
+  entriesOf,
+  FieldError,
+  listOf,
+  objectOf,
+  orMissing,
+  parseJson,
+  readAs,
+  text,
+  tuple,
+  whole,
+  wrongField,
+} from "../scan/checkpoint/fields.ts";
 import { sha256 } from "../scan/checkpoint/file.ts";
 import { storePlace } from "../store/open.ts";
 import type { Targets } from "../targets/compose.ts";
+import { parseTarget } from "../targets/parse.ts";
 import type { Range } from "../targets/ranges.ts";
 import type { Values } from "./args.ts";
 import { userPath } from "./console.ts";
-import { optionsOf } from "./options.ts";
+import { type Option, optionsOf } from "./options.ts";
 import type { ScanSettings } from "./scan_settings.ts";
 import type { FoundTargets } from "./targets.ts";
 
@@ -59,30 +74,76 @@ export function formatConfiguration({ values, found, answered, order }: Configur
   });
 }
 
-/** Reads what {@linkcode formatConfiguration} wrote: whoever calls it has checked that it did. */
+/**
+ * Reads what {@linkcode formatConfiguration} wrote, and somebody may have edited.
+ *
+ * @throws FieldError for the first field that is not as it must be.
+ */
 export function parseConfiguration(text: string): Configuration {
-  const { targets, options, include, exclude, first, names, services, answered, order } = JSON
-    .parse(text);
+  const { targets, options, include, exclude, first, names, services, answered, order } =
+    configuration(parseJson(text), "");
   return {
-    values: { words: targets, given: new Map(Object.entries<string[]>(options)) },
+    values: { words: targets, given: options },
     found: {
-      inclusions: include.map(([range, port]: [string, number?]) => ({
-        range: parseRange(range),
-        port,
-      })),
-      excluded: exclude.map(parseRange),
-      first: first.map((id: string) => parseEndpoint(id)!),
-      names: new Map(names.map(([address, name]: string[]) => [parseAddress(address)!, name])),
+      inclusions: include.map(([range, port]) => ({ range, port })),
+      excluded: exclude,
+      first,
+      names: new Map(names),
       services: new Map(
-        services.map(([endpoint, name, host, port]: [string, string, string, number]) => [
-          endpointKey(parseEndpoint(endpoint)!),
+        services.map(([endpoint, name, host, port]) => [
+          endpointKey(endpoint),
           { name, service: { host, port } },
         ]),
       ),
     },
-    answered: answered.map((id: string) => parseEndpoint(id)!),
+    answered,
     order,
   };
+}
+
+const word = text(/./s, "a text");
+const port = whole(1, 65535);
+const range = readAs(parseRange, "a range, as 10.0.0.0-10.0.0.255");
+const endpoint = readAs(parseEndpoint, "an endpoint, as 10.0.0.1:19132");
+const hostName = readAs(parseHostName, "a host name");
+
+const options: Check<ReadonlyMap<string, readonly string[]>> = (value, field) =>
+  new Map(
+    entriesOf(value, field).map(([name, texts]) => {
+      const option = optionsOf("scan").find((one) => one.name === name && !NEVER_KEPT.has(name));
+      if (option === undefined) throw new FieldError(`there is no field ${field}.${name}`);
+      return [name, textsOf(option, texts, `${field}.${name}`)];
+    }),
+  );
+
+function textsOf({ value, repeat }: Option, given: unknown, field: string): string[] {
+  const texts = listOf(word)(given, field);
+  if (value === undefined && texts.join() !== "true") throw wrongField(field, given, '["true"]');
+  if (texts.length === 1 || texts.length > 1 && repeat) return texts;
+  throw wrongField(field, given, repeat ? "a list of texts" : "a list of one text");
+}
+
+/** All fields of a configuration. */
+const configuration = objectOf({
+  targets: listOf(word),
+  options,
+  include: listOf(tuple(range, orMissing(port))),
+  exclude: listOf(range),
+  first: listOf(endpoint),
+  names: listOf(tuple(readAs(parseAddress, "an address"), hostName)),
+  services: listOf(tuple(endpoint, hostName, hostName, port)),
+  answered: listOf(endpoint),
+  order: text(/^[0-9a-f]{64}$/, "64 hexadecimal digits"),
+});
+
+function parseHostName(text: string): string | undefined {
+  try {
+    const target = parseTarget(text);
+    return "name" in target && target.name === text ? text : undefined;
+  } catch (error) {
+    if (error instanceof InputError) return undefined;
+    throw error;
+  }
 }
 
 /** `10.0.0.0-10.0.0.255`: the last address is in it. */
@@ -91,18 +152,22 @@ function rangeText({ start, end }: Range): string {
   return `${formatAddress(start)}-${formatAddress(last)}`;
 }
 
-function parseRange(text: string): Range {
-  const [start, last] = text.split("-").map((address) => parseAddress(address)!);
-  const end: Address = typeof last === "number" ? last + 1 : last + 1n;
-  return { start, end };
+function parseRange(text: string): Range | undefined {
+  const [start, last, ...rest] = text.split("-").map(parseAddress);
+  if (start === undefined || last === undefined || rest.length > 0) return undefined;
+  if (typeof start !== typeof last || start > last) return undefined;
+  return { start, end: typeof last === "number" ? last + 1 : last + 1n };
 }
+
+/** Options that name the scan to run, and not what it is. */
+const NEVER_KEPT = new Set(["config", "resume"]);
 
 /** Options as another process, in another folder, has to see them. */
 export function lastingValues({ words, given }: Values, seed: number | undefined): Values {
   const lasting = new Map<string, readonly string[]>();
   for (const { name, value } of optionsOf("scan")) {
     const texts = given.get(name);
-    if (texts === undefined || name === "config") continue;
+    if (texts === undefined || NEVER_KEPT.has(name)) continue;
     lasting.set(name, value === "FILE" ? texts.map(fullPath) : texts);
   }
   if (seed !== undefined) lasting.set("seed", [String(seed)]);

@@ -6,7 +6,7 @@
 import type { Endpoint } from "../address.ts";
 import { InputError } from "../errors.ts";
 import type { Clock } from "../net/clock.ts";
-import { countFrom, refusal } from "../scan/checkpoint/file.ts";
+import { countFrom, type Offsets, refusal } from "../scan/checkpoint/file.ts";
 import { listPath, RowList } from "../scan/checkpoint/list.ts";
 import { CheckpointWriter, type Identity, type WriterOptions } from "../scan/checkpoint/writer.ts";
 import type { Marks } from "../scan/low_water.ts";
@@ -16,6 +16,7 @@ import type { Sink } from "../sinks/sink.ts";
 import { storePlace } from "../store/open.ts";
 import { reason, tellLine, userPath, writeRefusal } from "./console.ts";
 import { openOutputs, type OutputPlan, reopenOutputs } from "./outputs.ts";
+import { count } from "./plan.ts";
 import type { Resumed } from "./resume.ts";
 
 /** Where a checkpoint goes. */
@@ -140,8 +141,9 @@ async function attempt<T>(
 export async function goOn(keeping: Keeping, resumed: Resumed): Promise<Kept> {
   const { outputs, stores, beforeRows, state, tell } = keeping;
   const { checkpoint, left, configuration, path } = resumed;
+  checkOutputCount(checkpoint.outputs, [...outputs, ...stores].length, path);
   const reopened = await reopenOutputs(outputs, beforeRows);
-  const { offsets, answered, open } = left.cut(checkpoint.outputs, reopened.outputs);
+  const { offsets, answered, open } = left.cut(reopened.outputs);
   const sinks = [...await reopened.cut(offsets), ...stores];
   try {
     const list = await open();
@@ -158,6 +160,14 @@ export async function goOn(keeping: Keeping, resumed: Resumed): Promise<Kept> {
   } catch (error) {
     throw refusal(path, error);
   }
+}
+
+function checkOutputCount({ length }: Offsets, outputs: number, path: string): void {
+  if (length === outputs) return;
+  throw new InputError(
+    `Cannot resume "${path}": its outputs has ${count(length, "length")}, and the scan has ` +
+      count(outputs, "output"),
+  );
 }
 
 function writerOptions(

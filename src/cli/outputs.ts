@@ -11,7 +11,7 @@ import { csvFormat } from "../sinks/csv.ts";
 import { jsonFormat, ndjsonFormat } from "../sinks/json.ts";
 import { grepFormat, listFormat, tableFormat } from "../sinks/lines.ts";
 import type { Offsets } from "../scan/checkpoint/file.ts";
-import type { ReopenedOutput } from "../scan/checkpoint/list.ts";
+import type { ReopenedOutput } from "../scan/checkpoint/resumed_list.ts";
 import { openFile, reopenFile, standardOutput } from "../sinks/output.ts";
 import { type Format, type Output, type Sink, TextSink } from "../sinks/sink.ts";
 import { storePlace } from "../store/open.ts";

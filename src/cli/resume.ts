@@ -4,9 +4,11 @@
  * @module
  */
 import { InputError } from "../errors.ts";
+import { FieldError } from "../scan/checkpoint/fields.ts";
 import type { Checkpoint } from "../scan/checkpoint/file.ts";
 import type { Marks } from "../scan/low_water.ts";
-import { listPath, type ResumedList, RowList } from "../scan/checkpoint/list.ts";
+import { listPath } from "../scan/checkpoint/list.ts";
+import { type ResumedList, resumeList } from "../scan/checkpoint/resumed_list.ts";
 import { systemDisk } from "../sinks/disk.ts";
 import type { Mark } from "../sweep/sweep.ts";
 import type { Values } from "./args.ts";
@@ -14,6 +16,7 @@ import { type Configuration, fullPath, parseConfiguration } from "./configuratio
 import { userPath } from "./console.ts";
 import { optionsOf } from "./options.ts";
 import { count, number, type Plan } from "./plan.ts";
+import { Settings } from "./values.ts";
 
 /** Options that change neither who is asked what, nor what is written where. */
 const FREE = new Set([
@@ -57,13 +60,45 @@ export async function readResumed(
   checkpoint: Checkpoint,
   line: Values,
 ): Promise<Resumed> {
-  const left = await RowList.resume(systemDisk, listPath(userPath(path)), checkpoint.list);
-  if (left.digest !== checkpoint.configuration) {
-    throw new InputError(`Cannot resume "${path}": the list beside it is that of another scan`);
+  const left = await resumeList(systemDisk, listPath(userPath(path)), checkpoint);
+  try {
+    if (left.digest !== checkpoint.configuration) {
+      throw new InputError(`Cannot resume "${path}": the list beside it is that of another scan`);
+    }
+    const configuration = readConfiguration(left.configuration, path);
+    checkOrder(configuration.values, checkpoint, path);
+    const values = mergeFree(configuration.values, line, path);
+    return { path, checkpoint, left, configuration, values };
+  } catch (error) {
+    await left[Symbol.asyncDispose]();
+    throw error;
   }
-  const configuration = parseConfiguration(left.configuration);
-  const values = mergeFree(configuration.values, line, path);
-  return { path, checkpoint, left, configuration, values };
+}
+
+function readConfiguration(text: string, path: string): Configuration {
+  try {
+    return parseConfiguration(text);
+  } catch (error) {
+    if (!(error instanceof FieldError)) throw error;
+    throw new InputError(`Cannot resume "${path}": in the list beside it, ${error.message}`);
+  }
+}
+
+/** Checks what both the checkpoint and the configuration say: the seed, and the shard. */
+function checkOrder(values: Values, { seed, shard }: Checkpoint, path: string): void {
+  const { index, count } = new Settings(values).shard();
+  const ordered = new Settings(values).text("seed");
+  const both = [
+    ["seed", seed === null ? undefined : String(seed), ordered],
+    ["shard", shard, `${index}/${count}`],
+  ];
+  for (const [name, here, there] of both) {
+    if (here === there) continue;
+    throw new InputError(
+      `Cannot resume "${path}": its ${name} is ${here ?? "none"}, and the list beside it has ` +
+        `${there ?? "none"}`,
+    );
+  }
 }
 
 /**

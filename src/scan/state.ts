@@ -111,7 +111,8 @@ export interface ScanState {
   ended?: EndReason;
 }
 
-function noStreams(): StreamCounts {
+/** Nothing was connected yet. */
+export function noStreams(): StreamCounts {
   return {
     ...{ open: 0, refused: 0, unreachable: 0, silent: 0, failed: 0 },
     ...{ answered: 0, other: 0, mute: 0 },

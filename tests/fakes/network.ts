@@ -75,7 +75,7 @@ export class FakeNetwork implements Clock {
   }
 
   wall(): number {
-    return 1.8e12 + this.#time;
+    return 1.8e12 + Math.floor(this.#time);
   }
 
   after(ms: number, callback: () => void): () => void {

@@ -2,6 +2,7 @@
 import { FIELDS } from "../../src/record.ts";
 import { countFrom, readCheckpoint } from "../../src/scan/checkpoint/file.ts";
 import { listPath, RowList } from "../../src/scan/checkpoint/list.ts";
+import { resumeList } from "../../src/scan/checkpoint/resumed_list.ts";
 import { CheckpointWriter, type WriterOptions } from "../../src/scan/checkpoint/writer.ts";
 import { newState, type ScanState } from "../../src/scan/state.ts";
 import { csvFormat } from "../../src/sinks/csv.ts";
@@ -77,10 +78,9 @@ export async function resumeScan(disk: FakeDisk, setting: Setting): Promise<Part
   const failures: string[] = [];
   if (disk.bytes(CHECKPOINT) === undefined) return undefined;
   const checkpoint = await readCheckpoint(disk, CHECKPOINT, PROGRAM);
-  const left = await RowList.resume(disk, listPath(CHECKPOINT), checkpoint.list);
+  const left = await resumeList(disk, listPath(CHECKPOINT), checkpoint);
   const paths = Object.keys(OUTPUTS);
   const cut = left.cut(
-    checkpoint.outputs,
     paths.map((name) => ({ name, length: disk.bytes(name)?.length ?? 0 })),
   );
   const sinks: TextSink[] = [];

@@ -7,8 +7,26 @@
 import { createHash } from "node:crypto";
 import { InputError } from "../../errors.ts";
 import type { Disk } from "../../sinks/disk.ts";
+import { noCanaries } from "../../sweep/loss.ts";
+import { noReplies } from "../../sweep/receiver.ts";
+import type { Mark } from "../../sweep/sweep.ts";
 import type { Marks } from "../low_water.ts";
-import type { EndReason, ScanState } from "../state.ts";
+import { type EndReason, noStreams, type ScanState } from "../state.ts";
+import {
+  type Check,
+  countsLike,
+  entriesOf,
+  FieldError,
+  listOf,
+  objectOf,
+  oneOf,
+  orMissing,
+  orNull,
+  parseJson,
+  text,
+  whole,
+  wrongField,
+} from "./fields.ts";
 
 /** The version of the form. */
 const VERSION = 1;
@@ -99,24 +117,77 @@ export function formatCheckpoint(checkpoint: Checkpoint): string {
  * @param path How errors name it.
  * @throws InputError that says what is wrong with it.
  */
-export function parseCheckpoint(text: string, program: string, path: string): Checkpoint {
+export function parseCheckpoint(content: string, program: string, path: string): Checkpoint {
   const fail = (what: string) => new InputError(`Cannot resume "${path}": ${what}`);
-  if (!text.startsWith('{\n  "checkpoint": ')) throw fail("it is no checkpoint");
-  const [, body, sum] = /^(.*\n)sha256 ([0-9a-f]{64})\n$/s.exec(text) ?? [];
+  if (!content.startsWith('{\n  "checkpoint": ')) throw fail("it is no checkpoint");
+  const [, body, sum] = /^(.*\n)sha256 ([0-9a-f]{64})\n$/s.exec(content) ?? [];
   if (body === undefined) throw fail("it is cut off, for it does not end in its checksum");
   if (sha256(body) !== sum) throw fail("it was changed: its checksum is that of another text");
-  const { checkpoint: version, ...checkpoint } = JSON.parse(body);
-  if (version !== VERSION) {
-    throw fail(`it is a checkpoint of version ${version}, and this program knows ${VERSION}`);
+  try {
+    const fields = new Map(entriesOf(parseJson(body), ""));
+    checkVersions(fields.get("checkpoint"), fields.get("program"), program);
+    fields.delete("checkpoint");
+    return checkpointOf(Object.fromEntries(fields), "");
+  } catch (error) {
+    throw error instanceof FieldError ? fail(error.message) : error;
   }
-  if (checkpoint.program !== program) {
-    throw fail(
-      `blocksweep ${checkpoint.program} wrote it, and this is ${program}: the order of targets ` +
-        "may be another",
+}
+
+function checkVersions(version: unknown, program: unknown, ours: string): void {
+  if (version !== VERSION) {
+    const shown = JSON.stringify(version);
+    throw new FieldError(
+      `it is a checkpoint of version ${shown}, and this program knows ${VERSION}`,
     );
   }
-  return checkpoint;
+  if (program === ours) return;
+  if (typeof program !== "string") throw wrongField("program", program, "a version");
+  throw new FieldError(
+    `blocksweep ${program} wrote it, and this is ${ours}: the order of targets may be another`,
+  );
 }
+
+const digest = text(/^[0-9a-f]{64}$/, "64 hexadecimal digits");
+/** The largest time that JavaScript can show. */
+const time = whole(0, 8.64e15);
+const mark: Check<Mark> = objectOf({ pass: whole(1), position: whole() });
+
+/** All fields of a checkpoint. */
+const checkpointFields = objectOf({
+  program: text(/^/, "a version"),
+  savedAt: time,
+  scanId: text(
+    /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
+    "a UUIDv7",
+  ),
+  configuration: digest,
+  seed: orNull(whole()),
+  shard: text(/^[1-9]\d{0,6}\/[1-9]\d{0,6}$/, "a shard, as 2/4"),
+  key: text(/^[0-9a-f]{16}$/, "16 hexadecimal digits"),
+  state: oneOf<CheckpointState>(["running", "interrupted", "max-runtime", "failed"]),
+  marks: objectOf({ udp: mark, tcp: mark }),
+  outputs: listOf(orNull(whole())),
+  rows: whole(),
+  list: objectOf({ bytes: whole(1), sha256: digest }),
+  counters: objectOf({
+    firstProbeAt: orMissing(time),
+    lastRowAt: orMissing(time),
+    ...{ sent: whole(), refused: whole(), dropped: whole() },
+    ...{ aliases: whole(), fellSilent: whole(), optedOut: whole() },
+    replies: countsLike(noReplies()),
+    canaries: countsLike(noCanaries()),
+    tcp: objectOf({ sent: whole(), counts: countsLike(noStreams()) }),
+  }),
+});
+
+const checkpointOf: Check<Checkpoint> = (value, field) => {
+  const checkpoint = checkpointFields(value, field);
+  const { asked, lost } = checkpoint.counters.canaries;
+  if (lost > asked) {
+    throw wrongField("counters.canaries.lost", lost, `no more than were asked, ${asked}`);
+  }
+  return checkpoint;
+};
 
 /**
  * Reads a checkpoint from a disk.

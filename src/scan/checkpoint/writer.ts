@@ -20,7 +20,8 @@ import {
   formatCheckpoint,
   type Offsets,
 } from "./file.ts";
-import { configurationDigest, listPath, RowList } from "./list.ts";
+import { listPath, RowList } from "./list.ts";
+import { configurationDigest } from "./resumed_list.ts";
 
 /** What every checkpoint of a scan says. */
 export type Identity = Pick<Checkpoint, "program" | "scanId" | "seed" | "shard" | "key">;

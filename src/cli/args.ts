@@ -18,6 +18,12 @@ export interface Values {
 /** nmap's and masscan's names of more than one letter behind one dash. */
 const LONG_SHORTS = new Set(["-iL", "-sL", "-oD", "-oJ", "-oG", "-oL"]);
 
+/** Words that a command takes besides options, at the most; no number where it counts them itself. */
+const MOST_WORDS: Partial<Readonly<Record<Command, number>>> = {
+  ...{ list: 1, history: 2, export: 1, thin: 1 },
+  ...{ demo: 0, schema: 0, completions: 1 },
+};
+
 /** What letters mean in tools that users come from, and what they are called here. */
 const FOREIGN: Readonly<Record<string, string>> = {
   B: "bandwidth",
@@ -35,7 +41,8 @@ const FOREIGN: Readonly<Record<string, string>> = {
 /**
  * Reads the arguments of a command.
  *
- * @throws InputError for an option that does not exist, lacks its value, or has one too many.
+ * @throws InputError for an option that does not exist, lacks its value, or has one too many, and for
+ * a word that the command does not take.
  */
 export function readArgs(command: Command, args: readonly string[]): Values {
   const options = optionsOf(command);
@@ -60,7 +67,14 @@ export function readArgs(command: Command, args: readonly string[]): Values {
     const values = valuesOf(option, parsed[option.name]);
     if (values.length > 0) given.set(option.name, values);
   }
-  return { words: parsed._.map(String), given };
+  const words = parsed._.map(String);
+  const most = MOST_WORDS[command] ?? Infinity;
+  if (words.length <= most) return { words, given };
+  throw new InputError(
+    `Cannot use "${words[most]}": ${
+      most === 0 ? `${command} takes no arguments` : `one word too many for ${command}`
+    }`,
+  );
 }
 
 /**

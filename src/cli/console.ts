@@ -108,6 +108,11 @@ export function env(name: string): string | undefined {
   return state === "granted" ? Deno.env.get(name) : undefined;
 }
 
+/** Whether the terminal knows no escape sequences, as far as the environment may be read. */
+export function isDumb(): boolean {
+  return env("TERM") === "dumb";
+}
+
 /** A path as the user meant it: a task runs in the project's folder, wherever it was called. */
 export function userPath(path: string): string {
   const folder = env("INIT_CWD");

@@ -16,6 +16,7 @@ import { tableFormat } from "../sinks/lines.ts";
 import { parseTarget } from "../targets/parse.ts";
 import { readArgs } from "./args.ts";
 import { print, reason, tellLine, userPath } from "./console.ts";
+import { DEFAULTS } from "./defaults.ts";
 import { FLEET_RANGE } from "./fleet.ts";
 import { usualPorts } from "../targets/lists.ts";
 import { number } from "./plan.ts";
@@ -30,7 +31,7 @@ const SHOWN = 12;
 /** Runs `demo`; returns the exit code. */
 export async function runDemo(args: readonly string[]): Promise<number> {
   const settings = new Settings(readArgs("demo", args));
-  const servers = settings.whole("servers", 1, 4000) ?? 500;
+  const servers = settings.whole("servers", 1, 4000) ?? DEFAULTS.demo.servers;
   const seed = settings.whole("seed", 0, Number.MAX_SAFE_INTEGER) ?? 1;
   const target = parseTarget(FLEET_RANGE);
   if ("name" in target) throw new Error("the fleet's range is one");

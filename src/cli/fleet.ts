@@ -16,6 +16,7 @@ import type { Range } from "../targets/ranges.ts";
 import { RangeSet } from "../targets/ranges.ts";
 import { readArgs } from "./args.ts";
 import { tellLine, userPath, writeRefusal, writeText } from "./console.ts";
+import { DEFAULTS } from "./defaults.ts";
 import { onInterrupt } from "./interrupt.ts";
 import { privateRanges } from "../targets/lists.ts";
 import { number } from "./plan.ts";
@@ -33,7 +34,7 @@ export async function runFleet(args: readonly string[]): Promise<number> {
   const range = parseRange(settings.text("range") ?? FLEET_RANGE);
   const lab = settings.has("lab") ? laboratory(range) : undefined;
   const hosts = drawFleet({
-    servers: settings.whole("servers", 0, 2 ** 24) ?? 100,
+    servers: settings.whole("servers", 0, 2 ** 24) ?? DEFAULTS.fleet.servers,
     hostile: settings.whole("hostile", 0, 2 ** 24),
     range,
     seed,

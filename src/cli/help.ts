@@ -70,6 +70,7 @@ export const COMMANDS: Readonly<
   export: {
     usage: "export LIST [options]",
     purpose: "write servers of a list to files, for other tools",
+    note: "Servers come by address; with --since the most overdue come first.",
     examples: [
       "export servers.db -o servers.csv -o servers.ndjson",
       "export servers.db --online -o targets.txt",
@@ -153,7 +154,9 @@ export function commandHelp(command: Command): string {
     ...groups.flatMap((group) => [
       "",
       `${group}:`,
-      ...options.filter((option) => option.group === group).map(optionLine),
+      ...options.filter((option) => option.group === group).map((option) =>
+        optionLine(option, command)
+      ),
     ]),
     ...(note === undefined ? [] : ["", note]),
     "",
@@ -164,9 +167,12 @@ export function commandHelp(command: Command): string {
 
 const NAME_WIDTH = 29;
 
-function optionLine({ name, short, value, help }: Option): string {
+function optionLine({ name, short, value, help, usual }: Option, command: Command): string {
   const dashes = /^o[A-Z]$/.test(name) ? "-" : "--";
   const letter = short === undefined ? "    " : `-${short}, `;
   const usage = `  ${letter}${dashes}${name}${value === undefined ? "" : ` ${value}`}`;
-  return `${usage.padEnd(NAME_WIDTH)} ${help}`;
+  const without = typeof usual === "string" ? usual : usual?.[command];
+  return `${usage.padEnd(NAME_WIDTH)} ${help}${
+    without === undefined ? "" : `; default: ${without}`
+  }`;
 }

@@ -11,18 +11,15 @@ import { historyOf, type Observation, portsOf } from "../store/list.ts";
 import { attempt } from "../store/store.ts";
 import { readArgs } from "./args.ts";
 import { print } from "./console.ts";
-import { openNamed, refuseMore } from "./lists.ts";
+import { DEFAULTS } from "./defaults.ts";
+import { openNamed } from "./lists.ts";
 import { Settings } from "./values.ts";
-
-/** Observations that are shown where nobody says how many. */
-const SHOWN = 50;
 
 /** Runs `history`; returns the exit code. */
 export async function runHistory(args: readonly string[]): Promise<number> {
   const settings = new Settings(readArgs("history", args));
   const [place, server] = settings.values.words;
-  refuseMore(settings.values.words, 2);
-  const limit = settings.wholeCount("limit") ?? SHOWN;
+  const limit = settings.wholeCount("limit") ?? DEFAULTS.history.limit;
   await using database = await openNamed(place);
   const { id, seen } = await attempt("read", database, async () => {
     const id = await findServer(database, server);

@@ -27,7 +27,7 @@ import type { Format } from "../sinks/sink.ts";
 import { optOutCheck } from "../targets/lists.ts";
 import { parsePorts } from "../targets/ports.ts";
 import { readArgs } from "./args.ts";
-import { draw, print, tellLine } from "./console.ts";
+import { draw, isDumb, print, tellLine } from "./console.ts";
 import { INTERRUPTED, onInterrupt } from "./interrupt.ts";
 import { LiveTable } from "./lan_table.ts";
 import { count } from "./plan.ts";
@@ -56,7 +56,7 @@ export async function runLan(args: readonly string[]): Promise<number> {
   const neighbours = new Neighbours();
   // Most networks have an IPv6 link too: they are counted once.
   const size = networks.filter((network) => !("zone" in network)).length || networks.length;
-  const live = look.watch && !settings.has("json");
+  const live = look.watch && !settings.has("json") && !isDumb();
   using table = live ? openTable(neighbours, size, settings.has("no-color")) : undefined;
   using interrupt = onInterrupt(() => table?.[Symbol.dispose]());
   const rows = new Rows(settings.has("json"));

@@ -11,20 +11,19 @@ import { LIST_FIELDS } from "../store/list.ts";
 import { attempt } from "../store/store.ts";
 import { readArgs } from "./args.ts";
 import { tellLine } from "./console.ts";
-import { listTable, openNamed, readSelection, refuseMore, writeServers } from "./lists.ts";
+import { DEFAULTS } from "./defaults.ts";
+import { listTable, openNamed, readSelection, writeServers } from "./lists.ts";
 import { openOutputs, planOutputs } from "./outputs.ts";
 import { count } from "./plan.ts";
 import { Settings } from "./values.ts";
 
-/** Servers that `list` shows where nobody says how many. */
-const SHOWN = 100;
 /** A row is written up to so long after its server was asked, milliseconds. */
 const OVERLAP_MS = 60_000;
 
 /** Runs `list`; returns the exit code. */
 export async function runList(args: readonly string[]): Promise<number> {
   const settings = new Settings(readArgs("list", args));
-  return await show(settings, { sort: "players", limit: SHOWN } as const);
+  return await show(settings, DEFAULTS.list);
 }
 
 /** Runs `export`; returns the exit code. */
@@ -42,7 +41,6 @@ async function show(
   const selection = readSelection(settings, usual, now);
   const kind = { columns: LIST_FIELDS, table: listTable(now) };
   const plans = planOutputs(settings, Deno.stdout.isTerminal(), kind);
-  refuseMore(words, 1);
   const list = settings.texts("output").find((path) => storePlace(path) !== undefined);
   if (list !== undefined) {
     throw new InputError(

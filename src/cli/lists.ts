@@ -32,11 +32,6 @@ export async function openNamed(word: string | undefined): Promise<Database> {
   return await readStore(namedPlace(word), SURROUNDINGS);
 }
 
-/** Refuses words that mean nothing. */
-export function refuseMore(words: readonly string[], most: number): void {
-  if (words.length > most) throw new InputError(`Cannot use "${words[most]}": one word too many`);
-}
-
 /** Which servers the options select. */
 export function readSelection(
   settings: Settings,

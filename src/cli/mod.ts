@@ -64,11 +64,14 @@ async function dispatch([name, ...args]: readonly string[]): Promise<number> {
     return EXIT.usage;
   }
   if (["--help", "-h", "help"].includes(name)) {
-    const [command] = args;
-    await print(command !== undefined && isCommand(command) ? commandHelp(command) : overview());
+    const [command, ...more] = args;
+    refuse(more, name);
+    if (command !== undefined && !isCommand(command)) throw new InputError(unknownCommand(command));
+    await print(command === undefined ? overview() : commandHelp(command));
     return EXIT.done;
   }
   if (["--version", "-V"].includes(name)) {
+    refuse(args, name);
     await print(`blocksweep ${config.version}`);
     return EXIT.done;
   }
@@ -85,6 +88,11 @@ async function dispatch([name, ...args]: readonly string[]): Promise<number> {
 function asksForHelp(args: readonly string[]): boolean {
   const end = args.indexOf("--");
   return args.slice(0, end < 0 ? args.length : end).some((arg) => arg === "--help" || arg === "-h");
+}
+
+/** Refuses words that nothing reads. */
+function refuse([word]: readonly string[], name: string): void {
+  if (word !== undefined) throw new InputError(`Cannot use "${word}" with ${name}`);
 }
 
 function isCommand(name: string): name is Command {

@@ -5,6 +5,8 @@
  * @module
  */
 
+import { DEFAULTS } from "./defaults.ts";
+
 /** A command. */
 export type Command = typeof ALL[number];
 
@@ -16,6 +18,8 @@ export interface Option {
   readonly value?: string;
   /** What it does, in one line. */
   readonly help: string;
+  /** What holds without it: for all commands, or for each. */
+  readonly usual?: string | Partial<Readonly<Record<Command, string>>>;
   /** Under which heading help lists it. */
   readonly group: string;
   /** Which commands have it. */
@@ -97,11 +101,7 @@ export const OPTIONS: readonly Option[] = [
     [
       "rate NUMBER",
       "datagrams a second: 500, 10k, auto, auto:50k; default: 1000, loopback: no limit",
-      {
-        short: "r",
-        aliases: ["max-rate"],
-        commands: ["scan", "watch"],
-      },
+      { short: "r", aliases: ["max-rate"] },
     ],
     [
       "bandwidth BITS",
@@ -111,18 +111,28 @@ export const OPTIONS: readonly Option[] = [
     ["host-rate NUMBER", "datagrams a second to one address, or off; default: 5"],
     [
       "concurrency NUMBER",
-      "servers asked at once; default: 256, in watch more where it is needed",
+      "servers asked at once",
       {
         short: "c",
         commands: ["scan", "watch"],
+        usual: {
+          scan: `${DEFAULTS.scan.concurrency}`,
+          watch: `${DEFAULTS.watch.concurrency}, more where --interval needs it`,
+        },
       },
     ],
-    ["timeout TIME", "how long to wait for an answer, as 1500, 800ms or 2s; default: 1500ms", {
+    ["timeout TIME", "how long to wait for an answer, as 1500, 800ms or 2s", {
       short: "t",
+      usual: `${DEFAULTS.timeoutMs}ms`,
       commands: ["scan", "query", "watch"],
     }],
-    ["retries 0-3", "how often the silent are asked again; default: 1", {
+    ["retries 0-3", "how often unanswered questions are repeated", {
       aliases: ["max-retries"],
+      usual: {
+        scan: `${DEFAULTS.scan.retries}`,
+        query: `${DEFAULTS.query.retries}`,
+        watch: `${DEFAULTS.watch.retries}`,
+      },
       commands: ["scan", "query", "watch"],
     }],
     [
@@ -154,8 +164,11 @@ export const OPTIONS: readonly Option[] = [
     ["min-players NUMBER", "servers with so many players at least"],
     ["text TEXT", "servers whose name, MOTD, map or software holds this"],
     ["since TIME", "servers asked since 90m, 24h, 7d ago, a date, or Unix milliseconds"],
-    ["sort NAME", "by players, seen, overdue, new, name, version or address"],
-    ["limit NUMBER", "so many at the most; default: 100 in list, 50 in history", {
+    ["sort NAME", "by players, seen, overdue, new, name, version or address", {
+      usual: { list: DEFAULTS.list.sort, export: "see below" },
+    }],
+    ["limit NUMBER", "so many at the most", {
+      usual: { list: `${DEFAULTS.list.limit}`, history: `${DEFAULTS.history.limit}` },
       commands: ["list", "export", "history"],
     }],
     ["port NUMBER", "the port, where a file names hosts alone", { commands: ["import"] }],
@@ -214,8 +227,17 @@ export const OPTIONS: readonly Option[] = [
     ["metadata-file FILE", "write options and results of the scan to a JSON file at its end"],
   ]),
   ...group("Watch", ["watch"], [
-    ["interval TIME", "from one poll of a server to the next; default: 60s, at least 5s"],
-    ["down-after NUMBER", "polls without an answer that make a server offline; default: 3"],
+    ["interval TIME", "from one poll of a server to the next, at least 5s", {
+      usual: `${DEFAULTS.watch.intervalMs / 1000}s`,
+    }],
+    ["down-after NUMBER", "polls without an answer that make a server offline", {
+      usual: `${DEFAULTS.watch.downAfter}`,
+    }],
+    ["rate NUMBER", "datagrams a second, as 500 or 10k", {
+      short: "r",
+      aliases: ["max-rate"],
+      usual: `${DEFAULTS.watch.rate}, loopback: no limit`,
+    }],
     ["output LIST", "keep a list up to date, as servers.db; a list that is watched is, anyway", {
       short: "o",
       repeat: true,
@@ -227,7 +249,8 @@ export const OPTIONS: readonly Option[] = [
     ["webhook URL", "send events there too, as JSON, by POST"],
   ]),
   ...group("Fleet", ["fleet"], [
-    ["servers NUMBER", "how many servers to simulate; default: 100 (demo: 500)", {
+    ["servers NUMBER", "how many servers to simulate", {
+      usual: { fleet: `${DEFAULTS.fleet.servers}`, demo: `${DEFAULTS.demo.servers}` },
       commands: ["fleet", "demo"],
     }],
     ["hostile NUMBER", "how many hosts beside them must not be listed: hostile, or opted out"],
@@ -255,7 +278,7 @@ export const OPTIONS: readonly Option[] = [
       commands: ["scan"],
     }],
     ["no-color", "no colours; NO_COLOR does the same", {
-      commands: ["scan", "query", "lan", "demo"],
+      commands: ["scan", "query", "lan", "watch", "list", "history", "demo"],
     }],
     ["help", "print this help", { short: "h", commands: ALL }],
   ]),

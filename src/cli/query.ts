@@ -16,6 +16,7 @@ import { ndjsonFormat } from "../sinks/json.ts";
 import { requestText } from "../targets/srv.ts";
 import { readArgs } from "./args.ts";
 import { print, tellError, tellLine } from "./console.ts";
+import { DEFAULTS } from "./defaults.ts";
 import { onInterrupt } from "./interrupt.ts";
 import { locate } from "./locate.ts";
 import { resolveName, serviceFinder } from "./resolve.ts";
@@ -32,7 +33,7 @@ export async function runQuery(args: readonly string[]): Promise<number> {
   }
   const protocols = chosenProtocols(settings.list("protocol"));
   const timeoutMs = chosenTimeout(settings);
-  const retries = settings.whole("retries", 0, 3) ?? 1;
+  const retries = settings.whole("retries", 0, 3) ?? DEFAULTS.query.retries;
   const { endpoints, name } = await locate(word, protocols, {
     resolve: resolveName,
     findService: serviceFinder(),

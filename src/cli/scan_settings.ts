@@ -17,6 +17,7 @@ import { parsePorts } from "../targets/ports.ts";
 import type { Shard } from "../targets/space.ts";
 import { closest } from "./args.ts";
 import { rateOf } from "./bandwidth.ts";
+import { DEFAULTS } from "./defaults.ts";
 import { ENGINE_CHOICES, type EngineChoice } from "./engine.ts";
 import { usualPorts } from "../targets/lists.ts";
 import type { AutoRate, Settings } from "./values.ts";
@@ -80,10 +81,10 @@ export function readScanSettings(settings: Settings, randomSeed: () => number): 
     protocols,
     ports: chosenPorts(settings.text("ports"), protocols),
     ...readOrder(settings, randomSeed),
-    retries: settings.whole("retries", 0, 3) ?? 1,
+    retries: settings.whole("retries", 0, 3) ?? DEFAULTS.scan.retries,
     timeoutMs: chosenTimeout(settings),
     streamLimits: streamLimits(settings.milliseconds("timeout")),
-    concurrency: settings.whole("concurrency", 1, 100_000) ?? 256,
+    concurrency: settings.whole("concurrency", 1, 100_000) ?? DEFAULTS.scan.concurrency,
     maxTargets: settings.wholeCount("max-targets") ?? Infinity,
     maxResults: settings.wholeCount("max-results") ?? Infinity,
     maxRuntimeMs: settings.time("max-runtime") ?? Infinity,
@@ -197,7 +198,7 @@ function readWay(settings: Settings) {
 
 /** How long to wait for an answer: with less than a millisecond, everybody would be silent. */
 export function chosenTimeout(settings: Settings): number {
-  const value = settings.milliseconds("timeout") ?? 1500;
+  const value = settings.milliseconds("timeout") ?? DEFAULTS.timeoutMs;
   if (value >= 1) return value;
   throw new InputError(
     `Cannot use --timeout "${settings.text("timeout")}": it must be at least 1 ms`,

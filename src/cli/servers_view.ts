@@ -7,10 +7,11 @@ import { styleText } from "node:util";
 import { formatAnsi, parseFormatted } from "../formatted/mod.ts";
 import { serverId, type ServerRecord } from "../record.ts";
 import { harmlessText } from "../text.ts";
+import { isDumb } from "./console.ts";
 
 /** Whether to use colours on standard output. */
 export function useColor(noColor: boolean): boolean {
-  return !noColor && !Deno.noColor && Deno.stdout.isTerminal();
+  return !noColor && !Deno.noColor && Deno.stdout.isTerminal() && !isDumb();
 }
 
 /** The lines that describe a server; all that it said is made harmless. */

@@ -11,7 +11,7 @@ import { attempt } from "../store/store.ts";
 import { cutsFor, thin } from "../store/thin.ts";
 import { readArgs } from "./args.ts";
 import { tellLine } from "./console.ts";
-import { namedPlace, refuseMore } from "./lists.ts";
+import { namedPlace } from "./lists.ts";
 import { count } from "./plan.ts";
 import { SURROUNDINGS } from "./surroundings.ts";
 import { Settings } from "./values.ts";
@@ -23,7 +23,6 @@ const PAUSE_MS = 10;
 export async function runThin(args: readonly string[]): Promise<number> {
   const settings = new Settings(readArgs("thin", args));
   const { words } = settings.values;
-  refuseMore(words, 1);
   const place = namedPlace(words[0]);
   const keepMs = settings.age("keep");
   if (keepMs === undefined) {

@@ -21,7 +21,8 @@ import {
 import { readArgs } from "./args.ts";
 import { tellLine } from "./console.ts";
 import { EventPrinter } from "./event_printer.ts";
-import { onInterrupt } from "./interrupt.ts";
+import { DEFAULTS } from "./defaults.ts";
+import { INTERRUPTED, onInterrupt } from "./interrupt.ts";
 import { type MetricsPlace, metricsTrouble, readMetrics, serveMetrics } from "./metrics.ts";
 import { OptOutList } from "./opt_out_list.ts";
 import { count, number } from "./plan.ts";
@@ -133,7 +134,7 @@ async function watchServers(
   (await lists.end(counts, online)).forEach(tellLine);
   await printer.printed();
   if (!quiet) tellLine(summary(online, servers.length, counts, hook));
-  return 0;
+  return INTERRUPTED; // nothing else ends it without an error
 }
 
 /** What is kept beside rows: in replies, players may be named. */
@@ -142,8 +143,9 @@ function attachedTo(lists: WatchLists, names: boolean): "icons" | "all" | undefi
   return names ? "all" : "icons";
 }
 
-function readRules(settings: Settings): WatchRules {
-  const intervalMs = settings.time("interval") ?? 60_000;
+/** The rules that the options say. */
+export function readRules(settings: Settings): WatchRules {
+  const intervalMs = settings.time("interval") ?? DEFAULTS.watch.intervalMs;
   if (intervalMs < LEAST_INTERVAL_MS) {
     throw new InputError(
       `Cannot use --interval "${settings.text("interval")}": it must be at least 5s, for ` +
@@ -151,7 +153,11 @@ function readRules(settings: Settings): WatchRules {
     );
   }
   const scanId = uuidv7(Date.now(), crypto.getRandomValues(new Uint8Array(10)));
-  return { intervalMs, downAfter: settings.whole("down-after", 1, 100) ?? 3, scanId };
+  return {
+    intervalMs,
+    downAfter: settings.whole("down-after", 1, 100) ?? DEFAULTS.watch.downAfter,
+    scanId,
+  };
 }
 
 function readUrl(text: string | undefined): string | undefined {

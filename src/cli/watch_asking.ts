@@ -16,11 +16,11 @@ import { socketsFor } from "../sweep/window.ts";
 import { optOutCheck } from "../targets/lists.ts";
 import type { Protocol } from "../protocols/protocol.ts";
 import { LastingBoard, Poller, type Watched } from "../watch/mod.ts";
+import { DEFAULTS } from "./defaults.ts";
 import { chosenTimeout, streamLimits } from "./scan_settings.ts";
 import type { Settings } from "./values.ts";
 
-/** As for scans: datagrams a second, in all and to a host. */
-const RATE = 1000;
+/** Datagrams a second to a host. */
 const HOST_RATE = 5;
 
 /** What the options say about asking. */
@@ -44,7 +44,7 @@ export function readAsking(settings: Settings, protocols: readonly Protocol[]): 
     timeoutMs,
     limits: settings.text("timeout") === undefined ? STREAM_LIMITS : streamLimits(timeoutMs),
     concurrency: settings.whole("concurrency", 1, 100_000),
-    retries: settings.whole("retries", 0, 3) ?? 2,
+    retries: settings.whole("retries", 0, 3) ?? DEFAULTS.watch.retries,
     rate: readRate(settings),
   };
 }
@@ -88,7 +88,7 @@ export async function openAsking(
   const clock = systemClock;
   const local = servers.every(({ endpoint }) => isLoopback(endpoint.address));
   const throttle = new Throttle({
-    rate: rate ?? (local ? undefined : RATE),
+    rate: rate ?? (local ? undefined : DEFAULTS.watch.rate),
     netRate: undefined,
     hostRate: HOST_RATE,
   }, isLoopback);
@@ -111,8 +111,7 @@ export async function openAsking(
 
 /** A server that is silent takes so long, and none has to wait for it, milliseconds. */
 const SILENT_MS = 5000;
-/** Polls at once, at least and at the most, where the user does not say. */
-const LEAST = 256;
+/** Polls at once, at the most, where the user does not say. */
 const MOST = 4096;
 /** Descriptors that sockets, lists and metrics may need besides connections. */
 const SPARE_DESCRIPTORS = 128;
@@ -124,7 +123,7 @@ async function concurrencyFor(
 ): Promise<number> {
   const [{ rules: { intervalMs } }] = servers;
   const enough = Math.ceil(servers.length * SILENT_MS / intervalMs);
-  const wanted = concurrency ?? Math.max(LEAST, Math.min(MOST, enough));
+  const wanted = concurrency ?? Math.max(DEFAULTS.watch.concurrency, Math.min(MOST, enough));
   const most = Math.min(wanted, servers.length);
   const left = await descriptorsLeft(most + SPARE_DESCRIPTORS, () => openSole(4));
   return Math.max(1, Math.min(most, left - SPARE_DESCRIPTORS));

@@ -2,10 +2,12 @@ import { assert, assertEquals, assertThrows } from "@std/assert";
 import { closest, readArgs } from "../../src/cli/args.ts";
 import { formatConfig, mergeValues, parseConfig } from "../../src/cli/config.ts";
 import { commandHelp, COMMANDS, overview } from "../../src/cli/help.ts";
+import { main } from "../../src/cli/mod.ts";
 import { type Command, OPTIONS, optionsOf } from "../../src/cli/options.ts";
 import { readScanSettings } from "../../src/cli/scan_settings.ts";
 import { Settings } from "../../src/cli/values.ts";
 import { InputError } from "../../src/errors.ts";
+import { withMessages } from "./faults.ts";
 
 const read = (...args: string[]) => readArgs("scan", args);
 const settings = (...args: string[]) => new Settings(read(...args));
@@ -68,6 +70,35 @@ Deno.test("a hint never names the opposite of what was written", () => {
   assertEquals(hint("scan", "--nofollow"), "no-follow");
   for (const opposite of ["in", "ex"]) {
     assertEquals(closest(`${opposite}clude`, ["exclude", "include"]), `${opposite}clude`);
+  }
+});
+
+Deno.test("words that a command does not take are refused", async () => {
+  const lines: [line: string, message: string][] = [
+    ["demo extra", 'Cannot use "extra": demo takes no arguments'],
+    ["schema foo", 'Cannot use "foo": schema takes no arguments'],
+    ["completions bash zsh", 'Cannot use "zsh": one word too many for completions'],
+    ["list a.db b.db", 'Cannot use "b.db": one word too many for list'],
+    ["history a.db 127.0.0.1 c", 'Cannot use "c": one word too many for history'],
+    ["export a.db b.db", 'Cannot use "b.db": one word too many for export'],
+    ["thin a.db b.db", 'Cannot use "b.db": one word too many for thin'],
+    ["lan 10.0.0.0/24", 'Cannot use "10.0.0.0/24": lan takes no targets'],
+    ["fleet 127.0.0.1", 'Cannot use "127.0.0.1": say --range 127.0.0.1'],
+    ["query a b", "Cannot query: name one server"],
+    ["--version x", 'Cannot use "x" with --version'],
+    ["help scan x", 'Cannot use "x" with help'],
+    ["help nonsense", 'Unknown command "nonsense"'],
+  ];
+  for (const [line, message] of lines) {
+    const [code, text] = await withMessages(() => main(line.split(" ")));
+    assertEquals([code, text.split("\n").length], [2, 2], line);
+    assert(text.startsWith(`blocksweep: ${message}`), text);
+  }
+});
+
+Deno.test("--no-color is accepted wherever there may be colours", () => {
+  for (const command of ["scan", "query", "lan", "watch", "list", "history", "demo"] as const) {
+    assertEquals(readArgs(command, ["--no-color"]).given.has("no-color"), true);
   }
 });
 

@@ -151,7 +151,7 @@ Deno.test("what cannot be listed is named, with exit code 2", async () => {
   }
 });
 
-Deno.test("a list that breaks while it is read, and a reader that goes away, end it with a word", async () => {
+Deno.test("a list that breaks while it is read ends it with a word, a reader that goes away without one", async () => {
   const folder = await Deno.makeTempDir();
   try {
     const list = `${folder}/a.db`;
@@ -164,7 +164,7 @@ Deno.test("a list that breaks while it is read, and a reader that goes away, end
     await reader.cancel();
     const stderr = await new Response(child.stderr).text();
     assertEquals((await child.status).code, 1);
-    assertStringIncludes(stderr, "blocksweep: Cannot write to standard output: ");
+    assertEquals(stderr, "");
     const file = await Deno.open(list, { write: true });
     await file.seek(409_600, Deno.SeekMode.Start);
     await file.write(new Uint8Array(200_000).fill(0xff));

@@ -290,7 +290,7 @@ Deno.test("a watch goes on while its list is away, and writes what it saw when t
     }
   })();
   const [{ code }] = await Promise.all([child.status, reading, child.stdout.cancel()]);
-  assertEquals(code, 0, stderr);
+  assertEquals(code, 130, stderr);
   assert(!stderr.includes("lost"), stderr);
   assert(!stderr.includes(PASSWORD) && !stderr.includes(encodeURIComponent(PASSWORD)), stderr);
   await using database = await connect(list);

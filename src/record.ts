@@ -88,7 +88,7 @@ export interface ServerRecord {
   alias_of: string | null;
   /** What it was asked for by: a name, or `NAME SRV HOST:PORT` where the name's SRV record led here. */
   requested_as: string | null;
-  /** Whether a RakNet connection can be opened. */
+  /** Whether the server offers a RakNet connection, which nobody has then opened. */
   joinable: boolean | null;
   /** The MTU that it agrees to in RakNet: the largest datagram, and 28 bytes of headers. */
   mtu: number | null;
@@ -159,7 +159,7 @@ export const FIELDS: readonly Field[] = [
   row("proxy", "text", true, "proxy in front of the server"),
   row("alias_of", "text", true, "host:port of the first row of the same server"),
   row("requested_as", "text", true, "name it was asked for by, or: NAME SRV HOST:PORT"),
-  row("joinable", "boolean", true, "whether a RakNet connection can be opened"),
+  row("joinable", "boolean", true, "whether the server offers a RakNet connection"),
   row("mtu", "integer", true, "RakNet MTU that it agrees to: a datagram and 28 bytes"),
   row("raknet_protocol", "integer", true, "RakNet protocol number"),
   row("favicon_hash", "text", true, "SHA-256 of the icon, hexadecimal"),

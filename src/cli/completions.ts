@@ -5,16 +5,12 @@
  */
 import { InputError } from "../errors.ts";
 import { readArgs } from "./args.ts";
+import { type Choice, choiceOf, wordsOf } from "./choices.ts";
 import { print } from "./console.ts";
 import { COMMANDS } from "./help.ts";
 import { type Command, type Option, optionsOf } from "./options.ts";
 
 const NAMES = Object.keys(COMMANDS) as Command[];
-
-/** What a command takes besides options, where that is a list. */
-function words(command: Command): string[] {
-  return command === "completions" ? Object.keys(SHELLS) : [];
-}
 
 /** Runs `completions`; returns the exit code. */
 export async function runCompletions(args: readonly string[]): Promise<number> {
@@ -40,17 +36,42 @@ function otherwise({ aliases = [] }: Option): string[] {
   return aliases.map((alias) => /^[a-z][A-Z]$/.test(alias) ? `-${alias}` : `--${alias}`);
 }
 
-/** Options whose values are files. */
-function fileOptions(command: Command): string[] {
-  return optionsOf(command).filter(({ value }) => value === "FILE").flatMap((option) => [
-    ...dashed(option),
-    ...otherwise(option),
-  ]);
+/** A pattern of the shell for options of a command whose values are of a kind. */
+function pattern(command: Command, options: readonly Option[]): string {
+  return options.flatMap((option) => [...dashed(option), ...otherwise(option)])
+    .map((name) => `${command}:${name}`).join("|");
+}
+
+/** What bash does behind an option that takes a value. */
+function bashAction(choice: Choice): string {
+  switch (choice.kind) {
+    case "file":
+      return '_blocksweep_files "$word"';
+    case "some":
+      return `_blocksweep_some "$word" ${choice.words.join(" ")}`;
+    case "one":
+      return `COMPREPLY=($(compgen -W "${choice.words.join(" ")}" -- "$word"))`;
+    case "other":
+      return ":";
+  }
+}
+
+/** The cases of options that take a value: those of one kind share a case. */
+function bashCases(command: Command): string[] {
+  const byAction = new Map<string, Option[]>();
+  for (const option of optionsOf(command).filter(({ value }) => value !== undefined)) {
+    const action = bashAction(choiceOf(command, option));
+    byAction.set(action, [...byAction.get(action) ?? [], option]);
+  }
+  return [...byAction].map(([action, options]) =>
+    `    ${pattern(command, options)}) ${action}; return ;;`
+  );
 }
 
 const SHELLS: Readonly<Record<string, () => string>> = {
   // For bash 3.2 too, which macOS has: no mapfile, and no compopt, which has readline quote names.
   // A name may hold spaces and asterisks: it must not be split into words as the options are.
+  // What stands behind a `=` is a word of its own for bash.
   bash: () =>
     [
       "_blocksweep_files() {",
@@ -60,29 +81,32 @@ const SHELLS: Readonly<Record<string, () => string>> = {
       '    COMPREPLY[${#COMPREPLY[@]}]="$($quote "$file")"',
       '  done < <(compgen -f -- "$1")',
       "}",
+      "_blocksweep_some() {",
+      '  local word="$1" before=""; shift',
+      '  case "$word" in *,*) before="${word%,*},"; word="${word##*,}" ;; esac',
+      '  COMPREPLY=($(compgen -P "$before" -W "$*" -- "$word"))',
+      "}",
       "_blocksweep() {",
-      '  local word="${COMP_WORDS[COMP_CWORD]}" before="${COMP_WORDS[COMP_CWORD-1]}" options=""',
+      '  local at=$COMP_CWORD word="${COMP_WORDS[COMP_CWORD]}" options=""',
+      '  if [ "$word" = "=" ]; then word=""; elif [ "${COMP_WORDS[at-1]}" = "=" ]; then at=$((at - 1)); fi',
+      '  local before="${COMP_WORDS[at-1]}"',
       "  COMPREPLY=()",
       `  if [ "$COMP_CWORD" -eq 1 ]; then`,
       `    COMPREPLY=($(compgen -W "${NAMES.join(" ")} --help --version" -- "$word"))`,
       "    return",
       "  fi",
       '  case "${COMP_WORDS[1]}:$before" in',
-      ...NAMES.filter((name) => fileOptions(name).length > 0).map((name) =>
-        `    ${fileOptions(name).map((option) => `${name}:${option}`).join("|")}) ` +
-        '_blocksweep_files "$word"; return ;;'
-      ),
+      ...NAMES.flatMap(bashCases),
       "  esac",
-      '  case "${COMP_WORDS[1]}" in',
-      ...NAMES.map((name) =>
-        `    ${name}) options="${
-          [...optionsOf(name).flatMap(dashed), ...words(name)].join(" ")
-        }" ;;`
-      ),
+      '  case "${COMP_WORDS[1]}:$word" in',
+      ...NAMES.map((name) => {
+        const words = `"${optionsOf(name).flatMap(dashed).join(" ")}"`;
+        return `    ${name}:-*) COMPREPLY=($(compgen -W ${words} -- "$word")) ;;`;
+      }),
+      ...NAMES.map((name) => `    ${name}:*) ${bashAction(wordsOf(name))} ;;`),
       "  esac",
-      '  COMPREPLY=($(compgen -W "$options" -- "$word"))',
       "}",
-      "complete -o default -F _blocksweep blocksweep",
+      "complete -F _blocksweep blocksweep",
     ].join("\n"),
   // A file of $fpath is the body of the function that it defines; one that is sourced is not.
   zsh: () =>
@@ -100,10 +124,10 @@ const SHELLS: Readonly<Record<string, () => string>> = {
       "  shift words; (( CURRENT-- ))",
       "  case $words[1] in",
       ...NAMES.map((name) => {
-        const rest = words(name).length > 0 ? `1:word:(${words(name).join(" ")})` : "*: :_default";
-        return `    ${name}) _arguments ${
-          [...optionsOf(name).flatMap(zshOptions), rest].map(quoted).join(" ")
-        } ;;`;
+        const options = optionsOf(name).flatMap((option) => zshOptions(name, option));
+        // Behind words that cannot be completed, zsh offers options only where some action was tried.
+        const rest = `*:word:${zshAction(wordsOf(name)) || "{:}"}`;
+        return `    ${name}) _arguments ${[...options, rest].map(quoted).join(" ")} ;;`;
       }),
       "  esac",
       "}",
@@ -114,6 +138,11 @@ const SHELLS: Readonly<Record<string, () => string>> = {
     ].join("\n"),
   fish: () =>
     [
+      "function __blocksweep_some",
+      "  set -l word (commandline -ct | string replace -r '^-[^=]*=' '')",
+      "  set -l before (string match -r '^.*,' -- $word)",
+      '  printf "%s\\n" "$before"$argv',
+      "end",
       "complete -c blocksweep -f",
       ...NAMES.map((name) =>
         `complete -c blocksweep -n __fish_use_subcommand -a ${name} -d ${
@@ -121,23 +150,37 @@ const SHELLS: Readonly<Record<string, () => string>> = {
         }`
       ),
       ...NAMES.flatMap((name) => optionsOf(name).map((option) => fishOption(name, option))),
-      ...NAMES.filter((name) => words(name).length > 0).map((name) =>
-        `complete -c blocksweep -n '__fish_seen_subcommand_from ${name}' -a '${
-          words(name).join(" ")
-        }'`
+      ...NAMES.map((name) =>
+        `complete -c blocksweep -n '__fish_seen_subcommand_from ${name}' ${
+          fishAction(wordsOf(name))
+        }`
       ),
     ].join("\n"),
 };
 
 /** One for each form of an option; those that are given already are not offered again. */
-function zshOptions(option: Option): string[] {
+function zshOptions(command: Command, option: Option): string[] {
   const { value, help, repeat } = option;
   const escape = (text: string) => text.replace(/[\\[\]:]/g, "\\$&");
-  const action = value === "FILE" ? "_files" : "";
+  const action = zshAction(choiceOf(command, option));
   const rest = `[${escape(help)}]${value === undefined ? "" : `:${escape(value)}:${action}`}`;
   const forms = [...dashed(option), ...otherwise(option)];
   const before = repeat ? "*" : forms.length > 1 ? `(${forms.join(" ")})` : "";
   return forms.map((form) => `${dashed(option).includes(form) ? "" : "!"}${before}${form}${rest}`);
+}
+
+/** What zsh does for a value. */
+function zshAction(choice: Choice): string {
+  switch (choice.kind) {
+    case "file":
+      return "_files";
+    case "some":
+      return ` _values -s , word ${choice.words.join(" ")}`;
+    case "one":
+      return `(${choice.words.join(" ")})`;
+    case "other":
+      return "";
+  }
 }
 
 /** A word as bash and zsh take it. */
@@ -145,13 +188,29 @@ function quoted(word: string): string {
   return `'${word.replaceAll("'", "'\\''")}'`;
 }
 
-function fishOption(command: Command, { name, short, value, help }: Option): string {
+/** What fish does for a value. */
+function fishAction(choice: Choice): string {
+  switch (choice.kind) {
+    case "file":
+      return "-F";
+    case "some":
+      return `-f -a '(__blocksweep_some ${choice.words.join(" ")})'`;
+    case "one":
+      return `-f -a '${choice.words.join(" ")}'`;
+    case "other":
+      return "-f";
+  }
+}
+
+function fishOption(command: Command, option: Option): string {
+  const { name, short, value, help } = option;
+  const action = fishAction(choiceOf(command, option));
   const old = /^o[A-Z]$/.test(name);
   return [
     `complete -c blocksweep -n '__fish_seen_subcommand_from ${command}'`,
     old ? `-o ${name}` : `-l ${name}`,
     ...(short === undefined ? [] : [`-s ${short}`]),
-    ...(value === undefined ? [] : [value === "FILE" ? "-rF" : "-r"]),
+    ...(value === undefined ? [] : [`-r ${action}`]),
     `-d ${fishText(help)}`,
   ].join(" ");
 }

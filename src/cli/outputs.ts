@@ -38,6 +38,9 @@ const FORMATS: Readonly<Record<string, (fields: readonly Field[]) => Format>> = 
   table: () => tableFormat,
 };
 
+/** The names of the forms: `--format`. */
+export const FORMAT_NAMES: readonly string[] = Object.keys(FORMATS);
+
 const SUFFIXES: Readonly<Record<string, string>> = {
   csv: "csv",
   ndjson: "ndjson",
@@ -76,7 +79,7 @@ export function planOutputs(
 ): OutputPlan[] {
   const fields = chosenFields(settings.list("fields"), columns);
   const identified = ["host", "port"].every((name) => fields.some((one) => one.name === name));
-  const named = settings.oneOf("format", Object.keys(FORMATS));
+  const named = settings.oneOf("format", FORMAT_NAMES);
   const outputs = settings.texts("output");
   const paths = outputs.filter((path) => storePlace(path) === undefined);
   const plans = paths.map((path) => ({ path, name: formatOf(path, named, isTerminal) }));

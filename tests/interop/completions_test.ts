@@ -35,6 +35,20 @@ Deno.test("bash completes commands, options and files", () =>
     for (const option of ["-o", "-oD", "-iL", "--config", "--blocklist-file"]) {
       assertEquals(await bashOffers(folder, ":", ["scan", option, "my"]), ["my *.ndjson"]);
     }
+    const offers = async (...words: string[]) => (await bashOffers(folder, ":", words)).join(" ");
+    assertEquals(await offers("scan", "--protocol", ""), "raknet slp query sqp");
+    assertEquals(await offers("watch", "--protocol", "raknet,s"), "raknet,slp raknet,sqp");
+    assertEquals(await offers("scan", "--engine", "=", "x"), "xdp"); // as bash splits --engine=x
+    assertEquals(await offers("scan", "--engine", "="), "portable udp packet xdp fastest");
+    assertEquals(await offers("list", "--format", "t"), "table");
+    assertEquals(await offers("export", "--sort", "o"), "overdue");
+    assertEquals(await offers("list", "-f", "host,po"), "host,port host,port_v4 host,port_v6");
+    for (const command of ["list", "export", "history", "import", "thin", "watch"]) {
+      assertEquals(await offers(command, "my"), "my *.ndjson", command);
+    }
+    assertEquals(await offers("watch", "-o", "my"), "my *.ndjson");
+    assertEquals(await offers("scan", "my"), ""); // its words are addresses
+    assertEquals(await offers("scan", "--rate", ""), "");
     const old = "enable -n compopt"; // as bash 3.2, where nobody else quotes the name
     assertEquals(await bashOffers(folder, old, ["scan", "-o", "my"]), ["my\\ \\*.ndjson"]);
   }));
@@ -69,6 +83,14 @@ for (
         "scan 10.0.0.1 --from \t1:2 --max-ru\t5s",
         "scan -o m\t",
         "que\th",
+        "scan --protocol rak\t 10.0.0.1",
+        "scan --protocol raknet,que\t 10.0.0.1",
+        "scan --engine po\tx",
+        "list --format nd\tx",
+        "export --sort ov\tx",
+        "list m\tx",
+        "watch -o m\tx",
+        "scan m\tx",
       ];
       const ran = await zshRuns(folder, setup, lines.map((line) => `blocksweep ${line}`));
       assertEquals(ran, [
@@ -76,6 +98,9 @@ for (
         "scan|10.0.0.1|--from|1:2|--max-runtime|5s",
         "scan|-o|my *.ndjson",
         "query|h",
+        ...["scan|--protocol|raknet|10.0.0.1", "scan|--protocol|raknet,query|10.0.0.1"],
+        ...["scan|--engine|portable|x", "list|--format|ndjson|x", "export|--sort|overdue|x"],
+        ...["list|my *.ndjson|x", "watch|-o|my *.ndjson|x", "scan|mx"],
       ]);
     });
   });
@@ -94,5 +119,18 @@ debianTest("fish completes commands, options and files", async () => {
     assertStringIncludes(await offers("scan --ra"), "--rate\tdatagrams a second");
     assertEquals(await offers("scan --config m"), "my *.ndjson\n");
     assertEquals(await offers("completions z"), "zsh\n");
+    const values = async (line: string) =>
+      (await offers(line)).split("\n").map((one) => one.split("\t")[0]).join(" ").trim();
+    assertEquals(await values("scan --protocol s"), "slp sqp");
+    assertEquals(await values("watch --protocol raknet,q"), "raknet,query");
+    assertEquals(await values("scan --protocol=raknet,q"), "--protocol=raknet,query");
+    assertEquals(await values("scan --engine p"), "packet portable");
+    assertEquals(await values("list --format t"), "table");
+    assertEquals(await values("export --sort o"), "overdue");
+    assertEquals(await values("scan --rate m"), "");
+    for (const command of ["list", "export", "history", "import", "thin", "watch", "watch -o"]) {
+      assertEquals(await offers(`${command} m`), "my *.ndjson\n", command);
+    }
+    assertEquals(await offers("scan m"), "");
   });
 });

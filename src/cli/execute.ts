@@ -34,7 +34,7 @@ import { isLater, type ScanSettings, type SpeedSettings } from "./scan_settings.
 import { scanFamilies } from "./scan_metrics.ts";
 import { ScanStores, spillPath, type StorePlan } from "./stores.ts";
 import { localAddress, openAll, type Sockets } from "./sockets.ts";
-import { continueCommand, continueNotes, resumeCommand, summary } from "./summary.ts";
+import { continueLines, summary } from "./summary.ts";
 import type { FoundTargets, NamedTargets } from "./targets.ts";
 import { troubleLine } from "./trouble.ts";
 import type { Settings } from "./values.ts";
@@ -110,6 +110,10 @@ export async function execute(job: Job): Promise<number> {
     });
     shown.progress = progress;
     const options = scanOptions(job, state, sockets, kept, interrupt.signal);
+    const checkOutputs = async () => {
+      for (const sink of sinks) await sink.check?.();
+      await stores.check();
+    };
     const onPass = settings.has("verbose")
       ? (transport: "udp" | "tcp") => progress.tellPass(plan, transport)
       : undefined;
@@ -118,7 +122,15 @@ export async function execute(job: Job): Promise<number> {
       const line = troubleLine(code, kind);
       if (line !== undefined) tell(line);
     };
-    end = await scan({ ...options, key, connections, onPass, onClockJump, onTrouble });
+    end = await scan({
+      ...options,
+      checkOutputs,
+      key,
+      connections,
+      onPass,
+      onClockJump,
+      onTrouble,
+    });
     end = await closeOutputs(
       sinks,
       end,
@@ -247,7 +259,7 @@ async function report(
     if (end.error instanceof Deno.errors.NotCapable) throw end.error;
     tellLine(`blocksweep: ${end.error.message}`);
   }
-  continueLines(job, state, end, checkpoint).forEach(tellLine);
+  continueLines(job, state, end, checkpoint?.path).forEach(tellLine);
   const { metadata } = job.files;
   if (metadata !== undefined) {
     const options = JSON.parse(formatConfig("scan", settings.values));
@@ -257,23 +269,4 @@ async function report(
     await writeText(metadata, `${text}\n`);
   }
   return end.reason === "failed" ? 1 : end.reason === "interrupted" ? 130 : 0;
-}
-
-/** How to continue a scan that has not finished. */
-function continueLines(
-  { settings, chosen, outputs, resumable }: Job,
-  state: ScanState,
-  end: ScanEnd,
-  checkpoint: { readonly path: string } | undefined,
-): string[] {
-  const early = end.reason === "interrupted" || end.reason === "max-runtime";
-  if (!resumable || !early && end.reason !== "failed") return [];
-  if (checkpoint !== undefined) return [`go on with: ${resumeCommand(checkpoint.path)}`];
-  if (!early) return [];
-  if (settings.has("rescan")) {
-    return ["go on by the same command: who was not asked is the most overdue"];
-  }
-  if (end.mark.pass > state.passes && end.tcpMark.pass > state.tcp.passes) return [];
-  const command = continueCommand(settings.values, chosen, end, outputs);
-  return [`go on with: ${command}`, ...continueNotes(settings.values, outputs)];
 }

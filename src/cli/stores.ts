@@ -8,6 +8,8 @@ import { systemClock } from "../net/clock.ts";
 import { coverageOf } from "../scan/coverage.ts";
 import type { ScanEnd, ScanOptions } from "../scan/options.ts";
 import type { ScanState } from "../scan/state.ts";
+import { fateOf, type FileIdentity, identityOf } from "../sinks/identity.ts";
+import { OutputLostError } from "../sinks/sink.ts";
 import { openStore, type StorePlace, storePlace } from "../store/open.ts";
 import { DOWN_AFTER } from "../store/missing.ts";
 import { SpillingStore } from "../store/spill.ts";
@@ -54,11 +56,21 @@ export function spillPath(files: readonly string[], scanId: string): string {
   return join(file === undefined ? userPath(".") : dirname(userPath(file)), `spill-${scanId}`);
 }
 
+/** The file of a database in SQLite. */
+interface DatabaseFile {
+  /** How the user names it. */
+  readonly name: string;
+  readonly path: string;
+  /** Which file it was when it was opened. */
+  readonly opened: FileIdentity;
+}
+
 /** Databases that were opened for a scan. */
 export class ScanStores implements AsyncDisposable {
   private constructor(
     /** What takes the rows. */
     readonly sinks: readonly SpillingStore[],
+    private readonly files: readonly DatabaseFile[],
     private readonly plan: StorePlan,
     private readonly tell: (line: string) => void,
   ) {}
@@ -76,17 +88,34 @@ export class ScanStores implements AsyncDisposable {
     tell: (line: string) => void,
   ): Promise<ScanStores> {
     const sinks: SpillingStore[] = [];
+    const files: DatabaseFile[] = [];
     try {
       for (const [i, place] of plan.places.entries()) {
         const store = new Store(await openStore(place, SURROUNDINGS, { busyMs: BUSY_MS }));
         const options = { path: `${spill}.${i + 1}.ndjson`, clock: systemClock, tell, ...SPILL };
         sinks.push(new SpillingStore(store, options));
+        if (place.postgres !== undefined) continue;
+        const path = userPath(place.file);
+        const opened = await identityOf(path);
+        if (opened !== undefined) files.push({ name: place.path, path, opened });
       }
     } catch (error) {
       for (const sink of sinks) await sink[Symbol.asyncDispose]();
       throw error;
     }
-    return new ScanStores(sinks, plan, tell);
+    return new ScanStores(sinks, files, plan, tell);
+  }
+
+  /**
+   * Checks that the files of SQLite are still where they were opened.
+   *
+   * @throws OutputLostError for the first that is not.
+   */
+  async check(): Promise<void> {
+    for (const { name, path, opened } of this.files) {
+      const fate = await fateOf(path, opened);
+      if (fate !== undefined) throw new OutputLostError(`"${name}"`, fate);
+    }
   }
 
   /** Notes that a scan begins. */

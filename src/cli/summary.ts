@@ -5,6 +5,7 @@
  */
 import type { ScanEnd } from "../scan/options.ts";
 import type { EndReason, ScanState } from "../scan/state.ts";
+import { OutputLostError } from "../sinks/sink.ts";
 import type { Values } from "./args.ts";
 import { programName, quoteWord } from "./console.ts";
 import { lossLines, rateLines } from "./loss_line.ts";
@@ -12,6 +13,7 @@ import { optionsOf } from "./options.ts";
 import type { OutputPlan } from "./outputs.ts";
 import { count, number } from "./plan.ts";
 import type { ScanSettings } from "./scan_settings.ts";
+import type { Settings } from "./values.ts";
 import { codeList } from "./trouble.ts";
 
 const REASONS: Readonly<Record<EndReason, string>> = {
@@ -152,4 +154,41 @@ export function continueCommand(
       : texts.flatMap((text) => [`--${name}`, text]);
   });
   return [programName(), "scan", ...[...values.words, ...words].map(quoteWord)].join(" ");
+}
+
+/** What decides how a scan can be continued. */
+export interface Continuable {
+  readonly settings: Settings;
+  readonly chosen: ScanSettings;
+  readonly outputs: readonly OutputPlan[];
+  /** Whether it can be continued at all. */
+  readonly resumable: boolean;
+}
+
+/**
+ * How to continue a scan that has not finished.
+ *
+ * @param checkpoint Its checkpoint, as the user may type it.
+ */
+export function continueLines(
+  { settings, chosen, outputs, resumable }: Continuable,
+  state: ScanState,
+  end: ScanEnd,
+  checkpoint: string | undefined,
+): string[] {
+  const early = end.reason === "interrupted" || end.reason === "max-runtime";
+  if (!resumable || !early && end.reason !== "failed") return [];
+  if (checkpoint !== undefined) {
+    const condition = end.error instanceof OutputLostError
+      ? "once the file is back as it was, "
+      : "";
+    return [`${condition}go on with: ${resumeCommand(checkpoint)}`];
+  }
+  if (!early) return [];
+  if (settings.has("rescan")) {
+    return ["go on by the same command: who was not asked is the most overdue"];
+  }
+  if (end.mark.pass > state.passes && end.tcpMark.pass > state.tcp.passes) return [];
+  const command = continueCommand(settings.values, chosen, end, outputs);
+  return [`go on with: ${command}`, ...continueNotes(settings.values, outputs)];
 }

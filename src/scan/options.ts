@@ -120,6 +120,8 @@ export interface ScanOptions extends TargetNames {
   readonly onTrouble?: (code: string, kind: "refused" | "waits") => void;
   /** Where rows go. The scan does not close them. */
   readonly sinks: readonly Sink[];
+  /** Checks each second that rows which were written are still there; rejects where they are not. */
+  readonly checkOutputs?: () => Promise<void>;
   /** Random bytes that nobody can guess. */
   readonly random: (size: number) => Uint8Array;
   /** The clock. */

@@ -33,7 +33,7 @@ const COUNT_MS = 20;
 
 /** Runs a scan. */
 export async function scan(options: ScanOptions): Promise<ScanEnd> {
-  const { clock, state, checkpoint } = options;
+  const { clock, state, checkpoint, checkOutputs = () => Promise.resolve() } = options;
   const stop = new Stop(options.signal, clock, options.maxRuntimeMs);
   if (state.written >= options.maxResults) stop.stop("max-results"); // by an earlier part
   const throttle = new Throttle(options.limits, options.capLoopback ? undefined : isLoopback);
@@ -58,7 +58,8 @@ export async function scan(options: ScanOptions): Promise<ScanEnd> {
   const saved = eachSecond(clock, options.onClockJump, async () => {
     const marks = run.lowWater.note({ udp: trail.settled(clock.now()), tcp: run.tcp.mark });
     run.count();
-    await checkpoint?.save(marks, state);
+    await stop.guard(checkOutputs, undefined);
+    if (stop.error === undefined) await checkpoint?.save(marks, state);
   });
   const probes = async () => {
     const sweeping = {
@@ -87,6 +88,7 @@ export async function scan(options: ScanOptions): Promise<ScanEnd> {
   await rows.idle();
   stop.end();
   await saved();
+  await stop.guard(checkOutputs, undefined);
   run.count();
   const { error } = stop;
   const marks = error === undefined ? run.lowWater.note({ udp, tcp }) : run.lowWater.marks;

@@ -4,6 +4,7 @@
  * @module
  */
 import { InputError } from "../errors.ts";
+import { fateOf } from "./identity.ts";
 import type { Format, Output } from "./sink.ts";
 
 /**
@@ -23,6 +24,12 @@ export function standardOutput(beforeWrite: () => void = () => {}): Output {
     [Symbol.asyncDispose]: () => Promise.resolve(),
   };
 }
+
+/**
+ * Rows always go to the end of a file: a file that another program truncates stays too short, in place
+ * of being filled up with zeros. (Windows lets nobody truncate a file that is open for appending.)
+ */
+const WRITING = { write: true, append: Deno.build.os !== "windows" };
 
 /** A file that was opened for rows. */
 export interface OpenedFile {
@@ -46,7 +53,7 @@ export interface OpenedFile {
 export async function openFile(path: string, format: Format, append: boolean): Promise<OpenedFile> {
   let file: Deno.FsFile;
   try {
-    file = await Deno.open(path, { write: true, create: true, read: append });
+    file = await Deno.open(path, { ...WRITING, create: true, read: append });
   } catch (error) {
     if (error instanceof Deno.errors.NotCapable) throw error;
     const reason = (error as Error).message.replace(/: open '.*$/, "");
@@ -55,7 +62,7 @@ export async function openFile(path: string, format: Format, append: boolean): P
   try {
     const kept = append ? await keptPart(file, path, format) : NOTHING;
     const { isFile: regular } = await file.stat();
-    return { output: fileOutput(file, path), regular, ...kept };
+    return { output: await fileOutput(file, path), regular, ...kept };
   } catch (error) {
     file.close();
     throw error;
@@ -80,9 +87,9 @@ export interface ReopenedFile {
 export async function reopenFile(path: string): Promise<ReopenedFile> {
   try {
     const { isFile, size } = await Deno.stat(path);
-    const file = await Deno.open(path, { write: true, read: isFile });
+    const file = await Deno.open(path, { ...WRITING, read: isFile });
     return {
-      output: fileOutput(file, path),
+      output: await fileOutput(file, path),
       length: isFile ? size : null,
       jointBehind: async (length, { appendable }) => {
         if (length === 0 || !appendable) return "";
@@ -99,20 +106,22 @@ export async function reopenFile(path: string): Promise<ReopenedFile> {
   }
 }
 
-function fileOutput(file: Deno.FsFile, path: string): Output {
+async function fileOutput(file: Deno.FsFile, path: string): Promise<Output> {
+  const opened = await file.stat();
   return {
     name: `"${path}"`,
     write: (bytes) => file.write(bytes),
     truncate: async (length) => {
-      const { isFile } = await file.stat();
-      if (!isFile) return; // a pipe or a device has no way back
+      if (!opened.isFile) return; // a pipe or a device has no way back
       await file.truncate(length);
       await file.seek(length, Deno.SeekMode.Start);
     },
     sync: async () => {
-      const { isFile } = await file.stat();
-      if (isFile) await file.syncData();
+      if (opened.isFile) await file.syncData();
     },
+    ...opened.isFile
+      ? { look: async () => await fateOf(path, opened) ?? (await file.stat()).size }
+      : {},
     [Symbol.asyncDispose]: () => {
       file.close();
       return Promise.resolve();

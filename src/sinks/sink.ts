@@ -17,6 +17,12 @@ export interface Sink extends AsyncDisposable {
   flush(): Promise<void>;
   /** How many bytes were accepted. */
   position(): number;
+  /**
+   * Checks that what was accepted is still there. Default: nobody can tell.
+   *
+   * @throws OutputLostError
+   */
+  check?(): Promise<void>;
 }
 
 /** How rows become text. */
@@ -57,12 +63,31 @@ export interface Output extends AsyncDisposable {
   truncate(length: number): Promise<void>;
   /** Hands it on to the disk, where there is one. */
   sync(): Promise<void>;
+  /**
+   * Looks what became of a regular file since it was opened.
+   *
+   * @returns How long it is, bytes, or what became of it in words.
+   */
+  look?(): Promise<number | string>;
 }
 
 /** Rows could not be written. */
 export class WriteError extends Error {
   /** Always `"WriteError"`. */
   override readonly name = "WriteError";
+}
+
+/** Rows that were written are no longer there. */
+export class OutputLostError extends WriteError {
+  /**
+   * Says what became of an output.
+   *
+   * @param name How errors name it.
+   * @param fate What became of it.
+   */
+  constructor(name: string, fate: string) {
+    super(`Cannot write to ${name}: ${fate}`);
+  }
 }
 
 /** Rows as text in an output. */
@@ -73,6 +98,8 @@ export class TextSink implements Sink {
   #begun: boolean;
   #joint: string;
   #failed = false;
+  /** Bytes that are being written. */
+  #pending = 0;
 
   /**
    * Takes an output over.
@@ -113,6 +140,7 @@ export class TextSink implements Sink {
   async #put(text: string): Promise<void> {
     let bytes = this.#encoder.encode(text);
     const whole = this.#length + bytes.length;
+    this.#pending = bytes.length;
     try {
       while (bytes.length > 0) {
         const written = await this.output.write(bytes);
@@ -126,6 +154,22 @@ export class TextSink implements Sink {
       throw new WriteError(`Cannot write to ${this.output.name}: ${message}`, { cause: error });
     }
     this.#length = whole;
+    this.#pending = 0;
+  }
+
+  /** A file that another program truncates or writes to has another length than was written. */
+  async check(): Promise<void> {
+    if (this.output.look === undefined || this.#failed) return;
+    const least = this.#length;
+    const found = await this.output.look();
+    const most = this.#length + this.#pending;
+    if (typeof found === "number" && found >= least && found <= most) return;
+    const fate = typeof found === "string"
+      ? found
+      : `another program changed it: it has ${found} bytes in place of ${
+        found < least ? least : most
+      }`;
+    throw new OutputLostError(this.output.name, fate);
   }
 
   flush(): Promise<void> {
@@ -142,6 +186,7 @@ export class TextSink implements Sink {
       if (!this.#failed) {
         await this.#put((this.#begun ? "" : this.format.head) + this.format.tail);
         await this.output.sync();
+        await this.check();
       }
     } finally {
       await this.output[Symbol.asyncDispose]();

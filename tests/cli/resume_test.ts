@@ -7,7 +7,7 @@ import { readCsv, readNdjson, verify } from "../../src/fleet/verify.ts";
 import { systemClock } from "../../src/net/clock.ts";
 import { serverId } from "../../src/record.ts";
 import { parseCheckpoint, sha256 } from "../../src/scan/checkpoint/file.ts";
-import { ENVIRONMENT, finish, type Finished, programWords, run, start } from "./process.ts";
+import { ENVIRONMENT, finish, type Finished, programWords, run, SCAN, start } from "./process.ts";
 
 const FLEET: FleetPlan = {
   servers: 60,
@@ -333,6 +333,63 @@ for (const way of ["SIGINT", "SIGTERM", "--max-runtime"]) {
     });
   });
 }
+
+/** What others do to an output while a scan runs, and what the scan says of it. */
+const LOSSES: Readonly<Record<string, [loss: (path: string) => Promise<unknown>, fate: string]>> = {
+  "deleted": [(path) => Deno.remove(path), "it was deleted or renamed since it was opened"],
+  "rotated": [async (path) => {
+    await Deno.rename(path, `${path}.1`);
+    await put(path, "");
+  }, "another file has taken its place since it was opened"],
+  "truncated": [(path) => Deno.truncate(path), "another program changed it: it has "],
+};
+
+Deno.test("an output that is lost while a scan runs ends it with exit code 1, and the others are whole", async () => {
+  await using _fleet = await openFleet(drawFleet(QUIET_FLEET), { clock: systemClock, seed: 1 });
+  await inFolder(async (folder) => {
+    const lose = async (name: string, lost: string, permissions?: readonly string[]) => {
+      for (const { name } of Deno.readDirSync(folder)) {
+        if (!name.startsWith("rotated")) await Deno.remove(`${folder}/${name}`);
+      }
+      const at = (file: string) => `${folder}/${name}.${file}`;
+      const outputs = ["csv", "ndjson"].map(at);
+      if (permissions === undefined) outputs.push(at("db"));
+      const args = ["scan", "127.37.0.0/23", "--append", ...outputs.flatMap((one) => ["-o", one])];
+      const child = start([...args, "--status-file", at("s")], { permissions });
+      await until(child, async () => JSON.parse(await text(at("s"))).written >= 5);
+      const [loss, fate] = LOSSES[name];
+      await loss(at(lost));
+      const { code, stderr } = await finish(child);
+      assertEquals(code, 1, stderr);
+      assertStringIncludes(stderr, `\nblocksweep: Cannot write to "${at(lost)}": ${fate}`);
+      assertEquals(stderr.match(/Cannot write|no longer/g)?.length, 1, stderr);
+      const [, rows] = /(\d+) rows written/.exec(stderr)!;
+      for (const file of ["csv", "ndjson"].filter((one) => one !== lost)) {
+        const read = file === "csv" ? readCsv : readNdjson;
+        const ids = read(await text(at(file))).map(serverId);
+        assertEquals([ids.length, new Set(ids).size], [Number(rows), Number(rows)], file);
+      }
+      return stderr;
+    };
+    for (const name of Object.keys(LOSSES)) {
+      const stderr = await lose(name, "ndjson");
+      assertMatch(stderr, /once the file is back as it was, go on with: .* scan --resume/);
+    }
+    await Deno.rename(`${folder}/rotated.ndjson.1`, `${folder}/rotated.ndjson`);
+    const resumed = await run(["scan", "--resume", `${folder}/rotated.csv.checkpoint`]);
+    assertEquals(resumed.code, 0, resumed.stderr);
+    const ids = readNdjson(await text(`${folder}/rotated.ndjson`)).map(serverId);
+    assertEquals([ids.length, new Set(ids).size], [60, 60]);
+    assertMatch(await lose("deleted", "db"), /go on with/);
+    const files = ["csv", "ndjson", "s", "s.part"].map((file) => `${folder}/deleted.${file}`);
+    const permissions = SCAN.map((flag) =>
+      flag === "--allow-write" ? `${flag}=${files.join()}` : flag
+    );
+    const stderr = await lose("deleted", "csv", permissions);
+    assertMatch(stderr, /no checkpoint is kept/);
+    assertEquals(stderr.includes("go on with"), false, stderr);
+  });
+});
 
 /** What a process that may be killed prints: whole rows of it. */
 async function collect({ stdout, stderr }: Deno.ChildProcess) {

@@ -5,7 +5,7 @@ import { Random } from "../../src/fleet/random.ts";
 import { query, raknet } from "../../src/mod.ts";
 import { PROTOCOLS } from "../../src/protocols/mod.ts";
 import { serverId } from "../../src/record.ts";
-import { WriteError } from "../../src/sinks/sink.ts";
+import { OutputLostError, WriteError } from "../../src/sinks/sink.ts";
 import { Tokens } from "../../src/sweep/token.ts";
 import { FakeNetwork } from "../fakes/network.ts";
 import { MemorySink, type Result, scanFleet, type Setting } from "./harness.ts";
@@ -330,6 +330,26 @@ Deno.test("limits on targets, results and time end a scan with their reason", as
   const time = await scanFleet({ fleet: FLEET, maxRuntimeMs: 5000, limits });
   assertEquals(time.end.reason, "max-runtime");
   assert(time.network.now() < 1000 + 5000 + 3000 && time.state.sent <= 505, `${time.state.sent}`);
+});
+
+Deno.test("an output that is lost ends the scan within a second", async () => {
+  const saved: number[] = [];
+  const limits = { rate: 200, netRate: undefined, hostRate: undefined };
+  let lostAt = Infinity;
+  const checked = (at: number) => () =>
+    network.now() < at ? Promise.resolve() : Promise.reject(new OutputLostError('"x"', "gone"));
+  const network = new FakeNetwork(1);
+  const checkpoint = {
+    ...{ accepted: () => Promise.resolve(), optedOut: () => Promise.resolve() },
+    save: () => Promise.resolve(void saved.push(network.now())),
+  };
+  network.after(3500, () => lostAt = network.now());
+  const options = { network, fleet: FLEET, limits, checkpoint, checkOutputs: checked(4500) };
+  const { end, rows } = await scanFleet(options);
+  assertEquals([end.reason, end.error?.message], ["failed", 'Cannot write to "x": gone']);
+  assert(network.now() - lostAt <= 1500, `${network.now() - lostAt} ms`);
+  assert(saved.every((at) => at < lostAt) && saved.length === 3, `${saved}`);
+  assert(rows.length > 10);
 });
 
 Deno.test("a sink that fails ends the scan, and what was in hand is counted", async () => {

@@ -6,7 +6,13 @@ import { jsonFormat, ndjsonFormat } from "../../src/sinks/json.ts";
 import { readIds } from "../../src/sinks/known.ts";
 import { grepFormat, listFormat, tableFormat } from "../../src/sinks/lines.ts";
 import { openFile } from "../../src/sinks/output.ts";
-import { type Format, type Output, TextSink, WriteError } from "../../src/sinks/sink.ts";
+import {
+  type Format,
+  type Output,
+  OutputLostError,
+  TextSink,
+  WriteError,
+} from "../../src/sinks/sink.ts";
 
 const record = (port: number): ServerRecord => ({
   ...emptyRecord({ address: 0x7f000001, port }, 5),
@@ -271,6 +277,89 @@ Deno.test("readIds() finds nothing in what is not there, or not ours", async () 
     assertEquals(await readIds(path, "ndjson"), [{ address: 1n, port: 2 }]);
     assertEquals(await readIds(path, "table"), []);
     assertEquals(await readIds(path, "json"), []);
+  } finally {
+    await Deno.remove(path);
+  }
+});
+
+Deno.test("a file that others delete, replace, truncate or write to is noticed, and no other", async () => {
+  const folder = await Deno.makeTempDir();
+  const path = `${folder}/rows.ndjson`;
+  const changes: Record<string, [change: () => Promise<unknown>, fate: string | undefined]> = {
+    "nothing": [() => Promise.resolve(), undefined],
+    "deleted": [() => Deno.remove(path), "it was deleted or renamed since it was opened"],
+    "renamed": [() => Deno.rename(path, `${folder}/rows.1`), "it was deleted or renamed"],
+    "its folder renamed": [async () => {
+      await Deno.rename(folder, `${folder}.away`);
+      await Deno.mkdir(folder);
+    }, "it was deleted or renamed"],
+    "made anew": [async () => {
+      const content = await Deno.readFile(path);
+      await Deno.rename(path, `${folder}/rows.1`);
+      await Deno.writeFile(path, content);
+    }, "another file has taken its place"],
+    "replaced by a link": [async () => {
+      await Deno.rename(path, `${folder}/rows.1`);
+      await Deno.symlink("/dev/null", path);
+    }, "another file has taken its place"],
+    "moved, and linked to": [async () => {
+      await Deno.rename(path, `${folder}/rows.1`);
+      await Deno.symlink(`${folder}/rows.1`, path);
+    }, undefined],
+    "emptied": [
+      () => Deno.truncate(path),
+      "another program changed it: it has ",
+    ],
+    "cut": [() => Deno.truncate(path, 100), "another program changed it: it has "],
+    "added to": [
+      () => Deno.writeTextFile(path, "x", { append: true }),
+      "another program changed it",
+    ],
+  };
+  for (const [what, [change, fate]] of Object.entries(changes)) {
+    for (const last of ["check", "a row behind it", "close"]) {
+      const { output, length } = await openFile(path, ndjson, false);
+      await output.truncate(length);
+      const sink = new TextSink(output, ndjson, length);
+      await sink.write([record(1)]);
+      await sink.check();
+      await change();
+      if (last === "a row behind it") await sink.write([record(2)]);
+      const look = () => last === "close" ? sink[Symbol.asyncDispose]() : sink.check();
+      if (fate === undefined) await look();
+      else await assertRejects(look, OutputLostError, `Cannot write to "${path}": ${fate}`, what);
+      if (last !== "close") await sink[Symbol.asyncDispose]().catch(() => {}); // told above
+      for (const one of [folder, `${folder}.away`]) {
+        await Deno.remove(one, { recursive: true }).catch(() => {});
+      }
+      await Deno.mkdir(folder);
+    }
+  }
+  await Deno.remove(folder, { recursive: true });
+});
+
+Deno.test("rows behind a truncation leave no gap of zeros", async () => {
+  const path = await Deno.makeTempFile();
+  try {
+    const { output } = await openFile(path, ndjson, false);
+    const sink = new TextSink(output, ndjson);
+    await sink.write([record(1), record(2)]);
+    await Deno.truncate(path);
+    await sink.write([record(3)]);
+    assertEquals(await Deno.readTextFile(path), ndjson.row(record(3), false));
+    await assertRejects(() => sink[Symbol.asyncDispose](), OutputLostError);
+  } finally {
+    await Deno.remove(path);
+  }
+});
+
+Deno.test("the check allows for a row that is being written", async () => {
+  const path = await Deno.makeTempFile();
+  try {
+    await using sink = new TextSink((await openFile(path, ndjson, false)).output, ndjson);
+    for (let port = 1; port < 300; port++) {
+      await Promise.all([sink.check(), sink.write([record(port)]), sink.check()]);
+    }
   } finally {
     await Deno.remove(path);
   }

@@ -73,6 +73,7 @@ const escaped = (text: string) => text.replaceAll(";", "\\;");
 const markedSemicolon = ({ text }: Motd) => text.includes(";") ? ["motdSemicolon"] : [];
 /** Drawn from the GUID, that the same seed draws the same; bits 12 to 15 are the UUID's version. */
 const halfUuid = ({ guid }: Identity) => (guid >> 1n & ~0xf000n | 0x4000n).toString();
+const twoLevels = ({ level }: Identity) => `${level}; 2`;
 const signed = ({ guid }: Identity) => BigInt.asIntN(64, guid).toString();
 
 /** The styles, by software. */
@@ -168,6 +169,47 @@ export const BEDROCK_STYLES = {
       unnamed: ["1", "0"],
       flags: markedSemicolon,
     }),
+  },
+  /** bedrock-protocol of 2026 with a level of its owner's, in which it escapes nothing either. */
+  bedrockProtocolLevel: {
+    text: (id) =>
+      `MCPE;${id.motd.text};${head(id)};1700000000000;${twoLevels(id)};${id.gamemode}` +
+      ";1;19132;19132;0;",
+    answersOpen: false,
+    door: DOORS.jspRaknet,
+    truth: told({
+      fields: 13,
+      serverId: () => "1700000000000",
+      level: twoLevels,
+      ports: [19132, 19132],
+      unnamed: ["1", "0"],
+      flags: (motd) => [...markedSemicolon(motd), "levelSemicolon"],
+    }),
+  },
+  /** SerenityJS: 12 fields as of BDS, its name as the level, one game mode. */
+  serenityjs: {
+    text: (id) =>
+      `MCPE;${id.motd.text};${head(id)};${decimal(id)};SerenityJS;Survival;1;19132;19133;`,
+    door: DOORS.plain,
+    truth: told({
+      fields: 12,
+      level: () => "SerenityJS",
+      gamemode: "Survival",
+      flags: markedSemicolon,
+    }),
+  },
+  /** JSPrismarine: 9 fields, an id of 0, at times a GUID of 0 too: it takes memory as it finds it. */
+  jsprismarine: {
+    text: (id) => `MCPE;${id.motd.text};${head(id)};0;JSRakNet;${id.gamemode.toLowerCase()};`,
+    door: DOORS.plain,
+    truth: (id) =>
+      told({
+        fields: 9,
+        serverId: () => "0",
+        level: () => "JSRakNet",
+        gamemode: id.gamemode.toLowerCase(),
+        flags: markedSemicolon,
+      })(id),
   },
   /** Education Edition. */
   education: {

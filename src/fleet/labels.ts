@@ -43,6 +43,8 @@ const javaLabels: Readonly<Record<string, Labelled>> = {
   forge118: named("Forge"),
   neoforge: built("NeoForge"),
   cuberite: named("Cuberite"),
+  /** Its MOTD is the owner's here, so that vanilla that hides its players looks the same. */
+  bareiron: hinted("bareiron"),
   /** Nobody lists an empty list where somebody plays but this one. */
   nodeMinecraftProtocol: ({ online }) => ({
     software: "node-minecraft-protocol",
@@ -70,6 +72,9 @@ const LABELS: Readonly<Record<string, Readonly<Record<string, Labelled>>>> = {
   geyser2020: { raknet: built("Geyser", "geyser"), query: named("Geyser", "geyser") },
   dragonfly: { raknet: built("gophertunnel"), query: named("Dragonfly") },
   bedrockProtocol: { raknet: built("bedrock-protocol") },
+  bedrockProtocolLevel: { raknet: built("bedrock-protocol") },
+  serenityjs: { raknet: built("SerenityJS") },
+  jsprismarine: { raknet: built("JSPrismarine") },
   vanilla: { query: hinted("vanilla") },
   vanillaNul: { query: hinted("vanilla") },
   unsigned: { query: hinted("vanilla") },
@@ -78,7 +83,7 @@ const LABELS: Readonly<Record<string, Readonly<Record<string, Labelled>>>> = {
   paper: { query: named("Paper") },
   velocity: { query: named("Velocity", "velocity") },
   bungeecord: { query: built("BungeeCord", "bungee") },
-  glowstone: { query: named("Glowstone 2022.6") },
+  glowstone: { query: named("Glowstone") },
 };
 
 /** The truths about a server of this kind, with what is to be concluded of each. */

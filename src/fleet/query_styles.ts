@@ -115,6 +115,7 @@ const vanilla = {
 } as const;
 const paper = "Paper on 1.21.4-R0.1-SNAPSHOT";
 const pocketmine = "PocketMine-MP 5.20.0";
+const glowstone = "Glowstone git-Glowstone-607ae1e (MC: 1.12.2) on Bukkit 1.12.2-R6.1-SNAPSHOT";
 const withV = ({ version }: Identity) => `v${version}`;
 
 /** The styles, by software. */
@@ -151,12 +152,12 @@ export const QUERY_STYLES: Record<string, QueryStyle> = {
       form: (padding) => padding === 4 ? "full" : padding === 0 ? "basic" : "silent",
     },
   ),
-  /** Glowstone: UTF-8, tokens with a sign. */
+  /** Glowstone: UTF-8, tokens with a sign, a colon in its version. */
   glowstone: style(
     {
-      software: "Glowstone 2022.6 on Bukkit 1.12.2",
+      software: glowstone,
       lists: true,
-      plugins: (id) => `Glowstone 2022.6 on Bukkit 1.12.2: ${list(id)}`,
+      plugins: (id) => `${glowstone}: ${list(id)}`,
     },
     { token: "signed", binding: "endpoint", encode: utf8, form: only4 },
   ),

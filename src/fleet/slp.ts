@@ -29,8 +29,10 @@ export interface SlpStyle {
   readonly status: ((identity: Identity, asked: Handshake) => string) | "closes" | "kicks";
   /** A second text in the frame, behind the JSON. Default: none. */
   readonly more?: string;
-  /** Whether it closes on clients that do not say their protocol. Default: no. */
-  readonly wantsProtocol?: boolean;
+  /** Protocols on which it closes. Default: none. */
+  readonly closesOn?: readonly number[];
+  /** With what it kicks whoever asks for a status. Default: a few words. */
+  readonly kick?: string;
   /** The status that answers a legacy ping. Default: none, it closes. */
   readonly legacy?: (identity: Identity) => LegacyStatus;
   /** Whether it is of before 1.4, and answers the first byte of every legacy ping the same. */
@@ -66,7 +68,9 @@ export function answerSlp(
   const all = (reply: Uint8Array, close: boolean) => ({ used: received.length, reply, close });
   if (received[0] === LEGACY_PING) return answerLegacy(style, identity, received);
   if (style.status === "closes") return all(NOTHING, true);
-  if (style.status === "kicks") return all(encodeLegacyReply({ text: "Protocol error" }), true);
+  if (style.status === "kicks") {
+    return all(encodeLegacyReply({ text: style.kick ?? "Protocol error" }), true);
+  }
   const answer = reading(() => answerFrame(style, identity, received));
   if (answer instanceof Truncated) return undefined;
   return answer instanceof Malformed ? all(NOTHING, true) : answer;
@@ -88,7 +92,7 @@ function answerFrame(style: SlpStyle, identity: Identity, received: Uint8Array):
   const payload = decodePing(received);
   if (payload !== undefined) return { used: end, reply: encodePing(payload), close: true };
   const asked = decodeStatusRequest(received);
-  if (asked === undefined || style.wantsProtocol && asked.protocol === -1) {
+  if (asked === undefined || style.closesOn?.includes(asked.protocol)) {
     return { used: received.length, reply: NOTHING, close: true };
   }
   const json = (style.status as (identity: Identity, asked: Handshake) => string)(identity, asked);

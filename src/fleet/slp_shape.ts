@@ -5,7 +5,8 @@
  * @module
  */
 import type { Facts } from "../record.ts";
-import type { Handshake } from "../protocols/slp/mod.ts";
+import type { Statement } from "../protocols/protocol.ts";
+import type { Handshake, LegacyStatus } from "../protocols/slp/mod.ts";
 import type { Identity, Motd } from "./identity.ts";
 import type { SlpStyle } from "./slp.ts";
 
@@ -148,6 +149,44 @@ function sampleOf(
   if (sample === "never" || sample === "some" && players.length === 0) return undefined;
   return sample === "empty" ? [] : players;
 }
+
+/** What a legacy status should tell. */
+export function legacyTruth(
+  form: "1.4" | "beta",
+  version: string | null,
+  protocol: number | null,
+): (identity: Identity) => Statement {
+  return ({ motd, online, max }) => ({
+    columns: {
+      name: motd.plain,
+      motd: motd.text,
+      motd_plain: motd.plain,
+      edition: "java",
+      version,
+      protocol_version: protocol,
+      players_online: online,
+      players_max: max,
+    },
+    flags: [],
+    facts: {
+      form: `legacy ${form}`,
+      ...(version === null ? {} : { version_name: version }),
+      asked: "fe01",
+    },
+  });
+}
+
+/** A status as servers of before 1.7 have it. */
+export const legacyStatus =
+  (version: string | null, protocol: number | null) =>
+  ({ motd, online, max }: Identity): LegacyStatus => ({
+    form: "1.4",
+    protocol,
+    version,
+    motd: motd.text,
+    online,
+    max,
+  });
 
 /**
  * The MOTDs of a fleet in the normal form: of their codes, `§x` alone says nothing, colours end

@@ -4,10 +4,8 @@
  *
  * @module
  */
-import { encodePacked, type LegacyStatus } from "../protocols/slp/mod.ts";
-import type { Statement } from "../protocols/protocol.ts";
-import type { Identity } from "./identity.ts";
-import { type SlpShape, statusStyle, STRING_MOTD } from "./slp_shape.ts";
+import { encodePacked } from "../protocols/slp/mod.ts";
+import { legacyStatus, legacyTruth, type SlpShape, statusStyle, STRING_MOTD } from "./slp_shape.ts";
 import type { SlpStyle } from "./slp.ts";
 
 /** A PNG of one pixel. */
@@ -54,43 +52,6 @@ const PACKED = encodePacked({
   ],
   channels: [{ name: "fml:handshake", version: "FML3", required: true }],
 });
-
-/** What a legacy status should tell. */
-function legacyTruth(
-  form: "1.4" | "beta",
-  version: string | null,
-  protocol: number | null,
-): (identity: Identity) => Statement {
-  return ({ motd, online, max }) => ({
-    columns: {
-      name: motd.plain,
-      motd: motd.text,
-      motd_plain: motd.plain,
-      edition: "java",
-      version,
-      protocol_version: protocol,
-      players_online: online,
-      players_max: max,
-    },
-    flags: [],
-    facts: {
-      form: `legacy ${form}`,
-      ...(version === null ? {} : { version_name: version }),
-      asked: "fe01",
-    },
-  });
-}
-
-const legacyStatus =
-  (version: string | null, protocol: number | null) =>
-  ({ motd, online, max }: Identity): LegacyStatus => ({
-    form: "1.4",
-    protocol,
-    version,
-    motd: motd.text,
-    online,
-    max,
-  });
 
 /** The styles, by software. */
 export const SLP_STYLES: Record<string, SlpStyle> = {
@@ -250,7 +211,18 @@ export const SLP_STYLES: Record<string, SlpStyle> = {
     },
   }),
   /** A server that wants to know who asks. */
-  wantsProtocol: statusStyle({ order: ORDER }, { wantsProtocol: true }),
+  wantsProtocol: statusStyle({ order: ORDER }, { closesOn: [-1] }),
+  /** quarry: a server of 1.8 that closes on clients of versions that it does not know. */
+  quarry: statusStyle(
+    { order: PROXY_ORDER.slice(0, 3), version: "1.8.9" },
+    { closesOn: [-1, 765] },
+  ),
+  /** bareiron: a version and a description, written as one text, and no players. */
+  bareiron: statusStyle({
+    order: ["version", "description"],
+    version: "1.21.8",
+    hidden: true,
+  }),
   /** A server that is starting: the reason of a disconnect where the status should be. */
   disconnects: {
     status: () => '{"text":"Server is ","extra":[{"text":"starting","color":"red"}]}',
@@ -276,6 +248,13 @@ export const SLP_STYLES: Record<string, SlpStyle> = {
   /** A server of 1.6. */
   java16: {
     status: "kicks",
+    legacy: legacyStatus("1.6.4", 78),
+    truth: legacyTruth("1.4", "1.6.4", 78),
+  },
+  /** A server of 1.6 whose kick of a modern client takes more than 255 letters. */
+  longKick: {
+    status: "kicks",
+    kick: "This server takes clients of 1.6 alone. ".repeat(8),
     legacy: legacyStatus("1.6.4", 78),
     truth: legacyTruth("1.4", "1.6.4", 78),
   },

@@ -65,6 +65,8 @@ const optedOut = (identity: Identity): Identity => ({
   motd: { text: `§b§d§f§d§b${identity.latinMotd.text}`, plain: identity.latinMotd.plain },
 });
 
+const withoutGuid = (identity: Identity): Identity => ({ ...identity, guid: 0n });
+
 const bedrock = (name: keyof typeof BEDROCK_STYLES, weight: number, rest?: Partial<Software>) => ({
   name,
   port: 19132,
@@ -123,6 +125,9 @@ export const SOFTWARE: readonly Software[] = [
   bedrock("geyser", 6),
   bedrock("dragonfly", 3, { query: QUERY_STYLES.gophertunnel }),
   bedrock("bedrockProtocol", 2),
+  bedrock("bedrockProtocolLevel", 1),
+  bedrock("serenityjs", 1),
+  bedrock("jsprismarine", 1, { adapt: withoutGuid }),
   bedrock("education", 2),
   bedrock("raknetNode", 2),
   bedrock("pocket2012", 1),
@@ -157,6 +162,11 @@ export const SOFTWARE: readonly Software[] = [
     .map((name) => listed(name, 1)),
   ...["hugeFavicon", "wantsProtocol", "disconnects", "beta18", "java14", "java16", "kicksOnly"]
     .map((name) => listed(name, 1)),
+  listed("quarry", 1),
+  listed("longKick", 1),
+  listed("bareiron", 1, {
+    adapt: (identity) => ({ ...identity, version: "1.21.8", protocol: 772 }),
+  }),
   listed("vanilla", 1, { name: "vanillaShy", adapt: optedOut, optedOut: true }),
   ...Object.entries(SQP_STYLES).map(([name, sqp]) => unity(name, { sqp })),
   unity("sqpEcho", { trick: "echo" }),

@@ -58,6 +58,22 @@ import m24Hex from "./slp/m24-disconnect.hex" with { type: "text" };
 import m24 from "./slp/m24-disconnect.json" with { type: "json" };
 import m25Hex from "./slp/m25-legacy-length-counts-bytes.hex" with { type: "text" };
 import m25 from "./slp/m25-legacy-length-counts-bytes.json" with { type: "json" };
+import legacyCutInLastNumberHex from "./slp/legacy-cut-in-last-number.hex" with { type: "text" };
+import legacyCutInLastNumber from "./slp/legacy-cut-in-last-number.json" with { type: "json" };
+import legacyCutInVersionHex from "./slp/legacy-cut-in-version.hex" with { type: "text" };
+import legacyCutInVersion from "./slp/legacy-cut-in-version.json" with { type: "json" };
+import legacyBetaCutHex from "./slp/legacy-beta-cut.hex" with { type: "text" };
+import legacyBetaCut from "./slp/legacy-beta-cut.json" with { type: "json" };
+import legacyLengthInBytesHex from "./slp/legacy-length-in-bytes.hex" with { type: "text" };
+import legacyLengthInBytes from "./slp/legacy-length-in-bytes.json" with { type: "json" };
+import legacyKickOf300Hex from "./slp/legacy-kick-of-300.hex" with { type: "text" };
+import legacyKickOf300 from "./slp/legacy-kick-of-300.json" with { type: "json" };
+import statusBomHex from "./slp/status-bom.hex" with { type: "text" };
+import statusBom from "./slp/status-bom.json" with { type: "json" };
+import statusDeepHex from "./slp/status-deep.hex" with { type: "text" };
+import statusDeep from "./slp/status-deep.json" with { type: "json" };
+import statusBareironHex from "./slp/status-bareiron.hex" with { type: "text" };
+import statusBareiron from "./slp/status-bareiron.json" with { type: "json" };
 
 export const SLP: readonly Golden[] = [
   golden("s01-status-request", s01Hex, s01),
@@ -89,4 +105,12 @@ export const SLP: readonly Golden[] = [
   golden("m23-length-of-six-bytes", m23Hex, m23),
   golden("m24-disconnect", m24Hex, m24),
   golden("m25-legacy-length-counts-bytes", m25Hex, m25),
+  golden("legacy-cut-in-last-number", legacyCutInLastNumberHex, legacyCutInLastNumber),
+  golden("legacy-cut-in-version", legacyCutInVersionHex, legacyCutInVersion),
+  golden("legacy-beta-cut", legacyBetaCutHex, legacyBetaCut),
+  golden("legacy-length-in-bytes", legacyLengthInBytesHex, legacyLengthInBytes),
+  golden("legacy-kick-of-300", legacyKickOf300Hex, legacyKickOf300),
+  golden("status-bom", statusBomHex, statusBom),
+  golden("status-deep", statusDeepHex, statusDeep),
+  golden("status-bareiron", statusBareironHex, statusBareiron),
 ];

@@ -336,6 +336,12 @@ Deno.test("plugins in every form of the grammar", () => {
   assertEquals(versions("X: a 1;b 2 ;; c  3; d"), ["X", ["a@1", "b@2", "c@3", "d@null"]]);
   assertEquals(versions("X: a: b 1"), ["X", ["a: b@1"]]); // the first colon alone
   assertEquals(versions("X: World Edit 7.3.0"), ["X", ["World Edit@7.3.0"]]);
+  // Parentheses of the software may hold a colon, those of a plugin end nothing.
+  const glowstone = "Glowstone git-Glowstone-607ae1e (MC: 1.12.2) on Bukkit 1.12.2-R6.1-SNAPSHOT";
+  assertEquals(versions(glowstone), [glowstone, null]);
+  assertEquals(versions(`${glowstone}: a (b: c) 1; d 2`), [glowstone, ["a (b: c)@1", "d@2"]]);
+  assertEquals(versions("X (a: b: c 1"), ["X (a", ["b: c@1"]]);
+  assertEquals(versions("X (a) y: z (b: c) 1"), ["X (a) y", ["z (b: c)@1"]]);
 });
 
 Deno.test("plugins are written as they are read", () => {

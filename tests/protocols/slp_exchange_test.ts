@@ -7,7 +7,7 @@ import { answerSlp, type SlpStyle } from "../../src/fleet/slp.ts";
 import { SLP_STYLES } from "../../src/fleet/slp_styles.ts";
 import { slp } from "../../src/mod.ts";
 import { Closed, type ExchangeContext, Silence } from "../../src/protocols/protocol.ts";
-import { slpProtocol } from "../../src/protocols/slp/mod.ts";
+import { slpProtocol, type SlpStatus } from "../../src/protocols/slp/mod.ts";
 import { type Chunking, DRIP, type Peer, talkStream, WHOLE } from "../fakes/stream.ts";
 
 const CONTEXT: ExchangeContext = {
@@ -112,7 +112,7 @@ Deno.test("slp: legacy pings come last, each on a connection of its own", () => 
     ask(SLP_STYLES[name], 1, WHOLE).questions.slice(1).map(({ bytes, fresh }) =>
       `${bytes.length < 3 ? bytes.toHex() : "status"}${fresh ? "" : " same"}`
     );
-  assertEquals(asked("java14"), ["status", "fe01"]);
+  assertEquals(asked("java14"), ["status", "status", "fe01"]);
   assertEquals(asked("java16"), ["fe01"]);
   assertEquals(asked("kicksOnly"), ["fe01", "fe"]);
 });
@@ -155,11 +155,56 @@ Deno.test("slp: a Beta server that answers the lone byte alone", () => {
     close: true,
   }));
   assert(status.kind === "legacy");
-  assertEquals([status.asked, status.reply.status?.max, questions.length], ["fe", 2, 4]);
+  assertEquals([status.asked, status.reply.status?.max, questions.length], ["fe", 2, 5]);
+});
+
+Deno.test("slp: who closes on the protocol of 1.20.4 too is asked with that of 1.8", () => {
+  const { statement, questions } = ask(SLP_STYLES.quarry, 1, WHOLE);
+  assertEquals(questions.slice(0, 3).map(({ bytes }) => slp.decodeStatusRequest(bytes)?.protocol), [
+    ...[-1, 765, 47],
+  ]);
+  assertEquals(statement.flags, []);
+});
+
+Deno.test("slp: a kick of 256 letters or more gets the legacy pings that a shorter one gets", () => {
+  const reply = slp.encodeLegacyReply({ text: "§1\x0047\x001.4\0A\x001\x002" });
+  const kicked = (text: string, legacy: Uint8Array, chunking: Chunking): SlpStatus => {
+    const kick = slp.encodeLegacyReply({ text });
+    return talk(
+      (received) => always(received[0] === 0xfe ? legacy : kick, true)(received),
+      chunking,
+    )
+      .status;
+  };
+  for (const letter of ["x", "§", "é", "中", "한"]) {
+    for (const length of [255, 256, 257, 300, 511, 512, 1000]) {
+      if (length % 256 === 0 && letter > "\u8000") continue; // begins as a status does
+      for (const chunking of [WHOLE, DRIP]) {
+        const answered = kicked(letter.repeat(length), reply, chunking);
+        assert(answered.kind === "legacy" && answered.asked === "fe01", `${letter} ${length}`);
+        const unanswered = kicked(letter.repeat(length), NOTHING, chunking);
+        assert(unanswered.kind === "legacy" && unanswered.asked === "status");
+        assertEquals(unanswered.reply.text, letter.repeat(length));
+      }
+    }
+  }
+  const cut = slp.encodeLegacyReply({ text: "x".repeat(1000) }).subarray(0, 900);
+  assertThrows(() => talk(always(cut, true)), Malformed, "neither a status nor a kick");
+});
+
+Deno.test("slp: a status of 255 bytes or more is none of those kicks", () => {
+  for (const size of [252, 253, 254, 255, 256, 300, 511, 512, 900, 2000, 5000]) {
+    const json = utf8(`{"description":"${"x".repeat(size - 18)}"}`);
+    const bytes = slp.encodeStatusResponse({ json, more: NOTHING });
+    for (const chunking of [WHOLE, DRIP]) {
+      const { status } = talk(always(bytes, true), chunking);
+      assert(status.kind === "status" && status.java.motd?.length === size - 18, `${size}`);
+    }
+  }
 });
 
 Deno.test("slp: a legacy answer whose length lies is read when the peer has no more", () => {
-  const lying = Uint8Array.fromHex("ff0008004100a7003000a70035");
+  const lying = Uint8Array.fromHex("ff000a004100a7003000a70035"); // counts bytes
   for (const close of [true, false]) {
     const { status } = talk((received) => ({
       used: received.length,

@@ -2,7 +2,13 @@ import { assert, assertEquals, assertThrows } from "@std/assert";
 import fc from "npm:fast-check@4.10.2";
 import { concat, Malformed, Reader, Truncated } from "../../src/bytes.ts";
 import { slp } from "../../src/mod.ts";
-import { MOST_NESTING, MOST_VALUES, parseJson } from "../../src/protocols/slp/json.ts";
+import {
+  boundJson,
+  LEAST_VALUES,
+  MOST_NESTING,
+  MOST_VALUES,
+  parseJson,
+} from "../../src/protocols/slp/json.ts";
 import { slpProtocol } from "../../src/protocols/slp/mod.ts";
 
 const utf8 = (text: string) => new TextEncoder().encode(text);
@@ -109,21 +115,135 @@ Deno.test("legacy replies: fields that are missing, NULs in a MOTD, numbers that
   assertEquals(text("ff0002004100"), { status: undefined, text: "A", flags: ["lengthMismatch"] });
 });
 
-Deno.test("JSON is bounded before it is parsed", () => {
+Deno.test("a legacy reply that is cut has no last number, and one whose length counts bytes has", () => {
+  const whole = slp.encodeLegacyReply({ text: "§1\x0047\x001.4\0A B\x0012\x0034" });
+  const read = (bytes: Uint8Array) => {
+    const { status, flags } = slp.decodeLegacyReply(bytes)!;
+    const { protocol, version, motd, online, max } = status ?? {};
+    return [protocol, version, motd, online, max, ...flags];
+  };
+  const odd = ["lengthMismatch", "badNumber"];
+  assertEquals(read(whole), [47, "1.4", "A B", 12, 34]);
+  assertEquals(read(whole.subarray(0, -1)), [47, "1.4", "A B", 12, null, ...odd]);
+  assertEquals(read(whole.subarray(0, -2)), [47, "1.4", "A B", 12, null, ...odd]);
+  assertEquals(read(whole.subarray(0, -4)), [47, "1.4", "A B", 12, null, ...odd]);
+  assertEquals(read(whole.subarray(0, -6)), [47, "1.4", "A B", null, null, ...odd]);
+  assertEquals(read(whole.subarray(0, -10)), [47, "1.4", "A B", null, null, ...odd]);
+  assertEquals(read(whole.subarray(0, -14)), [47, "1.4", "A ", null, null, ...odd]);
+  assertEquals(read(whole.subarray(0, -20)), [47, null, null, null, null, ...odd]);
+  assertEquals(read(whole.subarray(0, -28)), [null, null, null, null, null, ...odd]);
+  const inBytes = whole.slice();
+  inBytes[2] *= 2;
+  assertEquals(read(inBytes), [47, "1.4", "A B", 12, 34, "lengthMismatch"]);
+  const beta = slp.encodeLegacyReply({ text: "A§12§34" });
+  assertEquals(read(beta.subarray(0, -2)), [null, null, "A", 12, null, ...odd]);
+  beta[2] *= 2;
+  assertEquals(read(beta), [null, null, "A", 12, 34, "lengthMismatch"]);
+});
+
+Deno.test("JSON is bounded before it is parsed: what lies beyond is left out, and said", () => {
   const nested = (depth: number) => utf8("[".repeat(depth) + "]".repeat(depth));
   assertEquals(parseJson(nested(MOST_NESTING)).flags, []);
-  const error = assertThrows(() => parseJson(nested(MOST_NESTING + 1)), Malformed, "nested deeper");
-  assertEquals(error.offset, MOST_NESTING);
-  assertThrows(() => parseJson(utf8("[".repeat(2e6))), Malformed, "nested deeper");
-  const list = (size: number) => utf8(`[${"0,".repeat(size - 1)}0]`);
-  assertEquals(parseJson(list(MOST_VALUES - 1)).flags, []);
-  assertThrows(() => parseJson(list(MOST_VALUES + 1)), Malformed, "more than 65536 values");
+  const { value, flags } = parseJson(nested(MOST_NESTING + 1));
+  const deepest = (value: unknown): unknown =>
+    Array.isArray(value) && value.length > 0 ? deepest(value[0]) : value;
+  assertEquals([deepest(value), flags], [null, ["cut"]]);
+  const list = (size: number) => utf8(`{"a":[${"0,".repeat(size - 1)}0],"b":[1,2]}`);
+  const sizeOf = (size: number) => {
+    const { value, flags } = parseJson(list(size));
+    const { a, b } = value as { a: unknown[]; b: unknown[] };
+    return [a.length, b.length, ...flags];
+  };
+  assertEquals(sizeOf(MOST_VALUES - 10), [MOST_VALUES - 10, 2]);
+  assertEquals(sizeOf(1e6), [MOST_VALUES - 1, 2, "cut"]);
+  // Each of many keys has its share, and no text has more than all of them.
+  const shared = (keys: number) => {
+    const half = `[${"0,".repeat(2 * LEAST_VALUES)}0]`;
+    const text = Array.from({ length: keys }, (_, i) => `"k${i}":${half}`).join();
+    const { value } = parseJson(utf8(`{${text}}`));
+    return Object.values(value as object).reduce((sum, items) => sum + (items?.length ?? 0), 0);
+  };
+  assert(shared(300) < 2 * MOST_VALUES);
   // Neither counts inside texts, with whatever escapes.
   const text = `"${"[,{".repeat(1e5)}\\"${"[".repeat(200)}\\\\"`;
   assertEquals((parseJson(utf8(text)).value as string).length, 3e5 + 202);
-  for (const broken of ["", "{", '{"a"', '"\\', "nothing", "\\".repeat(1000), '{"a":1}x']) {
-    assertThrows(() => parseJson(utf8(broken)), Malformed, "no JSON");
+  const unended = ["[".repeat(2e6), "[".repeat(100) + ",".repeat(1e6), `{"a":${"[".repeat(90)}}`];
+  const broken = ["", "{", '{"a"', '"\\', "nothing", "\\".repeat(1000), '{"a":1}x', "}".repeat(9)];
+  for (const one of [...broken, ...unended]) {
+    assertThrows(() => parseJson(utf8(one)), Malformed, "no JSON");
   }
+});
+
+Deno.test("JSON within the bounds is left as it is, and beyond them stays JSON", () => {
+  const json = fc.json({ maxDepth: 6 });
+  fc.assert(
+    fc.property(json, (text) => assertEquals(boundJson(text), { json: text, cut: false })),
+    { seed: 1, numRuns: 500 },
+  );
+  const big = fc.tuple(fc.json(), fc.json(), fc.integer({ min: 75, max: 90 })).map((
+    [a, b, depth],
+  ) => `{"a":${"[".repeat(depth)}${a}${"]".repeat(depth)},"b":${b}}`);
+  fc.assert(
+    fc.property(big, (text) => {
+      const value = JSON.parse(boundJson(text).json);
+      assertEquals(value.b, JSON.parse(text).b);
+    }),
+    { seed: 2, numRuns: 500 },
+  );
+});
+
+Deno.test("JSON is bounded in time that grows as the text does", () => {
+  const steps = (text: string) => {
+    let count = 0;
+    boundJson({
+      length: text.length,
+      charCodeAt: (at) => (count++, text.charCodeAt(at)),
+      indexOf: (what, from = 0) => {
+        const found = text.indexOf(what, from);
+        count += (found < 0 ? text.length : found) - from + 1;
+        return found;
+      },
+      slice: (start = 0, end = text.length) => {
+        count += end - start;
+        return text.slice(start, end);
+      },
+    });
+    return count;
+  };
+  const shapes = [
+    ...["[", "[]", "[[],", '{"a":', '"', '\\"', '"\\\\"', "]", ",", '{"extra":[', "0,[1,2],"],
+  ];
+  for (const shape of shapes) {
+    const [once, twice] = [20_000, 40_000].map((copies) => steps(shape.repeat(copies)));
+    assert(twice < 2.1 * once && once < 4 * 20_000 * shape.length, `${shape}: ${once}, ${twice}`);
+  }
+});
+
+Deno.test("a status beyond the bounds is a row, and says that it is cut", () => {
+  const said = (json: string) => {
+    const java = slp.parseStatus(utf8(json));
+    assert(java.kind === "status");
+    return slpProtocol.record({ kind: "status", java, more: 0, pongDiffers: false });
+  };
+  const around = (description: string, sample = "[]") =>
+    `{"version":{"name":"1.21.4","protocol":769},"description":${description},` +
+    `"players":{"max":20,"online":3,"sample":${sample}},"enforcesSecureChat":true}`;
+  const deep = `{"text":"a","extra":[`.repeat(42) + "7" + "]}".repeat(42);
+  const extra = said(around(deep));
+  assertEquals(extra.flags, ["cut", "motdCut"]);
+  assertEquals([extra.columns.motd, extra.columns.players_online], ["a".repeat(32), 3]);
+  const player = (i: number) => `{"name":"Player${i}","id":"00000000-0000-4000-8000-000000000000"}`;
+  const sample = `[${Array.from({ length: 25_000 }, (_, i) => player(i)).join()}]`;
+  const crowd = said(around('"A"', sample));
+  assertEquals([crowd.flags, crowd.columns.players?.length], [["cut"], 128]);
+  assertEquals([crowd.columns.motd, crowd.columns.players_max], ["A", 20]);
+  assertEquals([crowd.facts.enforcesSecureChat, crowd.facts.sample_size], [true, undefined]);
+  const long = said(around(`"${"x".repeat(1_700_000)}"`));
+  assertEquals([long.flags, long.columns.motd?.length], [["cut"], 8192]);
+  const many = said(around("{}", `[${"[],".repeat(550_000)}[]]`));
+  assertEquals([many.flags, many.columns.players_online], [["cut"], 3]);
+  const marked = said(`\ufeff${around('"A"')}`);
+  assertEquals([marked.flags, marked.columns.motd], [["badJson"], "A"]);
 });
 
 Deno.test("JSON: what is not UTF-8 or not escaped is said", () => {

@@ -13,7 +13,7 @@ import { FakeStreams } from "../fakes/streams.ts";
 import { scanFleet, type Setting } from "./harness.ts";
 
 const RANGE = { start: 0x7f100000, end: 0x7f101000 };
-const FLEET = { servers: 400, hostile: 40, range: RANGE, seed: 11 };
+const FLEET = { servers: 400, hostile: 40, range: RANGE, seed: 12 };
 const BEDROCK = { servers: 20, range: RANGE, seed: 3, software: ["bds"] };
 
 /** Lets hosts write down what comes and goes, as a fleet's log does. */

@@ -6,6 +6,7 @@
  *     CraftBukkit on Bukkit 1.2.5-R4.0: WorldEdit 5.3; CommandBook 2.1
  *     Paper on 1.20.4-R0.1-SNAPSHOT          PocketMine-MP 5.20.0: DevTools 1.17.0
  *     Velocity: (a list that may be empty)   the empty text: vanilla, Fabric, BungeeCord
+ *     Glowstone git-Glowstone-607ae1e (MC: 1.12.2) on Bukkit 1.12.2-R6.1-SNAPSHOT: Plugin 1
  *
  * @module
  */
@@ -34,11 +35,22 @@ export interface PluginList {
  * ```
  */
 export function parsePlugins(text: string): PluginList {
-  const colon = text.indexOf(":");
+  const colon = endOfSoftware(text);
   const software = (colon < 0 ? text : text.slice(0, colon)).trim() || null;
   if (colon < 0) return { software, plugins: null };
   const entries = text.slice(colon + 1).split(";").map((entry) => entry.trim());
   return { software, plugins: entries.filter((entry) => entry !== "").map(parseEntry) };
+}
+
+/**
+ * The first colon that stands in no parentheses, for a software's version may hold one there: a
+ * parenthesis that nothing closes holds nothing. -1: there is none.
+ */
+function endOfSoftware(text: string): number {
+  const first = text.indexOf(":");
+  const open = text.lastIndexOf("(", first);
+  const close = open < 0 ? -1 : text.indexOf(")", open);
+  return close > first ? text.indexOf(":", close) : first;
 }
 
 function parseEntry(entry: string): Plugin {

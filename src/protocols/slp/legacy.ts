@@ -137,7 +137,7 @@ export function legacyReplyEnd(bytes: Uint8Array): number | undefined {
 
 /**
  * Reads a kick. One whose length lies is read as far as it goes: there are servers that count bytes
- * where units are meant.
+ * where units are meant. One that was cut ends inside a number, or behind one: that number is `null`.
  *
  * @throws Truncated when it ends inside its length.
  *
@@ -159,24 +159,21 @@ export function decodeLegacyReply(bytes: Uint8Array): LegacyReply | undefined {
   const flags: LegacyFlag[] = [];
   if (end > bytes.length) flags.push("lengthMismatch");
   if (end < bytes.length) flags.push("trailingBytes");
-  const status = parseLegacyStatus(text);
+  const countsBytes = end - HEADER === 4 * text.length; // a length of bytes, taken twice
+  const status = parseLegacyStatus(text, end > bytes.length && !countsBytes);
   if (status?.online === null || status?.max === null) flags.push("badNumber");
   return { status, text, flags };
 }
 
-/** Reads the text of a kick as a status; `undefined` when it is none. */
-function parseLegacyStatus(text: string): LegacyStatus | undefined {
+/**
+ * Reads the text of a kick as a status; `undefined` when it is none.
+ *
+ * @param cut Whether its end is missing: the last number may be a part of one.
+ */
+function parseLegacyStatus(text: string, cut: boolean): LegacyStatus | undefined {
   if (text.startsWith("§1\0")) {
-    const [, protocol, version, ...rest] = text.split("\0");
-    const [online, max] = rest.length < 3 ? [undefined, undefined] : rest.splice(-2);
-    return {
-      form: "1.4",
-      protocol: count(protocol),
-      version: version ?? null,
-      motd: rest.length === 0 ? null : rest.join("\0"), // a NUL in a MOTD
-      online: count(online),
-      max: count(max),
-    };
+    const fields = text.split("\0").slice(1);
+    return statusOfFields(cut ? withoutLast(fields) : fields);
   }
   // From the right: a MOTD may hold section signs.
   const match = /^(.*)§(-?\d{1,10})§(-?\d{1,10})$/s.exec(text);
@@ -187,6 +184,24 @@ function parseLegacyStatus(text: string): LegacyStatus | undefined {
     protocol: null,
     version: null,
     motd,
+    online: count(online),
+    max: cut ? null : count(max),
+  };
+}
+
+/** Protocol, version, MOTD, online, max: a part of a MOTD is one, a part of another field is not. */
+function withoutLast(fields: string[]): string[] {
+  const last = fields.length === 3 ? fields[2] : "";
+  return [...fields.slice(0, -1), last, ...Array(Math.max(0, 5 - fields.length)).fill("")];
+}
+
+function statusOfFields([protocol, version, ...rest]: string[]): LegacyStatus {
+  const [online, max] = rest.length < 3 ? [undefined, undefined] : rest.splice(-2);
+  return {
+    form: "1.4",
+    protocol: count(protocol),
+    version: version || null,
+    motd: rest.join("\0") || null, // a NUL in a MOTD
     online: count(online),
     max: count(max),
   };

@@ -47,8 +47,14 @@ export type SlpStatus =
     readonly asked: string;
   };
 
-/** The protocol number of 1.20.4, for servers that close on a client that does not say its own. */
-const KNOWN_PROTOCOL = 765;
+/**
+ * Protocol numbers to ask with, one after the other while the peer closes: none, for most need none;
+ * that of 1.20.4; that of 1.8, for software that knows the number of its client (quarry knows 47 and
+ * not 765).
+ */
+const ASKED_PROTOCOLS = [ANY_PROTOCOL, 765, 47];
+/** Letters of the longest kick in place of a status: the game writes some hundreds. */
+const MOST_KICK = 4095;
 /** Bytes that a server may send in place of a pong. */
 const MOST_BEFORE_PONG = 65_536;
 
@@ -57,15 +63,18 @@ export const slpProtocol: Protocol<SlpStatus> = {
   name: "slp",
   transport: "tcp",
   *exchange(context: ExchangeContext): Exchange<SlpStatus> {
-    let answer = yield* askStatus(context, ANY_PROTOCOL, false);
-    if (answer === undefined) answer = yield* askStatus(context, KNOWN_PROTOCOL, true);
+    let answer: SlpStatus | undefined;
+    for (const protocol of ASKED_PROTOCOLS) {
+      answer = yield* askStatus(context, protocol, protocol !== ANY_PROTOCOL);
+      if (answer !== undefined) break;
+    }
     if (answer !== undefined && !isKick(answer)) return answer;
     // Only now: a modern server shows less of itself to a legacy ping, or waits for the rest of it.
     const legacy = (yield* askLegacy("01")) ?? (yield* askLegacy("none"));
     if (legacy?.reply.status !== undefined) return legacy;
     const known = answer ?? legacy;
     if (known === undefined) throw new Closed();
-    return known;
+    return proven(known);
   },
   record: slpStatement,
 };
@@ -74,6 +83,15 @@ type Legacy = Extract<SlpStatus, { kind: "legacy" }>;
 
 function isKick(status: SlpStatus): status is Legacy {
   return status.kind === "legacy";
+}
+
+/** A long kick that is not all there may be anything else that begins with `ff`. */
+function proven(status: Legacy): Legacy {
+  const { text, flags } = status.reply;
+  if (text.length > 255 && flags.includes("lengthMismatch")) {
+    throw new Malformed("neither a status nor a kick", 0);
+  }
+  return status;
 }
 
 /**
@@ -134,7 +152,8 @@ function* gather(
  * speaks something else (HTTP, SSH) is known by its first bytes, and not waited for.
  */
 function answerSize(bytes: Uint8Array): number | undefined {
-  if (isKickStart(bytes)) return legacyReplyEnd(bytes);
+  const isKick = isKickStart(bytes);
+  if (isKick !== false) return isKick ? legacyReplyEnd(bytes) : undefined;
   const end = frameEnd(bytes);
   const id = peekId(bytes);
   if (id) throw new Malformed(`packet ${id} in place of a status`, 0);
@@ -142,11 +161,15 @@ function answerSize(bytes: Uint8Array): number | undefined {
 }
 
 /**
- * Whether a kick has begun: `ff 00`. A frame's length never starts so, for it would take a byte too
- * many; a kick of more than 255 letters is taken for a frame, and refused.
+ * Whether a kick has begun: `undefined` while that cannot be told. `ff 00` is one, for the length of
+ * a frame never starts so: it would take a byte too many. `ff 01 ...` is a frame of 255 bytes or more
+ * where the id of a status and a length of two bytes follow, and else a kick of 256 letters or more.
  */
-function isKickStart(bytes: Uint8Array): boolean {
-  return bytes[0] === 0xff && bytes[1] === 0;
+function isKickStart(bytes: Uint8Array): boolean | undefined {
+  const [first, high, low, next] = bytes;
+  if (first !== 0xff || high > MOST_KICK >> 8) return false;
+  if (high === 0) return true;
+  return next === undefined ? undefined : low !== 0 || next < 0x80;
 }
 
 /** The first pong; `undefined` when there is none, which takes nothing from the status. */

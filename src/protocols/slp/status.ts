@@ -84,7 +84,7 @@ const SWITCHES = ["enforcesSecureChat", "previewsChat", "preventsChatReports"];
 /**
  * Reads the JSON of a status.
  *
- * @throws Malformed when it is no JSON, or too much of it.
+ * @throws Malformed when it is no JSON.
  *
  * @example
  * ```ts

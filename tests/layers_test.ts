@@ -4,7 +4,7 @@ import { assertEquals } from "@std/assert";
 const LAYERS: readonly (readonly string[])[] = [
   [
     ...["bits.ts", "bytes.ts", "address.ts", "endpoints.ts", "endpoint_set.ts", "errors.ts"],
-    ...["record.ts", "schema.ts", "text.ts", "formatted"],
+    ...["record.ts", "schema.ts", "text.ts", "redact.ts", "formatted"],
   ],
   ["protocols", "targets", "classify"],
   ["net"],

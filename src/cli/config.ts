@@ -23,7 +23,8 @@ export function parseConfig(command: Command, text: string, source: string): Val
   try {
     config = JSON.parse(text);
   } catch (error) {
-    throw fail((error as Error).message);
+    // V8 shows a part of the text, in which a password may stand.
+    throw fail((error as Error).message.replace(/, (?:"|\.\.\.).* is not valid JSON$/s, ""));
   }
   if (typeof config !== "object" || config === null || Array.isArray(config)) {
     throw fail("it must hold one JSON object");

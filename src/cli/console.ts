@@ -7,6 +7,7 @@
 import { resolve } from "node:path";
 import { InputError } from "../errors.ts";
 import { WriteError } from "../sinks/sink.ts";
+import { redact } from "../redact.ts";
 import { harmlessText } from "../text.ts";
 
 const encoder = new TextEncoder();
@@ -88,10 +89,10 @@ const LONGEST = { word: 100, line: 1000 };
 
 /**
  * Tells the user in one line what went wrong. It may hold whatever stood in a file: that is made
- * harmless, and cut where it is long.
+ * harmless, and cut where it is long. Passwords in URLs are not shown.
  */
 export function tellError(message: string): void {
-  const words = message.replace(/\S+/g, (word) => shorten(word, LONGEST.word));
+  const words = redact(message).replace(/\S+/g, (word) => shorten(word, LONGEST.word));
   tellLine(`blocksweep: ${harmlessText(shorten(words, LONGEST.line))}`);
 }
 

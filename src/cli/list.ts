@@ -4,9 +4,9 @@
  * @module
  */
 import { InputError } from "../errors.ts";
+import { redactUrl } from "../redact.ts";
 import type { Sink } from "../sinks/sink.ts";
 import { storePlace } from "../store/open.ts";
-import { withoutPassword } from "../store/postgres_place.ts";
 import { LIST_FIELDS } from "../store/list.ts";
 import { attempt } from "../store/store.ts";
 import { readArgs } from "./args.ts";
@@ -44,9 +44,7 @@ async function show(
   const list = settings.texts("output").find((path) => storePlace(path) !== undefined);
   if (list !== undefined) {
     throw new InputError(
-      `Cannot export to "${
-        withoutPassword(list)
-      }", which is a list: export to .ndjson, and import that`,
+      `Cannot export to "${redactUrl(list)}", which is a list: export to .ndjson, and import that`,
     );
   }
   await using database = await openNamed(words[0]);

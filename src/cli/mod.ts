@@ -6,6 +6,7 @@
  */
 import config from "../../deno.json" with { type: "json" };
 import { InputError } from "../errors.ts";
+import { redact, redactError } from "../redact.ts";
 import { WriteError } from "../sinks/sink.ts";
 import { StoreError } from "../store/store.ts";
 import { closest } from "./args.ts";
@@ -52,8 +53,8 @@ export async function main(args: readonly string[]): Promise<number> {
       return EXIT.failed; // the reader has what it wants, as `head` has
     }
     const line = explain(error);
-    if (line === undefined) throw error;
-    tellError(line);
+    if (line === undefined) throw redactError(error, args);
+    tellError(redact(line, args));
     return FAILURES.some((one) => error instanceof one) ? EXIT.failed : EXIT.usage;
   }
 }

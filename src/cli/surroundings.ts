@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { redactUrl } from "../redact.ts";
 import { passwordIn } from "../store/pgpass.ts";
 import { storePlace, type Surroundings } from "../store/open.ts";
 import type { Values } from "./args.ts";
@@ -33,7 +34,10 @@ export const SURROUNDINGS: Surroundings = {
   },
 };
 
-/** Values that may be shown, logged and kept: URLs of databases have lost their passwords. */
+/**
+ * Values that may be shown, logged and kept: URLs of databases have lost their passwords, and that
+ * of a webhook all but its host.
+ */
 export function withoutSecrets({ words, given }: Values): Values {
   const shown = (text: string) => storePlace(text)?.path ?? text;
   const harmless = new Map(given);
@@ -41,5 +45,7 @@ export function withoutSecrets({ words, given }: Values): Values {
     const texts = given.get(option);
     if (texts !== undefined) harmless.set(option, texts.map(shown));
   }
+  const webhook = given.get("webhook");
+  if (webhook !== undefined) harmless.set("webhook", webhook.map(redactUrl));
   return { words: words.map(shown), given: harmless };
 }

@@ -19,7 +19,7 @@ import {
   Webhook,
 } from "../watch/mod.ts";
 import { readArgs } from "./args.ts";
-import { tellLine } from "./console.ts";
+import { tellError, tellLine } from "./console.ts";
 import { EventPrinter } from "./event_printer.ts";
 import { DEFAULTS } from "./defaults.ts";
 import { INTERRUPTED, onInterrupt } from "./interrupt.ts";
@@ -170,7 +170,7 @@ function readUrl(text: string | undefined): string | undefined {
 function openWebhook(url: string, signal: AbortSignal): Webhook {
   return new Webhook(url, {
     ...{ fetch, clock: systemClock, signal },
-    onLoss: (reason) => tellLine(`blocksweep: events are lost to the webhook: ${reason}`),
+    onLoss: (reason) => tellError(`events are lost to the webhook: ${reason}`),
   });
 }
 

@@ -4,11 +4,12 @@
  * @module
  */
 import { InputError } from "../errors.ts";
+import { redactUrl } from "../redact.ts";
 import { sleep, systemClock } from "../net/clock.ts";
 import { type Database, Unavailable } from "./database.ts";
 import { checkVersion, migrate } from "./migrate.ts";
 import { openPostgres } from "./postgres.ts";
-import { parsePostgres, type PostgresPlace, withoutPassword } from "./postgres_place.ts";
+import { parsePostgres, type PostgresPlace } from "./postgres_place.ts";
 import { openSqlite, type SqliteOptions } from "./sqlite.ts";
 
 /** A list, as a user names it. */
@@ -38,8 +39,8 @@ export interface Surroundings {
  * @throws InputError for a URL that cannot be used.
  */
 export function storePlace(text: string): StorePlace | undefined {
-  if (/^postgres(ql)?:/.test(text)) {
-    const path = withoutPassword(text);
+  if (/^\s*postgres(ql)?:/i.test(text)) {
+    const path = redactUrl(text.trim());
     return { path, file: path, postgres: parsePostgres(text), format: { name: "postgres" } };
   }
   const [, named] = /^sqlite:(.+)$/s.exec(text) ?? [];

@@ -74,7 +74,10 @@ export async function openPostgres(
       application_name: "blocksweep",
       keepAlive: true,
     });
-  const server = new Postgres(shown, newClient, encryptions(place, rootCertificate));
+  // No message of driver or server is known to hold it; if one does, it is not passed on.
+  const hide = (message: string) =>
+    password === undefined || password.length < 4 ? message : message.replaceAll(password, "…");
+  const server = new Postgres(shown, newClient, encryptions(place, rootCertificate), hide);
   try {
     await server.script("set standard_conforming_strings = on");
     return server;
@@ -106,6 +109,7 @@ class Postgres implements Database {
     readonly name: string,
     private readonly newClient: (ssl: Encryption) => Client,
     private readonly encryptions: readonly Encryption[],
+    private readonly hide: (message: string) => string,
   ) {}
 
   async script(sql: string): Promise<void> {
@@ -191,7 +195,7 @@ class Postgres implements Database {
       if (error instanceof Deno.errors.NotCapable) throw error;
       if (error instanceof Unavailable) throw error;
       const { message, code = "" } = error as Error & { code?: string };
-      const said = message || code; // of several addresses that refuse, the driver says only a code
+      const said = this.hide(message || code); // of several addresses that refuse, the driver says only a code
       // Of the server's own codes, 08 and 57P are about the connection; others are about the query.
       const own = /^[0-9A-Z]{5}$/.test(code) && !code.startsWith("E");
       if (own && !/^(08|57P|53300)/.test(code)) throw new Error(said, { cause: error });

@@ -4,6 +4,7 @@
  * @module
  */
 import { InputError } from "../errors.ts";
+import { redactUrl } from "../redact.ts";
 
 /** A database on a server. */
 export interface PostgresPlace {
@@ -41,9 +42,12 @@ export function parsePostgres(text: string): PostgresPlace {
   const url = URL.parse(text);
   const refuse = (why: string) =>
     new InputError(
-      `Cannot use "${withoutPassword(text)}": ${why}; as postgres://USER@HOST/DATABASE`,
+      `Cannot use "${redactUrl(text.trim())}": ${why}; as postgres://USER@HOST/DATABASE`,
     );
   if (url === null || url.hostname === "") throw refuse("it names no server");
+  if (`${url.pathname}${url.search}${url.hash}`.includes("@")) {
+    throw refuse("a / or @ in the password or the database is written %2F or %40");
+  }
   const { sslmode = "prefer", sslrootcert, ...others } = Object.fromEntries(url.searchParams);
   const sslMode = SSL_MODES.find((mode) => mode === sslmode);
   if (Object.keys(others).length > 0 || url.hash !== "") {
@@ -71,11 +75,4 @@ export function parsePostgres(text: string): PostgresPlace {
     sslMode,
     rootCertificate: sslrootcert,
   };
-}
-
-/** The text of a URL without the password in it, whatever else is wrong with it. */
-export function withoutPassword(text: string): string {
-  const [, scheme, authority, rest] = /^(postgres(?:ql)?:\/\/)(.*@)?(.*)$/s.exec(text) ?? [];
-  if (authority === undefined) return text;
-  return `${scheme}${authority.replace(/:.*@$/s, "@")}${rest}`;
 }

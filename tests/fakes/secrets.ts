@@ -1,0 +1,50 @@
+/** Secrets with marks in them, and URLs that hold them. */
+import fc from "npm:fast-check@4.10.2";
+
+const MARKS = ["Kq7xWv", "Zj3tRb", "Yd9mNc"];
+
+/** What URLs, shells and messages give a meaning to, and what they do not. */
+const junk = fc.array(
+  fc.oneof(fc.constantFrom(...":/@?#%&=+ \\\"'[];,.-$<>()|`~\t\n\u00e9\u{1f600}"), fc.string()),
+  { maxLength: 4 },
+).map((parts) => parts.join(""));
+
+/** A secret: wherever it is cut, a mark is on each side. */
+export const secret = fc.tuple(junk, junk, junk).map(([a, b, c]) =>
+  `${MARKS[0]}${a}${MARKS[1]}${b}${MARKS[2]}${c.replace(/[\s"]+$/, "")}`
+);
+
+/** Marks of a secret that a text holds. */
+export function leaksOf(text: string): string[] {
+  return MARKS.filter((mark) => text.toLowerCase().includes(mark.toLowerCase()));
+}
+
+/** URLs, and what was meant as one, with a secret that stands there as it is, and percent-encoded. */
+export function urlsWith(secret: string, host = "h"): string[] {
+  return [secret, encodeURIComponent(secret.toWellFormed())].flatMap((s) => [
+    ...["postgres", "postgresql", "POSTGRES", " postgres", "mysql", "jdbc:postgresql"].flatMap(
+      (scheme) => [
+        `${scheme}://u:${s}@${host}/d`,
+        `${scheme}://u:${s}@${host}`,
+        `${scheme}://u:${s}@`,
+        `${scheme}://:${s}@${host}/d`,
+        `${scheme}://u:${s}@${host}:x/d?sslmode=allow`,
+        `${scheme}://u@${host}/d?password=${s}`,
+        `${scheme}://${host}/d?user=u&password=${s}&sslmode=require`,
+        `${scheme}://u@${host}/d?${s}`,
+        `${scheme}://u@${host}/d#${s}`,
+      ],
+    ),
+    ...["postgres:", "postgres:/", "", "db "].map((start) => `${start}u:${s}@${host}/d`),
+    `postgres:${s}@${host}/d`,
+    ...["https", "HTTP", " https", "wss"].flatMap((scheme) => [
+      `${scheme}://${host}/${s}`,
+      `${scheme}://u:${s}@${host}/`,
+      `${scheme}://${s}@${host}/x`,
+      `${scheme}://${host}:8080/services/${s}/x`,
+      `${scheme}://${host}/a?token=${s}`,
+      `${scheme}://${host}/?${s}`,
+      `${scheme}://${host}/#${s}`,
+    ]),
+  ]);
+}

@@ -39,6 +39,10 @@ export const COMMANDS: Readonly<
   lan: {
     usage: "lan [options]",
     purpose: "find servers and open worlds on the networks of this machine",
+    note:
+      "Dedicated Java servers are found by one connection to port 25565 of each address of the\n" +
+      "private networks of at most /22; other networks are listed. Addresses in the opt-out file\n" +
+      "are left out: to read it, lan needs --allow-read and --allow-env.",
     examples: ["lan", "lan --once 10 --json", "lan -p 19132-19140"],
   },
   watch: {

@@ -15,7 +15,9 @@ import { PROTOCOLS, USUAL_PROTOCOLS } from "../protocols/mod.ts";
 import { FIELDS, type ServerRecord } from "../record.ts";
 import { uuidv7 } from "../scan/id.ts";
 import {
+  chooseJavaNetworks,
   discover,
+  type JavaNetworks,
   type LanOptions,
   type LocalLink,
   type LocalNetwork,
@@ -30,6 +32,7 @@ import { readArgs } from "./args.ts";
 import { draw, isDumb, print, tellLine } from "./console.ts";
 import { INTERRUPTED, onInterrupt } from "./interrupt.ts";
 import { LiveTable } from "./lan_table.ts";
+import { OptOutList } from "./opt_out_list.ts";
 import { count } from "./plan.ts";
 import { useColor } from "./servers_view.ts";
 import { Settings } from "./values.ts";
@@ -49,10 +52,14 @@ const ONE_LOOK = 3;
 export async function runLan(args: readonly string[]): Promise<number> {
   const settings = new Settings(readArgs("lan", args));
   const look = readLook(settings);
-  const networks = localNetworks();
+  const interfaces = Deno.networkInterfaces();
+  const networks = localNetworks(interfaces);
   if (networks.length === 0) {
     throw new InputError("Cannot look around: this machine has no network");
   }
+  const optedOut = await new OptOutList(settings.text("opt-out-file")).read();
+  const java = settings.has("no-sweep") ? undefined : javaNetworks(interfaces);
+  if (!settings.has("quiet")) java?.skipped.forEach(tellSkipped);
   const neighbours = new Neighbours();
   // Most networks have an IPv6 link too: they are counted once.
   const size = networks.filter((network) => !("zone" in network)).length || networks.length;
@@ -61,14 +68,18 @@ export async function runLan(args: readonly string[]): Promise<number> {
   using interrupt = onInterrupt(() => table?.[Symbol.dispose]());
   const rows = new Rows(settings.has("json"));
   const signal = AbortSignal.any([interrupt.signal, rows.signal]);
-  const { sent, refusals } = await discover({
-    ...{ ...surroundings(networks, signal), ...look, networks, neighbours, signal },
+  const { sent, unswept, refusals } = await discover({
+    ...{ ...surroundings(networks, signal), ...look, networks, neighbours, signal, optedOut },
+    sweep: java && sweepOf(java, settings.has("once") ? look.listenMs : Infinity),
     onServer: (record) => live || rows.add(record),
   });
   table?.[Symbol.dispose]();
   await rows.printed();
   if (!settings.has("quiet") && !live) {
     tellLine(`${count(rows.count, "server")} on ${count(size, "network")}`);
+    if (unswept > 0) {
+      tellLine(`${count(unswept, "host")} not swept for Java servers: --once ended first`);
+    }
   }
   if (interrupt.signal.aborted && !look.watch) return INTERRUPTED;
   if (sent > 0) return 0;
@@ -92,13 +103,24 @@ function readLook(
   };
 }
 
+function tellSkipped(network: string): void {
+  tellLine(`not swept for Java servers: ${network}`);
+}
+
+/** How to sweep, for so long at the most. */
+function sweepOf({ swept }: JavaNetworks, mostMs: number): LanOptions["sweep"] {
+  const [seed] = crypto.getRandomValues(new Uint32Array(1));
+  return { networks: swept, mostMs, seed, dialer: denoDialer() };
+}
+
 /** What does not depend on options. */
 function surroundings(
   networks: readonly (LocalNetwork | LocalLink)[],
   signal: AbortSignal,
 ): Omit<
   LanOptions,
-  "networks" | "ports" | "watch" | "neighbours" | "listenMs" | "players" | "signal" | "onServer"
+  | ("networks" | "ports" | "watch" | "neighbours" | "listenMs" | "players" | "signal" | "onServer")
+  | ("sweep" | "optedOut")
 > {
   const random = (size: number) =>
     new DataView(crypto.getRandomValues(new Uint8Array(size)).buffer);
@@ -184,15 +206,11 @@ function readPorts(text: string | undefined): LanOptions["ports"] {
 }
 
 /** The IPv4 networks of this machine, without loopback, and its IPv6 links. */
-function localNetworks(): (LocalNetwork | LocalLink)[] {
-  const interfaces = Deno.networkInterfaces();
+function localNetworks(
+  interfaces: readonly Deno.NetworkInterfaceInfo[],
+): (LocalNetwork | LocalLink)[] {
   return [
-    ...interfaces
-      .filter(({ family, address }) => family === "IPv4" && !address.startsWith("127."))
-      .map(({ address, netmask }) => ({
-        address: parseIpv4(address),
-        netmask: parseIpv4(netmask),
-      })),
+    ...withIpv4(interfaces).map(({ address, netmask }) => ({ address, netmask })),
     ...interfaces
       .filter(({ family, address }) => family === "IPv6" && /^fe80:/i.test(address))
       .map(({ address, name, scopeid }) => ({
@@ -200,4 +218,19 @@ function localNetworks(): (LocalNetwork | LocalLink)[] {
         zone: Deno.build.os === "windows" ? String(scopeid) : name,
       })),
   ];
+}
+
+/** The IPv4 networks that are swept for Java servers, and why others are not. */
+function javaNetworks(interfaces: readonly Deno.NetworkInterfaceInfo[]): JavaNetworks {
+  return chooseJavaNetworks(withIpv4(interfaces));
+}
+
+function withIpv4(interfaces: readonly Deno.NetworkInterfaceInfo[]) {
+  return interfaces
+    .filter(({ family, address }) => family === "IPv4" && !address.startsWith("127."))
+    .map(({ name, mac, address, netmask }) => ({
+      ...{ name, mac },
+      address: parseIpv4(address),
+      netmask: parseIpv4(netmask),
+    }));
 }

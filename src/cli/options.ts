@@ -203,7 +203,10 @@ export const OPTIONS: readonly Option[] = [
     ["json", "print one JSON object per server, observation or event", {
       commands: ["query", "lan", "watch", "history"],
     }],
-    ["once SECONDS", "listen for so long; default: on a terminal until Ctrl-C, else 3", {
+    ["once SECONDS", "end after so long; default: Ctrl-C on a terminal, else 3 and the sweep", {
+      commands: ["lan"],
+    }],
+    ["no-sweep", "make no connections to port 25565 of neighbours to find dedicated Java servers", {
       commands: ["lan"],
     }],
   ]),
@@ -217,6 +220,9 @@ export const OPTIONS: readonly Option[] = [
     ["max-runtime TIME", "stop after so long, as 90s, 10m or 2h"],
     ["opt-out-file FILE", "addresses that asked to be left alone: never asked, and added to", {
       commands: ["scan", "watch"],
+    }],
+    ["opt-out-file FILE", "addresses that opted out: no connection, no query and no row", {
+      commands: ["lan"],
     }],
     ["config FILE", "read options from a JSON file; the command line goes first"],
     ["echo-config", "print the options as such a file, and send nothing"],

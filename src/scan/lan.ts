@@ -1,17 +1,22 @@
 /**
- * Finding servers on the local networks: everybody is asked, Java worlds are listened for, and a
- * conversation is held with each that was heard.
+ * Finding servers on the local networks: everybody is asked, Java worlds are listened for, dedicated
+ * Java servers are swept for, and a conversation is held with each that was heard.
  *
  * @module
  */
+import { parseAddress } from "../address.ts";
 import { sleep } from "../net/clock.ts";
 import type { DatagramSocket } from "../net/socket.ts";
 import { Switchboard } from "../net/switchboard.ts";
 import { Throttle } from "../net/throttle.ts";
+import { LAN_PROTOCOLS } from "../protocols/lan/mod.ts";
+import type { ServerRecord } from "../record.ts";
 import { Discovery } from "./lan/discovery.ts";
+import { JavaSweep } from "./lan/java_sweep.ts";
 import { refusalOf } from "./lan/refusal.ts";
 import type { LanEnd, LanOptions, LocalLink, LocalNetwork } from "./lan/options.ts";
 
+export * from "./lan/java_networks.ts";
 export * from "./lan/neighbours.ts";
 export * from "./lan/options.ts";
 
@@ -23,6 +28,8 @@ const WATCH_EVERY_MS = 3000;
 const LINKS_AFTER_MS = 500;
 /** As Bedrock's clients ask for NetherNet. */
 const REQUEST_EVERY_MS = 2000;
+/** How often dedicated Java servers that were found are queried, where they are watched. */
+const REFRESH_JAVA_MS = 15_000;
 /** Datagrams a second to one server. */
 const HOST_RATE = 5;
 
@@ -41,8 +48,13 @@ export async function discover(options: LanOptions): Promise<LanEnd> {
   const hangUp = () => options.watch && board.hangUp();
   signal.addEventListener("abort", hangUp, { once: true });
   const end = clock.now() + listenMs;
+  const java = javaSweep(run, options);
   const work = async () => {
-    await Promise.all([ping(run, options, end), request(run, options, end)]);
+    await Promise.all([
+      ping(run, options, end),
+      request(run, options, end),
+      java && sweepJava(java, options),
+    ]);
     await run.pool.idle();
   };
   try {
@@ -53,7 +65,39 @@ export async function discover(options: LanOptions): Promise<LanEnd> {
   for (const [i, { errors }] of sockets.entries()) {
     if (!("zone" in networks[i])) { for (const code of errors.send.keys()) refusals.add(code); }
   }
-  return { sent: run.sent, refusals: [...refusals] };
+  const { sent = 0, unswept = 0 } = java ?? {};
+  return { sent: run.sent + sent, unswept, refusals: [...refusals] };
+}
+
+/** The sweep for dedicated Java servers, where one is wanted. */
+function javaSweep(run: Discovery, options: LanOptions): JavaSweep | undefined {
+  const slp = options.protocols.find(({ name }) => name === "slp");
+  if (options.sweep === undefined || slp === undefined) return undefined;
+  return new JavaSweep(
+    options,
+    options.sweep,
+    slp,
+    (address) => run.isLeftAlone(address),
+    (sighting) => run.sighted(sighting),
+  );
+}
+
+/** Sweeps once; who watches goes on to query the servers that were found. */
+async function sweepJava(java: JavaSweep, options: LanOptions): Promise<void> {
+  const { clock, signal, watch, neighbours } = options;
+  await java.run();
+  while (watch && !signal.aborted) {
+    await sleep(clock, REFRESH_JAVA_MS, signal);
+    const found = neighbours.listed().filter(({ row }) => isSwept(row));
+    await Promise.all(
+      found.map(({ row: { host, port } }) => java.refresh({ address: parseAddress(host)!, port })),
+    );
+  }
+}
+
+/** Whether a server is known by the sweep: worlds that announce themselves are queried after that. */
+function isSwept({ protocols }: ServerRecord): boolean {
+  return protocols.includes("slp") && !protocols.includes(LAN_PROTOCOLS.announcement);
 }
 
 /** Opens a socket in each network where that can be done; links are nobody's promise. */

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Two hosts with simulated servers (Bedrock, a Java world that is open to LAN, a NetherNet world), a
-# third that speaks IPv6 alone, and one that looks for them, in network namespaces of their own, joined
-# by a bridge. Needs root, iproute2 and tcpdump. Nothing leaves the namespaces: they have no way out.
+# Two hosts with simulated servers (Bedrock, a Java world that is open to LAN, a NetherNet world, a
+# dedicated Java server), a third that speaks IPv6 alone, a fourth that opted out, and one that looks
+# for them and runs a dedicated Java server itself, in network namespaces of their own, joined by a
+# bridge. Needs root, iproute2 and tcpdump. Nothing leaves the namespaces: they have no way out.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 export DENO_NO_UPDATE_CHECK=1 NO_COLOR=1
@@ -18,7 +19,7 @@ stop() {
 
 clean() {
   stop
-  for name in bridge look one two six; do ip netns delete "$id-$name" 2>/dev/null || true; done
+  for name in bridge look one two six four; do ip netns delete "$id-$name" 2>/dev/null || true; done
   rm -rf "$folder"
 }
 trap clean EXIT
@@ -46,6 +47,22 @@ host look 10.77.0.1
 host one 10.77.0.2
 host two 10.77.0.3
 host six
+host four 10.77.0.4
+# A network that is too large to sweep, and one of containers.
+for link in "large 10.78.0.1/16" "docker0 172.17.0.1/24"; do
+  read -r name network <<<"$link"
+  ip -n "$id-look" link add "$name" type veth peer name "$name-end"
+  ip -n "$id-look" link set "$name-end" up
+  ip -n "$id-look" addr add "$network" dev "$name"
+  ip -n "$id-look" link set "$name" up
+done
+# A tunnel, where the kernel has one to offer.
+tunnel=0
+if ip -n "$id-look" tuntap add wg0 mode tun 2>/dev/null; then
+  ip -n "$id-look" addr add 10.79.0.1/24 dev wg0
+  ip -n "$id-look" link set wg0 up
+  tunnel=1
+fi
 speaks_ipv6=$(ip -n "$id-look" -6 addr show dev eth0 scope link 2>/dev/null | grep -c inet6 || true)
 
 # serve NAME ADDRESS SOFTWARE SEED: a simulated server that hears broadcasts. Reading the routing
@@ -62,6 +79,9 @@ serve one 10.77.0.2 netherNet6 3
 serve two 10.77.0.3 pocketmine 4
 serve two 10.77.0.3 openToLan 5
 serve two 10.77.0.3 netherNet7 6
+serve one 10.77.0.2 paper 7
+serve look 10.77.0.1 paper 8
+serve four 10.77.0.4 paper 9
 ip netns exec "$id-six" deno run --no-prompt --allow-net tests/namespaces/bedrock6.ts &
 pids+=($!)
 # await COMMAND...: until it succeeds, half a minute at the most.
@@ -73,7 +93,8 @@ await() {
   echo "waited in vain: $*"
   exit 1
 }
-for file in one-{bds,openToLan,netherNet6} two-{pocketmine,openToLan,netherNet7}; do
+for file in one-{bds,openToLan,netherNet6,paper} two-{pocketmine,openToLan,netherNet7} \
+  {look,four}-paper; do
   await [ -s "$folder/$file.json" ]
 done
 
@@ -82,14 +103,17 @@ pids+=($!)
 await grep -q listening "$folder/tcpdump.err"
 
 # Two at once: they share the port of the announcements, as each does with a running game.
+echo 10.77.0.4 >"$folder/opt-out.txt"
 look() {
   ip netns exec "$id-look" deno run --no-prompt --allow-net --allow-sys=networkInterfaces \
-    main.ts lan --json
+    --allow-read --allow-env=INIT_CWD,HOME,XDG_CONFIG_HOME,APPDATA,USERPROFILE \
+    main.ts lan --json --opt-out-file "$folder/opt-out.txt" "$@"
 }
-look >"$folder/found.ndjson" &
+look >"$folder/found.ndjson" 2>"$folder/found.err" &
 first=$!
 look >"$folder/second.ndjson"
 wait "$first"
+look --once 1 >"$folder/once.ndjson" 2>"$folder/once.err"
 stop
 
 failed=0
@@ -113,7 +137,9 @@ servers() {
     sed 's/^fe80:[^ ]*/fe80::/' | sort
 }
 {
+  echo "10.77.0.1 25565 slp"
   echo "10.77.0.2 19132 raknet"
+  echo "10.77.0.2 25565 slp"
   echo "10.77.0.2 51234 slp"
   echo "10.77.0.2 7551 nethernet"
   echo "10.77.0.3 19132 raknet"
@@ -126,6 +152,18 @@ check "by two that look at once" diff "$folder/wanted.txt" <(servers "$folder/se
 check "PocketMine is asked by Query too" grep -q '"protocols":\["raknet","query"\]' "$folder/found.ndjson"
 check "Java worlds are asked for their status" grep -q '"protocols":\["slp","lan"\]' "$folder/found.ndjson"
 check "over TCP" sent '10\.77\.0\.1\.[0-9]+ > 10\.77\.0\.[23]\.51234: Flags \[S\]' 2
+# connects ADDRESS: how often the searching host began a connection to port 25565 of such an address.
+connects() {
+  grep -oE "10\.77\.0\.1\.[0-9]+ > $1\.25565: Flags \[S\]" "$folder/capture.txt" | sort -u | wc -l
+}
+check "dedicated Java servers are asked by Query too" grep -q '"host":"10.77.0.2","port":25565.*"protocols":\["slp","query"\]' "$folder/found.ndjson"
+check "an address that opted out gets no connection" [ "$(connects '10\.77\.0\.4')" -eq 0 ]
+check "nor does the broadcast address" [ "$(connects '10\.77\.0\.255')" -eq 0 ]
+check "a large network is skipped" grep -q 'not swept for Java servers: large 10.78.0.0/16: larger than /22' "$folder/found.err"
+check "so is one of containers" grep -q 'docker0 172.17.0.0/24: a network of containers' "$folder/found.err"
+[ "$tunnel" -eq 0 ] ||
+  check "so is a tunnel" grep -q 'wg0 10.79.0.0/24: a tunnel' "$folder/found.err"
+check "--once ends the sweep, which is said" grep -q 'hosts not swept for Java servers' "$folder/once.err"
 check "a ping to everybody" sent '10\.77\.0\.1\.[0-9]+ > 255\.255\.255\.255\.19132: UDP, length 33' 3
 check "a ping to the network" sent '10\.77\.0\.1\.[0-9]+ > 10\.77\.0\.255\.19132: UDP, length 33' 3
 check "a request for NetherNet to everybody" sent '10\.77\.0\.1\.[0-9]+ > 255\.255\.255\.255\.7551: UDP, length 64' 2

@@ -26,8 +26,9 @@ import {
 import { type Learned, motdAsSent, type Protocol, type Reply } from "../../protocols/protocol.ts";
 import type { Sighting } from "../../record.ts";
 import { stampClock } from "../../sweep/receiver.ts";
+import { AddressSet } from "../../targets/address_set.ts";
 import type { Neighbour } from "./neighbours.ts";
-import { refusalOf } from "./refusal.ts";
+import { noneWhenRefused } from "./refusal.ts";
 import {
   broadcastOf,
   isInside,
@@ -43,7 +44,7 @@ const EVERYBODY = 0xffffffff;
 /** All nodes of a link. No group of Bedrock's own is known. */
 const ALL_NODES = 0xff02n << 112n | 1n;
 /** A world is gone when it was not heard for so long, milliseconds: as the games have it. */
-const LIFETIME_MS = { announcement: 5000, nethernet: 15_000, raknet: 15_000 };
+const LIFETIME_MS = { announcement: 5000, nethernet: 15_000, raknet: 15_000, slp: 40_000 };
 /** A server whose row took more than its own message is asked so often, milliseconds. */
 const REFRESH_MS = 5000;
 
@@ -61,6 +62,7 @@ export class Discovery {
   /** Questions that left. */
   sent = 0;
   readonly #networkId: bigint;
+  readonly #optedOut: AddressSet;
   /** When everybody was last asked for NetherNet. */
   #requestedAt = 0;
 
@@ -76,6 +78,7 @@ export class Discovery {
   ) {
     this.pool = new Pool(CONCURRENCY, onError);
     this.#networkId = options.nonce();
+    this.#optedOut = new AddressSet(options.optedOut ?? []);
   }
 
   /** Asks everybody once for RakNet, in the networks of a family. */
@@ -166,6 +169,21 @@ export class Discovery {
     this.#ask(neighbour, (known) => this.#askJava(endpoint, announcement, known));
   }
 
+  /** Takes the status of a dedicated Java server. */
+  sighted(sighting: Omit<Sighting, "socket">): void {
+    const { endpoint } = sighting;
+    const key = formatEndpoint(endpoint);
+    const neighbour = this.#meet(key, endpoint.address, LIFETIME_MS.slp, true);
+    if (neighbour === undefined) return;
+    const socket = this.networks.findIndex((network) => isInside(endpoint, network));
+    this.#ask(neighbour, (known) => this.#inspect({ ...sighting, socket }, known));
+  }
+
+  /** Whether nothing is sent to an address alone, and no row comes of it. */
+  isLeftAlone(address: Address): boolean {
+    return this.#optedOut.has(address);
+  }
+
   /** The server of a key, if it is due to be asked. */
   #meet(
     key: string,
@@ -174,6 +192,7 @@ export class Discovery {
     verified: boolean,
   ): Neighbour | undefined {
     const { neighbours, clock, watch } = this.options;
+    if (this.isLeftAlone(address)) return undefined;
     const now = clock.now();
     const neighbour = neighbours.meet(key, address, lifetimeMs, now);
     if (neighbour === undefined || neighbour.address !== address) return undefined;
@@ -228,13 +247,17 @@ export class Discovery {
     protocols: readonly Protocol[],
   ): Promise<Findings | undefined> {
     const { options, board, networks } = this;
-    const { endpoint, socket } = sighting;
+    const { endpoint, protocol, socket } = sighting;
     const { answers, latencyMs } = await inspect(sighting, {
       ...options,
-      protocols,
-      follow: true,
+      // The same endpoint may have been found before by another protocol.
+      protocols: options.protocols.filter((one) =>
+        one.name === protocol || protocols.includes(one)
+      ),
+      follow: socket >= 0,
       link: (peer, number) => board.link(peer, number),
       soleLink: (peer) => board.soleLink(peer, options.open(networks[socket])),
+      optedOut: ({ address }) => this.isLeftAlone(address),
       stop: ({ statement }) => options.optsOut(motdAsSent(statement)),
     });
     return answers.length === 0 ? undefined : { endpoint, answers, latencyMs };
@@ -261,11 +284,6 @@ export class Discovery {
     const said = { protocol: slp.name, statement: slp.record(outcome.status) };
     return { endpoint, answers: [said, own], latencyMs: outcome.latencyMs };
   }
-}
-
-/** A network may go away while we ask: nobody's fault, and no end of the look around. */
-function noneWhenRefused(error: unknown): undefined {
-  refusalOf(error);
 }
 
 function orUndefined<T>(decode: () => T | undefined): T | undefined {

@@ -5,9 +5,10 @@
  */
 import type { Endpoint } from "../../address.ts";
 import type { Patience } from "../../inspect/attempt.ts";
-import type { DatagramSocket, Link } from "../../net/socket.ts";
+import type { DatagramSocket, Dialer, Link } from "../../net/socket.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import type { ServerRecord } from "../../record.ts";
+import type { Range } from "../../targets/ranges.ts";
 import type { Neighbours } from "./neighbours.ts";
 
 /** An IPv4 network that we are part of. */
@@ -24,6 +25,18 @@ export interface LocalLink {
   readonly address: bigint;
   /** Its interface. */
   readonly zone: string;
+}
+
+/** How to look for dedicated Java servers, which neither announce themselves nor answer broadcasts. */
+export interface JavaSweepOptions {
+  /** The networks to sweep, of at most /22 and at least /30. */
+  readonly networks: readonly LocalNetwork[];
+  /** How long the sweep may take, milliseconds. */
+  readonly mostMs: number;
+  /** Seed of the order; `undefined`: no shuffling. */
+  readonly seed: number | undefined;
+  /** Opens connections. */
+  readonly dialer: Dialer;
 }
 
 /** How to look around. */
@@ -48,6 +61,10 @@ export interface LanOptions extends Patience {
   readonly openGroup?: () => Promise<DatagramSocket>;
   /** Talks over TCP with a Java server; where it is missing, none is asked. */
   readonly dial?: (endpoint: Endpoint) => Link;
+  /** How to look for dedicated Java servers. Default: not at all. */
+  readonly sweep?: JavaSweepOptions;
+  /** Addresses that opted out: no row comes of them, and nothing but broadcasts goes to them. */
+  readonly optedOut?: readonly Range[];
   /** 31 random bits that prove that an answer is to our ping. */
   readonly token: number;
   /** Whether a MOTD asks scanners to stay away. */
@@ -66,6 +83,8 @@ export interface LanOptions extends Patience {
 export interface LanEnd {
   /** How many left. */
   readonly sent: number;
+  /** Addresses that the sweep for dedicated Java servers did not reach in time. */
+  readonly unswept: number;
   /** Why the system refused to send others, or to listen: error codes. */
   readonly refusals: readonly string[];
 }

@@ -17,3 +17,12 @@ export function refusalOf(error: unknown): string {
   }
   throw error;
 }
+
+/**
+ * Nothing, where the system refused: a network may go away while a server is queried.
+ *
+ * @throws Whatever it is given that is no refusal.
+ */
+export function noneWhenRefused(error: unknown): undefined {
+  refusalOf(error);
+}

@@ -1,0 +1,88 @@
+/**
+ * Which of this machine's networks `lan` sweeps for dedicated Java servers: they neither announce
+ * themselves nor answer a broadcast.
+ *
+ * @module
+ */
+import { formatAddress } from "../../address.ts";
+import type { LocalNetwork } from "./options.ts";
+
+/** An interface with an IPv4 address. */
+export interface LocalInterface extends LocalNetwork {
+  /** Its name. */
+  readonly name: string;
+  /** Its MAC, with colons; only zeros where it has none. */
+  readonly mac: string;
+}
+
+/** Networks that are swept, and those that are not. */
+export interface JavaNetworks {
+  /** Networks to sweep. */
+  readonly swept: readonly LocalNetwork[];
+  /** A line for each other one: interface, network and reason. */
+  readonly skipped: readonly string[];
+}
+
+/** The largest network that is swept: /22, 1,022 hosts. */
+const LEAST_BITS = 22;
+/** A network of fewer bits has a network address, a broadcast address and hosts. */
+const MOST_BITS = 30;
+
+/** RFC 1918. */
+const PRIVATE = [
+  { address: 0x0a000000, netmask: 0xff000000 },
+  { address: 0xac100000, netmask: 0xfff00000 },
+  { address: 0xc0a80000, netmask: 0xffff0000 },
+];
+
+/** Tunnels have no MAC, or one of these names: TAP devices, ZeroTier, Tailscale and VPN clients. */
+const NO_MAC = /^[0:]*$/;
+const TUNNEL = /^(tun|tap|utun|wg|ppp|ipsec|gre|gif|sit|zt|tailscale|nordlynx|feth)/i;
+/** What containers publish is on an address of this machine as well. */
+const CONTAINERS = /^(docker|br-[0-9a-f]{12}$|podman|cni|flannel|cali|veth|lxc|lxd)/i;
+
+/**
+ * Chooses the networks.
+ *
+ * @example
+ * ```ts
+ * import { chooseJavaNetworks } from "blocksweep";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const lan = { name: "eth0", mac: "02:00:00:00:00:01", address: 0xc0a80105, netmask: 0xffffff00 };
+ * const vpn = { name: "wg0", mac: "00:00:00:00:00:00", address: 0x0a080002, netmask: 0xffffff00 };
+ * assertEquals(chooseJavaNetworks([lan, vpn]), {
+ *   swept: [{ address: 0xc0a80105, netmask: 0xffffff00 }],
+ *   skipped: ["wg0 10.8.0.0/24: a tunnel"],
+ * });
+ * ```
+ */
+export function chooseJavaNetworks(interfaces: readonly LocalInterface[]): JavaNetworks {
+  const swept: LocalNetwork[] = [];
+  const skipped: string[] = [];
+  for (const one of interfaces) {
+    const { name, address, netmask } = one;
+    const reason = skipReason(one);
+    if (reason === undefined) swept.push({ address, netmask });
+    else {
+      skipped.push(
+        `${name} ${formatAddress((address & netmask) >>> 0)}/${bitsOf(netmask)}: ${reason}`,
+      );
+    }
+  }
+  return { swept, skipped };
+}
+
+function skipReason({ name, mac, address, netmask }: LocalInterface): string | undefined {
+  if (NO_MAC.test(mac) || TUNNEL.test(name)) return "a tunnel";
+  if (CONTAINERS.test(name)) return "a network of containers";
+  const isPrivate = PRIVATE.some((block) => ((address ^ block.address) & block.netmask) === 0);
+  if (!isPrivate) return "not a private network (RFC 1918)";
+  const bits = bitsOf(netmask);
+  if (bits < LEAST_BITS) return `larger than /${LEAST_BITS}`;
+  return bits > MOST_BITS ? "no hosts beside the two ends" : undefined;
+}
+
+function bitsOf(netmask: number): number {
+  return Math.clz32(~netmask);
+}

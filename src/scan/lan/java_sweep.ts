@@ -1,0 +1,141 @@
+/**
+ * Finding dedicated Java servers on the local networks: one sweep with Server List Pings.
+ *
+ * @module
+ */
+import type { Address, Endpoint } from "../../address.ts";
+import { attempt } from "../../inspect/attempt.ts";
+import { sleep } from "../../net/clock.ts";
+import { Slots } from "../../net/slots.ts";
+import { dial, type StreamLimits, StreamLink, type StreamLinkOptions } from "../../net/tcp.ts";
+import { Throttle } from "../../net/throttle.ts";
+import type { Protocol } from "../../protocols/protocol.ts";
+import type { Sighting } from "../../record.ts";
+import { visitAll } from "../../sweep/visits.ts";
+import { RangeSet } from "../../targets/ranges.ts";
+import {
+  broadcastOf,
+  type JavaSweepOptions,
+  type LanOptions,
+  type LocalNetwork,
+} from "./options.ts";
+
+/** Where dedicated Java servers listen. */
+const JAVA_PORT = 25565;
+/** Connections at once, and packets a second to a /24 and to a host: connections and queries. */
+const MOST_PENDING = 128;
+const NET_RATE = 100;
+const HOST_RATE = 5;
+/** A neighbour answers in milliseconds; one that was lost is repeated by the system after a second. */
+const LIMITS: StreamLimits = {
+  connectMs: 1500,
+  firstByteMs: 3000,
+  totalMs: 5000,
+  mostBytes: 2 * 1024 * 1024,
+};
+
+/** A sweep, and later queries to servers that it found. */
+export class JavaSweep {
+  /** Connections that were begun, but for those that the system refused. */
+  sent = 0;
+  /** Addresses that were not reached in time. */
+  unswept = 0;
+  readonly #slots = new Slots(MOST_PENDING, 1);
+  readonly #link: StreamLinkOptions;
+
+  /**
+   * @param slp Server List Ping.
+   * @param isLeftAlone Whether nothing is sent to an address.
+   * @param onSighting Gets each server that answered.
+   */
+  constructor(
+    private readonly options: LanOptions,
+    private readonly sweeping: JavaSweepOptions,
+    private readonly slp: Protocol,
+    private readonly isLeftAlone: (address: Address) => boolean,
+    private readonly onSighting: (sighting: Omit<Sighting, "socket">) => void,
+  ) {
+    const { clock, signal } = options;
+    const throttle = new Throttle({ rate: undefined, netRate: NET_RATE, hostRate: HOST_RATE });
+    this.#link = { dialer: sweeping.dialer, throttle, clock, limits: LIMITS, signal };
+  }
+
+  /** Connects to every address of the networks once, for so long at the most. */
+  async run(): Promise<void> {
+    const { clock, signal } = this.options;
+    const { networks, mostMs, seed } = this.sweeping;
+    const late = new AbortController();
+    const cancel = clock.after(mostMs, () => late.abort());
+    const ending = AbortSignal.any([signal, late.signal]);
+    const edges = new Set(networks.flatMap((network) => [firstOf(network), broadcastOf(network)!]));
+    const addresses = RangeSet.of<Address>(networks.map((network) => ({
+      start: firstOf(network) + 1,
+      end: broadcastOf(network)!,
+    })));
+    try {
+      await visitAll({
+        passes: [{ protocol: this.slp.name, segments: [{ addresses, ports: [JAVA_PORT] }] }],
+        ...{ seed, shard: { index: 1, count: 1 }, limit: Infinity },
+        ...{ from: { pass: 1, position: 0 }, gapMs: 0 },
+        ...{ slots: this.#slots, throttle: this.#link.throttle, clock, signal: ending },
+        skip: ({ address }) => edges.has(Number(address)) || this.isLeftAlone(address),
+        backlogged: () => false,
+        visit: async (_, target) => {
+          if (await this.#visit(target, ending)) return true;
+          this.unswept++;
+          return false;
+        },
+        onPass: (_, size) => void (this.unswept = size),
+        onProgress: (visited) => void (this.unswept -= visited),
+      });
+    } finally {
+      cancel();
+    }
+  }
+
+  /** Queries a server that was found once more. */
+  async refresh(target: Endpoint): Promise<void> {
+    const free = await this.#slots.take(target.address);
+    try {
+      const { throttle, clock, signal } = this.#link;
+      const now = clock.now();
+      await sleep(clock, throttle.reserve(target.address, now) - now, signal);
+      if (!signal.aborted) await this.#visit(target, signal);
+    } finally {
+      free();
+    }
+  }
+
+  /**
+   * Connects and queries.
+   *
+   * @param ending Ends waiting for the connection.
+   * @returns Whether that was not cancelled.
+   */
+  async #visit(target: Endpoint, ending: AbortSignal): Promise<boolean> {
+    const { options, slp } = this;
+    const stream = await dial(target, { ...this.#link, signal: ending });
+    if (stream !== "unreachable" && stream !== "exhausted" && stream !== "cancelled") this.sent++;
+    if (typeof stream === "string") return stream !== "cancelled";
+    const outcome = await attempt(slp, {
+      endpoint: target,
+      link: () => new StreamLink(target, this.#link, stream),
+      exclusive: true,
+      brief: true,
+      timeoutMs: Infinity, // the link bounds it
+      leavesMute: true,
+    }, { ...options, retries: 0 });
+    if (outcome.kind !== "answered") return true;
+    const { status, raw, latencyMs } = outcome;
+    this.onSighting({
+      ...{ endpoint: target, protocol: slp.name, status, raw, latencyMs },
+      ...{ verified: true, at: options.clock.now() },
+    });
+    return true;
+  }
+}
+
+/** The network's own address. */
+function firstOf({ address, netmask }: LocalNetwork): number {
+  return (address & netmask) >>> 0;
+}

@@ -109,6 +109,17 @@ export function env(name: string): string | undefined {
   return state === "granted" ? Deno.env.get(name) : undefined;
 }
 
+/** The size of the terminal, or what it is mostly. */
+export function terminalSize(): { columns: number; rows: number } {
+  const usual = { columns: 80, rows: 24 };
+  try {
+    const size = Deno.consoleSize();
+    return size.columns > 0 && size.rows > 0 ? size : usual;
+  } catch {
+    return usual; // a terminal that does not tell
+  }
+}
+
 /** Whether the terminal knows no escape sequences, as far as the environment may be read. */
 export function isDumb(): boolean {
   return env("TERM") === "dumb";

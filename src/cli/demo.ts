@@ -12,15 +12,15 @@ import { readCsv, readNdjson, type Verdict, verify } from "../fleet/verify.ts";
 import { systemClock } from "../net/clock.ts";
 import { USUAL_PROTOCOLS } from "../protocols/mod.ts";
 import type { ServerRecord } from "../record.ts";
-import { tableFormat } from "../sinks/lines.ts";
 import { parseTarget } from "../targets/parse.ts";
 import { readArgs } from "./args.ts";
-import { print, reason, tellLine, userPath } from "./console.ts";
+import { print, reason, tellLine, terminalSize, userPath } from "./console.ts";
 import { DEFAULTS } from "./defaults.ts";
 import { FLEET_RANGE } from "./fleet.ts";
 import { usualPorts } from "../targets/lists.ts";
 import { number } from "./plan.ts";
 import { runPassingScan } from "./scan.ts";
+import { serverTable } from "./table.ts";
 import { Settings } from "./values.ts";
 
 /** Where the demo writes. */
@@ -94,7 +94,8 @@ async function printTable(rows: readonly ServerRecord[]): Promise<void> {
     0,
     SHOWN,
   );
-  const text = tableFormat.head + shown.map((record) => tableFormat.row(record, false)).join("");
+  const table = serverTable(Deno.stdout.isTerminal() ? terminalSize().columns : Infinity);
+  const text = table.head + shown.map((record) => table.row(record, false)).join("");
   await print(`\n${text}... and ${number(rows.length - shown.length)} more\n`);
 }
 

@@ -24,17 +24,17 @@ import {
   Neighbours,
 } from "../scan/lan.ts";
 import { ndjsonFormat } from "../sinks/json.ts";
-import { tableFormat } from "../sinks/lines.ts";
 import type { Format } from "../sinks/sink.ts";
 import { optOutCheck } from "../targets/lists.ts";
 import { parsePorts } from "../targets/ports.ts";
 import { readArgs } from "./args.ts";
-import { draw, isDumb, print, tellLine } from "./console.ts";
+import { draw, isDumb, print, tellLine, terminalSize } from "./console.ts";
 import { INTERRUPTED, onInterrupt } from "./interrupt.ts";
 import { LiveTable } from "./lan_table.ts";
 import { OptOutList } from "./opt_out_list.ts";
 import { count } from "./plan.ts";
 import { useColor } from "./servers_view.ts";
+import { serverTable } from "./table.ts";
 import { Settings } from "./values.ts";
 
 /** The ports on which Bedrock looks for servers, by family. */
@@ -155,17 +155,6 @@ function openTable(neighbours: Neighbours, networks: number, noColor: boolean): 
   });
 }
 
-/** The size of the terminal, or what it is mostly. */
-function terminalSize(): { columns: number; rows: number } {
-  const usual = { columns: 80, rows: 24 };
-  try {
-    const size = Deno.consoleSize();
-    return size.columns > 0 && size.rows > 0 ? size : usual;
-  } catch {
-    return usual; // a terminal that does not tell
-  }
-}
-
 /** Rows as they are found: a table, or JSON. */
 class Rows {
   count = 0;
@@ -174,7 +163,9 @@ class Rows {
   #printed: Promise<void> = Promise.resolve();
 
   constructor(json: boolean) {
-    this.#format = json ? ndjsonFormat(FIELDS) : tableFormat;
+    this.#format = json
+      ? ndjsonFormat(FIELDS)
+      : serverTable(Deno.stdout.isTerminal() ? terminalSize().columns : Infinity);
   }
 
   /** Set off when nobody takes the rows any longer. */

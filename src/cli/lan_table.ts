@@ -9,31 +9,29 @@ import { serverId, type ServerRecord } from "../record.ts";
 import type { Listed, Neighbours } from "../scan/lan.ts";
 import { harmlessText } from "../text.ts";
 import { count } from "./plan.ts";
+import { type Column, placeColumns, playersText, tableLine } from "./table.ts";
 import { displayWidth, fitWidth } from "./width.ts";
 
-/** A column: its title, the widths that it may have, and its text. */
-interface Column {
-  readonly title: string;
-  readonly most: number;
-  readonly text: (listed: Listed, now: number) => string;
+/** The columns in their order; the name comes last and takes what is left. */
+function columnsAt(now: number): readonly Column<Listed>[] {
+  return [
+    { title: "SERVER", width: 47, rank: 0, text: ({ row }) => serverId(row) },
+    { title: "PROTOCOLS", width: 16, rank: 4, text: ({ row }) => row.protocols.join("+") },
+    { title: "PLAYERS", width: 11, rank: 1, text: ({ row }) => playersText(row) },
+    { title: "MS", width: 7, rank: 2, text: ({ row }) => row.latency_ms?.toFixed(1) ?? "" },
+    {
+      title: "SEEN",
+      width: 5,
+      rank: 3,
+      text: ({ heardAt }) => `${Math.floor((now - heardAt) / 1000)} s`,
+    },
+    { title: "VERSION", width: 12, rank: 5, text: ({ row }) => row.version ?? "" },
+    { title: "NAME", width: 0, rank: 0, text: ({ row }) => nameText(row) },
+  ];
 }
 
-/** The columns in their order; the name comes after them and takes what is left. */
-const COLUMNS: readonly Column[] = [
-  { title: "SERVER", most: 47, text: ({ row }) => serverId(row) },
-  { title: "PROTOCOLS", most: 16, text: ({ row }) => row.protocols.join("+") },
-  { title: "PLAYERS", most: 11, text: ({ row }) => playersText(row) },
-  { title: "MS", most: 7, text: ({ row }) => row.latency_ms?.toFixed(1) ?? "" },
-  { title: "SEEN", most: 5, text: ({ heardAt }, now) => `${Math.floor((now - heardAt) / 1000)} s` },
-  { title: "VERSION", most: 12, text: ({ row }) => row.version ?? "" },
-];
-
-/** Which columns go first where the terminal is narrow. */
-const DISPENSABLE = ["VERSION", "PROTOCOLS", "SEEN", "MS", "PLAYERS"];
-/** Columns that the name has at least. */
-const LEAST_NAME = 16;
-/** What is looked at of a text: strangers write long ones. */
-const LONGEST = 1000;
+/** Columns between two cells. */
+const GAP = 2;
 
 /** What a table is drawn for. */
 export interface TableSpace {
@@ -52,26 +50,17 @@ export function tableLines(
 ): string[] {
   const fits = listed.length < lines;
   const shown = fits ? listed : listed.slice(0, lines - 2);
-  const cells = COLUMNS.map(({ title, most, text }) => {
-    const texts = [title, ...shown.map((one) => harmlessText(text(one, now).slice(0, LONGEST)))];
-    const width = Math.min(most, Math.max(...texts.map(displayWidth)));
-    return { title, width, texts: texts.map((one) => fitWidth(one, width)) };
+  const fitted = columnsAt(now).map((column) => {
+    const texts = shown.map((one) => harmlessText(column.text(one).slice(0, column.width)));
+    const width = Math.min(column.width, Math.max(...[column.title, ...texts].map(displayWidth)));
+    return { ...column, width };
   });
-  for (const title of DISPENSABLE) {
-    const taken = cells.reduce((sum, { width }) => sum + width + 2, 0);
-    if (taken + LEAST_NAME <= columns) break;
-    cells.splice(cells.findIndex((cell) => cell.title === title), 1);
-  }
-  const names = ["NAME", ...shown.map(({ row }) => harmlessText(nameText(row).slice(0, LONGEST)))];
-  const table = names.map((name, i) =>
-    // Names come last: should one be wider than we believe, it moves nothing.
-    fitWidth([...cells.map(({ texts }) => texts[i]), name].join("  "), columns).trimEnd()
-  );
+  const placed = placeColumns(fitted, columns, GAP);
+  const table = [
+    placed.map(({ title }) => title),
+    ...shown.map((one) => placed.map(({ text }) => text(one))),
+  ].map((texts) => tableLine(placed, texts, columns, GAP));
   return fits ? table : [...table, fitWidth(`… and ${listed.length - shown.length} more`, columns)];
-}
-
-function playersText({ players_online: online, players_max: max }: ServerRecord): string {
-  return online === null && max === null ? "" : `${online ?? "?"}/${max ?? "?"}`;
 }
 
 function nameText({ name, map, protocols, software }: ServerRecord): string {

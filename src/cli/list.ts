@@ -39,7 +39,7 @@ async function show(
   const { words } = settings.values;
   const now = Date.now();
   const selection = readSelection(settings, usual, now);
-  const kind = { columns: LIST_FIELDS, table: listTable(now) };
+  const kind = { columns: LIST_FIELDS, table: (space: number) => listTable(now, space) };
   const plans = planOutputs(settings, Deno.stdout.isTerminal(), kind);
   const list = settings.texts("output").find((path) => storePlace(path) !== undefined);
   if (list !== undefined) {

@@ -4,16 +4,15 @@
  * @module
  */
 import { InputError } from "../errors.ts";
-import { serverId, type ServerRecord } from "../record.ts";
+import { serverId } from "../record.ts";
 import type { Format, Sink } from "../sinks/sink.ts";
-import { harmlessText } from "../text.ts";
 import { listServers, ORDERS, type Selection } from "../store/list.ts";
 import { readStore, type StorePlace, storePlace } from "../store/open.ts";
 import type { StoredRecord } from "../store/columns.ts";
 import type { Database } from "../store/database.ts";
 import { closest } from "./args.ts";
 import { SURROUNDINGS } from "./surroundings.ts";
-import { fitWidth } from "./width.ts";
+import { type Column, playersText, tableOf } from "./table.ts";
 import type { Settings } from "./values.ts";
 
 /** The list that a command names first. */
@@ -104,9 +103,6 @@ export async function writeServers(
   return { count, latest };
 }
 
-/** A column of the table: its title, width, and text. */
-type Column = readonly [title: string, width: number, text: (record: StoredRecord) => string];
-
 /** How long ago, roughly: `5s`, `12m`, `3h`, `9d`. */
 export function ago(at: number, now: number): string {
   const seconds = Math.max(0, Math.floor((now - at) / 1000));
@@ -118,35 +114,27 @@ export function ago(at: number, now: number): string {
 }
 
 /** A table for a terminal: whether each server is online, and since when it was not. */
-export function listTable(now: number): Format {
-  const columns: readonly Column[] = [
-    ["SERVER", 21, serverId],
-    ["STATE", 8, (one) => one.online ? "online" : one.protocol === "" ? "new" : "offline"],
-    ["ANSWERED", 8, (one) => one.protocol === "" ? "never" : ago(one.seen_at, now)],
-    ["MISSED", 6, ({ failures }) => failures === 0 ? "" : String(failures)],
-    [
-      "PLAYERS",
-      9,
-      (one) => one.protocol === "" ? "" : `${one.players_online ?? "?"}/${one.players_max ?? "?"}`,
-    ],
-    ["VERSION", 12, ({ version }) => version ?? ""],
-    ["SOFTWARE", 14, ({ software }) => software ?? ""],
-    ["NAME", 0, ({ name }) => name ?? ""],
+export function listTable(now: number, space: number): Format {
+  const columns: readonly Column<StoredRecord>[] = [
+    { title: "SERVER", width: 21, rank: 0, whole: true, text: serverId },
+    {
+      title: "STATE",
+      width: 7,
+      rank: 2,
+      text: (one) => one.online ? "online" : one.protocol === "" ? "new" : "offline",
+    },
+    {
+      title: "ANSWERED",
+      width: 8,
+      rank: 4,
+      text: (one) => one.protocol === "" ? "never" : ago(one.seen_at, now),
+    },
+    { title: "MISSED", width: 6, rank: 6, text: ({ failures }) => failures ? `${failures}` : "" },
+    { title: "EDITION", width: 9, rank: 7, text: ({ edition }) => edition ?? "" },
+    { title: "PLAYERS", width: 9, rank: 1, text: playersText },
+    { title: "VERSION", width: 12, rank: 3, text: ({ version }) => version ?? "" },
+    { title: "SOFTWARE", width: 14, rank: 5, text: ({ software }) => software ?? "" },
+    { title: "NAME", width: 0, rank: 0, text: ({ name }) => name ?? "" },
   ];
-  const line = (texts: readonly string[]) =>
-    `${texts.map((text, i) => fit(text, columns[i][1])).join(" ").trimEnd()}\n`;
-  return {
-    name: "table",
-    head: line(columns.map(([title]) => title)),
-    tail: "",
-    appendable: true,
-    row: (record: ServerRecord) => line(columns.map(([, , text]) => text(record as StoredRecord))),
-  };
-}
-
-/** A text as wide as its column; addresses are never cut. */
-function fit(text: string, width: number): string {
-  const harmless = harmlessText(text);
-  const whole = width === 0 || /^\[?[\da-f.:\]]+$/.test(harmless);
-  return whole ? harmless.padEnd(width) : fitWidth(harmless, width);
+  return tableOf(columns, space);
 }

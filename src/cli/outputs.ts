@@ -9,14 +9,15 @@ import type { ScanEnd } from "../scan/options.ts";
 import type { ScanState } from "../scan/state.ts";
 import { csvFormat } from "../sinks/csv.ts";
 import { jsonFormat, ndjsonFormat } from "../sinks/json.ts";
-import { grepFormat, listFormat, tableFormat } from "../sinks/lines.ts";
+import { grepFormat, listFormat } from "../sinks/lines.ts";
 import type { Offsets } from "../scan/checkpoint/file.ts";
 import type { ReopenedOutput } from "../scan/checkpoint/resumed_list.ts";
 import { openFile, reopenFile, standardOutput } from "../sinks/output.ts";
 import { type Format, type Output, type Sink, TextSink } from "../sinks/sink.ts";
 import { storePlace } from "../store/open.ts";
 import { closest } from "./args.ts";
-import { userPath } from "./console.ts";
+import { terminalSize, userPath } from "./console.ts";
+import { fieldsTable, serverTable } from "./table.ts";
 import type { Settings } from "./values.ts";
 
 /** Where rows go, and in which form. */
@@ -35,7 +36,7 @@ const FORMATS: Readonly<Record<string, (fields: readonly Field[]) => Format>> = 
   json: jsonFormat,
   list: () => listFormat,
   grep: () => grepFormat,
-  table: () => tableFormat,
+  table: (fields) => fieldsTable(fields, Infinity),
 };
 
 /** The names of the forms: `--format`. */
@@ -60,11 +61,11 @@ const SHORTCUTS = { oD: "ndjson", oJ: "json", oG: "grep", oL: "list" } as const;
 export interface RowKind {
   /** Their columns. */
   readonly columns: readonly Field[];
-  /** Them as a table. */
-  readonly table: Format;
+  /** Them as a table for so many columns of a terminal. */
+  readonly table: (space: number) => Format;
 }
 
-const SCANNED: RowKind = { columns: FIELDS, table: tableFormat };
+const SCANNED: RowKind = { columns: FIELDS, table: serverTable };
 
 /**
  * What the options say about outputs, databases apart. Without any, rows go to standard output: as a table where it
@@ -92,10 +93,17 @@ export function planOutputs(
   if (plans.filter(({ path }) => path === "-").length > 1) {
     throw new InputError("Cannot write two outputs to standard output");
   }
+  const chosen = settings.text("fields") !== undefined;
+  const drawn = (path: string) => {
+    const space = path === "-" && isTerminal ? terminalSize().columns : Infinity;
+    return chosen ? fieldsTable(fields, space) : table(space);
+  };
   return plans.map(({ path, name }) => ({
     path,
-    format: name === "table" ? table : FORMATS[name](fields),
-    readable: path !== "-" && name !== "json" && (identified || !HAS_FIELDS.has(name)),
+    format: name === "table" ? drawn(path) : FORMATS[name](fields),
+    readable: path !== "-" && name !== "json" && (name === "table"
+      ? !chosen // it has a column that names the server
+      : identified || !HAS_FIELDS.has(name)),
   }));
 }
 

@@ -5,7 +5,7 @@
  */
 import type { ScanState } from "../scan/state.ts";
 import { estimateLoss } from "../sweep/loss.ts";
-import { reason, tell, tellLine, userPath, writeRefusal } from "./console.ts";
+import { reason, tell, tellLine, terminalSize, userPath, writeRefusal } from "./console.ts";
 import { count, type Governor, type Plan } from "./plan.ts";
 import { PaceMeter, type ScanWork, statusLine } from "./status_line.ts";
 
@@ -60,7 +60,7 @@ export class Progress implements Disposable {
     const now = performance.now();
     const pace = this.#meter.read(state, now / 1000);
     if (terminal) {
-      const columns = Math.max(1, consoleSize().columns - 1);
+      const columns = Math.max(1, terminalSize().columns - 1);
       this.#draw(statusLine(state, pace, governor, columns), columns);
     } else if (everyMs > 0 && now - this.#printed >= everyMs) {
       this.#printed = now;
@@ -125,15 +125,6 @@ export class Progress implements Disposable {
     clearInterval(this.#timer);
     this.clear();
     this.#tryStatus();
-  }
-}
-
-/** The size of the terminal, or what it is mostly. */
-function consoleSize(): { columns: number } {
-  try {
-    return Deno.consoleSize();
-  } catch {
-    return { columns: 80 }; // a terminal that does not tell
   }
 }
 

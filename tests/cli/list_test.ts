@@ -53,15 +53,15 @@ Deno.test("a history is a table that tells when the content changed", () => {
 
 Deno.test("the table of a list tells its state, and no name breaks it", () => {
   const state = { online: false, failures: 12, first_seen: 0, last_seen: 0 };
-  const table = listTable(1000 + 7_200_000);
+  const table = listTable(1000 + 7_200_000, Infinity);
   const row = table.row(
     { ...record(1, { name: "\u001b[2J\nx", version: "本".repeat(9) }), ...state } as never,
     true,
   );
   assertEquals(
     table.head + row,
-    "SERVER                STATE    ANSWERED MISSED PLAYERS   VERSION      SOFTWARE       NAME\n" +
-      "127.0.0.1:1           offline  2h       12     1/?       本本本本本…                 ␛[2J␊x\n",
+    "SERVER                STATE   ANSWERED MISSED EDITION   PLAYERS   VERSION      SOFTWARE       NAME\n" +
+      "127.0.0.1:1           offline 2h       12               1/?       本本本本本…                 ␛[2J␊x\n",
   );
   assertEquals([0, 99, 100, 5999, 6000, 259_200].map((s) => ago(0, 1000 * s)), [
     ...["0s", "99s", "1m", "99m", "1h", "3d"],

@@ -5,7 +5,7 @@ import { readCsv } from "../../src/fleet/verify.ts";
 import { emptyRecord, FIELDS, type ServerRecord } from "../../src/record.ts";
 import { csvFormat, guardText, unguardText } from "../../src/sinks/csv.ts";
 import { jsonFormat, ndjsonFormat } from "../../src/sinks/json.ts";
-import { grepFormat, listFormat, tableFormat } from "../../src/sinks/lines.ts";
+import { grepFormat, listFormat } from "../../src/sinks/lines.ts";
 
 const RECORD: ServerRecord = {
   ...emptyRecord({ address: 0x7f000001, port: 19132 }, 1_700_000_000_123),
@@ -113,13 +113,4 @@ Deno.test("lines for grep and for other tools", () => {
     grepFormat.row(RECORD, true),
     "Timestamp: 1700000000\tHost: 127.0.0.1 ()\tPorts: 19132/open/udp//raknet//\n",
   );
-});
-
-Deno.test("the table is aligned and cannot be broken by a name", () => {
-  const [head, row, ...rest] = (tableFormat.head +
-    tableFormat.row({ ...RECORD, name: "\u001b[2J\nx", version: "1.21.50-a-very-long-one" }, true))
-    .split("\n");
-  assertEquals(rest, [""]);
-  assertEquals(row.indexOf("␛[2J␊x"), head.indexOf("NAME"));
-  assertEquals(row.indexOf("1.21.50-a-v…"), head.indexOf("VERSION"));
 });

@@ -4,7 +4,8 @@ import { emptyRecord, FIELDS, type ServerRecord } from "../../src/record.ts";
 import { csvFormat } from "../../src/sinks/csv.ts";
 import { jsonFormat, ndjsonFormat } from "../../src/sinks/json.ts";
 import { readIds } from "../../src/sinks/known.ts";
-import { grepFormat, listFormat, tableFormat } from "../../src/sinks/lines.ts";
+import { serverTable } from "../../src/cli/table.ts";
+import { grepFormat, listFormat } from "../../src/sinks/lines.ts";
 import { openFile } from "../../src/sinks/output.ts";
 import {
   type Format,
@@ -13,6 +14,8 @@ import {
   TextSink,
   WriteError,
 } from "../../src/sinks/sink.ts";
+
+const tableFormat = serverTable(Infinity);
 
 const record = (port: number): ServerRecord => ({
   ...emptyRecord({ address: 0x7f000001, port }, 5),

@@ -104,6 +104,7 @@ export type { Mark } from "./sweep/sweep.ts";
 export * from "./sweep/token.ts";
 
 export * from "./sinks/csv.ts";
+export type { Disk, DiskFile } from "./sinks/disk.ts";
 export * from "./sinks/json.ts";
 export * from "./sinks/lines.ts";
 export * from "./sinks/output.ts";

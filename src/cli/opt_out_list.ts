@@ -20,7 +20,7 @@ export class OptOutList {
 
   /** @param path Where it is; default: in the user's configuration folder. */
   constructor(path: string | undefined) {
-    this.#path = path === undefined ? defaultPath() : userPath(path);
+    this.#path = path === undefined ? configurationPath("opt-out.txt") : userPath(path);
   }
 
   /**
@@ -82,8 +82,9 @@ function appendLines(path: string, lines: string): void {
 
 const [LINE_FEED, CARRIAGE_RETURN] = [10, 13];
 
-function defaultPath(): string {
+/** The path of a file in the user's configuration folder; without one, in the current folder. */
+export function configurationPath(file: string): string {
   const home = env("HOME") ?? env("USERPROFILE");
   const base = env("XDG_CONFIG_HOME") ?? env("APPDATA") ?? (home && join(home, ".config"));
-  return base === undefined ? userPath("opt-out.txt") : join(base, "blocksweep", "opt-out.txt");
+  return base === undefined ? userPath(file) : join(base, "blocksweep", file);
 }

@@ -253,6 +253,7 @@ export const OPTIONS: readonly Option[] = [
     }],
     ["names", "keep the names of players, and tell who came and left"],
     ["webhook URL", "send events there too, as JSON, by POST"],
+    ["webhook-spool FILE", "where events wait for the webhook; default: beside the first database"],
   ]),
   ...group("Fleet", ["fleet"], [
     ["servers NUMBER", "how many servers to simulate", {

@@ -16,10 +16,10 @@ import {
   type WatchCounts,
   type Watched,
   type WatchRules,
-  Webhook,
+  type Webhook,
 } from "../watch/mod.ts";
 import { readArgs } from "./args.ts";
-import { tellError, tellLine } from "./console.ts";
+import { tellLine } from "./console.ts";
 import { EventPrinter } from "./event_printer.ts";
 import { DEFAULTS } from "./defaults.ts";
 import { INTERRUPTED, onInterrupt } from "./interrupt.ts";
@@ -33,6 +33,7 @@ import { type AskSettings, openAsking, readAsking } from "./watch_asking.ts";
 import { WatchLists } from "./watch_lists.ts";
 import { WatchMetrics } from "./watch_metrics.ts";
 import { readServers } from "./watch_servers.ts";
+import { openWebhook, readWebhook, type WebhookPlace, webhookSummary } from "./webhook.ts";
 
 /** A full stat is cached for so long by servers: asking more often tells nothing, milliseconds. */
 const LEAST_INTERVAL_MS = 5000;
@@ -43,8 +44,7 @@ const FIRST_POLLS = 200;
 interface Chosen {
   readonly rules: WatchRules;
   readonly asking: AskSettings;
-  /** The webhook. */
-  readonly url: string | undefined;
+  readonly webhook: WebhookPlace | undefined;
   readonly keepMs: number | undefined;
   readonly serving: MetricsPlace | undefined;
   /** Whether players' names are kept. */
@@ -58,7 +58,7 @@ export async function runWatch(args: readonly string[]): Promise<number> {
   const chosen: Chosen = {
     rules: readRules(settings),
     asking: readAsking(settings, chosenProtocols(settings.list("protocol"))),
-    url: readUrl(settings.text("webhook")),
+    webhook: readWebhook(settings),
     keepMs: settings.age("keep"),
     serving: readMetrics(settings),
     names: settings.has("names"),
@@ -95,11 +95,11 @@ async function watchServers(
   shy: Shy,
   settings: Settings,
 ): Promise<number> {
-  const { rules: { scanId, intervalMs }, url, names, quiet, keepMs, serving } = chosen;
+  const { rules: { scanId, intervalMs }, webhook, names, quiet, keepMs, serving } = chosen;
   using interrupt = onInterrupt(() => {});
   const printer = new EventPrinter(settings.has("json") || !Deno.stdout.isTerminal());
   const signal = AbortSignal.any([interrupt.signal, printer.signal]);
-  const hook = url === undefined ? undefined : openWebhook(url, signal);
+  await using hook = webhook && await openWebhook(webhook, lists.places);
   const tell = (line: string) => tellLine(`blocksweep: ${line}`);
   const optedOut = (address: Address) => shy.addresses.has(address);
   const around = { scanId, signal, tell, attach: attachedTo(lists, names), optedOut };
@@ -132,6 +132,7 @@ async function watchServers(
   await Promise.all([watching, board.listen(), keepThin(lists.places, keepMs, signal, tell)]);
   const online = servers.filter((server) => server.online).length;
   (await lists.end(counts, online)).forEach(tellLine);
+  await hook?.close();
   await printer.printed();
   if (!quiet) tellLine(summary(online, servers.length, counts, hook));
   return INTERRUPTED; // nothing else ends it without an error
@@ -160,27 +161,11 @@ export function readRules(settings: Settings): WatchRules {
   };
 }
 
-function readUrl(text: string | undefined): string | undefined {
-  if (text === undefined) return undefined;
-  const url = URL.parse(text);
-  if (url !== null && /^https?:$/.test(url.protocol)) return url.href;
-  throw new InputError(`Cannot use --webhook: it wants a URL that starts with http: or https:`);
-}
-
-function openWebhook(url: string, signal: AbortSignal): Webhook {
-  return new Webhook(url, {
-    ...{ fetch, clock: systemClock, signal },
-    onLoss: (reason) => tellError(`events are lost to the webhook: ${reason}`),
-  });
-}
-
 function summary(online: number, all: number, counts: WatchCounts, hook?: Webhook): string {
   const late = counts.worstLateMs < 1000
     ? ""
     : `, some up to ${(counts.worstLateMs / 1000).toFixed(1)} s late`;
-  const sent = hook === undefined
-    ? ""
-    : `; the webhook took ${number(hook.sent)}, ${number(hook.lost)} were lost`;
+  const sent = hook === undefined ? "" : webhookSummary(hook);
   const putOff = counts.putOff === 0
     ? ""
     : `, ${number(counts.putOff)} put off for want of descriptors (ulimit -n)`;

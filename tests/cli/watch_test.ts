@@ -202,7 +202,7 @@ Deno.test("a server that opts out is marked in the database, and not watched aga
       child.kill("SIGINT");
     }
     const [{ code }, stderr] = await Promise.all([child.status, said]);
-    assertEquals([code, JSON.parse(stdout).event], [0, "opted_out"], stderr);
+    assertEquals([code, JSON.parse(stdout).event], [130, "opted_out"], stderr);
     {
       using db = new DatabaseSync(list);
       const marked = db.prepare("select host from opt_outs").all().map(({ host }) => host);

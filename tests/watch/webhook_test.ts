@@ -1,5 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
-import { type WatchEvent, Webhook } from "../../src/watch/mod.ts";
+import { Spool, type WatchEvent, Webhook } from "../../src/watch/mod.ts";
+import { FakeDisk } from "../fakes/disk.ts";
 import { FakeNetwork } from "../fakes/network.ts";
 
 const event = (at: number): WatchEvent => ({
@@ -7,53 +8,218 @@ const event = (at: number): WatchEvent => ({
   ...{ misses: 3, last_seen: null },
 });
 
-/** A webhook whose other side answers as told: a status, an error, or never. */
-async function hooked(answers: (number | "error" | "hangs")[], events: number) {
-  const clock = new FakeNetwork(1);
-  const bodies: number[][] = [];
-  const losses: string[] = [];
-  let asked = 0;
-  const hook = new Webhook("http://127.0.0.1/", {
+/** What the other side does: a status, perhaps with `Retry-After`; an error; or nothing. */
+type Answer = number | { readonly status: number; readonly after: string } | Error | "hangs";
+
+/** A webhook whose other side answers as told. */
+async function hooked(answer: (asked: number, now: number) => Answer, given: {
+  readonly disk?: FakeDisk;
+  readonly path?: string;
+  readonly clock?: FakeNetwork;
+} = {}) {
+  const { disk = new FakeDisk(), clock = new FakeNetwork(1) } = given;
+  const path = "path" in given ? given.path : "servers.db.webhook";
+  /** The ids and numbers that were accepted, request by request. */
+  const bodies: { readonly id: string; readonly at: number }[][] = [];
+  const times: number[] = [];
+  const lines: string[] = [];
+  const tell = (line: string) => lines.push(line);
+  const spool = await Spool.open({ path, disk, onTrouble: tell });
+  const start = clock.now();
+  const hook = new Webhook(SECRET, {
     clock,
-    signal: new AbortController().signal,
-    onLoss: (reason) => losses.push(reason),
+    spool,
+    tell,
     fetch: (_, { body, signal }) => {
-      const answer = answers[Math.min(asked++, answers.length - 1)];
-      if (answer === "error") return Promise.reject(new Error("connection refused"));
-      if (answer === "hangs") {
+      times.push(clock.now() - start);
+      const given = answer(times.length - 1, clock.now() - start);
+      if (given instanceof Error) return Promise.reject(given);
+      if (given === "hangs") {
         return new Promise((_, reject) =>
           signal!.addEventListener("abort", () => reject(signal!.reason))
         );
       }
-      if (answer === 200) bodies.push(JSON.parse(String(body)).map(({ at }: WatchEvent) => at));
-      return Promise.resolve(new Response("", { status: answer, statusText: "so" }));
+      const { status, after } = typeof given === "number" ? { status: given } : given;
+      const list = JSON.parse(new TextDecoder().decode(body as Uint8Array));
+      if (status === 200) bodies.push(list);
+      const headers = after === undefined ? undefined : { "retry-after": after };
+      return Promise.resolve(new Response("", { status, statusText: SECRET, headers }));
     },
   });
-  const start = clock.now();
-  for (let i = 0; i < events; i++) hook.add(event(i));
-  await clock.run(hook.idle());
-  return { hook, bodies, losses, asked, took: clock.now() - start };
+  const add = (from: number, to: number) => {
+    for (let i = from; i <= to; i++) hook.add(event(i));
+  };
+  return { hook, disk, clock, bodies, times, lines, add };
 }
 
-Deno.test("events arrive in order, in lists", async () => {
-  const { hook, bodies, losses } = await hooked([200], 250);
-  assertEquals(bodies.flat(), Array.from({ length: 250 }, (_, i) => i));
+const SECRET = "http://user:hunter2@127.0.0.1/hooks/T0K3N?key=s3cr3t";
+const upTo = (most: number) => Array.from({ length: most }, (_, i) => i + 1);
+
+Deno.test("events arrive in order, in lists, each with an id of its own", async () => {
+  const { hook, clock, bodies, lines, add } = await hooked(() => 200);
+  add(1, 250);
+  await clock.run(hook.idle());
+  const sent = bodies.flat();
+  assertEquals(sent.map(({ at }) => at), upTo(250));
+  assertEquals(new Set(sent.map(({ id }) => id)).size, 250);
   assert(bodies.every((list) => list.length <= 100));
-  assertEquals([hook.sent, hook.lost, losses], [250, 0, []]);
+  assertEquals([hook.delivered, hook.waiting, hook.lost, lines], [250, 0, 0, []]);
+  await clock.run(hook.close());
 });
 
-Deno.test("what fails is sent again, ever later", async () => {
-  const { hook, bodies, asked, took } = await hooked(["error", 503, 429, 200], 3);
-  assertEquals([bodies, hook.lost, asked], [[[0], [1, 2]], 0, 5]);
-  assertEquals(Math.round(took), 1000 + 2000 + 4000);
+Deno.test("what fails is sent again, ever later, and told once", async () => {
+  const answers: Answer[] = [new Error("Connection refused (os error 111)"), 503, 429, 404, 200];
+  const { hook, clock, bodies, times, lines, add } = await hooked((i) => answers[Math.min(i, 4)]);
+  add(1, 3);
+  await clock.run(hook.idle());
+  assertEquals(bodies.flat().map(({ at }) => at), [1, 2, 3]);
+  assertEquals(times.map(Math.round), [0, 1000, 3000, 7000, 15_000]);
+  assertEquals(lines, [
+    "events wait for the webhook: connection refused",
+    "the webhook answers again",
+  ]);
+  await clock.run(hook.close());
 });
 
-Deno.test("what is refused for good, hangs or fails for long is lost, and told once", async () => {
-  const refused = await hooked([404], 150);
-  assertEquals([refused.hook.sent, refused.hook.lost, refused.losses], [0, 150, ["404 so"]]);
-  const hangs = await hooked(["hangs"], 1);
-  assertEquals([hangs.hook.lost, hangs.losses, hangs.asked], [1, ["no answer in 10 s"], 6]);
-  const many = await hooked(["hangs", 200], 12_000);
-  assertEquals([many.hook.sent + many.hook.lost, many.losses], [12_000, ["too many events wait"]]);
-  assert(many.hook.lost >= 1900 && many.bodies.flat().at(-1) === 11_999);
+Deno.test("10,000 events survive an outage of an hour, in order, with nothing lost", async () => {
+  const hour = 3_600_000;
+  const { hook, clock, bodies, times, add } = await hooked((i, now) =>
+    now > hour ? 200 : ([new Error("x"), 502, "hangs", 401] as const)[i % 4]
+  );
+  for (let i = 0; i < 100; i++) clock.after(i * hour / 100, () => add(i * 100 + 1, i * 100 + 100));
+  await clock.run(new Promise<void>((resolve) => clock.after(hour, resolve)));
+  assertEquals([hook.delivered, hook.waiting, hook.lost], [0, 10_000, 0]);
+  assert(times.length < 90, `${times.length} requests in an hour`);
+  await clock.run(hook.idle());
+  assertEquals(bodies.flat().map(({ at }) => at), upTo(10_000));
+  assert(times.at(-1)! < hour + 75_000);
+  await clock.run(hook.close());
 });
+
+Deno.test("what waits at the end is sent by the next watch, first, with the same ids", async () => {
+  const first = await hooked(() => 503);
+  first.add(1, 150);
+  const closing = first.clock.run((async () => {
+    await new Promise<void>((resolve) => first.clock.after(100, resolve));
+    await first.hook.close();
+  })());
+  await closing;
+  const { delivered, waiting, lost } = first.hook;
+  assertEquals([delivered, waiting, lost], [0, 150, 0]);
+  const next = await hooked(() => 200, { disk: first.disk });
+  assertEquals(next.hook.recovered, 150);
+  next.add(151, 160);
+  await next.clock.run(next.hook.idle());
+  const sent = next.bodies.flat();
+  assertEquals(sent.map(({ at }) => at), upTo(160));
+  assertEquals(sent.slice(0, 150).map(({ id }) => id), upTo(150).map((i) => `s:${i}`));
+  await next.clock.run(next.hook.close());
+});
+
+Deno.test("at the end each event is delivered, waiting or lost, wherever it is cut off", async () => {
+  for (const path of ["servers.db.webhook", undefined]) {
+    for (let cutMs = 0; cutMs < 60_000; cutMs += 1777) {
+      const run = await hooked(
+        (i) => i % 2 === 0 ? i % 3 === 0 ? "hangs" : 500 : 200, // it fails alternately
+        { path },
+      );
+      const { hook, clock, bodies, add } = run;
+      let events = 0;
+      let ended = false;
+      const come = () => {
+        if (!ended) add(events + 1, events += 30);
+      };
+      for (let i = 0; i < 20; i++) clock.after(i * 1000, come);
+      await clock.run((async () => {
+        await new Promise<void>((resolve) => clock.after(cutMs, resolve));
+        ended = true;
+        await hook.close();
+      })());
+      const { delivered, waiting, lost } = hook;
+      assertEquals(delivered + waiting + lost, events);
+      assertEquals(bodies.flat().map(({ at }) => at), upTo(delivered));
+      assertEquals(path === undefined ? waiting : lost, 0);
+    }
+  }
+});
+
+Deno.test("a refused request is halved until the event that is refused stands alone", async () => {
+  const clock = new FakeNetwork(1);
+  const taken: number[] = [];
+  const lines: string[] = [];
+  const spool = await Spool.open({ path: undefined, onTrouble: unexpected });
+  const hook = new Webhook(SECRET, {
+    ...{ clock, spool, tell: (line) => lines.push(line) },
+    fetch: (_, { body }) => {
+      const list = JSON.parse(new TextDecoder().decode(body as Uint8Array)) as { at: number }[];
+      if (list.some(({ at }) => at === 77)) {
+        return Promise.resolve(new Response("", { status: 400 }));
+      }
+      taken.push(...list.map(({ at }) => at));
+      return Promise.resolve(new Response(""));
+    },
+  });
+  for (let i = 1; i <= 300; i++) hook.add(event(i));
+  await clock.run(hook.idle());
+  assertEquals(taken, upTo(300).filter((at) => at !== 77));
+  assertEquals([hook.delivered, hook.lost], [299, 1]);
+  assertEquals(lines, ["events are lost to the webhook: HTTP status 400"]);
+  await clock.run(hook.close());
+});
+
+Deno.test("Retry-After is honoured, up to ten minutes", async () => {
+  const date = new Date(1_700_000_000_000 + 3_600_000).toUTCString();
+  for (
+    const [after, waited] of [["30", 30_000], ["999999", 600_000], ["-5", 1000], ["soon", 1000], [
+      "0",
+      1000,
+    ], [date, undefined]] as const
+  ) {
+    const { hook, clock, times, add } = await hooked((i) => i > 0 ? 200 : { status: 503, after });
+    add(1, 1);
+    await clock.run(hook.idle());
+    if (waited !== undefined) assertEquals(Math.round(times[1]), waited, after);
+    else assert(times[1] >= 1000 && times[1] <= 600_000, String(times[1]));
+    await clock.run(hook.close());
+  }
+});
+
+Deno.test("no message shows anything of the URL, whatever the runtime and the receiver say", async () => {
+  const errors = [
+    `error sending request for url (${SECRET}): client error (Connect): Connection refused`,
+    `${SECRET} is bad`,
+    `invalid peer certificate: ${SECRET}`,
+  ];
+  const { hook, clock, disk, lines, add } = await hooked((i) =>
+    i < 3 ? new Error(errors[i]) : i === 3 ? 500 : i === 4 ? 200 : 413
+  );
+  add(1, 1);
+  await clock.run(hook.idle());
+  add(2, 2);
+  await clock.run(hook.idle());
+  await clock.run(hook.close());
+  assertEquals(lines, [
+    "events wait for the webhook: connection refused",
+    "the webhook answers again",
+    "events are lost to the webhook: HTTP status 413",
+  ]);
+  for (const secret of ["hunter2", "T0K3N", "s3cr3t"]) {
+    assert(!lines.join().includes(secret) && !JSON.stringify(disk.operations).includes(secret));
+  }
+});
+
+Deno.test("the end waits three seconds for a receiver that hangs, and not for one that fails", async () => {
+  for (const [answer, most] of [["hangs", 3000], [503, 10]] as const) {
+    const { hook, clock, add } = await hooked(() => answer);
+    add(1, 5);
+    await clock.run(new Promise<void>((resolve) => clock.after(100, resolve)));
+    const start = clock.now();
+    await clock.run(hook.close());
+    assert(clock.now() - start <= most, String(clock.now() - start));
+    assertEquals([hook.delivered, hook.waiting, hook.lost], [0, 5, 0]);
+  }
+});
+
+function unexpected(reason: string): never {
+  throw new Error(reason);
+}

@@ -72,6 +72,24 @@ export function decodeField(bytes: Uint8Array): string {
   return badUtf8 ? decodeLatin1(bytes) : text; // pure ASCII is the same in both
 }
 
+/**
+ * The start of a text: at most so many UTF-16 units, and no half of a surrogate pair at its end.
+ *
+ * @example
+ * ```ts
+ * import { assertEquals } from "@std/assert";
+ * import { cutText } from "blocksweep";
+ *
+ * assertEquals([cutText("ab🎮", 3), cutText("ab🎮", 4)], ["ab", "ab🎮"]);
+ * ```
+ */
+export function cutText(text: string, most: number): string {
+  if (text.length <= most) return text;
+  const start = text.slice(0, most);
+  const last = start.charCodeAt(most - 1);
+  return last >= 0xd800 && last < 0xdc00 ? start.slice(0, -1) : start;
+}
+
 /** The low byte of every UTF-16 unit, as Java's `writeBytes` does: lossy above U+00FF. */
 export function encodeLatin1(text: string): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(text.length);

@@ -11,6 +11,7 @@
  *
  * @module
  */
+import { cutText } from "../text.ts";
 import { appendFormatted } from "./sections.ts";
 import {
   COLOR_NAMES,
@@ -147,7 +148,7 @@ class Walk {
   #within(text: string): string {
     if (text.length <= this.#units) return text;
     this.cut = true;
-    return text.slice(0, Math.max(0, this.#units));
+    return cutText(text, Math.max(0, this.#units));
   }
 
   #spend(units: number): void {

@@ -7,6 +7,7 @@ import type { Endpoint } from "../address.ts";
 import { classify } from "../classify/mod.ts";
 import { emptyRecord, type Facts, type ServerRecord } from "../record.ts";
 import type { Statement } from "../protocols/protocol.ts";
+import { wellFormed } from "../protocols/well_formed.ts";
 
 /** What one protocol said. */
 export interface Answer {
@@ -75,7 +76,11 @@ export interface RowContext {
  * ```
  */
 export function mergeAnswers(answers: readonly Answer[], context: RowContext): ServerRecord {
-  const ordered = answers.length < 2 ? answers : answers.toSorted((a, b) => rank(a) - rank(b));
+  const whole = answers.map((one) => {
+    const statement = wellFormed(one.statement);
+    return statement === one.statement ? one : { ...one, statement };
+  });
+  const ordered = whole.length < 2 ? whole : whole.sort((a, b) => rank(a) - rank(b));
   const record = emptyRecord(context.endpoint, context.seenAt);
   // One laid over the other, from the last to the first: what is laid last counts.
   for (let i = ordered.length - 1; i >= 0; i--) lay(record, ordered[i].statement.columns);

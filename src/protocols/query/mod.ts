@@ -3,8 +3,9 @@
  *
  * @module
  */
-import { decodeField, plainText } from "../../text.ts";
+import { cutText, decodeField, plainText } from "../../text.ts";
 import type { Facts, ServerRecord } from "../../record.ts";
+import { within } from "../bounds.ts";
 import type { Exchange, ExchangeContext, Protocol, Statement } from "../protocol.ts";
 import { ask, Silence } from "../protocol.ts";
 import {
@@ -37,6 +38,11 @@ export const SESSION_MASK = 0x0f0f0f0f;
 
 /** Vanilla draws new tokens every 30 s: for so long one is shown again, milliseconds. */
 const TOKEN_MS = 25_000;
+
+/** Keys of a full stat that the facts hold: servers send some ten, plugins a few more. */
+const MOST_KEYS = 128;
+/** UTF-16 units of a brand that they hold. */
+const MOST_BRAND = 256;
 
 /** How many tokens one stat may be asked with: each repeated handshake may bring another. */
 const MOST_TOKENS = 3;
@@ -121,11 +127,12 @@ function tokenStatement({ challenge: { raw, flags } }: QueryStatus): Statement {
 }
 
 function statStatement({ challenge, fullLost }: QueryStatus, stat: Stat): Statement {
-  const { columns, facts, badNumber } = stat.form === "full"
+  const { columns, facts, badNumber, factsCut } = stat.form === "full"
     ? fullColumns(stat)
     : basicColumns(stat);
   const flags = new Set<string>([...challenge.flags, ...stat.flags]);
   if (badNumber) flags.add("badNumber");
+  if (factsCut) flags.add("factsCut");
   if (fullLost) flags.add("fullLost");
   return {
     columns,
@@ -134,11 +141,12 @@ function statStatement({ challenge, fullLost }: QueryStatus, stat: Stat): Statem
   };
 }
 
-/** Columns and facts, and whether a count was no number. */
+/** Columns and facts, whether a count was no number, and whether there is more than facts hold. */
 interface Columns {
   readonly columns: Partial<ServerRecord>;
   readonly facts: Facts;
   readonly badNumber: boolean;
+  readonly factsCut: boolean;
 }
 
 /** Keys of a full stat whose whole value a column holds. */
@@ -165,13 +173,20 @@ function fullColumns(stat: FullStat): Columns {
   for (const key of IN_COLUMNS) values.delete(key);
   if (typeof online === "number") values.delete("numplayers");
   if (typeof max === "number") values.delete("maxplayers");
+  let factsCut = (software?.length ?? 0) > MOST_BRAND;
+  const kept = within(
+    values,
+    ([key, value]) => key.length + value.length,
+    () => factsCut = true,
+    MOST_KEYS,
+  );
   const facts = {
     header: stat.header.replaceAll("\0", ""),
     ...(stat.mark && { header_mark: stat.mark.toHex() }),
-    ...(software === null ? {} : { brand: software }),
-    values: Object.fromEntries(values),
+    ...(software === null ? {} : { brand: cutText(software, MOST_BRAND) }),
+    values: Object.fromEntries(kept),
   };
-  return { columns, facts, badNumber: online === undefined || max === undefined };
+  return { columns, facts, badNumber: online === undefined || max === undefined, factsCut };
 }
 
 /** Every key's first value; a second `hostname` stands for a missing `hostip` (Beta 1.9-pre4). */
@@ -199,7 +214,8 @@ function basicColumns(stat: BasicStat): Columns {
     port_v4: portOf(stat.port === null ? null : String(stat.port)),
   };
   const values: Record<string, string> = stat.ip === null ? {} : { hostip: decodeField(stat.ip) };
-  return { columns, facts: { values }, badNumber: online === undefined || max === undefined };
+  const badNumber = online === undefined || max === undefined;
+  return { columns, facts: { values }, badNumber, factsCut: false };
 }
 
 function motdColumns(motd: string | null): Partial<ServerRecord> {

@@ -21,6 +21,7 @@
  * @module
  */
 import { concat, hasBytes, Malformed, Reader, Truncated } from "../../bytes.ts";
+import { LONE_SURROGATE } from "../well_formed.ts";
 
 const PING = 0xfe;
 const KICK = 0xff;
@@ -72,7 +73,7 @@ export function decodeLegacyPing(bytes: Uint8Array): LegacyPing | undefined {
   const at = reader.offset;
   const size = reader.u16("size");
   const protocol = reader.u8("protocol");
-  const host = decodeUnits(reader.take(2 * reader.u16("host length"), "host"));
+  const host = unitsOf(reader.take(2 * reader.u16("host length"), "host")).toWellFormed();
   const port = reader.u32("port");
   if (size !== 7 + 2 * host.length) throw new Malformed(`a ping of ${size} bytes`, at);
   return { data: { protocol, host, port } };
@@ -85,7 +86,9 @@ export type LegacyFlag =
   /** Bytes follow its end; they are not read. */
   | "trailingBytes"
   /** A number that is none. */
-  | "badNumber";
+  | "badNumber"
+  /** Half a surrogate pair stands in it; U+FFFD stands in its place. */
+  | typeof LONE_SURROGATE;
 
 /** A status as a legacy ping brings it. */
 export interface LegacyStatus {
@@ -155,10 +158,12 @@ export function decodeLegacyReply(bytes: Uint8Array): LegacyReply | undefined {
   if (bytes[0] !== KICK) return undefined;
   const end = legacyReplyEnd(bytes);
   if (end === undefined) throw new Truncated("kick", 0, HEADER, bytes.length);
-  const text = decodeUnits(bytes.subarray(HEADER, end));
+  const units = unitsOf(bytes.subarray(HEADER, end));
+  const text = units.toWellFormed();
   const flags: LegacyFlag[] = [];
   if (end > bytes.length) flags.push("lengthMismatch");
   if (end < bytes.length) flags.push("trailingBytes");
+  if (text !== units) flags.push(LONE_SURROGATE);
   const countsBytes = end - HEADER === 4 * text.length; // a length of bytes, taken twice
   const status = parseLegacyStatus(text, end > bytes.length && !countsBytes);
   if (status?.online === null || status?.max === null) flags.push("badNumber");
@@ -221,9 +226,11 @@ function encodeText(text: string): Uint8Array<ArrayBuffer> {
   return bytes;
 }
 
-const utf16 = (bytes: Uint8Array) => new TextDecoder("utf-16be", { ignoreBOM: true }).decode(bytes);
-
-/** Text of whole units; U+FFFD stands for half of a pair. */
-function decodeUnits(bytes: Uint8Array): string {
-  return utf16(bytes.subarray(0, bytes.length & ~1));
+/** Text of whole units as it is. */
+function unitsOf(bytes: Uint8Array): string {
+  const units: string[] = [];
+  for (let at = 0; at + 1 < bytes.length; at += 2) {
+    units.push(String.fromCharCode(bytes[at] << 8 | bytes[at + 1]));
+  }
+  return units.join("");
 }

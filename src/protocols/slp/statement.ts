@@ -6,7 +6,7 @@
  */
 import { createHash } from "node:crypto";
 import type { Facts, FactValue, ServerRecord } from "../../record.ts";
-import { plainText } from "../../text.ts";
+import { cutText, plainText } from "../../text.ts";
 import type { Statement } from "../protocol.ts";
 import type { Modding } from "./forge.ts";
 import type { LegacyReply } from "./legacy.ts";
@@ -149,13 +149,13 @@ function legacyStatement({ status, text, flags }: LegacyReply, asked: string): S
 }
 
 function motdColumns(motd: string | null): Partial<ServerRecord> {
-  const text = motd?.slice(0, MOST_MOTD) || null;
+  const text = (motd && cutText(motd, MOST_MOTD)) || null;
   const plain = text === null ? null : plainText(text) || null;
   return { motd: text, motd_plain: plain, name: plain };
 }
 
 function reasonText(text: string): string {
-  return short(plainText(text.slice(0, MOST_MOTD)));
+  return short(plainText(cutText(text, MOST_MOTD)));
 }
 
 /** One word, then versions: `Paper 1.21.4`, `Velocity 1.7.2-1.21.4`, `Waterfall 1.8.x, 1.9.x`. */
@@ -202,7 +202,7 @@ function base64Of(url: string): Uint8Array | undefined {
 }
 
 function short(text: string): string {
-  return text.slice(0, MOST_TEXT);
+  return cutText(text, MOST_TEXT);
 }
 
 /** Pairs as a fact; `__proto__` is a key like any other. */

@@ -5,13 +5,11 @@
  */
 import { decodeUtf8, plainText } from "../../text.ts";
 import type { FactValue, ServerRecord } from "../../record.ts";
+import { within } from "../bounds.ts";
 import type { Statement } from "../protocol.ts";
 import type { Answer, Rule, ServerInfo, Table } from "./chunks.ts";
 import { type ChunkName, CHUNKS } from "./codec.ts";
 import { floatText, type Value, valueText, type ValueType } from "./values.ts";
-
-/** Characters of names and values that the facts of one chunk hold: rows stay small. */
-const MOST_TEXT = 16_384;
 
 /** What was odd, beyond what the decoders flag. */
 type SqpFlag =
@@ -91,7 +89,7 @@ function ruleFacts(rules: readonly Rule[], flag: Flag): Record<string, string> {
       yield [textOf(name, flag), valueTextOf(type, value, flag)] as const;
     }
   };
-  const kept = within(pairs(), ([name, text]) => name.length + text.length, flag);
+  const kept = within(pairs(), ([name, text]) => name.length + text.length, () => flag("factsCut"));
   return firstOfEach(kept, flag);
 }
 
@@ -104,22 +102,7 @@ function tableFacts({ fields, rows }: Table, flag: Flag): Record<string, string>
   };
   const size = (row: readonly (readonly [string, string])[]) =>
     row.reduce((sum, [name, text]) => sum + name.length + text.length, 0);
-  return within(texts(), size, flag).map((row) => firstOfEach(row, flag));
-}
-
-/** Items from the first on, as many as fit. */
-function within<T>(items: Iterable<T>, size: (item: T) => number, flag: Flag): T[] {
-  const kept: T[] = [];
-  let left = MOST_TEXT;
-  for (const item of items) {
-    left -= Math.max(1, size(item));
-    if (left < 0) {
-      flag("factsCut");
-      break;
-    }
-    kept.push(item);
-  }
-  return kept;
+  return within(texts(), size, () => flag("factsCut")).map((row) => firstOfEach(row, flag));
 }
 
 /** An object with the first value of each name; `__proto__` is a name like any other in it. */

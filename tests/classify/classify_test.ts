@@ -89,6 +89,14 @@ Deno.test("classify() tells Java software from names, mods and the order of keys
   assertEquals(statusOf({ form: "legacy 1.4", version_name: "Spigot 1.6.4" }), "Spigot A");
 });
 
+Deno.test("classify() takes a full stat with another header for no vanilla server's", () => {
+  const said = (facts: Facts) => {
+    const values = { game_id: "MINECRAFT", hostport: "25565", hostip: "127.0.0.1" };
+    return classify(query(values, facts, { version: "1.20.4" })).software;
+  };
+  assertEquals([said({}), said({ header_mark: "008100" })], ["vanilla", null]);
+});
+
 Deno.test("classify() of nothing says nothing", () => {
   assertEquals(classify(emptyRecord({ address: 1, port: 1 }, 0)), {
     edition: null,

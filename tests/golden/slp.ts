@@ -74,6 +74,8 @@ import statusDeepHex from "./slp/status-deep.hex" with { type: "text" };
 import statusDeep from "./slp/status-deep.json" with { type: "json" };
 import statusBareironHex from "./slp/status-bareiron.hex" with { type: "text" };
 import statusBareiron from "./slp/status-bareiron.json" with { type: "json" };
+import legacyHalfPairHex from "./slp/legacy-half-pair.hex" with { type: "text" };
+import legacyHalfPair from "./slp/legacy-half-pair.json" with { type: "json" };
 
 export const SLP: readonly Golden[] = [
   golden("s01-status-request", s01Hex, s01),
@@ -113,4 +115,5 @@ export const SLP: readonly Golden[] = [
   golden("status-bom", statusBomHex, statusBom),
   golden("status-deep", statusDeepHex, statusDeep),
   golden("status-bareiron", statusBareironHex, statusBareiron),
+  golden("legacy-half-pair", legacyHalfPairHex, legacyHalfPair),
 ];

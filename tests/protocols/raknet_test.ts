@@ -324,6 +324,15 @@ Deno.test("another game's text is shown, harmless and short", () => {
   assertEquals([flags, facts.payload], [["otherGame"], `␛[2J${"A".repeat(196)}`]);
 });
 
+Deno.test("fields without a meaning are bounded in the facts, and the flag says so", () => {
+  const text = utf8(`MCPE;A;766;1.21.50;0;10;1;l;Survival;1;19132;19133;${"0;".repeat(1000)}`);
+  const { status } = raknetProtocol.probe!.learn(encodePong({ ...PONG, text }));
+  const { columns, flags, facts } = raknetProtocol.record(status!);
+  assertEquals([(facts.unnamed as string[]).length, flags, columns.port_v4], [
+    ...[16, ["factsCut"], 19132],
+  ]);
+});
+
 Deno.test("protocols are listed in the order of their passes", () => {
   assertEquals(PROTOCOLS.map(({ name }) => name), ["raknet", "slp", "query", "sqp"]);
   assertEquals(new Silence().name, "Silence");

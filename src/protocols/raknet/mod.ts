@@ -88,6 +88,7 @@ function pongStatement(
   { pong, bedrock, echoed }: Extract<RaknetStatus, { kind: "pong" }>,
 ): Statement {
   const flags = [...pong.flags, ...(bedrock?.flags ?? []), ...(echoed ? [] : ["timeNotEchoed"])];
+  if (bedrock !== undefined && bedrock.unnamed.length > MOST_UNNAMED) flags.push("factsCut");
   const guid = pong.guid.toString();
   if (bedrock !== undefined) {
     return {
@@ -103,6 +104,9 @@ function pongStatement(
   const payload = harmlessText(decodeLatin1(pong.text.subarray(0, 200)));
   return { columns: { guid }, flags: [...flags, "otherGame"], facts: { payload } };
 }
+
+/** Fields without a settled meaning that the facts hold: no software sends more than five. */
+const MOST_UNNAMED = 16;
 
 const EDITION_NAMES = { MCPE: "bedrock", MCEE: "education", MCCPP: "pocket" } as const;
 
@@ -135,7 +139,7 @@ function bedrockFacts(status: BedrockStatus): Statement["facts"] {
     level: status.level,
     field_count: status.fieldCount,
     terminated: status.terminated,
-    unnamed: status.unnamed,
+    unnamed: status.unnamed.slice(0, MOST_UNNAMED),
   };
 }
 

@@ -193,6 +193,13 @@ Deno.test("slp: a kick of 256 letters or more gets the legacy pings that a short
 });
 
 Deno.test("slp: a status of 255 bytes or more is none of those kicks", () => {
+  const short = utf8('{"description":"A"}');
+  for (const size of [232, 360, 488]) { // frames of 255, 383 and 511 bytes, with the mod's text
+    const bytes = slp.encodeStatusResponse({ json: short, more: slp.encodeText("m".repeat(size)) });
+    assertEquals(bytes[0], 0xff);
+    const { status } = talk(always(bytes, true), DRIP);
+    assert(status.kind === "status" && status.java.motd === "A" && status.more > size);
+  }
   for (const size of [252, 253, 254, 255, 256, 300, 511, 512, 900, 2000, 5000]) {
     const json = utf8(`{"description":"${"x".repeat(size - 18)}"}`);
     const bytes = slp.encodeStatusResponse({ json, more: NOTHING });

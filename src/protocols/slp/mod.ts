@@ -163,13 +163,16 @@ function answerSize(bytes: Uint8Array): number | undefined {
 /**
  * Whether a kick has begun: `undefined` while that cannot be told. `ff 00` is one, for the length of
  * a frame never starts so: it would take a byte too many. `ff 01 ...` is a frame of 255 bytes or more
- * where the id of a status and a length of two bytes follow, and else a kick of 256 letters or more.
+ * where the id of a status follows, and a length of two bytes, or a `{`; else it is a kick of 256
+ * letters or more.
  */
 function isKickStart(bytes: Uint8Array): boolean | undefined {
-  const [first, high, low, next] = bytes;
+  const [first, high, low, next, fifth] = bytes;
   if (first !== 0xff || high > MOST_KICK >> 8) return false;
   if (high === 0) return true;
-  return next === undefined ? undefined : low !== 0 || next < 0x80;
+  if (fifth === undefined) return undefined;
+  const isStatus = low === 0 && (next >= 0x80 || next > 0 && fifth === 0x7b);
+  return !isStatus;
 }
 
 /** The first pong; `undefined` when there is none, which takes nothing from the status. */

@@ -94,29 +94,21 @@ function statusFacts(java: JavaStatus, iconSize: number | null): Facts {
     keys: names(java.keys.status),
     version_keys: names(java.keys.version),
     players_keys: names(java.keys.players),
-    sample_size: isCut(java) ? null : java.sample?.length ?? null,
+    sample_size: java.sample?.length ?? null,
     favicon_size: iconSize,
     ...Object.fromEntries(java.switches),
     ...(java.unread.size > 0 && { unread: texts(java.unread) }),
-    ...(java.modding && moddingFacts(java.modding, isCut(java))),
+    ...(java.modding && moddingFacts(java.modding)),
   });
 }
 
-/** Whether what was read is a part, of which a count says nothing. */
-function isCut({ flags }: JavaStatus): boolean {
-  return flags.includes("cut");
-}
-
-function moddingFacts(
-  { form, loader, mods, channels, truncated }: Modding,
-  isPart: boolean,
-): Facts {
+function moddingFacts({ form, loader, mods, channels, truncated }: Modding): Facts {
   const listed = mods?.slice(0, MOST_MODS).map(({ id, version }) => [id, version ?? ""] as const);
   return {
     mods_form: form,
     mods_loader: loader === null ? null : short(loader),
-    mods_count: isPart ? null : mods?.length ?? null,
-    mods_channels: isPart || mods === null ? null : channels,
+    mods_count: mods?.length ?? null,
+    mods_channels: mods === null ? null : channels,
     mods: listed === undefined ? null : texts(listed),
     mods_truncated: truncated || null,
   };

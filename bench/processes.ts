@@ -12,12 +12,14 @@ export interface RunningFleet extends AsyncDisposable {
 
 /** Starts a fleet on loopback and waits until it answers. */
 export async function startFleet(
-  { servers, software, range, loss, folder }: {
+  { servers, software, range, loss, tcp = false, folder }: {
     servers: number;
     software: string;
     range?: string;
     /** Datagrams that are lost each way, in percent. */
     loss?: number;
+    /** Whether Java servers accept connections too. Default: no. */
+    tcp?: boolean;
     folder: string;
   },
 ): Promise<RunningFleet> {
@@ -27,7 +29,8 @@ export async function startFleet(
     args: [
       ...["run", "--no-prompt", "--allow-net=127.0.0.0/8", "--allow-ffi"],
       ...[`--allow-write=${folder}`, MAIN, "fleet", "--servers", String(servers)],
-      ...["--software", software, "--no-tcp", "--manifest", manifest],
+      ...["--software", software, "--manifest", manifest],
+      ...(tcp ? [] : ["--no-tcp"]),
       ...(range === undefined ? [] : ["--range", range]),
       ...(loss === undefined ? [] : ["--loss", String(loss)]),
     ],
@@ -57,14 +60,19 @@ export async function fleetOf(child: Deno.ChildProcess): Promise<AsyncDisposable
   };
 }
 
-/** How to start a scan with these options, as a program and its arguments. */
-export function scanCommand(options: readonly string[], engine = "portable"): string[] {
+/** The program with the permissions of a scan, to which its arguments are added. */
+export function programWords(engine = "portable"): string[] {
   const permissions = [
     ...["--no-prompt", "--allow-net", "--allow-read", "--allow-write"],
     "--allow-env=HOME,PG*",
   ];
   if (engine !== "portable") permissions.push("--allow-ffi");
-  return ["deno", "run", ...permissions, MAIN, "scan", "--quiet", "--engine", engine, ...options];
+  return ["deno", "run", ...permissions, MAIN];
+}
+
+/** How to start a scan with these options, as a program and its arguments. */
+export function scanCommand(options: readonly string[], engine = "portable"): string[] {
+  return [...programWords(engine), "scan", "--quiet", "--engine", engine, ...options];
 }
 
 /** Starts a process; its pid is the program's own, for there is no shell and no task around it. */

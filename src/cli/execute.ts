@@ -88,17 +88,18 @@ export async function execute(job: Job): Promise<number> {
   const spill = spillPath(job.files.outputs, scanId);
   await using stores = await ScanStores.open(job.stores, spill, tell);
   const beforeRows = () => shown.progress?.clear();
-  const kept = await keep(job, { state, key, beforeRows, stores: stores.sinks });
-  const { sinks, writer } = kept;
-  if (resumed !== undefined && !quiet) tellLine(resumeLine(resumed, state.written, plan));
   using interrupt = onInterrupt(() => {
     shown.progress?.clear();
     if (!quiet) tellLine("blocksweep: finishing the rows in hand; Ctrl-C again to stop at once");
   });
+  const kept = await keep(job, { state, key, beforeRows, stores: stores.sinks });
+  const { sinks, writer } = kept;
+  if (resumed !== undefined && !quiet) tellLine(resumeLine(resumed, state.written, plan));
   // Who answered in any part of the scan is not missing.
   const since = resumed === undefined ? Date.now() : beganAt(scanId);
   await stores.begin(scanId, since, chosen.shard.count, settings.values);
   let end: ScanEnd;
+  let saved: boolean | undefined;
   {
     using progress = new Progress({
       state,
@@ -137,9 +138,9 @@ export async function execute(job: Job): Promise<number> {
       state,
       () => stores.end(state, end, { since, options, resumed: resumed !== undefined }),
     );
-    await writer?.end({ udp: end.mark, tcp: end.tcpMark }, state);
+    saved = await writer?.end({ udp: end.mark, tcp: end.tcpMark }, state);
   }
-  return await report(job, state, end, writer === undefined ? undefined : place ?? resumed);
+  return await report(job, state, end, saved ? place ?? resumed : undefined);
 }
 
 /** What there is to do, for the status line. */

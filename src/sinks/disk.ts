@@ -5,6 +5,8 @@
  * @module
  */
 
+import { fateOf } from "./identity.ts";
+
 /** A file that is open. */
 export interface DiskFile extends AsyncDisposable {
   /** All that it holds. */
@@ -15,6 +17,8 @@ export interface DiskFile extends AsyncDisposable {
   truncate(length: number): Promise<void>;
   /** Hands it on to the disk. */
   sync(): Promise<void>;
+  /** What became of it since it was opened; `undefined` where its path still leads to it. */
+  fate(): Promise<string | undefined>;
   /** Keeps it from other processes until it is closed; false where another one has it. */
   lock(): Promise<boolean>;
 }
@@ -37,7 +41,7 @@ export const systemDisk: Disk = {
   async open(path, how) {
     const write = how !== "read";
     const create = how === "make";
-    return new OpenFile(await Deno.open(path, { read: true, write, create, mode: 0o600 }));
+    return new OpenFile(await Deno.open(path, { read: true, write, create, mode: 0o600 }), path);
   },
   rename: (from, to) => Deno.rename(from, to),
   async remove(path) {
@@ -50,7 +54,7 @@ export const systemDisk: Disk = {
 };
 
 class OpenFile implements DiskFile {
-  constructor(private readonly file: Deno.FsFile) {}
+  constructor(private readonly file: Deno.FsFile, private readonly path: string) {}
 
   async read(): Promise<Uint8Array> {
     const { size } = await this.file.stat();
@@ -75,6 +79,10 @@ class OpenFile implements DiskFile {
 
   sync(): Promise<void> {
     return this.file.sync();
+  }
+
+  async fate(): Promise<string | undefined> {
+    return await fateOf(this.path, await this.file.stat());
   }
 
   lock(): Promise<boolean> {

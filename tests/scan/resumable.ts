@@ -27,6 +27,8 @@ export interface Part {
   readonly result: Result;
   /** What could not be saved. */
   readonly failures: readonly string[];
+  /** Whether the scan can be resumed. */
+  readonly resumable: boolean;
 }
 
 function writerOptions(
@@ -49,13 +51,12 @@ async function run(setting: Setting, network: FakeNetwork, keep: {
   readonly sinks: readonly TextSink[];
   readonly writer: CheckpointWriter;
   readonly state: ScanState;
-}): Promise<Result> {
+}): Promise<Omit<Part, "failures">> {
   const { sinks, writer: checkpoint, state } = keep;
   const result = await scanFleet({ ...setting, network, sinks, checkpoint, key: KEY, state });
   const { mark: udp, tcpMark: tcp } = result.end;
   for (const sink of sinks) await sink[Symbol.asyncDispose]();
-  await checkpoint.end({ udp, tcp }, state);
-  return result;
+  return { result, resumable: await checkpoint.end({ udp, tcp }, state) };
 }
 
 /** Starts a scan. */
@@ -69,7 +70,7 @@ export async function startScan(disk: FakeDisk, setting: Setting): Promise<Part>
   const state = newState(SCAN_ID, network.now());
   const options = { ...writerOptions(disk, network, failures), sinks, offsets: [0, 0, 0] };
   const writer = await CheckpointWriter.start(options, claimed, { udp: START, tcp: START }, state);
-  return { result: await run(setting, network, { sinks, writer, state }), failures };
+  return { ...await run(setting, network, { sinks, writer, state }), failures };
 }
 
 /** Resumes a scan; `undefined` when it has finished, and so has no checkpoint. */
@@ -97,10 +98,10 @@ export async function resumeScan(disk: FakeDisk, setting: Setting): Promise<Part
   const { udp: from, tcp: fromTcp } = checkpoint.marks;
   const optedOut = left.optedOut.map((address) => ({ start: address, end: Number(address) + 1 }));
   await writer.save(checkpoint.marks, state);
-  const result = await run(
+  const part = await run(
     { ...setting, from, fromTcp, optedOut, answered: cut.answered },
     network,
     { sinks, writer, state },
   );
-  return { result, failures };
+  return { ...part, failures };
 }

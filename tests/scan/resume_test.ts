@@ -157,6 +157,23 @@ Deno.test("a checkpoint that cannot be saved is told once, and the scan goes on"
   }
 });
 
+Deno.test("a list that others delete is told once, and nothing can be resumed", async () => {
+  const disk = new FakeDisk();
+  const controller = new AbortController();
+  const { result, failures, resumable } = await startScan(disk, {
+    ...SETTING,
+    signal: controller.signal,
+    prepare: (network) => {
+      network.after(3000, () => void disk.remove(`${CHECKPOINT}.list`));
+      network.after(6000, () => controller.abort());
+    },
+  });
+  assertEquals([result.end.reason, resumable], ["interrupted", false]);
+  assertEquals(failures, ["of the list beside it, it was deleted"]);
+  const kept = await startScan(new FakeDisk(), { ...SETTING, maxRuntimeMs: 3000 });
+  assertEquals([kept.result.end.reason, kept.resumable], ["max-runtime", true]);
+});
+
 Deno.test("a list that fails for a while has no gap", async () => {
   let calls = 0;
   const { disk, result, failures } = await failing((disk) => {

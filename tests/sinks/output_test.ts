@@ -367,3 +367,19 @@ Deno.test("the check allows for a row that is being written", async () => {
     await Deno.remove(path);
   }
 });
+
+Deno.test("what is no regular file is not checked", async () => {
+  const folder = await Deno.makeTempDir();
+  const path = `${folder}/rows`;
+  try {
+    await Deno.symlink("/dev/null", path);
+    const { output, regular } = await openFile(path, ndjson, false);
+    await using sink = new TextSink(output, ndjson);
+    await Deno.remove(path);
+    await sink.write([record(1)]);
+    await sink.check();
+    assertEquals([regular, output.look], [false, undefined]);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});

@@ -113,6 +113,11 @@ export class RowList implements AsyncDisposable {
     await this.#file.sync();
   }
 
+  /** What became of its file since it was opened; `undefined` where it is still there. */
+  fate(): Promise<string | undefined> {
+    return this.#file.fate();
+  }
+
   /** Closes it; what was not written is lost. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#writing;

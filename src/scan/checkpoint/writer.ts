@@ -114,13 +114,20 @@ export class CheckpointWriter implements Checkpointer {
   /**
    * Ends with the scan, whose outputs are closed: saves what an unfinished scan came to, and removes
    * checkpoint and list of a finished one.
+   *
+   * @returns Whether the scan can be resumed.
    */
-  async end(marks: Marks, state: ScanState): Promise<void> {
+  async end(marks: Marks, state: ScanState): Promise<boolean> {
     const { ended = "running" } = state;
-    if (ended === "done" || ended === "max-results") return await this.#remove();
+    if (ended === "done" || ended === "max-results") {
+      await this.#remove();
+      return false;
+    }
     this.#dirty = false;
-    await this.#try(() => this.#save(marks, state, ended));
+    await this.#try(() => this.#save(marks, state, ended)); // the one before it is true as well
+    const fate = await this.#list.fate();
     await this.#list[Symbol.asyncDispose]();
+    return fate === undefined;
   }
 
   /** Removes the checkpoint first: a list that is left alone harms nobody. */
@@ -145,6 +152,8 @@ export class CheckpointWriter implements Checkpointer {
       }
     }
     await this.#list.sync();
+    const fate = await this.#list.fate();
+    if (fate !== undefined) throw new Error(`of the list beside it, ${fate}`);
     await replaceFile(disk, path, new TextEncoder().encode(text));
   }
 

@@ -1,0 +1,166 @@
+// deno-lint-ignore-file no-console
+/**
+ * Stops a default scan by SIGINT, by SIGTERM and by `--max-runtime`, at points spread over its whole
+ * run, runs each printed command as it is in a shell until none is printed, and shows that every
+ * server is in both outputs once.
+ *
+ *     deno run --allow-read --allow-write --allow-run --allow-env=PATH bench/interrupts.ts
+ *         [--points 50] [--range 127.16.0.0/22] [--servers 200] [--rate RATE]
+ *
+ * It needs a POSIX shell, and nobody else on the usual ports of loopback. The three ways run beside
+ * each other. A point counts from the moment when the first checkpoint is saved; `udp` and `tcp` are
+ * pass and position at which the first part stopped, `parts` says how many processes the scan took.
+ * Exits with 1 when a printed command is refused, or a server is missing, twice, or wrong.
+ */
+import { readCsv, readNdjson, verify } from "../src/fleet/verify.ts";
+import { serverId } from "../src/record.ts";
+import { USUAL_PROTOCOLS } from "../src/protocols/mod.ts";
+import { usualPorts } from "../src/targets/lists.ts";
+import { marksOf, textOf } from "./moments.ts";
+import { readOptions } from "./options.ts";
+import { programWords, type RunningFleet, startFleet } from "./processes.ts";
+import { table } from "./table.ts";
+
+const options = readOptions({
+  points: "50",
+  range: "127.16.0.0/22",
+  servers: "200",
+  software: "bds,pocketmine,paper,vanilla",
+  rate: "",
+});
+const WAYS = ["SIGINT", "SIGTERM", "--max-runtime"] as const;
+const folder = await Deno.makeTempDir({ prefix: "blocksweep-interrupts-" });
+const scan = ["scan", options.range, ...options.rate === "" ? [] : ["--rate", options.rate]];
+
+/** What came of one point. */
+interface Outcome {
+  /** Where the first part stopped; `done` where it had finished. */
+  readonly stopped: string;
+  readonly parts: number;
+  /** What is wrong; empty where nothing is. */
+  readonly faults: readonly string[];
+}
+
+/** A line of a shell that finds the program. */
+async function shell(line: string): Promise<{ code: number; said: string }> {
+  const env = { PATH: `${folder}:${Deno.env.get("PATH")}`, NO_COLOR: "1" };
+  const command = new Deno.Command("sh", { args: ["-c", line], env, stdin: "null" });
+  const { code, stderr } = await command.output();
+  return { code, said: new TextDecoder().decode(stderr) };
+}
+
+/** Starts the scan, and stops it so long after its first checkpoint. */
+async function stop(way: typeof WAYS[number], ms: number, outputs: readonly string[]) {
+  const words = [...scan, ...outputs.flatMap((path) => ["-o", path])];
+  if (way === "--max-runtime") words.push(way, `${ms}ms`);
+  const [program, ...args] = [...programWords(), ...words];
+  const env = { DENO_NO_UPDATE_CHECK: "1", NO_COLOR: "1" };
+  const begun = performance.now();
+  const child = new Deno.Command(program, {
+    ...{ args, env, stdin: "null", stdout: "null", stderr: "piped" },
+  }).spawn();
+  const said = new Response(child.stderr).text();
+  let over = false;
+  child.status.then(() => over = true);
+  if (way !== "--max-runtime") {
+    while (!over && await textOf(`${outputs[0]}.checkpoint`) === "") await wait(1);
+    await wait(ms);
+    if (!over) child.kill(way);
+  }
+  const { code } = await child.status;
+  return { code, said: await said, elapsed: performance.now() - begun };
+}
+
+function wait(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+async function tryPoint(
+  way: typeof WAYS[number],
+  ms: number,
+  fleet: RunningFleet,
+): Promise<Outcome> {
+  const outputs = ["csv", "ndjson"].map((suffix) => `${folder}/${way}-${ms}.${suffix}`);
+  const checkpoint = `${outputs[0]}.checkpoint`;
+  const first = await stop(way, ms, outputs);
+  const saved = await textOf(checkpoint);
+  const stopped = saved === "" ? "done" : marksOf(saved).join(" ");
+  const faults: string[] = [];
+  let { code, said } = first;
+  let parts = 1;
+  for (; parts < 100; parts++) {
+    const [, command] = /^go on with: (.*)$/m.exec(said) ?? [];
+    const expected = command !== undefined && way !== "--max-runtime" && parts === 1 ? 130 : 0;
+    if (code !== expected) faults.push(`part ${parts} ended with ${code}: ${said}`);
+    if (command === undefined) break;
+    ({ code, said } = await shell(command));
+  }
+  if (await textOf(checkpoint) !== "") faults.push("the checkpoint was left behind");
+  const [csv, ndjson] = await Promise.all(outputs.map(textOf));
+  const rows = readNdjson(ndjson);
+  const selection = {
+    protocols: USUAL_PROTOCOLS.map(({ name }) => name),
+    ports: (name: string) => usualPorts()(name, 4),
+    follow: true,
+  };
+  const verdict = verify(fleet.entries, rows, selection, "ndjson");
+  faults.push(...verdict.faults);
+  const ids = rows.map(serverId);
+  if (verdict.found !== verdict.expected) faults.push(`${verdict.found} of ${verdict.expected}`);
+  if (new Set(ids).size !== ids.length) faults.push("a server is there twice");
+  if (readCsv(csv).map(serverId).join() !== ids.join()) faults.push("CSV and NDJSON differ");
+  return { stopped, parts, faults };
+}
+
+let wrong = 0;
+try {
+  const words = programWords().map((word) => `'${word}'`).join(" ");
+  await Deno.writeTextFile(`${folder}/blocksweep`, `#!/bin/sh\nexec ${words} "$@"\n`);
+  await Deno.chmod(`${folder}/blocksweep`, 0o755);
+  await using fleet = await startFleet({
+    servers: Number(options.servers),
+    software: options.software,
+    range: options.range,
+    tcp: true,
+    folder,
+  });
+  const whole = await stop(
+    "--max-runtime",
+    3_600_000,
+    ["csv", "ndjson"].map((one) => `${folder}/whole.${one}`),
+  );
+  const [, seconds] = /^done in ([\d.]+) s/m.exec(whole.said) ?? [];
+  if (seconds === undefined) throw new Error(`the scan did not end: ${whole.said}`);
+  const lines: (string | number)[][] = [];
+  const totals = WAYS.map(() => ({ stopped: 0, oneSide: 0, parts: 0, faults: 0 }));
+  for (let i = 0; i < Number(options.points); i++) {
+    const ms = Math.round(1000 * Number(seconds) * (i + 0.5) / Number(options.points));
+    const outcomes = await Promise.all(WAYS.map((way) => tryPoint(way, ms, fleet)));
+    lines.push([
+      ms,
+      ...outcomes.flatMap(({ stopped, parts, faults }) => [
+        ...[stopped, parts, faults.length === 0 ? "right" : `${faults.length} FAULTS`],
+      ]),
+    ]);
+    for (const [j, { stopped, parts, faults }] of outcomes.entries()) {
+      const [udp, tcp] = stopped.split(" ").map((mark) => mark.split(":")[0]);
+      if (stopped !== "done") totals[j].stopped++;
+      if ((udp === "5") !== (tcp === "3")) totals[j].oneSide++;
+      totals[j].parts += parts;
+      totals[j].faults += faults.length;
+      for (const fault of faults.slice(0, 5)) console.error(`  ${WAYS[j]} at ${ms} ms: ${fault}`);
+    }
+  }
+  wrong = totals.reduce((sum, { faults }) => sum + faults, 0);
+  const heads = WAYS.flatMap((way) => [`${way}: udp tcp`, "parts", "rows"]);
+  console.log(table(["ms", ...heads], lines));
+  for (const [j, { stopped, oneSide, parts, faults }] of totals.entries()) {
+    console.log(
+      `${WAYS[j]}: ${lines.length} points of ${seconds} s, ${stopped} stopped before the end, ` +
+        `${oneSide} with one side done, ${parts} processes, ${faults} faults`,
+    );
+  }
+} finally {
+  await Deno.remove(folder, { recursive: true });
+}
+Deno.exit(wrong === 0 ? 0 : 1);

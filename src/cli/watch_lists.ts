@@ -9,7 +9,7 @@ import type { Database } from "../store/database.ts";
 import { readOptOuts } from "../store/opt_outs.ts";
 import { openStore, type StorePlace, storePlace } from "../store/open.ts";
 import { writePolls } from "../store/polls.ts";
-import { attempt, Store } from "../store/store.ts";
+import { attempt, Store, StoreError } from "../store/store.ts";
 import type { Range } from "../targets/ranges.ts";
 import { Journal, type WatchCounts, type WatchRules } from "../watch/mod.ts";
 import type { Values } from "./args.ts";
@@ -114,10 +114,15 @@ export class WatchLists implements AsyncDisposable {
         said.push(`blocksweep: ${database.name}: ${journal.lost} observations were lost`);
       }
       if (journal.failing) continue;
-      await new Store(database).end({
-        ...{ id, since: 0, at: Date.now(), state: "finished", downAfter, found },
-        ...{ probesSent: counts.polls, replies: counts.answered },
-      });
+      try {
+        await new Store(database).end({
+          ...{ id, since: 0, at: Date.now(), state: "finished", downAfter, found },
+          ...{ probesSent: counts.polls, replies: counts.answered },
+        });
+      } catch (error) {
+        if (!(error instanceof StoreError)) throw error;
+        said.push(`blocksweep: ${error.message}`); // the other databases are still to be ended
+      }
     }
     return said;
   }

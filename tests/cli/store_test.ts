@@ -1,5 +1,8 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
+import { readArgs } from "../../src/cli/args.ts";
+import { Settings } from "../../src/cli/values.ts";
+import { WatchLists } from "../../src/cli/watch_lists.ts";
 import { drawFleet } from "../../src/fleet/generate.ts";
 import { openFleet } from "../../src/fleet/open.ts";
 import { readNdjson } from "../../src/fleet/verify.ts";
@@ -7,6 +10,7 @@ import { systemClock } from "../../src/net/clock.ts";
 import { FIELDS, serverId, type ServerRecord } from "../../src/record.ts";
 import { recordOf, storable } from "../../src/store/columns.ts";
 import { openSqlite } from "../../src/store/sqlite.ts";
+import { noCounts } from "../../src/watch/mod.ts";
 import { all } from "../store/engines.ts";
 import { finish, run, start } from "./process.ts";
 
@@ -170,6 +174,27 @@ Deno.test("a list that is locked when a command starts ends it, before anything 
       assertEquals([code, stderr, stdout], [2, error, ""], commands[i].join(" "));
     }
     assertEquals(await Deno.readTextFile(`${folder}/a.csv`), "127.0.0.1:5\n");
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("the end of a watch is noted in every list, though another program has locked one", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const paths = ["a", "b"].map((name) => `${folder}/${name}.db`);
+    const values = readArgs("watch", paths);
+    const rules = { intervalMs: 60_000, downAfter: 3, scanId: "watch-1" };
+    await using lists = await WatchLists.open(new Settings(values), rules);
+    await lists.begin(values);
+    using other = new DatabaseSync(paths[0]);
+    other.exec("begin immediate");
+    assertEquals(await lists.end(noCounts(), 0), [
+      `blocksweep: Cannot write to "${paths[0]}": another program is writing to it`,
+    ]);
+    other.exec("commit");
+    await using database = openSqlite(paths[1], { readOnly: true });
+    assertEquals(await all(database, "select state from scans"), [{ state: "finished" }]);
   } finally {
     await Deno.remove(folder, { recursive: true });
   }

@@ -3,6 +3,7 @@ import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/
 import { DatabaseSync } from "node:sqlite";
 import { InputError } from "../../src/errors.ts";
 import { type Clock, systemClock } from "../../src/net/clock.ts";
+import type { ServerRecord } from "../../src/record.ts";
 import type { Database } from "../../src/store/database.ts";
 import { openStore, storePlace } from "../../src/store/open.ts";
 import { SpillingStore } from "../../src/store/spill.ts";
@@ -156,6 +157,31 @@ Deno.test("where a database stays locked, the rows stay in the file, and the sca
   assertEquals(await later.end(END), 0);
   assertEquals((await bench.ports()).length, 1200);
   await assertRejects(() => Deno.stat(spill), Deno.errors.NotFound);
+});
+
+Deno.test("a database that is locked again while rows are brought in has each of them once in the end", async () => {
+  await using bench = await Bench.open();
+  const { clock, database, other } = bench;
+  let batches = 0;
+  class Interrupted extends Store {
+    override async write(records: readonly ServerRecord[]): Promise<void> {
+      if (++batches === 3) other.exec("begin immediate");
+      await super.write(records);
+    }
+  }
+  const inner = new Interrupted(database, () => Promise.resolve());
+  const options = { path: bench.spill, most: 1e7, patienceMs: 0, clock, tell: () => {} };
+  const store = new SpillingStore(inner, options);
+  await store.begin(BEGIN);
+  other.exec("begin immediate");
+  await store.write(Array.from({ length: 1200 }, (_, i) => record(i + 1))); // the first batch
+  other.exec("commit");
+  clock.time += 1000;
+  await store.write([record(1201)]); // two more, of 500 rows: the second is refused
+  assertEquals([await bench.spilled(), (await bench.ports()).length], [1201, 500]);
+  other.exec("commit");
+  assertEquals(await store.end(END), 0);
+  assertEquals((await bench.ports()).length, 1201);
 });
 
 Deno.test("a scan that begins while its database is locked is noted with the first rows", async () => {

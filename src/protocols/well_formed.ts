@@ -1,7 +1,7 @@
 /**
- * Half a surrogate pair is no text: UTF-8 cannot hold it, so that files and databases would refuse
- * it, each in its own way. JSON may bring one (`"\ud800"`), and a code that is taken out of a text
- * may leave two. None leaves in a row.
+ * Replaces lone surrogates (half a UTF-16 pair), which UTF-8 cannot hold and files and databases
+ * handle each in its own way. JSON can carry one (`"\ud800"`), and a formatting code that is removed
+ * from a text can leave two. No row contains one.
  *
  * @module
  */
@@ -11,8 +11,8 @@ import type { Statement } from "./protocol.ts";
 export const LONE_SURROGATE = "loneSurrogate";
 
 /**
- * A statement without half pairs: U+FFFD stands for each, in columns and facts, keys and nested
- * values too, and a flag says so. The same statement where there are none.
+ * A statement without lone surrogates: U+FFFD replaces each, in columns and facts, in keys and nested
+ * values too, and a flag reports it. A statement without any is returned as it is.
  */
 export function wellFormed(statement: Statement): Statement {
   const { columns, facts, motdSent = "", flags } = statement;

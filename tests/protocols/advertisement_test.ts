@@ -1,6 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { Random } from "../../src/fleet/random.ts";
-import { decodeAdvertisement, placeFields } from "../../src/protocols/raknet/mod.ts";
+import { placeFields } from "../../src/protocols/raknet/fields.ts";
+import { decodeAdvertisement } from "../../src/protocols/raknet/mod.ts";
 
 /** MOTD, version, players, slots and level of an advertisement. */
 function read(text: string) {

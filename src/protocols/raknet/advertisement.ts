@@ -36,7 +36,7 @@ export interface BedrockStatus {
   readonly edition: Edition;
   /** The server's name; the empty text when a Pocket host is hidden. */
   readonly motd: string;
-  /** Text that holds the MOTD, where nobody can tell its end: `motd` is empty then. */
+  /** The whole text, where the end of the MOTD in it is ambiguous: `motd` is empty then. */
   readonly motdSent?: string;
   /** Game protocol number. */
   readonly protocol: number | null;

@@ -2,12 +2,12 @@
  * The fields of a Bedrock advertisement, and which of them is which.
  *
  * Some software escapes no `;` (WaterdogPE and bedrock-protocol none in the level, BDS none at all),
- * so that a text with one in it moves all fields behind it. Two places are known again:
+ * so that a text with one in it shifts all fields behind it. Two places are recognised:
  *
  *     MOTD... | protocol  version  players  slots  id | level... game mode | number  ports  marks
  *               whole     no whole whole    whole  whole         a known one | whole numbers alone
  *
- * What cannot be told for sure is left out, and the flag says so.
+ * A field whose place is ambiguous is left out, and a flag reports it.
  *
  * @module
  */
@@ -22,9 +22,9 @@ export interface Fields {
 
 /** What was odd about the places of fields. */
 export type PlaceFlag =
-  /** The MOTD holds `;` that nobody escaped; it was put together again, or left out. */
+  /** The MOTD holds an unescaped `;`: it was joined again, or left out where its end is ambiguous. */
   | "motdSemicolon"
-  /** The level or game mode holds `;` that nobody escaped; as `motdSemicolon`. */
+  /** The level or game mode holds an unescaped `;`: joined again, or left out likewise. */
   | "levelSemicolon";
 
 /** Fields, each where it belongs, and what was odd about where they were. */
@@ -113,7 +113,7 @@ export function placeFields(written: readonly string[], text: string): PlacedFie
   return fields === undefined ? NOTHING_CERTAIN : placedAt(fields, PROTOCOL, fields !== written);
 }
 
-/** What is left where nobody can tell the MOTD's end. */
+/** The result where the end of the MOTD is ambiguous. */
 const NOTHING_CERTAIN: PlacedFields = { fields: [], flags: ["motdSemicolon"] };
 
 /** Places of the protocol from which all that should follow does, up to the game mode. */

@@ -16,7 +16,7 @@ export * from "./advertisement.ts";
 export * from "./codec.ts";
 export * from "./connect.ts";
 export * from "./connected.ts";
-export * from "./fields.ts";
+export { type Fields, joinFields, type PlaceFlag, splitFields } from "./fields.ts";
 export * from "./frames.ts";
 export * from "./receipts.ts";
 

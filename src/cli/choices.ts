@@ -10,6 +10,7 @@ import { LIST_FIELDS, ORDERS } from "../store/list.ts";
 import { ENGINE_CHOICES } from "./engine.ts";
 import type { Command, Option } from "./options.ts";
 import { FORMAT_NAMES } from "./outputs.ts";
+import { ROW_ORDERS } from "./sorting.ts";
 
 /** What an option takes. */
 export type Choice =
@@ -33,7 +34,7 @@ export function choiceOf(command: Command, { name, value }: Option): Choice {
     "software LIST": some(SOFTWARE.map((software) => software.name)),
     "engine NAME": one(ENGINE_CHOICES),
     "format NAME": one(FORMAT_NAMES),
-    "sort NAME": one(Object.keys(ORDERS)),
+    "sort NAME": one(Object.keys(command === "scan" ? ROW_ORDERS : ORDERS)),
     "retries 0-3": one(["0", "1", "2", "3"]),
   };
   return choices[`${name} ${value}`] ?? { kind: "other" };

@@ -36,6 +36,7 @@ import { ScanStores, spillPath, type StorePlan } from "./stores.ts";
 import { localAddress, openAll, type Sockets } from "./sockets.ts";
 import { continueLines, summary } from "./summary.ts";
 import type { FoundTargets, NamedTargets } from "./targets.ts";
+import { Tally } from "./tally.ts";
 import { troubleLine } from "./trouble.ts";
 import type { Settings } from "./values.ts";
 
@@ -94,6 +95,7 @@ export async function execute(job: Job): Promise<number> {
   });
   const kept = await keep(job, { state, key, beforeRows, stores: stores.sinks });
   const { sinks, writer } = kept;
+  const tally = new Tally();
   if (resumed !== undefined && !quiet) tellLine(resumeLine(resumed, state.written, plan));
   // Who answered in any part of the scan is not missing.
   const since = resumed === undefined ? Date.now() : beganAt(scanId);
@@ -110,7 +112,13 @@ export async function execute(job: Job): Promise<number> {
       statusFile: job.files.status,
     });
     shown.progress = progress;
-    const options = scanOptions(job, state, sockets, kept, interrupt.signal);
+    const options = scanOptions(
+      job,
+      state,
+      sockets,
+      { ...kept, sinks: [...sinks, tally] },
+      interrupt.signal,
+    );
     const checkOutputs = async () => {
       for (const sink of sinks) await sink.check?.();
       await stores.check();
@@ -140,7 +148,10 @@ export async function execute(job: Job): Promise<number> {
     );
     saved = await writer?.end({ udp: end.mark, tcp: end.tcpMark }, state);
   }
-  return await report(job, state, end, saved ? place ?? resumed : undefined);
+  return await report(job, state, end, {
+    checkpoint: saved ? place ?? resumed : undefined,
+    tally,
+  });
 }
 
 /** What there is to do, for the status line. */
@@ -250,11 +261,16 @@ async function report(
   job: Job,
   state: ScanState,
   end: ScanEnd,
-  checkpoint: { readonly path: string } | undefined,
+  { checkpoint, tally }: {
+    readonly checkpoint: { readonly path: string } | undefined;
+    readonly tally: Tally;
+  },
 ): Promise<number> {
-  const { settings, chosen, outputs, stores } = job;
+  const { settings, chosen, outputs, stores, resumed } = job;
   if (!settings.has("quiet")) {
     summary(state, end, [...outputs, ...stores.places], chosen.retries).forEach(tellLine);
+    // Rows that no output took were counted too, and those of an earlier run were not.
+    if (state.lost === 0) tally.lines(resumed && "of this run").forEach(tellLine);
   }
   if (end.error !== undefined) {
     if (end.error instanceof Deno.errors.NotCapable) throw end.error;

@@ -15,6 +15,7 @@ import { DEFAULTS } from "./defaults.ts";
 import { listTable, openNamed, readSelection, writeServers } from "./lists.ts";
 import { openOutputs, planOutputs } from "./outputs.ts";
 import { count } from "./plan.ts";
+import { Tally } from "./tally.ts";
 import { Settings } from "./values.ts";
 
 /** A row is written up to so long after its server was asked, milliseconds. */
@@ -49,12 +50,14 @@ async function show(
   }
   await using database = await openNamed(words[0]);
   const { sinks } = await openOutputs(plans, settings.has("append"), () => {});
+  const tally = new Tally();
   const { count: written, latest } = await writeAll(
     sinks,
-    () => attempt("read", database, () => writeServers(database, selection, sinks)),
+    () => attempt("read", database, () => writeServers(database, selection, [...sinks, tally])),
   );
   if (settings.has("quiet")) return 0;
   tellLine(`${count(written, "server")} of ${database.name}`);
+  if (plans.some(({ format }) => format.name === "table")) tally.lines().forEach(tellLine);
   if (selection.since !== undefined && written > 0) {
     tellLine(
       `next time: --since ${latest - OVERLAP_MS} (some servers come again, none is left out)`,

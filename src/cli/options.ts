@@ -4,49 +4,10 @@
  *
  * @module
  */
-
 import { DEFAULTS } from "./defaults.ts";
+import { ALL, type Command, group, type Option } from "./option.ts";
 
-/** A command. */
-export type Command = typeof ALL[number];
-
-/** An option. */
-export interface Option {
-  /** Its long name, without the dashes. */
-  readonly name: string;
-  /** What its value is called; `undefined`: it takes none. */
-  readonly value?: string;
-  /** What it does, in one line. */
-  readonly help: string;
-  /** What holds without it: for all commands, or for each. */
-  readonly usual?: string | Partial<Readonly<Record<Command, string>>>;
-  /** Under which heading help lists it. */
-  readonly group: string;
-  /** Which commands have it. */
-  readonly commands: readonly Command[];
-  /** Its one-letter name. */
-  readonly short?: string;
-  /** Other names that users of other tools know. */
-  readonly aliases?: readonly string[];
-  /** Whether it may be given several times. */
-  readonly repeat?: boolean;
-}
-
-/** Name and value, help, and what is not as in the rest of the group. */
-type Row = readonly [usage: string, help: string, rest?: Partial<Option>];
-
-function group(name: string, commands: readonly Command[], rows: readonly Row[]): Option[] {
-  return rows.map(([usage, help, rest]) => {
-    const [option, value] = usage.split(" ");
-    return { name: option, value, help, group: name, commands, ...rest };
-  });
-}
-
-const ALL = [
-  ...["scan", "query", "lan", "watch", "list", "history", "export", "import"] as const,
-  "thin" as const,
-  ...["fleet", "demo", "schema", "completions"] as const,
-];
+export type { Command, Option };
 
 /** The options, in the order in which help lists them. */
 export const OPTIONS: readonly Option[] = [
@@ -195,6 +156,7 @@ export const OPTIONS: readonly Option[] = [
       short: "f",
       commands: ["scan", "list", "export"],
     }],
+    ["sort NAME", "print the table when the scan ends: by address, players or name"],
     ["down-after NUMBER", "scans without an answer after which a list says offline; default: 3"],
     ["keep TIME", "thin what lists saw longer ago, as 90d, to one an hour; later to one a day", {
       commands: ["scan", "watch", "thin"],

@@ -17,6 +17,7 @@ import { type Format, type Output, type Sink, TextSink } from "../sinks/sink.ts"
 import { storePlace } from "../store/open.ts";
 import { closest } from "./args.ts";
 import { terminalSize, userPath } from "./console.ts";
+import { ROW_ORDERS, type RowOrder, SortingSink } from "./sorting.ts";
 import { fieldsTable, serverTable } from "./table.ts";
 import type { Settings } from "./values.ts";
 
@@ -28,6 +29,8 @@ export interface OutputPlan {
   readonly format: Format;
   /** Whether it can be read back which servers it holds. */
   readonly readable: boolean;
+  /** The order of the rows; `undefined`: as they come. */
+  readonly order?: RowOrder;
 }
 
 const FORMATS: Readonly<Record<string, (fields: readonly Field[]) => Format>> = {
@@ -63,9 +66,11 @@ export interface RowKind {
   readonly columns: readonly Field[];
   /** Them as a table for so many columns of a terminal. */
   readonly table: (space: number) => Format;
+  /** Orders in which its table can be printed at the end. Default: none, for rows come in order. */
+  readonly orders?: Readonly<Record<string, RowOrder>>;
 }
 
-const SCANNED: RowKind = { columns: FIELDS, table: serverTable };
+const SCANNED: RowKind = { columns: FIELDS, table: serverTable, orders: ROW_ORDERS };
 
 /**
  * What the options say about outputs, databases apart. Without any, rows go to standard output: as a table where it
@@ -76,7 +81,7 @@ const SCANNED: RowKind = { columns: FIELDS, table: serverTable };
 export function planOutputs(
   settings: Settings,
   isTerminal: boolean,
-  { columns, table }: RowKind = SCANNED,
+  { columns, table, orders }: RowKind = SCANNED,
 ): OutputPlan[] {
   const fields = chosenFields(settings.list("fields"), columns);
   const identified = ["host", "port"].every((name) => fields.some((one) => one.name === name));
@@ -98,13 +103,27 @@ export function planOutputs(
     const space = path === "-" && isTerminal ? terminalSize().columns : Infinity;
     return chosen ? fieldsTable(fields, space) : table(space);
   };
+  const order = orders === undefined ? undefined : chosenOrder(settings, orders, plans);
   return plans.map(({ path, name }) => ({
     path,
+    ...(path === "-" && order !== undefined && { order }),
     format: name === "table" ? drawn(path) : FORMATS[name](fields),
     readable: path !== "-" && name !== "json" && (name === "table"
       ? !chosen // it has a column that names the server
       : identified || !HAS_FIELDS.has(name)),
   }));
+}
+
+/** The order of `--sort`: for the table on standard output alone, which nobody reads back. */
+function chosenOrder(
+  settings: Settings,
+  orders: Readonly<Record<string, RowOrder>>,
+  plans: readonly { readonly path: string; readonly name: string }[],
+): RowOrder | undefined {
+  const named = settings.oneOf("sort", Object.keys(orders));
+  if (named === undefined) return undefined;
+  if (plans.some(({ path, name }) => path === "-" && name === "table")) return orders[named];
+  throw new InputError("Cannot use --sort: it is for a table on standard output (--format table)");
 }
 
 function formatOf(path: string, named: string | undefined, isTerminal: boolean): string {
@@ -162,12 +181,19 @@ export async function openOutputs(
     throw error;
   }
   return {
-    sinks: plans.map(({ format }, i) => {
+    sinks: plans.map(({ format, order }, i) => {
       const { output, length, joint } = opened[i] ?? {};
-      return new TextSink(output ?? standardOutput(beforeRows), format, length, joint);
+      return ordered(
+        new TextSink(output ?? standardOutput(beforeRows), format, length, joint),
+        order,
+      );
     }),
     offsets: opened.map((file) => file?.regular ? file.length : null),
   };
+}
+
+function ordered(sink: Sink, order: RowOrder | undefined): Sink {
+  return order === undefined ? sink : new SortingSink(sink, order);
 }
 
 /** Outputs of a scan that is gone on with, as they were left. */
@@ -199,7 +225,8 @@ export async function reopenOutputs(
       const file = files.get(plan);
       const offset = offsets[i];
       if (file === undefined || offset === null) {
-        sinks.push(new TextSink(file?.output ?? standardOutput(beforeRows), plan.format));
+        const sink = new TextSink(file?.output ?? standardOutput(beforeRows), plan.format);
+        sinks.push(ordered(sink, plan.order));
         continue;
       }
       const joint = await file.jointBehind(offset, plan.format);

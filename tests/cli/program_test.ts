@@ -200,6 +200,9 @@ Deno.test("a scan over real sockets writes every server once, in all its outputs
       const args = ["scan", "127.33.0.0/24", ...QUICK, ...outputs, "-o", "-", ...files];
       const { code, stdout, stderr } = await run(args);
       assertEquals(code, 0, stderr);
+      const [, counted] = /\nsoftware: (.*)\nversions: .*\n/.exec(stderr)!;
+      const counts = counted.split(", ").map((one) => parseInt(one));
+      assertEquals(counts.reduce((all, one) => all + one, 0), 40, counted);
       const csv = check(readCsv(await Deno.readTextFile(`${folder}/a.csv`)), "csv");
       assertEquals([csv.faults, csv.right], [[], 40]);
       const rows = readNdjson(await Deno.readTextFile(`${folder}/b.ndjson`));

@@ -18,7 +18,7 @@ import {
   splitFields,
 } from "../../src/protocols/raknet/mod.ts";
 import { PROTOCOLS } from "../../src/protocols/mod.ts";
-import { Silence } from "../../src/protocols/protocol.ts";
+import { motdAsSent, Silence } from "../../src/protocols/protocol.ts";
 
 const utf8 = (text: string) => new TextEncoder().encode(text);
 const MAGIC = Uint8Array.fromHex("00ffff00fefefefefdfdfdfd12345678");
@@ -322,6 +322,15 @@ Deno.test("another game's text is shown, harmless and short", () => {
   const { status } = raknetProtocol.probe!.learn(encodePong({ ...PONG, text }));
   const { flags, facts } = raknetProtocol.record(status!);
   assertEquals([flags, facts.payload], [["otherGame"], `␛[2J${"A".repeat(196)}`]);
+});
+
+Deno.test("a MOTD that is left out can still opt out", () => {
+  const twice = "766;1.21;0;10;5;lvl;Survival;767;1.21.60;1;20;6;w;Creative;1;19132;19133;";
+  const text = utf8(`MCPE;§b§d§f§d§bHi;${twice}`);
+  const { status } = raknetProtocol.probe!.learn(encodePong({ ...PONG, text }));
+  const statement = raknetProtocol.record(status!);
+  assertEquals([statement.columns.motd, statement.flags], [null, ["motdSemicolon"]]);
+  assert(motdAsSent(statement).includes("§b§d§f§d§b"));
 });
 
 Deno.test("fields without a meaning are bounded in the facts, and the flag says so", () => {

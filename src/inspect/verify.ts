@@ -4,6 +4,7 @@
  * @module
  */
 import type { Endpoint } from "../address.ts";
+import { openPatiently } from "../net/descriptors.ts";
 import type { Link } from "../net/socket.ts";
 import type { Protocol, Statement } from "../protocols/protocol.ts";
 import type { Patience } from "./attempt.ts";
@@ -37,7 +38,9 @@ export async function verify(
   const context = { endpoint, nonce: nonce(), exclusive: true, final: true };
   const exchange = protocol.verify?.(status, context);
   if (exchange === undefined) return { answer, cut: false };
-  await using open = link();
+  const opened = await openPatiently(link, { clock, signal });
+  if (opened === "exhausted") return { answer, cut: true };
+  await using open = opened;
   const outcome = await converse(exchange, open, {
     timeoutMs,
     resends: retries,

@@ -7,7 +7,7 @@ import { InputError } from "../../src/errors.ts";
 import { emptyRecord } from "../../src/record.ts";
 import { newState } from "../../src/scan/state.ts";
 import { noCounts, Watched } from "../../src/watch/mod.ts";
-import { run } from "./process.ts";
+import { run, SCAN } from "./process.ts";
 
 /** Every line is as the format wants it, and no series is there twice. */
 function check(page: string): Map<string, string> {
@@ -143,7 +143,7 @@ Deno.test("places that cannot be are refused; a missing permission names its fla
   assertEquals(parseMetrics("localhost:5"), { hostname: "127.0.0.1", port: 5 });
   const { code, stderr } = await run(
     ["watch", "127.0.0.1:9", "--metrics", "127.46.0.1:9150"],
-    { permissions: ["--allow-net=0.0.0.0,127.0.0.1"] },
+    { permissions: ["--allow-net=0.0.0.0,127.0.0.1", ...SCAN.slice(1)] },
   );
   assertEquals(code, 2);
   assertStringIncludes(stderr, "--allow-net");

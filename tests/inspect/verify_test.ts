@@ -42,7 +42,12 @@ function* knock(): Exchange<Statement> {
 /** Verifies a server that answers so; says what came of it, and when it was asked. */
 async function run(
   answer: number | undefined,
-  { latencyMs = 10 as number | null, status = "alive", signal = new AbortController().signal } = {},
+  {
+    latencyMs = 10 as number | null,
+    status = "alive",
+    signal = new AbortController().signal,
+    short = 0,
+  } = {},
 ) {
   const network = new FakeNetwork(1);
   network.record = true;
@@ -53,7 +58,10 @@ async function run(
     status,
     {
       endpoint: PEER,
-      link: () => soleLink(PEER, network.open(4), new Throttle(FREE), network),
+      link: () => {
+        if (short-- > 0) throw Object.assign(new Error("too many"), { code: "EMFILE" });
+        return soleLink(PEER, network.open(4), new Throttle(FREE), network);
+      },
       timeoutMs: latencyMs === null ? 700 : followUpTimeout(latencyMs),
     },
     { retries: 1, clock: network, signal, nonce: () => 5n },
@@ -95,4 +103,13 @@ Deno.test("verify() leaves a statement as it is when there is nothing to find ou
 Deno.test("verify() says that an answer was broken", async () => {
   const { statement } = (await run(99)).answer;
   assertEquals([statement.columns, statement.flags], [SAID.columns, ["odd", "verifyMalformed"]]);
+});
+
+Deno.test("verify() waits for a descriptor, and says nothing where there is none", async () => {
+  const late = await run(2, { short: 10 });
+  assertEquals([late.answer.statement.flags, late.cut, late.asked], [["odd", "open"], false, [
+    1000,
+  ]]);
+  const none = await run(2, { short: Infinity });
+  assertEquals([none.answer.statement, none.cut, none.took], [SAID, true, 15_000]);
 });

@@ -20,6 +20,7 @@ import {
   FieldError,
   listOf,
   objectOf,
+  oneOf,
   orMissing,
   parseJson,
   readAs,
@@ -28,6 +29,7 @@ import {
   whole,
   wrongField,
 } from "../scan/checkpoint/fields.ts";
+import { PROTOCOLS } from "../protocols/mod.ts";
 import { sha256 } from "../scan/checkpoint/file.ts";
 import { storePlace } from "../store/open.ts";
 import type { Targets } from "../targets/compose.ts";
@@ -53,7 +55,7 @@ export interface Configuration {
 
 /** The configuration as JSON, in one line. */
 export function formatConfiguration({ values, found, answered, order }: Configuration): string {
-  const { inclusions, excluded, first, names, services } = found;
+  const { inclusions, excluded, first, interviewed = [], names, services } = found;
   return JSON.stringify({
     targets: values.words,
     options: Object.fromEntries(values.given),
@@ -62,6 +64,7 @@ export function formatConfiguration({ values, found, answered, order }: Configur
     ),
     exclude: excluded.map(rangeText),
     first: first.map(formatEndpoint),
+    interviewed: interviewed.map(({ endpoint, protocol }) => [formatEndpoint(endpoint), protocol]),
     names: [...names].map(([address, name]) => [formatAddress(address), name]),
     services: [...services].map(([key, { name, service }]) => [
       formatEndpoint(endpointOf(key)),
@@ -80,14 +83,18 @@ export function formatConfiguration({ values, found, answered, order }: Configur
  * @throws FieldError for the first field that is not as it must be.
  */
 export function parseConfiguration(text: string): Configuration {
-  const { targets, options, include, exclude, first, names, services, answered, order } =
-    configuration(parseJson(text), "");
+  const { targets, options, include, exclude, first, interviewed, ...rest } = configuration(
+    parseJson(text),
+    "",
+  );
+  const { names, services, answered, order } = rest;
   return {
     values: { words: targets, given: options },
     found: {
       inclusions: include.map(([range, port]) => ({ range, port })),
       excluded: exclude,
       first,
+      interviewed: interviewed.map(([endpoint, protocol]) => ({ endpoint, protocol })),
       names: new Map(names),
       services: new Map(
         services.map(([endpoint, name, host, port]) => [
@@ -123,6 +130,9 @@ function textsOf({ value, repeat }: Option, given: unknown, field: string): stri
   throw wrongField(field, given, repeat ? "a list of texts" : "a list of one text");
 }
 
+/** Protocols that a known server may be sent first. */
+const LEADING = PROTOCOLS.filter(({ spares }) => spares !== undefined).map(({ name }) => name);
+
 /** All fields of a configuration. */
 const configuration = objectOf({
   targets: listOf(word),
@@ -130,6 +140,7 @@ const configuration = objectOf({
   include: listOf(tuple(range, orMissing(port))),
   exclude: listOf(range),
   first: listOf(endpoint),
+  interviewed: listOf(tuple(endpoint, oneOf(LEADING))),
   names: listOf(tuple(readAs(parseAddress, "an address"), hostName)),
   services: listOf(tuple(endpoint, hostName, hostName, port)),
   answered: listOf(endpoint),

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type Address, formatEndpoint } from "../address.ts";
+import { type Address, endpointKey, formatEndpoint } from "../address.ts";
 import { planGuards } from "../scan/guard.ts";
 import { AddressSet } from "../targets/address_set.ts";
 import { segmentsOf } from "../targets/compose.ts";
@@ -22,7 +22,7 @@ const VERIFY = "open connection request 1, up to 1,464 bytes, to each RakNet ser
 /** The plan of a scan as lines. */
 export function planLines(
   plan: Plan,
-  { targets, services, optedOutSize, first }: NamedTargets,
+  { targets, services, optedOutSize, first, interviewed }: NamedTargets,
   chosen: ScanSettings,
   { limits, autoRate, cooldownMs }: SpeedSettings,
   outputs: readonly { readonly path: string; readonly format: { readonly name: string } }[],
@@ -61,10 +61,7 @@ export function planLines(
     ...led.length === 0 ? [] : [["SRV added", led.join("; ")] as [string, string]],
     ...first.length === 0
       ? []
-      : [["rescan", `${count(first.length, "known server")}, the most overdue first`] as [
-        string,
-        string,
-      ]],
+      : [["rescan", knownText(first.length, interviewed)] as [string, string]],
     [
       "left out",
       `${number(left.never)} never asked, ${number(left.private)} private, ` +
@@ -104,6 +101,15 @@ export function planLines(
   return rows.map(([name, text]) => `${name.padEnd(12)}${text}`);
 }
 
+/** How many servers are known, and which of them no pass visits. */
+function knownText(size: number, interviewed: NamedTargets["interviewed"]): string {
+  const text = `${count(size, "known server")}, the most overdue first`;
+  const names = [...new Set(interviewed.map(({ protocol }) => protocol))].join(", ");
+  return names === ""
+    ? text
+    : `${text}; ${number(interviewed.length)} for ${names}, which no pass visits`;
+}
+
 /** Ports, with those that follow each other as ranges. */
 export function portList(ports: readonly number[]): string {
   const sorted = [...new Set(ports)].sort((a, b) => a - b);
@@ -121,10 +127,11 @@ const LINES = 1000;
 
 /** Prints all targets in the order of the first passes, protocol by protocol. */
 export async function printTargets(
-  { targets, optedOut, first }: NamedTargets,
+  { targets, optedOut, first, interviewed }: NamedTargets,
   chosen: ScanSettings,
 ): Promise<void> {
   const shy = new AddressSet(optedOut);
+  const unvisited = new Map(interviewed.map((one) => [endpointKey(one.endpoint), one.protocol]));
   const { seed, shard, maxTargets, retries, protocols } = chosen;
   const target = { address: 0 as Address, port: 0 };
   const sizing = { seed, shard, limit: maxTargets, first };
@@ -145,7 +152,10 @@ export async function printTargets(
     let lines: string[] = [];
     for (let position = 0; position < space.size; position++) {
       space.at(position, target);
-      if (!shy.has(target.address)) lines.push(`${formatEndpoint(target)} ${name}`);
+      const asked = unvisited.get(endpointKey(target)) ?? name;
+      if (!shy.has(target.address) && asked === name) {
+        lines.push(`${formatEndpoint(target)} ${name}`);
+      }
       if (lines.length === LINES || lines.length > 0 && position === space.size - 1) {
         await print(lines.join("\n"));
         lines = [];

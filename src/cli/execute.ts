@@ -4,13 +4,13 @@
  *
  * @module
  */
-import { type Endpoint, family } from "../address.ts";
+import { type Address, type Endpoint, family } from "../address.ts";
 import { systemClock } from "../net/clock.ts";
 import { openSocket } from "../net/deno.ts";
 import { denoDialer } from "../net/deno_tcp.ts";
 import { descriptorsLeft } from "../net/descriptors.ts";
 import { beganAt, uuidv7 } from "../scan/id.ts";
-import type { ScanEnd } from "../scan/options.ts";
+import type { ScanEnd, ScanOptions } from "../scan/options.ts";
 import { scan } from "../scan/scan.ts";
 import { newState, type ScanState } from "../scan/state.ts";
 import type { TroubleListener } from "../scan/troubles.ts";
@@ -87,7 +87,10 @@ export async function execute(job: Job): Promise<number> {
   await using _served = serving &&
     serveMetrics(serving, () => scanFamilies(state), (why) => tell(metricsTrouble(why)));
   const spill = spillPath(job.files.outputs, scanId);
-  await using stores = await ScanStores.open(job.stores, spill, tell);
+  await using stores = await ScanStores.open(job.stores, spill, tell, {
+    ...chosen,
+    protocols: chosen.protocols.map(({ name }) => name),
+  });
   const beforeRows = () => shown.progress?.clear();
   using interrupt = onInterrupt(() => {
     shown.progress?.clear();
@@ -112,16 +115,17 @@ export async function execute(job: Job): Promise<number> {
       statusFile: job.files.status,
     });
     shown.progress = progress;
-    const options = scanOptions(
-      job,
-      state,
-      sockets,
-      { ...kept, sinks: [...sinks, tally] },
-      interrupt.signal,
-    );
+    const fed = { ...kept, sinks: [...sinks, tally] };
     const checkOutputs = async () => {
       for (const sink of sinks) await sink.check?.();
       await stores.check();
+    };
+    const options = {
+      ...scanOptions(job, state, sockets, fed, interrupt.signal),
+      onOptOut: (address: Address) => {
+        job.optOuts.note(address);
+        stores.optOut(address);
+      },
     };
     const onPass = settings.has("verbose")
       ? (transport: "udp" | "tcp") => progress.tellPass(plan, transport)
@@ -223,24 +227,24 @@ async function connectionsFor(chosen: ScanSettings, quiet: boolean): Promise<num
 }
 
 function scanOptions(
-  { chosen, speed, named, optOuts, stores }: Job,
+  { settings, chosen, speed, named, stores }: Job,
   state: ScanState,
   sockets: Sockets,
   { sinks, answered, writer: checkpoint }: Kept,
   signal: AbortSignal,
-): Parameters<typeof scan>[0] {
+): Omit<ScanOptions, "onOptOut"> {
   return {
     ...chosen,
     ...speed,
     ...named,
     ...{ answered, checkpoint },
+    asksKnown: settings.text("protocol") === undefined,
     openSockets: (bits) => sockets[bits],
     attach: stores.places.length > 0,
     dialer: denoDialer(chosen.sourceAddress),
     connections: chosen.concurrency,
     openSole: (bits) => openSocket({ address: localAddress(chosen, bits), port: 0 }),
     optsOut: optOutCheck(),
-    onOptOut: (address) => optOuts.note(address),
     sinks,
     random: (size) => crypto.getRandomValues(new Uint8Array(size)),
     clock: systemClock,

@@ -6,9 +6,12 @@
 import { type Endpoint, parseAddress } from "../address.ts";
 import { InputError } from "../errors.ts";
 import { dueServers } from "../store/list.ts";
+import { readOptOuts } from "../store/opt_outs.ts";
 import { openStore, readStore, type StorePlace, storePlace } from "../store/open.ts";
 import { attempt } from "../store/store.ts";
+import { AddressSet } from "../targets/address_set.ts";
 import { parseTarget } from "../targets/parse.ts";
+import type { Range } from "../targets/ranges.ts";
 import type { NamedService } from "../targets/srv.ts";
 import { namedPlace } from "./lists.ts";
 import { SURROUNDINGS } from "./surroundings.ts";
@@ -22,10 +25,23 @@ export interface KnownServer {
   readonly name?: string;
   /** The same, where an SRV record of that name led to it. */
   readonly service?: NamedService;
+  /** Names of the protocols that it spoke when it last answered. */
+  readonly protocols: readonly string[];
 }
 
+/** What a list knows. */
+export interface KnownServers {
+  /** Its servers, the most overdue first. */
+  readonly servers: readonly KnownServer[];
+  /** Addresses that it marks as opted out. */
+  readonly optedOut: readonly Range[];
+}
+
+/** Nothing is known. */
+const NOTHING: KnownServers = { servers: [], optedOut: [] };
+
 /**
- * The servers of a list, the most overdue first.
+ * Reads a list.
  *
  * @param written Lists that are written to: only these are brought to this program's schema.
  * @throws InputError when it cannot be read; StoreError when that ends early.
@@ -33,17 +49,21 @@ export interface KnownServer {
 export async function readKnown(
   place: StorePlace,
   written: readonly StorePlace[],
-): Promise<KnownServer[]> {
+): Promise<KnownServers> {
   const open = written.some(({ path }) => path === place.path) ? openStore : readStore;
   await using database = await open(place, SURROUNDINGS);
   return await attempt("read", database, async () => {
-    const known: KnownServer[] = [];
-    for await (const { host, port, requested_as: asked } of dueServers(database)) {
+    const optedOut = await readOptOuts(database);
+    const shy = new AddressSet(optedOut);
+    const servers: KnownServer[] = [];
+    for await (const { host, port, protocols, requested_as: asked } of dueServers(database)) {
       const address = parseAddress(host);
       if (address === undefined) continue; // written by somebody else: we write addresses alone
-      known.push({ endpoint: { address, port }, ...asked === null ? {} : namesIn(asked) });
+      if (shy.has(address)) continue;
+      const names = asked === null ? {} : namesIn(asked);
+      servers.push({ endpoint: { address, port }, protocols, ...names });
     }
-    return known;
+    return { servers, optedOut };
   });
 }
 
@@ -94,9 +114,9 @@ function nameIn(text: string): { host: string; port: number | undefined } | unde
 export async function knownToRescan(
   secret: Settings,
   written: readonly StorePlace[],
-): Promise<KnownServer[]> {
+): Promise<KnownServers> {
   const text = secret.text("rescan");
-  if (text === undefined) return [];
+  if (text === undefined) return NOTHING;
   for (const option of ["shard", "from"]) {
     if (secret.has(option)) {
       throw new InputError(
@@ -109,6 +129,10 @@ export async function knownToRescan(
   }
   const place = storePlace(text) ?? namedPlace(text);
   const known = await readKnown(place, written);
-  if (known.length > 0) return known;
-  throw new InputError(`Cannot rescan ${place.path}: there is no server in it`);
+  if (known.servers.length > 0) return known;
+  throw new InputError(
+    `Cannot rescan ${place.path}: there is no server in it${
+      known.optedOut.length > 0 ? " that has not opted out" : ""
+    }`,
+  );
 }

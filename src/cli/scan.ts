@@ -25,7 +25,7 @@ import { OptOutList } from "./opt_out_list.ts";
 import { planOutputs } from "./outputs.ts";
 import { planScan, requirePermission } from "./plan.ts";
 import { resolveName, serviceFinder } from "./resolve.ts";
-import { type KnownServer, knownToRescan } from "./rescan.ts";
+import { type KnownServers, knownToRescan } from "./rescan.ts";
 import { checkMarks, readResumed, type Resumed } from "./resume.ts";
 import { readScanSettings, type ScanSettings, speedFor } from "./scan_settings.ts";
 import { planStores } from "./stores.ts";
@@ -155,7 +155,7 @@ async function readValues(args: readonly string[]): Promise<Values> {
 async function lookUpTargets(
   settings: Settings,
   { protocols }: ScanSettings,
-  readKnown: () => Promise<readonly KnownServer[]>,
+  readKnown: () => Promise<KnownServers>,
 ): Promise<FoundTargets> {
   const words = settings.values.words.filter((word) => word !== "-");
   const stdin = settings.values.words.includes("-") ? ["-"] : [];

@@ -4,6 +4,7 @@
  * @module
  */
 import { dirname, join } from "node:path";
+import type { Address } from "../address.ts";
 import { systemClock } from "../net/clock.ts";
 import { coverageOf } from "../scan/coverage.ts";
 import type { ScanEnd, ScanOptions } from "../scan/options.ts";
@@ -13,6 +14,8 @@ import { OutputLostError } from "../sinks/sink.ts";
 import { openStore, type StorePlace, storePlace } from "../store/open.ts";
 import { DOWN_AFTER } from "../store/missing.ts";
 import { SpillingStore } from "../store/spill.ts";
+import type { AskedOf } from "../store/kept.ts";
+import type { OptOut } from "../store/opt_outs.ts";
 import { Store } from "../store/store.ts";
 import type { Values } from "./args.ts";
 import { formatConfig } from "./config.ts";
@@ -67,6 +70,8 @@ interface DatabaseFile {
 
 /** Databases that were opened for a scan. */
 export class ScanStores implements AsyncDisposable {
+  readonly #optOuts: OptOut[] = [];
+
   private constructor(
     /** What takes the rows. */
     readonly sinks: readonly SpillingStore[],
@@ -80,18 +85,24 @@ export class ScanStores implements AsyncDisposable {
    *
    * @param spill Where rows wait for a database that is unavailable: the start of a path.
    * @param tell Told how many known servers did not answer.
+   * @param asked What the scan asks: columns of all else stay as they were.
    * @throws InputError for the first that cannot be used.
    */
   static async open(
     plan: StorePlan,
     spill: string,
     tell: (line: string) => void,
+    asked: AskedOf,
   ): Promise<ScanStores> {
     const sinks: SpillingStore[] = [];
     const files: DatabaseFile[] = [];
     try {
       for (const [i, place] of plan.places.entries()) {
-        const store = new Store(await openStore(place, SURROUNDINGS, { busyMs: BUSY_MS }));
+        const store = new Store(
+          await openStore(place, SURROUNDINGS, { busyMs: BUSY_MS }),
+          undefined,
+          asked,
+        );
         const options = { path: `${spill}.${i + 1}.ndjson`, clock: systemClock, tell, ...SPILL };
         sinks.push(new SpillingStore(store, options));
         if (place.postgres !== undefined) continue;
@@ -116,6 +127,11 @@ export class ScanStores implements AsyncDisposable {
       const fate = await fateOf(path, opened);
       if (fate !== undefined) throw new OutputLostError(`"${name}"`, fate);
     }
+  }
+
+  /** Notes that an address opted out, to be written at the end. */
+  optOut(address: Address): void {
+    this.#optOuts.push({ address, at: Date.now() });
   }
 
   /** Notes that a scan begins. */
@@ -158,6 +174,7 @@ export class ScanStores implements AsyncDisposable {
           ? coverageOf(options)
           : undefined,
         downAfter: this.plan.downAfter,
+        optOuts: this.#optOuts,
       });
       const { places, keepMs } = this.plan;
       if (missed > 0) {

@@ -5,13 +5,15 @@
  */
 import { type Address, type Endpoint, endpointKey } from "../address.ts";
 import { InputError } from "../errors.ts";
+import { leadProtocol } from "../inspect/interview.ts";
 import type { TargetNames } from "../scan/names.ts";
+import type { KnownTarget } from "../scan/options.ts";
 import { compose, type Inclusion, type Targets } from "../targets/compose.ts";
 import { type NameTarget, parseTargetList, parseTargets, type Target } from "../targets/parse.ts";
 import type { Range } from "../targets/ranges.ts";
 import type { NamedService } from "../targets/srv.ts";
 import { type FoundName, lookUpName, type Lookups } from "./names.ts";
-import type { KnownServer } from "./rescan.ts";
+import type { KnownServer, KnownServers } from "./rescan.ts";
 import { neverAsked, neverRanges, privateRanges } from "../targets/lists.ts";
 
 /** A list of targets, and how errors name it. */
@@ -32,8 +34,8 @@ export interface TargetInput {
   readonly exclude: readonly string[];
   /** Files of `--exclude-file`. */
   readonly excludeFiles: readonly NamedText[];
-  /** Servers of a list, the most overdue first. Default: none. */
-  readonly known?: readonly KnownServer[];
+  /** What a list knows. Default: nothing. */
+  readonly known?: KnownServers;
 }
 
 /** What the user's words come to, names looked up: the same words may come to something else later. */
@@ -44,6 +46,8 @@ export interface FoundTargets extends Required<TargetNames> {
   readonly excluded: readonly Range[];
   /** Servers that are asked before all others. */
   readonly first: readonly Endpoint[];
+  /** Those of them that are interviewed, and not swept for. Default: none. */
+  readonly interviewed?: readonly KnownTarget[];
 }
 
 /** Targets, and the names behind them. */
@@ -52,6 +56,8 @@ export interface NamedTargets extends Required<TargetNames> {
   readonly targets: Targets;
   /** Those that are asked first. */
   readonly first: readonly Endpoint[];
+  /** Those of them that are interviewed, and not swept for. */
+  readonly interviewed: readonly KnownTarget[];
   /** Addresses that opted out: they keep their place in the order, and are not asked. */
   readonly optedOut: readonly Range[];
   /** How many of the targets opted out. */
@@ -65,7 +71,7 @@ export interface NamedTargets extends Required<TargetNames> {
  * @throws InputError for the first text that cannot be read, or a name that is not found.
  */
 export async function findTargets(input: TargetInput, lookups: Lookups): Promise<FoundTargets> {
-  const { known = [] } = input;
+  const { servers: known = [], optedOut = [] } = input.known ?? {};
   const wanted = listed(input.words, input.files);
   if (wanted.length === 0 && known.length === 0) {
     throw new InputError(
@@ -90,8 +96,12 @@ export async function findTargets(input: TargetInput, lookups: Lookups): Promise
   refused.forEach(lookups.note);
   return {
     ...withNames(found, known),
-    excluded: excluded.inclusions.map(({ range }) => range),
+    excluded: [...excluded.inclusions.map(({ range }) => range), ...optedOut],
     first: known.map(({ endpoint }) => endpoint),
+    interviewed: known.flatMap(({ endpoint, protocols }) => {
+      const lead = leadProtocol(new Set(protocols));
+      return lead === undefined ? [] : [{ endpoint, protocol: lead.name }];
+    }),
   };
 }
 
@@ -112,7 +122,7 @@ function withNames(found: LookedUp, known: readonly KnownServer[]): LookedUp {
  * @throws InputError when nothing is left to ask.
  */
 export function composeTargets(
-  { inclusions, excluded, first, names, services }: FoundTargets,
+  { inclusions, excluded, first, interviewed = [], names, services }: FoundTargets,
   optedOut: readonly Range[],
 ): NamedTargets {
   const all = [...inclusions, ...first.map(inclusionOf)];
@@ -125,7 +135,8 @@ export function composeTargets(
   const targets = without(excluded);
   const open = optedOut.length === 0 ? targets : without([...excluded, ...optedOut]);
   if (open.size === 0n) throw nothingLeft(all, open);
-  return { targets, first, names, services, optedOut, optedOutSize: targets.size - open.size };
+  const optedOutSize = targets.size - open.size;
+  return { targets, first, interviewed, names, services, optedOut, optedOutSize };
 }
 
 function listed(words: readonly string[], files: readonly NamedText[]): Target[] {

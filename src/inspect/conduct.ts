@@ -126,7 +126,8 @@ class Conduct {
       medium !== "stream" && protocol.spares === undefined && tap.heard;
     const latencyMs = outcome.kind === "answered" ? outcome.latencyMs : undefined;
     if (isExhausted(outcome)) this.interview.stop("exhausted");
-    this.interview.heard(step, { kind: outcome.kind, replied, sentAt: tap.sentAt, latencyMs });
+    const { unansweredAt } = tap;
+    this.interview.heard(step, { kind: outcome.kind, replied, unansweredAt, latencyMs });
     if (outcome.kind === "answered") await this.take(protocol, outcome, looks);
   }
 
@@ -194,8 +195,8 @@ class Conduct {
 class Tap {
   /** Whether a datagram came. */
   heard = false;
-  /** When the last one left. */
-  sentAt: number | undefined;
+  /** When the last one left, if none came since. */
+  unansweredAt: number | undefined;
 
   constructor(private readonly options: Pick<ConductOptions, "clock">) {}
 
@@ -204,12 +205,15 @@ class Tap {
     return {
       send: async (datagram) => {
         const sent = await link.send(datagram);
-        this.sentAt = this.options.clock.now();
+        this.unansweredAt = this.options.clock.now();
         return sent;
       },
       next: async (timeoutMs) => {
         const datagram = await link.next(timeoutMs);
-        this.heard ||= datagram !== undefined;
+        if (datagram !== undefined) {
+          this.heard = true;
+          this.unansweredAt = undefined;
+        }
         return datagram;
       },
       [Symbol.asyncDispose]: () => link[Symbol.asyncDispose](),

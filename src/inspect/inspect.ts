@@ -8,7 +8,7 @@ import type { Link } from "../net/socket.ts";
 import type { Protocol } from "../protocols/protocol.ts";
 import type { Outcome, Sighting } from "../record.ts";
 import type { Patience } from "./attempt.ts";
-import { conduct, type Interviewed } from "./conduct.ts";
+import { conduct, type ConductOptions, type Interviewed } from "./conduct.ts";
 import type { InterviewPlan } from "./interview.ts";
 import type { Answer } from "./merge.ts";
 
@@ -82,13 +82,10 @@ export function settled(
   return { answers: [answer], latencyMs, stopped: stop(answer), cut: false };
 }
 
-/** Inspects one sighting. */
-export async function inspect(sighting: Sighting, options: InspectOptions): Promise<Inspection> {
-  const { endpoint, socket, status, raw } = sighting;
-  const { clock, link, soleLink, streamLink, nameOf, stop, optedOut, replied } = options;
-  const fresh = clock.now() - sighting.at < STALE_MS;
-  const plan = planOf(sighting, options);
-  const found = await conduct(plan, {
+/** How an endpoint is interviewed in a scan. */
+function reach(endpoint: Endpoint, socket: number, options: InspectOptions): ConductOptions {
+  const { link, soleLink, streamLink, nameOf, stop, optedOut, replied } = options;
+  return {
     ...options,
     endpoint,
     links: {
@@ -98,13 +95,41 @@ export async function inspect(sighting: Sighting, options: InspectOptions): Prom
     },
     requestedAs: nameOf?.(endpoint),
     brief: true,
-    opening: status === undefined ? undefined : { status, raw },
-    startOf: ({ name }) => fresh && name === sighting.protocol ? sighting.known : undefined,
     optsOut: stop,
     optedOut: optedOut && (() => optedOut(endpoint)),
     replied: replied && (() => replied(endpoint)),
+  };
+}
+
+/** Inspects one sighting. */
+export async function inspect(sighting: Sighting, options: InspectOptions): Promise<Inspection> {
+  const { endpoint, socket, status, raw } = sighting;
+  const fresh = options.clock.now() - sighting.at < STALE_MS;
+  const plan = planOf(sighting, options);
+  const found = await conduct(plan, {
+    ...reach(endpoint, socket, options),
+    opening: status === undefined ? undefined : { status, raw },
+    startOf: ({ name }) => fresh && name === sighting.protocol ? sighting.known : undefined,
   });
   return inspectionOf(plan, found, status !== undefined);
+}
+
+/**
+ * Interviews a server that was known before the scan.
+ *
+ * @param first The protocol that is sent first, and has to bring a status.
+ */
+export async function inspectKnown(
+  endpoint: Endpoint,
+  first: Protocol,
+  options: InspectOptions,
+): Promise<Inspection> {
+  const { protocols, follow, timeoutMs } = options;
+  const more = follow ? protocols.filter((one) => one !== first) : [];
+  const known = [first.name];
+  const plan = { protocols: [first, ...more], known, timeoutMs, needs: "status" } as const;
+  const { answers, latencyMs, ended, cut } = await conduct(plan, reach(endpoint, -1, options));
+  return { answers, latencyMs, stopped: ended === "optedOut", cut };
 }
 
 /** What is wanted of a server that was sighted. Only the proven may be silent then. */

@@ -78,8 +78,8 @@ export interface Heard {
   readonly kind: Outcome<unknown>["kind"];
   /** Whether a datagram came back that shows another protocol than one with `spares`. */
   readonly replied: boolean;
-  /** When its last datagram left, milliseconds of the clock; `undefined`: none did. */
-  readonly sentAt: number | undefined;
+  /** When its last datagram left, if nothing came since, milliseconds of the clock. */
+  readonly unansweredAt: number | undefined;
   /** Round trip, milliseconds, where it was measured. */
   readonly latencyMs?: number;
 }
@@ -113,9 +113,7 @@ export class Interview {
     this.latencyMs = plan.latencyMs ?? null;
     const spoken = namesSpoken(plan);
     this.#replied = PROTOCOLS.some((one) => spoken.has(one.name) && revealing(one));
-    this.#trusted = this.#replied
-      ? undefined
-      : PROTOCOLS.find((one) => spoken.has(one.name) && one.spares !== undefined);
+    this.#trusted = leadProtocol(spoken);
     const late = (plan.followUps ?? []).filter((one) => !plan.protocols.includes(one));
     this.#queue = [...inOrder(plan.protocols, spoken), ...inOrder(late, spoken)];
   }
@@ -169,14 +167,17 @@ export class Interview {
   }
 
   /** Takes how the step went that {@linkcode next} gave last. */
-  heard({ protocol, medium, looks }: Step, { kind, replied, sentAt, latencyMs }: Heard): void {
+  heard(
+    { protocol, medium, looks }: Step,
+    { kind, replied, unansweredAt, latencyMs }: Heard,
+  ): void {
     const { sighted, needs } = this.#plan;
     const first = this.#heard.size === 0 && sighted === undefined || protocol.name === sighted;
     this.#heard.add(protocol.name);
     this.#replied ||= replied;
     if (kind === "answered") this.latencyMs ??= latencyMs ?? null;
     if (kind === "answered" && !looks) this.#answered = true;
-    if (medium !== "stream") this.#unansweredAt = kind === "silent" ? sentAt : undefined;
+    if (medium !== "stream") this.#unansweredAt = unansweredAt;
     if (kind === "cancelled") this.stop("cancelled");
     const enough = kind === "answered" || needs === "reply" && kind === "malformed";
     if (first && needs !== undefined && !enough) this.stop("unconfirmed");
@@ -213,6 +214,15 @@ export class Interview {
   #isProven({ name, probe }: Protocol): boolean {
     return !probe?.mayLackToken || (this.#plan.echoed?.has(name) ?? false);
   }
+}
+
+/**
+ * The protocol with `spares` that is sent first to an endpoint that speaks these: the one that it
+ * spares is never sent there. `undefined` where there is none, or a reply in another one suppresses it.
+ */
+export function leadProtocol(spoken: ReadonlySet<string>): Protocol | undefined {
+  const speaks = PROTOCOLS.filter(({ name }) => spoken.has(name));
+  return speaks.some(revealing) ? undefined : speaks.find(({ spares }) => spares !== undefined);
 }
 
 /** Whether a reply in it shows that a protocol with `spares` must not be sent. */

@@ -4,16 +4,17 @@
  *
  * @module
  */
-import type { Address } from "../address.ts";
+import { type Address, endpointKey } from "../address.ts";
 import { AddressSet } from "../targets/address_set.ts";
 import { segmentsOf } from "../targets/compose.ts";
 import { TargetSpace } from "../targets/space.ts";
-import type { ScanOptions } from "./options.ts";
+import { isInterviewed, type ScanOptions } from "./options.ts";
 
 /** What of a scan's options says whom it asks. */
 export type Asking = Pick<
   ScanOptions,
-  "targets" | "protocols" | "ports" | "seed" | "shard" | "maxTargets" | "first" | "optedOut"
+  | ("targets" | "protocols" | "ports" | "seed" | "shard" | "maxTargets" | "first" | "optedOut")
+  | ("interviewed" | "asksKnown")
 >;
 
 /** Who was asked. */
@@ -23,7 +24,8 @@ export interface Asked {
   /**
    * Whether an endpoint was asked in one of these protocols; with none of them, in any.
    *
-   * A protocol that only follows others does not count: its absence says nothing.
+   * A protocol that only follows others does not count: its absence says nothing. A server that the
+   * scan knew before was asked when all of them were.
    */
   readonly asked: (address: Address, port: number, protocols: readonly string[]) => boolean;
 }
@@ -32,6 +34,10 @@ export interface Asked {
 export function coverageOf(asking: Asking): Asked {
   const { targets, protocols, ports, seed, shard, maxTargets: limit, first } = asking;
   const shy = new AddressSet(asking.optedOut);
+  const known = new Set(first?.map(endpointKey));
+  const interviewed = new Map(
+    asking.interviewed?.map((one) => [endpointKey(one.endpoint), one]),
+  );
   const spaces = protocols.map(({ name }) => {
     const segments = segmentsOf(targets, (bits) => ports(name, bits));
     return { name, space: new TargetSpace(segments, { seed, shard, limit, first }) };
@@ -40,9 +46,13 @@ export function coverageOf(asking: Asking): Asked {
     ranges: targets.groups.flatMap(({ addresses }) => [...addresses]),
     asked: (address, port, spoken) => {
       if (shy.has(address)) return false;
-      return spaces.some(({ name, space }) =>
-        (spoken.length === 0 || spoken.includes(name)) && space.has({ address, port })
-      );
+      const key = endpointKey({ address, port });
+      const one = interviewed.get(key);
+      const reached = spaces.filter(({ space }) => space.has({ address, port }));
+      if (one !== undefined) return reached.length > 0 && isInterviewed(one, asking);
+      if (spoken.length === 0) return reached.length > 0;
+      const isReached = (name: string) => reached.some((space) => space.name === name);
+      return known.has(key) ? spoken.every(isReached) : spoken.some(isReached);
     },
   };
 }

@@ -7,12 +7,18 @@ import { type Endpoint, family } from "../address.ts";
 import { EndpointSet } from "../endpoint_set.ts";
 import type { Endpoints } from "../endpoints.ts";
 import { attachedOf } from "../inspect/attach.ts";
-import { inspect, type Inspection, settled } from "../inspect/inspect.ts";
+import {
+  inspect,
+  type Inspection,
+  inspectKnown,
+  type InspectOptions,
+  settled,
+} from "../inspect/inspect.ts";
 import type { Answer } from "../inspect/merge.ts";
 import { Pool } from "../inspect/pool.ts";
 import type { Link } from "../net/socket.ts";
 import type { Switchboard } from "../net/switchboard.ts";
-import { motdAsSent } from "../protocols/protocol.ts";
+import { motdAsSent, type Protocol } from "../protocols/protocol.ts";
 import type { AttachedRecord, ServerRecord, Sighting } from "../record.ts";
 import type { Floods } from "../sweep/floods.ts";
 import type { Responders } from "../sweep/responders.ts";
@@ -132,6 +138,24 @@ export class Inspections {
     });
   }
 
+  /** Interviews a server that was known before the scan; no pass visits it. */
+  interview(endpoint: Endpoint, protocol: Protocol): void {
+    const { rows, optedOut, stop } = this.#parts;
+    this.#pool.add(endpoint.address, async () => {
+      const { reason } = stop;
+      if (reason === "failed" || reason === "max-results") return;
+      const at = this.#options.clock.now();
+      const found = await inspectKnown(endpoint, protocol, this.#inspectOptions);
+      if (optedOut.has(endpoint.address) || found.answers.length === 0) return;
+      if (!this.#parts.responders.add(endpoint)) return;
+      const row = found.stopped
+        ? await this.#leaveAlone(endpoint)
+        : this.#row({ endpoint, protocol: protocol.name, verified: false, at, socket: -1 }, found);
+      if (typeof row !== "string") rows.add(row, () => {});
+      await rows.room;
+    });
+  }
+
   /** What is known already, where nobody has to be asked, nor told that somebody opted out. */
   #settled(sighting: Sighting): Inspection | undefined {
     const { protocols, follow, verify } = this.#options;
@@ -147,27 +171,32 @@ export class Inspections {
     return unwanted ? "nothing" : undefined;
   }
 
+  get #inspectOptions(): InspectOptions {
+    const options = this.#options;
+    const { board, guard, stop, optedOut, streamLink, nonce } = this.#parts;
+    return {
+      ...options,
+      signal: stop.hard,
+      link: (peer, socket) => board.link(peer, board.socketFor(peer, socket)),
+      soleLink: (peer) => board.soleLink(peer, options.openSole(family(peer.address))),
+      streamLink,
+      nameOf: (peer) => nameOf(options, peer),
+      nonce,
+      stop: this.#optsOut,
+      optedOut: (peer) => optedOut.has(peer.address),
+      replied: (peer) => guard.hasReplied(peer),
+    };
+  }
+
   /** What comes of a sighting; it is cut off where all ends before that is known. */
   async #inspect(sighting: Sighting): Promise<ServerRecord | "nothing" | "cut"> {
-    const options = this.#options;
-    const { board, floods, guard, rows, stop, optedOut } = this.#parts;
+    const { floods, rows, stop, optedOut } = this.#parts;
     if (stop.reason === "failed") rows.lost++;
     const dismissed = this.#dismissed(sighting);
     if (dismissed !== undefined) return dismissed;
     const { endpoint } = sighting;
     if (floods.has(endpoint.address)) return await this.#unasked(sighting);
-    const result = await inspect(sighting, {
-      ...options,
-      signal: stop.hard,
-      link: (peer, socket) => board.link(peer, board.socketFor(peer, socket)),
-      soleLink: (peer) => board.soleLink(peer, options.openSole(family(peer.address))),
-      streamLink: this.#parts.streamLink,
-      nameOf: (peer) => nameOf(options, peer),
-      nonce: this.#parts.nonce,
-      stop: this.#optsOut,
-      optedOut: (peer) => optedOut.has(peer.address),
-      replied: (peer) => guard.hasReplied(peer),
-    });
+    const result = await inspect(sighting, this.#inspectOptions);
     if (optedOut.has(endpoint.address)) return "nothing";
     if (result.answers.length === 0) return this.#disproved(result);
     if (!sighting.verified && !this.#parts.responders.add(endpoint)) return "nothing";

@@ -33,6 +33,22 @@ export interface Checkpointer {
   save(marks: Marks, state: ScanState): Promise<void>;
 }
 
+/** A server that was known before the scan. */
+export interface KnownTarget {
+  /** Where it is. */
+  readonly endpoint: Endpoint;
+  /** The name of the protocol that it is sent first: see `leadProtocol()`. */
+  readonly protocol: string;
+}
+
+/** Whether an interviewed server is asked: else nothing is sent to it. */
+export function isInterviewed(
+  { protocol }: KnownTarget,
+  { protocols, asksKnown }: Pick<ScanOptions, "protocols" | "asksKnown">,
+): boolean {
+  return asksKnown === true || protocols.some(({ name }) => name === protocol);
+}
+
 /** What to scan, and how. */
 export interface ScanOptions extends TargetNames {
   /** The targets. */
@@ -49,6 +65,10 @@ export interface ScanOptions extends TargetNames {
   readonly maxTargets: number;
   /** Targets that come before all others in each pass. Default: none. */
   readonly first?: readonly Endpoint[];
+  /** Known servers that are interviewed, and that no pass visits. Default: none. */
+  readonly interviewed?: readonly KnownTarget[];
+  /** Whether they are asked their protocol where it is none of `protocols`. Default: no. */
+  readonly asksKnown?: boolean;
   /** How many rows to write at the most. */
   readonly maxResults: number;
   /** How long to run at the most, milliseconds. */

@@ -17,6 +17,7 @@ import { AddressSet } from "../targets/address_set.ts";
 import { familiesOf, segmentsOf } from "../targets/compose.ts";
 import { Guard, kindsOf, seedOf } from "./guard.ts";
 import { Inspections } from "./inspections.ts";
+import { Known } from "./known.ts";
 import { LowWater } from "./low_water.ts";
 import { OptedOut } from "./opted_out.ts";
 import type { ScanEnd, ScanOptions } from "./options.ts";
@@ -81,6 +82,7 @@ export async function scan(options: ScanOptions): Promise<ScanEnd> {
   const [udp, tcp] = await Promise.all([
     sweepOptions.passes.length === 0 ? options.from : stop.guard(probes, options.from),
     stop.guard(() => run.tcp.run(run.guard.gapMs), run.tcp.from),
+    stop.guard(() => run.known.interview(stop.soft), undefined),
   ]);
   await board.caughtUp();
   over = true; // what arrives from now on was not waited for
@@ -105,6 +107,7 @@ class Run {
   readonly tcp: TcpSweep;
   readonly lowWater: LowWater;
   readonly path: Path;
+  readonly known: Known;
   readonly floods: Floods;
   readonly #responders: Responders;
   readonly #optedOut: OptedOut;
@@ -179,6 +182,7 @@ class Run {
       nonce: () => this.#nonce(),
       onServer: (sighting) => this.path.add(sighting),
     });
+    this.known = new Known(options, this.inspections, seed);
     this.#dropped = state.dropped;
   }
 
@@ -188,12 +192,13 @@ class Run {
 
   #skip(target: Endpoint): boolean {
     return this.#responders.has(target) || this.#optedOut.has(target.address) ||
-      this.inspections.has(target);
+      this.inspections.has(target) || this.known.has(target);
   }
 
   /** The same of a target in a row, for every probe. */
   #skipAt(targets: Endpoints, i: number): boolean {
     return this.#responders.hasAt(targets, i) || this.inspections.hasAt(targets, i) ||
+      this.known.hasAt(targets, i) ||
       this.#optedOut.hasAt(targets, i) || this.floods.hasAt(targets, i);
   }
 

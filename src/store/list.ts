@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type Field, FIELDS } from "../record.ts";
+import { type Field, FIELDS, type ServerRecord } from "../record.ts";
 import { recordOf, storable, type StoredRecord } from "./columns.ts";
 import type { Database, Value } from "./database.ts";
 
@@ -169,13 +169,15 @@ export function overdueServers(database: Database): AsyncIterable<StoredRecord> 
   return listServers(database, { sort: "overdue" });
 }
 
-/** Where they are, and nothing more of them. */
+/** Where they are, what they speak, and nothing more of them. */
 export async function* dueServers(
   database: Database,
-): AsyncIterable<{ host: string; port: number; requested_as: string | null }> {
-  const sql = `select host, port, requested_as from servers order by ${ORDERS.overdue}`;
-  for await (const { host, port, requested_as: asked } of database.stream(sql)) {
+): AsyncIterable<Pick<ServerRecord, "host" | "port" | "protocols" | "requested_as">> {
+  const columns = "host, port, protocols, requested_as";
+  const sql = `select ${columns} from servers order by ${ORDERS.overdue}`;
+  for await (const { host, port, protocols, requested_as: asked } of database.stream(sql)) {
     yield {
+      protocols: JSON.parse(String(protocols)),
       host: String(host),
       port: Number(port),
       requested_as: asked === null ? null : String(asked),

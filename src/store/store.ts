@@ -5,7 +5,9 @@
  */
 import type { ServerRecord } from "../record.ts";
 import type { Database } from "./database.ts";
+import type { AskedOf } from "./kept.ts";
 import { type Coverage, markMissing } from "./missing.ts";
+import { type OptOut, writeOptOuts } from "./opt_outs.ts";
 import { writeAnswers } from "./writer.ts";
 
 /** A store did not take what it was given. */
@@ -50,6 +52,8 @@ export interface ScanFinish {
   readonly coverage?: Coverage;
   /** After how many misses a server counts as offline. */
   readonly downAfter: number;
+  /** Addresses that opted out in it. Default: none. */
+  readonly optOuts?: readonly OptOut[];
 }
 
 /** How long rows are gathered before they are written together, milliseconds. */
@@ -63,11 +67,13 @@ export class Store implements AsyncDisposable {
    * Takes a database over that has our schema.
    *
    * @param pause Waits while rows gather.
+   * @param asked What the scan asks: columns of all else stay as they were. Default: everything.
    */
   constructor(
     readonly database: Database,
     private readonly pause: () => Promise<void> = () =>
       new Promise((resolve) => setTimeout(resolve, GATHER_MS)),
+    private readonly asked?: AskedOf,
   ) {}
 
   /** Notes that a scan begins, or goes on. */
@@ -89,7 +95,7 @@ export class Store implements AsyncDisposable {
   async write(records: readonly ServerRecord[]): Promise<void> {
     if (records.length === 0) return;
     await this.pause();
-    await this.#attempt(() => writeAnswers(this.database, records));
+    await this.#attempt(() => writeAnswers(this.database, records, this.asked));
   }
 
   /** Hands everything that was written on to the disk. */
@@ -116,6 +122,7 @@ export class Store implements AsyncDisposable {
         ? 0
         : await markMissing(this.database, { scanId: id, since, at, coverage, downAfter });
       await this.database.transaction(async () => {
+        await writeOptOuts(this.database, finish.optOuts ?? []);
         if (shard !== undefined) {
           await this.database.run(
             "insert into scan_shards (scan_id, shard, done_at, probes_sent, replies) " +

@@ -14,6 +14,7 @@ import {
   type StoredRecord,
 } from "./columns.ts";
 import { type Bulk, type Database, insertInto, type Value } from "./database.ts";
+import { type AskedOf, withKept } from "./kept.ts";
 
 /** Rows of one transaction: while it runs, nobody else has the thread. */
 const BATCH = 1000;
@@ -55,29 +56,37 @@ export const OBSERVE: Bulk = insertInto(
   "on conflict (scan_id, server_id, round) do nothing",
 );
 
-/** Writes servers that answered in a scan, and that they did. */
+/**
+ * Writes servers that answered in a scan, and that they did.
+ *
+ * @param asked What the scan asks: columns of all else stay as they were. Default: everything.
+ */
 export async function writeAnswers(
   database: Database,
   records: readonly ServerRecord[],
+  asked?: AskedOf,
 ): Promise<void> {
   for (let at = 0; at < records.length; at += BATCH) {
     const batch = records.slice(at, at + BATCH);
-    const newest = new Map(batch.map((record) => [serverId(record), record]));
-    const servers: Value[][] = [];
-    const observations: Value[][] = [];
-    for (const [id, record] of newest) {
-      const { seen_at: seen } = record;
-      const state = { online: true, failures: 0, first_seen: seen, last_seen: seen };
-      const values = serverValues(record, id, state);
-      servers.push(values);
-      observations.push(observationValues(record, id, values));
-    }
+    const newest = [...new Map(batch.map((record) => [serverId(record), record])).values()];
     await database.transaction(async () => {
+      const rows = asked === undefined ? newest : await withKept(database, newest, asked);
+      const servers = rows.map(answeredValues);
       await database.bulk(UPSERT, servers);
-      await database.bulk(OBSERVE, observations);
+      await database.bulk(
+        OBSERVE,
+        rows.map((row, i) => observationValues(row, serverId(row), servers[i])),
+      );
       await writeAttached(database, batch);
     });
   }
+}
+
+/** The values of a server that has just answered. */
+function answeredValues(record: ServerRecord): Value[] {
+  const { seen_at: seen } = record;
+  const state = { online: true, failures: 0, first_seen: seen, last_seen: seen };
+  return serverValues(record, serverId(record), state);
 }
 
 /**

@@ -24,6 +24,7 @@ const FOUND = {
   ],
   excluded: [{ start: address("10.0.0.7"), end: address("10.0.1.0") }],
   first: [{ address: address("fe80::1"), port: 9 }, { address: 7, port: 8 }],
+  interviewed: [{ endpoint: { address: address("fe80::1"), port: 9 }, protocol: "sqp" }],
   names: new Map([[address("::1"), "a.example"]]),
   services: new Map([[endpointKey({ address: address("::1"), port: 9 }), {
     name: "play.example",

@@ -152,7 +152,8 @@ Deno.test("addresses, once looked up, are kept: names in databases and checkpoin
     note: () => {},
   };
   const endpoint = { address: parseAddress("10.0.0.7")!, port: 25565 };
-  const known = [{ endpoint, name: "play.example.org" }];
+  const servers = [{ endpoint, name: "play.example.org", protocols: ["slp"] }];
+  const known = { servers, optedOut: [] };
   const input = { words: [], files: [], exclude: [], excludeFiles: [], known };
   const { first } = await findTargets(input, lookups);
   assertEquals(first.map(formatEndpoint), ["10.0.0.7:25565"]);

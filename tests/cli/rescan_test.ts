@@ -1,6 +1,9 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { formatEndpoint } from "../../src/address.ts";
+import { audit } from "../../src/fleet/audit.ts";
 import { drawFleet } from "../../src/fleet/generate.ts";
 import { openFleet } from "../../src/fleet/open.ts";
+import { Witness } from "../../src/fleet/witness.ts";
 import { systemClock } from "../../src/net/clock.ts";
 import { openSqlite } from "../../src/store/sqlite.ts";
 import { all } from "../store/engines.ts";
@@ -146,3 +149,75 @@ Deno.test("a rescan goes on from its checkpoint: everybody once, whatever the li
       "where scan_id = (select max(scan_id) from observations) group by 1";
     assertEquals(await query(list, twice), [{ online: 0, n: 1 }, { online: 1, n: 12 }]);
   }));
+
+Deno.test("a rescan asks SQP where that is spoken, counts who is silent there, and keeps what it does not ask", async () => {
+  const folder = await Deno.makeTempDir();
+  const range = { start: 0x7f560000, end: 0x7f560010 };
+  const hosts = drawFleet({ servers: 8, range, seed: 2, software: ["sqpFull", "sqpInfo", "bds"] });
+  const unity = hosts.filter(({ entry }) => "sqp" in entry.truth);
+  const list = `${folder}/a.db`;
+  const [log, out] = [`${folder}/log.ndjson`, ["--opt-out-file", `${folder}/out.txt`]];
+  try {
+    {
+      await using _fleet = await openFleet(hosts, { clock: systemClock, seed: 1 });
+      const ports = ["-p", "9000,19132", "--protocol", "raknet,sqp", "--verify"];
+      const { code } = await run(["scan", "127.86.0.0/28", ...ports, ...QUICK, ...out, "-o", list]);
+      assertEquals(code, 0);
+    }
+    const joinable = "select count(*) as n from servers where joinable is not null";
+    const [{ n: doors }] = await query(list, joinable);
+    assert(unity.length > 1 && unity.length < 8 && Number(doors) > 0);
+    const [dead, ...alive] = unity;
+    {
+      const up = hosts.filter((host) => host !== dead);
+      using witness = new Witness(log);
+      await using _fleet = await openFleet(up, { clock: systemClock, seed: 1, witness });
+      const args = ["scan", "--rescan", list, ...QUICK, ...out];
+      const files = ["-o", list, "-o", `${folder}/rows.ndjson`];
+      const { code, stderr } = await run([...args, ...files]);
+      assertEquals(code, 0, stderr);
+      assertStringIncludes(stderr, "1 known server did not answer");
+    }
+    const id = ({ endpoint }: typeof dead) => formatEndpoint(endpoint);
+    assertEquals(await query(list, "select id from servers where failures = 1"), [{
+      id: id(dead),
+    }]);
+    assertEquals(await query(list, joinable), [{ n: doors }]);
+    const rows = (await Deno.readTextFile(`${folder}/rows.ndjson`)).trim().split("\n")
+      .map((line) => JSON.parse(line));
+    assertEquals(rows.length, 7);
+    assert(rows.every((row) => row.joinable === null));
+    const lines = (await Deno.readTextFile(log)).trim().split("\n").map((line) => JSON.parse(line));
+    const knownForSqp = new Set(unity.map(id));
+    assertEquals(audit(lines, { hostRate: undefined, knownForSqp }), []);
+    assert(alive.every((host) => lines.some((line) => line.host === id(host))));
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("a rescan leaves out who opted out in a database, and marks who does", async () => {
+  const folder = await Deno.makeTempDir();
+  const range = { start: 0x7f570000, end: 0x7f570010 };
+  const hosts = drawFleet({ servers: 3, range, seed: 2, software: ["bds"] });
+  const [shy] = drawFleet({ servers: 1, range, seed: 2, software: ["bdsOptedOut"] });
+  const list = `${folder}/a.db`;
+  const args = [...RAKNET, ...QUICK, "--opt-out-file", `${folder}/out.txt`, "-o", list];
+  try {
+    {
+      await using _fleet = await openFleet(hosts, { clock: systemClock, seed: 1 });
+      assertEquals((await run(["scan", "127.87.0.0/28", ...args])).code, 0);
+    }
+    const [{ endpoint }, ...others] = hosts;
+    const changed = [{ ...shy, endpoint }, ...others];
+    await using _fleet = await openFleet(changed, { clock: systemClock, seed: 1 });
+    const second = await run(["scan", "--rescan", list, ...args]);
+    assertStringIncludes(second.stderr, "2 rows written");
+    const [host] = formatEndpoint(endpoint).split(":");
+    assertEquals(await query(list, "select host from opt_outs"), [{ host }]);
+    const third = await run(["scan", "--rescan", list, ...args, "--dry-run"]);
+    assertStringIncludes(third.stdout, "2 known servers");
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});

@@ -174,7 +174,7 @@ Deno.test("a watched list is kept up to date, and only what changed since is tol
 Deno.test("a server that opts out is marked in the database, and not watched again", async () => {
   const folder = await Deno.makeTempDir();
   try {
-    const range = { start: 0x7f2d0000, end: 0x7f2d0010 };
+    const range = { start: 0x7f580000, end: 0x7f580010 };
     const [bds, shy] = ["bds", "bdsOptedOut"].map((name) =>
       drawFleet({ servers: 1, range, seed: 2, software: [name] })[0]
     );

@@ -28,7 +28,8 @@ function hold(plan: InterviewPlan, answers: Answers) {
     const { kind, ...rest } = answers[name] ?? { kind: "silent" as const };
     const came = kind === "answered" || kind === "malformed";
     const replied = transport === "udp" && spares === undefined && came;
-    interview.heard(step, { replied, sentAt: now, latencyMs: 20, kind, ...rest });
+    const unansweredAt = came || transport === "tcp" ? undefined : now;
+    interview.heard(step, { replied, unansweredAt, latencyMs: 20, kind, ...rest });
     now += came ? 20 : timeoutMs ?? 3000;
   }
   return { sent, names: sent.map(({ name }) => name), interview };
@@ -81,10 +82,14 @@ Deno.test("interview: under any outcomes the rules hold", () => {
         (kind === "answered" || kind === "malformed" || random.below(5) === 0);
       const sentAt = now + random.below(200);
       now = sentAt + random.below(300);
-      const heard = { kind, replied: foreign || stray, sentAt, latencyMs: 1 + random.below(300) };
+      // The last question may stay without a reply where the first had one.
+      const silent = kind === "silent" || random.below(3) === 0;
+      const unansweredAt = transport === "udp" && silent ? sentAt : undefined;
+      const latencyMs = 1 + random.below(300);
+      const heard = { kind, replied: foreign || stray, unansweredAt, latencyMs };
       interview.heard(step, heard);
       replied ||= heard.replied;
-      if (transport === "udp") unanswered = kind === "silent" ? sentAt : undefined;
+      if (transport === "udp") unanswered = unansweredAt;
       over = kind === "cancelled";
       if (random.below(20) === 0) {
         interview.stop("optedOut");

@@ -44,6 +44,20 @@ Deno.test("who was asked is told by address, port and protocol", () => {
   assertEquals(asks(ASKING, "[::2]:19132", "raknet"), false);
 });
 
+Deno.test("a server that was known before was asked when all that it spoke was, or it was interviewed", () => {
+  const first = ["127.0.2.5:7777", "127.0.0.8:19132"].map((text) => parseEndpoint(text)!);
+  const known = { ...ASKING, first };
+  assertEquals(asks(known, "127.0.2.5:7777", "raknet", "query"), true);
+  assertEquals(asks(known, "127.0.2.5:7777", "raknet", "slp"), false);
+  assertEquals(asks(known, "127.0.0.8:19132", "raknet", "query"), false); // query on 25565 alone
+  assertEquals(asks(known, "127.0.0.7:19132", "raknet", "query"), true); // not known before
+  const interviewed = [{ endpoint: first[0], protocol: "sqp" }];
+  assertEquals(asks({ ...known, interviewed, asksKnown: true }, "127.0.2.5:7777", "sqp"), true);
+  assertEquals(asks({ ...known, interviewed }, "127.0.2.5:7777", "sqp"), false);
+  const limited = { ...known, interviewed, asksKnown: true, maxTargets: 0 };
+  assertEquals(asks(limited, "127.0.2.5:7777", "sqp"), false);
+});
+
 Deno.test("nobody was asked who is excluded, or has opted out", () => {
   assertEquals(asks(ASKING, "127.0.0.3:19132", "raknet"), false);
   assertEquals(asks(ASKING, "127.0.0.9:19132", "raknet"), false);

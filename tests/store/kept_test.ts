@@ -1,0 +1,97 @@
+/** What rows keep of columns of which a scan did not ask. */
+import { assertEquals, assertNotEquals } from "@std/assert";
+import type { ServerRecord } from "../../src/record.ts";
+import { recordOf } from "../../src/store/columns.ts";
+import type { Database } from "../../src/store/database.ts";
+import type { AskedOf } from "../../src/store/kept.ts";
+import { Store } from "../../src/store/store.ts";
+import { all, onEngines } from "./engines.ts";
+import { record } from "./records.ts";
+
+const USUAL: AskedOf = { protocols: ["raknet", "slp", "query"], follow: true, verify: false };
+
+/** Writes rows of scans, one after the other, and reads what is known then. */
+async function after(
+  database: Database,
+  ...scans: readonly (readonly [Partial<ServerRecord>, AskedOf])[]
+) {
+  for (const [i, [rest, asked]] of scans.entries()) {
+    const store = new Store(database, () => Promise.resolve(), asked);
+    await store.write([
+      record(1, { seen_at: 1000 + i, scan_id: `scan-${i}`, ...rest }),
+      record(2, { seen_at: 1000 + i, scan_id: `scan-${i}` }),
+    ]);
+  }
+  const [{ ...row }] = await all(database, "select * from servers where port = 1");
+  return recordOf(row);
+}
+
+const hashes = (database: Database) =>
+  all(
+    database,
+    "select distinct content_hash from observations where server_id = '127.0.0.1:1'",
+  );
+
+onEngines("what verification found stays, where a scan does not verify", async (db) => {
+  const verified = { joinable: true, mtu: 1400, raknet_protocol: 11 };
+  const row = await after(db, [verified, { ...USUAL, verify: true }], [{}, USUAL], [{}, USUAL]);
+  assertEquals([row.joinable, row.mtu, row.raknet_protocol], [true, 1400, 11]);
+  assertEquals([row.seen_at, row.scan_id], [1002, "scan-2"]);
+  assertEquals((await hashes(db)).length, 1); // nothing has changed
+  const again = await after(db, [{ seen_at: 2000 }, { ...USUAL, verify: true }]);
+  assertEquals([again.joinable, again.mtu], [null, null]); // it was asked, and had nothing to say
+});
+
+onEngines(
+  "a server that speaks nothing verifiable any longer keeps nothing of that",
+  async (db) => {
+    const java = { protocol: "slp", protocols: ["slp"] };
+    const row = await after(db, [{ joinable: true }, USUAL], [java, USUAL]);
+    assertEquals([row.joinable, row.protocols], [null, ["slp"]]);
+  },
+);
+
+onEngines("what protocols said of which a scan does not ask stays", async (db) => {
+  const whole = {
+    ...{ protocols: ["raknet", "slp", "query"], plugins: [{ name: "A", version: null }] },
+    ...{ favicon_hash: "ab", extras: { query: { a: "1" }, raknet: { b: "2" } }, latency_ms: 7 },
+  };
+  const part = { protocols: ["raknet"], motd: "new", extras: { raknet: { b: "3" } } };
+  const raknet = { ...USUAL, protocols: ["raknet"] };
+  const row = await after(db, [whole, USUAL], [part, raknet], [part, raknet]);
+  assertEquals([row.protocol, row.protocols], ["raknet", ["raknet", "slp", "query"]]);
+  assertEquals([row.plugins, row.favicon_hash, row.motd], [whole.plugins, "ab", "new"]);
+  assertEquals(row.extras, { query: { a: "1" }, raknet: { b: "3" } });
+  assertEquals(row.latency_ms, null); // of this scan alone
+  const asked = await after(db, [{ ...part, seen_at: 5000 }, USUAL]);
+  assertEquals([asked.protocols, asked.plugins, asked.favicon_hash], [["raknet"], null, null]);
+  assertNotEquals((await hashes(db)).length, 1);
+});
+
+onEngines("without follow-ups, nothing was asked but what answered", async (db) => {
+  const whole = { protocols: ["raknet", "query"], map: "world" };
+  const part = { protocols: ["raknet"] };
+  const row = await after(db, [whole, USUAL], [part, { ...USUAL, follow: false }]);
+  assertEquals([row.protocols, row.map], [["raknet", "query"], "world"]);
+});
+
+onEngines(
+  "SQP and what suppresses it, or was looked for before it, do not stay together",
+  async (db) => {
+    const unity = { protocol: "sqp", protocols: ["sqp"] };
+    const sqp = { ...USUAL, protocols: ["sqp"] };
+    const bedrock = await after(db, [unity, sqp], [{ protocols: ["raknet"] }, USUAL]);
+    assertEquals(bedrock.protocols, ["raknet"]);
+    const turned = await after(db, [{ ...unity, seen_at: 5000 }, sqp]);
+    assertEquals(turned.protocols, ["sqp"]);
+  },
+);
+
+onEngines("an older row takes nothing of a newer one", async (db) => {
+  const row = await after(
+    db,
+    [{ joinable: true, seen_at: 9000 }, { ...USUAL, verify: true }],
+    [{ seen_at: 10 }, USUAL],
+  );
+  assertEquals([row.joinable, row.seen_at], [true, 9000]);
+});

@@ -87,7 +87,7 @@ export const OPTIONS: readonly Option[] = [
       usual: `${DEFAULTS.timeoutMs}ms`,
       commands: ["scan", "query", "watch"],
     }],
-    ["retries 0-3", "how often unanswered questions are repeated", {
+    ["retries 0-3", "how often unanswered probes are repeated", {
       aliases: ["max-retries"],
       usual: {
         scan: `${DEFAULTS.scan.retries}`,

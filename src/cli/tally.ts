@@ -75,12 +75,12 @@ class Counts {
     else this.#texts.set(key, (before ?? 0) + 1);
   }
 
-  /** `40 Paper, 12 BDS, 7 others, 3 unknown`. */
+  /** `40 × Paper, 12 × BDS, 7 others, 3 unknown`. */
   text(): string {
     const sorted = [...this.#texts].sort(([a, n], [b, m]) => m - n || (a < b ? -1 : 1));
     const others = sorted.slice(SHOWN).reduce((sum, [, count]) => sum + count, this.#rest);
     return [
-      ...sorted.slice(0, SHOWN).map(([text, count]) => `${number(count)} ${harmlessText(text)}`),
+      ...sorted.slice(0, SHOWN).map(([text, count]) => `${number(count)} × ${harmlessText(text)}`),
       ...(others > 0 ? [`${number(others)} others`] : []),
       ...(this.#unknown > 0 ? [`${number(this.#unknown)} unknown`] : []),
     ].join(", ");

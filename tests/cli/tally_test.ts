@@ -19,10 +19,13 @@ Deno.test("rows are counted by software and by version, the most frequent first"
     row({ software: null, version: "" }),
   ]);
   assertEquals(tally.lines(), [
-    "software: 2 Paper, 1 BDS, 1 unknown",
-    "versions: 2 1.20.1, 1 1.21.4, 1 unknown",
+    "software: 2 × Paper, 1 × BDS, 1 unknown",
+    "versions: 2 × 1.20.1, 1 × 1.21.4, 1 unknown",
   ]);
-  assertEquals(tally.lines("of this run")[0], "software of this run: 2 Paper, 1 BDS, 1 unknown");
+  assertEquals(
+    tally.lines("of this run")[0],
+    "software of this run: 2 × Paper, 1 × BDS, 1 unknown",
+  );
 });
 
 Deno.test("versions that strangers invent are counted without end to memory or line", async () => {
@@ -52,8 +55,8 @@ Deno.test("list ends its table with the counts", async () => {
       withMessages(() => main(["list", `${folder}/x.db`, "--format", format]));
     const [code, text] = await list("table");
     assertEquals([code, text.split("\n").slice(1)], [0, [
-      "software: 2 Paper, 1 BDS",
-      "versions: 3 1.21",
+      "software: 2 × Paper, 1 × BDS",
+      "versions: 3 × 1.21",
       "",
     ]]);
     assertEquals((await list("ndjson"))[1].split("\n").length, 2); // rows for programs: no more

@@ -7,6 +7,7 @@ import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { InputError } from "../errors.ts";
 import { type Clock, sleep, systemClock } from "../net/clock.ts";
 import { type Bulk, type Database, type Row, Unavailable, type Value } from "./database.ts";
+import { StoreError } from "./store.ts";
 
 /** How long a statement waits for another program that writes, milliseconds. */
 const BUSY_MS = 5000;
@@ -28,7 +29,8 @@ export interface SqliteOptions {
  * Opens a file of SQLite, with a write-ahead log: whoever reads it meanwhile sees whole
  * transactions, and a program that is killed loses none that was accepted.
  *
- * @throws InputError when it cannot be opened, or is no database; Unavailable when it is locked.
+ * @throws InputError when it cannot be opened, or is no database; Unavailable when it is locked;
+ * StoreError when its device is full.
  */
 export function openSqlite(path: string, options: SqliteOptions = {}): Database {
   const { readOnly = false } = options;
@@ -47,7 +49,8 @@ export function openSqlite(path: string, options: SqliteOptions = {}): Database 
     db?.close();
     if (error instanceof Deno.errors.NotCapable) throw error;
     if (isLocked(error)) throw new Unavailable(LOCKED, { cause: error });
-    throw new InputError(`Cannot open "${path}": ${explain(error as Error, readOnly)}`);
+    const message = `Cannot open "${path}": ${explain(error as Error, readOnly)}`;
+    throw isFull(error) ? new StoreError(message, { cause: error }) : new InputError(message);
   }
 }
 
@@ -56,6 +59,11 @@ const LOCKED = "another program is writing to it";
 /** SQLITE_BUSY, of which Deno's `exec` passes on no more than the message (2.9.6). */
 function isLocked(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith("database is locked");
+}
+
+/** SQLITE_FULL: nothing on the command line mends that. */
+function isFull(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith("database or disk is full");
 }
 
 /** What SQLite says, in terms of what a user sees. */

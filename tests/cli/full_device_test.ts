@@ -1,4 +1,5 @@
 /** Standard output on a full device, or closed by its reader: of every command that prints. */
+import { DatabaseSync } from "node:sqlite";
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { EventPrinter } from "../../src/cli/event_printer.ts";
 import { COMMANDS } from "../../src/cli/help.ts";
@@ -43,6 +44,21 @@ Deno.test("a full device ends every command with one line and exit code 1", () =
       assertEquals(full, [1, MESSAGE], line);
       const closed = await withMessages(() => withFault("stdout", CLOSED, run));
       assertEquals(closed, [1, ""], line); // `| head` has what it wants
+    }
+  }));
+
+Deno.test("a database on a full device is a failure, in one line", () =>
+  withList(async (list) => {
+    const { exec } = DatabaseSync.prototype;
+    DatabaseSync.prototype.exec = () => {
+      throw new Error("database or disk is full");
+    };
+    try {
+      const [code, text] = await withMessages(() => main(["thin", list, "--keep", "9d"]));
+      const message = `blocksweep: Cannot open "${list}": database or disk is full\n`;
+      assertEquals([code, text], [1, message]);
+    } finally {
+      DatabaseSync.prototype.exec = exec;
     }
   }));
 

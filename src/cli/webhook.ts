@@ -7,7 +7,7 @@ import { dirname } from "node:path";
 import { InputError } from "../errors.ts";
 import { systemClock } from "../net/clock.ts";
 import type { StorePlace } from "../store/open.ts";
-import { Spool, Webhook } from "../watch/mod.ts";
+import { MOST_SPOOLED, Spool, Webhook } from "../watch/mod.ts";
 import { reason, tellError, userPath } from "./console.ts";
 import { configurationPath } from "./opt_out_list.ts";
 import { number } from "./plan.ts";
@@ -94,15 +94,16 @@ async function openSpool(path: string): Promise<Spool> {
   }
 }
 
-/** Opening a pipe would wait for somebody to write. */
+/** Opening a pipe would wait for somebody to write; a large file is not ours, and is not read. */
 function requireFile(path: string): void {
   try {
-    if (Deno.statSync(path).isFile) return;
+    const { isFile, size } = Deno.statSync(path);
+    if (isFile && size <= 4 * MOST_SPOOLED) return;
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return;
     throw error;
   }
-  throw new InputError(`Cannot use "${path}": it is no regular file`);
+  throw new InputError(`Cannot use "${path}": it is no regular file, or too large for a spool`);
 }
 
 /** What became of the events: the three numbers are those of the watch, and those left before. */

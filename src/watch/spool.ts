@@ -84,6 +84,7 @@ export class Spool {
         );
       }
       const found = readSpool(await file.read(), path);
+      await disk.remove(`${path}.part`); // of a run that was killed while it replaced the file
       if (found.length === 0) await file.write(0, encoder.encode(HEAD));
       const length = Math.max(found.length, HEAD.length);
       await file.truncate(length);

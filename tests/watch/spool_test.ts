@@ -68,8 +68,10 @@ Deno.test("whenever the program is killed, what was written waits, in order, and
     const next = disk.operations[count];
     const torns = next?.kind === "write" ? [0, 1, next.bytes.length >> 1] : [0];
     for (const torn of torns) {
-      const left = await open(FakeDisk.after(disk.operations, count, torn), 400);
+      const killed = FakeDisk.after(disk.operations, count, torn);
+      const left = await open(killed, 400);
       const waiting = numbers(left);
+      assertEquals(killed.bytes(`${PATH}.part`), undefined);
       assertEquals(left.damaged, 0, `${count} ${torn}`);
       assertEquals(waiting, waiting.length === 0 ? [] : upTo(waiting[0], waiting.at(-1)!));
       const before = steps.findLast(({ operations }) => operations <= count);

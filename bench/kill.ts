@@ -8,11 +8,12 @@
  *         [--lived 8000] [--engine portable] [--last RATE]
  *
  * It needs Linux, and nobody else on the usual ports of loopback. The moments are drawn by seed: some
- * are times, some are things that happen to a file (as inotify tells): a row is written, the list
- * or the database's log grows, the next checkpoint is made, is written, takes its place. `lived` is
- * how long that part of the scan did, start-up included; `listed` the rows that the list holds then,
- * `behind` those that CSV, NDJSON and the database hold and the list does not; `gone` listed rows that
- * one of them lacks; `udp` and `tcp` are pass and position of the checkpoint; `--last` is the rate of the last part. Exits with 1 when a
+ * are times, some are things that happen to a file (as inotify tells): a row is written, the list or
+ * the database's log grows, the next checkpoint is made, is written, takes its place. What does not
+ * happen within twice `--lived` is not waited for. `lived` is how long that part of the scan did,
+ * start-up included; `listed` the rows that the list holds then; `behind` those that CSV, NDJSON and
+ * the database hold and the list does not; `gone` listed rows that one of them lacks; `udp` and `tcp`
+ * are pass and position of the checkpoint; `--last` is the rate of the last part. Exits with 1 when a
  * listed row is gone, or a server is missing, twice, or wrong.
  */
 import { Random } from "../src/fleet/random.ts";
@@ -20,7 +21,7 @@ import { readCsv, readNdjson, verify } from "../src/fleet/verify.ts";
 import { serverId } from "../src/record.ts";
 import { openSqlite } from "../src/store/sqlite.ts";
 import { usualPorts } from "../src/targets/lists.ts";
-import { after, fileEvent, listed, marksOf, type Moment, textOf } from "./moments.ts";
+import { after, fileEvent, listed, marksOf, type Moment, textOf, within } from "./moments.ts";
 import { readOptions } from "./options.ts";
 import { runTimed, scanCommand, start, startFleet } from "./processes.ts";
 import { table } from "./table.ts";
@@ -110,7 +111,8 @@ try {
   });
   let begun = false;
   for (let i = 0; i < Number(options.moments); i++) {
-    const moment = i % 2 === 0 ? after(200 + random.below(Number(options.lived))) : event(i >> 1);
+    const ms = 200 + random.below(Number(options.lived));
+    const moment = i % 2 === 0 ? after(ms) : within(2 * Number(options.lived), event(i >> 1));
     const coming = moment.come();
     const from = performance.now();
     const child = start(scanCommand(begun ? ["--resume", checkpoint] : begin, options.engine));

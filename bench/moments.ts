@@ -54,3 +54,11 @@ export function marksOf(checkpoint: string): [udp: string, tcp: string] {
     string,
   ];
 }
+
+/** When a moment comes, or so long after the start: some things happen no more late in a scan. */
+export function within(ms: number, moment: Moment): Moment {
+  return {
+    name: moment.name,
+    come: () => Promise.race([moment.come(), after(ms).come()]),
+  };
+}

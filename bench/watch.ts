@@ -4,13 +4,19 @@
  * late polls begin, what it costs, and that every transition is told once and none invented.
  *
  *     deno run -A bench/watch.ts [--servers 10000] [--mortal 200] [--interval 10s] [--minutes 10]
- *         [--cases raknet,query]
+ *         [--cases raknet,query] [--rescans no]
  *
  * It needs Linux with `taskset` and two cores: the watch has the first, all else the second; and
  * nobody else on the usual ports of loopback. The list is that of a scan, in SQLite, and kept up to
  * date. `raknet` loses nothing; `query` are servers that speak nothing else, and 2 % of all
  * datagrams are lost, each way. `mortal` servers stand in a process of their own, which is killed
- * after a third of the time and started anew after two thirds. Lateness is from `--metrics`: up to
+ * after a third of the time and started anew after two thirds. `mixed` are servers of all kinds, over
+ * UDP and TCP. With `--rescans yes` a scan probes the servers of the database again each minute and
+ * writes into it too, which shows whether the memory of the watch stays flat beside another writer:
+ *
+ *     deno run -A bench/watch.ts --cases mixed --servers 2000 --interval 60s --minutes 30 --rescans yes
+ *
+ * Lateness is from `--metrics`: up to
  * the upper bound of a bucket. Exits with 1 when an event is missing or invented, or the 99th
  * percentile is a second or more.
  */
@@ -25,10 +31,12 @@ const options = readOptions({
   interval: "10s",
   minutes: "10",
   cases: "raknet,query",
+  rescans: "no",
 });
-const CASES: Record<string, { software: string; loss?: number; port: string }> = {
+const CASES: Record<string, { software: string; loss?: number; port?: string; tcp?: boolean }> = {
   raknet: { software: "bds", port: "19132" },
   query: { software: "vanilla", loss: 2, port: "25565" },
+  mixed: { software: "bds,pocketmine,geyser,raknetNode,paper,vanilla,velocity", tcp: true },
 };
 const MAIN = new URL("../main.ts", import.meta.url).pathname;
 const PORT = 9150;
@@ -124,12 +132,12 @@ function judge(
 }
 
 async function run(name: string): Promise<boolean> {
-  const { software, loss, port } = CASES[name];
+  const { software, loss, port, tcp } = CASES[name];
   const folder = await Deno.makeTempDir({ prefix: "blocksweep-watch-" });
   await using stack = new AsyncDisposableStack();
   stack.defer(() => Deno.remove(folder, { recursive: true }));
   const begin = (servers: number, number: number) =>
-    startFleet({ servers, software, loss, range: `127.${16 + number}.0.0/16`, folder });
+    startFleet({ servers, software, loss, tcp, range: `127.${16 + number}.0.0/16`, folder });
   const mortals = Number(options.mortal);
   const targets: string[] = [];
   for (let left = Number(options.servers) - mortals, number = 1; left > 0; left -= MOST) {
@@ -142,8 +150,10 @@ async function run(name: string): Promise<boolean> {
   targets.push(...ids);
   await Deno.writeTextFile(`${folder}/targets.txt`, targets.join("\n"));
   const list = `${folder}/list.db`;
-  const found = ["-iL", `${folder}/targets.txt`, "--protocol", name, "-p", port, "-o", list];
+  const asked = port === undefined ? [] : ["--protocol", name, "-p", port];
+  const found = ["-iL", `${folder}/targets.txt`, ...asked, "-o", list];
   await runTimed(scanCommand([...found, "--retries", "3", "--rate", "20k"]));
+  const rescan = scanCommand(["--rescan", list, ...asked, "-o", list, "--rate", "20k", "--quiet"]);
   const { child, told, reading } = startWatch(list);
   const minutes = Number(options.minutes);
   const [killAt, reviveAt] = [minutes / 3, 2 * minutes / 3].map((part) => 60_000 * part);
@@ -164,6 +174,7 @@ async function run(name: string): Promise<boolean> {
   for (let minute = 1; minute <= minutes; minute++) {
     await wait(begun + 60_000 * minute - performance.now());
     memory.push((await usage(child.pid)).memory);
+    if (options.rescans === "yes") await runTimed(rescan);
   }
   await deeds;
   const values = await numbers();

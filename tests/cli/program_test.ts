@@ -375,7 +375,7 @@ Deno.test("a dry run and a list of targets send nothing", async () => {
     assertMatch(plan.stdout, /permission +--i-have-permission/);
     assertMatch(plan.stdout, /governed by --rate/);
     const knocking = await run(["scan", "127.33.0.0/30", "--dry-run", "--verify"]);
-    assertMatch(knocking.stdout, /verify +requests of up to 1,464 bytes/);
+    assertMatch(knocking.stdout, /verify +open connection request 1, up to 1,464 bytes/);
     assert(!plan.stdout.includes("verify"));
     const list = await run(["scan", "127.33.0.0/30", "-sL", "--seed", "1"], {
       permissions: ["--allow-read"],

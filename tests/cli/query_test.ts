@@ -79,7 +79,6 @@ Deno.test("a name with an SRV record is asked where that leads", async () => {
       {
         resolve: () => Promise.resolve([parseAddress(address)!]),
         findService: serviceFinder({ nameServer: dns.nameServer }),
-        allowPrivate: true,
         note: (text) => {
           throw new Error(text);
         },

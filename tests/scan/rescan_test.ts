@@ -28,7 +28,7 @@ const knownForSqp = new Set(UNITY.map(formatEndpoint));
 /** Scans the fleet again, by the protocols that are usual, and audits what it was sent. */
 async function rescan(over: Partial<Setting> = {}): Promise<Result> {
   const result = await scanFleet({
-    ...{ fleet: FLEET, ports, first, interviewed, asksKnown: true },
+    ...{ fleet: FLEET, ports, first, interviewed, asksKnown: true, timeoutMs: 300 },
     ...over,
     prepare: (network, hosts, streams) => {
       network.record = true;

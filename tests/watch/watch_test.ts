@@ -174,6 +174,12 @@ Deno.test("a watch for all protocols sends no SQP to servers of RakNet or Query,
   }
 });
 
+Deno.test("a watch waits a second after an unanswered ping, where follow-ups time out sooner", async () => {
+  const java = { servers: 20, software: ["vanilla"], spoken: ["slp"], online: false };
+  const { counts, network } = await watchFleet({ ...java, runMs: 20_000 }); // which audits
+  assert(counts.answered > 20 && network.sent.some(({ bytes }) => bytes.length === 33));
+});
+
 Deno.test("a server whose MOTD opts out while it is watched is dropped, with all of its address", async () => {
   const [shy] = drawFleet({ servers: 1, range: RANGE, seed: 4, software: ["bdsOptedOut"] });
   const [{ endpoint }] = drawFleet({ servers: 1, range: RANGE, seed: 4, software: ["bds"] });

@@ -120,20 +120,21 @@ export class FakeNetwork implements Clock {
     if (this.record) this.sent.push({ at: this.#time, from, to: { ...to }, bytes: bytes.slice() });
     if (this.broadcasts.includes(to.address)) {
       for (const peer of this.#endpoints) {
-        if (peer.port === to.port) this.#deliver(from, peer, bytes);
+        if (peer.port === to.port) this.#deliver(from, peer, bytes, true);
       }
     } else {
       this.#deliver(from, { ...to }, bytes);
     }
   }
 
-  #deliver(from: Endpoint, peer: Endpoint, bytes: Uint8Array): void {
+  /** @param toAll Whether it was sent to all: no log of one host can say when it may come. */
+  #deliver(from: Endpoint, peer: Endpoint, bytes: Uint8Array, toAll = false): void {
     const host = this.#hosts.get(endpointKey(peer));
     if (host === undefined) return;
     const copy = bytes.slice();
     for (const delay of drawDelays(this.faults, this.#random)) {
       this.#push(this.#time + delay, () => {
-        this.#note("in", peer, from, copy, false);
+        if (!toAll) this.#note("in", peer, from, copy, false);
         for (const reply of host.respond(copy, from, this.#time)) {
           const delays = drawDelays(this.faults, this.#random);
           this.#note("out", peer, from, reply, delays.length === 0);

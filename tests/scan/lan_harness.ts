@@ -1,6 +1,9 @@
 /** A look around on a fake network, for the tests of `lan`. */
+import { assertEquals } from "@std/assert";
+import { audit } from "../../src/fleet/audit.ts";
 import { drawFleet } from "../../src/fleet/generate.ts";
 import { Random } from "../../src/fleet/random.ts";
+import { NETHERNET_PORT } from "../../src/protocols/lan/mod.ts";
 import { USUAL_PROTOCOLS } from "../../src/protocols/mod.ts";
 import { raknetProtocol } from "../../src/protocols/raknet/mod.ts";
 import type { ServerRecord } from "../../src/record.ts";
@@ -10,6 +13,8 @@ import type { FakeNetwork } from "../fakes/network.ts";
 export const HOME = { address: 0xc0a80105, netmask: 0xffffff00 };
 export const OFFICE = { address: 0x0a000005, netmask: 0xff000000 };
 export const LINK = { address: 0xfe80n << 112n | 5n, zone: "eth0" };
+/** As `lan` has it. */
+const HOST_RATE = 5;
 const ALL_NODES = 0xff02n << 112n | 1n;
 
 /** Looks around on a fake network. */
@@ -49,6 +54,8 @@ export async function lookAroundWell(
     onServer: (record) => found.push(record),
     ...over,
   }));
+  const lines = network.lines.filter(({ host }) => !host.endsWith(`:${NETHERNET_PORT}`));
+  assertEquals(audit(lines, { hostRate: HOST_RATE }), []);
   return { ...end, found };
 }
 

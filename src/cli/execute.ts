@@ -122,6 +122,7 @@ export async function execute(job: Job): Promise<number> {
     };
     const options = {
       ...scanOptions(job, state, sockets, fed, interrupt.signal),
+      optedOut: [...job.named.optedOut, ...stores.optedOut],
       onOptOut: (address: Address) => {
         job.optOuts.note(address);
         stores.optOut(address);

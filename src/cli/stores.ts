@@ -15,8 +15,9 @@ import { openStore, type StorePlace, storePlace } from "../store/open.ts";
 import { DOWN_AFTER } from "../store/missing.ts";
 import { SpillingStore } from "../store/spill.ts";
 import type { AskedOf } from "../store/kept.ts";
-import type { OptOut } from "../store/opt_outs.ts";
-import { Store } from "../store/store.ts";
+import { type OptOut, readOptOuts } from "../store/opt_outs.ts";
+import { attempt, Store } from "../store/store.ts";
+import type { Range } from "../targets/ranges.ts";
 import type { Values } from "./args.ts";
 import { formatConfig } from "./config.ts";
 import { userPath } from "./console.ts";
@@ -75,6 +76,8 @@ export class ScanStores implements AsyncDisposable {
   private constructor(
     /** What takes the rows. */
     readonly sinks: readonly SpillingStore[],
+    /** Addresses that they mark as opted out. */
+    readonly optedOut: readonly Range[],
     private readonly files: readonly DatabaseFile[],
     private readonly plan: StorePlan,
     private readonly tell: (line: string) => void,
@@ -95,16 +98,14 @@ export class ScanStores implements AsyncDisposable {
     asked: AskedOf,
   ): Promise<ScanStores> {
     const sinks: SpillingStore[] = [];
+    const optedOut: Range[] = [];
     const files: DatabaseFile[] = [];
     try {
       for (const [i, place] of plan.places.entries()) {
-        const store = new Store(
-          await openStore(place, SURROUNDINGS, { busyMs: BUSY_MS }),
-          undefined,
-          asked,
-        );
+        const database = await openStore(place, SURROUNDINGS, { busyMs: BUSY_MS });
         const options = { path: `${spill}.${i + 1}.ndjson`, clock: systemClock, tell, ...SPILL };
-        sinks.push(new SpillingStore(store, options));
+        sinks.push(new SpillingStore(new Store(database, undefined, asked), options));
+        optedOut.push(...await attempt("read", database, () => readOptOuts(database)));
         if (place.postgres !== undefined) continue;
         const path = userPath(place.file);
         const opened = await identityOf(path);
@@ -114,7 +115,7 @@ export class ScanStores implements AsyncDisposable {
       for (const sink of sinks) await sink[Symbol.asyncDispose]();
       throw error;
     }
-    return new ScanStores(sinks, files, plan, tell);
+    return new ScanStores(sinks, optedOut, files, plan, tell);
   }
 
   /**

@@ -196,7 +196,7 @@ Deno.test("a rescan asks SQP where that is spoken, counts who is silent there, a
   }
 });
 
-Deno.test("a rescan leaves out who opted out in a database, and marks who does", async () => {
+Deno.test("scans leave out addresses that a database marks as opted out, and mark those that opt out", async () => {
   const folder = await Deno.makeTempDir();
   const range = { start: 0x7f570000, end: 0x7f570010 };
   const hosts = drawFleet({ servers: 3, range, seed: 2, software: ["bds"] });
@@ -217,6 +217,9 @@ Deno.test("a rescan leaves out who opted out in a database, and marks who does",
     assertEquals(await query(list, "select host from opt_outs"), [{ host }]);
     const third = await run(["scan", "--rescan", list, ...args, "--dry-run"]);
     assertStringIncludes(third.stdout, "2 known servers");
+    const fourth = await run(["scan", "127.87.0.0/28", ...args]);
+    assertStringIncludes(fourth.stderr, "2 rows written");
+    assert(!fourth.stderr.includes("left alone"), "the marked server was probed");
   } finally {
     await Deno.remove(folder, { recursive: true });
   }

@@ -30,8 +30,9 @@ const PLAIN_OPTION = /^(?:sslmode|sslrootcert)=/;
  * ```
  */
 export function redactUrl(text: string): string {
-  const [, start, scheme, rest] = /^(\W*)((?:\w*jdbc:)?[a-z][a-z\d+.-]*):\/\/(.*)$/is.exec(text) ??
-    [];
+  const [, start, scheme, rest] =
+    /^(\W*(?:sqlite:)?)((?:\w*jdbc:)?[a-z][a-z\d+.-]*):\/\/(.*)$/is.exec(text) ??
+      [];
   if (scheme === undefined) return withoutPairs(withoutUserinfo(text));
   if (/^file$/i.test(scheme)) return text;
   const shown = HYPERTEXT.test(scheme) ? redactHypertext(rest) : redactOther(rest);
@@ -41,8 +42,14 @@ export function redactUrl(text: string): string {
 /** A name of a package with its version, as `npm:pg@8.23.1`. */
 const PACKAGE = /^(?:npm|jsr):[^:]*$/;
 
+/** A database's URL without its slashes, unless it is a host of that name with a port. */
+const SLASHLESS =
+  /^((?:[^:@]*jdbc:)?[^:@]*(?:postgres(?:ql)?|mysql|mariadb):)(?!\d{1,5}\W*$)(?=[^@]*\w)[^@]+$/is;
+
 function withoutUserinfo(text: string): string {
   const [colon, at] = [text.indexOf(":"), text.lastIndexOf("@")];
+  const [, scheme] = SLASHLESS.exec(text) ?? [];
+  if (scheme !== undefined) return `${scheme}${HIDDEN}`;
   if (colon < 0 || at < colon || PACKAGE.test(text)) return text;
   return `${text.slice(0, colon + 1)}${HIDDEN}${text.slice(at)}`;
 }

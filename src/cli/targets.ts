@@ -9,7 +9,13 @@ import { leadProtocol } from "../inspect/interview.ts";
 import type { TargetNames } from "../scan/names.ts";
 import type { KnownTarget } from "../scan/options.ts";
 import { compose, type Inclusion, type Targets } from "../targets/compose.ts";
-import { type NameTarget, parseTargetList, parseTargets, type Target } from "../targets/parse.ts";
+import {
+  type NameTarget,
+  parseTargetList,
+  parseTargets,
+  refuseUrl,
+  type Target,
+} from "../targets/parse.ts";
 import type { Range } from "../targets/ranges.ts";
 import type { NamedService } from "../targets/srv.ts";
 import { type FoundName, lookUpName, type Lookups } from "./names.ts";
@@ -140,6 +146,7 @@ export function composeTargets(
 }
 
 function listed(words: readonly string[], files: readonly NamedText[]): Target[] {
+  words.forEach(refuseUrl); // whole: a password may hold a comma
   const given = words.flatMap((word) => word.split(",")).map((word) => word.trim())
     .filter((word) => word !== "").flatMap((word) => parseTargets(word));
   return [...given, ...files.flatMap(({ text, source }) => parseTargetList(text, source))];

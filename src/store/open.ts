@@ -45,7 +45,9 @@ export function storePlace(text: string): StorePlace | undefined {
   }
   const [, named] = /^sqlite:(.+)$/s.exec(text) ?? [];
   if (named === undefined && !/\.(db|sqlite3?)$/i.test(text)) return undefined;
-  return { path: text, file: named ?? text, format: { name: "sqlite" } };
+  const file = named ?? text;
+  if (!file.includes("://")) return { path: text, file, format: { name: "sqlite" } };
+  throw new InputError(`Cannot use "${redactUrl(text)}": a URL does not name a file of SQLite`);
 }
 
 /** How long to wait for a file that another program has locked, and the pause between attempts. */

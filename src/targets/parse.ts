@@ -6,6 +6,7 @@
 import { type Address, parseAddress } from "../address.ts";
 import { InputError } from "../errors.ts";
 import { parseOctetRanges } from "./octets.ts";
+import { redactUrl } from "../redact.ts";
 import { parsePort } from "./ports.ts";
 import type { Range } from "./ranges.ts";
 
@@ -79,11 +80,37 @@ export function parseTarget(text: string): Target {
  * ```
  */
 export function parseTargets(text: string): Target[] {
+  refuseUrl(text);
   const { host, port } = splitPort(text);
   const dash = host.indexOf("-");
   const name = !host.includes("/") && !(dash > 0 && isSpan(host, dash)) && !looksAddress(host);
   if (name) return [{ name: parseName(host), port }];
   return parseRanges(host, dash).map((range) => ({ range, port, text }));
+}
+
+/** What no target holds: the beginning of a URL's path, and what stands behind a user or a password. */
+const URL_PART = /^[a-z][a-z\d+.-]*:[/\\]|:\/\/|@/i;
+
+/**
+ * Refuses a text that holds a URL or a user.
+ *
+ * @throws InputError that quotes the text without its secrets.
+ */
+export function refuseUrl(text: string): void {
+  if (!URL_PART.test(text)) return;
+  throw new InputError(
+    `Cannot use "${withoutSecrets(text)}" as a target: ` +
+      `${
+        text.includes("@") && !text.includes("://") ? "a target has no user" : "a URL is not one"
+      }` +
+      "; write HOST or HOST:PORT",
+  );
+}
+
+function withoutSecrets(text: string): string {
+  if (text.includes("://")) return redactUrl(text);
+  const at = text.lastIndexOf("@");
+  return at < 0 ? text.replace(/:.*/s, ":…") : `…${text.slice(at)}`;
 }
 
 /** The addresses that a text stands for which is no name. */

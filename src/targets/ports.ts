@@ -4,6 +4,7 @@
  * @module
  */
 import { InputError } from "../errors.ts";
+import { redactUrl } from "../redact.ts";
 
 /** The ports to ask, by transport. */
 export interface Ports {
@@ -22,7 +23,7 @@ export function parsePort(text: string, whole: string = text): number {
   const port = /^\d{1,5}$/.test(text) ? Number(text) : 0;
   if (port >= 1 && port <= 65535) return port;
   throw new InputError(
-    `Cannot parse port "${text}"${whole === text ? "" : ` of "${whole}"`}: ` +
+    `Cannot parse port ${whole === text ? "" : "of "}"${redactUrl(whole)}": ` +
       "a port is a number from 1 to 65535",
   );
 }

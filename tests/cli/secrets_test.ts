@@ -49,6 +49,8 @@ Deno.test("no command shows a secret of a URL, wherever the URL is given", async
     ["scan", "127.0.0.1", "--echo-config", `--output=${url}`],
     ["scan", "127.0.0.1", `-o${url}`, "--echo-config"],
     ["scan", url, "--dry-run"],
+    ...["scan", "query", "watch"].map((command) => [command, url]),
+    ["scan", "127.0.0.1", "--exclude", url, "--dry-run"],
     ["scan", "127.0.0.1", "--rescan", url, "--shard", "1/2"],
     ["watch", "127.0.0.1", "-o", url, "--interval", "1s"],
     ["watch", "127.0.0.1", "-o", "a.csv", "--webhook", url],

@@ -36,7 +36,11 @@ export function urlsWith(secret: string, host = "h"): string[] {
       ],
     ),
     ...["postgres:", "postgres:/", "", "db "].map((start) => `${start}u:${s}@${host}/d`),
-    `postgres:${s}@${host}/d`,
+    ...[
+      `postgres:${s}@${host}/d`,
+      ...(s.includes("@") ? [] : [`postgres:u:${s}`]),
+      `sqlite:postgres://u:${s}@${host}/d`,
+    ],
     ...["https", "HTTP", " https", "wss"].flatMap((scheme) => [
       `${scheme}://${host}/${s}`,
       `${scheme}://u:${s}@${host}/`,

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
 import fc from "npm:fast-check@4.10.2";
 import { Address4, Address6 } from "npm:ip-address@10.7.6";
 import { formatAddress, parseAddress } from "../../src/address.ts";
@@ -113,7 +113,7 @@ const WRONG: [text: string, message: string][] = [
   ["::g", "not an IPv6 address"],
   ["[10.0.0.1]:5", "only an IPv6 address stands in brackets"],
   ["10.0.0.1:0", "a port is a number from 1 to 65535"],
-  ["10.0.0.1:70000", 'Cannot parse port "70000" of "10.0.0.1:70000"'],
+  ["10.0.0.1:70000", 'Cannot parse port of "10.0.0.1:70000": a port is a number from 1 to'],
   ["host:abc", "a port is a number from 1 to 65535"],
   ["-leading.example", "not an address, a range"],
   ["white space", "not an address, a range"],
@@ -210,6 +210,21 @@ Deno.test("parseRangeList() keeps the reasons and refuses names", () => {
     'x.txt:2: Cannot exclude "example.org": not a range',
   );
   assertThrows(() => parseRangeList("10.0.0.0/33 why", "x.txt"), InputError, "x.txt:1: Cannot");
+});
+
+Deno.test("a URL in the place of a target is refused, and shows no secret", () => {
+  const urls = [
+    ...["https://discord.com/api/webhooks/123/S3cr3tPw", "https://S3cr3tPw@127.0.0.1/x"],
+    ...["ann:S3cr3tPw@127.0.0.1", "S3cr3tPw@127.0.0.1", "https:/h/S3cr3tPw", "x://h?S3cr3tPw"],
+    ...["ann:p:S3cr3tPw@h", 'ann:"S3cr3tPw@h', "[::1]:S3cr3tPw@h", "postgres://a:S3cr3tPw@h/d"],
+  ];
+  for (const url of urls) {
+    const { message } = assertThrows(() => parseTargets(url), InputError);
+    assert(!message.includes("S3cr3tPw"), message);
+    assertMatch(message, /as a target: a (URL is not one|target has no user); write HOST or/);
+  }
+  const { message } = assertThrows(() => parsePorts("https://h/S3cr3tPw-1"), InputError);
+  assert(!message.includes("S3cr3tPw"), message);
 });
 
 Deno.test("ports as lists, ranges and with transports", () => {

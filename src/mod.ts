@@ -73,6 +73,7 @@ export * from "./endpoint_set.ts";
 export * from "./targets/compose.ts";
 export * from "./targets/density.ts";
 export * from "./targets/lists.ts";
+export { RangeBudget } from "./targets/octets.ts";
 export * from "./targets/parse.ts";
 export * from "./targets/permission.ts";
 export * from "./targets/permutation.ts";

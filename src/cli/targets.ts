@@ -9,18 +9,14 @@ import { leadProtocol } from "../inspect/interview.ts";
 import type { TargetNames } from "../scan/names.ts";
 import type { KnownTarget } from "../scan/options.ts";
 import { compose, type Inclusion, type Targets } from "../targets/compose.ts";
-import {
-  type NameTarget,
-  parseTargetList,
-  parseTargets,
-  refuseUrl,
-  type Target,
-} from "../targets/parse.ts";
+import { type NameTarget, parseTargetList, parseTargets, type Target } from "../targets/parse.ts";
+import { RangeBudget } from "../targets/octets.ts";
 import type { Range } from "../targets/ranges.ts";
 import type { NamedService } from "../targets/srv.ts";
 import { type FoundName, lookUpName, type Lookups } from "./names.ts";
 import type { KnownServer, KnownServers } from "./rescan.ts";
 import { neverAsked, neverRanges, privateRanges } from "../targets/lists.ts";
+import { refuseUrl } from "../targets/urls.ts";
 
 /** A list of targets, and how errors name it. */
 export interface NamedText {
@@ -78,7 +74,8 @@ export interface NamedTargets extends Required<TargetNames> {
  */
 export async function findTargets(input: TargetInput, lookups: Lookups): Promise<FoundTargets> {
   const { servers: known = [], optedOut = [] } = input.known ?? {};
-  const wanted = listed(input.words, input.files);
+  const budget = new RangeBudget();
+  const wanted = listed(input.words, input.files, budget);
   if (wanted.length === 0 && known.length === 0) {
     throw new InputError(
       "Cannot scan nothing: name addresses, ranges or host names, or use -iL FILE",
@@ -86,7 +83,7 @@ export async function findTargets(input: TargetInput, lookups: Lookups): Promise
   }
   // An exclusion sends nothing: its name may lead anywhere.
   const excluded = await lookUp(
-    listed(input.exclude, input.excludeFiles),
+    listed(input.exclude, input.excludeFiles, budget),
     async ({ name }) => ({ addresses: await lookups.resolve(name) }),
   );
   const refused: string[] = [];
@@ -145,11 +142,15 @@ export function composeTargets(
   return { targets, first, interviewed, names, services, optedOut, optedOutSize };
 }
 
-function listed(words: readonly string[], files: readonly NamedText[]): Target[] {
+function listed(
+  words: readonly string[],
+  files: readonly NamedText[],
+  budget: RangeBudget,
+): Target[] {
   words.forEach(refuseUrl); // whole: a password may hold a comma
   const given = words.flatMap((word) => word.split(",")).map((word) => word.trim())
-    .filter((word) => word !== "").flatMap((word) => parseTargets(word));
-  return [...given, ...files.flatMap(({ text, source }) => parseTargetList(text, source))];
+    .filter((word) => word !== "").flatMap((word) => parseTargets(word, budget));
+  return [...given, ...files.flatMap(({ text, source }) => parseTargetList(text, source, budget))];
 }
 
 /** What targets come to. */

@@ -14,6 +14,7 @@ import type { Sink } from "../sinks/sink.ts";
 import { socketsFor } from "../sweep/window.ts";
 import { compose } from "../targets/compose.ts";
 import { neverRanges, optOutCheck, privateRanges, usualPorts } from "../targets/lists.ts";
+import { RangeBudget } from "../targets/octets.ts";
 import { parseTargets } from "../targets/parse.ts";
 import { mildSpeed, permissionNeeded } from "../targets/permission.ts";
 import { parsePorts } from "../targets/ports.ts";
@@ -93,10 +94,13 @@ export async function* find(
   targets: readonly string[],
   options: FindOptions = {},
 ): AsyncIterableIterator<ServerRecord> {
-  const all = compose(targets.flatMap(rangesOf), {
+  const budget = new RangeBudget();
+  const all = compose(targets.flatMap((text) => rangesOf(text, budget)), {
     never: neverRanges().map((one) => one.range),
     private: privateRanges().map((one) => one.range),
-    chosen: (options.exclude ?? []).flatMap(rangesOf).map(({ range }) => range),
+    chosen: (options.exclude ?? []).flatMap((text) => rangesOf(text, budget)).map(({ range }) =>
+      range
+    ),
   });
   const needed = permissionNeeded(all);
   if (needed !== undefined && !options.iHavePermission) {
@@ -159,8 +163,8 @@ export async function* find(
   }
 }
 
-function rangesOf(text: string) {
-  return parseTargets(text).map((target) => {
+function rangesOf(text: string, budget: RangeBudget) {
+  return parseTargets(text, budget).map((target) => {
     if ("range" in target) return { range: target.range, port: target.port };
     throw new InputError(
       `Cannot scan "${text}": look names up first, and check addresses by refusedFromName()`,

@@ -8,16 +8,41 @@ import type { Range } from "./ranges.ts";
 
 /** Four parts, some of them `first-last`. */
 const FORM = /^\d+(?:-\d+)?(?:\.\d+(?:-\d+)?){3}$/;
-/** Ranges that one text may stand for. */
+/** Ranges of addresses that the ranges of octets of one input may stand for. */
 const MOST_RANGES = 65_536;
+
+/**
+ * What bounds the ranges of addresses of one input, all its words together. Each word has one of its
+ * own; the budget is for those beyond: 20 short words could stand for millions.
+ */
+export class RangeBudget {
+  #spent = 0;
+
+  /**
+   * Takes the ranges of a word.
+   *
+   * @throws InputError that names the word, where they are too many.
+   */
+  spend(count: number, text: string): void {
+    const before = this.#spent;
+    this.#spent += count - 1;
+    if (this.#spent <= MOST_RANGES) return;
+    const together = before > 0 ? "together with the words before it, " : "";
+    throw new InputError(
+      `Cannot parse range "${text}": ${together}it stands for more than 65,536 ranges; ` +
+        "write fewer, or a prefix",
+    );
+  }
+}
 
 /**
  * Reads ranges of octets.
  *
+ * @param budget Of the input that the text is a part of.
  * @returns The ranges of addresses, ascending; `undefined` for another form.
  * @throws InputError where an octet is none, or the ranges are too many.
  */
-export function parseOctetRanges(text: string): Range[] | undefined {
+export function parseOctetRanges(text: string, budget: RangeBudget): Range[] | undefined {
   if (!text.includes("-") || !FORM.test(text)) return undefined;
   const octets = text.split(".").map((part) => parseOctets(part, text));
   // Behind `last`, each octet takes all its values: one range covers them.
@@ -25,11 +50,7 @@ export function parseOctetRanges(text: string): Range[] | undefined {
   const size = 256 ** (3 - last);
   const [low, high] = last < 0 ? [0, 0] : octets[last];
   const before = octets.slice(0, Math.max(0, last));
-  if (before.reduce((product, [from, to]) => product * (to - from + 1), 1) > MOST_RANGES) {
-    throw new InputError(
-      `Cannot parse range "${text}": it stands for more than 65,536 ranges; write fewer, or a prefix`,
-    );
-  }
+  budget.spend(before.reduce((product, [from, to]) => product * (to - from + 1), 1), text);
   let starts = [0];
   for (const [from, to] of before) {
     const values = Array.from({ length: to - from + 1 }, (_, i) => from + i);

@@ -5,10 +5,10 @@
  */
 import { type Address, parseAddress } from "../address.ts";
 import { InputError } from "../errors.ts";
-import { parseOctetRanges } from "./octets.ts";
-import { redactUrl } from "../redact.ts";
+import { parseOctetRanges, RangeBudget } from "./octets.ts";
 import { parsePort } from "./ports.ts";
 import type { Range } from "./ranges.ts";
+import { refuseUrl } from "./urls.ts";
 
 /** A range as the user wrote it. */
 export interface RangeTarget {
@@ -66,6 +66,7 @@ export function parseTarget(text: string): Target {
  * Reads what one word stands for: one target, as {@linkcode parseTarget} reads it, or nmap's ranges
  * of octets, which may be several ranges of addresses.
  *
+ * @param budget Of the input that the word is a part of. Default: the word is the whole input.
  * @throws InputError that names the text and says what is wrong with it.
  *
  * @example
@@ -79,44 +80,19 @@ export function parseTarget(text: string): Target {
  * ]);
  * ```
  */
-export function parseTargets(text: string): Target[] {
+export function parseTargets(text: string, budget: RangeBudget = new RangeBudget()): Target[] {
   refuseUrl(text);
   const { host, port } = splitPort(text);
   const dash = host.indexOf("-");
   const name = !host.includes("/") && !(dash > 0 && isSpan(host, dash)) && !looksAddress(host);
   if (name) return [{ name: parseName(host), port }];
-  return parseRanges(host, dash).map((range) => ({ range, port, text }));
-}
-
-/** What no target holds: the beginning of a URL's path, and what stands behind a user or a password. */
-const URL_PART = /^[a-z][a-z\d+.-]*:[/\\]|:\/\/|@/i;
-
-/**
- * Refuses a text that holds a URL or a user.
- *
- * @throws InputError that quotes the text without its secrets.
- */
-export function refuseUrl(text: string): void {
-  if (!URL_PART.test(text)) return;
-  throw new InputError(
-    `Cannot use "${withoutSecrets(text)}" as a target: ` +
-      `${
-        text.includes("@") && !text.includes("://") ? "a target has no user" : "a URL is not one"
-      }` +
-      "; write HOST or HOST:PORT",
-  );
-}
-
-function withoutSecrets(text: string): string {
-  if (text.includes("://")) return redactUrl(text);
-  const at = text.lastIndexOf("@");
-  return at < 0 ? text.replace(/:.*/s, ":…") : `…${text.slice(at)}`;
+  return parseRanges(host, dash, budget).map((range) => ({ range, port, text }));
 }
 
 /** The addresses that a text stands for which is no name. */
-function parseRanges(text: string, dash: number): Range[] {
+function parseRanges(text: string, dash: number, budget: RangeBudget): Range[] {
   if (text.includes("/")) return [parsePrefix(text)];
-  if (dash > 0) return parseOctetRanges(text) ?? [parseSpan(text, dash)];
+  if (dash > 0) return parseOctetRanges(text, budget) ?? [parseSpan(text, dash)];
   const address = parseLiteral(text, text);
   return [{ start: address, end: next(address) }];
 }
@@ -236,12 +212,18 @@ export function* splitWords(text: string): IterableIterator<{ word: string; line
  * Reads a list of targets, as a file holds it.
  *
  * @param source How errors name the list.
+ * @param budget Of the input that the list is a part of. Default: the list is the whole input.
  * @throws InputError that names the source and the line.
  */
-export function parseTargetList(text: string, source: string): Target[] {
+export function parseTargetList(
+  text: string,
+  source: string,
+  budget: RangeBudget = new RangeBudget(),
+): Target[] {
   const targets: Target[] = [];
   for (const { word, line } of splitWords(text)) {
-    targets.push(...withPlace(`${source}:${line}`, () => parseTargets(word)));
+    const meant = withPlace(`${source}:${line}`, () => parseTargets(word, budget));
+    for (const target of meant) targets.push(target);
   }
   if (targets.length === 0) throw new InputError(`Cannot use ${source}: it holds no targets`);
   return targets;
@@ -255,11 +237,12 @@ export function parseTargetList(text: string, source: string): Target[] {
  * @throws InputError that names the source and the line.
  */
 export function parseRangeList(text: string, source: string): { range: Range; reason: string }[] {
+  const budget = new RangeBudget();
   return text.split(LINE_END).flatMap((content, i) => {
     const line = content.trim();
     if (line === "" || line.startsWith("#")) return [];
     const [word, ...reason] = line.split(/\s+/);
-    return withPlace(`${source}:${i + 1}`, () => parseTargets(word)).map((target) => {
+    return withPlace(`${source}:${i + 1}`, () => parseTargets(word, budget)).map((target) => {
       if ("range" in target) return { range: target.range, reason: reason.join(" ") };
       throw new InputError(`${source}:${i + 1}: Cannot exclude "${word}": not a range`);
     });

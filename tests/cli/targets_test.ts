@@ -145,6 +145,28 @@ Deno.test("what cannot be asked is refused with the reason", async () => {
   );
 });
 
+Deno.test("targets, exclusions and files share one bound for ranges of octets", async () => {
+  const wide = (n: number) => `11-74.0-255.${n}.1-254`; // 16,384 ranges
+  const file = (...texts: string[]) => [{ text: texts.join("\n"), source: "list.txt" }];
+  const refused = (input: Partial<TargetInput>, word: string) =>
+    assertRejects(
+      () => collect(input),
+      InputError,
+      `Cannot parse range "${word}": together with the words before it, it stands for more than`,
+    );
+  const five = [1, 2, 3, 4, 5].map(wide);
+  await refused({ words: five }, wide(5));
+  await refused({ files: file(...five) }, wide(5));
+  await refused({ words: five.slice(0, 2), files: file(...five.slice(2)) }, wide(5));
+  await refused({ words: ["10.0.0.1"], exclude: five }, wide(5));
+  await refused({ words: five.slice(0, 4), excludeFiles: file(wide(6)) }, wide(6));
+  const many = Array.from(
+    { length: 66_000 },
+    (_, i) => `${10 + (i >> 16)}.${i >> 8 & 255}.${i & 255}.1-2`,
+  );
+  assertEquals((await collect({ files: file(...many) })).targets.size, 132_000n); // one each
+});
+
 async function plan(words: string[], limits = { rate: 1000, netRate: 50, hostRate: 5 }, over = {}) {
   const { targets } = await collect({ words });
   const protocols = PROTOCOLS.slice(0, 1);

@@ -6,6 +6,7 @@
  */
 import excludeText from "../../data/exclude.txt" with { type: "text" };
 import markerText from "../../data/opt-out.txt" with { type: "text" };
+import notByNameText from "../../data/not-by-name.txt" with { type: "text" };
 import portsText from "../../data/ports.txt" with { type: "text" };
 import privateText from "../../data/private.txt" with { type: "text" };
 import type { Address } from "../address.ts";
@@ -70,8 +71,8 @@ export function isLocalName(name: string): boolean {
  * Whoever holds a public name's zone must not choose a target inside the user's network.
  *
  * @param name The name that the user wrote: not the target of its SRV or CNAME record.
- * @param allowPrivate Whether the user lets any name lead to private addresses. 169.254.0.0/16 stays
- * refused: it holds the metadata services of cloud providers.
+ * @param allowPrivate Whether the user lets any name lead to private addresses. Those of
+ * data/not-by-name.txt stay refused: link-local ones, and the metadata services of cloud providers.
  *
  * @example
  * ```ts
@@ -93,17 +94,17 @@ export function refusedFromName(
 ): string | undefined {
   const never = neverAsked(address);
   if (never !== undefined) return `never asked: ${never}`;
+  const service = reasonIn(notByNameRanges(), address);
+  if (service !== undefined) return `${service}, never taken from a name`;
   const reason = reasonIn(privateRanges(), address);
-  if (reason === undefined) return undefined;
-  if (typeof address === "number" && address >>> 16 === LINK_LOCAL) {
-    return `${reason}, never taken from a name`;
-  }
-  if (allowPrivate || isLocalName(name)) return undefined;
+  if (reason === undefined || allowPrivate || isLocalName(name)) return undefined;
   return `${reason}; only a local name leads there, or any with --allow-private`;
 }
 
-/** The first two bytes of 169.254.0.0/16. */
-const LINK_LOCAL = 0xa9fe;
+/** What no name's records lead to: data/not-by-name.txt. */
+function notByNameRanges(): readonly ReasonedRange[] {
+  return parseRangeList(notByNameText, "data/not-by-name.txt");
+}
 
 /** The usual ports of a protocol in a family: data/ports.txt. */
 export function usualPorts(): (protocol: string, family: 4 | 6) => readonly number[] {

@@ -13,12 +13,16 @@ import { run } from "./process.ts";
 /** Addresses to which only a local name leads, or any with the option. */
 const PRIVATE = [
   ...["127.0.0.1", "10.1.2.3", "172.16.0.1", "192.168.0.1", "100.64.0.1", "198.18.0.1"],
-  ...["::1", "::7f00:1", "fc00::1", "fe80::1", "fec0::1"],
+  ...["::1", "::7f00:1", "fc00::1", "fd00::1", "fec0::1"],
 ];
 /** Addresses to which no name leads. */
 const NEVER = [
   ...["169.254.169.254", "169.254.0.1", "0.0.0.0", "224.0.0.1", "255.255.255.255"],
   ...["::ffff:127.0.0.1", "::ffff:169.254.169.254", "64:ff9b::7f00:1", "64:ff9b:1::1", "::"],
+  // Metadata and platform services, and link-local addresses.
+  ...["168.63.129.16", "100.100.100.200", "fe80::1", "fe80::a9fe:a9fe", "::a9fe:a9fe"],
+  ...["fd00:ec2::254", "fd00:c1::a9fe:a9fe", "fd00:42::42", "fd20:ce::254", "::ffff:0:a9fe:a9fe"],
+  "::ffff:0:808:808",
 ];
 const LOCAL = [
   ...["localhost", "router", "mc.localhost", "mc.local", "mc.lan", "a.b.home.arpa", "x.internal"],
@@ -64,7 +68,7 @@ Deno.test("a name of strangers leads to no private address, by A, AAAA or CNAME 
   }
 });
 
-Deno.test("local names, and any with --allow-private, do, but never to 169.254.0.0/16", async () => {
+Deno.test("local names, and any with --allow-private, do, but never to metadata services", async () => {
   for (const [names, allowed] of [[LOCAL, false], [STRANGE, true]] as const) {
     for (const name of names) {
       const { lookups } = server(PRIVATE, undefined, allowed);

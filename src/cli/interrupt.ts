@@ -18,12 +18,12 @@ export const INTERRUPTED = 130;
  * Starts listening for SIGINT, and for SIGTERM and SIGHUP where there are such.
  *
  * @param onFirst Called at the first signal.
- * @param atTerminal Whether a terminal can go away. Default: whether errors go to one; `nohup`, which
- * wants its programs to outlive the terminal, sends them elsewhere.
+ * @param atTerminal Whether a terminal can go away. Default: whether standard input, output or error
+ * is one. `nohup` redirects all three, and has its programs ignore SIGHUP: that stays so.
  */
 export function onInterrupt(
   onFirst: () => void,
-  atTerminal: boolean = Deno.stderr.isTerminal(),
+  atTerminal: boolean = [Deno.stdin, Deno.stdout, Deno.stderr].some((one) => one.isTerminal()),
 ): Interrupt {
   const controller = new AbortController();
   const begin = () => {

@@ -308,6 +308,32 @@ Deno.test("a terminal that goes away, which is told twice, counts as one Ctrl-C"
   });
 });
 
+Deno.test({
+  name: "a terminal that goes away ends a command in good order though its errors go to a file",
+  ignore: Deno.build.os !== "linux",
+  fn: () =>
+    inFolder(async (folder) => {
+      const module = new URL("../../src/cli/interrupt.ts", import.meta.url).href;
+      const script = `
+        import { onInterrupt } from "${module}";
+        const { promise, resolve } = Promise.withResolvers();
+        using _interrupt = onInterrupt(resolve);
+        const waiting = setTimeout(() => {}, 60_000);
+        Deno.kill(Deno.pid, "SIGHUP");
+        await promise;
+        clearTimeout(waiting);
+        Deno.writeTextFileSync("${folder}/end", "in good order");`;
+      await Deno.writeTextFile(`${folder}/script.ts`, script);
+      const deno = `deno run --quiet --no-config --no-prompt -A ${folder}/script.ts`;
+      for (const redirected of ["2>err", ">out 2>err", "</dev/null >out"]) {
+        const inTerminal = `cd ${folder} && script -qec "${deno} ${redirected}" /dev/null`;
+        const { code } = await new Deno.Command("sh", { args: ["-c", inTerminal] }).output();
+        assertEquals([code, await Deno.readTextFile(`${folder}/end`)], [0, "in good order"]);
+        await Deno.remove(`${folder}/end`);
+      }
+    }),
+});
+
 /** Waits until something holds: a file that is written by another process has no other sign. */
 async function until(holds: () => Promise<boolean>): Promise<void> {
   for (;;) {

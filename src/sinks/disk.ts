@@ -32,9 +32,12 @@ export interface Disk {
   open(path: string, how: "read" | "edit" | "make"): Promise<DiskFile>;
   /** Puts a file into the place of another, at once. */
   rename(from: string, to: string): Promise<void>;
-  /** Removes a file, if there is one. */
+  /** Removes a file, if there is one; a folder is refused. */
   remove(path: string): Promise<void>;
 }
+
+/** Why a folder is not removed, as the system says it. */
+const FOLDER = "Is a directory";
 
 /** The machine's own. */
 export const systemDisk: Disk = {
@@ -46,6 +49,8 @@ export const systemDisk: Disk = {
   rename: (from, to) => Deno.rename(from, to),
   async remove(path) {
     try {
+      // Deno.remove() and Node's unlink() in Deno remove an empty folder too.
+      if ((await Deno.lstat(path)).isDirectory) throw new Deno.errors.IsADirectory(FOLDER);
       await Deno.remove(path);
     } catch (error) {
       if (!(error instanceof Deno.errors.NotFound)) throw error;

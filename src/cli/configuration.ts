@@ -30,7 +30,7 @@ import {
   wrongField,
 } from "../scan/checkpoint/fields.ts";
 import { PROTOCOLS } from "../protocols/mod.ts";
-import { sha256 } from "../scan/checkpoint/file.ts";
+import { sha256, uuidText } from "../scan/checkpoint/file.ts";
 import { storePlace } from "../store/open.ts";
 import type { Targets } from "../targets/compose.ts";
 import { parseTarget } from "../targets/parse.ts";
@@ -43,6 +43,8 @@ import type { FoundTargets } from "./targets.ts";
 
 /** What a scan was told. */
 export interface Configuration {
+  /** The scan, UUIDv7: that of the checkpoint. */
+  readonly scanId: string;
   /** The options, paths in full. */
   readonly values: Values;
   /** What its words came to. */
@@ -54,9 +56,12 @@ export interface Configuration {
 }
 
 /** The configuration as JSON, in one line. */
-export function formatConfiguration({ values, found, answered, order }: Configuration): string {
+export function formatConfiguration(
+  { scanId, values, found, answered, order }: Configuration,
+): string {
   const { inclusions, excluded, first, interviewed = [], names, services } = found;
   return JSON.stringify({
+    scanId,
     targets: values.words,
     options: Object.fromEntries(values.given),
     include: inclusions.map(({ range, port }) =>
@@ -87,8 +92,9 @@ export function parseConfiguration(text: string): Configuration {
     parseJson(text),
     "",
   );
-  const { names, services, answered, order } = rest;
+  const { scanId, names, services, answered, order } = rest;
   return {
+    scanId,
     values: { words: targets, given: options },
     found: {
       inclusions: include.map(([range, port]) => ({ range, port })),
@@ -135,6 +141,7 @@ const LEADING = PROTOCOLS.filter(({ spares }) => spares !== undefined).map(({ na
 
 /** All fields of a configuration. */
 const configuration = objectOf({
+  scanId: uuidText,
   targets: listOf(word),
   options,
   include: listOf(tuple(range, orMissing(port))),

@@ -190,6 +190,7 @@ async function keep(
   const answered = append && (isLater(udp) || isLater(tcp)) ? await knownServers(outputs) : [];
   const configuration = () =>
     formatConfiguration({
+      scanId,
       values: lastingValues(settings.values, chosen.seed),
       found: job.found,
       answered,

@@ -66,7 +66,7 @@ export async function readResumed(
       throw new InputError(`Cannot resume "${path}": the list beside it is that of another scan`);
     }
     const configuration = readConfiguration(left.configuration, path);
-    checkOrder(configuration.values, checkpoint, path);
+    checkIdentity(configuration, checkpoint, path);
     const values = mergeFree(configuration.values, line, path);
     return { path, checkpoint, left, configuration, values };
   } catch (error) {
@@ -84,11 +84,16 @@ function readConfiguration(text: string, path: string): Configuration {
   }
 }
 
-/** Checks what both the checkpoint and the configuration say: the seed, and the shard. */
-function checkOrder(values: Values, { seed, shard }: Checkpoint, path: string): void {
+/** Checks what both the checkpoint and the configuration say: the scan, the seed, and the shard. */
+function checkIdentity(
+  { scanId: id, values }: Configuration,
+  { scanId, seed, shard }: Checkpoint,
+  path: string,
+): void {
   const { index, count } = new Settings(values).shard();
   const ordered = new Settings(values).text("seed");
   const both = [
+    ["scanId", scanId, id],
     ["seed", seed === null ? undefined : String(seed), ordered],
     ["shard", shard, `${index}/${count}`],
   ];

@@ -24,6 +24,7 @@ import { TextSink } from "../../src/sinks/sink.ts";
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 
 const SCAN_ID = "01928d5e-0000-7000-8000-000000000000";
+const OTHER_ID = "01928d5e-1234-7000-8000-000000000000";
 const ARGS = [
   ...["127.16.0.0/24", "127.16.1.1:25570", "--exclude", "127.16.0.9", "--seed", "5"],
   ...["--rate", "100", "--verify", "--retries", "1"],
@@ -51,7 +52,9 @@ async function interrupted(folder: string): Promise<{ path: string; output: stri
   const { targets } = composeTargets(found, []);
   const answered = [{ address: 0x7f100005, port: 19132 }];
   const order = orderDigest(targets, chosen);
-  const configuration = formatConfiguration({ values, found, answered, order });
+  const configuration = formatConfiguration({
+    ...{ scanId: SCAN_ID, values, found, answered, order },
+  });
   const format = ndjsonFormat(FIELDS);
   const opened = await openFile(output, format, false);
   await using sink = new TextSink(opened.output, format);
@@ -258,6 +261,7 @@ Deno.test("errors name the field, what it holds, and what is wanted", () =>
       [["scanId"], "../../x", 'scanId is "../../x", and must be a UUIDv7'],
       [["scanId"], SCAN_ID.replace("-7", "-4"), "must be a UUIDv7"],
       [["key"], "zz", 'key is "zz", and must be 16 hexadecimal digits'],
+      [["scanId"], OTHER_ID, `its scanId is ${OTHER_ID}, and the list beside it has ${SCAN_ID}`],
       [["seed"], 6, "its seed is 6, and the list beside it has 5"],
       [["shard"], "1/2", "its shard is 1/2, and the list beside it has 1/1"],
       [["state"], "done", "must be one of running, interrupted, max-runtime, failed"],

@@ -91,6 +91,7 @@ Deno.test("a configuration that is kept holds no secret, and says where the rows
           const found = { inclusions: [], excluded: [], first: [], names: new Map() };
           const stored = formatConfiguration({
             ...{ values: lastingValues(values, 1), answered: [], order: "" },
+            scanId: "",
             found: { ...found, services: new Map() },
           });
           for (const one of [formatConfig("scan", values), stored]) assertEquals(leaksOf(one), []);

@@ -147,6 +147,11 @@ function checkVersions(version: unknown, program: unknown, ours: string): void {
   );
 }
 
+/** The id of a scan. */
+export const uuidText: Check<string> = text(
+  /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
+  "a UUIDv7",
+);
 const digest = text(/^[0-9a-f]{64}$/, "64 hexadecimal digits");
 /** The largest time that JavaScript can show. */
 const time = whole(0, 8.64e15);
@@ -156,10 +161,7 @@ const mark: Check<Mark> = objectOf({ pass: whole(1), position: whole() });
 const checkpointFields = objectOf({
   program: text(/^/, "a version"),
   savedAt: time,
-  scanId: text(
-    /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
-    "a UUIDv7",
-  ),
+  scanId: uuidText,
   configuration: digest,
   seed: orNull(whole()),
   shard: text(/^[1-9]\d{0,6}\/[1-9]\d{0,6}$/, "a shard, as 2/4"),

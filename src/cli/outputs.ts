@@ -114,6 +114,17 @@ export function planOutputs(
   }));
 }
 
+/**
+ * Where all rows go, databases included: what `--output` names, in the order of the command line, and
+ * then the files of the shortcuts; without either, standard output.
+ */
+export function outputPaths(settings: Settings, plans: readonly OutputPlan[]): string[] {
+  const named = settings.texts("output");
+  const texts = named.filter((text) => storePlace(text) === undefined);
+  const others = plans.slice(texts.length).map(({ path }) => path); // plans begin with these
+  return [...named.map((text) => storePlace(text)?.file ?? text), ...others];
+}
+
 /** The order of `--sort`: for the table on standard output alone, which nobody reads back. */
 function chosenOrder(
   settings: Settings,

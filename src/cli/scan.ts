@@ -22,7 +22,7 @@ import { groundsOf } from "./load_engine.ts";
 import { haveService } from "./names.ts";
 import { readMetrics } from "./metrics.ts";
 import { OptOutList } from "./opt_out_list.ts";
-import { planOutputs } from "./outputs.ts";
+import { outputPaths, planOutputs } from "./outputs.ts";
 import { planScan, requirePermission } from "./plan.ts";
 import { resolveName, serviceFinder } from "./resolve.ts";
 import { type KnownServers, knownToRescan } from "./rescan.ts";
@@ -73,7 +73,7 @@ async function runWith(
   const chosen = { ...readScanSettings(settings, randomSeed), ...startOf(resumed) };
   const outputs = planOutputs(settings, Deno.stdout.isTerminal());
   const files = {
-    outputs: [...outputs.map(({ path }) => path), ...stores.places.map(({ file }) => file)],
+    outputs: outputPaths(new Settings(secret), outputs),
     status: settings.text("status-file"),
     metadata: settings.text("metadata-file"),
     checkpoint: settings.text("checkpoint"),

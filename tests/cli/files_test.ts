@@ -1,5 +1,9 @@
-import { assertThrows } from "@std/assert";
+import { assertEquals, assertThrows } from "@std/assert";
+import { readArgs } from "../../src/cli/args.ts";
 import { refuseFiles } from "../../src/cli/files.ts";
+import { checkpointPlace } from "../../src/cli/keep.ts";
+import { outputPaths, planOutputs } from "../../src/cli/outputs.ts";
+import { Settings } from "../../src/cli/values.ts";
 import { InputError } from "../../src/errors.ts";
 
 const THIS = new URL(import.meta.url).pathname;
@@ -19,6 +23,24 @@ Deno.test("a target that is a file is refused, with the option that reads it", a
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
+});
+
+Deno.test("a checkpoint is beside the first file of -o, then beside that of a shortcut", () => {
+  const placeOf = (...args: string[]) => {
+    const settings = new Settings(readArgs("scan", ["127.0.0.1", ...args]));
+    const paths = outputPaths(settings, planOutputs(settings, false));
+    return checkpointPlace(settings.text("checkpoint"), paths)?.path;
+  };
+  const places = [
+    placeOf("-o", "a.db", "-o", "b.ndjson"),
+    placeOf("-o", "-", "-o", "b.ndjson", "-o", "sqlite:a"),
+    placeOf("-oD", "b.ndjson", "-o", "postgres://me@127.0.0.1/games", "-oL", "c.txt"),
+    placeOf("-oL", "c.txt", "-o", "a.db"),
+    placeOf(),
+    placeOf("-o", "a.db", "--checkpoint", "d"),
+  ];
+  const expected = ["a.db", "b.ndjson", "b.ndjson", "a.db"].map((path) => `${path}.checkpoint`);
+  assertEquals(places, [...expected, undefined, "d"]);
 });
 
 Deno.test({

@@ -4,11 +4,10 @@
  *
  * @module
  */
-import { type Address, type Endpoint, family } from "../address.ts";
+import type { Address, Endpoint } from "../address.ts";
 import { systemClock } from "../net/clock.ts";
 import { openSocket } from "../net/deno.ts";
 import { denoDialer } from "../net/deno_tcp.ts";
-import { descriptorsLeft } from "../net/descriptors.ts";
 import { beganAt, uuidv7 } from "../scan/id.ts";
 import type { ScanEnd, ScanOptions } from "../scan/options.ts";
 import { scan } from "../scan/scan.ts";
@@ -29,11 +28,12 @@ import { closeOutputs, type OutputPlan } from "./outputs.ts";
 import { number, type Plan } from "./plan.ts";
 import { Progress, statusOf } from "./progress.ts";
 import { type ScanWork, scanWork } from "./status_line.ts";
+import { isClosedPipe, whileRead } from "./reader.ts";
 import { type Resumed, resumeLine } from "./resume.ts";
 import { isLater, type ScanSettings, type SpeedSettings } from "./scan_settings.ts";
 import { scanFamilies } from "./scan_metrics.ts";
 import { ScanStores, spillPath, type StorePlan } from "./stores.ts";
-import { localAddress, openAll, type Sockets } from "./sockets.ts";
+import { connectionsFor, localAddress, openAll, type Sockets } from "./sockets.ts";
 import { continueLines, summary } from "./summary.ts";
 import type { FoundTargets, NamedTargets } from "./targets.ts";
 import { Tally } from "./tally.ts";
@@ -97,7 +97,8 @@ export async function execute(job: Job): Promise<number> {
     if (!quiet) tellLine("blocksweep: finishing the rows in hand; Ctrl-C again to stop at once");
   });
   const kept = await keep(job, { state, key, beforeRows, stores: stores.sinks });
-  const { sinks, writer } = kept;
+  const { writer } = kept;
+  const sinks = whileRead(job.outputs, kept.sinks);
   const tally = new Tally();
   if (resumed !== undefined && !quiet) tellLine(resumeLine(resumed, state.written, plan));
   // Who answered in any part of the scan is not missing.
@@ -208,26 +209,6 @@ function jumpLine(ms: number): string {
       "asked just before are silent until the next pass (--retries)";
 }
 
-/** Descriptors that outputs, lists and sockets of inspections may need besides connections. */
-const SPARE_DESCRIPTORS = 64;
-
-/** How many connections there may be at once; says so where the system allows less than asked. */
-async function connectionsFor(chosen: ScanSettings, quiet: boolean): Promise<number> {
-  const { protocols, concurrency } = chosen;
-  if (protocols.every(({ transport }) => transport !== "tcp")) return concurrency;
-  const bits = chosen.sourceAddress === undefined ? 4 : family(chosen.sourceAddress);
-  const open = () => openSocket({ address: localAddress(chosen, bits), port: 0 }, 1);
-  const left = await descriptorsLeft(concurrency + SPARE_DESCRIPTORS, open);
-  const connections = Math.max(1, Math.min(concurrency, left - SPARE_DESCRIPTORS));
-  if (connections < concurrency && !quiet) {
-    tellLine(
-      `blocksweep: ${number(connections)} connections at once in place of ` +
-        `${number(concurrency)}: there are no more descriptors (ulimit -n)`,
-    );
-  }
-  return connections;
-}
-
 function scanOptions(
   { settings, chosen, speed, named, stores }: Job,
   state: ScanState,
@@ -273,14 +254,15 @@ async function report(
   },
 ): Promise<number> {
   const { settings, chosen, outputs, stores, resumed } = job;
-  if (!settings.has("quiet")) {
+  const unread = isClosedPipe(end.error); // its reader has what it wants, as `head` has
+  if (!settings.has("quiet") && !unread) {
     summary(state, end, [...outputs, ...stores.places], chosen.retries).forEach(tellLine);
     // Rows that no output took were counted too, and those of an earlier run were not.
     if (state.lost === 0) tally.lines(resumed && "of this run").forEach(tellLine);
   }
   if (end.error !== undefined) {
     if (end.error instanceof Deno.errors.NotCapable) throw end.error;
-    tellLine(`blocksweep: ${end.error.message}`);
+    if (!unread) tellLine(`blocksweep: ${end.error.message}`);
   }
   continueLines(job, state, end, checkpoint?.path).forEach(tellLine);
   const { metadata } = job.files;

@@ -13,6 +13,7 @@ import { closest } from "./args.ts";
 import { print, tellError, tellLine } from "./console.ts";
 import { commandHelp, COMMANDS, overview } from "./help.ts";
 import type { Command } from "./options.ts";
+import { isClosedPipe } from "./reader.ts";
 
 /** Exit codes: done, failed while running, wrong usage or input. (130: ended by Ctrl-C.) */
 const EXIT = { done: 0, failed: 1, usage: 2 } as const;
@@ -49,9 +50,7 @@ export async function main(args: readonly string[]): Promise<number> {
     return await dispatch(args);
   } catch (thrown) {
     const error = firstOf(thrown);
-    if (error instanceof WriteError && error.cause instanceof Deno.errors.BrokenPipe) {
-      return EXIT.failed; // the reader has what it wants, as `head` has
-    }
+    if (isClosedPipe(error)) return EXIT.failed; // the reader has what it wants, as `head` has
     const line = explain(error);
     if (line === undefined) throw redactError(error, args);
     tellError(redact(line, args));

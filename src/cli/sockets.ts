@@ -5,11 +5,15 @@
  */
 import { type Address, type Endpoint, family } from "../address.ts";
 import { InputError } from "../errors.ts";
+import { openSocket } from "../net/deno.ts";
+import { descriptorsLeft } from "../net/descriptors.ts";
 import type { SendThread } from "../net/send_thread.ts";
 import type { DatagramSocket } from "../net/socket.ts";
 import { socketsFor } from "../sweep/window.ts";
 import { familiesOf, type Targets } from "../targets/compose.ts";
+import { tellLine } from "./console.ts";
 import type { Engine } from "./engine.ts";
+import { count, number } from "./plan.ts";
 import type { ScanSettings } from "./scan_settings.ts";
 
 /** The shared sockets by family. */
@@ -86,4 +90,24 @@ export function localAddress({ sourceAddress }: ScanSettings, bits: 4 | 6): Addr
   throw new InputError(
     `Cannot use --source-ip: it is no IPv${bits} address, and there are such targets`,
   );
+}
+
+/** Descriptors that outputs, lists and sockets of inspections may need besides connections. */
+const SPARE_DESCRIPTORS = 64;
+
+/** How many connections there may be at once; says so where the system allows less than asked. */
+export async function connectionsFor(chosen: ScanSettings, quiet: boolean): Promise<number> {
+  const { protocols, concurrency } = chosen;
+  if (protocols.every(({ transport }) => transport !== "tcp")) return concurrency;
+  const bits = chosen.sourceAddress === undefined ? 4 : family(chosen.sourceAddress);
+  const open = () => openSocket({ address: localAddress(chosen, bits), port: 0 }, 1);
+  const left = await descriptorsLeft(concurrency + SPARE_DESCRIPTORS, open);
+  const connections = Math.max(1, Math.min(concurrency, left - SPARE_DESCRIPTORS));
+  if (connections < concurrency && !quiet) {
+    tellLine(
+      `blocksweep: ${count(connections, "connection")} at once in place of ` +
+        `${number(concurrency)}: there are no more descriptors (ulimit -n)`,
+    );
+  }
+  return connections;
 }

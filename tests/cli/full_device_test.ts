@@ -4,7 +4,10 @@ import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { EventPrinter } from "../../src/cli/event_printer.ts";
 import { COMMANDS } from "../../src/cli/help.ts";
 import { main } from "../../src/cli/mod.ts";
+import { drawFleet } from "../../src/fleet/generate.ts";
+import { openFleet } from "../../src/fleet/open.ts";
 import { Witness } from "../../src/fleet/witness.ts";
+import { systemClock } from "../../src/net/clock.ts";
 import { WriteError } from "../../src/sinks/sink.ts";
 import type { WatchEvent } from "../../src/watch/mod.ts";
 import { FULL, withFault, withMessages } from "./faults.ts";
@@ -45,6 +48,41 @@ Deno.test("a full device ends every command with one line and exit code 1", () =
       const closed = await withMessages(() => withFault("stdout", CLOSED, run));
       assertEquals(closed, [1, ""], line); // `| head` has what it wants
     }
+  }));
+
+Deno.test("a scan whose reader leaves ends quietly, and goes on where it has other outputs", () =>
+  withList(async (list) => {
+    const folder = list.slice(0, -5);
+    const hosts = drawFleet({
+      ...{ servers: 5, range: { start: 0x7f2d0000, end: 0x7f2d0010 }, seed: 2 },
+      software: ["pocketmine"],
+    });
+    await using _fleet = await openFleet(hosts, { clock: systemClock, seed: 1 });
+    const scan = (...args: string[]) => () =>
+      main([
+        ...["scan", "127.45.0.0/28", "--protocol", "raknet", "--cooldown", "200ms"],
+        ...["--timeout", "500ms", "--stats-every", "60s", ...args],
+      ]);
+    for (const format of ["csv", "ndjson", "json", "table"]) {
+      const closed = await withMessages(() =>
+        withFault("stdout", CLOSED, scan("--format", format))
+      );
+      assertEquals(closed, [1, ""], format);
+    }
+    const outputs = ["-o", "-", "-o", `${folder}/rows.ndjson`, "-o", `${folder}/rows.db`];
+    const [code, text] = await withMessages(() => withFault("stdout", CLOSED, scan(...outputs)));
+    assertEquals(
+      [code, /5 rows written/.test(text), text.includes("pipe")],
+      [0, true, false],
+      text,
+    );
+    const rows = (await Deno.readTextFile(`${folder}/rows.ndjson`)).trim().split("\n");
+    using db = new DatabaseSync(`${folder}/rows.db`, { readOnly: true });
+    const [{ known }] = db.prepare("select count(*) known from servers").all();
+    assertEquals([rows.map((row) => JSON.parse(row).protocol), known], [
+      Array(5).fill("raknet"),
+      5,
+    ]);
   }));
 
 Deno.test("a database on a full device is a failure, in one line", () =>

@@ -104,8 +104,16 @@ const CONTROL = /\p{Cc}/gu;
 const SEPARATORS = /[\u2028\u2029]/g;
 /** Characters that turn the order of others around: embeddings, overrides, isolates. */
 const REORDERING = /[\u202a-\u202e\u2066-\u2069]/g;
-/** Characters that are not seen but change what is: marks, joiners, BOM. */
-const INVISIBLE = /[\u061c\u180e\u200b-\u200f\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
+/**
+ * Characters without a glyph, which make different texts look equal and can carry hidden text:
+ * joiners, directional marks, fillers, tags, variation selectors, interlinear annotation. Zero width
+ * joiners are among them, for terminals disagree about the width of joined emoji. An emoji or text
+ * variation selector directly behind an emoji is not: it is common, and changes the emoji's look.
+ */
+const INVISIBLE =
+  /(?<!\p{Emoji})[\ufe0e\ufe0f]|[[\p{Default_Ignorable_Code_Point}\ufff9-\ufffb]--[\ufe0e\ufe0f]]/gv;
+/** Characters that are as wide as others, but blank: braille without dots, and Hangul fillers. */
+const BLANKS = /[\u2800\u115f\u1160\u3164\uffa0]/g;
 
 /**
  * A MOTD without its formatting codes and control characters, its white space folded.
@@ -132,7 +140,7 @@ const UNTIDY = /[^ -~\u00a1-\u00ac\u00ae-\u02ff]|^ | {2}| $/;
 export function tidyText(text: string): string {
   if (!UNTIDY.test(text)) return text;
   const seen = text.replace(CONTROL, " ").replace(SEPARATORS, " ").replace(REORDERING, "")
-    .replace(INVISIBLE, "");
+    .replace(BLANKS, " ").replace(INVISIBLE, "");
   return marksBound()(seen).replace(/ +/g, " ").trim();
 }
 
@@ -163,10 +171,12 @@ export function marksBound(): (text: string) => string {
 }
 
 /**
- * Text for a terminal: on one line (see {@linkcode oneLine}), with U+FFFD for what is not seen.
+ * Text for a terminal: on one line (see {@linkcode oneLine}), with U+FFFD for characters without a
+ * glyph, and spaces for those that are blank.
  */
 export function harmlessText(text: string): string {
-  return marksBound()(oneLine(text).replace(INVISIBLE, "\ufffd"));
+  if (!UNUSUAL.test(text)) return text;
+  return marksBound()(oneLine(text).replace(BLANKS, " ").replace(INVISIBLE, "\ufffd"));
 }
 
 /**

@@ -92,6 +92,23 @@ Deno.test("harmlessText() leaves nothing that moves a cursor or reorders a line"
   );
 });
 
+Deno.test("characters that are not seen are taken out of plain text, and shown on terminals", () => {
+  for (
+    const unseen of "\u00ad\u034f\u061c\u180e\u200b\u200d\u2060\ufeff\u{e0041}\u{e007f}\u{e0100}"
+  ) {
+    assertEquals(plainText(`a${unseen}b`), "ab", unseen.codePointAt(0)!.toString(16));
+    assertEquals(harmlessText(`a${unseen}b`), "a\ufffdb", unseen.codePointAt(0)!.toString(16));
+  }
+  for (const blank of "\u2800\u3164\uffa0\u115f\u1160") {
+    assertEquals(plainText(`${blank}a${blank}${blank}b`), "a b");
+    assertEquals(harmlessText(`a${blank}b`), "a b");
+  }
+  // An emoji keeps its one variation selector; elsewhere they are not seen.
+  assertEquals([plainText("❤\ufe0f"), harmlessText("❤\ufe0f")], ["❤\ufe0f", "❤\ufe0f"]);
+  assertEquals(harmlessText("❤\ufe0f\ufe0fa\ufe0e"), "❤\ufe0f\ufffda\ufffd");
+  assertEquals([plainText("👨\u200d👩"), harmlessText("👨\u200d👩")], ["👨👩", "👨\ufffd👩"]);
+});
+
 Deno.test("withCommas() writes numbers as the runtime does", () => {
   const numbers = [
     0,

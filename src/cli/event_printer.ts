@@ -4,16 +4,22 @@
  * @module
  */
 import type { WatchEvent } from "../watch/mod.ts";
-import { print } from "./console.ts";
-import { eventLine } from "./watch_view.ts";
+import { print, terminalSize } from "./console.ts";
+import { eventJson, eventLine } from "./watch_view.ts";
 
 /** Prints events, one after the other. */
 export class EventPrinter {
   readonly #failed = new AbortController();
   #printed: Promise<void> = Promise.resolve();
 
-  /** @param json Whether as NDJSON, and not as lines for eyes. */
-  constructor(private readonly json: boolean) {}
+  /**
+   * @param json Whether as NDJSON, and not as lines for eyes.
+   * @param write Writes a line. Default: to standard output.
+   */
+  constructor(
+    private readonly json: boolean,
+    private readonly write: (line: string) => Promise<void> = print,
+  ) {}
 
   /** Set off when nobody takes the events any longer. */
   get signal(): AbortSignal {
@@ -22,8 +28,8 @@ export class EventPrinter {
 
   /** Takes an event; returns at once. */
   add(event: WatchEvent): void {
-    const text = this.json ? JSON.stringify({ schema: 1, ...event }) : eventLine(event);
-    this.#printed = this.#printed.then(() => print(text)).catch((error) =>
+    const text = this.json ? eventJson(event) : eventLine(event, terminalSize().columns);
+    this.#printed = this.#printed.then(() => this.write(text)).catch((error) =>
       this.#failed.abort(error)
     );
   }

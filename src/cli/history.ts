@@ -6,6 +6,7 @@
 import { formatAddress, parseAddress, parseEndpoint } from "../address.ts";
 import { InputError } from "../errors.ts";
 import { serverId } from "../record.ts";
+import { jsonText } from "../sinks/json.ts";
 import type { Database } from "../store/database.ts";
 import { historyOf, type Observation, portsOf } from "../store/list.ts";
 import { attempt } from "../store/store.ts";
@@ -26,7 +27,7 @@ export async function runHistory(args: readonly string[]): Promise<number> {
     return { id, seen: await historyOf(database, id, limit) };
   });
   if (settings.has("json")) {
-    for (const one of seen) await print(JSON.stringify({ server: id, ...one }));
+    for (const one of seen) await print(jsonText({ server: id, ...one }));
   } else {
     await print(historyLines(id, seen).join("\n"));
   }

@@ -4,8 +4,8 @@
  * @module
  */
 
-/** Marks that stand on the character before them. */
-const MARK = /^\p{M}$/u;
+/** Marks that stand on the character before them; spacing marks (Mc) take a column of their own. */
+const MARK = /^[\p{Mn}\p{Me}]$/u;
 /** East Asian wide characters (Unicode, EastAsianWidth), and emoji. */
 const WIDE =
   /^[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe10-\ufe19\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{16fe0}-\u{18aff}\u{1b000}-\u{1b2ff}\u{1f200}-\u{1f2ff}\u{20000}-\u{3fffd}\p{Emoji_Presentation}]$/u;

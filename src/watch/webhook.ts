@@ -5,6 +5,7 @@
  * @module
  */
 import { type Clock, sleep } from "../net/clock.ts";
+import { jsonText } from "../sinks/json.ts";
 import type { WatchEvent } from "./events.ts";
 import type { Spool } from "./spool.ts";
 
@@ -87,7 +88,7 @@ export class Webhook implements AsyncDisposable {
   /** Takes an event; returns at once. Its id is the same however often it is sent. */
   add(event: WatchEvent): void {
     const id = `${event.scan_id}:${++this.#added}`;
-    const dropped = this.options.spool.add(id, JSON.stringify({ id, ...event }));
+    const dropped = this.options.spool.add(id, jsonText({ id, ...event }));
     if (dropped > 0) this.#lose(dropped, "too many wait");
     this.#sending ??= this.#send();
   }

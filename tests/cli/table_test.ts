@@ -80,6 +80,25 @@ Deno.test("columns stand below their titles, behind wide characters too", () => 
   assert(row.includes("本本本本本… "));
 });
 
+Deno.test("spacing marks take a column, marks above and below letters none", () => {
+  // Devanagari and Tamil vowel signs (Mc), and a virama and an anusvara (Mn).
+  assertEquals(["का", "கோ", "क्", "कं", "e\u0301"].map(displayWidth), [2, 2, 1, 1, 1]);
+  const name = "சேவையகம் काशीबाई".repeat(20);
+  const [, row] = lines(serverTable(80), { ...RECORD, name });
+  const columns = [...row].filter((one) => !/[\p{Mn}\p{Me}]/u.test(one)).length;
+  assert(columns <= 80, row);
+});
+
+Deno.test("no cell holds a character that is not seen", () => {
+  const unseen = "\u00ad\u{e0041}\u{e007f}\u034f\u3164\uffa0\u115f\u2800\u200b\ufe0f\u{e0100}";
+  for (const name of [`a${unseen}b`, [...unseen].join("a"), unseen]) {
+    for (const table of [serverTable(200), fieldsTable(FIELDS.slice(0, 12), 200)]) {
+      const [, row] = lines(table, { ...RECORD, name, version: name, software: name });
+      assert(!/\p{Default_Ignorable_Code_Point}|\u2800/u.test(row), JSON.stringify(row));
+    }
+  }
+});
+
 Deno.test("an address is never cut while there is room for it", () => {
   const [, row] = lines(serverTable(80), V6);
   assert(row.startsWith(`[${V6.host}]:19132 `), row);

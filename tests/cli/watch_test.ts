@@ -1,7 +1,9 @@
 import { DatabaseSync } from "node:sqlite";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { formatEndpoint } from "../../src/address.ts";
+import { EventPrinter } from "../../src/cli/event_printer.ts";
 import { eventLine } from "../../src/cli/watch_view.ts";
+import { displayWidth } from "../../src/cli/width.ts";
 import { drawFleet } from "../../src/fleet/generate.ts";
 import { openFleet } from "../../src/fleet/open.ts";
 import { systemClock } from "../../src/net/clock.ts";
@@ -24,7 +26,7 @@ Deno.test("events are lines for eyes, and harmless", () => {
     { ...TOLD, event: "changed", changes: { motd: ["a", null], players_max: [20, 30] } },
     { ...TOLD, event: "players", players_online: [2, 3], joined: ["Ann", "Bob"], left: ["Eve"] },
     { ...TOLD, event: "restarted", guid: ["1", "2"] },
-  ] as WatchEvent[]).map(eventLine);
+  ] as WatchEvent[]).map((event) => eventLine(event));
   assertEquals(lines.slice(1), [
     "01:02:03Z  offline    127.0.0.1:19132 (a.example)  no answer to 3 polls",
     "01:02:03Z  changed    127.0.0.1:19132        motd a -> none, players_max 20 -> 30",
@@ -37,6 +39,48 @@ Deno.test("events are lines for eyes, and harmless", () => {
   );
   assert(lines[0].endsWith(" after 90 s"), lines[0]);
   assert(!/\p{Cc}/u.test(lines[0]), lines[0]);
+});
+
+/** What no terminal should get as it is: controls, separators, bidi controls. */
+const RAW = "\u009b31m\u0090x\u009c\u0085\u007f\u202e\u2066\u200f\u061c\u2028\u2029\u001b";
+
+Deno.test("events as JSON escape what would reach a terminal, and lose nothing", async () => {
+  const lines: string[] = [];
+  const printer = new EventPrinter(true, (line) => Promise.resolve(void lines.push(line)));
+  const event: WatchEvent = { ...TOLD, event: "changed", changes: { motd: [RAW, [RAW]] } };
+  printer.add(event);
+  await printer.printed();
+  assertEquals(lines.map((line) => JSON.parse(line)), [{ schema: 1, ...event }]);
+  assert(/^[ -~]+$/.test(lines[0]), lines[0]);
+});
+
+Deno.test("no server's text makes an event longer than a line, or imitates another event", () => {
+  const forged = `${" ".repeat(60)}01:02:03Z  offline    127.0.0.1:1  no answer`;
+  const texts = [
+    ...["x".repeat(30_000), "本".repeat(30_000), "e\u0301".repeat(9000), forged, RAW.repeat(99)],
+    ...[forged.replaceAll(" ", "\u2800"), forged.replaceAll(" ", "\u3000"), `\n${forged}`],
+    ...[`e${"\u0301".repeat(1380)}`, forged.replaceAll(" ", "\u3164"), "\u0915\u093e".repeat(200)],
+  ];
+  for (const text of texts) {
+    const server = { ...emptyRecord({ address: 1, port: 1 }, 5), name: text, version: text };
+    const told = { ...TOLD, requested_as: text };
+    const events = [
+      { ...TOLD, event: "online", server, offline_ms: null },
+      { ...told, event: "offline", misses: 3, last_seen: null },
+      { ...TOLD, event: "changed", changes: { motd: [text, text], plugins: [null, [text]] } },
+      { ...TOLD, event: "players", players_online: [1, 2], joined: [text, text], left: [text] },
+      { ...TOLD, event: "restarted", guid: [text, text] },
+    ] as WatchEvent[];
+    for (const event of events) {
+      for (const columns of [20, 80, 132, 5000]) {
+        const line = eventLine(event, columns);
+        assert(displayWidth(line) <= Math.min(columns, 300), `${columns}: ${line}`);
+        assert(!/\p{Cc}|\p{Bidi_Control}|[\u2028\u2029]/u.test(line), line);
+        assert(!/\p{M}{5}/u.test(line), line);
+        assertEquals(line.match(/\dZ\s{2}/g), columns < 11 ? null : ["3Z  "], line);
+      }
+    }
+  }
 });
 
 Deno.test("watch tells of the servers of a file and of the line, until Ctrl-C", async () => {

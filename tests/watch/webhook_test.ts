@@ -67,6 +67,21 @@ Deno.test("events arrive in order, in lists, each with an id of its own", async 
   await clock.run(hook.close());
 });
 
+Deno.test("what a server puts into an event is escaped in the spool, and in what is sent", async () => {
+  const raw = "\u009b\u0090\u009c\u0085\u007f\u202e\u2066\u2028";
+  const { hook, clock, disk, bodies } = await hooked((i) => i === 0 ? 503 : 200);
+  const told = { at: 1, host: "127.0.0.1", port: 1, requested_as: null, scan_id: "s" };
+  hook.add({ ...told, event: "changed", changes: { motd: [raw, null] } });
+  await clock.run(hook.idle());
+  const sent = bodies.flat() as unknown as { readonly changes: { readonly motd: unknown } }[];
+  assertEquals(sent.map(({ changes }) => changes.motd), [[raw, null]]);
+  await clock.run(hook.close());
+  const stored = disk.operations.flatMap((one) =>
+    "bytes" in one ? [...one.bytes as Uint8Array] : []
+  );
+  assert(stored.length > 0 && stored.every((byte) => byte < 0x7f));
+});
+
 Deno.test("what fails is sent again, ever later, and told once", async () => {
   const answers: Answer[] = [new Error("Connection refused (os error 111)"), 503, 429, 404, 200];
   const { hook, clock, bodies, times, lines, add } = await hooked((i) => answers[Math.min(i, 4)]);

@@ -43,6 +43,8 @@ export interface InspectOptions extends Patience {
   readonly optedOut?: (endpoint: Endpoint) => boolean;
   /** Whether a datagram came from an endpoint that suppresses some protocols. Default: none did. */
   readonly replied?: (endpoint: Endpoint) => boolean;
+  /** Whether an endpoint was probed in a protocol before, without a reply. Default: it was not. */
+  readonly unanswered?: (endpoint: Endpoint, protocol: string) => boolean;
 }
 
 /** What an inspection found. */
@@ -134,15 +136,17 @@ export async function inspectKnown(
 
 /** What is wanted of a server that was sighted. Only the proven may be silent then. */
 function planOf(
-  { protocol: sighted, verified, latencyMs }: Sighting,
-  { protocols, follow, timeoutMs }: InspectOptions,
+  { endpoint, protocol: sighted, verified, latencyMs }: Sighting,
+  { protocols, follow, timeoutMs, unanswered }: InspectOptions,
 ): InterviewPlan {
   const first = protocols.find(({ name }) => name === sighted)!;
+  const { spares } = first;
   const needs = !verified ? "status" : first.probe?.guessable ? "reply" : undefined;
   return {
     protocols: follow ? protocols : [first],
     ...{ sighted, latencyMs, timeoutMs, needs },
     echoed: new Set(verified ? [sighted] : []),
+    unanswered: new Set(spares && unanswered?.(endpoint, spares) ? [spares] : []),
   };
 }
 

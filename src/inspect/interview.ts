@@ -6,7 +6,8 @@
  * - Order: protocols that the endpoint is known to speak, then the others, each group as it is listed.
  * - Suppression: a protocol that harms the speakers of another one (`spares`) is sent last, after that
  *   one was looked for and stayed silent, and never once any datagram came back that is no reply to it.
- *   An endpoint that is known to speak it alone is sent it first, and the other one never.
+ *   An endpoint that is known to speak it alone is sent it first, and the other one never. A reply
+ *   that may be forged is no such knowledge.
  * - Gap: a second passes between an unanswered datagram and the next protocol's first one. What
  *   follows a reply may come at once, and connections need no gap.
  * - Sockets: a protocol whose replies may lack our token uses a socket of its own, on which any reply
@@ -42,6 +43,8 @@ export interface InterviewPlan {
   readonly sighted?: string;
   /** Names of protocols in which it has repeated our token. Default: none. */
   readonly echoed?: ReadonlySet<string>;
+  /** Names of protocols in which it was probed before, without a reply. Default: none. */
+  readonly unanswered?: ReadonlySet<string>;
   /** Round trip, milliseconds; `null`: not known. */
   readonly latencyMs?: number | null;
   /** How long to wait for a reply while the round trip is not known, milliseconds. */
@@ -99,7 +102,7 @@ export class Interview {
   readonly #plan: InterviewPlan;
   readonly #queue: Protocol[];
   /** The protocol with `spares` that it is known to speak, and nothing beside it. */
-  readonly #trusted: Protocol | undefined;
+  #trusted: Protocol | undefined;
   readonly #heard = new Set<string>();
   /** Whether a datagram came back that is no reply in a protocol with `spares`. */
   #replied: boolean;
@@ -113,7 +116,8 @@ export class Interview {
     this.latencyMs = plan.latencyMs ?? null;
     const spoken = namesSpoken(plan);
     this.#replied = PROTOCOLS.some((one) => spoken.has(one.name) && revealing(one));
-    this.#trusted = leadProtocol(spoken);
+    const proven = provenNames(plan);
+    this.#trusted = this.#replied ? undefined : leadProtocol(proven);
     const late = (plan.followUps ?? []).filter((one) => !plan.protocols.includes(one));
     this.#queue = [...inOrder(plan.protocols, spoken), ...inOrder(late, spoken)];
   }
@@ -176,7 +180,10 @@ export class Interview {
     this.#heard.add(protocol.name);
     this.#replied ||= replied;
     if (kind === "answered") this.latencyMs ??= latencyMs ?? null;
-    if (kind === "answered" && !looks) this.#answered = true;
+    if (kind === "answered" && !looks) {
+      this.#answered = true;
+      if (protocol.spares !== undefined && !this.#replied) this.#trusted = protocol;
+    }
     if (medium !== "stream") this.#unansweredAt = unansweredAt;
     if (kind === "cancelled") this.stop("cancelled");
     const enough = kind === "answered" || needs === "reply" && kind === "malformed";
@@ -191,6 +198,7 @@ export class Interview {
   /** The protocol whose speakers must not be sent this one, where nobody has looked for it yet. */
   #lookFor({ spares }: Protocol): Protocol | undefined {
     if (spares === undefined || this.#trusted !== undefined || this.#heard.has(spares)) return;
+    if (this.#plan.unanswered?.has(spares)) return;
     return PROTOCOLS.find(({ name }) => name === spares);
   }
 
@@ -232,6 +240,11 @@ function revealing({ transport, spares }: Protocol): boolean {
 
 function namesSpoken({ known = [], sighted }: InterviewPlan): ReadonlySet<string> {
   return new Set(sighted === undefined ? known : [sighted, ...known]);
+}
+
+/** What it is known to speak by more than a reply that may be forged. */
+function provenNames({ known = [], sighted, echoed }: InterviewPlan): ReadonlySet<string> {
+  return new Set(sighted !== undefined && echoed?.has(sighted) ? [sighted, ...known] : known);
 }
 
 /** Those that it speaks first; among the others, those that harm speakers of another one last. */

@@ -146,6 +146,13 @@ export class Guard {
     return this.#replied.has(endpoint);
   }
 
+  /** Whether all endpoints that are probed in a protocol for the sake of another one were. */
+  hasLookedFor(protocol: string): boolean {
+    return this.#options.protocols.some(({ name, spares }) =>
+      spares === protocol && !this.#unsent.has(name)
+    );
+  }
+
   /** Whether an endpoint must not be sent a protocol, or needs not, for its reply is there. */
   suppresses(endpoint: Endpoint, protocol: string): boolean {
     return (this.#looking || this.#suppressible.has(protocol)) && this.#replied.has(endpoint);

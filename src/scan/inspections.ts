@@ -29,6 +29,7 @@ import { nameOf } from "./names.ts";
 import type { OptedOut } from "./opted_out.ts";
 import type { ScanOptions } from "./options.ts";
 import { withoutPlayers } from "./players.ts";
+import type { Probed } from "./probed.ts";
 import { rowOf } from "./row.ts";
 import type { RowQueue } from "./rows.ts";
 import type { Stop } from "./stop.ts";
@@ -48,6 +49,8 @@ export interface InspectionParts {
   ) => Promise<Link>;
   /** What is suppressed where. */
   readonly guard: Guard;
+  /** Where the sweep probes. */
+  readonly probed: Probed;
   /** Who has answered. */
   readonly responders: Responders;
   /** Who asked to be left alone. */
@@ -173,7 +176,7 @@ export class Inspections {
 
   get #inspectOptions(): InspectOptions {
     const options = this.#options;
-    const { board, guard, stop, optedOut, streamLink, nonce } = this.#parts;
+    const { board, guard, probed, stop, optedOut, streamLink, nonce } = this.#parts;
     return {
       ...options,
       signal: stop.hard,
@@ -185,6 +188,7 @@ export class Inspections {
       stop: this.#optsOut,
       optedOut: (peer) => optedOut.has(peer.address),
       replied: (peer) => guard.hasReplied(peer),
+      unanswered: (peer, protocol) => guard.hasLookedFor(protocol) && probed.has(peer, protocol),
     };
   }
 

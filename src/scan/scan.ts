@@ -13,7 +13,6 @@ import { Responders } from "../sweep/responders.ts";
 import { planPasses, spaceOf, sweep, Trail } from "../sweep/sweep.ts";
 import { Tokens } from "../sweep/token.ts";
 import { Window } from "../sweep/window.ts";
-import { AddressSet } from "../targets/address_set.ts";
 import { familiesOf, segmentsOf } from "../targets/compose.ts";
 import { Guard, kindsOf, seedOf } from "./guard.ts";
 import { Inspections } from "./inspections.ts";
@@ -22,6 +21,7 @@ import { LowWater } from "./low_water.ts";
 import { OptedOut } from "./opted_out.ts";
 import type { ScanEnd, ScanOptions } from "./options.ts";
 import { Path } from "./path.ts";
+import { Probed } from "./probed.ts";
 import { RowQueue } from "./rows.ts";
 import { sweepDisturbed } from "./disturbed.ts";
 import { eachSecond } from "./saving.ts";
@@ -126,7 +126,7 @@ class Run {
     private readonly rows: RowQueue,
     stop: Stop,
   ) {
-    const { random, clock, state, targets, answered } = options;
+    const { random, clock, state, answered } = options;
     state.threads = options.threads ?? 0;
     state.receiveBuffer = board.sockets.reduce((sum, one) => sum + one.receiveBuffer, 0);
     this.#tokens = new Tokens(options.key ?? random(8));
@@ -139,7 +139,7 @@ class Run {
     this.#kinds = kindsOf(options.protocols);
     this.guard = new Guard(options);
     for (const endpoint of answered) this.#responders.add(endpoint);
-    const all = new AddressSet(targets.groups.flatMap(({ addresses }) => [...addresses]));
+    const probed = new Probed(options);
     this.path = new Path(options, {
       ...{ sockets: board.sockets, throttle, tokens: this.#tokens, kinds: this.#kinds },
       isLeftAlone: (address) => this.#optedOut.has(address) || this.floods.has(address),
@@ -148,7 +148,8 @@ class Run {
     this.receiver = new Receiver({
       kinds: this.guard.kinds,
       tokens: this.#tokens,
-      isTarget: (endpoint) => all.has(endpoint.address) && !this.#optedOut.has(endpoint.address),
+      isTarget: (endpoint, protocol) =>
+        probed.has(endpoint, protocol) && !this.#optedOut.has(endpoint.address),
       ...{ responders: this.#responders, floods: this.floods },
       clock,
       counts: state.replies,
@@ -176,7 +177,7 @@ class Run {
     });
     this.lowWater = new LowWater({ udp: options.from, tcp: this.tcp.from });
     this.inspections = new Inspections(options, {
-      ...{ board, rows, stop, guard: this.guard, lowWater: this.lowWater },
+      ...{ board, rows, stop, probed, guard: this.guard, lowWater: this.lowWater },
       ...{ responders: this.#responders, optedOut: this.#optedOut, floods: this.floods },
       streamLink: (peer, name, connectMs) => this.tcp.link(peer, name, connectMs),
       nonce: () => this.#nonce(),

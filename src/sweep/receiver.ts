@@ -57,8 +57,8 @@ export interface ReceiverOptions {
   readonly kinds: readonly ProbeKind[];
   /** The scan's tokens. */
   readonly tokens: Tokens;
-  /** Whether an endpoint is one of the scan's targets. */
-  readonly isTarget: (endpoint: Endpoint) => boolean;
+  /** Whether the scan probes an endpoint in a protocol; with none given, in any. */
+  readonly isTarget: (endpoint: Endpoint, protocol?: string) => boolean;
   /** Who has answered. */
   readonly responders: Responders;
   /** Which hosts flood. */
@@ -141,8 +141,8 @@ export class Receiver {
     socket: number,
   ): void {
     const { tokens, isTarget, responders, counts, clock } = this.#options;
-    if (!isTarget(from)) return this.#surplus("noise", from);
     const { probe, protocol } = kind;
+    if (!isTarget(from, protocol)) return this.#surplus("noise", from);
     const token = tokens.of(kind.kind, from) & probe.macMask;
     if (reply.mac !== undefined && reply.mac !== token) {
       const again = this.#options.onAgain?.(kind, from, reply.mac);

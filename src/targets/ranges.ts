@@ -176,7 +176,11 @@ export class RangeIndex<T extends Address> {
   positionOf(address: T): number | undefined {
     const range = lastNotAbove(this.#starts, address);
     if (range < 0) return undefined;
-    const position = this.#first[range] + Number(BigInt(address) - BigInt(this.#starts[range]));
+    const start: Address = this.#starts[range];
+    const offset = typeof start === "number" && typeof address === "number"
+      ? address - start
+      : Number(BigInt(address) - BigInt(start));
+    const position = this.#first[range] + offset;
     const next = range + 1 < this.#first.length ? this.#first[range + 1] : this.size;
     return position < next ? position : undefined;
   }

@@ -47,16 +47,18 @@ Deno.test("interview: under any outcomes the rules hold", () => {
     const sighted = random.below(3) === 0 && protocols.length > 0
       ? protocols[random.below(protocols.length)].name
       : undefined;
+    const echoed = new Set(some(NAMES));
     const interview = new Interview({
       ...{ protocols, known, sighted, timeoutMs: 100 + random.below(2000) },
       followUps: some(PROTOCOLS),
       latencyMs: random.below(2) === 0 ? null : random.below(500),
       needs: ([undefined, "reply", "status"] as const)[random.below(3)],
-      echoed: new Set(some(NAMES)),
+      echoed,
     });
     const spoken = new Set([...known, ...sighted === undefined ? [] : [sighted]]);
     const others = ["raknet", "query"].some((name) => spoken.has(name));
-    const trusted = spoken.has("sqp") && !others;
+    const proven = known.includes("sqp") || sighted === "sqp" && echoed.has("sqp");
+    const trusted = proven && !others;
     let [now, replied, over, pinged] = [random.below(1000), others, false, false];
     let unanswered: number | undefined;
     const sent = new Set<string>();
@@ -162,4 +164,14 @@ Deno.test("interview: who must answer first, and does not, ends it", () => {
   assertEquals(sent("reply", { kind: "silent" }), [1, "unconfirmed"]);
   assertEquals(sent(undefined, { kind: "silent" }), [3, undefined]);
   assertEquals(sent(undefined, { kind: "cancelled" }), [1, "cancelled"]);
+});
+
+Deno.test("interview: a reply that may be forged leads to no SQP where RakNet was not looked for", () => {
+  const protocols = named("raknet", "sqp");
+  const plan = { ...ALL, protocols, sighted: "sqp" };
+  assertEquals(hold(plan, { raknet: OK, sqp: OK }).names, ["raknet"]);
+  assertEquals(hold(plan, { sqp: OK }).names, ["raknet", "sqp"]);
+  // It was looked for, or the reply is proven: what speaks SQP is not pinged again.
+  assertEquals(hold({ ...plan, unanswered: new Set(["raknet"]) }, { sqp: OK }).names, ["sqp"]);
+  assertEquals(hold({ ...plan, echoed: new Set(["sqp"]) }, { sqp: OK }).names, ["sqp"]);
 });

@@ -178,6 +178,14 @@ import pongTwoReadingsHex from "./raknet/pong-two-readings.hex" with { type: "te
 import pongTwoReadings from "./raknet/pong-two-readings.json" with { type: "json" };
 import pongGuidZeroHex from "./raknet/pong-guid-zero.hex" with { type: "text" };
 import pongGuidZero from "./raknet/pong-guid-zero.json" with { type: "json" };
+import pongModeMissingHex from "./raknet/pong-mode-missing.hex" with { type: "text" };
+import pongModeMissing from "./raknet/pong-mode-missing.json" with { type: "json" };
+import pongModeAmbiguousHex from "./raknet/pong-mode-ambiguous.hex" with { type: "text" };
+import pongModeAmbiguous from "./raknet/pong-mode-ambiguous.json" with { type: "json" };
+import pongModeNumberHex from "./raknet/pong-mode-number.hex" with { type: "text" };
+import pongModeNumber from "./raknet/pong-mode-number.json" with { type: "json" };
+import pongLevelBackslashHex from "./raknet/pong-level-backslash.hex" with { type: "text" };
+import pongLevelBackslash from "./raknet/pong-level-backslash.json" with { type: "json" };
 
 export const RAKNET: readonly Golden[] = [
   golden("r01-ping", r01Hex, r01),
@@ -267,4 +275,8 @@ export const RAKNET: readonly Golden[] = [
   golden("pong-mode-unknown", pongModeUnknownHex, pongModeUnknown),
   golden("pong-two-readings", pongTwoReadingsHex, pongTwoReadings),
   golden("pong-guid-zero", pongGuidZeroHex, pongGuidZero),
+  golden("pong-mode-missing", pongModeMissingHex, pongModeMissing),
+  golden("pong-mode-ambiguous", pongModeAmbiguousHex, pongModeAmbiguous),
+  golden("pong-mode-number", pongModeNumberHex, pongModeNumber),
+  golden("pong-level-backslash", pongLevelBackslashHex, pongLevelBackslash),
 ];

@@ -76,6 +76,10 @@ import statusBareironHex from "./slp/status-bareiron.hex" with { type: "text" };
 import statusBareiron from "./slp/status-bareiron.json" with { type: "json" };
 import legacyHalfPairHex from "./slp/legacy-half-pair.hex" with { type: "text" };
 import legacyHalfPair from "./slp/legacy-half-pair.json" with { type: "json" };
+import legacyNulAtEndHex from "./slp/legacy-nul-at-end.hex" with { type: "text" };
+import legacyNulAtEnd from "./slp/legacy-nul-at-end.json" with { type: "json" };
+import legacyNulInMotdNoMaxHex from "./slp/legacy-nul-in-motd-no-max.hex" with { type: "text" };
+import legacyNulInMotdNoMax from "./slp/legacy-nul-in-motd-no-max.json" with { type: "json" };
 
 export const SLP: readonly Golden[] = [
   golden("s01-status-request", s01Hex, s01),
@@ -116,4 +120,6 @@ export const SLP: readonly Golden[] = [
   golden("status-deep", statusDeepHex, statusDeep),
   golden("status-bareiron", statusBareironHex, statusBareiron),
   golden("legacy-half-pair", legacyHalfPairHex, legacyHalfPair),
+  golden("legacy-nul-at-end", legacyNulAtEndHex, legacyNulAtEnd),
+  golden("legacy-nul-in-motd-no-max", legacyNulInMotdNoMaxHex, legacyNulInMotdNoMax),
 ];

@@ -76,6 +76,8 @@ import serverInfoVersion2Hex from "./sqp/server-info-version-2.hex" with { type:
 import serverInfoVersion2 from "./sqp/server-info-version-2.json" with { type: "json" };
 import packetVersion65535Hex from "./sqp/packet-version-65535.hex" with { type: "text" };
 import packetVersion65535 from "./sqp/packet-version-65535.json" with { type: "json" };
+import packetLengthTooSmallHex from "./sqp/packet-length-too-small.hex" with { type: "text" };
+import packetLengthTooSmall from "./sqp/packet-length-too-small.json" with { type: "json" };
 
 export const SQP: readonly Golden[] = [
   golden("q01-challenge-request", q01Hex, q01),
@@ -115,4 +117,5 @@ export const SQP: readonly Golden[] = [
   golden("server-info-version-0", serverInfoVersion0Hex, serverInfoVersion0),
   golden("server-info-version-2", serverInfoVersion2Hex, serverInfoVersion2),
   golden("packet-version-65535", packetVersion65535Hex, packetVersion65535),
+  golden("packet-length-too-small", packetLengthTooSmallHex, packetLengthTooSmall),
 ];

@@ -25,7 +25,9 @@ export type PlaceFlag =
   /** The MOTD holds an unescaped `;`: it was joined again, or left out where its end is ambiguous. */
   | "motdSemicolon"
   /** The level or game mode holds an unescaped `;`: joined again, or left out likewise. */
-  | "levelSemicolon";
+  | "levelSemicolon"
+  /** Numbers follow the level: the game mode is missing. Ambiguous numbers are left out. */
+  | "noGamemode";
 
 /** Fields, each where it belongs, and what was odd about where they were. */
 export interface PlacedFields {
@@ -139,23 +141,44 @@ function followsMotd(fields: readonly string[], at: number): boolean {
 function placedAt(fields: readonly string[], at: number, resplit: boolean): PlacedFields {
   const head = [fields[0], fields.slice(1, at).join(";"), ...fields.slice(at, at + TO_LEVEL)];
   const rest = fields.slice(at + TO_LEVEL);
-  const placed = placeLevel(rest);
-  const flags: PlaceFlag[] = at > PROTOCOL || resplit ? ["motdSemicolon"] : [];
-  if (placed !== rest) flags.push("levelSemicolon");
+  const unescaped = (texts: readonly string[]) =>
+    resplit && texts.some((text) => /\\[\\;]/.test(`${text};`));
+  const flags: PlaceFlag[] = at > PROTOCOL || unescaped(head) ? ["motdSemicolon"] : [];
+  const { fields: placed, flag } = placeLevel(rest);
+  if (flag !== undefined) flags.push(flag);
+  else if (unescaped(rest)) flags.push("levelSemicolon");
   return { fields: [...head, ...placed], flags };
 }
 
-/** Level, game mode and what follows it: the same list where they stand in their places. */
-function placeLevel(rest: readonly string[]): readonly string[] {
+/** Level, game mode and the numbers behind it, with a flag unless they stand in their places. */
+function placeLevel(
+  rest: readonly string[],
+): { readonly fields: readonly string[]; readonly flag?: PlaceFlag } {
   const mode = rest.findLastIndex((field) => !isInteger(field));
-  if (mode <= 1) return rest;
+  if (mode === 1 || rest.length < 2) return { fields: rest };
+  if (mode < 1) return placeNumbers(rest);
   const numbers = rest.slice(mode + 1);
   const inPlace = isGamemode(rest[1]) && numbersFit(rest.slice(2, 2 + MOST_NUMBERS)) &&
     mode >= 2 + MOST_NUMBERS; // texts behind all numbers that are known: a field to come
   const moved = isGamemode(rest[mode]) && numbersFit(numbers);
-  if (inPlace && !moved) return rest;
-  if (moved && !inPlace) return [rest.slice(0, mode).join(";"), rest[mode], ...numbers];
-  return ["", "", ...(numbersFit(numbers) && !inPlace ? numbers : [])];
+  if (inPlace && !moved) return { fields: rest };
+  const flag = "levelSemicolon";
+  if (moved && !inPlace) {
+    return { fields: [rest.slice(0, mode).join(";"), rest[mode], ...numbers], flag };
+  }
+  return { fields: ["", "", ...(numbersFit(numbers) && !inPlace ? numbers : [])], flag };
+}
+
+/** The same where numbers alone follow the level: the first is the game mode, or the mode is missing. */
+function placeNumbers(rest: readonly string[]): ReturnType<typeof placeLevel> {
+  const [level, ...numbers] = rest;
+  const modeIsNumber = numbersFit(numbers.slice(1));
+  const modeIsMissing = numbersFit(numbers);
+  if (modeIsNumber && !modeIsMissing) return { fields: rest };
+  return {
+    fields: modeIsMissing && !modeIsNumber ? [level, "", ...numbers] : [level, ""],
+    flag: "noGamemode",
+  };
 }
 
 function isGamemode(text: string): boolean {

@@ -178,7 +178,7 @@ export function decodeLegacyReply(bytes: Uint8Array): LegacyReply | undefined {
 function parseLegacyStatus(text: string, cut: boolean): LegacyStatus | undefined {
   if (text.startsWith("§1\0")) {
     const fields = text.split("\0").slice(1);
-    return statusOfFields(cut ? withoutLast(fields) : fields);
+    return statusOfFields(withoutEnd(cut ? withoutLast(fields) : fields));
   }
   // From the right: a MOTD may hold section signs.
   const match = /^(.*)§(-?\d{1,10})§(-?\d{1,10})$/s.exec(text);
@@ -198,6 +198,13 @@ function parseLegacyStatus(text: string, cut: boolean): LegacyStatus | undefined
 function withoutLast(fields: string[]): string[] {
   const last = fields.length === 3 ? fields[2] : "";
   return [...fields.slice(0, -1), last, ...Array(Math.max(0, 5 - fields.length)).fill("")];
+}
+
+/** Without the empty fields of NULs that follow the whole status: it ends in two counts. */
+function withoutEnd(fields: string[]): string[] {
+  const whole = fields.slice(0, fields.findLastIndex((field) => field !== "") + 1);
+  const counts = whole.slice(3).slice(-2).filter((field) => count(field) !== null);
+  return counts.length === 2 ? whole : fields;
 }
 
 function statusOfFields([protocol, version, ...rest]: string[]): LegacyStatus {

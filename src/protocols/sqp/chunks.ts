@@ -137,7 +137,8 @@ function encodeTable({ fields, rows }: Table): Uint8Array {
  * Reads the chunks of an answer.
  *
  * @param packets The answer's packets: at least one, each number once, in any order. Where some are
- * missing, or one came shorter than it says, what is there is read, and flagged.
+ * missing, one came shorter than it says, or one declares less than its chunks take, what is there
+ * and inside the declared length is read, and flagged.
  * @param asked The chunks that were asked for, as bits: nothing in the answer says which it holds.
  * @throws Truncated when something ends before its time, though nothing was cut off.
  * @throws Malformed for unknown types, tables without fields, and too many metrics.
@@ -161,7 +162,7 @@ export function decodeAnswer(packets: readonly Packet[], asked: number): Answer 
   for (const name of Object.keys(CHUNKS) as ChunkName[]) {
     if ((asked & CHUNKS[name]) === 0) continue;
     if (reader.left === 0 && !cut) break; // an empty answer, or a server that has no more of them
-    const chunk = openChunk(reader, cut);
+    const chunk = openChunk(reader, cut || flags.has("trailingBytes"));
     if (chunk?.cut !== false) flags.add("truncated");
     if (chunk === undefined) break;
     chunks[name] = READERS[name](chunk);

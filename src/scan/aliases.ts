@@ -183,7 +183,7 @@ export class Aliases {
 }
 
 /** Whether the GUID is one that a server drew for itself. */
-function hasOwnGuid({ guid }: ServerRecord): boolean {
+export function hasOwnGuid({ guid }: Pick<ServerRecord, "guid">): boolean {
   return guid !== null && guid !== UNASSIGNED_GUID && guid !== OWN_GUID && !isSmall(guid);
 }
 

@@ -124,15 +124,73 @@ Deno.test("the list is sorted, forgets, and has an end", () => {
     neighbours.listed().map(({ row }) => `${row.host} ${row.port}`),
     ["10.0.0.9 2", "10.0.0.9 3", "10.0.0.10 2", "2001::1 1", "fe80::1 1"],
   );
+  const [before, after] = ["5335687477053034848", "6335687477053034848"];
   const first = meet("a", 2)!;
-  assertEquals(neighbours.list(first, row("10.0.0.1", 1, "7")), true);
-  assertEquals(neighbours.list(meet("b", 3)!, row("10.0.0.2", 1, "7")), false);
-  assertEquals(neighbours.list(first, row("10.0.0.1", 1, "8")), true); // it began anew
-  assertEquals(neighbours.list(meet("b", 3)!, row("10.0.0.2", 1, "7")), true);
+  assertEquals(neighbours.list(first, row("10.0.0.1", 1, before)), true);
+  assertEquals(neighbours.list(meet("b", 3)!, row("10.0.0.2", 1, before)), false);
+  assertEquals(neighbours.list(first, row("10.0.0.1", 1, after)), true); // it began anew
+  assertEquals(neighbours.list(meet("b", 3)!, row("10.0.0.2", 1, before)), true);
   neighbours.forget(99);
   assertEquals(neighbours.listed().length, 7);
   neighbours.forget(100);
   assertEquals(neighbours.listed(), []);
   const met = Array.from({ length: 5000 }, (_, i) => meet(`c${i}`, i % 1000));
   assertEquals(met.filter((one) => one !== undefined).length, 4096);
+});
+
+Deno.test("a GUID that another server copies hides no server; the same identity is listed once", () => {
+  const guid = "5335687477053034848";
+  const [v4, v6] = [0xc0a8010a, 0xfe80n << 112n | 10n];
+  const usual = { host: "", port: 19132, guid, motd: "Ours", port_v4: null, port_v6: null };
+  /** Which of the rows are listed, one for each address. */
+  const listed = (...heard: [address: number | bigint, row: Partial<ServerRecord>][]) => {
+    const neighbours = new Neighbours();
+    return heard.map(([address, row], i) =>
+      neighbours.list(neighbours.meet(`${i}`, address, 100, 0)!, {
+        ...usual,
+        ...row,
+      } as ServerRecord)
+    );
+  };
+  const BDS = { port_v4: 19132, port_v6: 19133 };
+  assertEquals(listed([v4, {}], [v4 + 1, {}]), [true, false]);
+  assertEquals(listed([v4, {}], [v4 + 1, { motd: "Theirs" }]), [true, true]);
+  assertEquals(listed([v4, {}], [v4, { port: 19140 }]), [true, true]);
+  assertEquals(listed([v4, BDS], [v6, { ...BDS, port: 19133 }]), [true, false]);
+  assertEquals(listed([v4, {}], [v6, { port: 19133 }]), [true, false]);
+  assertEquals(listed([v6, { port: 19133 }], [v4, { port: 19140 }]), [true, true]);
+  for (const shared of ["0", "1", "18446744073709551615"]) {
+    assertEquals(listed([v4, { guid: shared }], [v4 + 1, { guid: shared }]), [true, true]);
+  }
+});
+
+Deno.test("a neighbour that opted out, or shows another identity, hides no other one", () => {
+  const neighbours = new Neighbours();
+  const row = (motd: string) =>
+    ({ host: "", port: 19132, guid: "5335687477053034848", motd }) as ServerRecord;
+  const [copy, real] = [1, 2].map((i) => neighbours.meet(`${i}`, i, 100, 0)!);
+  neighbours.list(copy, row("Ours"));
+  assertEquals([neighbours.list(real, row("Ours")), neighbours.isSettled(real)], [false, true]);
+  neighbours.list(copy, row("Theirs"));
+  assertEquals(neighbours.isSettled(real), false);
+  neighbours.list(copy, row("Ours"));
+  neighbours.optOut(copy);
+  assertEquals([neighbours.isSettled(real), neighbours.list(real, row("Ours"))], [false, true]);
+});
+
+Deno.test("two hosts with GUID 0 are two servers", async () => {
+  const network = new FakeNetwork(1);
+  for (const address of [0xc0a8010a, 0xc0a8010b]) {
+    network.host({ address, port: 19132 }, {
+      respond(datagram) {
+        const ping = raknet.decodePing(datagram);
+        const text = utf8("MCPE;Same;766;1.21.50;0;10;0;world;Survival;");
+        return ping === undefined
+          ? []
+          : [raknet.encodePong({ advertise: false, time: ping.time, guid: 0n, text })];
+      },
+    });
+  }
+  const hosts = (await lookAround(network)).map(({ host }) => host);
+  assertEquals(hosts.sort(), ["192.168.1.10", "192.168.1.11"]);
 });

@@ -224,9 +224,7 @@ export class Discovery {
     const { options } = this;
     const { clock, neighbours, scanId } = options;
     if (answers.some(({ statement }) => options.optsOut(motdAsSent(statement)))) {
-      neighbour.optedOut = true;
-      neighbour.row = undefined;
-      return;
+      return neighbours.optOut(neighbour);
     }
     const seenAt = Math.round(clock.wall() - (clock.now() - at));
     const record = mergeAnswers(answers, {

@@ -3,12 +3,15 @@
  *
  * @module
  */
-import { type Address, parseAddress } from "../../address.ts";
+import { type Address, family, parseAddress } from "../../address.ts";
 import type { ServerRecord } from "../../record.ts";
+import { hasOwnGuid } from "../aliases.ts";
 
 /** Servers to remember, and of one address: a neighbour that answers from all its ports ends nothing. */
 const MOST_SERVERS = 4096;
 const MOST_OF_ADDRESS = 32;
+/** The ports of a server that advertises none. */
+const USUAL_PORTS = { v4: 19132, v6: 19133 };
 
 /** One server, or what says that it is one. */
 export interface Neighbour {
@@ -28,8 +31,8 @@ export interface Neighbour {
   optedOut: boolean;
   /** Its row, as soon as there is one. */
   row: ServerRecord | undefined;
-  /** The one by which the same server is listed already. */
-  double: Neighbour | undefined;
+  /** Its identity, where another neighbour is listed with the same one. */
+  doubleOf: string | undefined;
 }
 
 /** A server in the list. */
@@ -60,7 +63,7 @@ export interface Listed {
 export class Neighbours {
   readonly #all = new Map<string, Neighbour>();
   readonly #ofAddress = new Map<Address, number>();
-  /** Who was first to show a GUID: a server in several of our networks shows it in each. */
+  /** By identity the neighbour that is listed with it. */
   readonly #holders = new Map<string, Neighbour>();
 
   /**
@@ -75,7 +78,7 @@ export class Neighbours {
     if (this.#all.size >= MOST_SERVERS || ofAddress >= MOST_OF_ADDRESS) return undefined;
     const neighbour = {
       ...{ key, address, lifetimeMs, heardAt: now, askedAt: -Infinity },
-      ...{ asking: false, optedOut: false, row: undefined, double: undefined },
+      ...{ asking: false, optedOut: false, row: undefined, doubleOf: undefined },
     };
     this.#all.set(key, neighbour);
     this.#ofAddress.set(address, ofAddress + 1);
@@ -84,31 +87,43 @@ export class Neighbours {
 
   /** Keeps a row, unless the same server is listed at another address. */
   list(neighbour: Neighbour, row: ServerRecord): boolean {
-    const holder = row.guid === null ? undefined : this.#holders.get(row.guid);
-    neighbour.double = holder === neighbour ? undefined : holder;
-    const before = neighbour.row?.guid;
-    if (before != null && before !== row.guid) this.#holders.delete(before); // it began anew
-    neighbour.row = neighbour.double === undefined ? row : undefined;
-    if (neighbour.row === undefined) return false;
-    if (row.guid !== null) this.#holders.set(row.guid, neighbour);
-    return true;
+    const identity = identityOf(row, neighbour.address);
+    this.#release(neighbour); // it may have begun anew
+    const isDouble = identity !== undefined && this.#holders.has(identity);
+    neighbour.doubleOf = isDouble ? identity : undefined;
+    neighbour.row = isDouble ? undefined : row;
+    if (identity !== undefined && !isDouble) this.#holders.set(identity, neighbour);
+    return !isDouble;
   }
 
-  /** Whether nothing is to be learned of it: it is another one's double, or wants no questions. */
-  isSettled({ double, optedOut, asking }: Neighbour): boolean {
-    return optedOut || asking || double !== undefined && this.#all.get(double.key) === double;
+  /** Lists a neighbour no more: it asked to be left alone. */
+  optOut(neighbour: Neighbour): void {
+    this.#release(neighbour);
+    neighbour.optedOut = true;
+    neighbour.row = undefined;
+  }
+
+  /** Gives up the identity with which a neighbour is listed. */
+  #release({ row, address }: Neighbour): void {
+    const identity = row && identityOf(row, address);
+    if (identity !== undefined) this.#holders.delete(identity);
+  }
+
+  /** Whether nothing is to be learned of it: the same server is listed, or it opted out. */
+  isSettled({ doubleOf, optedOut, asking }: Neighbour): boolean {
+    return optedOut || asking || doubleOf !== undefined && this.#holders.has(doubleOf);
   }
 
   /** Forgets those that were not heard for too long. */
   forget(now: number): void {
     for (const neighbour of this.#all.values()) {
-      const { key, address, heardAt, lifetimeMs, row } = neighbour;
+      const { key, address, heardAt, lifetimeMs } = neighbour;
       if (now - heardAt < lifetimeMs) continue;
       this.#all.delete(key);
       const left = this.#ofAddress.get(address)! - 1;
       if (left > 0) this.#ofAddress.set(address, left);
       else this.#ofAddress.delete(address);
-      if (row?.guid != null) this.#holders.delete(row.guid);
+      this.#release(neighbour);
     }
   }
 
@@ -119,6 +134,18 @@ export class Neighbours {
       .map(({ row, heardAt }) => ({ row, heardAt }))
       .sort((a, b) => compareHosts(a.row.host, b.row.host) || a.row.port - b.row.port);
   }
+}
+
+/**
+ * What only one server has, so that replies with the same identity are of one server: it responds
+ * once for each of our interfaces, and over IPv4 and IPv6. A GUID alone is not enough: some software
+ * shares it, and others can copy it. `undefined` where a row has no such identity.
+ */
+function identityOf(row: ServerRecord, address: Address): string | undefined {
+  if (!hasOwnGuid(row)) return undefined;
+  const { guid, motd, port, port_v4, port_v6 } = row;
+  const isPort6 = family(address) === 6 && port === (port_v6 ?? USUAL_PORTS.v6);
+  return JSON.stringify([guid, motd, isPort6 ? port_v4 ?? USUAL_PORTS.v4 : port]);
 }
 
 /** IPv4 before IPv6, and by value. */

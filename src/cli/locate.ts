@@ -9,7 +9,7 @@ import type { Protocol } from "../protocols/protocol.ts";
 import { neverAsked, usualPorts } from "../targets/lists.ts";
 import { parseTarget } from "../targets/parse.ts";
 import { type Service, SERVICE_PROTOCOL } from "../targets/srv.ts";
-import { type FoundName, haveService, lookUpName, type Lookups } from "./names.ts";
+import { type FoundName, haveService, lookUpName, type Lookups, RefusedName } from "./names.ts";
 
 /** What to ask where. */
 export interface Questions {
@@ -36,12 +36,15 @@ export interface Located {
  * port, but where an SRV record leads, the one that it is for. Of several addresses the first one
  * is asked, as the system orders them.
  *
- * @throws InputError for what is no host, cannot be found, or is never asked.
+ * @param command Named in errors.
+ * @throws InputError for what is no host, cannot be found, or is never asked; RefusedName for a name
+ * of which no record may be used.
  */
 export async function locate(
   word: string,
   protocols: readonly Protocol[],
   lookups: Lookups,
+  command: "query" | "watch" = "query",
 ): Promise<Located> {
   const target = parseTarget(word);
   const { port } = target;
@@ -49,9 +52,9 @@ export async function locate(
   const { findService } = port === undefined && haveService(protocols) ? lookups : {};
   const { addresses: [address], found, refused } = "name" in target
     ? await lookUpName(target.name, { ...lookups, findService })
-    : { addresses: [onlyAddress(word, target.range)] } satisfies FoundName;
-  if (refused !== undefined) throw new InputError(refused);
+    : { addresses: [onlyAddress(word, target.range, command)] } satisfies FoundName;
   const name = "name" in target ? target.name : null;
+  if (refused !== undefined) throw new RefusedName(name!, refused, lookups.note);
   if (port !== undefined) {
     return { endpoints: [{ endpoint: { address, port }, first: protocols, rest: [] }], name };
   }
@@ -59,13 +62,17 @@ export async function locate(
   return { endpoints: usualQuestions(protocols, address, service), name };
 }
 
-function onlyAddress(word: string, { start, end }: { start: Address; end: Address }): Address {
+function onlyAddress(
+  word: string,
+  { start, end }: { start: Address; end: Address },
+  command: string,
+): Address {
   if (BigInt(end) - BigInt(start) !== 1n) {
-    throw new InputError(`Cannot query "${word}": it is a range; scan asks ranges`);
+    throw new InputError(`Cannot ${command} "${word}": it is a range; scan asks ranges`);
   }
   const reason = neverAsked(start);
   if (reason === undefined) return start;
-  throw new InputError(`Cannot query "${word}": never asked: ${reason}`);
+  throw new InputError(`Cannot ${command} "${word}": never asked: ${reason}`);
 }
 
 function requirePort(protocols: readonly Protocol[]): void {

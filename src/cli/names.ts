@@ -39,8 +39,45 @@ export interface FoundName {
   readonly addresses: readonly Address[];
   /** Where its SRV record leads. */
   readonly found?: FoundService;
-  /** Why none of its addresses may be probed, where no SRV record leads elsewhere. */
-  readonly refused?: string;
+  /** Why none of its addresses may be probed, in lines, where no SRV record leads elsewhere. */
+  readonly refused?: readonly string[];
+}
+
+/** A name of which no record may be used: whoever holds its zone decides that, not the user. */
+export class RefusedName extends InputError {
+  /**
+   * @param lines Why, as {@linkcode lookUpName} returns it. Several are noted.
+   * @param note Told each of several lines.
+   */
+  constructor(name: string, lines: readonly string[], note: (text: string) => void) {
+    super(lines.length === 1 ? lines[0] : `Cannot use "${name}": none of its records may be used`);
+    if (lines.length > 1) lines.forEach(note);
+  }
+}
+
+/**
+ * Notes names that were refused, beside others that are used.
+ *
+ * @param isLeft Whether there is anything but them.
+ * @throws RefusedName the first of them, where nothing is left.
+ */
+export function noteRefused(
+  refused: readonly RefusedName[],
+  isLeft: boolean,
+  note: (text: string) => void,
+): void {
+  const [first, ...more] = refused;
+  (isLeft ? refused : more).forEach(({ message }) => note(message));
+  if (!isLeft && first !== undefined) throw first;
+}
+
+/** Lines of one lookup that are shown: whoever holds the zone decides how many there are. */
+const MOST_LINES = 10;
+
+/** The first of many lines, and how many more there are. */
+export function firstLines(lines: readonly string[]): readonly string[] {
+  const more = lines.length - MOST_LINES;
+  return more <= 0 ? lines : [...lines.slice(0, MOST_LINES), `... and ${more} more such records`];
 }
 
 /** Whether SRV records lead to servers of one of the protocols. */
@@ -66,9 +103,9 @@ export async function lookUpName(name: string, lookups: Lookups): Promise<FoundN
     throw own.reason;
   }
   const { addresses, refused } = admit(name, name, own.value, lookups);
-  if (refused === undefined) return { addresses, found };
-  if (addresses.length === 0 && found === undefined) return { addresses, refused };
-  lookups.note(refused);
+  const isRefused = addresses.length === 0 && found === undefined && refused.length > 0;
+  if (isRefused) return { addresses, refused };
+  refused.forEach(lookups.note);
   return { addresses, found };
 }
 
@@ -77,14 +114,14 @@ export async function lookUpName(name: string, lookups: Lookups): Promise<FoundN
  *
  * @param name The name that the user wrote.
  * @param host The name that has the addresses: the same, or the target of its SRV record.
- * @returns With the first record that was refused, and why.
+ * @returns With lines that say which records were refused, and why.
  */
 function admit(
   name: string,
   host: string,
   all: readonly Address[],
   { allowPrivate = false }: Lookups,
-): { addresses: Address[]; refused?: string } {
+): { addresses: Address[]; refused: readonly string[] } {
   const addresses: Address[] = [];
   const refused: string[] = [];
   for (const address of all) {
@@ -92,9 +129,7 @@ function admit(
     if (reason === undefined) addresses.push(address);
     else refused.push(`Cannot use the record "${recordText(host, address)}": ${reason}`);
   }
-  const [first, ...more] = refused;
-  if (more.length === 0) return { addresses, refused: first };
-  return { addresses, refused: `${first} (and ${more.length} more)` };
+  return { addresses, refused: firstLines(refused) };
 }
 
 function recordText(host: string, address: Address): string {
@@ -110,7 +145,7 @@ async function followService(name: string, lookups: Lookups): Promise<FoundServi
     if (service === undefined) return undefined;
     led = requestText(name, service);
     const { addresses, refused } = admit(name, service.host, await resolve(service.host), lookups);
-    if (refused !== undefined) note(`${led}: ${refused}`);
+    for (const line of refused) note(`${led}: ${line}`);
     return addresses.length === 0 ? undefined : { service, addresses };
   } catch (error) {
     if (!(error instanceof InputError)) throw error;

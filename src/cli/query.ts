@@ -34,10 +34,11 @@ export async function runQuery(args: readonly string[]): Promise<number> {
   const protocols = chosenProtocols(settings.list("protocol"));
   const timeoutMs = chosenTimeout(settings);
   const retries = settings.whole("retries", 0, 3) ?? DEFAULTS.query.retries;
+  const note = settings.has("quiet") ? () => {} : tellError;
   const { endpoints, name } = await locate(word, protocols, {
     resolve: resolveName,
-    findService: serviceFinder(),
-    note: settings.has("quiet") ? () => {} : tellError,
+    findService: serviceFinder({ note }),
+    note,
     allowPrivate: settings.has("allow-private"),
   });
   using interrupt = onInterrupt(() => {});

@@ -8,7 +8,8 @@ import { domainToASCII } from "node:url";
 import { type Address, parseAddress } from "../address.ts";
 import { InputError } from "../errors.ts";
 import { systemClock } from "../net/clock.ts";
-import { chooseService, type FindService, serviceName } from "../targets/srv.ts";
+import { chooseService, type FindService, serviceName, unusableServices } from "../targets/srv.ts";
+import { firstLines } from "./names.ts";
 
 /**
  * The addresses of a name, of both families.
@@ -45,6 +46,8 @@ export interface ServiceLookup {
   readonly nameServer?: { readonly ipAddr: string; readonly port: number };
   /** How long it may take, milliseconds. */
   readonly mostMs?: number;
+  /** Told which records cannot be used. Default: nobody. */
+  readonly note?: (text: string) => void;
 }
 
 /** A record is welcome, and not waited for as long as an address. */
@@ -54,7 +57,9 @@ const MOST_MS = 2000;
  * Makes a search for SRV records. It rejects with InputError when a record cannot be looked up; that
  * there is none, and that a name server refuses to say, are the same to the system.
  */
-export function serviceFinder({ nameServer, mostMs = MOST_MS }: ServiceLookup = {}): FindService {
+export function serviceFinder(
+  { nameServer, mostMs = MOST_MS, note = () => {} }: ServiceLookup = {},
+): FindService {
   return async (name) => {
     const ascii = domainToASCII(name);
     if (ascii === "" || isLocal(ascii)) return undefined;
@@ -63,7 +68,9 @@ export function serviceFinder({ nameServer, mostMs = MOST_MS }: ServiceLookup = 
     try {
       // The final dot keeps the search list out: its domains are no part of what was typed.
       const options = { nameServer, signal: late.signal };
-      return chooseService(await Deno.resolveDns(`${serviceName(ascii)}.`, "SRV", options));
+      const records = await Deno.resolveDns(`${serviceName(ascii)}.`, "SRV", options);
+      firstLines(unusableServices(name, records)).forEach(note);
+      return chooseService(records);
     } catch (error) {
       if (error instanceof Deno.errors.NotFound) return undefined;
       const silent = late.signal.aborted || error instanceof Deno.errors.TimedOut;

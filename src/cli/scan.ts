@@ -164,6 +164,7 @@ async function lookUpTargets(
     throw new InputError("Cannot read targets from standard input twice");
   }
   refuseFiles(words);
+  const note = settings.has("quiet") ? () => {} : tellError;
   return await findTargets({
     words,
     files: await readAll(paths),
@@ -173,9 +174,9 @@ async function lookUpTargets(
   }, {
     resolve: resolveName,
     findService: settings.text("ports") === undefined && haveService(protocols)
-      ? serviceFinder()
+      ? serviceFinder({ note })
       : undefined,
-    note: settings.has("quiet") ? () => {} : tellError,
+    note,
     allowPrivate: settings.has("allow-private"),
   });
 }

@@ -13,7 +13,7 @@ import { type NameTarget, parseTargetList, parseTargets, type Target } from "../
 import { RangeBudget } from "../targets/octets.ts";
 import type { Range } from "../targets/ranges.ts";
 import type { NamedService } from "../targets/srv.ts";
-import { type FoundName, lookUpName, type Lookups } from "./names.ts";
+import { type FoundName, lookUpName, type Lookups, noteRefused, RefusedName } from "./names.ts";
 import type { KnownServer, KnownServers } from "./rescan.ts";
 import { neverAsked, neverRanges, privateRanges } from "../targets/lists.ts";
 import { refuseUrl } from "../targets/urls.ts";
@@ -86,17 +86,14 @@ export async function findTargets(input: TargetInput, lookups: Lookups): Promise
     listed(input.exclude, input.excludeFiles, budget),
     async ({ name }) => ({ addresses: await lookups.resolve(name) }),
   );
-  const refused: string[] = [];
+  const refused: RefusedName[] = [];
   const found = await lookUp(wanted, async ({ name, port }) => {
     const { findService } = port === undefined ? lookups : {};
     const one = await lookUpName(name, { ...lookups, findService });
-    if (one.refused !== undefined) refused.push(one.refused);
+    if (one.refused !== undefined) refused.push(new RefusedName(name, one.refused, lookups.note));
     return one;
   });
-  if (refused.length > 0 && found.inclusions.length + known.length === 0) {
-    throw new InputError(refused[0]);
-  }
-  refused.forEach(lookups.note);
+  noteRefused(refused, found.inclusions.length + known.length > 0, lookups.note);
   return {
     ...withNames(found, known),
     excluded: [...excluded.inclusions.map(({ range }) => range), ...optedOut],

@@ -17,8 +17,9 @@ import { neverAsked } from "../targets/lists.ts";
 import { splitWords } from "../targets/parse.ts";
 import type { Range } from "../targets/ranges.ts";
 import { type KnownState, Watched, type WatchRules } from "../watch/mod.ts";
-import { readText, tellLine, userPath } from "./console.ts";
+import { readText, tellError, tellLine, userPath } from "./console.ts";
 import { locate } from "./locate.ts";
+import { type Lookups, noteRefused, RefusedName } from "./names.ts";
 import { count } from "./plan.ts";
 import { namesIn } from "./rescan.ts";
 import { resolveName, serviceFinder } from "./resolve.ts";
@@ -44,6 +45,12 @@ export interface WatchSources {
   readonly names: boolean;
   /** How servers are watched. */
   readonly rules: WatchRules;
+  /** What names are looked up with. Default: the system's. */
+  readonly lookups?: Pick<Lookups, "resolve" | "findService">;
+}
+
+function systemLookups(): Pick<Lookups, "resolve" | "findService"> {
+  return { resolve: resolveName, findService: serviceFinder({ note: tellError }) };
 }
 
 /**
@@ -67,7 +74,9 @@ export async function readServers(sources: WatchSources): Promise<readonly Watch
     if (reason === undefined) return add(endpoint, name);
     throw new InputError(`Cannot watch ${formatEndpoint(endpoint)}: never asked: ${reason}`);
   };
-  for (const word of [...words, ...files]) await readWord(word, sources, addNamed);
+  const refused: RefusedName[] = [];
+  for (const word of [...words, ...files]) await readWord(word, sources, addNamed, refused);
+  noteRefused(refused, servers.size + passedOver.size > 0, tellError);
   if (passedOver.size > 0) {
     tellLine(`blocksweep: ${count(passedOver.size, "server")} opted out: not watched`);
   }
@@ -105,21 +114,26 @@ function knownState(stored: StoredRecord, names: boolean): KnownState {
   return { row, online, failures, askedAt };
 }
 
-/** The servers of a file, or of a word. */
+/**
+ * The servers of a file, or of a word.
+ *
+ * @param refused Takes the names of which no record may be used.
+ */
 async function readWord(
   word: string,
-  { files, protocols, allowPrivate }: WatchSources,
+  { files, protocols, allowPrivate, lookups: found = systemLookups() }: WatchSources,
   add: (endpoint: Endpoint, name: string | null) => void,
+  refused: RefusedName[],
 ): Promise<void> {
-  const lookups = {
-    resolve: resolveName,
-    findService: serviceFinder(),
-    note: (text: string) => tellLine(`blocksweep: ${text}`),
-    allowPrivate,
-  };
   const addHost = async (host: string) => {
-    const { endpoints, name } = await locate(host, protocols, lookups);
-    for (const { endpoint } of endpoints) add(endpoint, name);
+    try {
+      const lookups = { ...found, note: tellError, allowPrivate };
+      const { endpoints, name } = await locate(host, protocols, lookups, "watch");
+      for (const { endpoint } of endpoints) add(endpoint, name);
+    } catch (error) {
+      if (!(error instanceof RefusedName)) throw error;
+      refused.push(error); // a stranger's records end no watch of others
+    }
   };
   const suffix = /\.([a-z]+)$/.exec(word)?.[1] ?? "";
   const isFile = files.includes(word) || suffix in ROWS || suffix === "txt";

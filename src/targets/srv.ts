@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { harmlessText } from "../text.ts";
 import { parseTarget } from "./parse.ts";
 
 /** An SRV record. */
@@ -88,6 +89,21 @@ export function serviceName(name: string): string {
 export function chooseService(records: readonly ServiceRecord[]): Service | undefined {
   const ordered = records.toSorted((a, b) => a.priority - b.priority || b.weight - a.weight);
   return ordered.map(readService).find((service) => service !== undefined);
+}
+
+/**
+ * What is wrong with SRV records that name no host or no port, a line each. A target `.` is not wrong.
+ *
+ * @param name The name that was asked for.
+ */
+export function unusableServices(name: string, records: readonly ServiceRecord[]): string[] {
+  return records.filter((one) => !/^\.?$/.test(one.target) && readService(one) === undefined)
+    .map(({ target, port }) => {
+      const text = harmlessText(`${name} SRV ${target.replace(/\.$/, "")}:${port}`);
+      return `Cannot use the record "${text}": ${
+        port === 0 ? "0 is not a port" : "its target is not a host name"
+      }`;
+    });
 }
 
 function readService({ target, port }: ServiceRecord): Service | undefined {

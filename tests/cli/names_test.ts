@@ -4,6 +4,7 @@ import { type Address, formatAddress, formatEndpoint, parseAddress } from "../..
 import { locate } from "../../src/cli/locate.ts";
 import { lookUpName, type Lookups } from "../../src/cli/names.ts";
 import { serviceFinder } from "../../src/cli/resolve.ts";
+import { readServers } from "../../src/cli/watch_servers.ts";
 import { composeTargets, findTargets } from "../../src/cli/targets.ts";
 import { InputError } from "../../src/errors.ts";
 import { PROTOCOLS, USUAL_PROTOCOLS } from "../../src/protocols/mod.ts";
@@ -62,8 +63,8 @@ Deno.test("a name of strangers leads to no private address, by A, AAAA or CNAME 
       const { addresses, refused } = await lookUpName(name, lookups);
       assertEquals([addresses, notes], [[], []], `${name} ${address}`);
       const record = `${name} ${address.includes(":") ? "AAAA" : "A"} ${address}`;
-      assertStringIncludes(refused!, `Cannot use the record "${record}": `);
-      assertEquals(refused!.includes("--allow-private"), PRIVATE.includes(address), refused);
+      assertStringIncludes(refused!.join(), `Cannot use the record "${record}": `);
+      assertEquals(refused!.join().includes("--allow-private"), PRIVATE.includes(address));
     }
   }
 });
@@ -79,7 +80,7 @@ Deno.test("local names, and any with --allow-private, do, but never to metadata 
           server([address], undefined, allowed).lookups,
         );
         assertEquals(addresses, [], `${name} ${address}`);
-        assert(refused !== undefined && !refused.includes("--allow-private"), refused);
+        assert(refused !== undefined && !refused.join().includes("--allow-private"));
       }
     }
   }
@@ -109,19 +110,63 @@ Deno.test("an SRV record leads where the name that was asked for may, whatever i
   assertStringIncludes(allowed.notes.join(), "never taken from a name");
 });
 
-Deno.test("of several addresses the public ones are used, the others reported in a line", async () => {
+Deno.test("of several addresses the public ones are used, each of the others is reported", async () => {
   const { lookups, notes } = server(["127.0.0.1", "8.8.8.8", "::1", "2600::1"]);
   const { addresses, refused } = await lookUpName("play.example.org", lookups);
   assertEquals([shown(addresses), refused], [["8.8.8.8", "2600::1"], undefined]);
   assertEquals(notes, [
     'Cannot use the record "play.example.org A 127.0.0.1": loopback (RFC 1122); only a local ' +
-    "name leads there, or any with --allow-private (and 1 more)",
+    "name leads there, or any with --allow-private",
+    'Cannot use the record "play.example.org AAAA ::1": loopback (RFC 4291); only a local ' +
+    "name leads there, or any with --allow-private",
   ]);
   const { endpoints } = await locate("play.example.org:9", PROTOCOLS, lookups);
   assertEquals(endpoints.map(({ endpoint }) => formatEndpoint(endpoint)), ["8.8.8.8:9"]);
 });
 
-Deno.test("query and watch refuse a name of which nothing is left; scan passes over it", async () => {
+Deno.test("of many refused records ten are reported, and how many more there are", async () => {
+  const many = Array.from({ length: 25 }, (_, i) => `10.0.0.${i}`);
+  const { lookups, notes } = server([...many, "8.8.8.8"]);
+  await lookUpName("play.example.org", lookups);
+  assertEquals([notes.length, notes[10]], [11, "... and 15 more such records"]);
+  assertStringIncludes(notes[9], '"play.example.org A 10.0.0.9"');
+  const alone = server(many.slice(0, 2));
+  await assertRejects(
+    () => locate("play.example.org", USUAL_PROTOCOLS, alone.lookups),
+    InputError,
+    'Cannot use "play.example.org": none of its records may be used',
+  );
+  assertEquals(alone.notes.length, 2);
+});
+
+Deno.test("a name that is refused ends no watch of others", async () => {
+  const watched = async (...words: string[]) => {
+    const notes: string[] = [];
+    const { writeSync } = Deno.stderr;
+    try {
+      Deno.stderr.writeSync = (
+        bytes,
+      ) => (notes.push(new TextDecoder().decode(bytes)), bytes.length);
+      const servers = await readServers({
+        ...{ words, files: [], lists: [], optedOut: [], allowPrivate: false, names: false },
+        protocols: USUAL_PROTOCOLS,
+        rules: { intervalMs: 60_000, downAfter: 3, scanId: "watch-1" },
+        lookups: server(["127.0.0.1"]).lookups,
+      });
+      return { shown: servers.map(({ endpoint }) => formatEndpoint(endpoint)), notes };
+    } finally {
+      Deno.stderr.writeSync = writeSync;
+    }
+  };
+  const { shown, notes } = await watched("lo.evil.test", "127.0.0.5:19132");
+  assertEquals([shown, notes.length], [["127.0.0.5:19132"], 1]);
+  assertStringIncludes(notes[0], 'Cannot use the record "lo.evil.test A 127.0.0.1": loopback');
+  const alone = 'Cannot use the record "lo.evil.test A 127.0.0.1"';
+  await assertRejects(() => watched("lo.evil.test", "x.evil.test"), InputError, alone);
+  await assertRejects(() => watched("127.0.0.0/24"), InputError, 'Cannot watch "127.0.0.0/24"');
+});
+
+Deno.test("query refuses a name of which nothing is left; scan passes over it", async () => {
   const { lookups } = server(["192.168.1.1"]);
   await assertRejects(
     () => locate("play.example.org", USUAL_PROTOCOLS, lookups),

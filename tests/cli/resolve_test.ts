@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { serviceFinder } from "../../src/cli/resolve.ts";
 import { InputError } from "../../src/errors.ts";
-import type { ServiceRecord } from "../../src/targets/srv.ts";
+import { type ServiceRecord, unusableServices } from "../../src/targets/srv.ts";
 import { type DnsAnswer, openDns } from "../fakes/dns.ts";
 
 const record = (target: string, port: number, priority = 0, weight = 0): ServiceRecord => ({
@@ -35,6 +35,35 @@ Deno.test("SRV records that name no host are as good as none", async () => {
     assertEquals((await find([record(target, 25565)])).service, undefined, target);
   }
   assertEquals((await find([record("a.example.", 0)])).service, undefined);
+});
+
+Deno.test("SRV records that name no host are reported, harmless for a terminal", async () => {
+  const targets = ["10.0.0.1.", "0x7f.1.", "\x1b[2Jx.", ".", "mc.example.", "a.example."];
+  const records = targets.map((target, i) => record(target, i === 5 ? 0 : 25565));
+  await using dns = openDns(records);
+  const notes: string[] = [];
+  const find = serviceFinder({
+    nameServer: dns.nameServer,
+    note: (text: string) => notes.push(text),
+  });
+  assertEquals((await find("play.example"))?.host, "mc.example");
+  const line = (target: string) =>
+    `Cannot use the record "play.example SRV ${target}": its target is not a host name`;
+  assertEquals(
+    notes.sort(),
+    [
+      line("0x7f.1:25565"),
+      line("10.0.0.1:25565"),
+      line(String.raw`\033\[2Jx:25565`), // so the system has it
+      'Cannot use the record "play.example SRV a.example:0": 0 is not a port',
+    ].sort(),
+  );
+});
+
+Deno.test("what an SRV record names is harmless where it is reported", () => {
+  assertEquals(unusableServices("a.example", [record("\x1b[2Jx.", 1)]), [
+    'Cannot use the record "a.example SRV ␛[2Jx:1": its target is not a host name',
+  ]);
 });
 
 Deno.test("that there is no SRV record is no error", async () => {

@@ -38,9 +38,12 @@ export async function runImport(args: readonly string[]): Promise<number> {
   }
   const port = settings.whole("port", 1, 65535);
   const files = await openAll(paths);
-  await using database = await openStore(place, SURROUNDINGS);
+  await using stack = new AsyncDisposableStack();
+  let database: Database | undefined;
+  // Only once a file could be read: a failed import leaves no empty database behind.
+  const open = async () => database ??= stack.use(await openStore(place, SURROUNDINGS));
   for (const [i, file] of files.entries()) {
-    const result = await importFile(database, file, paths[i], port);
+    const result = await importFile(open, file, paths[i], port);
     if (!settings.has("quiet")) result.forEach(tellLine);
   }
   return 0;
@@ -66,11 +69,12 @@ async function openAll(paths: readonly string[]): Promise<ReadableStream<Uint8Ar
 /**
  * Imports a file.
  *
+ * @param open Opens the database, once.
  * @returns What there is to say of it.
  * @throws InputError when none of its lines can be read.
  */
 async function importFile(
-  database: Database,
+  open: () => Promise<Database>,
   file: ReadableStream<Uint8Array>,
   path: string,
   port: number | undefined,
@@ -79,6 +83,7 @@ async function importFile(
   const unread = { count: 0, first: 0 };
   let [batch, found, changed]: [StoredRecord[], number, number] = [[], 0, 0];
   const write = async () => {
+    const database = await open();
     changed += await attempt("write to", database, () => writeKnown(database, batch));
     batch = [];
   };
@@ -94,13 +99,12 @@ async function importFile(
     }
   } catch (error) {
     if (!(error instanceof XmlError)) throw error;
-    await write();
+    if (batch.length > 0) await write();
     throw new InputError(
       `Cannot import "${path}": ${error.message}; of XML it wants nmap's or masscan's -oX ` +
         `(${count(found, "server")} before that line, imported)`,
     );
   }
-  await write();
   const lines = `${
     count(unread.count, "line")
   } that cannot be read, the first is line ${unread.first}`;
@@ -109,6 +113,7 @@ async function importFile(
       `Cannot import "${path}": ${lines}; it wants ${FORMATS}`,
     );
   }
+  await write();
   return [
     `${path}: ${count(found, "server")}, ${changed} of them new or newer than what was known`,
     ...(unread.count > 0 ? [`${path}: passed over ${lines}`] : []),

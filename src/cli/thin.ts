@@ -6,7 +6,7 @@
 import { InputError } from "../errors.ts";
 import { sleep, systemClock } from "../net/clock.ts";
 import type { Database } from "../store/database.ts";
-import { openStore, type StorePlace } from "../store/open.ts";
+import { openExisting, type StorePlace } from "../store/open.ts";
 import { attempt } from "../store/store.ts";
 import { cutsFor, thin } from "../store/thin.ts";
 import { readArgs } from "./args.ts";
@@ -86,6 +86,6 @@ export async function thinOnce(
   keepMs: number,
   signal?: AbortSignal,
 ): Promise<string> {
-  await using database = await openStore(place, SURROUNDINGS);
+  await using database = await openExisting(place, SURROUNDINGS);
   return await thinList(database, keepMs, signal);
 }

@@ -7,7 +7,7 @@ import { InputError } from "../errors.ts";
 import { systemClock } from "../net/clock.ts";
 import type { Database } from "../store/database.ts";
 import { readOptOuts } from "../store/opt_outs.ts";
-import { openStore, type StorePlace, storePlace } from "../store/open.ts";
+import { openExisting, openStore, type StorePlace, storePlace } from "../store/open.ts";
 import { writePolls } from "../store/polls.ts";
 import { attempt, Store, StoreError } from "../store/store.ts";
 import type { Range } from "../targets/ranges.ts";
@@ -47,7 +47,7 @@ export class WatchLists implements AsyncDisposable {
   }
 
   /**
-   * Opens the lists among the words, and those of `--output`.
+   * Opens the lists among the words, which must exist, and those of `--output`, which are created.
    *
    * @throws InputError for the first that cannot be used, and for outputs that are no lists.
    */
@@ -71,8 +71,9 @@ export class WatchLists implements AsyncDisposable {
     const places = texts.map((text) => storePlace(text)!);
     await using stack = new AsyncDisposableStack();
     const all: Database[] = [];
-    for (const place of places) {
-      all.push(stack.use(await openStore(place, SURROUNDINGS, { busyMs: BUSY_MS })));
+    for (const [i, place] of places.entries()) {
+      const open = i < words.length ? openExisting : openStore;
+      all.push(stack.use(await open(place, SURROUNDINGS, { busyMs: BUSY_MS })));
     }
     stack.move();
     const tell = (line: string) => tellLine(`blocksweep: ${line}`);

@@ -42,6 +42,20 @@ export async function migrate(
 }
 
 /**
+ * Brings a database to the version of this program, unless it is empty.
+ *
+ * @throws InputError when it is empty, newer, or not ours.
+ */
+export async function upgrade(database: Database): Promise<void> {
+  if (await versionOf(database) === 0) throw emptyDatabase("use", database);
+  await migrate(database);
+}
+
+function emptyDatabase(use: string, { name }: Database): InputError {
+  return new InputError(`Cannot ${use} ${name}: there is no list in it`);
+}
+
+/**
  * Checks that a database can be read as it is.
  *
  * @throws InputError when it is newer, older, or not ours.
@@ -52,7 +66,7 @@ export async function checkVersion(
 ): Promise<void> {
   const version = await versionOf(database);
   refuseNewer(database, version, migrations);
-  if (version === 0) throw new InputError(`Cannot read ${database.name}: there is no list in it`);
+  if (version === 0) throw emptyDatabase("read", database);
   if (version === migrations.length) return;
   throw new InputError(
     `Cannot read ${database.name}: it has version ${version} of the schema, and wants ` +

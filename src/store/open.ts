@@ -7,7 +7,7 @@ import { InputError } from "../errors.ts";
 import { redactUrl } from "../redact.ts";
 import { sleep, systemClock } from "../net/clock.ts";
 import { type Database, Unavailable } from "./database.ts";
-import { checkVersion, migrate } from "./migrate.ts";
+import { checkVersion, migrate, upgrade } from "./migrate.ts";
 import { openPostgres } from "./postgres.ts";
 import { parsePostgres, type PostgresPlace } from "./postgres_place.ts";
 import { openSqlite, type SqliteOptions } from "./sqlite.ts";
@@ -68,6 +68,19 @@ export async function openStore(
   options: OpenOptions = {},
 ): Promise<Database> {
   return await openWhenFree(place, around, options, migrate);
+}
+
+/**
+ * Opens a database that exists to write to it, and brings it to the schema of this program.
+ *
+ * @throws InputError when there is none, or as {@linkcode openStore}.
+ */
+export async function openExisting(
+  place: StorePlace,
+  around: Surroundings,
+  options: OpenOptions = {},
+): Promise<Database> {
+  return await openWhenFree(place, around, { ...options, mustExist: true }, upgrade);
 }
 
 /**

@@ -19,6 +19,8 @@ const PAUSE_MS = 40;
 export interface SqliteOptions {
   /** Whether nothing is to be written: then the file has to be there. */
   readonly readOnly?: boolean;
+  /** Whether the file has to be there, though it is written to. Default: it is created. */
+  readonly mustExist?: boolean;
   /** How long a statement waits for another program that writes, milliseconds. Default: 5,000. */
   readonly busyMs?: number;
   /** The clock. Default: the machine's. */
@@ -33,9 +35,11 @@ export interface SqliteOptions {
  * StoreError when its device is full.
  */
 export function openSqlite(path: string, options: SqliteOptions = {}): Database {
-  const { readOnly = false } = options;
+  const { readOnly = false, mustExist = false } = options;
   let db: DatabaseSync | undefined;
   try {
+    // To open it for reading alone creates no file, and fails where there is none.
+    if (mustExist) new DatabaseSync(path, { readOnly: true }).close();
     db = new DatabaseSync(path, { readOnly });
     db.exec(`pragma busy_timeout = ${BLOCK_MS}`);
     db.exec("pragma trusted_schema = off");

@@ -151,6 +151,39 @@ Deno.test("what cannot be listed is named, with exit code 2", async () => {
   }
 });
 
+Deno.test("no command creates a database for a typo, or for an import that fails", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const [bad, xml, good] = ["bad.txt", "bad.xml", "good.txt"].map((name) => `${folder}/${name}`);
+    await Deno.writeTextFile(bad, "what\never\n");
+    await Deno.writeTextFile(xml, "<nmaprun>\n<host a=5>");
+    await Deno.writeTextFile(good, "127.0.0.1:1\n");
+    await Deno.writeTextFile(`${folder}/empty.db`, "");
+    const typo = `${folder}/typo.db`;
+    const failing: [string[], string][] = [
+      [["watch", typo], `Cannot open "${typo}": there is no such file`],
+      [["watch", typo, "-o", `${folder}/new.db`], `Cannot open "${typo}": there is no such file`],
+      [["watch", typo, "-o", typo], `Cannot open "${typo}": there is no such file`],
+      [["watch", `${folder}/empty.db`], 'empty.db": there is no list in it'],
+      [["thin", typo, "--keep", "90d"], `Cannot open "${typo}": there is no such file`],
+      [["import", typo, bad], "2 lines that cannot be read"],
+      [["import", typo, xml], "a tag is malformed"],
+      [["import", typo, bad, good], "2 lines that cannot be read"],
+    ];
+    for (const [args, message] of failing) {
+      const { code, stdout, stderr } = await run(args, { permissions: WRITE });
+      assertEquals([code, stdout], [2, ""], args.join(" "));
+      assertStringIncludes(stderr, message);
+      const left = await Array.fromAsync(Deno.readDir(folder), ({ name }) => name);
+      assertEquals(left.toSorted(), ["bad.txt", "bad.xml", "empty.db", "good.txt"], args.join(" "));
+      assertEquals((await Deno.stat(`${folder}/empty.db`)).size, 0);
+    }
+    assertEquals((await run(["import", typo, good], { permissions: WRITE })).code, 0);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
 Deno.test("a list that breaks while it is read ends it with a word, a reader that goes away without one", async () => {
   const folder = await Deno.makeTempDir();
   try {

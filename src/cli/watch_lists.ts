@@ -5,7 +5,7 @@
  */
 import { InputError } from "../errors.ts";
 import { systemClock } from "../net/clock.ts";
-import type { Database } from "../store/database.ts";
+import { type Database, Unavailable } from "../store/database.ts";
 import { readOptOuts } from "../store/opt_outs.ts";
 import { openExisting, openStore, type StorePlace, storePlace } from "../store/open.ts";
 import { writePolls } from "../store/polls.ts";
@@ -89,13 +89,25 @@ export class WatchLists implements AsyncDisposable {
     return ranges;
   }
 
-  /** Notes in each that the watch begins. */
+  /**
+   * Notes in each that the watch begins: later, where one is unavailable.
+   *
+   * @throws StoreError for the first that refuses it.
+   */
   async begin(values: Values): Promise<void> {
     const config = JSON.stringify(JSON.parse(formatConfig("watch", withoutSecrets(values))));
     const { scanId: id } = this.rules;
-    for (const database of this.all) {
-      const store = new Store(database);
-      await store.begin({ id, kind: "watch", at: Date.now(), shards: 1, config });
+    const at = Date.now();
+    for (const [i, database] of this.all.entries()) {
+      const note = () => new Store(database).begin({ id, kind: "watch", at, shards: 1, config });
+      let refusal: unknown;
+      await this.journals[i].begin(() =>
+        note().catch((error) => {
+          if (!(error.cause instanceof Unavailable)) refusal = error;
+          throw error;
+        })
+      );
+      if (refusal !== undefined) throw refusal;
     }
   }
 

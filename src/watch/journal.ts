@@ -78,6 +78,8 @@ export class Journal {
   #cancel: (() => void) | undefined;
   #writing: Promise<void> | undefined;
   #pause = EVERY_MS;
+  /** Notes that the watch begins, until that is noted: what is observed refers to it. */
+  #begin: (() => Promise<void>) | undefined;
   /** Observations that are being written. */
   #underway = 0;
   /** Whether the list took nothing when it was last tried. */
@@ -86,6 +88,16 @@ export class Journal {
 
   /** Nothing waits yet. */
   constructor(private readonly options: JournalOptions) {}
+
+  /**
+   * Notes that the watch begins, before all else; tries again later where that fails.
+   *
+   * @param note Does so; rejects when that fails, and is then called again.
+   */
+  async begin(note: () => Promise<void>): Promise<void> {
+    this.#begin = note;
+    await this.#start();
+  }
 
   /**
    * Takes a poll; returns at once.
@@ -156,7 +168,7 @@ export class Journal {
     }
     cancel();
     const left = this.#states.length + this.#underway;
-    if (left + this.#servers.size + this.#optOuts.length > 0) this.failing = true;
+    if (left > 0 || this.#waits) this.failing = true;
     this.lost += left;
     this.#states = [];
   }
@@ -188,7 +200,8 @@ export class Journal {
 
   /** Whether there is something to write. */
   get #waits(): boolean {
-    return this.#servers.size + this.#states.length + this.#optOuts.length > 0;
+    return this.#begin !== undefined ||
+      this.#servers.size + this.#states.length + this.#optOuts.length > 0;
   }
 
   /** Writes, unless that is being done. */
@@ -203,6 +216,8 @@ export class Journal {
   async #write(): Promise<void> {
     const { clock, write, name, tell } = this.options;
     try {
+      await this.#begin?.();
+      this.#begin = undefined;
       while (this.#waits) {
         const servers = [...this.#servers.values()].slice(0, BATCH);
         const states = this.#states.splice(0, BATCH);

@@ -262,3 +262,56 @@ Deno.test("a server that opts out is marked in the database, and not watched aga
     await Deno.remove(folder, { recursive: true });
   }
 });
+
+/** Whether a database has the schema of this program. */
+function isMade(list: string): boolean {
+  try {
+    using db = new DatabaseSync(list, { readOnly: true });
+    return db.prepare("select name from sqlite_master where name = 'scans'").all().length > 0;
+  } catch {
+    return false; // it is not there, or is being made
+  }
+}
+
+Deno.test("a watch whose list is locked when it begins is noted when the list is free", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const range = { start: 0x7f590000, end: 0x7f590010 };
+    const hosts = drawFleet({ servers: 1, range, seed: 2, software: ["pocketmine"] });
+    await using _fleet = await openFleet(hosts, { clock: systemClock, seed: 1 });
+    const list = `${folder}/a.db`;
+    const child = start(["watch", "-o", list, "-iL", "-", "--interval", "5s"], { stdin: "" });
+    while (!isMade(list)) await new Promise((resolve) => setTimeout(resolve, 10));
+    let stderr = "";
+    {
+      using db = new DatabaseSync(list);
+      db.exec("begin immediate");
+      const writer = child.stdin.getWriter();
+      await writer.write(new TextEncoder().encode(formatEndpoint(hosts[0].endpoint)));
+      await writer.close();
+      const told = child.stderr.pipeThrough(new TextDecoderStream());
+      for await (const part of told.values({ preventCancel: true })) {
+        stderr += part;
+        if (stderr.includes("tries again")) break;
+      }
+      db.exec("rollback");
+      const [event] = await Array.fromAsync(
+        child.stdout.pipeThrough(new TextDecoderStream()).values(),
+        (part) => {
+          child.kill("SIGINT");
+          return JSON.parse(part).event;
+        },
+      );
+      assertEquals(event, "online");
+      for await (const part of told) stderr += part;
+    }
+    assertEquals((await child.status).code, 130, stderr);
+    assertStringIncludes(stderr, "another program is writing to it; the watch goes on");
+    using db = new DatabaseSync(list);
+    const [scan] = db.prepare("select kind, state, found from scans").all();
+    assertEquals({ ...scan }, { kind: "watch", state: "finished", found: 1 });
+    assertEquals(db.prepare("select scan_id from observations").all().length, 1);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});

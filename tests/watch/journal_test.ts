@@ -120,6 +120,40 @@ Deno.test("a list that goes away stops nothing: what waits is written when it is
   assertEquals(ports(list.states), [...servers, ...servers].map(({ endpoint }) => endpoint.port));
 });
 
+Deno.test("a watch that begins while its list is away is noted later, before what it observes", async () => {
+  const network = new FakeNetwork(1);
+  const { list, journal } = fakeList(network);
+  const begun: number[] = [];
+  const begin = () => {
+    if (list.away) return Promise.reject(new Error("Cannot write to a.db: gone"));
+    begun.push(list.writes);
+    return Promise.resolve();
+  };
+  const later = (ms: number) => new Promise<void>((resolve) => network.after(ms, resolve));
+  const one = server(1);
+  list.away = true;
+  await network.run((async () => {
+    await journal.begin(begin);
+    journal.note(one, one.answered(row(1), 1), 1);
+    await later(5000);
+    assertEquals([begun, journal.failing], [[], true]);
+    list.away = false;
+    await later(10_000);
+    assertEquals([begun, list.writes, journal.written, journal.failing], [[0], 1, 1, false]);
+    await journal.close(1000);
+  })());
+  assertEquals(list.told, [
+    "Cannot write to a.db: gone; the watch goes on, and tries again",
+    "a.db takes what is seen again",
+  ]);
+  const { list: lost, journal: never } = fakeList(network);
+  lost.away = true;
+  await network.run(
+    never.begin(() => Promise.reject(new Error("gone"))).then(() => never.close(1000)),
+  );
+  assert(never.failing, "the end of a watch that was never noted is not noted");
+});
+
 Deno.test("what cannot wait any longer is lost, and counted", async () => {
   const network = new FakeNetwork(1);
   const { list, journal } = fakeList(network, 10);

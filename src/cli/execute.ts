@@ -87,15 +87,13 @@ export async function execute(job: Job): Promise<number> {
   await using _served = serving &&
     serveMetrics(serving, () => scanFamilies(state), (why) => tell(metricsTrouble(why)));
   const spill = spillPath(job.files.outputs, scanId);
-  await using stores = await ScanStores.open(job.stores, spill, tell, {
-    ...chosen,
-    protocols: chosen.protocols.map(({ name }) => name),
-  });
-  const beforeRows = () => shown.progress?.clear();
   using interrupt = onInterrupt(() => {
     shown.progress?.clear();
     if (!quiet) tellLine("blocksweep: finishing the rows in hand; Ctrl-C again to stop at once");
   });
+  const asked = { ...chosen, protocols: chosen.protocols.map(({ name }) => name) };
+  await using stores = await ScanStores.open(job.stores, spill, tell, asked, interrupt.signal);
+  const beforeRows = () => shown.progress?.clear();
   const kept = await keep(job, { state, key, beforeRows, stores: stores.sinks });
   const { writer } = kept;
   const sinks = whileRead(job.outputs, kept.sinks);

@@ -89,6 +89,7 @@ export class ScanStores implements AsyncDisposable {
    * @param spill Where rows wait for a database that is unavailable: the start of a path.
    * @param tell Told how many known servers did not answer.
    * @param asked What the scan asks: columns of all else stay as they were.
+   * @param signal Shortens the wait for a database at the end.
    * @throws InputError for the first that cannot be used.
    */
   static async open(
@@ -96,6 +97,7 @@ export class ScanStores implements AsyncDisposable {
     spill: string,
     tell: (line: string) => void,
     asked: AskedOf,
+    signal?: AbortSignal,
   ): Promise<ScanStores> {
     const sinks: SpillingStore[] = [];
     const optedOut: Range[] = [];
@@ -103,7 +105,13 @@ export class ScanStores implements AsyncDisposable {
     try {
       for (const [i, place] of plan.places.entries()) {
         const database = await openStore(place, SURROUNDINGS, { busyMs: BUSY_MS });
-        const options = { path: `${spill}.${i + 1}.ndjson`, clock: systemClock, tell, ...SPILL };
+        const options = {
+          path: `${spill}.${i + 1}.ndjson`,
+          clock: systemClock,
+          tell,
+          signal,
+          ...SPILL,
+        };
         sinks.push(new SpillingStore(new Store(database, undefined, asked), options));
         optedOut.push(...await attempt("read", database, () => readOptOuts(database)));
         if (place.postgres !== undefined) continue;

@@ -17,6 +17,8 @@ export interface SpillOptions {
   readonly most: number;
   /** How long to wait for the database at the end, milliseconds. */
   readonly patienceMs: number;
+  /** Shortens that wait. Default: nothing does. */
+  readonly signal?: AbortSignal;
   /** The clock. */
   readonly clock: Clock;
   /** Told when the database becomes unavailable, and when it is available again. */
@@ -25,6 +27,8 @@ export interface SpillOptions {
 
 /** How often the database is tried while rows wait, milliseconds. */
 const RETRY_MS = 1000;
+/** How long the end of a scan still waits for the database after an interruption, milliseconds. */
+const HURRIED_MS = 2000;
 /** Rows that are read back at a time. */
 const BATCH = 500;
 const LINE_FEED = 10;
@@ -91,8 +95,11 @@ export class SpillingStore implements AsyncDisposable {
    * @throws StoreError when it stays unavailable: the message says how many rows wait, and where.
    */
   async end(finish: ScanFinish): Promise<number> {
-    const { clock, patienceMs, path } = this.options;
-    const deadline = clock.now() + patienceMs;
+    const { clock, patienceMs, path, signal } = this.options;
+    let deadline = clock.now() + patienceMs;
+    const hurry = () => deadline = Math.min(deadline, clock.now() + HURRIED_MS);
+    signal?.addEventListener("abort", hurry, { once: true });
+    if (signal?.aborted) hurry();
     for (;;) {
       try {
         await this.#replay();

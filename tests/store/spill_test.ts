@@ -62,9 +62,9 @@ class Bench implements AsyncDisposable {
     return new Bench(path, folder, database, new DatabaseSync(path), clock);
   }
 
-  store(most = 1e6): SpillingStore {
+  store(most = 1e6, signal?: AbortSignal): SpillingStore {
     return new SpillingStore(new Store(this.database, () => Promise.resolve()), {
-      ...{ path: this.spill, most, patienceMs: 30_000, clock: this.clock },
+      ...{ path: this.spill, most, patienceMs: 30_000, clock: this.clock, signal },
       tell: (line) => this.told.push(line),
     });
   }
@@ -137,6 +137,33 @@ Deno.test("the end of a scan waits for a database that is locked", async () => {
   assertEquals([await bench.spilled(), await bench.ports()], [0, [1]]);
   assertEquals((await all(bench.database, "select state from scans"))[0], { state: "finished" });
 });
+
+for (const interruptedAt of [-1, 10_000]) {
+  Deno.test(
+    `an interruption ${
+      interruptedAt < 0 ? "before" : "during"
+    } the wait for a locked database ends it soon, and the file is named`,
+    async () => {
+      await using bench = await Bench.open();
+      const { clock, other, spill } = bench;
+      const interrupt = new AbortController();
+      const store = bench.store(1e6, interrupt.signal);
+      await store.begin(BEGIN);
+      other.exec("begin immediate");
+      await store.write([record(1)]);
+      const before = clock.time;
+      if (interruptedAt < 0) interrupt.abort();
+      clock.onWait = (time) => {
+        if (time >= interruptedAt) interrupt.abort();
+      };
+      const { message } = await assertRejects(() => store.end(END), StoreError);
+      assertStringIncludes(message, `1 rows wait in "${spill}"`);
+      const waited = clock.time - Math.max(before, interruptedAt);
+      assert(waited >= 1000 && waited < 4000, String(waited));
+      other.exec("rollback");
+    },
+  );
+}
 
 Deno.test("where a database stays locked, the rows stay in the file, and the scan brings them in when it goes on", async () => {
   await using bench = await Bench.open();

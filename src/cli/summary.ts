@@ -13,6 +13,7 @@ import { optionsOf } from "./options.ts";
 import type { OutputPlan } from "./outputs.ts";
 import { count, number } from "./plan.ts";
 import type { ScanSettings } from "./scan_settings.ts";
+import type { StorePlan } from "./stores.ts";
 import type { Settings } from "./values.ts";
 import { codeList } from "./trouble.ts";
 
@@ -161,6 +162,8 @@ export interface Continuable {
   readonly settings: Settings;
   readonly chosen: ScanSettings;
   readonly outputs: readonly OutputPlan[];
+  /** Its databases, with the passwords of their URLs. */
+  readonly stores: Pick<StorePlan, "places">;
   /** Whether it can be continued at all. */
   readonly resumable: boolean;
 }
@@ -171,7 +174,7 @@ export interface Continuable {
  * @param checkpoint Its checkpoint, as the user may type it.
  */
 export function continueLines(
-  { settings, chosen, outputs, resumable }: Continuable,
+  { settings, chosen, outputs, stores, resumable }: Continuable,
   state: ScanState,
   end: ScanEnd,
   checkpoint: string | undefined,
@@ -182,7 +185,7 @@ export function continueLines(
     const condition = end.error instanceof OutputLostError
       ? "once the file is back as it was, "
       : "";
-    return [`${condition}go on with: ${resumeCommand(checkpoint)}`];
+    return [`${condition}go on with: ${resumeCommand(checkpoint)}`, ...passwordNotes(stores)];
   }
   if (!early) return [];
   if (settings.has("rescan")) {
@@ -190,5 +193,13 @@ export function continueLines(
   }
   if (end.mark.pass > state.passes && end.tcpMark.pass > state.tcp.passes) return [];
   const command = continueCommand(settings.values, chosen, end, outputs);
-  return [`go on with: ${command}`, ...continueNotes(settings.values, outputs)];
+  const notes = [...continueNotes(settings.values, outputs), ...passwordNotes(stores)];
+  return [`go on with: ${command}`, ...notes];
+}
+
+/** That passwords of URLs have to be given again: the printed command has none. */
+function passwordNotes({ places }: Pick<StorePlan, "places">): string[] {
+  return places.filter(({ postgres }) => postgres?.password !== undefined).map(({ path }) =>
+    `the password of ${path} is not stored: give it in PGPASSWORD or ~/.pgpass`
+  );
 }

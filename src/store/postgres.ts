@@ -84,7 +84,10 @@ export async function openPostgres(
   } catch (error) {
     await server[Symbol.asyncDispose]();
     if (error instanceof Deno.errors.NotCapable) throw error;
-    throw new InputError(`Cannot open ${shown}: ${(error as Error).message}`);
+    const { message } = error as Error;
+    const isUnnamed = !password && /password/i.test(message); // the driver's words name no remedy
+    const why = isUnnamed ? "no password: set PGPASSWORD or ~/.pgpass" : message;
+    throw new InputError(`Cannot open ${shown}: ${why}`);
   }
 }
 

@@ -1,0 +1,58 @@
+/** What is said where a server wants a password, and where one has to be given again. */
+import { assertEquals, assertRejects } from "@std/assert";
+import { readArgs } from "../../src/cli/args.ts";
+import { type Continuable, continueLines } from "../../src/cli/summary.ts";
+import { Settings } from "../../src/cli/values.ts";
+import { InputError } from "../../src/errors.ts";
+import type { ScanEnd } from "../../src/scan/options.ts";
+import type { ScanState } from "../../src/scan/state.ts";
+import { openStore, storePlace } from "../../src/store/open.ts";
+
+/** `R`, its length, and what is wanted: SASL by SCRAM-SHA-256, then the server's first message. */
+const SASL = [82, 0, 0, 0, 23, 0, 0, 0, 10, ...new TextEncoder().encode("SCRAM-SHA-256"), 0, 0];
+const CONTINUE = [82, 0, 0, 0, 8, 0, 0, 0, 11];
+
+/** A server that wants a password of each connection. */
+async function serve(listener: Deno.TcpListener) {
+  for await (const connection of listener) {
+    for (const message of [SASL, CONTINUE]) {
+      if (await connection.read(new Uint8Array(1000)) === null) break;
+      await connection.write(Uint8Array.from(message));
+    }
+    await connection.closeWrite();
+    while (await connection.read(new Uint8Array(1000)).catch(() => null) !== null);
+    connection.close();
+  }
+}
+
+Deno.test("a server that wants a password where there is none is answered in plain words", async () => {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const serving = serve(listener);
+  const place = storePlace(`postgres://ann@127.0.0.1:${listener.addr.port}/d?sslmode=disable`)!;
+  await assertRejects(
+    () => openStore(place, { resolve: String, password: () => Promise.resolve(undefined) }),
+    InputError,
+    `Cannot open ${place.path}: no password: set PGPASSWORD or ~/.pgpass`,
+  );
+  listener.close();
+  await serving;
+});
+
+Deno.test("a password that stood in a URL has to be given again to go on with a scan", () => {
+  const lines = (url: string) => {
+    const job = {
+      settings: new Settings(readArgs("scan", ["10.0.0.1"])),
+      ...{ outputs: [], resumable: true, stores: { places: [storePlace(url)!] } },
+    };
+    return continueLines(
+      job as unknown as Continuable,
+      {} as ScanState,
+      { reason: "interrupted" } as ScanEnd,
+      "a.checkpoint",
+    ).slice(1);
+  };
+  assertEquals(lines("postgres://ann:secret@h/d"), [
+    "the password of postgres://ann@h/d is not stored: give it in PGPASSWORD or ~/.pgpass",
+  ]);
+  assertEquals([lines("postgres://ann@h/d"), lines("a.db")], [[], []]);
+});

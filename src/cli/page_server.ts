@@ -5,8 +5,12 @@
  * One request a connection: `GET` or `HEAD` of HTTP/1.0 or 1.1 (RFC 9110, RFC 9112). Bodies of
  * requests are not read.
  *
+ * A server on loopback responds only to requests for loopback: a web page whose name leads there (DNS
+ * rebinding) reads nothing.
+ *
  * @module
  */
+import { isLoopback, parseAddress } from "../address.ts";
 import { type Clock, sleep } from "../net/clock.ts";
 
 /** Connections at once. */
@@ -28,6 +32,8 @@ export interface PageRequest {
   readonly method: string;
   /** The path, without a query. */
   readonly path: string;
+  /** The host that it is for, without a port; `undefined` where an HTTP/1.0 client names none. */
+  readonly host: string | undefined;
 }
 
 /** What it gets. */
@@ -43,6 +49,7 @@ const REASONS = {
   404: "Not Found",
   405: "Method Not Allowed",
   408: "Request Timeout",
+  421: "Misdirected Request",
   431: "Request Header Fields Too Large",
 } as const;
 
@@ -113,10 +120,19 @@ export class PageServer implements AsyncDisposable {
     const head = await this.#within(REQUEST_MS, readHead(conn)) ?? 408;
     if (head === "closed") return;
     const request = typeof head === "number" ? head : parseRequest(head);
-    const response = typeof request === "number" ? refusal(request) : this.options.answer(request);
+    const response = typeof request === "number"
+      ? refusal(request)
+      : this.#isFor(request)
+      ? this.options.answer(request)
+      : refusal(421, "this server is on loopback: request localhost or a loopback address");
     const isHead = typeof request === "object" && request.method === "HEAD";
     await this.#within(REQUEST_MS, writeAll(conn, encodeResponse(response, isHead)));
     await this.#within(LINGER_MS, drain(conn));
+  }
+
+  /** Whether a request is for this server: one on loopback has no other names. */
+  #isFor({ host }: PageRequest): boolean {
+    return host === undefined || !isLocal(this.listener.addr.hostname) || isLocalName(host);
   }
 
   /** What comes of it in time; `undefined` where nothing does, or the client ends the connection. */
@@ -141,16 +157,21 @@ export class PageServer implements AsyncDisposable {
 
 const END = [13, 10, 13, 10];
 
-/** The bytes of a request up to the empty line, or the status of what is no request. */
+/**
+ * The bytes of a request up to the empty line, or the status of what is no request. Empty lines
+ * before it are passed over (RFC 9112, 2.2).
+ */
 async function readHead(conn: Deno.TcpConn): Promise<Uint8Array | "closed" | 400 | 431> {
   const head = new Uint8Array(MOST_HEAD);
+  let start = 0;
   for (let length = 0; length < MOST_HEAD;) {
     const size = await conn.read(head.subarray(length));
     if (size === null) return length === 0 ? "closed" : 400;
-    const from = Math.max(0, length - 3);
+    const from = length - 3;
     length += size;
-    for (let i = from; i + 4 <= length; i++) {
-      if (END.every((byte, j) => head[i + j] === byte)) return head.subarray(0, i);
+    while (start + 2 <= length && head[start] === 13 && head[start + 1] === 10) start += 2;
+    for (let i = Math.max(start, from); i + 4 <= length; i++) {
+      if (END.every((byte, j) => head[i + j] === byte)) return head.subarray(start, i);
     }
   }
   return 431;
@@ -171,7 +192,11 @@ const HEADER = /^([!#$%&'*+.^_`|~\w-]+):[ \t]*([\t\x20-\x7e\x80-\xff]*)$/;
  * import { assertEquals } from "@std/assert";
  *
  * const read = (text: string) => parseRequest(new TextEncoder().encode(text));
- * assertEquals(read("GET /metrics?x HTTP/1.1\r\nHost: a"), { method: "GET", path: "/metrics" });
+ * assertEquals(read("GET /metrics?x HTTP/1.1\r\nHost: A:9150"), {
+ *   method: "GET",
+ *   path: "/metrics",
+ *   host: "a",
+ * });
  * assertEquals(read("GET /metrics HTTP/1.1\r\nHost: ["), 400);
  * ```
  */
@@ -187,8 +212,13 @@ export function parseRequest(head: Uint8Array): PageRequest | 400 {
   const hostless = hosts.length === 0 && minor === "0";
   if (method === undefined || hosts.length > 1 || !hostless && !hosts.every(isHost)) return 400;
   if (hosts.length === 0 && !hostless) return 400;
-  const path = pathOf(target);
-  return path === undefined ? 400 : { method, path };
+  if (target.startsWith("/")) {
+    const host = hostless ? undefined : URL.parse(`http://${hosts[0]}/`)?.hostname ?? "";
+    return { method, path: target.replace(/[?#].*$/, ""), host };
+  }
+  // In absolute form, which proxies send, the target names the host (RFC 9112, 3.2.2).
+  const url = /^https?:\/\//i.test(target) ? URL.parse(target) : null;
+  return url === null ? 400 : { method, path: url.pathname, host: url.hostname };
 }
 
 const LATIN_1 = new TextDecoder("latin1");
@@ -198,14 +228,23 @@ function isHost(text: string): boolean {
   return text === "" || !/[/\\?#@\s]/.test(text) && URL.canParse(`http://${text}/`);
 }
 
-/** The path of a target in origin form, or in absolute form, which proxies send. */
-function pathOf(target: string): string | undefined {
-  if (target.startsWith("/")) return target.replace(/[?#].*$/, "");
-  return /^https?:\/\//i.test(target) ? URL.parse(target)?.pathname : undefined;
+/** Whether a host, as a URL holds it, is `localhost` (RFC 6761, 6.3) or a loopback address. */
+function isLocalName(host: string): boolean {
+  if (/^(?:[^.]+\.)*localhost\.?$/.test(host)) return true;
+  return isLocal(host.replace(/^\[(.*)\]$/, "$1"));
 }
 
-function refusal(status: 400 | 408 | 431): PageResponse {
-  return { status, body: new TextEncoder().encode(`${REASONS[status]}\n`) };
+/** Whether it is a loopback address, in IPv6 (RFC 4291, 2.5.5.2) too. */
+function isLocal(text: string): boolean {
+  const address = parseAddress(text);
+  if (typeof address === "bigint" && address >> 32n === 0xffffn) {
+    return isLoopback(Number(address & 0xffffffffn));
+  }
+  return address !== undefined && isLoopback(address);
+}
+
+function refusal(status: keyof typeof REASONS, line: string = REASONS[status]): PageResponse {
+  return { status, body: new TextEncoder().encode(`${line}\n`) };
 }
 
 function encodeResponse({ status, headers, body }: PageResponse, isHead: boolean): Uint8Array[] {

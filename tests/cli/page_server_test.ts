@@ -4,7 +4,7 @@ import { MOST_CONNECTIONS, PageServer, parseRequest } from "../../src/cli/page_s
 import { type Clock, systemClock } from "../../src/net/clock.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
-const GET = "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n";
+const GET = "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
 /** A clock that stands still until it is moved. */
 class ManualClock implements Clock {
@@ -31,9 +31,9 @@ class ManualClock implements Clock {
   }
 }
 
-function serve() {
+function serve(hostname = "127.0.0.1") {
   const clock = new ManualClock();
-  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const listener = Deno.listen({ hostname, port: 0 });
   const { port } = listener.addr;
   const paths: string[] = [];
   const server = new PageServer(listener, {
@@ -79,14 +79,14 @@ async function exchange(conn: Deno.TcpConn, ...pieces: string[]): Promise<string
 Deno.test("parseRequest() takes requests as the RFCs have them, and nothing else", () => {
   const read = (text: string) => parseRequest(new TextEncoder().encode(text));
   for (
-    const [text, path] of [
-      ["GET / HTTP/1.0", "/"],
-      ["GET /metrics?a=b#c HTTP/1.1\r\nHost: 127.0.0.1:9150\r\nAccept: */*", "/metrics"],
-      ["GET http://host:9150/metrics?x HTTP/1.1\r\nhost:host:9150", "/metrics"],
-      ["HEAD /metrics HTTP/1.1\r\nHost: [::1]:9150\r\nX-Empty:", "/metrics"],
-      ["GET /metrics HTTP/1.1\r\nHost:", "/metrics"],
-    ]
-  ) assertEquals(read(text), { method: text.split(" ")[0], path });
+    const [text, path, host] of [
+      ["GET / HTTP/1.0", "/", undefined],
+      ["GET /metrics?a=b#c HTTP/1.1\r\nHost: 127.1:9150\r\nAccept: */*", "/metrics", "127.0.0.1"],
+      ["GET http://host:9150/metrics?x HTTP/1.1\r\nhost:other", "/metrics", "host"],
+      ["HEAD /metrics HTTP/1.1\r\nHost: [::1]:9150\r\nX-Empty:", "/metrics", "[::1]"],
+      ["GET /metrics HTTP/1.1\r\nHost:", "/metrics", ""],
+    ] as const
+  ) assertEquals(read(text), { method: text.split(" ")[0], path, host });
   for (
     const bad of [
       ...["", "GET", "GET /metrics", "GET /metrics HTTP/2.0", "GET  /metrics HTTP/1.1"],
@@ -127,6 +127,58 @@ Deno.test("what is no request gets 400, a long one 431, and no page", async () =
   await conn.closeWrite();
   assertStringIncludes(await readAll(conn), " 400 ");
   assertEquals(paths, []);
+});
+
+Deno.test("on loopback, only requests for loopback get the page", async () => {
+  const { server, connect, paths } = serve();
+  await using _server = server;
+  const head = async (text: string) => (await exchange(await connect(), `${text}\r\n\r\n`));
+  const get = (host: string) => head(`GET /metrics HTTP/1.1\r\nHost: ${host}`);
+  const local = [
+    ...[
+      "localhost",
+      "LOCALHOST:9150",
+      "localhost.",
+      "a.localhost:1",
+      "127.0.0.1:9150",
+      "127.9.9.9",
+    ],
+    ...["[::1]:9150", "[::ffff:127.0.0.1]"],
+  ];
+  for (const host of local) assertStringIncludes(await get(host), "a page", host);
+  assertStringIncludes(await head("GET /metrics HTTP/1.0"), "a page");
+  assertEquals(paths.length, local.length + 1);
+  const others = [
+    ...["evil.test", "evil.test:9150", "localhost.evil.test", "notlocalhost", "192.0.2.1", ""],
+    ...["127.0.0.1.evil.test", "0.0.0.0", "[::]", "[2001:db8::1]", "localhost%2eevil.test"],
+  ];
+  for (const host of others) {
+    const reply = await get(host);
+    assertStringIncludes(reply, "HTTP/1.1 421 Misdirected Request\r\n", host);
+    assert(reply.endsWith("request localhost or a loopback address\n"), reply);
+  }
+  const absolute = "GET http://evil.test/metrics HTTP/1.1\r\nHost: localhost";
+  assertStringIncludes(await head(absolute), " 421 ");
+  assertEquals(paths.length, local.length + 1);
+});
+
+Deno.test("a server that others may reach takes every name", async () => {
+  const { server, connect } = serve("0.0.0.0");
+  await using _server = server;
+  const request = GET.replace("localhost", "metrics.example:9150");
+  assertStringIncludes(await exchange(await connect(), request), "a page");
+});
+
+Deno.test("empty lines before a request are passed over", async () => {
+  const { server, connect, paths } = serve();
+  await using _server = server;
+  for (const text of [`\r\n${GET}`, `\r\n\r\n\r\n${GET}`]) {
+    assertStringIncludes(await exchange(await connect(), text), "a page");
+    assertStringIncludes(await exchange(await connect(), ...text), "a page");
+  }
+  assertEquals(paths.length, 4);
+  assertStringIncludes(await exchange(await connect(), "\r\n".repeat(4096)), " 431 ");
+  assertStringIncludes(await exchange(await connect(), `\r${GET}`), " 400 ");
 });
 
 Deno.test("a request that takes longer than ten seconds gets 408", async () => {

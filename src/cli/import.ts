@@ -4,7 +4,7 @@
  * @module
  */
 import { InputError } from "../errors.ts";
-import { type Imported, readForeign } from "../sinks/foreign.ts";
+import { readForeign } from "../sinks/foreign.ts";
 import { XmlError } from "../sinks/xml.ts";
 import type { StoredRecord } from "../store/columns.ts";
 import type { Database } from "../store/database.ts";
@@ -12,7 +12,8 @@ import { openStore } from "../store/open.ts";
 import { attempt } from "../store/store.ts";
 import { writeKnown } from "../store/writer.ts";
 import { readArgs } from "./args.ts";
-import { reason, tellLine, userPath } from "./console.ts";
+import { tellLine } from "./console.ts";
+import { openRows, stored } from "./file_rows.ts";
 import { namedPlace } from "./lists.ts";
 import { count } from "./plan.ts";
 import { SURROUNDINGS } from "./surroundings.ts";
@@ -54,13 +55,10 @@ async function openAll(paths: readonly string[]): Promise<ReadableStream<Uint8Ar
   const files: ReadableStream<Uint8Array>[] = [];
   for (const path of paths) {
     try {
-      files.push(
-        path === "-" ? Deno.stdin.readable : (await Deno.open(userPath(path))).readable,
-      );
+      files.push(path === "-" ? Deno.stdin.readable : await openRows(path));
     } catch (error) {
       for (const file of files) await file.cancel();
-      if (error instanceof Deno.errors.NotCapable) throw error;
-      throw new InputError(`Cannot read "${path}": ${reason(error)}`);
+      throw error;
     }
   }
   return files;
@@ -118,23 +116,4 @@ async function importFile(
     `${path}: ${count(found, "server")}, ${changed} of them new or newer than what was known`,
     ...(unread.count > 0 ? [`${path}: passed over ${lines}`] : []),
   ];
-}
-
-/** A server with what the list should know of it: what the row says, where it is one of a list. */
-function stored({ record, row }: Imported, now: number): StoredRecord {
-  const time = (value: unknown, instead: number) =>
-    Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= now
-      ? value as number
-      : instead;
-  const seen = record.seen_at > now ? now : record.seen_at; // its clock was ahead
-  const failures = Number(row?.failures ?? 0);
-  const online = row?.online === undefined ? true : [true, "true"].includes(row.online as string);
-  return {
-    ...record,
-    seen_at: seen,
-    online: record.protocol !== "" && online,
-    failures: Number.isSafeInteger(failures) && failures >= 0 && failures < 1e9 ? failures : 0,
-    first_seen: time(Number(row?.first_seen ?? NaN), seen),
-    last_seen: time(Number(row?.last_seen ?? NaN), seen),
-  };
 }

@@ -7,7 +7,6 @@ import { type Endpoint, endpointKey, formatEndpoint, parseAddress } from "../add
 import { InputError } from "../errors.ts";
 import type { Protocol } from "../protocols/protocol.ts";
 import { withoutPlayers } from "../scan/players.ts";
-import { readIds } from "../sinks/known.ts";
 import type { StoredRecord } from "../store/columns.ts";
 import type { Database } from "../store/database.ts";
 import { overdueServers } from "../store/list.ts";
@@ -17,15 +16,16 @@ import { neverAsked } from "../targets/lists.ts";
 import { splitWords } from "../targets/parse.ts";
 import type { Range } from "../targets/ranges.ts";
 import { type KnownState, Watched, type WatchRules } from "../watch/mod.ts";
-import { readText, tellError, tellLine, userPath } from "./console.ts";
+import { readText, tellError, tellLine } from "./console.ts";
+import { readRows } from "./file_rows.ts";
 import { locate } from "./locate.ts";
 import { type Lookups, noteRefused, RefusedName } from "./names.ts";
 import { count } from "./plan.ts";
 import { namesIn } from "./rescan.ts";
 import { resolveName, serviceFinder } from "./resolve.ts";
 
-/** Formats that rows can be read back from, by suffix. */
-const ROWS: Readonly<Record<string, string>> = { ndjson: "ndjson", jsonl: "ndjson", csv: "csv" };
+/** Suffixes of files of rows. */
+const ROWS = ["ndjson", "jsonl", "csv"];
 
 /** What says which servers to watch. */
 export interface WatchSources {
@@ -69,9 +69,9 @@ export async function readServers(sources: WatchSources): Promise<readonly Watch
     else if (!servers.has(key)) servers.set(key, new Watched({ ...endpoint }, name, rules, known));
   };
   for (const list of lists) await readList(list, sources, add);
-  const addNamed = (endpoint: Endpoint, name: string | null) => {
+  const addNamed = (endpoint: Endpoint, name: string | null, known?: KnownState) => {
     const reason = neverAsked(endpoint.address);
-    if (reason === undefined) return add(endpoint, name);
+    if (reason === undefined) return add(endpoint, name, known);
     throw new InputError(`Cannot watch ${formatEndpoint(endpoint)}: never asked: ${reason}`);
   };
   const refused: RefusedName[] = [];
@@ -100,14 +100,18 @@ async function readList(
     for await (const stored of overdueServers(list)) {
       const address = parseAddress(stored.host);
       if (address === undefined || neverAsked(address) !== undefined) continue;
-      const asked = stored.requested_as === null ? {} : namesIn(stored.requested_as);
-      const name = asked.name ?? asked.service?.name ?? null;
-      add({ address, port: stored.port }, name, knownState(stored, names));
+      add({ address, port: stored.port }, nameOf(stored), knownState(stored, names));
     }
   });
 }
 
-/** What a list knows of a server, with its players only where they are kept. */
+/** The name that a server was asked for by. */
+function nameOf({ requested_as: asked }: StoredRecord): string | null {
+  const { name, service } = asked === null ? {} : namesIn(asked);
+  return name ?? service?.name ?? null;
+}
+
+/** What a list or a row knows of a server, with its players only where they are kept. */
 function knownState(stored: StoredRecord, names: boolean): KnownState {
   const { online, failures, first_seen: _, last_seen: askedAt, ...record } = stored;
   const row = record.protocol === "" ? undefined : names ? record : withoutPlayers(record);
@@ -121,8 +125,8 @@ function knownState(stored: StoredRecord, names: boolean): KnownState {
  */
 async function readWord(
   word: string,
-  { files, protocols, allowPrivate, lookups: found = systemLookups() }: WatchSources,
-  add: (endpoint: Endpoint, name: string | null) => void,
+  { files, protocols, allowPrivate, names, lookups: found = systemLookups() }: WatchSources,
+  add: (endpoint: Endpoint, name: string | null, known?: KnownState) => void,
   refused: RefusedName[],
 ): Promise<void> {
   const addHost = async (host: string) => {
@@ -136,11 +140,13 @@ async function readWord(
     }
   };
   const suffix = /\.([a-z]+)$/.exec(word)?.[1] ?? "";
-  const isFile = files.includes(word) || suffix in ROWS || suffix === "txt";
+  const isFile = files.includes(word) || ROWS.includes(suffix) || suffix === "txt";
   if (!isFile) return await addHost(word);
-  if (suffix in ROWS) {
-    await readText(word); // which says why, where it cannot be read
-    for (const endpoint of await readIds(userPath(word), ROWS[suffix])) add(endpoint, null);
+  if (ROWS.includes(suffix)) {
+    for await (const stored of readRows(word)) {
+      const endpoint = { address: parseAddress(stored.host)!, port: stored.port };
+      add(endpoint, nameOf(stored), knownState(stored, names));
+    }
   } else {
     for (const line of splitWords(await readText(word))) await addHost(line.word);
   }

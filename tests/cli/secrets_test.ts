@@ -8,6 +8,7 @@ import { main } from "../../src/cli/mod.ts";
 import { withoutSecrets } from "../../src/cli/surroundings.ts";
 import { Settings } from "../../src/cli/values.ts";
 import { WatchLists } from "../../src/cli/watch_lists.ts";
+import { migrate } from "../../src/store/migrate.ts";
 import { openSqlite } from "../../src/store/sqlite.ts";
 import { storePlace } from "../../src/store/open.ts";
 import { leaksOf, secret, urlsWith } from "../fakes/secrets.ts";
@@ -118,6 +119,10 @@ Deno.test("of a webhook, a list that is watched keeps the host alone", async () 
   try {
     const list = `${folder}/a.db`;
     const values = readArgs("watch", [list, "--webhook", "https://u:Kq7xWv@h.example/s/Zj3tRb"]);
+    {
+      await using created = openSqlite(list);
+      await migrate(created);
+    }
     {
       const rules = { intervalMs: 60_000, downAfter: 3, scanId: "watch-1" };
       await using lists = await WatchLists.open(new Settings(values), rules);

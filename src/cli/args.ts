@@ -124,13 +124,25 @@ function valuesOf({ name, value, repeat }: Option, parsed: unknown): string[] {
   return values;
 }
 
+/** What options of other commands are in those that lack them: an option, and how it is written. */
+const INSTEAD: Readonly<Record<string, readonly [name: string, written: string]>> = {
+  json: ["format", "--format ndjson"],
+  format: ["json", "--json"],
+  output: ["json", "--json"],
+  o: ["json", "--json"],
+};
+
 function unknownOption(command: Command, arg: string, options: readonly Option[]): InputError {
   const word = arg.split("=")[0];
   const letter = /^-([A-Za-z])/.exec(word)?.[1];
   const foreign = letter === undefined ? undefined : FOREIGN[letter];
   const names = options.flatMap(({ name, aliases = [] }) => [name, ...aliases]);
-  const meant = foreign ?? closest(word.replace(/^-+/, ""), names);
-  const hint = meant !== undefined && names.includes(meant) ? `; did you mean --${meant}?` : "";
+  const bare = word.replace(/^-+/, "");
+  const [instead, written] = Object.hasOwn(INSTEAD, bare) ? INSTEAD[bare] : [];
+  const meant = instead ?? foreign ?? closest(bare, names);
+  const hint = meant !== undefined && names.includes(meant)
+    ? `; did you mean ${written ?? `--${meant}`}?`
+    : "";
   return new InputError(`Unknown option ${word}${hint || `; see ${command} --help`}`);
 }
 

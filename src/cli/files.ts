@@ -79,7 +79,11 @@ function checkWritable(path: string): void {
  */
 export function refuseFiles(words: readonly string[]): void {
   for (const word of words) {
-    if (isRange(word) || !isFile(word)) continue;
+    if (isRange(word)) continue;
+    if (/^(?:\.{0,2}|~)[/\\]/.test(word) && isMissing(word)) {
+      throw new InputError(`Cannot scan "${word}": there is no such file (-iL FILE reads one)`);
+    }
+    if (!isFile(word)) continue;
     const path = quoteWord(word);
     throw new InputError(
       `Cannot scan "${word}": it is a file; ` +
@@ -97,6 +101,18 @@ function isRange(word: string): boolean {
   } catch (error) {
     if (error instanceof InputError) return false; // a path, perhaps: else it is refused as a target
     throw error;
+  }
+}
+
+/** Whether it can be seen that there is nothing at a path. */
+function isMissing(word: string): boolean {
+  const path = userPath(word);
+  if (Deno.permissions.querySync({ name: "read", path }).state !== "granted") return false;
+  try {
+    Deno.statSync(path);
+    return false;
+  } catch (error) {
+    return error instanceof Deno.errors.NotFound;
   }
 }
 

@@ -29,7 +29,10 @@ export const FLEET_RANGE = "127.16.0.0/16";
 export async function runFleet(args: readonly string[]): Promise<number> {
   const settings = new Settings(readArgs("fleet", args));
   const [word] = settings.values.words;
-  if (word !== undefined) throw new InputError(`Cannot use "${word}": say --range ${word}`);
+  if (word !== undefined) {
+    const option = /^\d+$/.test(word) ? "servers" : "range";
+    throw new InputError(`Cannot use "${word}": say --${option} ${word}`);
+  }
   const seed = settings.whole("seed", 0, Number.MAX_SAFE_INTEGER) ?? 1;
   const range = parseRange(settings.text("range") ?? FLEET_RANGE);
   const lab = settings.has("lab") ? laboratory(range) : undefined;

@@ -8,6 +8,7 @@ import { domainToASCII } from "node:url";
 import { type Address, parseAddress } from "../address.ts";
 import { InputError } from "../errors.ts";
 import { systemClock } from "../net/clock.ts";
+import { PROTOCOLS } from "../protocols/mod.ts";
 import { chooseService, type FindService, serviceName, unusableServices } from "../targets/srv.ts";
 import { firstLines } from "./names.ts";
 
@@ -27,9 +28,16 @@ export async function resolveName(name: string): Promise<readonly Address[]> {
   } catch (error) {
     if (error instanceof Deno.errors.NotCapable) throw error;
     const { code, message } = error as Error & { code?: string };
-    throw new InputError(`Cannot find host "${name}": ${FAULTS[code ?? ""] ?? message}`);
+    const why = FAULTS[code ?? ""] ?? message;
+    throw new InputError(`Cannot find host "${name}": ${why}${protocolHint(name)}`);
   }
   throw new InputError(`Cannot find host "${name}": all of its addresses have zones`);
+}
+
+/** What to say besides where a protocol's name stands for a host's: `--protocol raknet slp`. */
+export function protocolHint(name: string): string {
+  if (!PROTOCOLS.some((protocol) => protocol.name === name)) return "";
+  return "; several protocols are joined by commas, as --protocol raknet,slp";
 }
 
 const NO_ANSWER = "the name server does not answer";

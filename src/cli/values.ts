@@ -75,7 +75,7 @@ export class Settings {
     if (text === undefined) return undefined;
     const value = parseCount(text);
     if (value >= 1 && value <= 1e9 && Number.isInteger(value)) return value;
-    throw wrong(name, text, "a whole number such as 500, 10k or 1M");
+    throw wrong(name, text, "a whole number such as 500, 10k or 1M, at least 1");
   }
 
   /** A cap: a whole number, or `off`. */

@@ -19,7 +19,9 @@ Deno.test("a target that is a file is refused, with the option that reads it", a
       `Cannot scan "${list}": it is a file; -iL '${list}' reads targets from a file (--rescan`,
     );
     assertThrows(() => refuseFiles([database]), InputError, `--rescan ${database} probes`);
-    refuseFiles([folder, `${folder}/none`, "example.org"]); // no files: judged as targets later
+    refuseFiles([folder, "example.org"]); // no files: judged as targets later
+    const missing = `Cannot scan "${folder}/none": there is no such file`;
+    assertThrows(() => refuseFiles([`${folder}/none`]), InputError, missing);
   } finally {
     await Deno.remove(folder, { recursive: true });
   }

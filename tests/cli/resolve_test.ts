@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { serviceFinder } from "../../src/cli/resolve.ts";
+import { protocolHint, serviceFinder } from "../../src/cli/resolve.ts";
 import { InputError } from "../../src/errors.ts";
 import { type ServiceRecord, unusableServices } from "../../src/targets/srv.ts";
 import { type DnsAnswer, openDns } from "../fakes/dns.ts";
@@ -58,6 +58,11 @@ Deno.test("SRV records that name no host are reported, harmless for a terminal",
       'Cannot use the record "play.example SRV a.example:0": 0 is not a port',
     ].sort(),
   );
+});
+
+Deno.test("where a protocol's name is no host, it is said how several are written", () => {
+  const hint = "; several protocols are joined by commas, as --protocol raknet,slp";
+  assertEquals([protocolHint("slp"), protocolHint("play.example")], [hint, ""]);
 });
 
 Deno.test("what an SRV record names is harmless where it is reported", () => {

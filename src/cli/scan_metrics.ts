@@ -24,7 +24,11 @@ export function scanFamilies(state: ScanState): Family[] {
     family("connections", "counter", "Connections, by what came of them.", connections),
     family("replies", "counter", "Datagrams besides conversations, by kind.", replies),
     counter("datagrams_dropped", "Datagrams that found no room in a buffer.", state.dropped),
-    gauge("hosts_flooding", "Hosts that flooded and are not probed again.", state.floods.hosts),
+    gauge(
+      "hosts_flooding",
+      "Hosts that flooded, or in whose name a flood was forged.",
+      state.floods.hosts,
+    ),
     counter("flood_datagrams", "Datagrams of flooding hosts.", state.floods.datagrams),
     counter("servers_fell_silent", "Servers that told no status.", state.fellSilent),
     counter("servers_opted_out", "Servers that asked to be left alone.", state.optedOut),

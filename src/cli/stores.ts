@@ -180,7 +180,7 @@ export class ScanStores implements AsyncDisposable {
         found: state.written,
         // Who goes on with --from does not know when the part before it began.
         coverage: whole && (resumed || [...options.answered].length === 0 && isFirst(options))
-          ? coverageOf(options)
+          ? coverageOf({ ...options, flooding: state.floods.addresses })
           : undefined,
         downAfter: this.plan.downAfter,
         optOuts: this.#optOuts,

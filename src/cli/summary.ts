@@ -75,8 +75,9 @@ function floodLines({ floods: { hosts, datagrams, addresses, disturbed } }: Scan
   const named = addresses.slice(0, MOST_NAMED).join(",");
   const rest = hosts > MOST_NAMED ? ` (and ${number(hosts - MOST_NAMED)} more)` : "";
   return [
-    `${count(hosts, "host")} flooded and ${hosts === 1 ? "was" : "were"} not probed again; ` +
-    `${count(datagrams, "datagram")} dropped`,
+    `${count(hosts, "host")} flooded, or datagrams were forged in ` +
+    `${hosts === 1 ? "its" : "their"} name: left out of retries and follow-ups; ` +
+    `${count(datagrams, "more datagram")}`,
     disturbed.length === 0
       ? `to scan without the flood: --exclude ${named}${rest}`
       : `results are incomplete: the flood disturbed every pass of ${disturbed.join(", ")}; scan ` +

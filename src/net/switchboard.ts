@@ -20,7 +20,7 @@ export type StrayReceiver = (datagram: Uint8Array, from: Endpoint, socket: numbe
 export class Switchboard implements AsyncDisposable {
   readonly #talks: Map<number | bigint, Talk>[];
   readonly #sole = new Set<Talk>();
-  /** Hosts to which nothing more is sent. */
+  /** Hosts to which nothing more is sent from shared sockets. */
   readonly #closed = new Set<Address>();
   #over = false;
   /** The socket that was handed out last. */
@@ -100,14 +100,15 @@ export class Switchboard implements AsyncDisposable {
   }
 
   /**
-   * Opens a conversation on a socket of its own: nobody but the peer learns its port.
+   * Opens a conversation on a socket of its own: nobody but the peer learns its port, so that it may
+   * begin with a host whose other conversations were ended.
    *
    * @param socket Disposed of with the conversation.
    */
   soleLink(peer: Endpoint, socket: DatagramSocket): Link {
     const talk = soleTalk(peer, socket, this.throttle, this.clock, () => this.#sole.delete(talk));
     this.#sole.add(talk);
-    if (this.#isClosed(peer)) talk.hangUp();
+    if (this.#over) talk.hangUp();
     return talk;
   }
 
@@ -118,7 +119,8 @@ export class Switchboard implements AsyncDisposable {
   /**
    * Ends conversations, those that begin later too: nothing more is sent or awaited in them.
    *
-   * @param address The host whose conversations end. Default: all of them.
+   * @param address The host whose conversations end, and which begins none on shared sockets.
+   * Default: all conversations end.
    */
   hangUp(address?: Address): void {
     if (address === undefined) this.#over = true;

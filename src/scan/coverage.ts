@@ -4,18 +4,23 @@
  *
  * @module
  */
-import { type Address, endpointKey } from "../address.ts";
+import { type Address, endpointKey, formatAddress } from "../address.ts";
 import { AddressSet } from "../targets/address_set.ts";
 import { segmentsOf } from "../targets/compose.ts";
 import { TargetSpace } from "../targets/space.ts";
 import { isInterviewed, type ScanOptions } from "./options.ts";
 
 /** What of a scan's options says whom it asks. */
-export type Asking = Pick<
-  ScanOptions,
-  | ("targets" | "protocols" | "ports" | "seed" | "shard" | "maxTargets" | "first" | "optedOut")
-  | ("interviewed" | "asksKnown")
->;
+export type Asking =
+  & Pick<
+    ScanOptions,
+    | ("targets" | "protocols" | "ports" | "seed" | "shard" | "maxTargets" | "first" | "optedOut")
+    | ("interviewed" | "asksKnown")
+  >
+  & {
+    /** Addresses of hosts that flooded, as text: their replies may not have been read. */
+    readonly flooding?: readonly string[];
+  };
 
 /** Who was asked. */
 export interface Asked {
@@ -34,6 +39,7 @@ export interface Asked {
 export function coverageOf(asking: Asking): Asked {
   const { targets, protocols, ports, seed, shard, maxTargets: limit, first } = asking;
   const shy = new AddressSet(asking.optedOut);
+  const flooding = new Set(asking.flooding);
   const known = new Set(first?.map(endpointKey));
   const interviewed = new Map(
     asking.interviewed?.map((one) => [endpointKey(one.endpoint), one]),
@@ -46,6 +52,7 @@ export function coverageOf(asking: Asking): Asked {
     ranges: targets.groups.flatMap(({ addresses }) => [...addresses]),
     asked: (address, port, spoken) => {
       if (shy.has(address)) return false;
+      if (flooding.size > 0 && flooding.has(formatAddress(address))) return false;
       const key = endpointKey({ address, port });
       const one = interviewed.get(key);
       const reached = spaces.filter(({ space }) => space.has({ address, port }));

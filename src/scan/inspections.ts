@@ -194,25 +194,38 @@ export class Inspections {
 
   /** What comes of a sighting; it is cut off where all ends before that is known. */
   async #inspect(sighting: Sighting): Promise<ServerRecord | "nothing" | "cut"> {
-    const { floods, rows, stop, optedOut } = this.#parts;
+    const { rows, stop, optedOut } = this.#parts;
     if (stop.reason === "failed") rows.lost++;
     const dismissed = this.#dismissed(sighting);
     if (dismissed !== undefined) return dismissed;
     const { endpoint } = sighting;
-    if (floods.has(endpoint.address)) return await this.#unasked(sighting);
-    const result = await inspect(sighting, this.#inspectOptions);
+    const result = await this.#interview(sighting);
     if (optedOut.has(endpoint.address)) return "nothing";
     if (result.answers.length === 0) return this.#disproved(result);
     if (!sighting.verified && !this.#parts.responders.add(endpoint)) return "nothing";
     return result.stopped ? await this.#leaveAlone(endpoint) : this.#row(sighting, result);
   }
 
-  /** The row of a host that floods: its first reply alone. */
-  async #unasked(sighting: Sighting): Promise<ServerRecord | "nothing" | "cut"> {
+  /** Interviews a host; one that floods, in nothing but the protocol of the sighting. */
+  async #interview(sighting: Sighting): Promise<Inspection> {
+    const { floods, stop } = this.#parts;
+    const { address } = sighting.endpoint;
+    if (!floods.has(address)) {
+      const result = await inspect(sighting, this.#inspectOptions);
+      const cut = result.failure === "cancelled" && floods.has(address);
+      if (!cut || stop.hard.aborted) return result;
+    }
+    return await this.#interviewFlooding(sighting);
+  }
+
+  /** What the first reply said, or else one exchange on a socket that no forger knows. */
+  async #interviewFlooding(sighting: Sighting): Promise<Inspection> {
     const { protocols } = this.#options;
     const known = settled(sighting, { protocols, follow: false, stop: this.#optsOut });
-    if (known === undefined) return "nothing";
-    return known.stopped ? await this.#leaveAlone(sighting.endpoint) : this.#row(sighting, known);
+    if (known !== undefined) return known;
+    const options = this.#inspectOptions;
+    const alone = { ...options, follow: false, verify: false, link: options.soleLink };
+    return await inspect({ ...sighting, known: undefined }, alone);
   }
 
   /** Nobody confirmed that there is a server. */

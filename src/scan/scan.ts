@@ -69,7 +69,7 @@ export async function scan(options: ScanOptions): Promise<ScanEnd> {
     };
     await run.guard.look(
       (looking) => sweep({ ...sweeping, ...looking }),
-      (_, size) => run.begin(0, size, 0),
+      (pass, size) => run.begin(0, size, 0, (pass - 1) % (options.retries + 1) === 0),
     );
     try {
       const mark = await sweep({ ...sweeping, trail });
@@ -116,6 +116,11 @@ class Run {
   readonly #troubles: Troubles;
   readonly #kinds: readonly ProbeKind[];
   #counted = -Infinity;
+  /**
+   * Whether the pass that runs is the first one of its protocol. In it hosts that flood are probed
+   * too: the flood may be forged in their name.
+   */
+  #isFirst = true;
   /** Datagrams that found no room in an earlier part of the scan. */
   readonly #dropped: number;
 
@@ -200,7 +205,7 @@ class Run {
   #skipAt(targets: Endpoints, i: number): boolean {
     return this.#responders.hasAt(targets, i) || this.inspections.hasAt(targets, i) ||
       this.known.hasAt(targets, i) ||
-      this.#optedOut.hasAt(targets, i) || this.floods.hasAt(targets, i);
+      this.#optedOut.hasAt(targets, i) || !this.#isFirst && this.floods.hasAt(targets, i);
   }
 
   sweepOptions() {
@@ -239,9 +244,11 @@ class Run {
         this.count(COUNT_MS);
       },
       onPass: (pass: number, size: number) => {
-        this.floods.begin(passes[pass - 1].kind.protocol);
-        this.guard.begin(passes[pass - 1].kind.protocol);
-        this.begin(pass, size, pass === options.from.pass ? options.from.position : 0);
+        const { protocol } = passes[pass - 1].kind;
+        this.floods.begin(protocol);
+        this.guard.begin(protocol);
+        const isFirst = passes.findIndex(({ kind }) => kind.protocol === protocol) === pass - 1;
+        this.begin(pass, size, pass === options.from.pass ? options.from.position : 0, isFirst);
       },
     };
   }
@@ -253,7 +260,8 @@ class Run {
   }
 
   /** Notes that a pass begins. */
-  begin(pass: number, size: number, position: number): void {
+  begin(pass: number, size: number, position: number, isFirst: boolean): void {
+    this.#isFirst = isFirst;
     const { state, clock, onPass } = this.options;
     if (size > 0) state.firstProbeAt ??= clock.wall();
     Object.assign(state, { pass, size, position });

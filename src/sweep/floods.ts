@@ -11,8 +11,6 @@ import type { Endpoints } from "../endpoints.ts";
 /** Endpoints whose surplus datagrams are counted at once, and hosts that are remembered as flooding. */
 const MOST_COUNTED = 1024;
 const MOST_FLOODING = 4096;
-/** Addresses that a report lists. */
-const MOST_LISTED = 1024;
 /** Points of one endpoint after which its host counts as flooding: 64 surplus datagrams. */
 const LIMIT = 1024;
 /** Points of a surplus datagram. */
@@ -33,11 +31,11 @@ const WHOLE_HOST = 0;
 
 /** What a scan reports of hosts that flood: they send far more datagrams than they were sent probes. */
 export interface FloodReport {
-  /** Hosts that flooded. */
+  /** Hosts that flooded, or in whose name a flood was forged. */
   hosts: number;
-  /** Datagrams that they sent since then. */
+  /** Datagrams that came from them since then. */
   datagrams: number;
-  /** Their addresses, the first 1,024. */
+  /** Their addresses. */
   readonly addresses: string[];
   /** Protocols all of whose passes they disturbed: replies of other hosts may have been lost. */
   disturbed: string[];
@@ -89,7 +87,7 @@ export class Floods {
     return this.#flooding.hasAt(targets, i, WHOLE_HOST);
   }
 
-  /** Whether a datagram comes from a host that floods, and is dropped unread. */
+  /** Whether a datagram comes from a host that floods; if so, it is counted. */
   drops(address: Address, clock: { now(): number }): boolean {
     if (!this.has(address)) return false;
     this.report.datagrams++;
@@ -116,6 +114,7 @@ export class Floods {
    * @param foreign Whether it may be a reply to a probe of another endpoint.
    */
   surplus(from: Endpoint, foreign = false): void {
+    if (this.has(from.address)) return;
     const key = endpointKey(from);
     const points = foreign ? FOREIGN : SURPLUS;
     const all = (this.#points.get(key) ?? 0) + points;
@@ -137,8 +136,7 @@ export class Floods {
     if (this.#flooding.size >= MOST_FLOODING) return;
     if (!this.#flooding.add({ address, port: WHOLE_HOST })) return;
     this.report.hosts++;
-    const { addresses } = this.report;
-    if (addresses.length < MOST_LISTED) addresses.push(formatAddress(address));
+    this.report.addresses.push(formatAddress(address));
     this.onFlood(address);
   }
 

@@ -107,7 +107,7 @@ export class Receiver {
    */
   receive(datagram: Uint8Array, from: Endpoint, socket: number): void {
     const { kinds, counts, floods, clock } = this.#options;
-    if (floods.drops(from.address, clock)) {
+    if (floods.drops(from.address, clock) && !this.#isAwaited(from)) {
       counts.noise++;
       this.#stray(undefined, from);
       return;
@@ -122,15 +122,22 @@ export class Receiver {
     this.#stray(broken, from);
   }
 
+  /** Whether an endpoint is probed and has not answered: a flood may be forged in its host's name. */
+  #isAwaited(from: Endpoint): boolean {
+    const { isTarget, responders } = this.#options;
+    return !responders.has(from) && isTarget(from);
+  }
+
   #stray(protocol: string | undefined, from: Endpoint): void {
     const { onStray, isTarget } = this.#options;
     if (onStray !== undefined && isTarget(from)) onStray(protocol, from);
   }
 
-  /** Counts a datagram that is no first reply. */
+  /** Counts a datagram that is no first reply: as part of a flood only where the scan probes. */
   #surplus(as: keyof ReplyCounts, from: Endpoint, foreign = false): void {
-    this.#options.counts[as]++;
-    this.#options.floods.surplus(from, foreign);
+    const { counts, floods, isTarget } = this.#options;
+    counts[as]++;
+    if (isTarget(from)) floods.surplus(from, foreign);
   }
 
   #judge(

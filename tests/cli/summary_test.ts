@@ -27,11 +27,16 @@ Deno.test("summary() names hosts that flooded, and says whether results are inco
   };
   assertEquals(lines(0, []), []);
   assertEquals(lines(1, []), [
-    "1 host flooded and was not probed again; 12,345 datagrams dropped",
+    "1 host flooded, or datagrams were forged in its name: left out of retries and follow-ups; " +
+    "12,345 more datagrams",
     "to scan without the flood: --exclude 127.0.0.0",
   ]);
   const [first, second] = lines(18, ["raknet", "query"]);
-  assertEquals(first, "18 hosts flooded and were not probed again; 12,345 datagrams dropped");
+  assertEquals(
+    first,
+    "18 hosts flooded, or datagrams were forged in their name: left out of retries and " +
+      "follow-ups; 12,345 more datagrams",
+  );
   assertEquals(
     second,
     "results are incomplete: the flood disturbed every pass of raknet, query; scan again with " +

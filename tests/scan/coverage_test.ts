@@ -64,6 +64,14 @@ Deno.test("nobody was asked who is excluded, or has opted out", () => {
   assertEquals(asks(ASKING, "127.0.1.0:19132", "raknet"), false);
 });
 
+Deno.test("no host was asked that flooded, or in whose name a flood was forged", () => {
+  const flooded = { ...ASKING, flooding: ["127.0.0.1", "::1"] };
+  assertEquals(asks(flooded, "127.0.0.1:19132", "raknet"), false);
+  assertEquals(asks(flooded, "127.0.0.1:25565"), false);
+  assertEquals(asks(flooded, "[::1]:19132", "raknet"), false);
+  assertEquals(asks(flooded, "127.0.0.2:19132", "raknet"), true);
+});
+
 Deno.test("of the parts of a scan, one asked a host on all its ports", () => {
   const parts = [1, 2, 3].map((index) => ({ ...ASKING, shard: { index, count: 3 } }));
   for (let host = 10; host < 40; host++) {

@@ -11,6 +11,7 @@ import { checkVersion, migrate, upgrade } from "./migrate.ts";
 import { openPostgres } from "./postgres.ts";
 import { parsePostgres, type PostgresPlace } from "./postgres_place.ts";
 import { openSqlite, type SqliteOptions } from "./sqlite.ts";
+import { StoreError } from "./store.ts";
 
 /** A list, as a user names it. */
 export interface StorePlace {
@@ -60,7 +61,8 @@ export type OpenOptions = Pick<SqliteOptions, "busyMs" | "clock">;
 /**
  * Opens a list to write to it: made where there is none, and brought to the schema of this program.
  *
- * @throws InputError when it cannot be used, or is locked for more than 5 seconds.
+ * @throws InputError when it cannot be used, or is locked for more than 5 seconds; StoreError when
+ * its engine fails, on a full disk for example.
  */
 export async function openStore(
   place: StorePlace,
@@ -86,7 +88,7 @@ export async function openExisting(
 /**
  * Opens a list to read it.
  *
- * @throws InputError when there is none, or it cannot be used.
+ * @throws InputError when there is none, or it cannot be used; StoreError when its engine fails.
  */
 export async function readStore(place: StorePlace, around: Surroundings): Promise<Database> {
   return await openWhenFree(place, around, { readOnly: true }, checkVersion);
@@ -146,6 +148,8 @@ async function prepared(
     return database;
   } catch (error) {
     await database[Symbol.asyncDispose]();
-    throw error;
+    // Engines throw plain errors: a full disk, a broken file, no permission for the schema.
+    if (!(error instanceof Error) || error.name !== "Error") throw error;
+    throw new StoreError(`Cannot open ${database.name}: ${error.message}`, { cause: error });
   }
 }

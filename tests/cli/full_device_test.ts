@@ -9,6 +9,8 @@ import { openFleet } from "../../src/fleet/open.ts";
 import { Witness } from "../../src/fleet/witness.ts";
 import { systemClock } from "../../src/net/clock.ts";
 import { WriteError } from "../../src/sinks/sink.ts";
+import { openStore, storePlace } from "../../src/store/open.ts";
+import { StoreError } from "../../src/store/store.ts";
 import type { WatchEvent } from "../../src/watch/mod.ts";
 import { FULL, withFault, withMessages } from "./faults.ts";
 
@@ -95,6 +97,25 @@ Deno.test("a database on a full device is a failure, in one line", () =>
       const [code, text] = await withMessages(() => main(["thin", list, "--keep", "9d"]));
       const message = `blocksweep: Cannot open "${list}": database or disk is full\n`;
       assertEquals([code, text], [1, message]);
+    } finally {
+      DatabaseSync.prototype.exec = exec;
+    }
+  }));
+
+Deno.test("a device that is full when a database is created is a failure, in one line", () =>
+  withList(async (list) => {
+    const { exec } = DatabaseSync.prototype;
+    DatabaseSync.prototype.exec = function (sql) {
+      if (sql.includes("create table")) throw new Error("database or disk is full");
+      return exec.call(this, sql);
+    };
+    try {
+      const around = {
+        resolve: (path: string) => path,
+        password: () => Promise.resolve(undefined),
+      };
+      const message = `Cannot open "${list}.db": database or disk is full`;
+      await assertRejects(() => openStore(storePlace(`${list}.db`)!, around), StoreError, message);
     } finally {
       DatabaseSync.prototype.exec = exec;
     }

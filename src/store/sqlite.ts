@@ -44,11 +44,12 @@ export function openSqlite(path: string, options: SqliteOptions = {}): Database 
     db.exec(`pragma busy_timeout = ${BLOCK_MS}`);
     db.exec("pragma trusted_schema = off");
     db.prepare("select count(*) from sqlite_master").get();
+    const log = readOnly ? undefined : syncableLog(db);
     if (!readOnly) {
       db.exec("begin immediate; rollback"); // says now that it is locked, or only to be read
-      db.exec("pragma synchronous = normal");
+      db.exec(`pragma synchronous = ${log === undefined ? "full" : "normal"}`);
     }
-    return new Sqlite(db, path, options);
+    return new Sqlite(db, path, options, log);
   } catch (error) {
     db?.close();
     if (error instanceof Deno.errors.NotCapable) throw error;
@@ -56,6 +57,27 @@ export function openSqlite(path: string, options: SqliteOptions = {}): Database 
     const message = `Cannot open "${path}": ${explain(error as Error, readOnly)}`;
     throw isFull(error) ? new StoreError(message, { cause: error }) : new InputError(message);
   }
+}
+
+/**
+ * The path of the write-ahead log, which SQLite keeps beside the file that symbolic links lead to.
+ *
+ * @returns `undefined` for a database in memory, and where this program may not open the log: then
+ * each commit has to be synced by SQLite.
+ */
+function syncableLog(db: DatabaseSync): string | undefined {
+  const sql = "select file from pragma_database_list where name = 'main'";
+  const file = db.prepare(sql).get()?.file;
+  if (typeof file !== "string" || file === "") return undefined;
+  const path = `${file}-wal`;
+  const { state } = Deno.permissions.querySync({ name: "write", path });
+  return state === "granted" ? path : undefined;
+}
+
+/** Syncs a file that SQLite has open. It keeps no lock on its log, which closing would release. */
+async function syncFile(path: string): Promise<void> {
+  using file = await Deno.open(path, { write: true });
+  await file.sync();
 }
 
 const LOCKED = "another program is writing to it";
@@ -93,6 +115,7 @@ class Sqlite implements Database {
     private readonly db: DatabaseSync,
     path: string,
     private readonly options: SqliteOptions,
+    private readonly log: string | undefined,
   ) {
     this.name = `"${path}"`;
     // SQLite's own lower() knows no letters but those of English.
@@ -154,8 +177,20 @@ class Sqlite implements Database {
     }
   }
 
+  /**
+   * Syncs the write-ahead log: commits are not synced (`synchronous = normal`), and no checkpoint
+   * syncs them while another connection reads.
+   */
   async flush(): Promise<void> {
-    await this.script("pragma wal_checkpoint(passive)");
+    if (this.log === undefined) return;
+    try {
+      await syncFile(this.log);
+    } catch (error) {
+      if (!(error instanceof Deno.errors.NotFound)) throw error;
+      const [{ mode }] = await this.rows("select journal_mode as mode from pragma_journal_mode");
+      // Without a log, as on file systems that have no shared memory, each commit is synced.
+      if (mode === "wal") throw new Error(`its write-ahead log "${this.log}" was deleted`);
+    }
   }
 
   [Symbol.asyncDispose](): Promise<void> {

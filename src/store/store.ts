@@ -136,6 +136,7 @@ export class Store implements AsyncDisposable {
           [state, at, ...counts, finish.found, id],
         );
       });
+      await this.database.flush();
       return missed;
     });
   }

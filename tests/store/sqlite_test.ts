@@ -111,6 +111,58 @@ Deno.test("a list that another program writes to is waited for, then refused", a
   });
 });
 
+/** The inodes of files that are synced meanwhile. */
+async function syncedBy(work: () => Promise<void>): Promise<unknown[]> {
+  const { sync } = Deno.FsFile.prototype;
+  const synced: unknown[] = [];
+  Deno.FsFile.prototype.sync = async function () {
+    synced.push((await this.stat()).ino);
+    await sync.call(this);
+  };
+  try {
+    await work();
+  } finally {
+    Deno.FsFile.prototype.sync = sync;
+  }
+  return synced;
+}
+
+Deno.test("flushing syncs the write-ahead log, whoever reads meanwhile", async () => {
+  await inFolder(async (folder) => {
+    await (await open(`${folder}/a.db`))[Symbol.asyncDispose]();
+    await Deno.symlink(`${folder}/a.db`, `${folder}/link.db`);
+    await using database = await open(`${folder}/link.db`);
+    const store = new Store(database, () => Promise.resolve());
+    await using other = await read(`${folder}/a.db`);
+    await other.script("begin");
+    await all(other, "select count(*) from servers");
+    await store.write([record(1)]);
+    const { ino } = await Deno.stat(`${folder}/a.db-wal`);
+    assertEquals(await syncedBy(() => store.flush()), [ino]);
+    await Deno.remove(`${folder}/a.db-wal`);
+    await assertRejects(() => store.flush(), StoreError, `a.db-wal" was deleted`);
+  });
+});
+
+Deno.test("where the write-ahead log may not be opened, each commit is synced by SQLite", async () => {
+  await inFolder(async (folder) => {
+    const { querySync } = Deno.permissions;
+    Deno.permissions.querySync = () =>
+      Object.assign(
+        new EventTarget(),
+        { state: "prompt", partial: false, onchange: null } as const,
+      );
+    try {
+      await using database = await open(`${folder}/a.db`);
+      assertEquals((await all(database, "pragma synchronous"))[0], { synchronous: 2 });
+    } finally {
+      Deno.permissions.querySync = querySync;
+    }
+    await using database = await open(`${folder}/a.db`);
+    assertEquals((await all(database, "pragma synchronous"))[0], { synchronous: 1 });
+  });
+});
+
 Deno.test("a full disk ends the scan with a word, and what was accepted stays", async () => {
   await using database = openSqlite(":memory:");
   await migrate(database);

@@ -6,14 +6,17 @@
 import type { Endpoint } from "../address.ts";
 import { InputError } from "../errors.ts";
 import type { Clock } from "../net/clock.ts";
-import { countFrom, type Offsets, refusal } from "../scan/checkpoint/file.ts";
+import { type Checkpoint, countFrom, type Offsets, refusal } from "../scan/checkpoint/file.ts";
 import { listPath, RowList } from "../scan/checkpoint/list.ts";
+import type { ReopenedOutput } from "../scan/checkpoint/resumed_list.ts";
 import { CheckpointWriter, type Identity, type WriterOptions } from "../scan/checkpoint/writer.ts";
+import { beganAt } from "../scan/id.ts";
 import type { Marks } from "../scan/low_water.ts";
 import type { ScanState } from "../scan/state.ts";
 import { type DiskFile, systemDisk } from "../sinks/disk.ts";
 import type { Sink } from "../sinks/sink.ts";
 import { storePlace } from "../store/open.ts";
+import type { SpillingStore } from "../store/spill.ts";
 import { reason, tellLine, userPath, writeRefusal } from "./console.ts";
 import { openOutputs, type OutputPlan, reopenOutputs } from "./outputs.ts";
 import { count } from "./plan.ts";
@@ -62,7 +65,7 @@ export interface Kept {
 export interface Keeping {
   readonly outputs: readonly OutputPlan[];
   /** Databases: a row that comes twice is there once. */
-  readonly stores: readonly Sink[];
+  readonly stores: readonly SpillingStore[];
   readonly state: ScanState;
   readonly from: Marks;
   readonly clock: Clock;
@@ -143,7 +146,8 @@ export async function goOn(keeping: Keeping, resumed: Resumed): Promise<Kept> {
   const { checkpoint, left, configuration, path } = resumed;
   checkOutputCount(checkpoint.outputs, [...outputs, ...stores].length, path);
   const reopened = await reopenOutputs(outputs, beforeRows);
-  const { offsets, answered, open } = left.cut(reopened.outputs);
+  const databases = await reopenStores(stores, checkpoint, left.servers);
+  const { offsets, answered, open } = left.cut([...reopened.outputs, ...databases]);
   const sinks = [...await reopened.cut(offsets), ...stores];
   try {
     const list = await open();
@@ -160,6 +164,25 @@ export async function goOn(keeping: Keeping, resumed: Resumed): Promise<Kept> {
   } catch (error) {
     throw refusal(path, error);
   }
+}
+
+/**
+ * What databases hold of a scan's rows.
+ *
+ * @param servers Those that its list names.
+ */
+async function reopenStores(
+  stores: readonly SpillingStore[],
+  { scanId: id, savedAt }: Checkpoint,
+  servers: readonly string[],
+): Promise<ReopenedOutput[]> {
+  const scan = { id, since: beganAt(id), savedAt, now: Date.now() };
+  const reopened: ReopenedOutput[] = [];
+  for (const store of stores) {
+    const { name } = store.database;
+    reopened.push({ name, length: null, missing: await store.missing(scan, servers) });
+  }
+  return reopened;
 }
 
 function checkOutputCount({ length }: Offsets, outputs: number, path: string): void {

@@ -227,7 +227,7 @@ export async function reopenOutputs(
 ): Promise<ReopenedOutputs> {
   const files = await openEach(plans, ({ path }) => reopenFile(path));
   const outputs = plans.map((plan) => ({
-    name: plan.path,
+    name: `"${plan.path}"`,
     length: files.get(plan)?.length ?? null,
   }));
   const cut = async (offsets: Offsets) => {

@@ -4,10 +4,11 @@
  * @module
  */
 import { type Clock, sleep } from "../net/clock.ts";
-import type { ServerRecord } from "../record.ts";
+import { serverId, type ServerRecord } from "../record.ts";
 import { linesOf } from "../text.ts";
 import { type Database, Unavailable } from "./database.ts";
-import { type ScanBegin, type ScanFinish, type Store, StoreError } from "./store.ts";
+import { type HeldScan, heldServers } from "./held.ts";
+import { attempt, type ScanBegin, type ScanFinish, type Store, StoreError } from "./store.ts";
 
 /** How rows wait. */
 export interface SpillOptions {
@@ -55,6 +56,19 @@ export class SpillingStore implements AsyncDisposable {
     return this.#rows > 0 || this.#scan !== undefined;
   }
 
+  /**
+   * Which of these servers have no row of a scan, neither in the database nor in the file. To be
+   * called before the scan goes on.
+   *
+   * @throws StoreError when the database cannot be read.
+   */
+  async missing(scan: HeldScan, ids: readonly string[]): Promise<Set<string>> {
+    const { database } = this;
+    const held = await attempt("read", database, () => heldServers(database, scan, ids));
+    for await (const record of waitingRows(this.options.path)) held.add(serverId(record));
+    return new Set(ids.filter((id) => !held.has(id)));
+  }
+
   /** Notes that a scan begins, or goes on: then rows may wait that it kept before. */
   async begin(scan: ScanBegin): Promise<void> {
     await this.#recover();
@@ -79,7 +93,12 @@ export class SpillingStore implements AsyncDisposable {
 
   /** Hands everything that was written on to the disk. */
   async flush(): Promise<void> {
-    if (this.#rows === 0) return await this.store.flush();
+    await this.#syncFile();
+    await this.store.flush();
+  }
+
+  async #syncFile(): Promise<void> {
+    if (this.#rows === 0) return;
     using file = await Deno.open(this.options.path, { write: true });
     await file.sync();
   }
@@ -111,6 +130,7 @@ export class SpillingStore implements AsyncDisposable {
           await sleep(clock, RETRY_MS);
           continue;
         }
+        await this.#syncFile();
         const { name } = this.store.database;
         const kept = this.#rows === 0
           ? "all rows are there, but not how the scan ended"
@@ -148,14 +168,8 @@ export class SpillingStore implements AsyncDisposable {
   /** Counts rows of an earlier part of the scan; a torn one was never accepted, and is cut off. */
   async #recover(): Promise<void> {
     const { path } = this.options;
-    let file: Deno.FsFile;
-    try {
-      file = await Deno.open(path, { read: true, write: true });
-    } catch (error) {
-      const { NotCapable, NotFound } = Deno.errors;
-      if (error instanceof NotFound || error instanceof NotCapable) return;
-      throw error;
-    }
+    const file = await openWaiting(path, { read: true, write: true });
+    if (file === undefined) return;
     using _closed = file;
     const chunk = new Uint8Array(1 << 16);
     let [size, rows, whole] = [0, 0, 0];
@@ -192,14 +206,13 @@ export class SpillingStore implements AsyncDisposable {
     await this.#announce();
     if (this.#rows === 0) return;
     const { path } = this.options;
-    const text = (await Deno.open(path)).readable.pipeThrough(new TextDecoderStream());
     let batch: ServerRecord[] = [];
-    for await (const { line, ended } of linesOf(text)) {
-      if (ended) batch.push(JSON.parse(line));
-      if (batch.length < BATCH && ended) continue;
+    for await (const record of waitingRows(path)) {
+      if (batch.push(record) < BATCH) continue;
       await this.store.write(batch);
       batch = [];
     }
+    await this.store.write(batch);
     await Deno.remove(path);
     this.#tell(`is available again: ${this.#rows} rows that waited were written`);
     this.#rows = 0;
@@ -208,6 +221,41 @@ export class SpillingStore implements AsyncDisposable {
 
   #tell(what: string): void {
     this.options.tell(`${this.store.database.name} ${what}`);
+  }
+}
+
+/**
+ * The rows in a file, none where there is none. A crash of the system may have left a last line that
+ * is torn, or lines that are no rows: whoever resumes learns which servers are missing.
+ */
+async function* waitingRows(path: string): AsyncIterable<ServerRecord> {
+  const file = await openWaiting(path, { read: true });
+  if (file === undefined) return;
+  for await (const { line, ended } of linesOf(file.readable.pipeThrough(new TextDecoderStream()))) {
+    const record = ended ? recordIn(line) : undefined;
+    if (record !== undefined) yield record;
+  }
+}
+
+function recordIn(line: string): ServerRecord | undefined {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return undefined; // not even JSON
+  }
+}
+
+/** Opens a file with rows; `undefined` where there is none. */
+async function openWaiting(
+  path: string,
+  options: Deno.OpenOptions,
+): Promise<Deno.FsFile | undefined> {
+  try {
+    return await Deno.open(path, options);
+  } catch (error) {
+    const { NotCapable, NotFound } = Deno.errors;
+    if (error instanceof NotFound || error instanceof NotCapable) return undefined;
+    throw error;
   }
 }
 

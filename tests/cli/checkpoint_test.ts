@@ -107,7 +107,8 @@ async function resume(path: string, folder: string): Promise<void> {
   const spill = spillPath([`${folder}/x.csv`], checkpoint.scanId);
   assert(spill.startsWith(`${folder}/spill-0`), spill);
   const { answered, offsets } = left.cut(
-    files.map((name) => ({ name, length: name === "-" ? null : 1e9 })),
+    [...files, ...stores.places.map(() => "-")]
+      .map((name) => ({ name, length: name === "-" ? null : 1e9 })),
   );
   assert(offsets.every((offset) => offset === null || offset >= 0));
   const state = newState(checkpoint.scanId, 0);

@@ -1,3 +1,4 @@
+import { DatabaseSync } from "node:sqlite";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { drawFleet, type FleetPlan } from "../../src/fleet/generate.ts";
 import type { Selection } from "../../src/fleet/expect.ts";
@@ -332,6 +333,96 @@ for (const way of ["SIGINT", "SIGTERM", "--max-runtime"]) {
     });
   });
 }
+
+/** What others do to a database while no scan runs, with the servers that it lost. */
+function forget(path: string, ids: readonly string[]): void {
+  const database = new DatabaseSync(path);
+  for (const id of ids) {
+    database.prepare("delete from servers where id = ?").run(id);
+    database.prepare("delete from observations where server_id = ?").run(id);
+  }
+  database.close();
+}
+
+/** The servers of a scan in a database, each once. */
+function observed(path: string): unknown[] {
+  const database = new DatabaseSync(path);
+  const rows = database.prepare("select server_id from observations where online = 1").all();
+  database.close();
+  return rows.map((row) => row.server_id).toSorted();
+}
+
+Deno.test("a database that lost rows of a scan is refused, or gets them by probing again", async () => {
+  await using _fleet = await openFleet(drawFleet(QUIET_FLEET), { clock: systemClock, seed: 1 });
+  await inFolder(async (folder) => {
+    const [rows, database] = [`${folder}/rows.ndjson`, `${folder}/rows.db`];
+    const checkpoint = `${rows}.checkpoint`;
+    const saved = async () => parseCheckpoint(await text(checkpoint), "0.1.0", "it").rows;
+    const named = async () =>
+      (await text(`${checkpoint}.list`)).split("\n").filter((line) => line.startsWith("+ "))
+        .flatMap((line) => line.split(" ").slice(2));
+    const args = ["scan", "127.37.0.0/23", "--rate", "900", "-o", rows, "-o", database];
+    const child = start(args);
+    await until(
+      child,
+      async () => await saved() >= 10 && await listed(`${checkpoint}.list`) >= await saved() + 3,
+    );
+    await kill(child);
+    const [before, all] = [await saved(), await named()];
+    assert(all.length > before);
+
+    forget(database, all.slice(-1)); // as a crash of the system would
+    const goOn = ["scan", "--resume", checkpoint];
+    const files = [rows, checkpoint, `${checkpoint}.list`];
+    const texts = await Promise.all(files.map(text));
+    await Deno.rename(database, `${database}.kept`);
+    for (const suffix of ["-wal", "-shm"]) {
+      await Deno.rename(database + suffix, `${database}.kept${suffix}`).catch(() => {});
+    }
+    const lost = await run(goOn);
+    assertEquals(
+      [lost.code, lost.stderr],
+      [
+        2,
+        `blocksweep: Cannot resume: "${database}" lacks ${before} of the ${before} rows that the ` +
+        "scan had written; restore it, import another output of the scan into it, or start a new " +
+        "scan\n",
+      ],
+    );
+    assertEquals(await Promise.all(files.map(text)), texts);
+    await Deno.rename(`${database}.kept`, database);
+
+    const resumed = await run([...goOn, "--rate", "1M"]);
+    assertEquals(resumed.code, 0, resumed.stderr);
+    const ids = readNdjson(await text(rows)).map(serverId);
+    assertEquals([ids.length, new Set(ids).size], [60, 60]);
+    assertEquals(observed(database), ids.toSorted());
+  });
+});
+
+Deno.test("rows that were imported from another output are held, and the scan goes on", async () => {
+  await using _fleet = await openFleet(drawFleet(QUIET_FLEET), { clock: systemClock, seed: 1 });
+  await inFolder(async (folder) => {
+    const [rows, database] = [`${folder}/rows.ndjson`, `${folder}/rows.db`];
+    const status = `${folder}/status`;
+    const outputs = ["-o", rows, "-o", database, "--status-file", status];
+    const child = start(["scan", "127.37.0.0/23", ...outputs]);
+    await until(child, async () => JSON.parse(await text(status)).written >= 5);
+    for (const suffix of ["", "-wal", "-shm"]) await Deno.remove(database + suffix);
+    const part = await finish(child);
+    assertEquals(part.code, 1, part.stderr);
+    const goOn = ["scan", "--resume", `${rows}.checkpoint`];
+    const refused = await run(goOn);
+    assertEquals(refused.code, 2, refused.stderr);
+    assertMatch(refused.stderr, /lacks \d+ of the \d+ rows/);
+    const imported = await run(["import", database, rows]);
+    assertEquals(imported.code, 0, imported.stderr);
+    const resumed = await run(goOn);
+    assertEquals(resumed.code, 0, resumed.stderr);
+    const ids = readNdjson(await text(rows)).map(serverId);
+    assertEquals([ids.length, observed(database)], [60, ids.toSorted()]);
+  });
+});
 
 /** What others do to an output while a scan runs, and what the scan says of it. */
 const LOSSES: Readonly<Record<string, [loss: (path: string) => Promise<unknown>, fate: string]>> = {

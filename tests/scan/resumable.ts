@@ -73,8 +73,16 @@ export async function startScan(disk: FakeDisk, setting: Setting): Promise<Part>
   return { ...await run(setting, network, { sinks, writer, state }), failures };
 }
 
-/** Resumes a scan; `undefined` when it has finished, and so has no checkpoint. */
-export async function resumeScan(disk: FakeDisk, setting: Setting): Promise<Part | undefined> {
+/**
+ * Resumes a scan; `undefined` when it has finished, and so has no checkpoint.
+ *
+ * @param missing Servers of whose rows outputs know nothing, as a database may. Default: none.
+ */
+export async function resumeScan(
+  disk: FakeDisk,
+  setting: Setting,
+  missing?: ReadonlySet<string>,
+): Promise<Part | undefined> {
   const network = new FakeNetwork(2, setting.faults);
   const failures: string[] = [];
   if (disk.bytes(CHECKPOINT) === undefined) return undefined;
@@ -82,7 +90,7 @@ export async function resumeScan(disk: FakeDisk, setting: Setting): Promise<Part
   const left = await resumeList(disk, listPath(CHECKPOINT), checkpoint);
   const paths = Object.keys(OUTPUTS);
   const cut = left.cut(
-    paths.map((name) => ({ name, length: disk.bytes(name)?.length ?? 0 })),
+    paths.map((name) => ({ name: `"${name}"`, length: disk.bytes(name)?.length ?? 0, missing })),
   );
   const sinks: TextSink[] = [];
   for (const [i, [path, format]] of Object.entries(OUTPUTS).entries()) {

@@ -127,6 +127,42 @@ Deno.test("an output that became shorter than the checkpoint knows is refused, a
   assertEquals(after, before);
 });
 
+/** A disk as it was when the list had named servers that the checkpoint did not count. */
+async function aheadOfItsCheckpoint() {
+  for (let count = operations.length;; count--) {
+    const disk = FakeDisk.after(operations, count);
+    const named = (disk.text(`${CHECKPOINT}.list`) ?? "").split("\n")
+      .filter((line) => line.startsWith("+ ")).flatMap((line) => line.split(" ").slice(2));
+    if (disk.bytes(CHECKPOINT) === undefined) continue;
+    const { rows } = await readCheckpoint(disk, CHECKPOINT, PROGRAM);
+    if (rows >= 5 && named.length >= rows + 4) return { disk, rows, named };
+  }
+}
+
+Deno.test("rows that a database lacks behind the checkpoint are written again, and others refused", async () => {
+  const { disk, rows, named } = await aheadOfItsCheckpoint();
+  const missing = new Set(named.slice(-2));
+  const begun = disk.operations.length;
+  const part = await resumeScan(disk, SETTING, missing);
+  assertEquals([part!.result.end.reason, servers(disk)], ["done", ALL]);
+  const again = disk.operations.slice(begun).map((one) =>
+    one.kind === "write" ? new TextDecoder().decode(one.bytes) : ""
+  ).join("");
+  const isAgain = (id: string) => again.includes(`"host":"${id.split(":")[0]}"`);
+  assertEquals(named.slice(-2).map(isAgain), [true, true]);
+  assertEquals(named.slice(0, rows).filter(isAgain), []);
+
+  const { disk: other } = await aheadOfItsCheckpoint();
+  const paths = [...Object.keys(OUTPUTS), `${CHECKPOINT}.list`];
+  const before = paths.map((path) => other.text(path));
+  await assertRejects(
+    () => resumeScan(other, SETTING, new Set([named[0], ...missing])),
+    InputError,
+    `Cannot resume: "rows.csv" lacks 1 of the ${rows} rows that the scan had written; restore it`,
+  );
+  assertEquals(paths.map((path) => other.text(path)), before);
+});
+
 /** A scan on a disk where something fails while it runs. */
 async function failing(prepare: (disk: FakeDisk) => void) {
   const disk = new FakeDisk();

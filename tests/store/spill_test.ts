@@ -186,6 +186,56 @@ Deno.test("where a database stays locked, the rows stay in the file, and the sca
   await assertRejects(() => Deno.stat(spill), Deno.errors.NotFound);
 });
 
+Deno.test("rows are missing that neither the database nor the file holds", async () => {
+  await using bench = await Bench.open();
+  const { other, spill } = bench;
+  const store = bench.store();
+  await store.begin(BEGIN);
+  await store.write([record(1), record(2)]);
+  other.exec("begin immediate");
+  await store.write([record(3), record(4)]);
+  other.exec("delete from servers where port = 2");
+  other.exec("delete from observations where server_id = '127.0.0.1:2'");
+  other.exec("commit");
+  const scan = { id: "scan-1", since: 0, savedAt: 2000, now: 3000 };
+  const ids = [1, 2, 3, 4, 5].map((port) => `127.0.0.1:${port}`);
+  const missing = async () => [...await bench.store().missing(scan, ids)];
+  assertEquals(await missing(), ["127.0.0.1:2", "127.0.0.1:5"]);
+  // After a crash of the system, lines may be no rows.
+  const text = await Deno.readTextFile(spill);
+  const [third, fourth] = text.split("\n");
+  await Deno.writeTextFile(spill, `${"\0".repeat(third.length)}\n${fourth}\n{"torn`);
+  assertEquals(await missing(), ["127.0.0.1:2", "127.0.0.1:3", "127.0.0.1:5"]);
+  const later = bench.store();
+  await later.begin(BEGIN);
+  await later.end(END);
+  assertEquals(await bench.ports(), [1, 4]);
+  assertEquals(await missing(), ["127.0.0.1:2", "127.0.0.1:3", "127.0.0.1:5"]);
+});
+
+Deno.test("the file and the database are both synced", async () => {
+  await using bench = await Bench.open();
+  const { other, spill, path } = bench;
+  const store = bench.store();
+  await store.write([record(1)]);
+  other.exec("begin immediate");
+  await store.write([record(2)]);
+  const { sync } = Deno.FsFile.prototype;
+  const synced: unknown[] = [];
+  Deno.FsFile.prototype.sync = async function () {
+    synced.push((await this.stat()).ino);
+    await sync.call(this);
+  };
+  try {
+    await store.flush();
+  } finally {
+    Deno.FsFile.prototype.sync = sync;
+  }
+  const files = await Promise.all([spill, `${path}-wal`].map((file) => Deno.stat(file)));
+  assertEquals(synced, files.map(({ ino }) => ino));
+  other.exec("commit");
+});
+
 Deno.test("a database that is locked again while rows are brought in has each of them once in the end", async () => {
   await using bench = await Bench.open();
   const { clock, database, other } = bench;

@@ -4,7 +4,13 @@
  *
  * @module
  */
-import { type Address, type Endpoint, parseAddress, parseEndpoint } from "../../address.ts";
+import {
+  type Address,
+  type Endpoint,
+  formatEndpoint,
+  parseAddress,
+  parseEndpoint,
+} from "../../address.ts";
 import { InputError } from "../../errors.ts";
 import type { Disk, DiskFile } from "../../sinks/disk.ts";
 import { type Checkpoint, type Offsets, refusal, sha256 } from "./file.ts";
@@ -85,28 +91,36 @@ export class ResumedList implements AsyncDisposable {
     return this.#optOuts.map(({ address }) => address);
   }
 
+  /** The servers whose rows it names, as rows name them. */
+  get servers(): string[] {
+    return this.#batches.flatMap(({ servers }) => servers.map(formatEndpoint));
+  }
+
   /**
    * Drops the rows that outputs have lost since the checkpoint was saved: a system that crashed may
    * have kept the list and not them.
    *
    * @param outputs What the outputs are now; none of them is cut yet.
-   * @throws InputError for the first that has become shorter than it was then.
+   * @throws InputError for the first that has become shorter than it was then, or lacks rows that it
+   * held then.
    */
   cut(outputs: readonly ReopenedOutput[]): CutList {
     const saved = this.saved.outputs;
     for (const [i, { name, length }] of outputs.entries()) {
       if ((saved[i] === null) !== (length === null)) {
-        throw new InputError(`Cannot resume: "${name}" is no longer what it was, a file or a pipe`);
+        throw new InputError(`Cannot resume: ${name} is no longer what it was, a file or a pipe`);
       }
       const least = saved[i] ?? 0;
       if (length === null || length >= least) continue;
       throw new InputError(
-        `Cannot resume: "${name}" has ${length} bytes of the ${least} that the scan had written; ` +
+        `Cannot resume: ${name} has ${length} bytes of the ${least} that the scan had written; ` +
           "it was changed",
       );
     }
-    const fits = ({ offsets }: Batch) =>
-      offsets.every((offset, i) => offset === null || offset <= (outputs[i].length ?? Infinity));
+    this.#checkMissing(outputs);
+    const fits = ({ offsets, servers }: Batch) =>
+      offsets.every((offset, i) => offset === null || offset <= (outputs[i].length ?? Infinity)) &&
+      outputs.every(({ missing }) => countOf(servers, missing) === 0);
     const lost = this.#batches.findIndex((batch) => !fits(batch));
     const kept = lost < 0 ? this.#batches : this.#batches.slice(0, lost);
     const whole = this.bytes.lastIndexOf(0x0a) + 1;
@@ -122,6 +136,20 @@ export class ResumedList implements AsyncDisposable {
     };
   }
 
+  /** What is behind the checkpoint can be probed again; what is before it cannot. */
+  #checkMissing(outputs: readonly ReopenedOutput[]): void {
+    const { list, rows } = this.saved;
+    const saved = this.#batches.filter(({ end }) => end <= list.bytes);
+    for (const { name, missing } of outputs) {
+      const count = saved.reduce((sum, { servers }) => sum + countOf(servers, missing), 0);
+      if (count === 0) continue;
+      throw new InputError(
+        `Cannot resume: ${name} lacks ${count} of the ${rows} rows that the scan had written; ` +
+          "restore it, import another output of the scan into it, or start a new scan",
+      );
+    }
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.file[Symbol.asyncDispose]();
   }
@@ -133,7 +161,17 @@ export interface ReopenedOutput {
   readonly name: string;
   /** How long it is, bytes; `null`: it has no way back. */
   readonly length: number | null;
+  /** Of the list's servers, those that a database has no row of. Default: none. */
+  readonly missing?: ReadonlySet<string>;
 }
+
+/** How many of these servers are missing. */
+function countOf(servers: readonly Endpoint[], missing: ReadonlySet<string> = NONE): number {
+  if (missing.size === 0) return 0;
+  return servers.filter((server) => missing.has(formatEndpoint(server))).length;
+}
+
+const NONE: ReadonlySet<string> = new Set();
 
 /** What of a list holds. */
 export interface CutList {

@@ -93,6 +93,8 @@ export async function execute(job: Job): Promise<number> {
   });
   const asked = { ...chosen, protocols: chosen.protocols.map(({ name }) => name) };
   await using stores = await ScanStores.open(job.stores, spill, tell, asked, interrupt.signal);
+  // A part that was killed has marked none of them in the databases.
+  resumed?.left.optedOut.forEach((address) => stores.optOut(address));
   const beforeRows = () => shown.progress?.clear();
   const kept = await keep(job, { state, key, beforeRows, stores: stores.sinks });
   const { writer } = kept;

@@ -424,6 +424,24 @@ Deno.test("rows that were imported from another output are held, and the scan go
   });
 });
 
+Deno.test("who opted out before a kill is marked in the database when the scan goes on", async () => {
+  await inFolder(async (folder) => {
+    const database = `${folder}/rows.db`;
+    const checkpoint = `${database}.checkpoint`;
+    const child = start(["scan", "127.38.0.1", "--cooldown", "2s", "-o", database]);
+    await until(child, async () => (await text(checkpoint)).length > 0);
+    await kill(child);
+    const list = await text(`${checkpoint}.list`);
+    await put(`${checkpoint}.list`, `${list}! 127.38.0.9\n`);
+    const resumed = await run(["scan", "--resume", checkpoint, "--max-runtime", "1s"]);
+    assertEquals(resumed.code, 0, resumed.stderr);
+    const opened = new DatabaseSync(database);
+    const marked = opened.prepare("select host from opt_outs").all().map(({ host }) => host);
+    opened.close();
+    assertEquals(marked, ["127.38.0.9"]);
+  });
+});
+
 /** What others do to an output while a scan runs, and what the scan says of it. */
 const LOSSES: Readonly<Record<string, [loss: (path: string) => Promise<unknown>, fate: string]>> = {
   "deleted": [(path) => Deno.remove(path), "it was deleted or renamed since it was opened"],

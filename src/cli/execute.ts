@@ -33,7 +33,13 @@ import { type Resumed, resumeLine } from "./resume.ts";
 import { isLater, type ScanSettings, type SpeedSettings } from "./scan_settings.ts";
 import { scanFamilies } from "./scan_metrics.ts";
 import { ScanStores, spillPath, type StorePlan } from "./stores.ts";
-import { connectionsFor, localAddress, openAll, type Sockets } from "./sockets.ts";
+import {
+  connectionsFor,
+  localAddress,
+  openAll,
+  requireDescriptors,
+  type Sockets,
+} from "./sockets.ts";
 import { continueLines, summary } from "./summary.ts";
 import type { FoundTargets, NamedTargets } from "./targets.ts";
 import { Tally } from "./tally.ts";
@@ -64,12 +70,16 @@ export interface Job {
   readonly program: string;
 }
 
+/** Descriptors that a scan needs besides outputs: checkpoint, list, a spill, and some connections. */
+const LEAST = 10;
+
 /** Opens, scans, closes, and says what came of it. */
 export async function execute(job: Job): Promise<number> {
   const { settings, chosen, plan, place } = job;
   const quiet = settings.has("quiet");
   checkWritten(job.files);
   const sockets = await openAll(job.named.targets, chosen, job.engine);
+  await requireDescriptors(chosen, LEAST + job.outputs.length + 4 * job.stores.places.length);
   const connections = await connectionsFor(chosen, quiet);
   const shown: { progress?: Progress } = {};
   const { resumed } = job;

@@ -5,7 +5,7 @@
  * @module
  */
 import config from "../../deno.json" with { type: "json" };
-import { InputError } from "../errors.ts";
+import { InputError, ShortageError } from "../errors.ts";
 import { redact, redactError } from "../redact.ts";
 import { WriteError } from "../sinks/sink.ts";
 import { StoreError } from "../store/store.ts";
@@ -19,7 +19,7 @@ import { isClosedPipe } from "./reader.ts";
 const EXIT = { done: 0, failed: 1, usage: 2 } as const;
 
 /** What goes wrong while running, and is nobody's mistake on the command line. */
-const FAILURES = [WriteError, StoreError];
+const FAILURES = [WriteError, StoreError, ShortageError];
 
 type Run = (args: readonly string[]) => Promise<number>;
 
@@ -113,7 +113,7 @@ function firstOf(error: unknown): unknown {
 /** One line on what a user can mend; `undefined` for what only we can. */
 function explain(error: unknown): string | undefined {
   if (error instanceof InputError) return error.message;
-  if (error instanceof WriteError || error instanceof StoreError) return error.message;
+  if (FAILURES.some((one) => error instanceof one)) return (error as Error).message;
   if (error instanceof Deno.errors.NotCapable) return error.message;
   return undefined;
 }

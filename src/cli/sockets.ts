@@ -4,9 +4,9 @@
  * @module
  */
 import { type Address, type Endpoint, family } from "../address.ts";
-import { InputError } from "../errors.ts";
+import { InputError, ShortageError } from "../errors.ts";
 import { openSocket } from "../net/deno.ts";
-import { descriptorsLeft } from "../net/descriptors.ts";
+import { descriptorsLeft, isShortage } from "../net/descriptors.ts";
 import type { SendThread } from "../net/send_thread.ts";
 import type { DatagramSocket } from "../net/socket.ts";
 import { socketsFor } from "../sweep/window.ts";
@@ -78,6 +78,13 @@ function openOne(engine: Engine, local: Endpoint, thread: SendThread | undefined
     return engine.open(local, thread);
   } catch (error) {
     if (error instanceof Deno.errors.NotCapable) throw error;
+    if (isShortage(String((error as { code?: unknown }).code))) {
+      throw new ShortageError(
+        `Cannot open the sockets of a scan: ${
+          (error as Error).message
+        }; raise the limit (ulimit -n)`,
+      );
+    }
     const what = local.port === 0 ? "open a socket" : `send from port ${local.port}`;
     throw new InputError(`Cannot ${what}: ${(error as Error).message}`);
   }
@@ -89,6 +96,25 @@ export function localAddress({ sourceAddress }: ScanSettings, bits: 4 | 6): Addr
   if (family(sourceAddress) === bits) return sourceAddress;
   throw new InputError(
     `Cannot use --source-ip: it is no IPv${bits} address, and there are such targets`,
+  );
+}
+
+/**
+ * Checks that what a scan opens besides its sockets finds descriptors.
+ *
+ * @param needed How many it opens at the least.
+ * @throws ShortageError
+ */
+export async function requireDescriptors(chosen: ScanSettings, needed: number): Promise<void> {
+  const bits = chosen.sourceAddress === undefined ? 4 : family(chosen.sourceAddress);
+  const open = () => openSocket({ address: localAddress(chosen, bits), port: 0 }, 1);
+  const left = await descriptorsLeft(needed, open);
+  if (left === needed) return;
+  throw new ShortageError(
+    `Cannot scan: ${
+      count(left, "descriptor")
+    } of the ${needed} that outputs and connections need ` +
+      "can be had; raise the limit (ulimit -n)",
   );
 }
 

@@ -54,6 +54,13 @@ export function summary(
       `began ${count(tcp.sent, "connection")} in ${tcp.pass} of ${tcp.passes} passes: ` +
       Object.entries(tcp.counts).map(([kind, sum]) => `${number(sum)} ${kind}`).join(", "),
     ]),
+    ...(tcp.unprobed === 0 ? [] : [
+      `results are incomplete: ${count(tcp.unprobed, "TCP target")} ` +
+      `${
+        tcp.unprobed === 1 ? "was" : "were"
+      } not probed for want of descriptors; scan again with ` +
+      "a higher limit (ulimit -n), or a lower --concurrency",
+    ]),
     `received ${count(arrived, "datagram")} besides conversations: ${kinds.join(", ")}`,
     ...floodLines(state),
     ...rateLines(state),

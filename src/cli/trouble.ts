@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { TroubleKind } from "../scan/troubles.ts";
 import { withCommas } from "../text.ts";
 
 /** What an error of sending comes from, most likely, and what to do. */
@@ -17,12 +18,23 @@ const REFUSALS: Readonly<Record<string, string>> = {
   ENOBUFS: "the network card has had no room for a second: a lower --rate helps",
 };
 
+/** What connections wait for. */
+const SHORT: Readonly<Record<string, string>> = {
+  EMFILE: "descriptors, of which this process may have no more: see ulimit -n",
+  ENFILE: "descriptors, of which the system has no more",
+  EADDRNOTAVAIL: "local ports",
+};
+
 /**
  * Says an error that occurred for the first time.
  *
  * @returns `undefined` where there is nothing that the user should know now.
  */
-export function troubleLine(code: string, kind: "refused" | "waits"): string | undefined {
+export function troubleLine(code: string, kind: TroubleKind): string | undefined {
+  if (kind === "short") {
+    return `blocksweep: connections wait for ${SHORT[code] ?? "this machine"} (${code}): results ` +
+      "become incomplete if that lasts; raise the limit, or lower --concurrency";
+  }
   if (kind === "refused") {
     const why = REFUSALS[code];
     return `blocksweep: the system refuses datagrams (${code})${

@@ -44,6 +44,41 @@ export function isShortage(code: string): boolean {
 const TRIES = 150;
 const PAUSE_MS = 100;
 
+/** How long a shortage lasts before it is reported, milliseconds, and before nobody waits for its end. */
+const REPORTED_MS = 1000;
+const LASTING_MS = TRIES * PAUSE_MS;
+
+/** A shortage that all connections of a scan share: none waits for the end of one that lasts. */
+export class Shortage {
+  /** Since when nothing could be opened. */
+  #since: number | undefined;
+  #reported = false;
+
+  /**
+   * Starts without a shortage.
+   *
+   * @param clock The clock.
+   * @param report Called once, when a shortage has lasted for a second.
+   */
+  constructor(private readonly clock: Pick<Clock, "now">, private readonly report: () => void) {}
+
+  /** Notes that something could not be opened; returns whether to wait for the end of the shortage. */
+  note(): boolean {
+    const now = this.clock.now();
+    this.#since ??= now;
+    if (!this.#reported && now - this.#since >= REPORTED_MS) {
+      this.#reported = true;
+      this.report();
+    }
+    return now - this.#since < LASTING_MS;
+  }
+
+  /** Notes that something could be opened. */
+  end(): void {
+    this.#since = undefined;
+  }
+}
+
 /** How to wait. */
 export interface ShortagePatience {
   /** The clock. */
@@ -52,22 +87,26 @@ export interface ShortagePatience {
   readonly signal: AbortSignal;
   /** Told of each shortage. */
   readonly onShortage?: () => void;
+  /** What others know of the shortage. Default: nothing. */
+  readonly shortage?: Shortage;
 }
 
 /**
  * Opens something, and tries again for 15 seconds where the machine is short of descriptors.
  *
  * @param open Returns `"exhausted"` for a shortage, or throws the system's error.
- * @returns `"exhausted"` where the shortage lasts.
+ * @returns `"exhausted"` where the shortage lasts, or has lasted that long for others.
  */
 export async function openPatiently<T>(
   open: () => T | Promise<T>,
-  { clock, signal, onShortage }: ShortagePatience,
+  { clock, signal, onShortage, shortage }: ShortagePatience,
 ): Promise<T | "exhausted"> {
   for (let left = TRIES;; left--) {
     const opened = await unlessShort(open);
+    if (opened !== "exhausted") shortage?.end();
     if (opened !== "exhausted" || left === 0 || signal.aborted) return opened;
     onShortage?.();
+    if (shortage?.note() === false) return opened;
     await sleep(clock, PAUSE_MS, signal);
   }
 }

@@ -5,7 +5,7 @@
  */
 import type { Endpoint } from "../address.ts";
 import type { Clock } from "./clock.ts";
-import { openPatiently } from "./descriptors.ts";
+import { openPatiently, type Shortage } from "./descriptors.ts";
 import type { ConnectFailure, Dialer, Link, Stream, StreamEnd, StreamSide } from "./socket.ts";
 import type { Throttle } from "./throttle.ts";
 
@@ -45,6 +45,8 @@ export interface StreamLinkOptions {
   readonly onClose?: () => void;
   /** Told each time that there is no descriptor for a connection. */
   readonly onShortage?: () => void;
+  /** What other connections know of the shortage. Default: nothing. */
+  readonly shortage?: Shortage;
 }
 
 /**

@@ -137,7 +137,7 @@ export interface ScanOptions extends TargetNames {
   /** Whether outputs keep replies as they came, and icons. Default: no. */
   readonly attach?: boolean;
   /** Told of each error that keeps datagrams from leaving, once. */
-  readonly onTrouble?: (code: string, kind: "refused" | "waits") => void;
+  readonly onTrouble?: (code: string, kind: "refused" | "waits" | "short") => void;
   /** Where rows go. The scan does not close them. */
   readonly sinks: readonly Sink[];
   /** Checks each second that rows which were written are still there; rejects where they are not. */

@@ -43,6 +43,8 @@ export interface StreamState {
   size: number;
   /** Connections that were begun. */
   sent: number;
+  /** Targets for which no descriptor could be had in any pass so far. */
+  unprobed: number;
   /** What came of them. */
   readonly counts: StreamCounts;
 }
@@ -127,7 +129,7 @@ export function newState(scanId: string, startedAt: number): ScanState {
     ...{ pass: 0, passes: 0, position: 0, size: 0, total: 0, visited: 0, sent: 0 },
     ...{ engine: "portable", threads: 0, receiveBuffer: 0, refused: 0, dropped: 0 },
     ...{ errors: {}, waits: {} },
-    tcp: { pass: 0, passes: 0, position: 0, size: 0, sent: 0, counts: noStreams() },
+    tcp: { pass: 0, passes: 0, position: 0, size: 0, sent: 0, unprobed: 0, counts: noStreams() },
     replies: noReplies(),
     canaries: noCanaries(),
     floods: noFloods(),

@@ -6,6 +6,7 @@
  */
 import { type Endpoint, endpointKey, family } from "../address.ts";
 import { attempt } from "../inspect/attempt.ts";
+import { isShortage, Shortage } from "../net/descriptors.ts";
 import { Slots } from "../net/slots.ts";
 import type { Link, Stream } from "../net/socket.ts";
 import { dial, STREAM_LIMITS, StreamLink, type StreamLinkOptions } from "../net/tcp.ts";
@@ -50,6 +51,9 @@ export class TcpSweep {
   /** Open endpoints that speak something else, or do not speak: once is enough. */
   readonly #others = new Set<number | bigint>();
   #stand: () => Mark = () => this.from;
+  /** Targets that no descriptor could be had for yet, and where the sweep stood at the first. */
+  readonly #unprobed = new Set<number | bigint>();
+  #held: Mark | undefined;
 
   /** Plans nothing yet. */
   constructor(options: ScanOptions, around: TcpSurroundings) {
@@ -64,6 +68,10 @@ export class TcpSweep {
       limits: options.streamLimits ?? STREAM_LIMITS,
       signal: around.stop.hard,
       onShortage: () => this.#slots.lower(), // fewer connections are made from now on
+      shortage: new Shortage(options.clock, () => {
+        const code = [...options.dialer.errors.keys()].find(isShortage) ?? "EMFILE";
+        options.onTrouble?.(code, "short");
+      }),
     };
   }
 
@@ -72,9 +80,9 @@ export class TcpSweep {
     return this.#options.fromTcp ?? { pass: 1, position: 0 };
   }
 
-  /** Where it stands: everything before it was visited to its end. */
+  /** Where it stands: everything before it was visited to its end, and in some pass probed. */
   get mark(): Mark {
-    return this.#stand();
+    return this.#held ?? this.#stand();
   }
 
   /** Runs the passes; returns where they stand. */
@@ -82,7 +90,7 @@ export class TcpSweep {
     const { clock, maxTargets, state } = this.#options;
     const { throttle, stop, skip, backlogged, onProgress } = this.#around;
     const passes = this.#plan();
-    return await visitAll({
+    const end = await visitAll({
       ...this.#options,
       passes,
       from: this.from,
@@ -109,6 +117,7 @@ export class TcpSweep {
         onProgress();
       },
     });
+    return this.#held ?? end;
   }
 
   #named(name: string): Protocol {
@@ -139,6 +148,7 @@ export class TcpSweep {
     const { counts } = this.#options.state.tcp;
     const stream = await dial(target, this.#link);
     if (stream === "cancelled") return false;
+    this.#note(target, stream !== "exhausted");
     if (typeof stream === "string") {
       counts[stream === "exhausted" ? "failed" : stream]++;
       return true;
@@ -147,6 +157,15 @@ export class TcpSweep {
     const outcome = await this.#ask(protocol, target, stream);
     this.#judge(protocol, target, outcome);
     return outcome.kind !== "cancelled";
+  }
+
+  /** Notes whether a target was probed: the mark stays before those that never were. */
+  #note(target: Endpoint, probed: boolean): void {
+    const key = endpointKey(target);
+    if (probed) this.#unprobed.delete(key);
+    else this.#unprobed.add(key);
+    this.#held = this.#unprobed.size === 0 ? undefined : this.#held ?? this.#stand();
+    this.#options.state.tcp.unprobed = this.#unprobed.size;
   }
 
   #ask(protocol: Protocol, target: Endpoint, stream: Stream): Promise<Outcome<unknown>> {

@@ -6,8 +6,11 @@
 import type { DatagramSocket } from "../net/socket.ts";
 import type { ScanState } from "./state.ts";
 
-/** Told of an error when it first occurs: what was sent was refused, or waits for better times. */
-export type TroubleListener = (code: string, kind: "refused" | "waits") => void;
+/** What an error means: what was sent was refused, or waits; or connections are short of something. */
+export type TroubleKind = "refused" | "waits" | "short";
+
+/** Told of an error when it first occurs. */
+export type TroubleListener = (code: string, kind: TroubleKind) => void;
 
 /** Adds up what sockets count, and tells of each kind of trouble once. */
 export class Troubles {

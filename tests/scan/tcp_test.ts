@@ -143,6 +143,32 @@ Deno.test("where descriptors are short, fewer connections are made, and none is 
   assertEquals(none.state.tcp.counts.failed, 256);
 });
 
+Deno.test("a shortage that lasts is reported once, stalls nothing for long, and holds the mark", async () => {
+  const network = new FakeNetwork(1);
+  const troubles: string[] = [];
+  const short = (passes: number) => {
+    let pass = 0;
+    return scanToy({
+      ...{ retries: 1, network },
+      onTrouble: (code, kind) => troubles.push(`${code} ${kind}`),
+      onPass: () => pass++,
+      prepare: (_network, _hosts, streams) => {
+        const connect = streams.connect.bind(streams);
+        streams.connect = (to, signal) =>
+          pass <= passes ? Promise.resolve("exhausted") : connect(to, signal);
+        streams.host(at(1), modern);
+      },
+    });
+  };
+  const never = await short(2);
+  assert(network.now() < 60_000, String(network.now()));
+  assertEquals([never.state.tcp.unprobed, troubles], [256, ["EMFILE short"]]);
+  assertEquals([never.end.reason, never.end.tcpMark], ["done", { pass: 1, position: 0 }]);
+  const later = await short(1);
+  assertEquals([later.state.tcp.unprobed, ids(later)], [0, ["127.16.0.1:25565"]]);
+  assertEquals(later.end.tcpMark, { pass: 3, position: 0 });
+});
+
 Deno.test("rates hold for connections and questions", async () => {
   const limits = { rate: 100, netRate: undefined, hostRate: undefined };
   const { network, streams } = await scanToy({ limits, retries: 0 });

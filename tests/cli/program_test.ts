@@ -360,13 +360,13 @@ Deno.test("a full disk ends a scan with exit code 1, and says what is lost", asy
   });
 });
 
-Deno.test("a reader that goes away ends a scan with exit code 1", async () => {
+Deno.test("a reader that goes away ends a scan quietly, with exit code 1", async () => {
   await withFleet(FLEET, async () => {
     const child = start(["scan", "127.33.0.0/24", ...QUICK, "--format", "ndjson"]);
     await child.stdout.cancel();
     const stderr = await new Response(child.stderr).text();
     assertEquals((await child.status).code, 1);
-    assertStringIncludes(stderr, "standard output");
+    assert(!/standard output|pipe|lost/i.test(stderr), stderr);
   });
 });
 

@@ -6,7 +6,7 @@
 import { type Address, type Endpoint, family } from "../address.ts";
 import { InputError, ShortageError } from "../errors.ts";
 import { openSocket } from "../net/deno.ts";
-import { descriptorsLeft, isShortage } from "../net/descriptors.ts";
+import { descriptorsLeft, isOutOfDescriptors } from "../net/descriptors.ts";
 import type { SendThread } from "../net/send_thread.ts";
 import type { DatagramSocket } from "../net/socket.ts";
 import { socketsFor } from "../sweep/window.ts";
@@ -78,7 +78,7 @@ function openOne(engine: Engine, local: Endpoint, thread: SendThread | undefined
     return engine.open(local, thread);
   } catch (error) {
     if (error instanceof Deno.errors.NotCapable) throw error;
-    if (isShortage(String((error as { code?: unknown }).code))) {
+    if (isOutOfDescriptors(String((error as { code?: unknown }).code))) {
       throw new ShortageError(
         `Cannot open the sockets of a scan: ${
           (error as Error).message

@@ -37,6 +37,11 @@ export function isShortage(code: string): boolean {
   return SHORTAGES.has(code);
 }
 
+/** Whether the code of an error means that no descriptor is left. */
+export function isOutOfDescriptors(code: string): boolean {
+  return code === "EMFILE" || code === "ENFILE";
+}
+
 /**
  * How often, and after how long, milliseconds, what failed for a shortage is tried again: longer in all
  * than connections that are open take to end.

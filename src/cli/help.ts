@@ -95,7 +95,7 @@ export const COMMANDS: Readonly<
   },
   thin: {
     usage: "thin LIST --keep TIME",
-    purpose: "keep of what was seen long ago one observation an hour, later one a day",
+    purpose: "downsample old observations to one an hour, later to one a day",
     note: "Hours begin where TIME ends, days after four times that; the last of each is kept.",
     examples: ["thin servers.db --keep 90d"],
   },

@@ -158,9 +158,13 @@ export const OPTIONS: readonly Option[] = [
     }],
     ["sort NAME", "print the table when the scan ends: by address, players or name"],
     ["down-after NUMBER", "scans without an answer after which a list says offline; default: 3"],
-    ["keep TIME", "thin what lists saw longer ago, as 90d, to one an hour; later to one a day", {
-      commands: ["scan", "watch", "thin"],
-    }],
+    [
+      "keep TIME",
+      "downsample observations older than this, as 90d: to one an hour, then a day",
+      {
+        commands: ["scan", "watch", "thin"],
+      },
+    ],
     ["no-players", "do not write the names of players", { commands: ["scan", "query", "lan"] }],
     ["json", "print one JSON object per server, observation or event", {
       commands: ["query", "lan", "watch", "history"],

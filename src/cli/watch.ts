@@ -149,8 +149,8 @@ export function readRules(settings: Settings): WatchRules {
   const intervalMs = settings.time("interval") ?? DEFAULTS.watch.intervalMs;
   if (intervalMs < LEAST_INTERVAL_MS) {
     throw new InputError(
-      `Cannot use --interval "${settings.text("interval")}": it must be at least 5s, for ` +
-        "servers keep what they tell for so long",
+      `Cannot use --interval "${settings.text("interval")}": it must be at least 5s, because ` +
+        "servers cache their status for that long",
     );
   }
   const scanId = uuidv7(Date.now(), crypto.getRandomValues(new Uint8Array(10)));

@@ -1,5 +1,5 @@
 /**
- * Thinning what was seen long ago: to one observation an hour, and later to one a day.
+ * Downsampling old observations: to one an hour, and later to one a day.
  *
  * @module
  */

@@ -11,7 +11,7 @@ const event = (at: number): WatchEvent => ({
 /** What the other side does: a status, perhaps with `Retry-After`; an error; or nothing. */
 type Answer = number | { readonly status: number; readonly after: string } | Error | "hangs";
 
-/** A webhook whose other side answers as told. */
+/** A webhook with a fake receiver that returns the given responses. */
 async function hooked(answer: (asked: number, now: number) => Answer, given: {
   readonly disk?: FakeDisk;
   readonly path?: string;
@@ -82,7 +82,7 @@ Deno.test("what a server puts into an event is escaped in the spool, and in what
   assert(stored.length > 0 && stored.every((byte) => byte < 0x7f));
 });
 
-Deno.test("what fails is sent again, ever later, and told once", async () => {
+Deno.test("failed requests are repeated at growing intervals, and reported once", async () => {
   const answers: Answer[] = [new Error("Connection refused (os error 111)"), 503, 429, 404, 200];
   const { hook, clock, bodies, times, lines, add } = await hooked((i) => answers[Math.min(i, 4)]);
   add(1, 3);

@@ -1,10 +1,17 @@
-/** The README tells the truth about what the tables in the code say. */
-import { assert, assertEquals } from "@std/assert";
+/** The documents are true: their links lead somewhere, their commands parse, their tables are the code's. */
+import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { readArgs } from "../src/cli/args.ts";
 import { COMMANDS } from "../src/cli/help.ts";
+import type { Command } from "../src/cli/options.ts";
+import { readScanSettings } from "../src/cli/scan_settings.ts";
+import { Settings } from "../src/cli/values.ts";
+import { InputError } from "../src/errors.ts";
 import { FIELDS } from "../src/record.ts";
 import { PROTOCOLS } from "../src/protocols/mod.ts";
+import { anchorsIn, commandsIn, exists, linksIn, pathsIn, readDocuments } from "./documents.ts";
 
-const README = await Deno.readTextFile(new URL("../README.md", import.meta.url));
+const DOCUMENTS = await readDocuments();
+const README = DOCUMENTS.find(({ path }) => path === "README.md")!.text;
 const CONFIG = JSON.parse(await Deno.readTextFile(new URL("../deno.json", import.meta.url)));
 const LOCK = JSON.parse(await Deno.readTextFile(new URL("../deno.lock", import.meta.url)));
 
@@ -28,11 +35,103 @@ Deno.test("the README lists the columns as FIELDS has them", () => {
   );
 });
 
-Deno.test("the README's commands and tasks exist", () => {
-  for (const [, name] of README.matchAll(/deno task ([a-z]+)/g)) assert(name in CONFIG.tasks, name);
-  for (const [, name] of README.matchAll(/^blocksweep ([a-z]+)|`blocksweep ([a-z]+)/gm)) {
-    if (name !== undefined) assert(name in COMMANDS, name);
+/** Tasks, by name. */
+const TASKS: Record<string, { readonly command: string }> = CONFIG.tasks;
+
+/** Throws where a command of a document would be refused for how it is written. */
+async function checkCommand([program, ...words]: readonly string[]): Promise<void> {
+  if (program === "blocksweep") return checkArgs(words);
+  if (words[0] === "run") return await checkRun(words.slice(1));
+  if (words[0] !== "task") return;
+  const task = TASKS[words[1]];
+  assert(task !== undefined, `no task "${words[1]}"`);
+  const [, command] = / main\.ts (\w+)$/.exec(task.command) ?? [];
+  if (command !== undefined) checkArgs([command, ...words.slice(2)]);
+}
+
+/** Checks the arguments of blocksweep. */
+function checkArgs([command, ...args]: readonly string[]): void {
+  if (["--help", "--version", "COMMAND"].includes(command)) return;
+  assert(command in COMMANDS, `no command "${command}"`);
+  if (args.includes("--help")) return;
+  const values = readArgs(command as Command, args);
+  if (command === "scan") readScanSettings(new Settings(values), () => 1);
+}
+
+/** Checks the arguments of `deno run`: its script is there, and has the options. */
+async function checkRun(words: readonly string[]): Promise<void> {
+  const at = words.findIndex((word) => word.endsWith(".ts"));
+  if (at < 0) return; // a package's
+  const [script, ...args] = words.slice(at);
+  assert(await exists(script), `no script ${script}`);
+  if (script === "main.ts") return checkArgs(args);
+  const source = await Deno.readTextFile(new URL(`../${script}`, import.meta.url));
+  const [, options] = /readOptions\(\{(.*?)\}\)/s.exec(source) ?? [];
+  for (const name of args.filter((arg) => arg.startsWith("--")).map((arg) => arg.slice(2))) {
+    assert(options?.match(new RegExp(`^\\s*"?${name}"?:`, "m")), `${script} has no --${name}`);
   }
+}
+
+Deno.test("every command in a document parses", async () => {
+  let count = 0;
+  for (const { path, text } of DOCUMENTS) {
+    if (path === "CHANGELOG.md") continue; // it also names what was
+    for (const words of commandsIn(text)) {
+      count++;
+      try {
+        await checkCommand(words);
+      } catch (error) {
+        throw new Error(`${path}: ${words.join(" ")}: ${(error as Error).message}`);
+      }
+    }
+  }
+  assert(count > 50, `only ${count} commands`);
+});
+
+Deno.test("every link in a document leads to a file and heading that are there", async () => {
+  for (const { path, text } of DOCUMENTS) {
+    for (const link of linksIn(text).filter((target) => !target.includes("://"))) {
+      const [file, anchor] = link.split("#");
+      const target = file === "" ? path : new URL(file, `file:///${path}`).pathname.slice(1);
+      assert(await exists(target), `${path}: ${link}`);
+      if (anchor === undefined) continue;
+      const headings = anchorsIn(DOCUMENTS.find((one) => one.path === target)!.text);
+      assert(headings.includes(anchor), `${path}: ${link}`);
+    }
+  }
+});
+
+Deno.test("every path in a document's code spans exists", async () => {
+  for (const { path, text } of DOCUMENTS) {
+    if (path === "CHANGELOG.md") continue;
+    for (const named of pathsIn(text)) assert(await exists(named), `${path}: ${named}`);
+  }
+});
+
+Deno.test("every document is linked from the README", () => {
+  const links = linksIn(README);
+  for (const { path } of DOCUMENTS) {
+    assert(path === "README.md" || links.includes(path), `README.md does not link ${path}`);
+  }
+});
+
+Deno.test("the checks of documents find what is wrong", async () => {
+  const text = "See [a](docs/a.md#b-c) and `src/core/none.ts`, `deno task\n  nothing`.\n\n" +
+    "```sh\nblocksweep scan 10.0.0.1 --bad | head   # a comment\ndeno run -A bench/engines.ts " +
+    "\\\n  --none 1 > out\n```\n";
+  assertEquals(linksIn(text), ["docs/a.md#b-c"]);
+  assertEquals(anchorsIn("# B, `c`\n```sh\n# no heading\n```\n"), ["b-c"]);
+  assertEquals(pathsIn(text), ["src/core/none.ts"]);
+  const commands = commandsIn(text);
+  assertEquals(commands, [
+    ["blocksweep", "scan", "10.0.0.1", "--bad"],
+    ["deno", "run", "-A", "bench/engines.ts", "--none", "1"],
+    ["deno", "task", "nothing"],
+  ]);
+  assertThrows(() => checkArgs(commands[0].slice(1)), InputError, "--bad");
+  await assertRejects(() => checkCommand(commands[1]), Error, "has no --none");
+  await assertRejects(() => checkCommand(commands[2]), Error, 'no task "nothing"');
+  assertThrows(() => checkArgs(["scan", "10.0.0.1", "--protocol", "none"]), InputError, "none");
 });
 
 Deno.test("the help of --protocol names every protocol", async () => {

@@ -1,0 +1,88 @@
+/** Markdown documents of the repository: their links, their commands, and the paths that they name. */
+
+/** A document. */
+export interface Document {
+  /** Its path in the repository. */
+  readonly path: string;
+  /** Its text. */
+  readonly text: string;
+}
+
+const ROOT = new URL("../", import.meta.url);
+
+/** The documents at the root and in docs/. */
+export async function readDocuments(): Promise<Document[]> {
+  const documents: Document[] = [];
+  for (const folder of ["", "docs/"]) {
+    for await (const { name } of Deno.readDir(new URL(folder, ROOT))) {
+      if (!name.endsWith(".md")) continue;
+      const path = folder + name;
+      documents.push({ path, text: await Deno.readTextFile(new URL(path, ROOT)) });
+    }
+  }
+  return documents.sort((a, b) => a.path < b.path ? -1 : 1);
+}
+
+/** Whether a file or folder of the repository exists. */
+export async function exists(path: string): Promise<boolean> {
+  try {
+    await Deno.stat(new URL(path, ROOT));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const FENCED = /^ *```(\w*)\n([\s\S]*?)^ *```/gm;
+const INLINE = /`([^`]+)`/g;
+
+/** Targets of the links in a document. */
+export function linksIn(text: string): string[] {
+  return [...text.replace(FENCED, "").matchAll(/\]\(([^)\s]+)\)/g)].map(([, target]) => target);
+}
+
+/** Anchors of a document's headings, as code hosts make them. */
+export function anchorsIn(text: string): string[] {
+  const headings = text.replace(FENCED, "").matchAll(/^#+ (.*)$/gm);
+  return [...headings].map(([, heading]) =>
+    heading.toLowerCase().replace(/[^\p{L}\p{N} _-]/gu, "").replaceAll(" ", "-")
+  );
+}
+
+/** Code spans in the running text, their lines joined. */
+function spansIn(text: string): string[] {
+  return [...text.replace(FENCED, "").matchAll(INLINE)].map(([, span]) =>
+    span.replace(/\s*\n\s*/g, " ")
+  );
+}
+
+const PATH = /^(?:src|tests|bench|data|docs|examples|std|\.ci)\/[\w.\/-]*$/;
+
+/** Paths of the repository in code spans; those with a placeholder in capitals are left out. */
+export function pathsIn(text: string): string[] {
+  return spansIn(text).filter((span) => PATH.test(span) && !/[A-Z]{4}/.test(span));
+}
+
+/** Commands in blocks of shell and in code spans, each as its words. */
+export function commandsIn(text: string): string[][] {
+  const blocks = [...text.matchAll(FENCED)].filter(([, language]) => language === "sh")
+    .flatMap(([, , block]) => block.replace(/\\\n\s*/g, "").split("\n"));
+  return [...blocks, ...spansIn(text)].flatMap(splitCommands)
+    .map((words) => words[0] === "npx" ? ["deno", ...words.slice(3)] : words)
+    .filter(([program, word]) => ["deno", "blocksweep"].includes(program) && word !== undefined);
+}
+
+/** The commands of one line: what quotes hold is one word; comments and redirections are none. */
+function splitCommands(line: string): string[][] {
+  const commands: string[][] = [[]];
+  for (const [word] of line.matchAll(/"[^"]*"|'[^']*'|[^\s"']+/g)) {
+    if (word.startsWith("#")) break;
+    if (/^(?:\||&&|;)$/.test(word)) commands.push([]);
+    else commands.at(-1)!.push(word.replace(/^["']|["']$/g, "").replace(/;$/, ""));
+    if (word.endsWith(";") && word !== ";") commands.push([]);
+  }
+  return commands.map((words) => {
+    const end = words.findIndex((word) => /^[<>]/.test(word));
+    return end < 0 ? words : words.slice(0, end);
+  });
+}

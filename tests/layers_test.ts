@@ -1,4 +1,4 @@
-/** Who may import whom: see CONTRIBUTING.md. Imports point down, or stay inside the folder. */
+/** Which folder may import which: see docs/architecture.md. Imports point down, or stay inside the folder. */
 import { assertEquals } from "@std/assert";
 
 const LAYERS: readonly (readonly string[])[] = [

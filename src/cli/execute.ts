@@ -40,7 +40,7 @@ import {
   requireDescriptors,
   type Sockets,
 } from "./sockets.ts";
-import { continueLines, summary } from "./summary.ts";
+import { continueLines, exitCode, summary } from "./summary.ts";
 import type { FoundTargets, NamedTargets } from "./targets.ts";
 import { Tally } from "./tally.ts";
 import { troubleLine } from "./trouble.ts";
@@ -283,5 +283,5 @@ async function report(
     const text = JSON.stringify({ options, seed, ...statusOf(state), ...marks }, null, 2);
     await writeText(metadata, `${text}\n`);
   }
-  return end.reason === "failed" ? 1 : end.reason === "interrupted" ? 130 : 0;
+  return exitCode(end.reason);
 }

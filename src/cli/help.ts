@@ -141,7 +141,7 @@ export function overview(): string {
     "  blocksweep scan 192.168.1.0/24     servers in a range",
     "  blocksweep COMMAND --help          all options of a command",
     "",
-    "Exit codes: 0 done, 1 failed while running, 2 wrong usage or input, 130 ended by Ctrl-C.",
+    "Exit codes: 0 done, 1 failed or incomplete, 2 wrong usage or input, 130 ended by Ctrl-C.",
     "Scan only networks that you are responsible for, or whose owners agreed.",
   ].join("\n");
 }

@@ -174,6 +174,7 @@ export function statusOf(state: ScanState): Record<string, unknown> {
       position: state.tcp.position,
       pass_size: state.tcp.size,
       connects: state.tcp.sent,
+      unprobed: state.tcp.unprobed,
       ...state.tcp.counts,
     },
     inspecting: state.inspecting,
@@ -184,5 +185,7 @@ export function statusOf(state: ScanState): Record<string, unknown> {
     last_row_at: state.lastRowAt ?? null,
     fell_silent: state.fellSilent,
     opted_out: state.optedOut,
+    uninspected: state.uninspected,
+    inspected_in_part: state.inspectedInPart,
   };
 }

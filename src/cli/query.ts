@@ -7,6 +7,7 @@ import { type Endpoint, formatEndpoint } from "../address.ts";
 import { InputError } from "../errors.ts";
 import { systemClock } from "../net/clock.ts";
 import { openSocket } from "../net/deno.ts";
+import { Shortage } from "../net/descriptors.ts";
 import { denoDialer } from "../net/deno_tcp.ts";
 import { FIELDS, type Outcome, type ServerRecord } from "../record.ts";
 import { type AskedServer, askServer } from "../scan/ask.ts";
@@ -22,6 +23,7 @@ import { locate } from "./locate.ts";
 import { resolveName, serviceFinder } from "./resolve.ts";
 import { chosenProtocols, chosenTimeout, streamLimits } from "./scan_settings.ts";
 import { describe, useColor } from "./servers_view.ts";
+import { shortageLine } from "./trouble.ts";
 import { Settings } from "./values.ts";
 
 /** Runs `query`; returns the exit code. */
@@ -43,6 +45,7 @@ export async function runQuery(args: readonly string[]): Promise<number> {
   });
   using interrupt = onInterrupt(() => {});
   const random = (size: number) => crypto.getRandomValues(new Uint8Array(size));
+  const shortage = new Shortage(systemClock, (code) => note(shortageLine("queries", code)));
   const asked: Asked[] = [];
   for (const { endpoint, first, rest, service } of endpoints) {
     const server = await askServer(endpoint, {
@@ -56,6 +59,7 @@ export async function runQuery(args: readonly string[]): Promise<number> {
       streamLimits: streamLimits(settings.milliseconds("timeout")),
       nonce: () => new DataView(random(8).buffer).getBigUint64(0) >> 1n,
       clock: systemClock,
+      shortage,
       signal: interrupt.signal,
       requestedAs: name,
       service,

@@ -32,6 +32,16 @@ export function scanFamilies(state: ScanState): Family[] {
     counter("flood_datagrams", "Datagrams of flooding hosts.", state.floods.datagrams),
     counter("servers_fell_silent", "Servers that told no status.", state.fellSilent),
     counter("servers_opted_out", "Servers that asked to be left alone.", state.optedOut),
+    gauge(
+      "targets_unprobed",
+      "TCP targets for which no descriptor could be had.",
+      tcp.unprobed,
+    ),
+    gauge(
+      "servers_uninspected",
+      "Servers without a row, for no descriptor could be had to inspect them.",
+      state.uninspected,
+    ),
     counter("rows_written", "Rows that every output has accepted.", state.written),
     counter("rows_lost", "Rows that could not be written.", state.lost),
     gauge("inspections", "Servers that are asked, or wait for it.", state.inspecting),

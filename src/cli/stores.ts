@@ -179,8 +179,7 @@ export class ScanStores implements AsyncDisposable {
         replies: Object.values(replies).reduce((sum, one) => sum + one, 0),
         found: state.written,
         // Who goes on with --from does not know when the part before it began.
-        coverage: whole && tcp.unprobed === 0 &&
-            (resumed || [...options.answered].length === 0 && isFirst(options))
+        coverage: whole && (resumed || [...options.answered].length === 0 && isFirst(options))
           ? coverageOf({ ...options, flooding: state.floods.addresses })
           : undefined,
         downAfter: this.plan.downAfter,

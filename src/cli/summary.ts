@@ -8,6 +8,7 @@ import type { EndReason, ScanState } from "../scan/state.ts";
 import { OutputLostError } from "../sinks/sink.ts";
 import type { Values } from "./args.ts";
 import { programName, quoteWord } from "./console.ts";
+import { INTERRUPTED } from "./interrupt.ts";
 import { lossLines, rateLines } from "./loss_line.ts";
 import { optionsOf } from "./options.ts";
 import type { OutputPlan } from "./outputs.ts";
@@ -19,6 +20,7 @@ import { codeList } from "./trouble.ts";
 
 const REASONS: Readonly<Record<EndReason, string>> = {
   "done": "done",
+  "incomplete": "incomplete",
   "interrupted": "interrupted",
   "max-results": "ended by --max-results",
   "max-runtime": "ended by --max-runtime",
@@ -54,13 +56,7 @@ export function summary(
       `began ${count(tcp.sent, "connection")} in ${tcp.pass} of ${tcp.passes} passes: ` +
       Object.entries(tcp.counts).map(([kind, sum]) => `${number(sum)} ${kind}`).join(", "),
     ]),
-    ...(tcp.unprobed === 0 ? [] : [
-      `results are incomplete: ${count(tcp.unprobed, "TCP target")} ` +
-      `${
-        tcp.unprobed === 1 ? "was" : "were"
-      } not probed for want of descriptors; scan again with ` +
-      "a higher limit (ulimit -n), or a lower --concurrency",
-    ]),
+    ...shortageLines(state),
     `received ${count(arrived, "datagram")} besides conversations: ${kinds.join(", ")}`,
     ...floodLines(state),
     ...rateLines(state),
@@ -70,6 +66,27 @@ export function summary(
       : []),
     ...(state.fellSilent > 0 ? [`${count(state.fellSilent, "server")} told no status`] : []),
     ...(state.optedOut > 0 ? [`${count(state.optedOut, "server")} asked to be left alone`] : []),
+  ];
+}
+
+/** What no descriptor could be had for. */
+function shortageLines({ tcp, uninspected, inspectedInPart }: ScanState): string[] {
+  const were = (sum: number) => sum === 1 ? "was" : "were";
+  const short = "for lack of descriptors";
+  const advice = "raise the limit (ulimit -n), or lower --concurrency";
+  return [
+    ...(tcp.unprobed === 0 ? [] : [
+      `results are incomplete: ${count(tcp.unprobed, "TCP target")} ${were(tcp.unprobed)} not ` +
+      `probed ${short}; ${advice}`,
+    ]),
+    ...(uninspected === 0 ? [] : [
+      `results are incomplete: ${count(uninspected, "server")} ${were(uninspected)} not ` +
+      `inspected ${short}; ${advice}`,
+    ]),
+    ...(inspectedInPart === 0 ? [] : [
+      `${count(inspectedInPart, "server")} ${were(inspectedInPart)} inspected in part ${short} ` +
+      `(flag cutShort); ${advice}`,
+    ]),
   ];
 }
 
@@ -176,6 +193,15 @@ export interface Continuable {
   readonly resumable: boolean;
 }
 
+/** The exit code of a scan. */
+export function exitCode(reason: EndReason): number {
+  if (reason === "failed" || reason === "incomplete") return 1;
+  return reason === "interrupted" ? INTERRUPTED : 0;
+}
+
+/** Ends of a scan that can be continued even without a checkpoint. */
+const EARLY: ReadonlySet<EndReason> = new Set(["incomplete", "interrupted", "max-runtime"]);
+
 /**
  * How to continue a scan that has not finished.
  *
@@ -187,11 +213,13 @@ export function continueLines(
   end: ScanEnd,
   checkpoint: string | undefined,
 ): string[] {
-  const early = end.reason === "interrupted" || end.reason === "max-runtime";
+  const early = EARLY.has(end.reason);
   if (!resumable || !early && end.reason !== "failed") return [];
   if (checkpoint !== undefined) {
     const condition = end.error instanceof OutputLostError
       ? "once the file is back as it was, "
+      : end.reason === "incomplete"
+      ? "with more descriptors, "
       : "";
     return [`${condition}go on with: ${resumeCommand(checkpoint)}`, ...passwordNotes(stores)];
   }

@@ -18,12 +18,21 @@ const REFUSALS: Readonly<Record<string, string>> = {
   ENOBUFS: "the network card has had no room for a second: a lower --rate helps",
 };
 
-/** What connections wait for. */
+/** What a shortage is of, by the code of its error. */
 const SHORT: Readonly<Record<string, string>> = {
   EMFILE: "descriptors, of which this process may have no more: see ulimit -n",
   ENFILE: "descriptors, of which the system has no more",
   EADDRNOTAVAIL: "local ports",
 };
+
+/**
+ * Reports a shortage that has lasted for a second.
+ *
+ * @param waiting What waits for its end, in the plural.
+ */
+export function shortageLine(waiting: string, code: string = "EMFILE"): string {
+  return `${waiting} wait for ${SHORT[code] ?? "this machine"} (${code})`;
+}
 
 /**
  * Says an error that occurred for the first time.
@@ -32,8 +41,9 @@ const SHORT: Readonly<Record<string, string>> = {
  */
 export function troubleLine(code: string, kind: TroubleKind): string | undefined {
   if (kind === "short") {
-    return `blocksweep: connections wait for ${SHORT[code] ?? "this machine"} (${code}): results ` +
-      "become incomplete if that lasts; raise the limit, or lower --concurrency";
+    const line = shortageLine("connections and inspections", code);
+    return `blocksweep: ${line}: results become incomplete if that lasts; raise the limit, or lower ` +
+      "--concurrency";
   }
   if (kind === "refused") {
     const why = REFUSALS[code];

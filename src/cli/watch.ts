@@ -168,7 +168,7 @@ function summary(online: number, all: number, counts: WatchCounts, hook?: Webhoo
   const sent = hook === undefined ? "" : webhookSummary(hook);
   const putOff = counts.putOff === 0
     ? ""
-    : `, ${number(counts.putOff)} put off for want of descriptors (ulimit -n)`;
+    : `, ${number(counts.putOff)} put off for lack of descriptors (ulimit -n)`;
   return `${number(online)} of ${count(all, "server")} online; ` +
     `${number(counts.polls)} polls${late}, ${number(counts.answered)} answered${putOff}; ` +
     `${number(counts.events)} events${sent}`;

@@ -7,7 +7,7 @@ import { type Address, isLoopback } from "../address.ts";
 import { InputError } from "../errors.ts";
 import { systemClock } from "../net/clock.ts";
 import { openSocket } from "../net/deno.ts";
-import { descriptorsLeft } from "../net/descriptors.ts";
+import { descriptorsLeft, Shortage } from "../net/descriptors.ts";
 import { denoDialer } from "../net/deno_tcp.ts";
 import type { DatagramSocket } from "../net/socket.ts";
 import { STREAM_LIMITS, StreamLink } from "../net/tcp.ts";
@@ -18,6 +18,7 @@ import type { Protocol } from "../protocols/protocol.ts";
 import { LastingBoard, Poller, type Watched } from "../watch/mod.ts";
 import { DEFAULTS } from "./defaults.ts";
 import { chosenTimeout, streamLimits } from "./scan_settings.ts";
+import { shortageLine } from "./trouble.ts";
 import type { Settings } from "./values.ts";
 
 /** Datagrams a second to a host. */
@@ -94,11 +95,15 @@ export async function openAsking(
   }, isLoopback);
   const open = () => Poller.families(servers).flatMap((bits) => openSockets(bits, concurrency));
   const board = new LastingBoard({ open, throttle, clock, ...around });
-  const stream = { dialer: denoDialer(), throttle, clock, signal };
+  const shortage = new Shortage(
+    clock,
+    (code) => around.tell(`${shortageLine("polls", code)}: they are put off while that lasts`),
+  );
+  const stream = { dialer: denoDialer(), throttle, clock, signal, shortage };
   const poller = new Poller({
     ...asking,
     ...around,
-    ...{ clock, openSole, optsOut: optOutCheck() },
+    ...{ clock, openSole, optsOut: optOutCheck(), shortage },
     get board() {
       return board.current;
     },

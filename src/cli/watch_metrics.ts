@@ -67,7 +67,7 @@ export class WatchMetrics {
       ),
       counter("polls", "Polls that ended.", counts.polls),
       counter("polls_answered", "Polls that were answered.", counts.answered),
-      counter("polls_put_off", "Polls put off for want of descriptors.", counts.putOff),
+      counter("polls_put_off", "Polls put off for lack of descriptors.", counts.putOff),
       family("poll_late_seconds", "histogram", "How late polls began.", this.#late.samples),
       gauge(
         "poll_late_worst_seconds",

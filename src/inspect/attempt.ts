@@ -5,7 +5,7 @@
  */
 import type { Endpoint } from "../address.ts";
 import type { Clock } from "../net/clock.ts";
-import { openPatiently, type ShortagePatience } from "../net/descriptors.ts";
+import { openPatiently, type Shortage, type ShortagePatience } from "../net/descriptors.ts";
 import type { Link } from "../net/socket.ts";
 import type { Protocol } from "../protocols/protocol.ts";
 import type { Outcome } from "../record.ts";
@@ -21,6 +21,8 @@ export interface Patience {
   readonly signal: AbortSignal;
   /** 63 bits that nobody can guess, new with every call. */
   readonly nonce: () => bigint;
+  /** What others know of a shortage of descriptors, for sockets of their own. Default: nothing. */
+  readonly shortage?: Shortage;
 }
 
 /** How one protocol of one server is asked. */
@@ -47,12 +49,12 @@ export interface Attempt extends Pick<ConverseOptions, "timeoutMs" | "forbids"> 
 export async function attempt<S>(
   protocol: Protocol<S>,
   { link, known, timeoutMs, forbids, leavesMute, settles = true, ...context }: Attempt,
-  { retries, clock, signal, nonce }: Patience,
+  { retries, clock, signal, nonce, shortage }: Patience,
 ): Promise<Outcome<S>> {
   const patience = { timeoutMs, resends: retries, clock, signal, forbids };
   for (let left = retries;; left--) {
     const final = left === 0;
-    await using open = await linkUnlessShort(link, { clock, signal });
+    await using open = await linkUnlessShort(link, { clock, signal, shortage });
     if (open === undefined) return { kind: "silent", answers: 0, why: "exhausted" };
     const exchange = protocol.exchange({
       ...context,
@@ -77,7 +79,7 @@ async function linkUnlessShort(
   return open === "exhausted" ? undefined : open;
 }
 
-/** Whether an exchange failed for want of descriptors: that says nothing about the server. */
+/** Whether an exchange failed for lack of descriptors: that says nothing about the server. */
 export function isExhausted(outcome: Outcome<unknown>): boolean {
   return outcome.kind === "silent" && outcome.why === "exhausted";
 }

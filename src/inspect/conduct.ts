@@ -72,6 +72,8 @@ export interface Interviewed {
   readonly ended: Ended | undefined;
   /** Whether something was cut off, or not sent, because all had to end or descriptors were short. */
   readonly cut: boolean;
+  /** Whether something was not sent because no descriptor could be had for it. */
+  readonly exhausted: boolean;
 }
 
 /** Interviews an endpoint. */
@@ -107,25 +109,31 @@ class Conduct {
   readonly #answers: Answer[] = [];
   readonly #outcomes: { protocol: string; outcome: Outcome<unknown> }[] = [];
   #cut = false;
+  #exhausted = false;
 
   constructor(readonly interview: Interview, private readonly options: ConductOptions) {}
 
   get found(): Interviewed {
     const { latencyMs, suppressed, ended } = this.interview;
-    const cut = this.#cut || ended === "cancelled" || ended === "exhausted";
-    return { answers: this.#answers, latencyMs, outcomes: this.#outcomes, suppressed, ended, cut };
+    const exhausted = this.#exhausted || ended === "exhausted";
+    const cut = this.#cut || exhausted || ended === "cancelled";
+    return {
+      ...{ answers: this.#answers, latencyMs, outcomes: this.#outcomes, suppressed },
+      ...{ ended, cut, exhausted },
+    };
   }
 
   /** Takes a step, and what comes of it. */
   async ask(step: Step): Promise<void> {
     const { protocol, looks, medium } = step;
+    const { signal } = this.options;
     const tap = new Tap(this.options);
     const outcome = await this.#exchange(step, tap);
     this.#outcomes.push({ protocol: protocol.name, outcome });
     const replied = outcome.kind === "malformed" && outcome.foreign === true ||
       medium !== "stream" && protocol.spares === undefined && tap.heard;
     const latencyMs = outcome.kind === "answered" ? outcome.latencyMs : undefined;
-    if (isExhausted(outcome)) this.interview.stop("exhausted");
+    if (isExhausted(outcome)) this.interview.stop(signal.aborted ? "cancelled" : "exhausted");
     const { unansweredAt } = tap;
     this.interview.heard(step, { kind: outcome.kind, replied, unansweredAt, latencyMs });
     if (outcome.kind === "answered") await this.take(protocol, outcome, looks);
@@ -152,6 +160,7 @@ class Conduct {
     const verification = { endpoint, link, timeoutMs: this.interview.timeoutMs };
     const verified = await verify(protocol, answer, status, verification, this.options);
     this.#cut ||= verified.cut;
+    this.#exhausted ||= verified.exhausted ?? false;
     return verified.answer;
   }
 
@@ -175,6 +184,8 @@ class Conduct {
     const { endpoint, links, requestedAs, brief, replied } = this.options;
     const { shared, exclusive, stream } = links;
     const useShared = medium === "shared" && shared !== undefined;
+    // The others open no descriptor here, so that their links are no sign that there are some.
+    const opens = medium !== "stream" && !useShared;
     return attempt(protocol, {
       ...{ endpoint, requestedAs, brief, leavesMute: !insists, ...start },
       link: async () =>
@@ -187,7 +198,7 @@ class Conduct {
         ? undefined
         : (datagram) =>
           datagram === undefined ? replied?.() ?? false : protocol.isReply?.(datagram) === false,
-    }, patience);
+    }, { ...patience, shortage: opens ? patience.shortage : undefined });
   }
 }
 

@@ -7,7 +7,7 @@ import type { Endpoint } from "../address.ts";
 import type { Link } from "../net/socket.ts";
 import type { Protocol } from "../protocols/protocol.ts";
 import type { Outcome, Sighting } from "../record.ts";
-import type { Patience } from "./attempt.ts";
+import { isExhausted, type Patience } from "./attempt.ts";
 import { conduct, type ConductOptions, type Interviewed } from "./conduct.ts";
 import type { InterviewPlan } from "./interview.ts";
 import type { Answer } from "./merge.ts";
@@ -57,8 +57,10 @@ export interface Inspection {
   readonly stopped: boolean;
   /** Whether a question after the first was cut off, or not asked, because all had to end. */
   readonly cut: boolean;
+  /** Whether that was because no descriptor could be had. */
+  readonly exhausted?: boolean;
   /** How the first exchange ended, when it was needed and found no status. */
-  readonly failure?: "silent" | "malformed" | "cancelled";
+  readonly failure?: "silent" | "malformed" | "cancelled" | "exhausted";
 }
 
 /** What a sweep learned longer ago is not built upon: tokens do not live for ever. */
@@ -130,8 +132,9 @@ export async function inspectKnown(
   const more = follow ? protocols.filter((one) => one !== first) : [];
   const known = [first.name];
   const plan = { protocols: [first, ...more], known, timeoutMs, needs: "status" } as const;
-  const { answers, latencyMs, ended, cut } = await conduct(plan, reach(endpoint, -1, options));
-  return { answers, latencyMs, stopped: ended === "optedOut", cut };
+  const found = await conduct(plan, reach(endpoint, -1, options));
+  const { answers, latencyMs, ended, cut, exhausted } = found;
+  return { answers, latencyMs, stopped: ended === "optedOut", cut, exhausted };
 }
 
 /** What is wanted of a server that was sighted. Only the proven may be silent then. */
@@ -153,24 +156,30 @@ function planOf(
 /** A server whose reply was proved genuine is a server, though it said nothing more. */
 function inspectionOf(
   { sighted, needs }: InterviewPlan,
-  { answers, latencyMs, outcomes, ended, cut }: Interviewed,
+  { answers, latencyMs, outcomes, ended, cut, exhausted }: Interviewed,
   told: boolean,
 ): Inspection {
   const protocol = sighted!;
   const opening = outcomes.find((one) => one.protocol === protocol)?.outcome;
   const stopped = ended === "optedOut";
-  const failure = told || opening === undefined && stopped ? undefined : failureOf(opening);
-  if (failure === undefined) return { answers, latencyMs, stopped, cut };
+  const failure = told || opening === undefined && stopped
+    ? undefined
+    : opening === undefined && exhausted
+    ? "exhausted"
+    : failureOf(opening);
+  if (failure === undefined) return { answers, latencyMs, stopped, cut, exhausted };
   const confirmed = needs === undefined || needs === "reply" && failure === "malformed";
-  if (!confirmed || failure === "cancelled") {
+  if (failure === "exhausted" || failure === "cancelled" || !confirmed) {
     return { answers: [], latencyMs, stopped, cut: false, failure };
   }
   const statement = { columns: {}, flags: [NO_STATUS[failure]], facts: {} };
-  return { answers: [{ protocol, statement }, ...answers], latencyMs, stopped, cut, failure };
+  const all = [{ protocol, statement }, ...answers];
+  return { answers: all, latencyMs, stopped, cut, exhausted, failure };
 }
 
 function failureOf(outcome: Outcome<unknown> | undefined): Inspection["failure"] {
   if (outcome === undefined) return "cancelled";
+  if (isExhausted(outcome)) return "exhausted";
   return outcome.kind === "answered" ? undefined : outcome.kind;
 }
 

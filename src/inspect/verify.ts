@@ -21,25 +21,34 @@ export interface Verification {
   readonly timeoutMs: number;
 }
 
+/** What came of a verification. */
+export interface Verified {
+  /** The answer with what was found out in it. */
+  readonly answer: Answer;
+  /** Whether the verification was cut short. */
+  readonly cut: boolean;
+  /** Whether it was cut short because no descriptor could be had for it. */
+  readonly exhausted?: boolean;
+}
+
 /**
  * Lets a protocol verify a server, once.
  *
  * @param answer What the server said.
  * @param status The same before it became a statement.
- * @returns The answer with what was found out in it, and whether that was cut short.
  */
 export async function verify(
   protocol: Protocol,
   answer: Answer,
   status: unknown,
   { endpoint, link, timeoutMs }: Verification,
-  { retries, clock, signal, nonce }: Patience,
-): Promise<{ answer: Answer; cut: boolean }> {
+  { retries, clock, signal, nonce, shortage }: Patience,
+): Promise<Verified> {
   const context = { endpoint, nonce: nonce(), exclusive: true, final: true };
   const exchange = protocol.verify?.(status, context);
   if (exchange === undefined) return { answer, cut: false };
-  const opened = await openPatiently(link, { clock, signal });
-  if (opened === "exhausted") return { answer, cut: true };
+  const opened = await openPatiently(link, { clock, signal, shortage });
+  if (opened === "exhausted") return { answer, cut: true, exhausted: !signal.aborted };
   await using open = opened;
   const outcome = await converse(exchange, open, {
     timeoutMs,

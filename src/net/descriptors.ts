@@ -53,7 +53,7 @@ const PAUSE_MS = 100;
 const REPORTED_MS = 1000;
 const LASTING_MS = TRIES * PAUSE_MS;
 
-/** A shortage that all connections of a scan share: none waits for the end of one that lasts. */
+/** A shortage that all sockets and connections share: none waits for the end of one that lasts. */
 export class Shortage {
   /** Since when nothing could be opened. */
   #since: number | undefined;
@@ -63,17 +63,26 @@ export class Shortage {
    * Starts without a shortage.
    *
    * @param clock The clock.
-   * @param report Called once, when a shortage has lasted for a second.
+   * @param report Called once, when a shortage has lasted for a second, with the code of the error
+   * where it is known.
    */
-  constructor(private readonly clock: Pick<Clock, "now">, private readonly report: () => void) {}
+  constructor(
+    private readonly clock: Pick<Clock, "now">,
+    private readonly report: (code: string | undefined) => void,
+  ) {}
 
-  /** Notes that something could not be opened; returns whether to wait for the end of the shortage. */
-  note(): boolean {
+  /**
+   * Notes that something could not be opened.
+   *
+   * @param code The code of the error, where it is known.
+   * @returns Whether to wait for the end of the shortage.
+   */
+  note(code?: string): boolean {
     const now = this.clock.now();
     this.#since ??= now;
     if (!this.#reported && now - this.#since >= REPORTED_MS) {
       this.#reported = true;
-      this.report();
+      this.report(code);
     }
     return now - this.#since < LASTING_MS;
   }
@@ -107,20 +116,24 @@ export async function openPatiently<T>(
   { clock, signal, onShortage, shortage }: ShortagePatience,
 ): Promise<T | "exhausted"> {
   for (let left = TRIES;; left--) {
-    const opened = await unlessShort(open);
+    const [opened, code] = await unlessShort(open);
     if (opened !== "exhausted") shortage?.end();
     if (opened !== "exhausted" || left === 0 || signal.aborted) return opened;
     onShortage?.();
-    if (shortage?.note() === false) return opened;
+    if (shortage?.note(code) === false) return opened;
     await sleep(clock, PAUSE_MS, signal);
   }
 }
 
-async function unlessShort<T>(open: () => T | Promise<T>): Promise<T | "exhausted"> {
+/** What was opened; else `"exhausted"`, with the code of the error where it is known. */
+async function unlessShort<T>(
+  open: () => T | Promise<T>,
+): Promise<[T] | [T | "exhausted", code?: string]> {
   try {
-    return await open();
+    return [await open()];
   } catch (error) {
-    if (isShortage(String((error as { code?: unknown }).code))) return "exhausted";
+    const code = String((error as { code?: unknown }).code);
+    if (isShortage(code)) return ["exhausted", code];
     throw error;
   }
 }

@@ -56,7 +56,8 @@ export async function askServer(
   endpoint: Endpoint,
   options: AskServerOptions,
 ): Promise<AskedServer> {
-  const { clock, scanId, service, open, dialer, signal, streamLimits = STREAM_LIMITS } = options;
+  const { clock, scanId, service, open, dialer, signal, shortage } = options;
+  const { streamLimits = STREAM_LIMITS } = options;
   const throttle = new Throttle({ rate: undefined, netRate: undefined, hostRate: HOST_RATE });
   const found = await conduct(options, {
     ...options,
@@ -65,7 +66,7 @@ export async function askServer(
       exclusive: () => soleLink(endpoint, open(family(endpoint.address)), throttle, clock),
       stream: (_, connectMs = streamLimits.connectMs) => {
         const limits = { ...streamLimits, connectMs };
-        return new StreamLink(endpoint, { dialer, throttle, clock, limits, signal });
+        return new StreamLink(endpoint, { dialer, throttle, clock, limits, signal, shortage });
       },
     },
   });

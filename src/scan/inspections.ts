@@ -16,6 +16,7 @@ import {
 } from "../inspect/inspect.ts";
 import type { Answer } from "../inspect/merge.ts";
 import { Pool } from "../inspect/pool.ts";
+import type { Shortage } from "../net/descriptors.ts";
 import type { Link } from "../net/socket.ts";
 import type { Switchboard } from "../net/switchboard.ts";
 import { motdAsSent, type Protocol } from "../protocols/protocol.ts";
@@ -33,6 +34,7 @@ import type { Probed } from "./probed.ts";
 import { rowOf } from "./row.ts";
 import type { RowQueue } from "./rows.ts";
 import type { Stop } from "./stop.ts";
+import { Uninspected } from "./uninspected.ts";
 
 /** Inspections that may wait before the sweep does. */
 const MOST_WAITING = 4096;
@@ -63,6 +65,8 @@ export interface InspectionParts {
   readonly lowWater: LowWater;
   /** Ends it all early. */
   readonly stop: Stop;
+  /** What is known of a shortage of descriptors. */
+  readonly shortage: Shortage;
   /** 63 random bits. */
   readonly nonce: () => bigint;
   /** Told of each server of which there is a row. */
@@ -75,6 +79,7 @@ export class Inspections {
   readonly #parts: InspectionParts;
   readonly #pool: Pool;
   readonly #aliases: Aliases;
+  readonly #uninspected: Uninspected;
   /** Endpoints that are being asked: the sweep does not speak into a conversation. */
   readonly #asked: EndpointSet;
   /** Rows, those of an earlier part of the scan included. */
@@ -87,6 +92,7 @@ export class Inspections {
     this.#parts = parts;
     this.#pool = new Pool(options.concurrency, (error) => parts.stop.fail(error));
     this.#aliases = new Aliases(options.random(8));
+    this.#uninspected = new Uninspected(options.state);
     this.#asked = new EndpointSet(seedOf(options.random));
     this.#accepted = options.state.written;
   }
@@ -131,14 +137,26 @@ export class Inspections {
     this.#pool.add(sighting.endpoint.address, async () => {
       try {
         const found = await this.#inspect(sighting);
-        if (found === "nothing") return through();
+        if (found === "short") return this.#putOff(sighting, through);
         if (found === "cut") return;
-        rows.add(found, through);
+        const before = this.#uninspected.remove(sighting.endpoint);
+        const all = () => {
+          before();
+          through();
+        };
+        if (found === "nothing") return all();
+        rows.add(found, all);
         await rows.room;
       } finally {
         this.#asked.delete(sighting.endpoint);
       }
     });
+  }
+
+  /** Leaves a server to a later pass, or to who resumes the scan. */
+  #putOff({ endpoint }: Sighting, through: () => void): void {
+    this.#parts.responders.release(endpoint);
+    this.#uninspected.add(endpoint, through);
   }
 
   /** Interviews a server that was known before the scan; no pass visits it. */
@@ -149,7 +167,11 @@ export class Inspections {
       if (reason === "failed" || reason === "max-results") return;
       const at = this.#options.clock.now();
       const found = await inspectKnown(endpoint, protocol, this.#inspectOptions);
-      if (optedOut.has(endpoint.address) || found.answers.length === 0) return;
+      if (optedOut.has(endpoint.address)) return;
+      if (found.exhausted && found.answers.length === 0) {
+        this.#uninspected.add(endpoint, () => {});
+      }
+      if (found.answers.length === 0) return;
       if (!this.#parts.responders.add(endpoint)) return;
       const row = found.stopped
         ? await this.#leaveAlone(endpoint)
@@ -176,13 +198,13 @@ export class Inspections {
 
   get #inspectOptions(): InspectOptions {
     const options = this.#options;
-    const { board, guard, probed, stop, optedOut, streamLink, nonce } = this.#parts;
+    const { board, guard, probed, stop, optedOut, streamLink, nonce, shortage } = this.#parts;
     return {
       ...options,
       signal: stop.hard,
       link: (peer, socket) => board.link(peer, board.socketFor(peer, socket)),
       soleLink: (peer) => board.soleLink(peer, options.openSole(family(peer.address))),
-      streamLink,
+      ...{ streamLink, shortage },
       nameOf: (peer) => nameOf(options, peer),
       nonce,
       stop: this.#optsOut,
@@ -193,7 +215,7 @@ export class Inspections {
   }
 
   /** What comes of a sighting; it is cut off where all ends before that is known. */
-  async #inspect(sighting: Sighting): Promise<ServerRecord | "nothing" | "cut"> {
+  async #inspect(sighting: Sighting): Promise<ServerRecord | "nothing" | "cut" | "short"> {
     const { rows, stop, optedOut } = this.#parts;
     if (stop.reason === "failed") rows.lost++;
     const dismissed = this.#dismissed(sighting);
@@ -229,7 +251,8 @@ export class Inspections {
   }
 
   /** Nobody confirmed that there is a server. */
-  #disproved({ failure }: Inspection): "nothing" | "cut" {
+  #disproved({ failure }: Inspection): "nothing" | "cut" | "short" {
+    if (failure === "exhausted") return "short";
     if (failure === "cancelled") return "cut";
     this.#options.state.replies[failure === "malformed" ? "malformed" : "forged"]++;
     return "nothing";
@@ -250,6 +273,7 @@ export class Inspections {
     const options = this.#options;
     const { state } = options;
     if (result.failure !== undefined) state.fellSilent++;
+    if (result.exhausted) state.inspectedInPart++;
     if (this.#accepted >= options.maxResults) return "cut";
     if (++this.#accepted >= options.maxResults) this.#parts.stop.stop("max-results");
     this.#parts.onServer(sighting);

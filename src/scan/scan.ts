@@ -5,6 +5,7 @@
  */
 import { type Endpoint, isLoopback } from "../address.ts";
 import type { Endpoints } from "../endpoints.ts";
+import { isShortage, Shortage } from "../net/descriptors.ts";
 import { Switchboard } from "../net/switchboard.ts";
 import { Throttle } from "../net/throttle.ts";
 import { Floods } from "../sweep/floods.ts";
@@ -25,6 +26,7 @@ import { Probed } from "./probed.ts";
 import { RowQueue } from "./rows.ts";
 import { sweepDisturbed } from "./disturbed.ts";
 import { eachSecond } from "./saving.ts";
+import type { EndReason, ScanState } from "./state.ts";
 import { Stop } from "./stop.ts";
 import { TcpSweep } from "./tcp.ts";
 import { Troubles } from "./troubles.ts";
@@ -95,8 +97,18 @@ export async function scan(options: ScanOptions): Promise<ScanEnd> {
   const { error } = stop;
   const marks = error === undefined ? run.lowWater.note({ udp, tcp }) : run.lowWater.marks;
   const whole = marks.udp.pass > state.passes && marks.tcp.pass > state.tcp.passes;
-  state.ended = stop.reason === "max-runtime" && whole ? "done" : stop.reason ?? "done";
+  state.ended = endReason(stop.reason, whole, state);
   return { reason: state.ended, mark: marks.udp, tcpMark: marks.tcp, error };
+}
+
+/** Why a scan ended: one whose time was over when all was done is done all the same. */
+function endReason(
+  stopped: EndReason | undefined,
+  whole: boolean,
+  { uninspected }: ScanState,
+): EndReason {
+  if (stopped !== undefined && !(stopped === "max-runtime" && whole)) return stopped;
+  return whole && uninspected === 0 ? "done" : "incomplete";
 }
 
 /** The moving parts of one scan. */
@@ -168,9 +180,12 @@ class Run {
         this.inspections.sight(sighting);
       },
     });
+    const shortage = new Shortage(clock, (known) => {
+      const code = known ?? [...options.dialer.errors.keys()].find(isShortage) ?? "EMFILE";
+      options.onTrouble?.(code, "short");
+    });
     this.tcp = new TcpSweep(options, {
-      throttle,
-      stop,
+      ...{ throttle, stop, shortage },
       nonce: () => this.#nonce(),
       skip: (target) => this.#skip(target),
       backlogged: () => this.inspections.backlogged,
@@ -182,7 +197,7 @@ class Run {
     });
     this.lowWater = new LowWater({ udp: options.from, tcp: this.tcp.from });
     this.inspections = new Inspections(options, {
-      ...{ board, rows, stop, probed, guard: this.guard, lowWater: this.lowWater },
+      ...{ board, rows, stop, shortage, probed, guard: this.guard, lowWater: this.lowWater },
       ...{ responders: this.#responders, optedOut: this.#optedOut, floods: this.floods },
       streamLink: (peer, name, connectMs) => this.tcp.link(peer, name, connectMs),
       nonce: () => this.#nonce(),

@@ -8,8 +8,17 @@ import { type CanaryCounts, noCanaries } from "../sweep/loss.ts";
 import type { RateReport } from "../sweep/rate_report.ts";
 import { noReplies, type ReplyCounts } from "../sweep/receiver.ts";
 
-/** Why a scan ended. */
-export type EndReason = "done" | "interrupted" | "max-results" | "max-runtime" | "failed";
+/**
+ * Why a scan ended. `"incomplete"`: all passes ran, but targets were not probed, or servers not
+ * inspected, for lack of descriptors.
+ */
+export type EndReason =
+  | "done"
+  | "incomplete"
+  | "interrupted"
+  | "max-results"
+  | "max-runtime"
+  | "failed";
 
 /** What came of connecting. */
 export interface StreamCounts {
@@ -109,6 +118,10 @@ export interface ScanState {
   fellSilent: number;
   /** Servers that asked to be left alone. */
   optedOut: number;
+  /** Servers of which there is no row, for no descriptor could be had to inspect them. */
+  uninspected: number;
+  /** Servers whose row lacks what no descriptor could be had for. */
+  inspectedInPart: number;
   /** Why it ended; `undefined` while it runs. */
   ended?: EndReason;
 }
@@ -134,5 +147,6 @@ export function newState(scanId: string, startedAt: number): ScanState {
     canaries: noCanaries(),
     floods: noFloods(),
     ...{ inspecting: 0, written: 0, aliases: 0, lost: 0, fellSilent: 0, optedOut: 0 },
+    ...{ uninspected: 0, inspectedInPart: 0 },
   };
 }

@@ -6,7 +6,7 @@
  */
 import { type Endpoint, endpointKey, family } from "../address.ts";
 import { attempt } from "../inspect/attempt.ts";
-import { isShortage, Shortage } from "../net/descriptors.ts";
+import type { Shortage } from "../net/descriptors.ts";
 import { Slots } from "../net/slots.ts";
 import type { Link, Stream } from "../net/socket.ts";
 import { dial, STREAM_LIMITS, StreamLink, type StreamLinkOptions } from "../net/tcp.ts";
@@ -29,6 +29,8 @@ export interface TcpSurroundings {
   readonly throttle: Throttle;
   /** Ends it early. */
   readonly stop: Stop;
+  /** What is known of a shortage of descriptors. */
+  readonly shortage: Shortage;
   /** 63 bits that nobody can guess. */
   readonly nonce: () => bigint;
   /** Targets that are left out. */
@@ -68,10 +70,7 @@ export class TcpSweep {
       limits: options.streamLimits ?? STREAM_LIMITS,
       signal: around.stop.hard,
       onShortage: () => this.#slots.lower(), // fewer connections are made from now on
-      shortage: new Shortage(options.clock, () => {
-        const code = [...options.dialer.errors.keys()].find(isShortage) ?? "EMFILE";
-        options.onTrouble?.(code, "short");
-      }),
+      shortage: around.shortage,
     };
   }
 

@@ -36,7 +36,7 @@ export class Responders {
   /** Notes an answer; false when it was noted before. What was held is proven, and makes room. */
   add(endpoint: Endpoint): boolean {
     if (!this.#answered.add(endpoint)) return false;
-    if (this.#held.delete(endpoint)) this.#count(endpoint.address, -1);
+    this.release(endpoint);
     return true;
   }
 
@@ -52,6 +52,11 @@ export class Responders {
     this.#held.add(endpoint);
     this.#count(endpoint.address, 1);
     return "held";
+  }
+
+  /** Forgets an endpoint that could not be confirmed: its next reply is worth a second question. */
+  release(endpoint: Endpoint): void {
+    if (this.#held.delete(endpoint)) this.#count(endpoint.address, -1);
   }
 
   #count(address: Address, change: number): void {

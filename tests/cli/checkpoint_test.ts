@@ -265,7 +265,7 @@ Deno.test("errors name the field, what it holds, and what is wanted", () =>
       [["scanId"], OTHER_ID, `its scanId is ${OTHER_ID}, and the list beside it has ${SCAN_ID}`],
       [["seed"], 6, "its seed is 6, and the list beside it has 5"],
       [["shard"], "1/2", "its shard is 1/2, and the list beside it has 1/1"],
-      [["state"], "done", "must be one of running, interrupted, max-runtime, failed"],
+      [["state"], "done", "must be one of running, incomplete, interrupted, max-runtime, failed"],
       [["rows"], 1, "it names 2 rows, and rows of its checkpoint is 1"],
       [["savedAt"], 1e16, "savedAt is 10000000000000000, and"],
       [["counters", "sent"], "1", `counters.sent is "1", and ${count}`],

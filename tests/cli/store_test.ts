@@ -1,17 +1,23 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
 import { readArgs } from "../../src/cli/args.ts";
+import { planStores, ScanStores } from "../../src/cli/stores.ts";
 import { Settings } from "../../src/cli/values.ts";
 import { WatchLists } from "../../src/cli/watch_lists.ts";
 import { drawFleet } from "../../src/fleet/generate.ts";
 import { openFleet } from "../../src/fleet/open.ts";
 import { readNdjson } from "../../src/fleet/verify.ts";
 import { systemClock } from "../../src/net/clock.ts";
+import { PROTOCOLS } from "../../src/protocols/mod.ts";
 import { FIELDS, serverId, type ServerRecord } from "../../src/record.ts";
+import type { ScanEnd, ScanOptions } from "../../src/scan/options.ts";
+import { type EndReason, newState } from "../../src/scan/state.ts";
 import { recordOf, storable } from "../../src/store/columns.ts";
 import { openSqlite } from "../../src/store/sqlite.ts";
+import { compose } from "../../src/targets/compose.ts";
 import { noCounts } from "../../src/watch/mod.ts";
 import { all } from "../store/engines.ts";
+import { record } from "../store/records.ts";
 import { finish, run, start } from "./process.ts";
 
 const RANGE = "127.34.0.0/26";
@@ -195,6 +201,47 @@ Deno.test("the end of a watch is noted in every list, though another program has
     other.exec("commit");
     await using database = openSqlite(paths[1], { readOnly: true });
     assertEquals(await all(database, "select state from scans"), [{ state: "finished" }]);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+/** Ends a scan of one known server, of which it wrote no row; returns the server's failures. */
+async function failuresAfter(path: string, reason: EndReason): Promise<unknown> {
+  const values = readArgs("scan", ["127.0.0.1", "-o", path]);
+  const protocols = PROTOCOLS.filter(({ name }) => name === "raknet");
+  const options = {
+    ...{ protocols, ports: () => [9], seed: 1, shard: { index: 1, count: 1 } },
+    ...{ maxTargets: Infinity, optedOut: [], answered: [], from: { pass: 1, position: 0 } },
+    targets: compose([{ range: { start: 0x7f000001, end: 0x7f000002 }, port: undefined }], {
+      ...{ never: [], private: [], chosen: [] },
+    }),
+  } as unknown as ScanOptions;
+  const asked = { protocols: ["raknet"], follow: true, verify: false };
+  const plan = planStores(new Settings(values));
+  await using stores = await ScanStores.open(plan, `${path}.spill`, () => {}, asked);
+  await stores.begin("scan-2", 2000, 1, values);
+  const state = newState("scan-2", 0);
+  await stores.end(state, { reason } as ScanEnd, { since: 2000, options, resumed: false });
+  await using database = openSqlite(path, { readOnly: true });
+  return (await all(database, "select failures from servers"))[0].failures;
+}
+
+Deno.test("a scan that was short of descriptors counts no failures of known servers", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const path = `${folder}/a.db`;
+    const plan = planStores(new Settings(readArgs("scan", ["127.0.0.1", "-o", path])));
+    const asked = { protocols: ["raknet"], follow: true, verify: false };
+    {
+      await using stores = await ScanStores.open(plan, `${path}.spill`, () => {}, asked);
+      const [sink] = stores.sinks;
+      await stores.begin("scan-1", 1000, 1, readArgs("scan", ["127.0.0.1"]));
+      await sink.write([record(9)]);
+      await sink.flush();
+    }
+    assertEquals(await failuresAfter(path, "incomplete"), 0);
+    assertEquals(await failuresAfter(path, "done"), 1);
   } finally {
     await Deno.remove(folder, { recursive: true });
   }

@@ -1,6 +1,9 @@
 import { assertEquals } from "@std/assert";
-import { summary } from "../../src/cli/summary.ts";
+import { type Continuable, continueLines, exitCode, summary } from "../../src/cli/summary.ts";
 import type { ScanEnd } from "../../src/scan/options.ts";
+import { statusOf } from "../../src/cli/progress.ts";
+import { scanFamilies } from "../../src/cli/scan_metrics.ts";
+import { Settings } from "../../src/cli/values.ts";
 import { newState } from "../../src/scan/state.ts";
 
 Deno.test("summary() says how many rows are aliases, if some are", () => {
@@ -43,4 +46,69 @@ Deno.test("summary() names hosts that flooded, and says whether results are inco
       `--exclude ${Array.from({ length: 16 }, (_, i) => `127.0.0.${i}`).join(",")} (and 2 more), ` +
       "with more --retries, or at a lower --rate",
   );
+});
+
+/** The state of a scan that was short of descriptors. */
+function shortState(unprobed: number, uninspected: number, inspectedInPart: number) {
+  const state = { ...newState("", performance.now()), passes: 2, uninspected, inspectedInPart };
+  state.tcp.unprobed = unprobed;
+  return state;
+}
+
+const MARK = { pass: 1, position: 7 };
+const INCOMPLETE = { reason: "incomplete", mark: MARK, tcpMark: MARK } as ScanEnd;
+
+Deno.test("summary() says what was left out for lack of descriptors", () => {
+  const lines = (...counts: [number, number, number]) =>
+    summary(shortState(...counts), INCOMPLETE, [], 1).filter((line) =>
+      line.includes("descriptors")
+    );
+  assertEquals(lines(0, 0, 0), []);
+  assertEquals(lines(1, 1, 1), [
+    "results are incomplete: 1 TCP target was not probed for lack of descriptors; raise the limit " +
+    "(ulimit -n), or lower --concurrency",
+    "results are incomplete: 1 server was not inspected for lack of descriptors; raise the limit " +
+    "(ulimit -n), or lower --concurrency",
+    "1 server was inspected in part for lack of descriptors (flag cutShort); raise the limit " +
+    "(ulimit -n), or lower --concurrency",
+  ]);
+  const [first] = summary(shortState(1234, 2, 3), INCOMPLETE, [], 1);
+  assertEquals(first.replace(/[\d.]+ s/, "1 s"), "incomplete in 1 s: 0 rows written to ");
+  assertEquals(lines(1234, 2, 3).map((line) => line.split(" for lack")[0]), [
+    "results are incomplete: 1,234 TCP targets were not probed",
+    "results are incomplete: 2 servers were not inspected",
+    "3 servers were inspected in part",
+  ]);
+});
+
+Deno.test("the status file and the metrics count what was left out for lack of descriptors", () => {
+  const state = shortState(3, 4, 5);
+  const { tcp, uninspected, inspected_in_part } = statusOf(state);
+  assertEquals((tcp as Record<string, number>).unprobed, 3);
+  assertEquals([uninspected, inspected_in_part], [4, 5]);
+  const metric = (name: string) =>
+    scanFamilies(state).find((family) => family.name === `blocksweep_${name}`)?.samples[0].value;
+  assertEquals([metric("targets_unprobed"), metric("servers_uninspected")], [3, 4]);
+});
+
+Deno.test("an incomplete scan ends with exit code 1, and its resume command is printed", () => {
+  assertEquals(exitCode("incomplete"), 1);
+  assertEquals((["done", "max-runtime", "interrupted", "failed"] as const).map(exitCode), [
+    ...[0, 0, 130, 1],
+  ]);
+  const settings = new Settings({ words: ["127.0.0.1"], given: new Map() });
+  const scan = {
+    settings,
+    chosen: { protocols: [], seed: 5 },
+    ...{ outputs: [], stores: { places: [] }, resumable: true },
+  } as unknown as Continuable;
+  const [line] = continueLines(scan, shortState(1, 0, 0), INCOMPLETE, "rows.csv.checkpoint");
+  assertEquals(
+    line.replace(/: .* scan/, ": blocksweep scan"),
+    [
+      "with more descriptors, go on with: blocksweep scan --resume rows.csv.checkpoint",
+    ].join(),
+  );
+  const [without] = continueLines(scan, shortState(1, 0, 0), INCOMPLETE, undefined);
+  assertEquals(without.includes(" --from"), true, without);
 });

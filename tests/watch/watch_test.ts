@@ -3,6 +3,7 @@ import { type Address, type Endpoint, formatEndpoint } from "../../src/address.t
 import { audit } from "../../src/fleet/audit.ts";
 import { drawFleet, type FleetHost } from "../../src/fleet/generate.ts";
 import { Random } from "../../src/fleet/random.ts";
+import { Shortage } from "../../src/net/descriptors.ts";
 import { Switchboard } from "../../src/net/switchboard.ts";
 import { STREAM_LIMITS, StreamLink } from "../../src/net/tcp.ts";
 import { Throttle } from "../../src/net/throttle.ts";
@@ -81,9 +82,12 @@ async function watchFleet(setting: Setting) {
   const isShort = () => setting.short?.(network.now() - start) ?? false;
   const connect = streams.connect.bind(streams);
   streams.connect = (to, cancel) => isShort() ? Promise.resolve("exhausted") : connect(to, cancel);
-  const stream = { dialer: streams, throttle, clock: network, limits: STREAM_LIMITS, signal };
+  const shortages: (string | undefined)[] = [];
+  const shortage = new Shortage(network, (code) => shortages.push(code));
+  const limits = STREAM_LIMITS;
+  const stream = { dialer: streams, throttle, clock: network, limits, signal, shortage };
   const poller = new Poller({
-    ...{ timeoutMs: 1000, retries: 2, board, clock: network, signal },
+    ...{ timeoutMs: 1000, retries: 2, board, clock: network, signal, shortage },
     protocols: setting.protocols ?? USUAL_PROTOCOLS,
     ...{ nonce: () => random.u64() >> 1n, scanId: "watch" },
     ...{ optsOut: (motd) => motd.includes("§b§d§f§d§b"), optedOut: (a) => optedOut.has(a) },
@@ -113,7 +117,7 @@ async function watchFleet(setting: Setting) {
   const knownForSqp = new Set(sqp.map(formatEndpoint));
   // What a host sent and the network lost suppresses nothing.
   if (loss === 0) assertEquals(audit(network.lines, { hostRate: HOST_RATE, knownForSqp }), []);
-  return { events, counts, servers, late, hosts, network };
+  return { events, counts, servers, late, hosts, network, shortages };
 }
 
 const kinds = (events: readonly WatchEvent[]) =>
@@ -205,12 +209,13 @@ Deno.test("2 % loss each way yields no false offline", async () => {
 
 Deno.test("out of descriptors is not offline: such polls are put off, and made up for", async () => {
   for (const software of [["paper"], undefined, ["raknetNode"]]) {
-    const { events, counts, servers } = await watchFleet({
+    const { events, counts, servers, shortages } = await watchFleet({
       ...{ servers: 60, software, runMs: 400_000 },
       short: (ms) => ms > 20_000 && ms < 200_000,
     });
     assertEquals(kinds(events), { online: 60 }, String(software));
     assert(counts.putOff > 0, String(software));
+    assertEquals(shortages.length, 1, String(software));
     assert(servers.every(({ online }) => online));
   }
   const { events } = await watchFleet({ runMs: 300_000, short: (ms) => ms < 60_000 });

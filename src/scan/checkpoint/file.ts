@@ -79,16 +79,17 @@ export interface ListStand {
 export type Counters =
   & Pick<ScanState, "firstProbeAt" | "lastRowAt" | "sent" | "refused" | "dropped" | "replies">
   & Pick<ScanState, "canaries">
-  & Pick<ScanState, "aliases" | "fellSilent" | "optedOut">
+  & Pick<ScanState, "aliases" | "fellSilent" | "optedOut" | "inspectedInPart">
   & { readonly tcp: Pick<ScanState["tcp"], "sent" | "counts"> };
 
 /** The numbers of a scan that the next part of it goes on from. */
 export function countersOf(state: ScanState): Counters {
   const { firstProbeAt, lastRowAt, sent, refused, dropped, replies } = state;
-  const { aliases, fellSilent, optedOut, tcp, canaries } = state;
+  const { aliases, fellSilent, optedOut, inspectedInPart, tcp, canaries } = state;
   return {
     ...{ firstProbeAt, lastRowAt, sent, refused, dropped, replies, canaries },
-    ...{ aliases, fellSilent, optedOut, tcp: { sent: tcp.sent, counts: tcp.counts } },
+    ...{ aliases, fellSilent, optedOut, inspectedInPart },
+    tcp: { sent: tcp.sent, counts: tcp.counts },
   };
 }
 
@@ -166,7 +167,7 @@ const checkpointFields = objectOf({
   seed: orNull(whole()),
   shard: text(/^[1-9]\d{0,6}\/[1-9]\d{0,6}$/, "a shard, as 2/4"),
   key: text(/^[0-9a-f]{16}$/, "16 hexadecimal digits"),
-  state: oneOf<CheckpointState>(["running", "interrupted", "max-runtime", "failed"]),
+  state: oneOf<CheckpointState>(["running", "incomplete", "interrupted", "max-runtime", "failed"]),
   marks: objectOf({ udp: mark, tcp: mark }),
   outputs: listOf(orNull(whole())),
   rows: whole(),
@@ -175,7 +176,7 @@ const checkpointFields = objectOf({
     firstProbeAt: orMissing(time),
     lastRowAt: orMissing(time),
     ...{ sent: whole(), refused: whole(), dropped: whole() },
-    ...{ aliases: whole(), fellSilent: whole(), optedOut: whole() },
+    ...{ aliases: whole(), fellSilent: whole(), optedOut: whole(), inspectedInPart: whole() },
     replies: countsLike(noReplies()),
     canaries: countsLike(noCanaries()),
     tcp: objectOf({ sent: whole(), counts: countsLike(noStreams()) }),

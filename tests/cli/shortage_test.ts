@@ -1,0 +1,31 @@
+/** The program in a process that may have few descriptors. */
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { run } from "./process.ts";
+
+/** How many descriptors a scan with one output to a file needs besides its sockets. */
+const NEEDED = 11;
+
+Deno.test("too few descriptors to start refuse a scan in one line, with exit code 1", async () => {
+  const folder = await Deno.makeTempDir();
+  const path = `${folder}/rows.csv`;
+  const args = ["scan", "127.7.7.7", "--protocol", "raknet", "--concurrency", "1", "-o", path];
+  try {
+    // How many the runtime uses itself differs: no step passes over all refusals of the scan.
+    for (let descriptors = 28;; descriptors += NEEDED - 1) {
+      const { code, stdout, stderr } = await run([...args, "--cooldown", "1ms"], { descriptors });
+      assert(
+        code !== 0,
+        `a scan began with ${descriptors} descriptors, and none was refused before`,
+      );
+      if (!stderr.startsWith("blocksweep: Cannot scan")) continue;
+      assertMatch(
+        stderr,
+        /^blocksweep: Cannot scan: \d+ descriptors? of the 11 that outputs and connections need can be had; raise the limit \(ulimit -n\)\n$/,
+      );
+      assertEquals([code, stdout, [...Deno.readDirSync(folder)]], [1, "", []]);
+      return;
+    }
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});

@@ -17,6 +17,8 @@ export interface Probing extends GuardInput {
   readonly shard: Shard;
   /** How many targets a pass visits at the most. */
   readonly maxTargets: number;
+  /** How often unresponsive targets are probed again. */
+  readonly retries: number;
   /** Targets that come before all others in each pass. Default: none. */
   readonly first?: readonly Endpoint[];
 }
@@ -54,6 +56,22 @@ export class Probed {
     const all = this.#probes.get(protocol) ?? [];
     this.#probes.set(protocol, all);
     all.push({ ports: segments.map(({ ports }) => ports), space });
+  }
+
+  /** Whether endpoints of an address are probed. */
+  hasHost(address: Address): boolean {
+    return this.#groups[family(address)].of(address) >= 0;
+  }
+
+  /** How many probes a scan sends to one host at the most, all passes together. */
+  get mostProbes(): number {
+    let most = 0;
+    for (const all of this.#probes.values()) {
+      for (const { ports } of all) {
+        most += ports.reduce((sum, { length }) => Math.max(sum, length), 0);
+      }
+    }
+    return most * (this.options.retries + 1);
   }
 
   /** Whether an endpoint is probed in a protocol; with none given, in any. */

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type Endpoint, isLoopback } from "../address.ts";
+import { type Address, type Endpoint, isLoopback } from "../address.ts";
 import type { Endpoints } from "../endpoints.ts";
 import { isShortage, Shortage } from "../net/descriptors.ts";
 import { Switchboard } from "../net/switchboard.ts";
@@ -26,8 +26,7 @@ import { Probed } from "./probed.ts";
 import { RowQueue } from "./rows.ts";
 import { sweepDisturbed } from "./disturbed.ts";
 import { eachSecond } from "./saving.ts";
-import type { EndReason, ScanState } from "./state.ts";
-import { Stop } from "./stop.ts";
+import { endReason, Stop } from "./stop.ts";
 import { TcpSweep } from "./tcp.ts";
 import { Troubles } from "./troubles.ts";
 
@@ -101,16 +100,6 @@ export async function scan(options: ScanOptions): Promise<ScanEnd> {
   return { reason: state.ended, mark: marks.udp, tcpMark: marks.tcp, error };
 }
 
-/** Why a scan ended: one whose time was over when all was done is done all the same. */
-function endReason(
-  stopped: EndReason | undefined,
-  whole: boolean,
-  { uninspected }: ScanState,
-): EndReason {
-  if (stopped !== undefined && !(stopped === "max-runtime" && whole)) return stopped;
-  return whole && uninspected === 0 ? "done" : "incomplete";
-}
-
 /** The moving parts of one scan. */
 class Run {
   readonly inspections: Inspections;
@@ -150,13 +139,14 @@ class Run {
     const seed = seedOf(random);
     this.#responders = new Responders(seed);
     this.#optedOut = new OptedOut(options.optedOut, seed);
-    this.floods = new Floods(seed, state.floods, (address) => board.hangUp(address));
+    const probed = new Probed(options);
+    const onFlood = (address: Address) => board.hangUp(address);
+    this.floods = new Floods(seed, state.floods, onFlood, probed.mostProbes);
     this.#window = new Window(board.sockets);
     this.#troubles = new Troubles(board.sockets, options.onTrouble ?? (() => {}));
     this.#kinds = kindsOf(options.protocols);
     this.guard = new Guard(options);
     for (const endpoint of answered) this.#responders.add(endpoint);
-    const probed = new Probed(options);
     this.path = new Path(options, {
       ...{ sockets: board.sockets, throttle, tokens: this.#tokens, kinds: this.#kinds },
       isLeftAlone: (address) => this.#optedOut.has(address) || this.floods.has(address),
@@ -167,6 +157,7 @@ class Run {
       tokens: this.#tokens,
       isTarget: (endpoint, protocol) =>
         probed.has(endpoint, protocol) && !this.#optedOut.has(endpoint.address),
+      isTargetHost: (address) => probed.hasHost(address) && !this.#optedOut.has(address),
       ...{ responders: this.#responders, floods: this.floods },
       clock,
       counts: state.replies,

@@ -4,7 +4,7 @@
  * @module
  */
 import type { Clock } from "../net/clock.ts";
-import type { EndReason } from "./state.ts";
+import type { EndReason, ScanState } from "./state.ts";
 
 /**
  * How long rows in hand may take once a scan is to end, milliseconds. After that they are written
@@ -90,4 +90,19 @@ export class Stop {
     this.#cancelTimer();
     this.#cancelGrace?.();
   }
+}
+
+/**
+ * Why a scan ended: one whose time was over when all was done is done all the same.
+ *
+ * @param stopped Why it was to end early.
+ * @param whole Whether its marks stand behind all passes.
+ */
+export function endReason(
+  stopped: EndReason | undefined,
+  whole: boolean,
+  { uninspected }: ScanState,
+): EndReason {
+  if (stopped !== undefined && !(stopped === "max-runtime" && whole)) return stopped;
+  return whole && uninspected === 0 ? "done" : "incomplete";
 }

@@ -8,11 +8,16 @@ import { type Address, type Endpoint, endpointKey, formatAddress } from "../addr
 import { EndpointSet } from "../endpoint_set.ts";
 import type { Endpoints } from "../endpoints.ts";
 
-/** Endpoints whose surplus datagrams are counted at once, and hosts that are remembered as flooding. */
+/** Endpoints, and hosts, whose surplus datagrams are counted at once, and hosts that are remembered as flooding. */
 const MOST_COUNTED = 1024;
 const MOST_FLOODING = 4096;
 /** Points of one endpoint after which its host counts as flooding: 64 surplus datagrams. */
 const LIMIT = 1024;
+/**
+ * Surplus datagrams of one host that are allowed for each probe that the scan may send it, besides
+ * those of one endpoint: duplicates of many servers, or a reply to each of many probes, are no flood.
+ */
+const ALLOWED_OF_PROBE = 4;
 /** Points of a surplus datagram. */
 const SURPLUS = 16;
 /**
@@ -46,7 +51,7 @@ export function noFloods(): FloodReport {
   return { hosts: 0, datagrams: 0, addresses: [], disturbed: [] };
 }
 
-/** Counts surplus datagrams by endpoint, in bounded memory, and decides which hosts flood. */
+/** Counts surplus datagrams by endpoint and by host, in bounded memory, and decides which hosts flood. */
 export class Floods {
   readonly #flooding: EndpointSet;
   /**
@@ -54,6 +59,9 @@ export class Floods {
    * frequent elements): an endpoint that sends a thousandth of all surplus stays in it.
    */
   readonly #points = new Map<number | bigint, number>();
+  /** The same by address: a flood may come from another port with each datagram. */
+  readonly #hostPoints = new Map<number | bigint, number>();
+  readonly #hostLimit: number;
   /** Datagrams of flooding hosts in the present slot, and when it began. */
   #recent = 0;
   #slot = -Infinity;
@@ -68,12 +76,15 @@ export class Floods {
    * @param seed 32 bits that nobody can guess.
    * @param report Where flooding hosts are counted.
    * @param onFlood Called once for each host that floods.
+   * @param mostProbes How many probes one host is sent at the most, all passes together.
    */
   constructor(
     seed: number,
     private readonly report: FloodReport,
     private readonly onFlood: (address: Address) => void = () => {},
+    mostProbes = 1,
   ) {
+    this.#hostLimit = LIMIT + SURPLUS * ALLOWED_OF_PROBE * mostProbes;
     this.#flooding = new EndpointSet(seed);
   }
 
@@ -115,21 +126,23 @@ export class Floods {
    */
   surplus(from: Endpoint, foreign = false): void {
     if (this.has(from.address)) return;
-    const key = endpointKey(from);
     const points = foreign ? FOREIGN : SURPLUS;
-    const all = (this.#points.get(key) ?? 0) + points;
-    if (all >= LIMIT) {
-      this.#points.delete(key);
-      this.#add(from.address);
-    } else if (all > points || this.#points.size < MOST_COUNTED) this.#points.set(key, all);
-    else this.#lower(points);
+    const key = endpointKey(from);
+    const isFlood = count(this.#points, key, points) >= LIMIT;
+    if (isFlood) this.#points.delete(key);
+    this.#countHost(from.address, points, isFlood);
   }
 
-  #lower(points: number): void {
-    for (const [key, all] of this.#points) {
-      if (all > points) this.#points.set(key, all - points);
-      else this.#points.delete(key);
-    }
+  /** Counts a datagram from a port of a probed host to which no probe was sent. */
+  stray(address: Address): void {
+    if (!this.has(address)) this.#countHost(address, SURPLUS, false);
+  }
+
+  #countHost(address: Address, points: number, isFlood: boolean): void {
+    const all = count(this.#hostPoints, address, points);
+    if (!isFlood && all < this.#hostLimit) return;
+    this.#hostPoints.delete(address);
+    this.#add(address);
   }
 
   #add(address: Address): void {
@@ -160,5 +173,20 @@ export class Floods {
   get disturbed(): string[] {
     return [...this.#passes].filter(([, { ran, disturbed }]) => ran === disturbed)
       .map(([protocol]) => protocol);
+  }
+}
+
+/** Adds points to those of a key, in bounded memory; returns how many it has. */
+function count(points: Map<number | bigint, number>, key: number | bigint, more: number): number {
+  const all = (points.get(key) ?? 0) + more;
+  if (all > more || points.size < MOST_COUNTED) points.set(key, all);
+  else lower(points, more);
+  return all;
+}
+
+function lower(points: Map<number | bigint, number>, by: number): void {
+  for (const [key, all] of points) {
+    if (all > by) points.set(key, all - by);
+    else points.delete(key);
   }
 }

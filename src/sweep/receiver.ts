@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { Endpoint } from "../address.ts";
+import type { Address, Endpoint } from "../address.ts";
 import { Malformed, Truncated } from "../bytes.ts";
 import type { Clock } from "../net/clock.ts";
 import type { Learned, Probe, Reply } from "../protocols/protocol.ts";
@@ -59,6 +59,8 @@ export interface ReceiverOptions {
   readonly tokens: Tokens;
   /** Whether the scan probes an endpoint in a protocol; with none given, in any. */
   readonly isTarget: (endpoint: Endpoint, protocol?: string) => boolean;
+  /** Whether it probes endpoints of an address. */
+  readonly isTargetHost: (address: Address) => boolean;
   /** Who has answered. */
   readonly responders: Responders;
   /** Which hosts flood. */
@@ -135,9 +137,10 @@ export class Receiver {
 
   /** Counts a datagram that is no first reply: as part of a flood only where the scan probes. */
   #surplus(as: keyof ReplyCounts, from: Endpoint, foreign = false): void {
-    const { counts, floods, isTarget } = this.#options;
+    const { counts, floods, isTarget, isTargetHost } = this.#options;
     counts[as]++;
     if (isTarget(from)) floods.surplus(from, foreign);
+    else if (isTargetHost(from.address)) floods.stray(from.address);
   }
 
   #judge(

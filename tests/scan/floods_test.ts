@@ -45,8 +45,33 @@ Deno.test("one pass that reflectors disturb is reported as incomplete", async ()
   assertEquals(state.replies.true + state.replies.unverified, rows.length);
 });
 
-for (const port of [1, "probed"] as const) {
-  Deno.test(`a flood that is forged from port ${port} keeps no server out of the results`, async () => {
+Deno.test("reflectors that answer from another port each time are found too", async () => {
+  const { rows, state, network } = await disturbed({
+    prepare: (network) => {
+      network.record = true;
+      network.buffers = { datagrams: 256, perMs: 5 };
+      for (const address of REFLECTORS) {
+        const respond = (datagram: Uint8Array, to: { port: number }) => {
+          for (let i = 0; i < 1000; i++) {
+            network.inject({ address, port: 1024 + 7 * i }, to, datagram);
+          }
+          return [];
+        };
+        for (const port of [19132, 25565]) network.host({ address, port }, { respond });
+      }
+    },
+  });
+  assert(network.overflowed > 1000, `${network.overflowed} datagrams found no buffer space`);
+  assertEquals([rows.length, state.floods.hosts, state.floods.disturbed], [64, 16, []]);
+});
+
+const FORGED = [
+  { port: 1, datagrams: 64, hosts: 0 },
+  { port: 1, datagrams: 1000, hosts: 48 },
+  { port: "probed", datagrams: 64, hosts: 48 },
+] as const;
+for (const { port, datagrams, hosts } of FORGED) {
+  Deno.test(`${datagrams} datagrams that are forged from port ${port} keep no server out of the results`, async () => {
     const fleet = { servers: 48, range: { ...RANGE, end: RANGE.start + 256 }, seed: 3 };
     const { rows, state, verdict } = await scanFleet({
       // Any datagram from an endpoint suppresses SQP there.
@@ -60,14 +85,16 @@ for (const port of [1, "probed"] as const) {
         network.after(1, () => {
           for (const { endpoint } of hosts) {
             const from = port === 1 ? { ...endpoint, port } : endpoint;
-            for (let i = 0; i < 64; i++) network.inject(from, { port: 40000 }, Uint8Array.of(7));
+            for (let i = 0; i < datagrams; i++) {
+              network.inject(from, { port: 40000 }, Uint8Array.of(7));
+            }
           }
         });
       },
     });
     assertEquals([verdict.found, rows.length], [verdict.expected, verdict.expected]);
     assert(rows.length > 30, `${rows.length} rows`);
-    assertEquals(state.floods.hosts, port === 1 ? 0 : 48);
+    assertEquals(state.floods.hosts, hosts);
   });
 }
 

@@ -55,6 +55,7 @@ Deno.test("what is probed is told by address, port and protocol, in one part of 
     seed: 5,
     shard: { index: 1, count: 1 },
     maxTargets: Infinity,
+    retries: 1,
   };
   const probed = new Probed(options);
   const has = (text: string, protocol?: string) => probed.has(parseEndpoint(text)!, protocol);
@@ -86,4 +87,23 @@ Deno.test("what is probed is told by address, port and protocol, in one part of 
     const count = parts.filter((part) => part.has(endpoint, "raknet")).length;
     assertEquals([formatEndpoint(endpoint), count], [formatEndpoint(endpoint), 1]);
   }
+});
+
+Deno.test("the most probes of a host are those of all its ports, in each pass", () => {
+  const range = (start: number) => ({ range: { start, end: start + 1 } });
+  const most = (protocols: string[], retries: number) =>
+    new Probed({
+      targets: compose([{ ...range(1), port: undefined }, { ...range(2), port: 7777 }], {
+        ...{ never: [], private: [], chosen: [] },
+      }),
+      protocols: PROTOCOLS.filter(({ name }) => protocols.includes(name)),
+      ports: (name: string) => name === "raknet" ? [1, 2, 3] : [4],
+      from: { pass: 1, position: 0 },
+      ...{ seed: 5, shard: { index: 1, count: 1 }, maxTargets: Infinity, retries },
+    }).mostProbes;
+  assertEquals([most(["raknet"], 0), most(["raknet"], 3), most(["raknet", "query"], 1)], [
+    3,
+    12,
+    8,
+  ]);
 });

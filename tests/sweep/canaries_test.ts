@@ -87,6 +87,7 @@ async function ask(setting: Setting) {
     kinds: [kind],
     ...{ tokens, responders, clock: network, counts: replies },
     isTarget: () => true,
+    isTargetHost: () => true,
     onAgain: (kind, from, mac) => canaries.answered(kind, from, mac),
     floods: new Floods(1, noFloods()),
     onSpeaker: () => false,

@@ -6,10 +6,11 @@ const HOST = { address: 0x7f000001, port: 19132 };
 const clockAt = (time: number) => ({ now: () => time });
 
 /** Floods, and the addresses that it named. */
-function counting() {
+function counting(mostProbes?: number) {
   const report = noFloods();
   const named: unknown[] = [];
-  return { report, named, floods: new Floods(1, report, (address) => named.push(address)) };
+  const onFlood = (address: unknown) => named.push(address);
+  return { report, named, floods: new Floods(1, report, onFlood, mostProbes) };
 }
 
 function repeat(times: number, run: (i: number) => void): void {
@@ -31,9 +32,30 @@ Deno.test("a host floods with the 64th surplus datagram of one endpoint, on all 
 });
 
 Deno.test("duplicates of many servers of one host are no flood", () => {
-  const { floods } = counting();
+  const { floods } = counting(1000);
   repeat(1000, (i) => repeat(3, () => floods.surplus({ ...HOST, port: 1 + i })));
   assert(!floods.has(HOST.address));
+});
+
+Deno.test("a host that floods from another port each time is found, whether they are probed or not", () => {
+  for (const isProbed of [true, false]) {
+    const { floods, named } = counting(6);
+    const flood = (i: number) =>
+      isProbed ? floods.surplus({ ...HOST, port: 1 + i }) : floods.stray(HOST.address);
+    repeat(64 + 4 * 6 - 1, flood); // what one endpoint may send, and four for each probe
+    assert(!floods.has(HOST.address));
+    flood(65_000);
+    assertEquals([floods.has(HOST.address), named], [true, [HOST.address]]);
+  }
+});
+
+Deno.test("hosts are counted in bounded memory, and the one that floods is found", () => {
+  const { floods, report } = counting();
+  repeat(100_000, (i) => {
+    floods.stray(0x0a000000 + i);
+    if (i % 100 === 0) floods.stray(HOST.address);
+  });
+  assertEquals([floods.has(HOST.address), report.hosts], [true, 1]);
 });
 
 Deno.test("a reply to another endpoint's probe weighs less", () => {

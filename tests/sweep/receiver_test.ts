@@ -21,6 +21,7 @@ function sight(stampedAt: number, begun: number, now: number): Sighting[] {
     kinds: [{ protocol: "raknet", probe: probe!, kind: 0 }],
     tokens,
     isTarget: () => true,
+    isTargetHost: () => true,
     responders: new Responders(1),
     floods: new Floods(1, noFloods()),
     clock: {

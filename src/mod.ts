@@ -85,6 +85,7 @@ export * from "./targets/srv.ts";
 export * from "./net/clock.ts";
 export { openSocket } from "./net/deno.ts";
 export { denoDialer } from "./net/deno_tcp.ts";
+export { Shortage } from "./net/descriptors.ts";
 export * from "./net/socket.ts";
 export * from "./net/switchboard.ts";
 export { STREAM_LIMITS, type StreamLimits } from "./net/tcp.ts";

@@ -98,7 +98,7 @@ export * from "./inspect/interview.ts";
 export * from "./inspect/merge.ts";
 
 export type { Interval } from "./sweep/interval.ts";
-export type { FloodReport } from "./sweep/floods.ts";
+export type { FloodedPasses, FloodReport } from "./sweep/floods.ts";
 export { type CanaryCounts, estimateLoss, type LossEstimate, missedServers } from "./sweep/loss.ts";
 export type { RateReason, RateReport } from "./sweep/rate_report.ts";
 export type { ReplyCounts } from "./sweep/receiver.ts";

@@ -4,6 +4,7 @@
  * @module
  */
 import type { ScanState } from "../scan/state.ts";
+import type { FloodReport } from "../sweep/floods.ts";
 import { estimateLoss } from "../sweep/loss.ts";
 import { reason, tell, tellLine, terminalSize, userPath, writeRefusal } from "./console.ts";
 import { count, type Governor, type Plan } from "./plan.ts";
@@ -135,6 +136,12 @@ function lossOf({ canaries }: ScanState): Record<string, number> | null {
   return estimate === undefined ? null : { asked, lost, died, ...estimate };
 }
 
+/** Hosts that flooded, and the protocols whose results are incomplete for that. */
+function floodsOf({ floods }: ScanState): Omit<FloodReport, "passes"> {
+  const { hosts, datagrams, addresses, disturbed } = floods;
+  return { hosts, datagrams, addresses, disturbed };
+}
+
 /** What the search for the highest rate has come to. */
 function rateOf({ rate }: ScanState): Record<string, number | string | null> | null {
   if (rate === undefined) return null;
@@ -165,7 +172,7 @@ export function statusOf(state: ScanState): Record<string, unknown> {
     waits: state.waits,
     datagrams_dropped: state.dropped,
     replies: state.replies,
-    floods: state.floods,
+    floods: floodsOf(state),
     loss: lossOf(state),
     rate: rateOf(state),
     tcp: {

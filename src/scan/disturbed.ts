@@ -8,23 +8,28 @@ import type { Floods } from "../sweep/floods.ts";
 import { sweep, type SweepOptions } from "../sweep/sweep.ts";
 import type { ScanOptions } from "./options.ts";
 
-/** Passes of one protocol that follow, at the most. */
+/** How often such passes are begun at the most, by all parts of a scan together. */
 const MOST = 2;
 
 /**
- * Probes unresponsive targets once more in each protocol all of whose passes were disturbed, up to
- * twice and as often as retries are allowed. The hosts that flooded are left out by now.
+ * Probes unresponsive targets once more in each protocol without an undisturbed pass, up to twice and
+ * as often as retries are allowed. The hosts that flooded are left out by now.
+ *
+ * @returns Whether more of that is left to do: the passes were cut off.
  */
 export async function sweepDisturbed(
   options: SweepOptions & Pick<ScanOptions, "retries" | "state">,
   floods: Floods,
-): Promise<void> {
+): Promise<boolean> {
   const { clock, gapMs, retries, signal, state } = options;
   const kinds = new Map(options.passes.map((pass) => [pass.kind.protocol, pass]));
-  for (let left = Math.min(retries, MOST); left > 0; left--) {
+  for (;;) {
     const passes = [...kinds].filter(([name]) => floods.disturbed.includes(name));
-    if (passes.length === 0 || signal.aborted) return;
+    if (passes.length === 0 || floods.further >= Math.min(retries, MOST)) return false;
+    if (signal.aborted) return true;
     await sleep(clock, gapMs, signal);
+    if (signal.aborted) return true;
+    floods.beginFurther();
     await sweep({
       ...options,
       passes: passes.map(([, pass]) => pass),
@@ -35,5 +40,6 @@ export async function sweepDisturbed(
         Object.assign(state, { size, position: 0, total: state.total + size });
       },
     });
+    if (!signal.aborted) floods.end();
   }
 }

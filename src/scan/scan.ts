@@ -63,6 +63,7 @@ export async function scan(options: ScanOptions): Promise<ScanEnd> {
     await stop.guard(checkOutputs, undefined);
     if (stop.error === undefined) await checkpoint?.save(marks, state);
   });
+  let isCut = false;
   const probes = async () => {
     const sweeping = {
       ...{ ...options, ...sweepOptions, sockets, throttle },
@@ -74,7 +75,8 @@ export async function scan(options: ScanOptions): Promise<ScanEnd> {
     );
     try {
       const mark = await sweep({ ...sweeping, trail });
-      await sweepDisturbed(sweeping, run.floods);
+      if (!stop.soft.aborted) run.floods.end();
+      isCut = await sweepDisturbed(sweeping, run.floods);
       return mark;
     } finally {
       run.path.end();
@@ -95,7 +97,7 @@ export async function scan(options: ScanOptions): Promise<ScanEnd> {
   run.count();
   const { error } = stop;
   const marks = error === undefined ? run.lowWater.note({ udp, tcp }) : run.lowWater.marks;
-  const whole = marks.udp.pass > state.passes && marks.tcp.pass > state.tcp.passes;
+  const whole = !isCut && marks.udp.pass > state.passes && marks.tcp.pass > state.tcp.passes;
   state.ended = endReason(stop.reason, whole, state);
   return { reason: state.ended, mark: marks.udp, tcpMark: marks.tcp, error };
 }
@@ -251,10 +253,11 @@ class Run {
       },
       onPass: (pass: number, size: number) => {
         const { protocol } = passes[pass - 1].kind;
-        this.floods.begin(protocol);
+        const position = pass === options.from.pass ? options.from.position : 0;
+        this.floods.begin(protocol, position > 0);
         this.guard.begin(protocol);
         const isFirst = passes.findIndex(({ kind }) => kind.protocol === protocol) === pass - 1;
-        this.begin(pass, size, pass === options.from.pass ? options.from.position : 0, isFirst);
+        this.begin(pass, size, position, isFirst);
       },
     };
   }

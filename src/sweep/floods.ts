@@ -4,7 +4,13 @@
  *
  * @module
  */
-import { type Address, type Endpoint, endpointKey, formatAddress } from "../address.ts";
+import {
+  type Address,
+  type Endpoint,
+  endpointKey,
+  formatAddress,
+  parseAddress,
+} from "../address.ts";
 import { EndpointSet } from "../endpoint_set.ts";
 import type { Endpoints } from "../endpoints.ts";
 
@@ -42,13 +48,29 @@ export interface FloodReport {
   datagrams: number;
   /** Their addresses. */
   readonly addresses: string[];
-  /** Protocols all of whose passes they disturbed: replies of other hosts may have been lost. */
+  /**
+   * Protocols with passes that they disturbed, and none that ended undisturbed: replies of other hosts
+   * may have been lost.
+   */
   disturbed: string[];
+  /** What came of passes, for who resumes the scan. */
+  readonly passes: FloodedPasses;
+}
+
+/** What came of the passes of a scan. */
+export interface FloodedPasses {
+  /** Protocols with a pass that was disturbed. */
+  readonly disturbed: string[];
+  /** Protocols with a pass that ended undisturbed. */
+  readonly clean: string[];
+  /** How often further passes were begun for protocols without one. */
+  further: number;
 }
 
 /** No host floods. */
 export function noFloods(): FloodReport {
-  return { hosts: 0, datagrams: 0, addresses: [], disturbed: [] };
+  const passes = { disturbed: [], clean: [], further: 0 };
+  return { hosts: 0, datagrams: 0, addresses: [], disturbed: [], passes };
 }
 
 /** Counts surplus datagrams by endpoint and by host, in bounded memory, and decides which hosts flood. */
@@ -68,13 +90,12 @@ export class Floods {
   /** When the present disturbance began, and until when it lasts. */
   #began = -Infinity;
   #until = -Infinity;
-  /** By protocol, how many of its passes ran, and how many of them were disturbed. */
-  readonly #passes = new Map<string, { ran: number; disturbed: number }>();
+  /** The protocol of the pass that runs, while nothing has disturbed it. */
   #protocol: string | undefined;
 
   /**
    * @param seed 32 bits that nobody can guess.
-   * @param report Where flooding hosts are counted.
+   * @param report Where flooding hosts are counted: those of an earlier part of the scan are in it.
    * @param onFlood Called once for each host that floods.
    * @param mostProbes How many probes one host is sent at the most, all passes together.
    */
@@ -86,6 +107,9 @@ export class Floods {
   ) {
     this.#hostLimit = LIMIT + SURPLUS * ALLOWED_OF_PROBE * mostProbes;
     this.#flooding = new EndpointSet(seed);
+    for (const text of report.addresses) {
+      this.#flooding.add({ address: parseAddress(text)!, port: WHOLE_HOST });
+    }
   }
 
   /** Whether an address floods. */
@@ -115,7 +139,7 @@ export class Floods {
     if (now >= this.#until) this.#began = now;
     this.#until = now + PAUSE_MS;
     if (this.#protocol === undefined) return;
-    this.#passes.get(this.#protocol)!.disturbed++;
+    note(this.report.passes.disturbed, this.#protocol);
     this.#protocol = undefined;
   }
 
@@ -161,19 +185,43 @@ export class Floods {
     return now < this.#until && (now - this.#began) % (2 * LONGEST_PAUSE_MS) < LONGEST_PAUSE_MS;
   }
 
-  /** Notes that a pass of a protocol begins. */
-  begin(protocol: string): void {
-    const passes = this.#passes.get(protocol) ?? { ran: 0, disturbed: 0 };
-    passes.ran++;
-    this.#passes.set(protocol, passes);
-    this.#protocol = protocol;
+  /**
+   * Notes that a pass of a protocol begins, and that the one before it has ended.
+   *
+   * @param isRest Whether it is the rest of a pass that an earlier part of the scan began. If hosts
+   * flooded then, it proves nothing.
+   */
+  begin(protocol: string, isRest = false): void {
+    this.end();
+    if (!isRest || this.report.hosts === 0) this.#protocol = protocol;
   }
 
-  /** Protocols all of whose passes were disturbed. */
-  get disturbed(): string[] {
-    return [...this.#passes].filter(([, { ran, disturbed }]) => ran === disturbed)
-      .map(([protocol]) => protocol);
+  /** Notes that the pass that runs has reached its end. */
+  end(): void {
+    if (this.#protocol !== undefined) note(this.report.passes.clean, this.#protocol);
+    this.#protocol = undefined;
   }
+
+  /** Protocols with passes that were disturbed, and none that ended undisturbed. */
+  get disturbed(): string[] {
+    const { disturbed, clean } = this.report.passes;
+    return disturbed.filter((protocol) => !clean.includes(protocol));
+  }
+
+  /** How often further passes were begun. */
+  get further(): number {
+    return this.report.passes.further;
+  }
+
+  /** Notes that further passes begin. */
+  beginFurther(): void {
+    this.report.passes.further++;
+  }
+}
+
+/** Adds a protocol, once. */
+function note(protocols: string[], protocol: string): void {
+  if (!protocols.includes(protocol)) protocols.push(protocol);
 }
 
 /** Adds points to those of a key, in bounded memory; returns how many it has. */

@@ -1,15 +1,21 @@
 import { assert, assertEquals } from "@std/assert";
+import { readNdjson } from "../../src/fleet/verify.ts";
+import { FakeDisk } from "../fakes/disk.ts";
 import { scanFleet, type Setting } from "./harness.ts";
+import { resumeScan, startScan } from "./resumable.ts";
 
 const RANGE = { start: 0x7f100000, end: 0x7f100400 };
 const LIMITS = { rate: 10_000, netRate: undefined, hostRate: undefined };
 
 const REFLECTORS = Array.from({ length: 16 }, (_, i) => RANGE.start + 256 + 13 * i);
 
+const NEAR = { ...RANGE, end: RANGE.start + 256 };
+const SERVERS = { servers: 64, range: NEAR, seed: 3, software: ["bds"] };
+
 /** 64 Bedrock servers and 16 reflectors; sockets whose buffers hold 256 datagrams each. */
 function disturbed(over: Partial<Setting> = {}) {
   return scanFleet({
-    fleet: { servers: 64, range: { ...RANGE, end: RANGE.start + 256 }, seed: 3, software: ["bds"] },
+    fleet: SERVERS,
     range: RANGE,
     protocolNames: ["raknet", "query"],
     limits: LIMITS,
@@ -44,6 +50,63 @@ Deno.test("one pass that reflectors disturb is reported as incomplete", async ()
   assert(state.floods.disturbed.includes("raknet"));
   assertEquals(state.replies.true + state.replies.unverified, rows.length);
 });
+
+/** A flood that lasts for all passes: each is disturbed, and 1,024 targets are probed in each. */
+const LASTING: Partial<Setting> = {
+  protocolNames: ["raknet"],
+  audited: false,
+  prepare: (network) => {
+    network.record = true;
+    network.buffers = { datagrams: 256, perMs: 5 };
+    const from = { address: REFLECTORS[0], port: 19132 };
+    const flood = () => {
+      for (let i = 0; i < 400; i++) network.inject(from, { port: 40000 + i % 4 }, Uint8Array.of(7));
+      if (network.now() < 8000) network.after(5, flood);
+    };
+    network.after(1, flood);
+  },
+};
+
+for (const retries of [1, 2]) {
+  Deno.test(`a further pass that was cut off is made up for by who resumes, or reported (${retries} retries)`, async () => {
+    const disk = new FakeDisk();
+    const controller = new AbortController();
+    let cutAt = 0;
+    const setting = { fleet: SERVERS, range: RANGE, limits: LIMITS, retries, ...LASTING };
+    const cut = await startScan(disk, {
+      ...setting,
+      signal: controller.signal,
+      prepare: (network, hosts, streams) => {
+        LASTING.prepare!(network, hosts, streams);
+        const probes = () => network.sent.length;
+        const look = () => {
+          if (probes() <= (retries + 1) * 1000 + 100) return void network.after(5, look);
+          cutAt = network.now();
+          controller.abort();
+        };
+        network.after(5, look);
+      },
+    });
+    const { end, state } = cut.result;
+    assertEquals([end.reason, end.mark.pass, cut.resumable], ["interrupted", retries + 2, true]);
+    assertEquals([state.floods.passes.further, state.floods.disturbed], [1, ["raknet"]]);
+    const timed = await startScan(new FakeDisk(), { ...setting, maxRuntimeMs: cutAt - 1000 });
+    const hasMore = retries === 2;
+    assertEquals([timed.result.end.reason, timed.resumable], [
+      hasMore ? "max-runtime" : "done",
+      hasMore,
+    ]);
+    assertEquals(timed.result.state.floods.disturbed, ["raknet"]);
+    const rest = await resumeScan(disk, { ...setting, prepare: undefined });
+    const { state: after, end: last } = rest!.result;
+    assertEquals([last.reason, after.floods.hosts, after.floods.addresses], [
+      ...["done", 1, ["127.16.1.0"]],
+    ]);
+    // With one retry there is one further pass, and it was begun: the summary reports what it missed.
+    assertEquals(after.floods.disturbed, hasMore ? [] : ["raknet"]);
+    if (hasMore) assertEquals(readNdjson(disk.text("rows.ndjson")!).length, 64);
+  });
+}
 
 Deno.test("reflectors that answer from another port each time are found too", async () => {
   const { rows, state, network } = await disturbed({

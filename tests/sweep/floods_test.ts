@@ -92,5 +92,26 @@ Deno.test("sending pauses while a flood lasts, and for half of the time where it
   assert(!floods.pauses(5100));
   assertEquals(floods.disturbed, ["raknet"]);
   floods.begin("raknet");
+  assertEquals(floods.disturbed, ["raknet"]); // a pass that has not ended proves nothing
+  floods.end();
   assertEquals(floods.disturbed, []);
+});
+
+Deno.test("a resumed scan knows which hosts flooded, and which protocols lack an undisturbed pass", () => {
+  const { floods, report } = counting();
+  repeat(64, () => floods.surplus(HOST));
+  for (const protocol of ["raknet", "query"]) {
+    floods.begin(protocol);
+    repeat(64, () => floods.drops(HOST.address, clockAt(0)));
+  }
+  floods.begin("raknet");
+  const saved = () => structuredClone({ ...report, disturbed: floods.disturbed });
+  const resumed = new Floods(2, saved());
+  assert(resumed.has(HOST.address));
+  assertEquals(resumed.disturbed, ["raknet", "query"]);
+  resumed.begin("raknet", true); // the earlier part of this pass may have been disturbed
+  resumed.begin("query");
+  assertEquals(resumed.disturbed, ["raknet", "query"]);
+  resumed.end();
+  assertEquals(resumed.disturbed, ["raknet"]);
 });

@@ -5,8 +5,11 @@
  * @module
  */
 import { createHash } from "node:crypto";
+import { formatAddress, parseAddress } from "../../address.ts";
 import { InputError } from "../../errors.ts";
+import { PROTOCOLS } from "../../protocols/mod.ts";
 import type { Disk } from "../../sinks/disk.ts";
+import type { FloodReport } from "../../sweep/floods.ts";
 import { noCanaries } from "../../sweep/loss.ts";
 import { noReplies } from "../../sweep/receiver.ts";
 import type { Mark } from "../../sweep/sweep.ts";
@@ -23,6 +26,7 @@ import {
   orMissing,
   orNull,
   parseJson,
+  readAs,
   text,
   whole,
   wrongField,
@@ -78,16 +82,16 @@ export interface ListStand {
 /** Numbers of a scan that go on where they were. */
 export type Counters =
   & Pick<ScanState, "firstProbeAt" | "lastRowAt" | "sent" | "refused" | "dropped" | "replies">
-  & Pick<ScanState, "canaries">
+  & Pick<ScanState, "canaries" | "floods">
   & Pick<ScanState, "aliases" | "fellSilent" | "optedOut" | "inspectedInPart">
   & { readonly tcp: Pick<ScanState["tcp"], "sent" | "counts"> };
 
 /** The numbers of a scan that the next part of it goes on from. */
 export function countersOf(state: ScanState): Counters {
   const { firstProbeAt, lastRowAt, sent, refused, dropped, replies } = state;
-  const { aliases, fellSilent, optedOut, inspectedInPart, tcp, canaries } = state;
+  const { aliases, fellSilent, optedOut, inspectedInPart, tcp, canaries, floods } = state;
   return {
-    ...{ firstProbeAt, lastRowAt, sent, refused, dropped, replies, canaries },
+    ...{ firstProbeAt, lastRowAt, sent, refused, dropped, replies, canaries, floods },
     ...{ aliases, fellSilent, optedOut, inspectedInPart },
     tcp: { sent: tcp.sent, counts: tcp.counts },
   };
@@ -156,6 +160,14 @@ export const uuidText: Check<string> = text(
 const digest = text(/^[0-9a-f]{64}$/, "64 hexadecimal digits");
 /** The largest time that JavaScript can show. */
 const time = whole(0, 8.64e15);
+const addressText: Check<string> = (value, field) =>
+  formatAddress(readAs(parseAddress, "an address")(value, field));
+const protocol = oneOf(PROTOCOLS.map(({ name }) => name));
+const floods: Check<FloodReport> = objectOf({
+  ...{ hosts: whole(), datagrams: whole(), addresses: listOf(addressText) },
+  disturbed: listOf(protocol),
+  passes: objectOf({ disturbed: listOf(protocol), clean: listOf(protocol), further: whole() }),
+});
 const mark: Check<Mark> = objectOf({ pass: whole(1), position: whole() });
 
 /** All fields of a checkpoint. */
@@ -179,6 +191,7 @@ const checkpointFields = objectOf({
     ...{ aliases: whole(), fellSilent: whole(), optedOut: whole(), inspectedInPart: whole() },
     replies: countsLike(noReplies()),
     canaries: countsLike(noCanaries()),
+    floods,
     tcp: objectOf({ sent: whole(), counts: countsLike(noStreams()) }),
   }),
 });

@@ -172,6 +172,7 @@ export function statusOf(state: ScanState): Record<string, unknown> {
     waits: state.waits,
     datagrams_dropped: state.dropped,
     replies: state.replies,
+    omitted_at: state.omittedAt,
     floods: floodsOf(state),
     loss: lossOf(state),
     rate: rateOf(state),

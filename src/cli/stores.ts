@@ -180,7 +180,11 @@ export class ScanStores implements AsyncDisposable {
         found: state.written,
         // Who goes on with --from does not know when the part before it began.
         coverage: whole && (resumed || [...options.answered].length === 0 && isFirst(options))
-          ? coverageOf({ ...options, flooding: state.floods.addresses })
+          ? coverageOf({
+            ...options,
+            flooding: state.floods.addresses,
+            omitted: replies.omitted > 0,
+          })
           : undefined,
         downAfter: this.plan.downAfter,
         optOuts: this.#optOuts,

@@ -4,7 +4,7 @@
  * @module
  */
 import type { ScanEnd } from "../scan/options.ts";
-import type { EndReason, ScanState } from "../scan/state.ts";
+import { type EndReason, MOST_NAMED, type ScanState } from "../scan/state.ts";
 import { OutputLostError } from "../sinks/sink.ts";
 import type { Values } from "./args.ts";
 import { programName, quoteWord } from "./console.ts";
@@ -58,6 +58,7 @@ export function summary(
     ]),
     ...shortageLines(state),
     `received ${count(arrived, "datagram")} besides conversations: ${kinds.join(", ")}`,
+    ...omittedLines(state),
     ...floodLines(state),
     ...rateLines(state),
     ...lossLines(state, reason === "done" ? retries : undefined),
@@ -90,8 +91,17 @@ function shortageLines({ tcp, uninspected, inspectedInPart }: ScanState): string
   ];
 }
 
-/** How many flooding hosts a line names. */
-const MOST_NAMED = 16;
+/** The endpoints that were omitted for want of a hold, and how to find the servers among them. */
+function omittedLines({ replies: { omitted }, omittedAt }: ScanState): string[] {
+  if (omitted === 0) return [];
+  const rest = omittedAt.length < MOST_NAMED ? "" : ` (the first ${MOST_NAMED})`;
+  const hosts = omittedAt.length === 0 ? "" : `: ${omittedAt.join(",")}${rest}`;
+  return [
+    `results may be incomplete: ${count(omitted, "endpoint")} that replied ` +
+    `${omitted === 1 ? "was" : "were"} omitted, because too many replies were unverified; scan ` +
+    `the hosts again one by one, at most 64 ports at a time${hosts}`,
+  ];
+}
 
 /** The hosts that flooded, and what that means for the results. */
 function floodLines({ floods: { hosts, datagrams, addresses, disturbed } }: ScanState): string[] {

@@ -20,6 +20,8 @@ export type Asking =
   & {
     /** Addresses of hosts that flooded, as text: their replies may not have been read. */
     readonly flooding?: readonly string[];
+    /** Whether replies in protocols that echo nothing were omitted. Default: none were. */
+    readonly omitted?: boolean;
   };
 
 /** Who was asked. */
@@ -44,9 +46,10 @@ export function coverageOf(asking: Asking): Asked {
   const interviewed = new Map(
     asking.interviewed?.map((one) => [endpointKey(one.endpoint), one]),
   );
-  const spaces = protocols.map(({ name }) => {
+  const spaces = protocols.map(({ name, probe }) => {
     const segments = segmentsOf(targets, (bits) => ports(name, bits));
-    return { name, space: new TargetSpace(segments, { seed, shard, limit, first }) };
+    const space = new TargetSpace(segments, { seed, shard, limit, first });
+    return { name, space, unsure: asking.omitted && probe?.macMask === 0 };
   });
   return {
     ranges: targets.groups.flatMap(({ addresses }) => [...addresses]),
@@ -57,8 +60,9 @@ export function coverageOf(asking: Asking): Asked {
       const one = interviewed.get(key);
       const reached = spaces.filter(({ space }) => space.has({ address, port }));
       if (one !== undefined) return reached.length > 0 && isInterviewed(one, asking);
-      if (spoken.length === 0) return reached.length > 0;
-      const isReached = (name: string) => reached.some((space) => space.name === name);
+      const sure = reached.filter(({ unsure }) => !unsure);
+      if (spoken.length === 0) return sure.length > 0;
+      const isReached = (name: string) => sure.some((space) => space.name === name);
       return known.has(key) ? spoken.every(isReached) : spoken.some(isReached);
     },
   };

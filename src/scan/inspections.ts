@@ -35,6 +35,7 @@ import { rowOf } from "./row.ts";
 import type { RowQueue } from "./rows.ts";
 import type { Stop } from "./stop.ts";
 import { Uninspected } from "./uninspected.ts";
+import { waitForHold } from "./waiting.ts";
 
 /** Inspections that may wait before the sweep does. */
 const MOST_WAITING = 4096;
@@ -124,9 +125,8 @@ export class Inspections {
   }
 
   /** Makes a row of a sighting: at once where nobody has to be asked, else when its turn comes. */
-  sight(sighting: Sighting): void {
-    const { lowWater, rows } = this.#parts;
-    const through = lowWater.begin();
+  sight(sighting: Sighting, through: () => void = this.#parts.lowWater.begin()): void {
+    const { responders, rows, stop } = this.#parts;
     const known = this.#dismissed(sighting) === undefined && this.#settled(sighting);
     if (known) {
       const row = this.#row(sighting, known);
@@ -149,6 +149,7 @@ export class Inspections {
         await rows.room;
       } finally {
         this.#asked.delete(sighting.endpoint);
+        if (!stop.hard.aborted) responders.ended(sighting.endpoint);
       }
     });
   }
@@ -157,6 +158,16 @@ export class Inspections {
   #putOff({ endpoint }: Sighting, through: () => void): void {
     this.#parts.responders.release(endpoint);
     this.#uninspected.add(endpoint, through);
+  }
+
+  /** Lets a sighting wait for which there was no hold. */
+  wait(sighting: Sighting): void {
+    waitForHold(sighting, {
+      ...this.#parts,
+      state: this.#options.state,
+      dismissed: (one) => this.#dismissed(one),
+      sight: (one, through) => this.sight(one, through),
+    });
   }
 
   /** Interviews a server that was known before the scan; no pass visits it. */

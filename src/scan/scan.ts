@@ -172,6 +172,10 @@ class Run {
         this.#window.answered(sighting.latencyMs, clock.now());
         this.inspections.sight(sighting);
       },
+      onWaiting: (sighting) => {
+        this.#window.answered(undefined, clock.now());
+        this.inspections.wait(sighting);
+      },
     });
     const shortage = new Shortage(clock, (known) => {
       const code = known ?? [...options.dialer.errors.keys()].find(isShortage) ?? "EMFILE";
@@ -228,6 +232,9 @@ class Run {
     const sizing = { ...options, limit: options.maxTargets };
     const sizes = passes.map((pass, i) => spaceOf(pass, i + 1, sizing).size);
     state.total = sizes.reduce((sum, size) => sum + size, this.guard.positions);
+    const echoless = new Set(
+      this.#kinds.filter(({ probe }) => probe.macMask === 0).map(({ protocol }) => protocol),
+    );
     const behind = sizes.slice(0, options.from.pass - 1).reduce((sum, size) => sum + size, 0);
     state.visited = behind + options.from.position;
     if (options.from.pass > passes.length) this.#standBehind(sizes);
@@ -238,7 +245,8 @@ class Run {
       canaries: this.path.canaries,
       gapMs: this.guard.gapMs,
       skip: (targets: Endpoints, i: number, protocol: string) =>
-        this.guard.suppressesAt(targets, i, protocol) || this.#skipAt(targets, i),
+        this.guard.suppressesAt(targets, i, protocol) || this.#skipAt(targets, i) ||
+        echoless.has(protocol) && this.#responders.isQueuedAt(targets, i),
       isBusy: () => this.inspections.load > 0 || state.tcp.passes > 0,
       backlogged: () => this.inspections.backlogged || this.floods.pauses(options.clock.now()),
       onProgress: (

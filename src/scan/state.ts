@@ -8,6 +8,9 @@ import { type CanaryCounts, noCanaries } from "../sweep/loss.ts";
 import type { RateReport } from "../sweep/rate_report.ts";
 import { noReplies, type ReplyCounts } from "../sweep/receiver.ts";
 
+/** Hosts of one kind that are named, at the most. */
+export const MOST_NAMED = 16;
+
 /**
  * Why a scan ended. `"incomplete"`: all passes ran, but targets were not probed, or servers not
  * inspected, for lack of descriptors.
@@ -100,6 +103,8 @@ export interface ScanState {
   dropped: number;
   /** Datagrams that came back. */
   replies: ReplyCounts;
+  /** Addresses of hosts with omitted replies, the first 16. */
+  readonly omittedAt: string[];
   /** What came of asking servers again, to measure what is lost on the way. */
   canaries: CanaryCounts;
   /** Hosts that sent far more datagrams than they were sent probes. */
@@ -144,6 +149,7 @@ export function newState(scanId: string, startedAt: number): ScanState {
     ...{ errors: {}, waits: {} },
     tcp: { pass: 0, passes: 0, position: 0, size: 0, sent: 0, unprobed: 0, counts: noStreams() },
     replies: noReplies(),
+    omittedAt: [],
     canaries: noCanaries(),
     floods: noFloods(),
     ...{ inspecting: 0, written: 0, aliases: 0, lost: 0, fellSilent: 0, optedOut: 0 },

@@ -25,6 +25,8 @@ export interface ReplyCounts {
   unverified: number;
   /** Answers with a wrong token, or unverified ones that were not confirmed. */
   forged: number;
+  /** Replies without our token of endpoints that were not interviewed, for want of a hold. */
+  omitted: number;
   /** Answers that were broken. */
   malformed: number;
   /** Answers that only show whom another protocol spares. */
@@ -36,8 +38,8 @@ export interface ReplyCounts {
 /** No replies yet. */
 export function noReplies(): ReplyCounts {
   return {
-    ...{ true: 0, repeated: 0, canary: 0, unverified: 0, forged: 0, malformed: 0 },
-    ...{ spared: 0, noise: 0 },
+    ...{ true: 0, repeated: 0, canary: 0, unverified: 0, forged: 0, omitted: 0 },
+    ...{ malformed: 0, spared: 0, noise: 0 },
   };
 }
 
@@ -84,6 +86,8 @@ export interface ReceiverOptions {
   readonly onStray?: (protocol: string | undefined, endpoint: Endpoint) => void;
   /** Gets each sighting. */
   readonly onSighting: (sighting: Sighting) => void;
+  /** Gets each sighting of an endpoint that has to wait for a hold. */
+  readonly onWaiting: (sighting: Sighting) => void;
 }
 
 /** Microseconds modulo 2^32, as probes are stamped with them. */
@@ -186,16 +190,22 @@ export class Receiver {
     return ms <= now - this.#begun + 1 ? ms : undefined; // stamps are cut to microseconds
   }
 
-  /** A reply without our token: forged, or worth a second question. */
+  /**
+   * A reply without our token: forged, or worth a second question. Only where the protocol echoes
+   * nothing does an endpoint wait for a hold: elsewhere nearly all honest servers return the token.
+   */
   #doubt({ probe, protocol }: ProbeKind, from: Endpoint, socket: number): void {
-    const { responders, counts, clock, onSighting } = this.#options;
+    const { responders, counts, clock, floods, onSighting, onWaiting } = this.#options;
     const held = probe.mayLackToken ? responders.hold(from) : "full";
-    if (held === "full") this.#surplus("forged", from, true);
-    else if (held === "known") this.#surplus("repeated", from, true);
-    else {
+    if (held === "known") return this.#surplus("repeated", from, true);
+    if (held === "full" && probe.macMask !== 0) return this.#surplus("forged", from, true);
+    const sighting = { endpoint: { ...from }, protocol, verified: false, at: clock.now(), socket };
+    if (held === "held") {
       counts.unverified++;
-      onSighting({ endpoint: { ...from }, protocol, verified: false, at: clock.now(), socket });
+      return onSighting(sighting);
     }
+    floods.surplus(from, true);
+    onWaiting(sighting);
   }
 }
 

@@ -3,24 +3,20 @@
  *
  * @module
  */
-import type { Address, Endpoint } from "../address.ts";
+import type { Endpoint } from "../address.ts";
 import { EndpointSet } from "../endpoint_set.ts";
 import type { Endpoints } from "../endpoints.ts";
-
-/** How many unproven responders are held at the most, and how many of one address. */
-const MOST_HELD = 4096;
-const MOST_HELD_OF_ADDRESS = 64;
+import { Holds, type Waiting } from "./holds.ts";
 
 /** The responders of a scan. */
 export class Responders {
   readonly #answered: EndpointSet;
-  readonly #held: EndpointSet;
-  readonly #heldOf = new Map<Address, number>();
+  readonly #holds: Holds;
 
   /** @param seed 32 bits that nobody can guess. */
   constructor(seed: number) {
     this.#answered = new EndpointSet(seed);
-    this.#held = new EndpointSet(seed);
+    this.#holds = new Holds(seed);
   }
 
   /** Whether it has answered. */
@@ -33,10 +29,15 @@ export class Responders {
     return this.#answered.hasAt(endpoints, i);
   }
 
-  /** Notes an answer; false when it was noted before. What was held is proven, and makes room. */
+  /** Whether an endpoint of a batch has replied, and waits for a hold or was omitted. */
+  isQueuedAt(endpoints: Endpoints, i: number): boolean {
+    return this.#holds.isQueuedAt(endpoints, i);
+  }
+
+  /** Notes a valid reply; false when one was noted before. The hold of the endpoint becomes free. */
   add(endpoint: Endpoint): boolean {
     if (!this.#answered.add(endpoint)) return false;
-    this.release(endpoint);
+    this.#holds.proved(endpoint);
     return true;
   }
 
@@ -46,22 +47,22 @@ export class Responders {
    * @returns Whether it is worth a second question; `"full"` when there are too many.
    */
   hold(endpoint: Endpoint): "held" | "known" | "full" {
-    if (this.#answered.has(endpoint) || this.#held.has(endpoint)) return "known";
-    const ofAddress = this.#heldOf.get(endpoint.address) ?? 0;
-    if (this.#held.size >= MOST_HELD || ofAddress >= MOST_HELD_OF_ADDRESS) return "full";
-    this.#held.add(endpoint);
-    this.#count(endpoint.address, 1);
-    return "held";
+    if (this.#answered.has(endpoint) || this.#holds.has(endpoint)) return "known";
+    return this.#holds.take(endpoint) ? "held" : "full";
+  }
+
+  /** Lets an endpoint wait for which there was no hold. */
+  wait(waiting: Waiting): void {
+    this.#holds.wait(waiting);
+  }
+
+  /** Notes that the interview of an endpoint has ended, whatever came of it. */
+  ended(endpoint: Endpoint): void {
+    this.#holds.ended(endpoint);
   }
 
   /** Forgets an endpoint that could not be confirmed: its next reply is worth a second question. */
   release(endpoint: Endpoint): void {
-    if (this.#held.delete(endpoint)) this.#count(endpoint.address, -1);
-  }
-
-  #count(address: Address, change: number): void {
-    const count = (this.#heldOf.get(address) ?? 0) + change;
-    if (count === 0) this.#heldOf.delete(address);
-    else this.#heldOf.set(address, count);
+    this.#holds.release(endpoint);
   }
 }

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { isDumb } from "../../src/cli/console.ts";
-import { Progress } from "../../src/cli/progress.ts";
+import { Progress, statusOf } from "../../src/cli/progress.ts";
 import { newState } from "../../src/scan/state.ts";
 import { withMessages } from "./faults.ts";
 
@@ -41,6 +41,14 @@ Deno.test("the status line is drawn in its place without escape sequences, for a
   assertStringIncludes(second, "20.0%  ETA ");
   assertEquals([cleared.trim(), rest], ["", ""]); // covered with spaces, and begun anew
   assert(cleared.length >= second.trimEnd().length);
+});
+
+Deno.test("the status file has how many endpoints were omitted, and their hosts", () => {
+  const state = newState("x", 0);
+  state.replies.omitted = 3;
+  state.omittedAt.push("127.0.0.1");
+  const { replies, omitted_at } = JSON.parse(JSON.stringify(statusOf(state)));
+  assertEquals([replies.omitted, omitted_at], [3, ["127.0.0.1"]]);
 });
 
 Deno.test("a terminal without escape sequences is known by its name", () => {

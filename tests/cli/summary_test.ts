@@ -19,6 +19,32 @@ Deno.test("summary() says how many rows are aliases, if some are", () => {
   assertEquals(lines(1234), ["1,234 rows of servers that another row describes (alias_of)"]);
 });
 
+Deno.test("summary() says how many endpoints were omitted, and how to find the servers there", () => {
+  const lines = (omitted: number, hosts: number) => {
+    const state = newState("", performance.now());
+    state.replies.omitted = omitted;
+    state.omittedAt.push(...Array.from({ length: hosts }, (_, i) => `127.0.0.${i}`));
+    const mark = { pass: 1, position: 0 };
+    const end = { reason: "done", mark, tcpMark: mark } as ScanEnd;
+    return summary(state, end, [], 1).filter((line) => /incomplete/.test(line));
+  };
+  const rest =
+    "omitted, because too many replies were unverified; scan the hosts again one by one, " +
+    "at most 64 ports at a time";
+  assertEquals(lines(0, 0), []);
+  assertEquals(lines(1, 1), [
+    `results may be incomplete: 1 endpoint that replied was ${rest}: 127.0.0.0`,
+  ]);
+  const named = Array.from({ length: 16 }, (_, i) => `127.0.0.${i}`).join(",");
+  assertEquals(lines(1234, 16), [
+    `results may be incomplete: 1,234 endpoints that replied were ${rest}: ` +
+    `${named} (the first 16)`,
+  ]);
+  assertEquals(lines(7, 0), [
+    `results may be incomplete: 7 endpoints that replied were ${rest}`,
+  ]);
+});
+
 Deno.test("summary() names hosts that flooded, and says whether results are incomplete", () => {
   const lines = (hosts: number, disturbed: string[]) => {
     const state = newState("", performance.now());

@@ -72,6 +72,24 @@ Deno.test("no host was asked that flooded, or in whose name a flood was forged",
   assertEquals(asks(flooded, "127.0.0.2:19132", "raknet"), true);
 });
 
+Deno.test("where replies were omitted, nobody was asked in a protocol that echoes nothing", () => {
+  const ports: Record<string, readonly number[]> = { raknet: [19132], sqp: [9000] };
+  const asking = {
+    ...ASKING,
+    protocols: PROTOCOLS.filter(({ name }) => name in ports),
+    ports: (name: string) => ports[name],
+  };
+  const omitted = { ...asking, omitted: true };
+  assertEquals(asks(asking, "127.0.0.1:9000", "sqp"), true);
+  assertEquals(asks(omitted, "127.0.0.1:9000", "sqp"), false);
+  assertEquals(asks(omitted, "127.0.0.1:9000"), false);
+  assertEquals(asks(omitted, "127.0.0.1:19132", "raknet"), true);
+  const endpoint = parseEndpoint("127.0.0.1:9000")!;
+  const interviewed = [{ endpoint, protocol: "sqp" }];
+  const known = { ...omitted, interviewed, first: [endpoint], asksKnown: true };
+  assertEquals(asks(known, "127.0.0.1:9000", "sqp"), true);
+});
+
 Deno.test("of the parts of a scan, one asked a host on all its ports", () => {
   const parts = [1, 2, 3].map((index) => ({ ...ASKING, shard: { index, count: 3 } }));
   for (let host = 10; host < 40; host++) {

@@ -91,6 +91,7 @@ async function ask(setting: Setting) {
     onAgain: (kind, from, mac) => canaries.answered(kind, from, mac),
     floods: new Floods(1, noFloods()),
     onSpeaker: () => false,
+    onWaiting: () => {},
     onSighting: () => {},
   });
   void socket.listen((datagram, from) => receiver.receive(datagram, from, 0));

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { raknet } from "../../src/mod.ts";
+import { raknet, sqp } from "../../src/mod.ts";
 import { Stamp } from "../../src/net/socket.ts";
 import { PROTOCOLS } from "../../src/protocols/mod.ts";
 import type { Sighting } from "../../src/record.ts";
@@ -33,6 +33,7 @@ function sight(stampedAt: number, begun: number, now: number): Sighting[] {
     },
     counts: noReplies(),
     onSpeaker: () => false,
+    onWaiting: () => {},
     onSighting: (sighting) => sightings.push(sighting),
   });
   const ping = probe!.template.slice();
@@ -56,5 +57,44 @@ Deno.test("a late answer to an earlier part of the scan is true, and its round t
   for (const stampedAt of [90_000, 3_600_000, 5]) {
     const [{ verified, latencyMs }] = sight(stampedAt, 1000, 1150);
     assertEquals([verified, latencyMs], [true, undefined], `${stampedAt}`);
+  }
+});
+
+Deno.test("where no hold is free, endpoints wait only in a protocol that echoes nothing", () => {
+  const pong = raknet.encodePong({ advertise: false, time: 5n, guid: 7n, text: undefined });
+  for (const [name, datagram] of [["raknet", pong], ["sqp", sqp.encodeChallenge(9)]] as const) {
+    const counts = noReplies();
+    const floods = new Floods(1, noFloods());
+    const [sighted, waiting]: [Sighting[], Sighting[]] = [[], []];
+    const time = { now: () => 5, wall: () => 5, after: () => () => {} };
+    const receiver = new Receiver({
+      kinds: [{
+        protocol: name,
+        probe: PROTOCOLS.find((one) => one.name === name)!.probe!,
+        kind: 0,
+      }],
+      tokens: new Tokens(KEY),
+      isTarget: () => true,
+      isTargetHost: () => true,
+      ...{ responders: new Responders(1), floods },
+      clock: { ...time, turn: () => Promise.resolve(), look: () => Promise.resolve() },
+      counts,
+      onSpeaker: () => false,
+      onWaiting: (sighting) => waiting.push(sighting),
+      onSighting: (sighting) => sighted.push(sighting),
+    });
+    for (let port = 1; port <= 70; port++) receiver.receive(datagram, { ...ENDPOINT, port }, 0);
+    receiver.receive(datagram, { ...ENDPOINT, port: 1 }, 0);
+    const { unverified, forged, repeated } = { ...counts };
+    assertEquals([sighted.length, unverified, repeated], [64, 64, 1]);
+    const last = { ...ENDPOINT, port: 71 }; // here nothing remembers who waits
+    for (let i = 1; i <= 512; i++) {
+      assertEquals(floods.has(last.address), false, `${i}`);
+      receiver.receive(datagram, last, 0);
+    }
+    assertEquals(floods.has(last.address), true);
+    const ports = waiting.slice(0, 6).map(({ endpoint }) => endpoint.port);
+    if (name === "raknet") assertEquals([forged, ports], [6, []]);
+    else assertEquals([forged, ports], [0, [65, 66, 67, 68, 69, 70]]);
   }
 });

@@ -1,0 +1,162 @@
+/**
+ * Holds: an endpoint whose reply proves nothing needs one for its interview. They bound how many
+ * interviews forged replies provoke.
+ *
+ * An endpoint keeps its hold until a valid reply proves it. An endpoint that its interview disproved
+ * keeps it to the end of the scan: a forger gets no further interviews by failing. An endpoint that
+ * finds no hold free waits for the hold of a proved one, first of its own address, or of one that
+ * could not be interviewed for lack of descriptors. It is omitted as soon as no pending interview can
+ * free a hold for it.
+ *
+ * @module
+ */
+import type { Address, Endpoint } from "../address.ts";
+import { EndpointSet } from "../endpoint_set.ts";
+import type { Endpoints } from "../endpoints.ts";
+
+/** Holds in all, and of one address. */
+const MOST_HELD = 4096;
+const MOST_HELD_OF_ADDRESS = 64;
+/** Endpoints that wait for a hold or were omitted: about 20 MiB, for each takes 500 to 700 bytes. */
+const MOST_QUEUED = 32_768;
+
+/** An endpoint that waits for a hold. Exactly one of its functions is called, once. */
+export interface Waiting {
+  /** The endpoint. */
+  readonly endpoint: Endpoint;
+  /** Called when it has a hold: its interview may begin. */
+  readonly admit: () => void;
+  /** Called when it does not wait any more: no hold becomes free for it, or it was proved. */
+  readonly leave: () => void;
+}
+
+/** Holds of one address. */
+interface Host {
+  /** All. */
+  held: number;
+  /** Those of endpoints whose interviews have not ended. */
+  pending: number;
+}
+
+/** The holds of a scan. */
+export class Holds {
+  readonly #held: EndpointSet;
+  /** Held endpoints whose interviews have not ended. */
+  readonly #pending: EndpointSet;
+  /** Endpoints that wait or were omitted. */
+  readonly #queued: EndpointSet;
+  readonly #hosts = new Map<Address, Host>();
+  /** Those that wait, by address and port, in the order in which they came. */
+  readonly #waiting = new Map<Address, Map<number, Waiting>>();
+
+  /** @param seed 32 bits that nobody can guess. */
+  constructor(seed: number) {
+    this.#held = new EndpointSet(seed);
+    this.#pending = new EndpointSet(seed);
+    this.#queued = new EndpointSet(seed);
+  }
+
+  /** Whether an endpoint has a hold, waits for one, or was omitted. */
+  has(endpoint: Endpoint): boolean {
+    return this.#held.has(endpoint) || this.#queued.has(endpoint);
+  }
+
+  /** Whether an endpoint of a batch waits or was omitted. */
+  isQueuedAt(endpoints: Endpoints, i: number): boolean {
+    return this.#queued.hasAt(endpoints, i);
+  }
+
+  /** Gives a hold to an endpoint that has none; false when none is free. */
+  take(endpoint: Endpoint): boolean {
+    if (!this.#isFree(endpoint.address)) return false;
+    const host = this.#hosts.get(endpoint.address) ?? { held: 0, pending: 0 };
+    this.#hosts.set(endpoint.address, host);
+    host.held++;
+    host.pending++;
+    this.#held.add(endpoint);
+    this.#pending.add(endpoint);
+    return true;
+  }
+
+  #isFree(address: Address): boolean {
+    const ofAddress = this.#hosts.get(address)?.held ?? 0;
+    return this.#held.size < MOST_HELD && ofAddress < MOST_HELD_OF_ADDRESS;
+  }
+
+  /** Lets an endpoint wait that got no hold. */
+  wait(waiting: Waiting): void {
+    const { endpoint, endpoint: { address, port } } = waiting;
+    if (this.#queued.size >= MOST_QUEUED) return waiting.leave();
+    this.#queued.add(endpoint);
+    const ofAddress = this.#waiting.get(address);
+    if (ofAddress === undefined) this.#waiting.set(address, new Map([[port, waiting]]));
+    else ofAddress.set(port, waiting);
+    this.#omitHopeless(address);
+  }
+
+  /** Notes that an endpoint was proved: its hold goes to one that waits. */
+  proved(endpoint: Endpoint): void {
+    if (this.#queued.has(endpoint)) this.#dequeue(endpoint)?.leave();
+    this.release(endpoint);
+  }
+
+  /** Takes the hold of an endpoint back, which was not disproved either, and gives it to another. */
+  release(endpoint: Endpoint): void {
+    if (!this.#held.delete(endpoint)) return;
+    const { address } = endpoint;
+    const host = this.#hosts.get(address)!;
+    if (this.#pending.delete(endpoint)) host.pending--;
+    if (--host.held === 0) this.#hosts.delete(address);
+    this.#admitNext(address);
+  }
+
+  /** Notes that the interview of an endpoint has ended: one that was not proved keeps its hold. */
+  ended(endpoint: Endpoint): void {
+    if (!this.#pending.delete(endpoint)) return;
+    this.#hosts.get(endpoint.address)!.pending--;
+    this.#omitHopeless(endpoint.address);
+  }
+
+  /** Takes an endpoint out of the queue; `undefined` where it was omitted. */
+  #dequeue(endpoint: Endpoint): Waiting | undefined {
+    const { address, port } = endpoint;
+    this.#queued.delete(endpoint);
+    const ofAddress = this.#waiting.get(address);
+    const waiting = ofAddress?.get(port);
+    ofAddress?.delete(port);
+    if (ofAddress?.size === 0) this.#waiting.delete(address);
+    return waiting;
+  }
+
+  /**
+   * Gives a free hold to the endpoint that has waited longest at an address: where one was proved,
+   * the replies of others are probably genuine too. Where none waits, another address gets it.
+   */
+  #admitNext(freed: Address): void {
+    const address = this.#waiting.has(freed) ? freed : this.#firstAdmissible();
+    const next = this.#waiting.get(address!)?.values().next().value;
+    if (next === undefined || !this.take(next.endpoint)) return;
+    this.#dequeue(next.endpoint);
+    next.admit();
+  }
+
+  /** The first address that waits and has not all its holds: it comes among the first 65. */
+  #firstAdmissible(): Address | undefined {
+    for (const address of this.#waiting.keys()) if (this.#isFree(address)) return address;
+  }
+
+  /** Omits the endpoints for which no pending interview can free a hold any more. */
+  #omitHopeless(address: Address): void {
+    if (this.#pending.size === 0) {
+      return [...this.#waiting.keys()].forEach((one) => this.#omit(one));
+    }
+    const host = this.#hosts.get(address);
+    if (host?.pending === 0 && host.held >= MOST_HELD_OF_ADDRESS) this.#omit(address);
+  }
+
+  #omit(address: Address): void {
+    const ofAddress = this.#waiting.get(address);
+    this.#waiting.delete(address);
+    for (const waiting of ofAddress?.values() ?? []) waiting.leave();
+  }
+}

@@ -63,6 +63,11 @@ export function kindsOf(protocols: readonly Protocol[]): ProbeKind[] {
   );
 }
 
+/** Names of the protocols that echo nothing of a probe. */
+export function echolessOf(kinds: readonly ProbeKind[]): ReadonlySet<string> {
+  return new Set(kinds.filter(({ probe }) => probe.macMask === 0).map(({ protocol }) => protocol));
+}
+
 /** 32 bits that nobody can guess. */
 export function seedOf(random: (size: number) => Uint8Array): number {
   return new DataView(random(4).buffer).getUint32(0);

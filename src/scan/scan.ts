@@ -15,7 +15,7 @@ import { planPasses, spaceOf, sweep, Trail } from "../sweep/sweep.ts";
 import { Tokens } from "../sweep/token.ts";
 import { Window } from "../sweep/window.ts";
 import { familiesOf, segmentsOf } from "../targets/compose.ts";
-import { Guard, kindsOf, seedOf } from "./guard.ts";
+import { echolessOf, Guard, kindsOf, seedOf } from "./guard.ts";
 import { Inspections } from "./inspections.ts";
 import { Known } from "./known.ts";
 import { LowWater } from "./low_water.ts";
@@ -232,9 +232,7 @@ class Run {
     const sizing = { ...options, limit: options.maxTargets };
     const sizes = passes.map((pass, i) => spaceOf(pass, i + 1, sizing).size);
     state.total = sizes.reduce((sum, size) => sum + size, this.guard.positions);
-    const echoless = new Set(
-      this.#kinds.filter(({ probe }) => probe.macMask === 0).map(({ protocol }) => protocol),
-    );
+    const echoless = echolessOf(this.#kinds);
     const behind = sizes.slice(0, options.from.pass - 1).reduce((sum, size) => sum + size, 0);
     state.visited = behind + options.from.position;
     if (options.from.pass > passes.length) this.#standBehind(sizes);

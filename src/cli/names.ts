@@ -39,7 +39,7 @@ export interface FoundName {
   readonly addresses: readonly Address[];
   /** Where its SRV record leads. */
   readonly found?: FoundService;
-  /** Why none of its addresses may be probed, in lines, where no SRV record leads elsewhere. */
+  /** Why none of its records may be used, in lines. */
   readonly refused?: readonly string[];
 }
 
@@ -87,7 +87,7 @@ export function haveService(protocols: readonly Protocol[]): boolean {
 
 /**
  * Looks up a name. A name that has nothing but an SRV record will do. Records that lead where the name
- * must not (`refusedFromName()`) are left out, and reported.
+ * must not (`refusedFromName()`) are left out, and reported; where nothing is left, they are returned.
  *
  * @throws InputError when it has neither.
  */
@@ -97,12 +97,12 @@ export async function lookUpName(name: string, lookups: Lookups): Promise<FoundN
     followService(name, lookups),
   ]);
   if (led.status === "rejected") throw led.reason;
-  const found = led.value;
-  if (own.status === "rejected") {
-    if (own.reason instanceof InputError && found !== undefined) return { addresses: [], found };
-    throw own.reason;
-  }
-  const { addresses, refused } = admit(name, name, own.value, lookups);
+  const { found, refused: misled } = led.value;
+  const isMissing = own.status === "rejected";
+  const hasRecord = found !== undefined || misled.length > 0;
+  if (isMissing && !(own.reason instanceof InputError && hasRecord)) throw own.reason;
+  const { addresses, refused: denied } = admit(name, name, isMissing ? [] : own.value, lookups);
+  const refused = [...misled, ...denied];
   const isRefused = addresses.length === 0 && found === undefined && refused.length > 0;
   if (isRefused) return { addresses, refused };
   refused.forEach(lookups.note);
@@ -136,19 +136,27 @@ function recordText(host: string, address: Address): string {
   return `${host} ${family(address) === 4 ? "A" : "AAAA"} ${formatAddress(address)}`;
 }
 
-/** Where a name's SRV record leads: one that cannot be used is told, and as good as none. */
-async function followService(name: string, lookups: Lookups): Promise<FoundService | undefined> {
+/** Where a name's SRV record leads. */
+interface Led {
+  readonly found?: FoundService;
+  /** Which addresses of its target were refused, in lines. */
+  readonly refused: readonly string[];
+}
+
+/** Follows a name's SRV record: one that cannot be looked up is noted, and as good as none. */
+async function followService(name: string, lookups: Lookups): Promise<Led> {
   const { resolve, findService, note } = lookups;
   let led: string | undefined;
   try {
     const service = await findService?.(name);
-    if (service === undefined) return undefined;
+    if (service === undefined) return { refused: [] };
     led = requestText(name, service);
     const { addresses, refused } = admit(name, service.host, await resolve(service.host), lookups);
-    for (const line of refused) note(`${led}: ${line}`);
-    return addresses.length === 0 ? undefined : { service, addresses };
+    const found = addresses.length === 0 ? undefined : { service, addresses };
+    return { found, refused: refused.map((line) => `${led}: ${line}`) };
   } catch (error) {
     if (!(error instanceof InputError)) throw error;
     note(led === undefined ? error.message : `${led}: ${error.message}`);
+    return { refused: [] };
   }
 }

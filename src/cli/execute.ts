@@ -40,7 +40,7 @@ import {
   requireDescriptors,
   type Sockets,
 } from "./sockets.ts";
-import { continueLines, exitCode, summary } from "./summary.ts";
+import { continueLines, exitCode, resumeLines, summary } from "./summary.ts";
 import type { FoundTargets, NamedTargets } from "./targets.ts";
 import { Tally } from "./tally.ts";
 import { troubleLine } from "./trouble.ts";
@@ -97,10 +97,19 @@ export async function execute(job: Job): Promise<number> {
   await using _served = serving &&
     serveMetrics(serving, () => scanFamilies(state), (why) => tell(metricsTrouble(why)));
   const spill = spillPath(job.files.outputs, scanId);
-  using interrupt = onInterrupt(() => {
-    shown.progress?.clear();
-    if (!quiet) tellLine("blocksweep: finishing the rows in hand; Ctrl-C again to stop at once");
-  });
+  /** The checkpoint of the scan while it runs: after a second Ctrl-C, the scan goes on from there. */
+  let standing: string | undefined;
+  using interrupt = onInterrupt(
+    () => {
+      shown.progress?.clear();
+      if (!quiet) tellLine("blocksweep: finishing the rows in hand; Ctrl-C again to stop at once");
+    },
+    undefined,
+    () => {
+      shown.progress?.clear();
+      if (standing !== undefined) resumeLines(standing, job.stores).forEach(tellLine);
+    },
+  );
   const asked = { ...chosen, protocols: chosen.protocols.map(({ name }) => name) };
   await using stores = await ScanStores.open(job.stores, spill, tell, asked, interrupt.signal);
   // A part that was killed has marked none of them in the databases.
@@ -108,6 +117,7 @@ export async function execute(job: Job): Promise<number> {
   const beforeRows = () => shown.progress?.clear();
   const kept = await keep(job, { state, key, beforeRows, stores: stores.sinks });
   const { writer } = kept;
+  if (writer !== undefined) standing = (place ?? resumed)?.path;
   const sinks = whileRead(job.outputs, kept.sinks);
   const tally = new Tally();
   if (resumed !== undefined && !quiet) tellLine(resumeLine(resumed, state.written, plan));
@@ -162,8 +172,10 @@ export async function execute(job: Job): Promise<number> {
       state,
       () => stores.end(state, end, { since, options, resumed: resumed !== undefined }),
     );
+    if (end.reason === "done" || end.reason === "max-results") standing = undefined;
     saved = await writer?.end({ udp: end.mark, tcp: end.tcpMark }, state);
   }
+  standing = undefined; // the report names what was saved
   return await report(job, state, end, {
     checkpoint: saved ? place ?? resumed : undefined,
     tally,

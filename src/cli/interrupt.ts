@@ -20,10 +20,12 @@ export const INTERRUPTED = 130;
  * @param onFirst Called at the first signal.
  * @param atTerminal Whether a terminal can go away. Default: whether standard input, output or error
  * is one. `nohup` redirects all three, and has its programs ignore SIGHUP: that stays so.
+ * @param onSecond Called at the second signal, before the program ends. Default: nothing.
  */
 export function onInterrupt(
   onFirst: () => void,
   atTerminal: boolean = [Deno.stdin, Deno.stdout, Deno.stderr].some((one) => one.isTerminal()),
+  onSecond: () => void = () => {},
 ): Interrupt {
   const controller = new AbortController();
   const begin = () => {
@@ -32,7 +34,10 @@ export function onInterrupt(
     onFirst();
   };
   const press = () => {
-    if (controller.signal.aborted) Deno.exit(INTERRUPTED);
+    if (controller.signal.aborted) {
+      onSecond();
+      Deno.exit(INTERRUPTED);
+    }
     begin();
   };
   const handlers: [Deno.Signal, () => void][] = [["SIGINT", press]];

@@ -18,9 +18,12 @@ export class OptOutList {
   #pending: Address[] = [];
   #warned = false;
 
-  /** @param path Where it is; default: in the user's configuration folder. */
+  /**
+   * @param path Where it is; default: in the user's configuration folder.
+   * @throws Deno.errors.NotCapable where that folder may not be looked up.
+   */
   constructor(path: string | undefined) {
-    this.#path = path === undefined ? configurationPath("opt-out.txt") : userPath(path);
+    this.#path = path === undefined ? usualPath() : userPath(path);
   }
 
   /**
@@ -82,9 +85,28 @@ function appendLines(path: string, lines: string): void {
 
 const [LINE_FEED, CARRIAGE_RETURN] = [10, 13];
 
+/** The usual place of the list. Another list in its stead would let scans probe who opted out. */
+function usualPath(): string {
+  const refused = ["HOME", "XDG_CONFIG_HOME", "APPDATA", "USERPROFILE"].filter((variable) =>
+    Deno.permissions.querySync({ name: "env", variable }).state !== "granted"
+  );
+  if (configurationFolder() !== undefined || refused.length === 0) {
+    return configurationPath("opt-out.txt");
+  }
+  throw new Deno.errors.NotCapable(
+    `Cannot find the opt-out list: run again with --allow-env=${refused.join()}, or name a list with ` +
+      "--opt-out-file",
+  );
+}
+
 /** The path of a file in the user's configuration folder; without one, in the current folder. */
 export function configurationPath(file: string): string {
+  const folder = configurationFolder();
+  return folder === undefined ? userPath(file) : join(folder, "blocksweep", file);
+}
+
+/** The folder of the user's configuration; `undefined` where the environment names none. */
+function configurationFolder(): string | undefined {
   const home = env("HOME") ?? env("USERPROFILE");
-  const base = env("XDG_CONFIG_HOME") ?? env("APPDATA") ?? (home && join(home, ".config"));
-  return base === undefined ? userPath(file) : join(base, "blocksweep", file);
+  return env("XDG_CONFIG_HOME") ?? env("APPDATA") ?? (home && join(home, ".config"));
 }

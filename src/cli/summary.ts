@@ -231,7 +231,8 @@ export function continueLines(
       : end.reason === "incomplete"
       ? "with more descriptors, "
       : "";
-    return [`${condition}go on with: ${resumeCommand(checkpoint)}`, ...passwordNotes(stores)];
+    const [command, ...notes] = resumeLines(checkpoint, stores);
+    return [condition + command, ...notes];
   }
   if (!early) return [];
   if (settings.has("rescan")) {
@@ -241,6 +242,15 @@ export function continueLines(
   const command = continueCommand(settings.values, chosen, end, outputs);
   const notes = [...continueNotes(settings.values, outputs), ...passwordNotes(stores)];
   return [`go on with: ${command}`, ...notes];
+}
+
+/**
+ * How to resume the scan of a checkpoint.
+ *
+ * @param path The checkpoint, as the user may type it.
+ */
+export function resumeLines(path: string, stores: Pick<StorePlan, "places">): string[] {
+  return [`go on with: ${resumeCommand(path)}`, ...passwordNotes(stores)];
 }
 
 /** That passwords of URLs have to be given again: the printed command has none. */

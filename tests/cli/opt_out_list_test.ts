@@ -2,6 +2,7 @@ import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { OptOutList } from "../../src/cli/opt_out_list.ts";
 import { InputError } from "../../src/errors.ts";
 import { parseTarget } from "../../src/targets/parse.ts";
+import { run } from "./process.ts";
 
 Deno.test("the opt-out list is read, added to once an address, and made where it is missing", async () => {
   const folder = await Deno.makeTempDir();
@@ -108,6 +109,30 @@ Deno.test("a list that cannot be written is told of once", async () => {
     assertStringIncludes(told[0], `cannot note who opted out in "${folder}": `);
   } finally {
     Deno.stderr.writeSync = writeSync;
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("without access to the environment the usual list is refused, not taken from elsewhere", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const permissions = ["--allow-net=127.0.0.0/8,0.0.0.0", "--allow-read", "--allow-write"];
+    const args = ["scan", "127.7.7.7", "--protocol", "raknet", "--cooldown", "1ms", "-q"];
+    const refused = await run(args, { permissions, cwd: folder });
+    assertEquals(refused.code !== 0, true, refused.stderr);
+    assertEquals(refused.stderr.split("\n"), [
+      "blocksweep: Cannot find the opt-out list: run again with " +
+      "--allow-env=HOME,XDG_CONFIG_HOME,APPDATA,USERPROFILE, or name a list with --opt-out-file",
+      "",
+    ]);
+    const named = await run([...args, "--opt-out-file", "none.txt"], { permissions, cwd: folder });
+    assertEquals([named.code, named.stderr], [0, ""]);
+    const granted = await run(args, {
+      permissions: [...permissions, "--allow-env=HOME"],
+      cwd: folder,
+    });
+    assertEquals(granted.code, 0, granted.stderr);
+  } finally {
     await Deno.remove(folder, { recursive: true });
   }
 });

@@ -137,9 +137,11 @@ for (const [args, message] of BAD) {
 Deno.test("a missing permission names the flag that grants it", async () => {
   const { code, stdout, stderr } = await run(["scan", "127.0.0.1", "-q"], { permissions: [] });
   assertEquals([code, stdout], [2, ""]);
-  assertMatch(stderr, /^blocksweep: .*--allow-(net|read|write)/);
+  assertMatch(stderr, /^blocksweep: .*--allow-env/);
+  const blind = await run(["scan", "127.0.0.1", "-q"], { permissions: ["--allow-env"] });
+  assertMatch(blind.stderr, /^blocksweep: .*--allow-read/);
   const far = await run(["scan", "127.8.0.1"], {
-    permissions: ["--allow-net=127.9.0.0/16,0.0.0.0", "--allow-read"],
+    permissions: ["--allow-net=127.9.0.0/16,0.0.0.0", "--allow-read", "--allow-env"],
   });
   assertEquals(far.code, 2);
   assertStringIncludes(far.stderr, "--allow-net");
@@ -256,6 +258,33 @@ Deno.test("Ctrl-C finishes the rows in hand, and the printed command finds the r
   );
 });
 
+Deno.test("a second Ctrl-C ends a scan at once, and the command that it prints finds the rest", async () => {
+  await inFolder((folder) =>
+    withFleet(FLEET, async (check) => {
+      const output = `${folder}/rows.ndjson`;
+      const files = ["-o", output, "--status-file", `${folder}/s`];
+      const args = ["scan", "127.33.0.0/24", "--cooldown", "1s", "--timeout", "500ms", ...files];
+      const child = start([...args, "--rate", "250"]);
+      await until(async () => JSON.parse(await Deno.readTextFile(`${folder}/s`)).written >= 5);
+      const [mine, theirs] = child.stderr.tee();
+      child.kill("SIGINT");
+      for await (const text of mine.pipeThrough(new TextDecoderStream())) {
+        if (text.includes("Ctrl-C again")) break;
+      }
+      child.kill("SIGINT");
+      const stderr = await new Response(theirs).text();
+      assertEquals((await child.status).code, 130, stderr);
+      await child.stdout.cancel();
+      assertEquals(stderr.includes("interrupted in"), false, stderr);
+      const [, command] = /go on with: (?:blocksweep|deno task) (scan .*)\n/.exec(stderr)!;
+      const second = await run([...command.split(" "), "--rate", "10k"]);
+      assertEquals(second.code, 0, second.stderr);
+      const rows = readNdjson(await Deno.readTextFile(output));
+      assertEquals([check(rows, "ndjson").faults, rows.length], [[], 40]);
+    })
+  );
+});
+
 Deno.test("SIGTERM ends a scan as Ctrl-C does; without a checkpoint the command is longer", async () => {
   await inFolder(async (folder) => {
     const files = ["-oJ", `${folder}/rows.json`, "--status-file", `${folder}/s`];
@@ -344,7 +373,8 @@ async function until(holds: () => Promise<boolean>): Promise<void> {
 
 Deno.test("an address of ours that is not ours is found out before the first packet", async () => {
   const args = ["scan", "127.0.0.1", "--source-ip", "203.0.113.7"];
-  const { code, stderr } = await run(args, { permissions: ["--allow-net", "--allow-read"] });
+  const permissions = ["--allow-net", "--allow-read", "--allow-env"];
+  const { code, stderr } = await run(args, { permissions });
   assertEquals(code, 2);
   assertStringIncludes(stderr, "Cannot open a socket: ");
 });
@@ -396,7 +426,8 @@ Deno.test("query shows one server, for eyes and as JSON", async () => {
 
 Deno.test("a dry run and a list of targets send nothing", async () => {
   await withFleet(FLEET, async () => {
-    const plan = await run(["scan", "0.0.0.0/0", "--dry-run"], { permissions: ["--allow-read"] });
+    const permissions = ["--allow-read", "--allow-env"];
+    const plan = await run(["scan", "0.0.0.0/0", "--dry-run"], { permissions });
     assertEquals(plan.code, 0, plan.stderr);
     assertMatch(plan.stdout, /permission +--i-have-permission/);
     assertMatch(plan.stdout, /governed by --rate/);
@@ -404,7 +435,7 @@ Deno.test("a dry run and a list of targets send nothing", async () => {
     assertMatch(knocking.stdout, /verify +open connection request 1, up to 1,464 bytes/);
     assert(!plan.stdout.includes("verify"));
     const list = await run(["scan", "127.33.0.0/30", "-sL", "--seed", "1"], {
-      permissions: ["--allow-read"],
+      permissions,
     });
     assertEquals(
       list.stdout.trim().split("\n").toSorted(),
@@ -518,9 +549,10 @@ Deno.test("demo finds every server, every field right", async () => {
 
 Deno.test("localhost is a name like any other", async () => {
   const args = ["scan", "localhost", "-sL", "--protocol", "raknet"];
-  const list = await run(args, { permissions: ["--allow-net=localhost", "--allow-read"] });
+  const permissions = ["--allow-read", "--allow-env"];
+  const list = await run(args, { permissions: ["--allow-net=localhost", ...permissions] });
   assertEquals(list.code, 0, list.stderr);
-  const refused = await run(args, { permissions: ["--allow-read"] });
+  const refused = await run(args, { permissions });
   assertEquals(refused.code, 2);
   assertStringIncludes(refused.stderr, "--allow-net");
   assertStringIncludes(list.stdout, "127.0.0.1:19132 raknet");

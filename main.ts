@@ -3,6 +3,10 @@
  *
  * @module
  */
+import { outliveHangup } from "./src/cli/interrupt.ts";
 import { main } from "./src/cli/mod.ts";
 
-if (import.meta.main) Deno.exit(await main(Deno.args));
+if (import.meta.main) {
+  outliveHangup();
+  Deno.exit(await main(Deno.args));
+}

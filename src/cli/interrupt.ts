@@ -14,17 +14,35 @@ export interface Interrupt extends Disposable {
 /** Exit code of a program that was interrupted. */
 export const INTERRUPTED = 130;
 
+/** Whether standard input, output or error is a terminal: then the terminal can go away. */
+function isAtTerminal(): boolean {
+  return [Deno.stdin, Deno.stdout, Deno.stderr].some((one) => one.isTerminal());
+}
+
+/**
+ * Keeps the program running when the terminal that it was started from goes away, as `nohup` promises.
+ * Deno (2.9.6) catches SIGHUP and ends, though `nohup` has its programs ignore that signal; it does
+ * not end while a listener is there.
+ *
+ * @param atTerminal Whether a terminal is left that can go away: then nothing is changed. Default:
+ * whether standard input, output or error is one.
+ */
+export function outliveHangup(atTerminal: boolean = isAtTerminal()): void {
+  if (atTerminal || Deno.build.os === "windows") return;
+  Deno.addSignalListener("SIGHUP", () => {});
+}
+
 /**
  * Starts listening for SIGINT, and for SIGTERM and SIGHUP where there are such.
  *
  * @param onFirst Called at the first signal.
  * @param atTerminal Whether a terminal can go away. Default: whether standard input, output or error
- * is one. `nohup` redirects all three, and has its programs ignore SIGHUP: that stays so.
+ * is one. `nohup` redirects all three: see {@linkcode outliveHangup}.
  * @param onSecond Called at the second signal, before the program ends. Default: nothing.
  */
 export function onInterrupt(
   onFirst: () => void,
-  atTerminal: boolean = [Deno.stdin, Deno.stdout, Deno.stderr].some((one) => one.isTerminal()),
+  atTerminal: boolean = isAtTerminal(),
   onSecond: () => void = () => {},
 ): Interrupt {
   const controller = new AbortController();

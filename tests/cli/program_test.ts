@@ -4,7 +4,7 @@ import { openFleet } from "../../src/fleet/open.ts";
 import { readCsv, readNdjson, verify } from "../../src/fleet/verify.ts";
 import { systemClock } from "../../src/net/clock.ts";
 import { serverId } from "../../src/record.ts";
-import { finish, run, SCAN, start } from "./process.ts";
+import { ENVIRONMENT, finish, programWords, run, SCAN, start } from "./process.ts";
 
 const RANGE = { start: 0x7f210000, end: 0x7f210100 };
 const FLEET: FleetPlan = { servers: 40, hostile: 10, range: RANGE, seed: 6 };
@@ -361,6 +361,37 @@ Deno.test({
         await Deno.remove(`${folder}/end`);
       }
     }),
+});
+
+Deno.test({
+  name: "a scan under nohup outlives the loss of the terminal",
+  ignore: Deno.build.os === "windows",
+  fn: async () => {
+    const silent = Deno.listenDatagram({ transport: "udp", hostname: "127.41.0.1", port: 19132 });
+    const words = programWords(["scan", "-iL", "-", "--protocol", "raknet", ...QUICK]);
+    const child = new Deno.Command("sh", {
+      args: ["-c", 'exec nohup "$@"', "sh", ...words],
+      env: ENVIRONMENT,
+      ...{ stdin: "piped", stdout: "piped", stderr: "piped" },
+    }).spawn();
+    const ended = finish(child);
+    const targets = child.stdin.getWriter();
+    try {
+      // More than a pipe holds: when it is written, the program runs and reads its targets.
+      await targets.write(new TextEncoder().encode("# no target\n".repeat(20_000)));
+      child.kill("SIGHUP");
+      await targets.write(new TextEncoder().encode("127.41.0.1\n"));
+      await targets.close();
+      await Promise.race([silent.receive(), ended]);
+      child.kill("SIGHUP");
+    } catch {
+      // It has ended: its exit code tells why.
+    } finally {
+      silent.close();
+    }
+    const { code, stderr } = await ended;
+    assertEquals([code, /^done in .*: 0 rows written/m.test(stderr)], [0, true], stderr);
+  },
 });
 
 /** Waits until something holds: a file that is written by another process has no other sign. */

@@ -19,6 +19,11 @@ export interface AuditRules {
   readonly excluded?: readonly Range[];
   /** Endpoints that the scanner knew for SQP when the log began, as the log writes them. */
   readonly knownForSqp?: ReadonlySet<string>;
+  /**
+   * Protocols that an endpoint may be sent, and no others, by the endpoint as the log writes it; one
+   * that is missing may be sent all.
+   */
+  readonly sendable?: ReadonlyMap<string, readonly string[]>;
 }
 
 /** What a datagram from a scanner is. */
@@ -46,6 +51,12 @@ function protocolOf(kind: Kind): string {
   return kind === "stat" ? "handshake" : kind === "query" ? "challenge" : kind;
 }
 
+/** The protocol of what comes in, and of a connection. */
+const PROTOCOL_OF: Record<Kind | "connection", string> = {
+  ...{ ping: "raknet", request1: "raknet", handshake: "query", stat: "query" },
+  ...{ challenge: "sqp", query: "sqp", connection: "slp", other: "none" },
+};
+
 /** Sizes that a scanner may send, by kind. */
 const SIZES: Record<Kind, readonly number[]> = {
   ping: [33],
@@ -59,8 +70,8 @@ const SIZES: Record<Kind, readonly number[]> = {
 
 /**
  * Checks a log: sizes of datagrams, tokens of stats, challenges of queries, SQP where RakNet was not
- * looked for or anything else came back, pings where SQP is spoken, requests for connections, a second between unsolicited kinds, questions over
- * TCP, caps, for which connections and questions on them count as datagrams, exclusions.
+ * looked for or anything else came back, pings where SQP is spoken, requests for connections, a second
+ * between unsolicited kinds, questions over TCP, protocols that an endpoint may not be sent, caps, for which connections and questions on them count as datagrams, exclusions.
  *
  * @returns What is wrong, a line each.
  */
@@ -77,6 +88,7 @@ export function audit(lines: Iterable<WitnessLine>, rules: AuditRules): string[]
       ...host.read(line).map((fault) => `${line.host} at ${line.at.toFixed(0)} ms: ${fault}`),
     );
     if (line.way === "out" || line.event === "closed") continue;
+    faults.push(...unwanted(line, rules));
     const { address } = parseEndpoint(line.host)!;
     if (rules.excluded?.some(({ start, end }) => address >= start && address < end)) {
       faults.push(`${line.host}: asked although excluded`);
@@ -88,6 +100,14 @@ export function audit(lines: Iterable<WitnessLine>, rules: AuditRules): string[]
   if (rules.hostRate !== undefined) faults.push(...excess(perHost, rules.hostRate, "host"));
   if (rules.netRate !== undefined) faults.push(...excess(perNet, rules.netRate, "network"));
   return faults;
+}
+
+/** What an endpoint was sent in a protocol that it may not be sent. */
+function unwanted({ host, connection, hex }: WitnessLine, { sendable }: AuditRules): string[] {
+  const allowed = sendable?.get(host);
+  const kind = connection === undefined ? kindOf(hex) : "connection";
+  if (allowed === undefined || allowed.includes(PROTOCOL_OF[kind])) return [];
+  return [`${host}: a ${kind}, though it is sent ${allowed.join(", ") || "nothing"} alone`];
 }
 
 function append(lists: Map<string, number[]>, key: string, at: number): void {

@@ -62,6 +62,27 @@ const sqp = (at: number, shown = "01020304"): WitnessLine[] => [
   line(at + 2, `01${shown}000101`),
 ];
 
+Deno.test("audit() sees protocols that an endpoint may not be sent, connections included", () => {
+  const host = "127.1.0.1:25565";
+  const open = line(3000, "", { connection: 1, event: "open", size: 0 });
+  const sent = [line(0, PING), line(1000, HANDSHAKE), ...sqp(2000), open];
+  const sees = (...names: string[]) =>
+    audit(sent, { sendable: new Map([[host, names]]) })
+      .filter((fault) => fault.includes("alone")).map((fault) => fault.slice(host.length + 2));
+  assertEquals(audit(sent, {}).filter((fault) => fault.includes("alone")), []);
+  assertEquals(sees("raknet", "slp", "query", "sqp"), []);
+  assertEquals(sees("raknet", "slp", "query"), [
+    "a challenge, though it is sent raknet, slp, query alone",
+    "a query, though it is sent raknet, slp, query alone",
+  ]);
+  assertEquals(sees("sqp"), [
+    "a ping, though it is sent sqp alone",
+    "a handshake, though it is sent sqp alone",
+    "a connection, though it is sent sqp alone",
+  ]);
+  assertEquals(sees().length, 5);
+});
+
 Deno.test("audit() sees SQP where RakNet was not looked for, or answered", () => {
   assertEquals(faults([line(0, PING), ...sqp(1000)]), []);
   assertEquals(faults(sqp(0)), [

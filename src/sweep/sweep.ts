@@ -40,7 +40,10 @@ export interface SweepOptions extends SenderOptions {
   readonly first?: readonly Endpoint[];
   /** Where to start. */
   readonly from: Mark;
-  /** Pause between passes, milliseconds: at least a second between two questions to one host. */
+  /**
+   * Pause behind a pass in which something left, milliseconds: at least a second between two questions
+   * to one host.
+   */
   readonly gapMs: number;
   /** How long to wait for late answers at the end, milliseconds. */
   readonly cooldownMs: number;
@@ -95,9 +98,13 @@ export async function sweep(options: SweepOptions): Promise<Mark> {
     const space = spaceOf(pass, mark.pass, options);
     options.onPass(mark.pass, space.size);
     let visited = mark.position;
+    let quiet = mark.position === 0; // and so far nothing of it has left
     const onProgress = (progress: SendProgress) => {
       visited += progress.visited;
-      if (progress.sent > 0) lastSent = clock.now();
+      if (progress.sent > 0) {
+        lastSent = clock.now();
+        quiet = false;
+      }
       trail.note(mark.pass, visited, clock.now());
       options.onProgress(progress);
     };
@@ -108,7 +115,7 @@ export async function sweep(options: SweepOptions): Promise<Mark> {
       break;
     }
     mark = { pass: mark.pass + 1, position: 0 };
-    if (mark.pass <= passes.length && space.size > 0) await sleep(clock, gapMs, signal);
+    if (mark.pass <= passes.length && !quiet) await sleep(clock, gapMs, signal);
   }
   const hurried = () => signal.aborted && (options.hurried?.() ?? true);
   const late = trail.before(clock.now() - cooldownMs) ?? mark;

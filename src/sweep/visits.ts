@@ -33,7 +33,7 @@ export interface VisitOptions {
   readonly first?: readonly Endpoint[];
   /** Where to start. */
   readonly from: Mark;
-  /** Pause between passes, milliseconds. */
+  /** Pause behind a pass in which something was visited, milliseconds. */
   readonly gapMs: number;
   /** How many visits at once. */
   readonly slots: Slots;
@@ -92,12 +92,14 @@ export async function visitAll(options: VisitOptions): Promise<Mark> {
     const space = visitSpace(pass, mark.pass, options);
     options.onPass(mark.pass, space.size);
     const tour = new Tour(pass.protocol, space, options, mark.position);
+    const whole = mark.position === 0;
     const { pass: number } = mark;
     options.onTour?.(() => ({ pass: number, position: tour.stand }));
     const position = await tour.run();
     if (position < space.size) return { pass: mark.pass, position };
     mark = { pass: mark.pass + 1, position: 0 };
-    if (mark.pass <= passes.length && space.size > 0) await sleep(clock, gapMs, signal);
+    const quiet = whole && tour.begun === 0;
+    if (mark.pass <= passes.length && !quiet) await sleep(clock, gapMs, signal);
   }
   return mark;
 }
@@ -110,7 +112,8 @@ class Tour {
   #cut = Infinity;
   #failure: Error | undefined;
   #idle: (() => void) | undefined;
-  #begun = 0;
+  /** Visits that have begun. */
+  begun = 0;
   /** The next position. */
   #position: number;
 
@@ -160,7 +163,7 @@ class Tour {
     onProgress(0, 1);
     this.#open.add(position);
     void this.#visit(position, target).finally(free);
-    if (++this.#begun % BURST === 0) await sleep(clock, 0, signal);
+    if (++this.begun % BURST === 0) await sleep(clock, 0, signal);
     return true;
   }
 

@@ -452,3 +452,19 @@ Deno.test("replies from where nothing was asked are noise", async () => {
   });
   assertEquals([rows.length, state.replies.noise, state.replies.unverified], [1, 20_000, 0]);
 });
+
+Deno.test("a pause follows each pass in which something left, and no other", async () => {
+  const endpoint = { address: 0x7f102000, port: 7 };
+  const range = { start: endpoint.address, end: endpoint.address + 1 };
+  const lasted = async (name: string, answered: Endpoint[]) => {
+    const { network } = await scanFleet({
+      ...{ fleet: { ...BEDROCK, servers: 1 }, range, ports: () => [endpoint.port] },
+      ...{ protocolNames: [name], retries: 3, cooldownMs: 0, answered },
+    });
+    return Math.round((network.now() - 1000) / 100) * 100; // its clock starts at 1000 ms
+  };
+  for (const name of ["query", "slp"]) {
+    assertEquals([name, await lasted(name, [])], [name, 3000]);
+    assertEquals([name, await lasted(name, [endpoint])], [name, 0]);
+  }
+});

@@ -59,7 +59,7 @@ export interface Configuration {
 export function formatConfiguration(
   { scanId, values, found, answered, order }: Configuration,
 ): string {
-  const { inclusions, excluded, first, interviewed = [], names, services } = found;
+  const { inclusions, excluded, known, names, services } = found;
   return JSON.stringify({
     scanId,
     targets: values.words,
@@ -68,8 +68,7 @@ export function formatConfiguration(
       port === undefined ? [rangeText(range)] : [rangeText(range), port]
     ),
     exclude: excluded.map(rangeText),
-    first: first.map(formatEndpoint),
-    interviewed: interviewed.map(({ endpoint, protocol }) => [formatEndpoint(endpoint), protocol]),
+    known: known.map(({ endpoint, protocols }) => [formatEndpoint(endpoint), protocols]),
     names: [...names].map(([address, name]) => [formatAddress(address), name]),
     services: [...services].map(([key, { name, service }]) => [
       formatEndpoint(endpointOf(key)),
@@ -88,10 +87,7 @@ export function formatConfiguration(
  * @throws FieldError for the first field that is not as it must be.
  */
 export function parseConfiguration(text: string): Configuration {
-  const { targets, options, include, exclude, first, interviewed, ...rest } = configuration(
-    parseJson(text),
-    "",
-  );
+  const { targets, options, include, exclude, known, ...rest } = configuration(parseJson(text), "");
   const { scanId, names, services, answered, order } = rest;
   return {
     scanId,
@@ -99,8 +95,7 @@ export function parseConfiguration(text: string): Configuration {
     found: {
       inclusions: include.map(([range, port]) => ({ range, port })),
       excluded: exclude,
-      first,
-      interviewed: interviewed.map(([endpoint, protocol]) => ({ endpoint, protocol })),
+      known: known.map(([endpoint, protocols]) => ({ endpoint, protocols })),
       names: new Map(names),
       services: new Map(
         services.map(([endpoint, name, host, port]) => [
@@ -136,9 +131,6 @@ function textsOf({ value, repeat }: Option, given: unknown, field: string): stri
   throw wrongField(field, given, repeat ? "a list of texts" : "a list of one text");
 }
 
-/** Protocols that a known server may be sent first. */
-const LEADING = PROTOCOLS.filter(({ spares }) => spares !== undefined).map(({ name }) => name);
-
 /** All fields of a configuration. */
 const configuration = objectOf({
   scanId: uuidText,
@@ -146,8 +138,7 @@ const configuration = objectOf({
   options,
   include: listOf(tuple(range, orMissing(port))),
   exclude: listOf(range),
-  first: listOf(endpoint),
-  interviewed: listOf(tuple(endpoint, oneOf(LEADING))),
+  known: listOf(tuple(endpoint, listOf(oneOf(PROTOCOLS.map(({ name }) => name))))),
   names: listOf(tuple(readAs(parseAddress, "an address"), hostName)),
   services: listOf(tuple(endpoint, hostName, hostName, port)),
   answered: listOf(endpoint),

@@ -4,7 +4,15 @@
  * @module
  */
 import { type Address, endpointKey, formatEndpoint } from "../address.ts";
+import type { Protocol } from "../protocols/protocol.ts";
 import { planGuards } from "../scan/guard.ts";
+import {
+  isLookedFor,
+  isVisited,
+  type KnownPlan,
+  knownPlans,
+  targeted,
+} from "../scan/known_plan.ts";
 import { AddressSet } from "../targets/address_set.ts";
 import { segmentsOf } from "../targets/compose.ts";
 import { permissionNeeded } from "../targets/permission.ts";
@@ -13,7 +21,7 @@ import { requestText } from "../targets/srv.ts";
 import { visitSpace } from "../sweep/visits.ts";
 import { print } from "./console.ts";
 import type { Engine } from "./engine.ts";
-import { clockTime, count, number, type Passes, type Plan, sumOf } from "./plan.ts";
+import { clockTime, count, mostSent, number, type Passes, type Plan } from "./plan.ts";
 import type { ScanSettings, SpeedSettings } from "./scan_settings.ts";
 import type { NamedTargets } from "./targets.ts";
 
@@ -22,7 +30,7 @@ const VERIFY = "open connection request 1, up to 1,464 bytes, to each RakNet ser
 /** The plan of a scan as lines. */
 export function planLines(
   plan: Plan,
-  { targets, services, optedOutSize, first, interviewed }: NamedTargets,
+  { targets, services, optedOutSize, first }: NamedTargets,
   chosen: ScanSettings,
   { limits, autoRate, cooldownMs }: SpeedSettings,
   outputs: readonly { readonly path: string; readonly format: { readonly name: string } }[],
@@ -36,11 +44,11 @@ export function planLines(
     }`
   );
   const { udp, tcp } = plan.passes;
-  const list = ({ sizes, protocols }: Passes) =>
-    sizes.map((one, i) => `${protocols[i]} ${number(one)}`).join(", ");
-  const before = plan.guards.map(({ name, size }) => `${name} ${number(size)}`).join(", ");
+  const list = ({ probes, protocols }: Passes) =>
+    probes.map((one, i) => `${protocols[i]} ${number(one)}`).join(", ");
+  const before = plan.guards.map(({ name, probes }) => `${name} ${number(probes)}`).join(", ");
   const spared = [...new Set(plan.guards.map((guard) => guard.spared))].join(", ");
-  const probes = sumOf(udp.sizes) + sumOf(plan.guards.map(({ size }) => size));
+  const { udp: probes, tcp: connects } = mostSent(plan);
   const gaps = Math.max(0, plan.guards.length + udp.sizes.length - 1);
   const limit = (value: number | undefined) =>
     value === undefined ? "no limit" : `${number(value)}/s`;
@@ -59,9 +67,7 @@ export function planLines(
       `${number(loopbackSize)} loopback`,
     ],
     ...led.length === 0 ? [] : [["SRV added", led.join("; ")] as [string, string]],
-    ...first.length === 0
-      ? []
-      : [["rescan", knownText(first.length, interviewed)] as [string, string]],
+    ...first.length === 0 ? [] : [["rescan", knownText(first.length, plan)] as [string, string]],
     [
       "left out",
       `${number(left.never)} never asked, ${number(left.private)} private, ` +
@@ -79,9 +85,9 @@ export function planLines(
       "probes",
       `at most ${number(probes)}; those that answered are left out of retries`,
     ] as [string, string]]),
-    ...(tcp.sizes.length === 0 ? [] : [[
+    ...(connects === 0 ? [] : [[
       "connects",
-      `at most ${number(sumOf(tcp.sizes))} over TCP, ${number(chosen.concurrency)} at once; ` +
+      `at most ${number(connects)} over TCP, ${number(chosen.concurrency)} at once; ` +
       "what opens is sent a status request",
     ] as [string, string]]),
     ...chosen.verify ? [["verify", VERIFY] as [string, string]] : [],
@@ -101,13 +107,16 @@ export function planLines(
   return rows.map(([name, text]) => `${name.padEnd(12)}${text}`);
 }
 
-/** How many servers are known, and which of them no pass visits. */
-function knownText(size: number, interviewed: NamedTargets["interviewed"]): string {
-  const text = `${count(size, "known server")}, the most overdue first`;
-  const names = [...new Set(interviewed.map(({ protocol }) => protocol))].join(", ");
-  return names === ""
-    ? text
-    : `${text}; ${number(interviewed.length)} for ${names}, which no pass visits`;
+/** How many servers are known, which of them no pass visits, and how many are sent nothing. */
+function knownText(size: number, { interviews: { servers, protocols }, unprobed }: Plan): string {
+  const names = protocols.map(({ name }) => name).join(", ");
+  return [
+    `${count(size, "known server")}, the most overdue first`,
+    ...servers === 0 ? [] : [`${number(servers)} for ${names}, which no pass visits`],
+    ...unprobed === 0
+      ? []
+      : [`${number(unprobed)} not probed: none of their protocols is selected`],
+  ].join("; ");
 }
 
 /** Ports, with those that follow each other as ranges. */
@@ -125,41 +134,62 @@ export function portList(ports: readonly number[]): string {
 /** Lines that are gathered before they are printed. */
 const LINES = 1000;
 
-/** Prints all targets in the order of the first passes, protocol by protocol. */
-export async function printTargets(
-  { targets, optedOut, first, interviewed }: NamedTargets,
-  chosen: ScanSettings,
-): Promise<void> {
-  const shy = new AddressSet(optedOut);
-  const unvisited = new Map(interviewed.map((one) => [endpointKey(one.endpoint), one.protocol]));
-  const { seed, shard, maxTargets, retries, protocols } = chosen;
+/** One pass, and which known servers it visits. */
+interface Listed {
+  readonly protocol: Protocol;
+  readonly space: TargetSpace;
+  readonly visits: (plan: KnownPlan, protocol: Protocol) => boolean;
+}
+
+/** Prints all targets in the order of the first passes, protocol by protocol, and the interviews. */
+export async function printTargets(named: NamedTargets, chosen: ScanSettings): Promise<void> {
+  let lines: string[] = [];
+  for (const line of targetLines(named, chosen)) {
+    if (lines.push(line) < LINES) continue;
+    await print(lines.join("\n"));
+    lines = [];
+  }
+  if (lines.length > 0) await print(lines.join("\n"));
+}
+
+function* targetLines(named: NamedTargets, chosen: ScanSettings): Generator<string> {
+  const shy = new AddressSet(named.optedOut);
+  const plans = knownPlans({ ...chosen, ...named });
   const target = { address: 0 as Address, port: 0 };
+  for (const { protocol, space, visits } of firstPasses(named, chosen)) {
+    for (let position = 0; position < space.size; position++) {
+      space.at(position, target);
+      const plan = plans.size === 0 ? undefined : plans.get(endpointKey(target));
+      if (shy.has(target.address) || plan !== undefined && !visits(plan, protocol)) continue;
+      yield `${formatEndpoint(target)} ${protocol.name}`;
+    }
+  }
+  const isTarget = targeted({ ...chosen, ...named });
+  for (const server of named.known) {
+    const { probed, interviewed } = plans.get(endpointKey(server.endpoint))!;
+    if (!interviewed || shy.has(server.endpoint.address) || !isTarget(server)) continue;
+    for (const { name } of probed) yield `${formatEndpoint(server.endpoint)} ${name}`;
+  }
+}
+
+/** The first pass of each protocol, and before them those that only look for speakers of one. */
+function firstPasses({ targets, first }: NamedTargets, chosen: ScanSettings): Listed[] {
+  const { seed, shard, maxTargets, retries, protocols } = chosen;
   const sizing = { seed, shard, limit: maxTargets, first };
-  const guards = planGuards({ ...chosen, targets }).map(({ protocol: { name }, segments }) => ({
-    name,
+  const guards = planGuards({ ...chosen, targets }).map(({ protocol, segments }) => ({
+    protocol,
     space: new TargetSpace(segments, { ...sizing, pass: 1 }),
+    visits: isLookedFor,
   }));
   const seen = { udp: 0, tcp: 0 };
-  const firsts = protocols.map(({ name, transport }) => {
+  const passes = protocols.map((protocol) => {
+    const { name, transport } = protocol;
     const segments = segmentsOf(targets, (bits) => chosen.ports(name, bits));
     const pass = seen[transport]++ * (retries + 1) + 1;
     const space = transport === "tcp"
       ? visitSpace({ protocol: name, segments }, pass, sizing)
       : new TargetSpace(segments, { ...sizing, pass });
-    return { name, space };
+    return { protocol, space, visits: isVisited };
   });
-  for (const { name, space } of [...guards, ...firsts]) {
-    let lines: string[] = [];
-    for (let position = 0; position < space.size; position++) {
-      space.at(position, target);
-      const asked = unvisited.get(endpointKey(target)) ?? name;
-      if (!shy.has(target.address) && asked === name) {
-        lines.push(`${formatEndpoint(target)} ${name}`);
-      }
-      if (lines.length === LINES || lines.length > 0 && position === space.size - 1) {
-        await print(lines.join("\n"));
-        lines = [];
-      }
-    }
-  }
+  return [...guards, ...passes];
 }

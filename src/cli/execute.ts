@@ -32,7 +32,7 @@ import { isClosedPipe, whileRead } from "./reader.ts";
 import { type Resumed, resumeLine } from "./resume.ts";
 import { isLater, type ScanSettings, type SpeedSettings } from "./scan_settings.ts";
 import { scanFamilies } from "./scan_metrics.ts";
-import { ScanStores, spillPath, type StorePlan } from "./stores.ts";
+import { askedOf, ScanStores, spillPath, type StorePlan } from "./stores.ts";
 import {
   connectionsFor,
   localAddress,
@@ -40,7 +40,7 @@ import {
   requireDescriptors,
   type Sockets,
 } from "./sockets.ts";
-import { continueLines, exitCode, resumeLines, summary } from "./summary.ts";
+import { continueLines, exitCode, resumeLines, summary, unprobedLines } from "./summary.ts";
 import type { FoundTargets, NamedTargets } from "./targets.ts";
 import { Tally } from "./tally.ts";
 import { troubleLine } from "./trouble.ts";
@@ -110,7 +110,7 @@ export async function execute(job: Job): Promise<number> {
       if (standing !== undefined) resumeLines(standing, job.stores).forEach(tellLine);
     },
   );
-  const asked = { ...chosen, protocols: chosen.protocols.map(({ name }) => name) };
+  const asked = askedOf(chosen, job.named);
   await using stores = await ScanStores.open(job.stores, spill, tell, asked, interrupt.signal);
   // A part that was killed has marked none of them in the databases.
   resumed?.left.optedOut.forEach((address) => stores.optOut(address));
@@ -232,7 +232,7 @@ function jumpLine(ms: number): string {
 }
 
 function scanOptions(
-  { settings, chosen, speed, named, stores }: Job,
+  { chosen, speed, named, stores }: Job,
   state: ScanState,
   sockets: Sockets,
   { sinks, answered, writer: checkpoint }: Kept,
@@ -243,7 +243,6 @@ function scanOptions(
     ...speed,
     ...named,
     ...{ answered, checkpoint },
-    asksKnown: settings.text("protocol") === undefined,
     openSockets: (bits) => sockets[bits],
     attach: stores.places.length > 0,
     dialer: denoDialer(chosen.sourceAddress),
@@ -279,6 +278,7 @@ async function report(
   const unread = isClosedPipe(end.error); // its reader has what it wants, as `head` has
   if (!settings.has("quiet") && !unread) {
     summary(state, end, [...outputs, ...stores.places], chosen.retries).forEach(tellLine);
+    unprobedLines(job.plan).forEach(tellLine);
     // Rows that no output took were counted too, and those of an earlier run were not.
     if (state.lost === 0) tally.lines(resumed && "of this run").forEach(tellLine);
   }

@@ -13,6 +13,10 @@ const TARGET_FORMS =
 
 const BY_NAME = "A name without a port is looked up for an SRV record too; of its addresses ";
 
+const RESCANNED =
+  "--rescan sends a server only what it is known to speak; of that, --protocol leaves what it names,\n" +
+  "and its other protocols are sent once the server has replied.";
+
 /** What each command is for, in the order of the overview. */
 export const COMMANDS: Readonly<
   Record<Command, { usage: string; purpose: string; note?: string; examples: readonly string[] }>
@@ -20,7 +24,7 @@ export const COMMANDS: Readonly<
   scan: {
     usage: "scan TARGET... [options]",
     purpose: "find game servers in ranges, and write a row for each",
-    note: `${TARGET_FORMS}\n${SPARED}\n${BY_NAME}all are asked.`,
+    note: `${TARGET_FORMS}\n${SPARED}\n${BY_NAME}all are asked.\n${RESCANNED}`,
     examples: [
       "scan 192.168.1.0/24",
       "scan 10.0.0.0/16 -p 19132,25565 -o servers.csv -o servers.ndjson",

@@ -19,7 +19,7 @@ export const OPTIONS: readonly Option[] = [
     }],
     [
       "rescan FILE",
-      "ask the servers of a list again, the most overdue first; also without targets",
+      "probe the servers of a list again in what they speak, the most overdue first",
     ],
     ["exclude LIST", "addresses, ranges or names not to ask", { repeat: true }],
     ["exclude-file FILE", "read exclusions from a file", {

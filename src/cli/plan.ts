@@ -6,13 +6,20 @@
  */
 import { InputError } from "../errors.ts";
 import { type GuardInput, planGuards } from "../scan/guard.ts";
+import {
+  countPlans,
+  isLookedFor,
+  isVisited,
+  type KnownPlan,
+  type KnownTargeting,
+} from "../scan/known_plan.ts";
 import type { Protocol } from "../protocols/protocol.ts";
 import type { Limits } from "../net/throttle.ts";
 import { densityOf } from "../targets/density.ts";
 import { segmentsOf, type Targets } from "../targets/compose.ts";
 import { withCommas as number } from "../text.ts";
 import { permissionNeeded } from "../targets/permission.ts";
-import { type Segment, type Shard, TargetSpace } from "../targets/space.ts";
+import { type Segment, TargetSpace } from "../targets/space.ts";
 
 /** What decides about the speed. */
 export type Governor = "rate" | "net-rate" | "host-rate" | "nothing";
@@ -23,6 +30,18 @@ export interface Passes {
   readonly sizes: readonly number[];
   /** The protocol of every pass. */
   readonly protocols: readonly string[];
+  /** Probes that leave in every pass at most: known servers are sent no other protocol than theirs. */
+  readonly probes: readonly number[];
+}
+
+/** What known servers are sent that no pass visits. */
+export interface Interviews {
+  /** How many there are. */
+  readonly servers: number;
+  /** The protocols. */
+  readonly protocols: readonly Protocol[];
+  /** Datagrams, and connections, that leave before a reply at most. */
+  readonly probes: Readonly<Record<Protocol["transport"], number>>;
 }
 
 /** The arithmetic of a scan. */
@@ -34,7 +53,13 @@ export interface Plan {
     readonly name: string;
     readonly spared: string;
     readonly size: number;
+    /** Probes that leave at most. */
+    readonly probes: number;
   }[];
+  /** Known servers that are interviewed beside the passes. */
+  readonly interviews: Interviews;
+  /** How many known servers are sent nothing, for they speak none of the scan's protocols. */
+  readonly unprobed: number;
   /** What decides about the speed. */
   readonly governor: Governor;
   /** The least time for sending, seconds. */
@@ -42,10 +67,7 @@ export interface Plan {
 }
 
 /** What the plan is made from. */
-export interface PlanInput extends GuardInput {
-  readonly seed: number | undefined;
-  readonly shard: Shard;
-  readonly maxTargets: number;
+export interface PlanInput extends GuardInput, KnownTargeting {
   readonly retries: number;
   readonly limits: Limits;
 }
@@ -53,39 +75,77 @@ export interface PlanInput extends GuardInput {
 /** Works a scan out. */
 export function planScan(input: PlanInput): Plan {
   const { targets, protocols, ports, seed, shard, maxTargets, retries, limits } = input;
-  const repeated = <T>(one: T & { segments: readonly Segment[] }) => {
+  const known = [...countPlans(input)];
+  const countOf = (holds: (plan: KnownPlan) => boolean) =>
+    sumOf(known.filter(([plan]) => holds(plan)).map(([, count]) => count));
+  const repeated = <T>(one: T & { segments: readonly Segment[] }, without: number) => {
     const { size } = new TargetSpace(one.segments, { seed, shard, limit: maxTargets });
-    return Array.from({ length: retries + 1 }, () => ({ ...one, size }));
+    const probes = Math.max(0, size - without);
+    return Array.from({ length: retries + 1 }, () => ({ ...one, size, probes }));
   };
-  const passes = protocols.flatMap(({ name, transport }) =>
-    repeated({ name, transport, segments: segmentsOf(targets, (family) => ports(name, family)) })
-  );
+  const passes = protocols.flatMap((one) => {
+    const { name, transport } = one;
+    const segments = segmentsOf(targets, (family) => ports(name, family));
+    return repeated({ name, transport, segments }, countOf((plan) => !isVisited(plan, one)));
+  });
   const guards = planGuards(input).flatMap(({ protocol, spared, segments }) =>
-    repeated({ name: protocol.name, spared: spared.name, segments })
+    repeated(
+      { name: protocol.name, spared: spared.name, segments },
+      countOf((plan) => !isLookedFor(plan, protocol)),
+    )
   );
-  const over = (transport: Protocol["transport"]) => {
+  const over = (transport: Protocol["transport"]): Passes => {
     const chosen = passes.filter((pass) => pass.transport === transport);
-    return { sizes: chosen.map(({ size }) => size), protocols: chosen.map(({ name }) => name) };
+    return {
+      sizes: chosen.map(({ size }) => size),
+      protocols: chosen.map(({ name }) => name),
+      probes: chosen.map(({ probes }) => probes),
+    };
   };
+  const interviews = interviewsOf(known, retries);
   const times: Record<Exclude<Governor, "nothing">, number> = {
     "rate": 0,
     "net-rate": 0,
     "host-rate": 0,
   };
-  for (const { size, segments } of [...guards, ...passes]) {
+  for (const { size, probes, segments } of [...guards, ...passes]) {
     const { host, net } = densityOf(segments);
-    times.rate += size / (limits.rate ?? Infinity);
-    times["net-rate"] += crowd(net, segments, size) / (limits.netRate ?? Infinity);
-    times["host-rate"] += Math.min(host, size) / (limits.hostRate ?? Infinity);
+    times.rate += probes / (limits.rate ?? Infinity);
+    times["net-rate"] += crowd(net, segments, probes) / (limits.netRate ?? Infinity);
+    times["host-rate"] += crowdOfHost(host, size, probes) / (limits.hostRate ?? Infinity);
   }
+  times.rate += (interviews.probes.udp + interviews.probes.tcp) / (limits.rate ?? Infinity);
   const [[name, seconds]] = (Object.entries(times) as [Governor, number][])
     .sort(([, a], [, b]) => b - a);
   return {
     passes: { udp: over("udp"), tcp: over("tcp") },
-    guards: guards.map(({ name, spared, size }) => ({ name, spared, size })),
+    guards: guards.map(({ segments: _, ...guard }) => guard),
+    interviews,
+    unprobed: countOf(({ probed }) => probed.length === 0),
     governor: seconds > 0 ? name : "nothing",
     seconds,
   };
+}
+
+/** What known servers are sent that are interviewed. */
+function interviewsOf(
+  known: readonly (readonly [KnownPlan, number])[],
+  retries: number,
+): Interviews {
+  const held = known.filter(([{ interviewed }]) => interviewed);
+  const sent = held.flatMap(([{ probed }, servers]) => probed.map((one) => ({ one, servers })));
+  const over = (transport: Protocol["transport"]) =>
+    sumOf(sent.filter(({ one }) => one.transport === transport).map(({ servers }) => servers));
+  return {
+    servers: sumOf(held.map(([, servers]) => servers)),
+    protocols: [...new Set(sent.map(({ one }) => one))],
+    probes: { udp: over("udp") * (retries + 1), tcp: over("tcp") },
+  };
+}
+
+/** What is sent to the densest host, on average, where not all positions are. */
+function crowdOfHost(host: number, size: number, probes: number): number {
+  return size === 0 ? 0 : Math.min(host * probes / size, probes);
 }
 
 /** What a shard, or a limit, leaves of the densest network, on average. */
@@ -113,17 +173,36 @@ export function sumOf(sizes: readonly number[]): number {
   return sizes.reduce((all, one) => all + one, 0);
 }
 
+/** Datagrams, and connections, that leave at most before anything replies. */
+export function mostSent({ passes: { udp, tcp }, guards, interviews }: Plan) {
+  return {
+    udp: sumOf([...udp.probes, ...guards.map(({ probes }) => probes)]) + interviews.probes.udp,
+    tcp: sumOf(tcp.probes) + interviews.probes.tcp,
+  };
+}
+
+/** The protocols of passes in which something leaves. */
+function sentIn({ protocols, probes }: Passes): string[] {
+  return protocols.filter((_, i) => probes[i] > 0);
+}
+
 /** What would be sent, in words. */
-function probesOf({ passes: { udp, tcp }, guards }: Plan): string {
+function probesOf(plan: Plan): string {
+  const { passes: { udp, tcp }, guards, interviews } = plan;
   const kinds = (names: readonly string[]) =>
     [...new Set(names)].map((name) => PROBES[name] ?? `${name} probes`).join(" and ");
-  const datagrams = sumOf([...udp.sizes, ...guards.map(({ size }) => size)]);
-  const names = [...guards.map(({ name }) => name), ...udp.protocols];
-  const connects = sumOf(tcp.sizes);
+  const { udp: datagrams, tcp: connects } = mostSent(plan);
+  const held = (transport: Protocol["transport"]) =>
+    interviews.protocols.filter((one) => one.transport === transport).map(({ name }) => name);
+  const names = [...guards.map(({ name }) => name), ...sentIn(udp), ...held("udp")];
   return [
     ...(datagrams > 0 ? [`${number(datagrams)} datagrams would be sent (${kinds(names)})`] : []),
     ...(connects > 0
-      ? [`${number(connects)} connections would be opened (${kinds(tcp.protocols)})`]
+      ? [
+        `${number(connects)} connections would be opened (${
+          kinds([...sentIn(tcp), ...held("tcp")])
+        })`,
+      ]
       : []),
   ].join(" and ");
 }

@@ -7,7 +7,7 @@ import type { ScanState } from "../scan/state.ts";
 import type { FloodReport } from "../sweep/floods.ts";
 import { estimateLoss } from "../sweep/loss.ts";
 import { reason, tell, tellLine, terminalSize, userPath, writeRefusal } from "./console.ts";
-import { count, type Governor, type Plan } from "./plan.ts";
+import { count, type Governor, number, type Plan } from "./plan.ts";
 import { PaceMeter, type ScanWork, statusLine } from "./status_line.ts";
 
 /** How often the line is drawn and the file written, milliseconds. */
@@ -91,9 +91,11 @@ export class Progress implements Disposable {
       tellLine(`before the passes: ${guard.name}, to spare its speakers ${guard.spared}`);
       return;
     }
-    const name = plan.passes[transport].protocols[pass - 1];
+    const { protocols: { [pass - 1]: name }, probes: { [pass - 1]: probes } } =
+      plan.passes[transport];
+    const part = probes < size ? `${number(probes)} of ` : "";
     tellLine(
-      `${transport === "tcp" ? "TCP " : ""}pass ${pass} of ${passes}: ${name}, ` +
+      `${transport === "tcp" ? "TCP " : ""}pass ${pass} of ${passes}: ${name}, ${part}` +
         count(size, "target"),
     );
   }

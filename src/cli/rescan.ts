@@ -5,6 +5,7 @@
  */
 import { type Endpoint, parseAddress } from "../address.ts";
 import { InputError } from "../errors.ts";
+import { PROTOCOLS } from "../protocols/mod.ts";
 import { dueServers } from "../store/list.ts";
 import { readOptOuts } from "../store/opt_outs.ts";
 import { openStore, readStore, type StorePlace, storePlace } from "../store/open.ts";
@@ -61,10 +62,15 @@ export async function readKnown(
       if (address === undefined) continue; // written by somebody else: we write addresses alone
       if (shy.has(address)) continue;
       const names = asked === null ? {} : namesIn(asked);
-      servers.push({ endpoint: { address, port }, protocols, ...names });
+      servers.push({ endpoint: { address, port }, protocols: spokenOf(protocols), ...names });
     }
     return { servers, optedOut };
   });
+}
+
+/** Those of the protocols of a row that this program speaks. */
+function spokenOf(names: readonly string[]): readonly string[] {
+  return PROTOCOLS.map(({ name }) => name).filter((name) => names.includes(name));
 }
 
 /**

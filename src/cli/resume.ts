@@ -15,7 +15,7 @@ import type { Values } from "./args.ts";
 import { type Configuration, fullPath, parseConfiguration } from "./configuration.ts";
 import { userPath } from "./console.ts";
 import { optionsOf } from "./options.ts";
-import { count, number, type Plan } from "./plan.ts";
+import { count, number, type Passes, type Plan } from "./plan.ts";
 import { Settings } from "./values.ts";
 
 /** Options that change neither who is asked what, nor what is written where. */
@@ -142,7 +142,11 @@ export function mergeFree(scan: Values, line: Values, path: string): Values {
  * @param resumed The checkpoint that the positions are from. Default: `--from`.
  * @throws InputError for the first position that the scan does not have.
  */
-export function checkMarks(marks: Marks, passes: Plan["passes"], resumed?: string): void {
+export function checkMarks(
+  marks: Marks,
+  passes: Readonly<Record<"udp" | "tcp", Pick<Passes, "sizes">>>,
+  resumed?: string,
+): void {
   for (const transport of ["udp", "tcp"] as const) {
     const fault = markFault(marks[transport], passes[transport].sizes, transport);
     if (fault === undefined) continue;

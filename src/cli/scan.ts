@@ -106,7 +106,7 @@ async function runWith(
   const speed = speedFor(targets, chosen);
   const { limits, autoRate } = speed;
   const fastest = { ...limits, rate: autoRate?.most ?? limits.rate };
-  const plan = planScan({ ...chosen, limits: fastest, targets });
+  const plan = planScan({ ...chosen, ...named, limits: fastest });
   checkMarks({ udp: chosen.from, tcp: chosen.fromTcp }, plan.passes, resumed?.path);
   if (settings.has("list-targets")) {
     await printTargets(named, chosen);

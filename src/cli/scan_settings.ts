@@ -25,6 +25,8 @@ import type { AutoRate, Settings } from "./values.ts";
 /** What does not depend on the targets. */
 export interface ScanSettings {
   readonly protocols: readonly Protocol[];
+  /** Whether known servers are sent what they speak, for the user names no protocols. */
+  readonly asksKnown: boolean;
   readonly ports: (protocol: string, family: 4 | 6) => readonly number[];
   /** `undefined`: ascending order. */
   readonly seed: number | undefined;
@@ -79,6 +81,7 @@ export function readScanSettings(settings: Settings, randomSeed: () => number): 
   const protocols = chosenProtocols(settings.list("protocol"));
   return {
     protocols,
+    asksKnown: settings.text("protocol") === undefined,
     ports: chosenPorts(settings.text("ports"), protocols),
     ...readOrder(settings, randomSeed),
     retries: settings.whole("retries", 0, 3) ?? DEFAULTS.scan.retries,

@@ -5,7 +5,7 @@
  * @module
  */
 import type { ScanState } from "../scan/state.ts";
-import { clockTime, type Governor, number, type Plan, sumOf } from "./plan.ts";
+import { clockTime, type Governor, number, type Passes, sumOf } from "./plan.ts";
 
 /** What a scan has to do, and what it waits for. */
 export interface ScanWork {
@@ -21,9 +21,17 @@ export interface ScanWork {
   readonly maxRuntime: number;
 }
 
+/** The positions of a planned scan. */
+export interface PlannedPositions {
+  /** Those of its passes. */
+  readonly passes: Readonly<Record<"udp" | "tcp", Pick<Passes, "sizes">>>;
+  /** Those of the passes before them. */
+  readonly guards: readonly { readonly size: number }[];
+}
+
 /** The work of a planned scan. */
 export function scanWork(
-  { passes: { udp, tcp }, guards }: Pick<Plan, "passes" | "guards">,
+  { passes: { udp, tcp }, guards }: PlannedPositions,
   { from, fromTcp, ...times }: {
     readonly from: { readonly pass: number; readonly position: number };
     readonly fromTcp: { readonly pass: number; readonly position: number };

@@ -4,9 +4,10 @@
  * @module
  */
 import { dirname, join } from "node:path";
-import type { Address } from "../address.ts";
+import { type Address, parseAddress } from "../address.ts";
 import { systemClock } from "../net/clock.ts";
 import { coverageOf } from "../scan/coverage.ts";
+import { sentTo } from "../scan/known_plan.ts";
 import type { ScanEnd, ScanOptions } from "../scan/options.ts";
 import type { ScanState } from "../scan/state.ts";
 import { fateOf, type FileIdentity, identityOf } from "../sinks/identity.ts";
@@ -22,6 +23,8 @@ import type { Values } from "./args.ts";
 import { formatConfig } from "./config.ts";
 import { userPath } from "./console.ts";
 import { count } from "./plan.ts";
+import type { ScanSettings } from "./scan_settings.ts";
+import type { NamedTargets } from "./targets.ts";
 import { thinOnce } from "./thin.ts";
 import { SURROUNDINGS } from "./surroundings.ts";
 import type { Settings } from "./values.ts";
@@ -58,6 +61,14 @@ const BUSY_MS = 250;
 export function spillPath(files: readonly string[], scanId: string): string {
   const file = files.find((path) => path !== "-" && storePlace(path)?.postgres === undefined);
   return join(file === undefined ? userPath(".") : dirname(userPath(file)), `spill-${scanId}`);
+}
+
+/** What a scan asks of servers: of those that it knew before, what they speak. */
+export function askedOf(chosen: ScanSettings, named: Pick<NamedTargets, "known">): AskedOf {
+  const asked = { ...chosen, protocols: chosen.protocols.map(({ name }) => name) };
+  if (named.known.length === 0) return asked;
+  const sent = sentTo({ ...chosen, ...named });
+  return { ...asked, of: ({ host, port }) => sent({ address: parseAddress(host)!, port }) };
 }
 
 /** The file of a database in SQLite. */

@@ -12,7 +12,7 @@ import { INTERRUPTED } from "./interrupt.ts";
 import { lossLines, rateLines } from "./loss_line.ts";
 import { optionsOf } from "./options.ts";
 import type { OutputPlan } from "./outputs.ts";
-import { count, number } from "./plan.ts";
+import { count, number, type Plan } from "./plan.ts";
 import type { ScanSettings } from "./scan_settings.ts";
 import type { StorePlan } from "./stores.ts";
 import type { Settings } from "./values.ts";
@@ -100,6 +100,16 @@ function omittedLines({ replies: { omitted }, omittedAt }: ScanState): string[] 
     `results may be incomplete: ${count(omitted, "endpoint")} that replied ` +
     `${omitted === 1 ? "was" : "were"} omitted, because too many replies were unverified; scan ` +
     `the hosts again one by one, at most 64 ports at a time${hosts}`,
+  ];
+}
+
+/** How many known servers were sent nothing, for the user named other protocols than theirs. */
+export function unprobedLines({ unprobed }: Pick<Plan, "unprobed">): string[] {
+  if (unprobed === 0) return [];
+  const [were, their] = unprobed === 1 ? ["was", "its"] : ["were", "their"];
+  return [
+    `${count(unprobed, "known server")} ${were} not probed: none of ${their} protocols is among ` +
+    "those of --protocol",
   ];
 }
 

@@ -5,7 +5,6 @@
  */
 import { type Address, type Endpoint, endpointKey } from "../address.ts";
 import { InputError } from "../errors.ts";
-import { leadProtocol } from "../inspect/interview.ts";
 import type { TargetNames } from "../scan/names.ts";
 import type { KnownTarget } from "../scan/options.ts";
 import { compose, type Inclusion, type Targets } from "../targets/compose.ts";
@@ -46,10 +45,8 @@ export interface FoundTargets extends Required<TargetNames> {
   readonly inclusions: readonly Inclusion[];
   /** What not to. */
   readonly excluded: readonly Range[];
-  /** Servers that are asked before all others. */
-  readonly first: readonly Endpoint[];
-  /** Those of them that are interviewed, and not swept for. Default: none. */
-  readonly interviewed?: readonly KnownTarget[];
+  /** Servers that are probed before all others, in what they are known to speak. */
+  readonly known: readonly KnownTarget[];
 }
 
 /** Targets, and the names behind them. */
@@ -58,8 +55,8 @@ export interface NamedTargets extends Required<TargetNames> {
   readonly targets: Targets;
   /** Those that are asked first. */
   readonly first: readonly Endpoint[];
-  /** Those of them that are interviewed, and not swept for. */
-  readonly interviewed: readonly KnownTarget[];
+  /** The same, and what they are known to speak. */
+  readonly known: readonly KnownTarget[];
   /** Addresses that opted out: they keep their place in the order, and are not asked. */
   readonly optedOut: readonly Range[];
   /** How many of the targets opted out. */
@@ -97,11 +94,7 @@ export async function findTargets(input: TargetInput, lookups: Lookups): Promise
   return {
     ...withNames(found, known),
     excluded: [...excluded.inclusions.map(({ range }) => range), ...optedOut],
-    first: known.map(({ endpoint }) => endpoint),
-    interviewed: known.flatMap(({ endpoint, protocols }) => {
-      const lead = leadProtocol(new Set(protocols));
-      return lead === undefined ? [] : [{ endpoint, protocol: lead.name }];
-    }),
+    known: known.map(({ endpoint, protocols }) => ({ endpoint, protocols })),
   };
 }
 
@@ -122,9 +115,10 @@ function withNames(found: LookedUp, known: readonly KnownServer[]): LookedUp {
  * @throws InputError when nothing is left to ask.
  */
 export function composeTargets(
-  { inclusions, excluded, first, interviewed = [], names, services }: FoundTargets,
+  { inclusions, excluded, known, names, services }: FoundTargets,
   optedOut: readonly Range[],
 ): NamedTargets {
+  const first = known.map(({ endpoint }) => endpoint);
   const all = [...inclusions, ...first.map(inclusionOf)];
   const without = (chosen: readonly Range[]) =>
     compose(all, {
@@ -136,7 +130,7 @@ export function composeTargets(
   const open = optedOut.length === 0 ? targets : without([...excluded, ...optedOut]);
   if (open.size === 0n) throw nothingLeft(all, open);
   const optedOutSize = targets.size - open.size;
-  return { targets, first, interviewed, names, services, optedOut, optedOutSize };
+  return { targets, first, known, names, services, optedOut, optedOutSize };
 }
 
 function listed(

@@ -119,22 +119,28 @@ export async function inspect(sighting: Sighting, options: InspectOptions): Prom
 }
 
 /**
- * Interviews a server that was known before the scan.
+ * Interviews a server that was known before the scan: in all protocols that it is known to speak, or,
+ * where none follows another, until it replies in one.
  *
- * @param first The protocol that is sent first, and has to bring a status.
+ * @param spoken Those protocols; the others of the options are sent only after a reply.
  */
 export async function inspectKnown(
   endpoint: Endpoint,
-  first: Protocol,
+  spoken: readonly Protocol[],
   options: InspectOptions,
 ): Promise<Inspection> {
   const { protocols, follow, timeoutMs } = options;
-  const more = follow ? protocols.filter((one) => one !== first) : [];
-  const known = [first.name];
-  const plan = { protocols: [first, ...more], known, timeoutMs, needs: "status" } as const;
-  const found = await conduct(plan, reach(endpoint, -1, options));
-  const { answers, latencyMs, ended, cut, exhausted } = found;
-  return { answers, latencyMs, stopped: ended === "optedOut", cut, exhausted };
+  const known = spoken.map(({ name }) => name);
+  const plans = follow
+    ? [{ protocols: spoken, followUps: protocols, known, timeoutMs }]
+    : spoken.map((one) => ({ protocols: [one], known, timeoutMs }));
+  for (;;) {
+    const found = await conduct(plans.shift()!, reach(endpoint, -1, options));
+    const { answers, latencyMs, ended, cut, exhausted } = found;
+    if (answers.length > 0 || ended !== undefined || plans.length === 0) {
+      return { answers, latencyMs, stopped: ended === "optedOut", cut, exhausted };
+    }
+  }
 }
 
 /** What is wanted of a server that was sighted. Only the proven may be silent then. */

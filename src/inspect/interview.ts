@@ -233,6 +233,16 @@ export function leadProtocol(spoken: ReadonlySet<string>): Protocol | undefined 
   return speaks.some(revealing) ? undefined : speaks.find(({ spares }) => spares !== undefined);
 }
 
+/**
+ * Of the protocols that an endpoint is known to speak, those that it may be sent, the leading one
+ * first: none with `spares` where another one suppresses it.
+ */
+export function sendable(spoken: ReadonlySet<string>): Protocol[] {
+  const lead = leadProtocol(spoken);
+  const others = PROTOCOLS.filter(({ name, spares }) => spoken.has(name) && spares === undefined);
+  return lead === undefined ? others : [lead, ...others];
+}
+
 /** Whether a reply in it shows that a protocol with `spares` must not be sent. */
 function revealing({ transport, spares }: Protocol): boolean {
   return transport === "udp" && spares === undefined;

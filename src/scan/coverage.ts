@@ -5,17 +5,19 @@
  * @module
  */
 import { type Address, endpointKey, formatAddress } from "../address.ts";
+import { sendable } from "../inspect/interview.ts";
 import { AddressSet } from "../targets/address_set.ts";
 import { segmentsOf } from "../targets/compose.ts";
 import { TargetSpace } from "../targets/space.ts";
-import { isInterviewed, type ScanOptions } from "./options.ts";
+import { knownPlans } from "./known_plan.ts";
+import type { ScanOptions } from "./options.ts";
 
 /** What of a scan's options says whom it asks. */
 export type Asking =
   & Pick<
     ScanOptions,
     | ("targets" | "protocols" | "ports" | "seed" | "shard" | "maxTargets" | "first" | "optedOut")
-    | ("interviewed" | "asksKnown")
+    | ("known" | "asksKnown")
   >
   & {
     /** Addresses of hosts that flooded, as text: their replies may not have been read. */
@@ -32,7 +34,7 @@ export interface Asked {
    * Whether an endpoint was asked in one of these protocols; with none of them, in any.
    *
    * A protocol that only follows others does not count: its absence says nothing. A server that the
-   * scan knew before was asked when all of them were.
+   * scan knew before was asked when all of them were, but for those that others suppress.
    */
   readonly asked: (address: Address, port: number, protocols: readonly string[]) => boolean;
 }
@@ -42,10 +44,7 @@ export function coverageOf(asking: Asking): Asked {
   const { targets, protocols, ports, seed, shard, maxTargets: limit, first } = asking;
   const shy = new AddressSet(asking.optedOut);
   const flooding = new Set(asking.flooding);
-  const known = new Set(first?.map(endpointKey));
-  const interviewed = new Map(
-    asking.interviewed?.map((one) => [endpointKey(one.endpoint), one]),
-  );
+  const plans = knownPlans(asking);
   const spaces = protocols.map(({ name, probe }) => {
     const segments = segmentsOf(targets, (bits) => ports(name, bits));
     const space = new TargetSpace(segments, { seed, shard, limit, first });
@@ -56,14 +55,20 @@ export function coverageOf(asking: Asking): Asked {
     asked: (address, port, spoken) => {
       if (shy.has(address)) return false;
       if (flooding.size > 0 && flooding.has(formatAddress(address))) return false;
-      const key = endpointKey({ address, port });
-      const one = interviewed.get(key);
+      const plan = plans.get(endpointKey({ address, port }));
       const reached = spaces.filter(({ space }) => space.has({ address, port }));
-      if (one !== undefined) return reached.length > 0 && isInterviewed(one, asking);
       const sure = reached.filter(({ unsure }) => !unsure);
-      if (spoken.length === 0) return sure.length > 0;
       const isReached = (name: string) => sure.some((space) => space.name === name);
-      return known.has(key) ? spoken.every(isReached) : spoken.some(isReached);
+      if (plan === undefined) {
+        return spoken.length === 0 ? sure.length > 0 : spoken.some(isReached);
+      }
+      const isSent = (name: string) =>
+        plan.probed.some((one) => one.name === name) &&
+        (plan.interviewed ? reached.length > 0 : isReached(name));
+      const wanted = sendable(new Set(spoken)).map(({ name }) => name);
+      return wanted.length === 0
+        ? plan.probed.some(({ name }) => isSent(name))
+        : wanted.every(isSent);
     },
   };
 }

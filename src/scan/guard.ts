@@ -121,6 +121,11 @@ export class Guard {
     return this.#passes().reduce((sum, pass, i) => sum + spaceOf(pass, i + 1, sizing).size, 0);
   }
 
+  /** Whether the pass that runs only looks for speakers of a protocol. */
+  get isLooking(): boolean {
+    return this.#looking;
+  }
+
   /** Notes that probes of a protocol leave from now on. */
   begin(protocol: string): void {
     this.#unsent.delete(protocol);

@@ -16,63 +16,21 @@ import {
 } from "../inspect/inspect.ts";
 import type { Answer } from "../inspect/merge.ts";
 import { Pool } from "../inspect/pool.ts";
-import type { Shortage } from "../net/descriptors.ts";
-import type { Link } from "../net/socket.ts";
-import type { Switchboard } from "../net/switchboard.ts";
 import { motdAsSent, type Protocol } from "../protocols/protocol.ts";
 import type { AttachedRecord, ServerRecord, Sighting } from "../record.ts";
-import type { Floods } from "../sweep/floods.ts";
-import type { Responders } from "../sweep/responders.ts";
 import { Aliases } from "./aliases.ts";
-import { type Guard, seedOf } from "./guard.ts";
-import type { LowWater } from "./low_water.ts";
+import { seedOf } from "./guard.ts";
+import type { InspectionParts } from "./inspection_parts.ts";
+import type { KnownPlan } from "./known_plan.ts";
 import { nameOf } from "./names.ts";
-import type { OptedOut } from "./opted_out.ts";
 import type { ScanOptions } from "./options.ts";
 import { withoutPlayers } from "./players.ts";
-import type { Probed } from "./probed.ts";
 import { rowOf } from "./row.ts";
-import type { RowQueue } from "./rows.ts";
-import type { Stop } from "./stop.ts";
 import { Uninspected } from "./uninspected.ts";
 import { waitForHold } from "./waiting.ts";
 
 /** Inspections that may wait before the sweep does. */
 const MOST_WAITING = 4096;
-
-/** What inspections share with the rest of a scan. */
-export interface InspectionParts {
-  /** The sockets of the sweep. */
-  readonly board: Switchboard;
-  /** Opens a conversation over TCP. */
-  readonly streamLink: (
-    peer: Endpoint,
-    protocol: string,
-    connectMs: number | undefined,
-  ) => Promise<Link>;
-  /** What is suppressed where. */
-  readonly guard: Guard;
-  /** Where the sweep probes. */
-  readonly probed: Probed;
-  /** Who has answered. */
-  readonly responders: Responders;
-  /** Who asked to be left alone. */
-  readonly optedOut: OptedOut;
-  /** Which hosts flood. */
-  readonly floods: Floods;
-  /** Where rows go. */
-  readonly rows: RowQueue;
-  /** Learns which sightings are through. */
-  readonly lowWater: LowWater;
-  /** Ends it all early. */
-  readonly stop: Stop;
-  /** What is known of a shortage of descriptors. */
-  readonly shortage: Shortage;
-  /** 63 random bits. */
-  readonly nonce: () => bigint;
-  /** Told of each server of which there is a row. */
-  readonly onServer: (sighting: Sighting) => void;
-}
 
 /** The inspections of one scan. */
 export class Inspections {
@@ -171,22 +129,23 @@ export class Inspections {
   }
 
   /** Interviews a server that was known before the scan; no pass visits it. */
-  interview(endpoint: Endpoint, protocol: Protocol): void {
+  interview(endpoint: Endpoint, { probed }: KnownPlan): void {
     const { rows, optedOut, stop } = this.#parts;
     this.#pool.add(endpoint.address, async () => {
       const { reason } = stop;
       if (reason === "failed" || reason === "max-results") return;
       const at = this.#options.clock.now();
-      const found = await inspectKnown(endpoint, protocol, this.#inspectOptions);
+      const found = await inspectKnown(endpoint, probed, this.#inspectOptions(endpoint));
       if (optedOut.has(endpoint.address)) return;
       if (found.exhausted && found.answers.length === 0) {
         this.#uninspected.add(endpoint, () => {});
       }
       if (found.answers.length === 0) return;
       if (!this.#parts.responders.add(endpoint)) return;
+      const [{ protocol }] = found.answers;
       const row = found.stopped
         ? await this.#leaveAlone(endpoint)
-        : this.#row({ endpoint, protocol: protocol.name, verified: false, at, socket: -1 }, found);
+        : this.#row({ endpoint, protocol, verified: false, at, socket: -1 }, found);
       if (typeof row !== "string") rows.add(row, () => {});
       await rows.room;
     });
@@ -194,7 +153,8 @@ export class Inspections {
 
   /** What is known already, where nobody has to be asked, nor told that somebody opted out. */
   #settled(sighting: Sighting): Inspection | undefined {
-    const { protocols, follow, verify } = this.#options;
+    const { follow, verify } = this.#options;
+    const protocols = this.#protocolsFor(sighting.endpoint);
     const known = settled(sighting, { protocols, follow, verify, stop: this.#optsOut });
     return known?.stopped ? undefined : known;
   }
@@ -207,11 +167,17 @@ export class Inspections {
     return unwanted ? "nothing" : undefined;
   }
 
-  get #inspectOptions(): InspectOptions {
+  /** The protocols that an endpoint that has replied is sent. */
+  #protocolsFor(endpoint: Endpoint): readonly Protocol[] {
+    return this.#parts.known.protocolsOf(endpoint) ?? this.#options.protocols;
+  }
+
+  #inspectOptions(endpoint: Endpoint): InspectOptions {
     const options = this.#options;
     const { board, guard, probed, stop, optedOut, streamLink, nonce, shortage } = this.#parts;
     return {
       ...options,
+      protocols: this.#protocolsFor(endpoint),
       signal: stop.hard,
       link: (peer, socket) => board.link(peer, board.socketFor(peer, socket)),
       soleLink: (peer) => board.soleLink(peer, options.openSole(family(peer.address))),
@@ -244,7 +210,7 @@ export class Inspections {
     const { floods, stop } = this.#parts;
     const { address } = sighting.endpoint;
     if (!floods.has(address)) {
-      const result = await inspect(sighting, this.#inspectOptions);
+      const result = await inspect(sighting, this.#inspectOptions(sighting.endpoint));
       const cut = result.failure === "cancelled" && floods.has(address);
       if (!cut || stop.hard.aborted) return result;
     }
@@ -256,7 +222,7 @@ export class Inspections {
     const { protocols } = this.#options;
     const known = settled(sighting, { protocols, follow: false, stop: this.#optsOut });
     if (known !== undefined) return known;
-    const options = this.#inspectOptions;
+    const options = this.#inspectOptions(sighting.endpoint);
     const alone = { ...options, follow: false, verify: false, link: options.soleLink };
     return await inspect({ ...sighting, known: undefined }, alone);
   }

@@ -1,5 +1,6 @@
 /**
- * Servers that were known before a scan, and that are interviewed: no pass may visit them.
+ * Servers that were known before a scan: what the passes withhold from them, and interviews of those
+ * that no pass visits.
  *
  * @module
  */
@@ -9,8 +10,8 @@ import type { Endpoints } from "../endpoints.ts";
 import { sleep } from "../net/clock.ts";
 import { PROTOCOLS } from "../protocols/mod.ts";
 import type { Protocol } from "../protocols/protocol.ts";
-import { AddressSet } from "../targets/address_set.ts";
-import { isInterviewed, type KnownTarget, type ScanOptions } from "./options.ts";
+import { isLookedFor, isVisited, type KnownPlan, knownPlans, targeted } from "./known_plan.ts";
+import type { ScanOptions } from "./options.ts";
 
 /** How long to wait while too many inspections are pending, milliseconds. */
 const PAUSE_MS = 10;
@@ -20,55 +21,86 @@ export interface Interviewer {
   /** Whether too many interviews are pending. */
   readonly backlogged: boolean;
   /** Interviews a server. */
-  interview(endpoint: Endpoint, protocol: Protocol): void;
+  interview(endpoint: Endpoint, plan: KnownPlan): void;
 }
 
-/** The interviewed servers of a scan. */
+/** Endpoints by the name of a protocol. */
+type ByProtocol = ReadonlyMap<string, EndpointSet>;
+
+/** The known servers of a scan. */
 export class Known {
-  readonly #all: EndpointSet;
-  readonly #targets: readonly KnownTarget[];
+  readonly #plans: ReadonlyMap<number | bigint, KnownPlan>;
+  /** Servers that are never sent a protocol but in an interview, or after a reply. */
+  readonly #withheld: ByProtocol;
+  /** Servers that are not looked for in a protocol for the sake of another one. */
+  readonly #unlooked: ByProtocol;
 
   /**
-   * Interviews nobody yet. Those that a limit leaves out are not visited either.
+   * Interviews nobody yet.
    *
    * @param seed 32 bits that nobody can guess.
    */
-  constructor(
-    private readonly options: ScanOptions,
-    private readonly interviewer: Interviewer,
-    seed: number,
-  ) {
-    const { interviewed = [], first = [], maxTargets, targets, answered } = options;
-    this.#all = new EndpointSet(seed);
-    for (const { endpoint } of interviewed) this.#all.add(endpoint);
-    const allowed = new Set(first.slice(0, maxTargets).map(endpointKey));
-    for (const endpoint of interviewed.length === 0 ? [] : answered) {
-      allowed.delete(endpointKey(endpoint));
-    }
-    const addresses = new AddressSet(targets.groups.flatMap(({ addresses }) => [...addresses]));
-    this.#targets = interviewed.filter((one) =>
-      isInterviewed(one, options) && allowed.has(endpointKey(one.endpoint)) &&
-      addresses.has(one.endpoint.address)
+  constructor(private readonly options: ScanOptions, seed: number) {
+    this.#plans = knownPlans(options);
+    const { protocols } = options;
+    const looked = PROTOCOLS.filter(({ name }) => protocols.some(({ spares }) => spares === name));
+    const sent = [...new Set([...looked, ...protocols])];
+    this.#unlooked = this.#without(looked, isLookedFor, seed);
+    this.#withheld = this.#without(
+      sent,
+      (plan, one) => isVisited(plan, one) || isLookedFor(plan, one),
+      seed,
     );
   }
 
-  /** Whether an endpoint is one of them. */
-  has(endpoint: Endpoint): boolean {
-    return this.#all.has(endpoint);
+  /** Of each protocol, the servers whose plan leaves it out. */
+  #without(
+    protocols: readonly Protocol[],
+    keeps: (plan: KnownPlan, protocol: Protocol) => boolean,
+    seed: number,
+  ): ByProtocol {
+    const sets = protocols.map((protocol) => ({ protocol, set: new EndpointSet(seed) }));
+    for (const { endpoint } of sets.length === 0 ? [] : this.options.known ?? []) {
+      const plan = this.#plans.get(endpointKey(endpoint))!;
+      for (const { protocol, set } of sets) if (!keeps(plan, protocol)) set.add(endpoint);
+    }
+    return new Map(sets.map(({ protocol, set }) => [protocol.name, set]));
   }
 
-  /** The same of a target in a batch. */
-  hasAt(targets: Endpoints, i: number): boolean {
-    return this.#all.hasAt(targets, i);
+  /** The protocols that an endpoint that has replied is sent; `undefined`: all of the scan's. */
+  protocolsOf(endpoint: Endpoint): readonly Protocol[] | undefined {
+    return this.#plans.size === 0 ? undefined : this.#plans.get(endpointKey(endpoint))?.all;
   }
 
-  /** Has all of them interviewed, as fast as that goes. */
-  async interview(signal: AbortSignal): Promise<void> {
-    const { clock } = this.options;
-    for (const { endpoint, protocol } of this.#targets) {
-      while (this.interviewer.backlogged && !signal.aborted) await sleep(clock, PAUSE_MS, signal);
+  /** Whether no pass sends a protocol to an endpoint. */
+  withholds(endpoint: Endpoint, protocol: string): boolean {
+    return this.#plans.size > 0 && this.#withheld.get(protocol)!.has(endpoint);
+  }
+
+  /**
+   * The same of a target in a batch.
+   *
+   * @param looking Whether the pass only looks for speakers of the protocol.
+   */
+  withholdsAt(targets: Endpoints, i: number, protocol: string, looking: boolean): boolean {
+    if (this.#plans.size === 0) return false;
+    return (looking ? this.#unlooked : this.#withheld).get(protocol)!.hasAt(targets, i);
+  }
+
+  /** Has all those interviewed that no pass visits, as fast as that goes. */
+  async interview(interviewer: Interviewer, signal: AbortSignal): Promise<void> {
+    const { clock, known = [], answered } = this.options;
+    if (known.length === 0) return;
+    const isTarget = targeted(this.options);
+    const done = new Set([...answered].map(endpointKey));
+    for (const server of known) {
+      const { endpoint } = server;
+      const key = endpointKey(endpoint);
+      const plan = this.#plans.get(key)!;
+      if (!plan.interviewed || done.has(key) || !isTarget(server)) continue;
+      while (interviewer.backlogged && !signal.aborted) await sleep(clock, PAUSE_MS, signal);
       if (signal.aborted) return;
-      this.interviewer.interview(endpoint, PROTOCOLS.find(({ name }) => name === protocol)!);
+      interviewer.interview(endpoint, plan);
     }
   }
 }

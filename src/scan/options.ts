@@ -37,16 +37,8 @@ export interface Checkpointer {
 export interface KnownTarget {
   /** Where it is. */
   readonly endpoint: Endpoint;
-  /** The name of the protocol that it is sent first: see `leadProtocol()`. */
-  readonly protocol: string;
-}
-
-/** Whether an interviewed server is asked: else nothing is sent to it. */
-export function isInterviewed(
-  { protocol }: KnownTarget,
-  { protocols, asksKnown }: Pick<ScanOptions, "protocols" | "asksKnown">,
-): boolean {
-  return asksKnown === true || protocols.some(({ name }) => name === protocol);
+  /** Names of the protocols that it is known to speak; none: it is probed as any target is. */
+  readonly protocols: readonly string[];
 }
 
 /** What to scan, and how. */
@@ -65,9 +57,12 @@ export interface ScanOptions extends TargetNames {
   readonly maxTargets: number;
   /** Targets that come before all others in each pass. Default: none. */
   readonly first?: readonly Endpoint[];
-  /** Known servers that are interviewed, and that no pass visits. Default: none. */
-  readonly interviewed?: readonly KnownTarget[];
-  /** Whether they are asked their protocol where it is none of `protocols`. Default: no. */
+  /** Servers among the targets that are sent only what they are known to speak. Default: none. */
+  readonly known?: readonly KnownTarget[];
+  /**
+   * Whether they are sent all that they are known to speak, and nothing else. Default: no, they are
+   * sent what of that is among `protocols`, and the others of `protocols` once they have replied.
+   */
   readonly asksKnown?: boolean;
   /** How many rows to write at the most. */
   readonly maxResults: number;

@@ -39,8 +39,15 @@ export class Probed {
   readonly #groups: Readonly<Record<4 | 6, Groups>>;
   readonly #probes = new Map<string, Probes[]>();
 
-  /** All passes over UDP and TCP, and those that only look for speakers of a protocol. */
-  constructor(private readonly options: Probing) {
+  /**
+   * All passes over UDP and TCP, and those that only look for speakers of a protocol.
+   *
+   * @param withholds Whether no pass sends a protocol to an endpoint. Default: passes send all.
+   */
+  constructor(
+    private readonly options: Probing,
+    private readonly withholds?: (endpoint: Endpoint, protocol: string) => boolean,
+  ) {
     const { targets, protocols, ports } = options;
     this.#groups = { 4: new Groups(targets, 4), 6: new Groups(targets, 6) };
     for (const { name } of protocols) {
@@ -78,7 +85,10 @@ export class Probed {
   has(endpoint: Endpoint, protocol?: string): boolean {
     const group = this.#groups[family(endpoint.address)].of(endpoint.address);
     if (group < 0) return false;
-    if (protocol !== undefined) return isIn(this.#probes.get(protocol), group, endpoint);
+    if (protocol !== undefined) {
+      return isIn(this.#probes.get(protocol), group, endpoint) &&
+        !this.withholds?.(endpoint, protocol);
+    }
     for (const probes of this.#probes.values()) if (isIn(probes, group, endpoint)) return true;
     return false;
   }

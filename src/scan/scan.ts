@@ -85,7 +85,7 @@ export async function scan(options: ScanOptions): Promise<ScanEnd> {
   const [udp, tcp] = await Promise.all([
     sweepOptions.passes.length === 0 ? options.from : stop.guard(probes, options.from),
     stop.guard(() => run.tcp.run(run.guard.gapMs), run.tcp.from),
-    stop.guard(() => run.known.interview(stop.soft), undefined),
+    stop.guard(() => run.known.interview(run.inspections, stop.soft), undefined),
   ]);
   await board.caughtUp();
   over = true; // what arrives from now on was not waited for
@@ -141,7 +141,8 @@ class Run {
     const seed = seedOf(random);
     this.#responders = new Responders(seed);
     this.#optedOut = new OptedOut(options.optedOut, seed);
-    const probed = new Probed(options);
+    this.known = new Known(options, seed);
+    const probed = new Probed(options, (...one) => this.known.withholds(...one));
     const onFlood = (address: Address) => board.hangUp(address);
     this.floods = new Floods(seed, state.floods, onFlood, probed.mostProbes);
     this.#window = new Window(board.sockets);
@@ -184,7 +185,7 @@ class Run {
     this.tcp = new TcpSweep(options, {
       ...{ throttle, stop, shortage },
       nonce: () => this.#nonce(),
-      skip: (target) => this.#skip(target),
+      skip: (target, protocol) => this.#skip(target) || this.known.withholds(target, protocol),
       backlogged: () => this.inspections.backlogged,
       onSighting: (sighting) => {
         if (this.#responders.add(sighting.endpoint)) this.inspections.sight(sighting);
@@ -194,13 +195,13 @@ class Run {
     });
     this.lowWater = new LowWater({ udp: options.from, tcp: this.tcp.from });
     this.inspections = new Inspections(options, {
-      ...{ board, rows, stop, shortage, probed, guard: this.guard, lowWater: this.lowWater },
+      ...{ board, rows, stop, shortage, probed, known: this.known, guard: this.guard },
+      lowWater: this.lowWater,
       ...{ responders: this.#responders, optedOut: this.#optedOut, floods: this.floods },
       streamLink: (peer, name, connectMs) => this.tcp.link(peer, name, connectMs),
       nonce: () => this.#nonce(),
       onServer: (sighting) => this.path.add(sighting),
     });
-    this.known = new Known(options, this.inspections, seed);
     this.#dropped = state.dropped;
   }
 
@@ -210,13 +211,12 @@ class Run {
 
   #skip(target: Endpoint): boolean {
     return this.#responders.has(target) || this.#optedOut.has(target.address) ||
-      this.inspections.has(target) || this.known.has(target);
+      this.inspections.has(target);
   }
 
   /** The same of a target in a row, for every probe. */
   #skipAt(targets: Endpoints, i: number): boolean {
     return this.#responders.hasAt(targets, i) || this.inspections.hasAt(targets, i) ||
-      this.known.hasAt(targets, i) ||
       this.#optedOut.hasAt(targets, i) || !this.#isFirst && this.floods.hasAt(targets, i);
   }
 
@@ -244,6 +244,7 @@ class Run {
       gapMs: this.guard.gapMs,
       skip: (targets: Endpoints, i: number, protocol: string) =>
         this.guard.suppressesAt(targets, i, protocol) || this.#skipAt(targets, i) ||
+        this.known.withholdsAt(targets, i, protocol, this.guard.isLooking) ||
         echoless.has(protocol) && this.#responders.isQueuedAt(targets, i),
       isBusy: () => this.inspections.load > 0 || state.tcp.passes > 0,
       backlogged: () => this.inspections.backlogged || this.floods.pauses(options.clock.now()),

@@ -34,7 +34,7 @@ export interface TcpSurroundings {
   /** 63 bits that nobody can guess. */
   readonly nonce: () => bigint;
   /** Targets that are left out. */
-  readonly skip: (target: Endpoint) => boolean;
+  readonly skip: (target: Endpoint, protocol: string) => boolean;
   /** Whether too many wait for their inspection. */
   readonly backlogged: () => boolean;
   /** Gets each server that answered, with its status. */
@@ -98,7 +98,7 @@ export class TcpSweep {
       slots: this.#slots,
       throttle,
       signal: stop.soft,
-      skip: (target) => skip(target) || this.#others.has(endpointKey(target)),
+      skip: (target, protocol) => skip(target, protocol) || this.#others.has(endpointKey(target)),
       backlogged,
       visit: (protocol, target) => this.#visit(this.#named(protocol), target),
       onTour: (stand) => this.#stand = stand,

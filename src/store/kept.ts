@@ -16,6 +16,11 @@ export interface AskedOf {
   readonly follow: boolean;
   /** Whether it is found out if servers can be used. */
   readonly verify: boolean;
+  /**
+   * Names of the protocols that one server is asked at most, where that is not all of them: known
+   * servers are asked those that they speak. Default: all servers are asked the same.
+   */
+  readonly of?: (record: ServerRecord) => readonly string[] | undefined;
 }
 
 /** Columns that only verification fills for sure. */
@@ -52,9 +57,10 @@ export async function withKept(
 async function rowsBefore(
   database: Database,
   ids: readonly string[],
-  { protocols, follow, verify }: AskedOf,
+  { protocols, follow, verify, of }: AskedOf,
 ): Promise<Map<string, StoredRecord>> {
-  const others = follow ? PROTOCOLS.filter(({ name }) => !protocols.includes(name)) : PROTOCOLS;
+  const alike = follow && of === undefined;
+  const others = alike ? PROTOCOLS.filter(({ name }) => !protocols.includes(name)) : PROTOCOLS;
   const conditions = [
     ...verify ? [] : VERIFIED.map((column) => `${column} is not null`),
     ...others.map(({ name }) => `protocols like '%"${name}"%'`),
@@ -93,11 +99,12 @@ function merged(before: ServerRecord, now: ServerRecord, asked: AskedOf): Server
  */
 function wasAsked(
   name: string,
-  { protocols: spoken }: ServerRecord,
-  { protocols, follow }: AskedOf,
+  record: ServerRecord,
+  { protocols, follow, of }: AskedOf,
 ): boolean {
+  const { protocols: spoken } = record;
   const one = PROTOCOLS.find((protocol) => protocol.name === name);
-  const all = follow ? protocols : spoken;
+  const all = follow ? of?.(record) ?? protocols : spoken;
   const speaks = PROTOCOLS.filter((protocol) => spoken.includes(protocol.name));
   const suppressed = one?.spares !== undefined &&
     speaks.some(({ transport, spares }) => transport === "udp" && spares === undefined);

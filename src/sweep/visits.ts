@@ -43,8 +43,8 @@ export interface VisitOptions {
   readonly clock: Clock;
   /** Ends the pass early; visits under way are finished. */
   readonly signal: AbortSignal;
-  /** Targets that are left out. */
-  readonly skip: (endpoint: Endpoint) => boolean;
+  /** Targets that are left out of the passes of a protocol. */
+  readonly skip: (endpoint: Endpoint, protocol: string) => boolean;
   /** Whether visits have to wait, because those who answered are not yet asked. */
   readonly backlogged: () => boolean;
   /** Visits a target. False: it was cut off, and is to be visited again by who goes on. */
@@ -138,7 +138,7 @@ class Tour {
     let skipped = 0;
     for (; this.#position < this.space.size && !signal.aborted; this.#position++) {
       this.space.at(this.#position, target);
-      if (!skip(target) && !await this.#depart(this.#position, { ...target })) break;
+      if (!skip(target, this.protocol) && !await this.#depart(this.#position, { ...target })) break;
       onProgress(1, 0);
       if (++skipped % GLANCES === 0) await clock.turn();
       if (this.#failure !== undefined) break;
@@ -156,7 +156,7 @@ class Tour {
     const now = clock.now();
     const departure = signal.aborted ? now : throttle.reserve(target.address, now);
     if (departure > now) await sleep(clock, departure - now, signal);
-    if (signal.aborted || skip(target)) {
+    if (signal.aborted || skip(target, this.protocol)) {
       free();
       return !signal.aborted;
     }

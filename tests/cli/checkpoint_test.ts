@@ -42,7 +42,7 @@ async function interrupted(folder: string): Promise<{ path: string; output: stri
       { range: { start: 0x7f100101, end: 0x7f100102 }, port: 25570 },
     ],
     excluded: [{ start: 0x7f100009, end: 0x7f10000a }],
-    first: [{ address: 0x7f100007, port: 25565 }],
+    known: [{ endpoint: { address: 0x7f100007, port: 25565 }, protocols: ["slp", "query"] }],
     names: new Map([[0x7f100101, "a.example"]]),
     services: new Map([[0x7f100101 * 65536 + 25570, {
       name: "a.example",
@@ -99,9 +99,9 @@ async function resume(path: string, folder: string): Promise<void> {
   const chosen = { ...readScanSettings(settings, () => 5), from, fromTcp };
   const outputs = planOutputs(settings, false);
   const stores = planStores(settings);
-  const { targets } = composeTargets(configuration.found, []);
-  const { limits } = speedFor(targets, chosen);
-  const plan = planScan({ ...chosen, limits, targets });
+  const named = composeTargets(configuration.found, []);
+  const { limits } = speedFor(named.targets, chosen);
+  const plan = planScan({ ...chosen, ...named, limits });
   checkMarks(checkpoint.marks, plan.passes, path);
   const files = outputs.map((output) => output.path);
   const spill = spillPath([`${folder}/x.csv`], checkpoint.scanId);

@@ -23,8 +23,11 @@ const FOUND = {
     { range: { start: address("fe80::"), end: 2n ** 128n }, port: undefined },
   ],
   excluded: [{ start: address("10.0.0.7"), end: address("10.0.1.0") }],
-  first: [{ address: address("fe80::1"), port: 9 }, { address: 7, port: 8 }],
-  interviewed: [{ endpoint: { address: address("fe80::1"), port: 9 }, protocol: "sqp" }],
+  known: [
+    { endpoint: { address: address("fe80::1"), port: 9 }, protocols: ["sqp"] },
+    { endpoint: { address: 7, port: 8 }, protocols: [] },
+    { endpoint: { address: 8, port: 8 }, protocols: ["raknet", "query"] },
+  ],
   names: new Map([[address("::1"), "a.example"]]),
   services: new Map([[endpointKey({ address: address("::1"), port: 9 }), {
     name: "play.example",

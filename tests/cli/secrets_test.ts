@@ -89,7 +89,7 @@ Deno.test("a configuration that is kept holds no secret, and says where the rows
           const values = withoutSecrets(
             readArgs("scan", ["10.0.0.0/30", "-o", url, "--rescan", url]),
           );
-          const found = { inclusions: [], excluded: [], first: [], names: new Map() };
+          const found = { inclusions: [], excluded: [], known: [], names: new Map() };
           const stored = formatConfiguration({
             ...{ values: lastingValues(values, 1), answered: [], order: "" },
             scanId: "",

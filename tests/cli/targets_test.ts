@@ -102,7 +102,7 @@ Deno.test("where an SRV record leads is a target, where the name has no port", a
 function dryRun(named: NamedTargets): string[] {
   const chosen = readScanSettings(new Settings(readArgs("scan", ["--protocol", "slp"])), () => 1);
   const speed = speedFor(named.targets, chosen);
-  const plan = planScan({ ...chosen, ...speed, targets: named.targets });
+  const plan = planScan({ ...chosen, ...speed, ...named });
   return planLines(plan, named, chosen, speed, [], { name: "portable" });
 }
 

@@ -44,18 +44,39 @@ Deno.test("who was asked is told by address, port and protocol", () => {
   assertEquals(asks(ASKING, "[::2]:19132", "raknet"), false);
 });
 
-Deno.test("a server that was known before was asked when all that it spoke was, or it was interviewed", () => {
+/** A scan that knows two servers for the same protocols. */
+function knowing(...protocols: string[]): Asking {
   const first = ["127.0.2.5:7777", "127.0.0.8:19132"].map((text) => parseEndpoint(text)!);
-  const known = { ...ASKING, first };
-  assertEquals(asks(known, "127.0.2.5:7777", "raknet", "query"), true);
-  assertEquals(asks(known, "127.0.2.5:7777", "raknet", "slp"), false);
-  assertEquals(asks(known, "127.0.0.8:19132", "raknet", "query"), false); // query on 25565 alone
-  assertEquals(asks(known, "127.0.0.7:19132", "raknet", "query"), true); // not known before
-  const interviewed = [{ endpoint: first[0], protocol: "sqp" }];
-  assertEquals(asks({ ...known, interviewed, asksKnown: true }, "127.0.2.5:7777", "sqp"), true);
-  assertEquals(asks({ ...known, interviewed }, "127.0.2.5:7777", "sqp"), false);
-  const limited = { ...known, interviewed, asksKnown: true, maxTargets: 0 };
-  assertEquals(asks(limited, "127.0.2.5:7777", "sqp"), false);
+  return { ...ASKING, first, known: first.map((endpoint) => ({ endpoint, protocols })) };
+}
+
+Deno.test("a server that was known before was asked when all that it is known to speak was", () => {
+  const both = knowing("raknet", "query");
+  assertEquals(asks(both, "127.0.2.5:7777", "raknet", "query"), true);
+  assertEquals(asks(both, "127.0.2.5:7777", "raknet", "slp"), false);
+  assertEquals(asks(both, "127.0.0.8:19132", "raknet", "query"), false); // query on 25565 alone
+  assertEquals(asks(both, "127.0.0.7:19132", "raknet", "query"), true); // not known before
+  assertEquals(asks(knowing(), "127.0.2.5:7777"), true); // all protocols of the scan were sent
+  assertEquals(asks(knowing("slp"), "127.0.2.5:7777", "slp"), false); // no protocol of the scan
+});
+
+Deno.test("a known server was not asked in a protocol that it did not speak when the scan began", () => {
+  for (const asksKnown of [true, false]) {
+    const raknet = { ...knowing("raknet"), asksKnown };
+    assertEquals(asks(raknet, "127.0.2.5:7777", "raknet"), true);
+    assertEquals(asks(raknet, "127.0.2.5:7777", "raknet", "query"), false); // found meanwhile
+  }
+});
+
+Deno.test("a known server that was interviewed was asked what it is known to speak", () => {
+  const sqp = { ...knowing("sqp"), asksKnown: true };
+  assertEquals(asks(sqp, "127.0.2.5:7777", "sqp"), true);
+  assertEquals(asks(knowing("sqp"), "127.0.2.5:7777", "sqp"), false);
+  assertEquals(asks({ ...sqp, maxTargets: 0 }, "127.0.2.5:7777", "sqp"), false);
+  const slp = { ...knowing("sqp", "slp"), asksKnown: true };
+  assertEquals(asks(slp, "127.0.2.5:7777", "slp", "sqp"), true);
+  const suppressed = { ...knowing("raknet", "sqp"), asksKnown: true };
+  assertEquals(asks(suppressed, "127.0.2.5:7777", "raknet", "sqp"), true); // raknet suppresses sqp
 });
 
 Deno.test("nobody was asked who is excluded, or has opted out", () => {
@@ -85,9 +106,9 @@ Deno.test("where replies were omitted, nobody was asked in a protocol that echoe
   assertEquals(asks(omitted, "127.0.0.1:9000"), false);
   assertEquals(asks(omitted, "127.0.0.1:19132", "raknet"), true);
   const endpoint = parseEndpoint("127.0.0.1:9000")!;
-  const interviewed = [{ endpoint, protocol: "sqp" }];
-  const known = { ...omitted, interviewed, first: [endpoint], asksKnown: true };
-  assertEquals(asks(known, "127.0.0.1:9000", "sqp"), true);
+  const known = [{ endpoint, protocols: ["sqp"] }];
+  const interviewed = { ...omitted, known, first: [endpoint], asksKnown: true };
+  assertEquals(asks(interviewed, "127.0.0.1:9000", "sqp"), true);
 });
 
 Deno.test("of the parts of a scan, one asked a host on all its ports", () => {

@@ -1,11 +1,12 @@
 /** A scan of a simulated fleet on the fake network. */
 import { assertEquals } from "@std/assert";
 import { type Address, formatEndpoint } from "../../src/address.ts";
-import { audit } from "../../src/fleet/audit.ts";
+import { audit, type AuditRules } from "../../src/fleet/audit.ts";
 import type { Faults } from "../../src/fleet/faults.ts";
 import { drawFleet, type FleetHost, type FleetPlan } from "../../src/fleet/generate.ts";
 import { Random } from "../../src/fleet/random.ts";
 import { type Verdict, verify } from "../../src/fleet/verify.ts";
+import { leadProtocol } from "../../src/inspect/interview.ts";
 import { PROTOCOLS } from "../../src/protocols/mod.ts";
 import type { ServerRecord } from "../../src/record.ts";
 import type { ScanEnd, ScanOptions } from "../../src/scan/options.ts";
@@ -65,6 +66,8 @@ export interface Setting extends Partial<Omit<ScanOptions, "targets">> {
    * comes late seems to be sent late.
    */
   readonly audited?: boolean;
+  /** Protocols that endpoints may be sent, by their text. Default: all. */
+  readonly sendable?: AuditRules["sendable"];
   readonly prepare?: (
     network: FakeNetwork,
     hosts: readonly FleetHost[],
@@ -136,9 +139,12 @@ export async function scanFleet(setting: Setting): Promise<Result> {
     state,
   };
   const end = await network.run(scan(options));
-  const knownForSqp = new Set(options.interviewed?.map(({ endpoint }) => formatEndpoint(endpoint)));
+  const knownForSqp = new Set(
+    options.known?.filter(({ protocols }) => leadProtocol(new Set(protocols))?.name === "sqp")
+      .map(({ endpoint }) => formatEndpoint(endpoint)),
+  );
   const { audited = setting.faults === undefined } = setting;
-  if (audited) assertEquals(audit(network.lines, { knownForSqp }), []);
+  if (audited) assertEquals(audit(network.lines, { knownForSqp, sendable: setting.sendable }), []);
   const selection = {
     protocols: names,
     ports: (name: string) => options.ports(name, 4),

@@ -46,10 +46,10 @@ Deno.test("a verification that finds no descriptor is reported, and its rows are
 });
 
 Deno.test("a known server that cannot be interviewed for lack of descriptors is counted", async () => {
-  const [target] = [{ endpoint: { address: RANGE.start, port: 19132 }, protocol: "raknet" }];
+  const target = { endpoint: { address: RANGE.start, port: 19132 }, protocols: ["sqp"] };
   const { setting } = short({
     fleet: { ...NODES, servers: 0 },
-    interviewed: [target],
+    ...{ known: [target], asksKnown: true },
     first: [target.endpoint],
     protocolNames: ["raknet"],
   });

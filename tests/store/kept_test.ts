@@ -68,6 +68,30 @@ onEngines("what protocols said of which a scan does not ask stays", async (db) =
   assertNotEquals((await hashes(db)).length, 1);
 });
 
+onEngines("what a known server was not asked, for it did not speak it, stays", async (db) => {
+  const whole = {
+    ...{ protocols: ["raknet", "query"], map: "world", motd: "old" },
+    extras: { query: { a: "1" }, raknet: { b: "2" } },
+  };
+  const part = { protocols: ["raknet"], motd: "new", extras: { raknet: { b: "3" } } };
+  const of = (names: string[]) => ({
+    ...USUAL,
+    of: ({ port }: ServerRecord) => port === 1 ? names : undefined,
+  });
+  const row = await after(db, [whole, USUAL], [part, of(["raknet"])]);
+  assertEquals([row.protocols, row.map, row.motd], [["raknet", "query"], "world", "new"]);
+  assertEquals(row.extras, { query: { a: "1" }, raknet: { b: "3" } });
+  const asked = await after(db, [{ ...part, seen_at: 5000 }, of(["raknet", "query"])]);
+  assertEquals([asked.protocols, asked.map], [["raknet"], null]);
+  const again = await after(db, [{ ...whole, seen_at: 6000 }, USUAL]);
+  assertEquals(again.map, "world");
+  const other = await after(db, [{ ...part, seen_at: 7000 }, {
+    ...USUAL,
+    of: ({ port }) => port === 2 ? ["raknet"] : undefined,
+  }]);
+  assertEquals([other.protocols, other.map], [["raknet"], null]); // asked as any target is
+});
+
 onEngines("without follow-ups, nothing was asked but what answered", async (db) => {
   const whole = { protocols: ["raknet", "query"], map: "world" };
   const part = { protocols: ["raknet"] };

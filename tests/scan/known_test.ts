@@ -1,0 +1,276 @@
+/** Scans that send each known server what it is known to speak, and nothing else. */
+import { assert, assertEquals } from "@std/assert";
+import { type Endpoint, endpointKey, formatEndpoint } from "../../src/address.ts";
+import { drawFleet } from "../../src/fleet/generate.ts";
+import { PROTOCOLS } from "../../src/protocols/mod.ts";
+import { countPlans, planFor } from "../../src/scan/known_plan.ts";
+import { compose } from "../../src/targets/compose.ts";
+import { FakeDisk } from "../fakes/disk.ts";
+import { type Result, scanFleet, type Setting } from "./harness.ts";
+import { resumeScan, startScan } from "./resumable.ts";
+
+const RANGE = { start: 0x7f100000, end: 0x7f100040 };
+/** SQP weighs little: it is drawn as often as others. */
+const SOFTWARE = ["bds", "pocketmine", "vanilla", ...Array(10).fill("sqpFull")];
+const FLEET = { servers: 40, range: RANGE, seed: 5, software: SOFTWARE };
+/** When the clock of a fake network starts, milliseconds. */
+const START = 1000;
+const PORTS = [9000, 19132, 25565];
+const ORDER = PROTOCOLS.map(({ name }) => name);
+const USUAL = ["raknet", "slp", "query"];
+
+/** What servers may be known for, whatever they speak, and what of that they are sent. */
+const KINDS: readonly (readonly [known: string[], sent: string[]])[] = [
+  [["query"], ["query"]],
+  [["raknet"], ["raknet"]],
+  [["slp"], ["slp"]],
+  [["slp", "query"], ["slp", "query"]],
+  [["raknet", "query"], ["raknet", "query"]],
+  [["raknet", "slp", "query"], ["raknet", "slp", "query"]],
+  [["sqp"], ["sqp"]],
+  [["slp", "sqp"], ["slp", "sqp"]],
+  [["raknet", "sqp"], ["raknet"]],
+  [[], USUAL],
+];
+
+/** Servers of a fleet, and what they are known for: each kind of server for each of these. */
+const HOSTS = drawFleet(FLEET);
+const known = HOSTS.map(({ endpoint }, i) => ({ endpoint, protocols: KINDS[i % KINDS.length][0] }));
+const first = known.map(({ endpoint }) => endpoint);
+const expected = new Map(
+  HOSTS.map(({ endpoint }, i) => [formatEndpoint(endpoint), KINDS[i % KINDS.length][1]]),
+);
+const spokenBy = new Map(
+  HOSTS.map(({ endpoint, entry }) => [formatEndpoint(endpoint), Object.keys(entry.truth)]),
+);
+
+const SETTING: Setting = {
+  ...{ fleet: FLEET, ports: () => PORTS, timeoutMs: 300 },
+  ...{ first, known, asksKnown: true },
+};
+
+function protocolOf(bytes: Uint8Array): string {
+  if (bytes.length === 33 && bytes[0] === 1) return "raknet";
+  return bytes[0] === 0xfe ? "query" : "sqp";
+}
+
+/** The protocols that endpoints were sent, over UDP and TCP. */
+function sentIn(...results: Result[]): Map<string, string[]> {
+  const sent = new Map<string, Set<string>>();
+  const note = (to: Endpoint, name: string) => {
+    const id = formatEndpoint(to);
+    sent.set(id, (sent.get(id) ?? new Set()).add(name));
+  };
+  for (const { network, streams } of results) {
+    for (const { to, bytes } of network.sent) note(to, protocolOf(bytes));
+    for (const { to } of streams.begun) note(to, "slp");
+  }
+  return new Map([...sent].map(([id, names]) => [id, ORDER.filter((name) => names.has(name))]));
+}
+
+/** Scans known servers again, audits what they were sent, and returns what that was. */
+async function rescan(over: Partial<Setting> = {}) {
+  const result = await scanFleet({ ...SETTING, sendable: expected, ...over });
+  const sent = sentIn(result);
+  return {
+    ...result,
+    sent,
+    toKnown: new Map([...expected.keys()].map((id) => [id, sent.get(id)])),
+  };
+}
+
+Deno.test("rescan: each server is sent what it is known to speak, and nothing else", async () => {
+  const { toKnown, rows, end, state } = await rescan();
+  assertEquals(end.reason, "done");
+  assertEquals(toKnown, expected);
+  const found = [...expected].filter(([id, sent]) =>
+    sent.some((name) => spokenBy.get(id)!.includes(name))
+  );
+  assert(found.length > 10 && found.length < 40, String(found.length));
+  assertEquals(
+    rows.map(({ host, port }) => `${host}:${port}`).toSorted(),
+    found.map(([id]) => id).toSorted(),
+  );
+  for (const { host, port, protocols } of rows) {
+    const id = `${host}:${port}`;
+    const both = expected.get(id)!.filter((name) => spokenBy.get(id)!.includes(name));
+    assertEquals([id, protocols], [id, both]);
+  }
+  assertEquals(state.replies.forged, 0);
+});
+
+Deno.test("rescan: without follow-ups too, and where nothing replies", async () => {
+  const { toKnown, rows } = await rescan({ follow: false });
+  for (const [id, names] of toKnown) {
+    assert(names!.every((name) => expected.get(id)!.includes(name)), `${id} ${names}`);
+  }
+  assertEquals(rows.length, (await rescan()).rows.length);
+  const dead = await rescan({
+    prepare: (network, hosts, streams) => {
+      for (const { endpoint } of hosts) {
+        network.host(endpoint, { respond: () => [] });
+        streams.host(endpoint, "silent");
+      }
+    },
+  });
+  assertEquals([dead.rows, dead.toKnown], [[], expected]);
+});
+
+Deno.test("rescan: other targets are probed in every protocol, whether servers are known or not", async () => {
+  const { sent, toKnown } = await rescan();
+  assertEquals(toKnown, expected);
+  const others = [...sent].filter(([id]) => !expected.has(id));
+  assertEquals(others.length, 64 * 3 - 40);
+  for (const [id, names] of others) assertEquals([id, names], [id, USUAL]);
+});
+
+Deno.test("rescan: named protocols limit what is sent, and follow a reply", async () => {
+  const named = ["raknet", "query"];
+  const over = { asksKnown: false, protocolNames: named, audited: false };
+  const result = await scanFleet({ ...SETTING, ...over });
+  const sent = sentIn(result);
+  const found = new Set(result.rows.map(({ host, port }) => `${host}:${port}`));
+  let [followed, unasked] = [0, 0];
+  for (const [i, { endpoint }] of HOSTS.entries()) {
+    const id = formatEndpoint(endpoint);
+    const [names] = KINDS[i % KINDS.length];
+    const probed = names.length === 0
+      ? named
+      : expected.get(id)!.filter((name) => named.includes(name));
+    const wanted = found.has(id) ? named : probed;
+    if (found.has(id) && probed.length < 2) followed++;
+    if (probed.length === 0) unasked++;
+    assertEquals([id, sent.get(id) ?? []], [id, wanted]);
+  }
+  assert(followed > 1 && unasked > 3, `${followed} ${unasked}`);
+  const targets = compose([{ range: RANGE, port: undefined }], {
+    ...{ never: [], private: [], chosen: [] },
+  });
+  const options = {
+    ...{ targets, ports: () => PORTS, seed: 5, shard: { index: 1, count: 1 } },
+    ...{ maxTargets: Infinity, first, known, asksKnown: false },
+    protocols: PROTOCOLS.filter(({ name }) => named.includes(name)),
+  };
+  const silent = [...countPlans(options)].filter(([{ probed }]) => probed.length === 0);
+  assertEquals(silent.reduce((sum, [, count]) => sum + count, 0), unasked);
+});
+
+Deno.test("rescan: a server that is known for SQP is pinged at no time, whatever is named", () => {
+  const of = (known: string[], ...names: string[]) => {
+    const protocols = PROTOCOLS.filter(({ name }) => names.includes(name));
+    const { probed, all, interviewed } = planFor(known, { protocols });
+    return [probed, all].map((some) => some.map(({ name }) => name).join()).join(" ") +
+      (interviewed ? " interviewed" : "");
+  };
+  assertEquals(of(["sqp"], "raknet", "query", "sqp"), "sqp sqp,query interviewed");
+  assertEquals(of(["sqp"], "raknet"), " ");
+  assertEquals(of(["slp", "sqp"], "raknet", "slp"), "slp slp");
+  assertEquals(of(["slp", "sqp"], "raknet", "slp", "sqp"), "sqp,slp sqp,slp interviewed");
+  assertEquals(of(["query", "sqp"], "sqp"), " ");
+  assertEquals(of([], "raknet", "sqp"), "raknet,sqp raknet,sqp");
+});
+
+Deno.test("rescan: only servers that may be sent SQP are looked for before it", async () => {
+  const over = { asksKnown: false, protocolNames: ["sqp"], audited: false };
+  const sent = sentIn(await scanFleet({ ...SETTING, ...over }));
+  for (const [i, { endpoint }] of HOSTS.entries()) {
+    const [names] = KINDS[i % KINDS.length];
+    const id = formatEndpoint(endpoint);
+    const got = sent.get(id) ?? [];
+    if (names.length === 0) assert(got.includes("raknet"), id); // as any target
+    else {assertEquals([id, got], [
+        id,
+        names.includes("sqp") && !names.includes("raknet") ? ["sqp"] : [],
+      ]);}
+  }
+});
+
+/** A scan of known servers that nobody has started, and when it sent what. */
+async function overDead(protocols: string[], over: Partial<Setting>) {
+  const servers = Array.from({ length: 200 }, (_, i) => ({ address: 0x7f120000 + i, port: 7 }));
+  const range = { start: 0x7f120000, end: 0x7f120000 + servers.length };
+  const { network, streams } = await scanFleet({
+    ...{ fleet: { ...FLEET, servers: 1 }, range, ports: () => [7], retries: 0 },
+    ...{ first: servers, asksKnown: true, cooldownMs: 1000 },
+    known: servers.map((endpoint) => ({ endpoint, protocols })),
+    limits: { rate: 100, netRate: undefined, hostRate: undefined },
+    ...over,
+  });
+  return { sent: network.sent, begun: streams.begun, lasted: network.now() - START };
+}
+
+Deno.test("rescan: positions that a pass leaves out take nothing of the rate", async () => {
+  const query = await overDead(["query"], { protocolNames: ["raknet", "slp", "query"] });
+  assertEquals([query.sent.length, query.begun.length], [200, 0]);
+  const lasted = query.sent.at(-1)!.at - query.sent[0].at;
+  assert(query.sent[0].at < START + 1, `${query.sent[0].at} ms`);
+  assert(lasted >= 1900 && lasted <= 2100, `${lasted} ms`);
+  const slp = await overDead(["slp"], { protocolNames: ["raknet", "slp", "query"] });
+  assertEquals([slp.sent.length, slp.begun.length], [0, 200]);
+  const connected = slp.begun.at(-1)!.at - slp.begun[0].at;
+  assert(slp.begun[0].at <= START + 10 && connected <= 2100, `${slp.begun[0].at} ${connected}`);
+});
+
+Deno.test("rescan: where no pass sends anything, none is paused behind", async () => {
+  for (const [known, name] of [["query", "slp"], ["slp", "query"]]) {
+    const over = { asksKnown: false, protocolNames: [name], retries: 3 };
+    const { sent, begun, lasted } = await overDead([known], over);
+    assertEquals([sent.length, begun.length], [0, 0]);
+    assert(lasted < 100, `${lasted} ms`);
+  }
+});
+
+Deno.test("rescan: resumed, servers that are not sent SQP are not looked for once more", async () => {
+  const pings = async (protocols: string[]) => {
+    const over = { asksKnown: false, protocolNames: ["raknet", "sqp"], retries: 1 };
+    const { sent } = await overDead(protocols, { ...over, from: { pass: 1, position: 1 } });
+    return sent.filter(({ bytes }) => bytes.length === 33).length;
+  };
+  assertEquals(await pings(["raknet"]), 399); // two passes, less the position behind it
+  assertEquals(await pings(["query"]), 0);
+  assertEquals(await pings([]), 399 + 400);
+});
+
+Deno.test("rescan: a reply in a protocol that a server was not sent leads to no datagram", async () => {
+  const i = KINDS.findIndex(([names]) => names.join() === "query");
+  const at = HOSTS.findIndex(({ entry }, j) => j % KINDS.length === i && "query" in entry.truth);
+  const { endpoint } = HOSTS[at];
+  let pongs = 0;
+  const { sent, toKnown, state } = await rescan({
+    prepare: (network) =>
+      network.host(endpoint, {
+        respond(_, from) {
+          network.inject(endpoint, from, PONG, 1);
+          pongs++;
+          return [];
+        },
+      }),
+  });
+  assertEquals([toKnown, sent.get(formatEndpoint(endpoint))], [expected, ["query"]]);
+  assert(pongs > 0 && state.replies.unverified === 0, `${pongs}`);
+});
+
+const PONG = Uint8Array.fromHex(
+  `1c${"00".repeat(8)}${"11".repeat(8)}00ffff00fefefefefdfdfdfd12345678`,
+);
+
+Deno.test("rescan: interrupted and resumed, each server is sent what it was known to speak", async () => {
+  const disk = new FakeDisk();
+  const slow = { ...SETTING, limits: { rate: 80, netRate: undefined, hostRate: undefined } };
+  const whole = (await rescan()).rows.map(({ host, port }) => `${host}:${port}`);
+  const cut = [];
+  for (let part = await startScan(disk, { ...slow, maxRuntimeMs: 2000 });;) {
+    cut.push(part.result);
+    assertEquals(part.failures, []);
+    if (!part.resumable) break;
+    const more = cut.length < 4 ? { ...slow, maxRuntimeMs: 2000 } : slow;
+    part = (await resumeScan(disk, more))!;
+  }
+  assert(cut.length > 3, `${cut.length} parts`);
+  const sent = sentIn(...cut);
+  for (const [id, names] of expected) assertEquals([id, sent.get(id)], [id, names]);
+  const rows = disk.text("rows.ndjson")!.trim().split("\n").map((row) => JSON.parse(row));
+  const ids = rows.map(({ host, port }) => `${host}:${port}`);
+  assertEquals(ids.toSorted(), whole.toSorted());
+  assertEquals(new Set(first.map(endpointKey)).size, first.length);
+});

@@ -32,7 +32,7 @@ import { Settings } from "./values.ts";
 import { type AskSettings, openAsking, readAsking } from "./watch_asking.ts";
 import { WatchLists } from "./watch_lists.ts";
 import { WatchMetrics } from "./watch_metrics.ts";
-import { readServers } from "./watch_servers.ts";
+import { readServers, withoutOptedOut } from "./watch_servers.ts";
 import { openWebhook, readWebhook, type WebhookPlace, webhookSummary } from "./webhook.ts";
 
 /** A full stat is cached for so long by servers: asking more often tells nothing, milliseconds. */
@@ -67,14 +67,17 @@ export async function runWatch(args: readonly string[]): Promise<number> {
   const { rules, names, asking: { protocols } } = chosen;
   await using lists = await WatchLists.open(settings, rules);
   const optOuts = new OptOutList(settings.text("opt-out-file"));
-  const optedOut = [...await optOuts.read(), ...await lists.optedOut()];
-  const servers = await readServers({
-    optedOut,
+  const noted = await optOuts.read();
+  const named = await readServers({
+    optedOut: [...noted, ...await lists.optedOut()],
     words: settings.values.words.filter((word) => storePlace(word) === undefined),
     files: settings.texts("input-file"),
     allowPrivate: settings.has("allow-private"),
     ...{ lists: lists.sources, protocols, names, rules },
   });
+  await lists.openOutputs(); // nothing is created before the words are found good
+  const optedOut = [...noted, ...await lists.optedOut()];
+  const servers = withoutOptedOut(named, optedOut);
   const seed = crypto.getRandomValues(new Uint32Array(1))[0];
   const shy = { list: optOuts, addresses: new OptedOut(optedOut, seed) };
   return await watchServers(servers, chosen, lists, shy, settings);

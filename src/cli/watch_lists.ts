@@ -24,30 +24,36 @@ const PATIENCE_MS = 10_000;
 /** Polls do not wait long for another program that writes to a list: it is tried again. */
 const BUSY_MS = 250;
 
-/** The lists of a watch, open. */
+/** How a list is opened. */
+function how(place: StorePlace) {
+  return [place, SURROUNDINGS, { busyMs: BUSY_MS }] as const;
+}
+
+/** The lists of a watch. */
 export class WatchLists implements AsyncDisposable {
-  /** What keeps each up to date. */
-  readonly journals: readonly Journal[];
+  readonly #all: Database[] = [];
+  readonly #journals: Journal[] = [];
 
   private constructor(
-    /** Those that are watched. */
-    readonly sources: readonly Database[],
-    /** Where those are, and others that are written. */
+    /** Where those that are watched are, and others that are written. */
     readonly places: readonly StorePlace[],
-    private readonly all: readonly Database[],
+    /** How many of them are watched: the first ones. */
+    private readonly watched: number,
     private readonly rules: WatchRules,
-    tell: (line: string) => void,
-  ) {
-    this.journals = all.map((database) =>
-      new Journal({
-        ...{ name: database.name, scanId: rules.scanId, clock: systemClock, tell },
-        write: (...polled) => attempt("write to", database, () => writePolls(database, ...polled)),
-      })
-    );
+  ) {}
+
+  /** Those that are watched. */
+  get sources(): readonly Database[] {
+    return this.#all.slice(0, this.watched);
+  }
+
+  /** What keeps each up to date that is open. */
+  get journals(): readonly Journal[] {
+    return this.#journals;
   }
 
   /**
-   * Opens the lists among the words, which must exist, and those of `--output`, which are created.
+   * Opens the lists among the words, which must exist.
    *
    * @throws InputError for the first that cannot be used, and for outputs that are no lists.
    */
@@ -70,20 +76,38 @@ export class WatchLists implements AsyncDisposable {
     const texts = [...new Set([...words, ...outputs])];
     const places = texts.map((text) => storePlace(text)!);
     await using stack = new AsyncDisposableStack();
-    const all: Database[] = [];
-    for (const [i, place] of places.entries()) {
-      const open = i < words.length ? openExisting : openStore;
-      all.push(stack.use(await open(place, SURROUNDINGS, { busyMs: BUSY_MS })));
+    const lists = stack.use(new WatchLists(places, words.length, rules));
+    for (const place of places.slice(0, words.length)) {
+      lists.#add(await openExisting(...how(place)));
     }
     stack.move();
-    const tell = (line: string) => tellLine(`blocksweep: ${line}`);
-    return new WatchLists(all.slice(0, words.length), places, all, rules, tell);
+    return lists;
   }
 
-  /** The addresses that any of them marks as opted out. */
+  /**
+   * Opens the lists of `--output`, which are created where they are missing.
+   *
+   * @throws InputError for the first that cannot be used.
+   */
+  async openOutputs(): Promise<void> {
+    for (const place of this.places.slice(this.watched)) this.#add(await openStore(...how(place)));
+  }
+
+  #add(database: Database): void {
+    this.#all.push(database);
+    this.#journals.push(
+      new Journal({
+        ...{ name: database.name, scanId: this.rules.scanId, clock: systemClock },
+        tell: (line) => tellLine(`blocksweep: ${line}`),
+        write: (...polled) => attempt("write to", database, () => writePolls(database, ...polled)),
+      }),
+    );
+  }
+
+  /** The addresses that any of those that are open marks as opted out. */
   async optedOut(): Promise<Range[]> {
     const ranges: Range[] = [];
-    for (const database of this.all) {
+    for (const database of this.#all) {
       ranges.push(...await attempt("read", database, () => readOptOuts(database)));
     }
     return ranges;
@@ -98,7 +122,7 @@ export class WatchLists implements AsyncDisposable {
     const config = JSON.stringify(JSON.parse(formatConfig("watch", withoutSecrets(values))));
     const { scanId: id } = this.rules;
     const at = Date.now();
-    for (const [i, database] of this.all.entries()) {
+    for (const [i, database] of this.#all.entries()) {
       const note = () => new Store(database).begin({ id, kind: "watch", at, shards: 1, config });
       let refusal: unknown;
       await this.journals[i].begin(() =>
@@ -120,7 +144,7 @@ export class WatchLists implements AsyncDisposable {
   async end(counts: WatchCounts, found: number): Promise<string[]> {
     const { scanId: id, downAfter } = this.rules;
     const said: string[] = [];
-    for (const [i, database] of this.all.entries()) {
+    for (const [i, database] of this.#all.entries()) {
       const journal = this.journals[i];
       await journal.close(PATIENCE_MS);
       if (journal.lost > 0) {
@@ -142,6 +166,6 @@ export class WatchLists implements AsyncDisposable {
 
   /** Closes them. */
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const database of this.all) await database[Symbol.asyncDispose]();
+    for (const database of this.#all) await database[Symbol.asyncDispose]();
   }
 }

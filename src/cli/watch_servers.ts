@@ -77,17 +77,37 @@ export async function readServers(sources: WatchSources): Promise<readonly Watch
   const refused: RefusedName[] = [];
   for (const word of [...words, ...files]) await readWord(word, sources, addNamed, refused);
   noteRefused(refused, servers.size + passedOver.size > 0, tellError);
-  if (passedOver.size > 0) {
-    tellLine(`blocksweep: ${count(passedOver.size, "server")} opted out: not watched`);
-  }
+  tellPassedOver(passedOver.size);
   if (servers.size > 0) return [...servers.values()];
   throw new InputError(
     lists.length > 0
       ? `Cannot watch ${lists[0].name}: there is no server in it that may be asked`
       : passedOver.size > 0
-      ? "Cannot watch: every named server opted out"
+      ? ALL_OPTED_OUT
       : "Cannot watch nothing: name servers, or files or lists that hold some",
   );
+}
+
+const ALL_OPTED_OUT = "Cannot watch: every named server opted out";
+
+function tellPassedOver(servers: number): void {
+  if (servers > 0) tellLine(`blocksweep: ${count(servers, "server")} opted out: not watched`);
+}
+
+/**
+ * The servers whose addresses have not opted out.
+ *
+ * @throws InputError when there are none.
+ */
+export function withoutOptedOut(
+  servers: readonly Watched[],
+  optedOut: readonly Range[],
+): readonly Watched[] {
+  const shy = new AddressSet(optedOut);
+  const left = servers.filter(({ endpoint }) => !shy.has(endpoint.address));
+  tellPassedOver(servers.length - left.length);
+  if (left.length === 0) throw new InputError(ALL_OPTED_OUT);
+  return left;
 }
 
 /** The servers of a list, the most overdue first; those that are never asked are passed over. */

@@ -192,6 +192,7 @@ Deno.test("the end of a watch is noted in every list, though another program has
     const values = readArgs("watch", ["127.0.0.1:1", ...paths.flatMap((path) => ["-o", path])]);
     const rules = { intervalMs: 60_000, downAfter: 3, scanId: "watch-1" };
     await using lists = await WatchLists.open(new Settings(values), rules);
+    await lists.openOutputs();
     await lists.begin(values);
     using other = new DatabaseSync(paths[0]);
     other.exec("begin immediate");

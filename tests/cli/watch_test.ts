@@ -8,6 +8,9 @@ import { drawFleet } from "../../src/fleet/generate.ts";
 import { openFleet } from "../../src/fleet/open.ts";
 import { systemClock } from "../../src/net/clock.ts";
 import { emptyRecord } from "../../src/record.ts";
+import { migrate, MIGRATIONS } from "../../src/store/migrate.ts";
+import { writeOptOuts } from "../../src/store/opt_outs.ts";
+import { openSqlite } from "../../src/store/sqlite.ts";
 import type { WatchEvent } from "../../src/watch/mod.ts";
 import { run, start } from "./process.ts";
 
@@ -267,11 +270,14 @@ Deno.test("a server that opts out is marked in the database, and not watched aga
 function isMade(list: string): boolean {
   try {
     using db = new DatabaseSync(list, { readOnly: true });
-    return db.prepare("select name from sqlite_master where name = 'scans'").all().length > 0;
+    const [row] = db.prepare("select version from blocksweep_schema").all();
+    return row?.version === MIGRATIONS.length;
   } catch {
     return false; // it is not there, or is being made
   }
 }
+
+const FIRST_SCHEMA = new URL("../../src/store/schema/0001.sql", import.meta.url);
 
 Deno.test("a watch whose list is locked when it begins is noted when the list is free", async () => {
   const folder = await Deno.makeTempDir();
@@ -280,7 +286,11 @@ Deno.test("a watch whose list is locked when it begins is noted when the list is
     const hosts = drawFleet({ servers: 1, range, seed: 2, software: ["pocketmine"] });
     await using _fleet = await openFleet(hosts, { clock: systemClock, seed: 1 });
     const list = `${folder}/a.db`;
-    const child = start(["watch", "-o", list, "-iL", "-", "--interval", "5s"], { stdin: "" });
+    {
+      await using old = openSqlite(list);
+      await migrate(old, [await Deno.readTextFile(FIRST_SCHEMA)]); // the watch brings it up to date
+    }
+    const child = start(["watch", list, "-iL", "-", "--interval", "5s"], { stdin: "" });
     while (!isMade(list)) await new Promise((resolve) => setTimeout(resolve, 10));
     let stderr = "";
     {
@@ -311,6 +321,30 @@ Deno.test("a watch whose list is locked when it begins is noted when the list is
     const [scan] = db.prepare("select kind, state, found from scans").all();
     assertEquals({ ...scan }, { kind: "watch", state: "finished", found: 1 });
     assertEquals(db.prepare("select scan_id from observations").all().length, 1);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("a watch that refuses a word creates no database, and one that opted out there is passed over", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    for (const word of ["127.0.0.1:99999", "10.0.0.0/8", `${folder}/none.txt`]) {
+      const { code } = await run(["watch", word, "127.0.0.1", "-o", `${folder}/new.db`]);
+      assertEquals([code, [...Deno.readDirSync(folder)]], [2, []], word);
+    }
+    const list = `${folder}/a.db`;
+    {
+      await using database = openSqlite(list);
+      await migrate(database);
+      await writeOptOuts(database, [{ address: 0x7f2c0909, at: 1 }]);
+    }
+    const { code, stderr } = await run(["watch", "127.44.9.9", "-o", list]);
+    assertEquals([code, stderr.split("\n")], [2, [
+      "blocksweep: 2 servers opted out: not watched",
+      "blocksweep: Cannot watch: every named server opted out",
+      "",
+    ]]);
   } finally {
     await Deno.remove(folder, { recursive: true });
   }

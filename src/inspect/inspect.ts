@@ -55,7 +55,10 @@ export interface Inspection {
   readonly latencyMs: number | null;
   /** Whether the server, or its address, opted out. */
   readonly stopped: boolean;
-  /** Whether a question after the first was cut off, or not asked, because all had to end. */
+  /**
+   * Whether a question after the first was cut off, or not asked: all had to end, descriptors were
+   * short, or the host flooded.
+   */
   readonly cut: boolean;
   /** Whether that was because no descriptor could be had. */
   readonly exhausted?: boolean;

@@ -7,18 +7,13 @@ import { type Endpoint, family } from "../address.ts";
 import { EndpointSet } from "../endpoint_set.ts";
 import type { Endpoints } from "../endpoints.ts";
 import { attachedOf } from "../inspect/attach.ts";
-import {
-  inspect,
-  type Inspection,
-  inspectKnown,
-  type InspectOptions,
-  settled,
-} from "../inspect/inspect.ts";
+import { type Inspection, type InspectOptions, settled } from "../inspect/inspect.ts";
 import type { Answer } from "../inspect/merge.ts";
 import { Pool } from "../inspect/pool.ts";
 import { motdAsSent, type Protocol } from "../protocols/protocol.ts";
 import type { AttachedRecord, ServerRecord, Sighting } from "../record.ts";
 import { Aliases } from "./aliases.ts";
+import { inspectDespiteFloods } from "./flooded.ts";
 import { seedOf } from "./guard.ts";
 import type { InspectionParts } from "./inspection_parts.ts";
 import type { KnownPlan } from "./known_plan.ts";
@@ -135,7 +130,7 @@ export class Inspections {
       const { reason } = stop;
       if (reason === "failed" || reason === "max-results") return;
       const at = this.#options.clock.now();
-      const found = await inspectKnown(endpoint, probed, this.#inspectOptions(endpoint));
+      const found = await this.#interview({ endpoint, spoken: probed });
       if (optedOut.has(endpoint.address)) return;
       if (found.exhausted && found.answers.length === 0) {
         this.#uninspected.add(endpoint, () => {});
@@ -205,26 +200,11 @@ export class Inspections {
     return result.stopped ? await this.#leaveAlone(endpoint) : this.#row(sighting, result);
   }
 
-  /** Interviews a host; one that floods, in nothing but the protocol of the sighting. */
-  async #interview(sighting: Sighting): Promise<Inspection> {
-    const { floods, stop } = this.#parts;
-    const { address } = sighting.endpoint;
-    if (!floods.has(address)) {
-      const result = await inspect(sighting, this.#inspectOptions(sighting.endpoint));
-      const cut = result.failure === "cancelled" && floods.has(address);
-      if (!cut || stop.hard.aborted) return result;
-    }
-    return await this.#interviewFlooding(sighting);
-  }
-
-  /** What the first reply said, or else one exchange on a socket that no forger knows. */
-  async #interviewFlooding(sighting: Sighting): Promise<Inspection> {
-    const { protocols } = this.#options;
-    const known = settled(sighting, { protocols, follow: false, stop: this.#optsOut });
-    if (known !== undefined) return known;
-    const options = this.#inspectOptions(sighting.endpoint);
-    const alone = { ...options, follow: false, verify: false, link: options.soleLink };
-    return await inspect({ ...sighting, known: undefined }, alone);
+  /** Inspects a sighting or a known server; of a host that floods, nothing but the first protocol. */
+  #interview(subject: Parameters<typeof inspectDespiteFloods>[0]): Promise<Inspection> {
+    const { endpoint } = subject;
+    const isFlooding = () => this.#parts.floods.has(endpoint.address);
+    return inspectDespiteFloods(subject, this.#inspectOptions(endpoint), isFlooding);
   }
 
   /** Nobody confirmed that there is a server. */

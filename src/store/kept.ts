@@ -1,5 +1,6 @@
 /**
- * What a row keeps of the one before it: columns of which a scan did not ask.
+ * What a row keeps of the one before it: columns of protocols that had no full chance in a scan. They
+ * were not selected, or the interview was cut short before them.
  *
  * @module
  */
@@ -29,6 +30,8 @@ const VERIFIED = ["joinable", "mtu", "raknet_protocol"] as const;
 const OF_THE_SCAN = new Set<string>([
   ...["latency_ms", "alias_of", "requested_as", "scan_id", "extras"],
 ]);
+/** The flag of rows whose interview was cut short. */
+const CUT = "cutShort";
 /** Columns that another protocol may have filled. */
 const FILLED = FIELDS.filter(({ name, nullable }) => nullable && !OF_THE_SCAN.has(name))
   .map(({ name }) => name);
@@ -44,7 +47,8 @@ export async function withKept(
   records: readonly ServerRecord[],
   asked: AskedOf,
 ): Promise<ServerRecord[]> {
-  const before = await rowsBefore(database, records.map(serverId), asked);
+  const cut = records.some(isCut);
+  const before = await rowsBefore(database, records.map(serverId), asked, cut);
   return records.map((record) => {
     const earlier = before.get(serverId(record));
     return earlier === undefined || earlier.last_seen > record.seen_at
@@ -53,16 +57,26 @@ export async function withKept(
   });
 }
 
-/** The rows of servers, as far as they may hold something that is kept. */
+/** Whether the interview of a server was cut short: protocols may not have been reached. */
+function isCut({ flags }: ServerRecord): boolean {
+  return flags.includes(CUT);
+}
+
+/**
+ * The rows of servers, as far as they may hold something that is kept.
+ *
+ * @param cut Whether an interview was cut short.
+ */
 async function rowsBefore(
   database: Database,
   ids: readonly string[],
   { protocols, follow, verify, of }: AskedOf,
+  cut: boolean,
 ): Promise<Map<string, StoredRecord>> {
-  const alike = follow && of === undefined;
+  const alike = follow && of === undefined && !cut;
   const others = alike ? PROTOCOLS.filter(({ name }) => !protocols.includes(name)) : PROTOCOLS;
   const conditions = [
-    ...verify ? [] : VERIFIED.map((column) => `${column} is not null`),
+    ...verify && !cut ? [] : VERIFIED.map((column) => `${column} is not null`),
     ...others.map(({ name }) => `protocols like '%"${name}"%'`),
   ];
   if (conditions.length === 0) return new Map();
@@ -81,9 +95,15 @@ function merged(before: ServerRecord, now: ServerRecord, asked: AskedOf): Server
     .filter((name) => now.protocols.includes(name) || unasked.includes(name));
   const columns = [
     ...unasked.length > 0 ? FILLED : [],
-    ...!asked.verify && verifiable(protocols) ? VERIFIED : [],
+    ...(!asked.verify || isCut(now)) && verifiable(protocols) ? VERIFIED : [],
   ];
-  const kept = Object.fromEntries(columns.map((name) => [name, now[name] ?? before[name]]));
+  const kept: Partial<ServerRecord> = Object.fromEntries(
+    columns.map((name) => [name, now[name] ?? before[name]]),
+  );
+  if (unasked.length > 0 && isMoreExact(before.software, now.software)) {
+    kept.software = before.software;
+    kept.software_confidence = before.software_confidence;
+  }
   if (unasked.length === 0) return { ...now, ...kept };
   const facts = unasked.flatMap((name) => {
     const own = before.extras?.[name];
@@ -93,18 +113,23 @@ function merged(before: ServerRecord, now: ServerRecord, asked: AskedOf): Server
   return { ...now, ...kept, protocol: protocols[0], protocols, extras };
 }
 
+/** Whether software is the same, and known with its version: another protocol may tell the name alone. */
+function isMoreExact(before: string | null, now: string | null): boolean {
+  return now !== null && (before?.startsWith(`${now} `) ?? false);
+}
+
 /**
  * Whether a server was asked in a protocol: also where this is suppressed beside what it speaks, or
  * was looked for before one that it would suppress.
  */
 function wasAsked(
   name: string,
-  record: ServerRecord,
+  now: ServerRecord,
   { protocols, follow, of }: AskedOf,
 ): boolean {
-  const { protocols: spoken } = record;
+  const { protocols: spoken } = now;
   const one = PROTOCOLS.find((protocol) => protocol.name === name);
-  const all = follow ? of?.(record) ?? protocols : spoken;
+  const all = follow && !isCut(now) ? of?.(now) ?? protocols : spoken;
   const speaks = PROTOCOLS.filter((protocol) => spoken.includes(protocol.name));
   const suppressed = one?.spares !== undefined &&
     speaks.some(({ transport, spares }) => transport === "udp" && spares === undefined);

@@ -207,8 +207,16 @@ Deno.test("the end of a watch is noted in every list, though another program has
   }
 });
 
-/** Ends a scan of one known server, of which it wrote no row; returns the server's failures. */
-async function failuresAfter(path: string, reason: EndReason): Promise<unknown> {
+/**
+ * Ends a scan of one known server, of which it wrote no row; returns the server's failures.
+ *
+ * @param flooding Hosts that flooded.
+ */
+async function failuresAfter(
+  path: string,
+  reason: EndReason,
+  flooding: readonly string[] = [],
+): Promise<unknown> {
   const values = readArgs("scan", ["127.0.0.1", "-o", path]);
   const protocols = PROTOCOLS.filter(({ name }) => name === "raknet");
   const options = {
@@ -223,12 +231,13 @@ async function failuresAfter(path: string, reason: EndReason): Promise<unknown> 
   await using stores = await ScanStores.open(plan, `${path}.spill`, () => {}, asked);
   await stores.begin("scan-2", 2000, 1, values);
   const state = newState("scan-2", 0);
+  state.floods.addresses.push(...flooding);
   await stores.end(state, { reason } as ScanEnd, { since: 2000, options, resumed: false });
   await using database = openSqlite(path, { readOnly: true });
   return (await all(database, "select failures from servers"))[0].failures;
 }
 
-Deno.test("a scan that was short of descriptors counts no failures of known servers", async () => {
+Deno.test("a scan that was short of descriptors, or flooded, counts no failures of known servers", async () => {
   const folder = await Deno.makeTempDir();
   try {
     const path = `${folder}/a.db`;
@@ -242,6 +251,7 @@ Deno.test("a scan that was short of descriptors counts no failures of known serv
       await sink.flush();
     }
     assertEquals(await failuresAfter(path, "incomplete"), 0);
+    assertEquals(await failuresAfter(path, "done", ["127.0.0.1"]), 0);
     assertEquals(await failuresAfter(path, "done"), 1);
   } finally {
     await Deno.remove(folder, { recursive: true });

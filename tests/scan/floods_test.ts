@@ -1,6 +1,9 @@
 import { assert, assertEquals } from "@std/assert";
+import type { Address, Endpoint } from "../../src/address.ts";
+import { drawFleet } from "../../src/fleet/generate.ts";
 import { readNdjson } from "../../src/fleet/verify.ts";
 import { FakeDisk } from "../fakes/disk.ts";
+import type { FakeNetwork } from "../fakes/network.ts";
 import { scanFleet, type Setting } from "./harness.ts";
 import { resumeScan, startScan } from "./resumable.ts";
 
@@ -160,6 +163,90 @@ for (const { port, datagrams, hosts } of FORGED) {
     assertEquals(state.floods.hosts, hosts);
   });
 }
+
+/** Our first shared socket, and the first one of inspections. */
+const [SHARED, SOLE] = [40000, 40004];
+
+/** Servers that speak RakNet and Query on one port; what is forged in their names floods. */
+function flooded(over: Partial<Setting> = {}) {
+  return scanFleet({
+    fleet: { servers: 8, range: NEAR, seed: 3, software: ["pocketmine"] },
+    range: NEAR,
+    protocolNames: ["raknet", "query"],
+    ports: () => [19132],
+    audited: false,
+    retries: 0,
+    prepare: (network, hosts) => {
+      network.after(0, () => hosts.forEach(({ endpoint }) => forge(network, endpoint)));
+    },
+    ...over,
+  });
+}
+
+function forge(network: FakeNetwork, from: Endpoint): void {
+  for (let i = 0; i < 200; i++) network.inject(from, { port: SHARED }, Uint8Array.of(7));
+}
+
+Deno.test("a row whose follow-ups were left out because of a flood is flagged", async () => {
+  const { rows, state } = await flooded();
+  assertEquals([rows.length, state.floods.hosts], [8, 8]);
+  for (const { protocols, flags } of rows) {
+    assertEquals([protocols, flags.includes("cutShort")], [["raknet"], true]);
+  }
+});
+
+Deno.test("a row of a flooding host is not flagged where no follow-ups were wanted", async () => {
+  const { rows, state } = await flooded({ follow: false });
+  assertEquals([rows.length, state.floods.hosts], [8, 8]);
+  assertEquals(rows.filter(({ flags }) => flags.includes("cutShort")), []);
+});
+
+/** Lets a flood take the place of the first reply of each server that meets a condition. */
+function floodInPlaceOf(isMeant: (datagram: Uint8Array, from: { port: number }) => boolean) {
+  const cut = new Set<Address>();
+  const prepare: Setting["prepare"] = (network, hosts) => {
+    for (const { endpoint, responder } of hosts) {
+      network.host(endpoint, {
+        respond(datagram, from, now) {
+          const isFirst = isMeant(datagram, from) && !cut.has(endpoint.address);
+          if (!isFirst) return responder!.respond(datagram, from, now);
+          cut.add(endpoint.address);
+          forge(network, endpoint);
+          return [];
+        },
+      });
+    }
+  };
+  return { cut, prepare };
+}
+
+Deno.test("an inspection that a flood cut off is repeated on a socket of its own", async () => {
+  const fleet = { servers: 8, range: NEAR, seed: 3, software: ["raknetNode"] };
+  const { cut, prepare } = floodInPlaceOf((_, { port }) => port >= SOLE);
+  const { rows, state } = await flooded({ fleet, prepare });
+  assertEquals([cut.size, rows.length, state.floods.hosts], [8, 8, 8]);
+});
+
+Deno.test("a row is flagged when a flood cut off its follow-ups", async () => {
+  const isQuery = ([first, second]: Uint8Array) => first === 0xfe && second === 0xfd;
+  const { cut, prepare } = floodInPlaceOf(isQuery);
+  const { rows, state } = await flooded({ prepare });
+  assertEquals([cut.size, rows.length, state.floods.hosts], [8, 8, 8]);
+  assertEquals(rows.filter(({ flags }) => !flags.includes("cutShort")), []);
+});
+
+Deno.test("a known server that a flood cuts off is interviewed on a socket of its own", async () => {
+  const fleet = { servers: 1, range: { ...NEAR, end: NEAR.start + 1 }, seed: 3 };
+  const [{ endpoint }] = drawFleet({ ...fleet, software: ["pocketmine"] });
+  const { cut, prepare } = floodInPlaceOf(() => true);
+  const { rows, state } = await flooded({
+    ...{ fleet: { ...fleet, software: ["pocketmine"] }, prepare },
+    ...{ protocolNames: ["query"], ports: () => [25565], asksKnown: true, first: [endpoint] },
+    known: [{ endpoint, protocols: ["raknet", "query"] }],
+  });
+  assertEquals([cut.size, rows.length, state.floods.hosts], [1, 1, 1]);
+  assertEquals([rows[0].protocols, rows[0].flags.includes("cutShort")], [["raknet"], true]);
+});
 
 Deno.test("a host that answers for 256 addresses from one of them does not count as flooding", async () => {
   const { rows, state } = await scanFleet({

@@ -99,6 +99,34 @@ onEngines("without follow-ups, nothing was asked but what answered", async (db) 
   assertEquals([row.protocols, row.map], [["raknet", "query"], "world"]);
 });
 
+const NUKKIT = {
+  ...{ protocols: ["raknet", "query"], plugins: [{ name: "A", version: null }] },
+  ...{ software: "Nukkit 1.0", software_confidence: "A", joinable: true, mtu: 1400 },
+  extras: { raknet: {}, query: { a: "1" } },
+};
+const CUT = { protocols: ["raknet"], extras: { raknet: {} }, flags: ["cutShort"] };
+
+onEngines("an interview that was cut short takes nothing of what it did not reach", async (db) => {
+  const verifying = { ...USUAL, verify: true };
+  const row = await after(db, [NUKKIT, verifying], [CUT, verifying]);
+  assertEquals([row.protocols, row.plugins, row.software, row.joinable, row.mtu], [
+    ...[["raknet", "query"], NUKKIT.plugins, "Nukkit 1.0", true, 1400],
+  ]);
+  assertEquals([row.flags, row.extras], [["cutShort"], NUKKIT.extras]);
+  const whole = await after(db, [{ ...CUT, flags: [], seen_at: 5000 }, verifying]);
+  assertEquals([whole.protocols, whole.plugins, whole.joinable], [["raknet"], null, null]);
+});
+
+onEngines("the version of software stays where only its name was told again", async (db) => {
+  const told = (software: string) => ({ ...CUT, software, software_confidence: "C" });
+  const row = await after(db, [NUKKIT, USUAL], [told("Nukkit"), USUAL]);
+  assertEquals([row.software, row.software_confidence], ["Nukkit 1.0", "A"]);
+  const other = await after(db, [{ ...told("NukkitX"), seen_at: 5000 }, USUAL]);
+  assertEquals([other.software, other.software_confidence], ["NukkitX", "C"]);
+  const asked = await after(db, [{ ...told("Nukkit"), flags: [], seen_at: 6000 }, USUAL]);
+  assertEquals([asked.software, asked.software_confidence], ["Nukkit", "C"]);
+});
+
 onEngines(
   "SQP and what suppresses it, or was looked for before it, do not stay together",
   async (db) => {

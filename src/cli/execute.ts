@@ -25,8 +25,8 @@ import { begin, type CheckpointPlace, goOn, type Keeping, type Kept } from "./ke
 import type { OptOutList } from "./opt_out_list.ts";
 import { metricsTrouble, readMetrics, serveMetrics } from "./metrics.ts";
 import { closeOutputs, type OutputPlan } from "./outputs.ts";
-import { number, type Plan } from "./plan.ts";
-import { Progress, statusOf } from "./progress.ts";
+import type { Plan } from "./plan.ts";
+import { clockJumpLine, Progress, statusOf } from "./progress.ts";
 import { type ScanWork, scanWork } from "./status_line.ts";
 import { isClosedPipe, whileRead } from "./reader.ts";
 import { type Resumed, resumeLine } from "./resume.ts";
@@ -118,7 +118,7 @@ export async function execute(job: Job): Promise<number> {
   const kept = await keep(job, { state, key, beforeRows, stores: stores.sinks });
   const { writer } = kept;
   if (writer !== undefined) standing = (place ?? resumed)?.path;
-  const sinks = whileRead(job.outputs, kept.sinks);
+  const { sinks, unread } = whileRead(kept.sinks);
   const tally = new Tally();
   if (resumed !== undefined && !quiet) tellLine(resumeLine(resumed, state.written, plan));
   // Who answered in any part of the scan is not missing.
@@ -152,7 +152,7 @@ export async function execute(job: Job): Promise<number> {
     const onPass = settings.has("verbose")
       ? (transport: "udp" | "tcp") => progress.tellPass(plan, transport)
       : undefined;
-    const onClockJump = (ms: number) => tell(jumpLine(ms));
+    const onClockJump = (ms: number) => tell(clockJumpLine(ms));
     const onTrouble: TroubleListener = (code, kind) => {
       const line = troubleLine(code, kind);
       if (line !== undefined) tell(line);
@@ -178,7 +178,7 @@ export async function execute(job: Job): Promise<number> {
   standing = undefined; // the report names what was saved
   return await report(job, state, end, {
     checkpoint: saved ? place ?? resumed : undefined,
-    tally,
+    ...{ tally, unread },
   });
 }
 
@@ -222,15 +222,6 @@ async function keep(
   return await begin(keeping, { place, append, answered, configuration });
 }
 
-/** What a machine that slept, or a clock that was set, means for a scan. */
-function jumpLine(ms: number): string {
-  const seconds = number(Math.round(Math.abs(ms) / 1000));
-  return ms < 0
-    ? `blocksweep: the clock was set back by ${seconds} s: seen_at follows it, nothing else does`
-    : `blocksweep: the clock went ahead by ${seconds} s: if the machine slept, servers that were ` +
-      "asked just before are silent until the next pass (--retries)";
-}
-
 function scanOptions(
   { chosen, speed, named, stores }: Job,
   state: ScanState,
@@ -269,22 +260,28 @@ async function report(
   job: Job,
   state: ScanState,
   end: ScanEnd,
-  { checkpoint, tally }: {
+  { checkpoint, tally, unread }: {
     readonly checkpoint: { readonly path: string } | undefined;
     readonly tally: Tally;
+    readonly unread: ReadonlySet<number>;
   },
 ): Promise<number> {
   const { settings, chosen, outputs, stores, resumed } = job;
-  const unread = isClosedPipe(end.error); // its reader has what it wants, as `head` has
-  if (!settings.has("quiet") && !unread) {
-    summary(state, end, [...outputs, ...stores.places], chosen.retries).forEach(tellLine);
+  const places = [...outputs, ...stores.places].map(({ path }, i) => ({
+    path,
+    unread: unread.has(i),
+  }));
+  // The reader of the sole output has what it wants, as `head` has.
+  const served = isClosedPipe(end.error) && places.length === 1 && places[0].path === "-";
+  if (!settings.has("quiet") && !served) {
+    summary(state, end, places, chosen.retries).forEach(tellLine);
     unprobedLines(job.plan).forEach(tellLine);
     // Rows that no output took were counted too, and those of an earlier run were not.
     if (state.lost === 0) tally.lines(resumed && "of this run").forEach(tellLine);
   }
   if (end.error !== undefined) {
     if (end.error instanceof Deno.errors.NotCapable) throw end.error;
-    if (!unread) tellLine(`blocksweep: ${end.error.message}`);
+    if (!served) tellLine(`blocksweep: ${end.error.message}`);
   }
   continueLines(job, state, end, checkpoint?.path).forEach(tellLine);
   const { metadata } = job.files;

@@ -199,3 +199,12 @@ export function statusOf(state: ScanState): Record<string, unknown> {
     inspected_in_part: state.inspectedInPart,
   };
 }
+
+/** What a machine that slept, or a clock that was set, means for a scan. */
+export function clockJumpLine(ms: number): string {
+  const seconds = number(Math.round(Math.abs(ms) / 1000));
+  return ms < 0
+    ? `blocksweep: the clock was set back by ${seconds} s: seen_at follows it, nothing else does`
+    : `blocksweep: the clock went ahead by ${seconds} s: if the machine slept, servers that were ` +
+      "asked just before are silent until the next pass (--retries)";
+}

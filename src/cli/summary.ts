@@ -30,22 +30,29 @@ const REASONS: Readonly<Record<EndReason, string>> = {
 /**
  * The lines of the summary.
  *
+ * @param outputs Where rows went; those are unread whose readers closed the pipe.
  * @param retries How often the silent were asked again.
  */
 export function summary(
   state: ScanState,
   { reason }: ScanEnd,
-  outputs: readonly { readonly path: string }[],
+  outputs: readonly { readonly path: string; readonly unread?: boolean }[],
   retries: number,
 ): string[] {
   const { replies, tcp } = state;
   const seconds = ((performance.now() - state.startedAt) / 1000).toFixed(1);
-  const where = outputs.map(({ path }) => path === "-" ? "standard output" : path).join(", ");
+  const named = (unread: boolean) =>
+    outputs.filter((one) => (one.unread ?? false) === unread)
+      .map(({ path }) => path === "-" ? "standard output" : path).join(", ");
+  const closed = named(true);
   const arrived = Object.values(replies).reduce((sum, count) => sum + count, 0);
   const kinds = Object.entries(replies).map(([kind, count]) => `${number(count)} ${kind}`);
   return [
-    `${REASONS[reason]} in ${seconds} s: ${count(state.written, "row")} written to ${where}` +
+    `${REASONS[reason]} in ${seconds} s: ${count(state.written, "row")} written to ${
+      named(false)
+    }` +
     (state.lost > 0 ? `, ${number(state.lost)} lost` : ""),
+    ...(closed === "" ? [] : [`closed by its reader, which got a part of the rows: ${closed}`]),
     ...(state.passes === 0 ? [] : [
       `sent ${count(state.sent, "probe")} in ${state.pass} of ${state.passes} passes` +
       (state.refused > 0 ? `; ${number(state.refused)} more were refused by the system` : "") +

@@ -15,7 +15,7 @@ const BY_NAME = "A name without a port is looked up for an SRV record too; of it
 
 const RESCANNED =
   "--rescan sends a server only what it is known to speak; of that, --protocol leaves what it names,\n" +
-  "and its other protocols are sent once the server has replied.";
+  "and the others that --protocol names are sent once the server has replied.";
 
 /** What each command is for, in the order of the overview. */
 export const COMMANDS: Readonly<

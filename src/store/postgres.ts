@@ -172,11 +172,7 @@ class Postgres implements Database {
   async [Symbol.asyncDispose](): Promise<void> {
     const client = this.#client;
     this.#client = undefined;
-    if (client === undefined) return;
-    const { promise: late, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, END_MS);
-    await Promise.race([client.end().catch(() => {}), late]); // it may have gone away
-    clearTimeout(timer);
+    if (client !== undefined) await ended(client);
   }
 
   /** Ends a transaction, unless it went away with its connection. */
@@ -228,9 +224,22 @@ class Postgres implements Database {
     };
     client.on("error", lost);
     client.on("end", lost);
-    await client.connect();
-    return client;
+    try {
+      await client.connect();
+      return client;
+    } catch (error) {
+      await ended(client); // a connection that was refused may hold its socket
+      throw error;
+    }
   }
+}
+
+/** Ends a connection, and does not wait long for a server that has gone away. */
+async function ended(client: Client): Promise<void> {
+  const { promise: late, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, END_MS);
+  await Promise.race([client.end().catch(() => {}), late]);
+  clearTimeout(timer);
 }
 
 /** `$1`, `$2`... for each `?`: none of our statements has another. */

@@ -173,6 +173,12 @@ Deno.test("verify: refusals, and what they mean", () => {
   assertEquals(verify(server("bdsBans")).found.flags, ["banned"]);
 });
 
+Deno.test("verify: a refusal for lack of connections counts more than free places in the advertisement", () => {
+  const advertised = pong(GUID, "MCPE;Full;766;1.21.50;3;20;1;level;Survival;");
+  const { found } = verify(() => [refusal("noFreeConnections")], advertised);
+  assertEquals(found, { columns: { joinable: false }, flags: ["full"], facts: {} });
+});
+
 Deno.test("verify: whether a full server lets anybody in is not known", () => {
   const places = (online: string, max: string) =>
     verify(() => [reply1()], pong(GUID, `MCPE;Full;766;1.21.50;${online};${max};1;level;Survival;`))

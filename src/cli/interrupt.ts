@@ -14,6 +14,12 @@ export interface Interrupt extends Disposable {
 /** Exit code of a program that was interrupted. */
 export const INTERRUPTED = 130;
 
+/** A command was interrupted before there was anything to finish. */
+export class Interrupted extends Error {
+  /** Always `"Interrupted"`. */
+  override readonly name = "Interrupted";
+}
+
 /** Whether standard input, output or error is a terminal: then the terminal can go away. */
 function isAtTerminal(): boolean {
   return [Deno.stdin, Deno.stdout, Deno.stderr].some((one) => one.isTerminal());

@@ -12,6 +12,7 @@ import { StoreError } from "../store/store.ts";
 import { closest } from "./args.ts";
 import { print, tellError, tellLine } from "./console.ts";
 import { commandHelp, COMMANDS, overview } from "./help.ts";
+import { INTERRUPTED, Interrupted } from "./interrupt.ts";
 import type { Command } from "./options.ts";
 import { isClosedPipe } from "./reader.ts";
 
@@ -50,6 +51,7 @@ export async function main(args: readonly string[]): Promise<number> {
     return await dispatch(args);
   } catch (thrown) {
     const error = firstOf(thrown);
+    if (error instanceof Interrupted) return INTERRUPTED;
     if (isClosedPipe(error)) return EXIT.failed; // the reader has what it wants, as `head` has
     const line = explain(error);
     if (line === undefined) throw redactError(error, args);

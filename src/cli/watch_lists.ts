@@ -15,6 +15,7 @@ import { Journal, type WatchCounts, type WatchRules } from "../watch/mod.ts";
 import type { Values } from "./args.ts";
 import { formatConfig } from "./config.ts";
 import { tellLine } from "./console.ts";
+import { Interrupted, onInterrupt } from "./interrupt.ts";
 import { SURROUNDINGS, withoutSecrets } from "./surroundings.ts";
 import type { Settings } from "./values.ts";
 
@@ -24,9 +25,23 @@ const PATIENCE_MS = 10_000;
 /** Polls do not wait long for another program that writes to a list: it is tried again. */
 const BUSY_MS = 250;
 
-/** How a list is opened. */
-function how(place: StorePlace) {
-  return [place, SURROUNDINGS, { busyMs: BUSY_MS }] as const;
+/**
+ * Opens a list, and waits as long as another program has it locked.
+ *
+ * @throws Interrupted where Ctrl-C ends the wait; else as the opening function does.
+ */
+async function openFree(
+  open: typeof openExisting | typeof openStore,
+  place: StorePlace,
+): Promise<Database> {
+  using interrupt = onInterrupt(() => {});
+  const { signal } = interrupt;
+  const report = (line: string) => tellLine(`blocksweep: ${line}`);
+  try {
+    return await open(place, SURROUNDINGS, { busyMs: BUSY_MS, lockWait: { signal, report } });
+  } catch (error) {
+    throw signal.aborted ? new Interrupted() : error;
+  }
 }
 
 /** The lists of a watch. */
@@ -78,7 +93,7 @@ export class WatchLists implements AsyncDisposable {
     await using stack = new AsyncDisposableStack();
     const lists = stack.use(new WatchLists(places, words.length, rules));
     for (const place of places.slice(0, words.length)) {
-      lists.#add(await openExisting(...how(place)));
+      lists.#add(await openFree(openExisting, place));
     }
     stack.move();
     return lists;
@@ -90,7 +105,9 @@ export class WatchLists implements AsyncDisposable {
    * @throws InputError for the first that cannot be used.
    */
   async openOutputs(): Promise<void> {
-    for (const place of this.places.slice(this.watched)) this.#add(await openStore(...how(place)));
+    for (const place of this.places.slice(this.watched)) {
+      this.#add(await openFree(openStore, place));
+    }
   }
 
   #add(database: Database): void {

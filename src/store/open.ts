@@ -55,8 +55,22 @@ export function storePlace(text: string): StorePlace | undefined {
 const OPEN_MS = 5000;
 const PAUSE_MS = 100;
 
+/** After how long a wait that has no end is reported, milliseconds. */
+const REPORT_MS = 1000;
+
+/** How to wait for a file that another program keeps locked. */
+export interface LockWait {
+  /** Ends the wait. */
+  readonly signal: AbortSignal;
+  /** Reports it, once. */
+  readonly report: (line: string) => void;
+}
+
 /** How to open a list that is written to: see {@linkcode SqliteOptions}. */
-export type OpenOptions = Pick<SqliteOptions, "busyMs" | "clock">;
+export interface OpenOptions extends Pick<SqliteOptions, "busyMs" | "clock"> {
+  /** Waits for a locked file as long as it takes. Default: for 5 seconds. */
+  readonly lockWait?: LockWait;
+}
 
 /**
  * Opens a list to write to it: made where there is none, and brought to the schema of this program.
@@ -75,7 +89,8 @@ export async function openStore(
 /**
  * Opens a database that exists to write to it, and brings it to the schema of this program.
  *
- * @throws InputError when there is none, or as {@linkcode openStore}.
+ * @throws InputError when there is none, or as {@linkcode openStore}; a wait that
+ * {@linkcode LockWait.signal} ends is one as well.
  */
 export async function openExisting(
   place: StorePlace,
@@ -97,22 +112,29 @@ export async function readStore(place: StorePlace, around: Surroundings): Promis
 async function openWhenFree(
   place: StorePlace,
   around: Surroundings,
-  options: SqliteOptions,
+  options: SqliteOptions & OpenOptions,
   prepare: (database: Database) => Promise<void>,
 ): Promise<Database> {
-  const { clock = systemClock } = options;
-  const deadline = clock.now() + OPEN_MS;
+  const { clock = systemClock, lockWait } = options;
+  const began = clock.now();
+  const name = place.postgres === undefined ? `"${around.resolve(place.file)}"` : place.path;
+  const most = lockWait === undefined ? OPEN_MS : Infinity;
+  let reported = lockWait === undefined;
   for (;;) {
     try {
       return await prepared(await open(place, around, options), prepare);
     } catch (error) {
       if (!(error instanceof Unavailable)) throw error;
-      if (place.postgres !== undefined || clock.now() >= deadline) {
-        const name = place.postgres === undefined ? `"${around.resolve(place.file)}"` : place.path;
+      const waited = clock.now() - began;
+      if (place.postgres !== undefined || waited >= most || lockWait?.signal.aborted) {
         throw new InputError(`Cannot open ${name}: ${error.message}`, { cause: error });
       }
+      if (!reported && waited >= REPORT_MS) {
+        reported = true;
+        lockWait?.report(`${name}: ${error.message}; waits until it is free`);
+      }
     }
-    await sleep(clock, PAUSE_MS);
+    await sleep(clock, PAUSE_MS, lockWait?.signal);
   }
 }
 

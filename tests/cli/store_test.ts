@@ -172,7 +172,6 @@ Deno.test("a list that is locked when a command starts ends it, before anything 
       ["scan", "127.0.0.1", "-o", list, "-o", `${folder}/a.csv`],
       ["import", list, `${folder}/a.csv`],
       ["thin", list, "--keep", "9d"],
-      ["watch", list],
     ];
     const results = await Promise.all(commands.map((args) => run(args)));
     for (const [i, { code, stderr, stdout }] of results.entries()) {
@@ -180,6 +179,36 @@ Deno.test("a list that is locked when a command starts ends it, before anything 
       assertEquals([code, stderr, stdout], [2, error, ""], commands[i].join(" "));
     }
     assertEquals(await Deno.readTextFile(`${folder}/a.csv`), "127.0.0.1:5\n");
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("a watch waits for a list that is locked when it starts, and Ctrl-C ends the wait", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const list = `${folder}/a.db`;
+    await Deno.writeTextFile(`${folder}/a.csv`, "127.46.0.1:5\n");
+    assertEquals((await run(["import", list, `${folder}/a.csv`])).code, 0);
+    using other = new DatabaseSync(list);
+    for (const freed of [false, true]) {
+      other.exec("begin immediate");
+      const child = start(["watch", list]);
+      let [stderr, interrupted] = ["", false];
+      for await (const part of child.stderr.pipeThrough(new TextDecoderStream())) {
+        stderr += part;
+        if (stderr.includes("waits until it is free") && freed && other.isTransaction) {
+          other.exec("commit");
+        }
+        const awaited = freed ? "watching 1 server" : "waits until";
+        if (!interrupted && stderr.includes(awaited)) child.kill("SIGINT");
+        interrupted ||= stderr.includes(awaited);
+      }
+      await child.stdout.cancel();
+      assertEquals((await child.status).code, 130, stderr);
+      assertEquals(stderr.includes("Cannot"), false, stderr);
+      if (other.isTransaction) other.exec("commit");
+    }
   } finally {
     await Deno.remove(folder, { recursive: true });
   }

@@ -304,6 +304,25 @@ Deno.test("a database that is locked when it is opened is waited for, for five s
   assert(clock.time - from < 4000);
 });
 
+Deno.test("a wait for a locked database has no end where that is wanted, and is reported once", async () => {
+  await using bench = await Bench.open();
+  const { clock, other, path, told } = bench;
+  const controller = new AbortController();
+  const lockWait = { signal: controller.signal, report: (line: string) => told.push(line) };
+  const open = () => openStore(storePlace(path)!, AROUND, { busyMs: 250, clock, lockWait });
+  other.exec("begin immediate");
+  clock.onWait = (time) => {
+    if (time >= 60_000 && other.isTransaction) other.exec("commit");
+  };
+  await (await open())[Symbol.asyncDispose]();
+  assert(clock.time >= 60_000);
+  assertEquals(told, [`"${path}": another program is writing to it; waits until it is free`]);
+  other.exec("begin immediate");
+  clock.onWait = (time) => time >= 90_000 && controller.abort();
+  await assertRejects(open, InputError, "another program is writing to it");
+  assert(clock.time < 91_000);
+});
+
 Deno.test("a statement waits without blocking the thread: what ends the lock may run in it", async () => {
   await using bench = await Bench.open();
   const { other, path } = bench;

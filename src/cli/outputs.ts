@@ -15,6 +15,7 @@ import type { ReopenedOutput } from "../scan/checkpoint/resumed_list.ts";
 import { openFile, reopenFile, standardOutput } from "../sinks/output.ts";
 import { type Format, type Output, type Sink, TextSink } from "../sinks/sink.ts";
 import { storePlace } from "../store/open.ts";
+import { absenceOf } from "../store/spill.ts";
 import { closest } from "./args.ts";
 import { terminalSize, userPath } from "./console.ts";
 import { ROW_ORDERS, type RowOrder, SortingSink } from "./sorting.ts";
@@ -271,7 +272,8 @@ async function closeAll(files: ReadonlyMap<OutputPlan, { readonly output: Output
 }
 
 /**
- * Closes the outputs; a row is written when its file is closed without an error.
+ * Closes the outputs; a row is written when its file is closed without an error. An interrupted scan
+ * stays one where a database is unavailable at its end: the rows for that wait in a file.
  *
  * @param before What is to be done while they are open.
  */
@@ -282,14 +284,16 @@ export async function closeOutputs(
   before: () => Promise<void>,
 ): Promise<ScanEnd> {
   let error = end.error;
+  let absence: Error | undefined;
   for (const step of [before, ...sinks.map((sink) => () => sink[Symbol.asyncDispose]())]) {
     try {
       await step();
     } catch (fault) {
-      error ??= fault as Error;
+      if (end.reason === "interrupted" && absenceOf(fault)) absence ??= fault as Error;
+      else error ??= fault as Error;
     }
   }
-  if (error === undefined) return end;
+  if (error === undefined) return { ...end, error: absence };
   state.ended = "failed";
   return { ...end, reason: "failed", error };
 }

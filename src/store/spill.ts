@@ -259,8 +259,8 @@ async function openWaiting(
   }
 }
 
-/** Why the database is unavailable; `undefined` for other errors. */
-function absenceOf(error: unknown): string | undefined {
-  const cause = error instanceof StoreError ? error.cause : error;
-  return cause instanceof Unavailable ? cause.message : undefined;
+/** Why a database is unavailable; `undefined` for other errors. */
+export function absenceOf(error: unknown): string | undefined {
+  if (error instanceof StoreError) return absenceOf(error.cause);
+  return error instanceof Unavailable ? error.message : undefined;
 }

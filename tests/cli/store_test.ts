@@ -184,6 +184,27 @@ Deno.test("a list that is locked when a command starts ends it, before anything 
   }
 });
 
+Deno.test("Ctrl-C while another program keeps a database locked ends a scan as interrupted", async () => {
+  const folder = await Deno.makeTempDir();
+  const silent = Deno.listenDatagram({ transport: "udp", hostname: "127.46.0.2", port: 19132 });
+  try {
+    const list = `${folder}/a.db`;
+    const child = start(["scan", "127.46.0.2", "--protocol", "raknet", "-o", list]);
+    const ended = finish(child);
+    await Promise.race([silent.receive(), ended]); // by now the database is open
+    using other = new DatabaseSync(list);
+    other.exec("pragma busy_timeout = 1000; begin immediate");
+    child.kill("SIGINT");
+    const { code, stderr } = await ended;
+    assertEquals([code, /^interrupted in /m.test(stderr)], [130, true], stderr);
+    assertStringIncludes(stderr, "all rows are there, but not how the scan ended");
+    assertStringIncludes(stderr, `scan --resume ${list}.checkpoint`);
+  } finally {
+    silent.close();
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
 Deno.test("a watch waits for a list that is locked when it starts, and Ctrl-C ends the wait", async () => {
   const folder = await Deno.makeTempDir();
   try {

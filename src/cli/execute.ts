@@ -40,7 +40,7 @@ import {
   requireDescriptors,
   type Sockets,
 } from "./sockets.ts";
-import { continueLines, exitCode, resumeLines, summary, unprobedLines } from "./summary.ts";
+import { endLines, exitCode, resumeLines, summary, unprobedLines } from "./summary.ts";
 import type { FoundTargets, NamedTargets } from "./targets.ts";
 import { Tally } from "./tally.ts";
 import { troubleLine } from "./trouble.ts";
@@ -75,12 +75,13 @@ const LEAST = 10;
 
 /** Opens, scans, closes, and says what came of it. */
 export async function execute(job: Job): Promise<number> {
-  const { settings, chosen, plan, place } = job;
+  const { settings, chosen, plan, place, named: { targets } } = job;
   const quiet = settings.has("quiet");
   checkWritten(job.files);
-  const sockets = await openAll(job.named.targets, chosen, job.engine);
-  await requireDescriptors(chosen, LEAST + job.outputs.length + 4 * job.stores.places.length);
-  const connections = await connectionsFor(chosen, quiet);
+  const sockets = await openAll(targets, chosen, job.engine);
+  const needed = LEAST + job.outputs.length + 4 * job.stores.places.length;
+  await requireDescriptors(targets, chosen, needed);
+  const connections = await connectionsFor(targets, chosen, quiet);
   const shown: { progress?: Progress } = {};
   const { resumed } = job;
   const scanId = resumed?.checkpoint.scanId ??
@@ -283,7 +284,7 @@ async function report(
     if (end.error instanceof Deno.errors.NotCapable) throw end.error;
     if (!served) tellLine(`blocksweep: ${end.error.message}`);
   }
-  continueLines(job, state, end, checkpoint?.path).forEach(tellLine);
+  endLines(job, state, end, checkpoint?.path).forEach(tellLine);
   const { metadata } = job.files;
   if (metadata !== undefined) {
     const options = JSON.parse(formatConfig("scan", settings.values));

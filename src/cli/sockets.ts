@@ -100,15 +100,27 @@ export function localAddress({ sourceAddress }: ScanSettings, bits: 4 | 6): Addr
 }
 
 /**
+ * Opens a socket that only takes a descriptor. It is of a family that the scan sends in: permission for
+ * the other one may lack.
+ */
+function descriptorTaker(targets: Targets, chosen: ScanSettings): () => DatagramSocket {
+  const { sourceAddress } = chosen;
+  const [bits = sourceAddress === undefined ? 4 : family(sourceAddress)] = familiesOf(targets);
+  return () => openSocket({ address: localAddress(chosen, bits), port: 0 }, 1);
+}
+
+/**
  * Checks that what a scan opens besides its sockets finds descriptors.
  *
  * @param needed How many it opens at the least.
  * @throws ShortageError
  */
-export async function requireDescriptors(chosen: ScanSettings, needed: number): Promise<void> {
-  const bits = chosen.sourceAddress === undefined ? 4 : family(chosen.sourceAddress);
-  const open = () => openSocket({ address: localAddress(chosen, bits), port: 0 }, 1);
-  const left = await descriptorsLeft(needed, open);
+export async function requireDescriptors(
+  targets: Targets,
+  chosen: ScanSettings,
+  needed: number,
+): Promise<void> {
+  const left = await descriptorsLeft(needed, descriptorTaker(targets, chosen));
   if (left === needed) return;
   throw new ShortageError(
     `Cannot scan: ${
@@ -122,12 +134,15 @@ export async function requireDescriptors(chosen: ScanSettings, needed: number): 
 const SPARE_DESCRIPTORS = 64;
 
 /** How many connections there may be at once; says so where the system allows less than asked. */
-export async function connectionsFor(chosen: ScanSettings, quiet: boolean): Promise<number> {
+export async function connectionsFor(
+  targets: Targets,
+  chosen: ScanSettings,
+  quiet: boolean,
+): Promise<number> {
   const { protocols, concurrency } = chosen;
   if (protocols.every(({ transport }) => transport !== "tcp")) return concurrency;
-  const bits = chosen.sourceAddress === undefined ? 4 : family(chosen.sourceAddress);
-  const open = () => openSocket({ address: localAddress(chosen, bits), port: 0 }, 1);
-  const left = await descriptorsLeft(concurrency + SPARE_DESCRIPTORS, open);
+  const most = concurrency + SPARE_DESCRIPTORS;
+  const left = await descriptorsLeft(most, descriptorTaker(targets, chosen));
   const connections = Math.max(1, Math.min(concurrency, left - SPARE_DESCRIPTORS));
   if (connections < concurrency && !quiet) {
     tellLine(

@@ -230,11 +230,23 @@ export function exitCode(reason: EndReason): number {
 const EARLY: ReadonlySet<EndReason> = new Set(["incomplete", "interrupted", "max-runtime"]);
 
 /**
- * How to continue a scan that has not finished.
+ * What is printed behind the summary, or with `--quiet` in its place: what was left out for lack of
+ * descriptors, where no summary names it, and how to continue a scan that has not finished.
  *
  * @param checkpoint Its checkpoint, as the user may type it.
  */
-export function continueLines(
+export function endLines(
+  job: Continuable,
+  state: ScanState,
+  end: ScanEnd,
+  checkpoint: string | undefined,
+): string[] {
+  const left = job.settings.has("quiet") ? shortageLines(state) : [];
+  return [...left, ...continueLines(job, state, end, checkpoint)];
+}
+
+/** How to continue a scan that has not finished. */
+function continueLines(
   { settings, chosen, outputs, stores, resumable }: Continuable,
   state: ScanState,
   end: ScanEnd,

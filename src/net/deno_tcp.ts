@@ -5,6 +5,7 @@
  */
 import type { Socket } from "node:net";
 import { type Address, type Endpoint, family, formatAddress } from "../address.ts";
+import { openSocket } from "./deno.ts";
 import { isShortage } from "./descriptors.ts";
 import type { ConnectFailure, Dialer, Stream } from "./socket.ts";
 
@@ -34,7 +35,7 @@ class DenoDialer implements Dialer {
     } catch (error) {
       if (signal.aborted) return "cancelled";
       if (error instanceof Deno.errors.NotCapable) throw error;
-      return failure(this.count(error));
+      return connectFailure(this.count(error), () => hasAddress(family(to.address)));
     }
   }
 
@@ -77,9 +78,28 @@ class DenoDialer implements Dialer {
   }
 }
 
-/** What an error code means. What none of them means is as good as nobody being there. */
-function failure(code: string): ConnectFailure {
+/** Whether this machine has an address of a family: loopback's at the least. */
+function hasAddress(bits: 4 | 6): boolean {
+  try {
+    openSocket({ address: bits === 4 ? LOOPBACK : 1n, port: 0 }, 1)[Symbol.asyncDispose]();
+    return true;
+  } catch (error) {
+    return (error as { code?: unknown }).code !== "EADDRNOTAVAIL";
+  }
+}
+
+/** 127.0.0.1 */
+const LOOPBACK = 0x7f000001;
+
+/**
+ * What an error code means. What none of them means is as good as nobody being there.
+ *
+ * @param hasAddress Whether this machine has an address of the peer's family: without one, the error
+ * that else says that all local ports are in use says that no peer is reachable.
+ */
+export function connectFailure(code: string, hasAddress: () => boolean): ConnectFailure {
   if (REFUSALS.has(code)) return "refused";
+  if (code === "EADDRNOTAVAIL" && !hasAddress()) return "unreachable";
   if (isShortage(code)) return "exhausted";
   return code === "ETIMEDOUT" || code === "TimedOut" ? "silent" : "unreachable";
 }

@@ -1,6 +1,6 @@
 /** The program in a process that may have few descriptors. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { run } from "./process.ts";
+import { run, SCAN } from "./process.ts";
 
 /** How many descriptors a scan with one output to a file needs besides its sockets. */
 const NEEDED = 11;
@@ -28,4 +28,21 @@ Deno.test("too few descriptors to start refuse a scan in one line, with exit cod
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
+});
+
+Deno.test("a scan of IPv6 targets wants no permission for IPv4", async () => {
+  const permissions = ["--allow-net=[::],[::1]", ...SCAN.filter((one) => !one.includes("net"))];
+  const args = [
+    "scan",
+    "::1",
+    "-p",
+    "19132",
+    "--protocol",
+    "raknet,slp",
+    "--cooldown",
+    "1ms",
+    "-q",
+  ];
+  const { code, stderr } = await run([...args, "--retries", "0"], { permissions });
+  assertEquals([code, stderr], [0, ""]);
 });

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { type Continuable, continueLines, exitCode, summary } from "../../src/cli/summary.ts";
+import { type Continuable, endLines, exitCode, summary } from "../../src/cli/summary.ts";
 import type { ScanEnd } from "../../src/scan/options.ts";
 import { statusOf } from "../../src/cli/progress.ts";
 import { scanFamilies } from "../../src/cli/scan_metrics.ts";
@@ -128,13 +128,20 @@ Deno.test("an incomplete scan ends with exit code 1, and its resume command is p
     chosen: { protocols: [], seed: 5 },
     ...{ outputs: [], stores: { places: [] }, resumable: true },
   } as unknown as Continuable;
-  const [line] = continueLines(scan, shortState(1, 0, 0), INCOMPLETE, "rows.csv.checkpoint");
+  const [line] = endLines(scan, shortState(1, 0, 0), INCOMPLETE, "rows.csv.checkpoint");
   assertEquals(
     line.replace(/: .* scan/, ": blocksweep scan"),
     [
       "with more descriptors, go on with: blocksweep scan --resume rows.csv.checkpoint",
     ].join(),
   );
-  const [without] = continueLines(scan, shortState(1, 0, 0), INCOMPLETE, undefined);
+  const given = new Map([["quiet", ["true"]]]);
+  const quiet = { ...scan, settings: new Settings({ words: ["127.0.0.1"], given }) };
+  assertEquals(endLines(quiet, shortState(1, 0, 0), INCOMPLETE, "rows.csv.checkpoint"), [
+    "results are incomplete: 1 TCP target was not probed for lack of descriptors; raise the limit " +
+    "(ulimit -n), or lower --concurrency",
+    line,
+  ]);
+  const [without] = endLines(scan, shortState(1, 0, 0), INCOMPLETE, undefined);
   assertEquals(without.includes(" --from"), true, without);
 });

@@ -3,7 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import { createServer } from "node:net";
 import type { Endpoint } from "../../src/address.ts";
 import { systemClock } from "../../src/net/clock.ts";
-import { denoDialer } from "../../src/net/deno_tcp.ts";
+import { connectFailure, denoDialer } from "../../src/net/deno_tcp.ts";
 import { descriptorsLeft } from "../../src/net/descriptors.ts";
 import { openSocket } from "../../src/net/deno.ts";
 import type { Stream } from "../../src/net/socket.ts";
@@ -145,4 +145,10 @@ Deno.test("descriptorsLeft() finds as many as there are", async () => {
   assertEquals([await descriptorsLeft(10, open(4)), taken], [4, 0]);
   assertEquals([await descriptorsLeft(10, open(40)), taken], [10, 0]);
   assertEquals(await descriptorsLeft(5, () => openSocket({ address: 0x7f000001, port: 0 }, 1)), 5);
+});
+
+Deno.test("without an address of the peer's family, no port is short: no peer is reachable", () => {
+  assertEquals(connectFailure("EADDRNOTAVAIL", () => false), "unreachable");
+  assertEquals(connectFailure("EADDRNOTAVAIL", () => true), "exhausted");
+  assertEquals(connectFailure("EMFILE", () => false), "exhausted");
 });

@@ -1,7 +1,7 @@
 /** What is said where a server wants a password, and where one has to be given again. */
 import { assertEquals, assertRejects } from "@std/assert";
 import { readArgs } from "../../src/cli/args.ts";
-import { type Continuable, continueLines } from "../../src/cli/summary.ts";
+import { type Continuable, endLines } from "../../src/cli/summary.ts";
 import { Settings } from "../../src/cli/values.ts";
 import { InputError } from "../../src/errors.ts";
 import type { ScanEnd } from "../../src/scan/options.ts";
@@ -44,7 +44,7 @@ Deno.test("a password that stood in a URL has to be given again to go on with a 
       settings: new Settings(readArgs("scan", ["10.0.0.1"])),
       ...{ outputs: [], resumable: true, stores: { places: [storePlace(url)!] } },
     };
-    return continueLines(
+    return endLines(
       job as unknown as Continuable,
       {} as ScanState,
       { reason: "interrupted" } as ScanEnd,

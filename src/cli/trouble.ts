@@ -18,11 +18,11 @@ const REFUSALS: Readonly<Record<string, string>> = {
   ENOBUFS: "the network card has had no room for a second: a lower --rate helps",
 };
 
-/** What a shortage is of, by the code of its error. */
-const SHORT: Readonly<Record<string, string>> = {
-  EMFILE: "descriptors, of which this process may have no more: see ulimit -n",
-  ENFILE: "descriptors, of which the system has no more",
-  EADDRNOTAVAIL: "local ports",
+/** What a shortage is of, by the code of its error, and what to do besides lowering the concurrency. */
+const SHORT: Readonly<Record<string, { readonly what: string; readonly remedy?: string }>> = {
+  EMFILE: { what: "no file descriptors left", remedy: "raise the limit (ulimit -n)" },
+  ENFILE: { what: "the system has no file descriptors left" },
+  EADDRNOTAVAIL: { what: "no local ports left" },
 };
 
 /**
@@ -31,7 +31,7 @@ const SHORT: Readonly<Record<string, string>> = {
  * @param waiting What waits for its end, in the plural.
  */
 export function shortageLine(waiting: string, code: string = "EMFILE"): string {
-  return `${waiting} wait for ${SHORT[code] ?? "this machine"} (${code})`;
+  return `${SHORT[code]?.what ?? "this machine is out of resources"} (${code}): ${waiting} wait`;
 }
 
 /**
@@ -41,9 +41,11 @@ export function shortageLine(waiting: string, code: string = "EMFILE"): string {
  */
 export function troubleLine(code: string, kind: TroubleKind): string | undefined {
   if (kind === "short") {
-    const line = shortageLine("connections and inspections", code);
-    return `blocksweep: ${line}: results become incomplete if that lasts; raise the limit, or lower ` +
-      "--concurrency";
+    const remedies = [SHORT[code]?.remedy, "lower --concurrency"].filter((one) =>
+      one !== undefined
+    );
+    return `blocksweep: ${shortageLine("connections and inspections", code)}; results become ` +
+      `incomplete if that lasts: ${remedies.join(", or ")}`;
   }
   if (kind === "refused") {
     const why = REFUSALS[code];

@@ -97,7 +97,7 @@ export async function openAsking(
   const board = new LastingBoard({ open, throttle, clock, ...around });
   const shortage = new Shortage(
     clock,
-    (code) => around.tell(`${shortageLine("polls", code)}: they are put off while that lasts`),
+    (code) => around.tell(`${shortageLine("polls", code)}; they are put off while that lasts`),
   );
   const stream = { dialer: denoDialer(), throttle, clock, signal, shortage };
   const poller = new Poller({

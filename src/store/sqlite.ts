@@ -74,10 +74,14 @@ function syncableLog(db: DatabaseSync): string | undefined {
   return state === "granted" ? path : undefined;
 }
 
-/** Syncs a file that SQLite has open. It keeps no lock on its log, which closing would release. */
-async function syncFile(path: string): Promise<void> {
-  using file = await Deno.open(path, { write: true });
-  await file.sync();
+/** Opens the write-ahead log to sync it; `undefined` where there is none. */
+async function openLog(path: string): Promise<Deno.FsFile | undefined> {
+  try {
+    return await Deno.open(path, { write: true });
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+    throw error;
+  }
 }
 
 const LOCKED = "another program is writing to it";
@@ -110,6 +114,11 @@ class Sqlite implements Database {
   readonly engine = "sqlite";
   readonly name: string;
   readonly #prepared = new Map<string, StatementSync>();
+  /**
+   * The log, open: a scan that has used all descriptors can sync it still. SQLite keeps no lock on its
+   * log, which closing would release.
+   */
+  #opened: Deno.FsFile | undefined;
 
   constructor(
     private readonly db: DatabaseSync,
@@ -183,17 +192,16 @@ class Sqlite implements Database {
    */
   async flush(): Promise<void> {
     if (this.log === undefined) return;
-    try {
-      await syncFile(this.log);
-    } catch (error) {
-      if (!(error instanceof Deno.errors.NotFound)) throw error;
-      const [{ mode }] = await this.rows("select journal_mode as mode from pragma_journal_mode");
-      // Without a log, as on file systems that have no shared memory, each commit is synced.
-      if (mode === "wal") throw new Error(`its write-ahead log "${this.log}" was deleted`);
-    }
+    this.#opened ??= await openLog(this.log);
+    const isThere = this.#opened !== undefined && (await this.#opened.stat()).nlink !== 0;
+    if (isThere) return await this.#opened!.sync();
+    const [{ mode }] = await this.rows("select journal_mode as mode from pragma_journal_mode");
+    // Without a log, as on file systems that have no shared memory, each commit is synced.
+    if (mode === "wal") throw new Error(`its write-ahead log "${this.log}" was deleted`);
   }
 
   [Symbol.asyncDispose](): Promise<void> {
+    this.#opened?.close();
     this.#prepared.clear();
     this.db.close();
     return Promise.resolve();

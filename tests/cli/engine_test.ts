@@ -128,6 +128,13 @@ Deno.test("errors of sending are explained, and summed up by name", () => {
     "blocksweep: the system refuses datagrams (EIO)",
   );
   assertMatch(troubleLine("ENETDOWN", "waits")!, /the interface is down/);
+  assertEquals(
+    troubleLine("EMFILE", "short"),
+    "blocksweep: no file descriptors left (EMFILE): connections and inspections wait; results " +
+      "become incomplete if that lasts: raise the limit (ulimit -n), or lower --concurrency",
+  );
+  const ports = troubleLine("EADDRNOTAVAIL", "short")!;
+  assertMatch(ports, /no local ports left \(EADDRNOTAVAIL\): .*lasts: lower --concurrency$/);
   assertEquals(troubleLine("ENOBUFS", "waits"), undefined);
   assertEquals(codeList({ EINVAL: 3, EPERM: 12_000 }), "12,000 EPERM, 3 EINVAL");
 });

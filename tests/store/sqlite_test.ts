@@ -144,6 +144,23 @@ Deno.test("flushing syncs the write-ahead log, whoever reads meanwhile", async (
   });
 });
 
+Deno.test("flushing again needs no descriptor", async () => {
+  await inFolder(async (folder) => {
+    await using database = await open(`${folder}/a.db`);
+    const store = new Store(database, () => Promise.resolve());
+    await store.write([record(1)]);
+    await store.flush();
+    await store.write([record(2)]);
+    const { open: openFile } = Deno;
+    Deno.open = () => Promise.reject(new Error("Too many open files"));
+    try {
+      assertEquals((await syncedBy(() => store.flush())).length, 1);
+    } finally {
+      Deno.open = openFile;
+    }
+  });
+});
+
 Deno.test("where the write-ahead log may not be opened, each commit is synced by SQLite", async () => {
   await inFolder(async (folder) => {
     const { querySync } = Deno.permissions;

@@ -112,7 +112,9 @@ export async function execute(job: Job): Promise<number> {
     },
   );
   const asked = askedOf(chosen, job.named);
-  await using stores = await ScanStores.open(job.stores, spill, tell, asked, interrupt.signal);
+  const { signal } = interrupt;
+  const isResumed = resumed !== undefined;
+  await using stores = await ScanStores.open(job.stores, spill, tell, asked, signal, isResumed);
   // A part that was killed has marked none of them in the databases.
   resumed?.left.optedOut.forEach((address) => stores.optOut(address));
   const beforeRows = () => shown.progress?.clear();
@@ -143,7 +145,7 @@ export async function execute(job: Job): Promise<number> {
       await stores.check();
     };
     const options = {
-      ...scanOptions(job, state, sockets, fed, interrupt.signal),
+      ...scanOptions(job, state, sockets, fed, signal),
       optedOut: [...job.named.optedOut, ...stores.optedOut],
       onOptOut: (address: Address) => {
         job.optOuts.note(address);
@@ -171,7 +173,7 @@ export async function execute(job: Job): Promise<number> {
       sinks,
       end,
       state,
-      () => stores.end(state, end, { since, options, resumed: resumed !== undefined }),
+      () => stores.end(state, end, { since, options, resumed: isResumed }),
     );
     if (end.reason === "done" || end.reason === "max-results") standing = undefined;
     saved = await writer?.end({ udp: end.mark, tcp: end.tcpMark }, state);

@@ -40,11 +40,14 @@ export async function* readRows(path: string): AsyncIterable<StoredRecord> {
  */
 export async function openRows(path: string): Promise<ReadableStream<Uint8Array<ArrayBuffer>>> {
   try {
-    return (await Deno.open(userPath(path))).readable;
+    const file = await Deno.open(userPath(path));
+    if (!(await file.stat()).isDirectory) return file.readable;
+    file.close();
   } catch (error) {
     if (error instanceof Deno.errors.NotCapable) throw error;
     throw new InputError(`Cannot read "${path}": ${reason(error)}`);
   }
+  throw new InputError(`Cannot read "${path}": it is a folder, not a file`);
 }
 
 /**

@@ -5,6 +5,7 @@
  */
 import { dirname, join } from "node:path";
 import { type Address, parseAddress } from "../address.ts";
+import { InputError } from "../errors.ts";
 import { systemClock } from "../net/clock.ts";
 import { coverageOf } from "../scan/coverage.ts";
 import { sentTo } from "../scan/known_plan.ts";
@@ -12,7 +13,7 @@ import type { ScanEnd, ScanOptions } from "../scan/options.ts";
 import type { ScanState } from "../scan/state.ts";
 import { fateOf, type FileIdentity, identityOf } from "../sinks/identity.ts";
 import { OutputLostError } from "../sinks/sink.ts";
-import { openStore, type StorePlace, storePlace } from "../store/open.ts";
+import { openExisting, openStore, type StorePlace, storePlace } from "../store/open.ts";
 import { DOWN_AFTER } from "../store/missing.ts";
 import { SpillingStore } from "../store/spill.ts";
 import type { AskedOf } from "../store/kept.ts";
@@ -101,6 +102,7 @@ export class ScanStores implements AsyncDisposable {
    * @param tell Told how many known servers did not answer.
    * @param asked What the scan asks: columns of all else stay as they were.
    * @param signal Shortens the wait for a database at the end.
+   * @param resumed Whether they hold rows of the scan: then none is created.
    * @throws InputError for the first that cannot be used.
    */
   static async open(
@@ -109,13 +111,16 @@ export class ScanStores implements AsyncDisposable {
     tell: (line: string) => void,
     asked: AskedOf,
     signal?: AbortSignal,
+    resumed = false,
   ): Promise<ScanStores> {
     const sinks: SpillingStore[] = [];
     const optedOut: Range[] = [];
     const files: DatabaseFile[] = [];
     try {
       for (const [i, place] of plan.places.entries()) {
-        const database = await openStore(place, SURROUNDINGS, { busyMs: BUSY_MS });
+        if (resumed) await checkThere(place);
+        const open = resumed ? openExisting : openStore;
+        const database = await open(place, SURROUNDINGS, { busyMs: BUSY_MS });
         const options = {
           path: `${spill}.${i + 1}.ndjson`,
           clock: systemClock,
@@ -212,6 +217,19 @@ export class ScanStores implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     for (const sink of this.sinks) await sink[Symbol.asyncDispose]();
   }
+}
+
+/**
+ * Checks that the file of a database is still there.
+ *
+ * @throws InputError where it is not.
+ */
+async function checkThere({ path, file, postgres }: StorePlace): Promise<void> {
+  if (postgres !== undefined || await identityOf(userPath(file)) !== undefined) return;
+  throw new InputError(
+    `Cannot resume: "${path}", which held rows of the scan, is no longer there; restore it, import ` +
+      "another output of the scan into it, or start a new scan",
+  );
 }
 
 function isFirst({ from, fromTcp = from }: ScanOptions): boolean {

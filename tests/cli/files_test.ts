@@ -2,9 +2,11 @@ import { assertEquals, assertThrows } from "@std/assert";
 import { readArgs } from "../../src/cli/args.ts";
 import { refuseFiles } from "../../src/cli/files.ts";
 import { checkpointPlace } from "../../src/cli/keep.ts";
+import { main } from "../../src/cli/mod.ts";
 import { outputPaths, planOutputs } from "../../src/cli/outputs.ts";
 import { Settings } from "../../src/cli/values.ts";
 import { InputError } from "../../src/errors.ts";
+import { withMessages } from "./faults.ts";
 
 const THIS = new URL(import.meta.url).pathname;
 
@@ -22,6 +24,23 @@ Deno.test("a target that is a file is refused, with the option that reads it", a
     refuseFiles([folder, "example.org"]); // no files: judged as targets later
     const missing = `Cannot scan "${folder}/none": there is no such file`;
     assertThrows(() => refuseFiles([`${folder}/none`]), InputError, missing);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("a folder in the place of a file of rows is refused in one line, and makes no database", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const path = `${folder}/rows.csv`;
+    await Deno.mkdir(path);
+    for (const args of [["import", `${folder}/new.db`, path], ["watch", path]]) {
+      assertEquals(await withMessages(() => main(args)), [
+        2,
+        `blocksweep: Cannot read "${path}": it is a folder, not a file\n`,
+      ], args[0]);
+    }
+    assertEquals([...Deno.readDirSync(folder)].map(({ name }) => name), ["rows.csv"]);
   } finally {
     await Deno.remove(folder, { recursive: true });
   }

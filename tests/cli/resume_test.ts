@@ -1,5 +1,11 @@
 import { DatabaseSync } from "node:sqlite";
-import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
 import { drawFleet, type FleetPlan } from "../../src/fleet/generate.ts";
 import type { Selection } from "../../src/fleet/expect.ts";
 import { openFleet } from "../../src/fleet/open.ts";
@@ -8,6 +14,8 @@ import { readCsv, readNdjson, verify } from "../../src/fleet/verify.ts";
 import { systemClock } from "../../src/net/clock.ts";
 import { serverId } from "../../src/record.ts";
 import { parseCheckpoint, sha256 } from "../../src/scan/checkpoint/file.ts";
+import { migrate } from "../../src/store/migrate.ts";
+import { openSqlite } from "../../src/store/sqlite.ts";
 import { ENVIRONMENT, finish, type Finished, programWords, run, SCAN, start } from "./process.ts";
 
 const FLEET: FleetPlan = {
@@ -379,6 +387,17 @@ Deno.test("a database that lost rows of a scan is refused, or gets them by probi
     for (const suffix of ["-wal", "-shm"]) {
       await Deno.rename(database + suffix, `${database}.kept${suffix}`).catch(() => {});
     }
+    const gone = await run(goOn);
+    assertEquals([gone.code, gone.stderr], [
+      2,
+      `blocksweep: Cannot resume: "${database}", which held rows of the scan, is no longer there; ` +
+      "restore it, import another output of the scan into it, or start a new scan\n",
+    ]);
+    await assertRejects(() => Deno.stat(database), Deno.errors.NotFound);
+    {
+      await using empty = openSqlite(database);
+      await migrate(empty);
+    }
     const lost = await run(goOn);
     assertEquals(
       [lost.code, lost.stderr],
@@ -390,7 +409,9 @@ Deno.test("a database that lost rows of a scan is refused, or gets them by probi
       ],
     );
     assertEquals(await Promise.all(files.map(text)), texts);
-    await Deno.rename(`${database}.kept`, database);
+    for (const suffix of ["", "-wal", "-shm"]) {
+      await Deno.rename(`${database}.kept${suffix}`, database + suffix).catch(() => {});
+    }
 
     const resumed = await run([...goOn, "--rate", "1M"]);
     assertEquals(resumed.code, 0, resumed.stderr);
@@ -414,7 +435,7 @@ Deno.test("rows that were imported from another output are held, and the scan go
     const goOn = ["scan", "--resume", `${rows}.checkpoint`];
     const refused = await run(goOn);
     assertEquals(refused.code, 2, refused.stderr);
-    assertMatch(refused.stderr, /lacks \d+ of the \d+ rows/);
+    assertMatch(refused.stderr, /is no longer there; restore it, import another output/);
     const imported = await run(["import", database, rows]);
     assertEquals(imported.code, 0, imported.stderr);
     const resumed = await run(goOn);

@@ -8,6 +8,7 @@ import { InputError } from "../errors.ts";
 import { systemClock } from "../net/clock.ts";
 import { openGroupSocket, openLinkSocket, openSocket } from "../net/deno.ts";
 import { denoDialer } from "../net/deno_tcp.ts";
+import { isOutOfDescriptors, Shortage } from "../net/descriptors.ts";
 import { STREAM_LIMITS, StreamLink } from "../net/tcp.ts";
 import { Throttle } from "../net/throttle.ts";
 import { LONGEST_ANNOUNCEMENT } from "../protocols/lan/mod.ts";
@@ -68,8 +69,11 @@ export async function runLan(args: readonly string[]): Promise<number> {
   using interrupt = onInterrupt(() => table?.[Symbol.dispose]());
   const rows = new Rows(settings.has("json"));
   const signal = AbortSignal.any([interrupt.signal, rows.signal]);
-  const { sent, unswept, refusals } = await discover({
-    ...{ ...surroundings(networks, signal), ...look, networks, neighbours, signal, optedOut },
+  let isShort = false;
+  const shortage = new Shortage(systemClock, () => isShort = true);
+  const around = surroundings(networks, signal, shortage);
+  const { sent, unswept, short, refusals } = await discover({
+    ...{ ...around, ...look, networks, neighbours, signal, optedOut, shortage },
     sweep: java && sweepOf(java, settings.has("once") ? look.listenMs : Infinity),
     onServer: (record) => live || rows.add(record),
   });
@@ -81,10 +85,21 @@ export async function runLan(args: readonly string[]): Promise<number> {
       tellLine(`${count(unswept, "host")} not swept for Java servers: --once ended first`);
     }
   }
+  if (isShort || short > 0 || refusals.some(isOutOfDescriptors)) {
+    tellLine(shortLine(short));
+    return 1;
+  }
   if (interrupt.signal.aborted && !look.watch) return INTERRUPTED;
   if (sent > 0) return 0;
   tellLine(`blocksweep: no question left this machine: ${refusals.join(", ")}`);
   return 1;
+}
+
+/** What a shortage of descriptors means. */
+function shortLine(hosts: number): string {
+  const swept = hosts === 0 ? "" : ` (${count(hosts, "host")} not swept for Java servers)`;
+  return `blocksweep: results are incomplete for lack of descriptors${swept}; raise the limit ` +
+    "(ulimit -n)";
 }
 
 /** What options say of the look around. */
@@ -117,6 +132,7 @@ function sweepOf({ swept }: JavaNetworks, mostMs: number): LanOptions["sweep"] {
 function surroundings(
   networks: readonly (LocalNetwork | LocalLink)[],
   signal: AbortSignal,
+  shortage: Shortage,
 ): Omit<
   LanOptions,
   | ("networks" | "ports" | "watch" | "neighbours" | "listenMs" | "players" | "signal" | "onServer")
@@ -138,7 +154,7 @@ function surroundings(
         ? openLinkSocket(network.address, network.zone)
         : openSocket({ address: network.address, port: 0 }),
     openGroup: () => openGroupSocket(group),
-    dial: (endpoint) => new StreamLink(endpoint, { ...streams, signal }),
+    dial: (endpoint) => new StreamLink(endpoint, { ...streams, signal, shortage }),
     token: random(4).getUint32(0) >>> 1,
     nonce: () => random(8).getBigUint64(0) >> 1n,
     optsOut: optOutCheck(),

@@ -41,7 +41,30 @@ export function openSocket(local: Endpoint, largest: number = LARGEST): Datagram
  * @throws As {@linkcode openSocket}; whatever a system without IPv6 throws.
  */
 export function openLinkSocket(address: bigint, zone: string): DatagramSocket {
-  return denoSocket(`${formatAddress(address)}%${zone}`, 0, 6, LARGEST);
+  try {
+    return denoSocket(`${formatAddress(address)}%${zone}`, 0, 6, LARGEST);
+  } catch (error) {
+    if (!(error instanceof Error) || error.name !== "Error" || "code" in error) throw error;
+    throw lookupFailure(error);
+  }
+}
+
+/** Descriptors that the lookup of a zone opens at the most: more than musl and glibc need. */
+const LOOKUP_DESCRIPTORS = 4;
+
+/** What a failed lookup, which has no code, comes from: a lack of descriptors, or a link that is gone. */
+function lookupFailure({ message }: Error): unknown {
+  const held: Deno.DatagramConn[] = [];
+  try {
+    while (held.length < LOOKUP_DESCRIPTORS) {
+      held.push(Deno.listenDatagram({ transport: "udp", hostname: "::", port: 0 }));
+    }
+    return new Deno.errors.AddrNotAvailable(message);
+  } catch (error) {
+    return error;
+  } finally {
+    held.forEach((one) => one.close());
+  }
 }
 
 /** What to hear. */

@@ -6,6 +6,7 @@
  */
 import { parseAddress } from "../address.ts";
 import { sleep } from "../net/clock.ts";
+import { isOutOfDescriptors } from "../net/descriptors.ts";
 import type { DatagramSocket } from "../net/socket.ts";
 import { Switchboard } from "../net/switchboard.ts";
 import { Throttle } from "../net/throttle.ts";
@@ -65,8 +66,8 @@ export async function discover(options: LanOptions): Promise<LanEnd> {
   for (const [i, { errors }] of sockets.entries()) {
     if (!("zone" in networks[i])) { for (const code of errors.send.keys()) refusals.add(code); }
   }
-  const { sent = 0, unswept = 0 } = java ?? {};
-  return { sent: run.sent + sent, unswept, refusals: [...refusals] };
+  const { sent = 0, unswept = 0, short = 0 } = java ?? {};
+  return { sent: run.sent + sent, unswept, short, refusals: [...refusals] };
 }
 
 /** The sweep for dedicated Java servers, where one is wanted. */
@@ -108,7 +109,7 @@ function openAll({ networks, open }: LanOptions, refusals: Set<string>) {
       opened.push({ network, socket: open(network) });
     } catch (error) {
       const code = refusalOf(error);
-      if (!("zone" in network)) refusals.add(code);
+      if (!("zone" in network) || isOutOfDescriptors(code)) refusals.add(code);
     }
   }
   return {

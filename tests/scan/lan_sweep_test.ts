@@ -1,5 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { drawFleet } from "../../src/fleet/generate.ts";
+import { Shortage } from "../../src/net/descriptors.ts";
 import { raknet } from "../../src/mod.ts";
 import type { ServerRecord } from "../../src/record.ts";
 import { chooseJavaNetworks, type LanOptions, Neighbours } from "../../src/scan/lan.ts";
@@ -91,6 +92,17 @@ Deno.test("the sweep of lan ends when its time is up, whoever drops connections"
   assert(streams.begun.length > 0 && streams.begun.length <= 101, `${streams.begun.length}`);
   assert(streams.begun.every(({ at }) => at <= 2000));
   assert(network.now() < 2100, `${network.now() - 1000} ms`);
+});
+
+Deno.test("hosts that the sweep of lan leaves out for lack of descriptors are counted", async () => {
+  const network = new FakeNetwork(1);
+  const { streams, sweep } = javaServers(network, 77);
+  streams.connect = () => Promise.resolve("exhausted");
+  const codes: (string | undefined)[] = [];
+  const shortage = new Shortage(network, (code) => codes.push(code));
+  const { short, unswept } = await lookAroundWell(network, { sweep, shortage });
+  assertEquals([short, unswept, codes.length], [254, 0, 1]);
+  assert(network.now() < 1000 + 25_000, `${network.now() - 1000} ms for waits of 15 s each`);
 });
 
 Deno.test("without a network to sweep, lan connects to nobody", async () => {

@@ -87,6 +87,7 @@ Deno.test("lan says why no ping left", async () => {
   assertEquals(await lookAroundWell(network, { open }), {
     sent: 0,
     unswept: 0,
+    short: 0,
     refusals: ["ENETUNREACH"],
     found: [],
   });

@@ -194,6 +194,18 @@ Deno.test("links that the system refuses are nobody's trouble, other refusals ar
   assertEquals(refusals, ["EADDRNOTAVAIL", "AddrInUse"]);
 });
 
+Deno.test("a link for which there is no descriptor is reported", async () => {
+  const network = new FakeNetwork(1);
+  const { refusals } = await lookAroundWell(network, {
+    networks: [HOME, LINK],
+    open: (one) => {
+      if ("zone" in one) throw Object.assign(new Error("no"), { code: "EMFILE" });
+      return network.open(4, one.address);
+    },
+  });
+  assertEquals(refusals, ["EMFILE"]);
+});
+
 Deno.test("other ports are asked where they are named", async () => {
   const network = new FakeNetwork(1);
   await lookAround(network, { ports: { 4: [19140, 19141], 6: [] }, listenMs: 500 });

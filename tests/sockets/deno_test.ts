@@ -1,7 +1,7 @@
 /** What only the portable engine has, on loopback. */
-import { assertEquals, assertNotEquals, assertRejects } from "@std/assert";
+import { assertEquals, assertNotEquals, assertRejects, assertThrows } from "@std/assert";
 import { systemClock } from "../../src/net/clock.ts";
-import { openGroupSocket, openSocket } from "../../src/net/deno.ts";
+import { openGroupSocket, openLinkSocket, openSocket } from "../../src/net/deno.ts";
 import type { DatagramSocket } from "../../src/net/socket.ts";
 
 const LOOPBACK = 0x7f000001;
@@ -34,6 +34,25 @@ Deno.test("a missing permission is not a refusal of the system: it is thrown", a
     () => socket.send(new Uint8Array(1), { address: 0x0a000001, port: 9 }),
     Deno.errors.NotCapable,
   );
+});
+
+Deno.test("a link whose lookup fails says if descriptors are short", () => {
+  const { listenDatagram } = Deno;
+  const noFile = Object.assign(new Error("Too many open files"), { code: "EMFILE" });
+  let left = 0;
+  Deno.listenDatagram = ({ hostname = "" }: { hostname?: string }) => {
+    if (hostname.includes("%")) throw new Error("failed to lookup address information");
+    if (left-- <= 0) throw noFile;
+    return { close: () => {} } as Deno.DatagramConn;
+  };
+  const open = () => openLinkSocket(0xfe80n << 112n | 5n, "eth0");
+  try {
+    assertEquals(assertThrows(open), noFile);
+    left = 4;
+    assertThrows(open, Deno.errors.AddrNotAvailable, "failed to lookup");
+  } finally {
+    Deno.listenDatagram = listenDatagram;
+  }
 });
 
 Deno.test("a look reads what has arrived, though there is always something to do", async () => {

@@ -40,6 +40,8 @@ export class JavaSweep {
   sent = 0;
   /** Addresses that were not reached in time. */
   unswept = 0;
+  /** Addresses for which no descriptor could be had. */
+  short = 0;
   readonly #slots = new Slots(MOST_PENDING, 1);
   readonly #link: StreamLinkOptions;
 
@@ -57,7 +59,11 @@ export class JavaSweep {
   ) {
     const { clock, signal } = options;
     const throttle = new Throttle({ rate: undefined, netRate: NET_RATE, hostRate: HOST_RATE });
-    this.#link = { dialer: sweeping.dialer, throttle, clock, limits: LIMITS, signal };
+    this.#link = {
+      ...{ dialer: sweeping.dialer, throttle, clock, limits: LIMITS, signal },
+      shortage: options.shortage,
+      onShortage: () => this.#slots.lower(), // fewer connections are made from now on
+    };
   }
 
   /** Connects to every address of the networks once, for so long at the most. */
@@ -81,7 +87,9 @@ export class JavaSweep {
         skip: ({ address }) => edges.has(Number(address)) || this.isLeftAlone(address),
         backlogged: () => false,
         visit: async (_, target) => {
-          if (await this.#visit(target, ending)) return true;
+          const end = await this.#visit(target, ending);
+          if (end === "exhausted") this.short++;
+          if (end !== "cancelled") return true;
           this.unswept++;
           return false;
         },
@@ -110,13 +118,17 @@ export class JavaSweep {
    * Connects and queries.
    *
    * @param ending Ends waiting for the connection.
-   * @returns Whether that was not cancelled.
+   * @returns Whether that was done, cancelled, or found no descriptor.
    */
-  async #visit(target: Endpoint, ending: AbortSignal): Promise<boolean> {
+  async #visit(
+    target: Endpoint,
+    ending: AbortSignal,
+  ): Promise<"done" | "cancelled" | "exhausted"> {
     const { options, slp } = this;
     const stream = await dial(target, { ...this.#link, signal: ending });
     if (stream !== "unreachable" && stream !== "exhausted" && stream !== "cancelled") this.sent++;
-    if (typeof stream === "string") return stream !== "cancelled";
+    if (stream === "cancelled" || stream === "exhausted") return stream;
+    if (typeof stream === "string") return "done";
     const outcome = await attempt(slp, {
       endpoint: target,
       link: () => new StreamLink(target, this.#link, stream),
@@ -125,13 +137,13 @@ export class JavaSweep {
       timeoutMs: Infinity, // the link bounds it
       leavesMute: true,
     }, { ...options, retries: 0 });
-    if (outcome.kind !== "answered") return true;
+    if (outcome.kind !== "answered") return "done";
     const { status, raw, latencyMs } = outcome;
     this.onSighting({
       ...{ endpoint: target, protocol: slp.name, status, raw, latencyMs },
       ...{ verified: true, at: options.clock.now() },
     });
-    return true;
+    return "done";
   }
 }
 

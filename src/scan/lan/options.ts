@@ -85,6 +85,8 @@ export interface LanEnd {
   readonly sent: number;
   /** Addresses that the sweep for dedicated Java servers did not reach in time. */
   readonly unswept: number;
+  /** Addresses that this sweep left out for lack of descriptors. */
+  readonly short: number;
   /** Why the system refused to send others, or to listen: error codes. */
   readonly refusals: readonly string[];
 }

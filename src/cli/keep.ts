@@ -104,7 +104,10 @@ export async function begin(keeping: Keeping, beginning: Beginning): Promise<Kep
   const writer = claimed && (claimed instanceof Error ? claimed : await attempt(place, () => {
     const configuration = beginning.configuration();
     const options = writerOptions(keeping, { path: place.path, configuration, sinks, offsets });
-    return CheckpointWriter.start(options, claimed, from, state);
+    return CheckpointWriter.start(options, claimed, from, state).catch(async (error) => {
+      await abandon(claimed, place.path);
+      throw error;
+    });
   }));
   if (!(writer instanceof Error)) return { sinks, answered, writer };
   tellLine(`blocksweep: no checkpoint is kept in "${place!.path}": ${reason(writer)}`);

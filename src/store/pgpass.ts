@@ -20,6 +20,14 @@ export function passwordIn(text: string, place: PostgresPlace): string | undefin
   return undefined;
 }
 
+/** The line that such a file wants for a place, as far as it can be shown. */
+export function lineFor({ host, port, database, user }: PostgresPlace): string {
+  const fields = [host, String(port), database, user].map((field) =>
+    field.replace(/[\\:]/g, "\\$&")
+  );
+  return [...fields, "PASSWORD"].join(":");
+}
+
 function plain(field: string): string {
   return field.replace(/\\(.)/g, "$1");
 }

@@ -5,6 +5,7 @@
  */
 import { InputError } from "../errors.ts";
 import { type Bulk, type Database, type Row, Unavailable, type Value } from "./database.ts";
+import { lineFor } from "./pgpass.ts";
 import type { PostgresPlace } from "./postgres_place.ts";
 
 /** What is used of `npm:pg`. */
@@ -86,7 +87,9 @@ export async function openPostgres(
     if (error instanceof Deno.errors.NotCapable) throw error;
     const { message } = error as Error;
     const isUnnamed = !password && /password/i.test(message); // the driver's words name no remedy
-    const why = isUnnamed ? "no password: set PGPASSWORD or ~/.pgpass" : message;
+    const why = isUnnamed
+      ? `no password: set PGPASSWORD, or write ${lineFor(place)} into ~/.pgpass (PGPASSFILE)`
+      : message;
     throw new InputError(`Cannot open ${shown}: ${why}`);
   }
 }

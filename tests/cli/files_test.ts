@@ -46,6 +46,27 @@ Deno.test("a folder in the place of a file of rows is refused in one line, and m
   }
 });
 
+Deno.test("a checkpoint that cannot be written leaves no list behind, and an older list as it was", async () => {
+  const list = "rows.csv.checkpoint.list";
+  for (const [blocked, older] of [["checkpoint"], ["checkpoint.part"], ["checkpoint", "older"]]) {
+    const folder = await Deno.makeTempDir();
+    try {
+      const output = `${folder}/rows.csv`;
+      await Deno.mkdir(`${output}.${blocked}`);
+      if (older !== undefined) await Deno.writeTextFile(`${folder}/${list}`, older);
+      const args = ["scan", "127.46.0.3", "--protocol", "raknet", "--cooldown", "200ms"];
+      const [code, text] = await withMessages(() => main([...args, "-o", output]));
+      assertEquals([code, text.includes("no checkpoint is kept")], [0, true], text);
+      const names = [...Deno.readDirSync(folder)].map(({ name }) => name).toSorted();
+      const kept = older === undefined ? [] : [list];
+      assertEquals(names, ["rows.csv", `rows.csv.${blocked}`, ...kept]);
+      if (older !== undefined) assertEquals(await Deno.readTextFile(`${folder}/${list}`), older);
+    } finally {
+      await Deno.remove(folder, { recursive: true });
+    }
+  }
+});
+
 Deno.test("a checkpoint is beside the first file of -o, then beside that of a shortcut", () => {
   const placeOf = (...args: string[]) => {
     const settings = new Settings(readArgs("scan", ["127.0.0.1", ...args]));

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { InputError } from "../../src/errors.ts";
 import { storePlace } from "../../src/store/open.ts";
-import { passwordIn } from "../../src/store/pgpass.ts";
+import { lineFor, passwordIn } from "../../src/store/pgpass.ts";
 import { parsePostgres } from "../../src/store/postgres_place.ts";
 
 Deno.test("a URL names server, database and user, and maybe a password", () => {
@@ -49,4 +49,7 @@ Deno.test("the first line of a password file that fits counts, with its escapes"
   assertEquals(passwordIn(file, { ...place, user: "other" }), "last");
   assertEquals(passwordIn("h:5432:d\\:1:other:x\n", place), undefined);
   assertEquals(passwordIn("", place), undefined);
+  assertEquals(lineFor(place), "h:5432:d\\:1:u:PASSWORD");
+  const odd = { ...place, user: "a\\b" };
+  assertEquals(passwordIn(`h:5432:d\\:1:u:x\n${lineFor(odd)}\n`, odd), "PASSWORD");
 });

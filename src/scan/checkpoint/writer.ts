@@ -69,7 +69,7 @@ export class CheckpointWriter implements Checkpointer {
    * Starts a list and a checkpoint in the place of older ones; the outputs have been emptied.
    *
    * @param claimed The file of the list.
-   * @throws Error when they cannot be written.
+   * @throws Error when they cannot be written: a list that was started is empty then.
    */
   static async start(
     options: WriterOptions,
@@ -80,7 +80,12 @@ export class CheckpointWriter implements Checkpointer {
     await options.disk.remove(options.path); // no checkpoint shall speak of another one's list
     const list = await RowList.start(claimed, options.configuration);
     const writer = new CheckpointWriter(options, list, 0);
-    await writer.#save(from, state);
+    try {
+      await writer.#save(from, state);
+    } catch (error) {
+      await claimed.truncate(0).catch(() => {}); // without a checkpoint, it is of no use
+      throw error;
+    }
     return writer;
   }
 

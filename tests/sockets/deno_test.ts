@@ -40,8 +40,10 @@ Deno.test("a link whose lookup fails says if descriptors are short", () => {
   const { listenDatagram } = Deno;
   const noFile = Object.assign(new Error("Too many open files"), { code: "EMFILE" });
   let left = 0;
-  Deno.listenDatagram = ({ hostname = "" }: { hostname?: string }) => {
-    if (hostname.includes("%")) throw new Error("failed to lookup address information");
+  Deno.listenDatagram = (options: object) => {
+    if (JSON.stringify(options).includes("%eth0")) {
+      throw new Error("failed to lookup address information");
+    }
     if (left-- <= 0) throw noFile;
     return { close: () => {} } as Deno.DatagramConn;
   };

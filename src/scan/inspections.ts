@@ -124,24 +124,26 @@ export class Inspections {
   }
 
   /** Interviews a server that was known before the scan; no pass visits it. */
-  interview(endpoint: Endpoint, { probed }: KnownPlan): void {
+  interview(endpoint: Endpoint, { probed }: KnownPlan, through: () => void): void {
     const { rows, optedOut, stop } = this.#parts;
     this.#pool.add(endpoint.address, async () => {
       const { reason } = stop;
       if (reason === "failed" || reason === "max-results") return;
       const at = this.#options.clock.now();
       const found = await this.#interview({ endpoint, spoken: probed });
-      if (optedOut.has(endpoint.address)) return;
-      if (found.exhausted && found.answers.length === 0) {
-        this.#uninspected.add(endpoint, () => {});
+      if (optedOut.has(endpoint.address)) return through();
+      if (found.answers.length === 0) {
+        if (found.exhausted) this.#uninspected.add(endpoint, through);
+        else if (!found.cut || !stop.hard.aborted) through();
+        return;
       }
-      if (found.answers.length === 0) return;
-      if (!this.#parts.responders.add(endpoint)) return;
+      if (!this.#parts.responders.add(endpoint)) return through();
       const [{ protocol }] = found.answers;
       const row = found.stopped
         ? await this.#leaveAlone(endpoint)
         : this.#row({ endpoint, protocol, verified: false, at, socket: -1 }, found);
-      if (typeof row !== "string") rows.add(row, () => {});
+      if (row === "nothing") through();
+      else if (row !== "cut") rows.add(row, through);
       await rows.room;
     });
   }

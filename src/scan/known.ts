@@ -20,8 +20,12 @@ const PAUSE_MS = 10;
 export interface Interviewer {
   /** Whether too many interviews are pending. */
   readonly backlogged: boolean;
-  /** Interviews a server. */
-  interview(endpoint: Endpoint, plan: KnownPlan): void;
+  /**
+   * Interviews a server.
+   *
+   * @param through Called once that has ended; never where it was cut off before a reply.
+   */
+  interview(endpoint: Endpoint, plan: KnownPlan, through: () => void): void;
 }
 
 /** Endpoints by the name of a protocol. */
@@ -34,6 +38,9 @@ export class Known {
   readonly #withheld: ByProtocol;
   /** Servers that are not looked for in a protocol for the sake of another one. */
   readonly #unlooked: ByProtocol;
+  /** Interviews that have not ended, and whether there are more to begin. */
+  #pending = 0;
+  #hasMore = false;
 
   /**
    * Interviews nobody yet.
@@ -87,6 +94,11 @@ export class Known {
     return (looking ? this.#unlooked : this.#withheld).get(protocol)!.hasAt(targets, i);
   }
 
+  /** Whether servers are left that no pass visits, and that were not interviewed to the end. */
+  get areLeft(): boolean {
+    return this.#hasMore || this.#pending > 0;
+  }
+
   /** Has all those interviewed that no pass visits, as fast as that goes. */
   async interview(interviewer: Interviewer, signal: AbortSignal): Promise<void> {
     const { clock, known = [], answered } = this.options;
@@ -99,8 +111,10 @@ export class Known {
       const plan = this.#plans.get(key)!;
       if (!plan.interviewed || done.has(key) || !isTarget(server)) continue;
       while (interviewer.backlogged && !signal.aborted) await sleep(clock, PAUSE_MS, signal);
+      this.#hasMore = signal.aborted;
       if (signal.aborted) return;
-      interviewer.interview(endpoint, plan);
+      this.#pending++;
+      interviewer.interview(endpoint, plan, () => void this.#pending--);
     }
   }
 }

@@ -97,8 +97,7 @@ export async function scan(options: ScanOptions): Promise<ScanEnd> {
   run.count();
   const { error } = stop;
   const marks = error === undefined ? run.lowWater.note({ udp, tcp }) : run.lowWater.marks;
-  const whole = !isCut && marks.udp.pass > state.passes && marks.tcp.pass > state.tcp.passes;
-  state.ended = endReason(stop.reason, whole, state);
+  state.ended = endReason(stop.reason, marks, isCut || run.known.areLeft, state);
   return { reason: state.ended, mark: marks.udp, tcpMark: marks.tcp, error };
 }
 

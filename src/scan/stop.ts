@@ -4,6 +4,7 @@
  * @module
  */
 import type { Clock } from "../net/clock.ts";
+import type { Marks } from "./low_water.ts";
 import type { EndReason, ScanState } from "./state.ts";
 
 /**
@@ -96,13 +97,15 @@ export class Stop {
  * Why a scan ended: one whose time was over when all was done is done all the same.
  *
  * @param stopped Why it was to end early.
- * @param whole Whether its marks stand behind all passes.
+ * @param isCut Whether something is left that the marks do not tell: further passes, or interviews.
  */
 export function endReason(
   stopped: EndReason | undefined,
-  whole: boolean,
-  { uninspected }: ScanState,
+  { udp, tcp }: Marks,
+  isCut: boolean,
+  state: ScanState,
 ): EndReason {
+  const whole = !isCut && udp.pass > state.passes && tcp.pass > state.tcp.passes;
   if (stopped !== undefined && !(stopped === "max-runtime" && whole)) return stopped;
-  return whole && uninspected === 0 ? "done" : "incomplete";
+  return whole && state.uninspected === 0 ? "done" : "incomplete";
 }

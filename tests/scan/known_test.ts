@@ -3,11 +3,12 @@ import { assert, assertEquals } from "@std/assert";
 import { type Endpoint, endpointKey, formatEndpoint } from "../../src/address.ts";
 import { drawFleet } from "../../src/fleet/generate.ts";
 import { PROTOCOLS } from "../../src/protocols/mod.ts";
+import { readCheckpoint } from "../../src/scan/checkpoint/file.ts";
 import { countPlans, planFor } from "../../src/scan/known_plan.ts";
 import { compose } from "../../src/targets/compose.ts";
 import { FakeDisk } from "../fakes/disk.ts";
 import { type Result, scanFleet, type Setting } from "./harness.ts";
-import { resumeScan, startScan } from "./resumable.ts";
+import { CHECKPOINT, PROGRAM, resumeScan, startScan } from "./resumable.ts";
 
 const RANGE = { start: 0x7f100000, end: 0x7f100040 };
 /** SQP weighs little: it is drawn as often as others. */
@@ -273,4 +274,67 @@ Deno.test("rescan: interrupted and resumed, each server is sent what it was know
   const ids = rows.map(({ host, port }) => `${host}:${port}`);
   assertEquals(ids.toSorted(), whole.toSorted());
   assertEquals(new Set(first.map(endpointKey)).size, first.length);
+});
+
+const LISTED = drawFleet({ ...FLEET, software: ["sqpFull"] }).map(({ endpoint }) => endpoint);
+
+/** SQP servers that no pass visits, interviewed one after the other: all of it takes 40 s. */
+const UNVISITED: Setting = {
+  fleet: { ...FLEET, software: ["sqpFull"] },
+  faults: { loss: 0, duplication: 0, delay: 250, jitter: 0 },
+  ...{
+    ports: () => [9000],
+    protocolNames: ["raknet"],
+    retries: 0,
+    cooldownMs: 100,
+    concurrency: 1,
+  },
+  ...{ first: LISTED, asksKnown: true },
+  known: LISTED.map((endpoint) => ({ endpoint, protocols: ["sqp"] })),
+};
+
+/** How a scan is stopped while its interviews run, after all passes. */
+const STOPPED: Readonly<Record<string, () => Partial<Setting>>> = {
+  "max-runtime": () => ({ maxRuntimeMs: 2000 }),
+  interrupted: () => {
+    const controller = new AbortController();
+    const { signal } = controller;
+    return { signal, prepare: (network) => void network.after(2000, () => controller.abort()) };
+  },
+};
+
+for (const [reason, stopped] of Object.entries(STOPPED)) {
+  Deno.test(`rescan: resumed, a scan that ended as ${reason} interviews the servers that are left`, async () => {
+    const disk = new FakeDisk();
+    const cut = await startScan(disk, { ...UNVISITED, ...stopped() });
+    const { state, end, hosts } = cut.result;
+    assert(state.written > 0 && state.written < 20, `${state.written} rows`);
+    assert(end.mark.pass > state.passes, `the mark is in pass ${end.mark.pass}`);
+    assertEquals([end.reason, cut.resumable], [reason, true]);
+    assertEquals((await readCheckpoint(disk, CHECKPOINT, PROGRAM)).state, reason);
+    const rest = await resumeScan(disk, UNVISITED);
+    assertEquals([rest?.result.end.reason, rest?.resumable], ["done", false]);
+    const ids = disk.text("rows.ndjson")!.trim().split("\n").map((row) => JSON.parse(row))
+      .map(({ host, port }) => `${host}:${port}`);
+    assertEquals(ids.toSorted(), hosts.map(({ endpoint }) => formatEndpoint(endpoint)).toSorted());
+  });
+}
+
+Deno.test("rescan: a scan whose time is over is done where all interviews have ended", async () => {
+  const { end, state } = await scanFleet({ ...UNVISITED, concurrency: 40, maxRuntimeMs: 900 });
+  assertEquals([end.reason, state.written], ["done", 40]);
+});
+
+Deno.test("rescan: servers whose interviews were never begun keep a scan from being done", async () => {
+  const servers = Array.from({ length: 4200 }, (_, i) => ({ address: 0x7f120000 + i, port: 9000 }));
+  const { network, end } = await scanFleet({
+    ...{ ...UNVISITED, fleet: { ...FLEET, servers: 0 }, audited: false },
+    range: { start: 0x7f120000, end: 0x7f120000 + servers.length },
+    known: servers.map((endpoint) => ({ endpoint, protocols: ["sqp"] })),
+    ...{ first: servers, concurrency: 4200, timeoutMs: 300, maxRuntimeMs: 200 },
+    from: { pass: 2, position: 0 }, // behind all passes
+  });
+  const sent = new Set(network.sent.map(({ to }) => endpointKey(to)));
+  assert(sent.size > 4000 && sent.size < 4200, `${sent.size} servers`);
+  assertEquals(end.reason, "max-runtime");
 });

@@ -130,9 +130,10 @@ function floodLines({ floods: { hosts, datagrams, addresses, disturbed } }: Scan
     `${hosts === 1 ? "its" : "their"} name: left out of retries and follow-ups; ` +
     `${count(datagrams, "more datagram")}`,
     disturbed.length === 0
-      ? `to scan without the flood: --exclude ${named}${rest}`
+      ? `flooding ${hosts === 1 ? "host" : "hosts"}: ${named}${rest}`
       : `results are incomplete: the flood disturbed every pass of ${disturbed.join(", ")}; scan ` +
-        `again with --exclude ${named}${rest}, with more --retries, or at a lower --rate`,
+        `again with more --retries, or at a lower --rate, or, which leaves their servers out, ` +
+        `with --exclude ${named}${rest}`,
   ];
 }
 

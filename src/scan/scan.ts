@@ -182,7 +182,7 @@ class Run {
       options.onTrouble?.(code, "short");
     });
     this.tcp = new TcpSweep(options, {
-      ...{ throttle, stop, shortage },
+      ...{ throttle, stop, shortage, seed },
       nonce: () => this.#nonce(),
       skip: (target, protocol) => this.#skip(target) || this.known.withholds(target, protocol),
       backlogged: () => this.inspections.backlogged,

@@ -4,7 +4,8 @@
  *
  * @module
  */
-import { type Endpoint, endpointKey, family } from "../address.ts";
+import { type Endpoint, family } from "../address.ts";
+import { EndpointSet } from "../endpoint_set.ts";
 import { attempt } from "../inspect/attempt.ts";
 import type { Shortage } from "../net/descriptors.ts";
 import { Slots } from "../net/slots.ts";
@@ -31,6 +32,8 @@ export interface TcpSurroundings {
   readonly stop: Stop;
   /** What is known of a shortage of descriptors. */
   readonly shortage: Shortage;
+  /** 32 bits that nobody can guess. */
+  readonly seed: number;
   /** 63 bits that nobody can guess. */
   readonly nonce: () => bigint;
   /** Targets that are left out. */
@@ -51,16 +54,18 @@ export class TcpSweep {
   readonly #protocols: readonly Protocol[];
   readonly #link: StreamLinkOptions;
   /** Open endpoints that speak something else, or do not speak: once is enough. */
-  readonly #others = new Set<number | bigint>();
+  readonly #others: EndpointSet;
   #stand: () => Mark = () => this.from;
   /** Targets that no descriptor could be had for yet, and where the sweep stood at the first. */
-  readonly #unprobed = new Set<number | bigint>();
+  readonly #unprobed: EndpointSet;
   #held: Mark | undefined;
 
   /** Plans nothing yet. */
   constructor(options: ScanOptions, around: TcpSurroundings) {
     this.#options = options;
     this.#around = around;
+    this.#others = new EndpointSet(around.seed);
+    this.#unprobed = new EndpointSet(around.seed);
     this.#slots = new Slots(options.connections, MOST_OF_HOST);
     this.#protocols = options.protocols.filter(({ transport }) => transport === "tcp");
     this.#link = {
@@ -98,7 +103,7 @@ export class TcpSweep {
       slots: this.#slots,
       throttle,
       signal: stop.soft,
-      skip: (target, protocol) => skip(target, protocol) || this.#others.has(endpointKey(target)),
+      skip: (target, protocol) => skip(target, protocol) || this.#others.has(target),
       backlogged,
       visit: (protocol, target) => this.#visit(this.#named(protocol), target),
       onTour: (stand) => this.#stand = stand,
@@ -160,9 +165,8 @@ export class TcpSweep {
 
   /** Notes whether a target was probed: the mark stays before those that never were. */
   #note(target: Endpoint, probed: boolean): void {
-    const key = endpointKey(target);
-    if (probed) this.#unprobed.delete(key);
-    else this.#unprobed.add(key);
+    if (probed) this.#unprobed.delete(target);
+    else this.#unprobed.add(target);
     this.#held = this.#unprobed.size === 0 ? undefined : this.#held ?? this.#stand();
     this.#options.state.tcp.unprobed = this.#unprobed.size;
   }
@@ -198,12 +202,12 @@ export class TcpSweep {
         break;
       case "malformed":
         counts.other++;
-        this.#others.add(endpointKey(target));
+        this.#others.add(target);
         break;
       case "silent":
         counts.mute++;
         // TCP repeats what is lost: who said nothing in all that time will not the next time.
-        if (outcome.why === "slow") this.#others.add(endpointKey(target));
+        if (outcome.why === "slow") this.#others.add(target);
     }
   }
 

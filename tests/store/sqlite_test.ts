@@ -7,6 +7,7 @@ import { openSqlite } from "../../src/store/sqlite.ts";
 import { Store, StoreError } from "../../src/store/store.ts";
 import { all } from "./engines.ts";
 import { record } from "./records.ts";
+import { syncedBy } from "./synced.ts";
 
 /** Runs with a folder that is removed afterwards. */
 async function inFolder(work: (folder: string) => Promise<void>): Promise<void> {
@@ -111,22 +112,6 @@ Deno.test("a list that another program writes to is waited for, then refused", a
   });
 });
 
-/** The inodes of files that are synced meanwhile. */
-async function syncedBy(work: () => Promise<void>): Promise<unknown[]> {
-  const { sync } = Deno.FsFile.prototype;
-  const synced: unknown[] = [];
-  Deno.FsFile.prototype.sync = async function () {
-    synced.push((await this.stat()).ino);
-    await sync.call(this);
-  };
-  try {
-    await work();
-  } finally {
-    Deno.FsFile.prototype.sync = sync;
-  }
-  return synced;
-}
-
 Deno.test("flushing syncs the write-ahead log, whoever reads meanwhile", async () => {
   await inFolder(async (folder) => {
     await (await open(`${folder}/a.db`))[Symbol.asyncDispose]();
@@ -141,6 +126,26 @@ Deno.test("flushing syncs the write-ahead log, whoever reads meanwhile", async (
     assertEquals(await syncedBy(() => store.flush()), [ino]);
     await Deno.remove(`${folder}/a.db-wal`);
     await assertRejects(() => store.flush(), StoreError, `a.db-wal" was deleted`);
+  });
+});
+
+Deno.test("the end of a scan is on the disk when it is reported", async () => {
+  await inFolder(async (folder) => {
+    await using database = await open(`${folder}/a.db`);
+    await using other = await read(`${folder}/a.db`);
+    const store = new Store(database, () => Promise.resolve());
+    await store.begin({ id: "scan-1", at: 1, shards: 1, config: "{}" });
+    const states: unknown[] = [];
+    const end = () =>
+      store.end({
+        ...{ id: "scan-1", since: 1, at: 2, state: "finished", downAfter: 3 },
+        ...{ probesSent: 1, replies: 1, found: 1 },
+      });
+    const { ino } = await Deno.stat(`${folder}/a.db-wal`);
+    const synced = await syncedBy(end, async () => {
+      states.push(...(await all(other, "select state from scans")).map(({ state }) => state));
+    });
+    assertEquals([synced, states], [[ino], ["finished"]]);
   });
 });
 

@@ -33,13 +33,7 @@ import { type Resumed, resumeLine } from "./resume.ts";
 import { isLater, type ScanSettings, type SpeedSettings } from "./scan_settings.ts";
 import { scanFamilies } from "./scan_metrics.ts";
 import { askedOf, ScanStores, spillPath, type StorePlan } from "./stores.ts";
-import {
-  connectionsFor,
-  localAddress,
-  openAll,
-  requireDescriptors,
-  type Sockets,
-} from "./sockets.ts";
+import { capacityFor, localAddress, openAll, requireDescriptors, type Sockets } from "./sockets.ts";
 import { endLines, exitCode, resumeLines, summary, unprobedLines } from "./summary.ts";
 import type { FoundTargets, NamedTargets } from "./targets.ts";
 import { Tally } from "./tally.ts";
@@ -81,7 +75,7 @@ export async function execute(job: Job): Promise<number> {
   const sockets = await openAll(targets, chosen, job.engine);
   const needed = LEAST + job.outputs.length + 4 * job.stores.places.length;
   await requireDescriptors(targets, chosen, needed);
-  const connections = await connectionsFor(targets, chosen, quiet);
+  const capacity = await capacityFor(targets, chosen, needed, quiet);
   const shown: { progress?: Progress } = {};
   const { resumed } = job;
   const scanId = resumed?.checkpoint.scanId ??
@@ -164,7 +158,7 @@ export async function execute(job: Job): Promise<number> {
       ...options,
       checkOutputs,
       key,
-      connections,
+      ...capacity,
       onPass,
       onClockJump,
       onTrouble,

@@ -130,25 +130,55 @@ export async function requireDescriptors(
   );
 }
 
-/** Descriptors that outputs, lists and sockets of inspections may need besides connections. */
+/** Descriptors that outputs, databases and sockets of inspections may need besides connections. */
 const SPARE_DESCRIPTORS = 64;
+/** Sockets of inspections that are seldom open at once: those that are left are not counted further. */
+const MANY_SOCKETS = 256;
 
-/** How many connections there may be at once; says so where the system allows less than asked. */
-export async function connectionsFor(
+/** How many sockets of one peer each may be open at once. */
+export interface Capacity {
+  /** Connections over TCP. */
+  readonly connections: number;
+  /** Sockets of inspections; `Infinity`: descriptors are not short. */
+  readonly soleSockets: number;
+}
+
+/**
+ * Divides descriptors among connections and sockets of inspections.
+ *
+ * @param left How many can be had.
+ * @param wanted How many connections are wanted; 0: the scan opens none.
+ * @param files How many stay free for outputs, databases and checkpoints.
+ */
+export function divide(left: number, wanted: number, files: number): Capacity {
+  const connections = Math.max(1, Math.min(wanted, left - SPARE_DESCRIPTORS));
+  const isEnough = left >= (wanted === 0 ? files + MANY_SOCKETS : wanted + SPARE_DESCRIPTORS);
+  const rest = left - files - (wanted === 0 ? 0 : connections);
+  return { connections, soleSockets: isEnough ? Infinity : Math.max(1, rest) };
+}
+
+/**
+ * How many sockets may be open at once; says so where the system allows fewer connections than asked.
+ *
+ * @param files Descriptors that stay free for files.
+ */
+export async function capacityFor(
   targets: Targets,
   chosen: ScanSettings,
+  files: number,
   quiet: boolean,
-): Promise<number> {
+): Promise<Capacity> {
   const { protocols, concurrency } = chosen;
-  if (protocols.every(({ transport }) => transport !== "tcp")) return concurrency;
-  const most = concurrency + SPARE_DESCRIPTORS;
+  const wanted = protocols.some(({ transport }) => transport === "tcp") ? concurrency : 0;
+  const most = wanted === 0 ? files + MANY_SOCKETS : wanted + SPARE_DESCRIPTORS;
   const left = await descriptorsLeft(most, descriptorTaker(targets, chosen));
-  const connections = Math.max(1, Math.min(concurrency, left - SPARE_DESCRIPTORS));
-  if (connections < concurrency && !quiet) {
+  const capacity = divide(left, wanted, files);
+  const { connections } = capacity;
+  if (connections < wanted && !quiet) {
     tellLine(
       `blocksweep: ${count(connections, "connection")} at once in place of ` +
-        `${number(concurrency)}: there are no more descriptors (ulimit -n)`,
+        `${number(wanted)}: there are no more descriptors (ulimit -n)`,
     );
   }
-  return connections;
+  return capacity;
 }

@@ -16,9 +16,9 @@ import { verify } from "./verify.ts";
 /** How to reach an endpoint. */
 export interface InterviewLinks {
   /** Opens a conversation on a socket that others use too. Default: each has a socket of its own. */
-  readonly shared?: () => Link;
+  readonly shared?: () => Link | Promise<Link>;
   /** Opens a conversation on a socket of its own. */
-  readonly exclusive: () => Link;
+  readonly exclusive: () => Link | Promise<Link>;
   /**
    * Opens a conversation over TCP, which bounds its time by itself. Default: none is held.
    *
@@ -191,7 +191,7 @@ class Conduct {
       link: async () =>
         medium === "stream"
           ? await stream!(protocol.name, timeoutMs)
-          : tap.on(useShared ? shared() : exclusive()),
+          : tap.on(await (useShared ? shared() : exclusive())),
       exclusive: !useShared,
       timeoutMs: medium === "stream" ? Infinity : timeoutMs!, // the link bounds a stream's
       forbids: protocol.spares === undefined

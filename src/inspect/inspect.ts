@@ -21,9 +21,9 @@ export interface InspectOptions extends Patience {
   /** How long to wait for an answer, milliseconds. */
   readonly timeoutMs: number;
   /** A conversation on one of the shared sockets. */
-  readonly link: (endpoint: Endpoint, socket: number) => Link;
+  readonly link: (endpoint: Endpoint, socket: number) => Link | Promise<Link>;
   /** A conversation on a socket of its own. */
-  readonly soleLink: (endpoint: Endpoint) => Link;
+  readonly soleLink: (endpoint: Endpoint) => Link | Promise<Link>;
   /** Whether protocols find out if a server that answered can be used. Default: no. */
   readonly verify?: boolean;
   /**

@@ -16,7 +16,7 @@ export interface Verification {
   /** The server. */
   readonly endpoint: Endpoint;
   /** Opens a conversation with it, on a socket that serves nothing else. */
-  readonly link: () => Link;
+  readonly link: () => Link | Promise<Link>;
   /** How long to wait for an answer, milliseconds. */
   readonly timeoutMs: number;
 }

@@ -104,9 +104,13 @@ export class Switchboard implements AsyncDisposable {
    * begin with a host whose other conversations were ended.
    *
    * @param socket Disposed of with the conversation.
+   * @param onClose Called when the conversation is disposed of.
    */
-  soleLink(peer: Endpoint, socket: DatagramSocket): Link {
-    const talk = soleTalk(peer, socket, this.throttle, this.clock, () => this.#sole.delete(talk));
+  soleLink(peer: Endpoint, socket: DatagramSocket, onClose: () => void = () => {}): Link {
+    const talk = soleTalk(peer, socket, this.throttle, this.clock, () => {
+      this.#sole.delete(talk);
+      onClose();
+    });
     this.#sole.add(talk);
     if (this.#over) talk.hangUp();
     return talk;

@@ -10,6 +10,8 @@ import { attachedOf } from "../inspect/attach.ts";
 import { type Inspection, type InspectOptions, settled } from "../inspect/inspect.ts";
 import type { Answer } from "../inspect/merge.ts";
 import { Pool } from "../inspect/pool.ts";
+import { Slots } from "../net/slots.ts";
+import type { Link } from "../net/socket.ts";
 import { motdAsSent, type Protocol } from "../protocols/protocol.ts";
 import type { AttachedRecord, ServerRecord, Sighting } from "../record.ts";
 import { Aliases } from "./aliases.ts";
@@ -32,6 +34,8 @@ export class Inspections {
   readonly #options: ScanOptions;
   readonly #parts: InspectionParts;
   readonly #pool: Pool;
+  /** Sockets that serve one inspection each. */
+  readonly #soles: Slots;
   readonly #aliases: Aliases;
   readonly #uninspected: Uninspected;
   /** Endpoints that are being asked: the sweep does not speak into a conversation. */
@@ -44,6 +48,7 @@ export class Inspections {
   constructor(options: ScanOptions, parts: InspectionParts) {
     this.#options = options;
     this.#parts = parts;
+    this.#soles = new Slots(options.soleSockets ?? Infinity, Infinity);
     this.#pool = new Pool(options.concurrency, (error) => parts.stop.fail(error));
     this.#aliases = new Aliases(options.random(8));
     this.#uninspected = new Uninspected(options.state);
@@ -177,7 +182,7 @@ export class Inspections {
       protocols: this.#protocolsFor(endpoint),
       signal: stop.hard,
       link: (peer, socket) => board.link(peer, board.socketFor(peer, socket)),
-      soleLink: (peer) => board.soleLink(peer, options.openSole(family(peer.address))),
+      soleLink: (peer) => this.#soleLink(peer),
       ...{ streamLink, shortage },
       nameOf: (peer) => nameOf(options, peer),
       nonce,
@@ -186,6 +191,18 @@ export class Inspections {
       replied: (peer) => guard.hasReplied(peer),
       unanswered: (peer, protocol) => guard.hasLookedFor(protocol) && probed.has(peer, protocol),
     };
+  }
+
+  /** A conversation on a socket of its own, once so few are open that files find descriptors. */
+  async #soleLink(peer: Endpoint): Promise<Link> {
+    const free = await this.#soles.take(peer.address);
+    try {
+      const socket = this.#options.openSole(family(peer.address));
+      return this.#parts.board.soleLink(peer, socket, free);
+    } catch (error) {
+      free();
+      throw error;
+    }
   }
 
   /** What comes of a sighting; it is cut off where all ends before that is known. */

@@ -112,6 +112,8 @@ export interface ScanOptions extends TargetNames {
   readonly threads?: number;
   /** Opens a socket on a port of its own. */
   readonly openSole: (family: 4 | 6) => DatagramSocket;
+  /** How many of these may be open at once. Default: one for each inspection. */
+  readonly soleSockets?: number;
   /** Opens connections. */
   readonly dialer: Dialer;
   /** Connections at once, over TCP. */

@@ -1,5 +1,6 @@
 /** The program in a process that may have few descriptors. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
+import { divide } from "../../src/cli/sockets.ts";
 import { run, SCAN } from "./process.ts";
 
 /** How many descriptors a scan with one output to a file needs besides its sockets. */
@@ -28,6 +29,16 @@ Deno.test("too few descriptors to start refuse a scan in one line, with exit cod
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
+});
+
+Deno.test("where descriptors are few, some stay free for files", () => {
+  const files = 12;
+  assertEquals(divide(1000 + 64, 1000, files), { connections: 1000, soleSockets: Infinity });
+  assertEquals(divide(1000, 1000, files), { connections: 936, soleSockets: 52 });
+  assertEquals(divide(40, 256, files), { connections: 1, soleSockets: 27 });
+  assertEquals(divide(12, 256, files), { connections: 1, soleSockets: 1 });
+  assertEquals(divide(40, 0, files).soleSockets, 28);
+  assertEquals(divide(12 + 256, 0, files).soleSockets, Infinity);
 });
 
 Deno.test("a scan of IPv6 targets wants no permission for IPv4", async () => {

@@ -1,6 +1,7 @@
 /** Scans on a machine that is short of descriptors. */
 import { assert, assertEquals } from "@std/assert";
 import type { DatagramSocket } from "../../src/net/socket.ts";
+import { NO_FAULTS } from "../../src/fleet/faults.ts";
 import { readNdjson } from "../../src/fleet/verify.ts";
 import { serverId } from "../../src/record.ts";
 import { type Checkpoint, readCheckpoint } from "../../src/scan/checkpoint/file.ts";
@@ -106,4 +107,21 @@ Deno.test("targets over TCP without a descriptor keep the checkpoint too", async
   const rest = await resumeScan(disk, settings);
   assertEquals([rest?.result.end.reason, rest?.result.state.tcp.unprobed], ["done", 0]);
   assertEquals(readNdjson(disk.text("rows.ndjson")!).length, 40);
+});
+
+Deno.test("no more sockets of inspections are open at once than allowed", async () => {
+  const network = new FakeNetwork(1, { ...NO_FAULTS, delay: 20 });
+  let [open, most] = [0, 0];
+  const openSole = (family: 4 | 6) => {
+    most = Math.max(most, ++open);
+    const socket = network.open(family);
+    const { [Symbol.asyncDispose]: dispose } = socket;
+    socket[Symbol.asyncDispose] = () => {
+      open--;
+      return dispose.call(socket);
+    };
+    return socket;
+  };
+  const { rows } = await scanFleet({ network, fleet: NODES, openSole, soleSockets: 3 });
+  assertEquals([rows.length, most, open], [40, 3, 0]);
 });

@@ -15,7 +15,7 @@ import { fateOf, type FileIdentity, identityOf } from "../sinks/identity.ts";
 import { OutputLostError } from "../sinks/sink.ts";
 import { openExisting, openStore, type StorePlace, storePlace } from "../store/open.ts";
 import { DOWN_AFTER } from "../store/missing.ts";
-import { SpillingStore } from "../store/spill.ts";
+import { absenceOf, SpillingStore } from "../store/spill.ts";
 import type { AskedOf } from "../store/kept.ts";
 import { type OptOut, readOptOuts } from "../store/opt_outs.ts";
 import { attempt, Store } from "../store/store.ts";
@@ -171,6 +171,7 @@ export class ScanStores implements AsyncDisposable {
    * @param part.since When it began, Unix milliseconds, its parts before an interruption included.
    * @param part.options What it asked.
    * @param part.resumed Whether it went on from a checkpoint.
+   * @throws StoreError for one that does not take that; the others have it then.
    */
   async end(
     state: ScanState,
@@ -184,8 +185,8 @@ export class ScanStores implements AsyncDisposable {
     if (this.sinks.length === 0) return;
     const { replies, tcp } = state;
     const whole = end.reason === "done";
-    for (const [i, sink] of this.sinks.entries()) {
-      const missed = await sink.end({
+    const endAt = async (i: number) => {
+      const missed = await this.sinks[i].end({
         id: state.scanId,
         since,
         at: Date.now(),
@@ -210,7 +211,17 @@ export class ScanStores implements AsyncDisposable {
         this.tell(`${places[i].path}: ${count(missed, "known server")} did not answer`);
       }
       if (keepMs !== undefined) this.tell(await thinOnce(places[i], keepMs));
+    };
+    let fault: unknown;
+    for (const i of this.sinks.keys()) {
+      try {
+        await endAt(i);
+      } catch (error) {
+        // The other databases are still to be ended. One that refuses is worse than one that is away.
+        if (fault === undefined || absenceOf(fault)) fault = error;
+      }
     }
+    if (fault !== undefined) throw fault;
   }
 
   /** Closes them. */

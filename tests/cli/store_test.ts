@@ -205,6 +205,29 @@ Deno.test("Ctrl-C while another program keeps a database locked ends a scan as i
   }
 });
 
+Deno.test("the end of a scan is noted in every database, though another program has locked one", async () => {
+  const folder = await Deno.makeTempDir();
+  const silent = Deno.listenDatagram({ transport: "udp", hostname: "127.46.0.4", port: 19132 });
+  try {
+    const lists = ["a", "b"].map((name) => `${folder}/${name}.db`);
+    const outputs = lists.flatMap((list) => ["-o", list]);
+    const child = start(["scan", "127.46.0.4", "--protocol", "raknet", ...outputs]);
+    const ended = finish(child);
+    await Promise.race([silent.receive(), ended]); // by now the databases are open
+    using other = new DatabaseSync(lists[0]);
+    other.exec("pragma busy_timeout = 1000; begin immediate");
+    child.kill("SIGINT");
+    const { stderr } = await ended;
+    assertStringIncludes(stderr, `Cannot write to "${lists[0]}"`);
+    using second = new DatabaseSync(lists[1]);
+    const states = second.prepare("select state from scans").all().map(({ state }) => state);
+    assertEquals(states, ["interrupted"], stderr);
+  } finally {
+    silent.close();
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
 Deno.test("a watch waits for a list that is locked when it starts, and Ctrl-C ends the wait", async () => {
   const folder = await Deno.makeTempDir();
   try {

@@ -68,6 +68,30 @@ export async function run(args: readonly string[], options: RunOptions = {}): Pr
   return await finish(child);
 }
 
+/**
+ * Waits until something holds: a file that is written by another process has no other sign.
+ *
+ * @param holds A condition that is not met where this throws.
+ * @throws Error with what the program printed, where the program ends before the condition is met.
+ */
+export async function until(
+  child: Deno.ChildProcess,
+  holds: () => boolean | Promise<boolean>,
+): Promise<void> {
+  let ended = false;
+  void child.status.then(() => ended = true);
+  for (;;) {
+    const last = ended; // a program may write a file just before it ends
+    if (await Promise.resolve().then(holds).catch(() => false)) return;
+    if (last) throw new Error(`The program ended too early: ${outcomeOf(await finish(child))}`);
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+}
+
+function outcomeOf({ code, stdout, stderr }: Finished): string {
+  return `exit code ${code}\n${stdout}${stderr}`;
+}
+
 /** Waits for the program's end. */
 export async function finish(child: Deno.ChildProcess): Promise<Finished> {
   const { code, stdout, stderr } = await child.output();

@@ -4,7 +4,7 @@ import { openFleet } from "../../src/fleet/open.ts";
 import { readCsv, readNdjson, verify } from "../../src/fleet/verify.ts";
 import { systemClock } from "../../src/net/clock.ts";
 import { serverId } from "../../src/record.ts";
-import { ENVIRONMENT, finish, programWords, run, SCAN, start } from "./process.ts";
+import { ENVIRONMENT, finish, programWords, run, SCAN, start, until } from "./process.ts";
 
 const RANGE = { start: 0x7f210000, end: 0x7f210100 };
 const FLEET: FleetPlan = { servers: 40, hostile: 10, range: RANGE, seed: 6 };
@@ -239,7 +239,10 @@ Deno.test("Ctrl-C finishes the rows in hand, and the printed command finds the r
         "--status-file",
         `${folder}/s`,
       ]);
-      await until(async () => JSON.parse(await Deno.readTextFile(`${folder}/s`)).written >= 5);
+      await until(
+        child,
+        async () => JSON.parse(await Deno.readTextFile(`${folder}/s`)).written >= 5,
+      );
       child.kill("SIGINT");
       const first = await finish(child);
       assertEquals(first.code, 130, first.stderr);
@@ -265,7 +268,10 @@ Deno.test("a second Ctrl-C ends a scan at once, and the command that it prints f
       const files = ["-o", output, "--status-file", `${folder}/s`];
       const args = ["scan", "127.33.0.0/24", "--cooldown", "1s", "--timeout", "500ms", ...files];
       const child = start([...args, "--rate", "250"]);
-      await until(async () => JSON.parse(await Deno.readTextFile(`${folder}/s`)).written >= 5);
+      await until(
+        child,
+        async () => JSON.parse(await Deno.readTextFile(`${folder}/s`)).written >= 5,
+      );
       const [mine, theirs] = child.stderr.tee();
       child.kill("SIGINT");
       for await (const text of mine.pipeThrough(new TextDecoderStream())) {
@@ -295,7 +301,10 @@ Deno.test("SIGTERM ends a scan as Ctrl-C does; without a checkpoint the command 
     const child = start(["scan", "127.33.0.0/24", ...QUICK, "--rate", "50", ...files], {
       permissions,
     });
-    await until(async () => JSON.parse(await Deno.readTextFile(`${folder}/s`)).probes_sent > 0);
+    await until(
+      child,
+      async () => JSON.parse(await Deno.readTextFile(`${folder}/s`)).probes_sent > 0,
+    );
     child.kill("SIGTERM");
     const { code, stderr } = await finish(child);
     assertEquals(code, 130, stderr);
@@ -393,14 +402,6 @@ Deno.test({
     assertEquals([code, /^done in .*: 0 rows written/m.test(stderr)], [0, true], stderr);
   },
 });
-
-/** Waits until something holds: a file that is written by another process has no other sign. */
-async function until(holds: () => Promise<boolean>): Promise<void> {
-  for (;;) {
-    if (await holds().catch(() => false)) return;
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-}
 
 Deno.test("an address of ours that is not ours is found out before the first packet", async () => {
   const args = ["scan", "127.0.0.1", "--source-ip", "203.0.113.7"];
@@ -526,8 +527,9 @@ Deno.test("a fleet writes its truth and its log", async () => {
     const faults = ["--duplicate", "50", "--delay", "2ms", "--jitter", "2ms"];
     const fleet = ["--servers", "3", "--range", "127.34.0.0/24", ...faults];
     const child = start(["fleet", ...fleet, ...files]);
-    await until(async () =>
-      (await Deno.readTextFile(`${folder}/truth.ndjson`)).split("\n").length === 4
+    await until(
+      child,
+      async () => (await Deno.readTextFile(`${folder}/truth.ndjson`)).split("\n").length === 4,
     );
     const scan = await run(["scan", "127.34.0.0/24", ...QUICK, "-q", "--format", "ndjson"]);
     assertEquals([scan.code, readNdjson(scan.stdout).length], [0, 3]);
@@ -544,7 +546,7 @@ Deno.test("an interrupted demo prints no command to continue, and leaves no chec
   await inFolder(async (cwd) => {
     const permissions = ["--allow-net=127.0.0.0/8,0.0.0.0", "--allow-read", "--allow-write=demo"];
     const child = start(["demo", "--servers", "400"], { cwd, permissions });
-    await until(async () => (await Deno.stat(`${cwd}/demo/servers.ndjson`)).size > 0);
+    await until(child, async () => (await Deno.stat(`${cwd}/demo/servers.ndjson`)).size > 0);
     child.kill("SIGINT");
     const { code, stderr } = await finish(child);
     assertEquals(code, 130, stderr);

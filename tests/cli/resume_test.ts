@@ -16,7 +16,16 @@ import { serverId } from "../../src/record.ts";
 import { parseCheckpoint, sha256 } from "../../src/scan/checkpoint/file.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import { openSqlite } from "../../src/store/sqlite.ts";
-import { ENVIRONMENT, finish, type Finished, programWords, run, SCAN, start } from "./process.ts";
+import {
+  ENVIRONMENT,
+  finish,
+  type Finished,
+  programWords,
+  run,
+  SCAN,
+  start,
+  until,
+} from "./process.ts";
 
 const FLEET: FleetPlan = {
   servers: 60,
@@ -47,21 +56,12 @@ async function withFleet(test: () => Promise<void>): Promise<void> {
   await test();
 }
 
-/** Waits until something holds: a file that is written by another process has no other sign. */
-async function until(child: Deno.ChildProcess, holds: () => Promise<boolean>): Promise<void> {
-  let ended = false;
-  child.status.then(() => ended = true);
-  while (!await holds().catch(() => false)) {
-    if (ended) throw new Error(`it has ended: ${(await finish(child)).stderr}`);
-    await new Promise((resolve) => setTimeout(resolve, 1));
-  }
-}
-
-/** Waits until a file is made, changed or renamed. */
-async function touched(folder: string, path: string): Promise<boolean> {
+/** Waits until a program makes, changes or renames a file; false where it ends before that. */
+async function touched(child: Deno.ChildProcess, folder: string, path: string): Promise<boolean> {
   using watcher = Deno.watchFs(folder);
-  for await (const { paths } of watcher) if (paths.includes(path)) break;
-  return true;
+  void child.status.then(() => watcher[Symbol.dispose]());
+  for await (const { paths } of watcher) if (paths.includes(path)) return true;
+  return false;
 }
 
 /** Ends a process at once, as it stands. */
@@ -86,16 +86,18 @@ Deno.test("killed at moments drawn by seed, and resumed, a scan finds every serv
       const random = new Random(9);
       const begin = [...SCAN_ARGS, "--rate", "900", "-o", csv, "-o", ndjson];
       const goOn = ["scan", "--resume", checkpoint];
-      const moments: (() => Promise<boolean>)[] = [5, 15, 25, 35, 45].map((rows) => {
-        const least = rows + random.below(8);
-        return async () => await listed(`${checkpoint}.list`) >= least;
-      });
+      const moments: ((child: Deno.ChildProcess) => Promise<boolean>)[] = [5, 15, 25, 35, 45].map(
+        (rows) => {
+          const least = rows + random.below(8);
+          return async () => await listed(`${checkpoint}.list`) >= least;
+        },
+      );
       // In the middle of saving: while the next checkpoint has not taken its place.
-      moments.splice(2, 0, () => touched(folder, `${checkpoint}.part`));
+      moments.splice(2, 0, (child) => touched(child, folder, `${checkpoint}.part`));
       for (const [i, moment] of moments.entries()) {
         const child = start(i === 0 ? begin : goOn);
         await until(child, async () => (await Deno.stat(checkpoint)).isFile);
-        await until(child, moment);
+        await until(child, () => moment(child));
         await kill(child);
       }
       const { mode } = await Deno.stat(checkpoint);

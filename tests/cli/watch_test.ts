@@ -12,7 +12,7 @@ import { migrate, MIGRATIONS } from "../../src/store/migrate.ts";
 import { writeOptOuts } from "../../src/store/opt_outs.ts";
 import { openSqlite } from "../../src/store/sqlite.ts";
 import type { WatchEvent } from "../../src/watch/mod.ts";
-import { run, start } from "./process.ts";
+import { run, start, until } from "./process.ts";
 
 const TOLD = {
   ...{ at: 3_723_000, host: "127.0.0.1", port: 19132, requested_as: null, scan_id: "s" },
@@ -291,7 +291,7 @@ Deno.test("a watch whose list is locked when it begins is noted when the list is
       await migrate(old, [await Deno.readTextFile(FIRST_SCHEMA)]); // the watch brings it up to date
     }
     const child = start(["watch", list, "-iL", "-", "--interval", "5s"], { stdin: "" });
-    while (!isMade(list)) await new Promise((resolve) => setTimeout(resolve, 10));
+    await until(child, () => isMade(list));
     let stderr = "";
     {
       using db = new DatabaseSync(list);

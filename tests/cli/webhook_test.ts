@@ -4,7 +4,7 @@ import { formatEndpoint } from "../../src/address.ts";
 import { drawFleet } from "../../src/fleet/generate.ts";
 import { openFleet } from "../../src/fleet/open.ts";
 import { systemClock } from "../../src/net/clock.ts";
-import { finish, run, SCAN, start } from "./process.ts";
+import { finish, run, SCAN, start, until } from "./process.ts";
 
 const RANGE = { start: 0x7f2e0000, end: 0x7f2e0100 };
 const SERVERS = 40;
@@ -31,13 +31,6 @@ function receive() {
     url: `http://user:hunter2@127.0.0.1:${port}/hooks/T0K3N`,
     [Symbol.asyncDispose]: () => server.shutdown(),
   };
-}
-
-/** Lets sockets be looked at until something holds, or the program has ended. */
-async function until(child: Deno.ChildProcess, holds: () => boolean): Promise<void> {
-  let ended = false;
-  void child.status.then(() => ended = true);
-  while (!ended && !holds()) await systemClock.look();
 }
 
 function linesOf(path: string): string[] {

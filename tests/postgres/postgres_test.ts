@@ -10,7 +10,7 @@ import { recordOf, storable } from "../../src/store/columns.ts";
 import { checkVersion, migrate, MIGRATIONS } from "../../src/store/migrate.ts";
 import { SpillingStore } from "../../src/store/spill.ts";
 import { Store, StoreError } from "../../src/store/store.ts";
-import { finish, run, start } from "../cli/process.ts";
+import { finish, run, start, until } from "../cli/process.ts";
 import { all, connect, withPostgres } from "../store/engines.ts";
 import { record } from "../store/records.ts";
 import { PASSWORD, startPostgres } from "./server.ts";
@@ -244,10 +244,10 @@ Deno.test("a scan whose server is restarted in the middle of it loses nothing", 
     );
     const lines = async () =>
       (await Deno.readTextFile(file).catch(() => "")).split("\n").length - 1;
-    while (await lines() < 5) await new Promise((resolve) => setTimeout(resolve, 20));
+    await until(child, async () => await lines() >= 5);
     await server.stop();
     const before = await lines();
-    while (await lines() < before + 10) await new Promise((resolve) => setTimeout(resolve, 20));
+    await until(child, async () => await lines() >= before + 10);
     await server.start();
     const { code, stderr } = await finish(child);
     assertEquals(code, 0, stderr);

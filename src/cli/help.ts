@@ -14,8 +14,9 @@ const TARGET_FORMS =
 const BY_NAME = "A name without a port is looked up for an SRV record too; of its addresses ";
 
 const RESCANNED =
-  "--rescan sends a server only what it is known to speak; of that, --protocol leaves what it names,\n" +
-  "and the others that --protocol names are sent once the server has replied.";
+  "--rescan probes a server only in protocols that it is known to speak; of these, --protocol\n" +
+  "leaves those that it names. The scan's other protocols follow once the server has replied;\n" +
+  "without --protocol, none follow at a server that is known for SQP.";
 
 /** What each command is for, in the order of the overview. */
 export const COMMANDS: Readonly<

@@ -64,7 +64,7 @@ export function spillPath(files: readonly string[], scanId: string): string {
   return join(file === undefined ? userPath(".") : dirname(userPath(file)), `spill-${scanId}`);
 }
 
-/** What a scan asks of servers: of those that it knew before, what they speak. */
+/** The protocols that a scan sends servers; known servers have their own. */
 export function askedOf(chosen: ScanSettings, named: Pick<NamedTargets, "known">): AskedOf {
   const asked = { ...chosen, protocols: chosen.protocols.map(({ name }) => name) };
   if (named.known.length === 0) return asked;

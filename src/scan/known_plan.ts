@@ -1,5 +1,6 @@
 /**
- * What servers that were known before a scan are sent: the protocols that they are known to speak.
+ * What servers that were known before a scan are sent: unsolicited, the protocols that they are known
+ * to speak; after a reply, the scan's other protocols too.
  *
  * @module
  */
@@ -25,8 +26,10 @@ export interface KnownPlan {
 export type KnownOptions = Pick<ScanOptions, "protocols" | "known" | "asksKnown">;
 
 /**
- * What a server is sent: of the protocols that it is known to speak, those that the scan may send. One
- * that is known to speak none is sent all of the scan's.
+ * What a server is sent. Unsolicited: of the protocols that it is known to speak, those that the scan
+ * may send. After a reply: the scan's other protocols too, so that one whose reply was lost, or that
+ * was enabled since, is found. A server of a protocol that suppresses another one gets no follow-ups
+ * where `asksKnown` is set. A server that is known to speak no protocol is sent all of the scan's.
  */
 export function planFor(spoken: readonly string[], options: KnownOptions): KnownPlan {
   const { protocols, asksKnown } = options;
@@ -34,7 +37,8 @@ export function planFor(spoken: readonly string[], options: KnownOptions): Known
   if (known.length === 0) return { probed: protocols, all: protocols, interviewed: false };
   const probed = asksKnown ? known : known.filter((one) => protocols.includes(one));
   const lead = known.find(({ spares }) => spares !== undefined);
-  const more = asksKnown || probed.length === 0
+  const isAlone = asksKnown && lead !== undefined;
+  const more = isAlone || probed.length === 0
     ? []
     : protocols.filter((one) => !probed.includes(one) && one.name !== lead?.spares);
   const interviewed = probed.some((one) => one === lead || !protocols.includes(one));
@@ -96,7 +100,8 @@ export function countPlans(options: KnownTargeting): ReadonlyMap<KnownPlan, numb
 }
 
 /**
- * Tells the names of the protocols that a known server is sent; `undefined` for all other endpoints.
+ * Names of the protocols that a known server is sent at most, follow-ups included; `undefined` for all
+ * other endpoints.
  */
 export function sentTo(
   options: KnownOptions,

@@ -57,11 +57,15 @@ export interface ScanOptions extends TargetNames {
   readonly maxTargets: number;
   /** Targets that come before all others in each pass. Default: none. */
   readonly first?: readonly Endpoint[];
-  /** Servers among the targets that are sent only what they are known to speak. Default: none. */
+  /**
+   * Servers among the targets that are sent only the protocols that they are known to speak before
+   * they reply. Default: none.
+   */
   readonly known?: readonly KnownTarget[];
   /**
-   * Whether they are sent all that they are known to speak, and nothing else. Default: no, they are
-   * sent what of that is among `protocols`, and the others of `protocols` once they have replied.
+   * Whether known servers are sent all protocols that they are known to speak. Default: only those
+   * that are among `protocols`. The others of `protocols` follow a reply; where this is set, not at
+   * servers of a protocol that suppresses another one.
    */
   readonly asksKnown?: boolean;
   /** How many rows to write at the most. */

@@ -18,8 +18,8 @@ export interface AskedOf {
   /** Whether it is found out if servers can be used. */
   readonly verify: boolean;
   /**
-   * Names of the protocols that one server is asked at most, where that is not all of them: known
-   * servers are asked those that they speak. Default: all servers are asked the same.
+   * Names of the protocols that one server that replied is sent, where these are not `protocols`: a
+   * known server is sent others too, or fewer. Default: all servers are sent the same.
    */
   readonly of?: (record: ServerRecord) => readonly string[] | undefined;
 }

@@ -1,4 +1,6 @@
-/** `--rescan` sends each server of a database what it is known to speak, and nothing else. */
+/**
+ * `--rescan` sends each server of a database what it is known to speak, and nothing else before a reply.
+ */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { formatEndpoint } from "../../src/address.ts";
 import { audit } from "../../src/fleet/audit.ts";
@@ -60,13 +62,13 @@ async function withList(
   }
 }
 
-/** Runs a command while the fleet is up, and returns what its hosts were sent. */
-async function watched(folder: string, args: readonly string[]) {
+/** Runs a command while hosts of the fleet are up, and returns what its hosts were sent. */
+async function watched(folder: string, args: readonly string[], hosts = HOSTS) {
   const log = `${folder}/log.ndjson`;
   let result;
   {
     using witness = new Witness(log);
-    await using _fleet = await openFleet(HOSTS, { clock: systemClock, seed: 1, witness });
+    await using _fleet = await openFleet(hosts, { clock: systemClock, seed: 1, witness });
     result = await run(args);
   }
   const lines: WitnessLine[] = (await Deno.readTextFile(log)).trim().split("\n")
@@ -75,19 +77,47 @@ async function watched(folder: string, args: readonly string[]) {
   return { ...result, lines };
 }
 
-/** What an audit says of lines, if hosts may be sent what they are known to speak. */
-function faultsOf(lines: readonly WitnessLine[], known: ReadonlyMap<string, string[]>): string[] {
+/** The protocols of a scan without `--protocol`. */
+const USUAL = ["raknet", "slp", "query"];
+
+/** What servers may be sent that reply: servers that are known for SQP get no follow-ups. */
+function followUpsOf(known: ReadonlyMap<string, string[]>): Map<string, string[]> {
+  return new Map(
+    [...known].map(([id, names]) => [id, names.includes("sqp") ? names : [...names, ...USUAL]]),
+  );
+}
+
+/** The lines of each host before its first reply. */
+function beforeReply(lines: readonly WitnessLine[]): WitnessLine[] {
+  const replied = new Set<string>();
+  return lines.filter(({ way, host, event }) => {
+    if (way === "out" && event === undefined) replied.add(host);
+    return !replied.has(host);
+  });
+}
+
+/**
+ * What an audit says of lines.
+ *
+ * @param known What hosts are known to speak, and may be sent before they reply.
+ * @param sendable What hosts may be sent at all.
+ */
+function faultsOf(
+  lines: readonly WitnessLine[],
+  known: ReadonlyMap<string, string[]>,
+  sendable = followUpsOf(known),
+): string[] {
   const knownForSqp = new Set(
     [...known].filter(([, names]) => names.includes("sqp")).map(([id]) => id),
   );
-  return audit(lines, { sendable: known, knownForSqp });
+  return [
+    ...audit(lines, { sendable, knownForSqp }),
+    ...audit(beforeReply(lines), { sendable: known, knownForSqp }),
+  ];
 }
 
 Deno.test("--rescan asks each server what it is known to speak, and misses it only after that", () =>
   withList(async (list, folder, out) => {
-    const pocketmine = HOSTS.filter(({ entry }) => entry.software === "pocketmine");
-    const [shy] = pocketmine.map(({ endpoint }) => formatEndpoint(endpoint));
-    await query(list, `update servers set protocols = '["query"]' where id = '${shy}'`);
     const known = await knownIn(list);
     const args = ["scan", "--rescan", list, ...QUICK, ...out];
     const { code, stderr, lines } = await watched(folder, [...args, "-o", list]);
@@ -99,6 +129,26 @@ Deno.test("--rescan asks each server what it is known to speak, and misses it on
     assertEquals(await knownIn(list), known);
     const missed = await query(list, "select id from servers where failures = 1 order by id");
     assertEquals(missed.map(({ id }) => id), DEAD);
+  }));
+
+Deno.test("--rescan finds protocols again that the database has lost, once the server has replied", () =>
+  withList(async (list, folder, out) => {
+    const whole = await knownIn(list);
+    const pocketmine = HOSTS.filter(({ entry }) => entry.software === "pocketmine");
+    const [a, b] = pocketmine.map(({ endpoint }) => formatEndpoint(endpoint));
+    assertEquals([whole.get(a), whole.get(b)], [["raknet", "query"], ["raknet", "query"]]);
+    for (const [id, name] of [[a, "raknet"], [b, "query"]]) {
+      await query(list, `update servers set protocols = '["${name}"]' where id = '${id}'`);
+    }
+    const known = await knownIn(list);
+    const args = ["scan", "--rescan", list, ...QUICK, ...out, "-o", list];
+    const alone = await watched(folder, [...args, "--no-follow"]);
+    assertEquals(faultsOf(alone.lines, known, known), []);
+    assertEquals(await knownIn(list), known);
+    const { code, stderr, lines } = await watched(folder, args);
+    assertEquals(code, 0, stderr);
+    assertEquals(faultsOf(lines, known), []);
+    assertEquals(await knownIn(list), whole);
   }));
 
 Deno.test("--rescan with --protocol leaves out servers that speak none of them, and counts them", () =>
@@ -115,7 +165,7 @@ Deno.test("--rescan with --protocol leaves out servers that speak none of them, 
     const allowed = new Map(
       [...known].map(([id, names]) => [id, names.filter((name) => name === "raknet")]),
     );
-    assertEquals(faultsOf(lines, allowed), []);
+    assertEquals(faultsOf(lines, allowed, allowed), []);
     const missed = await query(list, "select id from servers where failures > 0 order by id");
     assertEquals(missed.map(({ id }) => id), [DEAD[0], DEAD[3]]);
     const plan = await run([...args, "--dry-run"]);
@@ -133,11 +183,10 @@ Deno.test("a dry run of --rescan, the list of targets and the scan agree on what
     const known = await knownIn(list);
     const args = ["scan", "--rescan", list, ...QUICK, ...out];
     const listed = (await run([...args, "-sL"])).stdout.trim().split("\n").toSorted();
-    const usual = ["raknet", "slp", "query"];
     assertEquals(
       listed,
       [...known].flatMap(([id, names]) =>
-        (names.length === 0 ? usual : names).map((name) => `${id} ${name}`)
+        (names.length === 0 ? USUAL : names).map((name) => `${id} ${name}`)
       ).toSorted(),
     );
     const { stdout } = await run([...args, "--dry-run"]);
@@ -162,29 +211,36 @@ Deno.test("a rescan that is resumed sends servers what they were known to speak 
   withList(async (list, folder, out) => {
     const known = await knownIn(list);
     const checkpoint = `${folder}/c`;
+    const sqp = HOSTS.filter(({ entry }) => "sqp" in entry.truth)
+      .map(({ endpoint }) => formatEndpoint(endpoint));
+    // Servers of SQP are interviewed first: they are down in the first part.
     const first = await watched(folder, [
       ...["scan", "--rescan", list, "-o", list, "--checkpoint", checkpoint, ...QUICK, ...out],
       ...["--rate", "8", "--max-runtime", "1500ms", "--retries", "0"],
-    ]);
+    ], HOSTS.filter(({ entry }) => !("sqp" in entry.truth)));
     assertStringIncludes(first.stderr, "scan --resume");
     const answered = await query(list, "select count(*) as n from observations where online = 1");
     assert(Number(answered[0].n) < 32, String(answered[0].n));
-    const every = JSON.stringify(["raknet", "slp", "query"]);
-    await query(list, `update servers set protocols = '${every}' where id <> '${DEAD[0]}'`);
+    for (const id of known.keys()) {
+      const names = JSON.stringify(sqp.includes(id) ? ["slp", "sqp"] : USUAL);
+      const sql = `update servers set protocols = '${names}' where id = '${id}'`;
+      if (id !== DEAD[0]) await query(list, sql);
+    }
     const second = await watched(folder, ["scan", "--resume", checkpoint, "--rate", "1000"]);
     assertEquals(second.code, 0, second.stderr);
-    assertEquals(faultsOf([...first.lines, ...second.lines], known), []);
+    assertEquals(faultsOf(first.lines, known), []);
+    assertEquals(faultsOf(second.lines, known), []);
     assertEquals(new Set([...first.lines, ...second.lines].map(({ host }) => host)).size, 16);
     const twice = "select count(*) as n from observations where online = 1";
     assertEquals(await query(list, twice), [{ n: 32 }]); // each server once in each scan
-    // What was not asked stays: of servers that answered in the second part, what was noted meanwhile.
-    const spoken = new Set([...await knownIn(list)].map(([, names]) => names.join()));
-    assert(spoken.has("raknet,slp,query"), [...spoken].join(" "));
-    const bds = HOSTS.filter(({ entry }) => entry.software === "bds");
-    for (const { endpoint } of bds) {
-      const names = (await knownIn(list)).get(formatEndpoint(endpoint));
-      assertEquals(names, ["raknet", "slp", "query"]);
-    }
+    // What was not asked stays: servers that were known for SQP when it began get no follow-ups.
+    const now = await knownIn(list);
+    for (const id of sqp) assertEquals(now.get(id), ["slp", "sqp"], id);
+    // What was asked, and did not reply, does not: of servers that replied in the second part.
+    const asked = new Set(second.lines.map(({ host }) => host));
+    const bds = HOSTS.filter(({ entry }) => entry.software === "bds")
+      .map(({ endpoint }) => formatEndpoint(endpoint));
+    for (const id of bds) assertEquals(now.get(id), asked.has(id) ? ["raknet"] : USUAL, id);
     // Of the others, what the database says now was not asked in whole.
     const missed = await query(list, "select id from servers where failures > 0 order by id");
     assertEquals(missed.map(({ id }) => id), [DEAD[0], DEAD[3]]);

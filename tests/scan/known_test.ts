@@ -1,7 +1,10 @@
-/** Scans that send each known server what it is known to speak, and nothing else. */
+/**
+ * Scans that send each known server what it is known to speak, and nothing else before a reply.
+ */
 import { assert, assertEquals } from "@std/assert";
 import { type Endpoint, endpointKey, formatEndpoint } from "../../src/address.ts";
 import { drawFleet } from "../../src/fleet/generate.ts";
+import type { StreamAct } from "../../src/fleet/stream.ts";
 import { PROTOCOLS } from "../../src/protocols/mod.ts";
 import { readCheckpoint } from "../../src/scan/checkpoint/file.ts";
 import { countPlans, planFor } from "../../src/scan/known_plan.ts";
@@ -20,7 +23,7 @@ const PORTS = [9000, 19132, 25565];
 const ORDER = PROTOCOLS.map(({ name }) => name);
 const USUAL = ["raknet", "slp", "query"];
 
-/** What servers may be known for, whatever they speak, and what of that they are sent. */
+/** What servers may be known for, whatever they speak, and what of that they are sent unsolicited. */
 const KINDS: readonly (readonly [known: string[], sent: string[]])[] = [
   [["query"], ["query"]],
   [["raknet"], ["raknet"]],
@@ -40,6 +43,15 @@ const known = HOSTS.map(({ endpoint }, i) => ({ endpoint, protocols: KINDS[i % K
 const first = known.map(({ endpoint }) => endpoint);
 const expected = new Map(
   HOSTS.map(({ endpoint }, i) => [formatEndpoint(endpoint), KINDS[i % KINDS.length][1]]),
+);
+/** What servers are sent that reply: servers that are known for SQP get no follow-ups. */
+const replying = new Map(
+  [...expected].map(([id, sent]) => [
+    id,
+    sent.includes("sqp")
+      ? sent
+      : ORDER.filter((name) => sent.includes(name) || USUAL.includes(name)),
+  ]),
 );
 const spokenBy = new Map(
   HOSTS.map(({ endpoint, entry }) => [formatEndpoint(endpoint), Object.keys(entry.truth)]),
@@ -69,9 +81,55 @@ function sentIn(...results: Result[]): Map<string, string[]> {
   return new Map([...sent].map(([id, names]) => [id, ORDER.filter((name) => names.has(name))]));
 }
 
+/** Notes when hosts first reply over TCP, by the text of their endpoints. */
+function noteReplies(
+  replied: Map<string, number>,
+  ...[network, hosts, streams]: Parameters<NonNullable<Setting["prepare"]>>
+) {
+  for (const { endpoint, streams: door } of hosts) {
+    if (door === undefined) continue;
+    const note = (acts: readonly StreamAct[]) => {
+      const id = formatEndpoint(endpoint);
+      if (acts.length > 0 && !replied.has(id)) replied.set(id, network.now());
+      return acts;
+    };
+    streams.host(endpoint, {
+      accept: (peer) => {
+        const talk = door.accept(peer);
+        return { opening: talk.opening, receive: (bytes) => note(talk.receive(bytes)) };
+      },
+    });
+  }
+}
+
+/** What known servers were sent before a reply that they may not be sent unsolicited. */
+function unexpected({ network, streams }: Result, replied: Map<string, number>): string[] {
+  for (const { way, host, at } of network.lines) {
+    if (way === "out") replied.set(host, Math.min(at, replied.get(host) ?? Infinity));
+  }
+  const all = [
+    ...network.sent.map(({ at, to, bytes }) => ({ at, to, name: protocolOf(bytes) })),
+    ...streams.begun.map((one) => ({ ...one, name: "slp" })),
+  ];
+  return all.filter(({ at, to, name }) => {
+    const id = formatEndpoint(to);
+    return at < (replied.get(id) ?? Infinity) && !(expected.get(id)?.includes(name) ?? true);
+  }).map(({ at, to, name }) => `${formatEndpoint(to)} ${name} at ${at} ms`);
+}
+
 /** Scans known servers again, audits what they were sent, and returns what that was. */
 async function rescan(over: Partial<Setting> = {}) {
-  const result = await scanFleet({ ...SETTING, sendable: expected, ...over });
+  const replied = new Map<string, number>();
+  const result = await scanFleet({
+    ...SETTING,
+    sendable: replying,
+    ...over,
+    prepare: (...parts) => {
+      noteReplies(replied, ...parts);
+      over.prepare?.(...parts);
+    },
+  });
+  assertEquals(unexpected(result, replied), []);
   const sent = sentIn(result);
   return {
     ...result,
@@ -80,13 +138,20 @@ async function rescan(over: Partial<Setting> = {}) {
   };
 }
 
-Deno.test("rescan: each server is sent what it is known to speak, and nothing else", async () => {
+/** Servers that reply in a protocol that they are known for. */
+const found = [...expected].filter(([id, sent]) =>
+  sent.some((name) => spokenBy.get(id)!.includes(name))
+);
+/** What known servers are sent in a whole rescan with follow-ups. */
+const followed = new Map([
+  ...expected,
+  ...found.map(([id]) => [id, replying.get(id)!] as const),
+]);
+
+Deno.test("rescan: each server is sent what it is known to speak, and the rest after a reply", async () => {
   const { toKnown, rows, end, state } = await rescan();
   assertEquals(end.reason, "done");
-  assertEquals(toKnown, expected);
-  const found = [...expected].filter(([id, sent]) =>
-    sent.some((name) => spokenBy.get(id)!.includes(name))
-  );
+  assertEquals(toKnown, followed);
   assert(found.length > 10 && found.length < 40, String(found.length));
   assertEquals(
     rows.map(({ host, port }) => `${host}:${port}`).toSorted(),
@@ -94,19 +159,20 @@ Deno.test("rescan: each server is sent what it is known to speak, and nothing el
   );
   for (const { host, port, protocols } of rows) {
     const id = `${host}:${port}`;
-    const both = expected.get(id)!.filter((name) => spokenBy.get(id)!.includes(name));
+    const both = followed.get(id)!.filter((name) => spokenBy.get(id)!.includes(name));
     assertEquals([id, protocols], [id, both]);
   }
   assertEquals(state.replies.forged, 0);
 });
 
 Deno.test("rescan: without follow-ups too, and where nothing replies", async () => {
-  const { toKnown, rows } = await rescan({ follow: false });
+  const { toKnown, rows } = await rescan({ follow: false, sendable: expected });
   for (const [id, names] of toKnown) {
     assert(names!.every((name) => expected.get(id)!.includes(name)), `${id} ${names}`);
   }
   assertEquals(rows.length, (await rescan()).rows.length);
   const dead = await rescan({
+    sendable: expected,
     prepare: (network, hosts, streams) => {
       for (const { endpoint } of hosts) {
         network.host(endpoint, { respond: () => [] });
@@ -119,10 +185,48 @@ Deno.test("rescan: without follow-ups too, and where nothing replies", async () 
 
 Deno.test("rescan: other targets are probed in every protocol, whether servers are known or not", async () => {
   const { sent, toKnown } = await rescan();
-  assertEquals(toKnown, expected);
+  assertEquals(toKnown, followed);
   const others = [...sent].filter(([id]) => !expected.has(id));
   assertEquals(others.length, 64 * 3 - 40);
   for (const [id, names] of others) assertEquals([id, names], [id, USUAL]);
+});
+
+/** Scans one server again that a database knows for these protocols. */
+async function rescanOf(software: string, protocols: string[], over: Partial<Setting> = {}) {
+  const fleet = { servers: 1, range: { start: 0x7f130000, end: 0x7f130001 }, seed: 3 };
+  const [{ endpoint }] = drawFleet({ ...fleet, software: [software] });
+  return await scanFleet({
+    fleet: { ...fleet, software: [software] },
+    ports: () => [endpoint.port],
+    first: [endpoint],
+    known: [{ endpoint, protocols }],
+    asksKnown: true,
+    ...over,
+  });
+}
+
+Deno.test("rescan: a protocol that a database has lost comes back", async () => {
+  for (const lost of ["raknet", "query"]) {
+    const { rows } = await rescanOf("pocketmine", [lost === "query" ? "raknet" : "query"]);
+    assertEquals(rows.map(({ protocols }) => protocols), [["raknet", "query"]], lost);
+  }
+  const alone = await rescanOf("pocketmine", ["raknet"], { follow: false });
+  assertEquals(alone.rows.map(({ protocols }) => protocols), [["raknet"]]);
+  const named = await rescanOf("pocketmine", ["raknet"], { protocolNames: ["raknet", "slp"] });
+  assertEquals(named.rows.map(({ protocols }) => protocols), [["raknet"]]);
+});
+
+Deno.test("rescan: after a lost follow-up a server keeps its row, and the next rescan asks again", async () => {
+  const isQuery = ([first]: Uint8Array) => first === 0xfe;
+  const { rows: [lossy] } = await rescanOf("pocketmine", ["raknet", "query"], {
+    prepare: (network, [{ endpoint, responder }]) =>
+      network.host(endpoint, {
+        respond: (bytes, from, now) => isQuery(bytes) ? [] : responder!.respond(bytes, from, now),
+      }),
+  });
+  assertEquals(lossy.protocols, ["raknet"]);
+  const { rows } = await rescanOf("pocketmine", [...lossy.protocols]);
+  assertEquals(rows.map(({ protocols }) => protocols), [["raknet", "query"]]);
 });
 
 Deno.test("rescan: named protocols limit what is sent, and follow a reply", async () => {
@@ -130,20 +234,20 @@ Deno.test("rescan: named protocols limit what is sent, and follow a reply", asyn
   const over = { asksKnown: false, protocolNames: named, audited: false };
   const result = await scanFleet({ ...SETTING, ...over });
   const sent = sentIn(result);
-  const found = new Set(result.rows.map(({ host, port }) => `${host}:${port}`));
-  let [followed, unasked] = [0, 0];
+  const replied = new Set(result.rows.map(({ host, port }) => `${host}:${port}`));
+  let [late, unasked] = [0, 0];
   for (const [i, { endpoint }] of HOSTS.entries()) {
     const id = formatEndpoint(endpoint);
     const [names] = KINDS[i % KINDS.length];
     const probed = names.length === 0
       ? named
       : expected.get(id)!.filter((name) => named.includes(name));
-    const wanted = found.has(id) ? named : probed;
-    if (found.has(id) && probed.length < 2) followed++;
+    const wanted = replied.has(id) ? named : probed;
+    if (replied.has(id) && probed.length < 2) late++;
     if (probed.length === 0) unasked++;
     assertEquals([id, sent.get(id) ?? []], [id, wanted]);
   }
-  assert(followed > 1 && unasked > 3, `${followed} ${unasked}`);
+  assert(late > 1 && unasked > 3, `${late} ${unasked}`);
   const targets = compose([{ range: RANGE, port: undefined }], {
     ...{ never: [], private: [], chosen: [] },
   });
@@ -158,8 +262,10 @@ Deno.test("rescan: named protocols limit what is sent, and follow a reply", asyn
 
 Deno.test("rescan: a server that is known for SQP is pinged at no time, whatever is named", () => {
   const of = (known: string[], ...names: string[]) => {
-    const protocols = PROTOCOLS.filter(({ name }) => names.includes(name));
-    const { probed, all, interviewed } = planFor(known, { protocols });
+    const asksKnown = names.length === 0;
+    const sent = asksKnown ? USUAL : names;
+    const protocols = PROTOCOLS.filter(({ name }) => sent.includes(name));
+    const { probed, all, interviewed } = planFor(known, { protocols, asksKnown });
     return [probed, all].map((some) => some.map(({ name }) => name).join()).join(" ") +
       (interviewed ? " interviewed" : "");
   };
@@ -169,6 +275,10 @@ Deno.test("rescan: a server that is known for SQP is pinged at no time, whatever
   assertEquals(of(["slp", "sqp"], "raknet", "slp", "sqp"), "sqp,slp sqp,slp interviewed");
   assertEquals(of(["query", "sqp"], "sqp"), " ");
   assertEquals(of([], "raknet", "sqp"), "raknet,sqp raknet,sqp");
+  assertEquals(of(["sqp"]), "sqp sqp interviewed");
+  assertEquals(of(["slp", "sqp"]), "sqp,slp sqp,slp interviewed");
+  assertEquals(of(["raknet", "sqp"]), "raknet raknet,slp,query"); // RakNet suppresses SQP
+  assertEquals(of(["query"]), "query query,raknet,slp");
 });
 
 Deno.test("rescan: only servers that may be sent SQP are looked for before it", async () => {
@@ -247,7 +357,8 @@ Deno.test("rescan: a reply in a protocol that a server was not sent leads to no 
         },
       }),
   });
-  assertEquals([toKnown, sent.get(formatEndpoint(endpoint))], [expected, ["query"]]);
+  const id = formatEndpoint(endpoint);
+  assertEquals([toKnown, sent.get(id)], [new Map([...followed, [id, ["query"]]]), ["query"]]);
   assert(pongs > 0 && state.replies.unverified === 0, `${pongs}`);
 });
 
@@ -255,7 +366,7 @@ const PONG = Uint8Array.fromHex(
   `1c${"00".repeat(8)}${"11".repeat(8)}00ffff00fefefefefdfdfdfd12345678`,
 );
 
-Deno.test("rescan: interrupted and resumed, each server is sent what it was known to speak", async () => {
+Deno.test("rescan: interrupted and resumed, each server is sent what an uninterrupted one sends", async () => {
   const disk = new FakeDisk();
   const slow = { ...SETTING, limits: { rate: 80, netRate: undefined, hostRate: undefined } };
   const whole = (await rescan()).rows.map(({ host, port }) => `${host}:${port}`);
@@ -269,7 +380,7 @@ Deno.test("rescan: interrupted and resumed, each server is sent what it was know
   }
   assert(cut.length > 3, `${cut.length} parts`);
   const sent = sentIn(...cut);
-  for (const [id, names] of expected) assertEquals([id, sent.get(id)], [id, names]);
+  for (const [id, names] of followed) assertEquals([id, sent.get(id)], [id, names]);
   const rows = disk.text("rows.ndjson")!.trim().split("\n").map((row) => JSON.parse(row));
   const ids = rows.map(({ host, port }) => `${host}:${port}`);
   assertEquals(ids.toSorted(), whole.toSorted());

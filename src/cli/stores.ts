@@ -183,7 +183,7 @@ export class ScanStores implements AsyncDisposable {
     },
   ): Promise<void> {
     if (this.sinks.length === 0) return;
-    const { replies, tcp } = state;
+    const { replies, tcp, floods } = state;
     const whole = end.reason === "done";
     const endAt = async (i: number) => {
       const missed = await this.sinks[i].end({
@@ -199,7 +199,9 @@ export class ScanStores implements AsyncDisposable {
         coverage: whole && (resumed || [...options.answered].length === 0 && isFirst(options))
           ? coverageOf({
             ...options,
-            flooding: state.floods.addresses,
+            flooding: floods.addresses,
+            disturbed: floods.disturbed,
+            interviewsDisturbed: floods.passes.disturbed.length > 0,
             omitted: replies.omitted > 0,
           })
           : undefined,

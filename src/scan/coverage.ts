@@ -22,6 +22,10 @@ export type Asking =
   & {
     /** Addresses of hosts that flooded, as text: their replies may not have been read. */
     readonly flooding?: readonly string[];
+    /** Protocols of which floods disturbed all passes: replies may have been lost. Default: none. */
+    readonly disturbed?: readonly string[];
+    /** Whether floods disturbed any pass: replies in interviews beside it may have been lost. */
+    readonly interviewsDisturbed?: boolean;
     /** Whether replies in protocols that echo nothing were omitted. Default: none were. */
     readonly omitted?: boolean;
   };
@@ -34,7 +38,8 @@ export interface Asked {
    * Whether an endpoint was asked in one of these protocols; with none of them, in any.
    *
    * A protocol that only follows others does not count: its absence says nothing. A server that the
-   * scan knew before was asked when all of them were, but for those that others suppress.
+   * scan knew before was asked when all of them were, but for those that others suppress. A server
+   * whose reply in one of them may have been lost in a flood does not count.
    */
   readonly asked: (address: Address, port: number, protocols: readonly string[]) => boolean;
 }
@@ -44,6 +49,7 @@ export function coverageOf(asking: Asking): Asked {
   const { targets, protocols, ports, seed, shard, maxTargets: limit, first } = asking;
   const shy = new AddressSet(asking.optedOut);
   const flooding = new Set(asking.flooding);
+  const disturbed = new Set(asking.disturbed);
   const plans = knownPlans(asking);
   const spaces = protocols.map(({ name, probe }) => {
     const segments = segmentsOf(targets, (bits) => ports(name, bits));
@@ -57,6 +63,11 @@ export function coverageOf(asking: Asking): Asked {
       if (flooding.size > 0 && flooding.has(formatAddress(address))) return false;
       const plan = plans.get(endpointKey({ address, port }));
       const reached = spaces.filter(({ space }) => space.has({ address, port }));
+      const maySpeak = (name: string) => spoken.length === 0 || spoken.includes(name);
+      const mayBeLost = plan?.interviewed
+        ? asking.interviewsDisturbed
+        : reached.some(({ name }) => disturbed.has(name) && maySpeak(name));
+      if (mayBeLost) return false;
       const sure = reached.filter(({ unsure }) => !unsure);
       const isReached = (name: string) => sure.some((space) => space.name === name);
       if (plan === undefined) {

@@ -106,6 +106,11 @@ export class FakeNetwork implements Clock {
     return socket;
   }
 
+  /** The ports of our open sockets. */
+  get ports(): number[] {
+    return [...this.#sockets.keys()];
+  }
+
   close(local: Endpoint): void {
     this.#sockets.delete(local.port);
   }

@@ -93,6 +93,27 @@ Deno.test("no host was asked that flooded, or in whose name a flood was forged",
   assertEquals(asks(flooded, "127.0.0.2:19132", "raknet"), true);
 });
 
+Deno.test("where floods disturbed all passes of a protocol, none of its speakers was asked", () => {
+  const disturbed = { ...ASKING, disturbed: ["raknet"], interviewsDisturbed: true };
+  const ports = (name: string) => [19132, ...ASKING.ports(name, 4)];
+  assertEquals(asks(disturbed, "127.0.0.1:19132", "raknet"), false);
+  assertEquals(asks(disturbed, "127.0.0.1:19132"), false); // it may speak any protocol
+  assertEquals(asks({ ...disturbed, ports }, "127.0.0.1:19132", "raknet", "query"), false);
+  assertEquals(asks({ ...disturbed, ports }, "127.0.0.1:19132", "query"), true);
+  assertEquals(asks(disturbed, "127.0.0.1:25565"), true); // no RakNet ping was sent there
+  const known = (...protocols: string[]) => ({ ...knowing(...protocols), disturbed: ["raknet"] });
+  assertEquals(asks(known("raknet"), "127.0.2.5:7777", "raknet"), false);
+  assertEquals(asks(known("raknet", "query"), "127.0.2.5:7777", "raknet", "query"), false);
+  assertEquals(asks(known("query"), "127.0.2.5:7777", "query"), true);
+});
+
+Deno.test("where floods disturbed a pass, no server that was interviewed beside it was asked", () => {
+  const sqp = { ...knowing("sqp"), asksKnown: true };
+  assertEquals(asks({ ...sqp, interviewsDisturbed: true }, "127.0.2.5:7777", "sqp"), false);
+  const raknet = { ...knowing("raknet"), interviewsDisturbed: true };
+  assertEquals(asks(raknet, "127.0.2.5:7777", "raknet"), true); // a later pass was undisturbed
+});
+
 Deno.test("where replies were omitted, nobody was asked in a protocol that echoes nothing", () => {
   const ports: Record<string, readonly number[]> = { raknet: [19132], sqp: [9000] };
   const asking = {

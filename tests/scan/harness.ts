@@ -77,6 +77,8 @@ export interface Setting extends Partial<Omit<ScanOptions, "targets">> {
 
 /** What a scan did. */
 export interface Result {
+  /** How it was run. */
+  readonly options: ScanOptions;
   readonly end: ScanEnd;
   readonly state: ScanState;
   readonly rows: readonly ServerRecord[];
@@ -152,5 +154,5 @@ export async function scanFleet(setting: Setting): Promise<Result> {
     verify: options.verify,
   };
   const verdict = verify(hosts.map(({ entry }) => entry), sink.rows, selection, "ndjson");
-  return { end, state, rows: sink.rows, verdict, network, streams, hosts, optedOut };
+  return { options, end, state, rows: sink.rows, verdict, network, streams, hosts, optedOut };
 }

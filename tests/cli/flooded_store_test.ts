@@ -1,0 +1,88 @@
+/** What databases note of servers whose replies were lost in a flood. */
+import { assertEquals } from "@std/assert";
+import { readArgs } from "../../src/cli/args.ts";
+import { planStores, ScanStores } from "../../src/cli/stores.ts";
+import { Settings } from "../../src/cli/values.ts";
+import { drawFleet } from "../../src/fleet/generate.ts";
+import { newState } from "../../src/scan/state.ts";
+import { openSqlite } from "../../src/store/sqlite.ts";
+import { FakeNetwork } from "../fakes/network.ts";
+import { type Result, scanFleet, type Setting } from "../scan/harness.ts";
+import { all } from "../store/engines.ts";
+
+const RANGE = { start: 0x7f100000, end: 0x7f100400 };
+const FLEET = { servers: 64, range: { ...RANGE, end: RANGE.start + 256 }, seed: 3 };
+const SETTING: Setting = {
+  ...{ fleet: { ...FLEET, software: ["bds"] }, range: RANGE, retries: 0, audited: false },
+  ...{ protocolNames: ["raknet"], ports: () => [19132] },
+  limits: { rate: 10_000, netRate: undefined, hostRate: undefined },
+};
+
+/** Floods our sockets while the scan probes all targets; the replies of eight servers are lost. */
+const FLOOD: Setting["prepare"] = (network, hosts) => {
+  for (const { endpoint } of hosts.slice(0, 8)) network.host(endpoint, { respond: () => [] });
+  const end = network.now() + 1000;
+  const flood = () => {
+    for (const port of network.ports) {
+      for (let i = 0; i < 100; i++) {
+        const from = { address: RANGE.end - 1, port: i % 2 === 0 ? 9000 : 19132 };
+        network.inject(from, { port }, Uint8Array.of(7));
+      }
+    }
+    if (network.now() < end) network.after(5, flood);
+  };
+  network.after(1, flood);
+};
+
+/** Scans into a database. */
+async function scanInto(path: string, id: string, setting: Setting): Promise<Result> {
+  const { network } = setting;
+  const values = readArgs("scan", ["127.16.0.0/22", "-o", path]);
+  const asked = { protocols: setting.protocolNames!, follow: true, verify: false };
+  const plan = planStores(new Settings(values));
+  await using stores = await ScanStores.open(plan, `${path}.spill`, () => {}, asked);
+  const since = network!.wall() - 1; // a program takes that long to begin
+  await stores.begin(id, since, 1, values);
+  const state = newState(id, network!.now());
+  const result = await scanFleet({ ...setting, sinks: stores.sinks, state });
+  await stores.end(state, result.end, { since, options: result.options, resumed: false });
+  return result;
+}
+
+async function countFailures(path: string): Promise<unknown> {
+  await using database = openSqlite(path, { readOnly: true });
+  const counts = "select count(*) as servers, sum(failures) as failures from servers";
+  return (await all(database, counts))[0];
+}
+
+const SQP = { ...FLEET, software: ["sqpFull"] };
+const listed = drawFleet(SQP).map(({ endpoint }) => endpoint);
+/** Known servers of SQP: they are interviewed beside the pass, which probes all other targets. */
+const INTERVIEWED: Setting = {
+  ...{ ...SETTING, fleet: SQP, ports: () => [9000], first: listed, asksKnown: true },
+  known: listed.map((endpoint) => ({ endpoint, protocols: ["sqp"] })),
+};
+
+for (const [what, setting] of Object.entries({ probed: SETTING, interviewed: INTERVIEWED })) {
+  Deno.test(`databases count no failures of servers that were ${what} while hosts flooded`, async () => {
+    const folder = await Deno.makeTempDir();
+    try {
+      const path = `${folder}/a.db`;
+      const network = new FakeNetwork(1);
+      await scanInto(path, "scan-1", { ...setting, network });
+      assertEquals(await countFailures(path), { servers: 64, failures: 0 });
+      const flooded = await scanInto(path, "scan-2", { ...setting, network, prepare: FLOOD });
+      const { end, state } = flooded;
+      assertEquals([end.reason, state.floods.disturbed], ["done", ["raknet"]]);
+      assertEquals(state.written, 56);
+      assertEquals(await countFailures(path), { servers: 64, failures: 0 });
+      await scanInto(path, "scan-3", {
+        ...{ ...setting, network },
+        prepare: (_network, [{ endpoint }]) => network.host(endpoint, { respond: () => [] }),
+      });
+      assertEquals(await countFailures(path), { servers: 64, failures: 1 });
+    } finally {
+      await Deno.remove(folder, { recursive: true });
+    }
+  });
+}

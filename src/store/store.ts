@@ -78,13 +78,14 @@ export class Store implements AsyncDisposable {
 
   /** Notes that a scan begins, or goes on. */
   async begin({ id, kind = "sweep", at, shards, config }: ScanBegin): Promise<void> {
-    await this.#attempt(() =>
-      this.database.run(
+    await this.#attempt(async () => {
+      await this.database.run(
         "insert into scans (id, kind, state, started_at, shards, config) " +
           "values (?, ?, 'running', ?, ?, ?) on conflict (id) do update set state = 'running'",
         [id, kind, at, shards, config],
-      )
-    );
+      );
+      await this.database.flush(); // what this opens stays open, should descriptors run short
+    });
   }
 
   /**

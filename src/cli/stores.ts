@@ -190,7 +190,7 @@ export class ScanStores implements AsyncDisposable {
         id: state.scanId,
         since,
         at: Date.now(),
-        state: end.reason === "failed" || end.reason === "interrupted" ? end.reason : "finished",
+        state: stateOf(end),
         shard: whole ? options.shard.index : undefined,
         probesSent: state.sent + tcp.sent,
         replies: Object.values(replies).reduce((sum, one) => sum + one, 0),
@@ -243,6 +243,12 @@ async function checkThere({ path, file, postgres }: StorePlace): Promise<void> {
     `Cannot resume: "${path}", which held rows of the scan, is no longer there; restore it, import ` +
       "another output of the scan into it, or start a new scan",
   );
+}
+
+/** What a database notes of an end: a scan that left something out may be resumed. */
+function stateOf({ reason }: ScanEnd): "finished" | "interrupted" | "failed" {
+  if (reason === "failed") return reason;
+  return reason === "interrupted" || reason === "incomplete" ? "interrupted" : "finished";
 }
 
 function isFirst({ from, fromTcp = from }: ScanOptions): boolean {

@@ -324,6 +324,11 @@ Deno.test("a scan that was short of descriptors, or flooded, counts no failures 
       await sink.flush();
     }
     assertEquals(await failuresAfter(path, "incomplete"), 0);
+    {
+      await using database = openSqlite(path, { readOnly: true });
+      const [scan] = await all(database, "select state from scans where id = 'scan-2'");
+      assertEquals(scan.state, "interrupted"); // it may be resumed
+    }
     assertEquals(await failuresAfter(path, "done", ["127.0.0.1"]), 0);
     assertEquals(await failuresAfter(path, "done"), 1);
   } finally {

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { outliveHangup } from "./src/cli/interrupt.ts";
+import { outliveHangup } from "./src/app/interrupt_signals.ts";
 import { main } from "./src/cli/mod.ts";
 
 if (import.meta.main) {

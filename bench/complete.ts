@@ -13,7 +13,7 @@
  * by row.
  * Exits with 1 when something is missing or wrong.
  */
-import { readNdjson, verify } from "../src/fleet/verify.ts";
+import { readNdjson, verify } from "../src/fleet/judge/verify_rows.ts";
 import { type Job, jobOptions, JOBS, selectionOf, writeTargets } from "./jobs.ts";
 import { readOptions } from "./options.ts";
 import { runTimed, scanCommand, startFleet, udpCounters } from "./processes.ts";

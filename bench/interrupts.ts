@@ -13,10 +13,10 @@
  * Rows flagged `cutShort`, of hosts that a scan which was to end did not wait for, are counted.
  * Exits with 1 when a printed command is refused, or a server is missing, twice, or wrong.
  */
-import { readCsv, readNdjson, verify } from "../src/fleet/verify.ts";
-import { serverId } from "../src/record.ts";
-import { USUAL_PROTOCOLS } from "../src/protocols/mod.ts";
-import { usualPorts } from "../src/targets/lists.ts";
+import { readCsv, readNdjson, verify } from "../src/fleet/judge/verify_rows.ts";
+import { serverId } from "../src/core/record.ts";
+import { USUAL_PROTOCOLS } from "../src/protocols/list.ts";
+import { usualPorts } from "../src/targets/builtin_lists.ts";
 import { marksOf, textOf } from "./moments.ts";
 import { readOptions } from "./options.ts";
 import { programWords, type RunningFleet, startFleet } from "./processes.ts";

@@ -17,10 +17,10 @@
  * listed row is gone, or a server is missing, twice, or wrong.
  */
 import { Random } from "../src/fleet/random.ts";
-import { readCsv, readNdjson, verify } from "../src/fleet/verify.ts";
-import { serverId } from "../src/record.ts";
-import { openSqlite } from "../src/store/sqlite.ts";
-import { usualPorts } from "../src/targets/lists.ts";
+import { readCsv, readNdjson, verify } from "../src/fleet/judge/verify_rows.ts";
+import { serverId } from "../src/core/record.ts";
+import { openSqlite } from "../src/store/database/sqlite.ts";
+import { usualPorts } from "../src/targets/builtin_lists.ts";
 import { after, fileEvent, listed, marksOf, type Moment, textOf, within } from "./moments.ts";
 import { readOptions } from "./options.ts";
 import { runTimed, scanCommand, start, startFleet } from "./processes.ts";

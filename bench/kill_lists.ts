@@ -16,14 +16,14 @@
  * wrong, or SQLite's `integrity_check` is not ok.
  */
 import { Random } from "../src/fleet/random.ts";
-import { verify } from "../src/fleet/verify.ts";
-import { serverId } from "../src/record.ts";
-import { recordOf } from "../src/store/columns.ts";
-import type { Database } from "../src/store/database.ts";
-import { openPostgres } from "../src/store/postgres.ts";
-import { parsePostgres } from "../src/store/postgres_place.ts";
-import { openSqlite } from "../src/store/sqlite.ts";
-import { usualPorts } from "../src/targets/lists.ts";
+import { verify } from "../src/fleet/judge/verify_rows.ts";
+import { serverId } from "../src/core/record.ts";
+import { recordOf } from "../src/store/server_columns.ts";
+import type { Database } from "../src/store/database/database.ts";
+import { openPostgres } from "../src/store/database/postgres.ts";
+import { parsePostgres } from "../src/store/database/postgres_url.ts";
+import { openSqlite } from "../src/store/database/sqlite.ts";
+import { usualPorts } from "../src/targets/builtin_lists.ts";
 import { startPostgres } from "../tests/postgres/server.ts";
 import { after, fileEvent, listed, marksOf, type Moment, textOf } from "./moments.ts";
 import { readOptions } from "./options.ts";

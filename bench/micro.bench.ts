@@ -5,7 +5,7 @@
  *
  * Read them beside each other: the times themselves depend on the machine.
  */
-import { Endpoints } from "../src/endpoints.ts";
+import { Endpoints } from "../src/core/endpoints.ts";
 import { classify } from "../src/classify/mod.ts";
 import { mergeAnswers } from "../src/inspect/merge.ts";
 import { formatted, lan, query, raknet, slp, sqp } from "../src/mod.ts";
@@ -14,8 +14,8 @@ import { raknetProtocol } from "../src/protocols/raknet/mod.ts";
 import { queryProtocol } from "../src/protocols/query/mod.ts";
 import { slpProtocol } from "../src/protocols/slp/mod.ts";
 import { sqpProtocol } from "../src/protocols/sqp/mod.ts";
-import { FIELDS, type ServerRecord } from "../src/record.ts";
-import { Aliases } from "../src/scan/aliases.ts";
+import { FIELDS, type ServerRecord } from "../src/core/record.ts";
+import { Aliases } from "../src/scan/inspect_stage/aliases.ts";
 import { ndjsonFormat } from "../src/sinks/json.ts";
 import { csvFormat } from "../src/sinks/csv.ts";
 import { halfSipHash, Tokens } from "../src/sweep/token.ts";

@@ -32,8 +32,8 @@
  * the fleet or at the program, from the kernel's counter.
  */
 import type { ManifestEntry } from "../src/fleet/manifest.ts";
-import { readNdjson, verify } from "../src/fleet/verify.ts";
-import { serverId } from "../src/record.ts";
+import { readNdjson, verify } from "../src/fleet/judge/verify_rows.ts";
+import { serverId } from "../src/core/record.ts";
 import { type Job, jobOptions, JOBS, selectionOf, writeTargets } from "./jobs.ts";
 import { readOptions } from "./options.ts";
 import { runTimed, scanCommand, startFleet, udpCounters, type Usage } from "./processes.ts";

@@ -13,14 +13,14 @@
  * Servers answer in `scans` of all of them, an hour apart; one in five is offline. Exits with 1 where
  * a plan reads a table without an index, but for searches in texts and orders of them, which have none.
  */
-import type { Database, Row, Value } from "../src/store/database.ts";
-import { dueServers, historyOf, listServers, ORDERS } from "../src/store/list.ts";
-import { migrate } from "../src/store/migrate.ts";
-import { markMissing } from "../src/store/missing.ts";
-import { openPostgres } from "../src/store/postgres.ts";
-import { parsePostgres } from "../src/store/postgres_place.ts";
-import { openSqlite } from "../src/store/sqlite.ts";
-import { thin } from "../src/store/thin.ts";
+import type { Database, Row, Value } from "../src/store/database/database.ts";
+import { dueServers, historyOf, listServers, ORDERS } from "../src/store/server_queries.ts";
+import { migrate } from "../src/store/database/migrate.ts";
+import { markMissing } from "../src/store/missing_servers.ts";
+import { openPostgres } from "../src/store/database/postgres.ts";
+import { parsePostgres } from "../src/store/database/postgres_url.ts";
+import { openSqlite } from "../src/store/database/sqlite.ts";
+import { thin } from "../src/store/downsample.ts";
 import { startPostgres } from "../tests/postgres/server.ts";
 import { readOptions } from "./options.ts";
 import { median, table } from "./table.ts";

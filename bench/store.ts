@@ -19,19 +19,19 @@
  * the median of the rounds; a row is one of `servers` and one of `observations`.
  */
 import { DatabaseSync } from "node:sqlite";
-import { formatAddress } from "../src/address.ts";
-import { serverId, type ServerRecord } from "../src/record.ts";
+import { formatAddress } from "../src/core/address.ts";
+import { serverId, type ServerRecord } from "../src/core/record.ts";
 import {
   OBSERVATION_COLUMNS,
   observationValues,
   SERVER_COLUMNS,
   serverValues,
-} from "../src/store/columns.ts";
-import type { Column, Value } from "../src/store/database.ts";
-import { migrate } from "../src/store/migrate.ts";
-import { openPostgres } from "../src/store/postgres.ts";
-import { parsePostgres } from "../src/store/postgres_place.ts";
-import { openSqlite } from "../src/store/sqlite.ts";
+} from "../src/store/server_columns.ts";
+import type { Column, Value } from "../src/store/database/database.ts";
+import { migrate } from "../src/store/database/migrate.ts";
+import { openPostgres } from "../src/store/database/postgres.ts";
+import { parsePostgres } from "../src/store/database/postgres_url.ts";
+import { openSqlite } from "../src/store/database/sqlite.ts";
 import { Store } from "../src/store/store.ts";
 import { startPostgres } from "../tests/postgres/server.ts";
 import { readOptions } from "./options.ts";

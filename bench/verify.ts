@@ -9,12 +9,12 @@
  * Prints what it found; exits with 1 when something is wrong.
  */
 import { parseArgs } from "@std/cli";
-import { audit } from "../src/fleet/audit.ts";
+import { audit } from "../src/fleet/judge/audit.ts";
 import { parseManifest } from "../src/fleet/manifest.ts";
-import { readCsv, readNdjson, verify } from "../src/fleet/verify.ts";
-import { PROTOCOLS, USUAL_PROTOCOLS } from "../src/protocols/mod.ts";
-import type { WitnessLine } from "../src/fleet/witness.ts";
-import { usualPorts } from "../src/targets/lists.ts";
+import { readCsv, readNdjson, verify } from "../src/fleet/judge/verify_rows.ts";
+import { PROTOCOLS, USUAL_PROTOCOLS } from "../src/protocols/list.ts";
+import type { WitnessLine } from "../src/fleet/witness_log.ts";
+import { usualPorts } from "../src/targets/builtin_lists.ts";
 import { parseTarget } from "../src/targets/parse.ts";
 import { parsePorts } from "../src/targets/ports.ts";
 

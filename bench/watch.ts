@@ -20,7 +20,7 @@
  * the upper bound of a bucket. Exits with 1 when an event is missing or invented, or the 99th
  * percentile is a second or more.
  */
-import { serverId } from "../src/record.ts";
+import { serverId } from "../src/core/record.ts";
 import { readOptions } from "./options.ts";
 import { readProc, type RunningFleet, runTimed, scanCommand, startFleet } from "./processes.ts";
 import { median, table } from "./table.ts";

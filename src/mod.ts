@@ -44,17 +44,17 @@
  *
  * @module
  */
-export * from "./address.ts";
-export * from "./bytes.ts";
+export * from "./core/address.ts";
+export * from "./core/bytes.ts";
 export * from "./classify/mod.ts";
-export * from "./errors.ts";
-export * from "./record.ts";
-export * from "./schema.ts";
-export * from "./text.ts";
+export * from "./core/errors.ts";
+export * from "./core/record.ts";
+export * from "./core/schema.ts";
+export * from "./core/text.ts";
 /** The game's formatted text: read, and shown in plain, on terminals and on pages. */
-export * as formatted from "./formatted/mod.ts";
+export * as formatted from "./core/formatted/mod.ts";
 
-export { PROTOCOLS, USUAL_PROTOCOLS } from "./protocols/mod.ts";
+export { PROTOCOLS, USUAL_PROTOCOLS } from "./protocols/list.ts";
 export * from "./protocols/protocol.ts";
 /** The local network: Java worlds' announcements and NetherNet's discovery, read and written. */
 export * as lan from "./protocols/lan/mod.ts";
@@ -67,13 +67,13 @@ export * as slp from "./protocols/slp/mod.ts";
 /** SQP: challenges, queries, packets and chunks, read and written. */
 export * as sqp from "./protocols/sqp/mod.ts";
 
-export * from "./endpoints.ts";
-export * from "./endpoint_set.ts";
+export * from "./core/endpoints.ts";
+export * from "./core/endpoint_set.ts";
 
 export * from "./targets/compose.ts";
 export * from "./targets/density.ts";
-export * from "./targets/lists.ts";
-export { RangeBudget } from "./targets/octets.ts";
+export * from "./targets/builtin_lists.ts";
+export { RangeBudget } from "./targets/octet_ranges.ts";
 export * from "./targets/parse.ts";
 export * from "./targets/permission.ts";
 export * from "./targets/permutation.ts";
@@ -83,45 +83,50 @@ export * from "./targets/space.ts";
 export * from "./targets/srv.ts";
 
 export * from "./net/clock.ts";
-export { openSocket } from "./net/deno.ts";
-export { denoDialer } from "./net/deno_tcp.ts";
-export { Shortage } from "./net/descriptors.ts";
+export { openSocket } from "./net/deno/udp_socket.ts";
+export { denoDialer } from "./net/deno/tcp_dialer.ts";
+export { Shortage } from "./net/file_descriptors.ts";
 export * from "./net/socket.ts";
-export * from "./net/switchboard.ts";
-export { STREAM_LIMITS, type StreamLimits } from "./net/tcp.ts";
+export * from "./net/demultiplexer.ts";
+export { STREAM_LIMITS, type StreamLimits } from "./net/stream_link.ts";
 export * from "./net/throttle.ts";
 
-export * from "./inspect/attempt.ts";
-export * from "./inspect/conduct.ts";
+export * from "./inspect/retry.ts";
+export * from "./inspect/run_interview.ts";
 export * from "./inspect/converse.ts";
 export * from "./inspect/interview.ts";
 export * from "./inspect/merge.ts";
 
-export type { Interval } from "./sweep/interval.ts";
-export type { FloodedPasses, FloodReport } from "./sweep/floods.ts";
-export { type CanaryCounts, estimateLoss, type LossEstimate, missedServers } from "./sweep/loss.ts";
-export type { RateReason, RateReport } from "./sweep/rate_report.ts";
+export type { Interval } from "./sweep/canaries/confidence_interval.ts";
+export type { FloodedPasses, FloodReport } from "./sweep/flooding_hosts.ts";
+export {
+  type CanaryCounts,
+  estimateLoss,
+  type LossEstimate,
+  missedServers,
+} from "./sweep/canaries/loss_estimate.ts";
+export type { RateReason, RateReport } from "./sweep/rate/rate_report.ts";
 export type { ReplyCounts } from "./sweep/receiver.ts";
 export type { Mark } from "./sweep/sweep.ts";
 export * from "./sweep/token.ts";
 
 export * from "./sinks/csv.ts";
-export type { Disk, DiskFile } from "./sinks/disk.ts";
+export type { Disk, DiskFile } from "./sinks/file_operations.ts";
 export * from "./sinks/json.ts";
-export * from "./sinks/lines.ts";
-export * from "./sinks/output.ts";
+export * from "./sinks/line_formats.ts";
+export * from "./sinks/file_output.ts";
 export * from "./sinks/sink.ts";
 
 export type { OptOut } from "./store/opt_outs.ts";
-export type { PolledServer, PolledState } from "./store/polls.ts";
+export type { PolledServer, PolledState } from "./store/poll_writer.ts";
 export * from "./watch/mod.ts";
 
-export * from "./scan/ask.ts";
-export * from "./scan/find.ts";
-export * from "./scan/id.ts";
-export * from "./scan/lan.ts";
-export type { Marks } from "./scan/low_water.ts";
-export type { TargetNames } from "./scan/names.ts";
-export * from "./scan/options.ts";
+export * from "./scan/query_server.ts";
+export * from "./scan/find_servers.ts";
+export * from "./scan/scan_id.ts";
+export * from "./scan/lan/mod.ts";
+export type { Marks } from "./scan/checkpoint/low_water_mark.ts";
+export type { TargetNames } from "./scan/requested_names.ts";
+export * from "./scan/scan_options.ts";
 export { scan } from "./scan/scan.ts";
-export * from "./scan/state.ts";
+export * from "./scan/scan_state.ts";

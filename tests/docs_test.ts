@@ -1,13 +1,13 @@
 /** The documents are true: their links lead somewhere, their commands parse, their tables are the code's. */
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
-import { readArgs } from "../src/cli/args.ts";
-import { COMMANDS } from "../src/cli/help.ts";
-import type { Command } from "../src/cli/options.ts";
-import { readScanSettings } from "../src/cli/scan_settings.ts";
-import { Settings } from "../src/cli/values.ts";
-import { InputError } from "../src/errors.ts";
-import { FIELDS } from "../src/record.ts";
-import { PROTOCOLS } from "../src/protocols/mod.ts";
+import { readArgs } from "../src/cli/options/parse_arguments.ts";
+import { COMMANDS } from "../src/cli/options/help_text.ts";
+import type { Command } from "../src/cli/options/option_table.ts";
+import { readScanSettings } from "../src/app/settings/scan_settings.ts";
+import { Settings } from "../src/app/settings/option_values.ts";
+import { InputError } from "../src/core/errors.ts";
+import { FIELDS } from "../src/core/record.ts";
+import { PROTOCOLS } from "../src/protocols/list.ts";
 import { anchorsIn, commandsIn, exists, linksIn, pathsIn, readDocuments } from "./documents.ts";
 
 const DOCUMENTS = await readDocuments();
@@ -135,7 +135,9 @@ Deno.test("the checks of documents find what is wrong", async () => {
 });
 
 Deno.test("the help of --protocol names every protocol", async () => {
-  const options = await Deno.readTextFile(new URL("../src/cli/options.ts", import.meta.url));
+  const options = await Deno.readTextFile(
+    new URL("../src/cli/options/option_table.ts", import.meta.url),
+  );
   const names = PROTOCOLS.map(({ name }) => name).join(", ");
   assert(options.includes(`protocols to look for: ${names}; default: all but sqp`));
 });
@@ -149,7 +151,9 @@ Deno.test("every task that runs the program asks for nothing, and grants by name
 });
 
 Deno.test("the driver of PostgreSQL is in the lock, though no import names it", async () => {
-  const source = await Deno.readTextFile(new URL("../src/store/postgres.ts", import.meta.url));
+  const source = await Deno.readTextFile(
+    new URL("../src/store/database/postgres.ts", import.meta.url),
+  );
   const [, version] = /const DRIVER = "npm:(pg@[\d.]+)"/.exec(source)!;
   assert(version in LOCK.npm, version);
 });

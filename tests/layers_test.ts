@@ -1,19 +1,60 @@
 /** Which folder may import which: see docs/architecture.md. Imports point down, or stay inside the folder. */
 import { assertEquals } from "@std/assert";
 
+/** The parts of src/, from the lowest layer to the highest. */
 const LAYERS: readonly (readonly string[])[] = [
-  [
-    ...["bits.ts", "bytes.ts", "address.ts", "endpoints.ts", "endpoint_set.ts", "errors.ts"],
-    ...["record.ts", "schema.ts", "text.ts", "redact.ts", "formatted"],
-  ],
+  ["core"],
   ["protocols", "targets", "classify"],
   ["net"],
-  ["sweep", "inspect", "sinks", "store"],
-  ["scan", "fleet", "watch"],
+  ["sweep", "inspect", "sinks", "store", "discovery"],
+  ["scan", "watch", "fleet"],
+  ["app"],
+  ["campaign", "web"],
   ["cli", "mod.ts"],
 ];
-/** Files of layer 0 may use those that stand before them. */
-const ORDERED = LAYERS[0];
+
+/** The longest source file, lines. */
+const MOST_LINES = 400;
+/** The fullest folder of src/, files. */
+const MOST_FILES = 16;
+
+/** Imports that point up, until the code that they want has moved down. */
+const STILL_UP: readonly string[] = [
+  "app/databases/connection_environment.ts imports cli/options/parse_arguments.ts",
+  "app/databases/connection_environment.ts imports cli/term/console.ts",
+  "app/databases/scan_databases.ts imports cli/commands/thin.ts",
+  "app/databases/scan_databases.ts imports cli/options/config_file.ts",
+  "app/databases/scan_databases.ts imports cli/options/parse_arguments.ts",
+  "app/databases/scan_databases.ts imports cli/term/console.ts",
+  "app/databases/select_servers.ts imports cli/options/parse_arguments.ts",
+  "app/databases/watch_databases.ts imports cli/options/config_file.ts",
+  "app/databases/watch_databases.ts imports cli/options/parse_arguments.ts",
+  "app/databases/watch_databases.ts imports cli/term/console.ts",
+  "app/engines/scan_sockets.ts imports cli/term/console.ts",
+  "app/metrics/metrics_server.ts imports cli/term/console.ts",
+  "app/outputs/open_outputs.ts imports cli/options/parse_arguments.ts",
+  "app/outputs/open_outputs.ts imports cli/term/console.ts",
+  "app/outputs/path_conflicts.ts imports cli/term/console.ts",
+  "app/outputs/watch_webhook.ts imports cli/term/console.ts",
+  "app/resume/open_with_checkpoint.ts imports cli/term/console.ts",
+  "app/resume/read_resumed_scan.ts imports cli/options/option_table.ts",
+  "app/resume/read_resumed_scan.ts imports cli/options/parse_arguments.ts",
+  "app/resume/read_resumed_scan.ts imports cli/term/console.ts",
+  "app/resume/scan_configuration.ts imports cli/options/option_table.ts",
+  "app/resume/scan_configuration.ts imports cli/options/parse_arguments.ts",
+  "app/resume/scan_configuration.ts imports cli/term/console.ts",
+  "app/settings/option_values.ts imports cli/options/parse_arguments.ts",
+  "app/settings/scan_settings.ts imports cli/options/parse_arguments.ts",
+  "app/targets/opt_out_file.ts imports cli/term/console.ts",
+  "app/targets/servers_in_files.ts imports cli/term/console.ts",
+  "app/targets/watch_targets.ts imports cli/term/console.ts",
+];
+/** Circles of files, until they are broken. */
+const STILL_CIRCLES: readonly string[] = [
+  "fleet/simulate/hostile/hostile_hosts.ts fleet/simulate/lan_worlds.ts fleet/simulate/simulated_server.ts fleet/simulate/software.ts fleet/simulate/sqp/sqp_server.ts fleet/simulate/sqp/sqp_styles.ts",
+  "protocols/slp/columns.ts protocols/slp/mod.ts",
+  "sweep/cooldown.ts sweep/sweep.ts",
+];
 
 const SRC = new URL("../src/", import.meta.url);
 
@@ -24,37 +65,75 @@ async function* sources(folder: URL): AsyncIterable<URL> {
   }
 }
 
+/** The path of a file below src/. */
+function below(file: URL): string {
+  return file.href.slice(SRC.href.length);
+}
+
 /** The part of src/ that a file belongs to: a folder, or a file at the top. */
-function room(file: URL): string {
-  return file.href.slice(SRC.href.length).split("/")[0];
+function part(path: string): string {
+  return path.split("/")[0];
 }
 
 function layer(name: string): number {
-  const found = LAYERS.findIndex((rooms) => rooms.includes(name));
+  const found = LAYERS.findIndex((parts) => parts.includes(name));
   if (found < 0) throw new Error(`src/${name} is in no layer: name it in tests/layers_test.ts`);
   return found;
 }
 
-/** Whether a file of one room may import a file of another. */
+/** Whether a file of one part may import a file of another. */
 function allowed(from: string, to: string): boolean {
-  if (from === to) return true;
-  if (layer(from) === 0 && layer(to) === 0) return ORDERED.indexOf(to) < ORDERED.indexOf(from);
-  return layer(to) < layer(from) || layer(from) === 5 && layer(to) === 5;
+  return from === to || layer(to) < layer(from);
 }
 
+/** The relative imports of a module, of types too; not those in the examples of its comments. */
 function imports(text: string): string[] {
-  return [...text.matchAll(/(?:from|import|import\()\s*"(\.[^"]+\.ts)"/g)].map(([, path]) => path);
+  const code = text.replace(/^\s*\/?\*.*$/gm, "");
+  return [...code.matchAll(/(?:from|import|import\()\s*"(\.[^"]+\.ts)"/g)].map(([, path]) => path);
+}
+
+/** What each module imports, by their paths below src/. */
+async function importGraph(): Promise<Map<string, string[]>> {
+  const graph = new Map<string, string[]>();
+  for await (const file of sources(SRC)) {
+    const paths = imports(await Deno.readTextFile(file));
+    graph.set(below(file), paths.map((path) => below(new URL(path, file))).sort());
+  }
+  return new Map([...graph].sort(([a], [b]) => a < b ? -1 : 1));
+}
+
+/** Groups of nodes that reach one another (Tarjan's strongly connected components). */
+function circles(graph: ReadonlyMap<string, readonly string[]>): string[] {
+  const [index, low] = [new Map<string, number>(), new Map<string, number>()];
+  const stack: string[] = [];
+  const found: string[] = [];
+  const visit = (node: string) => {
+    index.set(node, index.size);
+    low.set(node, index.get(node)!);
+    stack.push(node);
+    for (const to of graph.get(node) ?? []) {
+      if (!index.has(to)) visit(to);
+      if (stack.includes(to)) low.set(node, Math.min(low.get(node)!, low.get(to)!));
+    }
+    if (low.get(node) !== index.get(node)) return;
+    const group = stack.splice(stack.indexOf(node));
+    if (group.length > 1) found.push(group.sort().join(" "));
+  };
+  for (const node of graph.keys()) if (!index.has(node)) visit(node);
+  return found.sort();
 }
 
 Deno.test("imports point down or stay inside the folder", async () => {
   const wrong: string[] = [];
-  for await (const file of sources(SRC)) {
-    for (const path of imports(await Deno.readTextFile(file))) {
-      const target = new URL(path, file);
-      if (!allowed(room(file), room(target))) wrong.push(`${room(file)} imports ${room(target)}`);
-    }
+  for (const [from, targets] of await importGraph()) {
+    const up = targets.filter((to) => !allowed(part(from), part(to)));
+    wrong.push(...up.map((to) => `${from} imports ${to}`));
   }
-  assertEquals(wrong, []);
+  assertEquals(wrong.sort(), STILL_UP.toSorted());
+});
+
+Deno.test("no file imports itself through others, not even for a type", async () => {
+  assertEquals(circles(await importGraph()), STILL_CIRCLES.toSorted());
 });
 
 Deno.test("the layer rule sees what it must", () => {
@@ -63,17 +142,36 @@ Deno.test("the layer rule sees what it must", () => {
     "../b/mod.ts",
   ]);
   assertEquals(imports('await import("./c.ts")'), ["./c.ts"]);
+  assertEquals(imports('import type { D } from "./d.ts";\n * import "./e.ts";'), ["./d.ts"]);
   assertEquals([allowed("net", "protocols"), allowed("protocols", "net")], [true, false]);
   assertEquals([allowed("sweep", "inspect"), allowed("targets", "protocols")], [false, false]);
+  assertEquals([allowed("cli", "mod.ts"), allowed("mod.ts", "cli")], [false, false]);
+  assertEquals([allowed("app", "cli"), allowed("web", "app")], [false, true]);
+  const graph = { a: ["b"], b: ["c"], c: ["b"], d: ["a", "e"], e: ["f"], f: ["e", "c"] };
+  assertEquals(circles(new Map(Object.entries(graph))), ["b c", "e f"]);
 });
 
-Deno.test("files stay below 300 lines", async () => {
+Deno.test(`files have at most ${MOST_LINES} lines`, async () => {
   const long: string[] = [];
   for await (const file of sources(SRC)) {
     const lines = (await Deno.readTextFile(file)).split("\n").length - 1;
-    if (lines > 300) long.push(`${file.href.slice(SRC.href.length)}: ${lines}`);
+    if (lines > MOST_LINES) long.push(`${below(file)}: ${lines}`);
   }
   assertEquals(long, []);
+});
+
+Deno.test(`folders hold at most ${MOST_FILES} files, and none holds a file alone`, async () => {
+  const wrong: string[] = [];
+  const look = async (folder: URL) => {
+    const entries = await Array.fromAsync(Deno.readDir(folder));
+    const files = entries.filter(({ isFile }) => isFile).length;
+    if (files > MOST_FILES || entries.length < 2) wrong.push(`${below(folder)}: ${files}`);
+    for (const { name, isDirectory } of entries) {
+      if (isDirectory) await look(new URL(`${name}/`, folder));
+    }
+  };
+  await look(SRC);
+  assertEquals(wrong, []);
 });
 
 Deno.test("every golden file is in the index", async () => {

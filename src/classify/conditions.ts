@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { ServerRecord } from "../record.ts";
+import type { ServerRecord } from "../core/record.ts";
 
 /** A condition as data: where to look, and one more key that says what has to be there. */
 export type Condition = Readonly<Record<string, unknown>> & { readonly at: string };

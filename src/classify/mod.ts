@@ -12,7 +12,7 @@
  * @module
  */
 import ruleBook from "../../data/software.json" with { type: "json" };
-import type { ServerRecord } from "../record.ts";
+import type { ServerRecord } from "../core/record.ts";
 import {
   allowed,
   type Captured,

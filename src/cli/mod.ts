@@ -5,16 +5,16 @@
  * @module
  */
 import config from "../../deno.json" with { type: "json" };
-import { InputError, ShortageError } from "../errors.ts";
-import { redact, redactError } from "../redact.ts";
+import { InputError, ShortageError } from "../core/errors.ts";
+import { redact, redactError } from "../core/redact.ts";
 import { WriteError } from "../sinks/sink.ts";
 import { StoreError } from "../store/store.ts";
-import { closest } from "./args.ts";
-import { print, tellError, tellLine } from "./console.ts";
-import { commandHelp, COMMANDS, overview } from "./help.ts";
-import { INTERRUPTED, Interrupted } from "./interrupt.ts";
-import type { Command } from "./options.ts";
-import { isClosedPipe } from "./reader.ts";
+import { closest } from "./options/parse_arguments.ts";
+import { print, tellError, tellLine } from "./term/console.ts";
+import { commandHelp, COMMANDS, overview } from "./options/help_text.ts";
+import { INTERRUPTED, Interrupted } from "../app/interrupt_signals.ts";
+import type { Command } from "./options/option_table.ts";
+import { isClosedPipe } from "../app/outputs/closed_pipe.ts";
 
 /** Exit codes: done, failed while running, wrong usage or input. (130: ended by Ctrl-C.) */
 const EXIT = { done: 0, failed: 1, usage: 2 } as const;
@@ -26,19 +26,19 @@ type Run = (args: readonly string[]) => Promise<number>;
 
 /** Every command, loaded when it is called. */
 const RUN: Readonly<Record<Command, () => Promise<Run>>> = {
-  scan: async () => (await import("./scan.ts")).runScan,
-  query: async () => (await import("./query.ts")).runQuery,
-  lan: async () => (await import("./lan.ts")).runLan,
-  watch: async () => (await import("./watch.ts")).runWatch,
-  list: async () => (await import("./list.ts")).runList,
-  history: async () => (await import("./history.ts")).runHistory,
-  export: async () => (await import("./list.ts")).runExport,
-  import: async () => (await import("./import.ts")).runImport,
-  thin: async () => (await import("./thin.ts")).runThin,
-  fleet: async () => (await import("./fleet.ts")).runFleet,
-  demo: async () => (await import("./demo.ts")).runDemo,
-  schema: async () => (await import("./schema.ts")).runSchema,
-  completions: async () => (await import("./completions.ts")).runCompletions,
+  scan: async () => (await import("./commands/scan.ts")).runScan,
+  query: async () => (await import("./commands/query.ts")).runQuery,
+  lan: async () => (await import("./commands/lan.ts")).runLan,
+  watch: async () => (await import("./commands/watch.ts")).runWatch,
+  list: async () => (await import("./commands/list_and_export.ts")).runList,
+  history: async () => (await import("./commands/history.ts")).runHistory,
+  export: async () => (await import("./commands/list_and_export.ts")).runExport,
+  import: async () => (await import("./commands/import.ts")).runImport,
+  thin: async () => (await import("./commands/thin.ts")).runThin,
+  fleet: async () => (await import("./commands/fleet.ts")).runFleet,
+  demo: async () => (await import("./commands/demo.ts")).runDemo,
+  schema: async () => (await import("./commands/schema.ts")).runSchema,
+  completions: async () => (await import("./commands/completions.ts")).runCompletions,
 };
 
 /**

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { Facts, ServerRecord } from "../record.ts";
+import type { Facts, ServerRecord } from "../core/record.ts";
 
 /** What a protocol's answer lets conclude about the software behind it. */
 export interface Label {

@@ -3,11 +3,11 @@
  *
  * @module
  */
-import { concat, Malformed, Truncated } from "../bytes.ts";
+import { concat, Malformed, Truncated } from "../core/bytes.ts";
 import type { Clock } from "../net/clock.ts";
 import type { Link } from "../net/socket.ts";
 import { Closed, type Exchange, type Question, Silence } from "../protocols/protocol.ts";
-import type { Outcome } from "../record.ts";
+import type { Outcome } from "../core/record.ts";
 
 /** How patiently to talk. */
 export interface ConverseOptions {

@@ -3,12 +3,12 @@
  *
  * @module
  */
-import type { Endpoint } from "../address.ts";
+import type { Endpoint } from "../core/address.ts";
 import type { Link } from "../net/socket.ts";
 import type { Protocol } from "../protocols/protocol.ts";
-import type { Outcome, Sighting } from "../record.ts";
-import { isExhausted, type Patience } from "./attempt.ts";
-import { conduct, type ConductOptions, type Interviewed } from "./conduct.ts";
+import type { Outcome, Sighting } from "../core/record.ts";
+import { isExhausted, type Patience } from "./retry.ts";
+import { conduct, type ConductOptions, type Interviewed } from "./run_interview.ts";
 import type { InterviewPlan } from "./interview.ts";
 import type { Answer } from "./merge.ts";
 

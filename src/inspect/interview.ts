@@ -15,9 +15,9 @@
  *
  * @module
  */
-import { PROTOCOLS } from "../protocols/mod.ts";
+import { PROTOCOLS } from "../protocols/list.ts";
 import type { Protocol } from "../protocols/protocol.ts";
-import type { Outcome } from "../record.ts";
+import type { Outcome } from "../core/record.ts";
 
 /** The time between two unsolicited datagrams of different protocols to an endpoint, milliseconds. */
 export const GAP_MS = 1000;

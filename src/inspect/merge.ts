@@ -3,11 +3,11 @@
  *
  * @module
  */
-import type { Endpoint } from "../address.ts";
+import type { Endpoint } from "../core/address.ts";
 import { classify } from "../classify/mod.ts";
-import { emptyRecord, type Facts, type ServerRecord } from "../record.ts";
+import { emptyRecord, type Facts, type ServerRecord } from "../core/record.ts";
 import type { Statement } from "../protocols/protocol.ts";
-import { wellFormed } from "../protocols/well_formed.ts";
+import { wellFormed } from "../protocols/lone_surrogates.ts";
 
 /** What one protocol said. */
 export interface Answer {

@@ -3,8 +3,8 @@
  *
  * @module
  */
-import { mix } from "../bits.ts";
-import type { Endpoints } from "../endpoints.ts";
+import { mix } from "../core/bits.ts";
+import type { Endpoints } from "../core/endpoints.ts";
 
 const SECOND = 1000;
 const LEAST_ROWS = 16;

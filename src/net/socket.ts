@@ -4,8 +4,8 @@
  *
  * @module
  */
-import type { Address, Endpoint } from "../address.ts";
-import type { Endpoints } from "../endpoints.ts";
+import type { Address, Endpoint } from "../core/address.ts";
+import type { Endpoints } from "../core/endpoints.ts";
 
 /** What happened on a socket besides datagrams. */
 export interface SocketErrors {

@@ -3,8 +3,8 @@
  *
  * @module
  */
-import type { Address } from "../address.ts";
-import { Endpoints } from "../endpoints.ts";
+import type { Address } from "../core/address.ts";
+import { Endpoints } from "../core/endpoints.ts";
 import { Caps } from "./caps.ts";
 
 /** Limits, in datagrams a second; `undefined` where there is none. */

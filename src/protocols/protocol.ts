@@ -3,8 +3,8 @@
  *
  * @module
  */
-import type { Endpoint } from "../address.ts";
-import type { Facts, ServerRecord } from "../record.ts";
+import type { Endpoint } from "../core/address.ts";
+import type { Facts, ServerRecord } from "../core/record.ts";
 
 /** What the fixed part of a reply proves. */
 export interface Reply {

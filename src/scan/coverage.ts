@@ -4,13 +4,13 @@
  *
  * @module
  */
-import { type Address, endpointKey, formatAddress } from "../address.ts";
+import { type Address, endpointKey, formatAddress } from "../core/address.ts";
 import { sendable } from "../inspect/interview.ts";
 import { AddressSet } from "../targets/address_set.ts";
 import { segmentsOf } from "../targets/compose.ts";
 import { TargetSpace } from "../targets/space.ts";
-import { knownPlans } from "./known_plan.ts";
-import type { ScanOptions } from "./options.ts";
+import { knownPlans } from "./inspect_stage/known_server_plan.ts";
+import type { ScanOptions } from "./scan_options.ts";
 
 /** What of a scan's options says whom it asks. */
 export type Asking =

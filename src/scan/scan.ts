@@ -3,32 +3,32 @@
  *
  * @module
  */
-import { type Address, type Endpoint, isLoopback } from "../address.ts";
-import type { Endpoints } from "../endpoints.ts";
-import { isShortage, Shortage } from "../net/descriptors.ts";
-import { Switchboard } from "../net/switchboard.ts";
+import { type Address, type Endpoint, isLoopback } from "../core/address.ts";
+import type { Endpoints } from "../core/endpoints.ts";
+import { isShortage, Shortage } from "../net/file_descriptors.ts";
+import { Switchboard } from "../net/demultiplexer.ts";
 import { Throttle } from "../net/throttle.ts";
-import { Floods } from "../sweep/floods.ts";
+import { Floods } from "../sweep/flooding_hosts.ts";
 import { type ProbeKind, Receiver } from "../sweep/receiver.ts";
 import { Responders } from "../sweep/responders.ts";
 import { planPasses, spaceOf, sweep, Trail } from "../sweep/sweep.ts";
 import { Tokens } from "../sweep/token.ts";
-import { Window } from "../sweep/window.ts";
+import { Window } from "../sweep/probe_window.ts";
 import { familiesOf, segmentsOf } from "../targets/compose.ts";
-import { echolessOf, Guard, kindsOf, seedOf } from "./guard.ts";
-import { Inspections } from "./inspections.ts";
-import { Known } from "./known.ts";
-import { LowWater } from "./low_water.ts";
-import { OptedOut } from "./opted_out.ts";
-import type { ScanEnd, ScanOptions } from "./options.ts";
-import { Path } from "./path.ts";
-import { Probed } from "./probed.ts";
-import { RowQueue } from "./rows.ts";
-import { sweepDisturbed } from "./disturbed.ts";
-import { eachSecond } from "./saving.ts";
-import { endReason, Stop } from "./stop.ts";
-import { TcpSweep } from "./tcp.ts";
-import { Troubles } from "./troubles.ts";
+import { echolessOf, Guard, kindsOf, seedOf } from "./sweep_stage/suppression_passes.ts";
+import { Inspections } from "./inspect_stage/inspect_sightings.ts";
+import { Known } from "./inspect_stage/known_servers.ts";
+import { LowWater } from "./checkpoint/low_water_mark.ts";
+import { OptedOut } from "./inspect_stage/opted_out_addresses.ts";
+import type { ScanEnd, ScanOptions } from "./scan_options.ts";
+import { Path } from "./sweep_stage/loss_and_rate.ts";
+import { Probed } from "./sweep_stage/probed_endpoints.ts";
+import { RowQueue } from "./record_queue.ts";
+import { sweepDisturbed } from "./sweep_stage/repeat_disturbed.ts";
+import { eachSecond } from "./checkpoint/save_timer.ts";
+import { endReason, Stop } from "./early_stop.ts";
+import { TcpSweep } from "./sweep_stage/tcp_sweep.ts";
+import { Troubles } from "./sweep_stage/send_errors.ts";
 
 /** How often the sweep has the system asked for what it counts, milliseconds. */
 const COUNT_MS = 20;

@@ -3,11 +3,11 @@
  *
  * @module
  */
-import { formatAddress } from "../address.ts";
-import type { Sighting } from "../record.ts";
+import { formatAddress } from "../core/address.ts";
+import type { Sighting } from "../core/record.ts";
 import type { Responders } from "../sweep/responders.ts";
-import type { LowWater } from "./low_water.ts";
-import { MOST_NAMED, type ScanState } from "./state.ts";
+import type { LowWater } from "./checkpoint/low_water_mark.ts";
+import { MOST_NAMED, type ScanState } from "./scan_state.ts";
 
 /** What decides about a sighting that waits. */
 export interface WaitingParts {

@@ -4,8 +4,8 @@
  * @module
  */
 import { parse, stringify } from "@std/csv";
-import type { Field, ServerRecord } from "../record.ts";
-import { oneLine } from "../text.ts";
+import type { Field, ServerRecord } from "../core/record.ts";
+import { oneLine } from "../core/text.ts";
 import { jsonText } from "./json.ts";
 import type { Format } from "./sink.ts";
 

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type Field, FIELDS, type ServerRecord } from "../record.ts";
+import { type Field, FIELDS, type ServerRecord } from "../core/record.ts";
 import type { Format } from "./sink.ts";
 
 /** The version of the rows' shape, in every one of them. */

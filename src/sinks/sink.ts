@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { ServerRecord } from "../record.ts";
+import type { ServerRecord } from "../core/record.ts";
 
 /** Takes rows. */
 export interface Sink extends AsyncDisposable {

@@ -3,9 +3,9 @@
  *
  * @module
  */
-import { type Address, formatAddress, parseAddress } from "../address.ts";
+import { type Address, formatAddress, parseAddress } from "../core/address.ts";
 import type { Range } from "../targets/ranges.ts";
-import { type Database, insertInto } from "./database.ts";
+import { type Database, insertInto } from "./database/database.ts";
 
 /** An address that opted out. */
 export interface OptOut {

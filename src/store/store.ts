@@ -3,12 +3,12 @@
  *
  * @module
  */
-import type { ServerRecord } from "../record.ts";
-import type { Database } from "./database.ts";
-import type { AskedOf } from "./kept.ts";
-import { type Coverage, markMissing } from "./missing.ts";
+import type { ServerRecord } from "../core/record.ts";
+import type { Database } from "./database/database.ts";
+import type { AskedOf } from "./kept_columns.ts";
+import { type Coverage, markMissing } from "./missing_servers.ts";
 import { type OptOut, writeOptOuts } from "./opt_outs.ts";
-import { writeAnswers } from "./writer.ts";
+import { writeAnswers } from "./record_writer.ts";
 
 /** A store did not take what it was given. */
 export class StoreError extends Error {

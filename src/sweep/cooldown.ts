@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { Endpoints } from "../endpoints.ts";
+import { Endpoints } from "../core/endpoints.ts";
 import { type Clock, sleep } from "../net/clock.ts";
 import type { TargetSpace } from "../targets/space.ts";
 import type { Mark } from "./sweep.ts";

@@ -10,9 +10,9 @@
  *
  * @module
  */
-import type { Address, Endpoint } from "../address.ts";
-import { EndpointSet } from "../endpoint_set.ts";
-import type { Endpoints } from "../endpoints.ts";
+import type { Address, Endpoint } from "../core/address.ts";
+import { EndpointSet } from "../core/endpoint_set.ts";
+import type { Endpoints } from "../core/endpoints.ts";
 
 /** Holds in all, and of one address. */
 const MOST_HELD = 4096;

@@ -4,12 +4,12 @@
  *
  * @module
  */
-import type { Address, Endpoint } from "../address.ts";
-import { Malformed, Truncated } from "../bytes.ts";
+import type { Address, Endpoint } from "../core/address.ts";
+import { Malformed, Truncated } from "../core/bytes.ts";
 import type { Clock } from "../net/clock.ts";
 import type { Learned, Probe, Reply } from "../protocols/protocol.ts";
-import type { Sighting } from "../record.ts";
-import type { Floods } from "./floods.ts";
+import type { Sighting } from "../core/record.ts";
+import type { Floods } from "./flooding_hosts.ts";
 import type { Responders } from "./responders.ts";
 import type { Tokens } from "./token.ts";
 

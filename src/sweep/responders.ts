@@ -3,9 +3,9 @@
  *
  * @module
  */
-import type { Endpoint } from "../address.ts";
-import { EndpointSet } from "../endpoint_set.ts";
-import type { Endpoints } from "../endpoints.ts";
+import type { Endpoint } from "../core/address.ts";
+import { EndpointSet } from "../core/endpoint_set.ts";
+import type { Endpoints } from "../core/endpoints.ts";
 import { Holds, type Waiting } from "./holds.ts";
 
 /** The responders of a scan. */

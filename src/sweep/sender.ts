@@ -3,16 +3,16 @@
  *
  * @module
  */
-import { Endpoints } from "../endpoints.ts";
+import { Endpoints } from "../core/endpoints.ts";
 import { type Clock, sleep } from "../net/clock.ts";
 import { type DatagramSocket, MOST_IN_BATCH } from "../net/socket.ts";
 import type { Throttle } from "../net/throttle.ts";
 import type { TargetSpace } from "../targets/space.ts";
-import type { Canaries } from "./canaries.ts";
-import { type Flight, Flights } from "./flights.ts";
+import type { Canaries } from "./canaries/canaries.ts";
+import { type Flight, Flights } from "./batches_in_flight.ts";
 import { type ProbeKind, stampClock } from "./receiver.ts";
 import type { Tokens } from "./token.ts";
-import { capacityOf, type Window } from "./window.ts";
+import { capacityOf, type Window } from "./probe_window.ts";
 
 /**
  * Datagrams that are stamped and sent at once: as many as a socket can take the answers of, but few,

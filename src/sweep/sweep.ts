@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Endpoint } from "../address.ts";
+import type { Endpoint } from "../core/address.ts";
 import { sleep } from "../net/clock.ts";
 import { type Segment, type Shard, TargetSpace } from "../targets/space.ts";
 import { cooldown, Outstanding, type SentPass } from "./cooldown.ts";

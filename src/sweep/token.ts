@@ -4,8 +4,8 @@
  *
  * @module
  */
-import type { Endpoint } from "../address.ts";
-import { Endpoints } from "../endpoints.ts";
+import type { Endpoint } from "../core/address.ts";
+import { Endpoints } from "../core/endpoints.ts";
 
 /**
  * HalfSipHash-2-4 with 32 bits of output. Source: the reference implementation by Aumasson and

@@ -3,8 +3,8 @@
  *
  * @module
  */
-import { type Address, family } from "../address.ts";
-import type { Endpoints } from "../endpoints.ts";
+import { type Address, family } from "../core/address.ts";
+import type { Endpoints } from "../core/endpoints.ts";
 import { type Range, RangeSet } from "./ranges.ts";
 
 /** A set of addresses, IPv4 and IPv6. */

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { type Address, family } from "../address.ts";
+import { type Address, family } from "../core/address.ts";
 import { type Range, RangeSet } from "./ranges.ts";
 import type { Segment } from "./space.ts";
 

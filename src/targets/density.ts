@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Address } from "../address.ts";
+import type { Address } from "../core/address.ts";
 import type { Segment } from "./space.ts";
 
 /** The most endpoints in one place. */

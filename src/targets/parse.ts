@@ -3,12 +3,12 @@
  *
  * @module
  */
-import { type Address, parseAddress } from "../address.ts";
-import { InputError } from "../errors.ts";
-import { parseOctetRanges, RangeBudget } from "./octets.ts";
+import { type Address, parseAddress } from "../core/address.ts";
+import { InputError } from "../core/errors.ts";
+import { parseOctetRanges, RangeBudget } from "./octet_ranges.ts";
 import { parsePort } from "./ports.ts";
 import type { Range } from "./ranges.ts";
-import { refuseUrl } from "./urls.ts";
+import { refuseUrl } from "./refuse_urls.ts";
 
 /** A range as the user wrote it. */
 export interface RangeTarget {

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { mix } from "../bits.ts";
+import { mix } from "../core/bits.ts";
 
 /** The largest size: 48 bits, two halves of 24. */
 export const MOST_POSITIONS = 2 ** 48;

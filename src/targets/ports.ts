@@ -3,8 +3,8 @@
  *
  * @module
  */
-import { InputError } from "../errors.ts";
-import { redactUrl } from "../redact.ts";
+import { InputError } from "../core/errors.ts";
+import { redactUrl } from "../core/redact.ts";
 
 /** The ports to ask, by transport. */
 export interface Ports {

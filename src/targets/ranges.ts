@@ -3,8 +3,8 @@
  *
  * @module
  */
-import { type Address, family } from "../address.ts";
-import type { Endpoints } from "../endpoints.ts";
+import { type Address, family } from "../core/address.ts";
+import type { Endpoints } from "../core/endpoints.ts";
 
 /** Addresses from `start` up to, but not with, `end`. */
 export interface Range<T extends Address = Address> {

@@ -3,10 +3,10 @@
  *
  * @module
  */
-import { type Address, type Endpoint, family } from "../address.ts";
-import { Endpoints } from "../endpoints.ts";
-import { InputError } from "../errors.ts";
-import { Ahead } from "./ahead.ts";
+import { type Address, type Endpoint, family } from "../core/address.ts";
+import { Endpoints } from "../core/endpoints.ts";
+import { InputError } from "../core/errors.ts";
+import { Ahead } from "./priority_order.ts";
 import { MOST_POSITIONS, Permutation } from "./permutation.ts";
 import { lastNotAbove, RangeIndex, type RangeSet } from "./ranges.ts";
 

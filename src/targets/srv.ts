@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { harmlessText } from "../text.ts";
+import { harmlessText } from "../core/text.ts";
 import { parseTarget } from "./parse.ts";
 
 /** An SRV record. */

@@ -3,8 +3,8 @@
  *
  * @module
  */
-import type { ServerRecord } from "../record.ts";
-import { storable } from "../store/columns.ts";
+import type { ServerRecord } from "../core/record.ts";
+import { storable } from "../store/server_columns.ts";
 
 /** What every event says. */
 export interface WatchTold {

@@ -3,13 +3,13 @@
  *
  * @module
  */
-import { type Address, formatEndpoint } from "../address.ts";
+import { type Address, formatEndpoint } from "../core/address.ts";
 import type { Clock } from "../net/clock.ts";
-import type { AttachedRecord, ServerRecord } from "../record.ts";
+import type { AttachedRecord, ServerRecord } from "../core/record.ts";
 import type { OptOut } from "../store/opt_outs.ts";
-import type { PolledServer, PolledState } from "../store/polls.ts";
+import type { PolledServer, PolledState } from "../store/poll_writer.ts";
 import type { WatchEvent } from "./events.ts";
-import type { Watched } from "./watched.ts";
+import type { Watched } from "./watched_server.ts";
 
 /** How often what has gathered is written, milliseconds; after a failure ever more seldom. */
 const EVERY_MS = 1000;

@@ -3,12 +3,12 @@
  *
  * @module
  */
-export * from "./board.ts";
+export * from "./watch_sockets.ts";
 export * from "./events.ts";
 export * from "./journal.ts";
 export * from "./poller.ts";
 export * from "./schedule.ts";
-export * from "./spool.ts";
+export * from "./event_spool.ts";
 export * from "./watch.ts";
-export * from "./watched.ts";
+export * from "./watched_server.ts";
 export * from "./webhook.ts";

@@ -4,19 +4,19 @@
  *
  * @module
  */
-import { type Address, type Endpoint, family } from "../address.ts";
-import type { Patience } from "../inspect/attempt.ts";
-import { attachedOf } from "../inspect/attach.ts";
-import { conduct } from "../inspect/conduct.ts";
+import { type Address, type Endpoint, family } from "../core/address.ts";
+import type { Patience } from "../inspect/retry.ts";
+import { attachedOf } from "../inspect/attachments.ts";
+import { conduct } from "../inspect/run_interview.ts";
 import type { InterviewPlan } from "../inspect/interview.ts";
 import { mergeAnswers } from "../inspect/merge.ts";
 import type { DatagramSocket, Link } from "../net/socket.ts";
-import type { Switchboard } from "../net/switchboard.ts";
-import { PROTOCOLS } from "../protocols/mod.ts";
+import type { Switchboard } from "../net/demultiplexer.ts";
+import { PROTOCOLS } from "../protocols/list.ts";
 import { motdAsSent, type Protocol } from "../protocols/protocol.ts";
-import type { AttachedRecord } from "../record.ts";
+import type { AttachedRecord } from "../core/record.ts";
 import type { PollResult } from "./watch.ts";
-import type { Watched } from "./watched.ts";
+import type { Watched } from "./watched_server.ts";
 
 /** How servers are asked. */
 export interface PollerOptions extends Patience {

@@ -3,13 +3,13 @@
  *
  * @module
  */
-import { Pool } from "../inspect/pool.ts";
+import { Pool } from "../inspect/inspection_pool.ts";
 import type { Clock } from "../net/clock.ts";
-import type { Address } from "../address.ts";
-import type { ServerRecord } from "../record.ts";
+import type { Address } from "../core/address.ts";
+import type { ServerRecord } from "../core/record.ts";
 import type { WatchEvent } from "./events.ts";
 import { Schedule } from "./schedule.ts";
-import type { Watched } from "./watched.ts";
+import type { Watched } from "./watched_server.ts";
 
 /** What a watch has done so far. */
 export interface WatchCounts {

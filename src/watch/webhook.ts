@@ -7,7 +7,7 @@
 import { type Clock, sleep } from "../net/clock.ts";
 import { jsonText } from "../sinks/json.ts";
 import type { WatchEvent } from "./events.ts";
-import type { Spool } from "./spool.ts";
+import type { Spool } from "./event_spool.ts";
 
 /** Events in one request. */
 const BATCH = 100;

@@ -5,19 +5,19 @@
  *   alone, before there were rules, and no rule is written to suit it.
  * - golden.json: what is to be concluded of the golden messages.
  * - real.json: what servers of others sent, recorded.
- * - the fleet: what it says that is to be concluded of each kind (src/fleet/labels.ts).
+ * - the fleet: what it says that is to be concluded of each kind (src/fleet/simulate/expected_labels.ts).
  *
  *     deno run tests/classify/table.ts    prints what was yielded
  */
-import { expectRow, findable } from "../../src/fleet/expect.ts";
-import { drawFleet } from "../../src/fleet/generate.ts";
+import { expectRow, findable } from "../../src/fleet/judge/expected_rows.ts";
+import { drawFleet } from "../../src/fleet/simulate/draw_fleet.ts";
 import type { ManifestEntry } from "../../src/fleet/manifest.ts";
-import type { Responder } from "../../src/fleet/server.ts";
-import { SOFTWARE } from "../../src/fleet/software.ts";
+import type { Responder } from "../../src/fleet/simulate/simulated_server.ts";
+import { SOFTWARE } from "../../src/fleet/simulate/software.ts";
 import { type Answer, mergeAnswers } from "../../src/inspect/merge.ts";
 import { type Protocol, Silence, type Statement } from "../../src/protocols/protocol.ts";
-import { PROTOCOLS } from "../../src/protocols/mod.ts";
-import type { ServerRecord } from "../../src/record.ts";
+import { PROTOCOLS } from "../../src/protocols/list.ts";
+import type { ServerRecord } from "../../src/core/record.ts";
 import * as goldens from "../golden/mod.ts";
 import blind from "./blind.json" with { type: "json" };
 import expectedOfGolden from "./golden.json" with { type: "json" };

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { classify } from "../../src/classify/mod.ts";
-import { emptyRecord, type Facts, type ServerRecord } from "../../src/record.ts";
+import { emptyRecord, type Facts, type ServerRecord } from "../../src/core/record.ts";
 import { Random } from "../../src/fleet/random.ts";
 import book from "../../data/software.json" with { type: "json" };
 import { allCases, faultOf, isWrongA } from "./cases.ts";

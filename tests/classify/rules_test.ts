@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { FIELDS } from "../../src/record.ts";
+import { FIELDS } from "../../src/core/record.ts";
 import book from "../../data/software.json" with { type: "json" };
 import schema from "../../data/software.schema.json" with { type: "json" };
 import { violations } from "./schema.ts";

@@ -3,7 +3,7 @@
  * in their order. What is made ready for speed is held against it.
  */
 import type { Classification } from "../../src/classify/mod.ts";
-import type { ServerRecord } from "../../src/record.ts";
+import type { ServerRecord } from "../../src/core/record.ts";
 import book from "../../data/software.json" with { type: "json" };
 
 // deno-lint-ignore no-explicit-any

@@ -1,5 +1,5 @@
 /** Rows of servers that are given as what they send. */
-import { concat } from "../../src/bytes.ts";
+import { concat } from "../../src/core/bytes.ts";
 import { encodePong, raknetProtocol } from "../../src/protocols/raknet/mod.ts";
 import {
   decodeStat,
@@ -11,7 +11,7 @@ import {
 import { slpProtocol } from "../../src/protocols/slp/mod.ts";
 import { Silence } from "../../src/protocols/protocol.ts";
 import { type Answer, mergeAnswers } from "../../src/inspect/merge.ts";
-import type { ServerRecord } from "../../src/record.ts";
+import type { ServerRecord } from "../../src/core/record.ts";
 
 /** What a server sends, by protocol. */
 export interface Sent {

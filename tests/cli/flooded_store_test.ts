@@ -1,14 +1,14 @@
 /** What databases note of servers whose replies were lost in a flood. */
 import { assertEquals } from "@std/assert";
-import { readArgs } from "../../src/cli/args.ts";
-import { planStores, ScanStores } from "../../src/cli/stores.ts";
-import { Settings } from "../../src/cli/values.ts";
-import { drawFleet } from "../../src/fleet/generate.ts";
-import { newState } from "../../src/scan/state.ts";
-import { openSqlite } from "../../src/store/sqlite.ts";
+import { readArgs } from "../../src/cli/options/parse_arguments.ts";
+import { planStores, ScanStores } from "../../src/app/databases/scan_databases.ts";
+import { Settings } from "../../src/app/settings/option_values.ts";
+import { drawFleet } from "../../src/fleet/simulate/draw_fleet.ts";
+import { newState } from "../../src/scan/scan_state.ts";
+import { openSqlite } from "../../src/store/database/sqlite.ts";
 import { FakeNetwork } from "../fakes/network.ts";
-import { type Result, scanFleet, type Setting } from "../scan/harness.ts";
-import { all } from "../store/engines.ts";
+import { type Result, scanFleet, type Setting } from "../scan/scan_harness.ts";
+import { all } from "../store/databases.ts";
 
 const RANGE = { start: 0x7f100000, end: 0x7f100400 };
 const FLEET = { servers: 64, range: { ...RANGE, end: RANGE.start + 256 }, seed: 3 };

@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { finish, start, until } from "./process.ts";
+import { finish, start, until } from "./program.ts";
 
 Deno.test("a wait for a program that ends too early fails, with what the program printed", async () => {
   const error = await assertRejects(() => until(start(["scn"]), () => false), Error);

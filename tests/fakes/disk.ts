@@ -3,7 +3,7 @@
  * end between any two operations, and in the middle of one.
  */
 import type { Random } from "../../src/fleet/random.ts";
-import type { Disk, DiskFile } from "../../src/sinks/disk.ts";
+import type { Disk, DiskFile } from "../../src/sinks/file_operations.ts";
 import type { Output } from "../../src/sinks/sink.ts";
 
 /** What was done. A file keeps its number under whatever name. */

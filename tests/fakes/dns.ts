@@ -1,8 +1,8 @@
 /** A name server on loopback. */
-import { concat } from "../../src/bytes.ts";
-import { formatAddress } from "../../src/address.ts";
+import { concat } from "../../src/core/bytes.ts";
+import { formatAddress } from "../../src/core/address.ts";
 import type { DatagramSocket } from "../../src/net/socket.ts";
-import { openSocket } from "../../src/net/deno.ts";
+import { openSocket } from "../../src/net/deno/udp_socket.ts";
 import type { ServiceRecord } from "../../src/targets/srv.ts";
 
 /** What it does with a question: SRV records, a code (3: no such name), other bytes, nothing. */

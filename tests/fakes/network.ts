@@ -8,13 +8,13 @@ import {
   endpointKey,
   family,
   formatEndpoint,
-} from "../../src/address.ts";
-import { drawDelays, type Faults, NO_FAULTS } from "../../src/fleet/faults.ts";
+} from "../../src/core/address.ts";
+import { drawDelays, type Faults, NO_FAULTS } from "../../src/fleet/simulate/network/faults.ts";
 import { Random } from "../../src/fleet/random.ts";
-import type { Responder } from "../../src/fleet/server.ts";
-import type { WitnessLine } from "../../src/fleet/witness.ts";
+import type { Responder } from "../../src/fleet/simulate/simulated_server.ts";
+import type { WitnessLine } from "../../src/fleet/witness_log.ts";
 import type { Clock } from "../../src/net/clock.ts";
-import { USUAL_RECEIVE_BUFFER } from "../../src/net/deno.ts";
+import { USUAL_RECEIVE_BUFFER } from "../../src/net/deno/udp_socket.ts";
 import {
   type Batch,
   DatagramBatch,

@@ -1,10 +1,14 @@
 /** The Server List Ping half of the fleet's software on connections, fake ones and real ones. */
-import { concat } from "../../src/bytes.ts";
-import { drawIdentity } from "../../src/fleet/identity.ts";
+import { concat } from "../../src/core/bytes.ts";
+import { drawIdentity } from "../../src/fleet/simulate/server_identity.ts";
 import { Random } from "../../src/fleet/random.ts";
-import { answerSlp } from "../../src/fleet/slp.ts";
-import { SLP_STYLES } from "../../src/fleet/slp_styles.ts";
-import type { StreamAct, StreamResponder, StreamTalk } from "../../src/fleet/stream.ts";
+import { answerSlp } from "../../src/fleet/simulate/slp/slp_replies.ts";
+import { SLP_STYLES } from "../../src/fleet/simulate/slp/slp_styles.ts";
+import type {
+  StreamAct,
+  StreamResponder,
+  StreamTalk,
+} from "../../src/fleet/simulate/network/stream_responder.ts";
 
 export const IDENTITY = drawIdentity(new Random(1));
 

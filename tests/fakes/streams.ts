@@ -2,9 +2,13 @@
  * TCP on the fake network: connections open, are refused, or meet nobody; bytes come in pieces of
  * random sizes and take their time; connections break and go half open, all by seed.
  */
-import { type Endpoint, endpointKey } from "../../src/address.ts";
+import { type Endpoint, endpointKey } from "../../src/core/address.ts";
 import { Random } from "../../src/fleet/random.ts";
-import type { StreamAct, StreamResponder, StreamTalk } from "../../src/fleet/stream.ts";
+import type {
+  StreamAct,
+  StreamResponder,
+  StreamTalk,
+} from "../../src/fleet/simulate/network/stream_responder.ts";
 import type { ConnectFailure, Dialer, Stream } from "../../src/net/socket.ts";
 import type { FakeNetwork } from "./network.ts";
 

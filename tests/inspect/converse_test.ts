@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
-import { Malformed } from "../../src/bytes.ts";
+import { Malformed } from "../../src/core/bytes.ts";
 import { converse } from "../../src/inspect/converse.ts";
-import { soleLink } from "../../src/net/switchboard.ts";
+import { soleLink } from "../../src/net/demultiplexer.ts";
 import { Throttle } from "../../src/net/throttle.ts";
 import { ask, type Exchange, Silence } from "../../src/protocols/protocol.ts";
 import { FakeNetwork } from "../fakes/network.ts";

@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { Random } from "../../src/fleet/random.ts";
 import { GAP_MS, type Heard, Interview, type InterviewPlan } from "../../src/inspect/interview.ts";
-import { PROTOCOLS } from "../../src/protocols/mod.ts";
+import { PROTOCOLS } from "../../src/protocols/list.ts";
 
 const named = (...names: string[]) => names.map((name) => PROTOCOLS.find((p) => p.name === name)!);
 const NAMES = PROTOCOLS.map(({ name }) => name);

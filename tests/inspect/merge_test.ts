@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { mergeAnswers } from "../../src/inspect/merge.ts";
-import type { ServerRecord } from "../../src/record.ts";
+import type { ServerRecord } from "../../src/core/record.ts";
 
 const CONTEXT = {
   endpoint: { address: 1n, port: 19133 },

@@ -1,7 +1,7 @@
 /** A fleet of ours for the clients of others, and what its servers write on the wire. */
 import { type ManifestEntry, parseManifest, type Truth } from "../../src/fleet/manifest.ts";
-import { serverId } from "../../src/record.ts";
-import { encodeLatin1 } from "../../src/text.ts";
+import { serverId } from "../../src/core/record.ts";
+import { encodeLatin1 } from "../../src/core/text.ts";
 import { blocksweep, Peer } from "./processes.ts";
 
 /** Where the fleet stands: apart from the ranges that other tests use. */

@@ -1,7 +1,7 @@
 /** gamedig against our fleet: what it reads has to be what the manifest says. */
 import { assert, assertEquals, assertNotEquals, assertRejects } from "@std/assert";
 import type { ManifestEntry } from "../../src/fleet/manifest.ts";
-import { encodeLatin1 } from "../../src/text.ts";
+import { encodeLatin1 } from "../../src/core/text.ts";
 import { type DigAnswer, DigClient } from "./clients.ts";
 import {
   advertisementOf,

@@ -1,7 +1,7 @@
 /** minecraft-server-util against our fleet: what it reads has to be what the manifest says. */
 import { assert, assertEquals, assertMatch, assertNotEquals, assertRejects } from "@std/assert";
 import type { ManifestEntry } from "../../src/fleet/manifest.ts";
-import { decodeLatin1 } from "../../src/text.ts";
+import { decodeLatin1 } from "../../src/core/text.ts";
 import {
   util,
   type UtilBasic,

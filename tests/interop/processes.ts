@@ -1,6 +1,6 @@
 /** Programs in processes of their own: servers that somebody else wrote, our fleet, our scanner. */
-import { readNdjson } from "../../src/fleet/verify.ts";
-import type { ServerRecord } from "../../src/record.ts";
+import { readNdjson } from "../../src/fleet/judge/verify_rows.ts";
+import type { ServerRecord } from "../../src/core/record.ts";
 import type { ReplyCounts } from "../../src/sweep/receiver.ts";
 
 /** The project's root: commands run there, as a user's do. */

@@ -1,7 +1,7 @@
 /** Debian's quakestat against our fleet: what it reads has to be what the manifest says. */
 import { assertEquals } from "@std/assert";
 import type { ManifestEntry } from "../../src/fleet/manifest.ts";
-import { serverId } from "../../src/record.ts";
+import { serverId } from "../../src/core/record.ts";
 import { debianTest, requireProgram } from "./debian.ts";
 import { bytesOf, pluginsOf, serversOf, startFleet, valuesOf, where } from "./fleet.ts";
 import { run } from "./processes.ts";

@@ -1,6 +1,6 @@
 /** raknet-node's client against our fleet: the text of each pong, to the letter. */
 import { assertEquals } from "@std/assert";
-import { serverId } from "../../src/record.ts";
+import { serverId } from "../../src/core/record.ts";
 import { advertisementOf, ADVERTISERS, serversOf, startFleet, where } from "./fleet.ts";
 import { peerScript, run } from "./processes.ts";
 

@@ -1,6 +1,6 @@
 /** What rows of servers say that others wrote. */
 import { assert } from "@std/assert";
-import type { ServerRecord } from "../../src/record.ts";
+import type { ServerRecord } from "../../src/core/record.ts";
 
 /** What a row says of its server: without what only the scan knows, and what is not known. */
 export function told(row: ServerRecord): Partial<ServerRecord> {

@@ -1,6 +1,6 @@
 /** Our scan of the fleet that the clients are held against: its rows say what they read. */
 import { assertEquals } from "@std/assert";
-import { verify } from "../../src/fleet/verify.ts";
+import { verify } from "../../src/fleet/judge/verify_rows.ts";
 import { startFleet } from "./fleet.ts";
 import { scan } from "./processes.ts";
 

@@ -4,8 +4,8 @@
  *
  *     deno run --allow-net tests/namespaces/bedrock6.ts
  */
-import { drawFleet } from "../../src/fleet/generate.ts";
-import { openSocket } from "../../src/net/deno.ts";
+import { drawFleet } from "../../src/fleet/simulate/draw_fleet.ts";
+import { openSocket } from "../../src/net/deno/udp_socket.ts";
 
 const [{ responder }] = drawFleet({
   ...{ servers: 1, range: { start: 0x7f000001, end: 0x7f000002 }, seed: 66, software: ["bds"] },

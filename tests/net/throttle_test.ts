@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "npm:fast-check@4.10.2";
-import type { Address } from "../../src/address.ts";
+import type { Address } from "../../src/core/address.ts";
 import { Random } from "../../src/fleet/random.ts";
 import { Throttle } from "../../src/net/throttle.ts";
 

@@ -1,17 +1,17 @@
 /** What holds for PostgreSQL alone: run by `deno task postgres`. */
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { InputError } from "../../src/errors.ts";
-import { drawFleet } from "../../src/fleet/generate.ts";
-import { openFleet } from "../../src/fleet/open.ts";
-import { readNdjson } from "../../src/fleet/verify.ts";
+import { InputError } from "../../src/core/errors.ts";
+import { drawFleet } from "../../src/fleet/simulate/draw_fleet.ts";
+import { openFleet } from "../../src/fleet/simulate/open_fleet.ts";
+import { readNdjson } from "../../src/fleet/judge/verify_rows.ts";
 import { systemClock } from "../../src/net/clock.ts";
-import { FIELDS, serverId, type ServerRecord } from "../../src/record.ts";
-import { recordOf, storable } from "../../src/store/columns.ts";
-import { checkVersion, migrate, MIGRATIONS } from "../../src/store/migrate.ts";
-import { SpillingStore } from "../../src/store/spill.ts";
+import { FIELDS, serverId, type ServerRecord } from "../../src/core/record.ts";
+import { recordOf, storable } from "../../src/store/server_columns.ts";
+import { checkVersion, migrate, MIGRATIONS } from "../../src/store/database/migrate.ts";
+import { SpillingStore } from "../../src/store/spilling_store.ts";
 import { Store, StoreError } from "../../src/store/store.ts";
-import { finish, run, start, until } from "../cli/process.ts";
-import { all, connect, withPostgres } from "../store/engines.ts";
+import { finish, run, start, until } from "../cli/program.ts";
+import { all, connect, withPostgres } from "../store/databases.ts";
 import { record } from "../store/records.ts";
 import { PASSWORD, startPostgres } from "./server.ts";
 

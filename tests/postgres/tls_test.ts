@@ -1,10 +1,10 @@
 /** Encryption between us and a server. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { InputError } from "../../src/errors.ts";
-import type { Database } from "../../src/store/database.ts";
-import { readStore, storePlace, type Surroundings } from "../../src/store/open.ts";
-import { migrate } from "../../src/store/migrate.ts";
-import { connect } from "../store/engines.ts";
+import { InputError } from "../../src/core/errors.ts";
+import type { Database } from "../../src/store/database/database.ts";
+import { readStore, storePlace, type Surroundings } from "../../src/store/open_store.ts";
+import { migrate } from "../../src/store/database/migrate.ts";
+import { connect } from "../store/databases.ts";
 import { startPostgres } from "./server.ts";
 
 const around: Surroundings = {

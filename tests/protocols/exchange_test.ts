@@ -1,12 +1,12 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { Malformed } from "../../src/bytes.ts";
+import { Malformed } from "../../src/core/bytes.ts";
 import { Stamp } from "../../src/net/socket.ts";
 import { type Exchange, type ExchangeContext, Silence } from "../../src/protocols/protocol.ts";
 import { query, raknet } from "../../src/mod.ts";
 import { queryProtocol } from "../../src/protocols/query/mod.ts";
 import { raknetProtocol, type RaknetStatus } from "../../src/protocols/raknet/mod.ts";
-import { drawFleet } from "../../src/fleet/generate.ts";
-import type { Responder } from "../../src/fleet/server.ts";
+import { drawFleet } from "../../src/fleet/simulate/draw_fleet.ts";
+import type { Responder } from "../../src/fleet/simulate/simulated_server.ts";
 
 const ENDPOINT = { address: 0x7f000001, port: 19132 };
 const US = { address: 0x7f000001, port: 40000 };

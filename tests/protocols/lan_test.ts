@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { createCipheriv, createHmac } from "node:crypto";
-import { concat, Malformed, Truncated } from "../../src/bytes.ts";
+import { concat, Malformed, Truncated } from "../../src/core/bytes.ts";
 import { lan } from "../../src/mod.ts";
 
 const utf8 = (text: string) => new TextEncoder().encode(text);

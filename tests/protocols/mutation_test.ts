@@ -1,5 +1,5 @@
 import { assert, assertThrows } from "@std/assert";
-import { concat } from "../../src/bytes.ts";
+import { concat } from "../../src/core/bytes.ts";
 import { decodeAdvertisement } from "../../src/protocols/raknet/mod.ts";
 import { Random } from "../../src/fleet/random.ts";
 import { GOLDEN } from "../golden/mod.ts";

@@ -1,6 +1,6 @@
 /** What a decoder may make of a part of a message. */
 import { assertEquals } from "@std/assert";
-import { Malformed, Truncated } from "../../src/bytes.ts";
+import { Malformed, Truncated } from "../../src/core/bytes.ts";
 import { type Decoder, toJson } from "./decoders/mod.ts";
 
 /** A part was taken for something that it is not. */

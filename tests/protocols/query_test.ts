@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import fc from "npm:fast-check@4.10.2";
-import { concat, Malformed, Truncated } from "../../src/bytes.ts";
+import { concat, Malformed, Truncated } from "../../src/core/bytes.ts";
 import {
   type BasicStat,
   type Challenge,
@@ -17,7 +17,7 @@ import {
   queryProtocol,
   type Stat,
 } from "../../src/protocols/query/mod.ts";
-import { decodeLatin1, encodeLatin1 } from "../../src/text.ts";
+import { decodeLatin1, encodeLatin1 } from "../../src/core/text.ts";
 
 const ID = Uint8Array.of(1, 2, 3, 4);
 const SESSION = 0x01020304;

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import fc from "npm:fast-check@4.10.2";
-import { concat, Malformed, Truncated } from "../../src/bytes.ts";
+import { concat, Malformed, Truncated } from "../../src/core/bytes.ts";
 import {
   CLIENT_GUID,
   decodeAdvertisement,
@@ -17,7 +17,7 @@ import {
   type RefusalReason,
   splitFields,
 } from "../../src/protocols/raknet/mod.ts";
-import { PROTOCOLS } from "../../src/protocols/mod.ts";
+import { PROTOCOLS } from "../../src/protocols/list.ts";
 import { motdAsSent, Silence } from "../../src/protocols/protocol.ts";
 
 const utf8 = (text: string) => new TextEncoder().encode(text);

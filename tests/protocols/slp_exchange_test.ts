@@ -1,10 +1,10 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import fc from "npm:fast-check@4.10.2";
-import { concat, Malformed, Truncated } from "../../src/bytes.ts";
-import { drawIdentity } from "../../src/fleet/identity.ts";
+import { concat, Malformed, Truncated } from "../../src/core/bytes.ts";
+import { drawIdentity } from "../../src/fleet/simulate/server_identity.ts";
 import { Random } from "../../src/fleet/random.ts";
-import { answerSlp, type SlpStyle } from "../../src/fleet/slp.ts";
-import { SLP_STYLES } from "../../src/fleet/slp_styles.ts";
+import { answerSlp, type SlpStyle } from "../../src/fleet/simulate/slp/slp_replies.ts";
+import { SLP_STYLES } from "../../src/fleet/simulate/slp/slp_styles.ts";
 import { slp } from "../../src/mod.ts";
 import { Closed, type ExchangeContext, Silence } from "../../src/protocols/protocol.ts";
 import { slpProtocol, type SlpStatus } from "../../src/protocols/slp/mod.ts";

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import fc from "npm:fast-check@4.10.2";
-import { concat, Malformed, Reader, Truncated } from "../../src/bytes.ts";
+import { concat, Malformed, Reader, Truncated } from "../../src/core/bytes.ts";
 import { slp } from "../../src/mod.ts";
 import {
   boundJson,
@@ -8,7 +8,7 @@ import {
   MOST_NESTING,
   MOST_VALUES,
   parseJson,
-} from "../../src/protocols/slp/json.ts";
+} from "../../src/protocols/slp/bounded_json.ts";
 import { slpProtocol } from "../../src/protocols/slp/mod.ts";
 
 const utf8 = (text: string) => new TextEncoder().encode(text);

@@ -1,10 +1,10 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { concat, Malformed, Truncated } from "../../src/bytes.ts";
-import { drawIdentity } from "../../src/fleet/identity.ts";
+import { concat, Malformed, Truncated } from "../../src/core/bytes.ts";
+import { drawIdentity } from "../../src/fleet/simulate/server_identity.ts";
 import { Random } from "../../src/fleet/random.ts";
-import type { Responder } from "../../src/fleet/server.ts";
-import { SqpServer } from "../../src/fleet/sqp.ts";
-import { SQP_STYLES } from "../../src/fleet/sqp_styles.ts";
+import type { Responder } from "../../src/fleet/simulate/simulated_server.ts";
+import { SqpServer } from "../../src/fleet/simulate/sqp/sqp_server.ts";
+import { SQP_STYLES } from "../../src/fleet/simulate/sqp/sqp_styles.ts";
 import { sqp } from "../../src/mod.ts";
 import { Stamp } from "../../src/net/socket.ts";
 import { type Exchange, type Question, Silence } from "../../src/protocols/protocol.ts";

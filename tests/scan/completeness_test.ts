@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
-import { formatEndpoint } from "../../src/address.ts";
-import { type Result, scanFleet } from "./harness.ts";
+import { formatEndpoint } from "../../src/core/address.ts";
+import { type Result, scanFleet } from "./scan_harness.ts";
 
 const RANGE = { start: 0x7f100000, end: 0x7f100080 };
 /** All addresses live. */

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
-import { parseEndpoint } from "../../src/address.ts";
-import { PROTOCOLS } from "../../src/protocols/mod.ts";
+import { parseEndpoint } from "../../src/core/address.ts";
+import { PROTOCOLS } from "../../src/protocols/list.ts";
 import { type Asking, coverageOf } from "../../src/scan/coverage.ts";
 import { compose } from "../../src/targets/compose.ts";
 

@@ -1,14 +1,14 @@
 import { assert, assertEquals } from "@std/assert";
-import { type Endpoint, formatEndpoint, parseIpv4 } from "../../src/address.ts";
-import { audit } from "../../src/fleet/audit.ts";
+import { type Endpoint, formatEndpoint, parseIpv4 } from "../../src/core/address.ts";
+import { audit } from "../../src/fleet/judge/audit.ts";
 import { Random } from "../../src/fleet/random.ts";
 import { query, raknet } from "../../src/mod.ts";
-import { PROTOCOLS } from "../../src/protocols/mod.ts";
-import { serverId } from "../../src/record.ts";
+import { PROTOCOLS } from "../../src/protocols/list.ts";
+import { serverId } from "../../src/core/record.ts";
 import { OutputLostError, WriteError } from "../../src/sinks/sink.ts";
 import { Tokens } from "../../src/sweep/token.ts";
 import { FakeNetwork } from "../fakes/network.ts";
-import { MemorySink, type Result, scanFleet, type Setting } from "./harness.ts";
+import { MemorySink, type Result, scanFleet, type Setting } from "./scan_harness.ts";
 
 const KEY = new Uint8Array(8).fill(7);
 const RANGE = { start: 0x7f100000, end: 0x7f101000 };

@@ -1,11 +1,11 @@
 import { assert, assertEquals } from "@std/assert";
 import { parse } from "@std/csv";
 import fc from "npm:fast-check@4.10.2";
-import { readCsv } from "../../src/fleet/verify.ts";
-import { emptyRecord, FIELDS, type ServerRecord } from "../../src/record.ts";
+import { readCsv } from "../../src/fleet/judge/verify_rows.ts";
+import { emptyRecord, FIELDS, type ServerRecord } from "../../src/core/record.ts";
 import { csvFormat, guardText, unguardText } from "../../src/sinks/csv.ts";
 import { jsonFormat, ndjsonFormat } from "../../src/sinks/json.ts";
-import { grepFormat, listFormat } from "../../src/sinks/lines.ts";
+import { grepFormat, listFormat } from "../../src/sinks/line_formats.ts";
 
 const RECORD: ServerRecord = {
   ...emptyRecord({ address: 0x7f000001, port: 19132 }, 1_700_000_000_123),

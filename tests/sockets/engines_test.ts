@@ -1,13 +1,13 @@
 /** The engines that need no privilege, on loopback: what each of them does as all do. */
-import { openSocket } from "../../src/net/deno.ts";
-import { SendThread } from "../../src/net/send_thread.ts";
-import { testEngine } from "./engines.ts";
+import { openSocket } from "../../src/net/deno/udp_socket.ts";
+import { SendThread } from "../../src/net/linux/thread/send_thread.ts";
+import { testEngine } from "./engine_contract.ts";
 
 const address = 0x7f000001;
 
 testEngine({ name: "portable", address, run: (test) => test((local) => openSocket(local)) });
 if (Deno.build.os === "linux") {
-  const { openUdpSocket } = await import("../../src/net/udp.ts");
+  const { openUdpSocket } = await import("../../src/net/linux/udp_engine.ts");
   testEngine({ name: "udp", address, run: (test) => test((local) => openUdpSocket(local)) });
   testEngine({
     name: "udp with a thread",

@@ -1,8 +1,8 @@
 /** Connections to PostgreSQL that fail. */
 import { assert, assertRejects } from "@std/assert";
-import { InputError } from "../../src/errors.ts";
+import { InputError } from "../../src/core/errors.ts";
 import { systemClock } from "../../src/net/clock.ts";
-import { openStore, storePlace } from "../../src/store/open.ts";
+import { openStore, storePlace } from "../../src/store/open_store.ts";
 
 /** An ErrorResponse: the database does not exist. */
 const REFUSAL = (() => {

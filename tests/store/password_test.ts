@@ -1,12 +1,12 @@
 /** What is said where a server wants a password, and where one has to be given again. */
 import { assertEquals, assertRejects } from "@std/assert";
-import { readArgs } from "../../src/cli/args.ts";
-import { type Continuable, endLines } from "../../src/cli/summary.ts";
-import { Settings } from "../../src/cli/values.ts";
-import { InputError } from "../../src/errors.ts";
-import type { ScanEnd } from "../../src/scan/options.ts";
-import type { ScanState } from "../../src/scan/state.ts";
-import { openStore, storePlace } from "../../src/store/open.ts";
+import { readArgs } from "../../src/cli/options/parse_arguments.ts";
+import { type Continuable, endLines } from "../../src/cli/term/scan_summary.ts";
+import { Settings } from "../../src/app/settings/option_values.ts";
+import { InputError } from "../../src/core/errors.ts";
+import type { ScanEnd } from "../../src/scan/scan_options.ts";
+import type { ScanState } from "../../src/scan/scan_state.ts";
+import { openStore, storePlace } from "../../src/store/open_store.ts";
 
 /** `R`, its length, and what is wanted: SASL by SCRAM-SHA-256, then the server's first message. */
 const SASL = [82, 0, 0, 0, 23, 0, 0, 0, 10, ...new TextEncoder().encode("SCRAM-SHA-256"), 0, 0];

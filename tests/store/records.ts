@@ -1,5 +1,5 @@
 /** Records for stores: plain ones, and the worst that strangers send. */
-import { emptyRecord, type ServerRecord } from "../../src/record.ts";
+import { emptyRecord, type ServerRecord } from "../../src/core/record.ts";
 
 /** A server of a scan. */
 export function record(port: number, rest: Partial<ServerRecord> = {}): ServerRecord {

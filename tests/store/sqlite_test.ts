@@ -1,11 +1,11 @@
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
-import { InputError } from "../../src/errors.ts";
-import { Unavailable } from "../../src/store/database.ts";
-import { checkVersion, migrate, MIGRATIONS } from "../../src/store/migrate.ts";
-import { openStore, readStore, storePlace } from "../../src/store/open.ts";
-import { openSqlite } from "../../src/store/sqlite.ts";
+import { InputError } from "../../src/core/errors.ts";
+import { Unavailable } from "../../src/store/database/database.ts";
+import { checkVersion, migrate, MIGRATIONS } from "../../src/store/database/migrate.ts";
+import { openStore, readStore, storePlace } from "../../src/store/open_store.ts";
+import { openSqlite } from "../../src/store/database/sqlite.ts";
 import { Store, StoreError } from "../../src/store/store.ts";
-import { all } from "./engines.ts";
+import { all } from "./databases.ts";
 import { record } from "./records.ts";
 import { syncedBy } from "./synced.ts";
 

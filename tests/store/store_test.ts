@@ -1,11 +1,11 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { parseAddress } from "../../src/address.ts";
-import type { ServerRecord } from "../../src/record.ts";
-import { recordOf, storable } from "../../src/store/columns.ts";
-import type { Database } from "../../src/store/database.ts";
+import { parseAddress } from "../../src/core/address.ts";
+import type { ServerRecord } from "../../src/core/record.ts";
+import { recordOf, storable } from "../../src/store/server_columns.ts";
+import type { Database } from "../../src/store/database/database.ts";
 import { type ScanFinish, Store, StoreError } from "../../src/store/store.ts";
-import { writeKnown } from "../../src/store/writer.ts";
-import { all, onEngines } from "./engines.ts";
+import { writeKnown } from "../../src/store/record_writer.ts";
+import { all, onEngines } from "./databases.ts";
 import { NASTY, record } from "./records.ts";
 
 /** A store that writes at once. The database stays open: it is the test's. */

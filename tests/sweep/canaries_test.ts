@@ -1,17 +1,17 @@
 import { assert, assertEquals } from "@std/assert";
-import { formatEndpoint } from "../../src/address.ts";
-import { drawFleet } from "../../src/fleet/generate.ts";
-import type { Responder } from "../../src/fleet/server.ts";
+import { formatEndpoint } from "../../src/core/address.ts";
+import { drawFleet } from "../../src/fleet/simulate/draw_fleet.ts";
+import type { Responder } from "../../src/fleet/simulate/simulated_server.ts";
 import { Stamp } from "../../src/net/socket.ts";
 import { Throttle } from "../../src/net/throttle.ts";
-import { PROTOCOLS } from "../../src/protocols/mod.ts";
-import { Canaries, type CanaryOptions } from "../../src/sweep/canaries.ts";
-import { estimateLoss, LossTally, noCanaries } from "../../src/sweep/loss.ts";
-import { Floods, noFloods } from "../../src/sweep/floods.ts";
+import { PROTOCOLS } from "../../src/protocols/list.ts";
+import { Canaries, type CanaryOptions } from "../../src/sweep/canaries/canaries.ts";
+import { estimateLoss, LossTally, noCanaries } from "../../src/sweep/canaries/loss_estimate.ts";
+import { Floods, noFloods } from "../../src/sweep/flooding_hosts.ts";
 import { noReplies, type ProbeKind, Receiver, stampClock } from "../../src/sweep/receiver.ts";
 import { Responders } from "../../src/sweep/responders.ts";
 import { Tokens } from "../../src/sweep/token.ts";
-import { Endpoints } from "../../src/endpoints.ts";
+import { Endpoints } from "../../src/core/endpoints.ts";
 import { FakeNetwork } from "../fakes/network.ts";
 
 const RANGE = { start: 0x0a000000, end: 0x0a000000 + 2 ** 16 };

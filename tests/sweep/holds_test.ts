@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
-import type { Endpoint } from "../../src/address.ts";
-import { Endpoints } from "../../src/endpoints.ts";
+import type { Endpoint } from "../../src/core/address.ts";
+import { Endpoints } from "../../src/core/endpoints.ts";
 import { Random } from "../../src/fleet/random.ts";
 import { Holds } from "../../src/sweep/holds.ts";
 

@@ -1,9 +1,9 @@
 import { assertEquals } from "@std/assert";
 import { raknet, sqp } from "../../src/mod.ts";
 import { Stamp } from "../../src/net/socket.ts";
-import { PROTOCOLS } from "../../src/protocols/mod.ts";
-import type { Sighting } from "../../src/record.ts";
-import { Floods, noFloods } from "../../src/sweep/floods.ts";
+import { PROTOCOLS } from "../../src/protocols/list.ts";
+import type { Sighting } from "../../src/core/record.ts";
+import { Floods, noFloods } from "../../src/sweep/flooding_hosts.ts";
 import { noReplies, Receiver, stampClock } from "../../src/sweep/receiver.ts";
 import { Responders } from "../../src/sweep/responders.ts";
 import { Tokens } from "../../src/sweep/token.ts";

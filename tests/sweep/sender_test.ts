@@ -9,11 +9,11 @@ import {
 } from "../../src/net/socket.ts";
 import { Throttle } from "../../src/net/throttle.ts";
 import { raknetProtocol } from "../../src/protocols/raknet/mod.ts";
-import { Canaries } from "../../src/sweep/canaries.ts";
-import { LossTally, noCanaries } from "../../src/sweep/loss.ts";
+import { Canaries } from "../../src/sweep/canaries/canaries.ts";
+import { LossTally, noCanaries } from "../../src/sweep/canaries/loss_estimate.ts";
 import { Sender, type SenderOptions, type SendProgress } from "../../src/sweep/sender.ts";
 import { Tokens } from "../../src/sweep/token.ts";
-import { Window } from "../../src/sweep/window.ts";
+import { Window } from "../../src/sweep/probe_window.ts";
 import { RangeSet } from "../../src/targets/ranges.ts";
 import { TargetSpace } from "../../src/targets/space.ts";
 import { FakeNetwork } from "../fakes/network.ts";

@@ -1,8 +1,8 @@
 import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
 import fc from "npm:fast-check@4.10.2";
 import { Address4, Address6 } from "npm:ip-address@10.7.6";
-import { formatAddress, parseAddress } from "../../src/address.ts";
-import { InputError } from "../../src/errors.ts";
+import { formatAddress, parseAddress } from "../../src/core/address.ts";
+import { InputError } from "../../src/core/errors.ts";
 import {
   parseRangeList,
   parseTarget,

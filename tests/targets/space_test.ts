@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { InputError } from "../../src/errors.ts";
+import { InputError } from "../../src/core/errors.ts";
 import { Random } from "../../src/fleet/random.ts";
 import { Permutation } from "../../src/targets/permutation.ts";
 import { RangeSet } from "../../src/targets/ranges.ts";

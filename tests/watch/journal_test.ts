@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
-import { emptyRecord, type ServerRecord } from "../../src/record.ts";
-import type { PolledServer, PolledState } from "../../src/store/polls.ts";
+import { emptyRecord, type ServerRecord } from "../../src/core/record.ts";
+import type { PolledServer, PolledState } from "../../src/store/poll_writer.ts";
 import { Journal, Watched } from "../../src/watch/mod.ts";
 import { FakeNetwork } from "../fakes/network.ts";
 

@@ -12,8 +12,8 @@
  *
  * @module
  */
-import { concat, indexOfBytes, Malformed, Truncated } from "../../bytes.ts";
-import { decodeLatin1 } from "../../text.ts";
+import { concat, indexOfBytes, Malformed, Truncated } from "../../core/bytes.ts";
+import { decodeLatin1 } from "../../core/text.ts";
 
 /** Bytes that are read: the rest of a longer datagram is lost. */
 export const LONGEST_ANNOUNCEMENT = 1024;

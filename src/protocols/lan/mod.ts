@@ -5,14 +5,14 @@
  *
  * @module
  */
-import { decodeUtf8, plainText } from "../../text.ts";
+import { decodeUtf8, plainText } from "../../core/text.ts";
 import type { Statement } from "../protocol.ts";
 import type { Announcement } from "./announcement.ts";
-import type { ServerData, World } from "./server_data.ts";
+import type { ServerData, World } from "./nethernet_server_data.ts";
 
 export * from "./announcement.ts";
 export * from "./nethernet.ts";
-export * from "./server_data.ts";
+export * from "./nethernet_server_data.ts";
 
 /** The names under which rows of the local network are kept, beside those of PROTOCOLS. */
 export const LAN_PROTOCOLS = {

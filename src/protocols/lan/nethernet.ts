@@ -16,9 +16,9 @@
  *
  * @module
  */
-import { concat, Malformed, Reader } from "../../bytes.ts";
-import { decodeLatin1, encodeLatin1 } from "../../text.ts";
-import { openSealed, seal } from "./seal.ts";
+import { concat, Malformed, Reader } from "../../core/bytes.ts";
+import { decodeLatin1, encodeLatin1 } from "../../core/text.ts";
+import { openSealed, seal } from "./nethernet_cipher.ts";
 
 /** The port on which worlds listen. */
 export const NETHERNET_PORT = 7551;

@@ -19,8 +19,8 @@
  *
  * @module
  */
-import { concat, hasBytes, Malformed, Reader, Truncated } from "../../bytes.ts";
-import { decodeLatin1, encodeLatin1 } from "../../text.ts";
+import { concat, hasBytes, Malformed, Reader, Truncated } from "../../core/bytes.ts";
+import { decodeLatin1, encodeLatin1 } from "../../core/text.ts";
 
 const MAGIC = Uint8Array.of(0xfe, 0xfd);
 const HANDSHAKE = 0x09;

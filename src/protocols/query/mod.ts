@@ -3,9 +3,9 @@
  *
  * @module
  */
-import { cutText, decodeField, plainText } from "../../text.ts";
-import type { Facts, ServerRecord } from "../../record.ts";
-import { within } from "../bounds.ts";
+import { cutText, decodeField, plainText } from "../../core/text.ts";
+import type { Facts, ServerRecord } from "../../core/record.ts";
+import { within } from "../fact_limits.ts";
 import type { Exchange, ExchangeContext, Protocol, Statement } from "../protocol.ts";
 import { ask, Silence } from "../protocol.ts";
 import {

@@ -10,7 +10,7 @@
  *
  * @module
  */
-import type { Plugin } from "../../record.ts";
+import type { Plugin } from "../../core/record.ts";
 
 /** What the `plugins` value says. */
 export interface PluginList {

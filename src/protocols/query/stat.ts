@@ -6,8 +6,8 @@
  *
  * @module
  */
-import { concat, hasBytes, indexOfBytes, Malformed, Reader, Truncated } from "../../bytes.ts";
-import { decodeLatin1, encodeLatin1 } from "../../text.ts";
+import { concat, hasBytes, indexOfBytes, Malformed, Reader, Truncated } from "../../core/bytes.ts";
+import { decodeLatin1, encodeLatin1 } from "../../core/text.ts";
 import { readHeader, u32 } from "./codec.ts";
 
 const STAT = 0x00;

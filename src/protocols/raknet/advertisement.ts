@@ -14,8 +14,14 @@
  *
  * @module
  */
-import { decodeUtf8 } from "../../text.ts";
-import { type Fields, isInteger, placeFields, type PlaceFlag, splitFields } from "./fields.ts";
+import { decodeUtf8 } from "../../core/text.ts";
+import {
+  type Fields,
+  isInteger,
+  placeFields,
+  type PlaceFlag,
+  splitFields,
+} from "./advertisement_fields.ts";
 
 /** The editions: `MCPE` Bedrock, `MCEE` Education, `MCCPP` Pocket (2011 to 2014). */
 export type Edition = "MCPE" | "MCEE" | "MCCPP";

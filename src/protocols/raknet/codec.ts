@@ -14,7 +14,7 @@
  *
  * @module
  */
-import { concat, hasBytes, Malformed, Reader, Truncated } from "../../bytes.ts";
+import { concat, hasBytes, Malformed, Reader, Truncated } from "../../core/bytes.ts";
 import { u64 } from "./integers.ts";
 import { MAGIC, skipMagic } from "./magic.ts";
 

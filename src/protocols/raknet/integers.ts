@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Reader } from "../../bytes.ts";
+import type { Reader } from "../../core/bytes.ts";
 
 /** Two bytes, big endian. */
 export function u16(value: number): number[] {

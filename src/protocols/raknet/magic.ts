@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { hasBytes, type Reader } from "../../bytes.ts";
+import { hasBytes, type Reader } from "../../core/bytes.ts";
 
 /** The bytes. */
 export const MAGIC: Uint8Array = Uint8Array.of(

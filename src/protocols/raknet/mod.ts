@@ -4,21 +4,21 @@
  *
  * @module
  */
-import { decodeLatin1, harmlessText, plainText } from "../../text.ts";
-import type { ServerRecord } from "../../record.ts";
+import { decodeLatin1, harmlessText, plainText } from "../../core/text.ts";
+import type { ServerRecord } from "../../core/record.ts";
 import type { Exchange, ExchangeContext, Protocol, Reply, Statement } from "../protocol.ts";
 import { ask } from "../protocol.ts";
 import { type BedrockStatus, decodeAdvertisement } from "./advertisement.ts";
 import { decodePong, decodeRefusal, encodePing, type Pong, type Refusal } from "./codec.ts";
-import { verifyDoor } from "./verify.ts";
+import { verifyDoor } from "./verify_joinable.ts";
 
 export * from "./advertisement.ts";
 export * from "./codec.ts";
-export * from "./connect.ts";
-export * from "./connected.ts";
-export { type Fields, joinFields, type PlaceFlag, splitFields } from "./fields.ts";
-export * from "./frames.ts";
-export * from "./receipts.ts";
+export * from "./open_connection.ts";
+export * from "./connected_messages.ts";
+export { type Fields, joinFields, type PlaceFlag, splitFields } from "./advertisement_fields.ts";
+export * from "./frame_sets.ts";
+export * from "./acknowledgements.ts";
 
 /** Who we are: the eight letters "blockswp", the same in every ping, so that it can be recognised. */
 export const CLIENT_GUID = 0x626c6f636b737770n;

@@ -16,7 +16,7 @@
  *
  * @module
  */
-import { concat, Malformed, Reader, Truncated } from "../../bytes.ts";
+import { concat, Malformed, Reader, Truncated } from "../../core/bytes.ts";
 
 /** The longest frame: what a VarInt of three bytes holds. Nothing is awaited beyond. */
 export const MOST_FRAME = 0x1fffff;

@@ -3,8 +3,8 @@
  *
  * @module
  */
-import { formatAddress } from "../../address.ts";
-import { Malformed, Truncated } from "../../bytes.ts";
+import { formatAddress } from "../../core/address.ts";
+import { Malformed, Truncated } from "../../core/bytes.ts";
 import type { Exchange, ExchangeContext, Protocol } from "../protocol.ts";
 import { ask, Closed, Silence } from "../protocol.ts";
 import {
@@ -16,16 +16,21 @@ import {
   frameEnd,
   peekId,
 } from "./codec.ts";
-import { Inbox } from "./inbox.ts";
-import { decodeLegacyReply, encodeLegacyPing, type LegacyReply, legacyReplyEnd } from "./legacy.ts";
-import { slpStatement } from "./statement.ts";
-import { type JavaDisconnect, type JavaStatus, parseStatus } from "./status.ts";
+import { Inbox } from "./stream_buffer.ts";
+import {
+  decodeLegacyReply,
+  encodeLegacyPing,
+  type LegacyReply,
+  legacyReplyEnd,
+} from "./legacy_ping.ts";
+import { slpStatement } from "./columns.ts";
+import { type JavaDisconnect, type JavaStatus, parseStatus } from "./status_json.ts";
 
 export * from "./codec.ts";
-export * from "./forge.ts";
-export * from "./legacy.ts";
-export * from "./packed.ts";
-export * from "./status.ts";
+export * from "./forge_mods.ts";
+export * from "./legacy_ping.ts";
+export * from "./packed_mods.ts";
+export * from "./status_json.ts";
 
 /** What a server said. */
 export type SlpStatus =

@@ -12,7 +12,7 @@
  *
  * @module
  */
-import { concat, Malformed, Reader, Truncated } from "../../bytes.ts";
+import { concat, Malformed, Reader, Truncated } from "../../core/bytes.ts";
 import {
   type ChunkName,
   CHUNKS,
@@ -33,7 +33,7 @@ import {
   readValue,
   type Value,
   type ValueType,
-} from "./values.ts";
+} from "./typed_values.ts";
 
 /** The most metrics. */
 const MOST_METRICS = 25;

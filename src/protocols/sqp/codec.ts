@@ -20,7 +20,7 @@
  *
  * @module
  */
-import { concat, Malformed, Reader, Truncated } from "../../bytes.ts";
+import { concat, Malformed, Reader, Truncated } from "../../core/bytes.ts";
 
 const CHALLENGE = 0x00;
 const QUERY = 0x01;

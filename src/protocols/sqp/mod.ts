@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { Malformed, Truncated } from "../../bytes.ts";
+import { Malformed, Truncated } from "../../core/bytes.ts";
 import { ask, type Exchange, type ExchangeContext, type Protocol, Silence } from "../protocol.ts";
 import { type Answer, decodeAnswer } from "./chunks.ts";
 import {
@@ -16,11 +16,11 @@ import {
   hasReplyForm,
   type Packet,
 } from "./codec.ts";
-import { sqpStatement } from "./statement.ts";
+import { sqpStatement } from "./columns.ts";
 
 export * from "./chunks.ts";
 export * from "./codec.ts";
-export * from "./values.ts";
+export * from "./typed_values.ts";
 
 /** What a server said: its chunks in one answer, and what was odd about asking for them. */
 export interface SqpStatus extends Answer {

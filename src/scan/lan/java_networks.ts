@@ -4,8 +4,8 @@
  *
  * @module
  */
-import { formatAddress } from "../../address.ts";
-import type { LocalNetwork } from "./options.ts";
+import { formatAddress } from "../../core/address.ts";
+import type { LocalNetwork } from "./lan_options.ts";
 
 /** An interface with an IPv4 address. */
 export interface LocalInterface extends LocalNetwork {

@@ -3,22 +3,27 @@
  *
  * @module
  */
-import type { Address, Endpoint } from "../../address.ts";
-import { attempt } from "../../inspect/attempt.ts";
+import type { Address, Endpoint } from "../../core/address.ts";
+import { attempt } from "../../inspect/retry.ts";
 import { sleep } from "../../net/clock.ts";
-import { Slots } from "../../net/slots.ts";
-import { dial, type StreamLimits, StreamLink, type StreamLinkOptions } from "../../net/tcp.ts";
+import { Slots } from "../../net/connection_slots.ts";
+import {
+  dial,
+  type StreamLimits,
+  StreamLink,
+  type StreamLinkOptions,
+} from "../../net/stream_link.ts";
 import { Throttle } from "../../net/throttle.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
-import type { Sighting } from "../../record.ts";
-import { visitAll } from "../../sweep/visits.ts";
+import type { Sighting } from "../../core/record.ts";
+import { visitAll } from "../../sweep/connection_passes.ts";
 import { RangeSet } from "../../targets/ranges.ts";
 import {
   broadcastOf,
   type JavaSweepOptions,
   type LanOptions,
   type LocalNetwork,
-} from "./options.ts";
+} from "./lan_options.ts";
 
 /** Where dedicated Java servers listen. */
 const JAVA_PORT = 25565;

@@ -1,7 +1,7 @@
 /** node-minecraft-protocol's client against the Java servers of our fleet. */
 import { assertEquals, assertMatch } from "@std/assert";
 import type { ManifestEntry } from "../../../src/fleet/manifest.ts";
-import { serverId } from "../../../src/record.ts";
+import { serverId } from "../../../src/core/record.ts";
 import { serversOf, startFleet, where } from "../fleet.ts";
 import { iconHash, javaTruth, STATUSES } from "../java.ts";
 import { javaScript, run } from "../processes.ts";

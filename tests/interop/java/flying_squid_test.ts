@@ -1,6 +1,6 @@
 /** Our query and scan against a server of flying-squid. */
 import { assertEquals } from "@std/assert";
-import { readNdjson } from "../../../src/fleet/verify.ts";
+import { readNdjson } from "../../../src/fleet/judge/verify_rows.ts";
 import { blocksweep, javaScript, Peer, run, scan } from "../processes.ts";
 import { told } from "../rows.ts";
 

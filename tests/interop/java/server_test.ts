@@ -1,7 +1,7 @@
 /** Our query and scan against Java servers of node-minecraft-protocol. */
 import { assert, assertEquals } from "@std/assert";
-import { concat } from "../../../src/bytes.ts";
-import { readNdjson } from "../../../src/fleet/verify.ts";
+import { concat } from "../../../src/core/bytes.ts";
+import { readNdjson } from "../../../src/fleet/judge/verify_rows.ts";
 import { slp } from "../../../src/mod.ts";
 import { blocksweep, javaScript, Peer, run, scan } from "../processes.ts";
 import { told } from "../rows.ts";

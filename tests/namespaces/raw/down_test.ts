@@ -1,13 +1,13 @@
 /** Interfaces that go down, and away, while something is to be sent. */
 import { assertEquals, assertRejects } from "@std/assert";
-import { Endpoints } from "../../../src/endpoints.ts";
-import { HEADERS } from "../../../src/net/frames.ts";
-import { type FrameOutlet, RawSocket } from "../../../src/net/raw_socket.ts";
-import { PacketOutlet } from "../../../src/net/packet.ts";
-import { SendThread } from "../../../src/net/send_thread.ts";
-import { openUdpSocket } from "../../../src/net/udp.ts";
-import { XdpSocket } from "../../../src/net/xdp.ts";
-import { XdpOutlet } from "../../../src/net/xdp_outlet.ts";
+import { Endpoints } from "../../../src/core/endpoints.ts";
+import { HEADERS } from "../../../src/net/linux/batch/ethernet_frames.ts";
+import { type FrameOutlet, RawSocket } from "../../../src/net/linux/frame_socket.ts";
+import { PacketOutlet } from "../../../src/net/linux/packet_sender.ts";
+import { SendThread } from "../../../src/net/linux/thread/send_thread.ts";
+import { openUdpSocket } from "../../../src/net/linux/udp_engine.ts";
+import { XdpSocket } from "../../../src/net/linux/xdp/xdp_socket.ts";
+import { XdpOutlet } from "../../../src/net/linux/xdp_sender.ts";
 import { indexOf, OURS, ROUTE, system } from "./place.ts";
 
 type Opening = (index: number) => Promise<{ outlet: FrameOutlet; thread?: SendThread }>;

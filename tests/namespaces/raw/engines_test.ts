@@ -1,11 +1,11 @@
 /** The engines that write frames, over the pair that `../engines.sh` sets up. */
-import { SendThread } from "../../../src/net/send_thread.ts";
-import { PacketOutlet } from "../../../src/net/packet.ts";
-import { type FrameOutlet, RawSocket } from "../../../src/net/raw_socket.ts";
-import { openUdpSocket } from "../../../src/net/udp.ts";
-import { type Opener, testEngine } from "../../sockets/engines.ts";
-import { XdpSocket } from "../../../src/net/xdp.ts";
-import { XdpOutlet } from "../../../src/net/xdp_outlet.ts";
+import { SendThread } from "../../../src/net/linux/thread/send_thread.ts";
+import { PacketOutlet } from "../../../src/net/linux/packet_sender.ts";
+import { type FrameOutlet, RawSocket } from "../../../src/net/linux/frame_socket.ts";
+import { openUdpSocket } from "../../../src/net/linux/udp_engine.ts";
+import { type Opener, testEngine } from "../../sockets/engine_contract.ts";
+import { XdpSocket } from "../../../src/net/linux/xdp/xdp_socket.ts";
+import { XdpOutlet } from "../../../src/net/linux/xdp_sender.ts";
 import { indexOf, OURS, ROUTE } from "./place.ts";
 
 /** Opens sockets whose frames go out by the one end to ourselves, and come in by the other. */

@@ -1,8 +1,8 @@
 /** What `../engines.sh` sets up, for tests. */
-import { askKernel } from "../../../src/net/ask_kernel.ts";
-import { Libc } from "../../../src/net/libc.ts";
-import { encodeLinksRequest } from "../../../src/net/networks.ts";
-import type { FrameRoute } from "../../../src/net/raw_socket.ts";
+import { askKernel } from "../../../src/net/linux/netlink/netlink_request.ts";
+import { Libc } from "../../../src/net/linux/ffi/libc.ts";
+import { encodeLinksRequest } from "../../../src/net/linux/netlink/rtnetlink.ts";
+import type { FrameRoute } from "../../../src/net/linux/frame_socket.ts";
 
 /** The address of the near end. */
 export const OURS = 0x0a4f0001;

@@ -1,7 +1,7 @@
 /** The program with engines that write frames, as a user runs it. */
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { finish, type Finished, run, SCAN } from "../../cli/process.ts";
-import { openUdpSocket } from "../../../src/net/udp.ts";
+import { finish, type Finished, run, SCAN } from "../../cli/program.ts";
+import { openUdpSocket } from "../../../src/net/linux/udp_engine.ts";
 import { OURS, system } from "./place.ts";
 
 const permissions = ["--allow-net", "--allow-ffi", ...SCAN.filter((one) => !one.includes("net"))];

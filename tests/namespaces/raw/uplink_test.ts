@@ -1,14 +1,14 @@
 /** Finding the way, as the kernel finds it, and the gateway's MAC. */
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
-import { formatAddress } from "../../../src/address.ts";
-import { mix } from "../../../src/bits.ts";
-import { Endpoints } from "../../../src/endpoints.ts";
-import { InputError } from "../../../src/errors.ts";
-import { askKernel, KernelRefusal } from "../../../src/net/ask_kernel.ts";
-import { Libc } from "../../../src/net/libc.ts";
-import { encodeRouteRequest } from "../../../src/net/networks.ts";
-import { Behind } from "../../../src/net/routes.ts";
-import { findGatewayMac, findUplink, NoUplink } from "../../../src/net/uplink.ts";
+import { formatAddress } from "../../../src/core/address.ts";
+import { mix } from "../../../src/core/bits.ts";
+import { Endpoints } from "../../../src/core/endpoints.ts";
+import { InputError } from "../../../src/core/errors.ts";
+import { askKernel, KernelRefusal } from "../../../src/net/linux/netlink/netlink_request.ts";
+import { Libc } from "../../../src/net/linux/ffi/libc.ts";
+import { encodeRouteRequest } from "../../../src/net/linux/netlink/rtnetlink.ts";
+import { Behind } from "../../../src/net/linux/netlink/routing_table.ts";
+import { findGatewayMac, findUplink, NoUplink } from "../../../src/net/linux/netlink/uplink.ts";
 import { GATEWAY, indexOf, OURS, system } from "./place.ts";
 
 /** Addresses that can be targets. */

@@ -1,6 +1,6 @@
 /** What the tests of all decoders share. */
 import type { Statement } from "../../../src/protocols/protocol.ts";
-import { decodeLatin1 } from "../../../src/text.ts";
+import { decodeLatin1 } from "../../../src/core/text.ts";
 
 /** A decoder, its inverse, and what its values say in a record. */
 export interface Decoder {

@@ -1,0 +1,51 @@
+/**
+ * What opening a list takes from around the program: paths, and passwords.
+ *
+ * @module
+ */
+import { redactUrl } from "../../core/redact.ts";
+import { passwordIn } from "../../store/database/pgpass.ts";
+import { storePlace, type Surroundings } from "../../store/open_store.ts";
+import type { Values } from "../../cli/options/parse_arguments.ts";
+import { env, tellLine, userPath } from "../../cli/term/console.ts";
+
+/** The surroundings of this process: PGPASSWORD, then PGPASSFILE or ~/.pgpass. */
+export const SURROUNDINGS: Surroundings = {
+  resolve: userPath,
+  async password(place) {
+    const given = env("PGPASSWORD");
+    if (given !== undefined) return given;
+    const home = env("HOME");
+    const path = env("PGPASSFILE") ?? (home === undefined ? undefined : `${home}/.pgpass`);
+    if (path === undefined) return undefined;
+    try {
+      const { mode } = await Deno.stat(path);
+      if (((mode ?? 0) & 0o077) !== 0) {
+        tellLine(`blocksweep: passed over "${path}": others can read it (chmod 600)`);
+        return undefined;
+      }
+      return passwordIn(await Deno.readTextFile(path), place);
+    } catch (error) {
+      if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotCapable) {
+        return undefined;
+      }
+      throw error;
+    }
+  },
+};
+
+/**
+ * Values that may be shown, logged and kept: URLs of databases have lost their passwords, and that
+ * of a webhook all but its host.
+ */
+export function withoutSecrets({ words, given }: Values): Values {
+  const shown = (text: string) => storePlace(text)?.path ?? text;
+  const harmless = new Map(given);
+  for (const option of ["output", "rescan"]) {
+    const texts = given.get(option);
+    if (texts !== undefined) harmless.set(option, texts.map(shown));
+  }
+  const webhook = given.get("webhook");
+  if (webhook !== undefined) harmless.set("webhook", webhook.map(redactUrl));
+  return { words: words.map(shown), given: harmless };
+}

@@ -1,0 +1,256 @@
+/**
+ * Databases among a scan's outputs.
+ *
+ * @module
+ */
+import { dirname, join } from "node:path";
+import { type Address, parseAddress } from "../../core/address.ts";
+import { InputError } from "../../core/errors.ts";
+import { systemClock } from "../../net/clock.ts";
+import { coverageOf } from "../../scan/coverage.ts";
+import { sentTo } from "../../scan/inspect_stage/known_server_plan.ts";
+import type { ScanEnd, ScanOptions } from "../../scan/scan_options.ts";
+import type { ScanState } from "../../scan/scan_state.ts";
+import { fateOf, type FileIdentity, identityOf } from "../../sinks/file_identity.ts";
+import { OutputLostError } from "../../sinks/sink.ts";
+import { openExisting, openStore, type StorePlace, storePlace } from "../../store/open_store.ts";
+import { DOWN_AFTER } from "../../store/missing_servers.ts";
+import { absenceOf, SpillingStore } from "../../store/spilling_store.ts";
+import type { AskedOf } from "../../store/kept_columns.ts";
+import { type OptOut, readOptOuts } from "../../store/opt_outs.ts";
+import { attempt, Store } from "../../store/store.ts";
+import type { Range } from "../../targets/ranges.ts";
+import type { Values } from "../../cli/options/parse_arguments.ts";
+import { formatConfig } from "../../cli/options/config_file.ts";
+import { userPath } from "../../cli/term/console.ts";
+import { count } from "../targets/scan_plan.ts";
+import type { ScanSettings } from "../settings/scan_settings.ts";
+import type { NamedTargets } from "../targets/find_targets.ts";
+import { thinOnce } from "../../cli/commands/thin.ts";
+import { SURROUNDINGS } from "./connection_environment.ts";
+import type { Settings } from "../settings/option_values.ts";
+
+/** The databases of a scan: where they are, and when a silent server counts as offline. */
+export interface StorePlan {
+  /** Where. */
+  readonly places: readonly StorePlace[];
+  /** After how many scans without an answer. */
+  readonly downAfter: number;
+  /** How long all observations are kept, milliseconds. Default: for ever. */
+  readonly keepMs?: number;
+}
+
+/**
+ * What the options say about databases.
+ *
+ * @throws InputError for a URL that cannot be read.
+ */
+export function planStores(settings: Settings): StorePlan {
+  return {
+    places: settings.texts("output").map(storePlace).filter((place) => place !== undefined),
+    downAfter: settings.whole("down-after", 1, 1000) ?? DOWN_AFTER,
+    keepMs: settings.age("keep"),
+  };
+}
+
+/** How much may wait for a database, bytes, and how long the end of a scan waits for it. */
+const SPILL = { most: 256 * 2 ** 20, patienceMs: 30_000 };
+/** A scan does not wait long for another program that writes to a database: rows are spilled. */
+const BUSY_MS = 250;
+
+/** Where rows of a scan wait: beside its files, or in the folder that it runs in. */
+export function spillPath(files: readonly string[], scanId: string): string {
+  const file = files.find((path) => path !== "-" && storePlace(path)?.postgres === undefined);
+  return join(file === undefined ? userPath(".") : dirname(userPath(file)), `spill-${scanId}`);
+}
+
+/** The protocols that a scan sends servers; known servers have their own. */
+export function askedOf(chosen: ScanSettings, named: Pick<NamedTargets, "known">): AskedOf {
+  const asked = { ...chosen, protocols: chosen.protocols.map(({ name }) => name) };
+  if (named.known.length === 0) return asked;
+  const sent = sentTo({ ...chosen, ...named });
+  return { ...asked, of: ({ host, port }) => sent({ address: parseAddress(host)!, port }) };
+}
+
+/** The file of a database in SQLite. */
+interface DatabaseFile {
+  /** How the user names it. */
+  readonly name: string;
+  readonly path: string;
+  /** Which file it was when it was opened. */
+  readonly opened: FileIdentity;
+}
+
+/** Databases that were opened for a scan. */
+export class ScanStores implements AsyncDisposable {
+  readonly #optOuts: OptOut[] = [];
+
+  private constructor(
+    /** What takes the rows. */
+    readonly sinks: readonly SpillingStore[],
+    /** Addresses that they mark as opted out. */
+    readonly optedOut: readonly Range[],
+    private readonly files: readonly DatabaseFile[],
+    private readonly plan: StorePlan,
+    private readonly tell: (line: string) => void,
+  ) {}
+
+  /**
+   * Opens all of them, and brings their schemas up to date.
+   *
+   * @param spill Where rows wait for a database that is unavailable: the start of a path.
+   * @param tell Told how many known servers did not answer.
+   * @param asked What the scan asks: columns of all else stay as they were.
+   * @param signal Shortens the wait for a database at the end.
+   * @param resumed Whether they hold rows of the scan: then none is created.
+   * @throws InputError for the first that cannot be used.
+   */
+  static async open(
+    plan: StorePlan,
+    spill: string,
+    tell: (line: string) => void,
+    asked: AskedOf,
+    signal?: AbortSignal,
+    resumed = false,
+  ): Promise<ScanStores> {
+    const sinks: SpillingStore[] = [];
+    const optedOut: Range[] = [];
+    const files: DatabaseFile[] = [];
+    try {
+      for (const [i, place] of plan.places.entries()) {
+        if (resumed) await checkThere(place);
+        const open = resumed ? openExisting : openStore;
+        const database = await open(place, SURROUNDINGS, { busyMs: BUSY_MS });
+        const options = {
+          path: `${spill}.${i + 1}.ndjson`,
+          clock: systemClock,
+          tell,
+          signal,
+          ...SPILL,
+        };
+        sinks.push(new SpillingStore(new Store(database, undefined, asked), options));
+        optedOut.push(...await attempt("read", database, () => readOptOuts(database)));
+        if (place.postgres !== undefined) continue;
+        const path = userPath(place.file);
+        const opened = await identityOf(path);
+        if (opened !== undefined) files.push({ name: place.path, path, opened });
+      }
+    } catch (error) {
+      for (const sink of sinks) await sink[Symbol.asyncDispose]();
+      throw error;
+    }
+    return new ScanStores(sinks, optedOut, files, plan, tell);
+  }
+
+  /**
+   * Checks that the files of SQLite are still where they were opened.
+   *
+   * @throws OutputLostError for the first that is not.
+   */
+  async check(): Promise<void> {
+    for (const { name, path, opened } of this.files) {
+      const fate = await fateOf(path, opened);
+      if (fate !== undefined) throw new OutputLostError(`"${name}"`, fate);
+    }
+  }
+
+  /** Notes that an address opted out, to be written at the end. */
+  optOut(address: Address): void {
+    this.#optOuts.push({ address, at: Date.now() });
+  }
+
+  /** Notes that a scan begins. */
+  async begin(scanId: string, at: number, shards: number, values: Values): Promise<void> {
+    const config = JSON.stringify(JSON.parse(formatConfig("scan", values)));
+    for (const sink of this.sinks) await sink.begin({ id: scanId, at, shards, config });
+  }
+
+  /**
+   * Notes that it ended, and who did not answer.
+   *
+   * @param part.since When it began, Unix milliseconds, its parts before an interruption included.
+   * @param part.options What it asked.
+   * @param part.resumed Whether it went on from a checkpoint.
+   * @throws StoreError for one that does not take that; the others have it then.
+   */
+  async end(
+    state: ScanState,
+    end: ScanEnd,
+    { since, options, resumed }: {
+      readonly since: number;
+      readonly options: ScanOptions;
+      readonly resumed: boolean;
+    },
+  ): Promise<void> {
+    if (this.sinks.length === 0) return;
+    const { replies, tcp, floods } = state;
+    const whole = end.reason === "done";
+    const endAt = async (i: number) => {
+      const missed = await this.sinks[i].end({
+        id: state.scanId,
+        since,
+        at: Date.now(),
+        state: stateOf(end),
+        shard: whole ? options.shard.index : undefined,
+        probesSent: state.sent + tcp.sent,
+        replies: Object.values(replies).reduce((sum, one) => sum + one, 0),
+        found: state.written,
+        // Who goes on with --from does not know when the part before it began.
+        coverage: whole && (resumed || [...options.answered].length === 0 && isFirst(options))
+          ? coverageOf({
+            ...options,
+            flooding: floods.addresses,
+            disturbed: floods.disturbed,
+            interviewsDisturbed: floods.passes.disturbed.length > 0,
+            omitted: replies.omitted > 0,
+          })
+          : undefined,
+        downAfter: this.plan.downAfter,
+        optOuts: this.#optOuts,
+      });
+      const { places, keepMs } = this.plan;
+      if (missed > 0) {
+        this.tell(`${places[i].path}: ${count(missed, "known server")} did not answer`);
+      }
+      if (keepMs !== undefined) this.tell(await thinOnce(places[i], keepMs));
+    };
+    let fault: unknown;
+    for (const i of this.sinks.keys()) {
+      try {
+        await endAt(i);
+      } catch (error) {
+        // The other databases are still to be ended. One that refuses is worse than one that is away.
+        if (fault === undefined || absenceOf(fault)) fault = error;
+      }
+    }
+    if (fault !== undefined) throw fault;
+  }
+
+  /** Closes them. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const sink of this.sinks) await sink[Symbol.asyncDispose]();
+  }
+}
+
+/**
+ * Checks that the file of a database is still there.
+ *
+ * @throws InputError where it is not.
+ */
+async function checkThere({ path, file, postgres }: StorePlace): Promise<void> {
+  if (postgres !== undefined || await identityOf(userPath(file)) !== undefined) return;
+  throw new InputError(
+    `Cannot resume: "${path}", which held rows of the scan, is no longer there; restore it, import ` +
+      "another output of the scan into it, or start a new scan",
+  );
+}
+
+/** What a database notes of an end: a scan that left something out may be resumed. */
+function stateOf({ reason }: ScanEnd): "finished" | "interrupted" | "failed" {
+  if (reason === "failed") return reason;
+  return reason === "interrupted" || reason === "incomplete" ? "interrupted" : "finished";
+}
+
+function isFirst({ from, fromTcp = from }: ScanOptions): boolean {
+  return [from, fromTcp].every(({ pass, position }) => pass === 1 && position === 0);
+}

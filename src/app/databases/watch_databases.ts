@@ -1,0 +1,188 @@
+/**
+ * Lists that a watch reads, and keeps up to date.
+ *
+ * @module
+ */
+import { InputError } from "../../core/errors.ts";
+import { systemClock } from "../../net/clock.ts";
+import { type Database, Unavailable } from "../../store/database/database.ts";
+import { readOptOuts } from "../../store/opt_outs.ts";
+import { openExisting, openStore, type StorePlace, storePlace } from "../../store/open_store.ts";
+import { writePolls } from "../../store/poll_writer.ts";
+import { attempt, Store, StoreError } from "../../store/store.ts";
+import type { Range } from "../../targets/ranges.ts";
+import { Journal, type WatchCounts, type WatchRules } from "../../watch/mod.ts";
+import type { Values } from "../../cli/options/parse_arguments.ts";
+import { formatConfig } from "../../cli/options/config_file.ts";
+import { tellLine } from "../../cli/term/console.ts";
+import { Interrupted, onInterrupt } from "../interrupt_signals.ts";
+import { SURROUNDINGS, withoutSecrets } from "./connection_environment.ts";
+import type { Settings } from "../settings/option_values.ts";
+
+/** How long the end of a watch waits for a list that takes nothing, milliseconds. */
+const PATIENCE_MS = 10_000;
+
+/** Polls do not wait long for another program that writes to a list: it is tried again. */
+const BUSY_MS = 250;
+
+/**
+ * Opens a list, and waits as long as another program has it locked.
+ *
+ * @throws Interrupted where Ctrl-C ends the wait; else as the opening function does.
+ */
+async function openFree(
+  open: typeof openExisting | typeof openStore,
+  place: StorePlace,
+): Promise<Database> {
+  using interrupt = onInterrupt(() => {});
+  const { signal } = interrupt;
+  const report = (line: string) => tellLine(`blocksweep: ${line}`);
+  try {
+    return await open(place, SURROUNDINGS, { busyMs: BUSY_MS, lockWait: { signal, report } });
+  } catch (error) {
+    throw signal.aborted ? new Interrupted() : error;
+  }
+}
+
+/** The lists of a watch. */
+export class WatchLists implements AsyncDisposable {
+  readonly #all: Database[] = [];
+  readonly #journals: Journal[] = [];
+
+  private constructor(
+    /** Where those that are watched are, and others that are written. */
+    readonly places: readonly StorePlace[],
+    /** How many of them are watched: the first ones. */
+    private readonly watched: number,
+    private readonly rules: WatchRules,
+  ) {}
+
+  /** Those that are watched. */
+  get sources(): readonly Database[] {
+    return this.#all.slice(0, this.watched);
+  }
+
+  /** What keeps each up to date that is open. */
+  get journals(): readonly Journal[] {
+    return this.#journals;
+  }
+
+  /**
+   * Opens the lists among the words, which must exist.
+   *
+   * @throws InputError for the first that cannot be used, and for outputs that are no lists.
+   */
+  static async open(settings: Settings, rules: WatchRules): Promise<WatchLists> {
+    const outputs = settings.texts("output");
+    const wrong = outputs.find((text) => storePlace(text) === undefined);
+    if (wrong !== undefined) {
+      throw new InputError(
+        `Cannot write to "${wrong}": -o wants a list, as servers.db; events go to standard output`,
+      );
+    }
+    const words = [
+      ...new Set(settings.values.words.filter((word) => storePlace(word) !== undefined)),
+    ];
+    if (words.length > 0 && settings.has("protocol")) {
+      throw new InputError(
+        "Cannot use --protocol with a list: each of its servers is asked what it speaks",
+      );
+    }
+    const texts = [...new Set([...words, ...outputs])];
+    const places = texts.map((text) => storePlace(text)!);
+    await using stack = new AsyncDisposableStack();
+    const lists = stack.use(new WatchLists(places, words.length, rules));
+    for (const place of places.slice(0, words.length)) {
+      lists.#add(await openFree(openExisting, place));
+    }
+    stack.move();
+    return lists;
+  }
+
+  /**
+   * Opens the lists of `--output`, which are created where they are missing.
+   *
+   * @throws InputError for the first that cannot be used.
+   */
+  async openOutputs(): Promise<void> {
+    for (const place of this.places.slice(this.watched)) {
+      this.#add(await openFree(openStore, place));
+    }
+  }
+
+  #add(database: Database): void {
+    this.#all.push(database);
+    this.#journals.push(
+      new Journal({
+        ...{ name: database.name, scanId: this.rules.scanId, clock: systemClock },
+        tell: (line) => tellLine(`blocksweep: ${line}`),
+        write: (...polled) => attempt("write to", database, () => writePolls(database, ...polled)),
+      }),
+    );
+  }
+
+  /** The addresses that any of those that are open marks as opted out. */
+  async optedOut(): Promise<Range[]> {
+    const ranges: Range[] = [];
+    for (const database of this.#all) {
+      ranges.push(...await attempt("read", database, () => readOptOuts(database)));
+    }
+    return ranges;
+  }
+
+  /**
+   * Notes in each that the watch begins: later, where one is unavailable.
+   *
+   * @throws StoreError for the first that refuses it.
+   */
+  async begin(values: Values): Promise<void> {
+    const config = JSON.stringify(JSON.parse(formatConfig("watch", withoutSecrets(values))));
+    const { scanId: id } = this.rules;
+    const at = Date.now();
+    for (const [i, database] of this.#all.entries()) {
+      const note = () => new Store(database).begin({ id, kind: "watch", at, shards: 1, config });
+      let refusal: unknown;
+      await this.journals[i].begin(() =>
+        note().catch((error) => {
+          if (!(error.cause instanceof Unavailable)) refusal = error;
+          throw error;
+        })
+      );
+      if (refusal !== undefined) throw refusal;
+    }
+  }
+
+  /**
+   * Writes what is left, and that the watch ended.
+   *
+   * @param found How many servers were online at the end.
+   * @returns What to say of it.
+   */
+  async end(counts: WatchCounts, found: number): Promise<string[]> {
+    const { scanId: id, downAfter } = this.rules;
+    const said: string[] = [];
+    for (const [i, database] of this.#all.entries()) {
+      const journal = this.journals[i];
+      await journal.close(PATIENCE_MS);
+      if (journal.lost > 0) {
+        said.push(`blocksweep: ${database.name}: ${journal.lost} observations were lost`);
+      }
+      if (journal.failing) continue;
+      try {
+        await new Store(database).end({
+          ...{ id, since: 0, at: Date.now(), state: "finished", downAfter, found },
+          ...{ probesSent: counts.polls, replies: counts.answered },
+        });
+      } catch (error) {
+        if (!(error instanceof StoreError)) throw error;
+        said.push(`blocksweep: ${error.message}`); // the other databases are still to be ended
+      }
+    }
+    return said;
+  }
+
+  /** Closes them. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const database of this.#all) await database[Symbol.asyncDispose]();
+  }
+}

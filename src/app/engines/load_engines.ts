@@ -1,0 +1,68 @@
+/**
+ * Loading the engines that need FFI: none of them is touched before it is chosen.
+ *
+ * @module
+ */
+import { family, formatAddress } from "../../core/address.ts";
+import type { Targets } from "../../targets/compose.ts";
+import type { EngineGrounds, EngineName, Loaded } from "./choose_engine.ts";
+import { count } from "../targets/scan_plan.ts";
+import type { ScanSettings } from "../settings/scan_settings.ts";
+
+/** What holds for this process and these targets: nothing is asked for, and in a dry run nothing is sent. */
+export function groundsOf(targets: Targets, chosen: ScanSettings, isDry: boolean): EngineGrounds {
+  return {
+    ...{ os: Deno.build.os, arch: Deno.build.arch },
+    granted(name) {
+      const { state, partial } = Deno.permissions.querySync({ name });
+      return state === "granted" && !partial;
+    },
+    load: (name) => name === "udp" ? loadUdp() : loadRaw(name, targets, chosen, isDry),
+  };
+}
+
+async function loadUdp(): Promise<Loaded> {
+  const { openUdpSocket, probeUdp } = await import("../../net/linux/udp_engine.ts");
+  const { SendThread } = await import("../../net/linux/thread/send_thread.ts");
+  await probeUdp();
+  return {
+    open: (local, thread) => openUdpSocket(local, { thread }),
+    startThread: () => SendThread.start(),
+  };
+}
+
+async function loadRaw(
+  name: Exclude<EngineName, "portable" | "udp">,
+  targets: Targets,
+  { interfaceName, gatewayMac, sourceAddress }: ScanSettings,
+  isDry: boolean,
+): Promise<Loaded> {
+  const { NoUplink } = await import("../../net/linux/netlink/uplink.ts");
+  const { packetEngine, xdpEngine } = await import("../../net/linux/frame_engines.ts");
+  const ranges = ipv4Ranges(targets);
+  const source = typeof sourceAddress === "number" ? sourceAddress : undefined;
+  try {
+    const options = { targets: ranges, interface: interfaceName, gatewayMac, source, isDry };
+    const { uplink, ...engine } =
+      await (name === "xdp" ? xdpEngine(options) : packetEngine(options));
+    const size = ranges.reduce((sum, { start, end }) => sum + end - start, 0);
+    const { targets: framed, gateway, interface: link } = uplink;
+    const way = `over ${link.name} to ${formatAddress(gateway)}` +
+      (framed === size ? "" : `, ${count(size - framed, "target")} by udp`);
+    return { ...engine, way };
+  } catch (error) {
+    if (error instanceof NoUplink) return { unsuited: error.message };
+    if (!(error instanceof Deno.errors.PermissionDenied)) throw error;
+    throw new Error(
+      "it needs the capability CAP_NET_RAW: as root, setcap cap_net_raw+ep $(command -v deno)",
+    );
+  }
+}
+
+/** The targets of IPv4, ascending. */
+function ipv4Ranges({ groups }: Targets): { start: number; end: number }[] {
+  return groups.flatMap(({ addresses }) => [...addresses])
+    .filter(({ start }) => family(start) === 4)
+    .map(({ start, end }) => ({ start: start as number, end: end as number }))
+    .sort((a, b) => a.start - b.start);
+}

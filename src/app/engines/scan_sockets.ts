@@ -1,0 +1,184 @@
+/**
+ * Opening the sockets of a scan.
+ *
+ * @module
+ */
+import { type Address, type Endpoint, family } from "../../core/address.ts";
+import { InputError, ShortageError } from "../../core/errors.ts";
+import { openSocket } from "../../net/deno/udp_socket.ts";
+import { descriptorsLeft, isOutOfDescriptors } from "../../net/file_descriptors.ts";
+import type { SendThread } from "../../net/linux/thread/send_thread.ts";
+import type { DatagramSocket } from "../../net/socket.ts";
+import { socketsFor } from "../../sweep/probe_window.ts";
+import { familiesOf, type Targets } from "../../targets/compose.ts";
+import { tellLine } from "../../cli/term/console.ts";
+import type { Engine } from "./choose_engine.ts";
+import { count, number } from "../targets/scan_plan.ts";
+import type { ScanSettings } from "../settings/scan_settings.ts";
+
+/** The shared sockets by family. */
+export type Sockets = Record<4 | 6, DatagramSocket[]>;
+
+/** Opens the sockets before anything else: a port that is taken is found out in time. */
+export async function openAll(
+  targets: Targets,
+  chosen: ScanSettings,
+  engine: Engine,
+): Promise<Sockets> {
+  const sockets: Sockets = { 4: [], 6: [] };
+  const families = familiesOf(targets);
+  if (families.length > 1 && chosen.sourcePorts.length > 0) {
+    throw new InputError(
+      "Cannot use --source-port for IPv4 and IPv6 targets at once: scan one family after the other",
+    );
+  }
+  const threads = await startThreads(chosen, engine);
+  for (const bits of families) {
+    const opened: DatagramSocket[] = sockets[bits] = [];
+    const open = (port: number) => {
+      const local = { address: localAddress(chosen, bits), port };
+      opened.push(openOne(engine, local, threads[opened.length % threads.length]));
+    };
+    const [first = 0, ...others] = chosen.sourcePorts;
+    open(first);
+    const enough = socketsFor(chosen.concurrency, opened[0].receiveBuffer);
+    const count = first === 0 ? roundUp(enough, Math.max(1, threads.length)) : 1;
+    while (opened.length < count) open(0);
+    others.forEach(open);
+  }
+  return sockets;
+}
+
+/** The least multiple that is not below a number: all threads have the same share of sockets. */
+function roundUp(value: number, of: number): number {
+  return Math.ceil(value / of) * of;
+}
+
+async function startThreads(
+  { threads, sourcePorts }: ScanSettings,
+  { name, startThread }: Engine,
+): Promise<readonly SendThread[]> {
+  if (threads === 0) return [];
+  const cannot = (why: string) => new InputError(`Cannot use --threads ${threads}: ${why}`);
+  if (startThread === undefined) {
+    throw cannot(`engine ${name} sends from the program's own; it wants another --engine`);
+  }
+  if (sourcePorts.length > 0 && sourcePorts.length < threads) {
+    throw cannot("each thread sends from a port of its own; give as many with --source-port");
+  }
+  try {
+    return await Promise.all(Array.from({ length: threads }, startThread));
+  } catch (error) {
+    throw cannot((error as Error).message);
+  }
+}
+
+function openOne(engine: Engine, local: Endpoint, thread: SendThread | undefined): DatagramSocket {
+  try {
+    return engine.open(local, thread);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotCapable) throw error;
+    if (isOutOfDescriptors(String((error as { code?: unknown }).code))) {
+      throw new ShortageError(
+        `Cannot open the sockets of a scan: ${
+          (error as Error).message
+        }; raise the limit (ulimit -n)`,
+      );
+    }
+    const what = local.port === 0 ? "open a socket" : `send from port ${local.port}`;
+    throw new InputError(`Cannot ${what}: ${(error as Error).message}`);
+  }
+}
+
+/** The address of ours that is sent from: any, unless the user chose one. */
+export function localAddress({ sourceAddress }: ScanSettings, bits: 4 | 6): Address {
+  if (sourceAddress === undefined) return bits === 4 ? 0 : 0n;
+  if (family(sourceAddress) === bits) return sourceAddress;
+  throw new InputError(
+    `Cannot use --source-ip: it is no IPv${bits} address, and there are such targets`,
+  );
+}
+
+/**
+ * Opens a socket that only takes a descriptor. It is of a family that the scan sends in: permission for
+ * the other one may lack.
+ */
+function descriptorTaker(targets: Targets, chosen: ScanSettings): () => DatagramSocket {
+  const { sourceAddress } = chosen;
+  const [bits = sourceAddress === undefined ? 4 : family(sourceAddress)] = familiesOf(targets);
+  return () => openSocket({ address: localAddress(chosen, bits), port: 0 }, 1);
+}
+
+/**
+ * Checks that what a scan opens besides its sockets finds descriptors.
+ *
+ * @param needed How many it opens at the least.
+ * @throws ShortageError
+ */
+export async function requireDescriptors(
+  targets: Targets,
+  chosen: ScanSettings,
+  needed: number,
+): Promise<void> {
+  const left = await descriptorsLeft(needed, descriptorTaker(targets, chosen));
+  if (left === needed) return;
+  throw new ShortageError(
+    `Cannot scan: ${
+      count(left, "descriptor")
+    } of the ${needed} that outputs and connections need ` +
+      "can be had; raise the limit (ulimit -n)",
+  );
+}
+
+/** Descriptors that outputs, databases and sockets of inspections may need besides connections. */
+const SPARE_DESCRIPTORS = 64;
+/** Sockets of inspections that are seldom open at once: those that are left are not counted further. */
+const MANY_SOCKETS = 256;
+
+/** How many sockets of one peer each may be open at once. */
+export interface Capacity {
+  /** Connections over TCP. */
+  readonly connections: number;
+  /** Sockets of inspections; `Infinity`: descriptors are not short. */
+  readonly soleSockets: number;
+}
+
+/**
+ * Divides descriptors among connections and sockets of inspections.
+ *
+ * @param left How many can be had.
+ * @param wanted How many connections are wanted; 0: the scan opens none.
+ * @param files How many stay free for outputs, databases and checkpoints.
+ */
+export function divide(left: number, wanted: number, files: number): Capacity {
+  const connections = Math.max(1, Math.min(wanted, left - SPARE_DESCRIPTORS));
+  const isEnough = left >= (wanted === 0 ? files + MANY_SOCKETS : wanted + SPARE_DESCRIPTORS);
+  const rest = left - files - (wanted === 0 ? 0 : connections);
+  return { connections, soleSockets: isEnough ? Infinity : Math.max(1, rest) };
+}
+
+/**
+ * How many sockets may be open at once; says so where the system allows fewer connections than asked.
+ *
+ * @param files Descriptors that stay free for files.
+ */
+export async function capacityFor(
+  targets: Targets,
+  chosen: ScanSettings,
+  files: number,
+  quiet: boolean,
+): Promise<Capacity> {
+  const { protocols, concurrency } = chosen;
+  const wanted = protocols.some(({ transport }) => transport === "tcp") ? concurrency : 0;
+  const most = wanted === 0 ? files + MANY_SOCKETS : wanted + SPARE_DESCRIPTORS;
+  const left = await descriptorsLeft(most, descriptorTaker(targets, chosen));
+  const capacity = divide(left, wanted, files);
+  const { connections } = capacity;
+  if (connections < wanted && !quiet) {
+    tellLine(
+      `blocksweep: ${count(connections, "connection")} at once in place of ` +
+        `${number(wanted)}: there are no more descriptors (ulimit -n)`,
+    );
+  }
+  return capacity;
+}

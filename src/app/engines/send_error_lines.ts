@@ -1,0 +1,66 @@
+/**
+ * What it means when the system does not send.
+ *
+ * @module
+ */
+import type { TroubleKind } from "../../scan/sweep_stage/send_errors.ts";
+import { withCommas } from "../../core/text.ts";
+
+/** What an error of sending comes from, most likely, and what to do. */
+const REFUSALS: Readonly<Record<string, string>> = {
+  EPERM: "a firewall of this machine drops them, likely by a rule for output: " +
+    "see nft list ruleset, or iptables -S OUTPUT",
+  EACCES: "their address is a broadcast address, or a firewall of this machine rejects them",
+  ENETUNREACH: "no route leads there: see ip route",
+  EHOSTUNREACH: "a neighbour on the link does not answer",
+  EMSGSIZE: "they are larger than what the way there takes",
+  EINVAL: "the system takes no such address or port",
+  ENOBUFS: "the network card has had no room for a second: a lower --rate helps",
+};
+
+/** What a shortage is of, by the code of its error, and what to do besides lowering the concurrency. */
+const SHORT: Readonly<Record<string, { readonly what: string; readonly remedy?: string }>> = {
+  EMFILE: { what: "no file descriptors left", remedy: "raise the limit (ulimit -n)" },
+  ENFILE: { what: "the system has no file descriptors left" },
+  EADDRNOTAVAIL: { what: "no local ports left" },
+};
+
+/**
+ * Reports a shortage that has lasted for a second.
+ *
+ * @param waiting What waits for its end, in the plural.
+ */
+export function shortageLine(waiting: string, code: string = "EMFILE"): string {
+  return `${SHORT[code]?.what ?? "this machine is out of resources"} (${code}): ${waiting} wait`;
+}
+
+/**
+ * Says an error that occurred for the first time.
+ *
+ * @returns `undefined` where there is nothing that the user should know now.
+ */
+export function troubleLine(code: string, kind: TroubleKind): string | undefined {
+  if (kind === "short") {
+    const remedies = [SHORT[code]?.remedy, "lower --concurrency"].filter((one) =>
+      one !== undefined
+    );
+    return `blocksweep: ${shortageLine("connections and inspections", code)}; results become ` +
+      `incomplete if that lasts: ${remedies.join(", or ")}`;
+  }
+  if (kind === "refused") {
+    const why = REFUSALS[code];
+    return `blocksweep: the system refuses datagrams (${code})${
+      why === undefined ? "" : `: ${why}`
+    }`;
+  }
+  return code !== "ENETDOWN"
+    ? undefined
+    : "blocksweep: the interface is down (ENETDOWN): the scan goes on when it is up again, and " +
+      "Ctrl-C ends it with what it has";
+}
+
+/** Errors and how often they occurred, as `12 EPERM, 3 EINVAL`. */
+export function codeList(codes: Readonly<Record<string, number>>): string {
+  return Object.entries(codes).sort(([, a], [, b]) => b - a)
+    .map(([code, times]) => `${withCommas(times)} ${code}`).join(", ");
+}

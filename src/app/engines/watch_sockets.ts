@@ -1,0 +1,146 @@
+/**
+ * How a watch asks: sockets, connections, limits.
+ *
+ * @module
+ */
+import { type Address, isLoopback } from "../../core/address.ts";
+import { InputError } from "../../core/errors.ts";
+import { systemClock } from "../../net/clock.ts";
+import { openSocket } from "../../net/deno/udp_socket.ts";
+import { descriptorsLeft, Shortage } from "../../net/file_descriptors.ts";
+import { denoDialer } from "../../net/deno/tcp_dialer.ts";
+import type { DatagramSocket } from "../../net/socket.ts";
+import { STREAM_LIMITS, StreamLink } from "../../net/stream_link.ts";
+import { Throttle } from "../../net/throttle.ts";
+import { socketsFor } from "../../sweep/probe_window.ts";
+import { optOutCheck } from "../../targets/builtin_lists.ts";
+import type { Protocol } from "../../protocols/protocol.ts";
+import { LastingBoard, Poller, type Watched } from "../../watch/mod.ts";
+import { DEFAULTS } from "../settings/defaults.ts";
+import { chosenTimeout, streamLimits } from "../settings/scan_settings.ts";
+import { shortageLine } from "./send_error_lines.ts";
+import type { Settings } from "../settings/option_values.ts";
+
+/** Datagrams a second to a host. */
+const HOST_RATE = 5;
+
+/** What the options say about asking. */
+export interface AskSettings {
+  readonly protocols: readonly Protocol[];
+  readonly timeoutMs: number;
+  /** How patient connections are. */
+  readonly limits: typeof STREAM_LIMITS;
+  /** Polls at once, where the user says. */
+  readonly concurrency: number | undefined;
+  readonly retries: number;
+  /** Datagrams a second. */
+  readonly rate: number | undefined;
+}
+
+/** Reads them. */
+export function readAsking(settings: Settings, protocols: readonly Protocol[]): AskSettings {
+  const timeoutMs = chosenTimeout(settings);
+  return {
+    protocols,
+    timeoutMs,
+    limits: settings.text("timeout") === undefined ? STREAM_LIMITS : streamLimits(timeoutMs),
+    concurrency: settings.whole("concurrency", 1, 100_000),
+    retries: settings.whole("retries", 0, 3) ?? DEFAULTS.watch.retries,
+    rate: readRate(settings),
+  };
+}
+
+function readRate(settings: Settings): number | undefined {
+  const rate = settings.rate("rate");
+  if (typeof rate !== "object") return rate;
+  throw new InputError("Cannot use --rate auto: a watch asks as often as --interval says");
+}
+
+/** What asks. */
+export interface Asking {
+  readonly poller: Poller;
+  /** Its sockets, which have to listen. */
+  readonly board: LastingBoard;
+  /** Polls at once. */
+  readonly concurrency: number;
+}
+
+/**
+ * Opens what asks these servers.
+ *
+ * @param tell Told when sockets fail.
+ */
+export async function openAsking(
+  servers: readonly Watched[],
+  asking: AskSettings,
+  around: {
+    readonly scanId: string;
+    readonly signal: AbortSignal;
+    readonly tell: (line: string) => void;
+    /** What is kept beside rows. */
+    readonly attach: "icons" | "all" | undefined;
+    /** Whether an address has opted out. */
+    readonly optedOut: (address: Address) => boolean;
+  },
+): Promise<Asking> {
+  const { limits, rate } = asking;
+  const concurrency = await concurrencyFor(servers, asking);
+  const { signal } = around;
+  const clock = systemClock;
+  const local = servers.every(({ endpoint }) => isLoopback(endpoint.address));
+  const throttle = new Throttle({
+    rate: rate ?? (local ? undefined : DEFAULTS.watch.rate),
+    netRate: undefined,
+    hostRate: HOST_RATE,
+  }, isLoopback);
+  const open = () => Poller.families(servers).flatMap((bits) => openSockets(bits, concurrency));
+  const board = new LastingBoard({ open, throttle, clock, ...around });
+  const shortage = new Shortage(
+    clock,
+    (code) => around.tell(`${shortageLine("polls", code)}; they are put off while that lasts`),
+  );
+  const stream = { dialer: denoDialer(), throttle, clock, signal, shortage };
+  const poller = new Poller({
+    ...asking,
+    ...around,
+    ...{ clock, openSole, optsOut: optOutCheck(), shortage },
+    get board() {
+      return board.current;
+    },
+    nonce: () => crypto.getRandomValues(new BigUint64Array(1))[0] >> 1n,
+    dial: (endpoint, connectMs = limits.connectMs) =>
+      new StreamLink(endpoint, { ...stream, limits: { ...limits, connectMs } }),
+  });
+  return { poller, board, concurrency };
+}
+
+/** A server that is silent takes so long, and none has to wait for it, milliseconds. */
+const SILENT_MS = 5000;
+/** Polls at once, at the most, where the user does not say. */
+const MOST = 4096;
+/** Descriptors that sockets, lists and metrics may need besides connections. */
+const SPARE_DESCRIPTORS = 128;
+
+/** How many polls there may be at once: each may need a descriptor of its own. */
+async function concurrencyFor(
+  servers: readonly Watched[],
+  { concurrency }: AskSettings,
+): Promise<number> {
+  const [{ rules: { intervalMs } }] = servers;
+  const enough = Math.ceil(servers.length * SILENT_MS / intervalMs);
+  const wanted = concurrency ?? Math.max(DEFAULTS.watch.concurrency, Math.min(MOST, enough));
+  const most = Math.min(wanted, servers.length);
+  const left = await descriptorsLeft(most + SPARE_DESCRIPTORS, () => openSole(4));
+  return Math.max(1, Math.min(most, left - SPARE_DESCRIPTORS));
+}
+
+/** Sockets whose buffers hold what so many servers say at once; one server needs one. */
+function openSockets(bits: 4 | 6, concurrency: number): DatagramSocket[] {
+  const first = openSole(bits);
+  const size = Math.min(concurrency, socketsFor(concurrency, first.receiveBuffer));
+  return [first, ...Array.from({ length: size - 1 }, () => openSole(bits))];
+}
+
+function openSole(bits: 4 | 6): DatagramSocket {
+  return openSocket({ address: bits === 4 ? 0 : 0n, port: 0 });
+}

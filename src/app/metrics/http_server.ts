@@ -1,0 +1,276 @@
+/**
+ * A small HTTP server whose clients cannot use up the program's descriptors or memory: connections,
+ * their time, and the size of requests are bounded, which `Deno.serve()` does not do.
+ *
+ * One request a connection: `GET` or `HEAD` of HTTP/1.0 or 1.1 (RFC 9110, RFC 9112). Bodies of
+ * requests are not read.
+ *
+ * A server on loopback responds only to requests for loopback: a web page whose name leads there (DNS
+ * rebinding) reads nothing.
+ *
+ * @module
+ */
+import { isLoopback, parseAddress } from "../../core/address.ts";
+import { type Clock, sleep } from "../../net/clock.ts";
+
+/** Connections at once. */
+export const MOST_CONNECTIONS = 32;
+/** How long a request may take to arrive, and a response to be read, milliseconds. */
+export const REQUEST_MS = 10_000;
+/** How long the client has to close its end after the response, milliseconds. */
+const LINGER_MS = 1000;
+/** A connection that is older, milliseconds, gives way to a new one where there are too many. */
+const OLD_MS = 1000;
+/** Bytes of a request line and its headers. */
+const MOST_HEAD = 8192;
+/** How long to wait after a connection could not be accepted, milliseconds. */
+const RETRY_MS = 1000;
+
+/** What a client wants. */
+export interface PageRequest {
+  /** `GET`, `POST`... */
+  readonly method: string;
+  /** The path, without a query. */
+  readonly path: string;
+  /** The host that it is for, without a port; `undefined` where an HTTP/1.0 client names none. */
+  readonly host: string | undefined;
+}
+
+/** What it gets. */
+export interface PageResponse {
+  readonly status: keyof typeof REASONS;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body: Uint8Array<ArrayBuffer>;
+}
+
+const REASONS = {
+  200: "OK",
+  400: "Bad Request",
+  404: "Not Found",
+  405: "Method Not Allowed",
+  408: "Request Timeout",
+  421: "Misdirected Request",
+  431: "Request Header Fields Too Large",
+} as const;
+
+/** How pages are served. */
+export interface PageServerOptions {
+  /** The response to a request that could be read. */
+  readonly answer: (request: PageRequest) => PageResponse;
+  /** The clock. */
+  readonly clock: Clock;
+  /** Told why connections cannot be accepted, once for each time that it begins. */
+  readonly onTrouble: (reason: string) => void;
+}
+
+/** Serves until it is disposed of. */
+export class PageServer implements AsyncDisposable {
+  /** Open connections, the oldest first, and since when. */
+  readonly #open = new Map<Deno.TcpConn, number>();
+  readonly #ended = new AbortController();
+  readonly #accepting: Promise<void>;
+
+  /** @param listener Taken over. */
+  constructor(
+    private readonly listener: Deno.TcpListener,
+    private readonly options: PageServerOptions,
+  ) {
+    this.#accepting = this.#accept();
+  }
+
+  /** How many connections are open. */
+  get connections(): number {
+    return this.#open.size;
+  }
+
+  async #accept(): Promise<void> {
+    const { clock, onTrouble } = this.options;
+    const { signal } = this.#ended;
+    let told = false;
+    while (!signal.aborted) {
+      try {
+        this.#take(await this.listener.accept());
+        told = false;
+      } catch (error) {
+        if (signal.aborted) return;
+        if (!told) onTrouble((error as Error).message); // no descriptors, say: that passes
+        told = true;
+        await sleep(clock, RETRY_MS, signal);
+      }
+    }
+  }
+
+  #take(conn: Deno.TcpConn): void {
+    const now = this.options.clock.now();
+    if (this.#open.size >= MOST_CONNECTIONS) {
+      const [[oldest, since]] = this.#open;
+      if (now - since < OLD_MS) return conn.close();
+      this.#close(oldest);
+    }
+    this.#open.set(conn, now);
+    void this.#serve(conn).finally(() => this.#close(conn));
+  }
+
+  /** Closes a connection: what is under way on it fails. */
+  #close(conn: Deno.TcpConn): void {
+    if (this.#open.delete(conn)) conn.close();
+  }
+
+  async #serve(conn: Deno.TcpConn): Promise<void> {
+    const head = await this.#within(REQUEST_MS, readHead(conn)) ?? 408;
+    if (head === "closed") return;
+    const request = typeof head === "number" ? head : parseRequest(head);
+    const response = typeof request === "number"
+      ? refusal(request)
+      : this.#isFor(request)
+      ? this.options.answer(request)
+      : refusal(421, "this server is on loopback: request localhost or a loopback address");
+    const isHead = typeof request === "object" && request.method === "HEAD";
+    await this.#within(REQUEST_MS, writeAll(conn, encodeResponse(response, isHead)));
+    await this.#within(LINGER_MS, drain(conn));
+  }
+
+  /** Whether a request is for this server: one on loopback has no other names. */
+  #isFor({ host }: PageRequest): boolean {
+    return host === undefined || !isLocal(this.listener.addr.hostname) || isLocalName(host);
+  }
+
+  /** What comes of it in time; `undefined` where nothing does, or the client ends the connection. */
+  async #within<T>(ms: number, work: Promise<T>): Promise<T | undefined> {
+    const { promise, resolve } = Promise.withResolvers<undefined>();
+    const cancel = this.options.clock.after(ms, () => resolve(undefined));
+    try {
+      return await Promise.race([work.catch(() => undefined), promise]);
+    } finally {
+      cancel();
+    }
+  }
+
+  /** Ends at once: nobody who reads slowly holds it up. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#ended.abort();
+    this.listener.close();
+    for (const conn of [...this.#open.keys()]) this.#close(conn);
+    await this.#accepting;
+  }
+}
+
+const END = [13, 10, 13, 10];
+
+/**
+ * The bytes of a request up to the empty line, or the status of what is no request. Empty lines
+ * before it are passed over (RFC 9112, 2.2).
+ */
+async function readHead(conn: Deno.TcpConn): Promise<Uint8Array | "closed" | 400 | 431> {
+  const head = new Uint8Array(MOST_HEAD);
+  let start = 0;
+  for (let length = 0; length < MOST_HEAD;) {
+    const size = await conn.read(head.subarray(length));
+    if (size === null) return length === 0 ? "closed" : 400;
+    const from = length - 3;
+    length += size;
+    while (start + 2 <= length && head[start] === 13 && head[start + 1] === 10) start += 2;
+    for (let i = Math.max(start, from); i + 4 <= length; i++) {
+      if (END.every((byte, j) => head[i + j] === byte)) return head.subarray(start, i);
+    }
+  }
+  return 431;
+}
+
+const REQUEST_LINE = /^([!#$%&'*+.^_`|~\w-]+) (\S+) HTTP\/1\.([01])$/;
+const HEADER = /^([!#$%&'*+.^_`|~\w-]+):[ \t]*([\t\x20-\x7e\x80-\xff]*)$/;
+
+/**
+ * Reads a request line and its headers.
+ *
+ * @param head What stands before the empty line.
+ * @returns 400 for what is no request.
+ *
+ * @example
+ * ```ts
+ * import { parseRequest } from "./http_server.ts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const read = (text: string) => parseRequest(new TextEncoder().encode(text));
+ * assertEquals(read("GET /metrics?x HTTP/1.1\r\nHost: A:9150"), {
+ *   method: "GET",
+ *   path: "/metrics",
+ *   host: "a",
+ * });
+ * assertEquals(read("GET /metrics HTTP/1.1\r\nHost: ["), 400);
+ * ```
+ */
+export function parseRequest(head: Uint8Array): PageRequest | 400 {
+  const [line, ...headers] = LATIN_1.decode(head).split("\r\n");
+  const [, method, target, minor] = REQUEST_LINE.exec(line) ?? [];
+  const hosts: string[] = [];
+  for (const header of headers) {
+    const [, name, value] = HEADER.exec(header) ?? [];
+    if (name === undefined) return 400;
+    if (name.toLowerCase() === "host") hosts.push(value.trim());
+  }
+  const hostless = hosts.length === 0 && minor === "0";
+  if (method === undefined || hosts.length > 1 || !hostless && !hosts.every(isHost)) return 400;
+  if (hosts.length === 0 && !hostless) return 400;
+  if (target.startsWith("/")) {
+    const host = hostless ? undefined : URL.parse(`http://${hosts[0]}/`)?.hostname ?? "";
+    return { method, path: target.replace(/[?#].*$/, ""), host };
+  }
+  // In absolute form, which proxies send, the target names the host (RFC 9112, 3.2.2).
+  const url = /^https?:\/\//i.test(target) ? URL.parse(target) : null;
+  return url === null ? 400 : { method, path: url.pathname, host: url.hostname };
+}
+
+const LATIN_1 = new TextDecoder("latin1");
+
+/** `host`, `host:port`, `[v6]:port`, or nothing (RFC 9110, 7.2). */
+function isHost(text: string): boolean {
+  return text === "" || !/[/\\?#@\s]/.test(text) && URL.canParse(`http://${text}/`);
+}
+
+/** Whether a host, as a URL holds it, is `localhost` (RFC 6761, 6.3) or a loopback address. */
+function isLocalName(host: string): boolean {
+  if (/^(?:[^.]+\.)*localhost\.?$/.test(host)) return true;
+  return isLocal(host.replace(/^\[(.*)\]$/, "$1"));
+}
+
+/** Whether it is a loopback address, in IPv6 (RFC 4291, 2.5.5.2) too. */
+function isLocal(text: string): boolean {
+  const address = parseAddress(text);
+  if (typeof address === "bigint" && address >> 32n === 0xffffn) {
+    return isLoopback(Number(address & 0xffffffffn));
+  }
+  return address !== undefined && isLoopback(address);
+}
+
+function refusal(status: keyof typeof REASONS, line: string = REASONS[status]): PageResponse {
+  return { status, body: new TextEncoder().encode(`${line}\n`) };
+}
+
+function encodeResponse({ status, headers, body }: PageResponse, isHead: boolean): Uint8Array[] {
+  const fields = Object.entries({
+    "content-type": "text/plain; charset=utf-8",
+    ...headers,
+    "content-length": String(body.length),
+    connection: "close",
+  });
+  const lines = fields.map(([name, value]) => `${name}: ${value}\r\n`).join("");
+  const head = new TextEncoder().encode(`HTTP/1.1 ${status} ${REASONS[status]}\r\n${lines}\r\n`);
+  return isHead ? [head] : [head, body];
+}
+
+async function writeAll(conn: Deno.TcpConn, parts: readonly Uint8Array[]): Promise<void> {
+  for (let bytes of parts) {
+    while (bytes.length > 0) bytes = bytes.subarray(await conn.write(bytes));
+  }
+  await conn.closeWrite();
+}
+
+/**
+ * Reads what the client sends until it closes, within bounds: a connection that is closed before is
+ * reset, and the client may lose the response.
+ */
+async function drain(conn: Deno.TcpConn): Promise<void> {
+  const buffer = new Uint8Array(MOST_HEAD);
+  for (let reads = 0; reads < 16 && await conn.read(buffer) !== null;) reads++;
+}

@@ -1,0 +1,110 @@
+/**
+ * Numbers in Prometheus' text format.
+ *
+ * @module
+ */
+
+/** One value, with what tells it apart from others of its family. */
+export interface Sample {
+  /** The value; NaN where it is not known. */
+  readonly value: number;
+  /** Names and values of labels. */
+  readonly labels?: Readonly<Record<string, string>>;
+  /** What is put behind the family's name. */
+  readonly suffix?: "_bucket" | "_sum" | "_count";
+}
+
+/** Values of one kind. */
+export interface Family {
+  /** Its name; that of a counter ends in `_total`. */
+  readonly name: string;
+  /** What it counts or measures. */
+  readonly help: string;
+  /** Its type. */
+  readonly type: "counter" | "gauge" | "histogram";
+  /** Its values. */
+  readonly samples: readonly Sample[];
+}
+
+/** The type of a page in this format. */
+export const EXPOSITION_TYPE = "text/plain; version=0.0.4; charset=utf-8";
+
+/**
+ * Families as a page.
+ *
+ * @example
+ * ```ts
+ * import { exposition } from "./prometheus_text.ts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const up = { name: "up", help: "Whether it is up.", type: "gauge" } as const;
+ * assertEquals(
+ *   exposition([{ ...up, samples: [{ value: 0, labels: { server: 'a"b' } }] }]),
+ *   '# HELP up Whether it is up.\n# TYPE up gauge\nup{server="a\\"b"} 0\n',
+ * );
+ * ```
+ */
+export function exposition(families: readonly Family[]): string {
+  const lines: string[] = [];
+  for (const { name, help, type, samples } of families) {
+    lines.push(`# HELP ${name} ${escaped(help)}`, `# TYPE ${name} ${type}`);
+    for (const { value, labels, suffix = "" } of samples) {
+      lines.push(`${name}${suffix}${labels === undefined ? "" : braced(labels)} ${number(value)}`);
+    }
+  }
+  return lines.length === 0 ? "" : `${lines.join("\n")}\n`;
+}
+
+function braced(labels: Readonly<Record<string, string>>): string {
+  const pairs = Object.entries(labels).map(([name, value]) =>
+    `${name}="${escaped(value).replaceAll('"', '\\"')}"`
+  );
+  return `{${pairs.join(",")}}`;
+}
+
+/** Text in one line. */
+function escaped(text: string): string {
+  return text.replaceAll("\\", "\\\\").replaceAll("\n", "\\n")
+    .toWellFormed();
+}
+
+function number(value: number): string {
+  if (Number.isFinite(value)) return String(value);
+  return Number.isNaN(value) ? "NaN" : value > 0 ? "+Inf" : "-Inf";
+}
+
+/** How many of some values lie below bounds. */
+export class Histogram {
+  readonly #counts: number[];
+  #sum = 0;
+  #count = 0;
+
+  /** @param bounds Ascending. */
+  constructor(private readonly bounds: readonly number[]) {
+    this.#counts = bounds.map(() => 0);
+  }
+
+  /** Takes a value. */
+  add(value: number): void {
+    this.#sum += value;
+    this.#count++;
+    const at = this.bounds.findIndex((bound) => value <= bound);
+    if (at >= 0) this.#counts[at]++;
+  }
+
+  /** What a family of type `histogram` holds. */
+  get samples(): Sample[] {
+    let below = 0;
+    const buckets = this.bounds.map((bound, i): Sample => ({
+      suffix: "_bucket",
+      labels: { le: String(bound) },
+      value: below += this.#counts[i],
+    }));
+    return [
+      ...buckets,
+      { suffix: "_bucket", labels: { le: "+Inf" }, value: this.#count },
+      { suffix: "_sum", value: this.#sum },
+      { suffix: "_count", value: this.#count },
+    ];
+  }
+}

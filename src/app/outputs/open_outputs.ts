@@ -1,0 +1,299 @@
+/**
+ * Opening what the rows go to.
+ *
+ * @module
+ */
+import { InputError } from "../../core/errors.ts";
+import { type Field, FIELDS } from "../../core/record.ts";
+import type { ScanEnd } from "../../scan/scan_options.ts";
+import type { ScanState } from "../../scan/scan_state.ts";
+import { csvFormat } from "../../sinks/csv.ts";
+import { jsonFormat, ndjsonFormat } from "../../sinks/json.ts";
+import { grepFormat, listFormat } from "../../sinks/line_formats.ts";
+import type { Offsets } from "../../scan/checkpoint/checkpoint_file.ts";
+import type { ReopenedOutput } from "../../scan/checkpoint/resumed_rows.ts";
+import { openFile, reopenFile, standardOutput } from "../../sinks/file_output.ts";
+import { type Format, type Output, type Sink, TextSink } from "../../sinks/sink.ts";
+import { storePlace } from "../../store/open_store.ts";
+import { absenceOf } from "../../store/spilling_store.ts";
+import { closest } from "../../cli/options/parse_arguments.ts";
+import { terminalSize, userPath } from "../../cli/term/console.ts";
+import { ROW_ORDERS, type RowOrder, SortingSink } from "./sorting_sink.ts";
+import { fieldsTable, serverTable } from "./table_format.ts";
+import type { Settings } from "../settings/option_values.ts";
+
+/** Where rows go, and in which form. */
+export interface OutputPlan {
+  /** A path, or `-`. */
+  readonly path: string;
+  /** The form. */
+  readonly format: Format;
+  /** Whether it can be read back which servers it holds. */
+  readonly readable: boolean;
+  /** The order of the rows; `undefined`: as they come. */
+  readonly order?: RowOrder;
+}
+
+const FORMATS: Readonly<Record<string, (fields: readonly Field[]) => Format>> = {
+  csv: csvFormat,
+  ndjson: ndjsonFormat,
+  json: jsonFormat,
+  list: () => listFormat,
+  grep: () => grepFormat,
+  table: (fields) => fieldsTable(fields, Infinity),
+};
+
+/** The names of the forms: `--format`. */
+export const FORMAT_NAMES: readonly string[] = Object.keys(FORMATS);
+
+const SUFFIXES: Readonly<Record<string, string>> = {
+  csv: "csv",
+  ndjson: "ndjson",
+  jsonl: "ndjson",
+  json: "json",
+  txt: "list",
+  gnmap: "grep",
+};
+
+/** Formats whose rows hold the chosen columns and no others. */
+const HAS_FIELDS = new Set(["csv", "ndjson", "json"]);
+
+/** Options that name file and format at once. */
+const SHORTCUTS = { oD: "ndjson", oJ: "json", oG: "grep", oL: "list" } as const;
+
+/** What rows there are to write. */
+export interface RowKind {
+  /** Their columns. */
+  readonly columns: readonly Field[];
+  /** Them as a table for so many columns of a terminal. */
+  readonly table: (space: number) => Format;
+  /** Orders in which its table can be printed at the end. Default: none, for rows come in order. */
+  readonly orders?: Readonly<Record<string, RowOrder>>;
+}
+
+const SCANNED: RowKind = { columns: FIELDS, table: serverTable, orders: ROW_ORDERS };
+
+/**
+ * What the options say about outputs, databases apart. Without any, rows go to standard output: as a table where it
+ * is a terminal, else as NDJSON.
+ *
+ * @throws InputError for an unknown column or format, or two outputs in one place.
+ */
+export function planOutputs(
+  settings: Settings,
+  isTerminal: boolean,
+  { columns, table, orders }: RowKind = SCANNED,
+): OutputPlan[] {
+  const fields = chosenFields(settings.list("fields"), columns);
+  const identified = ["host", "port"].every((name) => fields.some((one) => one.name === name));
+  const named = settings.oneOf("format", FORMAT_NAMES);
+  const outputs = settings.texts("output");
+  const paths = outputs.filter((path) => storePlace(path) === undefined);
+  const plans = paths.map((path) => ({ path, name: formatOf(path, named, isTerminal) }));
+  for (const [option, name] of Object.entries(SHORTCUTS)) {
+    plans.push(...settings.texts(option).map((path) => ({ path, name })));
+  }
+  if (plans.length === 0 && outputs.length === 0) {
+    plans.push({ path: "-", name: formatOf("-", named, isTerminal) });
+  }
+  if (plans.filter(({ path }) => path === "-").length > 1) {
+    throw new InputError("Cannot write two outputs to standard output");
+  }
+  const chosen = settings.text("fields") !== undefined;
+  const drawn = (path: string) => {
+    const space = path === "-" && isTerminal ? terminalSize().columns : Infinity;
+    return chosen ? fieldsTable(fields, space) : table(space);
+  };
+  const order = orders === undefined ? undefined : chosenOrder(settings, orders, plans);
+  return plans.map(({ path, name }) => ({
+    path,
+    ...(path === "-" && order !== undefined && { order }),
+    format: name === "table" ? drawn(path) : FORMATS[name](fields),
+    readable: path !== "-" && name !== "json" && (name === "table"
+      ? !chosen // it has a column that names the server
+      : identified || !HAS_FIELDS.has(name)),
+  }));
+}
+
+/**
+ * Where all rows go, databases included: what `--output` names, in the order of the command line, and
+ * then the files of the shortcuts; without either, standard output.
+ */
+export function outputPaths(settings: Settings, plans: readonly OutputPlan[]): string[] {
+  const named = settings.texts("output");
+  const texts = named.filter((text) => storePlace(text) === undefined);
+  const others = plans.slice(texts.length).map(({ path }) => path); // plans begin with these
+  return [...named.map((text) => storePlace(text)?.file ?? text), ...others];
+}
+
+/** The order of `--sort`: for the table on standard output alone, which nobody reads back. */
+function chosenOrder(
+  settings: Settings,
+  orders: Readonly<Record<string, RowOrder>>,
+  plans: readonly { readonly path: string; readonly name: string }[],
+): RowOrder | undefined {
+  const named = settings.oneOf("sort", Object.keys(orders));
+  if (named === undefined) return undefined;
+  if (plans.some(({ path, name }) => path === "-" && name === "table")) return orders[named];
+  throw new InputError("Cannot use --sort: it is for a table on standard output (--format table)");
+}
+
+function formatOf(path: string, named: string | undefined, isTerminal: boolean): string {
+  if (path === "-") return named ?? (isTerminal ? "table" : "ndjson");
+  const suffix = /\.([^./\\]+)$/.exec(path)?.[1].toLowerCase() ?? "";
+  const format = SUFFIXES[suffix] ?? named;
+  if (format !== undefined) return format;
+  throw new InputError(
+    `Cannot tell the format of "${path}": end it in .csv, .ndjson, .json, .txt or .db, or say --format`,
+  );
+}
+
+function chosenFields(
+  names: readonly string[] | undefined,
+  columns: readonly Field[],
+): readonly Field[] {
+  if (names === undefined) return columns;
+  if (names.length === 0) throw new InputError("Cannot write no fields: --fields is empty");
+  const twice = names.find((name, i) => names.indexOf(name) < i);
+  if (twice !== undefined) throw new InputError(`Cannot write field "${twice}" twice`);
+  return names.map((name) => {
+    const field = columns.find((other) => other.name === name);
+    if (field !== undefined) return field;
+    const meant = closest(name, columns.map((other) => other.name));
+    const hint = meant === undefined ? "the schema command lists them" : `did you mean "${meant}"?`;
+    throw new InputError(`Cannot write field "${name}": there is none of that name; ${hint}`);
+  });
+}
+
+/** Outputs that are open. */
+export interface OpenedOutputs {
+  /** Where rows go. */
+  readonly sinks: readonly Sink[];
+  /** How long each is; `null`: it has no way back. */
+  readonly offsets: Offsets;
+}
+
+/**
+ * Opens the outputs: all of them, before one is emptied.
+ *
+ * @param beforeRows Called before rows go to standard output.
+ * @throws InputError for the first that cannot be written; what the others hold is still there.
+ */
+export async function openOutputs(
+  plans: readonly OutputPlan[],
+  append: boolean,
+  beforeRows: () => void,
+): Promise<OpenedOutputs> {
+  const files = await openEach(plans, ({ path, format }) => openFile(path, format, append));
+  const opened = plans.map((plan) => files.get(plan));
+  try {
+    for (const { output, length } of files.values()) await output.truncate(length);
+  } catch (error) {
+    await closeAll(files);
+    throw error;
+  }
+  return {
+    sinks: plans.map(({ format, order }, i) => {
+      const { output, length, joint } = opened[i] ?? {};
+      return ordered(
+        new TextSink(output ?? standardOutput(beforeRows), format, length, joint),
+        order,
+      );
+    }),
+    offsets: opened.map((file) => file?.regular ? file.length : null),
+  };
+}
+
+function ordered(sink: Sink, order: RowOrder | undefined): Sink {
+  return order === undefined ? sink : new SortingSink(sink, order);
+}
+
+/** Outputs of a scan that is gone on with, as they were left. */
+export interface ReopenedOutputs {
+  /** What they are. */
+  readonly outputs: readonly ReopenedOutput[];
+  /** Cuts them, and goes on behind that. */
+  readonly cut: (offsets: Offsets) => Promise<Sink[]>;
+}
+
+/**
+ * Opens the outputs of a scan that is gone on with. Nothing is cut yet.
+ *
+ * @param beforeRows Called before rows go to standard output.
+ * @throws InputError for the first that cannot be written.
+ */
+export async function reopenOutputs(
+  plans: readonly OutputPlan[],
+  beforeRows: () => void,
+): Promise<ReopenedOutputs> {
+  const files = await openEach(plans, ({ path }) => reopenFile(path));
+  const outputs = plans.map((plan) => ({
+    name: `"${plan.path}"`,
+    length: files.get(plan)?.length ?? null,
+  }));
+  const cut = async (offsets: Offsets) => {
+    const sinks: Sink[] = [];
+    for (const [i, plan] of plans.entries()) {
+      const file = files.get(plan);
+      const offset = offsets[i];
+      if (file === undefined || offset === null) {
+        const sink = new TextSink(file?.output ?? standardOutput(beforeRows), plan.format);
+        sinks.push(ordered(sink, plan.order));
+        continue;
+      }
+      const joint = await file.jointBehind(offset, plan.format);
+      await file.output.truncate(offset);
+      sinks.push(new TextSink(file.output, plan.format, offset, joint));
+    }
+    return sinks;
+  };
+  return { outputs, cut };
+}
+
+/** Opens all that are files; where one cannot be opened, none is. */
+async function openEach<File extends { readonly output: Output }>(
+  plans: readonly OutputPlan[],
+  open: (plan: OutputPlan) => Promise<File>,
+): Promise<Map<OutputPlan, File>> {
+  const files = new Map<OutputPlan, File>();
+  try {
+    for (const plan of plans) {
+      if (plan.path !== "-") files.set(plan, await open({ ...plan, path: userPath(plan.path) }));
+    }
+  } catch (error) {
+    await closeAll(files);
+    throw error;
+  }
+  return files;
+}
+
+async function closeAll(files: ReadonlyMap<OutputPlan, { readonly output: Output }>) {
+  for (const { output } of files.values()) await output[Symbol.asyncDispose]();
+}
+
+/**
+ * Closes the outputs; a row is written when its file is closed without an error. An interrupted scan
+ * stays one where a database is unavailable at its end: the rows for that wait in a file.
+ *
+ * @param before What is to be done while they are open.
+ */
+export async function closeOutputs(
+  sinks: readonly Sink[],
+  end: ScanEnd,
+  state: ScanState,
+  before: () => Promise<void>,
+): Promise<ScanEnd> {
+  let error = end.error;
+  let absence: Error | undefined;
+  for (const step of [before, ...sinks.map((sink) => () => sink[Symbol.asyncDispose]())]) {
+    try {
+      await step();
+    } catch (fault) {
+      if (end.reason === "interrupted" && absenceOf(fault)) absence ??= fault as Error;
+      else error ??= fault as Error;
+    }
+  }
+  if (error === undefined) return { ...end, error: absence };
+  state.ended = "failed";
+  return { ...end, reason: "failed", error };
+}

@@ -1,0 +1,128 @@
+/**
+ * The files that a scan writes, judged before one of them is touched; and files that are no targets.
+ *
+ * @module
+ */
+import { resolve } from "node:path";
+import { InputError } from "../../core/errors.ts";
+import { storePlace } from "../../store/open_store.ts";
+import { parseTargets } from "../../targets/parse.ts";
+import { quoteWord, userPath, writeRefusal } from "../../cli/term/console.ts";
+
+/** Files to write, by what they are for. */
+export interface WrittenFiles {
+  /** Rows; `-` is no file. */
+  readonly outputs: readonly string[];
+  /** The state, again and again. */
+  readonly status: string | undefined;
+  /** What is known at the end. */
+  readonly metadata: string | undefined;
+  /** The checkpoint that the user wants. */
+  readonly checkpoint: string | undefined;
+}
+
+/**
+ * Checks that no two things go to one file.
+ *
+ * @throws InputError for the first that would.
+ */
+export function checkApart({ outputs, status, metadata, checkpoint }: WrittenFiles): void {
+  const rows = outputs.filter((path) => path !== "-");
+  const all = [...rows, status, metadata, checkpoint].filter((path) => path !== undefined);
+  const places = all.map((path) => resolve(userPath(path)));
+  const twice = all.find((_, i) => places.indexOf(places[i]) < i);
+  if (twice !== undefined) throw new InputError(`Cannot write two things to "${twice}"`);
+}
+
+/**
+ * Checks that checkpoint, status and metadata can be written; the outputs are checked when they are opened.
+ *
+ * @throws InputError for the first that cannot be; nothing that the files hold is changed.
+ */
+export function checkWritten({ status, metadata, checkpoint }: WrittenFiles): void {
+  if (checkpoint !== undefined) checkReplaceable(checkpoint);
+  if (status !== undefined) checkReplaceable(status);
+  if (metadata !== undefined) checkWritable(metadata);
+}
+
+/** A file that is renamed into its place: a pipe or a device would be replaced by it. */
+function checkReplaceable(path: string): void {
+  const existing = lookAt(path);
+  if (existing !== undefined && !existing.isFile) {
+    throw new InputError(`Cannot write to "${path}": it is no regular file`);
+  }
+  checkWritable(path);
+}
+
+function lookAt(path: string): Deno.FileInfo | undefined {
+  try {
+    return Deno.lstatSync(userPath(path));
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+    throw writeRefusal(path, error);
+  }
+}
+
+function checkWritable(path: string): void {
+  try {
+    if (lookAt(path)?.isFile === false) return; // opening a pipe would wait for its reader
+    Deno.openSync(userPath(path), { write: true, create: true }).close();
+  } catch (error) {
+    throw writeRefusal(path, error);
+  }
+}
+
+/**
+ * Refuses targets that are files: their names would be looked up as those of hosts.
+ *
+ * @throws InputError that names the option that reads such a file.
+ */
+export function refuseFiles(words: readonly string[]): void {
+  for (const word of words) {
+    if (isRange(word)) continue;
+    if (/^(?:\.{0,2}|~)[/\\]/.test(word) && isMissing(word)) {
+      throw new InputError(`Cannot scan "${word}": there is no such file (-iL FILE reads one)`);
+    }
+    if (!isFile(word)) continue;
+    const path = quoteWord(word);
+    throw new InputError(
+      `Cannot scan "${word}": it is a file; ` +
+        (storePlace(word) !== undefined
+          ? `--rescan ${path} probes the servers of a database again (-iL reads lists of targets)`
+          : `-iL ${path} reads targets from a file (--rescan takes a database, as servers.db)`),
+    );
+  }
+}
+
+/** Whether a word can be meant as addresses: then it is no file, whatever its name. */
+function isRange(word: string): boolean {
+  try {
+    return parseTargets(word).every((target) => "range" in target);
+  } catch (error) {
+    if (error instanceof InputError) return false; // a path, perhaps: else it is refused as a target
+    throw error;
+  }
+}
+
+/** Whether it can be seen that there is nothing at a path. */
+function isMissing(word: string): boolean {
+  const path = userPath(word);
+  if (Deno.permissions.querySync({ name: "read", path }).state !== "granted") return false;
+  try {
+    Deno.statSync(path);
+    return false;
+  } catch (error) {
+    return error instanceof Deno.errors.NotFound;
+  }
+}
+
+/** Whether there is a file, as far as that may be seen; nobody is asked for permission. */
+function isFile(word: string): boolean {
+  const path = userPath(word);
+  if (Deno.permissions.querySync({ name: "read", path }).state !== "granted") return false;
+  try {
+    return Deno.statSync(path).isFile;
+  } catch {
+    return false; // no such file: the name of a host
+  }
+}

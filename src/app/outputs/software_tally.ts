@@ -1,0 +1,88 @@
+/**
+ * Rows counted by software and by version, for the end of a scan and of a table.
+ *
+ * @module
+ */
+import type { ServerRecord } from "../../core/record.ts";
+import type { Sink } from "../../sinks/sink.ts";
+import { harmlessText } from "../../core/text.ts";
+import { number } from "../targets/scan_plan.ts";
+
+/** Texts that are counted on their own: strangers choose versions, and there is no end to them. */
+const MOST_TEXTS = 1000;
+/** What is kept of a text. */
+const LONGEST = 40;
+/** Texts that a line shows. */
+const SHOWN = 6;
+
+/** Counts the rows that it takes. */
+export class Tally implements Sink {
+  readonly #software = new Counts();
+  readonly #versions = new Counts();
+
+  write(records: readonly ServerRecord[]): Promise<void> {
+    for (const { software, version } of records) {
+      this.#software.add(software);
+      this.#versions.add(version);
+    }
+    return Promise.resolve();
+  }
+
+  flush(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  position(): number {
+    return 0;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return Promise.resolve();
+  }
+
+  /**
+   * A line for the software and one for the versions; none where no row came.
+   *
+   * @param part Which rows they are, where they are not all.
+   */
+  lines(part?: string): string[] {
+    if (this.#software.size === 0) return [];
+    const which = part === undefined ? "" : ` ${part}`;
+    return [
+      `software${which}: ${this.#software.text()}`,
+      `versions${which}: ${this.#versions.text()}`,
+    ];
+  }
+}
+
+/** How often texts occurred. */
+class Counts {
+  readonly #texts = new Map<string, number>();
+  #unknown = 0;
+  #rest = 0;
+  /** How many were counted. */
+  size = 0;
+
+  add(text: string | null): void {
+    this.size++;
+    if (text === null || text === "") {
+      this.#unknown++;
+      return;
+    }
+    const key = text.slice(0, LONGEST);
+    const before = this.#texts.get(key);
+    if (before === undefined && this.#texts.size >= MOST_TEXTS) this.#rest++;
+    else this.#texts.set(key, (before ?? 0) + 1);
+  }
+
+  /** `40 × Paper, 12 × BDS, 7 others, 3 unknown`. */
+  text(): string {
+    const sorted = [...this.#texts].sort(([a, n], [b, m]) => m - n || (a < b ? -1 : 1));
+    const others = sorted.slice(SHOWN).reduce((sum, [, count]) => sum + count, this.#rest);
+    return [
+      ...sorted.slice(0, SHOWN).map(([text, count]) => `${number(count)} × ${harmlessText(text)}`),
+      ...(others > 0 ? [`${number(others)} others`] : []),
+      ...(this.#unknown > 0 ? [`${number(this.#unknown)} unknown`] : []),
+    ].join(", ");
+  }
+}

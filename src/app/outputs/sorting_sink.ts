@@ -1,0 +1,72 @@
+/**
+ * Rows in an order for eyes: a table that is printed when all are found.
+ *
+ * @module
+ */
+import { parseAddress } from "../../core/address.ts";
+import type { ServerRecord } from "../../core/record.ts";
+import type { Sink } from "../../sinks/sink.ts";
+
+/** Compares two rows. */
+export type RowOrder = (a: ServerRecord, b: ServerRecord) => number;
+
+/** The orders: `--sort` of a scan. */
+export const ROW_ORDERS: Readonly<Record<string, RowOrder>> = {
+  address: byAddress,
+  players: (a, b) => (b.players_online ?? -1) - (a.players_online ?? -1) || byAddress(a, b),
+  name: (a, b) => byName(a.name, b.name) || byAddress(a, b),
+};
+
+/** Numbers in order, IPv4 first. */
+function byAddress(a: ServerRecord, b: ServerRecord): number {
+  const [one, other] = [parseAddress(a.host)!, parseAddress(b.host)!];
+  if (typeof one !== typeof other) return typeof one === "number" ? -1 : 1;
+  return one < other ? -1 : one > other ? 1 : a.port - b.port;
+}
+
+/** Letters in order, whatever their case; servers without a name come last. */
+function byName(a: string | null, b: string | null): number {
+  if (a === null || b === null) return a === b ? 0 : a === null ? 1 : -1;
+  return COLLATOR.compare(a, b);
+}
+
+const COLLATOR = new Intl.Collator("en", { sensitivity: "base", numeric: true });
+
+/** Rows that are held: then those are written, and the next begin. */
+const MOST_HELD = 100_000;
+
+/** Holds rows until it is closed, and writes them in their order. */
+export class SortingSink implements Sink {
+  #held: ServerRecord[] = [];
+
+  constructor(private readonly sink: Sink, private readonly order: RowOrder) {}
+
+  async write(records: readonly ServerRecord[]): Promise<void> {
+    this.#held.push(...records);
+    if (this.#held.length >= MOST_HELD) await this.#writeHeld();
+  }
+
+  async #writeHeld(): Promise<void> {
+    const held = this.#held.sort(this.order);
+    this.#held = [];
+    await this.sink.write(held);
+  }
+
+  async check(): Promise<void> {
+    await this.sink.check?.();
+  }
+
+  flush(): Promise<void> {
+    return this.sink.flush();
+  }
+
+  position(): number {
+    return this.sink.position();
+  }
+
+  /** Writes what is held, and closes the sink however that goes. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await using _sink = this.sink;
+    await this.#writeHeld();
+  }
+}

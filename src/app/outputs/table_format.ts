@@ -1,0 +1,159 @@
+/**
+ * Tables for terminals: one layout for all commands.
+ *
+ * @module
+ */
+import type { Field, ServerRecord } from "../../core/record.ts";
+import { serverId } from "../../core/record.ts";
+import type { Format } from "../../sinks/sink.ts";
+import { harmlessText } from "../../core/text.ts";
+import { displayWidth, fitWidth } from "../../core/display_width.ts";
+
+/** A column of a table. */
+export interface Column<Row> {
+  /** Its title. */
+  readonly title: string;
+  /** Columns of the terminal that it takes; where they follow its texts, at the most. */
+  readonly width: number;
+  /** Its text in a row. */
+  readonly text: (row: Row) => string;
+  /** Where the terminal is narrow, the highest rank is left out first; 0: never. */
+  readonly rank: number;
+  /** Whether its texts are never cut, as addresses. */
+  readonly whole?: boolean;
+}
+
+/** What the last column has at least, before others are left out. */
+const LEAST_LAST = 16;
+/** What is looked at of a text: strangers write long ones. */
+const LONGEST = 1000;
+
+/**
+ * The columns that fit: the last one takes what the others leave, and where that is too little, the
+ * others are left out by rank.
+ *
+ * @param space Columns of the terminal; `Infinity`: there is none.
+ */
+export function placeColumns<Row>(
+  columns: readonly Column<Row>[],
+  space: number,
+  gap: number,
+): Column<Row>[] {
+  const placed = [...columns];
+  const taken = () => placed.slice(0, -1).reduce((sum, { width }) => sum + width + gap, 0);
+  while (taken() + LEAST_LAST > space) {
+    const rank = Math.max(...placed.slice(0, -1).map((one) => one.rank), 0);
+    if (rank === 0) break;
+    placed.splice(placed.findIndex((one) => one.rank === rank), 1);
+  }
+  return placed;
+}
+
+/** A line of a table, no wider than the space: the texts of its columns, made harmless. */
+export function tableLine<Row>(
+  columns: readonly Column<Row>[],
+  texts: readonly string[],
+  space: number,
+  gap: number,
+): string {
+  const cells = texts.map((text, i) => {
+    const harmless = harmlessText(text.slice(0, LONGEST));
+    const { width, whole = false } = columns[i];
+    if (i === texts.length - 1 || whole && harmless.length > width) return harmless;
+    return fitWidth(harmless, width);
+  });
+  const line = cells.join(" ".repeat(gap)).trimEnd();
+  return displayWidth(line) <= space ? line : fitWidth(line, space).trimEnd();
+}
+
+/** Rows as lines of a table with columns of fixed widths. */
+export function tableOf<Row extends ServerRecord>(
+  columns: readonly Column<Row>[],
+  space: number,
+): Format {
+  const placed = placeColumns(columns, space, 1);
+  const line = (texts: readonly string[]) => `${tableLine(placed, texts, space, 1)}\n`;
+  return {
+    name: "table",
+    head: line(placed.map(({ title }) => title)),
+    tail: "",
+    appendable: true,
+    row: (record) => line(placed.map(({ text }) => text(record as Row))),
+  };
+}
+
+/** The players of a server: `3/20`. */
+export function playersText({ players_online: online, players_max: max }: ServerRecord): string {
+  return online === null && max === null ? "" : `${online ?? "?"}/${max ?? "?"}`;
+}
+
+const COLUMNS: readonly Column<ServerRecord>[] = [
+  { title: "SERVER", width: 21, rank: 0, whole: true, text: serverId },
+  { title: "PROTOCOLS", width: 13, rank: 3, text: ({ protocols }) => protocols.join("+") },
+  { title: "EDITION", width: 9, rank: 5, text: ({ edition }) => edition ?? "" },
+  { title: "PLAYERS", width: 9, rank: 1, text: playersText },
+  { title: "MS", width: 6, rank: 4, text: ({ latency_ms }) => latency_ms?.toFixed(1) ?? "" },
+  { title: "VERSION", width: 12, rank: 2, text: ({ version }) => version ?? "" },
+  // Names come last: should one be wider than we believe, it moves nothing.
+  {
+    title: "NAME",
+    width: 0,
+    rank: 0,
+    text: ({ name, software }) => [name, software && `(${software})`].filter(Boolean).join(" "),
+  },
+];
+
+/** The table of servers that a scan found. */
+export function serverTable(space: number): Format {
+  return tableOf(COLUMNS, space);
+}
+
+/** Columns of the terminal that a field takes, where the type does not tell. */
+const FIELD_WIDTHS: Readonly<Record<string, number>> = {
+  ...{ host: 15, port: 5, protocols: 13, name: 24, motd: 24, motd_plain: 24, version: 12 },
+  ...{ seen_at: 13, first_seen: 13, last_seen: 13, scan_id: 36, guid: 20 },
+};
+
+/** Columns that a chosen field has at least. */
+const LEAST_FIELD = 5;
+
+/** The table of chosen fields: all of them, in their order. */
+export function fieldsTable(fields: readonly Field[], space: number): Format {
+  const wanted = fields.map(({ name, type }) => {
+    const usual = type === "text" ? 16 : type === "number" || type === "integer" ? 8 : 12;
+    return Math.max(name.length, FIELD_WIDTHS[name] ?? usual);
+  });
+  const widths = shrink(wanted, space - (fields.length - 1));
+  return tableOf(
+    fields.map(({ name }, i) => ({
+      title: name.toUpperCase(),
+      width: widths[i],
+      rank: 0,
+      whole: name === "host",
+      text: (record) => valueText(record[name]),
+    })),
+    space,
+  );
+}
+
+/** Widths whose sum fits: the widest lose first. */
+function shrink(wanted: readonly number[], space: number): number[] {
+  const widths = [...wanted];
+  let over = widths.reduce((sum, width) => sum + width, 0) - space;
+  while (over > 0) {
+    const widest = widths.indexOf(Math.max(...widths));
+    if (widths[widest] <= LEAST_FIELD) break;
+    widths[widest]--;
+    over--;
+  }
+  return widths;
+}
+
+/** A value for eyes. */
+function valueText(value: unknown): string {
+  if (value === null || value === undefined) return "";
+  if (Array.isArray(value) && value.every((one) => typeof one === "string")) {
+    return value.join(", ");
+  }
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
+}

@@ -1,0 +1,117 @@
+/**
+ * The webhook of a watch: where to, and where its events wait.
+ *
+ * @module
+ */
+import { dirname } from "node:path";
+import { InputError } from "../../core/errors.ts";
+import { systemClock } from "../../net/clock.ts";
+import type { StorePlace } from "../../store/open_store.ts";
+import { MOST_SPOOLED, Spool, Webhook } from "../../watch/mod.ts";
+import { reason, tellError, userPath } from "../../cli/term/console.ts";
+import { configurationPath } from "../targets/opt_out_file.ts";
+import { number } from "../targets/scan_plan.ts";
+import type { Settings } from "../settings/option_values.ts";
+
+/** What the options say about it. */
+export interface WebhookPlace {
+  /** Where to; it may hold secrets. */
+  readonly url: string;
+  /** The file that the user names for events that wait. */
+  readonly spool: string | undefined;
+}
+
+/**
+ * What the options say about it.
+ *
+ * @throws InputError where that is no URL.
+ */
+export function readWebhook(settings: Settings): WebhookPlace | undefined {
+  const text = settings.text("webhook");
+  const spool = settings.text("webhook-spool");
+  if (text === undefined) {
+    if (spool === undefined) return undefined;
+    throw new InputError("Cannot use --webhook-spool without --webhook");
+  }
+  const url = URL.parse(text);
+  if (url !== null && /^https?:$/.test(url.protocol)) return { url: url.href, spool };
+  throw new InputError(`Cannot use --webhook: it wants a URL that starts with http: or https:`);
+}
+
+/**
+ * Opens it, with what an earlier watch has left.
+ *
+ * @param places The databases of the watch: events wait beside the first one that is a file.
+ * @throws InputError where the spool cannot be used; Deno.errors.NotCapable.
+ */
+export async function openWebhook(
+  { url, spool: path }: WebhookPlace,
+  places: readonly StorePlace[],
+): Promise<Webhook> {
+  const { protocol, hostname, port } = new URL(url);
+  const host = `${hostname}:${port || (protocol === "https:" ? 443 : 80)}`;
+  if (Deno.permissions.querySync({ name: "net", host }).state !== "granted") {
+    throw new Deno.errors.NotCapable(
+      `Requires net access to "${host}", run again with the --allow-net flag`,
+    );
+  }
+  const spool = path === undefined
+    ? await openUsual(usualPath(places))
+    : await openSpool(userPath(path));
+  return new Webhook(url, { fetch, clock: systemClock, spool, tell: tellError });
+}
+
+/** Where events wait if nobody says: a path in full, for the program's folder is the task's. */
+function usualPath(places: readonly StorePlace[]): string {
+  const file = places.find(({ postgres }) => postgres === undefined)?.file;
+  return file === undefined ? configurationPath("webhook.spool") : `${userPath(file)}.webhook`;
+}
+
+/** Without a place to write, a watch works all the same. */
+async function openUsual(path: string): Promise<Spool> {
+  try {
+    Deno.mkdirSync(dirname(path), { recursive: true });
+    return await openSpool(path);
+  } catch (error) {
+    if (error instanceof InputError && /another watch/.test(error.message)) throw error;
+    const why = error instanceof Deno.errors.NotCapable
+      ? "--allow-write is not granted"
+      : reason(error);
+    tellError(`events for the webhook wait in memory alone (${why}): at the end they are lost`);
+    return await Spool.open({ path: undefined, onTrouble: tellError });
+  }
+}
+
+async function openSpool(path: string): Promise<Spool> {
+  const onTrouble = (why: string) =>
+    tellError(`events for the webhook wait in memory alone: cannot write "${path}": ${why}`);
+  try {
+    requireFile(path);
+    return await Spool.open({ path, onTrouble });
+  } catch (error) {
+    if (error instanceof InputError || error instanceof Deno.errors.NotCapable) throw error;
+    throw new InputError(`Cannot use "${path}": ${reason(error)}`);
+  }
+}
+
+/** Opening a pipe would wait for somebody to write; a large file is not ours, and is not read. */
+function requireFile(path: string): void {
+  try {
+    const { isFile, size } = Deno.statSync(path);
+    if (isFile && size <= 4 * MOST_SPOOLED) return;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return;
+    throw error;
+  }
+  throw new InputError(`Cannot use "${path}": it is no regular file, or too large for a spool`);
+}
+
+/** What became of the events: the three numbers are those of the watch, and those left before. */
+export function webhookSummary({ delivered, waiting, lost, recovered, path }: Webhook): string {
+  const before = recovered === 0 ? "" : ` and ${number(recovered)} of an earlier watch`;
+  const where = waiting === 0 ? "" : ` in "${path}"`;
+  return `${before}; webhook: ${number(delivered)} delivered, ${
+    number(waiting)
+  } waiting${where}, ` +
+    `${number(lost)} lost`;
+}

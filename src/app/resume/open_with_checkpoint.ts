@@ -1,0 +1,218 @@
+/**
+ * Opening the outputs of a scan together with the checkpoint that speaks of them.
+ *
+ * @module
+ */
+import type { Endpoint } from "../../core/address.ts";
+import { InputError } from "../../core/errors.ts";
+import type { Clock } from "../../net/clock.ts";
+import {
+  type Checkpoint,
+  countFrom,
+  type Offsets,
+  refusal,
+} from "../../scan/checkpoint/checkpoint_file.ts";
+import { listPath, RowList } from "../../scan/checkpoint/written_rows.ts";
+import type { ReopenedOutput } from "../../scan/checkpoint/resumed_rows.ts";
+import {
+  CheckpointWriter,
+  type Identity,
+  type WriterOptions,
+} from "../../scan/checkpoint/checkpoint_writer.ts";
+import { beganAt } from "../../scan/scan_id.ts";
+import type { Marks } from "../../scan/checkpoint/low_water_mark.ts";
+import type { ScanState } from "../../scan/scan_state.ts";
+import { type DiskFile, systemDisk } from "../../sinks/file_operations.ts";
+import type { Sink } from "../../sinks/sink.ts";
+import { storePlace } from "../../store/open_store.ts";
+import type { SpillingStore } from "../../store/spilling_store.ts";
+import { reason, tellLine, userPath, writeRefusal } from "../../cli/term/console.ts";
+import { openOutputs, type OutputPlan, reopenOutputs } from "../outputs/open_outputs.ts";
+import { count } from "../targets/scan_plan.ts";
+import type { Resumed } from "./read_resumed_scan.ts";
+
+/** Where a checkpoint goes. */
+export interface CheckpointPlace {
+  /** Its path, as the user may type it. */
+  readonly path: string;
+  /** Whether the user wants one: else a scan goes on without. */
+  readonly named: boolean;
+}
+
+/** Where a scan keeps its checkpoint: beside its first file, unless the user says where. */
+export function checkpointPlace(
+  named: string | undefined,
+  outputs: readonly string[],
+): CheckpointPlace | undefined {
+  if (named !== undefined) return { path: named, named: true };
+  const first = outputs.find((path) =>
+    path !== "-" && storePlace(path)?.postgres === undefined && isOrdinary(path)
+  );
+  return first === undefined ? undefined : { path: `${first}.checkpoint`, named: false };
+}
+
+/** Whether a path is a file, or will be one. */
+function isOrdinary(path: string): boolean {
+  try {
+    return Deno.statSync(userPath(path)).isFile;
+  } catch {
+    return true; // opening it will say what is wrong
+  }
+}
+
+/** What is open while a scan runs. */
+export interface Kept {
+  /** Where rows go. */
+  readonly sinks: readonly Sink[];
+  /** Servers that were written before. */
+  readonly answered: readonly Endpoint[];
+  /** What keeps the checkpoint, if there is one. */
+  readonly writer: CheckpointWriter | undefined;
+}
+
+/** What keeping needs besides the outputs. */
+export interface Keeping {
+  readonly outputs: readonly OutputPlan[];
+  /** Databases: a row that comes twice is there once. */
+  readonly stores: readonly SpillingStore[];
+  readonly state: ScanState;
+  readonly from: Marks;
+  readonly clock: Clock;
+  readonly identity: Identity;
+  /** Called before rows go to standard output. */
+  readonly beforeRows: () => void;
+  /** Tells the user something. */
+  readonly tell: (line: string) => void;
+}
+
+/** How a new scan begins. */
+export interface Beginning {
+  readonly place: CheckpointPlace | undefined;
+  readonly append: boolean;
+  readonly answered: readonly Endpoint[];
+  readonly configuration: () => string;
+}
+
+/**
+ * Opens everything for a new scan.
+ *
+ * @throws InputError when outputs, or a checkpoint that the user wants, cannot be written.
+ */
+export async function begin(keeping: Keeping, beginning: Beginning): Promise<Kept> {
+  const { outputs, stores, beforeRows, state, from } = keeping;
+  const { place, answered } = beginning;
+  const claimed = place &&
+    await attempt(place, () => RowList.claim(systemDisk, listPath(userPath(place.path))));
+  const opening = openOutputs(outputs, beginning.append, beforeRows);
+  const opened = await opening.catch(async (error) => {
+    if (claimed && !(claimed instanceof Error)) await abandon(claimed, place.path);
+    throw error;
+  });
+  const sinks = [...opened.sinks, ...stores];
+  const offsets = [...opened.offsets, ...stores.map(() => null)];
+  const writer = claimed && (claimed instanceof Error ? claimed : await attempt(place, () => {
+    const configuration = beginning.configuration();
+    const options = writerOptions(keeping, { path: place.path, configuration, sinks, offsets });
+    return CheckpointWriter.start(options, claimed, from, state).catch(async (error) => {
+      await abandon(claimed, place.path);
+      throw error;
+    });
+  }));
+  if (!(writer instanceof Error)) return { sinks, answered, writer };
+  tellLine(`blocksweep: no checkpoint is kept in "${place!.path}": ${reason(writer)}`);
+  return { sinks, answered, writer: undefined };
+}
+
+/** Leaves a list as it was found: one that was made just now is empty. */
+async function abandon(claimed: DiskFile, path: string): Promise<void> {
+  const { length } = await claimed.read();
+  await claimed[Symbol.asyncDispose]();
+  if (length === 0) await systemDisk.remove(listPath(userPath(path)));
+}
+
+/**
+ * A checkpoint that nobody asked for is no reason not to scan, unless another scan writes it.
+ *
+ * @returns Why it cannot be written, when that is the case.
+ */
+async function attempt<T>(
+  { path, named }: CheckpointPlace,
+  open: () => Promise<T>,
+): Promise<T | Error> {
+  try {
+    return await open();
+  } catch (error) {
+    if (error instanceof InputError) throw error;
+    if (!named) return error as Error;
+    throw writeRefusal(path, error);
+  }
+}
+
+/**
+ * Opens everything to go on with a scan, and cuts off what its checkpoint and its list do not know.
+ *
+ * @throws InputError when an output is not what it was.
+ */
+export async function goOn(keeping: Keeping, resumed: Resumed): Promise<Kept> {
+  const { outputs, stores, beforeRows, state, tell } = keeping;
+  const { checkpoint, left, configuration, path } = resumed;
+  checkOutputCount(checkpoint.outputs, [...outputs, ...stores].length, path);
+  const reopened = await reopenOutputs(outputs, beforeRows);
+  const databases = await reopenStores(stores, checkpoint, left.servers);
+  const { offsets, answered, open } = left.cut([...reopened.outputs, ...databases]);
+  const sinks = [...await reopened.cut(offsets), ...stores];
+  try {
+    const list = await open();
+    countFrom(state, checkpoint.counters, answered.length);
+    const options = { path, configuration: left.configuration, sinks, offsets };
+    const writer = CheckpointWriter.resume(writerOptions(keeping, options), list, answered.length);
+    await writer.save(checkpoint.marks, state);
+    const loose = outputs.filter((_, i) => offsets[i] === null).map(({ path }) => path);
+    if (loose.length > 0 && checkpoint.state === "running") {
+      const names = loose.map((path) => path === "-" ? "standard output" : path).join(", ");
+      tell(`some servers may come again in ${names}: what was written there cannot be taken back`);
+    }
+    return { sinks, answered: [...configuration.answered, ...answered], writer };
+  } catch (error) {
+    throw refusal(path, error);
+  }
+}
+
+/**
+ * What databases hold of a scan's rows.
+ *
+ * @param servers Those that its list names.
+ */
+async function reopenStores(
+  stores: readonly SpillingStore[],
+  { scanId: id, savedAt }: Checkpoint,
+  servers: readonly string[],
+): Promise<ReopenedOutput[]> {
+  const scan = { id, since: beganAt(id), savedAt, now: Date.now() };
+  const reopened: ReopenedOutput[] = [];
+  for (const store of stores) {
+    const { name } = store.database;
+    reopened.push({ name, length: null, missing: await store.missing(scan, servers) });
+  }
+  return reopened;
+}
+
+function checkOutputCount({ length }: Offsets, outputs: number, path: string): void {
+  if (length === outputs) return;
+  throw new InputError(
+    `Cannot resume "${path}": its outputs has ${count(length, "length")}, and the scan has ` +
+      count(outputs, "output"),
+  );
+}
+
+function writerOptions(
+  { clock, identity }: Keeping,
+  rest: Pick<WriterOptions, "path" | "configuration" | "sinks" | "offsets">,
+): WriterOptions {
+  const { path } = rest;
+  return {
+    ...{ disk: systemDisk, clock, identity, ...rest, path: userPath(path) },
+    onFailure: (error) =>
+      tellLine(`blocksweep: cannot write "${path}": ${reason(error)}; the scan goes on`),
+  };
+}

@@ -1,0 +1,189 @@
+/**
+ * Going on with a scan: what is read from its checkpoint, and what may be said anew.
+ *
+ * @module
+ */
+import { InputError } from "../../core/errors.ts";
+import { FieldError } from "../../core/checked_json.ts";
+import type { Checkpoint } from "../../scan/checkpoint/checkpoint_file.ts";
+import type { Marks } from "../../scan/checkpoint/low_water_mark.ts";
+import { listPath } from "../../scan/checkpoint/written_rows.ts";
+import { type ResumedList, resumeList } from "../../scan/checkpoint/resumed_rows.ts";
+import { systemDisk } from "../../sinks/file_operations.ts";
+import type { Mark } from "../../sweep/sweep.ts";
+import type { Values } from "../../cli/options/parse_arguments.ts";
+import { type Configuration, fullPath, parseConfiguration } from "./scan_configuration.ts";
+import { userPath } from "../../cli/term/console.ts";
+import { optionsOf } from "../../cli/options/option_table.ts";
+import { count, number, type Passes, type Plan } from "../targets/scan_plan.ts";
+import { Settings } from "../settings/option_values.ts";
+
+/** Options that change neither who is asked what, nor what is written where. */
+const FREE = new Set([
+  ...["resume", "config", "dry-run", "i-have-permission", "quiet", "verbose", "no-color"],
+  ...[
+    "rate",
+    "bandwidth",
+    "threads",
+    "net-rate",
+    "host-rate",
+    "concurrency",
+    "engine",
+    "interface",
+    "gateway-mac",
+    "source-ip",
+    "source-port",
+  ],
+  ...["max-runtime", "status-file", "metadata-file", "stats-every", "metrics"],
+]);
+
+/** A scan to go on with. */
+export interface Resumed {
+  /** Its checkpoint, as the user named it. */
+  readonly path: string;
+  readonly checkpoint: Checkpoint;
+  /** The list beside it. */
+  readonly left: ResumedList;
+  readonly configuration: Configuration;
+  /** Its options, with those that were said anew. */
+  readonly values: Values;
+}
+
+/**
+ * Reads what belongs to the checkpoint of a scan that is not done.
+ *
+ * @param line What was said besides.
+ * @throws InputError when it cannot be gone on with, or something else was said of the scan.
+ */
+export async function readResumed(
+  path: string,
+  checkpoint: Checkpoint,
+  line: Values,
+): Promise<Resumed> {
+  const left = await resumeList(systemDisk, listPath(userPath(path)), checkpoint);
+  try {
+    if (left.digest !== checkpoint.configuration) {
+      throw new InputError(`Cannot resume "${path}": the list beside it is that of another scan`);
+    }
+    const configuration = readConfiguration(left.configuration, path);
+    checkIdentity(configuration, checkpoint, path);
+    const values = mergeFree(configuration.values, line, path);
+    return { path, checkpoint, left, configuration, values };
+  } catch (error) {
+    await left[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+function readConfiguration(text: string, path: string): Configuration {
+  try {
+    return parseConfiguration(text);
+  } catch (error) {
+    if (!(error instanceof FieldError)) throw error;
+    throw new InputError(`Cannot resume "${path}": in the list beside it, ${error.message}`);
+  }
+}
+
+/** Checks what both the checkpoint and the configuration say: the scan, the seed, and the shard. */
+function checkIdentity(
+  { scanId: id, values }: Configuration,
+  { scanId, seed, shard }: Checkpoint,
+  path: string,
+): void {
+  const { index, count } = new Settings(values).shard();
+  const ordered = new Settings(values).text("seed");
+  const both = [
+    ["scanId", scanId, id],
+    ["seed", seed === null ? undefined : String(seed), ordered],
+    ["shard", shard, `${index}/${count}`],
+  ];
+  for (const [name, here, there] of both) {
+    if (here === there) continue;
+    throw new InputError(
+      `Cannot resume "${path}": its ${name} is ${here ?? "none"}, and the list beside it has ` +
+        `${there ?? "none"}`,
+    );
+  }
+}
+
+/**
+ * The options of the scan, with those of the line that may be said anew.
+ *
+ * @throws InputError that names all others, unless they say what the scan has.
+ */
+export function mergeFree(scan: Values, line: Values, path: string): Values {
+  const changed: string[] = [];
+  const compare = (said: string, texts: readonly string[], before: readonly string[] = []) => {
+    if (texts.join("\0") === before.join("\0")) return;
+    changed.push(`${said} (it has ${before.join(", ") || "none"})`);
+  };
+  if (line.words.length > 0) compare(line.words.join(" "), line.words, scan.words);
+  const given = new Map(scan.given);
+  for (const { name, value } of optionsOf("scan")) {
+    const texts = line.given.get(name);
+    if (texts === undefined) continue;
+    if (FREE.has(name)) given.set(name, texts);
+    else {
+      const said = value === undefined ? `--${name}` : `--${name} ${texts.join(", ")}`;
+      const before = name === "checkpoint" ? [fullPath(path)] : scan.given.get(name);
+      compare(said, value === "FILE" ? texts.map(fullPath) : texts, before);
+    }
+  }
+  if (changed.length === 0) return { words: scan.words, given };
+  throw new InputError(
+    `Cannot resume "${path}" with ${changed.join(", ")}: only speed and display may be said anew`,
+  );
+}
+
+/**
+ * Checks the positions at which a scan starts. Behind the last of N passes lies one more position,
+ * N+1:0: there stands a side, UDP or TCP, that has finished while the other one has not.
+ *
+ * @param resumed The checkpoint that the positions are from. Default: `--from`.
+ * @throws InputError for the first position that the scan does not have.
+ */
+export function checkMarks(
+  marks: Marks,
+  passes: Readonly<Record<"udp" | "tcp", Pick<Passes, "sizes">>>,
+  resumed?: string,
+): void {
+  for (const transport of ["udp", "tcp"] as const) {
+    const fault = markFault(marks[transport], passes[transport].sizes, transport);
+    if (fault === undefined) continue;
+    const { pass, position } = marks[transport];
+    const place = `${transport === "tcp" ? "T:" : ""}${pass}:${position}`;
+    const what = resumed === undefined ? "Cannot start" : `Cannot resume "${resumed}"`;
+    throw new InputError(`${what} from ${place}: ${fault}`);
+  }
+}
+
+function markFault(
+  { pass, position }: Mark,
+  sizes: readonly number[],
+  transport: "udp" | "tcp",
+): string | undefined {
+  const size = pass > sizes.length + 1 ? -1 : sizes[pass - 1] ?? 0;
+  if (position <= size) return undefined;
+  const name = transport === "tcp" ? "TCP pass" : "pass";
+  if (pass <= sizes.length) return `${name} ${pass} has ${count(size, "target")}`;
+  const passes = sizes.length === 1 ? `is 1 ${name}` : `are ${sizes.length} ${name}es`;
+  return `there ${passes}; the last position is ${sizes.length + 1}:0, behind all of them`;
+}
+
+/** What is gone on with, in a line. */
+export function resumeLine({ path, checkpoint }: Resumed, rows: number, { passes }: Plan): string {
+  const { marks, scanId, state, savedAt } = checkpoint;
+  const stand = (["udp", "tcp"] as const).filter((one) => passes[one].sizes.length > 0).map(
+    (one) => {
+      const { pass, position } = marks[one];
+      const { sizes } = passes[one];
+      const name = one === "tcp" ? "TCP pass" : "pass";
+      return pass > sizes.length
+        ? `all ${one === "tcp" ? "TCP " : ""}passes done`
+        : `${name} ${pass} of ${sizes.length} at ${number(position)} of ${number(sizes[pass - 1])}`;
+    },
+  );
+  const how = state === "running" ? "cut off" : state;
+  return `resuming "${path}" (scan ${scanId}, ${how}, saved ${new Date(savedAt).toISOString()}): ` +
+    `${count(rows, "row")} written, ${stand.join(", ")}`;
+}

@@ -1,0 +1,201 @@
+/**
+ * All that a scan was told, in a form that outlives it: options, and what names came to.
+ *
+ * @module
+ */
+import { resolve } from "node:path";
+import {
+  type Endpoint,
+  endpointKey,
+  endpointOf,
+  formatAddress,
+  formatEndpoint,
+  parseAddress,
+  parseEndpoint,
+} from "../../core/address.ts";
+import { InputError } from "../../core/errors.ts";
+import {
+  type Check,
+  entriesOf,
+  FieldError,
+  listOf,
+  objectOf,
+  oneOf,
+  orMissing,
+  parseJson,
+  readAs,
+  text,
+  tuple,
+  whole,
+  wrongField,
+} from "../../core/checked_json.ts";
+import { PROTOCOLS } from "../../protocols/list.ts";
+import { sha256, uuidText } from "../../scan/checkpoint/checkpoint_file.ts";
+import { storePlace } from "../../store/open_store.ts";
+import type { Targets } from "../../targets/compose.ts";
+import { parseTarget } from "../../targets/parse.ts";
+import type { Range } from "../../targets/ranges.ts";
+import type { Values } from "../../cli/options/parse_arguments.ts";
+import { userPath } from "../../cli/term/console.ts";
+import { type Option, optionsOf } from "../../cli/options/option_table.ts";
+import type { ScanSettings } from "../settings/scan_settings.ts";
+import type { FoundTargets } from "../targets/find_targets.ts";
+
+/** What a scan was told. */
+export interface Configuration {
+  /** The scan, UUIDv7: that of the checkpoint. */
+  readonly scanId: string;
+  /** The options, paths in full. */
+  readonly values: Values;
+  /** What its words came to. */
+  readonly found: FoundTargets;
+  /** Servers that it took for answered when it began. */
+  readonly answered: readonly Endpoint[];
+  /** What the program made of that: see {@linkcode orderDigest}. */
+  readonly order: string;
+}
+
+/** The configuration as JSON, in one line. */
+export function formatConfiguration(
+  { scanId, values, found, answered, order }: Configuration,
+): string {
+  const { inclusions, excluded, known, names, services } = found;
+  return JSON.stringify({
+    scanId,
+    targets: values.words,
+    options: Object.fromEntries(values.given),
+    include: inclusions.map(({ range, port }) =>
+      port === undefined ? [rangeText(range)] : [rangeText(range), port]
+    ),
+    exclude: excluded.map(rangeText),
+    known: known.map(({ endpoint, protocols }) => [formatEndpoint(endpoint), protocols]),
+    names: [...names].map(([address, name]) => [formatAddress(address), name]),
+    services: [...services].map(([key, { name, service }]) => [
+      formatEndpoint(endpointOf(key)),
+      name,
+      service.host,
+      service.port,
+    ]),
+    answered: answered.map(formatEndpoint),
+    order,
+  });
+}
+
+/**
+ * Reads what {@linkcode formatConfiguration} wrote, and somebody may have edited.
+ *
+ * @throws FieldError for the first field that is not as it must be.
+ */
+export function parseConfiguration(text: string): Configuration {
+  const { targets, options, include, exclude, known, ...rest } = configuration(parseJson(text), "");
+  const { scanId, names, services, answered, order } = rest;
+  return {
+    scanId,
+    values: { words: targets, given: options },
+    found: {
+      inclusions: include.map(([range, port]) => ({ range, port })),
+      excluded: exclude,
+      known: known.map(([endpoint, protocols]) => ({ endpoint, protocols })),
+      names: new Map(names),
+      services: new Map(
+        services.map(([endpoint, name, host, port]) => [
+          endpointKey(endpoint),
+          { name, service: { host, port } },
+        ]),
+      ),
+    },
+    answered,
+    order,
+  };
+}
+
+const word = text(/./s, "a text");
+const port = whole(1, 65535);
+const range = readAs(parseRange, "a range, as 10.0.0.0-10.0.0.255");
+const endpoint = readAs(parseEndpoint, "an endpoint, as 10.0.0.1:19132");
+const hostName = readAs(parseHostName, "a host name");
+
+const options: Check<ReadonlyMap<string, readonly string[]>> = (value, field) =>
+  new Map(
+    entriesOf(value, field).map(([name, texts]) => {
+      const option = optionsOf("scan").find((one) => one.name === name && !NEVER_KEPT.has(name));
+      if (option === undefined) throw new FieldError(`there is no field ${field}.${name}`);
+      return [name, textsOf(option, texts, `${field}.${name}`)];
+    }),
+  );
+
+function textsOf({ value, repeat }: Option, given: unknown, field: string): string[] {
+  const texts = listOf(word)(given, field);
+  if (value === undefined && texts.join() !== "true") throw wrongField(field, given, '["true"]');
+  if (texts.length === 1 || texts.length > 1 && repeat) return texts;
+  throw wrongField(field, given, repeat ? "a list of texts" : "a list of one text");
+}
+
+/** All fields of a configuration. */
+const configuration = objectOf({
+  scanId: uuidText,
+  targets: listOf(word),
+  options,
+  include: listOf(tuple(range, orMissing(port))),
+  exclude: listOf(range),
+  known: listOf(tuple(endpoint, listOf(oneOf(PROTOCOLS.map(({ name }) => name))))),
+  names: listOf(tuple(readAs(parseAddress, "an address"), hostName)),
+  services: listOf(tuple(endpoint, hostName, hostName, port)),
+  answered: listOf(endpoint),
+  order: text(/^[0-9a-f]{64}$/, "64 hexadecimal digits"),
+});
+
+function parseHostName(text: string): string | undefined {
+  try {
+    const target = parseTarget(text);
+    return "name" in target && target.name === text ? text : undefined;
+  } catch (error) {
+    if (error instanceof InputError) return undefined;
+    throw error;
+  }
+}
+
+/** `10.0.0.0-10.0.0.255`: the last address is in it. */
+function rangeText({ start, end }: Range): string {
+  const last = typeof end === "number" ? end - 1 : end - 1n;
+  return `${formatAddress(start)}-${formatAddress(last)}`;
+}
+
+function parseRange(text: string): Range | undefined {
+  const [start, last, ...rest] = text.split("-").map(parseAddress);
+  if (start === undefined || last === undefined || rest.length > 0) return undefined;
+  if (typeof start !== typeof last || start > last) return undefined;
+  return { start, end: typeof last === "number" ? last + 1 : last + 1n };
+}
+
+/** Options that name the scan to run, and not what it is. */
+const NEVER_KEPT = new Set(["config", "resume"]);
+
+/** Options as another process, in another folder, has to see them. */
+export function lastingValues({ words, given }: Values, seed: number | undefined): Values {
+  const lasting = new Map<string, readonly string[]>();
+  for (const { name, value } of optionsOf("scan")) {
+    const texts = given.get(name);
+    if (texts === undefined || NEVER_KEPT.has(name)) continue;
+    lasting.set(name, value === "FILE" ? texts.map(fullPath) : texts);
+  }
+  if (seed !== undefined) lasting.set("seed", [String(seed)]);
+  return { words, given: lasting };
+}
+
+/** A path in full; `-` and the URL of a server are none. */
+export function fullPath(path: string): string {
+  if (path === "-" || storePlace(path)?.postgres !== undefined) return path;
+  return path.startsWith("sqlite:") ? `sqlite:${fullPath(path.slice(7))}` : resolve(userPath(path));
+}
+
+/**
+ * A digest of what decides which target stands at which position: the addresses that are left, and
+ * the ports of each protocol. The program's own lists take part in both.
+ */
+export function orderDigest({ groups }: Targets, { protocols, ports }: ScanSettings): string {
+  return sha256(JSON.stringify([
+    groups.map(({ addresses, usual, ports }) => [[...addresses].map(rangeText), usual, ports]),
+    protocols.map(({ name }) => [name, ports(name, 4), ports(name, 6)]),
+  ]));
+}

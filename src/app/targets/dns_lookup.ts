@@ -1,0 +1,101 @@
+/**
+ * Looking up host names, as other programs on the machine do.
+ *
+ * @module
+ */
+import { lookup } from "node:dns/promises";
+import { domainToASCII } from "node:url";
+import { type Address, parseAddress } from "../../core/address.ts";
+import { InputError } from "../../core/errors.ts";
+import { systemClock } from "../../net/clock.ts";
+import { PROTOCOLS } from "../../protocols/list.ts";
+import {
+  chooseService,
+  type FindService,
+  serviceName,
+  unusableServices,
+} from "../../targets/srv.ts";
+import { firstLines } from "./name_lookup.ts";
+
+/**
+ * The addresses of a name, of both families.
+ *
+ * @throws InputError when there are none.
+ */
+export async function resolveName(name: string): Promise<readonly Address[]> {
+  const ascii = domainToASCII(name);
+  if (ascii === "") throw new InputError(`Cannot look up "${name}": not a host name`);
+  try {
+    const found = await lookup(ascii, { all: true });
+    const addresses = new Set(found.map(({ address }) => parseAddress(address)));
+    addresses.delete(undefined); // with a zone, as fe80::1%eth0
+    if (addresses.size > 0) return [...addresses as Set<Address>];
+  } catch (error) {
+    if (error instanceof Deno.errors.NotCapable) throw error;
+    const { code, message } = error as Error & { code?: string };
+    const why = FAULTS[code ?? ""] ?? message;
+    throw new InputError(`Cannot find host "${name}": ${why}${protocolHint(name)}`);
+  }
+  throw new InputError(`Cannot find host "${name}": all of its addresses have zones`);
+}
+
+/** What to say besides where a protocol's name stands for a host's: `--protocol raknet slp`. */
+export function protocolHint(name: string): string {
+  if (!PROTOCOLS.some((protocol) => protocol.name === name)) return "";
+  return "; several protocols are joined by commas, as --protocol raknet,slp";
+}
+
+const NO_ANSWER = "the name server does not answer";
+
+const FAULTS: Readonly<Record<string, string>> = {
+  EPERM: "looking names up is not granted, run again with the --allow-net flag",
+  ENOTFOUND: "there is no such name",
+  EAI_AGAIN: NO_ANSWER,
+};
+
+/** How SRV records are looked up. */
+export interface ServiceLookup {
+  /** Who is asked. Default: the system's name servers. */
+  readonly nameServer?: { readonly ipAddr: string; readonly port: number };
+  /** How long it may take, milliseconds. */
+  readonly mostMs?: number;
+  /** Told which records cannot be used. Default: nobody. */
+  readonly note?: (text: string) => void;
+}
+
+/** A record is welcome, and not waited for as long as an address. */
+const MOST_MS = 2000;
+
+/**
+ * Makes a search for SRV records. It rejects with InputError when a record cannot be looked up; that
+ * there is none, and that a name server refuses to say, are the same to the system.
+ */
+export function serviceFinder(
+  { nameServer, mostMs = MOST_MS, note = () => {} }: ServiceLookup = {},
+): FindService {
+  return async (name) => {
+    const ascii = domainToASCII(name);
+    if (ascii === "" || isLocal(ascii)) return undefined;
+    const late = new AbortController();
+    const cancel = systemClock.after(mostMs, () => late.abort());
+    try {
+      // The final dot keeps the search list out: its domains are no part of what was typed.
+      const options = { nameServer, signal: late.signal };
+      const records = await Deno.resolveDns(`${serviceName(ascii)}.`, "SRV", options);
+      firstLines(unusableServices(name, records)).forEach(note);
+      return chooseService(records);
+    } catch (error) {
+      if (error instanceof Deno.errors.NotFound) return undefined;
+      const silent = late.signal.aborted || error instanceof Deno.errors.TimedOut;
+      const why = silent ? NO_ANSWER : (error as Error).message;
+      throw new InputError(`Cannot look up the SRV record of "${name}": ${why}`);
+    } finally {
+      cancel();
+    }
+  };
+}
+
+/** Names of this machine, of which RFC 6761 (6.3) keeps name servers free. */
+function isLocal(name: string): boolean {
+  return /(^|\.)localhost$/.test(name);
+}

@@ -1,0 +1,120 @@
+/**
+ * Where one server is asked, and what.
+ *
+ * @module
+ */
+import { type Address, type Endpoint, endpointKey, family } from "../../core/address.ts";
+import { InputError } from "../../core/errors.ts";
+import type { Protocol } from "../../protocols/protocol.ts";
+import { neverAsked, usualPorts } from "../../targets/builtin_lists.ts";
+import { parseTarget } from "../../targets/parse.ts";
+import { type Service, SERVICE_PROTOCOL } from "../../targets/srv.ts";
+import {
+  type FoundName,
+  haveService,
+  lookUpName,
+  type Lookups,
+  RefusedName,
+} from "./name_lookup.ts";
+
+/** What to ask where. */
+export interface Questions {
+  /** Where. */
+  readonly endpoint: Endpoint;
+  /** What is asked in any case. */
+  readonly first: readonly Protocol[];
+  /** What is asked when something answered. */
+  readonly rest: readonly Protocol[];
+  /** The SRV record that led there. */
+  readonly service?: Service;
+}
+
+/** Where a server is asked, and its name. */
+export interface Located {
+  /** The endpoints, in the order of their protocols. */
+  readonly endpoints: readonly Questions[];
+  /** The name that was written; `null` for an address. */
+  readonly name: string | null;
+}
+
+/**
+ * Finds out where to ask what. With a port: everything there. Without: each protocol on its usual
+ * port, but where an SRV record leads, the one that it is for. Of several addresses the first one
+ * is asked, as the system orders them.
+ *
+ * @param command Named in errors.
+ * @throws InputError for what is no host, cannot be found, or is never asked; RefusedName for a name
+ * of which no record may be used.
+ */
+export async function locate(
+  word: string,
+  protocols: readonly Protocol[],
+  lookups: Lookups,
+  command: "query" | "watch" = "query",
+): Promise<Located> {
+  const target = parseTarget(word);
+  const { port } = target;
+  if (port === undefined) requirePort(protocols);
+  const { findService } = port === undefined && haveService(protocols) ? lookups : {};
+  const { addresses: [address], found, refused } = "name" in target
+    ? await lookUpName(target.name, { ...lookups, findService })
+    : { addresses: [onlyAddress(word, target.range, command)] } satisfies FoundName;
+  const name = "name" in target ? target.name : null;
+  if (refused !== undefined) throw new RefusedName(name!, refused, lookups.note);
+  if (port !== undefined) {
+    return { endpoints: [{ endpoint: { address, port }, first: protocols, rest: [] }], name };
+  }
+  const service = found && { ...found.service, address: found.addresses[0] };
+  return { endpoints: usualQuestions(protocols, address, service), name };
+}
+
+function onlyAddress(
+  word: string,
+  { start, end }: { start: Address; end: Address },
+  command: string,
+): Address {
+  if (BigInt(end) - BigInt(start) !== 1n) {
+    throw new InputError(`Cannot ${command} "${word}": it is a range; scan asks ranges`);
+  }
+  const reason = neverAsked(start);
+  if (reason === undefined) return start;
+  throw new InputError(`Cannot ${command} "${word}": never asked: ${reason}`);
+}
+
+function requirePort(protocols: readonly Protocol[]): void {
+  const portless = protocols.find(({ onlyNamed }) => onlyNamed);
+  if (portless === undefined) return;
+  throw new InputError(
+    `Cannot look for protocol "${portless.name}" without a port: it has no usual one; ` +
+      "say HOST:PORT",
+  );
+}
+
+/** Each protocol where it is looked for, those of one endpoint together. */
+function usualQuestions(
+  protocols: readonly Protocol[],
+  address: Address | undefined,
+  service: Service & { readonly address: Address } | undefined,
+): Questions[] {
+  const usual = usualPorts();
+  const endpointsOf = ({ name }: Protocol): Endpoint[] => {
+    if (name === SERVICE_PROTOCOL && service !== undefined) return [service];
+    if (address === undefined) return [];
+    return usual(name, family(address)).map((port) => ({ address, port }));
+  };
+  const endpoints = new Map(
+    protocols.flatMap(endpointsOf).map((endpoint) => [endpointKey(endpoint), endpoint]),
+  );
+  return [...endpoints].map(([key, { address, port }]) => {
+    const first = protocols.filter((protocol) =>
+      endpointsOf(protocol).some((endpoint) => endpointKey(endpoint) === key)
+    );
+    const led = service !== undefined && endpointKey(service) === key;
+    return {
+      endpoint: { address, port },
+      first,
+      rest: protocols.filter((protocol) => !first.includes(protocol)),
+      service: led ? { host: service.host, port } : undefined,
+    };
+  });
+}

@@ -1,0 +1,112 @@
+/**
+ * The user's list of addresses that asked to be left alone.
+ *
+ * @module
+ */
+import { dirname, join } from "node:path";
+import { type Address, formatAddress, isLoopback } from "../../core/address.ts";
+import { InputError } from "../../core/errors.ts";
+import { parseRangeList } from "../../targets/parse.ts";
+import type { Range } from "../../targets/ranges.ts";
+import { env, reason, tellLine, userPath } from "../../cli/term/console.ts";
+
+/** The list. */
+export class OptOutList {
+  readonly #path: string;
+  readonly #noted = new Set<Address>();
+  /** Addresses that are to be appended. */
+  #pending: Address[] = [];
+  #warned = false;
+
+  /**
+   * @param path Where it is; default: in the user's configuration folder.
+   * @throws Deno.errors.NotCapable where that folder may not be looked up.
+   */
+  constructor(path: string | undefined) {
+    this.#path = path === undefined ? usualPath() : userPath(path);
+  }
+
+  /**
+   * The addresses on it. A list that does not exist is empty.
+   *
+   * @throws InputError when it cannot be read: nobody on it is asked by mistake.
+   */
+  async read(): Promise<Range[]> {
+    try {
+      const text = await Deno.readTextFile(this.#path);
+      return parseRangeList(text, this.#path).map(({ range }) => range);
+    } catch (error) {
+      if (error instanceof Deno.errors.NotFound) return [];
+      if (error instanceof Deno.errors.NotCapable || error instanceof InputError) throw error;
+      throw new InputError(`Cannot read "${this.#path}": ${reason(error)}`);
+    }
+  }
+
+  /**
+   * Adds an address. Simulated servers, on loopback, are not worth a line. Addresses that are noted
+   * together are appended together, in a microtask: a program that ends right after loses none.
+   */
+  note(address: Address): void {
+    if (isLoopback(address) || this.#noted.has(address)) return;
+    this.#noted.add(address);
+    if (this.#pending.push(address) === 1) queueMicrotask(() => this.#write());
+  }
+
+  #write(): void {
+    const lines = this.#pending.map((one) => `${formatAddress(one)}  marker in its MOTD\n`);
+    this.#pending = [];
+    try {
+      Deno.mkdirSync(dirname(this.#path), { recursive: true, mode: 0o700 });
+      appendLines(this.#path, lines.join(""));
+    } catch (error) {
+      if (!this.#warned) {
+        tellLine(`blocksweep: cannot note who opted out in "${this.#path}": ${reason(error)}`);
+      }
+      this.#warned = true;
+    }
+  }
+}
+
+/**
+ * Appends lines to a file, which is made where it is missing, for its owner alone. Where somebody's
+ * editor left the last line without its end, they begin with that; one byte is read to find out.
+ */
+function appendLines(path: string, lines: string): void {
+  using file = Deno.openSync(path, { read: true, append: true, create: true, mode: 0o600 });
+  const last = new Uint8Array([LINE_FEED]);
+  if (file.statSync().size > 0) {
+    file.seekSync(-1, Deno.SeekMode.End);
+    file.readSync(last);
+  }
+  const isWhole = last[0] === LINE_FEED || last[0] === CARRIAGE_RETURN;
+  let bytes = new TextEncoder().encode(isWhole ? lines : `\n${lines}`);
+  while (bytes.length > 0) bytes = bytes.subarray(file.writeSync(bytes));
+}
+
+const [LINE_FEED, CARRIAGE_RETURN] = [10, 13];
+
+/** The usual place of the list. Another list in its stead would let scans probe who opted out. */
+function usualPath(): string {
+  const refused = ["HOME", "XDG_CONFIG_HOME", "APPDATA", "USERPROFILE"].filter((variable) =>
+    Deno.permissions.querySync({ name: "env", variable }).state !== "granted"
+  );
+  if (configurationFolder() !== undefined || refused.length === 0) {
+    return configurationPath("opt-out.txt");
+  }
+  throw new Deno.errors.NotCapable(
+    `Cannot find the opt-out list: run again with --allow-env=${refused.join()}, or name a list with ` +
+      "--opt-out-file",
+  );
+}
+
+/** The path of a file in the user's configuration folder; without one, in the current folder. */
+export function configurationPath(file: string): string {
+  const folder = configurationFolder();
+  return folder === undefined ? userPath(file) : join(folder, "blocksweep", file);
+}
+
+/** The folder of the user's configuration; `undefined` where the environment names none. */
+function configurationFolder(): string | undefined {
+  const home = env("HOME") ?? env("USERPROFILE");
+  return env("XDG_CONFIG_HOME") ?? env("APPDATA") ?? (home && join(home, ".config"));
+}

@@ -1,0 +1,144 @@
+/**
+ * Servers that a list knows, to be asked again.
+ *
+ * @module
+ */
+import { type Endpoint, parseAddress } from "../../core/address.ts";
+import { InputError } from "../../core/errors.ts";
+import { PROTOCOLS } from "../../protocols/list.ts";
+import { dueServers } from "../../store/server_queries.ts";
+import { readOptOuts } from "../../store/opt_outs.ts";
+import { openStore, readStore, type StorePlace, storePlace } from "../../store/open_store.ts";
+import { attempt } from "../../store/store.ts";
+import { AddressSet } from "../../targets/address_set.ts";
+import { parseTarget } from "../../targets/parse.ts";
+import type { Range } from "../../targets/ranges.ts";
+import type { NamedService } from "../../targets/srv.ts";
+import { namedPlace } from "../databases/select_servers.ts";
+import { SURROUNDINGS } from "../databases/connection_environment.ts";
+import type { Settings } from "../settings/option_values.ts";
+
+/** A server that a list knows. */
+export interface KnownServer {
+  /** Where it is. */
+  readonly endpoint: Endpoint;
+  /** The name that it was asked for by. */
+  readonly name?: string;
+  /** The same, where an SRV record of that name led to it. */
+  readonly service?: NamedService;
+  /** Names of the protocols that it spoke when it last answered. */
+  readonly protocols: readonly string[];
+}
+
+/** What a list knows. */
+export interface KnownServers {
+  /** Its servers, the most overdue first. */
+  readonly servers: readonly KnownServer[];
+  /** Addresses that it marks as opted out. */
+  readonly optedOut: readonly Range[];
+}
+
+/** Nothing is known. */
+const NOTHING: KnownServers = { servers: [], optedOut: [] };
+
+/**
+ * Reads a list.
+ *
+ * @param written Lists that are written to: only these are brought to this program's schema.
+ * @throws InputError when it cannot be read; StoreError when that ends early.
+ */
+export async function readKnown(
+  place: StorePlace,
+  written: readonly StorePlace[],
+): Promise<KnownServers> {
+  const open = written.some(({ path }) => path === place.path) ? openStore : readStore;
+  await using database = await open(place, SURROUNDINGS);
+  return await attempt("read", database, async () => {
+    const optedOut = await readOptOuts(database);
+    const shy = new AddressSet(optedOut);
+    const servers: KnownServer[] = [];
+    for await (const { host, port, protocols, requested_as: asked } of dueServers(database)) {
+      const address = parseAddress(host);
+      if (address === undefined) continue; // written by somebody else: we write addresses alone
+      if (shy.has(address)) continue;
+      const names = asked === null ? {} : namesIn(asked);
+      servers.push({ endpoint: { address, port }, protocols: spokenOf(protocols), ...names });
+    }
+    return { servers, optedOut };
+  });
+}
+
+/** Those of the protocols of a row that this program speaks. */
+function spokenOf(names: readonly string[]): readonly string[] {
+  return PROTOCOLS.map(({ name }) => name).filter((name) => names.includes(name));
+}
+
+/**
+ * What `requested_as` says: a name, or a name and its SRV record. What another program wrote there
+ * need be neither.
+ *
+ * @example
+ * ```ts
+ * import { namesIn } from "./rescan_targets.ts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(namesIn("play.example.org"), { name: "play.example.org" });
+ * const service = { host: "mc1.example.org", port: 25570 };
+ * assertEquals(namesIn("a.example SRV mc1.example.org:25570"), {
+ *   service: { name: "a.example", service },
+ * });
+ * assertEquals(namesIn("not a name"), {});
+ * ```
+ */
+export function namesIn(asked: string): Pick<KnownServer, "name" | "service"> {
+  const [text, led, ...rest] = asked.split(" SRV ");
+  const name = nameIn(text);
+  if (name?.port !== undefined || name === undefined || rest.length > 0) return {};
+  if (led === undefined) return { name: name.host };
+  const service = nameIn(led);
+  return service?.port === undefined
+    ? {}
+    : { service: { name: name.host, service: { host: service.host, port: service.port } } };
+}
+
+function nameIn(text: string): { host: string; port: number | undefined } | undefined {
+  try {
+    const target = parseTarget(text);
+    return "name" in target ? { host: target.name, port: target.port } : undefined;
+  } catch (error) {
+    if (error instanceof InputError) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * The known servers that a scan asks again.
+ *
+ * @param secret The options, perhaps with a password.
+ * @throws InputError where there are none, or where the list decides about an order that has to last.
+ */
+export async function knownToRescan(
+  secret: Settings,
+  written: readonly StorePlace[],
+): Promise<KnownServers> {
+  const text = secret.text("rescan");
+  if (text === undefined) return NOTHING;
+  for (const option of ["shard", "from"]) {
+    if (secret.has(option)) {
+      throw new InputError(
+        `Cannot use --rescan with --${option}: the order of a list changes with each answer; ` +
+          (option === "from"
+            ? "--resume goes on with the scan's own"
+            : "export it, and give all parts the file"),
+      );
+    }
+  }
+  const place = storePlace(text) ?? namedPlace(text);
+  const known = await readKnown(place, written);
+  if (known.servers.length > 0) return known;
+  throw new InputError(
+    `Cannot rescan ${place.path}: there is no server in it${
+      known.optedOut.length > 0 ? " that has not opted out" : ""
+    }`,
+  );
+}

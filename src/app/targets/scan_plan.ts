@@ -1,0 +1,230 @@
+/**
+ * What a scan would send, and how long it would take: for the dry run, the request for permission,
+ * and the status line.
+ *
+ * @module
+ */
+import { InputError } from "../../core/errors.ts";
+import { type GuardInput, planGuards } from "../../scan/sweep_stage/suppression_passes.ts";
+import {
+  countPlans,
+  isLookedFor,
+  isVisited,
+  type KnownPlan,
+  type KnownTargeting,
+} from "../../scan/inspect_stage/known_server_plan.ts";
+import type { Protocol } from "../../protocols/protocol.ts";
+import type { Limits } from "../../net/throttle.ts";
+import { densityOf } from "../../targets/density.ts";
+import { segmentsOf, type Targets } from "../../targets/compose.ts";
+import { withCommas as number } from "../../core/text.ts";
+import { permissionNeeded } from "../../targets/permission.ts";
+import { type Segment, TargetSpace } from "../../targets/space.ts";
+
+/** What decides about the speed. */
+export type Governor = "rate" | "net-rate" | "host-rate" | "nothing";
+
+/** Passes that follow each other. */
+export interface Passes {
+  /** Positions of every pass. */
+  readonly sizes: readonly number[];
+  /** The protocol of every pass. */
+  readonly protocols: readonly string[];
+  /** Probes that leave in every pass at most: known servers are sent no other protocol than theirs. */
+  readonly probes: readonly number[];
+}
+
+/** What known servers are sent that no pass visits. */
+export interface Interviews {
+  /** How many there are. */
+  readonly servers: number;
+  /** The protocols. */
+  readonly protocols: readonly Protocol[];
+  /** Datagrams, and connections, that leave before a reply at most. */
+  readonly probes: Readonly<Record<Protocol["transport"], number>>;
+}
+
+/** The arithmetic of a scan. */
+export interface Plan {
+  /** Passes of datagrams, and beside them those of connections. */
+  readonly passes: Readonly<Record<Protocol["transport"], Passes>>;
+  /** Who is looked for before the passes, once and with each retry, to be spared another protocol. */
+  readonly guards: readonly {
+    readonly name: string;
+    readonly spared: string;
+    readonly size: number;
+    /** Probes that leave at most. */
+    readonly probes: number;
+  }[];
+  /** Known servers that are interviewed beside the passes. */
+  readonly interviews: Interviews;
+  /** How many known servers are sent nothing, for they speak none of the scan's protocols. */
+  readonly unprobed: number;
+  /** What decides about the speed. */
+  readonly governor: Governor;
+  /** The least time for sending, seconds. */
+  readonly seconds: number;
+}
+
+/** What the plan is made from. */
+export interface PlanInput extends GuardInput, KnownTargeting {
+  readonly retries: number;
+  readonly limits: Limits;
+}
+
+/** Works a scan out. */
+export function planScan(input: PlanInput): Plan {
+  const { targets, protocols, ports, seed, shard, maxTargets, retries, limits } = input;
+  const known = [...countPlans(input)];
+  const countOf = (holds: (plan: KnownPlan) => boolean) =>
+    sumOf(known.filter(([plan]) => holds(plan)).map(([, count]) => count));
+  const repeated = <T>(one: T & { segments: readonly Segment[] }, without: number) => {
+    const { size } = new TargetSpace(one.segments, { seed, shard, limit: maxTargets });
+    const probes = Math.max(0, size - without);
+    return Array.from({ length: retries + 1 }, () => ({ ...one, size, probes }));
+  };
+  const passes = protocols.flatMap((one) => {
+    const { name, transport } = one;
+    const segments = segmentsOf(targets, (family) => ports(name, family));
+    return repeated({ name, transport, segments }, countOf((plan) => !isVisited(plan, one)));
+  });
+  const guards = planGuards(input).flatMap(({ protocol, spared, segments }) =>
+    repeated(
+      { name: protocol.name, spared: spared.name, segments },
+      countOf((plan) => !isLookedFor(plan, protocol)),
+    )
+  );
+  const over = (transport: Protocol["transport"]): Passes => {
+    const chosen = passes.filter((pass) => pass.transport === transport);
+    return {
+      sizes: chosen.map(({ size }) => size),
+      protocols: chosen.map(({ name }) => name),
+      probes: chosen.map(({ probes }) => probes),
+    };
+  };
+  const interviews = interviewsOf(known, retries);
+  const times: Record<Exclude<Governor, "nothing">, number> = {
+    "rate": 0,
+    "net-rate": 0,
+    "host-rate": 0,
+  };
+  for (const { size, probes, segments } of [...guards, ...passes]) {
+    const { host, net } = densityOf(segments);
+    times.rate += probes / (limits.rate ?? Infinity);
+    times["net-rate"] += crowd(net, segments, probes) / (limits.netRate ?? Infinity);
+    times["host-rate"] += crowdOfHost(host, size, probes) / (limits.hostRate ?? Infinity);
+  }
+  times.rate += (interviews.probes.udp + interviews.probes.tcp) / (limits.rate ?? Infinity);
+  const [[name, seconds]] = (Object.entries(times) as [Governor, number][])
+    .sort(([, a], [, b]) => b - a);
+  return {
+    passes: { udp: over("udp"), tcp: over("tcp") },
+    guards: guards.map(({ segments: _, ...guard }) => guard),
+    interviews,
+    unprobed: countOf(({ probed }) => probed.length === 0),
+    governor: seconds > 0 ? name : "nothing",
+    seconds,
+  };
+}
+
+/** What known servers are sent that are interviewed. */
+function interviewsOf(
+  known: readonly (readonly [KnownPlan, number])[],
+  retries: number,
+): Interviews {
+  const held = known.filter(([{ interviewed }]) => interviewed);
+  const sent = held.flatMap(([{ probed }, servers]) => probed.map((one) => ({ one, servers })));
+  const over = (transport: Protocol["transport"]) =>
+    sumOf(sent.filter(({ one }) => one.transport === transport).map(({ servers }) => servers));
+  return {
+    servers: sumOf(held.map(([, servers]) => servers)),
+    protocols: [...new Set(sent.map(({ one }) => one))],
+    probes: { udp: over("udp") * (retries + 1), tcp: over("tcp") },
+  };
+}
+
+/** What is sent to the densest host, on average, where not all positions are. */
+function crowdOfHost(host: number, size: number, probes: number): number {
+  return size === 0 ? 0 : Math.min(host * probes / size, probes);
+}
+
+/** What a shard, or a limit, leaves of the densest network, on average. */
+function crowd(net: number, segments: readonly Segment[], size: number): number {
+  const all = segments.reduce((sum, s) => sum + Number(s.addresses.size) * s.ports.length, 0);
+  return all === 0 ? 0 : net * size / all;
+}
+
+/**
+ * Checks that the user said that the scan is allowed, where that is needed.
+ *
+ * @throws InputError that says why it is needed, and what would be sent.
+ */
+export function requirePermission(targets: Targets, plan: Plan, permitted: boolean): void {
+  const what = permissionNeeded(targets);
+  if (permitted || what === undefined) return;
+  throw new InputError(
+    `Cannot scan ${what} without --i-have-permission: up to ${probesOf(plan)}, and their owners ` +
+      "may object; scan only networks that you are responsible for, or whose owners agreed",
+  );
+}
+
+/** The sum of sizes. */
+export function sumOf(sizes: readonly number[]): number {
+  return sizes.reduce((all, one) => all + one, 0);
+}
+
+/** Datagrams, and connections, that leave at most before anything replies. */
+export function mostSent({ passes: { udp, tcp }, guards, interviews }: Plan) {
+  return {
+    udp: sumOf([...udp.probes, ...guards.map(({ probes }) => probes)]) + interviews.probes.udp,
+    tcp: sumOf(tcp.probes) + interviews.probes.tcp,
+  };
+}
+
+/** The protocols of passes in which something leaves. */
+function sentIn({ protocols, probes }: Passes): string[] {
+  return protocols.filter((_, i) => probes[i] > 0);
+}
+
+/** What would be sent, in words. */
+function probesOf(plan: Plan): string {
+  const { passes: { udp, tcp }, guards, interviews } = plan;
+  const kinds = (names: readonly string[]) =>
+    [...new Set(names)].map((name) => PROBES[name] ?? `${name} probes`).join(" and ");
+  const { udp: datagrams, tcp: connects } = mostSent(plan);
+  const held = (transport: Protocol["transport"]) =>
+    interviews.protocols.filter((one) => one.transport === transport).map(({ name }) => name);
+  const names = [...guards.map(({ name }) => name), ...sentIn(udp), ...held("udp")];
+  return [
+    ...(datagrams > 0 ? [`${number(datagrams)} datagrams would be sent (${kinds(names)})`] : []),
+    ...(connects > 0
+      ? [
+        `${number(connects)} connections would be opened (${
+          kinds([...sentIn(tcp), ...held("tcp")])
+        })`,
+      ]
+      : []),
+  ].join(" and ");
+}
+
+const PROBES: Readonly<Record<string, string>> = {
+  raknet: "RakNet pings of 33 bytes",
+  query: "Query handshakes of 7 bytes",
+  sqp: "SQP challenges of 5 bytes",
+  slp: "Server List Pings over TCP",
+};
+
+export { number };
+
+/** A number of things: `1 row`, `2 rows`. */
+export function count(value: number, thing: string): string {
+  return `${number(value)} ${thing}${value === 1 ? "" : "s"}`;
+}
+
+/** A time in words of a clock. */
+export function clockTime(seconds: number): string {
+  if (!Number.isFinite(seconds)) return "?";
+  const whole = Math.ceil(seconds);
+  const parts = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
+  return parts.map((part) => String(part).padStart(2, "0")).join(":");
+}

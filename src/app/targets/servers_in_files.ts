@@ -1,0 +1,76 @@
+/**
+ * Servers in files of rows, with what the rows hold about them.
+ *
+ * @module
+ */
+import { InputError } from "../../core/errors.ts";
+import { type Imported, readForeign } from "../../sinks/foreign_files.ts";
+import { XmlError } from "../../sinks/xml_tags.ts";
+import type { StoredRecord } from "../../store/server_columns.ts";
+import { reason, tellLine, userPath } from "../../cli/term/console.ts";
+import { count } from "./scan_plan.ts";
+
+/**
+ * The servers in a file that one of our formats wrote, in its order. Lines that cannot be read are
+ * passed over, and counted on standard error.
+ *
+ * @throws InputError when the file cannot be read.
+ */
+export async function* readRows(path: string): AsyncIterable<StoredRecord> {
+  const text = (await openRows(path)).pipeThrough(new TextDecoderStream());
+  const now = Date.now();
+  let unread = 0;
+  try {
+    for await (const { servers } of readForeign(text, { seenAt: now })) {
+      if (servers === undefined) unread++;
+      for (const server of servers ?? []) yield stored(server, now);
+    }
+  } catch (error) {
+    if (!(error instanceof XmlError)) throw error;
+    throw new InputError(`Cannot read "${path}": ${error.message}`);
+  }
+  if (unread === 0) return;
+  tellLine(`blocksweep: ${path}: passed over ${count(unread, "line")} that cannot be read`);
+}
+
+/**
+ * Opens a file of rows.
+ *
+ * @throws InputError when that fails.
+ */
+export async function openRows(path: string): Promise<ReadableStream<Uint8Array<ArrayBuffer>>> {
+  try {
+    const file = await Deno.open(userPath(path));
+    if (!(await file.stat()).isDirectory) return file.readable;
+    file.close();
+  } catch (error) {
+    if (error instanceof Deno.errors.NotCapable) throw error;
+    throw new InputError(`Cannot read "${path}": ${reason(error)}`);
+  }
+  throw new InputError(`Cannot read "${path}": it is a folder, not a file`);
+}
+
+/**
+ * The record of a server in a database: with the row's own state, where the row has one.
+ *
+ * @param now Unix milliseconds: no time of a row is later.
+ */
+export function stored({ record, row }: Imported, now: number): StoredRecord {
+  const time = (value: unknown, instead: number) =>
+    Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= now
+      ? value as number
+      : instead;
+  const seen = record.seen_at > now ? now : record.seen_at; // its clock was ahead
+  const failures = Number(row?.failures ?? 0);
+  const online = row?.online === undefined ? true : [true, "true"].includes(row.online as string);
+  const protocol = record.protocol || (record.protocols[0] ?? ""); // that column may not be there
+  return {
+    ...record,
+    protocol,
+    seen_at: seen,
+    online: protocol !== "" && online,
+    failures: Number.isSafeInteger(failures) && failures >= 0 && failures < 1e9 ? failures : 0,
+    first_seen: time(Number(row?.first_seen ?? NaN), seen),
+    last_seen: time(Number(row?.last_seen ?? NaN), seen),
+  };
+}

@@ -1,0 +1,173 @@
+/**
+ * Which servers a watch is of: words, files, and lists.
+ *
+ * @module
+ */
+import { type Endpoint, endpointKey, formatEndpoint, parseAddress } from "../../core/address.ts";
+import { InputError } from "../../core/errors.ts";
+import type { Protocol } from "../../protocols/protocol.ts";
+import { withoutPlayers } from "../../scan/inspect_stage/without_players.ts";
+import type { StoredRecord } from "../../store/server_columns.ts";
+import type { Database } from "../../store/database/database.ts";
+import { overdueServers } from "../../store/server_queries.ts";
+import { attempt } from "../../store/store.ts";
+import { AddressSet } from "../../targets/address_set.ts";
+import { neverAsked } from "../../targets/builtin_lists.ts";
+import { splitWords } from "../../targets/parse.ts";
+import type { Range } from "../../targets/ranges.ts";
+import { type KnownState, Watched, type WatchRules } from "../../watch/mod.ts";
+import { readText, tellError, tellLine } from "../../cli/term/console.ts";
+import { readRows } from "./servers_in_files.ts";
+import { locate } from "./locate_server.ts";
+import { type Lookups, noteRefused, RefusedName } from "./name_lookup.ts";
+import { count } from "./scan_plan.ts";
+import { namesIn } from "./rescan_targets.ts";
+import { resolveName, serviceFinder } from "./dns_lookup.ts";
+
+/** Suffixes of files of rows. */
+const ROWS = ["ndjson", "jsonl", "csv"];
+
+/** What says which servers to watch. */
+export interface WatchSources {
+  /** Servers by address or name, and files by their suffix. */
+  readonly words: readonly string[];
+  /** Files, whatever their suffix. */
+  readonly files: readonly string[];
+  /** Lists. */
+  readonly lists: readonly Database[];
+  /** Addresses that opted out: their servers are passed over, wherever they are named. */
+  readonly optedOut: readonly Range[];
+  /** Whether every name may lead to private addresses. */
+  readonly allowPrivate: boolean;
+  /** The protocols to look for. */
+  readonly protocols: readonly Protocol[];
+  /** Whether players' names are kept. */
+  readonly names: boolean;
+  /** How servers are watched. */
+  readonly rules: WatchRules;
+  /** What names are looked up with. Default: the system's. */
+  readonly lookups?: Pick<Lookups, "resolve" | "findService">;
+}
+
+function systemLookups(): Pick<Lookups, "resolve" | "findService"> {
+  return { resolve: resolveName, findService: serviceFinder({ note: tellError }) };
+}
+
+/**
+ * The servers of all sources, each once.
+ *
+ * @throws InputError for what cannot be read, or must not be asked, and when there are none.
+ */
+export async function readServers(sources: WatchSources): Promise<readonly Watched[]> {
+  const { words, files, lists, rules } = sources;
+  const servers = new Map<number | bigint, Watched>();
+  const shy = new AddressSet(sources.optedOut);
+  const passedOver = new Set<number | bigint>();
+  const add = (endpoint: Endpoint, name: string | null, known?: KnownState) => {
+    const key = endpointKey(endpoint);
+    if (shy.has(endpoint.address)) passedOver.add(key);
+    else if (!servers.has(key)) servers.set(key, new Watched({ ...endpoint }, name, rules, known));
+  };
+  for (const list of lists) await readList(list, sources, add);
+  const addNamed = (endpoint: Endpoint, name: string | null, known?: KnownState) => {
+    const reason = neverAsked(endpoint.address);
+    if (reason === undefined) return add(endpoint, name, known);
+    throw new InputError(`Cannot watch ${formatEndpoint(endpoint)}: never asked: ${reason}`);
+  };
+  const refused: RefusedName[] = [];
+  for (const word of [...words, ...files]) await readWord(word, sources, addNamed, refused);
+  noteRefused(refused, servers.size + passedOver.size > 0, tellError);
+  tellPassedOver(passedOver.size);
+  if (servers.size > 0) return [...servers.values()];
+  throw new InputError(
+    lists.length > 0
+      ? `Cannot watch ${lists[0].name}: there is no server in it that may be asked`
+      : passedOver.size > 0
+      ? ALL_OPTED_OUT
+      : "Cannot watch nothing: name servers, or files or lists that hold some",
+  );
+}
+
+const ALL_OPTED_OUT = "Cannot watch: every named server opted out";
+
+function tellPassedOver(servers: number): void {
+  if (servers > 0) tellLine(`blocksweep: ${count(servers, "server")} opted out: not watched`);
+}
+
+/**
+ * The servers whose addresses have not opted out.
+ *
+ * @throws InputError when there are none.
+ */
+export function withoutOptedOut(
+  servers: readonly Watched[],
+  optedOut: readonly Range[],
+): readonly Watched[] {
+  const shy = new AddressSet(optedOut);
+  const left = servers.filter(({ endpoint }) => !shy.has(endpoint.address));
+  tellPassedOver(servers.length - left.length);
+  if (left.length === 0) throw new InputError(ALL_OPTED_OUT);
+  return left;
+}
+
+/** The servers of a list, the most overdue first; those that are never asked are passed over. */
+async function readList(
+  list: Database,
+  { names }: WatchSources,
+  add: (endpoint: Endpoint, name: string | null, known: KnownState) => void,
+): Promise<void> {
+  await attempt("read", list, async () => {
+    for await (const stored of overdueServers(list)) {
+      const address = parseAddress(stored.host);
+      if (address === undefined || neverAsked(address) !== undefined) continue;
+      add({ address, port: stored.port }, nameOf(stored), knownState(stored, names));
+    }
+  });
+}
+
+/** The name that a server was asked for by. */
+function nameOf({ requested_as: asked }: StoredRecord): string | null {
+  const { name, service } = asked === null ? {} : namesIn(asked);
+  return name ?? service?.name ?? null;
+}
+
+/** What a list or a row knows of a server, with its players only where they are kept. */
+function knownState(stored: StoredRecord, names: boolean): KnownState {
+  const { online, failures, first_seen: _, last_seen: askedAt, ...record } = stored;
+  const row = record.protocol === "" ? undefined : names ? record : withoutPlayers(record);
+  return { row, online, failures, askedAt };
+}
+
+/**
+ * The servers of a file, or of a word.
+ *
+ * @param refused Takes the names of which no record may be used.
+ */
+async function readWord(
+  word: string,
+  { files, protocols, allowPrivate, names, lookups: found = systemLookups() }: WatchSources,
+  add: (endpoint: Endpoint, name: string | null, known?: KnownState) => void,
+  refused: RefusedName[],
+): Promise<void> {
+  const addHost = async (host: string) => {
+    try {
+      const lookups = { ...found, note: tellError, allowPrivate };
+      const { endpoints, name } = await locate(host, protocols, lookups, "watch");
+      for (const { endpoint } of endpoints) add(endpoint, name);
+    } catch (error) {
+      if (!(error instanceof RefusedName)) throw error;
+      refused.push(error); // a stranger's records end no watch of others
+    }
+  };
+  const suffix = /\.([a-z]+)$/.exec(word)?.[1] ?? "";
+  const isFile = files.includes(word) || ROWS.includes(suffix) || suffix === "txt";
+  if (!isFile) return await addHost(word);
+  if (ROWS.includes(suffix)) {
+    for await (const stored of readRows(word)) {
+      const endpoint = { address: parseAddress(stored.host)!, port: stored.port };
+      add(endpoint, nameOf(stored), knownState(stored, names));
+    }
+  } else {
+    for (const line of splitWords(await readText(word))) await addHost(line.word);
+  }
+}

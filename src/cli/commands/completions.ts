@@ -1,0 +1,220 @@
+/**
+ * Completions for shells, made from the table of options.
+ *
+ * @module
+ */
+import { InputError } from "../../core/errors.ts";
+import { readArgs } from "../options/parse_arguments.ts";
+import { type Choice, choiceOf, wordsOf } from "../options/option_choices.ts";
+import { print } from "../term/console.ts";
+import { COMMANDS } from "../options/help_text.ts";
+import { type Command, type Option, optionsOf } from "../options/option_table.ts";
+
+const NAMES = Object.keys(COMMANDS) as Command[];
+
+/** Runs `completions`; returns the exit code. */
+export async function runCompletions(args: readonly string[]): Promise<number> {
+  const { words: [shell] } = readArgs("completions", args);
+  const script = SHELLS[shell ?? ""];
+  if (script === undefined) {
+    throw new InputError(
+      `Cannot complete for "${shell ?? ""}": known are ${Object.keys(SHELLS).join(", ")}`,
+    );
+  }
+  await print(script());
+  return 0;
+}
+
+/** How an option may be typed: `--rate`, `-r`; `-oD`. */
+function dashed({ name, short }: Option): string[] {
+  const long = /^o[A-Z]$/.test(name) ? `-${name}` : `--${name}`;
+  return short === undefined ? [long] : [long, `-${short}`];
+}
+
+/** How else it may be typed: understood, but not offered. */
+function otherwise({ aliases = [] }: Option): string[] {
+  return aliases.map((alias) => /^[a-z][A-Z]$/.test(alias) ? `-${alias}` : `--${alias}`);
+}
+
+/** A pattern of the shell for options of a command whose values are of a kind. */
+function pattern(command: Command, options: readonly Option[]): string {
+  return options.flatMap((option) => [...dashed(option), ...otherwise(option)])
+    .map((name) => `${command}:${name}`).join("|");
+}
+
+/** What bash does behind an option that takes a value. */
+function bashAction(choice: Choice): string {
+  switch (choice.kind) {
+    case "file":
+      return '_blocksweep_files "$word"';
+    case "some":
+      return `_blocksweep_some "$word" ${choice.words.join(" ")}`;
+    case "one":
+      return `COMPREPLY=($(compgen -W "${choice.words.join(" ")}" -- "$word"))`;
+    case "other":
+      return ":";
+  }
+}
+
+/** The cases of options that take a value: those of one kind share a case. */
+function bashCases(command: Command): string[] {
+  const byAction = new Map<string, Option[]>();
+  for (const option of optionsOf(command).filter(({ value }) => value !== undefined)) {
+    const action = bashAction(choiceOf(command, option));
+    byAction.set(action, [...byAction.get(action) ?? [], option]);
+  }
+  return [...byAction].map(([action, options]) =>
+    `    ${pattern(command, options)}) ${action}; return ;;`
+  );
+}
+
+const SHELLS: Readonly<Record<string, () => string>> = {
+  // For bash 3.2 too, which macOS has: no mapfile, and no compopt, which has readline quote names.
+  // A name may hold spaces and asterisks: it must not be split into words as the options are.
+  // What stands behind a `=` is a word of its own for bash.
+  bash: () =>
+    [
+      "_blocksweep_files() {",
+      '  local file quote="printf %q"',
+      '  if type compopt >/dev/null 2>&1; then compopt -o filenames 2>/dev/null; quote="printf %s"; fi',
+      "  while IFS= read -r file; do",
+      '    COMPREPLY[${#COMPREPLY[@]}]="$($quote "$file")"',
+      '  done < <(compgen -f -- "$1")',
+      "}",
+      "_blocksweep_some() {",
+      '  local word="$1" before=""; shift',
+      '  case "$word" in *,*) before="${word%,*},"; word="${word##*,}" ;; esac',
+      '  COMPREPLY=($(compgen -P "$before" -W "$*" -- "$word"))',
+      "}",
+      "_blocksweep() {",
+      '  local at=$COMP_CWORD word="${COMP_WORDS[COMP_CWORD]}" options=""',
+      '  if [ "$word" = "=" ]; then word=""; elif [ "${COMP_WORDS[at-1]}" = "=" ]; then at=$((at - 1)); fi',
+      '  local before="${COMP_WORDS[at-1]}"',
+      "  COMPREPLY=()",
+      `  if [ "$COMP_CWORD" -eq 1 ]; then`,
+      `    COMPREPLY=($(compgen -W "${NAMES.join(" ")} --help --version" -- "$word"))`,
+      "    return",
+      "  fi",
+      '  case "${COMP_WORDS[1]}:$before" in',
+      ...NAMES.flatMap(bashCases),
+      "  esac",
+      '  case "${COMP_WORDS[1]}:$word" in',
+      ...NAMES.map((name) => {
+        const words = `"${optionsOf(name).flatMap(dashed).join(" ")}"`;
+        return `    ${name}:-*) COMPREPLY=($(compgen -W ${words} -- "$word")) ;;`;
+      }),
+      ...NAMES.map((name) => `    ${name}:*) ${bashAction(wordsOf(name))} ;;`),
+      "  esac",
+      "}",
+      "complete -F _blocksweep blocksweep",
+    ].join("\n"),
+  // A file of $fpath is the body of the function that it defines; one that is sourced is not.
+  zsh: () =>
+    [
+      "#compdef blocksweep",
+      "_blocksweep() {",
+      "  if (( CURRENT == 2 )); then",
+      "    local -a commands",
+      `    commands=(${
+        NAMES.map((name) => quoted(`${name}:${COMMANDS[name].purpose}`)).join(" ")
+      })`,
+      "    _describe command commands",
+      "    return",
+      "  fi",
+      "  shift words; (( CURRENT-- ))",
+      "  case $words[1] in",
+      ...NAMES.map((name) => {
+        const options = optionsOf(name).flatMap((option) => zshOptions(name, option));
+        // Behind words that cannot be completed, zsh offers options only where some action was tried.
+        const rest = `*:word:${zshAction(wordsOf(name)) || "{:}"}`;
+        return `    ${name}) _arguments ${[...options, rest].map(quoted).join(" ")} ;;`;
+      }),
+      "  esac",
+      "}",
+      'if [[ $funcstack[1] == _blocksweep ]]; then _blocksweep "$@"; else',
+      "  (( $+functions[compdef] )) || { autoload -Uz compinit && compinit -i }",
+      "  compdef _blocksweep blocksweep",
+      "fi",
+    ].join("\n"),
+  fish: () =>
+    [
+      "function __blocksweep_some",
+      "  set -l word (commandline -ct | string replace -r '^-[^=]*=' '')",
+      "  set -l before (string match -r '^.*,' -- $word)",
+      '  printf "%s\\n" "$before"$argv',
+      "end",
+      "complete -c blocksweep -f",
+      ...NAMES.map((name) =>
+        `complete -c blocksweep -n __fish_use_subcommand -a ${name} -d ${
+          fishText(COMMANDS[name].purpose)
+        }`
+      ),
+      ...NAMES.flatMap((name) => optionsOf(name).map((option) => fishOption(name, option))),
+      ...NAMES.map((name) =>
+        `complete -c blocksweep -n '__fish_seen_subcommand_from ${name}' ${
+          fishAction(wordsOf(name))
+        }`
+      ),
+    ].join("\n"),
+};
+
+/** One for each form of an option; those that are given already are not offered again. */
+function zshOptions(command: Command, option: Option): string[] {
+  const { value, help, repeat } = option;
+  const escape = (text: string) => text.replace(/[\\[\]:]/g, "\\$&");
+  const action = zshAction(choiceOf(command, option));
+  const rest = `[${escape(help)}]${value === undefined ? "" : `:${escape(value)}:${action}`}`;
+  const forms = [...dashed(option), ...otherwise(option)];
+  const before = repeat ? "*" : forms.length > 1 ? `(${forms.join(" ")})` : "";
+  return forms.map((form) => `${dashed(option).includes(form) ? "" : "!"}${before}${form}${rest}`);
+}
+
+/** What zsh does for a value. */
+function zshAction(choice: Choice): string {
+  switch (choice.kind) {
+    case "file":
+      return "_files";
+    case "some":
+      return ` _values -s , word ${choice.words.join(" ")}`;
+    case "one":
+      return `(${choice.words.join(" ")})`;
+    case "other":
+      return "";
+  }
+}
+
+/** A word as bash and zsh take it. */
+function quoted(word: string): string {
+  return `'${word.replaceAll("'", "'\\''")}'`;
+}
+
+/** What fish does for a value. */
+function fishAction(choice: Choice): string {
+  switch (choice.kind) {
+    case "file":
+      return "-F";
+    case "some":
+      return `-f -a '(__blocksweep_some ${choice.words.join(" ")})'`;
+    case "one":
+      return `-f -a '${choice.words.join(" ")}'`;
+    case "other":
+      return "-f";
+  }
+}
+
+function fishOption(command: Command, option: Option): string {
+  const { name, short, value, help } = option;
+  const action = fishAction(choiceOf(command, option));
+  const old = /^o[A-Z]$/.test(name);
+  return [
+    `complete -c blocksweep -n '__fish_seen_subcommand_from ${command}'`,
+    old ? `-o ${name}` : `-l ${name}`,
+    ...(short === undefined ? [] : [`-s ${short}`]),
+    ...(value === undefined ? [] : [`-r ${action}`]),
+    `-d ${fishText(help)}`,
+  ].join(" ");
+}
+
+function fishText(text: string): string {
+  return `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
+}

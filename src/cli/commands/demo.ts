@@ -1,0 +1,117 @@
+/**
+ * The demo command: a fleet on loopback, a real scan of it over real sockets, and a check of every
+ * row against the truth.
+ *
+ * @module
+ */
+import { InputError } from "../../core/errors.ts";
+import type { Selection } from "../../fleet/judge/expected_rows.ts";
+import { drawFleet, type FleetHost } from "../../fleet/simulate/draw_fleet.ts";
+import { openFleet } from "../../fleet/simulate/open_fleet.ts";
+import { readCsv, readNdjson, type Verdict, verify } from "../../fleet/judge/verify_rows.ts";
+import { systemClock } from "../../net/clock.ts";
+import { USUAL_PROTOCOLS } from "../../protocols/list.ts";
+import type { ServerRecord } from "../../core/record.ts";
+import { parseTarget } from "../../targets/parse.ts";
+import { readArgs } from "../options/parse_arguments.ts";
+import { print, reason, tellLine, terminalSize, userPath } from "../term/console.ts";
+import { DEFAULTS } from "../../app/settings/defaults.ts";
+import { FLEET_RANGE } from "./fleet.ts";
+import { usualPorts } from "../../targets/builtin_lists.ts";
+import { number } from "../../app/targets/scan_plan.ts";
+import { runPassingScan } from "./scan.ts";
+import { serverTable } from "../../app/outputs/table_format.ts";
+import { Settings } from "../../app/settings/option_values.ts";
+
+/** Where the demo writes. */
+const FOLDER = "demo";
+/** Rows that are shown. */
+const SHOWN = 12;
+
+/** Runs `demo`; returns the exit code. */
+export async function runDemo(args: readonly string[]): Promise<number> {
+  const settings = new Settings(readArgs("demo", args));
+  const servers = settings.whole("servers", 1, 4000) ?? DEFAULTS.demo.servers;
+  const seed = settings.whole("seed", 0, Number.MAX_SAFE_INTEGER) ?? 1;
+  const target = parseTarget(FLEET_RANGE);
+  if ("name" in target) throw new Error("the fleet's range is one");
+  const hosts = drawFleet({ servers, hostile: Math.ceil(servers / 10), range: target.range, seed });
+  const quiet = settings.has("quiet");
+  const [csv, ndjson] = [`${FOLDER}/servers.csv`, `${FOLDER}/servers.ndjson`];
+  try {
+    await Deno.mkdir(userPath(FOLDER), { recursive: true });
+  } catch (error) {
+    if (error instanceof Deno.errors.NotCapable) throw error;
+    throw new InputError(`Cannot make folder "${FOLDER}": ${reason(error)}`);
+  }
+  if (!quiet) {
+    tellLine(
+      `simulating ${number(servers)} servers and ${
+        number(hosts.length - servers)
+      } hostile or shy hosts ` +
+        `in ${FLEET_RANGE} (65,536 addresses), and scanning all of it:`,
+    );
+  }
+  {
+    await using _fleet = await openFleet(hosts, { clock: systemClock, seed });
+    const scanArgs = [
+      FLEET_RANGE,
+      "-o",
+      csv,
+      "-o",
+      ndjson,
+      "--opt-out-file",
+      `${FOLDER}/opt-out.txt`,
+    ];
+    const code = await runPassingScan(quiet ? [...scanArgs, "--quiet"] : scanArgs);
+    if (code !== 0) return code;
+  }
+  const rows = readNdjson(await Deno.readTextFile(userPath(ndjson)));
+  await printTable(rows);
+  const verdicts = [
+    { name: ndjson, verdict: check(hosts, rows, "ndjson") },
+    { name: csv, verdict: check(hosts, readCsv(await Deno.readTextFile(userPath(csv))), "csv") },
+  ];
+  return await judge(verdicts);
+}
+
+function check(
+  hosts: readonly FleetHost[],
+  rows: readonly ServerRecord[],
+  format: "csv" | "ndjson",
+): Verdict {
+  const ports = usualPorts();
+  const selection: Selection = {
+    protocols: USUAL_PROTOCOLS.map(({ name }) => name),
+    ports: (protocol) => ports(protocol, 4),
+    follow: true,
+  };
+  return verify(hosts.map(({ entry }) => entry), rows, selection, format);
+}
+
+async function printTable(rows: readonly ServerRecord[]): Promise<void> {
+  const shown = rows.toSorted((a, b) => (b.players_online ?? 0) - (a.players_online ?? 0)).slice(
+    0,
+    SHOWN,
+  );
+  const table = serverTable(Deno.stdout.isTerminal() ? terminalSize().columns : Infinity);
+  const text = table.head + shown.map((record) => table.row(record, false)).join("");
+  await print(`\n${text}... and ${number(rows.length - shown.length)} more\n`);
+}
+
+async function judge(
+  verdicts: readonly { readonly name: string; readonly verdict: Verdict }[],
+): Promise<number> {
+  for (const { name, verdict: { expected, found, right, faults } } of verdicts) {
+    await print(
+      `${name}: ${number(found)} of ${number(expected)} servers found, ` +
+        `${number(right)} rows right in every field, ${number(faults.length)} faults`,
+    );
+    for (const fault of faults.slice(0, 10)) await print(`  ${fault}`);
+  }
+  return verdicts.every(({ verdict }) =>
+      verdict.faults.length === 0 && verdict.right === verdict.expected
+    )
+    ? 0
+    : 1;
+}

@@ -1,0 +1,157 @@
+/**
+ * The fleet command: simulated servers, to try and test scanners without touching anyone.
+ *
+ * @module
+ */
+import { formatAddress, parseIpv4 } from "../../core/address.ts";
+import { InputError } from "../../core/errors.ts";
+import type { Faults } from "../../fleet/simulate/network/faults.ts";
+import { drawFleet } from "../../fleet/simulate/draw_fleet.ts";
+import { formatManifest } from "../../fleet/manifest.ts";
+import { openFleet } from "../../fleet/simulate/open_fleet.ts";
+import { Witness } from "../../fleet/witness_log.ts";
+import { systemClock } from "../../net/clock.ts";
+import { parseTarget } from "../../targets/parse.ts";
+import type { Range } from "../../targets/ranges.ts";
+import { RangeSet } from "../../targets/ranges.ts";
+import { readArgs } from "../options/parse_arguments.ts";
+import { tellLine, userPath, writeRefusal, writeText } from "../term/console.ts";
+import { DEFAULTS } from "../../app/settings/defaults.ts";
+import { onInterrupt } from "../../app/interrupt_signals.ts";
+import { privateRanges } from "../../targets/builtin_lists.ts";
+import { number } from "../../app/targets/scan_plan.ts";
+import { Settings } from "../../app/settings/option_values.ts";
+
+/** Where a fleet stands when nothing else is said. */
+export const FLEET_RANGE = "127.16.0.0/16";
+
+/** Runs `fleet` until Ctrl-C; returns the exit code. */
+export async function runFleet(args: readonly string[]): Promise<number> {
+  const settings = new Settings(readArgs("fleet", args));
+  const [word] = settings.values.words;
+  if (word !== undefined) {
+    const option = /^\d+$/.test(word) ? "servers" : "range";
+    throw new InputError(`Cannot use "${word}": say --${option} ${word}`);
+  }
+  const seed = settings.whole("seed", 0, Number.MAX_SAFE_INTEGER) ?? 1;
+  const range = parseRange(settings.text("range") ?? FLEET_RANGE);
+  const lab = settings.has("lab") ? laboratory(range) : undefined;
+  const hosts = drawFleet({
+    servers: settings.whole("servers", 0, 2 ** 24) ?? DEFAULTS.fleet.servers,
+    hostile: settings.whole("hostile", 0, 2 ** 24),
+    range,
+    seed,
+    software: chosenSoftware(settings),
+    tcp: !settings.has("no-tcp"),
+  });
+  const manifest = settings.text("manifest");
+  using witness = openWitness(settings.text("log"));
+  using interrupt = onInterrupt(() => {});
+  await using fleet = await openFleet(hosts, {
+    clock: systemClock,
+    seed,
+    faults: readFaults(settings),
+    lab,
+    witness,
+  });
+  // Written when all is open: who waits for the file may start.
+  if (manifest !== undefined) {
+    await writeText(
+      manifest,
+      formatManifest(hosts.map(({ entry }) => entry)),
+    );
+  }
+  const quiet = settings.has("quiet");
+  if (!quiet) {
+    tellLine(
+      `${number(hosts.length)} simulated hosts in ${
+        settings.text("range") ?? FLEET_RANGE
+      }; Ctrl-C ends`,
+    );
+  }
+  const ends = [interrupt.signal, ...witness === undefined ? [] : [witness.failed]];
+  await Promise.race([aborted(AbortSignal.any(ends)), fleet.running]);
+  if (!quiet) {
+    tellLine(
+      `received ${number(fleet.received)} datagrams, sent ${number(fleet.sent)}, ` +
+        `accepted ${number(fleet.accepted)} connections`,
+    );
+  }
+  return 0;
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) =>
+    signal.addEventListener("abort", () => resolve(), { once: true })
+  );
+}
+
+function parseRange(text: string): Range {
+  const target = parseTarget(text);
+  if ("name" in target) throw new InputError(`Cannot use --range "${text}": it wants addresses`);
+  return target.range;
+}
+
+function chosenSoftware(settings: Settings): readonly string[] | undefined {
+  const names = settings.list("software");
+  if (names?.length === 0) throw new InputError("Cannot imitate no software: --software is empty");
+  return names;
+}
+
+/** The faults that the options ask for. */
+function readFaults(settings: Settings): Faults {
+  return {
+    loss: settings.percent("loss") ?? 0,
+    duplication: settings.percent("duplicate") ?? 0,
+    delay: settings.milliseconds("delay") ?? 0,
+    jitter: settings.milliseconds("jitter") ?? 0,
+  };
+}
+
+function openWitness(path: string | undefined): Witness | undefined {
+  if (path === undefined) return undefined;
+  try {
+    return new Witness(userPath(path));
+  } catch (error) {
+    throw writeRefusal(path, error);
+  }
+}
+
+/**
+ * The networks of a laboratory: private addresses on a host that nobody else can reach, for it has
+ * no default route.
+ *
+ * @throws InputError when it is not one.
+ */
+function laboratory(range: Range): { address: number; netmask: number }[] {
+  const privates = RangeSet.of(
+    privateRanges().map((one) => one.range).filter(({ start }) =>
+      typeof start === typeof range.start
+    ),
+  );
+  if (!privates.covers(range)) {
+    throw new InputError(
+      `Cannot use --lab with ${formatAddress(range.start)}: the range must lie in data/private.txt`,
+    );
+  }
+  if (hasDefaultRoute()) {
+    throw new InputError(
+      "Cannot use --lab: this host has a default route; use a network namespace",
+    );
+  }
+  return Deno.networkInterfaces()
+    .filter(({ family, address }) => family === "IPv4" && !address.startsWith("127."))
+    .map(({ address, netmask }) => ({ address: parseIpv4(address), netmask: parseIpv4(netmask) }));
+}
+
+/** Whether packets for anywhere leave this host. Reading the table needs `--allow-all` in Deno. */
+function hasDefaultRoute(): boolean {
+  const [, ...routes] = Deno.readTextFileSync("/proc/net/route").trim().split("\n");
+  const v4 = routes.some((line) => {
+    const [, destination, , , , , , mask] = line.split("\t");
+    return destination === "00000000" && mask === "00000000";
+  });
+  const v6 = Deno.readTextFileSync("/proc/net/ipv6_route").trim().split("\n")
+    .some((line) => line.startsWith(`${"0".repeat(32)} 00`) && !line.endsWith("lo"));
+  return v4 || v6;
+}

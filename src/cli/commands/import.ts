@@ -1,0 +1,119 @@
+/**
+ * The import command: servers from files into a list.
+ *
+ * @module
+ */
+import { InputError } from "../../core/errors.ts";
+import { readForeign } from "../../sinks/foreign_files.ts";
+import { XmlError } from "../../sinks/xml_tags.ts";
+import type { StoredRecord } from "../../store/server_columns.ts";
+import type { Database } from "../../store/database/database.ts";
+import { openStore } from "../../store/open_store.ts";
+import { attempt } from "../../store/store.ts";
+import { writeKnown } from "../../store/record_writer.ts";
+import { readArgs } from "../options/parse_arguments.ts";
+import { tellLine } from "../term/console.ts";
+import { openRows, stored } from "../../app/targets/servers_in_files.ts";
+import { namedPlace } from "../../app/databases/select_servers.ts";
+import { count } from "../../app/targets/scan_plan.ts";
+import { SURROUNDINGS } from "../../app/databases/connection_environment.ts";
+import { Settings } from "../../app/settings/option_values.ts";
+
+/** Servers that are written in one transaction. */
+const BATCH = 500;
+
+/** What it reads. */
+const FORMATS =
+  "rows of ours, nmap's or masscan's -oX or -oG, masscan's -oJ or -oL, naabu's JSON " +
+  "lines, zmap's CSV, or HOST:PORT (HOST alone with --port)";
+
+/** Runs `import`; returns the exit code. */
+export async function runImport(args: readonly string[]): Promise<number> {
+  const settings = new Settings(readArgs("import", args));
+  const [word, ...paths] = settings.values.words;
+  const place = namedPlace(word);
+  if (paths.length === 0) {
+    throw new InputError(
+      "Cannot import nothing: name files behind the list, or - for standard input",
+    );
+  }
+  const port = settings.whole("port", 1, 65535);
+  const files = await openAll(paths);
+  await using stack = new AsyncDisposableStack();
+  let database: Database | undefined;
+  // Only once a file could be read: a failed import leaves no empty database behind.
+  const open = async () => database ??= stack.use(await openStore(place, SURROUNDINGS));
+  for (const [i, file] of files.entries()) {
+    const result = await importFile(open, file, paths[i], port);
+    if (!settings.has("quiet")) result.forEach(tellLine);
+  }
+  return 0;
+}
+
+/** Opens all files, before anything is written. */
+async function openAll(paths: readonly string[]): Promise<ReadableStream<Uint8Array>[]> {
+  const files: ReadableStream<Uint8Array>[] = [];
+  for (const path of paths) {
+    try {
+      files.push(path === "-" ? Deno.stdin.readable : await openRows(path));
+    } catch (error) {
+      for (const file of files) await file.cancel();
+      throw error;
+    }
+  }
+  return files;
+}
+
+/**
+ * Imports a file.
+ *
+ * @param open Opens the database, once.
+ * @returns What there is to say of it.
+ * @throws InputError when none of its lines can be read.
+ */
+async function importFile(
+  open: () => Promise<Database>,
+  file: ReadableStream<Uint8Array>,
+  path: string,
+  port: number | undefined,
+): Promise<string[]> {
+  const now = Date.now();
+  const unread = { count: 0, first: 0 };
+  let [batch, found, changed]: [StoredRecord[], number, number] = [[], 0, 0];
+  const write = async () => {
+    const database = await open();
+    changed += await attempt("write to", database, () => writeKnown(database, batch));
+    batch = [];
+  };
+  const text = file.pipeThrough(new TextDecoderStream());
+  try {
+    for await (const { number, servers } of readForeign(text, { port, seenAt: now })) {
+      if (servers === undefined && unread.count++ === 0) unread.first = number;
+      for (const server of servers ?? []) {
+        batch.push(stored(server, now));
+        found++;
+      }
+      if (batch.length >= BATCH) await write();
+    }
+  } catch (error) {
+    if (!(error instanceof XmlError)) throw error;
+    if (batch.length > 0) await write();
+    throw new InputError(
+      `Cannot import "${path}": ${error.message}; of XML it wants nmap's or masscan's -oX ` +
+        `(${count(found, "server")} before that line, imported)`,
+    );
+  }
+  const lines = `${
+    count(unread.count, "line")
+  } that cannot be read, the first is line ${unread.first}`;
+  if (found === 0 && unread.count > 0) {
+    throw new InputError(
+      `Cannot import "${path}": ${lines}; it wants ${FORMATS}`,
+    );
+  }
+  await write();
+  return [
+    `${path}: ${count(found, "server")}, ${changed} of them new or newer than what was known`,
+    ...(unread.count > 0 ? [`${path}: passed over ${lines}`] : []),
+  ];
+}

@@ -1,0 +1,79 @@
+/**
+ * The commands that show what is in a list: list, and export.
+ *
+ * @module
+ */
+import { InputError } from "../../core/errors.ts";
+import { redactUrl } from "../../core/redact.ts";
+import type { Sink } from "../../sinks/sink.ts";
+import { storePlace } from "../../store/open_store.ts";
+import { LIST_FIELDS } from "../../store/server_queries.ts";
+import { attempt } from "../../store/store.ts";
+import { readArgs } from "../options/parse_arguments.ts";
+import { tellLine } from "../term/console.ts";
+import { DEFAULTS } from "../../app/settings/defaults.ts";
+import {
+  listTable,
+  openNamed,
+  readSelection,
+  writeServers,
+} from "../../app/databases/select_servers.ts";
+import { openOutputs, planOutputs } from "../../app/outputs/open_outputs.ts";
+import { count } from "../../app/targets/scan_plan.ts";
+import { Tally } from "../../app/outputs/software_tally.ts";
+import { Settings } from "../../app/settings/option_values.ts";
+
+/** A row is written up to so long after its server was asked, milliseconds. */
+const OVERLAP_MS = 60_000;
+
+/** Runs `list`; returns the exit code. */
+export async function runList(args: readonly string[]): Promise<number> {
+  const settings = new Settings(readArgs("list", args));
+  return await show(settings, DEFAULTS.list);
+}
+
+/** Runs `export`; returns the exit code. */
+export async function runExport(args: readonly string[]): Promise<number> {
+  const settings = new Settings(readArgs("export", args));
+  return await show(settings, { sort: settings.has("since") ? "overdue" : "address" });
+}
+
+async function show(
+  settings: Settings,
+  usual: Parameters<typeof readSelection>[1],
+): Promise<number> {
+  const { words } = settings.values;
+  const now = Date.now();
+  const selection = readSelection(settings, usual, now);
+  const kind = { columns: LIST_FIELDS, table: (space: number) => listTable(now, space) };
+  const plans = planOutputs(settings, Deno.stdout.isTerminal(), kind);
+  const list = settings.texts("output").find((path) => storePlace(path) !== undefined);
+  if (list !== undefined) {
+    throw new InputError(
+      `Cannot export to "${redactUrl(list)}", which is a list: export to .ndjson, and import that`,
+    );
+  }
+  await using database = await openNamed(words[0]);
+  const { sinks } = await openOutputs(plans, settings.has("append"), () => {});
+  const tally = new Tally();
+  const { count: written, latest } = await writeAll(
+    sinks,
+    () => attempt("read", database, () => writeServers(database, selection, [...sinks, tally])),
+  );
+  if (settings.has("quiet")) return 0;
+  tellLine(`${count(written, "server")} of ${database.name}`);
+  if (plans.some(({ format }) => format.name === "table")) tally.lines().forEach(tellLine);
+  if (selection.since !== undefined && written > 0) {
+    tellLine(
+      `next time: --since ${latest - OVERLAP_MS} (some servers come again, none is left out)`,
+    );
+  }
+  return 0;
+}
+
+/** Writes, and closes the outputs however that goes. */
+async function writeAll<T>(sinks: readonly Sink[], write: () => Promise<T>): Promise<T> {
+  await using stack = new AsyncDisposableStack();
+  for (const sink of sinks) stack.use(sink);
+  return await write();
+}

@@ -1,0 +1,202 @@
+/**
+ * Saying what a scan would do, without doing it.
+ *
+ * @module
+ */
+import { type Address, endpointKey, formatEndpoint } from "../../core/address.ts";
+import type { Protocol } from "../../protocols/protocol.ts";
+import { planGuards } from "../../scan/sweep_stage/suppression_passes.ts";
+import {
+  isLookedFor,
+  isVisited,
+  type KnownPlan,
+  knownPlans,
+  targeted,
+} from "../../scan/inspect_stage/known_server_plan.ts";
+import { AddressSet } from "../../targets/address_set.ts";
+import { segmentsOf } from "../../targets/compose.ts";
+import { permissionNeeded } from "../../targets/permission.ts";
+import { TargetSpace } from "../../targets/space.ts";
+import { requestText } from "../../targets/srv.ts";
+import { visitSpace } from "../../sweep/connection_passes.ts";
+import { print } from "../term/console.ts";
+import type { Engine } from "../../app/engines/choose_engine.ts";
+import {
+  clockTime,
+  count,
+  mostSent,
+  number,
+  type Passes,
+  type Plan,
+} from "../../app/targets/scan_plan.ts";
+import type { ScanSettings, SpeedSettings } from "../../app/settings/scan_settings.ts";
+import type { NamedTargets } from "../../app/targets/find_targets.ts";
+
+const VERIFY = "open connection request 1, up to 1,464 bytes, to each RakNet server that answered";
+
+/** The plan of a scan as lines. */
+export function planLines(
+  plan: Plan,
+  { targets, services, optedOutSize, first }: NamedTargets,
+  chosen: ScanSettings,
+  { limits, autoRate, cooldownMs }: SpeedSettings,
+  outputs: readonly { readonly path: string; readonly format: { readonly name: string } }[],
+  { name: engine, way }: Pick<Engine, "name" | "way">,
+): string[] {
+  const { size, publicSize, loopbackSize, left } = targets;
+  const local = size - publicSize - loopbackSize;
+  const ports = chosen.protocols.map(({ name }) =>
+    `${name} ${
+      portList(segmentsOf(targets, (bits) => chosen.ports(name, bits)).flatMap((s) => s.ports))
+    }`
+  );
+  const { udp, tcp } = plan.passes;
+  const list = ({ probes, protocols }: Passes) =>
+    probes.map((one, i) => `${protocols[i]} ${number(one)}`).join(", ");
+  const before = plan.guards.map(({ name, probes }) => `${name} ${number(probes)}`).join(", ");
+  const spared = [...new Set(plan.guards.map((guard) => guard.spared))].join(", ");
+  const { udp: probes, tcp: connects } = mostSent(plan);
+  const gaps = Math.max(0, plan.guards.length + udp.sizes.length - 1);
+  const limit = (value: number | undefined) =>
+    value === undefined ? "no limit" : `${number(value)}/s`;
+  const { rate, netRate, hostRate } = limits;
+  const rising = autoRate === undefined
+    ? ""
+    : ` at first and up to ${limit(autoRate.most)} while nothing is lost`;
+  const needed = permissionNeeded(targets);
+  const led = [
+    ...new Set([...services.values()].map(({ name, service }) => requestText(name, service))),
+  ];
+  const rows: [string, string][] = [
+    [
+      "targets",
+      `${number(size)}: ${number(publicSize)} public, ${number(local)} private, ` +
+      `${number(loopbackSize)} loopback`,
+    ],
+    ...led.length === 0 ? [] : [["SRV added", led.join("; ")] as [string, string]],
+    ...first.length === 0 ? [] : [["rescan", knownText(first.length, plan)] as [string, string]],
+    [
+      "left out",
+      `${number(left.never)} never asked, ${number(left.private)} private, ` +
+      `${number(left.chosen)} excluded, ${number(optedOutSize)} opted out`,
+    ],
+    ["permission", needed === undefined ? "not needed" : `--i-have-permission, for ${needed}`],
+    ["ports", ports.join("; ")],
+    ["order", chosen.seed === undefined ? "ascending" : `shuffled, --seed ${chosen.seed}`],
+    ["shard", `${chosen.shard.index}/${chosen.shard.count}`],
+    ...(before === ""
+      ? []
+      : [["before", `${before}: who answers is not asked ${spared}`] as [string, string]]),
+    ["passes", [udp, tcp].map(list).filter((text) => text !== "").join("; beside them ")],
+    ...(probes === 0 ? [] : [[
+      "probes",
+      `at most ${number(probes)}; those that answered are left out of retries`,
+    ] as [string, string]]),
+    ...(connects === 0 ? [] : [[
+      "connects",
+      `at most ${number(connects)} over TCP, ${number(chosen.concurrency)} at once; ` +
+      "what opens is sent a status request",
+    ] as [string, string]]),
+    ...chosen.verify ? [["verify", VERIFY] as [string, string]] : [],
+    [
+      "limits",
+      `all ${limit(rate)}${rising}, a network ${limit(netRate)}, a host ${limit(hostRate)}`,
+    ],
+    [
+      "engine",
+      engine + (chosen.threads === 0 ? "" : `, ${count(chosen.threads, "sending thread")}`) +
+      (way === undefined ? "" : `, ${way}`),
+    ],
+    ["governed by", plan.governor === "nothing" ? "the machine" : `--${plan.governor}`],
+    ["time", `at least ${clockTime(plan.seconds + cooldownMs / 1000 + gaps)}`],
+    ["outputs", outputs.map(({ path, format }) => `${path} (${format.name})`).join(", ")],
+  ];
+  return rows.map(([name, text]) => `${name.padEnd(12)}${text}`);
+}
+
+/** How many servers are known, which of them no pass visits, and how many are sent nothing. */
+function knownText(size: number, { interviews: { servers, protocols }, unprobed }: Plan): string {
+  const names = protocols.map(({ name }) => name).join(", ");
+  return [
+    `${count(size, "known server")}, the most overdue first`,
+    ...servers === 0 ? [] : [`${number(servers)} for ${names}, which no pass visits`],
+    ...unprobed === 0
+      ? []
+      : [`${number(unprobed)} not probed: none of their protocols is selected`],
+  ].join("; ");
+}
+
+/** Ports, with those that follow each other as ranges. */
+export function portList(ports: readonly number[]): string {
+  const sorted = [...new Set(ports)].sort((a, b) => a - b);
+  const spans: [number, number][] = [];
+  for (const port of sorted) {
+    const last = spans.at(-1);
+    if (last !== undefined && port === last[1] + 1) last[1] = port;
+    else spans.push([port, port]);
+  }
+  return spans.map(([first, last]) => first === last ? `${first}` : `${first}-${last}`).join(",");
+}
+
+/** Lines that are gathered before they are printed. */
+const LINES = 1000;
+
+/** One pass, and which known servers it visits. */
+interface Listed {
+  readonly protocol: Protocol;
+  readonly space: TargetSpace;
+  readonly visits: (plan: KnownPlan, protocol: Protocol) => boolean;
+}
+
+/** Prints all targets in the order of the first passes, protocol by protocol, and the interviews. */
+export async function printTargets(named: NamedTargets, chosen: ScanSettings): Promise<void> {
+  let lines: string[] = [];
+  for (const line of targetLines(named, chosen)) {
+    if (lines.push(line) < LINES) continue;
+    await print(lines.join("\n"));
+    lines = [];
+  }
+  if (lines.length > 0) await print(lines.join("\n"));
+}
+
+function* targetLines(named: NamedTargets, chosen: ScanSettings): Generator<string> {
+  const shy = new AddressSet(named.optedOut);
+  const plans = knownPlans({ ...chosen, ...named });
+  const target = { address: 0 as Address, port: 0 };
+  for (const { protocol, space, visits } of firstPasses(named, chosen)) {
+    for (let position = 0; position < space.size; position++) {
+      space.at(position, target);
+      const plan = plans.size === 0 ? undefined : plans.get(endpointKey(target));
+      if (shy.has(target.address) || plan !== undefined && !visits(plan, protocol)) continue;
+      yield `${formatEndpoint(target)} ${protocol.name}`;
+    }
+  }
+  const isTarget = targeted({ ...chosen, ...named });
+  for (const server of named.known) {
+    const { probed, interviewed } = plans.get(endpointKey(server.endpoint))!;
+    if (!interviewed || shy.has(server.endpoint.address) || !isTarget(server)) continue;
+    for (const { name } of probed) yield `${formatEndpoint(server.endpoint)} ${name}`;
+  }
+}
+
+/** The first pass of each protocol, and before them those that only look for speakers of one. */
+function firstPasses({ targets, first }: NamedTargets, chosen: ScanSettings): Listed[] {
+  const { seed, shard, maxTargets, retries, protocols } = chosen;
+  const sizing = { seed, shard, limit: maxTargets, first };
+  const guards = planGuards({ ...chosen, targets }).map(({ protocol, segments }) => ({
+    protocol,
+    space: new TargetSpace(segments, { ...sizing, pass: 1 }),
+    visits: isLookedFor,
+  }));
+  const seen = { udp: 0, tcp: 0 };
+  const passes = protocols.map((protocol) => {
+    const { name, transport } = protocol;
+    const segments = segmentsOf(targets, (bits) => chosen.ports(name, bits));
+    const pass = seen[transport]++ * (retries + 1) + 1;
+    const space = transport === "tcp"
+      ? visitSpace({ protocol: name, segments }, pass, sizing)
+      : new TargetSpace(segments, { ...sizing, pass });
+    return { protocol, space, visits: isVisited };
+  });
+  return [...guards, ...passes];
+}

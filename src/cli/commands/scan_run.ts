@@ -1,0 +1,318 @@
+/**
+ * A scan as the command runs it: everything is opened, the scan runs, everything is closed, and the
+ * user is told what came of it.
+ *
+ * @module
+ */
+import type { Address, Endpoint } from "../../core/address.ts";
+import { systemClock } from "../../net/clock.ts";
+import { openSocket } from "../../net/deno/udp_socket.ts";
+import { denoDialer } from "../../net/deno/tcp_dialer.ts";
+import { beganAt, uuidv7 } from "../../scan/scan_id.ts";
+import type { ScanEnd, ScanOptions } from "../../scan/scan_options.ts";
+import { scan } from "../../scan/scan.ts";
+import { newState, type ScanState } from "../../scan/scan_state.ts";
+import type { TroubleListener } from "../../scan/sweep_stage/send_errors.ts";
+import { readIds } from "../../sinks/read_ids.ts";
+import { optOutCheck } from "../../targets/builtin_lists.ts";
+import { formatConfig } from "../options/config_file.ts";
+import {
+  formatConfiguration,
+  lastingValues,
+  orderDigest,
+} from "../../app/resume/scan_configuration.ts";
+import { tellLine, userPath, writeText } from "../term/console.ts";
+import type { Engine } from "../../app/engines/choose_engine.ts";
+import { checkWritten, type WrittenFiles } from "../../app/outputs/path_conflicts.ts";
+import { onInterrupt } from "../../app/interrupt_signals.ts";
+import {
+  begin,
+  type CheckpointPlace,
+  goOn,
+  type Keeping,
+  type Kept,
+} from "../../app/resume/open_with_checkpoint.ts";
+import type { OptOutList } from "../../app/targets/opt_out_file.ts";
+import { metricsTrouble, readMetrics, serveMetrics } from "../../app/metrics/metrics_server.ts";
+import { closeOutputs, type OutputPlan } from "../../app/outputs/open_outputs.ts";
+import type { Plan } from "../../app/targets/scan_plan.ts";
+import { clockJumpLine, Progress, statusOf } from "../term/scan_progress.ts";
+import { type ScanWork, scanWork } from "../term/status_line.ts";
+import { isClosedPipe, whileRead } from "../../app/outputs/closed_pipe.ts";
+import { type Resumed, resumeLine } from "../../app/resume/read_resumed_scan.ts";
+import {
+  isLater,
+  type ScanSettings,
+  type SpeedSettings,
+} from "../../app/settings/scan_settings.ts";
+import { scanFamilies } from "../../app/metrics/scan_metrics.ts";
+import {
+  askedOf,
+  ScanStores,
+  spillPath,
+  type StorePlan,
+} from "../../app/databases/scan_databases.ts";
+import {
+  capacityFor,
+  localAddress,
+  openAll,
+  requireDescriptors,
+  type Sockets,
+} from "../../app/engines/scan_sockets.ts";
+import { endLines, exitCode, resumeLines, summary, unprobedLines } from "../term/scan_summary.ts";
+import type { FoundTargets, NamedTargets } from "../../app/targets/find_targets.ts";
+import { Tally } from "../../app/outputs/software_tally.ts";
+import { troubleLine } from "../../app/engines/send_error_lines.ts";
+import type { Settings } from "../../app/settings/option_values.ts";
+
+/** Everything that a scan needs, checked. */
+export interface Job {
+  readonly settings: Settings;
+  readonly chosen: ScanSettings;
+  readonly engine: Engine;
+  readonly speed: SpeedSettings;
+  readonly named: NamedTargets;
+  readonly plan: Plan;
+  readonly outputs: readonly OutputPlan[];
+  readonly stores: StorePlan;
+  readonly files: WrittenFiles;
+  readonly optOuts: OptOutList;
+  /** What names came to. */
+  readonly found: FoundTargets;
+  /** Where a new scan keeps its checkpoint. */
+  readonly place: CheckpointPlace | undefined;
+  /** The scan that is gone on with. */
+  readonly resumed: Resumed | undefined;
+  /** Whether it can be continued after an interruption. */
+  readonly resumable: boolean;
+  /** The version of this program. */
+  readonly program: string;
+}
+
+/** Descriptors that a scan needs besides outputs: checkpoint, list, a spill, and some connections. */
+const LEAST = 10;
+
+/** Opens, scans, closes, and says what came of it. */
+export async function execute(job: Job): Promise<number> {
+  const { settings, chosen, plan, place, named: { targets } } = job;
+  const quiet = settings.has("quiet");
+  checkWritten(job.files);
+  const sockets = await openAll(targets, chosen, job.engine);
+  const needed = LEAST + job.outputs.length + 4 * job.stores.places.length;
+  await requireDescriptors(targets, chosen, needed);
+  const capacity = await capacityFor(targets, chosen, needed, quiet);
+  const shown: { progress?: Progress } = {};
+  const { resumed } = job;
+  const scanId = resumed?.checkpoint.scanId ??
+    uuidv7(Date.now(), crypto.getRandomValues(new Uint8Array(10)));
+  const key = resumed === undefined
+    ? crypto.getRandomValues(new Uint8Array(8))
+    : Uint8Array.fromHex(resumed.checkpoint.key);
+  const state = { ...newState(scanId, performance.now()), engine: job.engine.name };
+  const tell = (line: string) => {
+    shown.progress?.clear();
+    if (!quiet) tellLine(line);
+  };
+  const serving = readMetrics(settings);
+  await using _served = serving &&
+    serveMetrics(serving, () => scanFamilies(state), (why) => tell(metricsTrouble(why)));
+  const spill = spillPath(job.files.outputs, scanId);
+  /** The checkpoint of the scan while it runs: after a second Ctrl-C, the scan goes on from there. */
+  let standing: string | undefined;
+  using interrupt = onInterrupt(
+    () => {
+      shown.progress?.clear();
+      if (!quiet) tellLine("blocksweep: finishing the rows in hand; Ctrl-C again to stop at once");
+    },
+    undefined,
+    () => {
+      shown.progress?.clear();
+      if (standing !== undefined) resumeLines(standing, job.stores).forEach(tellLine);
+    },
+  );
+  const asked = askedOf(chosen, job.named);
+  const { signal } = interrupt;
+  const isResumed = resumed !== undefined;
+  await using stores = await ScanStores.open(job.stores, spill, tell, asked, signal, isResumed);
+  // A part that was killed has marked none of them in the databases.
+  resumed?.left.optedOut.forEach((address) => stores.optOut(address));
+  const beforeRows = () => shown.progress?.clear();
+  const kept = await keep(job, { state, key, beforeRows, stores: stores.sinks });
+  const { writer } = kept;
+  if (writer !== undefined) standing = (place ?? resumed)?.path;
+  const { sinks, unread } = whileRead(kept.sinks);
+  const tally = new Tally();
+  if (resumed !== undefined && !quiet) tellLine(resumeLine(resumed, state.written, plan));
+  // Who answered in any part of the scan is not missing.
+  const since = resumed === undefined ? Date.now() : beganAt(scanId);
+  await stores.begin(scanId, since, chosen.shard.count, settings.values);
+  let end: ScanEnd;
+  let saved: boolean | undefined;
+  {
+    using progress = new Progress({
+      state,
+      governor: plan.governor,
+      work: workOf(job),
+      terminal: !quiet && Deno.stderr.isTerminal(),
+      everyMs: quiet ? 0 : chosen.statsEveryMs,
+      statusFile: job.files.status,
+    });
+    shown.progress = progress;
+    const fed = { ...kept, sinks: [...sinks, tally] };
+    const checkOutputs = async () => {
+      for (const sink of sinks) await sink.check?.();
+      await stores.check();
+    };
+    const options = {
+      ...scanOptions(job, state, sockets, fed, signal),
+      optedOut: [...job.named.optedOut, ...stores.optedOut],
+      onOptOut: (address: Address) => {
+        job.optOuts.note(address);
+        stores.optOut(address);
+      },
+    };
+    const onPass = settings.has("verbose")
+      ? (transport: "udp" | "tcp") => progress.tellPass(plan, transport)
+      : undefined;
+    const onClockJump = (ms: number) => tell(clockJumpLine(ms));
+    const onTrouble: TroubleListener = (code, kind) => {
+      const line = troubleLine(code, kind);
+      if (line !== undefined) tell(line);
+    };
+    end = await scan({
+      ...options,
+      checkOutputs,
+      key,
+      ...capacity,
+      onPass,
+      onClockJump,
+      onTrouble,
+    });
+    end = await closeOutputs(
+      sinks,
+      end,
+      state,
+      () => stores.end(state, end, { since, options, resumed: isResumed }),
+    );
+    if (end.reason === "done" || end.reason === "max-results") standing = undefined;
+    saved = await writer?.end({ udp: end.mark, tcp: end.tcpMark }, state);
+  }
+  standing = undefined; // the report names what was saved
+  return await report(job, state, end, {
+    checkpoint: saved ? place ?? resumed : undefined,
+    ...{ tally, unread },
+  });
+}
+
+/** What there is to do, for the status line. */
+function workOf({ plan, chosen, speed }: Job): ScanWork {
+  return scanWork(plan, {
+    ...chosen,
+    cooldown: speed.cooldownMs / 1000,
+    connect: chosen.streamLimits.connectMs / 1000,
+    maxRuntime: chosen.maxRuntimeMs / 1000,
+  });
+}
+
+/** Opens outputs and checkpoint, for a new scan or to go on with one. */
+async function keep(
+  job: Job,
+  { key, ...given }: Pick<Keeping, "state" | "beforeRows" | "stores"> & {
+    readonly key: Uint8Array;
+  },
+): Promise<Kept> {
+  const { settings, chosen, outputs, resumed, place, program } = job;
+  const { seed = null, shard, from: udp, fromTcp: tcp } = chosen;
+  const { scanId } = given.state;
+  const identity = {
+    ...{ program, scanId, seed, key: key.toHex() },
+    shard: `${shard.index}/${shard.count}`,
+  };
+  const tell = settings.has("quiet") ? () => {} : tellLine;
+  const keeping = { ...given, outputs, from: { udp, tcp }, clock: systemClock, identity, tell };
+  if (resumed !== undefined) return await goOn(keeping, resumed);
+  const append = settings.has("append");
+  const answered = append && (isLater(udp) || isLater(tcp)) ? await knownServers(outputs) : [];
+  const configuration = () =>
+    formatConfiguration({
+      scanId,
+      values: lastingValues(settings.values, chosen.seed),
+      found: job.found,
+      answered,
+      order: orderDigest(job.named.targets, chosen),
+    });
+  return await begin(keeping, { place, append, answered, configuration });
+}
+
+function scanOptions(
+  { chosen, speed, named, stores }: Job,
+  state: ScanState,
+  sockets: Sockets,
+  { sinks, answered, writer: checkpoint }: Kept,
+  signal: AbortSignal,
+): Omit<ScanOptions, "onOptOut"> {
+  return {
+    ...chosen,
+    ...speed,
+    ...named,
+    ...{ answered, checkpoint },
+    openSockets: (bits) => sockets[bits],
+    attach: stores.places.length > 0,
+    dialer: denoDialer(chosen.sourceAddress),
+    connections: chosen.concurrency,
+    openSole: (bits) => openSocket({ address: localAddress(chosen, bits), port: 0 }),
+    optsOut: optOutCheck(),
+    sinks,
+    random: (size) => crypto.getRandomValues(new Uint8Array(size)),
+    clock: systemClock,
+    signal,
+    state,
+  };
+}
+
+/** Servers that an earlier part of this scan wrote into the outputs. */
+async function knownServers(outputs: readonly OutputPlan[]): Promise<Endpoint[]> {
+  const lists = outputs.filter(({ readable }) => readable)
+    .map(({ path, format }) => readIds(userPath(path), format.name));
+  return (await Promise.all(lists)).flat();
+}
+
+/** Says how it went, and turns it into an exit code. */
+async function report(
+  job: Job,
+  state: ScanState,
+  end: ScanEnd,
+  { checkpoint, tally, unread }: {
+    readonly checkpoint: { readonly path: string } | undefined;
+    readonly tally: Tally;
+    readonly unread: ReadonlySet<number>;
+  },
+): Promise<number> {
+  const { settings, chosen, outputs, stores, resumed } = job;
+  const places = [...outputs, ...stores.places].map(({ path }, i) => ({
+    path,
+    unread: unread.has(i),
+  }));
+  // The reader of the sole output has what it wants, as `head` has.
+  const served = isClosedPipe(end.error) && places.length === 1 && places[0].path === "-";
+  if (!settings.has("quiet") && !served) {
+    summary(state, end, places, chosen.retries).forEach(tellLine);
+    unprobedLines(job.plan).forEach(tellLine);
+    // Rows that no output took were counted too, and those of an earlier run were not.
+    if (state.lost === 0) tally.lines(resumed && "of this run").forEach(tellLine);
+  }
+  if (end.error !== undefined) {
+    if (end.error instanceof Deno.errors.NotCapable) throw end.error;
+    if (!served) tellLine(`blocksweep: ${end.error.message}`);
+  }
+  endLines(job, state, end, checkpoint?.path).forEach(tellLine);
+  const { metadata } = job.files;
+  if (metadata !== undefined) {
+    const options = JSON.parse(formatConfig("scan", settings.values));
+    const seed = chosen.seed ?? null;
+    const marks = { mark: end.mark, tcp_mark: end.tcpMark };
+    const text = JSON.stringify({ options, seed, ...statusOf(state), ...marks }, null, 2);
+    await writeText(metadata, `${text}\n`);
+  }
+  return exitCode(end.reason);
+}

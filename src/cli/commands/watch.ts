@@ -1,0 +1,188 @@
+/**
+ * The watch command: known servers, asked again and again; what changes is told.
+ *
+ * @module
+ */
+import type { Address } from "../../core/address.ts";
+import { InputError } from "../../core/errors.ts";
+import { systemClock } from "../../net/clock.ts";
+import { uuidv7 } from "../../scan/scan_id.ts";
+import { OptedOut } from "../../scan/inspect_stage/opted_out_addresses.ts";
+import { withoutPlayers } from "../../scan/inspect_stage/without_players.ts";
+import { storePlace } from "../../store/open_store.ts";
+import {
+  noCounts,
+  watch,
+  type WatchCounts,
+  type Watched,
+  type WatchRules,
+  type Webhook,
+} from "../../watch/mod.ts";
+import { readArgs } from "../options/parse_arguments.ts";
+import { tellLine } from "../term/console.ts";
+import { EventPrinter } from "../term/event_printer.ts";
+import { DEFAULTS } from "../../app/settings/defaults.ts";
+import { INTERRUPTED, onInterrupt } from "../../app/interrupt_signals.ts";
+import {
+  type MetricsPlace,
+  metricsTrouble,
+  readMetrics,
+  serveMetrics,
+} from "../../app/metrics/metrics_server.ts";
+import { OptOutList } from "../../app/targets/opt_out_file.ts";
+import { count, number } from "../../app/targets/scan_plan.ts";
+import { chosenProtocols } from "../../app/settings/scan_settings.ts";
+import { keepThin } from "./thin.ts";
+import { Settings } from "../../app/settings/option_values.ts";
+import { type AskSettings, openAsking, readAsking } from "../../app/engines/watch_sockets.ts";
+import { WatchLists } from "../../app/databases/watch_databases.ts";
+import { WatchMetrics } from "../../app/metrics/watch_metrics.ts";
+import { readServers, withoutOptedOut } from "../../app/targets/watch_targets.ts";
+import {
+  openWebhook,
+  readWebhook,
+  type WebhookPlace,
+  webhookSummary,
+} from "../../app/outputs/watch_webhook.ts";
+
+/** A full stat is cached for so long by servers: asking more often tells nothing, milliseconds. */
+const LEAST_INTERVAL_MS = 5000;
+/** First polls a second, at the most. */
+const FIRST_POLLS = 200;
+
+/** What the options say. */
+interface Chosen {
+  readonly rules: WatchRules;
+  readonly asking: AskSettings;
+  readonly webhook: WebhookPlace | undefined;
+  readonly keepMs: number | undefined;
+  readonly serving: MetricsPlace | undefined;
+  /** Whether players' names are kept. */
+  readonly names: boolean;
+  readonly quiet: boolean;
+}
+
+/** Runs `watch` until Ctrl-C; returns the exit code. */
+export async function runWatch(args: readonly string[]): Promise<number> {
+  const settings = new Settings(readArgs("watch", args));
+  const chosen: Chosen = {
+    rules: readRules(settings),
+    asking: readAsking(settings, chosenProtocols(settings.list("protocol"))),
+    webhook: readWebhook(settings),
+    keepMs: settings.age("keep"),
+    serving: readMetrics(settings),
+    names: settings.has("names"),
+    quiet: settings.has("quiet"),
+  };
+  const { rules, names, asking: { protocols } } = chosen;
+  await using lists = await WatchLists.open(settings, rules);
+  const optOuts = new OptOutList(settings.text("opt-out-file"));
+  const noted = await optOuts.read();
+  const named = await readServers({
+    optedOut: [...noted, ...await lists.optedOut()],
+    words: settings.values.words.filter((word) => storePlace(word) === undefined),
+    files: settings.texts("input-file"),
+    allowPrivate: settings.has("allow-private"),
+    ...{ lists: lists.sources, protocols, names, rules },
+  });
+  await lists.openOutputs(); // nothing is created before the words are found good
+  const optedOut = [...noted, ...await lists.optedOut()];
+  const servers = withoutOptedOut(named, optedOut);
+  const seed = crypto.getRandomValues(new Uint32Array(1))[0];
+  const shy = { list: optOuts, addresses: new OptedOut(optedOut, seed) };
+  return await watchServers(servers, chosen, lists, shy, settings);
+}
+
+/** Who opted out. */
+interface Shy {
+  /** The file that notes it. */
+  readonly list: OptOutList;
+  /** All of them. */
+  readonly addresses: OptedOut;
+}
+
+async function watchServers(
+  servers: readonly Watched[],
+  chosen: Chosen,
+  lists: WatchLists,
+  shy: Shy,
+  settings: Settings,
+): Promise<number> {
+  const { rules: { scanId, intervalMs }, webhook, names, quiet, keepMs, serving } = chosen;
+  using interrupt = onInterrupt(() => {});
+  const printer = new EventPrinter(settings.has("json") || !Deno.stdout.isTerminal());
+  const signal = AbortSignal.any([interrupt.signal, printer.signal]);
+  await using hook = webhook && await openWebhook(webhook, lists.places);
+  const tell = (line: string) => tellLine(`blocksweep: ${line}`);
+  const optedOut = (address: Address) => shy.addresses.has(address);
+  const around = { scanId, signal, tell, attach: attachedTo(lists, names), optedOut };
+  const { poller, board, concurrency } = await openAsking(servers, chosen.asking, around);
+  if (!quiet) {
+    tellLine(`watching ${count(servers.length, "server")}, each every ${intervalMs / 1000} s`);
+  }
+  const counts = noCounts();
+  const metrics = new WatchMetrics(servers, counts, lists.journals);
+  await using _served = serving &&
+    serveMetrics(serving, () => metrics.families(), (why) => tellLine(metricsTrouble(why)));
+  await lists.begin(settings.values);
+  const watching = watch({
+    ...{ servers, concurrency, random: Math.random, clock: systemClock, signal, counts },
+    spreadMs: Math.min(intervalMs, 1000 * servers.length / FIRST_POLLS),
+    poll: async (server) => {
+      const polled = await poller.poll(server);
+      return typeof polled !== "object" || names ? polled : withoutPlayers(polled);
+    },
+    optedOut,
+    onOptOut: (address) => {
+      shy.addresses.add(address);
+      shy.list.note(address);
+      lists.journals.forEach((journal) => journal.optOut(address, Date.now()));
+    },
+    onPoll: (lateMs) => metrics.late(lateMs),
+    onEvent: (event) => [metrics, printer, hook].forEach((one) => one?.add(event)),
+    onPolled: (...polled) => lists.journals.forEach((journal) => journal.note(...polled)),
+  });
+  await Promise.all([watching, board.listen(), keepThin(lists.places, keepMs, signal, tell)]);
+  const online = servers.filter((server) => server.online).length;
+  (await lists.end(counts, online)).forEach(tellLine);
+  await hook?.close();
+  await printer.printed();
+  if (!quiet) tellLine(summary(online, servers.length, counts, hook));
+  return INTERRUPTED; // nothing else ends it without an error
+}
+
+/** What is kept beside rows: in replies, players may be named. */
+function attachedTo(lists: WatchLists, names: boolean): "icons" | "all" | undefined {
+  if (lists.places.length === 0) return undefined;
+  return names ? "all" : "icons";
+}
+
+/** The rules that the options say. */
+export function readRules(settings: Settings): WatchRules {
+  const intervalMs = settings.time("interval") ?? DEFAULTS.watch.intervalMs;
+  if (intervalMs < LEAST_INTERVAL_MS) {
+    throw new InputError(
+      `Cannot use --interval "${settings.text("interval")}": it must be at least 5s, because ` +
+        "servers cache their status for that long",
+    );
+  }
+  const scanId = uuidv7(Date.now(), crypto.getRandomValues(new Uint8Array(10)));
+  return {
+    intervalMs,
+    downAfter: settings.whole("down-after", 1, 100) ?? DEFAULTS.watch.downAfter,
+    scanId,
+  };
+}
+
+function summary(online: number, all: number, counts: WatchCounts, hook?: Webhook): string {
+  const late = counts.worstLateMs < 1000
+    ? ""
+    : `, some up to ${(counts.worstLateMs / 1000).toFixed(1)} s late`;
+  const sent = hook === undefined ? "" : webhookSummary(hook);
+  const putOff = counts.putOff === 0
+    ? ""
+    : `, ${number(counts.putOff)} put off for lack of descriptors (ulimit -n)`;
+  return `${number(online)} of ${count(all, "server")} online; ` +
+    `${number(counts.polls)} polls${late}, ${number(counts.answered)} answered${putOff}; ` +
+    `${number(counts.events)} events${sent}`;
+}

@@ -1,0 +1,93 @@
+/**
+ * Options from a JSON file, and back: `--config` and `--echo-config`.
+ *
+ * @module
+ */
+import { InputError } from "../../core/errors.ts";
+import { closest, type Values } from "./parse_arguments.ts";
+import { type Command, type Option, optionsOf } from "./option_table.ts";
+
+/** Options that make no sense in a file. */
+const NOT_IN_FILES = new Set(["config", "echo-config", "help"]);
+
+/**
+ * Reads a file of options: `{ "targets": ["10.0.0.0/24"], "rate": "10k", "append": true }`. Names
+ * are the long ones; values are texts or numbers, lists where an option may be repeated, `true` for
+ * options without a value.
+ *
+ * @param source How errors name the file.
+ */
+export function parseConfig(command: Command, text: string, source: string): Values {
+  const fail = (what: string) => new InputError(`Cannot use ${source}: ${what}`);
+  let config: unknown;
+  try {
+    config = JSON.parse(text);
+  } catch (error) {
+    // V8 shows a part of the text, in which a password may stand.
+    throw fail((error as Error).message.replace(/, (?:"|\.\.\.).* is not valid JSON$/s, ""));
+  }
+  if (typeof config !== "object" || config === null || Array.isArray(config)) {
+    throw fail("it must hold one JSON object");
+  }
+  const options = optionsOf(command).filter(({ name }) => !NOT_IN_FILES.has(name));
+  const given = new Map<string, readonly string[]>();
+  let words: readonly string[] = [];
+  for (const [name, value] of Object.entries(config)) {
+    if (name === "targets") {
+      words = texts(value) ?? [];
+      if (words.length === 0) throw fail('"targets" must be a text or a list of texts');
+      continue;
+    }
+    const option = options.find((other) => other.name === name);
+    if (option === undefined) throw fail(unknown(name, options));
+    const values = valuesOf(option, value);
+    if (values === undefined) throw fail(`"${name}" must be ${wanted(option)}`);
+    if (values.length > 0) given.set(name, values);
+  }
+  return { words, given };
+}
+
+function unknown(name: string, options: readonly Option[]): string {
+  const meant = closest(name, ["targets", ...options.map((option) => option.name)]);
+  return `there is no option "${name}"${meant === undefined ? "" : `; did you mean "${meant}"?`}`;
+}
+
+function valuesOf({ value, repeat }: Option, given: unknown): readonly string[] | undefined {
+  if (value === undefined) {
+    return given === true ? ["true"] : given === false ? [] : undefined;
+  }
+  const list = texts(given);
+  return list !== undefined && (repeat || list.length === 1) ? list : undefined;
+}
+
+function texts(value: unknown): readonly string[] | undefined {
+  const list = Array.isArray(value) ? value : [value];
+  const valid = list.every((one) =>
+    typeof one === "string" && one !== "" || typeof one === "number"
+  );
+  return valid ? list.map(String) : undefined;
+}
+
+function wanted({ value, repeat }: Option): string {
+  if (value === undefined) return "true or false";
+  return repeat ? `a text or a list of texts (${value})` : `a text or a number (${value})`;
+}
+
+/** Options of a file, with those of the command line in their place where both are given. */
+export function mergeValues(file: Values, line: Values): Values {
+  return {
+    words: line.words.length > 0 ? line.words : file.words,
+    given: new Map([...file.given, ...line.given]),
+  };
+}
+
+/** The options as {@linkcode parseConfig} reads them. */
+export function formatConfig(command: Command, { words, given }: Values): string {
+  const config: Record<string, unknown> = words.length === 0 ? {} : { targets: words };
+  for (const { name, value, repeat } of optionsOf(command)) {
+    const values = given.get(name);
+    if (values === undefined || NOT_IN_FILES.has(name)) continue;
+    config[name] = value === undefined ? true : repeat ? values : values[0];
+  }
+  return JSON.stringify(config, null, 2);
+}

@@ -1,0 +1,187 @@
+/**
+ * Help texts, made from the table of options.
+ *
+ * @module
+ */
+import { type Command, type Option, optionsOf } from "./option_table.ts";
+
+const SPARED =
+  "SQP is asked where you name it and its ports, and not where RakNet answers a ping before.";
+
+const TARGET_FORMS =
+  "A TARGET is an address, 10.0.0.0/24, 10.0.0.1-10.0.0.9, 10.0.0.1-254 or a name, also with :PORT.";
+
+const BY_NAME = "A name without a port is looked up for an SRV record too; of its addresses ";
+
+const RESCANNED =
+  "--rescan probes a server only in protocols that it is known to speak; of these, --protocol\n" +
+  "leaves those that it names. The scan's other protocols follow once the server has replied;\n" +
+  "without --protocol, none follow at a server that is known for SQP.";
+
+/** What each command is for, in the order of the overview. */
+export const COMMANDS: Readonly<
+  Record<Command, { usage: string; purpose: string; note?: string; examples: readonly string[] }>
+> = {
+  scan: {
+    usage: "scan TARGET... [options]",
+    purpose: "find game servers in ranges, and write a row for each",
+    note: `${TARGET_FORMS}\n${SPARED}\n${BY_NAME}all are asked.\n${RESCANNED}`,
+    examples: [
+      "scan 192.168.1.0/24",
+      "scan 10.0.0.0/16 -p 19132,25565 -o servers.csv -o servers.ndjson",
+      "scan -iL networks.txt --exclude 10.0.7.0/24 --rate 500 -o servers.ndjson",
+      "scan 10.0.0.0/8 --i-have-permission --seed 1 --shard 1/4 -o part1.ndjson",
+      "scan 10.0.0.0/24 --protocol sqp -p 9000-9100",
+      "scan 172.16.0.0/12 --dry-run",
+    ],
+  },
+  query: {
+    usage: "query HOST[:PORT] [options]",
+    purpose: "ask one server for all that it tells",
+    note: `${SPARED}\n${BY_NAME}the first is asked.`,
+    examples: ["query 192.168.1.20", "query play.example.org", "query localhost:19132 --json"],
+  },
+  lan: {
+    usage: "lan [options]",
+    purpose: "find servers and open worlds on the networks of this machine",
+    note:
+      "Dedicated Java servers are found by one connection to port 25565 of each address of the\n" +
+      "private networks of at most /22; other networks are listed. Addresses in the opt-out file\n" +
+      "are left out: to read it, lan needs --allow-read and --allow-env.",
+    examples: ["lan", "lan --once 10 --json", "lan -p 19132-19140"],
+  },
+  watch: {
+    usage: "watch HOST[:PORT]|FILE|LIST... [options]",
+    purpose: "ask known servers again and again, and tell what changes",
+    note:
+      "A FILE holds rows of a scan (.csv, .ndjson) or targets (.txt); a LIST is kept up to date.",
+    examples: [
+      "watch servers.db",
+      "watch play.example.org 192.168.1.20:19132",
+      "watch servers.ndjson --interval 30s --json >> events.ndjson",
+      "watch servers.csv --webhook https://example.org/events",
+    ],
+  },
+  list: {
+    usage: "list LIST [options]",
+    purpose: "show servers of a list that scans keep",
+    examples: [
+      "list servers.db --online",
+      "list servers.db --software paper --version 1.21 --min-players 5",
+      'list servers.db --text "sky block" --format ndjson',
+    ],
+  },
+  history: {
+    usage: "history LIST HOST[:PORT] [options]",
+    purpose: "show what scans saw of one server of a list",
+    examples: ["history servers.db 192.168.1.20:19132", "history servers.db 192.168.1.20 --json"],
+  },
+  export: {
+    usage: "export LIST [options]",
+    purpose: "write servers of a list to files, for other tools",
+    note: "Servers come by address; with --since the most overdue come first.",
+    examples: [
+      "export servers.db -o servers.csv -o servers.ndjson",
+      "export servers.db --online -o targets.txt",
+      "export servers.db --since 24h -o changed.ndjson",
+    ],
+  },
+  import: {
+    usage: "import LIST FILE... [options]",
+    purpose: "read servers from files: ours, nmap's, masscan's, naabu's, zmap's, or HOST:PORT",
+    note:
+      "The content tells the format: CSV, NDJSON, JSON and grep of ours; -oX and -oG of nmap;\n" +
+      "-oX, -oG, -oJ and -oL of masscan; JSON lines of naabu; CSV of zmap.",
+    examples: [
+      "import servers.db rows.ndjson rows.csv",
+      "import servers.db nmap.xml masscan.json",
+      "import servers.db zmap.csv --port 25565",
+    ],
+  },
+  thin: {
+    usage: "thin LIST --keep TIME",
+    purpose: "downsample old observations to one an hour, later to one a day",
+    note: "Hours begin where TIME ends, days after four times that; the last of each is kept.",
+    examples: ["thin servers.db --keep 90d"],
+  },
+  fleet: {
+    usage: "fleet [options]",
+    purpose: "simulate servers on loopback, to try and test scanners",
+    examples: [
+      "fleet --servers 1000 --manifest truth.ndjson",
+      "fleet --loss 5 --delay 20 --jitter 30",
+    ],
+  },
+  demo: {
+    usage: "demo [options]",
+    purpose: "simulate a fleet, scan it, and check every row",
+    examples: ["demo", "demo --servers 1000 --seed 7"],
+  },
+  schema: {
+    usage: "schema [--help]",
+    purpose: "print the columns of a row as a JSON Schema",
+    examples: ["schema"],
+  },
+  completions: {
+    usage: "completions bash|zsh|fish",
+    purpose: "print completions for a shell",
+    examples: ["completions bash > ~/.local/share/bash-completion/completions/blocksweep"],
+  },
+};
+
+/** Help on everything. */
+export function overview(): string {
+  const commands = Object.entries(COMMANDS)
+    .map(([name, { purpose }]) => `  ${name.padEnd(13)}${purpose}`);
+  return [
+    "blocksweep finds game servers: Minecraft Bedrock by RakNet pings, Java and others by Query.",
+    "",
+    "Usage: blocksweep COMMAND [options]",
+    "",
+    "Commands:",
+    ...commands,
+    "",
+    "Try:",
+    "  blocksweep demo                    a scan of simulated servers, checked row by row",
+    "  blocksweep scan 192.168.1.0/24     servers in a range",
+    "  blocksweep COMMAND --help          all options of a command",
+    "",
+    "Exit codes: 0 done, 1 failed or incomplete, 2 wrong usage or input, 130 ended by Ctrl-C.",
+    "Scan only networks that you are responsible for, or whose owners agreed.",
+  ].join("\n");
+}
+
+/** Help on a command. */
+export function commandHelp(command: Command): string {
+  const { usage, purpose, note, examples } = COMMANDS[command];
+  const options = optionsOf(command);
+  const groups = [...new Set(options.map(({ group }) => group))];
+  return [
+    `blocksweep ${command}: ${purpose}`,
+    "",
+    `Usage: blocksweep ${usage}`,
+    ...groups.flatMap((group) => [
+      "",
+      `${group}:`,
+      ...options.filter((option) => option.group === group).map((option) =>
+        optionLine(option, command)
+      ),
+    ]),
+    ...(note === undefined ? [] : ["", note]),
+    "",
+    "Examples:",
+    ...examples.map((example) => `  blocksweep ${example}`),
+  ].join("\n");
+}
+
+const NAME_WIDTH = 29;
+
+function optionLine({ name, short, value, help, usual }: Option, command: Command): string {
+  const dashes = /^o[A-Z]$/.test(name) ? "-" : "--";
+  const letter = short === undefined ? "    " : `-${short}, `;
+  const usage = `  ${letter}${dashes}${name}${value === undefined ? "" : ` ${value}`}`;
+  const without = typeof usual === "string" ? usual : usual?.[command];
+  return `${usage.padEnd(NAME_WIDTH)} ${help}${
+    without === undefined ? "" : `; default: ${without}`
+  }`;
+}

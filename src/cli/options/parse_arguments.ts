@@ -1,0 +1,192 @@
+/**
+ * From words on a command line to values, with an error that helps where a word is wrong.
+ *
+ * @module
+ */
+import { parseArgs } from "@std/cli";
+import { InputError } from "../../core/errors.ts";
+import { type Command, type Option, optionsOf } from "./option_table.ts";
+
+/** What was given: positional words, and options by their long names. */
+export interface Values {
+  /** Words that belong to no option. */
+  readonly words: readonly string[];
+  /** Options that were given; each a list, `"true"` for those without a value. */
+  readonly given: ReadonlyMap<string, readonly string[]>;
+}
+
+/** nmap's and masscan's names of more than one letter behind one dash. */
+const LONG_SHORTS = new Set(["-iL", "-sL", "-oD", "-oJ", "-oG", "-oL"]);
+
+/** Words that a command takes besides options, at the most; no number where it counts them itself. */
+const MOST_WORDS: Partial<Readonly<Record<Command, number>>> = {
+  ...{ list: 1, history: 2, export: 1, thin: 1 },
+  ...{ demo: 0, schema: 0, completions: 1 },
+};
+
+/** What letters mean in tools that users come from, and what they are called here. */
+const FOREIGN: Readonly<Record<string, string>> = {
+  B: "bandwidth",
+  e: "seed",
+  I: "input-file",
+  l: "input-file",
+  n: "max-targets",
+  N: "max-results",
+  O: "format",
+  P: "retries",
+  w: "input-file",
+  x: "exclude",
+};
+
+/**
+ * Reads the arguments of a command.
+ *
+ * @throws InputError for an option that does not exist, lacks its value, or has one too many, and for
+ * a word that the command does not take.
+ */
+export function readArgs(command: Command, args: readonly string[]): Values {
+  const options = optionsOf(command);
+  const alias = Object.fromEntries(options.map(({ name, short, aliases = [] }) => [
+    name,
+    short === undefined ? [...aliases] : [short, ...aliases],
+  ]));
+  const takesValue = options.filter(({ value }) => value !== undefined);
+  refuseValues(args, options.filter(({ value }) => value === undefined));
+  const parsed = parseArgs(plainArgs(args, takesValue), {
+    string: ["_", ...takesValue.map(({ name }) => name)],
+    boolean: options.filter(({ value }) => value === undefined).map(({ name }) => name),
+    collect: takesValue.map(({ name }) => name),
+    alias,
+    unknown: (arg, key) => {
+      if (key !== undefined) throw unknownOption(command, arg, options);
+      return true;
+    },
+  });
+  const given = new Map<string, readonly string[]>();
+  for (const option of options) {
+    const values = valuesOf(option, parsed[option.name]);
+    if (values.length > 0) given.set(option.name, values);
+  }
+  const words = parsed._.map(String);
+  const most = MOST_WORDS[command] ?? Infinity;
+  if (words.length <= most) return { words, given };
+  throw new InputError(
+    `Cannot use "${words[most]}": ${
+      most === 0 ? `${command} takes no arguments` : `one word too many for ${command}`
+    }`,
+  );
+}
+
+/**
+ * The arguments in the form that the parser knows: it takes `-iL` for four letters, and a lone `-`,
+ * which stands for standard input or output, for no value.
+ */
+function plainArgs(args: readonly string[], takesValue: readonly Option[]): string[] {
+  const plain: string[] = [];
+  for (let i = 0; i < args.length; i++) {
+    const arg = LONG_SHORTS.has(args[i]) ? `-${args[i]}` : args[i];
+    const option = args[i + 1] === "-" &&
+      takesValue.find(({ name, short, aliases = [] }) =>
+        [`-${short}`, `--${name}`, ...aliases.map((alias) => `--${alias}`)].includes(arg)
+      );
+    if (option) {
+      plain.push(`--${option.name}=-`);
+      i++;
+    } else {
+      plain.push(arg);
+    }
+  }
+  return plain;
+}
+
+/** The parser takes whatever stands behind a `=` for yes, but for `false`. */
+function refuseValues(args: readonly string[], options: readonly Option[]): void {
+  const end = args.indexOf("--");
+  const names = options.flatMap(({ name, aliases = [] }) => [name, ...aliases]);
+  const wrong = args.slice(0, end < 0 ? args.length : end).find((arg) =>
+    names.some((name) => arg.startsWith(`--${name}=`))
+  );
+  if (wrong !== undefined) throw new InputError(`Cannot use ${wrong}: it takes no value`);
+}
+
+function valuesOf({ name, value, repeat }: Option, parsed: unknown): string[] {
+  if (value === undefined) {
+    if (typeof parsed === "boolean") return parsed ? ["true"] : [];
+    throw new InputError(`Cannot use --${name} "${parsed}": it takes no value`); // as -q=no, -q5
+  }
+  const values = (parsed ?? []) as string[];
+  if (values.includes("")) {
+    throw new InputError(`Cannot use --${name}: it needs a value (${value})`);
+  }
+  if (!repeat && values.length > 1) {
+    throw new InputError(`Cannot use --${name} twice: "${values[0]}" and "${values[1]}"`);
+  }
+  return values;
+}
+
+/** What options of other commands are in those that lack them: an option, and how it is written. */
+const INSTEAD: Readonly<Record<string, readonly [name: string, written: string]>> = {
+  json: ["format", "--format ndjson"],
+  format: ["json", "--json"],
+  output: ["json", "--json"],
+  o: ["json", "--json"],
+};
+
+function unknownOption(command: Command, arg: string, options: readonly Option[]): InputError {
+  const word = arg.split("=")[0];
+  const letter = /^-([A-Za-z])/.exec(word)?.[1];
+  const foreign = letter === undefined ? undefined : FOREIGN[letter];
+  const names = options.flatMap(({ name, aliases = [] }) => [name, ...aliases]);
+  const bare = word.replace(/^-+/, "");
+  const [instead, written] = Object.hasOwn(INSTEAD, bare) ? INSTEAD[bare] : [];
+  const meant = instead ?? foreign ?? closest(bare, names);
+  const hint = meant !== undefined && names.includes(meant)
+    ? `; did you mean ${written ?? `--${meant}`}?`
+    : "";
+  return new InputError(`Unknown option ${word}${hint || `; see ${command} --help`}`);
+}
+
+/**
+ * The name nearest to a word: at most two letters off, and no more than a third of it; never the
+ * opposite of the word.
+ */
+export function closest(word: string, names: readonly string[]): string | undefined {
+  const most = Math.min(2, Math.floor(word.length / 3) + 1);
+  const opposites = oppositesOf(word);
+  const [best] = names.map((name) => ({ name, distance: editDistance(word, name) }))
+    .filter(({ distance }) => distance <= most)
+    .filter(({ name, distance }) => opposites.every((one) => editDistance(one, name) >= distance))
+    .sort((a, b) => a.distance - b.distance);
+  return best?.name;
+}
+
+/** Beginnings of words that turn their meaning round. */
+const OPPOSITES = [
+  ...[["in", "ex"], ["min", "max"], ["on", "off"], ["allow", "block"], ["white", "black"]],
+  ...[["no-", ""], ["no", ""], ["un", ""], ["im", "ex"]],
+] as const;
+
+/** What a word would be with the opposite meaning. */
+function oppositesOf(word: string): string[] {
+  return OPPOSITES.flatMap((pair) =>
+    [pair, pair.toReversed()].flatMap(([from, to]) =>
+      word.startsWith(from) ? [to + word.slice(from.length)] : []
+    )
+  );
+}
+
+/** How many letters have to be changed, added, removed or swapped to get from one word to the other. */
+function editDistance(a: string, b: string): number {
+  let [before, last] = [[] as number[], Array.from({ length: b.length + 1 }, (_, j) => j)];
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const change = last[j - 1] + (a[i - 1] === b[j - 1] ? 0 : 1);
+      row[j] = Math.min(change, last[j] + 1, row[j - 1] + 1);
+      const swapped = a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
+      if (i > 1 && j > 1 && swapped) row[j] = Math.min(row[j], before[j - 2] + 1);
+    }
+    [before, last] = [last, row];
+  }
+  return last[b.length];
+}

@@ -1,0 +1,210 @@
+/**
+ * Showing what a scan is doing: one line on a terminal, a JSON file for programs.
+ *
+ * @module
+ */
+import type { ScanState } from "../../scan/scan_state.ts";
+import type { FloodReport } from "../../sweep/flooding_hosts.ts";
+import { estimateLoss } from "../../sweep/canaries/loss_estimate.ts";
+import { reason, tell, tellLine, terminalSize, userPath, writeRefusal } from "./console.ts";
+import { count, type Governor, number, type Plan } from "../../app/targets/scan_plan.ts";
+import { PaceMeter, type ScanWork, statusLine } from "./status_line.ts";
+
+/** How often the line is drawn and the file written, milliseconds. */
+const EVERY_MS = 500;
+
+/** Where to show progress. */
+export interface ProgressOptions {
+  /** The scan's state. */
+  readonly state: ScanState;
+  /** What decides about the speed. */
+  readonly governor: Governor;
+  /** What it has to do. */
+  readonly work: ScanWork;
+  /** Whether the line is drawn again and again in its place. */
+  readonly terminal: boolean;
+  /** How often a line is printed where there is no terminal, milliseconds; 0: never. */
+  readonly everyMs: number;
+  /** A file to keep the state in. */
+  readonly statusFile: string | undefined;
+}
+
+/** Shows progress until it is disposed of. */
+export class Progress implements Disposable {
+  readonly #options: ProgressOptions;
+  readonly #timer: ReturnType<typeof setInterval>;
+  readonly #meter: PaceMeter;
+  /** Columns of the line that stands on the terminal. */
+  #drawn = 0;
+  #printed = performance.now();
+  #warned = false;
+
+  /**
+   * Starts showing.
+   *
+   * @throws InputError or WriteError when the status file cannot be written: before the scan, not in it.
+   */
+  constructor(options: ProgressOptions) {
+    this.#options = options;
+    this.#meter = new PaceMeter(options.work, options.state, performance.now() / 1000);
+    try {
+      this.#writeStatus();
+    } catch (error) {
+      throw writeRefusal(options.statusFile!, error);
+    }
+    this.#timer = setInterval(() => this.#tick(), EVERY_MS);
+  }
+
+  #tick(): void {
+    const { terminal, everyMs, state, governor } = this.#options;
+    this.#tryStatus();
+    const now = performance.now();
+    const pace = this.#meter.read(state, now / 1000);
+    if (terminal) {
+      const columns = Math.max(1, terminalSize().columns - 1);
+      this.#draw(statusLine(state, pace, governor, columns), columns);
+    } else if (everyMs > 0 && now - this.#printed >= everyMs) {
+      this.#printed = now;
+      tellLine(statusLine(state, pace, governor));
+    }
+  }
+
+  /** Draws the line over the one before it: without escape sequences, which not all want. */
+  #draw(line: string, columns: number): void {
+    tell(`\r${line.padEnd(Math.min(this.#drawn, columns))}`);
+    this.#drawn = line.length;
+  }
+
+  /** Takes the line away, so that something else can be printed. */
+  clear(): void {
+    if (this.#drawn > 0) tell(`\r${" ".repeat(this.#drawn)}\r`);
+    this.#drawn = 0;
+  }
+
+  /** Says that a pass begins. */
+  tellPass(plan: Plan, transport: "udp" | "tcp"): void {
+    const { state } = this.#options;
+    const { pass, passes, size } = transport === "tcp" ? state.tcp : state;
+    this.clear();
+    if (pass === 0) {
+      const [guard] = plan.guards;
+      tellLine(`before the passes: ${guard.name}, to spare its speakers ${guard.spared}`);
+      return;
+    }
+    const { protocols: { [pass - 1]: name }, probes: { [pass - 1]: probes } } =
+      plan.passes[transport];
+    const part = probes < size ? `${number(probes)} of ` : "";
+    tellLine(
+      `${transport === "tcp" ? "TCP " : ""}pass ${pass} of ${passes}: ${name}, ${part}` +
+        count(size, "target"),
+    );
+  }
+
+  /** A status that cannot be written is no reason to end a scan. */
+  #tryStatus(): void {
+    try {
+      this.#writeStatus();
+    } catch (error) {
+      if (!this.#warned) {
+        this.clear();
+        tellLine(`blocksweep: cannot write "${this.#options.statusFile}": ${reason(error)}`);
+      }
+      this.#warned = true;
+    }
+  }
+
+  #writeStatus(): void {
+    const { state, statusFile } = this.#options;
+    if (statusFile === undefined) return;
+    const path = userPath(statusFile);
+    const text = JSON.stringify({ ...statusOf(state), updated_at: Date.now() }, null, 2);
+    // Written beside it and renamed: whoever reads it finds it whole.
+    Deno.writeTextFileSync(`${path}.part`, `${text}\n`);
+    Deno.renameSync(`${path}.part`, path);
+  }
+
+  /** Shows the end and stops. */
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer);
+    this.clear();
+    this.#tryStatus();
+  }
+}
+
+/** What is lost on the way, as servers tell that were asked again. */
+function lossOf({ canaries }: ScanState): Record<string, number> | null {
+  const { asked, lost, died } = canaries;
+  const estimate = estimateLoss(canaries);
+  return estimate === undefined ? null : { asked, lost, died, ...estimate };
+}
+
+/** Hosts that flooded, and the protocols whose results are incomplete for that. */
+function floodsOf({ floods }: ScanState): Omit<FloodReport, "passes"> {
+  const { hosts, datagrams, addresses, disturbed } = floods;
+  return { hosts, datagrams, addresses, disturbed };
+}
+
+/** What the search for the highest rate has come to. */
+function rateOf({ rate }: ScanState): Record<string, number | string | null> | null {
+  if (rate === undefined) return null;
+  const { lossAt = null, lossThere = null, usualLoss = null } = rate;
+  return {
+    ...{ rate: rate.rate, reason: rate.reason, loss_at: lossAt },
+    ...{ loss_there: lossThere, usual_loss: usualLoss },
+  };
+}
+
+/** The state in the terms of the status file. */
+export function statusOf(state: ScanState): Record<string, unknown> {
+  return {
+    scan_id: state.scanId,
+    state: state.ended ?? "running",
+    pass: state.pass,
+    passes: state.passes,
+    position: state.position,
+    pass_size: state.size,
+    visited: state.visited,
+    total: state.total,
+    engine: state.engine,
+    threads: state.threads,
+    receive_buffer: state.receiveBuffer,
+    probes_sent: state.sent,
+    probes_refused: state.refused,
+    errors: state.errors,
+    waits: state.waits,
+    datagrams_dropped: state.dropped,
+    replies: state.replies,
+    omitted_at: state.omittedAt,
+    floods: floodsOf(state),
+    loss: lossOf(state),
+    rate: rateOf(state),
+    tcp: {
+      pass: state.tcp.pass,
+      passes: state.tcp.passes,
+      position: state.tcp.position,
+      pass_size: state.tcp.size,
+      connects: state.tcp.sent,
+      unprobed: state.tcp.unprobed,
+      ...state.tcp.counts,
+    },
+    inspecting: state.inspecting,
+    written: state.written,
+    aliases: state.aliases,
+    lost: state.lost,
+    first_probe_at: state.firstProbeAt ?? null,
+    last_row_at: state.lastRowAt ?? null,
+    fell_silent: state.fellSilent,
+    opted_out: state.optedOut,
+    uninspected: state.uninspected,
+    inspected_in_part: state.inspectedInPart,
+  };
+}
+
+/** What a machine that slept, or a clock that was set, means for a scan. */
+export function clockJumpLine(ms: number): string {
+  const seconds = number(Math.round(Math.abs(ms) / 1000));
+  return ms < 0
+    ? `blocksweep: the clock was set back by ${seconds} s: seen_at follows it, nothing else does`
+    : `blocksweep: the clock went ahead by ${seconds} s: if the machine slept, servers that were ` +
+      "asked just before are silent until the next pass (--retries)";
+}

@@ -1,0 +1,291 @@
+/**
+ * What a scan says when it has ended.
+ *
+ * @module
+ */
+import type { ScanEnd } from "../../scan/scan_options.ts";
+import { type EndReason, MOST_NAMED, type ScanState } from "../../scan/scan_state.ts";
+import { OutputLostError } from "../../sinks/sink.ts";
+import type { Values } from "../options/parse_arguments.ts";
+import { programName, quoteWord } from "./console.ts";
+import { INTERRUPTED } from "../../app/interrupt_signals.ts";
+import { lossLines, rateLines } from "./loss_lines.ts";
+import { optionsOf } from "../options/option_table.ts";
+import type { OutputPlan } from "../../app/outputs/open_outputs.ts";
+import { count, number, type Plan } from "../../app/targets/scan_plan.ts";
+import type { ScanSettings } from "../../app/settings/scan_settings.ts";
+import type { StorePlan } from "../../app/databases/scan_databases.ts";
+import type { Settings } from "../../app/settings/option_values.ts";
+import { codeList } from "../../app/engines/send_error_lines.ts";
+
+const REASONS: Readonly<Record<EndReason, string>> = {
+  "done": "done",
+  "incomplete": "incomplete",
+  "interrupted": "interrupted",
+  "max-results": "ended by --max-results",
+  "max-runtime": "ended by --max-runtime",
+  "failed": "failed",
+};
+
+/**
+ * The lines of the summary.
+ *
+ * @param outputs Where rows went; those are unread whose readers closed the pipe.
+ * @param retries How often the silent were asked again.
+ */
+export function summary(
+  state: ScanState,
+  { reason }: ScanEnd,
+  outputs: readonly { readonly path: string; readonly unread?: boolean }[],
+  retries: number,
+): string[] {
+  const { replies, tcp } = state;
+  const seconds = ((performance.now() - state.startedAt) / 1000).toFixed(1);
+  const named = (unread: boolean) =>
+    outputs.filter((one) => (one.unread ?? false) === unread)
+      .map(({ path }) => path === "-" ? "standard output" : path).join(", ");
+  const closed = named(true);
+  const arrived = Object.values(replies).reduce((sum, count) => sum + count, 0);
+  const kinds = Object.entries(replies).map(([kind, count]) => `${number(count)} ${kind}`);
+  return [
+    `${REASONS[reason]} in ${seconds} s: ${count(state.written, "row")} written to ${
+      named(false)
+    }` +
+    (state.lost > 0 ? `, ${number(state.lost)} lost` : ""),
+    ...(closed === "" ? [] : [`closed by its reader, which got a part of the rows: ${closed}`]),
+    ...(state.passes === 0 ? [] : [
+      `sent ${count(state.sent, "probe")} in ${state.pass} of ${state.passes} passes` +
+      (state.refused > 0 ? `; ${number(state.refused)} more were refused by the system` : "") +
+      (Object.keys(state.errors).length > 0 ? ` (${codeList(state.errors)})` : ""),
+      engineLine(state),
+    ]),
+    ...(tcp.passes === 0 ? [] : [
+      `began ${count(tcp.sent, "connection")} in ${tcp.pass} of ${tcp.passes} passes: ` +
+      Object.entries(tcp.counts).map(([kind, sum]) => `${number(sum)} ${kind}`).join(", "),
+    ]),
+    ...shortageLines(state),
+    `received ${count(arrived, "datagram")} besides conversations: ${kinds.join(", ")}`,
+    ...omittedLines(state),
+    ...floodLines(state),
+    ...rateLines(state),
+    ...lossLines(state, reason === "done" ? retries : undefined),
+    ...(state.aliases > 0
+      ? [`${count(state.aliases, "row")} of servers that another row describes (alias_of)`]
+      : []),
+    ...(state.fellSilent > 0 ? [`${count(state.fellSilent, "server")} told no status`] : []),
+    ...(state.optedOut > 0 ? [`${count(state.optedOut, "server")} asked to be left alone`] : []),
+  ];
+}
+
+/** What no descriptor could be had for. */
+function shortageLines({ tcp, uninspected, inspectedInPart }: ScanState): string[] {
+  const were = (sum: number) => sum === 1 ? "was" : "were";
+  const short = "for lack of descriptors";
+  const advice = "raise the limit (ulimit -n), or lower --concurrency";
+  return [
+    ...(tcp.unprobed === 0 ? [] : [
+      `results are incomplete: ${count(tcp.unprobed, "TCP target")} ${were(tcp.unprobed)} not ` +
+      `probed ${short}; ${advice}`,
+    ]),
+    ...(uninspected === 0 ? [] : [
+      `results are incomplete: ${count(uninspected, "server")} ${were(uninspected)} not ` +
+      `inspected ${short}; ${advice}`,
+    ]),
+    ...(inspectedInPart === 0 ? [] : [
+      `${count(inspectedInPart, "server")} ${were(inspectedInPart)} inspected in part ${short} ` +
+      `(flag cutShort); ${advice}`,
+    ]),
+  ];
+}
+
+/** The endpoints that were omitted for want of a hold, and how to find the servers among them. */
+function omittedLines({ replies: { omitted }, omittedAt }: ScanState): string[] {
+  if (omitted === 0) return [];
+  const rest = omittedAt.length < MOST_NAMED ? "" : ` (the first ${MOST_NAMED})`;
+  const hosts = omittedAt.length === 0 ? "" : `: ${omittedAt.join(",")}${rest}`;
+  return [
+    `results may be incomplete: ${count(omitted, "endpoint")} that replied ` +
+    `${omitted === 1 ? "was" : "were"} omitted, because too many replies were unverified; scan ` +
+    `the hosts again one by one, at most 64 ports at a time${hosts}`,
+  ];
+}
+
+/** How many known servers were sent nothing, for the user named other protocols than theirs. */
+export function unprobedLines({ unprobed }: Pick<Plan, "unprobed">): string[] {
+  if (unprobed === 0) return [];
+  const [were, their] = unprobed === 1 ? ["was", "its"] : ["were", "their"];
+  return [
+    `${count(unprobed, "known server")} ${were} not probed: none of ${their} protocols is among ` +
+    "those of --protocol",
+  ];
+}
+
+/** The hosts that flooded, and what that means for the results. */
+function floodLines({ floods: { hosts, datagrams, addresses, disturbed } }: ScanState): string[] {
+  if (hosts === 0) return [];
+  const named = addresses.slice(0, MOST_NAMED).join(",");
+  const rest = hosts > MOST_NAMED ? ` (and ${number(hosts - MOST_NAMED)} more)` : "";
+  return [
+    `${count(hosts, "host")} flooded, or datagrams were forged in ` +
+    `${hosts === 1 ? "its" : "their"} name: left out of retries and follow-ups; ` +
+    `${count(datagrams, "more datagram")}`,
+    disturbed.length === 0
+      ? `flooding ${hosts === 1 ? "host" : "hosts"}: ${named}${rest}`
+      : `results are incomplete: the flood disturbed every pass of ${disturbed.join(", ")}; scan ` +
+        `again with more --retries, or at a lower --rate, or, which leaves their servers out, ` +
+        `with --exclude ${named}${rest}`,
+  ];
+}
+
+/** The engine; its buffers where they were asked for, and what found no room in them. */
+function engineLine({ engine, threads, receiveBuffer, dropped, waits }: ScanState): string {
+  const mebibytes = (receiveBuffer / 2 ** 20).toFixed(1).replace(".0", "");
+  return `engine ${engine}` + (threads === 0 ? "" : `, ${count(threads, "sending thread")}`) +
+    (engine === "portable" ? "" : `, receive buffer ${mebibytes} MiB`) +
+    (Object.keys(waits).length > 0 ? `, sending waited (${codeList(waits)})` : "") +
+    (dropped === 0
+      ? ""
+      : `; ${count(dropped, "datagram")} found no room in it: servers may be missing, a lower ` +
+        "--rate or another pass (--retries) finds them");
+}
+
+/** The name of the next file, where a file has an end: `rows.json`, `rows-2.json`, `rows-3.json`. */
+function sequel(path: string): string {
+  const [, stem, number = "1", suffix = ""] = /^(.*?)(?:-(\d+))?(\.[^./\\]*)?$/s.exec(path)!;
+  return `${stem}-${Number(number) + 1}${suffix}`;
+}
+
+/** What the user should know of that command. */
+export function continueNotes(values: Values, outputs: readonly OutputPlan[]): string[] {
+  const unread = outputs.filter(({ readable }) => !readable)
+    .map(({ path }) => path === "-" ? "standard output" : path);
+  return [
+    ...(unread.length === 0 ? [] : [
+      `some servers may come twice in ${unread.join(", ")}: which ones it has cannot be read back`,
+    ]),
+    ...([...values.words, ...values.given.get("input-file") ?? []].includes("-")
+      ? ["it wants the same list on standard input"]
+      : []),
+  ];
+}
+
+/** The command that goes on with the scan of a checkpoint. */
+export function resumeCommand(path: string): string {
+  return `${programName()} scan --resume ${quoteWord(path)}`;
+}
+
+/**
+ * The command that goes on where a scan without a checkpoint stopped: the same options, the same order, and rows added
+ * to what is there.
+ */
+export function continueCommand(
+  values: Values,
+  { seed, protocols }: ScanSettings,
+  { mark, tcpMark }: Pick<ScanEnd, "mark" | "tcpMark">,
+  outputs: readonly OutputPlan[],
+): string {
+  const given = new Map(values.given);
+  if (seed !== undefined) given.set("seed", [String(seed)]);
+  const marks = { udp: mark, tcp: tcpMark };
+  const used = (["udp", "tcp"] as const).filter((one) =>
+    protocols.some(({ transport }) => transport === one)
+  );
+  given.set("from", [
+    used.map((one) => `${one === "tcp" ? "T:" : ""}${marks[one].pass}:${marks[one].position}`).join(
+      ",",
+    ),
+  ]);
+  if (outputs.some(({ path }) => path !== "-")) given.set("append", ["true"]);
+  given.delete("config");
+  for (const [name, paths] of given) {
+    const format = (path: string) => outputs.find((output) => output.path === path)?.format;
+    given.set(name, paths.map((path) => format(path)?.appendable === false ? sequel(path) : path));
+  }
+  const words = optionsOf("scan").flatMap(({ name, value }) => {
+    const texts = given.get(name) ?? [];
+    return value === undefined
+      ? texts.map(() => `--${name}`)
+      : texts.flatMap((text) => [`--${name}`, text]);
+  });
+  return [programName(), "scan", ...[...values.words, ...words].map(quoteWord)].join(" ");
+}
+
+/** What decides how a scan can be continued. */
+export interface Continuable {
+  readonly settings: Settings;
+  readonly chosen: ScanSettings;
+  readonly outputs: readonly OutputPlan[];
+  /** Its databases, with the passwords of their URLs. */
+  readonly stores: Pick<StorePlan, "places">;
+  /** Whether it can be continued at all. */
+  readonly resumable: boolean;
+}
+
+/** The exit code of a scan. */
+export function exitCode(reason: EndReason): number {
+  if (reason === "failed" || reason === "incomplete") return 1;
+  return reason === "interrupted" ? INTERRUPTED : 0;
+}
+
+/** Ends of a scan that can be continued even without a checkpoint. */
+const EARLY: ReadonlySet<EndReason> = new Set(["incomplete", "interrupted", "max-runtime"]);
+
+/**
+ * What is printed behind the summary, or with `--quiet` in its place: what was left out for lack of
+ * descriptors, where no summary names it, and how to continue a scan that has not finished.
+ *
+ * @param checkpoint Its checkpoint, as the user may type it.
+ */
+export function endLines(
+  job: Continuable,
+  state: ScanState,
+  end: ScanEnd,
+  checkpoint: string | undefined,
+): string[] {
+  const left = job.settings.has("quiet") ? shortageLines(state) : [];
+  return [...left, ...continueLines(job, state, end, checkpoint)];
+}
+
+/** How to continue a scan that has not finished. */
+function continueLines(
+  { settings, chosen, outputs, stores, resumable }: Continuable,
+  state: ScanState,
+  end: ScanEnd,
+  checkpoint: string | undefined,
+): string[] {
+  const early = EARLY.has(end.reason);
+  if (!resumable || !early && end.reason !== "failed") return [];
+  if (checkpoint !== undefined) {
+    const condition = end.error instanceof OutputLostError
+      ? "once the file is back as it was, "
+      : end.reason === "incomplete"
+      ? "with more descriptors, "
+      : "";
+    const [command, ...notes] = resumeLines(checkpoint, stores);
+    return [condition + command, ...notes];
+  }
+  if (!early) return [];
+  if (settings.has("rescan")) {
+    return ["go on by the same command: who was not asked is the most overdue"];
+  }
+  if (end.mark.pass > state.passes && end.tcpMark.pass > state.tcp.passes) return [];
+  const command = continueCommand(settings.values, chosen, end, outputs);
+  const notes = [...continueNotes(settings.values, outputs), ...passwordNotes(stores)];
+  return [`go on with: ${command}`, ...notes];
+}
+
+/**
+ * How to resume the scan of a checkpoint.
+ *
+ * @param path The checkpoint, as the user may type it.
+ */
+export function resumeLines(path: string, stores: Pick<StorePlan, "places">): string[] {
+  return [`go on with: ${resumeCommand(path)}`, ...passwordNotes(stores)];
+}
+
+/** That passwords of URLs have to be given again: the printed command has none. */
+function passwordNotes({ places }: Pick<StorePlan, "places">): string[] {
+  return places.filter(({ postgres }) => postgres?.password !== undefined).map(({ path }) =>
+    `the password of ${path} is not stored: give it in PGPASSWORD or ~/.pgpass`
+  );
+}

@@ -1,0 +1,83 @@
+/**
+ * A server for human eyes.
+ *
+ * @module
+ */
+import { styleText } from "node:util";
+import { formatAnsi, parseFormatted } from "../../core/formatted/mod.ts";
+import { serverId, type ServerRecord } from "../../core/record.ts";
+import { harmlessText } from "../../core/text.ts";
+import { isDumb } from "./console.ts";
+
+/** Whether to use colours on standard output. */
+export function useColor(noColor: boolean): boolean {
+  return !noColor && !Deno.noColor && Deno.stdout.isTerminal() && !isDumb();
+}
+
+/** The lines that describe a server; all that it said is made harmless. */
+export function describe(record: ServerRecord, color: boolean): string[] {
+  const paint = (style: "bold" | "dim", text: string) =>
+    color ? styleText(style, text, { validateStream: false }) : text;
+  const rows: [string, string | null][] = [
+    ["edition", record.edition],
+    ["software", softwareText(record)],
+    ["proxy", record.proxy],
+    ["version", versionText(record)],
+    ["map", record.map],
+    ["game mode", record.gamemode],
+    ["players", playersText(record)],
+    [
+      "plugins",
+      record.plugins &&
+      record.plugins.map(({ name, version }) => version === null ? name : `${name} ${version}`)
+        .join(", "),
+    ],
+    ["latency", record.latency_ms === null ? null : `${record.latency_ms.toFixed(1)} ms`],
+    ["guid", record.guid],
+    ["joinable", joinableText(record)],
+    ["alias of", record.alias_of],
+    ["flags", record.flags.join(", ")],
+  ];
+  const title = `${paint("bold", serverId(record))}  ${record.protocols.join(", ")}` +
+    (record.requested_as === null ? "" : `  (${harmlessText(record.requested_as)})`);
+  const known = rows.filter(([, text]) => text !== null && text !== "");
+  const shown = known.map(([name, text]) => [name, harmlessText(text!)]);
+  if (record.name !== null) shown.unshift(["name", nameText(record, color)]);
+  return [title, ...shown.map(([name, text]) => `  ${paint("dim", name.padEnd(10))} ${text}`)];
+}
+
+/** The name, in the colours of the MOTD where there are any. */
+function nameText({ name, motd, edition }: ServerRecord, color: boolean): string {
+  if (!color || motd === null) return harmlessText(name!);
+  const dialect = edition === "bedrock" ? edition : "java";
+  return formatAnsi(parseFormatted(motd.trim(), { dialect }), "256");
+}
+
+function versionText({ version, protocol_version: protocol }: ServerRecord): string | null {
+  return protocol === null ? version : `${version ?? "?"} (protocol ${protocol})`;
+}
+
+function softwareText({ software, software_confidence: sure }: ServerRecord): string | null {
+  return software === null || sure === null ? software : `${software} (${SURE[sure]})`;
+}
+
+const SURE: Readonly<Record<string, string>> = {
+  A: "it says so",
+  B: "by its answers",
+  C: "perhaps",
+};
+
+function playersText(
+  { players_online: online, players_max: max, players }: ServerRecord,
+): string | null {
+  if (online === null && max === null) return null;
+  const names = players === null || players.length === 0 ? "" : `: ${players.join(", ")}`;
+  return `${online ?? "?"} of ${max ?? "?"}${names}`;
+}
+
+/** What `--verify` found. */
+function joinableText({ joinable, mtu, raknet_protocol: protocol }: ServerRecord): string | null {
+  if (joinable === null) return null;
+  const agreed = [mtu && `MTU ${mtu}`, protocol && `RakNet protocol ${protocol}`].filter(Boolean);
+  return `${joinable ? "yes" : "no"}${agreed.length === 0 ? "" : `: ${agreed.join(", ")}`}`;
+}

@@ -1,0 +1,253 @@
+/**
+ * The status line of a scan: what is worked out of its state over time, and the text of that. Pure:
+ * the clock is an argument.
+ *
+ * @module
+ */
+import type { ScanState } from "../../scan/scan_state.ts";
+import {
+  clockTime,
+  type Governor,
+  number,
+  type Passes,
+  sumOf,
+} from "../../app/targets/scan_plan.ts";
+
+/** What a scan has to do, and what it waits for. */
+export interface ScanWork {
+  /** Positions of every pass over UDP and TCP, and of what is probed before the passes. */
+  readonly sizes: { readonly udp: readonly number[]; readonly tcp: readonly number[] };
+  /** Positions that earlier runs of the scan left behind. */
+  readonly start: { readonly udp: number; readonly tcp: number };
+  /** How long late replies are awaited after the last probe, seconds. */
+  readonly cooldown: number;
+  /** How long the last connections may take, seconds. */
+  readonly connect: number;
+  /** When the scan ends in any case, seconds after its start. */
+  readonly maxRuntime: number;
+}
+
+/** The positions of a planned scan. */
+export interface PlannedPositions {
+  /** Those of its passes. */
+  readonly passes: Readonly<Record<"udp" | "tcp", Pick<Passes, "sizes">>>;
+  /** Those of the passes before them. */
+  readonly guards: readonly { readonly size: number }[];
+}
+
+/** The work of a planned scan. */
+export function scanWork(
+  { passes: { udp, tcp }, guards }: PlannedPositions,
+  { from, fromTcp, ...times }: {
+    readonly from: { readonly pass: number; readonly position: number };
+    readonly fromTcp: { readonly pass: number; readonly position: number };
+  } & Pick<ScanWork, "cooldown" | "connect" | "maxRuntime">,
+): ScanWork {
+  const behind = (sizes: readonly number[], { pass, position }: typeof from) =>
+    sumOf(sizes.slice(0, pass - 1)) + position;
+  return {
+    ...times,
+    sizes: { udp: [...guards.map(({ size }) => size), ...udp.sizes], tcp: tcp.sizes },
+    start: { udp: behind(udp.sizes, from), tcp: behind(tcp.sizes, fromTcp) },
+  };
+}
+
+/** What a scan looks like at one moment. */
+export interface ScanPace {
+  /** Seconds since this run of the scan started. */
+  readonly elapsed: number;
+  /** Seconds until it ends; `Infinity`: unknown. */
+  readonly left: number;
+  /** Share of the positions that are left behind, 0 to 1. */
+  readonly share: number;
+  /** Packets and connections a second. */
+  readonly rate: number;
+  /** Valid replies a second. */
+  readonly replyRate: number;
+  /** Valid replies per probe; `undefined` before the first probe. */
+  readonly hitRate: number | undefined;
+}
+
+/** The numbers of a state that matter here. */
+interface Reading {
+  readonly at: number;
+  readonly sent: number;
+  readonly found: number;
+  readonly udp: number;
+  readonly tcp: number;
+  /** Whether the passes over UDP pause. */
+  readonly pausing: boolean;
+}
+
+/** The pause between two passes, seconds. */
+const PASS_GAP = 1;
+/** Speeds are shown as they were over so many seconds, and the time left by a longer look. */
+const SHORT = 5;
+const LONG = 30;
+
+/** Works out speeds and the time left from the readings of a scan's state. */
+export class PaceMeter {
+  #readings: Reading[];
+  #udpDone = Infinity;
+  #tcpDone = Infinity;
+  readonly #started: number;
+
+  /** Starts with the state before the first probe of this run, at a time in seconds. */
+  constructor(private readonly work: ScanWork, state: ScanState, at: number) {
+    this.#started = at;
+    this.#readings = [readState(state, work, at)];
+  }
+
+  /** Takes the state at a time, in seconds. */
+  read(state: ScanState, at: number): ScanPace {
+    const { sizes } = this.work;
+    const now = readState(state, this.work, at);
+    this.#readings = [...this.#readings.filter((one) => at - one.at <= LONG), now];
+    const total = { udp: sumOf(sizes.udp), tcp: sumOf(sizes.tcp) };
+    if (now.udp >= total.udp) this.#udpDone = Math.min(this.#udpDone, at);
+    if (now.tcp >= total.tcp) this.#tcpDone = Math.min(this.#tcpDone, at);
+    const recent = this.#since(SHORT);
+    const span = Math.max(at - recent.at, Number.MIN_VALUE);
+    const elapsed = at - this.#started;
+    const all = total.udp + total.tcp;
+    return {
+      elapsed,
+      left: Math.max(0, Math.min(this.#left(now, total), this.work.maxRuntime - elapsed)),
+      share: all === 0 ? 1 : Math.min(1, (now.udp + now.tcp) / all),
+      rate: (now.sent - recent.sent) / span,
+      replyRate: (now.found - recent.found) / span,
+      hitRate: now.sent === 0 ? undefined : now.found / now.sent,
+    };
+  }
+
+  /** The oldest reading of the last seconds; at least the one before the latest. */
+  #since(seconds: number): Reading {
+    const readings = this.#readings;
+    const { at } = readings.at(-1)!;
+    return readings.find((one) => at - one.at <= seconds && one.at < at) ?? readings.at(-2)!;
+  }
+
+  /** Seconds until both halves have ended; unknown where only inspections are left. */
+  #left(now: Reading, total: { readonly udp: number; readonly tcp: number }): number {
+    const left = Math.max(this.#udpLeft(now, total), this.#tcpLeft(now, total.tcp));
+    return left > 0 ? left : Infinity;
+  }
+
+  #tcpLeft({ at, tcp }: Reading, total: number): number {
+    const { connect, start } = this.work;
+    if (tcp < total) return (total - tcp) / this.#speed("tcp") + connect;
+    return total > start.tcp ? this.#tcpDone + connect - at : 0;
+  }
+
+  #udpLeft(now: Reading, total: { readonly udp: number; readonly tcp: number }): number {
+    const { cooldown, start } = this.work;
+    const [udp, tcp] = [total.udp - now.udp, total.tcp - now.tcp];
+    if (udp <= 0) return total.udp > start.udp ? this.#udpDone + cooldown - now.at : 0;
+    const speed = { udp: this.#speed("udp"), tcp: this.#speed("tcp") };
+    const alone = udp / speed.udp;
+    // Both halves share a rate: what TCP no longer takes, UDP does.
+    const sending = tcp > 0 && alone > tcp / speed.tcp
+      ? (udp + tcp) / (speed.udp + speed.tcp)
+      : alone;
+    return sending + this.#pauses(now) + cooldown;
+  }
+
+  /** Positions a second while a half was at work; the pauses of UDP do not count. */
+  #speed(half: "udp" | "tcp"): number {
+    let [positions, seconds] = [0, 0];
+    for (const [i, one] of this.#readings.slice(1).entries()) {
+      const before = this.#readings[i];
+      const idle = half === "udp" && before.pausing && one.udp === before.udp;
+      if (!idle) seconds += one.at - before.at;
+      positions += one[half] - before[half];
+    }
+    return seconds === 0 ? 0 : positions / seconds;
+  }
+
+  /** Seconds of the pauses between the passes of UDP that are still to come. */
+  #pauses({ udp }: Reading): number {
+    let [end, pauses] = [0, 0];
+    for (const size of this.work.sizes.udp.slice(0, -1)) {
+      end += size;
+      if (size > 0 && end > udp) pauses++;
+    }
+    return pauses * PASS_GAP;
+  }
+}
+
+function readState(state: ScanState, { start, sizes }: ScanWork, at: number): Reading {
+  const { tcp } = state;
+  const tcpVisited = tcp.pass === 0
+    ? start.tcp
+    : sumOf(sizes.tcp.slice(0, tcp.pass - 1)) + tcp.position;
+  const begun = state.total > 0;
+  return {
+    at,
+    sent: state.sent + tcp.sent,
+    found: foundIn(state),
+    udp: begun ? state.visited - (tcp.passes > 0 ? tcpVisited : 0) : start.udp,
+    tcp: tcpVisited,
+    pausing: state.passes > 0 && state.position >= state.size,
+  };
+}
+
+/** Endpoints that replied. */
+function foundIn({ replies, tcp }: ScanState): number {
+  return replies.true + tcp.counts.answered;
+}
+
+/** A part of the status line; where the terminal is narrow, the highest rank goes first. */
+type Part = readonly [rank: number, text: string];
+
+/**
+ * The text of the line: at most so many columns, of which the least important parts take none where
+ * there are too few.
+ */
+export function statusLine(
+  state: ScanState,
+  { elapsed, left, share, rate, replyRate, hitRate }: ScanPace,
+  governor: Governor,
+  columns = Infinity,
+): string {
+  const { tcp } = state;
+  const lost = state.fellSilent + state.lost;
+  const governed = governedBy(state, governor);
+  const parts: Part[] = [
+    [6, shortTime(elapsed)],
+    [0, `${(100 * share).toFixed(1)}%`],
+    [1, `ETA ${shortTime(left)}`],
+    ...(state.passes > 0 ? [[8, `pass ${state.pass}/${state.passes}`] as const] : []),
+    ...(tcp.passes > 0 ? [[9, `TCP ${tcp.pass}/${tcp.passes}`] as const] : []),
+    [7, `${number(state.sent + tcp.sent)} sent`],
+    [3, `${number(Math.round(rate))}/s`],
+    ...(governed === "" ? [] : [[10, governed] as const]),
+    [2, `found ${number(foundIn(state))} (${digits(replyRate)}/s)`],
+    ...(hitRate === undefined ? [] : [[4, `hit rate ${digits(100 * hitRate)}%`] as const]),
+    [12, `written ${number(state.written)}`],
+    [lost > 0 ? 3 : 11, `lost ${number(lost)}`],
+  ];
+  while (parts.length > 1 && widthOf(parts) > columns) {
+    const least = Math.max(...parts.map(([rank]) => rank));
+    parts.splice(parts.findIndex(([rank]) => rank === least), 1);
+  }
+  return textOf(parts).slice(0, columns);
+}
+
+const textOf = (parts: readonly Part[]): string => parts.map(([, text]) => text).join("  ");
+const widthOf = (parts: readonly Part[]): number => textOf(parts).length;
+
+/** What decides about the speed, where that is not the rate alone. */
+function governedBy({ rate }: ScanState, governor: Governor): string {
+  if (governor.endsWith("-rate")) return `(--${governor})`;
+  return rate === undefined ? "" : `(--rate auto: ${rate.reason})`;
+}
+
+/** `1:05`, `2:01:05`, or `?`. */
+function shortTime(seconds: number): string {
+  return clockTime(seconds).replace(/^00:0?/, "").replace(/^0(?=\d:)/, "");
+}
+
+/** A number with two digits that matter, in full where it is larger. */
+function digits(value: number): string {
+  return value >= 10 ? number(Math.round(value)) : String(Number(value.toPrecision(2)));
+}

@@ -1,0 +1,184 @@
+/**
+ * The game's JSON text: components in components.
+ *
+ *     component   "text"  number  bool  [component, ...]  { content, look..., extra: [component] }
+ *     content     text | translate (fallback, with) | keybind | selector | score.value | nbt
+ *
+ * Who wrote it is a stranger, so that depth, number and length of what is read are bounded; what
+ * lies beyond is left out, and the result says so.
+ *
+ * Sources: minecraft.wiki "Text component format"; TranslatableContents of 1.19.4 and later.
+ *
+ * @module
+ */
+import { cutText } from "../text.ts";
+import { appendFormatted } from "./section_signs.ts";
+import {
+  COLOR_NAMES,
+  FORMAT_NAMES,
+  PLAIN,
+  type Run,
+  RunList,
+  type Style,
+  withFormat,
+} from "./style.ts";
+
+/** Components in one text. */
+export const MOST_NODES = 1000;
+/** Components in each other. */
+export const MOST_DEPTH = 32;
+/** UTF-16 units of text that are read, codes and placeholders included. */
+export const MOST_UNITS = 32_768;
+
+/** What a component says. */
+export interface Component {
+  /** Its text. */
+  readonly runs: readonly Run[];
+  /** What was written in it, one text after the other, with codes that show nothing too. */
+  readonly sent: string;
+  /** Whether a part of it was beyond the limits. */
+  readonly cut: boolean;
+}
+
+/**
+ * Reads a component from parsed JSON. Whatever it is: there is a text, though it may be empty.
+ *
+ * @example
+ * ```ts
+ * import { formatted } from "blocksweep";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const { runs } = formatted.parseComponent({
+ *   text: "Hi ",
+ *   color: "gold",
+ *   extra: [{ translate: "%s of %s", with: [3, { text: "20", bold: true }] }],
+ * });
+ * assertEquals(formatted.formatSections(runs), "§6Hi 3 of §l20");
+ * ```
+ */
+export function parseComponent(value: unknown): Component {
+  const walk = new Walk();
+  walk.visit(value, PLAIN, 1);
+  return { runs: walk.list.runs, sent: walk.sent, cut: walk.cut };
+}
+
+/** A component that is an object. Its keys are a stranger's: only its own count. */
+type Json = Readonly<Record<string, unknown>>;
+
+/** The way through a component, and what is left of the limits. */
+class Walk {
+  readonly list = new RunList();
+  sent = "";
+  cut = false;
+  #nodes = MOST_NODES;
+  #units = MOST_UNITS;
+
+  visit(value: unknown, style: Style, depth: number): void {
+    if (this.#nodes-- <= 0 || depth > MOST_DEPTH) this.cut = true;
+    else if (Array.isArray(value)) this.#array(value, style, depth);
+    else if (typeof value === "object" && value !== null) this.#object(value as Json, style, depth);
+    else if (value !== null && value !== undefined) this.#text(String(value), style);
+  }
+
+  /** The first of a list is the parent of the others. */
+  #array(items: readonly unknown[], style: Style, depth: number): void {
+    const [first] = items;
+    const isObject = typeof first === "object" && first !== null && !Array.isArray(first);
+    const inherited = isObject ? styleOf(first as Json, style) : style;
+    this.#each(items, (i) => i === 0 ? style : inherited, depth + 1);
+  }
+
+  #object(json: Json, style: Style, depth: number): void {
+    const own = styleOf(json, style);
+    this.#content(json, own, depth);
+    const extra = get(json, "extra");
+    if (Array.isArray(extra)) this.#each(extra, () => own, depth + 1);
+  }
+
+  #each(items: readonly unknown[], style: (i: number) => Style, depth: number): void {
+    for (let i = 0; i < items.length; i++) {
+      if (this.#nodes <= 0) {
+        this.cut = true;
+        return;
+      }
+      this.visit(items[i], style(i), depth);
+    }
+  }
+
+  #content(json: Json, style: Style, depth: number): void {
+    const key = get(json, "translate");
+    const text = get(json, "text") ?? get(json, ""); // an NBT list of mixed types names it ""
+    if (isScalar(text)) this.#text(String(text), style);
+    else if (typeof key === "string") this.#translate(json, key, style, depth);
+    else {
+      const score = get(json, "score");
+      const other = get(json, "keybind") ?? get(json, "selector") ?? get(json, "nbt") ??
+        (typeof score === "object" && score !== null ? get(score as Json, "value") : undefined);
+      if (isScalar(other)) this.#text(String(other), style);
+    }
+  }
+
+  /** We know none of the game's translations: the fallback is the pattern, or the key itself. */
+  #translate(json: Json, key: string, style: Style, depth: number): void {
+    const fallback = get(json, "fallback");
+    const list = get(json, "with");
+    const args: readonly unknown[] = Array.isArray(list) ? list : [];
+    const pattern = this.#within(typeof fallback === "string" ? fallback : key);
+    let at = 0;
+    let next = 0;
+    for (const match of pattern.matchAll(/%(?:(%)|(?:(\d{1,4})\$)?s)/g)) {
+      this.#text(pattern.slice(at, match.index) + (match[1] ?? ""), style);
+      at = match.index + match[0].length;
+      if (match[1] !== undefined) continue;
+      this.#spend(match[0].length); // a pattern of nothing but placeholders is paid for, too
+      const index = match[2] === undefined ? next++ : Number(match[2]) - 1;
+      if (index >= 0 && index < args.length) this.visit(args[index], style, depth + 1);
+    }
+    this.#text(pattern.slice(at), style);
+  }
+
+  #text(text: string, style: Style): void {
+    const part = this.#within(text);
+    this.#spend(part.length);
+    this.sent += part;
+    appendFormatted(this.list, part, { base: style });
+  }
+
+  /** As much of a text as may still be read. */
+  #within(text: string): string {
+    if (text.length <= this.#units) return text;
+    this.cut = true;
+    return cutText(text, Math.max(0, this.#units));
+  }
+
+  #spend(units: number): void {
+    this.#units -= units;
+  }
+}
+
+/** A value of an object's own. */
+function get(json: Json, key: string): unknown {
+  return Object.hasOwn(json, key) ? json[key] : undefined;
+}
+
+function isScalar(value: unknown): value is string | number | boolean {
+  return typeof value === "string" || typeof value === "number" || typeof value === "boolean";
+}
+
+/** What an object says of its look, over what it inherits. */
+function styleOf(json: Json, { color: inherited, formats: before }: Style): Style {
+  let formats = before;
+  for (const [name, letter] of FORMAT_NAMES) {
+    const value = get(json, name);
+    if (value === true || value === "true" || value === 1) formats = withFormat(formats, letter);
+    else if (value !== undefined) formats = withFormat(formats, letter, false);
+  }
+  return { color: colorOf(get(json, "color"), inherited), formats };
+}
+
+function colorOf(value: unknown, inherited: string | null): string | null {
+  if (typeof value !== "string") return inherited;
+  const name = value.slice(0, 16).toLowerCase();
+  if (name === "reset") return null;
+  return COLOR_NAMES.get(name) ?? (/^#[0-9a-f]{6}$/.test(name) ? name : inherited);
+}

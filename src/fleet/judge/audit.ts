@@ -1,0 +1,230 @@
+/**
+ * Reading a fleet's log for what a good neighbour never does.
+ *
+ * @module
+ */
+import { parseEndpoint } from "../../core/address.ts";
+import type { Range } from "../../targets/ranges.ts";
+import { DoorAudit } from "./open_connection_audit.ts";
+import { StreamAudit } from "./connection_audit.ts";
+import type { WitnessLine } from "../witness_log.ts";
+
+/** What to hold the log against. */
+export interface AuditRules {
+  /** The most datagrams a host may get in a second; `undefined`: no limit was set. */
+  readonly hostRate?: number;
+  /** The most datagrams a /24 may get in a second; `undefined`: no limit was set. */
+  readonly netRate?: number;
+  /** Addresses that must not be asked. */
+  readonly excluded?: readonly Range[];
+  /** Endpoints that the scanner knew for SQP when the log began, as the log writes them. */
+  readonly knownForSqp?: ReadonlySet<string>;
+  /**
+   * Protocols that an endpoint may be sent, and no others, by the endpoint as the log writes it; one
+   * that is missing may be sent all.
+   */
+  readonly sendable?: ReadonlyMap<string, readonly string[]>;
+}
+
+/** What a datagram from a scanner is. */
+type Kind =
+  | "ping"
+  | "handshake"
+  | "stat"
+  | "challenge"
+  | "query"
+  | "request1"
+  | "other";
+
+/** A query of SQP starts as a ping does, and has 8 bytes. */
+function kindOf(hex: string): Kind {
+  if (hex.startsWith("01") && hex.length === 16) return "query";
+  if (hex.startsWith("01")) return "ping";
+  if (hex.startsWith("05")) return "request1";
+  if (hex.startsWith("fefd09")) return "handshake";
+  if (hex.startsWith("fefd00")) return "stat";
+  return hex.startsWith("00") ? "challenge" : "other";
+}
+
+/** A stat is asked for within a conversation: it is no unsolicited kind beside the handshake. */
+function protocolOf(kind: Kind): string {
+  return kind === "stat" ? "handshake" : kind === "query" ? "challenge" : kind;
+}
+
+/** The protocol of what comes in, and of a connection. */
+const PROTOCOL_OF: Record<Kind | "connection", string> = {
+  ...{ ping: "raknet", request1: "raknet", handshake: "query", stat: "query" },
+  ...{ challenge: "sqp", query: "sqp", connection: "slp", other: "none" },
+};
+
+/** Sizes that a scanner may send, by kind. */
+const SIZES: Record<Kind, readonly number[]> = {
+  ping: [33],
+  handshake: [7],
+  stat: [11, 15, 19],
+  challenge: [5],
+  query: [8],
+  request1: [548, 1172, 1464],
+  other: [],
+};
+
+/**
+ * Checks a log: sizes of datagrams, tokens of stats, challenges of queries, SQP where RakNet was not
+ * looked for or anything else came back, pings where SQP is spoken, requests for connections, a second
+ * between unsolicited kinds, questions over TCP, protocols that an endpoint may not be sent, caps, for which connections and questions on them count as datagrams, exclusions.
+ *
+ * @returns What is wrong, a line each.
+ */
+export function audit(lines: Iterable<WitnessLine>, rules: AuditRules): string[] {
+  const faults: string[] = [];
+  const hosts = new Map<string, HostAudit>();
+  const perHost = new Map<string, number[]>();
+  const perNet = new Map<string, number[]>();
+  for (const line of lines) {
+    const host = hosts.get(line.host) ??
+      new HostAudit(rules.knownForSqp?.has(line.host) ?? false);
+    hosts.set(line.host, host);
+    faults.push(
+      ...host.read(line).map((fault) => `${line.host} at ${line.at.toFixed(0)} ms: ${fault}`),
+    );
+    if (line.way === "out" || line.event === "closed") continue;
+    faults.push(...unwanted(line, rules));
+    const { address } = parseEndpoint(line.host)!;
+    if (rules.excluded?.some(({ start, end }) => address >= start && address < end)) {
+      faults.push(`${line.host}: asked although excluded`);
+    }
+    const name = line.host.slice(0, line.host.lastIndexOf(":"));
+    append(perHost, name, line.at);
+    append(perNet, name.slice(0, name.lastIndexOf(".")), line.at);
+  }
+  if (rules.hostRate !== undefined) faults.push(...excess(perHost, rules.hostRate, "host"));
+  if (rules.netRate !== undefined) faults.push(...excess(perNet, rules.netRate, "network"));
+  return faults;
+}
+
+/** What an endpoint was sent in a protocol that it may not be sent. */
+function unwanted({ host, connection, hex }: WitnessLine, { sendable }: AuditRules): string[] {
+  const allowed = sendable?.get(host);
+  const kind = connection === undefined ? kindOf(hex) : "connection";
+  if (allowed === undefined || allowed.includes(PROTOCOL_OF[kind])) return [];
+  return [`${host}: a ${kind}, though it is sent ${allowed.join(", ") || "nothing"} alone`];
+}
+
+function append(lists: Map<string, number[]>, key: string, at: number): void {
+  const list = lists.get(key);
+  if (list === undefined) lists.set(key, [at]);
+  else list.push(at);
+}
+
+/** A second, less what a log can be late by. */
+const WINDOW_MS = 950;
+
+/** Where more datagrams than the cap arrived within a second. */
+function excess(lists: Map<string, number[]>, cap: number, what: string): string[] {
+  const faults: string[] = [];
+  for (const [name, times] of lists) {
+    const first = times.findIndex((at, i) => i >= cap && at - times[i - cap] < WINDOW_MS);
+    if (first >= 0) faults.push(`${what} ${name}: more than ${cap} datagrams within a second`);
+  }
+  return faults;
+}
+
+/** What one host has seen of one scanner. */
+class HostAudit {
+  /** Tokens that it handed out, as the four bytes of a stat request, by peer. */
+  readonly #tokens = new Map<string, Set<string>>();
+  readonly #door = new DoorAudit();
+  readonly #streams = new StreamAudit();
+  #last: { kind: Kind; at: number; answered: boolean } | undefined;
+  /** Challenges of SQP that were not shown yet, by peer and port. */
+  readonly #challenges = new Map<string, Set<string>>();
+  #pinged = false;
+  /** Whether it sent anything but replies to questions of SQP. */
+  #replied = false;
+  /** Whether it is known to speak SQP: before the log begins, or since it answered a query. */
+  #speaksSqp: boolean;
+
+  constructor(knownForSqp: boolean) {
+    this.#speaksSqp = knownForSqp;
+  }
+
+  read(line: WitnessLine): string[] {
+    if (line.connection !== undefined) {
+      if (line.way === "out" && line.size > 0 && this.#last !== undefined) {
+        this.#last.answered = true;
+      }
+      return this.#streams.read(line);
+    }
+    const peer = line.peer.slice(0, line.peer.lastIndexOf(":"));
+    const faults = this.#door.read(line);
+    if (line.way === "out") {
+      if (this.#last !== undefined) this.#last.answered = true;
+      const token = tokenOf(line.hex);
+      const tokens = this.#tokens.get(peer) ?? new Set();
+      this.#tokens.set(peer, token === undefined ? tokens : tokens.add(token));
+      if (/^00.{8}$/.test(line.hex)) this.#challengesOf(line).add(line.hex.slice(2));
+      if (line.lost) return faults;
+      const asked = this.#last !== undefined && protocolOf(this.#last.kind) === "challenge";
+      if (asked && isSqpReply(line)) this.#speaksSqp ||= line.hex.startsWith("01");
+      else this.#replied = true;
+      return faults;
+    }
+    const kind = kindOf(line.hex);
+    if (!SIZES[kind].includes(line.size)) {
+      faults.push(`a ${kind} of ${line.size} bytes: ${line.hex}`);
+    }
+    if (kind === "stat" && !this.#tokens.get(peer)?.has(line.hex.slice(14, 22))) {
+      faults.push("a stat without a token of this host");
+    }
+    faults.push(...this.#judgeSqp(kind, line));
+    // It follows a pong: no unsolicited kind.
+    if (kind === "request1") return faults;
+    const last = this.#last;
+    const other = last !== undefined && protocolOf(last.kind) !== protocolOf(kind);
+    if (other && !last.answered && line.at - last.at < WINDOW_MS) {
+      faults.push(
+        `a ${kind} ${(line.at - last.at).toFixed(0)} ms after an unanswered ${last.kind}`,
+      );
+    }
+    this.#last = { kind, at: line.at, answered: false };
+    return faults;
+  }
+
+  /** A challenge serves one query, from the port that asked for it. */
+  #judgeSqp(kind: Kind, line: WitnessLine): string[] {
+    if (kind === "ping") {
+      this.#pinged = true;
+      return this.#speaksSqp ? ["a ping to a port that is known for SQP"] : [];
+    }
+    if (kind !== "challenge" && kind !== "query") return [];
+    const faults: string[] = [];
+    if (this.#replied) faults.push(`a ${kind} of SQP to a port that sent something else`);
+    else if (!this.#pinged && !this.#speaksSqp) {
+      faults.push(`a ${kind} of SQP to a port that was not pinged before`);
+    }
+    if (kind === "query" && !this.#challengesOf(line).delete(line.hex.slice(2, 10))) {
+      faults.push("a query without a challenge of this host");
+    }
+    return faults;
+  }
+
+  #challengesOf({ peer }: WitnessLine): Set<string> {
+    const challenges = this.#challenges.get(peer) ?? new Set();
+    this.#challenges.set(peer, challenges);
+    return challenges;
+  }
+}
+
+/** Whether it may be a challenge or a packet of SQP. */
+function isSqpReply({ hex, size }: WitnessLine): boolean {
+  return hex.startsWith("01") || hex.startsWith("00") && size <= 5;
+}
+
+/** The token in a handshake's answer, as a stat request has to show it. */
+function tokenOf(hex: string): string | undefined {
+  if (!hex.startsWith("09")) return undefined;
+  const body = hex.slice(10);
+  const text = String.fromCharCode(...Uint8Array.fromHex(body)).replace(/\0+$/, "");
+  if (/^-?\d+$/.test(text)) return (Number(text) >>> 0).toString(16).padStart(8, "0");
+  return body.slice(0, 8);
+}

@@ -1,0 +1,184 @@
+/**
+ * Drawing a fleet: which servers stand where.
+ *
+ * @module
+ */
+import type { Address, Endpoint } from "../../core/address.ts";
+import { formatAddress } from "../../core/address.ts";
+import { InputError } from "../../core/errors.ts";
+import { serverId } from "../../core/record.ts";
+import { Permutation } from "../../targets/permutation.ts";
+import { RangeIndex, RangeSet } from "../../targets/ranges.ts";
+import type { Range } from "../../targets/ranges.ts";
+import { NO_DOOR } from "./raknet/open_connection_styles.ts";
+import { HostileHost, NAMED_TRICKS, TRICKS } from "./hostile/hostile_hosts.ts";
+import { drawIdentity, type Identity } from "./server_identity.ts";
+import { labelled } from "./expected_labels.ts";
+import { LAN_SOFTWARE } from "./lan_worlds.ts";
+import type { ManifestEntry } from "../manifest.ts";
+import { Random } from "../random.ts";
+import { type Responder, SimulatedServer } from "./simulated_server.ts";
+import { SOFTWARE, type Software } from "./software.ts";
+import { SlpServer } from "./slp/slp_connection.ts";
+import { SqpServer } from "./sqp/sqp_server.ts";
+import type { StreamResponder } from "./network/stream_responder.ts";
+import { HostileListener, SLOW_TRICKS, STREAM_TRICKS } from "./hostile/hostile_listeners.ts";
+
+/** A host of a fleet: where it stands, what answers there, and the truth about it. */
+export interface FleetHost {
+  /** Where. */
+  readonly endpoint: Endpoint;
+  /** What answers datagrams; nothing does where it is missing. */
+  readonly responder?: Responder;
+  /** What accepts connections; they are refused where it is missing. */
+  readonly streams?: StreamResponder;
+  /** What a correct scanner reports. */
+  readonly entry: ManifestEntry;
+  /** What it announces to everybody in its network, unasked. */
+  readonly announcement?: Uint8Array;
+}
+
+/** What fleet to draw. */
+export interface FleetPlan {
+  /** How many servers; one may stand on two ports. */
+  readonly servers: number;
+  /** How many hosts beside them that no row may come of: hostile, or opted out. Default: none. */
+  readonly hostile?: number;
+  /** Where they stand: one host on an address. */
+  readonly range: Range;
+  /** The same seed draws the same fleet. */
+  readonly seed: number;
+  /** Names of software to draw from. Default: all but those that stand twice. */
+  readonly software?: readonly string[];
+  /** Whether hosts accept connections: each that does takes a descriptor. Default: yes. */
+  readonly tcp?: boolean;
+}
+
+/**
+ * Draws a fleet. One host stands on one address.
+ *
+ * @throws InputError when the range is too small, or a software is unknown.
+ */
+export function drawFleet(plan: FleetPlan): FleetHost[] {
+  const { servers, hostile = 0, range, seed, software, tcp = true } = plan;
+  const all = software?.map(kindOf) ??
+    SOFTWARE.filter(({ optedOut, onlyNamed, twin }) => !optedOut && !onlyNamed && !twin);
+  const kinds = tcp ? all : all.map(withoutTcp).filter(speaks);
+  if (kinds.length === 0) {
+    throw new InputError(
+      `Cannot imitate ${software!.join(", ")} without TCP: that is all it speaks`,
+    );
+  }
+  const places = new RangeIndex<Address>(RangeSet.of([range]));
+  if (servers + hostile > places.size) {
+    throw new InputError(
+      `Cannot place ${servers + hostile} hosts: the range holds ${places.size} addresses`,
+    );
+  }
+  const order = new Permutation(places.size, seed);
+  const random = new Random(seed);
+  const hosts = Array.from({ length: servers + hostile }, (_, i) => {
+    const address = places.at(order.at(i));
+    return i < servers
+      ? drawServer(address, drawKind(kinds, random), random)
+      : [drawHostile(address, random, tcp)];
+  });
+  return hosts.flat();
+}
+
+function withoutTcp({ slp: _, twin, ...rest }: Software): Software {
+  return { ...rest, ...(twin && { twin: withoutTcp(twin) }) };
+}
+
+function speaks({ bedrock, query, sqp, announcement, nethernet, trick }: Software): boolean {
+  return trick === undefined
+    ? (bedrock ?? query ?? sqp ?? announcement ?? nethernet) !== undefined
+    : trick in TRICKS;
+}
+
+function kindOf(name: string): Software {
+  const kinds = [...SOFTWARE, ...LAN_SOFTWARE];
+  const kind = kinds.find((other) => other.name === name);
+  if (kind !== undefined) return kind;
+  throw new InputError(
+    `Cannot imitate "${name}": known are ${kinds.map((other) => other.name).join(", ")}`,
+  );
+}
+
+function drawKind(kinds: readonly Software[], random: Random): Software {
+  let left = random.below(kinds.reduce((sum, { weight }) => sum + weight, 0));
+  return kinds.find(({ weight }) => (left -= weight) < 0)!;
+}
+
+function drawServer(address: Address, software: Software, random: Random): FleetHost[] {
+  const identity = (software.adapt ?? ((same) => same))(drawIdentity(random));
+  const { twin } = software;
+  const host = serverOf(address, software, identity, random);
+  if (twin === undefined) return [host];
+  const other = serverOf(address, twin, identity, random);
+  return [withTwin(host, other), withTwin(other, host)];
+}
+
+function withTwin(host: FleetHost, { entry }: FleetHost): FleetHost {
+  return { ...host, entry: { ...host.entry, twin: serverId(entry) } };
+}
+
+function serverOf(
+  address: Address,
+  software: Software,
+  identity: Identity,
+  random: Random,
+): FleetHost {
+  const { bedrock, query, sqp, slp, announcement, nethernet, trick, port } = software;
+  const entry = {
+    host: formatAddress(address),
+    port,
+    software: software.name,
+    listed: !software.optedOut && trick === undefined,
+    truth: labelled(software.name, identity, {
+      ...(bedrock && { raknet: bedrock.truth(identity) }),
+      ...(slp && { slp: slp.truth(identity) }),
+      ...(query && { query: query.truth(identity) }),
+      ...(sqp && { sqp: sqp.truth(identity) }),
+      ...(nethernet && { nethernet: nethernet.truth(identity) }),
+      ...(announcement && { lan: announcement.truth(identity, port) }),
+    }),
+    ...(bedrock && !bedrock.refusal && { verified: bedrock.door?.truth ?? NO_DOOR }),
+  };
+  const own = new Random(random.u32());
+  const speaks = bedrock ?? query ?? nethernet;
+  return {
+    endpoint: { address, port },
+    ...(sqp && { responder: new SqpServer(sqp, identity, own) }),
+    ...(speaks && { responder: new SimulatedServer(software, identity, own) }),
+    ...(slp && { streams: new SlpServer(slp, identity) }),
+    ...(trick && hostile(trick, own)),
+    entry,
+    announcement: announcement?.datagram(identity, port),
+  };
+}
+
+function hostile(trick: string, random: Random): Pick<FleetHost, "responder" | "streams"> {
+  return trick in STREAM_TRICKS
+    ? { streams: new HostileListener(trick, random) }
+    : { responder: new HostileHost(trick, random) };
+}
+
+/** What hostile hosts play, but for what takes long or disturbs others. */
+const PLAYED_UDP = Object.keys(TRICKS).filter((name) => !NAMED_TRICKS.includes(name));
+const PLAYED = [
+  ...PLAYED_UDP,
+  ...Object.keys(STREAM_TRICKS).filter((name) => !SLOW_TRICKS.includes(name)),
+];
+
+function drawHostile(address: Address, random: Random, tcp: boolean): FleetHost {
+  const everyShy = SOFTWARE.filter(({ optedOut }) => optedOut);
+  const shy = tcp ? everyShy : everyShy.map(withoutTcp).filter(speaks);
+  const played = tcp ? PLAYED : PLAYED_UDP;
+  const trick = random.pick([...played, ...shy.map(({ name }) => name)]);
+  const software = shy.find(({ name }) => name === trick);
+  if (software !== undefined) return drawServer(address, software, random)[0];
+  const port = trick in TRICKS ? random.pick([19132, 25565]) : 25565;
+  const entry = { host: formatAddress(address), port, software: trick, listed: false, truth: {} };
+  return { endpoint: { address, port }, ...hostile(trick, new Random(random.u32())), entry };
+}

@@ -1,0 +1,47 @@
+/**
+ * A listener for each host that accepts connections.
+ *
+ * @module
+ */
+import type { Endpoint } from "../../../core/address.ts";
+import { StreamListener } from "../../../net/deno/tcp_listener.ts";
+import type { Stream } from "../../../net/socket.ts";
+import type { StreamFront } from "./fleet_network.ts";
+import { opening } from "./socket_per_host.ts";
+
+/** Listeners for hosts. */
+export class ListenerFront implements StreamFront {
+  readonly #listeners: { readonly host: Endpoint; readonly listener: StreamListener }[] = [];
+
+  /**
+   * Opens the listeners.
+   *
+   * @throws InputError for the first address that is taken, or not ours.
+   */
+  constructor(hosts: readonly Endpoint[]) {
+    try {
+      for (const host of hosts) {
+        const others = this.#listeners.length;
+        const listener = opening(host, others, () => new StreamListener(host));
+        this.#listeners.push({ host, listener });
+      }
+    } catch (error) {
+      this[Symbol.dispose]();
+      throw error;
+    }
+  }
+
+  async listen(
+    onStream: (stream: Stream, from: Endpoint, host: Endpoint) => void,
+  ): Promise<void> {
+    await Promise.all(
+      this.#listeners.map(({ host, listener }) =>
+        listener.listen((stream, from) => onStream(stream, from, host))
+      ),
+    );
+  }
+
+  [Symbol.dispose](): void {
+    for (const { listener } of this.#listeners) listener[Symbol.dispose]();
+  }
+}

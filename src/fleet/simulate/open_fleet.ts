@@ -1,0 +1,198 @@
+/**
+ * Putting a fleet on the network.
+ *
+ * @module
+ */
+import { type Endpoint, endpointKey, formatEndpoint, isLoopback } from "../../core/address.ts";
+import { InputError } from "../../core/errors.ts";
+import type { Clock } from "../../net/clock.ts";
+import type { Stream } from "../../net/socket.ts";
+import { drawDelays, type Faults, NO_FAULTS } from "./network/faults.ts";
+import { serve } from "./network/tcp_connection.ts";
+import type { Front, StreamFront } from "./network/fleet_network.ts";
+import type { FleetHost } from "./draw_fleet.ts";
+import { ANNOUNCEMENTS } from "./lan_worlds.ts";
+import { ListenerFront } from "./network/listener_per_host.ts";
+import { Random } from "../random.ts";
+import { SocketFront } from "./network/socket_per_host.ts";
+import type { Witness } from "../witness_log.ts";
+
+/** How a fleet is run. */
+export interface FleetOptions {
+  /** The clock. */
+  readonly clock: Clock;
+  /** What the network does to it. Default: nothing. */
+  readonly faults?: Faults;
+  /** Seed of the faults. */
+  readonly seed: number;
+  /** Who writes down what happens. */
+  readonly witness?: Witness;
+  /** Networks of a laboratory: hosts may stand in them, and get what is sent to everybody. */
+  readonly lab?: readonly { readonly address: number; readonly netmask: number }[];
+}
+
+/** Hosts with a UDP socket each; more of them share one, through FFI. */
+const MOST_SOCKETS = 4000;
+
+/**
+ * Opens a fleet.
+ *
+ * @throws InputError when an address is not loopback (outside of a laboratory), taken, or not ours.
+ */
+export async function openFleet(
+  hosts: readonly FleetHost[],
+  options: FleetOptions,
+): Promise<Fleet> {
+  const outside = hosts.find(({ endpoint }) => !isLoopback(endpoint.address));
+  if (outside !== undefined && options.lab === undefined) {
+    throw new InputError(
+      `Cannot put a simulated server on ${
+        formatEndpoint(outside.endpoint)
+      }: not a loopback address`,
+    );
+  }
+  const loud = hosts.find(({ announcement }) => announcement !== undefined);
+  if (loud !== undefined && options.lab === undefined) {
+    throw new InputError(
+      `Cannot announce ${
+        formatEndpoint(loud.endpoint)
+      } on a network: only a laboratory (--lab) has one`,
+    );
+  }
+  const accepting = hosts.filter(({ streams }) => streams !== undefined);
+  const streams = new ListenerFront(accepting.map(({ endpoint }) => endpoint));
+  try {
+    return new Fleet(hosts, { datagrams: await openDatagrams(hosts, options), streams }, options);
+  } catch (error) {
+    streams[Symbol.dispose]();
+    throw error;
+  }
+}
+
+async function openDatagrams(hosts: readonly FleetHost[], { lab }: FleetOptions): Promise<Front> {
+  // What only announces itself has a socket to do it from.
+  const endpoints = hosts.filter(({ responder, announcement }) => responder ?? announcement)
+    .map(({ endpoint }) => endpoint);
+  if (endpoints.length <= MOST_SOCKETS) return new SocketFront(endpoints, lab ?? []);
+  const { WildcardFront } = await import("./network/wildcard_socket.ts");
+  return new WildcardFront(endpoints);
+}
+
+/** A fleet's ways to the network. */
+export interface Fronts {
+  /** For datagrams. */
+  readonly datagrams: Front;
+  /** For connections. */
+  readonly streams: StreamFront;
+}
+
+/** A fleet on the network, until it is disposed of. */
+export class Fleet implements AsyncDisposable {
+  /** Datagrams that reached it. */
+  received = 0;
+  /** Datagrams that it sent. */
+  sent = 0;
+  /** Connections that it accepted. */
+  accepted = 0;
+  /** Rejects when the fleet's network fails. */
+  readonly running: Promise<void>;
+  readonly #hosts: Map<number | bigint, FleetHost>;
+  readonly #fronts: Fronts;
+  readonly #options: FleetOptions;
+  readonly #random: Random;
+  readonly #cancels = new Set<() => void>();
+  readonly #leaving = new AbortController();
+  readonly #connections = new Set<Promise<void>>();
+
+  /** Starts answering. */
+  constructor(hosts: readonly FleetHost[], fronts: Fronts, options: FleetOptions) {
+    this.#hosts = new Map(hosts.map((host) => [endpointKey(host.endpoint), host]));
+    this.#fronts = fronts;
+    this.#options = options;
+    this.#random = new Random(options.seed);
+    const { datagrams, streams } = fronts;
+    this.running = Promise.all([
+      datagrams.listen((datagram, from, host) => this.#receive(datagram, from, host)),
+      streams.listen((stream, from, host) => this.#accept(stream, from, host)),
+    ]).then(() => {});
+    for (const host of hosts) this.#announce(host);
+  }
+
+  /** Announces a host at once, and again and again. */
+  #announce(host: FleetHost): void {
+    if (host.announcement === undefined) return;
+    this.#send(host.announcement, host.endpoint, ANNOUNCEMENTS.endpoint);
+    this.#later(ANNOUNCEMENTS.everyMs, () => this.#announce(host));
+  }
+
+  #receive(datagram: Uint8Array, from: Endpoint, to: Endpoint): void {
+    const host = this.#hosts.get(endpointKey(to));
+    if (host === undefined) return;
+    this.received++;
+    const { clock, witness } = this.#options;
+    const arrivals = this.#delays();
+    witness?.note(clock.now(), "in", to, from, datagram, arrivals.length === 0);
+    for (const delay of arrivals) {
+      if (delay <= 0) this.#answer(host, datagram, from);
+      else {
+        const copy = datagram.slice();
+        this.#later(delay, () => this.#answer(host, copy, from));
+      }
+    }
+  }
+
+  #answer({ endpoint, responder }: FleetHost, datagram: Uint8Array, peer: Endpoint): void {
+    const { clock } = this.#options;
+    for (const reply of responder?.respond(datagram, peer, clock.now()) ?? []) {
+      this.#send(reply, endpoint, peer);
+    }
+  }
+
+  #accept(stream: Stream, from: Endpoint, to: Endpoint): void {
+    const { clock, faults = NO_FAULTS, witness } = this.#options;
+    const number = ++this.accepted;
+    const serving = serve(stream, this.#hosts.get(endpointKey(to))!.streams!.accept(from), {
+      clock,
+      // TCP repeats what is lost: only the time that a network takes is seen.
+      delay: () => faults.delay + faults.jitter * this.#random.below(1000) / 1000,
+      signal: this.#leaving.signal,
+      note: (event) => witness?.noteStream(clock.now(), number, to, from, event),
+    }).finally(() => this.#connections.delete(serving));
+    this.#connections.add(serving);
+  }
+
+  #send(datagram: Uint8Array, endpoint: Endpoint, peer: Endpoint): void {
+    const { clock, witness } = this.#options;
+    const departures = this.#delays();
+    witness?.note(clock.now(), "out", endpoint, peer, datagram, departures.length === 0);
+    for (const delay of departures) {
+      const send = () => {
+        this.sent++;
+        this.#fronts.datagrams.send(datagram, endpoint, peer);
+      };
+      if (delay <= 0) send();
+      else this.#later(delay, send);
+    }
+  }
+
+  #delays(): number[] {
+    return drawDelays(this.#options.faults ?? NO_FAULTS, this.#random);
+  }
+
+  #later(delay: number, action: () => void): void {
+    const cancel = this.#options.clock.after(delay, () => {
+      this.#cancels.delete(cancel);
+      action();
+    });
+    this.#cancels.add(cancel);
+  }
+
+  /** Leaves the network; datagrams on their way are lost, and connections hung up. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const cancel of this.#cancels) cancel();
+    this.#fronts.streams[Symbol.dispose]();
+    this.#leaving.abort();
+    await Promise.all(this.#connections);
+    await this.#fronts.datagrams[Symbol.asyncDispose]();
+  }
+}

@@ -1,0 +1,300 @@
+/**
+ * How each software answers Query, and what a correct reader makes of it. The expectations are
+ * written from the software's habits, by no decoder.
+ *
+ * @module
+ */
+import type { Statement } from "../../../protocols/protocol.ts";
+import { encodeLatin1 } from "../../../core/text.ts";
+import type { Identity } from "../server_identity.ts";
+import type { QueryStyle } from "./query_replies.ts";
+
+const utf8 = (text: string) => new TextEncoder().encode(text);
+
+/** What differs in the keys from software to software. */
+interface Keys {
+  readonly gameId?: string;
+  readonly version?: (identity: Identity) => string;
+  readonly plugins?: (identity: Identity) => string;
+  readonly engine?: string;
+  readonly whitelist?: boolean;
+  readonly map?: (identity: Identity) => string;
+  readonly online?: (identity: Identity) => number;
+  readonly port?: number;
+  readonly hostip?: string;
+  /** The order, where it is not vanilla's. */
+  readonly order?: readonly string[];
+}
+
+/** Vanilla's keys in vanilla's order, or another one. */
+function keys(shape: Keys): QueryStyle["pairs"] {
+  return (id) => {
+    const all: Record<string, string> = {
+      hostname: id.motd.text,
+      gametype: "SMP",
+      game_id: shape.gameId ?? "MINECRAFT",
+      version: (shape.version ?? (({ version }) => version))(id),
+      ...(shape.engine === undefined ? {} : { server_engine: shape.engine }),
+      plugins: (shape.plugins ?? (() => ""))(id),
+      map: (shape.map ?? (({ level }) => level))(id),
+      numplayers: String((shape.online ?? (({ online }) => online))(id)),
+      maxplayers: String(id.max),
+      ...(shape.whitelist ? { whitelist: "off" } : {}),
+      hostport: String(shape.port ?? 25565),
+      hostip: shape.hostip ?? "127.0.1.1",
+    };
+    return (shape.order ?? Object.keys(all)).map((key) => [key, all[key]]);
+  };
+}
+
+/** What a full stat should tell. */
+interface Told extends Keys {
+  readonly edition?: string | null;
+  readonly software: string | null;
+  /** Whether plugins are listed, and what becomes of the last one's version. */
+  readonly lists?: boolean;
+  readonly cut?: boolean;
+  readonly rawToken?: boolean;
+  readonly header?: string;
+  readonly flags?: readonly string[];
+}
+
+function told(shape: Told): (identity: Identity) => Statement {
+  return (id) => {
+    const plugins = id.plugins.map((plugin, i) =>
+      shape.cut && i === id.plugins.length - 1
+        ? { ...plugin, version: plugin.version!.slice(0, -1) }
+        : plugin
+    );
+    const columns = {
+      name: id.motd.plain,
+      motd: id.motd.text,
+      motd_plain: id.motd.plain,
+      edition: shape.edition === undefined ? "java" : shape.edition,
+      software: shape.software,
+      version: (shape.version ?? (({ version }) => version))(id),
+      map: (shape.map ?? (({ level }) => level))(id),
+      gamemode: "SMP",
+      players_online: (shape.online ?? (({ online }) => online))(id),
+      players_max: id.max,
+      players: id.players,
+      plugins: shape.lists ? plugins : null,
+      port_v4: shape.port ?? 25565,
+    };
+    const values = {
+      game_id: shape.gameId ?? "MINECRAFT",
+      ...(shape.engine === undefined ? {} : { server_engine: shape.engine }),
+      ...(shape.whitelist ? { whitelist: "off" } : {}),
+      hostip: shape.hostip ?? "127.0.1.1",
+      hostport: String(shape.port ?? 25565),
+    };
+    const facts = {
+      form: "full",
+      raw_token: shape.rawToken ?? false,
+      header: shape.header ?? "splitnum",
+      ...(shape.plugins === undefined ? {} : { brand: shape.software }),
+      values,
+    };
+    return { columns, flags: shape.flags ?? [], facts };
+  };
+}
+
+/** A style whose keys and expectations come from one description. */
+function style(shape: Told, rest: Omit<QueryStyle, "pairs" | "truth">): QueryStyle {
+  return { ...rest, header: shape.header, pairs: keys(shape), truth: told(shape) };
+}
+
+const list = (id: Identity) =>
+  id.plugins.map(({ name, version }) => `${name} ${version}`).join("; ");
+const only4 = (padding: number) => padding === 4 ? "full" : "basic";
+const vanilla = {
+  token: "vanilla",
+  binding: "endpoint",
+  encode: encodeLatin1,
+  form: only4,
+} as const;
+const paper = "Paper on 1.21.4-R0.1-SNAPSHOT";
+const pocketmine = "PocketMine-MP 5.20.0";
+const glowstone = "Glowstone git-Glowstone-607ae1e (MC: 1.12.2) on Bukkit 1.12.2-R6.1-SNAPSHOT";
+const withV = ({ version }: Identity) => `v${version}`;
+
+/** The styles, by software. */
+export const QUERY_STYLES: Record<string, QueryStyle> = {
+  /** Vanilla: 15 bytes are a full request, everything else a basic one. */
+  vanilla: style({ software: null }, vanilla),
+  /** Vanilla with U+4E00 in its MOTD, of which it writes the low byte: 00. */
+  vanillaNul: style({ software: null, flags: ["motdNul"] }, vanilla),
+  /** Paper with its plugins. */
+  paper: style({ software: paper, lists: true, plugins: (id) => `${paper}: ${list(id)}` }, vanilla),
+  /** Velocity: tokens for the address alone, one at a time; basic and full by exact length. */
+  velocity: style(
+    {
+      software: "Velocity",
+      lists: true,
+      plugins: (id) => `Velocity: ${list(id)}`,
+      map: () => "Velocity",
+      port: 25577,
+    },
+    {
+      token: "signed",
+      binding: "address",
+      encode: encodeLatin1,
+      form: (padding) => padding === 4 ? "full" : padding === 0 ? "basic" : "silent",
+    },
+  ),
+  /** BungeeCord. */
+  bungeecord: style(
+    { software: null, map: () => "BungeeCord_Proxy", port: 25577 },
+    {
+      token: "signed",
+      binding: "address",
+      encode: encodeLatin1,
+      form: (padding) => padding === 4 ? "full" : padding === 0 ? "basic" : "silent",
+    },
+  ),
+  /** Glowstone: UTF-8, tokens with a sign, a colon in its version. */
+  glowstone: style(
+    {
+      software: glowstone,
+      lists: true,
+      plugins: (id) => `${glowstone}: ${list(id)}`,
+    },
+    { token: "signed", binding: "endpoint", encode: utf8, form: only4 },
+  ),
+  /** A server that writes its tokens unsigned. */
+  unsigned: style({ software: null }, { ...vanilla, token: "unsigned" }),
+  /** A server that does not end its tokens. */
+  unterminated: style({ software: null, flags: ["unterminated"] }, {
+    ...vanilla,
+    token: "unterminated",
+  }),
+  /** Beta 1.9-pre4: the address under a second `hostname`. */
+  beta19: {
+    ...vanilla,
+    pairs: (id) => [
+      ...keys({ hostip: "127.0.0.1" })(id).filter(([key]) => key !== "hostip"),
+      ["hostname", "127.0.0.1"],
+    ],
+    truth: told({ software: null, hostip: "127.0.0.1", flags: ["duplicateKey"] }),
+  },
+  /** A server whose full stats never arrive, as when fragments are lost. */
+  fullLost: {
+    ...vanilla,
+    form: (padding) => padding === 4 ? "silent" : "basic",
+    pairs: keys({}),
+    truth: (id) => ({
+      columns: {
+        name: id.motd.plain,
+        motd: id.motd.text,
+        motd_plain: id.motd.plain,
+        map: id.level,
+        gamemode: "SMP",
+        players_online: id.online,
+        players_max: id.max,
+        port_v4: 25565,
+      },
+      flags: ["fullLost"],
+      facts: { form: "basic", raw_token: false, values: { hostip: "127.0.1.1" } },
+    }),
+  },
+  /** A server that hands out tokens and no stat. */
+  tokensOnly: {
+    ...vanilla,
+    form: () => "silent",
+    pairs: keys({}),
+    truth: () => ({ columns: {}, flags: ["statLost"], facts: { raw_token: false } }),
+  },
+  /** PocketMine-MP: never answers a basic request of exactly 11 bytes. */
+  pocketmine: style(
+    {
+      gameId: "MINECRAFTPE",
+      edition: "bedrock",
+      software: pocketmine,
+      engine: pocketmine,
+      version: withV,
+      whitelist: true,
+      lists: true,
+      plugins: (id) => `${pocketmine}: ${list(id)}`,
+      port: 19132,
+      hostip: "0.0.0.0",
+    },
+    {
+      token: "signed",
+      binding: "address",
+      encode: utf8,
+      form: (padding) => padding === 4 ? "full" : padding === 0 ? "silent" : "basic",
+    },
+  ),
+  /** Nukkit: raw tokens, full only for eight bytes, the list's last letter lost, an old count. */
+  nukkit: style(
+    {
+      gameId: "MINECRAFTPE",
+      edition: "bedrock",
+      software: "Nukkit",
+      engine: "Nukkit",
+      version: withV,
+      whitelist: true,
+      lists: true,
+      cut: true,
+      plugins: (id) => id.plugins.length === 0 ? "Nukkit: " : `Nukkit: ${list(id).slice(0, -1)}`,
+      online: ({ online }) => online + 1,
+      rawToken: true,
+      port: 19132,
+      hostip: "0.0.0.0",
+    },
+    {
+      token: "raw",
+      binding: "address",
+      encode: utf8,
+      form: (padding) => padding === 8 ? "full" : "basic",
+    },
+  ),
+  /** WaterdogPE: the condition inverted, each token for one stat, a key order of its own. */
+  waterdog: style(
+    {
+      gameId: "MINECRAFTPE",
+      edition: "bedrock",
+      software: null,
+      whitelist: true,
+      port: 19132,
+      hostip: "waterdog-host",
+      order: [
+        ...["hostname", "gametype", "map", "numplayers", "maxplayers", "hostport"],
+        ...["hostip", "game_id", "version", "plugins", "whitelist"],
+      ],
+    },
+    {
+      token: "signed",
+      binding: "address",
+      singleUse: true,
+      encode: encodeLatin1,
+      form: (padding) => padding === 8 ? "basic" : "full",
+    },
+  ),
+  /** gophertunnel's encoder: tokens filled up with NULs, the header in capitals. */
+  gophertunnel: style(
+    {
+      gameId: "MINECRAFTPE",
+      edition: "bedrock",
+      software: "Dragonfly",
+      engine: "Dragonfly",
+      port: 19132,
+      hostip: "0.0.0.0",
+      header: "SPLITNUM",
+    },
+    { token: "filled", binding: "endpoint", encode: utf8, form: only4 },
+  ),
+  /** Geyser of 2020 to 2022: its name in the header, no check of the token. */
+  geyser2020: style(
+    {
+      edition: "bedrock",
+      software: "Geyser",
+      version: ({ version }) => `Geyser (git-master-abc) ${version}`,
+      map: () => "Geyser",
+      port: 19132,
+      hostip: "0.0.0.0",
+      header: "GeyserMC",
+    },
+    { token: "vanilla", binding: "endpoint", encode: utf8, form: () => "full" },
+  ),
+};

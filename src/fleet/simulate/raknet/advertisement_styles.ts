@@ -1,0 +1,281 @@
+/**
+ * How each software advertises itself to RakNet, and what a correct reader makes of it. The
+ * expectations are written from the software's habits, by no decoder.
+ *
+ * @module
+ */
+import type { Statement } from "../../../protocols/protocol.ts";
+import type { ServerRecord } from "../../../core/record.ts";
+import type { BedrockStyle } from "./pongs.ts";
+import { DOORS } from "./open_connection_styles.ts";
+import type { Identity, Motd } from "../server_identity.ts";
+
+/** What an advertisement of this many fields tells, and what the facts beside it are. */
+interface Shape {
+  readonly fields: number;
+  readonly terminated?: boolean;
+  readonly motd?: (motd: Motd) => Motd;
+  readonly level?: (identity: Identity) => string;
+  readonly serverId?: (identity: Identity) => string;
+  readonly version?: (identity: Identity) => string;
+  readonly gamemode?: string;
+  readonly ports?: readonly [v4: number, v6: number];
+  readonly unnamed?: readonly string[];
+  readonly edition?: string;
+  readonly software?: string;
+  readonly flags?: (motd: Motd) => readonly string[];
+}
+
+const decimal = ({ guid }: Identity) => guid.toString();
+
+/** What a reader should make of an advertisement in which nothing is wrong. */
+function told(shape: Shape): (identity: Identity) => Statement {
+  return (identity) => {
+    const { text, plain } = (shape.motd ?? ((motd) => motd))(identity.motd);
+    const { fields } = shape;
+    const level = (shape.level ?? (() => identity.level))(identity) || null;
+    const columns: Partial<ServerRecord> = {
+      guid: decimal(identity),
+      edition: shape.edition ?? "bedrock",
+      software: shape.software ?? null,
+      name: plain,
+      motd: text,
+      motd_plain: plain,
+      version: (shape.version ?? (({ version }) => version))(identity) || null,
+      protocol_version: identity.protocol,
+      map: shape.software === undefined ? level : null,
+      gamemode: shape.gamemode ?? identity.gamemode,
+      players_online: identity.online,
+      players_max: identity.max,
+      port_v4: fields > 10 ? shape.ports?.[0] ?? 19132 : null,
+      port_v6: fields > 11 ? shape.ports?.[1] ?? 19133 : null,
+    };
+    const facts = {
+      server_id: (shape.serverId ?? decimal)(identity),
+      level,
+      field_count: fields,
+      terminated: shape.terminated ?? true,
+      unnamed: shape.unnamed ?? (fields > 9 ? ["1"] : []),
+    };
+    return { columns, flags: (shape.flags ?? (() => []))(identity.motd), facts };
+  };
+}
+
+/** Fields 2 to 5, alike everywhere. */
+const head = ({ version, protocol, online, max }: Identity) =>
+  `${protocol};${version};${online};${max}`;
+const tail = ";1;19132;19133;";
+const semicolonToColon = ({ text, plain }: Motd): Motd => ({
+  text: text.replaceAll(";", ":"),
+  plain: plain.replaceAll(";", ":"),
+});
+const escaped = (text: string) => text.replaceAll(";", "\\;");
+const markedSemicolon = ({ text }: Motd) => text.includes(";") ? ["motdSemicolon"] : [];
+/** Drawn from the GUID, that the same seed draws the same; bits 12 to 15 are the UUID's version. */
+const halfUuid = ({ guid }: Identity) => (guid >> 1n & ~0xf000n | 0x4000n).toString();
+const twoLevels = ({ level }: Identity) => `${level}; 2`;
+const signed = ({ guid }: Identity) => BigInt.asIntN(64, guid).toString();
+
+/** The styles, by software. */
+export const BEDROCK_STYLES = {
+  /** Bedrock Dedicated Server: 12 fields, escapes nothing. */
+  bds: {
+    text: (id) =>
+      `MCPE;${id.motd.text};${head(id)};${decimal(id)};${id.level};${id.gamemode}${tail}`,
+    door: DOORS.plain,
+    truth: told({ fields: 12, flags: markedSemicolon }),
+  },
+  /** PocketMine-MP: 9 fields, escapes `;`, its own name as the level; blocks for 5 s. */
+  pocketmine: {
+    text: (id) =>
+      `MCPE;${escaped(id.motd.text)};${head(id)};${decimal(id)};PocketMine-MP;${id.gamemode};`,
+    punishes: 5,
+    door: DOORS.plain,
+    truth: told({ fields: 9, level: () => "PocketMine-MP", software: "PocketMine-MP" }),
+  },
+  /** Nukkit: 12 fields, escapes `;`, writes its id signed. */
+  nukkit: {
+    text: (id) =>
+      `MCPE;${escaped(id.motd.text)};${head(id)};${
+        signed(id)
+      };${id.level};${id.gamemode};1;19132;19132;`,
+    answersOpen: false,
+    door: DOORS.cloudburst,
+    truth: told({ fields: 12, serverId: signed, ports: [19132, 19132] }),
+  },
+  /** PowerNukkitX: no version, and for an id the high half of a UUIDv4 of its own. */
+  powernukkitx: {
+    text: (id) =>
+      `MCPE;${escaped(id.motd.text)};${id.protocol};;${id.online};${id.max};${halfUuid(id)};` +
+      `${id.level};${id.gamemode};1;19132;19132;`,
+    answersOpen: false,
+    door: DOORS.cloudburst,
+    truth: told({
+      fields: 12,
+      version: () => "",
+      serverId: halfUuid,
+      ports: [19132, 19132],
+    }),
+  },
+  /** WaterdogPE: 10 fields and no last `;`. */
+  waterdog: {
+    text: (id) =>
+      `MCPE;${escaped(id.motd.text)};${head(id)};${decimal(id)};WaterdogPE;${id.gamemode};1`,
+    answersOpen: false,
+    door: DOORS.cloudburst,
+    truth: told({ fields: 10, terminated: false, level: () => "WaterdogPE" }),
+  },
+  /** Geyser: 12 fields, writes `;` as `:`, one game mode, and its name where it has no text. */
+  geyser: {
+    text: (id) =>
+      `MCPE;${semicolonToColon(id.motd).text};${head(id)};${decimal(id)};Geyser` +
+      ";Survival;1;19132;19132;",
+    answersOpen: false,
+    door: DOORS.cloudburst,
+    truth: told({
+      fields: 12,
+      motd: semicolonToColon,
+      level: () => "Geyser",
+      gamemode: "Survival",
+      ports: [19132, 19132],
+    }),
+  },
+  /** Dragonfly on gophertunnel of 2026: 14 fields, no level; blocks for 10 s. */
+  dragonfly: {
+    text: (id) => `MCPE;${id.motd.text};${head(id)};${decimal(id)};;Creative;1;19132;19132;0;0;`,
+    punishes: 10,
+    door: DOORS.goRaknet,
+    punishesUnknown: true,
+    truth: told({
+      fields: 14,
+      level: () => "",
+      gamemode: "Creative",
+      ports: [19132, 19132],
+      unnamed: ["1", "0", "0"],
+      flags: markedSemicolon,
+    }),
+  },
+  /** bedrock-protocol: 13 fields. */
+  bedrockProtocol: {
+    text: (id) =>
+      `MCPE;${id.motd.text};${head(id)};1700000000000;bedrock-protocol;${id.gamemode}` +
+      ";1;19132;19133;0;",
+    answersOpen: false,
+    door: DOORS.jspRaknet,
+    truth: told({
+      fields: 13,
+      serverId: () => "1700000000000",
+      level: () => "bedrock-protocol",
+      unnamed: ["1", "0"],
+      flags: markedSemicolon,
+    }),
+  },
+  /** bedrock-protocol of 2026 with a level of its owner's, in which it escapes nothing either. */
+  bedrockProtocolLevel: {
+    text: (id) =>
+      `MCPE;${id.motd.text};${head(id)};1700000000000;${twoLevels(id)};${id.gamemode}` +
+      ";1;19132;19132;0;",
+    answersOpen: false,
+    door: DOORS.jspRaknet,
+    truth: told({
+      fields: 13,
+      serverId: () => "1700000000000",
+      level: twoLevels,
+      ports: [19132, 19132],
+      unnamed: ["1", "0"],
+      flags: (motd) => [...markedSemicolon(motd), "levelSemicolon"],
+    }),
+  },
+  /** SerenityJS: 12 fields as of BDS, its name as the level, one game mode. */
+  serenityjs: {
+    text: (id) =>
+      `MCPE;${id.motd.text};${head(id)};${decimal(id)};SerenityJS;Survival;1;19132;19133;`,
+    door: DOORS.plain,
+    truth: told({
+      fields: 12,
+      level: () => "SerenityJS",
+      gamemode: "Survival",
+      flags: markedSemicolon,
+    }),
+  },
+  /** JSPrismarine: 9 fields, an id of 0, at times a GUID of 0 too: it takes memory as it finds it. */
+  jsprismarine: {
+    text: (id) => `MCPE;${id.motd.text};${head(id)};0;JSRakNet;${id.gamemode.toLowerCase()};`,
+    door: DOORS.plain,
+    truth: (id) =>
+      told({
+        fields: 9,
+        serverId: () => "0",
+        level: () => "JSRakNet",
+        gamemode: id.gamemode.toLowerCase(),
+        flags: markedSemicolon,
+      })(id),
+  },
+  /** Education Edition. */
+  education: {
+    text: (id) =>
+      `MCEE;${id.motd.text};${head(id)};${decimal(id)};${id.level};${id.gamemode}${tail}`,
+    door: DOORS.plain,
+    truth: told({ fields: 12, edition: "education", flags: markedSemicolon }),
+  },
+  /** raknet-node: 11 fields, escapes nothing, puts its own clock into the pong, checks nothing. */
+  raknetNode: {
+    text: (id) =>
+      `MCPE;${id.motd.text};${head(id)};${decimal(id)};${id.level};${id.gamemode};1;19132;`,
+    ownClock: true,
+    door: DOORS.raknetNode,
+    truth: told({ fields: 11, flags: (motd) => [...markedSemicolon(motd), "timeNotEchoed"] }),
+  },
+  /** Pocket Edition of 2012: three fields. */
+  pocket2012: {
+    text: ({ players: [name] }) => `MCCPP;Demo;${name ?? ""}`,
+    door: DOORS.pocket2012,
+    truth: ({ guid, players: [name] }) => ({
+      columns: {
+        guid: guid.toString(),
+        edition: "pocket",
+        name: name ?? null,
+        motd: name ?? null,
+        motd_plain: name ?? null,
+      },
+      flags: name === undefined ? ["hidden"] : [],
+      facts: {
+        server_id: null,
+        level: null,
+        field_count: name === undefined ? 2 : 3,
+        terminated: name === undefined,
+        unnamed: ["Demo"],
+      },
+    }),
+  },
+  /** Another game: a text of its own. */
+  otherGame: {
+    text: ({ online, max }) => `ARENA|1.0|${online}/${max}`,
+    bare: true,
+    door: DOORS.raknet4,
+    truth: ({ guid, online, max }) => ({
+      columns: { guid: guid.toString() },
+      flags: ["lengthMismatch", "otherGame"],
+      facts: { payload: `ARENA|1.0|${online}/${max}` },
+    }),
+  },
+  /** A server that only says that it is there. */
+  mute: {
+    text: undefined,
+    truth: ({ guid }) => ({
+      columns: { guid: guid.toString() },
+      flags: ["noAdvertisement"],
+      facts: {},
+    }),
+  },
+  /** Original RakNet that has banned us. */
+  banned: {
+    text: undefined,
+    refusal: "banned",
+    truth: ({ guid }) => ({
+      columns: { guid: guid.toString() },
+      flags: ["refused"],
+      facts: { refusal: "banned" },
+    }),
+  },
+} satisfies Record<string, BedrockStyle>;

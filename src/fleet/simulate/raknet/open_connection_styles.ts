@@ -1,0 +1,70 @@
+/**
+ * How each software opens RakNet connections, and what a correct scanner finds out about it. The
+ * truth is written from the software's habits, by no decoder: a request of 1,464 bytes gets through.
+ *
+ * @module
+ */
+import type { DoorStyle } from "./open_connection.ts";
+import type { Truth } from "../../manifest.ts";
+
+const open = (mtu: number, security: "none" | "cookie", protocol = 11): Truth => ({
+  columns: { joinable: true, mtu, raknet_protocol: protocol },
+  flags: [],
+  facts: { security },
+});
+
+/** RakNet's own: MTUs up to 1,492, no cookie. */
+const plain: DoorStyle = {
+  protocols: [11],
+  cookie: false,
+  mtu: [576, 1492],
+  truth: open(1492, "none"),
+};
+
+/** What there is to find out about a server that answers pings and nothing else. */
+export const NO_DOOR: Truth = { columns: { joinable: false }, flags: ["advertOnly"], facts: {} };
+
+/** The doors. */
+export const DOORS = {
+  /** Bedrock Dedicated Server, and RakLib of 2024. */
+  plain,
+  /** go-raknet: a cookie, 400 to 1,492, and silence after a wrong protocol. */
+  goRaknet: {
+    protocols: [11],
+    cookie: true,
+    mtu: [400, 1492],
+    sulks: true,
+    truth: open(1492, "cookie"),
+  },
+  /** CloudburstMC's Network, as in Geyser, Nukkit, PowerNukkitX and WaterdogPE. */
+  cloudburst: {
+    protocols: [11],
+    cookie: true,
+    mtu: [576, 1400],
+    truth: open(1400, "cookie"),
+  },
+  /** jsp-raknet 2.2.0: protocol 10 and no other, and MTUs up to 1,400. */
+  jspRaknet: { ...plain, protocols: [10], mtu: [576, 1400], truth: open(1400, "none", 10) },
+  /** raknet-node 0.5.0: protocols 10 and 11, and one MTU for all. */
+  raknetNode: { ...plain, protocols: [10, 11], mtu: [1400, 1400], truth: open(1400, "none") },
+  /** Pocket Edition of 2012. */
+  pocket2012: { ...plain, protocols: [5], truth: open(1492, "none", 5) },
+  /** RakNet 4.081, as other games have it. */
+  raknet4: { ...plain, protocols: [6], truth: open(1492, "none", 6) },
+  /** A server with no place left: RakNet says so to request 2 alone, its advertisement to all. */
+  full: {
+    ...plain,
+    refusal: { to: "request2", reason: "noFreeConnections" },
+    truth: {
+      columns: { mtu: 1492, raknet_protocol: 11 },
+      flags: ["full"],
+      facts: { security: "none" },
+    },
+  },
+  /** A server that has banned us, and tells those who knock. */
+  banned: {
+    ...plain,
+    refusal: { to: "request1", reason: "banned" },
+    truth: { columns: { joinable: false }, flags: ["banned"], facts: {} },
+  },
+} satisfies Record<string, DoorStyle>;

@@ -1,0 +1,86 @@
+/**
+ * What a simulated server is, before any software writes it down.
+ *
+ * @module
+ */
+import type { Plugin } from "../../core/record.ts";
+import type { Random } from "../random.ts";
+
+/** A MOTD as pieces: what is written, and what a reader should see of it. */
+export interface Motd {
+  /** With formatting codes. */
+  readonly text: string;
+  /** Without them. */
+  readonly plain: string;
+}
+
+/** A simulated server. */
+export interface Identity {
+  readonly motd: Motd;
+  /** A MOTD of Latin-1 letters alone, for software that can write no others. */
+  readonly latinMotd: Motd;
+  readonly version: string;
+  readonly protocol: number;
+  readonly online: number;
+  readonly max: number;
+  readonly players: readonly string[];
+  readonly plugins: readonly Plugin[];
+  readonly level: string;
+  readonly gamemode: string;
+  readonly guid: bigint;
+}
+
+const CODES = ["§a", "§l", "§r", "§6", "§k", "§x", "§u"];
+const WORDS = ["Survival", "Sky", "Prison", "Kingdom", "PvP", "Hub", "Craft", "Lobby", "Realms"];
+/** Text that breaks careless readers: separators, quotes, formulas, escapes, markup. */
+const AWKWARD = [
+  "a;b",
+  "x,y",
+  'the "best"',
+  "=1+2",
+  "-5 lag",
+  "@home",
+  "a|b",
+  "<b>hi</b>",
+  "50% off",
+];
+const LATIN = ["Frère", "Straße", "¡Olé!", "¿Qué?", "Øst"];
+const WIDE = ["大人気サーバー", "сервер", "🎮", "خادم", "Ｆｕｌｌ"];
+const NAMES = ["Steve", "Alex", "barneygale", "Vivalahelvig", "Ann", "Bob_7", "x_Y_x", "NotchJr"];
+const LEVELS = ["world", "Bedrock level", "My World", "lobby_1", "hub-2"];
+const PLUGIN_NAMES = ["WorldEdit", "LuckPerms", "EssentialsX", "DevTools", "Vault", "Dynmap"];
+const RELEASES: readonly (readonly [string, number])[] = [
+  ["1.21.50", 766],
+  ["1.21.60", 776],
+  ["1.20.80", 671],
+  ["1.19.63", 568],
+];
+
+/** Draws a server. */
+export function drawIdentity(random: Random): Identity {
+  const [version, protocol] = random.pick(RELEASES);
+  const online = random.chance(0.4) ? 0 : random.below(8);
+  return {
+    motd: drawMotd(random, [...WORDS, ...AWKWARD, ...LATIN, ...WIDE]),
+    latinMotd: drawMotd(random, [...WORDS, ...AWKWARD, ...LATIN]),
+    version,
+    protocol,
+    online,
+    max: random.pick([8, 20, 100, 500]),
+    players: NAMES.slice(0, online),
+    plugins: PLUGIN_NAMES.slice(0, random.below(4)).map((name, i) => ({
+      name,
+      version: `${i + 1}.${random.below(20)}.0`,
+    })),
+    level: random.pick(LEVELS),
+    gamemode: random.pick(["Survival", "Creative", "Adventure"]),
+    guid: random.u64() | 1n, // never 0
+  };
+}
+
+/** Two to four words with single spaces between them and a code before some. */
+function drawMotd(random: Random, words: readonly string[]): Motd {
+  const drawn = Array.from({ length: 2 + random.below(3) }, () => random.pick(words));
+  const coded = drawn.map((word) => random.chance(0.5) ? random.pick(CODES) + word : word);
+  return { text: coded.join(" "), plain: drawn.join(" ") };
+}

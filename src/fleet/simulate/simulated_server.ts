@@ -1,0 +1,122 @@
+/**
+ * One simulated server: datagrams in, datagrams out, and the little that real ones remember.
+ *
+ * @module
+ */
+import { type Endpoint, endpointKey } from "../../core/address.ts";
+import { Truncated } from "../../core/bytes.ts";
+import { decodeRequest, type Request, u32 } from "../../protocols/query/mod.ts";
+import { decodePing } from "../../protocols/raknet/mod.ts";
+import { answerPing, refuse } from "./raknet/pongs.ts";
+import { Door } from "./raknet/open_connection.ts";
+import type { Identity } from "./server_identity.ts";
+import { answerRequest } from "./lan_worlds.ts";
+import { answerHandshake, answerStat, drawToken, type QueryStyle } from "./query/query_replies.ts";
+import type { Random } from "../random.ts";
+import type { Software } from "./software.ts";
+
+/** What answers datagrams: a server, or something hostile in its place. */
+export interface Responder {
+  /**
+   * @param datagram What arrived.
+   * @param from Who sent it.
+   * @param now Milliseconds of any clock.
+   * @returns What is sent back, in order.
+   */
+  respond(datagram: Uint8Array, from: Endpoint, now: number): readonly Uint8Array[];
+}
+
+type StatRequest = Extract<Request, { type: "stat" }>;
+
+/** How many senders a server remembers: a real one has its limits too. */
+const MOST_SENDERS = 1024;
+
+/** A server of one software. */
+export class SimulatedServer implements Responder {
+  readonly #tokens = new Map<number | bigint, number>();
+  readonly #ignored = new Map<number | bigint, number>();
+  /** Stats that were asked for, by their form: they differ by the session alone. */
+  readonly #stats = new Map<string, Uint8Array | undefined>();
+  readonly #random: Random;
+  readonly #door: Door | undefined;
+
+  /**
+   * @param software How it behaves.
+   * @param identity What it is.
+   * @param random Where its tokens come from.
+   */
+  constructor(readonly software: Software, readonly identity: Identity, random: Random) {
+    this.#random = random;
+    const door = software.bedrock?.door;
+    // The secret takes none of the random numbers that tokens are drawn from.
+    this.#door = door && new Door(door, identity.guid, Number(identity.guid >> 32n));
+  }
+
+  /** Answers a ping, a handshake, a stat or a request for a connection; all else stays without an answer. */
+  respond(datagram: Uint8Array, from: Endpoint, now: number): readonly Uint8Array[] {
+    const { bedrock, query, nethernet } = this.software;
+    const address = { ...from, port: 0 };
+    if ((this.#ignored.get(endpointKey(address)) ?? -Infinity) > now) return [];
+    if (bedrock?.refusal !== undefined) return [refuse(bedrock.refusal, this.identity.guid)];
+    try {
+      const opened = this.#door?.respond(datagram, from);
+      if (opened !== undefined) return opened;
+      const reply = (bedrock && this.#ping(datagram, now)) ??
+        (query && this.#query(datagram, from)) ??
+        (nethernet && answerRequest(nethernet, this.identity, datagram));
+      return reply === undefined ? [] : Array(this.software.repeats ?? 1).fill(reply);
+    } catch (error) {
+      if (!(error instanceof Truncated)) throw error;
+      if (bedrock?.punishes) remember(this.#ignored, address, now + 1000 * bedrock.punishes);
+      return [];
+    }
+  }
+
+  #ping(datagram: Uint8Array, now: number): Uint8Array | undefined {
+    const ping = decodePing(datagram);
+    if (ping === undefined && this.software.bedrock!.punishesUnknown && datagram[0] < 0x80) {
+      throw new Truncated("message that it knows", 0, 1, 0);
+    }
+    if (ping === undefined) return undefined;
+    if (ping.guid === undefined || datagram.length > 33) {
+      throw new Truncated("ping of 33 bytes", 0, 33, datagram.length);
+    }
+    return answerPing(this.software.bedrock!, this.identity, ping, now);
+  }
+
+  #query(datagram: Uint8Array, from: Endpoint): Uint8Array | undefined {
+    const request = decodeRequest(datagram);
+    if (request === undefined) return undefined;
+    const query = this.software.query!;
+    const holder = query.binding === "address" ? { ...from, port: 0 } : from;
+    if (request.type === "handshake") {
+      const token = drawToken(query, this.#random.u32());
+      remember(this.#tokens, holder, token);
+      return answerHandshake(query, request.session, token);
+    }
+    return this.#stat(request, holder);
+  }
+
+  #stat(request: StatRequest, holder: Endpoint): Uint8Array | undefined {
+    const query = this.software.query!;
+    const token = this.#tokens.get(endpointKey(holder));
+    if (query.singleUse) this.#tokens.delete(endpointKey(holder));
+    return token === request.token ? this.#answerStat(query, request) : undefined;
+  }
+
+  /** Writing a stat takes longer than all else, and would hold back those who measure scanners. */
+  #answerStat(query: QueryStyle, request: StatRequest): Uint8Array | undefined {
+    const form = query.form(request.padding.length);
+    if (!this.#stats.has(form)) this.#stats.set(form, answerStat(query, this.identity, request));
+    const stat = this.#stats.get(form)?.slice();
+    stat?.set(u32(request.session), 1);
+    return stat;
+  }
+}
+
+/** Sets an entry and forgets the oldest when there are too many. */
+export function remember(map: Map<number | bigint, number>, from: Endpoint, value: number): void {
+  map.delete(endpointKey(from));
+  map.set(endpointKey(from), value);
+  if (map.size > MOST_SENDERS) map.delete(map.keys().next().value!);
+}

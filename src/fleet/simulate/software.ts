@@ -1,0 +1,175 @@
+/**
+ * The software that a fleet imitates: one entry is one kind of server on one port.
+ *
+ * @module
+ */
+import type { BedrockStyle } from "./raknet/pongs.ts";
+import { BEDROCK_STYLES } from "./raknet/advertisement_styles.ts";
+import type { DoorStyle } from "./raknet/open_connection.ts";
+import { DOORS } from "./raknet/open_connection_styles.ts";
+import type { Identity } from "./server_identity.ts";
+import type { AnnouncementStyle, NetherNetStyle } from "./lan_worlds.ts";
+import type { QueryStyle } from "./query/query_replies.ts";
+import { QUERY_STYLES } from "./query/query_styles.ts";
+import type { SlpStyle } from "./slp/slp_replies.ts";
+import { SLP_STYLES } from "./slp/slp_styles.ts";
+import type { SqpStyle } from "./sqp/sqp_server.ts";
+import { SQP_STYLES } from "./sqp/sqp_styles.ts";
+import { NAMED_TRICKS } from "./hostile/hostile_hosts.ts";
+import { SLOW_TRICKS } from "./hostile/hostile_listeners.ts";
+
+/** A kind of server. */
+export interface Software {
+  /** Its name in a manifest. */
+  readonly name: string;
+  /** Its port. */
+  readonly port: number;
+  /** How common it is among the servers of a fleet. */
+  readonly weight: number;
+  /** How it answers RakNet. */
+  readonly bedrock?: BedrockStyle;
+  /** How it answers Query. */
+  readonly query?: QueryStyle;
+  /** How it answers SQP; then it speaks nothing else. */
+  readonly sqp?: SqpStyle;
+  /** How it answers Server List Ping. */
+  readonly slp?: SlpStyle;
+  /** The trick that it plays: a hostile host, and no server. */
+  readonly trick?: string;
+  /** Whether only fleets hold it that name it. */
+  readonly onlyNamed?: boolean;
+  /** What else stands on its address, with the same identity: together they are one server. */
+  readonly twin?: Software;
+  /** How it announces itself on a local network. */
+  readonly announcement?: AnnouncementStyle;
+  /** How it answers NetherNet's discovery. */
+  readonly nethernet?: NetherNetStyle;
+  /** What it changes in its identity. */
+  readonly adapt?: (identity: Identity) => Identity;
+  /** How often it sends each answer. Default: once. */
+  readonly repeats?: number;
+  /** Whether its MOTD asks scanners to stay away: no row may come of it. */
+  readonly optedOut?: boolean;
+}
+
+/** Writes Latin-1 letters only. */
+const latin = (identity: Identity): Identity => ({ ...identity, motd: identity.latinMotd });
+
+const withNul = (identity: Identity): Identity => ({
+  ...identity,
+  motd: { text: `${identity.latinMotd.text}\u0000B`, plain: `${identity.latinMotd.plain} B` },
+});
+
+const optedOut = (identity: Identity): Identity => ({
+  ...identity,
+  motd: { text: `§b§d§f§d§b${identity.latinMotd.text}`, plain: identity.latinMotd.plain },
+});
+
+const withoutGuid = (identity: Identity): Identity => ({ ...identity, guid: 0n });
+
+const bedrock = (name: keyof typeof BEDROCK_STYLES, weight: number, rest?: Partial<Software>) => ({
+  name,
+  port: 19132,
+  weight,
+  bedrock: BEDROCK_STYLES[name] as BedrockStyle,
+  ...rest,
+});
+
+/** A Bedrock Dedicated Server with another door, or none. */
+const withDoor = (name: string, door: DoorStyle | undefined, rest?: Partial<Software>) =>
+  bedrock("bds", 1, { name, bedrock: { ...BEDROCK_STYLES.bds, door }, ...rest });
+
+const crowded = (identity: Identity): Identity => ({ ...identity, online: identity.max });
+
+/** A Java server that answers Query, which writes Latin-1. */
+const java = (name: string, weight: number, rest?: Partial<Software>) => ({
+  name,
+  port: 25565,
+  weight,
+  query: QUERY_STYLES[name],
+  adapt: latin,
+  ...rest,
+});
+
+/** A Java server where Query is switched off, as it is by default. */
+const listed = (name: string, weight: number, rest?: Partial<Software>) => ({
+  name,
+  port: 25565,
+  weight,
+  slp: SLP_STYLES[name],
+  ...rest,
+});
+
+/** A version of before 1.19.4, when vanilla changed the order of its keys. */
+const old = (identity: Identity): Identity => ({ ...identity, version: "1.19.2", protocol: 760 });
+
+const bds: Software = bedrock("bds", 12);
+const vanilla: Software = java("vanilla", 12, { slp: SLP_STYLES.vanilla });
+
+/** Scans look for it only where they name it, and so do fleets hold it. */
+const unity = (name: string, rest: Partial<Software>) => ({
+  name,
+  port: 9000,
+  weight: 1,
+  onlyNamed: true,
+  ...rest,
+});
+
+/** Every kind of server that a fleet can hold; one with a twin only where it is named. */
+export const SOFTWARE: readonly Software[] = [
+  bds,
+  bedrock("pocketmine", 10, { query: QUERY_STYLES.pocketmine }),
+  bedrock("nukkit", 6, { query: QUERY_STYLES.nukkit }),
+  bedrock("powernukkitx", 3),
+  bedrock("waterdog", 4, { query: QUERY_STYLES.waterdog, adapt: latin }),
+  bedrock("geyser", 6),
+  bedrock("dragonfly", 3, { query: QUERY_STYLES.gophertunnel }),
+  bedrock("bedrockProtocol", 2),
+  bedrock("bedrockProtocolLevel", 1),
+  bedrock("serenityjs", 1),
+  bedrock("jsprismarine", 1, { adapt: withoutGuid }),
+  bedrock("education", 2),
+  bedrock("raknetNode", 2),
+  bedrock("pocket2012", 1),
+  bedrock("otherGame", 1),
+  bedrock("mute", 1),
+  bedrock("banned", 1),
+  bedrock("geyser", 1, { name: "geyser2020", query: QUERY_STYLES.geyser2020, adapt: latin }),
+  bedrock("bds", 1, { name: "bdsRepeats", repeats: 20 }),
+  withDoor("bdsFull", DOORS.full, { adapt: crowded }),
+  withDoor("bdsBans", DOORS.banned),
+  withDoor("bdsAdvertises", undefined),
+  bedrock("bds", 1, { name: "bdsTwoPorts", twin: { ...bds, port: 19133 } }),
+  bedrock("geyser", 1, { name: "geyserBesideJava", adapt: latin, twin: vanilla }),
+  bedrock("bds", 1, { name: "bdsOptedOut", adapt: optedOut, optedOut: true }),
+  vanilla,
+  java("vanillaNul", 2, { adapt: withNul }),
+  java("paper", 12, { slp: SLP_STYLES.paper }),
+  java("velocity", 4, { slp: SLP_STYLES.velocity }),
+  java("bungeecord", 4, { slp: SLP_STYLES.bungeecord }),
+  java("glowstone", 2, { adapt: undefined }),
+  java("unsigned", 1),
+  java("unterminated", 1),
+  java("beta19", 1),
+  java("fullLost", 1),
+  java("tokensOnly", 1),
+  java("vanilla", 1, { name: "vanillaOptedOut", adapt: optedOut, optedOut: true }),
+  listed("vanillaOld", 3, { adapt: old }),
+  listed("vanillaString", 2, { adapt: old }),
+  ...["waterfall", "forge112", "forge113", "forge118", "forgeMore", "neoforge", "cuberite"]
+    .map((name) => listed(name, 2)),
+  ...["minestom", "nodeMinecraftProtocol", "hiddenPlayers", "componentMotd", "translateMotd"]
+    .map((name) => listed(name, 1)),
+  ...["hugeFavicon", "wantsProtocol", "disconnects", "beta18", "java14", "java16", "kicksOnly"]
+    .map((name) => listed(name, 1)),
+  listed("quarry", 1),
+  listed("longKick", 1),
+  listed("bareiron", 1, {
+    adapt: (identity) => ({ ...identity, version: "1.21.8", protocol: 772 }),
+  }),
+  listed("vanilla", 1, { name: "vanillaShy", adapt: optedOut, optedOut: true }),
+  ...Object.entries(SQP_STYLES).map(([name, sqp]) => unity(name, { sqp })),
+  unity("sqpEcho", { trick: "echo" }),
+  ...SLOW_TRICKS.map((trick) => ({ name: trick, port: 25565, weight: 1, trick, onlyNamed: true })),
+  ...NAMED_TRICKS.map((trick) => ({ name: trick, port: 19132, weight: 1, trick, onlyNamed: true })),
+];

@@ -1,0 +1,179 @@
+/**
+ * Connections through Deno's own sockets, on every system.
+ *
+ * @module
+ */
+import type { Socket } from "node:net";
+import { type Address, type Endpoint, family, formatAddress } from "../../core/address.ts";
+import { openSocket } from "./udp_socket.ts";
+import { isShortage } from "../file_descriptors.ts";
+import type { ConnectFailure, Dialer, Stream } from "../socket.ts";
+
+/** Bytes read at once. */
+const CHUNK = 16 * 1024;
+
+/**
+ * Opens connections.
+ *
+ * @param from The address of ours to connect from. Default: the system's choice.
+ */
+export function denoDialer(from?: Address): Dialer {
+  return new DenoDialer(from);
+}
+
+class DenoDialer implements Dialer {
+  readonly errors = new Map<string, number>();
+
+  constructor(private readonly from: Address | undefined) {}
+
+  async connect(to: Endpoint, signal: AbortSignal): Promise<Stream | ConnectFailure> {
+    const own = this.from !== undefined && family(this.from) === family(to.address);
+    try {
+      return own
+        ? await this.#connectFrom(this.from!, to, signal)
+        : await this.#connect(to, signal);
+    } catch (error) {
+      if (signal.aborted) return "cancelled";
+      if (error instanceof Deno.errors.NotCapable) throw error;
+      return connectFailure(this.count(error), () => hasAddress(family(to.address)));
+    }
+  }
+
+  async #connect({ address, port }: Endpoint, signal: AbortSignal): Promise<Stream> {
+    const hostname = formatAddress(address);
+    const conn = await Deno.connect({ hostname, port, signal });
+    return new DenoStream(conn, (error) => this.count(error));
+  }
+
+  /** Deno.connect() cannot choose the address that it connects from; Node's way in Deno can. */
+  async #connectFrom(own: Address, to: Endpoint, signal: AbortSignal): Promise<Stream> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const { connect } = await import("node:net"); // loading it takes 25 ms
+    const socket = connect({
+      host: formatAddress(to.address),
+      port: to.port,
+      localAddress: formatAddress(own),
+    });
+    const abort = () => reject(signal.reason);
+    socket.once("connect", resolve).once("error", reject);
+    signal.addEventListener("abort", abort, { once: true });
+    if (signal.aborted) abort();
+    try {
+      await promise;
+    } catch (error) {
+      socket.on("error", () => {}).destroy();
+      throw error;
+    } finally {
+      signal.removeEventListener("abort", abort);
+    }
+    return new NodeStream(socket, this);
+  }
+
+  /** Counts an error by its code, and returns the code. */
+  count(error: unknown): string {
+    const { code, name } = error as { code?: string; name: string };
+    const key = code ?? name;
+    this.errors.set(key, (this.errors.get(key) ?? 0) + 1);
+    return key;
+  }
+}
+
+/** Whether this machine has an address of a family: loopback's at the least. */
+function hasAddress(bits: 4 | 6): boolean {
+  try {
+    openSocket({ address: bits === 4 ? LOOPBACK : 1n, port: 0 }, 1)[Symbol.asyncDispose]();
+    return true;
+  } catch (error) {
+    return (error as { code?: unknown }).code !== "EADDRNOTAVAIL";
+  }
+}
+
+/** 127.0.0.1 */
+const LOOPBACK = 0x7f000001;
+
+/**
+ * What an error code means. What none of them means is as good as nobody being there.
+ *
+ * @param hasAddress Whether this machine has an address of the peer's family: without one, the error
+ * that else says that all local ports are in use says that no peer is reachable.
+ */
+export function connectFailure(code: string, hasAddress: () => boolean): ConnectFailure {
+  if (REFUSALS.has(code)) return "refused";
+  if (code === "EADDRNOTAVAIL" && !hasAddress()) return "unreachable";
+  if (isShortage(code)) return "exhausted";
+  return code === "ETIMEDOUT" || code === "TimedOut" ? "silent" : "unreachable";
+}
+
+const REFUSALS = new Set(["ECONNREFUSED", "ECONNRESET", "ConnectionRefused", "ConnectionReset"]);
+
+/** A connection of Deno's. */
+export class DenoStream implements Stream {
+  readonly #buffer = new Uint8Array(CHUNK);
+  #closed = false;
+
+  /** @param count Told what broke it. */
+  constructor(
+    private readonly conn: Deno.TcpConn,
+    private readonly count: (error: unknown) => void,
+  ) {}
+
+  async read(): Promise<Uint8Array | "closed" | "reset"> {
+    try {
+      const size = await this.conn.read(this.#buffer);
+      return size === null ? "closed" : this.#buffer.slice(0, size);
+    } catch (error) {
+      if (this.#closed) return "closed";
+      this.count(error);
+      return "reset";
+    }
+  }
+
+  async write(bytes: Uint8Array): Promise<boolean> {
+    try {
+      for (let rest = bytes; rest.length > 0;) rest = rest.subarray(await this.conn.write(rest));
+      return true;
+    } catch (error) {
+      if (!this.#closed) this.count(error);
+      return false;
+    }
+  }
+
+  [Symbol.dispose](): void {
+    if (!this.#closed) this.conn.close();
+    this.#closed = true;
+  }
+}
+
+class NodeStream implements Stream {
+  readonly #chunks: AsyncIterator<Uint8Array>;
+  #closed = false;
+
+  constructor(
+    private readonly socket: Socket,
+    private readonly dialer: DenoDialer,
+  ) {
+    // Who only writes hears of a reset here, and reads of it later.
+    socket.on("error", () => {});
+    this.#chunks = socket[Symbol.asyncIterator]();
+  }
+
+  async read(): Promise<Uint8Array | "closed" | "reset"> {
+    try {
+      const { done, value } = await this.#chunks.next();
+      return done ? "closed" : new Uint8Array(value);
+    } catch (error) {
+      if (this.#closed) return "closed";
+      this.dialer.count(error);
+      return "reset";
+    }
+  }
+
+  write(bytes: Uint8Array): Promise<boolean> {
+    return new Promise((resolve) => this.socket.write(bytes, (error) => resolve(error == null)));
+  }
+
+  [Symbol.dispose](): void {
+    this.#closed = true;
+    this.socket.destroy();
+  }
+}

@@ -1,0 +1,87 @@
+/**
+ * A batch of frames, and of datagrams for those who are not behind the gateway: frames fill the
+ * slots from the front, datagrams from the back, where only the payloads are used and the system
+ * writes the rest.
+ *
+ * @module
+ */
+import type { Endpoints } from "../../../core/endpoints.ts";
+import { FRAME, type FrameEnds, Frames, PAYLOAD } from "./ethernet_frames.ts";
+import type { Load } from "./transmit.ts";
+import { addressOf, Messages, writeSockaddr } from "../ffi/mmsghdr.ts";
+import type { Behind } from "../netlink/routing_table.ts";
+import { type Batch, Stamp, type Template } from "../../socket.ts";
+
+/** Whether a target gets a frame. The system refuses port 0 by name; a frame would go out to it. */
+export function isFramed(behind: Behind | undefined, targets: Endpoints, i: number): boolean {
+  return behind?.has(targets, i) === true && targets.ports[i] !== 0;
+}
+
+/** A batch for a socket of the engines that write frames. */
+export class FrameBatch implements Batch {
+  readonly frames: Frames;
+  /** The messages of the frames, whole. */
+  readonly framed: Messages;
+  /** Those of the datagrams that the system sends. */
+  readonly plain: Messages;
+  /** How many there are of each. */
+  framedCount = 0;
+  plainCount = 0;
+  readonly #address: bigint;
+  readonly #behind: Behind | undefined;
+  readonly #stamp: Stamp;
+
+  /**
+   * Makes the copies.
+   *
+   * @param behind Who gets frames; `undefined`: nobody, for they would be too large.
+   */
+  constructor(
+    ends: FrameEnds,
+    behind: Behind | undefined,
+    of: Template,
+    private readonly capacity: number,
+  ) {
+    const { template } = of;
+    this.#behind = behind;
+    this.#stamp = new Stamp(of);
+    this.frames = new Frames(ends, of, capacity);
+    this.#address = addressOf(this.frames.bytes);
+    const { slot, length } = this.frames;
+    const slotAt = (i: number) => this.#address + BigInt(i * slot);
+    this.framed = new Messages({
+      ...{ count: capacity, family: undefined, payload: length },
+      elsewhere: (i) => slotAt(i) + BigInt(FRAME),
+    });
+    this.plain = new Messages({
+      ...{ count: capacity, family: 4, payload: template.length },
+      elsewhere: (i) => slotAt(capacity - 1 - i) + BigInt(PAYLOAD),
+    });
+  }
+
+  get length(): number {
+    return this.framedCount + this.plainCount;
+  }
+
+  add(targets: Endpoints, i: number, token: number, clock: number): void {
+    const { frames, plain } = this;
+    if (isFramed(this.#behind, targets, i)) {
+      frames.write(this.framedCount++, targets, i, token, clock);
+    } else {
+      const index = this.plainCount++;
+      writeSockaddr(plain.view, plain.name(index), targets, i);
+      const at = (this.capacity - 1 - index) * frames.slot + PAYLOAD;
+      this.#stamp.write(frames.view, at, token, clock);
+    }
+  }
+
+  /** The frames themselves, as they are for a ring. */
+  frameLoad(socket: number): Load {
+    const { length, slot: stride } = this.frames;
+    return { socket, at: this.#address, count: this.framedCount, length, stride, isPatient: true };
+  }
+
+  clear(): void {
+    this.framedCount = this.plainCount = 0;
+  }
+}

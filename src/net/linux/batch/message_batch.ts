@@ -1,0 +1,36 @@
+/**
+ * Copies of one datagram for many targets, where the system reads them.
+ *
+ * @module
+ */
+import type { Endpoints } from "../../../core/endpoints.ts";
+import { Messages, writeSockaddr } from "../ffi/mmsghdr.ts";
+import { type Batch, Stamp, type Template } from "../../socket.ts";
+
+/** A batch in the memory that the system reads. */
+export class MessageBatch implements Batch {
+  readonly messages: Messages;
+  length = 0;
+  readonly #size: number;
+  readonly #stamp: Stamp;
+
+  /** Makes the copies. */
+  constructor(of: Template, capacity: number, bits: 4 | 6) {
+    const { template } = of;
+    this.#size = template.length;
+    this.#stamp = new Stamp(of);
+    this.messages = new Messages({ count: capacity, family: bits, payload: template.length });
+    for (let i = 0; i < capacity; i++) this.messages.bytes.set(template, this.messages.payload(i));
+  }
+
+  add(targets: Endpoints, i: number, token: number, clock: number): void {
+    const slot = this.length++;
+    const { messages } = this;
+    writeSockaddr(messages.view, messages.name(slot), targets, i);
+    this.#stamp.write(messages.view, messages.payloads + slot * this.#size, token, clock);
+  }
+
+  clear(): void {
+    this.length = 0;
+  }
+}

@@ -1,0 +1,123 @@
+/**
+ * Netlink's messages (Linux), in the order of bytes of the processor: little endian on x86-64 and
+ * arm64. Sizes and offsets in bytes:
+ *
+ *     nlmsghdr 16    length 0 (4)  type 4 (2)  flags 6 (2)  number 8 (4)  port 12 (4)
+ *     rtattr 4       length 0 (2)  type 2 (2), then the value, filled up to a whole word
+ *
+ * @module
+ */
+import { Malformed, Truncated } from "../../../core/bytes.ts";
+
+/** Bytes of a message before its body. */
+export const HEADER = 16;
+/** Where its type is. */
+export const TYPE = 4;
+const FLAGS = 6;
+/** Asks for all there are. */
+export const DUMP = 0x300;
+const REQUEST = 1;
+const ATTRIBUTE = 4;
+/** Bits of an attribute's type that are flags. */
+const TYPE_BITS = 0x3fff;
+
+/** A request. */
+export function request(
+  type: number,
+  flags: number,
+  body: readonly number[],
+): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(HEADER + body.length);
+  const view = new DataView(bytes.buffer);
+  view.setUint32(0, bytes.length, true);
+  view.setUint16(TYPE, type, true);
+  view.setUint16(FLAGS, REQUEST | flags, true);
+  bytes.set(body, HEADER);
+  return bytes;
+}
+
+/**
+ * The messages of what came in one piece.
+ *
+ * @throws Truncated when it ends within a message; Malformed when a length cannot be.
+ */
+export function decodeMessages(bytes: Uint8Array): Fields[] {
+  const messages: Fields[] = [];
+  for (let at = 0; at < bytes.length;) {
+    const length = new Fields(bytes.subarray(at), at).u32(0, "length of a message");
+    if (length < HEADER) throw new Malformed(`a message of ${length} bytes`, at);
+    if (length > bytes.length - at) {
+      throw new Truncated("a message", at, length, bytes.length - at);
+    }
+    messages.push(new Fields(bytes.subarray(at, at + length), at));
+    at += align(length);
+  }
+  return messages;
+}
+
+/** Fields at places of a message, or of an attribute. */
+export class Fields {
+  readonly #view: DataView;
+
+  /**
+   * Takes the bytes.
+   *
+   * @param at Where they start in what came.
+   */
+  constructor(readonly bytes: Uint8Array, readonly at: number) {
+    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  }
+
+  #need(at: number, size: number, what: string): void {
+    const left = Math.max(0, this.bytes.length - at);
+    if (size > left) throw new Truncated(what, this.at + at, size, left);
+  }
+
+  /** One byte. */
+  u8(at: number, what: string): number {
+    this.#need(at, 1, what);
+    return this.bytes[at];
+  }
+
+  /** Two bytes. */
+  u16(at: number, what: string): number {
+    this.#need(at, 2, what);
+    return this.#view.getUint16(at, true);
+  }
+
+  /** Four bytes. */
+  u32(at: number, what: string): number {
+    this.#need(at, 4, what);
+    return this.#view.getUint32(at, true);
+  }
+
+  /** Four bytes, with a sign. */
+  i32(at: number, what: string): number {
+    return this.u32(at, what) | 0;
+  }
+
+  /** Four bytes, big endian: an address of IPv4. */
+  u32be(at: number, what: string): number {
+    this.#need(at, 4, what);
+    return this.#view.getUint32(at);
+  }
+
+  /** The attributes that start there, by type; of several with one type the last. */
+  attributes(from: number): Map<number, Fields> {
+    if (from > this.bytes.length) throw new Truncated("header", this.at, from, this.bytes.length);
+    const found = new Map<number, Fields>();
+    for (let at = from; at < this.bytes.length;) {
+      const length = this.u16(at, "length of an attribute");
+      if (length < ATTRIBUTE) throw new Malformed(`an attribute of ${length} bytes`, this.at + at);
+      this.#need(at, length, "an attribute");
+      const type = this.u16(at + 2, "type of an attribute") & TYPE_BITS;
+      found.set(type, new Fields(this.bytes.subarray(at + 4, at + length), this.at + at + 4));
+      at += align(length);
+    }
+    return found;
+  }
+}
+
+function align(length: number): number {
+  return length + 3 & ~3;
+}

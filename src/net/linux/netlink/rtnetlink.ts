@@ -1,0 +1,240 @@
+/**
+ * What we ask Linux about its networks, and what it answers: rtnetlink's messages. Bodies, sizes and
+ * offsets in bytes:
+ *
+ *     rtmsg 12       family 0  destination bits 1  source bits 2  service 3  table 4  protocol 5
+ *                    scope 6  type 7  flags 8 (4)
+ *     ifinfomsg 16   family 0  type 2 (2)  index 4 (4)  flags 8 (4)  change 12 (4)
+ *     ndmsg 12       family 0  index 4 (4)  state 8 (2)  flags 10  type 11
+ *     fib_rule_hdr 12  family 0  destination bits 1  source bits 2  service 3  table 4  action 7
+ *                    flags 8 (4)
+ *
+ * An error is a message of type 2: its number, negative, and the request.
+ *
+ * @module
+ */
+import { Malformed } from "../../../core/bytes.ts";
+import { AF_INET } from "../ffi/libc.ts";
+import { decodeMessages, DUMP, type Fields, HEADER, request, TYPE } from "./netlink_messages.ts";
+
+const ERROR = 2;
+const DONE = 3;
+const NEW_LINK = 16;
+const GET_LINK = 18;
+const NEW_ROUTE = 24;
+const GET_ROUTE = 26;
+const NEW_NEIGHBOUR = 28;
+const GET_NEIGHBOUR = 30;
+const NEW_RULE = 32;
+const GET_RULE = 34;
+
+const LINK_MAC = 1;
+const LINK_NAME = 3;
+const LINK_MTU = 4;
+const LINK_QUEUES = 31;
+const ROUTE_TO = 1;
+const ROUTE_FROM = 2;
+const ROUTE_INTERFACE = 4;
+const ROUTE_GATEWAY = 5;
+const ROUTE_METRIC = 6;
+const ROUTE_SOURCE = 7;
+const ROUTE_TABLE = 15;
+const NEIGHBOUR_ADDRESS = 1;
+const NEIGHBOUR_MAC = 2;
+const RULE_PRIORITY = 6;
+const RULE_TABLE = 15;
+/** What routes have that sends datagrams elsewhere than to their gateway alone. */
+const ROUTE_DETOURS = [9, 18, 21, 22]; // several hops, a gateway of IPv6, two of tunnels
+
+/** An interface. */
+export interface Interface {
+  readonly index: number;
+  readonly name: string;
+  /** What it is to ARP: 1 Ethernet, 772 loopback, 65534 nothing… */
+  readonly type: number;
+  readonly isUp: boolean;
+  readonly isLoopback: boolean;
+  readonly isPointToPoint: boolean;
+  /** 6 bytes on Ethernet. */
+  readonly mac: Uint8Array;
+  readonly mtu: number;
+  /** Queues it may have to send; fewer may be in use. */
+  readonly queues: number;
+}
+
+/** A route of IPv4. */
+export interface Route {
+  /** Where it leads: the first address, and how many bits of it count. */
+  readonly to: number;
+  readonly bits: number;
+  readonly table: number;
+  /** 1: on from here; others stay, or lead nowhere. */
+  readonly type: number;
+  /** The service that it is for; 0: all. */
+  readonly service: number;
+  readonly isDead: boolean;
+  readonly metric: number;
+  /** The interface; 0: none. */
+  readonly interface: number;
+  /** `undefined`: whom it leads to is on the link itself. */
+  readonly gateway: number | undefined;
+  /** The address that is sent from. */
+  readonly source: number | undefined;
+  /** Whether datagrams take more than that gateway: several, or a tunnel. */
+  readonly isDetour: boolean;
+}
+
+/** Who has which MAC on a link. */
+export interface Neighbour {
+  readonly interface: number;
+  readonly address: number;
+  /** `undefined`: it is not known, or no longer. */
+  readonly mac: Uint8Array | undefined;
+}
+
+/** A rule that says which table of routes counts. */
+export interface Rule {
+  readonly priority: number;
+  readonly table: number;
+  /** Whether it holds for all datagrams. */
+  readonly isForAll: boolean;
+}
+
+/** An answer, or the number of an error; `"done"` ends a list. */
+export type Answer =
+  | { readonly link: Interface }
+  | { readonly route: Route }
+  | { readonly neighbour: Neighbour }
+  | { readonly rule: Rule }
+  | { readonly errno: number }
+  | "done";
+
+/** Asks for all routes of IPv4. */
+export const encodeRoutesRequest = (): Uint8Array<ArrayBuffer> =>
+  request(GET_ROUTE, DUMP, [AF_INET, ...new Array(11).fill(0)]);
+
+/** Asks for all rules of IPv4. */
+export const encodeRulesRequest = (): Uint8Array<ArrayBuffer> =>
+  request(GET_RULE, DUMP, [AF_INET, ...new Array(11).fill(0)]);
+
+/** Asks for all neighbours of IPv4. */
+export const encodeNeighboursRequest = (): Uint8Array<ArrayBuffer> =>
+  request(GET_NEIGHBOUR, DUMP, [AF_INET, ...new Array(11).fill(0)]);
+
+/** Asks for all interfaces. */
+export const encodeLinksRequest = (): Uint8Array<ArrayBuffer> =>
+  request(GET_LINK, DUMP, new Array(16).fill(0));
+
+/**
+ * Asks which way a datagram would take.
+ *
+ * @param from Our address; `undefined`: the system chooses.
+ */
+export function encodeRouteRequest(to: number, from?: number): Uint8Array<ArrayBuffer> {
+  const bits = from === undefined ? 0 : 32;
+  return request(GET_ROUTE, 0, [
+    ...[AF_INET, 32, bits, ...new Array(9).fill(0)],
+    ...[8, 0, ROUTE_TO, 0, ...quad(to)],
+    ...from === undefined ? [] : [8, 0, ROUTE_FROM, 0, ...quad(from)],
+  ]);
+}
+
+function quad(address: number): number[] {
+  return [address >>> 24, address >>> 16 & 0xff, address >>> 8 & 0xff, address & 0xff];
+}
+
+/**
+ * Reads what came in one piece; messages of other types are left out.
+ *
+ * @throws Truncated, Malformed
+ */
+export function decodeAnswers(bytes: Uint8Array): Answer[] {
+  return decodeMessages(bytes).map(decodeAnswer).filter((answer) => answer !== undefined);
+}
+
+function decodeAnswer(fields: Fields): Answer | undefined {
+  switch (fields.u16(TYPE, "type")) {
+    case DONE:
+      return "done";
+    case ERROR:
+      return { errno: -fields.i32(HEADER, "error") };
+    case NEW_LINK:
+      return { link: decodeLink(fields) };
+    case NEW_ROUTE:
+      return fields.u8(HEADER, "family") === AF_INET ? { route: decodeRoute(fields) } : undefined;
+    case NEW_NEIGHBOUR:
+      return { neighbour: decodeNeighbour(fields) };
+    case NEW_RULE:
+      return fields.u8(HEADER, "family") === AF_INET ? { rule: decodeRule(fields) } : undefined;
+  }
+}
+
+function decodeLink(fields: Fields): Interface {
+  const flags = fields.u32(HEADER + 8, "flags");
+  const attributes = fields.attributes(HEADER + 16);
+  return {
+    type: fields.u16(HEADER + 2, "hardware"),
+    index: fields.u32(HEADER + 4, "index"),
+    ...{ isUp: (flags & 1) !== 0, isLoopback: (flags & 8) !== 0 },
+    isPointToPoint: (flags & 0x10) !== 0,
+    name: text(attributes.get(LINK_NAME)),
+    mac: attributes.get(LINK_MAC)?.bytes.slice() ?? new Uint8Array(),
+    mtu: attributes.get(LINK_MTU)?.u32(0, "MTU") ?? 0,
+    queues: attributes.get(LINK_QUEUES)?.u32(0, "queues") ?? 1,
+  };
+}
+
+/** A name, which ends with a NUL. */
+function text(fields: Fields | undefined): string {
+  return fields === undefined ? "" : new TextDecoder().decode(fields.bytes).replace(/\0.*/s, "");
+}
+
+function decodeRoute(fields: Fields): Route {
+  const attributes = fields.attributes(HEADER + 12);
+  const address = (type: number) => attributes.get(type)?.u32be(0, "address");
+  const bits = fields.u8(HEADER + 1, "bits");
+  if (bits > 32) throw new Malformed(`a route of ${bits} bits`, fields.at + HEADER + 1);
+  return {
+    bits,
+    to: address(ROUTE_TO) ?? 0,
+    service: fields.u8(HEADER + 3, "service"),
+    type: fields.u8(HEADER + 7, "type"),
+    isDead: (fields.u32(HEADER + 8, "flags") & 1) !== 0,
+    table: attributes.get(ROUTE_TABLE)?.u32(0, "table") ?? fields.u8(HEADER + 4, "table"),
+    metric: attributes.get(ROUTE_METRIC)?.u32(0, "metric") ?? 0,
+    interface: attributes.get(ROUTE_INTERFACE)?.u32(0, "interface") ?? 0,
+    ...{ gateway: address(ROUTE_GATEWAY), source: address(ROUTE_SOURCE) },
+    isDetour: ROUTE_DETOURS.some((type) => attributes.has(type)),
+  };
+}
+
+/** States in which the kernel itself would use the MAC: reachable, stale, delay, probe, permanent. */
+const USED = 0x02 | 0x04 | 0x08 | 0x10 | 0x80;
+
+function decodeNeighbour(fields: Fields): Neighbour {
+  const attributes = fields.attributes(HEADER + 12);
+  const isUsed = (fields.u16(HEADER + 8, "state") & USED) !== 0;
+  return {
+    interface: fields.u32(HEADER + 4, "interface"),
+    address: attributes.get(NEIGHBOUR_ADDRESS)?.u32be(0, "address") ?? 0,
+    mac: isUsed ? attributes.get(NEIGHBOUR_MAC)?.bytes.slice() : undefined,
+  };
+}
+
+/** What rules of all datagrams have: where they stand, their table, how they came, what they keep. */
+const RULE_USUAL = new Set([RULE_PRIORITY, RULE_TABLE, 14, 21]);
+const KEEPS_NONE = 0xffff_ffff;
+
+function decodeRule(fields: Fields): Rule {
+  const attributes = fields.attributes(HEADER + 12);
+  const bits = [1, 2, 3].map((at) => fields.u8(HEADER + at, "bits"));
+  const isTable = fields.u8(HEADER + 7, "action") === 1;
+  const kept = attributes.get(14)?.u32(0, "prefix") ?? KEEPS_NONE;
+  const isInverted = (fields.u32(HEADER + 8, "flags") & 2) !== 0;
+  return {
+    priority: attributes.get(RULE_PRIORITY)?.u32(0, "priority") ?? 0,
+    table: attributes.get(RULE_TABLE)?.u32(0, "table") ?? fields.u8(HEADER + 4, "table"),
+    isForAll: isTable && !isInverted && kept === KEEPS_NONE && bits.every((one) => one === 0) &&
+      [...attributes.keys()].every((type) => RULE_USUAL.has(type)),
+  };
+}

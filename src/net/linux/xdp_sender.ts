@@ -1,0 +1,69 @@
+/**
+ * How frames leave by AF_XDP.
+ *
+ * @module
+ */
+import type { FrameBatch } from "./batch/frame_batch.ts";
+import { EFD_CLOEXEC, failure, Libc } from "./ffi/libc.ts";
+import { Outlet } from "./batch_sender.ts";
+import type { FrameOutlet } from "./frame_socket.ts";
+import type { Rows } from "./batch/target_batch.ts";
+import type { SendThread } from "./thread/send_thread.ts";
+import { noErrors, type SocketErrors } from "../socket.ts";
+import type { XdpSocket } from "./xdp/xdp_socket.ts";
+import { XdpRing } from "./xdp/xdp_ring.ts";
+
+/** A queue that frames leave by. It closes with the last socket that uses it. */
+export class XdpOutlet implements FrameOutlet {
+  readonly errors: SocketErrors = noErrors();
+  readonly #libc = new Libc();
+  readonly #closing: number;
+  readonly #outlet: Outlet;
+  #users = 0;
+  #isClosed = false;
+
+  /**
+   * Takes a socket over.
+   *
+   * @param thread Sends, and was started with the socket's place. Default: this one.
+   * @throws Error with the call that failed.
+   */
+  constructor(private readonly socket: XdpSocket, readonly thread?: SendThread) {
+    const libc = this.#libc;
+    this.#closing = libc.call.eventfd(0, EFD_CLOEXEC);
+    if (this.#closing < 0) throw failure(libc, "open an event");
+    const parts = { libc, closing: this.#closing, thread, errors: this.errors };
+    const ring = thread === undefined ? new XdpRing(libc, socket.place) : undefined;
+    const transmit: XdpRing["transmit"] = (load, from) => ring!.transmit(load, from);
+    this.#outlet = new Outlet({ ...parts, transmit });
+    thread?.hold();
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  send(rows: Rows, port: number, signal?: AbortSignal): Promise<number> {
+    const { socket } = this.socket.place;
+    return this.#outlet.send({ socket, way: "xdp", rows, port }, signal);
+  }
+
+  flush(batch: FrameBatch, signal?: AbortSignal): number | Promise<number> {
+    return this.#outlet.flush(batch.frameLoad(this.socket.place.socket), signal);
+  }
+
+  hold(): void {
+    this.#users++;
+  }
+
+  async release(): Promise<void> {
+    if (--this.#users > 0) return;
+    this.#isClosed = true;
+    this.#libc.call.eventfd_write(this.#closing, 1n);
+    await this.#outlet.close();
+    this.#libc.call.close(this.#closing);
+    this.#libc[Symbol.dispose]();
+    await this.thread?.release();
+    this.socket[Symbol.dispose]();
+  }
+}

@@ -1,0 +1,42 @@
+/**
+ * How NetherNet seals a packet: with a key that everybody knows, so that it keeps nothing secret and
+ * proves nothing but that the sender knows the protocol.
+ *
+ *     HMAC-SHA256(key, packet) 32   AES-256-ECB(key, packet, padded as PKCS#7) 16, 32...
+ *
+ * The key is SHA-256 of 0xdeadbeef as eight bytes, little endian. Source: df-mc/go-nethernet,
+ * discovery/crypto.go.
+ *
+ * @module
+ */
+import { createCipheriv, createDecipheriv, createHmac } from "node:crypto";
+import { concat, hasBytes } from "../../core/bytes.ts";
+
+const KEY = Uint8Array.fromHex("eed4c37861936c6ebb91ab9d195c1b489de46362d3bb8e30d8aab08bf217e6f3");
+const CIPHER = "aes-256-ecb";
+const MAC = 32;
+const BLOCK = 16;
+
+/** Seals a packet. */
+export function seal(packet: Uint8Array): Uint8Array<ArrayBuffer> {
+  const cipher = createCipheriv(CIPHER, KEY, null);
+  return concat(macOf(packet), cipher.update(packet), cipher.final());
+}
+
+/** The packet; `undefined` when the bytes are not sealed like this. */
+export function openSealed(datagram: Uint8Array): Uint8Array | undefined {
+  const size = datagram.length - MAC;
+  if (size < BLOCK || size % BLOCK !== 0) return undefined;
+  const decipher = createDecipheriv(CIPHER, KEY, null);
+  decipher.setAutoPadding(false); // it would throw where this is another message
+  const padded = concat(decipher.update(datagram.subarray(MAC)), decipher.final());
+  const padding = padded.at(-1)!;
+  if (padding < 1 || padding > BLOCK) return undefined;
+  // Bytes of the padding that are not what they should be are not looked at: the MAC is enough.
+  const packet = padded.subarray(0, -padding);
+  return hasBytes(datagram, macOf(packet), 0) ? packet : undefined;
+}
+
+function macOf(packet: Uint8Array): Uint8Array {
+  return createHmac("sha256", KEY).update(packet).digest();
+}

@@ -1,0 +1,94 @@
+/**
+ * What Forge, NeoForge and their like put into a status.
+ *
+ *     until 1.12   modinfo   { type: "FML", modList: [{ modid, version }] }
+ *     since 1.13   forgeData { fmlNetworkVersion, channels: [{ res, version, required }],
+ *                              mods: [{ modId, modmarker }], truncated }
+ *     since 1.18.1 forgeData { fmlNetworkVersion, d }                      (packed, see packed_mods.ts)
+ *     NeoForge     isModded  true
+ *
+ * Sources: mcstatus (responses/forge.py), MinecraftForge (ServerStatusPing.java).
+ *
+ * @module
+ */
+import { isObject, listOf, own, textOf } from "./bounded_json.ts";
+import { decodePacked, type PackedMods } from "./packed_mods.ts";
+
+/** A mod as a server lists it. */
+export interface Mod {
+  /** Its id. */
+  readonly id: string;
+  /** Its version; `null` where the list gives none, as for mods that clients need not have. */
+  readonly version: string | null;
+}
+
+/** What a status says of mods. */
+export interface Modding {
+  /** In which of the forms. */
+  readonly form: "modinfo" | "forgeData" | "packed" | "isModded";
+  /** The loader's network version, or its name in the oldest form. */
+  readonly loader: string | null;
+  /** The mods; `null` where none are listed. */
+  readonly mods: readonly Mod[] | null;
+  /** How many channels are listed, those of mods included. */
+  readonly channels: number;
+  /** Whether the server left some out, or the list ends before its time. */
+  readonly truncated: boolean;
+}
+
+/** Versions that stand for none: what is on the server alone, and what any version fits. */
+const NO_VERSION = new Set(["SERVER_ONLY", "ANY", "OHNOES\ud83d\ude31\ud83d\ude31\ud83d\ude31"]);
+
+/** Reads what a status says of mods; `undefined` when it says nothing. */
+export function parseModding(json: unknown): Modding | undefined {
+  const forge = own(json, "forgeData");
+  const info = own(json, "modinfo");
+  if (isObject(forge)) {
+    const packed = own(forge, "d");
+    return typeof packed === "string" ? fromPacked(forge, decodePacked(packed)) : fromForge(forge);
+  }
+  if (isObject(info)) {
+    const mods = listOf(own(info, "modList")).flatMap((one) => modOf(one, "modid", "version"));
+    return {
+      form: "modinfo",
+      loader: word(own(info, "type")),
+      mods,
+      channels: 0,
+      truncated: false,
+    };
+  }
+  if (own(json, "isModded") !== true) return undefined;
+  return { form: "isModded", loader: null, mods: null, channels: 0, truncated: false };
+}
+
+function fromForge(forge: unknown): Modding {
+  return {
+    form: "forgeData",
+    loader: word(own(forge, "fmlNetworkVersion")),
+    mods: listOf(own(forge, "mods")).flatMap((one) => modOf(one, "modId", "modmarker")),
+    channels: listOf(own(forge, "channels")).length,
+    truncated: own(forge, "truncated") === true,
+  };
+}
+
+function fromPacked(forge: unknown, { mods, channels, truncated, cut }: PackedMods): Modding {
+  return {
+    form: "packed",
+    loader: word(own(forge, "fmlNetworkVersion")),
+    mods: mods.map(({ id, version }) => ({ id, version })),
+    channels: mods.reduce((sum, mod) => sum + mod.channels.length, channels.length),
+    truncated: truncated || cut,
+  };
+}
+
+function modOf(json: unknown, idKey: string, versionKey: string): Mod[] {
+  const id = textOf(own(json, idKey));
+  const version = textOf(own(json, versionKey));
+  if (id === null) return [];
+  return [{ id, version: version === null || NO_VERSION.has(version) ? null : version }];
+}
+
+/** A word or number as text. */
+function word(value: unknown): string | null {
+  return typeof value === "number" ? String(value) : textOf(value);
+}

@@ -1,0 +1,161 @@
+/**
+ * Forge's packed list of mods: bytes in a text, 15 bits in each of its UTF-16 units.
+ *
+ *     text   bytes, low 15 bits | bytes, high 15 bits | 15 bits | 15 bits | ...    (lowest bit first)
+ *     bytes  truncated 1 | mods 2 BE | mod... | VarInt channels | channel...
+ *     mod    VarInt (channels * 2 + serverOnly) | text id | text version | channel...
+ *            (no version where serverOnly is 1)
+ *     channel  text name | text version | required 1
+ *     text   VarInt bytes | UTF-8
+ *
+ * Sources: MinecraftForge 1.18.1 and later (ServerStatusPing.java), mcstatus (responses/forge.py).
+ *
+ * @module
+ */
+import { concat, Malformed, Reader, Truncated } from "../../core/bytes.ts";
+import { decodeUtf8 } from "../../core/text.ts";
+import { encodeText, encodeVarInt, readText, readVarInt } from "./codec.ts";
+
+/** A channel of a mod. */
+export interface Channel {
+  /** Its name. */
+  readonly name: string;
+  /** Its version. */
+  readonly version: string;
+  /** Whether clients must have it. */
+  readonly required: boolean;
+}
+
+/** A mod in the list. */
+export interface PackedMod {
+  /** Its id. */
+  readonly id: string;
+  /** Its version; `null` when it is on the server alone. */
+  readonly version: string | null;
+  /** Its channels. */
+  readonly channels: readonly Channel[];
+}
+
+/** What the list says. */
+export interface PackedMods {
+  /** Whether the server left some out. */
+  readonly truncated: boolean;
+  /** The mods. */
+  readonly mods: readonly PackedMod[];
+  /** Channels of no mod. */
+  readonly channels: readonly Channel[];
+  /** Whether it ends before its time, or makes no sense from some place on. */
+  readonly cut: boolean;
+}
+
+/** Writes a list. */
+export function encodePacked({ truncated, mods, channels }: Omit<PackedMods, "cut">): string {
+  const bytes = concat(
+    [truncated ? 1 : 0, mods.length >> 8, mods.length & 255],
+    ...mods.map(modBytes),
+    encodeVarInt(channels.length),
+    ...channels.map(channelBytes),
+  );
+  return packBits(bytes);
+}
+
+function modBytes({ id, version, channels }: PackedMod): Uint8Array {
+  const head = encodeVarInt(channels.length * 2 + (version === null ? 1 : 0));
+  const names = version === null ? [encodeText(id)] : [encodeText(id), encodeText(version)];
+  return concat(head, ...names, ...channels.map(channelBytes));
+}
+
+function channelBytes({ name, version, required }: Channel): Uint8Array {
+  return concat(encodeText(name), encodeText(version), [required ? 1 : 0]);
+}
+
+/**
+ * Reads a list as far as it goes.
+ *
+ * @example
+ * ```ts
+ * import { slp } from "blocksweep";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const mods = [{ id: "create", version: "0.5.1", channels: [] }];
+ * const text = slp.encodePacked({ truncated: false, mods, channels: [] });
+ * assertEquals(slp.decodePacked(text).mods, mods);
+ * assertEquals(slp.decodePacked(text.slice(0, -2)).cut, true);
+ * ```
+ */
+export function decodePacked(text: string): PackedMods {
+  const { bytes, claimed } = unpackBits(text);
+  const reader = new Reader(bytes);
+  const mods: PackedMod[] = [];
+  const channels: Channel[] = [];
+  let truncated = false;
+  let cut = claimed > bytes.length;
+  try {
+    truncated = reader.u8("truncated") !== 0;
+    for (let left = reader.u16("mods"); left > 0; left--) mods.push(readMod(reader));
+    for (let left = readCount(reader); left > 0; left--) channels.push(readChannel(reader));
+  } catch (error) {
+    if (!(error instanceof Truncated || error instanceof Malformed)) throw error;
+    cut = true;
+  }
+  return { truncated, mods, channels, cut };
+}
+
+function readMod(reader: Reader): PackedMod {
+  const head = readVarInt(reader, "channels and flags");
+  const id = readName(reader);
+  const version = head & 1 ? null : readName(reader);
+  const channels: Channel[] = [];
+  for (let left = head >>> 1; left > 0; left--) channels.push(readChannel(reader));
+  return { id, version, channels };
+}
+
+function readChannel(reader: Reader): Channel {
+  return {
+    name: readName(reader),
+    version: readName(reader),
+    required: reader.u8("required") !== 0,
+  };
+}
+
+function readName(reader: Reader): string {
+  return decodeUtf8(readText(reader, "name")).text;
+}
+
+function readCount(reader: Reader): number {
+  return readVarInt(reader, "channels") >>> 0;
+}
+
+function packBits(bytes: Uint8Array): string {
+  let text = String.fromCharCode(bytes.length & 0x7fff, bytes.length >>> 15);
+  let bits = 0;
+  let count = 0;
+  for (const byte of bytes) {
+    bits |= byte << count;
+    count += 8;
+    if (count < 15) continue;
+    text += String.fromCharCode(bits & 0x7fff);
+    bits >>>= 15;
+    count -= 15;
+  }
+  return count === 0 ? text : text + String.fromCharCode(bits);
+}
+
+/** The bytes in a text: as many as it claims, or as there are. */
+function unpackBits(text: string): { bytes: Uint8Array; claimed: number } {
+  if (text.length < 2) return { bytes: new Uint8Array(), claimed: 0 };
+  const claimed = text.charCodeAt(0) & 0x7fff | (text.charCodeAt(1) & 0x7fff) << 15;
+  const bytes = new Uint8Array(Math.min(claimed, (text.length - 2) * 15 >>> 3));
+  let bits = 0;
+  let count = 0;
+  for (let from = 2, to = 0; to < bytes.length; to++) {
+    if (count < 8) {
+      bits |= (text.charCodeAt(from++) & 0x7fff) << count;
+      count += 15;
+    }
+    bytes[to] = bits;
+    bits >>>= 8;
+    count -= 8;
+  }
+  return { bytes, claimed };
+}

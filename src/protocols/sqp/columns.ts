@@ -1,0 +1,119 @@
+/**
+ * What an SQP answer says in the terms of the record.
+ *
+ * @module
+ */
+import { decodeUtf8, plainText } from "../../core/text.ts";
+import type { FactValue, ServerRecord } from "../../core/record.ts";
+import { within } from "../fact_limits.ts";
+import type { Statement } from "../protocol.ts";
+import type { Answer, Rule, ServerInfo, Table } from "./chunks.ts";
+import { type ChunkName, CHUNKS } from "./codec.ts";
+import { floatText, type Value, valueText, type ValueType } from "./typed_values.ts";
+
+/** What was odd, beyond what the decoders flag. */
+type SqpFlag =
+  /** No ServerInfo came. */
+  | "noServerInfo"
+  /** A text is no UTF-8. */
+  | "badUtf8"
+  /** A name occurs twice; the first value counts. */
+  | "duplicateKey"
+  /** There is more than the facts hold. */
+  | "factsCut";
+
+/** Makes a statement of an answer. */
+export function sqpStatement(answer: Answer): Statement {
+  const flags = new Set<string>(answer.flags);
+  const flag = (name: SqpFlag) => void flags.add(name);
+  const { info, rules, players, teams, metrics } = answer;
+  if (info === undefined) flag("noServerInfo");
+  const columns = {
+    ...(info && infoColumns(info, flag)),
+    ...(players && { players: playerNames(players, flag) }),
+  };
+  const facts: Record<string, FactValue> = {
+    version: answer.version,
+    chunks: (Object.keys(CHUNKS) as ChunkName[]).filter((name) => answer[name] !== undefined),
+    ...(rules && { rules: ruleFacts(rules, flag) }),
+    ...(players && { players: tableFacts(players, flag) }),
+    ...(teams && { teams: tableFacts(teams, flag) }),
+    ...(metrics && { metrics: metrics.map(floatText) }),
+  };
+  return { columns, flags: [...flags], facts };
+}
+
+/** Notes what is odd. */
+type Flag = (name: SqpFlag) => void;
+
+function infoColumns(info: ServerInfo, flag: Flag): Partial<ServerRecord> {
+  const text = (bytes: Uint8Array | null) => bytes === null ? null : textOf(bytes, flag) || null;
+  const motd = text(info.name);
+  const plain = motd === null ? null : plainText(motd) || null;
+  return {
+    name: plain,
+    motd,
+    motd_plain: plain,
+    version: text(info.buildId),
+    map: text(info.map),
+    gamemode: text(info.gameType),
+    players_online: info.online,
+    players_max: info.max,
+    port_v4: info.port || null, // a port of 0 is none
+  };
+}
+
+function textOf(bytes: Uint8Array, flag: Flag): string {
+  return valueTextOf("string", bytes, flag);
+}
+
+function valueTextOf(type: ValueType, value: Value, flag: Flag): string {
+  const { text, badUtf8 } = valueText(type, value);
+  if (badUtf8) flag("badUtf8");
+  return text;
+}
+
+/** Names, where a field tells them; players without one are left out. */
+function playerNames({ fields, rows }: Table, flag: Flag): string[] | null {
+  if (rows.length === 0) return [];
+  const column = fields.findIndex(({ name, type }) =>
+    type === "string" && decodeUtf8(name).text.toLowerCase() === "name"
+  );
+  if (column < 0) return null;
+  return rows.map((row) => textOf(row[column] as Uint8Array, flag)).filter((name) => name !== "");
+}
+
+function ruleFacts(rules: readonly Rule[], flag: Flag): Record<string, string> {
+  const pairs = function* () {
+    for (const { name, type, value } of rules) {
+      yield [textOf(name, flag), valueTextOf(type, value, flag)] as const;
+    }
+  };
+  const kept = within(pairs(), ([name, text]) => name.length + text.length, () => flag("factsCut"));
+  return firstOfEach(kept, flag);
+}
+
+function tableFacts({ fields, rows }: Table, flag: Flag): Record<string, string>[] {
+  const names = fields.map(({ name }) => textOf(name, flag));
+  const texts = function* () {
+    for (const row of rows) {
+      yield row.map((value, i) => [names[i], valueTextOf(fields[i].type, value, flag)] as const);
+    }
+  };
+  const size = (row: readonly (readonly [string, string])[]) =>
+    row.reduce((sum, [name, text]) => sum + name.length + text.length, 0);
+  return within(texts(), size, () => flag("factsCut")).map((row) => firstOfEach(row, flag));
+}
+
+/** An object with the first value of each name; `__proto__` is a name like any other in it. */
+function firstOfEach(
+  pairs: readonly (readonly [string, string])[],
+  flag: Flag,
+): Record<string, string> {
+  const values = new Map<string, string>();
+  for (const [name, text] of pairs) {
+    if (values.has(name)) flag("duplicateKey");
+    else values.set(name, text);
+  }
+  return Object.fromEntries(values);
+}

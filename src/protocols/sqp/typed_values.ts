@@ -1,0 +1,101 @@
+/**
+ * The values of SQP that say their type: those of rules, and of the fields of players and teams.
+ *
+ * @module
+ */
+import { concat, Malformed, type Reader } from "../../core/bytes.ts";
+import { type Decoded, decodeUtf8 } from "../../core/text.ts";
+import { u16, u32 } from "./codec.ts";
+
+/** The types; a type is written as its place among them. */
+export const VALUE_TYPES = ["u8", "u16", "u32", "u64", "string", "f32"] as const;
+
+/** A type. */
+export type ValueType = typeof VALUE_TYPES[number];
+
+/** What a value is: u64 as bigint, a string as its bytes, the rest as numbers. */
+export type Value = number | bigint | Uint8Array;
+
+/** Reads a type. */
+export function readType(reader: Reader): ValueType {
+  const at = reader.offset;
+  const code = reader.u8("type");
+  const type = VALUE_TYPES[code];
+  if (type === undefined) throw new Malformed(`a value of unknown type ${code}`, at);
+  return type;
+}
+
+/** Reads a value of a type. */
+export function readValue(reader: Reader, type: ValueType, what: string): Value {
+  switch (type) {
+    case "string":
+      return readString(reader, what);
+    case "f32":
+      return readFloat(reader, what);
+    default:
+      return reader[type](what);
+  }
+}
+
+/** Reads a string: a view into the message. */
+export function readString(reader: Reader, what: string): Uint8Array {
+  return reader.take(reader.u8(`${what} length`), what);
+}
+
+/** Reads a float of 32 bits. */
+export function readFloat(reader: Reader, what: string): number {
+  const bytes = reader.take(4, what);
+  return new DataView(bytes.buffer, bytes.byteOffset).getFloat32(0);
+}
+
+/** The bytes of a type. */
+export function encodeType(type: ValueType): readonly number[] {
+  return [VALUE_TYPES.indexOf(type)];
+}
+
+/** The bytes of a value. */
+export function encodeValue(type: ValueType, value: Value): ArrayLike<number> {
+  switch (type) {
+    case "u8":
+      return [Number(value)];
+    case "u16":
+      return u16(Number(value));
+    case "u32":
+      return u32(Number(value));
+    case "u64":
+      return encodeU64(BigInt(value as bigint));
+    case "string":
+      return encodeString(value as Uint8Array);
+    case "f32":
+      return encodeFloat(Number(value));
+  }
+}
+
+function encodeU64(value: bigint): readonly number[] {
+  return [...u32(Number(value >> 32n)), ...u32(Number(value & 0xffffffffn))];
+}
+
+/** The bytes of a string of at most 255 bytes. */
+export function encodeString(text: Uint8Array): Uint8Array {
+  return concat([text.length], text);
+}
+
+/** The bytes of a float. */
+export function encodeFloat(value: number): Uint8Array {
+  const bytes = new Uint8Array(4);
+  new DataView(bytes.buffer).setFloat32(0, value);
+  return bytes;
+}
+
+/** A value as text: numbers in decimal, a float with no more digits than it has. */
+export function valueText(type: ValueType, value: Value): Decoded {
+  if (value instanceof Uint8Array) return decodeUtf8(value);
+  const text = type === "f32" ? floatText(value as number) : String(value);
+  return { text, badUtf8: false };
+}
+
+/** The shortest decimal that is this float of 32 bits: `0.1`, where a double has more digits. */
+export function floatText(value: number): string {
+  const digits = [6, 7, 8].find((count) => Math.fround(Number(value.toPrecision(count))) === value);
+  return String(digits === undefined ? value : Number(value.toPrecision(digits)));
+}

@@ -1,0 +1,159 @@
+/**
+ * What rows are remembered by: digests, and a table of them that costs a few bytes a mark.
+ *
+ * @module
+ */
+import type { Address } from "../../core/address.ts";
+
+/**
+ * Looked up once: texts come in more forms inside than V8 keeps apart at one place of the code, and
+ * it would look the method up again for each character.
+ */
+const unitAt = String.prototype.charCodeAt;
+
+/** What a part is, where it is no text: that begins with its length, which is never below 0. */
+const TAG = { noText: -1, noNumber: -2, integer: -3, number: -4, ipv4: -5, ipv6: -6 };
+
+/**
+ * A hash of 64 bits, of whatever is put in, one part after the other: each is told from its
+ * neighbours, and nothing from an empty text. It is keyed, for strangers choose what is hashed, and
+ * nobody shall choose which marks meet. No cipher, but short: every row of a scan comes by.
+ */
+export class Digest {
+  /** The lower half, signed. */
+  low = 0;
+  /** The upper half, signed. */
+  high = 0;
+  readonly #key: Int32Array;
+
+  /**
+   * Starts empty.
+   *
+   * @param key 8 bytes that nobody knows.
+   */
+  constructor(key: Uint8Array) {
+    const view = new DataView(key.buffer, key.byteOffset, 8);
+    this.#key = Int32Array.of(view.getInt32(0), view.getInt32(4));
+  }
+
+  /** Forgets what was put in. */
+  clear(): this {
+    return this.resume(this.#key[0], this.#key[1]);
+  }
+
+  /** Takes up where another left off. */
+  resume(low: number, high: number): this {
+    this.low = low;
+    this.high = high;
+    return this;
+  }
+
+  /** Puts 32 bits in. Either half is a bijection of itself, and of the word. */
+  word(word: number): this {
+    let { low, high } = this;
+    low = Math.imul(low ^ word, 0x85ebca6b);
+    this.low = low ^ low >>> 13;
+    high = Math.imul(high ^ (word << 16 | word >>> 16), 0xc2b2ae35);
+    this.high = high ^ high >>> 16;
+    return this;
+  }
+
+  /** Puts a text in: its length, and two units a word. */
+  text(text: string | null): this {
+    if (text === null) return this.word(TAG.noText);
+    const { length } = text;
+    let { low, high } = this.word(length);
+    for (let i = 0; i < length; i += 2) { // word(), with the halves in registers
+      const first = unitAt.call(text, i);
+      const second = i + 1 < length ? unitAt.call(text, i + 1) : 0;
+      low = Math.imul(low ^ (first | second << 16), 0x85ebca6b);
+      low ^= low >>> 13;
+      high = Math.imul(high ^ (first << 16 | second), 0xc2b2ae35);
+      high ^= high >>> 16;
+    }
+    return this.resume(low, high);
+  }
+
+  /** Puts a number in, or that there is none. */
+  number(value: number | null): this {
+    if (value === null) return this.word(TAG.noNumber);
+    return value === (value | 0)
+      ? this.word(TAG.integer).word(value)
+      : this.word(TAG.number).text(String(value));
+  }
+
+  /** Puts an address in. */
+  address(address: Address): this {
+    if (typeof address === "number") return this.word(TAG.ipv4).word(address | 0);
+    this.word(TAG.ipv6);
+    for (let shift = 96n; shift >= 0n; shift -= 32n) {
+      this.word(Number(BigInt.asIntN(32, address >> shift)));
+    }
+    return this;
+  }
+}
+
+/** Words of a slot: the halves of a digest, and its value. */
+const SLOT = 3;
+
+/**
+ * Numbers by digest: an open-addressed table of 12 bytes a slot, at most three quarters full. (A
+ * `Map` keeps an object for each digest.)
+ */
+export class MarkTable {
+  /** How many marks there are. */
+  size = 0;
+  #slots = new Int32Array(SLOT * 1024);
+  #mask = 1023;
+
+  /**
+   * Starts empty.
+   *
+   * @param most Marks that it holds at the most.
+   */
+  constructor(private readonly most: number) {}
+
+  /** The value of a mark; 0 when it has none. */
+  get(low: number, high: number): number {
+    return this.#slots[this.#find(low, high) + 2];
+  }
+
+  /** Gives a mark another value, if it has one: 32 bits, signed, and not 0. */
+  set(low: number, high: number, value: number): void {
+    const at = this.#find(low, high);
+    if (this.#slots[at + 2] !== 0) this.#slots[at + 2] = value;
+  }
+
+  /** Gives a mark a value, if it has none and there is room; returns the one that it had, or 0. */
+  add(low: number, high: number, value: number): number {
+    const at = this.#find(low, high);
+    const before = this.#slots[at + 2];
+    if (before !== 0 || this.size >= this.most) return before;
+    this.#slots[at] = low;
+    this.#slots[at + 1] = high;
+    this.#slots[at + 2] = value;
+    if (++this.size * 4 > (this.#mask + 1) * 3) this.#grow();
+    return 0;
+  }
+
+  /** Where a mark stands, or would. */
+  #find(low: number, high: number): number {
+    const slots = this.#slots;
+    const mask = this.#mask;
+    for (let i = low & mask;; i = i + 1 & mask) {
+      const at = SLOT * i;
+      if (slots[at + 2] === 0 || slots[at] === low && slots[at + 1] === high) return at;
+    }
+  }
+
+  #grow(): void {
+    const before = this.#slots;
+    this.#slots = new Int32Array(before.length * 2);
+    this.#mask = 2 * this.#mask + 1;
+    for (let from = 0; from < before.length; from += SLOT) {
+      if (before[from + 2] === 0) continue;
+      const at = this.#find(before[from], before[from + 1]);
+      for (let i = 0; i < SLOT; i++) this.#slots[at + i] = before[from + i];
+    }
+  }
+}

@@ -1,0 +1,233 @@
+/**
+ * One server behind several rows: which row describes a server that another row has described.
+ *
+ * A row is remembered by marks, each a hash of what two rows of one server share and two servers do
+ * not. That two rows look the same is no mark: of a hosting network, thousands say "A Minecraft
+ * Server", version 1.21.4, 0 of 20. What is one:
+ *
+ * - A RakNet GUID: 64 random bits, drawn when a server starts (PocketMine-MP, Geyser, Nukkit,
+ *   gophertunnel, BDS). On many addresses it is one server or one proxy. With the same version,
+ *   for a constant of some library may be shared by servers of many ages.
+ * - The same players online, by name, on one host, with the same MOTD and slots.
+ * - The same proxy on one host, with a MOTD of its own, the same slots, icon and number of players,
+ *   of whom there are some.
+ * - Geyser beside a Java server: it repeats the first line of the MOTD (`;` as `:`) and the slots.
+ *   Where two Java servers of the host have them, it stays open which one stands behind it.
+ * - A Query port beside the game's: it tells the game's port, and the same MOTD and counts.
+ * - The same answer on a hundred ports of a host (matscan): whatever is asked there says that.
+ *
+ * Rows are told apart as long as nothing of this holds: an alias that is missed costs a line, one
+ * that is none hides a server.
+ *
+ * @module
+ */
+import { type Endpoint, endpointKey, endpointOf, formatEndpoint } from "../../core/address.ts";
+import { CLIENT_GUID } from "../../protocols/raknet/mod.ts";
+import type { ServerRecord } from "../../core/record.ts";
+import { plainText } from "../../core/text.ts";
+import { Digest, MarkTable } from "./alias_digests.ts";
+
+/**
+ * Marks that are remembered at the most: later rows are then no originals. One takes 16 to 32 bytes,
+ * and the server that it stands for 8, more over IPv6.
+ */
+const MOST_MARKS = 1 << 20;
+/** Ports of a host with the same answer, from which on they count as one server. */
+const SAME_ON_PORTS = 100;
+/** Smaller GUIDs are clocks, counters and constants. */
+const LEAST_GUID = String(2n ** 48n);
+/** RakNet's "unassigned" (RakNetTypes.h), and our own, which an echo would repeat. */
+const UNASSIGNED_GUID = String(2n ** 64n - 1n);
+const OWN_GUID = String(CLIENT_GUID);
+
+/** MOTDs that software writes where nobody has set one: they tell nothing. */
+const DEFAULT_MOTDS = new Set([
+  ...["A Minecraft Server", "A Minecraft server", "Dedicated Server", "Minecraft Server"],
+  ...["PocketMine-MP Server", "Minecraft: PE Server", "Powered by Nukkit", "Nukkit Server"],
+  ...["PowerNukkitX Server", "Another Bungee server", "Just another Waterfall - Forced Host"],
+  ...["Just another BungeeCord - Forced Host", "A Velocity Server", "Glowstone Server"],
+  ...["Cuberite - in C++!", "Geyser", "Another Geyser server.", "WaterdogPE", "Dragonfly Server"],
+  ...["Bedrock level", "Minecraft", "Server", "Lobby"],
+]);
+
+/** Lengths and first letters of them: few others' are the same, and hashing a text takes longer. */
+const DEFAULT_SHAPES = new Set([...DEFAULT_MOTDS].map(shape));
+
+/** What marks are of: the last word of each, so that no two kinds meet. */
+const KIND = { guid: 1, players: 2, proxy: 3, java: 4, geyser: 5, game: 6, query: 7, answer: 8 };
+/** The marks that a row has at the most. */
+const MOST_OF_ROW = 5;
+/** Words of one: two of what the row is remembered by, two of what it is recognised by. */
+const WORDS = 4;
+/** Stands for two servers or more, where else a server's number is. */
+const SEVERAL = -1;
+
+/** The rows of a scan, as far as their servers may come again. */
+export class Aliases {
+  /** By mark the number of the server that it stands for, from 1. */
+  readonly #marks = new MarkTable(MOST_MARKS);
+  /** By number - 1 where the server is. */
+  readonly #servers: (number | bigint)[] = [];
+  /** How often a host gave a server's answer, where that was more than once. */
+  readonly #repeats = new Map<number, number>();
+  readonly #digest: Digest;
+  /** The marks of the row at hand, the strongest first, and whether two servers make one void. */
+  readonly #row = new Int32Array(WORDS * MOST_OF_ROW);
+  readonly #unique: boolean[] = Array(MOST_OF_ROW).fill(false);
+  #count = 0;
+
+  /**
+   * Starts without rows.
+   *
+   * @param key 8 bytes that no server knows, or it could make marks that meet others'.
+   */
+  constructor(key: Uint8Array) {
+    this.#digest = new Digest(key);
+  }
+
+  /**
+   * Remembers a row.
+   *
+   * @param record The row, classified, with its players.
+   * @param endpoint Where it was found: no two rows share it.
+   * @returns The `host:port` of the first row that describes the same server, if there was one.
+   */
+  of(record: ServerRecord, endpoint: Endpoint): string | null {
+    const marksBefore = this.#marks.size;
+    const next = this.#servers.length + 1;
+    const host = this.#digest.clear().address(endpoint.address);
+    const { low, high } = host;
+    this.#gather(record, low, high);
+    const known = this.#recognised() || this.#everywhere(record, low, high, next);
+    for (let i = 0; i < this.#count; i++) this.#remember(i, known || next);
+    if (known !== 0) return formatEndpoint(endpointOf(this.#servers[known - 1]));
+    if (this.#marks.size > marksBefore) this.#servers.push(endpointKey(endpoint));
+    return null;
+  }
+
+  /** The server that the strongest mark stands for which stands for one; 0 when none does. */
+  #recognised(): number {
+    for (let i = 0; i < this.#count; i++) {
+      const server = this.#marks.get(this.#row[WORDS * i + 2], this.#row[WORDS * i + 3]);
+      if (server !== 0 && server !== SEVERAL) return server;
+    }
+    return 0;
+  }
+
+  #remember(i: number, server: number): void {
+    const low = this.#row[WORDS * i];
+    const high = this.#row[WORDS * i + 1];
+    const before = this.#marks.add(low, high, server);
+    if (before !== 0 && before !== server && this.#unique[i]) this.#marks.set(low, high, SEVERAL);
+  }
+
+  /** The first port of a host that gives the same answer on a hundred; 0 when there is none. */
+  #everywhere(record: ServerRecord, hostLow: number, hostHigh: number, next: number): number {
+    const digest = this.#digest.resume(hostLow, hostHigh).word(record.protocols.length);
+    for (const protocol of record.protocols) digest.text(protocol);
+    const { low, high } = digest.text(record.software).text(record.motd).text(record.version)
+      .text(record.map).number(record.players_max).word(KIND.answer);
+    const first = this.#marks.add(low, high, next);
+    if (first === 0) return 0;
+    const ports = Math.min((this.#repeats.get(first) ?? 1) + 1, SAME_ON_PORTS + 1);
+    this.#repeats.set(first, ports);
+    return ports > SAME_ON_PORTS ? first : 0;
+  }
+
+  /** Gathers the marks of a row. */
+  #gather(record: ServerRecord, hostLow: number, hostHigh: number): void {
+    this.#count = 0;
+    const digest = this.#digest;
+    if (hasOwnGuid(record)) {
+      this.#add(
+        digest.clear().text(record.guid).text(record.edition).text(record.version),
+        KIND.guid,
+      );
+    }
+    const { motd, motd_plain: plain, players_online: online, players_max: max } = record;
+    if (listsPlayers(record)) {
+      digest.resume(hostLow, hostHigh).text(plain).number(online).number(max);
+      for (const player of record.players!.toSorted()) digest.text(player);
+      this.#add(digest, KIND.players);
+    }
+    if (!isTelling(record)) return;
+    if (isBusyProxy(record)) {
+      digest.resume(hostLow, hostHigh).text(record.software).text(motd).text(record.version);
+      this.#add(digest.number(online).number(max).text(record.favicon_hash), KIND.proxy);
+    }
+    const side = max === null ? undefined : bridgeSide(record);
+    if (side !== undefined) {
+      const line = firstLine(motd ?? "");
+      digest.resume(hostLow, hostHigh).text(line).number(max);
+      if (!isDefault(line)) this.#add(digest, KIND[side], KIND[OTHER_SIDE[side]], true);
+    }
+    const isQuery = record.protocol === "query";
+    const game = isQuery ? record.port_v4 : record.port;
+    if (max === null || online === null || game === null || isQuery && game === record.port) return;
+    digest.resume(hostLow, hostHigh).text(plain).number(online).number(max).word(game);
+    if (isQuery) this.#add(digest, KIND.query, KIND.game);
+    else this.#add(digest, KIND.game, KIND.query);
+  }
+
+  /** Adds what was digested as a mark of this kind, to be recognised by that of another. */
+  #add({ low, high }: Digest, own: number, wanted = own, unique = false): void {
+    const at = WORDS * this.#count;
+    const digest = this.#digest.resume(low, high).word(own);
+    this.#row[at] = digest.low;
+    this.#row[at + 1] = digest.high;
+    digest.resume(low, high).word(wanted);
+    this.#row[at + 2] = digest.low;
+    this.#row[at + 3] = digest.high;
+    this.#unique[this.#count++] = unique;
+  }
+}
+
+/** Whether the GUID is one that a server drew for itself. */
+export function hasOwnGuid({ guid }: Pick<ServerRecord, "guid">): boolean {
+  return guid !== null && guid !== UNASSIGNED_GUID && guid !== OWN_GUID && !isSmall(guid);
+}
+
+/** Decimal texts without leading zeros: the shorter is the smaller. */
+function isSmall(guid: string): boolean {
+  return guid.length < LEAST_GUID.length || guid.length === LEAST_GUID.length && guid < LEAST_GUID;
+}
+
+/** Whether there are names of players: a list that is longer than their number holds lines of text. */
+function listsPlayers({ players, players_online: online, flags }: ServerRecord): boolean {
+  return players !== null && players.length > 0 && players.length <= (online ?? 0) &&
+    !flags.includes("sampleText");
+}
+
+/** Whether a network's proxy is used: one that two servers of a host have set up alike is rare. */
+function isBusyProxy({ proxy, players_online: online }: ServerRecord): boolean {
+  return !!online && (proxy === "velocity" || proxy === "bungee" || proxy === "waterdog");
+}
+
+/** On which side of Geyser a row may stand. */
+function bridgeSide({ edition, proxy, protocols }: ServerRecord): "java" | "geyser" | undefined {
+  if (edition === "java") return "java";
+  return proxy === "geyser" && protocols.length === 1 && protocols[0] === "raknet"
+    ? "geyser"
+    : undefined;
+}
+
+const OTHER_SIDE = { java: "geyser", geyser: "java" } as const;
+
+/** The first line of a MOTD, as Geyser repeats it. */
+function firstLine(motd: string): string {
+  const end = motd.indexOf("\n");
+  return plainText(end < 0 ? motd : motd.slice(0, end)).replaceAll(";", ":");
+}
+
+/** Whether somebody has thought of a MOTD. */
+function isTelling({ motd_plain: motd }: ServerRecord): boolean {
+  return motd !== null && motd.length > 3 && !isDefault(motd);
+}
+
+function isDefault(motd: string): boolean {
+  return DEFAULT_SHAPES.has(shape(motd)) && DEFAULT_MOTDS.has(motd);
+}
+
+function shape(text: string): number {
+  return text.length << 16 | text.charCodeAt(0);
+}

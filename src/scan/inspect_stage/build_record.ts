@@ -1,0 +1,26 @@
+/**
+ * From an inspection to a row.
+ *
+ * @module
+ */
+import type { Inspection } from "../../inspect/inspect.ts";
+import { mergeAnswers } from "../../inspect/merge.ts";
+import type { ServerRecord, Sighting } from "../../core/record.ts";
+import { requestOf } from "../requested_names.ts";
+import type { ScanOptions } from "../scan_options.ts";
+
+/** The row of a server that answered: with its players, and as if nobody had described it before. */
+export function rowOf(
+  { endpoint, at }: Sighting,
+  { answers, latencyMs, cut }: Inspection,
+  options: ScanOptions,
+): ServerRecord {
+  const { clock, state: { scanId } } = options;
+  const record = mergeAnswers(answers, {
+    ...{ endpoint, latencyMs, scanId },
+    seenAt: Math.round(clock.wall() - (clock.now() - at)),
+    requestedAs: requestOf(options, endpoint),
+  });
+  if (cut) record.flags = [...record.flags, "cutShort"].sort();
+  return record;
+}

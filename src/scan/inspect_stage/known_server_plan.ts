@@ -1,0 +1,111 @@
+/**
+ * What servers that were known before a scan are sent: unsolicited, the protocols that they are known
+ * to speak; after a reply, the scan's other protocols too.
+ *
+ * @module
+ */
+import { type Endpoint, endpointKey } from "../../core/address.ts";
+import { sendable } from "../../inspect/interview.ts";
+import type { Protocol } from "../../protocols/protocol.ts";
+import { AddressSet } from "../../targets/address_set.ts";
+import { segmentsOf } from "../../targets/compose.ts";
+import { TargetSpace } from "../../targets/space.ts";
+import type { KnownTarget, ScanOptions } from "../scan_options.ts";
+
+/** What a known server is sent. */
+export interface KnownPlan {
+  /** Protocols that it is sent unsolicited; none: nothing is sent to it. */
+  readonly probed: readonly Protocol[];
+  /** The same, and those that are sent once it has replied. */
+  readonly all: readonly Protocol[];
+  /** Whether an interview sends them, and no pass visits the server. */
+  readonly interviewed: boolean;
+}
+
+/** What of a scan's options decides what known servers are sent. */
+export type KnownOptions = Pick<ScanOptions, "protocols" | "known" | "asksKnown">;
+
+/**
+ * What a server is sent. Unsolicited: of the protocols that it is known to speak, those that the scan
+ * may send. After a reply: the scan's other protocols too, so that one whose reply was lost, or that
+ * was enabled since, is found. A server of a protocol that suppresses another one gets no follow-ups
+ * where `asksKnown` is set. A server that is known to speak no protocol is sent all of the scan's.
+ */
+export function planFor(spoken: readonly string[], options: KnownOptions): KnownPlan {
+  const { protocols, asksKnown } = options;
+  const known = sendable(new Set(spoken));
+  if (known.length === 0) return { probed: protocols, all: protocols, interviewed: false };
+  const probed = asksKnown ? known : known.filter((one) => protocols.includes(one));
+  const lead = known.find(({ spares }) => spares !== undefined);
+  const isAlone = asksKnown && lead !== undefined;
+  const more = isAlone || probed.length === 0
+    ? []
+    : protocols.filter((one) => !probed.includes(one) && one.name !== lead?.spares);
+  const interviewed = probed.some((one) => one === lead || !protocols.includes(one));
+  return { probed, all: [...probed, ...more], interviewed };
+}
+
+/** The plans of all known servers, by the keys of their endpoints. */
+export function knownPlans(options: KnownOptions): ReadonlyMap<number | bigint, KnownPlan> {
+  const plans = new Map<string, KnownPlan>();
+  return new Map(
+    options.known?.map(({ endpoint, protocols }) => {
+      const key = protocols.join();
+      const plan = plans.get(key) ?? planFor(protocols, options);
+      plans.set(key, plan);
+      return [endpointKey(endpoint), plan];
+    }),
+  );
+}
+
+/** Whether passes of a protocol visit the servers of a plan. */
+export function isVisited({ probed, interviewed }: KnownPlan, protocol: Protocol): boolean {
+  return !interviewed && probed.includes(protocol);
+}
+
+/** Whether the servers of a plan are sent a protocol only to find out if another must be suppressed. */
+export function isLookedFor({ probed, interviewed }: KnownPlan, { name }: Protocol): boolean {
+  return !interviewed && probed.some(({ spares }) => spares === name);
+}
+
+/** What of a scan's options decides which known servers are targets. */
+export type KnownTargeting =
+  & KnownOptions
+  & Pick<ScanOptions, "targets" | "ports" | "seed" | "shard" | "maxTargets" | "first">;
+
+/** Tells which known servers are targets: exclusions, a limit and a shard leave some out. */
+export function targeted(options: KnownTargeting): (server: KnownTarget) => boolean {
+  const { targets, protocols: [{ name }], ports, seed, shard, maxTargets: limit, first } = options;
+  if (limit === Infinity && shard.count === 1) {
+    const addresses = new AddressSet(targets.groups.flatMap(({ addresses }) => [...addresses]));
+    return ({ endpoint }) => addresses.has(endpoint.address);
+  }
+  const segments = segmentsOf(targets, (bits) => ports(name, bits));
+  const space = new TargetSpace(segments, { seed, shard, limit, first });
+  return ({ endpoint }) => space.has(endpoint);
+}
+
+/** How many targets of a scan are known servers, by what these are sent. */
+export function countPlans(options: KnownTargeting): ReadonlyMap<KnownPlan, number> {
+  const counts = new Map<KnownPlan, number>();
+  const { known = [] } = options;
+  if (known.length === 0) return counts;
+  const plans = knownPlans(options);
+  const isTarget = targeted(options);
+  for (const server of known) {
+    const plan = plans.get(endpointKey(server.endpoint))!;
+    if (isTarget(server)) counts.set(plan, (counts.get(plan) ?? 0) + 1);
+  }
+  return counts;
+}
+
+/**
+ * Names of the protocols that a known server is sent at most, follow-ups included; `undefined` for all
+ * other endpoints.
+ */
+export function sentTo(
+  options: KnownOptions,
+): (endpoint: Endpoint) => readonly string[] | undefined {
+  const plans = knownPlans(options);
+  return (endpoint) => plans.get(endpointKey(endpoint))?.all.map(({ name }) => name);
+}

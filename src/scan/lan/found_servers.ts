@@ -1,0 +1,156 @@
+/**
+ * The servers that were heard on the local networks, for as long as they are heard.
+ *
+ * @module
+ */
+import { type Address, family, parseAddress } from "../../core/address.ts";
+import type { ServerRecord } from "../../core/record.ts";
+import { hasOwnGuid } from "../inspect_stage/aliases.ts";
+
+/** Servers to remember, and of one address: a neighbour that answers from all its ports ends nothing. */
+const MOST_SERVERS = 4096;
+const MOST_OF_ADDRESS = 32;
+/** The ports of a server that advertises none. */
+const USUAL_PORTS = { v4: 19132, v6: 19133 };
+
+/** One server, or what says that it is one. */
+export interface Neighbour {
+  /** What tells it from others. */
+  readonly key: string;
+  /** Where it was heard first. */
+  readonly address: Address;
+  /** For how long it is believed to be there when nothing is heard, milliseconds. */
+  readonly lifetimeMs: number;
+  /** When it was last heard, milliseconds of the clock. */
+  heardAt: number;
+  /** When it was last asked. */
+  askedAt: number;
+  /** Whether it is being asked. */
+  asking: boolean;
+  /** Whether it asked to be left alone. */
+  optedOut: boolean;
+  /** Its row, as soon as there is one. */
+  row: ServerRecord | undefined;
+  /** Its identity, where another neighbour is listed with the same one. */
+  doubleOf: string | undefined;
+}
+
+/** A server in the list. */
+export interface Listed {
+  /** Its row. */
+  readonly row: ServerRecord;
+  /** When it was last heard, milliseconds of the clock. */
+  readonly heardAt: number;
+}
+
+/**
+ * The servers around. {@linkcode discover} fills it, and who shows them reads it.
+ *
+ * @example
+ * ```ts
+ * import { emptyRecord, Neighbours } from "blocksweep";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const neighbours = new Neighbours();
+ * const [address, now] = [0xc0a8010a, 1000];
+ * const neighbour = neighbours.meet("192.168.1.10:19132", address, 15_000, now)!;
+ * neighbours.list(neighbour, emptyRecord({ address, port: 19132 }, 0));
+ * assertEquals(neighbours.listed().map(({ row }) => row.host), ["192.168.1.10"]);
+ * neighbours.forget(now + 15_000);
+ * assertEquals(neighbours.listed(), []);
+ * ```
+ */
+export class Neighbours {
+  readonly #all = new Map<string, Neighbour>();
+  readonly #ofAddress = new Map<Address, number>();
+  /** By identity the neighbour that is listed with it. */
+  readonly #holders = new Map<string, Neighbour>();
+
+  /**
+   * The server of a key: a new one, or the one that is known.
+   *
+   * @returns `undefined` when there are too many.
+   */
+  meet(key: string, address: Address, lifetimeMs: number, now: number): Neighbour | undefined {
+    const known = this.#all.get(key);
+    if (known !== undefined) return known;
+    const ofAddress = this.#ofAddress.get(address) ?? 0;
+    if (this.#all.size >= MOST_SERVERS || ofAddress >= MOST_OF_ADDRESS) return undefined;
+    const neighbour = {
+      ...{ key, address, lifetimeMs, heardAt: now, askedAt: -Infinity },
+      ...{ asking: false, optedOut: false, row: undefined, doubleOf: undefined },
+    };
+    this.#all.set(key, neighbour);
+    this.#ofAddress.set(address, ofAddress + 1);
+    return neighbour;
+  }
+
+  /** Keeps a row, unless the same server is listed at another address. */
+  list(neighbour: Neighbour, row: ServerRecord): boolean {
+    const identity = identityOf(row, neighbour.address);
+    this.#release(neighbour); // it may have begun anew
+    const isDouble = identity !== undefined && this.#holders.has(identity);
+    neighbour.doubleOf = isDouble ? identity : undefined;
+    neighbour.row = isDouble ? undefined : row;
+    if (identity !== undefined && !isDouble) this.#holders.set(identity, neighbour);
+    return !isDouble;
+  }
+
+  /** Lists a neighbour no more: it asked to be left alone. */
+  optOut(neighbour: Neighbour): void {
+    this.#release(neighbour);
+    neighbour.optedOut = true;
+    neighbour.row = undefined;
+  }
+
+  /** Gives up the identity with which a neighbour is listed. */
+  #release({ row, address }: Neighbour): void {
+    const identity = row && identityOf(row, address);
+    if (identity !== undefined) this.#holders.delete(identity);
+  }
+
+  /** Whether nothing is to be learned of it: the same server is listed, or it opted out. */
+  isSettled({ doubleOf, optedOut, asking }: Neighbour): boolean {
+    return optedOut || asking || doubleOf !== undefined && this.#holders.has(doubleOf);
+  }
+
+  /** Forgets those that were not heard for too long. */
+  forget(now: number): void {
+    for (const neighbour of this.#all.values()) {
+      const { key, address, heardAt, lifetimeMs } = neighbour;
+      if (now - heardAt < lifetimeMs) continue;
+      this.#all.delete(key);
+      const left = this.#ofAddress.get(address)! - 1;
+      if (left > 0) this.#ofAddress.set(address, left);
+      else this.#ofAddress.delete(address);
+      this.#release(neighbour);
+    }
+  }
+
+  /** The servers with a row, sorted by address and port. */
+  listed(): Listed[] {
+    return [...this.#all.values()]
+      .filter((neighbour): neighbour is Neighbour & Listed => neighbour.row !== undefined)
+      .map(({ row, heardAt }) => ({ row, heardAt }))
+      .sort((a, b) => compareHosts(a.row.host, b.row.host) || a.row.port - b.row.port);
+  }
+}
+
+/**
+ * What only one server has, so that replies with the same identity are of one server: it responds
+ * once for each of our interfaces, and over IPv4 and IPv6. A GUID alone is not enough: some software
+ * shares it, and others can copy it. `undefined` where a row has no such identity.
+ */
+function identityOf(row: ServerRecord, address: Address): string | undefined {
+  if (!hasOwnGuid(row)) return undefined;
+  const { guid, motd, port, port_v4, port_v6 } = row;
+  const isPort6 = family(address) === 6 && port === (port_v6 ?? USUAL_PORTS.v6);
+  return JSON.stringify([guid, motd, isPort6 ? port_v4 ?? USUAL_PORTS.v4 : port]);
+}
+
+/** IPv4 before IPv6, and by value. */
+function compareHosts(a: string, b: string): number {
+  const [first, second] = [parseAddress(a)!, parseAddress(b)!];
+  if (typeof first !== typeof second) return typeof first === "number" ? -1 : 1;
+  return first < second ? -1 : first > second ? 1 : 0;
+}

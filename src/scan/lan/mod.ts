@@ -1,0 +1,156 @@
+/**
+ * Finding servers on the local networks: everybody is asked, Java worlds are listened for, dedicated
+ * Java servers are swept for, and a conversation is held with each that was heard.
+ *
+ * @module
+ */
+import { parseAddress } from "../../core/address.ts";
+import { sleep } from "../../net/clock.ts";
+import { isOutOfDescriptors } from "../../net/file_descriptors.ts";
+import type { DatagramSocket } from "../../net/socket.ts";
+import { Switchboard } from "../../net/demultiplexer.ts";
+import { Throttle } from "../../net/throttle.ts";
+import { LAN_PROTOCOLS } from "../../protocols/lan/mod.ts";
+import type { ServerRecord } from "../../core/record.ts";
+import { Discovery } from "./broadcast_discovery.ts";
+import { JavaSweep } from "./java_sweep.ts";
+import { refusalOf } from "./system_refusals.ts";
+import type { LanEnd, LanOptions, LocalLink, LocalNetwork } from "./lan_options.ts";
+
+export * from "./java_networks.ts";
+export * from "./found_servers.ts";
+export * from "./lan_options.ts";
+
+/** How often everybody is pinged, a second apart; who watches goes on, more slowly. */
+const PINGS = 3;
+const PING_EVERY_MS = 1000;
+const WATCH_EVERY_MS = 3000;
+/** Links are asked between the networks: a server that is on both is listed by its IPv4 address. */
+const LINKS_AFTER_MS = 500;
+/** As Bedrock's clients ask for NetherNet. */
+const REQUEST_EVERY_MS = 2000;
+/** How often dedicated Java servers that were found are queried, where they are watched. */
+const REFRESH_JAVA_MS = 15_000;
+/** Datagrams a second to one server. */
+const HOST_RATE = 5;
+
+/** Looks around until the time is up, and those who answered have been asked. */
+export async function discover(options: LanOptions): Promise<LanEnd> {
+  const { clock, signal, listenMs } = options;
+  const refusals = new Set<string>();
+  const { networks, sockets } = openAll(options, refusals);
+  const throttle = new Throttle({ rate: undefined, netRate: undefined, hostRate: HOST_RATE });
+  await using board = new Switchboard(sockets, throttle, clock);
+  await using group = await openGroup(options, refusals);
+  const { promise: failed, reject } = Promise.withResolvers<never>();
+  const run = new Discovery(options, networks, board, reject);
+  board.listen((datagram, from, socket) => run.receive(datagram, from, socket)).catch(reject);
+  group?.listen((datagram, from) => run.announced(datagram, from)).catch(reject);
+  const hangUp = () => options.watch && board.hangUp();
+  signal.addEventListener("abort", hangUp, { once: true });
+  const end = clock.now() + listenMs;
+  const java = javaSweep(run, options);
+  const work = async () => {
+    await Promise.all([
+      ping(run, options, end),
+      request(run, options, end),
+      java && sweepJava(java, options),
+    ]);
+    await run.pool.idle();
+  };
+  try {
+    await Promise.race([work(), failed]);
+  } finally {
+    signal.removeEventListener("abort", hangUp);
+  }
+  for (const [i, { errors }] of sockets.entries()) {
+    if (!("zone" in networks[i])) { for (const code of errors.send.keys()) refusals.add(code); }
+  }
+  const { sent = 0, unswept = 0, short = 0 } = java ?? {};
+  return { sent: run.sent + sent, unswept, short, refusals: [...refusals] };
+}
+
+/** The sweep for dedicated Java servers, where one is wanted. */
+function javaSweep(run: Discovery, options: LanOptions): JavaSweep | undefined {
+  const slp = options.protocols.find(({ name }) => name === "slp");
+  if (options.sweep === undefined || slp === undefined) return undefined;
+  return new JavaSweep(
+    options,
+    options.sweep,
+    slp,
+    (address) => run.isLeftAlone(address),
+    (sighting) => run.sighted(sighting),
+  );
+}
+
+/** Sweeps once; who watches goes on to query the servers that were found. */
+async function sweepJava(java: JavaSweep, options: LanOptions): Promise<void> {
+  const { clock, signal, watch, neighbours } = options;
+  await java.run();
+  while (watch && !signal.aborted) {
+    await sleep(clock, REFRESH_JAVA_MS, signal);
+    const found = neighbours.listed().filter(({ row }) => isSwept(row));
+    await Promise.all(
+      found.map(({ row: { host, port } }) => java.refresh({ address: parseAddress(host)!, port })),
+    );
+  }
+}
+
+/** Whether a server is known by the sweep: worlds that announce themselves are queried after that. */
+function isSwept({ protocols }: ServerRecord): boolean {
+  return protocols.includes("slp") && !protocols.includes(LAN_PROTOCOLS.announcement);
+}
+
+/** Opens a socket in each network where that can be done; links are nobody's promise. */
+function openAll({ networks, open }: LanOptions, refusals: Set<string>) {
+  const opened: { network: LocalNetwork | LocalLink; socket: DatagramSocket }[] = [];
+  for (const network of networks) {
+    try {
+      opened.push({ network, socket: open(network) });
+    } catch (error) {
+      const code = refusalOf(error);
+      if (!("zone" in network) || isOutOfDescriptors(code)) refusals.add(code);
+    }
+  }
+  return {
+    networks: opened.map(({ network }) => network),
+    sockets: opened.map(({ socket }) => socket),
+  };
+}
+
+/** Opens the ears for Java worlds; without them the rest is found. */
+async function openGroup(
+  { openGroup }: LanOptions,
+  refusals: Set<string>,
+): Promise<DatagramSocket | undefined> {
+  try {
+    return await openGroup?.();
+  } catch (error) {
+    refusals.add(refusalOf(error));
+    return undefined;
+  }
+}
+
+/** Pings everybody, and forgets who is gone, until the end. */
+async function ping(run: Discovery, options: LanOptions, end: number): Promise<void> {
+  const { clock, signal, watch, neighbours } = options;
+  const rest = (ms: number) => sleep(clock, Math.max(0, Math.min(ms, end - clock.now())), signal);
+  for (let round = 1; !signal.aborted && clock.now() <= end; round++) {
+    await run.ping(4);
+    await rest(LINKS_AFTER_MS);
+    if (!signal.aborted) await run.ping(6);
+    if (round >= PINGS && !watch) return await rest(Infinity);
+    await rest((round < PINGS ? PING_EVERY_MS : WATCH_EVERY_MS) - LINKS_AFTER_MS);
+    if (watch) neighbours.forget(clock.now());
+    if (clock.now() >= end) return;
+  }
+}
+
+/** Asks everybody for NetherNet until the end. */
+async function request(run: Discovery, options: LanOptions, end: number): Promise<void> {
+  const { clock, signal } = options;
+  while (!signal.aborted && clock.now() < end) {
+    await run.request();
+    await sleep(clock, Math.min(REQUEST_EVERY_MS, end - clock.now()), signal);
+  }
+}

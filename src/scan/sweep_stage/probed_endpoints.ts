@@ -1,0 +1,131 @@
+/**
+ * Which endpoints a scan probes in which protocol: whatever comes from anywhere else is unsolicited.
+ *
+ * @module
+ */
+import { type Address, type Endpoint, family } from "../../core/address.ts";
+import { segmentsOf, type Targets } from "../../targets/compose.ts";
+import { lastNotAbove, type Range } from "../../targets/ranges.ts";
+import { type Segment, type Shard, TargetSpace } from "../../targets/space.ts";
+import { type GuardInput, planGuards } from "./suppression_passes.ts";
+
+/** The options of a scan that decide which endpoints it probes. */
+export interface Probing extends GuardInput {
+  /** Seed of the order. */
+  readonly seed: number | undefined;
+  /** Which part of the targets. */
+  readonly shard: Shard;
+  /** How many targets a pass visits at the most. */
+  readonly maxTargets: number;
+  /** How often unresponsive targets are probed again. */
+  readonly retries: number;
+  /** Targets that come before all others in each pass. Default: none. */
+  readonly first?: readonly Endpoint[];
+}
+
+/** Where one protocol is probed. */
+interface Probes {
+  /** Ports by the group of the address, ascending. */
+  readonly ports: readonly (readonly number[])[];
+  /** The positions, where a shard or a limit leaves some of them out. */
+  readonly space: TargetSpace | undefined;
+}
+
+/**
+ * The endpoints that a scan probes, by protocol. A lookup is two binary searches and allocates
+ * nothing for IPv4, so that it can be done for every datagram that arrives.
+ */
+export class Probed {
+  readonly #groups: Readonly<Record<4 | 6, Groups>>;
+  readonly #probes = new Map<string, Probes[]>();
+
+  /**
+   * All passes over UDP and TCP, and those that only look for speakers of a protocol.
+   *
+   * @param withholds Whether no pass sends a protocol to an endpoint. Default: passes send all.
+   */
+  constructor(
+    private readonly options: Probing,
+    private readonly withholds?: (endpoint: Endpoint, protocol: string) => boolean,
+  ) {
+    const { targets, protocols, ports } = options;
+    this.#groups = { 4: new Groups(targets, 4), 6: new Groups(targets, 6) };
+    for (const { name } of protocols) {
+      this.#add(name, segmentsOf(targets, (bits) => ports(name, bits)));
+    }
+    for (const { protocol, segments } of planGuards(options)) this.#add(protocol.name, segments);
+  }
+
+  #add(protocol: string, segments: readonly Segment[]): void {
+    const { seed, shard, maxTargets: limit, first } = this.options;
+    const whole = shard.count === 1 && limit === Infinity;
+    const space = whole ? undefined : new TargetSpace(segments, { seed, shard, limit, first });
+    const all = this.#probes.get(protocol) ?? [];
+    this.#probes.set(protocol, all);
+    all.push({ ports: segments.map(({ ports }) => ports), space });
+  }
+
+  /** Whether endpoints of an address are probed. */
+  hasHost(address: Address): boolean {
+    return this.#groups[family(address)].of(address) >= 0;
+  }
+
+  /** How many probes a scan sends to one host at the most, all passes together. */
+  get mostProbes(): number {
+    let most = 0;
+    for (const all of this.#probes.values()) {
+      for (const { ports } of all) {
+        most += ports.reduce((sum, { length }) => Math.max(sum, length), 0);
+      }
+    }
+    return most * (this.options.retries + 1);
+  }
+
+  /** Whether an endpoint is probed in a protocol; with none given, in any. */
+  has(endpoint: Endpoint, protocol?: string): boolean {
+    const group = this.#groups[family(endpoint.address)].of(endpoint.address);
+    if (group < 0) return false;
+    if (protocol !== undefined) {
+      return isIn(this.#probes.get(protocol), group, endpoint) &&
+        !this.withholds?.(endpoint, protocol);
+    }
+    for (const probes of this.#probes.values()) if (isIn(probes, group, endpoint)) return true;
+    return false;
+  }
+}
+
+function isIn(probes: readonly Probes[] | undefined, group: number, endpoint: Endpoint): boolean {
+  if (probes === undefined) return false;
+  for (const { ports: { [group]: ports }, space } of probes) {
+    const at = lastNotAbove(ports, endpoint.port);
+    if (at >= 0 && ports[at] === endpoint.port && (space?.has(endpoint) ?? true)) return true;
+  }
+  return false;
+}
+
+/** The groups that addresses of one family are in. */
+class Groups {
+  readonly #starts: Address[];
+  readonly #ends: Address[];
+  readonly #numbers: Uint32Array;
+
+  constructor({ groups }: Targets, bits: 4 | 6) {
+    const own = groups.flatMap(({ addresses }, number) =>
+      [...addresses].map((range) => ({ range, number }))
+    ).filter(({ range }) => family(range.start) === bits);
+    own.sort((a, b) => order(a.range, b.range));
+    this.#starts = own.map(({ range }) => range.start);
+    this.#ends = own.map(({ range }) => range.end);
+    this.#numbers = Uint32Array.from(own, ({ number }) => number);
+  }
+
+  /** The number of an address's group; -1 where it is in none. */
+  of(address: Address): number {
+    const at = lastNotAbove(this.#starts, address);
+    return at >= 0 && address < this.#ends[at] ? this.#numbers[at] : -1;
+  }
+}
+
+function order({ start: a }: Range, { start: b }: Range): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

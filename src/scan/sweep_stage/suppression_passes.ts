@@ -1,0 +1,190 @@
+/**
+ * Finding out to which endpoints a protocol must not be sent, because it would harm them, or us with
+ * them: the passes that look for speakers of another one, and what the sweep receives besides.
+ *
+ * @module
+ */
+import type { Endpoint } from "../../core/address.ts";
+import type { Endpoints } from "../../core/endpoints.ts";
+import { GAP_MS } from "../../inspect/interview.ts";
+import { PROTOCOLS } from "../../protocols/list.ts";
+import type { Protocol } from "../../protocols/protocol.ts";
+import type { ProbeKind } from "../../sweep/receiver.ts";
+import { Suppressed } from "../../inspect/suppressed_endpoints.ts";
+import { type Mark, type Pass, planPasses, spaceOf, type SweepOptions } from "../../sweep/sweep.ts";
+import { segmentsOf, type Targets } from "../../targets/compose.ts";
+import type { Segment } from "../../targets/space.ts";
+import type { ScanOptions } from "../scan_options.ts";
+
+/** A protocol that is looked for before the passes, so that its speakers are spared another. */
+export interface GuardPlan {
+  /** It. */
+  readonly protocol: Protocol;
+  /** The one that they are spared. */
+  readonly spared: Protocol;
+  /** Where that one will be asked. */
+  readonly segments: readonly Segment[];
+}
+
+/** What decides about guards. */
+export interface GuardInput {
+  /** The targets. */
+  readonly targets: Targets;
+  /** The protocols of the scan. */
+  readonly protocols: readonly Protocol[];
+  /** The ports to ask for a protocol where a target names none. */
+  readonly ports: (protocol: string, family: 4 | 6) => readonly number[];
+  /** Where the scan starts. */
+  readonly from: Mark;
+}
+
+/**
+ * What has to be looked for before the passes of a scan: nothing where these find it first, on the
+ * same ports. Who goes on where a scan was interrupted does not know whom its first part found.
+ */
+export function planGuards({ targets, protocols, ports, from }: GuardInput): GuardPlan[] {
+  const fresh = from.pass === 1 && from.position === 0;
+  const segmentsFor = ({ name }: Protocol) => segmentsOf(targets, (bits) => ports(name, bits));
+  return protocols.filter(({ spares }) => spares !== undefined).flatMap((spared) => {
+    const protocol = PROTOCOLS.find(({ name }) => name === spared.spares)!;
+    const segments = segmentsFor(spared);
+    const found = fresh && protocols.includes(protocol) &&
+      segmentsFor(protocol).every(({ ports }, i) => ports.join() === segments[i].ports.join());
+    return found ? [] : [{ protocol, spared, segments }];
+  });
+}
+
+/** The probes of protocols; the number of each is its place among all. */
+export function kindsOf(protocols: readonly Protocol[]): ProbeKind[] {
+  return protocols.flatMap(({ name, probe }) =>
+    probe === undefined
+      ? []
+      : [{ protocol: name, probe, kind: PROTOCOLS.findIndex((other) => other.name === name) }]
+  );
+}
+
+/** Names of the protocols that echo nothing of a probe. */
+export function echolessOf(kinds: readonly ProbeKind[]): ReadonlySet<string> {
+  return new Set(kinds.filter(({ probe }) => probe.macMask === 0).map(({ protocol }) => protocol));
+}
+
+/** 32 bits that nobody can guess. */
+export function seedOf(random: (size: number) => Uint8Array): number {
+  return new DataView(random(4).buffer).getUint32(0);
+}
+
+/** What a sweep that only looks for speakers does otherwise than the scan's own. */
+type GuardSweep = Pick<SweepOptions, "passes" | "from" | "cooldownMs" | "onPass">;
+
+/** Knows where protocols are suppressed, and finds out. */
+export class Guard {
+  readonly #options: ScanOptions;
+  readonly #plans: readonly GuardPlan[];
+  /** Endpoints from which any datagram came but a reply in a protocol that may be suppressed. */
+  readonly #replied: Suppressed;
+  /** Protocols that are suppressed at some. */
+  readonly #suppressible: ReadonlySet<string>;
+  /** Those of them of which no probe has left. */
+  readonly #unsent: Set<string>;
+  /** Whether speakers are looked for, and nothing else. */
+  #looking = false;
+
+  /** Nothing has come yet. */
+  constructor(options: ScanOptions) {
+    this.#options = options;
+    this.#replied = new Suppressed(seedOf(options.random));
+    this.#plans = planGuards(options);
+    const harmful = options.protocols.filter(({ spares }) => spares !== undefined);
+    this.#suppressible = new Set(harmful.map(({ name }) => name));
+    this.#unsent = new Set(this.#suppressible);
+  }
+
+  /** All protocols in which answers may come, those included that are only looked for. */
+  get kinds(): ProbeKind[] {
+    const looked = this.#plans.map(({ protocol }) => protocol);
+    return kindsOf([...new Set([...looked, ...this.#options.protocols])]);
+  }
+
+  /** Pause between passes, milliseconds: speakers that are looked for have the time to reply. */
+  get gapMs(): number {
+    return this.isActive ? Math.max(GAP_MS, this.#options.timeoutMs) : GAP_MS;
+  }
+
+  /** Whether some protocol of the scan may be suppressed: else no datagram needs to be noted. */
+  get isActive(): boolean {
+    return this.#suppressible.size > 0;
+  }
+
+  /** Positions that are visited before the passes. */
+  get positions(): number {
+    const sizing = { ...this.#options, limit: this.#options.maxTargets };
+    return this.#passes().reduce((sum, pass, i) => sum + spaceOf(pass, i + 1, sizing).size, 0);
+  }
+
+  /** Whether the pass that runs only looks for speakers of a protocol. */
+  get isLooking(): boolean {
+    return this.#looking;
+  }
+
+  /** Notes that probes of a protocol leave from now on. */
+  begin(protocol: string): void {
+    this.#unsent.delete(protocol);
+  }
+
+  /**
+   * Takes a reply.
+   *
+   * @param proven Whether it is one to our probe for sure.
+   * @returns Whether nothing else is to be made of it: it only shows what to suppress, or replies to
+   * a probe that was not sent.
+   */
+  note(protocol: string, endpoint: Endpoint, proven: boolean): boolean {
+    if (!this.isActive) return false;
+    if (this.#suppressible.has(protocol)) return this.#unsent.has(protocol);
+    this.#replied.add(endpoint, proven);
+    return this.#looking || this.#options.protocols.every(({ name }) => name !== protocol);
+  }
+
+  /** Takes any other datagram; of a protocol, a broken reply. */
+  noteStray(protocol: string | undefined, endpoint: Endpoint): void {
+    const own = protocol !== undefined && this.#suppressible.has(protocol);
+    if (!own || this.#unsent.has(protocol)) this.#replied.add(endpoint, false);
+  }
+
+  /** Whether anything but a reply in a protocol that may be suppressed came from an endpoint. */
+  hasReplied(endpoint: Endpoint): boolean {
+    return this.#replied.has(endpoint);
+  }
+
+  /** Whether all endpoints that are probed in a protocol for the sake of another one were. */
+  hasLookedFor(protocol: string): boolean {
+    return this.#options.protocols.some(({ name, spares }) =>
+      spares === protocol && !this.#unsent.has(name)
+    );
+  }
+
+  /** Whether an endpoint must not be sent a protocol, or needs not, for its reply is there. */
+  suppresses(endpoint: Endpoint, protocol: string): boolean {
+    return (this.#looking || this.#suppressible.has(protocol)) && this.#replied.has(endpoint);
+  }
+
+  /** The same of a target in a batch. */
+  suppressesAt(targets: Endpoints, i: number, protocol: string): boolean {
+    return (this.#looking || this.#suppressible.has(protocol)) && this.#replied.hasAt(targets, i);
+  }
+
+  /** Looks for speakers. */
+  async look(sweep: (guard: GuardSweep) => Promise<unknown>, onPass: SweepOptions["onPass"]) {
+    const passes = this.#passes();
+    if (passes.length === 0) return;
+    this.#looking = true;
+    await sweep({ passes, from: { pass: 1, position: 0 }, cooldownMs: this.gapMs, onPass });
+    this.#looking = false;
+  }
+
+  #passes(): Pass[] {
+    return this.#plans.flatMap(({ protocol, segments }) =>
+      planPasses(kindsOf([protocol]), this.#options.retries, () => segments)
+    );
+  }
+}

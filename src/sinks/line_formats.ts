@@ -1,0 +1,31 @@
+/**
+ * Rows as lines, for other programs.
+ *
+ * @module
+ */
+import { parseEndpoint } from "../core/address.ts";
+import { serverId } from "../core/record.ts";
+import type { Format } from "./sink.ts";
+
+const plain = { head: "", tail: "", appendable: true };
+
+/** `host:port` per line. */
+export const listFormat: Format = {
+  ...plain,
+  name: "list",
+  whole: (line) => parseEndpoint(line) !== undefined,
+  row: (record) => `${serverId(record)}\n`,
+};
+
+/** nmap's and masscan's grepable line. */
+export const grepFormat: Format = {
+  ...plain,
+  name: "grep",
+  whole: (line) => line.endsWith("//"),
+  row: (record) => {
+    const { host, port, protocol, protocols, seen_at: seenAt } = record;
+    const transport = protocols.includes("slp") ? "tcp" : "udp";
+    return `Timestamp: ${Math.floor(seenAt / 1000)}\tHost: ${host} ()\t` +
+      `Ports: ${port}/open/${transport}//${protocol}//\n`;
+  },
+};

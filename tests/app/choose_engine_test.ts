@@ -1,0 +1,236 @@
+/** Which engine a scan uses, and what it says of it. */
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
+import {
+  chooseEngine,
+  type EngineChoice,
+  type EngineGrounds,
+  ENGINES,
+} from "../../src/app/engines/choose_engine.ts";
+import { summary } from "../../src/cli/term/scan_summary.ts";
+import { codeList, troubleLine } from "../../src/app/engines/send_error_lines.ts";
+import { InputError } from "../../src/core/errors.ts";
+import { drawFleet } from "../../src/fleet/simulate/draw_fleet.ts";
+import { openFleet } from "../../src/fleet/simulate/open_fleet.ts";
+import { readNdjson } from "../../src/fleet/judge/verify_rows.ts";
+import { openSocket } from "../../src/net/deno/udp_socket.ts";
+import { systemClock } from "../../src/net/clock.ts";
+import { serverId } from "../../src/core/record.ts";
+import { newState } from "../../src/scan/scan_state.ts";
+import { run, SCAN } from "../cli/program.ts";
+
+const GROUNDS: EngineGrounds = {
+  ...{ os: "linux", arch: "aarch64" },
+  granted: () => true,
+  load: () => Promise.resolve({ open: (local) => openSocket(local) }),
+};
+const BROKEN = { ...GROUNDS, load: () => Promise.reject(new Error("no libc.so.6")) };
+
+const LACKS: readonly [Partial<EngineGrounds>, string][] = [
+  [{ os: "darwin" }, "it needs Linux on x86-64 or arm64"],
+  [{ arch: "riscv64" }, "it needs Linux on x86-64 or arm64"],
+  [{ granted: (name) => name !== "ffi" }, "it needs --allow-ffi"],
+  [{ granted: (name) => name !== "net" }, "it would not keep to a limited --allow-net"],
+];
+
+Deno.test("the fast engine is chosen where it can run, and the portable one elsewhere", async () => {
+  const told: string[] = [];
+  const choose = async (wanted: "portable" | "udp" | undefined, grounds: EngineGrounds) =>
+    (await chooseEngine(wanted, grounds, (line) => told.push(line))).name;
+  assertEquals(await choose(undefined, GROUNDS), "udp");
+  assertEquals(await choose("udp", GROUNDS), "udp");
+  assertEquals(await choose("portable", BROKEN), "portable");
+  for (const [lack] of LACKS) {
+    assertEquals(await choose(undefined, { ...BROKEN, ...lack }), "portable");
+  }
+  assertEquals(told, []);
+  assertEquals(await choose(undefined, BROKEN), "portable");
+  assertEquals(told, [
+    "blocksweep: engine portable, not udp: no libc.so.6",
+  ]);
+});
+
+Deno.test("the fast engine, where it is named and cannot run, is refused with what it lacks", async () => {
+  for (const [lack, message] of [...LACKS, [BROKEN, "no libc.so.6"] as const]) {
+    await assertRejects(
+      () => chooseEngine("udp", { ...GROUNDS, ...lack }, () => {}),
+      InputError,
+      `Cannot use --engine udp: ${message}`,
+    );
+  }
+});
+
+/** Grounds on which only some engines run; others are unsuited, or fail. */
+function groundsWith(running: readonly string[], unsuited: Record<string, string>): EngineGrounds {
+  return {
+    ...GROUNDS,
+    load(name) {
+      if (name in unsuited) return Promise.resolve({ unsuited: unsuited[name] });
+      if (running.includes(name)) return GROUNDS.load(name);
+      return Promise.reject(new Error(`no ${name}`));
+    },
+  };
+}
+
+Deno.test("frames are written only where the user says so, and the fastest engine is looked for", async () => {
+  const choose = async (wanted: EngineChoice | undefined, grounds: EngineGrounds) => {
+    const told: string[] = [];
+    const { name } = await chooseEngine(wanted, grounds, (line) => told.push(line));
+    return [name, ...told];
+  };
+  const all = groundsWith(ENGINES, {});
+  assertEquals(await choose(undefined, all), ["udp"]);
+  assertEquals(await choose("packet", all), ["packet"]);
+  assertEquals(await choose("fastest", all), [ENGINES.at(-1)!]);
+  const lo = Object.fromEntries(ENGINES.slice(2).map((name) => [name, "lo is loopback"]));
+  assertEquals(await choose("packet", groundsWith(["udp"], lo)), [
+    ...["udp", "blocksweep: engine udp, not packet: lo is loopback"],
+  ]);
+  const framers = ENGINES.slice(2).toReversed();
+  assertEquals(await choose("fastest", groundsWith(["udp"], lo)), [
+    ...["udp", `blocksweep: engine udp, not ${framers.join(" and ")}: lo is loopback`],
+  ]);
+  assertEquals(
+    await choose("fastest", groundsWith(["packet"], {})).then(([name]) => name),
+    "packet",
+  );
+  const none = [...framers, "udp"].map((name) => `not ${name}: no ${name}`).join("; ");
+  assertEquals(await choose("fastest", groundsWith([], {})), [
+    ...["portable", `blocksweep: engine portable, ${none}`],
+  ]);
+  const bare = { ...all, granted: () => false };
+  const [name, line] = await choose("fastest", bare);
+  assertEquals(name, "portable");
+  assertStringIncludes(line, "engine portable, not a faster one: it needs --allow-ffi");
+  await assertRejects(
+    () => choose("packet", bare),
+    InputError,
+    "Cannot use --engine packet: it needs",
+  );
+  await assertRejects(
+    () => choose("packet", groundsWith(["udp"], {})),
+    InputError,
+    "Cannot use --engine packet: no packet",
+  );
+  const broken = { ...all, load: () => Promise.reject(new InputError("no interface eth9")) };
+  await assertRejects(() => choose("fastest", broken), InputError, "no interface eth9");
+});
+
+Deno.test("errors of sending are explained, and summed up by name", () => {
+  assertMatch(troubleLine("EPERM", "refused")!, /\(EPERM\): a firewall of this machine .*nft/);
+  assertEquals(
+    troubleLine("EIO", "refused"),
+    "blocksweep: the system refuses datagrams (EIO)",
+  );
+  assertMatch(troubleLine("ENETDOWN", "waits")!, /the interface is down/);
+  assertEquals(
+    troubleLine("EMFILE", "short"),
+    "blocksweep: no file descriptors left (EMFILE): connections and inspections wait; results " +
+      "become incomplete if that lasts: raise the limit (ulimit -n), or lower --concurrency",
+  );
+  const ports = troubleLine("EADDRNOTAVAIL", "short")!;
+  assertMatch(ports, /no local ports left \(EADDRNOTAVAIL\): .*lasts: lower --concurrency$/);
+  assertEquals(troubleLine("ENOBUFS", "waits"), undefined);
+  assertEquals(codeList({ EINVAL: 3, EPERM: 12_000 }), "12,000 EPERM, 3 EINVAL");
+});
+
+Deno.test("the summary names the engine, its buffer, and what found no room there", () => {
+  const end = { reason: "done", mark: { pass: 1, position: 0 }, tcpMark: { pass: 1, position: 0 } };
+  const line = (change: object) =>
+    summary(
+      { ...newState("", 0), passes: 1, ...change },
+      end as Parameters<typeof summary>[1],
+      [],
+      1,
+    )
+      .filter((one) => one.startsWith("engine"));
+  assertEquals(line({ receiveBuffer: 5 << 20 }), ["engine portable"]);
+  assertEquals(line({ engine: "udp", receiveBuffer: 425_984 }), [
+    "engine udp, receive buffer 0.4 MiB",
+  ]);
+  assertEquals(line({ engine: "udp", threads: 2, receiveBuffer: 425_984 }), [
+    "engine udp, 2 sending threads, receive buffer 0.4 MiB",
+  ]);
+  assertEquals(line({ engine: "packet", receiveBuffer: 2 ** 20, waits: { ENOBUFS: 7 } }), [
+    "engine packet, receive buffer 1 MiB, sending waited (7 ENOBUFS)",
+  ]);
+  const [lossy] = line({ engine: "udp", receiveBuffer: 128 << 20, dropped: 1234 });
+  assertStringIncludes(lossy, "receive buffer 128 MiB; 1,234 datagrams found no room in it");
+});
+
+const RANGE = { start: 0x7f2d0000, end: 0x7f2d0100 };
+const FAST = ["--allow-net", "--allow-ffi", ...SCAN.filter((one) => !one.includes("net"))];
+
+Deno.test({
+  name: "a scan with the fast engine finds what one with the portable engine finds",
+  ignore: Deno.build.os !== "linux",
+  async fn() {
+    const hosts = drawFleet({ servers: 60, hostile: 10, range: RANGE, seed: 6 });
+    await using _fleet = await openFleet(hosts, { clock: systemClock, seed: 1 });
+    const found = async (permissions: readonly string[], engine: string, ...more: string[]) => {
+      const args = ["scan", "127.45.0.0/24", "--cooldown", "200ms", "--timeout", "500ms", ...more];
+      const { code, stdout, stderr } = await run([...args, "-o", "-"], { permissions });
+      assertEquals(code, 0, stderr);
+      assertMatch(stderr, new RegExp(`^engine ${engine}`, "m"));
+      return readNdjson(stdout).map(serverId).toSorted();
+    };
+    const rows = await found(FAST, "udp, receive buffer [0-9.]+ MiB$");
+    assert(rows.length >= 50, `${rows.length} rows`);
+    assertEquals(rows, await found(SCAN, "portable$"));
+    assertEquals(rows, await found(FAST, "udp, 2 sending threads, rec", "--threads", "2"));
+  },
+});
+
+Deno.test("without --allow-net's limits, what may be asked is still checked", async () => {
+  const permissions = FAST;
+  const refused = await run(["scan", "8.8.8.8", "--engine", "udp"], { permissions });
+  assertEquals([refused.code, refused.stdout], [2, ""]);
+  assertStringIncludes(refused.stderr, "without --i-have-permission");
+  const never = await run(["scan", "224.0.0.1", "--engine", "udp"], { permissions });
+  assertEquals(never.code, 2);
+  assertStringIncludes(never.stderr, "never asked: multicast");
+});
+
+Deno.test("an engine that is not granted is refused by name, and the dry run names it", async () => {
+  const { code, stderr } = await run(["scan", "127.0.0.1", "--engine", "udp"]);
+  assertEquals(code, 2);
+  assertMatch(stderr, /Cannot use --engine udp: it needs (--allow-ffi|Linux)/);
+  assertMatch((await run(["scan", "127.0.0.1", "--dry-run"])).stdout, /^engine +portable$/m);
+  const alone = await run(["scan", "127.0.0.1", "--threads", "2"]);
+  assertEquals(alone.code, 2);
+  assertStringIncludes(alone.stderr, "Cannot use --threads 2: engine portable sends from the");
+  const unknown = await run(["scan", "127.0.0.1", "--engine", "pcap"]);
+  assertEquals(unknown.code, 2);
+  assertStringIncludes(
+    unknown.stderr,
+    'Cannot use --engine "pcap": it wants portable, udp, packet, xdp, fastest',
+  );
+});
+
+Deno.test({
+  name: "threads are refused with what they lack, and the dry run names them",
+  ignore: Deno.build.os !== "linux",
+  async fn() {
+    const args = ["scan", "127.0.0.1", "--threads", "2"];
+    const one = await run([...args, "--source-port", "40001"], { permissions: FAST });
+    assertEquals(one.code, 2);
+    assertStringIncludes(
+      one.stderr,
+      "Cannot use --threads 2: each thread sends from a port of its",
+    );
+    const unread = FAST.filter((name) => !name.startsWith("--allow-read"));
+    unread.push("--allow-read=/nonexistent");
+    const { code, stderr } = await run(args, { permissions: unread });
+    assertEquals(code, 2);
+    assertMatch(stderr, /Cannot use --threads 2: Requires read access to .*send_worker\.ts/);
+    const dry = await run([...args, "--dry-run"], { permissions: FAST });
+    assertMatch(dry.stdout, /^engine +udp, 2 sending threads$/m);
+    const many = await run(["scan", "127.0.0.1", "--threads", "65"], { permissions: FAST });
+    assertStringIncludes(many.stderr, 'Cannot use --threads "65"');
+  },
+});

@@ -1,0 +1,137 @@
+/** Passwords and tokens in URLs on the command line: neither shown, nor stored. */
+import { assert, assertEquals } from "@std/assert";
+import fc from "npm:fast-check@4.10.2";
+import { readArgs } from "../../../src/cli/options/parse_arguments.ts";
+import { formatConfig, parseConfig } from "../../../src/cli/options/config_file.ts";
+import { formatConfiguration, lastingValues } from "../../../src/app/resume/scan_configuration.ts";
+import { main } from "../../../src/cli/mod.ts";
+import { withoutSecrets } from "../../../src/app/databases/connection_environment.ts";
+import { Settings } from "../../../src/app/settings/option_values.ts";
+import { WatchLists } from "../../../src/app/databases/watch_databases.ts";
+import { migrate } from "../../../src/store/database/migrate.ts";
+import { openSqlite } from "../../../src/store/database/sqlite.ts";
+import { storePlace } from "../../../src/store/open_store.ts";
+import { leaksOf, secret, urlsWith } from "../../fakes/secrets.ts";
+import { all } from "../../store/databases.ts";
+
+/** A port of loopback on which nothing listens. */
+const HOST = "127.0.0.1:1";
+
+/** Runs a command in this process; returns what it printed, and its exit code. */
+async function told(args: readonly string[]): Promise<{ text: string; code: number }> {
+  const writers = [Deno.stderr.writeSync, Deno.stdout.writeSync, Deno.stdout.write] as const;
+  let text = "";
+  const take = (bytes: Uint8Array) => {
+    text += new TextDecoder().decode(bytes);
+    return bytes.length;
+  };
+  try {
+    [Deno.stderr.writeSync, Deno.stdout.writeSync] = [take, take];
+    Deno.stdout.write = (bytes) => Promise.resolve(take(bytes));
+    const code = await main(args).catch((error) => {
+      text += `${error.stack} ${Deno.inspect(error)}`;
+      return -1;
+    });
+    return { text, code };
+  } finally {
+    [Deno.stderr.writeSync, Deno.stdout.writeSync, Deno.stdout.write] = writers;
+  }
+}
+
+Deno.test("no command shows a secret of a URL, wherever the URL is given", async () => {
+  const folder = await Deno.makeTempDir();
+  const commands = (url: string) => [
+    ...[[url], ["list", url], ["history", url, "127.0.0.1:5"], ["export", url], ["import", url]],
+    ["list", "a.db", url],
+    ["export", `${folder}/a.db`, "-o", url],
+    ["thin", url, "--keep", "9d", "--quite"],
+    ["scan", "127.0.0.1", "-o", url, "--dry-run"],
+    ["scan", "127.0.0.1", "-o", url, "-o", url],
+    ["scan", "127.0.0.1", "--echo-config", `--output=${url}`],
+    ["scan", "127.0.0.1", `-o${url}`, "--echo-config"],
+    ["scan", url, "--dry-run"],
+    ...["scan", "query", "watch"].map((command) => [command, url]),
+    ["scan", "127.0.0.1", "--exclude", url, "--dry-run"],
+    ["scan", "127.0.0.1", "--rescan", url, "--shard", "1/2"],
+    ["watch", "127.0.0.1", "-o", url, "--interval", "1s"],
+    ["watch", "127.0.0.1", "-o", "a.csv", "--webhook", url],
+    ["watch", "127.0.0.1", "--webhook", url, "--webhook", url],
+    ["watch", "127.0.0.1", "--webhok", url, `--json=${url}`],
+  ];
+  try {
+    await fc.assert(
+      fc.asyncProperty(secret, fc.nat(), async (text, pick) => {
+        const urls = urlsWith(text, HOST).filter((url) => url !== "");
+        for (const command of commands(urls[pick % urls.length])) {
+          const result = await told(command);
+          assertEquals(leaksOf(result.text), [], `${command.join(" ")}: ${result.text}`);
+          assert(result.code >= 0, result.text); // no stack trace
+        }
+      }),
+      { seed: 6, numRuns: 40 },
+    );
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("a configuration that is kept holds no secret, and says where the rows went", () => {
+  fc.assert(
+    fc.property(secret, (text) => {
+      for (const url of urlsWith(text)) {
+        let place;
+        try {
+          place = storePlace(url);
+        } catch (error) {
+          assertEquals(leaksOf((error as Error).message), []);
+        }
+        if (place?.postgres !== undefined) {
+          const values = withoutSecrets(
+            readArgs("scan", ["10.0.0.0/30", "-o", url, "--rescan", url]),
+          );
+          const found = { inclusions: [], excluded: [], known: [], names: new Map() };
+          const stored = formatConfiguration({
+            ...{ values: lastingValues(values, 1), answered: [], order: "" },
+            scanId: "",
+            found: { ...found, services: new Map() },
+          });
+          for (const one of [formatConfig("scan", values), stored]) assertEquals(leaksOf(one), []);
+          const { password: _, ...rest } = place.postgres;
+          const { password, ...again } = storePlace(values.given.get("output")![0])!.postgres!;
+          assertEquals([again, password], [rest, undefined]);
+        }
+        const hook = withoutSecrets(readArgs("watch", ["127.0.0.1", `--webhook=${url}`]));
+        if (/^\s*http/i.test(url)) assertEquals(leaksOf(formatConfig("watch", hook)), [], url);
+        const broken = `{"webhook": ${JSON.stringify(url)}, "output": "x}`;
+        try {
+          parseConfig("watch", broken, "x");
+        } catch (error) {
+          assertEquals(leaksOf((error as Error).message), []);
+        }
+      }
+    }),
+    { seed: 7, numRuns: 100 },
+  );
+});
+
+Deno.test("of a webhook, a list that is watched keeps the host alone", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const list = `${folder}/a.db`;
+    const values = readArgs("watch", [list, "--webhook", "https://u:Kq7xWv@h.example/s/Zj3tRb"]);
+    {
+      await using created = openSqlite(list);
+      await migrate(created);
+    }
+    {
+      const rules = { intervalMs: 60_000, downAfter: 3, scanId: "watch-1" };
+      await using lists = await WatchLists.open(new Settings(values), rules);
+      await lists.begin(values);
+    }
+    await using database = openSqlite(list, { readOnly: true });
+    const [{ config }] = await all(database, "select config from scans");
+    assertEquals(JSON.parse(String(config)), { targets: [list], webhook: "https://h.example/…" });
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});

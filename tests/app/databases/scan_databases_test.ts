@@ -1,0 +1,337 @@
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { DatabaseSync } from "node:sqlite";
+import { readArgs } from "../../../src/cli/options/parse_arguments.ts";
+import { planStores, ScanStores } from "../../../src/app/databases/scan_databases.ts";
+import { Settings } from "../../../src/app/settings/option_values.ts";
+import { WatchLists } from "../../../src/app/databases/watch_databases.ts";
+import { drawFleet } from "../../../src/fleet/simulate/draw_fleet.ts";
+import { openFleet } from "../../../src/fleet/simulate/open_fleet.ts";
+import { readNdjson } from "../../../src/fleet/judge/verify_rows.ts";
+import { systemClock } from "../../../src/net/clock.ts";
+import { PROTOCOLS } from "../../../src/protocols/list.ts";
+import { FIELDS, serverId, type ServerRecord } from "../../../src/core/record.ts";
+import type { ScanEnd, ScanOptions } from "../../../src/scan/scan_options.ts";
+import { type EndReason, newState } from "../../../src/scan/scan_state.ts";
+import { recordOf, storable } from "../../../src/store/server_columns.ts";
+import { openSqlite } from "../../../src/store/database/sqlite.ts";
+import { compose } from "../../../src/targets/compose.ts";
+import { noCounts } from "../../../src/watch/mod.ts";
+import { all } from "../../store/databases.ts";
+import { record } from "../../store/records.ts";
+import { finish, run, start } from "../../cli/program.ts";
+
+const RANGE = "127.34.0.0/26";
+const FLEET = { servers: 30, hostile: 5, range: { start: 0x7f220000, end: 0x7f220040 }, seed: 8 };
+const QUICK = ["--cooldown", "200ms", "--timeout", "500ms"];
+
+/** The rows of a list, in the order of their ids. */
+async function listOf(path: string) {
+  await using database = openSqlite(path, { readOnly: true });
+  return (await all(database, "select * from servers order by id")).map(recordOf);
+}
+
+/** The fields of a record, as a list holds them. */
+function fieldsOf(record: ServerRecord): unknown[] {
+  return FIELDS.map(({ name }) => {
+    const value = record[name];
+    return typeof value === "string" ? storable(value) : value;
+  });
+}
+
+Deno.test("a scan into a list and a file writes the same rows; who falls silent stays, and goes offline", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const [list, file] = [`${folder}/a.db`, `${folder}/a.ndjson`];
+    {
+      await using _fleet = await openFleet(drawFleet(FLEET), { clock: systemClock, seed: 1 });
+      const first = await run(["scan", RANGE, ...QUICK, "-o", list, "-o", file]);
+      assertEquals(first.code, 0, first.stderr);
+      assertStringIncludes(first.stderr, `${folder}/a.db`);
+    }
+    const rows = readNdjson(await Deno.readTextFile(file));
+    const stored = await listOf(list);
+    const sorted = rows.toSorted((a, b) => serverId(a) < serverId(b) ? -1 : 1);
+    assertEquals(rows.length, 30);
+    assertEquals(stored.map(fieldsOf), sorted.map(fieldsOf));
+    assertEquals(stored.every(({ online, failures }) => online && failures === 0), true);
+
+    {
+      await using database = openSqlite(list, { readOnly: true });
+      const icons = await all(database, "select hash, data from favicons");
+      assertEquals(
+        new Set(icons.map(({ hash }) => hash)),
+        new Set(
+          rows.filter(({ extras }) => Number(extras?.slp?.favicon_size ?? Infinity) <= 65_536)
+            .map((row) => row.favicon_hash),
+        ),
+      );
+      for (const { hash, data } of icons) {
+        const digest = await crypto.subtle.digest("SHA-256", Uint8Array.fromBase64(String(data)));
+        assertEquals(new Uint8Array(digest).toHex(), hash);
+      }
+      const replies = await all(database, "select server_id || ' ' || protocol as id from replies");
+      assertEquals(
+        new Set(replies.map(({ id }) => id)),
+        new Set(rows.flatMap((row) => row.protocols.map((name) => `${serverId(row)} ${name}`))),
+      );
+    }
+
+    const second = await run(["scan", RANGE, ...QUICK, "--down-after", "2", "-o", list]);
+    assertEquals([second.code, second.stdout], [0, ""]);
+    assertStringIncludes(second.stderr, "a.db: 30 known servers did not answer");
+    const part = await run([
+      "scan",
+      "127.34.0.0/27",
+      ...QUICK,
+      "-q",
+      "--down-after",
+      "2",
+      "-o",
+      list,
+    ]);
+    assertEquals([part.code, part.stderr], [0, ""]);
+    const now = await listOf(list);
+    assertEquals(now.length, 30);
+    for (const { host, online, failures, motd } of now) {
+      const twice = Number(host.split(".")[3]) < 32;
+      assertEquals([online, failures], [!twice, twice ? 2 : 1], host);
+      assertEquals(motd, stored.find((row) => row.host === host)!.motd);
+    }
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("a list that cannot be used ends a scan before its first probe, and before a file is emptied", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    await Deno.writeTextFile(`${folder}/rows.csv`, "precious");
+    await Deno.writeTextFile(`${folder}/bad.db`, "no database. ".repeat(100));
+    const scan = (...outputs: string[]) =>
+      run(["scan", "127.0.0.1", ...QUICK, ...outputs.flatMap((one) => ["-o", one])]);
+    const bad = await scan(`${folder}/rows.csv`, `sqlite:${folder}/bad.db`);
+    assertEquals([bad.code, bad.stdout], [2, ""]);
+    assertStringIncludes(bad.stderr, `Cannot open "${folder}/bad.db": it is no database of SQLite`);
+    assertEquals(await Deno.readTextFile(`${folder}/rows.csv`), "precious");
+    const twice = await scan(`${folder}/a.db`, `sqlite:${folder}/a.db`);
+    assertStringIncludes(twice.stderr, "Cannot write two things to");
+    const down = await run(["scan", "127.0.0.1", "--down-after", "0", "-o", `${folder}/a.db`]);
+    assertStringIncludes(down.stderr, 'Cannot use --down-after "0"');
+    const plan = await run(["scan", "127.0.0.1", "--dry-run", "-o", `${folder}/a.db`]);
+    assertStringIncludes(plan.stdout, `${folder}/a.db (sqlite)`);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("a list that another program locks in the middle of a scan gets every row, each once", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const [list, file] = [`${folder}/a.db`, `${folder}/a.ndjson`];
+    await using _fleet = await openFleet(drawFleet({ ...FLEET, hostile: 0 }), {
+      ...{ clock: systemClock, seed: 1 },
+    });
+    const child = start(["scan", RANGE, ...QUICK, "--rate", "100", "-o", list, "-o", file]);
+    let ended = false;
+    const finished = finish(child).finally(() => ended = true);
+    const lines = async () =>
+      (await Deno.readTextFile(file).catch(() => "")).split("\n").length - 1;
+    const untilRows = async (count: number) => {
+      while (!ended && await lines() < count) await new Promise((go) => setTimeout(go, 20));
+    };
+    await untilRows(4);
+    using other = new DatabaseSync(list);
+    other.exec("pragma busy_timeout = 1000; begin immediate");
+    await untilRows(await lines() + 8);
+    other.exec("commit");
+    const { code, stderr } = await finished;
+    assertEquals(code, 0, stderr);
+    assertStringIncludes(stderr, "is unavailable (another program is writing to it): rows wait in");
+    assertStringIncludes(stderr, "is available again: ");
+    const rows = readNdjson(await Deno.readTextFile(file)).map(serverId).toSorted();
+    const stored = await listOf(list);
+    assertEquals([stored.map(serverId).toSorted(), rows.length], [rows, 30]);
+    const [{ n }] = other.prepare("select count(*) as n from observations").all();
+    assertEquals(n, 30);
+    const left = (await Array.fromAsync(Deno.readDir(folder))).map(({ name }) => name);
+    assertEquals(left.filter((name) => name.startsWith("spill")), []);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("a list that is locked when a command starts ends it, before anything is sent or emptied", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const list = `${folder}/a.db`;
+    await Deno.writeTextFile(`${folder}/a.csv`, "127.0.0.1:5\n");
+    assertEquals((await run(["import", list, `${folder}/a.csv`])).code, 0);
+    using other = new DatabaseSync(list);
+    other.exec("begin immediate");
+    const commands = [
+      ["scan", "127.0.0.1", "-o", list, "-o", `${folder}/a.csv`],
+      ["import", list, `${folder}/a.csv`],
+      ["thin", list, "--keep", "9d"],
+    ];
+    const results = await Promise.all(commands.map((args) => run(args)));
+    for (const [i, { code, stderr, stdout }] of results.entries()) {
+      const error = `blocksweep: Cannot open "${list}": another program is writing to it\n`;
+      assertEquals([code, stderr, stdout], [2, error, ""], commands[i].join(" "));
+    }
+    assertEquals(await Deno.readTextFile(`${folder}/a.csv`), "127.0.0.1:5\n");
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("Ctrl-C while another program keeps a database locked ends a scan as interrupted", async () => {
+  const folder = await Deno.makeTempDir();
+  const silent = Deno.listenDatagram({ transport: "udp", hostname: "127.46.0.2", port: 19132 });
+  try {
+    const list = `${folder}/a.db`;
+    const child = start(["scan", "127.46.0.2", "--protocol", "raknet", "-o", list]);
+    const ended = finish(child);
+    await Promise.race([silent.receive(), ended]); // by now the database is open
+    using other = new DatabaseSync(list);
+    other.exec("pragma busy_timeout = 1000; begin immediate");
+    child.kill("SIGINT");
+    const { code, stderr } = await ended;
+    assertEquals([code, /^interrupted in /m.test(stderr)], [130, true], stderr);
+    assertStringIncludes(stderr, "all rows are there, but not how the scan ended");
+    assertStringIncludes(stderr, `scan --resume ${list}.checkpoint`);
+  } finally {
+    silent.close();
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("the end of a scan is noted in every database, though another program has locked one", async () => {
+  const folder = await Deno.makeTempDir();
+  const silent = Deno.listenDatagram({ transport: "udp", hostname: "127.46.0.4", port: 19132 });
+  try {
+    const lists = ["a", "b"].map((name) => `${folder}/${name}.db`);
+    const outputs = lists.flatMap((list) => ["-o", list]);
+    const child = start(["scan", "127.46.0.4", "--protocol", "raknet", ...outputs]);
+    const ended = finish(child);
+    await Promise.race([silent.receive(), ended]); // by now the databases are open
+    using other = new DatabaseSync(lists[0]);
+    other.exec("pragma busy_timeout = 1000; begin immediate");
+    child.kill("SIGINT");
+    const { stderr } = await ended;
+    assertStringIncludes(stderr, `Cannot write to "${lists[0]}"`);
+    using second = new DatabaseSync(lists[1]);
+    const states = second.prepare("select state from scans").all().map(({ state }) => state);
+    assertEquals(states, ["interrupted"], stderr);
+  } finally {
+    silent.close();
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("a watch waits for a list that is locked when it starts, and Ctrl-C ends the wait", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const list = `${folder}/a.db`;
+    await Deno.writeTextFile(`${folder}/a.csv`, "127.46.0.1:5\n");
+    assertEquals((await run(["import", list, `${folder}/a.csv`])).code, 0);
+    using other = new DatabaseSync(list);
+    for (const freed of [false, true]) {
+      other.exec("begin immediate");
+      const child = start(["watch", list]);
+      let [stderr, interrupted] = ["", false];
+      for await (const part of child.stderr.pipeThrough(new TextDecoderStream())) {
+        stderr += part;
+        if (stderr.includes("waits until it is free") && freed && other.isTransaction) {
+          other.exec("commit");
+        }
+        const awaited = freed ? "watching 1 server" : "waits until";
+        if (!interrupted && stderr.includes(awaited)) child.kill("SIGINT");
+        interrupted ||= stderr.includes(awaited);
+      }
+      await child.stdout.cancel();
+      assertEquals((await child.status).code, 130, stderr);
+      assertEquals(stderr.includes("Cannot"), false, stderr);
+      if (other.isTransaction) other.exec("commit");
+    }
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("the end of a watch is noted in every list, though another program has locked one", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const paths = ["a", "b"].map((name) => `${folder}/${name}.db`);
+    const values = readArgs("watch", ["127.0.0.1:1", ...paths.flatMap((path) => ["-o", path])]);
+    const rules = { intervalMs: 60_000, downAfter: 3, scanId: "watch-1" };
+    await using lists = await WatchLists.open(new Settings(values), rules);
+    await lists.openOutputs();
+    await lists.begin(values);
+    using other = new DatabaseSync(paths[0]);
+    other.exec("begin immediate");
+    assertEquals(await lists.end(noCounts(), 0), [
+      `blocksweep: Cannot write to "${paths[0]}": another program is writing to it`,
+    ]);
+    other.exec("commit");
+    await using database = openSqlite(paths[1], { readOnly: true });
+    assertEquals(await all(database, "select state from scans"), [{ state: "finished" }]);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+/**
+ * Ends a scan of one known server, of which it wrote no row; returns the server's failures.
+ *
+ * @param flooding Hosts that flooded.
+ */
+async function failuresAfter(
+  path: string,
+  reason: EndReason,
+  flooding: readonly string[] = [],
+): Promise<unknown> {
+  const values = readArgs("scan", ["127.0.0.1", "-o", path]);
+  const protocols = PROTOCOLS.filter(({ name }) => name === "raknet");
+  const options = {
+    ...{ protocols, ports: () => [9], seed: 1, shard: { index: 1, count: 1 } },
+    ...{ maxTargets: Infinity, optedOut: [], answered: [], from: { pass: 1, position: 0 } },
+    targets: compose([{ range: { start: 0x7f000001, end: 0x7f000002 }, port: undefined }], {
+      ...{ never: [], private: [], chosen: [] },
+    }),
+  } as unknown as ScanOptions;
+  const asked = { protocols: ["raknet"], follow: true, verify: false };
+  const plan = planStores(new Settings(values));
+  await using stores = await ScanStores.open(plan, `${path}.spill`, () => {}, asked);
+  await stores.begin("scan-2", 2000, 1, values);
+  const state = newState("scan-2", 0);
+  state.floods.addresses.push(...flooding);
+  await stores.end(state, { reason } as ScanEnd, { since: 2000, options, resumed: false });
+  await using database = openSqlite(path, { readOnly: true });
+  return (await all(database, "select failures from servers"))[0].failures;
+}
+
+Deno.test("a scan that was short of descriptors, or flooded, counts no failures of known servers", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const path = `${folder}/a.db`;
+    const plan = planStores(new Settings(readArgs("scan", ["127.0.0.1", "-o", path])));
+    const asked = { protocols: ["raknet"], follow: true, verify: false };
+    {
+      await using stores = await ScanStores.open(plan, `${path}.spill`, () => {}, asked);
+      const [sink] = stores.sinks;
+      await stores.begin("scan-1", 1000, 1, readArgs("scan", ["127.0.0.1"]));
+      await sink.write([record(9)]);
+      await sink.flush();
+    }
+    assertEquals(await failuresAfter(path, "incomplete"), 0);
+    {
+      await using database = openSqlite(path, { readOnly: true });
+      const [scan] = await all(database, "select state from scans where id = 'scan-2'");
+      assertEquals(scan.state, "interrupted"); // it may be resumed
+    }
+    assertEquals(await failuresAfter(path, "done", ["127.0.0.1"]), 0);
+    assertEquals(await failuresAfter(path, "done"), 1);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});

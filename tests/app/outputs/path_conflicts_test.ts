@@ -1,0 +1,92 @@
+import { assertEquals, assertThrows } from "@std/assert";
+import { readArgs } from "../../../src/cli/options/parse_arguments.ts";
+import { refuseFiles } from "../../../src/app/outputs/path_conflicts.ts";
+import { checkpointPlace } from "../../../src/app/resume/open_with_checkpoint.ts";
+import { main } from "../../../src/cli/mod.ts";
+import { outputPaths, planOutputs } from "../../../src/app/outputs/open_outputs.ts";
+import { Settings } from "../../../src/app/settings/option_values.ts";
+import { InputError } from "../../../src/core/errors.ts";
+import { withMessages } from "../../cli/failing_streams.ts";
+
+const THIS = new URL(import.meta.url).pathname;
+
+Deno.test("a target that is a file is refused, with the option that reads it", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const [list, database] = [`${folder}/my targets.txt`, `${folder}/servers.db`];
+    for (const path of [list, database]) await Deno.writeTextFile(path, "");
+    assertThrows(
+      () => refuseFiles(["127.0.0.1", list]),
+      InputError,
+      `Cannot scan "${list}": it is a file; -iL '${list}' reads targets from a file (--rescan`,
+    );
+    assertThrows(() => refuseFiles([database]), InputError, `--rescan ${database} probes`);
+    refuseFiles([folder, "example.org"]); // no files: judged as targets later
+    const missing = `Cannot scan "${folder}/none": there is no such file`;
+    assertThrows(() => refuseFiles([`${folder}/none`]), InputError, missing);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("a folder in the place of a file of rows is refused in one line, and makes no database", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const path = `${folder}/rows.csv`;
+    await Deno.mkdir(path);
+    for (const args of [["import", `${folder}/new.db`, path], ["watch", path]]) {
+      assertEquals(await withMessages(() => main(args)), [
+        2,
+        `blocksweep: Cannot read "${path}": it is a folder, not a file\n`,
+      ], args[0]);
+    }
+    assertEquals([...Deno.readDirSync(folder)].map(({ name }) => name), ["rows.csv"]);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("a checkpoint that cannot be written leaves no list behind, and an older list as it was", async () => {
+  const list = "rows.csv.checkpoint.list";
+  for (const [blocked, older] of [["checkpoint"], ["checkpoint.part"], ["checkpoint", "older"]]) {
+    const folder = await Deno.makeTempDir();
+    try {
+      const output = `${folder}/rows.csv`;
+      await Deno.mkdir(`${output}.${blocked}`);
+      if (older !== undefined) await Deno.writeTextFile(`${folder}/${list}`, older);
+      const args = ["scan", "127.46.0.3", "--protocol", "raknet", "--cooldown", "200ms"];
+      const [code, text] = await withMessages(() => main([...args, "-o", output]));
+      assertEquals([code, text.includes("no checkpoint is kept")], [0, true], text);
+      const names = [...Deno.readDirSync(folder)].map(({ name }) => name).toSorted();
+      const kept = older === undefined ? [] : [list];
+      assertEquals(names, ["rows.csv", `rows.csv.${blocked}`, ...kept]);
+      if (older !== undefined) assertEquals(await Deno.readTextFile(`${folder}/${list}`), older);
+    } finally {
+      await Deno.remove(folder, { recursive: true });
+    }
+  }
+});
+
+Deno.test("a checkpoint is beside the first file of -o, then beside that of a shortcut", () => {
+  const placeOf = (...args: string[]) => {
+    const settings = new Settings(readArgs("scan", ["127.0.0.1", ...args]));
+    const paths = outputPaths(settings, planOutputs(settings, false));
+    return checkpointPlace(settings.text("checkpoint"), paths)?.path;
+  };
+  const places = [
+    placeOf("-o", "a.db", "-o", "b.ndjson"),
+    placeOf("-o", "-", "-o", "b.ndjson", "-o", "sqlite:a"),
+    placeOf("-oD", "b.ndjson", "-o", "postgres://me@127.0.0.1/games", "-oL", "c.txt"),
+    placeOf("-oL", "c.txt", "-o", "a.db"),
+    placeOf(),
+    placeOf("-o", "a.db", "--checkpoint", "d"),
+  ];
+  const expected = ["a.db", "b.ndjson", "b.ndjson", "a.db"].map((path) => `${path}.checkpoint`);
+  assertEquals(places, [...expected, undefined, "d"]);
+});
+
+Deno.test({
+  name: "where files may not be read, no target is taken for one, and nobody is asked",
+  permissions: { read: false },
+  fn: () => refuseFiles([THIS, "example.org"]),
+});

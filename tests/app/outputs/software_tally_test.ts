@@ -1,0 +1,67 @@
+import { assert, assertEquals } from "@std/assert";
+import { main } from "../../../src/cli/mod.ts";
+import { Tally } from "../../../src/app/outputs/software_tally.ts";
+import { emptyRecord, type ServerRecord } from "../../../src/core/record.ts";
+import { withMessages } from "../../cli/failing_streams.ts";
+
+const row = (over: Partial<ServerRecord>): ServerRecord => ({
+  ...emptyRecord({ address: 1, port: 1 }, 0),
+  ...over,
+});
+
+Deno.test("rows are counted by software and by version, the most frequent first", async () => {
+  const tally = new Tally();
+  assertEquals(tally.lines(), []);
+  await tally.write([
+    row({ software: "Paper", version: "1.21.4" }),
+    row({ software: "Paper", version: "1.20.1" }),
+    row({ software: "BDS", version: "1.20.1" }),
+    row({ software: null, version: "" }),
+  ]);
+  assertEquals(tally.lines(), [
+    "software: 2 × Paper, 1 × BDS, 1 unknown",
+    "versions: 2 × 1.20.1, 1 × 1.21.4, 1 unknown",
+  ]);
+  assertEquals(
+    tally.lines("of this run")[0],
+    "software of this run: 2 × Paper, 1 × BDS, 1 unknown",
+  );
+});
+
+Deno.test("versions that strangers invent are counted without end to memory or line", async () => {
+  const tally = new Tally();
+  for (let i = 0; i < 5000; i++) {
+    await tally.write([row({ software: "x", version: `${i} \u001b[2J${"v".repeat(10_000)}` })]);
+  }
+  const [, versions] = tally.lines();
+  assert(versions.length < 500 && !versions.includes("\u001b"), versions);
+  assert(versions.endsWith(", 4,994 others"), versions);
+});
+
+Deno.test("list ends its table with the counts", async () => {
+  const folder = await Deno.makeTempDir();
+  const { write } = Deno.stdout;
+  try {
+    const rows = ["Paper", "Paper", "BDS"].map((software, i) =>
+      JSON.stringify({
+        ...row({ software, version: "1.21", protocol: "raknet", protocols: ["raknet"] }),
+        ...{ schema: 1, port: i + 1, seen_at: 1 },
+      })
+    );
+    await Deno.writeTextFile(`${folder}/x.ndjson`, rows.join("\n"));
+    assertEquals(await main(["import", `${folder}/x.db`, `${folder}/x.ndjson`, "-q"]), 0);
+    Deno.stdout.write = (bytes) => Promise.resolve(bytes.length);
+    const list = (format: string) =>
+      withMessages(() => main(["list", `${folder}/x.db`, "--format", format]));
+    const [code, text] = await list("table");
+    assertEquals([code, text.split("\n").slice(1)], [0, [
+      "software: 2 × Paper, 1 × BDS",
+      "versions: 3 × 1.21",
+      "",
+    ]]);
+    assertEquals((await list("ndjson"))[1].split("\n").length, 2); // rows for programs: no more
+  } finally {
+    Deno.stdout.write = write;
+    await Deno.remove(folder, { recursive: true });
+  }
+});

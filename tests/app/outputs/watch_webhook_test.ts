@@ -1,0 +1,152 @@
+/** A watch that is killed while its webhook's receiver is down, as real processes. */
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { formatEndpoint } from "../../../src/core/address.ts";
+import { drawFleet } from "../../../src/fleet/simulate/draw_fleet.ts";
+import { openFleet } from "../../../src/fleet/simulate/open_fleet.ts";
+import { systemClock } from "../../../src/net/clock.ts";
+import { finish, run, SCAN, start, until } from "../../cli/program.ts";
+
+const RANGE = { start: 0x7f2e0000, end: 0x7f2e0100 };
+const SERVERS = 40;
+
+/** A receiver that can be down. */
+function receive() {
+  const ids: string[] = [];
+  let isUp = false;
+  let asked = 0;
+  const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, async (one) => {
+    asked++;
+    const list = await one.json() as { id: string }[];
+    if (!isUp) return new Response("", { status: 503, statusText: "s3cr3t" });
+    ids.push(...list.map(({ id }) => id));
+    return new Response("");
+  });
+  const { port } = server.addr;
+  return {
+    ids,
+    get asked() {
+      return asked;
+    },
+    up: () => isUp = true,
+    url: `http://user:hunter2@127.0.0.1:${port}/hooks/T0K3N`,
+    [Symbol.asyncDispose]: () => server.shutdown(),
+  };
+}
+
+function linesOf(path: string): string[] {
+  try {
+    return Deno.readTextFileSync(path).split("\n").slice(1, -1);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return [];
+    throw error;
+  }
+}
+
+Deno.test("events that waited when a watch was killed are delivered by the next one, in order", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const hosts = drawFleet({ servers: SERVERS, range: RANGE, seed: 2, software: ["pocketmine"] });
+    await using _fleet = await openFleet(hosts, { clock: systemClock, seed: 1 });
+    const servers = hosts.map(({ endpoint }) => formatEndpoint(endpoint));
+    await using receiver = receive();
+    const asked = ["--interval", "5s", "--protocol", "raknet", "--webhook", receiver.url];
+    const args = ["watch", ...servers, ...asked, "-o", `${folder}/servers.db`];
+    const spool = `${folder}/servers.db.webhook`; // beside the database
+    const killed = start(args);
+    await until(killed, () => linesOf(spool).length >= SERVERS && receiver.asked > 0);
+    killed.kill("SIGKILL");
+    await finish(killed);
+    assertEquals(Deno.statSync(spool).mode! & 0o777, 0o600);
+    const waiting = linesOf(spool).map((line) => JSON.parse(line).id);
+    assertEquals(waiting.length, SERVERS);
+    Deno.writeTextFileSync(spool, `{"id":"torn`, { append: true });
+
+    receiver.up();
+    Deno.removeSync(`${folder}/servers.db`); // so that each server is news again
+    const next = start(args);
+    await until(next, () => receiver.ids.length >= 2 * SERVERS);
+    next.kill("SIGINT");
+    const { stderr } = await finish(next);
+    assertEquals(receiver.ids.slice(0, SERVERS), waiting);
+    assertEquals(new Set(receiver.ids).size, 2 * SERVERS);
+    assertStringIncludes(
+      stderr,
+      `; ${SERVERS} events and ${SERVERS} of an earlier watch; webhook: ${2 * SERVERS} ` +
+        "delivered, 0 waiting, 0 lost",
+    );
+    assertEquals(linesOf(spool), []);
+    for (const secret of ["hunter2", "T0K3N"]) {
+      assert(!stderr.includes(secret), stderr);
+      assert(![...Deno.readDirSync(folder)].some(({ name }) => name.includes(secret)));
+    }
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("at Ctrl-C each event is delivered, waiting or lost, with a file and without", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const hosts = drawFleet({ servers: 8, range: RANGE, seed: 2, software: ["pocketmine"] });
+    await using _fleet = await openFleet(hosts, { clock: systemClock, seed: 1 });
+    const servers = hosts.map(({ endpoint }) => formatEndpoint(endpoint));
+    await using receiver = receive();
+    const end = async (options: readonly string[], permissions: readonly string[]) => {
+      const before = receiver.asked;
+      const asked = ["--interval", "5s", "--protocol", "raknet", "--webhook", receiver.url];
+      const child = start(["watch", ...servers, ...asked, ...options], { permissions });
+      await until(child, () => receiver.asked > before);
+      child.kill("SIGINT");
+      const { stderr } = await finish(child);
+      const pattern = /(\d+) events; webhook: (\d+) delivered, (\d+) waiting.*, (\d+) lost/;
+      const [events, delivered, waiting, lost] = pattern.exec(stderr)!.slice(1).map(Number);
+      assertEquals(delivered + waiting + lost, events, stderr);
+      return { stderr, waiting, lost };
+    };
+    const kept = await end(["--webhook-spool", `${folder}/events`], SCAN);
+    assertEquals(linesOf(`${folder}/events`).length, kept.waiting);
+    assert(kept.waiting > 0 && kept.lost === 0, kept.stderr);
+    assertStringIncludes(kept.stderr, "events wait for the webhook: HTTP status 503");
+    const readOnly = SCAN.filter((permission) => !permission.startsWith("--allow-write"));
+    const lost = await end([], readOnly);
+    assertEquals([lost.waiting, lost.lost > 0], [0, true]);
+    assertStringIncludes(lost.stderr, "wait in memory alone (--allow-write is not granted)");
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("a spool that cannot be used is refused in a line, and stays as it is", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const file = `${folder}/notes.txt`;
+    await Deno.writeTextFile(file, "my notes\n");
+    const url = ["--webhook", "http://127.0.0.1:9/T0K3N"];
+    for (
+      const [args, permissions, message] of [
+        [[...url, "--webhook-spool", file], SCAN, /it is no spool of webhook events/],
+        [[...url, "--webhook-spool", folder], SCAN, /it is no regular file/],
+        [
+          [...url, "--webhook-spool", `${folder}/no/such`],
+          SCAN,
+          /Cannot use ".*no\/such": No such/,
+        ],
+        [["--webhook-spool", file], SCAN, /Cannot use --webhook-spool without --webhook/],
+        [
+          url,
+          ["--allow-net=127.0.0.1:1,0.0.0.0", ...SCAN.slice(1)],
+          /"127\.0\.0\.1:9".*--allow-net/,
+        ],
+      ] as const
+    ) {
+      const { code, stderr } = await run(["watch", "127.0.0.1:1", ...args], { permissions });
+      assertEquals(code, 2, stderr);
+      assertMatch(stderr, message);
+      assertEquals(stderr.trim().split("\n").length, 1, stderr);
+      assert(!stderr.includes("T0K3N"), stderr);
+    }
+    assertEquals(await Deno.readTextFile(file), "my notes\n");
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});

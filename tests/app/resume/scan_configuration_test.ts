@@ -1,0 +1,92 @@
+import { assertEquals, assertNotEquals, assertThrows } from "@std/assert";
+import { type Address, endpointKey, parseAddress } from "../../../src/core/address.ts";
+import { readArgs } from "../../../src/cli/options/parse_arguments.ts";
+import {
+  formatConfiguration,
+  lastingValues,
+  orderDigest,
+  parseConfiguration,
+} from "../../../src/app/resume/scan_configuration.ts";
+import { mergeFree } from "../../../src/app/resume/read_resumed_scan.ts";
+import { readScanSettings } from "../../../src/app/settings/scan_settings.ts";
+import { composeTargets } from "../../../src/app/targets/find_targets.ts";
+import { Settings } from "../../../src/app/settings/option_values.ts";
+import { InputError } from "../../../src/core/errors.ts";
+
+const address = (text: string): Address => parseAddress(text)!;
+const values = (...args: string[]) => readArgs("scan", args);
+
+const FOUND = {
+  inclusions: [
+    { range: { start: 0, end: 2 ** 32 }, port: undefined },
+    { range: { start: address("10.0.0.1"), end: address("10.0.0.2") }, port: 25570 },
+    { range: { start: address("fe80::"), end: 2n ** 128n }, port: undefined },
+  ],
+  excluded: [{ start: address("10.0.0.7"), end: address("10.0.1.0") }],
+  known: [
+    { endpoint: { address: address("fe80::1"), port: 9 }, protocols: ["sqp"] },
+    { endpoint: { address: 7, port: 8 }, protocols: [] },
+    { endpoint: { address: 8, port: 8 }, protocols: ["raknet", "query"] },
+  ],
+  names: new Map([[address("::1"), "a.example"]]),
+  services: new Map([[endpointKey({ address: address("::1"), port: 9 }), {
+    name: "play.example",
+    service: { host: "mc.example", port: 9 },
+  }]]),
+};
+
+Deno.test("a configuration is read as it was written", () => {
+  const configuration = {
+    values: values("10.0.0.0/8", "::1", "-o", "a.csv", "-o", "b.json", "--verify", "--seed", "7"),
+    found: FOUND,
+    answered: [{ address: address("::1"), port: 9 }, { address: 1, port: 65535 }],
+    scanId: "01928d5e-0000-7000-8000-000000000000",
+    order: "0a".repeat(32),
+  };
+  const text = formatConfiguration(configuration);
+  assertEquals(text.includes("\n"), false);
+  assertEquals(parseConfiguration(text), configuration);
+});
+
+Deno.test("what lasts of the options: paths in full, the seed that was drawn, no other file", () => {
+  const { words, given } = lastingValues(
+    values("10.0.0.0/30", "-o", "a.csv", "-o", "-", "-p", "7", "--config", "x.json", "-iL", "/b"),
+    42,
+  );
+  assertEquals([words, Object.fromEntries(given)], [["10.0.0.0/30"], {
+    "input-file": ["/b"],
+    "ports": ["7"],
+    "output": [`${Deno.cwd()}/a.csv`, "-"],
+    "seed": ["42"],
+  }]);
+  assertEquals(lastingValues(values(), undefined).given.size, 0);
+});
+
+Deno.test("speed and display may be said anew; what differs else is named, all of it", () => {
+  const scan = values("10.0.0.0/30", "--rate", "5", "-p", "7", "--verify");
+  const merged = mergeFree(scan, values("--rate", "9", "-q", "-p", "7", "10.0.0.0/30"), "x");
+  assertEquals([merged.given.get("rate"), merged.given.has("quiet"), merged.given.get("ports")], [
+    ["9"],
+    true,
+    ["7"],
+  ]);
+  assertThrows(
+    () => mergeFree(scan, values("10.0.0.0/31", "-p", "8", "--no-follow", "--from", "1:0"), "x"),
+    InputError,
+    'Cannot resume "x" with 10.0.0.0/31 (it has 10.0.0.0/30), --ports 8 (it has 7), ' +
+      "--from 1:0 (it has none), --no-follow (it has none): only speed and display",
+  );
+});
+
+Deno.test("the digest of the order changes with targets and ports", () => {
+  const order = (args: string[], excluded = FOUND.excluded) => {
+    const chosen = readScanSettings(new Settings(values(...args)), () => 1);
+    const inclusions = [{ range: { start: 0x0a000000, end: 0x0a010000 }, port: undefined }];
+    const { targets } = composeTargets({ ...FOUND, inclusions, excluded }, []);
+    return orderDigest(targets, chosen);
+  };
+  assertEquals(order([]), order(["--rate", "7"]));
+  for (const other of [order(["-p", "7"]), order(["--protocol", "slp"]), order([], [])]) {
+    assertNotEquals(other, order([]));
+  }
+});

@@ -1,0 +1,60 @@
+import { assertEquals } from "@std/assert";
+import { readArgs } from "../../../src/cli/options/parse_arguments.ts";
+import { wireSize } from "../../../src/app/settings/bandwidth.ts";
+import { readScanSettings, speedFor } from "../../../src/app/settings/scan_settings.ts";
+import { Settings } from "../../../src/app/settings/option_values.ts";
+import { compose } from "../../../src/targets/compose.ts";
+import { parseTarget } from "../../../src/targets/parse.ts";
+
+/** The speed that options come to. */
+function speed(target: string, ...args: string[]) {
+  const chosen = readScanSettings(new Settings(readArgs("scan", args)), () => 1);
+  const parsed = parseTarget(target);
+  if (!("range" in parsed)) throw new Error(`${target} is no range`);
+  const targets = compose([parsed], { never: [], private: [], chosen: [] });
+  return speedFor(targets, chosen);
+}
+
+/** The rate, whole. */
+function rate(target: string, ...args: string[]): number {
+  return Math.floor(speed(target, ...args).limits.rate ?? Infinity);
+}
+
+Deno.test("a bandwidth is a rate of the largest probe that is sent", () => {
+  // The shortest frames of Ethernet: 14,880 a second fill 10 Mbit/s, the well-known number.
+  const query = ["--protocol", "query"];
+  assertEquals(rate("10.0.0.0/24", "--bandwidth", "10M", ...query), 14_880);
+  assertEquals(rate("10.0.0.0/24", "--bandwidth", "1G", ...query), 1_488_095);
+  // 33 bytes in UDP, IPv4, a frame, with what lies between frames: 99.
+  assertEquals(rate("10.0.0.0/24", "--bandwidth", "99k", "--protocol", "raknet"), 125);
+  assertEquals(rate("10.0.0.0/24", "--bandwidth", "99k"), 125);
+  assertEquals(rate("fd00::/120", "--bandwidth", "119k", "--protocol", "raknet"), 125);
+  // Before SQP is asked, RakNet is; and a connection begins with 98 bytes.
+  assertEquals(rate("10.0.0.0/24", "--bandwidth", "99k", "--protocol", "sqp"), 125);
+  assertEquals(rate("10.0.0.0/24", "--bandwidth", "98k", "--protocol", "slp"), 125);
+  assertEquals([wireSize(0, 4), wireSize(18, 4), wireSize(19, 4)], [84, 84, 85]);
+});
+
+Deno.test("of a rate and a bandwidth the lower one holds; either takes the place of what is usual", () => {
+  assertEquals(rate("10.0.0.0/24"), 1000);
+  assertEquals(rate("10.0.0.0/24", "--rate", "500", "--bandwidth", "1G"), 500);
+  assertEquals(rate("10.0.0.0/24", "--rate", "1M", "--bandwidth", "99k"), 125);
+  assertEquals(rate("127.0.0.0/24", "--bandwidth", "99k"), 125);
+});
+
+Deno.test("a rate that is to be found begins mildly, and ends where it must", () => {
+  const auto = (...args: [string, ...string[]]) => {
+    const { limits: { rate, netRate, hostRate }, autoRate } = speed(...args);
+    return [rate, Math.floor(autoRate?.most ?? NaN), netRate, hostRate];
+  };
+  assertEquals(auto("10.0.0.0/24", "--rate", "auto"), [1000, 100_000, 50, 5]);
+  assertEquals(auto("8.8.8.0/24", "--rate", "auto"), [1000, 100_000, 50, 5]);
+  assertEquals(auto("10.0.0.0/24", "--rate", "auto:2M"), [1000, 2_000_000, 50, 5]);
+  assertEquals(auto("10.0.0.0/24", "--rate", "auto:300"), [300, 300, 50, 5]);
+  const query = ["--bandwidth", "10M", "--protocol", "query"];
+  assertEquals(auto("10.0.0.0/24", "--rate", "auto", ...query), [1000, 14_880, 50, 5]);
+  assertEquals(auto("10.0.0.0/24", "--rate", "auto:9k", ...query), [1000, 9000, 50, 5]);
+  const [first, most] = auto("127.0.0.0/24", "--rate", "auto");
+  assertEquals([first, most! >= 1e6], [1000, true]);
+  assertEquals(speed("10.0.0.0/24", "--rate", "500").autoRate, undefined);
+});

@@ -1,0 +1,67 @@
+/** Options that take a time, of every command. */
+import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import { readArgs } from "../../../src/cli/options/parse_arguments.ts";
+import { parseConfig } from "../../../src/cli/options/config_file.ts";
+import { main } from "../../../src/cli/mod.ts";
+import { type Command, OPTIONS } from "../../../src/cli/options/option_table.ts";
+import { readScanSettings } from "../../../src/app/settings/scan_settings.ts";
+import { Settings } from "../../../src/app/settings/option_values.ts";
+import { InputError } from "../../../src/core/errors.ts";
+import { withMessages } from "../../cli/failing_streams.ts";
+
+/** Options for which a bare number has one meaning: milliseconds. */
+const MILLISECONDS = ["timeout", "delay", "jitter"];
+/** What a command needs besides, so that its options are read. */
+const WORDS: Partial<Record<Command, readonly string[]>> = {
+  scan: ["127.0.0.1"],
+  watch: ["127.0.0.1"],
+  list: ["/nonexistent/x.db"],
+  export: ["/nonexistent/x.db"],
+  thin: ["/nonexistent/x.db"],
+};
+/** The two readings of a bare 90. */
+const READINGS: Readonly<Record<string, string>> = {
+  keep: "90h or 90d",
+  since: "90m, 24h or 7d ago",
+};
+
+for (const { name, value, commands } of OPTIONS) {
+  if (value !== "TIME" || MILLISECONDS.includes(name)) continue;
+  for (const command of commands) {
+    Deno.test(`${command} --${name} refuses a bare number, and shows its readings`, async () => {
+      const args = [command, ...WORDS[command] ?? [], `--${name}`, "90"];
+      const [code, text] = await withMessages(() => main(args));
+      assertEquals(code, 2, text);
+      assertStringIncludes(text, `--${name} "90": it wants`);
+      assertStringIncludes(text, READINGS[name] ?? "90ms or 90s");
+    });
+  }
+}
+
+Deno.test("a configuration file's bare numbers are refused as those of the command line", () => {
+  const settings = (text: string) =>
+    readScanSettings(new Settings(parseConfig("scan", text, "x.json")), () => 1);
+  const refused = (text: string, message: string) =>
+    assertThrows(() => settings(text), InputError, message);
+  refused('{"cooldown": 10}', '--cooldown "10": it wants a unit: 10ms or 10s');
+  refused('{"max-runtime": 1.5}', '--max-runtime "1.5": it wants a unit: 1.5ms or 1.5s');
+  assertEquals(settings('{"timeout": 800}').timeoutMs, 800);
+});
+
+Deno.test("masscan's --wait 10 is refused; a unit, and bare milliseconds, are read", () => {
+  const settings = (command: Command, ...args: string[]) => new Settings(readArgs(command, args));
+  assertThrows(
+    () => settings("scan", "--wait", "10").time("cooldown"),
+    InputError,
+    'Cannot use --cooldown "10": it wants a unit: 10ms or 10s',
+  );
+  assertEquals(settings("scan", "--wait", "10s").time("cooldown"), 10_000);
+  assertEquals(settings("scan", "--timeout", "800").milliseconds("timeout"), 800);
+  assertEquals(settings("fleet", "--delay", "20").milliseconds("delay"), 20);
+  assertEquals(settings("fleet", "--jitter", "1s").milliseconds("jitter"), 1000);
+  assertThrows(
+    () => settings("fleet", "--jitter", "1d").milliseconds("jitter"),
+    InputError,
+    "a time such as 800ms",
+  );
+});

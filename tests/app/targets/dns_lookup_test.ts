@@ -1,0 +1,119 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { protocolHint, serviceFinder } from "../../../src/app/targets/dns_lookup.ts";
+import { InputError } from "../../../src/core/errors.ts";
+import { type ServiceRecord, unusableServices } from "../../../src/targets/srv.ts";
+import { type DnsAnswer, openDns } from "../../fakes/dns.ts";
+
+const record = (target: string, port: number, priority = 0, weight = 0): ServiceRecord => ({
+  ...{ target, port, priority, weight },
+});
+
+/** Looks a name up where every question is answered so. */
+async function find(answer: DnsAnswer, name = "play.example.org") {
+  await using dns = openDns(answer);
+  const service = await serviceFinder({ nameServer: dns.nameServer })(name);
+  return { service, asked: dns.asked };
+}
+
+Deno.test("an SRV record is asked for under its name, whole, and read", async () => {
+  const { service, asked } = await find([record("MC1.example.org.", 25570)]);
+  assertEquals(service, { host: "mc1.example.org", port: 25570 });
+  assertEquals(asked, ["_minecraft._tcp.play.example.org."]);
+});
+
+Deno.test("of several SRV records the lowest priority counts, then the weight", async () => {
+  const { service } = await find([
+    record("spare.example.org.", 3, 20, 900),
+    record("light.example.org.", 2, 10, 5),
+    record("heavy.example.org.", 1, 10, 50),
+  ]);
+  assertEquals(service, { host: "heavy.example.org", port: 1 });
+});
+
+Deno.test("SRV records that name no host are as good as none", async () => {
+  for (const target of [".", "10.0.0.1.", "a b.example.", "\x1b[2Jx."]) {
+    assertEquals((await find([record(target, 25565)])).service, undefined, target);
+  }
+  assertEquals((await find([record("a.example.", 0)])).service, undefined);
+});
+
+Deno.test("SRV records that name no host are reported, harmless for a terminal", async () => {
+  const targets = ["10.0.0.1.", "0x7f.1.", "\x1b[2Jx.", ".", "mc.example.", "a.example."];
+  const records = targets.map((target, i) => record(target, i === 5 ? 0 : 25565));
+  await using dns = openDns(records);
+  const notes: string[] = [];
+  const find = serviceFinder({
+    nameServer: dns.nameServer,
+    note: (text: string) => notes.push(text),
+  });
+  assertEquals((await find("play.example"))?.host, "mc.example");
+  const line = (target: string) =>
+    `Cannot use the record "play.example SRV ${target}": its target is not a host name`;
+  assertEquals(
+    notes.sort(),
+    [
+      line("0x7f.1:25565"),
+      line("10.0.0.1:25565"),
+      line(String.raw`\033\[2Jx:25565`), // so the system has it
+      'Cannot use the record "play.example SRV a.example:0": 0 is not a port',
+    ].sort(),
+  );
+});
+
+Deno.test("where a protocol's name is no host, it is said how several are written", () => {
+  const hint = "; several protocols are joined by commas, as --protocol raknet,slp";
+  assertEquals([protocolHint("slp"), protocolHint("play.example")], [hint, ""]);
+});
+
+Deno.test("what an SRV record names is harmless where it is reported", () => {
+  assertEquals(unusableServices("a.example", [record("\x1b[2Jx.", 1)]), [
+    'Cannot use the record "a.example SRV ␛[2Jx:1": its target is not a host name',
+  ]);
+});
+
+Deno.test("that there is no SRV record is no error", async () => {
+  const [failed, unknown, refused] = [2, 3, 5];
+  for (const answer of [[], failed, unknown, refused]) {
+    assertEquals((await find(answer)).service, undefined);
+  }
+});
+
+Deno.test("names are asked for in ASCII, those of this machine and nonsense not at all", async () => {
+  assertEquals((await find(3, "spiel.müller.example")).asked, [
+    "_minecraft._tcp.spiel.xn--mller-kva.example.",
+  ]);
+  for (const name of ["localhost", "mc.localhost", "xn--a"]) {
+    assertEquals(await find([record("a.example.", 1)], name), { service: undefined, asked: [] });
+  }
+  assertEquals((await find(3, "notlocalhost")).asked.length, 1);
+});
+
+Deno.test("a name server that says nothing, or nonsense, is not waited for", async () => {
+  const silences: DnsAnswer[] = ["silence", Uint8Array.of(1, 2, 3)];
+  for (const answer of silences) {
+    await using dns = openDns(answer);
+    const search = serviceFinder({ nameServer: dns.nameServer, mostMs: 50 });
+    const begun = performance.now();
+    await assertRejects(
+      () => search("play.example.org"),
+      InputError,
+      'Cannot look up the SRV record of "play.example.org": the name server does not answer',
+    );
+    assert(performance.now() - begun < 1000); // the system itself would take two seconds
+    assertEquals(dns.asked.length, 1);
+  }
+});
+
+Deno.test("a name that is too long for a question is told", async () => {
+  const name = Array(4).fill("a".repeat(62)).join(".");
+  await assertRejects(() => find(3, name), InputError, "Cannot look up the SRV record of");
+});
+
+Deno.test({
+  name: "a name server that may not be asked is told, with the flag that is missing",
+  permissions: { net: ["127.0.0.2"] },
+  fn: async () => {
+    const search = serviceFinder({ nameServer: { ipAddr: "127.0.0.1", port: 53 } });
+    await assertRejects(() => search("play.example.org"), InputError, "--allow-net");
+  },
+});

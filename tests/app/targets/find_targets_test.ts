@@ -1,0 +1,214 @@
+import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { type Address, endpointKey, parseAddress } from "../../../src/core/address.ts";
+import { readArgs } from "../../../src/cli/options/parse_arguments.ts";
+import { planLines } from "../../../src/cli/commands/scan_dry_run.ts";
+import { clockTime, planScan, requirePermission } from "../../../src/app/targets/scan_plan.ts";
+import { readScanSettings, speedFor } from "../../../src/app/settings/scan_settings.ts";
+import {
+  composeTargets,
+  findTargets,
+  type NamedTargets,
+  type TargetInput,
+} from "../../../src/app/targets/find_targets.ts";
+import type { Range } from "../../../src/targets/ranges.ts";
+import { Settings } from "../../../src/app/settings/option_values.ts";
+import { InputError } from "../../../src/core/errors.ts";
+import { PROTOCOLS } from "../../../src/protocols/list.ts";
+import { usualPorts } from "../../../src/targets/builtin_lists.ts";
+
+const NAMES: Record<string, readonly string[]> = {
+  "two.example": ["10.0.0.1", "fc00::1"],
+  "same.example": ["10.0.0.1"],
+};
+
+const resolve = (name: string) => {
+  const found = NAMES[name];
+  if (found === undefined) throw new InputError(`Cannot find host "${name}"`);
+  return Promise.resolve(found.map((text) => parseAddress(text)!));
+};
+
+const collect = async (
+  { optedOut = [], ...input }: Partial<TargetInput & { optedOut: readonly Range[] }>,
+) =>
+  composeTargets(
+    await findTargets({ words: [], files: [], exclude: [], excludeFiles: [], ...input }, {
+      resolve,
+      note: unexpected,
+      allowPrivate: true,
+    }),
+    optedOut,
+  );
+
+const unexpected = (text: string) => {
+  throw new Error(text);
+};
+
+Deno.test("words, lists, files and names become targets", async () => {
+  const { targets, names } = await collect({
+    words: ["10.0.0.0/30,10.0.0.9", "two.example"],
+    files: [{ text: "10.0.1.1:99 # home\n10.0.1.2", source: "list.txt" }],
+  });
+  assertEquals(targets.size, 4n + 1n + 1n + 2n);
+  assertEquals([...names], [[0x0a000001, "two.example"], [
+    parseAddress("fc00::1")!,
+    "two.example",
+  ]]);
+  assert(targets.groups.some(({ ports, usual }) => ports.join() === "99" && !usual));
+});
+
+Deno.test("where an SRV record leads is a target, where the name has no port", async () => {
+  const asked: string[] = [];
+  const service = { host: "two.example", port: 25570 };
+  const findService = (name: string) => {
+    asked.push(name);
+    return Promise.resolve(name.startsWith("same") ? service : undefined);
+  };
+  const collectLed = async (words: string[], exclude: string[] = []) =>
+    composeTargets(
+      await findTargets({ words, files: [], exclude, excludeFiles: [] }, {
+        resolve,
+        findService,
+        note: unexpected,
+        allowPrivate: true,
+      }),
+      [],
+    );
+  const { targets, names, services } = await collectLed(["same.example", "two.example:9"]);
+  const fc = parseAddress("fc00::1")!;
+  const portsOf = (address: Address) =>
+    targets.groups.filter(({ addresses }) => [...addresses].some(({ start }) => start === address))
+      .map(({ ports, usual }) => `${ports.join()} ${usual}`);
+  assertEquals([portsOf(0x0a000001), portsOf(fc)], [["9,25570 true"], ["9,25570 false"]]);
+  assertEquals(names.get(0x0a000001), "two.example"); // the last one counts
+  const named = { name: "same.example", service };
+  assertEquals(
+    [...services],
+    [0x0a000001, fc].map((address) => [
+      endpointKey({ address, port: 25570 }),
+      named,
+    ]),
+  );
+  assertEquals(asked, ["same.example"]);
+  asked.length = 0;
+  const excluded = await collectLed(["10.0.0.0/30"], ["same.example"]);
+  assertEquals([excluded.targets.size, asked, excluded.services.size], [3n, [], 0]);
+  const lines = dryRun(await collectLed(["same.example"]));
+  assert(lines.includes("SRV added   same.example SRV two.example:25570"));
+  const without = dryRun(await collectLed(["two.example"]));
+  assert(!without.some((line) => line.startsWith("SRV")));
+});
+
+/** The lines of a dry run. */
+function dryRun(named: NamedTargets): string[] {
+  const chosen = readScanSettings(new Settings(readArgs("scan", ["--protocol", "slp"])), () => 1);
+  const speed = speedFor(named.targets, chosen);
+  const plan = planScan({ ...chosen, ...speed, ...named });
+  return planLines(plan, named, chosen, speed, [], { name: "portable" });
+}
+
+Deno.test("exclusions come from words, files and names", async () => {
+  const { targets } = await collect({
+    words: ["10.0.0.0/24"],
+    exclude: ["10.0.0.0/28", "same.example"],
+    excludeFiles: [{ text: "10.0.0.128/25\n", source: "no.txt" }],
+  });
+  assertEquals(targets.size, 256n - 16n - 128n);
+});
+
+Deno.test("who opted out keeps a place in the order, and is counted", async () => {
+  const input = { words: ["10.0.0.0/24"], optedOut: [{ start: 0x0a000020, end: 0x0a000022 }] };
+  const { targets, optedOut, optedOutSize } = await collect(input);
+  assertEquals([targets.size, optedOut, optedOutSize], [256n, input.optedOut, 2n]);
+});
+
+Deno.test("what cannot be asked is refused with the reason", async () => {
+  const refused = (input: Partial<TargetInput>, message: string) =>
+    assertRejects(() => collect(input), InputError, message);
+  await refused({}, "Cannot scan nothing");
+  await refused({ words: ["unknown.example"] }, 'Cannot find host "unknown.example"');
+  await refused({ words: ["224.0.0.1"] }, "never asked: multicast");
+  await refused(
+    { words: ["10.0.0.1"], exclude: ["10.0.0.0/8"] },
+    "nothing is left of the targets (excluded, or opted out)",
+  );
+  await refused(
+    { words: ["9.255.255.255-10.0.0.1"], exclude: ["9.0.0.0/8"] },
+    "private, and asked only when",
+  );
+  await refused(
+    { files: [{ text: "10.0.0.1\n10.0.0.0/33", source: "list.txt" }] },
+    "list.txt:2: Cannot parse",
+  );
+  await refused(
+    { files: [{ text: "", source: "standard input" }] },
+    "Cannot use standard input: it holds no targets",
+  );
+});
+
+Deno.test("targets, exclusions and files share one bound for ranges of octets", async () => {
+  const wide = (n: number) => `11-74.0-255.${n}.1-254`; // 16,384 ranges
+  const file = (...texts: string[]) => [{ text: texts.join("\n"), source: "list.txt" }];
+  const refused = (input: Partial<TargetInput>, word: string) =>
+    assertRejects(
+      () => collect(input),
+      InputError,
+      `Cannot parse range "${word}": together with the words before it, it stands for more than`,
+    );
+  const five = [1, 2, 3, 4, 5].map(wide);
+  await refused({ words: five }, wide(5));
+  await refused({ files: file(...five) }, wide(5));
+  await refused({ words: five.slice(0, 2), files: file(...five.slice(2)) }, wide(5));
+  await refused({ words: ["10.0.0.1"], exclude: five }, wide(5));
+  await refused({ words: five.slice(0, 4), excludeFiles: file(wide(6)) }, wide(6));
+  const many = Array.from(
+    { length: 66_000 },
+    (_, i) => `${10 + (i >> 16)}.${i >> 8 & 255}.${i & 255}.1-2`,
+  );
+  assertEquals((await collect({ files: file(...many) })).targets.size, 132_000n); // one each
+});
+
+async function plan(words: string[], limits = { rate: 1000, netRate: 50, hostRate: 5 }, over = {}) {
+  const { targets } = await collect({ words });
+  const protocols = PROTOCOLS.slice(0, 1);
+  const input = { protocols, ports: usualPorts(), seed: 1, shard: { index: 1, count: 1 } };
+  const from = { pass: 1, position: 0 };
+  const rest = { from, maxTargets: Infinity, retries: 1, limits };
+  return { targets, plan: planScan({ ...input, ...rest, targets, ...over }) };
+}
+
+Deno.test("the plan knows which limit governs", async () => {
+  const wide = await plan(["10.0.0.0/16"]);
+  assertEquals([wide.plan.governor, wide.plan.passes.udp.sizes], ["rate", [65536, 65536]]);
+  assertEquals(wide.plan.seconds, 2 * 65.536);
+  const narrow = await plan(["10.0.0.0/24"]);
+  assertEquals([narrow.plan.governor, narrow.plan.seconds], ["net-rate", 2 * 256 / 50]);
+  const ports = () => Array.from({ length: 1000 }, (_, i) => i + 1);
+  const host = await plan(["10.0.0.1"], undefined, { ports });
+  assertEquals([host.plan.governor, host.plan.seconds], ["host-rate", 2 * 1000 / 5]);
+  const none = { rate: undefined, netRate: undefined, hostRate: undefined };
+  assertEquals((await plan(["127.0.0.1"], none as never)).plan.governor, "nothing");
+  assertEquals([clockTime(0.2), clockTime(3725), clockTime(Infinity)], [
+    "00:00:01",
+    "01:02:05",
+    "?",
+  ]);
+});
+
+Deno.test("public addresses, and very many, need the user's word", async () => {
+  const asks = async (...words: string[]) => {
+    const made = await plan(words);
+    assertThrows(
+      () => requirePermission(made.targets, made.plan, false),
+      InputError,
+      "--i-have-permission",
+    );
+    requirePermission(made.targets, made.plan, true);
+  };
+  await asks("8.8.8.8");
+  await asks("10.0.0.0/8");
+  await asks("2600::/120");
+  for (const free of ["10.0.0.0/12", "192.168.0.0/16", "127.0.0.0/8", "fc00::/112"]) {
+    const made = await plan([free]);
+    requirePermission(made.targets, made.plan, false);
+  }
+});

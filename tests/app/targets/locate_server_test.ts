@@ -1,0 +1,180 @@
+/** Where query asks what, with a made-up name server. */
+import { assertEquals, assertRejects } from "@std/assert";
+import { formatEndpoint, parseAddress } from "../../../src/core/address.ts";
+import { locate } from "../../../src/app/targets/locate_server.ts";
+import type { Lookups } from "../../../src/app/targets/name_lookup.ts";
+import { InputError } from "../../../src/core/errors.ts";
+import { PROTOCOLS, USUAL_PROTOCOLS } from "../../../src/protocols/list.ts";
+import type { Service } from "../../../src/targets/srv.ts";
+
+const ADDRESSES: Record<string, readonly string[]> = {
+  "play.example": ["10.0.0.1", "fc00::1"],
+  "six.example": ["fc00::6", "10.0.0.6"],
+  "mc1.example": ["10.0.0.7", "fc00::7"],
+  "multicast.example": ["224.0.0.1"],
+  "mixed.example": ["224.0.0.1", "10.0.0.9"],
+};
+
+/** A name server; `asked` are the names whose SRV records were looked up. */
+function names(services: Record<string, Service | Error> = {}) {
+  const asked: string[] = [];
+  const notes: string[] = [];
+  const lookups: Lookups = {
+    resolve: (name) => {
+      const found = ADDRESSES[name];
+      if (found !== undefined) return Promise.resolve(found.map((text) => parseAddress(text)!));
+      return Promise.reject(new InputError(`Cannot find host "${name}"`));
+    },
+    findService: (name) => {
+      asked.push(name);
+      const found = services[name];
+      return found instanceof Error ? Promise.reject(found) : Promise.resolve(found);
+    },
+    note: (text) => notes.push(text),
+    allowPrivate: true,
+  };
+  return { lookups, asked, notes };
+}
+
+const named = (...wanted: string[]) => PROTOCOLS.filter(({ name }) => wanted.includes(name));
+
+/** Endpoints, with what is asked there in any case, then what else, then the SRV record. */
+async function located(word: string, services = {}, protocols = named("raknet", "slp", "query")) {
+  const { lookups, asked, notes } = names(services);
+  const { endpoints, name } = await locate(word, protocols, lookups);
+  const lines = endpoints.map(({ endpoint, first, rest, service }) => {
+    const list = (some: typeof first) => some.map(({ name }) => name).join();
+    const led = service === undefined ? "" : ` ${service.host}:${service.port}`;
+    return `${formatEndpoint(endpoint)} ${list(first)}|${list(rest)}${led}`;
+  });
+  return { lines, name, asked, notes };
+}
+
+const MC1 = { host: "mc1.example", port: 25570 };
+
+Deno.test("with a port, everything is asked there, and no SRV record looked up", async () => {
+  const services = { "play.example": MC1 };
+  for (
+    const [word, line, name] of [
+      ["10.0.0.1:9", "10.0.0.1:9 raknet,slp,query|", null],
+      ["[::1]:25565", "[::1]:25565 raknet,slp,query|", null],
+      ["Play.Example:9", "10.0.0.1:9 raknet,slp,query|", "play.example"],
+    ] as const
+  ) assertEquals(await located(word, services), { lines: [line], name, asked: [], notes: [] });
+});
+
+Deno.test("without a port, each protocol is asked on its usual one", async () => {
+  const lines = ["10.0.0.1:19132 raknet|slp,query", "10.0.0.1:25565 slp,query|raknet"];
+  assertEquals(await located("10.0.0.1"), { lines, name: null, asked: [], notes: [] });
+  const asked = ["play.example"];
+  assertEquals(await located("play.example"), { lines, name: "play.example", asked, notes: [] });
+  assertEquals((await located("six.example")).lines, [
+    "[fc00::6]:19132 raknet|slp,query",
+    "[fc00::6]:19133 raknet|slp,query",
+    "[fc00::6]:25565 slp,query|raknet",
+  ]);
+});
+
+Deno.test("where an SRV record leads, slp is asked in place of the usual port", async () => {
+  const { lines, name, notes } = await located("play.example", { "play.example": MC1 });
+  assertEquals([name, notes], ["play.example", []]);
+  assertEquals(lines, [
+    "10.0.0.1:19132 raknet|slp,query",
+    "10.0.0.7:25570 slp|raknet,query mc1.example:25570",
+    "10.0.0.1:25565 query|raknet,slp",
+  ]);
+});
+
+Deno.test("an SRV record is looked up where slp is asked, and nowhere else", async () => {
+  const services = { "play.example": MC1 };
+  const { lines, asked } = await located("play.example", services, named("raknet", "query"));
+  assertEquals([lines.length, asked], [2, []]);
+  assertEquals((await located("play.example", services, named("slp"))).lines, [
+    "10.0.0.7:25570 slp| mc1.example:25570",
+  ]);
+});
+
+Deno.test("SRV records are followed once: a chain ends, and so does a loop", async () => {
+  const chain = await located("play.example", {
+    "play.example": MC1,
+    "mc1.example": { host: "play.example", port: 1 },
+  }, named("slp"));
+  assertEquals([chain.lines, chain.asked], [["10.0.0.7:25570 slp| mc1.example:25570"], [
+    "play.example",
+  ]]);
+  const loop = await located("play.example", {
+    "play.example": { host: "play.example", port: 25565 },
+  });
+  assertEquals([loop.lines, loop.asked], [[
+    "10.0.0.1:19132 raknet|slp,query",
+    "10.0.0.1:25565 slp,query|raknet play.example:25565",
+  ], ["play.example"]]);
+});
+
+Deno.test("a name with nothing but an SRV record is asked where that leads", async () => {
+  const { lines, notes } = await located("only.example", { "only.example": MC1 });
+  assertEquals([lines, notes], [["10.0.0.7:25570 slp|raknet,query mc1.example:25570"], []]);
+  const { lookups } = names({ "only.example": { host: "gone.example", port: 1 } });
+  await assertRejects(
+    () => locate("only.example", USUAL_PROTOCOLS, lookups),
+    InputError,
+    'Cannot find host "only.example"',
+  );
+});
+
+Deno.test("an SRV record that cannot be used is told, and as good as none", async () => {
+  const usual = ["10.0.0.1:25565 slp|"];
+  const cases: [Service | Error, string][] = [
+    [new InputError("the name server does not answer"), "the name server does not answer"],
+    [
+      { host: "gone.example", port: 7 },
+      'play.example SRV gone.example:7: Cannot find host "gone.example"',
+    ],
+    [
+      { host: "multicast.example", port: 7 },
+      'play.example SRV multicast.example:7: Cannot use the record "multicast.example A ' +
+      '224.0.0.1": never asked: multicast (RFC 5771)',
+    ],
+  ];
+  for (const [service, note] of cases) {
+    const { lines, notes } = await located(
+      "play.example",
+      { "play.example": service },
+      named("slp"),
+    );
+    assertEquals([lines, notes], [usual, [note]]);
+  }
+  const mixed = { "play.example": { host: "mixed.example", port: 7 } };
+  const { lines, notes } = await located("play.example", mixed, named("slp"));
+  assertEquals(lines, ["10.0.0.9:7 slp| mixed.example:7"]);
+  assertEquals(notes, [
+    'play.example SRV mixed.example:7: Cannot use the record "mixed.example A 224.0.0.1": ' +
+    "never asked: multicast (RFC 5771)",
+  ]);
+});
+
+Deno.test("what goes wrong in a lookup besides is not taken for an answer", async () => {
+  const { lookups } = names({ "play.example": new TypeError("a bug") });
+  await assertRejects(() => locate("play.example", USUAL_PROTOCOLS, lookups), TypeError, "a bug");
+});
+
+Deno.test("what cannot be asked is refused", async () => {
+  const { lookups, asked } = names();
+  for (
+    const [word, message] of [
+      ["10.0.0.0/24", 'Cannot query "10.0.0.0/24": it is a range'],
+      ["224.0.0.1", 'Cannot query "224.0.0.1": never asked: multicast'],
+      ["multicast.example", 'record "multicast.example A 224.0.0.1": never asked: multicast'],
+      ["gone.example", 'Cannot find host "gone.example"'],
+      ["a..b", 'Cannot parse "a..b"'],
+      ["10.0.0.1:99999", "99999"],
+    ]
+  ) await assertRejects(() => locate(word, USUAL_PROTOCOLS, lookups), InputError, message);
+  asked.length = 0;
+  await assertRejects(
+    () => locate("play.example", PROTOCOLS, lookups),
+    InputError,
+    'Cannot look for protocol "sqp" without a port: it has no usual one; say HOST:PORT',
+  );
+  assertEquals(asked, []);
+});

@@ -1,0 +1,252 @@
+/** Where a stranger's DNS may lead, with a made-up name server. */
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import {
+  type Address,
+  formatAddress,
+  formatEndpoint,
+  parseAddress,
+} from "../../../src/core/address.ts";
+import { locate } from "../../../src/app/targets/locate_server.ts";
+import { lookUpName, type Lookups } from "../../../src/app/targets/name_lookup.ts";
+import { serviceFinder } from "../../../src/app/targets/dns_lookup.ts";
+import { readServers } from "../../../src/app/targets/watch_targets.ts";
+import { composeTargets, findTargets } from "../../../src/app/targets/find_targets.ts";
+import { InputError } from "../../../src/core/errors.ts";
+import { PROTOCOLS, USUAL_PROTOCOLS } from "../../../src/protocols/list.ts";
+import { openDns } from "../../fakes/dns.ts";
+import { run } from "../../cli/program.ts";
+
+/** Addresses to which only a local name leads, or any with the option. */
+const PRIVATE = [
+  ...["127.0.0.1", "10.1.2.3", "172.16.0.1", "192.168.0.1", "100.64.0.1", "198.18.0.1"],
+  ...["::1", "::7f00:1", "fc00::1", "fd00::1", "fec0::1"],
+];
+/** Addresses to which no name leads. */
+const NEVER = [
+  ...["169.254.169.254", "169.254.0.1", "0.0.0.0", "224.0.0.1", "255.255.255.255"],
+  ...["::ffff:127.0.0.1", "::ffff:169.254.169.254", "64:ff9b::7f00:1", "64:ff9b:1::1", "::"],
+  // Metadata and platform services, and link-local addresses.
+  ...["168.63.129.16", "100.100.100.200", "fe80::1", "fe80::a9fe:a9fe", "::a9fe:a9fe"],
+  ...["fd00:ec2::254", "fd00:c1::a9fe:a9fe", "fd00:42::42", "fd20:ce::254", "::ffff:0:a9fe:a9fe"],
+  "::ffff:0:808:808",
+];
+const LOCAL = [
+  ...["localhost", "router", "mc.localhost", "mc.local", "mc.lan", "a.b.home.arpa", "x.internal"],
+];
+const STRANGE = [
+  ...[
+    "play.example.org",
+    "localhost.example.org",
+    "notlocalhost.example",
+    "xlan.org",
+    "home.arpa.x",
+  ],
+  ...["evillan.com", "local.com", "internal.example"],
+];
+
+/** A name server where every name has these addresses, and an SRV record of each name leads there. */
+function server(addresses: readonly string[], target?: string, allowPrivate = false) {
+  const notes: string[] = [];
+  const lookups: Lookups = {
+    resolve: (name) =>
+      target !== undefined && name !== target
+        ? Promise.reject(new InputError(`Cannot find host "${name}"`))
+        : Promise.resolve(addresses.map((text) => parseAddress(text)!)),
+    findService: () => Promise.resolve(target === undefined ? target : { host: target, port: 9 }),
+    note: (text) => notes.push(text),
+    allowPrivate,
+  };
+  return { lookups, notes };
+}
+
+const shown = (addresses: readonly Address[]) => addresses.map(formatAddress);
+
+Deno.test("a name of strangers leads to no private address, by A, AAAA or CNAME records", async () => {
+  for (const name of STRANGE) {
+    for (const address of [...PRIVATE, ...NEVER]) {
+      const { lookups, notes } = server([address]);
+      const { addresses, refused } = await lookUpName(name, lookups);
+      assertEquals([addresses, notes], [[], []], `${name} ${address}`);
+      const record = `${name} ${address.includes(":") ? "AAAA" : "A"} ${address}`;
+      assertStringIncludes(refused!.join(), `Cannot use the record "${record}": `);
+      assertEquals(refused!.join().includes("--allow-private"), PRIVATE.includes(address));
+    }
+  }
+});
+
+Deno.test("local names, and any with --allow-private, do, but never to metadata services", async () => {
+  for (const [names, allowed] of [[LOCAL, false], [STRANGE, true]] as const) {
+    for (const name of names) {
+      const { lookups } = server(PRIVATE, undefined, allowed);
+      assertEquals(shown((await lookUpName(name, lookups)).addresses), PRIVATE, name);
+      for (const address of NEVER) {
+        const { addresses, refused } = await lookUpName(
+          name,
+          server([address], undefined, allowed).lookups,
+        );
+        assertEquals(addresses, [], `${name} ${address}`);
+        assert(refused !== undefined && !refused.join().includes("--allow-private"));
+      }
+    }
+  }
+});
+
+Deno.test("an SRV record leads where the name that was asked for may, whatever its target is called", async () => {
+  for (const target of ["localhost", "mc.lan", "mc1.example.org"]) {
+    for (const address of [...PRIVATE, ...NEVER]) {
+      const { lookups, notes } = server([address], target);
+      const { addresses, found, refused } = await lookUpName("play.example.org", lookups);
+      assertEquals([addresses, found, refused?.length, notes], [[], undefined, 1, []]);
+      assertStringIncludes(
+        refused![0],
+        `play.example.org SRV ${target}:9: Cannot use the record "${target} A`,
+      );
+    }
+  }
+  const { found } = await lookUpName("mc.lan", server(["10.0.0.1"], "srv.lan").lookups);
+  assertEquals(shown(found!.addresses), ["10.0.0.1"]);
+  const allowed = server(["10.0.0.1", "169.254.1.1"], "mc1.example.org", true);
+  const led = await lookUpName("play.example.org", allowed.lookups);
+  assertEquals(shown(led.found!.addresses), ["10.0.0.1"]);
+  assertStringIncludes(allowed.notes.join(), "never taken from a name");
+});
+
+Deno.test("of several addresses the public ones are used, each of the others is reported", async () => {
+  const { lookups, notes } = server(["127.0.0.1", "8.8.8.8", "::1", "2600::1"]);
+  const { addresses, refused } = await lookUpName("play.example.org", lookups);
+  assertEquals([shown(addresses), refused], [["8.8.8.8", "2600::1"], undefined]);
+  assertEquals(notes, [
+    'Cannot use the record "play.example.org A 127.0.0.1": loopback (RFC 1122); only a local ' +
+    "name leads there, or any with --allow-private",
+    'Cannot use the record "play.example.org AAAA ::1": loopback (RFC 4291); only a local ' +
+    "name leads there, or any with --allow-private",
+  ]);
+  const { endpoints } = await locate("play.example.org:9", PROTOCOLS, lookups);
+  assertEquals(endpoints.map(({ endpoint }) => formatEndpoint(endpoint)), ["8.8.8.8:9"]);
+});
+
+Deno.test("of many refused records ten are reported, and how many more there are", async () => {
+  const many = Array.from({ length: 25 }, (_, i) => `10.0.0.${i}`);
+  const { lookups, notes } = server([...many, "8.8.8.8"]);
+  await lookUpName("play.example.org", lookups);
+  assertEquals([notes.length, notes[10]], [11, "... and 15 more such records"]);
+  assertStringIncludes(notes[9], '"play.example.org A 10.0.0.9"');
+  const alone = server(many.slice(0, 2));
+  await assertRejects(
+    () => locate("play.example.org", USUAL_PROTOCOLS, alone.lookups),
+    InputError,
+    'Cannot use "play.example.org": none of its records may be used',
+  );
+  assertEquals(alone.notes.length, 2);
+});
+
+/** The servers that a watch of these words is of, joined; then what is reported. */
+async function watched(lookups: Lookups, ...words: string[]): Promise<string[]> {
+  const notes: string[] = [];
+  const { writeSync } = Deno.stderr;
+  try {
+    Deno.stderr.writeSync = (bytes) => (notes.push(new TextDecoder().decode(bytes)), bytes.length);
+    const servers = await readServers({
+      ...{ words, files: [], lists: [], optedOut: [], allowPrivate: false, names: false },
+      protocols: USUAL_PROTOCOLS,
+      rules: { intervalMs: 60_000, downAfter: 3, scanId: "watch-1" },
+      lookups,
+    });
+    return [servers.map(({ endpoint }) => formatEndpoint(endpoint)).join(), ...notes];
+  } finally {
+    Deno.stderr.writeSync = writeSync;
+  }
+}
+
+Deno.test("a name that is refused ends no watch of others", async () => {
+  const { lookups } = server(["127.0.0.1"]);
+  const [shown, ...notes] = await watched(lookups, "lo.evil.test", "127.0.0.5:19132");
+  assertEquals([shown, notes.length], ["127.0.0.5:19132", 1]);
+  assertStringIncludes(notes[0], 'Cannot use the record "lo.evil.test A 127.0.0.1": loopback');
+  const alone = 'Cannot use the record "lo.evil.test A 127.0.0.1"';
+  await assertRejects(() => watched(lookups, "lo.evil.test", "x.evil.test"), InputError, alone);
+  const range = 'Cannot watch "127.0.0.0/24"';
+  await assertRejects(() => watched(lookups, "127.0.0.0/24"), InputError, range);
+});
+
+Deno.test("a name whose only record is a refused SRV record ends no scan or watch of others", async () => {
+  const lookups = () => server(["10.0.0.1"], "mc1.example.org");
+  const line = 'play.example.org SRV mc1.example.org:9: Cannot use the record "mc1.example.org A';
+  const scanned = async (...words: string[]) => {
+    const one = lookups();
+    const input = { words, files: [], exclude: [], excludeFiles: [] };
+    const { targets } = composeTargets(await findTargets(input, one.lookups), []);
+    return [targets.size, one.notes.map((note) => note.startsWith(line))];
+  };
+  assertEquals(await scanned("127.0.0.5", "play.example.org"), [1n, [true]]);
+  await assertRejects(() => scanned("play.example.org"), InputError, line);
+  const [shown, ...notes] = await watched(lookups().lookups, "play.example.org", "127.0.0.5:1");
+  assertEquals([shown, notes.length], ["127.0.0.5:1", 1]);
+  assertStringIncludes(notes[0], line);
+  await assertRejects(() => watched(lookups().lookups, "play.example.org"), InputError, line);
+});
+
+Deno.test("query refuses a name of which nothing is left; scan passes over it", async () => {
+  const { lookups } = server(["192.168.1.1"]);
+  await assertRejects(
+    () => locate("play.example.org", USUAL_PROTOCOLS, lookups),
+    InputError,
+    'Cannot use the record "play.example.org A 192.168.1.1": private use (RFC 1918)',
+  );
+  const scanned = (...words: string[]) => {
+    const one = server(["192.168.1.1"]);
+    const input = { words, files: [], exclude: [], excludeFiles: [] };
+    return { ...one, found: findTargets(input, one.lookups) };
+  };
+  await assertRejects(
+    () => scanned("play.example.org", "mc.example.org").found,
+    InputError,
+    'Cannot use the record "play.example.org A 192.168.1.1"',
+  );
+  const { found, notes } = scanned("10.0.0.1", "play.example.org");
+  assertEquals([composeTargets(await found, []).targets.size, notes.length], [1n, 1]);
+});
+
+Deno.test("an exclusion may be a name that leads anywhere: nothing is sent there", async () => {
+  const { lookups } = server(["10.0.0.1"]);
+  const found = await findTargets({
+    ...{ words: ["10.0.0.0/30"], files: [], exclude: ["play.example.org"], excludeFiles: [] },
+  }, lookups);
+  assertEquals(composeTargets(found, []).targets.size, 3n);
+});
+
+Deno.test("addresses, once looked up, are kept: names in databases and checkpoints are not looked up", async () => {
+  const lookups: Lookups = {
+    resolve: (name) => Promise.reject(new Error(`${name} was looked up`)),
+    note: () => {},
+  };
+  const endpoint = { address: parseAddress("10.0.0.7")!, port: 25565 };
+  const servers = [{ endpoint, name: "play.example.org", protocols: ["slp"] }];
+  const known = { servers, optedOut: [] };
+  const input = { words: [], files: [], exclude: [], excludeFiles: [], known };
+  assertEquals((await findTargets(input, lookups)).known, [{ endpoint, protocols: ["slp"] }]);
+});
+
+Deno.test("what a real name server says of an SRV record is held to the same", async () => {
+  await using dns = openDns([{ priority: 0, weight: 0, port: 25570, target: "localhost." }]);
+  const { lookups, notes } = server(["127.0.0.1"], "localhost");
+  const findService = serviceFinder({ nameServer: dns.nameServer });
+  await assertRejects(
+    () => locate("play.example.org", PROTOCOLS.slice(0, 2), { ...lookups, findService }),
+    InputError,
+    'play.example.org SRV localhost:25570: Cannot use the record "localhost A 127.0.0.1"',
+  );
+  assertEquals([dns.asked, notes], [["_minecraft._tcp.play.example.org."], []]);
+});
+
+Deno.test("localhost is still a target, and --allow-private an option of scan, query and watch", async () => {
+  for (const command of ["scan", "query", "watch"]) {
+    const { stdout } = await run([command, "--help"]);
+    assertStringIncludes(stdout, "--allow-private");
+  }
+  const { stdout, code } = await run(["scan", "localhost:19132", "--list-targets"], {
+    permissions: ["--allow-net", "--allow-read", "--allow-env"],
+  });
+  assertEquals(code, 0);
+  assertStringIncludes(stdout, "127.0.0.1:19132");
+});

@@ -1,0 +1,138 @@
+import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { OptOutList } from "../../../src/app/targets/opt_out_file.ts";
+import { InputError } from "../../../src/core/errors.ts";
+import { parseTarget } from "../../../src/targets/parse.ts";
+import { run } from "../../cli/program.ts";
+
+Deno.test("the opt-out list is read, added to once an address, and made where it is missing", async () => {
+  const folder = await Deno.makeTempDir();
+  const path = `${folder}/deep/opt-out.txt`;
+  try {
+    const list = new OptOutList(path);
+    assertEquals(await list.read(), []);
+    for (const text of ["10.0.0.1", "10.0.0.1", "fc00::1", "127.0.0.1"]) {
+      const target = parseTarget(text);
+      if ("range" in target) list.note(target.range.start);
+    }
+    await Promise.resolve(); // the microtask that appends
+    assertEquals(
+      (await Deno.readTextFile(path)).split("\n").length,
+      3,
+      "two lines, none for loopback",
+    );
+    const ranges = await new OptOutList(path).read();
+    assertEquals(ranges.map(({ start }) => start), [0x0a000001, 0xfc00n << 112n | 1n]);
+    await Deno.writeTextFile(path, "192.168.0.0/24  asked by mail\n", { append: true });
+    assertEquals((await list.read()).length, 3);
+    assertStringIncludes(await Deno.readTextFile(path), "10.0.0.1  marker in its MOTD");
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("a last line without its end keeps to itself when an address is noted", async () => {
+  const path = await Deno.makeTempFile();
+  try {
+    for (const last of ["", "10.0.0.1  asked by mail", "10.0.0.1  asked by mail\r\n"]) {
+      await Deno.writeTextFile(path, last);
+      const list = new OptOutList(path);
+      for (const address of [0x0a000002, 0x0a000003]) {
+        list.note(address);
+        await Promise.resolve();
+      }
+      const starts = (await list.read()).map(({ start }) => start);
+      assertEquals(starts, [...last === "" ? [] : [0x0a000001], 0x0a000002, 0x0a000003]);
+    }
+  } finally {
+    await Deno.remove(path);
+  }
+});
+
+Deno.test("an opt-out list that cannot be read is refused by name, and line", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    await assertRejects(() => new OptOutList(folder).read(), InputError, `Cannot read "${folder}"`);
+    const path = `${folder}/list.txt`;
+    await Deno.writeTextFile(path, "10.0.0.1\n10.0.0.0/99  typo\n");
+    await assertRejects(() => new OptOutList(path).read(), InputError, `${path}:2: Cannot parse`);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("noting many addresses reads one byte of the file for each batch, and writes each address once", async () => {
+  const folder = await Deno.makeTempDir();
+  const path = `${folder}/new/opt-out.txt`;
+  const openSync = Deno.openSync;
+  const steps = { opened: 0, read: 0, written: 0 };
+  try {
+    Deno.openSync = (...args) => {
+      steps.opened++;
+      const file = openSync(...args);
+      const [readSync, writeSync] = [file.readSync.bind(file), file.writeSync.bind(file)];
+      file.readSync = (into) => (steps.read += into.length, readSync(into));
+      file.writeSync = (bytes) => (steps.written += bytes.length, writeSync(bytes));
+      return file;
+    };
+    const list = new OptOutList(path);
+    for (let burst = 0; burst < 20; burst++) {
+      for (let i = 0; i < 2000; i++) list.note(0x0a000000 + 1000 * burst + i); // half are known
+      await Promise.resolve();
+    }
+    Deno.openSync = openSync;
+    const text = await Deno.readTextFile(path);
+    assertEquals(steps, { opened: 20, read: 19, written: text.length });
+    assertEquals(text.split("\n").length, 21_001);
+    assertEquals((await list.read()).length, 21_000);
+    if (Deno.build.os !== "windows") {
+      assertEquals((await Deno.stat(path)).mode! & 0o777, 0o600);
+      assertEquals((await Deno.stat(`${folder}/new`)).mode! & 0o777, 0o700);
+    }
+  } finally {
+    Deno.openSync = openSync;
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("a list that cannot be written is told of once", async () => {
+  const folder = await Deno.makeTempDir();
+  const writeSync = Deno.stderr.writeSync;
+  const told: string[] = [];
+  try {
+    Deno.stderr.writeSync = (bytes) => (told.push(new TextDecoder().decode(bytes)), bytes.length);
+    const list = new OptOutList(folder);
+    for (const address of [1, 2]) {
+      list.note(address);
+      await Promise.resolve();
+    }
+    assertEquals(told.length, 1);
+    assertStringIncludes(told[0], `cannot note who opted out in "${folder}": `);
+  } finally {
+    Deno.stderr.writeSync = writeSync;
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("without access to the environment the usual list is refused, not taken from elsewhere", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const permissions = ["--allow-net=127.0.0.0/8,0.0.0.0", "--allow-read", "--allow-write"];
+    const args = ["scan", "127.7.7.7", "--protocol", "raknet", "--cooldown", "1ms", "-q"];
+    const refused = await run(args, { permissions, cwd: folder });
+    assertEquals(refused.code !== 0, true, refused.stderr);
+    assertEquals(refused.stderr.split("\n"), [
+      "blocksweep: Cannot find the opt-out list: run again with " +
+      "--allow-env=HOME,XDG_CONFIG_HOME,APPDATA,USERPROFILE, or name a list with --opt-out-file",
+      "",
+    ]);
+    const named = await run([...args, "--opt-out-file", "none.txt"], { permissions, cwd: folder });
+    assertEquals([named.code, named.stderr], [0, ""]);
+    const granted = await run(args, {
+      permissions: [...permissions, "--allow-env=HOME"],
+      cwd: folder,
+    });
+    assertEquals(granted.code, 0, granted.stderr);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});

@@ -1,0 +1,70 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import { readServers, type WatchSources } from "../../../src/app/targets/watch_targets.ts";
+import { InputError } from "../../../src/core/errors.ts";
+import { PROTOCOLS } from "../../../src/protocols/list.ts";
+import { emptyRecord, FIELDS, type ServerRecord } from "../../../src/core/record.ts";
+import { csvFormat } from "../../../src/sinks/csv.ts";
+import { ndjsonFormat } from "../../../src/sinks/json.ts";
+import type { Format } from "../../../src/sinks/sink.ts";
+
+const SQP: ServerRecord = {
+  ...emptyRecord({ address: 0x7f000001, port: 9000 }, 5),
+  ...{ protocol: "sqp", protocols: ["sqp"], motd: "=a", players: ["Ann"] },
+  requested_as: "play.example.org",
+};
+const BARE = emptyRecord({ address: 0x7f000001, port: 19132 }, 5);
+const BEHIND = { ...SQP, port: 9001, requested_as: "a.example SRV mc1.example.org:25570" };
+
+/** The servers of a file with this text. */
+async function serversOf(name: string, text: string, over: Partial<WatchSources> = {}) {
+  const folder = await Deno.makeTempDir();
+  try {
+    await Deno.writeTextFile(`${folder}/${name}`, text);
+    return await readServers({
+      ...{ words: [`${folder}/${name}`], files: [], lists: [], optedOut: [], allowPrivate: false },
+      ...{ protocols: PROTOCOLS, names: false },
+      rules: { intervalMs: 60_000, downAfter: 3, scanId: "w" },
+      ...over,
+    });
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+/** A file of rows, as a scan writes it. */
+function fileOf({ head, row, tail }: Format, records: readonly ServerRecord[]): string {
+  return head + records.map((record, i) => row(record, i === 0)).join("") + tail;
+}
+
+for (const [name, format] of [["a.ndjson", ndjsonFormat], ["a.csv", csvFormat]] as const) {
+  Deno.test(`watch knows of the servers of ${name} what its rows say`, async () => {
+    const text = fileOf(format(FIELDS), [SQP, BARE, BEHIND]);
+    const [sqp, bare, behind] = await serversOf(name, text);
+    assertEquals([sqp.row?.protocols, sqp.row?.motd, sqp.row?.players], [["sqp"], "=a", null]);
+    assertEquals([sqp.name, sqp.online, sqp.endpoint.port], ["play.example.org", true, 9000]);
+    assertEquals([bare.row, bare.online, bare.name], [undefined, undefined, null]);
+    assertEquals(behind.name, "a.example");
+    const [named] = await serversOf(name, text, { names: true });
+    assertEquals(named.row?.players, ["Ann"]);
+  });
+
+  Deno.test(`watch passes over a torn last row of ${name}, and takes chosen columns`, async () => {
+    const columns = ["host", "port", "protocols"];
+    const fields = FIELDS.filter((field) => columns.includes(field.name));
+    const text = fileOf(format(fields), [SQP, BEHIND]);
+    const servers = await serversOf(name, text.trimEnd().slice(0, -4));
+    const known = servers.map(({ endpoint, row }) => [endpoint.port, row?.protocols]);
+    assertEquals(known, [[9000, ["sqp"]]]);
+  });
+}
+
+Deno.test("watch reads a server that a row calls offline as such", async () => {
+  const text = JSON.stringify({ ...SQP, online: false, failures: 4, last_seen: 7 });
+  const [server] = await serversOf("a.jsonl", text);
+  assertEquals([server.online, server.misses], [false, 4]);
+});
+
+Deno.test("watch refuses a file without a server, and XML that is not a scan's", async () => {
+  await assertRejects(() => serversOf("a.ndjson", "{}\n"), InputError, "Cannot watch nothing");
+  await assertRejects(() => serversOf("a.csv", "<html>\n"), InputError, 'a.csv": line 1');
+});

@@ -1,0 +1,59 @@
+/** The program in a process that may have few descriptors. */
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { divide } from "../../../src/app/engines/scan_sockets.ts";
+import { run, SCAN } from "../program.ts";
+
+/** How many descriptors a scan with one output to a file needs besides its sockets. */
+const NEEDED = 11;
+
+Deno.test("too few descriptors to start refuse a scan in one line, with exit code 1", async () => {
+  const folder = await Deno.makeTempDir();
+  const path = `${folder}/rows.csv`;
+  const args = ["scan", "127.7.7.7", "--protocol", "raknet", "--concurrency", "1", "-o", path];
+  try {
+    // How many the runtime uses itself differs: no step passes over all refusals of the scan.
+    for (let descriptors = 28;; descriptors += NEEDED - 1) {
+      const { code, stdout, stderr } = await run([...args, "--cooldown", "1ms"], { descriptors });
+      assert(
+        code !== 0,
+        `a scan began with ${descriptors} descriptors, and none was refused before`,
+      );
+      if (!stderr.startsWith("blocksweep: Cannot scan")) continue;
+      assertMatch(
+        stderr,
+        /^blocksweep: Cannot scan: \d+ descriptors? of the 11 that outputs and connections need can be had; raise the limit \(ulimit -n\)\n$/,
+      );
+      assertEquals([code, stdout, [...Deno.readDirSync(folder)]], [1, "", []]);
+      return;
+    }
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("where descriptors are few, some stay free for files", () => {
+  const files = 12;
+  assertEquals(divide(1000 + 64, 1000, files), { connections: 1000, soleSockets: Infinity });
+  assertEquals(divide(1000, 1000, files), { connections: 936, soleSockets: 52 });
+  assertEquals(divide(40, 256, files), { connections: 1, soleSockets: 27 });
+  assertEquals(divide(12, 256, files), { connections: 1, soleSockets: 1 });
+  assertEquals(divide(40, 0, files).soleSockets, 28);
+  assertEquals(divide(12 + 256, 0, files).soleSockets, Infinity);
+});
+
+Deno.test("a scan of IPv6 targets wants no permission for IPv4", async () => {
+  const permissions = ["--allow-net=[::],[::1]", ...SCAN.filter((one) => !one.includes("net"))];
+  const args = [
+    "scan",
+    "::1",
+    "-p",
+    "19132",
+    "--protocol",
+    "raknet,slp",
+    "--cooldown",
+    "1ms",
+    "-q",
+  ];
+  const { code, stderr } = await run([...args, "--retries", "0"], { permissions });
+  assertEquals([code, stderr], [0, ""]);
+});

@@ -1,0 +1,248 @@
+import { DatabaseSync } from "node:sqlite";
+import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import { InputError } from "../../../src/core/errors.ts";
+import { historyLines, sparkline } from "../../../src/cli/commands/history.ts";
+import { ago, listTable, readSince } from "../../../src/app/databases/select_servers.ts";
+import type { Observation } from "../../../src/store/server_queries.ts";
+import { record } from "../../store/records.ts";
+import { run, start } from "../program.ts";
+
+/** What the tasks grant, and no more. */
+const READ = ["--allow-read", "--allow-env=INIT_CWD"];
+const WRITE = [...READ, "--allow-write"];
+
+Deno.test("since when is told in many ways, and a wrong one is named", () => {
+  const now = Date.parse("2026-01-31T08:00:00Z");
+  for (const text of ["24h", "1d", "1440m", "2026-01-30T08:00Z", "2026-01-30T09:00+01:00"]) {
+    assertEquals(readSince(text, now), now - 86_400_000, text);
+  }
+  assertEquals(readSince("2026-01-30", now), now - 115_200_000);
+  assertEquals(readSince(String(now), 0), now);
+  for (const text of ["", "3", "yesterday", "5w", "2026-13-01", "-1h", "1.5h"]) {
+    assertThrows(() => readSince(text, now), InputError, `Cannot use --since "${text}"`);
+  }
+});
+
+const seen = (players: (number | null | undefined)[]): Observation[] =>
+  players.map((one, i) => ({
+    ...{ seen_at: 1000 * i, online: one !== undefined, players_online: one ?? null, scan_id: "s" },
+    ...{ players_max: 20, latency_ms: 1.25, content_hash: i < 3 ? "a" : "b" },
+  }));
+
+Deno.test("a sparkline has a bar for what was told, and none for silence", () => {
+  assertEquals(sparkline(seen([0, 1, 4, 8, undefined, null, 7]), 8), "▁▂▅█ ·█");
+  assertEquals(sparkline(seen([0, 0]), 0), "▁▁");
+  const many = sparkline(seen(Array.from({ length: 1000 }, (_, i) => i === 500 ? 9 : 1)), 9);
+  assertEquals([many.length <= 60, many.includes("█")], [true, true]);
+});
+
+Deno.test("a history is a table that tells when the content changed", () => {
+  const lines = historyLines("127.0.0.1:1", seen([3, undefined, 4, 5]));
+  assertEquals(lines, [
+    "127.0.0.1:1: answered 3 of 4 times (75 %)",
+    "players ▅ ▇█ at most 5",
+    "",
+    "TIME (UTC)           PLAYERS            MS  CHANGED",
+    "1970-01-01 00:00:00  3/20              1.3",
+    "1970-01-01 00:00:01  no answer",
+    "1970-01-01 00:00:02  4/20              1.3",
+    "1970-01-01 00:00:03  5/20              1.3  yes",
+  ]);
+  assertEquals(historyLines("::1", []), ["::1", "never seen in a scan"]);
+});
+
+Deno.test("the table of a list tells its state, and no name breaks it", () => {
+  const state = { online: false, failures: 12, first_seen: 0, last_seen: 0 };
+  const table = listTable(1000 + 7_200_000, Infinity);
+  const row = table.row(
+    { ...record(1, { name: "\u001b[2J\nx", version: "本".repeat(9) }), ...state } as never,
+    true,
+  );
+  assertEquals(
+    table.head + row,
+    "SERVER                STATE   ANSWERED MISSED EDITION   PLAYERS   VERSION      SOFTWARE       NAME\n" +
+      "127.0.0.1:1           offline 2h       12               1/?       本本本本本…                 ␛[2J␊x\n",
+  );
+  assertEquals([0, 99, 100, 5999, 6000, 259_200].map((s) => ago(0, 1000 * s)), [
+    ...["0s", "99s", "1m", "99m", "1h", "3d"],
+  ]);
+});
+
+Deno.test("a list is imported, listed, exported, and imported again as it was", async () => {
+  const folder = await Deno.makeTempDir();
+  const files = ["a.csv", "a.ndjson", "a.json", "a.txt"].map((name) => `${folder}/${name}`);
+  const program = async (args: string[], permissions = READ) => {
+    const { code, stdout, stderr } = await run(args, { permissions });
+    assertEquals([code, stderr.includes("blocksweep:")], [0, false], stderr);
+    return { stdout, stderr };
+  };
+  try {
+    const rows = [1, 2, 3].map((port) => record(port, { players_online: port, name: `s${port}` }));
+    const text = rows.map((row) => `${JSON.stringify(row)}\n`).join("") + "torn {\n";
+    await Deno.writeTextFile(`${folder}/rows.ndjson`, text);
+    await Deno.writeTextFile(`${folder}/more.txt`, "127.0.0.1:1\n[::1]:9\n");
+    const list = `${folder}/one.db`;
+    const said = await program(
+      ["import", list, `${folder}/rows.ndjson`, `${folder}/more.txt`],
+      WRITE,
+    );
+    assertStringIncludes(said.stderr, "rows.ndjson: 3 servers, 3 of them new or newer");
+    assertStringIncludes(
+      said.stderr,
+      "passed over 1 line that cannot be read, the first is line 4",
+    );
+    assertStringIncludes(said.stderr, "more.txt: 2 servers, 1 of them new");
+    const shown = await program(["list", list, "--format", "list", "--limit", "2"]);
+    assertEquals(shown.stdout, "127.0.0.1:3\n127.0.0.1:2\n");
+    await program(["export", list, "-q", ...files.flatMap((one) => ["-o", one])], WRITE);
+    const exported = await program(["export", list, "--online", "--format", "ndjson", "-q"]);
+    assertEquals(exported.stdout.split("\n").length, 4);
+    assertEquals((await Deno.readTextFile(files[3])).split("\n").toSorted().slice(1), [
+      ...["127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3", "[::1]:9"],
+    ]);
+    const whole = await Deno.readTextFile(files[1]);
+    for (const file of files.slice(0, 3)) {
+      await program(["import", `${file}.db`, file, "-q"], WRITE);
+      const again = await program(["export", `${file}.db`, "-q", "--format", "ndjson"]);
+      assertEquals(again.stdout, whole, file);
+    }
+    const history = await program(["history", list, "127.0.0.1:3", "--json"]);
+    assertEquals(JSON.parse(history.stdout).players_online, 3);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("what cannot be listed is named, with exit code 2", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    await Deno.writeTextFile(`${folder}/bad.xml`, "<nmaprun>\n<host a=5>");
+    await Deno.writeTextFile(`${folder}/bad.txt`, "what\never\n");
+    await Deno.writeTextFile(`${folder}/a.txt`, "127.0.0.1:1\n127.0.0.1:2\n");
+    const list = `${folder}/a.db`;
+    assertEquals((await run(["import", list, `${folder}/a.txt`], { permissions: WRITE })).code, 0);
+    const bad: [string[], string][] = [
+      [["list"], "Cannot go on without a list"],
+      [["list", "a.csv"], 'Cannot use "a.csv": name a list first'],
+      [["list", list, "more"], 'Cannot use "more": one word too many'],
+      [["list", `${folder}/none.db`], "there is no such file"],
+      [["list", list, "--sort", "plyers"], "did you mean players?"],
+      [["export", list, "--fields", "onlin"], 'did you mean "online"?'],
+      [["export", list, "-o", "b.db"], 'Cannot export to "b.db", which is a list'],
+      [["history", list], "name a server, as HOST:PORT"],
+      [["history", list, "name.example"], "it wants an address"],
+      [["history", list, "127.0.0.9"], "it is not in"],
+      [["history", list, "127.0.0.1"], "has this host with port 1, 2"],
+      [["import", list], "Cannot import nothing"],
+      [["import", list, `${folder}/none`], `Cannot read "${folder}/none"`],
+      [["import", list, `${folder}/bad.txt`], "2 lines that cannot be read, the first is line 1"],
+      [
+        ["import", list, `${folder}/bad.xml`],
+        'bad.xml": line 2: a tag is malformed; of XML it wants',
+      ],
+    ];
+    for (const [args, message] of bad) {
+      const { code, stdout, stderr } = await run(args, { permissions: WRITE });
+      assertEquals([code, stdout], [2, ""], args.join(" "));
+      assertStringIncludes(stderr, message);
+    }
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("no command creates a database for a typo, or for an import that fails", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const [bad, xml, good] = ["bad.txt", "bad.xml", "good.txt"].map((name) => `${folder}/${name}`);
+    await Deno.writeTextFile(bad, "what\never\n");
+    await Deno.writeTextFile(xml, "<nmaprun>\n<host a=5>");
+    await Deno.writeTextFile(good, "127.0.0.1:1\n");
+    await Deno.writeTextFile(`${folder}/empty.db`, "");
+    const typo = `${folder}/typo.db`;
+    const failing: [string[], string][] = [
+      [["watch", typo], `Cannot open "${typo}": there is no such file`],
+      [["watch", typo, "-o", `${folder}/new.db`], `Cannot open "${typo}": there is no such file`],
+      [["watch", typo, "-o", typo], `Cannot open "${typo}": there is no such file`],
+      [["watch", `${folder}/empty.db`], 'empty.db": there is no list in it'],
+      [["thin", typo, "--keep", "90d"], `Cannot open "${typo}": there is no such file`],
+      [["import", typo, bad], "2 lines that cannot be read"],
+      [["import", typo, xml], "a tag is malformed"],
+      [["import", typo, bad, good], "2 lines that cannot be read"],
+    ];
+    for (const [args, message] of failing) {
+      const { code, stdout, stderr } = await run(args, { permissions: WRITE });
+      assertEquals([code, stdout], [2, ""], args.join(" "));
+      assertStringIncludes(stderr, message);
+      const left = await Array.fromAsync(Deno.readDir(folder), ({ name }) => name);
+      assertEquals(left.toSorted(), ["bad.txt", "bad.xml", "empty.db", "good.txt"], args.join(" "));
+      assertEquals((await Deno.stat(`${folder}/empty.db`)).size, 0);
+    }
+    assertEquals((await run(["import", typo, good], { permissions: WRITE })).code, 0);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("a list that breaks while it is read ends it with a word, a reader that goes away without one", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const list = `${folder}/a.db`;
+    const lines = Array.from({ length: 20_000 }, (_, i) => `127.0.${i >> 8}.${i & 255}:7`);
+    await Deno.writeTextFile(`${folder}/a.txt`, lines.join("\n"));
+    assertEquals((await run(["import", list, `${folder}/a.txt`], { permissions: WRITE })).code, 0);
+    const child = start(["export", list, "-q", "--format", "ndjson"], { permissions: READ });
+    const reader = child.stdout.getReader();
+    await reader.read();
+    await reader.cancel();
+    const stderr = await new Response(child.stderr).text();
+    assertEquals((await child.status).code, 1);
+    assertEquals(stderr, "");
+    const file = await Deno.open(list, { write: true });
+    await file.seek(409_600, Deno.SeekMode.Start);
+    await file.write(new Uint8Array(200_000).fill(0xff));
+    file.close();
+    const broken = await run(["export", list, "--format", "list"], { permissions: READ });
+    assertEquals(broken.code, 1);
+    assertStringIncludes(broken.stderr, `blocksweep: Cannot read "${list}": `);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("old observations are thinned by thin, and at the end of a scan with --keep", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const list = `${folder}/a.db`;
+    const HOUR = 3_600_000;
+    const old = Math.floor(Date.now() / (24 * HOUR)) * 24 * HOUR - 48 * HOUR;
+    const rows = [1, 2, 3, HOUR + 1].map((ms, i) =>
+      JSON.stringify(record(7, { seen_at: old + ms, scan_id: `scan-${i}` }))
+    );
+    await Deno.writeTextFile(`${folder}/rows.ndjson`, `${rows.join("\n")}\n`);
+    const seen = () => {
+      using db = new DatabaseSync(list);
+      return db.prepare("select seen_at from observations order by 1").all()
+        .map(({ seen_at: at }) => Number(at) - old);
+    };
+    for (const row of rows) {
+      await Deno.writeTextFile(`${folder}/rows.ndjson`, `${row}\n`);
+      await run(["import", list, `${folder}/rows.ndjson`], { permissions: WRITE });
+    }
+    assertEquals(seen(), [1, 2, 3, HOUR + 1]);
+    const no = await run(["thin", list, "--keep", "90d"], { permissions: WRITE });
+    assertEquals([no.code, no.stderr], [0, `"${list}": 0 observations thinned out\n`]);
+    const hours = await run(["thin", list, "--keep", "24h"], { permissions: WRITE });
+    assertEquals([hours.code, hours.stderr], [0, `"${list}": 2 observations thinned out\n`]);
+    assertEquals(seen(), [3, HOUR + 1]);
+    const scan = ["scan", "127.45.0.1", "-p", "7", "--protocol", "raknet", "--cooldown", "1ms"];
+    const days = await run([...scan, "-o", list, "--keep", "1h"]);
+    assertStringIncludes(days.stderr, `"${list}": 1 observation thinned out`);
+    assertEquals(seen(), [HOUR + 1]);
+    for (const keep of [[], ["--keep", "90"], ["--keep", "0d"]]) {
+      assertEquals((await run(["thin", list, ...keep], { permissions: WRITE })).code, 2);
+    }
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});

@@ -1,0 +1,126 @@
+/** The query command over real connections, on loopback. */
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { parseAddress } from "../../../src/core/address.ts";
+import { locate } from "../../../src/app/targets/locate_server.ts";
+import { serviceFinder } from "../../../src/app/targets/dns_lookup.ts";
+import { readNdjson } from "../../../src/fleet/judge/verify_rows.ts";
+import { slp } from "../../../src/mod.ts";
+import { systemClock } from "../../../src/net/clock.ts";
+import { openSocket } from "../../../src/net/deno/udp_socket.ts";
+import { denoDialer } from "../../../src/net/deno/tcp_dialer.ts";
+import { PROTOCOLS } from "../../../src/protocols/list.ts";
+import { serverId } from "../../../src/core/record.ts";
+import { askServer } from "../../../src/scan/query_server.ts";
+import { openDns } from "../../fakes/dns.ts";
+import { IDENTITY, listenSlp, slpServer } from "../../fakes/slp.ts";
+import { run } from "../program.ts";
+
+const SLP = ["--protocol", "slp"];
+const EITHER = ["--allow-net=127.0.0.0/8,0.0.0.0,[::1]"];
+
+for (const host of ["127.0.0.1", "[::1]"]) {
+  Deno.test(`a Java server on ${host} is one row`, async () => {
+    const server = slpServer("vanilla");
+    await using listener = listenSlp(server, host.replace(/[[\]]/g, ""));
+    const target = `${host}:${listener.port}`;
+    const shown = await run(["query", target, ...SLP], { permissions: EITHER });
+    assertEquals([shown.code, shown.stderr], [0, ""]);
+    assertStringIncludes(shown.stdout, `${target}  slp`);
+    assertStringIncludes(shown.stdout, IDENTITY.version);
+    const json = await run(["query", target, ...SLP, "--json"], { permissions: EITHER });
+    const [row, ...more] = readNdjson(json.stdout);
+    assertEquals([serverId(row), row.protocols, row.requested_as, more], [
+      target,
+      ["slp"],
+      null,
+      [],
+    ]);
+  });
+}
+
+Deno.test("query says how connections ended, and fails", async () => {
+  const freed = await freePort();
+  const closes = { accept: () => ({ opening: [], receive: () => ["close" as const] }) };
+  await using closing = listenSlp(closes, "127.0.0.1");
+  for (const [port, why] of [[freed, "refused"], [closing.port, "closed"]]) {
+    const { code, stdout, stderr } = await run(["query", `127.0.0.1:${port}`, ...SLP]);
+    assertEquals([code, stdout], [1, ""]);
+    assertEquals(stderr, `127.0.0.1:${port}: slp ${why}\nblocksweep: no server answered\n`);
+  }
+  const quiet = await run(["query", `127.0.0.1:${freed}`, ...SLP, "--quiet"]);
+  assertEquals([quiet.code, quiet.stderr], [1, "blocksweep: no server answered\n"]);
+});
+
+/** A port on which nobody listens. */
+async function freePort(): Promise<number> {
+  await using listener = listenSlp(slpServer("vanilla"), "127.0.0.1");
+  return listener.port;
+}
+
+Deno.test("query gives a server as long as --timeout says", async () => {
+  await using listener = listenSlp(
+    { accept: () => ({ opening: [], receive: () => [] }) },
+    "127.0.0.1",
+  );
+  const target = `127.0.0.1:${listener.port}`;
+  const { code, stderr } = await run(["query", target, ...SLP, "--timeout", "100ms"]);
+  assertEquals([code, stderr], [1, `${target}: slp slow\nblocksweep: no server answered\n`]);
+});
+
+Deno.test("a name with an SRV record is asked where that leads", async () => {
+  for (const address of ["127.0.0.1", "::1"]) {
+    const server = slpServer("vanilla");
+    await using listener = listenSlp(server, address);
+    const target = { priority: 0, weight: 0, port: listener.port, target: "mc1.example.org." };
+    await using dns = openDns([target]);
+    const { endpoints: [{ endpoint, first, service }], name } = await locate(
+      "Play.Example.org",
+      PROTOCOLS.filter((protocol) => protocol.name === "slp"),
+      {
+        resolve: () => Promise.resolve([parseAddress(address)!]),
+        findService: serviceFinder({ nameServer: dns.nameServer }),
+        note: (text) => {
+          throw new Error(text);
+        },
+        allowPrivate: true, // the record leads to this machine
+      },
+    );
+    const { record } = await askServer(endpoint, {
+      protocols: first,
+      timeoutMs: 1500,
+      retries: 0,
+      open: (bits) => openSocket({ address: bits === 4 ? 0 : 0n, port: 0 }),
+      dialer: denoDialer(),
+      nonce: () => 1n,
+      clock: systemClock,
+      signal: new AbortController().signal,
+      requestedAs: name,
+      service,
+      scanId: "scan",
+    });
+    assertEquals([record!.host, record!.port, record!.requested_as], [
+      address,
+      listener.port,
+      `play.example.org SRV mc1.example.org:${listener.port}`,
+    ]);
+    const { host, port } = slp.decodeStatusRequest(server.heard[0])!;
+    assertEquals([host, port], ["play.example.org", listener.port]);
+  }
+});
+
+for (
+  const [word, message] of [
+    ["127.0.0.1:0", 'Cannot parse port of "127.0.0.1:0"'],
+    ["127.0.0.1:70000", 'Cannot parse port of "127.0.0.1:70000"'],
+    ["[::1]:x", 'Cannot parse port of "[::1]:x"'],
+    ["[play.example.org]:1", "only an IPv6 address stands in brackets"],
+    ["play..example.org", 'Cannot parse "play..example.org"'],
+    ["224.0.0.1:25565", "never asked: multicast"],
+  ]
+) {
+  Deno.test(`query refuses ${word} with exit code 2`, async () => {
+    const { code, stdout, stderr } = await run(["query", word, ...SLP]);
+    assertEquals([code, stdout], [2, ""]);
+    assertStringIncludes(stderr, message);
+  });
+}

@@ -1,0 +1,247 @@
+/**
+ * `--rescan` sends each server of a database what it is known to speak, and nothing else before a reply.
+ */
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { formatEndpoint } from "../../../src/core/address.ts";
+import { audit } from "../../../src/fleet/judge/audit.ts";
+import { drawFleet } from "../../../src/fleet/simulate/draw_fleet.ts";
+import { openFleet } from "../../../src/fleet/simulate/open_fleet.ts";
+import { Witness, type WitnessLine } from "../../../src/fleet/witness_log.ts";
+import { systemClock } from "../../../src/net/clock.ts";
+import { openSqlite } from "../../../src/store/database/sqlite.ts";
+import { all } from "../../store/databases.ts";
+import { run } from "../program.ts";
+
+const RANGE = { start: 0x7f5a0000, end: 0x7f5a0020 };
+/** SQP weighs little: it is drawn as often as others. */
+const SOFTWARE = ["bds", "pocketmine", "vanilla", ...Array(10).fill("sqpFull")];
+const HOSTS = drawFleet({ servers: 16, range: RANGE, seed: 4, software: SOFTWARE });
+const SCAN = ["127.90.0.0/27", "-p", "9000,19132,25565", "--protocol", "raknet,slp,query,sqp"];
+const QUICK = ["--cooldown", "200ms", "--timeout", "500ms"];
+const DEAD = ["127.90.1.1:19132", "127.90.1.2:25565", "127.90.1.3:25565", "127.90.1.4:19132"];
+
+async function query(path: string, sql: string) {
+  await using database = openSqlite(path);
+  return await all(database, sql);
+}
+
+/** What servers of a database are known to speak, by id. */
+async function knownIn(list: string): Promise<Map<string, string[]>> {
+  const rows = await query(list, "select id, protocols from servers order by id");
+  return new Map(rows.map(({ id, protocols }) => [String(id), JSON.parse(String(protocols))]));
+}
+
+/** A database of what a fleet speaks, and of dead servers, of which one is known for nothing. */
+async function withList(
+  work: (list: string, folder: string, out: readonly string[]) => Promise<void>,
+): Promise<void> {
+  const folder = await Deno.makeTempDir();
+  const list = `${folder}/a.db`;
+  const out = ["--opt-out-file", `${folder}/out.txt`];
+  try {
+    {
+      await using _fleet = await openFleet(HOSTS, { clock: systemClock, seed: 1 });
+      const { code, stderr } = await run(["scan", ...SCAN, ...QUICK, ...out, "-o", list]);
+      assertEquals(code, 0, stderr);
+    }
+    await Deno.writeTextFile(`${folder}/dead.txt`, `${DEAD.join("\n")}\n`);
+    assertEquals((await run(["import", list, `${folder}/dead.txt`])).code, 0);
+    for (const [i, names] of [["raknet"], ["query"], ["slp", "query"]].entries()) {
+      const text = JSON.stringify(names);
+      await query(list, `update servers set protocols = '${text}' where id = '${DEAD[i]}'`);
+    }
+    const known = await knownIn(list);
+    const kinds = new Set([...known.values()].map((names) => names.join()));
+    assertEquals(
+      kinds,
+      new Set(["raknet", "raknet,query", "slp,query", "sqp", "query", ""]),
+    );
+    await work(list, folder, out);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+/** Runs a command while hosts of the fleet are up, and returns what its hosts were sent. */
+async function watched(folder: string, args: readonly string[], hosts = HOSTS) {
+  const log = `${folder}/log.ndjson`;
+  let result;
+  {
+    using witness = new Witness(log);
+    await using _fleet = await openFleet(hosts, { clock: systemClock, seed: 1, witness });
+    result = await run(args);
+  }
+  const lines: WitnessLine[] = (await Deno.readTextFile(log)).trim().split("\n")
+    .filter((line) => line !== "").map((line) => JSON.parse(line));
+  await Deno.remove(log);
+  return { ...result, lines };
+}
+
+/** The protocols of a scan without `--protocol`. */
+const USUAL = ["raknet", "slp", "query"];
+
+/** What servers may be sent that reply: servers that are known for SQP get no follow-ups. */
+function followUpsOf(known: ReadonlyMap<string, string[]>): Map<string, string[]> {
+  return new Map(
+    [...known].map(([id, names]) => [id, names.includes("sqp") ? names : [...names, ...USUAL]]),
+  );
+}
+
+/** The lines of each host before its first reply. */
+function beforeReply(lines: readonly WitnessLine[]): WitnessLine[] {
+  const replied = new Set<string>();
+  return lines.filter(({ way, host, event }) => {
+    if (way === "out" && event === undefined) replied.add(host);
+    return !replied.has(host);
+  });
+}
+
+/**
+ * What an audit says of lines.
+ *
+ * @param known What hosts are known to speak, and may be sent before they reply.
+ * @param sendable What hosts may be sent at all.
+ */
+function faultsOf(
+  lines: readonly WitnessLine[],
+  known: ReadonlyMap<string, string[]>,
+  sendable = followUpsOf(known),
+): string[] {
+  const knownForSqp = new Set(
+    [...known].filter(([, names]) => names.includes("sqp")).map(([id]) => id),
+  );
+  return [
+    ...audit(lines, { sendable, knownForSqp }),
+    ...audit(beforeReply(lines), { sendable: known, knownForSqp }),
+  ];
+}
+
+Deno.test("--rescan asks each server what it is known to speak, and misses it only after that", () =>
+  withList(async (list, folder, out) => {
+    const known = await knownIn(list);
+    const args = ["scan", "--rescan", list, ...QUICK, ...out];
+    const { code, stderr, lines } = await watched(folder, [...args, "-o", list]);
+    assertEquals(code, 0, stderr);
+    assertStringIncludes(stderr, "16 rows written");
+    assertStringIncludes(stderr, "4 known servers did not answer");
+    assertEquals(faultsOf(lines, known), []);
+    assertEquals(new Set(lines.map(({ host }) => host)).size, 16);
+    assertEquals(await knownIn(list), known);
+    const missed = await query(list, "select id from servers where failures = 1 order by id");
+    assertEquals(missed.map(({ id }) => id), DEAD);
+  }));
+
+Deno.test("--rescan finds protocols again that the database has lost, once the server has replied", () =>
+  withList(async (list, folder, out) => {
+    const whole = await knownIn(list);
+    const pocketmine = HOSTS.filter(({ entry }) => entry.software === "pocketmine");
+    const [a, b] = pocketmine.map(({ endpoint }) => formatEndpoint(endpoint));
+    assertEquals([whole.get(a), whole.get(b)], [["raknet", "query"], ["raknet", "query"]]);
+    for (const [id, name] of [[a, "raknet"], [b, "query"]]) {
+      await query(list, `update servers set protocols = '["${name}"]' where id = '${id}'`);
+    }
+    const known = await knownIn(list);
+    const args = ["scan", "--rescan", list, ...QUICK, ...out, "-o", list];
+    const alone = await watched(folder, [...args, "--no-follow"]);
+    assertEquals(faultsOf(alone.lines, known, known), []);
+    assertEquals(await knownIn(list), known);
+    const { code, stderr, lines } = await watched(folder, args);
+    assertEquals(code, 0, stderr);
+    assertEquals(faultsOf(lines, known), []);
+    assertEquals(await knownIn(list), whole);
+  }));
+
+Deno.test("--rescan with --protocol leaves out servers that speak none of them, and counts them", () =>
+  withList(async (list, folder, out) => {
+    const known = await knownIn(list);
+    const args = ["scan", "--rescan", list, "--protocol", "raknet", ...QUICK, ...out];
+    const { stderr, lines } = await watched(folder, [...args, "-o", list]);
+    const others = [...known].filter(([, names]) => names.length > 0 && !names.includes("raknet"));
+    assertStringIncludes(
+      stderr,
+      `${others.length} known servers were not probed: none of their protocols is among those of ` +
+        "--protocol\n",
+    );
+    const allowed = new Map(
+      [...known].map(([id, names]) => [id, names.filter((name) => name === "raknet")]),
+    );
+    assertEquals(faultsOf(lines, allowed, allowed), []);
+    const missed = await query(list, "select id from servers where failures > 0 order by id");
+    assertEquals(missed.map(({ id }) => id), [DEAD[0], DEAD[3]]);
+    const plan = await run([...args, "--dry-run"]);
+    assertStringIncludes(
+      plan.stdout,
+      `; ${others.length} not probed: none of their protocols is selected\n`,
+    );
+  }));
+
+/** The numbers of a line of text. */
+const numbers = (text: string, line: RegExp) => line.exec(text)!.slice(1).map(Number);
+
+Deno.test("a dry run of --rescan, the list of targets and the scan agree on what is sent", () =>
+  withList(async (list, folder, out) => {
+    const known = await knownIn(list);
+    const args = ["scan", "--rescan", list, ...QUICK, ...out];
+    const listed = (await run([...args, "-sL"])).stdout.trim().split("\n").toSorted();
+    assertEquals(
+      listed,
+      [...known].flatMap(([id, names]) =>
+        (names.length === 0 ? USUAL : names).map((name) => `${id} ${name}`)
+      ).toSorted(),
+    );
+    const { stdout } = await run([...args, "--dry-run"]);
+    const countOf = (name: string) => listed.filter((line) => line.endsWith(` ${name}`)).length;
+    const [raknet, slp, query, sqp] = ["raknet", "slp", "query", "sqp"].map(countOf);
+    assertStringIncludes(
+      stdout,
+      `\npasses      raknet ${raknet}, raknet ${raknet}, query ${query}, query ${query}; ` +
+        `beside them slp ${slp}, slp ${slp}\n`,
+    );
+    assertStringIncludes(stdout, `; ${sqp} for sqp, which no pass visits\n`);
+    assertEquals(numbers(stdout, /probes {6}at most (\d+)/), [2 * (raknet + query + sqp)]);
+    assertEquals(numbers(stdout, /connects {4}at most (\d+)/), [2 * slp]);
+    // Nobody replies: all that may be sent is.
+    const { stderr } = await run([...args, "-v", "-o", `${folder}/rows.csv`]);
+    assertEquals(numbers(stderr, /\nsent (\d+) probes/), [2 * (raknet + query)]);
+    assertEquals(numbers(stderr, /\nbegan (\d+) connections/), [2 * slp]);
+    assertStringIncludes(stderr, `pass 1 of 4: raknet, ${raknet} of 20 targets`);
+  }));
+
+Deno.test("a rescan that is resumed sends servers what they were known to speak when it began", () =>
+  withList(async (list, folder, out) => {
+    const known = await knownIn(list);
+    const checkpoint = `${folder}/c`;
+    const sqp = HOSTS.filter(({ entry }) => "sqp" in entry.truth)
+      .map(({ endpoint }) => formatEndpoint(endpoint));
+    // Servers of SQP are interviewed first: they are down in the first part.
+    const first = await watched(folder, [
+      ...["scan", "--rescan", list, "-o", list, "--checkpoint", checkpoint, ...QUICK, ...out],
+      ...["--rate", "8", "--max-runtime", "1500ms", "--retries", "0"],
+    ], HOSTS.filter(({ entry }) => !("sqp" in entry.truth)));
+    assertStringIncludes(first.stderr, "scan --resume");
+    const answered = await query(list, "select count(*) as n from observations where online = 1");
+    assert(Number(answered[0].n) < 32, String(answered[0].n));
+    for (const id of known.keys()) {
+      const names = JSON.stringify(sqp.includes(id) ? ["slp", "sqp"] : USUAL);
+      const sql = `update servers set protocols = '${names}' where id = '${id}'`;
+      if (id !== DEAD[0]) await query(list, sql);
+    }
+    const second = await watched(folder, ["scan", "--resume", checkpoint, "--rate", "1000"]);
+    assertEquals(second.code, 0, second.stderr);
+    assertEquals(faultsOf(first.lines, known), []);
+    assertEquals(faultsOf(second.lines, known), []);
+    assertEquals(new Set([...first.lines, ...second.lines].map(({ host }) => host)).size, 16);
+    const twice = "select count(*) as n from observations where online = 1";
+    assertEquals(await query(list, twice), [{ n: 32 }]); // each server once in each scan
+    // What was not asked stays: servers that were known for SQP when it began get no follow-ups.
+    const now = await knownIn(list);
+    for (const id of sqp) assertEquals(now.get(id), ["slp", "sqp"], id);
+    // What was asked, and did not reply, does not: of servers that replied in the second part.
+    const asked = new Set(second.lines.map(({ host }) => host));
+    const bds = HOSTS.filter(({ entry }) => entry.software === "bds")
+      .map(({ endpoint }) => formatEndpoint(endpoint));
+    for (const id of bds) assertEquals(now.get(id), asked.has(id) ? ["raknet"] : USUAL, id);
+    // Of the others, what the database says now was not asked in whole.
+    const missed = await query(list, "select id from servers where failures > 0 order by id");
+    assertEquals(missed.map(({ id }) => id), [DEAD[0], DEAD[3]]);
+  }));

@@ -1,0 +1,72 @@
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { drawFleet, type FleetPlan } from "../../../src/fleet/simulate/draw_fleet.ts";
+import { openFleet } from "../../../src/fleet/simulate/open_fleet.ts";
+import { readNdjson, verify } from "../../../src/fleet/judge/verify_rows.ts";
+import { systemClock } from "../../../src/net/clock.ts";
+import { run } from "../program.ts";
+
+const FLEET: FleetPlan = {
+  servers: 40,
+  range: { start: 0x7f270000, end: 0x7f270040 },
+  seed: 3,
+  software: ["sqpSample", "sqpFull", "sqpInfo", "sqpPackets", "sqpEcho", "bds", "dragonfly"],
+};
+const QUICK = ["--cooldown", "200ms", "--timeout", "500ms", "--retries", "0"];
+const SQP = ["--protocol", "sqp"];
+const BRIEF = ["--timeout", "300ms", "--retries", "0"];
+
+Deno.test("a dry run tells who is looked for before SQP is asked", async () => {
+  const scan = ["scan", "127.39.0.0/26", "-p", "9000"];
+  const { stdout } = await run([...scan, ...SQP, "--dry-run"]);
+  assertStringIncludes(stdout, "ports       sqp 9000");
+  assertStringIncludes(stdout, "before      raknet 64, raknet 64: who answers is not asked sqp");
+  assertStringIncludes(stdout, "passes      sqp 64, sqp 64");
+  assertStringIncludes(stdout, "probes      at most 256");
+  const both = await run([...scan, "--protocol", "raknet,sqp", "--dry-run"]);
+  assertEquals(both.stdout.includes("before"), false);
+  const usual = await run([...scan, "--dry-run"]);
+  assertStringIncludes(usual.stdout, "ports       raknet 9000; slp 9000; query 9000\n");
+  const list = await run(["scan", "127.39.0.1:9000", ...SQP, "-sL"]);
+  assertEquals(list.stdout, "127.39.0.1:9000 raknet\n127.39.0.1:9000 sqp\n");
+  const asks = await run(["scan", "8.8.8.8:9000", ...SQP]);
+  assertStringIncludes(asks.stderr, "RakNet pings of 33 bytes and SQP challenges of 5 bytes");
+});
+
+Deno.test("SQP over real sockets: each server once, RakNet's speakers left alone", async () => {
+  const hosts = drawFleet(FLEET);
+  await using _fleet = await openFleet(hosts, { clock: systemClock, seed: 1 });
+  const ports = ["-p", "9000,19132"];
+  const scan = await run(["scan", "127.39.0.0/26", ...SQP, ...ports, ...QUICK, "-o", "-", "-v"]);
+  assertEquals(scan.code, 0, scan.stderr);
+  const selection = { protocols: ["sqp"], ports: () => [9000, 19132], follow: true };
+  const entries = hosts.map(({ entry }) => entry);
+  const { faults, right, expected } = verify(
+    entries,
+    readNdjson(scan.stdout),
+    selection,
+    "ndjson",
+  );
+  assertEquals([faults, right], [[], expected]);
+  assertStringIncludes(scan.stderr, "before the passes: raknet, to spare its speakers sqp");
+  const { host, port } = entries.find(({ software }) => software === "dragonfly")!;
+  const query = await run(["query", `${host}:${port}`, ...SQP]);
+  assertEquals([query.code, query.stdout], [1, ""]);
+  assertStringIncludes(query.stderr, `${host}:${port}: raknet answered, sqp not asked\n`);
+});
+
+Deno.test("query leaves names of players out where it is told to", async () => {
+  const hosts = drawFleet({ ...FLEET, servers: 20, software: ["sqpFull"] });
+  await using _fleet = await openFleet(hosts, { clock: systemClock, seed: 1 });
+  const { entry } = hosts.find(({ entry }) => entry.truth.sqp.columns.players!.length > 0)!;
+  const ask = async (...more: string[]) => {
+    const args = ["query", `${entry.host}:${entry.port}`, ...SQP, ...BRIEF, "--json", ...more];
+    return readNdjson((await run(args)).stdout)[0];
+  };
+  const { players, extras } = await ask();
+  assertEquals([players, extras!.sqp.players], [
+    entry.truth.sqp.columns.players,
+    entry.truth.sqp.facts.players,
+  ]);
+  const nameless = await ask("--no-players");
+  assertEquals([nameless.players, nameless.extras!.sqp.players], [null, undefined]);
+});

@@ -1,0 +1,351 @@
+import { DatabaseSync } from "node:sqlite";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { formatEndpoint } from "../../../src/core/address.ts";
+import { EventPrinter } from "../../../src/cli/term/event_printer.ts";
+import { eventLine } from "../../../src/cli/term/event_lines.ts";
+import { displayWidth } from "../../../src/core/display_width.ts";
+import { drawFleet } from "../../../src/fleet/simulate/draw_fleet.ts";
+import { openFleet } from "../../../src/fleet/simulate/open_fleet.ts";
+import { systemClock } from "../../../src/net/clock.ts";
+import { emptyRecord } from "../../../src/core/record.ts";
+import { migrate, MIGRATIONS } from "../../../src/store/database/migrate.ts";
+import { writeOptOuts } from "../../../src/store/opt_outs.ts";
+import { openSqlite } from "../../../src/store/database/sqlite.ts";
+import type { WatchEvent } from "../../../src/watch/mod.ts";
+import { run, start, until } from "../program.ts";
+
+const TOLD = {
+  ...{ at: 3_723_000, host: "127.0.0.1", port: 19132, requested_as: null, scan_id: "s" },
+};
+
+Deno.test("events are lines for eyes, and harmless", () => {
+  const server = {
+    ...emptyRecord({ address: 0x7f000001, port: 19132 }, 5),
+    ...{ name: "evil\u001b[2J\nname", players_online: 3, players_max: 20, version: "1.21" },
+  };
+  const lines = ([
+    { ...TOLD, event: "online", server, offline_ms: 90_000 },
+    { ...TOLD, event: "offline", misses: 3, last_seen: null, requested_as: "a.example" },
+    { ...TOLD, event: "changed", changes: { motd: ["a", null], players_max: [20, 30] } },
+    { ...TOLD, event: "players", players_online: [2, 3], joined: ["Ann", "Bob"], left: ["Eve"] },
+    { ...TOLD, event: "restarted", guid: ["1", "2"] },
+  ] as WatchEvent[]).map((event) => eventLine(event));
+  assertEquals(lines.slice(1), [
+    "01:02:03Z  offline    127.0.0.1:19132 (a.example)  no answer to 3 polls",
+    "01:02:03Z  changed    127.0.0.1:19132        motd a -> none, players_max 20 -> 30",
+    "01:02:03Z  players    127.0.0.1:19132        2 -> 3 +Ann +Bob -Eve",
+    "01:02:03Z  restarted  127.0.0.1:19132        GUID 1 -> 2",
+  ]);
+  assertEquals(
+    lines[0].split(/ +/).slice(0, 5).join(" "),
+    "01:02:03Z online 127.0.0.1:19132 3/20 1.21",
+  );
+  assert(lines[0].endsWith(" after 90 s"), lines[0]);
+  assert(!/\p{Cc}/u.test(lines[0]), lines[0]);
+});
+
+/** What no terminal should get as it is: controls, separators, bidi controls. */
+const RAW = "\u009b31m\u0090x\u009c\u0085\u007f\u202e\u2066\u200f\u061c\u2028\u2029\u001b";
+
+Deno.test("events as JSON escape what would reach a terminal, and lose nothing", async () => {
+  const lines: string[] = [];
+  const printer = new EventPrinter(true, (line) => Promise.resolve(void lines.push(line)));
+  const event: WatchEvent = { ...TOLD, event: "changed", changes: { motd: [RAW, [RAW]] } };
+  printer.add(event);
+  await printer.printed();
+  assertEquals(lines.map((line) => JSON.parse(line)), [{ schema: 1, ...event }]);
+  assert(/^[ -~]+$/.test(lines[0]), lines[0]);
+});
+
+Deno.test("no server's text makes an event longer than a line, or imitates another event", () => {
+  const forged = `${" ".repeat(60)}01:02:03Z  offline    127.0.0.1:1  no answer`;
+  const texts = [
+    ...["x".repeat(30_000), "本".repeat(30_000), "e\u0301".repeat(9000), forged, RAW.repeat(99)],
+    ...[forged.replaceAll(" ", "\u2800"), forged.replaceAll(" ", "\u3000"), `\n${forged}`],
+    ...[`e${"\u0301".repeat(1380)}`, forged.replaceAll(" ", "\u3164"), "\u0915\u093e".repeat(200)],
+  ];
+  for (const text of texts) {
+    const server = { ...emptyRecord({ address: 1, port: 1 }, 5), name: text, version: text };
+    const told = { ...TOLD, requested_as: text };
+    const events = [
+      { ...TOLD, event: "online", server, offline_ms: null },
+      { ...told, event: "offline", misses: 3, last_seen: null },
+      { ...TOLD, event: "changed", changes: { motd: [text, text], plugins: [null, [text]] } },
+      { ...TOLD, event: "players", players_online: [1, 2], joined: [text, text], left: [text] },
+      { ...TOLD, event: "restarted", guid: [text, text] },
+    ] as WatchEvent[];
+    for (const event of events) {
+      for (const columns of [20, 80, 132, 5000]) {
+        const line = eventLine(event, columns);
+        assert(displayWidth(line) <= Math.min(columns, 300), `${columns}: ${line}`);
+        assert(!/\p{Cc}|\p{Bidi_Control}|[\u2028\u2029]/u.test(line), line);
+        assert(!/\p{M}{5}/u.test(line), line);
+        assertEquals(line.match(/\dZ\s{2}/g), columns < 11 ? null : ["3Z  "], line);
+      }
+    }
+  }
+});
+
+Deno.test("watch tells of the servers of a file and of the line, until Ctrl-C", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const range = { start: 0x7f2c0000, end: 0x7f2c0100 };
+    const hosts = drawFleet({ servers: 3, range, seed: 2, software: ["pocketmine"] });
+    await using _fleet = await openFleet(hosts, { clock: systemClock, seed: 1 });
+    const [first, second, third] = hosts.map(({ endpoint }) => formatEndpoint(endpoint));
+    await Deno.writeTextFile(`${folder}/list.txt`, `${first}\n${second} # twice\n${first}\n`);
+    const shy = ["127.44.7.7:19132", "127.44.7.8:19132"];
+    await Deno.writeTextFile(`${folder}/list.txt`, `${shy[0]}\n`, { append: true });
+    await Deno.writeTextFile(`${folder}/out.txt`, "127.44.7.0/24\n");
+    const args = [
+      ...["watch", `${folder}/list.txt`, third, shy[1], "--interval", "5s", "--protocol", "raknet"],
+      ...["--opt-out-file", `${folder}/out.txt`],
+    ];
+    const permissions = ["--allow-net", `--allow-read=${folder}`, "--allow-env=INIT_CWD"];
+    const child = start(args, { permissions });
+    const told = child.stderr.pipeThrough(new TextDecoderStream());
+    const said = Array.fromAsync(told).then((parts) => parts.join(""));
+    let stdout = "";
+    for await (const part of child.stdout.pipeThrough(new TextDecoderStream())) {
+      stdout += part;
+      if (stdout.split("\n").length > 3) child.kill("SIGINT");
+    }
+    const [{ code }, stderr] = await Promise.all([child.status, said]);
+    assertEquals(code, 130, stderr); // as every command that Ctrl-C ends
+    const events = stdout.trim().split("\n").map((line) => JSON.parse(line));
+    assertEquals(
+      events.map(({ event, schema }) => `${event} ${schema}`),
+      Array(3).fill("online 1"),
+    );
+    assertEquals(
+      events.map(({ host, port }) => `${host}:${port}`).toSorted(),
+      [first, second, third].toSorted(),
+    );
+    assert(events.every(({ server }) => server.players === null));
+    assertStringIncludes(stderr, "2 servers opted out: not watched");
+    assertStringIncludes(stderr, "watching 3 servers, each every 5 s");
+    assertMatch(stderr, /3 of 3 servers online; 3 polls, 3 answered; 3 events/);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+for (
+  const [args, message] of [
+    [[], "Cannot watch nothing: name servers"],
+    [["127.0.0.1", "--interval", "4s"], "it must be at least 5s"],
+    [["127.0.0.1", "--down-after", "0"], "a whole number from 1 to 100"],
+    [["127.0.0.1", "--webhook", "ftp://x"], "a URL that starts with http: or https:"],
+    [["no/such/file.ndjson"], 'Cannot read "no/such/file.ndjson"'],
+    [["224.0.0.1:19132"], "never asked"],
+    [["10.0.0.0/8"], "it is a range"],
+  ] as const
+) {
+  Deno.test(`watch refuses ${args.join(" ") || "nothing"}`, async () => {
+    const { code, stdout, stderr } = await run(["watch", ...args]);
+    assertEquals([code, stdout], [2, ""]);
+    assertStringIncludes(stderr, message);
+  });
+}
+
+Deno.test("a watched list is kept up to date, and only what changed since is told", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const range = { start: 0x7f2c0000, end: 0x7f2c0100 };
+    const hosts = drawFleet({ servers: 6, range, seed: 2, software: ["pocketmine"] });
+    await using _fleet = await openFleet(hosts, { clock: systemClock, seed: 1 });
+    const list = `${folder}/a.db`;
+    const QUICK = ["--cooldown", "200ms", "--timeout", "500ms", "-q"];
+    await run(["scan", "127.44.0.0/24", "--protocol", "raknet,query", ...QUICK, "-o", list]);
+    const [dead, back] = ["127.44.9.9:19132", formatEndpoint(hosts[2].endpoint)];
+    {
+      using db = new DatabaseSync(list);
+      const change = (sql: string) => db.exec(sql);
+      change("update servers set last_seen = last_seen - 60000");
+      change(`update servers set online = 0, failures = 3 where id = '${back}'`);
+      change("create temp table one as select * from servers limit 1");
+      change(`update one set id = '${dead}', host = '127.44.9.9', failures = 2, online = 1`);
+      change("insert into servers select * from one");
+      change("update one set id = '127.44.8.8:19132', host = '127.44.8.8'");
+      change("insert into servers select * from one");
+    }
+    const permissions = [
+      ...["--allow-net", `--allow-read=${folder}`, `--allow-write=${folder}`],
+      "--allow-env=INIT_CWD,HOME",
+    ];
+    await Deno.writeTextFile(`${folder}/out.txt`, "127.44.8.0/24\n");
+    const options = ["--interval", "5s", "--timeout", "300ms", "--opt-out-file"];
+    const child = start(["watch", list, ...options, `${folder}/out.txt`], { permissions });
+    const said = new Response(child.stderr).text();
+    let [stdout, ended] = ["", false];
+    for await (const part of child.stdout.pipeThrough(new TextDecoderStream())) {
+      stdout += part;
+      if (stdout.split("\n").length > 2 && !ended) {
+        ended = true; // a second signal would end it at once
+        child.kill("SIGINT");
+      }
+    }
+    const [{ code }, stderr] = await Promise.all([child.status, said]);
+    assertEquals(code, 130, stderr); // as every command that Ctrl-C ends
+    const events = stdout.trim().split("\n").map((line) => JSON.parse(line));
+    assertEquals(
+      events.map(({ event, host, port }) => `${event} ${host}:${port}`).toSorted(),
+      [`offline ${dead}`, `online ${back}`],
+    );
+    assertStringIncludes(stderr, "1 server opted out: not watched");
+    assertStringIncludes(stderr, "6 of 7 servers online");
+    using db = new DatabaseSync(list);
+    const all = (sql: string) => db.prepare(sql).all().map((row) => ({ ...row }));
+    assertEquals(all("select id from servers where online = 0 and failures = 3"), [{ id: dead }]);
+    assertEquals(all("select failures from servers where host = '127.44.8.8'"), [{ failures: 2 }]);
+    assertEquals(
+      all("select kind, state, found from scans where kind = 'watch'"),
+      [{ kind: "watch", state: "finished", found: 6 }],
+    );
+    const [{ n, online }] = all(
+      "select count(*) as n, sum(online) as online from observations " +
+        "where scan_id in (select id from scans where kind = 'watch')",
+    );
+    assertEquals(Number(n) - Number(online), 1);
+    assert(Number(online) >= 1 && Number(online) <= 6);
+    const asked = all(
+      "select players from servers where last_scan in " +
+        "(select id from scans where kind = 'watch')",
+    );
+    assert(asked.length > 0 && asked.every(({ players }) => players === null));
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("a server that opts out is marked in the database, and not watched again", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const range = { start: 0x7f580000, end: 0x7f580010 };
+    const [bds, shy] = ["bds", "bdsOptedOut"].map((name) =>
+      drawFleet({ servers: 1, range, seed: 2, software: [name] })[0]
+    );
+    const id = formatEndpoint(bds.endpoint);
+    const list = `${folder}/a.db`;
+    const options = ["--opt-out-file", `${folder}/out.txt`];
+    const permissions = [
+      ...["--allow-net", `--allow-read=${folder}`, `--allow-write=${folder}`],
+      "--allow-env=INIT_CWD,HOME",
+    ];
+    {
+      await using _fleet = await openFleet([bds], { clock: systemClock, seed: 1 });
+      const quick = ["--cooldown", "200ms", "-q", "-o", list, ...options];
+      await run(["scan", id, "--protocol", "raknet", ...quick]);
+    }
+    await using _fleet = await openFleet([{ ...shy, endpoint: bds.endpoint }], {
+      clock: systemClock,
+      seed: 1,
+    });
+    const child = start(["watch", list, "--interval", "5s", ...options], { permissions });
+    const said = new Response(child.stderr).text();
+    let stdout = "";
+    for await (const part of child.stdout.pipeThrough(new TextDecoderStream())) {
+      stdout += part;
+      child.kill("SIGINT");
+    }
+    const [{ code }, stderr] = await Promise.all([child.status, said]);
+    assertEquals([code, JSON.parse(stdout).event], [130, "opted_out"], stderr);
+    {
+      using db = new DatabaseSync(list);
+      const marked = db.prepare("select host from opt_outs").all().map(({ host }) => host);
+      assertEquals(marked, [id.split(":")[0]]);
+    }
+    const again = await run(["watch", list, ...options]);
+    assertEquals(again.code, 2);
+    assertStringIncludes(again.stderr, "there is no server in it that may be asked");
+    const named = await run(["watch", id, "-o", list, ...options]);
+    assertEquals(named.code, 2);
+    assertStringIncludes(named.stderr, "Cannot watch: every named server opted out");
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+/** Whether a database has the schema of this program. */
+function isMade(list: string): boolean {
+  try {
+    using db = new DatabaseSync(list, { readOnly: true });
+    const [row] = db.prepare("select version from blocksweep_schema").all();
+    return row?.version === MIGRATIONS.length;
+  } catch {
+    return false; // it is not there, or is being made
+  }
+}
+
+const FIRST_SCHEMA = new URL("../../../src/store/database/migrations/0001.sql", import.meta.url);
+
+Deno.test("a watch whose list is locked when it begins is noted when the list is free", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const range = { start: 0x7f590000, end: 0x7f590010 };
+    const hosts = drawFleet({ servers: 1, range, seed: 2, software: ["pocketmine"] });
+    await using _fleet = await openFleet(hosts, { clock: systemClock, seed: 1 });
+    const list = `${folder}/a.db`;
+    {
+      await using old = openSqlite(list);
+      await migrate(old, [await Deno.readTextFile(FIRST_SCHEMA)]); // the watch brings it up to date
+    }
+    const child = start(["watch", list, "-iL", "-", "--interval", "5s"], { stdin: "" });
+    await until(child, () => isMade(list));
+    let stderr = "";
+    {
+      using db = new DatabaseSync(list);
+      db.exec("begin immediate");
+      const writer = child.stdin.getWriter();
+      await writer.write(new TextEncoder().encode(formatEndpoint(hosts[0].endpoint)));
+      await writer.close();
+      const told = child.stderr.pipeThrough(new TextDecoderStream());
+      for await (const part of told.values({ preventCancel: true })) {
+        stderr += part;
+        if (stderr.includes("tries again")) break;
+      }
+      db.exec("rollback");
+      const [event] = await Array.fromAsync(
+        child.stdout.pipeThrough(new TextDecoderStream()).values(),
+        (part) => {
+          child.kill("SIGINT");
+          return JSON.parse(part).event;
+        },
+      );
+      assertEquals(event, "online");
+      for await (const part of told) stderr += part;
+    }
+    assertEquals((await child.status).code, 130, stderr);
+    assertStringIncludes(stderr, "another program is writing to it; the watch goes on");
+    using db = new DatabaseSync(list);
+    const [scan] = db.prepare("select kind, state, found from scans").all();
+    assertEquals({ ...scan }, { kind: "watch", state: "finished", found: 1 });
+    assertEquals(db.prepare("select scan_id from observations").all().length, 1);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("a watch that refuses a word creates no database, and one that opted out there is passed over", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    for (const word of ["127.0.0.1:99999", "10.0.0.0/8", `${folder}/none.txt`]) {
+      const { code } = await run(["watch", word, "127.0.0.1", "-o", `${folder}/new.db`]);
+      assertEquals([code, [...Deno.readDirSync(folder)]], [2, []], word);
+    }
+    const list = `${folder}/a.db`;
+    {
+      await using database = openSqlite(list);
+      await migrate(database);
+      await writeOptOuts(database, [{ address: 0x7f2c0909, at: 1 }]);
+    }
+    const { code, stderr } = await run(["watch", "127.44.9.9", "-o", list]);
+    assertEquals([code, stderr.split("\n")], [2, [
+      "blocksweep: 2 servers opted out: not watched",
+      "blocksweep: Cannot watch: every named server opted out",
+      "",
+    ]]);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});

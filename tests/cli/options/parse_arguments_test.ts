@@ -1,0 +1,252 @@
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import { closest, readArgs } from "../../../src/cli/options/parse_arguments.ts";
+import { formatConfig, mergeValues, parseConfig } from "../../../src/cli/options/config_file.ts";
+import { commandHelp, COMMANDS, overview } from "../../../src/cli/options/help_text.ts";
+import { main } from "../../../src/cli/mod.ts";
+import { type Command, OPTIONS, optionsOf } from "../../../src/cli/options/option_table.ts";
+import { readScanSettings } from "../../../src/app/settings/scan_settings.ts";
+import { Settings } from "../../../src/app/settings/option_values.ts";
+import { InputError } from "../../../src/core/errors.ts";
+import { withMessages } from "../failing_streams.ts";
+
+const read = (...args: string[]) => readArgs("scan", args);
+const settings = (...args: string[]) => new Settings(read(...args));
+
+Deno.test("options in every form, targets between them", () => {
+  const { words, given } = read(
+    ...["10.0.0.1", "-p", "1,2", "--rate=10k", "42", "-o", "a.csv", "-o", "-", "--append", "1e3"],
+    ...["-iL", "-", "-sL", "-oJ", "x.json", "--max-retries", "2", "-c64", "--wait", "2s"],
+  );
+  assertEquals(words, ["10.0.0.1", "42", "1e3"]); // texts, not numbers
+  assertEquals(Object.fromEntries(given), {
+    "ports": ["1,2"],
+    "rate": ["10k"],
+    "output": ["a.csv", "-"],
+    "append": ["true"],
+    "input-file": ["-"],
+    "list-targets": ["true"],
+    "oJ": ["x.json"],
+    "retries": ["2"],
+    "concurrency": ["64"],
+    "cooldown": ["2s"],
+  });
+});
+
+Deno.test("what is not an option is refused, with a hint where there is one", () => {
+  const refused = (args: string[], message: string) =>
+    assertThrows(() => read(...args), InputError, message);
+  refused(["--reate", "5"], "Unknown option --reate; did you mean --rate?");
+  refused(["--hostrate=5"], "did you mean --host-rate?");
+  refused(["--exclud", "x"], "did you mean --exclude?");
+  refused(["-e", "5"], "Unknown option -e; did you mean --seed?"); // zmap
+  refused(["-P", "2"], "did you mean --retries?"); // zmap
+  refused(["-x", "a"], "did you mean --exclude?"); // RustScan
+  refused(["--nonsense"], "Unknown option --nonsense; see scan --help");
+  refused(["-Z"], "Unknown option -Z");
+  refused(["--rate"], "Cannot use --rate: it needs a value (NUMBER)");
+  refused(["--rate", "--append"], "Cannot use --rate: it needs a value (NUMBER)");
+  refused(["--rate", "1", "--rate", "2"], 'Cannot use --rate twice: "1" and "2"');
+  refused(["--i-have-permission=no"], "Cannot use --i-have-permission=no: it takes no value");
+  for (const value of ["", "true", "false", "1"]) {
+    refused([`--dryrun=${value}`], `Cannot use --dryrun=${value}: it takes no value`);
+  }
+  refused(["-q=no"], 'Cannot use --quiet "no": it takes no value');
+  refused(["-q5"], 'Cannot use --quiet "5": it takes no value');
+  refused(["--manifest", "x"], "Unknown option --manifest"); // the fleet's, not the scan's
+});
+
+Deno.test("a hint never names the opposite of what was written", () => {
+  const hint = (command: Command, word: string) => {
+    const error = assertThrows(() => readArgs(command, [word, "x"]), InputError);
+    return /did you mean --([\w-]+)/.exec(error.message)?.[1];
+  };
+  for (const word of ["--include", "--includ", "--min-rate", "--minrate", "--unquiet"]) {
+    assertEquals(hint("scan", word), undefined, word);
+  }
+  assertEquals(hint("list", "--offline"), undefined); // not --online
+  assertEquals(hint("list", "--max-players"), undefined); // not --min-players
+  assertEquals(hint("scan", "--includfile"), "includefile");
+  assertEquals(hint("scan", "--exludefile"), "excludefile");
+  assertEquals(hint("scan", "--nofollow"), "no-follow");
+  for (const opposite of ["in", "ex"]) {
+    assertEquals(closest(`${opposite}clude`, ["exclude", "include"]), `${opposite}clude`);
+  }
+});
+
+Deno.test("words that a command does not take are refused", async () => {
+  const lines: [line: string, message: string][] = [
+    ["demo extra", 'Cannot use "extra": demo takes no arguments'],
+    ["schema foo", 'Cannot use "foo": schema takes no arguments'],
+    ["completions bash zsh", 'Cannot use "zsh": one word too many for completions'],
+    ["list a.db b.db", 'Cannot use "b.db": one word too many for list'],
+    ["history a.db 127.0.0.1 c", 'Cannot use "c": one word too many for history'],
+    ["export a.db b.db", 'Cannot use "b.db": one word too many for export'],
+    ["thin a.db b.db", 'Cannot use "b.db": one word too many for thin'],
+    ["lan 10.0.0.0/24", 'Cannot use "10.0.0.0/24": lan takes no targets'],
+    ["fleet 5", 'Cannot use "5": say --servers 5'],
+    ["list a.db --json", "Unknown option --json; did you mean --format ndjson?"],
+    ["query h --format json", "Unknown option --format; did you mean --json?"],
+    ["query h -o a.csv", "Unknown option -o; did you mean --json?"],
+    [
+      "list a.db --limit 0",
+      'Cannot use --limit "0": it wants a whole number such as 500, 10k or 1M, at least 1',
+    ],
+    ["fleet 127.0.0.1", 'Cannot use "127.0.0.1": say --range 127.0.0.1'],
+    ["query a b", "Cannot query: name one server"],
+    ["--version x", 'Cannot use "x" with --version'],
+    ["help scan x", 'Cannot use "x" with help'],
+    ["help nonsense", 'Unknown command "nonsense"'],
+  ];
+  for (const [line, message] of lines) {
+    const [code, text] = await withMessages(() => main(line.split(" ")));
+    assertEquals([code, text.split("\n").length], [2, 2], line);
+    assert(text.startsWith(`blocksweep: ${message}`), text);
+  }
+});
+
+Deno.test("--no-color is accepted wherever there may be colours", () => {
+  for (const command of ["scan", "query", "lan", "watch", "list", "history", "demo"] as const) {
+    assertEquals(readArgs(command, ["--no-color"]).given.has("no-color"), true);
+  }
+});
+
+Deno.test("what users of nmap and masscan type is understood", () => {
+  assertEquals(read("--includefile", "a").given.get("input-file"), ["a"]);
+  assertEquals(read("--port", "5").given.get("ports"), ["5"]);
+  assertEquals(readArgs("lan", ["--port", "5"]).given.get("ports"), ["5"]);
+  for (const args of [["-p-"], ["-p", "-"], ["--ports=-"]]) {
+    const { ports } = readScanSettings(settings(...args), () => 1);
+    assertEquals(ports("raknet", 4).length, 65_535, args.join(" "));
+  }
+});
+
+Deno.test("closest() finds slips, not other words", () => {
+  const names = ["rate", "retries", "seed", "shard", "shards"];
+  assertEquals(["raet", "retrise", "sed", "shardz"].map((word) => closest(word, names)), [
+    ...["rate", "retries", "seed", "shard"],
+  ]);
+  assertEquals([closest("output", names), closest("x", names)], [undefined, undefined]);
+});
+
+Deno.test("values are read as what they are meant to be", () => {
+  assertEquals(settings("--rate", "1.5k").rate("rate"), 1500);
+  assertEquals(settings("--rate", "0.5").rate("rate"), 0.5);
+  assertEquals(settings("--rate", "auto").rate("rate"), { most: undefined });
+  assertEquals(settings("--rate", "auto:50k").rate("rate"), { most: 50_000 });
+  const bits = ["1000", "500k", "2.5M", "1G"].map((text) =>
+    settings("--bandwidth", text).bits("bandwidth")
+  );
+  assertEquals(bits, [1000, 500_000, 2_500_000, 1e9]);
+  assertEquals(settings("--host-rate", "off").cap("host-rate"), "off");
+  assertEquals(settings("--timeout", "800").milliseconds("timeout"), 800);
+  assertEquals(settings("--timeout", "1.5s").time("timeout"), 1500);
+  assertEquals(settings("--max-runtime", "2h").time("max-runtime"), 7_200_000);
+  assertEquals(settings("--shard", "2/4").shard(), { index: 2, count: 4 });
+  assertEquals(settings("--shard", "2", "--shards", "4").shard(), { index: 2, count: 4 });
+  assertEquals(settings("--from", "3:1500").mark(), { pass: 3, position: 1500 });
+  assertEquals(settings("--max-results", "1.5k").wholeCount("max-results"), 1500);
+  assertEquals(read("--append", "--", "--append=no").words, ["--append=no"]);
+  assertEquals(settings().mark(), { pass: 1, position: 0 });
+});
+
+const WRONG: [args: string[], message: string][] = [
+  [["--rate", "abc"], 'Cannot use --rate "abc": it wants a number such as'],
+  [["--rate", "0"], "it wants a number"],
+  [["--rate", "auto:"], "it wants a number"],
+  [["--rate", "auto:x"], "or auto, or auto:50k"],
+  [["--rate", "autos"], "it wants a number"],
+  [["--rate", "1e9"], "it wants a number"],
+  ...["abc", "999", "2000G", "10 M", "10Mbit"].map((text): [string[], string] => [
+    ["--bandwidth", text],
+    `Cannot use --bandwidth "${text}": it wants bits a second from 1k to 1000G`,
+  ]),
+  [["--host-rate", "0.5"], "a whole number up to 1M, or off"],
+  [["--concurrency", "0"], "a whole number from 1 to 100000"],
+  [["--retries", "4"], "a whole number from 0 to 3"],
+  [["--timeout", "soon"], "a time such as"],
+  [["--timeout", "0"], "it must be at least 1 ms"],
+  [["--shard", "0/4"], "I/N with I from 1 to N"],
+  [["--shard", "5/4"], "I/N with I from 1 to N"],
+  [["--shard", "2"], "I/N with I from 1 to N"],
+  [["--shard", "1/4", "--shards", "5"], "I/N with I from 1 to N"],
+  [["--shards", "4"], "without --shard"],
+  [["--shard", "1/4"], "Cannot use --shard without --seed"],
+  [["--from", "2"], "PASS:POSITION"],
+  [["--from", "0:1"], "PASS:POSITION"],
+  [["--from", "2:5"], "Cannot use --from without the --seed"],
+  [["--seed", "-1"], "Unknown option -1"],
+  [["--seed", "1.5"], "a whole number"],
+  [["--seed", "1", "--no-randomize"], "one or the other"],
+  [["--protocol", "raknte"], "did you mean raknet?"],
+  [["--protocol", ","], "--protocol is empty"],
+  [["--protocol", "raknet", "--ports", "T:25565"], "no UDP port is among them"],
+  [["--ports", "0"], 'Cannot parse port "0"'],
+  [["--source-port", "70000"], 'Cannot parse port "70000"'],
+  [["--source-ip", "here"], "not an address"],
+  [["--max-targets", "1.5"], "it wants a whole number such as 500, 10k or 1M"],
+  [["--max-results", "0"], "it wants a whole number such as 500, 10k or 1M"],
+  [["--max-results", "many"], "it wants a whole number such as 500, 10k or 1M"],
+  [["--net-rate", "0"], "it wants a whole number up to 1M, or off"],
+  [["--timeout", "0.5"], 'Cannot use --timeout "0.5": it must be at least 1 ms'],
+];
+
+for (const [args, message] of WRONG) {
+  Deno.test(`scan refuses ${args.join(" ")}`, () => {
+    assertThrows(() => readScanSettings(settings(...args), () => 1), InputError, message);
+  });
+}
+
+Deno.test("a configuration file holds the same options", () => {
+  const text = JSON.stringify({
+    targets: ["10.0.0.0/24"],
+    rate: 500,
+    output: ["a.csv", "b.ndjson"],
+    append: true,
+    "no-players": false,
+  });
+  const file = parseConfig("scan", text, '"x.json"');
+  assertEquals(file.words, ["10.0.0.0/24"]);
+  assertEquals(Object.fromEntries(file.given), {
+    rate: ["500"],
+    output: ["a.csv", "b.ndjson"],
+    append: ["true"],
+  });
+  const merged = mergeValues(file, read("--rate", "1k"));
+  assertEquals([merged.words, merged.given.get("rate")], [["10.0.0.0/24"], ["1k"]]);
+  assertEquals(mergeValues(file, read("127.0.0.1")).words, ["127.0.0.1"]);
+  assertEquals(parseConfig("scan", formatConfig("scan", merged), "x"), merged);
+});
+
+Deno.test("a configuration file that cannot be used says why", () => {
+  const refused = (text: string, message: string) =>
+    assertThrows(() => parseConfig("scan", text, '"x.json"'), InputError, message);
+  refused("{", 'Cannot use "x.json": ');
+  refused("[]", "it must hold one JSON object");
+  refused("null", "it must hold one JSON object");
+  refused('{"raet": 5}', 'there is no option "raet"; did you mean "rate"?');
+  refused('{"rate": true}', '"rate" must be a text or a number (NUMBER)');
+  refused('{"rate": [1, 2]}', '"rate" must be a text or a number');
+  refused('{"append": "yes"}', '"append" must be true or false');
+  refused('{"targets": []}', '"targets" must be');
+  refused('{"config": "y.json"}', 'there is no option "config"');
+  refused('{"__proto__": 5}', 'there is no option "__proto__"');
+});
+
+Deno.test("help names every command and option, within eighty-odd columns", () => {
+  for (const name of Object.keys(COMMANDS) as Command[]) {
+    assert(overview().includes(`  ${name}`));
+    const text = commandHelp(name);
+    for (const { name: option } of optionsOf(name)) assert(text.includes(`-${option}`), option);
+    for (const line of text.split("\n")) assert(line.length <= 110, line);
+  }
+});
+
+Deno.test("no two options of a command share a name", () => {
+  for (const command of Object.keys(COMMANDS) as Command[]) {
+    const names = optionsOf(command).flatMap((
+      { name, short, aliases = [] },
+    ) => [name, ...aliases, ...short === undefined ? [] : [short]]);
+    assertEquals(new Set(names).size, names.length, command);
+  }
+  assert(OPTIONS.every(({ commands }) => commands.length > 0));
+});

@@ -1,0 +1,48 @@
+import { assertRejects, assertThrows } from "@std/assert";
+import { print, tell, writeRefusal } from "../../../src/cli/term/console.ts";
+import { InputError } from "../../../src/core/errors.ts";
+import { WriteError } from "../../../src/sinks/sink.ts";
+import { FULL, withFault } from "../failing_streams.ts";
+
+const lost = Object.assign(new Error("Input/output error (os error 5)"), { code: "EIO" });
+const closed = new Deno.errors.BrokenPipe("Broken pipe (os error 32)");
+
+Deno.test("tell() does not mind that nobody reads messages, but minds our own mistakes", async () => {
+  for (const fault of [lost, closed, FULL]) {
+    await withFault("stderr", fault, () => Promise.resolve(tell("x")));
+  }
+  await withFault("stderr", new TypeError("ours"), () => {
+    assertThrows(() => tell("x"), TypeError, "ours");
+    return Promise.resolve();
+  });
+});
+
+Deno.test("print() says that standard output takes no more", async () => {
+  for (const fault of [FULL, closed, lost]) {
+    await withFault("stdout", fault, async () => {
+      await assertRejects(() => print("x"), WriteError, "Cannot write to standard output: ");
+    });
+  }
+});
+
+Deno.test("a full device is a failure, a wrong path is a mistake", () => {
+  const path = "x";
+  const error = writeRefusal(path, FULL);
+  assertThrows(
+    () => {
+      throw error;
+    },
+    WriteError,
+    'Cannot write to "x": No space left on device',
+  );
+  const missing = Object.assign(new Error("No such file (os error 2): open 'x'"), {
+    code: "ENOENT",
+  });
+  assertThrows(
+    () => {
+      throw writeRefusal(path, missing);
+    },
+    InputError,
+    'Cannot write to "x": No such file (os error 2)',
+  );
+});

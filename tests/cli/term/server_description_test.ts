@@ -1,0 +1,34 @@
+import { assert, assertEquals } from "@std/assert";
+import { describe } from "../../../src/cli/term/server_description.ts";
+import { emptyRecord, type ServerRecord } from "../../../src/core/record.ts";
+
+const record = (over: Partial<ServerRecord>): ServerRecord => ({
+  ...emptyRecord({ address: 0x7f000001, port: 25565 }, 0),
+  name: "Hi you",
+  motd: " §aHi§l\nyou\u001b[2J",
+  edition: "java",
+  ...over,
+});
+
+/** The line that names the server, without its heading. */
+const name = (over: Partial<ServerRecord>, color: boolean) =>
+  describe(record(over), color).find((line) => line.includes("name"))?.replace(
+    color ? "  \u001b[2mname      \u001b[22m " : "  name       ",
+    "",
+  );
+
+Deno.test("a server's name has the colours of its MOTD, and no other escape", () => {
+  assertEquals(name({}, true), "\u001b[0;38;5;83mHi\u001b[0;1;38;5;83m you␛[2J\u001b[0m");
+  assertEquals(
+    name({ motd: "§la§mb", edition: "bedrock" }, true),
+    [
+      ...["\u001b[0;1ma", "\u001b[0;1;38;5;88mb", "\u001b[0m"],
+    ].join(""),
+  );
+  assertEquals(name({ motd: null }, true), "Hi you");
+});
+
+Deno.test("without colour a server's name is its plain text, and no name is no line", () => {
+  assertEquals(name({}, false), "Hi you");
+  assert(!describe(record({ name: null }), true).some((line) => line.includes("name")));
+});

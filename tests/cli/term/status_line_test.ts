@@ -1,0 +1,184 @@
+/** The status line as a function of a scan's state over time. */
+import { assert, assertAlmostEquals, assertEquals, assertMatch } from "@std/assert";
+import {
+  PaceMeter,
+  type ScanPace,
+  type ScanWork,
+  scanWork,
+  statusLine,
+} from "../../../src/cli/term/status_line.ts";
+import { newState, type ScanState } from "../../../src/scan/scan_state.ts";
+
+/** A scan on paper: speeds, pauses and the cooldown are known, and so is its end. */
+interface Paper {
+  readonly udp: readonly number[];
+  readonly tcp?: readonly number[];
+  /** Positions a second. */
+  readonly rate: number;
+  readonly tcpRate?: number;
+  readonly cooldown?: number;
+  readonly from?: { readonly pass: number; readonly position: number };
+  readonly maxRuntime?: number;
+}
+
+const START = { pass: 1, position: 0 };
+const sum = (numbers: readonly number[]) => numbers.reduce((all, one) => all + one, 0);
+
+function workOf({ udp, tcp = [], cooldown = 5, from = START, maxRuntime = Infinity }: Paper) {
+  const passes = {
+    udp: { sizes: udp, protocols: [] },
+    tcp: { sizes: tcp, protocols: [] },
+  };
+  const given = { from, fromTcp: START, cooldown, connect: 3, maxRuntime };
+  return scanWork({ passes, guards: [] }, given);
+}
+
+/** When the passes over UDP end, and the state in the second `t` of this run. */
+function at(paper: Paper, t: number): { state: ScanState; sent: number } {
+  const { udp, tcp = [], rate, tcpRate = rate, from = START } = paper;
+  const state = newState("x", 0);
+  let [position, pass, left] = [from.position, from.pass, t];
+  while (pass <= udp.length) {
+    const seconds = (udp[pass - 1] - position) / rate;
+    if (left < seconds) {
+      position += Math.floor(left * rate);
+      break;
+    }
+    left -= seconds;
+    if (left < 1 || pass === udp.length) {
+      position = udp[pass - 1]; // it pauses, or cools down
+      break;
+    }
+    left--;
+    [position, pass] = [0, pass + 1];
+  }
+  const earlier = sum(udp.slice(0, from.pass - 1)) + from.position;
+  const visited = sum(udp.slice(0, pass - 1)) + position;
+  const tcpVisited = Math.min(sum(tcp), Math.floor(t * tcpRate));
+  Object.assign(state, {
+    ...{ pass, passes: udp.length, position, size: udp[pass - 1] ?? 0, sent: visited },
+    ...{ total: sum([...udp, ...tcp]), visited: visited + tcpVisited },
+  });
+  Object.assign(state.tcp, {
+    ...{ pass: tcp.length > 0 ? 1 : 0, passes: tcp.length, position: tcpVisited },
+  });
+  return { state, sent: visited - earlier };
+}
+
+/** The paces at every half second up to a time. */
+function paces(paper: Paper, until: number, work: ScanWork = workOf(paper)): ScanPace[] {
+  const { from = START, udp } = paper;
+  const before = newState("x", 0); // a resumed scan has sent before, and has not begun anew
+  before.sent = sum(udp.slice(0, from.pass - 1)) + from.position;
+  const meter = new PaceMeter(work, before, 0);
+  const all: ScanPace[] = [];
+  for (let t = 0.5; t <= until; t += 0.5) all.push(meter.read(at(paper, t).state, t));
+  return all;
+}
+
+Deno.test("the first line has a rate and the time left; each that follows counts down", () => {
+  const paper: Paper = { udp: [10_000, 10_000], rate: 1000 };
+  const end = 10 + 1 + 10 + 5;
+  for (const [i, { rate, left, elapsed }] of paces(paper, 20).entries()) {
+    const t = (i + 1) / 2;
+    assertEquals(elapsed, t);
+    assertAlmostEquals(left, end - t, 1.1, `after ${t} s`);
+    if (t < 10) assertEquals(rate, 1000);
+  }
+});
+
+Deno.test("a resumed scan does not take its earlier work for that of the last second", () => {
+  const paper: Paper = { udp: [100_000, 100_000], rate: 1000, from: { pass: 1, position: 90_000 } };
+  const end = 10 + 1 + 100 + 5;
+  const all = paces(paper, 100);
+  assertEquals([all[0].rate, all[0].elapsed], [1000, 0.5]);
+  assertAlmostEquals(all[0].share, 90_500 / 200_000, 1e-9);
+  for (const [i, { left }] of all.entries()) {
+    assertAlmostEquals(left, end - (i + 1) / 2, 1.1, `after ${(i + 1) / 2} s`);
+  }
+});
+
+Deno.test("resumed behind the last pass of UDP, what is left is that of TCP", () => {
+  const from = { pass: 3, position: 0 };
+  const paper: Paper = { udp: [500, 500], tcp: [3000], rate: 100, from };
+  const [first] = paces(paper, 0.5);
+  assertAlmostEquals(first.left, 29.5 + 3, 1);
+  assertEquals(first.rate, 0); // the paper sends nothing over UDP, and counts no connections
+});
+
+Deno.test("in the cooldown the time left is that of the cooldown, until it is over", () => {
+  const paper: Paper = { udp: [1000], rate: 1000, cooldown: 5 };
+  const all = paces(paper, 8);
+  const left = (t: number) => all[2 * t - 1].left;
+  assertEquals([left(1), left(2), left(5.5)], [5, 4, 0.5]);
+  assertEquals(left(7), Infinity); // unknown: the last inspections take their time
+  assertEquals(all.at(-1)!.share, 1);
+});
+
+Deno.test("connections beside the probes: the half that ends last decides", () => {
+  const slow: Paper = { udp: [1000], rate: 1000, tcp: [1000], tcpRate: 10 };
+  assertAlmostEquals(paces(slow, 10).at(-1)!.left, 90 + 3, 1);
+  // What TCP no longer takes of the rate, UDP does: 300 and 100 s alone, 200 s together.
+  const shared: Paper = { udp: [150_000], rate: 500, tcp: [50_000], tcpRate: 500 };
+  assertAlmostEquals(paces(shared, 10).at(-1)!.left, 190 + 5, 1);
+});
+
+Deno.test("a pause between passes slows nothing down; --max-runtime bounds what is left", () => {
+  const small: Paper = { udp: [400, 400, 400, 400], rate: 200, cooldown: 1 };
+  for (const [i, { left }] of paces(small, 10).entries()) {
+    assertAlmostEquals(left, 12 - (i + 1) / 2, 1.6, `after ${(i + 1) / 2} s`);
+  }
+  const bounded: Paper = { udp: [1e6], rate: 100, maxRuntime: 60 };
+  assertEquals(paces(bounded, 10).at(-1)!.left, 50);
+});
+
+Deno.test("where nothing moves, the time left is unknown, and no number is invented", () => {
+  const work = workOf({ udp: [1000], rate: 1 });
+  const meter = new PaceMeter(work, newState("x", 0), 0);
+  const pace = meter.read(newState("x", 0), 0.5);
+  assertEquals(pace, {
+    ...{ elapsed: 0.5, left: Infinity, share: 0, rate: 0, replyRate: 0, hitRate: undefined },
+  });
+  const text = statusLine(newState("x", 0), pace, "rate");
+  assertEquals(text, "0:01  0.0%  ETA ?  0 sent  0/s  found 0 (0/s)  written 0  lost 0");
+});
+
+const PACE: ScanPace = {
+  ...{ elapsed: 83, left: 3725, share: 0.1234, rate: 1000, replyRate: 3.14, hitRate: 0.0042 },
+};
+
+/** A state whose line is long. */
+function busy(): ScanState {
+  const state = newState("x", 0);
+  Object.assign(state, { pass: 1, passes: 4, sent: 1_234_567, written: 5000, fellSilent: 12 });
+  Object.assign(state.replies, { true: 5100 });
+  Object.assign(state.tcp, { pass: 1, passes: 2 });
+  return state;
+}
+
+Deno.test("a wide line holds everything", () => {
+  assertEquals(
+    statusLine(busy(), PACE, "net-rate"),
+    "1:23  12.3%  ETA 1:02:05  pass 1/4  TCP 1/2  1,234,567 sent  1,000/s  (--net-rate)  " +
+      "found 5,100 (3.1/s)  hit rate 0.42%  written 5,000  lost 12",
+  );
+});
+
+Deno.test("a narrow line keeps what matters most, and nothing of it is cut", () => {
+  const whole = statusLine(busy(), PACE, "net-rate").split("  ");
+  for (let columns = 18; columns <= 200; columns++) {
+    const text = statusLine(busy(), PACE, "net-rate", columns);
+    assert(text.length <= columns, `${columns}: ${text}`);
+    assert(text.split("  ").every((part) => whole.includes(part)), `${columns}: ${text}`);
+    assertMatch(text, /12\.3% {2}ETA 1:02:05/);
+  }
+  assertEquals(
+    statusLine(busy(), PACE, "net-rate", 79),
+    "1:23  12.3%  ETA 1:02:05  1,000/s  found 5,100 (3.1/s)  hit rate 0.42%  lost 12",
+  );
+  assertEquals(
+    statusLine(busy(), PACE, "net-rate", 59),
+    "12.3%  ETA 1:02:05  1,000/s  found 5,100 (3.1/s)  lost 12",
+  );
+  assertEquals(statusLine(busy(), PACE, "net-rate", 3), "12.");
+});

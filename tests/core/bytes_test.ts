@@ -1,0 +1,57 @@
+import { assertEquals, assertThrows } from "@std/assert";
+import {
+  concat,
+  hasBytes,
+  indexOfBytes,
+  Malformed,
+  Reader,
+  Truncated,
+} from "../../src/core/bytes.ts";
+
+const BYTES = Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 65, 66, 0);
+
+Deno.test("Reader reads integers of every size in order", () => {
+  const reader = new Reader(BYTES);
+  assertEquals([reader.u8("a"), reader.u16("b"), reader.u16le("c")], [1, 0x0203, 0x0504]);
+  assertEquals(reader.u32("d"), 0x06070809);
+  assertEquals([reader.offset, reader.left], [9, 4]);
+  assertEquals(new Reader(BYTES).u64("e"), 0x0102030405060708n);
+});
+
+Deno.test("Reader works on a view into a larger buffer", () => {
+  const view = BYTES.subarray(4, 8);
+  assertEquals(new Reader(view).u32("a"), 0x05060708);
+  assertThrows(() => new Reader(view, 1).u32("a"), Truncated);
+});
+
+Deno.test("Reader reads texts up to a NUL, and stays where none follows", () => {
+  const reader = new Reader(BYTES, 9);
+  assertEquals([...reader.untilNul()!], []);
+  assertEquals([...reader.untilNul()!], [65, 66]);
+  assertEquals([reader.untilNul(), reader.offset], [undefined, 13]);
+  const open = new Reader(Uint8Array.of(65));
+  assertEquals([open.untilNul(), open.offset, [...open.rest()]], [undefined, 0, [65]]);
+});
+
+Deno.test("Truncated says what was needed where, and what was there", () => {
+  const error = assertThrows(() => new Reader(BYTES, 11).u32("token"), Truncated);
+  assertEquals([error.what, error.offset, error.needed, error.available], ["token", 11, 4, 2]);
+  assertEquals(
+    error.message,
+    "Cannot read token: 4 bytes are needed at offset 11, 2 are there",
+  );
+  assertEquals(new Malformed("a token", 5).message, "Cannot accept a token at offset 5");
+});
+
+Deno.test("hasBytes() and indexOfBytes() find parts at their place alone", () => {
+  assertEquals(hasBytes(BYTES, Uint8Array.of(2, 3), 1), true);
+  assertEquals(hasBytes(BYTES, Uint8Array.of(2, 4), 1), false);
+  assertEquals(hasBytes(BYTES, Uint8Array.of(0, 1), 12), false);
+  assertEquals(indexOfBytes(Uint8Array.of(1, 1, 1, 2), Uint8Array.of(1, 2), 0), 2);
+  assertEquals(indexOfBytes(BYTES, Uint8Array.of(0), 10), 12);
+  assertEquals(indexOfBytes(BYTES, Uint8Array.of(0, 9), 0), -1);
+});
+
+Deno.test("concat() joins arrays of any kind", () => {
+  assertEquals(concat([1], Uint8Array.of(2, 3), []), Uint8Array.of(1, 2, 3));
+});

@@ -1,0 +1,98 @@
+import { assert, assertEquals } from "@std/assert";
+import fc from "npm:fast-check@4.10.2";
+import {
+  formatPlain,
+  formatSections,
+  parseFormatted,
+  PLAIN,
+  type Run,
+} from "../../../src/core/formatted/mod.ts";
+import { plainText } from "../../../src/core/text.ts";
+import { TEXT } from "./texts.ts";
+
+/** Runs in short: colour, formats, text. */
+function short(runs: readonly Run[]): string[] {
+  return runs.map(({ text, style: { color, formats } }) => `${color ?? ""}|${formats}|${text}`);
+}
+
+Deno.test("Java's codes: a colour ends formats, a reset ends all", () => {
+  assertEquals(short(parseFormatted("a§lb§cc§od§rE")), ["||a", "|l|b", "c||c", "c|o|d", "||E"]);
+  assertEquals(short(parseFormatted("§Ca§LB§kc§nd")), ["c||a", "c|l|B", "c|kl|c", "c|kln|d"]);
+  assertEquals(short(parseFormatted("§a§b§c")), []);
+  assertEquals(short(parseFormatted("x§ay§r§az")), ["||x", "a||yz"]);
+  assertEquals(short(parseFormatted("§gA§uB")), ["g||A", "u||B"]);
+});
+
+Deno.test("Bedrock's codes: formats stay, m and n are colours", () => {
+  const read = (text: string) => short(parseFormatted(text, { dialect: "bedrock" }));
+  assertEquals(read("§la§cb§mc§nd§re"), [
+    ...["|l|a", "c|l|b", "#971607|l|c", "#b4684d|l|d", "||e"],
+  ]);
+  assertEquals(read("§o§#aBcDeFx"), ["#abcdef|o|x"]);
+});
+
+Deno.test("hex colours in both forms, and what only looks like one", () => {
+  assertEquals(short(parseFormatted("§x§F§f§8§8§0§0a§#00aA00b")), ["#ff8800||a", "#00aa00||b"]);
+  assertEquals(short(parseFormatted("§x§1§2a")), ["2||a"]);
+  assertEquals(short(parseFormatted("§#12345g§")), ["||§#12345g§"]);
+  assertEquals(short(parseFormatted("§§a§zb§")), ["||§", "a||§zb§"]);
+});
+
+Deno.test("a reset goes back to the look that text started with", () => {
+  const base = { color: "4", formats: "l" };
+  assertEquals(short(parseFormatted("a§kb§rc§2d", { base })), ["4|l|a", "4|kl|b", "4|l|c", "2||d"]);
+});
+
+Deno.test("the normal form has a code where the look changes and nowhere else", () => {
+  const normal = (text: string) => formatSections(parseFormatted(text));
+  assertEquals(normal("§r§a§a§lHi§l§r§r"), "§a§lHi");
+  assertEquals(normal("§lb§cc§o§od§rE"), "§lb§cc§od§rE");
+  assertEquals(normal("§LA§#ABCDEFb"), "§lA§x§a§b§c§d§e§fb");
+  assertEquals(normal("a§x§1§2b"), "a§2b");
+  assertEquals(normal(""), "");
+  assertEquals(
+    formatSections([{ text: "§", style: PLAIN }, { text: "a§#123456", style: PLAIN }]),
+    [
+      ...["§§ra", "§§r#123456"],
+    ].join(""),
+  );
+  const red = { color: "c", formats: "l" };
+  assertEquals(formatSections([{ text: "x§kz", style: red }]), "§c§lx§§c§lkz");
+});
+
+Deno.test("what is written in the normal form is read as what was written", () => {
+  fc.assert(
+    fc.property(TEXT, fc.constantFrom("java" as const, "bedrock" as const), (text, dialect) => {
+      const runs = parseFormatted(text, { dialect });
+      const normal = formatSections(runs);
+      assertEquals(parseFormatted(normal), runs, JSON.stringify(text));
+      assertEquals(formatSections(parseFormatted(normal)), normal);
+    }),
+    { seed: 1, numRuns: 5000 },
+  );
+});
+
+Deno.test("the plain text is the same before and after, and as the record has it", () => {
+  fc.assert(
+    fc.property(TEXT, (text) => {
+      const plain = formatPlain(parseFormatted(text));
+      assertEquals(plain, plainText(text));
+      assertEquals(plainText(formatSections(parseFormatted(text))), plain);
+    }),
+    { seed: 2, numRuns: 5000 },
+  );
+});
+
+Deno.test("every part of a text is read once: runs are bounded by codes, texts by the text", () => {
+  fc.assert(
+    fc.property(TEXT, (text) => {
+      const runs = parseFormatted(text);
+      const signs = text.split("§").length - 1;
+      assert(runs.length <= signs + 1);
+      assert(runs.reduce((sum, run) => sum + run.text.length, 0) <= text.length);
+      // The most that a style takes is a hex colour and five formats, 24 units, before each sign.
+      assert(formatSections(runs).length <= text.length + 24 * signs);
+    }),
+    { seed: 3, numRuns: 2000 },
+  );
+});

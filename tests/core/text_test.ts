@@ -1,0 +1,132 @@
+import { assert, assertEquals } from "@std/assert";
+import fc from "npm:fast-check@4.10.2";
+import {
+  decodeField,
+  decodeLatin1,
+  decodeUtf8,
+  encodeLatin1,
+  harmlessText,
+  oneLine,
+  plainText,
+  withCommas,
+} from "../../src/core/text.ts";
+
+const utf8 = (text: string) => new TextEncoder().encode(text);
+
+Deno.test("decodeField() takes UTF-8 where it is, and Latin-1 else", () => {
+  assertEquals(decodeField(utf8("§a大人気")), "§a大人気");
+  assertEquals(decodeField(encodeLatin1("§aFrère")), "§aFrère");
+  assertEquals(decodeField(utf8("plain")), "plain");
+  assertEquals(decodeField(Uint8Array.of(0xc3, 0x28)), "Ã(");
+  assertEquals(decodeField(utf8("\ufeffx")), "\ufeffx"); // a BOM is text like any other
+});
+
+Deno.test("decodeUtf8() says when something could not be read", () => {
+  assertEquals(decodeUtf8(Uint8Array.of(0x41, 0xff)), { text: "A\ufffd", badUtf8: true });
+  assertEquals(decodeUtf8(utf8("§a")), { text: "§a", badUtf8: false });
+  assertEquals(decodeUtf8(utf8("a\ufffd")), { text: "a\ufffd", badUtf8: false }); // as written
+  assertEquals(decodeUtf8(Uint8Array.of(0xf0, 0x9f, 0x98)), { text: "\ufffd", badUtf8: true });
+});
+
+Deno.test("decodeUtf8() agrees with a decoder that throws", () => {
+  const strict = new TextDecoder("utf-8", { fatal: true });
+  const throws = (bytes: Uint8Array) => {
+    try {
+      strict.decode(bytes);
+      return false;
+    } catch {
+      return true;
+    }
+  };
+  const parts = fc.constantFrom(...[0x41, 0xa7, 0xc2, 0xef, 0xbf, 0xbd, 0xe4, 0xf0, 0x9f, 0x98]);
+  fc.assert(
+    fc.property(fc.array(parts, { maxLength: 12 }), (list) => {
+      const bytes = Uint8Array.from(list);
+      assertEquals(decodeUtf8(bytes).badUtf8, throws(bytes), bytes.toHex());
+    }),
+    { seed: 1, numRuns: 5000 },
+  );
+});
+
+Deno.test("Latin-1 keeps every byte, for texts of any length", () => {
+  const bytes = Uint8Array.from({ length: 70_000 }, (_, i) => i & 255);
+  assertEquals(encodeLatin1(decodeLatin1(bytes)), bytes);
+  assertEquals([...encodeLatin1("一A")], [0, 65]); // what Java's writeBytes does
+});
+
+Deno.test("plainText() removes codes, controls and white space at the ends", () => {
+  assertEquals(plainText("§l§aSky§r §xKing\u0007dom §"), "Sky King dom §");
+  assertEquals(plainText(" \t\n "), "");
+  assertEquals(plainText("a\u202eb\u200bc"), "abc");
+});
+
+Deno.test("plainText() of a text that needs nothing is that of one that needs something", () => {
+  const common = fc.constantFrom(..." abcÀ-~»¡\u00ad˿\u0300\u0345\u202e\u009f\u00a0\t§§1");
+  const unit = fc.oneof(
+    { arbitrary: common, weight: 9 },
+    fc.string({ unit: "binary", maxLength: 1 }),
+  );
+  let same = 0;
+  fc.assert(
+    fc.property(fc.string({ unit, maxLength: 12 }), (text) => {
+      const plain = plainText(text);
+      assertEquals(plainText(`\u2060${text}`), plain); // WORD JOINER, which goes
+      same += plain === text ? 1 : 0;
+    }),
+    { seed: 2, numRuns: 20_000 },
+  );
+  assert(same > 1000 && same < 10_000, String(same));
+});
+
+Deno.test("harmlessText() leaves nothing that moves a cursor or reorders a line", () => {
+  assertEquals(harmlessText("\u001b[2J\r\n\u007f\u009b"), "␛[2J␍␊␡\ufffd");
+  assertEquals(harmlessText("a\u202eb"), "a\ufffdb");
+  assertEquals(oneLine("a\u0000b\u202e\u2028\u200d"), "a␀b\ufffd␤\u200d");
+  fc.assert(
+    fc.property(fc.string({ unit: "binary" }), (text) => {
+      assertEquals(oneLine(`${text}\u2028`), `${oneLine(text)}\u2424`);
+      const shown = harmlessText(text);
+      assert(!/[\p{Cc}\u202a-\u202e\u2066-\u2069]/u.test(shown), JSON.stringify(shown));
+    }),
+    { seed: 1, numRuns: 2000 },
+  );
+});
+
+Deno.test("characters that are not seen are taken out of plain text, and shown on terminals", () => {
+  for (
+    const unseen of "\u00ad\u034f\u061c\u180e\u200b\u200d\u2060\ufeff\u{e0041}\u{e007f}\u{e0100}"
+  ) {
+    assertEquals(plainText(`a${unseen}b`), "ab", unseen.codePointAt(0)!.toString(16));
+    assertEquals(harmlessText(`a${unseen}b`), "a\ufffdb", unseen.codePointAt(0)!.toString(16));
+  }
+  for (const blank of "\u2800\u3164\uffa0\u115f\u1160") {
+    assertEquals(plainText(`${blank}a${blank}${blank}b`), "a b");
+    assertEquals(harmlessText(`a${blank}b`), "a b");
+  }
+  // An emoji keeps its one variation selector; elsewhere they are not seen.
+  assertEquals([plainText("❤\ufe0f"), harmlessText("❤\ufe0f")], ["❤\ufe0f", "❤\ufe0f"]);
+  assertEquals(harmlessText("❤\ufe0f\ufe0fa\ufe0e"), "❤\ufe0f\ufffda\ufffd");
+  assertEquals([plainText("👨\u200d👩"), harmlessText("👨\u200d👩")], ["👨👩", "👨\ufffd👩"]);
+});
+
+Deno.test("withCommas() writes numbers as the runtime does", () => {
+  const numbers = [
+    0,
+    7,
+    999,
+    1000,
+    65_536,
+    123_456,
+    1_234_567.891,
+    0.5,
+    0.0004,
+    999.9996,
+    1e15,
+    -1234,
+  ];
+  const sizes = [10n ** 30n, -123_456n, 1n << 128n];
+  for (const value of [...numbers, ...sizes]) {
+    assertEquals(withCommas(value), value.toLocaleString("en-US"));
+  }
+  assertEquals(withCommas(2 ** 64), "18,446,744,073,709,551,616"); // to the last digit
+});

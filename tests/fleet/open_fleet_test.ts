@@ -1,0 +1,218 @@
+import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { InputError } from "../../src/core/errors.ts";
+import { drawDelays } from "../../src/fleet/simulate/network/faults.ts";
+import { drawFleet } from "../../src/fleet/simulate/draw_fleet.ts";
+import { HostileHost, TRICKS } from "../../src/fleet/simulate/hostile/hostile_hosts.ts";
+import { Fleet, openFleet } from "../../src/fleet/simulate/open_fleet.ts";
+import { ListenerFront } from "../../src/fleet/simulate/network/listener_per_host.ts";
+import { Random } from "../../src/fleet/random.ts";
+import { SOFTWARE } from "../../src/fleet/simulate/software.ts";
+import { type Endpoint, formatEndpoint, lan, query, raknet, sqp } from "../../src/mod.ts";
+import { systemClock } from "../../src/net/clock.ts";
+import { openSocket } from "../../src/net/deno/udp_socket.ts";
+import { FakeNetwork } from "../fakes/network.ts";
+
+const RANGE = { start: 0x7f100000, end: 0x7f110000 };
+const NOBODY = { respond: () => [] };
+const US = { address: 0x7f000001, port: 40000 };
+
+Deno.test("drawFleet() repeats a fleet by its seed, with one host on an address", () => {
+  const plan = { servers: 600, hostile: 180, range: RANGE, seed: 9 };
+  const entries = drawFleet(plan).map(({ entry }) => entry);
+  assertEquals(drawFleet(plan).map(({ entry }) => entry), entries);
+  assertEquals(new Set(entries.map(({ host }) => host)).size, 780);
+  const kinds = new Set(entries.map(({ software }) => software));
+  for (const { name, onlyNamed, twin } of SOFTWARE) {
+    assertEquals(kinds.has(name), !onlyNamed && !twin, `${name} among 780 hosts`);
+  }
+  assertEquals(entries.filter(({ listed }) => listed).length, 600);
+});
+
+Deno.test("drawFleet() refuses too many hosts and unknown software", () => {
+  const plan = { servers: 3, range: { start: 0x7f100000, end: 0x7f100002 }, seed: 1 };
+  assertThrows(() => drawFleet(plan), InputError, "the range holds 2 addresses");
+  assertThrows(
+    () => drawFleet({ ...plan, servers: 1, software: ["x"] }),
+    InputError,
+    "known are bds",
+  );
+});
+
+Deno.test("drawFleet() leaves TCP out on request", () => {
+  const plan = { servers: 300, hostile: 60, range: RANGE, seed: 9, tcp: false };
+  const hosts = drawFleet(plan);
+  assert(hosts.every(({ responder, streams }) => responder && !streams));
+  assert(hosts.every(({ entry }) => !("slp" in entry.truth)));
+  const only = { ...plan, software: ["waterfall"] };
+  assertThrows(() => drawFleet(only), InputError, "Cannot imitate waterfall without TCP");
+  const twins = drawFleet({ ...plan, servers: 1, hostile: 0, software: ["geyserBesideJava"] });
+  assertEquals(twins.map(({ entry }) => Object.keys(entry.truth)), [["raknet"], ["query"]]);
+});
+
+Deno.test("servers punish malformed pings as their software does", () => {
+  const draw = (software: string) =>
+    drawFleet({ servers: 1, range: RANGE, seed: 1, software: [software] })[0].responder!;
+  const ping = raknet.encodePing({ openOnly: false, time: 1n, guid: 2n });
+  for (const [software, seconds] of [["pocketmine", 5], ["dragonfly", 10], ["bds", 0]] as const) {
+    const server = draw(software);
+    assertEquals(server.respond(ping.subarray(0, 25), US, 0), []);
+    assertEquals(server.respond(ping, US, seconds * 1000 - 1).length, seconds === 0 ? 1 : 0);
+    assertEquals(server.respond(ping, US, seconds * 1000).length, 1);
+  }
+});
+
+Deno.test("servers bind tokens as their software does", () => {
+  const draw = (software: string) =>
+    drawFleet({ servers: 1, range: RANGE, seed: 1, software: [software] })[0].responder!;
+  const ask = (software: string, from: { address: number; port: number }, times = 1) => {
+    const server = draw(software);
+    const [reply] = server.respond(query.encodeHandshake(1), US, 0);
+    const { token } = query.decodeChallenge(reply)!;
+    const stat = query.encodeStatRequest(1, token, 4);
+    return Array.from({ length: times }, () => server.respond(stat, from, 0).length).at(-1);
+  };
+  const otherPort = { ...US, port: 40001 };
+  assertEquals([ask("vanilla", US), ask("vanilla", otherPort)], [1, 0]);
+  assertEquals([ask("velocity", US), ask("velocity", otherPort)], [1, 1]);
+  assertEquals([ask("waterdog", US), ask("waterdog", US, 2)], [1, 0]);
+});
+
+Deno.test("go-raknet ignores an address for what it does not know", () => {
+  const [{ responder: server = NOBODY }] = drawFleet({
+    ...{ servers: 1, range: RANGE, seed: 1 },
+    software: ["dragonfly"],
+  });
+  const ping = raknet.encodePing({ openOnly: false, time: 1n, guid: 2n });
+  const handshake = query.encodeHandshake(1); // bit 7 is set: a late datagram
+  assertEquals(server.respond(handshake, US, 0).length, 1);
+  assertEquals(server.respond(ping, US, 0).length, 1);
+  assertEquals(server.respond(sqp.encodeChallengeRequest(), US, 0), []);
+  const otherPort = { ...US, port: 1 };
+  assertEquals(server.respond(ping, otherPort, 9999), []);
+  assertEquals(server.respond(ping, otherPort, 10_000).length, 1);
+});
+
+Deno.test("an SQP server's challenge is for one query, of version 1, from one port", () => {
+  const draw = () =>
+    drawFleet({ servers: 1, range: RANGE, seed: 1, software: ["sqpSample"] })[0].responder!;
+  const ask = (chunks: number, version = 1, from = US, wrongFirst = false) => {
+    const server = draw();
+    const [reply] = server.respond(sqp.encodeChallengeRequest(), US, 0);
+    const challenge = sqp.decodeChallenge(reply)!;
+    const question = sqp.encodeQuery({ challenge, version, chunks });
+    if (wrongFirst) server.respond(question.with(1, ~question[1]), US, 0);
+    return [server.respond(question, from, 0), server.respond(question, from, 0)]
+      .map((replies) => replies.map(({ length }) => length));
+  };
+  const [[size], second] = ask(0x01);
+  assert(size > 11 && second.length === 0);
+  assertEquals(ask(0x01, 2)[0], []);
+  assertEquals(ask(0x01, 1, { ...US, port: 1 })[0], []);
+  assertEquals(ask(0x01, 1, US, true)[0], []);
+  assertEquals(ask(0x02)[0], [25]); // an empty answer, and a ServerInfo that is not filled
+  assertEquals(draw().respond(Uint8Array.of(0, 0), US, 0), []);
+  assertEquals(draw().respond(Uint8Array.of(0xfe, 0xfd), US, 0), []);
+});
+
+Deno.test("hostile hosts answer, and never with what is true", () => {
+  const ping = raknet.encodePing({ openOnly: false, time: 7n, guid: 2n });
+  const handshake = query.encodeHandshake(0x01020304);
+  for (const name of Object.keys(TRICKS)) {
+    const host = new HostileHost(name, new Random(1));
+    const replies = [ping, handshake].flatMap((datagram) => host.respond(datagram, US, 0));
+    assert(replies.length > 0, name);
+    for (const reply of replies) {
+      let pong, challenge;
+      try {
+        pong = raknet.decodePong(reply);
+        challenge = query.decodeChallenge(reply, 0x01020304);
+      } catch {
+        continue; // broken, as it is meant to be
+      }
+      assert((pong === undefined || pong.guid === 0n) && challenge === undefined, name);
+    }
+  }
+});
+
+Deno.test("drawDelays() loses, doubles and delays by chance", () => {
+  const random = new Random(4);
+  const faults = { loss: 0.2, duplication: 0.1, delay: 5, jitter: 10 };
+  const drawn = Array.from({ length: 10_000 }, () => drawDelays(faults, random));
+  const share = (copies: number) => drawn.filter(({ length }) => length === copies).length / 10_000;
+  assert(Math.abs(share(0) - 0.2) < 0.02 && Math.abs(share(2) - 0.08) < 0.02);
+  assert(drawn.flat().every((delay) => delay >= 5 && delay < 15));
+});
+
+Deno.test("Fleet answers from the address that was asked", async () => {
+  const hosts = drawFleet({ servers: 5, range: RANGE, seed: 2, software: ["bds"] });
+  await using fleet = await openFleet(hosts, { clock: systemClock, seed: 1 });
+  await using socket = openSocket({ ...US, port: 0 });
+  const { promise, resolve } = Promise.withResolvers<string[]>();
+  const from: string[] = [];
+  socket.listen((_, peer) => {
+    from.push(`${peer.address}:${peer.port}`);
+    if (from.length === hosts.length) resolve(from);
+  });
+  const ping = raknet.encodePing({ openOnly: false, time: 7n, guid: 2n });
+  for (const { endpoint } of hosts) await socket.send(ping, endpoint);
+  const expected = hosts.map(({ endpoint }) => `${endpoint.address}:${endpoint.port}`);
+  assertEquals((await promise).toSorted(), expected.toSorted());
+  assertEquals([fleet.received, fleet.sent], [5, 5]);
+});
+
+Deno.test("a fleet stays on loopback", async () => {
+  const hosts = drawFleet({ servers: 1, range: { start: 1, end: 2 }, seed: 1 });
+  const options = { clock: systemClock, seed: 1 };
+  await assertRejects(() => openFleet(hosts, options), InputError, "not a loopback");
+});
+
+Deno.test("Java worlds announce themselves in a laboratory alone, until it is closed", async () => {
+  const range = { start: 0x7f100000, end: 0x7f100001 };
+  const hosts = drawFleet({ servers: 1, range, seed: 1, software: ["openToLan"] });
+  const clock = new FakeNetwork(1);
+  await assertRejects(() => openFleet(hosts, { clock, seed: 1 }), InputError, "a laboratory");
+  const sent: [at: number, to: string][] = [];
+  const front = {
+    listen: () => Promise.resolve(),
+    send: (_: Uint8Array, __: unknown, to: Endpoint) =>
+      void sent.push([clock.now() - 1000, formatEndpoint(to)]),
+    [Symbol.asyncDispose]: () => Promise.resolve(),
+  };
+  const wait = (ms: number) => clock.run(new Promise<void>((done) => clock.after(ms, done)));
+  const fleet = new Fleet(hosts, { datagrams: front, streams: new ListenerFront([]) }, {
+    clock,
+    seed: 1,
+    lab: [],
+  });
+  await wait(3100);
+  await fleet[Symbol.asyncDispose]();
+  await wait(3100);
+  assertEquals(sent, [0, 1500, 3000].map((at) => [at, "224.0.2.60:4445"]));
+});
+
+Deno.test("NetherNet worlds answer requests, and nothing else", () => {
+  const range = { start: 0x7f100000, end: 0x7f100001 };
+  const [{ responder = NOBODY }] = drawFleet({
+    servers: 1,
+    range,
+    seed: 1,
+    software: ["netherNet7"],
+  });
+  const request = lan.sealPacket({ type: "request", sender: 1n });
+  const message = lan.sealPacket({ type: "message", sender: 1n, recipient: 2n, text: request });
+  const [response] = responder.respond(request, US, 0);
+  assertEquals(lan.openPacket(response)?.type, "response");
+  for (const other of [response, message, new Uint8Array(64), Uint8Array.of(1)]) {
+    assertEquals(responder.respond(other, US, 0), []);
+  }
+});
+
+Deno.test("Fleet says which address is taken", async () => {
+  const hosts = drawFleet({ servers: 1, range: RANGE, seed: 2 });
+  await using _fleet = await openFleet(hosts, { clock: systemClock, seed: 1 });
+  await assertRejects(
+    () => openFleet(hosts, { clock: systemClock, seed: 1 }),
+    InputError,
+    "Cannot open 127.16.",
+  );
+});

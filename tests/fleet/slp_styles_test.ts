@@ -1,0 +1,107 @@
+import { assert, assertEquals } from "@std/assert";
+import { concat } from "../../src/core/bytes.ts";
+import { formatSections, parseFormatted } from "../../src/core/formatted/mod.ts";
+import { drawIdentity } from "../../src/fleet/simulate/server_identity.ts";
+import { Random } from "../../src/fleet/random.ts";
+import { answerSlp } from "../../src/fleet/simulate/slp/slp_replies.ts";
+import { normalMotd } from "../../src/fleet/simulate/slp/status_shape.ts";
+import { SLP_STYLES } from "../../src/fleet/simulate/slp/slp_styles.ts";
+import { slp } from "../../src/mod.ts";
+
+const IDENTITY = drawIdentity(new Random(1));
+const REQUEST = slp.encodeStatusRequest({ protocol: -1, host: "a", port: 1 });
+
+const answer = (name: string, received: Uint8Array) =>
+  answerSlp(SLP_STYLES[name], IDENTITY, received);
+/** The version and protocol number in a status. */
+function version(name: string, protocol: number): [string, number] {
+  const request = slp.encodeStatusRequest({ protocol, host: "a", port: 1 });
+  const { json } = slp.decodeStatusResponse(answer(name, request)!.reply)!;
+  const said = JSON.parse(new TextDecoder().decode(json)).version;
+  return [said.name, said.protocol];
+}
+
+Deno.test("a request is awaited in whole, and what follows it is left", () => {
+  for (let size = 1; size < REQUEST.length; size++) {
+    assertEquals(answer("vanilla", REQUEST.slice(0, size)), undefined);
+  }
+  const ping = slp.encodePing(7n);
+  const { used, close } = answer("vanilla", concat(REQUEST, ping))!;
+  assertEquals([used, close], [REQUEST.length, false]);
+  assertEquals(answer("vanilla", concat(ping, [1])), {
+    used: ping.length,
+    reply: ping,
+    close: true,
+  });
+});
+
+Deno.test("what is no request closes", () => {
+  const login = Uint8Array.fromHex("0800fd050161000102");
+  for (const bytes of [login, new Uint8Array(9), slp.encodeFrame(0, [1, 9])]) {
+    assertEquals(answer("vanilla", bytes), {
+      used: bytes.length,
+      reply: new Uint8Array(),
+      close: true,
+    });
+  }
+});
+
+Deno.test("proxies repeat the protocol that they can, and say their most else", () => {
+  assertEquals([-1, 47, 9999].map((protocol) => version("velocity", protocol)), [
+    ["Velocity 1.7.2-1.21.4", 769],
+    ["Velocity 1.7.2-1.21.4", 47],
+    ["Velocity 1.7.2-1.21.4", 769],
+  ]);
+  assertEquals(version("vanilla", 47), [IDENTITY.version, IDENTITY.protocol]);
+});
+
+Deno.test("legacy pings are answered by what came first", () => {
+  const form = (name: string, bytes: Uint8Array) => {
+    const reply = answer(name, bytes)?.reply;
+    return reply && slp.decodeLegacyReply(reply)?.status?.form;
+  };
+  const ping = slp.encodeLegacyPing({ data: { protocol: 74, host: "a", port: 1 } });
+  for (const name of ["vanilla", "java14"]) {
+    assertEquals(form(name, Uint8Array.of(0xfe)), "beta");
+    assertEquals([form(name, Uint8Array.of(0xfe, 1)), form(name, ping)], ["1.4", "1.4"]);
+    // A part of the 1.6 ping hangs, and so does one that lies.
+    assertEquals(answer(name, ping.slice(0, 9)), undefined);
+    assertEquals(answer(name, Uint8Array.from(ping, (byte, i) => i === 28 ? 99 : byte)), undefined);
+  }
+  assertEquals([form("beta18", Uint8Array.of(0xfe, 1)), form("beta18", ping)], ["beta", "beta"]);
+  assertEquals(answer("disconnects", ping)?.reply.length, 0);
+});
+
+Deno.test("a legacy ping is told the same as a request for a status", () => {
+  const legacy = (name: string) => {
+    const { reply } = answer(name, slp.encodeLegacyPing({ data: "01" }))!;
+    const { version, protocol, motd, online, max } = slp.decodeLegacyReply(reply)!.status!;
+    return { version, protocol, motd, online, max };
+  };
+  const { version: release, online, max } = IDENTITY;
+  const versions = {
+    vanilla: [release, 127],
+    paper: [`Paper ${release}`, 127],
+    forge112: ["1.12.2", 127],
+    velocity: ["Velocity 1.7.2-1.21.4", 769],
+    componentMotd: [release, 127],
+    translateMotd: [release, 127],
+  };
+  for (const [name, [version, protocol]] of Object.entries(versions)) {
+    const { motd } = SLP_STYLES[name].truth(IDENTITY).columns;
+    assertEquals<unknown>(legacy(name), { version, protocol, motd, online, max }, name);
+  }
+});
+
+Deno.test("the fleet's own normal form is that of the game's text", () => {
+  const random = new Random(3);
+  const pieces = ["§a", "§6", "§k", "§l", "§r", "§x", "§u", "a", "b ", "c"];
+  let coded = 0;
+  for (let i = 0; i < 3000; i++) {
+    const text = Array.from({ length: random.below(9) }, () => random.pick(pieces)).join("");
+    const normal = formatSections(parseFormatted(text));
+    assertEquals(normalMotd(text), normal, text);
+    if (normal.includes("§")) coded++;
+  }
+  assert(coded > 1000, String(coded));
+});

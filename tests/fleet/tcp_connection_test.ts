@@ -1,0 +1,108 @@
+import { assert, assertEquals } from "@std/assert";
+import { serve, type StreamEvent } from "../../src/fleet/simulate/network/tcp_connection.ts";
+import { drawFleet } from "../../src/fleet/simulate/draw_fleet.ts";
+import { openFleet } from "../../src/fleet/simulate/open_fleet.ts";
+import { Random } from "../../src/fleet/random.ts";
+import type { StreamAct } from "../../src/fleet/simulate/network/stream_responder.ts";
+import {
+  HostileListener,
+  STREAM_TRICKS,
+} from "../../src/fleet/simulate/hostile/hostile_listeners.ts";
+import { slp } from "../../src/mod.ts";
+import { systemClock } from "../../src/net/clock.ts";
+import { denoDialer } from "../../src/net/deno/tcp_dialer.ts";
+import type { Stream } from "../../src/net/socket.ts";
+import { FakeNetwork } from "../fakes/network.ts";
+
+const REQUEST = slp.encodeStatusRequest({ protocol: -1, host: "a", port: 25565 });
+const bytes = (text: string) => new TextEncoder().encode(text);
+
+/** A peer that says some things, and closes. */
+class Peer implements Stream {
+  readonly heard: string[] = [];
+  closed = false;
+
+  constructor(private readonly clock: FakeNetwork, private readonly says: Uint8Array[] | "mute") {}
+
+  read(): Promise<Uint8Array | "closed" | "reset"> {
+    if (this.says !== "mute") return Promise.resolve(this.says.shift() ?? "closed");
+    return new Promise((resolve) => {
+      const look = () => this.closed ? resolve("closed") : this.clock.after(1000, look);
+      look();
+    });
+  }
+
+  write(piece: Uint8Array): Promise<boolean> {
+    this.heard.push(`${this.clock.now()}: ${new TextDecoder().decode(piece)}`);
+    return Promise.resolve(!this.closed);
+  }
+
+  [Symbol.dispose](): void {
+    this.closed = true;
+  }
+}
+
+async function served(says: Uint8Array[] | "mute", opening: StreamAct[], answer: StreamAct[]) {
+  const clock = new FakeNetwork(1);
+  const peer = new Peer(clock, says);
+  const start = clock.now();
+  const events: StreamEvent[] = [];
+  const talk = { opening, receive: () => answer };
+  const options = { clock, delay: () => 5, signal: new AbortController().signal };
+  const noted = serve(peer, talk, { ...options, note: (event) => events.push(event) });
+  await clock.run(noted);
+  const did = events.map(({ way, did }) => `${way} ${typeof did === "string" ? did : did.length}`);
+  const heard = peer.heard.map((line) => line.replace(/^\d+/, (at) => String(+at - start)));
+  return { did, heard, closed: peer.closed, took: clock.now() - start };
+}
+
+Deno.test("serve() does what a host does, in its time, and hangs up", async () => {
+  const told = await served([bytes("hi")], [{ bytes: bytes("yo") }], [
+    { bytes: bytes("a") },
+    { waitMs: 100 },
+    { bytes: bytes("b") },
+  ]);
+  assertEquals(told.heard, ["5: yo", "10: a", "115: b"]);
+  assertEquals(told.did, ["in open", "out 2", "in 2", "out 1", "out 1", "in closed"]);
+  assert(told.closed);
+  const closing = await served([bytes("hi"), bytes("more")], [], ["close"]);
+  assertEquals(closing.did, ["in open", "in 2", "out closed"]);
+  const mute = await served("mute", [], []);
+  assert(mute.closed && mute.took >= 30_000 && mute.took < 32_000);
+});
+
+Deno.test("hostile hosts never send a status", () => {
+  for (const name of Object.keys(STREAM_TRICKS)) {
+    const talk = new HostileListener(name, new Random(1)).accept();
+    const acts = [...talk.opening, ...talk.receive(REQUEST)];
+    const size = acts.reduce(
+      (sum, act) => typeof act === "object" && "bytes" in act ? sum + act.bytes.length : sum,
+      0,
+    );
+    assert(name === "tcpFlood" ? size > 2 ** 21 : size < 2 ** 18, `${name}: ${size}`);
+  }
+});
+
+Deno.test("a fleet answers on TCP from the address that was asked, and hangs up when it ends", async () => {
+  const range = { start: 0x7f100000, end: 0x7f110000 };
+  const hosts = drawFleet({ servers: 4, range, seed: 2, software: ["vanilla", "java16"] });
+  const signal = new AbortController().signal;
+  const open: Stream[] = [];
+  {
+    await using fleet = await openFleet(hosts, { clock: systemClock, seed: 1 });
+    for (const { endpoint } of hosts) {
+      const stream = await denoDialer().connect(endpoint, signal);
+      assert(typeof stream === "object", String(stream));
+      open.push(stream);
+      assert(await stream.write(REQUEST));
+      assert(await stream.read() instanceof Uint8Array);
+    }
+    assertEquals(fleet.accepted, 4);
+  }
+  for (const stream of open) {
+    let said = await stream.read();
+    while (said instanceof Uint8Array) said = await stream.read();
+    stream[Symbol.dispose]();
+  }
+  assertEquals(await denoDialer().connect(hosts[0].endpoint, signal), "refused");
+});

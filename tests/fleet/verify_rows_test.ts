@@ -1,0 +1,124 @@
+import { assert, assertEquals } from "@std/assert";
+import {
+  formatManifest,
+  type ManifestEntry,
+  parseManifest,
+  withVerified,
+} from "../../src/fleet/manifest.ts";
+import { drawFleet } from "../../src/fleet/simulate/draw_fleet.ts";
+import { expectRow, findable, type Selection } from "../../src/fleet/judge/expected_rows.ts";
+import { readNdjson, verify } from "../../src/fleet/judge/verify_rows.ts";
+import type { ServerRecord } from "../../src/core/record.ts";
+
+const RANGE = { start: 0x7f100000, end: 0x7f110000 };
+const ENTRIES = drawFleet({ servers: 200, hostile: 20, range: RANGE, seed: 5 })
+  .map(({ entry }) => entry);
+const ALL: Selection = {
+  protocols: ["raknet", "slp", "query"],
+  ports: (protocol) => protocol === "raknet" ? [19132] : [25565],
+  follow: true,
+};
+
+/** The rows of a perfect scan. */
+function perfect(entries: readonly ManifestEntry[] = ENTRIES, scan = ALL): ServerRecord[] {
+  return entries.filter((entry) => findable(entry, scan).length > 0).map((entry) => ({
+    ...expectRow(entry, findable(entry, scan)),
+    latency_ms: 1.5,
+    seen_at: 1.8e12,
+    scan_id: "01928d5e-0000-7000-8000-000000000000",
+    alias_of: null,
+  }));
+}
+
+const check = (rows: readonly ServerRecord[], scan = ALL) => verify(ENTRIES, rows, scan, "ndjson");
+
+Deno.test("verify() finds nothing wrong with a perfect scan", () => {
+  const rows = perfect();
+  const listed = ENTRIES.filter(({ listed }) => listed).length;
+  assertEquals(check(rows), {
+    expected: listed,
+    found: listed,
+    right: listed,
+    partial: 0,
+    faults: [],
+  });
+});
+
+Deno.test("verify() knows what a scan of one protocol can find", () => {
+  const scan = { ...ALL, protocols: ["raknet"], follow: false };
+  const rows = perfect(ENTRIES, scan);
+  assert(rows.length > 0 && rows.every(({ protocols }) => protocols.join() === "raknet"));
+  assertEquals(check(rows, scan).faults, []);
+});
+
+Deno.test("verify() reports what is missing, doubled, invented or listed against its will", () => {
+  const [first, second, ...rest] = perfect();
+  const hidden = ENTRIES.find(({ listed, truth }) => !listed && "raknet" in truth)!;
+  const { faults, found } = check([
+    first,
+    first,
+    ...rest,
+    { ...second, host: "127.99.0.1" },
+    { ...second, host: hidden.host, port: hidden.port },
+  ]);
+  assertEquals(found, rest.length + 1);
+  const has = (text: string) => assert(faults.some((fault) => fault.includes(text)), text);
+  has("two rows");
+  has(`${second.host}:${second.port}: missing`);
+  has("127.99.0.1:");
+  has("a row of a host without one (bdsOptedOut)");
+});
+
+Deno.test("verify() looks at every field", () => {
+  const [first, ...rest] = perfect();
+  for (const name of Object.keys(first) as (keyof ServerRecord)[]) {
+    if (["host", "port"].includes(name)) continue; // another host or port is another server
+    const wrong = { ...first, [name]: Array.isArray(first[name]) ? ["wrong"] : "wrong" };
+    const { faults } = check([wrong as ServerRecord, ...rest]);
+    assert(faults.length > 0, name);
+  }
+});
+
+Deno.test("verify() tells a lossy row from a wrong one", () => {
+  const rows = perfect();
+  const both = rows.findIndex(({ protocols }) => protocols.length === 2);
+  const entry = ENTRIES.find(({ host }) => host === rows[both].host)!;
+  const half = { ...rows[both], ...expectRow(entry, rows[both].protocols.slice(0, 1)) };
+  const verdict = check(rows.with(both, half));
+  assertEquals([verdict.right, verdict.partial, verdict.faults], [rows.length - 1, 1, []]);
+});
+
+Deno.test("a manifest survives being written and read", () => {
+  assertEquals(parseManifest(formatManifest(ENTRIES)), JSON.parse(JSON.stringify(ENTRIES)));
+  assertEquals(readNdjson('{"host":"a"}\n{"host":"b"}\n').map(({ host }) => host), ["a", "b"]);
+});
+
+Deno.test("verify() knows what a scan that verifies finds out, and when it was not verified", () => {
+  const scan = { ...ALL, verify: true };
+  const rows = perfect(ENTRIES.map(withVerified), scan);
+  assertEquals(check(rows, scan).faults, []);
+  assert(rows.some(({ joinable }) => joinable) && rows.some(({ joinable }) => joinable === false));
+  assert(rows.some(({ protocols, joinable }) => protocols[0] === "query" && joinable === null));
+  assert(check(rows).faults.some((fault) => fault.includes("joinable is true, expected null")));
+  assert(check(perfect(), scan).faults.some((fault) => fault.includes("expected 1400")));
+});
+
+Deno.test("verify() wants one alias of a server that stands twice, and none of others", () => {
+  const plan = { servers: 1, range: RANGE, seed: 5, software: ["bdsTwoPorts"] };
+  const entries = drawFleet(plan).map(({ entry }) => entry);
+  const scan = { ...ALL, ports: () => [19132, 19133] };
+  const [one, two] = perfect(entries, scan);
+  const [first, second] = [entries[1].twin!, entries[0].twin!];
+  const faults = (...rows: ServerRecord[]) => verify(entries, rows, scan, "ndjson").faults.length;
+  assertEquals(faults(one, { ...two, alias_of: first }), 0);
+  assertEquals(faults({ ...one, alias_of: second }, two), 0);
+  assertEquals(faults(one, two), 2);
+  assertEquals(faults({ ...one, alias_of: second }, { ...two, alias_of: first }), 2);
+  assertEquals(faults(one, { ...two, alias_of: "127.16.0.9:1" }), 1);
+  assertEquals(faults(one), 1); // the other is missing
+  const [row] = perfect();
+  assertEquals(
+    check([{ ...row, alias_of: first }]).faults.filter((text) => text.includes("alias_of")).length,
+    1,
+  );
+});

@@ -1,0 +1,49 @@
+import { assertEquals } from "@std/assert";
+import { Random } from "../../src/fleet/random.ts";
+import { Pool } from "../../src/inspect/inspection_pool.ts";
+import { FakeNetwork } from "../fakes/network.ts";
+
+Deno.test("Pool runs so many at once, and never two of one address", async () => {
+  const clock = new FakeNetwork(1);
+  const random = new Random(3);
+  for (const concurrency of [1, 3, 50]) {
+    const pool = new Pool(concurrency, (error) => {
+      throw error;
+    });
+    const running = new Map<number, number>();
+    let [now, most, done] = [0, 0, 0];
+    for (let i = 0; i < 3000; i++) {
+      const address = random.below(40);
+      pool.add(address, async () => {
+        running.set(address, (running.get(address) ?? 0) + 1);
+        assertEquals(running.get(address), 1);
+        most = Math.max(most, ++now);
+        await new Promise<void>((resolve) => clock.after(random.below(20), resolve));
+        now--;
+        done++;
+        running.set(address, 0);
+      });
+    }
+    await clock.run(pool.idle());
+    assertEquals([done, pool.load], [3000, 0]);
+    assertEquals(most, Math.min(concurrency, 40));
+  }
+});
+
+Deno.test("Pool keeps the order of one address", async () => {
+  const pool = new Pool(4, () => {});
+  const order: number[] = [];
+  for (let i = 0; i < 10; i++) pool.add(1, () => Promise.resolve(void order.push(i)));
+  await pool.idle();
+  assertEquals(order, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+});
+
+Deno.test("Pool tells what a task throws, and goes on", async () => {
+  const errors: string[] = [];
+  const pool = new Pool(1, (error) => errors.push(error.message));
+  let ran = false;
+  pool.add(1, () => Promise.reject(new Error("broken")));
+  pool.add(1, () => Promise.resolve(void (ran = true)));
+  await pool.idle();
+  assertEquals([errors, ran], [["broken"], true]);
+});

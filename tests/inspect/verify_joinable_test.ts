@@ -1,0 +1,115 @@
+import { assertEquals } from "@std/assert";
+import { Malformed } from "../../src/core/bytes.ts";
+import { followUpTimeout } from "../../src/inspect/interview.ts";
+import { verify } from "../../src/inspect/verify_joinable.ts";
+import { soleLink } from "../../src/net/demultiplexer.ts";
+import { Throttle } from "../../src/net/throttle.ts";
+import {
+  ask,
+  type Exchange,
+  type Protocol,
+  Silence,
+  type Statement,
+} from "../../src/protocols/protocol.ts";
+import { FakeNetwork } from "../fakes/network.ts";
+
+const PEER = { address: 0x7f000002, port: 1 };
+const FREE = { rate: undefined, netRate: undefined, hostRate: undefined };
+const SAID = { columns: { name: "A", mtu: 1 }, flags: ["odd"], facts: { a: "1" } };
+
+/** A protocol whose servers answer 2 to a 1 when they can be used; 99 is broken. */
+const protocol: Protocol<string> = {
+  name: "test",
+  transport: "udp",
+  *exchange() {
+    return yield* ask(Uint8Array.of(0), () => "status", { resend: true });
+  },
+  record: () => SAID,
+  verify: (status) => status === "dead" ? undefined : knock(),
+};
+
+function* knock(): Exchange<Statement> {
+  try {
+    const answer = yield* ask(Uint8Array.of(1), ([first]) => first, { resend: true });
+    if (answer === 99) throw new Malformed("ninety-nine", 0);
+    return { columns: { mtu: 2, joinable: true }, flags: ["open"], facts: { b: "2" } };
+  } catch (error) {
+    if (!(error instanceof Silence)) throw error;
+    return { columns: { joinable: false }, flags: ["shut"], facts: {} };
+  }
+}
+
+/** Verifies a server that answers so; says what came of it, and when it was asked. */
+async function run(
+  answer: number | undefined,
+  {
+    latencyMs = 10 as number | null,
+    status = "alive",
+    signal = new AbortController().signal,
+    short = 0,
+  } = {},
+) {
+  const network = new FakeNetwork(1);
+  network.record = true;
+  network.host(PEER, { respond: () => answer === undefined ? [] : [Uint8Array.of(answer)] });
+  const result = await network.run(verify(
+    protocol as Protocol,
+    { protocol: "test", statement: SAID },
+    status,
+    {
+      endpoint: PEER,
+      link: () => {
+        if (short-- > 0) throw Object.assign(new Error("too many"), { code: "EMFILE" });
+        return soleLink(PEER, network.open(4), new Throttle(FREE), network);
+      },
+      timeoutMs: latencyMs === null ? 700 : followUpTimeout(latencyMs),
+    },
+    { retries: 1, clock: network, signal, nonce: () => 5n },
+  ));
+  return { ...result, asked: network.sent.map(({ at }) => at - 1000), took: network.now() - 1000 };
+}
+
+Deno.test("verify() lays what it found over what was said", async () => {
+  const { answer, cut, asked } = await run(2);
+  assertEquals([cut, asked], [false, [0]]);
+  assertEquals(answer, {
+    protocol: "test",
+    statement: {
+      columns: { name: "A", mtu: 2, joinable: true },
+      flags: ["odd", "open"],
+      facts: { a: "1", b: "2" },
+    },
+  });
+});
+
+Deno.test("verify() waits by the round trip, where it is known", async () => {
+  const quick = await run(undefined);
+  assertEquals([quick.answer.statement.flags, quick.asked, quick.took], [
+    ["odd", "shut"],
+    [0, 250],
+    500,
+  ]);
+  assertEquals((await run(undefined, { latencyMs: 100 })).asked, [0, 400]);
+  assertEquals((await run(undefined, { latencyMs: null })).asked, [0, 700]);
+});
+
+Deno.test("verify() leaves a statement as it is when there is nothing to find out, or no time", async () => {
+  const dead = await run(2, { status: "dead" });
+  assertEquals([dead.answer.statement, dead.asked, dead.cut], [SAID, [], false]);
+  const late = await run(undefined, { signal: AbortSignal.abort() });
+  assertEquals([late.answer.statement, late.cut], [SAID, true]);
+});
+
+Deno.test("verify() says that an answer was broken", async () => {
+  const { statement } = (await run(99)).answer;
+  assertEquals([statement.columns, statement.flags], [SAID.columns, ["odd", "verifyMalformed"]]);
+});
+
+Deno.test("verify() waits for a descriptor, and says nothing where there is none", async () => {
+  const late = await run(2, { short: 10 });
+  assertEquals([late.answer.statement.flags, late.cut, late.asked], [["odd", "open"], false, [
+    1000,
+  ]]);
+  const none = await run(2, { short: Infinity });
+  assertEquals([none.answer.statement, none.cut, none.took], [SAID, true, 15_000]);
+});

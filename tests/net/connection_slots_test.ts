@@ -1,0 +1,45 @@
+import { assertEquals } from "@std/assert";
+import { Slots } from "../../src/net/connection_slots.ts";
+
+/** Whether a promise has settled by now. */
+async function isSettled(promise: Promise<unknown>): Promise<boolean> {
+  let settled = false;
+  promise.then(() => settled = true);
+  for (let i = 0; i < 5; i++) await Promise.resolve();
+  return settled;
+}
+
+Deno.test("Slots hands out as many places as there are, in order", async () => {
+  const slots = new Slots(2, 2);
+  const first = await slots.take(1);
+  await slots.take(2);
+  const third = slots.take(3);
+  const fourth = slots.take(4);
+  assertEquals([await isSettled(third), slots.taken], [false, 2]);
+  first();
+  assertEquals([await isSettled(third), await isSettled(fourth), slots.taken], [true, false, 2]);
+});
+
+Deno.test("Slots keeps a host to its share, and lets others pass", async () => {
+  const slots = new Slots(10, 1);
+  const first = await slots.take(1);
+  const second = slots.take(1);
+  assertEquals(await isSettled(second), false);
+  assertEquals(await isSettled(slots.take(2)), true);
+  first();
+  assertEquals([await isSettled(second), slots.taken], [true, 2]);
+});
+
+Deno.test("Slots.lower() allows no more than could be used, but one", async () => {
+  const slots = new Slots(10, 10);
+  const free = [await slots.take(1), await slots.take(2), await slots.take(3)];
+  slots.lower();
+  assertEquals(slots.limit, 2);
+  const next = slots.take(4);
+  free[0]();
+  assertEquals(await isSettled(next), false);
+  free[1]();
+  assertEquals(await isSettled(next), true);
+  for (let i = 0; i < 5; i++) slots.lower();
+  assertEquals(slots.limit, 1);
+});

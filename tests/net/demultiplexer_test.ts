@@ -1,0 +1,109 @@
+import { assertEquals } from "@std/assert";
+import type { Endpoint } from "../../src/core/address.ts";
+import { soleLink, Switchboard } from "../../src/net/demultiplexer.ts";
+import { Throttle } from "../../src/net/throttle.ts";
+import { FakeNetwork } from "../fakes/network.ts";
+
+const PEER: Endpoint = { address: 0x7f000002, port: 19132 };
+const OTHER: Endpoint = { address: 0x7f000003, port: 19132 };
+const FREE = { rate: undefined, netRate: undefined, hostRate: undefined };
+const echo = { respond: (datagram: Uint8Array) => [datagram] };
+
+Deno.test("a switchboard gives a conversation its own datagrams, and the sweep the others", async () => {
+  const network = new FakeNetwork(1);
+  for (const host of [PEER, OTHER]) network.host(host, echo);
+  await using board = new Switchboard(
+    [network.open(4), network.open(4)],
+    new Throttle(FREE),
+    network,
+  );
+  const strays: string[] = [];
+  void board.listen((datagram, from, socket) =>
+    strays.push(`${Number(from.address) & 255} ${datagram[0]} ${socket}`)
+  );
+  await network.run((async () => {
+    await using link = board.link(PEER, 0);
+    await link.send(Uint8Array.of(1));
+    await board.sockets[0].send(Uint8Array.of(2), OTHER);
+    await board.sockets[1].send(Uint8Array.of(3), PEER); // another socket: not the conversation's
+    assertEquals(await link.next(100), Uint8Array.of(1));
+    assertEquals(await link.next(100), undefined);
+  })());
+  await network.run((async () => {
+    await board.sockets[0].send(Uint8Array.of(4), PEER); // the conversation is over
+    await network.turn();
+  })());
+  assertEquals(strays.toSorted(), ["2 3 1", "2 4 0", "3 2 0"]);
+});
+
+Deno.test("a conversation keeps what arrives before it is asked for, within bounds", async () => {
+  const network = new FakeNetwork(1);
+  await using board = new Switchboard([network.open(4)], new Throttle(FREE), network);
+  void board.listen(() => {});
+  await using link = board.link(PEER, 0);
+  const { port } = board.sockets[0];
+  for (let i = 0; i < 100; i++) network.inject(PEER, { port }, Uint8Array.of(i));
+  const got = await network.run((async () => {
+    const all: number[] = [];
+    await network.turn();
+    for (let next = await link.next(1); next !== undefined; next = await link.next(1)) {
+      all.push(next[0]);
+    }
+    return all;
+  })());
+  assertEquals(got, Array.from({ length: 32 }, (_, i) => i));
+});
+
+Deno.test("a conversation sends when its throttle says", async () => {
+  const network = new FakeNetwork(1);
+  network.record = true;
+  const throttle = new Throttle({ ...FREE, hostRate: 1 });
+  await using board = new Switchboard([network.open(4)], throttle, network);
+  await using link = board.link(PEER, 0);
+  await network.run((async () => {
+    for (let i = 0; i < 3; i++) await link.send(Uint8Array.of(i));
+  })());
+  assertEquals(network.sent.map(({ at }) => at), [1000, 2000, 3000]);
+});
+
+Deno.test("who answered in time is heard, though we are late to read it", async () => {
+  const network = new FakeNetwork(1);
+  const full = Promise.withResolvers<void>();
+  let room: Promise<void> | undefined = full.promise;
+  const held = network.open(4);
+  const listen = held.listen.bind(held);
+  held.listen = (receiver) => listen(receiver, () => room); // as when there is too much else to do
+  await using link = soleLink(PEER, held, new Throttle(FREE), network);
+  network.inject(PEER, held, Uint8Array.of(7), 100);
+  network.after(400, () => {
+    room = undefined;
+    full.resolve();
+  });
+  assertEquals(await network.run(link.next(250)), Uint8Array.of(7));
+  assertEquals(await network.run(link.next(250)), undefined);
+});
+
+Deno.test("a sole link hears its peer alone", async () => {
+  const network = new FakeNetwork(1);
+  const socket = network.open(4);
+  await using link = soleLink(PEER, socket, new Throttle(FREE), network);
+  network.inject(OTHER, socket, Uint8Array.of(1));
+  network.inject({ ...PEER, port: 1 }, socket, Uint8Array.of(2));
+  network.inject(PEER, socket, Uint8Array.of(3), 5);
+  assertEquals(await network.run(link.next(50)), Uint8Array.of(3));
+  assertEquals(await network.run(link.next(50)), undefined);
+});
+
+Deno.test("a switchboard picks a socket of the right family", () => {
+  const network = new FakeNetwork(1);
+  const board = new Switchboard(
+    [network.open(4), network.open(6), network.open(6)],
+    new Throttle(FREE),
+    network,
+  );
+  assertEquals(board.socketFor(PEER, 0), 0);
+  assertEquals(board.socketFor(PEER, 2), 0);
+  assertEquals(board.socketFor({ address: 1n, port: 1 }, 2), 2);
+  const v6 = { address: 1n, port: 1 };
+  assertEquals([0, 0, -1].map((other) => board.socketFor(v6, other)), [1, 2, 1]);
+});

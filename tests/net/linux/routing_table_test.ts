@@ -1,0 +1,108 @@
+/** Which addresses lie behind a gateway, as the kernel would say of each. */
+import { assertEquals } from "@std/assert";
+import { mix } from "../../../src/core/bits.ts";
+import { Endpoints } from "../../../src/core/endpoints.ts";
+import type { Route, Rule } from "../../../src/net/linux/netlink/rtnetlink.ts";
+import { areUsual, Behind, findWay } from "../../../src/net/linux/netlink/routing_table.ts";
+
+const GATEWAY = 0x0a0900fe;
+
+function route(to: number, bits: number, change: Partial<Route> = {}): Route {
+  return {
+    ...{ to, bits, table: 254, service: 0, type: 1, isDead: false, metric: 0, interface: 3 },
+    ...{ gateway: undefined, source: undefined, isDetour: false },
+    ...change,
+  };
+}
+
+const via = (to: number, bits: number, change: Partial<Route> = {}) =>
+  route(to, bits, { gateway: GATEWAY, ...change });
+const own = (to: number, bits: number) => route(to, bits, { table: 255, type: 2, interface: 1 });
+const ALL = [{ start: 0, end: 2 ** 32 }];
+
+/** The route that counts, looked for the long way. */
+function lookUp(routes: readonly Route[], address: number): Route | undefined {
+  for (const table of [255, 254]) {
+    const fitting = routes.filter((one) =>
+      one.table === table && !one.isDead && one.service === 0 &&
+      Math.floor(address / 2 ** (32 - one.bits)) === Math.floor(one.to / 2 ** (32 - one.bits))
+    );
+    const [best] = fitting.sort((a, b) => b.bits - a.bits || a.metric - b.metric);
+    if (best !== undefined) return best;
+  }
+}
+
+Deno.test("a way holds what its routes lead to, and nothing that others do", () => {
+  const routes = [
+    via(0, 0),
+    ...[route(0x0a090000, 24), own(0x0a090001, 32), own(0x7f000000, 8)],
+    route(0x0a510000, 16, { type: 6, interface: 0 }),
+    via(0x0a510100, 24),
+  ];
+  const way = findWay(routes, ALL)!;
+  assertEquals([way.gateway, way.interface], [GATEWAY, 3]);
+  const behind = new Behind(way.stretches);
+  const asked: [address: number, isBehind: boolean][] = [
+    ...[[0, true], [0x0a08ffff, true], [0x0a090000, false], [0x0a0900ff, false]] as const,
+    ...[[0x0a090100, true], [0x0a510000, false], [0x0a5100ff, false], [0x0a510100, true]] as const,
+    ...[[0x0a5101ff, true], [0x0a510200, false], [0x0a520000, true], [0x7effffff, true]] as const,
+    ...[[0x7f000000, false], [0x7fffffff, false], [0x80000000, true], [0xffffffff, true]] as const,
+  ].map(([address, isBehind]) => [address, isBehind]);
+  for (const [address, isBehind] of [...asked, ...asked.toReversed()]) {
+    const targets = Endpoints.of({ address, port: 1 });
+    assertEquals(behind.has(targets, 0), isBehind, address.toString(16));
+  }
+});
+
+Deno.test("for any routes, each address is where the long way finds it", () => {
+  let seed = 7;
+  const next = () => seed = mix(seed + 0x9e3779b9 | 0) >>> 0;
+  for (let round = 0; round < 200; round++) {
+    const routes = Array.from({ length: next() % 40 }, () => {
+      const bits = [0, 1, 8, 12, 16, 20, 24, 31, 32][next() % 9];
+      const size = 2 ** (32 - bits);
+      return route(Math.floor(next() % 2 ** 20 * 4096 / size) * size, bits, {
+        gateway: [undefined, GATEWAY, 9][next() % 3],
+        ...{ table: next() % 5 === 0 ? 255 : 254, type: next() % 6 === 0 ? 6 : 1 },
+        ...{ metric: next() % 1e9, isDead: next() % 9 === 0, interface: 3 + next() % 2 },
+        ...{ isDetour: next() % 9 === 0, service: next() % 9 === 0 ? 8 : 0 },
+      });
+    });
+    const edges = routes.flatMap(({ to, bits }) => [to - 1, to, to + 2 ** (32 - bits)])
+      .filter((address) => address >= 0 && address < 2 ** 32);
+    const way = findWay(routes, ALL);
+    const behind = new Behind(way?.stretches ?? []);
+    for (const address of [...edges, ...Array.from({ length: 50 }, next)]) {
+      const found = lookUp(routes, address);
+      const wanted = way !== undefined && found?.gateway === way.gateway &&
+        found.interface === way.interface && found.type === 1 && !found.isDetour;
+      assertEquals(behind.has(Endpoints.of({ address, port: 1 }), 0), wanted);
+    }
+  }
+});
+
+Deno.test("of several ways the one with the most targets is taken, or the one over an interface", () => {
+  const routes = [via(0, 0), via(0x0a000000, 8, { gateway: 7, interface: 4 })];
+  const targets = [{ start: 0x09ffff00, end: 0x0a000000 }, { start: 0x0a000000, end: 0x0a001000 }];
+  const found = (over?: number) => {
+    const { gateway, targets: count, target } = findWay(routes, targets, over)!;
+    return [gateway, count, target];
+  };
+  assertEquals(found(), [7, 4096, 0x0a000000]);
+  assertEquals(found(3), [GATEWAY, 256, 0x09ffff00]);
+  assertEquals(findWay(routes, targets, 5), undefined);
+  assertEquals(findWay(routes, []), undefined);
+  assertEquals(findWay([route(0x0a000000, 8), own(1, 32)], targets), undefined);
+});
+
+Deno.test("only with the usual rules the table tells the way", () => {
+  const usual: Rule[] = [[0, 255], [32766, 254], [32767, 253]]
+    .map(([priority, table]) => ({ priority, table, isForAll: true }));
+  assertEquals(areUsual(usual), true);
+  assertEquals(areUsual(usual.slice(0, 2)), true);
+  assertEquals(areUsual([]), true); // a kernel without rules
+  assertEquals(areUsual(usual.slice(0, 1)), false);
+  assertEquals(areUsual(usual.slice(1)), false);
+  assertEquals(areUsual([...usual, { priority: 40_000, table: 7, isForAll: true }]), false);
+  assertEquals(areUsual([{ ...usual[0], isForAll: false }, ...usual.slice(1)]), false);
+});

@@ -1,0 +1,213 @@
+/** The rings of AF_XDP against a kernel that takes and refuses descriptors as Linux does. */
+import { assert, assertEquals } from "@std/assert";
+import { mix } from "../../../src/core/bits.ts";
+import { FRAME } from "../../../src/net/linux/batch/ethernet_frames.ts";
+import type { Libc } from "../../../src/net/linux/ffi/libc.ts";
+import { AREA, AREAS, DONE_SIZE, TX_SIZE, XdpRing } from "../../../src/net/linux/xdp/xdp_ring.ts";
+
+const [EAGAIN, EBUSY, ENETDOWN, ENOBUFS] = [11, 16, 100, 105];
+const [MEMORY, LOADS, TX, DONE] = [0x10_0000n, 0x200_0000n, 0x400_0000n, 0x500_0000n];
+const PRODUCER = 0;
+const CONSUMER = 64;
+const ENTRIES = 128;
+const STRIDE = 128;
+const LENGTH = 75;
+
+/** What the kernel does with the next descriptor: takes it, or refuses, having lost it or not. */
+type Fate = "sent" | "lost" | "later" | "none" | "down";
+const ERRNO: Readonly<Record<string, number>> = {
+  ...{ later: EAGAIN, lost: EBUSY, none: ENOBUFS, down: ENETDOWN },
+};
+
+/** A kernel in copy mode, as `__xsk_generic_xmit()` goes about it. */
+class Kernel {
+  readonly memory = new Uint8Array(AREAS * AREA);
+  readonly loads = new Uint8Array(1 << 20);
+  readonly tx = new Int32Array((ENTRIES + 16 * TX_SIZE) / 4);
+  readonly done = new Int32Array((ENTRIES + 8 * DONE_SIZE) / 4);
+  /** Numbers that frames carried which left. */
+  readonly sent: number[] = [];
+  calls = 0;
+  errno = 0;
+  #taken = 0;
+  #unfinished: number[] = [];
+
+  constructor(
+    private readonly fate: () => Fate,
+    private readonly budget = 32,
+    /** How many frames are on their way, and not done. */
+    private readonly aloft = 0,
+  ) {}
+
+  get ring(): XdpRing {
+    const call = {
+      memcpy: (to: bigint, from: bigint, size: bigint) => {
+        const start = Number(from - LOADS);
+        this.memory.set(this.loads.subarray(start, start + Number(size)), Number(to - MEMORY));
+        return to;
+      },
+      sendto: () => this.#kick(),
+    };
+    const libc = { call, errno: () => this.errno } as unknown as Libc;
+    const ring = { producer: PRODUCER, consumer: CONSUMER, entries: ENTRIES, size: 0 };
+    const place = {
+      socket: 7,
+      memory: MEMORY,
+      tx: { ...ring, at: TX },
+      done: { ...ring, at: DONE },
+    };
+    return new XdpRing(libc, place, (at) => at === TX ? this.tx : this.done);
+  }
+
+  #kick(): bigint {
+    this.calls++;
+    this.#finish(this.aloft);
+    let isSent = false;
+    let fate: Fate = "sent";
+    for (let left = this.budget; this.#taken !== this.tx[PRODUCER / 4]; left--) {
+      fate = left === 0 ? "later" : this.fate();
+      if (fate !== "sent" && fate !== "lost") break;
+      const at = ENTRIES / 4 + (this.#taken & TX_SIZE - 1) * 4;
+      const [address, , length] = this.tx.subarray(at, at + 3);
+      assertEquals([length, address % STRIDE], [LENGTH, FRAME]);
+      assert(
+        Math.floor(address / 2048) === Math.floor((address + length - 1) / 2048),
+        "two chunks",
+      );
+      this.#taken = this.#taken + 1 | 0;
+      this.#unfinished.push(address);
+      if (fate === "lost") break;
+      this.sent.push(new DataView(this.memory.buffer).getUint32(address));
+      isSent = true;
+    }
+    // Only what sent something tells how far it came, unless it comes to the end.
+    if (isSent || fate === "sent") this.tx[CONSUMER / 4] = this.#taken;
+    this.errno = ERRNO[fate] ?? 0;
+    return fate === "sent" ? 0n : -1n;
+  }
+
+  #finish(but: number): void {
+    while (this.#unfinished.length > but) {
+      const produced = this.done[PRODUCER / 4];
+      assert(produced - this.done[CONSUMER / 4] < DONE_SIZE, "no room for what is done");
+      this.done[ENTRIES / 4 + (produced & DONE_SIZE - 1) * 2] = this.#unfinished.shift()!;
+      this.done[PRODUCER / 4] = produced + 1 | 0;
+    }
+  }
+}
+
+/** Writes a load of numbered frames, and sends it to its end. */
+function sendAll(kernel: Kernel, ring: XdpRing, first: number, count: number): number[] {
+  const view = new DataView(kernel.loads.buffer);
+  for (let i = 0; i < count; i++) view.setUint32(i * STRIDE + FRAME, first + i);
+  const load = { socket: 7, at: LOADS, count, length: LENGTH, stride: STRIDE, isPatient: true };
+  const refused: number[] = [];
+  for (let at = 0, turns = 0; at < count; turns++) {
+    assert(turns < 100_000, "it never ends");
+    const taken = ring.transmit(load, at);
+    assert(taken <= count - at);
+    if (taken > 0) at += taken;
+    else refused.push(-taken);
+  }
+  return refused;
+}
+
+const numbers = (count: number) => Array.from({ length: count }, (_, i) => i);
+
+Deno.test("frames leave in order, by as few calls as the kernel allows", () => {
+  for (const [budget, calls] of [[32, 8], [256, 1]]) {
+    const kernel = new Kernel(() => "sent", budget);
+    assertEquals(sendAll(kernel, kernel.ring, 0, 256), []);
+    assertEquals(kernel.sent, numbers(256));
+    assertEquals(kernel.calls, calls);
+  }
+});
+
+Deno.test("a frame that was taken and lost is sent again, and no other", () => {
+  for (const lost of [[0], [1], [5], [0, 1, 2], [3, 4], [9], [0, 9, 10, 11]]) {
+    let asked = 0;
+    const kernel = new Kernel(() => lost.includes(asked++) ? "lost" : "sent");
+    const ring = kernel.ring;
+    sendAll(kernel, ring, 0, 10);
+    sendAll(kernel, ring, 10, 10);
+    assertEquals(kernel.sent.toSorted((a, b) => a - b), numbers(20), `lost at ${lost}`);
+  }
+});
+
+Deno.test("whatever is refused, each frame leaves once", () => {
+  let seed = 11;
+  const next = () => seed = mix(seed + 0x9e3779b9 | 0) >>> 0;
+  for (let round = 0; round < 60; round++) {
+    const fates: Fate[] = ["lost", "later", "none"];
+    const oftenRefused = 2 + next() % 30;
+    const kernel = new Kernel(
+      () => next() % oftenRefused === 0 ? fates[next() % fates.length] : "sent",
+      [32, 256][next() % 2],
+      next() % 300,
+    );
+    const ring = kernel.ring;
+    let all = 0;
+    for (let loads = 0; loads < 40; loads++) {
+      const count = 1 + next() % 700;
+      sendAll(kernel, ring, all, count);
+      all += count;
+    }
+    assertEquals(kernel.sent.toSorted((a, b) => a - b), numbers(all));
+  }
+});
+
+Deno.test("of jobs that are left, each frame leaves once, whoever comes again first", () => {
+  let seed = 5;
+  const next = () => seed = mix(seed + 0x9e3779b9 | 0) >>> 0;
+  for (let round = 0; round < 200; round++) {
+    let isDown = true;
+    const usual: Fate[] = ["sent", "sent", "sent", "sent", "sent", "lost", "later", "none"];
+    const kernel = new Kernel(() => isDown ? "down" : usual[next() % usual.length], 32);
+    const { ring } = kernel;
+    const view = new DataView(kernel.loads.buffer);
+    // Each has a place of its own for its frames, and comes again with the rest of them.
+    const jobs = [1, 2, 3].map((id) => ({ id, first: 1000 * id, left: 1 + next() % 400, at: 0 }));
+    const all = jobs.flatMap(({ first, left }) => numbers(left).map((i) => first + i));
+    for (let turns = 0; jobs.some(({ left }) => left > 0); turns++) {
+      assert(turns < 10_000, "it never ends");
+      if (turns === 5) isDown = false;
+      const job = jobs[next() % jobs.length];
+      if (job.left === 0) continue;
+      for (let i = 0; i < job.left; i++) {
+        view.setUint32(i * STRIDE + FRAME, job.first + job.at + i);
+      }
+      const load = { socket: 7, at: LOADS, count: job.left, length: LENGTH, stride: STRIDE };
+      const taken = ring.transmit({ ...load, isPatient: true }, 0, job.id);
+      assert(taken <= job.left, `${taken} of ${job.left}`);
+      job.at += Math.max(0, taken);
+      job.left -= Math.max(0, taken);
+    }
+    assertEquals(kernel.sent.toSorted((a, b) => a - b), all);
+  }
+});
+
+Deno.test("what keeps frames from leaving is told, and what was taken before", () => {
+  let asked = 0;
+  const kernel = new Kernel(() => asked++ < 3 || asked > 6 ? "sent" : "down");
+  assertEquals(sendAll(kernel, kernel.ring, 0, 5), [ENETDOWN]);
+  assertEquals(kernel.sent, numbers(5));
+  const never = new Kernel(() => "lost");
+  const load = { socket: 7, at: LOADS, count: 4, length: LENGTH, stride: STRIDE, isPatient: true };
+  const ring = never.ring;
+  for (let i = 0; i < 3; i++) assertEquals(ring.transmit(load, 0), -EBUSY);
+});
+
+Deno.test("frames wait while the memory is full of others that are not done", () => {
+  const kernel = new Kernel(() => "sent", 256, Infinity);
+  const load = {
+    socket: 7,
+    at: LOADS,
+    count: 256,
+    length: LENGTH,
+    stride: STRIDE,
+    isPatient: true,
+  };
+  const ring = kernel.ring;
+  for (let i = 0; i < AREAS; i++) assertEquals(ring.transmit(load, 0), 256);
+  assertEquals(ring.transmit(load, 0), -EAGAIN);
+});

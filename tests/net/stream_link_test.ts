@@ -1,0 +1,178 @@
+import { assert, assertEquals } from "@std/assert";
+import type {
+  StreamAct,
+  StreamResponder,
+} from "../../src/fleet/simulate/network/stream_responder.ts";
+import {
+  dial,
+  STREAM_LIMITS,
+  StreamLink,
+  type StreamLinkOptions,
+} from "../../src/net/stream_link.ts";
+import { Throttle } from "../../src/net/throttle.ts";
+import { FakeNetwork } from "../fakes/network.ts";
+import { type Door, FakeStreams, NO_STREAM_FAULTS, type StreamFaults } from "../fakes/streams.ts";
+
+const PEER = { address: 0x7f000002, port: 25565 };
+const FREE = { rate: undefined, netRate: undefined, hostRate: undefined };
+const HELLO = Uint8Array.of(1, 2, 3);
+
+const answers = (...acts: StreamAct[]): StreamResponder => ({
+  accept: () => ({ opening: [], receive: () => acts }),
+});
+
+interface Setting {
+  readonly door?: Door;
+  readonly faults?: Partial<StreamFaults>;
+  readonly hostRate?: number;
+  readonly signal?: AbortSignal;
+}
+
+function open({ door, faults, hostRate, signal }: Setting) {
+  const network = new FakeNetwork(1);
+  const streams = new FakeStreams(network, 1, { ...NO_STREAM_FAULTS, ...faults });
+  if (door !== undefined) streams.host(PEER, door);
+  let closed = 0;
+  const options: StreamLinkOptions = {
+    dialer: streams,
+    throttle: new Throttle({ ...FREE, hostRate }),
+    clock: network,
+    limits: STREAM_LIMITS,
+    signal: signal ?? new AbortController().signal,
+    onClose: () => closed++,
+  };
+  const link = new StreamLink(PEER, options);
+  return { network, streams, link, options, closed: () => closed };
+}
+
+/** All that comes until nothing more does, how it ended, and when, in milliseconds. */
+async function exchange(setting: Setting, timeoutMs = Infinity) {
+  const all = open(setting);
+  const { network, link, streams } = all;
+  return await network.run((async () => {
+    const sent = await link.send(HELLO);
+    const bytes: number[] = [];
+    for (;;) {
+      const piece = await link.next(timeoutMs);
+      if (piece === undefined) break;
+      for (const byte of piece) bytes.push(byte);
+    }
+    const result = { sent, bytes, end: link.end, at: network.now() - 1000 };
+    await link[Symbol.asyncDispose]();
+    assertEquals(streams.open, 0);
+    return result;
+  })());
+}
+
+Deno.test("StreamLink connects, says, and hears bytes however they are cut", async () => {
+  const bytes = Uint8Array.from({ length: 300 }, (_, i) => i);
+  for (const largest of [1, 7, 1460]) {
+    const faults = { largest, delay: 5, jitter: 3 };
+    const result = await exchange({ door: answers({ bytes }, "close"), faults });
+    assertEquals(result.sent, true);
+    assertEquals(result.bytes, [...bytes]);
+    assertEquals(result.end, "closed");
+  }
+});
+
+for (const door of ["refused", "unreachable"] as const) {
+  Deno.test(`StreamLink tells ${door}`, async () => {
+    const result = await exchange({ door, faults: { delay: 20 } });
+    assertEquals(result, { sent: false, bytes: [], end: door, at: 20 });
+  });
+}
+
+Deno.test("StreamLink waits 15 seconds for a descriptor, and then says that there was none", async () => {
+  const result = await exchange({ door: "exhausted" });
+  assertEquals(result, { sent: false, bytes: [], end: "exhausted", at: 15_000 });
+});
+
+Deno.test("StreamLink gives a silent address three seconds", async () => {
+  const result = await exchange({ door: "silent" });
+  assertEquals(result, { sent: false, bytes: [], end: "silent", at: 3000 });
+});
+
+Deno.test("StreamLink gives the first byte five seconds", async () => {
+  const late = answers({ waitMs: 6000 }, { bytes: HELLO });
+  assertEquals(await exchange({ door: late }), { sent: true, bytes: [], end: "slow", at: 5000 });
+});
+
+Deno.test("StreamLink cuts who drips a byte a second at ten seconds", async () => {
+  const drip = Array.from(
+    { length: 60 },
+    (_, i): StreamAct[] => [{ waitMs: 1000 }, { bytes: Uint8Array.of(i) }],
+  );
+  const result = await exchange({ door: answers(...drip.flat()) });
+  assertEquals([result.bytes.length, result.end, result.at], [9, "slow", 10_000]);
+});
+
+Deno.test("StreamLink reads two MiB and no more", async () => {
+  const mebibyte = { bytes: new Uint8Array(1 << 20) };
+  const flood = Array<StreamAct>(10).fill(mebibyte);
+  const result = await exchange({ door: answers(...flood), faults: { largest: 1 << 16 } });
+  assertEquals(result.end, "flood");
+  assert(result.bytes.length <= 2 << 20 && result.bytes.length > (2 << 20) - (1 << 17));
+});
+
+Deno.test("StreamLink tells a reset from an end", async () => {
+  assertEquals((await exchange({ door: answers("reset") })).end, "reset");
+  const door = answers({ bytes: new Uint8Array(100_000) });
+  assertEquals((await exchange({ door, faults: { reset: 0.1 } })).end, "reset");
+  assertEquals((await exchange({ door, faults: { halfOpen: 1 } })).end, "slow");
+});
+
+Deno.test("a timeout of the caller ends nothing", async () => {
+  const { network, link } = open({ door: answers({ waitMs: 100 }, { bytes: HELLO }) });
+  await network.run((async () => {
+    await link.send(HELLO);
+    assertEquals([await link.next(50), link.end], [undefined, undefined]);
+    assertEquals([await link.next(100), link.end], [HELLO, undefined]);
+    await link[Symbol.asyncDispose]();
+    await link[Symbol.asyncDispose]();
+    assertEquals([await link.next(100), link.end], [undefined, "cancelled"]);
+    assertEquals(await link.send(HELLO), false);
+  })());
+});
+
+Deno.test("StreamLink.renew() asks over another connection", async () => {
+  const { network, link, streams, closed } = open({ door: answers("close") });
+  await network.run((async () => {
+    for (const _ of [1, 2]) {
+      assertEquals(await link.send(HELLO), true);
+      assertEquals([await link.next(50), link.end], [undefined, "closed"]);
+      link.renew();
+    }
+    await link[Symbol.asyncDispose]();
+  })());
+  assertEquals([streams.begun.length, streams.written.length, closed()], [2, 2, 1]);
+});
+
+Deno.test("connections and questions count as datagrams of a host", async () => {
+  const { network, link, streams } = open({ door: answers({ bytes: HELLO }), hostRate: 2 });
+  await network.run((async () => {
+    await link.send(HELLO);
+    await link.send(HELLO);
+    await link[Symbol.asyncDispose]();
+  })());
+  assertEquals(network.now() - 1000, 1000);
+  assertEquals([streams.begun.length, streams.written.length], [1, 2]);
+});
+
+for (
+  const [when, door, after] of [["connecting", "silent", 50], ["waiting", answers(), 50]] as const
+) {
+  Deno.test(`a signal ends a conversation that is ${when}`, async () => {
+    const controller = new AbortController();
+    const { network, link, streams } = open({ door, signal: controller.signal });
+    network.after(after, () => controller.abort());
+    await network.run((async () => {
+      await link.send(HELLO);
+      assertEquals(await link.next(Infinity), undefined);
+    })());
+    assertEquals([link.end, network.now() - 1000, streams.open], ["cancelled", after, 0]);
+    assertEquals(
+      await dial(PEER, { ...open({ door: answers() }).options, signal: controller.signal }),
+      "cancelled",
+    );
+  });
+}

@@ -1,0 +1,282 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { formatAddress } from "../../../src/core/address.ts";
+import { InputError } from "../../../src/core/errors.ts";
+import { Random } from "../../../src/fleet/random.ts";
+import { readCsv, readNdjson } from "../../../src/fleet/judge/verify_rows.ts";
+import { serverId } from "../../../src/core/record.ts";
+import { readCheckpoint } from "../../../src/scan/checkpoint/checkpoint_file.ts";
+import { FakeDisk } from "../../fakes/disk.ts";
+import { NO_STREAM_FAULTS } from "../../fakes/streams.ts";
+import type { Setting } from "../scan_harness.ts";
+import { CHECKPOINT, OUTPUTS, PROGRAM, resumeScan, startScan } from "./resumable_scan.ts";
+
+/** Answers come up to a second late, and the passes take three each. */
+const SETTING: Setting = {
+  fleet: { servers: 40, hostile: 20, range: { start: 0x7f100000, end: 0x7f100080 }, seed: 11 },
+  faults: { loss: 0, duplication: 0.1, delay: 100, jitter: 300 },
+  streamFaults: { ...NO_STREAM_FAULTS, delay: 150, jitter: 300 },
+  limits: { rate: 130, netRate: undefined, hostRate: undefined },
+  cooldownMs: 2000,
+  retries: 0,
+};
+
+/** The servers in the outputs, which all hold the same. */
+function servers(disk: FakeDisk): string[] {
+  const [csv, ndjson, json] = Object.keys(OUTPUTS).map((path) => disk.text(path)!);
+  const ids = readNdjson(ndjson).map(serverId);
+  assertEquals(readCsv(csv).map(serverId), ids);
+  assertEquals(JSON.parse(json).map(serverId), ids);
+  return ids.toSorted();
+}
+
+const whole = new FakeDisk();
+const first = await startScan(whole, SETTING);
+const ALL = servers(whole);
+const { operations } = whole;
+
+/** Goes on with what is left of the scan, and checks that nothing is missing, and nothing twice. */
+async function goesOn(disk: FakeDisk, what: string): Promise<void> {
+  const before = disk.operations.length;
+  const part = await resumeScan(disk, SETTING);
+  if (part === undefined) assertEquals(disk.operations.length, before, what);
+  else assertEquals([part.result.end.reason, part.failures], ["done", []], what);
+  assertEquals(servers(disk), ALL, what);
+}
+
+const firstSaved = operations.findIndex(({ kind }) => kind === "rename") + 1;
+
+Deno.test("a scan that keeps a checkpoint finds what one without it finds, and removes it", async () => {
+  assertEquals([first.result.end.reason, first.failures], ["done", []]);
+  assertEquals([first.result.verdict.expected, ALL.length], [40, 40]);
+  assertEquals(new Set(ALL).size, ALL.length);
+  assertEquals([whole.bytes(CHECKPOINT), whole.bytes(`${CHECKPOINT}.list`)], [
+    undefined,
+    undefined,
+  ]);
+  await assertRejects(
+    () => readCheckpoint(whole, CHECKPOINT, PROGRAM),
+    InputError,
+    `Cannot resume "${CHECKPOINT}": there is no such file; a scan that finishes removes its`,
+  );
+  assertEquals(await resumeScan(whole, SETTING), undefined);
+  assert(operations.filter(({ kind }) => kind === "rename").length >= 5, "saved each second");
+});
+
+Deno.test("killed at any operation, a scan goes on: every server once, in all outputs", async () => {
+  for (let count = firstSaved; count <= operations.length; count++) {
+    await goesOn(FakeDisk.after(operations, count), `${count}: ${operations[count]?.kind}`);
+  }
+});
+
+Deno.test("killed in the middle of a write, a scan goes on", async () => {
+  const random = new Random(5);
+  const writes = operations.flatMap(({ kind }, i) => kind === "write" && i > firstSaved ? [i] : []);
+  for (const count of writes) {
+    const { bytes } = operations[count] as { bytes: Uint8Array };
+    const torn = random.below(bytes.length);
+    await goesOn(FakeDisk.after(operations, count, torn), `${count}, ${torn} bytes of it`);
+  }
+});
+
+Deno.test("killed at each byte of rows, of the list and of a checkpoint, a scan goes on", async () => {
+  const middle = operations.findIndex(({ kind }, i) =>
+    kind === "rename" && i > operations.length / 2
+  );
+  for (let count = middle, seen = 0; seen < 6; count++) {
+    const operation = operations[count];
+    if (operation.kind !== "write") continue;
+    seen++;
+    const step = operation.bytes.length > 200 ? 97 : 7;
+    for (let torn = 0; torn <= operation.bytes.length; torn += step) {
+      await goesOn(FakeDisk.after(operations, count, torn), `${count}, ${torn} bytes of it`);
+    }
+  }
+});
+
+Deno.test("when the system crashes, and loses what was not handed on, a scan goes on", async () => {
+  const random = new Random(6);
+  for (let i = 0; i < 60; i++) {
+    const count = firstSaved + random.below(operations.length - firstSaved + 1);
+    await goesOn(FakeDisk.crashed(operations, count, random), `crash ${i} at ${count}`);
+  }
+});
+
+Deno.test("killed again and again, a scan comes to its end", async () => {
+  const random = new Random(7);
+  let disk = FakeDisk.after(operations, firstSaved + 10);
+  let rounds = 0;
+  for (let part = 0.02;; part += 0.02, rounds++) {
+    const begun = disk.operations.length;
+    if (await resumeScan(disk, SETTING) === undefined) break;
+    // It lives on for a part of what it did, and longer each time.
+    const did = disk.operations.length - begun;
+    const lived = begun + Math.ceil(did * Math.min(1, part + random.below(100) / 1000));
+    disk = FakeDisk.after(disk.operations, lived, random.below(40));
+  }
+  assertEquals(servers(disk), ALL);
+  assert(rounds > 10, `${rounds} rounds`);
+});
+
+Deno.test("an output that became shorter than the checkpoint knows is refused, and nothing is cut", async () => {
+  const disk = FakeDisk.after(operations, Math.floor(operations.length * 0.8));
+  const { outputs } = await readCheckpoint(disk, CHECKPOINT, PROGRAM);
+  disk.put("rows.ndjson", disk.bytes("rows.ndjson")!.subarray(0, outputs[1]! - 1));
+  const before = ["rows.csv", "rows.ndjson", `${CHECKPOINT}.list`].map((path) => disk.text(path));
+  await assertRejects(() => resumeScan(disk, SETTING), InputError, '"rows.ndjson" has ');
+  const after = ["rows.csv", "rows.ndjson", `${CHECKPOINT}.list`].map((path) => disk.text(path));
+  assertEquals(after, before);
+});
+
+/** A disk as it was when the list had named servers that the checkpoint did not count. */
+async function aheadOfItsCheckpoint() {
+  for (let count = operations.length;; count--) {
+    const disk = FakeDisk.after(operations, count);
+    const named = (disk.text(`${CHECKPOINT}.list`) ?? "").split("\n")
+      .filter((line) => line.startsWith("+ ")).flatMap((line) => line.split(" ").slice(2));
+    if (disk.bytes(CHECKPOINT) === undefined) continue;
+    const { rows } = await readCheckpoint(disk, CHECKPOINT, PROGRAM);
+    if (rows >= 5 && named.length >= rows + 4) return { disk, rows, named };
+  }
+}
+
+Deno.test("rows that a database lacks behind the checkpoint are written again, and others refused", async () => {
+  const { disk, rows, named } = await aheadOfItsCheckpoint();
+  const missing = new Set(named.slice(-2));
+  const begun = disk.operations.length;
+  const part = await resumeScan(disk, SETTING, missing);
+  assertEquals([part!.result.end.reason, servers(disk)], ["done", ALL]);
+  const again = disk.operations.slice(begun).map((one) =>
+    one.kind === "write" ? new TextDecoder().decode(one.bytes) : ""
+  ).join("");
+  const isAgain = (id: string) => again.includes(`"host":"${id.split(":")[0]}"`);
+  assertEquals(named.slice(-2).map(isAgain), [true, true]);
+  assertEquals(named.slice(0, rows).filter(isAgain), []);
+
+  const { disk: other } = await aheadOfItsCheckpoint();
+  const paths = [...Object.keys(OUTPUTS), `${CHECKPOINT}.list`];
+  const before = paths.map((path) => other.text(path));
+  await assertRejects(
+    () => resumeScan(other, SETTING, new Set([named[0], ...missing])),
+    InputError,
+    `Cannot resume: "rows.csv" lacks 1 of the ${rows} rows that the scan had written; restore it`,
+  );
+  assertEquals(paths.map((path) => other.text(path)), before);
+});
+
+/** A scan on a disk where something fails while it runs. */
+async function failing(prepare: (disk: FakeDisk) => void) {
+  const disk = new FakeDisk();
+  prepare(disk);
+  const part = await startScan(disk, SETTING);
+  return { disk, ...part };
+}
+
+/** The file of an operation, by the name that it is written under. */
+const isList = (path: string) => path === `${CHECKPOINT}.list`;
+const isPart = (path: string) => path === `${CHECKPOINT}.part`;
+
+Deno.test("a checkpoint that cannot be saved is told once, and the scan goes on", async () => {
+  for (const where of [isList, isPart]) {
+    let calls = 0;
+    const { disk, result, failures } = await failing((disk) => {
+      disk.fault = ({ kind }, path) =>
+        kind === "write" && where(path) && ++calls > 4
+          ? new Error("the disk is broken")
+          : undefined;
+    });
+    assertEquals([result.end.reason, failures], ["done", ["the disk is broken"]]);
+    assertEquals(servers(disk), ALL);
+    assert(calls > 8, "it was tried again");
+    // What was saved last is still true, and nothing of the rest is in the way.
+    disk.fault = () => undefined;
+    await goesOn(disk, "after the fault");
+  }
+});
+
+Deno.test("a list that others delete is told once, and nothing can be resumed", async () => {
+  const disk = new FakeDisk();
+  const controller = new AbortController();
+  const { result, failures, resumable } = await startScan(disk, {
+    ...SETTING,
+    signal: controller.signal,
+    prepare: (network) => {
+      network.after(3000, () => void disk.remove(`${CHECKPOINT}.list`));
+      network.after(6000, () => controller.abort());
+    },
+  });
+  assertEquals([result.end.reason, resumable], ["interrupted", false]);
+  assertEquals(failures, ["of the list beside it, it was deleted"]);
+  const kept = await startScan(new FakeDisk(), { ...SETTING, maxRuntimeMs: 3000 });
+  assertEquals([kept.result.end.reason, kept.resumable], ["max-runtime", true]);
+});
+
+Deno.test("a list that fails for a while has no gap", async () => {
+  let calls = 0;
+  const { disk, result, failures } = await failing((disk) => {
+    disk.fault = ({ kind }, path) =>
+      kind === "write" && isList(path) && ++calls > 5 && calls < 12 ? new Error("full") : undefined;
+  });
+  assertEquals([result.end.reason, failures], ["done", ["full"]]);
+  assertEquals([servers(disk), disk.bytes(CHECKPOINT)], [ALL, undefined]);
+  for (let count = firstSaved; count <= disk.operations.length; count += 3) {
+    await goesOn(FakeDisk.after(disk.operations, count), `${count}`);
+  }
+});
+
+Deno.test("a full disk ends a scan after a true checkpoint; with room again it goes on", async () => {
+  const needed = Object.keys(OUTPUTS).reduce((sum, path) => sum + whole.bytes(path)!.length, 0);
+  for (const share of [0.1, 0.3, 0.5, 0.7, 0.9]) {
+    const { disk, result } = await failing((disk) => disk.room = Math.floor(share * needed));
+    assertEquals(result.end.reason, "failed");
+    assert(/No space left/.test(result.end.error!.message));
+    const { state } = await readCheckpoint(disk, CHECKPOINT, PROGRAM);
+    assert(state === "failed" || state === "running", "the last one may have found no room");
+    disk.room = Infinity;
+    await goesOn(disk, `${share} of the room`);
+  }
+});
+
+Deno.test("who opted out is not asked by the next part", async () => {
+  const list = (disk: FakeDisk) => disk.text(`${CHECKPOINT}.list`) ?? "";
+  const saved = operations.map((_, count) => FakeDisk.after(operations, count))
+    .find((disk) => list(disk).includes("! "))!;
+  const [, address] = /^! (.*)$/m.exec(list(saved))!;
+  const part = await resumeScan(saved, {
+    ...SETTING,
+    prepare: (network) => void (network.record = true),
+  });
+  const { network: { sent } } = part!.result;
+  assert(sent.length > 100);
+  assertEquals(sent.filter(({ to }) => formatAddress(to.address) === address), []);
+});
+
+Deno.test("numbers of the whole scan go on counting", async () => {
+  const half = FakeDisk.after(operations, Math.floor(operations.length / 2));
+  const { counters, rows } = await readCheckpoint(half, CHECKPOINT, PROGRAM);
+  const part = await resumeScan(half, SETTING);
+  const { state } = part!.result;
+  assertEquals(state.written, 40);
+  assert(rows > 5 && counters.sent > 20 && state.sent > counters.sent);
+  assertEquals(state.firstProbeAt, first.result.state.firstProbeAt);
+});
+
+Deno.test("a clock that is set, and a machine that sleeps, are told and change no row", async () => {
+  for (const jump of [-3.6e6, 3.6e6]) {
+    const jumps: number[] = [];
+    const disk = new FakeDisk();
+    const part = await startScan(disk, {
+      ...SETTING,
+      onClockJump: (ms) => jumps.push(ms),
+      prepare: (network) =>
+        void network.after(1500, () => {
+          const { wall } = network;
+          network.wall = () => wall.call(network) + jump;
+        }),
+    });
+    assertEquals([part.result.end.reason, jumps], ["done", [jump]]);
+    assertEquals(servers(disk), ALL);
+    for (let count = firstSaved; count <= disk.operations.length; count += 5) {
+      await goesOn(FakeDisk.after(disk.operations, count), `${count}, ${jump}`);
+    }
+  }
+});

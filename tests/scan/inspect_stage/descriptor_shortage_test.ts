@@ -1,0 +1,127 @@
+/** Scans on a machine that is short of descriptors. */
+import { assert, assertEquals } from "@std/assert";
+import type { DatagramSocket } from "../../../src/net/socket.ts";
+import { NO_FAULTS } from "../../../src/fleet/simulate/network/faults.ts";
+import { readNdjson } from "../../../src/fleet/judge/verify_rows.ts";
+import { serverId } from "../../../src/core/record.ts";
+import { type Checkpoint, readCheckpoint } from "../../../src/scan/checkpoint/checkpoint_file.ts";
+import { FakeDisk } from "../../fakes/disk.ts";
+import { FakeNetwork } from "../../fakes/network.ts";
+import { scanFleet, type Setting } from "../scan_harness.ts";
+import { CHECKPOINT, PROGRAM, resumeScan, startScan } from "../checkpoint/resumable_scan.ts";
+
+const RANGE = { start: 0x7f100000, end: 0x7f100100 };
+/** Its pings lack our time: each server is inspected on a socket of its own. */
+const NODES = { servers: 40, range: RANGE, seed: 3, software: ["raknetNode"] };
+
+/** No socket of its own can be opened, as in a process that has used all its descriptors. */
+function exhausted(): DatagramSocket {
+  throw Object.assign(new Error("Too many open files"), { code: "EMFILE" });
+}
+
+/** A setting without descriptors for inspections, and what the scan reports. */
+function short(over: Setting): { setting: Setting; troubles: string[]; network: FakeNetwork } {
+  const troubles: string[] = [];
+  const network = new FakeNetwork(1);
+  const onTrouble = (code: string, kind: string) => void troubles.push(`${code} ${kind}`);
+  return { setting: { network, openSole: exhausted, onTrouble, ...over }, troubles, network };
+}
+
+Deno.test("servers that cannot be inspected for lack of descriptors are counted, and the wait is reported", async () => {
+  const { setting, troubles, network } = short({ fleet: NODES });
+  const { state, end, rows } = await scanFleet(setting);
+  assertEquals([rows.length, state.uninspected, state.inspectedInPart], [0, 40, 0]);
+  assertEquals(troubles, ["EMFILE short"]);
+  assertEquals([end.reason, end.mark], ["incomplete", { pass: 1, position: 0 }]);
+  assertEquals([state.replies.forged, state.fellSilent], [0, 0]);
+  assert(network.now() < 60_000, `${network.now()} ms for waits of 15 s each`);
+});
+
+Deno.test("a verification that finds no descriptor is reported, and its rows are marked", async () => {
+  const fleet = { ...NODES, servers: 20, software: ["bds"] };
+  const { setting, troubles } = short({ fleet, verify: true, protocolNames: ["raknet"] });
+  const { state, end, rows } = await scanFleet(setting);
+  assertEquals([rows.length, state.uninspected, state.inspectedInPart], [20, 0, 20]);
+  assert(rows.every(({ joinable, flags }) => joinable === null && flags.includes("cutShort")));
+  assertEquals([end.reason, troubles], ["done", ["EMFILE short"]]);
+});
+
+Deno.test("a known server that cannot be interviewed for lack of descriptors is counted", async () => {
+  const target = { endpoint: { address: RANGE.start, port: 19132 }, protocols: ["sqp"] };
+  const { setting } = short({
+    fleet: { ...NODES, servers: 0 },
+    ...{ known: [target], asksKnown: true },
+    first: [target.endpoint],
+    protocolNames: ["raknet"],
+  });
+  const { state, end } = await scanFleet(setting);
+  assertEquals([state.uninspected, end.reason], [1, "incomplete"]);
+});
+
+Deno.test("a server that a later pass can inspect is not counted, and holds no mark", async () => {
+  const network = new FakeNetwork(1);
+  let pass = 0;
+  const { state, end, rows } = await scanFleet({
+    ...{ network, fleet: NODES, protocolNames: ["raknet"], onPass: () => pass++ },
+    cooldownMs: 20_000,
+    limits: { rate: 10, netRate: undefined, hostRate: undefined },
+    openSole: (family) => pass < 2 ? exhausted() : network.open(family),
+  });
+  assertEquals([rows.length, state.uninspected], [40, 0]);
+  assertEquals([end.reason, end.mark], ["done", { pass: 3, position: 0 }]);
+});
+
+Deno.test("sockets of inspections that could be opened report nothing", async () => {
+  const troubles: string[] = [];
+  const onTrouble = (code: string, kind: string) => void troubles.push(`${code} ${kind}`);
+  const { state, end } = await scanFleet({ fleet: NODES, onTrouble });
+  assertEquals([state.written, state.uninspected, end.reason, troubles], [40, 0, "done", []]);
+});
+
+Deno.test("an incomplete scan keeps its checkpoint, and a resumed one finds what it left out", async () => {
+  const disk = new FakeDisk();
+  const settings: Setting = { fleet: NODES, retries: 0, audited: false };
+  const part = await startScan(disk, { ...settings, openSole: exhausted });
+  assertEquals([part.result.end.reason, part.resumable], ["incomplete", true]);
+  const { state }: Checkpoint = await readCheckpoint(disk, CHECKPOINT, PROGRAM);
+  assertEquals(state, "incomplete");
+  const rest = await resumeScan(disk, settings);
+  assertEquals([rest?.result.end.reason, rest?.resumable], ["done", false]);
+  const rows = readNdjson(disk.text("rows.ndjson")!).map(serverId);
+  assertEquals([rows.length, new Set(rows).size], [40, 40]);
+  assertEquals(disk.bytes(CHECKPOINT), undefined);
+});
+
+Deno.test("targets over TCP without a descriptor keep the checkpoint too", async () => {
+  const disk = new FakeDisk();
+  const fleet = { ...NODES, software: ["vanilla"] };
+  const settings: Setting = { fleet, retries: 0, audited: false, protocolNames: ["slp"] };
+  const part = await startScan(disk, {
+    ...settings,
+    prepare: (_network, _hosts, streams) => {
+      streams.connect = () => Promise.resolve("exhausted");
+    },
+  });
+  assertEquals([part.result.end.reason, part.resumable], ["incomplete", true]);
+  assertEquals(part.result.state.tcp.unprobed, 256);
+  const rest = await resumeScan(disk, settings);
+  assertEquals([rest?.result.end.reason, rest?.result.state.tcp.unprobed], ["done", 0]);
+  assertEquals(readNdjson(disk.text("rows.ndjson")!).length, 40);
+});
+
+Deno.test("no more sockets of inspections are open at once than allowed", async () => {
+  const network = new FakeNetwork(1, { ...NO_FAULTS, delay: 20 });
+  let [open, most] = [0, 0];
+  const openSole = (family: 4 | 6) => {
+    most = Math.max(most, ++open);
+    const socket = network.open(family);
+    const { [Symbol.asyncDispose]: dispose } = socket;
+    socket[Symbol.asyncDispose] = () => {
+      open--;
+      return dispose.call(socket);
+    };
+    return socket;
+  };
+  const { rows } = await scanFleet({ network, fleet: NODES, openSole, soleSockets: 3 });
+  assertEquals([rows.length, most, open], [40, 3, 0]);
+});

@@ -1,0 +1,451 @@
+/**
+ * Scans that send each known server what it is known to speak, and nothing else before a reply.
+ */
+import { assert, assertEquals } from "@std/assert";
+import { type Endpoint, endpointKey, formatEndpoint } from "../../../src/core/address.ts";
+import { drawFleet } from "../../../src/fleet/simulate/draw_fleet.ts";
+import type { StreamAct } from "../../../src/fleet/simulate/network/stream_responder.ts";
+import { PROTOCOLS } from "../../../src/protocols/list.ts";
+import { readCheckpoint } from "../../../src/scan/checkpoint/checkpoint_file.ts";
+import { countPlans, planFor } from "../../../src/scan/inspect_stage/known_server_plan.ts";
+import { compose } from "../../../src/targets/compose.ts";
+import { FakeDisk } from "../../fakes/disk.ts";
+import { type Result, scanFleet, type Setting } from "../scan_harness.ts";
+import { CHECKPOINT, PROGRAM, resumeScan, startScan } from "../checkpoint/resumable_scan.ts";
+
+const RANGE = { start: 0x7f100000, end: 0x7f100040 };
+/** SQP weighs little: it is drawn as often as others. */
+const SOFTWARE = ["bds", "pocketmine", "vanilla", ...Array(10).fill("sqpFull")];
+const FLEET = { servers: 40, range: RANGE, seed: 5, software: SOFTWARE };
+/** When the clock of a fake network starts, milliseconds. */
+const START = 1000;
+const PORTS = [9000, 19132, 25565];
+const ORDER = PROTOCOLS.map(({ name }) => name);
+const USUAL = ["raknet", "slp", "query"];
+
+/** What servers may be known for, whatever they speak, and what of that they are sent unsolicited. */
+const KINDS: readonly (readonly [known: string[], sent: string[]])[] = [
+  [["query"], ["query"]],
+  [["raknet"], ["raknet"]],
+  [["slp"], ["slp"]],
+  [["slp", "query"], ["slp", "query"]],
+  [["raknet", "query"], ["raknet", "query"]],
+  [["raknet", "slp", "query"], ["raknet", "slp", "query"]],
+  [["sqp"], ["sqp"]],
+  [["slp", "sqp"], ["slp", "sqp"]],
+  [["raknet", "sqp"], ["raknet"]],
+  [[], USUAL],
+];
+
+/** Servers of a fleet, and what they are known for: each kind of server for each of these. */
+const HOSTS = drawFleet(FLEET);
+const known = HOSTS.map(({ endpoint }, i) => ({ endpoint, protocols: KINDS[i % KINDS.length][0] }));
+const first = known.map(({ endpoint }) => endpoint);
+const expected = new Map(
+  HOSTS.map(({ endpoint }, i) => [formatEndpoint(endpoint), KINDS[i % KINDS.length][1]]),
+);
+/** What servers are sent that reply: servers that are known for SQP get no follow-ups. */
+const replying = new Map(
+  [...expected].map(([id, sent]) => [
+    id,
+    sent.includes("sqp")
+      ? sent
+      : ORDER.filter((name) => sent.includes(name) || USUAL.includes(name)),
+  ]),
+);
+const spokenBy = new Map(
+  HOSTS.map(({ endpoint, entry }) => [formatEndpoint(endpoint), Object.keys(entry.truth)]),
+);
+
+const SETTING: Setting = {
+  ...{ fleet: FLEET, ports: () => PORTS, timeoutMs: 300 },
+  ...{ first, known, asksKnown: true },
+};
+
+function protocolOf(bytes: Uint8Array): string {
+  if (bytes.length === 33 && bytes[0] === 1) return "raknet";
+  return bytes[0] === 0xfe ? "query" : "sqp";
+}
+
+/** The protocols that endpoints were sent, over UDP and TCP. */
+function sentIn(...results: Result[]): Map<string, string[]> {
+  const sent = new Map<string, Set<string>>();
+  const note = (to: Endpoint, name: string) => {
+    const id = formatEndpoint(to);
+    sent.set(id, (sent.get(id) ?? new Set()).add(name));
+  };
+  for (const { network, streams } of results) {
+    for (const { to, bytes } of network.sent) note(to, protocolOf(bytes));
+    for (const { to } of streams.begun) note(to, "slp");
+  }
+  return new Map([...sent].map(([id, names]) => [id, ORDER.filter((name) => names.has(name))]));
+}
+
+/** Notes when hosts first reply over TCP, by the text of their endpoints. */
+function noteReplies(
+  replied: Map<string, number>,
+  ...[network, hosts, streams]: Parameters<NonNullable<Setting["prepare"]>>
+) {
+  for (const { endpoint, streams: door } of hosts) {
+    if (door === undefined) continue;
+    const note = (acts: readonly StreamAct[]) => {
+      const id = formatEndpoint(endpoint);
+      if (acts.length > 0 && !replied.has(id)) replied.set(id, network.now());
+      return acts;
+    };
+    streams.host(endpoint, {
+      accept: (peer) => {
+        const talk = door.accept(peer);
+        return { opening: talk.opening, receive: (bytes) => note(talk.receive(bytes)) };
+      },
+    });
+  }
+}
+
+/** What known servers were sent before a reply that they may not be sent unsolicited. */
+function unexpected({ network, streams }: Result, replied: Map<string, number>): string[] {
+  for (const { way, host, at } of network.lines) {
+    if (way === "out") replied.set(host, Math.min(at, replied.get(host) ?? Infinity));
+  }
+  const all = [
+    ...network.sent.map(({ at, to, bytes }) => ({ at, to, name: protocolOf(bytes) })),
+    ...streams.begun.map((one) => ({ ...one, name: "slp" })),
+  ];
+  return all.filter(({ at, to, name }) => {
+    const id = formatEndpoint(to);
+    return at < (replied.get(id) ?? Infinity) && !(expected.get(id)?.includes(name) ?? true);
+  }).map(({ at, to, name }) => `${formatEndpoint(to)} ${name} at ${at} ms`);
+}
+
+/** Scans known servers again, audits what they were sent, and returns what that was. */
+async function rescan(over: Partial<Setting> = {}) {
+  const replied = new Map<string, number>();
+  const result = await scanFleet({
+    ...SETTING,
+    sendable: replying,
+    ...over,
+    prepare: (...parts) => {
+      noteReplies(replied, ...parts);
+      over.prepare?.(...parts);
+    },
+  });
+  assertEquals(unexpected(result, replied), []);
+  const sent = sentIn(result);
+  return {
+    ...result,
+    sent,
+    toKnown: new Map([...expected.keys()].map((id) => [id, sent.get(id)])),
+  };
+}
+
+/** Servers that reply in a protocol that they are known for. */
+const found = [...expected].filter(([id, sent]) =>
+  sent.some((name) => spokenBy.get(id)!.includes(name))
+);
+/** What known servers are sent in a whole rescan with follow-ups. */
+const followed = new Map([
+  ...expected,
+  ...found.map(([id]) => [id, replying.get(id)!] as const),
+]);
+
+Deno.test("rescan: each server is sent what it is known to speak, and the rest after a reply", async () => {
+  const { toKnown, rows, end, state } = await rescan();
+  assertEquals(end.reason, "done");
+  assertEquals(toKnown, followed);
+  assert(found.length > 10 && found.length < 40, String(found.length));
+  assertEquals(
+    rows.map(({ host, port }) => `${host}:${port}`).toSorted(),
+    found.map(([id]) => id).toSorted(),
+  );
+  for (const { host, port, protocols } of rows) {
+    const id = `${host}:${port}`;
+    const both = followed.get(id)!.filter((name) => spokenBy.get(id)!.includes(name));
+    assertEquals([id, protocols], [id, both]);
+  }
+  assertEquals(state.replies.forged, 0);
+});
+
+Deno.test("rescan: without follow-ups too, and where nothing replies", async () => {
+  const { toKnown, rows } = await rescan({ follow: false, sendable: expected });
+  for (const [id, names] of toKnown) {
+    assert(names!.every((name) => expected.get(id)!.includes(name)), `${id} ${names}`);
+  }
+  assertEquals(rows.length, (await rescan()).rows.length);
+  const dead = await rescan({
+    sendable: expected,
+    prepare: (network, hosts, streams) => {
+      for (const { endpoint } of hosts) {
+        network.host(endpoint, { respond: () => [] });
+        streams.host(endpoint, "silent");
+      }
+    },
+  });
+  assertEquals([dead.rows, dead.toKnown], [[], expected]);
+});
+
+Deno.test("rescan: other targets are probed in every protocol, whether servers are known or not", async () => {
+  const { sent, toKnown } = await rescan();
+  assertEquals(toKnown, followed);
+  const others = [...sent].filter(([id]) => !expected.has(id));
+  assertEquals(others.length, 64 * 3 - 40);
+  for (const [id, names] of others) assertEquals([id, names], [id, USUAL]);
+});
+
+/** Scans one server again that a database knows for these protocols. */
+async function rescanOf(software: string, protocols: string[], over: Partial<Setting> = {}) {
+  const fleet = { servers: 1, range: { start: 0x7f130000, end: 0x7f130001 }, seed: 3 };
+  const [{ endpoint }] = drawFleet({ ...fleet, software: [software] });
+  return await scanFleet({
+    fleet: { ...fleet, software: [software] },
+    ports: () => [endpoint.port],
+    first: [endpoint],
+    known: [{ endpoint, protocols }],
+    asksKnown: true,
+    ...over,
+  });
+}
+
+Deno.test("rescan: a protocol that a database has lost comes back", async () => {
+  for (const lost of ["raknet", "query"]) {
+    const { rows } = await rescanOf("pocketmine", [lost === "query" ? "raknet" : "query"]);
+    assertEquals(rows.map(({ protocols }) => protocols), [["raknet", "query"]], lost);
+  }
+  const alone = await rescanOf("pocketmine", ["raknet"], { follow: false });
+  assertEquals(alone.rows.map(({ protocols }) => protocols), [["raknet"]]);
+  const named = await rescanOf("pocketmine", ["raknet"], { protocolNames: ["raknet", "slp"] });
+  assertEquals(named.rows.map(({ protocols }) => protocols), [["raknet"]]);
+});
+
+Deno.test("rescan: after a lost follow-up a server keeps its row, and the next rescan asks again", async () => {
+  const isQuery = ([first]: Uint8Array) => first === 0xfe;
+  const { rows: [lossy] } = await rescanOf("pocketmine", ["raknet", "query"], {
+    prepare: (network, [{ endpoint, responder }]) =>
+      network.host(endpoint, {
+        respond: (bytes, from, now) => isQuery(bytes) ? [] : responder!.respond(bytes, from, now),
+      }),
+  });
+  assertEquals(lossy.protocols, ["raknet"]);
+  const { rows } = await rescanOf("pocketmine", [...lossy.protocols]);
+  assertEquals(rows.map(({ protocols }) => protocols), [["raknet", "query"]]);
+});
+
+Deno.test("rescan: named protocols limit what is sent, and follow a reply", async () => {
+  const named = ["raknet", "query"];
+  const over = { asksKnown: false, protocolNames: named, audited: false };
+  const result = await scanFleet({ ...SETTING, ...over });
+  const sent = sentIn(result);
+  const replied = new Set(result.rows.map(({ host, port }) => `${host}:${port}`));
+  let [late, unasked] = [0, 0];
+  for (const [i, { endpoint }] of HOSTS.entries()) {
+    const id = formatEndpoint(endpoint);
+    const [names] = KINDS[i % KINDS.length];
+    const probed = names.length === 0
+      ? named
+      : expected.get(id)!.filter((name) => named.includes(name));
+    const wanted = replied.has(id) ? named : probed;
+    if (replied.has(id) && probed.length < 2) late++;
+    if (probed.length === 0) unasked++;
+    assertEquals([id, sent.get(id) ?? []], [id, wanted]);
+  }
+  assert(late > 1 && unasked > 3, `${late} ${unasked}`);
+  const targets = compose([{ range: RANGE, port: undefined }], {
+    ...{ never: [], private: [], chosen: [] },
+  });
+  const options = {
+    ...{ targets, ports: () => PORTS, seed: 5, shard: { index: 1, count: 1 } },
+    ...{ maxTargets: Infinity, first, known, asksKnown: false },
+    protocols: PROTOCOLS.filter(({ name }) => named.includes(name)),
+  };
+  const silent = [...countPlans(options)].filter(([{ probed }]) => probed.length === 0);
+  assertEquals(silent.reduce((sum, [, count]) => sum + count, 0), unasked);
+});
+
+Deno.test("rescan: a server that is known for SQP is pinged at no time, whatever is named", () => {
+  const of = (known: string[], ...names: string[]) => {
+    const asksKnown = names.length === 0;
+    const sent = asksKnown ? USUAL : names;
+    const protocols = PROTOCOLS.filter(({ name }) => sent.includes(name));
+    const { probed, all, interviewed } = planFor(known, { protocols, asksKnown });
+    return [probed, all].map((some) => some.map(({ name }) => name).join()).join(" ") +
+      (interviewed ? " interviewed" : "");
+  };
+  assertEquals(of(["sqp"], "raknet", "query", "sqp"), "sqp sqp,query interviewed");
+  assertEquals(of(["sqp"], "raknet"), " ");
+  assertEquals(of(["slp", "sqp"], "raknet", "slp"), "slp slp");
+  assertEquals(of(["slp", "sqp"], "raknet", "slp", "sqp"), "sqp,slp sqp,slp interviewed");
+  assertEquals(of(["query", "sqp"], "sqp"), " ");
+  assertEquals(of([], "raknet", "sqp"), "raknet,sqp raknet,sqp");
+  assertEquals(of(["sqp"]), "sqp sqp interviewed");
+  assertEquals(of(["slp", "sqp"]), "sqp,slp sqp,slp interviewed");
+  assertEquals(of(["raknet", "sqp"]), "raknet raknet,slp,query"); // RakNet suppresses SQP
+  assertEquals(of(["query"]), "query query,raknet,slp");
+});
+
+Deno.test("rescan: only servers that may be sent SQP are looked for before it", async () => {
+  const over = { asksKnown: false, protocolNames: ["sqp"], audited: false };
+  const sent = sentIn(await scanFleet({ ...SETTING, ...over }));
+  for (const [i, { endpoint }] of HOSTS.entries()) {
+    const [names] = KINDS[i % KINDS.length];
+    const id = formatEndpoint(endpoint);
+    const got = sent.get(id) ?? [];
+    if (names.length === 0) assert(got.includes("raknet"), id); // as any target
+    else {assertEquals([id, got], [
+        id,
+        names.includes("sqp") && !names.includes("raknet") ? ["sqp"] : [],
+      ]);}
+  }
+});
+
+/** A scan of known servers that nobody has started, and when it sent what. */
+async function overDead(protocols: string[], over: Partial<Setting>) {
+  const servers = Array.from({ length: 200 }, (_, i) => ({ address: 0x7f120000 + i, port: 7 }));
+  const range = { start: 0x7f120000, end: 0x7f120000 + servers.length };
+  const { network, streams } = await scanFleet({
+    ...{ fleet: { ...FLEET, servers: 1 }, range, ports: () => [7], retries: 0 },
+    ...{ first: servers, asksKnown: true, cooldownMs: 1000 },
+    known: servers.map((endpoint) => ({ endpoint, protocols })),
+    limits: { rate: 100, netRate: undefined, hostRate: undefined },
+    ...over,
+  });
+  return { sent: network.sent, begun: streams.begun, lasted: network.now() - START };
+}
+
+Deno.test("rescan: positions that a pass leaves out take nothing of the rate", async () => {
+  const query = await overDead(["query"], { protocolNames: ["raknet", "slp", "query"] });
+  assertEquals([query.sent.length, query.begun.length], [200, 0]);
+  const lasted = query.sent.at(-1)!.at - query.sent[0].at;
+  assert(query.sent[0].at < START + 1, `${query.sent[0].at} ms`);
+  assert(lasted >= 1900 && lasted <= 2100, `${lasted} ms`);
+  const slp = await overDead(["slp"], { protocolNames: ["raknet", "slp", "query"] });
+  assertEquals([slp.sent.length, slp.begun.length], [0, 200]);
+  const connected = slp.begun.at(-1)!.at - slp.begun[0].at;
+  assert(slp.begun[0].at <= START + 10 && connected <= 2100, `${slp.begun[0].at} ${connected}`);
+});
+
+Deno.test("rescan: where no pass sends anything, none is paused behind", async () => {
+  for (const [known, name] of [["query", "slp"], ["slp", "query"]]) {
+    const over = { asksKnown: false, protocolNames: [name], retries: 3 };
+    const { sent, begun, lasted } = await overDead([known], over);
+    assertEquals([sent.length, begun.length], [0, 0]);
+    assert(lasted < 100, `${lasted} ms`);
+  }
+});
+
+Deno.test("rescan: resumed, servers that are not sent SQP are not looked for once more", async () => {
+  const pings = async (protocols: string[]) => {
+    const over = { asksKnown: false, protocolNames: ["raknet", "sqp"], retries: 1 };
+    const { sent } = await overDead(protocols, { ...over, from: { pass: 1, position: 1 } });
+    return sent.filter(({ bytes }) => bytes.length === 33).length;
+  };
+  assertEquals(await pings(["raknet"]), 399); // two passes, less the position behind it
+  assertEquals(await pings(["query"]), 0);
+  assertEquals(await pings([]), 399 + 400);
+});
+
+Deno.test("rescan: a reply in a protocol that a server was not sent leads to no datagram", async () => {
+  const i = KINDS.findIndex(([names]) => names.join() === "query");
+  const at = HOSTS.findIndex(({ entry }, j) => j % KINDS.length === i && "query" in entry.truth);
+  const { endpoint } = HOSTS[at];
+  let pongs = 0;
+  const { sent, toKnown, state } = await rescan({
+    prepare: (network) =>
+      network.host(endpoint, {
+        respond(_, from) {
+          network.inject(endpoint, from, PONG, 1);
+          pongs++;
+          return [];
+        },
+      }),
+  });
+  const id = formatEndpoint(endpoint);
+  assertEquals([toKnown, sent.get(id)], [new Map([...followed, [id, ["query"]]]), ["query"]]);
+  assert(pongs > 0 && state.replies.unverified === 0, `${pongs}`);
+});
+
+const PONG = Uint8Array.fromHex(
+  `1c${"00".repeat(8)}${"11".repeat(8)}00ffff00fefefefefdfdfdfd12345678`,
+);
+
+Deno.test("rescan: interrupted and resumed, each server is sent what an uninterrupted one sends", async () => {
+  const disk = new FakeDisk();
+  const slow = { ...SETTING, limits: { rate: 80, netRate: undefined, hostRate: undefined } };
+  const whole = (await rescan()).rows.map(({ host, port }) => `${host}:${port}`);
+  const cut = [];
+  for (let part = await startScan(disk, { ...slow, maxRuntimeMs: 2000 });;) {
+    cut.push(part.result);
+    assertEquals(part.failures, []);
+    if (!part.resumable) break;
+    const more = cut.length < 4 ? { ...slow, maxRuntimeMs: 2000 } : slow;
+    part = (await resumeScan(disk, more))!;
+  }
+  assert(cut.length > 3, `${cut.length} parts`);
+  const sent = sentIn(...cut);
+  for (const [id, names] of followed) assertEquals([id, sent.get(id)], [id, names]);
+  const rows = disk.text("rows.ndjson")!.trim().split("\n").map((row) => JSON.parse(row));
+  const ids = rows.map(({ host, port }) => `${host}:${port}`);
+  assertEquals(ids.toSorted(), whole.toSorted());
+  assertEquals(new Set(first.map(endpointKey)).size, first.length);
+});
+
+const LISTED = drawFleet({ ...FLEET, software: ["sqpFull"] }).map(({ endpoint }) => endpoint);
+
+/** SQP servers that no pass visits, interviewed one after the other: all of it takes 40 s. */
+const UNVISITED: Setting = {
+  fleet: { ...FLEET, software: ["sqpFull"] },
+  faults: { loss: 0, duplication: 0, delay: 250, jitter: 0 },
+  ...{
+    ports: () => [9000],
+    protocolNames: ["raknet"],
+    retries: 0,
+    cooldownMs: 100,
+    concurrency: 1,
+  },
+  ...{ first: LISTED, asksKnown: true },
+  known: LISTED.map((endpoint) => ({ endpoint, protocols: ["sqp"] })),
+};
+
+/** How a scan is stopped while its interviews run, after all passes. */
+const STOPPED: Readonly<Record<string, () => Partial<Setting>>> = {
+  "max-runtime": () => ({ maxRuntimeMs: 2000 }),
+  interrupted: () => {
+    const controller = new AbortController();
+    const { signal } = controller;
+    return { signal, prepare: (network) => void network.after(2000, () => controller.abort()) };
+  },
+};
+
+for (const [reason, stopped] of Object.entries(STOPPED)) {
+  Deno.test(`rescan: resumed, a scan that ended as ${reason} interviews the servers that are left`, async () => {
+    const disk = new FakeDisk();
+    const cut = await startScan(disk, { ...UNVISITED, ...stopped() });
+    const { state, end, hosts } = cut.result;
+    assert(state.written > 0 && state.written < 20, `${state.written} rows`);
+    assert(end.mark.pass > state.passes, `the mark is in pass ${end.mark.pass}`);
+    assertEquals([end.reason, cut.resumable], [reason, true]);
+    assertEquals((await readCheckpoint(disk, CHECKPOINT, PROGRAM)).state, reason);
+    const rest = await resumeScan(disk, UNVISITED);
+    assertEquals([rest?.result.end.reason, rest?.resumable], ["done", false]);
+    const ids = disk.text("rows.ndjson")!.trim().split("\n").map((row) => JSON.parse(row))
+      .map(({ host, port }) => `${host}:${port}`);
+    assertEquals(ids.toSorted(), hosts.map(({ endpoint }) => formatEndpoint(endpoint)).toSorted());
+  });
+}
+
+Deno.test("rescan: a scan whose time is over is done where all interviews have ended", async () => {
+  const { end, state } = await scanFleet({ ...UNVISITED, concurrency: 40, maxRuntimeMs: 900 });
+  assertEquals([end.reason, state.written], ["done", 40]);
+});
+
+Deno.test("rescan: servers whose interviews were never begun keep a scan from being done", async () => {
+  const servers = Array.from({ length: 4200 }, (_, i) => ({ address: 0x7f120000 + i, port: 9000 }));
+  const { network, end } = await scanFleet({
+    ...{ ...UNVISITED, fleet: { ...FLEET, servers: 0 }, audited: false },
+    range: { start: 0x7f120000, end: 0x7f120000 + servers.length },
+    known: servers.map((endpoint) => ({ endpoint, protocols: ["sqp"] })),
+    ...{ first: servers, concurrency: 4200, timeoutMs: 300, maxRuntimeMs: 200 },
+    from: { pass: 2, position: 0 }, // behind all passes
+  });
+  const sent = new Set(network.sent.map(({ to }) => endpointKey(to)));
+  assert(sent.size > 4000 && sent.size < 4200, `${sent.size} servers`);
+  assertEquals(end.reason, "max-runtime");
+});

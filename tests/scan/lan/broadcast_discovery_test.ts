@@ -1,0 +1,174 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { Malformed } from "../../../src/core/bytes.ts";
+import { drawFleet } from "../../../src/fleet/simulate/draw_fleet.ts";
+import { raknet } from "../../../src/mod.ts";
+import { broadcastOf, type LocalLink, type LocalNetwork } from "../../../src/scan/lan/mod.ts";
+import type { Protocol } from "../../../src/protocols/protocol.ts";
+import { raknetProtocol } from "../../../src/protocols/raknet/mod.ts";
+import { FakeNetwork } from "../../fakes/network.ts";
+import { HOME, lookAround, lookAroundWell, OFFICE, put } from "./lan_harness.ts";
+
+Deno.test("lan finds each server once, asks it the rest, and drops who opted out", async () => {
+  const network = new FakeNetwork(1, { loss: 0, duplication: 0.5, delay: 3, jitter: 5 });
+  put(network, 0xc0a8010a, "bds", "pocketmine", "raknetNode", "bdsOptedOut");
+  const found = await lookAround(network);
+  assertEquals(found.map(({ host }) => host).toSorted(), [
+    "192.168.1.10",
+    "192.168.1.11",
+    "192.168.1.12",
+  ]);
+  const pocketmine = found.find(({ host }) => host === "192.168.1.11")!;
+  assertEquals(pocketmine.protocols, ["raknet", "query"]);
+  assertEquals(found.find(({ host }) => host === "192.168.1.12")!.flags, ["timeNotEchoed"]);
+});
+
+Deno.test("lan asks everybody three times, a second apart, on every network", async () => {
+  const network = new FakeNetwork(1);
+  await lookAround(network, { networks: [HOME, OFFICE] });
+  const pings = network.sent.filter(({ to }) => to.port === 19132).map(
+    ({ at, from, to, bytes }) => {
+      assertEquals(bytes.length, 33);
+      return `${at - 1000} ${Number(from.address).toString(16)} ${Number(to.address).toString(16)}`;
+    },
+  );
+  assertEquals(
+    pings,
+    [0, 1000, 2000].flatMap((at) => [
+      `${at} c0a80105 ffffffff`,
+      `${at} c0a80105 c0a801ff`,
+      `${at} a000005 ffffffff`,
+      `${at} a000005 affffff`,
+    ]),
+  );
+});
+
+Deno.test("lan lists a server in two networks once", async () => {
+  const network = new FakeNetwork(1);
+  put(network, 0xc0a8010a, "bds");
+  const [, twin] = [0, 0x0a00000a];
+  const range = { start: 0xc0a8010a, end: 0xc0a8010b };
+  const [{ responder }] = drawFleet({ servers: 1, range, seed: 5, software: ["bds"] });
+  network.host({ address: twin, port: 19132 }, responder!);
+  assertEquals((await lookAround(network, { networks: [HOME, OFFICE] })).length, 1);
+});
+
+Deno.test("lan believes nobody from outside, and no answer to another's ping", async () => {
+  const network = new FakeNetwork(1);
+  put(network, 0x08080808, "bds"); // an answer from beyond the network
+  let opened = 0;
+  const open = ({ address }: LocalNetwork | LocalLink) => {
+    const socket = network.open(4, address);
+    if (opened++ > 0) return socket; // the attacker does not know the port of the second question
+    const pong = raknet.encodePong({ advertise: false, time: 77n, guid: 5n, text: undefined });
+    network.inject({ address: 0xc0a80163, port: 19132 }, socket, pong, 500); // nobody is there
+    return socket;
+  };
+  assertEquals(await lookAround(network, { open }), []);
+});
+
+Deno.test("lan ends early when it is told to", async () => {
+  const network = new FakeNetwork(1);
+  const controller = new AbortController();
+  network.after(1500, () => controller.abort());
+  await lookAround(network, { signal: controller.signal, listenMs: 60_000 });
+  assert(network.now() < 3000);
+});
+
+Deno.test("lan says why no ping left", async () => {
+  const network = new FakeNetwork(1);
+  const open = ({ address }: LocalNetwork | LocalLink) => {
+    const socket = network.open(4, address);
+    socket.send = () => {
+      socket.errors.send.set("ENETUNREACH", 1);
+      return Promise.resolve(false);
+    };
+    return socket;
+  };
+  assertEquals(await lookAroundWell(network, { open }), {
+    sent: 0,
+    unswept: 0,
+    short: 0,
+    refusals: ["ENETUNREACH"],
+    found: [],
+  });
+});
+
+Deno.test("a neighbour that answers from all its ports is asked at a few of them", async () => {
+  const network = new FakeNetwork(1);
+  put(network, 0xc0a8010a, "bds");
+  const token = 0x12345678n << 32n;
+  const neighbour = (port: number) => ({ address: 0xc0a80163, port });
+  let opened = 0;
+  const open = ({ address }: LocalNetwork | LocalLink) => {
+    const socket = network.open(4, address);
+    if (opened++ > 0) return socket;
+    for (let port = 1; port <= 2000; port++) {
+      const pong = { advertise: false, time: token, guid: BigInt(port), text: undefined };
+      network.inject(neighbour(port), socket, raknet.encodePong(pong), 100);
+    }
+    return socket;
+  };
+  const found = await lookAround(network, { open });
+  assertEquals(found.length, 32 + 1);
+});
+
+Deno.test("a network of one address is asked by everybody's address alone", async () => {
+  const network = new FakeNetwork(1);
+  await lookAround(network, { networks: [{ ...HOME, netmask: 0xffffffff }], listenMs: 500 });
+  assertEquals(network.sent.map(({ to }) => to.address), [0xffffffff, 0xffffffff]);
+});
+
+Deno.test("answers that break, or lack the token where honest ones have it, make no rows", async () => {
+  const { probe } = raknetProtocol;
+  const learn = () => {
+    throw new Malformed("pong", 33);
+  };
+  for (const broken of [{ learn }, { mayLackToken: false }]) {
+    const network = new FakeNetwork(1);
+    put(network, 0xc0a8010a, "mayLackToken" in broken ? "raknetNode" : "bds");
+    const protocol = { ...raknetProtocol, probe: { ...probe, ...broken } } as Protocol;
+    assertEquals(await lookAround(network, { protocol }), []);
+  }
+});
+
+Deno.test("what is wrong with us ends it", async () => {
+  const bug = () => {
+    throw new TypeError("a bug");
+  };
+  for (const probe of [{ read: bug }, { learn: bug }]) {
+    const network = new FakeNetwork(1);
+    put(network, 0xc0a8010a, "bds");
+    const protocol = { ...raknetProtocol, probe: { ...raknetProtocol.probe, ...probe } };
+    await assertRejects(
+      () => lookAround(network, { protocol: protocol as Protocol }),
+      TypeError,
+      "a bug",
+    );
+  }
+  const network = new FakeNetwork(1);
+  put(network, 0xc0a8010a, "bds");
+  const protocol = { ...raknetProtocol, record: bug } as Protocol;
+  await assertRejects(() => lookAround(network, { protocols: [protocol] }), TypeError, "a bug");
+  const open = () => {
+    throw new Deno.errors.NotCapable("net");
+  };
+  await assertRejects(() => lookAround(network, { open }), Deno.errors.NotCapable);
+});
+
+Deno.test("a network that goes away while a server is asked ends nothing", async () => {
+  const network = new FakeNetwork(1);
+  put(network, 0xc0a8010a, "raknetNode", "bds");
+  let opened = 0;
+  const open = ({ address }: LocalNetwork | LocalLink) => {
+    if (opened++ === 0) return network.open(4, address);
+    throw Object.assign(new Error("gone"), { code: "EADDRNOTAVAIL" });
+  };
+  assertEquals((await lookAround(network, { open })).map(({ host }) => host), ["192.168.1.11"]);
+});
+
+Deno.test("a network's broadcast address", () => {
+  assertEquals(broadcastOf(HOME), 0xc0a801ff);
+  assertEquals(broadcastOf({ address: 0x0a000001, netmask: 0xfffffffc }), 0x0a000003);
+  assertEquals(broadcastOf({ address: 0x0a000001, netmask: 0xfffffffe }), undefined);
+  assertEquals(broadcastOf({ address: 0x0a000001, netmask: 0xffffffff }), undefined);
+});

@@ -1,0 +1,196 @@
+import { assert, assertEquals } from "@std/assert";
+import { lan, raknet } from "../../../src/mod.ts";
+import { decodeRequest } from "../../../src/protocols/query/mod.ts";
+import type { ServerRecord } from "../../../src/core/record.ts";
+import { Neighbours } from "../../../src/scan/lan/mod.ts";
+import { FakeNetwork } from "../../fakes/network.ts";
+import { HOME, lookAround, OFFICE, put } from "./lan_harness.ts";
+
+const utf8 = (text: string) => new TextEncoder().encode(text);
+
+/** Watches for so many milliseconds, and looks at the list at these times. */
+async function watch(
+  network: FakeNetwork,
+  looks: readonly number[],
+  over: Parameters<typeof lookAround>[1] = {},
+): Promise<{ seen: ServerRecord[][]; found: ServerRecord[] }> {
+  const neighbours = new Neighbours();
+  const controller = new AbortController();
+  const seen: ServerRecord[][] = [];
+  for (const ms of looks) {
+    network.after(ms, () => seen.push(neighbours.listed().map(({ row }) => row)));
+  }
+  network.after(looks.at(-1)! + 1, () => controller.abort());
+  const options = { neighbours, watch: true, listenMs: Infinity, signal: controller.signal };
+  return { found: await lookAround(network, { ...options, ...over }), seen };
+}
+
+/** A server that counts its players up with every ping, and says no more after some. */
+function counting(network: FakeNetwork, last: number, pings: number) {
+  let count = 0;
+  network.host({ address: 0xc0a80100 + last, port: 19132 }, {
+    respond(datagram) {
+      const ping = raknet.decodePing(datagram);
+      if (ping === undefined || count === pings) return [];
+      const text = utf8(`MCPE;Counting;766;1.21.50;${++count};100;${last};world;Survival;`);
+      return [
+        raknet.encodePong({ advertise: false, time: ping.time, guid: BigInt(last), text }),
+      ];
+    },
+  });
+}
+
+Deno.test("who watches sees counts change, and servers go", async () => {
+  const network = new FakeNetwork(1);
+  counting(network, 10, 5);
+  const { seen, found } = await watch(network, [900, 2900, 7000, 22_000, 30_000]);
+  const counts = seen.map((rows) => rows.map((row) => row.players_online));
+  assertEquals(counts, [[1], [3], [4], [5], []]);
+  assertEquals(found.map(({ players_online }) => players_online), [1]);
+});
+
+Deno.test("a Java world is gone five seconds after its last word, and found anew", async () => {
+  const network = new FakeNetwork(1);
+  const words = [0, 1500, 3000, 20_000];
+  const openGroup = () => {
+    const socket = network.open(4, 0);
+    for (const ms of words) {
+      const bytes = utf8("[MOTD]a[/MOTD][AD]51234[/AD]");
+      network.inject({ address: 0xc0a8010a, port: 4000 }, socket, bytes, ms);
+    }
+    return Promise.resolve(socket);
+  };
+  const { seen, found } = await watch(network, [100, 7000, 12_000, 20_100], { openGroup });
+  assertEquals(seen.map(({ length }) => length), [1, 1, 0, 1]);
+  assertEquals(found.length, 2);
+});
+
+Deno.test("a NetherNet world that fell silent is kept for fifteen seconds", async () => {
+  const network = new FakeNetwork(1);
+  network.host({ address: 0xc0a8010a, port: 7551 }, {
+    respond: (datagram, _, now) =>
+      now < 3000 && lan.openPacket(datagram) !== undefined
+        ? [lan.sealPacket({ type: "response", sender: 7n, data: Uint8Array.of(99) })]
+        : [],
+  });
+  const { seen } = await watch(network, [100, 15_000, 20_000]);
+  assertEquals(seen.map(({ length }) => length), [1, 1, 0]);
+});
+
+Deno.test("who watches asks again only what was answered, and a double nothing", async () => {
+  const network = new FakeNetwork(1);
+  put(network, 0xc0a8010a, "bds", "pocketmine");
+  put(network, 0x0a00000a, "bds"); // the same in the other network
+  await watch(network, [20_000], { networks: [HOME, OFFICE] });
+  const asked = (address: number) =>
+    network.sent.filter(({ to, bytes }) =>
+      to.address === address && decodeRequest(bytes) !== undefined
+    ).map(({ at }) => at);
+  assert(asked(0xc0a8010a).every((at) => at < 3000) && asked(0x0a00000a).every((at) => at < 3000));
+  const pocketmine = asked(0xc0a8010b);
+  assert(pocketmine.some((at) => at > 15_000));
+  for (let i = 2; i < pocketmine.length; i++) assert(pocketmine[i] - pocketmine[i - 2] > 4000);
+});
+
+Deno.test("who opted out is not asked again", async () => {
+  const network = new FakeNetwork(1);
+  put(network, 0xc0a8010a, "bdsOptedOut");
+  const { seen, found } = await watch(network, [1000, 10_000]);
+  assertEquals([seen, found], [[[], []], []]);
+  assertEquals(network.sent.filter(({ to }) => to.address === 0xc0a8010a), []);
+});
+
+Deno.test("who watches is let go at once", async () => {
+  const network = new FakeNetwork(1);
+  put(network, 0xc0a8010a, "bds"); // which is asked by Query when the end comes, in vain
+  await watch(network, [10]);
+  assert(network.now() < 1000 + 50);
+});
+
+Deno.test("the list is sorted, forgets, and has an end", () => {
+  const neighbours = new Neighbours();
+  const row = (host: string, port: number, guid: string | null = null) =>
+    ({ host, port, guid }) as ServerRecord;
+  const meet = (key: string, address = 1) => neighbours.meet(key, address, 100, 0);
+  const places: [string, number][] = [
+    ["fe80::1", 1],
+    ["10.0.0.10", 2],
+    ["10.0.0.9", 3],
+    ["10.0.0.9", 2],
+    ["2001::1", 1],
+  ];
+  for (const [host, port] of places) neighbours.list(meet(`${host} ${port}`)!, row(host, port));
+  assertEquals(
+    neighbours.listed().map(({ row }) => `${row.host} ${row.port}`),
+    ["10.0.0.9 2", "10.0.0.9 3", "10.0.0.10 2", "2001::1 1", "fe80::1 1"],
+  );
+  const [before, after] = ["5335687477053034848", "6335687477053034848"];
+  const first = meet("a", 2)!;
+  assertEquals(neighbours.list(first, row("10.0.0.1", 1, before)), true);
+  assertEquals(neighbours.list(meet("b", 3)!, row("10.0.0.2", 1, before)), false);
+  assertEquals(neighbours.list(first, row("10.0.0.1", 1, after)), true); // it began anew
+  assertEquals(neighbours.list(meet("b", 3)!, row("10.0.0.2", 1, before)), true);
+  neighbours.forget(99);
+  assertEquals(neighbours.listed().length, 7);
+  neighbours.forget(100);
+  assertEquals(neighbours.listed(), []);
+  const met = Array.from({ length: 5000 }, (_, i) => meet(`c${i}`, i % 1000));
+  assertEquals(met.filter((one) => one !== undefined).length, 4096);
+});
+
+Deno.test("a GUID that another server copies hides no server; the same identity is listed once", () => {
+  const guid = "5335687477053034848";
+  const [v4, v6] = [0xc0a8010a, 0xfe80n << 112n | 10n];
+  const usual = { host: "", port: 19132, guid, motd: "Ours", port_v4: null, port_v6: null };
+  /** Which of the rows are listed, one for each address. */
+  const listed = (...heard: [address: number | bigint, row: Partial<ServerRecord>][]) => {
+    const neighbours = new Neighbours();
+    return heard.map(([address, row], i) =>
+      neighbours.list(neighbours.meet(`${i}`, address, 100, 0)!, {
+        ...usual,
+        ...row,
+      } as ServerRecord)
+    );
+  };
+  const BDS = { port_v4: 19132, port_v6: 19133 };
+  assertEquals(listed([v4, {}], [v4 + 1, {}]), [true, false]);
+  assertEquals(listed([v4, {}], [v4 + 1, { motd: "Theirs" }]), [true, true]);
+  assertEquals(listed([v4, {}], [v4, { port: 19140 }]), [true, true]);
+  assertEquals(listed([v4, BDS], [v6, { ...BDS, port: 19133 }]), [true, false]);
+  assertEquals(listed([v4, {}], [v6, { port: 19133 }]), [true, false]);
+  assertEquals(listed([v6, { port: 19133 }], [v4, { port: 19140 }]), [true, true]);
+  for (const shared of ["0", "1", "18446744073709551615"]) {
+    assertEquals(listed([v4, { guid: shared }], [v4 + 1, { guid: shared }]), [true, true]);
+  }
+});
+
+Deno.test("a neighbour that opted out, or shows another identity, hides no other one", () => {
+  const neighbours = new Neighbours();
+  const row = (motd: string) =>
+    ({ host: "", port: 19132, guid: "5335687477053034848", motd }) as ServerRecord;
+  const [copy, real] = [1, 2].map((i) => neighbours.meet(`${i}`, i, 100, 0)!);
+  neighbours.list(copy, row("Ours"));
+  assertEquals([neighbours.list(real, row("Ours")), neighbours.isSettled(real)], [false, true]);
+  neighbours.list(copy, row("Theirs"));
+  assertEquals(neighbours.isSettled(real), false);
+  neighbours.list(copy, row("Ours"));
+  neighbours.optOut(copy);
+  assertEquals([neighbours.isSettled(real), neighbours.list(real, row("Ours"))], [false, true]);
+});
+
+Deno.test("two hosts with GUID 0 are two servers", async () => {
+  const network = new FakeNetwork(1);
+  for (const address of [0xc0a8010a, 0xc0a8010b]) {
+    network.host({ address, port: 19132 }, {
+      respond(datagram) {
+        const ping = raknet.decodePing(datagram);
+        const text = utf8("MCPE;Same;766;1.21.50;0;10;0;world;Survival;");
+        return ping === undefined
+          ? []
+          : [raknet.encodePong({ advertise: false, time: ping.time, guid: 0n, text })];
+      },
+    });
+  }
+  const hosts = (await lookAround(network)).map(({ host }) => host);
+  assertEquals(hosts.sort(), ["192.168.1.10", "192.168.1.11"]);
+});

@@ -1,0 +1,225 @@
+import { assert, assertEquals } from "@std/assert";
+import { drawFleet } from "../../../src/fleet/simulate/draw_fleet.ts";
+import { ANNOUNCEMENTS } from "../../../src/fleet/simulate/lan_worlds.ts";
+import { lan } from "../../../src/mod.ts";
+import type { Protocol } from "../../../src/protocols/protocol.ts";
+import { ask } from "../../../src/protocols/protocol.ts";
+import { FakeNetwork } from "../../fakes/network.ts";
+import { HOME, LINK, lookAround, lookAroundWell, OFFICE, put } from "./lan_harness.ts";
+
+const utf8 = (text: string) => new TextEncoder().encode(text);
+const at = (last: number, port: number) => ({ address: 0xc0a80100 + last, port });
+
+/** A socket for announcements into which these datagrams come, milliseconds from now on. */
+function announce(
+  network: FakeNetwork,
+  ...datagrams: readonly (readonly [from: number, text: string | Uint8Array, ms: number])[]
+) {
+  return () => {
+    const socket = network.open(4, 0);
+    for (const [address, text, ms] of datagrams) {
+      const bytes = typeof text === "string" ? utf8(text) : text;
+      network.inject({ address, port: 50000 }, socket, bytes, ms);
+    }
+    return Promise.resolve(socket);
+  };
+}
+
+const WORLD = "[MOTD]§aSteve - World[/MOTD][AD]51234[/AD]";
+const STEVE = 0xc0a8010a;
+
+Deno.test("a Java world is listed once, by who announced it and the port it said", async () => {
+  const network = new FakeNetwork(1);
+  const openGroup = announce(
+    network,
+    [STEVE, WORLD, 100],
+    [STEVE, WORLD, 1600],
+    [STEVE + 1, "[MOTD]x[/MOTD][AD]8.8.8.8:25565[/AD]", 200],
+  );
+  const [steve, other, ...more] = await lookAround(network, { openGroup });
+  assertEquals(more, []);
+  assertEquals([steve.host, steve.port, steve.protocol], ["192.168.1.10", 51234, "lan"]);
+  assertEquals([steve.edition, steve.name, steve.motd], [
+    "java",
+    "Steve - World",
+    "§aSteve - World",
+  ]);
+  assertEquals([steve.latency_ms, steve.extras], [null, { lan: { address: "51234" } }]);
+  assertEquals([other.host, other.port, other.flags], ["192.168.1.11", 25565, ["hostIgnored"]]);
+});
+
+Deno.test("announcements from outside, broken ones and those that opt out are dropped", async () => {
+  const network = new FakeNetwork(1);
+  const openGroup = announce(
+    network,
+    [0x08080808, WORLD, 100],
+    [STEVE, "[MOTD]x[/MOTD][AD]99999[/AD]", 100],
+    [STEVE, "[MOTD]x[/MOTD]y[/MOTD][AD]1[/AD]", 100],
+    [STEVE, "hello", 100],
+    [STEVE, "[MOTD]§b§d§f§d§b[/MOTD][AD]1[/AD]", 100],
+  );
+  assertEquals(await lookAround(network, { openGroup }), []);
+});
+
+/** A stand-in for Server List Ping: one question, one answer. */
+const slp: Protocol<string> = {
+  name: "slp",
+  transport: "tcp",
+  *exchange() {
+    return yield* ask(utf8("?"), (bytes) => new TextDecoder().decode(bytes), { resend: false });
+  },
+  record: (version) => ({ columns: { version, players_online: 1 }, flags: [], facts: {} }),
+};
+
+Deno.test("a Java world is asked by Server List Ping where that is spoken", async () => {
+  const network = new FakeNetwork(1);
+  const openGroup = announce(network, [STEVE, WORLD, 100], [STEVE + 1, WORLD, 100]);
+  const asked: number[] = [];
+  const dial = ({ address }: { address: number | bigint }) => {
+    asked.push(Number(address));
+    const answers = address === STEVE ? [utf8("1.21.4")] : [];
+    return {
+      send: () => Promise.resolve(true),
+      next: () => Promise.resolve(answers.shift()),
+      [Symbol.asyncDispose]: () => Promise.resolve(),
+    };
+  };
+  const found = await lookAround(network, { openGroup, dial, protocols: [slp as Protocol] });
+  const [one, two] = found.toSorted((a, b) => a.host < b.host ? -1 : 1);
+  assertEquals([one.protocol, one.protocols, one.version], ["slp", ["slp", "lan"], "1.21.4"]);
+  assertEquals([one.name, one.players_online], ["Steve - World", 1]);
+  assert(one.latency_ms !== null);
+  assertEquals([two.protocols, two.version], [["lan"], null]);
+  assertEquals(new Set(asked), new Set([STEVE, STEVE + 1]));
+});
+
+Deno.test("worlds that answer NetherNet are found in all versions, once in all networks", async () => {
+  const network = new FakeNetwork(1, { loss: 0, duplication: 0.5, delay: 2, jitter: 0 });
+  const kinds = [4, 5, 6, 7].map((version) => `netherNet${version}`);
+  put(network, 0xc0a8010a, ...kinds);
+  const range = { start: 0xc0a8010a, end: 0xc0a8010b };
+  const [twin] = drawFleet({ servers: 1, range, seed: 5, software: ["netherNet4"] });
+  network.host({ address: 0x0a00000a, port: 7551 }, twin.responder!);
+  const found = await lookAround(network, { networks: [HOME, OFFICE] });
+  assertEquals(found.length, 4);
+  for (const [i, kind] of kinds.entries()) {
+    const plan = { servers: 1, range: { start: 0xc0a8010a + i, end: 0xc0a8010b + i }, seed: 5 + i };
+    const [{ entry }] = drawFleet({ ...plan, software: [kind] });
+    const row = found.find(({ extras }) => extras?.nethernet.data_version === 4 + i)!;
+    const { columns, flags, facts } = entry.truth.nethernet;
+    assertEquals({ ...row, ...columns }, row);
+    assertEquals([row.port, row.protocols, row.flags], [7551, ["nethernet"], flags]);
+    assertEquals(row.extras?.nethernet, facts);
+    assertEquals(row.latency_ms, 4);
+  }
+});
+
+Deno.test("everybody is asked for NetherNet every two seconds, on every network", async () => {
+  const network = new FakeNetwork(1);
+  await lookAround(network, { networks: [HOME, OFFICE, LINK], listenMs: 5000 });
+  const requests = network.sent.filter(({ to }) => to.port === 7551);
+  assertEquals(
+    requests.map(({ at, to }) => `${at - 1000} ${Number(to.address).toString(16)}`),
+    [0, 2000, 4000].flatMap((at) => [
+      `${at} ffffffff`,
+      `${at} c0a801ff`,
+      `${at} ffffffff`,
+      `${at} affffff`,
+    ]),
+  );
+  const packets = requests.map(({ bytes }) => lan.openPacket(bytes));
+  assertEquals(packets.map((packet) => packet?.type), Array(12).fill("request"));
+  assertEquals(new Set(packets.map((packet) => packet?.sender)).size, 1);
+});
+
+Deno.test("a world whose data nobody can read is still there", async () => {
+  const network = new FakeNetwork(1);
+  const datas = [Uint8Array.of(9, 1, 2), Uint8Array.of(6, 200), new Uint8Array()];
+  for (const [i, data] of datas.entries()) {
+    const response = lan.sealPacket({ type: "response", sender: BigInt(i), data });
+    network.host(at(10 + i, 7551), {
+      respond: (datagram) => lan.openPacket(datagram)?.type === "request" ? [response] : [],
+    });
+  }
+  const found = await lookAround(network);
+  assertEquals(found.map(({ flags }) => flags), [
+    ["unknownVersion"],
+    ["statusMalformed"],
+    ["statusMalformed"],
+  ]);
+  assertEquals(found.map(({ edition, name }) => [edition, name]), Array(3).fill(["bedrock", null]));
+});
+
+Deno.test("messages and noise on the port of NetherNet are no worlds", async () => {
+  const network = new FakeNetwork(1);
+  const noise = [
+    lan.sealPacket({ type: "message", sender: 1n, recipient: 2n, text: utf8("Ping") }),
+    lan.sealPacket({ type: "request", sender: 1n }),
+    new Uint8Array(64),
+    Uint8Array.of(0x1c),
+  ];
+  network.host(at(10, 7551), { respond: () => noise });
+  assertEquals(await lookAround(network), []);
+});
+
+Deno.test("links are asked between the networks, and a server on both is listed by IPv4", async () => {
+  const network = new FakeNetwork(1);
+  put(network, 0xc0a8010a, "bds");
+  const range = { start: 0xc0a8010a, end: 0xc0a8010b };
+  const [bds] = drawFleet({ servers: 1, range, seed: 5, software: ["bds"] });
+  const [alone] = drawFleet({ servers: 1, range, seed: 99, software: ["bds"] });
+  network.host({ address: 0xfe80n << 112n | 10n, port: 19133 }, bds.responder!);
+  network.host({ address: 0xfe80n << 112n | 11n, port: 19133 }, alone.responder!);
+  network.host({ address: 0x2001n << 112n | 1n, port: 19133 }, alone.responder!); // not of the link
+  const found = await lookAround(network, { networks: [LINK, HOME] });
+  assertEquals(found.map(({ host }) => host), ["192.168.1.10", "fe80::b"]);
+  const pings = network.sent.filter(({ to, bytes }) => to.port === 19133 && bytes.length === 33);
+  assertEquals(pings.map(({ at }) => at - 1000), [500, 1500, 2500]);
+});
+
+Deno.test("links that the system refuses are nobody's trouble, other refusals are said", async () => {
+  const network = new FakeNetwork(1);
+  put(network, 0xc0a8010a, "bds");
+  const refuse = (code: string) => Object.assign(new Error("no"), { code });
+  const { found, refusals } = await lookAroundWell(network, {
+    networks: [LINK, OFFICE, HOME],
+    open: (one) => {
+      if ("zone" in one) throw refuse("EINVAL");
+      if (one === OFFICE) throw refuse("EADDRNOTAVAIL");
+      return network.open(4, one.address);
+    },
+    openGroup: () => Promise.reject(new Deno.errors.AddrInUse("taken")),
+  });
+  assertEquals(found.map(({ host }) => host), ["192.168.1.10"]);
+  assertEquals(refusals, ["EADDRNOTAVAIL", "AddrInUse"]);
+});
+
+Deno.test("a link for which there is no descriptor is reported", async () => {
+  const network = new FakeNetwork(1);
+  const { refusals } = await lookAroundWell(network, {
+    networks: [HOME, LINK],
+    open: (one) => {
+      if ("zone" in one) throw Object.assign(new Error("no"), { code: "EMFILE" });
+      return network.open(4, one.address);
+    },
+  });
+  assertEquals(refusals, ["EMFILE"]);
+});
+
+Deno.test("other ports are asked where they are named", async () => {
+  const network = new FakeNetwork(1);
+  await lookAround(network, { ports: { 4: [19140, 19141], 6: [] }, listenMs: 500 });
+  const ports = network.sent.filter(({ bytes }) => bytes.length === 33).map(({ to }) => to.port);
+  assertEquals(ports, [19140, 19140, 19141, 19141]);
+});
+
+Deno.test("the fleet's worlds announce themselves as the game does", () => {
+  const range = { start: STEVE, end: STEVE + 1 };
+  const [{ entry, announcement, endpoint }] = drawFleet({
+    ...{ servers: 1, range, seed: 3, software: ["openToLan"] },
+  });
+  const read = lan.decodeAnnouncement(announcement!)!;
+  assertEquals(read.port, endpoint.port);
+  assertEquals(lan.announcementStatement(read), entry.truth.lan);
+  assertEquals(ANNOUNCEMENTS.endpoint, { address: 0xe000023c, port: 4445 });
+});

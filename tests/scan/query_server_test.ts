@@ -1,0 +1,169 @@
+/** One server asked over connections, and over datagrams beside them. */
+import { assert, assertEquals } from "@std/assert";
+import { type Endpoint, parseEndpoint } from "../../src/core/address.ts";
+import { audit } from "../../src/fleet/judge/audit.ts";
+import type {
+  StreamAct,
+  StreamResponder,
+} from "../../src/fleet/simulate/network/stream_responder.ts";
+import { Random } from "../../src/fleet/random.ts";
+import { slp } from "../../src/mod.ts";
+import { PROTOCOLS } from "../../src/protocols/list.ts";
+import { slpProtocol } from "../../src/protocols/slp/mod.ts";
+import type { Protocol } from "../../src/protocols/protocol.ts";
+import { askServer, type AskServerOptions } from "../../src/scan/query_server.ts";
+import { FakeNetwork } from "../fakes/network.ts";
+import { IDENTITY, slpServer } from "../fakes/slp.ts";
+import { type Door, FakeStreams, NO_STREAM_FAULTS } from "../fakes/streams.ts";
+
+const SLP = slpProtocol as Protocol;
+const named = (...names: string[]) => PROTOCOLS.filter(({ name }) => names.includes(name));
+
+/** Asks an endpoint that does what a door does. */
+async function ask(
+  door: Door | ((streams: FakeStreams, endpoint: Endpoint) => Door),
+  over: Partial<AskServerOptions> = {},
+  at = "127.0.0.1:25565",
+) {
+  const network = new FakeNetwork(1);
+  network.record = true;
+  const streams = new FakeStreams(network, 1, { ...NO_STREAM_FAULTS, delay: 20, largest: 100 });
+  const endpoint = parseEndpoint(at)!;
+  streams.host(endpoint, typeof door === "function" ? door(streams, endpoint) : door);
+  const random = new Random(1);
+  const start = network.now();
+  const asked = await network.run(askServer(endpoint, {
+    protocols: [SLP],
+    timeoutMs: 1500,
+    retries: 1,
+    open: (bits) => network.open(bits),
+    dialer: streams,
+    nonce: () => random.u64() >> 1n,
+    clock: network,
+    signal: new AbortController().signal,
+    requestedAs: null,
+    scanId: "scan",
+    ...over,
+  }));
+  const went = asked.outcomes.map(({ protocol, outcome }) =>
+    `${protocol} ${outcome.kind}${outcome.kind === "silent" ? ` ${outcome.why}` : ""}`
+  );
+  assertEquals(streams.open, 0);
+  assertEquals(audit(network.lines, { hostRate: 5 }), []);
+  return { ...asked, went, network, streams, took: network.now() - start };
+}
+
+const acts = (...all: StreamAct[]): StreamResponder => ({
+  accept: () => ({ opening: [], receive: () => all }),
+});
+const text = (words: string) => ({ bytes: new TextEncoder().encode(words) });
+
+Deno.test("a Java server says its status on one connection, and pongs", async () => {
+  for (const at of ["127.0.0.1:25570", "[::1]:25570"]) {
+    const server = slpServer("vanilla");
+    const { record, went, streams } = await ask(server, { requestedAs: "play.example.org" }, at);
+    assertEquals(went, ["slp answered"]);
+    assertEquals([record!.protocols, record!.version, record!.requested_as, record!.flags], [
+      ["slp"],
+      IDENTITY.version,
+      "play.example.org",
+      [],
+    ]);
+    assertEquals(record!.latency_ms! >= 40, true);
+    assertEquals(streams.begun.length, 1);
+    const [request, ping] = server.heard;
+    const { host, port } = slp.decodeStatusRequest(request)!;
+    assertEquals([host, port], ["play.example.org", 25570]);
+    assert(slp.decodePing(ping) !== undefined);
+  }
+});
+
+Deno.test("without a name, the address is asked for", async () => {
+  for (const [at, wanted] of [["127.0.0.1:1", "127.0.0.1"], ["[::1]:1", "::1"]]) {
+    const server = slpServer("vanilla");
+    const { record } = await ask(server, {}, at);
+    assertEquals(slp.decodeStatusRequest(server.heard[0])!.host, wanted);
+    assertEquals(record!.requested_as, null);
+  }
+});
+
+Deno.test("where an SRV record led, the row says so, and the server hears the name", async () => {
+  const server = slpServer("vanilla");
+  const service = { host: "mc1.example.org", port: 25570 };
+  const requestedAs = "play.example.org";
+  const { record } = await ask(server, { requestedAs, service }, "10.0.0.7:25570");
+  assertEquals(record!.requested_as, "play.example.org SRV mc1.example.org:25570");
+  const { host, port } = slp.decodeStatusRequest(server.heard[0])!;
+  assertEquals([host, port], ["play.example.org", 25570]);
+});
+
+Deno.test("a server that closes on unknown clients is asked as a known one", async () => {
+  const { record, streams } = await ask(slpServer("wantsProtocol"));
+  assertEquals([record?.protocols, streams.begun.length], [["slp"], 2]);
+});
+
+Deno.test("how a connection ended is told", async () => {
+  const cases: [Door, string][] = [
+    ["refused", "slp silent refused"],
+    ["unreachable", "slp silent unreachable"],
+    ["silent", "slp silent silent"],
+    [acts("close"), "slp silent closed"],
+    [acts("reset"), "slp silent reset"],
+    [acts(), "slp silent slow"],
+    [acts(text("HTTP/1.1 400 Bad Request\r\n\r\n"), "close"), "slp malformed"],
+  ];
+  for (const [door, wanted] of cases) {
+    const { record, went } = await ask(door);
+    assertEquals([record, went], [undefined, [wanted]]);
+  }
+});
+
+Deno.test("connections are as patient as real clients, or as the limits say", async () => {
+  assertEquals((await ask("silent")).took, 3000);
+  const streamLimits = { connectMs: 100, firstByteMs: 200, totalMs: 300, mostBytes: 1000 };
+  assertEquals((await ask("silent", { streamLimits })).took, 100);
+  const { took } = await ask(acts(), { streamLimits });
+  assert(took >= 200 && took < 300, `${took}`);
+});
+
+Deno.test("a follow-up's connection has as long as any follow-up", async () => {
+  const first: Protocol = { ...SLP, name: "raknet" };
+  const door = slpServer("vanilla");
+  const opensOnce = (streams: FakeStreams, endpoint: Endpoint): Door => ({
+    accept: (peer) => {
+      streams.host(endpoint, "silent");
+      return door.accept(peer);
+    },
+  });
+  const followed = await ask(opensOnce, { protocols: [first], followUps: [SLP] });
+  assertEquals(followed.went, ["raknet answered", "slp silent silent"]);
+  assertEquals(followed.record!.protocols, ["raknet"]);
+  assert(followed.took > 250 && followed.took < 1000, `${followed.took}`);
+  const { network, streams } = await ask("refused", { protocols: [], followUps: [SLP] });
+  assertEquals([network.sent, streams.begun], [[], []]); // nothing answered, nothing is followed
+});
+
+Deno.test("connections neither wait for the silence of datagrams, nor shorten its gap", async () => {
+  const options = { protocols: named("raknet", "slp", "query"), timeoutMs: 100, retries: 0 };
+  const { went, network, streams } = await ask("refused", options);
+  assertEquals(went, ["raknet silent undefined", "slp silent refused", "query silent undefined"]);
+  const [ping, handshake] = network.sent;
+  assert(streams.begun[0].at - ping.at < 200);
+  assert(handshake.at - ping.at >= 1000);
+});
+
+Deno.test("an abort hangs up", async () => {
+  const ending = new AbortController();
+  const door: StreamResponder = {
+    accept: () => ({
+      opening: [],
+      receive: () => {
+        ending.abort();
+        return [];
+      },
+    }),
+  };
+  const { went, took } = await ask(door, { signal: ending.signal });
+  assertEquals(went, ["slp cancelled"]);
+  assert(took < 1000);
+});

@@ -1,0 +1,158 @@
+/** A scan of a simulated fleet on the fake network. */
+import { assertEquals } from "@std/assert";
+import { type Address, formatEndpoint } from "../../src/core/address.ts";
+import { audit, type AuditRules } from "../../src/fleet/judge/audit.ts";
+import type { Faults } from "../../src/fleet/simulate/network/faults.ts";
+import { drawFleet, type FleetHost, type FleetPlan } from "../../src/fleet/simulate/draw_fleet.ts";
+import { Random } from "../../src/fleet/random.ts";
+import { type Verdict, verify } from "../../src/fleet/judge/verify_rows.ts";
+import { leadProtocol } from "../../src/inspect/interview.ts";
+import { PROTOCOLS } from "../../src/protocols/list.ts";
+import type { ServerRecord } from "../../src/core/record.ts";
+import type { ScanEnd, ScanOptions } from "../../src/scan/scan_options.ts";
+import { scan } from "../../src/scan/scan.ts";
+import { newState, type ScanState } from "../../src/scan/scan_state.ts";
+import type { Sink } from "../../src/sinks/sink.ts";
+import { compose } from "../../src/targets/compose.ts";
+import type { Range } from "../../src/targets/ranges.ts";
+import { FakeNetwork } from "../fakes/network.ts";
+import { FakeStreams, type StreamFaults } from "../fakes/streams.ts";
+
+export const SCAN_ID = "01928d5e-0000-7000-8000-000000000000";
+
+/** The usual ports, as data/ports.txt has them. */
+export const PORTS: Record<string, readonly number[]> = {
+  raknet: [19132],
+  slp: [25565],
+  query: [25565],
+  sqp: [9000],
+};
+
+/** Rows in memory. */
+export class MemorySink implements Sink {
+  readonly rows: ServerRecord[] = [];
+
+  write(records: readonly ServerRecord[]): Promise<void> {
+    this.rows.push(...records);
+    return Promise.resolve();
+  }
+
+  flush(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  position(): number {
+    return this.rows.length;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return Promise.resolve();
+  }
+}
+
+/** What a test may set. */
+export interface Setting extends Partial<Omit<ScanOptions, "targets">> {
+  readonly network?: FakeNetwork;
+  readonly faults?: Faults;
+  readonly networkSeed?: number;
+  readonly streamFaults?: StreamFaults;
+  readonly fleet: FleetPlan;
+  /** Default: the fleet's range. */
+  readonly range?: Range;
+  readonly protocolNames?: readonly string[];
+  readonly excluded?: readonly Range[];
+  /**
+   * Whether what hosts were sent is audited. Default: where the network has no faults, for a copy that
+   * comes late seems to be sent late.
+   */
+  readonly audited?: boolean;
+  /** Protocols that endpoints may be sent, by their text. Default: all. */
+  readonly sendable?: AuditRules["sendable"];
+  readonly prepare?: (
+    network: FakeNetwork,
+    hosts: readonly FleetHost[],
+    streams: FakeStreams,
+  ) => void;
+}
+
+/** What a scan did. */
+export interface Result {
+  /** How it was run. */
+  readonly options: ScanOptions;
+  readonly end: ScanEnd;
+  readonly state: ScanState;
+  readonly rows: readonly ServerRecord[];
+  readonly verdict: Verdict;
+  readonly network: FakeNetwork;
+  readonly streams: FakeStreams;
+  readonly hosts: readonly FleetHost[];
+  readonly optedOut: readonly Address[];
+}
+
+/** Scans a fleet. */
+export async function scanFleet(setting: Setting): Promise<Result> {
+  const network = setting.network ?? new FakeNetwork(setting.networkSeed ?? 1, setting.faults);
+  const hosts = drawFleet(setting.fleet);
+  const streams = new FakeStreams(network, setting.networkSeed ?? 1, setting.streamFaults);
+  for (const { endpoint, responder, streams: door } of hosts) {
+    if (responder !== undefined) network.host(endpoint, responder);
+    if (door !== undefined) streams.host(endpoint, door);
+  }
+  setting.prepare?.(network, hosts, streams);
+  network.record = true;
+  const names = setting.protocolNames ?? ["raknet", "slp", "query"];
+  const sink = new MemorySink();
+  const random = new Random(77);
+  const optedOut: Address[] = [];
+  const state = setting.state ?? newState(SCAN_ID, network.now());
+  const inclusion = { range: setting.range ?? setting.fleet.range, port: undefined };
+  const options: ScanOptions = {
+    names: new Map(),
+    protocols: PROTOCOLS.filter(({ name }) => names.includes(name)),
+    ports: (protocol) => PORTS[protocol],
+    seed: 5,
+    shard: { index: 1, count: 1 },
+    maxTargets: Infinity,
+    maxResults: Infinity,
+    maxRuntimeMs: Infinity,
+    from: { pass: 1, position: 0 },
+    optedOut: [],
+    answered: [],
+    retries: 1,
+    timeoutMs: 1500,
+    cooldownMs: 3000,
+    concurrency: 256,
+    follow: true,
+    players: true,
+    limits: { rate: undefined, netRate: undefined, hostRate: undefined },
+    capLoopback: false,
+    openSockets: (family) => Array.from({ length: 4 }, () => network.open(family)),
+    openSole: (family) => network.open(family),
+    dialer: streams,
+    connections: 256,
+    optsOut: (motd) => motd.includes("§b§d§f§d§b"),
+    onOptOut: (address) => optedOut.push(address),
+    sinks: [sink],
+    random: (size) => random.bytes(size),
+    clock: network,
+    signal: new AbortController().signal,
+    ...setting,
+    targets: compose([inclusion], { never: [], private: [], chosen: setting.excluded ?? [] }),
+    state,
+  };
+  const end = await network.run(scan(options));
+  const knownForSqp = new Set(
+    options.known?.filter(({ protocols }) => leadProtocol(new Set(protocols))?.name === "sqp")
+      .map(({ endpoint }) => formatEndpoint(endpoint)),
+  );
+  const { audited = setting.faults === undefined } = setting;
+  if (audited) assertEquals(audit(network.lines, { knownForSqp, sendable: setting.sendable }), []);
+  const selection = {
+    protocols: names,
+    ports: (name: string) => options.ports(name, 4),
+    follow: options.follow,
+    verify: options.verify,
+  };
+  const verdict = verify(hosts.map(({ entry }) => entry), sink.rows, selection, "ndjson");
+  return { options, end, state, rows: sink.rows, verdict, network, streams, hosts, optedOut };
+}

@@ -1,0 +1,126 @@
+import { assert, assertEquals } from "@std/assert";
+import { type Endpoint, formatEndpoint } from "../../../src/core/address.ts";
+import { statusOf } from "../../../src/cli/term/scan_progress.ts";
+import type { Faults } from "../../../src/fleet/simulate/network/faults.ts";
+import { FakeNetwork } from "../../fakes/network.ts";
+import { audit } from "../../../src/fleet/judge/audit.ts";
+import { estimateLoss } from "../../../src/sweep/canaries/loss_estimate.ts";
+import { scanFleet } from "../scan_harness.ts";
+
+const RANGE = { start: 0x0a000000, end: 0x0a008000 };
+const FLEET = { servers: 200, range: RANGE, seed: 4, software: ["bds", "vanilla"], tcp: false };
+const MILD = { rate: 1000, netRate: 50, hostRate: 5 };
+
+Deno.test("a scan tells what is lost on the way", async () => {
+  for (const loss of [0, 0.03]) {
+    const faults = { loss, duplication: 0.01, delay: 20, jitter: 20 };
+    const { state } = await scanFleet({
+      ...{ fleet: FLEET, faults, limits: MILD, retries: 0 },
+      protocolNames: ["raknet", "query"],
+    });
+    const { low, high } = estimateLoss(state.canaries)!;
+    const truth = 1 - (1 - loss) ** 2;
+    assert(low <= truth && truth <= high && high - low < 0.06, `${low} to ${high}`);
+    assert(state.canaries.asked <= 0.01 * state.sent && state.canaries.asked > 400);
+    assert(state.replies.canary > 0 && state.replies.forged === 0);
+    const { asked } = statusOf(state).loss as { asked: number };
+    assertEquals(asked, state.canaries.asked);
+  }
+});
+
+Deno.test("canaries keep caps and pace, leave those alone who opted out, and no conversation", async () => {
+  const fleet = { ...FLEET, software: ["bds", "bdsOptedOut"] };
+  const { network, optedOut, rows, verdict } = await scanFleet({
+    ...{ fleet, limits: { ...MILD, hostRate: 1 }, retries: 0 },
+    protocolNames: ["raknet"],
+    prepare: (fake) => fake.record = true,
+  });
+  assertEquals([verdict.faults, verdict.found], [[], verdict.expected]);
+  const log = network.sent.map(({ at, from, to, bytes }) => ({
+    ...{ at, way: "in" as const, lost: false, hex: bytes.toHex(), size: bytes.length },
+    ...{ host: formatEndpoint(to), peer: formatEndpoint(from) },
+  }));
+  assertEquals(
+    audit(log, { hostRate: 1, netRate: 50 }).filter((text) => text.includes("within")),
+    [],
+  );
+  const asked = Map.groupBy(network.sent, ({ to }) => to.address);
+  assert(optedOut.length > 10 && rows.length > 50);
+  for (const address of optedOut) assertEquals(asked.get(address)!.length, 1);
+  assert([...asked.values()].some((times) => times.length > 2), "some were asked again");
+  // Canaries are paced as all else is.
+  const times = network.sent.map(({ at }) => at).filter((at) => at > 3000 && at < 30_000);
+  for (let i = 1000; i < times.length; i++) {
+    const ms = times[i] - times[i - 1000];
+    assert(ms > 990 && ms < 1010, `a thousand in ${ms} ms`);
+  }
+});
+
+Deno.test("where nobody answers, nobody is asked again", async () => {
+  const { state } = await scanFleet({ fleet: { ...FLEET, servers: 0 }, protocolNames: ["raknet"] });
+  assertEquals([state.canaries.asked, statusOf(state).loss], [0, null]);
+});
+
+/** A network that lets no more than so many datagrams a second of ours through. */
+class Policed extends FakeNetwork {
+  #tokens = BUCKET;
+  #filled = 0;
+
+  constructor(seed: number, faults: Faults, private readonly limit: number) {
+    super(seed, faults);
+  }
+
+  override transmit(from: Endpoint, to: Endpoint, bytes: Uint8Array): void {
+    const now = this.now();
+    this.#tokens = Math.min(BUCKET, this.#tokens + this.limit * (now - this.#filled) / 1000);
+    this.#filled = now;
+    if (this.#tokens < 1) return;
+    this.#tokens--;
+    super.transmit(from, to, bytes);
+  }
+}
+
+const BUCKET = 40;
+
+for (const loss of [0, 0.015]) {
+  Deno.test(`--rate auto finds the limit of a path that loses ${loss} each way`, async () => {
+    const network = new Policed(1, { loss, duplication: 0, delay: 10, jitter: 5 }, 4000);
+    const { state, end } = await scanFleet({
+      network,
+      fleet: { ...FLEET, servers: 3000, range: { start: RANGE.start, end: RANGE.start + 2 ** 17 } },
+      limits: { rate: 1000, netRate: undefined, hostRate: 5 },
+      autoRate: { most: 1e6 },
+      protocolNames: ["raknet"],
+      retries: 0,
+      maxRuntimeMs: 30_000,
+    });
+    assertEquals(end.reason, "max-runtime");
+    const { rate, reason } = state.rate!;
+    assert(Math.abs(rate / 4000 - 1) <= 0.1, `${rate} (${reason})`);
+  });
+}
+
+Deno.test("--rate auto keeps the caps of networks, and says so", async () => {
+  const { state } = await scanFleet({
+    fleet: { ...FLEET, range: { start: RANGE.start, end: RANGE.start + 2 ** 13 }, servers: 500 },
+    limits: { rate: 1000, netRate: 20, hostRate: 5 },
+    autoRate: { most: 1e6 },
+    protocolNames: ["raknet"],
+    retries: 0,
+  });
+  // 32 networks of 20 a second.
+  const { rate, reason } = state.rate!;
+  assertEquals(reason, "sender");
+  assert(rate < 800, `${rate}`);
+});
+
+Deno.test("--rate auto stays where it begins while nobody answers", async () => {
+  const { state } = await scanFleet({
+    fleet: { ...FLEET, servers: 1 },
+    limits: { rate: 1000, netRate: undefined, hostRate: 5 },
+    autoRate: { most: 1e6 },
+    protocolNames: ["raknet"],
+    retries: 0,
+  });
+  assertEquals([state.rate?.rate, state.rate?.reason], [1000, "unknown"]);
+});

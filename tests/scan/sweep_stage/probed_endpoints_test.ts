@@ -1,0 +1,109 @@
+import { assertEquals } from "@std/assert";
+import { formatEndpoint, parseEndpoint } from "../../../src/core/address.ts";
+import { sqp } from "../../../src/mod.ts";
+import { PROTOCOLS } from "../../../src/protocols/list.ts";
+import { Probed } from "../../../src/scan/sweep_stage/probed_endpoints.ts";
+import { compose } from "../../../src/targets/compose.ts";
+import { scanFleet } from "../scan_harness.ts";
+
+const RANGE = { start: 0x7f100000, end: 0x7f100002 };
+const VICTIM = RANGE.start + 1;
+
+Deno.test("a reply from a port that is not probed leads to no datagram to that port", async () => {
+  for (const sqpToo of [true, false]) {
+    const forged = sqpToo ? 19132 : 5353;
+    const { network, rows, state } = await scanFleet({
+      fleet: { servers: 1, range: { ...RANGE, end: VICTIM }, seed: 3, software: ["sqpFull"] },
+      range: RANGE,
+      protocolNames: sqpToo ? ["raknet", "sqp"] : ["raknet", "query"],
+      ports: () => [9000],
+      retries: 0,
+      prepare: (fake, [{ endpoint, responder }]) =>
+        fake.host(endpoint, {
+          respond(datagram, from, now) {
+            const reply = sqpToo ? sqp.encodeChallenge(1) : PONG;
+            fake.inject({ address: VICTIM, port: forged }, from, reply, 1);
+            return responder!.respond(datagram, from, now);
+          },
+        }),
+    });
+    assertEquals(network.sent.filter(({ to }) => to.port !== 9000).map(({ to }) => to), []);
+    assertEquals(rows.filter(({ port }) => port !== 9000), []);
+    assertEquals(rows.length, sqpToo ? 1 : 0);
+    assertEquals(state.replies.noise > 0, true);
+  }
+});
+
+const PONG = Uint8Array.fromHex(
+  `1c${"00".repeat(8)}${"11".repeat(8)}00ffff00fefefefefdfdfdfd12345678`,
+);
+
+Deno.test("what is probed is told by address, port and protocol, in one part of the targets", () => {
+  const inclusion = (start: number | bigint, size: number, port?: number) => ({
+    range: { start, end: typeof start === "bigint" ? start + BigInt(size) : start + size },
+    port,
+  });
+  const ports: Record<string, readonly number[]> = { raknet: [19132], sqp: [9000], slp: [25565] };
+  const options = {
+    targets: compose(
+      [inclusion(0x7f000000, 256), inclusion(0x7f000205, 1, 7777), inclusion(1n, 1)],
+      { never: [], private: [], chosen: [{ start: 0x7f000003, end: 0x7f000004 }] },
+    ),
+    protocols: PROTOCOLS.filter(({ name }) => name in ports),
+    ports: (name: string) => ports[name],
+    from: { pass: 1, position: 0 },
+    seed: 5,
+    shard: { index: 1, count: 1 },
+    maxTargets: Infinity,
+    retries: 1,
+  };
+  const probed = new Probed(options);
+  const has = (text: string, protocol?: string) => probed.has(parseEndpoint(text)!, protocol);
+  const IN: [string, string][] = [
+    ["127.0.0.1:19132", "raknet"],
+    ["127.0.0.1:9000", "raknet"], // for the sake of SQP
+    ["127.0.0.1:9000", "sqp"],
+    ["127.0.0.1:25565", "slp"],
+    ["127.0.2.5:7777", "sqp"],
+    ["[::1]:19132", "raknet"],
+  ];
+  const OUT: [string, string][] = [
+    ["127.0.0.1:19132", "sqp"],
+    ["127.0.0.1:25565", "raknet"],
+    ["127.0.0.1:19133", "raknet"],
+    ["127.0.0.1:19132", "query"],
+    ["127.0.0.3:19132", "raknet"],
+    ["127.0.1.0:19132", "raknet"],
+    ["127.0.2.5:19132", "raknet"],
+    ["127.0.0.1:7777", "raknet"],
+    ["[::2]:19132", "raknet"],
+  ];
+  for (const [text, protocol] of IN) assertEquals([text, has(text, protocol)], [text, true]);
+  for (const [text, protocol] of OUT) assertEquals([text, has(text, protocol)], [text, false]);
+  assertEquals([has("127.0.0.1:25565"), has("127.0.0.1:7777")], [true, false]);
+  const parts = [1, 2, 3].map((index) => new Probed({ ...options, shard: { index, count: 3 } }));
+  for (let host = 10; host < 40; host++) {
+    const endpoint = { address: 0x7f000000 + host, port: 19132 };
+    const count = parts.filter((part) => part.has(endpoint, "raknet")).length;
+    assertEquals([formatEndpoint(endpoint), count], [formatEndpoint(endpoint), 1]);
+  }
+});
+
+Deno.test("the most probes of a host are those of all its ports, in each pass", () => {
+  const range = (start: number) => ({ range: { start, end: start + 1 } });
+  const most = (protocols: string[], retries: number) =>
+    new Probed({
+      targets: compose([{ ...range(1), port: undefined }, { ...range(2), port: 7777 }], {
+        ...{ never: [], private: [], chosen: [] },
+      }),
+      protocols: PROTOCOLS.filter(({ name }) => protocols.includes(name)),
+      ports: (name: string) => name === "raknet" ? [1, 2, 3] : [4],
+      from: { pass: 1, position: 0 },
+      ...{ seed: 5, shard: { index: 1, count: 1 }, maxTargets: Infinity, retries },
+    }).mostProbes;
+  assertEquals([most(["raknet"], 0), most(["raknet"], 3), most(["raknet", "query"], 1)], [
+    3,
+    12,
+    8,
+  ]);
+});

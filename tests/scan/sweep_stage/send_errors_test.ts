@@ -1,0 +1,24 @@
+import { assertEquals } from "@std/assert";
+import { type DatagramSocket, noErrors } from "../../../src/net/socket.ts";
+import { Troubles } from "../../../src/scan/sweep_stage/send_errors.ts";
+
+Deno.test("errors of all sockets are added up, those that are counted together once", () => {
+  const [shared, own] = [noErrors(), noErrors()];
+  const sockets = [shared, own, shared].map((errors) => ({ errors }) as DatagramSocket);
+  const told: string[] = [];
+  const troubles = new Troubles(sockets, (code, kind) => told.push(`${code} ${kind}`));
+  const state = { errors: {}, waits: {} };
+  troubles.count(state);
+  assertEquals([state, told], [{ errors: {}, waits: {} }, []]);
+  shared.send.set("EPERM", 2);
+  own.send.set("EPERM", 3);
+  own.waits.set("ENETDOWN", 1);
+  for (const _ of [1, 2]) {
+    troubles.count(state);
+    assertEquals(state, { errors: { EPERM: 5 }, waits: { ENETDOWN: 1 } });
+    assertEquals(told, ["EPERM refused", "ENETDOWN waits"]);
+  }
+  shared.waits.set("EPERM", 1);
+  troubles.count(state);
+  assertEquals(told.at(-1), "EPERM waits");
+});

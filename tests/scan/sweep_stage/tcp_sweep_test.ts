@@ -1,0 +1,340 @@
+/** The half of a scan that goes over TCP, with a protocol made up for it. */
+import { assert, assertEquals } from "@std/assert";
+import { type Endpoint, endpointKey, formatEndpoint } from "../../../src/core/address.ts";
+import { Malformed } from "../../../src/core/bytes.ts";
+import type {
+  StreamAct,
+  StreamResponder,
+} from "../../../src/fleet/simulate/network/stream_responder.ts";
+import { ask, Closed, type Protocol } from "../../../src/protocols/protocol.ts";
+import { PROTOCOLS } from "../../../src/protocols/list.ts";
+import { serverId } from "../../../src/core/record.ts";
+import { FakeNetwork } from "../../fakes/network.ts";
+import { NO_STREAM_FAULTS } from "../../fakes/streams.ts";
+import { type Result, scanFleet, type Setting } from "../scan_harness.ts";
+
+/** Asks `1`; who closes is asked `2` over another connection. The answer: `7`, a length, a text. */
+const toy: Protocol<string> = {
+  name: "slp",
+  transport: "tcp",
+  *exchange({ requestedAs }) {
+    const read = () => {
+      const bytes: number[] = [];
+      return (piece: Uint8Array) => {
+        bytes.push(...piece);
+        if (bytes[0] !== 7) throw new Malformed("answer", 0);
+        const whole = bytes.length >= 2 && bytes.length >= 2 + bytes[1];
+        return whole ? String.fromCharCode(...bytes.slice(2)) : undefined;
+      };
+    };
+    const name = new TextEncoder().encode(requestedAs ?? "");
+    try {
+      return yield* ask(Uint8Array.of(1, ...name), read(), { resend: true });
+    } catch (error) {
+      if (!(error instanceof Closed)) throw error;
+      return yield* ask(Uint8Array.of(2), read(), { resend: false, fresh: true });
+    }
+  },
+  record: (text) => ({ columns: { motd: text, name: text }, flags: [], facts: { text } }),
+};
+
+const says = (text: string) => ({
+  bytes: Uint8Array.of(7, text.length, ...new TextEncoder().encode(text)),
+});
+const door = (respond: (question: number) => readonly StreamAct[]): StreamResponder => ({
+  accept: () => ({ opening: [], receive: ([question]) => respond(question) }),
+});
+const modern = door(() => [says("modern")]);
+const old = door((question) => question === 2 ? [says("old")] : ["close"]);
+const mute = door(() => []);
+const http = door(() => [{ bytes: new TextEncoder().encode("HTTP/1.1 400") }, "close"]);
+
+const BASE = 0x7f100000;
+const RANGE = { start: BASE, end: BASE + 256 };
+const at = (last: number, port = 25565): Endpoint => ({ address: BASE + last, port });
+const EMPTY = { servers: 0, range: RANGE, seed: 1 };
+
+function scanToy(setting: Partial<Setting> = {}): Promise<Result> {
+  return scanFleet({
+    fleet: EMPTY,
+    protocols: [toy as Protocol],
+    ports: () => [25565],
+    ...setting,
+  });
+}
+
+const ids = ({ rows }: Result) => rows.map(serverId).toSorted();
+
+Deno.test("what opens is asked on that very connection, fallbacks on another", async () => {
+  const result = await scanToy({
+    streamFaults: { ...NO_STREAM_FAULTS, delay: 10, jitter: 10, largest: 2 },
+    prepare: (_network, _hosts, streams) => {
+      streams.host(at(1), modern);
+      streams.host(at(2), old);
+      streams.host(at(3), mute);
+      streams.host(at(4), http);
+      streams.host(at(5), "silent");
+      streams.host(at(6), "unreachable");
+    },
+  });
+  assertEquals(result.rows.map(({ name }) => name).toSorted(), ["modern", "old"]);
+  assertEquals(ids(result), ["127.16.0.1:25565", "127.16.0.2:25565"]);
+  const to = (last: number) =>
+    result.streams.begun.filter(({ to }) => to.address === at(last).address).length;
+  assertEquals([1, 2, 3, 4, 5, 6].map(to), [1, 2, 1, 1, 2, 2]);
+  assertEquals(result.state.tcp.counts, {
+    ...{ open: 4, refused: 500, unreachable: 2, silent: 2, failed: 0 },
+    ...{ answered: 2, other: 1, mute: 1 },
+  });
+  const { pass, passes, position, size, sent } = result.state.tcp;
+  assertEquals([pass, passes, position, size, sent], [2, 2, 256, 256, 508]);
+  assertEquals(result.end.tcpMark, { pass: 3, position: 0 });
+  assertEquals([result.state.visited, result.state.total], [512, 512]);
+  assert(result.rows.every(({ latency_ms }) => latency_ms! >= 20 && latency_ms! < 200));
+  assertEquals(result.streams.open, 0);
+});
+
+Deno.test("connections are bounded, in all and to a host", async () => {
+  const silent = await scanToy({
+    connections: 7,
+    retries: 0,
+    prepare: (_network, _hosts, streams) => void (streams.absent = "silent"),
+  });
+  assertEquals([silent.streams.most, silent.state.tcp.counts.silent], [7, 256]);
+  assert(silent.network.now() >= 3000 * Math.floor(256 / 7));
+  const ports = Array.from({ length: 50 }, (_, i) => 20000 + i);
+  const one = await scanToy({
+    retries: 0,
+    range: { start: BASE, end: BASE + 1 },
+    ports: () => ports,
+    prepare: (_network, _hosts, streams) => void (streams.absent = "silent"),
+  });
+  assertEquals([one.streams.most, one.state.tcp.counts.silent], [4, 50]);
+});
+
+Deno.test("where all connections are refused at once, sockets are looked at all the same", async () => {
+  let turns = 0;
+  const network = new FakeNetwork(1);
+  const after = network.after.bind(network);
+  network.after = (ms, callback) => {
+    if (ms === 0) turns++;
+    return after(ms, callback);
+  };
+  const streamFaults = { ...NO_STREAM_FAULTS, delay: 1 };
+  const { state } = await scanToy({ network, retries: 0, streamFaults });
+  assertEquals([state.tcp.counts.refused, turns], [256, 256 / 32]);
+});
+
+Deno.test("where descriptors are short, fewer connections are made, and none is forgotten", async () => {
+  const result = await scanToy({
+    retries: 0,
+    connections: 50,
+    prepare: (_network, _hosts, streams) => {
+      const connect = streams.connect.bind(streams);
+      streams.connect = (to, signal) =>
+        streams.open >= 10 ? Promise.resolve("exhausted") : connect(to, signal);
+      streams.host(at(1), modern);
+      streams.absent = mute;
+    },
+  });
+  assertEquals(ids(result), ["127.16.0.1:25565"]);
+  assertEquals([result.state.tcp.counts.failed, result.state.tcp.counts.mute], [0, 255]);
+  const none = await scanToy({
+    retries: 0,
+    prepare: (_network, _hosts, streams) => void (streams.absent = "exhausted"),
+  });
+  assertEquals(none.state.tcp.counts.failed, 256);
+});
+
+Deno.test("a shortage that lasts is reported once, stalls nothing for long, and holds the mark", async () => {
+  const network = new FakeNetwork(1);
+  const troubles: string[] = [];
+  const short = (passes: number) => {
+    let pass = 0;
+    return scanToy({
+      ...{ retries: 1, network },
+      onTrouble: (code, kind) => troubles.push(`${code} ${kind}`),
+      onPass: () => pass++,
+      prepare: (_network, _hosts, streams) => {
+        const connect = streams.connect.bind(streams);
+        streams.connect = (to, signal) =>
+          pass <= passes ? Promise.resolve("exhausted") : connect(to, signal);
+        streams.host(at(1), modern);
+      },
+    });
+  };
+  const never = await short(2);
+  assert(network.now() < 60_000, String(network.now()));
+  assertEquals([never.state.tcp.unprobed, troubles], [256, ["EMFILE short"]]);
+  assertEquals([never.end.reason, never.end.tcpMark], ["incomplete", { pass: 1, position: 0 }]);
+  const later = await short(1);
+  assertEquals([later.state.tcp.unprobed, ids(later)], [0, ["127.16.0.1:25565"]]);
+  assertEquals(later.end.tcpMark, { pass: 3, position: 0 });
+});
+
+Deno.test("rates hold for connections and questions", async () => {
+  const limits = { rate: 100, netRate: undefined, hostRate: undefined };
+  const { network, streams } = await scanToy({ limits, retries: 0 });
+  assertEquals(streams.begun.length, 256);
+  assert(network.now() - 1000 >= 2500 && network.now() - 1000 < 3000, `${network.now()}`);
+});
+
+Deno.test("a server of both transports is one row, whoever is first", async () => {
+  const fleet = { servers: 30, range: RANGE, seed: 3, software: ["paper"] };
+  for (const delay of [0, 1, 40, 100]) {
+    const result = await scanFleet({
+      fleet,
+      faults: { loss: 0, duplication: 0, delay, jitter: 3 },
+      streamFaults: { ...NO_STREAM_FAULTS, delay: 5, jitter: 40 },
+      protocols: [...PROTOCOLS.filter(({ name }) => name === "query"), toy as Protocol],
+      ports: () => [25565],
+      prepare: (_network, hosts, streams) => {
+        for (const { endpoint } of hosts) streams.host(endpoint, modern);
+      },
+    });
+    assertEquals(ids(result), result.hosts.map(({ endpoint }) => formatEndpoint(endpoint)).sort());
+    for (const row of result.rows) {
+      assertEquals([row.protocol, row.protocols, row.name], ["slp", ["slp", "query"], "modern"]);
+      assertEquals(row.extras!.slp, { text: "modern" });
+      assert("hostport" in row.extras!.query || Object.keys(row.extras!.query).length > 0);
+      assert(row.map !== null);
+    }
+  }
+});
+
+Deno.test("a Query sighting asks over TCP on its port, and hears of a port that refuses soon", async () => {
+  const fleet = { servers: 10, range: RANGE, seed: 3, software: ["pocketmine"] };
+  const result = await scanFleet({
+    fleet,
+    protocols: [...PROTOCOLS.filter(({ name }) => name === "raknet"), toy as Protocol],
+    ports: (name) => name === "slp" ? [25565] : [19132],
+    prepare: (_network, [first], streams) => {
+      streams.host(first.endpoint, modern);
+      streams.absent = "silent";
+    },
+  });
+  assertEquals(result.rows.length, 10);
+  assertEquals(result.rows.filter(({ protocols }) => protocols.includes("slp")).length, 1);
+  const alone = await scanFleet({
+    fleet,
+    follow: false,
+    protocols: [toy as Protocol],
+    ports: () => [25565],
+  });
+  assertEquals(alone.rows, []);
+});
+
+Deno.test("an interrupted scan goes on at its mark, over TCP too", async () => {
+  const controller = new AbortController();
+  const prepare: Setting["prepare"] = (_network, _hosts, streams) => {
+    for (let i = 0; i < 256; i += 3) streams.host(at(i), modern);
+    streams.absent = "silent";
+  };
+  const first = await scanToy({
+    connections: 20,
+    signal: controller.signal,
+    prepare: (network, hosts, streams) => {
+      prepare!(network, hosts, streams);
+      network.after(9500, () => controller.abort());
+    },
+  });
+  assertEquals([first.end.reason, first.end.tcpMark.pass], ["interrupted", 1]);
+  assert(first.end.tcpMark.position > 20 && first.end.tcpMark.position < 250);
+  const answered = first.rows.map(({ host }) => at(Number(host.split(".")[3])));
+  const second = await scanToy({ fromTcp: first.end.tcpMark, answered, prepare });
+  assertEquals([...ids(first), ...ids(second)].toSorted(), ids(await scanToy({ prepare })));
+  assert(first.rows.length > 5 && second.rows.length > 5);
+});
+
+Deno.test("a scan that ends at once leaves no connection open", async () => {
+  const result = await scanToy({
+    maxResults: 3,
+    prepare: (_network, _hosts, streams) => {
+      for (let i = 0; i < 256; i += 2) streams.host(at(i), i % 4 === 0 ? modern : mute);
+    },
+  });
+  assertEquals([result.end.reason, result.rows.length], ["max-results", 3]);
+  assertEquals(result.streams.open, 0);
+});
+
+Deno.test("who opted out is not connected to, and who opts out gets no row", async () => {
+  const result = await scanToy({
+    optedOut: [{ start: BASE, end: BASE + 100 }],
+    prepare: (_network, _hosts, streams) => {
+      streams.host(at(1), modern);
+      streams.host(at(150), door(() => [says("\xa7b\xa7d")]));
+    },
+    optsOut: (motd) => motd.includes("d"),
+  });
+  assertEquals([result.rows, result.state.optedOut], [[], 1]);
+  assertEquals(result.optedOut, [BASE + 150]);
+  assert(result.streams.begun.every(({ to }) => to.address as number >= BASE + 100));
+});
+
+Deno.test("the name that was typed goes into the question and the row", async () => {
+  const result = await scanToy({
+    names: new Map([[BASE + 1, "play.example.org"]]),
+    prepare: (_network, _hosts, streams) => streams.host(at(1), modern),
+  });
+  assertEquals(result.rows[0].requested_as, "play.example.org");
+  const [{ bytes }] = result.streams.written;
+  assertEquals(new TextDecoder().decode(bytes.subarray(1)), "play.example.org");
+});
+
+Deno.test("where an SRV record led, the row says so, and the question holds the name", async () => {
+  const service = { host: "mc1.example.org", port: 25570 };
+  const result = await scanToy({
+    names: new Map([[BASE + 1, "other.example"]]),
+    services: new Map([[endpointKey(at(1, 25570)), { name: "play.example.org", service }]]),
+    ports: () => [25565, 25570],
+    prepare: (_network, _hosts, streams) => {
+      streams.host(at(1), modern);
+      streams.host(at(1, 25570), modern);
+    },
+  });
+  const asked = result.rows.map((row) => `${row.port} ${row.requested_as}`).sort();
+  assertEquals(asked, ["25565 other.example", "25570 play.example.org SRV mc1.example.org:25570"]);
+  const told = result.streams.written.map(({ to, bytes }) =>
+    `${to.port} ${new TextDecoder().decode(bytes.subarray(1))}`
+  );
+  assertEquals(told.sort(), ["25565 other.example", "25570 play.example.org"]);
+});
+
+Deno.test("shards visit every target together, and none twice", async () => {
+  const seen: string[] = [];
+  for (const index of [1, 2, 3]) {
+    const { streams } = await scanToy({ retries: 0, shard: { index, count: 3 } });
+    seen.push(...streams.begun.map(({ to }) => formatEndpoint(to)));
+  }
+  assertEquals([seen.length, new Set(seen).size], [256, 256]);
+});
+
+Deno.test("what is broken in a protocol ends the scan, and is told", async () => {
+  const broken: Protocol<string> = {
+    ...toy,
+    exchange: () => {
+      throw new TypeError("a bug");
+    },
+  };
+  const { end, streams } = await scanToy({
+    protocols: [broken as Protocol],
+    prepare: (_network, _hosts, streams) => streams.host(at(1), modern),
+  });
+  assertEquals([end.reason, end.error?.message], ["failed", "a bug"]);
+  assertEquals(streams.open, 0);
+});
+
+Deno.test("an inspection waits for a descriptor: no row is lost for want of one", async () => {
+  const network = new FakeNetwork(1);
+  let refused = 0;
+  const { verdict, end } = await scanFleet({
+    network,
+    fleet: { servers: 40, range: RANGE, seed: 3, software: ["raknetNode"] },
+    openSole: (family) => {
+      if (refused++ < 200) throw Object.assign(new Error("too many"), { code: "EMFILE" });
+      return network.open(family);
+    },
+  });
+  assertEquals([end.reason, verdict.faults], ["done", []]);
+  assert(refused > 200);
+});

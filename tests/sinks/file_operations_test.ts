@@ -1,0 +1,17 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import { systemDisk } from "../../src/sinks/file_operations.ts";
+
+Deno.test("a file is removed, if there is one, and a folder in its place is not", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const [file, empty] = [`${folder}/a`, `${folder}/b`];
+    await Deno.writeTextFile(file, "");
+    await Deno.mkdir(empty);
+    await systemDisk.remove(file);
+    await systemDisk.remove(file);
+    await assertRejects(() => systemDisk.remove(empty), Deno.errors.IsADirectory, "Is a directory");
+    assertEquals((await Array.fromAsync(Deno.readDir(folder))).map(({ name }) => name), ["b"]);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});

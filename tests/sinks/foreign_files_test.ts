@@ -1,0 +1,269 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import fc from "npm:fast-check@4.10.2";
+import { emptyRecord, FIELDS, serverId, type ServerRecord } from "../../src/core/record.ts";
+import { csvFormat } from "../../src/sinks/csv.ts";
+import {
+  type Assumptions,
+  foreignReader,
+  readForeign,
+  withoutCommas,
+} from "../../src/sinks/foreign_files.ts";
+import { jsonFormat, ndjsonFormat } from "../../src/sinks/json.ts";
+import { grepFormat, listFormat } from "../../src/sinks/line_formats.ts";
+import { XmlError, XmlReader } from "../../src/sinks/xml_tags.ts";
+
+/** Servers of a text, with the time of each; lines that cannot be read are `?`. */
+function read(text: string, assumed: Assumptions = { seenAt: 5 }): string[] {
+  const reader = foreignReader(assumed);
+  return text.split("\n").flatMap((line) =>
+    reader(line)?.map(({ record }) => `${serverId(record)} ${record.seen_at}`) ?? ["?"]
+  );
+}
+
+/** The same of a file as it comes in, in parts of so many characters; `?` has its line. */
+async function readFile(text: string, size = text.length || 1, longest?: number) {
+  const parts = Array.from(
+    { length: Math.ceil(text.length / size) },
+    (_, i) => text.slice(i * size, (i + 1) * size),
+  );
+  const found: string[] = [];
+  for await (
+    const { number, servers } of readForeign(ReadableStream.from(parts), { seenAt: 5 }, longest)
+  ) {
+    if (servers === undefined) found.push(`? ${number}`);
+    for (const { record } of servers ?? []) found.push(`${serverId(record)} ${record.seen_at}`);
+  }
+  return found;
+}
+
+// Written by masscan 1.3.2 and zmap 2.1.1 about servers in a network namespace, by nmap 7.93 about
+// its own host, and by hand for naabu, as its `pkg/runner/output.go` writes.
+const file = (name: string) => Deno.readTextFile(new URL(`./foreign/${name}`, import.meta.url));
+
+Deno.test("what masscan wrote is read, as JSON and as lines", async () => {
+  const expected = [4, 2, 3].map((host) => `10.77.0.${host}:25565`);
+  const json = read(await file("masscan-json.txt"));
+  assertEquals(json.map((one) => one.split(" ")[0]), expected);
+  assertEquals(json[0], "10.77.0.4:25565 1795245523000");
+  assertEquals(
+    read(await file("masscan-list.txt")).map((one) => one.split(" ")[0]).sort(),
+    expected.toSorted(),
+  );
+  assertEquals(
+    read('{finished: 1}\n{ "ip": "::1", "ports": [ {"port": 7, "status": "closed"} ] },'),
+    [],
+  );
+  assertEquals(read("banner tcp 80 10.0.0.1 1700000000 title x\n# end"), []);
+});
+
+Deno.test("what zmap wrote is read, with the fields that were chosen", async () => {
+  const plain = await file("zmap-plain.csv");
+  assertEquals(
+    read(plain, { seenAt: 5, port: 25565 }).toSorted(),
+    [2, 3, 4].map((host) => `10.77.0.${host}:25565 5`),
+  );
+  assertEquals(read(plain), ["?", "?", "?"]); // no port is known
+  const fields = read(await file("zmap-fields.csv"));
+  assertEquals(fields.length, 3); // one of four refused
+  assertEquals(fields.every((one) => /^10\.77\.0\.[234]:25565 17952455\d\d000$/.test(one)), true);
+  assertEquals(read(await file("zmap-udp.csv")).map((one) => one.slice(0, -6)), [
+    "10.77.0.3:19132 1795245",
+  ]);
+});
+
+Deno.test("greppable lines are read: nmap's, masscan's and ours", async () => {
+  assertEquals(read(await file("nmap-grep.txt")), ["127.0.0.1:8099 5", "127.0.0.1:19132 5"]);
+  assertEquals(read(await file("nmap-grep-ipv6.txt")), ["[::1]:8097 5"]);
+  assertEquals(read(await file("masscan-grep.txt")), [
+    "10.77.0.4:25565 1795319655000",
+    "10.77.0.2:25565 1795319655000",
+  ]);
+  for (const host of ["127.0.0.1", "::1"]) {
+    const own = { ...emptyRecord({ address: 1, port: 7 }, 9000), host };
+    const id = serverId(own);
+    for (const protocols of [["raknet"], ["slp"]]) {
+      assertEquals(read(grepFormat.row({ ...own, protocols }, true)), [`${id} 9000`]);
+    }
+  }
+  const line =
+    "Host: 10.0.0.1 (a)\tPorts: 1/open/tcp//x//y 1.0, 2|open|tcp/, 3/open|filtered/udp///," +
+    " 4/open/sctp////, 5/open/udp////\tIgnored State: closed (9)";
+  assertEquals(read(line), ["10.0.0.1:1 5", "10.0.0.1:5 5"]);
+  assertEquals(read("Host: x ()\tPorts: 1/open/tcp////"), ["?"]);
+  assertEquals(read("Host: 10.0.0.1 ()\tPorts: 0/open/tcp////"), ["?"]);
+  assertEquals(read("Timestamp: 5\tPorts: 1/open/tcp////"), ["?"]);
+});
+
+Deno.test("naabu's lines are read; a host without a port is none", async () => {
+  assertEquals(read(await file("naabu.txt")), [
+    "10.77.0.2:25565 1795245527104",
+    "10.77.0.3:25565 1795245527104",
+    "10.77.0.3:19132 1795245527200",
+  ]);
+  assertEquals(read('{"ip":"10.0.0.1","port":70000}\n{"ip":"x","port":5}\n{"ip":"::1","port":5}'), [
+    ...["?", "?", "[::1]:5 5"],
+  ]);
+});
+
+Deno.test("XML of nmap and masscan is read, wherever it is cut on its way", async () => {
+  const files: readonly (readonly [name: string, servers: readonly string[]])[] = [
+    ["nmap-xml", ["127.0.0.1:8099 1795319400000", "127.0.0.1:19132 1795319400000"]],
+    ["nmap-xml-ipv6", ["[::1]:8097 1795319400000"]],
+    ["masscan-xml", ["10.77.0.2:25565 1795319660000", "10.77.0.4:25565 1795319660000"]],
+  ];
+  for (const [name, servers] of files) {
+    const text = await file(`${name}.txt`);
+    for (const size of [1, 7, 4096, text.length]) {
+      assertEquals(await readFile(text, size), servers, name);
+    }
+    for (let length = 1; length < text.trimEnd().length; length += 41) {
+      const part = text.slice(0, length);
+      const found = await readFile(part);
+      assertEquals(found.pop(), `? ${part.split("\n").length}`); // it was interrupted
+      assertEquals(found, servers.slice(0, found.length));
+    }
+  }
+});
+
+Deno.test("of XML, what may be written otherwise is read, and what is dangerous is refused", async () => {
+  const xml = (host: string, root = "nmaprun") => `<${root}><host>${host}</host></${root}>`;
+  const open = (port: string, state = "open") =>
+    `<ports><port portid='${port}' protocol="udp"><state state='${state}'/></port></ports>`;
+  const address = "<address addrtype='mac' addr='00:11'/><address addr='10.0.0&#x2e;&#49;' />";
+  assertEquals(await readFile(`\ufeff\n${xml(address + open("7"))}`), ["10.0.0.1:7 5"]);
+  const more = `<!-- > "' - -- <a> --><?x "?>text &any; <a b="!" c='>"'\n/>`;
+  assertEquals(await readFile(xml(address + more + open("7"))), ["10.0.0.1:7 5"]);
+  for (const state of ["closed", "open|filtered"]) {
+    assertEquals(await readFile(xml(address + open("7", state))), []);
+  }
+  for (const host of [open("7"), address + open("0"), address + open("x")]) {
+    assertEquals(await readFile(`\n${xml(host)}`), ["? 2"]);
+  }
+  const refused: readonly (readonly [text: string, why: string])[] = [
+    ["<html></html>", "its root element is <html>, and not <nmaprun>"],
+    ['<!DOCTYPE a [<!ENTITY b "c">]>', "it has a DTD"],
+    ["<nmaprun><![CDATA[x]]></nmaprun>", "it has a DTD"],
+    [xml('<address addr="&x;"/>'), "the entity &x; is not one of XML's own"],
+    [xml('<address addr="&#x110000;"/>'), "the entity &#x110000; is not"],
+    [xml('<address addr="a&b"/>'), "the entity & is not"],
+    [xml("<a>".repeat(65)), "more than 64 levels deep"],
+    [xml("<a b=c>"), "a tag is malformed"],
+    [xml("<>"), "a tag is malformed"],
+    [xml("</b>"), "</b> ends no element"],
+    [xml("") + xml(""), "it has two root elements"],
+    [`<nmaprun a="${"x".repeat(1 << 20)}">`, "a tag has more than 1048576 characters"],
+  ];
+  for (const [text, why] of refused) {
+    const error = await assertRejects(() => readFile(`\n\n${text}`), XmlError, why);
+    assert(error.message.startsWith("line 3: "), error.message);
+  }
+});
+
+Deno.test("each character of XML is read once, however the text is cut", () => {
+  const text = `<nmaprun>${"<a b='1'/> ".repeat(2000)}<!--${"-".repeat(20_000)}`;
+  for (const size of [1, 100, text.length]) {
+    let steps = 0;
+    const counted = (part: string) => ({
+      length: part.length,
+      charCodeAt: (i: number) => (steps++, part.charCodeAt(i)),
+      slice: (from: number, to?: number) => part.slice(from, to),
+    });
+    const reader = new XmlReader();
+    let tags = 0;
+    for (let at = 0; at < text.length; at += size) {
+      for (const _ of reader.read(counted(text.slice(at, at + size)))) tags++;
+    }
+    assertEquals([steps, tags], [text.length, 2001]);
+  }
+});
+
+Deno.test("commas at the ends of a line are found without going through it", () => {
+  for (const text of [", {} ,", "{}", " {}", ",{} x", `x${" ".repeat(1000)}y`, ",", ""]) {
+    let steps = 0;
+    const counted = {
+      length: text.length,
+      at: (i: number) => (steps++, text.at(i)),
+      slice: (from: number, to: number) => (steps++, text.slice(from, to)),
+    };
+    assertEquals(withoutCommas(counted), text.replace(/^,|,$/g, "").trim());
+    assert(steps <= 3, `${steps} steps`);
+  }
+  assertEquals(read(`x${" ".repeat(1 << 20)}y`), ["?"]); // by a pattern, this took a day
+});
+
+Deno.test("a line that is too long is passed over, and not kept; the next ones are read", async () => {
+  const text = `10.0.0.1:5\n${"x".repeat(5000)}\n\n10.0.0.1:6\n10.0.0.1:7${" ".repeat(5000)}`;
+  for (const size of [1, 1000, text.length]) {
+    assertEquals(await readFile(text, size, 100), [
+      ...["10.0.0.1:5 5", "? 2", "10.0.0.1:6 5", "? 5"],
+    ]);
+  }
+  assertEquals(await readFile(""), []);
+  assertEquals(await readFile(`${"x".repeat(100)}\n`, 100, 100), ["? 1"]);
+});
+
+Deno.test("our own rows come back as they were, from every format that holds them", () => {
+  const record: ServerRecord = {
+    ...emptyRecord({ address: 1n, port: 7 }, 9),
+    ...{ protocol: "raknet", protocols: ["raknet"], motd: "=a,b", joinable: false, guid: "1" },
+    ...{ plugins: [{ name: "x", version: null }], players: ["Ann"], latency_ms: 1.5 },
+    extras: { query: { form: "full", values: { a: "b" } } },
+  };
+  for (const format of [csvFormat(FIELDS), ndjsonFormat(FIELDS), jsonFormat(FIELDS)]) {
+    const reader = foreignReader({ seenAt: 0 });
+    const text = format.head + format.row(record, true) + format.row(record, false) + format.tail;
+    const records = text.split("\n").flatMap((line) => reader(line)!.map((one) => one.record));
+    assertEquals(records, [record, record], format.name);
+  }
+  assertEquals(read(`${listFormat.row(record, true)}127.0.0.1:25565\r\n`), [
+    "[::1]:7 5",
+    "127.0.0.1:25565 5",
+  ]);
+  const some = csvFormat(FIELDS.filter(({ name }) => ["host", "port"].includes(name)));
+  assertEquals(read(some.head + some.row(record, true)), ["[::1]:7 0"]);
+});
+
+Deno.test("what is no row cannot be read, and stops nothing", () => {
+  const lines = [
+    ...[
+      "10.0.0.300:5",
+      "10.0.0.1:0",
+      "name.example:5",
+      "10.0.0.1",
+      '{"ip":"x","ports":[{"port":5}]}',
+    ],
+    ...['{"ip":"10.0.0.1","ports":[{"port":99999}]}', '{"ip":"10.0.0.1","ports":[null]}'],
+    ...[
+      '{"ip":"10.0.0.1"}',
+      '{"host":"10.0.0.1","port":"5"}',
+      '{"host":"10.0.0.1","port":5,"motd":5}',
+    ],
+    ...['{"host":"::1","port":5,"plugins":[5]}', '{"host":"::1","port":5,"extras":[]}', '{"torn'],
+    ...["open tcp x 10.0.0.1 5", "open tcp 5", '"', "a,b,c"],
+  ];
+  for (const line of lines) assertEquals(read(line), ["?"], line);
+  assertEquals(read("host,port,players\n::1,5\n::1,5,[\n::1,6,[]\n::1,x,[]"), [
+    "?",
+    "?",
+    "[::1]:6 0",
+    "?",
+  ]);
+});
+
+Deno.test("no line throws", () => {
+  const part = fc.constantFrom(
+    ...['{"ip":"10.0.0.1",', '"ports":', "[{", '"port":5', "}]", "}", "host,port", "saddr", "\n"],
+    ...["10.0.0.1:5", "open tcp 5 ", "null", "[", "]", ",", '"', "\0", "\ud800"],
+  );
+  fc.assert(
+    fc.property(
+      fc.array(fc.oneof(part, fc.string({ maxLength: 5 })), { maxLength: 8 }),
+      (parts) => {
+        for (const one of read(parts.join(""))) {
+          assertEquals(one === "?" || /^(\[[\da-f:]+\]|[\d.]+):\d{1,5} \d+$/.test(one), true, one);
+        }
+      },
+    ),
+    { seed: 5, numRuns: 5000 },
+  );
+});

@@ -1,0 +1,124 @@
+/** What only the portable engine has, on loopback. */
+import { assertEquals, assertNotEquals, assertRejects, assertThrows } from "@std/assert";
+import { systemClock } from "../../src/net/clock.ts";
+import { openGroupSocket, openLinkSocket, openSocket } from "../../src/net/deno/udp_socket.ts";
+import type { DatagramSocket } from "../../src/net/socket.ts";
+
+const LOOPBACK = 0x7f000001;
+
+Deno.test("sockets for a group share their port, and do without networks that are not there", async () => {
+  const group = { address: 0xe000023c, interfaces: [LOOPBACK, 0x08080808], largest: 4 };
+  await using free = openSocket({ address: 0, port: 0 });
+  const { port } = free;
+  await free[Symbol.asyncDispose]();
+  await using first = await openGroupSocket({ ...group, port });
+  await using second = await openGroupSocket({ ...group, port });
+  const { promise, resolve } = Promise.withResolvers<string>();
+  for (const socket of [first, second]) void socket.listen((datagram) => resolve(datagram.toHex()));
+  await using sender = openSocket({ address: LOOPBACK, port: 0 });
+  await sender.send(Uint8Array.of(1, 2, 3, 4, 5), { address: LOOPBACK, port });
+  assertEquals(await promise, "01020304");
+  await using alone = openSocket({ address: LOOPBACK, port: 0 });
+  await assertRejects(
+    () => openGroupSocket({ ...group, port: alone.port }),
+    Deno.errors.AddrInUse,
+  );
+});
+
+Deno.test("a missing permission is not a refusal of the system: it is thrown", async () => {
+  // Where everything is allowed, nothing must be sent.
+  const { state } = await Deno.permissions.query({ name: "net", host: "10.0.0.1:9" });
+  assertNotEquals(state, "granted");
+  await using socket = openSocket({ address: LOOPBACK, port: 0 });
+  await assertRejects(
+    () => socket.send(new Uint8Array(1), { address: 0x0a000001, port: 9 }),
+    Deno.errors.NotCapable,
+  );
+});
+
+Deno.test("a link whose lookup fails says if descriptors are short", () => {
+  const { listenDatagram } = Deno;
+  const noFile = Object.assign(new Error("Too many open files"), { code: "EMFILE" });
+  let left = 0;
+  Deno.listenDatagram = (options: object) => {
+    if (JSON.stringify(options).includes("%eth0")) {
+      throw new Error("failed to lookup address information");
+    }
+    if (left-- <= 0) throw noFile;
+    return { close: () => {} } as Deno.DatagramConn;
+  };
+  const open = () => openLinkSocket(0xfe80n << 112n | 5n, "eth0");
+  try {
+    assertEquals(assertThrows(open), noFile);
+    left = 4;
+    assertThrows(open, Deno.errors.AddrNotAvailable, "failed to lookup");
+  } finally {
+    Deno.listenDatagram = listenDatagram;
+  }
+});
+
+Deno.test("a look reads what has arrived, though there is always something to do", async () => {
+  let busy = true;
+  const work = async () => {
+    while (busy) await new Promise<void>((resolve) => setImmediate(resolve));
+  };
+  const working = [work(), work()];
+  await using sender = openSocket({ address: LOOPBACK, port: 0 });
+  await using stack = new AsyncDisposableStack();
+  const sockets = Array.from({ length: 50 }, () => {
+    return stack.use(openSocket({ address: LOOPBACK, port: 0 }));
+  });
+  const got = new Set<number>();
+  sockets.forEach((socket, i) => void socket.listen(() => void got.add(i)));
+  await systemClock.look(); // all wait to be told by now
+  for (const [i, { port }] of sockets.entries()) {
+    await sender.send(Uint8Array.of(1), { address: LOOPBACK, port });
+    await systemClock.look();
+    assertEquals(got.has(i), true, `of ${i}`);
+  }
+  busy = false;
+  await Promise.all(working);
+});
+
+Deno.test("a look that is asked for while there is one begins when that ends", async () => {
+  const ended: string[] = [];
+  const look = (name: string) => systemClock.look().then(() => void ended.push(name));
+  const first = look("first");
+  await Promise.all([look("second"), look("with the second"), first.then(() => look("third"))]);
+  assertEquals(ended, ["first", "second", "with the second", "third"]);
+});
+
+Deno.test("a buffer serves one socket after the other, and never two at once", async () => {
+  await using sender = openSocket({ address: LOOPBACK, port: 0 });
+  const placeOf = async (socket: DatagramSocket): Promise<string> => {
+    const { promise, resolve } = Promise.withResolvers<Uint8Array>();
+    void socket.listen(resolve);
+    await sender.send(Uint8Array.of(7), { address: LOOPBACK, port: socket.port });
+    const { buffer, byteOffset, byteLength } = await promise;
+    return `${byteOffset} to ${byteOffset + byteLength} of ${buffer.byteLength}`;
+  };
+  const places: string[] = [];
+  for (let i = 0; i < 3; i++) {
+    await using one = openSocket({ address: LOOPBACK, port: 0 });
+    await using other = openSocket({ address: LOOPBACK, port: 0 });
+    places.push([await placeOf(one), await placeOf(other)].sort().join());
+    await one[Symbol.asyncDispose](); // twice: it is given back once
+  }
+  assertEquals(new Set(places).size, 1);
+  assertEquals(new Set(places[0].split(",")).size, 2);
+});
+
+Deno.test("nobody has caught up while receiving still waits, though there is room again", async () => {
+  await using sender = openSocket({ address: LOOPBACK, port: 0 });
+  await using socket = openSocket({ address: LOOPBACK, port: 0 });
+  const gate = Promise.withResolvers<void>();
+  let isFull = true;
+  const got: number[] = [];
+  void socket.listen(([number]) => void got.push(number), () => isFull ? gate.promise : undefined);
+  await sender.send(Uint8Array.of(7), { address: LOOPBACK, port: socket.port });
+  isFull = false;
+  const caughtUp = socket.caughtUp().then(() => got.slice());
+  for (let i = 0; i < 10; i++) await systemClock.look();
+  gate.resolve();
+  assertEquals(await caughtUp, [7]);
+});

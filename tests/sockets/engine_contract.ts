@@ -1,0 +1,188 @@
+/**
+ * What every engine's sockets do, on one address of ours.
+ *
+ * @module
+ */
+import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import type { Endpoint } from "../../src/core/address.ts";
+import { Endpoints } from "../../src/core/endpoints.ts";
+import type { DatagramSocket } from "../../src/net/socket.ts";
+
+/** Opens sockets of an engine. */
+export type Opener = (local: Endpoint) => DatagramSocket;
+
+/** An engine under test. */
+export interface Tested {
+  /** Its name in the tests' names. */
+  readonly name: string;
+  /** The address of IPv4 that all its sockets have. */
+  readonly address: number;
+  /** Runs a test with it. */
+  readonly run: (test: (open: Opener) => Promise<void>) => Promise<void>;
+}
+
+/** Declares the tests of an engine. */
+export function testEngine({ name, address: ours, run }: Tested): void {
+  for (const [title, test] of Object.entries(testsWith(ours))) {
+    Deno.test(`${name}: ${title}`, () => run(test));
+  }
+}
+
+const testsWith = (ours: number): Record<string, (open: Opener) => Promise<void>> => ({
+  async "sockets of both families send and receive datagrams of every size"(open) {
+    for (const address of [ours, 1n]) {
+      await using a = open({ address, port: 0 });
+      await using b = open({ address, port: 0 });
+      assertEquals(a.family, typeof address === "number" ? 4 : 6);
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const got: Uint8Array[] = [];
+      const listening = b.listen((datagram, from) => {
+        assertEquals(from, { address, port: a.port });
+        if (got.push(datagram.slice()) === 4) resolve();
+      });
+      const largest = a.family === 4 ? 65_507 : 65_488; // what loopback takes in one piece
+      const sent = [0, 33, largest, 1].map((size) => new Uint8Array(size).fill(size));
+      for (const datagram of sent) {
+        assertEquals(await a.send(datagram, { address, port: b.port }), true);
+      }
+      await promise;
+      assertEquals(got, sent);
+      await b[Symbol.asyncDispose]();
+      await listening;
+    }
+  },
+  async "a batch goes out slot by slot, each with its own bytes"(open) {
+    for (const address of [ours, 1n]) {
+      await using a = open({ address, port: 0 });
+      await using b = open({ address, port: 0 });
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const got: string[] = [];
+      const late: number[] = [];
+      /** How much later its time is than what was asked for, microseconds; it is cut out. */
+      const cut = (datagram: Uint8Array, at: number, clock: number) => {
+        late.push(new DataView(datagram.buffer, datagram.byteOffset + at).getUint32(0) - clock);
+        datagram.fill(0, at, at + 4);
+      };
+      void b.listen((datagram) => {
+        if (got.length < 3) cut(datagram, 6, 0x8000_0000 + got.length);
+        else cut(datagram, 0, 2);
+        got.push(datagram.toHex());
+        if (got.length === 4) resolve();
+      });
+      const to = Endpoints.of({ address, port: 9 }, { address, port: b.port });
+      const template = new Uint8Array(10).fill(7);
+      const batch = a.batch({ template, tokenAt: 1, clockAt: 6 }, 4);
+      for (let i = 0; i < 3; i++) batch.add(to, 1, 0xfedc_ba98 + i, 0x8000_0000 + i);
+      assertEquals(await a.flush(batch), 3);
+      batch.clear();
+      assertEquals(await a.flush(batch), 0);
+      const other = a.batch({ template, clockAt: 0 }, 4);
+      other.add(to, 1, 1, 2);
+      assertEquals(await a.flush(other), 1);
+      await promise;
+      assertEquals(got, [
+        "07fedcba980700000000",
+        "07fedcba990700000000",
+        "07fedcba9a0700000000",
+        "00000000070707070707",
+      ]);
+      assert(late.every((us) => us >= 0 && us < 1_000_000), `late by ${late} us`);
+    }
+  },
+  async "what the system refuses is counted, and not fatal"(open) {
+    await using socket = open({ address: ours, port: 0 });
+    await using heard = open({ address: ours, port: 0 });
+    assertEquals(await socket.send(new Uint8Array(70_000), { address: ours, port: 9 }), false);
+    assertEquals(await socket.send(new Uint8Array(1), { address: ours, port: 0 }), false);
+    assertEquals([...socket.errors.send], [["EMSGSIZE", 1], ["EINVAL", 1]]);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const got: number[] = [];
+    void heard.listen(([slot]) => {
+      if (got.push(slot) === 4) resolve();
+    });
+    const batch = socket.batch({ template: new Uint8Array(4), tokenAt: 0 }, 8);
+    const ports = [0, heard.port, 0, 0, heard.port, heard.port, heard.port, 0];
+    ports.forEach((port, slot) =>
+      batch.add(Endpoints.of({ address: ours, port }), 0, slot << 24, 0)
+    );
+    assertEquals(await socket.flush(batch), 4);
+    assertEquals([...socket.errors.send], [["EMSGSIZE", 1], ["EINVAL", 5]]);
+    await promise;
+    assertEquals(got, [1, 4, 5, 6]);
+  },
+  async "a closed socket ends quietly; a port that is taken does not open"(open) {
+    const socket = open({ address: ours, port: 0 });
+    const listening = socket.listen(() => {});
+    assertThrows(() => open({ address: ours, port: socket.port }), Deno.errors.AddrInUse);
+    const batch = socket.batch({ template: Uint8Array.of(1) }, 1);
+    batch.add(Endpoints.of({ address: ours, port: 9 }), 0, 0, 0);
+    await socket[Symbol.asyncDispose]();
+    await listening;
+    assertEquals(await socket.send(new Uint8Array(1), { address: ours, port: 9 }), false);
+    assertEquals(await socket.flush(batch), 0);
+    assertEquals([...socket.errors.send], []);
+    await socket[Symbol.asyncDispose]();
+  },
+  async "a socket that is closed in mid-batch sends no more"(open) {
+    const socket = open({ address: ours, port: 0 });
+    await using heard = open({ address: ours, port: 0 });
+    void socket.listen(() => void socket[Symbol.asyncDispose]());
+    await heard.send(Uint8Array.of(1), { address: ours, port: socket.port });
+    const batch = socket.batch({ template: Uint8Array.of(1) }, 1);
+    batch.add(Endpoints.of({ address: ours, port: heard.port }), 0, 0, 0);
+    for (let turns = 0; await socket.flush(batch) > 0; turns++) {
+      if (turns > 100_000) throw new Error("it is never closed");
+      await new Promise((resolve) => setTimeout(resolve));
+    }
+  },
+  async "what a receiver throws reaches whoever listens"(open) {
+    await using a = open({ address: ours, port: 0 });
+    await using b = open({ address: ours, port: 0 });
+    const listening = b.listen(() => {
+      throw new RangeError("broken");
+    });
+    await a.send(Uint8Array.of(1), { address: ours, port: b.port });
+    await assertRejects(() => listening, RangeError, "broken");
+  },
+  async "who has no room keeps datagrams waiting, and gets them all"(open) {
+    await using a = open({ address: ours, port: 0 });
+    await using b = open({ address: ours, port: 0 });
+    const got: number[] = [];
+    let full: PromiseWithResolvers<void> | undefined = Promise.withResolvers<void>();
+    void b.listen(([number]) => {
+      got.push(number);
+      if (got.length % 50 !== 0) return;
+      const gate = full = Promise.withResolvers<void>();
+      setTimeout(() => {
+        full = undefined;
+        gate.resolve();
+      });
+    }, () => full?.promise);
+    const wanted = Array.from({ length: 200 }, (_, i) => i);
+    for (const number of wanted) {
+      await a.send(Uint8Array.of(number), { address: ours, port: b.port });
+    }
+    assertEquals(got, []);
+    const gate = full;
+    full = undefined;
+    gate.resolve();
+    await b.caughtUp();
+    assertEquals(got, wanted);
+    await b[Symbol.asyncDispose]();
+    await b.caughtUp(); // nothing comes any more
+  },
+  async "receiving goes on while somebody sends all the time"(open) {
+    await using a = open({ address: ours, port: 0 });
+    await using b = open({ address: ours, port: 0 });
+    let heard = 0;
+    void b.listen((datagram, from) => void b.send(datagram, from));
+    void a.listen(() => void heard++);
+    const batch = a.batch({ template: Uint8Array.of(1) }, 64);
+    for (let i = 0; i < 64; i++) batch.add(Endpoints.of({ address: ours, port: b.port }), 0, 0, 0);
+    for (let turns = 0; heard === 0; turns++) {
+      if (turns > 100_000) throw new Error("nothing is heard");
+      await a.flush(batch);
+      await new Promise((resolve) => setTimeout(resolve));
+    }
+  },
+});

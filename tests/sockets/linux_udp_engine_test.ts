@@ -1,0 +1,269 @@
+/** What the fast engine has beyond others: Linux, through FFI. */
+import { Endpoints } from "../../src/core/endpoints.ts";
+import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import type { Libc } from "../../src/net/linux/ffi/libc.ts";
+import { Rows } from "../../src/net/linux/batch/target_batch.ts";
+import { SendThread } from "../../src/net/linux/thread/send_thread.ts";
+import type { DatagramSocket } from "../../src/net/socket.ts";
+
+const LOOPBACK = 0x7f000001;
+const ignore = Deno.build.os !== "linux";
+const engine = () => import("../../src/net/linux/udp_engine.ts");
+
+/** Sends so many numbered datagrams from one socket to the other. */
+async function sendNumbers(from: DatagramSocket, to: DatagramSocket, count: number): Promise<void> {
+  const batch = from.batch({ template: new Uint8Array(33), tokenAt: 1 }, 64);
+  for (let next = 0; next < count;) {
+    batch.clear();
+    for (; next < count && batch.length < 64; next++) {
+      batch.add(Endpoints.of({ address: LOOPBACK, port: to.port }), 0, next, 0);
+    }
+    assertEquals(await from.flush(batch), batch.length);
+  }
+}
+
+Deno.test({ name: "udp: it can run here", ignore }, async () => {
+  await (await engine()).probeUdp();
+});
+
+Deno.test({ name: "udp: an address that is not ours does not open", ignore }, async () => {
+  const { openUdpSocket } = await engine();
+  for (const address of [0xc0000201, 0x20010db8n << 96n]) {
+    assertThrows(() => openUdpSocket({ address, port: 0 }), Deno.errors.AddrNotAvailable);
+  }
+});
+
+Deno.test({ name: "udp: a burst of thousands waits in the buffer", ignore }, async () => {
+  const { openUdpSocket } = await engine();
+  await using from = openUdpSocket({ address: LOOPBACK, port: 0 });
+  await using to = openUdpSocket({ address: LOOPBACK, port: 0 });
+  // An unprivileged socket may have less room; what is left of it after a margin has to do.
+  const count = Math.min(10_000, Math.floor(to.receiveBuffer / 1024));
+  assertEquals(to.waiting, 0);
+  await sendNumbers(from, to, count);
+  assert(to.waiting! >= 33 * count && to.waiting! <= to.receiveBuffer, `${to.waiting} bytes wait`);
+  const { promise, resolve } = Promise.withResolvers<void>();
+  let next = 0;
+  void to.listen((datagram) => {
+    assertEquals(new DataView(datagram.buffer, datagram.byteOffset).getUint32(1), next);
+    if (++next === count) resolve();
+  });
+  await promise;
+  assertEquals([to.dropped, to.waiting], [0, 0]);
+});
+
+Deno.test({ name: "udp: what found no room is told, after the end too", ignore }, async () => {
+  const { openUdpSocket } = await engine();
+  await using from = openUdpSocket({ address: LOOPBACK, port: 0 });
+  await using to = openUdpSocket({ address: LOOPBACK, port: 0 }, { receiveBuffer: 4096 });
+  assert(to.receiveBuffer < 20_000, `${to.receiveBuffer} bytes were asked for`);
+  await sendNumbers(from, to, 1000);
+  const { dropped } = to;
+  assert(dropped > 900 && dropped < 1000, `${dropped} of 1,000 were dropped`);
+  await to[Symbol.asyncDispose]();
+  assertEquals(to.dropped, dropped);
+});
+
+Deno.test({ name: "udp: a broadcast address is refused in mid-batch", ignore }, async () => {
+  const { openUdpSocket } = await engine();
+  await using from = openUdpSocket({ address: LOOPBACK, port: 0 });
+  await using to = openUdpSocket({ address: LOOPBACK, port: 0 });
+  const batch = from.batch({ template: Uint8Array.of(1) }, 3);
+  for (const address of [LOOPBACK, 0x7fffffff, LOOPBACK]) {
+    batch.add(Endpoints.of({ address, port: to.port }), 0, 0, 0);
+  }
+  assertEquals(await from.flush(batch), 2);
+  assertEquals([...from.errors.send], [["EACCES", 1]]);
+});
+
+Deno.test({ name: "udp: sockets leave no descriptor behind", ignore }, async () => {
+  const { openUdpSocket } = await engine();
+  const libc = Deno.dlopen("libc.so.6", {
+    dup: { parameters: ["i32"], result: "i32" },
+    close: { parameters: ["i32"], result: "i32" },
+  });
+  /** The lowest number that is free: what leaks has it. */
+  const lowest = () => {
+    const number = libc.symbols.dup(0);
+    libc.symbols.close(number);
+    return number;
+  };
+  const before = lowest();
+  const taken = openUdpSocket({ address: LOOPBACK, port: 0 });
+  for (let i = 0; i < 200; i++) {
+    const socket = openUdpSocket({ address: LOOPBACK, port: 0 });
+    const listening = socket.listen(() => {});
+    try {
+      openUdpSocket({ address: LOOPBACK, port: taken.port });
+    } catch { /* the port is taken: that leaves nothing behind either */ }
+    await socket[Symbol.asyncDispose]();
+    await listening;
+  }
+  await taken[Symbol.asyncDispose]();
+  const after = lowest();
+  libc.close();
+  assertEquals(after, before);
+});
+
+/** A library whose system takes what it is told to take: counts, or errors as negative numbers. */
+function scripted(takes: number[], forever?: number) {
+  const asked: { at: number; count: number }[] = [];
+  const waits: number[] = [];
+  let errno = 0;
+  let base: bigint | undefined;
+  const take = (count: number) => {
+    const result = Math.min(count, takes.shift() ?? forever ?? count);
+    errno = -result;
+    return result < 0 ? -1 : result;
+  };
+  const call = {
+    getsockname(_: number, name: Uint8Array) {
+      name[0] = 2; // the family
+      return 0;
+    },
+    getsockopt: () => 0,
+    sendmmsg(_: number, header: bigint, count: number) {
+      base ??= header;
+      asked.push({ at: Number(header - base) / 64, count });
+      return take(count);
+    },
+    sendto: () => take(1),
+    poll(wanted: Uint8Array) {
+      waits.push(new DataView(wanted.buffer).getInt16(4, true));
+      return Promise.resolve(0);
+    },
+    pollHere(wanted: Int32Array) {
+      waits.push(wanted[0]);
+      return 0;
+    },
+    eventfd_write: () => 0,
+    close: () => 0,
+  };
+  const libc = { call, errno: () => errno, [Symbol.dispose]() {} } as unknown as Libc;
+  return { libc, asked, waits };
+}
+
+const [EPERM, EINTR, EAGAIN, ENETDOWN, ENOBUFS] = [-1, -4, -11, -100, -105];
+
+Deno.test({ name: "udp: a batch that breaks off goes on where it did", ignore }, async () => {
+  const { UdpSocket } = await import("../../src/net/linux/udp_socket.ts");
+  const { libc, asked, waits } = scripted([2, EAGAIN, ENOBUFS, 1, EINTR, EPERM]);
+  await using socket = new UdpSocket(libc, 7, 8, 4);
+  const batch = socket.batch({ template: Uint8Array.of(1) }, 8);
+  for (let i = 0; i < 8; i++) batch.add(Endpoints.of({ address: LOOPBACK, port: 9 }), 0, 0, 0);
+  assertEquals(await socket.flush(batch), 7);
+  assertEquals(asked.map(({ at }) => at), [0, 2, 2, 2, 3, 3, 4]);
+  assert(asked.every(({ at, count }) => at + count === 8));
+  assertEquals(waits, [4, 0]); // until it may be written; for a while
+  assertEquals([...socket.errors.send], [["EPERM", 1]]);
+});
+
+Deno.test({ name: "udp: what the system never takes is refused, not sent", ignore }, async () => {
+  const { UdpSocket } = await import("../../src/net/linux/udp_socket.ts");
+  const { libc, waits } = scripted([], ENOBUFS);
+  await using socket = new UdpSocket(libc, 7, 8, 4);
+  const batch = socket.batch({ template: Uint8Array.of(1) }, 3);
+  for (let i = 0; i < 3; i++) batch.add(Endpoints.of({ address: LOOPBACK, port: 9 }), 0, 0, 0);
+  assertEquals(await socket.flush(batch), 0);
+  assertEquals([waits.length, ...socket.errors.send], [1000, ["ENOBUFS", 3]]);
+  assertEquals(await socket.send(Uint8Array.of(1), { address: LOOPBACK, port: 9 }), false);
+  assertEquals([...socket.errors.send], [["ENOBUFS", 4]]);
+});
+
+Deno.test({ name: "udp: a thread sends to the end what breaks off", ignore }, async () => {
+  const { sendAll } = await import("../../src/net/linux/thread/blocking_send.ts");
+  const { messageLoad, sendMessages } = await import("../../src/net/linux/batch/transmit.ts");
+  const refused: number[] = [];
+  const left: number[] = [];
+  const report = {
+    refuse: (errno: number) => void refused.push(errno),
+    leave: (errno: number) => void left.push(errno),
+  };
+  const send = ({ libc }: { libc: Libc }, count: number, isPatient = false) =>
+    sendAll(libc, sendMessages(libc), messageLoad(7, 4096n, count, isPatient), report);
+  const some = scripted([2, EAGAIN, ENOBUFS, 1, EINTR, EPERM]);
+  assertEquals(send(some, 8), 8);
+  assertEquals(some.asked.map(({ at }) => at), [0, 2, 2, 2, 3, 3, 4]);
+  assert(some.asked.every(({ at, count }) => at + count === 8));
+  assertEquals([some.waits, refused], [[7, -1], [1]]); // until it may be written; for a while
+  const never = scripted([], ENOBUFS);
+  assertEquals(send(never, 3), 3);
+  assertEquals([never.waits.length, refused], [1000, [1, 105, 105, 105]]);
+  const down = scripted([2, ENETDOWN]);
+  assertEquals([send(down, 3), refused.length, left], [2, 4, [100]]); // it waits for the network
+  assertEquals(send(scripted([1], ENOBUFS), 3, true), 1);
+  assertEquals([refused.length, left], [4, [100, 105]]);
+});
+
+Deno.test(
+  { name: "udp: while the network is down a batch waits, and is not lost", ignore },
+  async () => {
+    const { UdpSocket } = await import("../../src/net/linux/udp_socket.ts");
+    const { libc, asked } = scripted([2, ENETDOWN, ENETDOWN, EINTR]);
+    await using socket = new UdpSocket(libc, 7, 8, 4);
+    const batch = socket.batch({ template: Uint8Array.of(1) }, 3);
+    for (let i = 0; i < 3; i++) batch.add(Endpoints.of({ address: LOOPBACK, port: 9 }), 0, 0, 0);
+    assertEquals(await socket.flush(batch, new AbortController().signal), 3);
+    assertEquals(asked.map(({ at }) => at), [0, 2, 2, 2, 2]);
+    assertEquals([...socket.errors.waits, ...socket.errors.send], [["ENETDOWN", 2]]);
+  },
+);
+
+Deno.test(
+  { name: "udp: who does not wait any longer is told that it is down", ignore },
+  async () => {
+    const { UdpSocket } = await import("../../src/net/linux/udp_socket.ts");
+    for (const [errno, message] of [[ENETDOWN, "down (ENETDOWN)"], [-6, "gone (ENXIO)"]] as const) {
+      const { libc } = scripted([], errno);
+      await using socket = new UdpSocket(libc, 7, 8, 4);
+      const batch = socket.batch({ template: Uint8Array.of(1) }, 1);
+      batch.add(Endpoints.of({ address: LOOPBACK, port: 9 }), 0, 0, 0);
+      const flush = async () => await socket.flush(batch, AbortSignal.abort());
+      await assertRejects(flush, Error, message);
+      assertEquals([...socket.errors.send], []);
+    }
+  },
+);
+
+Deno.test(
+  { name: "udp: a thread that sockets share ends with the last of them", ignore },
+  async () => {
+    const { openUdpSocket } = await engine();
+    const thread = await SendThread.start();
+    const open = () => openUdpSocket({ address: LOOPBACK, port: 0 }, { thread });
+    await using to = openUdpSocket({ address: LOOPBACK, port: 0 });
+    let heard = 0;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    void to.listen(() => ++heard === 450 && resolve());
+    const first = open();
+    const second = open();
+    await sendNumbers(first, to, 100);
+    await first[Symbol.asyncDispose]();
+    const one = second.batch({ template: Uint8Array.of(1) }, 1);
+    one.add(Endpoints.of({ address: LOOPBACK, port: to.port }), 0, 0, 0);
+    // More in turn than the memory has places for.
+    for (let i = 0; i < 150; i++) assertEquals(await second.flush(one), 1);
+    const batches = Array.from(
+      { length: 4 },
+      () => second.batch({ template: Uint8Array.of(1) }, 50),
+    );
+    for (const batch of batches) {
+      for (let i = 0; i < 50; i++) {
+        batch.add(Endpoints.of({ address: LOOPBACK, port: to.port }), 0, 0, 0);
+      }
+    }
+    assertEquals(await Promise.all(batches.map((batch) => second.flush(batch))), [50, 50, 50, 50]);
+    await promise;
+    await second[Symbol.asyncDispose](); // and no worker is left: the test would tell
+  },
+);
+
+Deno.test({ name: "a thread that died is told of, and let go", ignore }, async () => {
+  const thread = await SendThread.start(); // it was told nothing of frames
+  thread.hold();
+  const rows = new Rows({ template: new Uint8Array(1) }, 1, 4);
+  rows.add(Endpoints.of({ address: LOOPBACK, port: 9 }), 0, 0, 0);
+  const job = { socket: -1, way: "packet" as const, rows };
+  await assertRejects(() => thread.send(job, 0, () => {}), Error, "Cannot send any longer");
+  await thread.release();
+});

@@ -1,0 +1,154 @@
+/** Streams over real sockets, on loopback. */
+import { assert, assertEquals } from "@std/assert";
+import { createServer } from "node:net";
+import type { Endpoint } from "../../src/core/address.ts";
+import { systemClock } from "../../src/net/clock.ts";
+import { connectFailure, denoDialer } from "../../src/net/deno/tcp_dialer.ts";
+import { descriptorsLeft } from "../../src/net/file_descriptors.ts";
+import { openSocket } from "../../src/net/deno/udp_socket.ts";
+import type { Stream } from "../../src/net/socket.ts";
+import { STREAM_LIMITS, StreamLink } from "../../src/net/stream_link.ts";
+import { Throttle } from "../../src/net/throttle.ts";
+
+const HOST = 0x7f240001;
+const OWN = 0x7f240002;
+const NEVER = new AbortController().signal;
+const FREE = { rate: undefined, netRate: undefined, hostRate: undefined };
+
+/** Listens, does something with the first connection, and hands on where it came from. */
+async function withPeer<T>(
+  serve: (conn: Deno.TcpConn) => Promise<void>,
+  work: (endpoint: Endpoint) => Promise<T>,
+): Promise<{ result: T; from: string }> {
+  const listener = Deno.listen({ hostname: "127.36.0.1", port: 0 });
+  let from = "";
+  const serving = (async () => {
+    for await (const conn of listener) {
+      from = conn.remoteAddr.hostname;
+      await serve(conn);
+      try {
+        conn.close();
+      } catch { /* closed by serve */ }
+    }
+  })();
+  const result = await work({ address: HOST, port: listener.addr.port });
+  listener.close();
+  await serving;
+  return { result, from };
+}
+
+async function connected(to: Endpoint, own?: number): Promise<Stream> {
+  const stream = await denoDialer(own).connect(to, NEVER);
+  assert(typeof stream !== "string");
+  return stream;
+}
+
+async function echo(conn: Deno.TcpConn): Promise<void> {
+  const buffer = new Uint8Array(100);
+  const size = await conn.read(buffer);
+  if (size !== null) await conn.write(buffer.subarray(0, size));
+}
+
+/** Listens, and resets every connection at its first byte: only Node's way in Deno can. */
+async function withReset<T>(work: (endpoint: Endpoint) => Promise<T>): Promise<T> {
+  const server = createServer((socket) => {
+    socket.on("error", () => {}).once("data", () => socket.resetAndDestroy());
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.36.0.1", resolve));
+  const { port } = server.address() as { port: number };
+  const result = await work({ address: HOST, port });
+  await new Promise((resolve) => server.close(resolve));
+  return result;
+}
+
+for (const [own, from] of [[undefined, "127.0.0.1"], [OWN, "127.36.0.2"]] as const) {
+  const which = own === undefined ? "the system's address" : "an address of ours";
+  Deno.test(`a connection from ${which} says, hears and ends`, async () => {
+    const { result, from: source } = await withPeer(echo, async (endpoint) => {
+      using stream = await connected(endpoint, own);
+      assertEquals(await stream.write(Uint8Array.of(1, 2)), true);
+      return [await stream.read(), await stream.read()];
+    });
+    assertEquals([result, source], [[Uint8Array.of(1, 2), "closed"], from]);
+  });
+
+  Deno.test(`a connection from ${which} is refused, reset, closed, given up`, async () => {
+    const dialer = denoDialer(own);
+    assertEquals(await dialer.connect({ address: HOST, port: 1 }, NEVER), "refused");
+    assertEquals([...dialer.errors], [["ECONNREFUSED", 1]]);
+    assertEquals(
+      await dialer.connect({ address: HOST, port: 1 }, AbortSignal.abort()),
+      "cancelled",
+    );
+    const broken = await withReset(async (endpoint) => {
+      using stream = await connected(endpoint, own);
+      await stream.write(Uint8Array.of(1));
+      return [await stream.read(), await stream.write(Uint8Array.of(1))];
+    });
+    assertEquals(broken, ["reset", false]);
+    await withPeer(echo, async (endpoint) => {
+      const stream = await connected(endpoint, own);
+      const reading = stream.read();
+      stream[Symbol.dispose]();
+      stream[Symbol.dispose]();
+      assertEquals([await reading, await stream.write(Uint8Array.of(1))], ["closed", false]);
+    });
+  });
+}
+
+Deno.test("an address of ours is used in its family alone", async () => {
+  const { from } = await withPeer(echo, async (endpoint) => {
+    using stream = await connected(endpoint, undefined);
+    await stream.write(Uint8Array.of(1));
+    await stream.read();
+  });
+  assertEquals(from, "127.0.0.1");
+  const outcome = await denoDialer(1n).connect({ address: HOST, port: 1 }, NEVER);
+  assertEquals(outcome, "refused");
+});
+
+Deno.test("a link cuts a peer that drips, and one that floods", async () => {
+  const limits = { ...STREAM_LIMITS, firstByteMs: 100, totalMs: 300, mostBytes: 50_000 };
+  const link = (endpoint: Endpoint) =>
+    new StreamLink(endpoint, {
+      dialer: denoDialer(),
+      throttle: new Throttle(FREE),
+      clock: systemClock,
+      limits,
+      signal: NEVER,
+    });
+  const drain = async (endpoint: Endpoint) => {
+    await using talk = link(endpoint);
+    await talk.send(Uint8Array.of(1));
+    while (await talk.next(Infinity) !== undefined);
+    return talk.end;
+  };
+  const gone = async (work: Promise<unknown>) => await work.catch(() => {});
+  const drip = async (conn: Deno.TcpConn) => {
+    for (let i = 0; i < 20; i++) {
+      await gone(conn.write(Uint8Array.of(i)));
+      await new Promise((resolve) => setTimeout(resolve, 40));
+    }
+  };
+  const flood = (conn: Deno.TcpConn) => gone(conn.write(new Uint8Array(10 << 20))) as Promise<void>;
+  assertEquals((await withPeer(drip, drain)).result, "slow");
+  assertEquals((await withPeer(flood, drain)).result, "flood");
+});
+
+Deno.test("descriptorsLeft() finds as many as there are", async () => {
+  let taken = 0;
+  const open = (most: number) => () => {
+    if (taken >= most) throw new Deno.errors.AddrInUse("none left");
+    taken++;
+    return { [Symbol.asyncDispose]: () => Promise.resolve(void taken--) };
+  };
+  assertEquals([await descriptorsLeft(10, open(4)), taken], [4, 0]);
+  assertEquals([await descriptorsLeft(10, open(40)), taken], [10, 0]);
+  assertEquals(await descriptorsLeft(5, () => openSocket({ address: 0x7f000001, port: 0 }, 1)), 5);
+});
+
+Deno.test("without an address of the peer's family, no port is short: no peer is reachable", () => {
+  assertEquals(connectFailure("EADDRNOTAVAIL", () => false), "unreachable");
+  assertEquals(connectFailure("EADDRNOTAVAIL", () => true), "exhausted");
+  assertEquals(connectFailure("EMFILE", () => false), "exhausted");
+});

@@ -1,0 +1,61 @@
+import { assertEquals } from "@std/assert";
+import type { AttachedRecord } from "../../src/core/record.ts";
+import { listServers } from "../../src/store/server_queries.ts";
+import { Store } from "../../src/store/store.ts";
+import { all, onEngines } from "./databases.ts";
+import { NASTY, record } from "./records.ts";
+
+const reply = (text: string) => ({ size: text.length, data: btoa(text) });
+const HASH = "ab".repeat(32);
+
+function attached(port: number, seen: number, icon: string, text: string): AttachedRecord {
+  return {
+    ...record(port, { seen_at: seen, favicon_hash: HASH, scan_id: `scan-${seen}` }),
+    attached: { replies: { slp: reply(text), query: reply("q") }, icon },
+  };
+}
+
+onEngines("an icon is kept once, whoever has it, and of replies the last", async (db) => {
+  const store = new Store(db, () => Promise.resolve());
+  await store.write([attached(1, 10, "aWNvbg==", "first"), attached(2, 11, "aWNvbg==", "other")]);
+  await store.write([attached(1, 20, "b3RoZXI=", "second"), record(3)]);
+  await store.write([attached(1, 15, "b3RoZXI=", "older")]);
+  assertEquals(await all(db, "select * from favicons"), [
+    { hash: HASH, data: "aWNvbg==", first_seen: 10 },
+  ]);
+  const replies = await all(
+    db,
+    "select server_id, seen_at, size, data from replies where protocol = 'slp' order by server_id",
+  );
+  assertEquals(replies.map((row) => Object.values(row)), [
+    ["127.0.0.1:1", 20, 6, btoa("second")],
+    ["127.0.0.1:2", 11, 5, btoa("other")],
+  ]);
+});
+
+onEngines(
+  "software is found by a part of its name, the same by an index and without",
+  async (db) => {
+    const store = new Store(db, () => Promise.resolve());
+    const names = ["Paper", "PAPER 1.21", "paperclip", "Purpur", null, "100%_sure", ...NASTY];
+    await store.write(
+      names.flatMap((software, i) =>
+        [0, 1, 2].map((copy) => record(10 * i + copy + 1, { software, players_online: i + copy }))
+      ),
+    );
+    const ids = async (software: string, limit: number | undefined) =>
+      (await Array.fromAsync(listServers(db, { sort: "players", software, limit })))
+        .map(({ port }) => port);
+    for (const part of ["paper", "PUR", "%", "_", "1", "🦆", "nobody has this", "\0", ""]) {
+      const whole = await ids(part, undefined);
+      for (const limit of [1, 4, 1000]) {
+        assertEquals(await ids(part, limit), whole.slice(0, limit), JSON.stringify([part, limit]));
+      }
+    }
+    assertEquals((await ids("paper", undefined)).length, 9);
+    assertEquals((await ids("%_", 9)).length, 3 + 3);
+    const many = Array.from({ length: 40 }, (_, i) => record(1000 + i, { software: `many ${i}` }));
+    await store.write(many);
+    assertEquals((await ids("many", 100)).length, 40);
+  },
+);

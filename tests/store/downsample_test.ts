@@ -1,0 +1,105 @@
+import { assert, assertEquals } from "@std/assert";
+import { Random } from "../../src/fleet/random.ts";
+import type { Database, Value } from "../../src/store/database/database.ts";
+import { cutsFor, thin } from "../../src/store/downsample.ts";
+import { OBSERVE } from "../../src/store/record_writer.ts";
+import { all, onEngines } from "./databases.ts";
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+const NOW = 1.9e12 + 12_345_678;
+const KEEP = 10 * DAY;
+
+/** When a server was seen, in the order in which ties are kept. */
+type Seen = readonly [server: string, at: number, scan: string, round: number];
+
+function draw(random: Random, count: number): Seen[] {
+  const seen = new Map<string, Seen>();
+  for (let i = 0; i < count; i++) {
+    const server = `10.0.0.${random.below(5)}:1`;
+    const scan = `scan-${random.below(3)}`;
+    const round = random.below(500);
+    // Many at one time, and many at the borders of hours and days.
+    const at = random.below(2) === 0
+      ? NOW - random.below(60) * DAY - random.below(DAY)
+      : Math.floor((NOW - random.below(60 * 24) * HOUR) / HOUR) * HOUR - random.below(3);
+    seen.set(`${server} ${scan} ${round}`, [server, at, scan, round]);
+  }
+  return [...seen.values()];
+}
+
+/** What is left, worked out the plain way. */
+function oracle(seen: readonly Seen[], now: number): Seen[] {
+  const hourly = Math.floor((now - KEEP) / HOUR) * HOUR;
+  const daily = Math.floor((now - 4 * KEEP) / DAY) * DAY;
+  const kept = new Map<string, Seen>();
+  for (const one of seen.toSorted(compare)) {
+    const [server, at, scan, round] = one;
+    const span = at >= hourly
+      ? `${at} ${scan} ${round}`
+      : at >= daily
+      ? `h${Math.floor(at / HOUR)}`
+      : `d${Math.floor(at / DAY)}`;
+    kept.set(`${server} ${span}`, one);
+  }
+  return [...kept.values()].toSorted(compare);
+}
+
+function compare(a: Seen, b: Seen): number {
+  for (let i = 0; i < a.length; i++) {
+    if (a[i] !== b[i]) return a[i] < b[i] ? -1 : 1;
+  }
+  return 0;
+}
+
+async function write(database: Database, seen: readonly Seen[]): Promise<void> {
+  const rows = seen.map(([server, at, scan, round]): Value[] => [
+    ...[scan, server, round, at, 1, 1, 2, 3.5, "x"],
+  ]);
+  await database.transaction(() => database.bulk(OBSERVE, rows));
+}
+
+async function read(database: Database): Promise<Seen[]> {
+  const rows = await all(database, "select * from observations");
+  return rows.map((row): Seen => [
+    ...[
+      String(row.server_id),
+      Number(row.seen_at),
+      String(row.scan_id),
+      Number(row.round),
+    ] as const,
+  ]).toSorted(compare);
+}
+
+onEngines("thinned is what the plain way leaves, however often it is done", async (db) => {
+  const random = new Random(3);
+  for (let round = 0; round < 12; round++) {
+    await db.script("delete from observations");
+    const seen = draw(random, round === 11 ? 6000 : 1 + random.below(400));
+    await write(db, seen);
+    let pauses = 0;
+    const between = () => Promise.resolve(void pauses++);
+    const deleted = await thin(db, cutsFor(NOW, KEEP), between);
+    const left = await read(db);
+    assertEquals(left, oracle(seen, NOW), `round ${round}`);
+    assertEquals(deleted, seen.length - left.length);
+    assertEquals(await thin(db, cutsFor(NOW, KEEP), between), 0);
+    const later = NOW + random.below(50) * DAY + random.below(DAY);
+    await thin(db, cutsFor(later, KEEP), between);
+    assertEquals(await read(db), oracle(seen, later), `round ${round}, later`);
+    assert(round < 11 || pauses > 0);
+  }
+});
+
+onEngines("young observations are kept, all of them, and a signal ends it", async (db) => {
+  const seen = draw(new Random(5), 300).map(([server, at, scan, round]): Seen => [
+    ...[server, Math.max(at, NOW - KEEP + HOUR), scan, round] as const,
+  ]);
+  await write(db, seen);
+  assertEquals(await thin(db, cutsFor(NOW, KEEP), () => Promise.resolve()), 0);
+  assertEquals(
+    await thin(db, cutsFor(NOW * 2, 1), () => Promise.resolve(), AbortSignal.abort()),
+    0,
+  );
+  assertEquals((await read(db)).length, seen.length);
+});

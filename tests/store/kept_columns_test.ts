@@ -1,0 +1,149 @@
+/** What rows keep of columns of which a scan did not ask. */
+import { assertEquals, assertNotEquals } from "@std/assert";
+import type { ServerRecord } from "../../src/core/record.ts";
+import { recordOf } from "../../src/store/server_columns.ts";
+import type { Database } from "../../src/store/database/database.ts";
+import type { AskedOf } from "../../src/store/kept_columns.ts";
+import { Store } from "../../src/store/store.ts";
+import { all, onEngines } from "./databases.ts";
+import { record } from "./records.ts";
+
+const USUAL: AskedOf = { protocols: ["raknet", "slp", "query"], follow: true, verify: false };
+
+/** Writes rows of scans, one after the other, and reads what is known then. */
+async function after(
+  database: Database,
+  ...scans: readonly (readonly [Partial<ServerRecord>, AskedOf])[]
+) {
+  for (const [i, [rest, asked]] of scans.entries()) {
+    const store = new Store(database, () => Promise.resolve(), asked);
+    await store.write([
+      record(1, { seen_at: 1000 + i, scan_id: `scan-${i}`, ...rest }),
+      record(2, { seen_at: 1000 + i, scan_id: `scan-${i}` }),
+    ]);
+  }
+  const [{ ...row }] = await all(database, "select * from servers where port = 1");
+  return recordOf(row);
+}
+
+const hashes = (database: Database) =>
+  all(
+    database,
+    "select distinct content_hash from observations where server_id = '127.0.0.1:1'",
+  );
+
+onEngines("what verification found stays, where a scan does not verify", async (db) => {
+  const verified = { joinable: true, mtu: 1400, raknet_protocol: 11 };
+  const row = await after(db, [verified, { ...USUAL, verify: true }], [{}, USUAL], [{}, USUAL]);
+  assertEquals([row.joinable, row.mtu, row.raknet_protocol], [true, 1400, 11]);
+  assertEquals([row.seen_at, row.scan_id], [1002, "scan-2"]);
+  assertEquals((await hashes(db)).length, 1); // nothing has changed
+  const again = await after(db, [{ seen_at: 2000 }, { ...USUAL, verify: true }]);
+  assertEquals([again.joinable, again.mtu], [null, null]); // it was asked, and had nothing to say
+});
+
+onEngines(
+  "a server that speaks nothing verifiable any longer keeps nothing of that",
+  async (db) => {
+    const java = { protocol: "slp", protocols: ["slp"] };
+    const row = await after(db, [{ joinable: true }, USUAL], [java, USUAL]);
+    assertEquals([row.joinable, row.protocols], [null, ["slp"]]);
+  },
+);
+
+onEngines("what protocols said of which a scan does not ask stays", async (db) => {
+  const whole = {
+    ...{ protocols: ["raknet", "slp", "query"], plugins: [{ name: "A", version: null }] },
+    ...{ favicon_hash: "ab", extras: { query: { a: "1" }, raknet: { b: "2" } }, latency_ms: 7 },
+  };
+  const part = { protocols: ["raknet"], motd: "new", extras: { raknet: { b: "3" } } };
+  const raknet = { ...USUAL, protocols: ["raknet"] };
+  const row = await after(db, [whole, USUAL], [part, raknet], [part, raknet]);
+  assertEquals([row.protocol, row.protocols], ["raknet", ["raknet", "slp", "query"]]);
+  assertEquals([row.plugins, row.favicon_hash, row.motd], [whole.plugins, "ab", "new"]);
+  assertEquals(row.extras, { query: { a: "1" }, raknet: { b: "3" } });
+  assertEquals(row.latency_ms, null); // of this scan alone
+  const asked = await after(db, [{ ...part, seen_at: 5000 }, USUAL]);
+  assertEquals([asked.protocols, asked.plugins, asked.favicon_hash], [["raknet"], null, null]);
+  assertNotEquals((await hashes(db)).length, 1);
+});
+
+onEngines("what a known server was not asked, for it did not speak it, stays", async (db) => {
+  const whole = {
+    ...{ protocols: ["raknet", "query"], map: "world", motd: "old" },
+    extras: { query: { a: "1" }, raknet: { b: "2" } },
+  };
+  const part = { protocols: ["raknet"], motd: "new", extras: { raknet: { b: "3" } } };
+  const of = (names: string[]) => ({
+    ...USUAL,
+    of: ({ port }: ServerRecord) => port === 1 ? names : undefined,
+  });
+  const row = await after(db, [whole, USUAL], [part, of(["raknet"])]);
+  assertEquals([row.protocols, row.map, row.motd], [["raknet", "query"], "world", "new"]);
+  assertEquals(row.extras, { query: { a: "1" }, raknet: { b: "3" } });
+  const asked = await after(db, [{ ...part, seen_at: 5000 }, of(["raknet", "query"])]);
+  assertEquals([asked.protocols, asked.map], [["raknet"], null]);
+  const again = await after(db, [{ ...whole, seen_at: 6000 }, USUAL]);
+  assertEquals(again.map, "world");
+  const other = await after(db, [{ ...part, seen_at: 7000 }, {
+    ...USUAL,
+    of: ({ port }) => port === 2 ? ["raknet"] : undefined,
+  }]);
+  assertEquals([other.protocols, other.map], [["raknet"], null]); // asked as any target is
+});
+
+onEngines("without follow-ups, nothing was asked but what answered", async (db) => {
+  const whole = { protocols: ["raknet", "query"], map: "world" };
+  const part = { protocols: ["raknet"] };
+  const row = await after(db, [whole, USUAL], [part, { ...USUAL, follow: false }]);
+  assertEquals([row.protocols, row.map], [["raknet", "query"], "world"]);
+});
+
+const NUKKIT = {
+  ...{ protocols: ["raknet", "query"], plugins: [{ name: "A", version: null }] },
+  ...{ software: "Nukkit 1.0", software_confidence: "A", joinable: true, mtu: 1400 },
+  extras: { raknet: {}, query: { a: "1" } },
+};
+const CUT = { protocols: ["raknet"], extras: { raknet: {} }, flags: ["cutShort"] };
+
+onEngines("an interview that was cut short takes nothing of what it did not reach", async (db) => {
+  const verifying = { ...USUAL, verify: true };
+  const row = await after(db, [NUKKIT, verifying], [CUT, verifying]);
+  assertEquals([row.protocols, row.plugins, row.software, row.joinable, row.mtu], [
+    ...[["raknet", "query"], NUKKIT.plugins, "Nukkit 1.0", true, 1400],
+  ]);
+  assertEquals([row.flags, row.extras], [["cutShort"], NUKKIT.extras]);
+  const whole = await after(db, [{ ...CUT, flags: [], seen_at: 5000 }, verifying]);
+  assertEquals([whole.protocols, whole.plugins, whole.joinable], [["raknet"], null, null]);
+});
+
+onEngines("the version of software stays where only its name was told again", async (db) => {
+  const told = (software: string) => ({ ...CUT, software, software_confidence: "C" });
+  const row = await after(db, [NUKKIT, USUAL], [told("Nukkit"), USUAL]);
+  assertEquals([row.software, row.software_confidence], ["Nukkit 1.0", "A"]);
+  const other = await after(db, [{ ...told("NukkitX"), seen_at: 5000 }, USUAL]);
+  assertEquals([other.software, other.software_confidence], ["NukkitX", "C"]);
+  const asked = await after(db, [{ ...told("Nukkit"), flags: [], seen_at: 6000 }, USUAL]);
+  assertEquals([asked.software, asked.software_confidence], ["Nukkit", "C"]);
+});
+
+onEngines(
+  "SQP and what suppresses it, or was looked for before it, do not stay together",
+  async (db) => {
+    const unity = { protocol: "sqp", protocols: ["sqp"] };
+    const sqp = { ...USUAL, protocols: ["sqp"] };
+    const bedrock = await after(db, [unity, sqp], [{ protocols: ["raknet"] }, USUAL]);
+    assertEquals(bedrock.protocols, ["raknet"]);
+    const turned = await after(db, [{ ...unity, seen_at: 5000 }, sqp]);
+    assertEquals(turned.protocols, ["sqp"]);
+  },
+);
+
+onEngines("an older row takes nothing of a newer one", async (db) => {
+  const row = await after(
+    db,
+    [{ joinable: true, seen_at: 9000 }, { ...USUAL, verify: true }],
+    [{ seen_at: 10 }, USUAL],
+  );
+  assertEquals([row.joinable, row.seen_at], [true, 9000]);
+});

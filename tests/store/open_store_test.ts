@@ -1,0 +1,55 @@
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import { InputError } from "../../src/core/errors.ts";
+import { storePlace } from "../../src/store/open_store.ts";
+import { lineFor, passwordIn } from "../../src/store/database/pgpass.ts";
+import { parsePostgres } from "../../src/store/database/postgres_url.ts";
+
+Deno.test("a URL names server, database and user, and maybe a password", () => {
+  assertEquals(parsePostgres("postgres://ann:s%3A%40%2F@db.example:6000/lists"), {
+    ...{ host: "db.example", port: 6000, database: "lists", user: "ann", password: "s:@/" },
+    ...{ sslMode: "prefer", rootCertificate: undefined },
+  });
+  assertEquals(parsePostgres("postgresql://ann@[::1]/a%20b"), {
+    ...{ host: "::1", port: 5432, database: "a b", user: "ann", password: undefined },
+    ...{ sslMode: "prefer", rootCertificate: undefined },
+  });
+  const strict = parsePostgres("postgres://u@h/d?sslmode=verify-full&sslrootcert=%2Fa%20b.crt");
+  assertEquals([strict.sslMode, strict.rootCertificate], ["verify-full", "/a b.crt"]);
+  const place = storePlace("postgres://ann:secret@h/d")!;
+  assertEquals([place.path, place.file, place.format.name], [
+    ...["postgres://ann@h/d", "postgres://ann@h/d", "postgres"],
+  ]);
+});
+
+Deno.test("a URL that cannot be used is named, without its password", () => {
+  for (
+    const text of [
+      ...["postgres://", "postgres:x", "postgres://u:secret@", "postgres://u:secret@h"],
+      ...["postgres://u:secret@h/", "postgres://:secret@h/d", "postgres://u:secret@h:x/d"],
+      ...["postgres://u:secret@h/d?sslmode=allow", "postgres://u:secret@h/d#x"],
+      ...["postgres://u:secret@h/d?x=1", "postgres://u:secret@h/d?sslrootcert=/x"],
+      ...[
+        "postgres://u:sec%ret%secret@h/d",
+        "postgres://u:sec@secret:secret@h/%",
+        "postgres://h/d",
+      ],
+      ...["postgres://u:secret@@h:p/d", "postgres://u:p/secret@h:y/d", "postgres://u:1/secret@h/d"],
+    ]
+  ) {
+    const { message } = assertThrows(() => storePlace(text), InputError, "Cannot use ");
+    assert(!message.includes("secret"), message);
+  }
+});
+
+Deno.test("the first line of a password file that fits counts, with its escapes", () => {
+  const place = parsePostgres("postgres://u@h/d:1");
+  const file = "# h:5432:*:u:comment\nh:1:*:*:port\nx:*:*:*:host\r\ntorn:line\n" +
+    "h:5432:d\\:1:u:a\\:b\\\\c\n*:*:*:*:last";
+  assertEquals(passwordIn(file, place), "a:b\\c");
+  assertEquals(passwordIn(file, { ...place, user: "other" }), "last");
+  assertEquals(passwordIn("h:5432:d\\:1:other:x\n", place), undefined);
+  assertEquals(passwordIn("", place), undefined);
+  assertEquals(lineFor(place), "h:5432:d\\:1:u:PASSWORD");
+  const odd = { ...place, user: "a\\b" };
+  assertEquals(passwordIn(`h:5432:d\\:1:u:x\n${lineFor(odd)}\n`, odd), "PASSWORD");
+});

@@ -1,0 +1,53 @@
+import { assertEquals } from "@std/assert";
+import { recordOf } from "../../src/store/server_columns.ts";
+import { historyOf, overdueServers } from "../../src/store/server_queries.ts";
+import { type PolledServer, writePolls } from "../../src/store/poll_writer.ts";
+import { Store } from "../../src/store/store.ts";
+import { all, onEngines } from "./databases.ts";
+import { NASTY, record } from "./records.ts";
+
+const ID = "127.0.0.1:1";
+const polled = (at: number, rest: Partial<PolledServer>): PolledServer => ({
+  ...{ id: ID, online: true, failures: 0, at, record: undefined, ...rest },
+});
+const state = (round: number, at: number, answer?: ReturnType<typeof record>) => ({
+  ...{ scanId: "watch-1", id: ID, round, at, record: answer },
+});
+
+onEngines("a watch writes where servers stand, and what happened, each once", async (db) => {
+  const store = new Store(db, () => Promise.resolve());
+  await store.write([record(1, { alias_of: "127.0.0.1:9", joinable: true, players: ["Ann"] })]);
+  const seen = record(1, { seen_at: 5000, players_online: 7, players: null, scan_id: "watch-1" });
+  const write = () => writePolls(db, [polled(5000, { record: seen })], [state(1, 5000, seen)]);
+  await write();
+  await write();
+  await writePolls(db, [polled(9000, { failures: 3, online: false })], [state(2, 9000)]);
+  await writePolls(db, [polled(4000, { record: record(1, { motd: "old" }) })], []);
+  const [row] = (await all(db, "select * from servers")).map(recordOf);
+  assertEquals(row, {
+    ...{ ...seen, alias_of: "127.0.0.1:9", joinable: true },
+    ...{ online: false, failures: 3, first_seen: 1000, last_seen: 9000 },
+  });
+  const history = await historyOf(db, ID, 10);
+  assertEquals(
+    history.map(({ seen_at, online, players_online, scan_id }) => [
+      ...[seen_at, online, players_online, scan_id],
+    ]),
+    [[1000, true, 1, "scan-1"], [5000, true, 7, "watch-1"], [9000, false, null, "watch-1"]],
+  );
+  assertEquals(history[0].content_hash === history[1].content_hash, false); // joinable is known
+});
+
+onEngines(
+  "a server that nobody knows is written when it answers, not when it is silent",
+  async (db) => {
+    await writePolls(db, [polled(1, { failures: 9, online: false })], []);
+    assertEquals(await all(db, "select id from servers"), []);
+    for (const [i, motd] of NASTY.entries()) {
+      const answer = record(1, { motd, name: motd, players: [motd], seen_at: 10 + i });
+      await writePolls(db, [polled(10 + i, { record: answer })], [state(i, 10 + i, answer)]);
+    }
+    assertEquals((await Array.fromAsync(overdueServers(db))).length, 1);
+    assertEquals(await all(db, "select count(*) as n from observations"), [{ n: NASTY.length }]);
+  },
+);

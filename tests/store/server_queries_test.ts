@@ -1,0 +1,111 @@
+import { assertEquals } from "@std/assert";
+import type { Database } from "../../src/store/database/database.ts";
+import {
+  historyOf,
+  LIST_FIELDS,
+  listServers,
+  portsOf,
+  type Selection,
+} from "../../src/store/server_queries.ts";
+import { Store } from "../../src/store/store.ts";
+import { onEngines } from "./databases.ts";
+import { record } from "./records.ts";
+
+async function ports(database: Database, selection: Partial<Selection>): Promise<number[]> {
+  const found: number[] = [];
+  for await (const one of listServers(database, { sort: "address", ...selection })) {
+    found.push(one.port);
+    assertEquals(Object.keys(one).sort(), LIST_FIELDS.map(({ name }) => name as string).sort());
+  }
+  return found;
+}
+
+async function fill(database: Database): Promise<void> {
+  const store = new Store(database, () => Promise.resolve());
+  await store.write([
+    record(1, { version: "1.21", players_online: 5, software: "Paper", seen_at: 1000 }),
+    record(2, { version: "1.21.50", players_online: null, name: "100% _Ärger_", seen_at: 1003 }),
+    record(3, {
+      version: "1.210",
+      players_online: 9,
+      software: "Purpur",
+      map: "sky",
+      seen_at: 1001,
+    }),
+    record(4, { version: "v1.21.50", players_online: 0, motd_plain: "SKY \\o/", seen_at: 1002 }),
+  ]);
+  await database.run("update servers set online = 0 where port = 3");
+}
+
+onEngines("a list is narrowed by each filter, and by all together", async (db) => {
+  await fill(db);
+  assertEquals(await ports(db, {}), [1, 2, 3, 4]);
+  assertEquals(await ports(db, { online: true }), [1, 2, 4]);
+  assertEquals(await ports(db, { version: "1.21" }), [1, 2]);
+  assertEquals(await ports(db, { version: "1.21.50" }), [2]);
+  assertEquals(await ports(db, { version: "V1.21" }), [4]);
+  assertEquals(await ports(db, { software: "PU" }), [3]);
+  assertEquals(await ports(db, { minPlayers: 0 }), [1, 3, 4]);
+  assertEquals(await ports(db, { minPlayers: 6 }), [3]);
+  assertEquals(await ports(db, { text: "sky" }), [3, 4]);
+  assertEquals(await ports(db, { since: 1001 }), [2, 4]);
+  assertEquals(await ports(db, { online: true, text: "sky", since: 1, minPlayers: 0 }), [4]);
+});
+
+onEngines("what a user writes is text, and nothing else", async (db) => {
+  await fill(db);
+  for (
+    const [text, found] of [["100%", [2]], ["0% _ä", [2]], ["%", [2]], ["_", [2]], ["\\o", [4]]]
+  ) {
+    assertEquals(await ports(db, { text: text as string }), found as number[], text as string);
+  }
+  for (const text of ["'", '"', "' or 1=1 --", "\0", "\ud800", "a?b", "$1", "\\", "\\\\"]) {
+    const found = text === "\\" ? [4] : [];
+    assertEquals(await ports(db, { text }), found, text);
+    assertEquals(await ports(db, { software: text, version: text }), []);
+  }
+});
+
+onEngines("a list has its order, and no more than its limit", async (db) => {
+  await fill(db);
+  assertEquals(await ports(db, { sort: "players" }), [1, 4, 2, 3]);
+  assertEquals(await ports(db, { sort: "players", limit: 2 }), [1, 4]);
+  assertEquals(await ports(db, { sort: "seen" }), [2, 4, 3, 1]);
+  assertEquals(await ports(db, { sort: "overdue" }), [1, 3, 4, 2]);
+  assertEquals(await ports(db, { sort: "new", limit: 1 }), [2]);
+  for (const sort of ["name", "version"] as const) {
+    assertEquals((await ports(db, { sort })).toSorted(), [1, 2, 3, 4]);
+  }
+});
+
+onEngines("more servers than are read at a time come all, and once", async (db) => {
+  const store = new Store(db, () => Promise.resolve());
+  await store.write(Array.from({ length: 2500 }, (_, i) => record(i + 1)));
+  const found = await ports(db, { sort: "seen" });
+  assertEquals([found.length, new Set(found).size], [2500, 2500]);
+  for await (const _ of listServers(db, { sort: "players" })) break; // who stops early, stops it
+  assertEquals((await ports(db, { limit: 3 })).length, 3);
+});
+
+onEngines(
+  "a history is what was seen of one server, the last so many, oldest first",
+  async (db) => {
+    const store = new Store(db, () => Promise.resolve());
+    for (let scan = 1; scan <= 5; scan++) {
+      const rest = { scan_id: `scan-${scan}`, seen_at: scan, players_online: scan };
+      await store.write([record(1, rest), record(2, rest)]);
+    }
+    const seen = await historyOf(db, "127.0.0.1:1", 3);
+    assertEquals(
+      seen.map(({ seen_at, players_online, online }) => [seen_at, players_online, online]),
+      [
+        [3, 3, true],
+        [4, 4, true],
+        [5, 5, true],
+      ],
+    );
+    assertEquals(await historyOf(db, "127.0.0.1:9", 3), []);
+    assertEquals(await portsOf(db, "127.0.0.1"), [1, 2]);
+    assertEquals(await portsOf(db, "' or ''='"), []);
+  },
+);

@@ -1,0 +1,340 @@
+/** A SQLite database that another connection has locked: the other is a real one, the clock is not. */
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { DatabaseSync } from "node:sqlite";
+import { InputError } from "../../src/core/errors.ts";
+import { type Clock, systemClock } from "../../src/net/clock.ts";
+import type { ServerRecord } from "../../src/core/record.ts";
+import type { Database } from "../../src/store/database/database.ts";
+import { openStore, storePlace } from "../../src/store/open_store.ts";
+import { SpillingStore } from "../../src/store/spilling_store.ts";
+import { attempt, type ScanFinish, Store, StoreError } from "../../src/store/store.ts";
+import { writeKnown } from "../../src/store/record_writer.ts";
+import { all } from "./databases.ts";
+import { record } from "./records.ts";
+import { syncedBy } from "./synced.ts";
+
+const AROUND = { resolve: (path: string) => path, password: () => Promise.resolve(undefined) };
+const END: ScanFinish = {
+  ...{ id: "scan-1", since: 0, at: 5000, state: "finished", shard: 1, downAfter: 3 },
+  ...{ probesSent: 9, replies: 8, found: 7 },
+};
+const BEGIN = { id: "scan-1", at: 0, shards: 1, config: "{}" };
+
+/** A clock on which each wait is over at once; `onWait` is told what time it is. */
+class FakeClock implements Clock {
+  time = 0;
+  onWait: (time: number) => void = () => {};
+  readonly turn = systemClock.turn;
+  readonly look = systemClock.look;
+  now = () => this.time;
+  wall = () => this.time;
+  after(ms: number, callback: () => void): () => void {
+    let cancelled = false;
+    queueMicrotask(() => {
+      if (cancelled) return;
+      this.time += ms;
+      this.onWait(this.time);
+      callback();
+    });
+    return () => cancelled = true;
+  }
+}
+
+/** A database, another connection to it, and a store whose rows may wait. */
+class Bench implements AsyncDisposable {
+  readonly told: string[] = [];
+  readonly spill: string;
+
+  private constructor(
+    readonly path: string,
+    readonly folder: string,
+    readonly database: Database,
+    readonly other: DatabaseSync,
+    readonly clock: FakeClock,
+  ) {
+    this.spill = `${folder}/spill.ndjson`;
+  }
+
+  static async open(): Promise<Bench> {
+    const folder = await Deno.makeTempDir();
+    const path = `${folder}/a.db`;
+    const clock = new FakeClock();
+    const database = await openStore(storePlace(path)!, AROUND, { busyMs: 250, clock });
+    return new Bench(path, folder, database, new DatabaseSync(path), clock);
+  }
+
+  store(most = 1e6, signal?: AbortSignal): SpillingStore {
+    return new SpillingStore(new Store(this.database, () => Promise.resolve()), {
+      ...{ path: this.spill, most, patienceMs: 30_000, clock: this.clock, signal },
+      tell: (line) => this.told.push(line),
+    });
+  }
+
+  async spilled(): Promise<number> {
+    const text = await Deno.readTextFile(this.spill).catch(() => "");
+    return text.split("\n").length - 1;
+  }
+
+  /** The ports of the servers, each of which has one observation. */
+  async ports(): Promise<unknown[]> {
+    const rows = await all(this.database, "select port from servers order by port");
+    const [{ n }] = await all(this.database, "select count(*) as n from observations");
+    assertEquals(n, rows.length);
+    return rows.map(({ port }) => port);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.other.close();
+    await this.database[Symbol.asyncDispose]();
+    await Deno.remove(this.folder, { recursive: true });
+  }
+}
+
+for (const lock of ["begin immediate", "begin exclusive"]) {
+  Deno.test(`rows wait in a file after another program's "${lock}", and none is lost or doubled`, async () => {
+    await using bench = await Bench.open();
+    const { clock, other, told } = bench;
+    const store = bench.store();
+    await store.begin(BEGIN);
+    await store.write([record(1)]);
+    other.exec(lock);
+    await store.write([record(2)]);
+    await store.write([record(3), record(2)]);
+    assertEquals(await bench.spilled(), 3);
+    if (Deno.build.os !== "windows") {
+      assertEquals((await Deno.stat(bench.spill)).mode! & 0o777, 0o600);
+    }
+    await store.flush();
+    clock.time += 1000;
+    await store.write([record(4)]);
+    other.exec("commit");
+    await store.write([record(5)]); // the last attempt was just now
+    assertEquals(await bench.spilled(), 5);
+    clock.time += 1000;
+    await store.write([record(6)]);
+    assertEquals([await bench.spilled(), await bench.ports()], [0, [1, 2, 3, 4, 5, 6]]);
+    await assertRejects(() => Deno.stat(bench.spill), Deno.errors.NotFound);
+    assertEquals(await store.end(END), 0);
+    assertEquals(told, [
+      `"${bench.path}" is unavailable (another program is writing to it): rows wait in ` +
+      `"${bench.spill}"`,
+      `"${bench.path}" is available again: 5 rows that waited were written`,
+    ]);
+  });
+}
+
+Deno.test("the end of a scan waits for a database that is locked", async () => {
+  await using bench = await Bench.open();
+  const { clock, other } = bench;
+  const store = bench.store();
+  await store.begin(BEGIN);
+  other.exec("begin immediate");
+  await store.write([record(1)]);
+  clock.onWait = (time) => {
+    if (time >= 20_000 && other.isTransaction) other.exec("commit");
+  };
+  assertEquals(await store.end(END), 0);
+  assert(clock.time >= 20_000 && clock.time < 23_000, String(clock.time));
+  assertEquals([await bench.spilled(), await bench.ports()], [0, [1]]);
+  assertEquals((await all(bench.database, "select state from scans"))[0], { state: "finished" });
+});
+
+for (const interruptedAt of [-1, 10_000]) {
+  Deno.test(
+    `an interruption ${
+      interruptedAt < 0 ? "before" : "during"
+    } the wait for a locked database ends it soon, and the file is named`,
+    async () => {
+      await using bench = await Bench.open();
+      const { clock, other, spill } = bench;
+      const interrupt = new AbortController();
+      const store = bench.store(1e6, interrupt.signal);
+      await store.begin(BEGIN);
+      other.exec("begin immediate");
+      await store.write([record(1)]);
+      const before = clock.time;
+      if (interruptedAt < 0) interrupt.abort();
+      clock.onWait = (time) => {
+        if (time >= interruptedAt) interrupt.abort();
+      };
+      const { message } = await assertRejects(() => store.end(END), StoreError);
+      assertStringIncludes(message, `1 rows wait in "${spill}"`);
+      const waited = clock.time - Math.max(before, interruptedAt);
+      assert(waited >= 1000 && waited < 4000, String(waited));
+      other.exec("rollback");
+    },
+  );
+}
+
+Deno.test("where a database stays locked, the rows stay in the file, and the scan brings them in when it goes on", async () => {
+  await using bench = await Bench.open();
+  const { other, spill } = bench;
+  const store = bench.store();
+  await store.begin(BEGIN);
+  other.exec("begin exclusive");
+  const rows = Array.from({ length: 1200 }, (_, i) => record(i + 1));
+  await store.write(rows);
+  let message = "";
+  const synced = await syncedBy(async () => {
+    ({ message } = await assertRejects(() => store.end(END), StoreError));
+  });
+  assertEquals(synced, [(await Deno.stat(spill)).ino]); // the rows are nowhere else
+  assertStringIncludes(message, "another program is writing to it; 1200 rows wait in");
+  assertStringIncludes(message, `"${spill}"; when it is back, import that file`);
+  await Deno.writeTextFile(spill, '{"torn', { append: true });
+  other.exec("rollback");
+  const later = bench.store();
+  await later.begin(BEGIN);
+  assertEquals(await bench.spilled(), 1200);
+  assertEquals(await later.end(END), 0);
+  assertEquals((await bench.ports()).length, 1200);
+  await assertRejects(() => Deno.stat(spill), Deno.errors.NotFound);
+});
+
+Deno.test("rows are missing that neither the database nor the file holds", async () => {
+  await using bench = await Bench.open();
+  const { other, spill } = bench;
+  const store = bench.store();
+  await store.begin(BEGIN);
+  await store.write([record(1), record(2)]);
+  other.exec("begin immediate");
+  await store.write([record(3), record(4)]);
+  other.exec("delete from servers where port = 2");
+  other.exec("delete from observations where server_id = '127.0.0.1:2'");
+  other.exec("commit");
+  const scan = { id: "scan-1", since: 0, savedAt: 2000, now: 3000 };
+  const ids = [1, 2, 3, 4, 5].map((port) => `127.0.0.1:${port}`);
+  const missing = async () => [...await bench.store().missing(scan, ids)];
+  assertEquals(await missing(), ["127.0.0.1:2", "127.0.0.1:5"]);
+  // After a crash of the system, lines may be no rows.
+  const text = await Deno.readTextFile(spill);
+  const [third, fourth] = text.split("\n");
+  await Deno.writeTextFile(spill, `${"\0".repeat(third.length)}\n${fourth}\n{"torn`);
+  assertEquals(await missing(), ["127.0.0.1:2", "127.0.0.1:3", "127.0.0.1:5"]);
+  const later = bench.store();
+  await later.begin(BEGIN);
+  await later.end(END);
+  assertEquals(await bench.ports(), [1, 4]);
+  assertEquals(await missing(), ["127.0.0.1:2", "127.0.0.1:3", "127.0.0.1:5"]);
+});
+
+Deno.test("the file and the database are both synced", async () => {
+  await using bench = await Bench.open();
+  const { other, spill, path } = bench;
+  const store = bench.store();
+  await store.write([record(1)]);
+  other.exec("begin immediate");
+  await store.write([record(2)]);
+  const synced = await syncedBy(() => store.flush());
+  const files = await Promise.all([spill, `${path}-wal`].map((file) => Deno.stat(file)));
+  assertEquals(synced, files.map(({ ino }) => ino));
+  other.exec("commit");
+});
+
+Deno.test("a database that is locked again while rows are brought in has each of them once in the end", async () => {
+  await using bench = await Bench.open();
+  const { clock, database, other } = bench;
+  let batches = 0;
+  class Interrupted extends Store {
+    override async write(records: readonly ServerRecord[]): Promise<void> {
+      if (++batches === 3) other.exec("begin immediate");
+      await super.write(records);
+    }
+  }
+  const inner = new Interrupted(database, () => Promise.resolve());
+  const options = { path: bench.spill, most: 1e7, patienceMs: 0, clock, tell: () => {} };
+  const store = new SpillingStore(inner, options);
+  await store.begin(BEGIN);
+  other.exec("begin immediate");
+  await store.write(Array.from({ length: 1200 }, (_, i) => record(i + 1))); // the first batch
+  other.exec("commit");
+  clock.time += 1000;
+  await store.write([record(1201)]); // two more, of 500 rows: the second is refused
+  assertEquals([await bench.spilled(), (await bench.ports()).length], [1201, 500]);
+  other.exec("commit");
+  assertEquals(await store.end(END), 0);
+  assertEquals((await bench.ports()).length, 1201);
+});
+
+Deno.test("a scan that begins while its database is locked is noted with the first rows", async () => {
+  await using bench = await Bench.open();
+  const { clock, other } = bench;
+  const store = bench.store();
+  other.exec("begin immediate");
+  await store.begin(BEGIN);
+  await store.write([record(1)]);
+  other.exec("commit");
+  assertEquals(await all(bench.database, "select count(*) as n from scans"), [{ n: 0 }]);
+  clock.time += 1000;
+  await store.write([record(2)]);
+  assertEquals(await all(bench.database, "select id, state from scans"), [
+    { id: "scan-1", state: "running" },
+  ]);
+  assertEquals(await bench.ports(), [1, 2]);
+});
+
+Deno.test("a spill that is full ends the scan with a word", async () => {
+  await using bench = await Bench.open();
+  const store = bench.store(100);
+  bench.other.exec("begin immediate");
+  const error = await assertRejects(() => store.write([record(1)]), StoreError);
+  assertStringIncludes(error.message, `it is unavailable, and "${bench.spill}" is full`);
+  bench.other.exec("commit");
+});
+
+Deno.test("a database that is locked when it is opened is waited for, for five seconds", async () => {
+  await using bench = await Bench.open();
+  const { clock, other, path } = bench;
+  const place = storePlace(path)!;
+  const open = () => openStore(place, AROUND, { busyMs: 250, clock });
+  other.exec("begin immediate");
+  const { message } = await assertRejects(open, InputError);
+  assertEquals(message, `Cannot open "${path}": another program is writing to it`);
+  assert(clock.time >= 5000 && clock.time < 6000, String(clock.time));
+  const from = clock.time;
+  clock.onWait = (time) => {
+    if (time - from >= 3000 && other.isTransaction) other.exec("commit");
+  };
+  await (await open())[Symbol.asyncDispose]();
+  assert(clock.time - from < 4000);
+});
+
+Deno.test("a wait for a locked database has no end where that is wanted, and is reported once", async () => {
+  await using bench = await Bench.open();
+  const { clock, other, path, told } = bench;
+  const controller = new AbortController();
+  const lockWait = { signal: controller.signal, report: (line: string) => told.push(line) };
+  const open = () => openStore(storePlace(path)!, AROUND, { busyMs: 250, clock, lockWait });
+  other.exec("begin immediate");
+  clock.onWait = (time) => {
+    if (time >= 12_000 && other.isTransaction) other.exec("commit");
+  };
+  await (await open())[Symbol.asyncDispose]();
+  assert(clock.time >= 12_000);
+  assertEquals(told, [`"${path}": another program is writing to it; waits until it is free`]);
+  other.exec("begin immediate");
+  clock.onWait = (time) => time >= 20_000 && controller.abort();
+  await assertRejects(open, InputError, "another program is writing to it");
+  assert(clock.time < 21_000);
+});
+
+Deno.test("a statement waits without blocking the thread: what ends the lock may run in it", async () => {
+  await using bench = await Bench.open();
+  const { other, path } = bench;
+  await using database = await openStore(storePlace(path)!, AROUND);
+  other.exec("begin exclusive");
+  setTimeout(() => other.exec("commit"), 0);
+  await database.transaction(() => database.run("delete from servers"));
+});
+
+Deno.test("other writers fail with one line, and write all or nothing", async () => {
+  await using bench = await Bench.open();
+  const { database, other, path } = bench;
+  other.exec("begin immediate");
+  const one = { ...record(1), online: true, failures: 0, first_seen: 1, last_seen: 1 };
+  const write = () => attempt("write to", database, () => writeKnown(database, [one]));
+  const { message } = await assertRejects(write, StoreError);
+  assertEquals(message, `Cannot write to "${path}": another program is writing to it`);
+  other.exec("commit");
+  assertEquals(await write(), 1);
+});

@@ -1,0 +1,117 @@
+import { assert, assertEquals } from "@std/assert";
+import { Endpoints } from "../../src/core/endpoints.ts";
+import { Floods, noFloods } from "../../src/sweep/flooding_hosts.ts";
+
+const HOST = { address: 0x7f000001, port: 19132 };
+const clockAt = (time: number) => ({ now: () => time });
+
+/** Floods, and the addresses that it named. */
+function counting(mostProbes?: number) {
+  const report = noFloods();
+  const named: unknown[] = [];
+  const onFlood = (address: unknown) => named.push(address);
+  return { report, named, floods: new Floods(1, report, onFlood, mostProbes) };
+}
+
+function repeat(times: number, run: (i: number) => void): void {
+  for (let i = 0; i < times; i++) run(i);
+}
+
+Deno.test("a host floods with the 64th surplus datagram of one endpoint, on all its ports", () => {
+  const { floods, report, named } = counting();
+  repeat(63, () => floods.surplus(HOST));
+  assert(!floods.has(HOST.address));
+  assert(!floods.drops(HOST.address, clockAt(0)));
+  floods.surplus(HOST);
+  assert(floods.has(HOST.address));
+  assert(floods.hasAt(Endpoints.of({ ...HOST, port: 1 }), 0));
+  assert(floods.drops(HOST.address, clockAt(0)));
+  repeat(64, () => floods.surplus({ ...HOST, port: 7 }));
+  assertEquals([named, report.hosts], [[HOST.address], 1]);
+  assertEquals([report.datagrams, report.addresses], [1, ["127.0.0.1"]]);
+});
+
+Deno.test("duplicates of many servers of one host are no flood", () => {
+  const { floods } = counting(1000);
+  repeat(1000, (i) => repeat(3, () => floods.surplus({ ...HOST, port: 1 + i })));
+  assert(!floods.has(HOST.address));
+});
+
+Deno.test("a host that floods from another port each time is found, whether they are probed or not", () => {
+  for (const isProbed of [true, false]) {
+    const { floods, named } = counting(6);
+    const flood = (i: number) =>
+      isProbed ? floods.surplus({ ...HOST, port: 1 + i }) : floods.stray(HOST.address);
+    repeat(64 + 4 * 6 - 1, flood); // what one endpoint may send, and four for each probe
+    assert(!floods.has(HOST.address));
+    flood(65_000);
+    assertEquals([floods.has(HOST.address), named], [true, [HOST.address]]);
+  }
+});
+
+Deno.test("hosts are counted in bounded memory, and the one that floods is found", () => {
+  const { floods, report } = counting();
+  repeat(100_000, (i) => {
+    floods.stray(0x0a000000 + i);
+    if (i % 100 === 0) floods.stray(HOST.address);
+  });
+  assertEquals([floods.has(HOST.address), report.hosts], [true, 1]);
+});
+
+Deno.test("a reply to another endpoint's probe weighs less", () => {
+  const { floods } = counting();
+  repeat(511, () => floods.surplus(HOST, true));
+  assert(!floods.has(HOST.address));
+  floods.surplus(HOST, true);
+  assert(floods.has(HOST.address));
+});
+
+Deno.test("a flood is found among forged sources, in bounded memory", () => {
+  const { floods, report } = counting();
+  repeat(100_000, (i) => {
+    floods.surplus({ address: 0x0a000000 + i, port: 1 });
+    if (i % 100 === 0) floods.surplus(HOST);
+  });
+  assert(floods.has(HOST.address));
+  assertEquals(report.hosts, 1);
+  repeat(5000, (i) => repeat(64, () => floods.surplus({ address: i, port: 1 })));
+  assertEquals([report.hosts, report.addresses.length], [4096, 4096]);
+});
+
+Deno.test("sending pauses while a flood lasts, and for half of the time where it does not end", () => {
+  const { floods } = counting();
+  repeat(64, () => floods.surplus(HOST));
+  floods.begin("raknet");
+  assertEquals(floods.disturbed, []);
+  let paused = 0;
+  for (let time = 0; time < 5000; time++) {
+    repeat(10, () => floods.drops(HOST.address, clockAt(time)));
+    if (floods.pauses(time)) paused++;
+  }
+  assert(paused > 2200 && paused < 2600, `${paused} of 5000 ms`);
+  assert(!floods.pauses(5100));
+  assertEquals(floods.disturbed, ["raknet"]);
+  floods.begin("raknet");
+  assertEquals(floods.disturbed, ["raknet"]); // a pass that has not ended proves nothing
+  floods.end();
+  assertEquals(floods.disturbed, []);
+});
+
+Deno.test("a resumed scan knows which hosts flooded, and which protocols lack an undisturbed pass", () => {
+  const { floods, report } = counting();
+  repeat(64, () => floods.surplus(HOST));
+  for (const protocol of ["raknet", "query"]) {
+    floods.begin(protocol);
+    repeat(64, () => floods.drops(HOST.address, clockAt(0)));
+  }
+  floods.begin("raknet");
+  const saved = () => structuredClone({ ...report, disturbed: floods.disturbed });
+  const resumed = new Floods(2, saved());
+  assert(resumed.has(HOST.address));
+  assertEquals(resumed.disturbed, ["raknet", "query"]);
+  resumed.begin("raknet", true); // the earlier part of this pass may have been disturbed
+  resumed.begin("query");
+  assertEquals(resumed.disturbed, ["raknet", "query"]);
+  resumed.end();
+  assertEquals(resumed.disturbed, ["raknet"]);
+});

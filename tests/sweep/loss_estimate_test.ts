@@ -1,0 +1,102 @@
+import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
+import { Random } from "../../src/fleet/random.ts";
+import { clopperPearson } from "../../src/sweep/canaries/confidence_interval.ts";
+import {
+  estimateLoss,
+  LossTally,
+  missedServers,
+  noCanaries,
+} from "../../src/sweep/canaries/loss_estimate.ts";
+
+Deno.test("clopperPearson() agrees with tables", () => {
+  // hits, all, low, high: from the quantiles of the beta distribution
+  for (
+    const [hits, all, low, high] of [
+      [0, 100, 0, 0.036217],
+      [10, 100, 0.049005, 0.176223],
+      [5, 10, 0.187086, 0.812914],
+      [10, 10, 0.691503, 1],
+      [8, 2000, 0.001728, 0.007866],
+      [1, 1, 0.025, 1],
+    ]
+  ) {
+    const interval = clopperPearson(hits, all);
+    assertAlmostEquals(interval.low, low, 1e-6);
+    assertAlmostEquals(interval.high, high, 1e-6);
+  }
+  const { low, high } = clopperPearson(300_000, 1_000_000);
+  assertAlmostEquals(low, 0.3 - 1.96 * Math.sqrt(0.21 / 1e6), 1e-5);
+  assertAlmostEquals(high, 0.3 + 1.96 * Math.sqrt(0.21 / 1e6), 1e-5);
+});
+
+/** Outcomes as they come, each lost by chance; in bursts where they last. */
+function tally(random: Random, asked: number, loss: number, burst = 1) {
+  const counts = noCanaries();
+  const tally = new LossTally(counts);
+  let bad = false;
+  for (let i = 0; i < asked; i++) {
+    if (i % burst === 0) bad = random.chance(loss);
+    tally.book(bad);
+  }
+  return counts;
+}
+
+/** In how many of the runs the interval holds the truth. */
+function held(runs: number, asked: number, loss: number, burst?: number): number {
+  let holds = 0;
+  for (let seed = 1; seed <= runs; seed++) {
+    const { low, high } = estimateLoss(tally(new Random(seed * 7919), asked, loss, burst))!;
+    if (low <= loss && loss <= high) holds++;
+  }
+  return holds;
+}
+
+Deno.test("the interval holds the true loss in 19 of 20 runs, whatever loss and number", () => {
+  const all: number[] = [];
+  for (const loss of [0, 0.001, 0.004, 0.01, 0.03, 0.1, 0.3, 0.5, 1]) {
+    for (const asked of [1, 5, 20, 100, 500, 2000, 10_000]) {
+      const share = held(100, asked, loss) / 100;
+      assert(share >= 0.91, `${share} at ${loss} of ${asked}`); // 95 but for chance
+      all.push(share);
+    }
+  }
+  const mean = all.reduce((sum, share) => sum + share) / all.length;
+  assert(mean >= 0.95, `${mean}`);
+});
+
+Deno.test("losses in bursts make the interval wider, so that it still holds the truth", () => {
+  for (const burst of [10, 25]) {
+    for (const loss of [0.02, 0.1]) {
+      const share = held(200, 5000, loss, burst) / 200;
+      assert(share >= 0.91, `${share} at ${loss} in bursts of ${burst}`);
+    }
+  }
+});
+
+Deno.test("of 2,000 answers the share is within a point", () => {
+  for (const loss of [0.002, 0.01, 0.03]) {
+    for (let seed = 1; seed <= 20; seed++) {
+      const { share } = estimateLoss(tally(new Random(seed), 2000, loss))!;
+      assert(Math.abs(share - loss) < 0.01, `${share} in place of ${loss}`);
+    }
+  }
+});
+
+Deno.test("without canaries nothing is said", () => {
+  assertEquals(estimateLoss(noCanaries()), undefined);
+});
+
+Deno.test("missedServers() knows how often each was asked", () => {
+  assertAlmostEquals(missedServers(996, 0.004, 1), 4);
+  assertAlmostEquals(missedServers(1000, 0.004, 2), 0.016, 1e-4);
+  assertEquals(missedServers(1000, 0, 1), 0);
+  assertEquals(missedServers(1000, 1, 4), Infinity);
+  // By drawing: a hundred thousand servers, each silent in all three passes by chance.
+  const random = new Random(4);
+  let found = 0;
+  for (let i = 0; i < 100_000; i++) {
+    if (!random.chance(0.3) || !random.chance(0.3) || !random.chance(0.3)) found++;
+  }
+  const missed = missedServers(found, 0.3, 3);
+  assert(Math.abs(missed - (100_000 - found)) < 0.05 * missed, `${missed} of ${100_000 - found}`);
+});

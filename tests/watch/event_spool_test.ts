@@ -1,0 +1,177 @@
+/** The file of events that wait, cut off after each operation and in the middle of writes. */
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { InputError } from "../../src/core/errors.ts";
+import { Random } from "../../src/fleet/random.ts";
+import { Spool } from "../../src/watch/mod.ts";
+import { FakeDisk } from "../fakes/disk.ts";
+
+const PATH = "servers.db.webhook";
+const decoder = new TextDecoder();
+
+const open = (disk: FakeDisk, most?: number) =>
+  Spool.open({ path: PATH, disk, most, onTrouble: unexpected });
+
+function unexpected(reason: string): never {
+  throw new Error(reason);
+}
+
+const line = (id: number) => JSON.stringify({ id: `w:${id}`, text: "§ä".repeat(id % 7) });
+
+function add(spool: Spool, from: number, to: number): number {
+  let dropped = 0;
+  for (let id = from; id <= to; id++) dropped += spool.add(`w:${id}`, line(id));
+  return dropped;
+}
+
+/** The numbers of the events that wait. */
+function numbers(spool: Spool): number[] {
+  if (spool.size === 0) return [];
+  const { body, count } = spool.oldest(Infinity);
+  const list = JSON.parse(decoder.decode(body)) as { id: string }[];
+  assertEquals(list.length, count);
+  return list.map(({ id }) => Number(id.slice(2)));
+}
+
+const upTo = (from: number, to: number) =>
+  Array.from({ length: to - from + 1 }, (_, i) => from + i);
+
+Deno.test("events wait in order, and are there when the file is opened again", async () => {
+  const disk = new FakeDisk();
+  const spool = await open(disk);
+  add(spool, 1, 250);
+  assertEquals(spool.done("w:100"), 100);
+  assertEquals(spool.done("w:50"), 0);
+  assertEquals([spool.size, spool.oldest(3).count, spool.oldest(3).last], [150, 3, "w:103"]);
+  assertEquals(await spool.close(), true);
+  const again = await open(disk);
+  assertEquals([again.recovered, again.damaged, numbers(again)], [150, 0, upTo(101, 250)]);
+  again.done("w:250");
+  await again.written();
+  assertEquals(disk.text(PATH), "blocksweep webhook spool 1\n");
+  await again.close();
+  assertEquals(disk.text(PATH), undefined); // nothing waits: nothing is left behind
+});
+
+Deno.test("whenever the program is killed, what was written waits, in order, and nothing twice", async () => {
+  const disk = new FakeDisk();
+  const spool = await open(disk, 400);
+  const steps: { readonly operations: number; readonly done: number; readonly added: number }[] =
+    [];
+  for (let id = 1; id <= 40; id++) {
+    add(spool, id, id);
+    if (id % 3 === 0) spool.done(`w:${id - 2}`);
+    await spool.written();
+    steps.push({ operations: disk.operations.length, done: Math.floor(id / 3) * 3 - 2, added: id });
+  }
+  assert(disk.operations.some(({ kind }) => kind === "rename"), "it was never replaced");
+  for (let count = 1; count <= disk.operations.length; count++) {
+    const next = disk.operations[count];
+    const torns = next?.kind === "write" ? [0, 1, next.bytes.length >> 1] : [0];
+    for (const torn of torns) {
+      const killed = FakeDisk.after(disk.operations, count, torn);
+      const left = await open(killed, 400);
+      const waiting = numbers(left);
+      assertEquals(killed.bytes(`${PATH}.part`), undefined);
+      assertEquals(left.damaged, 0, `${count} ${torn}`);
+      assertEquals(waiting, waiting.length === 0 ? [] : upTo(waiting[0], waiting.at(-1)!));
+      const before = steps.findLast(({ operations }) => operations <= count);
+      if (before === undefined) continue;
+      assert((waiting.at(-1) ?? 0) >= before.added, `${count}: ${waiting} of ${before.added}`);
+      assert(waiting.length > 0 && waiting[0] > Math.max(0, before.done - 3), `${count}`);
+      await left.close();
+    }
+  }
+});
+
+Deno.test("after a crash of the system, no line is taken for another", async () => {
+  const disk = new FakeDisk();
+  const spool = await open(disk, 400);
+  for (let id = 1; id <= 40; id++) {
+    add(spool, id, id);
+    if (id % 5 === 0) spool.done(`w:${id - 3}`);
+    await spool.written();
+  }
+  const random = new Random(3);
+  for (let i = 0; i < 300; i++) {
+    const count = 1 + random.below(disk.operations.length);
+    const crashed = FakeDisk.crashed(disk.operations, count, random);
+    if (crashed.bytes(PATH) === undefined) continue;
+    const left = await open(crashed, 400);
+    const waiting = numbers(left);
+    assertEquals(waiting, waiting.toSorted((a, b) => a - b));
+    assertEquals(new Set(waiting).size, waiting.length);
+    await left.close();
+  }
+});
+
+Deno.test("so many bytes wait at the most, the oldest go first, and the file is bounded", async () => {
+  const disk = new FakeDisk();
+  const spool = await open(disk, 1000);
+  let dropped = 0;
+  let largest = 0;
+  for (let id = 1; id <= 500; id++) {
+    dropped += add(spool, id, id);
+    await spool.written();
+    largest = Math.max(largest, disk.bytes(PATH)!.length);
+  }
+  assertEquals(dropped + spool.size, 500);
+  assertEquals(numbers(spool), upTo(dropped + 1, 500));
+  assert(largest <= 2100, String(largest));
+  await spool.close();
+  assertEquals(numbers(await open(disk, 1000)), upTo(dropped + 1, 500));
+});
+
+Deno.test("a disk that is full is told once; when it has room, the file has all again", async () => {
+  const disk = new FakeDisk();
+  const troubles: string[] = [];
+  const options = { path: PATH, disk, onTrouble: (reason: string) => troubles.push(reason) };
+  const spool = await Spool.open(options);
+  add(spool, 1, 10);
+  await spool.written();
+  disk.room = disk.bytes(PATH)!.length + 5;
+  for (let id = 11; id <= 20; id++) {
+    add(spool, id, id);
+    assertEquals(await spool.written(), false);
+  }
+  assertEquals([troubles, spool.size], [["No space left on device"], 20]);
+  disk.room = Infinity;
+  add(spool, 21, 21);
+  assertEquals(await spool.close(), true);
+  assertEquals(numbers(await open(disk)), upTo(1, 21));
+});
+
+Deno.test("a file of another kind, or of another watch, is refused and left as it is", async () => {
+  for (
+    const text of ["SQLite format 3\0", "blocksweep rows {}\n", "blocksweep webhook spool 2\n"]
+  ) {
+    const disk = new FakeDisk();
+    disk.put(PATH, text);
+    await assertRejects(() => open(disk), InputError, `Cannot use "${PATH}": it is no spool`);
+    assertEquals(disk.text(PATH), text);
+  }
+  const disk = new FakeDisk();
+  const first = await open(disk);
+  await assertRejects(() => open(disk), InputError, "another watch uses it");
+  await first.close();
+  await (await open(disk)).close();
+});
+
+Deno.test("damaged lines are counted, a torn one is cut, the rest is read", async () => {
+  const disk = new FakeDisk();
+  const torn = "w".repeat(100); // longer than what is written behind it
+  const text = `blocksweep webhook spool 1\n${line(1)}\n\0\0\0\n{"id":5}\n- w:99\n${
+    line(2)
+  }\n{"id":"${torn}`;
+  disk.put(PATH, text);
+  const spool = await open(disk);
+  assertEquals([numbers(spool), spool.damaged, spool.recovered], [[1, 2], 2, 2]);
+  add(spool, 3, 3);
+  await spool.written();
+  assertEquals(disk.text(PATH), `${text.slice(0, text.lastIndexOf("\n"))}\n${line(3)}\n`);
+});
+
+Deno.test("without a file nothing is kept", async () => {
+  const spool = await Spool.open({ path: undefined, onTrouble: unexpected });
+  add(spool, 1, 3);
+  assertEquals([spool.path, numbers(spool), await spool.close()], [undefined, [1, 2, 3], false]);
+});

@@ -107,7 +107,7 @@ export {
 } from "./sweep/canaries/loss_estimate.ts";
 export type { RateReason, RateReport } from "./sweep/rate/rate_report.ts";
 export type { ReplyCounts } from "./sweep/receiver.ts";
-export type { Mark } from "./sweep/sweep.ts";
+export type { Mark } from "./sweep/trail.ts";
 export * from "./sweep/token.ts";
 
 export * from "./sinks/csv.ts";

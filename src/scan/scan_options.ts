@@ -11,7 +11,7 @@ import type { Limits } from "../net/throttle.ts";
 import type { Protocol } from "../protocols/protocol.ts";
 import type { ServerRecord } from "../core/record.ts";
 import type { Sink } from "../sinks/sink.ts";
-import type { Mark } from "../sweep/sweep.ts";
+import type { Mark } from "../sweep/trail.ts";
 import type { Targets } from "../targets/compose.ts";
 import type { Range } from "../targets/ranges.ts";
 import type { Shard } from "../targets/space.ts";

@@ -9,7 +9,7 @@ import { type Clock, sleep } from "../net/clock.ts";
 import type { Slots } from "../net/connection_slots.ts";
 import type { Throttle } from "../net/throttle.ts";
 import { type Segment, type Shard, TargetSpace } from "../targets/space.ts";
-import type { Mark } from "./sweep.ts";
+import type { Mark } from "./trail.ts";
 
 /** One pass: a protocol over its targets. */
 export interface VisitPass {

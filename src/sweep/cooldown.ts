@@ -6,7 +6,7 @@
 import { Endpoints } from "../core/endpoints.ts";
 import { type Clock, sleep } from "../net/clock.ts";
 import type { TargetSpace } from "../targets/space.ts";
-import type { Mark } from "./sweep.ts";
+import type { Mark } from "./trail.ts";
 
 /** Targets that are drawn at once. */
 const DRAWN = 256;

@@ -8,6 +8,7 @@ import { sleep } from "../net/clock.ts";
 import { type Segment, type Shard, TargetSpace } from "../targets/space.ts";
 import { cooldown, Outstanding, type SentPass } from "./cooldown.ts";
 import type { ProbeKind } from "./receiver.ts";
+import { type Mark, Trail } from "./trail.ts";
 import { Sender, type SenderOptions, type SendProgress } from "./sender.ts";
 
 /** One pass: a kind of probe over its targets. */
@@ -16,14 +17,6 @@ export interface Pass {
   readonly kind: ProbeKind;
   /** Its targets, which differ by the usual ports of the protocol. */
   readonly segments: readonly Segment[];
-}
-
-/** Where a sweep stands: everything before it was sent. */
-export interface Mark {
-  /** The pass, from 1. */
-  readonly pass: number;
-  /** The next position in it. */
-  readonly position: number;
 }
 
 /** What a sweep needs besides what its senders need. */
@@ -132,48 +125,4 @@ function sentPass(pass: number, options: SweepOptions): SentPass {
     space: spaceOf(options.passes[pass - 1], pass, options),
     settled: (targets, i) => options.skip(targets, i, protocol),
   };
-}
-
-/** Steps that a trail is kept in. */
-const STEPS = 64;
-
-/** Where a sweep stood when, as far back as it matters. */
-export class Trail {
-  readonly #steps: { readonly mark: Mark; readonly at: number }[];
-  #pass: number;
-  #position: number;
-  #last: number;
-
-  /**
-   * Starts where the sweep does.
-   *
-   * @param memoryMs How far back it matters: as long as answers may take, milliseconds.
-   */
-  constructor(from: Mark, now: number, private readonly memoryMs: number) {
-    this.#steps = [{ mark: from, at: now }];
-    this.#pass = from.pass;
-    this.#position = from.position;
-    this.#last = -Infinity;
-  }
-
-  /** Notes that everything before that position was sent by now, and nothing else. */
-  note(pass: number, position: number, now: number): void {
-    this.#pass = pass;
-    this.#position = position;
-    this.#last = now;
-    if (now - this.#steps.at(-1)!.at < this.memoryMs / STEPS) return;
-    this.#steps.push({ mark: { pass, position }, at: now });
-    while (this.#steps.length > 1 && this.#steps[1].at <= now - this.memoryMs) this.#steps.shift();
-  }
-
-  /** A mark before which all was sent by that time; `undefined` where that is everything. */
-  before(time: number): Mark | undefined {
-    if (this.#last <= time) return undefined;
-    return (this.#steps.findLast(({ at }) => at <= time) ?? this.#steps[0]).mark;
-  }
-
-  /** A mark before which everything had the time to be answered. */
-  settled(now: number): Mark {
-    return this.before(now - this.memoryMs) ?? { pass: this.#pass, position: this.#position };
-  }
 }

@@ -12,7 +12,7 @@
 import { expectRow, findable } from "../../src/fleet/judge/expected_rows.ts";
 import { drawFleet } from "../../src/fleet/simulate/draw_fleet.ts";
 import type { ManifestEntry } from "../../src/fleet/manifest.ts";
-import type { Responder } from "../../src/fleet/simulate/simulated_server.ts";
+import type { Responder } from "../../src/fleet/simulate/responder.ts";
 import { SOFTWARE } from "../../src/fleet/simulate/software.ts";
 import { type Answer, mergeAnswers } from "../../src/inspect/merge.ts";
 import { type Protocol, Silence, type Statement } from "../../src/protocols/protocol.ts";

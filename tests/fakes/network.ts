@@ -11,7 +11,7 @@ import {
 } from "../../src/core/address.ts";
 import { drawDelays, type Faults, NO_FAULTS } from "../../src/fleet/simulate/network/faults.ts";
 import { Random } from "../../src/fleet/random.ts";
-import type { Responder } from "../../src/fleet/simulate/simulated_server.ts";
+import type { Responder } from "../../src/fleet/simulate/responder.ts";
 import type { WitnessLine } from "../../src/fleet/witness_log.ts";
 import type { Clock } from "../../src/net/clock.ts";
 import { USUAL_RECEIVE_BUFFER } from "../../src/net/deno/udp_socket.ts";

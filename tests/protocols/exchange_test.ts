@@ -6,7 +6,7 @@ import { query, raknet } from "../../src/mod.ts";
 import { queryProtocol } from "../../src/protocols/query/mod.ts";
 import { raknetProtocol, type RaknetStatus } from "../../src/protocols/raknet/mod.ts";
 import { drawFleet } from "../../src/fleet/simulate/draw_fleet.ts";
-import type { Responder } from "../../src/fleet/simulate/simulated_server.ts";
+import type { Responder } from "../../src/fleet/simulate/responder.ts";
 
 const ENDPOINT = { address: 0x7f000001, port: 19132 };
 const US = { address: 0x7f000001, port: 40000 };

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertThrows } from "@std/assert";
 import { Truncated } from "../../src/core/bytes.ts";
 import { raknet } from "../../src/mod.ts";
 import { drawFleet } from "../../src/fleet/simulate/draw_fleet.ts";
-import type { Responder } from "../../src/fleet/simulate/simulated_server.ts";
+import type { Responder } from "../../src/fleet/simulate/responder.ts";
 import { type ExchangeContext, Silence, type Statement } from "../../src/protocols/protocol.ts";
 import { raknetProtocol, type RaknetStatus } from "../../src/protocols/raknet/mod.ts";
 

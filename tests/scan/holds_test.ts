@@ -3,7 +3,7 @@ import { type Endpoint, formatAddress, formatEndpoint } from "../../src/core/add
 import { drawFleet } from "../../src/fleet/simulate/draw_fleet.ts";
 import { drawIdentity } from "../../src/fleet/simulate/server_identity.ts";
 import { Random } from "../../src/fleet/random.ts";
-import type { Responder } from "../../src/fleet/simulate/simulated_server.ts";
+import type { Responder } from "../../src/fleet/simulate/responder.ts";
 import { SqpServer } from "../../src/fleet/simulate/sqp/sqp_server.ts";
 import { SQP_STYLES } from "../../src/fleet/simulate/sqp/sqp_styles.ts";
 import { sqp } from "../../src/mod.ts";

@@ -5,7 +5,7 @@ import { drawFleet } from "../../src/fleet/simulate/draw_fleet.ts";
 import { HostileHost, TRICKS } from "../../src/fleet/simulate/hostile/hostile_hosts.ts";
 import { drawIdentity } from "../../src/fleet/simulate/server_identity.ts";
 import { Random } from "../../src/fleet/random.ts";
-import type { Responder } from "../../src/fleet/simulate/simulated_server.ts";
+import type { Responder } from "../../src/fleet/simulate/responder.ts";
 import { SqpServer } from "../../src/fleet/simulate/sqp/sqp_server.ts";
 import { SQP_STYLES } from "../../src/fleet/simulate/sqp/sqp_styles.ts";
 import { sqp } from "../../src/mod.ts";

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { formatEndpoint } from "../../src/core/address.ts";
 import { drawFleet } from "../../src/fleet/simulate/draw_fleet.ts";
-import type { Responder } from "../../src/fleet/simulate/simulated_server.ts";
+import type { Responder } from "../../src/fleet/simulate/responder.ts";
 import { Stamp } from "../../src/net/socket.ts";
 import { Throttle } from "../../src/net/throttle.ts";
 import { PROTOCOLS } from "../../src/protocols/list.ts";

@@ -10,7 +10,7 @@ import type { Marks } from "../../scan/checkpoint/low_water_mark.ts";
 import { listPath } from "../../scan/checkpoint/written_rows.ts";
 import { type ResumedList, resumeList } from "../../scan/checkpoint/resumed_rows.ts";
 import { systemDisk } from "../../sinks/file_operations.ts";
-import type { Mark } from "../../sweep/sweep.ts";
+import type { Mark } from "../../sweep/trail.ts";
 import type { Values } from "../../cli/options/parse_arguments.ts";
 import { type Configuration, fullPath, parseConfiguration } from "./scan_configuration.ts";
 import { userPath } from "../../cli/term/console.ts";

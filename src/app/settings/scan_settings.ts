@@ -10,7 +10,7 @@ import { STREAM_LIMITS, type StreamLimits } from "../../net/stream_link.ts";
 import type { Limits } from "../../net/throttle.ts";
 import { PROTOCOLS, USUAL_PROTOCOLS } from "../../protocols/list.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
-import type { Mark } from "../../sweep/sweep.ts";
+import type { Mark } from "../../sweep/trail.ts";
 import type { Targets } from "../../targets/compose.ts";
 import { mildSpeed } from "../../targets/permission.ts";
 import { parsePorts } from "../../targets/ports.ts";

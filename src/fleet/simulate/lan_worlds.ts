@@ -7,15 +7,12 @@
 import {
   encodeAnnouncement,
   encodeServerData,
-  NETHERNET_PORT,
   openPacket,
   sealPacket,
   type World,
 } from "../../protocols/lan/mod.ts";
 import type { Statement } from "../../protocols/protocol.ts";
 import type { Identity } from "./server_identity.ts";
-import { SLP_STYLES } from "./slp/slp_styles.ts";
-import type { Software } from "./software.ts";
 
 /** How a world announces itself, unasked. */
 export interface AnnouncementStyle {
@@ -70,7 +67,8 @@ function worldOf(identity: Identity, version: World["version"]): World {
   };
 }
 
-function nethernetStyle(version: World["version"]): NetherNetStyle {
+/** A world that answers NetherNet's discovery with a version of its server data. */
+export function nethernetStyle(version: World["version"]): NetherNetStyle {
   const has = <T>(least: number, value: T) => version >= least ? value : null;
   return {
     version,
@@ -91,7 +89,8 @@ function nethernetStyle(version: World["version"]): NetherNetStyle {
   };
 }
 
-const openToLan: AnnouncementStyle = {
+/** A Java world that was "opened to LAN". */
+export const openToLan: AnnouncementStyle = {
   datagram: ({ motd }, port) =>
     encodeAnnouncement({ motd: utf8(motd.text), address: String(port) }),
   truth: ({ motd }, port) => ({
@@ -100,14 +99,3 @@ const openToLan: AnnouncementStyle = {
     facts: { address: String(port) },
   }),
 };
-
-/** The kinds of worlds; no fleet holds one that did not ask for it by name. */
-export const LAN_SOFTWARE: readonly Software[] = [
-  { name: "openToLan", port: 51234, weight: 1, announcement: openToLan, slp: SLP_STYLES.vanilla },
-  ...([4, 5, 6, 7] as const).map((version) => ({
-    name: `netherNet${version}`,
-    port: NETHERNET_PORT,
-    weight: 1,
-    nethernet: nethernetStyle(version),
-  })),
-];

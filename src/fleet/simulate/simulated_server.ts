@@ -13,23 +13,10 @@ import type { Identity } from "./server_identity.ts";
 import { answerRequest } from "./lan_worlds.ts";
 import { answerHandshake, answerStat, drawToken, type QueryStyle } from "./query/query_replies.ts";
 import type { Random } from "../random.ts";
+import { remember, type Responder } from "./responder.ts";
 import type { Software } from "./software.ts";
 
-/** What answers datagrams: a server, or something hostile in its place. */
-export interface Responder {
-  /**
-   * @param datagram What arrived.
-   * @param from Who sent it.
-   * @param now Milliseconds of any clock.
-   * @returns What is sent back, in order.
-   */
-  respond(datagram: Uint8Array, from: Endpoint, now: number): readonly Uint8Array[];
-}
-
 type StatRequest = Extract<Request, { type: "stat" }>;
-
-/** How many senders a server remembers: a real one has its limits too. */
-const MOST_SENDERS = 1024;
 
 /** A server of one software. */
 export class SimulatedServer implements Responder {
@@ -112,11 +99,4 @@ export class SimulatedServer implements Responder {
     stat?.set(u32(request.session), 1);
     return stat;
   }
-}
-
-/** Sets an entry and forgets the oldest when there are too many. */
-export function remember(map: Map<number | bigint, number>, from: Endpoint, value: number): void {
-  map.delete(endpointKey(from));
-  map.set(endpointKey(from), value);
-  if (map.size > MOST_SENDERS) map.delete(map.keys().next().value!);
 }

@@ -8,7 +8,13 @@ import { BEDROCK_STYLES } from "./raknet/advertisement_styles.ts";
 import type { DoorStyle } from "./raknet/open_connection.ts";
 import { DOORS } from "./raknet/open_connection_styles.ts";
 import type { Identity } from "./server_identity.ts";
-import type { AnnouncementStyle, NetherNetStyle } from "./lan_worlds.ts";
+import {
+  type AnnouncementStyle,
+  type NetherNetStyle,
+  nethernetStyle,
+  openToLan,
+} from "./lan_worlds.ts";
+import { NETHERNET_PORT } from "../../protocols/lan/mod.ts";
 import type { QueryStyle } from "./query/query_replies.ts";
 import { QUERY_STYLES } from "./query/query_styles.ts";
 import type { SlpStyle } from "./slp/slp_replies.ts";
@@ -172,4 +178,15 @@ export const SOFTWARE: readonly Software[] = [
   unity("sqpEcho", { trick: "echo" }),
   ...SLOW_TRICKS.map((trick) => ({ name: trick, port: 25565, weight: 1, trick, onlyNamed: true })),
   ...NAMED_TRICKS.map((trick) => ({ name: trick, port: 19132, weight: 1, trick, onlyNamed: true })),
+];
+
+/** The kinds of worlds; no fleet holds one that did not ask for it by name. */
+export const LAN_SOFTWARE: readonly Software[] = [
+  { name: "openToLan", port: 51234, weight: 1, announcement: openToLan, slp: SLP_STYLES.vanilla },
+  ...([4, 5, 6, 7] as const).map((version) => ({
+    name: `netherNet${version}`,
+    port: NETHERNET_PORT,
+    weight: 1,
+    nethernet: nethernetStyle(version),
+  })),
 ];

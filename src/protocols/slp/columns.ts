@@ -10,8 +10,27 @@ import { cutText, plainText } from "../../core/text.ts";
 import type { Statement } from "../protocol.ts";
 import type { Modding } from "./forge_mods.ts";
 import type { LegacyReply } from "./legacy_ping.ts";
-import type { SlpStatus } from "./mod.ts";
-import type { JavaStatus } from "./status_json.ts";
+import type { JavaDisconnect, JavaStatus } from "./status_json.ts";
+
+/** What a server said. */
+export type SlpStatus =
+  | {
+    readonly kind: "status";
+    /** The status. */
+    readonly java: JavaStatus;
+    /** Bytes behind the JSON, in its frame. */
+    readonly more: number;
+    /** Whether the pong brought other bytes than the ping. */
+    readonly pongDiffers: boolean;
+  }
+  | JavaDisconnect
+  | {
+    readonly kind: "legacy";
+    /** The kick: a status, or the reason why there is none. */
+    readonly reply: LegacyReply;
+    /** Which question it answers: `fe01`, `fe`, or `status`, where it came in place of one. */
+    readonly asked: string;
+  };
 
 /** UTF-16 units of a MOTD, which a gradient can take fifteen of for one letter. */
 const MOST_MOTD = 8192;

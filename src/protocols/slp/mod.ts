@@ -17,40 +17,16 @@ import {
   peekId,
 } from "./codec.ts";
 import { Inbox } from "./stream_buffer.ts";
-import {
-  decodeLegacyReply,
-  encodeLegacyPing,
-  type LegacyReply,
-  legacyReplyEnd,
-} from "./legacy_ping.ts";
-import { slpStatement } from "./columns.ts";
-import { type JavaDisconnect, type JavaStatus, parseStatus } from "./status_json.ts";
+import { decodeLegacyReply, encodeLegacyPing, legacyReplyEnd } from "./legacy_ping.ts";
+import { slpStatement, type SlpStatus } from "./columns.ts";
+import { parseStatus } from "./status_json.ts";
 
 export * from "./codec.ts";
+export type { SlpStatus } from "./columns.ts";
 export * from "./forge_mods.ts";
 export * from "./legacy_ping.ts";
 export * from "./packed_mods.ts";
 export * from "./status_json.ts";
-
-/** What a server said. */
-export type SlpStatus =
-  | {
-    readonly kind: "status";
-    /** The status. */
-    readonly java: JavaStatus;
-    /** Bytes behind the JSON, in its frame. */
-    readonly more: number;
-    /** Whether the pong brought other bytes than the ping. */
-    readonly pongDiffers: boolean;
-  }
-  | JavaDisconnect
-  | {
-    readonly kind: "legacy";
-    /** The kick: a status, or the reason why there is none. */
-    readonly reply: LegacyReply;
-    /** Which question it answers: `fe01`, `fe`, or `status`, where it came in place of one. */
-    readonly asked: string;
-  };
 
 /**
  * Protocol numbers to ask with, one after the other while the peer closes: none, for most need none;

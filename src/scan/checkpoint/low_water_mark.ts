@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { Mark } from "../../sweep/sweep.ts";
+import type { Mark } from "../../sweep/trail.ts";
 
 /** Where the two halves of a scan stand. */
 export interface Marks {

@@ -14,7 +14,7 @@ import { dial, STREAM_LIMITS, StreamLink, type StreamLinkOptions } from "../../n
 import type { Throttle } from "../../net/throttle.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import type { Outcome, Sighting } from "../../core/record.ts";
-import type { Mark } from "../../sweep/sweep.ts";
+import type { Mark } from "../../sweep/trail.ts";
 import { visitAll, type VisitPass, visitSpace } from "../../sweep/connection_passes.ts";
 import { segmentsOf } from "../../targets/compose.ts";
 import { nameOf } from "../requested_names.ts";

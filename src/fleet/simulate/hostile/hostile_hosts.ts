@@ -7,7 +7,7 @@ import type { Endpoint } from "../../../core/address.ts";
 import { encodeChallenge } from "../../../protocols/query/mod.ts";
 import { encodePong } from "../../../protocols/raknet/mod.ts";
 import type { Random } from "../../random.ts";
-import type { Responder } from "../simulated_server.ts";
+import type { Responder } from "../responder.ts";
 
 /** What a hostile host does with a datagram. */
 type Trick = (datagram: Uint8Array, random: Random) => Uint8Array[];

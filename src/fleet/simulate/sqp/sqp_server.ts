@@ -17,7 +17,7 @@ import {
 import type { Statement } from "../../../protocols/protocol.ts";
 import type { Identity } from "../server_identity.ts";
 import type { Random } from "../../random.ts";
-import { remember, type Responder } from "../simulated_server.ts";
+import { remember, type Responder } from "../responder.ts";
 
 /** How a software answers SQP. */
 export interface SqpStyle {

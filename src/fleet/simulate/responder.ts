@@ -1,0 +1,27 @@
+/**
+ * The contract of hosts that answer on UDP, and how they remember their senders.
+ *
+ * @module
+ */
+import { type Endpoint, endpointKey } from "../../core/address.ts";
+
+/** What answers datagrams: a server, or something hostile in its place. */
+export interface Responder {
+  /**
+   * @param datagram What arrived.
+   * @param from Who sent it.
+   * @param now Milliseconds of any clock.
+   * @returns What is sent back, in order.
+   */
+  respond(datagram: Uint8Array, from: Endpoint, now: number): readonly Uint8Array[];
+}
+
+/** How many senders a server remembers: a real one has its limits too. */
+const MOST_SENDERS = 1024;
+
+/** Sets an entry and forgets the oldest when there are too many. */
+export function remember(map: Map<number | bigint, number>, from: Endpoint, value: number): void {
+  map.delete(endpointKey(from));
+  map.set(endpointKey(from), value);
+  if (map.size > MOST_SENDERS) map.delete(map.keys().next().value!);
+}

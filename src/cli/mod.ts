@@ -9,7 +9,7 @@ import { InputError, ShortageError } from "../core/errors.ts";
 import { redact, redactError } from "../core/redact.ts";
 import { WriteError } from "../sinks/sink.ts";
 import { StoreError } from "../store/store.ts";
-import { closest } from "./options/parse_arguments.ts";
+import { closest } from "../core/closest_name.ts";
 import { print, tellError, tellLine } from "./term/console.ts";
 import { commandHelp, COMMANDS, overview } from "./options/help_text.ts";
 import { INTERRUPTED, Interrupted } from "../app/interrupt_signals.ts";

@@ -6,7 +6,7 @@
 import { redactUrl } from "../../core/redact.ts";
 import { passwordIn } from "../../store/database/pgpass.ts";
 import { storePlace, type Surroundings } from "../../store/open_store.ts";
-import type { Values } from "../../cli/options/parse_arguments.ts";
+import type { Values } from "../settings/option_values.ts";
 import { env, tellLine, userPath } from "../../cli/term/console.ts";
 
 /** The surroundings of this process: PGPASSWORD, then PGPASSFILE or ~/.pgpass. */

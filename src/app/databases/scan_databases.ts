@@ -20,7 +20,7 @@ import type { AskedOf } from "../../store/kept_columns.ts";
 import { type OptOut, readOptOuts } from "../../store/opt_outs.ts";
 import { attempt, Store } from "../../store/store.ts";
 import type { Range } from "../../targets/ranges.ts";
-import type { Values } from "../../cli/options/parse_arguments.ts";
+import type { Settings, Values } from "../settings/option_values.ts";
 import { formatConfig } from "../../cli/options/config_file.ts";
 import { userPath } from "../../cli/term/console.ts";
 import { count } from "../targets/scan_plan.ts";
@@ -28,7 +28,6 @@ import type { ScanSettings } from "../settings/scan_settings.ts";
 import type { NamedTargets } from "../targets/find_targets.ts";
 import { thinOnce } from "../../cli/commands/thin.ts";
 import { SURROUNDINGS } from "./connection_environment.ts";
-import type { Settings } from "../settings/option_values.ts";
 
 /** The databases of a scan: where they are, and when a silent server counts as offline. */
 export interface StorePlan {

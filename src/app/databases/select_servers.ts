@@ -10,7 +10,7 @@ import { listServers, ORDERS, type Selection } from "../../store/server_queries.
 import { readStore, type StorePlace, storePlace } from "../../store/open_store.ts";
 import type { StoredRecord } from "../../store/server_columns.ts";
 import type { Database } from "../../store/database/database.ts";
-import { closest } from "../../cli/options/parse_arguments.ts";
+import { closest } from "../../core/closest_name.ts";
 import { SURROUNDINGS } from "./connection_environment.ts";
 import { type Column, playersText, tableOf } from "../outputs/table_format.ts";
 import type { Settings } from "../settings/option_values.ts";

@@ -12,12 +12,11 @@ import { writePolls } from "../../store/poll_writer.ts";
 import { attempt, Store, StoreError } from "../../store/store.ts";
 import type { Range } from "../../targets/ranges.ts";
 import { Journal, type WatchCounts, type WatchRules } from "../../watch/mod.ts";
-import type { Values } from "../../cli/options/parse_arguments.ts";
+import type { Settings, Values } from "../settings/option_values.ts";
 import { formatConfig } from "../../cli/options/config_file.ts";
 import { tellLine } from "../../cli/term/console.ts";
 import { Interrupted, onInterrupt } from "../interrupt_signals.ts";
 import { SURROUNDINGS, withoutSecrets } from "./connection_environment.ts";
-import type { Settings } from "../settings/option_values.ts";
 
 /** How long the end of a watch waits for a list that takes nothing, milliseconds. */
 const PATIENCE_MS = 10_000;

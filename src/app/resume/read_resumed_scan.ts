@@ -11,12 +11,11 @@ import { listPath } from "../../scan/checkpoint/written_rows.ts";
 import { type ResumedList, resumeList } from "../../scan/checkpoint/resumed_rows.ts";
 import { systemDisk } from "../../sinks/file_operations.ts";
 import type { Mark } from "../../sweep/trail.ts";
-import type { Values } from "../../cli/options/parse_arguments.ts";
+import { Settings, type Values } from "../settings/option_values.ts";
 import { type Configuration, fullPath, parseConfiguration } from "./scan_configuration.ts";
 import { userPath } from "../../cli/term/console.ts";
 import { optionsOf } from "../../cli/options/option_table.ts";
 import { count, number, type Passes, type Plan } from "../targets/scan_plan.ts";
-import { Settings } from "../settings/option_values.ts";
 
 /** Options that change neither who is asked what, nor what is written where. */
 const FREE = new Set([

@@ -35,7 +35,7 @@ import { storePlace } from "../../store/open_store.ts";
 import type { Targets } from "../../targets/compose.ts";
 import { parseTarget } from "../../targets/parse.ts";
 import type { Range } from "../../targets/ranges.ts";
-import type { Values } from "../../cli/options/parse_arguments.ts";
+import type { Values } from "../settings/option_values.ts";
 import { userPath } from "../../cli/term/console.ts";
 import { type Option, optionsOf } from "../../cli/options/option_table.ts";
 import type { ScanSettings } from "../settings/scan_settings.ts";

@@ -5,7 +5,14 @@
  */
 import { InputError } from "../../core/errors.ts";
 import type { Shard } from "../../targets/space.ts";
-import type { Values } from "../../cli/options/parse_arguments.ts";
+
+/** What was given: positional words, and options by their long names. */
+export interface Values {
+  /** Words that belong to no option. */
+  readonly words: readonly string[];
+  /** Options that were given; each a list, `"true"` for those without a value. */
+  readonly given: ReadonlyMap<string, readonly string[]>;
+}
 
 /** A rate that is to be found out. */
 export interface AutoRate {

@@ -15,7 +15,7 @@ import type { Targets } from "../../targets/compose.ts";
 import { mildSpeed } from "../../targets/permission.ts";
 import { parsePorts } from "../../targets/ports.ts";
 import type { Shard } from "../../targets/space.ts";
-import { closest } from "../../cli/options/parse_arguments.ts";
+import { closest } from "../../core/closest_name.ts";
 import { rateOf } from "./bandwidth.ts";
 import { DEFAULTS } from "./defaults.ts";
 import { ENGINE_CHOICES, type EngineChoice } from "../engines/choose_engine.ts";

@@ -9,7 +9,8 @@ import { readCheckpoint } from "../../scan/checkpoint/checkpoint_file.ts";
 import { requirePorts } from "../../scan/require_ports.ts";
 import { systemDisk } from "../../sinks/file_operations.ts";
 import type { Range } from "../../targets/ranges.ts";
-import { readArgs, type Values } from "../options/parse_arguments.ts";
+import { readArgs } from "../options/parse_arguments.ts";
+import { Settings, type Values } from "../../app/settings/option_values.ts";
 import { formatConfig, mergeValues, parseConfig } from "../options/config_file.ts";
 import { orderDigest } from "../../app/resume/scan_configuration.ts";
 import { print, readText, tellError, tellLine, userPath } from "../term/console.ts";
@@ -36,7 +37,6 @@ import {
   type FoundTargets,
   type NamedText,
 } from "../../app/targets/find_targets.ts";
-import { Settings } from "../../app/settings/option_values.ts";
 
 /** Runs `scan`; returns the exit code. */
 export async function runScan(args: readonly string[]): Promise<number> {

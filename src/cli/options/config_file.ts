@@ -4,7 +4,8 @@
  * @module
  */
 import { InputError } from "../../core/errors.ts";
-import { closest, type Values } from "./parse_arguments.ts";
+import { closest } from "../../core/closest_name.ts";
+import type { Values } from "../../app/settings/option_values.ts";
 import { type Command, type Option, optionsOf } from "./option_table.ts";
 
 /** Options that make no sense in a file. */

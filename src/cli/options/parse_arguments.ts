@@ -5,15 +5,9 @@
  */
 import { parseArgs } from "@std/cli";
 import { InputError } from "../../core/errors.ts";
+import { closest } from "../../core/closest_name.ts";
+import type { Values } from "../../app/settings/option_values.ts";
 import { type Command, type Option, optionsOf } from "./option_table.ts";
-
-/** What was given: positional words, and options by their long names. */
-export interface Values {
-  /** Words that belong to no option. */
-  readonly words: readonly string[];
-  /** Options that were given; each a list, `"true"` for those without a value. */
-  readonly given: ReadonlyMap<string, readonly string[]>;
-}
 
 /** nmap's and masscan's names of more than one letter behind one dash. */
 const LONG_SHORTS = new Set(["-iL", "-sL", "-oD", "-oJ", "-oG", "-oL"]);
@@ -144,49 +138,4 @@ function unknownOption(command: Command, arg: string, options: readonly Option[]
     ? `; did you mean ${written ?? `--${meant}`}?`
     : "";
   return new InputError(`Unknown option ${word}${hint || `; see ${command} --help`}`);
-}
-
-/**
- * The name nearest to a word: at most two letters off, and no more than a third of it; never the
- * opposite of the word.
- */
-export function closest(word: string, names: readonly string[]): string | undefined {
-  const most = Math.min(2, Math.floor(word.length / 3) + 1);
-  const opposites = oppositesOf(word);
-  const [best] = names.map((name) => ({ name, distance: editDistance(word, name) }))
-    .filter(({ distance }) => distance <= most)
-    .filter(({ name, distance }) => opposites.every((one) => editDistance(one, name) >= distance))
-    .sort((a, b) => a.distance - b.distance);
-  return best?.name;
-}
-
-/** Beginnings of words that turn their meaning round. */
-const OPPOSITES = [
-  ...[["in", "ex"], ["min", "max"], ["on", "off"], ["allow", "block"], ["white", "black"]],
-  ...[["no-", ""], ["no", ""], ["un", ""], ["im", "ex"]],
-] as const;
-
-/** What a word would be with the opposite meaning. */
-function oppositesOf(word: string): string[] {
-  return OPPOSITES.flatMap((pair) =>
-    [pair, pair.toReversed()].flatMap(([from, to]) =>
-      word.startsWith(from) ? [to + word.slice(from.length)] : []
-    )
-  );
-}
-
-/** How many letters have to be changed, added, removed or swapped to get from one word to the other. */
-function editDistance(a: string, b: string): number {
-  let [before, last] = [[] as number[], Array.from({ length: b.length + 1 }, (_, j) => j)];
-  for (let i = 1; i <= a.length; i++) {
-    const row = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const change = last[j - 1] + (a[i - 1] === b[j - 1] ? 0 : 1);
-      row[j] = Math.min(change, last[j] + 1, row[j - 1] + 1);
-      const swapped = a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
-      if (i > 1 && j > 1 && swapped) row[j] = Math.min(row[j], before[j - 2] + 1);
-    }
-    [before, last] = [last, row];
-  }
-  return last[b.length];
 }

@@ -6,7 +6,7 @@
 import type { ScanEnd } from "../../scan/scan_options.ts";
 import { type EndReason, MOST_NAMED, type ScanState } from "../../scan/scan_state.ts";
 import { OutputLostError } from "../../sinks/sink.ts";
-import type { Values } from "../options/parse_arguments.ts";
+import type { Settings, Values } from "../../app/settings/option_values.ts";
 import { programName, quoteWord } from "./console.ts";
 import { INTERRUPTED } from "../../app/interrupt_signals.ts";
 import { lossLines, rateLines } from "./loss_lines.ts";
@@ -15,7 +15,6 @@ import type { OutputPlan } from "../../app/outputs/open_outputs.ts";
 import { count, number, type Plan } from "../../app/targets/scan_plan.ts";
 import type { ScanSettings } from "../../app/settings/scan_settings.ts";
 import type { StorePlan } from "../../app/databases/scan_databases.ts";
-import type { Settings } from "../../app/settings/option_values.ts";
 import { codeList } from "../../app/engines/send_error_lines.ts";
 
 const REASONS: Readonly<Record<EndReason, string>> = {

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { closest, readArgs } from "../../../src/cli/options/parse_arguments.ts";
+import { readArgs } from "../../../src/cli/options/parse_arguments.ts";
 import { formatConfig, mergeValues, parseConfig } from "../../../src/cli/options/config_file.ts";
 import { commandHelp, COMMANDS, overview } from "../../../src/cli/options/help_text.ts";
 import { main } from "../../../src/cli/mod.ts";
@@ -68,9 +68,6 @@ Deno.test("a hint never names the opposite of what was written", () => {
   assertEquals(hint("scan", "--includfile"), "includefile");
   assertEquals(hint("scan", "--exludefile"), "excludefile");
   assertEquals(hint("scan", "--nofollow"), "no-follow");
-  for (const opposite of ["in", "ex"]) {
-    assertEquals(closest(`${opposite}clude`, ["exclude", "include"]), `${opposite}clude`);
-  }
 });
 
 Deno.test("words that a command does not take are refused", async () => {
@@ -118,14 +115,6 @@ Deno.test("what users of nmap and masscan type is understood", () => {
     const { ports } = readScanSettings(settings(...args), () => 1);
     assertEquals(ports("raknet", 4).length, 65_535, args.join(" "));
   }
-});
-
-Deno.test("closest() finds slips, not other words", () => {
-  const names = ["rate", "retries", "seed", "shard", "shards"];
-  assertEquals(["raet", "retrise", "sed", "shardz"].map((word) => closest(word, names)), [
-    ...["rate", "retries", "seed", "shard"],
-  ]);
-  assertEquals([closest("output", names), closest("x", names)], [undefined, undefined]);
 });
 
 Deno.test("values are read as what they are meant to be", () => {

@@ -1,12 +1,12 @@
 import { assert, assertEquals, assertNotEquals, assertThrows } from "@std/assert";
 import { parseEndpoint } from "../../../src/core/address.ts";
-import { readArgs, type Values } from "../../../src/cli/options/parse_arguments.ts";
+import { readArgs } from "../../../src/cli/options/parse_arguments.ts";
+import { Settings, type Values } from "../../../src/app/settings/option_values.ts";
 import type { OutputPlan } from "../../../src/app/outputs/open_outputs.ts";
 import { planScan } from "../../../src/app/targets/scan_plan.ts";
 import { checkMarks } from "../../../src/app/resume/read_resumed_scan.ts";
 import { readScanSettings } from "../../../src/app/settings/scan_settings.ts";
 import { continueCommand, resumeCommand } from "../../../src/cli/term/scan_summary.ts";
-import { Settings } from "../../../src/app/settings/option_values.ts";
 import { InputError } from "../../../src/core/errors.ts";
 import { readCsv } from "../../../src/fleet/judge/verify_rows.ts";
 import { FIELDS, serverId } from "../../../src/core/record.ts";

@@ -7,7 +7,8 @@ import { redactUrl } from "../../core/redact.ts";
 import { passwordIn } from "../../store/database/pgpass.ts";
 import { storePlace, type Surroundings } from "../../store/open_store.ts";
 import type { Values } from "../settings/option_values.ts";
-import { env, tellLine, userPath } from "../../cli/term/console.ts";
+import { tellLine } from "../../cli/term/console.ts";
+import { env, userPath } from "../environment.ts";
 
 /** The surroundings of this process: PGPASSWORD, then PGPASSFILE or ~/.pgpass. */
 export const SURROUNDINGS: Surroundings = {

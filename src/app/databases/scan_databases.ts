@@ -22,7 +22,7 @@ import { attempt, Store } from "../../store/store.ts";
 import type { Range } from "../../targets/ranges.ts";
 import type { Settings, Values } from "../settings/option_values.ts";
 import { formatConfig } from "../../cli/options/config_file.ts";
-import { userPath } from "../../cli/term/console.ts";
+import { userPath } from "../environment.ts";
 import { count } from "../targets/scan_plan.ts";
 import type { ScanSettings } from "../settings/scan_settings.ts";
 import type { NamedTargets } from "../targets/find_targets.ts";

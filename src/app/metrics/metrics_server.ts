@@ -6,7 +6,7 @@
 import { formatAddress, parseAddress } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
 import { type Clock, systemClock } from "../../net/clock.ts";
-import { reason } from "../../cli/term/console.ts";
+import { reason } from "../environment.ts";
 import { exposition, EXPOSITION_TYPE, type Family } from "./prometheus_text.ts";
 import { type PageRequest, type PageResponse, PageServer } from "./http_server.ts";
 import type { Settings } from "../settings/option_values.ts";

@@ -16,8 +16,9 @@ import { openFile, reopenFile, standardOutput } from "../../sinks/file_output.ts
 import { type Format, type Output, type Sink, TextSink } from "../../sinks/sink.ts";
 import { storePlace } from "../../store/open_store.ts";
 import { closest } from "../../core/closest_name.ts";
+import { terminalSize } from "../../cli/term/console.ts";
+import { userPath } from "../environment.ts";
 import { absenceOf } from "../../store/spilling_store.ts";
-import { terminalSize, userPath } from "../../cli/term/console.ts";
 import { ROW_ORDERS, type RowOrder, SortingSink } from "./sorting_sink.ts";
 import { fieldsTable, serverTable } from "./table_format.ts";
 import type { Settings } from "../settings/option_values.ts";

@@ -7,7 +7,7 @@ import { resolve } from "node:path";
 import { InputError } from "../../core/errors.ts";
 import { storePlace } from "../../store/open_store.ts";
 import { parseTargets } from "../../targets/parse.ts";
-import { quoteWord, userPath, writeRefusal } from "../../cli/term/console.ts";
+import { quoteWord, userPath, writeRefusal } from "../environment.ts";
 
 /** Files to write, by what they are for. */
 export interface WrittenFiles {

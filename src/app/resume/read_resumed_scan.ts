@@ -13,7 +13,7 @@ import { systemDisk } from "../../sinks/file_operations.ts";
 import type { Mark } from "../../sweep/trail.ts";
 import { Settings, type Values } from "../settings/option_values.ts";
 import { type Configuration, fullPath, parseConfiguration } from "./scan_configuration.ts";
-import { userPath } from "../../cli/term/console.ts";
+import { userPath } from "../environment.ts";
 import { optionsOf } from "../../cli/options/option_table.ts";
 import { count, number, type Passes, type Plan } from "../targets/scan_plan.ts";
 

@@ -36,7 +36,7 @@ import type { Targets } from "../../targets/compose.ts";
 import { parseTarget } from "../../targets/parse.ts";
 import type { Range } from "../../targets/ranges.ts";
 import type { Values } from "../settings/option_values.ts";
-import { userPath } from "../../cli/term/console.ts";
+import { userPath } from "../environment.ts";
 import { type Option, optionsOf } from "../../cli/options/option_table.ts";
 import type { ScanSettings } from "../settings/scan_settings.ts";
 import type { FoundTargets } from "../targets/find_targets.ts";

@@ -8,7 +8,8 @@ import { type Address, formatAddress, isLoopback } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
 import { parseRangeList } from "../../targets/parse.ts";
 import type { Range } from "../../targets/ranges.ts";
-import { env, reason, tellLine, userPath } from "../../cli/term/console.ts";
+import { tellLine } from "../../cli/term/console.ts";
+import { env, reason, userPath } from "../environment.ts";
 
 /** The list. */
 export class OptOutList {

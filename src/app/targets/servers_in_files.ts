@@ -7,7 +7,8 @@ import { InputError } from "../../core/errors.ts";
 import { type Imported, readForeign } from "../../sinks/foreign_files.ts";
 import { XmlError } from "../../sinks/xml_tags.ts";
 import type { StoredRecord } from "../../store/server_columns.ts";
-import { reason, tellLine, userPath } from "../../cli/term/console.ts";
+import { tellLine } from "../../cli/term/console.ts";
+import { reason, userPath } from "../environment.ts";
 import { count } from "./scan_plan.ts";
 
 /**

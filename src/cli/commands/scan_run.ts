@@ -21,7 +21,8 @@ import {
   lastingValues,
   orderDigest,
 } from "../../app/resume/scan_configuration.ts";
-import { tellLine, userPath, writeText } from "../term/console.ts";
+import { tellLine } from "../term/console.ts";
+import { userPath, writeText } from "../../app/environment.ts";
 import type { Engine } from "../../app/engines/choose_engine.ts";
 import { checkWritten, type WrittenFiles } from "../../app/outputs/path_conflicts.ts";
 import { onInterrupt } from "../../app/interrupt_signals.ts";

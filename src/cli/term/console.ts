@@ -1,11 +1,9 @@
 /**
- * The outside of the command line: streams, paths, the environment. Results go to standard output,
- * everything else to standard error.
+ * The streams of the command line: results go to standard output, everything else to standard error.
  *
  * @module
  */
-import { resolve } from "node:path";
-import { InputError } from "../../core/errors.ts";
+import { env, reason } from "../../app/environment.ts";
 import { WriteError } from "../../sinks/sink.ts";
 import { redact } from "../../core/redact.ts";
 import { harmlessText } from "../../core/text.ts";
@@ -67,18 +65,6 @@ function isSystemError(error: unknown): boolean {
     typeof (error as { code?: unknown }).code === "string";
 }
 
-/** Errors of a device: nothing on the command line mends them. */
-const DEVICE_ERRORS = new Set(["ENOSPC", "EDQUOT", "EIO", "EFBIG"]);
-
-/** What it means that a file cannot be written: a failure of its device, or a wrong path. */
-export function writeRefusal(path: string, error: unknown): Error {
-  if (error instanceof Deno.errors.NotCapable) return error;
-  const message = `Cannot write to "${path}": ${reason(error)}`;
-  return DEVICE_ERRORS.has((error as { code?: string }).code ?? "")
-    ? new WriteError(message, { cause: error })
-    : new InputError(message);
-}
-
 /** Tells the user a line. */
 export function tellLine(text: string): void {
   tell(`${text}\n`);
@@ -103,12 +89,6 @@ function shorten(text: string, most: number): string {
   return `${text.slice(0, most - 1 - end)}…${text.slice(-end)}`;
 }
 
-/** A variable of the environment, where it may be read. */
-export function env(name: string): string | undefined {
-  const { state } = Deno.permissions.querySync({ name: "env", variable: name });
-  return state === "granted" ? Deno.env.get(name) : undefined;
-}
-
 /** The size of the terminal, or what it is mostly. */
 export function terminalSize(): { columns: number; rows: number } {
   const usual = { columns: 80, rows: 24 };
@@ -125,52 +105,7 @@ export function isDumb(): boolean {
   return env("TERM") === "dumb";
 }
 
-/** A path as the user meant it: a task runs in the project's folder, wherever it was called. */
-export function userPath(path: string): string {
-  const folder = env("INIT_CWD");
-  return folder === undefined ? path : resolve(folder, path);
-}
-
 /** How the user called the program. */
 export function programName(): string {
   return env("INIT_CWD") === undefined ? "blocksweep" : "deno task";
-}
-
-/**
- * Reads a text file, `-` for standard input.
- *
- * @throws InputError that names it.
- */
-export async function readText(path: string): Promise<string> {
-  if (path === "-") return await new Response(Deno.stdin.readable).text();
-  try {
-    // Some editors of Windows put a byte order mark in front, which JSON does not know.
-    return (await Deno.readTextFile(userPath(path))).replace(/^\ufeff/, "");
-  } catch (error) {
-    if (error instanceof Deno.errors.NotCapable) throw error;
-    throw new InputError(`Cannot read "${path}": ${reason(error)}`);
-  }
-}
-
-/**
- * Writes a text file at once.
- *
- * @throws InputError, or WriteError where its device is full, that names it.
- */
-export async function writeText(path: string, text: string): Promise<void> {
-  try {
-    await Deno.writeTextFile(userPath(path), text);
-  } catch (error) {
-    throw writeRefusal(path, error);
-  }
-}
-
-/** What went wrong, without the call that it went wrong in. */
-export function reason(error: unknown): string {
-  return (error as Error).message.replace(/: (open|readfile|writefile|rename|mkdir) '.*$/, "");
-}
-
-/** A word as a shell takes it. */
-export function quoteWord(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

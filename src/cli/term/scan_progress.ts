@@ -6,7 +6,8 @@
 import type { ScanState } from "../../scan/scan_state.ts";
 import type { FloodReport } from "../../sweep/flooding_hosts.ts";
 import { estimateLoss } from "../../sweep/canaries/loss_estimate.ts";
-import { reason, tell, tellLine, terminalSize, userPath, writeRefusal } from "./console.ts";
+import { tell, tellLine, terminalSize } from "./console.ts";
+import { reason, userPath, writeRefusal } from "../../app/environment.ts";
 import { count, type Governor, number, type Plan } from "../../app/targets/scan_plan.ts";
 import { PaceMeter, type ScanWork, statusLine } from "./status_line.ts";
 

@@ -1,6 +1,5 @@
 import { assertRejects, assertThrows } from "@std/assert";
-import { print, tell, writeRefusal } from "../../../src/cli/term/console.ts";
-import { InputError } from "../../../src/core/errors.ts";
+import { print, tell } from "../../../src/cli/term/console.ts";
 import { WriteError } from "../../../src/sinks/sink.ts";
 import { FULL, withFault } from "../failing_streams.ts";
 
@@ -23,26 +22,4 @@ Deno.test("print() says that standard output takes no more", async () => {
       await assertRejects(() => print("x"), WriteError, "Cannot write to standard output: ");
     });
   }
-});
-
-Deno.test("a full device is a failure, a wrong path is a mistake", () => {
-  const path = "x";
-  const error = writeRefusal(path, FULL);
-  assertThrows(
-    () => {
-      throw error;
-    },
-    WriteError,
-    'Cannot write to "x": No space left on device',
-  );
-  const missing = Object.assign(new Error("No such file (os error 2): open 'x'"), {
-    code: "ENOENT",
-  });
-  assertThrows(
-    () => {
-      throw writeRefusal(path, missing);
-    },
-    InputError,
-    'Cannot write to "x": No such file (os error 2)',
-  );
 });

@@ -5,35 +5,44 @@
  */
 import { redactUrl } from "../../core/redact.ts";
 import { passwordIn } from "../../store/database/pgpass.ts";
+import type { PostgresPlace } from "../../store/database/postgres_url.ts";
 import { storePlace, type Surroundings } from "../../store/open_store.ts";
 import type { Values } from "../settings/option_values.ts";
-import { tellLine } from "../../cli/term/console.ts";
 import { env, userPath } from "../environment.ts";
 
-/** The surroundings of this process: PGPASSWORD, then PGPASSFILE or ~/.pgpass. */
-export const SURROUNDINGS: Surroundings = {
-  resolve: userPath,
-  async password(place) {
-    const given = env("PGPASSWORD");
-    if (given !== undefined) return given;
-    const home = env("HOME");
-    const path = env("PGPASSFILE") ?? (home === undefined ? undefined : `${home}/.pgpass`);
-    if (path === undefined) return undefined;
-    try {
-      const { mode } = await Deno.stat(path);
-      if (((mode ?? 0) & 0o077) !== 0) {
-        tellLine(`blocksweep: passed over "${path}": others can read it (chmod 600)`);
-        return undefined;
-      }
-      return passwordIn(await Deno.readTextFile(path), place);
-    } catch (error) {
-      if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotCapable) {
-        return undefined;
-      }
-      throw error;
+/**
+ * What this process gives to connections: paths as the user means them, and the password from
+ * PGPASSWORD, then PGPASSFILE or ~/.pgpass.
+ *
+ * @param tell Told of a file of passwords that is passed over.
+ */
+export function connectionEnvironment(tell: (line: string) => void): Surroundings {
+  return { resolve: userPath, password: (place) => readPassword(place, tell) };
+}
+
+async function readPassword(
+  place: PostgresPlace,
+  tell: (line: string) => void,
+): Promise<string | undefined> {
+  const given = env("PGPASSWORD");
+  if (given !== undefined) return given;
+  const home = env("HOME");
+  const path = env("PGPASSFILE") ?? (home === undefined ? undefined : `${home}/.pgpass`);
+  if (path === undefined) return undefined;
+  try {
+    const { mode } = await Deno.stat(path);
+    if (((mode ?? 0) & 0o077) !== 0) {
+      tell(`blocksweep: passed over "${path}": others can read it (chmod 600)`);
+      return undefined;
     }
-  },
-};
+    return passwordIn(await Deno.readTextFile(path), place);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotCapable) {
+      return undefined;
+    }
+    throw error;
+  }
+}
 
 /**
  * Values that may be shown, logged and kept: URLs of databases have lost their passwords, and that

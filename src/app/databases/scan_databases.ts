@@ -13,21 +13,25 @@ import type { ScanEnd, ScanOptions } from "../../scan/scan_options.ts";
 import type { ScanState } from "../../scan/scan_state.ts";
 import { fateOf, type FileIdentity, identityOf } from "../../sinks/file_identity.ts";
 import { OutputLostError } from "../../sinks/sink.ts";
-import { openExisting, openStore, type StorePlace, storePlace } from "../../store/open_store.ts";
+import {
+  openExisting,
+  openStore,
+  type StorePlace,
+  storePlace,
+  type Surroundings,
+} from "../../store/open_store.ts";
 import { DOWN_AFTER } from "../../store/missing_servers.ts";
 import { absenceOf, SpillingStore } from "../../store/spilling_store.ts";
 import type { AskedOf } from "../../store/kept_columns.ts";
 import { type OptOut, readOptOuts } from "../../store/opt_outs.ts";
 import { attempt, Store } from "../../store/store.ts";
 import type { Range } from "../../targets/ranges.ts";
-import type { Settings, Values } from "../settings/option_values.ts";
-import { formatConfig } from "../../cli/options/config_file.ts";
+import type { Settings } from "../settings/option_values.ts";
 import { userPath } from "../environment.ts";
 import { count } from "../targets/scan_plan.ts";
-import type { ScanSettings } from "../settings/scan_settings.ts";
-import type { NamedTargets } from "../targets/find_targets.ts";
-import { thinOnce } from "../../cli/commands/thin.ts";
-import { SURROUNDINGS } from "./connection_environment.ts";
+import { downsampleOnce } from "./downsample.ts";
+import { type ScanSettings } from "../settings/scan_settings.ts";
+import { type NamedTargets } from "../targets/find_targets.ts";
 
 /** The databases of a scan: where they are, and when a silent server counts as offline. */
 export interface StorePlan {
@@ -91,6 +95,7 @@ export class ScanStores implements AsyncDisposable {
     readonly optedOut: readonly Range[],
     private readonly files: readonly DatabaseFile[],
     private readonly plan: StorePlan,
+    private readonly surroundings: Surroundings,
     private readonly tell: (line: string) => void,
   ) {}
 
@@ -99,6 +104,7 @@ export class ScanStores implements AsyncDisposable {
    *
    * @param spill Where rows wait for a database that is unavailable: the start of a path.
    * @param tell Told how many known servers did not answer.
+   * @param surroundings What connections need of the process.
    * @param asked What the scan asks: columns of all else stay as they were.
    * @param signal Shortens the wait for a database at the end.
    * @param resumed Whether they hold rows of the scan: then none is created.
@@ -109,6 +115,7 @@ export class ScanStores implements AsyncDisposable {
     spill: string,
     tell: (line: string) => void,
     asked: AskedOf,
+    surroundings: Surroundings,
     signal?: AbortSignal,
     resumed = false,
   ): Promise<ScanStores> {
@@ -119,7 +126,7 @@ export class ScanStores implements AsyncDisposable {
       for (const [i, place] of plan.places.entries()) {
         if (resumed) await checkThere(place);
         const open = resumed ? openExisting : openStore;
-        const database = await open(place, SURROUNDINGS, { busyMs: BUSY_MS });
+        const database = await open(place, surroundings, { busyMs: BUSY_MS });
         const options = {
           path: `${spill}.${i + 1}.ndjson`,
           clock: systemClock,
@@ -138,7 +145,7 @@ export class ScanStores implements AsyncDisposable {
       for (const sink of sinks) await sink[Symbol.asyncDispose]();
       throw error;
     }
-    return new ScanStores(sinks, optedOut, files, plan, tell);
+    return new ScanStores(sinks, optedOut, files, plan, surroundings, tell);
   }
 
   /**
@@ -158,9 +165,13 @@ export class ScanStores implements AsyncDisposable {
     this.#optOuts.push({ address, at: Date.now() });
   }
 
-  /** Notes that a scan begins. */
-  async begin(scanId: string, at: number, shards: number, values: Values): Promise<void> {
-    const config = JSON.stringify(JSON.parse(formatConfig("scan", values)));
+  /**
+   * Notes that a scan begins.
+   *
+   * @param options What it was told, as JSON.
+   */
+  async begin(scanId: string, at: number, shards: number, options: string): Promise<void> {
+    const config = JSON.stringify(JSON.parse(options));
     for (const sink of this.sinks) await sink.begin({ id: scanId, at, shards, config });
   }
 
@@ -211,7 +222,9 @@ export class ScanStores implements AsyncDisposable {
       if (missed > 0) {
         this.tell(`${places[i].path}: ${count(missed, "known server")} did not answer`);
       }
-      if (keepMs !== undefined) this.tell(await thinOnce(places[i], keepMs));
+      if (keepMs !== undefined) {
+        this.tell(await downsampleOnce(places[i], keepMs, this.surroundings));
+      }
     };
     let fault: unknown;
     for (const i of this.sinks.keys()) {

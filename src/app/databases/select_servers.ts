@@ -7,11 +7,15 @@ import { InputError } from "../../core/errors.ts";
 import { serverId } from "../../core/record.ts";
 import type { Format, Sink } from "../../sinks/sink.ts";
 import { listServers, ORDERS, type Selection } from "../../store/server_queries.ts";
-import { readStore, type StorePlace, storePlace } from "../../store/open_store.ts";
+import {
+  readStore,
+  type StorePlace,
+  storePlace,
+  type Surroundings,
+} from "../../store/open_store.ts";
 import type { StoredRecord } from "../../store/server_columns.ts";
 import type { Database } from "../../store/database/database.ts";
 import { closest } from "../../core/closest_name.ts";
-import { SURROUNDINGS } from "./connection_environment.ts";
 import { type Column, playersText, tableOf } from "../outputs/table_format.ts";
 import type { Settings } from "../settings/option_values.ts";
 
@@ -27,8 +31,11 @@ export function namedPlace(word: string | undefined): StorePlace {
 }
 
 /** Opens the list that a command reads. */
-export async function openNamed(word: string | undefined): Promise<Database> {
-  return await readStore(namedPlace(word), SURROUNDINGS);
+export async function openNamed(
+  word: string | undefined,
+  surroundings: Surroundings,
+): Promise<Database> {
+  return await readStore(namedPlace(word), surroundings);
 }
 
 /** Which servers the options select. */

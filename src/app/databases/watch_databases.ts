@@ -13,10 +13,8 @@ import { attempt, Store, StoreError } from "../../store/store.ts";
 import type { Range } from "../../targets/ranges.ts";
 import { Journal, type WatchCounts, type WatchRules } from "../../watch/mod.ts";
 import type { Settings, Values } from "../settings/option_values.ts";
-import { formatConfig } from "../../cli/options/config_file.ts";
-import { tellLine } from "../../cli/term/console.ts";
 import { Interrupted, onInterrupt } from "../interrupt_signals.ts";
-import { SURROUNDINGS, withoutSecrets } from "./connection_environment.ts";
+import { connectionEnvironment, withoutSecrets } from "./connection_environment.ts";
 
 /** How long the end of a watch waits for a list that takes nothing, milliseconds. */
 const PATIENCE_MS = 10_000;
@@ -32,12 +30,14 @@ const BUSY_MS = 250;
 async function openFree(
   open: typeof openExisting | typeof openStore,
   place: StorePlace,
+  tell: (line: string) => void,
 ): Promise<Database> {
   using interrupt = onInterrupt(() => {});
   const { signal } = interrupt;
-  const report = (line: string) => tellLine(`blocksweep: ${line}`);
+  const report = (line: string) => tell(`blocksweep: ${line}`);
+  const options = { busyMs: BUSY_MS, lockWait: { signal, report } };
   try {
-    return await open(place, SURROUNDINGS, { busyMs: BUSY_MS, lockWait: { signal, report } });
+    return await open(place, connectionEnvironment(tell), options);
   } catch (error) {
     throw signal.aborted ? new Interrupted() : error;
   }
@@ -54,6 +54,7 @@ export class WatchLists implements AsyncDisposable {
     /** How many of them are watched: the first ones. */
     private readonly watched: number,
     private readonly rules: WatchRules,
+    private readonly tell: (line: string) => void,
   ) {}
 
   /** Those that are watched. */
@@ -69,9 +70,14 @@ export class WatchLists implements AsyncDisposable {
   /**
    * Opens the lists among the words, which must exist.
    *
+   * @param tell Told what goes wrong meanwhile.
    * @throws InputError for the first that cannot be used, and for outputs that are no lists.
    */
-  static async open(settings: Settings, rules: WatchRules): Promise<WatchLists> {
+  static async open(
+    settings: Settings,
+    rules: WatchRules,
+    tell: (line: string) => void,
+  ): Promise<WatchLists> {
     const outputs = settings.texts("output");
     const wrong = outputs.find((text) => storePlace(text) === undefined);
     if (wrong !== undefined) {
@@ -90,9 +96,9 @@ export class WatchLists implements AsyncDisposable {
     const texts = [...new Set([...words, ...outputs])];
     const places = texts.map((text) => storePlace(text)!);
     await using stack = new AsyncDisposableStack();
-    const lists = stack.use(new WatchLists(places, words.length, rules));
+    const lists = stack.use(new WatchLists(places, words.length, rules, tell));
     for (const place of places.slice(0, words.length)) {
-      lists.#add(await openFree(openExisting, place));
+      lists.#add(await openFree(openExisting, place, tell));
     }
     stack.move();
     return lists;
@@ -105,7 +111,7 @@ export class WatchLists implements AsyncDisposable {
    */
   async openOutputs(): Promise<void> {
     for (const place of this.places.slice(this.watched)) {
-      this.#add(await openFree(openStore, place));
+      this.#add(await openFree(openStore, place, this.tell));
     }
   }
 
@@ -114,7 +120,7 @@ export class WatchLists implements AsyncDisposable {
     this.#journals.push(
       new Journal({
         ...{ name: database.name, scanId: this.rules.scanId, clock: systemClock },
-        tell: (line) => tellLine(`blocksweep: ${line}`),
+        tell: (line) => this.tell(`blocksweep: ${line}`),
         write: (...polled) => attempt("write to", database, () => writePolls(database, ...polled)),
       }),
     );
@@ -132,10 +138,12 @@ export class WatchLists implements AsyncDisposable {
   /**
    * Notes in each that the watch begins: later, where one is unavailable.
    *
+   * @param values What the watch was told.
+   * @param format Writes values without secrets as JSON.
    * @throws StoreError for the first that refuses it.
    */
-  async begin(values: Values): Promise<void> {
-    const config = JSON.stringify(JSON.parse(formatConfig("watch", withoutSecrets(values))));
+  async begin(values: Values, format: (values: Values) => string): Promise<void> {
+    const config = JSON.stringify(JSON.parse(format(withoutSecrets(values))));
     const { scanId: id } = this.rules;
     const at = Date.now();
     for (const [i, database] of this.#all.entries()) {

@@ -11,7 +11,6 @@ import type { SendThread } from "../../net/linux/thread/send_thread.ts";
 import type { DatagramSocket } from "../../net/socket.ts";
 import { socketsFor } from "../../sweep/probe_window.ts";
 import { familiesOf, type Targets } from "../../targets/compose.ts";
-import { tellLine } from "../../cli/term/console.ts";
 import type { Engine } from "./choose_engine.ts";
 import { count, number } from "../targets/scan_plan.ts";
 import type { ScanSettings } from "../settings/scan_settings.ts";
@@ -166,7 +165,7 @@ export async function capacityFor(
   targets: Targets,
   chosen: ScanSettings,
   files: number,
-  quiet: boolean,
+  tell: (line: string) => void,
 ): Promise<Capacity> {
   const { protocols, concurrency } = chosen;
   const wanted = protocols.some(({ transport }) => transport === "tcp") ? concurrency : 0;
@@ -174,8 +173,8 @@ export async function capacityFor(
   const left = await descriptorsLeft(most, descriptorTaker(targets, chosen));
   const capacity = divide(left, wanted, files);
   const { connections } = capacity;
-  if (connections < wanted && !quiet) {
-    tellLine(
+  if (connections < wanted) {
+    tell(
       `blocksweep: ${count(connections, "connection")} at once in place of ` +
         `${number(wanted)}: there are no more descriptors (ulimit -n)`,
     );

@@ -16,7 +16,6 @@ import { openFile, reopenFile, standardOutput } from "../../sinks/file_output.ts
 import { type Format, type Output, type Sink, TextSink } from "../../sinks/sink.ts";
 import { storePlace } from "../../store/open_store.ts";
 import { closest } from "../../core/closest_name.ts";
-import { terminalSize } from "../../cli/term/console.ts";
 import { userPath } from "../environment.ts";
 import { absenceOf } from "../../store/spilling_store.ts";
 import { ROW_ORDERS, type RowOrder, SortingSink } from "./sorting_sink.ts";
@@ -78,13 +77,15 @@ const SCANNED: RowKind = { columns: FIELDS, table: serverTable, orders: ROW_ORDE
  * What the options say about outputs, databases apart. Without any, rows go to standard output: as a table where it
  * is a terminal, else as NDJSON.
  *
+ * @param terminal Columns of the terminal that standard output is; `undefined`: it is none.
  * @throws InputError for an unknown column or format, or two outputs in one place.
  */
 export function planOutputs(
   settings: Settings,
-  isTerminal: boolean,
+  terminal: number | undefined,
   { columns, table, orders }: RowKind = SCANNED,
 ): OutputPlan[] {
+  const isTerminal = terminal !== undefined;
   const fields = chosenFields(settings.list("fields"), columns);
   const identified = ["host", "port"].every((name) => fields.some((one) => one.name === name));
   const named = settings.oneOf("format", FORMAT_NAMES);
@@ -102,7 +103,7 @@ export function planOutputs(
   }
   const chosen = settings.text("fields") !== undefined;
   const drawn = (path: string) => {
-    const space = path === "-" && isTerminal ? terminalSize().columns : Infinity;
+    const space = path === "-" && isTerminal ? terminal : Infinity;
     return chosen ? fieldsTable(fields, space) : table(space);
   };
   const order = orders === undefined ? undefined : chosenOrder(settings, orders, plans);

@@ -8,7 +8,6 @@ import { InputError } from "../../core/errors.ts";
 import { systemClock } from "../../net/clock.ts";
 import type { StorePlace } from "../../store/open_store.ts";
 import { MOST_SPOOLED, Spool, Webhook } from "../../watch/mod.ts";
-import { tellError } from "../../cli/term/console.ts";
 import { reason, userPath } from "../environment.ts";
 import { configurationPath } from "../targets/opt_out_file.ts";
 import { number } from "../targets/scan_plan.ts";
@@ -43,11 +42,13 @@ export function readWebhook(settings: Settings): WebhookPlace | undefined {
  * Opens it, with what an earlier watch has left.
  *
  * @param places The databases of the watch: events wait beside the first one that is a file.
+ * @param warn Told what goes wrong.
  * @throws InputError where the spool cannot be used; Deno.errors.NotCapable.
  */
 export async function openWebhook(
   { url, spool: path }: WebhookPlace,
   places: readonly StorePlace[],
+  warn: (message: string) => void,
 ): Promise<Webhook> {
   const { protocol, hostname, port } = new URL(url);
   const host = `${hostname}:${port || (protocol === "https:" ? 443 : 80)}`;
@@ -57,9 +58,9 @@ export async function openWebhook(
     );
   }
   const spool = path === undefined
-    ? await openUsual(usualPath(places))
-    : await openSpool(userPath(path));
-  return new Webhook(url, { fetch, clock: systemClock, spool, tell: tellError });
+    ? await openUsual(usualPath(places), warn)
+    : await openSpool(userPath(path), warn);
+  return new Webhook(url, { fetch, clock: systemClock, spool, tell: warn });
 }
 
 /** Where events wait if nobody says: a path in full, for the program's folder is the task's. */
@@ -69,23 +70,23 @@ function usualPath(places: readonly StorePlace[]): string {
 }
 
 /** Without a place to write, a watch works all the same. */
-async function openUsual(path: string): Promise<Spool> {
+async function openUsual(path: string, warn: (message: string) => void): Promise<Spool> {
   try {
     Deno.mkdirSync(dirname(path), { recursive: true });
-    return await openSpool(path);
+    return await openSpool(path, warn);
   } catch (error) {
     if (error instanceof InputError && /another watch/.test(error.message)) throw error;
     const why = error instanceof Deno.errors.NotCapable
       ? "--allow-write is not granted"
       : reason(error);
-    tellError(`events for the webhook wait in memory alone (${why}): at the end they are lost`);
-    return await Spool.open({ path: undefined, onTrouble: tellError });
+    warn(`events for the webhook wait in memory alone (${why}): at the end they are lost`);
+    return await Spool.open({ path: undefined, onTrouble: warn });
   }
 }
 
-async function openSpool(path: string): Promise<Spool> {
+async function openSpool(path: string, warn: (message: string) => void): Promise<Spool> {
   const onTrouble = (why: string) =>
-    tellError(`events for the webhook wait in memory alone: cannot write "${path}": ${why}`);
+    warn(`events for the webhook wait in memory alone: cannot write "${path}": ${why}`);
   try {
     requireFile(path);
     return await Spool.open({ path, onTrouble });

@@ -26,7 +26,6 @@ import { type DiskFile, systemDisk } from "../../sinks/file_operations.ts";
 import type { Sink } from "../../sinks/sink.ts";
 import { storePlace } from "../../store/open_store.ts";
 import type { SpillingStore } from "../../store/spilling_store.ts";
-import { tellLine } from "../../cli/term/console.ts";
 import { reason, userPath, writeRefusal } from "../environment.ts";
 import { openOutputs, type OutputPlan, reopenOutputs } from "../outputs/open_outputs.ts";
 import { count } from "../targets/scan_plan.ts";
@@ -84,6 +83,8 @@ export interface Keeping {
   readonly beforeRows: () => void;
   /** Tells the user something. */
   readonly tell: (line: string) => void;
+  /** Tells the user what goes wrong: of a quiet scan too. */
+  readonly warn: (line: string) => void;
 }
 
 /** How a new scan begins. */
@@ -100,7 +101,7 @@ export interface Beginning {
  * @throws InputError when outputs, or a checkpoint that the user wants, cannot be written.
  */
 export async function begin(keeping: Keeping, beginning: Beginning): Promise<Kept> {
-  const { outputs, stores, beforeRows, state, from } = keeping;
+  const { outputs, stores, beforeRows, state, from, warn } = keeping;
   const { place, answered } = beginning;
   const claimed = place &&
     await attempt(place, () => RowList.claim(systemDisk, listPath(userPath(place.path))));
@@ -120,7 +121,7 @@ export async function begin(keeping: Keeping, beginning: Beginning): Promise<Kep
     });
   }));
   if (!(writer instanceof Error)) return { sinks, answered, writer };
-  tellLine(`blocksweep: no checkpoint is kept in "${place!.path}": ${reason(writer)}`);
+  warn(`blocksweep: no checkpoint is kept in "${place!.path}": ${reason(writer)}`);
   return { sinks, answered, writer: undefined };
 }
 
@@ -207,13 +208,13 @@ function checkOutputCount({ length }: Offsets, outputs: number, path: string): v
 }
 
 function writerOptions(
-  { clock, identity }: Keeping,
+  { clock, identity, warn }: Keeping,
   rest: Pick<WriterOptions, "path" | "configuration" | "sinks" | "offsets">,
 ): WriterOptions {
   const { path } = rest;
   return {
     ...{ disk: systemDisk, clock, identity, ...rest, path: userPath(path) },
     onFailure: (error) =>
-      tellLine(`blocksweep: cannot write "${path}": ${reason(error)}; the scan goes on`),
+      warn(`blocksweep: cannot write "${path}": ${reason(error)}; the scan goes on`),
   };
 }

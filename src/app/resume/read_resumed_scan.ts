@@ -11,10 +11,9 @@ import { listPath } from "../../scan/checkpoint/written_rows.ts";
 import { type ResumedList, resumeList } from "../../scan/checkpoint/resumed_rows.ts";
 import { systemDisk } from "../../sinks/file_operations.ts";
 import type { Mark } from "../../sweep/trail.ts";
-import { Settings, type Values } from "../settings/option_values.ts";
+import { type OptionForm, Settings, type Values } from "../settings/option_values.ts";
 import { type Configuration, fullPath, parseConfiguration } from "./scan_configuration.ts";
 import { userPath } from "../environment.ts";
-import { optionsOf } from "../../cli/options/option_table.ts";
 import { count, number, type Passes, type Plan } from "../targets/scan_plan.ts";
 
 /** Options that change neither who is asked what, nor what is written where. */
@@ -52,21 +51,23 @@ export interface Resumed {
  * Reads what belongs to the checkpoint of a scan that is not done.
  *
  * @param line What was said besides.
+ * @param allowed The options of a scan.
  * @throws InputError when it cannot be gone on with, or something else was said of the scan.
  */
 export async function readResumed(
   path: string,
   checkpoint: Checkpoint,
   line: Values,
+  allowed: readonly OptionForm[],
 ): Promise<Resumed> {
   const left = await resumeList(systemDisk, listPath(userPath(path)), checkpoint);
   try {
     if (left.digest !== checkpoint.configuration) {
       throw new InputError(`Cannot resume "${path}": the list beside it is that of another scan`);
     }
-    const configuration = readConfiguration(left.configuration, path);
+    const configuration = readConfiguration(left.configuration, path, allowed);
     checkIdentity(configuration, checkpoint, path);
-    const values = mergeFree(configuration.values, line, path);
+    const values = mergeFree(configuration.values, line, path, allowed);
     return { path, checkpoint, left, configuration, values };
   } catch (error) {
     await left[Symbol.asyncDispose]();
@@ -74,9 +75,13 @@ export async function readResumed(
   }
 }
 
-function readConfiguration(text: string, path: string): Configuration {
+function readConfiguration(
+  text: string,
+  path: string,
+  allowed: readonly OptionForm[],
+): Configuration {
   try {
-    return parseConfiguration(text);
+    return parseConfiguration(text, allowed);
   } catch (error) {
     if (!(error instanceof FieldError)) throw error;
     throw new InputError(`Cannot resume "${path}": in the list beside it, ${error.message}`);
@@ -110,7 +115,12 @@ function checkIdentity(
  *
  * @throws InputError that names all others, unless they say what the scan has.
  */
-export function mergeFree(scan: Values, line: Values, path: string): Values {
+export function mergeFree(
+  scan: Values,
+  line: Values,
+  path: string,
+  allowed: readonly OptionForm[],
+): Values {
   const changed: string[] = [];
   const compare = (said: string, texts: readonly string[], before: readonly string[] = []) => {
     if (texts.join("\0") === before.join("\0")) return;
@@ -118,7 +128,7 @@ export function mergeFree(scan: Values, line: Values, path: string): Values {
   };
   if (line.words.length > 0) compare(line.words.join(" "), line.words, scan.words);
   const given = new Map(scan.given);
-  for (const { name, value } of optionsOf("scan")) {
+  for (const { name, value } of allowed) {
     const texts = line.given.get(name);
     if (texts === undefined) continue;
     if (FREE.has(name)) given.set(name, texts);

@@ -35,9 +35,8 @@ import { storePlace } from "../../store/open_store.ts";
 import type { Targets } from "../../targets/compose.ts";
 import { parseTarget } from "../../targets/parse.ts";
 import type { Range } from "../../targets/ranges.ts";
-import type { Values } from "../settings/option_values.ts";
+import type { OptionForm, Values } from "../settings/option_values.ts";
 import { userPath } from "../environment.ts";
-import { type Option, optionsOf } from "../../cli/options/option_table.ts";
 import type { ScanSettings } from "../settings/scan_settings.ts";
 import type { FoundTargets } from "../targets/find_targets.ts";
 
@@ -84,10 +83,18 @@ export function formatConfiguration(
 /**
  * Reads what {@linkcode formatConfiguration} wrote, and somebody may have edited.
  *
+ * @param allowed The options of a scan.
  * @throws FieldError for the first field that is not as it must be.
  */
-export function parseConfiguration(text: string): Configuration {
-  const { targets, options, include, exclude, known, ...rest } = configuration(parseJson(text), "");
+export function parseConfiguration(
+  text: string,
+  allowed: readonly OptionForm[],
+): Configuration {
+  const { options, ...fields } = objectOf({
+    ...CONFIGURATION_FIELDS,
+    options: givenOptions(allowed),
+  })(parseJson(text), "");
+  const { targets, include, exclude, known, ...rest } = fields;
   const { scanId, names, services, answered, order } = rest;
   return {
     scanId,
@@ -115,27 +122,28 @@ const range = readAs(parseRange, "a range, as 10.0.0.0-10.0.0.255");
 const endpoint = readAs(parseEndpoint, "an endpoint, as 10.0.0.1:19132");
 const hostName = readAs(parseHostName, "a host name");
 
-const options: Check<ReadonlyMap<string, readonly string[]>> = (value, field) =>
-  new Map(
-    entriesOf(value, field).map(([name, texts]) => {
-      const option = optionsOf("scan").find((one) => one.name === name && !NEVER_KEPT.has(name));
-      if (option === undefined) throw new FieldError(`there is no field ${field}.${name}`);
-      return [name, textsOf(option, texts, `${field}.${name}`)];
-    }),
-  );
+const givenOptions =
+  (allowed: readonly OptionForm[]): Check<ReadonlyMap<string, readonly string[]>> =>
+  (value, field) =>
+    new Map(
+      entriesOf(value, field).map(([name, texts]) => {
+        const option = allowed.find((one) => one.name === name && !NEVER_KEPT.has(name));
+        if (option === undefined) throw new FieldError(`there is no field ${field}.${name}`);
+        return [name, textsOf(option, texts, `${field}.${name}`)];
+      }),
+    );
 
-function textsOf({ value, repeat }: Option, given: unknown, field: string): string[] {
+function textsOf({ value, repeat }: OptionForm, given: unknown, field: string): string[] {
   const texts = listOf(word)(given, field);
   if (value === undefined && texts.join() !== "true") throw wrongField(field, given, '["true"]');
   if (texts.length === 1 || texts.length > 1 && repeat) return texts;
   throw wrongField(field, given, repeat ? "a list of texts" : "a list of one text");
 }
 
-/** All fields of a configuration. */
-const configuration = objectOf({
+/** The fields of a configuration, options apart. */
+const CONFIGURATION_FIELDS = {
   scanId: uuidText,
   targets: listOf(word),
-  options,
   include: listOf(tuple(range, orMissing(port))),
   exclude: listOf(range),
   known: listOf(tuple(endpoint, listOf(oneOf(PROTOCOLS.map(({ name }) => name))))),
@@ -143,7 +151,7 @@ const configuration = objectOf({
   services: listOf(tuple(endpoint, hostName, hostName, port)),
   answered: listOf(endpoint),
   order: text(/^[0-9a-f]{64}$/, "64 hexadecimal digits"),
-});
+};
 
 function parseHostName(text: string): string | undefined {
   try {
@@ -171,10 +179,18 @@ function parseRange(text: string): Range | undefined {
 /** Options that name the scan to run, and not what it is. */
 const NEVER_KEPT = new Set(["config", "resume"]);
 
-/** Options as another process, in another folder, has to see them. */
-export function lastingValues({ words, given }: Values, seed: number | undefined): Values {
+/**
+ * Options as another process, in another folder, has to see them.
+ *
+ * @param allowed The options of a scan.
+ */
+export function lastingValues(
+  { words, given }: Values,
+  seed: number | undefined,
+  allowed: readonly OptionForm[],
+): Values {
   const lasting = new Map<string, readonly string[]>();
-  for (const { name, value } of optionsOf("scan")) {
+  for (const { name, value } of allowed) {
     const texts = given.get(name);
     if (texts === undefined || NEVER_KEPT.has(name)) continue;
     lasting.set(name, value === "FILE" ? texts.map(fullPath) : texts);

@@ -14,6 +14,16 @@ export interface Values {
   readonly given: ReadonlyMap<string, readonly string[]>;
 }
 
+/** What an option takes, as far as it matters to values that are kept. */
+export interface OptionForm {
+  /** Its long name, without the dashes. */
+  readonly name: string;
+  /** What its value is called, `FILE` where that is a path; `undefined`: it takes none. */
+  readonly value?: string;
+  /** Whether it may be given several times. */
+  readonly repeat?: boolean;
+}
+
 /** A rate that is to be found out. */
 export interface AutoRate {
   /** The highest that is allowed, datagrams a second; `undefined`: nothing was said. */

@@ -8,7 +8,6 @@ import { type Address, formatAddress, isLoopback } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
 import { parseRangeList } from "../../targets/parse.ts";
 import type { Range } from "../../targets/ranges.ts";
-import { tellLine } from "../../cli/term/console.ts";
 import { env, reason, userPath } from "../environment.ts";
 
 /** The list. */
@@ -21,9 +20,10 @@ export class OptOutList {
 
   /**
    * @param path Where it is; default: in the user's configuration folder.
+   * @param tell Told once where nothing can be noted in it.
    * @throws Deno.errors.NotCapable where that folder may not be looked up.
    */
-  constructor(path: string | undefined) {
+  constructor(path: string | undefined, private readonly tell: (line: string) => void) {
     this.#path = path === undefined ? usualPath() : userPath(path);
   }
 
@@ -61,7 +61,7 @@ export class OptOutList {
       appendLines(this.#path, lines.join(""));
     } catch (error) {
       if (!this.#warned) {
-        tellLine(`blocksweep: cannot note who opted out in "${this.#path}": ${reason(error)}`);
+        this.tell(`blocksweep: cannot note who opted out in "${this.#path}": ${reason(error)}`);
       }
       this.#warned = true;
     }

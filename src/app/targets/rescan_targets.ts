@@ -8,14 +8,19 @@ import { InputError } from "../../core/errors.ts";
 import { PROTOCOLS } from "../../protocols/list.ts";
 import { dueServers } from "../../store/server_queries.ts";
 import { readOptOuts } from "../../store/opt_outs.ts";
-import { openStore, readStore, type StorePlace, storePlace } from "../../store/open_store.ts";
+import {
+  openStore,
+  readStore,
+  type StorePlace,
+  storePlace,
+  type Surroundings,
+} from "../../store/open_store.ts";
 import { attempt } from "../../store/store.ts";
 import { AddressSet } from "../../targets/address_set.ts";
 import { parseTarget } from "../../targets/parse.ts";
 import type { Range } from "../../targets/ranges.ts";
 import type { NamedService } from "../../targets/srv.ts";
 import { namedPlace } from "../databases/select_servers.ts";
-import { SURROUNDINGS } from "../databases/connection_environment.ts";
 import type { Settings } from "../settings/option_values.ts";
 
 /** A server that a list knows. */
@@ -50,9 +55,10 @@ const NOTHING: KnownServers = { servers: [], optedOut: [] };
 export async function readKnown(
   place: StorePlace,
   written: readonly StorePlace[],
+  surroundings: Surroundings,
 ): Promise<KnownServers> {
   const open = written.some(({ path }) => path === place.path) ? openStore : readStore;
-  await using database = await open(place, SURROUNDINGS);
+  await using database = await open(place, surroundings);
   return await attempt("read", database, async () => {
     const optedOut = await readOptOuts(database);
     const shy = new AddressSet(optedOut);
@@ -120,6 +126,7 @@ function nameIn(text: string): { host: string; port: number | undefined } | unde
 export async function knownToRescan(
   secret: Settings,
   written: readonly StorePlace[],
+  surroundings: Surroundings,
 ): Promise<KnownServers> {
   const text = secret.text("rescan");
   if (text === undefined) return NOTHING;
@@ -134,7 +141,7 @@ export async function knownToRescan(
     }
   }
   const place = storePlace(text) ?? namedPlace(text);
-  const known = await readKnown(place, written);
+  const known = await readKnown(place, written, surroundings);
   if (known.servers.length > 0) return known;
   throw new InputError(
     `Cannot rescan ${place.path}: there is no server in it${

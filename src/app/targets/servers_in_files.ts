@@ -7,17 +7,20 @@ import { InputError } from "../../core/errors.ts";
 import { type Imported, readForeign } from "../../sinks/foreign_files.ts";
 import { XmlError } from "../../sinks/xml_tags.ts";
 import type { StoredRecord } from "../../store/server_columns.ts";
-import { tellLine } from "../../cli/term/console.ts";
 import { reason, userPath } from "../environment.ts";
 import { count } from "./scan_plan.ts";
 
 /**
  * The servers in a file that one of our formats wrote, in its order. Lines that cannot be read are
- * passed over, and counted on standard error.
+ * passed over, and counted.
  *
+ * @param tell Told how many lines were passed over.
  * @throws InputError when the file cannot be read.
  */
-export async function* readRows(path: string): AsyncIterable<StoredRecord> {
+export async function* readRows(
+  path: string,
+  tell: (line: string) => void,
+): AsyncIterable<StoredRecord> {
   const text = (await openRows(path)).pipeThrough(new TextDecoderStream());
   const now = Date.now();
   let unread = 0;
@@ -31,7 +34,7 @@ export async function* readRows(path: string): AsyncIterable<StoredRecord> {
     throw new InputError(`Cannot read "${path}": ${error.message}`);
   }
   if (unread === 0) return;
-  tellLine(`blocksweep: ${path}: passed over ${count(unread, "line")} that cannot be read`);
+  tell(`blocksweep: ${path}: passed over ${count(unread, "line")} that cannot be read`);
 }
 
 /**

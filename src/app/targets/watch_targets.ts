@@ -16,7 +16,6 @@ import { neverAsked } from "../../targets/builtin_lists.ts";
 import { splitWords } from "../../targets/parse.ts";
 import type { Range } from "../../targets/ranges.ts";
 import { type KnownState, Watched, type WatchRules } from "../../watch/mod.ts";
-import { tellError, tellLine } from "../../cli/term/console.ts";
 import { readText } from "../environment.ts";
 import { readRows } from "./servers_in_files.ts";
 import { locate } from "./locate_server.ts";
@@ -48,10 +47,16 @@ export interface WatchSources {
   readonly rules: WatchRules;
   /** What names are looked up with. Default: the system's. */
   readonly lookups?: Pick<Lookups, "resolve" | "findService">;
+  /** Told what is passed over. */
+  readonly tell: (line: string) => void;
+  /** Told what stands against using a name. */
+  readonly note: (text: string) => void;
 }
 
-function systemLookups(): Pick<Lookups, "resolve" | "findService"> {
-  return { resolve: resolveName, findService: serviceFinder({ note: tellError }) };
+function systemLookups(
+  { note }: Pick<WatchSources, "note">,
+): Pick<Lookups, "resolve" | "findService"> {
+  return { resolve: resolveName, findService: serviceFinder({ note }) };
 }
 
 /**
@@ -77,8 +82,8 @@ export async function readServers(sources: WatchSources): Promise<readonly Watch
   };
   const refused: RefusedName[] = [];
   for (const word of [...words, ...files]) await readWord(word, sources, addNamed, refused);
-  noteRefused(refused, servers.size + passedOver.size > 0, tellError);
-  tellPassedOver(passedOver.size);
+  noteRefused(refused, servers.size + passedOver.size > 0, sources.note);
+  tellPassedOver(passedOver.size, sources.tell);
   if (servers.size > 0) return [...servers.values()];
   throw new InputError(
     lists.length > 0
@@ -91,22 +96,24 @@ export async function readServers(sources: WatchSources): Promise<readonly Watch
 
 const ALL_OPTED_OUT = "Cannot watch: every named server opted out";
 
-function tellPassedOver(servers: number): void {
-  if (servers > 0) tellLine(`blocksweep: ${count(servers, "server")} opted out: not watched`);
+function tellPassedOver(servers: number, tell: (line: string) => void): void {
+  if (servers > 0) tell(`blocksweep: ${count(servers, "server")} opted out: not watched`);
 }
 
 /**
  * The servers whose addresses have not opted out.
  *
+ * @param tell Told how many have.
  * @throws InputError when there are none.
  */
 export function withoutOptedOut(
   servers: readonly Watched[],
   optedOut: readonly Range[],
+  tell: (line: string) => void,
 ): readonly Watched[] {
   const shy = new AddressSet(optedOut);
   const left = servers.filter(({ endpoint }) => !shy.has(endpoint.address));
-  tellPassedOver(servers.length - left.length);
+  tellPassedOver(servers.length - left.length, tell);
   if (left.length === 0) throw new InputError(ALL_OPTED_OUT);
   return left;
 }
@@ -146,13 +153,15 @@ function knownState(stored: StoredRecord, names: boolean): KnownState {
  */
 async function readWord(
   word: string,
-  { files, protocols, allowPrivate, names, lookups: found = systemLookups() }: WatchSources,
+  sources: WatchSources,
   add: (endpoint: Endpoint, name: string | null, known?: KnownState) => void,
   refused: RefusedName[],
 ): Promise<void> {
+  const { files, protocols, allowPrivate, names, note, tell } = sources;
+  const found = sources.lookups ?? systemLookups(sources);
   const addHost = async (host: string) => {
     try {
-      const lookups = { ...found, note: tellError, allowPrivate };
+      const lookups = { ...found, note, allowPrivate };
       const { endpoints, name } = await locate(host, protocols, lookups, "watch");
       for (const { endpoint } of endpoints) add(endpoint, name);
     } catch (error) {
@@ -164,7 +173,7 @@ async function readWord(
   const isFile = files.includes(word) || ROWS.includes(suffix) || suffix === "txt";
   if (!isFile) return await addHost(word);
   if (ROWS.includes(suffix)) {
-    for await (const stored of readRows(word)) {
+    for await (const stored of readRows(word, tell)) {
       const endpoint = { address: parseAddress(stored.host)!, port: stored.port };
       add(endpoint, nameOf(stored), knownState(stored, names));
     }

@@ -14,7 +14,7 @@ import { USUAL_PROTOCOLS } from "../../protocols/list.ts";
 import type { ServerRecord } from "../../core/record.ts";
 import { parseTarget } from "../../targets/parse.ts";
 import { readArgs } from "../options/parse_arguments.ts";
-import { print, tellLine, terminalSize } from "../term/console.ts";
+import { outputColumns, print, tellLine } from "../term/console.ts";
 import { reason, userPath } from "../../app/environment.ts";
 import { DEFAULTS } from "../../app/settings/defaults.ts";
 import { FLEET_RANGE } from "./fleet.ts";
@@ -95,7 +95,7 @@ async function printTable(rows: readonly ServerRecord[]): Promise<void> {
     0,
     SHOWN,
   );
-  const table = serverTable(Deno.stdout.isTerminal() ? terminalSize().columns : Infinity);
+  const table = serverTable(outputColumns() ?? Infinity);
   const text = table.head + shown.map((record) => table.row(record, false)).join("");
   await print(`\n${text}... and ${number(rows.length - shown.length)} more\n`);
 }

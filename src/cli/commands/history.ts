@@ -10,8 +10,9 @@ import { jsonText } from "../../sinks/json.ts";
 import type { Database } from "../../store/database/database.ts";
 import { historyOf, type Observation, portsOf } from "../../store/server_queries.ts";
 import { attempt } from "../../store/store.ts";
+import { connectionEnvironment } from "../../app/databases/connection_environment.ts";
 import { readArgs } from "../options/parse_arguments.ts";
-import { print } from "../term/console.ts";
+import { print, tellLine } from "../term/console.ts";
 import { DEFAULTS } from "../../app/settings/defaults.ts";
 import { openNamed } from "../../app/databases/select_servers.ts";
 import { Settings } from "../../app/settings/option_values.ts";
@@ -21,7 +22,7 @@ export async function runHistory(args: readonly string[]): Promise<number> {
   const settings = new Settings(readArgs("history", args));
   const [place, server] = settings.values.words;
   const limit = settings.wholeCount("limit") ?? DEFAULTS.history.limit;
-  await using database = await openNamed(place);
+  await using database = await openNamed(place, connectionEnvironment(tellLine));
   const { id, seen } = await attempt("read", database, async () => {
     const id = await findServer(database, server);
     return { id, seen: await historyOf(database, id, limit) };

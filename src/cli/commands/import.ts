@@ -16,7 +16,7 @@ import { tellLine } from "../term/console.ts";
 import { openRows, stored } from "../../app/targets/servers_in_files.ts";
 import { namedPlace } from "../../app/databases/select_servers.ts";
 import { count } from "../../app/targets/scan_plan.ts";
-import { SURROUNDINGS } from "../../app/databases/connection_environment.ts";
+import { connectionEnvironment } from "../../app/databases/connection_environment.ts";
 import { Settings } from "../../app/settings/option_values.ts";
 
 /** Servers that are written in one transaction. */
@@ -42,7 +42,8 @@ export async function runImport(args: readonly string[]): Promise<number> {
   await using stack = new AsyncDisposableStack();
   let database: Database | undefined;
   // Only once a file could be read: a failed import leaves no empty database behind.
-  const open = async () => database ??= stack.use(await openStore(place, SURROUNDINGS));
+  const open = async () =>
+    database ??= stack.use(await openStore(place, connectionEnvironment(tellLine)));
   for (const [i, file] of files.entries()) {
     const result = await importFile(open, file, paths[i], port);
     if (!settings.has("quiet")) result.forEach(tellLine);

@@ -29,7 +29,7 @@ import type { Format } from "../../sinks/sink.ts";
 import { optOutCheck } from "../../targets/builtin_lists.ts";
 import { parsePorts } from "../../targets/ports.ts";
 import { readArgs } from "../options/parse_arguments.ts";
-import { draw, isDumb, print, tellLine, terminalSize } from "../term/console.ts";
+import { draw, isDumb, outputColumns, print, tellLine, terminalSize } from "../term/console.ts";
 import { INTERRUPTED, onInterrupt } from "../../app/interrupt_signals.ts";
 import { LiveTable } from "../term/live_lan_table.ts";
 import { OptOutList } from "../../app/targets/opt_out_file.ts";
@@ -58,7 +58,7 @@ export async function runLan(args: readonly string[]): Promise<number> {
   if (networks.length === 0) {
     throw new InputError("Cannot look around: this machine has no network");
   }
-  const optedOut = await new OptOutList(settings.text("opt-out-file")).read();
+  const optedOut = await new OptOutList(settings.text("opt-out-file"), tellLine).read();
   const java = settings.has("no-sweep") ? undefined : javaNetworks(interfaces);
   if (!settings.has("quiet")) java?.skipped.forEach(tellSkipped);
   const neighbours = new Neighbours();
@@ -179,9 +179,7 @@ class Rows {
   #printed: Promise<void> = Promise.resolve();
 
   constructor(json: boolean) {
-    this.#format = json
-      ? ndjsonFormat(FIELDS)
-      : serverTable(Deno.stdout.isTerminal() ? terminalSize().columns : Infinity);
+    this.#format = json ? ndjsonFormat(FIELDS) : serverTable(outputColumns() ?? Infinity);
   }
 
   /** Set off when nobody takes the rows any longer. */

@@ -9,8 +9,9 @@ import type { Sink } from "../../sinks/sink.ts";
 import { storePlace } from "../../store/open_store.ts";
 import { LIST_FIELDS } from "../../store/server_queries.ts";
 import { attempt } from "../../store/store.ts";
+import { connectionEnvironment } from "../../app/databases/connection_environment.ts";
 import { readArgs } from "../options/parse_arguments.ts";
-import { tellLine } from "../term/console.ts";
+import { outputColumns, tellLine } from "../term/console.ts";
 import { DEFAULTS } from "../../app/settings/defaults.ts";
 import {
   listTable,
@@ -46,14 +47,14 @@ async function show(
   const now = Date.now();
   const selection = readSelection(settings, usual, now);
   const kind = { columns: LIST_FIELDS, table: (space: number) => listTable(now, space) };
-  const plans = planOutputs(settings, Deno.stdout.isTerminal(), kind);
+  const plans = planOutputs(settings, outputColumns(), kind);
   const list = settings.texts("output").find((path) => storePlace(path) !== undefined);
   if (list !== undefined) {
     throw new InputError(
       `Cannot export to "${redactUrl(list)}", which is a list: export to .ndjson, and import that`,
     );
   }
-  await using database = await openNamed(words[0]);
+  await using database = await openNamed(words[0], connectionEnvironment(tellLine));
   const { sinks } = await openOutputs(plans, settings.has("append"), () => {});
   const tally = new Tally();
   const { count: written, latest } = await writeAll(

@@ -9,11 +9,13 @@ import { readCheckpoint } from "../../scan/checkpoint/checkpoint_file.ts";
 import { requirePorts } from "../../scan/require_ports.ts";
 import { systemDisk } from "../../sinks/file_operations.ts";
 import type { Range } from "../../targets/ranges.ts";
+import { connectionEnvironment } from "../../app/databases/connection_environment.ts";
 import { readArgs } from "../options/parse_arguments.ts";
 import { Settings, type Values } from "../../app/settings/option_values.ts";
+import { optionsOf } from "../options/option_table.ts";
 import { formatConfig, mergeValues, parseConfig } from "../options/config_file.ts";
 import { orderDigest } from "../../app/resume/scan_configuration.ts";
-import { print, tellError, tellLine } from "../term/console.ts";
+import { outputColumns, print, tellError, tellLine } from "../term/console.ts";
 import { readText, userPath } from "../../app/environment.ts";
 import { planLines, printTargets } from "./scan_dry_run.ts";
 import { chooseEngine } from "../../app/engines/choose_engine.ts";
@@ -46,7 +48,7 @@ export async function runScan(args: readonly string[]): Promise<number> {
   const path = new Settings(given).text("resume");
   if (path === undefined) return await runWith(given, secret, "resumable");
   const checkpoint = await readCheckpoint(systemDisk, userPath(path), project.version);
-  const resumed = await readResumed(path, checkpoint, given);
+  const resumed = await readResumed(path, checkpoint, given, optionsOf("scan"));
   const withSecrets = given.given.has("output") ? secret : resumed.values;
   return await runWith(resumed.values, withSecrets, resumed);
 }
@@ -77,7 +79,7 @@ async function runWith(
   const stores = planStores(new Settings(secret));
   const settings = new Settings(values);
   const chosen = { ...readScanSettings(settings, randomSeed), ...startOf(resumed) };
-  const outputs = planOutputs(settings, Deno.stdout.isTerminal());
+  const outputs = planOutputs(settings, outputColumns());
   const files = {
     outputs: outputPaths(new Settings(secret), outputs),
     status: settings.text("status-file"),
@@ -90,9 +92,13 @@ async function runWith(
     await print(formatConfig("scan", values));
     return 0;
   }
-  const optOuts = new OptOutList(settings.text("opt-out-file"));
+  const optOuts = new OptOutList(settings.text("opt-out-file"), tellLine);
   const found = resumed?.configuration.found ??
-    await lookUpTargets(settings, chosen, () => knownToRescan(new Settings(secret), stores.places));
+    await lookUpTargets(
+      settings,
+      chosen,
+      () => knownToRescan(new Settings(secret), stores.places, connectionEnvironment(tellLine)),
+    );
   const named = composeTargets(found, [...await optOuts.read(), ...optedOutOf(resumed)]);
   const { targets } = named;
   if (resumed !== undefined && orderDigest(targets, chosen) !== resumed.configuration.order) {

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { connectionEnvironment } from "../../app/databases/connection_environment.ts";
 import type { Address, Endpoint } from "../../core/address.ts";
 import { systemClock } from "../../net/clock.ts";
 import { openSocket } from "../../net/deno/udp_socket.ts";
@@ -15,6 +16,7 @@ import { newState, type ScanState } from "../../scan/scan_state.ts";
 import type { TroubleListener } from "../../scan/sweep_stage/send_errors.ts";
 import { readIds } from "../../sinks/read_ids.ts";
 import { optOutCheck } from "../../targets/builtin_lists.ts";
+import { optionsOf } from "../options/option_table.ts";
 import { formatConfig } from "../options/config_file.ts";
 import {
   formatConfiguration,
@@ -101,7 +103,7 @@ export async function execute(job: Job): Promise<number> {
   const sockets = await openAll(targets, chosen, job.engine);
   const needed = LEAST + job.outputs.length + 4 * job.stores.places.length;
   await requireDescriptors(targets, chosen, needed);
-  const capacity = await capacityFor(targets, chosen, needed, quiet);
+  const capacity = await capacityFor(targets, chosen, needed, quiet ? () => {} : tellLine);
   const shown: { progress?: Progress } = {};
   const { resumed } = job;
   const scanId = resumed?.checkpoint.scanId ??
@@ -134,7 +136,16 @@ export async function execute(job: Job): Promise<number> {
   const asked = askedOf(chosen, job.named);
   const { signal } = interrupt;
   const isResumed = resumed !== undefined;
-  await using stores = await ScanStores.open(job.stores, spill, tell, asked, signal, isResumed);
+  const environment = connectionEnvironment(tellLine);
+  await using stores = await ScanStores.open(
+    job.stores,
+    spill,
+    tell,
+    asked,
+    environment,
+    signal,
+    isResumed,
+  );
   // A part that was killed has marked none of them in the databases.
   resumed?.left.optedOut.forEach((address) => stores.optOut(address));
   const beforeRows = () => shown.progress?.clear();
@@ -146,7 +157,8 @@ export async function execute(job: Job): Promise<number> {
   if (resumed !== undefined && !quiet) tellLine(resumeLine(resumed, state.written, plan));
   // Who answered in any part of the scan is not missing.
   const since = resumed === undefined ? Date.now() : beganAt(scanId);
-  await stores.begin(scanId, since, chosen.shard.count, settings.values);
+  const config = formatConfig("scan", settings.values);
+  await stores.begin(scanId, since, chosen.shard.count, config);
   let end: ScanEnd;
   let saved: boolean | undefined;
   {
@@ -230,14 +242,22 @@ async function keep(
     shard: `${shard.index}/${shard.count}`,
   };
   const tell = settings.has("quiet") ? () => {} : tellLine;
-  const keeping = { ...given, outputs, from: { udp, tcp }, clock: systemClock, identity, tell };
+  const keeping = {
+    ...given,
+    outputs,
+    from: { udp, tcp },
+    clock: systemClock,
+    identity,
+    tell,
+    warn: tellLine,
+  };
   if (resumed !== undefined) return await goOn(keeping, resumed);
   const append = settings.has("append");
   const answered = append && (isLater(udp) || isLater(tcp)) ? await knownServers(outputs) : [];
   const configuration = () =>
     formatConfiguration({
       scanId,
-      values: lastingValues(settings.values, chosen.seed),
+      values: lastingValues(settings.values, chosen.seed, optionsOf("scan")),
       found: job.found,
       answered,
       order: orderDigest(job.named.targets, chosen),

@@ -18,8 +18,10 @@ import {
   type WatchRules,
   type Webhook,
 } from "../../watch/mod.ts";
+import { connectionEnvironment } from "../../app/databases/connection_environment.ts";
+import { formatConfig } from "../options/config_file.ts";
 import { readArgs } from "../options/parse_arguments.ts";
-import { tellLine } from "../term/console.ts";
+import { tellError, tellLine } from "../term/console.ts";
 import { EventPrinter } from "../term/event_printer.ts";
 import { DEFAULTS } from "../../app/settings/defaults.ts";
 import { INTERRUPTED, onInterrupt } from "../../app/interrupt_signals.ts";
@@ -32,7 +34,7 @@ import {
 import { OptOutList } from "../../app/targets/opt_out_file.ts";
 import { count, number } from "../../app/targets/scan_plan.ts";
 import { chosenProtocols } from "../../app/settings/scan_settings.ts";
-import { keepThin } from "./thin.ts";
+import { keepDownsampled } from "../../app/databases/downsample.ts";
 import { Settings } from "../../app/settings/option_values.ts";
 import { type AskSettings, openAsking, readAsking } from "../../app/engines/watch_sockets.ts";
 import { WatchLists } from "../../app/databases/watch_databases.ts";
@@ -75,8 +77,8 @@ export async function runWatch(args: readonly string[]): Promise<number> {
     quiet: settings.has("quiet"),
   };
   const { rules, names, asking: { protocols } } = chosen;
-  await using lists = await WatchLists.open(settings, rules);
-  const optOuts = new OptOutList(settings.text("opt-out-file"));
+  await using lists = await WatchLists.open(settings, rules, tellLine);
+  const optOuts = new OptOutList(settings.text("opt-out-file"), tellLine);
   const noted = await optOuts.read();
   const named = await readServers({
     optedOut: [...noted, ...await lists.optedOut()],
@@ -84,10 +86,11 @@ export async function runWatch(args: readonly string[]): Promise<number> {
     files: settings.texts("input-file"),
     allowPrivate: settings.has("allow-private"),
     ...{ lists: lists.sources, protocols, names, rules },
+    ...{ tell: tellLine, note: tellError },
   });
   await lists.openOutputs(); // nothing is created before the words are found good
   const optedOut = [...noted, ...await lists.optedOut()];
-  const servers = withoutOptedOut(named, optedOut);
+  const servers = withoutOptedOut(named, optedOut, tellLine);
   const seed = crypto.getRandomValues(new Uint32Array(1))[0];
   const shy = { list: optOuts, addresses: new OptedOut(optedOut, seed) };
   return await watchServers(servers, chosen, lists, shy, settings);
@@ -112,7 +115,7 @@ async function watchServers(
   using interrupt = onInterrupt(() => {});
   const printer = new EventPrinter(settings.has("json") || !Deno.stdout.isTerminal());
   const signal = AbortSignal.any([interrupt.signal, printer.signal]);
-  await using hook = webhook && await openWebhook(webhook, lists.places);
+  await using hook = webhook && await openWebhook(webhook, lists.places, tellError);
   const tell = (line: string) => tellLine(`blocksweep: ${line}`);
   const optedOut = (address: Address) => shy.addresses.has(address);
   const around = { scanId, signal, tell, attach: attachedTo(lists, names), optedOut };
@@ -124,7 +127,7 @@ async function watchServers(
   const metrics = new WatchMetrics(servers, counts, lists.journals);
   await using _served = serving &&
     serveMetrics(serving, () => metrics.families(), (why) => tellLine(metricsTrouble(why)));
-  await lists.begin(settings.values);
+  await lists.begin(settings.values, (values) => formatConfig("watch", values));
   const watching = watch({
     ...{ servers, concurrency, random: Math.random, clock: systemClock, signal, counts },
     spreadMs: Math.min(intervalMs, 1000 * servers.length / FIRST_POLLS),
@@ -142,7 +145,11 @@ async function watchServers(
     onEvent: (event) => [metrics, printer, hook].forEach((one) => one?.add(event)),
     onPolled: (...polled) => lists.journals.forEach((journal) => journal.note(...polled)),
   });
-  await Promise.all([watching, board.listen(), keepThin(lists.places, keepMs, signal, tell)]);
+  await Promise.all([
+    watching,
+    board.listen(),
+    keepDownsampled(lists.places, keepMs, connectionEnvironment(tellLine), signal, tell),
+  ]);
   const online = servers.filter((server) => server.online).length;
   (await lists.end(counts, online)).forEach(tellLine);
   await hook?.close();

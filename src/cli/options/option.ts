@@ -3,16 +3,13 @@
  *
  * @module
  */
+import type { OptionForm } from "../../app/settings/option_values.ts";
 
 /** A command. */
 export type Command = typeof ALL[number];
 
 /** An option. */
-export interface Option {
-  /** Its long name, without the dashes. */
-  readonly name: string;
-  /** What its value is called; `undefined`: it takes none. */
-  readonly value?: string;
+export interface Option extends OptionForm {
   /** What it does, in one line. */
   readonly help: string;
   /** What holds without it: for all commands, or for each. */
@@ -25,8 +22,6 @@ export interface Option {
   readonly short?: string;
   /** Other names that users of other tools know. */
   readonly aliases?: readonly string[];
-  /** Whether it may be given several times. */
-  readonly repeat?: boolean;
 }
 
 /** Name and value, help, and what is not as in the rest of the group. */

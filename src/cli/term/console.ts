@@ -100,6 +100,11 @@ export function terminalSize(): { columns: number; rows: number } {
   }
 }
 
+/** The columns of the terminal that standard output is; `undefined`: it is none. */
+export function outputColumns(): number | undefined {
+  return Deno.stdout.isTerminal() ? terminalSize().columns : undefined;
+}
+
 /** Whether the terminal knows no escape sequences, as far as the environment may be read. */
 export function isDumb(): boolean {
   return env("TERM") === "dumb";

@@ -1,6 +1,7 @@
 /** Passwords and tokens in URLs on the command line: neither shown, nor stored. */
 import { assert, assertEquals } from "@std/assert";
 import fc from "npm:fast-check@4.10.2";
+import { optionsOf } from "../../../src/cli/options/option_table.ts";
 import { readArgs } from "../../../src/cli/options/parse_arguments.ts";
 import { formatConfig, parseConfig } from "../../../src/cli/options/config_file.ts";
 import { formatConfiguration, lastingValues } from "../../../src/app/resume/scan_configuration.ts";
@@ -91,7 +92,7 @@ Deno.test("a configuration that is kept holds no secret, and says where the rows
           );
           const found = { inclusions: [], excluded: [], known: [], names: new Map() };
           const stored = formatConfiguration({
-            ...{ values: lastingValues(values, 1), answered: [], order: "" },
+            ...{ values: lastingValues(values, 1, optionsOf("scan")), answered: [], order: "" },
             scanId: "",
             found: { ...found, services: new Map() },
           });
@@ -125,8 +126,8 @@ Deno.test("of a webhook, a list that is watched keeps the host alone", async () 
     }
     {
       const rules = { intervalMs: 60_000, downAfter: 3, scanId: "watch-1" };
-      await using lists = await WatchLists.open(new Settings(values), rules);
-      await lists.begin(values);
+      await using lists = await WatchLists.open(new Settings(values), rules, () => {});
+      await lists.begin(values, (one) => formatConfig("watch", one));
     }
     await using database = openSqlite(list, { readOnly: true });
     const [{ config }] = await all(database, "select config from scans");

@@ -1,6 +1,8 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
+import { formatConfig } from "../../../src/cli/options/config_file.ts";
 import { readArgs } from "../../../src/cli/options/parse_arguments.ts";
+import { connectionEnvironment } from "../../../src/app/databases/connection_environment.ts";
 import { planStores, ScanStores } from "../../../src/app/databases/scan_databases.ts";
 import { Settings } from "../../../src/app/settings/option_values.ts";
 import { WatchLists } from "../../../src/app/databases/watch_databases.ts";
@@ -264,9 +266,9 @@ Deno.test("the end of a watch is noted in every list, though another program has
     const paths = ["a", "b"].map((name) => `${folder}/${name}.db`);
     const values = readArgs("watch", ["127.0.0.1:1", ...paths.flatMap((path) => ["-o", path])]);
     const rules = { intervalMs: 60_000, downAfter: 3, scanId: "watch-1" };
-    await using lists = await WatchLists.open(new Settings(values), rules);
+    await using lists = await WatchLists.open(new Settings(values), rules, () => {});
     await lists.openOutputs();
-    await lists.begin(values);
+    await lists.begin(values, (one) => formatConfig("watch", one));
     using other = new DatabaseSync(paths[0]);
     other.exec("begin immediate");
     assertEquals(await lists.end(noCounts(), 0), [
@@ -301,8 +303,14 @@ async function failuresAfter(
   } as unknown as ScanOptions;
   const asked = { protocols: ["raknet"], follow: true, verify: false };
   const plan = planStores(new Settings(values));
-  await using stores = await ScanStores.open(plan, `${path}.spill`, () => {}, asked);
-  await stores.begin("scan-2", 2000, 1, values);
+  await using stores = await ScanStores.open(
+    plan,
+    `${path}.spill`,
+    () => {},
+    asked,
+    connectionEnvironment(() => {}),
+  );
+  await stores.begin("scan-2", 2000, 1, formatConfig("scan", values));
   const state = newState("scan-2", 0);
   state.floods.addresses.push(...flooding);
   await stores.end(state, { reason } as ScanEnd, { since: 2000, options, resumed: false });
@@ -317,9 +325,15 @@ Deno.test("a scan that was short of descriptors, or flooded, counts no failures 
     const plan = planStores(new Settings(readArgs("scan", ["127.0.0.1", "-o", path])));
     const asked = { protocols: ["raknet"], follow: true, verify: false };
     {
-      await using stores = await ScanStores.open(plan, `${path}.spill`, () => {}, asked);
+      await using stores = await ScanStores.open(
+        plan,
+        `${path}.spill`,
+        () => {},
+        asked,
+        connectionEnvironment(() => {}),
+      );
       const [sink] = stores.sinks;
-      await stores.begin("scan-1", 1000, 1, readArgs("scan", ["127.0.0.1"]));
+      await stores.begin("scan-1", 1000, 1, "{}");
       await sink.write([record(9)]);
       await sink.flush();
     }

@@ -70,7 +70,7 @@ Deno.test("a checkpoint that cannot be written leaves no list behind, and an old
 Deno.test("a checkpoint is beside the first file of -o, then beside that of a shortcut", () => {
   const placeOf = (...args: string[]) => {
     const settings = new Settings(readArgs("scan", ["127.0.0.1", ...args]));
-    const paths = outputPaths(settings, planOutputs(settings, false));
+    const paths = outputPaths(settings, planOutputs(settings, undefined));
     return checkpointPlace(settings.text("checkpoint"), paths)?.path;
   };
   const places = [

@@ -53,7 +53,7 @@ Deno.test("rows are sorted by address as numbers, players, or name", async () =>
 
 Deno.test("--sort is for the table on standard output", () => {
   const plan = (...args: string[]) =>
-    planOutputs(new Settings(readArgs("scan", args)), true).map(({ order }) => order);
+    planOutputs(new Settings(readArgs("scan", args)), 80).map(({ order }) => order);
   assertEquals(plan("--sort", "name"), [ROW_ORDERS.name]);
   assertEquals(plan("--sort", "name", "-o", "-", "-o", "a.csv"), [ROW_ORDERS.name, undefined]);
   assertEquals(plan(), [undefined]);

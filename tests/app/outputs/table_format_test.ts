@@ -106,7 +106,7 @@ Deno.test("an address is never cut while there is room for it", () => {
 
 Deno.test("--fields holds for tables: these columns, in this order", () => {
   const plan = (...args: string[]) =>
-    planOutputs(new Settings(readArgs("scan", args)), false)[0].format;
+    planOutputs(new Settings(readArgs("scan", args)), undefined)[0].format;
   const table = plan("--format", "table", "--fields", "port,name,players,host");
   assertEquals(lines(table, { ...RECORD, players: ["Ann", "Bob"] }), [
     "PORT  NAME                     PLAYERS      HOST",

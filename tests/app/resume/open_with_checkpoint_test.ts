@@ -4,6 +4,7 @@ import {
   lastingValues,
   orderDigest,
 } from "../../../src/app/resume/scan_configuration.ts";
+import { optionsOf } from "../../../src/cli/options/option_table.ts";
 import { readArgs } from "../../../src/cli/options/parse_arguments.ts";
 import { planOutputs } from "../../../src/app/outputs/open_outputs.ts";
 import { planScan } from "../../../src/app/targets/scan_plan.ts";
@@ -38,7 +39,7 @@ const ARGS = [
 async function interrupted(folder: string): Promise<{ path: string; output: string }> {
   const output = `${folder}/rows.ndjson`;
   const path = `${output}.checkpoint`;
-  const values = lastingValues(readArgs("scan", [...ARGS, "-o", output]), 5);
+  const values = lastingValues(readArgs("scan", [...ARGS, "-o", output]), 5, optionsOf("scan"));
   const chosen = readScanSettings(new Settings(values), () => 5);
   const found = {
     inclusions: [
@@ -95,13 +96,18 @@ async function interrupted(folder: string): Promise<{ path: string; output: stri
 /** All that is read and shown of a checkpoint, up to where outputs are cut. */
 async function resume(path: string, folder: string): Promise<void> {
   const checkpoint = await readCheckpoint(systemDisk, path, "1.2.3");
-  const resumed = await readResumed(path, checkpoint, readArgs("scan", ["--resume", path]));
+  const resumed = await readResumed(
+    path,
+    checkpoint,
+    readArgs("scan", ["--resume", path]),
+    optionsOf("scan"),
+  );
   await using left = resumed.left;
   const { values, configuration } = resumed;
   const settings = new Settings(values);
   const { udp: from, tcp: fromTcp } = checkpoint.marks;
   const chosen = { ...readScanSettings(settings, () => 5), from, fromTcp };
-  const outputs = planOutputs(settings, false);
+  const outputs = planOutputs(settings, undefined);
   const stores = planStores(settings);
   const named = composeTargets(configuration.found, []);
   const { limits } = speedFor(named.targets, chosen);

@@ -11,9 +11,12 @@ import { mergeFree } from "../../../src/app/resume/read_resumed_scan.ts";
 import { readScanSettings } from "../../../src/app/settings/scan_settings.ts";
 import { composeTargets } from "../../../src/app/targets/find_targets.ts";
 import { Settings } from "../../../src/app/settings/option_values.ts";
+import { optionsOf } from "../../../src/cli/options/option_table.ts";
 import { InputError } from "../../../src/core/errors.ts";
 
 const address = (text: string): Address => parseAddress(text)!;
+/** The options of a scan. */
+const OPTIONS = optionsOf("scan");
 const values = (...args: string[]) => readArgs("scan", args);
 
 const FOUND = {
@@ -45,13 +48,14 @@ Deno.test("a configuration is read as it was written", () => {
   };
   const text = formatConfiguration(configuration);
   assertEquals(text.includes("\n"), false);
-  assertEquals(parseConfiguration(text), configuration);
+  assertEquals(parseConfiguration(text, OPTIONS), configuration);
 });
 
 Deno.test("what lasts of the options: paths in full, the seed that was drawn, no other file", () => {
   const { words, given } = lastingValues(
     values("10.0.0.0/30", "-o", "a.csv", "-o", "-", "-p", "7", "--config", "x.json", "-iL", "/b"),
     42,
+    OPTIONS,
   );
   assertEquals([words, Object.fromEntries(given)], [["10.0.0.0/30"], {
     "input-file": ["/b"],
@@ -59,19 +63,30 @@ Deno.test("what lasts of the options: paths in full, the seed that was drawn, no
     "output": [`${Deno.cwd()}/a.csv`, "-"],
     "seed": ["42"],
   }]);
-  assertEquals(lastingValues(values(), undefined).given.size, 0);
+  assertEquals(lastingValues(values(), undefined, OPTIONS).given.size, 0);
 });
 
 Deno.test("speed and display may be said anew; what differs else is named, all of it", () => {
   const scan = values("10.0.0.0/30", "--rate", "5", "-p", "7", "--verify");
-  const merged = mergeFree(scan, values("--rate", "9", "-q", "-p", "7", "10.0.0.0/30"), "x");
+  const merged = mergeFree(
+    scan,
+    values("--rate", "9", "-q", "-p", "7", "10.0.0.0/30"),
+    "x",
+    OPTIONS,
+  );
   assertEquals([merged.given.get("rate"), merged.given.has("quiet"), merged.given.get("ports")], [
     ["9"],
     true,
     ["7"],
   ]);
   assertThrows(
-    () => mergeFree(scan, values("10.0.0.0/31", "-p", "8", "--no-follow", "--from", "1:0"), "x"),
+    () =>
+      mergeFree(
+        scan,
+        values("10.0.0.0/31", "-p", "8", "--no-follow", "--from", "1:0"),
+        "x",
+        OPTIONS,
+      ),
     InputError,
     'Cannot resume "x" with 10.0.0.0/31 (it has 10.0.0.0/30), --ports 8 (it has 7), ' +
       "--from 1:0 (it has none), --no-follow (it has none): only speed and display",

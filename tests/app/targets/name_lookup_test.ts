@@ -143,19 +143,15 @@ Deno.test("of many refused records ten are reported, and how many more there are
 /** The servers that a watch of these words is of, joined; then what is reported. */
 async function watched(lookups: Lookups, ...words: string[]): Promise<string[]> {
   const notes: string[] = [];
-  const { writeSync } = Deno.stderr;
-  try {
-    Deno.stderr.writeSync = (bytes) => (notes.push(new TextDecoder().decode(bytes)), bytes.length);
-    const servers = await readServers({
-      ...{ words, files: [], lists: [], optedOut: [], allowPrivate: false, names: false },
-      protocols: USUAL_PROTOCOLS,
-      rules: { intervalMs: 60_000, downAfter: 3, scanId: "watch-1" },
-      lookups,
-    });
-    return [servers.map(({ endpoint }) => formatEndpoint(endpoint)).join(), ...notes];
-  } finally {
-    Deno.stderr.writeSync = writeSync;
-  }
+  const servers = await readServers({
+    ...{ words, files: [], lists: [], optedOut: [], allowPrivate: false, names: false },
+    protocols: USUAL_PROTOCOLS,
+    rules: { intervalMs: 60_000, downAfter: 3, scanId: "watch-1" },
+    lookups,
+    tell: (line) => notes.push(line),
+    note: (text) => notes.push(text),
+  });
+  return [servers.map(({ endpoint }) => formatEndpoint(endpoint)).join(), ...notes];
 }
 
 Deno.test("a name that is refused ends no watch of others", async () => {

@@ -22,7 +22,7 @@ async function serversOf(name: string, text: string, over: Partial<WatchSources>
     await Deno.writeTextFile(`${folder}/${name}`, text);
     return await readServers({
       ...{ words: [`${folder}/${name}`], files: [], lists: [], optedOut: [], allowPrivate: false },
-      ...{ protocols: PROTOCOLS, names: false },
+      ...{ protocols: PROTOCOLS, names: false, tell: () => {}, note: () => {} },
       rules: { intervalMs: 60_000, downAfter: 3, scanId: "w" },
       ...over,
     });

@@ -1,0 +1,75 @@
+/**
+ * Downsampling old observations of databases: once, and daily while a watch runs.
+ *
+ * @module
+ */
+import { sleep, systemClock } from "../../net/clock.ts";
+import type { Database } from "../../store/database/database.ts";
+import { cutsFor, thin } from "../../store/downsample.ts";
+import { openExisting, type StorePlace, type Surroundings } from "../../store/open_store.ts";
+import { attempt } from "../../store/store.ts";
+import { count } from "../targets/scan_plan.ts";
+
+/** Between two transactions others may write, and polls go on, milliseconds. */
+const PAUSE_MS = 10;
+
+/**
+ * Thins a list.
+ *
+ * @param signal Ends it early.
+ * @returns What there is to say of it.
+ * @throws StoreError
+ */
+async function downsample(
+  database: Database,
+  keepMs: number,
+  signal?: AbortSignal,
+): Promise<string> {
+  const between = () => sleep(systemClock, PAUSE_MS, signal);
+  const cuts = cutsFor(Date.now(), keepMs);
+  const deleted = await attempt("write to", database, () => thin(database, cuts, between, signal));
+  return `${database.name}: ${count(deleted, "observation")} thinned out`;
+}
+
+/** A day: watches thin their lists so often, and first after a minute, milliseconds. */
+const DAILY_MS = 86_400_000;
+const FIRST_MS = 60_000;
+
+/**
+ * Thins lists until the signal, each over a connection of its own: transactions of others go on
+ * meanwhile. What cannot be thinned is told.
+ */
+export async function keepDownsampled(
+  lists: readonly StorePlace[],
+  keepMs: number | undefined,
+  surroundings: Surroundings,
+  signal: AbortSignal,
+  tell: (line: string) => void,
+): Promise<void> {
+  if (keepMs === undefined) return;
+  for (let wait = FIRST_MS;; wait = DAILY_MS) {
+    await sleep(systemClock, wait, signal);
+    for (const list of lists) {
+      if (signal.aborted) return;
+      await downsampleOnce(list, keepMs, surroundings, signal).catch((error) =>
+        tell((error as Error).message)
+      );
+    }
+    if (signal.aborted) return;
+  }
+}
+
+/**
+ * Thins a list over a connection of its own.
+ *
+ * @returns What there is to say of it.
+ */
+export async function downsampleOnce(
+  place: StorePlace,
+  keepMs: number,
+  surroundings: Surroundings,
+  signal?: AbortSignal,
+): Promise<string> {
+  await using database = await openExisting(place, surroundings);
+  return await downsample(database, keepMs, signal);
+}

@@ -1,5 +1,5 @@
 /**
- * A cursor over one datagram, and the two ways in which a message can be broken.
+ * A cursor over one datagram, integers as bytes, and the two ways in which a message can be broken.
  *
  * Decoders follow one rule: `undefined` says "not this message"; {@linkcode Truncated} and
  * {@linkcode Malformed} say "it is, but it is broken", and where.
@@ -166,4 +166,30 @@ export function concat(...parts: readonly ArrayLike<number>[]): Uint8Array<Array
     at += part.length;
   }
   return whole;
+}
+
+/** Two bytes, big endian: a list, for a typed array of its own costs more than it holds. */
+export function u16(value: number): readonly number[] {
+  return [value >> 8 & 255, value & 255];
+}
+
+/** Three bytes, little endian. */
+export function u24le(value: number): readonly number[] {
+  return [value & 255, value >> 8 & 255, value >> 16 & 255];
+}
+
+/** Four bytes, big endian. */
+export function u32(value: number): readonly number[] {
+  return [value >>> 24, value >>> 16 & 255, value >>> 8 & 255, value & 255];
+}
+
+/** Eight bytes, big endian. */
+export function u64(value: bigint): readonly number[] {
+  return [...u32(Number(value >> 32n & 0xffffffffn)), ...u32(Number(value & 0xffffffffn))];
+}
+
+/** Reads three bytes, little endian. */
+export function readU24le(reader: Reader, what: string): number {
+  const [low, middle, high] = reader.take(3, what);
+  return low | middle << 8 | high << 16;
 }

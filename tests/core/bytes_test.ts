@@ -5,7 +5,12 @@ import {
   indexOfBytes,
   Malformed,
   Reader,
+  readU24le,
   Truncated,
+  u16,
+  u24le,
+  u32,
+  u64,
 } from "../../src/core/bytes.ts";
 
 const BYTES = Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 65, 66, 0);
@@ -54,4 +59,12 @@ Deno.test("hasBytes() and indexOfBytes() find parts at their place alone", () =>
 
 Deno.test("concat() joins arrays of any kind", () => {
   assertEquals(concat([1], Uint8Array.of(2, 3), []), Uint8Array.of(1, 2, 3));
+});
+
+Deno.test("integers become bytes, big endian, those of three bytes little endian", () => {
+  assertEquals(u16(0xfffe), [0xff, 0xfe]);
+  assertEquals(u32(0xfffefdfc), [0xff, 0xfe, 0xfd, 0xfc]);
+  assertEquals(u64(0xfffefdfcfbfaf9f8n), [0xff, 0xfe, 0xfd, 0xfc, 0xfb, 0xfa, 0xf9, 0xf8]);
+  assertEquals(u24le(0xfffefd), [0xfd, 0xfe, 0xff]);
+  assertEquals(readU24le(new Reader(Uint8Array.from(u24le(0x123456))), "x"), 0x123456);
 });

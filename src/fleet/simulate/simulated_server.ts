@@ -4,8 +4,8 @@
  * @module
  */
 import { type Endpoint, endpointKey } from "../../core/address.ts";
-import { Truncated } from "../../core/bytes.ts";
-import { decodeRequest, type Request, u32 } from "../../protocols/query/mod.ts";
+import { Truncated, u32 } from "../../core/bytes.ts";
+import { decodeRequest, type Request } from "../../protocols/query/mod.ts";
 import { decodePing } from "../../protocols/raknet/mod.ts";
 import { answerPing, refuse } from "./raknet/pongs.ts";
 import { Door } from "./raknet/open_connection.ts";

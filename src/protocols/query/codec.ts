@@ -19,7 +19,7 @@
  *
  * @module
  */
-import { concat, hasBytes, Malformed, Reader, Truncated } from "../../core/bytes.ts";
+import { concat, hasBytes, Malformed, Reader, Truncated, u32 } from "../../core/bytes.ts";
 import { decodeLatin1, encodeLatin1 } from "../../core/text.ts";
 
 const MAGIC = Uint8Array.of(0xfe, 0xfd);
@@ -154,9 +154,4 @@ export function readHeader(bytes: Uint8Array, type: number, what: string): numbe
   if (bytes[0] !== type) return undefined;
   if (bytes.length < HEADER) throw new Truncated(`${what} reply`, 0, HEADER, bytes.length);
   return new Reader(bytes, 1).u32("session");
-}
-
-/** Four bytes, big endian: a list, for a typed array of its own costs more than it holds. */
-export function u32(value: number): readonly number[] {
-  return [value >>> 24, value >>> 16 & 255, value >>> 8 & 255, value & 255];
 }

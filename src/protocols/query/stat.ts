@@ -6,9 +6,17 @@
  *
  * @module
  */
-import { concat, hasBytes, indexOfBytes, Malformed, Reader, Truncated } from "../../core/bytes.ts";
+import {
+  concat,
+  hasBytes,
+  indexOfBytes,
+  Malformed,
+  Reader,
+  Truncated,
+  u32,
+} from "../../core/bytes.ts";
 import { decodeLatin1, encodeLatin1 } from "../../core/text.ts";
-import { readHeader, u32 } from "./codec.ts";
+import { readHeader } from "./codec.ts";
 
 const STAT = 0x00;
 const HEADER = 5;

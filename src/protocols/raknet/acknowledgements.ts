@@ -13,8 +13,7 @@
  *
  * @module
  */
-import { concat, Malformed, Reader } from "../../core/bytes.ts";
-import { readU24le, u16, u24le } from "./integers.ts";
+import { concat, Malformed, Reader, readU24le, u16, u24le } from "../../core/bytes.ts";
 
 const IDS = { ack: 0xc0, nak: 0xa0 } as const;
 /** The bits that tell them from each other, and from frame sets. */

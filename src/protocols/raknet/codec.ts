@@ -14,8 +14,7 @@
  *
  * @module
  */
-import { concat, hasBytes, Malformed, Reader, Truncated } from "../../core/bytes.ts";
-import { u64 } from "./integers.ts";
+import { concat, hasBytes, Malformed, Reader, Truncated, u64 } from "../../core/bytes.ts";
 import { MAGIC, skipMagic } from "./magic.ts";
 
 const PING = { any: 0x01, open: 0x02 } as const;

@@ -22,9 +22,8 @@
  * @module
  */
 import type { Endpoint } from "../../core/address.ts";
-import { concat, Reader } from "../../core/bytes.ts";
+import { concat, Reader, u16, u64 } from "../../core/bytes.ts";
 import { encodeAddress, readAddress } from "./wire_address.ts";
-import { u16, u64 } from "./integers.ts";
 
 const ID = {
   ping: 0x00,

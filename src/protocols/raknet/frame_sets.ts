@@ -21,8 +21,7 @@
  *
  * @module
  */
-import { concat, Malformed, Reader } from "../../core/bytes.ts";
-import { readU24le, u16, u24le, u32 } from "./integers.ts";
+import { concat, Malformed, Reader, readU24le, u16, u24le, u32 } from "../../core/bytes.ts";
 
 const VALID = 0x80;
 /** The three bits that tell frame sets, ACKs and NAKs apart. */

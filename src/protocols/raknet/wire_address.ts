@@ -13,8 +13,7 @@
  * @module
  */
 import type { Endpoint } from "../../core/address.ts";
-import { concat, Malformed, type Reader } from "../../core/bytes.ts";
-import { u16, u32, u64 } from "./integers.ts";
+import { concat, Malformed, type Reader, u16, u32, u64 } from "../../core/bytes.ts";
 
 const IPV4 = 4;
 const IPV6 = 6;

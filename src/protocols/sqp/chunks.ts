@@ -12,16 +12,8 @@
  *
  * @module
  */
-import { concat, Malformed, Reader, Truncated } from "../../core/bytes.ts";
-import {
-  type ChunkName,
-  CHUNKS,
-  joinPackets,
-  type Packet,
-  type PacketFlag,
-  u16,
-  u32,
-} from "./codec.ts";
+import { concat, Malformed, Reader, Truncated, u16, u32 } from "../../core/bytes.ts";
+import { type ChunkName, CHUNKS, joinPackets, type Packet, type PacketFlag } from "./codec.ts";
 import {
   encodeFloat,
   encodeString,

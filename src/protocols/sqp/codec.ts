@@ -20,7 +20,7 @@
  *
  * @module
  */
-import { concat, Malformed, Reader, Truncated } from "../../core/bytes.ts";
+import { concat, Malformed, Reader, Truncated, u16, u32 } from "../../core/bytes.ts";
 
 const CHALLENGE = 0x00;
 const QUERY = 0x01;
@@ -237,14 +237,4 @@ export function encodePackets(
     const body = chunks.subarray(current * size, (current + 1) * size);
     return encodePacket({ challenge, version, current, last, body });
   });
-}
-
-/** Two bytes, big endian. */
-export function u16(value: number): readonly number[] {
-  return [value >>> 8 & 255, value & 255];
-}
-
-/** Four bytes, big endian. */
-export function u32(value: number): readonly number[] {
-  return [...u16(value >>> 16), ...u16(value)];
 }

@@ -3,9 +3,8 @@
  *
  * @module
  */
-import { concat, Malformed, type Reader } from "../../core/bytes.ts";
+import { concat, Malformed, type Reader, u16, u32 } from "../../core/bytes.ts";
 import { type Decoded, decodeUtf8 } from "../../core/text.ts";
-import { u16, u32 } from "./codec.ts";
 
 /** The types; a type is written as its place among them. */
 export const VALUE_TYPES = ["u8", "u16", "u32", "u64", "string", "f32"] as const;

@@ -33,8 +33,8 @@ export type DatagramReceiver = (datagram: Uint8Array, from: Endpoint) => void;
 /** Whether a receiver takes the next datagram: `undefined`, or settles when it will. */
 export type Room = () => Promise<void> | undefined;
 
-/** A UDP socket. */
-export interface DatagramSocket extends AsyncDisposable {
+/** A UDP socket, which sends batches of its own engine: type `B`. */
+export interface DatagramSocket<B extends Batch = Batch> extends AsyncDisposable {
   /** The family of its addresses. */
   readonly family: 4 | 6;
   /** Its own port. */
@@ -71,7 +71,7 @@ export interface DatagramSocket extends AsyncDisposable {
    * @param template The datagram.
    * @param capacity How many targets fit in: {@linkcode MOST_IN_BATCH} at the most.
    */
-  batch(template: Template, capacity: number): Batch;
+  batch(template: Template, capacity: number): B;
   /**
    * Sends a batch. What has arrived may be handed on meanwhile.
    *
@@ -79,7 +79,7 @@ export interface DatagramSocket extends AsyncDisposable {
    * @returns How many of it the system took; a promise where it did not take them at once. It
    * rejects when the rest of it waits for a network that is gone, or that nobody waits for.
    */
-  flush(batch: Batch, signal?: AbortSignal): number | Promise<number>;
+  flush(batch: B, signal?: AbortSignal): number | Promise<number>;
 }
 
 /** Targets that a batch has room for, at the most. */

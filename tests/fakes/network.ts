@@ -16,7 +16,6 @@ import type { WitnessLine } from "../../src/fleet/witness_log.ts";
 import type { Clock } from "../../src/net/clock.ts";
 import { USUAL_RECEIVE_BUFFER } from "../../src/net/deno/udp_socket.ts";
 import {
-  type Batch,
   DatagramBatch,
   type DatagramReceiver,
   type DatagramSocket,
@@ -210,7 +209,7 @@ function before(a: Event, b: Event): boolean {
   return a.at < b.at || a.at === b.at && a.number < b.number;
 }
 
-class FakeSocket implements DatagramSocket {
+class FakeSocket implements DatagramSocket<DatagramBatch> {
   readonly receiveBuffer = USUAL_RECEIVE_BUFFER;
   readonly dropped = 0;
   readonly errors: SocketErrors = noErrors();
@@ -274,15 +273,15 @@ class FakeSocket implements DatagramSocket {
     return Promise.resolve(true);
   }
 
-  batch(template: Template, capacity: number): Batch {
+  batch(template: Template, capacity: number): DatagramBatch {
     return new DatagramBatch(template, capacity);
   }
 
-  flush(batch: Batch): Promise<number> {
-    const { length, addresses, ports } = batch as DatagramBatch;
+  flush(batch: DatagramBatch): Promise<number> {
+    const { length, addresses, ports } = batch;
     for (let slot = 0; slot < length; slot++) {
       const to = { address: addresses[slot], port: ports[slot] };
-      this.network.transmit(this.local, to, (batch as DatagramBatch).datagram(slot));
+      this.network.transmit(this.local, to, batch.datagram(slot));
     }
     return Promise.resolve(length);
   }

@@ -1,12 +1,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { Random } from "../../src/fleet/random.ts";
 import type { Clock } from "../../src/net/clock.ts";
-import {
-  type Batch,
-  DatagramBatch,
-  type DatagramSocket,
-  type Template,
-} from "../../src/net/socket.ts";
+import { DatagramBatch, type DatagramSocket, type Template } from "../../src/net/socket.ts";
 import { Throttle } from "../../src/net/throttle.ts";
 import { raknetProtocol } from "../../src/protocols/raknet/mod.ts";
 import { Canaries } from "../../src/sweep/canaries/canaries.ts";
@@ -26,16 +21,18 @@ function slowSocket(
   takesMs: () => number,
   onSent: (addresses: readonly number[]) => void,
 ): DatagramSocket {
-  const flush = (batch: Batch) =>
+  const flush = (batch: DatagramBatch) =>
     new Promise<number>((resolve) =>
       clock.after(takesMs(), () => {
-        const { addresses, length } = batch as DatagramBatch;
+        const { addresses, length } = batch;
         onSent(addresses.slice(0, length) as number[]);
         resolve(length);
       })
     );
   const batch = (template: Template, capacity: number) => new DatagramBatch(template, capacity);
-  return { family: 4, receiveBuffer: 64 << 20, batch, flush } as unknown as DatagramSocket;
+  return { family: 4, receiveBuffer: 64 << 20, batch, flush } as unknown as DatagramSocket<
+    DatagramBatch
+  >;
 }
 
 const space = (size: number) =>
@@ -111,7 +108,7 @@ Deno.test("threads send while batches are filled, and the order of the ends does
   let [under, most] = [0, 0];
   const sockets = took.map((ms) => {
     const socket = slowSocket(network, () => ms, () => under--);
-    const flush = (batch: Batch) => {
+    const flush = (batch: DatagramBatch) => {
       most = Math.max(most, ++under);
       return socket.flush(batch);
     };
@@ -128,7 +125,7 @@ Deno.test("a thread that fails ends the pass, however many batches are under way
   const network = new FakeNetwork(1);
   let left = 10;
   const socket = slowSocket(network, () => 1, () => {});
-  const flush = (batch: Batch) =>
+  const flush = (batch: DatagramBatch) =>
     --left < 0 ? Promise.reject(new Error("gone")) : socket.flush(batch);
   const options = optionsFor(network, [{ ...socket, flush }], { threads: 2 });
   const sending = new Sender(KIND, options).send(space(100_000), 0);
@@ -255,7 +252,7 @@ Deno.test("who hears while sending needs few turns, and fewest where nobody is b
         return () => {};
       },
     } as unknown as Clock;
-    const flush = (batch: Batch) => {
+    const flush = (batch: DatagramBatch) => {
       now += 0.25; // a million a second
       return batch.length;
     };
@@ -286,7 +283,7 @@ Deno.test("a sure turn comes every 20 ms where somebody waits for it, however sl
         return () => {};
       },
     } as unknown as Clock;
-    const flush = (batch: Batch) => {
+    const flush = (batch: DatagramBatch) => {
       now += batch.length / 100; // in 20 ms far less than a buffer holds
       return batch.length;
     };

@@ -13,7 +13,6 @@ import {
 import { mostIn } from "../receive_drain.ts";
 import { systemClock } from "../clock.ts";
 import {
-  type Batch,
   DatagramBatch,
   type DatagramReceiver,
   type DatagramSocket,
@@ -126,7 +125,7 @@ function takeBuffer(): Uint8Array<ArrayBuffer> {
   return free.pop()!;
 }
 
-class DenoSocket implements DatagramSocket {
+class DenoSocket implements DatagramSocket<DatagramBatch> {
   readonly port: number;
   readonly receiveBuffer = USUAL_RECEIVE_BUFFER;
   readonly dropped = 0;
@@ -198,16 +197,16 @@ class DenoSocket implements DatagramSocket {
     }
   }
 
-  batch(template: Template, capacity: number): Batch {
+  batch(template: Template, capacity: number): DatagramBatch {
     return new DatagramBatch(template, capacity);
   }
 
-  async flush(batch: Batch): Promise<number> {
-    const { length, addresses, ports } = batch as DatagramBatch;
+  async flush(batch: DatagramBatch): Promise<number> {
+    const { length, addresses, ports } = batch;
     let sent = 0;
     for (let slot = 0; slot < length; slot++) {
       const to = { address: addresses[slot], port: ports[slot] };
-      if (await this.send((batch as DatagramBatch).datagram(slot), to)) sent++;
+      if (await this.send(batch.datagram(slot), to)) sent++;
     }
     return sent;
   }

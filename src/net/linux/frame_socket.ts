@@ -10,14 +10,7 @@ import { type FrameEnds, HEADERS } from "./batch/ethernet_frames.ts";
 import { Behind } from "./netlink/routing_table.ts";
 import { FrameRows, type Rows } from "./batch/target_batch.ts";
 import type { SendThread } from "./thread/send_thread.ts";
-import type {
-  Batch,
-  DatagramReceiver,
-  DatagramSocket,
-  Room,
-  SocketErrors,
-  Template,
-} from "../socket.ts";
+import type { DatagramReceiver, DatagramSocket, Room, SocketErrors, Template } from "../socket.ts";
 import type { UdpSocket } from "./udp_socket.ts";
 import type { Uplink } from "./netlink/uplink.ts";
 
@@ -49,7 +42,7 @@ export interface FrameRoute extends FrameEnds, Pick<Uplink, "stretches"> {
 }
 
 /** The socket. It owns the UDP socket. */
-export class RawSocket implements DatagramSocket {
+export class RawSocket implements DatagramSocket<FrameBatch | FrameRows> {
   readonly family = 4;
   readonly hearsWhileSending = true;
   readonly #behind: Behind;
@@ -102,19 +95,19 @@ export class RawSocket implements DatagramSocket {
     return this.udp.send(datagram, to);
   }
 
-  batch(of: Template, capacity: number): Batch {
+  batch(of: Template, capacity: number): FrameBatch | FrameRows {
     const fits = of.template.length + HEADERS <= this.route.mtu + ETHERNET;
     const behind = fits ? this.#behind : undefined;
     if (this.outlet.thread === undefined) return new FrameBatch(this.route, behind, of, capacity);
     return new FrameRows(behind, of, capacity);
   }
 
-  flush(batch: Batch, signal?: AbortSignal): number | Promise<number> {
+  flush(batch: FrameBatch | FrameRows, signal?: AbortSignal): number | Promise<number> {
     if (this.#closed !== undefined) return 0;
     if (batch instanceof FrameRows) return this.#flushRows(batch, signal);
-    const { frames, framedCount, plain, plainCount } = batch as FrameBatch;
+    const { frames, framedCount, plain, plainCount } = batch;
     frames.finish(framedCount, this.port);
-    const sent = framedCount === 0 ? 0 : this.outlet.flush(batch as FrameBatch, signal);
+    const sent = framedCount === 0 ? 0 : this.outlet.flush(batch, signal);
     this.udp.beside(framedCount);
     if (plainCount === 0) return sent;
     return this.#both(sent, this.udp.flushMessages(plain, plainCount, signal));

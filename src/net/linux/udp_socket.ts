@@ -24,7 +24,6 @@ import { Rows } from "./batch/target_batch.ts";
 import type { SendThread } from "./thread/send_thread.ts";
 import { SocketMemory } from "./ffi/socket_memory.ts";
 import {
-  type Batch,
   type DatagramReceiver,
   type DatagramSocket,
   noErrors,
@@ -58,7 +57,7 @@ const LEAST_AWAY_MS = 1;
 const MOST_WAITS = 1000;
 
 /** The socket. It owns the descriptors and the library that it is given. */
-export class UdpSocket implements DatagramSocket {
+export class UdpSocket implements DatagramSocket<MessageBatch | Rows> {
   readonly port: number;
   readonly receiveBuffer: number;
   readonly hearsWhileSending = true;
@@ -233,15 +232,15 @@ export class UdpSocket implements DatagramSocket {
     return false;
   }
 
-  batch(template: Template, capacity: number): Batch {
+  batch(template: Template, capacity: number): MessageBatch | Rows {
     const { thread, family } = this;
     if (thread === undefined) return new MessageBatch(template, capacity, family);
     return new Rows(template, capacity, family);
   }
 
-  flush(batch: Batch, signal?: AbortSignal): number | Promise<number> {
+  flush(batch: MessageBatch | Rows, signal?: AbortSignal): number | Promise<number> {
     if (batch instanceof Rows) return this.#flushRows(batch, signal);
-    const { messages, length } = batch as MessageBatch;
+    const { messages, length } = batch;
     return this.flushMessages(messages, length, signal);
   }
 

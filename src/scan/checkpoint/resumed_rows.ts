@@ -36,7 +36,7 @@ export async function resumeList(disk: Disk, path: string, saved: SavedList): Pr
 }
 
 /** Rows of the list: how long the outputs were behind them, and where their line ends. */
-interface Batch {
+interface WrittenLine {
   readonly offsets: Offsets;
   readonly servers: readonly Endpoint[];
   readonly end: number;
@@ -49,7 +49,7 @@ export class ResumedList implements AsyncDisposable {
   /** SHA-256 of its line. */
   readonly digest: string;
   readonly #optOuts: readonly { readonly address: Address; readonly end: number }[];
-  readonly #batches: readonly Batch[];
+  readonly #batches: readonly WrittenLine[];
 
   constructor(
     private readonly file: DiskFile,
@@ -71,11 +71,11 @@ export class ResumedList implements AsyncDisposable {
     if (!head?.line.startsWith(HEAD)) throw fail("it is no list of rows");
     this.configuration = head.line.slice(HEAD.length);
     this.digest = configurationDigest(this.configuration);
-    const batches: Batch[] = [];
+    const batches: WrittenLine[] = [];
     const optOuts: { address: Address; end: number }[] = [];
     for (const { line, end } of lines) {
       const address = line.startsWith("! ") ? parseAddress(line.slice(2)) : undefined;
-      const batch = address === undefined ? parseBatch(line, end) : undefined;
+      const batch = address === undefined ? parseWrittenLine(line, end) : undefined;
       if (address !== undefined) optOuts.push({ address, end });
       else if (batch !== undefined) batches.push(batch);
       else throw fail(`it was changed: "${line.slice(0, 40)}" is no line of it`);
@@ -118,7 +118,7 @@ export class ResumedList implements AsyncDisposable {
       );
     }
     this.#checkMissing(outputs);
-    const fits = ({ offsets, servers }: Batch) =>
+    const fits = ({ offsets, servers }: WrittenLine) =>
       offsets.every((offset, i) => offset === null || offset <= (outputs[i].length ?? Infinity)) &&
       outputs.every(({ missing }) => countOf(servers, missing) === 0);
     const lost = this.#batches.findIndex((batch) => !fits(batch));
@@ -190,7 +190,7 @@ export function configurationDigest(configuration: string): string {
 
 /** What of the rows is not as the checkpoint, or the rows before them, say. */
 function batchFault(
-  batches: readonly Batch[],
+  batches: readonly WrittenLine[],
   { list, outputs, rows }: SavedList,
 ): string | undefined {
   const behind = batches.findIndex(({ end }) => end > list.bytes);
@@ -223,7 +223,7 @@ function* linesOf(bytes: Uint8Array): Generator<{ line: string; end: number }, u
   }
 }
 
-function parseBatch(line: string, end: number): Batch | undefined {
+function parseWrittenLine(line: string, end: number): WrittenLine | undefined {
   const [sign, lengths, ...ids] = line.split(" ");
   const servers = ids.map(parseEndpoint);
   if (sign !== "+" || !/^(\d{1,15}|-)(,(\d{1,15}|-))*$/.test(lengths ?? "")) return undefined;

@@ -15,8 +15,8 @@
  */
 import { readCsv, readNdjson, verify } from "../src/fleet/judge/verify_rows.ts";
 import { serverId } from "../src/core/record.ts";
-import { USUAL_PROTOCOLS } from "../src/protocols/list.ts";
-import { usualPorts } from "../src/targets/builtin_lists.ts";
+import { PROTOCOLS, USUAL_PROTOCOLS } from "../src/protocols/list.ts";
+import { usualPorts } from "../src/protocols/usual_ports.ts";
 import { marksOf, textOf } from "./moments.ts";
 import { readOptions } from "./options.ts";
 import { programWords, type RunningFleet, startFleet } from "./processes.ts";
@@ -103,7 +103,7 @@ async function tryPoint(
   const rows = readNdjson(ndjson);
   const selection = {
     protocols: USUAL_PROTOCOLS.map(({ name }) => name),
-    ports: (name: string) => usualPorts()(name, 4),
+    ports: (name: string) => usualPorts(PROTOCOLS)(name, 4),
     follow: true,
   };
   const verdict = verify(fleet.entries, rows, selection, "ndjson");

@@ -20,7 +20,8 @@ import { Random } from "../src/fleet/random.ts";
 import { readCsv, readNdjson, verify } from "../src/fleet/judge/verify_rows.ts";
 import { serverId } from "../src/core/record.ts";
 import { openSqlite } from "../src/store/database/sqlite.ts";
-import { usualPorts } from "../src/targets/builtin_lists.ts";
+import { PROTOCOLS } from "../src/protocols/list.ts";
+import { usualPorts } from "../src/protocols/usual_ports.ts";
 import { after, fileEvent, listed, marksOf, type Moment, textOf, within } from "./moments.ts";
 import { readOptions } from "./options.ts";
 import { runTimed, scanCommand, start, startFleet } from "./processes.ts";
@@ -143,7 +144,7 @@ try {
     ),
   );
   const rows = readNdjson(await Deno.readTextFile(ndjson));
-  const ports = usualPorts();
+  const ports = usualPorts(PROTOCOLS);
   const protocols = options.protocol.split(",");
   const selection = { protocols, ports: (name: string) => ports(name, 4), follow: true };
   const verdict = verify(fleet.entries, rows, selection, "ndjson");

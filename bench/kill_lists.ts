@@ -23,7 +23,8 @@ import type { Database } from "../src/store/database/database.ts";
 import { openPostgres } from "../src/store/database/postgres.ts";
 import { parsePostgres } from "../src/store/database/postgres_url.ts";
 import { openSqlite } from "../src/store/database/sqlite.ts";
-import { usualPorts } from "../src/targets/builtin_lists.ts";
+import { PROTOCOLS } from "../src/protocols/list.ts";
+import { usualPorts } from "../src/protocols/usual_ports.ts";
 import { startPostgres } from "../tests/postgres/server.ts";
 import { after, fileEvent, listed, marksOf, type Moment, textOf } from "./moments.ts";
 import { readOptions } from "./options.ts";
@@ -146,7 +147,7 @@ async function judge(
   await using database = await place.open();
   const one = async (sql: string) => (await database.rows(sql))[0];
   const rows = (await database.rows("select * from servers")).map(recordOf);
-  const ports = usualPorts();
+  const ports = usualPorts(PROTOCOLS);
   const selection = {
     protocols: options.protocol.split(","),
     ports: (name: string) => ports(name, 4),

@@ -14,7 +14,7 @@ import { parseManifest } from "../src/fleet/manifest.ts";
 import { readCsv, readNdjson, verify } from "../src/fleet/judge/verify_rows.ts";
 import { PROTOCOLS, USUAL_PROTOCOLS } from "../src/protocols/list.ts";
 import type { WitnessLine } from "../src/fleet/witness_log.ts";
-import { usualPorts } from "../src/targets/builtin_lists.ts";
+import { usualPorts } from "../src/protocols/usual_ports.ts";
 import { parseTarget } from "../src/targets/parse.ts";
 import { parsePorts } from "../src/targets/ports.ts";
 
@@ -30,7 +30,7 @@ const text = (name: string) => args[name] as string | undefined;
 const number = (name: string) => text(name) === undefined ? undefined : Number(text(name));
 
 const entries = parseManifest(await Deno.readTextFile(text("manifest")!));
-const usual = usualPorts();
+const usual = usualPorts(PROTOCOLS);
 const ports = text("ports");
 const selection = {
   protocols: (text("protocol") ?? USUAL_PROTOCOLS.map(({ name }) => name).join()).split(","),

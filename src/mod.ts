@@ -54,8 +54,9 @@ export * from "./core/text.ts";
 /** The game's formatted text: read, and shown in plain, on terminals and on pages. */
 export * as formatted from "./core/formatted/mod.ts";
 
-export { PROTOCOLS, USUAL_PROTOCOLS } from "./protocols/list.ts";
+export { PROTOCOLS, USUAL_PROTOCOLS, usualProtocols } from "./protocols/list.ts";
 export * from "./protocols/protocol.ts";
+export { hasUsualPort, usualPorts } from "./protocols/usual_ports.ts";
 /** The local network: Java worlds' announcements and NetherNet's discovery, read and written. */
 export * as lan from "./protocols/lan/mod.ts";
 /** Query: requests, tokens and stats, read and written. */

@@ -7,7 +7,6 @@ import { readScanSettings } from "../src/app/settings/scan_settings.ts";
 import { Settings } from "../src/app/settings/option_values.ts";
 import { InputError } from "../src/core/errors.ts";
 import { FIELDS } from "../src/core/record.ts";
-import { PROTOCOLS } from "../src/protocols/list.ts";
 import { anchorsIn, commandsIn, exists, linksIn, pathsIn, readDocuments } from "./documents.ts";
 
 const DOCUMENTS = await readDocuments();
@@ -132,14 +131,6 @@ Deno.test("the checks of documents find what is wrong", async () => {
   await assertRejects(() => checkCommand(commands[1]), Error, "has no --none");
   await assertRejects(() => checkCommand(commands[2]), Error, 'no task "nothing"');
   assertThrows(() => checkArgs(["scan", "10.0.0.1", "--protocol", "none"]), InputError, "none");
-});
-
-Deno.test("the help of --protocol names every protocol", async () => {
-  const options = await Deno.readTextFile(
-    new URL("../src/cli/options/option_table.ts", import.meta.url),
-  );
-  const names = PROTOCOLS.map(({ name }) => name).join(", ");
-  assert(options.includes(`protocols to look for: ${names}; default: all but sqp`));
 });
 
 Deno.test("every task that runs the program asks for nothing, and grants by name", () => {

@@ -1,5 +1,6 @@
 /** Which folder may import which: see docs/architecture.md. Imports point down, or stay inside the folder. */
 import { assertEquals } from "@std/assert";
+import { FIELDS } from "../src/core/record.ts";
 
 /** The parts of src/, from the lowest layer to the highest. */
 const LAYERS: readonly (readonly string[])[] = [
@@ -111,6 +112,71 @@ Deno.test("the layer rule sees what it must", () => {
   assertEquals([allowed("app", "cli"), allowed("web", "app")], [false, true]);
   const graph = { a: ["b"], b: ["c"], c: ["b"], d: ["a", "e"], e: ["f"], f: ["e", "c"] };
   assertEquals(circles(new Map(Object.entries(graph))), ["b c", "e f"]);
+});
+
+/** Where protocols may be named: the library exports them by name, and lan sweeps for known ones. */
+const NAMES_PROTOCOLS = /^(protocols\/|fleet\/|scan\/lan\/|mod\.ts$)/;
+/** A protocol's name in code, and names that are also commands, where code compares them. */
+const NAME = /\w*(?:raknet|nethernet|sqp|\bslp|Slp)\w*/gi;
+const COMPARED =
+  /\b(?:protocols?|name)\b(?:\[\d\])?(?: [!=]== |: |\.(?:includes|indexOf)\()"(?:query|lan)"/g;
+/** An import from the folder of one protocol. */
+const FOLDER = /"[./]*protocols\/\w+\/[^"]*"/g;
+
+/** Where code names a protocol, but for columns and what they mean. */
+function namesIn(text: string): string[] {
+  let code = text.replace(/\/\*[\s\S]*?\*\/|(?<=^|\s)\/\/.*$/gm, "");
+  for (const { meaning } of FIELDS) code = code.replaceAll(`"${meaning}"`, '""');
+  const columns = FIELDS.map(({ name }) => name).filter((name) => name.match(NAME));
+  for (const name of columns) code = code.replaceAll(new RegExp(`\\b${name}\\b`, "g"), "");
+  return [NAME, COMPARED, FOLDER].flatMap((form) => code.match(form) ?? []);
+}
+
+Deno.test("no protocol is named where code has to follow from their list", async () => {
+  const named: string[] = [];
+  for await (const file of sources(SRC)) {
+    if (NAMES_PROTOCOLS.test(below(file))) continue;
+    const names = namesIn(await Deno.readTextFile(file));
+    named.push(...names.map((name) => `${below(file)}: ${name}`));
+  }
+  assertEquals(named, []);
+});
+
+/** Uses of the list of protocols other than as a default: the list is an argument. */
+function listUses(text: string): string[] {
+  const code = text.replace(/\/\*[\s\S]*?\*\/|^import [^;]*;/gm, "");
+  const fixed = code.match(/^(?:export )?const [^\n]*\bPROTOCOLS\b.*/gm) ?? [];
+  return [...fixed, ...code.match(/(?<!= |\?\? |\w|")\b(?:USUAL_)?PROTOCOLS\b(?!")/g) ?? []];
+}
+
+Deno.test("the list of protocols is an argument everywhere", async () => {
+  const used: string[] = [];
+  for await (const file of sources(SRC)) {
+    if (/^(protocols\/list|mod)\.ts$/.test(below(file))) continue;
+    const uses = listUses(await Deno.readTextFile(file));
+    used.push(...uses.map((use) => `${below(file)}: ${use}`));
+  }
+  assertEquals(used, []);
+  assertEquals(
+    listUses('import { PROTOCOLS } from "a";\nf(list = PROTOCOLS) { a ?? PROTOCOLS }'),
+    [],
+  );
+  assertEquals(listUses("const A = PROTOCOLS;\n  PROTOCOLS.find(b);").length, 2);
+});
+
+Deno.test("the rule about names sees what it must", () => {
+  const found = (text: string) => namesIn(text).length;
+  assertEquals(found('const a = "raknet";\nb.isSlp; c("asks RakNet servers"); sqpProtocol'), 4);
+  assertEquals(
+    found('protocol === "query" || protocols.includes("lan") || protocols[0] !== "lan"'),
+    3,
+  );
+  assertEquals(found('import { A } from "../protocols/query/mod.ts";'), 1);
+  assertEquals(
+    found("/** As RakNet does. */\n// slp\nrow.raknet_protocol; run(['query'], false);"),
+    0,
+  );
+  assertEquals(found('const COMMANDS = ["scan", "query", "lan"]; slippery'), 0);
 });
 
 Deno.test(`files have at most ${MOST_LINES} lines`, async () => {

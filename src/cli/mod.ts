@@ -7,6 +7,8 @@
 import config from "../../deno.json" with { type: "json" };
 import { InputError, ShortageError } from "../core/errors.ts";
 import { redact, redactError } from "../core/redact.ts";
+import { PROTOCOLS } from "../protocols/list.ts";
+import type { Protocol } from "../protocols/protocol.ts";
 import { WriteError } from "../sinks/sink.ts";
 import { StoreError } from "../store/store.ts";
 import { closest } from "../core/closest_name.ts";
@@ -22,7 +24,7 @@ const EXIT = { done: 0, failed: 1, usage: 2 } as const;
 /** What goes wrong while running, and is nobody's mistake on the command line. */
 const FAILURES = [WriteError, StoreError, ShortageError];
 
-type Run = (args: readonly string[]) => Promise<number>;
+type Run = (args: readonly string[], allProtocols: readonly Protocol[]) => Promise<number>;
 
 /** Every command, loaded when it is called. */
 const RUN: Readonly<Record<Command, () => Promise<Run>>> = {
@@ -44,11 +46,15 @@ const RUN: Readonly<Record<Command, () => Promise<Run>>> = {
 /**
  * Runs the command line.
  *
+ * @param allProtocols Every protocol, in order of rank.
  * @returns The exit code.
  */
-export async function main(args: readonly string[]): Promise<number> {
+export async function main(
+  args: readonly string[],
+  allProtocols: readonly Protocol[] = PROTOCOLS,
+): Promise<number> {
   try {
-    return await dispatch(args);
+    return await dispatch(args, allProtocols);
   } catch (thrown) {
     const error = firstOf(thrown);
     if (error instanceof Interrupted) return INTERRUPTED;
@@ -60,16 +66,21 @@ export async function main(args: readonly string[]): Promise<number> {
   }
 }
 
-async function dispatch([name, ...args]: readonly string[]): Promise<number> {
+async function dispatch(
+  [name, ...args]: readonly string[],
+  allProtocols: readonly Protocol[],
+): Promise<number> {
   if (name === undefined) {
-    tellLine(overview());
+    tellLine(overview(allProtocols));
     return EXIT.usage;
   }
   if (["--help", "-h", "help"].includes(name)) {
     const [command, ...more] = args;
     refuse(more, name);
     if (command !== undefined && !isCommand(command)) throw new InputError(unknownCommand(command));
-    await print(command === undefined ? overview() : commandHelp(command));
+    await print(
+      command === undefined ? overview(allProtocols) : commandHelp(command, allProtocols),
+    );
     return EXIT.done;
   }
   if (["--version", "-V"].includes(name)) {
@@ -79,11 +90,11 @@ async function dispatch([name, ...args]: readonly string[]): Promise<number> {
   }
   if (!isCommand(name)) throw new InputError(unknownCommand(name));
   if (asksForHelp(args)) {
-    await print(commandHelp(name));
+    await print(commandHelp(name, allProtocols));
     return EXIT.done;
   }
   const run = await RUN[name]();
-  return await run(args);
+  return await run(args, allProtocols);
 }
 
 /** Whether help is asked for, wherever on the line: before anything else on it is judged. */

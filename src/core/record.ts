@@ -133,7 +133,7 @@ const row = (
 export const FIELDS: readonly Field[] = [
   row("host", "text", false, "address that answered"),
   row("port", "integer", false, "port that answered"),
-  row("protocol", "text", false, "first of raknet, slp, query, sqp, nethernet, lan"),
+  row("protocol", "text", false, "protocol of the highest rank that answered"),
   row("protocols", "names", false, "all protocols that answered, in that order"),
   row("edition", "text", true, "bedrock, education, pocket or java"),
   row("software", "text", true, "server software, and its version where it tells one"),

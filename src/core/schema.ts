@@ -30,6 +30,9 @@ const TYPES: Readonly<Record<Field["type"], JsonSchema>> = {
 /**
  * The JSON Schema (2020-12) of one NDJSON row.
  *
+ * @param protocols Names of protocols that rows may hold, in order of rank: the description of the
+ * column `protocol` lists them.
+ *
  * @example
  * ```ts
  * import { recordSchema } from "blocksweep";
@@ -39,25 +42,29 @@ const TYPES: Readonly<Record<Field["type"], JsonSchema>> = {
  * assertEquals(recordSchema().additionalProperties, false);
  * ```
  */
-export function recordSchema(): JsonSchema {
+export function recordSchema(protocols: readonly string[] = []): JsonSchema {
   return {
     $schema: "https://json-schema.org/draft/2020-12/schema",
     title: "blocksweep server record",
     type: "object",
     properties: {
       schema: { const: 1, description: "version of this shape" },
-      ...Object.fromEntries(FIELDS.map((field) => [field.name, property(field)])),
+      ...Object.fromEntries(FIELDS.map((field) => [field.name, property(field, protocols)])),
     },
     required: ["schema", ...FIELDS.map(({ name }) => name)],
     additionalProperties: false,
   };
 }
 
-function property({ type, nullable, meaning }: Field): JsonSchema {
+function property(
+  { name, type, nullable, meaning }: Field,
+  protocols: readonly string[],
+): JsonSchema {
   const schema = TYPES[type];
+  const isListed = name === "protocol" && protocols.length > 0;
   return {
     ...schema,
     type: nullable ? [schema.type, "null"] : schema.type,
-    description: meaning,
+    description: isListed ? `${meaning}: ${protocols.join(", ")}` : meaning,
   };
 }

@@ -16,6 +16,8 @@ import type { Answer } from "./merge.ts";
 export interface InspectOptions extends Patience {
   /** The protocols to ask, in order. */
   readonly protocols: readonly Protocol[];
+  /** Every protocol of the program, in order of rank. Default: PROTOCOLS. */
+  readonly allProtocols?: readonly Protocol[];
   /** Whether the protocols that did not sight the server are asked too. */
   readonly follow: boolean;
   /** How long to wait for an answer, milliseconds. */
@@ -132,11 +134,11 @@ export async function inspectKnown(
   spoken: readonly Protocol[],
   options: InspectOptions,
 ): Promise<Inspection> {
-  const { protocols, follow, timeoutMs } = options;
+  const { protocols, allProtocols, follow, timeoutMs } = options;
   const known = spoken.map(({ name }) => name);
   const plans = follow
-    ? [{ protocols: spoken, followUps: protocols, known, timeoutMs }]
-    : spoken.map((one) => ({ protocols: [one], known, timeoutMs }));
+    ? [{ protocols: spoken, followUps: protocols, allProtocols, known, timeoutMs }]
+    : spoken.map((one) => ({ protocols: [one], allProtocols, known, timeoutMs }));
   for (;;) {
     const found = await conduct(plans.shift()!, reach(endpoint, -1, options));
     const { answers, latencyMs, ended, cut, exhausted } = found;
@@ -149,16 +151,16 @@ export async function inspectKnown(
 /** What is wanted of a server that was sighted. Only the proven may be silent then. */
 function planOf(
   { endpoint, protocol: sighted, verified, latencyMs }: Sighting,
-  { protocols, follow, timeoutMs, unanswered }: InspectOptions,
+  { protocols, allProtocols, follow, timeoutMs, unanswered }: InspectOptions,
 ): InterviewPlan {
   const first = protocols.find(({ name }) => name === sighted)!;
-  const { spares } = first;
+  const { suppressedBy } = first;
   const needs = !verified ? "status" : first.probe?.guessable ? "reply" : undefined;
   return {
     protocols: follow ? protocols : [first],
-    ...{ sighted, latencyMs, timeoutMs, needs },
+    ...{ allProtocols, sighted, latencyMs, timeoutMs, needs },
     echoed: new Set(verified ? [sighted] : []),
-    unanswered: new Set(spares && unanswered?.(endpoint, spares) ? [spares] : []),
+    unanswered: new Set(suppressedBy && unanswered?.(endpoint, suppressedBy) ? [suppressedBy] : []),
   };
 }
 

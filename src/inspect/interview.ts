@@ -4,7 +4,7 @@
  * sockets are those of {@linkcode conduct}.
  *
  * - Order: protocols that the endpoint is known to speak, then the others, each group as it is listed.
- * - Suppression: a protocol that harms the speakers of another one (`spares`) is sent last, after that
+ * - Suppression: a protocol that another one suppresses (`suppressedBy`) is sent last, after that
  *   one was looked for and stayed silent, and never once any datagram came back that is no reply to it.
  *   An endpoint that is known to speak it alone is sent it first, and the other one never. A reply
  *   that may be forged is no such knowledge.
@@ -17,6 +17,7 @@
  */
 import { PROTOCOLS } from "../protocols/list.ts";
 import type { Protocol } from "../protocols/protocol.ts";
+import { InputError } from "../core/errors.ts";
 import type { Outcome } from "../core/record.ts";
 
 /** The time between two unsolicited datagrams of different protocols to an endpoint, milliseconds. */
@@ -35,6 +36,8 @@ export function followUpTimeout(latencyMs: number): number {
 export interface InterviewPlan {
   /** The protocols, in order. */
   readonly protocols: readonly Protocol[];
+  /** Every protocol of the program, in order of rank. Default: PROTOCOLS. */
+  readonly allProtocols?: readonly Protocol[];
   /** Protocols that are tried only after another one was answered. Default: none. */
   readonly followUps?: readonly Protocol[];
   /** Names of protocols that it spoke when it last replied. Default: none is known. */
@@ -79,7 +82,7 @@ export interface Step {
 export interface Heard {
   /** How its exchange ended. */
   readonly kind: Outcome<unknown>["kind"];
-  /** Whether a datagram came back that shows another protocol than one with `spares`. */
+  /** Whether a datagram came back that shows another protocol than a suppressible one. */
   readonly replied: boolean;
   /** When its last datagram left, if nothing came since, milliseconds of the clock. */
   readonly unansweredAt: number | undefined;
@@ -100,11 +103,12 @@ export class Interview {
   /** Round trip, milliseconds; `null`: not known. */
   latencyMs: number | null;
   readonly #plan: InterviewPlan;
+  readonly #allProtocols: readonly Protocol[];
   readonly #queue: Protocol[];
-  /** The protocol with `spares` that it is known to speak, and nothing beside it. */
+  /** The suppressible protocol that it is known to speak, and nothing beside it. */
   #trusted: Protocol | undefined;
   readonly #heard = new Set<string>();
-  /** Whether a datagram came back that is no reply in a protocol with `spares`. */
+  /** Whether a datagram came back that is no reply in a suppressible protocol. */
   #replied: boolean;
   #answered = false;
   #unansweredAt: number | undefined;
@@ -113,11 +117,12 @@ export class Interview {
   /** Nothing was sent yet. */
   constructor(plan: InterviewPlan) {
     this.#plan = plan;
+    this.#allProtocols = plan.allProtocols ?? PROTOCOLS;
     this.latencyMs = plan.latencyMs ?? null;
     const spoken = namesSpoken(plan);
-    this.#replied = PROTOCOLS.some((one) => spoken.has(one.name) && revealing(one));
+    this.#replied = this.#allProtocols.some((one) => spoken.has(one.name) && revealing(one));
     const proven = provenNames(plan);
-    this.#trusted = this.#replied ? undefined : leadProtocol(proven);
+    this.#trusted = this.#replied ? undefined : leadProtocol(proven, this.#allProtocols);
     const late = (plan.followUps ?? []).filter((one) => !plan.protocols.includes(one));
     this.#queue = [...inOrder(plan.protocols, spoken), ...inOrder(late, spoken)];
   }
@@ -138,8 +143,8 @@ export class Interview {
   }
 
   /** Whether a protocol must not be sent from now on. */
-  isSuppressed({ name, spares }: Protocol): boolean {
-    return spares !== undefined ? this.#replied : this.#trusted?.spares === name;
+  isSuppressed({ name, suppressedBy }: Protocol): boolean {
+    return suppressedBy !== undefined ? this.#replied : this.#trusted?.suppressedBy === name;
   }
 
   /** Notes that the status of a protocol is there already. */
@@ -182,7 +187,7 @@ export class Interview {
     if (kind === "answered") this.latencyMs ??= latencyMs ?? null;
     if (kind === "answered" && !looks) {
       this.#answered = true;
-      if (protocol.spares !== undefined && !this.#replied) this.#trusted = protocol;
+      if (protocol.suppressedBy !== undefined && !this.#replied) this.#trusted = protocol;
     }
     if (medium !== "stream") this.#unansweredAt = unansweredAt;
     if (kind === "cancelled") this.stop("cancelled");
@@ -196,10 +201,11 @@ export class Interview {
   }
 
   /** The protocol whose speakers must not be sent this one, where nobody has looked for it yet. */
-  #lookFor({ spares }: Protocol): Protocol | undefined {
-    if (spares === undefined || this.#trusted !== undefined || this.#heard.has(spares)) return;
-    if (this.#plan.unanswered?.has(spares)) return;
-    return PROTOCOLS.find(({ name }) => name === spares);
+  #lookFor(protocol: Protocol): Protocol | undefined {
+    const found = suppressorOf(protocol, this.#allProtocols);
+    if (found === undefined || this.#trusted !== undefined) return undefined;
+    const isDone = this.#heard.has(found.name) || this.#plan.unanswered?.has(found.name);
+    return isDone ? undefined : found;
   }
 
   #step(protocol: Protocol, now: number): Step {
@@ -225,27 +231,55 @@ export class Interview {
 }
 
 /**
- * The protocol with `spares` that is sent first to an endpoint that speaks these: the one that it
- * spares is never sent there. `undefined` where there is none, or a reply in another one suppresses it.
+ * The protocol that suppresses another one; `undefined` where none does.
+ *
+ * @throws InputError when the list lacks it: its speakers could not be looked for, and would be harmed.
  */
-export function leadProtocol(spoken: ReadonlySet<string>): Protocol | undefined {
-  const speaks = PROTOCOLS.filter(({ name }) => spoken.has(name));
-  return speaks.some(revealing) ? undefined : speaks.find(({ spares }) => spares !== undefined);
+export function suppressorOf(
+  { name, suppressedBy }: Protocol,
+  allProtocols: readonly Protocol[] = PROTOCOLS,
+): Protocol | undefined {
+  if (suppressedBy === undefined) return undefined;
+  const found = allProtocols.find((one) => one.name === suppressedBy);
+  if (found !== undefined) return found;
+  throw new InputError(
+    `Cannot look for protocol "${name}": the list of protocols lacks "${suppressedBy}", ` +
+      "which suppresses it",
+  );
+}
+
+/**
+ * The suppressible protocol that is sent first to an endpoint that speaks these: the one that
+ * suppresses it is never sent there. `undefined` where there is none, or a reply in another one suppresses it.
+ */
+export function leadProtocol(
+  spoken: ReadonlySet<string>,
+  allProtocols: readonly Protocol[] = PROTOCOLS,
+): Protocol | undefined {
+  const speaks = allProtocols.filter(({ name }) => spoken.has(name));
+  return speaks.some(revealing)
+    ? undefined
+    : speaks.find(({ suppressedBy }) => suppressedBy !== undefined);
 }
 
 /**
  * Of the protocols that an endpoint is known to speak, those that it may be sent, the leading one
- * first: none with `spares` where another one suppresses it.
+ * first: no suppressible one where another one suppresses it.
  */
-export function sendable(spoken: ReadonlySet<string>): Protocol[] {
-  const lead = leadProtocol(spoken);
-  const others = PROTOCOLS.filter(({ name, spares }) => spoken.has(name) && spares === undefined);
+export function sendable(
+  spoken: ReadonlySet<string>,
+  allProtocols: readonly Protocol[] = PROTOCOLS,
+): Protocol[] {
+  const lead = leadProtocol(spoken, allProtocols);
+  const others = allProtocols.filter(({ name, suppressedBy }) =>
+    spoken.has(name) && suppressedBy === undefined
+  );
   return lead === undefined ? others : [lead, ...others];
 }
 
-/** Whether a reply in it shows that a protocol with `spares` must not be sent. */
-function revealing({ transport, spares }: Protocol): boolean {
-  return transport === "udp" && spares === undefined;
+/** Whether a reply in it shows that suppressible protocols must not be sent. */
+function revealing({ transport, suppressedBy }: Protocol): boolean {
+  return transport === "udp" && suppressedBy === undefined;
 }
 
 function namesSpoken({ known = [], sighted }: InterviewPlan): ReadonlySet<string> {
@@ -259,6 +293,7 @@ function provenNames({ known = [], sighted, echoed }: InterviewPlan): ReadonlySe
 
 /** Those that it speaks first; among the others, those that harm speakers of another one last. */
 function inOrder(protocols: readonly Protocol[], spoken: ReadonlySet<string>): Protocol[] {
-  const rank = ({ name, spares }: Protocol) => spoken.has(name) ? 0 : spares === undefined ? 1 : 2;
+  const rank = ({ name, suppressedBy }: Protocol) =>
+    spoken.has(name) ? 0 : suppressedBy === undefined ? 1 : 2;
   return protocols.toSorted((a, b) => rank(a) - rank(b));
 }

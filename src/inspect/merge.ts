@@ -6,7 +6,8 @@
 import type { Endpoint } from "../core/address.ts";
 import { classify } from "../classify/mod.ts";
 import { emptyRecord, type Facts, type ServerRecord } from "../core/record.ts";
-import type { Statement } from "../protocols/protocol.ts";
+import { PROTOCOLS, rankedNames } from "../protocols/list.ts";
+import type { Protocol, Statement } from "../protocols/protocol.ts";
 import { wellFormed } from "../protocols/lone_surrogates.ts";
 
 /** What one protocol said. */
@@ -18,14 +19,6 @@ export interface Answer {
   /** The reply that it is from, as it came. */
   readonly raw?: Uint8Array;
 }
-
-/** Which protocol comes first, in rows and wherever nothing else is said. */
-const ORDER = ["raknet", "slp", "query", "sqp", "nethernet", "lan"];
-
-/** Columns in which Query knows more than the others. */
-const QUERY_FIRST: ReadonlySet<keyof ServerRecord> = new Set([
-  ...["players_online", "players_max", "players", "plugins", "map", "software"] as const,
-]);
 
 /** Columns in which protocols should agree, and the flag for when they do not. */
 const DISAGREEMENTS: readonly (readonly [keyof ServerRecord, flag: string])[] = [
@@ -48,6 +41,8 @@ export interface RowContext {
   readonly scanId: string;
   /** The name that it was asked for by. */
   readonly requestedAs: string | null;
+  /** Every protocol of the program, in order of rank. Default: PROTOCOLS. */
+  readonly allProtocols?: readonly Protocol[];
 }
 
 /**
@@ -80,14 +75,15 @@ export function mergeAnswers(answers: readonly Answer[], context: RowContext): S
     const statement = wellFormed(one.statement);
     return statement === one.statement ? one : { ...one, statement };
   });
-  const ordered = whole.length < 2 ? whole : whole.sort((a, b) => rank(a) - rank(b));
+  const { allProtocols = PROTOCOLS } = context;
+  const ordered = whole.length < 2 ? whole : inOrder(whole, allProtocols);
   const record = emptyRecord(context.endpoint, context.seenAt);
   // One laid over the other, from the last to the first: what is laid last counts.
   for (let i = ordered.length - 1; i >= 0; i--) lay(record, ordered[i].statement.columns);
-  const query = ordered.length < 2
-    ? undefined
-    : ordered.find(({ protocol }) => protocol === "query");
-  if (query !== undefined) lay(record, query.statement.columns, QUERY_FIRST);
+  for (let i = ordered.length - 1; i >= 0 && ordered.length > 1; i--) {
+    const own = allProtocols.find(({ name }) => name === ordered[i].protocol)?.fillsFirst;
+    if (own !== undefined) lay(record, ordered[i].statement.columns, own);
+  }
   const extras: Record<string, Facts> = {};
   const flags: string[] = [];
   for (const { protocol, statement } of ordered) {
@@ -104,19 +100,23 @@ export function mergeAnswers(answers: readonly Answer[], context: RowContext): S
   return Object.assign(record, classify(record));
 }
 
-function rank({ protocol }: Answer): number {
-  return ORDER.indexOf(protocol);
+/** Answers in order of rank; those of protocols that nobody ranked come last. */
+function inOrder(answers: Answer[], protocols: readonly Protocol[]): Answer[] {
+  const names = rankedNames(protocols);
+  const rank = ({ protocol }: Answer) =>
+    names.includes(protocol) ? names.indexOf(protocol) : names.length;
+  return answers.sort((a, b) => rank(a) - rank(b));
 }
 
 /** Puts what is known, of all columns or of these, into a record. */
 function lay(
   record: ServerRecord,
   columns: Partial<ServerRecord>,
-  only?: ReadonlySet<keyof ServerRecord>,
+  only?: readonly (keyof ServerRecord)[],
 ): void {
   for (const name in columns) {
     const value = columns[name as keyof ServerRecord];
-    if (value == null || only?.has(name as keyof ServerRecord) === false) continue;
+    if (value == null || only?.includes(name as keyof ServerRecord) === false) continue;
     (record as unknown as Record<string, unknown>)[name] = value;
   }
 }

@@ -131,7 +131,7 @@ class Conduct {
     const outcome = await this.#exchange(step, tap);
     this.#outcomes.push({ protocol: protocol.name, outcome });
     const replied = outcome.kind === "malformed" && outcome.foreign === true ||
-      medium !== "stream" && protocol.spares === undefined && tap.heard;
+      medium !== "stream" && protocol.suppressedBy === undefined && tap.heard;
     const latencyMs = outcome.kind === "answered" ? outcome.latencyMs : undefined;
     if (isExhausted(outcome)) this.interview.stop(signal.aborted ? "cancelled" : "exhausted");
     const { unansweredAt } = tap;
@@ -194,7 +194,7 @@ class Conduct {
           : tap.on(await (useShared ? shared() : exclusive())),
       exclusive: !useShared,
       timeoutMs: medium === "stream" ? Infinity : timeoutMs!, // the link bounds a stream's
-      forbids: protocol.spares === undefined
+      forbids: protocol.suppressedBy === undefined
         ? undefined
         : (datagram) =>
           datagram === undefined ? replied?.() ?? false : protocol.isReply?.(datagram) === false,

@@ -45,7 +45,7 @@ export async function verify(
   { retries, clock, signal, nonce, shortage }: Patience,
 ): Promise<Verified> {
   const context = { endpoint, nonce: nonce(), exclusive: true, final: true };
-  const exchange = protocol.verify?.(status, context);
+  const exchange = protocol.verify?.exchange(status, context);
   if (exchange === undefined) return { answer, cut: false };
   const opened = await openPatiently(link, { clock, signal, shortage });
   if (opened === "exhausted") return { answer, cut: true, exhausted: !signal.aborted };

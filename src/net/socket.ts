@@ -91,6 +91,8 @@ export interface Template {
   readonly template: Uint8Array;
   /** Where the token goes. Default: nowhere. */
   readonly tokenAt?: number;
+  /** Whether the token is written as eight hexadecimal digits of text. Default: as four bytes. */
+  readonly tokenText?: boolean;
   /** Where the time goes. Default: nowhere. */
   readonly clockAt?: number;
 }
@@ -98,11 +100,13 @@ export interface Template {
 /** Writes what copies of a datagram differ by. */
 export class Stamp {
   readonly #tokenAt: number;
+  readonly #isText: boolean;
   readonly #clockAt: number;
 
   /** Notes where that goes. */
-  constructor({ tokenAt = -1, clockAt = -1 }: Template) {
+  constructor({ tokenAt = -1, tokenText = false, clockAt = -1 }: Template) {
     this.#tokenAt = tokenAt;
+    this.#isText = tokenText;
     this.#clockAt = clockAt;
   }
 
@@ -112,15 +116,45 @@ export class Stamp {
    * @param at Where in `slots` it starts.
    */
   write(slots: DataView, at: number, token: number, clock: number): void {
-    if (this.#tokenAt >= 0) slots.setUint32(at + this.#tokenAt, token);
+    if (this.#tokenAt >= 0) {
+      if (this.#isText) {
+        slots.setUint32(at + this.#tokenAt, hexDigits(token >>> 16));
+        slots.setUint32(at + this.#tokenAt + 4, hexDigits(token & 0xffff));
+      } else slots.setUint32(at + this.#tokenAt, token);
+    }
     if (this.#clockAt >= 0) slots.setUint32(at + this.#clockAt, clock);
   }
 
-  /** What that adds to the sum of a copy's 16-bit words, not folded: an integer below 2^18. */
+  /** Fills with zeros what {@linkcode write} writes. */
+  clear(slots: DataView, at: number): void {
+    if (this.#tokenAt >= 0) slots.setUint32(at + this.#tokenAt, 0);
+    if (this.#tokenAt >= 0 && this.#isText) slots.setUint32(at + this.#tokenAt + 4, 0);
+    if (this.#clockAt >= 0) slots.setUint32(at + this.#clockAt, 0);
+  }
+
+  /** What that adds to the sum of a copy's 16-bit words, not folded: an integer below 2^19. */
   sumOf(token: number, clock: number): number {
-    return (this.#tokenAt >= 0 ? sumOfWord(token, this.#tokenAt) : 0) +
+    return (this.#tokenAt >= 0 ? this.#sumOfToken(token) : 0) +
       (this.#clockAt >= 0 ? sumOfWord(clock, this.#clockAt) : 0);
   }
+
+  #sumOfToken(token: number): number {
+    const at = this.#tokenAt;
+    if (!this.#isText) return sumOfWord(token, at);
+    return sumOfWord(hexDigits(token >>> 16), at) + sumOfWord(hexDigits(token & 0xffff), at);
+  }
+}
+
+/**
+ * Sixteen bits as the text of four hexadecimal digits in lower case, a byte each, big endian.
+ *
+ * The four digits are spread over the bytes of a word. Adding 6 carries into bit 4 of the bytes above
+ * 9: those get the letters' offset, `a` - 10 - `0` = 39. No byte overflows, so all are done at once.
+ */
+function hexDigits(bits: number): number {
+  const spread = (bits & 0xf000) << 12 | (bits & 0xf00) << 8 | (bits & 0xf0) << 4 | bits & 0xf;
+  const isLetter = spread + 0x06060606 >>> 4 & 0x01010101;
+  return spread + 0x30303030 + Math.imul(isLetter, 39) | 0;
 }
 
 /** The sum of the 16-bit words that four bytes are part of: those at an odd place lie across them. */

@@ -1,14 +1,16 @@
 /**
- * The protocols that blocksweep speaks, in the order in which they are tried and reported. To add
- * one, write its folder and put it here.
+ * The protocols that blocksweep speaks, in order of rank: so they are tried, merged and reported. To
+ * add one, write its folder and put it here.
  *
  * @module
  */
+import { LAN_RANKS } from "./lan/discovery_facts.ts";
 import type { Protocol } from "./protocol.ts";
 import { queryProtocol } from "./query/mod.ts";
 import { raknetProtocol } from "./raknet/mod.ts";
 import { slpProtocol } from "./slp/mod.ts";
 import { sqpProtocol } from "./sqp/mod.ts";
+import { hasUsualPort } from "./usual_ports.ts";
 
 /** All protocols. Their status types differ: whoever asks keeps status and protocol together. */
 export const PROTOCOLS: readonly Protocol[] = [
@@ -18,5 +20,15 @@ export const PROTOCOLS: readonly Protocol[] = [
   sqpProtocol as Protocol,
 ];
 
-/** Those that are asked where none is named. */
-export const USUAL_PROTOCOLS: readonly Protocol[] = PROTOCOLS.filter(({ onlyNamed }) => !onlyNamed);
+/** All names of protocols that rows may hold, in order of rank. */
+export function rankedNames(protocols: readonly Protocol[]): readonly string[] {
+  return [...protocols.map(({ name }) => name), ...LAN_RANKS];
+}
+
+/** Those of them that are sent where none is named. */
+export function usualProtocols(protocols: readonly Protocol[]): readonly Protocol[] {
+  return protocols.filter((one) => !one.onlyNamed && hasUsualPort(one));
+}
+
+/** The usual ones of PROTOCOLS. */
+export const USUAL_PROTOCOLS: readonly Protocol[] = usualProtocols(PROTOCOLS);

@@ -8,7 +8,7 @@ import type { Facts, ServerRecord } from "../core/record.ts";
 
 /** What the fixed part of a reply proves. */
 export interface Reply {
-  /** The token that came back; `undefined` when this kind of reply carries none. */
+  /** The token that came back, 32 bits; `undefined` when this kind of reply carries none. */
   readonly mac: number | undefined;
   /** The send clock that came back: microseconds, modulo 2^32. */
   readonly clock?: number;
@@ -45,6 +45,11 @@ export interface Probe<S> {
    * big endian. Default: nowhere.
    */
   readonly tokenAt?: number;
+  /**
+   * Whether the token is text, as in challenges of Quake 3: eight hexadecimal digits in lower case.
+   * Default: it is four bytes.
+   */
+  readonly tokenText?: boolean;
   /**
    * Where the time goes, which gives the round trip: microseconds modulo 2^32, big endian. Default:
    * nowhere.
@@ -141,24 +146,67 @@ export function motdAsSent({ motdSent, columns: { motd } }: Statement): string {
   return motdSent ?? motd ?? "";
 }
 
+/** Ports by family of addresses, ascending. */
+export type UsualPorts = Readonly<Record<4 | 6, readonly number[]>>;
+
+/** How a protocol finds out, on request, whether a server can be used. */
+export interface Verifier<S = unknown> {
+  /** What it does, as the help of `--verify` says it. */
+  readonly help: string;
+  /** What it sends to whom, for the plan of a scan. */
+  readonly plan: string;
+  /**
+   * Finds it out. What comes of it is laid over the status' statement. It needs a socket of its own,
+   * and does not end in silence.
+   *
+   * @returns `undefined` when there is nothing to find out.
+   */
+  exchange(status: S, context: ExchangeContext): Exchange<Statement> | undefined;
+  /** What a verified row says of the connection, in words for people. */
+  summary(record: ServerRecord): readonly string[];
+}
+
 /** A protocol that servers speak. */
 export interface Protocol<S = unknown> {
   /** Its name: `--protocol` and the `protocol` column. */
   readonly name: string;
+  /** Which servers it finds, and how, for the overview of the help. */
+  readonly finds: string;
+  /** What users have to know before they look for it, as a sentence. Default: nothing. */
+  readonly helpNote?: string;
+  /** What the sweep sends, in the plural, as `RakNet pings of 33 bytes`. */
+  readonly probeText: string;
   /** What carries it. */
   readonly transport: "udp" | "tcp";
+  /**
+   * Its usual ports. Where they are empty it is looked for only by name, and the user names ports too.
+   */
+  readonly ports: UsualPorts;
+  /** Its discovery form: the ports on which its probe may be broadcast. Default: it has none. */
+  readonly broadcastPorts?: UsualPorts;
+  /** Whether Minecraft's SRV records (`_minecraft._tcp`) lead to its servers. Default: no. */
+  readonly hasServiceRecords?: boolean;
+  /**
+   * Whether its servers may have a port of their own beside the game's, which they report in
+   * `port_v4`. Default: no.
+   */
+  readonly reportsGamePort?: boolean;
+  /** Whether a `guid` is one that a server drew for itself. Default: it has no such column. */
+  isServerGuid?(guid: string): boolean;
   /** Whether it is asked for only where it is named. Default: no. */
   readonly onlyNamed?: boolean;
   /**
-   * A protocol whose speakers this one must not be asked of, for it harms them, or us with them:
-   * they are looked for first. Default: none.
+   * The name of a protocol that suppresses this one: an endpoint that speaks it would be harmed, or
+   * would harm us, and is sent nothing of this one. It is probed for first. Default: none.
    */
-  readonly spares?: string;
+  readonly suppressedBy?: string;
   /**
-   * Whether a datagram has the form of a reply in it: any other ends an exchange of a protocol with
-   * `spares`, for it shows that the endpoint speaks something else. Default: every one has.
+   * Whether a datagram has the form of a reply in it: any other ends an exchange of a protocol
+   * that another one suppresses, for it shows that the endpoint speaks something else. Default: every one has.
    */
   isReply?(datagram: Uint8Array): boolean;
+  /** Columns that it fills before protocols of a higher rank do. Default: none. */
+  readonly fillsFirst?: readonly (keyof ServerRecord)[];
   /** Its stateless half, when it has one. */
   readonly probe?: Probe<S>;
   /** Its stateful half. */
@@ -175,13 +223,8 @@ export interface Protocol<S = unknown> {
    * milliseconds: see {@linkcode ExchangeContext.known}. Default: nothing.
    */
   keeps?(status: S): { readonly known: unknown; readonly forMs: number } | undefined;
-  /**
-   * Finds out, on request, whether a server with this status can be used. What comes of it is laid
-   * over the status' statement. It needs a socket of its own, and does not end in silence.
-   *
-   * @returns `undefined` when there is nothing to find out.
-   */
-  verify?(status: S, context: ExchangeContext): Exchange<Statement> | undefined;
+  /** How it verifies servers: `--verify`. Default: it does not. */
+  readonly verify?: Verifier<S>;
 }
 
 /** How a question is asked. */

@@ -17,7 +17,7 @@ export type Asking =
   & Pick<
     ScanOptions,
     | ("targets" | "protocols" | "ports" | "seed" | "shard" | "maxTargets" | "first" | "optedOut")
-    | ("known" | "asksKnown")
+    | ("known" | "asksKnown" | "allProtocols")
   >
   & {
     /** Addresses of hosts that flooded, as text: their replies may not have been read. */
@@ -76,7 +76,7 @@ export function coverageOf(asking: Asking): Asked {
       const isSent = (name: string) =>
         plan.probed.some((one) => one.name === name) &&
         (plan.interviewed ? reached.length > 0 : isReached(name));
-      const wanted = sendable(new Set(spoken)).map(({ name }) => name);
+      const wanted = sendable(new Set(spoken), asking.allProtocols).map(({ name }) => name);
       return wanted.length === 0
         ? plan.probed.some(({ name }) => isSent(name))
         : wanted.every(isSent);

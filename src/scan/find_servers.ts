@@ -8,12 +8,14 @@ import { InputError } from "../core/errors.ts";
 import { systemClock } from "../net/clock.ts";
 import { openSocket, USUAL_RECEIVE_BUFFER } from "../net/deno/udp_socket.ts";
 import { denoDialer } from "../net/deno/tcp_dialer.ts";
-import { PROTOCOLS, USUAL_PROTOCOLS } from "../protocols/list.ts";
+import { PROTOCOLS, usualProtocols } from "../protocols/list.ts";
+import type { Protocol } from "../protocols/protocol.ts";
+import { usualPorts } from "../protocols/usual_ports.ts";
 import type { ServerRecord } from "../core/record.ts";
 import type { Sink } from "../sinks/sink.ts";
 import { socketsFor } from "../sweep/probe_window.ts";
 import { compose } from "../targets/compose.ts";
-import { neverRanges, optOutCheck, privateRanges, usualPorts } from "../targets/builtin_lists.ts";
+import { neverRanges, optOutCheck, privateRanges } from "../targets/builtin_lists.ts";
 import { RangeBudget } from "../targets/octet_ranges.ts";
 import { parseTargets } from "../targets/parse.ts";
 import { mildSpeed, permissionNeeded } from "../targets/permission.ts";
@@ -76,6 +78,7 @@ export interface FindOptions {
  *
  * @param targets Addresses, prefixes and `first-last` ranges, each perhaps with a `:port`. Names have
  * to be looked up before: `refusedFromName()` says which of their addresses must not be targets.
+ * @param allProtocols Every protocol, in order of rank.
  * @throws InputError for targets or options that cannot be used.
  *
  * @example Servers in a range
@@ -93,6 +96,7 @@ export interface FindOptions {
 export async function* find(
   targets: readonly string[],
   options: FindOptions = {},
+  allProtocols: readonly Protocol[] = PROTOCOLS,
 ): AsyncIterableIterator<ServerRecord> {
   const budget = new RangeBudget();
   const all = compose(targets.flatMap((text) => rangesOf(text, budget)), {
@@ -106,13 +110,14 @@ export async function* find(
   if (needed !== undefined && !options.iHavePermission) {
     throw new InputError(`Cannot scan ${needed} without the option iHavePermission`);
   }
-  const protocols = (options.protocols ?? USUAL_PROTOCOLS.map(({ name }) => name)).map(
-    protocolNamed,
-  );
+  const protocols = options.protocols?.map((name) => protocolNamed(name, allProtocols)) ??
+    usualProtocols(allProtocols);
   const mild = mildSpeed(all);
   const ports = options.ports === undefined ? undefined : parsePorts(options.ports);
   const transportOf = (name: string) => protocols.find((one) => one.name === name)!.transport;
-  const portsOf = ports === undefined ? usualPorts() : (name: string) => ports[transportOf(name)];
+  const portsOf = ports === undefined
+    ? usualPorts(allProtocols)
+    : (name: string) => ports[transportOf(name)];
   requirePorts(all, protocols, portsOf, "name ports with the option ports");
   const concurrency = options.concurrency ?? 256;
   const random = (size: number) => crypto.getRandomValues(new Uint8Array(size));
@@ -124,7 +129,7 @@ export async function* find(
   const running = scan({
     targets: all,
     names: new Map(),
-    protocols,
+    ...{ protocols, allProtocols },
     ports: portsOf,
     seed: new DataView(random(4).buffer).getUint32(0),
     shard: { index: 1, count: 1 },
@@ -172,8 +177,8 @@ function rangesOf(text: string, budget: RangeBudget) {
   });
 }
 
-function protocolNamed(name: string) {
-  const protocol = PROTOCOLS.find((other) => other.name === name);
+function protocolNamed(name: string, allProtocols: readonly Protocol[]) {
+  const protocol = allProtocols.find((other) => other.name === name);
   if (protocol !== undefined) return protocol;
   throw new InputError(`Cannot look for protocol "${name}": there is none of that name`);
 }

@@ -19,6 +19,8 @@ import { requestText, type Service } from "../targets/srv.ts";
 export interface AskServerOptions extends Patience {
   /** The protocols to try, in order. */
   readonly protocols: readonly Protocol[];
+  /** Every protocol of the program, in order of rank. Default: PROTOCOLS. */
+  readonly allProtocols?: readonly Protocol[];
   /** Protocols to try when one of those has answered. Default: none. */
   readonly followUps?: readonly Protocol[];
   /** How long to wait for an answer, milliseconds. */
@@ -57,7 +59,7 @@ export async function askServer(
   options: AskServerOptions,
 ): Promise<AskedServer> {
   const { clock, scanId, service, open, dialer, signal, shortage } = options;
-  const { streamLimits = STREAM_LIMITS } = options;
+  const { streamLimits = STREAM_LIMITS, allProtocols } = options;
   const throttle = new Throttle({ rate: undefined, netRate: undefined, hostRate: HOST_RATE });
   const found = await conduct(options, {
     ...options,
@@ -72,7 +74,8 @@ export async function askServer(
   });
   const { answers, latencyMs, outcomes, suppressed } = found;
   const requestedAs = options.requestedAs && requestText(options.requestedAs, service);
-  const context = { endpoint, seenAt: Math.round(clock.wall()), latencyMs, scanId, requestedAs };
+  const seenAt = Math.round(clock.wall());
+  const context = { endpoint, seenAt, latencyMs, scanId, requestedAs, allProtocols };
   const record = answers.length === 0 ? undefined : mergeAnswers(answers, context);
   return { record, outcomes, suppressed };
 }

@@ -19,9 +19,9 @@ export function requirePorts(
   ports: (protocol: string, family: 4 | 6) => readonly number[],
   how: string,
 ): void {
-  const portless = protocols.find(({ name, onlyNamed }) =>
-    onlyNamed &&
-    segmentsOf(targets, (bits) => ports(name, bits)).some(({ ports }) => ports.length === 0)
+  const portless = protocols.find(({ name, ports: usual }) =>
+    segmentsOf(targets, (bits) => [...usual[bits], ...ports(name, bits)])
+      .some(({ ports }) => ports.length === 0)
   );
   if (portless === undefined) return;
   throw new InputError(

@@ -147,7 +147,7 @@ class Run {
     this.floods = new Floods(seed, state.floods, onFlood, probed.mostProbes);
     this.#window = new Window(board.sockets);
     this.#troubles = new Troubles(board.sockets, options.onTrouble ?? (() => {}));
-    this.#kinds = kindsOf(options.protocols);
+    this.#kinds = kindsOf(options.protocols, options.allProtocols);
     this.guard = new Guard(options);
     for (const endpoint of answered) this.#responders.add(endpoint);
     this.path = new Path(options, {

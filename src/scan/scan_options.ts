@@ -47,6 +47,8 @@ export interface ScanOptions extends TargetNames {
   readonly targets: Targets;
   /** The protocols, in the order of their passes. */
   readonly protocols: readonly Protocol[];
+  /** Every protocol of the program, in order of rank. Default: PROTOCOLS. */
+  readonly allProtocols?: readonly Protocol[];
   /** The ports to ask for a protocol where a target names none. */
   readonly ports: (protocol: string, family: 4 | 6) => readonly number[];
   /** Seed of the order; `undefined`: no shuffling. */

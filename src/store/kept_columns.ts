@@ -5,6 +5,7 @@
  * @module
  */
 import { PROTOCOLS } from "../protocols/list.ts";
+import type { Protocol } from "../protocols/protocol.ts";
 import { FIELDS, serverId, type ServerRecord } from "../core/record.ts";
 import { recordOf, type StoredRecord } from "./server_columns.ts";
 import type { Database } from "./database/database.ts";
@@ -13,6 +14,8 @@ import type { Database } from "./database/database.ts";
 export interface AskedOf {
   /** Names of its protocols. */
   readonly protocols: readonly string[];
+  /** Every protocol of the program, in order of rank. Default: PROTOCOLS. */
+  readonly allProtocols?: readonly Protocol[];
   /** Whether each server is asked all of them, or those alone in which it was found. */
   readonly follow: boolean;
   /** Whether it is found out if servers can be used. */
@@ -70,11 +73,13 @@ function isCut({ flags }: ServerRecord): boolean {
 async function rowsBefore(
   database: Database,
   ids: readonly string[],
-  { protocols, follow, verify, of }: AskedOf,
+  { protocols, allProtocols = PROTOCOLS, follow, verify, of }: AskedOf,
   cut: boolean,
 ): Promise<Map<string, StoredRecord>> {
   const alike = follow && of === undefined && !cut;
-  const others = alike ? PROTOCOLS.filter(({ name }) => !protocols.includes(name)) : PROTOCOLS;
+  const others = alike
+    ? allProtocols.filter(({ name }) => !protocols.includes(name))
+    : allProtocols;
   const conditions = [
     ...verify && !cut ? [] : VERIFIED.map((column) => `${column} is not null`),
     ...others.map(({ name }) => `protocols like '%"${name}"%'`),
@@ -90,12 +95,13 @@ async function rowsBefore(
 
 /** A row with what was not asked for, as it was. */
 function merged(before: ServerRecord, now: ServerRecord, asked: AskedOf): ServerRecord {
+  const { allProtocols = PROTOCOLS } = asked;
   const unasked = before.protocols.filter((name) => !wasAsked(name, now, asked));
-  const protocols = PROTOCOLS.map(({ name }) => name)
+  const protocols = allProtocols.map(({ name }) => name)
     .filter((name) => now.protocols.includes(name) || unasked.includes(name));
   const columns = [
     ...unasked.length > 0 ? FILLED : [],
-    ...(!asked.verify || isCut(now)) && verifiable(protocols) ? VERIFIED : [],
+    ...(!asked.verify || isCut(now)) && verifiable(protocols, allProtocols) ? VERIFIED : [],
   ];
   const kept: Partial<ServerRecord> = Object.fromEntries(
     columns.map((name) => [name, now[name] ?? before[name]]),
@@ -125,18 +131,18 @@ function isMoreExact(before: string | null, now: string | null): boolean {
 function wasAsked(
   name: string,
   now: ServerRecord,
-  { protocols, follow, of }: AskedOf,
+  { protocols, allProtocols = PROTOCOLS, follow, of }: AskedOf,
 ): boolean {
   const { protocols: spoken } = now;
-  const one = PROTOCOLS.find((protocol) => protocol.name === name);
+  const one = allProtocols.find((protocol) => protocol.name === name);
   const all = follow && !isCut(now) ? of?.(now) ?? protocols : spoken;
-  const speaks = PROTOCOLS.filter((protocol) => spoken.includes(protocol.name));
-  const suppressed = one?.spares !== undefined &&
-    speaks.some(({ transport, spares }) => transport === "udp" && spares === undefined);
-  const lookedFor = speaks.some(({ spares }) => spares === name);
+  const speaks = allProtocols.filter((protocol) => spoken.includes(protocol.name));
+  const suppressed = one?.suppressedBy !== undefined &&
+    speaks.some(({ transport, suppressedBy }) => transport === "udp" && suppressedBy === undefined);
+  const lookedFor = speaks.some(({ suppressedBy }) => suppressedBy === name);
   return [...all, ...spoken].includes(name) || one === undefined || suppressed || lookedFor;
 }
 
-function verifiable(protocols: readonly string[]): boolean {
-  return PROTOCOLS.some(({ name, verify }) => verify !== undefined && protocols.includes(name));
+function verifiable(protocols: readonly string[], allProtocols: readonly Protocol[]): boolean {
+  return allProtocols.some(({ name, verify }) => verify !== undefined && protocols.includes(name));
 }

@@ -29,7 +29,7 @@ export interface ReplyCounts {
   omitted: number;
   /** Answers that were broken. */
   malformed: number;
-  /** Answers that only show whom another protocol spares. */
+  /** Replies that only show where another protocol is suppressed. */
   spared: number;
   /** Everything else, and everything from where we did not ask. */
   noise: number;
@@ -157,19 +157,20 @@ export class Receiver {
     const { tokens, isTarget, responders, counts, clock } = this.#options;
     const { probe, protocol } = kind;
     if (!isTarget(from, protocol)) return this.#surplus("noise", from);
-    const token = tokens.of(kind.kind, from) & probe.macMask;
-    if (reply.mac !== undefined && reply.mac !== token) {
-      const again = this.#options.onAgain?.(kind, from, reply.mac);
+    const token = (tokens.of(kind.kind, from) & probe.macMask) >>> 0;
+    const mac = reply.mac === undefined ? undefined : reply.mac >>> 0;
+    if (mac !== undefined && mac !== token) {
+      const again = this.#options.onAgain?.(kind, from, mac);
       if (again === "repeated") return this.#surplus(again, from);
       if (again !== undefined) {
         counts[again]++;
         return;
       }
     }
-    if (this.#options.onSpeaker(protocol, from, reply.mac === token)) {
+    if (this.#options.onSpeaker(protocol, from, mac === token)) {
       return this.#surplus("spared", from);
     }
-    if (reply.mac !== token) {
+    if (mac !== token) {
       this.#doubt(kind, from, socket);
       return;
     }

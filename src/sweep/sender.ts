@@ -69,7 +69,7 @@ export interface SenderOptions {
   readonly clock: Clock;
   /** Ends the pass early. */
   readonly signal: AbortSignal;
-  /** Targets that are left out: those that answered, or opted out, or are spared the protocol. */
+  /** Targets that are left out: those that answered, or opted out, or suppress the protocol. */
   readonly skip: (targets: Endpoints, i: number, protocol: string) => boolean;
   /** Whether sending has to wait, because those who answered are not yet asked. */
   readonly backlogged: () => boolean;

@@ -1,17 +1,15 @@
 /**
- * The lists that every scan obeys: what is never asked, what is asked only when named, the usual
- * ports, and how a MOTD says that its server wants to be left alone.
+ * The lists that every scan obeys: what is never asked, what is asked only when named, and how a MOTD
+ * says that its server wants to be left alone.
  *
  * @module
  */
 import excludeText from "../../data/exclude.txt" with { type: "text" };
 import markerText from "../../data/opt-out.txt" with { type: "text" };
 import notByNameText from "../../data/not-by-name.txt" with { type: "text" };
-import portsText from "../../data/ports.txt" with { type: "text" };
 import privateText from "../../data/private.txt" with { type: "text" };
 import type { Address } from "../core/address.ts";
 import { parseRangeList } from "./parse.ts";
-import { parseUsualPorts } from "./ports.ts";
 import type { Range } from "./ranges.ts";
 
 /** A range, and why it is listed. */
@@ -104,11 +102,6 @@ export function refusedFromName(
 /** What no name's records lead to: data/not-by-name.txt. */
 function notByNameRanges(): readonly ReasonedRange[] {
   return parseRangeList(notByNameText, "data/not-by-name.txt");
-}
-
-/** The usual ports of a protocol in a family: data/ports.txt. */
-export function usualPorts(): (protocol: string, family: 4 | 6) => readonly number[] {
-  return parseUsualPorts(portsText);
 }
 
 /** Whether a MOTD holds one of the markers of data/opt-out.txt. */

@@ -72,19 +72,3 @@ function parseSpan(text: string): number[] {
   }
   return Array.from({ length: last - first + 1 }, (_, i) => first + i);
 }
-
-/**
- * Reads data/ports.txt.
- *
- * @returns The ports of a protocol in a family; none when it is not listed.
- */
-export function parseUsualPorts(
-  text: string,
-): (protocol: string, family: 4 | 6) => readonly number[] {
-  const usual = new Map<string, readonly number[]>();
-  for (const line of text.split("\n")) {
-    const [name, ports] = line.replace(/#.*/, "").trim().split(/\s+/);
-    if (ports !== undefined) usual.set(name, parsePorts(ports).udp);
-  }
-  return (protocol, family) => usual.get(family === 6 ? `${protocol}/6` : protocol) ?? [];
-}

@@ -41,9 +41,6 @@ export interface NamedService {
   readonly service: Service;
 }
 
-/** The protocol of the servers that such records lead to. */
-export const SERVICE_PROTOCOL = "slp";
-
 /**
  * How a row says what its server was asked for by: the name, and, where an SRV record of it led
  * there, what the record says.

@@ -22,6 +22,8 @@ import type { Watched } from "./watched_server.ts";
 export interface PollerOptions extends Patience {
   /** The protocols to try with a server that has not answered yet, in order. */
   readonly protocols: readonly Protocol[];
+  /** Every protocol of the program, in order of rank. Default: PROTOCOLS. */
+  readonly allProtocols?: readonly Protocol[];
   /** How long to wait for an answer, milliseconds. */
   readonly timeoutMs: number;
   /** The shared sockets, which must be listening; it may be another with each question. */
@@ -67,6 +69,10 @@ const MOST_REFUSALS = 3;
 export class Poller {
   readonly #memories = new WeakMap<Watched, Memory>();
 
+  get #allProtocols(): readonly Protocol[] {
+    return this.options.allProtocols ?? PROTOCOLS;
+  }
+
   /** Starts without a memory. */
   constructor(private readonly options: PollerOptions) {}
 
@@ -84,9 +90,12 @@ export class Poller {
       return undefined;
     }
     const { endpoint, name } = server;
-    memory.spoken ??= answers.map((answer) => named(answer.protocol));
+    memory.spoken ??= answers.map(({ protocol }) =>
+      this.#allProtocols.find(({ name }) => name === protocol)!
+    );
     const seenAt = Math.round(clock.wall());
-    const context = { endpoint, seenAt, latencyMs, scanId, requestedAs: name };
+    const { allProtocols } = options;
+    const context = { endpoint, seenAt, latencyMs, scanId, requestedAs: name, allProtocols };
     const record: AttachedRecord = mergeAnswers(answers, context);
     if (attach !== undefined) record.attached = attachedOf(answers, attach === "all");
     return record;
@@ -116,14 +125,16 @@ export class Poller {
 
   /** Who has answered in one protocol is judged by that one; who never has may speak another. */
   #planFor({ row }: Watched, { spoken, echoed }: Memory): InterviewPlan {
-    const { protocols, timeoutMs } = this.options;
+    const { protocols, allProtocols, timeoutMs } = this.options;
     if (spoken !== undefined) {
       const known = spoken.map(({ name }) => name);
-      return { protocols: spoken, known, echoed, timeoutMs, needs: "status" };
+      return { protocols: spoken, allProtocols, known, echoed, timeoutMs, needs: "status" };
     }
     const known = row?.protocols ?? [];
-    const all = PROTOCOLS.filter((one) => known.includes(one.name) || protocols.includes(one));
-    return { protocols: all, known, echoed, timeoutMs };
+    const all = this.#allProtocols.filter((one) =>
+      known.includes(one.name) || protocols.includes(one)
+    );
+    return { protocols: all, allProtocols, known, echoed, timeoutMs };
   }
 
   /** What an exchange may start from: what was kept of an earlier one, while it is good. */
@@ -152,7 +163,7 @@ export class Poller {
     const known = this.#memories.get(server);
     if (known !== undefined) return known;
     const memory = {
-      spoken: spokenBy(server),
+      spoken: spokenBy(server, this.#allProtocols),
       socket: this.options.board.socketFor(server.endpoint, -1),
       kept: new Map(),
       echoed: new Set<string>(),
@@ -170,12 +181,11 @@ export class Poller {
 }
 
 /** What a server speaks that a database says is up. */
-function spokenBy({ online, row }: Watched): readonly Protocol[] | undefined {
+function spokenBy(
+  { online, row }: Watched,
+  allProtocols: readonly Protocol[],
+): readonly Protocol[] | undefined {
   if (!online || row === undefined) return undefined;
-  const spoken = PROTOCOLS.filter(({ name }) => row.protocols.includes(name));
+  const spoken = allProtocols.filter(({ name }) => row.protocols.includes(name));
   return spoken.length === 0 ? undefined : spoken;
-}
-
-function named(protocol: string): Protocol {
-  return PROTOCOLS.find(({ name }) => name === protocol)!;
 }

@@ -21,6 +21,8 @@ export const SCAN = [
 /** How to run. */
 export interface RunOptions {
   readonly permissions?: readonly string[];
+  /** The program. Default: main.ts. */
+  readonly main?: string;
   readonly stdin?: string;
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
@@ -36,15 +38,19 @@ export const ENVIRONMENT = {
 };
 
 /** The words that run the program. */
-export function programWords(args: readonly string[], permissions: readonly string[] = SCAN) {
+export function programWords(
+  args: readonly string[],
+  permissions: readonly string[] = SCAN,
+  main: string = MAIN,
+) {
   const options = ["--no-prompt", "--quiet", "--config", CONFIG, ...permissions];
-  return ["deno", "run", ...options, MAIN, ...args];
+  return ["deno", "run", ...options, main, ...args];
 }
 
 /** Starts the program. */
 export function start(args: readonly string[], options: RunOptions = {}): Deno.ChildProcess {
-  const { permissions, stdin, cwd, env, descriptors } = options;
-  const words = programWords(args, permissions);
+  const { permissions, main, stdin, cwd, env, descriptors } = options;
+  const words = programWords(args, permissions, main);
   const limited = ["sh", "-c", `ulimit -n ${descriptors}; exec "$@"`, "sh", ...words];
   const [program, ...rest] = descriptors === undefined ? words : limited;
   return new Deno.Command(program, {

@@ -1,7 +1,8 @@
 /** The policy of what an endpoint is sent, under random outcomes, and rule by rule. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertThrows } from "@std/assert";
 import { Random } from "../../src/fleet/random.ts";
 import { GAP_MS, type Heard, Interview, type InterviewPlan } from "../../src/inspect/interview.ts";
+import { InputError } from "../../src/core/errors.ts";
 import { PROTOCOLS } from "../../src/protocols/list.ts";
 
 const named = (...names: string[]) => names.map((name) => PROTOCOLS.find((p) => p.name === name)!);
@@ -23,11 +24,11 @@ function hold(plan: InterviewPlan, answers: Answers) {
   const sent: Sent[] = [];
   for (let now = 0, step; (step = interview.next(now)) !== undefined;) {
     now = Math.max(now, step.at);
-    const { protocol: { name, transport, spares }, medium, timeoutMs } = step;
+    const { protocol: { name, transport, suppressedBy }, medium, timeoutMs } = step;
     sent.push({ name, at: now, medium, timeoutMs });
     const { kind, ...rest } = answers[name] ?? { kind: "silent" as const };
     const came = kind === "answered" || kind === "malformed";
-    const replied = transport === "udp" && spares === undefined && came;
+    const replied = transport === "udp" && suppressedBy === undefined && came;
     const unansweredAt = came || transport === "tcp" ? undefined : now;
     interview.heard(step, { replied, unansweredAt, latencyMs: 20, kind, ...rest });
     now += came ? 20 : timeoutMs ?? 3000;
@@ -63,7 +64,7 @@ Deno.test("interview: under any outcomes the rules hold", () => {
     let unanswered: number | undefined;
     const sent = new Set<string>();
     for (let step; (step = interview.next(now)) !== undefined;) {
-      const { protocol: { name, transport, spares }, at, medium, timeoutMs } = step;
+      const { protocol: { name, transport, suppressedBy }, at, medium, timeoutMs } = step;
       const told = `${name} in ${[...sent]}, known ${[...spoken]}`;
       assert(!over, `after the end: ${told}`);
       assert(!sent.has(name), `twice: ${told}`);
@@ -79,8 +80,8 @@ Deno.test("interview: under any outcomes the rules hold", () => {
       sent.add(name);
       pinged ||= name === "raknet";
       const kind = KINDS[random.below(10) < 9 ? random.below(3) : 3];
-      const foreign = spares !== undefined && kind === "malformed" && random.below(2) === 0;
-      const stray = transport === "udp" && spares === undefined &&
+      const foreign = suppressedBy !== undefined && kind === "malformed" && random.below(2) === 0;
+      const stray = transport === "udp" && suppressedBy === undefined &&
         (kind === "answered" || kind === "malformed" || random.below(5) === 0);
       const sentAt = now + random.below(200);
       now = sentAt + random.below(300);
@@ -174,4 +175,19 @@ Deno.test("interview: a reply that may be forged leads to no SQP where RakNet wa
   // It was looked for, or the reply is proven: what speaks SQP is not pinged again.
   assertEquals(hold({ ...plan, unanswered: new Set(["raknet"]) }, { sqp: OK }).names, ["sqp"]);
   assertEquals(hold({ ...plan, echoed: new Set(["sqp"]) }, { sqp: OK }).names, ["sqp"]);
+});
+
+Deno.test("a protocol is not sent where the list lacks the one that suppresses it", () => {
+  const [sqp] = named("sqp");
+  const plan = { protocols: [sqp], timeoutMs: 1500, allProtocols: [sqp] };
+  assertThrows(
+    () => new Interview(plan).next(0),
+    InputError,
+    'Cannot look for protocol "sqp": the list of protocols lacks "raknet", which suppresses it',
+  );
+  const names = PROTOCOLS.map(({ name }) => name);
+  assertEquals(new Set(names).size, names.length);
+  for (const { suppressedBy } of PROTOCOLS) {
+    assert(suppressedBy === undefined || names.includes(suppressedBy));
+  }
 });

@@ -36,6 +36,18 @@ Deno.test("mergeAnswers() takes each column from who knows best", () => {
   assertEquals(row.requested_as, "play.example.org");
 });
 
+Deno.test("mergeAnswers() ranks protocols as the list has them, and names outside it last", () => {
+  const { protocol, protocols, name, map } = mergeAnswers([
+    answer("unlisted", { name: "U", map: "u" }),
+    answer("lan", { name: "L", map: "l" }),
+    answer("nethernet", { name: "N" }),
+    answer("query", { name: "Q", map: "q" }),
+    answer("slp", { name: "S", map: "s" }),
+  ], CONTEXT);
+  assertEquals(protocols, ["slp", "query", "nethernet", "lan", "unlisted"]);
+  assertEquals([protocol, name, map], ["slp", "S", "q"]);
+});
+
 Deno.test("mergeAnswers() fills gaps, and keeps zero apart from nothing", () => {
   const row = mergeAnswers([
     answer("raknet", { players_online: 4, players_max: null, version: null }),

@@ -1,3 +1,4 @@
+import { NO_USUAL_PORTS } from "../../src/protocols/usual_ports.ts";
 import { assertEquals } from "@std/assert";
 import { Malformed } from "../../src/core/bytes.ts";
 import { followUpTimeout } from "../../src/inspect/interview.ts";
@@ -20,12 +21,17 @@ const SAID = { columns: { name: "A", mtu: 1 }, flags: ["odd"], facts: { a: "1" }
 /** A protocol whose servers answer 2 to a 1 when they can be used; 99 is broken. */
 const protocol: Protocol<string> = {
   name: "test",
+  ...{ finds: "toys", probeText: "toys" },
+  ports: NO_USUAL_PORTS,
   transport: "udp",
   *exchange() {
     return yield* ask(Uint8Array.of(0), () => "status", { resend: true });
   },
   record: () => SAID,
-  verify: (status) => status === "dead" ? undefined : knock(),
+  verify: {
+    ...{ help: "knock", plan: "a knock", summary: () => [] },
+    exchange: (status) => status === "dead" ? undefined : knock(),
+  },
 };
 
 function* knock(): Exchange<Statement> {

@@ -36,7 +36,7 @@ function verify(
   respond: (question: Uint8Array, number: number) => readonly Uint8Array[],
   status = pong(),
 ) {
-  const exchange = raknetProtocol.verify!(status, CONTEXT)!;
+  const exchange = raknetProtocol.verify!.exchange(status, CONTEXT)!;
   const questions: string[] = [];
   let step = exchange.next();
   while (!step.done) {
@@ -219,19 +219,22 @@ Deno.test("verify: a server with a public key is left alone: only its friends ca
 });
 
 Deno.test("verify: a broken reply is an error, and strays are none", () => {
-  const exchange = raknetProtocol.verify!(pong(), CONTEXT)!;
+  const exchange = raknetProtocol.verify!.exchange(pong(), CONTEXT)!;
   exchange.next();
   assertEquals(exchange.next(Uint8Array.of(0x1c)).value, undefined);
   assertEquals(exchange.next(reply2()).value, undefined);
   assertThrows(() => exchange.next(reply1().subarray(0, 20)), Truncated, "server GUID");
-  const failing = raknetProtocol.verify!(pong(), CONTEXT)!;
+  const failing = raknetProtocol.verify!.exchange(pong(), CONTEXT)!;
   failing.next();
   assertThrows(() => failing.throw(new TypeError("a fault of ours")), TypeError);
 });
 
 Deno.test("verify: a server that refuses pings is not knocked at", () => {
   const refused = raknet.decodeRefusal(refusal("banned"))!;
-  assertEquals(raknetProtocol.verify!({ kind: "refusal", refusal: refused }, CONTEXT), undefined);
+  assertEquals(
+    raknetProtocol.verify!.exchange({ kind: "refusal", refusal: refused }, CONTEXT),
+    undefined,
+  );
 });
 
 Deno.test("go-raknet falls silent after a wrong protocol, as was seen", () => {

@@ -82,7 +82,7 @@ Deno.test("greppable lines are read: nmap's, masscan's and ours", async () => {
     const own = { ...emptyRecord({ address: 1, port: 7 }, 9000), host };
     const id = serverId(own);
     for (const protocols of [["raknet"], ["slp"]]) {
-      assertEquals(read(grepFormat.row({ ...own, protocols }, true)), [`${id} 9000`]);
+      assertEquals(read(grepFormat().row({ ...own, protocols }, true)), [`${id} 9000`]);
     }
   }
   const line =

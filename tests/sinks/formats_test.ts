@@ -110,7 +110,7 @@ Deno.test("chosen fields are written in their order", () => {
 Deno.test("lines for grep and for other tools", () => {
   assertEquals(listFormat.row({ ...RECORD, host: "::1" }, true), "[::1]:19132\n");
   assertEquals(
-    grepFormat.row(RECORD, true),
+    grepFormat().row(RECORD, true),
     "Timestamp: 1700000000\tHost: 127.0.0.1 ()\tPorts: 19132/open/udp//raknet//\n",
   );
 });

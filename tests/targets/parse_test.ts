@@ -10,7 +10,7 @@ import {
   parseTargets,
   splitWords,
 } from "../../src/targets/parse.ts";
-import { parsePort, parsePorts, parseUsualPorts } from "../../src/targets/ports.ts";
+import { parsePort, parsePorts } from "../../src/targets/ports.ts";
 
 const v4 = fc.ipV4();
 const v6 = fc.ipV6();
@@ -239,8 +239,4 @@ Deno.test("ports as lists, ranges and with transports", () => {
     assertThrows(() => parsePorts(wrong), InputError, "Cannot parse port");
   }
   assertThrows(() => parsePort("65536"), InputError, 'Cannot parse port "65536": a port is');
-  const usual = parseUsualPorts("# x\nraknet 19132 why\nraknet/6 19133,19132\n");
-  assertEquals(usual("raknet", 4), [19132]);
-  assertEquals(usual("raknet", 6), [19132, 19133]);
-  assertEquals(usual("query", 4), []);
 });

@@ -27,6 +27,8 @@ const HOST_RATE = 5;
 /** What the options say about asking. */
 export interface AskSettings {
   readonly protocols: readonly Protocol[];
+  /** Every protocol of the program, in order of rank. Default: PROTOCOLS. */
+  readonly allProtocols?: readonly Protocol[];
   readonly timeoutMs: number;
   /** How patient connections are. */
   readonly limits: typeof STREAM_LIMITS;
@@ -38,10 +40,14 @@ export interface AskSettings {
 }
 
 /** Reads them. */
-export function readAsking(settings: Settings, protocols: readonly Protocol[]): AskSettings {
+export function readAsking(
+  settings: Settings,
+  protocols: readonly Protocol[],
+  allProtocols?: readonly Protocol[],
+): AskSettings {
   const timeoutMs = chosenTimeout(settings);
   return {
-    protocols,
+    ...{ protocols, allProtocols },
     timeoutMs,
     limits: settings.text("timeout") === undefined ? STREAM_LIMITS : streamLimits(timeoutMs),
     concurrency: settings.whole("concurrency", 1, 100_000),

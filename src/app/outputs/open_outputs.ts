@@ -5,6 +5,8 @@
  */
 import { InputError } from "../../core/errors.ts";
 import { type Field, FIELDS } from "../../core/record.ts";
+import { PROTOCOLS } from "../../protocols/list.ts";
+import type { Protocol } from "../../protocols/protocol.ts";
 import type { ScanEnd } from "../../scan/scan_options.ts";
 import type { ScanState } from "../../scan/scan_state.ts";
 import { csvFormat } from "../../sinks/csv.ts";
@@ -34,12 +36,14 @@ export interface OutputPlan {
   readonly order?: RowOrder;
 }
 
-const FORMATS: Readonly<Record<string, (fields: readonly Field[]) => Format>> = {
-  csv: csvFormat,
-  ndjson: ndjsonFormat,
-  json: jsonFormat,
+type MakeFormat = (fields: readonly Field[], allProtocols: readonly Protocol[]) => Format;
+
+const FORMATS: Readonly<Record<string, MakeFormat>> = {
+  csv: (fields) => csvFormat(fields),
+  ndjson: (fields) => ndjsonFormat(fields),
+  json: (fields) => jsonFormat(fields),
   list: () => listFormat,
-  grep: () => grepFormat,
+  grep: (_, allProtocols) => grepFormat(allProtocols),
   table: (fields) => fieldsTable(fields, Infinity),
 };
 
@@ -78,12 +82,14 @@ const SCANNED: RowKind = { columns: FIELDS, table: serverTable, orders: ROW_ORDE
  * is a terminal, else as NDJSON.
  *
  * @param terminal Columns of the terminal that standard output is; `undefined`: it is none.
+ * @param allProtocols Every protocol that rows may name.
  * @throws InputError for an unknown column or format, or two outputs in one place.
  */
 export function planOutputs(
   settings: Settings,
   terminal: number | undefined,
   { columns, table, orders }: RowKind = SCANNED,
+  allProtocols: readonly Protocol[] = PROTOCOLS,
 ): OutputPlan[] {
   const isTerminal = terminal !== undefined;
   const fields = chosenFields(settings.list("fields"), columns);
@@ -110,7 +116,7 @@ export function planOutputs(
   return plans.map(({ path, name }) => ({
     path,
     ...(path === "-" && order !== undefined && { order }),
-    format: name === "table" ? drawn(path) : FORMATS[name](fields),
+    format: name === "table" ? drawn(path) : FORMATS[name](fields, allProtocols),
     readable: path !== "-" && name !== "json" && (name === "table"
       ? !chosen // it has a column that names the server
       : identified || !HAS_FIELDS.has(name)),

@@ -4,6 +4,8 @@
  * @module
  */
 import { InputError } from "../../core/errors.ts";
+import { PROTOCOLS } from "../../protocols/list.ts";
+import type { Protocol } from "../../protocols/protocol.ts";
 import { FieldError } from "../../core/checked_json.ts";
 import type { Checkpoint } from "../../scan/checkpoint/checkpoint_file.ts";
 import type { Marks } from "../../scan/checkpoint/low_water_mark.ts";
@@ -52,6 +54,7 @@ export interface Resumed {
  *
  * @param line What was said besides.
  * @param allowed The options of a scan.
+ * @param allProtocols Every protocol of the program.
  * @throws InputError when it cannot be gone on with, or something else was said of the scan.
  */
 export async function readResumed(
@@ -59,13 +62,14 @@ export async function readResumed(
   checkpoint: Checkpoint,
   line: Values,
   allowed: readonly OptionForm[],
+  allProtocols: readonly Protocol[] = PROTOCOLS,
 ): Promise<Resumed> {
   const left = await resumeList(systemDisk, listPath(userPath(path)), checkpoint);
   try {
     if (left.digest !== checkpoint.configuration) {
       throw new InputError(`Cannot resume "${path}": the list beside it is that of another scan`);
     }
-    const configuration = readConfiguration(left.configuration, path, allowed);
+    const configuration = readConfiguration(left.configuration, path, allowed, allProtocols);
     checkIdentity(configuration, checkpoint, path);
     const values = mergeFree(configuration.values, line, path, allowed);
     return { path, checkpoint, left, configuration, values };
@@ -79,9 +83,10 @@ function readConfiguration(
   text: string,
   path: string,
   allowed: readonly OptionForm[],
+  allProtocols: readonly Protocol[],
 ): Configuration {
   try {
-    return parseConfiguration(text, allowed);
+    return parseConfiguration(text, allowed, allProtocols);
   } catch (error) {
     if (!(error instanceof FieldError)) throw error;
     throw new InputError(`Cannot resume "${path}": in the list beside it, ${error.message}`);

@@ -30,6 +30,7 @@ import {
   wrongField,
 } from "../../core/checked_json.ts";
 import { PROTOCOLS } from "../../protocols/list.ts";
+import type { Protocol } from "../../protocols/protocol.ts";
 import { sha256, uuidText } from "../../scan/checkpoint/checkpoint_file.ts";
 import { storePlace } from "../../store/open_store.ts";
 import type { Targets } from "../../targets/compose.ts";
@@ -84,14 +85,17 @@ export function formatConfiguration(
  * Reads what {@linkcode formatConfiguration} wrote, and somebody may have edited.
  *
  * @param allowed The options of a scan.
+ * @param allProtocols Every protocol that it may name.
  * @throws FieldError for the first field that is not as it must be.
  */
 export function parseConfiguration(
   text: string,
   allowed: readonly OptionForm[],
+  allProtocols: readonly Protocol[] = PROTOCOLS,
 ): Configuration {
   const { options, ...fields } = objectOf({
     ...CONFIGURATION_FIELDS,
+    known: listOf(tuple(endpoint, listOf(oneOf(allProtocols.map(({ name }) => name))))),
     options: givenOptions(allowed),
   })(parseJson(text), "");
   const { targets, include, exclude, known, ...rest } = fields;
@@ -146,7 +150,6 @@ const CONFIGURATION_FIELDS = {
   targets: listOf(word),
   include: listOf(tuple(range, orMissing(port))),
   exclude: listOf(range),
-  known: listOf(tuple(endpoint, listOf(oneOf(PROTOCOLS.map(({ name }) => name))))),
   names: listOf(tuple(readAs(parseAddress, "an address"), hostName)),
   services: listOf(tuple(endpoint, hostName, hostName, port)),
   answered: listOf(endpoint),

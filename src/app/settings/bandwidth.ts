@@ -31,14 +31,16 @@ export function wireSize(payload: number, bits: 4 | 6): number {
  * is sent.
  *
  * @param bandwidth Bits a second.
+ * @param allProtocols Every protocol: some is probed for the sake of another.
  */
 export function rateOf(
   bandwidth: number,
   protocols: readonly Protocol[],
   { groups }: Targets,
+  allProtocols: readonly Protocol[] = PROTOCOLS,
 ): number {
-  const asked = protocols.flatMap(({ name, spares }) => [name, spares]);
-  const payloads = PROTOCOLS.filter(({ name }) => asked.includes(name))
+  const asked = protocols.flatMap(({ name, suppressedBy }) => [name, suppressedBy]);
+  const payloads = allProtocols.filter(({ name }) => asked.includes(name))
     .map(({ probe }) => probe?.template.length ?? SYN);
   const sizes = groups.flatMap(({ addresses: [{ start }] }) =>
     payloads.map((payload) => wireSize(payload, family(start)))

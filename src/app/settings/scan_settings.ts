@@ -8,7 +8,7 @@ import { InputError } from "../../core/errors.ts";
 import { parseMac } from "../../net/mac_address.ts";
 import { STREAM_LIMITS, type StreamLimits } from "../../net/stream_link.ts";
 import type { Limits } from "../../net/throttle.ts";
-import { PROTOCOLS, USUAL_PROTOCOLS } from "../../protocols/list.ts";
+import { PROTOCOLS, usualProtocols } from "../../protocols/list.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import type { Mark } from "../../sweep/trail.ts";
 import type { Targets } from "../../targets/compose.ts";
@@ -19,7 +19,7 @@ import { closest } from "../../core/closest_name.ts";
 import { rateOf } from "./bandwidth.ts";
 import { DEFAULTS } from "./defaults.ts";
 import { ENGINE_CHOICES, type EngineChoice } from "../engines/choose_engine.ts";
-import { usualPorts } from "../../targets/builtin_lists.ts";
+import { usualPorts } from "../../protocols/usual_ports.ts";
 import type { AutoRate, Settings } from "./option_values.ts";
 
 /** What does not depend on the targets. */
@@ -27,6 +27,8 @@ export interface ScanSettings {
   readonly protocols: readonly Protocol[];
   /** Whether known servers are sent what they speak, for the user names no protocols. */
   readonly asksKnown: boolean;
+  /** Every protocol of the program, in order of rank. */
+  readonly allProtocols: readonly Protocol[];
   readonly ports: (protocol: string, family: 4 | 6) => readonly number[];
   /** `undefined`: ascending order. */
   readonly seed: number | undefined;
@@ -76,13 +78,22 @@ const MOST_THREADS = 64;
 /** The largest seed: whole numbers up to it are exact. */
 const MOST_SEED = Number.MAX_SAFE_INTEGER;
 
-/** Reads the settings of a scan. */
-export function readScanSettings(settings: Settings, randomSeed: () => number): ScanSettings {
-  const protocols = chosenProtocols(settings.list("protocol"));
+/**
+ * Reads the settings of a scan.
+ *
+ * @param allProtocols Every protocol, in order of rank.
+ */
+export function readScanSettings(
+  settings: Settings,
+  randomSeed: () => number,
+  allProtocols: readonly Protocol[] = PROTOCOLS,
+): ScanSettings {
+  const protocols = chosenProtocols(settings.list("protocol"), allProtocols);
   return {
     protocols,
     asksKnown: settings.text("protocol") === undefined,
-    ports: chosenPorts(settings.text("ports"), protocols),
+    allProtocols,
+    ports: chosenPorts(settings.text("ports"), protocols, allProtocols),
     ...readOrder(settings, randomSeed),
     retries: settings.whole("retries", 0, 3) ?? DEFAULTS.scan.retries,
     timeoutMs: chosenTimeout(settings),
@@ -117,9 +128,12 @@ export function streamLimits(timeoutMs: number | undefined): StreamLimits {
 }
 
 /** The protocols of `--protocol`, in the order of their passes. */
-export function chosenProtocols(names: readonly string[] | undefined): readonly Protocol[] {
-  if (names === undefined) return USUAL_PROTOCOLS;
-  const known = PROTOCOLS.map(({ name }) => name);
+export function chosenProtocols(
+  names: readonly string[] | undefined,
+  allProtocols: readonly Protocol[] = PROTOCOLS,
+): readonly Protocol[] {
+  if (names === undefined) return usualProtocols(allProtocols);
+  const known = allProtocols.map(({ name }) => name);
   for (const name of names) {
     if (known.includes(name)) continue;
     const meant = closest(name, known);
@@ -129,11 +143,15 @@ export function chosenProtocols(names: readonly string[] | undefined): readonly 
     );
   }
   if (names.length === 0) throw new InputError("Cannot look for no protocol: --protocol is empty");
-  return PROTOCOLS.filter(({ name }) => names.includes(name));
+  return allProtocols.filter(({ name }) => names.includes(name));
 }
 
-function chosenPorts(text: string | undefined, protocols: readonly Protocol[]) {
-  if (text === undefined) return usualPorts();
+function chosenPorts(
+  text: string | undefined,
+  protocols: readonly Protocol[],
+  allProtocols: readonly Protocol[],
+) {
+  if (text === undefined) return usualPorts(allProtocols);
   const ports = parsePorts(text);
   const transports = [...new Set(protocols.map(({ transport }) => transport))];
   if (transports.every((transport) => ports[transport].length === 0)) {
@@ -218,12 +236,17 @@ export interface SpeedSettings {
 }
 
 /** Limits and cooldown; what is not said is mild. Of a rate and a bandwidth the lower one holds. */
-export function speedFor(targets: Targets, { speed, protocols }: ScanSettings): SpeedSettings {
+export function speedFor(
+  targets: Targets,
+  { speed, protocols, allProtocols }: ScanSettings,
+): SpeedSettings {
   const mild = mildSpeed(targets);
   const cap = (given: number | "off" | undefined, usual: number | undefined) =>
     given === "off" ? undefined : given ?? usual;
   const { bandwidth, rate: given, netRate, hostRate } = speed;
-  const line = bandwidth === undefined ? Infinity : rateOf(bandwidth, protocols, targets);
+  const line = bandwidth === undefined
+    ? Infinity
+    : rateOf(bandwidth, protocols, targets, allProtocols);
   const auto = typeof given === "object";
   const most = Math.min(line, auto ? given.most ?? mild.mostAuto : Infinity);
   const rate = auto ? AUTO_START : given ?? (bandwidth === undefined ? mild.rate : Infinity);

@@ -9,6 +9,7 @@ import { type Address, parseAddress } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
 import { systemClock } from "../../net/clock.ts";
 import { PROTOCOLS } from "../../protocols/list.ts";
+import type { Protocol } from "../../protocols/protocol.ts";
 import {
   chooseService,
   type FindService,
@@ -20,9 +21,13 @@ import { firstLines } from "./name_lookup.ts";
 /**
  * The addresses of a name, of both families.
  *
+ * @param allProtocols Every protocol: the error says more where the name is one of theirs.
  * @throws InputError when there are none.
  */
-export async function resolveName(name: string): Promise<readonly Address[]> {
+export async function resolveName(
+  name: string,
+  allProtocols: readonly Protocol[] = PROTOCOLS,
+): Promise<readonly Address[]> {
   const ascii = domainToASCII(name);
   if (ascii === "") throw new InputError(`Cannot look up "${name}": not a host name`);
   try {
@@ -34,15 +39,16 @@ export async function resolveName(name: string): Promise<readonly Address[]> {
     if (error instanceof Deno.errors.NotCapable) throw error;
     const { code, message } = error as Error & { code?: string };
     const why = FAULTS[code ?? ""] ?? message;
-    throw new InputError(`Cannot find host "${name}": ${why}${protocolHint(name)}`);
+    throw new InputError(`Cannot find host "${name}": ${why}${protocolHint(name, allProtocols)}`);
   }
   throw new InputError(`Cannot find host "${name}": all of its addresses have zones`);
 }
 
 /** What to say besides where a protocol's name stands for a host's: `--protocol raknet slp`. */
-export function protocolHint(name: string): string {
-  if (!PROTOCOLS.some((protocol) => protocol.name === name)) return "";
-  return "; several protocols are joined by commas, as --protocol raknet,slp";
+export function protocolHint(name: string, allProtocols: readonly Protocol[]): string {
+  const names = allProtocols.map((protocol) => protocol.name);
+  if (!names.includes(name)) return "";
+  return `; several protocols are joined by commas, as --protocol ${names.slice(0, 2)}`;
 }
 
 const NO_ANSWER = "the name server does not answer";

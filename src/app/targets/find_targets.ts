@@ -5,6 +5,7 @@
  */
 import { type Address, type Endpoint, endpointKey } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
+import type { Protocol } from "../../protocols/protocol.ts";
 import type { TargetNames } from "../../scan/requested_names.ts";
 import type { KnownTarget } from "../../scan/scan_options.ts";
 import { compose, type Inclusion, type Targets } from "../../targets/compose.ts";
@@ -48,6 +49,8 @@ export interface TargetInput {
   readonly excludeFiles: readonly NamedText[];
   /** What a list knows. Default: nothing. */
   readonly known?: KnownServers;
+  /** Every protocol of the program, in order of rank. Default: PROTOCOLS. */
+  readonly allProtocols?: readonly Protocol[];
 }
 
 /** What the user's words come to, names looked up: the same words may come to something else later. */

@@ -6,9 +6,10 @@
 import { type Address, type Endpoint, endpointKey, family } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
-import { neverAsked, usualPorts } from "../../targets/builtin_lists.ts";
+import { hasUsualPort } from "../../protocols/usual_ports.ts";
+import { neverAsked } from "../../targets/builtin_lists.ts";
 import { parseTarget } from "../../targets/parse.ts";
-import { type Service, SERVICE_PROTOCOL } from "../../targets/srv.ts";
+import type { Service } from "../../targets/srv.ts";
 import {
   type FoundName,
   haveService,
@@ -82,7 +83,7 @@ function onlyAddress(
 }
 
 function requirePort(protocols: readonly Protocol[]): void {
-  const portless = protocols.find(({ onlyNamed }) => onlyNamed);
+  const portless = protocols.find((protocol) => !hasUsualPort(protocol));
   if (portless === undefined) return;
   throw new InputError(
     `Cannot look for protocol "${portless.name}" without a port: it has no usual one; ` +
@@ -96,11 +97,10 @@ function usualQuestions(
   address: Address | undefined,
   service: Service & { readonly address: Address } | undefined,
 ): Questions[] {
-  const usual = usualPorts();
-  const endpointsOf = ({ name }: Protocol): Endpoint[] => {
-    if (name === SERVICE_PROTOCOL && service !== undefined) return [service];
+  const endpointsOf = ({ ports, hasServiceRecords }: Protocol): Endpoint[] => {
+    if (hasServiceRecords && service !== undefined) return [service];
     if (address === undefined) return [];
-    return usual(name, family(address)).map((port) => ({ address, port }));
+    return ports[family(address)].map((port) => ({ address, port }));
   };
   const endpoints = new Map(
     protocols.flatMap(endpointsOf).map((endpoint) => [endpointKey(endpoint), endpoint]),

@@ -7,12 +7,7 @@ import { type Address, family, formatAddress } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import { refusedFromName } from "../../targets/builtin_lists.ts";
-import {
-  type FindService,
-  requestText,
-  type Service,
-  SERVICE_PROTOCOL,
-} from "../../targets/srv.ts";
+import { type FindService, requestText, type Service } from "../../targets/srv.ts";
 
 /** What names are looked up with. */
 export interface Lookups {
@@ -87,7 +82,7 @@ export function firstLines(lines: readonly string[]): readonly string[] {
 
 /** Whether SRV records lead to servers of one of the protocols. */
 export function haveService(protocols: readonly Protocol[]): boolean {
-  return protocols.some(({ name }) => name === SERVICE_PROTOCOL);
+  return protocols.some(({ hasServiceRecords }) => hasServiceRecords);
 }
 
 /**

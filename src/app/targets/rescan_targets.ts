@@ -6,6 +6,7 @@
 import { type Endpoint, parseAddress } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
 import { PROTOCOLS } from "../../protocols/list.ts";
+import type { Protocol } from "../../protocols/protocol.ts";
 import { dueServers } from "../../store/server_queries.ts";
 import { readOptOuts } from "../../store/opt_outs.ts";
 import {
@@ -56,6 +57,7 @@ export async function readKnown(
   place: StorePlace,
   written: readonly StorePlace[],
   surroundings: Surroundings,
+  allProtocols: readonly Protocol[] = PROTOCOLS,
 ): Promise<KnownServers> {
   const open = written.some(({ path }) => path === place.path) ? openStore : readStore;
   await using database = await open(place, surroundings);
@@ -68,15 +70,22 @@ export async function readKnown(
       if (address === undefined) continue; // written by somebody else: we write addresses alone
       if (shy.has(address)) continue;
       const names = asked === null ? {} : namesIn(asked);
-      servers.push({ endpoint: { address, port }, protocols: spokenOf(protocols), ...names });
+      servers.push({
+        endpoint: { address, port },
+        protocols: spokenOf(protocols, allProtocols),
+        ...names,
+      });
     }
     return { servers, optedOut };
   });
 }
 
 /** Those of the protocols of a row that this program speaks. */
-function spokenOf(names: readonly string[]): readonly string[] {
-  return PROTOCOLS.map(({ name }) => name).filter((name) => names.includes(name));
+function spokenOf(
+  names: readonly string[],
+  allProtocols: readonly Protocol[],
+): readonly string[] {
+  return allProtocols.map(({ name }) => name).filter((name) => names.includes(name));
 }
 
 /**
@@ -127,6 +136,7 @@ export async function knownToRescan(
   secret: Settings,
   written: readonly StorePlace[],
   surroundings: Surroundings,
+  allProtocols: readonly Protocol[] = PROTOCOLS,
 ): Promise<KnownServers> {
   const text = secret.text("rescan");
   if (text === undefined) return NOTHING;
@@ -141,7 +151,7 @@ export async function knownToRescan(
     }
   }
   const place = storePlace(text) ?? namedPlace(text);
-  const known = await readKnown(place, written, surroundings);
+  const known = await readKnown(place, written, surroundings, allProtocols);
   if (known.servers.length > 0) return known;
   throw new InputError(
     `Cannot rescan ${place.path}: there is no server in it${

@@ -48,10 +48,10 @@ export interface Interviews {
 export interface Plan {
   /** Passes of datagrams, and beside them those of connections. */
   readonly passes: Readonly<Record<Protocol["transport"], Passes>>;
-  /** Who is looked for before the passes, once and with each retry, to be spared another protocol. */
+  /** Protocols that are probed before the passes, and the one that each suppresses. */
   readonly guards: readonly {
     readonly name: string;
-    readonly spared: string;
+    readonly suppressed: string;
     readonly size: number;
     /** Probes that leave at most. */
     readonly probes: number;
@@ -60,6 +60,8 @@ export interface Plan {
   readonly interviews: Interviews;
   /** How many known servers are sent nothing, for they speak none of the scan's protocols. */
   readonly unprobed: number;
+  /** What passes and guards send, in words, by protocol. */
+  readonly probeTexts: ReadonlyMap<string, string>;
   /** What decides about the speed. */
   readonly governor: Governor;
   /** The least time for sending, seconds. */
@@ -88,9 +90,10 @@ export function planScan(input: PlanInput): Plan {
     const segments = segmentsOf(targets, (family) => ports(name, family));
     return repeated({ name, transport, segments }, countOf((plan) => !isVisited(plan, one)));
   });
-  const guards = planGuards(input).flatMap(({ protocol, spared, segments }) =>
+  const guardPlans = planGuards(input);
+  const guards = guardPlans.flatMap(({ protocol, suppressed, segments }) =>
     repeated(
-      { name: protocol.name, spared: spared.name, segments },
+      { name: protocol.name, suppressed: suppressed.name, segments },
       countOf((plan) => !isLookedFor(plan, protocol)),
     )
   );
@@ -120,6 +123,13 @@ export function planScan(input: PlanInput): Plan {
   return {
     passes: { udp: over("udp"), tcp: over("tcp") },
     guards: guards.map(({ segments: _, ...guard }) => guard),
+    probeTexts: new Map(
+      [
+        ...protocols,
+        ...guardPlans.map(({ protocol }) => protocol),
+        ...interviews.protocols,
+      ].map(({ name, probeText }) => [name, probeText]),
+    ),
     interviews,
     unprobed: countOf(({ probed }) => probed.length === 0),
     governor: seconds > 0 ? name : "nothing",
@@ -188,9 +198,9 @@ function sentIn({ protocols, probes }: Passes): string[] {
 
 /** What would be sent, in words. */
 function probesOf(plan: Plan): string {
-  const { passes: { udp, tcp }, guards, interviews } = plan;
+  const { passes: { udp, tcp }, guards, interviews, probeTexts } = plan;
   const kinds = (names: readonly string[]) =>
-    [...new Set(names)].map((name) => PROBES[name] ?? `${name} probes`).join(" and ");
+    [...new Set(names)].map((name) => probeTexts.get(name)).join(" and ");
   const { udp: datagrams, tcp: connects } = mostSent(plan);
   const held = (transport: Protocol["transport"]) =>
     interviews.protocols.filter((one) => one.transport === transport).map(({ name }) => name);
@@ -206,13 +216,6 @@ function probesOf(plan: Plan): string {
       : []),
   ].join(" and ");
 }
-
-const PROBES: Readonly<Record<string, string>> = {
-  raknet: "RakNet pings of 33 bytes",
-  query: "Query handshakes of 7 bytes",
-  sqp: "SQP challenges of 5 bytes",
-  slp: "Server List Pings over TCP",
-};
 
 export { number };
 

@@ -41,6 +41,8 @@ export interface WatchSources {
   readonly allowPrivate: boolean;
   /** The protocols to look for. */
   readonly protocols: readonly Protocol[];
+  /** Every protocol of the program, in order of rank. Default: PROTOCOLS. */
+  readonly allProtocols?: readonly Protocol[];
   /** Whether players' names are kept. */
   readonly names: boolean;
   /** How servers are watched. */
@@ -54,9 +56,10 @@ export interface WatchSources {
 }
 
 function systemLookups(
-  { note }: Pick<WatchSources, "note">,
+  { note, allProtocols }: Pick<WatchSources, "note" | "allProtocols">,
 ): Pick<Lookups, "resolve" | "findService"> {
-  return { resolve: resolveName, findService: serviceFinder({ note }) };
+  const resolve = (name: string) => resolveName(name, allProtocols);
+  return { resolve, findService: serviceFinder({ note }) };
 }
 
 /**

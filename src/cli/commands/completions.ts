@@ -4,6 +4,8 @@
  * @module
  */
 import { InputError } from "../../core/errors.ts";
+import type { Protocol } from "../../protocols/protocol.ts";
+import { textFor } from "../options/protocol_help.ts";
 import { readArgs } from "../options/parse_arguments.ts";
 import { type Choice, choiceOf, wordsOf } from "../options/option_choices.ts";
 import { print } from "../term/console.ts";
@@ -13,7 +15,10 @@ import { type Command, type Option, optionsOf } from "../options/option_table.ts
 const NAMES = Object.keys(COMMANDS) as Command[];
 
 /** Runs `completions`; returns the exit code. */
-export async function runCompletions(args: readonly string[]): Promise<number> {
+export async function runCompletions(
+  args: readonly string[],
+  allProtocols: readonly Protocol[],
+): Promise<number> {
   const { words: [shell] } = readArgs("completions", args);
   const script = SHELLS[shell ?? ""];
   if (script === undefined) {
@@ -21,7 +26,7 @@ export async function runCompletions(args: readonly string[]): Promise<number> {
       `Cannot complete for "${shell ?? ""}": known are ${Object.keys(SHELLS).join(", ")}`,
     );
   }
-  await print(script());
+  await print(script(allProtocols));
   return 0;
 }
 
@@ -57,10 +62,10 @@ function bashAction(choice: Choice): string {
 }
 
 /** The cases of options that take a value: those of one kind share a case. */
-function bashCases(command: Command): string[] {
+function bashCases(command: Command, allProtocols: readonly Protocol[]): string[] {
   const byAction = new Map<string, Option[]>();
   for (const option of optionsOf(command).filter(({ value }) => value !== undefined)) {
-    const action = bashAction(choiceOf(command, option));
+    const action = bashAction(choiceOf(command, option, allProtocols));
     byAction.set(action, [...byAction.get(action) ?? [], option]);
   }
   return [...byAction].map(([action, options]) =>
@@ -68,11 +73,11 @@ function bashCases(command: Command): string[] {
   );
 }
 
-const SHELLS: Readonly<Record<string, () => string>> = {
+const SHELLS: Readonly<Record<string, (allProtocols: readonly Protocol[]) => string>> = {
   // For bash 3.2 too, which macOS has: no mapfile, and no compopt, which has readline quote names.
   // A name may hold spaces and asterisks: it must not be split into words as the options are.
   // What stands behind a `=` is a word of its own for bash.
-  bash: () =>
+  bash: (allProtocols) =>
     [
       "_blocksweep_files() {",
       '  local file quote="printf %q"',
@@ -96,7 +101,7 @@ const SHELLS: Readonly<Record<string, () => string>> = {
       "    return",
       "  fi",
       '  case "${COMP_WORDS[1]}:$before" in',
-      ...NAMES.flatMap(bashCases),
+      ...NAMES.flatMap((name) => bashCases(name, allProtocols)),
       "  esac",
       '  case "${COMP_WORDS[1]}:$word" in',
       ...NAMES.map((name) => {
@@ -109,7 +114,7 @@ const SHELLS: Readonly<Record<string, () => string>> = {
       "complete -F _blocksweep blocksweep",
     ].join("\n"),
   // A file of $fpath is the body of the function that it defines; one that is sourced is not.
-  zsh: () =>
+  zsh: (allProtocols) =>
     [
       "#compdef blocksweep",
       "_blocksweep() {",
@@ -124,7 +129,7 @@ const SHELLS: Readonly<Record<string, () => string>> = {
       "  shift words; (( CURRENT-- ))",
       "  case $words[1] in",
       ...NAMES.map((name) => {
-        const options = optionsOf(name).flatMap((option) => zshOptions(name, option));
+        const options = optionsOf(name).flatMap((option) => zshOptions(name, option, allProtocols));
         // Behind words that cannot be completed, zsh offers options only where some action was tried.
         const rest = `*:word:${zshAction(wordsOf(name)) || "{:}"}`;
         return `    ${name}) _arguments ${[...options, rest].map(quoted).join(" ")} ;;`;
@@ -136,7 +141,7 @@ const SHELLS: Readonly<Record<string, () => string>> = {
       "  compdef _blocksweep blocksweep",
       "fi",
     ].join("\n"),
-  fish: () =>
+  fish: (allProtocols) =>
     [
       "function __blocksweep_some",
       "  set -l word (commandline -ct | string replace -r '^-[^=]*=' '')",
@@ -149,7 +154,9 @@ const SHELLS: Readonly<Record<string, () => string>> = {
           fishText(COMMANDS[name].purpose)
         }`
       ),
-      ...NAMES.flatMap((name) => optionsOf(name).map((option) => fishOption(name, option))),
+      ...NAMES.flatMap((name) =>
+        optionsOf(name).map((option) => fishOption(name, option, allProtocols))
+      ),
       ...NAMES.map((name) =>
         `complete -c blocksweep -n '__fish_seen_subcommand_from ${name}' ${
           fishAction(wordsOf(name))
@@ -159,11 +166,17 @@ const SHELLS: Readonly<Record<string, () => string>> = {
 };
 
 /** One for each form of an option; those that are given already are not offered again. */
-function zshOptions(command: Command, option: Option): string[] {
+function zshOptions(
+  command: Command,
+  option: Option,
+  allProtocols: readonly Protocol[],
+): string[] {
   const { value, help, repeat } = option;
   const escape = (text: string) => text.replace(/[\\[\]:]/g, "\\$&");
-  const action = zshAction(choiceOf(command, option));
-  const rest = `[${escape(help)}]${value === undefined ? "" : `:${escape(value)}:${action}`}`;
+  const action = zshAction(choiceOf(command, option, allProtocols));
+  const rest = `[${escape(textFor(help, allProtocols))}]${
+    value === undefined ? "" : `:${escape(value)}:${action}`
+  }`;
   const forms = [...dashed(option), ...otherwise(option)];
   const before = repeat ? "*" : forms.length > 1 ? `(${forms.join(" ")})` : "";
   return forms.map((form) => `${dashed(option).includes(form) ? "" : "!"}${before}${form}${rest}`);
@@ -202,16 +215,20 @@ function fishAction(choice: Choice): string {
   }
 }
 
-function fishOption(command: Command, option: Option): string {
+function fishOption(
+  command: Command,
+  option: Option,
+  allProtocols: readonly Protocol[],
+): string {
   const { name, short, value, help } = option;
-  const action = fishAction(choiceOf(command, option));
+  const action = fishAction(choiceOf(command, option, allProtocols));
   const old = /^o[A-Z]$/.test(name);
   return [
     `complete -c blocksweep -n '__fish_seen_subcommand_from ${command}'`,
     old ? `-o ${name}` : `-l ${name}`,
     ...(short === undefined ? [] : [`-s ${short}`]),
     ...(value === undefined ? [] : [`-r ${action}`]),
-    `-d ${fishText(help)}`,
+    `-d ${fishText(textFor(help, allProtocols))}`,
   ].join(" ");
 }
 

@@ -10,7 +10,8 @@ import { drawFleet, type FleetHost } from "../../fleet/simulate/draw_fleet.ts";
 import { openFleet } from "../../fleet/simulate/open_fleet.ts";
 import { readCsv, readNdjson, type Verdict, verify } from "../../fleet/judge/verify_rows.ts";
 import { systemClock } from "../../net/clock.ts";
-import { USUAL_PROTOCOLS } from "../../protocols/list.ts";
+import { usualProtocols } from "../../protocols/list.ts";
+import type { Protocol } from "../../protocols/protocol.ts";
 import type { ServerRecord } from "../../core/record.ts";
 import { parseTarget } from "../../targets/parse.ts";
 import { readArgs } from "../options/parse_arguments.ts";
@@ -18,7 +19,7 @@ import { outputColumns, print, tellLine } from "../term/console.ts";
 import { reason, userPath } from "../../app/environment.ts";
 import { DEFAULTS } from "../../app/settings/defaults.ts";
 import { FLEET_RANGE } from "./fleet.ts";
-import { usualPorts } from "../../targets/builtin_lists.ts";
+import { usualPorts } from "../../protocols/usual_ports.ts";
 import { number } from "../../app/targets/scan_plan.ts";
 import { runPassingScan } from "./scan.ts";
 import { serverTable } from "../../app/outputs/table_format.ts";
@@ -30,7 +31,10 @@ const FOLDER = "demo";
 const SHOWN = 12;
 
 /** Runs `demo`; returns the exit code. */
-export async function runDemo(args: readonly string[]): Promise<number> {
+export async function runDemo(
+  args: readonly string[],
+  allProtocols: readonly Protocol[],
+): Promise<number> {
   const settings = new Settings(readArgs("demo", args));
   const servers = settings.whole("servers", 1, 4000) ?? DEFAULTS.demo.servers;
   const seed = settings.whole("seed", 0, Number.MAX_SAFE_INTEGER) ?? 1;
@@ -64,14 +68,18 @@ export async function runDemo(args: readonly string[]): Promise<number> {
       "--opt-out-file",
       `${FOLDER}/opt-out.txt`,
     ];
-    const code = await runPassingScan(quiet ? [...scanArgs, "--quiet"] : scanArgs);
+    const code = await runPassingScan(
+      quiet ? [...scanArgs, "--quiet"] : scanArgs,
+      allProtocols,
+    );
     if (code !== 0) return code;
   }
   const rows = readNdjson(await Deno.readTextFile(userPath(ndjson)));
   await printTable(rows);
+  const csvRows = readCsv(await Deno.readTextFile(userPath(csv)));
   const verdicts = [
-    { name: ndjson, verdict: check(hosts, rows, "ndjson") },
-    { name: csv, verdict: check(hosts, readCsv(await Deno.readTextFile(userPath(csv))), "csv") },
+    { name: ndjson, verdict: check(hosts, rows, "ndjson", allProtocols) },
+    { name: csv, verdict: check(hosts, csvRows, "csv", allProtocols) },
   ];
   return await judge(verdicts);
 }
@@ -80,10 +88,11 @@ function check(
   hosts: readonly FleetHost[],
   rows: readonly ServerRecord[],
   format: "csv" | "ndjson",
+  allProtocols: readonly Protocol[],
 ): Verdict {
-  const ports = usualPorts();
+  const ports = usualPorts(allProtocols);
   const selection: Selection = {
-    protocols: USUAL_PROTOCOLS.map(({ name }) => name),
+    protocols: usualProtocols(allProtocols).map(({ name }) => name),
     ports: (protocol) => ports(protocol, 4),
     follow: true,
   };

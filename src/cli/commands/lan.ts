@@ -11,17 +11,20 @@ import { denoDialer } from "../../net/deno/tcp_dialer.ts";
 import { isOutOfDescriptors, Shortage } from "../../net/file_descriptors.ts";
 import { STREAM_LIMITS, StreamLink } from "../../net/stream_link.ts";
 import { Throttle } from "../../net/throttle.ts";
-import { LONGEST_ANNOUNCEMENT } from "../../protocols/lan/mod.ts";
-import { PROTOCOLS, USUAL_PROTOCOLS } from "../../protocols/list.ts";
+import { usualProtocols } from "../../protocols/list.ts";
+import type { Protocol } from "../../protocols/protocol.ts";
 import { FIELDS, type ServerRecord } from "../../core/record.ts";
 import { uuidv7 } from "../../scan/scan_id.ts";
 import {
+  ANNOUNCEMENT_GROUP,
+  broadcastProtocol,
   chooseJavaNetworks,
   discover,
   type JavaNetworks,
   type LanOptions,
   type LocalLink,
   type LocalNetwork,
+  LONGEST_ANNOUNCEMENT,
   Neighbours,
 } from "../../scan/lan/mod.ts";
 import { ndjsonFormat } from "../../sinks/json.ts";
@@ -38,21 +41,21 @@ import { useColor } from "../term/server_description.ts";
 import { serverTable } from "../../app/outputs/table_format.ts";
 import { Settings } from "../../app/settings/option_values.ts";
 
-/** The ports on which Bedrock looks for servers, by family. */
-const BEDROCK_PORTS = { 4: [19132], 6: [19133] } as const;
 /** Everybody is asked on each of them, again and again. */
 const MOST_PORTS = 64;
-/** Where Java worlds announce themselves: 224.0.2.60. */
-const ANNOUNCEMENTS = { address: 0xe000023c, port: 4445 } as const;
 /** Connections and questions over TCP a second to one server. */
 const HOST_RATE = 5;
 /** How long to listen where there is no terminal, seconds. */
 const ONE_LOOK = 3;
 
 /** Runs `lan`; returns the exit code. */
-export async function runLan(args: readonly string[]): Promise<number> {
+export async function runLan(
+  args: readonly string[],
+  allProtocols: readonly Protocol[],
+): Promise<number> {
   const settings = new Settings(readArgs("lan", args));
-  const look = readLook(settings);
+  const protocol = broadcastProtocol(allProtocols);
+  const look = readLook(settings, protocol.broadcastPorts);
   const interfaces = Deno.networkInterfaces();
   const networks = localNetworks(interfaces);
   if (networks.length === 0) {
@@ -74,6 +77,7 @@ export async function runLan(args: readonly string[]): Promise<number> {
   const around = surroundings(networks, signal, shortage);
   const { sent, unswept, short, refusals } = await discover({
     ...{ ...around, ...look, networks, neighbours, signal, optedOut, shortage },
+    ...{ protocol, protocols: usualProtocols(allProtocols), allProtocols },
     sweep: java && sweepOf(java, settings.has("once") ? look.listenMs : Infinity),
     onServer: (record) => live || rows.add(record),
   });
@@ -105,13 +109,14 @@ function shortLine(hosts: number): string {
 /** What options say of the look around. */
 function readLook(
   settings: Settings,
+  usualPorts: LanOptions["ports"],
 ): Pick<LanOptions, "ports" | "watch" | "listenMs" | "players"> {
   const [word] = settings.values.words;
   if (word !== undefined) throw new InputError(`Cannot use "${word}": lan takes no targets`);
   const once = settings.whole("once", 1, 3600);
   const watch = once === undefined && Deno.stdout.isTerminal();
   return {
-    ports: readPorts(settings.text("ports")),
+    ports: readPorts(settings.text("ports"), usualPorts),
     watch,
     listenMs: watch ? Infinity : 1000 * (once ?? ONE_LOOK),
     players: !settings.has("no-players"),
@@ -136,17 +141,15 @@ function surroundings(
 ): Omit<
   LanOptions,
   | ("networks" | "ports" | "watch" | "neighbours" | "listenMs" | "players" | "signal" | "onServer")
-  | ("sweep" | "optedOut")
+  | ("sweep" | "optedOut" | "protocol" | "protocols" | "allProtocols")
 > {
   const random = (size: number) =>
     new DataView(crypto.getRandomValues(new Uint8Array(size)).buffer);
   const interfaces = networks.flatMap((network) => "zone" in network ? [] : [network.address]);
   const throttle = new Throttle({ rate: undefined, netRate: undefined, hostRate: HOST_RATE });
   const streams = { dialer: denoDialer(), throttle, clock: systemClock, limits: STREAM_LIMITS };
-  const group = { ...ANNOUNCEMENTS, interfaces, largest: LONGEST_ANNOUNCEMENT };
+  const group = { ...ANNOUNCEMENT_GROUP, interfaces, largest: LONGEST_ANNOUNCEMENT };
   return {
-    protocol: PROTOCOLS.find(({ name }) => name === "raknet")!,
-    protocols: USUAL_PROTOCOLS,
     timeoutMs: 1000,
     retries: 1,
     open: (network) =>
@@ -202,9 +205,9 @@ class Rows {
   }
 }
 
-/** The UDP ports to ask for RakNet. */
-function readPorts(text: string | undefined): LanOptions["ports"] {
-  if (text === undefined) return BEDROCK_PORTS;
+/** The UDP ports to which probes are broadcast. */
+function readPorts(text: string | undefined, usual: LanOptions["ports"]): LanOptions["ports"] {
+  if (text === undefined) return usual;
   const { udp } = parsePorts(text);
   if (udp.length >= 1 && udp.length <= MOST_PORTS) return { 4: udp, 6: udp };
   throw new InputError(`Cannot use --ports "${text}": lan asks on 1 to ${MOST_PORTS} UDP ports`);

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { Protocol } from "../../protocols/protocol.ts";
 import { InputError } from "../../core/errors.ts";
 import { redactUrl } from "../../core/redact.ts";
 import type { Sink } from "../../sinks/sink.ts";
@@ -28,26 +29,37 @@ import { Settings } from "../../app/settings/option_values.ts";
 const OVERLAP_MS = 60_000;
 
 /** Runs `list`; returns the exit code. */
-export async function runList(args: readonly string[]): Promise<number> {
+export async function runList(
+  args: readonly string[],
+  allProtocols: readonly Protocol[],
+): Promise<number> {
   const settings = new Settings(readArgs("list", args));
-  return await show(settings, DEFAULTS.list);
+  return await show(settings, DEFAULTS.list, allProtocols);
 }
 
 /** Runs `export`; returns the exit code. */
-export async function runExport(args: readonly string[]): Promise<number> {
+export async function runExport(
+  args: readonly string[],
+  allProtocols: readonly Protocol[],
+): Promise<number> {
   const settings = new Settings(readArgs("export", args));
-  return await show(settings, { sort: settings.has("since") ? "overdue" : "address" });
+  return await show(
+    settings,
+    { sort: settings.has("since") ? "overdue" : "address" },
+    allProtocols,
+  );
 }
 
 async function show(
   settings: Settings,
   usual: Parameters<typeof readSelection>[1],
+  allProtocols: readonly Protocol[],
 ): Promise<number> {
   const { words } = settings.values;
   const now = Date.now();
   const selection = readSelection(settings, usual, now);
   const kind = { columns: LIST_FIELDS, table: (space: number) => listTable(now, space) };
-  const plans = planOutputs(settings, outputColumns(), kind);
+  const plans = planOutputs(settings, outputColumns(), kind, allProtocols);
   const list = settings.texts("output").find((path) => storePlace(path) !== undefined);
   if (list !== undefined) {
     throw new InputError(

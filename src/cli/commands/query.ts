@@ -10,6 +10,7 @@ import { openSocket } from "../../net/deno/udp_socket.ts";
 import { Shortage } from "../../net/file_descriptors.ts";
 import { denoDialer } from "../../net/deno/tcp_dialer.ts";
 import { FIELDS, type Outcome, type ServerRecord } from "../../core/record.ts";
+import type { Protocol } from "../../protocols/protocol.ts";
 import { type AskedServer, askServer } from "../../scan/query_server.ts";
 import { uuidv7 } from "../../scan/scan_id.ts";
 import { withoutPlayers } from "../../scan/inspect_stage/without_players.ts";
@@ -27,18 +28,21 @@ import { shortageLine } from "../../app/engines/send_error_lines.ts";
 import { Settings } from "../../app/settings/option_values.ts";
 
 /** Runs `query`; returns the exit code. */
-export async function runQuery(args: readonly string[]): Promise<number> {
+export async function runQuery(
+  args: readonly string[],
+  allProtocols: readonly Protocol[],
+): Promise<number> {
   const settings = new Settings(readArgs("query", args));
   const [word, ...more] = settings.values.words;
   if (word === undefined || more.length > 0) {
     throw new InputError("Cannot query: name one server, as HOST or HOST:PORT");
   }
-  const protocols = chosenProtocols(settings.list("protocol"));
+  const protocols = chosenProtocols(settings.list("protocol"), allProtocols);
   const timeoutMs = chosenTimeout(settings);
   const retries = settings.whole("retries", 0, 3) ?? DEFAULTS.query.retries;
   const note = settings.has("quiet") ? () => {} : tellError;
   const { endpoints, name } = await locate(word, protocols, {
-    resolve: resolveName,
+    resolve: (name) => resolveName(name, allProtocols),
     findService: serviceFinder({ note }),
     note,
     allowPrivate: settings.has("allow-private"),
@@ -49,6 +53,7 @@ export async function runQuery(args: readonly string[]): Promise<number> {
   const asked: Asked[] = [];
   for (const { endpoint, first, rest, service } of endpoints) {
     const server = await askServer(endpoint, {
+      allProtocols,
       protocols: first,
       followUps: rest,
       verify: settings.has("verify"),
@@ -68,7 +73,7 @@ export async function runQuery(args: readonly string[]): Promise<number> {
     asked.push({ endpoint, led: service && requestText(name!, service), server });
     if (interrupt.signal.aborted) return 130;
   }
-  return await show(settings, asked);
+  return await show(settings, asked, allProtocols);
 }
 
 /** What came of asking an endpoint. */
@@ -84,7 +89,11 @@ function ending(outcome: Outcome<unknown>): string {
   return outcome.kind === "silent" ? outcome.why ?? outcome.kind : outcome.kind;
 }
 
-async function show(settings: Settings, asked: readonly Asked[]): Promise<number> {
+async function show(
+  settings: Settings,
+  asked: readonly Asked[],
+  allProtocols: readonly Protocol[],
+): Promise<number> {
   const records = asked.map(({ server }) => server.record)
     .filter((record): record is ServerRecord => record !== undefined)
     .map((record) => settings.has("no-players") ? withoutPlayers(record) : record);
@@ -94,7 +103,7 @@ async function show(settings: Settings, asked: readonly Asked[]): Promise<number
     await print(
       settings.has("json")
         ? format.row(record, true).trimEnd()
-        : describe(record, color).join("\n"),
+        : describe(record, color, allProtocols).join("\n"),
     );
   }
   if (records.length > 0) return 0;

@@ -5,6 +5,7 @@
  */
 import project from "../../../deno.json" with { type: "json" };
 import { InputError } from "../../core/errors.ts";
+import type { Protocol } from "../../protocols/protocol.ts";
 import { readCheckpoint } from "../../scan/checkpoint/checkpoint_file.ts";
 import { requirePorts } from "../../scan/require_ports.ts";
 import { systemDisk } from "../../sinks/file_operations.ts";
@@ -42,15 +43,23 @@ import {
 } from "../../app/targets/find_targets.ts";
 
 /** Runs `scan`; returns the exit code. */
-export async function runScan(args: readonly string[]): Promise<number> {
+export async function runScan(
+  args: readonly string[],
+  allProtocols: readonly Protocol[],
+): Promise<number> {
   const secret = await readValues(args);
   const given = withoutSecrets(secret);
   const path = new Settings(given).text("resume");
-  if (path === undefined) return await runWith(given, secret, "resumable");
-  const checkpoint = await readCheckpoint(systemDisk, userPath(path), project.version);
-  const resumed = await readResumed(path, checkpoint, given, optionsOf("scan"));
+  if (path === undefined) return await runWith(given, secret, "resumable", allProtocols);
+  const checkpoint = await readCheckpoint(
+    systemDisk,
+    userPath(path),
+    project.version,
+    allProtocols,
+  );
+  const resumed = await readResumed(path, checkpoint, given, optionsOf("scan"), allProtocols);
   const withSecrets = given.given.has("output") ? secret : resumed.values;
-  return await runWith(resumed.values, withSecrets, resumed);
+  return await runWith(resumed.values, withSecrets, resumed, allProtocols);
 }
 
 /**
@@ -59,9 +68,12 @@ export async function runScan(args: readonly string[]): Promise<number> {
  *
  * @returns The exit code.
  */
-export async function runPassingScan(args: readonly string[]): Promise<number> {
+export async function runPassingScan(
+  args: readonly string[],
+  allProtocols: readonly Protocol[],
+): Promise<number> {
   const values = await readValues(args);
-  return await runWith(values, values, "passing");
+  return await runWith(values, values, "passing", allProtocols);
 }
 
 /**
@@ -74,12 +86,13 @@ async function runWith(
   values: Values,
   secret: Values,
   origin: Resumed | "resumable" | "passing",
+  allProtocols: readonly Protocol[],
 ): Promise<number> {
   const resumed = typeof origin === "object" ? origin : undefined;
   const stores = planStores(new Settings(secret));
   const settings = new Settings(values);
-  const chosen = { ...readScanSettings(settings, randomSeed), ...startOf(resumed) };
-  const outputs = planOutputs(settings, outputColumns());
+  const chosen = { ...readScanSettings(settings, randomSeed, allProtocols), ...startOf(resumed) };
+  const outputs = planOutputs(settings, outputColumns(), undefined, allProtocols);
   const files = {
     outputs: outputPaths(new Settings(secret), outputs),
     status: settings.text("status-file"),
@@ -97,7 +110,13 @@ async function runWith(
     await lookUpTargets(
       settings,
       chosen,
-      () => knownToRescan(new Settings(secret), stores.places, connectionEnvironment(tellLine)),
+      () =>
+        knownToRescan(
+          new Settings(secret),
+          stores.places,
+          connectionEnvironment(tellLine),
+          allProtocols,
+        ),
     );
   const named = composeTargets(found, [...await optOuts.read(), ...optedOutOf(resumed)]);
   const { targets } = named;
@@ -166,7 +185,7 @@ async function readValues(args: readonly string[]): Promise<Values> {
 
 async function lookUpTargets(
   settings: Settings,
-  { protocols }: ScanSettings,
+  { protocols, allProtocols }: ScanSettings,
   readKnown: () => Promise<KnownServers>,
 ): Promise<FoundTargets> {
   const words = settings.values.words.filter((word) => word !== "-");
@@ -183,8 +202,9 @@ async function lookUpTargets(
     exclude: settings.texts("exclude"),
     excludeFiles: await readAll(settings.texts("exclude-file")),
     known: await readKnown(),
+    allProtocols,
   }, {
-    resolve: resolveName,
+    resolve: (name) => resolveName(name, allProtocols),
     findService: settings.text("ports") === undefined && haveService(protocols)
       ? serviceFinder({ note })
       : undefined,

@@ -32,8 +32,6 @@ import {
 import type { ScanSettings, SpeedSettings } from "../../app/settings/scan_settings.ts";
 import type { NamedTargets } from "../../app/targets/find_targets.ts";
 
-const VERIFY = "open connection request 1, up to 1,464 bytes, to each RakNet server that answered";
-
 /** The plan of a scan as lines. */
 export function planLines(
   plan: Plan,
@@ -54,7 +52,7 @@ export function planLines(
   const list = ({ probes, protocols }: Passes) =>
     probes.map((one, i) => `${protocols[i]} ${number(one)}`).join(", ");
   const before = plan.guards.map(({ name, probes }) => `${name} ${number(probes)}`).join(", ");
-  const spared = [...new Set(plan.guards.map((guard) => guard.spared))].join(", ");
+  const suppressed = [...new Set(plan.guards.map((guard) => guard.suppressed))].join(", ");
   const { udp: probes, tcp: connects } = mostSent(plan);
   const gaps = Math.max(0, plan.guards.length + udp.sizes.length - 1);
   const limit = (value: number | undefined) =>
@@ -67,6 +65,8 @@ export function planLines(
   const led = [
     ...new Set([...services.values()].map(({ name, service }) => requestText(name, service))),
   ];
+  const verifiers = chosen.verify ? chosen.protocols.flatMap(({ verify }) => verify ?? []) : [];
+  const verified = verifiers.map(({ plan }) => plan).join("; ");
   const rows: [string, string][] = [
     [
       "targets",
@@ -86,7 +86,7 @@ export function planLines(
     ["shard", `${chosen.shard.index}/${chosen.shard.count}`],
     ...(before === ""
       ? []
-      : [["before", `${before}: who answers is not asked ${spared}`] as [string, string]]),
+      : [["before", `${before}: who answers is not asked ${suppressed}`] as [string, string]]),
     ["passes", [udp, tcp].map(list).filter((text) => text !== "").join("; beside them ")],
     ...(probes === 0 ? [] : [[
       "probes",
@@ -97,7 +97,7 @@ export function planLines(
       `at most ${number(connects)} over TCP, ${number(chosen.concurrency)} at once; ` +
       "what opens is sent a status request",
     ] as [string, string]]),
-    ...chosen.verify ? [["verify", VERIFY] as [string, string]] : [],
+    ...verified === "" ? [] : [["verify", verified] as [string, string]],
     [
       "limits",
       `all ${limit(rate)}${rising}, a network ${limit(netRate)}, a host ${limit(hostRate)}`,

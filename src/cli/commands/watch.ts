@@ -9,6 +9,7 @@ import { systemClock } from "../../net/clock.ts";
 import { uuidv7 } from "../../scan/scan_id.ts";
 import { OptedOut } from "../../scan/inspect_stage/opted_out_addresses.ts";
 import { withoutPlayers } from "../../scan/inspect_stage/without_players.ts";
+import type { Protocol } from "../../protocols/protocol.ts";
 import { storePlace } from "../../store/open_store.ts";
 import {
   noCounts,
@@ -65,11 +66,18 @@ interface Chosen {
 }
 
 /** Runs `watch` until Ctrl-C; returns the exit code. */
-export async function runWatch(args: readonly string[]): Promise<number> {
+export async function runWatch(
+  args: readonly string[],
+  allProtocols: readonly Protocol[],
+): Promise<number> {
   const settings = new Settings(readArgs("watch", args));
   const chosen: Chosen = {
     rules: readRules(settings),
-    asking: readAsking(settings, chosenProtocols(settings.list("protocol"))),
+    asking: readAsking(
+      settings,
+      chosenProtocols(settings.list("protocol"), allProtocols),
+      allProtocols,
+    ),
     webhook: readWebhook(settings),
     keepMs: settings.age("keep"),
     serving: readMetrics(settings),
@@ -85,7 +93,7 @@ export async function runWatch(args: readonly string[]): Promise<number> {
     words: settings.values.words.filter((word) => storePlace(word) === undefined),
     files: settings.texts("input-file"),
     allowPrivate: settings.has("allow-private"),
-    ...{ lists: lists.sources, protocols, names, rules },
+    ...{ lists: lists.sources, protocols, allProtocols, names, rules },
     ...{ tell: tellLine, note: tellError },
   });
   await lists.openOutputs(); // nothing is created before the words are found good

@@ -3,42 +3,51 @@
  *
  * @module
  */
+import { PROTOCOLS } from "../../protocols/list.ts";
+import type { Protocol } from "../../protocols/protocol.ts";
 import { type Command, type Option, optionsOf } from "./option_table.ts";
-
-const SPARED =
-  "SQP is asked where you name it and its ports, and not where RakNet answers a ping before.";
+import {
+  portExamples,
+  protocolLines,
+  protocolNotes,
+  type ProtocolText,
+  rescanNote,
+  textFor,
+} from "./protocol_help.ts";
 
 const TARGET_FORMS =
   "A TARGET is an address, 10.0.0.0/24, 10.0.0.1-10.0.0.9, 10.0.0.1-254 or a name, also with :PORT.";
 
 const BY_NAME = "A name without a port is looked up for an SRV record too; of its addresses ";
 
-const RESCANNED =
-  "--rescan probes a server only in protocols that it is known to speak; of these, --protocol\n" +
-  "leaves those that it names. The scan's other protocols follow once the server has replied;\n" +
-  "without --protocol, none follow at a server that is known for SQP.";
-
 /** What each command is for, in the order of the overview. */
 export const COMMANDS: Readonly<
-  Record<Command, { usage: string; purpose: string; note?: string; examples: readonly string[] }>
+  Record<Command, {
+    usage: string;
+    purpose: string;
+    note?: ProtocolText;
+    examples: readonly (string | typeof portExamples)[];
+  }>
 > = {
   scan: {
     usage: "scan TARGET... [options]",
     purpose: "find game servers in ranges, and write a row for each",
-    note: `${TARGET_FORMS}\n${SPARED}\n${BY_NAME}all are asked.\n${RESCANNED}`,
+    note: (protocols) =>
+      `${TARGET_FORMS}\n${protocolNotes(protocols)}${BY_NAME}all are asked.\n` +
+      rescanNote(protocols),
     examples: [
       "scan 192.168.1.0/24",
       "scan 10.0.0.0/16 -p 19132,25565 -o servers.csv -o servers.ndjson",
       "scan -iL networks.txt --exclude 10.0.7.0/24 --rate 500 -o servers.ndjson",
       "scan 10.0.0.0/8 --i-have-permission --seed 1 --shard 1/4 -o part1.ndjson",
-      "scan 10.0.0.0/24 --protocol sqp -p 9000-9100",
+      portExamples,
       "scan 172.16.0.0/12 --dry-run",
     ],
   },
   query: {
     usage: "query HOST[:PORT] [options]",
     purpose: "ask one server for all that it tells",
-    note: `${SPARED}\n${BY_NAME}the first is asked.`,
+    note: (protocols) => `${protocolNotes(protocols)}${BY_NAME}the first is asked.`,
     examples: ["query 192.168.1.20", "query play.example.org", "query localhost:19132 --json"],
   },
   lan: {
@@ -130,16 +139,19 @@ export const COMMANDS: Readonly<
 };
 
 /** Help on everything. */
-export function overview(): string {
+export function overview(allProtocols: readonly Protocol[] = PROTOCOLS): string {
   const commands = Object.entries(COMMANDS)
     .map(([name, { purpose }]) => `  ${name.padEnd(13)}${purpose}`);
   return [
-    "blocksweep finds game servers: Minecraft Bedrock by RakNet pings, Java and others by Query.",
+    "blocksweep finds game servers in address ranges, and reads their status.",
     "",
     "Usage: blocksweep COMMAND [options]",
     "",
     "Commands:",
     ...commands,
+    "",
+    "Protocols:",
+    ...protocolLines(allProtocols),
     "",
     "Try:",
     "  blocksweep demo                    a scan of simulated servers, checked row by row",
@@ -152,7 +164,10 @@ export function overview(): string {
 }
 
 /** Help on a command. */
-export function commandHelp(command: Command): string {
+export function commandHelp(
+  command: Command,
+  allProtocols: readonly Protocol[] = PROTOCOLS,
+): string {
   const { usage, purpose, note, examples } = COMMANDS[command];
   const options = optionsOf(command);
   const groups = [...new Set(options.map(({ group }) => group))];
@@ -164,24 +179,29 @@ export function commandHelp(command: Command): string {
       "",
       `${group}:`,
       ...options.filter((option) => option.group === group).map((option) =>
-        optionLine(option, command)
+        optionLine(option, command, allProtocols)
       ),
     ]),
-    ...(note === undefined ? [] : ["", note]),
+    ...(note === undefined ? [] : ["", textFor(note, allProtocols)]),
     "",
     "Examples:",
-    ...examples.map((example) => `  blocksweep ${example}`),
+    ...examples.flatMap((one) => typeof one === "string" ? one : one(allProtocols))
+      .map((example) => `  blocksweep ${example}`),
   ].join("\n");
 }
 
 const NAME_WIDTH = 29;
 
-function optionLine({ name, short, value, help, usual }: Option, command: Command): string {
+function optionLine(
+  { name, short, value, help, usual }: Option,
+  command: Command,
+  allProtocols: readonly Protocol[],
+): string {
   const dashes = /^o[A-Z]$/.test(name) ? "-" : "--";
   const letter = short === undefined ? "    " : `-${short}, `;
   const usage = `  ${letter}${dashes}${name}${value === undefined ? "" : ` ${value}`}`;
   const without = typeof usual === "string" ? usual : usual?.[command];
-  return `${usage.padEnd(NAME_WIDTH)} ${help}${
+  return `${usage.padEnd(NAME_WIDTH)} ${textFor(help, allProtocols)}${
     without === undefined ? "" : `; default: ${without}`
   }`;
 }

@@ -4,6 +4,7 @@
  * @module
  */
 import type { OptionForm } from "../../app/settings/option_values.ts";
+import type { ProtocolText } from "./protocol_help.ts";
 
 /** A command. */
 export type Command = typeof ALL[number];
@@ -11,7 +12,7 @@ export type Command = typeof ALL[number];
 /** An option. */
 export interface Option extends OptionForm {
   /** What it does, in one line. */
-  readonly help: string;
+  readonly help: ProtocolText;
   /** What holds without it: for all commands, or for each. */
   readonly usual?: string | Partial<Readonly<Record<Command, string>>>;
   /** Under which heading help lists it. */
@@ -25,7 +26,7 @@ export interface Option extends OptionForm {
 }
 
 /** Name and value, help, and what is not as in the rest of the group. */
-export type Row = readonly [usage: string, help: string, rest?: Partial<Option>];
+export type Row = readonly [usage: string, help: ProtocolText, rest?: Partial<Option>];
 
 /** The options of a heading; `commands` holds where a row does not say otherwise. */
 export function group(name: string, commands: readonly Command[], rows: readonly Row[]): Option[] {

@@ -4,7 +4,7 @@
  * @module
  */
 import { SOFTWARE } from "../../fleet/simulate/software.ts";
-import { PROTOCOLS } from "../../protocols/list.ts";
+import type { Protocol } from "../../protocols/protocol.ts";
 import { FIELDS } from "../../core/record.ts";
 import { LIST_FIELDS, ORDERS } from "../../store/server_queries.ts";
 import { ENGINE_CHOICES } from "../../app/engines/choose_engine.ts";
@@ -24,12 +24,16 @@ export type Choice =
   | { readonly kind: "other" };
 
 /** What an option of a command takes. */
-export function choiceOf(command: Command, { name, value }: Option): Choice {
+export function choiceOf(
+  command: Command,
+  { name, value }: Option,
+  allProtocols: readonly Protocol[],
+): Choice {
   if (value === "FILE" || name === "output") return { kind: "file" };
   const some = (words: readonly string[]) => ({ kind: "some", words } as const);
   const one = (words: readonly string[]) => ({ kind: "one", words } as const);
   const choices: Readonly<Record<string, Choice>> = {
-    "protocol LIST": some(PROTOCOLS.map((protocol) => protocol.name)),
+    "protocol LIST": some(allProtocols.map((protocol) => protocol.name)),
     "fields LIST": some((command === "scan" ? FIELDS : LIST_FIELDS).map((field) => field.name)),
     "software LIST": some(SOFTWARE.map((software) => software.name)),
     "engine NAME": one(ENGINE_CHOICES),

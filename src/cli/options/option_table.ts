@@ -5,6 +5,8 @@
  * @module
  */
 import { DEFAULTS } from "../../app/settings/defaults.ts";
+import { USUAL_MIX } from "../../fleet/simulate/software.ts";
+import { protocolHelp, verifyHelp } from "./protocol_help.ts";
 import { ALL, type Command, group, type Option } from "./option.ts";
 
 export type { Command, Option };
@@ -34,7 +36,7 @@ export const OPTIONS: readonly Option[] = [
     }],
     [
       "protocol LIST",
-      "protocols to look for: raknet, slp, query, sqp; default: all but sqp",
+      protocolHelp,
       {
         commands: ["scan", "query", "watch"],
       },
@@ -104,7 +106,7 @@ export const OPTIONS: readonly Option[] = [
       },
     ],
     ["no-follow", "do not ask a server for the other protocols"],
-    ["verify", "ask RakNet servers whether they open connections; none is opened", {
+    ["verify", verifyHelp, {
       commands: ["scan", "query"],
     }],
     ["engine NAME", "portable, udp, packet, xdp or fastest; default: udp where FFI is granted"],
@@ -228,7 +230,7 @@ export const OPTIONS: readonly Option[] = [
     }],
     ["hostile NUMBER", "how many hosts beside them must not be listed: hostile, or opted out"],
     ["range RANGE", "where they stand; default: 127.16.0.0/16"],
-    ["software LIST", "which software to imitate; default: a mix without SQP and LAN worlds"],
+    ["software LIST", `which software to imitate; default: ${USUAL_MIX}`],
     ["no-tcp", "simulate nothing over TCP, where each server takes a descriptor"],
     ["loss PERCENT", "datagrams to lose, each way"],
     ["duplicate PERCENT", "datagrams to double, each way"],

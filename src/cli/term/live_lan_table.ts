@@ -6,7 +6,7 @@
 import { styleText } from "node:util";
 import type { Clock } from "../../net/clock.ts";
 import { serverId, type ServerRecord } from "../../core/record.ts";
-import type { Listed, Neighbours } from "../../scan/lan/mod.ts";
+import { type Listed, type Neighbours, worldTitle } from "../../scan/lan/mod.ts";
 import { harmlessText } from "../../core/text.ts";
 import { count } from "../../app/targets/scan_plan.ts";
 import {
@@ -68,11 +68,9 @@ export function tableLines(
   return fits ? table : [...table, fitWidth(`… and ${listed.length - shown.length} more`, columns)];
 }
 
-function nameText({ name, map, protocols, software }: ServerRecord): string {
-  if (protocols[0] === "nethernet") {
-    return [name ?? "(a NetherNet world)", map].filter(Boolean).join(" - ");
-  }
-  return [name, software && `(${software})`].filter(Boolean).join(" ");
+function nameText(record: ServerRecord): string {
+  const { name, software } = record;
+  return worldTitle(record) ?? [name, software && `(${software})`].filter(Boolean).join(" ");
 }
 
 /** How often the table is drawn, milliseconds. */

@@ -89,7 +89,7 @@ export class Progress implements Disposable {
     this.clear();
     if (pass === 0) {
       const [guard] = plan.guards;
-      tellLine(`before the passes: ${guard.name}, to spare its speakers ${guard.spared}`);
+      tellLine(`before the passes: ${guard.name}, to spare its speakers ${guard.suppressed}`);
       return;
     }
     const { protocols: { [pass - 1]: name }, probes: { [pass - 1]: probes } } =

@@ -6,6 +6,8 @@
 import { styleText } from "node:util";
 import { formatAnsi, parseFormatted } from "../../core/formatted/mod.ts";
 import { serverId, type ServerRecord } from "../../core/record.ts";
+import { PROTOCOLS } from "../../protocols/list.ts";
+import type { Protocol } from "../../protocols/protocol.ts";
 import { harmlessText } from "../../core/text.ts";
 import { isDumb } from "./console.ts";
 
@@ -15,7 +17,11 @@ export function useColor(noColor: boolean): boolean {
 }
 
 /** The lines that describe a server; all that it said is made harmless. */
-export function describe(record: ServerRecord, color: boolean): string[] {
+export function describe(
+  record: ServerRecord,
+  color: boolean,
+  allProtocols: readonly Protocol[] = PROTOCOLS,
+): string[] {
   const paint = (style: "bold" | "dim", text: string) =>
     color ? styleText(style, text, { validateStream: false }) : text;
   const rows: [string, string | null][] = [
@@ -34,7 +40,7 @@ export function describe(record: ServerRecord, color: boolean): string[] {
     ],
     ["latency", record.latency_ms === null ? null : `${record.latency_ms.toFixed(1)} ms`],
     ["guid", record.guid],
-    ["joinable", joinableText(record)],
+    ["joinable", joinableText(record, allProtocols)],
     ["alias of", record.alias_of],
     ["flags", record.flags.join(", ")],
   ];
@@ -76,8 +82,10 @@ function playersText(
 }
 
 /** What `--verify` found. */
-function joinableText({ joinable, mtu, raknet_protocol: protocol }: ServerRecord): string | null {
+function joinableText(record: ServerRecord, allProtocols: readonly Protocol[]): string | null {
+  const { joinable, protocols } = record;
   if (joinable === null) return null;
-  const agreed = [mtu && `MTU ${mtu}`, protocol && `RakNet protocol ${protocol}`].filter(Boolean);
+  const agreed = allProtocols.filter(({ name }) => protocols.includes(name))
+    .flatMap(({ verify }) => verify?.summary(record) ?? []);
   return `${joinable ? "yes" : "no"}${agreed.length === 0 ? "" : `: ${agreed.join(", ")}`}`;
 }

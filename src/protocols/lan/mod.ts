@@ -11,16 +11,9 @@ import type { Announcement } from "./announcement.ts";
 import type { ServerData, World } from "./nethernet_server_data.ts";
 
 export * from "./announcement.ts";
+export * from "./discovery_facts.ts";
 export * from "./nethernet.ts";
 export * from "./nethernet_server_data.ts";
-
-/** The names under which rows of the local network are kept, beside those of PROTOCOLS. */
-export const LAN_PROTOCOLS = {
-  /** A Java world's announcement. */
-  announcement: "lan",
-  /** A world that answered NetherNet's discovery. */
-  nethernet: "nethernet",
-} as const;
 
 /** What an announcement says. */
 export function announcementStatement({ motd, address, flags }: Announcement): Statement {

@@ -7,6 +7,7 @@ import { cutText, decodeField, plainText } from "../../core/text.ts";
 import type { Facts, ServerRecord } from "../../core/record.ts";
 import { within } from "../fact_limits.ts";
 import type { Exchange, ExchangeContext, Protocol, Statement } from "../protocol.ts";
+import { listedPorts } from "../usual_ports.ts";
 import { ask, Silence } from "../protocol.ts";
 import {
   type Challenge,
@@ -50,7 +51,13 @@ const MOST_TOKENS = 3;
 /** Query, as Java servers and Bedrock software speak it. */
 export const queryProtocol: Protocol<QueryStatus> = {
   name: "query",
+  finds: "Java servers and Bedrock software with Query switched on",
+  probeText: "Query handshakes of 7 bytes",
   transport: "udp",
+  ports: listedPorts("query"),
+  reportsGamePort: true,
+  // A stat lists players and plugins; other protocols cut or guess these columns.
+  fillsFirst: ["players_online", "players_max", "players", "plugins", "map", "software"],
   probe: {
     template: encodeHandshake(0),
     macMask: SESSION_MASK,

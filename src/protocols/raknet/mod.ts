@@ -6,7 +6,15 @@
  */
 import { decodeLatin1, harmlessText, plainText } from "../../core/text.ts";
 import type { ServerRecord } from "../../core/record.ts";
-import type { Exchange, ExchangeContext, Protocol, Reply, Statement } from "../protocol.ts";
+import type {
+  Exchange,
+  ExchangeContext,
+  Protocol,
+  Reply,
+  Statement,
+  Verifier,
+} from "../protocol.ts";
+import { listedPorts } from "../usual_ports.ts";
 import { ask } from "../protocol.ts";
 import { type BedrockStatus, decodeAdvertisement } from "./advertisement.ts";
 import { decodePong, decodeRefusal, encodePing, type Pong, type Refusal } from "./codec.ts";
@@ -35,10 +43,43 @@ export type RaknetStatus =
   }
   | { readonly kind: "refusal"; readonly refusal: Refusal };
 
+/** Finds out whether a server opens connections; none is opened. */
+const doorVerifier: Verifier<RaknetStatus> = {
+  help: "ask RakNet servers whether they open connections; none is opened",
+  plan: "open connection request 1, up to 1,464 bytes, to each RakNet server that answered",
+  exchange: (status) =>
+    status.kind === "pong" ? verifyDoor(status.pong, status.bedrock) : undefined,
+  summary: ({ mtu, raknet_protocol: protocol }) => [
+    ...(mtu === null ? [] : [`MTU ${mtu}`]),
+    ...(protocol === null ? [] : [`RakNet protocol ${protocol}`]),
+  ],
+};
+
+/** Smaller GUIDs are clocks, counters and constants. */
+const LEAST_GUID = String(2n ** 48n);
+/** RakNet's "unassigned" (RakNetTypes.h), and our own, which an echo would repeat. */
+const UNASSIGNED_GUID = String(2n ** 64n - 1n);
+const OWN_GUID = String(CLIENT_GUID);
+
+/** Whether a GUID is one that a server drew for itself. */
+export function isServerGuid(guid: string): boolean {
+  return guid !== UNASSIGNED_GUID && guid !== OWN_GUID && !isSmall(guid);
+}
+
+/** Decimal texts without leading zeros: the shorter is the smaller. */
+function isSmall(guid: string): boolean {
+  return guid.length < LEAST_GUID.length || guid.length === LEAST_GUID.length && guid < LEAST_GUID;
+}
+
 /** RakNet, as Bedrock servers speak it. */
 export const raknetProtocol: Protocol<RaknetStatus> = {
   name: "raknet",
+  finds: "Minecraft Bedrock servers, by RakNet pings",
+  probeText: "RakNet pings of 33 bytes",
   transport: "udp",
+  ports: listedPorts("raknet"),
+  broadcastPorts: { 4: [19132], 6: [19133] },
+  isServerGuid,
   probe: {
     template: encodePing({ openOnly: false, time: 0n, guid: CLIENT_GUID }),
     macMask: 0x7fffffff, // the top bit stays clear, for servers that read a signed time
@@ -54,7 +95,7 @@ export const raknetProtocol: Protocol<RaknetStatus> = {
   },
   record: (status) => status.kind === "pong" ? pongStatement(status) : refusalStatement(status),
   echoes: (status) => status.kind === "pong" && status.echoed,
-  verify: (status) => status.kind === "pong" ? verifyDoor(status.pong, status.bedrock) : undefined,
+  verify: doorVerifier,
 };
 
 /** The token in a pong; refusals carry none. */

@@ -6,6 +6,7 @@
 import { formatAddress } from "../../core/address.ts";
 import { Malformed, Truncated } from "../../core/bytes.ts";
 import type { Exchange, ExchangeContext, Protocol } from "../protocol.ts";
+import { listedPorts } from "../usual_ports.ts";
 import { ask, Closed, Silence } from "../protocol.ts";
 import {
   ANY_PROTOCOL,
@@ -42,7 +43,11 @@ const MOST_BEFORE_PONG = 65_536;
 /** Server List Ping, as Java servers speak it. */
 export const slpProtocol: Protocol<SlpStatus> = {
   name: "slp",
+  finds: "Minecraft Java servers, by Server List Pings over TCP",
+  probeText: "Server List Pings over TCP",
   transport: "tcp",
+  ports: listedPorts("slp"),
+  hasServiceRecords: true,
   *exchange(context: ExchangeContext): Exchange<SlpStatus> {
     let answer: SlpStatus | undefined;
     for (const protocol of ASKED_PROTOCOLS) {

@@ -4,6 +4,7 @@
  * @module
  */
 import { Malformed, Truncated } from "../../core/bytes.ts";
+import { NO_USUAL_PORTS } from "../usual_ports.ts";
 import { ask, type Exchange, type ExchangeContext, type Protocol, Silence } from "../protocol.ts";
 import { type Answer, decodeAnswer } from "./chunks.ts";
 import {
@@ -38,9 +39,14 @@ const MOST_CHALLENGES = 3;
  */
 export const sqpProtocol: Protocol<SqpStatus> = {
   name: "sqp",
+  finds: "servers of Unity games, by SQP challenges",
+  helpNote:
+    "SQP is asked where you name it and its ports, and not where RakNet answers a ping before.",
+  probeText: "SQP challenges of 5 bytes",
   transport: "udp",
+  ports: NO_USUAL_PORTS,
   onlyNamed: true,
-  spares: "raknet",
+  suppressedBy: "raknet",
   isReply: hasReplyForm,
   probe: {
     template: encodeChallengeRequest(),

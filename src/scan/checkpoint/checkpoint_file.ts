@@ -8,6 +8,7 @@ import { createHash } from "node:crypto";
 import { formatAddress, parseAddress } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
 import { PROTOCOLS } from "../../protocols/list.ts";
+import type { Protocol } from "../../protocols/protocol.ts";
 import type { Disk } from "../../sinks/file_operations.ts";
 import type { FloodReport } from "../../sweep/flooding_hosts.ts";
 import { noCanaries } from "../../sweep/canaries/loss_estimate.ts";
@@ -120,9 +121,15 @@ export function formatCheckpoint(checkpoint: Checkpoint): string {
  *
  * @param program The version of this program.
  * @param path How errors name it.
+ * @param allProtocols Every protocol that it may name.
  * @throws InputError that says what is wrong with it.
  */
-export function parseCheckpoint(content: string, program: string, path: string): Checkpoint {
+export function parseCheckpoint(
+  content: string,
+  program: string,
+  path: string,
+  allProtocols: readonly Protocol[] = PROTOCOLS,
+): Checkpoint {
   const fail = (what: string) => new InputError(`Cannot resume "${path}": ${what}`);
   if (!content.startsWith('{\n  "checkpoint": ')) throw fail("it is no checkpoint");
   const [, body, sum] = /^(.*\n)sha256 ([0-9a-f]{64})\n$/s.exec(content) ?? [];
@@ -132,7 +139,7 @@ export function parseCheckpoint(content: string, program: string, path: string):
     const fields = new Map(entriesOf(parseJson(body), ""));
     checkVersions(fields.get("checkpoint"), fields.get("program"), program);
     fields.delete("checkpoint");
-    return checkpointOf(Object.fromEntries(fields), "");
+    return checkpointOf(Object.fromEntries(fields), allProtocols);
   } catch (error) {
     throw error instanceof FieldError ? fail(error.message) : error;
   }
@@ -162,48 +169,58 @@ const digest = text(/^[0-9a-f]{64}$/, "64 hexadecimal digits");
 const time = whole(0, 8.64e15);
 const addressText: Check<string> = (value, field) =>
   formatAddress(readAs(parseAddress, "an address")(value, field));
-const protocol = oneOf(PROTOCOLS.map(({ name }) => name));
-const floods: Check<FloodReport> = objectOf({
-  ...{ hosts: whole(), datagrams: whole(), addresses: listOf(addressText) },
-  disturbed: listOf(protocol),
-  passes: objectOf({ disturbed: listOf(protocol), clean: listOf(protocol), further: whole() }),
-});
+/** What floods disturbed, by names of protocols. */
+function floodsField(allProtocols: readonly Protocol[]): Check<FloodReport> {
+  const names = listOf(oneOf(allProtocols.map(({ name }) => name)));
+  return objectOf({
+    ...{ hosts: whole(), datagrams: whole(), addresses: listOf(addressText) },
+    disturbed: names,
+    passes: objectOf({ disturbed: names, clean: names, further: whole() }),
+  });
+}
 const mark: Check<Mark> = objectOf({ pass: whole(1), position: whole() });
 
 /** All fields of a checkpoint. */
-const checkpointFields = objectOf({
-  program: text(/^/, "a version"),
-  savedAt: time,
-  scanId: uuidText,
-  configuration: digest,
-  seed: orNull(whole()),
-  shard: text(/^[1-9]\d{0,6}\/[1-9]\d{0,6}$/, "a shard, as 2/4"),
-  key: text(/^[0-9a-f]{16}$/, "16 hexadecimal digits"),
-  state: oneOf<CheckpointState>(["running", "incomplete", "interrupted", "max-runtime", "failed"]),
-  marks: objectOf({ udp: mark, tcp: mark }),
-  outputs: listOf(orNull(whole())),
-  rows: whole(),
-  list: objectOf({ bytes: whole(1), sha256: digest }),
-  counters: objectOf({
-    firstProbeAt: orMissing(time),
-    lastRowAt: orMissing(time),
-    ...{ sent: whole(), refused: whole(), dropped: whole() },
-    ...{ aliases: whole(), fellSilent: whole(), optedOut: whole(), inspectedInPart: whole() },
-    replies: countsLike(noReplies()),
-    canaries: countsLike(noCanaries()),
-    floods,
-    tcp: objectOf({ sent: whole(), counts: countsLike(noStreams()) }),
-  }),
-});
+const checkpointFields = (allProtocols: readonly Protocol[]) =>
+  objectOf({
+    program: text(/^/, "a version"),
+    savedAt: time,
+    scanId: uuidText,
+    configuration: digest,
+    seed: orNull(whole()),
+    shard: text(/^[1-9]\d{0,6}\/[1-9]\d{0,6}$/, "a shard, as 2/4"),
+    key: text(/^[0-9a-f]{16}$/, "16 hexadecimal digits"),
+    state: oneOf<CheckpointState>([
+      "running",
+      "incomplete",
+      "interrupted",
+      "max-runtime",
+      "failed",
+    ]),
+    marks: objectOf({ udp: mark, tcp: mark }),
+    outputs: listOf(orNull(whole())),
+    rows: whole(),
+    list: objectOf({ bytes: whole(1), sha256: digest }),
+    counters: objectOf({
+      firstProbeAt: orMissing(time),
+      lastRowAt: orMissing(time),
+      ...{ sent: whole(), refused: whole(), dropped: whole() },
+      ...{ aliases: whole(), fellSilent: whole(), optedOut: whole(), inspectedInPart: whole() },
+      replies: countsLike(noReplies()),
+      canaries: countsLike(noCanaries()),
+      floods: floodsField(allProtocols),
+      tcp: objectOf({ sent: whole(), counts: countsLike(noStreams()) }),
+    }),
+  });
 
-const checkpointOf: Check<Checkpoint> = (value, field) => {
-  const checkpoint = checkpointFields(value, field);
+function checkpointOf(value: unknown, allProtocols: readonly Protocol[]): Checkpoint {
+  const checkpoint: Checkpoint = checkpointFields(allProtocols)(value, "");
   const { asked, lost } = checkpoint.counters.canaries;
   if (lost > asked) {
     throw wrongField("counters.canaries.lost", lost, `no more than were asked, ${asked}`);
   }
   return checkpoint;
-};
+}
 
 /**
  * Reads a checkpoint from a disk.
@@ -214,10 +231,11 @@ export async function readCheckpoint(
   disk: Disk,
   path: string,
   program: string,
+  allProtocols: readonly Protocol[] = PROTOCOLS,
 ): Promise<Checkpoint> {
   const bytes = await readExisting(disk, path, path);
   if (bytes.length > LONGEST) throw new InputError(`Cannot resume "${path}": it is no checkpoint`);
-  return parseCheckpoint(new TextDecoder().decode(bytes), program, path);
+  return parseCheckpoint(new TextDecoder().decode(bytes), program, path, allProtocols);
 }
 
 async function readExisting(disk: Disk, path: string, source: string): Promise<Uint8Array> {

@@ -22,7 +22,8 @@
  * @module
  */
 import { type Endpoint, endpointKey, endpointOf, formatEndpoint } from "../../core/address.ts";
-import { CLIENT_GUID } from "../../protocols/raknet/mod.ts";
+import { PROTOCOLS } from "../../protocols/list.ts";
+import type { Protocol } from "../../protocols/protocol.ts";
 import type { ServerRecord } from "../../core/record.ts";
 import { plainText } from "../../core/text.ts";
 import { Digest, MarkTable } from "./alias_digests.ts";
@@ -34,11 +35,6 @@ import { Digest, MarkTable } from "./alias_digests.ts";
 const MOST_MARKS = 1 << 20;
 /** Ports of a host with the same answer, from which on they count as one server. */
 const SAME_ON_PORTS = 100;
-/** Smaller GUIDs are clocks, counters and constants. */
-const LEAST_GUID = String(2n ** 48n);
-/** RakNet's "unassigned" (RakNetTypes.h), and our own, which an echo would repeat. */
-const UNASSIGNED_GUID = String(2n ** 64n - 1n);
-const OWN_GUID = String(CLIENT_GUID);
 
 /** MOTDs that software writes where nobody has set one: they tell nothing. */
 const DEFAULT_MOTDS = new Set([
@@ -75,14 +71,24 @@ export class Aliases {
   readonly #row = new Int32Array(WORDS * MOST_OF_ROW);
   readonly #unique: boolean[] = Array(MOST_OF_ROW).fill(false);
   #count = 0;
+  readonly #allProtocols: readonly Protocol[];
+  /** Names of protocols whose servers may have a port beside the game's. */
+  readonly #besideGame: ReadonlySet<string>;
+  /** Names of protocols whose servers draw GUIDs. */
+  readonly #withGuid: ReadonlySet<string>;
 
   /**
    * Starts without rows.
    *
    * @param key 8 bytes that no server knows, or it could make marks that meet others'.
+   * @param allProtocols Every protocol that rows may name.
    */
-  constructor(key: Uint8Array) {
+  constructor(key: Uint8Array, allProtocols: readonly Protocol[] = PROTOCOLS) {
     this.#digest = new Digest(key);
+    this.#allProtocols = allProtocols;
+    const names = (some: readonly Protocol[]) => new Set(some.map(({ name }) => name));
+    this.#besideGame = names(allProtocols.filter(({ reportsGamePort }) => reportsGamePort));
+    this.#withGuid = names(allProtocols.filter(({ isServerGuid }) => isServerGuid !== undefined));
   }
 
   /**
@@ -138,7 +144,7 @@ export class Aliases {
   #gather(record: ServerRecord, hostLow: number, hostHigh: number): void {
     this.#count = 0;
     const digest = this.#digest;
-    if (hasOwnGuid(record)) {
+    if (hasOwnGuid(record, this.#allProtocols)) {
       this.#add(
         digest.clear().text(record.guid).text(record.edition).text(record.version),
         KIND.guid,
@@ -155,18 +161,26 @@ export class Aliases {
       digest.resume(hostLow, hostHigh).text(record.software).text(motd).text(record.version);
       this.#add(digest.number(online).number(max).text(record.favicon_hash), KIND.proxy);
     }
-    const side = max === null ? undefined : bridgeSide(record);
+    const side = max === null ? undefined : this.#bridgeSide(record);
     if (side !== undefined) {
       const line = firstLine(motd ?? "");
       digest.resume(hostLow, hostHigh).text(line).number(max);
       if (!isDefault(line)) this.#add(digest, KIND[side], KIND[OTHER_SIDE[side]], true);
     }
-    const isQuery = record.protocol === "query";
-    const game = isQuery ? record.port_v4 : record.port;
-    if (max === null || online === null || game === null || isQuery && game === record.port) return;
+    const isBeside = this.#besideGame.has(record.protocol);
+    const game = isBeside ? record.port_v4 : record.port;
+    if (max === null || online === null || game === null) return;
+    if (isBeside && game === record.port) return;
     digest.resume(hostLow, hostHigh).text(plain).number(online).number(max).word(game);
-    if (isQuery) this.#add(digest, KIND.query, KIND.game);
+    if (isBeside) this.#add(digest, KIND.query, KIND.game);
     else this.#add(digest, KIND.game, KIND.query);
+  }
+
+  /** On which side of Geyser a row may stand: its game port speaks nothing but a protocol with GUIDs. */
+  #bridgeSide({ edition, proxy, protocols }: ServerRecord): "java" | "geyser" | undefined {
+    if (edition === "java") return "java";
+    const isGamePort = protocols.length === 1 && this.#withGuid.has(protocols[0]);
+    return proxy === "geyser" && isGamePort ? "geyser" : undefined;
   }
 
   /** Adds what was digested as a mark of this kind, to be recognised by that of another. */
@@ -183,13 +197,11 @@ export class Aliases {
 }
 
 /** Whether the GUID is one that a server drew for itself. */
-export function hasOwnGuid({ guid }: Pick<ServerRecord, "guid">): boolean {
-  return guid !== null && guid !== UNASSIGNED_GUID && guid !== OWN_GUID && !isSmall(guid);
-}
-
-/** Decimal texts without leading zeros: the shorter is the smaller. */
-function isSmall(guid: string): boolean {
-  return guid.length < LEAST_GUID.length || guid.length === LEAST_GUID.length && guid < LEAST_GUID;
+function hasOwnGuid(
+  { guid }: Pick<ServerRecord, "guid">,
+  allProtocols: readonly Protocol[],
+): boolean {
+  return guid !== null && allProtocols.some((one) => one.isServerGuid?.(guid));
 }
 
 /** Whether there are names of players: a list that is longer than their number holds lines of text. */
@@ -201,14 +213,6 @@ function listsPlayers({ players, players_online: online, flags }: ServerRecord):
 /** Whether a network's proxy is used: one that two servers of a host have set up alike is rare. */
 function isBusyProxy({ proxy, players_online: online }: ServerRecord): boolean {
   return !!online && (proxy === "velocity" || proxy === "bungee" || proxy === "waterdog");
-}
-
-/** On which side of Geyser a row may stand. */
-function bridgeSide({ edition, proxy, protocols }: ServerRecord): "java" | "geyser" | undefined {
-  if (edition === "java") return "java";
-  return proxy === "geyser" && protocols.length === 1 && protocols[0] === "raknet"
-    ? "geyser"
-    : undefined;
 }
 
 const OTHER_SIDE = { java: "geyser", geyser: "java" } as const;

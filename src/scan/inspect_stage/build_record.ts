@@ -15,9 +15,9 @@ export function rowOf(
   { answers, latencyMs, cut }: Inspection,
   options: ScanOptions,
 ): ServerRecord {
-  const { clock, state: { scanId } } = options;
+  const { allProtocols, clock, state: { scanId } } = options;
   const record = mergeAnswers(answers, {
-    ...{ endpoint, latencyMs, scanId },
+    ...{ endpoint, latencyMs, scanId, allProtocols },
     seenAt: Math.round(clock.wall() - (clock.now() - at)),
     requestedAs: requestOf(options, endpoint),
   });

@@ -50,7 +50,7 @@ export class Inspections {
     this.#parts = parts;
     this.#soles = new Slots(options.soleSockets ?? Infinity, Infinity);
     this.#pool = new Pool(options.concurrency, (error) => parts.stop.fail(error));
-    this.#aliases = new Aliases(options.random(8));
+    this.#aliases = new Aliases(options.random(8), options.allProtocols);
     this.#uninspected = new Uninspected(options.state);
     this.#asked = new EndpointSet(seedOf(options.random));
     this.#accepted = options.state.written;

@@ -23,7 +23,10 @@ export interface KnownPlan {
 }
 
 /** What of a scan's options decides what known servers are sent. */
-export type KnownOptions = Pick<ScanOptions, "protocols" | "known" | "asksKnown">;
+export type KnownOptions = Pick<
+  ScanOptions,
+  "protocols" | "allProtocols" | "known" | "asksKnown"
+>;
 
 /**
  * What a server is sent. Unsolicited: of the protocols that it is known to speak, those that the scan
@@ -32,15 +35,15 @@ export type KnownOptions = Pick<ScanOptions, "protocols" | "known" | "asksKnown"
  * where `asksKnown` is set. A server that is known to speak no protocol is sent all of the scan's.
  */
 export function planFor(spoken: readonly string[], options: KnownOptions): KnownPlan {
-  const { protocols, asksKnown } = options;
-  const known = sendable(new Set(spoken));
+  const { protocols, allProtocols, asksKnown } = options;
+  const known = sendable(new Set(spoken), allProtocols);
   if (known.length === 0) return { probed: protocols, all: protocols, interviewed: false };
   const probed = asksKnown ? known : known.filter((one) => protocols.includes(one));
-  const lead = known.find(({ spares }) => spares !== undefined);
+  const lead = known.find(({ suppressedBy }) => suppressedBy !== undefined);
   const isAlone = asksKnown && lead !== undefined;
   const more = isAlone || probed.length === 0
     ? []
-    : protocols.filter((one) => !probed.includes(one) && one.name !== lead?.spares);
+    : protocols.filter((one) => !probed.includes(one) && one.name !== lead?.suppressedBy);
   const interviewed = probed.some((one) => one === lead || !protocols.includes(one));
   return { probed, all: [...probed, ...more], interviewed };
 }
@@ -65,7 +68,7 @@ export function isVisited({ probed, interviewed }: KnownPlan, protocol: Protocol
 
 /** Whether the servers of a plan are sent a protocol only to find out if another must be suppressed. */
 export function isLookedFor({ probed, interviewed }: KnownPlan, { name }: Protocol): boolean {
-  return !interviewed && probed.some(({ spares }) => spares === name);
+  return !interviewed && probed.some(({ suppressedBy }) => suppressedBy === name);
 }
 
 /** What of a scan's options decides which known servers are targets. */

@@ -55,8 +55,10 @@ export class Known {
    */
   constructor(private readonly options: ScanOptions, seed: number) {
     this.#plans = knownPlans(options);
-    const { protocols } = options;
-    const looked = PROTOCOLS.filter(({ name }) => protocols.some(({ spares }) => spares === name));
+    const { protocols, allProtocols = PROTOCOLS } = options;
+    const looked = allProtocols.filter(({ name }) =>
+      protocols.some(({ suppressedBy }) => suppressedBy === name)
+    );
     const sent = [...new Set([...looked, ...protocols])];
     this.#unlooked = this.#without(looked, isLookedFor, seed);
     this.#withheld = this.#without(

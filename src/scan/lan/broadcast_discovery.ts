@@ -222,7 +222,7 @@ export class Discovery {
 
   #found(neighbour: Neighbour, { endpoint, answers, latencyMs }: Findings, at: number): void {
     const { options } = this;
-    const { clock, neighbours, scanId } = options;
+    const { clock, neighbours, scanId, allProtocols } = options;
     if (answers.some(({ statement }) => options.optsOut(motdAsSent(statement)))) {
       return neighbours.optOut(neighbour);
     }
@@ -233,6 +233,7 @@ export class Discovery {
       latencyMs,
       scanId,
       requestedAs: null,
+      allProtocols,
     });
     const isNew = neighbour.row === undefined;
     neighbour.heardAt = Math.max(neighbour.heardAt, at);

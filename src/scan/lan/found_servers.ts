@@ -5,7 +5,7 @@
  */
 import { type Address, family, parseAddress } from "../../core/address.ts";
 import type { ServerRecord } from "../../core/record.ts";
-import { hasOwnGuid } from "../inspect_stage/aliases.ts";
+import { isServerGuid } from "../../protocols/raknet/mod.ts";
 
 /** Servers to remember, and of one address: a neighbour that answers from all its ports ends nothing. */
 const MOST_SERVERS = 4096;
@@ -142,8 +142,8 @@ export class Neighbours {
  * shares it, and others can copy it. `undefined` where a row has no such identity.
  */
 function identityOf(row: ServerRecord, address: Address): string | undefined {
-  if (!hasOwnGuid(row)) return undefined;
   const { guid, motd, port, port_v4, port_v6 } = row;
+  if (guid === null || !isServerGuid(guid)) return undefined;
   const isPort6 = family(address) === 6 && port === (port_v6 ?? USUAL_PORTS.v6);
   return JSON.stringify([guid, motd, isPort6 ? port_v4 ?? USUAL_PORTS.v4 : port]);
 }

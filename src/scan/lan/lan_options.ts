@@ -4,6 +4,7 @@
  * @module
  */
 import type { Endpoint } from "../../core/address.ts";
+import { InputError } from "../../core/errors.ts";
 import type { Patience } from "../../inspect/retry.ts";
 import type { DatagramSocket, Dialer, Link } from "../../net/socket.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
@@ -47,6 +48,8 @@ export interface LanOptions extends Patience {
   readonly protocol: Protocol;
   /** All protocols that each server is asked. */
   readonly protocols: readonly Protocol[];
+  /** Every protocol of the program, in order of rank. Default: PROTOCOLS. */
+  readonly allProtocols?: readonly Protocol[];
   /** The ports to ask, by family. */
   readonly ports: Readonly<Record<4 | 6, readonly number[]>>;
   /** How long to listen, milliseconds; `Infinity`: until told to end. */
@@ -77,6 +80,19 @@ export interface LanOptions extends Patience {
   readonly neighbours: Neighbours;
   /** Gets each server when it is found. */
   readonly onServer: (record: ServerRecord) => void;
+}
+
+/** A protocol with a discovery form. */
+export type BroadcastProtocol = Protocol & Required<Pick<Protocol, "broadcastPorts">>;
+
+/** The protocol whose probe is broadcast: the first one with a discovery form. */
+export function broadcastProtocol(
+  allProtocols: readonly Protocol[],
+): BroadcastProtocol {
+  const isBroadcast = (one: Protocol): one is BroadcastProtocol => one.broadcastPorts !== undefined;
+  const found = allProtocols.find(isBroadcast);
+  if (found !== undefined) return found;
+  throw new InputError("Cannot look around: no protocol has a probe that can be broadcast");
 }
 
 /** What became of the questions. */

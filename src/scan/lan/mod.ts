@@ -17,6 +17,7 @@ import { JavaSweep } from "./java_sweep.ts";
 import { refusalOf } from "./system_refusals.ts";
 import type { LanEnd, LanOptions, LocalLink, LocalNetwork } from "./lan_options.ts";
 
+export { ANNOUNCEMENT_GROUP, LONGEST_ANNOUNCEMENT, worldTitle } from "../../protocols/lan/mod.ts";
 export * from "./java_networks.ts";
 export * from "./found_servers.ts";
 export * from "./lan_options.ts";

@@ -6,7 +6,7 @@
  */
 import type { Endpoint } from "../../core/address.ts";
 import type { Endpoints } from "../../core/endpoints.ts";
-import { GAP_MS } from "../../inspect/interview.ts";
+import { GAP_MS, suppressorOf } from "../../inspect/interview.ts";
 import { PROTOCOLS } from "../../protocols/list.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import type { ProbeKind } from "../../sweep/receiver.ts";
@@ -17,12 +17,12 @@ import { segmentsOf, type Targets } from "../../targets/compose.ts";
 import type { Segment } from "../../targets/space.ts";
 import type { ScanOptions } from "../scan_options.ts";
 
-/** A protocol that is looked for before the passes, so that its speakers are spared another. */
+/** A protocol that is probed before the passes, for it suppresses another one. */
 export interface GuardPlan {
   /** It. */
   readonly protocol: Protocol;
-  /** The one that they are spared. */
-  readonly spared: Protocol;
+  /** The one that it suppresses. */
+  readonly suppressed: Protocol;
   /** Where that one will be asked. */
   readonly segments: readonly Segment[];
 }
@@ -33,6 +33,8 @@ export interface GuardInput {
   readonly targets: Targets;
   /** The protocols of the scan. */
   readonly protocols: readonly Protocol[];
+  /** Every protocol of the program, in order of rank. Default: PROTOCOLS. */
+  readonly allProtocols?: readonly Protocol[];
   /** The ports to ask for a protocol where a target names none. */
   readonly ports: (protocol: string, family: 4 | 6) => readonly number[];
   /** Where the scan starts. */
@@ -43,24 +45,30 @@ export interface GuardInput {
  * What has to be looked for before the passes of a scan: nothing where these find it first, on the
  * same ports. Who goes on where a scan was interrupted does not know whom its first part found.
  */
-export function planGuards({ targets, protocols, ports, from }: GuardInput): GuardPlan[] {
+export function planGuards(
+  { targets, protocols, allProtocols = PROTOCOLS, ports, from }: GuardInput,
+): GuardPlan[] {
   const fresh = from.pass === 1 && from.position === 0;
   const segmentsFor = ({ name }: Protocol) => segmentsOf(targets, (bits) => ports(name, bits));
-  return protocols.filter(({ spares }) => spares !== undefined).flatMap((spared) => {
-    const protocol = PROTOCOLS.find(({ name }) => name === spared.spares)!;
-    const segments = segmentsFor(spared);
+  return protocols.flatMap((suppressed) => {
+    const protocol = suppressorOf(suppressed, allProtocols);
+    if (protocol === undefined) return [];
+    const segments = segmentsFor(suppressed);
     const found = fresh && protocols.includes(protocol) &&
       segmentsFor(protocol).every(({ ports }, i) => ports.join() === segments[i].ports.join());
-    return found ? [] : [{ protocol, spared, segments }];
+    return found ? [] : [{ protocol, suppressed, segments }];
   });
 }
 
 /** The probes of protocols; the number of each is its place among all. */
-export function kindsOf(protocols: readonly Protocol[]): ProbeKind[] {
+export function kindsOf(
+  protocols: readonly Protocol[],
+  allProtocols: readonly Protocol[] = PROTOCOLS,
+): ProbeKind[] {
   return protocols.flatMap(({ name, probe }) =>
     probe === undefined
       ? []
-      : [{ protocol: name, probe, kind: PROTOCOLS.findIndex((other) => other.name === name) }]
+      : [{ protocol: name, probe, kind: allProtocols.findIndex((other) => other.name === name) }]
   );
 }
 
@@ -95,7 +103,7 @@ export class Guard {
     this.#options = options;
     this.#replied = new Suppressed(seedOf(options.random));
     this.#plans = planGuards(options);
-    const harmful = options.protocols.filter(({ spares }) => spares !== undefined);
+    const harmful = options.protocols.filter(({ suppressedBy }) => suppressedBy !== undefined);
     this.#suppressible = new Set(harmful.map(({ name }) => name));
     this.#unsent = new Set(this.#suppressible);
   }
@@ -103,7 +111,8 @@ export class Guard {
   /** All protocols in which answers may come, those included that are only looked for. */
   get kinds(): ProbeKind[] {
     const looked = this.#plans.map(({ protocol }) => protocol);
-    return kindsOf([...new Set([...looked, ...this.#options.protocols])]);
+    const { protocols, allProtocols } = this.#options;
+    return kindsOf([...new Set([...looked, ...protocols])], allProtocols);
   }
 
   /** Pause between passes, milliseconds: speakers that are looked for have the time to reply. */
@@ -159,8 +168,8 @@ export class Guard {
 
   /** Whether all endpoints that are probed in a protocol for the sake of another one were. */
   hasLookedFor(protocol: string): boolean {
-    return this.#options.protocols.some(({ name, spares }) =>
-      spares === protocol && !this.#unsent.has(name)
+    return this.#options.protocols.some(({ name, suppressedBy }) =>
+      suppressedBy === protocol && !this.#unsent.has(name)
     );
   }
 
@@ -185,7 +194,11 @@ export class Guard {
 
   #passes(): Pass[] {
     return this.#plans.flatMap(({ protocol, segments }) =>
-      planPasses(kindsOf([protocol]), this.#options.retries, () => segments)
+      planPasses(
+        kindsOf([protocol], this.#options.allProtocols),
+        this.#options.retries,
+        () => segments,
+      )
     );
   }
 }

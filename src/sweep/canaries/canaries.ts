@@ -149,7 +149,7 @@ export class Canaries {
   #token(canary: Canary): number {
     const { kind, endpoint, round } = canary;
     const number = CANARY | round << ROUND | kind.kind; // protocols have numbers below eight
-    return this.#options.tokens.of(number, endpoint) & kind.probe.macMask;
+    return (this.#options.tokens.of(number, endpoint) & kind.probe.macMask) >>> 0;
   }
 
   /**

@@ -4,11 +4,11 @@ import { drawFleet } from "../../../src/fleet/simulate/draw_fleet.ts";
 import { openFleet } from "../../../src/fleet/simulate/open_fleet.ts";
 import { verify } from "../../../src/fleet/judge/verify_rows.ts";
 import { systemClock } from "../../../src/net/clock.ts";
-import { usualPorts } from "../../../src/targets/builtin_lists.ts";
+import { PROTOCOLS, USUAL_PROTOCOLS } from "../../../src/protocols/list.ts";
+import { usualPorts } from "../../../src/protocols/usual_ports.ts";
 import { start } from "../../cli/program.ts";
 
 const RANGE = { start: 0x7f2d0000, end: 0x7f2d0100 };
-const PROTOCOLS = ["raknet", "slp", "query"];
 
 function freePort(): number {
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
@@ -111,7 +111,10 @@ Deno.test("2,000 idle and 2,000 slow connections to --metrics change no row and 
     async ({ child }) => void await child.status,
   );
   assertEquals(scan.code, 0, scan.stderr);
-  const selection = { protocols: PROTOCOLS, ports: (name: string) => usualPorts()(name, 4) };
+  const selection = {
+    protocols: USUAL_PROTOCOLS.map(({ name }) => name),
+    ports: (name: string) => usualPorts(PROTOCOLS)(name, 4),
+  };
   const records = scan.rows.map((row) => JSON.parse(row));
   assertEquals(verify(expected, records, { ...selection, follow: true }, "ndjson").faults, []);
 

@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
+import { PROTOCOLS } from "../../../src/protocols/list.ts";
 import { protocolHint, serviceFinder } from "../../../src/app/targets/dns_lookup.ts";
 import { InputError } from "../../../src/core/errors.ts";
 import { type ServiceRecord, unusableServices } from "../../../src/targets/srv.ts";
@@ -62,7 +63,10 @@ Deno.test("SRV records that name no host are reported, harmless for a terminal",
 
 Deno.test("where a protocol's name is no host, it is said how several are written", () => {
   const hint = "; several protocols are joined by commas, as --protocol raknet,slp";
-  assertEquals([protocolHint("slp"), protocolHint("play.example")], [hint, ""]);
+  assertEquals([protocolHint("slp", PROTOCOLS), protocolHint("play.example", PROTOCOLS)], [
+    hint,
+    "",
+  ]);
 });
 
 Deno.test("what an SRV record names is harmless where it is reported", () => {

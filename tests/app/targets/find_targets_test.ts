@@ -14,7 +14,7 @@ import type { Range } from "../../../src/targets/ranges.ts";
 import { Settings } from "../../../src/app/settings/option_values.ts";
 import { InputError } from "../../../src/core/errors.ts";
 import { PROTOCOLS } from "../../../src/protocols/list.ts";
-import { usualPorts } from "../../../src/targets/builtin_lists.ts";
+import { usualPorts } from "../../../src/protocols/usual_ports.ts";
 
 const NAMES: Record<string, readonly string[]> = {
   "two.example": ["10.0.0.1", "fc00::1"],
@@ -170,7 +170,7 @@ Deno.test("targets, exclusions and files share one bound for ranges of octets", 
 async function plan(words: string[], limits = { rate: 1000, netRate: 50, hostRate: 5 }, over = {}) {
   const { targets } = await collect({ words });
   const protocols = PROTOCOLS.slice(0, 1);
-  const input = { protocols, ports: usualPorts(), seed: 1, shard: { index: 1, count: 1 } };
+  const input = { protocols, ports: usualPorts(PROTOCOLS), seed: 1, shard: { index: 1, count: 1 } };
   const from = { pass: 1, position: 0 };
   const rest = { from, maxTargets: Infinity, retries: 1, limits };
   return { targets, plan: planScan({ ...input, ...rest, targets, ...over }) };

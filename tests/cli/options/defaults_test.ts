@@ -7,7 +7,8 @@ import { readScanSettings, speedFor } from "../../../src/app/settings/scan_setti
 import { Settings } from "../../../src/app/settings/option_values.ts";
 import { readRules } from "../../../src/cli/commands/watch.ts";
 import { readAsking } from "../../../src/app/engines/watch_sockets.ts";
-import { USUAL_PROTOCOLS } from "../../../src/protocols/list.ts";
+import { textFor } from "../../../src/cli/options/protocol_help.ts";
+import { PROTOCOLS, USUAL_PROTOCOLS } from "../../../src/protocols/list.ts";
 import { compose } from "../../../src/targets/compose.ts";
 
 /** What help says that an option is without being given. */
@@ -59,7 +60,8 @@ Deno.test("an option that several commands have tells each its own default", () 
   assertEquals(told("export", "limit"), undefined); // all are written
   for (const { name, help, commands } of OPTIONS) {
     for (const other of commands.length > 1 ? ["in watch", "in list", "demo:"] : []) {
-      assert(!help.includes(other), `${name}: ${help}`);
+      const text = textFor(help, PROTOCOLS);
+      assert(!text.includes(other), `${name}: ${text}`);
     }
   }
 });

@@ -121,6 +121,24 @@ Deno.test("a checksum that comes to zero is written as the other zero", () => {
   assert(holds(frame(frames, 0)));
 });
 
+Deno.test("a token as text is eight digits, and in the checksum, at even and odd places", () => {
+  const targets = Endpoints.of({ address: 0x0a500001, port: 19132 });
+  const digits = "0123456789abcdef".repeat(2);
+  for (const tokenAt of [2, 3]) {
+    const of = { template: new TextEncoder().encode("ab-00000000-c"), tokenAt, tokenText: true };
+    const frames = new Frames(ENDS, of, 1);
+    for (let i = 0; i < 16; i++) {
+      const text = digits.slice(i, i + 8);
+      frames.write(0, targets, 0, Number.parseInt(text, 16) | 0, 0);
+      frames.finish(1, 7);
+      const bytes = frame(frames, 0);
+      const written = new TextDecoder().decode(bytes.subarray(42));
+      assertEquals(written.slice(tokenAt, tokenAt + 8), text);
+      assert(holds(bytes), `${text} at ${tokenAt}`);
+    }
+  }
+});
+
 Deno.test("a slot is written over and over, and left as the others are", () => {
   const of = { template: new Uint8Array(33), tokenAt: 1, clockAt: 5 };
   const frames = new Frames(ENDS, of, 3);

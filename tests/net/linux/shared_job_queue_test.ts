@@ -6,7 +6,10 @@ import { SendJobs, serveJobs, templateAt } from "../../../src/net/linux/thread/s
 import { DatagramBatch, type Template } from "../../../src/net/socket.ts";
 
 const quiet = () => {};
-const KINDS = [1, 2, 3].map((length) => ({ template: new Uint8Array(length), tokenAt: length }));
+const KINDS = [1, 2, 3].map((length) => ({
+  ...{ template: new Uint8Array(length), tokenAt: length },
+  tokenText: true,
+}));
 const ENDS = [{ address: 0xfffe_fdfc, port: 65_535 }, { address: (1n << 128n) - 2n, port: 1 }];
 
 /** A job of so many rows. */
@@ -34,7 +37,7 @@ Deno.test("jobs are done in order, each with its own numbers and rows", async ()
     const family = way === "ipv6" ? 6 : 4;
     assert(one.waited < 1_000_000);
     readRows(words, one.at, count, family, 1000 * socket, batch);
-    const wanted = { ...KINDS[socket % 3], clockAt: -1 };
+    const wanted = { ...KINDS[socket % 3], clockAt: -1, tokenText: true };
     assertEquals(templateAt(jobs.memory, template), wanted);
     assertEquals(batch.addresses, Array(count).fill(ENDS[family === 4 ? 0 : 1].address));
     assertEquals(batch.ports, Array(count).fill(ENDS[family === 4 ? 0 : 1].port));

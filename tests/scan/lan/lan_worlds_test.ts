@@ -2,6 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { drawFleet } from "../../../src/fleet/simulate/draw_fleet.ts";
 import { ANNOUNCEMENTS } from "../../../src/fleet/simulate/lan_worlds.ts";
 import { lan } from "../../../src/mod.ts";
+import { NO_USUAL_PORTS } from "../../../src/protocols/usual_ports.ts";
 import type { Protocol } from "../../../src/protocols/protocol.ts";
 import { ask } from "../../../src/protocols/protocol.ts";
 import { FakeNetwork } from "../../fakes/network.ts";
@@ -65,6 +66,8 @@ Deno.test("announcements from outside, broken ones and those that opt out are dr
 const slp: Protocol<string> = {
   name: "slp",
   transport: "tcp",
+  ...{ finds: "toys", probeText: "toys" },
+  ports: NO_USUAL_PORTS,
   *exchange() {
     return yield* ask(utf8("?"), (bytes) => new TextDecoder().decode(bytes), { resend: false });
   },

@@ -6,6 +6,7 @@ import type {
   StreamAct,
   StreamResponder,
 } from "../../../src/fleet/simulate/network/stream_responder.ts";
+import { NO_USUAL_PORTS } from "../../../src/protocols/usual_ports.ts";
 import { ask, Closed, type Protocol } from "../../../src/protocols/protocol.ts";
 import { PROTOCOLS } from "../../../src/protocols/list.ts";
 import { serverId } from "../../../src/core/record.ts";
@@ -17,6 +18,8 @@ import { type Result, scanFleet, type Setting } from "../scan_harness.ts";
 const toy: Protocol<string> = {
   name: "slp",
   transport: "tcp",
+  ...{ finds: "toys", probeText: "toys" },
+  ports: NO_USUAL_PORTS,
   *exchange({ requestedAs }) {
     const read = () => {
       const bytes: number[] = [];

@@ -99,7 +99,7 @@ export class Frames {
     view.setUint16(UDP_LENGTH, length);
     this.#ipSum = sumOf(view, IP, SOURCE_PORT);
     // UDP counts both addresses, the protocol and its length, and then the length as a field.
-    this.#stamp.write(view, PAYLOAD, 0, 0); // what is written there later is added then
+    this.#stamp.clear(view, PAYLOAD); // what is written there later is added then
     const header = sumOf(view, SOURCE, DESTINATION) + UDP + 2 * length;
     this.#udpSum = fold(header + sumOf(view, PAYLOAD, PAYLOAD + payload.length + 1 & ~1));
     for (let i = 1; i < capacity; i++) this.bytes.copyWithin(i * this.slot, 0, this.slot);

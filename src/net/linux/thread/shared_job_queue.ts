@@ -47,7 +47,7 @@ const ERRNOS = 256;
 const TEMPLATES = REFUSALS + ERRNOS;
 const MOST_TEMPLATES = 32;
 const TEMPLATE_WORDS = 512;
-const BYTES = 3;
+const BYTES = 4;
 const MOST_BYTES = (TEMPLATE_WORDS - BYTES) * 4;
 /** The rows of each job. */
 const ROWS = TEMPLATES + MOST_TEMPLATES * TEMPLATE_WORDS;
@@ -80,13 +80,13 @@ export class SendJobs {
   #numberOf(one: Template): number {
     const known = this.#templates.indexOf(one);
     if (known >= 0) return known;
-    const { template, tokenAt = -1, clockAt = -1 } = one;
+    const { template, tokenAt = -1, tokenText = false, clockAt = -1 } = one;
     if (template.length > MOST_BYTES || this.#templates.length === MOST_TEMPLATES) {
       throw new RangeError("Cannot send: the datagram is too long, or of one kind too many");
     }
     const number = this.#templates.push(one) - 1;
     const place = TEMPLATES + number * TEMPLATE_WORDS;
-    this.#words.set([tokenAt, clockAt, template.length], place);
+    this.#words.set([tokenAt, clockAt, template.length, Number(tokenText)], place);
     new Uint8Array(this.memory).set(template, (place + BYTES) * 4);
     return number;
   }
@@ -244,10 +244,11 @@ function jobAt(words: Int32Array, number: number): ArrivedJob {
 /** A copy of a datagram that the other side told of. */
 export function templateAt(memory: SharedArrayBuffer, number: number): Template {
   const place = TEMPLATES + number * TEMPLATE_WORDS;
-  const [tokenAt, clockAt, length] = new Int32Array(memory, place * 4, BYTES);
+  const [tokenAt, clockAt, length, isText] = new Int32Array(memory, place * 4, BYTES);
   return {
     template: new Uint8Array(memory, (place + BYTES) * 4, length).slice(),
     tokenAt,
+    tokenText: isText === 1,
     clockAt,
   };
 }

@@ -1,0 +1,61 @@
+/**
+ * What help says of protocols: it follows from their list.
+ *
+ * @module
+ */
+import { usualProtocols } from "../../protocols/list.ts";
+import type { Protocol } from "../../protocols/protocol.ts";
+import { hasUsualPort } from "../../protocols/usual_ports.ts";
+
+/** A text, or how to make it from all protocols. */
+export type ProtocolText = string | ((allProtocols: readonly Protocol[]) => string);
+
+/** The text for these protocols. */
+export function textFor(text: ProtocolText, allProtocols: readonly Protocol[]): string {
+  return typeof text === "string" ? text : text(allProtocols);
+}
+
+/** The help of `--protocol`. */
+export function protocolHelp(allProtocols: readonly Protocol[]): string {
+  const usual = usualProtocols(allProtocols);
+  const others = namesOf(allProtocols.filter((one) => !usual.includes(one)));
+  return `protocols to look for: ${namesOf(allProtocols)}; default: all` +
+    (others === "" ? "" : ` but ${others}`);
+}
+
+/** The help of `--verify`. */
+export function verifyHelp(allProtocols: readonly Protocol[]): string {
+  const texts = allProtocols.flatMap(({ verify }) => verify?.help ?? []);
+  return texts.length === 0 ? "verify servers: no protocol does" : texts.join("; ");
+}
+
+/** What users have to know before they look for some protocols, a line each. */
+export function protocolNotes(allProtocols: readonly Protocol[]): string {
+  return allProtocols.flatMap(({ helpNote }) => helpNote === undefined ? [] : [`${helpNote}\n`])
+    .join("");
+}
+
+/** Scans for the protocols without a usual port. */
+export function portExamples(allProtocols: readonly Protocol[]): string[] {
+  return allProtocols.filter((one) => !hasUsualPort(one))
+    .map(({ name }) => `scan 10.0.0.0/24 --protocol ${name} -p 9000-9100`);
+}
+
+/** The protocols for the overview, a line each. */
+export function protocolLines(allProtocols: readonly Protocol[]): string[] {
+  return allProtocols.map(({ name, finds }) => `  ${name.padEnd(13)}${finds}`);
+}
+
+/** What a rescan sends to the servers of a database. */
+export function rescanNote(allProtocols: readonly Protocol[]): string {
+  const leading = namesOf(allProtocols.filter(({ suppressedBy }) => suppressedBy !== undefined));
+  return "--rescan probes a server only in protocols that it is known to speak; of these, --protocol\n" +
+    "leaves those that it names. The scan's other protocols follow once the server has replied" +
+    (leading === ""
+      ? "."
+      : `;\nwithout --protocol, none follow at a server that is known for ${leading}.`);
+}
+
+function namesOf(protocols: readonly Protocol[]): string {
+  return protocols.map(({ name }) => name).join(", ");
+}

@@ -1,0 +1,40 @@
+/** What help says of protocols: src/cli/options/protocol_help.ts. */
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { protocolHelp, protocolLines, verifyHelp } from "../../../src/cli/options/protocol_help.ts";
+import { PROTOCOLS, rankedNames } from "../../../src/protocols/list.ts";
+import { recordSchema } from "../../../src/core/schema.ts";
+
+Deno.test("the help of --protocol names every protocol, and those that are left out by default", () => {
+  assertEquals(
+    protocolHelp(PROTOCOLS),
+    "protocols to look for: raknet, slp, query, sqp; default: all but sqp",
+  );
+  assertEquals(
+    protocolHelp(PROTOCOLS.slice(0, 2)),
+    "protocols to look for: raknet, slp; default: all",
+  );
+});
+
+Deno.test("the help of --verify is the protocols' own", () => {
+  assertEquals(
+    verifyHelp(PROTOCOLS),
+    "ask RakNet servers whether they open connections; none is opened",
+  );
+  assertEquals(verifyHelp(PROTOCOLS.slice(1)), "verify servers: no protocol does");
+});
+
+Deno.test("the overview has a line for each protocol, of at most 80 columns", () => {
+  const lines = protocolLines(PROTOCOLS);
+  assertEquals(lines.map((line) => line.split(/\s+/)[1]), PROTOCOLS.map(({ name }) => name));
+  assertEquals(lines.filter((line) => line.length > 80), []);
+});
+
+Deno.test("the schema lists the names that rows may hold", () => {
+  const described = (names?: readonly string[]) =>
+    (recordSchema(names).properties as Record<string, { description: string }>).protocol;
+  assertStringIncludes(
+    described(rankedNames(PROTOCOLS)).description,
+    ": raknet, slp, query, sqp, nethernet, lan",
+  );
+  assertEquals(described().description, "protocol of the highest rank that answered");
+});

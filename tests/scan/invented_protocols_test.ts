@@ -1,0 +1,114 @@
+/**
+ * What a newcomer adds as docs/architecture.md says, two files and a line for each protocol, is found,
+ * ranked and merged: tests/protocols/invented/.
+ */
+import { assertEquals } from "@std/assert";
+import { type Endpoint, formatEndpoint } from "../../src/core/address.ts";
+import { serverId } from "../../src/core/record.ts";
+import type { Responder } from "../../src/fleet/simulate/responder.ts";
+import { mergeAnswers } from "../../src/inspect/merge.ts";
+import { usualPorts } from "../../src/protocols/usual_ports.ts";
+import { usualProtocols } from "../../src/protocols/list.ts";
+import { encodeMessage } from "../protocols/invented/herald/codec.ts";
+import { WITH_INVENTED } from "../protocols/invented/list.ts";
+import { type Result, scanFleet, type Setting } from "./scan_harness.ts";
+
+const BASE = 0x7f100000;
+const RANGE = { start: BASE, end: BASE + 256 };
+const at = (last: number): Endpoint => ({ address: BASE + last, port: 7777 });
+const named = (...names: string[]) => WITH_INVENTED.filter(({ name }) => names.includes(name));
+
+/** A server that speaks Herald; a forger repeats another token. */
+function herald(name: string, isForger = false): Responder {
+  return {
+    respond(datagram) {
+      const text = String.fromCharCode(...datagram.subarray(4));
+      const [verb, word] = text.split(" ");
+      if (verb === "getchallenge") {
+        const token = isForger ? "00000000" : word;
+        return [encodeMessage(`challengeResponse 0000cafe ${token}`)];
+      }
+      return text === "getstatus 0000cafe" ? [encodeMessage(`statusResponse ${name} 3`)] : [];
+    },
+  };
+}
+
+/** A server that speaks Ledger, in two pieces. */
+const ledger = {
+  accept: () => ({
+    opening: [],
+    receive: () =>
+      ["LEDGER 5 ", "1.0\n"].map((text) => ({ bytes: new TextEncoder().encode(text) })),
+  }),
+};
+
+const HERALDS = 100;
+
+function scanInvented(setting: Partial<Setting> = {}): Promise<Result> {
+  return scanFleet({
+    fleet: { servers: 0, range: RANGE, seed: 1 },
+    allProtocols: WITH_INVENTED,
+    protocols: named("herald", "ledger"),
+    ports: () => [7777],
+    audited: false, // it knows the messages of our protocols
+    prepare: (network, _, streams) => {
+      for (let i = 0; i < HERALDS; i++) network.host(at(i), herald(`herald${i}`));
+      network.host(at(200), herald("forger", true));
+      for (const i of [0, 1, 201]) streams.host(at(i), ledger);
+    },
+    ...setting,
+  });
+}
+
+const rowAt = ({ rows }: Result, i: number) =>
+  rows.find((row) => serverId(row) === formatEndpoint(at(i)))!;
+
+Deno.test("invented protocols over UDP and TCP are found by a scan, and a forged token is not", async () => {
+  const result = await scanInvented();
+  assertEquals(result.end.error, undefined);
+  assertEquals(result.rows.length, HERALDS + 1);
+  // Two were sighted over TCP. Half of the tokens have their highest bit set.
+  const { replies } = result.state;
+  assertEquals([replies.true, replies.forged > 0], [HERALDS - 2, true]);
+  const { protocols, name, players_online, extras } = rowAt(result, 50);
+  assertEquals([protocols, name, players_online], [["herald"], "herald50", 3]);
+  assertEquals(extras, { herald: { name: "herald50" } });
+});
+
+Deno.test("invented protocols of one endpoint are one row: ranked by the list, merged as they say", async () => {
+  const result = await scanInvented();
+  for (const i of [0, 1]) {
+    const row = rowAt(result, i);
+    assertEquals([row.protocol, row.protocols], ["herald", ["herald", "ledger"]]);
+    assertEquals([row.name, row.version, row.players_online], [`herald${i}`, "1.0", 5]);
+    assertEquals(row.flags, ["playersDiffer"]);
+  }
+  const alone = rowAt(result, 201);
+  assertEquals([alone.protocol, alone.name, alone.players_online], ["ledger", "a ledger", 5]);
+  const allProtocols = [...named("ledger"), ...named("herald")];
+  const turned = await scanInvented({ allProtocols, protocols: allProtocols });
+  assertEquals(rowAt(turned, 0).protocols, ["ledger", "herald"]);
+  assertEquals(rowAt(turned, 0).name, "a ledger");
+});
+
+Deno.test("an invented protocol ranks behind those before it, and before worlds of the local network", () => {
+  const answers = ["lan", "herald", "raknet", "ledger"].map((protocol) => ({
+    protocol,
+    statement: { columns: { name: protocol }, flags: [], facts: {} },
+  }));
+  const context = { endpoint: at(0), seenAt: 0, latencyMs: null, scanId: "", requestedAs: null };
+  const row = mergeAnswers(answers, { ...context, allProtocols: WITH_INVENTED });
+  assertEquals(row.protocols, ["raknet", "herald", "ledger", "lan"]);
+  assertEquals(row.name, "raknet");
+});
+
+Deno.test("an invented protocol has its usual ports; one without any is sent only by name", () => {
+  const ports = usualPorts(WITH_INVENTED);
+  assertEquals([ports("herald", 4), ports("herald", 6), ports("ledger", 4)], [
+    [7777],
+    [7777, 7778],
+    [],
+  ]);
+  const usual = usualProtocols(WITH_INVENTED).map(({ name }) => name);
+  assertEquals(usual, ["raknet", "slp", "query", "herald"]);
+});

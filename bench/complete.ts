@@ -13,7 +13,7 @@
  * by row.
  * Exits with 1 when something is missing or wrong.
  */
-import { readNdjson, verify } from "../src/fleet/judge/verify_rows.ts";
+import { readNdjson, verifyAgainstManifest } from "../src/fleet/judge/verify_rows.ts";
 import { type Job, jobOptions, JOBS, selectionOf, writeTargets } from "./jobs.ts";
 import { readOptions } from "./options.ts";
 import { runTimed, scanCommand, startFleet, udpCounters } from "./processes.ts";
@@ -48,7 +48,7 @@ async function check(job: Job, concurrency: string): Promise<void> {
   );
   const after = await udpCounters();
   const read = readNdjson(await Deno.readTextFile(rows));
-  const verdict = verify(fleet.entries, read, selectionOf(job), "ndjson");
+  const verdict = verifyAgainstManifest(fleet.entries, read, selectionOf(job), "ndjson");
   const { expected, found, right, partial, faults } = verdict;
   const { probes_sent, first_probe_at, last_row_at } = JSON.parse(
     await Deno.readTextFile(metadata),

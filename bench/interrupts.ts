@@ -13,7 +13,7 @@
  * Rows flagged `cutShort`, of hosts that a scan which was to end did not wait for, are counted.
  * Exits with 1 when a printed command is refused, or a server is missing, twice, or wrong.
  */
-import { readCsv, readNdjson, verify } from "../src/fleet/judge/verify_rows.ts";
+import { readCsv, readNdjson, verifyAgainstManifest } from "../src/fleet/judge/verify_rows.ts";
 import { serverId } from "../src/core/record.ts";
 import { PROTOCOLS, USUAL_PROTOCOLS } from "../src/protocols/list.ts";
 import { usualPorts } from "../src/protocols/usual_ports.ts";
@@ -106,7 +106,7 @@ async function tryPoint(
     ports: (name: string) => usualPorts(PROTOCOLS)(name, 4),
     follow: true,
   };
-  const verdict = verify(fleet.entries, rows, selection, "ndjson");
+  const verdict = verifyAgainstManifest(fleet.entries, rows, selection, "ndjson");
   const cut = rows.filter(({ flags }) => flags.includes("cutShort")).map(serverId);
   faults.push(...verdict.faults.filter((fault) => !cut.some((id) => fault.startsWith(`${id} `))));
   const ids = rows.map(serverId);

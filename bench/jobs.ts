@@ -1,5 +1,5 @@
 /** The two jobs of the comparisons: every target is alive, and all of them speak one protocol. */
-import type { Selection } from "../src/fleet/judge/expected_rows.ts";
+import type { ScannedSelection } from "../src/fleet/judge/expected_rows.ts";
 import type { ManifestEntry } from "../src/fleet/manifest.ts";
 import { serverId } from "../src/core/record.ts";
 
@@ -42,6 +42,6 @@ export function jobOptions({ name }: Job, targets: string): string[] {
 }
 
 /** What such a scan has to find. */
-export function selectionOf({ name, port }: Job): Selection {
+export function selectionOf({ name, port }: Job): ScannedSelection {
   return { protocols: [name], ports: () => [port], follow: false };
 }

@@ -17,7 +17,7 @@
  * listed row is gone, or a server is missing, twice, or wrong.
  */
 import { Random } from "../src/fleet/random.ts";
-import { readCsv, readNdjson, verify } from "../src/fleet/judge/verify_rows.ts";
+import { readCsv, readNdjson, verifyAgainstManifest } from "../src/fleet/judge/verify_rows.ts";
 import { serverId } from "../src/core/record.ts";
 import { openSqlite } from "../src/store/database/sqlite.ts";
 import { PROTOCOLS } from "../src/protocols/list.ts";
@@ -147,7 +147,7 @@ try {
   const ports = usualPorts(PROTOCOLS);
   const protocols = options.protocol.split(",");
   const selection = { protocols, ports: (name: string) => ports(name, 4), follow: true };
-  const verdict = verify(fleet.entries, rows, selection, "ndjson");
+  const verdict = verifyAgainstManifest(fleet.entries, rows, selection, "ndjson");
   const csvIds = readCsv(await Deno.readTextFile(csv)).map(serverId);
   const ids = rows.map(serverId);
   const same = csvIds.join() === ids.join();

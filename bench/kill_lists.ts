@@ -16,7 +16,7 @@
  * wrong, or SQLite's `integrity_check` is not ok.
  */
 import { Random } from "../src/fleet/random.ts";
-import { verify } from "../src/fleet/judge/verify_rows.ts";
+import { verifyAgainstManifest } from "../src/fleet/judge/verify_rows.ts";
 import { serverId } from "../src/core/record.ts";
 import { recordOf } from "../src/store/server_columns.ts";
 import type { Database } from "../src/store/database/database.ts";
@@ -103,7 +103,10 @@ async function held({ open }: Place): Promise<Set<unknown>> {
 }
 
 /** Kills, resumes, and says whether all is as it should be. */
-async function run(place: Place, entries: Parameters<typeof verify>[0]): Promise<boolean> {
+async function run(
+  place: Place,
+  entries: Parameters<typeof verifyAgainstManifest>[0],
+): Promise<boolean> {
   const checkpoint = `${folder}/${place.name}.checkpoint`;
   const begin = [
     ...[options.range, "--protocol", options.protocol, "--rate", options.rate],
@@ -140,7 +143,7 @@ async function run(place: Place, entries: Parameters<typeof verify>[0]): Promise
 
 async function judge(
   place: Place,
-  entries: Parameters<typeof verify>[0],
+  entries: Parameters<typeof verifyAgainstManifest>[0],
   gone: number,
   elapsed: number,
 ): Promise<boolean> {
@@ -153,7 +156,7 @@ async function judge(
     ports: (name: string) => ports(name, 4),
     follow: true,
   };
-  const verdict = verify(entries, rows, selection, "ndjson");
+  const verdict = verifyAgainstManifest(entries, rows, selection, "ndjson");
   const { n, servers, scans } = await one(
     "select count(*) as n, count(distinct server_id) as servers, count(distinct scan_id) as scans " +
       "from observations",

@@ -7,7 +7,7 @@
  */
 import { Endpoints } from "../src/core/endpoints.ts";
 import { classify } from "../src/classify/mod.ts";
-import { mergeAnswers } from "../src/inspect/merge.ts";
+import { mergeReplies } from "../src/inspect/merge.ts";
 import { formatted, lan, query, raknet, slp, sqp } from "../src/mod.ts";
 import { DatagramBatch, Stamp } from "../src/net/socket.ts";
 import { raknetProtocol } from "../src/protocols/raknet/mod.ts";
@@ -131,7 +131,7 @@ const sqpChunks = sqp.encodeChunks({
 });
 const sqpPackets = (size: number) => sqp.encodePackets(7, sqpChunks, size);
 const sqpAnswer = (packets: readonly Uint8Array[]) =>
-  sqp.decodeAnswer(packets.map((packet) => sqp.decodePacket(packet, 7)!), 0x17);
+  sqp.decodeReply(packets.map((packet) => sqp.decodeSqpPacket(packet, 7)!), 0x17);
 const [sqpOne, sqpMany] = [sqpPackets(1000), sqpPackets(40)];
 
 const probes = [
@@ -219,7 +219,7 @@ const context = {
   requestedAs: null,
 };
 const merged = () =>
-  mergeAnswers([{ protocol: "raknet", statement: raknetProtocol.record(status) }], context);
+  mergeReplies([{ protocol: "raknet", statement: raknetProtocol.record(status) }], context);
 const stat = {
   stat: query.decodeStat(full),
   challenge: query.decodeChallenge(challenge)!,

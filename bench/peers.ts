@@ -32,7 +32,7 @@
  * the fleet or at the program, from the kernel's counter.
  */
 import type { ManifestEntry } from "../src/fleet/manifest.ts";
-import { readNdjson, verify } from "../src/fleet/judge/verify_rows.ts";
+import { readNdjson, verifyAgainstManifest } from "../src/fleet/judge/verify_rows.ts";
 import { serverId } from "../src/core/record.ts";
 import { type Job, jobOptions, JOBS, selectionOf, writeTargets } from "./jobs.ts";
 import { readOptions } from "./options.ts";
@@ -96,7 +96,7 @@ async function runOurs({ job, entries, targets, folder }: Arena): Promise<Run> {
     folder,
   );
   const read = readNdjson(await Deno.readTextFile(rows));
-  const { right } = verify(entries, read, selectionOf(job), "ndjson");
+  const { right } = verifyAgainstManifest(entries, read, selectionOf(job), "ndjson");
   const { first_probe_at, last_row_at } = JSON.parse(await Deno.readTextFile(metadata));
   return runOf(OURS, "default", right, (last_row_at - first_probe_at) / 1000, used);
 }

@@ -14,13 +14,13 @@
  * a plan reads a table without an index, but for searches in texts and orders of them, which have none.
  */
 import type { Database, Row, Value } from "../src/store/database/database.ts";
-import { dueServers, historyOf, listServers, ORDERS } from "../src/store/server_queries.ts";
+import { dueServers, historyOf, listServers, SERVER_ORDERS } from "../src/store/server_queries.ts";
 import { migrate } from "../src/store/database/migrate.ts";
 import { markMissing } from "../src/store/missing_servers.ts";
 import { openPostgres } from "../src/store/database/postgres.ts";
 import { parsePostgres } from "../src/store/database/postgres_url.ts";
 import { openSqlite } from "../src/store/database/sqlite.ts";
-import { thin } from "../src/store/downsample.ts";
+import { downsampleObservations } from "../src/store/downsample.ts";
 import { startPostgres } from "../tests/postgres/server.ts";
 import { readOptions } from "./options.ts";
 import { median, table } from "./table.ts";
@@ -137,11 +137,11 @@ type Asked = (database: Database) => Promise<number>;
 
 /** What commands ask of lists. */
 const QUESTIONS: readonly (readonly [name: string, ask: Asked])[] = [
-  ...Object.keys(ORDERS).map((sort) =>
+  ...Object.keys(SERVER_ORDERS).map((sort) =>
     [
       sort === "players" ? "list" : `list --sort ${sort}`,
       (db: Database) =>
-        take(listServers(db, { sort: sort as keyof typeof ORDERS, limit: 100 }), Infinity),
+        take(listServers(db, { sort: sort as keyof typeof SERVER_ORDERS, limit: 100 }), Infinity),
     ] as const
   ),
   [
@@ -186,7 +186,7 @@ const QUESTIONS: readonly (readonly [name: string, ask: Asked])[] = [
   ["thin, first page", async (db) => {
     const controller = new AbortController();
     const end = () => Promise.resolve(controller.abort());
-    await thin(db, { hourly: NOW, daily: 0 }, end, controller.signal);
+    await downsampleObservations(db, { hourly: NOW, daily: 0 }, end, controller.signal);
     return 2000;
   }],
 ];

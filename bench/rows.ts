@@ -1,7 +1,7 @@
 /** Rows as a scan of many servers makes them: no two the same, nothing of them seen before. */
 import type { Endpoint } from "../src/core/address.ts";
 import { drawFleet, type FleetHost } from "../src/fleet/simulate/draw_fleet.ts";
-import { mergeAnswers } from "../src/inspect/merge.ts";
+import { mergeReplies } from "../src/inspect/merge.ts";
 import { PROTOCOLS } from "../src/protocols/list.ts";
 import { Silence } from "../src/protocols/protocol.ts";
 import { type JavaStatus, parseStatus, slpProtocol } from "../src/protocols/slp/mod.ts";
@@ -33,7 +33,7 @@ export function sayings(protocol: keyof typeof KINDS, servers: number): Said[] {
 
 /** The row of it. */
 export function rowOf({ endpoint, protocol, statement }: Said): ServerRecord {
-  return mergeAnswers([{ protocol, statement }], {
+  return mergeReplies([{ protocol, statement }], {
     endpoint,
     seenAt: 1.8e12,
     latencyMs: 1.5,

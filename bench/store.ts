@@ -27,7 +27,7 @@ import {
   SERVER_COLUMNS,
   serverValues,
 } from "../src/store/server_columns.ts";
-import type { Column, Value } from "../src/store/database/database.ts";
+import type { ColumnDefinition, Value } from "../src/store/database/database.ts";
 import { migrate } from "../src/store/database/migrate.ts";
 import { openPostgres } from "../src/store/database/postgres.ts";
 import { parsePostgres } from "../src/store/database/postgres_url.ts";
@@ -94,7 +94,7 @@ const UPSERT = `on conflict (id) do update set ${
   SERVER_COLUMNS.map(([name]) => name).filter((name) => name !== "id" && name !== "first_seen")
     .map((name) => `${name} = excluded.${name}`).join(", ")
 }`;
-const NAMES = (columns: readonly Column[]) => columns.map(([name]) => name).join(", ");
+const NAMES = (columns: readonly ColumnDefinition[]) => columns.map(([name]) => name).join(", ");
 
 /** Nothing but the statements; the time that it takes is added up by `timed`. */
 async function bare(place: string, timed: Timed): Promise<Write> {
@@ -102,7 +102,7 @@ async function bare(place: string, timed: Timed): Promise<Write> {
   if (!place.startsWith("postgres:")) {
     const db = new DatabaseSync(place);
     db.exec("pragma journal_mode = wal; pragma synchronous = normal");
-    const insert = (to: string, columns: readonly Column[], conflict: string) =>
+    const insert = (to: string, columns: readonly ColumnDefinition[], conflict: string) =>
       db.prepare(
         `insert into ${to} (${NAMES(columns)}) values (${columns.map(() => "?")}) ${conflict}`,
       );
@@ -121,7 +121,7 @@ async function bare(place: string, timed: Timed): Promise<Write> {
   const { default: pg } = await import("npm:pg@8.23.1" as string);
   const client = new pg.Client(place);
   await client.connect();
-  const insert = (to: string, columns: readonly Column[], conflict: string) => ({
+  const insert = (to: string, columns: readonly ColumnDefinition[], conflict: string) => ({
     name: to,
     text: `insert into ${to} (${NAMES(columns)}) select * from unnest(${
       columns.map(([, type], i) => `$${i + 1}::${type}[]`)

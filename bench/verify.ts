@@ -11,7 +11,7 @@
 import { parseArgs } from "@std/cli";
 import { audit } from "../src/fleet/judge/audit.ts";
 import { parseManifest } from "../src/fleet/manifest.ts";
-import { readCsv, readNdjson, verify } from "../src/fleet/judge/verify_rows.ts";
+import { readCsv, readNdjson, verifyAgainstManifest } from "../src/fleet/judge/verify_rows.ts";
 import { PROTOCOLS, USUAL_PROTOCOLS } from "../src/protocols/list.ts";
 import type { WitnessLine } from "../src/fleet/witness_log.ts";
 import { usualPorts } from "../src/protocols/usual_ports.ts";
@@ -47,7 +47,12 @@ for (const path of args._.map(String)) {
   const format = path.endsWith(".csv") ? "csv" : "ndjson";
   const content = await Deno.readTextFile(path);
   const rows = format === "csv" ? readCsv(content) : readNdjson(content);
-  const { expected, found, right, partial, faults } = verify(entries, rows, selection, format);
+  const { expected, found, right, partial, faults } = verifyAgainstManifest(
+    entries,
+    rows,
+    selection,
+    format,
+  );
   const missing = faults.filter((fault) => fault.includes(": missing")).length;
   console.log(
     `${path}: ${rows.length} rows; ${found} of ${expected} found, ${right} right in every field, ` +

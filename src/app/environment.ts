@@ -24,7 +24,7 @@ export function userPath(path: string): string {
  *
  * @throws InputError that names it.
  */
-export async function readText(path: string): Promise<string> {
+export async function readTextFile(path: string): Promise<string> {
   if (path === "-") return await new Response(Deno.stdin.readable).text();
   try {
     // Some editors of Windows put a byte order mark in front, which JSON does not know.
@@ -40,7 +40,7 @@ export async function readText(path: string): Promise<string> {
  *
  * @throws InputError, or WriteError where its device is full, that names it.
  */
-export async function writeText(path: string, text: string): Promise<void> {
+export async function writeTextFile(path: string, text: string): Promise<void> {
   try {
     await Deno.writeTextFile(userPath(path), text);
   } catch (error) {

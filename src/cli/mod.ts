@@ -11,7 +11,7 @@ import { PROTOCOLS } from "../protocols/list.ts";
 import type { Protocol } from "../protocols/protocol.ts";
 import { WriteError } from "../sinks/sink.ts";
 import { StoreError } from "../store/store.ts";
-import { closest } from "../core/closest_name.ts";
+import { closestName } from "../core/closest_name.ts";
 import { print, tellError, tellLine } from "./term/console.ts";
 import { commandHelp, COMMANDS, overview } from "./options/help_text.ts";
 import { INTERRUPTED, Interrupted } from "../app/interrupt_signals.ts";
@@ -113,7 +113,7 @@ function isCommand(name: string): name is Command {
 }
 
 function unknownCommand(name: string): string {
-  const meant = closest(name, Object.keys(COMMANDS));
+  const meant = closestName(name, Object.keys(COMMANDS));
   const hint = meant === undefined ? "--help lists them" : `did you mean ${meant}?`;
   return `Unknown command "${name}"; ${hint}`;
 }

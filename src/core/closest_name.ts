@@ -8,7 +8,7 @@
  * The name nearest to a word: at most two letters off, and no more than a third of it; never the
  * opposite of the word.
  */
-export function closest(word: string, names: readonly string[]): string | undefined {
+export function closestName(word: string, names: readonly string[]): string | undefined {
   const most = Math.min(2, Math.floor(word.length / 3) + 1);
   const opposites = oppositesOf(word);
   const [best] = names.map((name) => ({ name, distance: editDistance(word, name) }))

@@ -40,7 +40,7 @@ const KEPT_OF_STREAMS = 300;
 const CHUNK = 256 * 1024;
 
 /** Writes the log. */
-export class Witness implements Disposable {
+export class WitnessLog implements Disposable {
   readonly #file: Deno.FsFile;
   readonly #encoder = new TextEncoder();
   readonly #failure = new AbortController();

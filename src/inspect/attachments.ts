@@ -4,7 +4,7 @@
  * @module
  */
 import type { Attached, AttachedReply } from "../core/record.ts";
-import type { Answer } from "./merge.ts";
+import type { ProtocolReply } from "./merge.ts";
 
 /** Bytes of a reply that are kept. */
 const MOST_REPLY = 32_768;
@@ -16,7 +16,7 @@ const MOST_ICON = 65_536;
  *
  * @param replies Whether replies are, in which players may be named.
  */
-export function attachedOf(answers: readonly Answer[], replies: boolean): Attached {
+export function attachedOf(answers: readonly ProtocolReply[], replies: boolean): Attached {
   const kept: Record<string, AttachedReply> = {};
   let icon: string | undefined;
   for (const { protocol, statement, raw } of answers) {

@@ -6,7 +6,7 @@
 import { concat, Malformed, Truncated } from "../core/bytes.ts";
 import type { Clock } from "../net/clock.ts";
 import type { Link } from "../net/socket.ts";
-import { Closed, type Exchange, type Question, Silence } from "../protocols/protocol.ts";
+import { Closed, type Exchange, type ExchangeRequest, Silence } from "../protocols/protocol.ts";
 import type { Outcome } from "../core/record.ts";
 
 /** How patiently to talk. */
@@ -83,7 +83,7 @@ class Conversation {
   isForeign = false;
   /** Round trip of the first answered question, milliseconds. */
   latencyMs = NaN;
-  #question: Question | undefined;
+  #question: ExchangeRequest | undefined;
   #resends = 0;
   #sentAt = 0;
   #arrivedAt = 0;
@@ -98,7 +98,7 @@ class Conversation {
   constructor(private readonly link: Link, private readonly options: ConverseOptions) {}
 
   /** Sends the question, if there is a new one, and waits for a datagram. */
-  async answer(question: Question | undefined): Promise<Uint8Array | undefined> {
+  async answer(question: ExchangeRequest | undefined): Promise<Uint8Array | undefined> {
     if (question !== undefined) {
       this.#question = question;
       this.#resends = question.resend && !this.link.stream ? this.options.resends : 0;

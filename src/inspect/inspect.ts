@@ -7,13 +7,13 @@ import type { Endpoint } from "../core/address.ts";
 import type { Link } from "../net/socket.ts";
 import type { Protocol } from "../protocols/protocol.ts";
 import type { Outcome, Sighting } from "../core/record.ts";
-import { isExhausted, type Patience } from "./retry.ts";
-import { conduct, type ConductOptions, type Interviewed } from "./run_interview.ts";
+import { isExhausted, type RetryLimits } from "./retry.ts";
+import { type InterviewResult, runInterview, type RunInterviewOptions } from "./run_interview.ts";
 import type { InterviewPlan } from "./interview.ts";
-import type { Answer } from "./merge.ts";
+import type { ProtocolReply } from "./merge.ts";
 
 /** How to inspect. */
-export interface InspectOptions extends Patience {
+export interface InspectOptions extends RetryLimits {
   /** The protocols to ask, in order. */
   readonly protocols: readonly Protocol[];
   /** Every protocol of the program, in order of rank. Default: PROTOCOLS. */
@@ -40,7 +40,7 @@ export interface InspectOptions extends Patience {
   /** The name under which an endpoint was asked for. */
   readonly nameOf?: (endpoint: Endpoint) => string | null | undefined;
   /** Whether what was said so far forbids to go on. */
-  readonly stop: (answer: Answer) => boolean;
+  readonly stop: (answer: ProtocolReply) => boolean;
   /** Whether the address of an endpoint has opted out meanwhile. Default: no. */
   readonly optedOut?: (endpoint: Endpoint) => boolean;
   /** Whether a datagram came from an endpoint that suppresses some protocols. Default: none did. */
@@ -52,7 +52,7 @@ export interface InspectOptions extends Patience {
 /** What an inspection found. */
 export interface Inspection {
   /** What each protocol said; empty when nothing was confirmed. */
-  readonly answers: readonly Answer[];
+  readonly answers: readonly ProtocolReply[];
   /** Round trip, milliseconds; `null` when it could not be told. */
   readonly latencyMs: number | null;
   /** Whether the server, or its address, opted out. */
@@ -92,7 +92,7 @@ export function settled(
 }
 
 /** How an endpoint is interviewed in a scan. */
-function reach(endpoint: Endpoint, socket: number, options: InspectOptions): ConductOptions {
+function reach(endpoint: Endpoint, socket: number, options: InspectOptions): RunInterviewOptions {
   const { link, soleLink, streamLink, nameOf, stop, optedOut, replied } = options;
   return {
     ...options,
@@ -115,7 +115,7 @@ export async function inspect(sighting: Sighting, options: InspectOptions): Prom
   const { endpoint, socket, status, raw } = sighting;
   const fresh = options.clock.now() - sighting.at < STALE_MS;
   const plan = planOf(sighting, options);
-  const found = await conduct(plan, {
+  const found = await runInterview(plan, {
     ...reach(endpoint, socket, options),
     opening: status === undefined ? undefined : { status, raw },
     startOf: ({ name }) => fresh && name === sighting.protocol ? sighting.known : undefined,
@@ -140,7 +140,7 @@ export async function inspectKnown(
     ? [{ protocols: spoken, followUps: protocols, allProtocols, known, timeoutMs }]
     : spoken.map((one) => ({ protocols: [one], allProtocols, known, timeoutMs }));
   for (;;) {
-    const found = await conduct(plans.shift()!, reach(endpoint, -1, options));
+    const found = await runInterview(plans.shift()!, reach(endpoint, -1, options));
     const { answers, latencyMs, ended, cut, exhausted } = found;
     if (answers.length > 0 || ended !== undefined || plans.length === 0) {
       return { answers, latencyMs, stopped: ended === "optedOut", cut, exhausted };
@@ -167,7 +167,7 @@ function planOf(
 /** A server whose reply was proved genuine is a server, though it said nothing more. */
 function inspectionOf(
   { sighted, needs }: InterviewPlan,
-  { answers, latencyMs, outcomes, ended, cut, exhausted }: Interviewed,
+  { answers, latencyMs, outcomes, ended, cut, exhausted }: InterviewResult,
   told: boolean,
 ): Inspection {
   const protocol = sighted!;

@@ -6,7 +6,7 @@
 import type { Address } from "../core/address.ts";
 
 /** Runs tasks. */
-export class Pool {
+export class InspectionPool {
   readonly #concurrency: number;
   /** Tasks that could start, in order. */
   readonly #ready: { address: Address; run: () => Promise<void> }[] = [];

@@ -79,7 +79,7 @@ export interface Step {
 }
 
 /** How a step went. */
-export interface Heard {
+export interface InterviewEvent {
   /** How its exchange ended. */
   readonly kind: Outcome<unknown>["kind"];
   /** Whether a datagram came back that shows another protocol than a suppressible one. */
@@ -178,7 +178,7 @@ export class Interview {
   /** Takes how the step went that {@linkcode next} gave last. */
   heard(
     { protocol, medium, looks }: Step,
-    { kind, replied, unansweredAt, latencyMs }: Heard,
+    { kind, replied, unansweredAt, latencyMs }: InterviewEvent,
   ): void {
     const { sighted, needs } = this.#plan;
     const first = this.#heard.size === 0 && sighted === undefined || protocol.name === sighted;

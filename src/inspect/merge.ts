@@ -11,7 +11,7 @@ import type { Protocol, Statement } from "../protocols/protocol.ts";
 import { wellFormed } from "../protocols/lone_surrogates.ts";
 
 /** What one protocol said. */
-export interface Answer {
+export interface ProtocolReply {
   /** The protocol. */
   readonly protocol: string;
   /** What it said. */
@@ -52,11 +52,11 @@ export interface RowContext {
  *
  * @example Query knows the players, RakNet the name
  * ```ts
- * import { mergeAnswers } from "blocksweep";
+ * import { mergeReplies } from "blocksweep";
  * import { assertEquals } from "@std/assert";
  *
  * const said = (columns: object) => ({ columns, flags: [], facts: {} });
- * const row = mergeAnswers([
+ * const row = mergeReplies([
  *   { protocol: "query", statement: said({ name: "B", players_online: 4 }) },
  *   { protocol: "raknet", statement: said({ name: "A", players_online: 3 }) },
  * ], {
@@ -70,7 +70,7 @@ export interface RowContext {
  * assertEquals(row.flags, ["playersDiffer"]);
  * ```
  */
-export function mergeAnswers(answers: readonly Answer[], context: RowContext): ServerRecord {
+export function mergeReplies(answers: readonly ProtocolReply[], context: RowContext): ServerRecord {
   const whole = answers.map((one) => {
     const statement = wellFormed(one.statement);
     return statement === one.statement ? one : { ...one, statement };
@@ -101,9 +101,9 @@ export function mergeAnswers(answers: readonly Answer[], context: RowContext): S
 }
 
 /** Answers in order of rank; those of protocols that nobody ranked come last. */
-function inOrder(answers: Answer[], protocols: readonly Protocol[]): Answer[] {
+function inOrder(answers: ProtocolReply[], protocols: readonly Protocol[]): ProtocolReply[] {
   const names = rankedNames(protocols);
-  const rank = ({ protocol }: Answer) =>
+  const rank = ({ protocol }: ProtocolReply) =>
     names.includes(protocol) ? names.indexOf(protocol) : names.length;
   return answers.sort((a, b) => rank(a) - rank(b));
 }
@@ -121,7 +121,7 @@ function lay(
   }
 }
 
-function disagreements(answers: readonly Answer[]): string[] {
+function disagreements(answers: readonly ProtocolReply[]): string[] {
   return DISAGREEMENTS.filter(([name]) => {
     const values = answers.map(({ statement }) => statement.columns[name]).filter((one) =>
       one != null

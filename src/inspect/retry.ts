@@ -12,7 +12,7 @@ import type { Outcome } from "../core/record.ts";
 import { converse, type ConverseOptions } from "./converse.ts";
 
 /** What holds for all servers. */
-export interface Patience {
+export interface RetryLimits {
   /** How often an exchange, and in it a handshake, is repeated. */
   readonly retries: number;
   /** The clock. */
@@ -26,7 +26,7 @@ export interface Patience {
 }
 
 /** How one protocol of one server is asked. */
-export interface Attempt extends Pick<ConverseOptions, "timeoutMs" | "forbids"> {
+export interface RetryOptions extends Pick<ConverseOptions, "timeoutMs" | "forbids"> {
   /** The server. */
   readonly endpoint: Endpoint;
   /** Opens a conversation with it. */
@@ -46,10 +46,10 @@ export interface Attempt extends Pick<ConverseOptions, "timeoutMs" | "forbids"> 
 }
 
 /** Whole exchanges, until one is answered. */
-export async function attempt<S>(
+export async function queryWithRetries<S>(
   protocol: Protocol<S>,
-  { link, known, timeoutMs, forbids, leavesMute, settles = true, ...context }: Attempt,
-  { retries, clock, signal, nonce, shortage }: Patience,
+  { link, known, timeoutMs, forbids, leavesMute, settles = true, ...context }: RetryOptions,
+  { retries, clock, signal, nonce, shortage }: RetryLimits,
 ): Promise<Outcome<S>> {
   const patience = { timeoutMs, resends: retries, clock, signal, forbids };
   for (let left = retries;; left--) {
@@ -72,7 +72,7 @@ export async function attempt<S>(
 
 /** A link; `undefined` where the machine stays short of descriptors for it. */
 async function linkUnlessShort(
-  link: Attempt["link"],
+  link: RetryOptions["link"],
   patience: ShortagePatience,
 ): Promise<Link | undefined> {
   const open = await openPatiently(link, patience);

@@ -8,10 +8,10 @@ import { sleep } from "../net/clock.ts";
 import type { Link } from "../net/socket.ts";
 import type { Protocol } from "../protocols/protocol.ts";
 import type { Outcome } from "../core/record.ts";
-import { attempt, isExhausted, type Patience } from "./retry.ts";
+import { isExhausted, queryWithRetries, type RetryLimits } from "./retry.ts";
 import { type Ended, Interview, type InterviewPlan, type Step } from "./interview.ts";
-import type { Answer } from "./merge.ts";
-import { verify } from "./verify_joinable.ts";
+import type { ProtocolReply } from "./merge.ts";
+import { verifyServer } from "./verify_joinable.ts";
 
 /** How to reach an endpoint. */
 export interface InterviewLinks {
@@ -28,7 +28,7 @@ export interface InterviewLinks {
 }
 
 /** How to hold an interview. */
-export interface ConductOptions extends Patience {
+export interface RunInterviewOptions extends RetryLimits {
   /** Who is asked. */
   readonly endpoint: Endpoint;
   /** How to reach it. */
@@ -49,7 +49,7 @@ export interface ConductOptions extends Patience {
    */
   readonly restarts?: boolean;
   /** Whether a reply asks scanners to stay away: then nothing more is sent. Default: none does. */
-  readonly optsOut?: (answer: Answer) => boolean;
+  readonly optsOut?: (answer: ProtocolReply) => boolean;
   /** Whether the address has opted out meanwhile. Default: no. */
   readonly optedOut?: () => boolean;
   /** Whether a datagram has come from the endpoint besides, which suppresses some protocols. */
@@ -59,9 +59,9 @@ export interface ConductOptions extends Patience {
 }
 
 /** What an interview found. */
-export interface Interviewed {
+export interface InterviewResult {
   /** What each protocol said. */
-  readonly answers: readonly Answer[];
+  readonly answers: readonly ProtocolReply[];
   /** Round trip, milliseconds; `null` when it could not be told. */
   readonly latencyMs: number | null;
   /** How every protocol went that was sent, in that order. */
@@ -77,10 +77,10 @@ export interface Interviewed {
 }
 
 /** Interviews an endpoint. */
-export async function conduct(
+export async function runInterview(
   plan: InterviewPlan,
-  options: ConductOptions,
-): Promise<Interviewed> {
+  options: RunInterviewOptions,
+): Promise<InterviewResult> {
   const { clock, signal, replied, optedOut, links, opening } = options;
   const protocols = links.stream
     ? plan.protocols
@@ -106,14 +106,14 @@ export async function conduct(
 
 /** An interview under way. */
 class Conduct {
-  readonly #answers: Answer[] = [];
+  readonly #answers: ProtocolReply[] = [];
   readonly #outcomes: { protocol: string; outcome: Outcome<unknown> }[] = [];
   #cut = false;
   #exhausted = false;
 
-  constructor(readonly interview: Interview, private readonly options: ConductOptions) {}
+  constructor(readonly interview: Interview, private readonly options: RunInterviewOptions) {}
 
-  get found(): Interviewed {
+  get found(): InterviewResult {
     const { latencyMs, suppressed, ended } = this.interview;
     const exhausted = this.#exhausted || ended === "exhausted";
     const cut = this.#cut || exhausted || ended === "cancelled";
@@ -146,7 +146,11 @@ class Conduct {
     looks = false,
   ): Promise<void> {
     const { options, interview } = this;
-    const answer: Answer = { protocol: protocol.name, statement: protocol.record(status), raw };
+    const answer: ProtocolReply = {
+      protocol: protocol.name,
+      statement: protocol.record(status),
+      raw,
+    };
     if (options.optsOut?.(answer)) interview.stop("optedOut");
     if (looks) return;
     options.onStatus?.(protocol, status);
@@ -155,10 +159,14 @@ class Conduct {
   }
 
   /** An answer with what its protocol finds out on request. */
-  async #verified(protocol: Protocol, answer: Answer, status: unknown): Promise<Answer> {
+  async #verified(
+    protocol: Protocol,
+    answer: ProtocolReply,
+    status: unknown,
+  ): Promise<ProtocolReply> {
     const { endpoint, links: { exclusive: link } } = this.options;
     const verification = { endpoint, link, timeoutMs: this.interview.timeoutMs };
-    const verified = await verify(protocol, answer, status, verification, this.options);
+    const verified = await verifyServer(protocol, answer, status, verification, this.options);
     this.#cut ||= verified.cut;
     this.#exhausted ||= verified.exhausted ?? false;
     return verified.answer;
@@ -179,14 +187,14 @@ class Conduct {
     { protocol, medium, timeoutMs, insists }: Step,
     tap: Tap,
     start: { readonly known?: unknown; readonly settles?: boolean },
-    patience: Patience = this.options,
+    patience: RetryLimits = this.options,
   ): Promise<Outcome<unknown>> {
     const { endpoint, links, requestedAs, brief, replied } = this.options;
     const { shared, exclusive, stream } = links;
     const useShared = medium === "shared" && shared !== undefined;
     // The others open no descriptor here, so that their links are no sign that there are some.
     const opens = medium !== "stream" && !useShared;
-    return attempt(protocol, {
+    return queryWithRetries(protocol, {
       ...{ endpoint, requestedAs, brief, leavesMute: !insists, ...start },
       link: async () =>
         medium === "stream"
@@ -209,7 +217,7 @@ class Tap {
   /** When the last one left, if none came since. */
   unansweredAt: number | undefined;
 
-  constructor(private readonly options: Pick<ConductOptions, "clock">) {}
+  constructor(private readonly options: Pick<RunInterviewOptions, "clock">) {}
 
   /** The same link, listened to. */
   on(link: Link): Link {

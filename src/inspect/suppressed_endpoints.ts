@@ -12,7 +12,7 @@ import type { Endpoints } from "../core/endpoints.ts";
 const MOST_UNPROVEN = 65_536;
 
 /** The suppressed endpoints. */
-export class Suppressed {
+export class SuppressedEndpoints {
   readonly #endpoints: EndpointSet;
   #unproven = 0;
 

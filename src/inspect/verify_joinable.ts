@@ -7,9 +7,9 @@ import type { Endpoint } from "../core/address.ts";
 import { openPatiently } from "../net/file_descriptors.ts";
 import type { Link } from "../net/socket.ts";
 import type { Protocol, Statement } from "../protocols/protocol.ts";
-import type { Patience } from "./retry.ts";
+import type { RetryLimits } from "./retry.ts";
 import { converse } from "./converse.ts";
-import type { Answer } from "./merge.ts";
+import type { ProtocolReply } from "./merge.ts";
 
 /** Who is asked, and how. */
 export interface Verification {
@@ -24,7 +24,7 @@ export interface Verification {
 /** What came of a verification. */
 export interface Verified {
   /** The answer with what was found out in it. */
-  readonly answer: Answer;
+  readonly answer: ProtocolReply;
   /** Whether the verification was cut short. */
   readonly cut: boolean;
   /** Whether it was cut short because no descriptor could be had for it. */
@@ -37,12 +37,12 @@ export interface Verified {
  * @param answer What the server said.
  * @param status The same before it became a statement.
  */
-export async function verify(
+export async function verifyServer(
   protocol: Protocol,
-  answer: Answer,
+  answer: ProtocolReply,
   status: unknown,
   { endpoint, link, timeoutMs }: Verification,
-  { retries, clock, signal, nonce, shortage }: Patience,
+  { retries, clock, signal, nonce, shortage }: RetryLimits,
 ): Promise<Verified> {
   const context = { endpoint, nonce: nonce(), exclusive: true, final: true };
   const exchange = protocol.verify?.exchange(status, context);

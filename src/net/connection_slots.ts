@@ -6,7 +6,7 @@
 import type { Address } from "../core/address.ts";
 
 /** Hands out places for connections, first come, first served. */
-export class Slots {
+export class ConnectionSlots {
   #taken = 0;
   readonly #of = new Map<Address, number>();
   readonly #waiting = new Set<{ readonly address: Address; readonly start: () => void }>();

@@ -6,7 +6,7 @@
  */
 import { type Address, type Endpoint, endpointKey, family } from "../core/address.ts";
 import type { Clock } from "./clock.ts";
-import type { DatagramSocket, Link, Room } from "./socket.ts";
+import type { DatagramSocket, Link, ReceiverCapacity } from "./socket.ts";
 import type { Throttle } from "./throttle.ts";
 
 /**
@@ -17,7 +17,7 @@ import type { Throttle } from "./throttle.ts";
 export type StrayReceiver = (datagram: Uint8Array, from: Endpoint, socket: number) => void;
 
 /** Sockets and the conversations on them. */
-export class Switchboard implements AsyncDisposable {
+export class Demultiplexer implements AsyncDisposable {
   readonly #talks: Map<number | bigint, Talk>[];
   readonly #sole = new Set<Talk>();
   /** Hosts to which nothing more is sent from shared sockets. */
@@ -50,7 +50,7 @@ export class Switchboard implements AsyncDisposable {
    */
   async listen(
     stray: StrayReceiver,
-    room: Room = () => undefined,
+    room: ReceiverCapacity = () => undefined,
     surplus: (from: Endpoint) => void = () => {},
   ): Promise<void> {
     await Promise.all(this.sockets.map((socket, i) => {

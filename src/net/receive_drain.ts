@@ -12,12 +12,12 @@ const LEAST_ROOM = 256;
  *
  * @param receiveBuffer Its size, bytes as the system counts.
  */
-export function mostIn(receiveBuffer: number): number {
+export function mostDatagramsIn(receiveBuffer: number): number {
   return Math.ceil(receiveBuffer / LEAST_ROOM);
 }
 
 /** Those who wait for it. */
-export class CatchUp {
+export class ReceiveDrain {
   #waiting: { left: number; readonly done: () => void }[] = [];
 
   /**

@@ -31,7 +31,7 @@ export function noErrors(): SocketErrors {
 export type DatagramReceiver = (datagram: Uint8Array, from: Endpoint) => void;
 
 /** Whether a receiver takes the next datagram: `undefined`, or settles when it will. */
-export type Room = () => Promise<void> | undefined;
+export type ReceiverCapacity = () => Promise<void> | undefined;
 
 /** A UDP socket, which sends batches of its own engine: type `B`. */
 export interface DatagramSocket<B extends Batch = Batch> extends AsyncDisposable {
@@ -56,7 +56,7 @@ export interface DatagramSocket<B extends Batch = Batch> extends AsyncDisposable
    * Default: there is always room for the next.
    * @returns Resolves when the socket was disposed of; rejects when it fails, or the receiver does.
    */
-  listen(receiver: DatagramReceiver, room?: Room): Promise<void>;
+  listen(receiver: DatagramReceiver, room?: ReceiverCapacity): Promise<void>;
   /** Resolves when all that has arrived by now was handed on, or the socket was disposed of. */
   caughtUp(): Promise<void>;
   /**

@@ -70,7 +70,7 @@ export interface Probe<S> {
 }
 
 /** A datagram to send, and whether it may be sent again while nothing comes back. */
-export interface Question {
+export interface ExchangeRequest {
   /** The datagram; over a stream, bytes to write at once. */
   readonly bytes: Uint8Array;
   /** Whether a repetition is harmless to the server. Over a stream nothing is repeated. */
@@ -107,7 +107,7 @@ export class Closed extends Silence {
  *   the exchange may still make something of what it has;
  * - closes the connection when the exchange is over.
  */
-export type Exchange<S> = Generator<Question | undefined, S, Uint8Array>;
+export type Exchange<S> = Generator<ExchangeRequest | undefined, S, Uint8Array>;
 
 /** What an exchange may know of its surroundings. */
 export interface ExchangeContext {
@@ -228,7 +228,7 @@ export interface Protocol<S = unknown> {
 }
 
 /** How a question is asked. */
-export type AskOptions = Omit<Question, "bytes">;
+export type AskOptions = Omit<ExchangeRequest, "bytes">;
 
 /**
  * Asks one question and listens until `accept` recognises an answer. Strays, duplicates and parts

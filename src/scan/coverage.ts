@@ -13,7 +13,7 @@ import { knownPlans } from "./inspect_stage/known_server_plan.ts";
 import type { ScanOptions } from "./scan_options.ts";
 
 /** What of a scan's options says whom it asks. */
-export type Asking =
+export type CoverageOptions =
   & Pick<
     ScanOptions,
     | ("targets" | "protocols" | "ports" | "seed" | "shard" | "maxTargets" | "first" | "optedOut")
@@ -31,7 +31,7 @@ export type Asking =
   };
 
 /** Who was asked. */
-export interface Asked {
+export interface ScanCoverage {
   /** Ranges that hold all who were. */
   readonly ranges: readonly { readonly start: Address; readonly end: Address }[];
   /**
@@ -45,7 +45,7 @@ export interface Asked {
 }
 
 /** Who is asked with these options. */
-export function coverageOf(asking: Asking): Asked {
+export function coverageOf(asking: CoverageOptions): ScanCoverage {
   const { targets, protocols, ports, seed, shard, maxTargets: limit, first } = asking;
   const shy = new AddressSet(asking.optedOut);
   const flooding = new Set(asking.flooding);

@@ -14,7 +14,7 @@ import type { EndReason, ScanState } from "./scan_state.ts";
 const GRACE_MS = 5000;
 
 /** Why and how far a scan is to end early. */
-export class Stop {
+export class EarlyStop {
   reason: EndReason | undefined;
   error: Error | undefined;
   readonly #soft = new AbortController();

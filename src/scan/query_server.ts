@@ -4,9 +4,9 @@
  * @module
  */
 import { type Endpoint, family } from "../core/address.ts";
-import type { Patience } from "../inspect/retry.ts";
-import { conduct, type Interviewed } from "../inspect/run_interview.ts";
-import { mergeAnswers } from "../inspect/merge.ts";
+import type { RetryLimits } from "../inspect/retry.ts";
+import { type InterviewResult, runInterview } from "../inspect/run_interview.ts";
+import { mergeReplies } from "../inspect/merge.ts";
 import type { DatagramSocket, Dialer } from "../net/socket.ts";
 import { soleLink } from "../net/demultiplexer.ts";
 import { STREAM_LIMITS, type StreamLimits, StreamLink } from "../net/stream_link.ts";
@@ -16,7 +16,7 @@ import type { ServerRecord } from "../core/record.ts";
 import { requestText, type Service } from "../targets/srv.ts";
 
 /** How to ask. */
-export interface AskServerOptions extends Patience {
+export interface QueryServerOptions extends RetryLimits {
   /** The protocols to try, in order. */
   readonly protocols: readonly Protocol[];
   /** Every protocol of the program, in order of rank. Default: PROTOCOLS. */
@@ -42,7 +42,7 @@ export interface AskServerOptions extends Patience {
 }
 
 /** What came of asking one server. */
-export interface AskedServer extends Pick<Interviewed, "outcomes" | "suppressed"> {
+export interface QueriedServer extends Pick<InterviewResult, "outcomes" | "suppressed"> {
   /** The row; `undefined` when nothing answered. */
   readonly record: ServerRecord | undefined;
 }
@@ -54,14 +54,14 @@ const HOST_RATE = 5;
  * Asks one endpoint every protocol, one after the other. Before a protocol that is suppressed for the
  * speakers of another, that one is asked too, though no row may come of it.
  */
-export async function askServer(
+export async function queryServer(
   endpoint: Endpoint,
-  options: AskServerOptions,
-): Promise<AskedServer> {
+  options: QueryServerOptions,
+): Promise<QueriedServer> {
   const { clock, scanId, service, open, dialer, signal, shortage } = options;
   const { streamLimits = STREAM_LIMITS, allProtocols } = options;
   const throttle = new Throttle({ rate: undefined, netRate: undefined, hostRate: HOST_RATE });
-  const found = await conduct(options, {
+  const found = await runInterview(options, {
     ...options,
     endpoint,
     links: {
@@ -76,6 +76,6 @@ export async function askServer(
   const requestedAs = options.requestedAs && requestText(options.requestedAs, service);
   const seenAt = Math.round(clock.wall());
   const context = { endpoint, seenAt, latencyMs, scanId, requestedAs, allProtocols };
-  const record = answers.length === 0 ? undefined : mergeAnswers(answers, context);
+  const record = answers.length === 0 ? undefined : mergeReplies(answers, context);
   return { record, outcomes, suppressed };
 }

@@ -12,7 +12,7 @@ import type { Sink } from "../sinks/sink.ts";
 const MOST_WAITING = 256;
 
 /** Who has to know of rows. */
-export interface RowObserver {
+export interface RecordObserver {
   /** Every sink has accepted these, and nothing behind them. */
   readonly onAccepted: (records: readonly ServerRecord[]) => Promise<void>;
   /** A sink fails: told once; what is brought after that is lost. */
@@ -26,7 +26,7 @@ interface Waiting {
 }
 
 /** Writes rows to all sinks, in batches. */
-export class RowQueue {
+export class RecordQueue {
   /** Rows that every sink has accepted. */
   written: number;
   /** Rows that were brought and could not be written. */
@@ -48,7 +48,7 @@ export class RowQueue {
   constructor(
     private readonly sinks: readonly Sink[],
     private readonly clock: Clock,
-    private readonly observer: RowObserver,
+    private readonly observer: RecordObserver,
     written = 0,
   ) {
     this.written = written;

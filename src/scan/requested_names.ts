@@ -15,7 +15,10 @@ export interface TargetNames {
 }
 
 /** The name that was written, as servers are told it: never that of an SRV record's host. */
-export function nameOf({ names, services }: TargetNames, endpoint: Endpoint): string | undefined {
+export function requestedNameOf(
+  { names, services }: TargetNames,
+  endpoint: Endpoint,
+): string | undefined {
   return services?.get(endpointKey(endpoint))?.name ?? names.get(endpoint.address);
 }
 

@@ -6,30 +6,35 @@
 import { type Address, type Endpoint, isLoopback } from "../core/address.ts";
 import type { Endpoints } from "../core/endpoints.ts";
 import { isShortage, Shortage } from "../net/file_descriptors.ts";
-import { Switchboard } from "../net/demultiplexer.ts";
+import { Demultiplexer } from "../net/demultiplexer.ts";
 import { Throttle } from "../net/throttle.ts";
-import { Floods } from "../sweep/flooding_hosts.ts";
+import { FloodingHosts } from "../sweep/flooding_hosts.ts";
 import { type ProbeKind, Receiver } from "../sweep/receiver.ts";
 import { Responders } from "../sweep/responders.ts";
 import { planPasses, spaceOf, sweep } from "../sweep/sweep.ts";
 import { Trail } from "../sweep/trail.ts";
 import { Tokens } from "../sweep/token.ts";
-import { Window } from "../sweep/probe_window.ts";
+import { ProbeWindow } from "../sweep/probe_window.ts";
 import { familiesOf, segmentsOf } from "../targets/compose.ts";
-import { echolessOf, Guard, kindsOf, seedOf } from "./sweep_stage/suppression_passes.ts";
-import { Inspections } from "./inspect_stage/inspect_sightings.ts";
-import { Known } from "./inspect_stage/known_servers.ts";
-import { LowWater } from "./checkpoint/low_water_mark.ts";
-import { OptedOut } from "./inspect_stage/opted_out_addresses.ts";
+import {
+  echolessOf,
+  kindsOf,
+  seedOf,
+  SuppressionPasses,
+} from "./sweep_stage/suppression_passes.ts";
+import { InspectStage } from "./inspect_stage/inspect_sightings.ts";
+import { KnownServerInterviews } from "./inspect_stage/known_servers.ts";
+import { LowWaterMark } from "./checkpoint/low_water_mark.ts";
+import { OptedOutAddresses } from "./inspect_stage/opted_out_addresses.ts";
 import type { ScanEnd, ScanOptions } from "./scan_options.ts";
-import { Path } from "./sweep_stage/loss_and_rate.ts";
-import { Probed } from "./sweep_stage/probed_endpoints.ts";
-import { RowQueue } from "./record_queue.ts";
+import { LossAndRate } from "./sweep_stage/loss_and_rate.ts";
+import { ProbedEndpoints } from "./sweep_stage/probed_endpoints.ts";
+import { RecordQueue } from "./record_queue.ts";
 import { sweepDisturbed } from "./sweep_stage/repeat_disturbed.ts";
 import { eachSecond } from "./checkpoint/save_timer.ts";
-import { endReason, Stop } from "./early_stop.ts";
+import { EarlyStop, endReason } from "./early_stop.ts";
 import { TcpSweep } from "./sweep_stage/tcp_sweep.ts";
-import { Troubles } from "./sweep_stage/send_errors.ts";
+import { SendErrors } from "./sweep_stage/send_errors.ts";
 
 /** How often the sweep has the system asked for what it counts, milliseconds. */
 const COUNT_MS = 20;
@@ -37,16 +42,16 @@ const COUNT_MS = 20;
 /** Runs a scan. */
 export async function scan(options: ScanOptions): Promise<ScanEnd> {
   const { clock, state, checkpoint, checkOutputs = () => Promise.resolve() } = options;
-  const stop = new Stop(options.signal, clock, options.maxRuntimeMs);
+  const stop = new EarlyStop(options.signal, clock, options.maxRuntimeMs);
   if (state.written >= options.maxResults) stop.stop("max-results"); // by an earlier part
   const throttle = new Throttle(options.limits, options.capLoopback ? undefined : isLoopback);
   const sockets = familiesOf(options.targets).flatMap((bits) => options.openSockets(bits));
-  await using board = new Switchboard(sockets, throttle, clock);
-  const rows = new RowQueue(options.sinks, clock, {
+  await using board = new Demultiplexer(sockets, throttle, clock);
+  const rows = new RecordQueue(options.sinks, clock, {
     onAccepted: async (records) => await checkpoint?.accepted(records),
     onFailure: (error) => stop.fail(error),
   }, state.written);
-  const run = new Run(options, board, throttle, rows, stop);
+  const run = new ScanRun(options, board, throttle, rows, stop);
   stop.hard.addEventListener("abort", () => board.hangUp(), { once: true });
   let over = false;
   board.listen(
@@ -103,20 +108,20 @@ export async function scan(options: ScanOptions): Promise<ScanEnd> {
 }
 
 /** The moving parts of one scan. */
-class Run {
-  readonly inspections: Inspections;
+class ScanRun {
+  readonly inspections: InspectStage;
   readonly receiver: Receiver;
-  readonly guard: Guard;
+  readonly guard: SuppressionPasses;
   readonly tcp: TcpSweep;
-  readonly lowWater: LowWater;
-  readonly path: Path;
-  readonly known: Known;
-  readonly floods: Floods;
+  readonly lowWater: LowWaterMark;
+  readonly path: LossAndRate;
+  readonly known: KnownServerInterviews;
+  readonly floods: FloodingHosts;
   readonly #responders: Responders;
-  readonly #optedOut: OptedOut;
+  readonly #optedOut: OptedOutAddresses;
   readonly #tokens: Tokens;
-  readonly #window: Window;
-  readonly #troubles: Troubles;
+  readonly #window: ProbeWindow;
+  readonly #troubles: SendErrors;
   readonly #kinds: readonly ProbeKind[];
   #counted = -Infinity;
   /**
@@ -129,10 +134,10 @@ class Run {
 
   constructor(
     private readonly options: ScanOptions,
-    private readonly board: Switchboard,
+    private readonly board: Demultiplexer,
     throttle: Throttle,
-    private readonly rows: RowQueue,
-    stop: Stop,
+    private readonly rows: RecordQueue,
+    stop: EarlyStop,
   ) {
     const { random, clock, state, answered } = options;
     state.threads = options.threads ?? 0;
@@ -140,17 +145,17 @@ class Run {
     this.#tokens = new Tokens(options.key ?? random(8));
     const seed = seedOf(random);
     this.#responders = new Responders(seed);
-    this.#optedOut = new OptedOut(options.optedOut, seed);
-    this.known = new Known(options, seed);
-    const probed = new Probed(options, (...one) => this.known.withholds(...one));
+    this.#optedOut = new OptedOutAddresses(options.optedOut, seed);
+    this.known = new KnownServerInterviews(options, seed);
+    const probed = new ProbedEndpoints(options, (...one) => this.known.withholds(...one));
     const onFlood = (address: Address) => board.hangUp(address);
-    this.floods = new Floods(seed, state.floods, onFlood, probed.mostProbes);
-    this.#window = new Window(board.sockets);
-    this.#troubles = new Troubles(board.sockets, options.onTrouble ?? (() => {}));
+    this.floods = new FloodingHosts(seed, state.floods, onFlood, probed.mostProbes);
+    this.#window = new ProbeWindow(board.sockets);
+    this.#troubles = new SendErrors(board.sockets, options.onTrouble ?? (() => {}));
     this.#kinds = kindsOf(options.protocols, options.allProtocols);
-    this.guard = new Guard(options);
+    this.guard = new SuppressionPasses(options);
     for (const endpoint of answered) this.#responders.add(endpoint);
-    this.path = new Path(options, {
+    this.path = new LossAndRate(options, {
       ...{ sockets: board.sockets, throttle, tokens: this.#tokens, kinds: this.#kinds },
       isLeftAlone: (address) => this.#optedOut.has(address) || this.floods.has(address),
       isAsked: (endpoint) => this.inspections.has(endpoint),
@@ -193,8 +198,8 @@ class Run {
       },
       onProgress: () => this.count(),
     });
-    this.lowWater = new LowWater({ udp: options.from, tcp: this.tcp.from });
-    this.inspections = new Inspections(options, {
+    this.lowWater = new LowWaterMark({ udp: options.from, tcp: this.tcp.from });
+    this.inspections = new InspectStage(options, {
       ...{ board, rows, stop, shortage, probed, known: this.known, guard: this.guard },
       lowWater: this.lowWater,
       ...{ responders: this.#responders, optedOut: this.#optedOut, floods: this.floods },

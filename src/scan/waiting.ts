@@ -6,7 +6,7 @@
 import { formatAddress } from "../core/address.ts";
 import type { Sighting } from "../core/record.ts";
 import type { Responders } from "../sweep/responders.ts";
-import type { LowWater } from "./checkpoint/low_water_mark.ts";
+import type { LowWaterMark } from "./checkpoint/low_water_mark.ts";
 import { MOST_NAMED, type ScanState } from "./scan_state.ts";
 
 /** What decides about a sighting that waits. */
@@ -14,7 +14,7 @@ export interface WaitingParts {
   /** Gives out holds. */
   readonly responders: Responders;
   /** Learns which sightings are through. */
-  readonly lowWater: LowWater;
+  readonly lowWater: LowWaterMark;
   /** Where omitted replies are counted. */
   readonly state: Pick<ScanState, "replies" | "omittedAt">;
   /** Why a sighting is not interviewed: nothing comes of it, or all ends before that is known. */

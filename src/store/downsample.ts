@@ -58,7 +58,7 @@ const FORGET: Bulk = {
  * @param signal Ends it early; what is done by then is done.
  * @returns How many were deleted.
  */
-export async function thin(
+export async function downsampleObservations(
   database: Database,
   cuts: Cuts,
   between: () => Promise<void>,

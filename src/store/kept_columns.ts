@@ -45,7 +45,7 @@ const FILLED = FIELDS.filter(({ name, nullable }) => nullable && !OF_THE_SCAN.ha
  *
  * @param records Each server once.
  */
-export async function withKept(
+export async function withKeptColumns(
   database: Database,
   records: readonly ServerRecord[],
   asked: AskedOf,

@@ -26,7 +26,7 @@ export interface StorePlace {
 }
 
 /** What a program knows that opens lists. */
-export interface Surroundings {
+export interface ConnectionEnvironment {
   /** Where a file is that the user names. */
   readonly resolve: (path: string) => string;
   /** The password for a server, where its URL holds none. */
@@ -80,7 +80,7 @@ export interface OpenOptions extends Pick<SqliteOptions, "busyMs" | "clock"> {
  */
 export async function openStore(
   place: StorePlace,
-  around: Surroundings,
+  around: ConnectionEnvironment,
   options: OpenOptions = {},
 ): Promise<Database> {
   return await openWhenFree(place, around, options, migrate);
@@ -94,7 +94,7 @@ export async function openStore(
  */
 export async function openExisting(
   place: StorePlace,
-  around: Surroundings,
+  around: ConnectionEnvironment,
   options: OpenOptions = {},
 ): Promise<Database> {
   return await openWhenFree(place, around, { ...options, mustExist: true }, upgrade);
@@ -105,13 +105,16 @@ export async function openExisting(
  *
  * @throws InputError when there is none, or it cannot be used; StoreError when its engine fails.
  */
-export async function readStore(place: StorePlace, around: Surroundings): Promise<Database> {
+export async function readStore(
+  place: StorePlace,
+  around: ConnectionEnvironment,
+): Promise<Database> {
   return await openWhenFree(place, around, { readOnly: true }, checkVersion);
 }
 
 async function openWhenFree(
   place: StorePlace,
-  around: Surroundings,
+  around: ConnectionEnvironment,
   options: SqliteOptions & OpenOptions,
   prepare: (database: Database) => Promise<void>,
 ): Promise<Database> {
@@ -140,7 +143,7 @@ async function openWhenFree(
 
 async function open(
   { file, path, postgres }: StorePlace,
-  { resolve, password }: Surroundings,
+  { resolve, password }: ConnectionEnvironment,
   options: SqliteOptions,
 ): Promise<Database> {
   if (postgres === undefined) return openSqlite(resolve(file), options);

@@ -14,7 +14,7 @@ import {
   type StoredRecord,
 } from "./server_columns.ts";
 import { type Bulk, type Database, insertInto, type Value } from "./database/database.ts";
-import { type AskedOf, withKept } from "./kept_columns.ts";
+import { type AskedOf, withKeptColumns } from "./kept_columns.ts";
 
 /** Rows of one transaction: while it runs, nobody else has the thread. */
 const BATCH = 1000;
@@ -70,7 +70,7 @@ export async function writeAnswers(
     const batch = records.slice(at, at + BATCH);
     const newest = [...new Map(batch.map((record) => [serverId(record), record])).values()];
     await database.transaction(async () => {
-      const rows = asked === undefined ? newest : await withKept(database, newest, asked);
+      const rows = asked === undefined ? newest : await withKeptColumns(database, newest, asked);
       const servers = rows.map(answeredValues);
       await database.bulk(UPSERT, servers);
       await database.bulk(

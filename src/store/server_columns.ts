@@ -5,7 +5,7 @@
  */
 import { formatAddress, parseAddress } from "../core/address.ts";
 import { FIELDS, type FieldType, serverId, type ServerRecord } from "../core/record.ts";
-import type { Column, ColumnType, Row, Value } from "./database/database.ts";
+import type { ColumnDefinition, ColumnType, Row, Value } from "./database/database.ts";
 
 /** What a list knows of a server beyond what it said. */
 export interface ServerState {
@@ -39,8 +39,8 @@ const TYPES: Readonly<Record<FieldType, ColumnType>> = {
 };
 
 /** The columns of a record, in its own order, and those that are made of it. */
-export const SERVER_COLUMNS: readonly Column[] = [
-  ...FIELDS.map(({ name, type }): Column => [RENAMED[name] ?? name, TYPES[type]]),
+export const SERVER_COLUMNS: readonly ColumnDefinition[] = [
+  ...FIELDS.map(({ name, type }): ColumnDefinition => [RENAMED[name] ?? name, TYPES[type]]),
   ["id", "text"],
   ["addr", "bigint"],
   ["software_key", "text"],
@@ -52,7 +52,7 @@ export const SERVER_COLUMNS: readonly Column[] = [
 ];
 
 /** The columns of an observation. */
-export const OBSERVATION_COLUMNS: readonly Column[] = [
+export const OBSERVATION_COLUMNS: readonly ColumnDefinition[] = [
   ["scan_id", "text"],
   ["server_id", "text"],
   ["round", "integer"],
@@ -113,8 +113,8 @@ export function observationValues(
     round,
     seen,
     1,
-    whole(online),
-    whole(max),
+    wholeNumber(online),
+    wholeNumber(max),
     record.latency_ms,
     content,
   ];
@@ -126,7 +126,7 @@ function valueOf(value: ServerRecord[keyof ServerRecord], type: FieldType): Valu
     case "text":
       return storable(value as string);
     case "integer":
-      return whole(value as number);
+      return wholeNumber(value as number);
     case "number":
       return value as number;
     case "boolean":
@@ -138,7 +138,7 @@ function valueOf(value: ServerRecord[keyof ServerRecord], type: FieldType): Valu
 }
 
 /** A number that a bigint can hold. */
-function whole(value: number | null): number | null {
+function wholeNumber(value: number | null): number | null {
   return Number.isSafeInteger(value) ? value : null;
 }
 

@@ -8,7 +8,7 @@ import { recordOf, storable, type StoredRecord } from "./server_columns.ts";
 import type { Database, Value } from "./database/database.ts";
 
 /** The orders of a list. */
-export const ORDERS = {
+export const SERVER_ORDERS = {
   players: "online desc, coalesce(players_online, -1) desc, id",
   seen: "last_seen desc, id",
   overdue: "last_seen, id",
@@ -19,7 +19,7 @@ export const ORDERS = {
 } as const;
 
 /** Which servers, and in which order. What is not said holds for all. */
-export interface Selection {
+export interface ServerSelection {
   /** Only those that count as online. */
   readonly online?: boolean;
   /** A part of the software's name, of its first 64 letters, capitals or not. */
@@ -33,7 +33,7 @@ export interface Selection {
   /** Only those that were asked later than this, Unix milliseconds. */
   readonly since?: number;
   /** The order. */
-  readonly sort: keyof typeof ORDERS;
+  readonly sort: keyof typeof SERVER_ORDERS;
   /** How many at the most. Default: all. */
   readonly limit?: number;
 }
@@ -47,7 +47,7 @@ const STATE_FIELDS = [
 ] as const;
 
 /** The columns of a list's rows, which are {@linkcode StoredRecord}s. */
-export const LIST_FIELDS: readonly Field[] = [
+export const STORED_FIELDS: readonly Field[] = [
   ...FIELDS,
   ...STATE_FIELDS as unknown as readonly Field[],
 ];
@@ -55,7 +55,7 @@ export const LIST_FIELDS: readonly Field[] = [
 /** The servers of a list, as they are read. */
 export async function* listServers(
   database: Database,
-  selection: Selection,
+  selection: ServerSelection,
 ): AsyncIterable<StoredRecord> {
   const { sql, values } = await queryFor(database, selection);
   for await (const row of database.stream(sql, values)) yield recordOf(row);
@@ -74,7 +74,7 @@ const MOST_KEYS = 32;
  * The query for a selection. The head of the usual order, with a part of the software's name, is put
  * together of one for each name that holds it: an index has both, and no other server is looked at.
  */
-async function queryFor(database: Database, selection: Selection): Promise<Query> {
+async function queryFor(database: Database, selection: ServerSelection): Promise<Query> {
   const { sort, limit, software, ...rest } = selection;
   if (software !== undefined && limit !== undefined && sort === "players") {
     const keys = await softwareKeys(database, software);
@@ -84,7 +84,7 @@ async function queryFor(database: Database, selection: Selection): Promise<Query
       );
       const sql = each.map((one) => `select * from (${one.sql}) as one`).join(" union all ");
       return {
-        sql: `select * from (${sql}) as heads order by ${ORDERS[sort]} limit ?`,
+        sql: `select * from (${sql}) as heads order by ${SERVER_ORDERS[sort]} limit ?`,
         values: [...each.flatMap(({ values }) => values), limit],
       };
     }
@@ -107,12 +107,12 @@ async function softwareKeys(database: Database, text: string): Promise<string[]>
 
 function selectSql(
   { conditions, values }: Conditions,
-  { sort, limit }: Pick<Selection, "sort" | "limit">,
+  { sort, limit }: Pick<ServerSelection, "sort" | "limit">,
 ): Query {
   const where = conditions.length === 0 ? "" : `where ${conditions.join(" and ")}`;
   const most = limit === undefined ? "" : "limit ?";
   return {
-    sql: `select * from servers ${where} order by ${ORDERS[sort]} ${most}`,
+    sql: `select * from servers ${where} order by ${SERVER_ORDERS[sort]} ${most}`,
     values: limit === undefined ? values : [...values, limit],
   };
 }
@@ -124,7 +124,10 @@ interface Conditions {
 
 function conditionsOf(
   { engine }: Database,
-  { online, version, minPlayers, text, since }: Omit<Selection, "sort" | "limit" | "software">,
+  { online, version, minPlayers, text, since }: Omit<
+    ServerSelection,
+    "sort" | "limit" | "software"
+  >,
   named: readonly [condition: string, value: string] | undefined,
 ): Conditions {
   const conditions: string[] = [];
@@ -174,7 +177,7 @@ export async function* dueServers(
   database: Database,
 ): AsyncIterable<Pick<ServerRecord, "host" | "port" | "protocols" | "requested_as">> {
   const columns = "host, port, protocols, requested_as";
-  const sql = `select ${columns} from servers order by ${ORDERS.overdue}`;
+  const sql = `select ${columns} from servers order by ${SERVER_ORDERS.overdue}`;
   for await (const { host, port, protocols, requested_as: asked } of database.stream(sql)) {
     yield {
       protocols: JSON.parse(String(protocols)),

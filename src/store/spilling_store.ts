@@ -8,7 +8,13 @@ import { serverId, type ServerRecord } from "../core/record.ts";
 import { linesOf } from "../core/text.ts";
 import { type Database, Unavailable } from "./database/database.ts";
 import { type HeldScan, heldServers } from "./scan_rows.ts";
-import { attempt, type ScanBegin, type ScanFinish, type Store, StoreError } from "./store.ts";
+import {
+  type ScanBegin,
+  type ScanFinish,
+  type Store,
+  StoreError,
+  withDatabaseErrors,
+} from "./store.ts";
 
 /** How rows wait. */
 export interface SpillOptions {
@@ -64,7 +70,7 @@ export class SpillingStore implements AsyncDisposable {
    */
   async missing(scan: HeldScan, ids: readonly string[]): Promise<Set<string>> {
     const { database } = this;
-    const held = await attempt("read", database, () => heldServers(database, scan, ids));
+    const held = await withDatabaseErrors("read", database, () => heldServers(database, scan, ids));
     for await (const record of waitingRows(this.options.path)) held.add(serverId(record));
     return new Set(ids.filter((id) => !held.has(id)));
   }

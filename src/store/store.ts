@@ -150,7 +150,7 @@ export class Store implements AsyncDisposable {
   }
 
   #attempt<T>(work: () => Promise<T>): Promise<T> {
-    return attempt("write to", this.database, work);
+    return withDatabaseErrors("write to", this.database, work);
   }
 }
 
@@ -159,7 +159,7 @@ export class Store implements AsyncDisposable {
  *
  * @throws StoreError
  */
-export async function attempt<T>(
+export async function withDatabaseErrors<T>(
   what: "read" | "write to",
   { name }: Database,
   work: () => Promise<T>,

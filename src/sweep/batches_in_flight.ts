@@ -6,7 +6,7 @@
 import type { Batch, DatagramSocket, Template } from "../net/socket.ts";
 
 /** Batches that are filled and sent together, one of each family. */
-export class Flight {
+export class BatchInFlight {
   /** Settles when it has left, and all before it; `undefined` where it has. */
   landing: Promise<void> | undefined;
   /** How many in it are no probes, but questions to servers that have answered. */
@@ -29,7 +29,7 @@ export class Flight {
 }
 
 /** What flights need. */
-export interface FlightOptions {
+export interface BatchesInFlightOptions {
   /** The sockets, of one or both families. */
   readonly sockets: readonly DatagramSocket[];
   /** The datagram that is sent to all. */
@@ -48,12 +48,12 @@ export interface FlightOptions {
 }
 
 /** Sends batches in turn, and so that they land in order: what is reported was sent. */
-export class Flights {
+export class BatchesInFlight {
   /** How many probes are under way. */
   aloft = 0;
-  readonly #flights: readonly Flight[];
+  readonly #flights: readonly BatchInFlight[];
   readonly #sockets: Readonly<Record<4 | 6, readonly DatagramSocket[]>>;
-  readonly #onLanded: FlightOptions["onLanded"];
+  readonly #onLanded: BatchesInFlightOptions["onLanded"];
   readonly #signal: AbortSignal | undefined;
   #launched = 0;
   /** Settles when all have landed; `undefined` where they have. */
@@ -61,12 +61,12 @@ export class Flights {
   #failure: Error | undefined;
 
   /** Makes the batches. */
-  constructor({ sockets, template, batch, count, signal, onLanded }: FlightOptions) {
+  constructor({ sockets, template, batch, count, signal, onLanded }: BatchesInFlightOptions) {
     this.#signal = signal;
     const of = (bits: 4 | 6) => sockets.filter(({ family }) => family === bits);
     this.#sockets = { 4: of(4), 6: of(6) };
     const empty = (bits: 4 | 6) => this.#sockets[bits][0]?.batch(template, batch);
-    this.#flights = Array.from({ length: count }, () => new Flight(empty(4), empty(6)));
+    this.#flights = Array.from({ length: count }, () => new BatchInFlight(empty(4), empty(6)));
     this.#onLanded = onLanded;
   }
 
@@ -75,7 +75,7 @@ export class Flights {
    *
    * @throws What a socket threw.
    */
-  get next(): Flight {
+  get next(): BatchInFlight {
     if (this.#failure !== undefined) throw this.#failure;
     return this.#flights[this.#launched % this.#flights.length];
   }
@@ -112,7 +112,7 @@ export class Flights {
 
   /** Waits until a flight has left, and all before it. It never rejects: who waits is told later. */
   async #land(
-    flight: Flight,
+    flight: BatchInFlight,
     visited: number,
     one: number | Promise<number>,
     other: number | Promise<number>,
@@ -133,7 +133,7 @@ export class Flights {
     flight.landing = undefined;
   }
 
-  #report(flight: Flight, visited: number, sent: number): void {
+  #report(flight: BatchInFlight, visited: number, sent: number): void {
     const refused = flight.length - sent;
     const probes = Math.max(0, sent - flight.canaries);
     flight.clear();
@@ -145,7 +145,7 @@ export class Flights {
    *
    * @throws What a socket threw.
    */
-  async landed(flight?: Flight): Promise<void> {
+  async landed(flight?: BatchInFlight): Promise<void> {
     await (flight === undefined ? this.#landing : flight.landing);
     if (this.#failure !== undefined) throw this.#failure;
   }

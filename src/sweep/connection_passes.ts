@@ -6,13 +6,13 @@
  */
 import type { Address, Endpoint } from "../core/address.ts";
 import { type Clock, sleep } from "../net/clock.ts";
-import type { Slots } from "../net/connection_slots.ts";
+import type { ConnectionSlots } from "../net/connection_slots.ts";
 import type { Throttle } from "../net/throttle.ts";
 import { type Segment, type Shard, TargetSpace } from "../targets/space.ts";
 import type { Mark } from "./trail.ts";
 
 /** One pass: a protocol over its targets. */
-export interface VisitPass {
+export interface ConnectionPass {
   /** The protocol. */
   readonly protocol: string;
   /** Its targets. */
@@ -20,9 +20,9 @@ export interface VisitPass {
 }
 
 /** What visiting needs. */
-export interface VisitOptions {
+export interface ConnectionPassOptions {
   /** The passes, in order. */
-  readonly passes: readonly VisitPass[];
+  readonly passes: readonly ConnectionPass[];
   /** Seed of the order; `undefined`: no shuffling. */
   readonly seed: number | undefined;
   /** Which part of the targets. */
@@ -36,7 +36,7 @@ export interface VisitOptions {
   /** Pause behind a pass in which something was visited, milliseconds. */
   readonly gapMs: number;
   /** How many visits at once. */
-  readonly slots: Slots;
+  readonly slots: ConnectionSlots;
   /** When a connection may be opened: it counts as a datagram. */
   readonly throttle: Throttle;
   /** The clock. */
@@ -71,10 +71,10 @@ const BURST = 32;
 const PAUSE_MS = 10;
 
 /** The space of one pass. */
-export function visitSpace(
-  { segments }: VisitPass,
+export function connectionSpace(
+  { segments }: ConnectionPass,
   pass: number,
-  { seed, shard, limit, first }: Pick<VisitOptions, "seed" | "shard" | "limit" | "first">,
+  { seed, shard, limit, first }: Pick<ConnectionPassOptions, "seed" | "shard" | "limit" | "first">,
 ): TargetSpace {
   return new TargetSpace(segments, { seed, pass: ORDERS + pass, shard, limit, first });
 }
@@ -84,12 +84,12 @@ export function visitSpace(
  *
  * @returns Where it stands: everything before it was visited to its end.
  */
-export async function visitAll(options: VisitOptions): Promise<Mark> {
+export async function runConnectionPasses(options: ConnectionPassOptions): Promise<Mark> {
   const { passes, clock, signal, gapMs } = options;
   let mark = options.from;
   while (mark.pass <= passes.length && !signal.aborted) {
     const pass = passes[mark.pass - 1];
-    const space = visitSpace(pass, mark.pass, options);
+    const space = connectionSpace(pass, mark.pass, options);
     options.onPass(mark.pass, space.size);
     const tour = new Tour(pass.protocol, space, options, mark.position);
     const whole = mark.position === 0;
@@ -120,7 +120,7 @@ class Tour {
   constructor(
     private readonly protocol: string,
     private readonly space: TargetSpace,
-    private readonly options: VisitOptions,
+    private readonly options: ConnectionPassOptions,
     from: number,
   ) {
     this.#position = from;

@@ -74,7 +74,7 @@ export function noFloods(): FloodReport {
 }
 
 /** Counts surplus datagrams by endpoint and by host, in bounded memory, and decides which hosts flood. */
-export class Floods {
+export class FloodingHosts {
   readonly #flooding: EndpointSet;
   /**
    * Points by endpoint. When the table is full, all lose what a new one would get (Misra and Gries'

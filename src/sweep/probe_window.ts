@@ -89,7 +89,7 @@ class Recent {
 }
 
 /** Watches what is sent and answered, and says how many more probes may leave. */
-export class Window {
+export class ProbeWindow {
   readonly #sent = new Recent();
   readonly #answered = new Recent();
   readonly #size: number;

@@ -9,7 +9,7 @@ import { Malformed, Truncated } from "../core/bytes.ts";
 import type { Clock } from "../net/clock.ts";
 import type { Learned, Probe, Reply } from "../protocols/protocol.ts";
 import type { Sighting } from "../core/record.ts";
-import type { Floods } from "./flooding_hosts.ts";
+import type { FloodingHosts } from "./flooding_hosts.ts";
 import type { Responders } from "./responders.ts";
 import type { Tokens } from "./token.ts";
 
@@ -66,7 +66,7 @@ export interface ReceiverOptions {
   /** Who has answered. */
   readonly responders: Responders;
   /** Which hosts flood. */
-  readonly floods: Floods;
+  readonly floods: FloodingHosts;
   /** The clock that the probes were stamped by. */
   readonly clock: Clock;
   /** Where replies are counted. */

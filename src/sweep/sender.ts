@@ -9,10 +9,10 @@ import { type DatagramSocket, MOST_IN_BATCH } from "../net/socket.ts";
 import type { Throttle } from "../net/throttle.ts";
 import type { TargetSpace } from "../targets/space.ts";
 import type { Canaries } from "./canaries/canaries.ts";
-import { type Flight, Flights } from "./batches_in_flight.ts";
+import { BatchesInFlight, type BatchInFlight } from "./batches_in_flight.ts";
 import { type ProbeKind, stampClock } from "./receiver.ts";
 import type { Tokens } from "./token.ts";
-import { capacityOf, type Window } from "./probe_window.ts";
+import { capacityOf, type ProbeWindow } from "./probe_window.ts";
 
 /**
  * Datagrams that are stamped and sent at once: as many as a socket can take the answers of, but few,
@@ -62,7 +62,7 @@ export interface SenderOptions {
   /** When datagrams may leave. */
   readonly throttle: Throttle;
   /** How many may be under way. */
-  readonly window: Window;
+  readonly window: ProbeWindow;
   /** Whom to ask again, among the probes. Default: nobody. */
   readonly canaries?: Canaries;
   /** The clock. */
@@ -93,7 +93,7 @@ export interface SendProgress {
 export class Sender {
   readonly #options: SenderOptions;
   readonly #kind: ProbeKind;
-  readonly #flights: Flights;
+  readonly #flights: BatchesInFlight;
   /** Targets that were drawn, and the positions of the first one and behind the last. */
   readonly #targets = new Endpoints(DRAWN);
   #drawn = 0;
@@ -126,7 +126,7 @@ export class Sender {
     this.#deaf = !options.sockets.every(({ hearsWhileSending = false }) => hearsWhileSending);
     const least = Math.min(...options.sockets.map((socket) => capacityOf([socket])));
     this.#batch = Math.max(1, Math.min(MOST_IN_BATCH, Math.floor(PER_BATCH * least)));
-    this.#flights = new Flights({
+    this.#flights = new BatchesInFlight({
       sockets: options.sockets,
       template: kind.probe,
       batch: this.#batch,
@@ -218,7 +218,7 @@ export class Sender {
    * Writes probes into the batches until there are enough, or one has to wait. Nothing is allocated
    * for an IPv4 target: addresses, ports and departures stay in rows of numbers.
    */
-  #fill(space: TargetSpace, from: number, most: number, flight: Flight): number {
+  #fill(space: TargetSpace, from: number, most: number, flight: BatchInFlight): number {
     const { tokens, clock, skip, canaries } = this.#options;
     const { kind, protocol } = this.#kind;
     const { macMask } = this.#kind.probe;
@@ -266,13 +266,13 @@ export class Sender {
     return true;
   }
 
-  #write(flight: Flight, row: Endpoints, i: number, mac: number): void {
+  #write(flight: BatchInFlight, row: Endpoints, i: number, mac: number): void {
     const batch = (row.family(i) === 4 ? flight.ipv4 : flight.ipv6)!;
     batch.add(row, i, mac, this.#stamp);
   }
 
   /** Asks the server that was chosen, or not, if it may not be asked any more; false: not yet. */
-  #askAgain(now: number, flight: Flight): boolean {
+  #askAgain(now: number, flight: BatchInFlight): boolean {
     const canaries = this.#options.canaries!;
     if (!this.#mayLeave(this.#again, 0, now)) return false;
     this.#asking = false;

@@ -27,7 +27,7 @@ export interface Exclusions {
 }
 
 /** Addresses that are asked alike. */
-export interface Group {
+export interface TargetGroup {
   /** The addresses, of one family. */
   readonly addresses: RangeSet<Address>;
   /** Whether they are asked on the scan's ports. */
@@ -39,7 +39,7 @@ export interface Group {
 /** What is left of the inclusions, and how much was taken away. */
 export interface Targets {
   /** The targets. No address is in two groups. */
-  readonly groups: readonly Group[];
+  readonly groups: readonly TargetGroup[];
   /** How many addresses there are. */
   readonly size: bigint;
   /** How many of them are neither private nor loopback. */
@@ -89,7 +89,7 @@ export function compose(inclusions: readonly Inclusion[], exclusions: Exclusions
   };
   const borders: Border[] = [];
   for (const { range, port } of inclusions) {
-    const privately = exclusions.private.some((block) => isInside(range, block));
+    const privately = exclusions.private.some((block) => isInsideRange(range, block));
     addBorders(borders, range, port ?? USUAL, privately);
   }
   for (const hole of HOLES) {
@@ -115,7 +115,7 @@ export function compose(inclusions: readonly Inclusion[], exclusions: Exclusions
 }
 
 /** Whether a range lies wholly inside a block; blocks that touch are not one block. */
-function isInside({ start, end }: Range, block: Range): boolean {
+function isInsideRange({ start, end }: Range, block: Range): boolean {
   return family(start) === family(block.start) && block.start <= start && end <= block.end;
 }
 
@@ -138,7 +138,7 @@ function addBorders(to: Border[], range: Range, tag: Border["tag"], privately: b
 /** How often each tag is open at the moment. */
 type Open = Map<Border["tag"], { all: number; privately: number }>;
 
-function sweep(borders: Border[], left: Record<typeof HOLES[number], bigint>): Group[] {
+function sweep(borders: Border[], left: Record<typeof HOLES[number], bigint>): TargetGroup[] {
   borders.sort((a, b) => a.at < b.at ? -1 : a.at > b.at ? 1 : 0);
   const open: Open = new Map();
   const byPorts = new Map<string, { ports: number[]; ranges: Range[] }>();

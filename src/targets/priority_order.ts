@@ -19,7 +19,7 @@ export interface Numbering {
  * these numbers: they take the ones that the k leave behind, as far as these count. So no place has
  * two numbers; where all places had one, all still do, and else others lose theirs to the k.
  */
-export class Ahead {
+export class PriorityOrder {
   readonly #places: Float64Array;
   readonly #listed: ReadonlySet<number>;
   /** Of the k with a number that counts, and is not theirs any longer: who takes it. */

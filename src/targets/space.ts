@@ -6,7 +6,7 @@
 import { type Address, type Endpoint, family } from "../core/address.ts";
 import { Endpoints } from "../core/endpoints.ts";
 import { InputError } from "../core/errors.ts";
-import { Ahead } from "./priority_order.ts";
+import { PriorityOrder } from "./priority_order.ts";
 import { MOST_POSITIONS, Permutation } from "./permutation.ts";
 import { lastNotAbove, RangeIndex, type RangeSet } from "./ranges.ts";
 
@@ -94,7 +94,7 @@ export class TargetSpace {
   readonly #shard: Shard;
   /** Who is visited first, and the numbers that follow from that. */
   readonly #early: readonly Endpoint[];
-  #ahead: Ahead | undefined;
+  #ahead: PriorityOrder | undefined;
   /** Positions on their way to endpoints. */
   #placed = new Float64Array(1);
   readonly #one = new Endpoints(1);
@@ -191,14 +191,14 @@ export class TargetSpace {
   }
 
   /** Who is visited first, worked out when it is first asked for; `undefined`: nobody is. */
-  #headed(): Ahead | undefined {
+  #headed(): PriorityOrder | undefined {
     if (this.#ahead !== undefined || this.#early.length === 0) return this.#ahead;
     const places = new Set<number>();
     for (const endpoint of this.#early) {
       const place = this.#placeOf(endpoint);
       if (place !== undefined) places.add(place);
     }
-    return this.#ahead = new Ahead([...places], {
+    return this.#ahead = new PriorityOrder([...places], {
       size: this.size,
       at: (number) => this.#choice?.at(number) ?? number,
       from: (place) => this.#numberOf(place),

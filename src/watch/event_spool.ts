@@ -26,7 +26,7 @@ interface Waiting {
 }
 
 /** Where events wait, and how many may. */
-export interface SpoolOptions {
+export interface EventSpoolOptions {
   /** The file's path; `undefined`: in memory alone. */
   readonly path: string | undefined;
   /** Told once why the file cannot be written, each time that it begins: it is tried again. */
@@ -38,7 +38,7 @@ export interface SpoolOptions {
 }
 
 /** A queue of events: the oldest first. */
-export class Spool {
+export class EventSpool {
   /** Events that were in the file when it was opened. */
   readonly recovered: number;
   /** Lines of the file that could not be read. */
@@ -59,7 +59,7 @@ export class Spool {
   private constructor(
     private file: DiskFile | undefined,
     { waiting, damaged, length }: Found,
-    private readonly options: SpoolOptions,
+    private readonly options: EventSpoolOptions,
   ) {
     this.#queue = waiting;
     this.recovered = waiting.length;
@@ -73,9 +73,9 @@ export class Spool {
    *
    * @throws InputError when another process uses it, or it is something else; what opening throws.
    */
-  static async open(options: SpoolOptions): Promise<Spool> {
+  static async open(options: EventSpoolOptions): Promise<EventSpool> {
     const { path, disk = systemDisk } = options;
-    if (path === undefined) return new Spool(undefined, nothing(), options);
+    if (path === undefined) return new EventSpool(undefined, nothing(), options);
     const file = await disk.open(path, "make");
     try {
       if (!await file.lock()) {
@@ -88,7 +88,7 @@ export class Spool {
       if (found.length === 0) await file.write(0, encoder.encode(HEAD));
       const length = Math.max(found.length, HEAD.length);
       await file.truncate(length);
-      return new Spool(file, { ...found, length }, options);
+      return new EventSpool(file, { ...found, length }, options);
     } catch (error) {
       await file[Symbol.asyncDispose]();
       throw error;

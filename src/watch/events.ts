@@ -7,7 +7,7 @@ import type { ServerRecord } from "../core/record.ts";
 import { storable } from "../store/server_columns.ts";
 
 /** What every event says. */
-export interface WatchTold {
+export interface WatchNote {
   /** When it was noticed, Unix milliseconds. */
   readonly at: number;
   /** The server's address. */
@@ -25,7 +25,7 @@ export type Change = readonly [before: unknown, now: unknown];
 
 /** An event. */
 export type WatchEvent =
-  & WatchTold
+  & WatchNote
   & (
     /** It answers, for the first time or again; `offline_ms` says after how long. */
     | {

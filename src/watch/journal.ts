@@ -9,7 +9,7 @@ import type { AttachedRecord, ServerRecord } from "../core/record.ts";
 import type { OptOut } from "../store/opt_outs.ts";
 import type { PolledServer, PolledState } from "../store/poll_writer.ts";
 import type { WatchEvent } from "./events.ts";
-import type { Watched } from "./watched_server.ts";
+import type { WatchedServer } from "./watched_server.ts";
 
 /** How often what has gathered is written, milliseconds; after a failure ever more seldom. */
 const EVERY_MS = 1000;
@@ -74,7 +74,7 @@ export class Journal {
   #optOuts: OptOut[] = [];
   /** Servers to which nothing has happened, as they stand: they are written in their time. */
   readonly #quiet = new Map<string, PolledServer>();
-  readonly #rounds = new Map<Watched, Noted>();
+  readonly #rounds = new Map<WatchedServer, Noted>();
   #cancel: (() => void) | undefined;
   #writing: Promise<void> | undefined;
   #pause = EVERY_MS;
@@ -108,7 +108,7 @@ export class Journal {
    * @param answer What came, with what is beside the row.
    */
   note(
-    server: Watched,
+    server: WatchedServer,
     events: readonly WatchEvent[],
     at: number,
     answer?: AttachedRecord,
@@ -174,7 +174,7 @@ export class Journal {
   }
 
   /** A server's first poll: where it stands is written at another second than for its neighbours. */
-  #meet(server: Watched, at: number): Noted {
+  #meet(server: WatchedServer, at: number): Noted {
     const writtenAt = at - STANDS_MS * (this.#rounds.size % SECONDS) / SECONDS;
     const known = { round: 0, notedAt: -Infinity, writtenAt, misses: 0 };
     this.#rounds.set(server, known);

@@ -5,21 +5,21 @@
  * @module
  */
 import { type Address, type Endpoint, family } from "../core/address.ts";
-import type { Patience } from "../inspect/retry.ts";
+import type { RetryLimits } from "../inspect/retry.ts";
 import { attachedOf } from "../inspect/attachments.ts";
-import { conduct } from "../inspect/run_interview.ts";
+import { runInterview } from "../inspect/run_interview.ts";
 import type { InterviewPlan } from "../inspect/interview.ts";
-import { mergeAnswers } from "../inspect/merge.ts";
+import { mergeReplies } from "../inspect/merge.ts";
 import type { DatagramSocket, Link } from "../net/socket.ts";
-import type { Switchboard } from "../net/demultiplexer.ts";
+import type { Demultiplexer } from "../net/demultiplexer.ts";
 import { PROTOCOLS } from "../protocols/list.ts";
 import { motdAsSent, type Protocol } from "../protocols/protocol.ts";
 import type { AttachedRecord } from "../core/record.ts";
 import type { PollResult } from "./watch.ts";
-import type { Watched } from "./watched_server.ts";
+import type { WatchedServer } from "./watched_server.ts";
 
 /** How servers are asked. */
-export interface PollerOptions extends Patience {
+export interface PollerOptions extends RetryLimits {
   /** The protocols to try with a server that has not answered yet, in order. */
   readonly protocols: readonly Protocol[];
   /** Every protocol of the program, in order of rank. Default: PROTOCOLS. */
@@ -27,7 +27,7 @@ export interface PollerOptions extends Patience {
   /** How long to wait for an answer, milliseconds. */
   readonly timeoutMs: number;
   /** The shared sockets, which must be listening; it may be another with each question. */
-  readonly board: Switchboard;
+  readonly board: Demultiplexer;
   /** Opens a socket for one conversation. */
   readonly openSole: (family: 4 | 6) => DatagramSocket;
   /** Talks over TCP; milliseconds that a connection may take to open, where that is bounded. */
@@ -67,7 +67,7 @@ const MOST_REFUSALS = 3;
 
 /** Polls. */
 export class Poller {
-  readonly #memories = new WeakMap<Watched, Memory>();
+  readonly #memories = new WeakMap<WatchedServer, Memory>();
 
   get #allProtocols(): readonly Protocol[] {
     return this.options.allProtocols ?? PROTOCOLS;
@@ -77,7 +77,7 @@ export class Poller {
   constructor(private readonly options: PollerOptions) {}
 
   /** Asks a server all that it speaks. Where it is known what, its first protocol has to answer. */
-  async poll(server: Watched): Promise<PollResult> {
+  async poll(server: WatchedServer): Promise<PollResult> {
     const { options } = this;
     const { attach, clock, scanId } = options;
     const memory = this.#memoryOf(server);
@@ -96,16 +96,16 @@ export class Poller {
     const seenAt = Math.round(clock.wall());
     const { allProtocols } = options;
     const context = { endpoint, seenAt, latencyMs, scanId, requestedAs: name, allProtocols };
-    const record: AttachedRecord = mergeAnswers(answers, context);
+    const record: AttachedRecord = mergeReplies(answers, context);
     if (attach !== undefined) record.attached = attachedOf(answers, attach === "all");
     return record;
   }
 
-  #interview(server: Watched, memory: Memory) {
+  #interview(server: WatchedServer, memory: Memory) {
     const { options } = this;
     const { board, dial, openSole } = options;
     const { endpoint, name } = server;
-    return conduct(this.#planFor(server, memory), {
+    return runInterview(this.#planFor(server, memory), {
       ...options,
       endpoint,
       links: {
@@ -124,7 +124,7 @@ export class Poller {
   }
 
   /** Who has answered in one protocol is judged by that one; who never has may speak another. */
-  #planFor({ row }: Watched, { spoken, echoed }: Memory): InterviewPlan {
+  #planFor({ row }: WatchedServer, { spoken, echoed }: Memory): InterviewPlan {
     const { protocols, allProtocols, timeoutMs } = this.options;
     if (spoken !== undefined) {
       const known = spoken.map(({ name }) => name);
@@ -159,7 +159,7 @@ export class Poller {
     kept.set(protocol.name, { known: keeps.known, until: since, refusals });
   }
 
-  #memoryOf(server: Watched): Memory {
+  #memoryOf(server: WatchedServer): Memory {
     const known = this.#memories.get(server);
     if (known !== undefined) return known;
     const memory = {
@@ -173,7 +173,7 @@ export class Poller {
   }
 
   /** The sockets' families that servers need. */
-  static families(servers: readonly Watched[]): (4 | 6)[] {
+  static families(servers: readonly WatchedServer[]): (4 | 6)[] {
     return [4, 6].filter((bits) =>
       servers.some(({ endpoint }) => family(endpoint.address) === bits)
     ) as (4 | 6)[];
@@ -182,7 +182,7 @@ export class Poller {
 
 /** What a server speaks that a database says is up. */
 function spokenBy(
-  { online, row }: Watched,
+  { online, row }: WatchedServer,
   allProtocols: readonly Protocol[],
 ): readonly Protocol[] | undefined {
   if (!online || row === undefined) return undefined;

@@ -3,13 +3,13 @@
  *
  * @module
  */
-import { Pool } from "../inspect/inspection_pool.ts";
+import { InspectionPool } from "../inspect/inspection_pool.ts";
 import type { Clock } from "../net/clock.ts";
 import type { Address } from "../core/address.ts";
 import type { ServerRecord } from "../core/record.ts";
 import type { WatchEvent } from "./events.ts";
 import { Schedule } from "./schedule.ts";
-import type { Watched } from "./watched_server.ts";
+import type { WatchedServer } from "./watched_server.ts";
 
 /** What a watch has done so far. */
 export interface WatchCounts {
@@ -34,9 +34,9 @@ export type PollResult = ServerRecord | undefined | "opted out" | "not probed";
 /** What a watch needs. */
 export interface WatchOptions {
   /** The servers. */
-  readonly servers: readonly Watched[];
+  readonly servers: readonly WatchedServer[];
   /** Polls one. What a peer does is never thrown. */
-  readonly poll: (server: Watched) => Promise<PollResult>;
+  readonly poll: (server: WatchedServer) => Promise<PollResult>;
   /** Whether an address has opted out: its servers are polled no more. Default: none has. */
   readonly optedOut?: (address: Address) => boolean;
   /** Told of an address whose server asks scanners to stay away. */
@@ -55,7 +55,7 @@ export interface WatchOptions {
   readonly onEvent: (event: WatchEvent) => void;
   /** Told of every poll that ended, with what it told, when, Unix milliseconds, and the answer. */
   readonly onPolled?: (
-    server: Watched,
+    server: WatchedServer,
     events: readonly WatchEvent[],
     at: number,
     answer: ServerRecord | undefined,
@@ -75,10 +75,10 @@ export function noCounts(): WatchCounts {
 export async function watch(options: WatchOptions): Promise<void> {
   const { servers, clock, signal, spreadMs, concurrency } = options;
   const { promise: failed, reject } = Promise.withResolvers<never>();
-  const schedule = new Schedule<{ readonly server: Watched; readonly at: number }>();
-  const pool = new Pool(concurrency, reject);
+  const schedule = new Schedule<{ readonly server: WatchedServer; readonly at: number }>();
+  const pool = new InspectionPool(concurrency, reject);
   let wake: (() => void) | undefined;
-  const plan = (server: Watched, at: number) => {
+  const plan = (server: WatchedServer, at: number) => {
     const first = at < schedule.next;
     schedule.add({ server, at }, at);
     if (first) wake?.();
@@ -118,7 +118,7 @@ const LONGEST_WAIT_MS = 1000;
 
 /** Polls a server, unless its address has opted out: then it is dropped, and so are its neighbours. */
 async function poll(
-  server: Watched,
+  server: WatchedServer,
   dueAt: number,
   options: WatchOptions,
 ): Promise<"dropped" | void> {
@@ -147,7 +147,7 @@ async function poll(
   onPolled?.(server, events, at, polled);
 }
 
-function drop(server: Watched, { clock, counts, onEvent }: WatchOptions): "dropped" {
+function drop(server: WatchedServer, { clock, counts, onEvent }: WatchOptions): "dropped" {
   counts.events++;
   onEvent(server.optedOut(Math.round(clock.wall())));
   return "dropped";

@@ -5,14 +5,14 @@
  */
 import { type Clock, sleep } from "../net/clock.ts";
 import type { DatagramSocket } from "../net/socket.ts";
-import { Switchboard } from "../net/demultiplexer.ts";
+import { Demultiplexer } from "../net/demultiplexer.ts";
 import type { Throttle } from "../net/throttle.ts";
 
 /** How long to wait before sockets are opened again, milliseconds. */
 const PAUSE_MS = 1000;
 
 /** What lasting sockets need. */
-export interface LastingOptions {
+export interface WatchSocketsOptions {
   /** Opens them. */
   readonly open: () => readonly DatagramSocket[];
   /** When datagrams may leave. */
@@ -26,20 +26,20 @@ export interface LastingOptions {
 }
 
 /** A switchboard that is replaced, with its sockets, when one of these fails. */
-export class LastingBoard {
-  #board: Switchboard;
+export class WatchSockets {
+  #board: Demultiplexer;
 
   /**
    * Opens the first.
    *
    * @throws What opening throws.
    */
-  constructor(private readonly options: LastingOptions) {
+  constructor(private readonly options: WatchSocketsOptions) {
     this.#board = this.#open();
   }
 
   /** The one that works, or is about to be replaced. */
-  get current(): Switchboard {
+  get current(): Demultiplexer {
     return this.#board;
   }
 
@@ -97,8 +97,8 @@ export class LastingBoard {
     }
   }
 
-  #open(): Switchboard {
+  #open(): Demultiplexer {
     const { open, throttle, clock } = this.options;
-    return new Switchboard(open(), throttle, clock);
+    return new Demultiplexer(open(), throttle, clock);
   }
 }

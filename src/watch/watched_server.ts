@@ -45,7 +45,7 @@ function withKept(row: ServerRecord, before: ServerRecord): ServerRecord {
 }
 
 /** A server, as far as its polls go. */
-export class Watched {
+export class WatchedServer {
   /** What it said last. */
   row: ServerRecord | undefined;
   /** Whether it is up; `undefined` before that is known. */

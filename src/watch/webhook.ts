@@ -7,7 +7,7 @@
 import { type Clock, sleep } from "../net/clock.ts";
 import { jsonText } from "../sinks/json.ts";
 import type { WatchEvent } from "./events.ts";
-import type { Spool } from "./event_spool.ts";
+import type { EventSpool } from "./event_spool.ts";
 
 /** Events in one request. */
 const BATCH = 100;
@@ -31,7 +31,7 @@ export interface WebhookOptions {
   /** The clock. */
   readonly clock: Clock;
   /** Where events wait; closed with the webhook. */
-  readonly spool: Spool;
+  readonly spool: EventSpool;
   /** Told when events begin to wait or to be lost, and when they are accepted again. */
   readonly tell: (line: string) => void;
 }

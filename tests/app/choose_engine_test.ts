@@ -13,7 +13,7 @@ import {
   ENGINES,
 } from "../../src/app/engines/choose_engine.ts";
 import { summary } from "../../src/cli/term/scan_summary.ts";
-import { codeList, troubleLine } from "../../src/app/engines/send_error_lines.ts";
+import { codeList, sendErrorLine } from "../../src/app/engines/send_error_lines.ts";
 import { InputError } from "../../src/core/errors.ts";
 import { drawFleet } from "../../src/fleet/simulate/draw_fleet.ts";
 import { openFleet } from "../../src/fleet/simulate/open_fleet.ts";
@@ -122,20 +122,20 @@ Deno.test("frames are written only where the user says so, and the fastest engin
 });
 
 Deno.test("errors of sending are explained, and summed up by name", () => {
-  assertMatch(troubleLine("EPERM", "refused")!, /\(EPERM\): a firewall of this machine .*nft/);
+  assertMatch(sendErrorLine("EPERM", "refused")!, /\(EPERM\): a firewall of this machine .*nft/);
   assertEquals(
-    troubleLine("EIO", "refused"),
+    sendErrorLine("EIO", "refused"),
     "blocksweep: the system refuses datagrams (EIO)",
   );
-  assertMatch(troubleLine("ENETDOWN", "waits")!, /the interface is down/);
+  assertMatch(sendErrorLine("ENETDOWN", "waits")!, /the interface is down/);
   assertEquals(
-    troubleLine("EMFILE", "short"),
+    sendErrorLine("EMFILE", "short"),
     "blocksweep: no file descriptors left (EMFILE): connections and inspections wait; results " +
       "become incomplete if that lasts: raise the limit (ulimit -n), or lower --concurrency",
   );
-  const ports = troubleLine("EADDRNOTAVAIL", "short")!;
+  const ports = sendErrorLine("EADDRNOTAVAIL", "short")!;
   assertMatch(ports, /no local ports left \(EADDRNOTAVAIL\): .*lasts: lower --concurrency$/);
-  assertEquals(troubleLine("ENOBUFS", "waits"), undefined);
+  assertEquals(sendErrorLine("ENOBUFS", "waits"), undefined);
   assertEquals(codeList({ EINVAL: 3, EPERM: 12_000 }), "12,000 EPERM, 3 EINVAL");
 });
 

@@ -14,7 +14,7 @@ import { drawFleet } from "../../src/fleet/simulate/draw_fleet.ts";
 import type { ManifestEntry } from "../../src/fleet/manifest.ts";
 import type { Responder } from "../../src/fleet/simulate/responder.ts";
 import { SOFTWARE } from "../../src/fleet/simulate/software.ts";
-import { type Answer, mergeAnswers } from "../../src/inspect/merge.ts";
+import { mergeReplies, type ProtocolReply } from "../../src/inspect/merge.ts";
 import { type Protocol, Silence, type Statement } from "../../src/protocols/protocol.ts";
 import { PROTOCOLS } from "../../src/protocols/list.ts";
 import type { ServerRecord } from "../../src/core/record.ts";
@@ -75,7 +75,7 @@ function fromGolden(): Case[] {
           source: "golden",
           name,
           expect: { software, confidence, proxy },
-          row: mergeAnswers([answer], CONTEXT),
+          row: mergeReplies([answer], CONTEXT),
         };
       },
     );
@@ -115,7 +115,7 @@ function fleetCase(
       confidence: wanted.software_confidence,
       proxy: wanted.proxy,
     },
-    row: mergeAnswers(answers, CONTEXT),
+    row: mergeReplies(answers, CONTEXT),
   };
 }
 
@@ -124,7 +124,7 @@ function answerOf(
   name: string,
   { truth }: ManifestEntry,
   responder: Responder | undefined,
-): Answer {
+): ProtocolReply {
   const protocol = PROTOCOLS.find((one) => one.name === name)!;
   const { columns, flags, facts } = truth[name];
   const statement = protocol.transport === "tcp"

@@ -10,7 +10,7 @@ import {
 } from "../../src/protocols/query/mod.ts";
 import { slpProtocol } from "../../src/protocols/slp/mod.ts";
 import { Silence } from "../../src/protocols/protocol.ts";
-import { type Answer, mergeAnswers } from "../../src/inspect/merge.ts";
+import { mergeReplies, type ProtocolReply } from "../../src/inspect/merge.ts";
 import type { ServerRecord } from "../../src/core/record.ts";
 
 /** What a server sends, by protocol. */
@@ -43,20 +43,20 @@ export const CONTEXT = {
 
 /** The row that a scan makes of it. */
 export function rowOf({ raknet, query, slp }: Sent): ServerRecord {
-  const answers: Answer[] = [];
+  const answers: ProtocolReply[] = [];
   if (raknet !== undefined) answers.push(pong(raknet));
   if (query !== undefined) answers.push(stat(query));
   if (slp !== undefined) answers.push(status(slp));
-  return mergeAnswers(answers, CONTEXT);
+  return mergeReplies(answers, CONTEXT);
 }
 
-function pong({ guid, text }: NonNullable<Sent["raknet"]>): Answer {
+function pong({ guid, text }: NonNullable<Sent["raknet"]>): ProtocolReply {
   const bytes = encodePong({ advertise: false, time: 1n, guid: BigInt(guid), text: utf8(text) });
   const { status } = raknetProtocol.probe!.learn(bytes);
   return { protocol: "raknet", statement: raknetProtocol.record(status!) };
 }
 
-function stat(said: NonNullable<Sent["query"]>): Answer {
+function stat(said: NonNullable<Sent["query"]>): ProtocolReply {
   const challenge = { session: 1, token: 1, raw: said.rawToken, fill: 0, flags: [] };
   const bytes = said.form === "none" ? undefined : said.form === "basic"
     ? encodeBasicStat({
@@ -77,7 +77,7 @@ function stat(said: NonNullable<Sent["query"]>): Answer {
 }
 
 /** The frame of a status, as an answer to whatever is asked first; nothing else is answered. */
-function status(json: string): Answer {
+function status(json: string): ProtocolReply {
   const text = utf8(json);
   const body = concat([0], varint(text.length), text);
   const exchange = slpProtocol.exchange({

@@ -1,7 +1,7 @@
 /** What databases note of servers whose replies were lost in a flood. */
 import { assertEquals } from "@std/assert";
 import { readArgs } from "../../src/cli/options/parse_arguments.ts";
-import { planStores, ScanStores } from "../../src/app/databases/scan_databases.ts";
+import { planDatabases, ScanDatabases } from "../../src/app/databases/scan_databases.ts";
 import { Settings } from "../../src/app/settings/option_values.ts";
 import { drawFleet } from "../../src/fleet/simulate/draw_fleet.ts";
 import { newState } from "../../src/scan/scan_state.ts";
@@ -39,8 +39,8 @@ async function scanInto(path: string, id: string, setting: Setting): Promise<Res
   const { network } = setting;
   const values = readArgs("scan", ["127.16.0.0/22", "-o", path]);
   const asked = { protocols: setting.protocolNames!, follow: true, verify: false };
-  const plan = planStores(new Settings(values));
-  await using stores = await ScanStores.open(plan, `${path}.spill`, () => {}, asked);
+  const plan = planDatabases(new Settings(values));
+  await using stores = await ScanDatabases.open(plan, `${path}.spill`, () => {}, asked);
   const since = network!.wall() - 1; // a program takes that long to begin
   await stores.begin(id, since, 1, values);
   const state = newState(id, network!.now());

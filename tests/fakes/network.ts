@@ -20,7 +20,7 @@ import {
   type DatagramReceiver,
   type DatagramSocket,
   noErrors,
-  type Room,
+  type ReceiverCapacity,
   type SocketErrors,
   type Template,
 } from "../../src/net/socket.ts";
@@ -214,7 +214,7 @@ class FakeSocket implements DatagramSocket<DatagramBatch> {
   readonly dropped = 0;
   readonly errors: SocketErrors = noErrors();
   #receiver: DatagramReceiver | undefined;
-  #room: Room | undefined;
+  #room: ReceiverCapacity | undefined;
   /** What has arrived, and was not handed on. */
   readonly #held: [bytes: Uint8Array, from: Endpoint][] = [];
   #closed: (() => void) | undefined;
@@ -229,7 +229,7 @@ class FakeSocket implements DatagramSocket<DatagramBatch> {
     return this.local.port;
   }
 
-  listen(receiver: DatagramReceiver, room?: Room): Promise<void> {
+  listen(receiver: DatagramReceiver, room?: ReceiverCapacity): Promise<void> {
     this.#receiver = receiver;
     this.#room = room;
     return new Promise((resolve) => this.#closed = resolve);

@@ -1,5 +1,10 @@
 /** A peer at the other end of a stream, and an exchange talked through with it, without a socket. */
-import { Closed, type Exchange, type Question, Silence } from "../../src/protocols/protocol.ts";
+import {
+  Closed,
+  type Exchange,
+  type ExchangeRequest,
+  Silence,
+} from "../../src/protocols/protocol.ts";
 
 /** What a peer does with the bytes of a connection that it has not dealt with. */
 export type Peer = (received: Uint8Array) =>
@@ -18,12 +23,12 @@ export const DRIP: Chunking = (bytes) => Array.from(bytes, (byte) => Uint8Array.
 /** What came of a talk. */
 export interface Talk<S> {
   readonly status: S;
-  readonly questions: readonly Question[];
+  readonly questions: readonly ExchangeRequest[];
 }
 
 /** Talks an exchange through; the peer's end of a connection comes behind its last byte. */
 export function talkStream<S>(exchange: Exchange<S>, peer: Peer, chunking: Chunking): Talk<S> {
-  const questions: Question[] = [];
+  const questions: ExchangeRequest[] = [];
   let received = new Uint8Array();
   let closed = false;
   let arriving: Uint8Array[] = [];

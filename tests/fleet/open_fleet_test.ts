@@ -4,7 +4,7 @@ import { drawDelays } from "../../src/fleet/simulate/network/faults.ts";
 import { drawFleet } from "../../src/fleet/simulate/draw_fleet.ts";
 import { HostileHost, TRICKS } from "../../src/fleet/simulate/hostile/hostile_hosts.ts";
 import { Fleet, openFleet } from "../../src/fleet/simulate/open_fleet.ts";
-import { ListenerFront } from "../../src/fleet/simulate/network/listener_per_host.ts";
+import { ListenerPerHost } from "../../src/fleet/simulate/network/listener_per_host.ts";
 import { Random } from "../../src/fleet/random.ts";
 import { SOFTWARE } from "../../src/fleet/simulate/software.ts";
 import { type Endpoint, formatEndpoint, lan, query, raknet, sqp } from "../../src/mod.ts";
@@ -179,7 +179,7 @@ Deno.test("Java worlds announce themselves in a laboratory alone, until it is cl
     [Symbol.asyncDispose]: () => Promise.resolve(),
   };
   const wait = (ms: number) => clock.run(new Promise<void>((done) => clock.after(ms, done)));
-  const fleet = new Fleet(hosts, { datagrams: front, streams: new ListenerFront([]) }, {
+  const fleet = new Fleet(hosts, { datagrams: front, streams: new ListenerPerHost([]) }, {
     clock,
     seed: 1,
     lab: [],

@@ -6,14 +6,14 @@ import {
   withVerified,
 } from "../../src/fleet/manifest.ts";
 import { drawFleet } from "../../src/fleet/simulate/draw_fleet.ts";
-import { expectRow, findable, type Selection } from "../../src/fleet/judge/expected_rows.ts";
-import { readNdjson, verify } from "../../src/fleet/judge/verify_rows.ts";
+import { expectRow, findable, type ScannedSelection } from "../../src/fleet/judge/expected_rows.ts";
+import { readNdjson, verifyAgainstManifest } from "../../src/fleet/judge/verify_rows.ts";
 import type { ServerRecord } from "../../src/core/record.ts";
 
 const RANGE = { start: 0x7f100000, end: 0x7f110000 };
 const ENTRIES = drawFleet({ servers: 200, hostile: 20, range: RANGE, seed: 5 })
   .map(({ entry }) => entry);
-const ALL: Selection = {
+const ALL: ScannedSelection = {
   protocols: ["raknet", "slp", "query"],
   ports: (protocol) => protocol === "raknet" ? [19132] : [25565],
   follow: true,
@@ -30,9 +30,10 @@ function perfect(entries: readonly ManifestEntry[] = ENTRIES, scan = ALL): Serve
   }));
 }
 
-const check = (rows: readonly ServerRecord[], scan = ALL) => verify(ENTRIES, rows, scan, "ndjson");
+const check = (rows: readonly ServerRecord[], scan = ALL) =>
+  verifyAgainstManifest(ENTRIES, rows, scan, "ndjson");
 
-Deno.test("verify() finds nothing wrong with a perfect scan", () => {
+Deno.test("verifyAgainstManifest() finds nothing wrong with a perfect scan", () => {
   const rows = perfect();
   const listed = ENTRIES.filter(({ listed }) => listed).length;
   assertEquals(check(rows), {
@@ -44,14 +45,14 @@ Deno.test("verify() finds nothing wrong with a perfect scan", () => {
   });
 });
 
-Deno.test("verify() knows what a scan of one protocol can find", () => {
+Deno.test("verifyAgainstManifest() knows what a scan of one protocol can find", () => {
   const scan = { ...ALL, protocols: ["raknet"], follow: false };
   const rows = perfect(ENTRIES, scan);
   assert(rows.length > 0 && rows.every(({ protocols }) => protocols.join() === "raknet"));
   assertEquals(check(rows, scan).faults, []);
 });
 
-Deno.test("verify() reports what is missing, doubled, invented or listed against its will", () => {
+Deno.test("verifyAgainstManifest() reports what is missing, doubled, invented or listed against its will", () => {
   const [first, second, ...rest] = perfect();
   const hidden = ENTRIES.find(({ listed, truth }) => !listed && "raknet" in truth)!;
   const { faults, found } = check([
@@ -69,7 +70,7 @@ Deno.test("verify() reports what is missing, doubled, invented or listed against
   has("a row of a host without one (bdsOptedOut)");
 });
 
-Deno.test("verify() looks at every field", () => {
+Deno.test("verifyAgainstManifest() looks at every field", () => {
   const [first, ...rest] = perfect();
   for (const name of Object.keys(first) as (keyof ServerRecord)[]) {
     if (["host", "port"].includes(name)) continue; // another host or port is another server
@@ -79,7 +80,7 @@ Deno.test("verify() looks at every field", () => {
   }
 });
 
-Deno.test("verify() tells a lossy row from a wrong one", () => {
+Deno.test("verifyAgainstManifest() tells a lossy row from a wrong one", () => {
   const rows = perfect();
   const both = rows.findIndex(({ protocols }) => protocols.length === 2);
   const entry = ENTRIES.find(({ host }) => host === rows[both].host)!;
@@ -93,7 +94,7 @@ Deno.test("a manifest survives being written and read", () => {
   assertEquals(readNdjson('{"host":"a"}\n{"host":"b"}\n').map(({ host }) => host), ["a", "b"]);
 });
 
-Deno.test("verify() knows what a scan that verifies finds out, and when it was not verified", () => {
+Deno.test("verifyAgainstManifest() knows what a scan that verifies finds out, and when it was not verified", () => {
   const scan = { ...ALL, verify: true };
   const rows = perfect(ENTRIES.map(withVerified), scan);
   assertEquals(check(rows, scan).faults, []);
@@ -103,13 +104,14 @@ Deno.test("verify() knows what a scan that verifies finds out, and when it was n
   assert(check(perfect(), scan).faults.some((fault) => fault.includes("expected 1400")));
 });
 
-Deno.test("verify() wants one alias of a server that stands twice, and none of others", () => {
+Deno.test("verifyAgainstManifest() wants one alias of a server that stands twice, and none of others", () => {
   const plan = { servers: 1, range: RANGE, seed: 5, software: ["bdsTwoPorts"] };
   const entries = drawFleet(plan).map(({ entry }) => entry);
   const scan = { ...ALL, ports: () => [19132, 19133] };
   const [one, two] = perfect(entries, scan);
   const [first, second] = [entries[1].twin!, entries[0].twin!];
-  const faults = (...rows: ServerRecord[]) => verify(entries, rows, scan, "ndjson").faults.length;
+  const faults = (...rows: ServerRecord[]) =>
+    verifyAgainstManifest(entries, rows, scan, "ndjson").faults.length;
   assertEquals(faults(one, { ...two, alias_of: first }), 0);
   assertEquals(faults({ ...one, alias_of: second }, two), 0);
   assertEquals(faults(one, two), 2);

@@ -1,13 +1,13 @@
 import { assertEquals } from "@std/assert";
 import { Random } from "../../src/fleet/random.ts";
-import { Pool } from "../../src/inspect/inspection_pool.ts";
+import { InspectionPool } from "../../src/inspect/inspection_pool.ts";
 import { FakeNetwork } from "../fakes/network.ts";
 
 Deno.test("Pool runs so many at once, and never two of one address", async () => {
   const clock = new FakeNetwork(1);
   const random = new Random(3);
   for (const concurrency of [1, 3, 50]) {
-    const pool = new Pool(concurrency, (error) => {
+    const pool = new InspectionPool(concurrency, (error) => {
       throw error;
     });
     const running = new Map<number, number>();
@@ -31,7 +31,7 @@ Deno.test("Pool runs so many at once, and never two of one address", async () =>
 });
 
 Deno.test("Pool keeps the order of one address", async () => {
-  const pool = new Pool(4, () => {});
+  const pool = new InspectionPool(4, () => {});
   const order: number[] = [];
   for (let i = 0; i < 10; i++) pool.add(1, () => Promise.resolve(void order.push(i)));
   await pool.idle();
@@ -40,7 +40,7 @@ Deno.test("Pool keeps the order of one address", async () => {
 
 Deno.test("Pool tells what a task throws, and goes on", async () => {
   const errors: string[] = [];
-  const pool = new Pool(1, (error) => errors.push(error.message));
+  const pool = new InspectionPool(1, (error) => errors.push(error.message));
   let ran = false;
   pool.add(1, () => Promise.reject(new Error("broken")));
   pool.add(1, () => Promise.resolve(void (ran = true)));

@@ -1,7 +1,12 @@
 /** The policy of what an endpoint is sent, under random outcomes, and rule by rule. */
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { Random } from "../../src/fleet/random.ts";
-import { GAP_MS, type Heard, Interview, type InterviewPlan } from "../../src/inspect/interview.ts";
+import {
+  GAP_MS,
+  Interview,
+  type InterviewEvent,
+  type InterviewPlan,
+} from "../../src/inspect/interview.ts";
 import { InputError } from "../../src/core/errors.ts";
 import { PROTOCOLS } from "../../src/protocols/list.ts";
 
@@ -9,7 +14,7 @@ const named = (...names: string[]) => names.map((name) => PROTOCOLS.find((p) => 
 const NAMES = PROTOCOLS.map(({ name }) => name);
 const ALL = { protocols: PROTOCOLS, timeoutMs: 1500 };
 
-type Answers = Record<string, Partial<Heard> & { readonly kind: Heard["kind"] }>;
+type Answers = Record<string, Partial<InterviewEvent> & { readonly kind: InterviewEvent["kind"] }>;
 
 interface Sent {
   readonly name: string;

@@ -1,7 +1,7 @@
 /** Half a surrogate pair leaves in no column, whatever way it came. */
 import { assert, assertEquals } from "@std/assert";
 import { concat } from "../../src/core/bytes.ts";
-import { mergeAnswers } from "../../src/inspect/merge.ts";
+import { mergeReplies } from "../../src/inspect/merge.ts";
 import { lan, query, raknet, slp, sqp } from "../../src/mod.ts";
 import { announcementStatement, nethernetStatement } from "../../src/protocols/lan/mod.ts";
 import type { Statement } from "../../src/protocols/protocol.ts";
@@ -20,7 +20,7 @@ const utf8 = (text: string) => new TextEncoder().encode(text);
 const HALF_BYTES = Uint8Array.of(0x61, 0xed, 0xa0, 0x80, 0x62);
 
 const rowOf = (protocol: string, statement: Statement) =>
-  mergeAnswers([{ protocol, statement }], CONTEXT);
+  mergeReplies([{ protocol, statement }], CONTEXT);
 
 /** Every text in a value, keys among them. */
 function* textsIn(value: unknown): Generator<string> {
@@ -118,8 +118,8 @@ Deno.test("bytes that stand for half a pair leave in no column, of any protocol"
     rules: [{ name: half, type: "string", value: half }],
     players: { fields: [{ name: half, type: "string" }], rows: [[half]] },
   });
-  const packet = sqp.decodePacket(sqp.encodePackets(1, chunks)[0])!;
-  const answer = sqp.decodeAnswer([packet], 7);
+  const packet = sqp.decodeSqpPacket(sqp.encodePackets(1, chunks)[0])!;
+  const answer = sqp.decodeReply([packet], 7);
   const world = lan.decodeServerData(lan.encodeServerData({
     ...{ version: 5, name: half, level: half, gamemode: 0, online: 1, max: 2 },
     ...{ editor: false, hardcore: false, onlineAuth: false, selfSignedAuth: false },

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { mergeAnswers } from "../../src/inspect/merge.ts";
+import { mergeReplies } from "../../src/inspect/merge.ts";
 import type { ServerRecord } from "../../src/core/record.ts";
 
 const CONTEXT = {
@@ -15,8 +15,8 @@ const answer = (protocol: string, columns: Partial<ServerRecord>, flags: string[
   statement: { columns, flags, facts: { of: protocol } },
 });
 
-Deno.test("mergeAnswers() takes each column from who knows best", () => {
-  const row = mergeAnswers([
+Deno.test("mergeReplies() takes each column from who knows best", () => {
+  const row = mergeReplies([
     answer("query", {
       ...{ name: "Q", motd: "Q", version: "v1.21.50", map: "world", players_online: 3 },
       ...{ software: "PocketMine-MP 5.20.0", players: ["Ann"], gamemode: "SMP" },
@@ -36,8 +36,8 @@ Deno.test("mergeAnswers() takes each column from who knows best", () => {
   assertEquals(row.requested_as, "play.example.org");
 });
 
-Deno.test("mergeAnswers() ranks protocols as the list has them, and names outside it last", () => {
-  const { protocol, protocols, name, map } = mergeAnswers([
+Deno.test("mergeReplies() ranks protocols as the list has them, and names outside it last", () => {
+  const { protocol, protocols, name, map } = mergeReplies([
     answer("unlisted", { name: "U", map: "u" }),
     answer("lan", { name: "L", map: "l" }),
     answer("nethernet", { name: "N" }),
@@ -48,8 +48,8 @@ Deno.test("mergeAnswers() ranks protocols as the list has them, and names outsid
   assertEquals([protocol, name, map], ["slp", "S", "q"]);
 });
 
-Deno.test("mergeAnswers() fills gaps, and keeps zero apart from nothing", () => {
-  const row = mergeAnswers([
+Deno.test("mergeReplies() fills gaps, and keeps zero apart from nothing", () => {
+  const row = mergeReplies([
     answer("raknet", { players_online: 4, players_max: null, version: null }),
     answer("query", { players_online: 0, players_max: null, version: "1.20" }),
   ], CONTEXT);
@@ -57,9 +57,9 @@ Deno.test("mergeAnswers() fills gaps, and keeps zero apart from nothing", () => 
   assertEquals(row.flags, ["playersDiffer"]);
 });
 
-Deno.test("mergeAnswers() flags what protocols disagree on", () => {
+Deno.test("mergeReplies() flags what protocols disagree on", () => {
   const differ = (a: Partial<ServerRecord>, b: Partial<ServerRecord>) =>
-    mergeAnswers([answer("raknet", a), answer("query", b)], CONTEXT).flags;
+    mergeReplies([answer("raknet", a), answer("query", b)], CONTEXT).flags;
   assertEquals(differ({ edition: "bedrock" }, { edition: "java" }), ["editionDiffers"]);
   assertEquals(differ({ motd_plain: "a" }, { motd_plain: "b" }), ["motdDiffers"]);
   assertEquals(differ({ version: "1.2" }, { version: "1.3" }), ["versionDiffers"]);
@@ -68,8 +68,8 @@ Deno.test("mergeAnswers() flags what protocols disagree on", () => {
   assertEquals(differ({ players_max: 5 }, {}), []);
 });
 
-Deno.test("mergeAnswers() rounds latencies to microseconds", () => {
+Deno.test("mergeReplies() rounds latencies to microseconds", () => {
   const latency = (latencyMs: number | null) =>
-    mergeAnswers([answer("slp", {})], { ...CONTEXT, latencyMs }).latency_ms;
+    mergeReplies([answer("slp", {})], { ...CONTEXT, latencyMs }).latency_ms;
   assertEquals([0.6511110000000002, 4.98, 0, null].map(latency), [0.651, 4.98, 0, null]);
 });

@@ -2,7 +2,7 @@ import { NO_USUAL_PORTS } from "../../src/protocols/usual_ports.ts";
 import { assertEquals } from "@std/assert";
 import { Malformed } from "../../src/core/bytes.ts";
 import { followUpTimeout } from "../../src/inspect/interview.ts";
-import { verify } from "../../src/inspect/verify_joinable.ts";
+import { verifyServer } from "../../src/inspect/verify_joinable.ts";
 import { soleLink } from "../../src/net/demultiplexer.ts";
 import { Throttle } from "../../src/net/throttle.ts";
 import {
@@ -58,7 +58,7 @@ async function run(
   const network = new FakeNetwork(1);
   network.record = true;
   network.host(PEER, { respond: () => answer === undefined ? [] : [Uint8Array.of(answer)] });
-  const result = await network.run(verify(
+  const result = await network.run(verifyServer(
     protocol as Protocol,
     { protocol: "test", statement: SAID },
     status,
@@ -75,7 +75,7 @@ async function run(
   return { ...result, asked: network.sent.map(({ at }) => at - 1000), took: network.now() - 1000 };
 }
 
-Deno.test("verify() lays what it found over what was said", async () => {
+Deno.test("verifyServer() lays what it found over what was said", async () => {
   const { answer, cut, asked } = await run(2);
   assertEquals([cut, asked], [false, [0]]);
   assertEquals(answer, {
@@ -88,7 +88,7 @@ Deno.test("verify() lays what it found over what was said", async () => {
   });
 });
 
-Deno.test("verify() waits by the round trip, where it is known", async () => {
+Deno.test("verifyServer() waits by the round trip, where it is known", async () => {
   const quick = await run(undefined);
   assertEquals([quick.answer.statement.flags, quick.asked, quick.took], [
     ["odd", "shut"],
@@ -99,19 +99,19 @@ Deno.test("verify() waits by the round trip, where it is known", async () => {
   assertEquals((await run(undefined, { latencyMs: null })).asked, [0, 700]);
 });
 
-Deno.test("verify() leaves a statement as it is when there is nothing to find out, or no time", async () => {
+Deno.test("verifyServer() leaves a statement as it is when there is nothing to find out, or no time", async () => {
   const dead = await run(2, { status: "dead" });
   assertEquals([dead.answer.statement, dead.asked, dead.cut], [SAID, [], false]);
   const late = await run(undefined, { signal: AbortSignal.abort() });
   assertEquals([late.answer.statement, late.cut], [SAID, true]);
 });
 
-Deno.test("verify() says that an answer was broken", async () => {
+Deno.test("verifyServer() says that an answer was broken", async () => {
   const { statement } = (await run(99)).answer;
   assertEquals([statement.columns, statement.flags], [SAID.columns, ["odd", "verifyMalformed"]]);
 });
 
-Deno.test("verify() waits for a descriptor, and says nothing where there is none", async () => {
+Deno.test("verifyServer() waits for a descriptor, and says nothing where there is none", async () => {
   const late = await run(2, { short: 10 });
   assertEquals([late.answer.statement.flags, late.cut, late.asked], [["odd", "open"], false, [
     1000,

@@ -1,6 +1,6 @@
 /** Our scan of the fleet that the clients are held against: its rows say what they read. */
 import { assertEquals } from "@std/assert";
-import { verify } from "../../src/fleet/judge/verify_rows.ts";
+import { verifyAgainstManifest } from "../../src/fleet/judge/verify_rows.ts";
 import { startFleet } from "./fleet.ts";
 import { scan } from "./processes.ts";
 
@@ -18,7 +18,7 @@ Deno.test("scan: the fleet that other clients read gives the rows of its manifes
       ports: (protocol: string) => PORTS[protocol],
       follow: true,
     };
-    const { faults, right } = verify(entries, rows, selection, "ndjson");
+    const { faults, right } = verifyAgainstManifest(entries, rows, selection, "ndjson");
     assertEquals(faults, []);
     assertEquals(right, entries.length);
   } finally {

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { Slots } from "../../src/net/connection_slots.ts";
+import { ConnectionSlots } from "../../src/net/connection_slots.ts";
 
 /** Whether a promise has settled by now. */
 async function isSettled(promise: Promise<unknown>): Promise<boolean> {
@@ -10,7 +10,7 @@ async function isSettled(promise: Promise<unknown>): Promise<boolean> {
 }
 
 Deno.test("Slots hands out as many places as there are, in order", async () => {
-  const slots = new Slots(2, 2);
+  const slots = new ConnectionSlots(2, 2);
   const first = await slots.take(1);
   await slots.take(2);
   const third = slots.take(3);
@@ -21,7 +21,7 @@ Deno.test("Slots hands out as many places as there are, in order", async () => {
 });
 
 Deno.test("Slots keeps a host to its share, and lets others pass", async () => {
-  const slots = new Slots(10, 1);
+  const slots = new ConnectionSlots(10, 1);
   const first = await slots.take(1);
   const second = slots.take(1);
   assertEquals(await isSettled(second), false);
@@ -31,7 +31,7 @@ Deno.test("Slots keeps a host to its share, and lets others pass", async () => {
 });
 
 Deno.test("Slots.lower() allows no more than could be used, but one", async () => {
-  const slots = new Slots(10, 10);
+  const slots = new ConnectionSlots(10, 10);
   const free = [await slots.take(1), await slots.take(2), await slots.take(3)];
   slots.lower();
   assertEquals(slots.limit, 2);

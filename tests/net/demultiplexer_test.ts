@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import type { Endpoint } from "../../src/core/address.ts";
-import { soleLink, Switchboard } from "../../src/net/demultiplexer.ts";
+import { Demultiplexer, soleLink } from "../../src/net/demultiplexer.ts";
 import { Throttle } from "../../src/net/throttle.ts";
 import { FakeNetwork } from "../fakes/network.ts";
 
@@ -12,7 +12,7 @@ const echo = { respond: (datagram: Uint8Array) => [datagram] };
 Deno.test("a switchboard gives a conversation its own datagrams, and the sweep the others", async () => {
   const network = new FakeNetwork(1);
   for (const host of [PEER, OTHER]) network.host(host, echo);
-  await using board = new Switchboard(
+  await using board = new Demultiplexer(
     [network.open(4), network.open(4)],
     new Throttle(FREE),
     network,
@@ -38,7 +38,7 @@ Deno.test("a switchboard gives a conversation its own datagrams, and the sweep t
 
 Deno.test("a conversation keeps what arrives before it is asked for, within bounds", async () => {
   const network = new FakeNetwork(1);
-  await using board = new Switchboard([network.open(4)], new Throttle(FREE), network);
+  await using board = new Demultiplexer([network.open(4)], new Throttle(FREE), network);
   void board.listen(() => {});
   await using link = board.link(PEER, 0);
   const { port } = board.sockets[0];
@@ -58,7 +58,7 @@ Deno.test("a conversation sends when its throttle says", async () => {
   const network = new FakeNetwork(1);
   network.record = true;
   const throttle = new Throttle({ ...FREE, hostRate: 1 });
-  await using board = new Switchboard([network.open(4)], throttle, network);
+  await using board = new Demultiplexer([network.open(4)], throttle, network);
   await using link = board.link(PEER, 0);
   await network.run((async () => {
     for (let i = 0; i < 3; i++) await link.send(Uint8Array.of(i));
@@ -96,7 +96,7 @@ Deno.test("a sole link hears its peer alone", async () => {
 
 Deno.test("a switchboard picks a socket of the right family", () => {
   const network = new FakeNetwork(1);
-  const board = new Switchboard(
+  const board = new Demultiplexer(
     [network.open(4), network.open(6), network.open(6)],
     new Throttle(FREE),
     network,

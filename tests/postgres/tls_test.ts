@@ -2,12 +2,12 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { InputError } from "../../src/core/errors.ts";
 import type { Database } from "../../src/store/database/database.ts";
-import { readStore, storePlace, type Surroundings } from "../../src/store/open_store.ts";
+import { type ConnectionEnvironment, readStore, storePlace } from "../../src/store/open_store.ts";
 import { migrate } from "../../src/store/database/migrate.ts";
 import { connect } from "../store/databases.ts";
 import { startPostgres } from "./server.ts";
 
-const around: Surroundings = {
+const around: ConnectionEnvironment = {
   resolve: (path) => path,
   password: () => Promise.resolve(undefined),
 };

@@ -80,7 +80,7 @@ Deno.test("a seal around broken padding is none, though its MAC is right", () =>
   const key = Uint8Array.fromHex(
     "eed4c37861936c6ebb91ab9d195c1b489de46362d3bb8e30d8aab08bf217e6f3",
   );
-  const request = lan.encodePacket({ type: "request", sender: 1n });
+  const request = lan.encodeNethernetPacket({ type: "request", sender: 1n });
   const sealed = (padding: number, packet: Uint8Array) => {
     const cipher = createCipheriv("aes-256-ecb", key, null).setAutoPadding(false);
     const padded = concat(request, new Uint8Array(48 - request.length).fill(padding));
@@ -111,7 +111,8 @@ function missing(decode: (bytes: Uint8Array) => unknown, bytes: Uint8Array): str
 
 Deno.test("a part of a packet says what is missing", () => {
   const head = ["length", "id", "sender", "zeros"];
-  const of = (packet: lan.NewPacket) => missing(lan.decodePacket, lan.encodePacket(packet));
+  const of = (packet: lan.NewPacket) =>
+    missing(lan.decodeNethernetPacket, lan.encodeNethernetPacket(packet));
   assertEquals(of({ type: "request", sender: 1n }), head);
   const data = Uint8Array.of(1);
   assertEquals(of({ type: "response", sender: 1n, data }), [
@@ -121,14 +122,26 @@ Deno.test("a part of a packet says what is missing", () => {
   ]);
   const message = { type: "message", sender: 1n, recipient: 2n, text: data } as const;
   assertEquals(of(message), [...head, "recipient", "text"]); // its "length" is named already
-  const part = lan.encodePacket(message).subarray(0, 30);
-  assertThrows(() => lan.decodePacket(part), Truncated, "Cannot read length: 2 bytes are needed");
+  const part = lan.encodeNethernetPacket(message).subarray(0, 30);
+  assertThrows(
+    () => lan.decodeNethernetPacket(part),
+    Truncated,
+    "Cannot read length: 2 bytes are needed",
+  );
 });
 
 Deno.test("half a byte of hexadecimal text is not taken for one", () => {
-  const bytes = lan.encodePacket({ type: "response", sender: 1n, data: Uint8Array.of(1, 2) });
+  const bytes = lan.encodeNethernetPacket({
+    type: "response",
+    sender: 1n,
+    data: Uint8Array.of(1, 2),
+  });
   bytes[20] = 3;
-  assertThrows(() => lan.decodePacket(bytes.subarray(0, 27)), Malformed, "not hexadecimal");
+  assertThrows(
+    () => lan.decodeNethernetPacket(bytes.subarray(0, 27)),
+    Malformed,
+    "not hexadecimal",
+  );
 });
 
 const WORLD: lan.World = {

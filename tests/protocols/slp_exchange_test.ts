@@ -195,7 +195,10 @@ Deno.test("slp: a kick of 256 letters or more gets the legacy pings that a short
 Deno.test("slp: a status of 255 bytes or more is none of those kicks", () => {
   const short = utf8('{"description":"A"}');
   for (const size of [232, 360, 488]) { // frames of 255, 383 and 511 bytes, with the mod's text
-    const bytes = slp.encodeStatusResponse({ json: short, more: slp.encodeText("m".repeat(size)) });
+    const bytes = slp.encodeStatusResponse({
+      json: short,
+      more: slp.encodeVarString("m".repeat(size)),
+    });
     assertEquals(bytes[0], 0xff);
     const { status } = talk(always(bytes, true), DRIP);
     assert(status.kind === "status" && status.java.motd === "A" && status.more > size);

@@ -7,7 +7,7 @@ import {
   LEAST_VALUES,
   MOST_NESTING,
   MOST_VALUES,
-  parseJson,
+  parseBoundedJson,
 } from "../../src/protocols/slp/bounded_json.ts";
 import { slpProtocol } from "../../src/protocols/slp/mod.ts";
 
@@ -143,14 +143,14 @@ Deno.test("a legacy reply that is cut has no last number, and one whose length c
 
 Deno.test("JSON is bounded before it is parsed: what lies beyond is left out, and said", () => {
   const nested = (depth: number) => utf8("[".repeat(depth) + "]".repeat(depth));
-  assertEquals(parseJson(nested(MOST_NESTING)).flags, []);
-  const { value, flags } = parseJson(nested(MOST_NESTING + 1));
+  assertEquals(parseBoundedJson(nested(MOST_NESTING)).flags, []);
+  const { value, flags } = parseBoundedJson(nested(MOST_NESTING + 1));
   const deepest = (value: unknown): unknown =>
     Array.isArray(value) && value.length > 0 ? deepest(value[0]) : value;
   assertEquals([deepest(value), flags], [null, ["cut"]]);
   const list = (size: number) => utf8(`{"a":[${"0,".repeat(size - 1)}0],"b":[1,2]}`);
   const sizeOf = (size: number) => {
-    const { value, flags } = parseJson(list(size));
+    const { value, flags } = parseBoundedJson(list(size));
     const { a, b } = value as { a: unknown[]; b: unknown[] };
     return [a.length, b.length, ...flags];
   };
@@ -160,17 +160,17 @@ Deno.test("JSON is bounded before it is parsed: what lies beyond is left out, an
   const shared = (keys: number) => {
     const half = `[${"0,".repeat(2 * LEAST_VALUES)}0]`;
     const text = Array.from({ length: keys }, (_, i) => `"k${i}":${half}`).join();
-    const { value } = parseJson(utf8(`{${text}}`));
+    const { value } = parseBoundedJson(utf8(`{${text}}`));
     return Object.values(value as object).reduce((sum, items) => sum + (items?.length ?? 0), 0);
   };
   assert(shared(300) < 2 * MOST_VALUES);
   // Neither counts inside texts, with whatever escapes.
   const text = `"${"[,{".repeat(1e5)}\\"${"[".repeat(200)}\\\\"`;
-  assertEquals((parseJson(utf8(text)).value as string).length, 3e5 + 202);
+  assertEquals((parseBoundedJson(utf8(text)).value as string).length, 3e5 + 202);
   const unended = ["[".repeat(2e6), "[".repeat(100) + ",".repeat(1e6), `{"a":${"[".repeat(90)}}`];
   const broken = ["", "{", '{"a"', '"\\', "nothing", "\\".repeat(1000), '{"a":1}x', "}".repeat(9)];
   for (const one of [...broken, ...unended]) {
-    assertThrows(() => parseJson(utf8(one)), Malformed, "no JSON");
+    assertThrows(() => parseBoundedJson(utf8(one)), Malformed, "no JSON");
   }
 });
 
@@ -249,12 +249,12 @@ Deno.test("a status beyond the bounds is a row, and says that it is cut", () => 
 });
 
 Deno.test("JSON: what is not UTF-8 or not escaped is said", () => {
-  assertEquals(parseJson(concat(utf8('"a'), [0xff], utf8('"'))), {
+  assertEquals(parseBoundedJson(concat(utf8('"a'), [0xff], utf8('"'))), {
     value: "a\ufffd",
     flags: ["badUtf8"],
   });
-  assertEquals(parseJson(utf8('"a\tb"')), { value: "a b", flags: ["badJson"] });
-  assertEquals(parseJson(utf8("\n[\t1 ]")), { value: [1], flags: [] });
+  assertEquals(parseBoundedJson(utf8('"a\tb"')), { value: "a b", flags: ["badJson"] });
+  assertEquals(parseBoundedJson(utf8("\n[\t1 ]")), { value: [1], flags: [] });
 });
 
 Deno.test("numbers: whole, loose, or none", () => {

@@ -7,7 +7,7 @@ import { SqpServer } from "../../src/fleet/simulate/sqp/sqp_server.ts";
 import { SQP_STYLES } from "../../src/fleet/simulate/sqp/sqp_styles.ts";
 import { sqp } from "../../src/mod.ts";
 import { Stamp } from "../../src/net/socket.ts";
-import { type Exchange, type Question, Silence } from "../../src/protocols/protocol.ts";
+import { type Exchange, type ExchangeRequest, Silence } from "../../src/protocols/protocol.ts";
 import { sqpProtocol, type SqpStatus } from "../../src/protocols/sqp/mod.ts";
 import { SQP } from "../golden/mod.ts";
 
@@ -46,8 +46,8 @@ function talk(exchange: Exchange<SqpStatus>, peer: Responder) {
 }
 
 /** The bytes of the question that an exchange asks next. */
-const question = ({ value }: IteratorResult<Question | undefined, unknown>) =>
-  (value as Question | undefined)?.bytes ?? new Uint8Array();
+const question = ({ value }: IteratorResult<ExchangeRequest | undefined, unknown>) =>
+  (value as ExchangeRequest | undefined)?.bytes ?? new Uint8Array();
 
 /** The chunks that questions ask for, and `?` for a challenge. */
 const asked = (questions: readonly string[]) =>
@@ -198,19 +198,19 @@ Deno.test("sqp: the page's dump is the vector's", () => {
 });
 
 const packetsOf = (chunks: Uint8Array, size: number) =>
-  sqp.encodePackets(CHALLENGE, chunks, size).map((bytes) => sqp.decodePacket(bytes)!);
+  sqp.encodePackets(CHALLENGE, chunks, size).map((bytes) => sqp.decodeSqpPacket(bytes)!);
 
 Deno.test("sqp: packets of every size join to the same answer; without one, to a flagged part", () => {
   const golden = SQP.find(({ name }) => name.startsWith("q04"))!;
   const chunks = golden.bytes.subarray(11);
-  const whole = sqp.decodeAnswer(packetsOf(chunks, 1000), 1);
+  const whole = sqp.decodeReply(packetsOf(chunks, 1000), 1);
   for (let size = 6; size < chunks.length; size++) {
     const packets = packetsOf(chunks, size);
-    assertEquals(sqp.decodeAnswer(packets.toReversed(), 1), whole, `${size}`);
+    assertEquals(sqp.decodeReply(packets.toReversed(), 1), whole, `${size}`);
     for (let lost = 0; lost < packets.length; lost++) {
       const rest = packets.toSpliced(lost, 1);
       if (rest.length === 0) continue;
-      const part = sqp.decodeAnswer(rest, 1);
+      const part = sqp.decodeReply(rest, 1);
       assertEquals(part.flags, ["truncated"]);
       assertEquals(part.info === undefined, lost === 0, `${size}, ${lost}`);
       assert(part.info === undefined || part.info.port === null);
@@ -221,13 +221,13 @@ Deno.test("sqp: packets of every size join to the same answer; without one, to a
 Deno.test("sqp: a short packet among many ends what is read", () => {
   const chunks = sqp.encodeChunks({ rules: [1, 2, 3].map((value) => rule(`r${value}`, value)) });
   const bytes = sqp.encodePackets(CHALLENGE, chunks, 7); // a length of 4, then 5 bytes a rule
-  const short = bytes.map((one, i) => sqp.decodePacket(i === 1 ? one.subarray(0, 15) : one)!);
-  const { rules, flags } = sqp.decodeAnswer(short, sqp.CHUNKS.rules);
+  const short = bytes.map((one, i) => sqp.decodeSqpPacket(i === 1 ? one.subarray(0, 15) : one)!);
+  const { rules, flags } = sqp.decodeReply(short, sqp.CHUNKS.rules);
   assertEquals(rules?.length, 1);
   assertEquals(flags.toSorted(), ["lengthMismatch", "truncated"]);
 });
 
-function rule(name: string, value: number): sqp.Rule {
+function rule(name: string, value: number): sqp.SqpRule {
   return { name: utf8(name), type: "u8", value };
 }
 
@@ -236,7 +236,7 @@ Deno.test("sqp: tables that are cut keep what is whole", () => {
   const rows = ["Ann", "Bob", "Cy"].map((name, i) => [utf8(name), i]);
   const [bytes] = sqp.encodePackets(CHALLENGE, sqp.encodeChunks({ players: { fields, rows } }));
   const cut = (size: number) => {
-    const answer = sqp.decodeAnswer([sqp.decodePacket(bytes.subarray(0, size))!], 0x04);
+    const answer = sqp.decodeReply([sqp.decodeSqpPacket(bytes.subarray(0, size))!], 0x04);
     assertEquals(answer.flags, ["lengthMismatch", "truncated"]);
     return [answer.players?.fields.length, answer.players?.rows.length];
   };
@@ -246,12 +246,12 @@ Deno.test("sqp: tables that are cut keep what is whole", () => {
     ...[[2, 0], [2, 1], [2, 1], [2, 2]],
   ]);
   const metrics = sqp.encodePackets(CHALLENGE, sqp.encodeChunks({ metrics: [1, 2] }))[0];
-  const half = sqp.decodePacket(metrics.subarray(0, 21))!;
-  assertEquals(sqp.decodeAnswer([half], 0x10).metrics, [1]);
+  const half = sqp.decodeSqpPacket(metrics.subarray(0, 21))!;
+  assertEquals(sqp.decodeReply([half], 0x10).metrics, [1]);
 });
 
 Deno.test("sqp: packets are collected within bounds", () => {
-  const packet = (current: number, last: number, size = 1): sqp.Packet => ({
+  const packet = (current: number, last: number, size = 1): sqp.SqpPacket => ({
     ...{ challenge: CHALLENGE, version: 1, current, last, flags: [] },
     body: new Uint8Array(size),
   });

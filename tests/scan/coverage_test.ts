@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { parseEndpoint } from "../../src/core/address.ts";
 import { PROTOCOLS } from "../../src/protocols/list.ts";
-import { type Asking, coverageOf } from "../../src/scan/coverage.ts";
+import { coverageOf, type CoverageOptions } from "../../src/scan/coverage.ts";
 import { compose } from "../../src/targets/compose.ts";
 
 const PORTS: Record<string, readonly number[]> = { raknet: [19132], query: [25565, 25566] };
@@ -11,7 +11,7 @@ const inclusion = (start: number | bigint, size: number, port?: number) => ({
   port,
 });
 
-const ASKING: Asking = {
+const ASKING: CoverageOptions = {
   targets: compose([
     inclusion(0x7f000000, 256),
     inclusion(0x7f000205, 1, 7777),
@@ -25,7 +25,7 @@ const ASKING: Asking = {
   optedOut: [{ start: 0x7f000009, end: 0x7f00000a }],
 };
 
-function asks(asking: Asking, endpoint: string, ...protocols: string[]): boolean {
+function asks(asking: CoverageOptions, endpoint: string, ...protocols: string[]): boolean {
   const { address, port } = parseEndpoint(endpoint)!;
   return coverageOf(asking).asked(address, port, protocols);
 }
@@ -45,7 +45,7 @@ Deno.test("who was asked is told by address, port and protocol", () => {
 });
 
 /** A scan that knows two servers for the same protocols. */
-function knowing(...protocols: string[]): Asking {
+function knowing(...protocols: string[]): CoverageOptions {
   const first = ["127.0.2.5:7777", "127.0.0.8:19132"].map((text) => parseEndpoint(text)!);
   return { ...ASKING, first, known: first.map((endpoint) => ({ endpoint, protocols })) };
 }

@@ -6,7 +6,7 @@ import { assertEquals } from "@std/assert";
 import { type Endpoint, formatEndpoint } from "../../src/core/address.ts";
 import { serverId } from "../../src/core/record.ts";
 import type { Responder } from "../../src/fleet/simulate/responder.ts";
-import { mergeAnswers } from "../../src/inspect/merge.ts";
+import { mergeReplies } from "../../src/inspect/merge.ts";
 import { usualPorts } from "../../src/protocols/usual_ports.ts";
 import { usualProtocols } from "../../src/protocols/list.ts";
 import { encodeMessage } from "../protocols/invented/herald/codec.ts";
@@ -97,7 +97,7 @@ Deno.test("an invented protocol ranks behind those before it, and before worlds 
     statement: { columns: { name: protocol }, flags: [], facts: {} },
   }));
   const context = { endpoint: at(0), seenAt: 0, latencyMs: null, scanId: "", requestedAs: null };
-  const row = mergeAnswers(answers, { ...context, allProtocols: WITH_INVENTED });
+  const row = mergeReplies(answers, { ...context, allProtocols: WITH_INVENTED });
   assertEquals(row.protocols, ["raknet", "herald", "ledger", "lan"]);
   assertEquals(row.name, "raknet");
 });

@@ -11,7 +11,7 @@ import { slp } from "../../src/mod.ts";
 import { PROTOCOLS } from "../../src/protocols/list.ts";
 import { slpProtocol } from "../../src/protocols/slp/mod.ts";
 import type { Protocol } from "../../src/protocols/protocol.ts";
-import { askServer, type AskServerOptions } from "../../src/scan/query_server.ts";
+import { queryServer, type QueryServerOptions } from "../../src/scan/query_server.ts";
 import { FakeNetwork } from "../fakes/network.ts";
 import { IDENTITY, slpServer } from "../fakes/slp.ts";
 import { type Door, FakeStreams, NO_STREAM_FAULTS } from "../fakes/streams.ts";
@@ -22,7 +22,7 @@ const named = (...names: string[]) => PROTOCOLS.filter(({ name }) => names.inclu
 /** Asks an endpoint that does what a door does. */
 async function ask(
   door: Door | ((streams: FakeStreams, endpoint: Endpoint) => Door),
-  over: Partial<AskServerOptions> = {},
+  over: Partial<QueryServerOptions> = {},
   at = "127.0.0.1:25565",
 ) {
   const network = new FakeNetwork(1);
@@ -32,7 +32,7 @@ async function ask(
   streams.host(endpoint, typeof door === "function" ? door(streams, endpoint) : door);
   const random = new Random(1);
   const start = network.now();
-  const asked = await network.run(askServer(endpoint, {
+  const asked = await network.run(queryServer(endpoint, {
     protocols: [SLP],
     timeoutMs: 1500,
     retries: 1,

@@ -5,7 +5,7 @@ import { audit, type AuditRules } from "../../src/fleet/judge/audit.ts";
 import type { Faults } from "../../src/fleet/simulate/network/faults.ts";
 import { drawFleet, type FleetHost, type FleetPlan } from "../../src/fleet/simulate/draw_fleet.ts";
 import { Random } from "../../src/fleet/random.ts";
-import { type Verdict, verify } from "../../src/fleet/judge/verify_rows.ts";
+import { type RowsVerdict, verifyAgainstManifest } from "../../src/fleet/judge/verify_rows.ts";
 import { leadProtocol } from "../../src/inspect/interview.ts";
 import { PROTOCOLS } from "../../src/protocols/list.ts";
 import type { ServerRecord } from "../../src/core/record.ts";
@@ -82,7 +82,7 @@ export interface Result {
   readonly end: ScanEnd;
   readonly state: ScanState;
   readonly rows: readonly ServerRecord[];
-  readonly verdict: Verdict;
+  readonly verdict: RowsVerdict;
   readonly network: FakeNetwork;
   readonly streams: FakeStreams;
   readonly hosts: readonly FleetHost[];
@@ -153,6 +153,11 @@ export async function scanFleet(setting: Setting): Promise<Result> {
     follow: options.follow,
     verify: options.verify,
   };
-  const verdict = verify(hosts.map(({ entry }) => entry), sink.rows, selection, "ndjson");
+  const verdict = verifyAgainstManifest(
+    hosts.map(({ entry }) => entry),
+    sink.rows,
+    selection,
+    "ndjson",
+  );
   return { options, end, state, rows: sink.rows, verdict, network, streams, hosts, optedOut };
 }

@@ -10,7 +10,7 @@ import { SqpServer } from "../../src/fleet/simulate/sqp/sqp_server.ts";
 import { SQP_STYLES } from "../../src/fleet/simulate/sqp/sqp_styles.ts";
 import { sqp } from "../../src/mod.ts";
 import { PROTOCOLS } from "../../src/protocols/list.ts";
-import { askServer, type AskServerOptions } from "../../src/scan/query_server.ts";
+import { queryServer, type QueryServerOptions } from "../../src/scan/query_server.ts";
 import { FakeNetwork } from "../fakes/network.ts";
 import { FakeStreams } from "../fakes/streams.ts";
 import { type Result, SCAN_ID, scanFleet, type Setting } from "./scan_harness.ts";
@@ -346,7 +346,7 @@ async function ask(software: string, ...names: string[]) {
 
 /** @param who The software of the host, or what it does. */
 async function askWith(
-  over: Partial<AskServerOptions>,
+  over: Partial<QueryServerOptions>,
   who: string | Responder,
   ...names: string[]
 ) {
@@ -355,7 +355,7 @@ async function askWith(
   const endpoint = { address: RANGE.start, port: 9000 };
   network.host(endpoint, typeof who === "string" ? responderOf(who) : who);
   const random = new Random(1);
-  const asked = await network.run(askServer(endpoint, {
+  const asked = await network.run(queryServer(endpoint, {
     protocols: PROTOCOLS.filter(({ name }) => names.includes(name)),
     timeoutMs: 300,
     retries: 0,

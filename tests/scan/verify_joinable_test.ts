@@ -7,7 +7,7 @@ import { Random } from "../../src/fleet/random.ts";
 import type { WitnessLine } from "../../src/fleet/witness_log.ts";
 import { raknet } from "../../src/mod.ts";
 import { PROTOCOLS } from "../../src/protocols/list.ts";
-import { askServer } from "../../src/scan/query_server.ts";
+import { queryServer } from "../../src/scan/query_server.ts";
 import { FakeNetwork } from "../fakes/network.ts";
 import { FakeStreams } from "../fakes/streams.ts";
 import { scanFleet, type Setting } from "./scan_harness.ts";
@@ -185,7 +185,7 @@ async function ask(software: string, verify: boolean) {
   const plan = { ...BEDROCK, servers: 1, software: [software] };
   const [{ endpoint, responder }]: FleetHost[] = drawFleet(plan);
   network.host(endpoint, responder!);
-  const { record } = await network.run(askServer(endpoint, {
+  const { record } = await network.run(queryServer(endpoint, {
     protocols: PROTOCOLS,
     timeoutMs: 1000,
     retries: 1,

@@ -2,7 +2,7 @@
 import { Endpoints } from "../../src/core/endpoints.ts";
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import type { Libc } from "../../src/net/linux/ffi/libc.ts";
-import { Rows } from "../../src/net/linux/batch/target_batch.ts";
+import { TargetBatch } from "../../src/net/linux/batch/target_batch.ts";
 import { SendThread } from "../../src/net/linux/thread/send_thread.ts";
 import type { DatagramSocket } from "../../src/net/socket.ts";
 
@@ -172,7 +172,7 @@ Deno.test({ name: "udp: what the system never takes is refused, not sent", ignor
 
 Deno.test({ name: "udp: a thread sends to the end what breaks off", ignore }, async () => {
   const { sendAll } = await import("../../src/net/linux/thread/blocking_send.ts");
-  const { messageLoad, sendMessages } = await import("../../src/net/linux/batch/transmit.ts");
+  const { preparedMessages, sendMessages } = await import("../../src/net/linux/batch/transmit.ts");
   const refused: number[] = [];
   const left: number[] = [];
   const report = {
@@ -180,7 +180,7 @@ Deno.test({ name: "udp: a thread sends to the end what breaks off", ignore }, as
     leave: (errno: number) => void left.push(errno),
   };
   const send = ({ libc }: { libc: Libc }, count: number, isPatient = false) =>
-    sendAll(libc, sendMessages(libc), messageLoad(7, 4096n, count, isPatient), report);
+    sendAll(libc, sendMessages(libc), preparedMessages(7, 4096n, count, isPatient), report);
   const some = scripted([2, EAGAIN, ENOBUFS, 1, EINTR, EPERM]);
   assertEquals(send(some, 8), 8);
   assertEquals(some.asked.map(({ at }) => at), [0, 2, 2, 2, 3, 3, 4]);
@@ -261,7 +261,7 @@ Deno.test(
 Deno.test({ name: "a thread that died is told of, and let go", ignore }, async () => {
   const thread = await SendThread.start(); // it was told nothing of frames
   thread.hold();
-  const rows = new Rows({ template: new Uint8Array(1) }, 1, 4);
+  const rows = new TargetBatch({ template: new Uint8Array(1) }, 1, 4);
   rows.add(Endpoints.of({ address: LOOPBACK, port: 9 }), 0, 0, 0);
   const job = { socket: -1, way: "packet" as const, rows };
   await assertRejects(() => thread.send(job, 0, () => {}), Error, "Cannot send any longer");

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { Random } from "../../src/fleet/random.ts";
 import type { Database, Value } from "../../src/store/database/database.ts";
-import { cutsFor, thin } from "../../src/store/downsample.ts";
+import { cutsFor, downsampleObservations } from "../../src/store/downsample.ts";
 import { OBSERVE } from "../../src/store/record_writer.ts";
 import { all, onEngines } from "./databases.ts";
 
@@ -79,13 +79,13 @@ onEngines("thinned is what the plain way leaves, however often it is done", asyn
     await write(db, seen);
     let pauses = 0;
     const between = () => Promise.resolve(void pauses++);
-    const deleted = await thin(db, cutsFor(NOW, KEEP), between);
+    const deleted = await downsampleObservations(db, cutsFor(NOW, KEEP), between);
     const left = await read(db);
     assertEquals(left, oracle(seen, NOW), `round ${round}`);
     assertEquals(deleted, seen.length - left.length);
-    assertEquals(await thin(db, cutsFor(NOW, KEEP), between), 0);
+    assertEquals(await downsampleObservations(db, cutsFor(NOW, KEEP), between), 0);
     const later = NOW + random.below(50) * DAY + random.below(DAY);
-    await thin(db, cutsFor(later, KEEP), between);
+    await downsampleObservations(db, cutsFor(later, KEEP), between);
     assertEquals(await read(db), oracle(seen, later), `round ${round}, later`);
     assert(round < 11 || pauses > 0);
   }
@@ -96,9 +96,14 @@ onEngines("young observations are kept, all of them, and a signal ends it", asyn
     ...[server, Math.max(at, NOW - KEEP + HOUR), scan, round] as const,
   ]);
   await write(db, seen);
-  assertEquals(await thin(db, cutsFor(NOW, KEEP), () => Promise.resolve()), 0);
+  assertEquals(await downsampleObservations(db, cutsFor(NOW, KEEP), () => Promise.resolve()), 0);
   assertEquals(
-    await thin(db, cutsFor(NOW * 2, 1), () => Promise.resolve(), AbortSignal.abort()),
+    await downsampleObservations(
+      db,
+      cutsFor(NOW * 2, 1),
+      () => Promise.resolve(),
+      AbortSignal.abort(),
+    ),
     0,
   );
   assertEquals((await read(db)).length, seen.length);

@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import type { Database } from "../../src/store/database/database.ts";
 import { heldServers } from "../../src/store/scan_rows.ts";
 import { writePolls } from "../../src/store/poll_writer.ts";
-import { thin } from "../../src/store/downsample.ts";
+import { downsampleObservations } from "../../src/store/downsample.ts";
 import { writeAnswers } from "../../src/store/record_writer.ts";
 import { all, onEngines } from "./databases.ts";
 import { record } from "./records.ts";
@@ -49,7 +49,10 @@ onEngines("a row that was thinned out is held, and others are not", async (datab
   await write(database, [5], SINCE + DAY, "scan-2");
   await write(database, [2], SINCE + DAY, "scan-2");
   const cut = SINCE + 2 * DAY;
-  assertEquals(await thin(database, { hourly: cut, daily: cut }, () => Promise.resolve()), 1);
+  assertEquals(
+    await downsampleObservations(database, { hourly: cut, daily: cut }, () => Promise.resolve()),
+    1,
+  );
   const left = "select server_id from observations where scan_id = 'scan-1' order by server_id";
   assertEquals((await all(database, left)).map((row) => row.server_id), [
     "127.0.0.1:2",

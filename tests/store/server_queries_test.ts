@@ -2,20 +2,20 @@ import { assertEquals } from "@std/assert";
 import type { Database } from "../../src/store/database/database.ts";
 import {
   historyOf,
-  LIST_FIELDS,
   listServers,
   portsOf,
-  type Selection,
+  type ServerSelection,
+  STORED_FIELDS,
 } from "../../src/store/server_queries.ts";
 import { Store } from "../../src/store/store.ts";
 import { onEngines } from "./databases.ts";
 import { record } from "./records.ts";
 
-async function ports(database: Database, selection: Partial<Selection>): Promise<number[]> {
+async function ports(database: Database, selection: Partial<ServerSelection>): Promise<number[]> {
   const found: number[] = [];
   for await (const one of listServers(database, { sort: "address", ...selection })) {
     found.push(one.port);
-    assertEquals(Object.keys(one).sort(), LIST_FIELDS.map(({ name }) => name as string).sort());
+    assertEquals(Object.keys(one).sort(), STORED_FIELDS.map(({ name }) => name as string).sort());
   }
   return found;
 }

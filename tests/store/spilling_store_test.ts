@@ -7,7 +7,7 @@ import type { ServerRecord } from "../../src/core/record.ts";
 import type { Database } from "../../src/store/database/database.ts";
 import { openStore, storePlace } from "../../src/store/open_store.ts";
 import { SpillingStore } from "../../src/store/spilling_store.ts";
-import { attempt, type ScanFinish, Store, StoreError } from "../../src/store/store.ts";
+import { type ScanFinish, Store, StoreError, withDatabaseErrors } from "../../src/store/store.ts";
 import { writeKnown } from "../../src/store/record_writer.ts";
 import { all } from "./databases.ts";
 import { record } from "./records.ts";
@@ -332,7 +332,7 @@ Deno.test("other writers fail with one line, and write all or nothing", async ()
   const { database, other, path } = bench;
   other.exec("begin immediate");
   const one = { ...record(1), online: true, failures: 0, first_seen: 1, last_seen: 1 };
-  const write = () => attempt("write to", database, () => writeKnown(database, [one]));
+  const write = () => withDatabaseErrors("write to", database, () => writeKnown(database, [one]));
   const { message } = await assertRejects(write, StoreError);
   assertEquals(message, `Cannot write to "${path}": another program is writing to it`);
   other.exec("commit");

@@ -7,7 +7,7 @@ import { Throttle } from "../../src/net/throttle.ts";
 import { PROTOCOLS } from "../../src/protocols/list.ts";
 import { Canaries, type CanaryOptions } from "../../src/sweep/canaries/canaries.ts";
 import { estimateLoss, LossTally, noCanaries } from "../../src/sweep/canaries/loss_estimate.ts";
-import { Floods, noFloods } from "../../src/sweep/flooding_hosts.ts";
+import { FloodingHosts, noFloods } from "../../src/sweep/flooding_hosts.ts";
 import { noReplies, type ProbeKind, Receiver, stampClock } from "../../src/sweep/receiver.ts";
 import { Responders } from "../../src/sweep/responders.ts";
 import { Tokens } from "../../src/sweep/token.ts";
@@ -89,7 +89,7 @@ async function ask(setting: Setting) {
     isTarget: () => true,
     isTargetHost: () => true,
     onAgain: (kind, from, mac) => canaries.answered(kind, from, mac),
-    floods: new Floods(1, noFloods()),
+    floods: new FloodingHosts(1, noFloods()),
     onSpeaker: () => false,
     onWaiting: () => {},
     onSighting: () => {},

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { Endpoints } from "../../src/core/endpoints.ts";
-import { Floods, noFloods } from "../../src/sweep/flooding_hosts.ts";
+import { FloodingHosts, noFloods } from "../../src/sweep/flooding_hosts.ts";
 
 const HOST = { address: 0x7f000001, port: 19132 };
 const clockAt = (time: number) => ({ now: () => time });
@@ -10,7 +10,7 @@ function counting(mostProbes?: number) {
   const report = noFloods();
   const named: unknown[] = [];
   const onFlood = (address: unknown) => named.push(address);
-  return { report, named, floods: new Floods(1, report, onFlood, mostProbes) };
+  return { report, named, floods: new FloodingHosts(1, report, onFlood, mostProbes) };
 }
 
 function repeat(times: number, run: (i: number) => void): void {
@@ -106,7 +106,7 @@ Deno.test("a resumed scan knows which hosts flooded, and which protocols lack an
   }
   floods.begin("raknet");
   const saved = () => structuredClone({ ...report, disturbed: floods.disturbed });
-  const resumed = new Floods(2, saved());
+  const resumed = new FloodingHosts(2, saved());
   assert(resumed.has(HOST.address));
   assertEquals(resumed.disturbed, ["raknet", "query"]);
   resumed.begin("raknet", true); // the earlier part of this pass may have been disturbed

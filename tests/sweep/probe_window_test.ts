@@ -1,9 +1,9 @@
 import { assert, assertEquals } from "@std/assert";
 import { USUAL_RECEIVE_BUFFER } from "../../src/net/deno/udp_socket.ts";
-import { capacityOf, socketsFor, Window } from "../../src/sweep/probe_window.ts";
+import { capacityOf, ProbeWindow, socketsFor } from "../../src/sweep/probe_window.ts";
 
 const SOCKET = { receiveBuffer: USUAL_RECEIVE_BUFFER };
-const windowOf = (sockets: number) => new Window(Array(sockets).fill(SOCKET));
+const windowOf = (sockets: number) => new ProbeWindow(Array(sockets).fill(SOCKET));
 
 Deno.test("socketsFor() keeps the answers on each below what its buffer holds", () => {
   const sockets = (receiveBuffer: number) =>
@@ -14,14 +14,14 @@ Deno.test("socketsFor() keeps the answers on each below what its buffer holds", 
 });
 
 Deno.test("Window grows with what the buffers hold, up to a bound", () => {
-  const room = (receiveBuffer: number) => new Window([{ receiveBuffer }]).room(1000);
+  const room = (receiveBuffer: number) => new ProbeWindow([{ receiveBuffer }]).room(1000);
   assertEquals(capacityOf([SOCKET, SOCKET]), 512);
   assertEquals([1, 4].map((times) => room(times * USUAL_RECEIVE_BUFFER)), [64, 256]);
   assertEquals([64, 128].map((mib) => room(mib << 20)), [20_164.75, 32_768]); // before anybody can answer
   assertEquals(room(1), 0.25);
 });
 
-Deno.test("Window is open while few answer", () => {
+Deno.test("ProbeWindow is open while few answer", () => {
   const window = windowOf(4);
   window.sent(1000, 1000);
   for (let i = 0; i < 100; i++) window.answered(5, 1010);
@@ -97,10 +97,10 @@ Deno.test("Window starts anew after a pause", () => {
   assertEquals(window.room(10_000), 64);
 });
 
-Deno.test("Window is shut while answers wait to be read", () => {
+Deno.test("ProbeWindow is shut while answers wait to be read", () => {
   const buffer = { receiveBuffer: 128 << 20, waiting: 0 };
   const small = { receiveBuffer: USUAL_RECEIVE_BUFFER, waiting: 0 };
-  const window = new Window([small, buffer]);
+  const window = new ProbeWindow([small, buffer]);
   assert(window.room(1000) > 0);
   buffer.waiting = 1025 * 832;
   assert(window.room(1001) > 0); // that was just looked at

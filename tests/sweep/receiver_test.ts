@@ -3,7 +3,7 @@ import { raknet, sqp } from "../../src/mod.ts";
 import { Stamp } from "../../src/net/socket.ts";
 import { PROTOCOLS } from "../../src/protocols/list.ts";
 import type { Sighting } from "../../src/core/record.ts";
-import { Floods, noFloods } from "../../src/sweep/flooding_hosts.ts";
+import { FloodingHosts, noFloods } from "../../src/sweep/flooding_hosts.ts";
 import { noReplies, Receiver, stampClock } from "../../src/sweep/receiver.ts";
 import { Responders } from "../../src/sweep/responders.ts";
 import { Tokens } from "../../src/sweep/token.ts";
@@ -23,7 +23,7 @@ function sight(stampedAt: number, begun: number, now: number): Sighting[] {
     isTarget: () => true,
     isTargetHost: () => true,
     responders: new Responders(1),
-    floods: new Floods(1, noFloods()),
+    floods: new FloodingHosts(1, noFloods()),
     clock: {
       now: () => time,
       wall: () => time,
@@ -64,7 +64,7 @@ Deno.test("where no hold is free, endpoints wait only in a protocol that echoes 
   const pong = raknet.encodePong({ advertise: false, time: 5n, guid: 7n, text: undefined });
   for (const [name, datagram] of [["raknet", pong], ["sqp", sqp.encodeChallenge(9)]] as const) {
     const counts = noReplies();
-    const floods = new Floods(1, noFloods());
+    const floods = new FloodingHosts(1, noFloods());
     const [sighted, waiting]: [Sighting[], Sighting[]] = [[], []];
     const time = { now: () => 5, wall: () => 5, after: () => () => {} };
     const receiver = new Receiver({

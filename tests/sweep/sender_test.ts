@@ -8,7 +8,7 @@ import { Canaries } from "../../src/sweep/canaries/canaries.ts";
 import { LossTally, noCanaries } from "../../src/sweep/canaries/loss_estimate.ts";
 import { Sender, type SenderOptions, type SendProgress } from "../../src/sweep/sender.ts";
 import { Tokens } from "../../src/sweep/token.ts";
-import { Window } from "../../src/sweep/probe_window.ts";
+import { ProbeWindow } from "../../src/sweep/probe_window.ts";
 import { RangeSet } from "../../src/targets/ranges.ts";
 import { TargetSpace } from "../../src/targets/space.ts";
 import { FakeNetwork } from "../fakes/network.ts";
@@ -54,7 +54,7 @@ function optionsFor(
       signal: new AbortController().signal,
     },
     throttle: new Throttle({ rate: undefined, netRate: undefined, hostRate: undefined }),
-    window: new Window(sockets),
+    window: new ProbeWindow(sockets),
     skip: () => false,
     backlogged: () => false,
     onProgress: () => {},

@@ -2,14 +2,14 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { InputError } from "../../src/core/errors.ts";
 import { Random } from "../../src/fleet/random.ts";
-import { Spool } from "../../src/watch/mod.ts";
+import { EventSpool } from "../../src/watch/mod.ts";
 import { FakeDisk } from "../fakes/disk.ts";
 
 const PATH = "servers.db.webhook";
 const decoder = new TextDecoder();
 
 const open = (disk: FakeDisk, most?: number) =>
-  Spool.open({ path: PATH, disk, most, onTrouble: unexpected });
+  EventSpool.open({ path: PATH, disk, most, onTrouble: unexpected });
 
 function unexpected(reason: string): never {
   throw new Error(reason);
@@ -17,14 +17,14 @@ function unexpected(reason: string): never {
 
 const line = (id: number) => JSON.stringify({ id: `w:${id}`, text: "§ä".repeat(id % 7) });
 
-function add(spool: Spool, from: number, to: number): number {
+function add(spool: EventSpool, from: number, to: number): number {
   let dropped = 0;
   for (let id = from; id <= to; id++) dropped += spool.add(`w:${id}`, line(id));
   return dropped;
 }
 
 /** The numbers of the events that wait. */
-function numbers(spool: Spool): number[] {
+function numbers(spool: EventSpool): number[] {
   if (spool.size === 0) return [];
   const { body, count } = spool.oldest(Infinity);
   const list = JSON.parse(decoder.decode(body)) as { id: string }[];
@@ -125,7 +125,7 @@ Deno.test("a disk that is full is told once; when it has room, the file has all 
   const disk = new FakeDisk();
   const troubles: string[] = [];
   const options = { path: PATH, disk, onTrouble: (reason: string) => troubles.push(reason) };
-  const spool = await Spool.open(options);
+  const spool = await EventSpool.open(options);
   add(spool, 1, 10);
   await spool.written();
   disk.room = disk.bytes(PATH)!.length + 5;
@@ -171,7 +171,7 @@ Deno.test("damaged lines are counted, a torn one is cut, the rest is read", asyn
 });
 
 Deno.test("without a file nothing is kept", async () => {
-  const spool = await Spool.open({ path: undefined, onTrouble: unexpected });
+  const spool = await EventSpool.open({ path: undefined, onTrouble: unexpected });
   add(spool, 1, 3);
   assertEquals([spool.path, numbers(spool), await spool.close()], [undefined, [1, 2, 3], false]);
 });

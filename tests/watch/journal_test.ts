@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { emptyRecord, type ServerRecord } from "../../src/core/record.ts";
 import type { PolledServer, PolledState } from "../../src/store/poll_writer.ts";
-import { Journal, Watched } from "../../src/watch/mod.ts";
+import { Journal, WatchedServer } from "../../src/watch/mod.ts";
 import { FakeNetwork } from "../fakes/network.ts";
 
 const rules = { intervalMs: 10_000, downAfter: 3, scanId: "watch" };
@@ -32,7 +32,7 @@ function fakeList(network: FakeNetwork, mostWaiting?: number) {
   return { list, journal };
 }
 
-const server = (port: number) => new Watched({ address: 0x7f000001, port }, null, rules);
+const server = (port: number) => new WatchedServer({ address: 0x7f000001, port }, null, rules);
 const ports = (states: readonly PolledState[]) => states.map(({ id }) => Number(id.split(":")[1]));
 
 Deno.test("what happens is observed, what stays is noted once an hour, and where all stand is kept", async () => {

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import type { DatagramSocket } from "../../src/net/socket.ts";
 import { Throttle } from "../../src/net/throttle.ts";
-import { LastingBoard } from "../../src/watch/mod.ts";
+import { WatchSockets } from "../../src/watch/mod.ts";
 import { FakeNetwork } from "../fakes/network.ts";
 
 const PEER = { address: 0x7f000001, port: 9 };
@@ -28,7 +28,7 @@ Deno.test("sockets that fail are replaced, as soon as they can be, and it is sai
   const told: string[] = [];
   const { promise: failed, reject } = Promise.withResolvers<never>();
   let opened = 0;
-  const lasting = new LastingBoard({
+  const lasting = new WatchSockets({
     open: () => {
       opened++;
       if (opened === 1) return [failing(network.open(4), failed), network.open(4)];

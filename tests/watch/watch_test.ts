@@ -4,13 +4,13 @@ import { audit } from "../../src/fleet/judge/audit.ts";
 import { drawFleet, type FleetHost } from "../../src/fleet/simulate/draw_fleet.ts";
 import { Random } from "../../src/fleet/random.ts";
 import { Shortage } from "../../src/net/file_descriptors.ts";
-import { Switchboard } from "../../src/net/demultiplexer.ts";
+import { Demultiplexer } from "../../src/net/demultiplexer.ts";
 import { STREAM_LIMITS, StreamLink } from "../../src/net/stream_link.ts";
 import { Throttle } from "../../src/net/throttle.ts";
 import { PROTOCOLS, USUAL_PROTOCOLS } from "../../src/protocols/list.ts";
 import type { Protocol } from "../../src/protocols/protocol.ts";
 import { emptyRecord } from "../../src/core/record.ts";
-import { noCounts, Poller, watch, Watched, type WatchEvent } from "../../src/watch/mod.ts";
+import { noCounts, Poller, watch, WatchedServer, type WatchEvent } from "../../src/watch/mod.ts";
 import { FakeNetwork } from "../fakes/network.ts";
 import { FakeStreams } from "../fakes/streams.ts";
 
@@ -66,7 +66,7 @@ async function watchFleet(setting: Setting) {
   const controller = new AbortController();
   const { signal } = controller;
   const throttle = new Throttle({ rate: undefined, netRate: undefined, hostRate: HOST_RATE });
-  await using board = new Switchboard([1, 2, 3, 4].map(() => network.open(4)), throttle, network);
+  await using board = new Demultiplexer([1, 2, 3, 4].map(() => network.open(4)), throttle, network);
   void board.listen(() => {});
   signal.addEventListener("abort", () => board.hangUp());
   const random = new Random(9);
@@ -76,7 +76,7 @@ async function watchFleet(setting: Setting) {
     const [protocol] = protocols ?? [];
     const row = protocols && { ...emptyRecord(one, 1), protocol, protocols };
     const known = row && { row, online, failures: online ? 0 : 3, askedAt: 1 };
-    return new Watched(one, null, rules, known);
+    return new WatchedServer(one, null, rules, known);
   });
   const start = network.now();
   const isShort = () => setting.short?.(network.now() - start) ?? false;
@@ -269,7 +269,7 @@ Deno.test("what is broken in a poll ends the watch, and is told", async () => {
   const rules = { intervalMs: 5000, downAfter: 3, scanId: "watch" };
   const broken = watch({
     ...{
-      servers: [new Watched({ address: 1, port: 1 }, null, rules)],
+      servers: [new WatchedServer({ address: 1, port: 1 }, null, rules)],
       concurrency: 1,
       spreadMs: 0,
     },

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { emptyRecord, type ServerRecord } from "../../src/core/record.ts";
-import { RECHECK_MS, SELDOM_MS, Watched, type WatchEvent } from "../../src/watch/mod.ts";
+import { RECHECK_MS, SELDOM_MS, WatchedServer, type WatchEvent } from "../../src/watch/mod.ts";
 
 const ENDPOINT = { address: 0x7f000001, port: 19132 };
 const rules = { intervalMs: 60_000, downAfter: 3, scanId: "watch" };
@@ -16,14 +16,14 @@ const row = (over: Partial<ServerRecord> = {}): ServerRecord => ({
 const said = (events: readonly WatchEvent[]) =>
   events.map(({ host: _, port: __, requested_as: ___, scan_id: ____, at: _____, ...rest }) => rest);
 
-function seen(): Watched {
-  const server = new Watched(ENDPOINT, null, rules);
+function seen(): WatchedServer {
+  const server = new WatchedServer(ENDPOINT, null, rules);
   server.answered(row(), 1000);
   return server;
 }
 
 Deno.test("a server is told online once, offline after so many misses, and back", () => {
-  const server = new Watched(ENDPOINT, "play.example.org", rules);
+  const server = new WatchedServer(ENDPOINT, "play.example.org", rules);
   const [online, ...others] = server.answered(row(), 1000);
   assertEquals(others, []);
   assertEquals(online, {
@@ -48,7 +48,7 @@ Deno.test("misses that an answer follows are told to nobody", () => {
 });
 
 Deno.test("a server that was never seen is told offline once", () => {
-  const server = new Watched(ENDPOINT, null, rules);
+  const server = new WatchedServer(ENDPOINT, null, rules);
   const told = [1, 2, 3, 4, 5].flatMap((at) => server.missed(at));
   assertEquals(said(told), [{ event: "offline", misses: 3, last_seen: null }]);
 });
@@ -93,7 +93,7 @@ Deno.test("names are told where rows hold them", () => {
 Deno.test("what a silent protocol would have said is no change, but for good", () => {
   const both = row({ protocols: ["raknet", "query"], map: "world", plugins: [] });
   const less = row({ players_online: 4 });
-  const server = new Watched(ENDPOINT, null, rules);
+  const server = new WatchedServer(ENDPOINT, null, rules);
   server.answered(both, 0);
   assertEquals(said(server.answered(less, 1)), [{ event: "players", players_online: [3, 4] }]);
   assertEquals(server.answered({ ...both, players_online: 4 }, 2), []);
@@ -104,7 +104,7 @@ Deno.test("what a silent protocol would have said is no change, but for good", (
     "map",
     "plugins",
   ]);
-  const cut = new Watched(ENDPOINT, null, rules);
+  const cut = new WatchedServer(ENDPOINT, null, rules);
   cut.answered(both, 0);
   const lossy = { ...both, map: null, plugins: null, flags: ["fullLost"] };
   assertEquals([cut.answered(lossy, 1), cut.answered(both, 2)], [[], []]);
@@ -122,7 +122,7 @@ Deno.test("polls come soon after a miss, and seldom to the dead", () => {
   assert(pauses.slice(10).every((ms) => ms === SELDOM_MS));
   server.answered(row(), 2);
   assertEquals(server.pause(0.5), 60_000);
-  const slow = new Watched(ENDPOINT, null, { ...rules, intervalMs: 2 * SELDOM_MS });
+  const slow = new WatchedServer(ENDPOINT, null, { ...rules, intervalMs: 2 * SELDOM_MS });
   for (let i = 0; i < 9; i++) slow.missed(i);
   assertEquals(slow.pause(0.5), 2 * SELDOM_MS); // no sooner than when it is up
 });

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { Spool, type WatchEvent, Webhook } from "../../src/watch/mod.ts";
+import { EventSpool, type WatchEvent, Webhook } from "../../src/watch/mod.ts";
 import { FakeDisk } from "../fakes/disk.ts";
 import { FakeNetwork } from "../fakes/network.ts";
 
@@ -24,7 +24,7 @@ async function hooked(answer: (asked: number, now: number) => Answer, given: {
   const times: number[] = [];
   const lines: string[] = [];
   const tell = (line: string) => lines.push(line);
-  const spool = await Spool.open({ path, disk, onTrouble: tell });
+  const spool = await EventSpool.open({ path, disk, onTrouble: tell });
   const start = clock.now();
   const hook = new Webhook(SECRET, {
     clock,
@@ -162,7 +162,7 @@ Deno.test("a refused request is halved until the event that is refused stands al
   const clock = new FakeNetwork(1);
   const taken: number[] = [];
   const lines: string[] = [];
-  const spool = await Spool.open({ path: undefined, onTrouble: unexpected });
+  const spool = await EventSpool.open({ path: undefined, onTrouble: unexpected });
   const hook = new Webhook(SECRET, {
     ...{ clock, spool, tell: (line) => lines.push(line) },
     fetch: (_, { body }) => {

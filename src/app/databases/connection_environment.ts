@@ -6,7 +6,7 @@
 import { redactUrl } from "../../core/redact.ts";
 import { passwordIn } from "../../store/database/pgpass.ts";
 import type { PostgresPlace } from "../../store/database/postgres_url.ts";
-import { storePlace, type Surroundings } from "../../store/open_store.ts";
+import { type ConnectionEnvironment, storePlace } from "../../store/open_store.ts";
 import type { Values } from "../settings/option_values.ts";
 import { env, userPath } from "../environment.ts";
 
@@ -16,7 +16,7 @@ import { env, userPath } from "../environment.ts";
  *
  * @param tell Told of a file of passwords that is passed over.
  */
-export function connectionEnvironment(tell: (line: string) => void): Surroundings {
+export function connectionEnvironment(tell: (line: string) => void): ConnectionEnvironment {
   return { resolve: userPath, password: (place) => readPassword(place, tell) };
 }
 

@@ -5,9 +5,13 @@
  */
 import { sleep, systemClock } from "../../net/clock.ts";
 import type { Database } from "../../store/database/database.ts";
-import { cutsFor, thin } from "../../store/downsample.ts";
-import { openExisting, type StorePlace, type Surroundings } from "../../store/open_store.ts";
-import { attempt } from "../../store/store.ts";
+import { cutsFor, downsampleObservations } from "../../store/downsample.ts";
+import {
+  type ConnectionEnvironment,
+  openExisting,
+  type StorePlace,
+} from "../../store/open_store.ts";
+import { withDatabaseErrors } from "../../store/store.ts";
 import { count } from "../targets/scan_plan.ts";
 
 /** Between two transactions others may write, and polls go on, milliseconds. */
@@ -27,7 +31,11 @@ async function downsample(
 ): Promise<string> {
   const between = () => sleep(systemClock, PAUSE_MS, signal);
   const cuts = cutsFor(Date.now(), keepMs);
-  const deleted = await attempt("write to", database, () => thin(database, cuts, between, signal));
+  const deleted = await withDatabaseErrors(
+    "write to",
+    database,
+    () => downsampleObservations(database, cuts, between, signal),
+  );
   return `${database.name}: ${count(deleted, "observation")} thinned out`;
 }
 
@@ -42,7 +50,7 @@ const FIRST_MS = 60_000;
 export async function keepDownsampled(
   lists: readonly StorePlace[],
   keepMs: number | undefined,
-  surroundings: Surroundings,
+  surroundings: ConnectionEnvironment,
   signal: AbortSignal,
   tell: (line: string) => void,
 ): Promise<void> {
@@ -67,7 +75,7 @@ export async function keepDownsampled(
 export async function downsampleOnce(
   place: StorePlace,
   keepMs: number,
-  surroundings: Surroundings,
+  surroundings: ConnectionEnvironment,
   signal?: AbortSignal,
 ): Promise<string> {
   await using database = await openExisting(place, surroundings);

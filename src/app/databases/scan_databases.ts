@@ -14,17 +14,17 @@ import type { ScanState } from "../../scan/scan_state.ts";
 import { fateOf, type FileIdentity, identityOf } from "../../sinks/file_identity.ts";
 import { OutputLostError } from "../../sinks/sink.ts";
 import {
+  type ConnectionEnvironment,
   openExisting,
   openStore,
   type StorePlace,
   storePlace,
-  type Surroundings,
 } from "../../store/open_store.ts";
 import { DOWN_AFTER } from "../../store/missing_servers.ts";
 import { absenceOf, SpillingStore } from "../../store/spilling_store.ts";
 import type { AskedOf } from "../../store/kept_columns.ts";
 import { type OptOut, readOptOuts } from "../../store/opt_outs.ts";
-import { attempt, Store } from "../../store/store.ts";
+import { Store, withDatabaseErrors } from "../../store/store.ts";
 import type { Range } from "../../targets/ranges.ts";
 import type { Settings } from "../settings/option_values.ts";
 import { userPath } from "../environment.ts";
@@ -34,7 +34,7 @@ import { type ScanSettings } from "../settings/scan_settings.ts";
 import { type NamedTargets } from "../targets/find_targets.ts";
 
 /** The databases of a scan: where they are, and when a silent server counts as offline. */
-export interface StorePlan {
+export interface DatabasePlan {
   /** Where. */
   readonly places: readonly StorePlace[];
   /** After how many scans without an answer. */
@@ -48,7 +48,7 @@ export interface StorePlan {
  *
  * @throws InputError for a URL that cannot be read.
  */
-export function planStores(settings: Settings): StorePlan {
+export function planDatabases(settings: Settings): DatabasePlan {
   return {
     places: settings.texts("output").map(storePlace).filter((place) => place !== undefined),
     downAfter: settings.whole("down-after", 1, 1000) ?? DOWN_AFTER,
@@ -85,7 +85,7 @@ interface DatabaseFile {
 }
 
 /** Databases that were opened for a scan. */
-export class ScanStores implements AsyncDisposable {
+export class ScanDatabases implements AsyncDisposable {
   readonly #optOuts: OptOut[] = [];
 
   private constructor(
@@ -94,8 +94,8 @@ export class ScanStores implements AsyncDisposable {
     /** Addresses that they mark as opted out. */
     readonly optedOut: readonly Range[],
     private readonly files: readonly DatabaseFile[],
-    private readonly plan: StorePlan,
-    private readonly surroundings: Surroundings,
+    private readonly plan: DatabasePlan,
+    private readonly surroundings: ConnectionEnvironment,
     private readonly tell: (line: string) => void,
   ) {}
 
@@ -111,14 +111,14 @@ export class ScanStores implements AsyncDisposable {
    * @throws InputError for the first that cannot be used.
    */
   static async open(
-    plan: StorePlan,
+    plan: DatabasePlan,
     spill: string,
     tell: (line: string) => void,
     asked: AskedOf,
-    surroundings: Surroundings,
+    surroundings: ConnectionEnvironment,
     signal?: AbortSignal,
     resumed = false,
-  ): Promise<ScanStores> {
+  ): Promise<ScanDatabases> {
     const sinks: SpillingStore[] = [];
     const optedOut: Range[] = [];
     const files: DatabaseFile[] = [];
@@ -135,7 +135,7 @@ export class ScanStores implements AsyncDisposable {
           ...SPILL,
         };
         sinks.push(new SpillingStore(new Store(database, undefined, asked), options));
-        optedOut.push(...await attempt("read", database, () => readOptOuts(database)));
+        optedOut.push(...await withDatabaseErrors("read", database, () => readOptOuts(database)));
         if (place.postgres !== undefined) continue;
         const path = userPath(place.file);
         const opened = await identityOf(path);
@@ -145,7 +145,7 @@ export class ScanStores implements AsyncDisposable {
       for (const sink of sinks) await sink[Symbol.asyncDispose]();
       throw error;
     }
-    return new ScanStores(sinks, optedOut, files, plan, surroundings, tell);
+    return new ScanDatabases(sinks, optedOut, files, plan, surroundings, tell);
   }
 
   /**

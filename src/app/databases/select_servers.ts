@@ -6,17 +6,17 @@
 import { InputError } from "../../core/errors.ts";
 import { serverId } from "../../core/record.ts";
 import type { Format, Sink } from "../../sinks/sink.ts";
-import { listServers, ORDERS, type Selection } from "../../store/server_queries.ts";
+import { listServers, SERVER_ORDERS, type ServerSelection } from "../../store/server_queries.ts";
 import {
+  type ConnectionEnvironment,
   readStore,
   type StorePlace,
   storePlace,
-  type Surroundings,
 } from "../../store/open_store.ts";
 import type { StoredRecord } from "../../store/server_columns.ts";
 import type { Database } from "../../store/database/database.ts";
-import { closest } from "../../core/closest_name.ts";
-import { type Column, playersText, tableOf } from "../outputs/table_format.ts";
+import { closestName } from "../../core/closest_name.ts";
+import { playersText, type TableColumn, tableOf } from "../outputs/table_format.ts";
 import type { Settings } from "../settings/option_values.ts";
 
 /** The list that a command names first. */
@@ -33,7 +33,7 @@ export function namedPlace(word: string | undefined): StorePlace {
 /** Opens the list that a command reads. */
 export async function openNamed(
   word: string | undefined,
-  surroundings: Surroundings,
+  surroundings: ConnectionEnvironment,
 ): Promise<Database> {
   return await readStore(namedPlace(word), surroundings);
 }
@@ -41,15 +41,15 @@ export async function openNamed(
 /** Which servers the options select. */
 export function readSelection(
   settings: Settings,
-  usual: { readonly sort: keyof typeof ORDERS; readonly limit?: number },
+  usual: { readonly sort: keyof typeof SERVER_ORDERS; readonly limit?: number },
   now: number,
-): Selection {
+): ServerSelection {
   const sort = settings.text("sort");
-  if (sort !== undefined && !Object.hasOwn(ORDERS, sort)) {
-    const meant = closest(sort, Object.keys(ORDERS));
+  if (sort !== undefined && !Object.hasOwn(SERVER_ORDERS, sort)) {
+    const meant = closestName(sort, Object.keys(SERVER_ORDERS));
     const hint = meant === undefined ? "" : `; did you mean ${meant}?`;
     throw new InputError(
-      `Cannot sort by "${sort}": it goes by ${Object.keys(ORDERS).join(", ")}${hint}`,
+      `Cannot sort by "${sort}": it goes by ${Object.keys(SERVER_ORDERS).join(", ")}${hint}`,
     );
   }
   const since = settings.text("since");
@@ -60,7 +60,7 @@ export function readSelection(
     minPlayers: settings.whole("min-players", 0, 1e9),
     text: settings.text("text"),
     since: since === undefined ? undefined : readSince(since, now),
-    sort: (sort as keyof typeof ORDERS | undefined) ?? usual.sort,
+    sort: (sort as keyof typeof SERVER_ORDERS | undefined) ?? usual.sort,
     limit: settings.wholeCount("limit") ?? usual.limit,
   };
 }
@@ -92,7 +92,7 @@ const BATCH = 500;
 /** Writes the selected servers; says how many, and when the last of them was asked. */
 export async function writeServers(
   database: Database,
-  selection: Selection,
+  selection: ServerSelection,
   sinks: readonly Sink[],
 ): Promise<{ count: number; latest: number }> {
   let [batch, count, latest]: [StoredRecord[], number, number] = [[], 0, 0];
@@ -121,8 +121,8 @@ export function ago(at: number, now: number): string {
 }
 
 /** A table for a terminal: whether each server is online, and since when it was not. */
-export function listTable(now: number, space: number): Format {
-  const columns: readonly Column<StoredRecord>[] = [
+export function storedServersTable(now: number, space: number): Format {
+  const columns: readonly TableColumn<StoredRecord>[] = [
     { title: "SERVER", width: 21, rank: 0, whole: true, text: serverId },
     {
       title: "STATE",

@@ -9,7 +9,7 @@ import { type Database, Unavailable } from "../../store/database/database.ts";
 import { readOptOuts } from "../../store/opt_outs.ts";
 import { openExisting, openStore, type StorePlace, storePlace } from "../../store/open_store.ts";
 import { writePolls } from "../../store/poll_writer.ts";
-import { attempt, Store, StoreError } from "../../store/store.ts";
+import { Store, StoreError, withDatabaseErrors } from "../../store/store.ts";
 import type { Range } from "../../targets/ranges.ts";
 import { Journal, type WatchCounts, type WatchRules } from "../../watch/mod.ts";
 import type { Settings, Values } from "../settings/option_values.ts";
@@ -44,7 +44,7 @@ async function openFree(
 }
 
 /** The lists of a watch. */
-export class WatchLists implements AsyncDisposable {
+export class WatchDatabases implements AsyncDisposable {
   readonly #all: Database[] = [];
   readonly #journals: Journal[] = [];
 
@@ -77,7 +77,7 @@ export class WatchLists implements AsyncDisposable {
     settings: Settings,
     rules: WatchRules,
     tell: (line: string) => void,
-  ): Promise<WatchLists> {
+  ): Promise<WatchDatabases> {
     const outputs = settings.texts("output");
     const wrong = outputs.find((text) => storePlace(text) === undefined);
     if (wrong !== undefined) {
@@ -96,7 +96,7 @@ export class WatchLists implements AsyncDisposable {
     const texts = [...new Set([...words, ...outputs])];
     const places = texts.map((text) => storePlace(text)!);
     await using stack = new AsyncDisposableStack();
-    const lists = stack.use(new WatchLists(places, words.length, rules, tell));
+    const lists = stack.use(new WatchDatabases(places, words.length, rules, tell));
     for (const place of places.slice(0, words.length)) {
       lists.#add(await openFree(openExisting, place, tell));
     }
@@ -121,7 +121,8 @@ export class WatchLists implements AsyncDisposable {
       new Journal({
         ...{ name: database.name, scanId: this.rules.scanId, clock: systemClock },
         tell: (line) => this.tell(`blocksweep: ${line}`),
-        write: (...polled) => attempt("write to", database, () => writePolls(database, ...polled)),
+        write: (...polled) =>
+          withDatabaseErrors("write to", database, () => writePolls(database, ...polled)),
       }),
     );
   }
@@ -130,7 +131,7 @@ export class WatchLists implements AsyncDisposable {
   async optedOut(): Promise<Range[]> {
     const ranges: Range[] = [];
     for (const database of this.#all) {
-      ranges.push(...await attempt("read", database, () => readOptOuts(database)));
+      ranges.push(...await withDatabaseErrors("read", database, () => readOptOuts(database)));
     }
     return ranges;
   }

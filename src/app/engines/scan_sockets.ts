@@ -19,7 +19,7 @@ import type { ScanSettings } from "../settings/scan_settings.ts";
 export type Sockets = Record<4 | 6, DatagramSocket[]>;
 
 /** Opens the sockets before anything else: a port that is taken is found out in time. */
-export async function openAll(
+export async function openScanSockets(
   targets: Targets,
   chosen: ScanSettings,
   engine: Engine,

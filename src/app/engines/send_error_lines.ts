@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { TroubleKind } from "../../scan/sweep_stage/send_errors.ts";
+import type { SendErrorKind } from "../../scan/sweep_stage/send_errors.ts";
 import { withCommas } from "../../core/text.ts";
 
 /** What an error of sending comes from, most likely, and what to do. */
@@ -39,7 +39,7 @@ export function shortageLine(waiting: string, code: string = "EMFILE"): string {
  *
  * @returns `undefined` where there is nothing that the user should know now.
  */
-export function troubleLine(code: string, kind: TroubleKind): string | undefined {
+export function sendErrorLine(code: string, kind: SendErrorKind): string | undefined {
   if (kind === "short") {
     const remedies = [SHORT[code]?.remedy, "lower --concurrency"].filter((one) =>
       one !== undefined

@@ -15,7 +15,7 @@ import { Throttle } from "../../net/throttle.ts";
 import { socketsFor } from "../../sweep/probe_window.ts";
 import { optOutCheck } from "../../targets/builtin_lists.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
-import { LastingBoard, Poller, type Watched } from "../../watch/mod.ts";
+import { Poller, type WatchedServer, WatchSockets } from "../../watch/mod.ts";
 import { DEFAULTS } from "../settings/defaults.ts";
 import { chosenTimeout, streamLimits } from "../settings/scan_settings.ts";
 import { shortageLine } from "./send_error_lines.ts";
@@ -25,7 +25,7 @@ import type { Settings } from "../settings/option_values.ts";
 const HOST_RATE = 5;
 
 /** What the options say about asking. */
-export interface AskSettings {
+export interface PollingSettings {
   readonly protocols: readonly Protocol[];
   /** Every protocol of the program, in order of rank. Default: PROTOCOLS. */
   readonly allProtocols?: readonly Protocol[];
@@ -40,11 +40,11 @@ export interface AskSettings {
 }
 
 /** Reads them. */
-export function readAsking(
+export function readPollingSettings(
   settings: Settings,
   protocols: readonly Protocol[],
   allProtocols?: readonly Protocol[],
-): AskSettings {
+): PollingSettings {
   const timeoutMs = chosenTimeout(settings);
   return {
     ...{ protocols, allProtocols },
@@ -63,10 +63,10 @@ function readRate(settings: Settings): number | undefined {
 }
 
 /** What asks. */
-export interface Asking {
+export interface PollingSockets {
   readonly poller: Poller;
   /** Its sockets, which have to listen. */
-  readonly board: LastingBoard;
+  readonly board: WatchSockets;
   /** Polls at once. */
   readonly concurrency: number;
 }
@@ -76,9 +76,9 @@ export interface Asking {
  *
  * @param tell Told when sockets fail.
  */
-export async function openAsking(
-  servers: readonly Watched[],
-  asking: AskSettings,
+export async function openPollingSockets(
+  servers: readonly WatchedServer[],
+  asking: PollingSettings,
   around: {
     readonly scanId: string;
     readonly signal: AbortSignal;
@@ -88,7 +88,7 @@ export async function openAsking(
     /** Whether an address has opted out. */
     readonly optedOut: (address: Address) => boolean;
   },
-): Promise<Asking> {
+): Promise<PollingSockets> {
   const { limits, rate } = asking;
   const concurrency = await concurrencyFor(servers, asking);
   const { signal } = around;
@@ -100,7 +100,7 @@ export async function openAsking(
     hostRate: HOST_RATE,
   }, isLoopback);
   const open = () => Poller.families(servers).flatMap((bits) => openSockets(bits, concurrency));
-  const board = new LastingBoard({ open, throttle, clock, ...around });
+  const board = new WatchSockets({ open, throttle, clock, ...around });
   const shortage = new Shortage(
     clock,
     (code) => around.tell(`${shortageLine("polls", code)}; they are put off while that lasts`),
@@ -129,8 +129,8 @@ const SPARE_DESCRIPTORS = 128;
 
 /** How many polls there may be at once: each may need a descriptor of its own. */
 async function concurrencyFor(
-  servers: readonly Watched[],
-  { concurrency }: AskSettings,
+  servers: readonly WatchedServer[],
+  { concurrency }: PollingSettings,
 ): Promise<number> {
   const [{ rules: { intervalMs } }] = servers;
   const enough = Math.ceil(servers.length * SILENT_MS / intervalMs);

@@ -27,7 +27,7 @@ const MOST_HEAD = 8192;
 const RETRY_MS = 1000;
 
 /** What a client wants. */
-export interface PageRequest {
+export interface HttpRequest {
   /** `GET`, `POST`... */
   readonly method: string;
   /** The path, without a query. */
@@ -37,7 +37,7 @@ export interface PageRequest {
 }
 
 /** What it gets. */
-export interface PageResponse {
+export interface HttpResponse {
   readonly status: keyof typeof REASONS;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body: Uint8Array<ArrayBuffer>;
@@ -54,9 +54,9 @@ const REASONS = {
 } as const;
 
 /** How pages are served. */
-export interface PageServerOptions {
+export interface HttpServerOptions {
   /** The response to a request that could be read. */
-  readonly answer: (request: PageRequest) => PageResponse;
+  readonly answer: (request: HttpRequest) => HttpResponse;
   /** The clock. */
   readonly clock: Clock;
   /** Told why connections cannot be accepted, once for each time that it begins. */
@@ -64,7 +64,7 @@ export interface PageServerOptions {
 }
 
 /** Serves until it is disposed of. */
-export class PageServer implements AsyncDisposable {
+export class HttpServer implements AsyncDisposable {
   /** Open connections, the oldest first, and since when. */
   readonly #open = new Map<Deno.TcpConn, number>();
   readonly #ended = new AbortController();
@@ -73,7 +73,7 @@ export class PageServer implements AsyncDisposable {
   /** @param listener Taken over. */
   constructor(
     private readonly listener: Deno.TcpListener,
-    private readonly options: PageServerOptions,
+    private readonly options: HttpServerOptions,
   ) {
     this.#accepting = this.#accept();
   }
@@ -131,8 +131,8 @@ export class PageServer implements AsyncDisposable {
   }
 
   /** Whether a request is for this server: one on loopback has no other names. */
-  #isFor({ host }: PageRequest): boolean {
-    return host === undefined || !isLocal(this.listener.addr.hostname) || isLocalName(host);
+  #isFor({ host }: HttpRequest): boolean {
+    return host === undefined || !isLocal(this.listener.addr.hostname) || isLoopbackName(host);
   }
 
   /** What comes of it in time; `undefined` where nothing does, or the client ends the connection. */
@@ -200,7 +200,7 @@ const HEADER = /^([!#$%&'*+.^_`|~\w-]+):[ \t]*([\t\x20-\x7e\x80-\xff]*)$/;
  * assertEquals(read("GET /metrics HTTP/1.1\r\nHost: ["), 400);
  * ```
  */
-export function parseRequest(head: Uint8Array): PageRequest | 400 {
+export function parseRequest(head: Uint8Array): HttpRequest | 400 {
   const [line, ...headers] = LATIN_1.decode(head).split("\r\n");
   const [, method, target, minor] = REQUEST_LINE.exec(line) ?? [];
   const hosts: string[] = [];
@@ -229,7 +229,7 @@ function isHost(text: string): boolean {
 }
 
 /** Whether a host, as a URL holds it, is `localhost` (RFC 6761, 6.3) or a loopback address. */
-function isLocalName(host: string): boolean {
+function isLoopbackName(host: string): boolean {
   if (/^(?:[^.]+\.)*localhost\.?$/.test(host)) return true;
   return isLocal(host.replace(/^\[(.*)\]$/, "$1"));
 }
@@ -243,11 +243,11 @@ function isLocal(text: string): boolean {
   return address !== undefined && isLoopback(address);
 }
 
-function refusal(status: keyof typeof REASONS, line: string = REASONS[status]): PageResponse {
+function refusal(status: keyof typeof REASONS, line: string = REASONS[status]): HttpResponse {
   return { status, body: new TextEncoder().encode(`${line}\n`) };
 }
 
-function encodeResponse({ status, headers, body }: PageResponse, isHead: boolean): Uint8Array[] {
+function encodeResponse({ status, headers, body }: HttpResponse, isHead: boolean): Uint8Array[] {
   const fields = Object.entries({
     "content-type": "text/plain; charset=utf-8",
     ...headers,

@@ -7,8 +7,8 @@ import { formatAddress, parseAddress } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
 import { type Clock, systemClock } from "../../net/clock.ts";
 import { reason } from "../environment.ts";
-import { exposition, EXPOSITION_TYPE, type Family } from "./prometheus_text.ts";
-import { type PageRequest, type PageResponse, PageServer } from "./http_server.ts";
+import { EXPOSITION_TYPE, type Family, prometheusText } from "./prometheus_text.ts";
+import { type HttpRequest, type HttpResponse, HttpServer } from "./http_server.ts";
 import type { Settings } from "../settings/option_values.ts";
 
 /** Where numbers are served. */
@@ -73,7 +73,7 @@ export function serveMetrics(
 ): AsyncDisposable {
   const page = metricsPage(collect, clock);
   const listener = listenOn(hostname, port);
-  return new PageServer(listener, {
+  return new HttpServer(listener, {
     clock,
     onTrouble,
     answer: (request) => respond(request, page),
@@ -99,7 +99,7 @@ function metricsPage(
   let renderedAt = -Infinity;
   return () => {
     if (page === undefined || clock.now() - renderedAt >= PAGE_MS) {
-      page = encoder.encode(exposition(collect()));
+      page = encoder.encode(prometheusText(collect()));
       renderedAt = clock.now();
     }
     return page;
@@ -108,7 +108,7 @@ function metricsPage(
 
 const encoder = new TextEncoder();
 
-function respond({ method, path }: PageRequest, page: () => Uint8Array<ArrayBuffer>): PageResponse {
+function respond({ method, path }: HttpRequest, page: () => Uint8Array<ArrayBuffer>): HttpResponse {
   if (path !== "/metrics") return { status: 404, body: encoder.encode("see /metrics\n") };
   if (method !== "GET" && method !== "HEAD") {
     return { status: 405, headers: { allow: "GET, HEAD" }, body: encoder.encode("GET it\n") };

@@ -34,17 +34,17 @@ export const EXPOSITION_TYPE = "text/plain; version=0.0.4; charset=utf-8";
  *
  * @example
  * ```ts
- * import { exposition } from "./prometheus_text.ts";
+ * import { prometheusText } from "./prometheus_text.ts";
  * import { assertEquals } from "@std/assert";
  *
  * const up = { name: "up", help: "Whether it is up.", type: "gauge" } as const;
  * assertEquals(
- *   exposition([{ ...up, samples: [{ value: 0, labels: { server: 'a"b' } }] }]),
+ *   prometheusText([{ ...up, samples: [{ value: 0, labels: { server: 'a"b' } }] }]),
  *   '# HELP up Whether it is up.\n# TYPE up gauge\nup{server="a\\"b"} 0\n',
  * );
  * ```
  */
-export function exposition(families: readonly Family[]): string {
+export function prometheusText(families: readonly Family[]): string {
   const lines: string[] = [];
   for (const { name, help, type, samples } of families) {
     lines.push(`# HELP ${name} ${escaped(help)}`, `# TYPE ${name} ${type}`);

@@ -21,8 +21,8 @@ export function scanFamilies(state: ScanState): Family[] {
     counter("probes_sent", "Probes that left.", state.sent),
     counter("probes_refused", "Probes that the system refused to send.", state.refused),
     counter("connections_begun", "Connections that were begun.", tcp.sent),
-    family("connections", "counter", "Connections, by what came of them.", connections),
-    family("replies", "counter", "Datagrams besides conversations, by kind.", replies),
+    metricFamily("connections", "counter", "Connections, by what came of them.", connections),
+    metricFamily("replies", "counter", "Datagrams besides conversations, by kind.", replies),
     counter("datagrams_dropped", "Datagrams that found no room in a buffer.", state.dropped),
     gauge(
       "hosts_flooding",
@@ -52,16 +52,16 @@ export function scanFamilies(state: ScanState): Family[] {
 
 /** A family of one value that only grows. */
 export function counter(name: string, help: string, value: number): Family {
-  return family(name, "counter", help, [{ value }]);
+  return metricFamily(name, "counter", help, [{ value }]);
 }
 
 /** A family of one value. */
 export function gauge(name: string, help: string, value: number): Family {
-  return family(name, "gauge", help, [{ value }]);
+  return metricFamily(name, "gauge", help, [{ value }]);
 }
 
 /** A family. */
-export function family(
+export function metricFamily(
   name: string,
   type: Family["type"],
   help: string,

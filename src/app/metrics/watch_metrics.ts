@@ -4,9 +4,9 @@
  * @module
  */
 import { formatEndpoint } from "../../core/address.ts";
-import type { Journal, WatchCounts, Watched, WatchEvent } from "../../watch/mod.ts";
+import type { Journal, WatchCounts, WatchedServer, WatchEvent } from "../../watch/mod.ts";
 import { type Family, Histogram, type Sample } from "./prometheus_text.ts";
-import { counter, family, gauge } from "./scan_metrics.ts";
+import { counter, gauge, metricFamily } from "./scan_metrics.ts";
 
 /** Servers with values of their own: the first that were named. */
 const MOST_SERVERS = 10_000;
@@ -24,7 +24,7 @@ export class WatchMetrics {
 
   /** Nothing was done yet. */
   constructor(
-    private readonly servers: readonly Watched[],
+    private readonly servers: readonly WatchedServer[],
     private readonly counts: WatchCounts,
     private readonly journals: readonly Journal[],
   ) {}
@@ -46,16 +46,21 @@ export class WatchMetrics {
       server,
       labels: { server: formatEndpoint(server.endpoint) },
     }));
-    const each = (value: (server: Watched) => number): Sample[] =>
+    const each = (value: (server: WatchedServer) => number): Sample[] =>
       listed.map(({ server, labels }) => ({ labels, value: value(server) }));
     const up = (state: boolean | undefined) => servers.filter(({ online }) => online === state);
     const sum = (of: (journal: Journal) => number) =>
       journals.reduce((all, journal) => all + of(journal), 0);
     return [
-      family("up", "gauge", "Whether the server is up; NaN until that is known.", each(upOf)),
-      family("players", "gauge", "Players; NaN where it does not tell.", each(playersOf)),
-      family("latency_seconds", "gauge", "Round trip; NaN while it is down.", each(latencyOf)),
-      family("servers", "gauge", "Watched servers.", [
+      metricFamily("up", "gauge", "Whether the server is up; NaN until that is known.", each(upOf)),
+      metricFamily("players", "gauge", "Players; NaN where it does not tell.", each(playersOf)),
+      metricFamily(
+        "latency_seconds",
+        "gauge",
+        "Round trip; NaN while it is down.",
+        each(latencyOf),
+      ),
+      metricFamily("servers", "gauge", "Watched servers.", [
         { labels: { state: "online" }, value: up(true).length },
         { labels: { state: "offline" }, value: up(false).length },
         { labels: { state: "unknown" }, value: up(undefined).length },
@@ -68,13 +73,13 @@ export class WatchMetrics {
       counter("polls", "Polls that ended.", counts.polls),
       counter("polls_answered", "Polls that were answered.", counts.answered),
       counter("polls_put_off", "Polls put off for lack of descriptors.", counts.putOff),
-      family("poll_late_seconds", "histogram", "How late polls began.", this.#late.samples),
+      metricFamily("poll_late_seconds", "histogram", "How late polls began.", this.#late.samples),
       gauge(
         "poll_late_worst_seconds",
         "How late the latest poll began.",
         counts.worstLateMs / 1000,
       ),
-      family(
+      metricFamily(
         "events",
         "counter",
         "What was told.",
@@ -86,15 +91,15 @@ export class WatchMetrics {
   }
 }
 
-function upOf({ online }: Watched): number {
+function upOf({ online }: WatchedServer): number {
   return online === undefined ? NaN : online ? 1 : 0;
 }
 
 /** Nobody plays on a server that is down. */
-function playersOf({ online, row }: Watched): number {
+function playersOf({ online, row }: WatchedServer): number {
   return online === false ? 0 : row?.players_online ?? NaN;
 }
 
-function latencyOf({ online, row }: Watched): number {
+function latencyOf({ online, row }: WatchedServer): number {
   return online ? (row?.latency_ms ?? NaN) / 1000 : NaN;
 }

@@ -17,7 +17,7 @@ import type { ReopenedOutput } from "../../scan/checkpoint/resumed_rows.ts";
 import { openFile, reopenFile, standardOutput } from "../../sinks/file_output.ts";
 import { type Format, type Output, type Sink, TextSink } from "../../sinks/sink.ts";
 import { storePlace } from "../../store/open_store.ts";
-import { closest } from "../../core/closest_name.ts";
+import { closestName } from "../../core/closest_name.ts";
 import { userPath } from "../environment.ts";
 import { absenceOf } from "../../store/spilling_store.ts";
 import { ROW_ORDERS, type RowOrder, SortingSink } from "./sorting_sink.ts";
@@ -48,7 +48,7 @@ const FORMATS: Readonly<Record<string, MakeFormat>> = {
 };
 
 /** The names of the forms: `--format`. */
-export const FORMAT_NAMES: readonly string[] = Object.keys(FORMATS);
+export const OUTPUT_FORMAT_NAMES: readonly string[] = Object.keys(FORMATS);
 
 const SUFFIXES: Readonly<Record<string, string>> = {
   csv: "csv",
@@ -94,7 +94,7 @@ export function planOutputs(
   const isTerminal = terminal !== undefined;
   const fields = chosenFields(settings.list("fields"), columns);
   const identified = ["host", "port"].every((name) => fields.some((one) => one.name === name));
-  const named = settings.oneOf("format", FORMAT_NAMES);
+  const named = settings.oneOf("format", OUTPUT_FORMAT_NAMES);
   const outputs = settings.texts("output");
   const paths = outputs.filter((path) => storePlace(path) === undefined);
   const plans = paths.map((path) => ({ path, name: formatOf(path, named, isTerminal) }));
@@ -167,7 +167,7 @@ function chosenFields(
   return names.map((name) => {
     const field = columns.find((other) => other.name === name);
     if (field !== undefined) return field;
-    const meant = closest(name, columns.map((other) => other.name));
+    const meant = closestName(name, columns.map((other) => other.name));
     const hint = meant === undefined ? "the schema command lists them" : `did you mean "${meant}"?`;
     throw new InputError(`Cannot write field "${name}": there is none of that name; ${hint}`);
   });

@@ -16,7 +16,7 @@ const LONGEST = 40;
 const SHOWN = 6;
 
 /** Counts the rows that it takes. */
-export class Tally implements Sink {
+export class SoftwareTally implements Sink {
   readonly #software = new Counts();
   readonly #versions = new Counts();
 

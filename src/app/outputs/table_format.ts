@@ -10,7 +10,7 @@ import { harmlessText } from "../../core/text.ts";
 import { displayWidth, fitWidth } from "../../core/display_width.ts";
 
 /** A column of a table. */
-export interface Column<Row> {
+export interface TableColumn<Row> {
   /** Its title. */
   readonly title: string;
   /** Columns of the terminal that it takes; where they follow its texts, at the most. */
@@ -35,10 +35,10 @@ const LONGEST = 1000;
  * @param space Columns of the terminal; `Infinity`: there is none.
  */
 export function placeColumns<Row>(
-  columns: readonly Column<Row>[],
+  columns: readonly TableColumn<Row>[],
   space: number,
   gap: number,
-): Column<Row>[] {
+): TableColumn<Row>[] {
   const placed = [...columns];
   const taken = () => placed.slice(0, -1).reduce((sum, { width }) => sum + width + gap, 0);
   while (taken() + LEAST_LAST > space) {
@@ -51,7 +51,7 @@ export function placeColumns<Row>(
 
 /** A line of a table, no wider than the space: the texts of its columns, made harmless. */
 export function tableLine<Row>(
-  columns: readonly Column<Row>[],
+  columns: readonly TableColumn<Row>[],
   texts: readonly string[],
   space: number,
   gap: number,
@@ -68,7 +68,7 @@ export function tableLine<Row>(
 
 /** Rows as lines of a table with columns of fixed widths. */
 export function tableOf<Row extends ServerRecord>(
-  columns: readonly Column<Row>[],
+  columns: readonly TableColumn<Row>[],
   space: number,
 ): Format {
   const placed = placeColumns(columns, space, 1);
@@ -87,7 +87,7 @@ export function playersText({ players_online: online, players_max: max }: Server
   return online === null && max === null ? "" : `${online ?? "?"}/${max ?? "?"}`;
 }
 
-const COLUMNS: readonly Column<ServerRecord>[] = [
+const COLUMNS: readonly TableColumn<ServerRecord>[] = [
   { title: "SERVER", width: 21, rank: 0, whole: true, text: serverId },
   { title: "PROTOCOLS", width: 13, rank: 3, text: ({ protocols }) => protocols.join("+") },
   { title: "EDITION", width: 9, rank: 5, text: ({ edition }) => edition ?? "" },

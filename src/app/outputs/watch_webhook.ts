@@ -7,7 +7,7 @@ import { dirname } from "node:path";
 import { InputError } from "../../core/errors.ts";
 import { systemClock } from "../../net/clock.ts";
 import type { StorePlace } from "../../store/open_store.ts";
-import { MOST_SPOOLED, Spool, Webhook } from "../../watch/mod.ts";
+import { EventSpool, MOST_SPOOLED, Webhook } from "../../watch/mod.ts";
 import { reason, userPath } from "../environment.ts";
 import { configurationPath } from "../targets/opt_out_file.ts";
 import { number } from "../targets/scan_plan.ts";
@@ -70,7 +70,7 @@ function usualPath(places: readonly StorePlace[]): string {
 }
 
 /** Without a place to write, a watch works all the same. */
-async function openUsual(path: string, warn: (message: string) => void): Promise<Spool> {
+async function openUsual(path: string, warn: (message: string) => void): Promise<EventSpool> {
   try {
     Deno.mkdirSync(dirname(path), { recursive: true });
     return await openSpool(path, warn);
@@ -80,16 +80,16 @@ async function openUsual(path: string, warn: (message: string) => void): Promise
       ? "--allow-write is not granted"
       : reason(error);
     warn(`events for the webhook wait in memory alone (${why}): at the end they are lost`);
-    return await Spool.open({ path: undefined, onTrouble: warn });
+    return await EventSpool.open({ path: undefined, onTrouble: warn });
   }
 }
 
-async function openSpool(path: string, warn: (message: string) => void): Promise<Spool> {
+async function openSpool(path: string, warn: (message: string) => void): Promise<EventSpool> {
   const onTrouble = (why: string) =>
     warn(`events for the webhook wait in memory alone: cannot write "${path}": ${why}`);
   try {
     requireFile(path);
-    return await Spool.open({ path, onTrouble });
+    return await EventSpool.open({ path, onTrouble });
   } catch (error) {
     if (error instanceof InputError || error instanceof Deno.errors.NotCapable) throw error;
     throw new InputError(`Cannot use "${path}": ${reason(error)}`);

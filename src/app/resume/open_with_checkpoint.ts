@@ -8,15 +8,15 @@ import { InputError } from "../../core/errors.ts";
 import type { Clock } from "../../net/clock.ts";
 import {
   type Checkpoint,
+  checkpointError,
   countFrom,
   type Offsets,
-  refusal,
 } from "../../scan/checkpoint/checkpoint_file.ts";
-import { listPath, RowList } from "../../scan/checkpoint/written_rows.ts";
+import { WrittenRows, writtenRowsPath } from "../../scan/checkpoint/written_rows.ts";
 import type { ReopenedOutput } from "../../scan/checkpoint/resumed_rows.ts";
 import {
   CheckpointWriter,
-  type Identity,
+  type ScanIdentity,
   type WriterOptions,
 } from "../../scan/checkpoint/checkpoint_writer.ts";
 import { beganAt } from "../../scan/scan_id.ts";
@@ -61,7 +61,7 @@ function isOrdinary(path: string): boolean {
 }
 
 /** What is open while a scan runs. */
-export interface Kept {
+export interface OpenedScan {
   /** Where rows go. */
   readonly sinks: readonly Sink[];
   /** Servers that were written before. */
@@ -71,14 +71,14 @@ export interface Kept {
 }
 
 /** What keeping needs besides the outputs. */
-export interface Keeping {
+export interface OpenScanOptions {
   readonly outputs: readonly OutputPlan[];
   /** Databases: a row that comes twice is there once. */
   readonly stores: readonly SpillingStore[];
   readonly state: ScanState;
   readonly from: Marks;
   readonly clock: Clock;
-  readonly identity: Identity;
+  readonly identity: ScanIdentity;
   /** Called before rows go to standard output. */
   readonly beforeRows: () => void;
   /** Tells the user something. */
@@ -88,7 +88,7 @@ export interface Keeping {
 }
 
 /** How a new scan begins. */
-export interface Beginning {
+export interface NewScanOptions {
   readonly place: CheckpointPlace | undefined;
   readonly append: boolean;
   readonly answered: readonly Endpoint[];
@@ -100,11 +100,17 @@ export interface Beginning {
  *
  * @throws InputError when outputs, or a checkpoint that the user wants, cannot be written.
  */
-export async function begin(keeping: Keeping, beginning: Beginning): Promise<Kept> {
+export async function openNewScan(
+  keeping: OpenScanOptions,
+  beginning: NewScanOptions,
+): Promise<OpenedScan> {
   const { outputs, stores, beforeRows, state, from, warn } = keeping;
   const { place, answered } = beginning;
   const claimed = place &&
-    await attempt(place, () => RowList.claim(systemDisk, listPath(userPath(place.path))));
+    await attempt(
+      place,
+      () => WrittenRows.claim(systemDisk, writtenRowsPath(userPath(place.path))),
+    );
   const opening = openOutputs(outputs, beginning.append, beforeRows);
   const opened = await opening.catch(async (error) => {
     if (claimed && !(claimed instanceof Error)) await abandon(claimed, place.path);
@@ -129,7 +135,7 @@ export async function begin(keeping: Keeping, beginning: Beginning): Promise<Kep
 async function abandon(claimed: DiskFile, path: string): Promise<void> {
   const { length } = await claimed.read();
   await claimed[Symbol.asyncDispose]();
-  if (length === 0) await systemDisk.remove(listPath(userPath(path)));
+  if (length === 0) await systemDisk.remove(writtenRowsPath(userPath(path)));
 }
 
 /**
@@ -155,7 +161,10 @@ async function attempt<T>(
  *
  * @throws InputError when an output is not what it was.
  */
-export async function goOn(keeping: Keeping, resumed: Resumed): Promise<Kept> {
+export async function openResumedScan(
+  keeping: OpenScanOptions,
+  resumed: Resumed,
+): Promise<OpenedScan> {
   const { outputs, stores, beforeRows, state, tell } = keeping;
   const { checkpoint, left, configuration, path } = resumed;
   checkOutputCount(checkpoint.outputs, [...outputs, ...stores].length, path);
@@ -176,7 +185,7 @@ export async function goOn(keeping: Keeping, resumed: Resumed): Promise<Kept> {
     }
     return { sinks, answered: [...configuration.answered, ...answered], writer };
   } catch (error) {
-    throw refusal(path, error);
+    throw checkpointError(path, error);
   }
 }
 
@@ -208,7 +217,7 @@ function checkOutputCount({ length }: Offsets, outputs: number, path: string): v
 }
 
 function writerOptions(
-  { clock, identity, warn }: Keeping,
+  { clock, identity, warn }: OpenScanOptions,
   rest: Pick<WriterOptions, "path" | "configuration" | "sinks" | "offsets">,
 ): WriterOptions {
   const { path } = rest;

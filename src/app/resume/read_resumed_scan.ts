@@ -9,8 +9,8 @@ import type { Protocol } from "../../protocols/protocol.ts";
 import { FieldError } from "../../core/checked_json.ts";
 import type { Checkpoint } from "../../scan/checkpoint/checkpoint_file.ts";
 import type { Marks } from "../../scan/checkpoint/low_water_mark.ts";
-import { listPath } from "../../scan/checkpoint/written_rows.ts";
-import { type ResumedList, resumeList } from "../../scan/checkpoint/resumed_rows.ts";
+import { writtenRowsPath } from "../../scan/checkpoint/written_rows.ts";
+import { type ResumedRows, resumeRows } from "../../scan/checkpoint/resumed_rows.ts";
 import { systemDisk } from "../../sinks/file_operations.ts";
 import type { Mark } from "../../sweep/trail.ts";
 import { type OptionForm, Settings, type Values } from "../settings/option_values.ts";
@@ -43,7 +43,7 @@ export interface Resumed {
   readonly path: string;
   readonly checkpoint: Checkpoint;
   /** The list beside it. */
-  readonly left: ResumedList;
+  readonly left: ResumedRows;
   readonly configuration: Configuration;
   /** Its options, with those that were said anew. */
   readonly values: Values;
@@ -64,7 +64,7 @@ export async function readResumed(
   allowed: readonly OptionForm[],
   allProtocols: readonly Protocol[] = PROTOCOLS,
 ): Promise<Resumed> {
-  const left = await resumeList(systemDisk, listPath(userPath(path)), checkpoint);
+  const left = await resumeRows(systemDisk, writtenRowsPath(userPath(path)), checkpoint);
   try {
     if (left.digest !== checkpoint.configuration) {
       throw new InputError(`Cannot resume "${path}": the list beside it is that of another scan`);

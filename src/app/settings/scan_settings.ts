@@ -15,7 +15,7 @@ import type { Targets } from "../../targets/compose.ts";
 import { mildSpeed } from "../../targets/permission.ts";
 import { parsePorts } from "../../targets/ports.ts";
 import type { Shard } from "../../targets/space.ts";
-import { closest } from "../../core/closest_name.ts";
+import { closestName } from "../../core/closest_name.ts";
 import { rateOf } from "./bandwidth.ts";
 import { DEFAULTS } from "./defaults.ts";
 import { ENGINE_CHOICES, type EngineChoice } from "../engines/choose_engine.ts";
@@ -136,7 +136,7 @@ export function chosenProtocols(
   const known = allProtocols.map(({ name }) => name);
   for (const name of names) {
     if (known.includes(name)) continue;
-    const meant = closest(name, known);
+    const meant = closestName(name, known);
     const hint = meant === undefined ? "" : `; did you mean ${meant}?`;
     throw new InputError(
       `Cannot look for protocol "${name}": known are ${known.join(", ")}${hint}`,

@@ -11,7 +11,7 @@ import type { Range } from "../../targets/ranges.ts";
 import { env, reason, userPath } from "../environment.ts";
 
 /** The list. */
-export class OptOutList {
+export class OptOutFile {
   readonly #path: string;
   readonly #noted = new Set<Address>();
   /** Addresses that are to be appended. */

@@ -10,13 +10,13 @@ import type { Protocol } from "../../protocols/protocol.ts";
 import { dueServers } from "../../store/server_queries.ts";
 import { readOptOuts } from "../../store/opt_outs.ts";
 import {
+  type ConnectionEnvironment,
   openStore,
   readStore,
   type StorePlace,
   storePlace,
-  type Surroundings,
 } from "../../store/open_store.ts";
-import { attempt } from "../../store/store.ts";
+import { withDatabaseErrors } from "../../store/store.ts";
 import { AddressSet } from "../../targets/address_set.ts";
 import { parseTarget } from "../../targets/parse.ts";
 import type { Range } from "../../targets/ranges.ts";
@@ -56,12 +56,12 @@ const NOTHING: KnownServers = { servers: [], optedOut: [] };
 export async function readKnown(
   place: StorePlace,
   written: readonly StorePlace[],
-  surroundings: Surroundings,
+  surroundings: ConnectionEnvironment,
   allProtocols: readonly Protocol[] = PROTOCOLS,
 ): Promise<KnownServers> {
   const open = written.some(({ path }) => path === place.path) ? openStore : readStore;
   await using database = await open(place, surroundings);
-  return await attempt("read", database, async () => {
+  return await withDatabaseErrors("read", database, async () => {
     const optedOut = await readOptOuts(database);
     const shy = new AddressSet(optedOut);
     const servers: KnownServer[] = [];
@@ -135,7 +135,7 @@ function nameIn(text: string): { host: string; port: number | undefined } | unde
 export async function knownToRescan(
   secret: Settings,
   written: readonly StorePlace[],
-  surroundings: Surroundings,
+  surroundings: ConnectionEnvironment,
   allProtocols: readonly Protocol[] = PROTOCOLS,
 ): Promise<KnownServers> {
   const text = secret.text("rescan");

@@ -5,7 +5,10 @@
  * @module
  */
 import { InputError } from "../../core/errors.ts";
-import { type GuardInput, planGuards } from "../../scan/sweep_stage/suppression_passes.ts";
+import {
+  planSuppression,
+  type SuppressionInput,
+} from "../../scan/sweep_stage/suppression_passes.ts";
 import {
   countPlans,
   isLookedFor,
@@ -69,7 +72,7 @@ export interface Plan {
 }
 
 /** What the plan is made from. */
-export interface PlanInput extends GuardInput, KnownTargeting {
+export interface PlanInput extends SuppressionInput, KnownTargeting {
   readonly retries: number;
   readonly limits: Limits;
 }
@@ -90,7 +93,7 @@ export function planScan(input: PlanInput): Plan {
     const segments = segmentsOf(targets, (family) => ports(name, family));
     return repeated({ name, transport, segments }, countOf((plan) => !isVisited(plan, one)));
   });
-  const guardPlans = planGuards(input);
+  const guardPlans = planSuppression(input);
   const guards = guardPlans.flatMap(({ protocol, suppressed, segments }) =>
     repeated(
       { name: protocol.name, suppressed: suppressed.name, segments },

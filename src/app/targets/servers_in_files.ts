@@ -17,11 +17,11 @@ import { count } from "./scan_plan.ts";
  * @param tell Told how many lines were passed over.
  * @throws InputError when the file cannot be read.
  */
-export async function* readRows(
+export async function* readServerRows(
   path: string,
   tell: (line: string) => void,
 ): AsyncIterable<StoredRecord> {
-  const text = (await openRows(path)).pipeThrough(new TextDecoderStream());
+  const text = (await openRowFile(path)).pipeThrough(new TextDecoderStream());
   const now = Date.now();
   let unread = 0;
   try {
@@ -42,7 +42,7 @@ export async function* readRows(
  *
  * @throws InputError when that fails.
  */
-export async function openRows(path: string): Promise<ReadableStream<Uint8Array<ArrayBuffer>>> {
+export async function openRowFile(path: string): Promise<ReadableStream<Uint8Array<ArrayBuffer>>> {
   try {
     const file = await Deno.open(userPath(path));
     if (!(await file.stat()).isDirectory) return file.readable;

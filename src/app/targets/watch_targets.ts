@@ -10,14 +10,14 @@ import { withoutPlayers } from "../../scan/inspect_stage/without_players.ts";
 import type { StoredRecord } from "../../store/server_columns.ts";
 import type { Database } from "../../store/database/database.ts";
 import { overdueServers } from "../../store/server_queries.ts";
-import { attempt } from "../../store/store.ts";
+import { withDatabaseErrors } from "../../store/store.ts";
 import { AddressSet } from "../../targets/address_set.ts";
 import { neverAsked } from "../../targets/builtin_lists.ts";
 import { splitWords } from "../../targets/parse.ts";
 import type { Range } from "../../targets/ranges.ts";
-import { type KnownState, Watched, type WatchRules } from "../../watch/mod.ts";
-import { readText } from "../environment.ts";
-import { readRows } from "./servers_in_files.ts";
+import { type KnownState, WatchedServer, type WatchRules } from "../../watch/mod.ts";
+import { readTextFile } from "../environment.ts";
+import { readServerRows } from "./servers_in_files.ts";
 import { locate } from "./locate_server.ts";
 import { type Lookups, noteRefused, RefusedName } from "./name_lookup.ts";
 import { count } from "./scan_plan.ts";
@@ -67,15 +67,17 @@ function systemLookups(
  *
  * @throws InputError for what cannot be read, or must not be asked, and when there are none.
  */
-export async function readServers(sources: WatchSources): Promise<readonly Watched[]> {
+export async function readWatchTargets(sources: WatchSources): Promise<readonly WatchedServer[]> {
   const { words, files, lists, rules } = sources;
-  const servers = new Map<number | bigint, Watched>();
+  const servers = new Map<number | bigint, WatchedServer>();
   const shy = new AddressSet(sources.optedOut);
   const passedOver = new Set<number | bigint>();
   const add = (endpoint: Endpoint, name: string | null, known?: KnownState) => {
     const key = endpointKey(endpoint);
     if (shy.has(endpoint.address)) passedOver.add(key);
-    else if (!servers.has(key)) servers.set(key, new Watched({ ...endpoint }, name, rules, known));
+    else if (!servers.has(key)) {
+      servers.set(key, new WatchedServer({ ...endpoint }, name, rules, known));
+    }
   };
   for (const list of lists) await readList(list, sources, add);
   const addNamed = (endpoint: Endpoint, name: string | null, known?: KnownState) => {
@@ -110,10 +112,10 @@ function tellPassedOver(servers: number, tell: (line: string) => void): void {
  * @throws InputError when there are none.
  */
 export function withoutOptedOut(
-  servers: readonly Watched[],
+  servers: readonly WatchedServer[],
   optedOut: readonly Range[],
   tell: (line: string) => void,
-): readonly Watched[] {
+): readonly WatchedServer[] {
   const shy = new AddressSet(optedOut);
   const left = servers.filter(({ endpoint }) => !shy.has(endpoint.address));
   tellPassedOver(servers.length - left.length, tell);
@@ -127,17 +129,17 @@ async function readList(
   { names }: WatchSources,
   add: (endpoint: Endpoint, name: string | null, known: KnownState) => void,
 ): Promise<void> {
-  await attempt("read", list, async () => {
+  await withDatabaseErrors("read", list, async () => {
     for await (const stored of overdueServers(list)) {
       const address = parseAddress(stored.host);
       if (address === undefined || neverAsked(address) !== undefined) continue;
-      add({ address, port: stored.port }, nameOf(stored), knownState(stored, names));
+      add({ address, port: stored.port }, requestedNameIn(stored), knownState(stored, names));
     }
   });
 }
 
 /** The name that a server was asked for by. */
-function nameOf({ requested_as: asked }: StoredRecord): string | null {
+function requestedNameIn({ requested_as: asked }: StoredRecord): string | null {
   const { name, service } = asked === null ? {} : namesIn(asked);
   return name ?? service?.name ?? null;
 }
@@ -176,11 +178,11 @@ async function readWord(
   const isFile = files.includes(word) || ROWS.includes(suffix) || suffix === "txt";
   if (!isFile) return await addHost(word);
   if (ROWS.includes(suffix)) {
-    for await (const stored of readRows(word, tell)) {
+    for await (const stored of readServerRows(word, tell)) {
       const endpoint = { address: parseAddress(stored.host)!, port: stored.port };
-      add(endpoint, nameOf(stored), knownState(stored, names));
+      add(endpoint, requestedNameIn(stored), knownState(stored, names));
     }
   } else {
-    for (const line of splitWords(await readText(word))) await addHost(line.word);
+    for (const line of splitWords(await readTextFile(word))) await addHost(line.word);
   }
 }

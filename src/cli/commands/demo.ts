@@ -5,10 +5,15 @@
  * @module
  */
 import { InputError } from "../../core/errors.ts";
-import type { Selection } from "../../fleet/judge/expected_rows.ts";
+import type { ScannedSelection } from "../../fleet/judge/expected_rows.ts";
 import { drawFleet, type FleetHost } from "../../fleet/simulate/draw_fleet.ts";
 import { openFleet } from "../../fleet/simulate/open_fleet.ts";
-import { readCsv, readNdjson, type Verdict, verify } from "../../fleet/judge/verify_rows.ts";
+import {
+  readCsv,
+  readNdjson,
+  type RowsVerdict,
+  verifyAgainstManifest,
+} from "../../fleet/judge/verify_rows.ts";
 import { systemClock } from "../../net/clock.ts";
 import { usualProtocols } from "../../protocols/list.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
@@ -89,14 +94,14 @@ function check(
   rows: readonly ServerRecord[],
   format: "csv" | "ndjson",
   allProtocols: readonly Protocol[],
-): Verdict {
+): RowsVerdict {
   const ports = usualPorts(allProtocols);
-  const selection: Selection = {
+  const selection: ScannedSelection = {
     protocols: usualProtocols(allProtocols).map(({ name }) => name),
     ports: (protocol) => ports(protocol, 4),
     follow: true,
   };
-  return verify(hosts.map(({ entry }) => entry), rows, selection, format);
+  return verifyAgainstManifest(hosts.map(({ entry }) => entry), rows, selection, format);
 }
 
 async function printTable(rows: readonly ServerRecord[]): Promise<void> {
@@ -110,7 +115,7 @@ async function printTable(rows: readonly ServerRecord[]): Promise<void> {
 }
 
 async function judge(
-  verdicts: readonly { readonly name: string; readonly verdict: Verdict }[],
+  verdicts: readonly { readonly name: string; readonly verdict: RowsVerdict }[],
 ): Promise<number> {
   for (const { name, verdict: { expected, found, right, faults } } of verdicts) {
     await print(

@@ -9,14 +9,14 @@ import type { Faults } from "../../fleet/simulate/network/faults.ts";
 import { drawFleet } from "../../fleet/simulate/draw_fleet.ts";
 import { formatManifest } from "../../fleet/manifest.ts";
 import { openFleet } from "../../fleet/simulate/open_fleet.ts";
-import { Witness } from "../../fleet/witness_log.ts";
+import { WitnessLog } from "../../fleet/witness_log.ts";
 import { systemClock } from "../../net/clock.ts";
 import { parseTarget } from "../../targets/parse.ts";
 import type { Range } from "../../targets/ranges.ts";
 import { RangeSet } from "../../targets/ranges.ts";
 import { readArgs } from "../options/parse_arguments.ts";
 import { tellLine } from "../term/console.ts";
-import { userPath, writeRefusal, writeText } from "../../app/environment.ts";
+import { userPath, writeRefusal, writeTextFile } from "../../app/environment.ts";
 import { DEFAULTS } from "../../app/settings/defaults.ts";
 import { onInterrupt } from "../../app/interrupt_signals.ts";
 import { privateRanges } from "../../targets/builtin_lists.ts";
@@ -57,7 +57,7 @@ export async function runFleet(args: readonly string[]): Promise<number> {
   });
   // Written when all is open: who waits for the file may start.
   if (manifest !== undefined) {
-    await writeText(
+    await writeTextFile(
       manifest,
       formatManifest(hosts.map(({ entry }) => entry)),
     );
@@ -109,10 +109,10 @@ function readFaults(settings: Settings): Faults {
   };
 }
 
-function openWitness(path: string | undefined): Witness | undefined {
+function openWitness(path: string | undefined): WitnessLog | undefined {
   if (path === undefined) return undefined;
   try {
-    return new Witness(userPath(path));
+    return new WitnessLog(userPath(path));
   } catch (error) {
     throw writeRefusal(path, error);
   }

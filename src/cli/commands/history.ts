@@ -9,7 +9,7 @@ import { serverId } from "../../core/record.ts";
 import { jsonText } from "../../sinks/json.ts";
 import type { Database } from "../../store/database/database.ts";
 import { historyOf, type Observation, portsOf } from "../../store/server_queries.ts";
-import { attempt } from "../../store/store.ts";
+import { withDatabaseErrors } from "../../store/store.ts";
 import { connectionEnvironment } from "../../app/databases/connection_environment.ts";
 import { readArgs } from "../options/parse_arguments.ts";
 import { print, tellLine } from "../term/console.ts";
@@ -23,7 +23,7 @@ export async function runHistory(args: readonly string[]): Promise<number> {
   const [place, server] = settings.values.words;
   const limit = settings.wholeCount("limit") ?? DEFAULTS.history.limit;
   await using database = await openNamed(place, connectionEnvironment(tellLine));
-  const { id, seen } = await attempt("read", database, async () => {
+  const { id, seen } = await withDatabaseErrors("read", database, async () => {
     const id = await findServer(database, server);
     return { id, seen: await historyOf(database, id, limit) };
   });

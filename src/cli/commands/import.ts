@@ -9,11 +9,11 @@ import { XmlError } from "../../sinks/xml_tags.ts";
 import type { StoredRecord } from "../../store/server_columns.ts";
 import type { Database } from "../../store/database/database.ts";
 import { openStore } from "../../store/open_store.ts";
-import { attempt } from "../../store/store.ts";
+import { withDatabaseErrors } from "../../store/store.ts";
 import { writeKnown } from "../../store/record_writer.ts";
 import { readArgs } from "../options/parse_arguments.ts";
 import { tellLine } from "../term/console.ts";
-import { openRows, stored } from "../../app/targets/servers_in_files.ts";
+import { openRowFile, stored } from "../../app/targets/servers_in_files.ts";
 import { namedPlace } from "../../app/databases/select_servers.ts";
 import { count } from "../../app/targets/scan_plan.ts";
 import { connectionEnvironment } from "../../app/databases/connection_environment.ts";
@@ -56,7 +56,7 @@ async function openAll(paths: readonly string[]): Promise<ReadableStream<Uint8Ar
   const files: ReadableStream<Uint8Array>[] = [];
   for (const path of paths) {
     try {
-      files.push(path === "-" ? Deno.stdin.readable : await openRows(path));
+      files.push(path === "-" ? Deno.stdin.readable : await openRowFile(path));
     } catch (error) {
       for (const file of files) await file.cancel();
       throw error;
@@ -83,7 +83,7 @@ async function importFile(
   let [batch, found, changed]: [StoredRecord[], number, number] = [[], 0, 0];
   const write = async () => {
     const database = await open();
-    changed += await attempt("write to", database, () => writeKnown(database, batch));
+    changed += await withDatabaseErrors("write to", database, () => writeKnown(database, batch));
     batch = [];
   };
   const text = file.pipeThrough(new TextDecoderStream());

@@ -20,12 +20,12 @@ import {
   broadcastProtocol,
   chooseJavaNetworks,
   discover,
+  FoundServers,
   type JavaNetworks,
   type LanOptions,
   type LocalLink,
   type LocalNetwork,
   LONGEST_ANNOUNCEMENT,
-  Neighbours,
 } from "../../scan/lan/mod.ts";
 import { ndjsonFormat } from "../../sinks/json.ts";
 import type { Format } from "../../sinks/sink.ts";
@@ -34,8 +34,8 @@ import { parsePorts } from "../../targets/ports.ts";
 import { readArgs } from "../options/parse_arguments.ts";
 import { draw, isDumb, outputColumns, print, tellLine, terminalSize } from "../term/console.ts";
 import { INTERRUPTED, onInterrupt } from "../../app/interrupt_signals.ts";
-import { LiveTable } from "../term/live_lan_table.ts";
-import { OptOutList } from "../../app/targets/opt_out_file.ts";
+import { LiveLanTable } from "../term/live_lan_table.ts";
+import { OptOutFile } from "../../app/targets/opt_out_file.ts";
 import { count } from "../../app/targets/scan_plan.ts";
 import { useColor } from "../term/server_description.ts";
 import { serverTable } from "../../app/outputs/table_format.ts";
@@ -61,10 +61,10 @@ export async function runLan(
   if (networks.length === 0) {
     throw new InputError("Cannot look around: this machine has no network");
   }
-  const optedOut = await new OptOutList(settings.text("opt-out-file"), tellLine).read();
+  const optedOut = await new OptOutFile(settings.text("opt-out-file"), tellLine).read();
   const java = settings.has("no-sweep") ? undefined : javaNetworks(interfaces);
   if (!settings.has("quiet")) java?.skipped.forEach(tellSkipped);
-  const neighbours = new Neighbours();
+  const neighbours = new FoundServers();
   // Most networks have an IPv6 link too: they are counted once.
   const size = networks.filter((network) => !("zone" in network)).length || networks.length;
   const live = look.watch && !settings.has("json") && !isDumb();
@@ -166,8 +166,8 @@ function surroundings(
   };
 }
 
-function openTable(neighbours: Neighbours, networks: number, noColor: boolean): LiveTable {
-  return new LiveTable({
+function openTable(neighbours: FoundServers, networks: number, noColor: boolean): LiveLanTable {
+  return new LiveLanTable({
     ...{ neighbours, networks, clock: systemClock, color: useColor(noColor) },
     size: terminalSize,
     draw,

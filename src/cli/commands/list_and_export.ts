@@ -8,21 +8,21 @@ import { InputError } from "../../core/errors.ts";
 import { redactUrl } from "../../core/redact.ts";
 import type { Sink } from "../../sinks/sink.ts";
 import { storePlace } from "../../store/open_store.ts";
-import { LIST_FIELDS } from "../../store/server_queries.ts";
-import { attempt } from "../../store/store.ts";
+import { STORED_FIELDS } from "../../store/server_queries.ts";
+import { withDatabaseErrors } from "../../store/store.ts";
 import { connectionEnvironment } from "../../app/databases/connection_environment.ts";
 import { readArgs } from "../options/parse_arguments.ts";
 import { outputColumns, tellLine } from "../term/console.ts";
 import { DEFAULTS } from "../../app/settings/defaults.ts";
 import {
-  listTable,
   openNamed,
   readSelection,
+  storedServersTable,
   writeServers,
 } from "../../app/databases/select_servers.ts";
 import { openOutputs, planOutputs } from "../../app/outputs/open_outputs.ts";
 import { count } from "../../app/targets/scan_plan.ts";
-import { Tally } from "../../app/outputs/software_tally.ts";
+import { SoftwareTally } from "../../app/outputs/software_tally.ts";
 import { Settings } from "../../app/settings/option_values.ts";
 
 /** A row is written up to so long after its server was asked, milliseconds. */
@@ -58,7 +58,7 @@ async function show(
   const { words } = settings.values;
   const now = Date.now();
   const selection = readSelection(settings, usual, now);
-  const kind = { columns: LIST_FIELDS, table: (space: number) => listTable(now, space) };
+  const kind = { columns: STORED_FIELDS, table: (space: number) => storedServersTable(now, space) };
   const plans = planOutputs(settings, outputColumns(), kind, allProtocols);
   const list = settings.texts("output").find((path) => storePlace(path) !== undefined);
   if (list !== undefined) {
@@ -68,10 +68,15 @@ async function show(
   }
   await using database = await openNamed(words[0], connectionEnvironment(tellLine));
   const { sinks } = await openOutputs(plans, settings.has("append"), () => {});
-  const tally = new Tally();
+  const tally = new SoftwareTally();
   const { count: written, latest } = await writeAll(
     sinks,
-    () => attempt("read", database, () => writeServers(database, selection, [...sinks, tally])),
+    () =>
+      withDatabaseErrors(
+        "read",
+        database,
+        () => writeServers(database, selection, [...sinks, tally]),
+      ),
   );
   if (settings.has("quiet")) return 0;
   tellLine(`${count(written, "server")} of ${database.name}`);

@@ -11,7 +11,7 @@ import { Shortage } from "../../net/file_descriptors.ts";
 import { denoDialer } from "../../net/deno/tcp_dialer.ts";
 import { FIELDS, type Outcome, type ServerRecord } from "../../core/record.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
-import { type AskedServer, askServer } from "../../scan/query_server.ts";
+import { type QueriedServer, queryServer } from "../../scan/query_server.ts";
 import { uuidv7 } from "../../scan/scan_id.ts";
 import { withoutPlayers } from "../../scan/inspect_stage/without_players.ts";
 import { ndjsonFormat } from "../../sinks/json.ts";
@@ -52,7 +52,7 @@ export async function runQuery(
   const shortage = new Shortage(systemClock, (code) => note(shortageLine("queries", code)));
   const asked: Asked[] = [];
   for (const { endpoint, first, rest, service } of endpoints) {
-    const server = await askServer(endpoint, {
+    const server = await queryServer(endpoint, {
       allProtocols,
       protocols: first,
       followUps: rest,
@@ -81,7 +81,7 @@ interface Asked {
   readonly endpoint: Endpoint;
   /** The name and its SRV record, where that led there. */
   readonly led: string | undefined;
-  readonly server: AskedServer;
+  readonly server: QueriedServer;
 }
 
 /** How an exchange ended, in a word: of a stream, how that did. */

@@ -17,7 +17,7 @@ import { optionsOf } from "../options/option_table.ts";
 import { formatConfig, mergeValues, parseConfig } from "../options/config_file.ts";
 import { orderDigest } from "../../app/resume/scan_configuration.ts";
 import { outputColumns, print, tellError, tellLine } from "../term/console.ts";
-import { readText, userPath } from "../../app/environment.ts";
+import { readTextFile, userPath } from "../../app/environment.ts";
 import { planLines, printTargets } from "./scan_dry_run.ts";
 import { chooseEngine } from "../../app/engines/choose_engine.ts";
 import { execute } from "./scan_run.ts";
@@ -26,14 +26,14 @@ import { checkpointPlace } from "../../app/resume/open_with_checkpoint.ts";
 import { groundsOf } from "../../app/engines/load_engines.ts";
 import { haveService } from "../../app/targets/name_lookup.ts";
 import { readMetrics } from "../../app/metrics/metrics_server.ts";
-import { OptOutList } from "../../app/targets/opt_out_file.ts";
+import { OptOutFile } from "../../app/targets/opt_out_file.ts";
 import { outputPaths, planOutputs } from "../../app/outputs/open_outputs.ts";
 import { planScan, requirePermission } from "../../app/targets/scan_plan.ts";
 import { resolveName, serviceFinder } from "../../app/targets/dns_lookup.ts";
 import { type KnownServers, knownToRescan } from "../../app/targets/rescan_targets.ts";
 import { checkMarks, readResumed, type Resumed } from "../../app/resume/read_resumed_scan.ts";
 import { readScanSettings, type ScanSettings, speedFor } from "../../app/settings/scan_settings.ts";
-import { planStores } from "../../app/databases/scan_databases.ts";
+import { planDatabases } from "../../app/databases/scan_databases.ts";
 import { withoutSecrets } from "../../app/databases/connection_environment.ts";
 import {
   composeTargets,
@@ -89,7 +89,7 @@ async function runWith(
   allProtocols: readonly Protocol[],
 ): Promise<number> {
   const resumed = typeof origin === "object" ? origin : undefined;
-  const stores = planStores(new Settings(secret));
+  const stores = planDatabases(new Settings(secret));
   const settings = new Settings(values);
   const chosen = { ...readScanSettings(settings, randomSeed, allProtocols), ...startOf(resumed) };
   const outputs = planOutputs(settings, outputColumns(), undefined, allProtocols);
@@ -105,7 +105,7 @@ async function runWith(
     await print(formatConfig("scan", values));
     return 0;
   }
-  const optOuts = new OptOutList(settings.text("opt-out-file"), tellLine);
+  const optOuts = new OptOutFile(settings.text("opt-out-file"), tellLine);
   const found = resumed?.configuration.found ??
     await lookUpTargets(
       settings,
@@ -180,7 +180,7 @@ async function readValues(args: readonly string[]): Promise<Values> {
   const line = readArgs("scan", args);
   const path = new Settings(line).text("config");
   if (path === undefined) return line;
-  return mergeValues(parseConfig("scan", await readText(path), `"${path}"`), line);
+  return mergeValues(parseConfig("scan", await readTextFile(path), `"${path}"`), line);
 }
 
 async function lookUpTargets(
@@ -215,7 +215,7 @@ async function lookUpTargets(
 
 async function readAll(paths: readonly string[]): Promise<NamedText[]> {
   return await Promise.all(paths.map(async (path) => ({
-    text: await readText(path),
+    text: await readTextFile(path),
     source: path === "-" ? "standard input" : path,
   })));
 }

@@ -5,7 +5,7 @@
  */
 import { type Address, endpointKey, formatEndpoint } from "../../core/address.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
-import { planGuards } from "../../scan/sweep_stage/suppression_passes.ts";
+import { planSuppression } from "../../scan/sweep_stage/suppression_passes.ts";
 import {
   isLookedFor,
   isVisited,
@@ -18,7 +18,7 @@ import { segmentsOf } from "../../targets/compose.ts";
 import { permissionNeeded } from "../../targets/permission.ts";
 import { TargetSpace } from "../../targets/space.ts";
 import { requestText } from "../../targets/srv.ts";
-import { visitSpace } from "../../sweep/connection_passes.ts";
+import { connectionSpace } from "../../sweep/connection_passes.ts";
 import { print } from "../term/console.ts";
 import type { Engine } from "../../app/engines/choose_engine.ts";
 import {
@@ -183,7 +183,7 @@ function* targetLines(named: NamedTargets, chosen: ScanSettings): Generator<stri
 function firstPasses({ targets, first }: NamedTargets, chosen: ScanSettings): Listed[] {
   const { seed, shard, maxTargets, retries, protocols } = chosen;
   const sizing = { seed, shard, limit: maxTargets, first };
-  const guards = planGuards({ ...chosen, targets }).map(({ protocol, segments }) => ({
+  const guards = planSuppression({ ...chosen, targets }).map(({ protocol, segments }) => ({
     protocol,
     space: new TargetSpace(segments, { ...sizing, pass: 1 }),
     visits: isLookedFor,
@@ -194,7 +194,7 @@ function firstPasses({ targets, first }: NamedTargets, chosen: ScanSettings): Li
     const segments = segmentsOf(targets, (bits) => chosen.ports(name, bits));
     const pass = seen[transport]++ * (retries + 1) + 1;
     const space = transport === "tcp"
-      ? visitSpace({ protocol: name, segments }, pass, sizing)
+      ? connectionSpace({ protocol: name, segments }, pass, sizing)
       : new TargetSpace(segments, { ...sizing, pass });
     return { protocol, space, visits: isVisited };
   });

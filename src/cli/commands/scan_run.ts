@@ -13,7 +13,7 @@ import { beganAt, uuidv7 } from "../../scan/scan_id.ts";
 import type { ScanEnd, ScanOptions } from "../../scan/scan_options.ts";
 import { scan } from "../../scan/scan.ts";
 import { newState, type ScanState } from "../../scan/scan_state.ts";
-import type { TroubleListener } from "../../scan/sweep_stage/send_errors.ts";
+import type { SendErrorListener } from "../../scan/sweep_stage/send_errors.ts";
 import { readIds } from "../../sinks/read_ids.ts";
 import { optOutCheck } from "../../targets/builtin_lists.ts";
 import { optionsOf } from "../options/option_table.ts";
@@ -24,18 +24,18 @@ import {
   orderDigest,
 } from "../../app/resume/scan_configuration.ts";
 import { tellLine } from "../term/console.ts";
-import { userPath, writeText } from "../../app/environment.ts";
+import { userPath, writeTextFile } from "../../app/environment.ts";
 import type { Engine } from "../../app/engines/choose_engine.ts";
 import { checkWritten, type WrittenFiles } from "../../app/outputs/path_conflicts.ts";
 import { onInterrupt } from "../../app/interrupt_signals.ts";
 import {
-  begin,
   type CheckpointPlace,
-  goOn,
-  type Keeping,
-  type Kept,
+  type OpenedScan,
+  openNewScan,
+  openResumedScan,
+  type OpenScanOptions,
 } from "../../app/resume/open_with_checkpoint.ts";
-import type { OptOutList } from "../../app/targets/opt_out_file.ts";
+import type { OptOutFile } from "../../app/targets/opt_out_file.ts";
 import { metricsTrouble, readMetrics, serveMetrics } from "../../app/metrics/metrics_server.ts";
 import { closeOutputs, type OutputPlan } from "../../app/outputs/open_outputs.ts";
 import type { Plan } from "../../app/targets/scan_plan.ts";
@@ -51,25 +51,25 @@ import {
 import { scanFamilies } from "../../app/metrics/scan_metrics.ts";
 import {
   askedOf,
-  ScanStores,
+  type DatabasePlan,
+  ScanDatabases,
   spillPath,
-  type StorePlan,
 } from "../../app/databases/scan_databases.ts";
 import {
   capacityFor,
   localAddress,
-  openAll,
+  openScanSockets,
   requireDescriptors,
   type Sockets,
 } from "../../app/engines/scan_sockets.ts";
 import { endLines, exitCode, resumeLines, summary, unprobedLines } from "../term/scan_summary.ts";
 import type { FoundTargets, NamedTargets } from "../../app/targets/find_targets.ts";
-import { Tally } from "../../app/outputs/software_tally.ts";
-import { troubleLine } from "../../app/engines/send_error_lines.ts";
+import { SoftwareTally } from "../../app/outputs/software_tally.ts";
+import { sendErrorLine } from "../../app/engines/send_error_lines.ts";
 import type { Settings } from "../../app/settings/option_values.ts";
 
 /** Everything that a scan needs, checked. */
-export interface Job {
+export interface ScanJob {
   readonly settings: Settings;
   readonly chosen: ScanSettings;
   readonly engine: Engine;
@@ -77,9 +77,9 @@ export interface Job {
   readonly named: NamedTargets;
   readonly plan: Plan;
   readonly outputs: readonly OutputPlan[];
-  readonly stores: StorePlan;
+  readonly stores: DatabasePlan;
   readonly files: WrittenFiles;
-  readonly optOuts: OptOutList;
+  readonly optOuts: OptOutFile;
   /** What names came to. */
   readonly found: FoundTargets;
   /** Where a new scan keeps its checkpoint. */
@@ -96,11 +96,11 @@ export interface Job {
 const LEAST = 10;
 
 /** Opens, scans, closes, and says what came of it. */
-export async function execute(job: Job): Promise<number> {
+export async function execute(job: ScanJob): Promise<number> {
   const { settings, chosen, plan, place, named: { targets } } = job;
   const quiet = settings.has("quiet");
   checkWritten(job.files);
-  const sockets = await openAll(targets, chosen, job.engine);
+  const sockets = await openScanSockets(targets, chosen, job.engine);
   const needed = LEAST + job.outputs.length + 4 * job.stores.places.length;
   await requireDescriptors(targets, chosen, needed);
   const capacity = await capacityFor(targets, chosen, needed, quiet ? () => {} : tellLine);
@@ -137,7 +137,7 @@ export async function execute(job: Job): Promise<number> {
   const { signal } = interrupt;
   const isResumed = resumed !== undefined;
   const environment = connectionEnvironment(tellLine);
-  await using stores = await ScanStores.open(
+  await using stores = await ScanDatabases.open(
     job.stores,
     spill,
     tell,
@@ -153,7 +153,7 @@ export async function execute(job: Job): Promise<number> {
   const { writer } = kept;
   if (writer !== undefined) standing = (place ?? resumed)?.path;
   const { sinks, unread } = whileRead(kept.sinks);
-  const tally = new Tally();
+  const tally = new SoftwareTally();
   if (resumed !== undefined && !quiet) tellLine(resumeLine(resumed, state.written, plan));
   // Who answered in any part of the scan is not missing.
   const since = resumed === undefined ? Date.now() : beganAt(scanId);
@@ -188,8 +188,8 @@ export async function execute(job: Job): Promise<number> {
       ? (transport: "udp" | "tcp") => progress.tellPass(plan, transport)
       : undefined;
     const onClockJump = (ms: number) => tell(clockJumpLine(ms));
-    const onTrouble: TroubleListener = (code, kind) => {
-      const line = troubleLine(code, kind);
+    const onTrouble: SendErrorListener = (code, kind) => {
+      const line = sendErrorLine(code, kind);
       if (line !== undefined) tell(line);
     };
     end = await scan({
@@ -218,7 +218,7 @@ export async function execute(job: Job): Promise<number> {
 }
 
 /** What there is to do, for the status line. */
-function workOf({ plan, chosen, speed }: Job): ScanWork {
+function workOf({ plan, chosen, speed }: ScanJob): ScanWork {
   return scanWork(plan, {
     ...chosen,
     cooldown: speed.cooldownMs / 1000,
@@ -229,11 +229,11 @@ function workOf({ plan, chosen, speed }: Job): ScanWork {
 
 /** Opens outputs and checkpoint, for a new scan or to go on with one. */
 async function keep(
-  job: Job,
-  { key, ...given }: Pick<Keeping, "state" | "beforeRows" | "stores"> & {
+  job: ScanJob,
+  { key, ...given }: Pick<OpenScanOptions, "state" | "beforeRows" | "stores"> & {
     readonly key: Uint8Array;
   },
-): Promise<Kept> {
+): Promise<OpenedScan> {
   const { settings, chosen, outputs, resumed, place, program } = job;
   const { seed = null, shard, from: udp, fromTcp: tcp } = chosen;
   const { scanId } = given.state;
@@ -251,7 +251,7 @@ async function keep(
     tell,
     warn: tellLine,
   };
-  if (resumed !== undefined) return await goOn(keeping, resumed);
+  if (resumed !== undefined) return await openResumedScan(keeping, resumed);
   const append = settings.has("append");
   const answered = append && (isLater(udp) || isLater(tcp)) ? await knownServers(outputs) : [];
   const configuration = () =>
@@ -262,14 +262,14 @@ async function keep(
       answered,
       order: orderDigest(job.named.targets, chosen),
     });
-  return await begin(keeping, { place, append, answered, configuration });
+  return await openNewScan(keeping, { place, append, answered, configuration });
 }
 
 function scanOptions(
-  { chosen, speed, named, stores }: Job,
+  { chosen, speed, named, stores }: ScanJob,
   state: ScanState,
   sockets: Sockets,
-  { sinks, answered, writer: checkpoint }: Kept,
+  { sinks, answered, writer: checkpoint }: OpenedScan,
   signal: AbortSignal,
 ): Omit<ScanOptions, "onOptOut"> {
   return {
@@ -300,12 +300,12 @@ async function knownServers(outputs: readonly OutputPlan[]): Promise<Endpoint[]>
 
 /** Says how it went, and turns it into an exit code. */
 async function report(
-  job: Job,
+  job: ScanJob,
   state: ScanState,
   end: ScanEnd,
   { checkpoint, tally, unread }: {
     readonly checkpoint: { readonly path: string } | undefined;
-    readonly tally: Tally;
+    readonly tally: SoftwareTally;
     readonly unread: ReadonlySet<number>;
   },
 ): Promise<number> {
@@ -333,7 +333,7 @@ async function report(
     const seed = chosen.seed ?? null;
     const marks = { mark: end.mark, tcp_mark: end.tcpMark };
     const text = JSON.stringify({ options, seed, ...statusOf(state), ...marks }, null, 2);
-    await writeText(metadata, `${text}\n`);
+    await writeTextFile(metadata, `${text}\n`);
   }
   return exitCode(end.reason);
 }

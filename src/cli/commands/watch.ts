@@ -7,7 +7,7 @@ import type { Address } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
 import { systemClock } from "../../net/clock.ts";
 import { uuidv7 } from "../../scan/scan_id.ts";
-import { OptedOut } from "../../scan/inspect_stage/opted_out_addresses.ts";
+import { OptedOutAddresses } from "../../scan/inspect_stage/opted_out_addresses.ts";
 import { withoutPlayers } from "../../scan/inspect_stage/without_players.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import { storePlace } from "../../store/open_store.ts";
@@ -15,7 +15,7 @@ import {
   noCounts,
   watch,
   type WatchCounts,
-  type Watched,
+  type WatchedServer,
   type WatchRules,
   type Webhook,
 } from "../../watch/mod.ts";
@@ -32,15 +32,19 @@ import {
   readMetrics,
   serveMetrics,
 } from "../../app/metrics/metrics_server.ts";
-import { OptOutList } from "../../app/targets/opt_out_file.ts";
+import { OptOutFile } from "../../app/targets/opt_out_file.ts";
 import { count, number } from "../../app/targets/scan_plan.ts";
 import { chosenProtocols } from "../../app/settings/scan_settings.ts";
 import { keepDownsampled } from "../../app/databases/downsample.ts";
 import { Settings } from "../../app/settings/option_values.ts";
-import { type AskSettings, openAsking, readAsking } from "../../app/engines/watch_sockets.ts";
-import { WatchLists } from "../../app/databases/watch_databases.ts";
+import {
+  openPollingSockets,
+  type PollingSettings,
+  readPollingSettings,
+} from "../../app/engines/watch_sockets.ts";
+import { WatchDatabases } from "../../app/databases/watch_databases.ts";
 import { WatchMetrics } from "../../app/metrics/watch_metrics.ts";
-import { readServers, withoutOptedOut } from "../../app/targets/watch_targets.ts";
+import { readWatchTargets, withoutOptedOut } from "../../app/targets/watch_targets.ts";
 import {
   openWebhook,
   readWebhook,
@@ -56,7 +60,7 @@ const FIRST_POLLS = 200;
 /** What the options say. */
 interface Chosen {
   readonly rules: WatchRules;
-  readonly asking: AskSettings;
+  readonly asking: PollingSettings;
   readonly webhook: WebhookPlace | undefined;
   readonly keepMs: number | undefined;
   readonly serving: MetricsPlace | undefined;
@@ -72,8 +76,8 @@ export async function runWatch(
 ): Promise<number> {
   const settings = new Settings(readArgs("watch", args));
   const chosen: Chosen = {
-    rules: readRules(settings),
-    asking: readAsking(
+    rules: readWatchRules(settings),
+    asking: readPollingSettings(
       settings,
       chosenProtocols(settings.list("protocol"), allProtocols),
       allProtocols,
@@ -85,10 +89,10 @@ export async function runWatch(
     quiet: settings.has("quiet"),
   };
   const { rules, names, asking: { protocols } } = chosen;
-  await using lists = await WatchLists.open(settings, rules, tellLine);
-  const optOuts = new OptOutList(settings.text("opt-out-file"), tellLine);
+  await using lists = await WatchDatabases.open(settings, rules, tellLine);
+  const optOuts = new OptOutFile(settings.text("opt-out-file"), tellLine);
   const noted = await optOuts.read();
-  const named = await readServers({
+  const named = await readWatchTargets({
     optedOut: [...noted, ...await lists.optedOut()],
     words: settings.values.words.filter((word) => storePlace(word) === undefined),
     files: settings.texts("input-file"),
@@ -100,22 +104,22 @@ export async function runWatch(
   const optedOut = [...noted, ...await lists.optedOut()];
   const servers = withoutOptedOut(named, optedOut, tellLine);
   const seed = crypto.getRandomValues(new Uint32Array(1))[0];
-  const shy = { list: optOuts, addresses: new OptedOut(optedOut, seed) };
+  const shy = { list: optOuts, addresses: new OptedOutAddresses(optedOut, seed) };
   return await watchServers(servers, chosen, lists, shy, settings);
 }
 
 /** Who opted out. */
 interface Shy {
   /** The file that notes it. */
-  readonly list: OptOutList;
+  readonly list: OptOutFile;
   /** All of them. */
-  readonly addresses: OptedOut;
+  readonly addresses: OptedOutAddresses;
 }
 
 async function watchServers(
-  servers: readonly Watched[],
+  servers: readonly WatchedServer[],
   chosen: Chosen,
-  lists: WatchLists,
+  lists: WatchDatabases,
   shy: Shy,
   settings: Settings,
 ): Promise<number> {
@@ -127,7 +131,7 @@ async function watchServers(
   const tell = (line: string) => tellLine(`blocksweep: ${line}`);
   const optedOut = (address: Address) => shy.addresses.has(address);
   const around = { scanId, signal, tell, attach: attachedTo(lists, names), optedOut };
-  const { poller, board, concurrency } = await openAsking(servers, chosen.asking, around);
+  const { poller, board, concurrency } = await openPollingSockets(servers, chosen.asking, around);
   if (!quiet) {
     tellLine(`watching ${count(servers.length, "server")}, each every ${intervalMs / 1000} s`);
   }
@@ -167,13 +171,13 @@ async function watchServers(
 }
 
 /** What is kept beside rows: in replies, players may be named. */
-function attachedTo(lists: WatchLists, names: boolean): "icons" | "all" | undefined {
+function attachedTo(lists: WatchDatabases, names: boolean): "icons" | "all" | undefined {
   if (lists.places.length === 0) return undefined;
   return names ? "all" : "icons";
 }
 
 /** The rules that the options say. */
-export function readRules(settings: Settings): WatchRules {
+export function readWatchRules(settings: Settings): WatchRules {
   const intervalMs = settings.time("interval") ?? DEFAULTS.watch.intervalMs;
   if (intervalMs < LEAST_INTERVAL_MS) {
     throw new InputError(

@@ -4,7 +4,7 @@
  * @module
  */
 import { InputError } from "../../core/errors.ts";
-import { closest } from "../../core/closest_name.ts";
+import { closestName } from "../../core/closest_name.ts";
 import type { Values } from "../../app/settings/option_values.ts";
 import { type Command, type Option, optionsOf } from "./option_table.ts";
 
@@ -49,7 +49,7 @@ export function parseConfig(command: Command, text: string, source: string): Val
 }
 
 function unknown(name: string, options: readonly Option[]): string {
-  const meant = closest(name, ["targets", ...options.map((option) => option.name)]);
+  const meant = closestName(name, ["targets", ...options.map((option) => option.name)]);
   return `there is no option "${name}"${meant === undefined ? "" : `; did you mean "${meant}"?`}`;
 }
 

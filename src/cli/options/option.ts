@@ -26,10 +26,14 @@ export interface Option extends OptionForm {
 }
 
 /** Name and value, help, and what is not as in the rest of the group. */
-export type Row = readonly [usage: string, help: ProtocolText, rest?: Partial<Option>];
+export type OptionRow = readonly [usage: string, help: ProtocolText, rest?: Partial<Option>];
 
 /** The options of a heading; `commands` holds where a row does not say otherwise. */
-export function group(name: string, commands: readonly Command[], rows: readonly Row[]): Option[] {
+export function group(
+  name: string,
+  commands: readonly Command[],
+  rows: readonly OptionRow[],
+): Option[] {
   return rows.map(([usage, help, rest]) => {
     const [option, value] = usage.split(" ");
     return { name: option, value, help, group: name, commands, ...rest };

@@ -6,10 +6,10 @@
 import { SOFTWARE } from "../../fleet/simulate/software.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import { FIELDS } from "../../core/record.ts";
-import { LIST_FIELDS, ORDERS } from "../../store/server_queries.ts";
+import { SERVER_ORDERS, STORED_FIELDS } from "../../store/server_queries.ts";
 import { ENGINE_CHOICES } from "../../app/engines/choose_engine.ts";
 import type { Command, Option } from "./option_table.ts";
-import { FORMAT_NAMES } from "../../app/outputs/open_outputs.ts";
+import { OUTPUT_FORMAT_NAMES } from "../../app/outputs/open_outputs.ts";
 import { ROW_ORDERS } from "../../app/outputs/sorting_sink.ts";
 
 /** What an option takes. */
@@ -34,11 +34,11 @@ export function choiceOf(
   const one = (words: readonly string[]) => ({ kind: "one", words } as const);
   const choices: Readonly<Record<string, Choice>> = {
     "protocol LIST": some(allProtocols.map((protocol) => protocol.name)),
-    "fields LIST": some((command === "scan" ? FIELDS : LIST_FIELDS).map((field) => field.name)),
+    "fields LIST": some((command === "scan" ? FIELDS : STORED_FIELDS).map((field) => field.name)),
     "software LIST": some(SOFTWARE.map((software) => software.name)),
     "engine NAME": one(ENGINE_CHOICES),
-    "format NAME": one(FORMAT_NAMES),
-    "sort NAME": one(Object.keys(command === "scan" ? ROW_ORDERS : ORDERS)),
+    "format NAME": one(OUTPUT_FORMAT_NAMES),
+    "sort NAME": one(Object.keys(command === "scan" ? ROW_ORDERS : SERVER_ORDERS)),
     "retries 0-3": one(["0", "1", "2", "3"]),
   };
   return choices[`${name} ${value}`] ?? { kind: "other" };

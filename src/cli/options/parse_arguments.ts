@@ -5,7 +5,7 @@
  */
 import { parseArgs } from "@std/cli";
 import { InputError } from "../../core/errors.ts";
-import { closest } from "../../core/closest_name.ts";
+import { closestName } from "../../core/closest_name.ts";
 import type { Values } from "../../app/settings/option_values.ts";
 import { type Command, type Option, optionsOf } from "./option_table.ts";
 
@@ -133,7 +133,7 @@ function unknownOption(command: Command, arg: string, options: readonly Option[]
   const names = options.flatMap(({ name, aliases = [] }) => [name, ...aliases]);
   const bare = word.replace(/^-+/, "");
   const [instead, written] = Object.hasOwn(INSTEAD, bare) ? INSTEAD[bare] : [];
-  const meant = instead ?? foreign ?? closest(bare, names);
+  const meant = instead ?? foreign ?? closestName(bare, names);
   const hint = meant !== undefined && names.includes(meant)
     ? `; did you mean ${written ?? `--${meant}`}?`
     : "";

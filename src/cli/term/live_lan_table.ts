@@ -6,19 +6,19 @@
 import { styleText } from "node:util";
 import type { Clock } from "../../net/clock.ts";
 import { serverId, type ServerRecord } from "../../core/record.ts";
-import { type Listed, type Neighbours, worldTitle } from "../../scan/lan/mod.ts";
+import { type FoundServers, type Listed, worldTitle } from "../../scan/lan/mod.ts";
 import { harmlessText } from "../../core/text.ts";
 import { count } from "../../app/targets/scan_plan.ts";
 import {
-  type Column,
   placeColumns,
   playersText,
+  type TableColumn,
   tableLine,
 } from "../../app/outputs/table_format.ts";
 import { displayWidth, fitWidth } from "../../core/display_width.ts";
 
 /** The columns in their order; the name comes last and takes what is left. */
-function columnsAt(now: number): readonly Column<Listed>[] {
+function columnsAt(now: number): readonly TableColumn<Listed>[] {
   return [
     { title: "SERVER", width: 47, rank: 0, text: ({ row }) => serverId(row) },
     { title: "PROTOCOLS", width: 16, rank: 4, text: ({ row }) => row.protocols.join("+") },
@@ -81,7 +81,7 @@ const SHOW_CURSOR = "\x1b[?25h";
 /** What a live table shows, and how. */
 export interface LiveTableOptions {
   /** The servers. */
-  readonly neighbours: Neighbours;
+  readonly neighbours: FoundServers;
   /** In how many networks they are looked for. */
   readonly networks: number;
   /** The clock. */
@@ -95,7 +95,7 @@ export interface LiveTableOptions {
 }
 
 /** A table that is drawn in its place until it is disposed of. */
-export class LiveTable implements Disposable {
+export class LiveLanTable implements Disposable {
   readonly #options: LiveTableOptions;
   #cancel: () => void;
   /** Widths of the lines that stand on the terminal. */

@@ -15,7 +15,7 @@ import { optionsOf } from "../options/option_table.ts";
 import type { OutputPlan } from "../../app/outputs/open_outputs.ts";
 import { count, number, type Plan } from "../../app/targets/scan_plan.ts";
 import type { ScanSettings } from "../../app/settings/scan_settings.ts";
-import type { StorePlan } from "../../app/databases/scan_databases.ts";
+import type { DatabasePlan } from "../../app/databases/scan_databases.ts";
 import { codeList } from "../../app/engines/send_error_lines.ts";
 
 const REASONS: Readonly<Record<EndReason, string>> = {
@@ -216,7 +216,7 @@ export interface Continuable {
   readonly chosen: ScanSettings;
   readonly outputs: readonly OutputPlan[];
   /** Its databases, with the passwords of their URLs. */
-  readonly stores: Pick<StorePlan, "places">;
+  readonly stores: Pick<DatabasePlan, "places">;
   /** Whether it can be continued at all. */
   readonly resumable: boolean;
 }
@@ -279,12 +279,12 @@ function continueLines(
  *
  * @param path The checkpoint, as the user may type it.
  */
-export function resumeLines(path: string, stores: Pick<StorePlan, "places">): string[] {
+export function resumeLines(path: string, stores: Pick<DatabasePlan, "places">): string[] {
   return [`go on with: ${resumeCommand(path)}`, ...passwordNotes(stores)];
 }
 
 /** That passwords of URLs have to be given again: the printed command has none. */
-function passwordNotes({ places }: Pick<StorePlan, "places">): string[] {
+function passwordNotes({ places }: Pick<DatabasePlan, "places">): string[] {
   return places.filter(({ postgres }) => postgres?.password !== undefined).map(({ path }) =>
     `the password of ${path} is not stored: give it in PGPASSWORD or ~/.pgpass`
   );

@@ -5,8 +5,8 @@
  */
 import { parseEndpoint } from "../../core/address.ts";
 import type { Range } from "../../targets/ranges.ts";
-import { DoorAudit } from "./open_connection_audit.ts";
-import { StreamAudit } from "./connection_audit.ts";
+import { OpenConnectionAudit } from "./open_connection_audit.ts";
+import { ConnectionAudit } from "./connection_audit.ts";
 import type { WitnessLine } from "../witness_log.ts";
 
 /** What to hold the log against. */
@@ -133,8 +133,8 @@ function excess(lists: Map<string, number[]>, cap: number, what: string): string
 class HostAudit {
   /** Tokens that it handed out, as the four bytes of a stat request, by peer. */
   readonly #tokens = new Map<string, Set<string>>();
-  readonly #door = new DoorAudit();
-  readonly #streams = new StreamAudit();
+  readonly #door = new OpenConnectionAudit();
+  readonly #streams = new ConnectionAudit();
   #last: { kind: Kind; at: number; answered: boolean } | undefined;
   /** Challenges of SQP that were not shown yet, by peer and port. */
   readonly #challenges = new Map<string, Set<string>>();

@@ -23,7 +23,7 @@ interface Talk {
 }
 
 /** Reads the lines of connections to one host. */
-export class StreamAudit {
+export class ConnectionAudit {
   readonly #talks = new Map<number, Talk>();
   /** Who has asked for a status before. */
   readonly #askedStatus = new Set<string>();

@@ -8,7 +8,7 @@ import { FIELDS, type ServerRecord } from "../../core/record.ts";
 import type { Label, ManifestEntry, Truth } from "../manifest.ts";
 
 /** How a fleet was scanned. */
-export interface Selection {
+export interface ScannedSelection {
   /** The protocols that were asked for. */
   readonly protocols: readonly string[];
   /** On which ports each was looked for. */
@@ -39,7 +39,7 @@ const AGREE: readonly (readonly [flag: string, columns: readonly (keyof ServerRe
 ];
 
 /** The protocols with which a scan finds a host: none when it must not, or cannot, be found. */
-export function findable({ listed, port, truth }: ManifestEntry, scan: Selection): string[] {
+export function findable({ listed, port, truth }: ManifestEntry, scan: ScannedSelection): string[] {
   const speaks = ORDER.filter((name) => name in truth && scan.protocols.includes(name));
   const found = speaks.filter((name) => scan.ports(name).includes(port));
   if (!listed || found.length === 0) return [];

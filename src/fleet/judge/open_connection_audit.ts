@@ -11,7 +11,7 @@ import type { WitnessLine } from "../witness_log.ts";
 const isPong = (hex: string) => hex.startsWith("1c") && hex.startsWith("00ffff00", 34);
 
 /** Reads the lines of one host. */
-export class DoorAudit {
+export class OpenConnectionAudit {
   /** Addresses to which a pong went, and arrived. */
   readonly #pongs = new Set<string>();
 

@@ -6,11 +6,11 @@
 import { parse } from "@std/csv";
 import { type Facts, serverId, type ServerRecord } from "../../core/record.ts";
 import { jsonOfCells, recordOfJson } from "../../sinks/read_rows.ts";
-import { expectRow, findable, type Selection } from "./expected_rows.ts";
+import { expectRow, findable, type ScannedSelection } from "./expected_rows.ts";
 import { type ManifestEntry, withVerified } from "../manifest.ts";
 
 /** What a comparison found. */
-export interface Verdict {
+export interface RowsVerdict {
   /** Hosts that the scan had to find. */
   readonly expected: number;
   /** Hosts that it found. */
@@ -45,12 +45,12 @@ function asCsvHolds(value: unknown): unknown {
  *
  * @param format What the rows were read from.
  */
-export function verify(
+export function verifyAgainstManifest(
   entries: readonly ManifestEntry[],
   rows: readonly ServerRecord[],
-  selection: Selection,
+  selection: ScannedSelection,
   format: "csv" | "ndjson",
-): Verdict {
+): RowsVerdict {
   const faults: string[] = [];
   const byId = new Map<string, ServerRecord>();
   const all = new Map(rows.map((row) => [serverId(row), row]));

@@ -10,16 +10,16 @@ import { serverId } from "../../core/record.ts";
 import { Permutation } from "../../targets/permutation.ts";
 import { RangeIndex, RangeSet } from "../../targets/ranges.ts";
 import type { Range } from "../../targets/ranges.ts";
-import { NO_DOOR } from "./raknet/open_connection_styles.ts";
+import { NO_CONNECTION } from "./raknet/open_connection_styles.ts";
 import { HostileHost, NAMED_TRICKS, TRICKS } from "./hostile/hostile_hosts.ts";
-import { drawIdentity, type Identity } from "./server_identity.ts";
+import { drawIdentity, type ServerIdentity } from "./server_identity.ts";
 import { labelled } from "./expected_labels.ts";
 import { LAN_SOFTWARE, SOFTWARE, type Software } from "./software.ts";
 import type { ManifestEntry } from "../manifest.ts";
 import { Random } from "../random.ts";
 import { SimulatedServer } from "./simulated_server.ts";
 import type { Responder } from "./responder.ts";
-import { SlpServer } from "./slp/slp_connection.ts";
+import { SlpConnections } from "./slp/slp_connection.ts";
 import { SqpServer } from "./sqp/sqp_server.ts";
 import type { StreamResponder } from "./network/stream_responder.ts";
 import { HostileListener, SLOW_TRICKS, STREAM_TRICKS } from "./hostile/hostile_listeners.ts";
@@ -126,7 +126,7 @@ function withTwin(host: FleetHost, { entry }: FleetHost): FleetHost {
 function serverOf(
   address: Address,
   software: Software,
-  identity: Identity,
+  identity: ServerIdentity,
   random: Random,
 ): FleetHost {
   const { bedrock, query, sqp, slp, announcement, nethernet, trick, port } = software;
@@ -143,7 +143,7 @@ function serverOf(
       ...(nethernet && { nethernet: nethernet.truth(identity) }),
       ...(announcement && { lan: announcement.truth(identity, port) }),
     }),
-    ...(bedrock && !bedrock.refusal && { verified: bedrock.door?.truth ?? NO_DOOR }),
+    ...(bedrock && !bedrock.refusal && { verified: bedrock.door?.truth ?? NO_CONNECTION }),
   };
   const own = new Random(random.u32());
   const speaks = bedrock ?? query ?? nethernet;
@@ -151,7 +151,7 @@ function serverOf(
     endpoint: { address, port },
     ...(sqp && { responder: new SqpServer(sqp, identity, own) }),
     ...(speaks && { responder: new SimulatedServer(software, identity, own) }),
-    ...(slp && { streams: new SlpServer(slp, identity) }),
+    ...(slp && { streams: new SlpConnections(slp, identity) }),
     ...(trick && hostile(trick, own)),
     entry,
     announcement: announcement?.datagram(identity, port),

@@ -4,11 +4,11 @@
  *
  * @module
  */
-import type { Identity } from "./server_identity.ts";
+import type { ServerIdentity } from "./server_identity.ts";
 import type { Label, Truth } from "../manifest.ts";
 
 /** What one protocol of a kind lets conclude; it may depend on what the server happens to be. */
-type Labelled = (identity: Identity) => Label | undefined;
+type Labelled = (identity: ServerIdentity) => Label | undefined;
 
 const named = (software: string, proxy?: string): Labelled => () => ({
   software,
@@ -89,7 +89,7 @@ const LABELS: Readonly<Record<string, Readonly<Record<string, Labelled>>>> = {
 /** The truths about a server of this kind, with what is to be concluded of each. */
 export function labelled(
   kind: string,
-  identity: Identity,
+  identity: ServerIdentity,
   truths: Readonly<Record<string, Truth>>,
 ): Readonly<Record<string, Truth>> {
   return Object.fromEntries(

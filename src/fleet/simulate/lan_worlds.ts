@@ -12,14 +12,14 @@ import {
   type World,
 } from "../../protocols/lan/mod.ts";
 import type { Statement } from "../../protocols/protocol.ts";
-import type { Identity } from "./server_identity.ts";
+import type { ServerIdentity } from "./server_identity.ts";
 
 /** How a world announces itself, unasked. */
 export interface AnnouncementStyle {
   /** The datagram. */
-  readonly datagram: (identity: Identity, port: number) => Uint8Array;
+  readonly datagram: (identity: ServerIdentity, port: number) => Uint8Array;
   /** What a reader should make of it. */
-  readonly truth: (identity: Identity, port: number) => Statement;
+  readonly truth: (identity: ServerIdentity, port: number) => Statement;
 }
 
 /** How a world answers NetherNet's discovery. */
@@ -27,7 +27,7 @@ export interface NetherNetStyle {
   /** The version of its server data. */
   readonly version: World["version"];
   /** What a reader should make of it. */
-  readonly truth: (identity: Identity) => Statement;
+  readonly truth: (identity: ServerIdentity) => Statement;
 }
 
 /** Where announcements go: a group, a port, and so often, milliseconds. */
@@ -43,7 +43,7 @@ const utf8 = (text: string) => new TextEncoder().encode(text);
 /** The datagram that answers NetherNet's discovery; the network id is the identity's GUID. */
 export function answerRequest(
   { version }: NetherNetStyle,
-  identity: Identity,
+  identity: ServerIdentity,
   datagram: Uint8Array,
 ): Uint8Array<ArrayBuffer> | undefined {
   if (openPacket(datagram)?.type !== "request") return undefined;
@@ -51,7 +51,7 @@ export function answerRequest(
   return sealPacket({ type: "response", sender: identity.guid, data });
 }
 
-function worldOf(identity: Identity, version: World["version"]): World {
+function worldOf(identity: ServerIdentity, version: World["version"]): World {
   const { motd, level, online, max, gamemode } = identity;
   const has = <T>(least: number, value: T) => version >= least ? value : null;
   return {

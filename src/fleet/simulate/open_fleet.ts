@@ -9,13 +9,13 @@ import type { Clock } from "../../net/clock.ts";
 import type { Stream } from "../../net/socket.ts";
 import { drawDelays, type Faults, NO_FAULTS } from "./network/faults.ts";
 import { serve } from "./network/tcp_connection.ts";
-import type { Front, StreamFront } from "./network/fleet_network.ts";
+import type { DatagramNetwork, StreamNetwork } from "./network/fleet_network.ts";
 import type { FleetHost } from "./draw_fleet.ts";
 import { ANNOUNCEMENTS } from "./lan_worlds.ts";
-import { ListenerFront } from "./network/listener_per_host.ts";
+import { ListenerPerHost } from "./network/listener_per_host.ts";
 import { Random } from "../random.ts";
-import { SocketFront } from "./network/socket_per_host.ts";
-import type { Witness } from "../witness_log.ts";
+import { SocketPerHost } from "./network/socket_per_host.ts";
+import type { WitnessLog } from "../witness_log.ts";
 
 /** How a fleet is run. */
 export interface FleetOptions {
@@ -26,7 +26,7 @@ export interface FleetOptions {
   /** Seed of the faults. */
   readonly seed: number;
   /** Who writes down what happens. */
-  readonly witness?: Witness;
+  readonly witness?: WitnessLog;
   /** Networks of a laboratory: hosts may stand in them, and get what is sent to everybody. */
   readonly lab?: readonly { readonly address: number; readonly netmask: number }[];
 }
@@ -60,7 +60,7 @@ export async function openFleet(
     );
   }
   const accepting = hosts.filter(({ streams }) => streams !== undefined);
-  const streams = new ListenerFront(accepting.map(({ endpoint }) => endpoint));
+  const streams = new ListenerPerHost(accepting.map(({ endpoint }) => endpoint));
   try {
     return new Fleet(hosts, { datagrams: await openDatagrams(hosts, options), streams }, options);
   } catch (error) {
@@ -69,21 +69,24 @@ export async function openFleet(
   }
 }
 
-async function openDatagrams(hosts: readonly FleetHost[], { lab }: FleetOptions): Promise<Front> {
+async function openDatagrams(
+  hosts: readonly FleetHost[],
+  { lab }: FleetOptions,
+): Promise<DatagramNetwork> {
   // What only announces itself has a socket to do it from.
   const endpoints = hosts.filter(({ responder, announcement }) => responder ?? announcement)
     .map(({ endpoint }) => endpoint);
-  if (endpoints.length <= MOST_SOCKETS) return new SocketFront(endpoints, lab ?? []);
-  const { WildcardFront } = await import("./network/wildcard_socket.ts");
-  return new WildcardFront(endpoints);
+  if (endpoints.length <= MOST_SOCKETS) return new SocketPerHost(endpoints, lab ?? []);
+  const { WildcardNetwork } = await import("./network/wildcard_socket.ts");
+  return new WildcardNetwork(endpoints);
 }
 
 /** A fleet's ways to the network. */
 export interface Fronts {
   /** For datagrams. */
-  readonly datagrams: Front;
+  readonly datagrams: DatagramNetwork;
   /** For connections. */
-  readonly streams: StreamFront;
+  readonly streams: StreamNetwork;
 }
 
 /** A fleet on the network, until it is disposed of. */

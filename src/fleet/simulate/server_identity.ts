@@ -15,7 +15,7 @@ export interface Motd {
 }
 
 /** A simulated server. */
-export interface Identity {
+export interface ServerIdentity {
   readonly motd: Motd;
   /** A MOTD of Latin-1 letters alone, for software that can write no others. */
   readonly latinMotd: Motd;
@@ -57,7 +57,7 @@ const RELEASES: readonly (readonly [string, number])[] = [
 ];
 
 /** Draws a server. */
-export function drawIdentity(random: Random): Identity {
+export function drawIdentity(random: Random): ServerIdentity {
   const [version, protocol] = random.pick(RELEASES);
   const online = random.chance(0.4) ? 0 : random.below(8);
   return {

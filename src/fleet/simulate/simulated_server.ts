@@ -5,18 +5,18 @@
  */
 import { type Endpoint, endpointKey } from "../../core/address.ts";
 import { Truncated, u32 } from "../../core/bytes.ts";
-import { decodeRequest, type Request } from "../../protocols/query/mod.ts";
+import { decodeRequest, type QueryRequest } from "../../protocols/query/mod.ts";
 import { decodePing } from "../../protocols/raknet/mod.ts";
-import { answerPing, refuse } from "./raknet/pongs.ts";
-import { Door } from "./raknet/open_connection.ts";
-import type { Identity } from "./server_identity.ts";
+import { answerPing, refuseConnection } from "./raknet/pongs.ts";
+import { ConnectionOpener } from "./raknet/open_connection.ts";
+import type { ServerIdentity } from "./server_identity.ts";
 import { answerRequest } from "./lan_worlds.ts";
 import { answerHandshake, answerStat, drawToken, type QueryStyle } from "./query/query_replies.ts";
 import type { Random } from "../random.ts";
 import { remember, type Responder } from "./responder.ts";
 import type { Software } from "./software.ts";
 
-type StatRequest = Extract<Request, { type: "stat" }>;
+type StatRequest = Extract<QueryRequest, { type: "stat" }>;
 
 /** A server of one software. */
 export class SimulatedServer implements Responder {
@@ -25,18 +25,18 @@ export class SimulatedServer implements Responder {
   /** Stats that were asked for, by their form: they differ by the session alone. */
   readonly #stats = new Map<string, Uint8Array | undefined>();
   readonly #random: Random;
-  readonly #door: Door | undefined;
+  readonly #door: ConnectionOpener | undefined;
 
   /**
    * @param software How it behaves.
    * @param identity What it is.
    * @param random Where its tokens come from.
    */
-  constructor(readonly software: Software, readonly identity: Identity, random: Random) {
+  constructor(readonly software: Software, readonly identity: ServerIdentity, random: Random) {
     this.#random = random;
     const door = software.bedrock?.door;
     // The secret takes none of the random numbers that tokens are drawn from.
-    this.#door = door && new Door(door, identity.guid, Number(identity.guid >> 32n));
+    this.#door = door && new ConnectionOpener(door, identity.guid, Number(identity.guid >> 32n));
   }
 
   /** Answers a ping, a handshake, a stat or a request for a connection; all else stays without an answer. */
@@ -44,7 +44,9 @@ export class SimulatedServer implements Responder {
     const { bedrock, query, nethernet } = this.software;
     const address = { ...from, port: 0 };
     if ((this.#ignored.get(endpointKey(address)) ?? -Infinity) > now) return [];
-    if (bedrock?.refusal !== undefined) return [refuse(bedrock.refusal, this.identity.guid)];
+    if (bedrock?.refusal !== undefined) {
+      return [refuseConnection(bedrock.refusal, this.identity.guid)];
+    }
     try {
       const opened = this.#door?.respond(datagram, from);
       if (opened !== undefined) return opened;

@@ -5,9 +5,9 @@
  */
 import type { BedrockStyle } from "./raknet/pongs.ts";
 import { BEDROCK_STYLES } from "./raknet/advertisement_styles.ts";
-import type { DoorStyle } from "./raknet/open_connection.ts";
-import { DOORS } from "./raknet/open_connection_styles.ts";
-import type { Identity } from "./server_identity.ts";
+import type { OpenConnectionStyle } from "./raknet/open_connection.ts";
+import { OPEN_CONNECTION_STYLES } from "./raknet/open_connection_styles.ts";
+import type { ServerIdentity } from "./server_identity.ts";
 import {
   type AnnouncementStyle,
   type NetherNetStyle,
@@ -51,7 +51,7 @@ export interface Software {
   /** How it answers NetherNet's discovery. */
   readonly nethernet?: NetherNetStyle;
   /** What it changes in its identity. */
-  readonly adapt?: (identity: Identity) => Identity;
+  readonly adapt?: (identity: ServerIdentity) => ServerIdentity;
   /** How often it sends each answer. Default: once. */
   readonly repeats?: number;
   /** Whether its MOTD asks scanners to stay away: no row may come of it. */
@@ -59,19 +59,22 @@ export interface Software {
 }
 
 /** Writes Latin-1 letters only. */
-const latin = (identity: Identity): Identity => ({ ...identity, motd: identity.latinMotd });
+const latin = (identity: ServerIdentity): ServerIdentity => ({
+  ...identity,
+  motd: identity.latinMotd,
+});
 
-const withNul = (identity: Identity): Identity => ({
+const withNul = (identity: ServerIdentity): ServerIdentity => ({
   ...identity,
   motd: { text: `${identity.latinMotd.text}\u0000B`, plain: `${identity.latinMotd.plain} B` },
 });
 
-const optedOut = (identity: Identity): Identity => ({
+const optedOut = (identity: ServerIdentity): ServerIdentity => ({
   ...identity,
   motd: { text: `§b§d§f§d§b${identity.latinMotd.text}`, plain: identity.latinMotd.plain },
 });
 
-const withoutGuid = (identity: Identity): Identity => ({ ...identity, guid: 0n });
+const withoutGuid = (identity: ServerIdentity): ServerIdentity => ({ ...identity, guid: 0n });
 
 const bedrock = (name: keyof typeof BEDROCK_STYLES, weight: number, rest?: Partial<Software>) => ({
   name,
@@ -82,10 +85,13 @@ const bedrock = (name: keyof typeof BEDROCK_STYLES, weight: number, rest?: Parti
 });
 
 /** A Bedrock Dedicated Server with another door, or none. */
-const withDoor = (name: string, door: DoorStyle | undefined, rest?: Partial<Software>) =>
+const withDoor = (name: string, door: OpenConnectionStyle | undefined, rest?: Partial<Software>) =>
   bedrock("bds", 1, { name, bedrock: { ...BEDROCK_STYLES.bds, door }, ...rest });
 
-const crowded = (identity: Identity): Identity => ({ ...identity, online: identity.max });
+const crowded = (identity: ServerIdentity): ServerIdentity => ({
+  ...identity,
+  online: identity.max,
+});
 
 /** A Java server that answers Query, which writes Latin-1. */
 const java = (name: string, weight: number, rest?: Partial<Software>) => ({
@@ -107,7 +113,11 @@ const listed = (name: string, weight: number, rest?: Partial<Software>) => ({
 });
 
 /** A version of before 1.19.4, when vanilla changed the order of its keys. */
-const old = (identity: Identity): Identity => ({ ...identity, version: "1.19.2", protocol: 760 });
+const old = (identity: ServerIdentity): ServerIdentity => ({
+  ...identity,
+  version: "1.19.2",
+  protocol: 760,
+});
 
 const bds: Software = bedrock("bds", 12);
 const vanilla: Software = java("vanilla", 12, { slp: SLP_STYLES.vanilla });
@@ -145,8 +155,8 @@ export const SOFTWARE: readonly Software[] = [
   bedrock("banned", 1),
   bedrock("geyser", 1, { name: "geyser2020", query: QUERY_STYLES.geyser2020, adapt: latin }),
   bedrock("bds", 1, { name: "bdsRepeats", repeats: 20 }),
-  withDoor("bdsFull", DOORS.full, { adapt: crowded }),
-  withDoor("bdsBans", DOORS.banned),
+  withDoor("bdsFull", OPEN_CONNECTION_STYLES.full, { adapt: crowded }),
+  withDoor("bdsBans", OPEN_CONNECTION_STYLES.banned),
   withDoor("bdsAdvertises", undefined),
   bedrock("bds", 1, { name: "bdsTwoPorts", twin: { ...bds, port: 19133 } }),
   bedrock("geyser", 1, { name: "geyserBesideJava", adapt: latin, twin: vanilla }),

@@ -10,14 +10,14 @@ import {
   parseAddress,
   parseIpv4,
 } from "../../core/address.ts";
-import { mostIn } from "../receive_drain.ts";
+import { mostDatagramsIn } from "../receive_drain.ts";
 import { systemClock } from "../clock.ts";
 import {
   DatagramBatch,
   type DatagramReceiver,
   type DatagramSocket,
   noErrors,
-  type Room,
+  type ReceiverCapacity,
   type SocketErrors,
   type Template,
 } from "../socket.ts";
@@ -73,7 +73,7 @@ function lookupFailure({ message }: Error): unknown {
 }
 
 /** What to hear. */
-export interface Group {
+export interface MulticastGroup {
   /** The multicast address. */
   readonly address: number;
   /** The port, which other programs may have open too. */
@@ -91,7 +91,7 @@ export interface Group {
  * @throws Deno.errors.AddrInUse when another program has the port and does not share it.
  */
 export async function openGroupSocket(
-  { address, port, interfaces, largest }: Group,
+  { address, port, interfaces, largest }: MulticastGroup,
 ): Promise<DatagramSocket> {
   const local = { transport: "udp" as const, hostname: "0.0.0.0", port, reuseAddress: true };
   const socket = Deno.listenDatagram(local);
@@ -132,7 +132,7 @@ class DenoSocket implements DatagramSocket<DatagramBatch> {
   readonly errors: SocketErrors = noErrors();
   readonly #socket: Deno.DatagramConn;
   readonly #buffer: Uint8Array<ArrayBuffer>;
-  #room: Room | undefined;
+  #room: ReceiverCapacity | undefined;
   /** What receiving waits for, where there is no room. */
   #full: Promise<void> | undefined;
   #receiving: Promise<void> = Promise.resolve();
@@ -146,7 +146,7 @@ class DenoSocket implements DatagramSocket<DatagramBatch> {
     this.port = (socket.addr as Deno.NetAddr).port;
   }
 
-  listen(receiver: DatagramReceiver, room?: Room): Promise<void> {
+  listen(receiver: DatagramReceiver, room?: ReceiverCapacity): Promise<void> {
     this.#room = room;
     return this.#receiving = this.#receive(receiver);
   }
@@ -164,7 +164,7 @@ class DenoSocket implements DatagramSocket<DatagramBatch> {
 
   /** The runtime does not tell: where a look at the sockets brings nothing, nothing was there. */
   async caughtUp(): Promise<void> {
-    const most = this.#arrived + mostIn(this.receiveBuffer);
+    const most = this.#arrived + mostDatagramsIn(this.receiveBuffer);
     for (let before = -1; this.#arrived !== before && this.#arrived < most && !this.#closed;) {
       await this.#full; // there may be room already while receiving waits for more
       before = this.#arrived;

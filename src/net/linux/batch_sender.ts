@@ -14,8 +14,8 @@ import {
   POLLIN,
   POLLOUT,
 } from "./ffi/libc.ts";
-import type { Job } from "./thread/send_job.ts";
-import type { Load, Transmit } from "./batch/transmit.ts";
+import type { SendJob } from "./thread/send_job.ts";
+import type { PreparedBatch, Transmit } from "./batch/transmit.ts";
 import type { SendThread } from "./thread/send_thread.ts";
 import type { SocketErrors } from "../socket.ts";
 
@@ -26,7 +26,7 @@ const WAIT_MS = 1;
 const DOWN_MS = 100;
 
 /** What an outlet is made of. */
-export interface OutletParts {
+export interface BatchSenderParts {
   readonly libc: Libc;
   /** An event that wakes up whoever waits, when all is to be closed. */
   readonly closing: number;
@@ -39,14 +39,14 @@ export interface OutletParts {
 }
 
 /** An outlet: it owns nothing, and is to be {@linkcode close}d before what it was given. */
-export class Outlet {
+export class BatchSender {
   /** How much is being sent: all must have ended before the socket is closed. */
   #busy = 0;
   #idle: (() => void) | undefined;
   #closed = false;
 
   /** Takes its parts. */
-  constructor(private readonly parts: OutletParts) {}
+  constructor(private readonly parts: BatchSenderParts) {}
 
   /**
    * Sends a load to its end, on this thread.
@@ -55,7 +55,7 @@ export class Outlet {
    * @returns How many the system took; a promise where it did not take them at once. It rejects
    * when the network is gone for good, or is down when nobody waits any longer.
    */
-  flush(load: Load, signal?: AbortSignal): number | Promise<number> {
+  flush(load: PreparedBatch, signal?: AbortSignal): number | Promise<number> {
     const { transmit } = this.parts;
     if (this.#closed) return 0;
     const taken = transmit(load, 0);
@@ -67,7 +67,7 @@ export class Outlet {
     countError(this.parts.errors.send, errno, times);
 
   /** The same of rows, on the other thread. */
-  async send(job: Job, signal?: AbortSignal): Promise<number> {
+  async send(job: SendJob, signal?: AbortSignal): Promise<number> {
     if (this.#closed) return 0;
     const thread = this.parts.thread!;
     this.#busy++;
@@ -92,7 +92,7 @@ export class Outlet {
   }
 
   /** Sends what is left of a load that broke off. */
-  async #sendRest(load: Load, begun: number, signal?: AbortSignal): Promise<number> {
+  async #sendRest(load: PreparedBatch, begun: number, signal?: AbortSignal): Promise<number> {
     this.#busy++;
     try {
       return await this.#sendFrom(load, begun, signal);
@@ -101,7 +101,7 @@ export class Outlet {
     }
   }
 
-  async #sendFrom(load: Load, begun: number, signal?: AbortSignal): Promise<number> {
+  async #sendFrom(load: PreparedBatch, begun: number, signal?: AbortSignal): Promise<number> {
     const { transmit, errors } = this.parts;
     let sent = begun;
     let waits = 0;

@@ -6,20 +6,20 @@
 import { type Endpoint, family } from "../../core/address.ts";
 import { Libc } from "./ffi/libc.ts";
 import { checkLayout } from "./ffi/mmsghdr.ts";
-import { PacketOutlet } from "./packet_sender.ts";
-import { type FrameOutlet, type FrameRoute, RawSocket } from "./frame_socket.ts";
+import { PacketSender } from "./packet_sender.ts";
+import { type FrameRoute, type FrameSender, FrameSocket } from "./frame_socket.ts";
 import { SendThread } from "./thread/send_thread.ts";
 import type { DatagramSocket } from "../socket.ts";
 import { openUdpSocket } from "./udp_engine.ts";
 import { XdpSocket } from "./xdp/xdp_socket.ts";
-import { XdpOutlet } from "./xdp_sender.ts";
+import { XdpSender } from "./xdp_sender.ts";
 import { findGatewayMac, findUplink, type Uplink, type UplinkOptions } from "./netlink/uplink.ts";
 
 /** The largest datagram of IP whose frame has room in a chunk. */
 const LARGEST = 1500;
 
 /** What the user said of the way, and whether it may be asked for. */
-export interface RawOptions extends UplinkOptions {
+export interface FrameEngineOptions extends UplinkOptions {
   /** The gateway's MAC. Default: it is asked for. */
   readonly gatewayMac?: Uint8Array;
   /** Whether nothing may be sent, not even a question for the gateway's MAC. */
@@ -27,7 +27,7 @@ export interface RawOptions extends UplinkOptions {
 }
 
 /** An engine that runs here. */
-export interface RawEngine {
+export interface FrameEngine {
   /** The way that frames take. */
   readonly uplink: Uplink;
   /**
@@ -46,10 +46,10 @@ export interface RawEngine {
  * @throws NoUplink where the system's sockets do; Deno.errors.PermissionDenied without CAP_NET_RAW;
  * InputError for what the user has to put right; Error with the call that failed.
  */
-export async function packetEngine(options: RawOptions): Promise<RawEngine> {
+export async function packetEngine(options: FrameEngineOptions): Promise<FrameEngine> {
   const { uplink, route } = await findRoute(options);
-  await tryOut(new PacketOutlet(uplink.interface.index));
-  const open = (thread?: SendThread) => new PacketOutlet(uplink.interface.index, thread);
+  await tryOut(new PacketSender(uplink.interface.index));
+  const open = (thread?: SendThread) => new PacketSender(uplink.interface.index, thread);
   return {
     uplink,
     open: opener(route, open),
@@ -63,7 +63,7 @@ export async function packetEngine(options: RawOptions): Promise<RawEngine> {
  *
  * @throws As {@linkcode packetEngine}.
  */
-export async function xdpEngine(options: RawOptions): Promise<RawEngine> {
+export async function xdpEngine(options: FrameEngineOptions): Promise<FrameEngine> {
   const { uplink, route } = await findRoute(options);
   const { index } = uplink.interface;
   // A queue is taken for a while after it was given back: what shows that it can be had is used.
@@ -73,7 +73,7 @@ export async function xdpEngine(options: RawOptions): Promise<RawEngine> {
   const sockets = new Map<SendThread, XdpSocket>();
   const open = (thread?: SendThread) => {
     const socket = thread === undefined ? undefined : sockets.get(thread);
-    return new XdpOutlet(socket ?? take(0), thread);
+    return new XdpSender(socket ?? take(0), thread);
   };
   let queues = 0;
   const startThread = async () => {
@@ -87,7 +87,9 @@ export async function xdpEngine(options: RawOptions): Promise<RawEngine> {
 }
 
 /** Finds the way, and the gateway's MAC; in a dry run that one stays open. */
-async function findRoute(options: RawOptions): Promise<{ uplink: Uplink; route: FrameRoute }> {
+async function findRoute(
+  options: FrameEngineOptions,
+): Promise<{ uplink: Uplink; route: FrameRoute }> {
   using libc = new Libc();
   checkLayout(libc);
   const uplink = findUplink(libc, options);
@@ -97,14 +99,14 @@ async function findRoute(options: RawOptions): Promise<{ uplink: Uplink; route: 
   return { uplink, route: { source, stretches, mtu, gatewayMac, sourceMac: mac } };
 }
 
-async function tryOut(outlet: FrameOutlet): Promise<void> {
+async function tryOut(outlet: FrameSender): Promise<void> {
   outlet.hold();
   await outlet.release();
 }
 
 /** Opens sockets that share an outlet for each thread, as long as one of them is open. */
-function opener(route: FrameRoute, openOutlet: (thread?: SendThread) => FrameOutlet) {
-  const outlets = new Map<SendThread | undefined, FrameOutlet>();
+function opener(route: FrameRoute, openOutlet: (thread?: SendThread) => FrameSender) {
+  const outlets = new Map<SendThread | undefined, FrameSender>();
   return (local: Endpoint, thread?: SendThread): DatagramSocket => {
     if (family(local.address) === 6) return openUdpSocket(local, { thread });
     let outlet = outlets.get(thread);
@@ -115,7 +117,7 @@ function opener(route: FrameRoute, openOutlet: (thread?: SendThread) => FrameOut
     outlet.hold(); // it closes, if nobody else uses it and no socket opens
     try {
       const udp = openUdpSocket(local, { thread, errors: outlet.errors });
-      return new RawSocket(udp, outlet, route);
+      return new FrameSocket(udp, outlet, route);
     } finally {
       void outlet.release();
     }

@@ -7,10 +7,16 @@
 import type { Endpoint } from "../../core/address.ts";
 import { FrameBatch } from "./batch/frame_batch.ts";
 import { type FrameEnds, HEADERS } from "./batch/ethernet_frames.ts";
-import { Behind } from "./netlink/routing_table.ts";
-import { FrameRows, type Rows } from "./batch/target_batch.ts";
+import { AddressesBehind } from "./netlink/routing_table.ts";
+import { FrameTargetBatch, type TargetBatch } from "./batch/target_batch.ts";
 import type { SendThread } from "./thread/send_thread.ts";
-import type { DatagramReceiver, DatagramSocket, Room, SocketErrors, Template } from "../socket.ts";
+import type {
+  DatagramReceiver,
+  DatagramSocket,
+  ReceiverCapacity,
+  SocketErrors,
+  Template,
+} from "../socket.ts";
 import type { UdpSocket } from "./udp_socket.ts";
 import type { Uplink } from "./netlink/uplink.ts";
 
@@ -18,7 +24,7 @@ import type { Uplink } from "./netlink/uplink.ts";
 const ETHERNET = 14;
 
 /** Sends frames. */
-export interface FrameOutlet {
+export interface FrameSender {
   /** What went wrong: its sockets count there too. */
   readonly errors: SocketErrors;
   /** Whether it is closed. */
@@ -28,7 +34,7 @@ export interface FrameOutlet {
   /** Sends the frames of a batch, on this thread: as `flush` of a socket. */
   flush(batch: FrameBatch, signal?: AbortSignal): number | Promise<number>;
   /** Has frames from one of our ports written and sent by the other thread. */
-  send(rows: Rows, port: number, signal?: AbortSignal): Promise<number>;
+  send(rows: TargetBatch, port: number, signal?: AbortSignal): Promise<number>;
   /** Notes one more socket that sends through it. */
   hold(): void;
   /** Notes that a socket is closed; closes with the last one. */
@@ -42,10 +48,10 @@ export interface FrameRoute extends FrameEnds, Pick<Uplink, "stretches"> {
 }
 
 /** The socket. It owns the UDP socket. */
-export class RawSocket implements DatagramSocket<FrameBatch | FrameRows> {
+export class FrameSocket implements DatagramSocket<FrameBatch | FrameTargetBatch> {
   readonly family = 4;
   readonly hearsWhileSending = true;
-  readonly #behind: Behind;
+  readonly #behind: AddressesBehind;
   #closed: Promise<void> | undefined;
 
   /**
@@ -56,10 +62,10 @@ export class RawSocket implements DatagramSocket<FrameBatch | FrameRows> {
    */
   constructor(
     private readonly udp: UdpSocket,
-    private readonly outlet: FrameOutlet,
+    private readonly outlet: FrameSender,
     private readonly route: FrameRoute,
   ) {
-    this.#behind = new Behind(route.stretches);
+    this.#behind = new AddressesBehind(route.stretches);
     outlet.hold();
   }
 
@@ -83,7 +89,7 @@ export class RawSocket implements DatagramSocket<FrameBatch | FrameRows> {
     return this.udp.waiting;
   }
 
-  listen(receiver: DatagramReceiver, room?: Room): Promise<void> {
+  listen(receiver: DatagramReceiver, room?: ReceiverCapacity): Promise<void> {
     return this.udp.listen(receiver, room);
   }
 
@@ -95,16 +101,16 @@ export class RawSocket implements DatagramSocket<FrameBatch | FrameRows> {
     return this.udp.send(datagram, to);
   }
 
-  batch(of: Template, capacity: number): FrameBatch | FrameRows {
+  batch(of: Template, capacity: number): FrameBatch | FrameTargetBatch {
     const fits = of.template.length + HEADERS <= this.route.mtu + ETHERNET;
     const behind = fits ? this.#behind : undefined;
     if (this.outlet.thread === undefined) return new FrameBatch(this.route, behind, of, capacity);
-    return new FrameRows(behind, of, capacity);
+    return new FrameTargetBatch(behind, of, capacity);
   }
 
-  flush(batch: FrameBatch | FrameRows, signal?: AbortSignal): number | Promise<number> {
+  flush(batch: FrameBatch | FrameTargetBatch, signal?: AbortSignal): number | Promise<number> {
     if (this.#closed !== undefined) return 0;
-    if (batch instanceof FrameRows) return this.#flushRows(batch, signal);
+    if (batch instanceof FrameTargetBatch) return this.#flushRows(batch, signal);
     const { frames, framedCount, plain, plainCount } = batch;
     frames.finish(framedCount, this.port);
     const sent = framedCount === 0 ? 0 : this.outlet.flush(batch, signal);
@@ -113,7 +119,7 @@ export class RawSocket implements DatagramSocket<FrameBatch | FrameRows> {
     return this.#both(sent, this.udp.flushMessages(plain, plainCount, signal));
   }
 
-  #flushRows({ framed, plain }: FrameRows, signal?: AbortSignal): number | Promise<number> {
+  #flushRows({ framed, plain }: FrameTargetBatch, signal?: AbortSignal): number | Promise<number> {
     const sent = framed.length === 0 ? 0 : this.outlet.send(framed, this.port, signal);
     this.udp.beside(framed.length);
     return this.#both(sent, this.udp.flush(plain, signal));

@@ -16,20 +16,20 @@ import {
   SOL_PACKET,
 } from "./ffi/libc.ts";
 import type { FrameBatch } from "./batch/frame_batch.ts";
-import { messageLoad, sendMessages } from "./batch/transmit.ts";
-import { Outlet } from "./batch_sender.ts";
-import { linkName } from "./ffi/sockaddr_ll.ts";
-import type { FrameOutlet } from "./frame_socket.ts";
-import type { Rows } from "./batch/target_batch.ts";
+import { preparedMessages, sendMessages } from "./batch/transmit.ts";
+import { BatchSender } from "./batch_sender.ts";
+import { linkLayerAddress } from "./ffi/sockaddr_ll.ts";
+import type { FrameSender } from "./frame_socket.ts";
+import type { TargetBatch } from "./batch/target_batch.ts";
 import type { SendThread } from "./thread/send_thread.ts";
 import { noErrors, type SocketErrors } from "../socket.ts";
 
 /** A socket that sends frames on one interface. It closes with the last socket that uses it. */
-export class PacketOutlet implements FrameOutlet {
+export class PacketSender implements FrameSender {
   readonly #libc: Libc;
   readonly #socket: number;
   readonly #closing: number;
-  readonly #outlet: Outlet;
+  readonly #outlet: BatchSender;
   readonly errors: SocketErrors = noErrors();
   #users = 0;
   #isClosed = false;
@@ -61,7 +61,7 @@ export class PacketOutlet implements FrameOutlet {
       if (call.setsockopt(socket, SOL_PACKET, PACKET_QDISC_BYPASS, int32(1), 4) < 0) {
         throw failure(libc, "send past the queues");
       }
-      const name = linkName(index, 0);
+      const name = linkLayerAddress(index, 0);
       if (call.bind(socket, name, name.length) < 0) throw failure(libc, "bind a packet socket");
       checkName(libc, socket, name);
     } catch (error) {
@@ -70,16 +70,19 @@ export class PacketOutlet implements FrameOutlet {
       throw error;
     }
     const parts = { libc, closing: this.#closing, thread, errors: this.errors };
-    this.#outlet = new Outlet({ ...parts, transmit: sendMessages(libc) });
+    this.#outlet = new BatchSender({ ...parts, transmit: sendMessages(libc) });
     thread?.hold();
   }
 
-  send(rows: Rows, port: number, signal?: AbortSignal): Promise<number> {
+  send(rows: TargetBatch, port: number, signal?: AbortSignal): Promise<number> {
     return this.#outlet.send({ socket: this.#socket, way: "packet", rows, port }, signal);
   }
 
   flush({ framed, framedCount }: FrameBatch, signal?: AbortSignal): number | Promise<number> {
-    return this.#outlet.flush(messageLoad(this.#socket, framed.base, framedCount, true), signal);
+    return this.#outlet.flush(
+      preparedMessages(this.#socket, framed.base, framedCount, true),
+      signal,
+    );
   }
 
   get isClosed(): boolean {

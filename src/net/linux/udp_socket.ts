@@ -5,7 +5,7 @@
  */
 import type { Endpoint } from "../../core/address.ts";
 import { Endpoints } from "../../core/endpoints.ts";
-import { CatchUp, mostIn } from "../receive_drain.ts";
+import { mostDatagramsIn, ReceiveDrain } from "../receive_drain.ts";
 import {
   EAGAIN,
   EINTR,
@@ -17,17 +17,17 @@ import {
   POLLIN,
 } from "./ffi/libc.ts";
 import { MessageBatch } from "./batch/message_batch.ts";
-import { Messages, readSockaddr, sockaddrSize, writeSockaddr } from "./ffi/mmsghdr.ts";
-import { messageLoad, sendMessages } from "./batch/transmit.ts";
-import { countError, Outlet } from "./batch_sender.ts";
-import { Rows } from "./batch/target_batch.ts";
+import { MessageHeaders, readSockaddr, sockaddrSize, writeSockaddr } from "./ffi/mmsghdr.ts";
+import { preparedMessages, sendMessages } from "./batch/transmit.ts";
+import { BatchSender, countError } from "./batch_sender.ts";
+import { TargetBatch } from "./batch/target_batch.ts";
 import type { SendThread } from "./thread/send_thread.ts";
 import { SocketMemory } from "./ffi/socket_memory.ts";
 import {
   type DatagramReceiver,
   type DatagramSocket,
   noErrors,
-  type Room,
+  type ReceiverCapacity,
   type SocketErrors,
   type Template,
 } from "../socket.ts";
@@ -57,20 +57,20 @@ const LEAST_AWAY_MS = 1;
 const MOST_WAITS = 1000;
 
 /** The socket. It owns the descriptors and the library that it is given. */
-export class UdpSocket implements DatagramSocket<MessageBatch | Rows> {
+export class UdpSocket implements DatagramSocket<MessageBatch | TargetBatch> {
   readonly port: number;
   readonly receiveBuffer: number;
   readonly hearsWhileSending = true;
-  readonly #arrivals: Messages;
+  readonly #arrivals: MessageHeaders;
   /** The address of a datagram that is sent alone. */
   readonly #name: Uint8Array<ArrayBuffer>;
   readonly #nameView: DataView;
   readonly #to = new Endpoints(1);
   readonly #memory: SocketMemory;
   #receiver: DatagramReceiver | undefined;
-  #room: Room | undefined;
+  #room: ReceiverCapacity | undefined;
   #receiving: Promise<void> = Promise.resolve();
-  readonly #outlet: Outlet;
+  readonly #outlet: BatchSender;
   /** What ended receiving. */
   #failure: Error | undefined;
   #closed: Promise<void> | undefined;
@@ -80,7 +80,7 @@ export class UdpSocket implements DatagramSocket<MessageBatch | Rows> {
   #sends = 0;
   /** Datagrams that arrived since then. */
   #arrived = 0;
-  readonly #catchUp: CatchUp;
+  readonly #catchUp: ReceiveDrain;
 
   /**
    * Takes a socket that is bound.
@@ -98,7 +98,7 @@ export class UdpSocket implements DatagramSocket<MessageBatch | Rows> {
     private readonly thread?: SendThread,
     readonly errors: SocketErrors = noErrors(),
   ) {
-    this.#arrivals = new Messages({ count: ARRIVALS, family, payload: ROOM });
+    this.#arrivals = new MessageHeaders({ count: ARRIVALS, family, payload: ROOM });
     this.#name = new Uint8Array(sockaddrSize(family));
     this.#nameView = new DataView(this.#name.buffer);
     if (libc.call.getsockname(socket, this.#name, int32(this.#name.length)) < 0) {
@@ -107,9 +107,9 @@ export class UdpSocket implements DatagramSocket<MessageBatch | Rows> {
     this.port = readSockaddr(this.#nameView, 0).port;
     this.#memory = new SocketMemory(libc, socket);
     this.receiveBuffer = this.#memory.size;
-    this.#catchUp = new CatchUp(mostIn(this.receiveBuffer));
+    this.#catchUp = new ReceiveDrain(mostDatagramsIn(this.receiveBuffer));
     const transmit = sendMessages(libc);
-    this.#outlet = new Outlet({ libc, closing, thread, transmit, errors: this.errors });
+    this.#outlet = new BatchSender({ libc, closing, thread, transmit, errors: this.errors });
     thread?.hold();
   }
 
@@ -122,7 +122,7 @@ export class UdpSocket implements DatagramSocket<MessageBatch | Rows> {
     return this.#closed === undefined ? this.#memory.waiting : 0;
   }
 
-  listen(receiver: DatagramReceiver, room?: Room): Promise<void> {
+  listen(receiver: DatagramReceiver, room?: ReceiverCapacity): Promise<void> {
     this.#receiver = receiver;
     this.#room = room;
     return this.#receiving = this.#receive();
@@ -232,19 +232,19 @@ export class UdpSocket implements DatagramSocket<MessageBatch | Rows> {
     return false;
   }
 
-  batch(template: Template, capacity: number): MessageBatch | Rows {
+  batch(template: Template, capacity: number): MessageBatch | TargetBatch {
     const { thread, family } = this;
     if (thread === undefined) return new MessageBatch(template, capacity, family);
-    return new Rows(template, capacity, family);
+    return new TargetBatch(template, capacity, family);
   }
 
-  flush(batch: MessageBatch | Rows, signal?: AbortSignal): number | Promise<number> {
-    if (batch instanceof Rows) return this.#flushRows(batch, signal);
+  flush(batch: MessageBatch | TargetBatch, signal?: AbortSignal): number | Promise<number> {
+    if (batch instanceof TargetBatch) return this.#flushRows(batch, signal);
     const { messages, length } = batch;
     return this.flushMessages(messages, length, signal);
   }
 
-  #flushRows(rows: Rows, signal?: AbortSignal): number | Promise<number> {
+  #flushRows(rows: TargetBatch, signal?: AbortSignal): number | Promise<number> {
     if (rows.length === 0 || this.#closed !== undefined) return 0;
     const way = this.family === 4 ? "ipv4" : "ipv6";
     const sent = this.#outlet.send({ socket: this.socket, way, rows }, signal);
@@ -254,12 +254,12 @@ export class UdpSocket implements DatagramSocket<MessageBatch | Rows> {
 
   /** Sends the first of some messages: see {@linkcode flush}. */
   flushMessages(
-    messages: Messages,
+    messages: MessageHeaders,
     length: number,
     signal?: AbortSignal,
   ): number | Promise<number> {
     if (length === 0 || this.#closed !== undefined) return 0;
-    const sent = this.#outlet.flush(messageLoad(this.socket, messages.base, length), signal);
+    const sent = this.#outlet.flush(preparedMessages(this.socket, messages.base, length), signal);
     this.beside(length);
     return sent;
   }

@@ -29,7 +29,7 @@ import {
   SOCK_DGRAM,
   SOL_SOCKET,
 } from "./ffi/libc.ts";
-import { Messages, readSockaddr, sockaddrSize, writeSockaddr } from "./ffi/mmsghdr.ts";
+import { MessageHeaders, readSockaddr, sockaddrSize, writeSockaddr } from "./ffi/mmsghdr.ts";
 
 const CONTROL = 32;
 const CONTROL_LENGTH = 28;
@@ -56,8 +56,8 @@ export type WildcardReceiver = (datagram: Uint8Array, from: Endpoint, to: number
 export class WildcardSocket implements AsyncDisposable {
   readonly #libc = new Libc();
   readonly #socket: number;
-  readonly #in = new Messages(LAYOUT);
-  readonly #out = new Messages(LAYOUT);
+  readonly #in = new MessageHeaders(LAYOUT);
+  readonly #out = new MessageHeaders(LAYOUT);
   readonly #to = new Endpoints(1);
   #queued = 0;
   #closing = false;

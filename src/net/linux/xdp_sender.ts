@@ -5,20 +5,20 @@
  */
 import type { FrameBatch } from "./batch/frame_batch.ts";
 import { EFD_CLOEXEC, failure, Libc } from "./ffi/libc.ts";
-import { Outlet } from "./batch_sender.ts";
-import type { FrameOutlet } from "./frame_socket.ts";
-import type { Rows } from "./batch/target_batch.ts";
+import { BatchSender } from "./batch_sender.ts";
+import type { FrameSender } from "./frame_socket.ts";
+import type { TargetBatch } from "./batch/target_batch.ts";
 import type { SendThread } from "./thread/send_thread.ts";
 import { noErrors, type SocketErrors } from "../socket.ts";
 import type { XdpSocket } from "./xdp/xdp_socket.ts";
 import { XdpRing } from "./xdp/xdp_ring.ts";
 
 /** A queue that frames leave by. It closes with the last socket that uses it. */
-export class XdpOutlet implements FrameOutlet {
+export class XdpSender implements FrameSender {
   readonly errors: SocketErrors = noErrors();
   readonly #libc = new Libc();
   readonly #closing: number;
-  readonly #outlet: Outlet;
+  readonly #outlet: BatchSender;
   #users = 0;
   #isClosed = false;
 
@@ -35,7 +35,7 @@ export class XdpOutlet implements FrameOutlet {
     const parts = { libc, closing: this.#closing, thread, errors: this.errors };
     const ring = thread === undefined ? new XdpRing(libc, socket.place) : undefined;
     const transmit: XdpRing["transmit"] = (load, from) => ring!.transmit(load, from);
-    this.#outlet = new Outlet({ ...parts, transmit });
+    this.#outlet = new BatchSender({ ...parts, transmit });
     thread?.hold();
   }
 
@@ -43,7 +43,7 @@ export class XdpOutlet implements FrameOutlet {
     return this.#isClosed;
   }
 
-  send(rows: Rows, port: number, signal?: AbortSignal): Promise<number> {
+  send(rows: TargetBatch, port: number, signal?: AbortSignal): Promise<number> {
     const { socket } = this.socket.place;
     return this.#outlet.send({ socket, way: "xdp", rows, port }, signal);
   }

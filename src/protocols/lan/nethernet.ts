@@ -29,7 +29,7 @@ const MESSAGE = 2;
 const HEADER = 20;
 
 /** What was odd about a packet. */
-export type PacketFlag =
+export type NethernetPacketFlag =
   /** Its length is neither of the two that writers count. */
   | "lengthMismatch"
   /** Something follows it; it is not read. */
@@ -52,18 +52,18 @@ export type PacketBody =
   };
 
 /** A packet. */
-export type Packet = PacketBody & {
+export type NethernetPacket = PacketBody & {
   /** The network id of the sender. */
   readonly sender: bigint;
   /** What was odd. */
-  readonly flags: readonly PacketFlag[];
+  readonly flags: readonly NethernetPacketFlag[];
 };
 
 /** A packet to write. */
 export type NewPacket = PacketBody & { readonly sender: bigint };
 
 /** The bytes of a packet, before it is sealed. */
-export function encodePacket(packet: NewPacket): Uint8Array<ArrayBuffer> {
+export function encodeNethernetPacket(packet: NewPacket): Uint8Array<ArrayBuffer> {
   const body = encodeBody(packet);
   const bytes = concat(new Uint8Array(HEADER), body);
   const view = new DataView(bytes.buffer);
@@ -90,7 +90,7 @@ function encodeBody(packet: NewPacket): Uint8Array {
  * @throws Truncated when it ends before its end.
  * @throws Malformed when a response is no hexadecimal text.
  */
-export function decodePacket(bytes: Uint8Array): Packet | undefined {
+export function decodeNethernetPacket(bytes: Uint8Array): NethernetPacket | undefined {
   const reader = new Reader(bytes);
   const length = reader.u16le("length");
   const id = reader.u16le("id");
@@ -98,7 +98,7 @@ export function decodePacket(bytes: Uint8Array): Packet | undefined {
   const sender = u64le(reader, "sender");
   reader.take(8, "zeros"); // not checked: nobody's reader does
   const body = readBody(reader, id);
-  const flags: PacketFlag[] = [];
+  const flags: NethernetPacketFlag[] = [];
   if (length !== bytes.length && length !== bytes.length - 2) flags.push("lengthMismatch");
   if (reader.left > 0) flags.push("trailingBytes");
   return { ...body, sender, flags };
@@ -131,14 +131,14 @@ function u64le(reader: Reader, what: string): bigint {
 
 /** A packet as it travels. */
 export function sealPacket(packet: NewPacket): Uint8Array<ArrayBuffer> {
-  return seal(encodePacket(packet));
+  return seal(encodeNethernetPacket(packet));
 }
 
 /**
  * Reads a packet as it travels.
  *
  * @returns `undefined` for what is not sealed as NetherNet seals, and for packets of another id.
- * @throws Truncated, Malformed: as {@linkcode decodePacket}; offsets count within the seal.
+ * @throws Truncated, Malformed: as {@linkcode decodeNethernetPacket}; offsets count within the seal.
  *
  * @example
  * ```ts
@@ -150,7 +150,7 @@ export function sealPacket(packet: NewPacket): Uint8Array<ArrayBuffer> {
  * assertEquals(lan.openPacket(request)?.sender, 7n);
  * ```
  */
-export function openPacket(datagram: Uint8Array): Packet | undefined {
+export function openPacket(datagram: Uint8Array): NethernetPacket | undefined {
   const bytes = openSealed(datagram);
-  return bytes && decodePacket(bytes);
+  return bytes && decodeNethernetPacket(bytes);
 }

@@ -38,7 +38,7 @@ export const PADDING = {
 } as const;
 
 /** A request, as a server reads it. */
-export type Request =
+export type QueryRequest =
   | { readonly type: "handshake"; readonly session: number }
   | {
     readonly type: "stat";
@@ -73,7 +73,7 @@ export function encodeStatRequest(
  *
  * @throws Truncated when it ends inside the session or the token.
  */
-export function decodeRequest(bytes: Uint8Array): Request | undefined {
+export function decodeRequest(bytes: Uint8Array): QueryRequest | undefined {
   if (!hasBytes(bytes, MAGIC, 0)) return undefined;
   const reader = new Reader(bytes, 2);
   const type = reader.u8("type");

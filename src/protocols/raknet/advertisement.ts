@@ -16,7 +16,7 @@
  */
 import { decodeUtf8 } from "../../core/text.ts";
 import {
-  type Fields,
+  type AdvertisementFields,
   isInteger,
   placeFields,
   type PlaceFlag,
@@ -136,7 +136,7 @@ function bedrockStatus(
 
 /** `MCCPP;Demo;name`: the name is the third field, empty when the host is hidden. */
 function pocketStatus(
-  { fields, terminated }: Fields,
+  { fields, terminated }: AdvertisementFields,
   flags: readonly AdvertisementFlag[],
 ): BedrockStatus {
   const motd = fields.slice(2).join(";"); // these hosts escaped nothing

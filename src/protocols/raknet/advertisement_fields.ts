@@ -13,7 +13,7 @@
  */
 
 /** An advertisement as a list of fields: what was written, before anybody interprets it. */
-export interface Fields {
+export interface AdvertisementFields {
   /** The fields, unescaped. */
   readonly fields: readonly string[];
   /** Whether a `;` follows the last one. */
@@ -49,7 +49,7 @@ export interface PlacedFields {
  * assertEquals([fields, terminated], [["MCPE", "a;b", "766"], true]);
  * ```
  */
-export function splitFields(text: string): Fields {
+export function splitFields(text: string): AdvertisementFields {
   if (!text.includes("\\")) return asFields(text.split(";"));
   const fields: string[] = [];
   let field = "";
@@ -68,13 +68,13 @@ export function splitFields(text: string): Fields {
 }
 
 /** A last field that is empty is none: a `;` ends the one before it. */
-function asFields(fields: string[]): Fields {
+function asFields(fields: string[]): AdvertisementFields {
   const terminated = fields.length > 1 && fields.at(-1) === "";
   return { fields: terminated ? fields.slice(0, -1) : fields, terminated };
 }
 
 /** Joins fields again, with `\` and `;` in them escaped. */
-export function joinFields({ fields, terminated }: Fields): string {
+export function joinFields({ fields, terminated }: AdvertisementFields): string {
   const text = fields.map((field) => field.replace(/[\\;]/g, "\\$&")).join(";");
   return terminated ? `${text};` : text;
 }

@@ -49,7 +49,7 @@ export interface Split {
 }
 
 /** One frame. */
-export interface Frame {
+export interface RaknetFrame {
   /** 0 to 7. */
   readonly reliability: number;
   /** Its number among the reliable ones. */
@@ -77,7 +77,7 @@ export interface FrameSet {
   /** The number of the datagram, modulo 2^24. */
   readonly sequence: number;
   /** At least one. */
-  readonly frames: readonly Frame[];
+  readonly frames: readonly RaknetFrame[];
 }
 
 /** The bytes of a frame set. */
@@ -87,7 +87,7 @@ export function encodeFrameSet(set: FrameSet): Uint8Array<ArrayBuffer> {
   return concat([header], u24le(set.sequence), ...set.frames.map(encodeFrame));
 }
 
-function encodeFrame({ reliability, body, split, ...frame }: Frame): Uint8Array {
+function encodeFrame({ reliability, body, split, ...frame }: RaknetFrame): Uint8Array {
   const has = (list: readonly number[]) => list.includes(reliability);
   return concat(
     [reliability << 5 | (split === undefined ? 0 : SPLIT)],
@@ -123,7 +123,7 @@ export function decodeFrameSet(bytes: Uint8Array): FrameSet | undefined {
   if ((header & KIND) !== VALID) return undefined;
   const reader = new Reader(bytes, 1);
   const sequence = readU24le(reader, "sequence");
-  const frames: Frame[] = [];
+  const frames: RaknetFrame[] = [];
   do {
     if (frames.length === MOST_FRAMES) throw new Malformed("so many frames", reader.offset);
     frames.push(readFrame(reader));
@@ -137,7 +137,7 @@ export function decodeFrameSet(bytes: Uint8Array): FrameSet | undefined {
   };
 }
 
-function readFrame(reader: Reader): Frame {
+function readFrame(reader: Reader): RaknetFrame {
   const start = reader.offset;
   const flags = reader.u8("frame");
   const reliability = flags >> 5;

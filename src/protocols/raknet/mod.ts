@@ -18,13 +18,18 @@ import { listedPorts } from "../usual_ports.ts";
 import { ask } from "../protocol.ts";
 import { type BedrockStatus, decodeAdvertisement } from "./advertisement.ts";
 import { decodePong, decodeRefusal, encodePing, type Pong, type Refusal } from "./codec.ts";
-import { verifyDoor } from "./verify_joinable.ts";
+import { verifyJoinable } from "./verify_joinable.ts";
 
 export * from "./advertisement.ts";
 export * from "./codec.ts";
 export * from "./open_connection.ts";
 export * from "./connected_messages.ts";
-export { type Fields, joinFields, type PlaceFlag, splitFields } from "./advertisement_fields.ts";
+export {
+  type AdvertisementFields as Fields,
+  joinFields,
+  type PlaceFlag,
+  splitFields,
+} from "./advertisement_fields.ts";
 export * from "./frame_sets.ts";
 export * from "./acknowledgements.ts";
 
@@ -48,7 +53,7 @@ const doorVerifier: Verifier<RaknetStatus> = {
   help: "ask RakNet servers whether they open connections; none is opened",
   plan: "open connection request 1, up to 1,464 bytes, to each RakNet server that answered",
   exchange: (status) =>
-    status.kind === "pong" ? verifyDoor(status.pong, status.bedrock) : undefined,
+    status.kind === "pong" ? verifyJoinable(status.pong, status.bedrock) : undefined,
   summary: ({ mtu, raknet_protocol: protocol }) => [
     ...(mtu === null ? [] : [`MTU ${mtu}`]),
     ...(protocol === null ? [] : [`RakNet protocol ${protocol}`]),

@@ -70,7 +70,7 @@ type FirstReply =
  * @param pong The reply to the ping.
  * @param bedrock Its advertisement, where that is Bedrock's.
  */
-export function* verifyDoor(
+export function* verifyJoinable(
   { guid }: Pong,
   bedrock: BedrockStatus | undefined,
 ): Exchange<Statement> {

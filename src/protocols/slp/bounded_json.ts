@@ -41,7 +41,7 @@ export interface ParsedJson {
  *
  * @throws Malformed when it is none.
  */
-export function parseJson(bytes: Uint8Array): ParsedJson {
+export function parseBoundedJson(bytes: Uint8Array): ParsedJson {
   const { text, badUtf8 } = decodeUtf8(bytes);
   const flags: JsonFlag[] = badUtf8 ? ["badUtf8"] : [];
   const { json, cut } = boundJson(text.startsWith(BOM) ? text.slice(BOM.length) : text);
@@ -167,6 +167,6 @@ export function textOf(value: unknown): string | null {
 }
 
 /** A list; empty when the value is none. */
-export function listOf(value: unknown): readonly unknown[] {
+export function asList(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }

@@ -51,13 +51,13 @@ export function readVarInt(reader: Reader, what: string): number {
 }
 
 /** The bytes of a text. */
-export function encodeText(text: string | Uint8Array): Uint8Array<ArrayBuffer> {
+export function encodeVarString(text: string | Uint8Array): Uint8Array<ArrayBuffer> {
   const bytes = typeof text === "string" ? new TextEncoder().encode(text) : text;
   return concat(encodeVarInt(bytes.length), bytes);
 }
 
 /** Reads a text as bytes. Throws as {@linkcode readVarInt} does. */
-export function readText(reader: Reader, what: string): Uint8Array {
+export function readVarString(reader: Reader, what: string): Uint8Array {
   const start = reader.offset;
   const length = readVarInt(reader, `${what} length`);
   if (length < 0) throw new Malformed(`${what} of ${length} bytes`, start);
@@ -65,7 +65,7 @@ export function readText(reader: Reader, what: string): Uint8Array {
 }
 
 /** A frame. */
-export interface Frame {
+export interface SlpFrame {
   /** The packet's id. */
   readonly id: number;
   /** What follows it, to the frame's end. */
@@ -111,7 +111,7 @@ export function peekId(bytes: Uint8Array): number | undefined {
  * @throws Truncated when bytes of it are missing.
  * @throws Malformed as {@linkcode frameEnd}.
  */
-export function decodeFrame(bytes: Uint8Array, start = 0): Frame {
+export function decodeFrame(bytes: Uint8Array, start = 0): SlpFrame {
   const end = frameEnd(bytes, start);
   const { length } = bytes;
   if (end === undefined) {
@@ -150,7 +150,7 @@ const MOST_HOST = 255;
 
 /** The bytes that ask for a status: handshake and request, for one write. */
 export function encodeStatusRequest({ protocol, host, port }: Handshake): Uint8Array<ArrayBuffer> {
-  const name = encodeText(host.slice(0, MOST_HOST));
+  const name = encodeVarString(host.slice(0, MOST_HOST));
   const end = [port >> 8, port & 255, NEXT_IS_STATUS];
   return concat(encodeFrame(STATUS, encodeVarInt(protocol), name, end), encodeFrame(STATUS));
 }
@@ -172,7 +172,7 @@ export function decodeStatusRequest(bytes: Uint8Array): Handshake | undefined {
 
 function readHandshake(body: Reader): Handshake & { next: number } {
   const protocol = readVarInt(body, "protocol");
-  const host = new TextDecoder().decode(readText(body, "host"));
+  const host = new TextDecoder().decode(readVarString(body, "host"));
   return { protocol, host, port: body.u16("port"), next: readVarInt(body, "next state") };
 }
 
@@ -189,7 +189,7 @@ export interface StatusResponse {
 
 /** The bytes of a status. */
 export function encodeStatusResponse({ json, more }: StatusResponse): Uint8Array<ArrayBuffer> {
-  return encodeFrame(STATUS, encodeText(json), more);
+  return encodeFrame(STATUS, encodeVarString(json), more);
 }
 
 /**
@@ -213,7 +213,7 @@ export function encodeStatusResponse({ json, more }: StatusResponse): Uint8Array
 export function decodeStatusResponse(bytes: Uint8Array): StatusResponse | undefined {
   const { id, body } = decodeFrame(bytes);
   if (id !== STATUS) return undefined;
-  return { json: readInside(() => readText(body, "status")), more: body.rest() };
+  return { json: readInside(() => readVarString(body, "status")), more: body.rest() };
 }
 
 /** The bytes of a ping, and of the pong that repeats it. */

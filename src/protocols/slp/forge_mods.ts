@@ -11,7 +11,7 @@
  *
  * @module
  */
-import { isObject, listOf, own, textOf } from "./bounded_json.ts";
+import { asList, isObject, own, textOf } from "./bounded_json.ts";
 import { decodePacked, type PackedMods } from "./packed_mods.ts";
 
 /** A mod as a server lists it. */
@@ -48,7 +48,7 @@ export function parseModding(json: unknown): Modding | undefined {
     return typeof packed === "string" ? fromPacked(forge, decodePacked(packed)) : fromForge(forge);
   }
   if (isObject(info)) {
-    const mods = listOf(own(info, "modList")).flatMap((one) => modOf(one, "modid", "version"));
+    const mods = asList(own(info, "modList")).flatMap((one) => modOf(one, "modid", "version"));
     return {
       form: "modinfo",
       loader: word(own(info, "type")),
@@ -65,8 +65,8 @@ function fromForge(forge: unknown): Modding {
   return {
     form: "forgeData",
     loader: word(own(forge, "fmlNetworkVersion")),
-    mods: listOf(own(forge, "mods")).flatMap((one) => modOf(one, "modId", "modmarker")),
-    channels: listOf(own(forge, "channels")).length,
+    mods: asList(own(forge, "mods")).flatMap((one) => modOf(one, "modId", "modmarker")),
+    channels: asList(own(forge, "channels")).length,
     truncated: own(forge, "truncated") === true,
   };
 }

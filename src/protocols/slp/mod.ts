@@ -17,7 +17,7 @@ import {
   frameEnd,
   peekId,
 } from "./codec.ts";
-import { Inbox } from "./stream_buffer.ts";
+import { StreamBuffer } from "./stream_buffer.ts";
 import { decodeLegacyReply, encodeLegacyPing, legacyReplyEnd } from "./legacy_ping.ts";
 import { slpStatement, type SlpStatus } from "./columns.ts";
 import { parseStatus } from "./status_json.ts";
@@ -94,7 +94,7 @@ function* askStatus(
   const { endpoint, requestedAs, brief, nonce } = context;
   const host = requestedAs ?? formatAddress(endpoint.address);
   const bytes = encodeStatusRequest({ protocol, host, port: endpoint.port });
-  const inbox = new Inbox();
+  const inbox = new StreamBuffer();
   const size = yield* gather({ bytes, fresh }, inbox, answerSize);
   if (size === undefined) return undefined;
   if (isKickStart(inbox.bytes)) return legacyStatus(inbox.bytes.subarray(0, size), "status");
@@ -115,7 +115,7 @@ function* askStatus(
  */
 function* gather(
   { bytes: question, fresh }: { bytes: Uint8Array; fresh: boolean },
-  inbox: Inbox,
+  inbox: StreamBuffer,
   sizeOf: (bytes: Uint8Array) => number | undefined,
 ): Exchange<number | undefined> {
   const accept = (chunk: Uint8Array) => {
@@ -162,7 +162,7 @@ function isKickStart(bytes: Uint8Array): boolean | undefined {
 }
 
 /** The first pong; `undefined` when there is none, which takes nothing from the status. */
-function* askPong(payload: bigint, inbox: Inbox): Exchange<bigint | undefined> {
+function* askPong(payload: bigint, inbox: StreamBuffer): Exchange<bigint | undefined> {
   let bytes = 0;
   const accept = (chunk: Uint8Array) => {
     bytes += chunk.length;
@@ -181,7 +181,7 @@ function* askPong(payload: bigint, inbox: Inbox): Exchange<bigint | undefined> {
 }
 
 /** The pong among the frames that are whole; the others are dropped. */
-function firstPong(inbox: Inbox): bigint | undefined {
+function firstPong(inbox: StreamBuffer): bigint | undefined {
   for (;;) {
     const end = frameEnd(inbox.bytes);
     if (end === undefined || end > inbox.bytes.length) return undefined;
@@ -197,7 +197,7 @@ function firstPong(inbox: Inbox): bigint | undefined {
  * @returns `undefined` when the peer closed without a byte, or said nothing.
  */
 function* askLegacy(data: "01" | "none"): Exchange<Legacy | undefined> {
-  const inbox = new Inbox();
+  const inbox = new StreamBuffer();
   try {
     const question = { bytes: encodeLegacyPing({ data }), fresh: true };
     const size = yield* gather(question, inbox, kickSize);

@@ -14,7 +14,7 @@
  */
 import { concat, Malformed, Reader, Truncated } from "../../core/bytes.ts";
 import { decodeUtf8 } from "../../core/text.ts";
-import { encodeText, encodeVarInt, readText, readVarInt } from "./codec.ts";
+import { encodeVarInt, encodeVarString, readVarInt, readVarString } from "./codec.ts";
 
 /** A channel of a mod. */
 export interface Channel {
@@ -61,12 +61,14 @@ export function encodePacked({ truncated, mods, channels }: Omit<PackedMods, "cu
 
 function modBytes({ id, version, channels }: PackedMod): Uint8Array {
   const head = encodeVarInt(channels.length * 2 + (version === null ? 1 : 0));
-  const names = version === null ? [encodeText(id)] : [encodeText(id), encodeText(version)];
+  const names = version === null
+    ? [encodeVarString(id)]
+    : [encodeVarString(id), encodeVarString(version)];
   return concat(head, ...names, ...channels.map(channelBytes));
 }
 
 function channelBytes({ name, version, required }: Channel): Uint8Array {
-  return concat(encodeText(name), encodeText(version), [required ? 1 : 0]);
+  return concat(encodeVarString(name), encodeVarString(version), [required ? 1 : 0]);
 }
 
 /**
@@ -119,7 +121,7 @@ function readChannel(reader: Reader): Channel {
 }
 
 function readName(reader: Reader): string {
-  return decodeUtf8(readText(reader, "name")).text;
+  return decodeUtf8(readVarString(reader, "name")).text;
 }
 
 function readCount(reader: Reader): number {

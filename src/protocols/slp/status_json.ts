@@ -13,7 +13,7 @@
 import { formatSections, parseComponent } from "../../core/formatted/mod.ts";
 import { parseModding } from "./forge_mods.ts";
 import type { Modding } from "./forge_mods.ts";
-import { isObject, type JsonFlag, listOf, own, parseJson, textOf } from "./bounded_json.ts";
+import { asList, isObject, type JsonFlag, own, parseBoundedJson, textOf } from "./bounded_json.ts";
 
 /** What was odd about a status. */
 export type StatusFlag =
@@ -98,7 +98,7 @@ const SWITCHES = ["enforcesSecureChat", "previewsChat", "preventsChatReports"];
  * ```
  */
 export function parseStatus(bytes: Uint8Array): JavaStatus | JavaDisconnect {
-  const { value, flags: odd } = parseJson(bytes);
+  const { value, flags: odd } = parseBoundedJson(bytes);
   const flags = new Set<StatusFlag>(odd);
   if (!isObject(value) || !STATUS_KEYS.some((key) => Object.hasOwn(value, key))) {
     return { kind: "disconnect", reason: componentText(value, flags).text, flags: [...flags] };
@@ -115,7 +115,7 @@ export function parseStatus(bytes: Uint8Array): JavaStatus | JavaDisconnect {
     motdForm: description === undefined ? null : typeOf(description),
     online: numbers.read(players, "online", 0, 999_999_999),
     max: numbers.read(players, "max", 0, 999_999_999),
-    sample: Array.isArray(sample) ? listOf(sample).flatMap(entryOf) : null,
+    sample: Array.isArray(sample) ? asList(sample).flatMap(entryOf) : null,
     favicon: textOf(own(value, "favicon")),
     switches: new Map(SWITCHES.flatMap((key) => switchOf(value, key))),
     modding: parseModding(value),

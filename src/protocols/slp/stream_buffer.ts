@@ -5,7 +5,7 @@
  */
 
 /** Chunks of any size, put together. Every byte is copied a bounded number of times. */
-export class Inbox {
+export class StreamBuffer {
   #bytes = new Uint8Array(512);
   #start = 0;
   #end = 0;

@@ -13,7 +13,13 @@
  * @module
  */
 import { concat, Malformed, Reader, Truncated, u16, u32 } from "../../core/bytes.ts";
-import { type ChunkName, CHUNKS, joinPackets, type Packet, type PacketFlag } from "./codec.ts";
+import {
+  type ChunkName,
+  CHUNKS,
+  joinPackets,
+  type SqpPacket,
+  type SqpPacketFlag,
+} from "./codec.ts";
 import {
   encodeFloat,
   encodeString,
@@ -23,7 +29,7 @@ import {
   readString,
   readType,
   readValue,
-  type Value,
+  type TypedValue,
   type ValueType,
 } from "./typed_values.ts";
 
@@ -49,13 +55,13 @@ export interface ServerInfo {
 }
 
 /** A rule of a server. */
-export interface Rule {
+export interface SqpRule {
   /** Its name. */
   readonly name: Uint8Array;
   /** The type of its value. */
   readonly type: ValueType;
   /** Its value. */
-  readonly value: Value;
+  readonly value: TypedValue;
 }
 
 /** Players or teams: what is told of each, and each. */
@@ -63,12 +69,12 @@ export interface Table {
   /** Names and types of the fields; none where the table is empty. */
   readonly fields: readonly { readonly name: Uint8Array; readonly type: ValueType }[];
   /** A value for every field, for each player or team. */
-  readonly rows: readonly (readonly Value[])[];
+  readonly rows: readonly (readonly TypedValue[])[];
 }
 
 /** What was odd about an answer. */
-export type AnswerFlag =
-  | PacketFlag
+export type SqpReplyFlag =
+  | SqpPacketFlag
   /** A part of it did not come. */
   | "truncated";
 
@@ -77,7 +83,7 @@ export interface Chunks {
   /** ServerInfo. */
   readonly info?: ServerInfo;
   /** ServerRules. */
-  readonly rules?: readonly Rule[];
+  readonly rules?: readonly SqpRule[];
   /** PlayerInfo. */
   readonly players?: Table;
   /** TeamInfo. */
@@ -87,11 +93,11 @@ export interface Chunks {
 }
 
 /** An answer to a query. */
-export interface Answer extends Chunks {
+export interface SqpReply extends Chunks {
   /** The version that the server writes. */
   readonly version: number;
   /** What was odd. */
-  readonly flags: readonly AnswerFlag[];
+  readonly flags: readonly SqpReplyFlag[];
 }
 
 /** The bytes of chunks, in their order; in `info` nothing may be cut off. */
@@ -114,7 +120,7 @@ function encodeInfo({ online, max, name, gameType, buildId, map, port }: ServerI
   return concat(u16(online!), u16(max!), ...texts, u16(port!));
 }
 
-function encodeRule({ name, type, value }: Rule): ArrayLike<number>[] {
+function encodeRule({ name, type, value }: SqpRule): ArrayLike<number>[] {
   return [encodeString(name), encodeType(type), encodeValue(type, value)];
 }
 
@@ -141,14 +147,14 @@ function encodeTable({ fields, rows }: Table): Uint8Array {
  * import { assertEquals } from "@std/assert";
  *
  * const chunks = sqp.encodeChunks({ metrics: [60, 0.5] });
- * const packets = sqp.encodePackets(7, chunks, 5).map((bytes) => sqp.decodePacket(bytes, 7)!);
- * const answer = sqp.decodeAnswer(packets.reverse(), sqp.CHUNKS.metrics);
+ * const packets = sqp.encodePackets(7, chunks, 5).map((bytes) => sqp.decodeSqpPacket(bytes, 7)!);
+ * const answer = sqp.decodeReply(packets.reverse(), sqp.CHUNKS.metrics);
  * assertEquals(answer, { version: 1, metrics: [60, 0.5], flags: [] });
  * ```
  */
-export function decodeAnswer(packets: readonly Packet[], asked: number): Answer {
+export function decodeReply(packets: readonly SqpPacket[], asked: number): SqpReply {
   const { reader, cut } = joinPackets(packets);
-  const flags = new Set<AnswerFlag>(packets.flatMap((packet) => packet.flags));
+  const flags = new Set<SqpReplyFlag>(packets.flatMap((packet) => packet.flags));
   if (packets.length <= packets[0].last) flags.add("truncated");
   const chunks: { -readonly [name in ChunkName]?: unknown } = {};
   for (const name of Object.keys(CHUNKS) as ChunkName[]) {
@@ -194,10 +200,10 @@ function orCut<T>({ reader, cut }: Chunk, read: () => T): T | null {
 
 const READERS: Record<ChunkName, (chunk: Chunk) => unknown> = {
   info: readInfo,
-  rules: readRules,
+  rules: readSqpRules,
   players: (chunk) => readTable(chunk, "player"),
   teams: (chunk) => readTable(chunk, "team"),
-  metrics: readMetrics,
+  metrics: readSqpMetrics,
 };
 
 /** Bytes behind the port are for fields to come, and not read: so says go-svrquery. */
@@ -216,7 +222,7 @@ function readInfo(chunk: Chunk): ServerInfo {
   };
 }
 
-function readRules(chunk: Chunk): Rule[] {
+function readSqpRules(chunk: Chunk): SqpRule[] {
   const { reader } = chunk;
   return many(chunk, () => reader.left > 0, () => {
     const name = readString(reader, "rule");
@@ -244,7 +250,7 @@ function readTable(chunk: Chunk, what: string): Table {
   return { fields, rows };
 }
 
-function readMetrics(chunk: Chunk): number[] {
+function readSqpMetrics(chunk: Chunk): number[] {
   const { reader } = chunk;
   const count = orCut(chunk, () => reader.u8("metric count")) ?? 0;
   if (count > MOST_METRICS) {

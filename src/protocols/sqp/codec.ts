@@ -47,7 +47,7 @@ export const CHUNKS = {
 export type ChunkName = keyof typeof CHUNKS;
 
 /** A request, as a server reads it. */
-export type Request =
+export type SqpRequest =
   | { readonly type: "challenge" }
   | {
     readonly type: "query";
@@ -80,7 +80,7 @@ export function encodeQuery(
  *
  * @throws Truncated when it ends before its time.
  */
-export function decodeRequest(bytes: Uint8Array): Request | undefined {
+export function decodeRequest(bytes: Uint8Array): SqpRequest | undefined {
   const [type] = bytes;
   if (type !== CHALLENGE && type !== QUERY) return undefined;
   const reader = new Reader(bytes, 1);
@@ -123,14 +123,14 @@ export function hasReplyForm({ 0: type, length }: Uint8Array): boolean {
 }
 
 /** What was odd about a packet. */
-export type PacketFlag =
+export type SqpPacketFlag =
   /** It says that it is longer than it is. */
   | "lengthMismatch"
   /** Bytes follow its end; they are not read. */
   | "trailingBytes";
 
 /** A packet of an answer. */
-export interface Packet {
+export interface SqpPacket {
   /** The challenge of the query that it answers. */
   readonly challenge: number;
   /** The version that its server writes. */
@@ -142,12 +142,12 @@ export interface Packet {
   /** Its part of the chunks. */
   readonly body: Uint8Array;
   /** What was odd. */
-  readonly flags: readonly PacketFlag[];
+  readonly flags: readonly SqpPacketFlag[];
 }
 
 /** The bytes of a packet. */
-export function encodePacket(
-  { challenge, version, current, last, body }: Omit<Packet, "flags">,
+export function encodeSqpPacket(
+  { challenge, version, current, last, body }: Omit<SqpPacket, "flags">,
 ): Uint8Array<ArrayBuffer> {
   return concat([QUERY], u32(challenge), u16(version), [current, last], u16(body.length), body);
 }
@@ -159,7 +159,7 @@ export function encodePacket(
  * @throws Truncated when it ends inside the header.
  * @throws Malformed for numbers that cannot be, and for too many packets.
  */
-export function decodePacket(bytes: Uint8Array, challenge?: number): Packet | undefined {
+export function decodeSqpPacket(bytes: Uint8Array, challenge?: number): SqpPacket | undefined {
   if (bytes[0] !== QUERY) return undefined;
   if (bytes.length < HEADER) throw new Truncated("packet header", 0, HEADER, bytes.length);
   const reader = new Reader(bytes, 1);
@@ -170,7 +170,7 @@ export function decodePacket(bytes: Uint8Array, challenge?: number): Packet | un
   if (current > last) throw new Malformed(`packet ${current} behind the last, ${last}`, 7);
   if (last >= MOST_PACKETS) throw new Malformed(`more than ${MOST_PACKETS} packets`, 8);
   const length = reader.u16("length");
-  const flags: PacketFlag[] = length > reader.left
+  const flags: SqpPacketFlag[] = length > reader.left
     ? ["lengthMismatch"]
     : length < reader.left
     ? ["trailingBytes"]
@@ -185,7 +185,7 @@ export function decodePacket(bytes: Uint8Array, challenge?: number): Packet | un
  * @returns Whether the answer is whole now. What came twice is not taken.
  * @throws Malformed when it says another number of packets than they do, or is too much.
  */
-export function addPacket(packets: Packet[], packet: Packet): boolean {
+export function addPacket(packets: SqpPacket[], packet: SqpPacket): boolean {
   if (packets.some(({ last }) => last !== packet.last)) {
     throw new Malformed(`a packet of ${packet.last + 1} among those of ${packets[0].last + 1}`, 8);
   }
@@ -209,7 +209,7 @@ export interface Joined {
  *
  * @param packets At least one, each number once.
  */
-export function joinPackets(packets: readonly Packet[]): Joined {
+export function joinPackets(packets: readonly SqpPacket[]): Joined {
   const parts: ArrayLike<number>[] = [new Uint8Array(HEADER)];
   let cut = false;
   for (let number = 0; number <= packets[0].last && !cut; number++) {
@@ -235,6 +235,6 @@ export function encodePackets(
   const last = Math.max(0, Math.ceil(chunks.length / size) - 1);
   return Array.from({ length: last + 1 }, (_, current) => {
     const body = chunks.subarray(current * size, (current + 1) * size);
-    return encodePacket({ challenge, version, current, last, body });
+    return encodeSqpPacket({ challenge, version, current, last, body });
   });
 }

@@ -7,9 +7,9 @@ import { decodeUtf8, plainText } from "../../core/text.ts";
 import type { FactValue, ServerRecord } from "../../core/record.ts";
 import { within } from "../fact_limits.ts";
 import type { Statement } from "../protocol.ts";
-import type { Answer, Rule, ServerInfo, Table } from "./chunks.ts";
+import type { ServerInfo, SqpReply, SqpRule, Table } from "./chunks.ts";
 import { type ChunkName, CHUNKS } from "./codec.ts";
-import { floatText, type Value, valueText, type ValueType } from "./typed_values.ts";
+import { floatText, type TypedValue, valueText, type ValueType } from "./typed_values.ts";
 
 /** What was odd, beyond what the decoders flag. */
 type SqpFlag =
@@ -23,7 +23,7 @@ type SqpFlag =
   | "factsCut";
 
 /** Makes a statement of an answer. */
-export function sqpStatement(answer: Answer): Statement {
+export function sqpStatement(answer: SqpReply): Statement {
   const flags = new Set<string>(answer.flags);
   const flag = (name: SqpFlag) => void flags.add(name);
   const { info, rules, players, teams, metrics } = answer;
@@ -67,7 +67,7 @@ function textOf(bytes: Uint8Array, flag: Flag): string {
   return valueTextOf("string", bytes, flag);
 }
 
-function valueTextOf(type: ValueType, value: Value, flag: Flag): string {
+function valueTextOf(type: ValueType, value: TypedValue, flag: Flag): string {
   const { text, badUtf8 } = valueText(type, value);
   if (badUtf8) flag("badUtf8");
   return text;
@@ -83,7 +83,7 @@ function playerNames({ fields, rows }: Table, flag: Flag): string[] | null {
   return rows.map((row) => textOf(row[column] as Uint8Array, flag)).filter((name) => name !== "");
 }
 
-function ruleFacts(rules: readonly Rule[], flag: Flag): Record<string, string> {
+function ruleFacts(rules: readonly SqpRule[], flag: Flag): Record<string, string> {
   const pairs = function* () {
     for (const { name, type, value } of rules) {
       yield [textOf(name, flag), valueTextOf(type, value, flag)] as const;

@@ -6,16 +6,16 @@
 import { Malformed, Truncated } from "../../core/bytes.ts";
 import { NO_USUAL_PORTS } from "../usual_ports.ts";
 import { ask, type Exchange, type ExchangeContext, type Protocol, Silence } from "../protocol.ts";
-import { type Answer, decodeAnswer } from "./chunks.ts";
+import { decodeReply, type SqpReply } from "./chunks.ts";
 import {
   addPacket,
   CHUNKS,
   decodeChallenge,
-  decodePacket,
+  decodeSqpPacket,
   encodeChallengeRequest,
   encodeQuery,
   hasReplyForm,
-  type Packet,
+  type SqpPacket,
 } from "./codec.ts";
 import { sqpStatement } from "./columns.ts";
 
@@ -24,7 +24,7 @@ export * from "./codec.ts";
 export * from "./typed_values.ts";
 
 /** What a server said: its chunks in one answer, and what was odd about asking for them. */
-export interface SqpStatus extends Answer {
+export interface SqpStatus extends SqpReply {
   /** Whether a chunk behind the first came broken. */
   readonly broken: boolean;
 }
@@ -84,7 +84,7 @@ export const sqpProtocol: Protocol<SqpStatus> = {
 };
 
 /** Whether a server has not what was asked for: what follows such an answer is not odd there. */
-function isEmpty({ version: _, flags, ...chunks }: Answer): boolean {
+function isEmpty({ version: _, flags, ...chunks }: SqpReply): boolean {
   return Object.keys(chunks).length === 0 && !flags.includes("truncated");
 }
 
@@ -94,10 +94,10 @@ function isEmpty({ version: _, flags, ...chunks }: Answer): boolean {
  *
  * @param settles Whether a part of the answer is enough.
  */
-function* askChunk(chunk: number, settles: boolean): Exchange<Answer> {
+function* askChunk(chunk: number, settles: boolean): Exchange<SqpReply> {
   let challenge = yield* ask(encodeChallengeRequest(), decodeChallenge, { resend: true });
   for (let shown = 1;; shown++) {
-    const packets: Packet[] = [];
+    const packets: SqpPacket[] = [];
     const accept = (datagram: Uint8Array) =>
       takePacket(packets, datagram, challenge) ?? newer(datagram, challenge, shown);
     try {
@@ -106,18 +106,22 @@ function* askChunk(chunk: number, settles: boolean): Exchange<Answer> {
         accept,
         { resend: false },
       );
-      if (newest === true) return decodeAnswer(packets, chunk);
+      if (newest === true) return decodeReply(packets, chunk);
       challenge = newest;
     } catch (silence) {
       if (!(silence instanceof Silence && settles && packets.length > 0)) throw silence;
-      return decodeAnswer(packets, chunk);
+      return decodeReply(packets, chunk);
     }
   }
 }
 
 /** Takes a packet of the answer: `true` when the answer is whole. */
-function takePacket(packets: Packet[], datagram: Uint8Array, challenge: number): true | undefined {
-  const packet = decodePacket(datagram, challenge);
+function takePacket(
+  packets: SqpPacket[],
+  datagram: Uint8Array,
+  challenge: number,
+): true | undefined {
+  const packet = decodeSqpPacket(datagram, challenge);
   return packet !== undefined && addPacket(packets, packet) ? true : undefined;
 }
 

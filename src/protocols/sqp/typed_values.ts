@@ -13,7 +13,7 @@ export const VALUE_TYPES = ["u8", "u16", "u32", "u64", "string", "f32"] as const
 export type ValueType = typeof VALUE_TYPES[number];
 
 /** What a value is: u64 as bigint, a string as its bytes, the rest as numbers. */
-export type Value = number | bigint | Uint8Array;
+export type TypedValue = number | bigint | Uint8Array;
 
 /** Reads a type. */
 export function readType(reader: Reader): ValueType {
@@ -25,7 +25,7 @@ export function readType(reader: Reader): ValueType {
 }
 
 /** Reads a value of a type. */
-export function readValue(reader: Reader, type: ValueType, what: string): Value {
+export function readValue(reader: Reader, type: ValueType, what: string): TypedValue {
   switch (type) {
     case "string":
       return readString(reader, what);
@@ -53,7 +53,7 @@ export function encodeType(type: ValueType): readonly number[] {
 }
 
 /** The bytes of a value. */
-export function encodeValue(type: ValueType, value: Value): ArrayLike<number> {
+export function encodeValue(type: ValueType, value: TypedValue): ArrayLike<number> {
   switch (type) {
     case "u8":
       return [Number(value)];
@@ -87,7 +87,7 @@ export function encodeFloat(value: number): Uint8Array {
 }
 
 /** A value as text: numbers in decimal, a float with no more digits than it has. */
-export function valueText(type: ValueType, value: Value): Decoded {
+export function valueText(type: ValueType, value: TypedValue): Decoded {
   if (value instanceof Uint8Array) return decodeUtf8(value);
   const text = type === "f32" ? floatText(value as number) : String(value);
   return { text, badUtf8: false };

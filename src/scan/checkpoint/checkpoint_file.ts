@@ -243,12 +243,12 @@ async function readExisting(disk: Disk, path: string, source: string): Promise<U
     await using file = await disk.open(path, "read");
     return await file.read();
   } catch (error) {
-    throw refusal(source, error);
+    throw checkpointError(source, error);
   }
 }
 
 /** Why a file of a checkpoint cannot be used. */
-export function refusal(source: string, error: unknown): unknown {
+export function checkpointError(source: string, error: unknown): unknown {
   if (error instanceof Deno.errors.NotCapable || error instanceof InputError) return error;
   if (error instanceof Deno.errors.NotFound) {
     return new InputError(

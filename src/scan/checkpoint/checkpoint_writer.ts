@@ -20,11 +20,11 @@ import {
   formatCheckpoint,
   type Offsets,
 } from "./checkpoint_file.ts";
-import { listPath, RowList } from "./written_rows.ts";
+import { WrittenRows, writtenRowsPath } from "./written_rows.ts";
 import { configurationDigest } from "./resumed_rows.ts";
 
 /** What every checkpoint of a scan says. */
-export type Identity = Pick<Checkpoint, "program" | "scanId" | "seed" | "shard" | "key">;
+export type ScanIdentity = Pick<Checkpoint, "program" | "scanId" | "seed" | "shard" | "key">;
 
 /** What keeping a checkpoint needs. */
 export interface WriterOptions {
@@ -35,7 +35,7 @@ export interface WriterOptions {
   /** Tells when it was saved. */
   readonly clock: Pick<Clock, "wall">;
   /** What all of them say. */
-  readonly identity: Identity;
+  readonly identity: ScanIdentity;
   /** The configuration, JSON. */
   readonly configuration: string;
   /** Where rows go. */
@@ -49,7 +49,7 @@ export interface WriterOptions {
 /** Writes checkpoints. */
 export class CheckpointWriter implements Checkpointer {
   readonly #options: WriterOptions;
-  readonly #list: RowList;
+  readonly #list: WrittenRows;
   readonly #digest: string;
   #offsets: Offsets;
   #rows: number;
@@ -57,7 +57,7 @@ export class CheckpointWriter implements Checkpointer {
   #dirty = false;
   #failing = false;
 
-  private constructor(options: WriterOptions, list: RowList, rows: number) {
+  private constructor(options: WriterOptions, list: WrittenRows, rows: number) {
     this.#options = options;
     this.#list = list;
     this.#digest = configurationDigest(options.configuration);
@@ -78,7 +78,7 @@ export class CheckpointWriter implements Checkpointer {
     state: ScanState,
   ): Promise<CheckpointWriter> {
     await options.disk.remove(options.path); // no checkpoint shall speak of another one's list
-    const list = await RowList.start(claimed, options.configuration);
+    const list = await WrittenRows.start(claimed, options.configuration);
     const writer = new CheckpointWriter(options, list, 0);
     try {
       await writer.#save(from, state);
@@ -94,7 +94,7 @@ export class CheckpointWriter implements Checkpointer {
    *
    * @param rows How many it holds.
    */
-  static resume(options: WriterOptions, list: RowList, rows: number): CheckpointWriter {
+  static resume(options: WriterOptions, list: WrittenRows, rows: number): CheckpointWriter {
     return new CheckpointWriter(options, list, rows);
   }
 
@@ -140,7 +140,7 @@ export class CheckpointWriter implements Checkpointer {
     const { disk, path } = this.#options;
     const removed = await this.#try(() => disk.remove(path));
     await this.#list[Symbol.asyncDispose]();
-    if (removed) await this.#try(() => disk.remove(listPath(path)));
+    if (removed) await this.#try(() => disk.remove(writtenRowsPath(path)));
   }
 
   async #save(marks: Marks, state: ScanState, ended?: CheckpointState): Promise<void> {

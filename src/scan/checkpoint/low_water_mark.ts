@@ -21,7 +21,7 @@ const MOST_WAITING = 64;
  * Sightings are numbered. When a mark is noted, all answers to what stands before it have become
  * sightings; once those are through which had begun by then, the mark is low water.
  */
-export class LowWater {
+export class LowWaterMark {
   #marks: Marks;
   /** The number of the next sighting, and those that are not through, in ascending order. */
   #next = 0;

@@ -13,8 +13,8 @@ import {
 } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
 import type { Disk, DiskFile } from "../../sinks/file_operations.ts";
-import { type Checkpoint, type Offsets, refusal, sha256 } from "./checkpoint_file.ts";
-import { HEAD, openOwn, RowList } from "./written_rows.ts";
+import { type Checkpoint, checkpointError, type Offsets, sha256 } from "./checkpoint_file.ts";
+import { HEAD, openOwn, WrittenRows } from "./written_rows.ts";
 
 /** What a checkpoint says of its list. */
 export type SavedList = Pick<Checkpoint, "list" | "outputs" | "rows">;
@@ -25,13 +25,13 @@ export type SavedList = Pick<Checkpoint, "list" | "outputs" | "rows">;
  * @param saved What the checkpoint says of it.
  * @throws InputError when it is not the one of that checkpoint, was edited, or is in use.
  */
-export async function resumeList(disk: Disk, path: string, saved: SavedList): Promise<ResumedList> {
+export async function resumeRows(disk: Disk, path: string, saved: SavedList): Promise<ResumedRows> {
   const file = await openOwn(disk, path, "edit");
   try {
-    return new ResumedList(file, await file.read(), saved, path);
+    return new ResumedRows(file, await file.read(), saved, path);
   } catch (error) {
     await file[Symbol.asyncDispose]();
-    throw refusal(path, error);
+    throw checkpointError(path, error);
   }
 }
 
@@ -43,7 +43,7 @@ interface WrittenLine {
 }
 
 /** A list as another process left it. */
-export class ResumedList implements AsyncDisposable {
+export class ResumedRows implements AsyncDisposable {
   /** The configuration. */
   readonly configuration: string;
   /** SHA-256 of its line. */
@@ -129,7 +129,7 @@ export class ResumedList implements AsyncDisposable {
       offsets: kept.at(-1)?.offsets ?? saved,
       answered: kept.flatMap(({ servers }) => servers),
       open: async () => {
-        const list = await RowList.behind(this.file, this.bytes.subarray(0, end));
+        const list = await WrittenRows.behind(this.file, this.bytes.subarray(0, end));
         for (const one of this.#optOuts) if (one.end > end) list.optOut(one.address);
         return list;
       },
@@ -180,7 +180,7 @@ export interface CutList {
   /** The servers of the rows in them. */
   readonly answered: readonly Endpoint[];
   /** Goes on with the list; to be called when the outputs have been cut. */
-  readonly open: () => Promise<RowList>;
+  readonly open: () => Promise<WrittenRows>;
 }
 
 /** The digest of a configuration. */

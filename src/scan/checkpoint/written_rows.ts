@@ -17,18 +17,18 @@ import { type Address, formatAddress } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
 import { serverId, type ServerRecord } from "../../core/record.ts";
 import type { Disk, DiskFile } from "../../sinks/file_operations.ts";
-import { type ListStand, type Offsets, refusal } from "./checkpoint_file.ts";
+import { checkpointError, type ListStand, type Offsets } from "./checkpoint_file.ts";
 
 /** What the first line of a list starts with. */
 export const HEAD = "blocksweep rows ";
 
 /** Where the list of a checkpoint is. */
-export function listPath(checkpoint: string): string {
+export function writtenRowsPath(checkpoint: string): string {
   return `${checkpoint}.list`;
 }
 
 /** A list that is open, and nobody else's. */
-export class RowList implements AsyncDisposable {
+export class WrittenRows implements AsyncDisposable {
   readonly #file: DiskFile;
   readonly #encoder = new TextEncoder();
   readonly #hash = createHash("sha256");
@@ -52,8 +52,8 @@ export class RowList implements AsyncDisposable {
   }
 
   /** Starts a list. */
-  static async start(file: DiskFile, configuration: string): Promise<RowList> {
-    const list = new RowList(file);
+  static async start(file: DiskFile, configuration: string): Promise<WrittenRows> {
+    const list = new WrittenRows(file);
     await file.truncate(0);
     list.#add(HEAD + configuration);
     await list.sync();
@@ -61,9 +61,9 @@ export class RowList implements AsyncDisposable {
   }
 
   /** Goes on behind what a file holds. */
-  static async behind(file: DiskFile, kept: Uint8Array): Promise<RowList> {
+  static async behind(file: DiskFile, kept: Uint8Array): Promise<WrittenRows> {
     await file.truncate(kept.length);
-    const list = new RowList(file);
+    const list = new WrittenRows(file);
     list.#hash.update(kept);
     list.#length = list.#written = kept.length;
     return list;
@@ -135,7 +135,7 @@ export async function openOwn(disk: Disk, path: string, how: "edit" | "make"): P
   try {
     file = await disk.open(path, how);
   } catch (error) {
-    if (how === "edit") throw refusal(path, error);
+    if (how === "edit") throw checkpointError(path, error);
     throw error;
   }
   if (await file.lock()) return file;

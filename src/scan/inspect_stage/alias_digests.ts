@@ -100,7 +100,7 @@ const SLOT = 3;
  * Numbers by digest: an open-addressed table of 12 bytes a slot, at most three quarters full. (A
  * `Map` keeps an object for each digest.)
  */
-export class MarkTable {
+export class DigestTable {
   /** How many marks there are. */
   size = 0;
   #slots = new Int32Array(SLOT * 1024);

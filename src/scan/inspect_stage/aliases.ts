@@ -26,7 +26,7 @@ import { PROTOCOLS } from "../../protocols/list.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import type { ServerRecord } from "../../core/record.ts";
 import { plainText } from "../../core/text.ts";
-import { Digest, MarkTable } from "./alias_digests.ts";
+import { Digest, DigestTable } from "./alias_digests.ts";
 
 /**
  * Marks that are remembered at the most: later rows are then no originals. One takes 16 to 32 bytes,
@@ -61,7 +61,7 @@ const SEVERAL = -1;
 /** The rows of a scan, as far as their servers may come again. */
 export class Aliases {
   /** By mark the number of the server that it stands for, from 1. */
-  readonly #marks = new MarkTable(MOST_MARKS);
+  readonly #marks = new DigestTable(MOST_MARKS);
   /** By number - 1 where the server is. */
   readonly #servers: (number | bigint)[] = [];
   /** How often a host gave a server's answer, where that was more than once. */

@@ -4,19 +4,19 @@
  * @module
  */
 import type { Inspection } from "../../inspect/inspect.ts";
-import { mergeAnswers } from "../../inspect/merge.ts";
+import { mergeReplies } from "../../inspect/merge.ts";
 import type { ServerRecord, Sighting } from "../../core/record.ts";
 import { requestOf } from "../requested_names.ts";
 import type { ScanOptions } from "../scan_options.ts";
 
 /** The row of a server that answered: with its players, and as if nobody had described it before. */
-export function rowOf(
+export function buildRecord(
   { endpoint, at }: Sighting,
   { answers, latencyMs, cut }: Inspection,
   options: ScanOptions,
 ): ServerRecord {
   const { allProtocols, clock, state: { scanId } } = options;
-  const record = mergeAnswers(answers, {
+  const record = mergeReplies(answers, {
     ...{ endpoint, latencyMs, scanId, allProtocols },
     seenAt: Math.round(clock.wall() - (clock.now() - at)),
     requestedAs: requestOf(options, endpoint),

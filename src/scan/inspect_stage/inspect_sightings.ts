@@ -8,21 +8,21 @@ import { EndpointSet } from "../../core/endpoint_set.ts";
 import type { Endpoints } from "../../core/endpoints.ts";
 import { attachedOf } from "../../inspect/attachments.ts";
 import { type Inspection, type InspectOptions, settled } from "../../inspect/inspect.ts";
-import type { Answer } from "../../inspect/merge.ts";
-import { Pool } from "../../inspect/inspection_pool.ts";
-import { Slots } from "../../net/connection_slots.ts";
+import type { ProtocolReply } from "../../inspect/merge.ts";
+import { InspectionPool } from "../../inspect/inspection_pool.ts";
+import { ConnectionSlots } from "../../net/connection_slots.ts";
 import type { Link } from "../../net/socket.ts";
 import { motdAsSent, type Protocol } from "../../protocols/protocol.ts";
 import type { AttachedRecord, ServerRecord, Sighting } from "../../core/record.ts";
 import { Aliases } from "./aliases.ts";
 import { inspectDespiteFloods } from "./flooding_host_interviews.ts";
 import { seedOf } from "../sweep_stage/suppression_passes.ts";
-import type { InspectionParts } from "./inspection_parts.ts";
+import type { InspectStageParts } from "./inspection_parts.ts";
 import type { KnownPlan } from "./known_server_plan.ts";
-import { nameOf } from "../requested_names.ts";
+import { requestedNameOf } from "../requested_names.ts";
 import type { ScanOptions } from "../scan_options.ts";
 import { withoutPlayers } from "./without_players.ts";
-import { rowOf } from "./build_record.ts";
+import { buildRecord } from "./build_record.ts";
 import { Uninspected } from "./uninspected_servers.ts";
 import { waitForHold } from "../waiting.ts";
 
@@ -30,26 +30,27 @@ import { waitForHold } from "../waiting.ts";
 const MOST_WAITING = 4096;
 
 /** The inspections of one scan. */
-export class Inspections {
+export class InspectStage {
   readonly #options: ScanOptions;
-  readonly #parts: InspectionParts;
-  readonly #pool: Pool;
+  readonly #parts: InspectStageParts;
+  readonly #pool: InspectionPool;
   /** Sockets that serve one inspection each. */
-  readonly #soles: Slots;
+  readonly #soles: ConnectionSlots;
   readonly #aliases: Aliases;
   readonly #uninspected: Uninspected;
   /** Endpoints that are being asked: the sweep does not speak into a conversation. */
   readonly #asked: EndpointSet;
   /** Rows, those of an earlier part of the scan included. */
   #accepted: number;
-  readonly #optsOut = ({ statement }: Answer) => this.#options.optsOut(motdAsSent(statement));
+  readonly #optsOut = ({ statement }: ProtocolReply) =>
+    this.#options.optsOut(motdAsSent(statement));
 
   /** Nobody is being asked yet. */
-  constructor(options: ScanOptions, parts: InspectionParts) {
+  constructor(options: ScanOptions, parts: InspectStageParts) {
     this.#options = options;
     this.#parts = parts;
-    this.#soles = new Slots(options.soleSockets ?? Infinity, Infinity);
-    this.#pool = new Pool(options.concurrency, (error) => parts.stop.fail(error));
+    this.#soles = new ConnectionSlots(options.soleSockets ?? Infinity, Infinity);
+    this.#pool = new InspectionPool(options.concurrency, (error) => parts.stop.fail(error));
     this.#aliases = new Aliases(options.random(8), options.allProtocols);
     this.#uninspected = new Uninspected(options.state);
     this.#asked = new EndpointSet(seedOf(options.random));
@@ -184,7 +185,7 @@ export class Inspections {
       link: (peer, socket) => board.link(peer, board.socketFor(peer, socket)),
       soleLink: (peer) => this.#soleLink(peer),
       ...{ streamLink, shortage },
-      nameOf: (peer) => nameOf(options, peer),
+      nameOf: (peer) => requestedNameOf(options, peer),
       nonce,
       stop: this.#optsOut,
       optedOut: (peer) => optedOut.has(peer.address),
@@ -253,7 +254,7 @@ export class Inspections {
     if (this.#accepted >= options.maxResults) return "cut";
     if (++this.#accepted >= options.maxResults) this.#parts.stop.stop("max-results");
     this.#parts.onServer(sighting);
-    const record: AttachedRecord = rowOf(sighting, result, options);
+    const record: AttachedRecord = buildRecord(sighting, result, options);
     if (options.attach) record.attached = attachedOf(result.answers, options.players);
     record.alias_of = this.#aliases.of(record, sighting.endpoint);
     if (record.alias_of !== null) state.aliases++;

@@ -6,22 +6,22 @@
 import type { Endpoint } from "../../core/address.ts";
 import type { Shortage } from "../../net/file_descriptors.ts";
 import type { Link } from "../../net/socket.ts";
-import type { Switchboard } from "../../net/demultiplexer.ts";
+import type { Demultiplexer } from "../../net/demultiplexer.ts";
 import type { Sighting } from "../../core/record.ts";
-import type { Floods } from "../../sweep/flooding_hosts.ts";
+import type { FloodingHosts } from "../../sweep/flooding_hosts.ts";
 import type { Responders } from "../../sweep/responders.ts";
-import type { Guard } from "../sweep_stage/suppression_passes.ts";
-import type { Known } from "./known_servers.ts";
-import type { LowWater } from "../checkpoint/low_water_mark.ts";
-import type { OptedOut } from "./opted_out_addresses.ts";
-import type { Probed } from "../sweep_stage/probed_endpoints.ts";
-import type { RowQueue } from "../record_queue.ts";
-import type { Stop } from "../early_stop.ts";
+import type { SuppressionPasses } from "../sweep_stage/suppression_passes.ts";
+import type { KnownServerInterviews } from "./known_servers.ts";
+import type { LowWaterMark } from "../checkpoint/low_water_mark.ts";
+import type { OptedOutAddresses } from "./opted_out_addresses.ts";
+import type { ProbedEndpoints } from "../sweep_stage/probed_endpoints.ts";
+import type { RecordQueue } from "../record_queue.ts";
+import type { EarlyStop } from "../early_stop.ts";
 
 /** What inspections share with the rest of a scan. */
-export interface InspectionParts {
+export interface InspectStageParts {
   /** The sockets of the sweep. */
-  readonly board: Switchboard;
+  readonly board: Demultiplexer;
   /** Opens a conversation over TCP. */
   readonly streamLink: (
     peer: Endpoint,
@@ -29,23 +29,23 @@ export interface InspectionParts {
     connectMs: number | undefined,
   ) => Promise<Link>;
   /** What is suppressed where. */
-  readonly guard: Guard;
+  readonly guard: SuppressionPasses;
   /** Where the sweep probes. */
-  readonly probed: Probed;
+  readonly probed: ProbedEndpoints;
   /** What servers that were known before the scan are sent. */
-  readonly known: Known;
+  readonly known: KnownServerInterviews;
   /** Who has answered. */
   readonly responders: Responders;
   /** Who asked to be left alone. */
-  readonly optedOut: OptedOut;
+  readonly optedOut: OptedOutAddresses;
   /** Which hosts flood. */
-  readonly floods: Floods;
+  readonly floods: FloodingHosts;
   /** Where rows go. */
-  readonly rows: RowQueue;
+  readonly rows: RecordQueue;
   /** Learns which sightings are through. */
-  readonly lowWater: LowWater;
+  readonly lowWater: LowWaterMark;
   /** Ends it all early. */
-  readonly stop: Stop;
+  readonly stop: EarlyStop;
   /** What is known of a shortage of descriptors. */
   readonly shortage: Shortage;
   /** 63 random bits. */

@@ -38,7 +38,7 @@ export interface Interviewer {
 type ByProtocol = ReadonlyMap<string, EndpointSet>;
 
 /** The known servers of a scan. */
-export class Known {
+export class KnownServerInterviews {
   readonly #plans: ReadonlyMap<number | bigint, KnownPlan>;
   /** Servers that are never sent a protocol but in an interview, or after a reply. */
   readonly #withheld: ByProtocol;

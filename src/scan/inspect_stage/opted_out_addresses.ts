@@ -13,7 +13,7 @@ import type { Range } from "../../targets/ranges.ts";
 const WHOLE_HOST = 0;
 
 /** The addresses that opted out before a scan, and in it. */
-export class OptedOut {
+export class OptedOutAddresses {
   readonly #before: AddressSet;
   readonly #since: EndpointSet;
 

@@ -5,12 +5,12 @@
  */
 import { type Address, type Endpoint, family, formatEndpoint } from "../../core/address.ts";
 import { Malformed, Truncated } from "../../core/bytes.ts";
-import { attempt } from "../../inspect/retry.ts";
+import { queryWithRetries } from "../../inspect/retry.ts";
 import { inspect } from "../../inspect/inspect.ts";
-import { type Answer, mergeAnswers } from "../../inspect/merge.ts";
-import { Pool } from "../../inspect/inspection_pool.ts";
+import { mergeReplies, type ProtocolReply } from "../../inspect/merge.ts";
+import { InspectionPool } from "../../inspect/inspection_pool.ts";
 import { Stamp } from "../../net/socket.ts";
-import type { Switchboard } from "../../net/demultiplexer.ts";
+import type { Demultiplexer } from "../../net/demultiplexer.ts";
 import {
   type Announcement,
   announcementStatement,
@@ -18,20 +18,20 @@ import {
   decodeServerData,
   LAN_PROTOCOLS,
   NETHERNET_PORT,
+  type NethernetPacket,
   nethernetStatement,
   openPacket,
-  type Packet,
   sealPacket,
 } from "../../protocols/lan/mod.ts";
 import { type Learned, motdAsSent, type Protocol, type Reply } from "../../protocols/protocol.ts";
 import type { Sighting } from "../../core/record.ts";
 import { stampClock } from "../../sweep/receiver.ts";
 import { AddressSet } from "../../targets/address_set.ts";
-import type { Neighbour } from "./found_servers.ts";
+import type { FoundServer } from "./found_servers.ts";
 import { noneWhenRefused } from "./system_refusals.ts";
 import {
   broadcastOf,
-  isInside,
+  isInsideNetwork,
   type LanOptions,
   type LocalLink,
   type LocalNetwork,
@@ -51,14 +51,14 @@ const REFRESH_MS = 5000;
 /** What an answer makes known of a server; `undefined`: nothing, or that it is to be left alone. */
 interface Findings {
   readonly endpoint: Endpoint;
-  readonly answers: readonly Answer[];
+  readonly answers: readonly ProtocolReply[];
   readonly latencyMs: number | null;
 }
 
 /** A look around. */
 export class Discovery {
   /** The conversations. */
-  readonly pool: Pool;
+  readonly pool: InspectionPool;
   /** Questions that left. */
   sent = 0;
   readonly #networkId: bigint;
@@ -73,10 +73,10 @@ export class Discovery {
   constructor(
     private readonly options: LanOptions,
     private readonly networks: readonly (LocalNetwork | LocalLink)[],
-    private readonly board: Switchboard,
+    private readonly board: Demultiplexer,
     onError: (error: Error) => void,
   ) {
-    this.pool = new Pool(CONCURRENCY, onError);
+    this.pool = new InspectionPool(CONCURRENCY, onError);
     this.#networkId = options.nonce();
     this.#optedOut = new AddressSet(options.optedOut ?? []);
   }
@@ -115,7 +115,7 @@ export class Discovery {
 
   /** Takes a datagram from one of the networks. */
   receive(datagram: Uint8Array, from: Endpoint, socket: number): void {
-    if (!isInside(from, this.networks[socket])) return;
+    if (!isInsideNetwork(from, this.networks[socket])) return;
     if (this.#receivePong(datagram, from, socket)) return;
     const packet = orUndefined(() => openPacket(datagram));
     if (packet?.type === "response") this.#receiveResponse(packet, from);
@@ -145,7 +145,7 @@ export class Discovery {
   }
 
   /** Takes a world's answer to a request; one that is heard in two networks counts in one. */
-  #receiveResponse(packet: Packet & { type: "response" }, from: Endpoint): void {
+  #receiveResponse(packet: NethernetPacket & { type: "response" }, from: Endpoint): void {
     const { sender, data, flags } = packet;
     const key = `nethernet ${sender}`;
     const neighbour = this.#meet(key, from.address, LIFETIME_MS.nethernet, true);
@@ -159,7 +159,7 @@ export class Discovery {
 
   /** Takes what a Java world announces. */
   announced(datagram: Uint8Array, from: Endpoint): void {
-    if (!this.networks.some((network) => isInside(from, network))) return;
+    if (!this.networks.some((network) => isInsideNetwork(from, network))) return;
     const announcement = orUndefined(() => decodeAnnouncement(datagram));
     if (announcement === undefined) return;
     const endpoint = { address: from.address, port: announcement.port };
@@ -175,7 +175,7 @@ export class Discovery {
     const key = formatEndpoint(endpoint);
     const neighbour = this.#meet(key, endpoint.address, LIFETIME_MS.slp, true);
     if (neighbour === undefined) return;
-    const socket = this.networks.findIndex((network) => isInside(endpoint, network));
+    const socket = this.networks.findIndex((network) => isInsideNetwork(endpoint, network));
     this.#ask(neighbour, (known) => this.#inspect({ ...sighting, socket }, known));
   }
 
@@ -190,7 +190,7 @@ export class Discovery {
     address: Address,
     lifetimeMs: number,
     verified: boolean,
-  ): Neighbour | undefined {
+  ): FoundServer | undefined {
     const { neighbours, clock, watch } = this.options;
     if (this.isLeftAlone(address)) return undefined;
     const now = clock.now();
@@ -204,7 +204,7 @@ export class Discovery {
 
   /** Asks a server what its own message did not say: all protocols first, then those it spoke. */
   #ask(
-    neighbour: Neighbour,
+    neighbour: FoundServer,
     findings: (protocols: readonly Protocol[]) => Promise<Findings | undefined>,
   ): void {
     const { protocols, clock } = this.options;
@@ -220,14 +220,14 @@ export class Discovery {
     });
   }
 
-  #found(neighbour: Neighbour, { endpoint, answers, latencyMs }: Findings, at: number): void {
+  #found(neighbour: FoundServer, { endpoint, answers, latencyMs }: Findings, at: number): void {
     const { options } = this;
     const { clock, neighbours, scanId, allProtocols } = options;
     if (answers.some(({ statement }) => options.optsOut(motdAsSent(statement)))) {
       return neighbours.optOut(neighbour);
     }
     const seenAt = Math.round(clock.wall() - (clock.now() - at));
-    const record = mergeAnswers(answers, {
+    const record = mergeReplies(answers, {
       endpoint,
       seenAt,
       latencyMs,
@@ -278,7 +278,7 @@ export class Discovery {
     }
     const link = () => dial(endpoint);
     const how = { endpoint, link, exclusive: true, timeoutMs, leavesMute: true };
-    const outcome = await attempt(slp, how, options);
+    const outcome = await queryWithRetries(slp, how, options);
     if (outcome.kind !== "answered") return { endpoint, answers: [own], latencyMs: null };
     const said = { protocol: slp.name, statement: slp.record(outcome.status) };
     return { endpoint, answers: [said, own], latencyMs: outcome.latencyMs };

@@ -14,7 +14,7 @@ const MOST_OF_ADDRESS = 32;
 const USUAL_PORTS = { v4: 19132, v6: 19133 };
 
 /** One server, or what says that it is one. */
-export interface Neighbour {
+export interface FoundServer {
   /** What tells it from others. */
   readonly key: string;
   /** Where it was heard first. */
@@ -48,10 +48,10 @@ export interface Listed {
  *
  * @example
  * ```ts
- * import { emptyRecord, Neighbours } from "blocksweep";
+ * import { emptyRecord, FoundServers } from "blocksweep";
  * import { assertEquals } from "@std/assert";
  *
- * const neighbours = new Neighbours();
+ * const neighbours = new FoundServers();
  * const [address, now] = [0xc0a8010a, 1000];
  * const neighbour = neighbours.meet("192.168.1.10:19132", address, 15_000, now)!;
  * neighbours.list(neighbour, emptyRecord({ address, port: 19132 }, 0));
@@ -60,18 +60,18 @@ export interface Listed {
  * assertEquals(neighbours.listed(), []);
  * ```
  */
-export class Neighbours {
-  readonly #all = new Map<string, Neighbour>();
+export class FoundServers {
+  readonly #all = new Map<string, FoundServer>();
   readonly #ofAddress = new Map<Address, number>();
   /** By identity the neighbour that is listed with it. */
-  readonly #holders = new Map<string, Neighbour>();
+  readonly #holders = new Map<string, FoundServer>();
 
   /**
    * The server of a key: a new one, or the one that is known.
    *
    * @returns `undefined` when there are too many.
    */
-  meet(key: string, address: Address, lifetimeMs: number, now: number): Neighbour | undefined {
+  meet(key: string, address: Address, lifetimeMs: number, now: number): FoundServer | undefined {
     const known = this.#all.get(key);
     if (known !== undefined) return known;
     const ofAddress = this.#ofAddress.get(address) ?? 0;
@@ -86,7 +86,7 @@ export class Neighbours {
   }
 
   /** Keeps a row, unless the same server is listed at another address. */
-  list(neighbour: Neighbour, row: ServerRecord): boolean {
+  list(neighbour: FoundServer, row: ServerRecord): boolean {
     const identity = identityOf(row, neighbour.address);
     this.#release(neighbour); // it may have begun anew
     const isDouble = identity !== undefined && this.#holders.has(identity);
@@ -97,20 +97,20 @@ export class Neighbours {
   }
 
   /** Lists a neighbour no more: it asked to be left alone. */
-  optOut(neighbour: Neighbour): void {
+  optOut(neighbour: FoundServer): void {
     this.#release(neighbour);
     neighbour.optedOut = true;
     neighbour.row = undefined;
   }
 
   /** Gives up the identity with which a neighbour is listed. */
-  #release({ row, address }: Neighbour): void {
+  #release({ row, address }: FoundServer): void {
     const identity = row && identityOf(row, address);
     if (identity !== undefined) this.#holders.delete(identity);
   }
 
   /** Whether nothing is to be learned of it: the same server is listed, or it opted out. */
-  isSettled({ doubleOf, optedOut, asking }: Neighbour): boolean {
+  isSettled({ doubleOf, optedOut, asking }: FoundServer): boolean {
     return optedOut || asking || doubleOf !== undefined && this.#holders.has(doubleOf);
   }
 
@@ -130,7 +130,7 @@ export class Neighbours {
   /** The servers with a row, sorted by address and port. */
   listed(): Listed[] {
     return [...this.#all.values()]
-      .filter((neighbour): neighbour is Neighbour & Listed => neighbour.row !== undefined)
+      .filter((neighbour): neighbour is FoundServer & Listed => neighbour.row !== undefined)
       .map(({ row, heardAt }) => ({ row, heardAt }))
       .sort((a, b) => compareHosts(a.row.host, b.row.host) || a.row.port - b.row.port);
   }

@@ -4,9 +4,9 @@
  * @module
  */
 import type { Address, Endpoint } from "../../core/address.ts";
-import { attempt } from "../../inspect/retry.ts";
+import { queryWithRetries } from "../../inspect/retry.ts";
 import { sleep } from "../../net/clock.ts";
-import { Slots } from "../../net/connection_slots.ts";
+import { ConnectionSlots } from "../../net/connection_slots.ts";
 import {
   dial,
   type StreamLimits,
@@ -16,7 +16,7 @@ import {
 import { Throttle } from "../../net/throttle.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import type { Sighting } from "../../core/record.ts";
-import { visitAll } from "../../sweep/connection_passes.ts";
+import { runConnectionPasses } from "../../sweep/connection_passes.ts";
 import { RangeSet } from "../../targets/ranges.ts";
 import {
   broadcastOf,
@@ -47,7 +47,7 @@ export class JavaSweep {
   unswept = 0;
   /** Addresses for which no descriptor could be had. */
   short = 0;
-  readonly #slots = new Slots(MOST_PENDING, 1);
+  readonly #slots = new ConnectionSlots(MOST_PENDING, 1);
   readonly #link: StreamLinkOptions;
 
   /**
@@ -84,7 +84,7 @@ export class JavaSweep {
       end: broadcastOf(network)!,
     })));
     try {
-      await visitAll({
+      await runConnectionPasses({
         passes: [{ protocol: this.slp.name, segments: [{ addresses, ports: [JAVA_PORT] }] }],
         ...{ seed, shard: { index: 1, count: 1 }, limit: Infinity },
         ...{ from: { pass: 1, position: 0 }, gapMs: 0 },
@@ -134,7 +134,7 @@ export class JavaSweep {
     if (stream !== "unreachable" && stream !== "exhausted" && stream !== "cancelled") this.sent++;
     if (stream === "cancelled" || stream === "exhausted") return stream;
     if (typeof stream === "string") return "done";
-    const outcome = await attempt(slp, {
+    const outcome = await queryWithRetries(slp, {
       endpoint: target,
       link: () => new StreamLink(target, this.#link, stream),
       exclusive: true,

@@ -5,12 +5,12 @@
  */
 import type { Endpoint } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
-import type { Patience } from "../../inspect/retry.ts";
+import type { RetryLimits } from "../../inspect/retry.ts";
 import type { DatagramSocket, Dialer, Link } from "../../net/socket.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import type { ServerRecord } from "../../core/record.ts";
 import type { Range } from "../../targets/ranges.ts";
-import type { Neighbours } from "./found_servers.ts";
+import type { FoundServers } from "./found_servers.ts";
 
 /** An IPv4 network that we are part of. */
 export interface LocalNetwork {
@@ -41,7 +41,7 @@ export interface JavaSweepOptions {
 }
 
 /** How to look around. */
-export interface LanOptions extends Patience {
+export interface LanOptions extends RetryLimits {
   /** The networks, and the links: these are asked as well as the system lets us. */
   readonly networks: readonly (LocalNetwork | LocalLink)[];
   /** The protocol that is asked for, which must have a probe. */
@@ -77,7 +77,7 @@ export interface LanOptions extends Patience {
   /** The name for the rows. */
   readonly scanId: string;
   /** Where servers are kept. */
-  readonly neighbours: Neighbours;
+  readonly neighbours: FoundServers;
   /** Gets each server when it is found. */
   readonly onServer: (record: ServerRecord) => void;
 }
@@ -124,7 +124,7 @@ export function broadcastOf({ address, netmask }: LocalNetwork): number | undefi
 }
 
 /** Whether an endpoint is in the network, or on the link. */
-export function isInside({ address }: Endpoint, network: LocalNetwork | LocalLink): boolean {
+export function isInsideNetwork({ address }: Endpoint, network: LocalNetwork | LocalLink): boolean {
   if ("zone" in network) return typeof address === "bigint" && address >> 118n === 0x3fan; // fe80::/10
   return typeof address === "number" && ((address ^ network.address) & network.netmask) === 0;
 }

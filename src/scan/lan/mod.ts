@@ -8,7 +8,7 @@ import { parseAddress } from "../../core/address.ts";
 import { sleep } from "../../net/clock.ts";
 import { isOutOfDescriptors } from "../../net/file_descriptors.ts";
 import type { DatagramSocket } from "../../net/socket.ts";
-import { Switchboard } from "../../net/demultiplexer.ts";
+import { Demultiplexer } from "../../net/demultiplexer.ts";
 import { Throttle } from "../../net/throttle.ts";
 import { LAN_PROTOCOLS } from "../../protocols/lan/mod.ts";
 import type { ServerRecord } from "../../core/record.ts";
@@ -41,7 +41,7 @@ export async function discover(options: LanOptions): Promise<LanEnd> {
   const refusals = new Set<string>();
   const { networks, sockets } = openAll(options, refusals);
   const throttle = new Throttle({ rate: undefined, netRate: undefined, hostRate: HOST_RATE });
-  await using board = new Switchboard(sockets, throttle, clock);
+  await using board = new Demultiplexer(sockets, throttle, clock);
   await using group = await openGroup(options, refusals);
   const { promise: failed, reject } = Promise.withResolvers<never>();
   const run = new Discovery(options, networks, board, reject);

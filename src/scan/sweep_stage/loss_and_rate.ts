@@ -34,7 +34,7 @@ const LOOK_MS = 20;
 const STALL_MS = 100;
 
 /** What the rest of the scan offers. */
-export interface PathSurroundings {
+export interface LossAndRateParts {
   /** The sockets. */
   readonly sockets: readonly DatagramSocket[];
   /** When datagrams may leave. */
@@ -50,10 +50,10 @@ export interface PathSurroundings {
 }
 
 /** Measures the path, and finds the rate that it is good for where that is wanted. */
-export class Path {
+export class LossAndRate {
   readonly canaries: Canaries;
   readonly #options: ScanOptions;
-  readonly #around: PathSurroundings;
+  readonly #around: LossAndRateParts;
   readonly #kinds: ReadonlyMap<string, ProbeKind>;
   readonly #search: RateSearch | undefined;
   /** When the rate was looked at, what had left by then, and how often there was no room. */
@@ -63,7 +63,7 @@ export class Path {
   #full = 0;
 
   /** Nobody is asked yet. */
-  constructor(options: ScanOptions, around: PathSurroundings) {
+  constructor(options: ScanOptions, around: LossAndRateParts) {
     this.#options = options;
     this.#around = around;
     const { clock, state, random, cooldownMs } = options;

@@ -7,10 +7,10 @@ import { type Address, type Endpoint, family } from "../../core/address.ts";
 import { segmentsOf, type Targets } from "../../targets/compose.ts";
 import { lastNotAbove, type Range } from "../../targets/ranges.ts";
 import { type Segment, type Shard, TargetSpace } from "../../targets/space.ts";
-import { type GuardInput, planGuards } from "./suppression_passes.ts";
+import { planSuppression, type SuppressionInput } from "./suppression_passes.ts";
 
 /** The options of a scan that decide which endpoints it probes. */
-export interface Probing extends GuardInput {
+export interface Probing extends SuppressionInput {
   /** Seed of the order. */
   readonly seed: number | undefined;
   /** Which part of the targets. */
@@ -35,7 +35,7 @@ interface Probes {
  * The endpoints that a scan probes, by protocol. A lookup is two binary searches and allocates
  * nothing for IPv4, so that it can be done for every datagram that arrives.
  */
-export class Probed {
+export class ProbedEndpoints {
   readonly #groups: Readonly<Record<4 | 6, Groups>>;
   readonly #probes = new Map<string, Probes[]>();
 
@@ -53,7 +53,9 @@ export class Probed {
     for (const { name } of protocols) {
       this.#add(name, segmentsOf(targets, (bits) => ports(name, bits)));
     }
-    for (const { protocol, segments } of planGuards(options)) this.#add(protocol.name, segments);
+    for (const { protocol, segments } of planSuppression(options)) {
+      this.#add(protocol.name, segments);
+    }
   }
 
   #add(protocol: string, segments: readonly Segment[]): void {

@@ -4,7 +4,7 @@
  * @module
  */
 import { sleep } from "../../net/clock.ts";
-import type { Floods } from "../../sweep/flooding_hosts.ts";
+import type { FloodingHosts } from "../../sweep/flooding_hosts.ts";
 import { sweep, type SweepOptions } from "../../sweep/sweep.ts";
 import type { ScanOptions } from "../scan_options.ts";
 
@@ -19,7 +19,7 @@ const MOST = 2;
  */
 export async function sweepDisturbed(
   options: SweepOptions & Pick<ScanOptions, "retries" | "state">,
-  floods: Floods,
+  floods: FloodingHosts,
 ): Promise<boolean> {
   const { clock, gapMs, retries, signal, state } = options;
   const kinds = new Map(options.passes.map((pass) => [pass.kind.protocol, pass]));

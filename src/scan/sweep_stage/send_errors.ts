@@ -7,19 +7,19 @@ import type { DatagramSocket } from "../../net/socket.ts";
 import type { ScanState } from "../scan_state.ts";
 
 /** What an error means: what was sent was refused, or waits; or connections are short of something. */
-export type TroubleKind = "refused" | "waits" | "short";
+export type SendErrorKind = "refused" | "waits" | "short";
 
 /** Told of an error when it first occurs. */
-export type TroubleListener = (code: string, kind: TroubleKind) => void;
+export type SendErrorListener = (code: string, kind: SendErrorKind) => void;
 
 /** Adds up what sockets count, and tells of each kind of trouble once. */
-export class Troubles {
+export class SendErrors {
   /** Sockets may count together. */
   readonly #errors: readonly DatagramSocket["errors"][];
   readonly #told = new Set<string>();
 
   /** Takes the sockets. */
-  constructor(sockets: readonly DatagramSocket[], private readonly tell: TroubleListener) {
+  constructor(sockets: readonly DatagramSocket[], private readonly tell: SendErrorListener) {
     this.#errors = [...new Set(sockets.map(({ errors }) => errors))];
   }
 

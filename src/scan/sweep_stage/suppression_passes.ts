@@ -10,7 +10,7 @@ import { GAP_MS, suppressorOf } from "../../inspect/interview.ts";
 import { PROTOCOLS } from "../../protocols/list.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import type { ProbeKind } from "../../sweep/receiver.ts";
-import { Suppressed } from "../../inspect/suppressed_endpoints.ts";
+import { SuppressedEndpoints } from "../../inspect/suppressed_endpoints.ts";
 import { type Pass, planPasses, spaceOf, type SweepOptions } from "../../sweep/sweep.ts";
 import type { Mark } from "../../sweep/trail.ts";
 import { segmentsOf, type Targets } from "../../targets/compose.ts";
@@ -18,7 +18,7 @@ import type { Segment } from "../../targets/space.ts";
 import type { ScanOptions } from "../scan_options.ts";
 
 /** A protocol that is probed before the passes, for it suppresses another one. */
-export interface GuardPlan {
+export interface SuppressionPlan {
   /** It. */
   readonly protocol: Protocol;
   /** The one that it suppresses. */
@@ -28,7 +28,7 @@ export interface GuardPlan {
 }
 
 /** What decides about guards. */
-export interface GuardInput {
+export interface SuppressionInput {
   /** The targets. */
   readonly targets: Targets;
   /** The protocols of the scan. */
@@ -45,9 +45,9 @@ export interface GuardInput {
  * What has to be looked for before the passes of a scan: nothing where these find it first, on the
  * same ports. Who goes on where a scan was interrupted does not know whom its first part found.
  */
-export function planGuards(
-  { targets, protocols, allProtocols = PROTOCOLS, ports, from }: GuardInput,
-): GuardPlan[] {
+export function planSuppression(
+  { targets, protocols, allProtocols = PROTOCOLS, ports, from }: SuppressionInput,
+): SuppressionPlan[] {
   const fresh = from.pass === 1 && from.position === 0;
   const segmentsFor = ({ name }: Protocol) => segmentsOf(targets, (bits) => ports(name, bits));
   return protocols.flatMap((suppressed) => {
@@ -86,11 +86,11 @@ export function seedOf(random: (size: number) => Uint8Array): number {
 type GuardSweep = Pick<SweepOptions, "passes" | "from" | "cooldownMs" | "onPass">;
 
 /** Knows where protocols are suppressed, and finds out. */
-export class Guard {
+export class SuppressionPasses {
   readonly #options: ScanOptions;
-  readonly #plans: readonly GuardPlan[];
+  readonly #plans: readonly SuppressionPlan[];
   /** Endpoints from which any datagram came but a reply in a protocol that may be suppressed. */
-  readonly #replied: Suppressed;
+  readonly #replied: SuppressedEndpoints;
   /** Protocols that are suppressed at some. */
   readonly #suppressible: ReadonlySet<string>;
   /** Those of them of which no probe has left. */
@@ -101,8 +101,8 @@ export class Guard {
   /** Nothing has come yet. */
   constructor(options: ScanOptions) {
     this.#options = options;
-    this.#replied = new Suppressed(seedOf(options.random));
-    this.#plans = planGuards(options);
+    this.#replied = new SuppressedEndpoints(seedOf(options.random));
+    this.#plans = planSuppression(options);
     const harmful = options.protocols.filter(({ suppressedBy }) => suppressedBy !== undefined);
     this.#suppressible = new Set(harmful.map(({ name }) => name));
     this.#unsent = new Set(this.#suppressible);

@@ -6,30 +6,34 @@
  */
 import { type Endpoint, family } from "../../core/address.ts";
 import { EndpointSet } from "../../core/endpoint_set.ts";
-import { attempt } from "../../inspect/retry.ts";
+import { queryWithRetries } from "../../inspect/retry.ts";
 import type { Shortage } from "../../net/file_descriptors.ts";
-import { Slots } from "../../net/connection_slots.ts";
+import { ConnectionSlots } from "../../net/connection_slots.ts";
 import type { Link, Stream } from "../../net/socket.ts";
 import { dial, STREAM_LIMITS, StreamLink, type StreamLinkOptions } from "../../net/stream_link.ts";
 import type { Throttle } from "../../net/throttle.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import type { Outcome, Sighting } from "../../core/record.ts";
 import type { Mark } from "../../sweep/trail.ts";
-import { visitAll, type VisitPass, visitSpace } from "../../sweep/connection_passes.ts";
+import {
+  type ConnectionPass,
+  connectionSpace,
+  runConnectionPasses,
+} from "../../sweep/connection_passes.ts";
 import { segmentsOf } from "../../targets/compose.ts";
-import { nameOf } from "../requested_names.ts";
+import { requestedNameOf } from "../requested_names.ts";
 import type { ScanOptions } from "../scan_options.ts";
-import type { Stop } from "../early_stop.ts";
+import type { EarlyStop } from "../early_stop.ts";
 
 /** Connections to one address at once: a client opens one, and a fallback or a follow-up another. */
 const MOST_OF_HOST = 4;
 
 /** What the other half of the scan offers. */
-export interface TcpSurroundings {
+export interface TcpSweepParts {
   /** When connections may be opened and questions leave. */
   readonly throttle: Throttle;
   /** Ends it early. */
-  readonly stop: Stop;
+  readonly stop: EarlyStop;
   /** What is known of a shortage of descriptors. */
   readonly shortage: Shortage;
   /** 32 bits that nobody can guess. */
@@ -49,8 +53,8 @@ export interface TcpSurroundings {
 /** Connects, asks, and counts. */
 export class TcpSweep {
   readonly #options: ScanOptions;
-  readonly #around: TcpSurroundings;
-  readonly #slots: Slots;
+  readonly #around: TcpSweepParts;
+  readonly #slots: ConnectionSlots;
   readonly #protocols: readonly Protocol[];
   readonly #link: StreamLinkOptions;
   /** Open endpoints that speak something else, or do not speak: once is enough. */
@@ -61,12 +65,12 @@ export class TcpSweep {
   #held: Mark | undefined;
 
   /** Plans nothing yet. */
-  constructor(options: ScanOptions, around: TcpSurroundings) {
+  constructor(options: ScanOptions, around: TcpSweepParts) {
     this.#options = options;
     this.#around = around;
     this.#others = new EndpointSet(around.seed);
     this.#unprobed = new EndpointSet(around.seed);
-    this.#slots = new Slots(options.connections, MOST_OF_HOST);
+    this.#slots = new ConnectionSlots(options.connections, MOST_OF_HOST);
     this.#protocols = options.protocols.filter(({ transport }) => transport === "tcp");
     this.#link = {
       dialer: options.dialer,
@@ -94,7 +98,7 @@ export class TcpSweep {
     const { clock, maxTargets, state } = this.#options;
     const { throttle, stop, skip, backlogged, onProgress } = this.#around;
     const passes = this.#plan();
-    const end = await visitAll({
+    const end = await runConnectionPasses({
       ...this.#options,
       passes,
       from: this.from,
@@ -128,14 +132,14 @@ export class TcpSweep {
     return this.#protocols.find((protocol) => protocol.name === name)!;
   }
 
-  #plan(): VisitPass[] {
+  #plan(): ConnectionPass[] {
     const { targets, ports, retries, maxTargets, state } = this.#options;
     const passes = this.#protocols.flatMap(({ name }) => {
       const segments = segmentsOf(targets, (bits) => ports(name, bits));
       return Array.from({ length: retries + 1 }, () => ({ protocol: name, segments }));
     });
     const sizing = { ...this.#options, limit: maxTargets };
-    const sizes = passes.map((pass, i) => visitSpace(pass, i + 1, sizing).size);
+    const sizes = passes.map((pass, i) => connectionSpace(pass, i + 1, sizing).size);
     state.tcp.passes = passes.length;
     state.total += sizes.reduce((sum, size) => sum + size, 0);
     const behind = sizes.slice(0, this.from.pass - 1).reduce((sum, size) => sum + size, 0);
@@ -173,11 +177,11 @@ export class TcpSweep {
 
   #ask(protocol: Protocol, target: Endpoint, stream: Stream): Promise<Outcome<unknown>> {
     const { clock } = this.#options;
-    return attempt(protocol, {
+    return queryWithRetries(protocol, {
       endpoint: target,
       link: () => new StreamLink(target, this.#link, stream),
       exclusive: true,
-      requestedAs: nameOf(this.#options, target),
+      requestedAs: requestedNameOf(this.#options, target),
       brief: true,
       timeoutMs: Infinity, // the link bounds it
       leavesMute: true,

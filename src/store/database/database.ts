@@ -52,14 +52,18 @@ export interface Database extends AsyncDisposable {
 }
 
 /** A column that is written. */
-export type Column = readonly [name: string, type: ColumnType];
+export type ColumnDefinition = readonly [name: string, type: ColumnType];
 
 /**
  * A bulk insertion.
  *
  * @param conflict What happens to rows that are there already: an `on conflict` clause.
  */
-export function insertInto(table: string, columns: readonly Column[], conflict: string): Bulk {
+export function insertInto(
+  table: string,
+  columns: readonly ColumnDefinition[],
+  conflict: string,
+): Bulk {
   const names = columns.map(([name]) => name).join(", ");
   const marks = columns.map(() => "?").join(", ");
   const lists = columns.map(([, type], i) => `$${i + 1}::${type}[]`).join(", ");

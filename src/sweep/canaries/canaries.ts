@@ -8,8 +8,13 @@ import type { Endpoint } from "../../core/address.ts";
 import { mix } from "../../core/bits.ts";
 import type { Endpoints } from "../../core/endpoints.ts";
 import type { Clock } from "../../net/clock.ts";
-import { type Canary, type CanaryManners, CanarySample, type Question } from "./canary_schedule.ts";
-import { CanaryTimes } from "./canary_round_trips.ts";
+import {
+  type Canary,
+  type CanaryLimits,
+  type CanaryProbe,
+  CanarySchedule,
+} from "./canary_schedule.ts";
+import { CanaryRoundTrips } from "./canary_round_trips.ts";
 import type { LossTally } from "./loss_estimate.ts";
 import type { ProbeKind } from "../receiver.ts";
 import type { Tokens } from "../token.ts";
@@ -22,7 +27,7 @@ const ROUNDS = 16;
 const ROUND = 3;
 
 /** What asking again needs. */
-export interface CanaryOptions extends CanaryManners {
+export interface CanaryOptions extends CanaryLimits {
   /** The scan's tokens. */
   readonly tokens: Tokens;
   /** The clock. */
@@ -54,8 +59,8 @@ export class Canaries {
   /** Questions to a probe, at the moment; those above the usual share do not count for the scan. */
   share: number;
   readonly #options: CanaryOptions;
-  readonly #sample: CanarySample;
-  readonly #times = new CanaryTimes();
+  readonly #sample: CanarySchedule;
+  readonly #times = new CanaryRoundTrips();
   /** How many were due; of each further one, by how much later it is asked; their number. */
   #due = 0;
   #delay: number;
@@ -69,7 +74,7 @@ export class Canaries {
   constructor(options: CanaryOptions) {
     this.#options = options;
     this.share = options.share;
-    this.#sample = new CanarySample(options, options.seed);
+    this.#sample = new CanarySchedule(options, options.seed);
     this.#delay = this.#draw();
   }
 
@@ -192,7 +197,7 @@ export class Canaries {
     }
   }
 
-  #miss(question: Question): void {
+  #miss(question: CanaryProbe): void {
     const { canary, counts } = question;
     question.missed = true;
     canary.misses++;

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Question } from "./canary_schedule.ts";
+import type { CanaryProbe } from "./canary_schedule.ts";
 
 /** After how many round trips a question is judged, and after how long at least and at most. */
 const ROUND_TRIPS = 4;
@@ -14,15 +14,15 @@ const UNKNOWN_MS = 1000;
 
 /** A queue that is not moved when its first element leaves. */
 class Queue {
-  #items: Question[] = [];
+  #items: CanaryProbe[] = [];
   #first = 0;
 
-  push(question: Question): void {
+  push(question: CanaryProbe): void {
     this.#items.push(question);
   }
 
   /** Takes all that were asked by a time. */
-  *until(time: number): Generator<Question> {
+  *until(time: number): Generator<CanaryProbe> {
     while (this.#first < this.#items.length && this.#items[this.#first].askedAt <= time) {
       yield this.#items[this.#first++];
     }
@@ -36,7 +36,7 @@ class Queue {
  * Questions come out twice: early, a few round trips after they were asked, for who wants to know
  * soon how the path is; and when it is sure that nothing comes.
  */
-export class CanaryTimes {
+export class CanaryRoundTrips {
   readonly #early = new Queue();
   readonly #late = new Queue();
   #roundTrip: number | undefined;
@@ -48,7 +48,7 @@ export class CanaryTimes {
   }
 
   /** Notes a question. */
-  asked(question: Question): void {
+  asked(question: CanaryProbe): void {
     this.#early.push(question);
     this.#late.push(question);
   }
@@ -59,12 +59,12 @@ export class CanaryTimes {
   }
 
   /** Those that can be judged now, and could not before. */
-  judged(now: number): Iterable<Question> {
+  judged(now: number): Iterable<CanaryProbe> {
     return this.#early.until(now - this.patienceMs);
   }
 
   /** Those that were asked by that time: their time is up. */
-  over(time: number): Iterable<Question> {
+  over(time: number): Iterable<CanaryProbe> {
     return this.#late.until(time);
   }
 }

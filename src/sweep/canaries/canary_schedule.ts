@@ -20,7 +20,7 @@ export interface Canary {
   readyAt: number;
   /** Which question it was asked last. */
   round: number;
-  last: Question | undefined;
+  last: CanaryProbe | undefined;
   /** Misses in a row, and those of them that wait to be booked. */
   misses: number;
   unbooked: number;
@@ -29,7 +29,7 @@ export interface Canary {
 }
 
 /** A question to one. */
-export interface Question {
+export interface CanaryProbe {
   readonly canary: Canary;
   readonly askedAt: number;
   /** Whether it counts for the loss of the scan. */
@@ -42,7 +42,7 @@ export interface Question {
 }
 
 /** Who may be asked, and when. */
-export interface CanaryManners {
+export interface CanaryLimits {
   /** The least time between two questions to a server, milliseconds; a second or more. */
   readonly gapMs: number;
   /** Whether a server may be asked: not now, or never again. */
@@ -58,8 +58,8 @@ interface Queues {
 }
 
 /** A random sample of the servers that answered, one of each address. */
-export class CanarySample {
-  readonly #manners: CanaryManners;
+export class CanarySchedule {
+  readonly #manners: CanaryLimits;
   readonly #seed: number;
   readonly #byAddress = new Map<Address, Canary>();
   readonly #all: Canary[] = [];
@@ -71,7 +71,7 @@ export class CanarySample {
    *
    * @param seed 32 bits that nobody can guess: nobody shall choose who is in it.
    */
-  constructor(manners: CanaryManners, seed: number) {
+  constructor(manners: CanaryLimits, seed: number) {
     this.#manners = manners;
     this.#seed = seed;
   }

@@ -4,7 +4,7 @@
  * @module
  */
 /** What a level shows: no more is lost than usual, or more. */
-export type Verdict = "clear" | "lost";
+export type RateVerdict = "clear" | "lost";
 
 /** How many were asked, and how many of those did not answer. */
 export interface Outcomes {
@@ -102,7 +102,7 @@ export class RateLevel {
    * against more. How much is usual is not known for sure, so that both are averaged over what it
    * may be.
    */
-  verdict(now: number, usual: Outcomes, doubled: boolean): Verdict | undefined {
+  verdict(now: number, usual: Outcomes, doubled: boolean): RateVerdict | undefined {
     if (!this.hasSeen(LEAST, now)) return undefined;
     const evidence = this.#evidence(usual, doubled ? DOUBLED_EXCESS : EXCESS);
     if (evidence <= -SURE_OF_NONE) return "clear";

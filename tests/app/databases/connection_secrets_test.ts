@@ -8,7 +8,7 @@ import { formatConfiguration, lastingValues } from "../../../src/app/resume/scan
 import { main } from "../../../src/cli/mod.ts";
 import { withoutSecrets } from "../../../src/app/databases/connection_environment.ts";
 import { Settings } from "../../../src/app/settings/option_values.ts";
-import { WatchLists } from "../../../src/app/databases/watch_databases.ts";
+import { WatchDatabases } from "../../../src/app/databases/watch_databases.ts";
 import { migrate } from "../../../src/store/database/migrate.ts";
 import { openSqlite } from "../../../src/store/database/sqlite.ts";
 import { storePlace } from "../../../src/store/open_store.ts";
@@ -126,7 +126,7 @@ Deno.test("of a webhook, a list that is watched keeps the host alone", async () 
     }
     {
       const rules = { intervalMs: 60_000, downAfter: 3, scanId: "watch-1" };
-      await using lists = await WatchLists.open(new Settings(values), rules, () => {});
+      await using lists = await WatchDatabases.open(new Settings(values), rules, () => {});
       await lists.begin(values, (one) => formatConfig("watch", one));
     }
     await using database = openSqlite(list, { readOnly: true });

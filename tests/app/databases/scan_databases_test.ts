@@ -3,9 +3,9 @@ import { DatabaseSync } from "node:sqlite";
 import { formatConfig } from "../../../src/cli/options/config_file.ts";
 import { readArgs } from "../../../src/cli/options/parse_arguments.ts";
 import { connectionEnvironment } from "../../../src/app/databases/connection_environment.ts";
-import { planStores, ScanStores } from "../../../src/app/databases/scan_databases.ts";
+import { planDatabases, ScanDatabases } from "../../../src/app/databases/scan_databases.ts";
 import { Settings } from "../../../src/app/settings/option_values.ts";
-import { WatchLists } from "../../../src/app/databases/watch_databases.ts";
+import { WatchDatabases } from "../../../src/app/databases/watch_databases.ts";
 import { drawFleet } from "../../../src/fleet/simulate/draw_fleet.ts";
 import { openFleet } from "../../../src/fleet/simulate/open_fleet.ts";
 import { readNdjson } from "../../../src/fleet/judge/verify_rows.ts";
@@ -266,7 +266,7 @@ Deno.test("the end of a watch is noted in every list, though another program has
     const paths = ["a", "b"].map((name) => `${folder}/${name}.db`);
     const values = readArgs("watch", ["127.0.0.1:1", ...paths.flatMap((path) => ["-o", path])]);
     const rules = { intervalMs: 60_000, downAfter: 3, scanId: "watch-1" };
-    await using lists = await WatchLists.open(new Settings(values), rules, () => {});
+    await using lists = await WatchDatabases.open(new Settings(values), rules, () => {});
     await lists.openOutputs();
     await lists.begin(values, (one) => formatConfig("watch", one));
     using other = new DatabaseSync(paths[0]);
@@ -302,8 +302,8 @@ async function failuresAfter(
     }),
   } as unknown as ScanOptions;
   const asked = { protocols: ["raknet"], follow: true, verify: false };
-  const plan = planStores(new Settings(values));
-  await using stores = await ScanStores.open(
+  const plan = planDatabases(new Settings(values));
+  await using stores = await ScanDatabases.open(
     plan,
     `${path}.spill`,
     () => {},
@@ -322,10 +322,10 @@ Deno.test("a scan that was short of descriptors, or flooded, counts no failures 
   const folder = await Deno.makeTempDir();
   try {
     const path = `${folder}/a.db`;
-    const plan = planStores(new Settings(readArgs("scan", ["127.0.0.1", "-o", path])));
+    const plan = planDatabases(new Settings(readArgs("scan", ["127.0.0.1", "-o", path])));
     const asked = { protocols: ["raknet"], follow: true, verify: false };
     {
-      await using stores = await ScanStores.open(
+      await using stores = await ScanDatabases.open(
         plan,
         `${path}.spill`,
         () => {},

@@ -1,8 +1,8 @@
 /** The server of --metrics on loopback, attacked. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import {
+  HttpServer,
   MOST_CONNECTIONS,
-  PageServer,
   parseRequest,
 } from "../../../src/app/metrics/http_server.ts";
 import { type Clock, systemClock } from "../../../src/net/clock.ts";
@@ -40,7 +40,7 @@ function serve(hostname = "127.0.0.1") {
   const listener = Deno.listen({ hostname, port: 0 });
   const { port } = listener.addr;
   const paths: string[] = [];
-  const server = new PageServer(listener, {
+  const server = new HttpServer(listener, {
     clock,
     onTrouble: (reason) => {
       throw new Error(reason);
@@ -247,7 +247,7 @@ Deno.test("what keeps a connection from being accepted is reported once, and tri
   {
     const answer = () => ({ status: 200 as const, body: bytes("") });
     const onTrouble = (reason: string) => troubles.push(reason);
-    await using _server = new PageServer(listener, { clock, onTrouble, answer });
+    await using _server = new HttpServer(listener, { clock, onTrouble, answer });
     for (let i = 0; i < 4; i++) {
       await systemClock.look();
       clock.move(1000);

@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { drawFleet } from "../../../src/fleet/simulate/draw_fleet.ts";
 import { openFleet } from "../../../src/fleet/simulate/open_fleet.ts";
-import { verify } from "../../../src/fleet/judge/verify_rows.ts";
+import { verifyAgainstManifest } from "../../../src/fleet/judge/verify_rows.ts";
 import { systemClock } from "../../../src/net/clock.ts";
 import { PROTOCOLS, USUAL_PROTOCOLS } from "../../../src/protocols/list.ts";
 import { usualPorts } from "../../../src/protocols/usual_ports.ts";
@@ -116,7 +116,10 @@ Deno.test("2,000 idle and 2,000 slow connections to --metrics change no row and 
     ports: (name: string) => usualPorts(PROTOCOLS)(name, 4),
   };
   const records = scan.rows.map((row) => JSON.parse(row));
-  assertEquals(verify(expected, records, { ...selection, follow: true }, "ndjson").faults, []);
+  assertEquals(
+    verifyAgainstManifest(expected, records, { ...selection, follow: true }, "ndjson").faults,
+    [],
+  );
 
   const servers = records.map(({ host, port }) => `${host}:${port}`);
   const polls = (page: string) => Number(/^blocksweep_polls_total (\d+)$/m.exec(page)?.[1]);

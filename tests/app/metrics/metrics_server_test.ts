@@ -1,12 +1,12 @@
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
-import { exposition, Histogram } from "../../../src/app/metrics/prometheus_text.ts";
+import { Histogram, prometheusText } from "../../../src/app/metrics/prometheus_text.ts";
 import { parseMetrics, serveMetrics } from "../../../src/app/metrics/metrics_server.ts";
 import { scanFamilies } from "../../../src/app/metrics/scan_metrics.ts";
 import { WatchMetrics } from "../../../src/app/metrics/watch_metrics.ts";
 import { InputError } from "../../../src/core/errors.ts";
 import { emptyRecord } from "../../../src/core/record.ts";
 import { newState } from "../../../src/scan/scan_state.ts";
-import { noCounts, Watched } from "../../../src/watch/mod.ts";
+import { noCounts, WatchedServer } from "../../../src/watch/mod.ts";
 import { run, SCAN } from "../../cli/program.ts";
 
 /** Every line is as the format wants it, and no series is there twice. */
@@ -32,7 +32,7 @@ function check(page: string): Map<string, string> {
 }
 
 Deno.test("labels and help are escaped, numbers are as the format has them", () => {
-  const page = exposition([
+  const page = prometheusText([
     {
       ...{ name: "a", help: "one\\\ntwo", type: "gauge" },
       samples: [
@@ -57,13 +57,15 @@ Deno.test("labels and help are escaped, numbers are as the format has them", () 
 
 Deno.test("a server that is down is an explicit 0, and no series ever goes", () => {
   const rules = { intervalMs: 5000, downAfter: 2, scanId: "w" };
-  const servers = [1, 2].map((port) => new Watched({ address: 0x7f000001, port }, null, rules));
+  const servers = [1, 2].map((port) =>
+    new WatchedServer({ address: 0x7f000001, port }, null, rules)
+  );
   const metrics = new WatchMetrics(servers, noCounts(), []);
   const row = {
     ...emptyRecord({ address: 0x7f000001, port: 1 }, 5),
     ...{ players_online: 7, latency_ms: 20 },
   };
-  const values = () => check(exposition(metrics.families()));
+  const values = () => check(prometheusText(metrics.families()));
   const one = '{server="127.0.0.1:1"}';
   const before = values();
   assertEquals(before.get(`blocksweep_up${one}`), "NaN");
@@ -91,15 +93,15 @@ Deno.test("the number of series has an end", () => {
   const rules = { intervalMs: 5000, downAfter: 2, scanId: "w" };
   const servers = Array.from(
     { length: 10_100 },
-    (_, port) => new Watched({ address: 0x7f000001, port: port + 1 }, null, rules),
+    (_, port) => new WatchedServer({ address: 0x7f000001, port: port + 1 }, null, rules),
   );
-  const values = check(exposition(new WatchMetrics(servers, noCounts(), []).families()));
+  const values = check(prometheusText(new WatchMetrics(servers, noCounts(), []).families()));
   assertEquals(values.get("blocksweep_servers_without_series"), "100");
   assert(values.size < 30_050, String(values.size));
 });
 
 Deno.test("the numbers of a scan are there from the start", () => {
-  const values = check(exposition(scanFamilies(newState("s", 0))));
+  const values = check(prometheusText(scanFamilies(newState("s", 0))));
   for (const name of ["probes_sent_total", "rows_lost_total", "inspections"]) {
     assertEquals(values.get(`blocksweep_${name}`), "0");
   }

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { main } from "../../../src/cli/mod.ts";
-import { Tally } from "../../../src/app/outputs/software_tally.ts";
+import { SoftwareTally } from "../../../src/app/outputs/software_tally.ts";
 import { emptyRecord, type ServerRecord } from "../../../src/core/record.ts";
 import { withMessages } from "../../cli/failing_streams.ts";
 
@@ -10,7 +10,7 @@ const row = (over: Partial<ServerRecord>): ServerRecord => ({
 });
 
 Deno.test("rows are counted by software and by version, the most frequent first", async () => {
-  const tally = new Tally();
+  const tally = new SoftwareTally();
   assertEquals(tally.lines(), []);
   await tally.write([
     row({ software: "Paper", version: "1.21.4" }),
@@ -29,7 +29,7 @@ Deno.test("rows are counted by software and by version, the most frequent first"
 });
 
 Deno.test("versions that strangers invent are counted without end to memory or line", async () => {
-  const tally = new Tally();
+  const tally = new SoftwareTally();
   for (let i = 0; i < 5000; i++) {
     await tally.write([row({ software: "x", version: `${i} \u001b[2J${"v".repeat(10_000)}` })]);
   }

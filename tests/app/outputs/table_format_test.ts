@@ -1,7 +1,7 @@
 /** Tables: as wide as the terminal, whatever servers say. */
 import { assert, assertEquals } from "@std/assert";
 import { readArgs } from "../../../src/cli/options/parse_arguments.ts";
-import { listTable } from "../../../src/app/databases/select_servers.ts";
+import { storedServersTable } from "../../../src/app/databases/select_servers.ts";
 import { planOutputs } from "../../../src/app/outputs/open_outputs.ts";
 import { fieldsTable, serverTable } from "../../../src/app/outputs/table_format.ts";
 import { Settings } from "../../../src/app/settings/option_values.ts";
@@ -40,10 +40,10 @@ Deno.test("a narrow terminal loses columns, the edition first, and keeps address
     ...["SERVER", "PROTOCOLS", "PLAYERS", "VERSION", "NAME"],
   ]);
   assertEquals(titles(serverTable(60)), ["SERVER", "PLAYERS", "NAME"]);
-  assertEquals(titles(listTable(0, 80)), [
+  assertEquals(titles(storedServersTable(0, 80)), [
     ...["SERVER", "STATE", "ANSWERED", "PLAYERS", "VERSION", "NAME"],
   ]);
-  assertEquals(titles(listTable(0, 40)), ["SERVER", "NAME"]);
+  assertEquals(titles(storedServersTable(0, 40)), ["SERVER", "NAME"]);
 });
 
 Deno.test("no line is wider than the terminal, and no text moves the cursor", () => {
@@ -59,7 +59,7 @@ Deno.test("no line is wider than the terminal, and no text moves the cursor", ()
   for (let columns = 1; columns <= 140; columns++) {
     const tables = [
       serverTable(columns),
-      listTable(0, columns),
+      storedServersTable(0, columns),
       fieldsTable(FIELDS, columns),
       fieldsTable(FIELDS.slice(0, 6), columns),
     ];

@@ -10,7 +10,7 @@ import { planOutputs } from "../../../src/app/outputs/open_outputs.ts";
 import { planScan } from "../../../src/app/targets/scan_plan.ts";
 import { checkMarks, readResumed, resumeLine } from "../../../src/app/resume/read_resumed_scan.ts";
 import { readScanSettings, speedFor } from "../../../src/app/settings/scan_settings.ts";
-import { planStores, spillPath } from "../../../src/app/databases/scan_databases.ts";
+import { planDatabases, spillPath } from "../../../src/app/databases/scan_databases.ts";
 import { summary } from "../../../src/cli/term/scan_summary.ts";
 import { composeTargets } from "../../../src/app/targets/find_targets.ts";
 import { Settings } from "../../../src/app/settings/option_values.ts";
@@ -18,7 +18,7 @@ import { InputError } from "../../../src/core/errors.ts";
 import { systemClock } from "../../../src/net/clock.ts";
 import { emptyRecord, FIELDS } from "../../../src/core/record.ts";
 import { countFrom, readCheckpoint, sha256 } from "../../../src/scan/checkpoint/checkpoint_file.ts";
-import { listPath, RowList } from "../../../src/scan/checkpoint/written_rows.ts";
+import { WrittenRows, writtenRowsPath } from "../../../src/scan/checkpoint/written_rows.ts";
 import { CheckpointWriter } from "../../../src/scan/checkpoint/checkpoint_writer.ts";
 import { newState } from "../../../src/scan/scan_state.ts";
 import { systemDisk } from "../../../src/sinks/file_operations.ts";
@@ -78,7 +78,7 @@ async function interrupted(folder: string): Promise<{ path: string; output: stri
         throw error;
       },
     },
-    await RowList.claim(systemDisk, listPath(path)),
+    await WrittenRows.claim(systemDisk, writtenRowsPath(path)),
     { udp: start, tcp: start },
     state,
   );
@@ -108,7 +108,7 @@ async function resume(path: string, folder: string): Promise<void> {
   const { udp: from, tcp: fromTcp } = checkpoint.marks;
   const chosen = { ...readScanSettings(settings, () => 5), from, fromTcp };
   const outputs = planOutputs(settings, undefined);
-  const stores = planStores(settings);
+  const stores = planDatabases(settings);
   const named = composeTargets(configuration.found, []);
   const { limits } = speedFor(named.targets, chosen);
   const plan = planScan({ ...chosen, ...named, limits });

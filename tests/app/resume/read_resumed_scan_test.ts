@@ -7,10 +7,14 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import { drawFleet, type FleetPlan } from "../../../src/fleet/simulate/draw_fleet.ts";
-import type { Selection } from "../../../src/fleet/judge/expected_rows.ts";
+import type { ScannedSelection } from "../../../src/fleet/judge/expected_rows.ts";
 import { openFleet } from "../../../src/fleet/simulate/open_fleet.ts";
 import { Random } from "../../../src/fleet/random.ts";
-import { readCsv, readNdjson, verify } from "../../../src/fleet/judge/verify_rows.ts";
+import {
+  readCsv,
+  readNdjson,
+  verifyAgainstManifest,
+} from "../../../src/fleet/judge/verify_rows.ts";
 import { systemClock } from "../../../src/net/clock.ts";
 import { serverId } from "../../../src/core/record.ts";
 import { parseCheckpoint, sha256 } from "../../../src/scan/checkpoint/checkpoint_file.ts";
@@ -35,7 +39,7 @@ const FLEET: FleetPlan = {
 };
 const TARGETS = "127.36.0.0/23";
 const ENTRIES = drawFleet(FLEET).map(({ entry }) => entry);
-const SELECTION: Selection = {
+const SELECTION: ScannedSelection = {
   protocols: ["raknet", "slp", "query"],
   ports: (name) => name === "raknet" ? [19132] : [25565],
   follow: true,
@@ -112,7 +116,7 @@ Deno.test("killed at moments drawn by seed, and resumed, a scan finds every serv
       const servers = rows.map(serverId);
       assertEquals(servers.toSorted(), [...new Set(servers)].toSorted());
       assertEquals(readCsv(await Deno.readTextFile(csv)).map(serverId), servers);
-      const { found, faults } = verify(ENTRIES, rows, SELECTION, "ndjson");
+      const { found, faults } = verifyAgainstManifest(ENTRIES, rows, SELECTION, "ndjson");
       assertEquals([found, servers.length, faults], [60, 60, []]);
       assertEquals(new Set(rows.map(({ scan_id }) => scan_id)).size, 1);
       const done = await run(goOn);
@@ -336,7 +340,7 @@ for (const way of ["SIGINT", "SIGTERM", "--max-runtime"]) {
         // A scan that is to end waits five seconds for a slow host, and says so in its row.
         const cut = rows.filter(({ flags }) => flags.includes("cutShort")).map(serverId);
         const expected = drawFleet(QUIET_FLEET).map(({ entry }) => entry);
-        const { found, faults } = verify(expected, rows, SELECTION, "ndjson");
+        const { found, faults } = verifyAgainstManifest(expected, rows, SELECTION, "ndjson");
         assertEquals([ids.length, new Set(ids).size, found], [60, 60, 60]);
         assertEquals(faults.filter((fault) => !cut.some((id) => fault.startsWith(`${id} `))), []);
       }

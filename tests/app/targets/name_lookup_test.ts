@@ -9,7 +9,7 @@ import {
 import { locate } from "../../../src/app/targets/locate_server.ts";
 import { lookUpName, type Lookups } from "../../../src/app/targets/name_lookup.ts";
 import { serviceFinder } from "../../../src/app/targets/dns_lookup.ts";
-import { readServers } from "../../../src/app/targets/watch_targets.ts";
+import { readWatchTargets } from "../../../src/app/targets/watch_targets.ts";
 import { composeTargets, findTargets } from "../../../src/app/targets/find_targets.ts";
 import { InputError } from "../../../src/core/errors.ts";
 import { PROTOCOLS, USUAL_PROTOCOLS } from "../../../src/protocols/list.ts";
@@ -143,7 +143,7 @@ Deno.test("of many refused records ten are reported, and how many more there are
 /** The servers that a watch of these words is of, joined; then what is reported. */
 async function watched(lookups: Lookups, ...words: string[]): Promise<string[]> {
   const notes: string[] = [];
-  const servers = await readServers({
+  const servers = await readWatchTargets({
     ...{ words, files: [], lists: [], optedOut: [], allowPrivate: false, names: false },
     protocols: USUAL_PROTOCOLS,
     rules: { intervalMs: 60_000, downAfter: 3, scanId: "watch-1" },

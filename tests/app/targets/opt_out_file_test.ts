@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { OptOutList } from "../../../src/app/targets/opt_out_file.ts";
+import { OptOutFile } from "../../../src/app/targets/opt_out_file.ts";
 import { InputError } from "../../../src/core/errors.ts";
 import { parseTarget } from "../../../src/targets/parse.ts";
 import { run } from "../../cli/program.ts";
@@ -13,7 +13,7 @@ Deno.test("the opt-out list is read, added to once an address, and made where it
   const folder = await Deno.makeTempDir();
   const path = `${folder}/deep/opt-out.txt`;
   try {
-    const list = new OptOutList(path, fail);
+    const list = new OptOutFile(path, fail);
     assertEquals(await list.read(), []);
     for (const text of ["10.0.0.1", "10.0.0.1", "fc00::1", "127.0.0.1"]) {
       const target = parseTarget(text);
@@ -25,7 +25,7 @@ Deno.test("the opt-out list is read, added to once an address, and made where it
       3,
       "two lines, none for loopback",
     );
-    const ranges = await new OptOutList(path, fail).read();
+    const ranges = await new OptOutFile(path, fail).read();
     assertEquals(ranges.map(({ start }) => start), [0x0a000001, 0xfc00n << 112n | 1n]);
     await Deno.writeTextFile(path, "192.168.0.0/24  asked by mail\n", { append: true });
     assertEquals((await list.read()).length, 3);
@@ -40,7 +40,7 @@ Deno.test("a last line without its end keeps to itself when an address is noted"
   try {
     for (const last of ["", "10.0.0.1  asked by mail", "10.0.0.1  asked by mail\r\n"]) {
       await Deno.writeTextFile(path, last);
-      const list = new OptOutList(path, fail);
+      const list = new OptOutFile(path, fail);
       for (const address of [0x0a000002, 0x0a000003]) {
         list.note(address);
         await Promise.resolve();
@@ -57,14 +57,14 @@ Deno.test("an opt-out list that cannot be read is refused by name, and line", as
   const folder = await Deno.makeTempDir();
   try {
     await assertRejects(
-      () => new OptOutList(folder, fail).read(),
+      () => new OptOutFile(folder, fail).read(),
       InputError,
       `Cannot read "${folder}"`,
     );
     const path = `${folder}/list.txt`;
     await Deno.writeTextFile(path, "10.0.0.1\n10.0.0.0/99  typo\n");
     await assertRejects(
-      () => new OptOutList(path, fail).read(),
+      () => new OptOutFile(path, fail).read(),
       InputError,
       `${path}:2: Cannot parse`,
     );
@@ -87,7 +87,7 @@ Deno.test("noting many addresses reads one byte of the file for each batch, and 
       file.writeSync = (bytes) => (steps.written += bytes.length, writeSync(bytes));
       return file;
     };
-    const list = new OptOutList(path, fail);
+    const list = new OptOutFile(path, fail);
     for (let burst = 0; burst < 20; burst++) {
       for (let i = 0; i < 2000; i++) list.note(0x0a000000 + 1000 * burst + i); // half are known
       await Promise.resolve();
@@ -111,7 +111,7 @@ Deno.test("a list that cannot be written is told of once", async () => {
   const folder = await Deno.makeTempDir();
   const told: string[] = [];
   try {
-    const list = new OptOutList(folder, (line) => told.push(line));
+    const list = new OptOutFile(folder, (line) => told.push(line));
     for (const address of [1, 2]) {
       list.note(address);
       await Promise.resolve();

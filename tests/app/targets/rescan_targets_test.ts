@@ -3,7 +3,7 @@ import { formatEndpoint } from "../../../src/core/address.ts";
 import { audit } from "../../../src/fleet/judge/audit.ts";
 import { drawFleet } from "../../../src/fleet/simulate/draw_fleet.ts";
 import { openFleet } from "../../../src/fleet/simulate/open_fleet.ts";
-import { Witness } from "../../../src/fleet/witness_log.ts";
+import { WitnessLog } from "../../../src/fleet/witness_log.ts";
 import { systemClock } from "../../../src/net/clock.ts";
 import { openSqlite } from "../../../src/store/database/sqlite.ts";
 import { all } from "../../store/databases.ts";
@@ -170,7 +170,7 @@ Deno.test("a rescan asks SQP where that is spoken, counts who is silent there, a
     const [dead, ...alive] = unity;
     {
       const up = hosts.filter((host) => host !== dead);
-      using witness = new Witness(log);
+      using witness = new WitnessLog(log);
       await using _fleet = await openFleet(up, { clock: systemClock, seed: 1, witness });
       const args = ["scan", "--rescan", list, ...QUICK, ...out];
       const files = ["-o", list, "-o", `${folder}/rows.ndjson`];

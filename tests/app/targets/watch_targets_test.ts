@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { readServers, type WatchSources } from "../../../src/app/targets/watch_targets.ts";
+import { readWatchTargets, type WatchSources } from "../../../src/app/targets/watch_targets.ts";
 import { InputError } from "../../../src/core/errors.ts";
 import { PROTOCOLS } from "../../../src/protocols/list.ts";
 import { emptyRecord, FIELDS, type ServerRecord } from "../../../src/core/record.ts";
@@ -20,7 +20,7 @@ async function serversOf(name: string, text: string, over: Partial<WatchSources>
   const folder = await Deno.makeTempDir();
   try {
     await Deno.writeTextFile(`${folder}/${name}`, text);
-    return await readServers({
+    return await readWatchTargets({
       ...{ words: [`${folder}/${name}`], files: [], lists: [], optedOut: [], allowPrivate: false },
       ...{ protocols: PROTOCOLS, names: false, tell: () => {}, note: () => {} },
       rules: { intervalMs: 60_000, downAfter: 3, scanId: "w" },

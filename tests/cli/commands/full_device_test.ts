@@ -6,7 +6,7 @@ import { COMMANDS } from "../../../src/cli/options/help_text.ts";
 import { main } from "../../../src/cli/mod.ts";
 import { drawFleet } from "../../../src/fleet/simulate/draw_fleet.ts";
 import { openFleet } from "../../../src/fleet/simulate/open_fleet.ts";
-import { Witness } from "../../../src/fleet/witness_log.ts";
+import { WitnessLog } from "../../../src/fleet/witness_log.ts";
 import { systemClock } from "../../../src/net/clock.ts";
 import { WriteError } from "../../../src/sinks/sink.ts";
 import { openStore, storePlace } from "../../../src/store/open_store.ts";
@@ -193,7 +193,7 @@ Deno.test("a fleet's log that takes no more ends where it is, and is reported", 
     throw FULL;
   };
   try {
-    const witness = new Witness(path);
+    const witness = new WitnessLog(path);
     const endpoint = { address: 0x7f000001, port: 7 };
     for (let i = 0; i < 3000; i++) {
       witness.note(i, "in", endpoint, endpoint, new Uint8Array(64), false);

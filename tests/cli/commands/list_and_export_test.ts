@@ -2,7 +2,7 @@ import { DatabaseSync } from "node:sqlite";
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { InputError } from "../../../src/core/errors.ts";
 import { historyLines, sparkline } from "../../../src/cli/commands/history.ts";
-import { ago, listTable, readSince } from "../../../src/app/databases/select_servers.ts";
+import { ago, readSince, storedServersTable } from "../../../src/app/databases/select_servers.ts";
 import type { Observation } from "../../../src/store/server_queries.ts";
 import { record } from "../../store/records.ts";
 import { run, start } from "../program.ts";
@@ -53,7 +53,7 @@ Deno.test("a history is a table that tells when the content changed", () => {
 
 Deno.test("the table of a list tells its state, and no name breaks it", () => {
   const state = { online: false, failures: 12, first_seen: 0, last_seen: 0 };
-  const table = listTable(1000 + 7_200_000, Infinity);
+  const table = storedServersTable(1000 + 7_200_000, Infinity);
   const row = table.row(
     { ...record(1, { name: "\u001b[2J\nx", version: "本".repeat(9) }), ...state } as never,
     true,

@@ -1,7 +1,11 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { drawFleet, type FleetPlan } from "../../../src/fleet/simulate/draw_fleet.ts";
 import { openFleet } from "../../../src/fleet/simulate/open_fleet.ts";
-import { readCsv, readNdjson, verify } from "../../../src/fleet/judge/verify_rows.ts";
+import {
+  readCsv,
+  readNdjson,
+  verifyAgainstManifest,
+} from "../../../src/fleet/judge/verify_rows.ts";
 import { systemClock } from "../../../src/net/clock.ts";
 import { serverId } from "../../../src/core/record.ts";
 import { ENVIRONMENT, finish, programWords, run, SCAN, start, until } from "../program.ts";
@@ -39,14 +43,14 @@ async function withFleet(
       ports: (name: string) => PORTS[name],
       follow: true,
     };
-    return verify(entries, rows, selection, format);
+    return verifyAgainstManifest(entries, rows, selection, format);
   });
 }
 
 declare function verifyRows(
   rows: ReturnType<typeof readCsv>,
   format: "csv" | "ndjson",
-): ReturnType<typeof verify>;
+): ReturnType<typeof verifyAgainstManifest>;
 
 const BAD: [args: string[], message: string][] = [
   [["scn"], 'Unknown command "scn"; did you mean scan?'],

@@ -10,7 +10,7 @@ import { openSocket } from "../../../src/net/deno/udp_socket.ts";
 import { denoDialer } from "../../../src/net/deno/tcp_dialer.ts";
 import { PROTOCOLS } from "../../../src/protocols/list.ts";
 import { serverId } from "../../../src/core/record.ts";
-import { askServer } from "../../../src/scan/query_server.ts";
+import { queryServer } from "../../../src/scan/query_server.ts";
 import { openDns } from "../../fakes/dns.ts";
 import { IDENTITY, listenSlp, slpServer } from "../../fakes/slp.ts";
 import { run } from "../program.ts";
@@ -85,7 +85,7 @@ Deno.test("a name with an SRV record is asked where that leads", async () => {
         allowPrivate: true, // the record leads to this machine
       },
     );
-    const { record } = await askServer(endpoint, {
+    const { record } = await queryServer(endpoint, {
       protocols: first,
       timeoutMs: 1500,
       retries: 0,

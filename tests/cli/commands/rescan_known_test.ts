@@ -6,7 +6,7 @@ import { formatEndpoint } from "../../../src/core/address.ts";
 import { audit } from "../../../src/fleet/judge/audit.ts";
 import { drawFleet } from "../../../src/fleet/simulate/draw_fleet.ts";
 import { openFleet } from "../../../src/fleet/simulate/open_fleet.ts";
-import { Witness, type WitnessLine } from "../../../src/fleet/witness_log.ts";
+import { type WitnessLine, WitnessLog } from "../../../src/fleet/witness_log.ts";
 import { systemClock } from "../../../src/net/clock.ts";
 import { openSqlite } from "../../../src/store/database/sqlite.ts";
 import { all } from "../../store/databases.ts";
@@ -67,7 +67,7 @@ async function watched(folder: string, args: readonly string[], hosts = HOSTS) {
   const log = `${folder}/log.ndjson`;
   let result;
   {
-    using witness = new Witness(log);
+    using witness = new WitnessLog(log);
     await using _fleet = await openFleet(hosts, { clock: systemClock, seed: 1, witness });
     result = await run(args);
   }

@@ -1,7 +1,7 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { drawFleet, type FleetPlan } from "../../../src/fleet/simulate/draw_fleet.ts";
 import { openFleet } from "../../../src/fleet/simulate/open_fleet.ts";
-import { readNdjson, verify } from "../../../src/fleet/judge/verify_rows.ts";
+import { readNdjson, verifyAgainstManifest } from "../../../src/fleet/judge/verify_rows.ts";
 import { systemClock } from "../../../src/net/clock.ts";
 import { run } from "../program.ts";
 
@@ -40,7 +40,7 @@ Deno.test("SQP over real sockets: each server once, RakNet's speakers left alone
   assertEquals(scan.code, 0, scan.stderr);
   const selection = { protocols: ["sqp"], ports: () => [9000, 19132], follow: true };
   const entries = hosts.map(({ entry }) => entry);
-  const { faults, right, expected } = verify(
+  const { faults, right, expected } = verifyAgainstManifest(
     entries,
     readNdjson(scan.stdout),
     selection,

@@ -5,8 +5,8 @@ import { commandHelp } from "../../../src/cli/options/help_text.ts";
 import { type Command, OPTIONS } from "../../../src/cli/options/option_table.ts";
 import { readScanSettings, speedFor } from "../../../src/app/settings/scan_settings.ts";
 import { Settings } from "../../../src/app/settings/option_values.ts";
-import { readRules } from "../../../src/cli/commands/watch.ts";
-import { readAsking } from "../../../src/app/engines/watch_sockets.ts";
+import { readWatchRules } from "../../../src/cli/commands/watch.ts";
+import { readPollingSettings } from "../../../src/app/engines/watch_sockets.ts";
 import { textFor } from "../../../src/cli/options/protocol_help.ts";
 import { PROTOCOLS, USUAL_PROTOCOLS } from "../../../src/protocols/list.ts";
 import { compose } from "../../../src/targets/compose.ts";
@@ -44,8 +44,8 @@ Deno.test("scan --help tells what a scan does", () => {
 });
 
 Deno.test("watch --help tells what a watch does", () => {
-  const asking = readAsking(settings("watch"), USUAL_PROTOCOLS);
-  const rules = readRules(settings("watch"));
+  const asking = readPollingSettings(settings("watch"), USUAL_PROTOCOLS);
+  const rules = readWatchRules(settings("watch"));
   assertEquals(told("watch", "retries"), `${asking.retries}`);
   assertEquals(told("watch", "timeout"), `${asking.timeoutMs}ms`);
   assertEquals(told("watch", "interval"), `${rules.intervalMs / 1000}s`);

@@ -1,8 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
-import { LiveTable, tableLines } from "../../../src/cli/term/live_lan_table.ts";
+import { LiveLanTable, tableLines } from "../../../src/cli/term/live_lan_table.ts";
 import { displayWidth, fitWidth } from "../../../src/core/display_width.ts";
 import { emptyRecord, type ServerRecord } from "../../../src/core/record.ts";
-import { Neighbours } from "../../../src/scan/lan/mod.ts";
+import { FoundServers } from "../../../src/scan/lan/mod.ts";
 import { FakeNetwork } from "../../fakes/network.ts";
 
 /** A server in the list, heard at 1000 ms. */
@@ -116,12 +116,12 @@ class Terminal {
 
 Deno.test("the live table is drawn in its place, and gives the cursor back", async () => {
   const network = new FakeNetwork(1);
-  const neighbours = new Neighbours();
+  const neighbours = new FoundServers();
   const terminal = new Terminal();
   const meet = (last: number) =>
     neighbours.list(neighbours.meet(`${last}`, last, 5000, network.now())!, listed(last).row);
   const size = { columns: 80, rows: 10 };
-  const live = new LiveTable({
+  const live = new LiveLanTable({
     ...{ neighbours, networks: 1, clock: network, color: false, size: () => size },
     draw: terminal.draw,
   });
@@ -150,10 +150,10 @@ Deno.test("the live table is drawn in its place, and gives the cursor back", asy
 
 Deno.test("the smallest terminal is drawn on", async () => {
   const network = new FakeNetwork(1);
-  const neighbours = new Neighbours();
+  const neighbours = new FoundServers();
   neighbours.list(neighbours.meet("1", 1, 5000, 0)!, listed(1).row);
   const terminal = new Terminal();
-  using _live = new LiveTable({
+  using _live = new LiveLanTable({
     ...{ neighbours, networks: 1, clock: network, color: false, draw: terminal.draw },
     size: () => ({ columns: 1, rows: 1 }),
   });
@@ -163,11 +163,11 @@ Deno.test("the smallest terminal is drawn on", async () => {
 
 Deno.test("lines that a narrower terminal has broken are counted as it shows them", async () => {
   const network = new FakeNetwork(1);
-  const neighbours = new Neighbours();
+  const neighbours = new FoundServers();
   neighbours.list(neighbours.meet("1", 1, 5000, 0)!, listed(1, { name: "x".repeat(100) }).row);
   const size = { columns: 100, rows: 10 };
   const drawn: string[] = [];
-  const live = new LiveTable({
+  const live = new LiveLanTable({
     ...{ neighbours, networks: 1, clock: network, color: true, size: () => ({ ...size }) },
     draw: (text) => drawn.push(text),
   });

@@ -2,27 +2,27 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { Endpoints } from "../../../src/core/endpoints.ts";
 import { HEADERS } from "../../../src/net/linux/batch/ethernet_frames.ts";
-import { type FrameOutlet, RawSocket } from "../../../src/net/linux/frame_socket.ts";
-import { PacketOutlet } from "../../../src/net/linux/packet_sender.ts";
+import { type FrameSender, FrameSocket } from "../../../src/net/linux/frame_socket.ts";
+import { PacketSender } from "../../../src/net/linux/packet_sender.ts";
 import { SendThread } from "../../../src/net/linux/thread/send_thread.ts";
 import { openUdpSocket } from "../../../src/net/linux/udp_engine.ts";
 import { XdpSocket } from "../../../src/net/linux/xdp/xdp_socket.ts";
-import { XdpOutlet } from "../../../src/net/linux/xdp_sender.ts";
+import { XdpSender } from "../../../src/net/linux/xdp_sender.ts";
 import { indexOf, OURS, ROUTE, system } from "./place.ts";
 
-type Opening = (index: number) => Promise<{ outlet: FrameOutlet; thread?: SendThread }>;
+type Opening = (index: number) => Promise<{ outlet: FrameSender; thread?: SendThread }>;
 
 const OPENINGS: Record<string, Opening> = {
-  packet: (index) => Promise.resolve({ outlet: new PacketOutlet(index) }),
+  packet: (index) => Promise.resolve({ outlet: new PacketSender(index) }),
   async "packet with a thread"(index) {
     const thread = await SendThread.start({ ends: ROUTE });
-    return { outlet: new PacketOutlet(index, thread), thread };
+    return { outlet: new PacketSender(index, thread), thread };
   },
-  xdp: (index) => Promise.resolve({ outlet: new XdpOutlet(new XdpSocket(index, 0)) }),
+  xdp: (index) => Promise.resolve({ outlet: new XdpSender(new XdpSocket(index, 0)) }),
   async "xdp with a thread"(index) {
     const socket = new XdpSocket(index, 0);
     const thread = await SendThread.start({ ends: ROUTE, rings: socket.place });
-    return { outlet: new XdpOutlet(socket, thread), thread };
+    return { outlet: new XdpSender(socket, thread), thread };
   },
 };
 
@@ -30,7 +30,7 @@ const OPENINGS: Record<string, Opening> = {
 async function onPair(
   open: Opening,
   test: (
-    socket: RawSocket,
+    socket: FrameSocket,
     ports: Endpoints,
     arrived: (what?: "packets" | "bytes") => Promise<number>,
   ) => Promise<void>,
@@ -44,7 +44,7 @@ async function onPair(
     return link.stats64.rx[what];
   };
   try {
-    await using socket = new RawSocket(udp, outlet, ROUTE);
+    await using socket = new FrameSocket(udp, outlet, ROUTE);
     const targets = Endpoints.of({ address: 0x0a500001, port: 9 });
     await test(socket, targets, arrived);
   } finally {

@@ -1,25 +1,25 @@
 /** The engines that write frames, over the pair that `../engines.sh` sets up. */
 import { SendThread } from "../../../src/net/linux/thread/send_thread.ts";
-import { PacketOutlet } from "../../../src/net/linux/packet_sender.ts";
-import { type FrameOutlet, RawSocket } from "../../../src/net/linux/frame_socket.ts";
+import { PacketSender } from "../../../src/net/linux/packet_sender.ts";
+import { type FrameSender, FrameSocket } from "../../../src/net/linux/frame_socket.ts";
 import { openUdpSocket } from "../../../src/net/linux/udp_engine.ts";
 import { type Opener, testEngine } from "../../sockets/engine_contract.ts";
 import { XdpSocket } from "../../../src/net/linux/xdp/xdp_socket.ts";
-import { XdpOutlet } from "../../../src/net/linux/xdp_sender.ts";
+import { XdpSender } from "../../../src/net/linux/xdp_sender.ts";
 import { indexOf, OURS, ROUTE } from "./place.ts";
 
 /** Opens sockets whose frames go out by the one end to ourselves, and come in by the other. */
-function opener(outlet: FrameOutlet, thread?: SendThread): Opener {
+function opener(outlet: FrameSender, thread?: SendThread): Opener {
   return (local) => {
     if (typeof local.address === "bigint") return openUdpSocket(local, { thread });
     const udp = openUdpSocket(local, { thread, errors: outlet.errors });
-    return new RawSocket(udp, outlet, ROUTE);
+    return new FrameSocket(udp, outlet, ROUTE);
   };
 }
 
 async function runWith(
   test: (open: Opener) => Promise<void>,
-  outlet: FrameOutlet,
+  outlet: FrameSender,
   thread?: SendThread,
 ): Promise<void> {
   thread?.hold();
@@ -36,20 +36,20 @@ async function runWith(
 testEngine({
   name: "packet",
   address: OURS,
-  run: (test) => runWith(test, new PacketOutlet(indexOf("near0"))),
+  run: (test) => runWith(test, new PacketSender(indexOf("near0"))),
 });
 testEngine({
   name: "packet with a thread",
   address: OURS,
   async run(test) {
     const thread = await SendThread.start({ ends: ROUTE });
-    await runWith(test, new PacketOutlet(indexOf("near0"), thread), thread);
+    await runWith(test, new PacketSender(indexOf("near0"), thread), thread);
   },
 });
 testEngine({
   name: "xdp",
   address: OURS,
-  run: (test) => runWith(test, new XdpOutlet(new XdpSocket(indexOf("near0"), 0))),
+  run: (test) => runWith(test, new XdpSender(new XdpSocket(indexOf("near0"), 0))),
 });
 testEngine({
   name: "xdp with a thread",
@@ -57,6 +57,6 @@ testEngine({
   async run(test) {
     const socket = new XdpSocket(indexOf("near0"), 1);
     const thread = await SendThread.start({ ends: ROUTE, rings: socket.place });
-    await runWith(test, new XdpOutlet(socket, thread), thread);
+    await runWith(test, new XdpSender(socket, thread), thread);
   },
 });

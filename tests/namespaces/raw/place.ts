@@ -1,5 +1,5 @@
 /** What `../engines.sh` sets up, for tests. */
-import { askKernel } from "../../../src/net/linux/netlink/netlink_request.ts";
+import { requestNetlink } from "../../../src/net/linux/netlink/netlink_request.ts";
 import { Libc } from "../../../src/net/linux/ffi/libc.ts";
 import { encodeLinksRequest } from "../../../src/net/linux/netlink/rtnetlink.ts";
 import type { FrameRoute } from "../../../src/net/linux/frame_socket.ts";
@@ -21,7 +21,7 @@ export const ROUTE: FrameRoute = {
 /** The index of an interface. */
 export function indexOf(name: string): number {
   using libc = new Libc();
-  for (const answer of askKernel(libc, encodeLinksRequest())) {
+  for (const answer of requestNetlink(libc, encodeLinksRequest())) {
     if (answer !== "done" && "link" in answer && answer.link.name === name) {
       return answer.link.index;
     }

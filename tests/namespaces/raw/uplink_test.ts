@@ -4,10 +4,10 @@ import { formatAddress } from "../../../src/core/address.ts";
 import { mix } from "../../../src/core/bits.ts";
 import { Endpoints } from "../../../src/core/endpoints.ts";
 import { InputError } from "../../../src/core/errors.ts";
-import { askKernel, KernelRefusal } from "../../../src/net/linux/netlink/netlink_request.ts";
+import { NetlinkError, requestNetlink } from "../../../src/net/linux/netlink/netlink_request.ts";
 import { Libc } from "../../../src/net/linux/ffi/libc.ts";
 import { encodeRouteRequest } from "../../../src/net/linux/netlink/rtnetlink.ts";
-import { Behind } from "../../../src/net/linux/netlink/routing_table.ts";
+import { AddressesBehind } from "../../../src/net/linux/netlink/routing_table.ts";
 import { findGatewayMac, findUplink, NoUplink } from "../../../src/net/linux/netlink/uplink.ts";
 import { GATEWAY, indexOf, OURS, system } from "./place.ts";
 
@@ -19,7 +19,7 @@ Deno.test("who is behind the gateway is whom the kernel sends there", () => {
   const uplink = findUplink(libc, { targets: ALL });
   assertEquals([uplink.source, uplink.gateway], [OURS, GATEWAY]);
   assertEquals([uplink.interface.name, uplink.interface.mtu], ["near0", 1500]);
-  const behind = new Behind(uplink.stretches);
+  const behind = new AddressesBehind(uplink.stretches);
   const index = indexOf("near0");
   let seed = 5;
   const edges = uplink.stretches.flatMap(({ start, end }) => [start - 1, start, end - 1, end]);
@@ -39,14 +39,14 @@ Deno.test("who is behind the gateway is whom the kernel sends there", () => {
 
 function kernelSendsThere(libc: Libc, address: number, index: number): boolean {
   try {
-    const [answer] = askKernel(libc, encodeRouteRequest(address));
+    const [answer] = requestNetlink(libc, encodeRouteRequest(address));
     if (answer === "done" || !("route" in answer)) throw new Error("the kernel says no route");
     const { gateway, interface: over, type } = answer.route;
     // Of several hops the kernel draws one; those are left to it.
     const isShared = address >>> 16 === 0x0a55;
     return !isShared && gateway === GATEWAY && over === index && type === 1;
   } catch (error) {
-    if (error instanceof KernelRefusal) return false; // a black hole, or unreachable
+    if (error instanceof NetlinkError) return false; // a black hole, or unreachable
     throw error;
   }
 }

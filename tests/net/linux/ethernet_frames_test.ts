@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import { mix } from "../../../src/core/bits.ts";
 import { Endpoints } from "../../../src/core/endpoints.ts";
-import { FRAME, Frames, PAYLOAD } from "../../../src/net/linux/batch/ethernet_frames.ts";
+import { EthernetFrames, FRAME, PAYLOAD } from "../../../src/net/linux/batch/ethernet_frames.ts";
 
 const ENDS = {
   sourceMac: Uint8Array.fromHex("020000000001"),
@@ -11,7 +11,7 @@ const ENDS = {
 };
 
 /** The frame in a slot. */
-function frame(frames: Frames, slot: number): Uint8Array {
+function frame(frames: EthernetFrames, slot: number): Uint8Array {
   const at = slot * frames.slot + FRAME;
   return frames.bytes.slice(at, at + frames.length);
 }
@@ -37,7 +37,7 @@ function holds(bytes: Uint8Array): boolean {
 }
 
 Deno.test("a frame is what the kernel writes, byte by byte", () => {
-  const frames = new Frames(ENDS, { template: new TextEncoder().encode("abcdef-ping") }, 2);
+  const frames = new EthernetFrames(ENDS, { template: new TextEncoder().encode("abcdef-ping") }, 2);
   const targets = Endpoints.of({ address: 1, port: 1 }, { address: 0x0a500001, port: 19132 });
   frames.write(1, targets, 1, 0, 0);
   frames.finish(2, 40_000);
@@ -78,7 +78,7 @@ Deno.test("checksums hold for every target, port and payload", () => {
     }
     const ends = { ...ENDS, source: next() };
     const capacity = 1 + next() % 5;
-    const frames = new Frames(ends, { template, tokenAt, clockAt }, capacity);
+    const frames = new EthernetFrames(ends, { template, tokenAt, clockAt }, capacity);
     const targets = new Endpoints(capacity);
     for (let i = 0; i < capacity; i++) {
       targets.set(i, { address: next(), port: 1 + next() % 65_535 });
@@ -111,7 +111,7 @@ Deno.test("checksums hold for every target, port and payload", () => {
 
 Deno.test("a checksum that comes to zero is written as the other zero", () => {
   const targets = Endpoints.of({ address: 0x0a500001, port: 19132 });
-  const frames = new Frames(ENDS, { template: new Uint8Array(4), tokenAt: 0 }, 1);
+  const frames = new EthernetFrames(ENDS, { template: new Uint8Array(4), tokenAt: 0 }, 1);
   frames.write(0, targets, 0, 0, 0);
   frames.finish(1, 7);
   const sum = frames.view.getUint16(PAYLOAD - 2);
@@ -126,7 +126,7 @@ Deno.test("a token as text is eight digits, and in the checksum, at even and odd
   const digits = "0123456789abcdef".repeat(2);
   for (const tokenAt of [2, 3]) {
     const of = { template: new TextEncoder().encode("ab-00000000-c"), tokenAt, tokenText: true };
-    const frames = new Frames(ENDS, of, 1);
+    const frames = new EthernetFrames(ENDS, of, 1);
     for (let i = 0; i < 16; i++) {
       const text = digits.slice(i, i + 8);
       frames.write(0, targets, 0, Number.parseInt(text, 16) | 0, 0);
@@ -141,8 +141,8 @@ Deno.test("a token as text is eight digits, and in the checksum, at even and odd
 
 Deno.test("a slot is written over and over, and left as the others are", () => {
   const of = { template: new Uint8Array(33), tokenAt: 1, clockAt: 5 };
-  const frames = new Frames(ENDS, of, 3);
-  const fresh = new Frames(ENDS, of, 3);
+  const frames = new EthernetFrames(ENDS, of, 3);
+  const fresh = new EthernetFrames(ENDS, of, 3);
   const targets = Endpoints.of({ address: 0xc0000201, port: 1 }, { address: 2, port: 65_535 });
   for (const i of [0, 1, 0]) frames.write(1, targets, i, 7 * i, 9);
   frames.finish(2, 1);

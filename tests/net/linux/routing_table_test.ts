@@ -2,8 +2,12 @@
 import { assertEquals } from "@std/assert";
 import { mix } from "../../../src/core/bits.ts";
 import { Endpoints } from "../../../src/core/endpoints.ts";
-import type { Route, Rule } from "../../../src/net/linux/netlink/rtnetlink.ts";
-import { areUsual, Behind, findWay } from "../../../src/net/linux/netlink/routing_table.ts";
+import type { Route, RoutingRule } from "../../../src/net/linux/netlink/rtnetlink.ts";
+import {
+  AddressesBehind,
+  areUsual,
+  findNextHop,
+} from "../../../src/net/linux/netlink/routing_table.ts";
 
 const GATEWAY = 0x0a0900fe;
 
@@ -39,9 +43,9 @@ Deno.test("a way holds what its routes lead to, and nothing that others do", () 
     route(0x0a510000, 16, { type: 6, interface: 0 }),
     via(0x0a510100, 24),
   ];
-  const way = findWay(routes, ALL)!;
+  const way = findNextHop(routes, ALL)!;
   assertEquals([way.gateway, way.interface], [GATEWAY, 3]);
-  const behind = new Behind(way.stretches);
+  const behind = new AddressesBehind(way.stretches);
   const asked: [address: number, isBehind: boolean][] = [
     ...[[0, true], [0x0a08ffff, true], [0x0a090000, false], [0x0a0900ff, false]] as const,
     ...[[0x0a090100, true], [0x0a510000, false], [0x0a5100ff, false], [0x0a510100, true]] as const,
@@ -70,8 +74,8 @@ Deno.test("for any routes, each address is where the long way finds it", () => {
     });
     const edges = routes.flatMap(({ to, bits }) => [to - 1, to, to + 2 ** (32 - bits)])
       .filter((address) => address >= 0 && address < 2 ** 32);
-    const way = findWay(routes, ALL);
-    const behind = new Behind(way?.stretches ?? []);
+    const way = findNextHop(routes, ALL);
+    const behind = new AddressesBehind(way?.stretches ?? []);
     for (const address of [...edges, ...Array.from({ length: 50 }, next)]) {
       const found = lookUp(routes, address);
       const wanted = way !== undefined && found?.gateway === way.gateway &&
@@ -85,18 +89,18 @@ Deno.test("of several ways the one with the most targets is taken, or the one ov
   const routes = [via(0, 0), via(0x0a000000, 8, { gateway: 7, interface: 4 })];
   const targets = [{ start: 0x09ffff00, end: 0x0a000000 }, { start: 0x0a000000, end: 0x0a001000 }];
   const found = (over?: number) => {
-    const { gateway, targets: count, target } = findWay(routes, targets, over)!;
+    const { gateway, targets: count, target } = findNextHop(routes, targets, over)!;
     return [gateway, count, target];
   };
   assertEquals(found(), [7, 4096, 0x0a000000]);
   assertEquals(found(3), [GATEWAY, 256, 0x09ffff00]);
-  assertEquals(findWay(routes, targets, 5), undefined);
-  assertEquals(findWay(routes, []), undefined);
-  assertEquals(findWay([route(0x0a000000, 8), own(1, 32)], targets), undefined);
+  assertEquals(findNextHop(routes, targets, 5), undefined);
+  assertEquals(findNextHop(routes, []), undefined);
+  assertEquals(findNextHop([route(0x0a000000, 8), own(1, 32)], targets), undefined);
 });
 
 Deno.test("only with the usual rules the table tells the way", () => {
-  const usual: Rule[] = [[0, 255], [32766, 254], [32767, 253]]
+  const usual: RoutingRule[] = [[0, 255], [32766, 254], [32767, 253]]
     .map(([priority, table]) => ({ priority, table, isForAll: true }));
   assertEquals(areUsual(usual), true);
   assertEquals(areUsual(usual.slice(0, 2)), true);

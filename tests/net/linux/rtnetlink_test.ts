@@ -4,13 +4,13 @@ import { Malformed, Truncated } from "../../../src/core/bytes.ts";
 import { decodeArpReply, encodeArpRequest } from "../../../src/net/linux/netlink/arp.ts";
 import { formatMac, parseMac } from "../../../src/net/mac_address.ts";
 import {
-  type Answer,
-  decodeAnswers,
+  decodeReplies,
   encodeLinksRequest,
   encodeNeighboursRequest,
   encodeRouteRequest,
   encodeRoutesRequest,
   encodeRulesRequest,
+  type RtnetlinkReply,
 } from "../../../src/net/linux/netlink/rtnetlink.ts";
 
 const bytes = (hex: string) => Uint8Array.fromHex(hex.replaceAll(/\s/g, ""));
@@ -20,7 +20,7 @@ const ROUTE = {
   ...{ gateway: undefined, source: undefined, isDetour: false },
 };
 
-const MESSAGES: readonly [name: string, hex: string, answer: Answer][] = [
+const MESSAGES: readonly [name: string, hex: string, answer: RtnetlinkReply][] = [
   [
     "default via 10.9.0.254 dev v0",
     `34000000 1800 0200 00000000 2c690000 02000000 fe030001 00000000
@@ -107,10 +107,10 @@ const MESSAGES: readonly [name: string, hex: string, answer: Answer][] = [
 for (const [name, hex, answer] of MESSAGES) {
   Deno.test(`netlink: ${name}`, () => {
     const message = bytes(hex);
-    assertEquals(decodeAnswers(message), [answer]);
-    assertEquals(decodeAnswers(new Uint8Array([...message, ...message])), [answer, answer]);
+    assertEquals(decodeReplies(message), [answer]);
+    assertEquals(decodeReplies(new Uint8Array([...message, ...message])), [answer, answer]);
     for (let size = 1; size < message.length; size++) {
-      assertThrows(() => decodeAnswers(message.subarray(0, size)), Truncated);
+      assertThrows(() => decodeReplies(message.subarray(0, size)), Truncated);
     }
   });
 }
@@ -122,7 +122,7 @@ Deno.test("netlink: what is cut, but says that it is whole, is refused or smalle
       const cut = message.slice(0, size);
       new DataView(cut.buffer).setUint32(0, size, true);
       try {
-        const [read] = decodeAnswers(cut);
+        const [read] = decodeReplies(cut);
         // Attributes may be missing, and fields of what carries none are not read.
         assertEquals(Object.keys(read), Object.keys(answer));
       } catch (error) {
@@ -137,7 +137,7 @@ Deno.test("netlink: lengths that cannot be are refused", () => {
   const broken = (at: number, value: number) => {
     const copy = message.slice();
     new DataView(copy.buffer).setUint16(at, value, true);
-    return () => decodeAnswers(copy);
+    return () => decodeReplies(copy);
   };
   assertThrows(broken(0, 15), Malformed, "a message of 15 bytes");
   assertThrows(broken(28, 3), Malformed, "an attribute of 3 bytes");

@@ -1,8 +1,12 @@
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { Endpoints } from "../../../src/core/endpoints.ts";
-import type { ArrivedJob, Job } from "../../../src/net/linux/thread/send_job.ts";
-import { readRows, Rows } from "../../../src/net/linux/batch/target_batch.ts";
-import { SendJobs, serveJobs, templateAt } from "../../../src/net/linux/thread/shared_job_queue.ts";
+import type { ArrivedSendJob, SendJob } from "../../../src/net/linux/thread/send_job.ts";
+import { readTargets, TargetBatch } from "../../../src/net/linux/batch/target_batch.ts";
+import {
+  serveJobs,
+  SharedJobQueue,
+  templateAt,
+} from "../../../src/net/linux/thread/shared_job_queue.ts";
 import { DatagramBatch, type Template } from "../../../src/net/socket.ts";
 
 const quiet = () => {};
@@ -13,15 +17,15 @@ const KINDS = [1, 2, 3].map((length) => ({
 const ENDS = [{ address: 0xfffe_fdfc, port: 65_535 }, { address: (1n << 128n) - 2n, port: 1 }];
 
 /** A job of so many rows. */
-function job(socket: number, count: number, family: 4 | 6 = 4): Job {
-  const rows = new Rows(KINDS[socket % 3], 256, family);
+function job(socket: number, count: number, family: 4 | 6 = 4): SendJob {
+  const rows = new TargetBatch(KINDS[socket % 3], 256, family);
   const targets = Endpoints.of(ENDS[family === 4 ? 0 : 1]);
   for (let i = 0; i < count; i++) rows.add(targets, 0, 0x8000_0000 + i, 0xffff_0000 + i);
   return { socket, way: family === 4 ? "packet" : "ipv6", rows, port: 7 * socket };
 }
 
 Deno.test("jobs are done in order, each with its own numbers and rows", async () => {
-  const jobs = new SendJobs();
+  const jobs = new SharedJobQueue();
   const sent = [
     jobs.send(job(1, 256), 0, quiet),
     jobs.send(job(2, 256, 6), 0, quiet),
@@ -36,7 +40,7 @@ Deno.test("jobs are done in order, each with its own numbers and rows", async ()
     const batch = new DatagramBatch({ template: new Uint8Array(8), tokenAt: 0, clockAt: 4 }, 256);
     const family = way === "ipv6" ? 6 : 4;
     assert(one.waited < 1_000_000);
-    readRows(words, one.at, count, family, 1000 * socket, batch);
+    readTargets(words, one.at, count, family, 1000 * socket, batch);
     const wanted = { ...KINDS[socket % 3], clockAt: -1, tokenText: true };
     assertEquals(templateAt(jobs.memory, template), wanted);
     assertEquals(batch.addresses, Array(count).fill(ENDS[family === 4 ? 0 : 1].address));
@@ -55,9 +59,9 @@ Deno.test("jobs are done in order, each with its own numbers and rows", async ()
 });
 
 Deno.test("so many kinds of datagrams are told of, and none that is too long", async () => {
-  const jobs = new SendJobs();
+  const jobs = new SharedJobQueue();
   const send = (template: Template) => {
-    const rows = new Rows(template, 1, 4);
+    const rows = new TargetBatch(template, 1, 4);
     rows.add(Endpoints.of(ENDS[0]), 0, 0, 0);
     return jobs.send({ socket: 0, way: "ipv4", rows }, 0, quiet);
   };
@@ -70,14 +74,14 @@ Deno.test("so many kinds of datagrams are told of, and none that is too long", a
   await assertRejects(() => send(kinds[32]), RangeError, "one kind too many");
   jobs.fail(new Error("done"));
   await Promise.allSettled(waiting);
-  const others = new SendJobs();
-  const long = new Rows({ template: new Uint8Array(2037) }, 1, 4);
+  const others = new SharedJobQueue();
+  const long = new TargetBatch({ template: new Uint8Array(2037) }, 1, 4);
   const job = { socket: 0, way: "ipv4", rows: long } as const;
   await assertRejects(() => others.send(job, 0, quiet), RangeError, "too long");
 });
 
 Deno.test("refusals are told once, by error and number, with the job that fell short", async () => {
-  const jobs = new SendJobs();
+  const jobs = new SharedJobQueue();
   const told: [job: number, errno: number, times: number][] = [];
   const sent = [0, 1, 2].map((number) =>
     jobs.send(job(0, 5), 0, (errno, times) => told.push([number, errno, times]))
@@ -93,10 +97,10 @@ Deno.test("refusals are told once, by error and number, with the job that fell s
 });
 
 Deno.test("what stops a job, and where, is told", async () => {
-  const jobs = new SendJobs();
+  const jobs = new SharedJobQueue();
   const sent = jobs.send(job(0, 5), 0, quiet);
   jobs.close();
-  serveJobs(jobs.memory, (_: ArrivedJob, { refuse, leave }) => {
+  serveJobs(jobs.memory, (_: ArrivedSendJob, { refuse, leave }) => {
     refuse(1);
     leave(100);
     return 3;
@@ -105,7 +109,7 @@ Deno.test("what stops a job, and where, is told", async () => {
 });
 
 Deno.test("who waits for a thread that failed is told, and who comes later", async () => {
-  const jobs = new SendJobs();
+  const jobs = new SharedJobQueue();
   const waiting = [1, 2].map((i) => jobs.send(job(0, i), 0, quiet));
   jobs.fail(new Error("gone"));
   for (const one of waiting) await assertRejects(() => one, Error, "gone");
@@ -113,16 +117,16 @@ Deno.test("who waits for a thread that failed is told, and who comes later", asy
 });
 
 Deno.test("no more jobs wait than there is memory for", async () => {
-  const jobs = new SendJobs();
+  const jobs = new SharedJobQueue();
   const waiting = Array.from({ length: 64 }, () => jobs.send(job(0, 1), 0, quiet));
   await assertRejects(() => jobs.send(job(0, 1), 0, quiet), Error, "64 batches wait");
-  assertThrows(() => new Rows(KINDS[0], 257, 4), RangeError, "257");
+  assertThrows(() => new TargetBatch(KINDS[0], 257, 4), RangeError, "257");
   jobs.fail(new Error("done"));
   await Promise.allSettled(waiting);
 });
 
 Deno.test("the rest of a job has waited since the job came first", async () => {
-  const jobs = new SendJobs();
+  const jobs = new SharedJobQueue();
   const one = job(1, 2);
   const { now } = performance;
   let ms = now.call(performance);

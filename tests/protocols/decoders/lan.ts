@@ -9,7 +9,7 @@ export const LAN_DECODERS: Record<string, Decoder> = {
     statement: lan.announcementStatement,
   }),
   sealed: decoder(lan.openPacket, lan.sealPacket),
-  packet: decoder(lan.decodePacket, lan.encodePacket),
+  packet: decoder(lan.decodeNethernetPacket, lan.encodeNethernetPacket),
   serverData: decoder(lan.decodeServerData, lan.encodeServerData, {
     statement: (data) => lan.nethernetStatement({ networkId: NETWORK_ID, data, flags: [] }),
   }),

@@ -9,9 +9,9 @@ function answer(...names: sqp.ChunkName[]): Decoder {
   const asked = names.reduce((bits, name) => bits | sqp.CHUNKS[name], 0);
   return decoder(
     (bytes) => {
-      const packet = sqp.decodePacket(bytes);
+      const packet = sqp.decodeSqpPacket(bytes);
       return packet &&
-        { challenge: packet.challenge, last: packet.last, ...sqp.decodeAnswer([packet], asked) };
+        { challenge: packet.challenge, last: packet.last, ...sqp.decodeReply([packet], asked) };
     },
     ({ challenge, version, ...chunks }) =>
       sqp.encodePackets(challenge, sqp.encodeChunks(chunks), undefined, version)[0],
@@ -26,7 +26,7 @@ export const SQP_DECODERS: Record<string, Decoder> = {
     (request) => request.type === "query" ? sqp.encodeQuery(request) : sqp.encodeChallengeRequest(),
   ),
   sqpChallenge: decoder(sqp.decodeChallenge, sqp.encodeChallenge),
-  sqpPacket: decoder(sqp.decodePacket, sqp.encodePacket, { partFlags }),
+  sqpPacket: decoder(sqp.decodeSqpPacket, sqp.encodeSqpPacket, { partFlags }),
   sqpInfo: answer("info"),
   sqpInfoMetrics: answer("info", "metrics"),
   sqpRules: answer("rules"),

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { Random } from "../../../src/fleet/random.ts";
-import { LowWater } from "../../../src/scan/checkpoint/low_water_mark.ts";
+import { LowWaterMark } from "../../../src/scan/checkpoint/low_water_mark.ts";
 
 const at = (position: number) => ({
   udp: { pass: 1, position },
@@ -8,7 +8,7 @@ const at = (position: number) => ({
 });
 
 Deno.test("a mark is low water when all are through who were sighted before it was noted", () => {
-  const low = new LowWater(at(0));
+  const low = new LowWaterMark(at(0));
   assertEquals(low.note(at(10)), at(10));
   const [first, second] = [low.begin(), low.begin()];
   assertEquals(low.note(at(20)), at(10));
@@ -22,7 +22,7 @@ Deno.test("a mark is low water when all are through who were sighted before it w
 });
 
 Deno.test("one that is never through keeps the mark where it was, in bounded memory", () => {
-  const low = new LowWater(at(0));
+  const low = new LowWaterMark(at(0));
   low.note(at(1));
   low.begin();
   for (let position = 2; position < 100_000; position++) {
@@ -32,7 +32,7 @@ Deno.test("one that is never through keeps the mark where it was, in bounded mem
 
 Deno.test("no mark passes a sighting, whatever the order in which they end", () => {
   const random = new Random(3);
-  const low = new LowWater(at(0));
+  const low = new LowWaterMark(at(0));
   const open: { position: number; through: () => void }[] = [];
   for (let position = 1; position < 5000; position++) {
     if (random.chance(0.5)) open.push({ position, through: low.begin() });

@@ -1,8 +1,8 @@
 /** Scans on a fake network that keep a checkpoint on a fake disk, and go on from one. */
 import { FIELDS } from "../../../src/core/record.ts";
 import { countFrom, readCheckpoint } from "../../../src/scan/checkpoint/checkpoint_file.ts";
-import { listPath, RowList } from "../../../src/scan/checkpoint/written_rows.ts";
-import { resumeList } from "../../../src/scan/checkpoint/resumed_rows.ts";
+import { WrittenRows, writtenRowsPath } from "../../../src/scan/checkpoint/written_rows.ts";
+import { resumeRows } from "../../../src/scan/checkpoint/resumed_rows.ts";
 import {
   CheckpointWriter,
   type WriterOptions,
@@ -66,7 +66,7 @@ async function run(setting: Setting, network: FakeNetwork, keep: {
 export async function startScan(disk: FakeDisk, setting: Setting): Promise<Part> {
   const network = new FakeNetwork(1, setting.faults);
   const failures: string[] = [];
-  const claimed = await RowList.claim(disk, listPath(CHECKPOINT));
+  const claimed = await WrittenRows.claim(disk, writtenRowsPath(CHECKPOINT));
   const sinks = Object.entries(OUTPUTS).map(([path, format]) =>
     new TextSink(disk.output(path), format)
   );
@@ -90,7 +90,7 @@ export async function resumeScan(
   const failures: string[] = [];
   if (disk.bytes(CHECKPOINT) === undefined) return undefined;
   const checkpoint = await readCheckpoint(disk, CHECKPOINT, PROGRAM);
-  const left = await resumeList(disk, listPath(CHECKPOINT), checkpoint);
+  const left = await resumeRows(disk, writtenRowsPath(CHECKPOINT), checkpoint);
   const paths = Object.keys(OUTPUTS);
   const cut = left.cut(
     paths.map((name) => ({ name: `"${name}"`, length: disk.bytes(name)?.length ?? 0, missing })),

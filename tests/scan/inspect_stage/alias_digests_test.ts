@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { Random } from "../../../src/fleet/random.ts";
-import { Digest, MarkTable } from "../../../src/scan/inspect_stage/alias_digests.ts";
+import { Digest, DigestTable } from "../../../src/scan/inspect_stage/alias_digests.ts";
 
 const KEY = Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8);
 
@@ -64,9 +64,9 @@ Deno.test("Digest spreads what hardly differs: either half, all of its bits", ()
   }
 });
 
-Deno.test("MarkTable is a map with a bound", () => {
+Deno.test("DigestTable is a map with a bound", () => {
   const random = new Random(7);
-  const table = new MarkTable(3000);
+  const table = new DigestTable(3000);
   const map = new Map<string, number>();
   for (let i = 0; i < 20_000; i++) {
     // Few lower halves, and many that meet in the same slots.

@@ -3,7 +3,7 @@ import { drawFleet } from "../../../src/fleet/simulate/draw_fleet.ts";
 import { Shortage } from "../../../src/net/file_descriptors.ts";
 import { raknet } from "../../../src/mod.ts";
 import type { ServerRecord } from "../../../src/core/record.ts";
-import { chooseJavaNetworks, type LanOptions, Neighbours } from "../../../src/scan/lan/mod.ts";
+import { chooseJavaNetworks, FoundServers, type LanOptions } from "../../../src/scan/lan/mod.ts";
 import { FakeNetwork } from "../../fakes/network.ts";
 import { FakeStreams } from "../../fakes/streams.ts";
 import { HOME, lookAround, lookAroundWell, put } from "./lan_harness.ts";
@@ -147,7 +147,7 @@ Deno.test("lan connects to nobody who opted out, and lists none of them", async 
 Deno.test("who watches sweeps once, queries what was found each 15 seconds, and sees it go", async () => {
   const network = new FakeNetwork(1);
   const { streams, sweep } = javaServers(network, 77);
-  const neighbours = new Neighbours();
+  const neighbours = new FoundServers();
   const controller = new AbortController();
   const seen: ServerRecord[][] = [];
   for (const ms of [10_000, 60_000, 130_000]) {
@@ -173,7 +173,7 @@ Deno.test("who watches sweeps once, queries what was found each 15 seconds, and 
 Deno.test("an endpoint that is a Java world first and speaks RakNet later ends no watch", async () => {
   const network = new FakeNetwork(1);
   const controller = new AbortController();
-  const neighbours = new Neighbours();
+  const neighbours = new FoundServers();
   const from = { address: 0xc0a8010a, port: 19132 };
   const openGroup = () => {
     const socket = network.open(4, 0);

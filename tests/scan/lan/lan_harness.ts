@@ -7,7 +7,7 @@ import { NETHERNET_PORT } from "../../../src/protocols/lan/mod.ts";
 import { USUAL_PROTOCOLS } from "../../../src/protocols/list.ts";
 import { raknetProtocol } from "../../../src/protocols/raknet/mod.ts";
 import type { ServerRecord } from "../../../src/core/record.ts";
-import { discover, type LanEnd, type LanOptions, Neighbours } from "../../../src/scan/lan/mod.ts";
+import { discover, FoundServers, type LanEnd, type LanOptions } from "../../../src/scan/lan/mod.ts";
 import type { FakeNetwork } from "../../fakes/network.ts";
 
 export const HOME = { address: 0xc0a80105, netmask: 0xffffff00 };
@@ -40,7 +40,7 @@ export async function lookAroundWell(
     ports: { 4: [19132], 6: [19133] },
     listenMs: 3000,
     watch: false,
-    neighbours: new Neighbours(),
+    neighbours: new FoundServers(),
     timeoutMs: 1000,
     retries: 1,
     open: ({ address }) => network.open(typeof address === "number" ? 4 : 6, address),

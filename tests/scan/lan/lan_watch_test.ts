@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { lan, raknet } from "../../../src/mod.ts";
 import { decodeRequest } from "../../../src/protocols/query/mod.ts";
 import type { ServerRecord } from "../../../src/core/record.ts";
-import { Neighbours } from "../../../src/scan/lan/mod.ts";
+import { FoundServers } from "../../../src/scan/lan/mod.ts";
 import { FakeNetwork } from "../../fakes/network.ts";
 import { HOME, lookAround, OFFICE, put } from "./lan_harness.ts";
 
@@ -14,7 +14,7 @@ async function watch(
   looks: readonly number[],
   over: Parameters<typeof lookAround>[1] = {},
 ): Promise<{ seen: ServerRecord[][]; found: ServerRecord[] }> {
-  const neighbours = new Neighbours();
+  const neighbours = new FoundServers();
   const controller = new AbortController();
   const seen: ServerRecord[][] = [];
   for (const ms of looks) {
@@ -108,7 +108,7 @@ Deno.test("who watches is let go at once", async () => {
 });
 
 Deno.test("the list is sorted, forgets, and has an end", () => {
-  const neighbours = new Neighbours();
+  const neighbours = new FoundServers();
   const row = (host: string, port: number, guid: string | null = null) =>
     ({ host, port, guid }) as ServerRecord;
   const meet = (key: string, address = 1) => neighbours.meet(key, address, 100, 0);
@@ -144,7 +144,7 @@ Deno.test("a GUID that another server copies hides no server; the same identity 
   const usual = { host: "", port: 19132, guid, motd: "Ours", port_v4: null, port_v6: null };
   /** Which of the rows are listed, one for each address. */
   const listed = (...heard: [address: number | bigint, row: Partial<ServerRecord>][]) => {
-    const neighbours = new Neighbours();
+    const neighbours = new FoundServers();
     return heard.map(([address, row], i) =>
       neighbours.list(neighbours.meet(`${i}`, address, 100, 0)!, {
         ...usual,
@@ -165,7 +165,7 @@ Deno.test("a GUID that another server copies hides no server; the same identity 
 });
 
 Deno.test("a neighbour that opted out, or shows another identity, hides no other one", () => {
-  const neighbours = new Neighbours();
+  const neighbours = new FoundServers();
   const row = (motd: string) =>
     ({ host: "", port: 19132, guid: "5335687477053034848", motd }) as ServerRecord;
   const [copy, real] = [1, 2].map((i) => neighbours.meet(`${i}`, i, 100, 0)!);

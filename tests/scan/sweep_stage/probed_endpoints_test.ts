@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import { formatEndpoint, parseEndpoint } from "../../../src/core/address.ts";
 import { sqp } from "../../../src/mod.ts";
 import { PROTOCOLS } from "../../../src/protocols/list.ts";
-import { Probed } from "../../../src/scan/sweep_stage/probed_endpoints.ts";
+import { ProbedEndpoints } from "../../../src/scan/sweep_stage/probed_endpoints.ts";
 import { compose } from "../../../src/targets/compose.ts";
 import { scanFleet } from "../scan_harness.ts";
 
@@ -57,7 +57,7 @@ Deno.test("what is probed is told by address, port and protocol, in one part of 
     maxTargets: Infinity,
     retries: 1,
   };
-  const probed = new Probed(options);
+  const probed = new ProbedEndpoints(options);
   const has = (text: string, protocol?: string) => probed.has(parseEndpoint(text)!, protocol);
   const IN: [string, string][] = [
     ["127.0.0.1:19132", "raknet"],
@@ -81,7 +81,9 @@ Deno.test("what is probed is told by address, port and protocol, in one part of 
   for (const [text, protocol] of IN) assertEquals([text, has(text, protocol)], [text, true]);
   for (const [text, protocol] of OUT) assertEquals([text, has(text, protocol)], [text, false]);
   assertEquals([has("127.0.0.1:25565"), has("127.0.0.1:7777")], [true, false]);
-  const parts = [1, 2, 3].map((index) => new Probed({ ...options, shard: { index, count: 3 } }));
+  const parts = [1, 2, 3].map((index) =>
+    new ProbedEndpoints({ ...options, shard: { index, count: 3 } })
+  );
   for (let host = 10; host < 40; host++) {
     const endpoint = { address: 0x7f000000 + host, port: 19132 };
     const count = parts.filter((part) => part.has(endpoint, "raknet")).length;
@@ -92,7 +94,7 @@ Deno.test("what is probed is told by address, port and protocol, in one part of 
 Deno.test("the most probes of a host are those of all its ports, in each pass", () => {
   const range = (start: number) => ({ range: { start, end: start + 1 } });
   const most = (protocols: string[], retries: number) =>
-    new Probed({
+    new ProbedEndpoints({
       targets: compose([{ ...range(1), port: undefined }, { ...range(2), port: 7777 }], {
         ...{ never: [], private: [], chosen: [] },
       }),

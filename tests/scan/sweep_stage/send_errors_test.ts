@@ -1,12 +1,12 @@
 import { assertEquals } from "@std/assert";
 import { type DatagramSocket, noErrors } from "../../../src/net/socket.ts";
-import { Troubles } from "../../../src/scan/sweep_stage/send_errors.ts";
+import { SendErrors } from "../../../src/scan/sweep_stage/send_errors.ts";
 
 Deno.test("errors of all sockets are added up, those that are counted together once", () => {
   const [shared, own] = [noErrors(), noErrors()];
   const sockets = [shared, own, shared].map((errors) => ({ errors }) as DatagramSocket);
   const told: string[] = [];
-  const troubles = new Troubles(sockets, (code, kind) => told.push(`${code} ${kind}`));
+  const troubles = new SendErrors(sockets, (code, kind) => told.push(`${code} ${kind}`));
   const state = { errors: {}, waits: {} };
   troubles.count(state);
   assertEquals([state, told], [{ errors: {}, waits: {} }, []]);

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { encodeFrame, encodeText } from "../../../protocols/slp/mod.ts";
+import { encodeFrame, encodeVarString } from "../../../protocols/slp/mod.ts";
 import type { Random } from "../../random.ts";
 import type { StreamAct, StreamResponder, StreamTalk } from "../network/stream_responder.ts";
 
@@ -16,7 +16,7 @@ interface StreamTrick {
 }
 
 const text = (line: string): StreamAct => ({ bytes: new TextEncoder().encode(line) });
-const status = (json: string): StreamAct => ({ bytes: encodeFrame(0, encodeText(json)) });
+const status = (json: string): StreamAct => ({ bytes: encodeFrame(0, encodeVarString(json)) });
 
 /** More than a client may be told. */
 const FLOOD = 3 * 1024 * 1024;
@@ -63,7 +63,7 @@ export const STREAM_TRICKS: Readonly<Record<string, StreamTrick>> = {
   /** A status, a byte a second. */
   tcpDrip: {
     answer: () =>
-      Array.from(encodeFrame(0, encodeText('{"version":{"name":"1.21.4","protocol":769}}')))
+      Array.from(encodeFrame(0, encodeVarString('{"version":{"name":"1.21.4","protocol":769}}')))
         .flatMap((byte) => [{ bytes: Uint8Array.of(byte) }, { waitMs: 1000 }]),
   },
 };

@@ -7,7 +7,7 @@ import type { Endpoint } from "../../../core/address.ts";
 import type { Stream } from "../../../net/socket.ts";
 
 /** What connects a fleet with the network: it answers from the address that was asked. */
-export interface Front extends AsyncDisposable {
+export interface DatagramNetwork extends AsyncDisposable {
   /**
    * Hands on every datagram, with the host that it was sent to.
    *
@@ -19,7 +19,7 @@ export interface Front extends AsyncDisposable {
 }
 
 /** What connects a fleet with those who open connections to it. */
-export interface StreamFront extends Disposable {
+export interface StreamNetwork extends Disposable {
   /**
    * Hands on every connection, with the host that it was opened to.
    *

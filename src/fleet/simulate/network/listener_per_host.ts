@@ -6,11 +6,11 @@
 import type { Endpoint } from "../../../core/address.ts";
 import { StreamListener } from "../../../net/deno/tcp_listener.ts";
 import type { Stream } from "../../../net/socket.ts";
-import type { StreamFront } from "./fleet_network.ts";
+import type { StreamNetwork } from "./fleet_network.ts";
 import { opening } from "./socket_per_host.ts";
 
 /** Listeners for hosts. */
-export class ListenerFront implements StreamFront {
+export class ListenerPerHost implements StreamNetwork {
   readonly #listeners: { readonly host: Endpoint; readonly listener: StreamListener }[] = [];
 
   /**

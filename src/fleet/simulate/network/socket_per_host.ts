@@ -7,7 +7,7 @@ import { type Endpoint, endpointKey, formatEndpoint } from "../../../core/addres
 import { InputError } from "../../../core/errors.ts";
 import { openSocket } from "../../../net/deno/udp_socket.ts";
 import type { DatagramSocket } from "../../../net/socket.ts";
-import type { Front } from "./fleet_network.ts";
+import type { DatagramNetwork } from "./fleet_network.ts";
 
 /** The largest request that a host reads. */
 const LARGEST_REQUEST = 2048;
@@ -15,7 +15,7 @@ const LARGEST_REQUEST = 2048;
 const EVERYBODY = 0xffffffff;
 
 /** Sockets for hosts, and for what is sent to everybody in their networks. */
-export class SocketFront implements Front {
+export class SocketPerHost implements DatagramNetwork {
   readonly #sockets = new Map<number | bigint, { host: Endpoint; socket: DatagramSocket }>();
   readonly #broadcast: { port: number; socket: DatagramSocket }[] = [];
 

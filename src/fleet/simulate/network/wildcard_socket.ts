@@ -6,10 +6,10 @@
 import { type Endpoint, isLoopback } from "../../../core/address.ts";
 import { InputError } from "../../../core/errors.ts";
 import { WildcardSocket } from "../../../net/linux/wildcard_socket.ts";
-import type { Front } from "./fleet_network.ts";
+import type { DatagramNetwork } from "./fleet_network.ts";
 
 /** Sockets on all loopback addresses. */
-export class WildcardFront implements Front {
+export class WildcardNetwork implements DatagramNetwork {
   readonly #sockets: Map<number, WildcardSocket>;
 
   /**

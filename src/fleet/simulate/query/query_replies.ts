@@ -8,11 +8,11 @@ import {
   encodeBasicStat,
   encodeChallenge,
   encodeFullStat,
-  type Request,
+  type QueryRequest,
 } from "../../../protocols/query/mod.ts";
 import type { Statement } from "../../../protocols/protocol.ts";
 import { encodeLatin1 } from "../../../core/text.ts";
-import type { Identity } from "../server_identity.ts";
+import type { ServerIdentity } from "../server_identity.ts";
 
 /** How a token is written. */
 export type TokenForm = "vanilla" | "signed" | "unsigned" | "raw" | "unterminated" | "filled";
@@ -32,9 +32,9 @@ export interface QueryStyle {
   /** The eight letters at the start of a full stat. Default: `splitnum`. */
   readonly header?: string;
   /** Keys and values of a full stat. */
-  readonly pairs: (identity: Identity) => readonly (readonly [key: string, value: string])[];
+  readonly pairs: (identity: ServerIdentity) => readonly (readonly [key: string, value: string])[];
   /** What a reader should make of it. */
-  readonly truth: (identity: Identity) => Statement;
+  readonly truth: (identity: ServerIdentity) => Statement;
 }
 
 /** The datagram that answers a handshake with this token. */
@@ -61,8 +61,8 @@ export function drawToken(style: QueryStyle, bits: number): number {
 /** The datagram that answers a stat request whose token was accepted. */
 export function answerStat(
   style: QueryStyle,
-  identity: Identity,
-  { session, padding }: Extract<Request, { type: "stat" }>,
+  identity: ServerIdentity,
+  { session, padding }: Extract<QueryRequest, { type: "stat" }>,
 ): Uint8Array | undefined {
   const form = style.form(padding.length);
   if (form === "silent") return undefined;

@@ -6,7 +6,7 @@
  */
 import type { Statement } from "../../../protocols/protocol.ts";
 import { encodeLatin1 } from "../../../core/text.ts";
-import type { Identity } from "../server_identity.ts";
+import type { ServerIdentity } from "../server_identity.ts";
 import type { QueryStyle } from "./query_replies.ts";
 
 const utf8 = (text: string) => new TextEncoder().encode(text);
@@ -14,12 +14,12 @@ const utf8 = (text: string) => new TextEncoder().encode(text);
 /** What differs in the keys from software to software. */
 interface Keys {
   readonly gameId?: string;
-  readonly version?: (identity: Identity) => string;
-  readonly plugins?: (identity: Identity) => string;
+  readonly version?: (identity: ServerIdentity) => string;
+  readonly plugins?: (identity: ServerIdentity) => string;
   readonly engine?: string;
   readonly whitelist?: boolean;
-  readonly map?: (identity: Identity) => string;
-  readonly online?: (identity: Identity) => number;
+  readonly map?: (identity: ServerIdentity) => string;
+  readonly online?: (identity: ServerIdentity) => number;
   readonly port?: number;
   readonly hostip?: string;
   /** The order, where it is not vanilla's. */
@@ -59,7 +59,7 @@ interface Told extends Keys {
   readonly flags?: readonly string[];
 }
 
-function told(shape: Told): (identity: Identity) => Statement {
+function told(shape: Told): (identity: ServerIdentity) => Statement {
   return (id) => {
     const plugins = id.plugins.map((plugin, i) =>
       shape.cut && i === id.plugins.length - 1
@@ -104,7 +104,7 @@ function style(shape: Told, rest: Omit<QueryStyle, "pairs" | "truth">): QuerySty
   return { ...rest, header: shape.header, pairs: keys(shape), truth: told(shape) };
 }
 
-const list = (id: Identity) =>
+const list = (id: ServerIdentity) =>
   id.plugins.map(({ name, version }) => `${name} ${version}`).join("; ");
 const only4 = (padding: number) => padding === 4 ? "full" : "basic";
 const vanilla = {
@@ -116,7 +116,7 @@ const vanilla = {
 const paper = "Paper on 1.21.4-R0.1-SNAPSHOT";
 const pocketmine = "PocketMine-MP 5.20.0";
 const glowstone = "Glowstone git-Glowstone-607ae1e (MC: 1.12.2) on Bukkit 1.12.2-R6.1-SNAPSHOT";
-const withV = ({ version }: Identity) => `v${version}`;
+const withV = ({ version }: ServerIdentity) => `v${version}`;
 
 /** The styles, by software. */
 export const QUERY_STYLES: Record<string, QueryStyle> = {

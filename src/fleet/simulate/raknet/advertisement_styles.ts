@@ -7,17 +7,17 @@
 import type { Statement } from "../../../protocols/protocol.ts";
 import type { ServerRecord } from "../../../core/record.ts";
 import type { BedrockStyle } from "./pongs.ts";
-import { DOORS } from "./open_connection_styles.ts";
-import type { Identity, Motd } from "../server_identity.ts";
+import { OPEN_CONNECTION_STYLES } from "./open_connection_styles.ts";
+import type { Motd, ServerIdentity } from "../server_identity.ts";
 
 /** What an advertisement of this many fields tells, and what the facts beside it are. */
 interface Shape {
   readonly fields: number;
   readonly terminated?: boolean;
   readonly motd?: (motd: Motd) => Motd;
-  readonly level?: (identity: Identity) => string;
-  readonly serverId?: (identity: Identity) => string;
-  readonly version?: (identity: Identity) => string;
+  readonly level?: (identity: ServerIdentity) => string;
+  readonly serverId?: (identity: ServerIdentity) => string;
+  readonly version?: (identity: ServerIdentity) => string;
   readonly gamemode?: string;
   readonly ports?: readonly [v4: number, v6: number];
   readonly unnamed?: readonly string[];
@@ -26,10 +26,10 @@ interface Shape {
   readonly flags?: (motd: Motd) => readonly string[];
 }
 
-const decimal = ({ guid }: Identity) => guid.toString();
+const decimal = ({ guid }: ServerIdentity) => guid.toString();
 
 /** What a reader should make of an advertisement in which nothing is wrong. */
-function told(shape: Shape): (identity: Identity) => Statement {
+function told(shape: Shape): (identity: ServerIdentity) => Statement {
   return (identity) => {
     const { text, plain } = (shape.motd ?? ((motd) => motd))(identity.motd);
     const { fields } = shape;
@@ -62,7 +62,7 @@ function told(shape: Shape): (identity: Identity) => Statement {
 }
 
 /** Fields 2 to 5, alike everywhere. */
-const head = ({ version, protocol, online, max }: Identity) =>
+const head = ({ version, protocol, online, max }: ServerIdentity) =>
   `${protocol};${version};${online};${max}`;
 const tail = ";1;19132;19133;";
 const semicolonToColon = ({ text, plain }: Motd): Motd => ({
@@ -72,9 +72,9 @@ const semicolonToColon = ({ text, plain }: Motd): Motd => ({
 const escaped = (text: string) => text.replaceAll(";", "\\;");
 const markedSemicolon = ({ text }: Motd) => text.includes(";") ? ["motdSemicolon"] : [];
 /** Drawn from the GUID, that the same seed draws the same; bits 12 to 15 are the UUID's version. */
-const halfUuid = ({ guid }: Identity) => (guid >> 1n & ~0xf000n | 0x4000n).toString();
-const twoLevels = ({ level }: Identity) => `${level}; 2`;
-const signed = ({ guid }: Identity) => BigInt.asIntN(64, guid).toString();
+const halfUuid = ({ guid }: ServerIdentity) => (guid >> 1n & ~0xf000n | 0x4000n).toString();
+const twoLevels = ({ level }: ServerIdentity) => `${level}; 2`;
+const signed = ({ guid }: ServerIdentity) => BigInt.asIntN(64, guid).toString();
 
 /** The styles, by software. */
 export const BEDROCK_STYLES = {
@@ -82,7 +82,7 @@ export const BEDROCK_STYLES = {
   bds: {
     text: (id) =>
       `MCPE;${id.motd.text};${head(id)};${decimal(id)};${id.level};${id.gamemode}${tail}`,
-    door: DOORS.plain,
+    door: OPEN_CONNECTION_STYLES.plain,
     truth: told({ fields: 12, flags: markedSemicolon }),
   },
   /** PocketMine-MP: 9 fields, escapes `;`, its own name as the level; blocks for 5 s. */
@@ -90,7 +90,7 @@ export const BEDROCK_STYLES = {
     text: (id) =>
       `MCPE;${escaped(id.motd.text)};${head(id)};${decimal(id)};PocketMine-MP;${id.gamemode};`,
     punishes: 5,
-    door: DOORS.plain,
+    door: OPEN_CONNECTION_STYLES.plain,
     truth: told({ fields: 9, level: () => "PocketMine-MP", software: "PocketMine-MP" }),
   },
   /** Nukkit: 12 fields, escapes `;`, writes its id signed. */
@@ -100,7 +100,7 @@ export const BEDROCK_STYLES = {
         signed(id)
       };${id.level};${id.gamemode};1;19132;19132;`,
     answersOpen: false,
-    door: DOORS.cloudburst,
+    door: OPEN_CONNECTION_STYLES.cloudburst,
     truth: told({ fields: 12, serverId: signed, ports: [19132, 19132] }),
   },
   /** PowerNukkitX: no version, and for an id the high half of a UUIDv4 of its own. */
@@ -109,7 +109,7 @@ export const BEDROCK_STYLES = {
       `MCPE;${escaped(id.motd.text)};${id.protocol};;${id.online};${id.max};${halfUuid(id)};` +
       `${id.level};${id.gamemode};1;19132;19132;`,
     answersOpen: false,
-    door: DOORS.cloudburst,
+    door: OPEN_CONNECTION_STYLES.cloudburst,
     truth: told({
       fields: 12,
       version: () => "",
@@ -122,7 +122,7 @@ export const BEDROCK_STYLES = {
     text: (id) =>
       `MCPE;${escaped(id.motd.text)};${head(id)};${decimal(id)};WaterdogPE;${id.gamemode};1`,
     answersOpen: false,
-    door: DOORS.cloudburst,
+    door: OPEN_CONNECTION_STYLES.cloudburst,
     truth: told({ fields: 10, terminated: false, level: () => "WaterdogPE" }),
   },
   /** Geyser: 12 fields, writes `;` as `:`, one game mode, and its name where it has no text. */
@@ -131,7 +131,7 @@ export const BEDROCK_STYLES = {
       `MCPE;${semicolonToColon(id.motd).text};${head(id)};${decimal(id)};Geyser` +
       ";Survival;1;19132;19132;",
     answersOpen: false,
-    door: DOORS.cloudburst,
+    door: OPEN_CONNECTION_STYLES.cloudburst,
     truth: told({
       fields: 12,
       motd: semicolonToColon,
@@ -144,7 +144,7 @@ export const BEDROCK_STYLES = {
   dragonfly: {
     text: (id) => `MCPE;${id.motd.text};${head(id)};${decimal(id)};;Creative;1;19132;19132;0;0;`,
     punishes: 10,
-    door: DOORS.goRaknet,
+    door: OPEN_CONNECTION_STYLES.goRaknet,
     punishesUnknown: true,
     truth: told({
       fields: 14,
@@ -161,7 +161,7 @@ export const BEDROCK_STYLES = {
       `MCPE;${id.motd.text};${head(id)};1700000000000;bedrock-protocol;${id.gamemode}` +
       ";1;19132;19133;0;",
     answersOpen: false,
-    door: DOORS.jspRaknet,
+    door: OPEN_CONNECTION_STYLES.jspRaknet,
     truth: told({
       fields: 13,
       serverId: () => "1700000000000",
@@ -176,7 +176,7 @@ export const BEDROCK_STYLES = {
       `MCPE;${id.motd.text};${head(id)};1700000000000;${twoLevels(id)};${id.gamemode}` +
       ";1;19132;19132;0;",
     answersOpen: false,
-    door: DOORS.jspRaknet,
+    door: OPEN_CONNECTION_STYLES.jspRaknet,
     truth: told({
       fields: 13,
       serverId: () => "1700000000000",
@@ -190,7 +190,7 @@ export const BEDROCK_STYLES = {
   serenityjs: {
     text: (id) =>
       `MCPE;${id.motd.text};${head(id)};${decimal(id)};SerenityJS;Survival;1;19132;19133;`,
-    door: DOORS.plain,
+    door: OPEN_CONNECTION_STYLES.plain,
     truth: told({
       fields: 12,
       level: () => "SerenityJS",
@@ -201,7 +201,7 @@ export const BEDROCK_STYLES = {
   /** JSPrismarine: 9 fields, an id of 0, at times a GUID of 0 too: it takes memory as it finds it. */
   jsprismarine: {
     text: (id) => `MCPE;${id.motd.text};${head(id)};0;JSRakNet;${id.gamemode.toLowerCase()};`,
-    door: DOORS.plain,
+    door: OPEN_CONNECTION_STYLES.plain,
     truth: (id) =>
       told({
         fields: 9,
@@ -215,7 +215,7 @@ export const BEDROCK_STYLES = {
   education: {
     text: (id) =>
       `MCEE;${id.motd.text};${head(id)};${decimal(id)};${id.level};${id.gamemode}${tail}`,
-    door: DOORS.plain,
+    door: OPEN_CONNECTION_STYLES.plain,
     truth: told({ fields: 12, edition: "education", flags: markedSemicolon }),
   },
   /** raknet-node: 11 fields, escapes nothing, puts its own clock into the pong, checks nothing. */
@@ -223,13 +223,13 @@ export const BEDROCK_STYLES = {
     text: (id) =>
       `MCPE;${id.motd.text};${head(id)};${decimal(id)};${id.level};${id.gamemode};1;19132;`,
     ownClock: true,
-    door: DOORS.raknetNode,
+    door: OPEN_CONNECTION_STYLES.raknetNode,
     truth: told({ fields: 11, flags: (motd) => [...markedSemicolon(motd), "timeNotEchoed"] }),
   },
   /** Pocket Edition of 2012: three fields. */
   pocket2012: {
     text: ({ players: [name] }) => `MCCPP;Demo;${name ?? ""}`,
-    door: DOORS.pocket2012,
+    door: OPEN_CONNECTION_STYLES.pocket2012,
     truth: ({ guid, players: [name] }) => ({
       columns: {
         guid: guid.toString(),
@@ -252,7 +252,7 @@ export const BEDROCK_STYLES = {
   otherGame: {
     text: ({ online, max }) => `ARENA|1.0|${online}/${max}`,
     bare: true,
-    door: DOORS.raknet4,
+    door: OPEN_CONNECTION_STYLES.raknet4,
     truth: ({ guid, online, max }) => ({
       columns: { guid: guid.toString() },
       flags: ["lengthMismatch", "otherGame"],

@@ -19,7 +19,7 @@ import {
 import type { Truth } from "../../manifest.ts";
 
 /** How a software opens connections. */
-export interface DoorStyle {
+export interface OpenConnectionStyle {
   /** RakNet protocols that it takes; the first is the one that it names to others. */
   readonly protocols: readonly number[];
   /** Whether it wants to see a cookie again. */
@@ -38,7 +38,7 @@ export interface DoorStyle {
 const MOST_SENDERS = 1024;
 
 /** The door of one server. */
-export class Door {
+export class ConnectionOpener {
   readonly #ignored = new Set<number | bigint>();
 
   /**
@@ -48,7 +48,7 @@ export class Door {
    * @param secret What its cookies are made of.
    */
   constructor(
-    private readonly style: DoorStyle,
+    private readonly style: OpenConnectionStyle,
     private readonly guid: bigint,
     private readonly secret: number,
   ) {}

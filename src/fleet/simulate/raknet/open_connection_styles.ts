@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { DoorStyle } from "./open_connection.ts";
+import type { OpenConnectionStyle } from "./open_connection.ts";
 import type { Truth } from "../../manifest.ts";
 
 const open = (mtu: number, security: "none" | "cookie", protocol = 11): Truth => ({
@@ -14,7 +14,7 @@ const open = (mtu: number, security: "none" | "cookie", protocol = 11): Truth =>
 });
 
 /** RakNet's own: MTUs up to 1,492, no cookie. */
-const plain: DoorStyle = {
+const plain: OpenConnectionStyle = {
   protocols: [11],
   cookie: false,
   mtu: [576, 1492],
@@ -22,10 +22,14 @@ const plain: DoorStyle = {
 };
 
 /** What there is to find out about a server that answers pings and nothing else. */
-export const NO_DOOR: Truth = { columns: { joinable: false }, flags: ["advertOnly"], facts: {} };
+export const NO_CONNECTION: Truth = {
+  columns: { joinable: false },
+  flags: ["advertOnly"],
+  facts: {},
+};
 
 /** The doors. */
-export const DOORS = {
+export const OPEN_CONNECTION_STYLES = {
   /** Bedrock Dedicated Server, and RakLib of 2024. */
   plain,
   /** go-raknet: a cookie, 400 to 1,492, and silence after a wrong protocol. */
@@ -67,4 +71,4 @@ export const DOORS = {
     refusal: { to: "request1", reason: "banned" },
     truth: { columns: { joinable: false }, flags: ["banned"], facts: {} },
   },
-} satisfies Record<string, DoorStyle>;
+} satisfies Record<string, OpenConnectionStyle>;

@@ -10,13 +10,13 @@ import {
   type RefusalReason,
 } from "../../../protocols/raknet/mod.ts";
 import type { Statement } from "../../../protocols/protocol.ts";
-import type { DoorStyle } from "./open_connection.ts";
-import type { Identity } from "../server_identity.ts";
+import type { OpenConnectionStyle } from "./open_connection.ts";
+import type { ServerIdentity } from "../server_identity.ts";
 
 /** How a software answers a ping. */
 export interface BedrockStyle {
   /** The advertisement; `undefined` when the pong ends behind the magic. */
-  readonly text: ((identity: Identity) => string) | undefined;
+  readonly text: ((identity: ServerIdentity) => string) | undefined;
   /** Whether a length stands before the text. Default: yes. */
   readonly bare?: boolean;
   /** Whether it puts its own clock where our time belongs. */
@@ -30,15 +30,15 @@ export interface BedrockStyle {
   /** Whether it answers pings that only servers with free places answer. Default: yes. */
   readonly answersOpen?: boolean;
   /** How it opens connections; `undefined`: it only advertises itself. */
-  readonly door?: DoorStyle;
+  readonly door?: OpenConnectionStyle;
   /** What a reader should make of it. */
-  readonly truth: (identity: Identity) => Statement;
+  readonly truth: (identity: ServerIdentity) => Statement;
 }
 
 /** The datagram that answers a ping; the clock is in milliseconds. */
 export function answerPing(
   style: BedrockStyle,
-  identity: Identity,
+  identity: ServerIdentity,
   ping: Ping,
   clock: number,
 ): Uint8Array<ArrayBuffer> | undefined {
@@ -52,7 +52,7 @@ export function answerPing(
 }
 
 /** The datagram of a software that refuses. */
-export function refuse(reason: RefusalReason, guid: bigint): Uint8Array<ArrayBuffer> {
+export function refuseConnection(reason: RefusalReason, guid: bigint): Uint8Array<ArrayBuffer> {
   return encodeRefusal({
     reason,
     guid,

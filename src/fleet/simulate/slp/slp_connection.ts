@@ -4,7 +4,7 @@
  * @module
  */
 import { concat } from "../../../core/bytes.ts";
-import type { Identity } from "../server_identity.ts";
+import type { ServerIdentity } from "../server_identity.ts";
 import { answerSlp, type SlpStyle } from "./slp_replies.ts";
 import type { StreamAct, StreamResponder, StreamTalk } from "../network/stream_responder.ts";
 
@@ -12,12 +12,12 @@ import type { StreamAct, StreamResponder, StreamTalk } from "../network/stream_r
 const MOST_KEPT = 4096;
 
 /** A server of one software. */
-export class SlpServer implements StreamResponder {
+export class SlpConnections implements StreamResponder {
   /**
    * @param style How it behaves.
    * @param identity What it is.
    */
-  constructor(private readonly style: SlpStyle, private readonly identity: Identity) {}
+  constructor(private readonly style: SlpStyle, private readonly identity: ServerIdentity) {}
 
   /** Accepts everybody. */
   accept(): StreamTalk {

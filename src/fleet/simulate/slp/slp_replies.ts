@@ -12,13 +12,13 @@ import {
   encodeLegacyReply,
   encodePing,
   encodeStatusResponse,
-  encodeText,
+  encodeVarString,
   formatLegacyStatus,
   frameEnd,
   type Handshake,
   type LegacyStatus,
 } from "../../../protocols/slp/mod.ts";
-import type { Identity } from "../server_identity.ts";
+import type { ServerIdentity } from "../server_identity.ts";
 
 /** How a software answers Server List Ping. */
 export interface SlpStyle {
@@ -26,7 +26,7 @@ export interface SlpStyle {
    * The JSON that answers a request for a status; `closes` and `kicks` are what software does that
    * knows no such request.
    */
-  readonly status: ((identity: Identity, asked: Handshake) => string) | "closes" | "kicks";
+  readonly status: ((identity: ServerIdentity, asked: Handshake) => string) | "closes" | "kicks";
   /** A second text in the frame, behind the JSON. Default: none. */
   readonly more?: string;
   /** Protocols on which it closes. Default: none. */
@@ -34,11 +34,11 @@ export interface SlpStyle {
   /** With what it kicks whoever asks for a status. Default: a few words. */
   readonly kick?: string;
   /** The status that answers a legacy ping. Default: none, it closes. */
-  readonly legacy?: (identity: Identity) => LegacyStatus;
+  readonly legacy?: (identity: ServerIdentity) => LegacyStatus;
   /** Whether it is of before 1.4, and answers the first byte of every legacy ping the same. */
   readonly beta?: boolean;
   /** What a reader should make of it who does not say its protocol, and asks `fe01` before `fe`. */
-  readonly truth: (identity: Identity) => Statement;
+  readonly truth: (identity: ServerIdentity) => Statement;
 }
 
 /** What a server does with what came in. */
@@ -62,7 +62,7 @@ const LEGACY_PING = 0xfe;
  */
 export function answerSlp(
   style: SlpStyle,
-  identity: Identity,
+  identity: ServerIdentity,
   received: Uint8Array,
 ): SlpAnswer | undefined {
   const all = (reply: Uint8Array, close: boolean) => ({ used: received.length, reply, close });
@@ -87,7 +87,7 @@ function reading<T>(read: () => T): T | Truncated | Malformed {
 }
 
 /** A ping, after which vanilla closes, or a request for a status. */
-function answerFrame(style: SlpStyle, identity: Identity, received: Uint8Array): SlpAnswer {
+function answerFrame(style: SlpStyle, identity: ServerIdentity, received: Uint8Array): SlpAnswer {
   const end = frameEnd(received) ?? 0;
   const payload = decodePing(received);
   if (payload !== undefined) return { used: end, reply: encodePing(payload), close: true };
@@ -95,10 +95,13 @@ function answerFrame(style: SlpStyle, identity: Identity, received: Uint8Array):
   if (asked === undefined || style.closesOn?.includes(asked.protocol)) {
     return { used: received.length, reply: NOTHING, close: true };
   }
-  const json = (style.status as (identity: Identity, asked: Handshake) => string)(identity, asked);
+  const json = (style.status as (identity: ServerIdentity, asked: Handshake) => string)(
+    identity,
+    asked,
+  );
   const reply = encodeStatusResponse({
     json: new TextEncoder().encode(json),
-    more: style.more === undefined ? NOTHING : encodeText(style.more),
+    more: style.more === undefined ? NOTHING : encodeVarString(style.more),
   });
   return { used: frameEnd(received, end)!, reply, close: false };
 }
@@ -106,7 +109,7 @@ function answerFrame(style: SlpStyle, identity: Identity, received: Uint8Array):
 /** Servers look at what came first: one byte, two, or the whole of 1.6. They do not close. */
 function answerLegacy(
   { legacy, beta }: SlpStyle,
-  identity: Identity,
+  identity: ServerIdentity,
   received: Uint8Array,
 ): SlpAnswer | undefined {
   const used = received.length;

@@ -7,7 +7,7 @@
 import type { Facts } from "../../../core/record.ts";
 import type { Statement } from "../../../protocols/protocol.ts";
 import type { Handshake, LegacyStatus } from "../../../protocols/slp/mod.ts";
-import type { Identity, Motd } from "../server_identity.ts";
+import type { Motd, ServerIdentity } from "../server_identity.ts";
 import type { SlpStyle } from "./slp_replies.ts";
 
 /** What differs from software to software. */
@@ -80,7 +80,7 @@ export const STRING_MOTD: NonNullable<SlpShape["description"]> = {
   form: "string",
 };
 
-function jsonOf(shape: SlpShape, identity: Identity, asked: Handshake): unknown {
+function jsonOf(shape: SlpShape, identity: ServerIdentity, asked: Handshake): unknown {
   const { online, max } = identity;
   const sample = sampleOf(shape, identity)?.map((name, i) => ({
     name,
@@ -103,7 +103,7 @@ function jsonOf(shape: SlpShape, identity: Identity, asked: Handshake): unknown 
   return Object.fromEntries(shape.order.map((key) => [key, values[key]]));
 }
 
-function truthOf(shape: SlpShape, identity: Identity) {
+function truthOf(shape: SlpShape, identity: ServerIdentity) {
   const description = shape.description ?? LITERAL;
   const { text, plain } = description.motd(identity.motd);
   const sample = sampleOf(shape, identity) ?? null;
@@ -137,14 +137,14 @@ function truthOf(shape: SlpShape, identity: Identity) {
   return { columns, facts };
 }
 
-function nameOf({ brand, version }: SlpShape, identity: Identity): string {
+function nameOf({ brand, version }: SlpShape, identity: ServerIdentity): string {
   const text = version ?? identity.version;
   return brand === undefined ? text : `${brand} ${text}`;
 }
 
 function sampleOf(
   { sample = "some" }: SlpShape,
-  { players }: Identity,
+  { players }: ServerIdentity,
 ): readonly string[] | undefined {
   if (sample === "never" || sample === "some" && players.length === 0) return undefined;
   return sample === "empty" ? [] : players;
@@ -155,7 +155,7 @@ export function legacyTruth(
   form: "1.4" | "beta",
   version: string | null,
   protocol: number | null,
-): (identity: Identity) => Statement {
+): (identity: ServerIdentity) => Statement {
   return ({ motd, online, max }) => ({
     columns: {
       name: motd.plain,
@@ -179,7 +179,7 @@ export function legacyTruth(
 /** A status as servers of before 1.7 have it. */
 export const legacyStatus =
   (version: string | null, protocol: number | null) =>
-  ({ motd, online, max }: Identity): LegacyStatus => ({
+  ({ motd, online, max }: ServerIdentity): LegacyStatus => ({
     form: "1.4",
     protocol,
     version,

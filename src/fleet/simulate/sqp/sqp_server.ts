@@ -12,17 +12,17 @@ import {
   encodeChallenge,
   encodeChunks,
   encodePackets,
-  type Request,
+  type SqpRequest,
 } from "../../../protocols/sqp/mod.ts";
 import type { Statement } from "../../../protocols/protocol.ts";
-import type { Identity } from "../server_identity.ts";
+import type { ServerIdentity } from "../server_identity.ts";
 import type { Random } from "../../random.ts";
 import { remember, type Responder } from "../responder.ts";
 
 /** How a software answers SQP. */
 export interface SqpStyle {
   /** The chunks that it has. */
-  readonly chunks: (identity: Identity) => Chunks;
+  readonly chunks: (identity: ServerIdentity) => Chunks;
   /** What it answers to a query for none of them. */
   readonly lacking: "silent" | "empty";
   /** The version that it writes, whatever was asked for. Default: 1, and only that is answered. */
@@ -34,10 +34,10 @@ export interface SqpStyle {
   /** How many bytes of chunks a packet of it holds; the last one is sent first. Default: all. */
   readonly packetSize?: number;
   /** What a reader should make of it. */
-  readonly truth: (identity: Identity) => Statement;
+  readonly truth: (identity: ServerIdentity) => Statement;
 }
 
-type Query = Extract<Request, { type: "query" }>;
+type Query = Extract<SqpRequest, { type: "query" }>;
 
 /**
  * What follows an empty answer of go-svrquery's sample server: the fields of a ServerInfo, of which
@@ -57,7 +57,7 @@ export class SqpServer implements Responder {
    * @param identity What it is.
    * @param random Where its challenges come from.
    */
-  constructor(style: SqpStyle, identity: Identity, random: Random) {
+  constructor(style: SqpStyle, identity: ServerIdentity, random: Random) {
     this.#style = style;
     this.#chunks = style.chunks(identity);
     this.#random = random;

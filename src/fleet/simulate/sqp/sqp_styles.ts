@@ -6,7 +6,7 @@
  */
 import type { Chunks } from "../../../protocols/sqp/mod.ts";
 import type { Statement } from "../../../protocols/protocol.ts";
-import type { Identity } from "../server_identity.ts";
+import type { ServerIdentity } from "../server_identity.ts";
 import type { SqpStyle } from "./sqp_server.ts";
 
 const utf8 = (text: string) => new TextEncoder().encode(text);
@@ -17,7 +17,7 @@ const GAME_PORT = 7777;
 const FIRST_ID = 76_561_197_960_265_729n;
 
 /** ServerInfo; go-svrquery's sample server leaves the build id empty. */
-function info(id: Identity, buildId: string): Chunks["info"] {
+function info(id: ServerIdentity, buildId: string): Chunks["info"] {
   return {
     online: id.online,
     max: id.max,
@@ -30,7 +30,7 @@ function info(id: Identity, buildId: string): Chunks["info"] {
 }
 
 /** All chunks, with values of all types in them. */
-function everything(id: Identity): Chunks {
+function everything(id: ServerIdentity): Chunks {
   return {
     info: info(id, id.version),
     rules: [
@@ -58,7 +58,7 @@ function everything(id: Identity): Chunks {
 }
 
 /** What ServerInfo should tell. */
-function columns(id: Identity, version: string | null): Statement["columns"] {
+function columns(id: ServerIdentity, version: string | null): Statement["columns"] {
   return {
     name: id.motd.plain,
     motd: id.motd.text,
@@ -73,7 +73,7 @@ function columns(id: Identity, version: string | null): Statement["columns"] {
 }
 
 /** What all chunks should tell. */
-function toldByAll(id: Identity): Statement {
+function toldByAll(id: ServerIdentity): Statement {
   return {
     columns: { ...columns(id, id.version), players: id.players },
     flags: [],

@@ -56,7 +56,7 @@ export function slotSize(payload: number): number {
 }
 
 /** Frames with copies of one datagram. */
-export class Frames {
+export class EthernetFrames {
   /** All of them, one slot after the other. */
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly view: DataView<ArrayBuffer>;

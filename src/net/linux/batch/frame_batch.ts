@@ -6,29 +6,33 @@
  * @module
  */
 import type { Endpoints } from "../../../core/endpoints.ts";
-import { FRAME, type FrameEnds, Frames, PAYLOAD } from "./ethernet_frames.ts";
-import type { Load } from "./transmit.ts";
-import { addressOf, Messages, writeSockaddr } from "../ffi/mmsghdr.ts";
-import type { Behind } from "../netlink/routing_table.ts";
+import { EthernetFrames, FRAME, type FrameEnds, PAYLOAD } from "./ethernet_frames.ts";
+import type { PreparedBatch } from "./transmit.ts";
+import { addressOf, MessageHeaders, writeSockaddr } from "../ffi/mmsghdr.ts";
+import type { AddressesBehind } from "../netlink/routing_table.ts";
 import { type Batch, Stamp, type Template } from "../../socket.ts";
 
 /** Whether a target gets a frame. The system refuses port 0 by name; a frame would go out to it. */
-export function isFramed(behind: Behind | undefined, targets: Endpoints, i: number): boolean {
+export function isFramed(
+  behind: AddressesBehind | undefined,
+  targets: Endpoints,
+  i: number,
+): boolean {
   return behind?.has(targets, i) === true && targets.ports[i] !== 0;
 }
 
 /** A batch for a socket of the engines that write frames. */
 export class FrameBatch implements Batch {
-  readonly frames: Frames;
+  readonly frames: EthernetFrames;
   /** The messages of the frames, whole. */
-  readonly framed: Messages;
+  readonly framed: MessageHeaders;
   /** Those of the datagrams that the system sends. */
-  readonly plain: Messages;
+  readonly plain: MessageHeaders;
   /** How many there are of each. */
   framedCount = 0;
   plainCount = 0;
   readonly #address: bigint;
-  readonly #behind: Behind | undefined;
+  readonly #behind: AddressesBehind | undefined;
   readonly #stamp: Stamp;
 
   /**
@@ -38,22 +42,22 @@ export class FrameBatch implements Batch {
    */
   constructor(
     ends: FrameEnds,
-    behind: Behind | undefined,
+    behind: AddressesBehind | undefined,
     of: Template,
     private readonly capacity: number,
   ) {
     const { template } = of;
     this.#behind = behind;
     this.#stamp = new Stamp(of);
-    this.frames = new Frames(ends, of, capacity);
+    this.frames = new EthernetFrames(ends, of, capacity);
     this.#address = addressOf(this.frames.bytes);
     const { slot, length } = this.frames;
     const slotAt = (i: number) => this.#address + BigInt(i * slot);
-    this.framed = new Messages({
+    this.framed = new MessageHeaders({
       ...{ count: capacity, family: undefined, payload: length },
       elsewhere: (i) => slotAt(i) + BigInt(FRAME),
     });
-    this.plain = new Messages({
+    this.plain = new MessageHeaders({
       ...{ count: capacity, family: 4, payload: template.length },
       elsewhere: (i) => slotAt(capacity - 1 - i) + BigInt(PAYLOAD),
     });
@@ -76,7 +80,7 @@ export class FrameBatch implements Batch {
   }
 
   /** The frames themselves, as they are for a ring. */
-  frameLoad(socket: number): Load {
+  frameLoad(socket: number): PreparedBatch {
     const { length, slot: stride } = this.frames;
     return { socket, at: this.#address, count: this.framedCount, length, stride, isPatient: true };
   }

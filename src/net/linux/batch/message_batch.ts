@@ -4,12 +4,12 @@
  * @module
  */
 import type { Endpoints } from "../../../core/endpoints.ts";
-import { Messages, writeSockaddr } from "../ffi/mmsghdr.ts";
+import { MessageHeaders, writeSockaddr } from "../ffi/mmsghdr.ts";
 import { type Batch, Stamp, type Template } from "../../socket.ts";
 
 /** A batch in the memory that the system reads. */
 export class MessageBatch implements Batch {
-  readonly messages: Messages;
+  readonly messages: MessageHeaders;
   length = 0;
   readonly #size: number;
   readonly #stamp: Stamp;
@@ -19,7 +19,7 @@ export class MessageBatch implements Batch {
     const { template } = of;
     this.#size = template.length;
     this.#stamp = new Stamp(of);
-    this.messages = new Messages({ count: capacity, family: bits, payload: template.length });
+    this.messages = new MessageHeaders({ count: capacity, family: bits, payload: template.length });
     for (let i = 0; i < capacity; i++) this.messages.bytes.set(template, this.messages.payload(i));
   }
 

@@ -9,7 +9,7 @@
  */
 import { Endpoints } from "../../../core/endpoints.ts";
 import { isFramed } from "./frame_batch.ts";
-import type { Behind } from "../netlink/routing_table.ts";
+import type { AddressesBehind } from "../netlink/routing_table.ts";
 import { type Batch, MOST_IN_BATCH, type Template } from "../../socket.ts";
 
 /** Words of an address, and of a row behind it. */
@@ -19,7 +19,7 @@ const REST = 3;
 export const MOST_WORDS = MOST_IN_BATCH * (ADDRESS[6] + REST);
 
 /** Rows of one family. */
-export class Rows implements Batch {
+export class TargetBatch implements Batch {
   length = 0;
   /** They themselves. */
   readonly words: Int32Array;
@@ -65,7 +65,7 @@ const one = new Endpoints(1);
  * @param words Memory that holds them from `at` on.
  * @param waited How much later it is than the time that they say, microseconds.
  */
-export function readRows(
+export function readTargets(
   words: Int32Array,
   at: number,
   count: number,
@@ -89,9 +89,9 @@ export function readRows(
 }
 
 /** Rows for frames, and for datagrams to those who are not behind the gateway. */
-export class FrameRows implements Batch {
-  readonly framed: Rows;
-  readonly plain: Rows;
+export class FrameTargetBatch implements Batch {
+  readonly framed: TargetBatch;
+  readonly plain: TargetBatch;
 
   /**
    * Reserves the memory.
@@ -99,12 +99,12 @@ export class FrameRows implements Batch {
    * @param behind Who gets frames; `undefined`: nobody, for they would be too large.
    */
   constructor(
-    private readonly behind: Behind | undefined,
+    private readonly behind: AddressesBehind | undefined,
     template: Template,
     capacity: number,
   ) {
-    this.framed = new Rows(template, capacity, 4);
-    this.plain = new Rows(template, capacity, 4);
+    this.framed = new TargetBatch(template, capacity, 4);
+    this.plain = new TargetBatch(template, capacity, 4);
   }
 
   get length(): number {

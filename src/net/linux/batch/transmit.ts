@@ -7,7 +7,7 @@ import { type Libc, MSG_DONTWAIT } from "../ffi/libc.ts";
 import { MMSGHDR } from "../ffi/mmsghdr.ts";
 
 /** Where they are. */
-export interface Load {
+export interface PreparedBatch {
   /** The socket. */
   readonly socket: number;
   /** The address of the first message or frame. */
@@ -27,10 +27,15 @@ export interface Load {
  *
  * @returns How many it took; an error's number, negative, when none.
  */
-export type Transmit = (load: Load, from: number) => number;
+export type Transmit = (load: PreparedBatch, from: number) => number;
 
 /** A load of messages. */
-export function messageLoad(socket: number, at: bigint, count: number, isPatient = false): Load {
+export function preparedMessages(
+  socket: number,
+  at: bigint,
+  count: number,
+  isPatient = false,
+): PreparedBatch {
   return { socket, at, count, length: 0, stride: MMSGHDR, isPatient };
 }
 

@@ -62,7 +62,7 @@ export function readSockaddr(view: DataView, at: number): Endpoint {
 }
 
 /** What a batch has room for. */
-export interface MessagesLayout {
+export interface MessageHeadersLayout {
   /** How many datagrams. */
   readonly count: number;
   /** The family of their addresses; `undefined`: they have none. */
@@ -76,7 +76,7 @@ export interface MessagesLayout {
 }
 
 /** Datagrams that are sent or received at once. */
-export class Messages {
+export class MessageHeaders {
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly view: DataView<ArrayBuffer>;
   /** Where the memory lies. */
@@ -86,7 +86,7 @@ export class Messages {
   readonly #control: number;
 
   /** Reserves the memory and sets every pointer in it. */
-  constructor(private readonly layout: MessagesLayout) {
+  constructor(private readonly layout: MessageHeadersLayout) {
     const { count, family, payload, control = 0, elsewhere } = layout;
     this.#control = control;
     this.payloads = count * (MMSGHDR + IOVEC + NAME + control);
@@ -171,7 +171,7 @@ export function checkLayout(libc: Libc): void {
     throw new Error("Cannot check the layout of messages: no pair of sockets");
   }
   const layout = { count: 2, family: undefined, payload: 8 };
-  const [out, back] = [new Messages(layout), new Messages(layout)];
+  const [out, back] = [new MessageHeaders(layout), new MessageHeaders(layout)];
   for (const i of [0, 1]) {
     out.setLength(i, 3 + i);
     out.bytes.fill(i + 1, out.payload(i), out.payload(i) + 3 + i);

@@ -16,7 +16,7 @@ const SIZE = 20;
  * @param index The interface's index.
  * @param protocol What is received there; 0: nothing.
  */
-export function linkName(index: number, protocol: number): Uint8Array<ArrayBuffer> {
+export function linkLayerAddress(index: number, protocol: number): Uint8Array<ArrayBuffer> {
   const name = new Uint8Array(SIZE);
   const view = new DataView(name.buffer);
   view.setUint16(0, AF_PACKET, true);

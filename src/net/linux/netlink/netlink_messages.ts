@@ -22,7 +22,7 @@ const ATTRIBUTE = 4;
 const TYPE_BITS = 0x3fff;
 
 /** A request. */
-export function request(
+export function netlinkRequest(
   type: number,
   flags: number,
   body: readonly number[],
@@ -41,22 +41,22 @@ export function request(
  *
  * @throws Truncated when it ends within a message; Malformed when a length cannot be.
  */
-export function decodeMessages(bytes: Uint8Array): Fields[] {
-  const messages: Fields[] = [];
+export function decodeMessages(bytes: Uint8Array): NetlinkFields[] {
+  const messages: NetlinkFields[] = [];
   for (let at = 0; at < bytes.length;) {
-    const length = new Fields(bytes.subarray(at), at).u32(0, "length of a message");
+    const length = new NetlinkFields(bytes.subarray(at), at).u32(0, "length of a message");
     if (length < HEADER) throw new Malformed(`a message of ${length} bytes`, at);
     if (length > bytes.length - at) {
       throw new Truncated("a message", at, length, bytes.length - at);
     }
-    messages.push(new Fields(bytes.subarray(at, at + length), at));
+    messages.push(new NetlinkFields(bytes.subarray(at, at + length), at));
     at += align(length);
   }
   return messages;
 }
 
 /** Fields at places of a message, or of an attribute. */
-export class Fields {
+export class NetlinkFields {
   readonly #view: DataView;
 
   /**
@@ -103,15 +103,18 @@ export class Fields {
   }
 
   /** The attributes that start there, by type; of several with one type the last. */
-  attributes(from: number): Map<number, Fields> {
+  attributes(from: number): Map<number, NetlinkFields> {
     if (from > this.bytes.length) throw new Truncated("header", this.at, from, this.bytes.length);
-    const found = new Map<number, Fields>();
+    const found = new Map<number, NetlinkFields>();
     for (let at = from; at < this.bytes.length;) {
       const length = this.u16(at, "length of an attribute");
       if (length < ATTRIBUTE) throw new Malformed(`an attribute of ${length} bytes`, this.at + at);
       this.#need(at, length, "an attribute");
       const type = this.u16(at + 2, "type of an attribute") & TYPE_BITS;
-      found.set(type, new Fields(this.bytes.subarray(at + 4, at + length), this.at + at + 4));
+      found.set(
+        type,
+        new NetlinkFields(this.bytes.subarray(at + 4, at + length), this.at + at + 4),
+      );
       at += align(length);
     }
     return found;

@@ -11,14 +11,14 @@ import {
   SOCK_CLOEXEC,
   SOCK_RAW,
 } from "../ffi/libc.ts";
-import { type Answer, decodeAnswers } from "./rtnetlink.ts";
+import { decodeReplies, type RtnetlinkReply } from "./rtnetlink.ts";
 
 /** What the kernel sends at once fits in. */
 const ROOM = 65_536;
 const SOCKADDR_NL = 12;
 
 /** The kernel said no. */
-export class KernelRefusal extends Error {
+export class NetlinkError extends Error {
   /**
    * Says so.
    *
@@ -33,9 +33,9 @@ export class KernelRefusal extends Error {
  * Asks the kernel, which answers while it is asked.
  *
  * @returns All answers.
- * @throws KernelRefusal; Truncated, Malformed; Error with the call that failed.
+ * @throws NetlinkError; Truncated, Malformed; Error with the call that failed.
  */
-export function askKernel(libc: Libc, request: Uint8Array<ArrayBuffer>): Answer[] {
+export function requestNetlink(libc: Libc, request: Uint8Array<ArrayBuffer>): RtnetlinkReply[] {
   const { call } = libc;
   const socket = call.socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, 0);
   if (socket < 0) throw failure(libc, "open a netlink socket");
@@ -51,16 +51,16 @@ export function askKernel(libc: Libc, request: Uint8Array<ArrayBuffer>): Answer[
   }
 }
 
-function receiveAll(libc: Libc, socket: number): Answer[] {
-  const answers: Answer[] = [];
+function receiveAll(libc: Libc, socket: number): RtnetlinkReply[] {
+  const answers: RtnetlinkReply[] = [];
   const room = new Uint8Array(ROOM);
   for (;;) {
     const size = Number(libc.call.recv(socket, room, BigInt(ROOM), MSG_DONTWAIT));
     if (size < 0) throw failure(libc, "hear what the system says about its networks");
-    const came = decodeAnswers(room.subarray(0, size));
+    const came = decodeReplies(room.subarray(0, size));
     for (const answer of came) {
       if (answer === "done") return answers;
-      if ("errno" in answer) throw new KernelRefusal(answer.errno);
+      if ("errno" in answer) throw new NetlinkError(answer.errno);
       answers.push(answer);
       if (!isList(room)) return answers;
     }

@@ -10,7 +10,7 @@
  * @module
  */
 import type { Endpoints } from "../../../core/endpoints.ts";
-import type { Route, Rule } from "./rtnetlink.ts";
+import type { Route, RoutingRule } from "./rtnetlink.ts";
 
 const LOCAL = 255;
 const MAIN = 254;
@@ -30,7 +30,7 @@ interface Span extends Stretch {
 }
 
 /** Whether a table counts for all datagrams alike, as it does unless somebody set up other rules. */
-export function areUsual(rules: readonly Rule[]): boolean {
+export function areUsual(rules: readonly RoutingRule[]): boolean {
   const usual = [`0 ${LOCAL}`, `32766 ${MAIN}`, `32767 ${LAST}`];
   return rules.every(({ priority, table, isForAll }, i) =>
     isForAll && usual[i] === `${priority} ${table}`
@@ -38,7 +38,7 @@ export function areUsual(rules: readonly Rule[]): boolean {
 }
 
 /** A gateway, how it is reached, and who is behind it. */
-export interface Way {
+export interface NextHop {
   /** The interface's index. */
   readonly interface: number;
   /** Its address. */
@@ -58,11 +58,11 @@ export interface Way {
  * @param over The index of the only interface that may be used. Default: any.
  * @returns `undefined` when none of them is behind a gateway.
  */
-export function findWay(
+export function findNextHop(
   routes: readonly Route[],
   targets: readonly Stretch[],
   over?: number,
-): Way | undefined {
+): NextHop | undefined {
   const ways = new Map<string, { route: Route; stretches: Stretch[] }>();
   for (const { route, start, end } of spansOf(routes)) {
     if (route === undefined || !isBehind(route) || over !== undefined && route.interface !== over) {
@@ -72,7 +72,7 @@ export function findWay(
     if (!ways.has(key)) ways.set(key, { route, stretches: [] });
     ways.get(key)!.stretches.push({ start, end });
   }
-  const found = [...ways.values()].map(({ route, stretches }): Way => ({
+  const found = [...ways.values()].map(({ route, stretches }): NextHop => ({
     ...{ interface: route.interface, gateway: route.gateway!, stretches },
     ...inBoth(stretches, targets),
   })).filter((way) => way.targets > 0);
@@ -141,7 +141,7 @@ function inBoth(stretches: readonly Stretch[], targets: readonly Stretch[]) {
 }
 
 /** Who is behind a gateway: asked for each target, so that nothing is allocated. */
-export class Behind {
+export class AddressesBehind {
   readonly #starts: Uint32Array;
   /** The last address of each. */
   readonly #lasts: Uint32Array;

@@ -15,7 +15,14 @@
  */
 import { Malformed } from "../../../core/bytes.ts";
 import { AF_INET } from "../ffi/libc.ts";
-import { decodeMessages, DUMP, type Fields, HEADER, request, TYPE } from "./netlink_messages.ts";
+import {
+  decodeMessages,
+  DUMP,
+  HEADER,
+  type NetlinkFields,
+  netlinkRequest,
+  TYPE,
+} from "./netlink_messages.ts";
 
 const ERROR = 2;
 const DONE = 3;
@@ -47,7 +54,7 @@ const RULE_TABLE = 15;
 const ROUTE_DETOURS = [9, 18, 21, 22]; // several hops, a gateway of IPv6, two of tunnels
 
 /** An interface. */
-export interface Interface {
+export interface NetworkInterface {
   readonly index: number;
   readonly name: string;
   /** What it is to ARP: 1 Ethernet, 772 loopback, 65534 nothing… */
@@ -85,7 +92,7 @@ export interface Route {
 }
 
 /** Who has which MAC on a link. */
-export interface Neighbour {
+export interface ArpNeighbour {
   readonly interface: number;
   readonly address: number;
   /** `undefined`: it is not known, or no longer. */
@@ -93,7 +100,7 @@ export interface Neighbour {
 }
 
 /** A rule that says which table of routes counts. */
-export interface Rule {
+export interface RoutingRule {
   readonly priority: number;
   readonly table: number;
   /** Whether it holds for all datagrams. */
@@ -101,29 +108,29 @@ export interface Rule {
 }
 
 /** An answer, or the number of an error; `"done"` ends a list. */
-export type Answer =
-  | { readonly link: Interface }
+export type RtnetlinkReply =
+  | { readonly link: NetworkInterface }
   | { readonly route: Route }
-  | { readonly neighbour: Neighbour }
-  | { readonly rule: Rule }
+  | { readonly neighbour: ArpNeighbour }
+  | { readonly rule: RoutingRule }
   | { readonly errno: number }
   | "done";
 
 /** Asks for all routes of IPv4. */
 export const encodeRoutesRequest = (): Uint8Array<ArrayBuffer> =>
-  request(GET_ROUTE, DUMP, [AF_INET, ...new Array(11).fill(0)]);
+  netlinkRequest(GET_ROUTE, DUMP, [AF_INET, ...new Array(11).fill(0)]);
 
 /** Asks for all rules of IPv4. */
 export const encodeRulesRequest = (): Uint8Array<ArrayBuffer> =>
-  request(GET_RULE, DUMP, [AF_INET, ...new Array(11).fill(0)]);
+  netlinkRequest(GET_RULE, DUMP, [AF_INET, ...new Array(11).fill(0)]);
 
 /** Asks for all neighbours of IPv4. */
 export const encodeNeighboursRequest = (): Uint8Array<ArrayBuffer> =>
-  request(GET_NEIGHBOUR, DUMP, [AF_INET, ...new Array(11).fill(0)]);
+  netlinkRequest(GET_NEIGHBOUR, DUMP, [AF_INET, ...new Array(11).fill(0)]);
 
 /** Asks for all interfaces. */
 export const encodeLinksRequest = (): Uint8Array<ArrayBuffer> =>
-  request(GET_LINK, DUMP, new Array(16).fill(0));
+  netlinkRequest(GET_LINK, DUMP, new Array(16).fill(0));
 
 /**
  * Asks which way a datagram would take.
@@ -132,7 +139,7 @@ export const encodeLinksRequest = (): Uint8Array<ArrayBuffer> =>
  */
 export function encodeRouteRequest(to: number, from?: number): Uint8Array<ArrayBuffer> {
   const bits = from === undefined ? 0 : 32;
-  return request(GET_ROUTE, 0, [
+  return netlinkRequest(GET_ROUTE, 0, [
     ...[AF_INET, 32, bits, ...new Array(9).fill(0)],
     ...[8, 0, ROUTE_TO, 0, ...quad(to)],
     ...from === undefined ? [] : [8, 0, ROUTE_FROM, 0, ...quad(from)],
@@ -148,11 +155,11 @@ function quad(address: number): number[] {
  *
  * @throws Truncated, Malformed
  */
-export function decodeAnswers(bytes: Uint8Array): Answer[] {
+export function decodeReplies(bytes: Uint8Array): RtnetlinkReply[] {
   return decodeMessages(bytes).map(decodeAnswer).filter((answer) => answer !== undefined);
 }
 
-function decodeAnswer(fields: Fields): Answer | undefined {
+function decodeAnswer(fields: NetlinkFields): RtnetlinkReply | undefined {
   switch (fields.u16(TYPE, "type")) {
     case DONE:
       return "done";
@@ -169,7 +176,7 @@ function decodeAnswer(fields: Fields): Answer | undefined {
   }
 }
 
-function decodeLink(fields: Fields): Interface {
+function decodeLink(fields: NetlinkFields): NetworkInterface {
   const flags = fields.u32(HEADER + 8, "flags");
   const attributes = fields.attributes(HEADER + 16);
   return {
@@ -185,11 +192,11 @@ function decodeLink(fields: Fields): Interface {
 }
 
 /** A name, which ends with a NUL. */
-function text(fields: Fields | undefined): string {
+function text(fields: NetlinkFields | undefined): string {
   return fields === undefined ? "" : new TextDecoder().decode(fields.bytes).replace(/\0.*/s, "");
 }
 
-function decodeRoute(fields: Fields): Route {
+function decodeRoute(fields: NetlinkFields): Route {
   const attributes = fields.attributes(HEADER + 12);
   const address = (type: number) => attributes.get(type)?.u32be(0, "address");
   const bits = fields.u8(HEADER + 1, "bits");
@@ -211,7 +218,7 @@ function decodeRoute(fields: Fields): Route {
 /** States in which the kernel itself would use the MAC: reachable, stale, delay, probe, permanent. */
 const USED = 0x02 | 0x04 | 0x08 | 0x10 | 0x80;
 
-function decodeNeighbour(fields: Fields): Neighbour {
+function decodeNeighbour(fields: NetlinkFields): ArpNeighbour {
   const attributes = fields.attributes(HEADER + 12);
   const isUsed = (fields.u16(HEADER + 8, "state") & USED) !== 0;
   return {
@@ -225,7 +232,7 @@ function decodeNeighbour(fields: Fields): Neighbour {
 const RULE_USUAL = new Set([RULE_PRIORITY, RULE_TABLE, 14, 21]);
 const KEEPS_NONE = 0xffff_ffff;
 
-function decodeRule(fields: Fields): Rule {
+function decodeRule(fields: NetlinkFields): RoutingRule {
   const attributes = fields.attributes(HEADER + 12);
   const bits = [1, 2, 3].map((at) => fields.u8(HEADER + at, "bits"));
   const isTable = fields.u8(HEADER + 7, "action") === 1;

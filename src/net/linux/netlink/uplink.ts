@@ -6,7 +6,7 @@
 import { formatAddress } from "../../../core/address.ts";
 import { InputError } from "../../../core/errors.ts";
 import { decodeArpReply, encodeArpRequest } from "./arp.ts";
-import { askKernel, KernelRefusal } from "./netlink_request.ts";
+import { NetlinkError, requestNetlink } from "./netlink_request.ts";
 import {
   AF_PACKET,
   EOPNOTSUPP,
@@ -23,10 +23,10 @@ import {
   encodeRouteRequest,
   encodeRoutesRequest,
   encodeRulesRequest,
-  type Interface,
+  type NetworkInterface,
 } from "./rtnetlink.ts";
-import { linkName } from "../ffi/sockaddr_ll.ts";
-import { areUsual, findWay, type Way } from "./routing_table.ts";
+import { linkLayerAddress } from "../ffi/sockaddr_ll.ts";
+import { areUsual, findNextHop, type NextHop } from "./routing_table.ts";
 
 const ETHERNET = 1;
 const ARP = 0x0806;
@@ -39,13 +39,13 @@ export class NoUplink extends Error {}
 
 /** Where frames go. */
 export interface Uplink {
-  readonly interface: Interface;
+  readonly interface: NetworkInterface;
   /** Our address. */
   readonly source: number;
   /** The gateway's address. */
   readonly gateway: number;
   /** What lies behind it, ascending; the rest is for the system's own sockets. */
-  readonly stretches: Way["stretches"];
+  readonly stretches: NextHop["stretches"];
   /** How many targets that are. */
   readonly targets: number;
 }
@@ -66,23 +66,23 @@ export interface UplinkOptions {
  * @throws NoUplink with the reason; InputError when there is no such interface.
  */
 export function findUplink(libc: Libc, options: UplinkOptions): Uplink {
-  const links = askKernel(libc, encodeLinksRequest())
+  const links = requestNetlink(libc, encodeLinksRequest())
     .flatMap((answer) =>
-      "link" in (answer as object) ? [(answer as { link: Interface }).link] : []
+      "link" in (answer as object) ? [(answer as { link: NetworkInterface }).link] : []
     );
   const named = namedLink(links, options.interface);
   if (named !== undefined) requireEthernet(named);
   requireUsualRules(libc);
-  const routes = askKernel(libc, encodeRoutesRequest()).flatMap((answer) =>
+  const routes = requestNetlink(libc, encodeRoutesRequest()).flatMap((answer) =>
     answer !== "done" && "route" in answer ? [answer.route] : []
   );
-  const way = findWay(routes, options.targets, named?.index);
+  const way = findNextHop(routes, options.targets, named?.index);
   const place = named === undefined ? "" : ` over ${named.name}`;
   if (way === undefined) throw new NoUplink(`no target is behind a gateway${place}`);
   const link = links.find(({ index }) => index === way.interface)!;
   requireEthernet(link);
   const { target: to, gateway, stretches } = way;
-  const [answer] = askKernel(libc, encodeRouteRequest(to, options.source));
+  const [answer] = requestNetlink(libc, encodeRouteRequest(to, options.source));
   const route = answer !== "done" && "route" in answer ? answer.route : undefined;
   if (route?.gateway !== gateway || route.interface !== link.index) {
     throw new NoUplink(`the system sends to ${formatAddress(to)} otherwise than its routes say`);
@@ -92,7 +92,10 @@ export function findUplink(libc: Libc, options: UplinkOptions): Uplink {
   return { interface: link, source, gateway, stretches, targets: way.targets };
 }
 
-function namedLink(links: readonly Interface[], name?: string): Interface | undefined {
+function namedLink(
+  links: readonly NetworkInterface[],
+  name?: string,
+): NetworkInterface | undefined {
   if (name === undefined) return undefined;
   const found = links.find((link) => link.name === name);
   if (found !== undefined) return found;
@@ -102,7 +105,7 @@ function namedLink(links: readonly Interface[], name?: string): Interface | unde
   );
 }
 
-function requireEthernet({ name, isLoopback, isPointToPoint, type, mac }: Interface): void {
+function requireEthernet({ name, isLoopback, isPointToPoint, type, mac }: NetworkInterface): void {
   const what = isLoopback
     ? "loopback"
     : isPointToPoint
@@ -116,13 +119,13 @@ function requireEthernet({ name, isLoopback, isPointToPoint, type, mac }: Interf
 /** With rules of others, which route counts may depend on more than the target. */
 function requireUsualRules(libc: Libc): void {
   try {
-    const rules = askKernel(libc, encodeRulesRequest()).flatMap((answer) =>
+    const rules = requestNetlink(libc, encodeRulesRequest()).flatMap((answer) =>
       answer !== "done" && "rule" in answer ? [answer.rule] : []
     );
     if (areUsual(rules)) return;
   } catch (error) {
     // A kernel without policy routing has no rules but the usual ones.
-    if (error instanceof KernelRefusal && error.errno === EOPNOTSUPP) return;
+    if (error instanceof NetlinkError && error.errno === EOPNOTSUPP) return;
     throw error;
   }
   throw new NoUplink(
@@ -137,7 +140,7 @@ function requireUsualRules(libc: Libc): void {
  */
 export async function findGatewayMac(libc: Libc, uplink: Uplink): Promise<Uint8Array> {
   const { interface: link, gateway } = uplink;
-  for (const answer of askKernel(libc, encodeNeighboursRequest())) {
+  for (const answer of requestNetlink(libc, encodeNeighboursRequest())) {
     if (answer === "done" || !("neighbour" in answer)) continue;
     const { neighbour } = answer;
     if (neighbour.interface === link.index && neighbour.address === gateway) {
@@ -153,7 +156,7 @@ async function askForMac(libc: Libc, uplink: Uplink): Promise<Uint8Array> {
   const socket = call.socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, swap(ARP));
   if (socket < 0) throw failure(libc, "open a socket for ARP");
   try {
-    const name = linkName(link.index, ARP);
+    const name = linkLayerAddress(link.index, ARP);
     if (call.bind(socket, name, name.length) < 0) throw failure(libc, "bind a socket for ARP");
     const request = encodeArpRequest(link.mac, source, gateway);
     for (let tries = 0; tries < ARP_TRIES; tries++) {

@@ -4,14 +4,14 @@
  * @module
  */
 import { EAGAIN, EINTR, isFull, isLost, type Libc, POLLOUT } from "../ffi/libc.ts";
-import type { Load, Transmit } from "../batch/transmit.ts";
+import type { PreparedBatch, Transmit } from "../batch/transmit.ts";
 
 /** How long the system may have no room for what we send before it counts as refused. */
 const MOST_WAITS = 1000;
 const WAIT_MS = 1;
 
 /** What keeps datagrams of a load from leaving. */
-export interface LoadReport {
+export interface SendReport {
   /** The system does not take one. */
   refuse(errno: number): void;
   /** The rest waits for better times. */
@@ -26,8 +26,8 @@ export interface LoadReport {
 export function sendAll(
   libc: Libc,
   transmit: Transmit,
-  load: Load,
-  { refuse, leave }: LoadReport,
+  load: PreparedBatch,
+  { refuse, leave }: SendReport,
 ): number {
   let at = 0;
   for (let waits = 0; at < load.count;) {

@@ -3,28 +3,28 @@
  *
  * @module
  */
-import type { Rows } from "../batch/target_batch.ts";
-import type { LoadReport } from "./blocking_send.ts";
+import type { TargetBatch } from "../batch/target_batch.ts";
+import type { SendReport } from "./blocking_send.ts";
 
 /** How datagrams leave: messages to a family, or frames through a packet socket or a ring. */
-export const WAYS = ["ipv4", "ipv6", "packet", "xdp"] as const;
+export const SEND_METHODS = ["ipv4", "ipv6", "packet", "xdp"] as const;
 /** One of them. */
-export type Way = typeof WAYS[number];
+export type SendMethod = typeof SEND_METHODS[number];
 
 /** What is handed over. */
-export interface Job {
+export interface SendJob {
   /** The socket's descriptor. */
   readonly socket: number;
   /** How. */
-  readonly way: Way;
+  readonly way: SendMethod;
   /** To whom; they stay the caller's. */
-  readonly rows: Rows;
+  readonly rows: TargetBatch;
   /** Our own port, where frames are written. Default: the socket's. */
   readonly port?: number;
 }
 
 /** What arrives at the other side. */
-export interface ArrivedJob extends Omit<Job, "rows"> {
+export interface ArrivedSendJob extends Omit<SendJob, "rows"> {
   readonly port: number;
   /** Which one it is: a rest of it that comes again has the same. */
   readonly id: number;
@@ -38,10 +38,10 @@ export interface ArrivedJob extends Omit<Job, "rows"> {
 }
 
 /** Sends a job, and tells what was refused or left; returns how many were tried. */
-export type SendWork = (job: ArrivedJob, report: LoadReport) => number;
+export type SendWork = (job: ArrivedSendJob, report: SendReport) => number;
 
 /** What came of a job. */
-export interface JobOutcome {
+export interface SendJobOutcome {
   /** How many the system took. */
   readonly taken: number;
   /** How many were tried: the rest waits for the network. */

@@ -3,13 +3,13 @@
  *
  * @module
  */
-import type { Job, JobOutcome } from "./send_job.ts";
-import { SendJobs } from "./shared_job_queue.ts";
+import type { SendJob, SendJobOutcome } from "./send_job.ts";
+import { SharedJobQueue } from "./shared_job_queue.ts";
 import type { SendStart } from "./send_worker.ts";
 
 /** A thread that sends for sockets. It ends with the last of them. */
 export class SendThread {
-  readonly #jobs = new SendJobs();
+  readonly #jobs = new SharedJobQueue();
   #sockets = 0;
   #isDead = false;
 
@@ -51,12 +51,12 @@ export class SendThread {
     });
   }
 
-  /** Has rows sent: see {@linkcode SendJobs.send}. */
+  /** Has rows sent: see {@linkcode SharedJobQueue.send}. */
   send(
-    job: Job,
+    job: SendJob,
     from: number,
     refuse: (errno: number, times: number) => void,
-  ): Promise<JobOutcome> {
+  ): Promise<SendJobOutcome> {
     return this.#jobs.send(job, from, refuse);
   }
 

@@ -6,12 +6,17 @@
  */
 import { FrameBatch } from "../batch/frame_batch.ts";
 import type { FrameEnds } from "../batch/ethernet_frames.ts";
-import type { ArrivedJob, SendWork, Way } from "./send_job.ts";
+import type { ArrivedSendJob, SendMethod, SendWork } from "./send_job.ts";
 import { Libc } from "../ffi/libc.ts";
-import { type Load, messageLoad, sendMessages, type Transmit } from "../batch/transmit.ts";
+import {
+  type PreparedBatch,
+  preparedMessages,
+  sendMessages,
+  type Transmit,
+} from "../batch/transmit.ts";
 import { MessageBatch } from "../batch/message_batch.ts";
-import { Behind } from "../netlink/routing_table.ts";
-import { readRows } from "../batch/target_batch.ts";
+import { AddressesBehind } from "../netlink/routing_table.ts";
+import { readTargets } from "../batch/target_batch.ts";
 import { sendAll } from "./blocking_send.ts";
 import { serveJobs, templateAt } from "./shared_job_queue.ts";
 import { MOST_IN_BATCH } from "../../socket.ts";
@@ -35,7 +40,7 @@ interface WorkerScope {
 
 const scope = globalThis as unknown as WorkerScope;
 /** Who gets a frame was found out before. */
-const EVERYBODY = new Behind([{ start: 0, end: 2 ** 32 }]);
+const EVERYBODY = new AddressesBehind([{ start: 0, end: 2 ** 32 }]);
 
 scope.onmessage = ({ data }) => {
   using libc = new Libc();
@@ -53,7 +58,7 @@ function worker(libc: Libc, { memory, ends, rings }: SendStart): SendWork {
   let id = 0;
   const frames: Transmit = (load, from) => ring!.transmit(load, from, id);
   const batches = new Map<string, MessageBatch | FrameBatch>();
-  const empty = (way: Way, number: number) => {
+  const empty = (way: SendMethod, number: number) => {
     const key = `${way} ${number}`;
     let batch = batches.get(key);
     if (batch === undefined) {
@@ -70,18 +75,23 @@ function worker(libc: Libc, { memory, ends, rings }: SendStart): SendWork {
     const { way, count } = job;
     id = job.id;
     const batch = empty(way, job.template);
-    readRows(words, job.at, count, way === "ipv6" ? 6 : 4, job.waited, batch);
+    readTargets(words, job.at, count, way === "ipv6" ? 6 : 4, job.waited, batch);
     return sendAll(libc, way === "xdp" ? frames : messages, loadOf(job, batch), report);
   };
 }
 
-function isFramed(way: Way): boolean {
+function isFramed(way: SendMethod): boolean {
   return way === "packet" || way === "xdp";
 }
 
-function loadOf({ socket, way, port }: ArrivedJob, batch: MessageBatch | FrameBatch): Load {
-  if (batch instanceof MessageBatch) return messageLoad(socket, batch.messages.base, batch.length);
+function loadOf(
+  { socket, way, port }: ArrivedSendJob,
+  batch: MessageBatch | FrameBatch,
+): PreparedBatch {
+  if (batch instanceof MessageBatch) {
+    return preparedMessages(socket, batch.messages.base, batch.length);
+  }
   batch.frames.finish(batch.framedCount, port);
   if (way === "xdp") return batch.frameLoad(socket);
-  return messageLoad(socket, batch.framed.base, batch.framedCount, true);
+  return preparedMessages(socket, batch.framed.base, batch.framedCount, true);
 }

@@ -7,8 +7,14 @@
  * @module
  */
 import { MOST_WORDS } from "../batch/target_batch.ts";
-import { type ArrivedJob, type Job, type JobOutcome, type SendWork, WAYS } from "./send_job.ts";
-import type { LoadReport } from "./blocking_send.ts";
+import {
+  type ArrivedSendJob,
+  SEND_METHODS,
+  type SendJob,
+  type SendJobOutcome,
+  type SendWork,
+} from "./send_job.ts";
+import type { SendReport } from "./blocking_send.ts";
 import type { Template } from "../../socket.ts";
 
 /** How many jobs were handed over, and how many are done. */
@@ -58,12 +64,12 @@ interface OpenJob {
   readonly number: number;
   readonly count: number;
   readonly refuse: (errno: number, times: number) => void;
-  readonly resolve: (outcome: JobOutcome) => void;
+  readonly resolve: (outcome: SendJobOutcome) => void;
   readonly reject: (error: Error) => void;
 }
 
 /** The side that hands jobs over. */
-export class SendJobs {
+export class SharedJobQueue {
   /** What both sides see. */
   readonly memory = new SharedArrayBuffer(WORDS * 4);
   readonly #words = new Int32Array(this.memory);
@@ -72,7 +78,7 @@ export class SendJobs {
   /** Datagrams that the other side knows. */
   readonly #templates: Template[] = [];
   /** When jobs were handed over first, and as which. */
-  readonly #first = new WeakMap<Job, { readonly id: number; readonly at: number }>();
+  readonly #first = new WeakMap<SendJob, { readonly id: number; readonly at: number }>();
   #watching = false;
   #failure: Error | undefined;
 
@@ -100,10 +106,10 @@ export class SendJobs {
    * jobs wait; what {@linkcode fail} was given.
    */
   send(
-    job: Job,
+    job: SendJob,
     from: number,
     refuse: (errno: number, times: number) => void,
-  ): Promise<JobOutcome> {
+  ): Promise<SendJobOutcome> {
     return new Promise((resolve, reject) => {
       if (this.#failure !== undefined) throw this.#failure;
       if (this.#open.length === DEPTH) throw new Error(`Cannot send: ${DEPTH} batches wait`);
@@ -113,7 +119,7 @@ export class SendJobs {
     });
   }
 
-  #submit(job: Job, from: number): number {
+  #submit(job: SendJob, from: number): number {
     const { socket, way, rows, port = 0 } = job;
     const words = this.#words;
     const number = words[SUBMITTED];
@@ -122,7 +128,7 @@ export class SendJobs {
     this.#first.set(job, first);
     const place = placeOf(number);
     words[place] = socket;
-    words[place + WAY] = WAYS.indexOf(way);
+    words[place + WAY] = SEND_METHODS.indexOf(way);
     words[place + TEMPLATE] = this.#numberOf(rows.template);
     words[place + COUNT] = rows.length - from;
     words[place + PORT] = port;
@@ -190,13 +196,13 @@ export class SendJobs {
 /**
  * The other side: does jobs until no more will come. It keeps its thread to itself.
  *
- * @param memory That of the {@linkcode SendJobs}.
+ * @param memory That of the {@linkcode SharedJobQueue}.
  */
 export function serveJobs(memory: SharedArrayBuffer, work: SendWork): void {
   const words = new Int32Array(memory);
   let refused = 0;
   let left = 0;
-  const report: LoadReport = {
+  const report: SendReport = {
     refuse(errno) {
       refused++;
       Atomics.add(words, REFUSALS + Math.min(errno, ERRNOS - 1), 1);
@@ -226,12 +232,12 @@ export function serveJobs(memory: SharedArrayBuffer, work: SendWork): void {
   }
 }
 
-function jobAt(words: Int32Array, number: number): ArrivedJob {
+function jobAt(words: Int32Array, number: number): ArrivedSendJob {
   const place = placeOf(number);
   const waited = microseconds() - words[place + HANDED_AT] >>> 0;
   return {
     socket: words[place],
-    way: WAYS[words[place + WAY]],
+    way: SEND_METHODS[words[place + WAY]],
     template: words[place + TEMPLATE],
     count: words[place + COUNT],
     port: words[place + PORT],

@@ -15,7 +15,7 @@
  */
 import { FRAME } from "../batch/ethernet_frames.ts";
 import { EAGAIN, EBUSY, type Libc, MSG_DONTWAIT } from "../ffi/libc.ts";
-import type { Load } from "../batch/transmit.ts";
+import type { PreparedBatch } from "../batch/transmit.ts";
 
 /** Parts of the memory: each holds frames that came together, and is free when all are done. */
 export const AREAS = 8;
@@ -90,7 +90,7 @@ export class XdpRing {
    * @param job Whose load it is. Default: nobody's, and none comes between.
    * @returns How many it took; an error's number, negative, when none.
    */
-  transmit({ at, count, length, stride }: Load, from: number, job = 0): number {
+  transmit({ at, count, length, stride }: PreparedBatch, from: number, job = 0): number {
     this.#reap();
     let next = from + (this.#gone.get(job) ?? 0) + this.#waiting(job);
     const most = Math.min(AREA_FRAMES, Math.floor(AREA / stride));

@@ -106,7 +106,7 @@ export {
   type LossEstimate,
   missedServers,
 } from "./sweep/canaries/loss_estimate.ts";
-export type { RateReason, RateReport } from "./sweep/rate/rate_report.ts";
+export type { RateReason, RateReport } from "./sweep/rate/rate_search.ts";
 export type { ReplyCounts } from "./sweep/receiver.ts";
 export type { Mark } from "./sweep/trail.ts";
 export * from "./sweep/token.ts";

@@ -6,7 +6,7 @@
  */
 import { type Address, endpointKey, formatAddress } from "../core/address.ts";
 import { sendable } from "../inspect/interview.ts";
-import { AddressSet } from "../targets/address_set.ts";
+import { AddressSet } from "../targets/ranges.ts";
 import { segmentsOf } from "../targets/compose.ts";
 import { TargetSpace } from "../targets/space.ts";
 import { knownPlans } from "./inspect_stage/known_server_plan.ts";

@@ -5,7 +5,7 @@
  */
 import { type FloodReport, noFloods } from "../sweep/flooding_hosts.ts";
 import { type CanaryCounts, noCanaries } from "../sweep/canaries/loss_estimate.ts";
-import type { RateReport } from "../sweep/rate/rate_report.ts";
+import type { RateReport } from "../sweep/rate/rate_search.ts";
 import { noReplies, type ReplyCounts } from "../sweep/receiver.ts";
 
 /** Hosts of one kind that are named, at the most. */

@@ -5,10 +5,10 @@
  */
 import { type Address, parseAddress } from "../core/address.ts";
 import { InputError } from "../core/errors.ts";
+import { redactUrl } from "../core/redact.ts";
 import { parseOctetRanges, RangeBudget } from "./octet_ranges.ts";
 import { parsePort } from "./ports.ts";
 import type { Range } from "./ranges.ts";
-import { refuseUrl } from "./refuse_urls.ts";
 
 /** A range as the user wrote it. */
 export interface RangeTarget {
@@ -256,4 +256,29 @@ function withPlace<T>(place: string, parse: () => T): T {
   } catch (error) {
     throw error instanceof InputError ? new InputError(`${place}: ${error.message}`) : error;
   }
+}
+
+/** What no target holds: the beginning of a URL's path, and what stands behind a user or a password. */
+const URL_PART = /^[a-z][a-z\d+.-]*:[/\\]|:\/\/|@/i;
+
+/**
+ * Refuses a text that holds a URL or a user.
+ *
+ * @throws InputError that quotes the text without its secrets.
+ */
+export function refuseUrl(text: string): void {
+  if (!URL_PART.test(text)) return;
+  throw new InputError(
+    `Cannot use "${withoutSecrets(text)}" as a target: ` +
+      `${
+        text.includes("@") && !text.includes("://") ? "a target has no user" : "a URL is not one"
+      }` +
+      "; write HOST or HOST:PORT",
+  );
+}
+
+function withoutSecrets(text: string): string {
+  if (text.includes("://")) return redactUrl(text);
+  const at = text.lastIndexOf("@");
+  return at < 0 ? text.replace(/:.*/s, ":…") : `…${text.slice(at)}`;
 }

@@ -4,11 +4,7 @@ import { drawIdentity } from "../../src/fleet/simulate/server_identity.ts";
 import { Random } from "../../src/fleet/random.ts";
 import { answerSlp } from "../../src/fleet/simulate/slp/slp_replies.ts";
 import { SLP_STYLES } from "../../src/fleet/simulate/slp/slp_styles.ts";
-import type {
-  StreamAct,
-  StreamResponder,
-  StreamTalk,
-} from "../../src/fleet/simulate/network/stream_responder.ts";
+import type { StreamAct, StreamResponder, StreamTalk } from "../../src/fleet/simulate/responder.ts";
 
 export const IDENTITY = drawIdentity(new Random(1));
 

@@ -4,11 +4,7 @@
  */
 import { type Endpoint, endpointKey } from "../../src/core/address.ts";
 import { Random } from "../../src/fleet/random.ts";
-import type {
-  StreamAct,
-  StreamResponder,
-  StreamTalk,
-} from "../../src/fleet/simulate/network/stream_responder.ts";
+import type { StreamAct, StreamResponder, StreamTalk } from "../../src/fleet/simulate/responder.ts";
 import type { ConnectFailure, Dialer, Stream } from "../../src/net/socket.ts";
 import type { FakeNetwork } from "./network.ts";
 

@@ -3,7 +3,7 @@ import { serve, type StreamEvent } from "../../src/fleet/simulate/network/tcp_co
 import { drawFleet } from "../../src/fleet/simulate/draw_fleet.ts";
 import { openFleet } from "../../src/fleet/simulate/open_fleet.ts";
 import { Random } from "../../src/fleet/random.ts";
-import type { StreamAct } from "../../src/fleet/simulate/network/stream_responder.ts";
+import type { StreamAct } from "../../src/fleet/simulate/responder.ts";
 import {
   HostileListener,
   STREAM_TRICKS,

@@ -1,8 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import type {
-  StreamAct,
-  StreamResponder,
-} from "../../src/fleet/simulate/network/stream_responder.ts";
+import type { StreamAct, StreamResponder } from "../../src/fleet/simulate/responder.ts";
 import {
   dial,
   STREAM_LIMITS,

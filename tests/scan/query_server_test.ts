@@ -2,10 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { type Endpoint, parseEndpoint } from "../../src/core/address.ts";
 import { audit } from "../../src/fleet/judge/audit.ts";
-import type {
-  StreamAct,
-  StreamResponder,
-} from "../../src/fleet/simulate/network/stream_responder.ts";
+import type { StreamAct, StreamResponder } from "../../src/fleet/simulate/responder.ts";
 import { Random } from "../../src/fleet/random.ts";
 import { slp } from "../../src/mod.ts";
 import { PROTOCOLS } from "../../src/protocols/list.ts";

@@ -1,8 +1,7 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { InputError } from "../../src/core/errors.ts";
 import { storePlace } from "../../src/store/open_store.ts";
-import { lineFor, passwordIn } from "../../src/store/database/pgpass.ts";
-import { parsePostgres } from "../../src/store/database/postgres_url.ts";
+import { lineFor, parsePostgres, passwordIn } from "../../src/store/database/postgres_url.ts";
 
 Deno.test("a URL names server, database and user, and maybe a password", () => {
   assertEquals(parsePostgres("postgres://ann:s%3A%40%2F@db.example:6000/lists"), {

@@ -4,8 +4,7 @@
  * @module
  */
 import { redactUrl } from "../../core/redact.ts";
-import { passwordIn } from "../../store/database/pgpass.ts";
-import type { PostgresPlace } from "../../store/database/postgres_url.ts";
+import { passwordIn, type PostgresPlace } from "../../store/database/postgres_url.ts";
 import { type ConnectionEnvironment, storePlace } from "../../store/open_store.ts";
 import type { Values } from "../settings/option_values.ts";
 import { env, userPath } from "../environment.ts";

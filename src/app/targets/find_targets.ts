@@ -13,6 +13,7 @@ import {
   type NameTarget,
   parseTargetList,
   parseTargets,
+  refuseUrl,
   type Target,
 } from "../../targets/parse.ts";
 import { RangeBudget } from "../../targets/octet_ranges.ts";
@@ -27,7 +28,6 @@ import {
 } from "./name_lookup.ts";
 import type { KnownServer, KnownServers } from "./rescan_targets.ts";
 import { neverAsked, neverRanges, privateRanges } from "../../targets/builtin_lists.ts";
-import { refuseUrl } from "../../targets/refuse_urls.ts";
 
 /** A list of targets, and how errors name it. */
 export interface NamedText {

@@ -17,9 +17,8 @@ import {
   storePlace,
 } from "../../store/open_store.ts";
 import { withDatabaseErrors } from "../../store/store.ts";
-import { AddressSet } from "../../targets/address_set.ts";
+import { AddressSet, type Range } from "../../targets/ranges.ts";
 import { parseTarget } from "../../targets/parse.ts";
-import type { Range } from "../../targets/ranges.ts";
 import type { NamedService } from "../../targets/srv.ts";
 import { namedPlace } from "../databases/select_servers.ts";
 import type { Settings } from "../settings/option_values.ts";

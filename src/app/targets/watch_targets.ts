@@ -6,15 +6,14 @@
 import { type Endpoint, endpointKey, formatEndpoint, parseAddress } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
-import { withoutPlayers } from "../../scan/inspect_stage/without_players.ts";
+import { withoutPlayers } from "../../scan/inspect_stage/build_record.ts";
 import type { StoredRecord } from "../../store/server_columns.ts";
 import type { Database } from "../../store/database/database.ts";
 import { overdueServers } from "../../store/server_queries.ts";
 import { withDatabaseErrors } from "../../store/store.ts";
-import { AddressSet } from "../../targets/address_set.ts";
+import { AddressSet, type Range } from "../../targets/ranges.ts";
 import { neverAsked } from "../../targets/builtin_lists.ts";
 import { splitWords } from "../../targets/parse.ts";
-import type { Range } from "../../targets/ranges.ts";
 import { type KnownState, WatchedServer, type WatchRules } from "../../watch/mod.ts";
 import { readTextFile } from "../environment.ts";
 import { readServerRows } from "./servers_in_files.ts";

@@ -13,7 +13,7 @@ import { FIELDS, type Outcome, type ServerRecord } from "../../core/record.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import { type QueriedServer, queryServer } from "../../scan/query_server.ts";
 import { uuidv7 } from "../../scan/scan_id.ts";
-import { withoutPlayers } from "../../scan/inspect_stage/without_players.ts";
+import { withoutPlayers } from "../../scan/inspect_stage/build_record.ts";
 import { ndjsonFormat } from "../../sinks/json.ts";
 import { requestText } from "../../targets/srv.ts";
 import { readArgs } from "../options/parse_arguments.ts";

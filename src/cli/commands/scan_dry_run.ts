@@ -13,7 +13,7 @@ import {
   knownPlans,
   targeted,
 } from "../../scan/inspect_stage/known_server_plan.ts";
-import { AddressSet } from "../../targets/address_set.ts";
+import { AddressSet } from "../../targets/ranges.ts";
 import { segmentsOf } from "../../targets/compose.ts";
 import { permissionNeeded } from "../../targets/permission.ts";
 import { TargetSpace } from "../../targets/space.ts";

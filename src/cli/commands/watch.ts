@@ -8,7 +8,7 @@ import { InputError } from "../../core/errors.ts";
 import { systemClock } from "../../net/clock.ts";
 import { uuidv7 } from "../../scan/scan_id.ts";
 import { OptedOutAddresses } from "../../scan/inspect_stage/opted_out_addresses.ts";
-import { withoutPlayers } from "../../scan/inspect_stage/without_players.ts";
+import { withoutPlayers } from "../../scan/inspect_stage/build_record.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import { storePlace } from "../../store/open_store.ts";
 import {
@@ -23,7 +23,7 @@ import { connectionEnvironment } from "../../app/databases/connection_environmen
 import { formatConfig } from "../options/config_file.ts";
 import { readArgs } from "../options/parse_arguments.ts";
 import { tellError, tellLine } from "../term/console.ts";
-import { EventPrinter } from "../term/event_printer.ts";
+import { EventPrinter } from "../term/event_lines.ts";
 import { DEFAULTS } from "../../app/settings/defaults.ts";
 import { INTERRUPTED, onInterrupt } from "../../app/interrupt_signals.ts";
 import {

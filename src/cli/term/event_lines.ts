@@ -3,11 +3,12 @@
  *
  * @module
  */
+import { print, terminalSize } from "./console.ts";
 import { formatEndpoint, parseAddress } from "../../core/address.ts";
-import { jsonText, SCHEMA } from "../../sinks/json.ts";
-import { cutText, harmlessText } from "../../core/text.ts";
-import type { Change, WatchEvent } from "../../watch/mod.ts";
 import { fitWidth } from "../../core/display_width.ts";
+import { cutText, harmlessText } from "../../core/text.ts";
+import { jsonText, SCHEMA } from "../../sinks/json.ts";
+import type { Change, WatchEvent } from "../../watch/mod.ts";
 
 /** Terminal columns of a line at the most, and UTF-16 units of a field that are read for it. */
 const LONGEST = 300;
@@ -74,4 +75,38 @@ function duration(ms: number): string {
   const seconds = Math.round(ms / 1000);
   if (seconds < 120) return `${seconds} s`;
   return seconds < 7200 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3600)} h`;
+}
+
+/** Prints events, one after the other. */
+export class EventPrinter {
+  readonly #failed = new AbortController();
+  #printed: Promise<void> = Promise.resolve();
+
+  /**
+   * @param json Whether as NDJSON, and not as lines for eyes.
+   * @param write Writes a line. Default: to standard output.
+   */
+  constructor(
+    private readonly json: boolean,
+    private readonly write: (line: string) => Promise<void> = print,
+  ) {}
+
+  /** Set off when nobody takes the events any longer. */
+  get signal(): AbortSignal {
+    return this.#failed.signal;
+  }
+
+  /** Takes an event; returns at once. */
+  add(event: WatchEvent): void {
+    const text = this.json ? eventJson(event) : eventLine(event, terminalSize().columns);
+    this.#printed = this.#printed.then(() => this.write(text)).catch((error) =>
+      this.#failed.abort(error)
+    );
+  }
+
+  /** Waits until all are printed; throws why they could not be. */
+  async printed(): Promise<void> {
+    await this.#printed;
+    this.signal.throwIfAborted();
+  }
 }

@@ -4,7 +4,7 @@
  * @module
  */
 import type { ScanState } from "../../scan/scan_state.ts";
-import type { RateReason } from "../../sweep/rate/rate_report.ts";
+import type { RateReason } from "../../sweep/rate/rate_search.ts";
 import { estimateLoss, missedServers } from "../../sweep/canaries/loss_estimate.ts";
 import { count, number } from "../../app/targets/scan_plan.ts";
 

@@ -18,10 +18,9 @@ import { LAN_SOFTWARE, SOFTWARE, type Software } from "./software.ts";
 import type { ManifestEntry } from "../manifest.ts";
 import { Random } from "../random.ts";
 import { SimulatedServer } from "./simulated_server.ts";
-import type { Responder } from "./responder.ts";
+import type { Responder, StreamResponder } from "./responder.ts";
 import { SlpConnections } from "./slp/slp_connection.ts";
 import { SqpServer } from "./sqp/sqp_server.ts";
-import type { StreamResponder } from "./network/stream_responder.ts";
 import { HostileListener, SLOW_TRICKS, STREAM_TRICKS } from "./hostile/hostile_listeners.ts";
 
 /** A host of a fleet: where it stands, what answers there, and the truth about it. */

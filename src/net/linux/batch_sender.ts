@@ -14,7 +14,7 @@ import {
   POLLIN,
   POLLOUT,
 } from "./ffi/libc.ts";
-import type { SendJob } from "./thread/send_job.ts";
+import type { SendJob } from "./thread/shared_job_queue.ts";
 import type { PreparedBatch, Transmit } from "./batch/transmit.ts";
 import type { SendThread } from "./thread/send_thread.ts";
 import type { SocketErrors } from "../socket.ts";

@@ -23,7 +23,7 @@
 import type { Endpoint } from "../../core/address.ts";
 import { concat, Reader, u16, u32, u64 } from "../../core/bytes.ts";
 import { addressSize, encodeAddress, readAddress } from "./wire_address.ts";
-import { MAGIC, skipMagic } from "./magic.ts";
+import { MAGIC, skipMagic } from "./codec.ts";
 
 const ID = { request1: 0x05, reply1: 0x06, request2: 0x07, reply2: 0x08 } as const;
 

@@ -3,9 +3,9 @@
  *
  * @module
  */
+import type { ServerRecord, Sighting } from "../../core/record.ts";
 import type { Inspection } from "../../inspect/inspect.ts";
 import { mergeReplies } from "../../inspect/merge.ts";
-import type { ServerRecord, Sighting } from "../../core/record.ts";
 import { requestOf } from "../requested_names.ts";
 import type { ScanOptions } from "../scan_options.ts";
 
@@ -23,4 +23,12 @@ export function buildRecord(
   });
   if (cut) record.flags = [...record.flags, "cutShort"].sort();
   return record;
+}
+
+/** A row without its players: the column, and what a protocol's own facts say of each. */
+export function withoutPlayers(record: ServerRecord): ServerRecord {
+  const extras = record.extras && Object.fromEntries(
+    Object.entries(record.extras).map(([protocol, { players: _, ...facts }]) => [protocol, facts]),
+  );
+  return { ...record, players: null, extras };
 }

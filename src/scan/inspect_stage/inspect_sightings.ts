@@ -21,8 +21,7 @@ import type { InspectStageParts } from "./inspection_parts.ts";
 import type { KnownPlan } from "./known_server_plan.ts";
 import { requestedNameOf } from "../requested_names.ts";
 import type { ScanOptions } from "../scan_options.ts";
-import { withoutPlayers } from "./without_players.ts";
-import { buildRecord } from "./build_record.ts";
+import { buildRecord, withoutPlayers } from "./build_record.ts";
 import { Uninspected } from "./uninspected_servers.ts";
 import { waitForHold } from "../waiting.ts";
 

@@ -7,7 +7,7 @@
 import { type Endpoint, endpointKey } from "../../core/address.ts";
 import { sendable } from "../../inspect/interview.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
-import { AddressSet } from "../../targets/address_set.ts";
+import { AddressSet } from "../../targets/ranges.ts";
 import { segmentsOf } from "../../targets/compose.ts";
 import { TargetSpace } from "../../targets/space.ts";
 import type { KnownTarget, ScanOptions } from "../scan_options.ts";

@@ -6,8 +6,7 @@
 import type { Address } from "../../core/address.ts";
 import { EndpointSet } from "../../core/endpoint_set.ts";
 import type { Endpoints } from "../../core/endpoints.ts";
-import { AddressSet } from "../../targets/address_set.ts";
-import type { Range } from "../../targets/ranges.ts";
+import { AddressSet, type Range } from "../../targets/ranges.ts";
 
 /** Stands for all ports of an address. */
 const WHOLE_HOST = 0;

@@ -26,7 +26,7 @@ import {
 import { type Learned, motdAsSent, type Protocol, type Reply } from "../../protocols/protocol.ts";
 import type { Sighting } from "../../core/record.ts";
 import { stampClock } from "../../sweep/receiver.ts";
-import { AddressSet } from "../../targets/address_set.ts";
+import { AddressSet } from "../../targets/ranges.ts";
 import type { FoundServer } from "./found_servers.ts";
 import { noneWhenRefused } from "./system_refusals.ts";
 import {
@@ -36,7 +36,7 @@ import {
   type LocalLink,
   type LocalNetwork,
 } from "./lan_options.ts";
-import { withoutPlayers } from "../inspect_stage/without_players.ts";
+import { withoutPlayers } from "../inspect_stage/build_record.ts";
 
 /** Conversations at once. */
 const CONCURRENCY = 64;

@@ -5,8 +5,7 @@
  */
 import { InputError } from "../../core/errors.ts";
 import { type Bulk, type Database, type Row, Unavailable, type Value } from "./database.ts";
-import { lineFor } from "./pgpass.ts";
-import type { PostgresPlace } from "./postgres_url.ts";
+import { lineFor, type PostgresPlace } from "./postgres_url.ts";
 
 /** What is used of `npm:pg`. */
 interface Client {

@@ -12,9 +12,9 @@ import {
   type Canary,
   type CanaryLimits,
   type CanaryProbe,
+  CanaryRoundTrips,
   CanarySchedule,
 } from "./canary_schedule.ts";
-import { CanaryRoundTrips } from "./canary_round_trips.ts";
 import type { LossTally } from "./loss_estimate.ts";
 import type { ProbeKind } from "../receiver.ts";
 import type { Tokens } from "../token.ts";

@@ -1,7 +1,7 @@
 /** Standard output on a full device, or closed by its reader: of every command that prints. */
 import { DatabaseSync } from "node:sqlite";
 import { assert, assertEquals, assertMatch, assertRejects, assertThrows } from "@std/assert";
-import { EventPrinter } from "../../../src/cli/term/event_printer.ts";
+import { EventPrinter } from "../../../src/cli/term/event_lines.ts";
 import { COMMANDS } from "../../../src/cli/options/help_text.ts";
 import { main } from "../../../src/cli/mod.ts";
 import { drawFleet } from "../../../src/fleet/simulate/draw_fleet.ts";

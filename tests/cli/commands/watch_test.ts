@@ -1,8 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { formatEndpoint } from "../../../src/core/address.ts";
-import { EventPrinter } from "../../../src/cli/term/event_printer.ts";
-import { eventLine } from "../../../src/cli/term/event_lines.ts";
+import { eventLine, EventPrinter } from "../../../src/cli/term/event_lines.ts";
 import { displayWidth } from "../../../src/core/display_width.ts";
 import { drawFleet } from "../../../src/fleet/simulate/draw_fleet.ts";
 import { openFleet } from "../../../src/fleet/simulate/open_fleet.ts";

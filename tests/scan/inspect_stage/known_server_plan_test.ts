@@ -4,7 +4,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { type Endpoint, endpointKey, formatEndpoint } from "../../../src/core/address.ts";
 import { drawFleet } from "../../../src/fleet/simulate/draw_fleet.ts";
-import type { StreamAct } from "../../../src/fleet/simulate/network/stream_responder.ts";
+import type { StreamAct } from "../../../src/fleet/simulate/responder.ts";
 import { PROTOCOLS } from "../../../src/protocols/list.ts";
 import { readCheckpoint } from "../../../src/scan/checkpoint/checkpoint_file.ts";
 import { countPlans, planFor } from "../../../src/scan/inspect_stage/known_server_plan.ts";

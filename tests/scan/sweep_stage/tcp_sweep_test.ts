@@ -2,10 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { type Endpoint, endpointKey, formatEndpoint } from "../../../src/core/address.ts";
 import { Malformed } from "../../../src/core/bytes.ts";
-import type {
-  StreamAct,
-  StreamResponder,
-} from "../../../src/fleet/simulate/network/stream_responder.ts";
+import type { StreamAct, StreamResponder } from "../../../src/fleet/simulate/responder.ts";
 import { NO_USUAL_PORTS } from "../../../src/protocols/usual_ports.ts";
 import { ask, Closed, type Protocol } from "../../../src/protocols/protocol.ts";
 import { PROTOCOLS } from "../../../src/protocols/list.ts";

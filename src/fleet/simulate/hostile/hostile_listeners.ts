@@ -5,7 +5,7 @@
  */
 import { encodeFrame, encodeVarString } from "../../../protocols/slp/mod.ts";
 import type { Random } from "../../random.ts";
-import type { StreamAct, StreamResponder, StreamTalk } from "../network/stream_responder.ts";
+import type { StreamAct, StreamResponder, StreamTalk } from "../responder.ts";
 
 /** What a hostile host does when somebody connects, and with what they say. */
 interface StreamTrick {

@@ -5,7 +5,7 @@
  */
 import { type Clock, sleep } from "../../../net/clock.ts";
 import type { Stream } from "../../../net/socket.ts";
-import type { StreamAct, StreamTalk } from "./stream_responder.ts";
+import type { StreamAct, StreamTalk } from "../responder.ts";
 
 /** How long a host waits for its peer, milliseconds: vanilla's patience. */
 const IDLE_MS = 30_000;

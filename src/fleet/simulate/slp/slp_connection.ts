@@ -6,7 +6,7 @@
 import { concat } from "../../../core/bytes.ts";
 import type { ServerIdentity } from "../server_identity.ts";
 import { answerSlp, type SlpStyle } from "./slp_replies.ts";
-import type { StreamAct, StreamResponder, StreamTalk } from "../network/stream_responder.ts";
+import type { StreamAct, StreamResponder, StreamTalk } from "../responder.ts";
 
 /** Bytes of requests that a server keeps: more than any request has. */
 const MOST_KEPT = 4096;

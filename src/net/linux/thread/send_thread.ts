@@ -3,8 +3,7 @@
  *
  * @module
  */
-import type { SendJob, SendJobOutcome } from "./send_job.ts";
-import { SharedJobQueue } from "./shared_job_queue.ts";
+import { type SendJob, type SendJobOutcome, SharedJobQueue } from "./shared_job_queue.ts";
 import type { SendStart } from "./send_worker.ts";
 
 /** A thread that sends for sockets. It ends with the last of them. */

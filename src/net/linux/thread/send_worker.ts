@@ -6,7 +6,13 @@
  */
 import { FrameBatch } from "../batch/frame_batch.ts";
 import type { FrameEnds } from "../batch/ethernet_frames.ts";
-import type { ArrivedSendJob, SendMethod, SendWork } from "./send_job.ts";
+import {
+  type ArrivedSendJob,
+  type SendMethod,
+  type SendWork,
+  serveJobs,
+  templateAt,
+} from "./shared_job_queue.ts";
 import { Libc } from "../ffi/libc.ts";
 import {
   type PreparedBatch,
@@ -18,7 +24,6 @@ import { MessageBatch } from "../batch/message_batch.ts";
 import { AddressesBehind } from "../netlink/routing_table.ts";
 import { readTargets } from "../batch/target_batch.ts";
 import { sendAll } from "./blocking_send.ts";
-import { serveJobs, templateAt } from "./shared_job_queue.ts";
 import { MOST_IN_BATCH } from "../../socket.ts";
 import { type XdpPlace, XdpRing } from "../xdp/xdp_ring.ts";
 

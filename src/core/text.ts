@@ -193,19 +193,6 @@ function picture(control: string): string {
   return code < 0x20 ? String.fromCharCode(0x2400 + code) : code === 0x7f ? "\u2421" : "\ufffd";
 }
 
-/**
- * A number with commas, to three decimals: what `toLocaleString("en-US")` says, which loads tables
- * for 30 ms when it is called first.
- */
-export function withCommas(value: number | bigint): string {
-  const exact = typeof value === "number" && Number.isInteger(value) ? BigInt(value) : value;
-  const [whole, part] = typeof exact === "bigint"
-    ? [String(exact)]
-    : exact.toFixed(3).replace(/\.?0+$/, "").split(".");
-  const grouped = whole.replace(/\B(?=(?:\d{3})+$)/g, ",");
-  return part === undefined ? grouped : `${grouped}.${part}`;
-}
-
 /** A line of a text. */
 export interface Line {
   /** The line without its end; empty where it is too long. */

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { withCommas } from "../core/text.ts";
+import { withCommas } from "../core/quantities.ts";
 import type { Targets } from "./compose.ts";
 
 /** Addresses of any kind but loopback that may be scanned without a word. */

@@ -8,7 +8,6 @@ import {
   harmlessText,
   oneLine,
   plainText,
-  withCommas,
 } from "../../src/core/text.ts";
 
 const utf8 = (text: string) => new TextEncoder().encode(text);
@@ -107,26 +106,4 @@ Deno.test("characters that are not seen are taken out of plain text, and shown o
   assertEquals([plainText("❤\ufe0f"), harmlessText("❤\ufe0f")], ["❤\ufe0f", "❤\ufe0f"]);
   assertEquals(harmlessText("❤\ufe0f\ufe0fa\ufe0e"), "❤\ufe0f\ufffda\ufffd");
   assertEquals([plainText("👨\u200d👩"), harmlessText("👨\u200d👩")], ["👨👩", "👨\ufffd👩"]);
-});
-
-Deno.test("withCommas() writes numbers as the runtime does", () => {
-  const numbers = [
-    0,
-    7,
-    999,
-    1000,
-    65_536,
-    123_456,
-    1_234_567.891,
-    0.5,
-    0.0004,
-    999.9996,
-    1e15,
-    -1234,
-  ];
-  const sizes = [10n ** 30n, -123_456n, 1n << 128n];
-  for (const value of [...numbers, ...sizes]) {
-    assertEquals(withCommas(value), value.toLocaleString("en-US"));
-  }
-  assertEquals(withCommas(2 ** 64), "18,446,744,073,709,551,616"); // to the last digit
 });

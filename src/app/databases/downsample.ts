@@ -12,7 +12,7 @@ import {
   type StorePlace,
 } from "../../store/open_store.ts";
 import { withDatabaseErrors } from "../../store/store.ts";
-import { count } from "../targets/scan_plan.ts";
+import { countOf } from "../../core/quantities.ts";
 
 /** Between two transactions others may write, and polls go on, milliseconds. */
 const PAUSE_MS = 10;
@@ -36,7 +36,7 @@ async function downsample(
     database,
     () => downsampleObservations(database, cuts, between, signal),
   );
-  return `${database.name}: ${count(deleted, "observation")} thinned out`;
+  return `${database.name}: ${countOf(deleted, "observation")} thinned out`;
 }
 
 /** A day: watches thin their lists so often, and first after a minute, milliseconds. */

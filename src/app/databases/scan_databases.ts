@@ -28,7 +28,7 @@ import { Store, withDatabaseErrors } from "../../store/store.ts";
 import type { Range } from "../../targets/ranges.ts";
 import type { Settings } from "../settings/option_values.ts";
 import { userPath } from "../environment.ts";
-import { count } from "../targets/scan_plan.ts";
+import { countOf } from "../../core/quantities.ts";
 import { downsampleOnce } from "./downsample.ts";
 import { type ScanSettings } from "../settings/scan_settings.ts";
 import { type NamedTargets } from "../targets/find_targets.ts";
@@ -220,7 +220,7 @@ export class ScanDatabases implements AsyncDisposable {
       });
       const { places, keepMs } = this.plan;
       if (missed > 0) {
-        this.tell(`${places[i].path}: ${count(missed, "known server")} did not answer`);
+        this.tell(`${places[i].path}: ${countOf(missed, "known server")} did not answer`);
       }
       if (keepMs !== undefined) {
         this.tell(await downsampleOnce(places[i], keepMs, this.surroundings));

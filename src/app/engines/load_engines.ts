@@ -6,7 +6,7 @@
 import { family, formatAddress } from "../../core/address.ts";
 import type { Targets } from "../../targets/compose.ts";
 import type { EngineGrounds, EngineName, Loaded } from "./choose_engine.ts";
-import { count } from "../targets/scan_plan.ts";
+import { countOf } from "../../core/quantities.ts";
 import type { ScanSettings } from "../settings/scan_settings.ts";
 
 /** What holds for this process and these targets: nothing is asked for, and in a dry run nothing is sent. */
@@ -48,7 +48,7 @@ async function loadRaw(
     const size = ranges.reduce((sum, { start, end }) => sum + end - start, 0);
     const { targets: framed, gateway, interface: link } = uplink;
     const way = `over ${link.name} to ${formatAddress(gateway)}` +
-      (framed === size ? "" : `, ${count(size - framed, "target")} by udp`);
+      (framed === size ? "" : `, ${countOf(size - framed, "target")} by udp`);
     return { ...engine, way };
   } catch (error) {
     if (error instanceof NoUplink) return { unsuited: error.message };

@@ -12,7 +12,7 @@ import type { DatagramSocket } from "../../net/socket.ts";
 import { socketsFor } from "../../sweep/probe_window.ts";
 import { familiesOf, type Targets } from "../../targets/compose.ts";
 import type { Engine } from "./choose_engine.ts";
-import { count, number } from "../targets/scan_plan.ts";
+import { countOf, withCommas } from "../../core/quantities.ts";
 import type { ScanSettings } from "../settings/scan_settings.ts";
 
 /** The shared sockets by family. */
@@ -123,7 +123,7 @@ export async function requireDescriptors(
   if (left === needed) return;
   throw new ShortageError(
     `Cannot scan: ${
-      count(left, "descriptor")
+      countOf(left, "descriptor")
     } of the ${needed} that outputs and connections need ` +
       "can be had; raise the limit (ulimit -n)",
   );
@@ -175,8 +175,8 @@ export async function capacityFor(
   const { connections } = capacity;
   if (connections < wanted) {
     tell(
-      `blocksweep: ${count(connections, "connection")} at once in place of ` +
-        `${number(wanted)}: there are no more descriptors (ulimit -n)`,
+      `blocksweep: ${countOf(connections, "connection")} at once in place of ` +
+        `${withCommas(wanted)}: there are no more descriptors (ulimit -n)`,
     );
   }
   return capacity;

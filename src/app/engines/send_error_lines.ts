@@ -4,7 +4,7 @@
  * @module
  */
 import type { SendErrorKind } from "../../scan/sweep_stage/send_errors.ts";
-import { withCommas } from "../../core/text.ts";
+import { withCommas } from "../../core/quantities.ts";
 
 /** What an error of sending comes from, most likely, and what to do. */
 const REFUSALS: Readonly<Record<string, string>> = {

@@ -6,7 +6,7 @@
 import type { ServerRecord } from "../../core/record.ts";
 import type { Sink } from "../../sinks/sink.ts";
 import { harmlessText } from "../../core/text.ts";
-import { number } from "../targets/scan_plan.ts";
+import { withCommas } from "../../core/quantities.ts";
 
 /** Texts that are counted on their own: strangers choose versions, and there is no end to them. */
 const MOST_TEXTS = 1000;
@@ -80,9 +80,11 @@ class Counts {
     const sorted = [...this.#texts].sort(([a, n], [b, m]) => m - n || (a < b ? -1 : 1));
     const others = sorted.slice(SHOWN).reduce((sum, [, count]) => sum + count, this.#rest);
     return [
-      ...sorted.slice(0, SHOWN).map(([text, count]) => `${number(count)} × ${harmlessText(text)}`),
-      ...(others > 0 ? [`${number(others)} others`] : []),
-      ...(this.#unknown > 0 ? [`${number(this.#unknown)} unknown`] : []),
+      ...sorted.slice(0, SHOWN).map(([text, count]) =>
+        `${withCommas(count)} × ${harmlessText(text)}`
+      ),
+      ...(others > 0 ? [`${withCommas(others)} others`] : []),
+      ...(this.#unknown > 0 ? [`${withCommas(this.#unknown)} unknown`] : []),
     ].join(", ");
   }
 }

@@ -10,7 +10,7 @@ import type { StorePlace } from "../../store/open_store.ts";
 import { EventSpool, MOST_SPOOLED, Webhook } from "../../watch/mod.ts";
 import { reason, userPath } from "../environment.ts";
 import { configurationPath } from "../targets/opt_out_file.ts";
-import { number } from "../targets/scan_plan.ts";
+import { withCommas } from "../../core/quantities.ts";
 import type { Settings } from "../settings/option_values.ts";
 
 /** What the options say about it. */
@@ -110,10 +110,10 @@ function requireFile(path: string): void {
 
 /** What became of the events: the three numbers are those of the watch, and those left before. */
 export function webhookSummary({ delivered, waiting, lost, recovered, path }: Webhook): string {
-  const before = recovered === 0 ? "" : ` and ${number(recovered)} of an earlier watch`;
+  const before = recovered === 0 ? "" : ` and ${withCommas(recovered)} of an earlier watch`;
   const where = waiting === 0 ? "" : ` in "${path}"`;
-  return `${before}; webhook: ${number(delivered)} delivered, ${
-    number(waiting)
+  return `${before}; webhook: ${withCommas(delivered)} delivered, ${
+    withCommas(waiting)
   } waiting${where}, ` +
-    `${number(lost)} lost`;
+    `${withCommas(lost)} lost`;
 }

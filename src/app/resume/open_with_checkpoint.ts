@@ -28,7 +28,7 @@ import { storePlace } from "../../store/open_store.ts";
 import type { SpillingStore } from "../../store/spilling_store.ts";
 import { reason, userPath, writeRefusal } from "../environment.ts";
 import { openOutputs, type OutputPlan, reopenOutputs } from "../outputs/open_outputs.ts";
-import { count } from "../targets/scan_plan.ts";
+import { countOf } from "../../core/quantities.ts";
 import type { Resumed } from "./read_resumed_scan.ts";
 
 /** Where a checkpoint goes. */
@@ -211,8 +211,8 @@ async function reopenStores(
 function checkOutputCount({ length }: Offsets, outputs: number, path: string): void {
   if (length === outputs) return;
   throw new InputError(
-    `Cannot resume "${path}": its outputs has ${count(length, "length")}, and the scan has ` +
-      count(outputs, "output"),
+    `Cannot resume "${path}": its outputs has ${countOf(length, "length")}, and the scan has ` +
+      countOf(outputs, "output"),
   );
 }
 

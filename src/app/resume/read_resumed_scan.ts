@@ -16,7 +16,8 @@ import type { Mark } from "../../sweep/trail.ts";
 import { type OptionForm, Settings, type Values } from "../settings/option_values.ts";
 import { type Configuration, fullPath, parseConfiguration } from "./scan_configuration.ts";
 import { userPath } from "../environment.ts";
-import { count, number, type Passes, type Plan } from "../targets/scan_plan.ts";
+import type { Passes, Plan } from "../targets/scan_plan.ts";
+import { countOf, withCommas } from "../../core/quantities.ts";
 
 /** Options that change neither who is asked what, nor what is written where. */
 const FREE = new Set([
@@ -179,7 +180,7 @@ function markFault(
   const size = pass > sizes.length + 1 ? -1 : sizes[pass - 1] ?? 0;
   if (position <= size) return undefined;
   const name = transport === "tcp" ? "TCP pass" : "pass";
-  if (pass <= sizes.length) return `${name} ${pass} has ${count(size, "target")}`;
+  if (pass <= sizes.length) return `${name} ${pass} has ${countOf(size, "target")}`;
   const passes = sizes.length === 1 ? `is 1 ${name}` : `are ${sizes.length} ${name}es`;
   return `there ${passes}; the last position is ${sizes.length + 1}:0, behind all of them`;
 }
@@ -194,10 +195,12 @@ export function resumeLine({ path, checkpoint }: Resumed, rows: number, { passes
       const name = one === "tcp" ? "TCP pass" : "pass";
       return pass > sizes.length
         ? `all ${one === "tcp" ? "TCP " : ""}passes done`
-        : `${name} ${pass} of ${sizes.length} at ${number(position)} of ${number(sizes[pass - 1])}`;
+        : `${name} ${pass} of ${sizes.length} at ${withCommas(position)} of ${
+          withCommas(sizes[pass - 1])
+        }`;
     },
   );
   const how = state === "running" ? "cut off" : state;
   return `resuming "${path}" (scan ${scanId}, ${how}, saved ${new Date(savedAt).toISOString()}): ` +
-    `${count(rows, "row")} written, ${stand.join(", ")}`;
+    `${countOf(rows, "row")} written, ${stand.join(", ")}`;
 }

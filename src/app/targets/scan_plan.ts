@@ -20,7 +20,7 @@ import type { Protocol } from "../../protocols/protocol.ts";
 import type { Limits } from "../../net/throttle.ts";
 import { densityOf } from "../../targets/density.ts";
 import { segmentsOf, type Targets } from "../../targets/compose.ts";
-import { withCommas as number } from "../../core/text.ts";
+import { withCommas } from "../../core/quantities.ts";
 import { permissionNeeded } from "../../targets/permission.ts";
 import { type Segment, TargetSpace } from "../../targets/space.ts";
 
@@ -209,28 +209,15 @@ function probesOf(plan: Plan): string {
     interviews.protocols.filter((one) => one.transport === transport).map(({ name }) => name);
   const names = [...guards.map(({ name }) => name), ...sentIn(udp), ...held("udp")];
   return [
-    ...(datagrams > 0 ? [`${number(datagrams)} datagrams would be sent (${kinds(names)})`] : []),
+    ...(datagrams > 0
+      ? [`${withCommas(datagrams)} datagrams would be sent (${kinds(names)})`]
+      : []),
     ...(connects > 0
       ? [
-        `${number(connects)} connections would be opened (${
+        `${withCommas(connects)} connections would be opened (${
           kinds([...sentIn(tcp), ...held("tcp")])
         })`,
       ]
       : []),
   ].join(" and ");
-}
-
-export { number };
-
-/** A number of things: `1 row`, `2 rows`. */
-export function count(value: number, thing: string): string {
-  return `${number(value)} ${thing}${value === 1 ? "" : "s"}`;
-}
-
-/** A time in words of a clock. */
-export function clockTime(seconds: number): string {
-  if (!Number.isFinite(seconds)) return "?";
-  const whole = Math.ceil(seconds);
-  const parts = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
-  return parts.map((part) => String(part).padStart(2, "0")).join(":");
 }

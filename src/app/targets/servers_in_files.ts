@@ -8,7 +8,7 @@ import { type Imported, readForeign } from "../../sinks/foreign_files.ts";
 import { XmlError } from "../../sinks/xml_tags.ts";
 import type { StoredRecord } from "../../store/server_columns.ts";
 import { reason, userPath } from "../environment.ts";
-import { count } from "./scan_plan.ts";
+import { countOf } from "../../core/quantities.ts";
 
 /**
  * The servers in a file that one of our formats wrote, in its order. Lines that cannot be read are
@@ -34,7 +34,7 @@ export async function* readServerRows(
     throw new InputError(`Cannot read "${path}": ${error.message}`);
   }
   if (unread === 0) return;
-  tell(`blocksweep: ${path}: passed over ${count(unread, "line")} that cannot be read`);
+  tell(`blocksweep: ${path}: passed over ${countOf(unread, "line")} that cannot be read`);
 }
 
 /**

@@ -19,7 +19,7 @@ import { readTextFile } from "../environment.ts";
 import { readServerRows } from "./servers_in_files.ts";
 import { locate } from "./locate_server.ts";
 import { type Lookups, noteRefused, RefusedName } from "./name_lookup.ts";
-import { count } from "./scan_plan.ts";
+import { countOf } from "../../core/quantities.ts";
 import { namesIn } from "./rescan_targets.ts";
 import { resolveName, serviceFinder } from "./dns_lookup.ts";
 
@@ -101,7 +101,7 @@ export async function readWatchTargets(sources: WatchSources): Promise<readonly 
 const ALL_OPTED_OUT = "Cannot watch: every named server opted out";
 
 function tellPassedOver(servers: number, tell: (line: string) => void): void {
-  if (servers > 0) tell(`blocksweep: ${count(servers, "server")} opted out: not watched`);
+  if (servers > 0) tell(`blocksweep: ${countOf(servers, "server")} opted out: not watched`);
 }
 
 /**

@@ -25,7 +25,7 @@ import { reason, userPath } from "../../app/environment.ts";
 import { DEFAULTS } from "../../app/settings/defaults.ts";
 import { FLEET_RANGE } from "./fleet.ts";
 import { usualPorts } from "../../protocols/usual_ports.ts";
-import { number } from "../../app/targets/scan_plan.ts";
+import { withCommas } from "../../core/quantities.ts";
 import { runPassingScan } from "./scan.ts";
 import { serverTable } from "../../app/outputs/table_format.ts";
 import { Settings } from "../../app/settings/option_values.ts";
@@ -56,8 +56,8 @@ export async function runDemo(
   }
   if (!quiet) {
     tellLine(
-      `simulating ${number(servers)} servers and ${
-        number(hosts.length - servers)
+      `simulating ${withCommas(servers)} servers and ${
+        withCommas(hosts.length - servers)
       } hostile or shy hosts ` +
         `in ${FLEET_RANGE} (65,536 addresses), and scanning all of it:`,
     );
@@ -111,7 +111,7 @@ async function printTable(rows: readonly ServerRecord[]): Promise<void> {
   );
   const table = serverTable(outputColumns() ?? Infinity);
   const text = table.head + shown.map((record) => table.row(record, false)).join("");
-  await print(`\n${text}... and ${number(rows.length - shown.length)} more\n`);
+  await print(`\n${text}... and ${withCommas(rows.length - shown.length)} more\n`);
 }
 
 async function judge(
@@ -119,8 +119,8 @@ async function judge(
 ): Promise<number> {
   for (const { name, verdict: { expected, found, right, faults } } of verdicts) {
     await print(
-      `${name}: ${number(found)} of ${number(expected)} servers found, ` +
-        `${number(right)} rows right in every field, ${number(faults.length)} faults`,
+      `${name}: ${withCommas(found)} of ${withCommas(expected)} servers found, ` +
+        `${withCommas(right)} rows right in every field, ${withCommas(faults.length)} faults`,
     );
     for (const fault of faults.slice(0, 10)) await print(`  ${fault}`);
   }

@@ -20,7 +20,7 @@ import { userPath, writeRefusal, writeTextFile } from "../../app/environment.ts"
 import { DEFAULTS } from "../../app/settings/defaults.ts";
 import { onInterrupt } from "../../app/interrupt_signals.ts";
 import { privateRanges } from "../../targets/builtin_lists.ts";
-import { number } from "../../app/targets/scan_plan.ts";
+import { withCommas } from "../../core/quantities.ts";
 import { Settings } from "../../app/settings/option_values.ts";
 
 /** Where a fleet stands when nothing else is said. */
@@ -65,7 +65,7 @@ export async function runFleet(args: readonly string[]): Promise<number> {
   const quiet = settings.has("quiet");
   if (!quiet) {
     tellLine(
-      `${number(hosts.length)} simulated hosts in ${
+      `${withCommas(hosts.length)} simulated hosts in ${
         settings.text("range") ?? FLEET_RANGE
       }; Ctrl-C ends`,
     );
@@ -74,8 +74,8 @@ export async function runFleet(args: readonly string[]): Promise<number> {
   await Promise.race([aborted(AbortSignal.any(ends)), fleet.running]);
   if (!quiet) {
     tellLine(
-      `received ${number(fleet.received)} datagrams, sent ${number(fleet.sent)}, ` +
-        `accepted ${number(fleet.accepted)} connections`,
+      `received ${withCommas(fleet.received)} datagrams, sent ${withCommas(fleet.sent)}, ` +
+        `accepted ${withCommas(fleet.accepted)} connections`,
     );
   }
   return 0;

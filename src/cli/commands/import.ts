@@ -15,7 +15,7 @@ import { readArgs } from "../options/parse_arguments.ts";
 import { tellLine } from "../term/console.ts";
 import { openRowFile, stored } from "../../app/targets/servers_in_files.ts";
 import { namedPlace } from "../../app/databases/select_servers.ts";
-import { count } from "../../app/targets/scan_plan.ts";
+import { countOf } from "../../core/quantities.ts";
 import { connectionEnvironment } from "../../app/databases/connection_environment.ts";
 import { Settings } from "../../app/settings/option_values.ts";
 
@@ -101,11 +101,11 @@ async function importFile(
     if (batch.length > 0) await write();
     throw new InputError(
       `Cannot import "${path}": ${error.message}; of XML it wants nmap's or masscan's -oX ` +
-        `(${count(found, "server")} before that line, imported)`,
+        `(${countOf(found, "server")} before that line, imported)`,
     );
   }
   const lines = `${
-    count(unread.count, "line")
+    countOf(unread.count, "line")
   } that cannot be read, the first is line ${unread.first}`;
   if (found === 0 && unread.count > 0) {
     throw new InputError(
@@ -114,7 +114,7 @@ async function importFile(
   }
   await write();
   return [
-    `${path}: ${count(found, "server")}, ${changed} of them new or newer than what was known`,
+    `${path}: ${countOf(found, "server")}, ${changed} of them new or newer than what was known`,
     ...(unread.count > 0 ? [`${path}: passed over ${lines}`] : []),
   ];
 }

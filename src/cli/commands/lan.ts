@@ -36,7 +36,7 @@ import { draw, isDumb, outputColumns, print, tellLine, terminalSize } from "../t
 import { INTERRUPTED, onInterrupt } from "../../app/interrupt_signals.ts";
 import { LiveLanTable } from "../term/live_lan_table.ts";
 import { OptOutFile } from "../../app/targets/opt_out_file.ts";
-import { count } from "../../app/targets/scan_plan.ts";
+import { countOf } from "../../core/quantities.ts";
 import { useColor } from "../term/server_description.ts";
 import { serverTable } from "../../app/outputs/table_format.ts";
 import { Settings } from "../../app/settings/option_values.ts";
@@ -84,9 +84,9 @@ export async function runLan(
   table?.[Symbol.dispose]();
   await rows.printed();
   if (!settings.has("quiet") && !live) {
-    tellLine(`${count(rows.count, "server")} on ${count(size, "network")}`);
+    tellLine(`${countOf(rows.count, "server")} on ${countOf(size, "network")}`);
     if (unswept > 0) {
-      tellLine(`${count(unswept, "host")} not swept for Java servers: --once ended first`);
+      tellLine(`${countOf(unswept, "host")} not swept for Java servers: --once ended first`);
     }
   }
   if (isShort || short > 0 || refusals.some(isOutOfDescriptors)) {
@@ -101,7 +101,7 @@ export async function runLan(
 
 /** What a shortage of descriptors means. */
 function shortLine(hosts: number): string {
-  const swept = hosts === 0 ? "" : ` (${count(hosts, "host")} not swept for Java servers)`;
+  const swept = hosts === 0 ? "" : ` (${countOf(hosts, "host")} not swept for Java servers)`;
   return `blocksweep: results are incomplete for lack of descriptors${swept}; raise the limit ` +
     "(ulimit -n)";
 }

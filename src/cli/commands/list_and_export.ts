@@ -21,7 +21,7 @@ import {
   writeServers,
 } from "../../app/databases/select_servers.ts";
 import { openOutputs, planOutputs } from "../../app/outputs/open_outputs.ts";
-import { count } from "../../app/targets/scan_plan.ts";
+import { countOf } from "../../core/quantities.ts";
 import { SoftwareTally } from "../../app/outputs/software_tally.ts";
 import { Settings } from "../../app/settings/option_values.ts";
 
@@ -79,7 +79,7 @@ async function show(
       ),
   );
   if (settings.has("quiet")) return 0;
-  tellLine(`${count(written, "server")} of ${database.name}`);
+  tellLine(`${countOf(written, "server")} of ${database.name}`);
   if (plans.some(({ format }) => format.name === "table")) tally.lines().forEach(tellLine);
   if (selection.since !== undefined && written > 0) {
     tellLine(

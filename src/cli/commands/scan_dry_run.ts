@@ -21,14 +21,8 @@ import { requestText } from "../../targets/srv.ts";
 import { connectionSpace } from "../../sweep/connection_passes.ts";
 import { print } from "../term/console.ts";
 import type { Engine } from "../../app/engines/choose_engine.ts";
-import {
-  clockTime,
-  count,
-  mostSent,
-  number,
-  type Passes,
-  type Plan,
-} from "../../app/targets/scan_plan.ts";
+import { mostSent, type Passes, type Plan } from "../../app/targets/scan_plan.ts";
+import { clockTime, countOf, withCommas } from "../../core/quantities.ts";
 import type { ScanSettings, SpeedSettings } from "../../app/settings/scan_settings.ts";
 import type { NamedTargets } from "../../app/targets/find_targets.ts";
 
@@ -50,13 +44,13 @@ export function planLines(
   );
   const { udp, tcp } = plan.passes;
   const list = ({ probes, protocols }: Passes) =>
-    probes.map((one, i) => `${protocols[i]} ${number(one)}`).join(", ");
-  const before = plan.guards.map(({ name, probes }) => `${name} ${number(probes)}`).join(", ");
+    probes.map((one, i) => `${protocols[i]} ${withCommas(one)}`).join(", ");
+  const before = plan.guards.map(({ name, probes }) => `${name} ${withCommas(probes)}`).join(", ");
   const suppressed = [...new Set(plan.guards.map((guard) => guard.suppressed))].join(", ");
   const { udp: probes, tcp: connects } = mostSent(plan);
   const gaps = Math.max(0, plan.guards.length + udp.sizes.length - 1);
   const limit = (value: number | undefined) =>
-    value === undefined ? "no limit" : `${number(value)}/s`;
+    value === undefined ? "no limit" : `${withCommas(value)}/s`;
   const { rate, netRate, hostRate } = limits;
   const rising = autoRate === undefined
     ? ""
@@ -70,15 +64,15 @@ export function planLines(
   const rows: [string, string][] = [
     [
       "targets",
-      `${number(size)}: ${number(publicSize)} public, ${number(local)} private, ` +
-      `${number(loopbackSize)} loopback`,
+      `${withCommas(size)}: ${withCommas(publicSize)} public, ${withCommas(local)} private, ` +
+      `${withCommas(loopbackSize)} loopback`,
     ],
     ...led.length === 0 ? [] : [["SRV added", led.join("; ")] as [string, string]],
     ...first.length === 0 ? [] : [["rescan", knownText(first.length, plan)] as [string, string]],
     [
       "left out",
-      `${number(left.never)} never asked, ${number(left.private)} private, ` +
-      `${number(left.chosen)} excluded, ${number(optedOutSize)} opted out`,
+      `${withCommas(left.never)} never asked, ${withCommas(left.private)} private, ` +
+      `${withCommas(left.chosen)} excluded, ${withCommas(optedOutSize)} opted out`,
     ],
     ["permission", needed === undefined ? "not needed" : `--i-have-permission, for ${needed}`],
     ["ports", ports.join("; ")],
@@ -90,11 +84,11 @@ export function planLines(
     ["passes", [udp, tcp].map(list).filter((text) => text !== "").join("; beside them ")],
     ...(probes === 0 ? [] : [[
       "probes",
-      `at most ${number(probes)}; those that answered are left out of retries`,
+      `at most ${withCommas(probes)}; those that answered are left out of retries`,
     ] as [string, string]]),
     ...(connects === 0 ? [] : [[
       "connects",
-      `at most ${number(connects)} over TCP, ${number(chosen.concurrency)} at once; ` +
+      `at most ${withCommas(connects)} over TCP, ${withCommas(chosen.concurrency)} at once; ` +
       "what opens is sent a status request",
     ] as [string, string]]),
     ...verified === "" ? [] : [["verify", verified] as [string, string]],
@@ -104,7 +98,7 @@ export function planLines(
     ],
     [
       "engine",
-      engine + (chosen.threads === 0 ? "" : `, ${count(chosen.threads, "sending thread")}`) +
+      engine + (chosen.threads === 0 ? "" : `, ${countOf(chosen.threads, "sending thread")}`) +
       (way === undefined ? "" : `, ${way}`),
     ],
     ["governed by", plan.governor === "nothing" ? "the machine" : `--${plan.governor}`],
@@ -118,11 +112,11 @@ export function planLines(
 function knownText(size: number, { interviews: { servers, protocols }, unprobed }: Plan): string {
   const names = protocols.map(({ name }) => name).join(", ");
   return [
-    `${count(size, "known server")}, the most overdue first`,
-    ...servers === 0 ? [] : [`${number(servers)} for ${names}, which no pass visits`],
+    `${countOf(size, "known server")}, the most overdue first`,
+    ...servers === 0 ? [] : [`${withCommas(servers)} for ${names}, which no pass visits`],
     ...unprobed === 0
       ? []
-      : [`${number(unprobed)} not probed: none of their protocols is selected`],
+      : [`${withCommas(unprobed)} not probed: none of their protocols is selected`],
   ].join("; ");
 }
 

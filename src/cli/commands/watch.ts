@@ -33,7 +33,7 @@ import {
   serveMetrics,
 } from "../../app/metrics/metrics_server.ts";
 import { OptOutFile } from "../../app/targets/opt_out_file.ts";
-import { count, number } from "../../app/targets/scan_plan.ts";
+import { countOf, withCommas } from "../../core/quantities.ts";
 import { chosenProtocols } from "../../app/settings/scan_settings.ts";
 import { keepDownsampled } from "../../app/databases/downsample.ts";
 import { Settings } from "../../app/settings/option_values.ts";
@@ -133,7 +133,7 @@ async function watchServers(
   const around = { scanId, signal, tell, attach: attachedTo(lists, names), optedOut };
   const { poller, board, concurrency } = await openPollingSockets(servers, chosen.asking, around);
   if (!quiet) {
-    tellLine(`watching ${count(servers.length, "server")}, each every ${intervalMs / 1000} s`);
+    tellLine(`watching ${countOf(servers.length, "server")}, each every ${intervalMs / 1000} s`);
   }
   const counts = noCounts();
   const metrics = new WatchMetrics(servers, counts, lists.journals);
@@ -200,8 +200,8 @@ function summary(online: number, all: number, counts: WatchCounts, hook?: Webhoo
   const sent = hook === undefined ? "" : webhookSummary(hook);
   const putOff = counts.putOff === 0
     ? ""
-    : `, ${number(counts.putOff)} put off for lack of descriptors (ulimit -n)`;
-  return `${number(online)} of ${count(all, "server")} online; ` +
-    `${number(counts.polls)} polls${late}, ${number(counts.answered)} answered${putOff}; ` +
-    `${number(counts.events)} events${sent}`;
+    : `, ${withCommas(counts.putOff)} put off for lack of descriptors (ulimit -n)`;
+  return `${withCommas(online)} of ${countOf(all, "server")} online; ` +
+    `${withCommas(counts.polls)} polls${late}, ${withCommas(counts.answered)} answered${putOff}; ` +
+    `${withCommas(counts.events)} events${sent}`;
 }

@@ -8,7 +8,7 @@ import type { Clock } from "../../net/clock.ts";
 import { serverId, type ServerRecord } from "../../core/record.ts";
 import { type FoundServers, type Listed, worldTitle } from "../../scan/lan/mod.ts";
 import { harmlessText } from "../../core/text.ts";
-import { count } from "../../app/targets/scan_plan.ts";
+import { countOf } from "../../core/quantities.ts";
 import {
   placeColumns,
   playersText,
@@ -123,7 +123,7 @@ export class LiveLanTable implements Disposable {
     const columns = Math.max(2, given.columns);
     const space = { now: clock.now(), columns: columns - 1, lines: Math.max(2, rows - 2) };
     const listed = neighbours.listed();
-    const title = `${count(listed.length, "server")} on ${count(networks, "network")}`;
+    const title = `${countOf(listed.length, "server")} on ${countOf(networks, "network")}`;
     const [head, ...table] = tableLines(listed, space);
     const paint = (style: "bold" | "dim", text: string) =>
       color ? styleText(style, text, { validateStream: false }) : text;

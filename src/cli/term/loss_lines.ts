@@ -6,7 +6,7 @@
 import type { ScanState } from "../../scan/scan_state.ts";
 import type { RateReason } from "../../sweep/rate/rate_search.ts";
 import { estimateLoss, missedServers } from "../../sweep/canaries/loss_estimate.ts";
-import { count, number } from "../../app/targets/scan_plan.ts";
+import { countOf, withCommas } from "../../core/quantities.ts";
 
 /** Passes over the silent, at the most, beside the first. */
 const MOST_RETRIES = 3;
@@ -27,7 +27,7 @@ export function lossLines(
   if (estimate === undefined) return [];
   const { share, low, high } = estimate;
   const loss = `about ${percent(share)} % of replies lost (${percent(low)} to ${percent(high)}, ` +
-    `of ${count(canaries.asked, "question")} to servers that had answered)`;
+    `of ${countOf(canaries.asked, "question")} to servers that had answered)`;
   if (retries === undefined || replies.true === 0) return [loss];
   const missed = (p: number, more = 0) => missedServers(replies.true, p, retries + 1 + more);
   const [expected, most] = [missed(share), missed(high)];
@@ -38,7 +38,7 @@ export function lossLines(
     ? `; --retries ${retries + 1} would leave ${amount(missed(share, 1))}`
     : "";
   return [
-    `${loss}: expect ${amount(expected)} of ${number(Math.round(all))} servers missed${range}` +
+    `${loss}: expect ${amount(expected)} of ${withCommas(Math.round(all))} servers missed${range}` +
     better,
   ];
 }
@@ -47,11 +47,11 @@ export function lossLines(
 export function rateLines({ rate }: Pick<ScanState, "rate">): string[] {
   if (rate === undefined) return [];
   const { rate: found, lossAt = 0, lossThere = 0, usualLoss = 0 } = rate;
-  const speed = `${number(Math.round(found))} a second`;
+  const speed = `${withCommas(Math.round(found))} a second`;
   const usual = `${percent(usualLoss)} % at lower rates`;
   const texts: Readonly<Record<RateReason, string>> = {
     loss: `settled on ${speed}: above it canaries were lost (${percent(lossThere)} % at ` +
-      `${number(Math.round(lossAt))} a second, ${usual})`,
+      `${withCommas(Math.round(lossAt))} a second, ${usual})`,
     room: `settled on ${speed}: above it the system had no room for what left, or came back`,
     sender: `settled on ${speed}: caps for hosts and networks, or this machine, let no more leave`,
     limit: `settled on ${speed}, the most that is allowed: no more was lost than at lower rates`,
@@ -71,6 +71,8 @@ function percent(share: number): string {
 
 /** How many servers: below ten with the digits that say something. */
 function amount(servers: number): string {
-  if (servers >= 9.5) return Number.isFinite(servers) ? number(Math.round(servers)) : "any number";
+  if (servers >= 9.5) {
+    return Number.isFinite(servers) ? withCommas(Math.round(servers)) : "any number";
+  }
   return servers < 0.005 ? "0" : String(Number(servers.toPrecision(servers < 1 ? 1 : 2)));
 }

@@ -8,7 +8,8 @@ import type { FloodReport } from "../../sweep/flooding_hosts.ts";
 import { estimateLoss } from "../../sweep/canaries/loss_estimate.ts";
 import { tell, tellLine, terminalSize } from "./console.ts";
 import { reason, userPath, writeRefusal } from "../../app/environment.ts";
-import { count, type Governor, number, type Plan } from "../../app/targets/scan_plan.ts";
+import type { Governor, Plan } from "../../app/targets/scan_plan.ts";
+import { countOf, withCommas } from "../../core/quantities.ts";
 import { PaceMeter, type ScanWork, statusLine } from "./status_line.ts";
 
 /** How often the line is drawn and the file written, milliseconds. */
@@ -94,10 +95,10 @@ export class Progress implements Disposable {
     }
     const { protocols: { [pass - 1]: name }, probes: { [pass - 1]: probes } } =
       plan.passes[transport];
-    const part = probes < size ? `${number(probes)} of ` : "";
+    const part = probes < size ? `${withCommas(probes)} of ` : "";
     tellLine(
       `${transport === "tcp" ? "TCP " : ""}pass ${pass} of ${passes}: ${name}, ${part}` +
-        count(size, "target"),
+        countOf(size, "target"),
     );
   }
 
@@ -203,7 +204,7 @@ export function statusOf(state: ScanState): Record<string, unknown> {
 
 /** What a machine that slept, or a clock that was set, means for a scan. */
 export function clockJumpLine(ms: number): string {
-  const seconds = number(Math.round(Math.abs(ms) / 1000));
+  const seconds = withCommas(Math.round(Math.abs(ms) / 1000));
   return ms < 0
     ? `blocksweep: the clock was set back by ${seconds} s: seen_at follows it, nothing else does`
     : `blocksweep: the clock went ahead by ${seconds} s: if the machine slept, servers that were ` +

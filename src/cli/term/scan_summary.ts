@@ -13,7 +13,8 @@ import { INTERRUPTED } from "../../app/interrupt_signals.ts";
 import { lossLines, rateLines } from "./loss_lines.ts";
 import { optionsOf } from "../options/option_table.ts";
 import type { OutputPlan } from "../../app/outputs/open_outputs.ts";
-import { count, number, type Plan } from "../../app/targets/scan_plan.ts";
+import type { Plan } from "../../app/targets/scan_plan.ts";
+import { countOf, withCommas } from "../../core/quantities.ts";
 import type { ScanSettings } from "../../app/settings/scan_settings.ts";
 import type { DatabasePlan } from "../../app/databases/scan_databases.ts";
 import { codeList } from "../../app/engines/send_error_lines.ts";
@@ -46,34 +47,34 @@ export function summary(
       .map(({ path }) => path === "-" ? "standard output" : path).join(", ");
   const closed = named(true);
   const arrived = Object.values(replies).reduce((sum, count) => sum + count, 0);
-  const kinds = Object.entries(replies).map(([kind, count]) => `${number(count)} ${kind}`);
+  const kinds = Object.entries(replies).map(([kind, count]) => `${withCommas(count)} ${kind}`);
   return [
-    `${REASONS[reason]} in ${seconds} s: ${count(state.written, "row")} written to ${
+    `${REASONS[reason]} in ${seconds} s: ${countOf(state.written, "row")} written to ${
       named(false)
     }` +
-    (state.lost > 0 ? `, ${number(state.lost)} lost` : ""),
+    (state.lost > 0 ? `, ${withCommas(state.lost)} lost` : ""),
     ...(closed === "" ? [] : [`closed by its reader, which got a part of the rows: ${closed}`]),
     ...(state.passes === 0 ? [] : [
-      `sent ${count(state.sent, "probe")} in ${state.pass} of ${state.passes} passes` +
-      (state.refused > 0 ? `; ${number(state.refused)} more were refused by the system` : "") +
+      `sent ${countOf(state.sent, "probe")} in ${state.pass} of ${state.passes} passes` +
+      (state.refused > 0 ? `; ${withCommas(state.refused)} more were refused by the system` : "") +
       (Object.keys(state.errors).length > 0 ? ` (${codeList(state.errors)})` : ""),
       engineLine(state),
     ]),
     ...(tcp.passes === 0 ? [] : [
-      `began ${count(tcp.sent, "connection")} in ${tcp.pass} of ${tcp.passes} passes: ` +
-      Object.entries(tcp.counts).map(([kind, sum]) => `${number(sum)} ${kind}`).join(", "),
+      `began ${countOf(tcp.sent, "connection")} in ${tcp.pass} of ${tcp.passes} passes: ` +
+      Object.entries(tcp.counts).map(([kind, sum]) => `${withCommas(sum)} ${kind}`).join(", "),
     ]),
     ...shortageLines(state),
-    `received ${count(arrived, "datagram")} besides conversations: ${kinds.join(", ")}`,
+    `received ${countOf(arrived, "datagram")} besides conversations: ${kinds.join(", ")}`,
     ...omittedLines(state),
     ...floodLines(state),
     ...rateLines(state),
     ...lossLines(state, reason === "done" ? retries : undefined),
     ...(state.aliases > 0
-      ? [`${count(state.aliases, "row")} of servers that another row describes (alias_of)`]
+      ? [`${countOf(state.aliases, "row")} of servers that another row describes (alias_of)`]
       : []),
-    ...(state.fellSilent > 0 ? [`${count(state.fellSilent, "server")} told no status`] : []),
-    ...(state.optedOut > 0 ? [`${count(state.optedOut, "server")} asked to be left alone`] : []),
+    ...(state.fellSilent > 0 ? [`${countOf(state.fellSilent, "server")} told no status`] : []),
+    ...(state.optedOut > 0 ? [`${countOf(state.optedOut, "server")} asked to be left alone`] : []),
   ];
 }
 
@@ -84,15 +85,15 @@ function shortageLines({ tcp, uninspected, inspectedInPart }: ScanState): string
   const advice = "raise the limit (ulimit -n), or lower --concurrency";
   return [
     ...(tcp.unprobed === 0 ? [] : [
-      `results are incomplete: ${count(tcp.unprobed, "TCP target")} ${were(tcp.unprobed)} not ` +
+      `results are incomplete: ${countOf(tcp.unprobed, "TCP target")} ${were(tcp.unprobed)} not ` +
       `probed ${short}; ${advice}`,
     ]),
     ...(uninspected === 0 ? [] : [
-      `results are incomplete: ${count(uninspected, "server")} ${were(uninspected)} not ` +
+      `results are incomplete: ${countOf(uninspected, "server")} ${were(uninspected)} not ` +
       `inspected ${short}; ${advice}`,
     ]),
     ...(inspectedInPart === 0 ? [] : [
-      `${count(inspectedInPart, "server")} ${were(inspectedInPart)} inspected in part ${short} ` +
+      `${countOf(inspectedInPart, "server")} ${were(inspectedInPart)} inspected in part ${short} ` +
       `(flag cutShort); ${advice}`,
     ]),
   ];
@@ -104,7 +105,7 @@ function omittedLines({ replies: { omitted }, omittedAt }: ScanState): string[] 
   const rest = omittedAt.length < MOST_NAMED ? "" : ` (the first ${MOST_NAMED})`;
   const hosts = omittedAt.length === 0 ? "" : `: ${omittedAt.join(",")}${rest}`;
   return [
-    `results may be incomplete: ${count(omitted, "endpoint")} that replied ` +
+    `results may be incomplete: ${countOf(omitted, "endpoint")} that replied ` +
     `${omitted === 1 ? "was" : "were"} omitted, because too many replies were unverified; scan ` +
     `the hosts again one by one, at most 64 ports at a time${hosts}`,
   ];
@@ -115,7 +116,9 @@ export function unprobedLines({ unprobed }: Pick<Plan, "unprobed">): string[] {
   if (unprobed === 0) return [];
   const [were, their] = unprobed === 1 ? ["was", "its"] : ["were", "their"];
   return [
-    `${count(unprobed, "known server")} ${were} not probed: none of ${their} protocols is among ` +
+    `${
+      countOf(unprobed, "known server")
+    } ${were} not probed: none of ${their} protocols is among ` +
     "those of --protocol",
   ];
 }
@@ -124,11 +127,11 @@ export function unprobedLines({ unprobed }: Pick<Plan, "unprobed">): string[] {
 function floodLines({ floods: { hosts, datagrams, addresses, disturbed } }: ScanState): string[] {
   if (hosts === 0) return [];
   const named = addresses.slice(0, MOST_NAMED).join(",");
-  const rest = hosts > MOST_NAMED ? ` (and ${number(hosts - MOST_NAMED)} more)` : "";
+  const rest = hosts > MOST_NAMED ? ` (and ${withCommas(hosts - MOST_NAMED)} more)` : "";
   return [
-    `${count(hosts, "host")} flooded, or datagrams were forged in ` +
+    `${countOf(hosts, "host")} flooded, or datagrams were forged in ` +
     `${hosts === 1 ? "its" : "their"} name: left out of retries and follow-ups; ` +
-    `${count(datagrams, "more datagram")}`,
+    `${countOf(datagrams, "more datagram")}`,
     disturbed.length === 0
       ? `flooding ${hosts === 1 ? "host" : "hosts"}: ${named}${rest}`
       : `results are incomplete: the flood disturbed every pass of ${disturbed.join(", ")}; scan ` +
@@ -140,12 +143,12 @@ function floodLines({ floods: { hosts, datagrams, addresses, disturbed } }: Scan
 /** The engine; its buffers where they were asked for, and what found no room in them. */
 function engineLine({ engine, threads, receiveBuffer, dropped, waits }: ScanState): string {
   const mebibytes = (receiveBuffer / 2 ** 20).toFixed(1).replace(".0", "");
-  return `engine ${engine}` + (threads === 0 ? "" : `, ${count(threads, "sending thread")}`) +
+  return `engine ${engine}` + (threads === 0 ? "" : `, ${countOf(threads, "sending thread")}`) +
     (engine === "portable" ? "" : `, receive buffer ${mebibytes} MiB`) +
     (Object.keys(waits).length > 0 ? `, sending waited (${codeList(waits)})` : "") +
     (dropped === 0
       ? ""
-      : `; ${count(dropped, "datagram")} found no room in it: servers may be missing, a lower ` +
+      : `; ${countOf(dropped, "datagram")} found no room in it: servers may be missing, a lower ` +
         "--rate or another pass (--retries) finds them");
 }
 

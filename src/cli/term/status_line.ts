@@ -5,13 +5,8 @@
  * @module
  */
 import type { ScanState } from "../../scan/scan_state.ts";
-import {
-  clockTime,
-  type Governor,
-  number,
-  type Passes,
-  sumOf,
-} from "../../app/targets/scan_plan.ts";
+import { type Governor, type Passes, sumOf } from "../../app/targets/scan_plan.ts";
+import { clockTime, withCommas } from "../../core/quantities.ts";
 
 /** What a scan has to do, and what it waits for. */
 export interface ScanWork {
@@ -218,13 +213,13 @@ export function statusLine(
     [1, `ETA ${shortTime(left)}`],
     ...(state.passes > 0 ? [[8, `pass ${state.pass}/${state.passes}`] as const] : []),
     ...(tcp.passes > 0 ? [[9, `TCP ${tcp.pass}/${tcp.passes}`] as const] : []),
-    [7, `${number(state.sent + tcp.sent)} sent`],
-    [3, `${number(Math.round(rate))}/s`],
+    [7, `${withCommas(state.sent + tcp.sent)} sent`],
+    [3, `${withCommas(Math.round(rate))}/s`],
     ...(governed === "" ? [] : [[10, governed] as const]),
-    [2, `found ${number(foundIn(state))} (${digits(replyRate)}/s)`],
+    [2, `found ${withCommas(foundIn(state))} (${digits(replyRate)}/s)`],
     ...(hitRate === undefined ? [] : [[4, `hit rate ${digits(100 * hitRate)}%`] as const]),
-    [12, `written ${number(state.written)}`],
-    [lost > 0 ? 3 : 11, `lost ${number(lost)}`],
+    [12, `written ${withCommas(state.written)}`],
+    [lost > 0 ? 3 : 11, `lost ${withCommas(lost)}`],
   ];
   while (parts.length > 1 && widthOf(parts) > columns) {
     const least = Math.max(...parts.map(([rank]) => rank));
@@ -249,5 +244,5 @@ function shortTime(seconds: number): string {
 
 /** A number with two digits that matter, in full where it is larger. */
 function digits(value: number): string {
-  return value >= 10 ? number(Math.round(value)) : String(Number(value.toPrecision(2)));
+  return value >= 10 ? withCommas(Math.round(value)) : String(Number(value.toPrecision(2)));
 }

@@ -2,7 +2,8 @@ import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { type Address, endpointKey, parseAddress } from "../../../src/core/address.ts";
 import { readArgs } from "../../../src/cli/options/parse_arguments.ts";
 import { planLines } from "../../../src/cli/commands/scan_dry_run.ts";
-import { clockTime, planScan, requirePermission } from "../../../src/app/targets/scan_plan.ts";
+import { planScan, requirePermission } from "../../../src/app/targets/scan_plan.ts";
+import { clockTime } from "../../../src/core/quantities.ts";
 import { readScanSettings, speedFor } from "../../../src/app/settings/scan_settings.ts";
 import {
   composeTargets,

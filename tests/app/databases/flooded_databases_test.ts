@@ -1,14 +1,15 @@
 /** What databases note of servers whose replies were lost in a flood. */
 import { assertEquals } from "@std/assert";
-import { readArgs } from "../../src/cli/options/parse_arguments.ts";
-import { planDatabases, ScanDatabases } from "../../src/app/databases/scan_databases.ts";
-import { Settings } from "../../src/app/settings/option_values.ts";
-import { drawFleet } from "../../src/fleet/simulate/draw_fleet.ts";
-import { newState } from "../../src/scan/scan_state.ts";
-import { openSqlite } from "../../src/store/database/sqlite.ts";
-import { FakeNetwork } from "../fakes/network.ts";
-import { type Result, scanFleet, type Setting } from "../scan/scan_harness.ts";
-import { all } from "../store/databases.ts";
+import { readArgs } from "../../../src/cli/options/parse_arguments.ts";
+import { connectionEnvironment } from "../../../src/app/databases/connection_environment.ts";
+import { planDatabases, ScanDatabases } from "../../../src/app/databases/scan_databases.ts";
+import { Settings } from "../../../src/app/settings/option_values.ts";
+import { drawFleet } from "../../../src/fleet/simulate/draw_fleet.ts";
+import { newState } from "../../../src/scan/scan_state.ts";
+import { openSqlite } from "../../../src/store/database/sqlite.ts";
+import { FakeNetwork } from "../../fakes/network.ts";
+import { type Result, scanFleet, type Setting } from "../../scan/scan_harness.ts";
+import { all } from "../../store/databases.ts";
 
 const RANGE = { start: 0x7f100000, end: 0x7f100400 };
 const FLEET = { servers: 64, range: { ...RANGE, end: RANGE.start + 256 }, seed: 3 };
@@ -40,9 +41,15 @@ async function scanInto(path: string, id: string, setting: Setting): Promise<Res
   const values = readArgs("scan", ["127.16.0.0/22", "-o", path]);
   const asked = { protocols: setting.protocolNames!, follow: true, verify: false };
   const plan = planDatabases(new Settings(values));
-  await using stores = await ScanDatabases.open(plan, `${path}.spill`, () => {}, asked);
+  await using stores = await ScanDatabases.open(
+    plan,
+    `${path}.spill`,
+    () => {},
+    asked,
+    connectionEnvironment(() => {}),
+  );
   const since = network!.wall() - 1; // a program takes that long to begin
-  await stores.begin(id, since, 1, values);
+  await stores.begin(id, since, 1, "{}");
   const state = newState(id, network!.now());
   const result = await scanFleet({ ...setting, sinks: stores.sinks, state });
   await stores.end(state, result.end, { since, options: result.options, resumed: false });

@@ -7,31 +7,51 @@ import { readScanSettings } from "../src/app/settings/scan_settings.ts";
 import { Settings } from "../src/app/settings/option_values.ts";
 import { InputError } from "../src/core/errors.ts";
 import { FIELDS } from "../src/core/record.ts";
+import { PROTOCOLS } from "../src/protocols/list.ts";
 import { anchorsIn, commandsIn, exists, linksIn, pathsIn, readDocuments } from "./documents.ts";
 
 const DOCUMENTS = await readDocuments();
-const README = DOCUMENTS.find(({ path }) => path === "README.md")!.text;
+const README = textOf("README.md");
+const REFERENCE = textOf("docs/reference.md");
+const SCANNING = textOf("docs/guide/scanning.md");
 const CONFIG = JSON.parse(await Deno.readTextFile(new URL("../deno.json", import.meta.url)));
 const LOCK = JSON.parse(await Deno.readTextFile(new URL("../deno.lock", import.meta.url)));
 
-/** Cells of the table that follows a mark. */
-function table(mark: string): string[][] {
-  const [, text] = README.split(`<!-- ${mark} -->\n\n`);
+/** The text of the document at a path. */
+function textOf(path: string): string {
+  return DOCUMENTS.find((document) => document.path === path)!.text;
+}
+
+/** Cells of the table that follows a mark in a document. */
+function table(document: string, mark: string): string[][] {
+  const [, text] = document.split(`<!-- ${mark} -->\n\n`);
   const [rows] = text.split("\n\n");
   return rows.split("\n").slice(2).map((row) =>
     row.split("|").slice(1, -1).map((cell) => cell.trim())
   );
 }
 
-Deno.test("the README lists the columns as FIELDS has them", () => {
+Deno.test("the reference lists the columns as FIELDS has them", () => {
   assertEquals(
-    table("fields"),
+    table(REFERENCE, "fields"),
     FIELDS.map(({ name, type, nullable, meaning }) => [
       `\`${name}\``,
       type + (nullable ? "" : ", always"),
       meaning,
     ]),
   );
+});
+
+Deno.test("the guide to scans lists the protocols in order of rank", () => {
+  assertEquals(
+    table(SCANNING, "protocols").map(([name, transport]) => [name, transport]),
+    PROTOCOLS.map(({ name, transport }) => [`\`${name}\``, transport.toUpperCase()]),
+  );
+});
+
+Deno.test("the reference and the overview of the help list the same commands", () => {
+  const names = Object.keys(COMMANDS).map((name) => `\`${name}\``);
+  assertEquals(table(REFERENCE, "commands").map(([name]) => name), names);
 });
 
 /** Tasks, by name. */
@@ -94,7 +114,7 @@ Deno.test("every link in a document leads to a file and heading that are there",
       const target = file === "" ? path : new URL(file, `file:///${path}`).pathname.slice(1);
       assert(await exists(target), `${path}: ${link}`);
       if (anchor === undefined) continue;
-      const headings = anchorsIn(DOCUMENTS.find((one) => one.path === target)!.text);
+      const headings = anchorsIn(textOf(target));
       assert(headings.includes(anchor), `${path}: ${link}`);
     }
   }
@@ -105,6 +125,16 @@ Deno.test("every path in a document's code spans exists", async () => {
     if (path === "CHANGELOG.md") continue;
     for (const named of pathsIn(text)) assert(await exists(named), `${path}: ${named}`);
   }
+});
+
+Deno.test("the README has at most 6 KB", () => {
+  const { length } = new TextEncoder().encode(README);
+  assert(length <= 6 * 1024, `README.md has ${length} bytes`);
+});
+
+Deno.test("the documents include the guides", () => {
+  const guides = DOCUMENTS.filter(({ path }) => path.startsWith("docs/guide/"));
+  assert(guides.length > 1, `${guides.length} guides`);
 });
 
 Deno.test("every document is linked from the README", () => {

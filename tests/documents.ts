@@ -10,10 +10,10 @@ export interface Document {
 
 const ROOT = new URL("../", import.meta.url);
 
-/** The documents at the root and in docs/. */
+/** The documents at the root, in docs/ and in docs/guide/. */
 export async function readDocuments(): Promise<Document[]> {
   const documents: Document[] = [];
-  for (const folder of ["", "docs/"]) {
+  for (const folder of ["", "docs/", "docs/guide/"]) {
     for await (const { name } of Deno.readDir(new URL(folder, ROOT))) {
       if (!name.endsWith(".md")) continue;
       const path = folder + name;

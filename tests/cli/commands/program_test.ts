@@ -151,9 +151,10 @@ Deno.test("a missing permission names the flag that grants it", async () => {
   assertStringIncludes(far.stderr, "--allow-net");
 });
 
-Deno.test("the README's recipe that keeps a scan inside a range grants what it needs", async () => {
-  const readme = await Deno.readTextFile(new URL("../../../README.md", import.meta.url));
-  const [, recipe] = /^deno run --no-prompt ((?:.*\\\n)*.*)$/m.exec(readme)!;
+Deno.test("the guide's recipe that keeps a scan inside a range grants what it needs", async () => {
+  const path = new URL("../../../docs/guide/privacy-and-politeness.md", import.meta.url);
+  const guide = await Deno.readTextFile(path);
+  const [, recipe] = /^deno run --no-prompt ((?:.*\\\n)*.*)$/m.exec(guide)!;
   const words = recipe.replace(/ #.*/, "").replaceAll("192.168.1.0/24", "127.33.0.0/30")
     .split(/[\s\\]+/).filter((word) => word !== "");
   const main = words.indexOf("main.ts");

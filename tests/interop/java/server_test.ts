@@ -165,7 +165,7 @@ Deno.test("query: servers of node-minecraft-protocol give rows as configured", a
   }
   const again = (one: Case) => [...asked(one, slp.ANY_PROTOCOL), ...asked(one, 765)];
   assertEquals(packetsAt(PARTICULAR, log), [...again(PARTICULAR), PING]);
-  assertEquals(packetsAt(OLD, log), [...again(OLD), LEGACY]);
+  assertEquals(packetsAt(OLD, log), [...again(OLD), ...asked(OLD, 47), LEGACY]);
 });
 
 Deno.test("scan: the same in one sweep with every protocol, which pings nobody", async () => {

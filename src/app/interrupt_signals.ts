@@ -1,6 +1,6 @@
 /**
  * Ctrl-C: the first one ends a command in good order, the second one at once. The loss of the
- * terminal counts as the first one, always.
+ * terminal counts as the first one; a program without a terminal ignores SIGHUP.
  *
  * @module
  */

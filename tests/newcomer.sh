@@ -37,6 +37,7 @@ refused() {
 git clone --quiet "$source" "$folder/blocksweep"
 cd "$folder/blocksweep"
 step "first demo, nothing cached" deno task demo
+step "only the standard library was downloaded" test "$(ls "$DENO_DIR"/npm/*)" = deno-std
 step "second demo" deno task demo
 step "help" deno task scan --help
 step "a mistyped flag" refused "did you mean --rate?" deno task scan --raet 5 127.0.0.1

@@ -9,7 +9,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ["net"],
   ["sweep", "inspect", "sinks", "store", "discovery"],
   ["scan", "watch", "fleet"],
-  ["app"],
+  ["app", "testing"],
   ["campaign", "web"],
   ["cli", "mod.ts"],
 ];

@@ -10,7 +10,7 @@ import { SOFTWARE } from "../../src/fleet/simulate/software.ts";
 import { type Endpoint, formatEndpoint, lan, query, raknet, sqp } from "../../src/mod.ts";
 import { systemClock } from "../../src/net/clock.ts";
 import { openSocket } from "../../src/net/deno/udp_socket.ts";
-import { FakeNetwork } from "../fakes/network.ts";
+import { FakeNetwork } from "../../src/testing/fake_network.ts";
 
 const RANGE = { start: 0x7f100000, end: 0x7f110000 };
 const NOBODY = { respond: () => [] };

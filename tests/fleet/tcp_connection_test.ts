@@ -12,7 +12,7 @@ import { slp } from "../../src/mod.ts";
 import { systemClock } from "../../src/net/clock.ts";
 import { denoDialer } from "../../src/net/deno/tcp_dialer.ts";
 import type { Stream } from "../../src/net/socket.ts";
-import { FakeNetwork } from "../fakes/network.ts";
+import { FakeNetwork } from "../../src/testing/fake_network.ts";
 
 const REQUEST = slp.encodeStatusRequest({ protocol: -1, host: "a", port: 25565 });
 const bytes = (text: string) => new TextEncoder().encode(text);

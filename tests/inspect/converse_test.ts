@@ -4,7 +4,7 @@ import { converse } from "../../src/inspect/converse.ts";
 import { soleLink } from "../../src/net/demultiplexer.ts";
 import { Throttle } from "../../src/net/throttle.ts";
 import { ask, type Exchange, Silence } from "../../src/protocols/protocol.ts";
-import { FakeNetwork } from "../fakes/network.ts";
+import { FakeNetwork } from "../../src/testing/fake_network.ts";
 
 const PEER = { address: 0x7f000002, port: 1 };
 const FREE = { rate: undefined, netRate: undefined, hostRate: undefined };

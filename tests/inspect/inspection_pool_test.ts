@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { Random } from "../../src/fleet/random.ts";
 import { InspectionPool } from "../../src/inspect/inspection_pool.ts";
-import { FakeNetwork } from "../fakes/network.ts";
+import { FakeNetwork } from "../../src/testing/fake_network.ts";
 
 Deno.test("Pool runs so many at once, and never two of one address", async () => {
   const clock = new FakeNetwork(1);

@@ -12,7 +12,7 @@ import {
   Silence,
   type Statement,
 } from "../../src/protocols/protocol.ts";
-import { FakeNetwork } from "../fakes/network.ts";
+import { FakeNetwork } from "../../src/testing/fake_network.ts";
 
 const PEER = { address: 0x7f000002, port: 1 };
 const FREE = { rate: undefined, netRate: undefined, hostRate: undefined };

@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import type { Endpoint } from "../../src/core/address.ts";
 import { Demultiplexer, soleLink } from "../../src/net/demultiplexer.ts";
 import { Throttle } from "../../src/net/throttle.ts";
-import { FakeNetwork } from "../fakes/network.ts";
+import { FakeNetwork } from "../../src/testing/fake_network.ts";
 
 const PEER: Endpoint = { address: 0x7f000002, port: 19132 };
 const OTHER: Endpoint = { address: 0x7f000003, port: 19132 };

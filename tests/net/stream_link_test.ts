@@ -7,8 +7,13 @@ import {
   type StreamLinkOptions,
 } from "../../src/net/stream_link.ts";
 import { Throttle } from "../../src/net/throttle.ts";
-import { FakeNetwork } from "../fakes/network.ts";
-import { type Door, FakeStreams, NO_STREAM_FAULTS, type StreamFaults } from "../fakes/streams.ts";
+import { FakeNetwork } from "../../src/testing/fake_network.ts";
+import {
+  type Door,
+  FakeStreams,
+  NO_STREAM_FAULTS,
+  type StreamFaults,
+} from "../../src/testing/fake_streams.ts";
 
 const PEER = { address: 0x7f000002, port: 25565 };
 const FREE = { rate: undefined, netRate: undefined, hostRate: undefined };

@@ -9,9 +9,9 @@ import { PROTOCOLS } from "../../src/protocols/list.ts";
 import { slpProtocol } from "../../src/protocols/slp/mod.ts";
 import type { Protocol } from "../../src/protocols/protocol.ts";
 import { queryServer, type QueryServerOptions } from "../../src/scan/query_server.ts";
-import { FakeNetwork } from "../fakes/network.ts";
+import { FakeNetwork } from "../../src/testing/fake_network.ts";
 import { IDENTITY, slpServer } from "../fakes/slp.ts";
-import { type Door, FakeStreams, NO_STREAM_FAULTS } from "../fakes/streams.ts";
+import { type Door, FakeStreams, NO_STREAM_FAULTS } from "../../src/testing/fake_streams.ts";
 
 const SLP = slpProtocol as Protocol;
 const named = (...names: string[]) => PROTOCOLS.filter(({ name }) => names.includes(name));

@@ -15,8 +15,8 @@ import { newState, type ScanState } from "../../src/scan/scan_state.ts";
 import type { Sink } from "../../src/sinks/sink.ts";
 import { compose } from "../../src/targets/compose.ts";
 import type { Range } from "../../src/targets/ranges.ts";
-import { FakeNetwork } from "../fakes/network.ts";
-import { FakeStreams, type StreamFaults } from "../fakes/streams.ts";
+import { FakeNetwork } from "../../src/testing/fake_network.ts";
+import { FakeStreams, type StreamFaults } from "../../src/testing/fake_streams.ts";
 
 export const SCAN_ID = "01928d5e-0000-7000-8000-000000000000";
 

@@ -11,8 +11,8 @@ import { SQP_STYLES } from "../../src/fleet/simulate/sqp/sqp_styles.ts";
 import { sqp } from "../../src/mod.ts";
 import { PROTOCOLS } from "../../src/protocols/list.ts";
 import { queryServer, type QueryServerOptions } from "../../src/scan/query_server.ts";
-import { FakeNetwork } from "../fakes/network.ts";
-import { FakeStreams } from "../fakes/streams.ts";
+import { FakeNetwork } from "../../src/testing/fake_network.ts";
+import { FakeStreams } from "../../src/testing/fake_streams.ts";
 import { type Result, SCAN_ID, scanFleet, type Setting } from "./scan_harness.ts";
 
 const RANGE = { start: 0x7f100000, end: 0x7f100400 };

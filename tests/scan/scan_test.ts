@@ -7,7 +7,7 @@ import { PROTOCOLS } from "../../src/protocols/list.ts";
 import { serverId } from "../../src/core/record.ts";
 import { OutputLostError, WriteError } from "../../src/sinks/sink.ts";
 import { Tokens } from "../../src/sweep/token.ts";
-import { FakeNetwork } from "../fakes/network.ts";
+import { FakeNetwork } from "../../src/testing/fake_network.ts";
 import { MemorySink, type Result, scanFleet, type Setting } from "./scan_harness.ts";
 
 const KEY = new Uint8Array(8).fill(7);

@@ -8,8 +8,8 @@ import type { WitnessLine } from "../../src/fleet/witness_log.ts";
 import { raknet } from "../../src/mod.ts";
 import { PROTOCOLS } from "../../src/protocols/list.ts";
 import { queryServer } from "../../src/scan/query_server.ts";
-import { FakeNetwork } from "../fakes/network.ts";
-import { FakeStreams } from "../fakes/streams.ts";
+import { FakeNetwork } from "../../src/testing/fake_network.ts";
+import { FakeStreams } from "../../src/testing/fake_streams.ts";
 import { scanFleet, type Setting } from "./scan_harness.ts";
 
 const RANGE = { start: 0x7f100000, end: 0x7f101000 };

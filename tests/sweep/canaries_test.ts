@@ -12,7 +12,7 @@ import { noReplies, type ProbeKind, Receiver, stampClock } from "../../src/sweep
 import { Responders } from "../../src/sweep/responders.ts";
 import { Tokens } from "../../src/sweep/token.ts";
 import { Endpoints } from "../../src/core/endpoints.ts";
-import { FakeNetwork } from "../fakes/network.ts";
+import { FakeNetwork } from "../../src/testing/fake_network.ts";
 
 const RANGE = { start: 0x0a000000, end: 0x0a000000 + 2 ** 16 };
 const kindOf = (protocol: string): ProbeKind => {

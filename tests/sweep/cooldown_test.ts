@@ -3,7 +3,7 @@ import { Random } from "../../src/fleet/random.ts";
 import { cooldown, Outstanding } from "../../src/sweep/cooldown.ts";
 import { RangeSet } from "../../src/targets/ranges.ts";
 import { TargetSpace } from "../../src/targets/space.ts";
-import { FakeNetwork } from "../fakes/network.ts";
+import { FakeNetwork } from "../../src/testing/fake_network.ts";
 
 const SIZE = 700; // more than are drawn at once
 const space = (pass: number) =>

@@ -11,7 +11,7 @@ import { Tokens } from "../../src/sweep/token.ts";
 import { ProbeWindow } from "../../src/sweep/probe_window.ts";
 import { RangeSet } from "../../src/targets/ranges.ts";
 import { TargetSpace } from "../../src/targets/space.ts";
-import { FakeNetwork } from "../fakes/network.ts";
+import { FakeNetwork } from "../../src/testing/fake_network.ts";
 
 const KIND = { protocol: "raknet", probe: raknetProtocol.probe!, kind: 0 };
 

@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { emptyRecord, type ServerRecord } from "../../src/core/record.ts";
 import type { PolledServer, PolledState } from "../../src/store/poll_writer.ts";
 import { Journal, WatchedServer } from "../../src/watch/mod.ts";
-import { FakeNetwork } from "../fakes/network.ts";
+import { FakeNetwork } from "../../src/testing/fake_network.ts";
 
 const rules = { intervalMs: 10_000, downAfter: 3, scanId: "watch" };
 const row = (port: number, over: Partial<ServerRecord> = {}): ServerRecord => ({

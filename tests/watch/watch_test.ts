@@ -11,8 +11,8 @@ import { PROTOCOLS, USUAL_PROTOCOLS } from "../../src/protocols/list.ts";
 import type { Protocol } from "../../src/protocols/protocol.ts";
 import { emptyRecord } from "../../src/core/record.ts";
 import { noCounts, Poller, watch, WatchedServer, type WatchEvent } from "../../src/watch/mod.ts";
-import { FakeNetwork } from "../fakes/network.ts";
-import { FakeStreams } from "../fakes/streams.ts";
+import { FakeNetwork } from "../../src/testing/fake_network.ts";
+import { FakeStreams } from "../../src/testing/fake_streams.ts";
 
 /** As watches have it. */
 const HOST_RATE = 5;

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { EventSpool, type WatchEvent, Webhook } from "../../src/watch/mod.ts";
 import { FakeDisk } from "../fakes/disk.ts";
-import { FakeNetwork } from "../fakes/network.ts";
+import { FakeNetwork } from "../../src/testing/fake_network.ts";
 
 const event = (at: number): WatchEvent => ({
   ...{ event: "offline", at, host: "127.0.0.1", port: 1, requested_as: null, scan_id: "s" },

@@ -7,7 +7,7 @@ import { Settings } from "../../../src/app/settings/option_values.ts";
 import { drawFleet } from "../../../src/fleet/simulate/draw_fleet.ts";
 import { newState } from "../../../src/scan/scan_state.ts";
 import { openSqlite } from "../../../src/store/database/sqlite.ts";
-import { FakeNetwork } from "../../fakes/network.ts";
+import { FakeNetwork } from "../../../src/testing/fake_network.ts";
 import { type Result, scanFleet, type Setting } from "../../scan/scan_harness.ts";
 import { all } from "../../store/databases.ts";
 

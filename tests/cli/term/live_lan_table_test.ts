@@ -3,7 +3,7 @@ import { LiveLanTable, tableLines } from "../../../src/cli/term/live_lan_table.t
 import { displayWidth, fitWidth } from "../../../src/core/display_width.ts";
 import { emptyRecord, type ServerRecord } from "../../../src/core/record.ts";
 import { FoundServers } from "../../../src/scan/lan/mod.ts";
-import { FakeNetwork } from "../../fakes/network.ts";
+import { FakeNetwork } from "../../../src/testing/fake_network.ts";
 
 /** A server in the list, heard at 1000 ms. */
 function listed(last: number, over: Partial<ServerRecord> = {}) {

@@ -15,7 +15,7 @@ import type { Marks } from "../../../src/scan/checkpoint/low_water_mark.ts";
 import { ndjsonFormat } from "../../../src/sinks/json.ts";
 import { compose } from "../../../src/targets/compose.ts";
 import { FakeDisk } from "../../fakes/disk.ts";
-import { NO_STREAM_FAULTS } from "../../fakes/streams.ts";
+import { NO_STREAM_FAULTS } from "../../../src/testing/fake_streams.ts";
 import { PORTS, type Result, scanFleet, type Setting } from "../scan_harness.ts";
 import { CHECKPOINT, PROGRAM, resumeScan, startScan } from "./resumable_scan.ts";
 

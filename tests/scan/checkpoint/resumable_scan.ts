@@ -12,7 +12,7 @@ import { csvFormat } from "../../../src/sinks/csv.ts";
 import { jsonFormat, ndjsonFormat } from "../../../src/sinks/json.ts";
 import { TextSink } from "../../../src/sinks/sink.ts";
 import { FakeDisk } from "../../fakes/disk.ts";
-import { FakeNetwork } from "../../fakes/network.ts";
+import { FakeNetwork } from "../../../src/testing/fake_network.ts";
 import { type Result, SCAN_ID, scanFleet, type Setting } from "../scan_harness.ts";
 
 export const CHECKPOINT = "rows.csv.checkpoint";

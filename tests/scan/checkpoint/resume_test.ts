@@ -6,7 +6,7 @@ import { readCsv, readNdjson } from "../../../src/fleet/judge/verify_rows.ts";
 import { serverId } from "../../../src/core/record.ts";
 import { readCheckpoint } from "../../../src/scan/checkpoint/checkpoint_file.ts";
 import { FakeDisk } from "../../fakes/disk.ts";
-import { NO_STREAM_FAULTS } from "../../fakes/streams.ts";
+import { NO_STREAM_FAULTS } from "../../../src/testing/fake_streams.ts";
 import type { Setting } from "../scan_harness.ts";
 import { CHECKPOINT, OUTPUTS, PROGRAM, resumeScan, startScan } from "./resumable_scan.ts";
 

@@ -6,7 +6,7 @@ import { readNdjson } from "../../../src/fleet/judge/verify_rows.ts";
 import { serverId } from "../../../src/core/record.ts";
 import { type Checkpoint, readCheckpoint } from "../../../src/scan/checkpoint/checkpoint_file.ts";
 import { FakeDisk } from "../../fakes/disk.ts";
-import { FakeNetwork } from "../../fakes/network.ts";
+import { FakeNetwork } from "../../../src/testing/fake_network.ts";
 import { scanFleet, type Setting } from "../scan_harness.ts";
 import { CHECKPOINT, PROGRAM, resumeScan, startScan } from "../checkpoint/resumable_scan.ts";
 

@@ -5,7 +5,7 @@ import { raknet } from "../../../src/mod.ts";
 import { broadcastOf, type LocalLink, type LocalNetwork } from "../../../src/scan/lan/mod.ts";
 import type { Protocol } from "../../../src/protocols/protocol.ts";
 import { raknetProtocol } from "../../../src/protocols/raknet/mod.ts";
-import { FakeNetwork } from "../../fakes/network.ts";
+import { FakeNetwork } from "../../../src/testing/fake_network.ts";
 import { HOME, lookAround, lookAroundWell, OFFICE, put } from "./lan_harness.ts";
 
 Deno.test("lan finds each server once, asks it the rest, and drops who opted out", async () => {

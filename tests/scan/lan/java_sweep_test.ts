@@ -4,8 +4,8 @@ import { Shortage } from "../../../src/net/file_descriptors.ts";
 import { raknet } from "../../../src/mod.ts";
 import type { ServerRecord } from "../../../src/core/record.ts";
 import { chooseJavaNetworks, FoundServers, type LanOptions } from "../../../src/scan/lan/mod.ts";
-import { FakeNetwork } from "../../fakes/network.ts";
-import { FakeStreams } from "../../fakes/streams.ts";
+import { FakeNetwork } from "../../../src/testing/fake_network.ts";
+import { FakeStreams } from "../../../src/testing/fake_streams.ts";
 import { HOME, lookAround, lookAroundWell, put } from "./lan_harness.ts";
 
 const at = (last: number) => ({ address: 0xc0a80100 + last, port: 25565 });

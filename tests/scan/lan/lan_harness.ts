@@ -8,7 +8,7 @@ import { USUAL_PROTOCOLS } from "../../../src/protocols/list.ts";
 import { raknetProtocol } from "../../../src/protocols/raknet/mod.ts";
 import type { ServerRecord } from "../../../src/core/record.ts";
 import { discover, FoundServers, type LanEnd, type LanOptions } from "../../../src/scan/lan/mod.ts";
-import type { FakeNetwork } from "../../fakes/network.ts";
+import type { FakeNetwork } from "../../../src/testing/fake_network.ts";
 
 export const HOME = { address: 0xc0a80105, netmask: 0xffffff00 };
 export const OFFICE = { address: 0x0a000005, netmask: 0xff000000 };

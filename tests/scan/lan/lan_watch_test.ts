@@ -3,7 +3,7 @@ import { lan, raknet } from "../../../src/mod.ts";
 import { decodeRequest } from "../../../src/protocols/query/mod.ts";
 import type { ServerRecord } from "../../../src/core/record.ts";
 import { FoundServers } from "../../../src/scan/lan/mod.ts";
-import { FakeNetwork } from "../../fakes/network.ts";
+import { FakeNetwork } from "../../../src/testing/fake_network.ts";
 import { HOME, lookAround, OFFICE, put } from "./lan_harness.ts";
 
 const utf8 = (text: string) => new TextEncoder().encode(text);

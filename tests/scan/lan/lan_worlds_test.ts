@@ -5,7 +5,7 @@ import { lan } from "../../../src/mod.ts";
 import { NO_USUAL_PORTS } from "../../../src/protocols/usual_ports.ts";
 import type { Protocol } from "../../../src/protocols/protocol.ts";
 import { ask } from "../../../src/protocols/protocol.ts";
-import { FakeNetwork } from "../../fakes/network.ts";
+import { FakeNetwork } from "../../../src/testing/fake_network.ts";
 import { HOME, LINK, lookAround, lookAroundWell, OFFICE, put } from "./lan_harness.ts";
 
 const utf8 = (text: string) => new TextEncoder().encode(text);

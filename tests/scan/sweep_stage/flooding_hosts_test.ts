@@ -3,7 +3,7 @@ import type { Address, Endpoint } from "../../../src/core/address.ts";
 import { drawFleet } from "../../../src/fleet/simulate/draw_fleet.ts";
 import { readNdjson } from "../../../src/fleet/judge/verify_rows.ts";
 import { FakeDisk } from "../../fakes/disk.ts";
-import type { FakeNetwork } from "../../fakes/network.ts";
+import type { FakeNetwork } from "../../../src/testing/fake_network.ts";
 import { scanFleet, type Setting } from "../scan_harness.ts";
 import { resumeScan, startScan } from "../checkpoint/resumable_scan.ts";
 

@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { type Endpoint, formatEndpoint } from "../../../src/core/address.ts";
 import { statusOf } from "../../../src/cli/term/scan_progress.ts";
 import type { Faults } from "../../../src/fleet/simulate/network/faults.ts";
-import { FakeNetwork } from "../../fakes/network.ts";
+import { FakeNetwork } from "../../../src/testing/fake_network.ts";
 import { audit } from "../../../src/fleet/judge/audit.ts";
 import { estimateLoss } from "../../../src/sweep/canaries/loss_estimate.ts";
 import { scanFleet } from "../scan_harness.ts";

@@ -7,8 +7,8 @@ import { NO_USUAL_PORTS } from "../../../src/protocols/usual_ports.ts";
 import { ask, Closed, type Protocol } from "../../../src/protocols/protocol.ts";
 import { PROTOCOLS } from "../../../src/protocols/list.ts";
 import { serverId } from "../../../src/core/record.ts";
-import { FakeNetwork } from "../../fakes/network.ts";
-import { NO_STREAM_FAULTS } from "../../fakes/streams.ts";
+import { FakeNetwork } from "../../../src/testing/fake_network.ts";
+import { NO_STREAM_FAULTS } from "../../../src/testing/fake_streams.ts";
 import { type Result, scanFleet, type Setting } from "../scan_harness.ts";
 
 /** Asks `1`; who closes is asked `2` over another connection. The answer: `7`, a length, a text. */

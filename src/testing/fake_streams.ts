@@ -2,11 +2,11 @@
  * TCP on the fake network: connections open, are refused, or meet nobody; bytes come in pieces of
  * random sizes and take their time; connections break and go half open, all by seed.
  */
-import { type Endpoint, endpointKey } from "../../src/core/address.ts";
-import { Random } from "../../src/fleet/random.ts";
-import type { StreamAct, StreamResponder, StreamTalk } from "../../src/fleet/simulate/responder.ts";
-import type { ConnectFailure, Dialer, Stream } from "../../src/net/socket.ts";
-import type { FakeNetwork } from "./network.ts";
+import { type Endpoint, endpointKey } from "../core/address.ts";
+import { Random } from "../fleet/random.ts";
+import type { StreamAct, StreamResponder, StreamTalk } from "../fleet/simulate/responder.ts";
+import type { ConnectFailure, Dialer, Stream } from "../net/socket.ts";
+import type { FakeNetwork } from "./fake_network.ts";
 
 /** How bad it is. */
 export interface StreamFaults {

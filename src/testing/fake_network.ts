@@ -8,13 +8,13 @@ import {
   endpointKey,
   family,
   formatEndpoint,
-} from "../../src/core/address.ts";
-import { drawDelays, type Faults, NO_FAULTS } from "../../src/fleet/simulate/network/faults.ts";
-import { Random } from "../../src/fleet/random.ts";
-import type { Responder } from "../../src/fleet/simulate/responder.ts";
-import type { WitnessLine } from "../../src/fleet/witness_log.ts";
-import type { Clock } from "../../src/net/clock.ts";
-import { USUAL_RECEIVE_BUFFER } from "../../src/net/deno/udp_socket.ts";
+} from "../core/address.ts";
+import { drawDelays, type Faults, NO_FAULTS } from "../fleet/simulate/network/faults.ts";
+import { Random } from "../fleet/random.ts";
+import type { Responder } from "../fleet/simulate/responder.ts";
+import type { WitnessLine } from "../fleet/witness_log.ts";
+import type { Clock } from "../net/clock.ts";
+import { USUAL_RECEIVE_BUFFER } from "../net/deno/udp_socket.ts";
 import {
   DatagramBatch,
   type DatagramReceiver,
@@ -23,7 +23,7 @@ import {
   type ReceiverCapacity,
   type SocketErrors,
   type Template,
-} from "../../src/net/socket.ts";
+} from "../net/socket.ts";
 import { setImmediate } from "node:timers";
 
 interface Event {

@@ -95,7 +95,7 @@ const pong = raknet.encodePong({
     "MCPE;Dedicated Server;766;1.21.50;3;10;5335687477053034848;level;Survival;1;19132;19133;",
   ),
 });
-const challenge = query.encodeChallenge({ session: 1, token: 9513307, raw: false, fill: 0 });
+const challenge = query.encodeQueryChallenge({ session: 1, token: 9513307, raw: false, fill: 0 });
 const pairs = Object.entries({
   hostname: "§aA Minecraft Server",
   gametype: "SMP",
@@ -115,7 +115,7 @@ const full = query.encodeFullStat({
   players: ["Steve", "Alex"].map(utf8),
 });
 
-const sqpChallenge = sqp.encodeChallenge(7);
+const sqpChallenge = sqp.encodeSqpChallenge(7);
 const sqpFields = [{ name: utf8("name"), type: "string" }, {
   name: utf8("id"),
   type: "u64",
@@ -169,9 +169,9 @@ bench("decode", "an open connection reply 2", () => raknet.decodeOpenReply2(repl
 bench("decode", "a frame set", () => raknet.decodeFrameSet(frameSet));
 bench("decode", "an ACK", () => raknet.decodeReceipt(ack));
 bench("decode", "a connection accepted, 20 addresses", () => raknet.decodeConnected(accepted));
-bench("decode", "a Query challenge", () => query.decodeChallenge(challenge));
+bench("decode", "a Query challenge", () => query.decodeQueryChallenge(challenge));
 bench("decode", "a full stat", () => query.decodeStat(full));
-bench("decode", "an SQP challenge", () => sqp.decodeChallenge(sqpChallenge));
+bench("decode", "an SQP challenge", () => sqp.decodeSqpChallenge(sqpChallenge));
 bench("decode", "four SQP chunks in a packet", () => sqpAnswer(sqpOne));
 bench("decode", `four SQP chunks in ${sqpMany.length} packets`, () => sqpAnswer(sqpMany));
 
@@ -222,7 +222,7 @@ const merged = () =>
   mergeReplies([{ protocol: "raknet", statement: raknetProtocol.record(status) }], context);
 const stat = {
   stat: query.decodeStat(full),
-  challenge: query.decodeChallenge(challenge)!,
+  challenge: query.decodeQueryChallenge(challenge)!,
   fullLost: false,
 };
 const row = merged();

@@ -4,7 +4,7 @@ import type { WitnessLine } from "../../src/fleet/witness_log.ts";
 import { slp } from "../../src/mod.ts";
 
 const STATUS = slp.encodeStatusRequest({ protocol: -1, host: "127.1.0.1", port: 25565 }).toHex();
-const PING = slp.encodePing(7n).toHex();
+const PING = slp.encodeSlpPing(7n).toHex();
 
 let last = 0;
 

@@ -67,7 +67,7 @@ Deno.test("servers bind tokens as their software does", () => {
   const ask = (software: string, from: { address: number; port: number }, times = 1) => {
     const server = draw(software);
     const [reply] = server.respond(query.encodeHandshake(1), US, 0);
-    const { token } = query.decodeChallenge(reply)!;
+    const { token } = query.decodeQueryChallenge(reply)!;
     const stat = query.encodeStatRequest(1, token, 4);
     return Array.from({ length: times }, () => server.respond(stat, from, 0).length).at(-1);
   };
@@ -98,7 +98,7 @@ Deno.test("an SQP server's challenge is for one query, of version 1, from one po
   const ask = (chunks: number, version = 1, from = US, wrongFirst = false) => {
     const server = draw();
     const [reply] = server.respond(sqp.encodeChallengeRequest(), US, 0);
-    const challenge = sqp.decodeChallenge(reply)!;
+    const challenge = sqp.decodeSqpChallenge(reply)!;
     const question = sqp.encodeQuery({ challenge, version, chunks });
     if (wrongFirst) server.respond(question.with(1, ~question[1]), US, 0);
     return [server.respond(question, from, 0), server.respond(question, from, 0)]
@@ -125,7 +125,7 @@ Deno.test("hostile hosts answer, and never with what is true", () => {
       let pong, challenge;
       try {
         pong = raknet.decodePong(reply);
-        challenge = query.decodeChallenge(reply, 0x01020304);
+        challenge = query.decodeQueryChallenge(reply, 0x01020304);
       } catch {
         continue; // broken, as it is meant to be
       }

@@ -25,7 +25,7 @@ Deno.test("a request is awaited in whole, and what follows it is left", () => {
   for (let size = 1; size < REQUEST.length; size++) {
     assertEquals(answer("vanilla", REQUEST.slice(0, size)), undefined);
   }
-  const ping = slp.encodePing(7n);
+  const ping = slp.encodeSlpPing(7n);
   const { used, close } = answer("vanilla", concat(REQUEST, ping))!;
   assertEquals([used, close], [REQUEST.length, false]);
   assertEquals(answer("vanilla", concat(ping, [1])), {

@@ -103,7 +103,7 @@ Deno.test("query: the latest token wins, a bounded number of times", () => {
   const session = new DataView((exchange.next().value as { bytes: Uint8Array }).bytes.buffer)
     .getUint32(3);
   const token = (value: number) =>
-    query.encodeChallenge({ session, token: value, raw: false, fill: 0 });
+    query.encodeQueryChallenge({ session, token: value, raw: false, fill: 0 });
   const shown = (step: IteratorResult<unknown>) =>
     (step.value as { bytes: Uint8Array } | undefined)?.bytes.toHex().slice(14, 22);
   assertEquals(shown(exchange.next(token(1))), "00000001");
@@ -116,7 +116,7 @@ Deno.test("query: the latest token wins, a bounded number of times", () => {
 Deno.test("query: an answer of another session is a stray, a broken one of ours an error", () => {
   const exchange = queryProtocol.exchange(CONTEXT);
   exchange.next();
-  const stray = query.encodeChallenge({ session: 7, token: 1, raw: false, fill: 0 });
+  const stray = query.encodeQueryChallenge({ session: 7, token: 1, raw: false, fill: 0 });
   assertEquals(exchange.next(stray), { value: undefined, done: false });
   const broken = Uint8Array.of(9, 0x09, 0x0b, 0x0d, 0x0f, 0x61, 0);
   assertThrows(() => exchange.next(broken), Malformed, "a token that is no number");

@@ -4,12 +4,12 @@ import { concat, Malformed, Truncated } from "../../src/core/bytes.ts";
 import {
   type BasicStat,
   type Challenge,
-  decodeChallenge,
-  decodeRequest,
+  decodeQueryChallenge,
+  decodeQueryRequest,
   decodeStat,
   encodeBasicStat,
-  encodeChallenge,
   encodeFullStat,
+  encodeQueryChallenge,
   formatPlugins,
   type FullStat,
   isCount,
@@ -24,7 +24,7 @@ const SESSION = 0x01020304;
 const challenge = (text: string, ...more: number[]) => concat([9], ID, encodeLatin1(text), more);
 
 Deno.test("a request is told from other datagrams, and names what it lacks", () => {
-  const read = (hex: string) => decodeRequest(Uint8Array.fromHex(hex));
+  const read = (hex: string) => decodeQueryRequest(Uint8Array.fromHex(hex));
   assertEquals(read("0101020304050607"), undefined);
   assertEquals(read("fefc0901020304"), undefined);
   assertEquals(read("fefd0501020304"), undefined);
@@ -61,17 +61,17 @@ Deno.test("tokens are decimal, signed or unsigned, of 32 bits", () => {
   for (const [body, more, expected, flags = []] of TOKENS) {
     const bytes = challenge(body, ...more);
     if (typeof expected === "string") {
-      assertEquals(assertThrows(() => decodeChallenge(bytes), Malformed).what, expected, body);
+      assertEquals(assertThrows(() => decodeQueryChallenge(bytes), Malformed).what, expected, body);
       continue;
     }
-    const read = decodeChallenge(bytes)!;
+    const read = decodeQueryChallenge(bytes)!;
     assertEquals([read.token, read.raw, read.flags], [expected, false, flags], body);
   }
 });
 
 Deno.test("ten bytes that are no number, and end in NUL, are a raw token", () => {
   const read = (...body: number[]) => {
-    const found = decodeChallenge(concat([9], ID, body));
+    const found = decodeQueryChallenge(concat([9], ID, body));
     return [found?.token, found?.raw];
   };
   assertEquals(read(0xf5, 0x62, 0x32, 0xda, 0), [0xf56232da, true]); // seen from Nukkit
@@ -104,12 +104,12 @@ Deno.test("tokens are written as they are read", () => {
       fc.nat(9),
       (value, session, fill) => {
         const written = { session, token: value, raw: false, fill };
-        const text = encodeChallenge(written);
+        const text = encodeQueryChallenge(written);
         // Ten bytes of another kind are the raw form's alone.
-        if (text.length !== 10) assertEquals(decodeChallenge(text), { ...written, flags: [] });
-        const raw = encodeChallenge({ ...written, raw: true, fill: 0 });
+        if (text.length !== 10) assertEquals(decodeQueryChallenge(text), { ...written, flags: [] });
+        const raw = encodeQueryChallenge({ ...written, raw: true, fill: 0 });
         const digits = /^-?\d+\0*$/.test(decodeLatin1(raw.subarray(5, 9)));
-        if (!digits) assertEquals(decodeChallenge(raw)?.token, value);
+        if (!digits) assertEquals(decodeQueryChallenge(raw)?.token, value);
       },
     ),
     { seed: 1, numRuns: 2000 },
@@ -118,14 +118,14 @@ Deno.test("tokens are written as they are read", () => {
 
 Deno.test("an answer to another session, or of another type, is another message", () => {
   const reply = challenge("7", 0);
-  assertEquals(decodeChallenge(reply, SESSION)?.token, 7);
-  assertEquals(decodeChallenge(reply, 1), undefined);
-  assertEquals(decodeChallenge(challenge("broken", 0), 1), undefined);
-  assertEquals(decodeChallenge(Uint8Array.of(0, 1, 2, 3, 4, 0x37, 0)), undefined);
-  const short = assertThrows(() => decodeChallenge(reply.subarray(0, 5)), Truncated);
+  assertEquals(decodeQueryChallenge(reply, SESSION)?.token, 7);
+  assertEquals(decodeQueryChallenge(reply, 1), undefined);
+  assertEquals(decodeQueryChallenge(challenge("broken", 0), 1), undefined);
+  assertEquals(decodeQueryChallenge(Uint8Array.of(0, 1, 2, 3, 4, 0x37, 0)), undefined);
+  const short = assertThrows(() => decodeQueryChallenge(reply.subarray(0, 5)), Truncated);
   assertEquals([short.what, short.offset, short.needed, short.available], ["token", 5, 1, 0]);
   assertEquals(
-    assertThrows(() => decodeChallenge(reply.subarray(0, 4)), Truncated).what,
+    assertThrows(() => decodeQueryChallenge(reply.subarray(0, 4)), Truncated).what,
     "handshake reply",
   );
 });

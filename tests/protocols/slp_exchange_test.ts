@@ -244,7 +244,7 @@ Deno.test("slp: other protocols are known by their first bytes", () => {
     const error = assertThrows(() => talk(always(utf8(text), false)), Malformed);
     assertEquals(error.offset, 0);
   }
-  assertThrows(() => talk(always(slp.encodePing(1n), false)), Malformed, "packet 1");
+  assertThrows(() => talk(always(slp.encodeSlpPing(1n), false)), Malformed, "packet 1");
   assertThrows(() => talk(always(Uint8Array.of(0), false)), Malformed, "a frame of 0 bytes");
   const noKick = (received: Uint8Array) =>
     received[0] === 0xfe ? always(utf8("220"), false)(received) : always(NOTHING, true)(received);
@@ -283,16 +283,16 @@ Deno.test("slp: an error of ours is not taken for a missing pong", () => {
 });
 
 Deno.test("slp: a pong among other frames is found; other bytes in it are said", () => {
-  const pong = (payload: bigint) => concat([1, 0, 1, 7], slp.encodePing(payload), [1, 0]);
+  const pong = (payload: bigint) => concat([1, 0, 1, 7], slp.encodeSlpPing(payload), [1, 0]);
   for (const chunking of [WHOLE, DRIP]) {
     const flags = (payload: bigint) =>
       slpProtocol.record(talk(withPong(pong(payload), false), chunking).status).flags;
     assertEquals([flags(CONTEXT.nonce), flags(1n)], [[], ["pongDiffers"]]);
   }
-  const bare = withPong(slp.encodePing(1n), true);
+  const bare = withPong(slp.encodeSlpPing(1n), true);
   assertEquals(slpProtocol.record(talk(bare).status).flags, ["pongDiffers"]);
   // A pong may come with the status, before it was asked for.
-  const both = always(concat(STATUS, slp.encodePing(3n)), false);
+  const both = always(concat(STATUS, slp.encodeSlpPing(3n)), false);
   assertEquals(slpProtocol.record(talk(both).status).flags, ["pongDiffers"]);
 });
 
@@ -334,7 +334,11 @@ Deno.test("slp: every byte of a flood is copied a bounded number of times", () =
 Deno.test("slp: whatever comes, in whatever pieces, is a status or one of the errors", () => {
   const piece = fc.oneof(
     fc.uint8Array({ maxLength: 12 }),
-    fc.constantFrom(STATUS, slp.encodePing(1n), Uint8Array.fromHex("ff0008004100a7003000a70035")),
+    fc.constantFrom(
+      STATUS,
+      slp.encodeSlpPing(1n),
+      Uint8Array.fromHex("ff0008004100a7003000a70035"),
+    ),
   );
   fc.assert(
     fc.property(fc.array(piece, { maxLength: 6 }), fc.boolean(), (pieces, close) => {

@@ -68,7 +68,7 @@ Deno.test("requests: hosts are cut to what servers accept, and broken ones refus
   );
   assertEquals([asked?.protocol, asked?.host.length, asked?.port], [47, 255, 65535]);
   const hello = slp.encodeStatusRequest({ protocol: 1, host: "a", port: 2 }).subarray(0, -2);
-  assertEquals(slp.decodeStatusRequest(concat(hello, slp.encodePing(1n))), undefined);
+  assertEquals(slp.decodeStatusRequest(concat(hello, slp.encodeSlpPing(1n))), undefined);
   assertThrows(() => slp.decodeStatusRequest(hello), Truncated, "frame length");
   assertThrows(
     () => slp.decodeStatusRequest(Uint8Array.of(2, 0, 0)),

@@ -152,7 +152,7 @@ Deno.test("sqp: the latest challenge wins, a bounded number of times", () => {
   const exchange = sqpProtocol.exchange(CONTEXT);
   exchange.next();
   const shown = (challenge: number) =>
-    question(exchange.next(sqp.encodeChallenge(challenge))).toHex().slice(2, 10);
+    question(exchange.next(sqp.encodeSqpChallenge(challenge))).toHex().slice(2, 10);
   assertEquals(shown(1), "00000001");
   assertEquals(shown(1), ""); // the same again
   assertEquals(shown(2), "00000002");
@@ -163,7 +163,7 @@ Deno.test("sqp: the latest challenge wins, a bounded number of times", () => {
 Deno.test("sqp: answers to another challenge are strays", () => {
   const exchange = sqpProtocol.exchange(CONTEXT);
   exchange.next();
-  exchange.next(sqp.encodeChallenge(CHALLENGE));
+  exchange.next(sqp.encodeSqpChallenge(CHALLENGE));
   const chunks = sqp.encodeChunks({ metrics: [] });
   const [stray] = sqp.encodePackets(CHALLENGE + 1, chunks);
   assertEquals(exchange.next(stray), { value: undefined, done: false });
@@ -176,7 +176,7 @@ Deno.test("sqp: an echo is refused at every step", () => {
   assertThrows(() => first.next(question(first.next())), Malformed);
   const second = sqpProtocol.exchange(CONTEXT);
   second.next();
-  const query = question(second.next(sqp.encodeChallenge(CHALLENGE)));
+  const query = question(second.next(sqp.encodeSqpChallenge(CHALLENGE)));
   assertThrows(() => second.next(query), Truncated, "packet header");
 });
 
@@ -265,11 +265,11 @@ Deno.test("sqp: packets are collected within bounds", () => {
 });
 
 Deno.test("sqp: requests are read as servers read them", () => {
-  const { decodeRequest, encodeQuery } = sqp;
+  const { decodeSqpRequest, encodeQuery } = sqp;
   const ping = Uint8Array.fromHex("01" + "00".repeat(32));
-  assertEquals(decodeRequest(ping), { type: "query", challenge: 0, version: 0, chunks: 0 });
-  assertEquals(decodeRequest(Uint8Array.of(0, 0, 0, 0, 1)), undefined);
-  assertEquals(decodeRequest(Uint8Array.of(0xfe, 0xfd)), undefined);
+  assertEquals(decodeSqpRequest(ping), { type: "query", challenge: 0, version: 0, chunks: 0 });
+  assertEquals(decodeSqpRequest(Uint8Array.of(0, 0, 0, 0, 1)), undefined);
+  assertEquals(decodeSqpRequest(Uint8Array.of(0xfe, 0xfd)), undefined);
   assertEquals(encodeQuery({ challenge: 1, version: 2, chunks: 3 }).toHex(), "0100000001000203");
 });
 

@@ -29,7 +29,7 @@ const server = (random: Random) => new SqpServer(SQP_STYLES.sqpInfo, drawIdentit
 
 /** Replies to every request for a challenge, and to no query. */
 const forger = (random: Random): Responder => ({
-  respond: (datagram) => datagram.length === 5 ? [sqp.encodeChallenge(random.u32() || 1)] : [],
+  respond: (datagram) => datagram.length === 5 ? [sqp.encodeSqpChallenge(random.u32() || 1)] : [],
 });
 
 /** The endpoints of crowds, one behind the other. */

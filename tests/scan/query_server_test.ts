@@ -71,7 +71,7 @@ Deno.test("a Java server says its status on one connection, and pongs", async ()
     const [request, ping] = server.heard;
     const { host, port } = slp.decodeStatusRequest(request)!;
     assertEquals([host, port], ["play.example.org", 25570]);
-    assert(slp.decodePing(ping) !== undefined);
+    assert(slp.decodeSlpPing(ping) !== undefined);
   }
 });
 

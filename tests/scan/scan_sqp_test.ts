@@ -251,7 +251,7 @@ Deno.test("sqp: a challenge that comes before SQP is sent makes nothing be sent"
     prepare: (fake, [{ endpoint, responder }]) => {
       fake.record = true;
       for (let port = 40000; port < 40004; port++) {
-        fake.inject({ ...endpoint, port: 9000 }, { port }, sqp.encodeChallenge(7), 1);
+        fake.inject({ ...endpoint, port: 9000 }, { port }, sqp.encodeSqpChallenge(7), 1);
       }
       fake.host({ ...endpoint, port: 9000 }, responder!);
     },
@@ -283,7 +283,7 @@ Deno.test("sqp: forged challenges never make a row, and do not hide the servers"
     prepare: (network) => {
       for (let i = 0; i < 5000; i++) {
         const from = { address: RANGE.start + random.below(1024), port: 9000 };
-        const forged = sqp.encodeChallenge(random.u32() || 1);
+        const forged = sqp.encodeSqpChallenge(random.u32() || 1);
         network.inject(from, { port: 40000 + random.below(4) }, forged, random.below(8000));
       }
     },
@@ -409,7 +409,7 @@ Deno.test("sqp: as many packets as there may be are listened to", async () => {
   const sixteen = { ...SQP_STYLES.sqpInfo, packetSize: 8 };
   const server = new SqpServer(sixteen, identity, new Random(2));
   const [challenge] = server.respond(sqp.encodeChallengeRequest(), { address: 1, port: 1 });
-  const query = { challenge: sqp.decodeChallenge(challenge)!, chunks: 1 };
+  const query = { challenge: sqp.decodeSqpChallenge(challenge)!, chunks: 1 };
   assertEquals(server.respond(sqp.encodeQuery(query), { address: 1, port: 1 }).length, 16);
   const { rows } = await scanFleet({
     fleet: { ...UNITY, servers: 1 },

@@ -429,7 +429,7 @@ Deno.test("forged handshakes never make a row, not even where they guess the tok
       flood(network, targets, (random, from) => {
         const guess = random.below(10) === 0 ? tokens.of(kind, from) : random.u32();
         const session = guess & query.SESSION_MASK;
-        return query.encodeChallenge({ session, token: 1, raw: false, fill: 0 });
+        return query.encodeQueryChallenge({ session, token: 1, raw: false, fill: 0 });
       }),
   });
   complete(result);

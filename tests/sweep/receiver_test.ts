@@ -62,7 +62,7 @@ Deno.test("a late answer to an earlier part of the scan is true, and its round t
 
 Deno.test("where no hold is free, endpoints wait only in a protocol that echoes nothing", () => {
   const pong = raknet.encodePong({ advertise: false, time: 5n, guid: 7n, text: undefined });
-  for (const [name, datagram] of [["raknet", pong], ["sqp", sqp.encodeChallenge(9)]] as const) {
+  for (const [name, datagram] of [["raknet", pong], ["sqp", sqp.encodeSqpChallenge(9)]] as const) {
     const counts = noReplies();
     const floods = new FloodingHosts(1, noFloods());
     const [sighted, waiting]: [Sighting[], Sighting[]] = [[], []];

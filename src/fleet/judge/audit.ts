@@ -6,7 +6,7 @@
 import { parseEndpoint } from "../../core/address.ts";
 import { Malformed, Truncated } from "../../core/bytes.ts";
 import type { WitnessLine } from "../witness_log.ts";
-import { decodePing, decodeStatusRequest } from "../../protocols/slp/mod.ts";
+import { decodeSlpPing, decodeStatusRequest } from "../../protocols/slp/mod.ts";
 import type { Range } from "../../targets/ranges.ts";
 
 /** What to hold the log against. */
@@ -317,7 +317,7 @@ function openingOf(hex: string): Opening | undefined {
 }
 
 function isPing(hex: string): boolean {
-  return hex.length === 20 && reads(() => decodePing(Uint8Array.fromHex(hex)));
+  return hex.length === 20 && reads(() => decodeSlpPing(Uint8Array.fromHex(hex)));
 }
 
 function reads(read: () => unknown): boolean {

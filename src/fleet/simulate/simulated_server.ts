@@ -5,7 +5,7 @@
  */
 import { type Endpoint, endpointKey } from "../../core/address.ts";
 import { Truncated, u32 } from "../../core/bytes.ts";
-import { decodeRequest, type QueryRequest } from "../../protocols/query/mod.ts";
+import { decodeQueryRequest, type QueryRequest } from "../../protocols/query/mod.ts";
 import { decodePing } from "../../protocols/raknet/mod.ts";
 import { answerPing, refuseConnection } from "./raknet/pongs.ts";
 import { ConnectionOpener } from "./raknet/open_connection.ts";
@@ -74,7 +74,7 @@ export class SimulatedServer implements Responder {
   }
 
   #query(datagram: Uint8Array, from: Endpoint): Uint8Array | undefined {
-    const request = decodeRequest(datagram);
+    const request = decodeQueryRequest(datagram);
     if (request === undefined) return undefined;
     const query = this.software.query!;
     const holder = query.binding === "address" ? { ...from, port: 0 } : from;

@@ -73,7 +73,7 @@ export function encodeStatRequest(
  *
  * @throws Truncated when it ends inside the session or the token.
  */
-export function decodeRequest(bytes: Uint8Array): QueryRequest | undefined {
+export function decodeQueryRequest(bytes: Uint8Array): QueryRequest | undefined {
   if (!hasBytes(bytes, MAGIC, 0)) return undefined;
   const reader = new Reader(bytes, 2);
   const type = reader.u8("type");
@@ -105,7 +105,7 @@ export interface Challenge {
 }
 
 /** The bytes of a handshake's answer; a decimal token is written signed, as servers do. */
-export function encodeChallenge(
+export function encodeQueryChallenge(
   { session, token, raw, fill }: Omit<Challenge, "flags">,
 ): Uint8Array<ArrayBuffer> {
   const text = raw ? u32(token) : encodeLatin1(String(token | 0));
@@ -125,10 +125,10 @@ export function encodeChallenge(
  * import { assertEquals } from "@std/assert";
  *
  * const reply = Uint8Array.fromHex("09010203042d3133333700"); // "-1337"
- * assertEquals(query.decodeChallenge(reply)?.token, 0xfffffac7);
+ * assertEquals(query.decodeQueryChallenge(reply)?.token, 0xfffffac7);
  * ```
  */
-export function decodeChallenge(bytes: Uint8Array, session?: number): Challenge | undefined {
+export function decodeQueryChallenge(bytes: Uint8Array, session?: number): Challenge | undefined {
   const found = readHeader(bytes, HANDSHAKE, "handshake");
   if (found === undefined || (session !== undefined && found !== session)) return undefined;
   const body = bytes.subarray(HEADER);

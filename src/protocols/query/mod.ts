@@ -11,7 +11,7 @@ import { listedPorts } from "../usual_ports.ts";
 import { ask, Silence } from "../protocol.ts";
 import {
   type Challenge,
-  decodeChallenge,
+  decodeQueryChallenge,
   encodeHandshake,
   encodeStatRequest,
   PADDING,
@@ -68,7 +68,7 @@ export const queryProtocol: Protocol<QueryStatus> = {
       const mac = readHeader(datagram, 0x09, "handshake");
       return mac === undefined ? undefined : { mac };
     },
-    learn: (datagram) => ({ known: decodeChallenge(datagram) }),
+    learn: (datagram) => ({ known: decodeQueryChallenge(datagram) }),
   },
   *exchange(context: ExchangeContext): Exchange<QueryStatus> {
     const known = context.known as Challenge | undefined;
@@ -89,7 +89,7 @@ export const queryProtocol: Protocol<QueryStatus> = {
 };
 
 function* askChallenge(session: number): Exchange<Challenge> {
-  const accept = (datagram: Uint8Array) => decodeChallenge(datagram, session);
+  const accept = (datagram: Uint8Array) => decodeQueryChallenge(datagram, session);
   return yield* ask(encodeHandshake(session), accept, { resend: true });
 }
 
@@ -112,7 +112,7 @@ function* askStat(session: number, first: Challenge, padding: number): Exchange<
 /** A token other than the one in use, while more are accepted. */
 function newer(datagram: Uint8Array, inUse: Challenge, tokens: number): Challenge | undefined {
   if (tokens === MOST_TOKENS) return undefined;
-  const challenge = decodeChallenge(datagram, inUse.session);
+  const challenge = decodeQueryChallenge(datagram, inUse.session);
   return challenge?.token === inUse.token ? undefined : challenge;
 }
 

@@ -217,7 +217,7 @@ export function decodeStatusResponse(bytes: Uint8Array): StatusResponse | undefi
 }
 
 /** The bytes of a ping, and of the pong that repeats it. */
-export function encodePing(payload: bigint): Uint8Array<ArrayBuffer> {
+export function encodeSlpPing(payload: bigint): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(8);
   new DataView(bytes.buffer).setBigUint64(0, payload);
   return encodeFrame(PING, bytes);
@@ -229,7 +229,7 @@ export function encodePing(payload: bigint): Uint8Array<ArrayBuffer> {
  * @returns Its eight bytes as a number; `undefined` when the frame is another packet.
  * @throws Truncated, Malformed as {@linkcode decodeStatusResponse}.
  */
-export function decodePing(bytes: Uint8Array): bigint | undefined {
+export function decodeSlpPing(bytes: Uint8Array): bigint | undefined {
   const { id, body } = decodeFrame(bytes);
   return id === PING ? readInside(() => body.u64("payload")) : undefined;
 }

@@ -10,9 +10,9 @@ import { listedPorts } from "../usual_ports.ts";
 import { ask, Closed, Silence } from "../protocol.ts";
 import {
   ANY_PROTOCOL,
-  decodePing,
+  decodeSlpPing,
   decodeStatusResponse,
-  encodePing,
+  encodeSlpPing,
   encodeStatusRequest,
   frameEnd,
   peekId,
@@ -172,7 +172,7 @@ function* askPong(payload: bigint, inbox: StreamBuffer): Exchange<bigint | undef
   };
   try {
     const early = firstPong(inbox); // one that nobody asked for
-    return early ?? (yield* ask(encodePing(payload), accept, { resend: false }));
+    return early ?? (yield* ask(encodeSlpPing(payload), accept, { resend: false }));
   } catch (error) {
     const broken = error instanceof Malformed || error instanceof Truncated;
     if (!broken && !(error instanceof Silence)) throw error;
@@ -185,7 +185,7 @@ function firstPong(inbox: StreamBuffer): bigint | undefined {
   for (;;) {
     const end = frameEnd(inbox.bytes);
     if (end === undefined || end > inbox.bytes.length) return undefined;
-    const pong = decodePing(inbox.bytes);
+    const pong = decodeSlpPing(inbox.bytes);
     inbox.drop(end);
     if (pong !== undefined) return pong;
   }

@@ -80,7 +80,7 @@ export function encodeQuery(
  *
  * @throws Truncated when it ends before its time.
  */
-export function decodeRequest(bytes: Uint8Array): SqpRequest | undefined {
+export function decodeSqpRequest(bytes: Uint8Array): SqpRequest | undefined {
   const [type] = bytes;
   if (type !== CHALLENGE && type !== QUERY) return undefined;
   const reader = new Reader(bytes, 1);
@@ -90,7 +90,7 @@ export function decodeRequest(bytes: Uint8Array): SqpRequest | undefined {
 }
 
 /** The bytes that give a challenge out. */
-export function encodeChallenge(challenge: number): Uint8Array<ArrayBuffer> {
+export function encodeSqpChallenge(challenge: number): Uint8Array<ArrayBuffer> {
   return concat([CHALLENGE], u32(challenge));
 }
 
@@ -106,10 +106,10 @@ export function encodeChallenge(challenge: number): Uint8Array<ArrayBuffer> {
  * import { sqp } from "blocksweep";
  * import { assertEquals } from "@std/assert";
  *
- * assertEquals(sqp.decodeChallenge(Uint8Array.fromHex("0080902348")), 0x80902348);
+ * assertEquals(sqp.decodeSqpChallenge(Uint8Array.fromHex("0080902348")), 0x80902348);
  * ```
  */
-export function decodeChallenge(bytes: Uint8Array): number | undefined {
+export function decodeSqpChallenge(bytes: Uint8Array): number | undefined {
   if (bytes[0] !== CHALLENGE || bytes.length > CHALLENGE_SIZE) return undefined;
   const challenge = new Reader(bytes, 1).u32("challenge");
   // A server that draws 0 is refused too, once in four thousand million times.

@@ -10,7 +10,7 @@ import { decodeReply, type SqpReply } from "./chunks.ts";
 import {
   addPacket,
   CHUNKS,
-  decodeChallenge,
+  decodeSqpChallenge,
   decodeSqpPacket,
   encodeChallengeRequest,
   encodeQuery,
@@ -52,7 +52,7 @@ export const sqpProtocol: Protocol<SqpStatus> = {
     template: encodeChallengeRequest(),
     macMask: 0,
     mayLackToken: true,
-    read: (datagram) => decodeChallenge(datagram) === undefined ? undefined : { mac: undefined },
+    read: (datagram) => decodeSqpChallenge(datagram) === undefined ? undefined : { mac: undefined },
     learn: () => ({}), // a challenge counts for the port that asked for it, and for one question
   },
   /**
@@ -95,7 +95,7 @@ function isEmpty({ version: _, flags, ...chunks }: SqpReply): boolean {
  * @param settles Whether a part of the answer is enough.
  */
 function* askChunk(chunk: number, settles: boolean): Exchange<SqpReply> {
-  let challenge = yield* ask(encodeChallengeRequest(), decodeChallenge, { resend: true });
+  let challenge = yield* ask(encodeChallengeRequest(), decodeSqpChallenge, { resend: true });
   for (let shown = 1;; shown++) {
     const packets: SqpPacket[] = [];
     const accept = (datagram: Uint8Array) =>
@@ -128,6 +128,6 @@ function takePacket(
 /** A challenge other than the one in use, while more are accepted. */
 function newer(datagram: Uint8Array, inUse: number, shown: number): number | undefined {
   if (shown === MOST_CHALLENGES) return undefined;
-  const challenge = decodeChallenge(datagram);
+  const challenge = decodeSqpChallenge(datagram);
   return challenge === inUse ? undefined : challenge;
 }

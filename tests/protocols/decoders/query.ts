@@ -10,15 +10,19 @@ const challenge = { session: SESSION, token: 1, raw: false, fill: 0, flags: [] }
 /** Query's decoders. */
 export const QUERY_DECODERS: Record<string, Decoder> = {
   request: decoder(
-    query.decodeRequest,
+    query.decodeQueryRequest,
     (request) =>
       request.type === "handshake"
         ? query.encodeHandshake(request.session)
         : query.encodeStatRequest(request.session, request.token, request.padding),
   ),
-  challenge: decoder((bytes) => query.decodeChallenge(bytes, SESSION), query.encodeChallenge, {
-    partFlags: ["unterminated"],
-  }),
+  challenge: decoder(
+    (bytes) => query.decodeQueryChallenge(bytes, SESSION),
+    query.encodeQueryChallenge,
+    {
+      partFlags: ["unterminated"],
+    },
+  ),
   stat: decoder(
     (bytes) => query.decodeStat(bytes, SESSION),
     (value) => value.form === "full" ? query.encodeFullStat(value) : query.encodeBasicStat(value),

@@ -20,7 +20,7 @@ export const SLP_DECODERS: Record<string, Decoder> = {
         ),
     },
   ),
-  slpPing: decoder(slp.decodePing, slp.encodePing),
+  slpPing: decoder(slp.decodeSlpPing, slp.encodeSlpPing),
   slpLegacyPing: decoder(slp.decodeLegacyPing, slp.encodeLegacyPing),
   slpLegacyReply: decoder(slp.decodeLegacyReply, slp.encodeLegacyReply, {
     partFlags: ["lengthMismatch"],

@@ -22,10 +22,10 @@ function answer(...names: sqp.ChunkName[]): Decoder {
 /** SQP's decoders; those of answers are told what was asked for. */
 export const SQP_DECODERS: Record<string, Decoder> = {
   sqpRequest: decoder(
-    sqp.decodeRequest,
+    sqp.decodeSqpRequest,
     (request) => request.type === "query" ? sqp.encodeQuery(request) : sqp.encodeChallengeRequest(),
   ),
-  sqpChallenge: decoder(sqp.decodeChallenge, sqp.encodeChallenge),
+  sqpChallenge: decoder(sqp.decodeSqpChallenge, sqp.encodeSqpChallenge),
   sqpPacket: decoder(sqp.decodeSqpPacket, sqp.encodeSqpPacket, { partFlags }),
   sqpInfo: answer("info"),
   sqpInfoMetrics: answer("info", "metrics"),

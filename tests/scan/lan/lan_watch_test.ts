@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { lan, raknet } from "../../../src/mod.ts";
-import { decodeRequest } from "../../../src/protocols/query/mod.ts";
+import { decodeQueryRequest } from "../../../src/protocols/query/mod.ts";
 import type { ServerRecord } from "../../../src/core/record.ts";
 import { FoundServers } from "../../../src/scan/lan/mod.ts";
 import { FakeNetwork } from "../../../src/testing/fake_network.ts";
@@ -84,7 +84,7 @@ Deno.test("who watches asks again only what was answered, and a double nothing",
   await watch(network, [20_000], { networks: [HOME, OFFICE] });
   const asked = (address: number) =>
     network.sent.filter(({ to, bytes }) =>
-      to.address === address && decodeRequest(bytes) !== undefined
+      to.address === address && decodeQueryRequest(bytes) !== undefined
     ).map(({ at }) => at);
   assert(asked(0xc0a8010a).every((at) => at < 3000) && asked(0x0a00000a).every((at) => at < 3000));
   const pocketmine = asked(0xc0a8010b);

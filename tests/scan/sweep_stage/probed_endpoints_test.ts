@@ -21,7 +21,7 @@ Deno.test("a reply from a port that is not probed leads to no datagram to that p
       prepare: (fake, [{ endpoint, responder }]) =>
         fake.host(endpoint, {
           respond(datagram, from, now) {
-            const reply = sqpToo ? sqp.encodeChallenge(1) : PONG;
+            const reply = sqpToo ? sqp.encodeSqpChallenge(1) : PONG;
             fake.inject({ address: VICTIM, port: forged }, from, reply, 1);
             return responder!.respond(datagram, from, now);
           },

@@ -4,7 +4,7 @@
  * @module
  */
 import type { Endpoint } from "../../../core/address.ts";
-import { encodeChallenge } from "../../../protocols/query/mod.ts";
+import { encodeQueryChallenge } from "../../../protocols/query/mod.ts";
 import { encodePong } from "../../../protocols/raknet/mod.ts";
 import type { Random } from "../../random.ts";
 import type { Responder } from "../responder.ts";
@@ -32,7 +32,7 @@ export const TRICKS: Record<string, Trick> = {
   /** An answer to somebody else's handshake. */
   wrongSession: (datagram, random) =>
     isPing(datagram) || datagram.length < 7 ? [] : [
-      encodeChallenge({
+      encodeQueryChallenge({
         session: ~sessionOf(datagram) >>> 0,
         token: random.u32(),
         raw: false,

@@ -6,8 +6,8 @@
 import { concat } from "../../../core/bytes.ts";
 import {
   encodeBasicStat,
-  encodeChallenge,
   encodeFullStat,
+  encodeQueryChallenge,
   type QueryRequest,
 } from "../../../protocols/query/mod.ts";
 import type { Statement } from "../../../protocols/protocol.ts";
@@ -39,11 +39,11 @@ export interface QueryStyle {
 
 /** The datagram that answers a handshake with this token. */
 export function answerHandshake(style: QueryStyle, session: number, token: number): Uint8Array {
-  const header = encodeChallenge({ session, token: 0, raw: false, fill: 0 }).subarray(0, 5);
+  const header = encodeQueryChallenge({ session, token: 0, raw: false, fill: 0 }).subarray(0, 5);
   const decimal = encodeLatin1(String(style.token === "unsigned" ? token : token | 0));
   switch (style.token) {
     case "raw":
-      return encodeChallenge({ session, token, raw: true, fill: 0 });
+      return encodeQueryChallenge({ session, token, raw: true, fill: 0 });
     case "unterminated":
       return concat(header, decimal);
     case "filled": // to twelve bytes behind the session

@@ -7,10 +7,10 @@ import { Malformed, Truncated } from "../../../core/bytes.ts";
 import type { Statement } from "../../../protocols/protocol.ts";
 import {
   decodeLegacyPing,
-  decodePing,
+  decodeSlpPing,
   decodeStatusRequest,
   encodeLegacyReply,
-  encodePing,
+  encodeSlpPing,
   encodeStatusResponse,
   encodeVarString,
   formatLegacyStatus,
@@ -89,8 +89,8 @@ function reading<T>(read: () => T): T | Truncated | Malformed {
 /** A ping, after which vanilla closes, or a request for a status. */
 function answerFrame(style: SlpStyle, identity: ServerIdentity, received: Uint8Array): SlpAnswer {
   const end = frameEnd(received) ?? 0;
-  const payload = decodePing(received);
-  if (payload !== undefined) return { used: end, reply: encodePing(payload), close: true };
+  const payload = decodeSlpPing(received);
+  if (payload !== undefined) return { used: end, reply: encodeSlpPing(payload), close: true };
   const asked = decodeStatusRequest(received);
   if (asked === undefined || style.closesOn?.includes(asked.protocol)) {
     return { used: received.length, reply: NOTHING, close: true };

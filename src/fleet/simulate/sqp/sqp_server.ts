@@ -8,10 +8,10 @@ import { concat, Truncated } from "../../../core/bytes.ts";
 import {
   CHUNKS,
   type Chunks,
-  decodeRequest,
-  encodeChallenge,
+  decodeSqpRequest,
   encodeChunks,
   encodePackets,
+  encodeSqpChallenge,
   type SqpRequest,
 } from "../../../protocols/sqp/mod.ts";
 import type { Statement } from "../../../protocols/protocol.ts";
@@ -66,7 +66,7 @@ export class SqpServer implements Responder {
   /** Answers requests for a challenge, and queries that show it; all else stays without an answer. */
   respond(datagram: Uint8Array, from: Endpoint): readonly Uint8Array[] {
     try {
-      const request = decodeRequest(datagram);
+      const request = decodeSqpRequest(datagram);
       if (request?.type === "query") return this.#query(request, from);
       return request === undefined ? [] : this.#challenge(from);
     } catch (error) {
@@ -79,7 +79,7 @@ export class SqpServer implements Responder {
     if (this.#style.oneChallenge && this.#challenges.has(endpointKey(from))) return [];
     const challenge = this.#random.u32() || 1;
     remember(this.#challenges, from, challenge);
-    return [encodeChallenge(challenge)];
+    return [encodeSqpChallenge(challenge)];
   }
 
   #query({ challenge, version: asked, chunks }: Query, from: Endpoint): readonly Uint8Array[] {

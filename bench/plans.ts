@@ -139,7 +139,7 @@ type Asked = (database: Database) => Promise<number>;
 const QUESTIONS: readonly (readonly [name: string, ask: Asked])[] = [
   ...Object.keys(SERVER_ORDERS).map((sort) =>
     [
-      sort === "players" ? "list" : `list --sort ${sort}`,
+      sort === "players" ? "servers" : `servers --sort ${sort}`,
       (db: Database) =>
         take(listServers(db, { sort: sort as keyof typeof SERVER_ORDERS, limit: 100 }), Infinity),
     ] as const
@@ -183,7 +183,7 @@ const QUESTIONS: readonly (readonly [name: string, ask: Asked])[] = [
       ...{ scanId: "none", since: START, at: NOW, downAfter: 3 },
       coverage: { ranges: [{ start: 167772160, end: 167772416 }], asked: () => true },
     })],
-  ["thin, first page", async (db) => {
+  ["prune, first page", async (db) => {
     const controller = new AbortController();
     const end = () => Promise.resolve(controller.abort());
     await downsampleObservations(db, { hourly: NOW, daily: 0 }, end, controller.signal);

@@ -21,8 +21,8 @@ export interface Cuts {
 }
 
 /**
- * The cuts when all of this age is kept. They lie between hours, and between days: what was thinned
- * already is thinned no further by the same cuts, and later ones come to the same as if it had not
+ * The cuts when all of this age is kept. They lie between hours, and between days: what was pruned
+ * already is pruned no further by the same cuts, and later ones come to the same as if it had not
  * been.
  *
  * @param now Unix milliseconds.

@@ -24,7 +24,7 @@ const BATCH = 500;
 
 /**
  * Which of these servers have their row of a scan in a database. A later scan or a watch may have
- * written the server since, so the scan's observation counts. `thin` may have deleted that, but
+ * written the server since, so the scan's observation counts. `prune` may have deleted that, but
  * never without a later observation of the same server on the same day (UTC), and only of hours
  * that ended an hour ago or earlier: within these times, any observation counts.
  *
@@ -36,8 +36,8 @@ export async function heldServers(
   { id, since, savedAt, now }: HeldScan,
   ids: readonly string[],
 ): Promise<Set<string>> {
-  const thinned = Math.floor((now - HOUR_MS) / HOUR_MS) * HOUR_MS;
-  const until = Math.min(thinned, Math.floor(savedAt / DAY_MS + 1) * DAY_MS);
+  const pruned = Math.floor((now - HOUR_MS) / HOUR_MS) * HOUR_MS;
+  const until = Math.min(pruned, Math.floor(savedAt / DAY_MS + 1) * DAY_MS);
   const held = new Set<string>();
   for (let at = 0; at < ids.length; at += BATCH) {
     const batch: readonly Value[] = ids.slice(at, at + BATCH);

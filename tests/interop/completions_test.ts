@@ -40,10 +40,10 @@ Deno.test("bash completes commands, options and files", () =>
     assertEquals(await offers("watch", "--protocol", "raknet,s"), "raknet,slp raknet,sqp");
     assertEquals(await offers("scan", "--engine", "=", "x"), "xdp"); // as bash splits --engine=x
     assertEquals(await offers("scan", "--engine", "="), "portable udp packet xdp fastest");
-    assertEquals(await offers("list", "--format", "t"), "table");
+    assertEquals(await offers("servers", "--format", "t"), "table");
     assertEquals(await offers("export", "--sort", "o"), "overdue");
-    assertEquals(await offers("list", "-f", "host,po"), "host,port host,port_v4 host,port_v6");
-    for (const command of ["list", "export", "history", "import", "thin", "watch"]) {
+    assertEquals(await offers("servers", "-f", "host,po"), "host,port host,port_v4 host,port_v6");
+    for (const command of ["servers", "export", "history", "import", "prune", "watch"]) {
       assertEquals(await offers(command, "my"), "my *.ndjson", command);
     }
     assertEquals(await offers("watch", "-o", "my"), "my *.ndjson");
@@ -128,7 +128,9 @@ debianTest("fish completes commands, options and files", async () => {
     assertEquals(await values("list --format t"), "table");
     assertEquals(await values("export --sort o"), "overdue");
     assertEquals(await values("scan --rate m"), "");
-    for (const command of ["list", "export", "history", "import", "thin", "watch", "watch -o"]) {
+    for (
+      const command of ["servers", "export", "history", "import", "prune", "watch", "watch -o"]
+    ) {
       assertEquals(await offers(`${command} m`), "my *.ndjson\n", command);
     }
     assertEquals(await offers("scan m"), "");

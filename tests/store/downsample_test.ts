@@ -71,7 +71,7 @@ async function read(database: Database): Promise<Seen[]> {
   ]).toSorted(compare);
 }
 
-onEngines("thinned is what the plain way leaves, however often it is done", async (db) => {
+onEngines("pruned is what the plain way leaves, however often it is done", async (db) => {
   const random = new Random(3);
   for (let round = 0; round < 12; round++) {
     await db.script("delete from observations");

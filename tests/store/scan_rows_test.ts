@@ -42,7 +42,7 @@ onEngines("rows of a scan are held, whoever wrote the servers since", async (dat
   assertEquals(await held(database, RUNNING), ports.slice(2));
 });
 
-onEngines("a row that was thinned out is held, and others are not", async (database) => {
+onEngines("a row that was pruned out is held, and others are not", async (database) => {
   await write(database, [1, 2, 3], SINCE + 100);
   await write(database, [1], SINCE + 200, "scan-2");
   await write(database, [4], SINCE + 200, "scan-2");
@@ -58,7 +58,7 @@ onEngines("a row that was thinned out is held, and others are not", async (datab
     "127.0.0.1:2",
     "127.0.0.1:3",
   ]);
-  // Within the hour nothing can have been thinned: what is missing was lost.
+  // Within the hour nothing can have been pruned: what is missing was lost.
   assertEquals(await held(database, RUNNING), [2, 3]);
   // Later it can: of servers that were seen again on the day of the scan.
   assertEquals(await held(database, { ...RUNNING, now: cut + 2 * HOUR }), [1, 2, 3, 4]);

@@ -18,7 +18,7 @@ import { countOf } from "../../core/quantities.ts";
 const PAUSE_MS = 10;
 
 /**
- * Thins a list.
+ * Prunes a database.
  *
  * @param signal Ends it early.
  * @returns What there is to say of it.
@@ -36,16 +36,16 @@ async function downsample(
     database,
     () => downsampleObservations(database, cuts, between, signal),
   );
-  return `${database.name}: ${countOf(deleted, "observation")} thinned out`;
+  return `${database.name}: ${countOf(deleted, "observation")} pruned`;
 }
 
-/** A day: watches thin their lists so often, and first after a minute, milliseconds. */
+/** How often a watch prunes its databases, and after how long the first time, milliseconds. */
 const DAILY_MS = 86_400_000;
 const FIRST_MS = 60_000;
 
 /**
- * Thins lists until the signal, each over a connection of its own: transactions of others go on
- * meanwhile. What cannot be thinned is told.
+ * Prunes databases until the signal, each over a connection of its own: other transactions go on
+ * meanwhile. A failure is reported.
  */
 export async function keepDownsampled(
   lists: readonly StorePlace[],
@@ -68,7 +68,7 @@ export async function keepDownsampled(
 }
 
 /**
- * Thins a list over a connection of its own.
+ * Prunes a database over a connection of its own.
  *
  * @returns What there is to say of it.
  */

@@ -1,5 +1,5 @@
 /**
- * What the commands that use a list have in common: which list, which servers, which form.
+ * What the commands on a database have in common: which database, which servers, which table.
  *
  * @module
  */
@@ -19,18 +19,18 @@ import { closestName } from "../../core/closest_name.ts";
 import { playersText, type TableColumn, tableOf } from "../outputs/table_format.ts";
 import type { Settings } from "../settings/option_values.ts";
 
-/** The list that a command names first. */
+/** The database that a command names first. */
 export function namedPlace(word: string | undefined): StorePlace {
   const place = word === undefined ? undefined : storePlace(word);
   if (place !== undefined) return place;
   throw new InputError(
     word === undefined
-      ? "Cannot go on without a list: name one, as servers.db"
-      : `Cannot use "${word}": name a list first, as servers.db or postgres://USER@HOST/DATABASE`,
+      ? "Cannot continue without a database: name one, as servers.db"
+      : `Cannot use "${word}": name a database first, as servers.db or postgres://USER@HOST/DATABASE`,
   );
 }
 
-/** Opens the list that a command reads. */
+/** Opens the database that a command reads. */
 export async function openNamed(
   word: string | undefined,
   surroundings: ConnectionEnvironment,

@@ -82,7 +82,7 @@ export class WatchDatabases implements AsyncDisposable {
     const wrong = outputs.find((text) => storePlace(text) === undefined);
     if (wrong !== undefined) {
       throw new InputError(
-        `Cannot write to "${wrong}": -o wants a list, as servers.db; events go to standard output`,
+        `Cannot write to "${wrong}": -o wants a database, as servers.db; events go to standard output`,
       );
     }
     const words = [
@@ -90,7 +90,7 @@ export class WatchDatabases implements AsyncDisposable {
     ];
     if (words.length > 0 && settings.has("protocol")) {
       throw new InputError(
-        "Cannot use --protocol with a list: each of its servers is asked what it speaks",
+        "Cannot use --protocol with a database: each of its servers is probed in the protocols it speaks",
       );
     }
     const texts = [...new Set([...words, ...outputs])];

@@ -11,7 +11,7 @@ export const DEFAULTS = {
   scan: { retries: 1, concurrency: 256 },
   query: { retries: 1 },
   watch: { retries: 2, concurrency: 256, rate: 1000, intervalMs: 60_000, downAfter: 3 },
-  list: { limit: 100, sort: "players" },
+  servers: { limit: 100, sort: "players" },
   history: { limit: 50 },
   fleet: { servers: 100 },
   demo: { servers: 500 },

@@ -1,5 +1,5 @@
 /**
- * The import command: servers from files into a list.
+ * The import command: reads servers from files into a database.
  *
  * @module
  */
@@ -34,7 +34,7 @@ export async function runImport(args: readonly string[]): Promise<number> {
   const place = namedPlace(word);
   if (paths.length === 0) {
     throw new InputError(
-      "Cannot import nothing: name files behind the list, or - for standard input",
+      "Cannot import: name files after the database, or - for standard input",
     );
   }
   const port = settings.whole("port", 1, 65535);

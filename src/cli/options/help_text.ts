@@ -60,10 +60,10 @@ export const COMMANDS: Readonly<
     examples: ["lan", "lan --once 10 --json", "lan -p 19132-19140"],
   },
   watch: {
-    usage: "watch HOST[:PORT]|FILE|LIST... [options]",
+    usage: "watch HOST[:PORT]|FILE|DATABASE... [options]",
     purpose: "ask known servers again and again, and tell what changes",
     note:
-      "A FILE holds rows of a scan (.csv, .ndjson) or targets (.txt); a LIST is kept up to date.",
+      "A FILE holds rows of a scan (.csv, .ndjson) or targets (.txt); a DATABASE is kept up to date.",
     examples: [
       "watch servers.db",
       "watch play.example.org 192.168.1.20:19132",
@@ -71,23 +71,23 @@ export const COMMANDS: Readonly<
       "watch servers.csv --webhook https://example.org/events",
     ],
   },
-  list: {
-    usage: "list LIST [options]",
-    purpose: "show servers of a list that scans keep",
+  servers: {
+    usage: "servers DATABASE [options]",
+    purpose: "show the servers of a database",
     examples: [
-      "list servers.db --online",
-      "list servers.db --software paper --version 1.21 --min-players 5",
-      'list servers.db --text "sky block" --format ndjson',
+      "servers servers.db --online",
+      "servers servers.db --software paper --version 1.21 --min-players 5",
+      'servers servers.db --text "sky block" --format ndjson',
     ],
   },
   history: {
-    usage: "history LIST HOST[:PORT] [options]",
-    purpose: "show what scans saw of one server of a list",
+    usage: "history DATABASE HOST[:PORT] [options]",
+    purpose: "show the observations of one server of a database",
     examples: ["history servers.db 192.168.1.20:19132", "history servers.db 192.168.1.20 --json"],
   },
   export: {
-    usage: "export LIST [options]",
-    purpose: "write servers of a list to files, for other tools",
+    usage: "export DATABASE [options]",
+    purpose: "write the servers of a database to files, for other tools",
     note: "Servers come by address; with --since the most overdue come first.",
     examples: [
       "export servers.db -o servers.csv -o servers.ndjson",
@@ -96,7 +96,7 @@ export const COMMANDS: Readonly<
     ],
   },
   import: {
-    usage: "import LIST FILE... [options]",
+    usage: "import DATABASE FILE... [options]",
     purpose: "read servers from files: ours, nmap's, masscan's, naabu's, zmap's, or HOST:PORT",
     note:
       "The content tells the format: CSV, NDJSON, JSON and grep of ours; -oX and -oG of nmap;\n" +
@@ -107,11 +107,11 @@ export const COMMANDS: Readonly<
       "import servers.db zmap.csv --port 25565",
     ],
   },
-  thin: {
-    usage: "thin LIST --keep TIME",
+  prune: {
+    usage: "prune DATABASE --keep TIME",
     purpose: "downsample old observations to one an hour, later to one a day",
     note: "Hours begin where TIME ends, days after four times that; the last of each is kept.",
-    examples: ["thin servers.db --keep 90d"],
+    examples: ["prune servers.db --keep 90d"],
   },
   fleet: {
     usage: "fleet [options]",

@@ -47,6 +47,6 @@ export function choiceOf(
 /** What a command takes besides options. */
 export function wordsOf(command: Command): Choice {
   if (command === "completions") return { kind: "one", words: ["bash", "zsh", "fish"] };
-  const files = ["watch", "list", "history", "export", "import", "thin"].includes(command);
+  const files = ["watch", "servers", "history", "export", "import", "prune"].includes(command);
   return { kind: files ? "file" : "other" };
 }

@@ -45,8 +45,8 @@ export function group(
 
 /** Every command. */
 export const ALL = [
-  ...["scan", "query", "lan", "watch", "list", "history", "export", "import"] as const,
-  "thin" as const,
+  ...["scan", "query", "lan", "watch", "servers", "history", "export", "import"] as const,
+  "prune" as const,
   ...["fleet", "demo", "schema", "completions"] as const,
 ];
 
@@ -60,7 +60,7 @@ export const OPTIONS: readonly Option[] = [
     }],
     [
       "rescan FILE",
-      "probe the servers of a list again in what they speak, the most overdue first",
+      "probe the servers of a database again in what they speak, the most overdue first",
     ],
     ["exclude LIST", "addresses, ranges or names not to ask", { repeat: true }],
     ["exclude-file FILE", "read exclusions from a file", {
@@ -159,7 +159,7 @@ export const OPTIONS: readonly Option[] = [
     ["source-port PORTS", "send from this port, or from these: one socket each"],
     ["source-ip ADDRESS", "send from this address"],
   ]),
-  ...group("Selection", ["list", "export"], [
+  ...group("Selection", ["servers", "export"], [
     ["online", "servers that count as online"],
     ["software TEXT", "servers whose software's name holds this"],
     ["version TEXT", "servers of a game version; 1.21 stands for 1.21.50 too"],
@@ -167,18 +167,18 @@ export const OPTIONS: readonly Option[] = [
     ["text TEXT", "servers whose name, MOTD, map or software holds this"],
     ["since TIME", "servers asked since 90m, 24h, 7d ago, a date, or Unix milliseconds"],
     ["sort NAME", "by players, seen, overdue, new, name, version or address", {
-      usual: { list: DEFAULTS.list.sort, export: "see below" },
+      usual: { servers: DEFAULTS.servers.sort, export: "see below" },
     }],
     ["limit NUMBER", "so many at the most", {
-      usual: { list: `${DEFAULTS.list.limit}`, history: `${DEFAULTS.history.limit}` },
-      commands: ["list", "export", "history"],
+      usual: { servers: `${DEFAULTS.servers.limit}`, history: `${DEFAULTS.history.limit}` },
+      commands: ["servers", "export", "history"],
     }],
     ["port NUMBER", "the port, where a file names hosts alone", { commands: ["import"] }],
   ]),
   ...group("Output", ["scan"], [
     [
       "output FILE",
-      "write rows: .csv .ndjson .json .txt, .db or postgres: (lists), - (stdout)",
+      "write rows: .csv .ndjson .json .txt, .db or postgres: (databases), - (stdout)",
       {
         short: "o",
         repeat: true,
@@ -186,7 +186,7 @@ export const OPTIONS: readonly Option[] = [
       },
     ],
     ["format NAME", "csv, ndjson, json, list, grep or table, where no suffix tells", {
-      commands: ["scan", "list", "export"],
+      commands: ["scan", "servers", "export"],
     }],
     ["oD FILE", "write ndjson to a file", { repeat: true }],
     ["oJ FILE", "write a JSON array to a file", { repeat: true }],
@@ -195,15 +195,18 @@ export const OPTIONS: readonly Option[] = [
     ["append", "add to the files in place of writing them anew", { commands: ["scan", "export"] }],
     ["fields LIST", "columns to write, of those that the schema command lists", {
       short: "f",
-      commands: ["scan", "list", "export"],
+      commands: ["scan", "servers", "export"],
     }],
     ["sort NAME", "print the table when the scan ends: by address, players or name"],
-    ["down-after NUMBER", "scans without an answer after which a list says offline; default: 3"],
+    [
+      "down-after NUMBER",
+      "scans without a reply after which a server is offline; default: 3",
+    ],
     [
       "keep TIME",
       "downsample observations older than this, as 90d: to one an hour, then a day",
       {
-        commands: ["scan", "watch", "thin"],
+        commands: ["scan", "watch", "prune"],
       },
     ],
     ["no-players", "do not write the names of players", { commands: ["scan", "query", "lan"] }],
@@ -251,7 +254,7 @@ export const OPTIONS: readonly Option[] = [
       aliases: ["max-rate"],
       usual: `${DEFAULTS.watch.rate}, loopback: no limit`,
     }],
-    ["output LIST", "keep a list up to date, as servers.db; a list that is watched is, anyway", {
+    ["output DATABASE", "keep a database up to date, as servers.db; a watched one is anyway", {
       short: "o",
       repeat: true,
     }],
@@ -283,7 +286,17 @@ export const OPTIONS: readonly Option[] = [
     ["quiet", "print nothing but results and errors", {
       short: "q",
       commands: [
-        ...["scan", "query", "lan", "watch", "list", "export", "import", "thin", "fleet"] as const,
+        ...[
+          "scan",
+          "query",
+          "lan",
+          "watch",
+          "servers",
+          "export",
+          "import",
+          "prune",
+          "fleet",
+        ] as const,
         "demo",
       ],
     }],
@@ -292,7 +305,7 @@ export const OPTIONS: readonly Option[] = [
       commands: ["scan"],
     }],
     ["no-color", "no colours; NO_COLOR does the same", {
-      commands: ["scan", "query", "lan", "watch", "list", "history", "demo"],
+      commands: ["scan", "query", "lan", "watch", "servers", "history", "demo"],
     }],
     ["help", "print this help", { short: "h", commands: ALL }],
   ]),

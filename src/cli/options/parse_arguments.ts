@@ -14,7 +14,7 @@ const LONG_SHORTS = new Set(["-iL", "-sL", "-oD", "-oJ", "-oG", "-oL"]);
 
 /** Words that a command takes besides options, at the most; no number where it counts them itself. */
 const MOST_WORDS: Partial<Readonly<Record<Command, number>>> = {
-  ...{ list: 1, history: 2, export: 1, thin: 1 },
+  ...{ servers: 1, history: 2, export: 1, prune: 1 },
   ...{ demo: 0, schema: 0, completions: 1 },
 };
 

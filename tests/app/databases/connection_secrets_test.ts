@@ -42,10 +42,10 @@ async function told(args: readonly string[]): Promise<{ text: string; code: numb
 Deno.test("no command shows a secret of a URL, wherever the URL is given", async () => {
   const folder = await Deno.makeTempDir();
   const commands = (url: string) => [
-    ...[[url], ["list", url], ["history", url, "127.0.0.1:5"], ["export", url], ["import", url]],
-    ["list", "a.db", url],
+    ...[[url], ["servers", url], ["history", url, "127.0.0.1:5"], ["export", url], ["import", url]],
+    ["servers", "a.db", url],
     ["export", `${folder}/a.db`, "-o", url],
-    ["thin", url, "--keep", "9d", "--quite"],
+    ["prune", url, "--keep", "9d", "--quite"],
     ["scan", "127.0.0.1", "-o", url, "--dry-run"],
     ["scan", "127.0.0.1", "-o", url, "-o", url],
     ["scan", "127.0.0.1", "--echo-config", `--output=${url}`],

@@ -173,7 +173,7 @@ Deno.test("a list that is locked when a command starts ends it, before anything 
     const commands = [
       ["scan", "127.0.0.1", "-o", list, "-o", `${folder}/a.csv`],
       ["import", list, `${folder}/a.csv`],
-      ["thin", list, "--keep", "9d"],
+      ["prune", list, "--keep", "9d"],
     ];
     const results = await Promise.all(commands.map((args) => run(args)));
     for (const [i, { code, stderr, stdout }] of results.entries()) {

@@ -52,7 +52,7 @@ Deno.test("list ends its table with the counts", async () => {
     assertEquals(await main(["import", `${folder}/x.db`, `${folder}/x.ndjson`, "-q"]), 0);
     Deno.stdout.write = (bytes) => Promise.resolve(bytes.length);
     const list = (format: string) =>
-      withMessages(() => main(["list", `${folder}/x.db`, "--format", format]));
+      withMessages(() => main(["servers", `${folder}/x.db`, "--format", format]));
     const [code, text] = await list("table");
     assertEquals([code, text.split("\n").slice(1)], [0, [
       "software: 2 × Paper, 1 × BDS",

@@ -15,9 +15,9 @@ const MILLISECONDS = ["timeout", "delay", "jitter"];
 const WORDS: Partial<Record<Command, readonly string[]>> = {
   scan: ["127.0.0.1"],
   watch: ["127.0.0.1"],
-  list: ["/nonexistent/x.db"],
+  servers: ["/nonexistent/x.db"],
   export: ["/nonexistent/x.db"],
-  thin: ["/nonexistent/x.db"],
+  prune: ["/nonexistent/x.db"],
 };
 /** The two readings of a bare 90. */
 const READINGS: Readonly<Record<string, string>> = {

@@ -108,7 +108,7 @@ Deno.test("lists that cannot be asked again are refused in a line", async () => 
       `blocksweep: Cannot rescan ${empty}: there is no server in it`,
     );
     assertStringIncludes(await refused("--rescan", `${folder}/no.db`), "no.db");
-    assertStringIncludes(await refused("--rescan", "rows.csv"), "name a list");
+    assertStringIncludes(await refused("--rescan", "rows.csv"), "name a database");
     assertStringIncludes(
       await refused("--rescan", empty, "--shard", "1/2", "--seed", "1"),
       "Cannot use --rescan with --shard",

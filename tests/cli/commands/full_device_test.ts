@@ -40,7 +40,7 @@ Deno.test("a full device ends every command with one line and exit code 1", () =
       ...["--help", "--version", "schema", "completions bash", "completions zsh"],
       ...Object.keys(COMMANDS).map((command) => `${command} --help`),
       ...["--dry-run", "-sL", "--echo-config"].map((option) => `scan 127.0.0.1 -q ${option}`),
-      ...["", "--format csv", "--format table"].map((format) => `list ${list} ${format}`),
+      ...["", "--format csv", "--format table"].map((format) => `servers ${list} ${format}`),
       ...[`export ${list}`, `history ${list} 127.0.0.1`],
     ];
     for (const line of lines) {
@@ -147,7 +147,7 @@ Deno.test("a database on a full device is a failure, in one line", () =>
       throw new Error("database or disk is full");
     };
     try {
-      const [code, text] = await withMessages(() => main(["thin", list, "--keep", "9d"]));
+      const [code, text] = await withMessages(() => main(["prune", list, "--keep", "9d"]));
       const message = `blocksweep: Cannot open "${list}": database or disk is full\n`;
       assertEquals([code, text], [1, message]);
     } finally {

@@ -56,7 +56,7 @@ Deno.test("watch --help tells what a watch does", () => {
 Deno.test("an option that several commands have tells each its own default", () => {
   assertEquals(told("query", "retries"), "1");
   assertEquals([told("fleet", "servers"), told("demo", "servers")], ["100", "500"]);
-  assertEquals([told("list", "limit"), told("history", "limit")], ["100", "50"]);
+  assertEquals([told("servers", "limit"), told("history", "limit")], ["100", "50"]);
   assertEquals(told("export", "limit"), undefined); // all are written
   for (const { name, help, commands } of OPTIONS) {
     for (const other of commands.length > 1 ? ["in watch", "in list", "demo:"] : []) {

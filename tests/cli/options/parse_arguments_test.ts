@@ -63,8 +63,8 @@ Deno.test("a hint never names the opposite of what was written", () => {
   for (const word of ["--include", "--includ", "--min-rate", "--minrate", "--unquiet"]) {
     assertEquals(hint("scan", word), undefined, word);
   }
-  assertEquals(hint("list", "--offline"), undefined); // not --online
-  assertEquals(hint("list", "--max-players"), undefined); // not --min-players
+  assertEquals(hint("servers", "--offline"), undefined); // not --online
+  assertEquals(hint("servers", "--max-players"), undefined); // not --min-players
   assertEquals(hint("scan", "--includfile"), "includefile");
   assertEquals(hint("scan", "--exludefile"), "excludefile");
   assertEquals(hint("scan", "--nofollow"), "no-follow");
@@ -75,17 +75,17 @@ Deno.test("words that a command does not take are refused", async () => {
     ["demo extra", 'Cannot use "extra": demo takes no arguments'],
     ["schema foo", 'Cannot use "foo": schema takes no arguments'],
     ["completions bash zsh", 'Cannot use "zsh": one word too many for completions'],
-    ["list a.db b.db", 'Cannot use "b.db": one word too many for list'],
+    ["servers a.db b.db", 'Cannot use "b.db": one word too many for servers'],
     ["history a.db 127.0.0.1 c", 'Cannot use "c": one word too many for history'],
     ["export a.db b.db", 'Cannot use "b.db": one word too many for export'],
-    ["thin a.db b.db", 'Cannot use "b.db": one word too many for thin'],
+    ["prune a.db b.db", 'Cannot use "b.db": one word too many for prune'],
     ["lan 10.0.0.0/24", 'Cannot use "10.0.0.0/24": lan takes no targets'],
     ["fleet 5", 'Cannot use "5": say --servers 5'],
-    ["list a.db --json", "Unknown option --json; did you mean --format ndjson?"],
+    ["servers a.db --json", "Unknown option --json; did you mean --format ndjson?"],
     ["query h --format json", "Unknown option --format; did you mean --json?"],
     ["query h -o a.csv", "Unknown option -o; did you mean --json?"],
     [
-      "list a.db --limit 0",
+      "servers a.db --limit 0",
       'Cannot use --limit "0": it wants a whole number such as 500, 10k or 1M, at least 1',
     ],
     ["fleet 127.0.0.1", 'Cannot use "127.0.0.1": say --range 127.0.0.1'],
@@ -102,7 +102,7 @@ Deno.test("words that a command does not take are refused", async () => {
 });
 
 Deno.test("--no-color is accepted wherever there may be colours", () => {
-  for (const command of ["scan", "query", "lan", "watch", "list", "history", "demo"] as const) {
+  for (const command of ["scan", "query", "lan", "watch", "servers", "history", "demo"] as const) {
     assertEquals(readArgs(command, ["--no-color"]).given.has("no-color"), true);
   }
 });

@@ -1,5 +1,5 @@
 /**
- * The commands that show what is in a list: list, and export.
+ * The commands that read the servers of a database: servers and export.
  *
  * @module
  */
@@ -28,13 +28,13 @@ import { Settings } from "../../app/settings/option_values.ts";
 /** A row is written up to so long after its server was asked, milliseconds. */
 const OVERLAP_MS = 60_000;
 
-/** Runs `list`; returns the exit code. */
-export async function runList(
+/** Runs `servers`; returns the exit code. */
+export async function runServers(
   args: readonly string[],
   allProtocols: readonly Protocol[],
 ): Promise<number> {
-  const settings = new Settings(readArgs("list", args));
-  return await show(settings, DEFAULTS.list, allProtocols);
+  const settings = new Settings(readArgs("servers", args));
+  return await show(settings, DEFAULTS.servers, allProtocols);
 }
 
 /** Runs `export`; returns the exit code. */
@@ -60,10 +60,12 @@ async function show(
   const selection = readSelection(settings, usual, now);
   const kind = { columns: STORED_FIELDS, table: (space: number) => storedServersTable(now, space) };
   const plans = planOutputs(settings, outputColumns(), kind, allProtocols);
-  const list = settings.texts("output").find((path) => storePlace(path) !== undefined);
-  if (list !== undefined) {
+  const place = settings.texts("output").find((path) => storePlace(path) !== undefined);
+  if (place !== undefined) {
     throw new InputError(
-      `Cannot export to "${redactUrl(list)}", which is a list: export to .ndjson, and import that`,
+      `Cannot export to "${
+        redactUrl(place)
+      }", which is a database: export to .ndjson, and import that`,
     );
   }
   await using database = await openNamed(words[0], connectionEnvironment(tellLine));

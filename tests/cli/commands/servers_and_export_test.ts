@@ -92,7 +92,7 @@ Deno.test("a list is imported, listed, exported, and imported again as it was", 
       "passed over 1 line that cannot be read, the first is line 4",
     );
     assertStringIncludes(said.stderr, "more.txt: 2 servers, 1 of them new");
-    const shown = await program(["list", list, "--format", "list", "--limit", "2"]);
+    const shown = await program(["servers", list, "--format", "list", "--limit", "2"]);
     assertEquals(shown.stdout, "127.0.0.1:3\n127.0.0.1:2\n");
     await program(["export", list, "-q", ...files.flatMap((one) => ["-o", one])], WRITE);
     const exported = await program(["export", list, "--online", "--format", "ndjson", "-q"]);
@@ -122,18 +122,18 @@ Deno.test("what cannot be listed is named, with exit code 2", async () => {
     const list = `${folder}/a.db`;
     assertEquals((await run(["import", list, `${folder}/a.txt`], { permissions: WRITE })).code, 0);
     const bad: [string[], string][] = [
-      [["list"], "Cannot go on without a list"],
-      [["list", "a.csv"], 'Cannot use "a.csv": name a list first'],
-      [["list", list, "more"], 'Cannot use "more": one word too many'],
-      [["list", `${folder}/none.db`], "there is no such file"],
-      [["list", list, "--sort", "plyers"], "did you mean players?"],
+      [["servers"], "Cannot continue without a database"],
+      [["servers", "a.csv"], 'Cannot use "a.csv": name a database first'],
+      [["servers", list, "more"], 'Cannot use "more": one word too many'],
+      [["servers", `${folder}/none.db`], "there is no such file"],
+      [["servers", list, "--sort", "plyers"], "did you mean players?"],
       [["export", list, "--fields", "onlin"], 'did you mean "online"?'],
-      [["export", list, "-o", "b.db"], 'Cannot export to "b.db", which is a list'],
+      [["export", list, "-o", "b.db"], 'Cannot export to "b.db", which is a database'],
       [["history", list], "name a server, as HOST:PORT"],
       [["history", list, "name.example"], "it wants an address"],
       [["history", list, "127.0.0.9"], "it is not in"],
       [["history", list, "127.0.0.1"], "has this host with port 1, 2"],
-      [["import", list], "Cannot import nothing"],
+      [["import", list], "Cannot import"],
       [["import", list, `${folder}/none`], `Cannot read "${folder}/none"`],
       [["import", list, `${folder}/bad.txt`], "2 lines that cannot be read, the first is line 1"],
       [
@@ -165,7 +165,7 @@ Deno.test("no command creates a database for a typo, or for an import that fails
       [["watch", typo, "-o", `${folder}/new.db`], `Cannot open "${typo}": there is no such file`],
       [["watch", typo, "-o", typo], `Cannot open "${typo}": there is no such file`],
       [["watch", `${folder}/empty.db`], 'empty.db": there is no list in it'],
-      [["thin", typo, "--keep", "90d"], `Cannot open "${typo}": there is no such file`],
+      [["prune", typo, "--keep", "90d"], `Cannot open "${typo}": there is no such file`],
       [["import", typo, bad], "2 lines that cannot be read"],
       [["import", typo, xml], "a tag is malformed"],
       [["import", typo, bad, good], "2 lines that cannot be read"],
@@ -210,7 +210,7 @@ Deno.test("a list that breaks while it is read ends it with a word, a reader tha
   }
 });
 
-Deno.test("old observations are thinned by thin, and at the end of a scan with --keep", async () => {
+Deno.test("old observations are pruned by prune, and at the end of a scan with --keep", async () => {
   const folder = await Deno.makeTempDir();
   try {
     const list = `${folder}/a.db`;
@@ -230,17 +230,17 @@ Deno.test("old observations are thinned by thin, and at the end of a scan with -
       await run(["import", list, `${folder}/rows.ndjson`], { permissions: WRITE });
     }
     assertEquals(seen(), [1, 2, 3, HOUR + 1]);
-    const no = await run(["thin", list, "--keep", "90d"], { permissions: WRITE });
-    assertEquals([no.code, no.stderr], [0, `"${list}": 0 observations thinned out\n`]);
-    const hours = await run(["thin", list, "--keep", "24h"], { permissions: WRITE });
-    assertEquals([hours.code, hours.stderr], [0, `"${list}": 2 observations thinned out\n`]);
+    const no = await run(["prune", list, "--keep", "90d"], { permissions: WRITE });
+    assertEquals([no.code, no.stderr], [0, `"${list}": 0 observations pruned\n`]);
+    const hours = await run(["prune", list, "--keep", "24h"], { permissions: WRITE });
+    assertEquals([hours.code, hours.stderr], [0, `"${list}": 2 observations pruned\n`]);
     assertEquals(seen(), [3, HOUR + 1]);
     const scan = ["scan", "127.45.0.1", "-p", "7", "--protocol", "raknet", "--cooldown", "1ms"];
     const days = await run([...scan, "-o", list, "--keep", "1h"]);
-    assertStringIncludes(days.stderr, `"${list}": 1 observation thinned out`);
+    assertStringIncludes(days.stderr, `"${list}": 1 observation pruned`);
     assertEquals(seen(), [HOUR + 1]);
     for (const keep of [[], ["--keep", "90"], ["--keep", "0d"]]) {
-      assertEquals((await run(["thin", list, ...keep], { permissions: WRITE })).code, 2);
+      assertEquals((await run(["prune", list, ...keep], { permissions: WRITE })).code, 2);
     }
   } finally {
     await Deno.remove(folder, { recursive: true });

@@ -1,5 +1,5 @@
 /**
- * The thin command: downsampling the old observations of a list.
+ * The prune command: downsamples the old observations of a database.
  *
  * @module
  */
@@ -11,14 +11,14 @@ import { downsampleOnce } from "../../app/databases/downsample.ts";
 import { connectionEnvironment } from "../../app/databases/connection_environment.ts";
 import { Settings } from "../../app/settings/option_values.ts";
 
-/** Runs `thin`; returns the exit code. */
-export async function runThin(args: readonly string[]): Promise<number> {
-  const settings = new Settings(readArgs("thin", args));
+/** Runs `prune`; returns the exit code. */
+export async function runPrune(args: readonly string[]): Promise<number> {
+  const settings = new Settings(readArgs("prune", args));
   const { words } = settings.values;
   const place = namedPlace(words[0]);
   const keepMs = settings.age("keep");
   if (keepMs === undefined) {
-    throw new InputError("Cannot thin a list without --keep: how long all is kept, as 90d");
+    throw new InputError("Cannot prune without --keep: how long all observations are kept, as 90d");
   }
   const line = await downsampleOnce(place, keepMs, connectionEnvironment(tellLine));
   if (!settings.has("quiet")) tellLine(line);

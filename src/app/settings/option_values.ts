@@ -149,19 +149,13 @@ export class Settings {
     throw wrong(name, text, words.join(", "));
   }
 
-  /** `--shard 2/4`, or `--shard 2 --shards 4`. */
+  /** `--shard 2/4`. */
   shard(): Shard {
     const text = this.text("shard");
-    const shards = this.whole("shards", 1, 1e6);
-    if (text === undefined) {
-      if (shards === undefined) return { index: 1, count: 1 };
-      throw new InputError("Cannot use --shards without --shard, which says which part to take");
-    }
-    const [, index, count] = /^(\d{1,7})(?:\/(\d{1,7}))?$/.exec(text) ?? [];
-    const total = count === undefined ? shards : Number(count);
-    const shard = { index: Number(index), count: total ?? NaN };
-    const contradicts = count !== undefined && shards !== undefined && shards !== total;
-    if (shard.index >= 1 && shard.index <= shard.count && !contradicts) return shard;
+    if (text === undefined) return { index: 1, count: 1 };
+    const [, index, count] = /^(\d{1,7})\/(\d{1,7})$/.exec(text) ?? [];
+    const shard = { index: Number(index), count: Number(count) };
+    if (shard.index >= 1 && shard.index <= shard.count) return shard;
     throw wrong("shard", text, "I/N with I from 1 to N, as 2/4");
   }
 

@@ -96,7 +96,6 @@ export const OPTIONS: readonly Option[] = [
     }],
     ["no-randomize", "ask addresses and ports in ascending order"],
     ["shard I/N", "take part I of N, from 1; every machine needs the same --seed"],
-    ["shards N", "how many parts there are, where --shard gives the number alone"],
     ["from PASS:POSITION", "go on where an interrupted scan stopped"],
   ]),
   ...group("Speed", ["scan"], [

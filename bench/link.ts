@@ -113,7 +113,7 @@ export function scanWith(engine: string, threads: number, targets: number): stri
     ...["--allow-ffi", "--allow-env", MAIN, "scan", `${FIRST}/${bits}`, "--i-have-permission"],
     ...["--quiet", "--engine", engine, "--threads", String(threads), "--protocol", "raknet"],
     ...["--ports", String(PORT), "--retries", "0", "--no-follow", "--cooldown", "100ms"],
-    ...["--rate", "1000M", "--net-rate", "off", "--host-rate", "off", "--format", "list"],
+    ...["--rate", "1000M", "--net-rate", "off", "--host-rate", "off", "--format", "hostport"],
   ];
 }
 

@@ -42,7 +42,7 @@ async function arrivals(program: string, engine: string, rate: number): Promise<
     ...[`${FIRST}/12`, "--max-targets", `${probes}`, "--i-have-permission"],
     ...["--protocol", "raknet", "--ports", `${PORT}`, "--no-follow", "--retries", "0"],
     ...["--rate", `${rate}`, "--net-rate", "off", "--host-rate", "off", "--cooldown", "100ms"],
-    ...["--format", "list", ...threads],
+    ...["--format", "hostport", ...threads],
   ], engine)));
   child.kill("SIGTERM");
   const chunks: Uint8Array[] = [];

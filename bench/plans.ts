@@ -161,7 +161,7 @@ const QUESTIONS: readonly (readonly [name: string, ask: Asked])[] = [
     (db) => take(listServers(db, { sort: "players", software: "paper", limit: 100 }), Infinity),
   ],
   [
-    "list --version 1.21",
+    "servers --game-version 1.21",
     (db) => take(listServers(db, { sort: "players", version: "1.21", limit: 100 }), Infinity),
   ],
   ["list --min-players 100 --online", (db) => {

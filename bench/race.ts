@@ -45,7 +45,7 @@ function ours(engine: string): string[] {
   return scanCommand([
     ...[RANGE, "--protocol", "raknet", "--ports", `${PORT}`, "--retries", "0", "--no-follow"],
     ...["--rate", "1000M", "--net-rate", "off", "--host-rate", "off", "--cooldown", `${WAIT}s`],
-    ...["--format", "list"],
+    ...["--format", "hostport"],
   ], engine);
 }
 

@@ -85,22 +85,27 @@ async function dispatch(
   }
   if (["--version", "-V"].includes(name)) {
     refuse(args, name);
-    await print(`blocksweep ${config.version}`);
-    return EXIT.done;
+    return await printVersion();
   }
   if (!isCommand(name)) throw new InputError(unknownCommand(name));
-  if (asksForHelp(args)) {
+  if (hasFlag(args, "--help", "-h")) {
     await print(commandHelp(name, allProtocols));
     return EXIT.done;
   }
+  if (hasFlag(args, "--version", "-V")) return await printVersion();
   const run = await RUN[name]();
   return await run(args, allProtocols);
 }
 
-/** Whether help is asked for, wherever on the line: before anything else on it is judged. */
-function asksForHelp(args: readonly string[]): boolean {
+async function printVersion(): Promise<number> {
+  await print(`blocksweep ${config.version}`);
+  return EXIT.done;
+}
+
+/** Whether a flag is anywhere on the line; it takes effect before other words are checked. */
+function hasFlag(args: readonly string[], ...names: readonly string[]): boolean {
   const end = args.indexOf("--");
-  return args.slice(0, end < 0 ? args.length : end).some((arg) => arg === "--help" || arg === "-h");
+  return args.slice(0, end < 0 ? args.length : end).some((arg) => names.includes(arg));
 }
 
 /** Refuses words that nothing reads. */

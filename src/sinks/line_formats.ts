@@ -12,9 +12,9 @@ import type { Format } from "./sink.ts";
 const plain = { head: "", tail: "", appendable: true };
 
 /** `host:port` per line. */
-export const listFormat: Format = {
+export const hostPortFormat: Format = {
   ...plain,
-  name: "list",
+  name: "hostport",
   whole: (line) => parseEndpoint(line) !== undefined,
   row: (record) => `${serverId(record)}\n`,
 };

@@ -12,7 +12,7 @@ import { parseRow } from "./json.ts";
  * The servers in a file that one of our formats wrote. A file that does not exist holds none; a
  * torn last row is passed over.
  *
- * @param format `csv`, `ndjson`, `list`, `grep` or `table`; others hold none that can be read back.
+ * @param format `csv`, `ndjson`, `hostport`, `grep` or `table`; others hold none that can be read back.
  */
 export async function readIds(path: string, format: string): Promise<Endpoint[]> {
   const read = READERS[format]?.();
@@ -50,7 +50,7 @@ const READERS: Readonly<Record<string, (() => Reader) | undefined>> = {
     const { host, port } = parseRow(line) ?? {};
     return typeof host === "string" ? toEndpoint(host, Number(port)) : undefined;
   },
-  list: () => parseEndpoint,
+  hostport: () => parseEndpoint,
   grep: () => (line) => {
     const [, host, port] = /\bHost: (\S+) \([^)]*\)\tPorts: (\d+)\/open\/.*\/\/$/.exec(line) ?? [];
     return toEndpoint(host, port);

@@ -154,7 +154,10 @@ Deno.test("a list on a server is shown, exported and imported as a file's is", a
       const text = rows.map((row) => `${JSON.stringify(row)}\n`).join("");
       await Deno.writeTextFile(`${folder}/a.ndjson`, text);
       await program("import", url, `${folder}/a.ndjson`);
-      assertEquals(await program("servers", url, "--format", "list"), "127.0.0.1:2\n127.0.0.1:1\n");
+      assertEquals(
+        await program("servers", url, "--format", "hostport"),
+        "127.0.0.1:2\n127.0.0.1:1\n",
+      );
       await program("import", `${folder}/a.db`, `${folder}/a.ndjson`);
       const exported = await program("export", url, "--format", "ndjson");
       assertEquals(exported, await program("export", `${folder}/a.db`, "--format", "ndjson"));

@@ -5,7 +5,7 @@ import { csvFormat } from "../../src/sinks/csv.ts";
 import { jsonFormat, ndjsonFormat } from "../../src/sinks/json.ts";
 import { readIds } from "../../src/sinks/read_ids.ts";
 import { serverTable } from "../../src/app/outputs/table_format.ts";
-import { grepFormat, listFormat } from "../../src/sinks/line_formats.ts";
+import { grepFormat, hostPortFormat } from "../../src/sinks/line_formats.ts";
 import { openFile } from "../../src/sinks/file_output.ts";
 import {
   type Format,
@@ -107,7 +107,7 @@ const ports = (text: string) =>
 Deno.test("files are written anew, or added to behind their last whole line", async () => {
   const folder = await Deno.makeTempDir();
   try {
-    for (const format of [csvFormat(FIELDS), ndjson, listFormat, grepFormat(), tableFormat]) {
+    for (const format of [csvFormat(FIELDS), ndjson, hostPortFormat, grepFormat(), tableFormat]) {
       const path = `${folder}/rows.${format.name}`;
       await write(path, format, false, [1, 2]);
       const text = await write(path, format, false, [3]);
@@ -125,7 +125,7 @@ Deno.test("files are written anew, or added to behind their last whole line", as
 Deno.test("a last line without its end stays where it is whole, and is cut where it is torn", async () => {
   const folder = await Deno.makeTempDir();
   try {
-    const formats = [csvFormat(FIELDS), ndjson, listFormat, grepFormat(), tableFormat];
+    const formats = [csvFormat(FIELDS), ndjson, hostPortFormat, grepFormat(), tableFormat];
     for (const format of formats) {
       const path = `${folder}/rows.${format.name}`;
       const full = await write(path, format, false, [1, 2]);
@@ -192,14 +192,14 @@ Deno.test("readIds() reads a last line as appending keeps it, and passes over wh
     assertEquals(await known("csv", `${csv}::1,2`), [1]);
     assertEquals(await known("csv", `${csv}::1,2,"tor`), [1]);
     assertEquals(await known("csv", `${csv}::1\n::1,3,x\n`), [1, 3]);
-    assertEquals(await known("list", "[::1]:1\n[::1]:2"), [1, 2]);
+    assertEquals(await known("hostport", "[::1]:1\n[::1]:2"), [1, 2]);
     assertEquals(await known("ndjson", '{"host":"::1","port":1}\n{"host":"::1","port":2}'), [1, 2]);
     const grep = (port: number) => grepFormat().row({ ...record(port), host: "::1" }, false);
     assertEquals(await known("grep", `# ours\n${grep(1)}${grep(2).trimEnd()}`), [1, 2]);
     assertEquals(await known("grep", `${grep(1)}${grep(2).trimEnd().slice(0, -1)}`), [1]);
     const table = (port: number) => tableFormat.row({ ...record(port), host: "fd00::1" }, false);
     assertEquals(await known("table", tableFormat.head + table(1) + table(2).trimEnd()), [1]);
-    for (const format of ["csv", "ndjson", "list", "grep", "table"]) {
+    for (const format of ["csv", "ndjson", "hostport", "grep", "table"]) {
       assertEquals(await known(format, ""), []);
     }
   } finally {
@@ -260,7 +260,7 @@ Deno.test("a long torn line is found, however far its end is", async () => {
   const path = await Deno.makeTempFile();
   try {
     await Deno.writeTextFile(path, `first\n${"x".repeat(200_000)}`);
-    const { output, length } = await openFile(path, listFormat, true);
+    const { output, length } = await openFile(path, hostPortFormat, true);
     await output.truncate(length);
     await output[Symbol.asyncDispose]();
     assertEquals([length, (await Deno.readTextFile(path)).length], [6, 6]);

@@ -9,7 +9,7 @@ import {
   withoutCommas,
 } from "../../src/sinks/foreign_files.ts";
 import { jsonFormat, ndjsonFormat } from "../../src/sinks/json.ts";
-import { grepFormat, listFormat } from "../../src/sinks/line_formats.ts";
+import { grepFormat, hostPortFormat } from "../../src/sinks/line_formats.ts";
 import { XmlError, XmlReader } from "../../src/sinks/xml_tags.ts";
 
 /** Servers of a text, with the time of each; lines that cannot be read are `?`. */
@@ -215,7 +215,7 @@ Deno.test("our own rows come back as they were, from every format that holds the
     const records = text.split("\n").flatMap((line) => reader(line)!.map((one) => one.record));
     assertEquals(records, [record, record], format.name);
   }
-  assertEquals(read(`${listFormat.row(record, true)}127.0.0.1:25565\r\n`), [
+  assertEquals(read(`${hostPortFormat.row(record, true)}127.0.0.1:25565\r\n`), [
     "[::1]:7 5",
     "127.0.0.1:25565 5",
   ]);

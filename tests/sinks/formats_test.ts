@@ -5,7 +5,7 @@ import { readCsv } from "../../src/fleet/judge/verify_rows.ts";
 import { emptyRecord, FIELDS, type ServerRecord } from "../../src/core/record.ts";
 import { csvFormat, guardText, unguardText } from "../../src/sinks/csv.ts";
 import { jsonFormat, ndjsonFormat } from "../../src/sinks/json.ts";
-import { grepFormat, listFormat } from "../../src/sinks/line_formats.ts";
+import { grepFormat, hostPortFormat } from "../../src/sinks/line_formats.ts";
 
 const RECORD: ServerRecord = {
   ...emptyRecord({ address: 0x7f000001, port: 19132 }, 1_700_000_000_123),
@@ -108,7 +108,7 @@ Deno.test("chosen fields are written in their order", () => {
 });
 
 Deno.test("lines for grep and for other tools", () => {
-  assertEquals(listFormat.row({ ...RECORD, host: "::1" }, true), "[::1]:19132\n");
+  assertEquals(hostPortFormat.row({ ...RECORD, host: "::1" }, true), "[::1]:19132\n");
   assertEquals(
     grepFormat().row(RECORD, true),
     "Timestamp: 1700000000\tHost: 127.0.0.1 ()\tPorts: 19132/open/udp//raknet//\n",

@@ -56,7 +56,7 @@ export function readSelection(
   return {
     online: settings.has("online"),
     software: settings.text("software"),
-    version: settings.text("version"),
+    version: settings.text("game-version"),
     minPlayers: settings.whole("min-players", 0, 1e9),
     text: settings.text("text"),
     since: since === undefined ? undefined : readSince(since, now),

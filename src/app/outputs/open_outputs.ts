@@ -11,7 +11,7 @@ import type { ScanEnd } from "../../scan/scan_options.ts";
 import type { ScanState } from "../../scan/scan_state.ts";
 import { csvFormat } from "../../sinks/csv.ts";
 import { jsonFormat, ndjsonFormat } from "../../sinks/json.ts";
-import { grepFormat, listFormat } from "../../sinks/line_formats.ts";
+import { grepFormat, hostPortFormat } from "../../sinks/line_formats.ts";
 import type { Offsets } from "../../scan/checkpoint/checkpoint_file.ts";
 import type { ReopenedOutput } from "../../scan/checkpoint/resumed_rows.ts";
 import { openFile, reopenFile, standardOutput } from "../../sinks/file_output.ts";
@@ -42,7 +42,7 @@ const FORMATS: Readonly<Record<string, MakeFormat>> = {
   csv: (fields) => csvFormat(fields),
   ndjson: (fields) => ndjsonFormat(fields),
   json: (fields) => jsonFormat(fields),
-  list: () => listFormat,
+  hostport: () => hostPortFormat,
   grep: (_, allProtocols) => grepFormat(allProtocols),
   table: (fields) => fieldsTable(fields, Infinity),
 };
@@ -55,7 +55,7 @@ const SUFFIXES: Readonly<Record<string, string>> = {
   ndjson: "ndjson",
   jsonl: "ndjson",
   json: "json",
-  txt: "list",
+  txt: "hostport",
   gnmap: "grep",
 };
 
@@ -63,7 +63,7 @@ const SUFFIXES: Readonly<Record<string, string>> = {
 const HAS_FIELDS = new Set(["csv", "ndjson", "json"]);
 
 /** Options that name file and format at once. */
-const SHORTCUTS = { oD: "ndjson", oJ: "json", oG: "grep", oL: "list" } as const;
+const SHORTCUTS = { oD: "ndjson", oJ: "json", oG: "grep", oL: "hostport" } as const;
 
 /** What rows there are to write. */
 export interface RowKind {

@@ -9,7 +9,7 @@ import type { Values } from "../../app/settings/option_values.ts";
 import { type Command, type Option, optionsOf } from "./option_table.ts";
 
 /** Options that make no sense in a file. */
-const NOT_IN_FILES = new Set(["config", "echo-config", "help"]);
+const NOT_IN_FILES = new Set(["config", "echo-config", "help", "version"]);
 
 /**
  * Reads a file of options: `{ "targets": ["10.0.0.0/24"], "rate": "10k", "append": true }`. Names

@@ -76,7 +76,7 @@ export const COMMANDS: Readonly<
     purpose: "show the servers of a database",
     examples: [
       "servers servers.db --online",
-      "servers servers.db --software paper --version 1.21 --min-players 5",
+      "servers servers.db --software paper --game-version 1.21 --min-players 5",
       'servers servers.db --text "sky block" --format ndjson',
     ],
   },

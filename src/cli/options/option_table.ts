@@ -161,7 +161,7 @@ export const OPTIONS: readonly Option[] = [
   ...group("Selection", ["servers", "export"], [
     ["online", "servers that count as online"],
     ["software TEXT", "servers whose software's name holds this"],
-    ["version TEXT", "servers of a game version; 1.21 stands for 1.21.50 too"],
+    ["game-version TEXT", "servers of a game version; 1.21 stands for 1.21.50 too"],
     ["min-players NUMBER", "servers with so many players at least"],
     ["text TEXT", "servers whose name, MOTD, map or software holds this"],
     ["since TIME", "servers asked since 90m, 24h, 7d ago, a date, or Unix milliseconds"],
@@ -184,9 +184,13 @@ export const OPTIONS: readonly Option[] = [
         commands: ["scan", "export"],
       },
     ],
-    ["format NAME", "csv, ndjson, json, list, grep or table, where no suffix tells", {
-      commands: ["scan", "servers", "export"],
-    }],
+    [
+      "format NAME",
+      "csv, ndjson, json, hostport, grep or table; default: by the suffix of the file",
+      {
+        commands: ["scan", "servers", "export"],
+      },
+    ],
     ["oD FILE", "write ndjson to a file", { repeat: true }],
     ["oJ FILE", "write a JSON array to a file", { repeat: true }],
     ["oG FILE", "write grepable lines to a file", { repeat: true }],
@@ -307,6 +311,7 @@ export const OPTIONS: readonly Option[] = [
       commands: ["scan", "query", "lan", "watch", "servers", "history", "demo"],
     }],
     ["help", "print this help", { short: "h", commands: ALL }],
+    ["version", "print the version of blocksweep", { short: "V", commands: ALL }],
   ]),
 ];
 

@@ -175,10 +175,11 @@ Deno.test("help and version go to standard output, with exit code 0", async () =
     assertEquals([code, stderr], [0, ""]);
     assertStringIncludes(stdout, "Usage: blocksweep");
   }
-  assertMatch(
-    (await run(["--version"], { permissions: [] })).stdout,
-    /^blocksweep \d+\.\d+\.\d+\n$/,
-  );
+  for (const args of [["--version"], ["-V"], ["servers", "--nonsense", "--version"]]) {
+    const { code, stdout } = await run(args, { permissions: [] });
+    assertEquals(code, 0);
+    assertMatch(stdout, /^blocksweep \d+\.\d+\.\d+\n$/);
+  }
   assertEquals((await run([])).code, 2);
 });
 

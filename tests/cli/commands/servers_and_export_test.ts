@@ -92,7 +92,7 @@ Deno.test("a list is imported, listed, exported, and imported again as it was", 
       "passed over 1 line that cannot be read, the first is line 4",
     );
     assertStringIncludes(said.stderr, "more.txt: 2 servers, 1 of them new");
-    const shown = await program(["servers", list, "--format", "list", "--limit", "2"]);
+    const shown = await program(["servers", list, "--format", "hostport", "--limit", "2"]);
     assertEquals(shown.stdout, "127.0.0.1:3\n127.0.0.1:2\n");
     await program(["export", list, "-q", ...files.flatMap((one) => ["-o", one])], WRITE);
     const exported = await program(["export", list, "--online", "--format", "ndjson", "-q"]);
@@ -202,7 +202,7 @@ Deno.test("a list that breaks while it is read ends it with a word, a reader tha
     await file.seek(409_600, Deno.SeekMode.Start);
     await file.write(new Uint8Array(200_000).fill(0xff));
     file.close();
-    const broken = await run(["export", list, "--format", "list"], { permissions: READ });
+    const broken = await run(["export", list, "--format", "hostport"], { permissions: READ });
     assertEquals(broken.code, 1);
     assertStringIncludes(broken.stderr, `blocksweep: Cannot read "${list}": `);
   } finally {

@@ -8,6 +8,7 @@ import { Settings } from "../src/app/settings/option_values.ts";
 import { InputError } from "../src/core/errors.ts";
 import { FIELDS } from "../src/core/record.ts";
 import { PROTOCOLS } from "../src/protocols/list.ts";
+import { goldenPaths, indexOf } from "./golden/write_index.ts";
 import { anchorsIn, commandsIn, exists, linksIn, pathsIn, readDocuments } from "./documents.ts";
 
 const DOCUMENTS = await readDocuments();
@@ -184,4 +185,9 @@ Deno.test("the standard library is the one that was checked", () => {
     LOCK.npm["deno-std@1.4.0"].integrity,
     "sha512-7c0Y6tyn0Sx0NKiaAeGtDwrpG+C7VFcOStVcYXPnjAuIEonxzVV+n6s8iuFjg6keqzxo/zrPbR/J9EY9BLNsRA==",
   );
+});
+
+Deno.test("the index of golden messages is what `deno task golden` writes", async () => {
+  const index = await Deno.readTextFile(new URL("./golden/index.ts", import.meta.url));
+  assert(index === indexOf(await goldenPaths()), "run `deno task golden`");
 });

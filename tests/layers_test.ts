@@ -201,14 +201,3 @@ Deno.test(`folders hold at most ${MOST_FILES} files, and none holds a file alone
   await look(SRC);
   assertEquals(wrong, []);
 });
-
-Deno.test("every golden file is in the index", async () => {
-  const golden = new URL("./golden/", import.meta.url);
-  for await (const folder of Deno.readDir(golden)) {
-    if (!folder.isDirectory) continue;
-    const index = await Deno.readTextFile(new URL(`${folder.name}.ts`, golden));
-    for await (const { name } of Deno.readDir(new URL(`${folder.name}/`, golden))) {
-      assertEquals(index.includes(`"./${folder.name}/${name}"`), true, `${folder.name}/${name}`);
-    }
-  }
-});

@@ -18,7 +18,7 @@ import { mergeReplies, type ProtocolReply } from "../../src/inspect/merge.ts";
 import { type Protocol, Silence, type Statement } from "../../src/protocols/protocol.ts";
 import { PROTOCOLS } from "../../src/protocols/list.ts";
 import type { ServerRecord } from "../../src/core/record.ts";
-import * as goldens from "../golden/mod.ts";
+import { GOLDEN_PROTOCOLS, goldenOf } from "../golden/mod.ts";
 import blind from "./blind.json" with { type: "json" };
 import expectedOfGolden from "./golden.json" with { type: "json" };
 import real from "./real.json" with { type: "json" };
@@ -64,10 +64,8 @@ function sent(source: "blind" | "real", cases: readonly Written[]): Case[] {
 /** Golden messages that a record can be made of. Those without an entry may not be sure of a thing. */
 function fromGolden(): Case[] {
   const known = new Map(Object.entries(expectedOfGolden));
-  return Object.entries(goldens).flatMap(([list, messages]) => {
-    if (!Array.isArray(messages) || list === "GOLDEN") return [];
-    const protocol = list.toLowerCase();
-    return (messages as goldens.Golden[]).filter(({ statement }) => statement !== undefined).map(
+  return GOLDEN_PROTOCOLS.flatMap((protocol) => {
+    return goldenOf(protocol).filter(({ statement }) => statement !== undefined).map(
       ({ name, statement }) => {
         const [software, confidence, proxy] = known.get(name) ?? [undefined, ["B", "C", null]];
         const answer = { protocol, statement: statement as Statement };

@@ -1,9 +1,9 @@
 /**
- * The golden messages: bytes as servers and clients send them, and beside each what they mean.
+ * The golden messages: bytes as servers and clients send them, and what they mean, a file for each.
  *
- * A `.hex` file holds spaced bytes and `#` comments; the `.json` beside it the decoder, the value
- * that it yields (bytes as Latin-1 text, 64-bit integers as decimal text), whether that value is
- * written back to the same bytes, and what a record made of it says.
+ * A file holds what the message is (`about`), its bytes, the decoder, the value that it yields
+ * (bytes as Latin-1 text, 64-bit integers as decimal text), whether that value is written back to
+ * the same bytes, and what a record made of it says.
  */
 
 /** What a golden message means. */
@@ -27,8 +27,8 @@ export interface Golden extends Expected {
   readonly bytes: Uint8Array;
 }
 
-/** A golden message from its two files. */
-export function golden(name: string, hex: string, expected: unknown): Golden {
-  const bytes = Uint8Array.fromHex(hex.replace(/#.*/g, "").replace(/\s/g, ""));
-  return { name, bytes, ...expected as Expected };
+/** The golden message in a file: its bytes are spaced hexadecimal digits. */
+export function golden(name: string, content: unknown): Golden {
+  const { bytes, ...expected } = content as Expected & { readonly bytes: readonly string[] };
+  return { ...expected, name, bytes: Uint8Array.fromHex(bytes.join("").replaceAll(" ", "")) };
 }

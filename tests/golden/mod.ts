@@ -1,12 +1,18 @@
 /** All golden messages, by protocol. */
-import type { Golden } from "./golden.ts";
-import { LAN } from "./lan.ts";
-import { QUERY } from "./query.ts";
-import { RAKNET } from "./raknet.ts";
-import { SLP } from "./slp.ts";
-import { SQP } from "./sqp.ts";
+import { type Golden, golden } from "./golden.ts";
+import * as FILES from "./index.ts";
 
 export * from "./golden.ts";
-export { LAN, QUERY, RAKNET, SLP, SQP };
 
-export const GOLDEN: readonly Golden[] = [...LAN, ...QUERY, ...RAKNET, ...SLP, ...SQP];
+/** A protocol's golden messages: those in its folder. */
+export function goldenOf(protocol: string): Golden[] {
+  return Object.entries(FILES).filter(([path]) => path.startsWith(`${protocol}/`))
+    .map(([path, content]) => golden(path.slice(protocol.length + 1, -".json".length), content));
+}
+
+/** The folders of golden messages: a protocol each. */
+export const GOLDEN_PROTOCOLS: readonly string[] = [
+  ...new Set(Object.keys(FILES).map((path) => path.split("/")[0])),
+];
+
+export const GOLDEN: readonly Golden[] = GOLDEN_PROTOCOLS.flatMap(goldenOf);

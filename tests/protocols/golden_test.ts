@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { GOLDEN, QUERY } from "../golden/mod.ts";
+import { GOLDEN, goldenOf } from "../golden/mod.ts";
 import { DECODERS, toJson } from "./decoders/mod.ts";
 import { part, PartError } from "./parts.ts";
 
@@ -39,7 +39,7 @@ Deno.test("every decoder has golden messages that it accepts", () => {
 });
 
 Deno.test("the prefix check catches a decoder that forgets a length", () => {
-  const bytes = QUERY.find(({ name }) => name.startsWith("g11"))!.bytes;
+  const bytes = goldenOf("query").find(({ name }) => name.startsWith("g11"))!.bytes;
   const forgetful = { ...DECODERS.stat, decode: () => ({ flags: [] }) };
   assertThrows(() => part(forgetful, bytes, 20), PartError, "20");
 });

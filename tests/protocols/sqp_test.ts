@@ -9,7 +9,7 @@ import { sqp } from "../../src/mod.ts";
 import { Stamp } from "../../src/net/socket.ts";
 import { type Exchange, type ExchangeRequest, Silence } from "../../src/protocols/protocol.ts";
 import { sqpProtocol, type SqpStatus } from "../../src/protocols/sqp/mod.ts";
-import { SQP } from "../golden/mod.ts";
+import { goldenOf } from "../golden/mod.ts";
 
 const US = { address: 0x7f000001, port: 40000 };
 const CONTEXT = {
@@ -192,7 +192,8 @@ Deno.test("sqp: the probe asks for a challenge, and nothing of it comes back", (
 });
 
 Deno.test("sqp: the page's dump is the vector's", () => {
-  const hexOf = (name: string) => SQP.find((golden) => golden.name === name)!.bytes.toHex();
+  const hexOf = (name: string) =>
+    goldenOf("sqp").find((golden) => golden.name === name)!.bytes.toHex();
   assertEquals(hexOf("seed-server-info-dump"), hexOf("q04-server-info"));
   assertEquals(hexOf("seed-server-info-dump").length, 2 * 102);
 });
@@ -201,7 +202,7 @@ const packetsOf = (chunks: Uint8Array, size: number) =>
   sqp.encodePackets(CHALLENGE, chunks, size).map((bytes) => sqp.decodeSqpPacket(bytes)!);
 
 Deno.test("sqp: packets of every size join to the same answer; without one, to a flagged part", () => {
-  const golden = SQP.find(({ name }) => name.startsWith("q04"))!;
+  const golden = goldenOf("sqp").find(({ name }) => name.startsWith("q04"))!;
   const chunks = golden.bytes.subarray(11);
   const whole = sqp.decodeReply(packetsOf(chunks, 1000), 1);
   for (let size = 6; size < chunks.length; size++) {

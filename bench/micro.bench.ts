@@ -167,7 +167,7 @@ const ack = Uint8Array.fromHex("c000020001000005000001090000");
 bench("decode", "an open connection reply 1", () => raknet.decodeOpenReply1(reply1));
 bench("decode", "an open connection reply 2", () => raknet.decodeOpenReply2(reply2));
 bench("decode", "a frame set", () => raknet.decodeFrameSet(frameSet));
-bench("decode", "an ACK", () => raknet.decodeReceipt(ack));
+bench("decode", "an ACK", () => raknet.decodeAcknowledgement(ack));
 bench("decode", "a connection accepted, 20 addresses", () => raknet.decodeConnected(accepted));
 bench("decode", "a Query challenge", () => query.decodeQueryChallenge(challenge));
 bench("decode", "a full stat", () => query.decodeStat(full));
@@ -210,7 +210,7 @@ bench("decode", "a Java world's announcement", () => lan.decodeAnnouncement(anno
 bench("decode", "a NetherNet packet, unsealed", () => lan.openPacket(sealed));
 bench("decode", "a NetherNet world's data", () => lan.decodeServerData(data));
 
-const status = raknetProtocol.probe!.learn(pong).status!;
+const status = raknetProtocol.probe!.readContent(pong).status!;
 const context = {
   endpoint: { address: 0x7f000001, port: 19132 },
   seenAt: 1.8e12,

@@ -3,7 +3,7 @@ import type { Endpoint } from "../src/core/address.ts";
 import { drawFleet, type FleetHost } from "../src/fleet/simulate/draw_fleet.ts";
 import { mergeReplies } from "../src/inspect/merge.ts";
 import { PROTOCOLS } from "../src/protocols/list.ts";
-import { Silence } from "../src/protocols/protocol.ts";
+import { NoReply } from "../src/protocols/protocol.ts";
 import { type JavaStatus, parseStatus, slpProtocol } from "../src/protocols/slp/mod.ts";
 import type { Statement } from "../src/protocols/protocol.ts";
 import type { ServerRecord } from "../src/core/record.ts";
@@ -44,13 +44,13 @@ export function rowOf({ endpoint, protocol, statement }: Said): ServerRecord {
 
 function statementOf(name: string, { endpoint, responder }: FleetHost): Statement {
   const protocol = PROTOCOLS.find((one) => one.name === name)!;
-  const exchange = protocol.exchange({ endpoint, nonce: 5n, exclusive: true, final: true });
+  const exchange = protocol.exchange({ endpoint, nonce: 5n, exclusive: true, lastAttempt: true });
   for (let step = exchange.next();;) {
     if (step.done) return protocol.record(step.value);
     const [reply] = step.value === undefined
       ? []
       : responder!.respond(step.value.bytes, endpoint, 1000);
-    step = reply === undefined ? exchange.throw(new Silence()) : exchange.next(reply);
+    step = reply === undefined ? exchange.throw(new NoReply()) : exchange.next(reply);
   }
 }
 

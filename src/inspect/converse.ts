@@ -6,7 +6,7 @@
 import { concat, Malformed, Truncated } from "../core/bytes.ts";
 import type { Clock } from "../net/clock.ts";
 import type { Link } from "../net/socket.ts";
-import { Closed, type Exchange, type ExchangeRequest, Silence } from "../protocols/protocol.ts";
+import { Closed, type Exchange, type ExchangeRequest, NoReply } from "../protocols/protocol.ts";
 import type { Outcome } from "../core/record.ts";
 
 /** How patiently to talk. */
@@ -64,8 +64,8 @@ export async function converse<S>(
     exchange.return(undefined as S);
     return options.signal.aborted ? CANCELLED : talk.silence();
   } catch (error) {
-    if (error instanceof Silence && options.signal.aborted) return CANCELLED;
-    if (error instanceof Silence) return talk.silence();
+    if (error instanceof NoReply && options.signal.aborted) return CANCELLED;
+    if (error instanceof NoReply) return talk.silence();
     if (error instanceof Truncated || error instanceof Malformed) {
       return { kind: "malformed", error };
     }
@@ -142,9 +142,9 @@ class Conversation {
   }
 
   /** What is thrown when there was no answer. */
-  absence(): Silence {
+  absence(): NoReply {
     const end = this.link.stream?.end;
-    return end === undefined || end === "slow" || end === "silent" ? new Silence() : new Closed();
+    return end === undefined || end === "slow" || end === "silent" ? new NoReply() : new Closed();
   }
 
   /** How a conversation without a status ended. */

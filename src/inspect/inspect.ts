@@ -103,7 +103,7 @@ function reach(endpoint: Endpoint, socket: number, options: InspectOptions): Run
       stream: streamLink && ((protocol, connectMs) => streamLink(endpoint, protocol, connectMs)),
     },
     requestedAs: nameOf?.(endpoint),
-    brief: true,
+    statusOnly: true,
     optsOut: stop,
     optedOut: optedOut && (() => optedOut(endpoint)),
     replied: replied && (() => replied(endpoint)),

@@ -36,7 +36,7 @@ export interface RetryOptions extends Pick<ConverseOptions, "timeoutMs" | "forbi
   /** The name under which it was asked for, where there is one. */
   readonly requestedAs?: string | null;
   /** Whether only what a status needs is asked. */
-  readonly brief?: boolean;
+  readonly statusOnly?: boolean;
   /** What the first exchange may start from. */
   readonly known?: unknown;
   /** Whether a server that does not answer the first question is left alone. */
@@ -60,7 +60,7 @@ export async function queryWithRetries<S>(
       ...context,
       nonce: nonce(),
       known: left === retries ? known : undefined,
-      final: final && settles,
+      lastAttempt: final && settles,
     });
     const outcome = await converse(exchange, open, patience);
     const mute = outcome.kind === "silent" && outcome.answers === 0;

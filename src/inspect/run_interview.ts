@@ -36,7 +36,7 @@ export interface RunInterviewOptions extends RetryLimits {
   /** The name under which it was asked for. */
   readonly requestedAs?: string | null;
   /** Whether streams are asked only what a status needs. Default: no. */
-  readonly brief?: boolean;
+  readonly statusOnly?: boolean;
   /** Whether protocols find out if a server that answered can be used. Default: no. */
   readonly verify?: boolean;
   /** The status that the sighted protocol has brought already. */
@@ -189,13 +189,13 @@ class Conduct {
     start: { readonly known?: unknown; readonly settles?: boolean },
     patience: RetryLimits = this.options,
   ): Promise<Outcome<unknown>> {
-    const { endpoint, links, requestedAs, brief, replied } = this.options;
+    const { endpoint, links, requestedAs, statusOnly, replied } = this.options;
     const { shared, exclusive, stream } = links;
     const useShared = medium === "shared" && shared !== undefined;
     // The others open no descriptor here, so that their links are no sign that there are some.
     const opens = medium !== "stream" && !useShared;
     return queryWithRetries(protocol, {
-      ...{ endpoint, requestedAs, brief, leavesMute: !insists, ...start },
+      ...{ endpoint, requestedAs, statusOnly, leavesMute: !insists, ...start },
       link: async () =>
         medium === "stream"
           ? await stream!(protocol.name, timeoutMs)

@@ -44,7 +44,7 @@ export async function verifyServer(
   { endpoint, link, timeoutMs }: Verification,
   { retries, clock, signal, nonce, shortage }: RetryLimits,
 ): Promise<Verified> {
-  const context = { endpoint, nonce: nonce(), exclusive: true, final: true };
+  const context = { endpoint, nonce: nonce(), exclusive: true, lastAttempt: true };
   const exchange = protocol.verify?.exchange(status, context);
   if (exchange === undefined) return { answer, cut: false };
   const opened = await openPatiently(link, { clock, signal, shortage });

@@ -14,7 +14,7 @@ const MOST_UNITS = 16_384;
  * @param onCut Called when some are left out.
  * @param most How many at the most. Default: as many as the units allow.
  */
-export function within<T>(
+export function itemsWithinLimit<T>(
   items: Iterable<T>,
   size: (item: T) => number,
   onCut: () => void,

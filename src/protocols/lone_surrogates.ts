@@ -16,43 +16,47 @@ export const LONE_SURROGATE = "loneSurrogate";
  */
 export function wellFormed(statement: Statement): Statement {
   const { columns, facts, motdSent = "", flags } = statement;
-  if (isWhole(columns) && isWhole(facts) && motdSent.isWellFormed()) return statement;
+  if (hasNoLoneSurrogate(columns) && hasNoLoneSurrogate(facts) && motdSent.isWellFormed()) {
+    return statement;
+  }
   return {
     ...statement,
-    columns: mended(columns),
-    facts: mended(facts),
+    columns: replaced(columns),
+    facts: replaced(facts),
     ...(statement.motdSent !== undefined && { motdSent: motdSent.toWellFormed() }),
     flags: flags.includes(LONE_SURROGATE) ? flags : [...flags, LONE_SURROGATE],
   };
 }
 
 /** Whether no text in a value, keys among them, holds half a pair. It runs for every row. */
-function isWhole(value: unknown): boolean {
+function hasNoLoneSurrogate(value: unknown): boolean {
   if (typeof value === "string") return value.isWellFormed();
   if (typeof value !== "object" || value === null) return true;
   if (Array.isArray(value)) {
-    for (let i = 0; i < value.length; i++) if (!isWhole(value[i])) return false;
+    for (let i = 0; i < value.length; i++) if (!hasNoLoneSurrogate(value[i])) return false;
     return true;
   }
   for (const key in value) {
-    if (!key.isWellFormed() || !isWhole((value as Record<string, unknown>)[key])) return false;
+    if (!key.isWellFormed() || !hasNoLoneSurrogate((value as Record<string, unknown>)[key])) {
+      return false;
+    }
   }
   return true;
 }
 
 /** The value with U+FFFD for each half; of two keys that become one, the first counts. */
-function mended<T>(value: T): T {
-  return mend(value) as T;
+function replaced<T>(value: T): T {
+  return replaceIn(value) as T;
 }
 
-function mend(value: unknown): unknown {
+function replaceIn(value: unknown): unknown {
   if (typeof value === "string") return value.toWellFormed();
   if (typeof value !== "object" || value === null) return value;
-  if (Array.isArray(value)) return value.map(mend);
+  if (Array.isArray(value)) return value.map(replaceIn);
   const pairs = new Map<string, unknown>();
   for (const [key, inner] of Object.entries(value)) {
     const name = key.toWellFormed();
-    if (!pairs.has(name)) pairs.set(name, mend(inner));
+    if (!pairs.has(name)) pairs.set(name, replaceIn(inner));
   }
   return Object.fromEntries(pairs);
 }

@@ -15,7 +15,7 @@ export interface Reply {
 }
 
 /** What a probe's reply tells beyond being a reply. */
-export interface Learned<S> {
+export interface ReplyContent<S> {
   /** The whole status: nothing has to be asked. */
   readonly status?: S;
   /** The reply that it is from. */
@@ -66,7 +66,7 @@ export interface Probe<S> {
    * Reads the rest, once the token was found to be ours. What is learned may hold views into the
    * datagram. Throws as `read` does.
    */
-  learn(datagram: Uint8Array): Learned<S>;
+  readContent(datagram: Uint8Array): ReplyContent<S>;
 }
 
 /** A datagram to send, and whether it may be sent again while nothing comes back. */
@@ -80,20 +80,20 @@ export interface ExchangeRequest {
 }
 
 /** Thrown into an exchange when its question stayed without an answer. */
-export class Silence extends Error {
-  /** What it is: `"Silence"`, or the name of a kind of it. */
-  override readonly name: string = "Silence";
+export class NoReply extends Error {
+  /** What it is: `"NoReply"`, or the name of a kind of it. */
+  override readonly name: string = "NoReply";
 }
 
 /** The silence of a peer that closed its stream, or refused to open one: nothing more will come. */
-export class Closed extends Silence {
+export class Closed extends NoReply {
   /** Always `"Closed"`. */
   override readonly name = "Closed";
 }
 
 /**
  * The stateful half: yields a question (or `undefined`: keep listening), and is resumed with each
- * datagram that arrives, whose bytes it may keep. {@linkcode Silence} is thrown in when
+ * datagram that arrives, whose bytes it may keep. {@linkcode NoReply} is thrown in when
  * nothing acceptable arrives.
  *
  * Over a stream (`transport` is `"tcp"`) the connecting side
@@ -103,7 +103,7 @@ export class Closed extends Silence {
  * - resumes with chunks as they come: they are parts of an answer, never strays, so that the
  *   number of them says nothing, and the exchange itself gives up on a peer that sends too much;
  * - throws in `Closed` at the peer's end of stream or reset, once all that came before it was
- *   handed over, and `Silence` when its time is up, for one answer or for the whole connection:
+ *   handed over, and `NoReply` when its time is up, for one answer or for the whole connection:
  *   the exchange may still make something of what it has;
  * - closes the connection when the exchange is over.
  */
@@ -120,11 +120,11 @@ export interface ExchangeContext {
   /** Whether the socket serves nothing but this exchange, so that an answer on it is proof. */
   readonly exclusive: boolean;
   /** Whether no further attempt follows, so that less than a full status is better than nothing. */
-  readonly final: boolean;
+  readonly lastAttempt: boolean;
   /** The name under which the server is asked for, where it has one. */
   readonly requestedAs?: string | null;
   /** Whether only what a status needs is asked, and nothing for its round trip. Default: no. */
-  readonly brief?: boolean;
+  readonly statusOnly?: boolean;
 }
 
 /** What a protocol's status says in the terms of the record. */
@@ -217,18 +217,18 @@ export interface Protocol<S = unknown> {
    * Whether the server of a status repeats our token, so that it can be asked on a socket whose port
    * others know. Default: yes.
    */
-  echoes?(status: S): boolean;
+  echoesToken?(status: S): boolean;
   /**
    * What a later exchange with the same server on the same socket may start from, and for how long,
    * milliseconds: see {@linkcode ExchangeContext.known}. Default: nothing.
    */
-  keeps?(status: S): { readonly known: unknown; readonly forMs: number } | undefined;
+  reusable?(status: S): { readonly known: unknown; readonly forMs: number } | undefined;
   /** How it verifies servers: `--verify`. Default: it does not. */
   readonly verify?: Verifier<S>;
 }
 
 /** How a question is asked. */
-export type AskOptions = Omit<ExchangeRequest, "bytes">;
+export type RequestOptions = Omit<ExchangeRequest, "bytes">;
 
 /**
  * Asks one question and listens until `accept` recognises an answer. Strays, duplicates and parts
@@ -236,10 +236,10 @@ export type AskOptions = Omit<ExchangeRequest, "bytes">;
  *
  * @example A handshake as one line
  * ```ts
- * import { ask } from "blocksweep";
+ * import { request } from "blocksweep";
  * import { assertEquals } from "@std/assert";
  *
- * const exchange = ask(Uint8Array.of(9), ([type, token]) => type === 9 ? token : undefined, {
+ * const exchange = request(Uint8Array.of(9), ([type, token]) => type === 9 ? token : undefined, {
  *   resend: true,
  * });
  * assertEquals(exchange.next().value, { bytes: Uint8Array.of(9), resend: true });
@@ -247,10 +247,10 @@ export type AskOptions = Omit<ExchangeRequest, "bytes">;
  * assertEquals(exchange.next(Uint8Array.of(9, 42)), { done: true, value: 42 });
  * ```
  */
-export function* ask<T>(
+export function* request<T>(
   bytes: Uint8Array,
   accept: (datagram: Uint8Array) => T | undefined,
-  options: AskOptions,
+  options: RequestOptions,
 ): Exchange<T> {
   let datagram = yield { bytes, ...options };
   for (;;) {

@@ -7,7 +7,7 @@
 import type { Address, Endpoint } from "../core/address.ts";
 import { Malformed, Truncated } from "../core/bytes.ts";
 import type { Clock } from "../net/clock.ts";
-import type { Learned, Probe, Reply } from "../protocols/protocol.ts";
+import type { Probe, Reply, ReplyContent } from "../protocols/protocol.ts";
 import type { Sighting } from "../core/record.ts";
 import type { FloodingHosts } from "./flooding_hosts.ts";
 import type { Responders } from "./responders.ts";
@@ -175,7 +175,7 @@ export class Receiver {
       return;
     }
     if (responders.has(from)) return this.#surplus("repeated", from);
-    const learned = orBroken((): Learned<unknown> => probe.learn(datagram.slice()));
+    const learned = orBroken((): ReplyContent<unknown> => probe.readContent(datagram.slice()));
     if (learned === "broken") return this.#surplus("malformed", from);
     responders.add(from);
     counts.true++;

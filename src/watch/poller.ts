@@ -114,7 +114,7 @@ export class Poller {
         stream: (_, connectMs) => dial(endpoint, connectMs),
       },
       requestedAs: name,
-      brief: true,
+      statusOnly: true,
       startOf: (protocol) => this.#startOf(protocol, memory),
       restarts: true,
       optsOut: ({ statement }) => options.optsOut(motdAsSent(statement)),
@@ -146,9 +146,9 @@ export class Poller {
   }
 
   #keep(protocol: Protocol, { kept, echoed }: Memory, status: unknown): void {
-    if (protocol.echoes?.(status) ?? true) echoed.add(protocol.name);
+    if (protocol.echoesToken?.(status) ?? true) echoed.add(protocol.name);
     else echoed.delete(protocol.name);
-    const keeps = protocol.keeps?.(status);
+    const keeps = protocol.reusable?.(status);
     if (keeps === undefined) return;
     const now = this.options.clock.now();
     const { known, until = 0, refusals: before = 0 } = kept.get(protocol.name) ?? {};

@@ -15,7 +15,7 @@ import type { ManifestEntry } from "../../src/fleet/manifest.ts";
 import type { Responder } from "../../src/fleet/simulate/responder.ts";
 import { SOFTWARE } from "../../src/fleet/simulate/software.ts";
 import { mergeReplies, type ProtocolReply } from "../../src/inspect/merge.ts";
-import { type Protocol, Silence, type Statement } from "../../src/protocols/protocol.ts";
+import { NoReply, type Protocol, type Statement } from "../../src/protocols/protocol.ts";
 import { PROTOCOLS } from "../../src/protocols/list.ts";
 import type { ServerRecord } from "../../src/core/record.ts";
 import { GOLDEN_PROTOCOLS, goldenOf } from "../golden/mod.ts";
@@ -134,13 +134,13 @@ function answerOf(
 /** An exchange with a simulated server, without a network. */
 function talk(protocol: Protocol, responder: Responder): unknown {
   const { endpoint } = CONTEXT;
-  const exchange = protocol.exchange({ endpoint, nonce: 5n, exclusive: true, final: true });
+  const exchange = protocol.exchange({ endpoint, nonce: 5n, exclusive: true, lastAttempt: true });
   for (let step = exchange.next();;) {
     if (step.done) return step.value;
     const [reply] = step.value === undefined
       ? []
       : responder.respond(step.value.bytes, endpoint, 1000);
-    step = reply === undefined ? exchange.throw(new Silence()) : exchange.next(reply);
+    step = reply === undefined ? exchange.throw(new NoReply()) : exchange.next(reply);
   }
 }
 

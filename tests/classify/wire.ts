@@ -9,7 +9,7 @@ import {
   type Stat,
 } from "../../src/protocols/query/mod.ts";
 import { slpProtocol } from "../../src/protocols/slp/mod.ts";
-import { Silence } from "../../src/protocols/protocol.ts";
+import { NoReply } from "../../src/protocols/protocol.ts";
 import { mergeReplies, type ProtocolReply } from "../../src/inspect/merge.ts";
 import type { ServerRecord } from "../../src/core/record.ts";
 
@@ -52,7 +52,7 @@ export function rowOf({ raknet, query, slp }: Sent): ServerRecord {
 
 function pong({ guid, text }: NonNullable<Sent["raknet"]>): ProtocolReply {
   const bytes = encodePong({ advertise: false, time: 1n, guid: BigInt(guid), text: utf8(text) });
-  const { status } = raknetProtocol.probe!.learn(bytes);
+  const { status } = raknetProtocol.probe!.readContent(bytes);
   return { protocol: "raknet", statement: raknetProtocol.record(status!) };
 }
 
@@ -84,11 +84,11 @@ function status(json: string): ProtocolReply {
     endpoint: CONTEXT.endpoint,
     nonce: 1n,
     exclusive: true,
-    final: true,
+    lastAttempt: true,
   });
   exchange.next();
   let step = exchange.next(concat(varint(body.length), body));
-  while (!step.done) step = exchange.throw(new Silence());
+  while (!step.done) step = exchange.throw(new NoReply());
   return { protocol: "slp", statement: slpProtocol.record(step.value) };
 }
 

@@ -3,7 +3,7 @@ import {
   Closed,
   type Exchange,
   type ExchangeRequest,
-  Silence,
+  NoReply,
 } from "../../src/protocols/protocol.ts";
 
 /** What a peer does with the bytes of a connection that it has not dealt with. */
@@ -49,7 +49,7 @@ export function talkStream<S>(exchange: Exchange<S>, peer: Peer, chunking: Chunk
     }
     const chunk = arriving.shift();
     if (chunk !== undefined) step = exchange.next(chunk);
-    else step = exchange.throw(closed ? new Closed() : new Silence());
+    else step = exchange.throw(closed ? new Closed() : new NoReply());
   }
   return { status: step.value, questions };
 }

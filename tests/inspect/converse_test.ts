@@ -3,7 +3,7 @@ import { Malformed } from "../../src/core/bytes.ts";
 import { converse } from "../../src/inspect/converse.ts";
 import { soleLink } from "../../src/net/demultiplexer.ts";
 import { Throttle } from "../../src/net/throttle.ts";
-import { ask, type Exchange, Silence } from "../../src/protocols/protocol.ts";
+import { type Exchange, NoReply, request } from "../../src/protocols/protocol.ts";
 import { FakeNetwork } from "../../src/testing/fake_network.ts";
 
 const PEER = { address: 0x7f000002, port: 1 };
@@ -15,8 +15,8 @@ function* twoQuestions(): Exchange<number> {
     if (datagram[0] === 99) throw new Malformed("ninety-nine", 0);
     return datagram[0] === want ? datagram[1] : undefined;
   };
-  const token = yield* ask(Uint8Array.of(1), accept(1), { resend: true });
-  return yield* ask(Uint8Array.of(2, token), accept(2), { resend: false });
+  const token = yield* request(Uint8Array.of(1), accept(1), { resend: true });
+  return yield* request(Uint8Array.of(2, token), accept(2), { resend: false });
 }
 
 /** Runs the two questions against something that answers; says what was asked when. */
@@ -94,11 +94,11 @@ Deno.test("converse() ends when it is told to", async () => {
 Deno.test("an exchange may catch its silence and ask something else", async () => {
   function* forgiving(): Exchange<string> {
     try {
-      yield* ask(Uint8Array.of(1), () => undefined, { resend: false });
+      yield* request(Uint8Array.of(1), () => undefined, { resend: false });
       return "unreachable";
     } catch (error) {
-      if (!(error instanceof Silence)) throw error;
-      return yield* ask(Uint8Array.of(2, 0), () => "second", { resend: false });
+      if (!(error instanceof NoReply)) throw error;
+      return yield* request(Uint8Array.of(2, 0), () => "second", { resend: false });
     }
   }
   const network = new FakeNetwork(1);

@@ -94,7 +94,7 @@ Deno.test("bytes that stand for half a pair leave in no column, of any protocol"
   const half = HALF_BYTES;
   const pong = (text: Uint8Array) => {
     const bytes = raknet.encodePong({ advertise: false, time: 1n, guid: 2n, text });
-    return rowOf("raknet", raknetProtocol.record(raknetProtocol.probe!.learn(bytes).status!));
+    return rowOf("raknet", raknetProtocol.record(raknetProtocol.probe!.readContent(bytes).status!));
   };
   const stat = queryProtocol.record({
     stat: query.decodeStat(query.encodeFullStat({

@@ -6,10 +6,10 @@ import { verifyServer } from "../../src/inspect/verify_joinable.ts";
 import { soleLink } from "../../src/net/demultiplexer.ts";
 import { Throttle } from "../../src/net/throttle.ts";
 import {
-  ask,
   type Exchange,
+  NoReply,
   type Protocol,
-  Silence,
+  request,
   type Statement,
 } from "../../src/protocols/protocol.ts";
 import { FakeNetwork } from "../../src/testing/fake_network.ts";
@@ -25,7 +25,7 @@ const protocol: Protocol<string> = {
   ports: NO_USUAL_PORTS,
   transport: "udp",
   *exchange() {
-    return yield* ask(Uint8Array.of(0), () => "status", { resend: true });
+    return yield* request(Uint8Array.of(0), () => "status", { resend: true });
   },
   record: () => SAID,
   verify: {
@@ -36,11 +36,11 @@ const protocol: Protocol<string> = {
 
 function* knock(): Exchange<Statement> {
   try {
-    const answer = yield* ask(Uint8Array.of(1), ([first]) => first, { resend: true });
+    const answer = yield* request(Uint8Array.of(1), ([first]) => first, { resend: true });
     if (answer === 99) throw new Malformed("ninety-nine", 0);
     return { columns: { mtu: 2, joinable: true }, flags: ["open"], facts: { b: "2" } };
   } catch (error) {
-    if (!(error instanceof Silence)) throw error;
+    if (!(error instanceof NoReply)) throw error;
     return { columns: { joinable: false }, flags: ["shut"], facts: {} };
   }
 }

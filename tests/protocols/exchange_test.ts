@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { Malformed } from "../../src/core/bytes.ts";
 import { Stamp } from "../../src/net/socket.ts";
-import { type Exchange, type ExchangeContext, Silence } from "../../src/protocols/protocol.ts";
+import { type Exchange, type ExchangeContext, NoReply } from "../../src/protocols/protocol.ts";
 import { query, raknet } from "../../src/mod.ts";
 import { queryProtocol } from "../../src/protocols/query/mod.ts";
 import { raknetProtocol, type RaknetStatus } from "../../src/protocols/raknet/mod.ts";
@@ -14,7 +14,7 @@ const CONTEXT: ExchangeContext = {
   endpoint: ENDPOINT,
   nonce: 0x0123456789abcdefn,
   exclusive: false,
-  final: false,
+  lastAttempt: false,
 };
 
 /** A server of this software. */
@@ -33,7 +33,7 @@ function talk<S>(exchange: Exchange<S>, peer: Responder): { status: S; questions
     // A handshake and a ping may be repeated, a stat never.
     assertEquals(resend, bytes.length !== 11 && bytes.length !== 15 && bytes.length !== 19);
     const replies = peer.respond(bytes, US, 0);
-    step = replies.length === 0 ? exchange.throw(new Silence()) : exchange.next(replies[0].slice());
+    step = replies.length === 0 ? exchange.throw(new NoReply()) : exchange.next(replies[0].slice());
   }
   return { status: step.value, questions };
 }
@@ -55,15 +55,15 @@ Deno.test("query: what the sweep learned saves the handshake", () => {
   const peer = server("vanilla");
   const session = 0x01020304;
   const [reply] = peer.respond(query.encodeHandshake(session), US, 0);
-  const { known } = queryProtocol.probe!.learn(reply);
+  const { known } = queryProtocol.probe!.readContent(reply);
   const { questions } = talk(queryProtocol.exchange({ ...CONTEXT, known }), peer);
   assertEquals(questions.length, 1);
   assertEquals(questions[0].slice(6, 14), "01020304");
 });
 
 Deno.test("query: a lost full stat ends an attempt, and the last one settles for less", () => {
-  assertThrows(() => talk(queryProtocol.exchange(CONTEXT), server("fullLost")), Silence);
-  const last = talk(queryProtocol.exchange({ ...CONTEXT, final: true }), server("fullLost"));
+  assertThrows(() => talk(queryProtocol.exchange(CONTEXT), server("fullLost")), NoReply);
+  const last = talk(queryProtocol.exchange({ ...CONTEXT, lastAttempt: true }), server("fullLost"));
   assertEquals([last.status.stat?.form, last.status.fullLost], ["basic", true]);
   assertEquals(last.questions.map((question) => question.length / 2), [7, 15, 7, 11]);
 });
@@ -71,16 +71,16 @@ Deno.test("query: a lost full stat ends an attempt, and the last one settles for
 Deno.test("query: an error of ours is not taken for silence, not even where less will do", () => {
   const peer = server("paper");
   const [token] = peer.respond(query.encodeHandshake(0x090b0d0f), US, 0);
-  const exchange = queryProtocol.exchange({ ...CONTEXT, final: true });
+  const exchange = queryProtocol.exchange({ ...CONTEXT, lastAttempt: true });
   exchange.next();
   exchange.next(token.slice());
-  assert(!exchange.throw(new Silence()).done); // the full stat is lost: it asks for a token again
+  assert(!exchange.throw(new NoReply()).done); // the full stat is lost: it asks for a token again
   assertThrows(() => exchange.throw(new TypeError("ours")), TypeError, "ours");
 });
 
 Deno.test("query: a server with tokens and no stat is still a server", () => {
   const { status } = talk(
-    queryProtocol.exchange({ ...CONTEXT, final: true }),
+    queryProtocol.exchange({ ...CONTEXT, lastAttempt: true }),
     server("tokensOnly"),
   );
   assertEquals([status.stat, status.fullLost], [undefined, false]);
@@ -94,7 +94,10 @@ Deno.test("query: one token, and no answer to anything after it, is silence", ()
     ...peer,
     respond: (bytes, from, at) => asked++ === 0 ? peer.respond(bytes, from, at) : [],
   };
-  assertThrows(() => talk(queryProtocol.exchange({ ...CONTEXT, final: true }), once), Silence);
+  assertThrows(
+    () => talk(queryProtocol.exchange({ ...CONTEXT, lastAttempt: true }), once),
+    NoReply,
+  );
   assertEquals(asked, 3); // a handshake, a stat, another handshake
 });
 

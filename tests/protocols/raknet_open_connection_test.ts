@@ -200,9 +200,9 @@ Deno.test("frames and messages that end early say what is missing", () => {
     "sequence, frame, frame length, message index, sequence index, order index, channel, " +
       "split count, split id, split index, frame body",
   );
-  const nak = raknet.encodeReceipt({ kind: "nak", ranges: [{ first: 1, last: 2 }] });
+  const nak = raknet.encodeAcknowledgement({ kind: "nak", ranges: [{ first: 1, last: 2 }] });
   assertEquals(
-    lacks(nak, raknet.decodeReceipt, 1),
+    lacks(nak, raknet.decodeAcknowledgement, 1),
     "record count, record, first number, last number",
   );
   const addresses = { addresses: [], pingTime: 1n, pongTime: 2n, flags: [] };
@@ -229,25 +229,28 @@ Deno.test("frames and messages that end early say what is missing", () => {
 
 Deno.test("receipts are bounded: ranges of 512, lists of 4,096", () => {
   const ack = (...ranges: [number, number][]) =>
-    raknet.encodeReceipt({
+    raknet.encodeAcknowledgement({
       kind: "ack",
       ranges: ranges.map(([first, last]) => ({ first, last })),
     });
-  assertEquals(raknet.decodeReceipt(ack([0, 512]))?.ranges, [{ first: 0, last: 512 }]);
-  assertEquals(broken(() => raknet.decodeReceipt(ack([0, 513])), Malformed), [
+  assertEquals(raknet.decodeAcknowledgement(ack([0, 512]))?.ranges, [{ first: 0, last: 512 }]);
+  assertEquals(broken(() => raknet.decodeAcknowledgement(ack([0, 513])), Malformed), [
     "range from 0 to 513",
     3,
   ]);
   const most = Array.from({ length: 4096 }, (_, i): [number, number] => [2 * i, 2 * i]);
-  assertEquals(raknet.decodeReceipt(ack(...most))?.ranges.length, 4096);
-  assertEquals(broken(() => raknet.decodeReceipt(ack(...most, [0, 0])), Malformed), [
+  assertEquals(raknet.decodeAcknowledgement(ack(...most))?.ranges.length, 4096);
+  assertEquals(broken(() => raknet.decodeAcknowledgement(ack(...most, [0, 0])), Malformed), [
     "more than 4096 datagrams",
     3 + 4 * 4096,
   ]);
   // What it claims costs nothing.
-  assertEquals(broken(() => raknet.decodeReceipt(Uint8Array.of(0xc0, 255, 255))), ["record", 3]);
-  assertEquals(raknet.decodeReceipt(ack())?.ranges, []);
-  assertEquals(raknet.decodeReceipt(ack([0xfffffe, 0xffffff]))?.ranges[0].last, 0xffffff);
+  assertEquals(broken(() => raknet.decodeAcknowledgement(Uint8Array.of(0xc0, 255, 255))), [
+    "record",
+    3,
+  ]);
+  assertEquals(raknet.decodeAcknowledgement(ack())?.ranges, []);
+  assertEquals(raknet.decodeAcknowledgement(ack([0xfffffe, 0xffffff]))?.ranges[0].last, 0xffffff);
 });
 
 Deno.test("the first byte tells frame sets, ACKs, NAKs and all else apart", () => {
@@ -255,7 +258,7 @@ Deno.test("the first byte tells frame sets, ACKs, NAKs and all else apart", () =
     Uint8Array.of(first, 0, 1, 1, 0, 0, 0, ...[0, 0, 0, 0, 0, 0, 0, 0]);
   const read = (first: number) => [
     raknet.decodeFrameSet(Uint8Array.of(first, 0, 0, 0, 0, 0, 8, 1)) !== undefined,
-    raknet.decodeReceipt(body(first))?.kind,
+    raknet.decodeAcknowledgement(body(first))?.kind,
   ];
   assertEquals(read(0x80), [true, undefined]);
   assertEquals(read(0x84), [true, undefined]);
@@ -264,7 +267,10 @@ Deno.test("the first byte tells frame sets, ACKs, NAKs and all else apart", () =
   assertEquals(read(0xa0), [false, "nak"]);
   assertEquals(read(0xe0), [false, undefined]); // an ACK with a float, which nobody sends
   assertEquals(read(0x00), [false, undefined]);
-  assertEquals([raknet.decodeFrameSet(new Uint8Array()), raknet.decodeReceipt(new Uint8Array())], [
+  assertEquals([
+    raknet.decodeFrameSet(new Uint8Array()),
+    raknet.decodeAcknowledgement(new Uint8Array()),
+  ], [
     undefined,
     undefined,
   ]);

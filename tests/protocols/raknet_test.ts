@@ -18,7 +18,7 @@ import {
   splitFields,
 } from "../../src/protocols/raknet/mod.ts";
 import { PROTOCOLS } from "../../src/protocols/list.ts";
-import { motdAsSent, Silence } from "../../src/protocols/protocol.ts";
+import { motdAsSent, NoReply } from "../../src/protocols/protocol.ts";
 
 const utf8 = (text: string) => new TextEncoder().encode(text);
 const MAGIC = Uint8Array.fromHex("00ffff00fefefefefdfdfdfd12345678");
@@ -300,11 +300,11 @@ Deno.test("raknet is what its name says, asks with id 0x01, and may be answered 
 });
 
 Deno.test("a probe's pong is a status at once, and says that our time came back", () => {
-  const { status } = raknetProtocol.probe!.learn(
+  const { status } = raknetProtocol.probe!.readContent(
     encodePong({ ...PONG, text: utf8("MCPE;A;1;1;0;1;") }),
   );
   assert(status?.kind === "pong" && status.echoed && status.bedrock?.motd === "A");
-  const empty = raknetProtocol.probe!.learn(encodePong({ ...PONG, text: undefined })).status!;
+  const empty = raknetProtocol.probe!.readContent(encodePong({ ...PONG, text: undefined })).status!;
   assertEquals(raknetProtocol.record(empty), {
     columns: { guid: "9" },
     flags: ["noAdvertisement"],
@@ -313,13 +313,18 @@ Deno.test("a probe's pong is a status at once, and says that our time came back"
 });
 
 Deno.test("an exchange may repeat its ping", () => {
-  const context = { endpoint: { address: 1, port: 1 }, nonce: 5n, exclusive: false, final: true };
+  const context = {
+    endpoint: { address: 1, port: 1 },
+    nonce: 5n,
+    exclusive: false,
+    lastAttempt: true,
+  };
   assertEquals((raknetProtocol.exchange(context).next().value as { resend: boolean }).resend, true);
 });
 
 Deno.test("another game's text is shown, harmless and short", () => {
   const text = concat(utf8("\u001b[2J"), new Uint8Array(500).fill(0x41));
-  const { status } = raknetProtocol.probe!.learn(encodePong({ ...PONG, text }));
+  const { status } = raknetProtocol.probe!.readContent(encodePong({ ...PONG, text }));
   const { flags, facts } = raknetProtocol.record(status!);
   assertEquals([flags, facts.payload], [["otherGame"], `␛[2J${"A".repeat(196)}`]);
 });
@@ -327,7 +332,7 @@ Deno.test("another game's text is shown, harmless and short", () => {
 Deno.test("a MOTD that is left out can still opt out", () => {
   const twice = "766;1.21;0;10;5;lvl;Survival;767;1.21.60;1;20;6;w;Creative;1;19132;19133;";
   const text = utf8(`MCPE;§b§d§f§d§bHi;${twice}`);
-  const { status } = raknetProtocol.probe!.learn(encodePong({ ...PONG, text }));
+  const { status } = raknetProtocol.probe!.readContent(encodePong({ ...PONG, text }));
   const statement = raknetProtocol.record(status!);
   assertEquals([statement.columns.motd, statement.flags], [null, ["motdSemicolon"]]);
   assert(motdAsSent(statement).includes("§b§d§f§d§b"));
@@ -335,7 +340,7 @@ Deno.test("a MOTD that is left out can still opt out", () => {
 
 Deno.test("fields without a meaning are bounded in the facts, and the flag says so", () => {
   const text = utf8(`MCPE;A;766;1.21.50;0;10;1;l;Survival;1;19132;19133;${"0;".repeat(1000)}`);
-  const { status } = raknetProtocol.probe!.learn(encodePong({ ...PONG, text }));
+  const { status } = raknetProtocol.probe!.readContent(encodePong({ ...PONG, text }));
   const { columns, flags, facts } = raknetProtocol.record(status!);
   assertEquals([(facts.unnamed as string[]).length, flags, columns.port_v4], [
     ...[16, ["factsCut"], 19132],
@@ -344,5 +349,5 @@ Deno.test("fields without a meaning are bounded in the facts, and the flag says 
 
 Deno.test("protocols are listed in the order of their passes", () => {
   assertEquals(PROTOCOLS.map(({ name }) => name), ["raknet", "slp", "query", "sqp"]);
-  assertEquals(new Silence().name, "Silence");
+  assertEquals(new NoReply().name, "NoReply");
 });

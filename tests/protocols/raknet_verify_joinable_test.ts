@@ -3,7 +3,7 @@ import { Truncated } from "../../src/core/bytes.ts";
 import { raknet } from "../../src/mod.ts";
 import { drawFleet } from "../../src/fleet/simulate/draw_fleet.ts";
 import type { Responder } from "../../src/fleet/simulate/responder.ts";
-import { type ExchangeContext, Silence, type Statement } from "../../src/protocols/protocol.ts";
+import { type ExchangeContext, NoReply, type Statement } from "../../src/protocols/protocol.ts";
 import { raknetProtocol, type RaknetStatus } from "../../src/protocols/raknet/mod.ts";
 
 const ENDPOINT = { address: 0x7f000001, port: 19132 };
@@ -12,13 +12,13 @@ const CONTEXT: ExchangeContext = {
   endpoint: ENDPOINT,
   nonce: 0x0123456789abcdefn,
   exclusive: true,
-  final: true,
+  lastAttempt: true,
 };
 const GUID = 0x4a0c2b7d9e3f1160n;
 
 /** A pong as the sweep learned it. */
 const pong = (guid = GUID, text?: string): RaknetStatus =>
-  raknetProtocol.probe!.learn(raknet.encodePong({
+  raknetProtocol.probe!.readContent(raknet.encodePong({
     ...{ advertise: false, time: 1n, guid },
     text: text === undefined ? undefined : new TextEncoder().encode(text),
   })).status!;
@@ -49,7 +49,7 @@ function verify(
       step = exchange.next(reply.slice());
       if (step.done || step.value !== undefined) break;
     }
-    if (!step.done && step.value === undefined) step = exchange.throw(new Silence());
+    if (!step.done && step.value === undefined) step = exchange.throw(new NoReply());
   }
   return { found: step.value as Statement, questions };
 }

@@ -6,7 +6,7 @@ import { Random } from "../../src/fleet/random.ts";
 import { answerSlp, type SlpStyle } from "../../src/fleet/simulate/slp/slp_replies.ts";
 import { SLP_STYLES } from "../../src/fleet/simulate/slp/slp_styles.ts";
 import { slp } from "../../src/mod.ts";
-import { Closed, type ExchangeContext, Silence } from "../../src/protocols/protocol.ts";
+import { Closed, type ExchangeContext, NoReply } from "../../src/protocols/protocol.ts";
 import { slpProtocol, type SlpStatus } from "../../src/protocols/slp/mod.ts";
 import { type Chunking, DRIP, type Peer, talkStream, WHOLE } from "../fakes/stream.ts";
 
@@ -14,7 +14,7 @@ const CONTEXT: ExchangeContext = {
   endpoint: { address: 0x7f000001, port: 25565 },
   nonce: 0x0123456789abcdefn,
   exclusive: true,
-  final: true,
+  lastAttempt: true,
 };
 const NOTHING = new Uint8Array();
 const utf8 = (text: string) => new TextEncoder().encode(text);
@@ -87,7 +87,7 @@ Deno.test("slp: handshake and request in one write, the ping after the status", 
 });
 
 Deno.test("slp: a name is asked for by its name, and a brief question has no ping", () => {
-  const context = { ...CONTEXT, requestedAs: "mc.example.org", brief: true };
+  const context = { ...CONTEXT, requestedAs: "mc.example.org", statusOnly: true };
   const { questions } = ask(SLP_STYLES.vanilla, 1, WHOLE, context);
   assertEquals(questions.map(({ bytes }) => slp.decodeStatusRequest(bytes)), [
     { protocol: -1, host: "mc.example.org", port: 25565 },
@@ -129,8 +129,8 @@ const talk = (peer: Peer, chunking = WHOLE) =>
 
 Deno.test("slp: who closes each time, or stays silent, is no server", () => {
   assertThrows(() => talk(always(NOTHING, true)), Closed);
-  const error = assertThrows(() => talk(always(NOTHING, false)), Silence);
-  assertEquals(error.name, "Silence");
+  const error = assertThrows(() => talk(always(NOTHING, false)), NoReply);
+  assertEquals(error.name, "NoReply");
 });
 
 Deno.test("slp: a kick in place of a status is proof, where legacy pings bring no more", () => {
@@ -347,7 +347,7 @@ Deno.test("slp: whatever comes, in whatever pieces, is a status or one of the er
         try {
           return slpProtocol.record(talk(always(reply, close), chunking).status);
         } catch (error) {
-          const expected = [Silence, Truncated, Malformed].some((kind) => error instanceof kind);
+          const expected = [NoReply, Truncated, Malformed].some((kind) => error instanceof kind);
           if (!expected) throw error;
           return (error as Error).name;
         }

@@ -7,7 +7,7 @@ import { SqpServer } from "../../src/fleet/simulate/sqp/sqp_server.ts";
 import { SQP_STYLES } from "../../src/fleet/simulate/sqp/sqp_styles.ts";
 import { sqp } from "../../src/mod.ts";
 import { Stamp } from "../../src/net/socket.ts";
-import { type Exchange, type ExchangeRequest, Silence } from "../../src/protocols/protocol.ts";
+import { type Exchange, type ExchangeRequest, NoReply } from "../../src/protocols/protocol.ts";
 import { sqpProtocol, type SqpStatus } from "../../src/protocols/sqp/mod.ts";
 import { goldenOf } from "../golden/mod.ts";
 
@@ -16,7 +16,7 @@ const CONTEXT = {
   endpoint: { address: 0x7f000001, port: 9000 },
   nonce: 1n,
   exclusive: true,
-  final: true,
+  lastAttempt: true,
 };
 const CHALLENGE = 0x11223344;
 const utf8 = (text: string) => new TextEncoder().encode(text);
@@ -40,7 +40,7 @@ function talk(exchange: Exchange<SqpStatus>, peer: Responder) {
       waiting = [...peer.respond(step.value.bytes, US, 0)];
     }
     const reply = waiting.shift();
-    step = reply === undefined ? exchange.throw(new Silence()) : exchange.next(reply.slice());
+    step = reply === undefined ? exchange.throw(new NoReply()) : exchange.next(reply.slice());
   }
   return { status: step.value, questions };
 }
@@ -113,8 +113,8 @@ Deno.test("sqp: what a timeout cuts off is missing, and flagged, in the last att
     };
   };
   assertThrows(
-    () => talk(sqpProtocol.exchange({ ...CONTEXT, final: false }), withoutLast()),
-    Silence,
+    () => talk(sqpProtocol.exchange({ ...CONTEXT, lastAttempt: false }), withoutLast()),
+    NoReply,
   );
   const { status } = talk(sqpProtocol.exchange(CONTEXT), withoutLast());
   const { columns, flags } = sqpProtocol.record(status);
@@ -123,7 +123,7 @@ Deno.test("sqp: what a timeout cuts off is missing, and flagged, in the last att
 });
 
 Deno.test("sqp: silence at first is silence", () => {
-  assertThrows(() => talk(sqpProtocol.exchange(CONTEXT), { respond: () => [] }), Silence);
+  assertThrows(() => talk(sqpProtocol.exchange(CONTEXT), { respond: () => [] }), NoReply);
 });
 
 Deno.test("sqp: a chunk that comes broken ends the questions, and what came is kept", () => {
@@ -186,7 +186,7 @@ Deno.test("sqp: the probe asks for a challenge, and nothing of it comes back", (
   new Stamp(probe).write(new DataView(bytes.buffer), 0, 1, 7);
   assertEquals(bytes.toHex(), "0000000000");
   const [reply] = server("sqpInfo").respond(bytes, US);
-  assertEquals([probe.read(reply), probe.learn(reply)], [{ mac: undefined }, {}]);
+  assertEquals([probe.read(reply), probe.readContent(reply)], [{ mac: undefined }, {}]);
   assertEquals(probe.read(concat(reply, [0])), undefined); // a stat of Query may start so
   assertEquals([probe.macMask, probe.mayLackToken], [0, true]);
 });

@@ -5,10 +5,10 @@
  */
 import { cutText, decodeField, plainText } from "../../core/text.ts";
 import type { Facts, ServerRecord } from "../../core/record.ts";
-import { within } from "../fact_limits.ts";
+import { itemsWithinLimit } from "../fact_limits.ts";
 import type { Exchange, ExchangeContext, Protocol, Statement } from "../protocol.ts";
 import { listedPorts } from "../usual_ports.ts";
-import { ask, Silence } from "../protocol.ts";
+import { NoReply, request } from "../protocol.ts";
 import {
   type Challenge,
   decodeQueryChallenge,
@@ -68,40 +68,40 @@ export const queryProtocol: Protocol<QueryStatus> = {
       const mac = readHeader(datagram, 0x09, "handshake");
       return mac === undefined ? undefined : { mac };
     },
-    learn: (datagram) => ({ known: decodeQueryChallenge(datagram) }),
+    readContent: (datagram) => ({ known: decodeQueryChallenge(datagram) }),
   },
   *exchange(context: ExchangeContext): Exchange<QueryStatus> {
     const known = context.known as Challenge | undefined;
     const session = known?.session ?? Number(context.nonce & BigInt(SESSION_MASK));
-    const challenge = known ?? (yield* askChallenge(session));
+    const challenge = known ?? (yield* requestChallenge(session));
     try {
       const padding = challenge.raw ? PADDING.fullRaw : PADDING.full;
-      const stat = yield* askStat(session, challenge, padding);
+      const stat = yield* requestStat(session, challenge, padding);
       return { stat, challenge, fullLost: false };
     } catch (silence) {
-      if (!(silence instanceof Silence && context.final)) throw silence;
+      if (!(silence instanceof NoReply && context.lastAttempt)) throw silence;
     }
-    return yield* settleForLess(challenge);
+    return yield* requestBasicStat(challenge);
   },
-  keeps: ({ challenge }) => ({ known: challenge, forMs: TOKEN_MS }),
+  reusable: ({ challenge }) => ({ known: challenge, forMs: TOKEN_MS }),
   record: (status) =>
     status.stat === undefined ? tokenStatement(status) : statStatement(status, status.stat),
 };
 
-function* askChallenge(session: number): Exchange<Challenge> {
+function* requestChallenge(session: number): Exchange<Challenge> {
   const accept = (datagram: Uint8Array) => decodeQueryChallenge(datagram, session);
-  return yield* ask(encodeHandshake(session), accept, { resend: true });
+  return yield* request(encodeHandshake(session), accept, { resend: true });
 }
 
 /**
  * Asks for a stat with a token. A handshake that was sent twice may bring a second token, which
  * replaces the first in some servers: the latest one is shown then.
  */
-function* askStat(session: number, first: Challenge, padding: number): Exchange<Stat> {
+function* requestStat(session: number, first: Challenge, padding: number): Exchange<Stat> {
   for (let challenge = first, tokens = 1;; tokens++) {
-    const answer: Stat | Challenge = yield* ask(
+    const answer: Stat | Challenge = yield* request(
       encodeStatRequest(session, challenge.token, padding),
-      (datagram) => decodeStat(datagram, session) ?? newer(datagram, challenge, tokens),
+      (datagram) => decodeStat(datagram, session) ?? newerChallenge(datagram, challenge, tokens),
       { resend: false },
     );
     if ("form" in answer) return answer;
@@ -110,21 +110,25 @@ function* askStat(session: number, first: Challenge, padding: number): Exchange<
 }
 
 /** A token other than the one in use, while more are accepted. */
-function newer(datagram: Uint8Array, inUse: Challenge, tokens: number): Challenge | undefined {
+function newerChallenge(
+  datagram: Uint8Array,
+  inUse: Challenge,
+  tokens: number,
+): Challenge | undefined {
   if (tokens === MOST_TOKENS) return undefined;
   const challenge = decodeQueryChallenge(datagram, inUse.session);
   return challenge?.token === inUse.token ? undefined : challenge;
 }
 
 /** The full stat is lost for good: a basic one, or a second token alone, still proves a server. */
-function* settleForLess(first: Challenge): Exchange<QueryStatus> {
+function* requestBasicStat(first: Challenge): Exchange<QueryStatus> {
   const { session } = first;
-  const challenge = yield* askChallenge(session);
+  const challenge = yield* requestChallenge(session);
   try {
-    const stat = yield* askStat(session, challenge, PADDING.basic);
+    const stat = yield* requestStat(session, challenge, PADDING.basic);
     return { stat, challenge, fullLost: true };
   } catch (silence) {
-    if (!(silence instanceof Silence)) throw silence;
+    if (!(silence instanceof NoReply)) throw silence;
     return { stat: undefined, challenge, fullLost: false };
   }
 }
@@ -149,7 +153,7 @@ function statStatement({ challenge, fullLost }: QueryStatus, stat: Stat): Statem
 }
 
 /** Columns and facts, whether a count was no number, and whether there is more than facts hold. */
-interface Columns {
+interface StatColumns {
   readonly columns: Partial<ServerRecord>;
   readonly facts: Facts;
   readonly badNumber: boolean;
@@ -159,7 +163,7 @@ interface Columns {
 /** Keys of a full stat whose whole value a column holds. */
 const IN_COLUMNS = ["hostname", "version", "plugins", "map", "gametype"];
 
-function fullColumns(stat: FullStat): Columns {
+function fullColumns(stat: FullStat): StatColumns {
   const values = firstValues(stat);
   const text = (key: string) => values.get(key) || null;
   const { software, plugins } = parsePlugins(text("plugins") ?? "");
@@ -181,7 +185,7 @@ function fullColumns(stat: FullStat): Columns {
   if (typeof online === "number") values.delete("numplayers");
   if (typeof max === "number") values.delete("maxplayers");
   let factsCut = (software?.length ?? 0) > MOST_BRAND;
-  const kept = within(
+  const kept = itemsWithinLimit(
     values,
     ([key, value]) => key.length + value.length,
     () => factsCut = true,
@@ -208,7 +212,7 @@ function firstValues(stat: FullStat): Map<string, string> {
   return values;
 }
 
-function basicColumns(stat: BasicStat): Columns {
+function basicColumns(stat: BasicStat): StatColumns {
   const text = (bytes: Uint8Array) => decodeField(bytes) || null;
   const online = count(text(stat.online));
   const max = count(text(stat.max));

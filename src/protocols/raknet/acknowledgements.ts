@@ -33,7 +33,7 @@ export interface SequenceRange {
 }
 
 /** An ACK or a NAK. */
-export interface Receipt {
+export interface Acknowledgement {
   /** Whether the datagrams came, or did not. */
   readonly kind: "ack" | "nak";
   /** Which ones, as they are listed. */
@@ -41,7 +41,7 @@ export interface Receipt {
 }
 
 /** The bytes of a receipt. */
-export function encodeReceipt({ kind, ranges }: Receipt): Uint8Array<ArrayBuffer> {
+export function encodeAcknowledgement({ kind, ranges }: Acknowledgement): Uint8Array<ArrayBuffer> {
   const records = ranges.map(({ first, last }) =>
     first === last ? [1, ...u24le(first)] : [0, ...u24le(first), ...u24le(last)]
   );
@@ -61,12 +61,12 @@ export function encodeReceipt({ kind, ranges }: Receipt): Uint8Array<ArrayBuffer
  * import { assertEquals } from "@std/assert";
  *
  * const ranges = [{ first: 1, last: 5 }, { first: 9, last: 9 }];
- * const bytes = raknet.encodeReceipt({ kind: "ack", ranges });
+ * const bytes = raknet.encodeAcknowledgement({ kind: "ack", ranges });
  * assertEquals(bytes.toHex(), "c000020001000005000001090000");
- * assertEquals(raknet.decodeReceipt(bytes), { kind: "ack", ranges });
+ * assertEquals(raknet.decodeAcknowledgement(bytes), { kind: "ack", ranges });
  * ```
  */
-export function decodeReceipt(bytes: Uint8Array): Receipt | undefined {
+export function decodeAcknowledgement(bytes: Uint8Array): Acknowledgement | undefined {
   const id = bytes[0] & KIND;
   if (id !== IDS.ack && id !== IDS.nak) return undefined;
   const reader = new Reader(bytes, 1);

@@ -15,7 +15,7 @@ import type {
   Verifier,
 } from "../protocol.ts";
 import { listedPorts } from "../usual_ports.ts";
-import { ask } from "../protocol.ts";
+import { request } from "../protocol.ts";
 import { type BedrockStatus, decodeAdvertisement } from "./advertisement.ts";
 import { decodePong, decodeRefusal, encodePing, type Pong, type Refusal } from "./codec.ts";
 import { verifyJoinable } from "./verify_joinable.ts";
@@ -49,7 +49,7 @@ export type RaknetStatus =
   | { readonly kind: "refusal"; readonly refusal: Refusal };
 
 /** Finds out whether a server opens connections; none is opened. */
-const doorVerifier: Verifier<RaknetStatus> = {
+const joinableVerifier: Verifier<RaknetStatus> = {
   help: "ask RakNet servers whether they open connections; none is opened",
   plan: "open connection request 1, up to 1,464 bytes, to each RakNet server that answered",
   exchange: (status) =>
@@ -92,15 +92,15 @@ export const raknetProtocol: Protocol<RaknetStatus> = {
     tokenAt: 1,
     clockAt: 5,
     read: readReply,
-    learn: (raw) => ({ status: pongStatus(decodePong(raw)!, true), raw }),
+    readContent: (raw) => ({ status: pongStatus(decodePong(raw)!, true), raw }),
   },
   *exchange({ nonce, exclusive }: ExchangeContext): Exchange<RaknetStatus> {
     const ping = encodePing({ openOnly: false, time: nonce, guid: CLIENT_GUID });
-    return yield* ask(ping, (datagram) => accept(datagram, nonce, exclusive), { resend: true });
+    return yield* request(ping, (datagram) => accept(datagram, nonce, exclusive), { resend: true });
   },
   record: (status) => status.kind === "pong" ? pongStatement(status) : refusalStatement(status),
-  echoes: (status) => status.kind === "pong" && status.echoed,
-  verify: doorVerifier,
+  echoesToken: (status) => status.kind === "pong" && status.echoed,
+  verify: joinableVerifier,
 };
 
 /** The token in a pong; refusals carry none. */

@@ -59,7 +59,7 @@ export function encodeOpenRequest1(
  * @throws Truncated when it ends before the protocol.
  */
 export function decodeOpenRequest1(bytes: Uint8Array): OpenRequest1 | undefined {
-  const reader = opened(bytes, ID.request1);
+  const reader = readerAfterMagic(bytes, ID.request1);
   if (reader === undefined) return undefined;
   return { protocol: reader.u8("RakNet protocol"), padding: reader.left };
 }
@@ -118,7 +118,7 @@ export function encodeOpenReply1(
  * ```
  */
 export function decodeOpenReply1(bytes: Uint8Array): OpenReply1 | undefined {
-  const reader = opened(bytes, ID.reply1);
+  const reader = readerAfterMagic(bytes, ID.reply1);
   if (reader === undefined) return undefined;
   const guid = reader.u64("server GUID");
   const security = reader.u8("security") === 0 ? undefined : readSecurity(reader);
@@ -169,7 +169,7 @@ export function decodeOpenRequest2(
   bytes: Uint8Array,
   secured?: boolean,
 ): OpenRequest2 | undefined {
-  const reader = opened(bytes, ID.request2);
+  const reader = readerAfterMagic(bytes, ID.request2);
   if (reader === undefined) return undefined;
   let cookie: number | undefined;
   if (secured ?? holdsCookie(bytes, reader.offset)) {
@@ -216,7 +216,7 @@ export function encodeOpenReply2(
  * @throws Malformed when the address is of no known type.
  */
 export function decodeOpenReply2(bytes: Uint8Array): OpenReply2 | undefined {
-  const reader = opened(bytes, ID.reply2);
+  const reader = readerAfterMagic(bytes, ID.reply2);
   if (reader === undefined) return undefined;
   const guid = reader.u64("server GUID");
   const address = readAddress(reader, "client address");
@@ -224,7 +224,7 @@ export function decodeOpenReply2(bytes: Uint8Array): OpenReply2 | undefined {
 }
 
 /** A reader behind the magic of a message with this id; `undefined` when it is another one. */
-function opened(bytes: Uint8Array, id: number): Reader | undefined {
+function readerAfterMagic(bytes: Uint8Array, id: number): Reader | undefined {
   if (bytes[0] !== id) return undefined;
   const reader = new Reader(bytes, 1);
   return skipMagic(reader) ? reader : undefined;

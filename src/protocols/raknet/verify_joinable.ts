@@ -30,7 +30,7 @@
  * @module
  */
 import type { Statement } from "../protocol.ts";
-import { ask, type Exchange, Silence } from "../protocol.ts";
+import { type Exchange, NoReply, request } from "../protocol.ts";
 import type { BedrockStatus } from "./advertisement.ts";
 import { decodeRefusal, type Pong, type Refusal, type RefusalReason } from "./codec.ts";
 import {
@@ -75,8 +75,8 @@ export function* verifyJoinable(
   bedrock: BedrockStatus | undefined,
 ): Exchange<Statement> {
   const first = yield* firstReply(guid);
-  if ("reason" in first) return refused(first);
-  if (first.reply === undefined) return silent(first.protocol);
+  if ("reason" in first) return refusalFinding(first);
+  if (first.reply === undefined) return noReplyFinding(first.protocol);
   const { protocol, reply } = first;
   const security = securityOf(reply);
   const known = { mtu: reply.mtu, raknet_protocol: protocol };
@@ -96,11 +96,11 @@ function* firstReply(guid: bigint): Exchange<FirstReply | Refusal> {
   let named: Refusal | undefined;
   for (let i = 0; i < MTUS.length;) {
     const protocol = named?.protocol ?? PROTOCOL;
-    const request = encodeOpenRequest1({ protocol, padding: MTUS[i] - MTU_HEADERS - LEAST_SIZE });
+    const bytes = encodeOpenRequest1({ protocol, padding: MTUS[i] - MTU_HEADERS - LEAST_SIZE });
     const accept = (datagram: Uint8Array) =>
       acceptRefusal(datagram, named) ?? acceptReply(datagram, guid);
-    const answer: OpenReply1 | Refusal | undefined = yield* orSilence(
-      ask(request, accept, { resend: true }),
+    const answer: OpenReply1 | Refusal | undefined = yield* orUndefined(
+      request(bytes, accept, { resend: true }),
     );
     if (answer === undefined) i++;
     else if (!("reason" in answer)) return { protocol, reply: answer };
@@ -110,12 +110,12 @@ function* firstReply(guid: bigint): Exchange<FirstReply | Refusal> {
   return { protocol: named?.protocol, reply: undefined };
 }
 
-/** Silence as `undefined`. */
-function* orSilence<T>(exchange: Exchange<T>): Exchange<T | undefined> {
+/** NoReply as `undefined`. */
+function* orUndefined<T>(exchange: Exchange<T>): Exchange<T | undefined> {
   try {
     return yield* exchange;
   } catch (error) {
-    if (!(error instanceof Silence)) throw error;
+    if (!(error instanceof NoReply)) throw error;
     return undefined;
   }
 }
@@ -139,13 +139,13 @@ function securityOf({ security }: OpenReply1): string {
 }
 
 /** No answer; a server that named a protocol may be sulking. */
-function silent(named: number | undefined): Statement {
+function noReplyFinding(named: number | undefined): Statement {
   return named === undefined
     ? finding({ joinable: false }, ["advertOnly"])
     : finding({ raknet_protocol: named }, ["incompatibleProtocol"]);
 }
 
-function refused({ reason, protocol }: Refusal): Statement {
+function refusalFinding({ reason, protocol }: Refusal): Statement {
   const { joinable, flag } = REFUSED[reason];
   return finding({ ...protocol && { raknet_protocol: protocol }, joinable }, [flag]);
 }

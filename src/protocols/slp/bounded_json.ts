@@ -7,7 +7,7 @@
 import { Malformed } from "../../core/bytes.ts";
 import { decodeUtf8 } from "../../core/text.ts";
 
-/** An object of JSON. Its keys are a stranger's: see {@linkcode own}. */
+/** An object of JSON. Its keys are a stranger's: see {@linkcode ownValue}. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 /** Objects and lists in each other: a component takes two of each level that it may have. */
@@ -60,14 +60,14 @@ const BOM = "\ufeff";
 const CONTROL = /\p{Cc}/gu;
 
 /** What is asked of a text: a test counts how often. */
-export type Text = Pick<string, "length" | "charCodeAt" | "indexOf" | "slice">;
+export type JsonText = Pick<string, "length" | "charCodeAt" | "indexOf" | "slice">;
 
 /**
  * Leaves out what lies beyond the bounds: `null` stands for an object or a list that is too deep, and
  * one with too many values ends early. Whether it is JSON at all is not asked.
  */
-export function boundJson(text: Text): { readonly json: string; readonly cut: boolean } {
-  const scan = new Scan(text);
+export function boundJson(text: JsonText): { readonly json: string; readonly cut: boolean } {
+  const scan = new BoundedCopy(text);
   for (let at = 0; at < text.length; at++) {
     const token = text.charCodeAt(at);
     if (token === 0x22) at = endOfText(text, at); // "
@@ -79,7 +79,7 @@ export function boundJson(text: Text): { readonly json: string; readonly cut: bo
 }
 
 /** The way through a text of JSON, and what of it is kept. */
-class Scan {
+class BoundedCopy {
   readonly #kept: string[] = [];
   /** Where what is being kept begins. */
   #from = 0;
@@ -91,7 +91,7 @@ class Scan {
   /** Whether all of that is left out, its end too. */
   #whole = false;
 
-  constructor(readonly text: Text) {}
+  constructor(readonly text: JsonText) {}
 
   /** An object or a list begins. */
   opens(at: number): void {
@@ -133,7 +133,7 @@ class Scan {
 }
 
 /** Where the text that starts here ends. Every backslash is looked at once, or once more. */
-function endOfText(text: Text, start: number): number {
+function endOfText(text: JsonText, start: number): number {
   for (let end = text.indexOf('"', start + 1); end >= 0; end = text.indexOf('"', end + 1)) {
     let escapes = 0;
     while (text.charCodeAt(end - 1 - escapes) === 0x5c) escapes++;
@@ -157,7 +157,7 @@ export function isObject(value: unknown): value is JsonObject {
 }
 
 /** A value of an object's own: `constructor` is there only where it was sent. */
-export function own(object: unknown, key: string): unknown {
+export function ownValue(object: unknown, key: string): unknown {
   return isObject(object) && Object.hasOwn(object, key) ? object[key] : undefined;
 }
 

@@ -73,7 +73,7 @@ function statusStatement({ java, more, pongDiffers }: Extract<SlpStatus, { kind:
     protocol_version: java.protocol,
     players_online: java.online,
     players_max: java.max,
-    players: java.sample?.slice(0, MOST_PLAYERS).map(({ name }) => short(name)) ?? null,
+    players: java.sample?.slice(0, MOST_PLAYERS).map(({ name }) => cutToText(name)) ?? null,
     plugins: null,
     favicon_hash: icon.hash,
   };
@@ -82,7 +82,7 @@ function statusStatement({ java, more, pongDiffers }: Extract<SlpStatus, { kind:
   if (more > 0) flags.push("trailingBytes");
   if (pongDiffers) flags.push("pongDiffers");
   if (java.sample?.some(({ name }) => name.includes("§"))) flags.push("sampleText");
-  if (exceeds(java) && !flags.includes("cut")) flags.push("cut");
+  if (exceedsLimits(java) && !flags.includes("cut")) flags.push("cut");
   const facts = statusFacts(java, icon.size);
   return {
     ...{ columns, flags, facts },
@@ -92,7 +92,7 @@ function statusStatement({ java, more, pongDiffers }: Extract<SlpStatus, { kind:
 }
 
 /** Whether a row cannot hold all that was said. */
-function exceeds({ motd, sample, modding, versionName, keys }: JavaStatus): boolean {
+function exceedsLimits({ motd, sample, modding, versionName, keys }: JavaStatus): boolean {
   const names = sample?.map(({ name }) => name) ?? [];
   return isLonger(motd, MOST_MOTD) || isLonger(names, MOST_PLAYERS) ||
     isLonger(modding?.mods, MOST_MODS) ||
@@ -105,10 +105,10 @@ function isLonger(what: ArrayLike<unknown> | null | undefined, most: number): bo
 }
 
 function statusFacts(java: JavaStatus, iconSize: number | null): Facts {
-  const names = (list: readonly string[]) => list.slice(0, MOST_KEYS).map(short);
-  return known({
+  const names = (list: readonly string[]) => list.slice(0, MOST_KEYS).map(cutToText);
+  return withoutNulls({
     form: "status",
-    version_name: java.versionName === null ? null : short(java.versionName),
+    version_name: java.versionName === null ? null : cutToText(java.versionName),
     motd_form: java.motdForm,
     keys: names(java.keys.status),
     version_keys: names(java.keys.version),
@@ -116,7 +116,7 @@ function statusFacts(java: JavaStatus, iconSize: number | null): Facts {
     sample_size: java.sample?.length ?? null,
     favicon_size: iconSize,
     ...Object.fromEntries(java.switches),
-    ...(java.unread.size > 0 && { unread: texts(java.unread) }),
+    ...(java.unread.size > 0 && { unread: textPairs(java.unread) }),
     ...(java.modding && moddingFacts(java.modding)),
   });
 }
@@ -125,10 +125,10 @@ function moddingFacts({ form, loader, mods, channels, truncated }: Modding): Fac
   const listed = mods?.slice(0, MOST_MODS).map(({ id, version }) => [id, version ?? ""] as const);
   return {
     mods_form: form,
-    mods_loader: loader === null ? null : short(loader),
+    mods_loader: loader === null ? null : cutToText(loader),
     mods_count: mods?.length ?? null,
     mods_channels: mods === null ? null : channels,
-    mods: listed === undefined ? null : texts(listed),
+    mods: listed === undefined ? null : textPairs(listed),
     mods_truncated: truncated || null,
   };
 }
@@ -150,9 +150,9 @@ function legacyStatement({ status, text, flags }: LegacyReply, asked: string): S
     players_max: status.max,
   };
   const cut = isLonger(status.motd, MOST_MOTD) || isLonger(status.version, MOST_TEXT);
-  const facts = known({
+  const facts = withoutNulls({
     form: `legacy ${status.form}`,
-    version_name: status.version === null ? null : short(status.version),
+    version_name: status.version === null ? null : cutToText(status.version),
     asked,
     later_protocol: later || null,
   });
@@ -166,7 +166,7 @@ function motdColumns(motd: string | null): Partial<ServerRecord> {
 }
 
 function reasonText(text: string): string {
-  return short(plainText(cutText(text, MOST_MOTD)));
+  return cutToText(plainText(cutText(text, MOST_MOTD)));
 }
 
 /** One word, then versions: `Paper 1.21.4`, `Velocity 1.7.2-1.21.4`, `Waterfall 1.8.x, 1.9.x`. */
@@ -176,7 +176,7 @@ const NO_BRANDS = new Set(["requires", "minecraft", "version", "java", "only", "
 
 /** A version's name taken apart, where it is a software's name with a version. */
 function splitVersion(name: string | null): { software: string | null; version: string | null } {
-  const text = short(name ?? "");
+  const text = cutToText(name ?? "");
   const [, software, version] = BRANDED.exec(text) ?? [];
   const branded = software !== undefined && !NO_BRANDS.has(software.toLowerCase());
   return branded ? { software, version } : { software: null, version: text || null };
@@ -212,16 +212,18 @@ function base64Of(url: string): Uint8Array | undefined {
   }
 }
 
-function short(text: string): string {
+function cutToText(text: string): string {
   return cutText(text, MOST_TEXT);
 }
 
 /** Pairs as a fact; `__proto__` is a key like any other. */
-function texts(pairs: Iterable<readonly [string, string]>): Readonly<Record<string, string>> {
-  return Object.fromEntries(Array.from(pairs, ([key, value]) => [short(key), short(value)]));
+function textPairs(pairs: Iterable<readonly [string, string]>): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Array.from(pairs, ([key, value]) => [cutToText(key), cutToText(value)]),
+  );
 }
 
 /** Facts without those that are not known. */
-function known(facts: Record<string, FactValue>): Facts {
+function withoutNulls(facts: Record<string, FactValue>): Facts {
   return Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== null));
 }

@@ -11,7 +11,7 @@
  *
  * @module
  */
-import { asList, isObject, own, textOf } from "./bounded_json.ts";
+import { asList, isObject, ownValue, textOf } from "./bounded_json.ts";
 import { decodePacked, type PackedMods } from "./packed_mods.ts";
 
 /** A mod as a server lists it. */
@@ -41,40 +41,40 @@ const NO_VERSION = new Set(["SERVER_ONLY", "ANY", "OHNOES\ud83d\ude31\ud83d\ude3
 
 /** Reads what a status says of mods; `undefined` when it says nothing. */
 export function parseModding(json: unknown): Modding | undefined {
-  const forge = own(json, "forgeData");
-  const info = own(json, "modinfo");
+  const forge = ownValue(json, "forgeData");
+  const info = ownValue(json, "modinfo");
   if (isObject(forge)) {
-    const packed = own(forge, "d");
+    const packed = ownValue(forge, "d");
     return typeof packed === "string" ? fromPacked(forge, decodePacked(packed)) : fromForge(forge);
   }
   if (isObject(info)) {
-    const mods = asList(own(info, "modList")).flatMap((one) => modOf(one, "modid", "version"));
+    const mods = asList(ownValue(info, "modList")).flatMap((one) => modOf(one, "modid", "version"));
     return {
       form: "modinfo",
-      loader: word(own(info, "type")),
+      loader: word(ownValue(info, "type")),
       mods,
       channels: 0,
       truncated: false,
     };
   }
-  if (own(json, "isModded") !== true) return undefined;
+  if (ownValue(json, "isModded") !== true) return undefined;
   return { form: "isModded", loader: null, mods: null, channels: 0, truncated: false };
 }
 
 function fromForge(forge: unknown): Modding {
   return {
     form: "forgeData",
-    loader: word(own(forge, "fmlNetworkVersion")),
-    mods: asList(own(forge, "mods")).flatMap((one) => modOf(one, "modId", "modmarker")),
-    channels: asList(own(forge, "channels")).length,
-    truncated: own(forge, "truncated") === true,
+    loader: word(ownValue(forge, "fmlNetworkVersion")),
+    mods: asList(ownValue(forge, "mods")).flatMap((one) => modOf(one, "modId", "modmarker")),
+    channels: asList(ownValue(forge, "channels")).length,
+    truncated: ownValue(forge, "truncated") === true,
   };
 }
 
 function fromPacked(forge: unknown, { mods, channels, truncated, cut }: PackedMods): Modding {
   return {
     form: "packed",
-    loader: word(own(forge, "fmlNetworkVersion")),
+    loader: word(ownValue(forge, "fmlNetworkVersion")),
     mods: mods.map(({ id, version }) => ({ id, version })),
     channels: mods.reduce((sum, mod) => sum + mod.channels.length, channels.length),
     truncated: truncated || cut,
@@ -82,8 +82,8 @@ function fromPacked(forge: unknown, { mods, channels, truncated, cut }: PackedMo
 }
 
 function modOf(json: unknown, idKey: string, versionKey: string): Mod[] {
-  const id = textOf(own(json, idKey));
-  const version = textOf(own(json, versionKey));
+  const id = textOf(ownValue(json, idKey));
+  const version = textOf(ownValue(json, versionKey));
   if (id === null) return [];
   return [{ id, version: version === null || NO_VERSION.has(version) ? null : version }];
 }

@@ -7,7 +7,7 @@ import { formatAddress } from "../../core/address.ts";
 import { Malformed, Truncated } from "../../core/bytes.ts";
 import type { Exchange, ExchangeContext, Protocol } from "../protocol.ts";
 import { listedPorts } from "../usual_ports.ts";
-import { ask, Closed, Silence } from "../protocol.ts";
+import { Closed, NoReply, request } from "../protocol.ts";
 import {
   ANY_PROTOCOL,
   decodeSlpPing,
@@ -34,7 +34,7 @@ export * from "./status_json.ts";
  * that of 1.20.4; that of 1.8, for software that knows the number of its client (quarry knows 47 and
  * not 765).
  */
-const ASKED_PROTOCOLS = [ANY_PROTOCOL, 765, 47];
+const CLIENT_PROTOCOLS = [ANY_PROTOCOL, 765, 47];
 /** Letters of the longest kick in place of a status: the game writes some hundreds. */
 const MOST_KICK = 4095;
 /** Bytes that a server may send in place of a pong. */
@@ -50,17 +50,17 @@ export const slpProtocol: Protocol<SlpStatus> = {
   hasServiceRecords: true,
   *exchange(context: ExchangeContext): Exchange<SlpStatus> {
     let answer: SlpStatus | undefined;
-    for (const protocol of ASKED_PROTOCOLS) {
-      answer = yield* askStatus(context, protocol, protocol !== ANY_PROTOCOL);
+    for (const protocol of CLIENT_PROTOCOLS) {
+      answer = yield* requestStatus(context, protocol, protocol !== ANY_PROTOCOL);
       if (answer !== undefined) break;
     }
     if (answer !== undefined && !isKick(answer)) return answer;
     // Only now: a modern server shows less of itself to a legacy ping, or waits for the rest of it.
-    const legacy = (yield* askLegacy("01")) ?? (yield* askLegacy("none"));
+    const legacy = (yield* requestLegacyStatus("01")) ?? (yield* requestLegacyStatus("none"));
     if (legacy?.reply.status !== undefined) return legacy;
     const known = answer ?? legacy;
     if (known === undefined) throw new Closed();
-    return proven(known);
+    return checkedKick(known);
   },
   record: slpStatement,
 };
@@ -72,7 +72,7 @@ function isKick(status: SlpStatus): status is Legacy {
 }
 
 /** A long kick that is not all there may be anything else that begins with `ff`. */
-function proven(status: Legacy): Legacy {
+function checkedKick(status: Legacy): Legacy {
   const { text, flags } = status.reply;
   if (text.length > 255 && flags.includes("lengthMismatch")) {
     throw new Malformed("neither a status nor a kick", 0);
@@ -86,16 +86,16 @@ function proven(status: Legacy): Legacy {
  *
  * @returns `undefined` when the peer closed without a byte.
  */
-function* askStatus(
+function* requestStatus(
   context: ExchangeContext,
   protocol: number,
   fresh: boolean,
 ): Exchange<SlpStatus | undefined> {
-  const { endpoint, requestedAs, brief, nonce } = context;
+  const { endpoint, requestedAs, statusOnly, nonce } = context;
   const host = requestedAs ?? formatAddress(endpoint.address);
   const bytes = encodeStatusRequest({ protocol, host, port: endpoint.port });
   const inbox = new StreamBuffer();
-  const size = yield* gather({ bytes, fresh }, inbox, answerSize);
+  const size = yield* requestBytes({ bytes, fresh }, inbox, replySize);
   if (size === undefined) return undefined;
   if (isKickStart(inbox.bytes)) return legacyStatus(inbox.bytes.subarray(0, size), "status");
   const response = decodeStatusResponse(inbox.bytes)!;
@@ -103,7 +103,7 @@ function* askStatus(
   if (java.kind === "disconnect") return java;
   const more = response.more.length;
   inbox.drop(size);
-  const pong = brief ? nonce : yield* askPong(nonce, inbox);
+  const pong = statusOnly ? nonce : yield* requestPong(nonce, inbox);
   return { kind: "status", java, more, pongDiffers: pong !== undefined && pong !== nonce };
 }
 
@@ -113,7 +113,7 @@ function* askStatus(
  *
  * @returns The answer's size; `undefined` when the peer closed without a byte.
  */
-function* gather(
+function* requestBytes(
   { bytes: question, fresh }: { bytes: Uint8Array; fresh: boolean },
   inbox: StreamBuffer,
   sizeOf: (bytes: Uint8Array) => number | undefined,
@@ -124,9 +124,9 @@ function* gather(
     return size !== undefined && size <= inbox.bytes.length ? size : undefined;
   };
   try {
-    return yield* ask(question, accept, fresh ? { resend: false, fresh } : { resend: false });
+    return yield* request(question, accept, fresh ? { resend: false, fresh } : { resend: false });
   } catch (silence) {
-    if (!(silence instanceof Silence)) throw silence;
+    if (!(silence instanceof NoReply)) throw silence;
     if (inbox.bytes.length > 0) return inbox.bytes.length;
     if (silence instanceof Closed) return undefined;
     throw silence;
@@ -137,7 +137,7 @@ function* gather(
  * How long the kick or the status that has begun to come in will be, if that can be told yet. Who
  * speaks something else (HTTP, SSH) is known by its first bytes, and not waited for.
  */
-function answerSize(bytes: Uint8Array): number | undefined {
+function replySize(bytes: Uint8Array): number | undefined {
   const isKick = isKickStart(bytes);
   if (isKick !== false) return isKick ? legacyReplyEnd(bytes) : undefined;
   const end = frameEnd(bytes);
@@ -162,7 +162,7 @@ function isKickStart(bytes: Uint8Array): boolean | undefined {
 }
 
 /** The first pong; `undefined` when there is none, which takes nothing from the status. */
-function* askPong(payload: bigint, inbox: StreamBuffer): Exchange<bigint | undefined> {
+function* requestPong(payload: bigint, inbox: StreamBuffer): Exchange<bigint | undefined> {
   let bytes = 0;
   const accept = (chunk: Uint8Array) => {
     bytes += chunk.length;
@@ -172,10 +172,10 @@ function* askPong(payload: bigint, inbox: StreamBuffer): Exchange<bigint | undef
   };
   try {
     const early = firstPong(inbox); // one that nobody asked for
-    return early ?? (yield* ask(encodeSlpPing(payload), accept, { resend: false }));
+    return early ?? (yield* request(encodeSlpPing(payload), accept, { resend: false }));
   } catch (error) {
     const broken = error instanceof Malformed || error instanceof Truncated;
-    if (!broken && !(error instanceof Silence)) throw error;
+    if (!broken && !(error instanceof NoReply)) throw error;
     return undefined;
   }
 }
@@ -196,15 +196,15 @@ function firstPong(inbox: StreamBuffer): bigint | undefined {
  *
  * @returns `undefined` when the peer closed without a byte, or said nothing.
  */
-function* askLegacy(data: "01" | "none"): Exchange<Legacy | undefined> {
+function* requestLegacyStatus(data: "01" | "none"): Exchange<Legacy | undefined> {
   const inbox = new StreamBuffer();
   try {
     const question = { bytes: encodeLegacyPing({ data }), fresh: true };
-    const size = yield* gather(question, inbox, kickSize);
+    const size = yield* requestBytes(question, inbox, kickSize);
     if (size === undefined) return undefined;
     return legacyStatus(inbox.bytes.subarray(0, size), data === "none" ? "fe" : "fe01");
   } catch (error) {
-    if (error instanceof Silence) return undefined;
+    if (error instanceof NoReply) return undefined;
     throw error;
   }
 }

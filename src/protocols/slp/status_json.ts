@@ -13,7 +13,14 @@
 import { formatSections, parseComponent } from "../../core/formatted/mod.ts";
 import { parseModding } from "./forge_mods.ts";
 import type { Modding } from "./forge_mods.ts";
-import { asList, isObject, type JsonFlag, own, parseBoundedJson, textOf } from "./bounded_json.ts";
+import {
+  asList,
+  isObject,
+  type JsonFlag,
+  ownValue,
+  parseBoundedJson,
+  textOf,
+} from "./bounded_json.ts";
 
 /** What was odd about a status. */
 export type StatusFlag =
@@ -103,20 +110,20 @@ export function parseStatus(bytes: Uint8Array): JavaStatus | JavaDisconnect {
   if (!isObject(value) || !STATUS_KEYS.some((key) => Object.hasOwn(value, key))) {
     return { kind: "disconnect", reason: componentText(value, flags).text, flags: [...flags] };
   }
-  const [version, players] = [own(value, "version"), own(value, "players")];
-  const numbers = new Numbers(flags);
-  const description = own(value, "description");
-  const sample = own(players, "sample");
+  const [version, players] = [ownValue(value, "version"), ownValue(value, "players")];
+  const numbers = new NumberReader(flags);
+  const description = ownValue(value, "description");
+  const sample = ownValue(players, "sample");
   return {
     kind: "status",
-    versionName: textOf(own(version, "name")),
+    versionName: textOf(ownValue(version, "name")),
     protocol: numbers.read(version, "protocol", -(2 ** 31), 2 ** 31 - 1),
     ...motdOf(description, flags),
     motdForm: description === undefined ? null : typeOf(description),
     online: numbers.read(players, "online", 0, 999_999_999),
     max: numbers.read(players, "max", 0, 999_999_999),
     sample: Array.isArray(sample) ? asList(sample).flatMap(entryOf) : null,
-    favicon: textOf(own(value, "favicon")),
+    favicon: textOf(ownValue(value, "favicon")),
     switches: new Map(SWITCHES.flatMap((key) => switchOf(value, key))),
     modding: parseModding(value),
     keys: { status: keysOf(value), version: keysOf(version), players: keysOf(players) },
@@ -150,12 +157,12 @@ function typeOf(value: unknown): string {
 }
 
 function entryOf(json: unknown): SampleEntry[] {
-  const name = textOf(own(json, "name"));
-  return name === null ? [] : [{ name, id: textOf(own(json, "id")) }];
+  const name = textOf(ownValue(json, "name"));
+  return name === null ? [] : [{ name, id: textOf(ownValue(json, "id")) }];
 }
 
 function switchOf(json: unknown, key: string): [string, boolean][] {
-  const value = own(json, key);
+  const value = ownValue(json, key);
   return typeof value === "boolean" ? [[key, value]] : [];
 }
 
@@ -164,14 +171,14 @@ function keysOf(value: unknown): readonly string[] {
 }
 
 /** Reads numbers, and keeps what is none. */
-class Numbers {
+class NumberReader {
   readonly unread = new Map<string, string>();
 
   constructor(private readonly flags: Set<StatusFlag>) {}
 
   /** A whole number within bounds; `null` when there is none. */
   read(json: unknown, key: string, least: number, most: number): number | null {
-    const value = own(json, key);
+    const value = ownValue(json, key);
     if (value == null) return null;
     const number = typeof value === "string" && /^\s*-?\d{1,12}(\.\d{1,12})?\s*$/.test(value)
       ? Number(value)

@@ -65,7 +65,7 @@ export interface SqpRule {
 }
 
 /** Players or teams: what is told of each, and each. */
-export interface Table {
+export interface SqpTable {
   /** Names and types of the fields; none where the table is empty. */
   readonly fields: readonly { readonly name: Uint8Array; readonly type: ValueType }[];
   /** A value for every field, for each player or team. */
@@ -85,9 +85,9 @@ export interface Chunks {
   /** ServerRules. */
   readonly rules?: readonly SqpRule[];
   /** PlayerInfo. */
-  readonly players?: Table;
+  readonly players?: SqpTable;
   /** TeamInfo. */
-  readonly teams?: Table;
+  readonly teams?: SqpTable;
   /** Metrics. */
   readonly metrics?: readonly number[];
 }
@@ -124,7 +124,7 @@ function encodeRule({ name, type, value }: SqpRule): ArrayLike<number>[] {
   return [encodeString(name), encodeType(type), encodeValue(type, value)];
 }
 
-function encodeTable({ fields, rows }: Table): Uint8Array {
+function encodeTable({ fields, rows }: SqpTable): Uint8Array {
   if (rows.length === 0) return concat(u16(0));
   const head = fields.flatMap(({ name, type }) => [encodeString(name), encodeType(type)]);
   const values = rows.flatMap((row) => row.map((value, i) => encodeValue(fields[i].type, value)));
@@ -224,7 +224,7 @@ function readInfo(chunk: Chunk): ServerInfo {
 
 function readSqpRules(chunk: Chunk): SqpRule[] {
   const { reader } = chunk;
-  return many(chunk, () => reader.left > 0, () => {
+  return readItems(chunk, () => reader.left > 0, () => {
     const name = readString(reader, "rule");
     const type = readType(reader);
     return { name, type, value: readValue(reader, type, "value") };
@@ -232,17 +232,17 @@ function readSqpRules(chunk: Chunk): SqpRule[] {
 }
 
 /** A table that says that it is empty ends there, whatever follows. */
-function readTable(chunk: Chunk, what: string): Table {
+function readTable(chunk: Chunk, what: string): SqpTable {
   const { reader } = chunk;
   const count = orCut(chunk, () => reader.u16(`${what} count`)) ?? 0;
   if (count === 0) return { fields: [], rows: [] };
   const width = orCut(chunk, () => reader.u8("field count"));
   if (width === 0) throw new Malformed(`${count} ${what}s without fields`, reader.offset - 1);
-  const fields = many(chunk, (read) => read < (width ?? 0), () => {
+  const fields = readItems(chunk, (read) => read < (width ?? 0), () => {
     const name = readString(reader, "field");
     return { name, type: readType(reader) };
   });
-  const rows = many(
+  const rows = readItems(
     chunk,
     (read) => read < count && fields.length === width,
     () => fields.map(({ type }) => readValue(reader, type, what)),
@@ -256,11 +256,11 @@ function readSqpMetrics(chunk: Chunk): number[] {
   if (count > MOST_METRICS) {
     throw new Malformed(`more than ${MOST_METRICS} metrics`, reader.offset - 1);
   }
-  return many(chunk, (read) => read < count, () => readFloat(reader, "metric"));
+  return readItems(chunk, (read) => read < count, () => readFloat(reader, "metric"));
 }
 
 /** Reads while there is more, or until the message was cut. */
-function many<T>(chunk: Chunk, more: (read: number) => boolean, read: () => T): T[] {
+function readItems<T>(chunk: Chunk, more: (read: number) => boolean, read: () => T): T[] {
   const items: T[] = [];
   while (more(items.length)) {
     const item = orCut(chunk, read);

@@ -197,7 +197,7 @@ export function addPacket(packets: SqpPacket[], packet: SqpPacket): boolean {
 }
 
 /** The chunks of an answer, one after the other. */
-export interface Joined {
+export interface JoinedPackets {
   /** Reads them; offsets count as in one packet that holds all. */
   readonly reader: Reader;
   /** Whether the end is missing: a packet did not come, or came shorter than it says. */
@@ -209,7 +209,7 @@ export interface Joined {
  *
  * @param packets At least one, each number once.
  */
-export function joinPackets(packets: readonly SqpPacket[]): Joined {
+export function joinPackets(packets: readonly SqpPacket[]): JoinedPackets {
   const parts: ArrayLike<number>[] = [new Uint8Array(HEADER)];
   let cut = false;
   for (let number = 0; number <= packets[0].last && !cut; number++) {

@@ -5,9 +5,9 @@
  */
 import { decodeUtf8, plainText } from "../../core/text.ts";
 import type { FactValue, ServerRecord } from "../../core/record.ts";
-import { within } from "../fact_limits.ts";
+import { itemsWithinLimit } from "../fact_limits.ts";
 import type { Statement } from "../protocol.ts";
-import type { ServerInfo, SqpReply, SqpRule, Table } from "./chunks.ts";
+import type { ServerInfo, SqpReply, SqpRule, SqpTable } from "./chunks.ts";
 import { type ChunkName, CHUNKS } from "./codec.ts";
 import { floatText, type TypedValue, valueText, type ValueType } from "./typed_values.ts";
 
@@ -74,7 +74,7 @@ function valueTextOf(type: ValueType, value: TypedValue, flag: Flag): string {
 }
 
 /** Names, where a field tells them; players without one are left out. */
-function playerNames({ fields, rows }: Table, flag: Flag): string[] | null {
+function playerNames({ fields, rows }: SqpTable, flag: Flag): string[] | null {
   if (rows.length === 0) return [];
   const column = fields.findIndex(({ name, type }) =>
     type === "string" && decodeUtf8(name).text.toLowerCase() === "name"
@@ -89,11 +89,15 @@ function ruleFacts(rules: readonly SqpRule[], flag: Flag): Record<string, string
       yield [textOf(name, flag), valueTextOf(type, value, flag)] as const;
     }
   };
-  const kept = within(pairs(), ([name, text]) => name.length + text.length, () => flag("factsCut"));
+  const kept = itemsWithinLimit(
+    pairs(),
+    ([name, text]) => name.length + text.length,
+    () => flag("factsCut"),
+  );
   return firstOfEach(kept, flag);
 }
 
-function tableFacts({ fields, rows }: Table, flag: Flag): Record<string, string>[] {
+function tableFacts({ fields, rows }: SqpTable, flag: Flag): Record<string, string>[] {
   const names = fields.map(({ name }) => textOf(name, flag));
   const texts = function* () {
     for (const row of rows) {
@@ -102,7 +106,9 @@ function tableFacts({ fields, rows }: Table, flag: Flag): Record<string, string>
   };
   const size = (row: readonly (readonly [string, string])[]) =>
     row.reduce((sum, [name, text]) => sum + name.length + text.length, 0);
-  return within(texts(), size, () => flag("factsCut")).map((row) => firstOfEach(row, flag));
+  return itemsWithinLimit(texts(), size, () => flag("factsCut")).map((row) =>
+    firstOfEach(row, flag)
+  );
 }
 
 /** An object with the first value of each name; `__proto__` is a name like any other in it. */

@@ -5,7 +5,13 @@
  */
 import { Malformed, Truncated } from "../../core/bytes.ts";
 import { NO_USUAL_PORTS } from "../usual_ports.ts";
-import { ask, type Exchange, type ExchangeContext, type Protocol, Silence } from "../protocol.ts";
+import {
+  type Exchange,
+  type ExchangeContext,
+  NoReply,
+  type Protocol,
+  request,
+} from "../protocol.ts";
 import { decodeReply, type SqpReply } from "./chunks.ts";
 import {
   addPacket,
@@ -53,22 +59,22 @@ export const sqpProtocol: Protocol<SqpStatus> = {
     macMask: 0,
     mayLackToken: true,
     read: (datagram) => decodeSqpChallenge(datagram) === undefined ? undefined : { mac: undefined },
-    learn: () => ({}), // a challenge counts for the port that asked for it, and for one question
+    readContent: () => ({}), // a challenge counts for the port that asked for it, and for one question
   },
   /**
    * Asks for ServerInfo, which every server has, then for the others, one at a time: a server that
    * has less than was asked for does not say what it sends.
    */
-  *exchange({ final }: ExchangeContext): Exchange<SqpStatus> {
-    let status: SqpStatus = { ...(yield* askChunk(CHUNKS.info, final)), broken: false };
+  *exchange({ lastAttempt }: ExchangeContext): Exchange<SqpStatus> {
+    let status: SqpStatus = { ...(yield* requestChunk(CHUNKS.info, lastAttempt)), broken: false };
     for (const chunk of [CHUNKS.rules, CHUNKS.players, CHUNKS.teams, CHUNKS.metrics]) {
       try {
-        const answer = yield* askChunk(chunk, true);
+        const answer = yield* requestChunk(chunk, true);
         if (!isEmpty(answer)) {
           status = { ...status, ...answer, flags: [...status.flags, ...answer.flags] };
         }
       } catch (error) {
-        if (error instanceof Silence) break; // who has no rules is often silent, on all the others too
+        if (error instanceof NoReply) break; // who has no rules is often silent, on all the others too
         if (!(error instanceof Malformed || error instanceof Truncated)) throw error;
         return { ...status, broken: true };
       }
@@ -94,14 +100,14 @@ function isEmpty({ version: _, flags, ...chunks }: SqpReply): boolean {
  *
  * @param settles Whether a part of the answer is enough.
  */
-function* askChunk(chunk: number, settles: boolean): Exchange<SqpReply> {
-  let challenge = yield* ask(encodeChallengeRequest(), decodeSqpChallenge, { resend: true });
+function* requestChunk(chunk: number, settles: boolean): Exchange<SqpReply> {
+  let challenge = yield* request(encodeChallengeRequest(), decodeSqpChallenge, { resend: true });
   for (let shown = 1;; shown++) {
     const packets: SqpPacket[] = [];
     const accept = (datagram: Uint8Array) =>
-      takePacket(packets, datagram, challenge) ?? newer(datagram, challenge, shown);
+      takePacket(packets, datagram, challenge) ?? newerChallenge(datagram, challenge, shown);
     try {
-      const newest: true | number = yield* ask(
+      const newest: true | number = yield* request(
         encodeQuery({ challenge, chunks: chunk }),
         accept,
         { resend: false },
@@ -109,7 +115,7 @@ function* askChunk(chunk: number, settles: boolean): Exchange<SqpReply> {
       if (newest === true) return decodeReply(packets, chunk);
       challenge = newest;
     } catch (silence) {
-      if (!(silence instanceof Silence && settles && packets.length > 0)) throw silence;
+      if (!(silence instanceof NoReply && settles && packets.length > 0)) throw silence;
       return decodeReply(packets, chunk);
     }
   }
@@ -126,7 +132,7 @@ function takePacket(
 }
 
 /** A challenge other than the one in use, while more are accepted. */
-function newer(datagram: Uint8Array, inUse: number, shown: number): number | undefined {
+function newerChallenge(datagram: Uint8Array, inUse: number, shown: number): number | undefined {
   if (shown === MOST_CHALLENGES) return undefined;
   const challenge = decodeSqpChallenge(datagram);
   return challenge === inUse ? undefined : challenge;

@@ -23,7 +23,12 @@ import {
   openPacket,
   sealPacket,
 } from "../../protocols/lan/mod.ts";
-import { type Learned, motdAsSent, type Protocol, type Reply } from "../../protocols/protocol.ts";
+import {
+  motdAsSent,
+  type Protocol,
+  type Reply,
+  type ReplyContent,
+} from "../../protocols/protocol.ts";
 import type { Sighting } from "../../core/record.ts";
 import { stampClock } from "../../sweep/receiver.ts";
 import { AddressSet } from "../../targets/ranges.ts";
@@ -132,7 +137,7 @@ export class Discovery {
     const neighbour = this.#meet(formatEndpoint(from), from.address, LIFETIME_MS.raknet, verified);
     if (neighbour === undefined) return true;
     const learned = verified
-      ? orUndefined((): Learned<unknown> => probe.learn(datagram.slice()))
+      ? orUndefined((): ReplyContent<unknown> => probe.readContent(datagram.slice()))
       : {};
     if (learned === undefined) return true;
     const at = clock.now();

@@ -138,7 +138,7 @@ export class JavaSweep {
       endpoint: target,
       link: () => new StreamLink(target, this.#link, stream),
       exclusive: true,
-      brief: true,
+      statusOnly: true,
       timeoutMs: Infinity, // the link bounds it
       leavesMute: true,
     }, { ...options, retries: 0 });

@@ -182,7 +182,7 @@ export class TcpSweep {
       link: () => new StreamLink(target, this.#link, stream),
       exclusive: true,
       requestedAs: requestedNameOf(this.#options, target),
-      brief: true,
+      statusOnly: true,
       timeoutMs: Infinity, // the link bounds it
       leavesMute: true,
     }, { retries: 0, clock, signal: this.#link.signal, nonce: this.#around.nonce });

@@ -26,7 +26,7 @@ export const RAKNET_DECODERS: Record<string, Decoder> = {
   openRequest2: decoder(raknet.decodeOpenRequest2, raknet.encodeOpenRequest2),
   openReply2: decoder(raknet.decodeOpenReply2, raknet.encodeOpenReply2),
   frameSet: decoder(raknet.decodeFrameSet, raknet.encodeFrameSet),
-  receipt: decoder(raknet.decodeReceipt, raknet.encodeReceipt),
+  receipt: decoder(raknet.decodeAcknowledgement, raknet.encodeAcknowledgement),
   connected: decoder(raknet.decodeConnected, raknet.encodeConnected, {
     partFlags: ["fewAddresses"],
   }),

@@ -123,7 +123,7 @@ Deno.test("answers that break, or lack the token where honest ones have it, make
   const learn = () => {
     throw new Malformed("pong", 33);
   };
-  for (const broken of [{ learn }, { mayLackToken: false }]) {
+  for (const broken of [{ readContent: learn }, { mayLackToken: false }]) {
     const network = new FakeNetwork(1);
     put(network, 0xc0a8010a, "mayLackToken" in broken ? "raknetNode" : "bds");
     const protocol = { ...raknetProtocol, probe: { ...probe, ...broken } } as Protocol;
@@ -135,7 +135,7 @@ Deno.test("what is wrong with us ends it", async () => {
   const bug = () => {
     throw new TypeError("a bug");
   };
-  for (const probe of [{ read: bug }, { learn: bug }]) {
+  for (const probe of [{ read: bug }, { readContent: bug }]) {
     const network = new FakeNetwork(1);
     put(network, 0xc0a8010a, "bds");
     const protocol = { ...raknetProtocol, probe: { ...raknetProtocol.probe, ...probe } };

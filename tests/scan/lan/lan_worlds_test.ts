@@ -4,7 +4,7 @@ import { ANNOUNCEMENTS } from "../../../src/fleet/simulate/lan_worlds.ts";
 import { lan } from "../../../src/mod.ts";
 import { NO_USUAL_PORTS } from "../../../src/protocols/usual_ports.ts";
 import type { Protocol } from "../../../src/protocols/protocol.ts";
-import { ask } from "../../../src/protocols/protocol.ts";
+import { request } from "../../../src/protocols/protocol.ts";
 import { FakeNetwork } from "../../../src/testing/fake_network.ts";
 import { HOME, LINK, lookAround, lookAroundWell, OFFICE, put } from "./lan_harness.ts";
 
@@ -69,7 +69,7 @@ const slp: Protocol<string> = {
   ...{ finds: "toys", probeText: "toys" },
   ports: NO_USUAL_PORTS,
   *exchange() {
-    return yield* ask(utf8("?"), (bytes) => new TextDecoder().decode(bytes), { resend: false });
+    return yield* request(utf8("?"), (bytes) => new TextDecoder().decode(bytes), { resend: false });
   },
   record: (version) => ({ columns: { version, players_online: 1 }, flags: [], facts: {} }),
 };

@@ -4,7 +4,7 @@ import { type Endpoint, endpointKey, formatEndpoint } from "../../../src/core/ad
 import { Malformed } from "../../../src/core/bytes.ts";
 import type { StreamAct, StreamResponder } from "../../../src/fleet/simulate/responder.ts";
 import { NO_USUAL_PORTS } from "../../../src/protocols/usual_ports.ts";
-import { ask, Closed, type Protocol } from "../../../src/protocols/protocol.ts";
+import { Closed, type Protocol, request } from "../../../src/protocols/protocol.ts";
 import { PROTOCOLS } from "../../../src/protocols/list.ts";
 import { serverId } from "../../../src/core/record.ts";
 import { FakeNetwork } from "../../../src/testing/fake_network.ts";
@@ -29,10 +29,10 @@ const toy: Protocol<string> = {
     };
     const name = new TextEncoder().encode(requestedAs ?? "");
     try {
-      return yield* ask(Uint8Array.of(1, ...name), read(), { resend: true });
+      return yield* request(Uint8Array.of(1, ...name), read(), { resend: true });
     } catch (error) {
       if (!(error instanceof Closed)) throw error;
-      return yield* ask(Uint8Array.of(2), read(), { resend: false, fresh: true });
+      return yield* request(Uint8Array.of(2), read(), { resend: false, fresh: true });
     }
   },
   record: (text) => ({ columns: { motd: text, name: text }, flags: [], facts: { text } }),

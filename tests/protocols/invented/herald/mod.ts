@@ -1,5 +1,5 @@
 /** Herald: see codec.ts. */
-import { ask, type Protocol } from "../../../../src/protocols/protocol.ts";
+import { type Protocol, request } from "../../../../src/protocols/protocol.ts";
 import { decodeMessage, encodeMessage, hex, TOKEN_AT } from "./codec.ts";
 
 /** A server's name, and how many players it has. */
@@ -22,11 +22,11 @@ export const heraldProtocol: Protocol<HeraldStatus> = {
       const words = decodeMessage(datagram, "challengeResponse");
       return words && { mac: Number.parseInt(words[1], 16) };
     },
-    learn: (datagram) => ({ known: decodeMessage(datagram, "challengeResponse")![0] }),
+    readContent: (datagram) => ({ known: decodeMessage(datagram, "challengeResponse")![0] }),
   },
   *exchange({ nonce, known }) {
     const token = hex(Number(nonce & 0xffffffffn));
-    const challenge = known ?? (yield* ask(
+    const challenge = known ?? (yield* request(
       encodeMessage(`getchallenge ${token}`),
       (datagram) => {
         const words = decodeMessage(datagram, "challengeResponse");
@@ -35,7 +35,7 @@ export const heraldProtocol: Protocol<HeraldStatus> = {
       { resend: true },
     ));
     const accept = (datagram: Uint8Array) => decodeMessage(datagram, "statusResponse");
-    return yield* ask(encodeMessage(`getstatus ${challenge}`), accept, { resend: false });
+    return yield* request(encodeMessage(`getstatus ${challenge}`), accept, { resend: false });
   },
   record: ([name, players]) => ({
     columns: { name, players_online: Number(players) },

@@ -1,5 +1,5 @@
 /** Ledger: see codec.ts. */
-import { ask, type Protocol } from "../../../../src/protocols/protocol.ts";
+import { type Protocol, request } from "../../../../src/protocols/protocol.ts";
 import { NO_USUAL_PORTS } from "../../../../src/protocols/usual_ports.ts";
 import { decodeReply, REQUEST } from "./codec.ts";
 
@@ -18,7 +18,7 @@ export const ledgerProtocol: Protocol<LedgerStatus> = {
   *exchange() {
     let text = "";
     const accept = (chunk: Uint8Array) => decodeReply(text += String.fromCharCode(...chunk));
-    return yield* ask(REQUEST, accept, { resend: false });
+    return yield* request(REQUEST, accept, { resend: false });
   },
   record: ([players, version]) => ({
     columns: { name: "a ledger", players_online: Number(players), version },

@@ -116,6 +116,7 @@ export type { Disk, DiskFile } from "./sinks/file_operations.ts";
 export * from "./sinks/json.ts";
 export * from "./sinks/line_formats.ts";
 export * from "./sinks/file_output.ts";
+export type { ReaderWait } from "./sinks/named_pipe.ts";
 export * from "./sinks/sink.ts";
 
 export type { OptOut } from "./store/opt_outs.ts";

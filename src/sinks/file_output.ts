@@ -4,7 +4,9 @@
  * @module
  */
 import { InputError } from "../core/errors.ts";
+import { systemClock } from "../net/clock.ts";
 import { fateOf } from "./file_identity.ts";
+import { isPipe, openPipe, type ReaderWait } from "./named_pipe.ts";
 import type { Format, Output } from "./sink.ts";
 
 /**
@@ -31,6 +33,8 @@ export function standardOutput(beforeWrite: () => void = () => {}): Output {
  */
 const WRITING = { write: true, append: Deno.build.os !== "windows" };
 
+const UNREPORTED: ReaderWait = { clock: systemClock, report: () => {} };
+
 /** A file that was opened for rows. */
 export interface OpenedFile {
   /** The file. */
@@ -48,15 +52,24 @@ export interface OpenedFile {
  * length that is returned.
  *
  * @param append Keeps what it holds, but for a torn last row.
- * @throws InputError when it cannot be written, or holds other columns than would be appended.
+ * @param wait How to wait for the reader of a named pipe. Default: as long as it takes.
+ * @throws InputError when it cannot be written, or holds other columns than would be appended; the
+ * reason of the signal that ends the wait.
  */
-export async function openFile(path: string, format: Format, append: boolean): Promise<OpenedFile> {
+export async function openFile(
+  path: string,
+  format: Format,
+  append: boolean,
+  wait: ReaderWait = UNREPORTED,
+): Promise<OpenedFile> {
   let file: Deno.FsFile;
   try {
-    file = await Deno.open(path, { ...WRITING, create: true, read: append });
+    file = await isPipe(path)
+      ? await openPipe(path, wait)
+      : await Deno.open(path, { ...WRITING, create: true, read: append });
   } catch (error) {
-    if (error instanceof Deno.errors.NotCapable) throw error;
-    const reason = (error as Error).message.replace(/: open '.*$/, "");
+    if (error instanceof Deno.errors.NotCapable || wait.signal?.aborted) throw error;
+    const reason = (error as Error).message.replace(/: \w+ '.*$/, "");
     throw new InputError(`Cannot write to "${path}": ${reason}`);
   }
   try {
@@ -82,12 +95,19 @@ export interface ReopenedFile {
 /**
  * Opens a file that holds rows, to go on behind some of them.
  *
- * @throws InputError when it is not there, or cannot be written.
+ * @param wait How to wait for the reader of a named pipe. Default: as long as it takes.
+ * @throws InputError when it is not there, or cannot be written; the reason of the signal that ends
+ * the wait.
  */
-export async function reopenFile(path: string): Promise<ReopenedFile> {
+export async function reopenFile(
+  path: string,
+  wait: ReaderWait = UNREPORTED,
+): Promise<ReopenedFile> {
   try {
-    const { isFile, size } = await Deno.stat(path);
-    const file = await Deno.open(path, { ...WRITING, read: isFile });
+    const { isFile, isFifo, size } = await Deno.stat(path);
+    const file = isFifo
+      ? await openPipe(path, wait)
+      : await Deno.open(path, { ...WRITING, read: isFile });
     return {
       output: await fileOutput(file, path),
       length: isFile ? size : null,
@@ -100,7 +120,7 @@ export async function reopenFile(path: string): Promise<ReopenedFile> {
       },
     };
   } catch (error) {
-    if (error instanceof Deno.errors.NotCapable) throw error;
+    if (error instanceof Deno.errors.NotCapable || wait.signal?.aborted) throw error;
     const reason = (error as Error).message.replace(/: \w+ '.*$/, "");
     throw new InputError(`Cannot go on with "${path}": ${reason}`);
   }

@@ -14,11 +14,14 @@ import { jsonFormat, ndjsonFormat } from "../../sinks/json.ts";
 import { grepFormat, hostPortFormat } from "../../sinks/line_formats.ts";
 import type { Offsets } from "../../scan/checkpoint/checkpoint_file.ts";
 import type { ReopenedOutput } from "../../scan/checkpoint/resumed_rows.ts";
+import { systemClock } from "../../net/clock.ts";
 import { openFile, reopenFile, standardOutput } from "../../sinks/file_output.ts";
+import type { ReaderWait } from "../../sinks/named_pipe.ts";
 import { type Format, type Output, type Sink, TextSink } from "../../sinks/sink.ts";
 import { storePlace } from "../../store/open_store.ts";
 import { closestName } from "../../core/closest_name.ts";
 import { userPath } from "../environment.ts";
+import { Interrupted } from "../interrupt_signals.ts";
 import { absenceOf } from "../../store/spilling_store.ts";
 import { ROW_ORDERS, type RowOrder, SortingSink } from "./sorting_sink.ts";
 import { fieldsTable, serverTable } from "./table_format.ts";
@@ -181,18 +184,33 @@ export interface OpenedOutputs {
   readonly offsets: Offsets;
 }
 
+/** What opening outputs needs of the program. */
+export interface OpenOutputsOptions {
+  /** Called before rows go to standard output. */
+  readonly beforeRows: () => void;
+  /** Tells the user something. */
+  readonly tell: (line: string) => void;
+  /** Ends the wait for the reader of a named pipe. Default: nothing does. */
+  readonly signal?: AbortSignal;
+}
+
 /**
- * Opens the outputs: all of them, before one is emptied.
+ * Opens the outputs: all of them, before one is emptied. A named pipe is opened once it has a reader.
  *
- * @param beforeRows Called before rows go to standard output.
- * @throws InputError for the first that cannot be written; what the others hold is still there.
+ * @throws InputError for the first that cannot be written, Interrupted where the signal ends the wait
+ * for a reader; what the others hold is still there.
  */
 export async function openOutputs(
   plans: readonly OutputPlan[],
   append: boolean,
-  beforeRows: () => void,
+  options: OpenOutputsOptions,
 ): Promise<OpenedOutputs> {
-  const files = await openEach(plans, ({ path, format }) => openFile(path, format, append));
+  const { beforeRows } = options;
+  const files = await openEach(
+    plans,
+    options,
+    ({ path, format }, wait) => openFile(path, format, append, wait),
+  );
   const opened = plans.map((plan) => files.get(plan));
   try {
     for (const { output, length } of files.values()) await output.truncate(length);
@@ -227,14 +245,15 @@ export interface ReopenedOutputs {
 /**
  * Opens the outputs of a scan that is gone on with. Nothing is cut yet.
  *
- * @param beforeRows Called before rows go to standard output.
- * @throws InputError for the first that cannot be written.
+ * @throws InputError for the first that cannot be written, Interrupted where the signal ends the wait
+ * for a reader.
  */
 export async function reopenOutputs(
   plans: readonly OutputPlan[],
-  beforeRows: () => void,
+  options: OpenOutputsOptions,
 ): Promise<ReopenedOutputs> {
-  const files = await openEach(plans, ({ path }) => reopenFile(path));
+  const { beforeRows } = options;
+  const files = await openEach(plans, options, ({ path }, wait) => reopenFile(path, wait));
   const outputs = plans.map((plan) => ({
     name: `"${plan.path}"`,
     length: files.get(plan)?.length ?? null,
@@ -261,16 +280,20 @@ export async function reopenOutputs(
 /** Opens all that are files; where one cannot be opened, none is. */
 async function openEach<File extends { readonly output: Output }>(
   plans: readonly OutputPlan[],
-  open: (plan: OutputPlan) => Promise<File>,
+  { tell, signal }: OpenOutputsOptions,
+  open: (plan: OutputPlan, wait: ReaderWait) => Promise<File>,
 ): Promise<Map<OutputPlan, File>> {
   const files = new Map<OutputPlan, File>();
+  const report = (path: string) => tell(`blocksweep: waiting for a reader of the pipe "${path}"`);
+  const wait = { clock: systemClock, signal, report };
   try {
     for (const plan of plans) {
-      if (plan.path !== "-") files.set(plan, await open({ ...plan, path: userPath(plan.path) }));
+      if (plan.path === "-") continue;
+      files.set(plan, await open({ ...plan, path: userPath(plan.path) }, wait));
     }
   } catch (error) {
     await closeAll(files);
-    throw error;
+    throw signal?.aborted ? new Interrupted() : error;
   }
   return files;
 }

@@ -27,7 +27,12 @@ import type { Sink } from "../../sinks/sink.ts";
 import { storePlace } from "../../store/open_store.ts";
 import type { SpillingStore } from "../../store/spilling_store.ts";
 import { reason, userPath, writeRefusal } from "../environment.ts";
-import { openOutputs, type OutputPlan, reopenOutputs } from "../outputs/open_outputs.ts";
+import {
+  openOutputs,
+  type OpenOutputsOptions,
+  type OutputPlan,
+  reopenOutputs,
+} from "../outputs/open_outputs.ts";
 import { countOf } from "../../core/quantities.ts";
 import type { Resumed } from "./read_resumed_scan.ts";
 
@@ -71,7 +76,7 @@ export interface OpenedScan {
 }
 
 /** What keeping needs besides the outputs. */
-export interface OpenScanOptions {
+export interface OpenScanOptions extends OpenOutputsOptions {
   readonly outputs: readonly OutputPlan[];
   /** Databases: a row that comes twice is there once. */
   readonly stores: readonly SpillingStore[];
@@ -79,10 +84,6 @@ export interface OpenScanOptions {
   readonly from: Marks;
   readonly clock: Clock;
   readonly identity: ScanIdentity;
-  /** Called before rows go to standard output. */
-  readonly beforeRows: () => void;
-  /** Tells the user something. */
-  readonly tell: (line: string) => void;
   /** Tells the user what goes wrong: of a quiet scan too. */
   readonly warn: (line: string) => void;
 }
@@ -98,20 +99,21 @@ export interface NewScanOptions {
 /**
  * Opens everything for a new scan.
  *
- * @throws InputError when outputs, or a checkpoint that the user wants, cannot be written.
+ * @throws InputError when outputs, or a checkpoint that the user wants, cannot be written; Interrupted
+ * where the signal ends the wait for the reader of a pipe.
  */
 export async function openNewScan(
   keeping: OpenScanOptions,
   beginning: NewScanOptions,
 ): Promise<OpenedScan> {
-  const { outputs, stores, beforeRows, state, from, warn } = keeping;
+  const { outputs, stores, state, from, warn } = keeping;
   const { place, answered } = beginning;
   const claimed = place &&
     await attempt(
       place,
       () => WrittenRows.claim(systemDisk, writtenRowsPath(userPath(place.path))),
     );
-  const opening = openOutputs(outputs, beginning.append, beforeRows);
+  const opening = openOutputs(outputs, beginning.append, keeping);
   const opened = await opening.catch(async (error) => {
     if (claimed && !(claimed instanceof Error)) await abandon(claimed, place.path);
     throw error;
@@ -159,16 +161,17 @@ async function attempt<T>(
 /**
  * Opens everything to go on with a scan, and cuts off what its checkpoint and its list do not know.
  *
- * @throws InputError when an output is not what it was.
+ * @throws InputError when an output is not what it was; Interrupted where the signal ends the wait for
+ * the reader of a pipe.
  */
 export async function openResumedScan(
   keeping: OpenScanOptions,
   resumed: Resumed,
 ): Promise<OpenedScan> {
-  const { outputs, stores, beforeRows, state, tell } = keeping;
+  const { outputs, stores, state, tell } = keeping;
   const { checkpoint, left, configuration, path } = resumed;
   checkOutputCount(checkpoint.outputs, [...outputs, ...stores].length, path);
-  const reopened = await reopenOutputs(outputs, beforeRows);
+  const reopened = await reopenOutputs(outputs, keeping);
   const databases = await reopenStores(stores, checkpoint, left.servers);
   const { offsets, answered, open } = left.cut([...reopened.outputs, ...databases]);
   const sinks = [...await reopened.cut(offsets), ...stores];

@@ -124,8 +124,8 @@ export async function execute(job: ScanJob): Promise<number> {
   let standing: string | undefined;
   using interrupt = onInterrupt(
     () => {
-      shown.progress?.clear();
-      if (!quiet) tellLine("blocksweep: finishing the rows in hand; Ctrl-C again to stop at once");
+      if (shown.progress === undefined) return; // the scan has not begun
+      tell("blocksweep: finishing the rows in hand; Ctrl-C again to stop at once");
     },
     undefined,
     () => {
@@ -149,7 +149,7 @@ export async function execute(job: ScanJob): Promise<number> {
   // A part that was killed has marked none of them in the databases.
   resumed?.left.optedOut.forEach((address) => stores.optOut(address));
   const beforeRows = () => shown.progress?.clear();
-  const kept = await keep(job, { state, key, beforeRows, stores: stores.sinks });
+  const kept = await keep(job, { state, key, beforeRows, stores: stores.sinks, signal });
   const { writer } = kept;
   if (writer !== undefined) standing = (place ?? resumed)?.path;
   const { sinks, unread } = whileRead(kept.sinks);
@@ -230,7 +230,7 @@ function workOf({ plan, chosen, speed }: ScanJob): ScanWork {
 /** Opens outputs and checkpoint, for a new scan or to go on with one. */
 async function keep(
   job: ScanJob,
-  { key, ...given }: Pick<OpenScanOptions, "state" | "beforeRows" | "stores"> & {
+  { key, ...given }: Pick<OpenScanOptions, "state" | "beforeRows" | "stores" | "signal"> & {
     readonly key: Uint8Array;
   },
 ): Promise<OpenedScan> {

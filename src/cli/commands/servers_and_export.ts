@@ -69,7 +69,10 @@ async function show(
     );
   }
   await using database = await openNamed(words[0], connectionEnvironment(tellLine));
-  const { sinks } = await openOutputs(plans, settings.has("append"), () => {});
+  const { sinks } = await openOutputs(plans, settings.has("append"), {
+    beforeRows: () => {},
+    tell: settings.has("quiet") ? () => {} : tellLine,
+  });
   const tally = new SoftwareTally();
   const { count: written, latest } = await writeAll(
     sinks,

@@ -8,7 +8,8 @@
 import { Endpoints } from "../src/core/endpoints.ts";
 import { classify } from "../src/classify/mod.ts";
 import { mergeReplies } from "../src/inspect/merge.ts";
-import { formatted, lan, query, raknet, slp, sqp } from "../src/mod.ts";
+import * as formatted from "../src/core/formatted/mod.ts";
+import { lan, query, raknet, slp, sqp } from "../src/entry/protocols.ts";
 import { DatagramBatch, Stamp } from "../src/net/socket.ts";
 import { raknetProtocol } from "../src/protocols/raknet/mod.ts";
 import { queryProtocol } from "../src/protocols/query/mod.ts";

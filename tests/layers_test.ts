@@ -11,7 +11,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ["scan", "watch", "fleet"],
   ["app", "testing"],
   ["campaign", "web"],
-  ["cli", "mod.ts"],
+  ["cli", "mod.ts", "entry"],
 ];
 
 /** The longest source file, lines. */
@@ -115,7 +115,7 @@ Deno.test("the layer rule sees what it must", () => {
 });
 
 /** Where protocols may be named: the library exports them by name, and lan sweeps for known ones. */
-const NAMES_PROTOCOLS = /^(protocols\/|fleet\/|scan\/lan\/|mod\.ts$)/;
+const NAMES_PROTOCOLS = /^(protocols\/|fleet\/|scan\/lan\/|entry\/)/;
 /** A protocol's name in code, and names that are also commands, where code compares them. */
 const NAME = /\w*(?:raknet|nethernet|sqp|\bslp|Slp)\w*/gi;
 const COMPARED =
@@ -152,7 +152,7 @@ function listUses(text: string): string[] {
 Deno.test("the list of protocols is an argument everywhere", async () => {
   const used: string[] = [];
   for await (const file of sources(SRC)) {
-    if (/^(protocols\/list|mod)\.ts$/.test(below(file))) continue;
+    if (/^(protocols\/list)\.ts$/.test(below(file))) continue;
     const uses = listUses(await Deno.readTextFile(file));
     used.push(...uses.map((use) => `${below(file)}: ${use}`));
   }

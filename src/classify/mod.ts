@@ -78,7 +78,8 @@ interface Claim {
  *
  * @example
  * ```ts
- * import { classify, emptyRecord } from "blocksweep";
+ * import { classify } from "blocksweep/protocols";
+ * import { emptyRecord } from "blocksweep/scan";
  * import { assertEquals } from "@std/assert";
  *
  * const said = { header: "splitnum", brand: "Velocity", values: { game_id: "MINECRAFT" } };

@@ -31,7 +31,7 @@ export function family(address: Address): 4 | 6 {
  *
  * @example Both families
  * ```ts
- * import { formatAddress, parseAddress } from "blocksweep";
+ * import { formatAddress, parseAddress } from "blocksweep/targets";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(parseAddress("10.0.0.1"), 0x0a000001);
@@ -116,7 +116,7 @@ function longestZeros(groups: readonly number[]): [start: number, length: number
  *
  * @example
  * ```ts
- * import { formatEndpoint } from "blocksweep";
+ * import { formatEndpoint } from "blocksweep/targets";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(formatEndpoint({ address: 1n, port: 19133 }), "[::1]:19133");

@@ -11,7 +11,7 @@ import type { Address, Endpoint } from "./address.ts";
  *
  * @example
  * ```ts
- * import { Endpoints } from "blocksweep";
+ * import { Endpoints } from "blocksweep/targets";
  * import { assertEquals } from "@std/assert";
  *
  * const endpoints = Endpoints.of({ address: 0xc0000201, port: 19132 }, { address: 1n, port: 19133 });

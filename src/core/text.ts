@@ -60,7 +60,7 @@ function fromCodes(bytes: Uint8Array): string {
  *
  * @example The same text from two kinds of servers
  * ```ts
- * import { decodeField } from "blocksweep";
+ * import { decodeField } from "blocksweep/protocols";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(decodeField(Uint8Array.of(0xa7, 0x61, 0x48, 0x69)), "§aHi");
@@ -78,7 +78,7 @@ export function decodeField(bytes: Uint8Array): string {
  * @example
  * ```ts
  * import { assertEquals } from "@std/assert";
- * import { cutText } from "blocksweep";
+ * import { cutText } from "blocksweep/protocols";
  *
  * assertEquals([cutText("ab🎮", 3), cutText("ab🎮", 4)], ["ab", "ab🎮"]);
  * ```
@@ -120,7 +120,7 @@ const BLANKS = /[\u2800\u115f\u1160\u3164\uffa0]/g;
  *
  * @example
  * ```ts
- * import { plainText } from "blocksweep";
+ * import { plainText } from "blocksweep/protocols";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(plainText("§aHi\u0000§r  there\n"), "Hi there");

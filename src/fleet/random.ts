@@ -8,7 +8,11 @@
 export class Random {
   #state: number;
 
-  /** @param seed A whole number; its low 32 bits count. */
+  /**
+   * Starts the sequence.
+   *
+   * @param seed A whole number; its low 32 bits count.
+   */
   constructor(seed: number) {
     this.#state = seed >>> 0;
   }

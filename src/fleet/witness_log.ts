@@ -48,7 +48,11 @@ export class WitnessLog implements Disposable {
   #lines: string[] = [];
   #size = 0;
 
-  /** @param path The file; what it held is lost. */
+  /**
+   * Opens the file.
+   *
+   * @param path The file; what it held is lost.
+   */
   constructor(private readonly path: string) {
     this.#file = Deno.openSync(path, { write: true, create: true, truncate: true });
   }

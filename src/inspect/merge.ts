@@ -52,7 +52,7 @@ export interface RowContext {
  *
  * @example Query knows the players, RakNet the name
  * ```ts
- * import { mergeReplies } from "blocksweep";
+ * import { mergeReplies } from "blocksweep/scan";
  * import { assertEquals } from "@std/assert";
  *
  * const said = (columns: object) => ({ columns, flags: [], facts: {} });

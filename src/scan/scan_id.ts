@@ -12,7 +12,7 @@
  *
  * @example
  * ```ts
- * import { uuidv7 } from "blocksweep";
+ * import { uuidv7 } from "blocksweep/scan";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(uuidv7(0x0192_8d5e_0000, new Uint8Array(10)), "01928d5e-0000-7000-8000-000000000000");
@@ -34,7 +34,7 @@ export function uuidv7(wall: number, random: Uint8Array): string {
  *
  * @example
  * ```ts
- * import { beganAt, uuidv7 } from "blocksweep";
+ * import { beganAt, uuidv7 } from "blocksweep/scan";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(beganAt(uuidv7(1.8e12, new Uint8Array(10))), 1.8e12);

@@ -47,7 +47,7 @@ function cell(record: ServerRecord, { name, type }: Field): string {
  *
  * @example
  * ```ts
- * import { guardText } from "blocksweep";
+ * import { guardText } from "blocksweep/scan";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(guardText("=1+2"), "'=1+2");

@@ -49,7 +49,7 @@ export function halfSipHash(k0: number, k1: number, words: Uint32Array, count: n
  *
  * @example
  * ```ts
- * import { Tokens } from "blocksweep";
+ * import { Tokens } from "blocksweep/scan";
  * import { assertEquals, assertNotEquals } from "@std/assert";
  *
  * const tokens = new Tokens(crypto.getRandomValues(new Uint8Array(8)));

@@ -54,7 +54,7 @@ const LOCAL_NAME = /^[^.]+$|\.(?:localhost|local|lan|home\.arpa|internal)$/;
  *
  * @example
  * ```ts
- * import { isLocalName } from "blocksweep";
+ * import { isLocalName } from "blocksweep/targets";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(["localhost", "mc.lan", "play.example.org"].map(isLocalName), [true, true, false]);
@@ -74,7 +74,7 @@ export function isLocalName(name: string): boolean {
  *
  * @example
  * ```ts
- * import { parseAddress, refusedFromName } from "blocksweep";
+ * import { parseAddress, refusedFromName } from "blocksweep/targets";
  * import { assertEquals } from "@std/assert";
  *
  * const router = parseAddress("192.168.1.1")!;

@@ -71,7 +71,7 @@ const USUAL = 0;
  *
  * @example A hole in a range
  * ```ts
- * import { compose } from "blocksweep";
+ * import { compose } from "blocksweep/targets";
  * import { assertEquals } from "@std/assert";
  *
  * const { size, left } = compose([{ range: { start: 100, end: 200 }, port: undefined }], {

@@ -42,7 +42,7 @@ const BITS = { 4: 32, 6: 128 } as const;
  *
  * @example
  * ```ts
- * import { parseTarget } from "blocksweep";
+ * import { parseTarget } from "blocksweep/targets";
  * import { assertEquals, assertThrows } from "@std/assert";
  *
  * assertEquals(parseTarget("10.0.0.0/30"), {
@@ -71,7 +71,7 @@ export function parseTarget(text: string): Target {
  *
  * @example
  * ```ts
- * import { parseTargets } from "blocksweep";
+ * import { parseTargets } from "blocksweep/targets";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(parseTargets("10.0.0-1.1-254").map((one) => "range" in one && one.range), [

@@ -22,7 +22,7 @@ export const MOST_POSITIONS = 2 ** 48;
  *
  * @example
  * ```ts
- * import { Permutation } from "blocksweep";
+ * import { Permutation } from "blocksweep/targets";
  * import { assertEquals } from "@std/assert";
  *
  * const order = new Permutation(1000, 7);

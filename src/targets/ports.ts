@@ -35,7 +35,7 @@ export function parsePort(text: string, whole: string = text): number {
  *
  * @example
  * ```ts
- * import { parsePorts } from "blocksweep";
+ * import { parsePorts } from "blocksweep/targets";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(parsePorts("U:19132,19133,T:25565-25567"), {

@@ -22,7 +22,7 @@ export interface Range<T extends Address = Address> {
  *
  * @example
  * ```ts
- * import { RangeSet } from "blocksweep";
+ * import { RangeSet } from "blocksweep/targets";
  * import { assertEquals } from "@std/assert";
  *
  * const set = RangeSet.of<number>([{ start: 10, end: 20 }, { start: 15, end: 30 }])

@@ -64,7 +64,7 @@ interface Part {
  *
  * @example Both shards of a small space, in order
  * ```ts
- * import { RangeSet, TargetSpace } from "blocksweep";
+ * import { RangeSet, TargetSpace } from "blocksweep/targets";
  * import { assertEquals } from "@std/assert";
  *
  * const segments = [{ addresses: RangeSet.of([{ start: 1, end: 4 }]), ports: [80, 81] }];

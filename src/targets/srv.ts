@@ -47,7 +47,7 @@ export interface NamedService {
  *
  * @example
  * ```ts
- * import { requestText } from "blocksweep";
+ * import { requestText } from "blocksweep/targets";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(requestText("play.example.org"), "play.example.org");
@@ -74,7 +74,7 @@ export function serviceName(name: string): string {
  *
  * @example
  * ```ts
- * import { chooseService } from "blocksweep";
+ * import { chooseService } from "blocksweep/targets";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(chooseService([

@@ -34,18 +34,30 @@ interface Event {
 
 /** One datagram as the network saw it leave. */
 export interface Sent {
+  /** When, milliseconds of the network's clock. */
   readonly at: number;
+  /** Which of our sockets sent it. */
   readonly from: Endpoint;
+  /** Its destination. */
   readonly to: Endpoint;
+  /** A copy of its bytes. */
   readonly bytes: Uint8Array;
 }
 
-/** The network and its clock. */
+/**
+ * A network of simulated hosts and its clock, which stands still until {@linkcode FakeNetwork.run}
+ * advances it from event to event.
+ */
 export class FakeNetwork implements Clock {
   /** What our sockets sent, when `record` is set. */
   readonly sent: Sent[] = [];
   /** What reached the hosts and what they sent, for `audit()`, when `record` is set. */
   readonly lines: WitnessLine[] = [];
+  /**
+   * Whether `sent` and `lines` are kept.
+   *
+   * @default false
+   */
   record = false;
   /** Datagrams that our sockets sent. */
   count = 0;
@@ -65,6 +77,12 @@ export class FakeNetwork implements Clock {
   readonly #random: Random;
   #port = 40000;
 
+  /**
+   * Makes a network without hosts.
+   *
+   * @param seed The same seed draws the same delays and losses.
+   * @param faults What happens to datagrams on their way. Default: nothing.
+   */
   constructor(seed: number, readonly faults: Faults = NO_FAULTS) {
     this.#random = new Random(seed);
   }
@@ -110,6 +128,7 @@ export class FakeNetwork implements Clock {
     return [...this.#sockets.keys()];
   }
 
+  /** Closes a socket of ours: what arrives for it is lost. */
   close(local: Endpoint): void {
     this.#sockets.delete(local.port);
   }
@@ -119,6 +138,7 @@ export class FakeNetwork implements Clock {
     this.#push(this.#time + delay, () => this.#sockets.get(to.port)?.receive(bytes, from));
   }
 
+  /** Sends a datagram of one of our sockets to a host, or to all hosts where it is a broadcast. */
   transmit(from: Endpoint, to: Endpoint, bytes: Uint8Array): void {
     this.count++;
     if (this.record) this.sent.push({ at: this.#time, from, to: { ...to }, bytes: bytes.slice() });

@@ -22,6 +22,7 @@ export interface StreamFaults {
   readonly halfOpen: number;
 }
 
+/** A network that loses and delays nothing. */
 export const NO_STREAM_FAULTS: StreamFaults = {
   delay: 0,
   jitter: 0,
@@ -40,14 +41,23 @@ export class FakeStreams implements Dialer {
   readonly begun: { readonly at: number; readonly to: Endpoint }[] = [];
   /** What was written, by connection. */
   readonly written: { readonly to: Endpoint; readonly bytes: Uint8Array }[] = [];
-  /** Connections under way or open, and the most that there were. */
+  /** Connections that are pending or open. */
   open = 0;
+  /** The most that were pending or open at once. */
   most = 0;
   /** What everybody does who was not placed. */
   absent: Door = "refused";
+  /** Draws faults and the sizes of pieces. */
   readonly random: Random;
   readonly #doors = new Map<number | bigint, Door>();
 
+  /**
+   * Makes a dialer without hosts.
+   *
+   * @param network Its clock is used.
+   * @param seed The same seed draws the same faults.
+   * @param faults What happens to connections. Default: nothing.
+   */
   constructor(
     readonly network: FakeNetwork,
     seed: number,
@@ -84,6 +94,7 @@ export class FakeStreams implements Dialer {
     });
   }
 
+  /** Draws how long the next piece takes, milliseconds. */
   delay(): number {
     return this.faults.delay + this.faults.jitter * this.random.below(1000) / 1000;
   }

@@ -9,7 +9,7 @@
  *
  * @example
  * ```ts
- * import { Schedule } from "blocksweep";
+ * import { Schedule } from "blocksweep/scan";
  * import { assertEquals } from "@std/assert";
  *
  * const schedule = new Schedule<string>();

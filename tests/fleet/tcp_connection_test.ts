@@ -8,7 +8,7 @@ import {
   HostileListener,
   STREAM_TRICKS,
 } from "../../src/fleet/simulate/hostile/hostile_listeners.ts";
-import { slp } from "../../src/mod.ts";
+import { slp } from "../../src/entry/protocols.ts";
 import { systemClock } from "../../src/net/clock.ts";
 import { denoDialer } from "../../src/net/deno/tcp_dialer.ts";
 import type { Stream } from "../../src/net/socket.ts";

@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { concat } from "../../src/core/bytes.ts";
 import { mergeReplies } from "../../src/inspect/merge.ts";
-import { lan, query, raknet, slp, sqp } from "../../src/mod.ts";
+import { lan, query, raknet, slp, sqp } from "../../src/entry/protocols.ts";
 import { announcementStatement, nethernetStatement } from "../../src/protocols/lan/mod.ts";
 import type { Statement } from "../../src/protocols/protocol.ts";
 import { queryProtocol } from "../../src/protocols/query/mod.ts";

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertThrows } from "@std/assert";
 import { Malformed } from "../../src/core/bytes.ts";
 import { Stamp } from "../../src/net/socket.ts";
 import { type Exchange, type ExchangeContext, NoReply } from "../../src/protocols/protocol.ts";
-import { query, raknet } from "../../src/mod.ts";
+import { query, raknet } from "../../src/entry/protocols.ts";
 import { queryProtocol } from "../../src/protocols/query/mod.ts";
 import { raknetProtocol, type RaknetStatus } from "../../src/protocols/raknet/mod.ts";
 import { drawFleet } from "../../src/fleet/simulate/draw_fleet.ts";

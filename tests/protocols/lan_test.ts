@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { createCipheriv, createHmac } from "node:crypto";
 import { concat, Malformed, Truncated } from "../../src/core/bytes.ts";
-import { lan } from "../../src/mod.ts";
+import { lan } from "../../src/entry/protocols.ts";
 
 const utf8 = (text: string) => new TextEncoder().encode(text);
 const text = (bytes: Uint8Array | undefined) => bytes && new TextDecoder().decode(bytes);

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import fc from "npm:fast-check@4.10.2";
 import { concat, Malformed, Reader, Truncated } from "../../src/core/bytes.ts";
-import { slp } from "../../src/mod.ts";
+import { slp } from "../../src/entry/protocols.ts";
 import {
   boundJson,
   LEAST_VALUES,

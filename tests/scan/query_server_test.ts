@@ -4,7 +4,7 @@ import { type Endpoint, parseEndpoint } from "../../src/core/address.ts";
 import { audit } from "../../src/fleet/judge/audit.ts";
 import type { StreamAct, StreamResponder } from "../../src/fleet/simulate/responder.ts";
 import { Random } from "../../src/fleet/random.ts";
-import { slp } from "../../src/mod.ts";
+import { slp } from "../../src/entry/protocols.ts";
 import { PROTOCOLS } from "../../src/protocols/list.ts";
 import { slpProtocol } from "../../src/protocols/slp/mod.ts";
 import type { Protocol } from "../../src/protocols/protocol.ts";

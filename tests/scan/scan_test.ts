@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { type Endpoint, formatEndpoint, parseIpv4 } from "../../src/core/address.ts";
 import { audit } from "../../src/fleet/judge/audit.ts";
 import { Random } from "../../src/fleet/random.ts";
-import { query, raknet } from "../../src/mod.ts";
+import { query, raknet } from "../../src/entry/protocols.ts";
 import { PROTOCOLS } from "../../src/protocols/list.ts";
 import { serverId } from "../../src/core/record.ts";
 import { OutputLostError, WriteError } from "../../src/sinks/sink.ts";

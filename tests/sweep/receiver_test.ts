@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { raknet, sqp } from "../../src/mod.ts";
+import { raknet, sqp } from "../../src/entry/protocols.ts";
 import { Stamp } from "../../src/net/socket.ts";
 import { PROTOCOLS } from "../../src/protocols/list.ts";
 import type { Sighting } from "../../src/core/record.ts";

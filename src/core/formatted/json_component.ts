@@ -45,7 +45,7 @@ export interface Component {
  *
  * @example
  * ```ts
- * import { formatted } from "blocksweep";
+ * import * as formatted from "blocksweep/formatted";
  * import { assertEquals } from "@std/assert";
  *
  * const { runs } = formatted.parseComponent({

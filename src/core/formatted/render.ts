@@ -12,7 +12,7 @@ import { COLORS, rgbOf, type Run, type Style } from "./style.ts";
  *
  * @example
  * ```ts
- * import { formatted } from "blocksweep";
+ * import * as formatted from "blocksweep/formatted";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(formatted.formatPlain(formatted.parseFormatted("§aHi\n  §lyou")), "Hi you");
@@ -35,7 +35,7 @@ const SGR = new Map([["l", "1"], ["o", "3"], ["n", "4"], ["m", "9"]]);
  *
  * @example
  * ```ts
- * import { formatted } from "blocksweep";
+ * import * as formatted from "blocksweep/formatted";
  * import { assertEquals } from "@std/assert";
  *
  * const runs = formatted.parseFormatted("§lHi §cyou\u001b[2J");
@@ -102,7 +102,7 @@ const NAMED = [...COLORS.keys()];
  *
  * @example
  * ```ts
- * import { formatted } from "blocksweep";
+ * import * as formatted from "blocksweep/formatted";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(

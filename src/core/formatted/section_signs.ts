@@ -29,7 +29,7 @@ const BEDROCK_COLORS = new Map([["m", "#971607"], ["n", "#b4684d"]]);
  *
  * @example
  * ```ts
- * import { formatted } from "blocksweep";
+ * import * as formatted from "blocksweep/formatted";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(formatted.parseFormatted("§aHi §lyou"), [
@@ -85,7 +85,7 @@ const WOULD_BE_CODE = /§(?=[0-9a-ux]|#[0-9a-f]{6})/gi;
  *
  * @example
  * ```ts
- * import { formatted } from "blocksweep";
+ * import * as formatted from "blocksweep/formatted";
  * import { assertEquals } from "@std/assert";
  *
  * const runs = formatted.parseFormatted("§l§#FF8800§oHi§r§r!");

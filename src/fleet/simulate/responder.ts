@@ -8,6 +8,8 @@ import { type Endpoint, endpointKey } from "../../core/address.ts";
 /** What answers datagrams: a server, or something hostile in its place. */
 export interface Responder {
   /**
+   * Takes a datagram.
+   *
    * @param datagram What arrived.
    * @param from Who sent it.
    * @param now Milliseconds of any clock.

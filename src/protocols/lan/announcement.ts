@@ -64,7 +64,7 @@ export function encodeAnnouncement(
  *
  * @example
  * ```ts
- * import { lan } from "blocksweep";
+ * import { lan } from "blocksweep/protocols";
  * import { assertEquals } from "@std/assert";
  *
  * const bytes = new TextEncoder().encode("[MOTD]Steve - World[/MOTD][AD]51234[/AD]");

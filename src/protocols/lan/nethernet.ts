@@ -142,7 +142,7 @@ export function sealPacket(packet: NewPacket): Uint8Array<ArrayBuffer> {
  *
  * @example
  * ```ts
- * import { lan } from "blocksweep";
+ * import { lan } from "blocksweep/protocols";
  * import { assertEquals } from "@std/assert";
  *
  * const request = lan.sealPacket({ type: "request", sender: 7n });

@@ -78,7 +78,7 @@ export type ServerData =
  *
  * @example A version that nobody knows yet
  * ```ts
- * import { lan } from "blocksweep";
+ * import { lan } from "blocksweep/protocols";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(lan.decodeServerData(Uint8Array.of(99))?.flags, ["unknownVersion"]);

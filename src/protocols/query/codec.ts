@@ -121,7 +121,7 @@ export function encodeQueryChallenge(
  *
  * @example A negative token
  * ```ts
- * import { query } from "blocksweep";
+ * import { query } from "blocksweep/protocols";
  * import { assertEquals } from "@std/assert";
  *
  * const reply = Uint8Array.fromHex("09010203042d3133333700"); // "-1337"

@@ -25,7 +25,7 @@ export interface PluginList {
  *
  * @example
  * ```ts
- * import { query } from "blocksweep";
+ * import { query } from "blocksweep/protocols";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(query.parsePlugins("Paper on 1.20.4-R0.1-SNAPSHOT: World Edit 7.3.0; Vault"), {

@@ -124,7 +124,7 @@ export function encodeBasicStat(stat: Omit<BasicStat, "form" | "flags">): Uint8A
  *
  * @example
  * ```ts
- * import { query } from "blocksweep";
+ * import { query } from "blocksweep/protocols";
  * import { assertEquals } from "@std/assert";
  *
  * const ascii = (text: string) => new TextEncoder().encode(text);

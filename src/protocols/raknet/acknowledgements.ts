@@ -57,7 +57,7 @@ export function encodeAcknowledgement({ kind, ranges }: Acknowledgement): Uint8A
  *
  * @example
  * ```ts
- * import { raknet } from "blocksweep";
+ * import { raknet } from "blocksweep/protocols";
  * import { assertEquals } from "@std/assert";
  *
  * const ranges = [{ first: 1, last: 5 }, { first: 9, last: 9 }];

@@ -79,7 +79,7 @@ export interface BedrockStatus {
  *
  * @example A MOTD with a `;` that the server did not escape
  * ```ts
- * import { raknet } from "blocksweep";
+ * import { raknet } from "blocksweep/protocols";
  * import { assertEquals } from "@std/assert";
  *
  * const text = new TextEncoder().encode("MCPE;a;b;766;1.21.50;3;10;1;level;Survival;");

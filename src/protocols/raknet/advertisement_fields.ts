@@ -42,7 +42,7 @@ export interface PlacedFields {
  *
  * @example
  * ```ts
- * import { raknet } from "blocksweep";
+ * import { raknet } from "blocksweep/protocols";
  * import { assertEquals } from "@std/assert";
  *
  * const { fields, terminated } = raknet.splitFields(String.raw`MCPE;a\;b;766;`);

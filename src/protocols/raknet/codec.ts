@@ -39,8 +39,8 @@ const PING = { any: 0x01, open: 0x02 } as const;
 const PONG = { pong: 0x1c, advertise: 0x1d } as const;
 const OUT_OF_BAND = 0x0d;
 
-/** The refusals: alive, but not for us. */
-const REFUSALS = {
+/** Why a server refuses a connection, by the first byte of its message. */
+export const REFUSALS = {
   0x11: "connectionAttemptFailed",
   0x12: "alreadyConnected",
   0x14: "noFreeConnections",
@@ -130,7 +130,7 @@ export function encodePong(
  *
  * @example A pong without an advertisement: alive, and nothing more
  * ```ts
- * import { raknet } from "blocksweep";
+ * import { raknet } from "blocksweep/protocols";
  * import { assertEquals } from "@std/assert";
  *
  * const bytes = raknet.encodePong({ advertise: false, time: 1n, guid: 2n, text: undefined });
@@ -177,7 +177,7 @@ function readText(payload: Uint8Array): Pick<Pong, "text" | "flags"> {
     : { text, flags: ["lengthMismatch"] };
 }
 
-/** Why a server that is alive does not talk to us. */
+/** Why a server refuses a connection. */
 export type RefusalReason = typeof REFUSALS[keyof typeof REFUSALS];
 
 /** A refusal: proof of RakNet, and nothing more. */

@@ -109,7 +109,7 @@ function encodeFrame({ reliability, body, split, ...frame }: RaknetFrame): Uint8
  *
  * @example What the page of 2012 calls unknown: a frame that asks for a connection
  * ```ts
- * import { raknet } from "blocksweep";
+ * import { raknet } from "blocksweep/protocols";
  * import { assertEquals } from "@std/assert";
  *
  * const hex = "84000000400090000000090000000000000002001122334455667700";

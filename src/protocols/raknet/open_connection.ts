@@ -109,7 +109,7 @@ export function encodeOpenReply1(
  *
  * @example A cookie
  * ```ts
- * import { raknet } from "blocksweep";
+ * import { raknet } from "blocksweep/protocols";
  * import { assertEquals } from "@std/assert";
  *
  * const security = { cookie: 0xcafebabe, publicKey: undefined };

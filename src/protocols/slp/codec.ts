@@ -201,7 +201,7 @@ export function encodeStatusResponse({ json, more }: StatusResponse): Uint8Array
  *
  * @example
  * ```ts
- * import { slp } from "blocksweep";
+ * import { slp } from "blocksweep/protocols";
  * import { assertEquals } from "@std/assert";
  *
  * const json = new TextEncoder().encode('{"description":"Hi"}');

@@ -146,7 +146,7 @@ export function legacyReplyEnd(bytes: Uint8Array): number | undefined {
  *
  * @example
  * ```ts
- * import { slp } from "blocksweep";
+ * import { slp } from "blocksweep/protocols";
  * import { assertEquals } from "@std/assert";
  *
  * const bytes = slp.encodeLegacyReply({ text: "§4A§lB§3§20" });

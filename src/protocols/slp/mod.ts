@@ -23,6 +23,7 @@ import { slpStatement, type SlpStatus } from "./columns.ts";
 import { parseStatus } from "./status_json.ts";
 
 export * from "./codec.ts";
+export type { JsonFlag } from "./bounded_json.ts";
 export type { SlpStatus } from "./columns.ts";
 export * from "./forge_mods.ts";
 export * from "./legacy_ping.ts";

@@ -76,7 +76,7 @@ function channelBytes({ name, version, required }: Channel): Uint8Array {
  *
  * @example
  * ```ts
- * import { slp } from "blocksweep";
+ * import { slp } from "blocksweep/protocols";
  * import { assertEquals } from "@std/assert";
  *
  * const mods = [{ id: "create", version: "0.5.1", channels: [] }];

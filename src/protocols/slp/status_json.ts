@@ -95,7 +95,7 @@ const SWITCHES = ["enforcesSecureChat", "previewsChat", "preventsChatReports"];
  *
  * @example
  * ```ts
- * import { slp } from "blocksweep";
+ * import { slp } from "blocksweep/protocols";
  * import { assertEquals } from "@std/assert";
  *
  * const json = '{"players":{"online":"3","max":20},"description":{"text":"Hi","color":"gold"}}';

@@ -143,7 +143,7 @@ function encodeTable({ fields, rows }: SqpTable): Uint8Array {
  *
  * @example
  * ```ts
- * import { sqp } from "blocksweep";
+ * import { sqp } from "blocksweep/protocols";
  * import { assertEquals } from "@std/assert";
  *
  * const chunks = sqp.encodeChunks({ metrics: [60, 0.5] });

@@ -103,7 +103,7 @@ export function encodeSqpChallenge(challenge: number): Uint8Array<ArrayBuffer> {
  *
  * @example
  * ```ts
- * import { sqp } from "blocksweep";
+ * import { sqp } from "blocksweep/protocols";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(sqp.decodeSqpChallenge(Uint8Array.fromHex("0080902348")), 0x80902348);

@@ -48,7 +48,7 @@ export interface Listed {
  *
  * @example
  * ```ts
- * import { emptyRecord, FoundServers } from "blocksweep";
+ * import { emptyRecord, FoundServers } from "blocksweep/scan";
  * import { assertEquals } from "@std/assert";
  *
  * const neighbours = new FoundServers();

@@ -112,7 +112,7 @@ export interface LanEnd {
  *
  * @example
  * ```ts
- * import { broadcastOf } from "blocksweep";
+ * import { broadcastOf } from "blocksweep/scan";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(broadcastOf({ address: 0xc0a80105, netmask: 0xffffff00 }), 0xc0a801ff);

@@ -4,7 +4,7 @@ import { parseAddress } from "../../../src/core/address.ts";
 import { locate } from "../../../src/app/targets/locate_server.ts";
 import { serviceFinder } from "../../../src/app/targets/dns_lookup.ts";
 import { readNdjson } from "../../../src/fleet/judge/verify_rows.ts";
-import { slp } from "../../../src/mod.ts";
+import { slp } from "../../../src/entry/protocols.ts";
 import { systemClock } from "../../../src/net/clock.ts";
 import { openSocket } from "../../../src/net/deno/udp_socket.ts";
 import { denoDialer } from "../../../src/net/deno/tcp_dialer.ts";

@@ -1,4 +1,4 @@
-import { lan } from "../../../src/mod.ts";
+import { lan } from "../../../src/entry/protocols.ts";
 import { type Decoder, decoder } from "./decoder.ts";
 
 const NETWORK_ID = 0x0102030405060708n;

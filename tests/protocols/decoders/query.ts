@@ -1,4 +1,4 @@
-import { query } from "../../../src/mod.ts";
+import { query } from "../../../src/entry/protocols.ts";
 import { queryProtocol } from "../../../src/protocols/query/mod.ts";
 import { type Decoder, decoder } from "./decoder.ts";
 

@@ -1,4 +1,4 @@
-import { raknet } from "../../../src/mod.ts";
+import { raknet } from "../../../src/entry/protocols.ts";
 import { raknetProtocol } from "../../../src/protocols/raknet/mod.ts";
 import { type Decoder, decoder } from "./decoder.ts";
 

@@ -1,4 +1,4 @@
-import { slp } from "../../../src/mod.ts";
+import { slp } from "../../../src/entry/protocols.ts";
 import { slpProtocol } from "../../../src/protocols/slp/mod.ts";
 import { type Decoder, decoder } from "./decoder.ts";
 

@@ -1,4 +1,4 @@
-import { sqp } from "../../../src/mod.ts";
+import { sqp } from "../../../src/entry/protocols.ts";
 import { sqpProtocol } from "../../../src/protocols/sqp/mod.ts";
 import { type Decoder, decoder } from "./decoder.ts";
 

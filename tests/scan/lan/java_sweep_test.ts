@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { drawFleet } from "../../../src/fleet/simulate/draw_fleet.ts";
 import { Shortage } from "../../../src/net/file_descriptors.ts";
-import { raknet } from "../../../src/mod.ts";
+import { raknet } from "../../../src/entry/protocols.ts";
 import type { ServerRecord } from "../../../src/core/record.ts";
 import { chooseJavaNetworks, FoundServers, type LanOptions } from "../../../src/scan/lan/mod.ts";
 import { FakeNetwork } from "../../../src/testing/fake_network.ts";

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { lan, raknet } from "../../../src/mod.ts";
+import { lan, raknet } from "../../../src/entry/protocols.ts";
 import { decodeQueryRequest } from "../../../src/protocols/query/mod.ts";
 import type { ServerRecord } from "../../../src/core/record.ts";
 import { FoundServers } from "../../../src/scan/lan/mod.ts";

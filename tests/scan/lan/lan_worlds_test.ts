@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { drawFleet } from "../../../src/fleet/simulate/draw_fleet.ts";
 import { ANNOUNCEMENTS } from "../../../src/fleet/simulate/lan_worlds.ts";
-import { lan } from "../../../src/mod.ts";
+import { lan } from "../../../src/entry/protocols.ts";
 import { NO_USUAL_PORTS } from "../../../src/protocols/usual_ports.ts";
 import type { Protocol } from "../../../src/protocols/protocol.ts";
 import { request } from "../../../src/protocols/protocol.ts";

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { formatEndpoint, parseEndpoint } from "../../../src/core/address.ts";
-import { sqp } from "../../../src/mod.ts";
+import { sqp } from "../../../src/entry/protocols.ts";
 import { PROTOCOLS } from "../../../src/protocols/list.ts";
 import { ProbedEndpoints } from "../../../src/scan/sweep_stage/probed_endpoints.ts";
 import { compose } from "../../../src/targets/compose.ts";

@@ -12,7 +12,9 @@ const IDLE_MS = 30_000;
 
 /** What one side of a connection does: the peer `in`, the host `out`. */
 export interface StreamEvent {
+  /** Whether the peer (`in`) or the host (`out`) did it. */
   readonly way: "in" | "out";
+  /** What: it opened or closed the connection, or sent these bytes. */
   readonly did: "open" | "closed" | Uint8Array;
 }
 

@@ -1,0 +1,17 @@
+/**
+ * Databases of servers in SQLite and PostgreSQL: what scans and watches wrote, read and written.
+ *
+ * @module
+ */
+export * from "../store/database/database.ts";
+export { type PostgresPlace, SSL_MODES, type SslMode } from "../store/database/postgres_url.ts";
+export type { SqliteOptions } from "../store/database/sqlite.ts";
+export * from "../store/downsample.ts";
+export * from "../store/kept_columns.ts";
+export * from "../store/missing_servers.ts";
+export * from "../store/open_store.ts";
+export * from "../store/opt_outs.ts";
+export * from "../store/poll_writer.ts";
+export * from "../store/server_columns.ts";
+export * from "../store/server_queries.ts";
+export * from "../store/store.ts";

@@ -11,7 +11,7 @@ export function isClosedPipe(error: unknown): boolean {
   return error instanceof WriteError && error.cause instanceof Deno.errors.BrokenPipe;
 }
 
-/** Outputs of a scan, each without its reader as soon as that closes the pipe. */
+/** Outputs, each without its reader as soon as that closes the pipe. */
 export interface ReadOutputs {
   /** Where rows go. */
   readonly sinks: readonly Sink[];
@@ -20,17 +20,29 @@ export interface ReadOutputs {
 }
 
 /**
- * Lets a scan go on when the reader of an output closes the pipe, while another output is left. The
- * last output fails as it would alone.
+ * Lets a command go on when the reader of an output closes the pipe, while another output is left. The
+ * last output fails as it would alone: its reader has what it wants, so the command ends quietly.
+ *
+ * @param report Called with the line that names an output without a reader.
  */
-export function whileRead(sinks: readonly Sink[]): ReadOutputs {
+export function whileRead(
+  sinks: readonly Sink[],
+  outputs: readonly { readonly path: string }[],
+  report: (line: string) => void,
+): ReadOutputs {
   const unread = new Set<number>();
   const lose = (index: number) => {
     if (unread.size + 1 === sinks.length) return false;
     unread.add(index);
+    report(closedLine(outputs[index].path));
     return true;
   };
   return { sinks: sinks.map((sink, i) => new WhileRead(sink, () => lose(i))), unread };
+}
+
+function closedLine(path: string): string {
+  const name = path === "-" ? "standard output" : `"${path}"`;
+  return `blocksweep: the reader of ${name} closed it; rows go to the other outputs`;
 }
 
 /** An output that takes rows until its reader closes the pipe, and drops those behind that. */
@@ -40,8 +52,7 @@ class WhileRead implements Sink {
   /**
    * Takes a sink over.
    *
-   * @param lose Called when the reader has closed the pipe; false where the scan cannot go on without
-   * this output.
+   * @param lose Called when the reader has closed the pipe; false where this output is the last.
    */
   constructor(private readonly sink: Sink, private readonly lose: () => boolean) {}
 

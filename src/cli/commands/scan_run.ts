@@ -152,7 +152,7 @@ export async function execute(job: ScanJob): Promise<number> {
   const kept = await keep(job, { state, key, beforeRows, stores: stores.sinks, signal });
   const { writer } = kept;
   if (writer !== undefined) standing = (place ?? resumed)?.path;
-  const { sinks, unread } = whileRead(kept.sinks);
+  const { sinks, unread } = whileRead(kept.sinks, job.outputs, tell);
   const tally = new SoftwareTally();
   if (resumed !== undefined && !quiet) tellLine(resumeLine(resumed, state.written, plan));
   // Who answered in any part of the scan is not missing.
@@ -310,12 +310,9 @@ async function report(
   },
 ): Promise<number> {
   const { settings, chosen, outputs, stores, resumed } = job;
-  const places = [...outputs, ...stores.places].map(({ path }, i) => ({
-    path,
-    unread: unread.has(i),
-  }));
-  // The reader of the sole output has what it wants, as `head` has.
-  const served = isClosedPipe(end.error) && places.length === 1 && places[0].path === "-";
+  const places = [...outputs, ...stores.places].filter((_, i) => !unread.has(i));
+  // The reader of the last output has what it wants, as `head` has.
+  const served = isClosedPipe(end.error);
   if (!settings.has("quiet") && !served) {
     summary(state, end, places, chosen.retries).forEach(tellLine);
     unprobedLines(job.plan).forEach(tellLine);

@@ -20,6 +20,7 @@ import {
   storedServersTable,
   writeServers,
 } from "../../app/databases/select_servers.ts";
+import { whileRead } from "../../app/outputs/closed_pipe.ts";
 import { openOutputs, planOutputs } from "../../app/outputs/open_outputs.ts";
 import { countOf } from "../../core/quantities.ts";
 import { SoftwareTally } from "../../app/outputs/software_tally.ts";
@@ -69,10 +70,9 @@ async function show(
     );
   }
   await using database = await openNamed(words[0], connectionEnvironment(tellLine));
-  const { sinks } = await openOutputs(plans, settings.has("append"), {
-    beforeRows: () => {},
-    tell: settings.has("quiet") ? () => {} : tellLine,
-  });
+  const tell = settings.has("quiet") ? () => {} : tellLine;
+  const opened = await openOutputs(plans, settings.has("append"), { beforeRows: () => {}, tell });
+  const { sinks } = whileRead(opened.sinks, plans, tell);
   const tally = new SoftwareTally();
   const { count: written, latest } = await writeAll(
     sinks,

@@ -31,29 +31,23 @@ const REASONS: Readonly<Record<EndReason, string>> = {
 /**
  * The lines of the summary.
  *
- * @param outputs Where rows went; those are unread whose readers closed the pipe.
+ * @param outputs Where all rows went.
  * @param retries How often the silent were asked again.
  */
 export function summary(
   state: ScanState,
   { reason }: ScanEnd,
-  outputs: readonly { readonly path: string; readonly unread?: boolean }[],
+  outputs: readonly { readonly path: string }[],
   retries: number,
 ): string[] {
   const { replies, tcp } = state;
   const seconds = ((performance.now() - state.startedAt) / 1000).toFixed(1);
-  const named = (unread: boolean) =>
-    outputs.filter((one) => (one.unread ?? false) === unread)
-      .map(({ path }) => path === "-" ? "standard output" : path).join(", ");
-  const closed = named(true);
+  const named = outputs.map(({ path }) => path === "-" ? "standard output" : path).join(", ");
   const arrived = Object.values(replies).reduce((sum, count) => sum + count, 0);
   const kinds = Object.entries(replies).map(([kind, count]) => `${withCommas(count)} ${kind}`);
   return [
-    `${REASONS[reason]} in ${seconds} s: ${countOf(state.written, "row")} written to ${
-      named(false)
-    }` +
+    `${REASONS[reason]} in ${seconds} s: ${countOf(state.written, "row")} written to ${named}` +
     (state.lost > 0 ? `, ${withCommas(state.lost)} lost` : ""),
-    ...(closed === "" ? [] : [`closed by its reader, which got a part of the rows: ${closed}`]),
     ...(state.passes === 0 ? [] : [
       `sent ${countOf(state.sent, "probe")} in ${state.pass} of ${state.passes} passes` +
       (state.refused > 0 ? `; ${withCommas(state.refused)} more were refused by the system` : "") +

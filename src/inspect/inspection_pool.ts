@@ -1,18 +1,39 @@
 /**
- * So many inspections at once, and never two of one address.
+ * A bounded number of interviews at once. Those of one address with proved endpoints run one after the
+ * other. Those with unproved endpoints run a few at a time beside them, because each may wait for
+ * replies that never come.
  *
  * @module
  */
 import type { Address } from "../core/address.ts";
 
+/** Unproved endpoints of one address that are interviewed at once, at most. */
+const MOST_UNPROVED = 16;
+
+/**
+ * How many unproved endpoints of one address are interviewed at once: no more than the datagrams that
+ * a host may be sent in a second, so that each interview sends one a second.
+ */
+export function unprovedAtOnce(hostRate: number | undefined): number {
+  return Math.max(1, Math.min(MOST_UNPROVED, hostRate ?? MOST_UNPROVED));
+}
+
+/** Interviews of one address, either those of proved endpoints or the others. */
+interface Lane {
+  /** How many run or could start. */
+  active: number;
+  readonly most: number;
+  readonly behind: (() => Promise<void>)[];
+}
+
 /** Runs tasks. */
 export class InspectionPool {
   readonly #concurrency: number;
   /** Tasks that could start, in order. */
-  readonly #ready: { address: Address; run: () => Promise<void> }[] = [];
+  readonly #ready: (() => Promise<void>)[] = [];
   #next = 0;
-  /** Tasks that wait for another of their address, which is running or ready. */
-  readonly #behind = new Map<Address, (() => Promise<void>)[]>();
+  readonly #proved = new Map<Address, Lane>();
+  readonly #unproved = new Map<Address, Lane>();
   #running = 0;
   #waiting = 0;
   readonly #idle: (() => void)[] = [];
@@ -21,9 +42,14 @@ export class InspectionPool {
    * Starts empty.
    *
    * @param concurrency How many run at once.
-   * @param onError Told what a task throws.
+   * @param onError Called with what a task throws.
+   * @param mostUnproved How many run at once for the unproved endpoints of one address.
    */
-  constructor(concurrency: number, private readonly onError: (error: Error) => void) {
+  constructor(
+    concurrency: number,
+    private readonly onError: (error: Error) => void,
+    private readonly mostUnproved = 1,
+  ) {
     this.#concurrency = concurrency;
   }
 
@@ -32,16 +58,20 @@ export class InspectionPool {
     return this.#running + this.#waiting;
   }
 
-  /** Runs a task as soon as there is room and no other of its address is running. */
-  add(address: Address, run: () => Promise<void>): void {
+  /** Runs a task as soon as there is capacity, also for its address. */
+  add(address: Address, run: () => Promise<void>, isProved = true): void {
     this.#waiting++;
-    const behind = this.#behind.get(address);
-    if (behind !== undefined) {
-      behind.push(run);
+    const lanes = isProved ? this.#proved : this.#unproved;
+    const lane = lanes.get(address) ??
+      { active: 0, most: isProved ? 1 : this.mostUnproved, behind: [] };
+    lanes.set(address, lane);
+    const startable = () => this.#run(run, () => this.#leave(lanes, address));
+    if (lane.active >= lane.most) {
+      lane.behind.push(startable);
       return;
     }
-    this.#behind.set(address, []);
-    this.#ready.push({ address, run });
+    lane.active++;
+    this.#ready.push(startable);
     this.#start();
   }
 
@@ -52,29 +82,34 @@ export class InspectionPool {
 
   #start(): void {
     while (this.#running < this.#concurrency && this.#next < this.#ready.length) {
-      const { address, run } = this.#ready[this.#next++];
+      const run = this.#ready[this.#next++];
       if (this.#next > 1024 && this.#next * 2 > this.#ready.length) {
         this.#ready.splice(0, this.#next);
         this.#next = 0;
       }
       this.#waiting--;
       this.#running++;
-      void this.#run(address, run);
+      void run();
     }
   }
 
-  async #run(address: Address, run: () => Promise<void>): Promise<void> {
+  async #run(run: () => Promise<void>, leave: () => void): Promise<void> {
     try {
       await run();
     } catch (error) {
       this.onError(error as Error);
     }
     this.#running--;
-    const behind = this.#behind.get(address)!;
-    const next = behind.shift();
-    if (next === undefined) this.#behind.delete(address);
-    else this.#ready.push({ address, run: next });
+    leave();
     this.#start();
     if (this.load === 0) this.#idle.splice(0).forEach((resolve) => resolve());
+  }
+
+  /** Makes the next task of a lane ready; forgets a lane without tasks. */
+  #leave(lanes: Map<Address, Lane>, address: Address): void {
+    const lane = lanes.get(address)!;
+    const next = lane.behind.shift();
+    if (next !== undefined) this.#ready.push(next);
+    else if (--lane.active === 0) lanes.delete(address);
   }
 }

@@ -46,8 +46,8 @@ export function waitForHold(sighting: Sighting, parts: WaitingParts): void {
   });
 }
 
-/** Counts a sighting that is not followed by an interview, for want of a hold. */
-function omit({ endpoint }: Sighting, { replies, omittedAt }: WaitingParts["state"]): void {
+/** Counts a sighting that is not followed by an interview, because too many were unverified. */
+export function omit({ endpoint }: Sighting, { replies, omittedAt }: WaitingParts["state"]): void {
   replies.omitted++;
   const host = formatAddress(endpoint.address);
   if (omittedAt.length < MOST_NAMED && !omittedAt.includes(host)) omittedAt.push(host);

@@ -25,7 +25,7 @@ export interface ReplyCounts {
   unverified: number;
   /** Answers with a wrong token, or unverified ones that were not confirmed. */
   forged: number;
-  /** Replies without our token of endpoints that were not interviewed, for want of a hold. */
+  /** Replies without our token of endpoints that were not interviewed: no hold, or no time, was left. */
   omitted: number;
   /** Answers that were broken. */
   malformed: number;

@@ -194,7 +194,7 @@ Deno.test("sqp: who waits when a scan is interrupted is found when it goes on", 
     signal: controller.signal,
     prepare: (network, ...rest) => {
       SLOW.prepare!(network, ...rest);
-      network.after(20_000, () => controller.abort());
+      network.after(10_000, () => controller.abort());
     },
   });
   assertEquals([first.end.reason, first.end.mark.pass], ["interrupted", 1]);

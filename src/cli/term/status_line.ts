@@ -6,7 +6,7 @@
  */
 import type { ScanState } from "../../scan/scan_state.ts";
 import { type Governor, type Passes, sumOf } from "../../app/targets/scan_plan.ts";
-import { clockTime, withCommas } from "../../core/quantities.ts";
+import { clockTime, countOf, withCommas } from "../../core/quantities.ts";
 
 /** What a scan has to do, and what it waits for. */
 export interface ScanWork {
@@ -70,6 +70,8 @@ interface Reading {
   readonly found: number;
   readonly udp: number;
   readonly tcp: number;
+  /** Interviews that have not ended. */
+  readonly interviews: number;
   /** Whether the passes over UDP pause. */
   readonly pausing: boolean;
 }
@@ -97,7 +99,9 @@ export class PaceMeter {
   read(state: ScanState, at: number): ScanPace {
     const { sizes } = this.work;
     const now = readState(state, this.work, at);
-    this.#readings = [...this.#readings.filter((one) => at - one.at <= LONG), now];
+    const last = this.#readings.at(-1)!; // kept, however long the machine slept since
+    this.#readings = this.#readings.filter((one) => one === last || at - one.at <= LONG);
+    this.#readings.push(now);
     const total = { udp: sumOf(sizes.udp), tcp: sumOf(sizes.tcp) };
     if (now.udp >= total.udp) this.#udpDone = Math.min(this.#udpDone, at);
     if (now.tcp >= total.tcp) this.#tcpDone = Math.min(this.#tcpDone, at);
@@ -122,10 +126,24 @@ export class PaceMeter {
     return readings.find((one) => at - one.at <= seconds && one.at < at) ?? readings.at(-2)!;
   }
 
-  /** Seconds until both halves have ended; unknown where only inspections are left. */
+  /** Seconds until both halves and the interviews have ended; `Infinity`: unknown. */
   #left(now: Reading, total: { readonly udp: number; readonly tcp: number }): number {
-    const left = Math.max(this.#udpLeft(now, total), this.#tcpLeft(now, total.tcp));
+    const left = Math.max(
+      this.#udpLeft(now, total),
+      this.#tcpLeft(now, total.tcp),
+      this.#interviewsLeft(now, total),
+    );
     return left > 0 ? left : Infinity;
+  }
+
+  /** Seconds until the interviews have ended, if they go on as they did. */
+  #interviewsLeft(now: Reading, total: { readonly udp: number; readonly tcp: number }): number {
+    const { at, interviews } = now;
+    const isSent = ({ udp, tcp }: Reading) => udp >= total.udp && tcp >= total.tcp;
+    if (interviews === 0 || !isSent(now)) return 0;
+    const before = this.#readings.find(isSent)!;
+    const ended = before.interviews - interviews;
+    return ended > 0 ? interviews * (at - before.at) / ended : Infinity;
   }
 
   #tcpLeft({ at, tcp }: Reading, total: number): number {
@@ -182,6 +200,7 @@ function readState(state: ScanState, { start, sizes }: ScanWork, at: number): Re
     found: foundIn(state),
     udp: begun ? state.visited - (tcp.passes > 0 ? tcpVisited : 0) : start.udp,
     tcp: tcpVisited,
+    interviews: state.inspecting,
     pausing: state.passes > 0 && state.position >= state.size,
   };
 }
@@ -217,6 +236,9 @@ export function statusLine(
     [3, `${withCommas(Math.round(rate))}/s`],
     ...(governed === "" ? [] : [[10, governed] as const]),
     [2, `found ${withCommas(foundIn(state))} (${digits(replyRate)}/s)`],
+    ...(state.inspecting === 0
+      ? []
+      : [[5, `${countOf(state.inspecting, "interview")} pending`] as const]),
     ...(hitRate === undefined ? [] : [[4, `hit rate ${digits(100 * hitRate)}%`] as const]),
     [12, `written ${withCommas(state.written)}`],
     [lost > 0 ? 3 : 11, `lost ${withCommas(lost)}`],

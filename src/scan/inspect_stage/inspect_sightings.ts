@@ -9,7 +9,7 @@ import type { Endpoints } from "../../core/endpoints.ts";
 import { attachedOf } from "../../inspect/attachments.ts";
 import { type Inspection, type InspectOptions, settled } from "../../inspect/inspect.ts";
 import type { ProtocolReply } from "../../inspect/merge.ts";
-import { InspectionPool } from "../../inspect/inspection_pool.ts";
+import { InspectionPool, unprovedAtOnce } from "../../inspect/inspection_pool.ts";
 import { ConnectionSlots } from "../../net/connection_slots.ts";
 import type { Link } from "../../net/socket.ts";
 import { motdAsSent, type Protocol } from "../../protocols/protocol.ts";
@@ -23,7 +23,8 @@ import { requestedNameOf } from "../requested_names.ts";
 import type { ScanOptions } from "../scan_options.ts";
 import { buildRecord, withoutPlayers } from "./build_record.ts";
 import { Uninspected } from "./uninspected_servers.ts";
-import { waitForHold } from "../waiting.ts";
+import { UnprovedBudget } from "./unproved_budget.ts";
+import { omit, waitForHold } from "../waiting.ts";
 
 /** Inspections that may wait before the sweep does. */
 const MOST_WAITING = 4096;
@@ -37,6 +38,7 @@ export class InspectStage {
   readonly #soles: ConnectionSlots;
   readonly #aliases: Aliases;
   readonly #uninspected: Uninspected;
+  readonly #budget: UnprovedBudget;
   /** Endpoints that are being asked: the sweep does not speak into a conversation. */
   readonly #asked: EndpointSet;
   /** Rows, those of an earlier part of the scan included. */
@@ -49,7 +51,13 @@ export class InspectStage {
     this.#options = options;
     this.#parts = parts;
     this.#soles = new ConnectionSlots(options.soleSockets ?? Infinity, Infinity);
-    this.#pool = new InspectionPool(options.concurrency, (error) => parts.stop.fail(error));
+    const atOnce = unprovedAtOnce(options.limits.hostRate);
+    this.#pool = new InspectionPool(
+      options.concurrency,
+      (error) => parts.stop.fail(error),
+      atOnce,
+    );
+    this.#budget = new UnprovedBudget(atOnce);
     this.#aliases = new Aliases(options.random(8), options.allProtocols);
     this.#uninspected = new Uninspected(options.state);
     this.#asked = new EndpointSet(seedOf(options.random));
@@ -77,8 +85,9 @@ export class InspectStage {
     return this.#asked.hasAt(targets, i);
   }
 
-  /** Resolves when none is under way. */
+  /** Resolves when none is under way. Call it when the sweep has ended. */
   idle(): Promise<void> {
+    this.#budget.sweepEnded(this.#options.clock.now());
     return this.#pool.idle();
   }
 
@@ -109,7 +118,7 @@ export class InspectStage {
         this.#asked.delete(sighting.endpoint);
         if (!stop.hard.aborted) responders.ended(sighting.endpoint);
       }
-    });
+    }, sighting.verified);
   }
 
   /** Leaves a server to a later pass, or to who resumes the scan. */
@@ -211,10 +220,20 @@ export class InspectStage {
     if (stop.reason === "failed") rows.lost++;
     const dismissed = this.#dismissed(sighting);
     if (dismissed !== undefined) return dismissed;
-    const { endpoint } = sighting;
+    const { endpoint, endpoint: { address } } = sighting;
+    if (!sighting.verified && this.#budget.isSpent(address)) {
+      omit(sighting, this.#options.state);
+      return "nothing";
+    }
+    const begun = this.#options.clock.now();
     const result = await this.#interview(sighting);
-    if (optedOut.has(endpoint.address)) return "nothing";
-    if (result.answers.length === 0) return this.#disproved(result);
+    if (optedOut.has(address)) return "nothing";
+    if (result.answers.length === 0) {
+      if (result.failure !== "exhausted") {
+        this.#budget.charge(address, begun, this.#options.clock.now());
+      }
+      return this.#disproved(result);
+    }
     if (!sighting.verified && !this.#parts.responders.add(endpoint)) return "nothing";
     return result.stopped ? await this.#leaveAlone(endpoint) : this.#row(sighting, result);
   }

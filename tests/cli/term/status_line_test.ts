@@ -115,6 +115,23 @@ Deno.test("in the cooldown the time left is that of the cooldown, until it is ov
   assertEquals(all.at(-1)!.share, 1);
 });
 
+Deno.test("while only interviews are left, the time left is that of the interviews", () => {
+  const paper: Paper = { udp: [1000], rate: 1000, cooldown: 5 };
+  const meter = new PaceMeter(workOf(paper), newState("x", 0), 0);
+  const read = (t: number, inspecting: number) => {
+    const state = Object.assign(at(paper, t).state, { inspecting });
+    const pace = meter.read(state, t);
+    return { left: pace.left, line: statusLine(state, pace, "rate") };
+  };
+  assertEquals(read(1, 64).left, Infinity, "nothing is known of their speed");
+  assertEquals(read(2, 64).left, Infinity, "none has ended");
+  const later = read(11, 44);
+  assertEquals(later.left, 22, "20 ended in 10 s");
+  assertMatch(later.line, /ETA 0:22 .* 44 interviews pending/);
+  assertMatch(read(60, 1).line, /ETA 0:02 .* 1 interview pending/);
+  assertEquals(read(90, 0).left, Infinity);
+});
+
 Deno.test("connections beside the probes: the half that ends last decides", () => {
   const slow: Paper = { udp: [1000], rate: 1000, tcp: [1000], tcpRate: 10 };
   assertAlmostEquals(paces(slow, 10).at(-1)!.left, 90 + 3, 1);

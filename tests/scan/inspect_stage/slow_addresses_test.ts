@@ -1,0 +1,113 @@
+/** How long a scan waits for addresses whose endpoints reply slowly, and prove nothing. */
+import { assert, assertEquals } from "@std/assert";
+import type { Endpoint } from "../../../src/core/address.ts";
+import { drawIdentity } from "../../../src/fleet/simulate/server_identity.ts";
+import type { Responder } from "../../../src/fleet/simulate/responder.ts";
+import { SqpServer } from "../../../src/fleet/simulate/sqp/sqp_server.ts";
+import { SQP_STYLES } from "../../../src/fleet/simulate/sqp/sqp_styles.ts";
+import { Random } from "../../../src/fleet/random.ts";
+import { sqp } from "../../../src/mod.ts";
+import type { FakeNetwork } from "../../../src/testing/fake_network.ts";
+import { scanFleet, type Setting } from "../scan_harness.ts";
+
+const FIRST = 0x7f200000;
+const FIRST_PORT = 9000;
+const COOLDOWN_MS = 3000;
+/** Just within the timeout of 1,500 ms. */
+const LATE_MS = 1490;
+/** Sockets of the sweep in the harness; those of interviews come after them. */
+const SWEEP_PORTS = 40_004;
+const MILD = { rate: 1000, netRate: 50, hostRate: 5 };
+
+type Host = (network: FakeNetwork, endpoint: Endpoint, random: Random) => Responder;
+
+/** Replies to requests for a challenge at once, and to no query. */
+const forger: Host = (_network, _endpoint, random) => ({
+  respond: (datagram) => datagram.length === 5 ? [sqp.encodeSqpChallenge(random.u32() || 1)] : [],
+});
+
+/** Keeps an interview busy for as long as it can: only repeated requests get a late reply. */
+const slowForger: Host = (network, endpoint, random) => {
+  const requests = new Map<number, number>();
+  return {
+    respond(datagram, from) {
+      const count = (requests.get(from.port) ?? 0) + 1;
+      requests.set(from.port, count);
+      const challenge = sqp.encodeSqpChallenge(random.u32() || 1);
+      if (from.port < SWEEP_PORTS) return datagram.length === 5 ? [challenge] : [];
+      if (datagram.length !== 5 || count > 1) network.inject(endpoint, from, challenge, LATE_MS);
+      return [];
+    },
+  };
+};
+
+/** A server each reply of which comes late. */
+const slowServer: Host = (network, endpoint, random) => {
+  const server = new SqpServer(SQP_STYLES.sqpInfo, drawIdentity(random), random);
+  return {
+    respond(datagram, from) {
+      const replies = server.respond(datagram, from);
+      if (from.port < SWEEP_PORTS) return replies;
+      for (const reply of replies) network.inject(endpoint, from, reply, LATE_MS);
+      return [];
+    },
+  };
+};
+
+/** Scans hosts with so many ports each, and measures how long interviews hold the scan. */
+async function scanHosts(host: Host, hosts: number, ports: number, over: Partial<Setting> = {}) {
+  const result = await scanFleet({
+    fleet: { servers: 0, range: { start: FIRST, end: FIRST + hosts }, seed: 1 },
+    protocolNames: ["sqp"],
+    ports: () => Array.from({ length: ports }, (_, i) => FIRST_PORT + i),
+    cooldownMs: COOLDOWN_MS,
+    capLoopback: true,
+    audited: false, // the log lacks the replies that come late
+    prepare: (network) => {
+      const random = new Random(3);
+      for (let i = 0; i < hosts * ports; i++) {
+        const endpoint = { address: FIRST + i % hosts, port: FIRST_PORT + Math.floor(i / hosts) };
+        network.host(endpoint, host(network, endpoint, random));
+      }
+    },
+    ...over,
+  });
+  const { network, rows, state } = result;
+  const lastProbe = network.sent.findLast(({ from }) => from.port < SWEEP_PORTS)!.at;
+  const heldMs = network.now() - lastProbe - COOLDOWN_MS;
+  return { heldMs, rows, replies: state.replies, network };
+}
+
+Deno.test("64 forgers on one address hold a scan for less than 15 s, and all are interviewed", async () => {
+  const { heldMs, rows, replies } = await scanHosts(forger, 1, 64);
+  assertEquals([rows.length, replies.forged, replies.omitted], [0, 64, 0]);
+  assert(heldMs < 15_000, `${heldMs} ms`);
+});
+
+for (const hostRate of [1, 5, undefined]) {
+  Deno.test(`the slowest forgers of one address hold a scan for 80 s at most, --host-rate ${hostRate ?? "off"}`, async () => {
+    const limits = { ...MILD, hostRate };
+    const { heldMs, replies } = await scanHosts(slowForger, 1, 64, { limits });
+    assertEquals(replies.forged + replies.omitted, 64);
+    assert(heldMs < 80_000, `${heldMs} ms`);
+  });
+}
+
+Deno.test("4,096 slow forgers on 64 addresses hold a scan for 5 minutes at most", async () => {
+  const { heldMs, replies } = await scanHosts(slowForger, 64, 64);
+  assertEquals(replies.forged + replies.omitted, 4096);
+  assert(heldMs < 300_000, `${heldMs} ms`);
+});
+
+Deno.test("4,096 slow servers on 64 addresses are all found within 5 minutes", async () => {
+  const { heldMs, rows, replies } = await scanHosts(slowServer, 64, 64);
+  assertEquals([rows.length, replies.omitted], [4096, 0]);
+  assert(heldMs < 300_000, `${heldMs} ms`);
+});
+
+Deno.test("slow servers at the usual limits are all found, though they take longer than a budget", async () => {
+  const { rows, replies, network } = await scanHosts(slowServer, 1, 120, { limits: MILD });
+  assertEquals([rows.length, replies.omitted, replies.forged], [120, 0, 0]);
+  const sent = network.sent.map(({ at }) => at);
+  assert(sent.every((at, i) => i < 5 || at - sent[i - 5] >= 999.9), "5 datagrams a second");
+});

@@ -51,8 +51,8 @@ step "a dry run" deno task scan 172.16.0.0/24 --dry-run
 fleet=$!
 until [ -s "$folder/truth.ndjson" ]; do sleep 0.1; done
 step "a scan into files" deno task scan 127.40.0.0/22 -o "$folder/a.csv" -o "$folder/a.ndjson"
-step "the check" deno run --no-prompt --allow-read="$folder" bench/verify.ts \
-  --manifest "$folder/truth.ndjson" "$folder/a.csv" "$folder/a.ndjson"
+step "the check" deno task fleet --manifest "$folder/truth.ndjson" \
+  --check "$folder/a.csv" --check "$folder/a.ndjson"
 server=$(grep -o '"host":"[^"]*","port":19132' "$folder/a.ndjson" | head -n 1 | cut -d'"' -f4)
 step "one server" deno task query "$server:19132"
 step "the example program" deno run --no-prompt --allow-net=127.0.0.0/8,0.0.0.0 \

@@ -66,7 +66,29 @@ export function formatManifest(entries: readonly ManifestEntry[]): string {
   return entries.map((entry) => `${JSON.stringify(entry)}\n`).join("");
 }
 
-/** Reads a manifest that {@linkcode formatManifest} wrote. */
+/**
+ * Reads a manifest that {@linkcode formatManifest} wrote.
+ *
+ * @throws SyntaxError that names the line which does not hold a host.
+ */
 export function parseManifest(text: string): ManifestEntry[] {
-  return text.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line));
+  return text.split("\n").flatMap((line, i) => {
+    if (line === "") return [];
+    const entry = entryOf(line);
+    if (entry === undefined) throw new SyntaxError(`line ${i + 1} is not a host of a fleet`);
+    return [entry];
+  });
+}
+
+/** The host that a line holds, if it holds one. */
+function entryOf(line: string): ManifestEntry | undefined {
+  let entry: Partial<ManifestEntry> | null;
+  try {
+    entry = JSON.parse(line);
+  } catch {
+    return undefined; // no JSON
+  }
+  const isHost = typeof entry?.host === "string" && typeof entry.port === "number" &&
+    typeof entry.listed === "boolean" && typeof entry.truth === "object" && entry.truth !== null;
+  return isHost ? entry as ManifestEntry : undefined;
 }

@@ -1,4 +1,4 @@
-/** Standard streams that fail. */
+/** Standard streams that fail, or are read. */
 
 /** What the system reports of a device without space. */
 export const FULL = Object.assign(new Error("No space left on device (os error 28)"), {
@@ -37,5 +37,20 @@ export async function withMessages<T>(test: () => Promise<T>): Promise<[T, strin
     return [await test(), text];
   } finally {
     Deno.stderr.writeSync = writeSync;
+  }
+}
+
+/** Runs a test, and returns what it printed to standard output besides its result. */
+export async function withResults<T>(test: () => Promise<T>): Promise<[T, string]> {
+  const { write } = Deno.stdout;
+  let text = "";
+  Deno.stdout.write = (bytes) => {
+    text += new TextDecoder().decode(bytes);
+    return Promise.resolve(bytes.length);
+  };
+  try {
+    return [await test(), text];
+  } finally {
+    Deno.stdout.write = write;
   }
 }

@@ -51,6 +51,7 @@ echo "opted out, and noted: $(wc -l < "$folder/opt-out.txt" 2>/dev/null || echo 
 
 # The excluded part of the range is cut out of the truth; the log must not know it either.
 grep -v '"host":"10\.78\.1\.\([0-9]\|1[0-5]\)"' "$folder/truth.ndjson" > "$folder/asked.ndjson"
-deno run --no-prompt --allow-read="$folder" bench/verify.ts --manifest "$folder/asked.ndjson" \
-  --log "$folder/log.ndjson" --host-rate 5 --net-rate 50 --excluded 10.78.1.0/28 \
-  "$folder/servers.csv" "$folder/servers.ndjson"
+deno run --no-prompt --allow-read="$folder" main.ts fleet --manifest "$folder/asked.ndjson" \
+  --check "$folder/servers.csv" --check "$folder/servers.ndjson"
+deno run --no-prompt --allow-read="$folder" tests/namespaces/check_log.ts "$folder/log.ndjson" \
+  --host-rate 5 --net-rate 50 --exclude 10.78.1.0/28

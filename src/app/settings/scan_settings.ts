@@ -146,7 +146,8 @@ export function chosenProtocols(
   return allProtocols.filter(({ name }) => names.includes(name));
 }
 
-function chosenPorts(
+/** The ports of `--ports`, by protocol and version of the Internet Protocol. */
+export function chosenPorts(
   text: string | undefined,
   protocols: readonly Protocol[],
   allProtocols: readonly Protocol[],

@@ -9,9 +9,11 @@ import type { ScannedSelection } from "../../fleet/judge/expected_rows.ts";
 import { drawFleet, type FleetHost } from "../../fleet/simulate/draw_fleet.ts";
 import { openFleet } from "../../fleet/simulate/open_fleet.ts";
 import {
+  isFlawless,
   readCsv,
   readNdjson,
   type RowsVerdict,
+  verdictLines,
   verifyAgainstManifest,
 } from "../../fleet/judge/verify_rows.ts";
 import { systemClock } from "../../net/clock.ts";
@@ -117,16 +119,6 @@ async function printTable(rows: readonly ServerRecord[]): Promise<void> {
 async function judge(
   verdicts: readonly { readonly name: string; readonly verdict: RowsVerdict }[],
 ): Promise<number> {
-  for (const { name, verdict: { expected, found, right, faults } } of verdicts) {
-    await print(
-      `${name}: ${withCommas(found)} of ${withCommas(expected)} servers found, ` +
-        `${withCommas(right)} rows right in every field, ${withCommas(faults.length)} faults`,
-    );
-    for (const fault of faults.slice(0, 10)) await print(`  ${fault}`);
-  }
-  return verdicts.every(({ verdict }) =>
-      verdict.faults.length === 0 && verdict.right === verdict.expected
-    )
-    ? 0
-    : 1;
+  for (const { name, verdict } of verdicts) await print(verdictLines(name, verdict).join("\n"));
+  return verdicts.every(({ verdict }) => isFlawless(verdict)) ? 0 : 1;
 }

@@ -1,5 +1,6 @@
 /**
- * The fleet command: simulated servers, to try and test scanners without touching anyone.
+ * The fleet command: simulated servers, to try and test scanners without touching anyone. With
+ * `--check` it compares the rows of such a scan with the truth.
  *
  * @module
  */
@@ -21,19 +22,26 @@ import { DEFAULTS } from "../../app/settings/defaults.ts";
 import { onInterrupt } from "../../app/interrupt_signals.ts";
 import { privateRanges } from "../../targets/builtin_lists.ts";
 import { withCommas } from "../../core/quantities.ts";
+import type { Protocol } from "../../protocols/protocol.ts";
+import { checkScan, refuseCheckOptions } from "./fleet_check.ts";
 import { Settings } from "../../app/settings/option_values.ts";
 
 /** Where a fleet stands when nothing else is said. */
 export const FLEET_RANGE = "127.16.0.0/16";
 
 /** Runs `fleet` until Ctrl-C; returns the exit code. */
-export async function runFleet(args: readonly string[]): Promise<number> {
+export async function runFleet(
+  args: readonly string[],
+  allProtocols: readonly Protocol[],
+): Promise<number> {
   const settings = new Settings(readArgs("fleet", args));
   const [word] = settings.values.words;
   if (word !== undefined) {
     const option = /^\d+$/.test(word) ? "servers" : "range";
     throw new InputError(`Cannot use "${word}": say --${option} ${word}`);
   }
+  if (settings.has("check")) return await checkScan(settings, allProtocols);
+  refuseCheckOptions(settings);
   const seed = settings.whole("seed", 0, Number.MAX_SAFE_INTEGER) ?? 1;
   const range = parseRange(settings.text("range") ?? FLEET_RANGE);
   const lab = settings.has("lab") ? laboratory(range) : undefined;

@@ -115,10 +115,11 @@ export const COMMANDS: Readonly<
   },
   fleet: {
     usage: "fleet [options]",
-    purpose: "simulate servers on loopback, to try and test scanners",
+    purpose: "simulate servers on loopback, or check a scan of them, to try and test scanners",
     examples: [
       "fleet --servers 1000 --manifest truth.ndjson",
       "fleet --loss 5 --delay 20 --jitter 30",
+      "fleet --check servers.csv --manifest truth.ndjson",
     ],
   },
   demo: {

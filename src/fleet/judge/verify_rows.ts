@@ -5,6 +5,8 @@
  */
 import { parse } from "@std/csv";
 import { type Facts, serverId, type ServerRecord } from "../../core/record.ts";
+import { withCommas } from "../../core/quantities.ts";
+import { harmlessText } from "../../core/text.ts";
 import { jsonOfCells, recordOfJson } from "../../sinks/read_rows.ts";
 import { expectRow, findable, type ScannedSelection } from "./expected_rows.ts";
 import { type ManifestEntry, withVerified } from "../manifest.ts";
@@ -21,6 +23,20 @@ export interface RowsVerdict {
   readonly partial: number;
   /** What is wrong, a line each: missing, invented, doubled and wrong rows. */
   readonly faults: readonly string[];
+}
+
+/** Whether every server was found, with every field right. */
+export function isFlawless({ expected, right, faults }: RowsVerdict): boolean {
+  return faults.length === 0 && right === expected;
+}
+
+/** What a comparison found, as text: a line, and one for each of the first faults. */
+export function verdictLines(name: string, verdict: RowsVerdict, shown = 10): string[] {
+  const { expected, found, right, partial, faults } = verdict;
+  const parts = partial === 0 ? "" : `${withCommas(partial)} in part, `;
+  const summary = `${name}: ${withCommas(found)} of ${withCommas(expected)} servers found, ` +
+    `${withCommas(right)} rows right in every field, ${parts}${withCommas(faults.length)} faults`;
+  return [summary, ...faults.slice(0, shown).map((fault) => `  ${harmlessText(fault)}`)];
 }
 
 /** Reads rows from NDJSON. */

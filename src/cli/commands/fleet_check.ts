@@ -1,0 +1,106 @@
+/**
+ * `fleet --check`: compares the rows of a scan with the truth about the fleet that was scanned.
+ *
+ * @module
+ */
+import { parse } from "@std/csv";
+import { InputError } from "../../core/errors.ts";
+import type { ServerRecord } from "../../core/record.ts";
+import type { ScannedSelection } from "../../fleet/judge/expected_rows.ts";
+import { isFlawless, verdictLines, verifyAgainstManifest } from "../../fleet/judge/verify_rows.ts";
+import { type ManifestEntry, parseManifest } from "../../fleet/manifest.ts";
+import type { Protocol } from "../../protocols/protocol.ts";
+import { parseRow } from "../../sinks/json.ts";
+import { jsonOfCells, recordOfJson } from "../../sinks/read_rows.ts";
+import { readTextFile } from "../../app/environment.ts";
+import type { Settings } from "../../app/settings/option_values.ts";
+import { chosenPorts, chosenProtocols } from "../../app/settings/scan_settings.ts";
+import { print } from "../term/console.ts";
+
+/** Options of the scan that was made: they mean nothing to a simulation. */
+const SCAN_OPTIONS = ["protocol", "ports", "no-follow", "verify"];
+/** What `--check` reads. */
+const CHECK_OPTIONS = ["check", "manifest", "quiet", ...SCAN_OPTIONS];
+
+/** Refuses options that only `--check` reads. */
+export function refuseCheckOptions({ values }: Settings): void {
+  const option = SCAN_OPTIONS.find((name) => values.given.has(name));
+  if (option !== undefined) throw new InputError(`Cannot use --${option} without --check`);
+}
+
+/** Compares each file with the manifest and prints what is wrong; returns the exit code. */
+export async function checkScan(
+  settings: Settings,
+  allProtocols: readonly Protocol[],
+): Promise<number> {
+  const other = [...settings.values.given.keys()].find((name) => !CHECK_OPTIONS.includes(name));
+  if (other !== undefined) throw new InputError(`Cannot use --${other} with --check`);
+  const manifest = settings.text("manifest");
+  if (manifest === undefined) {
+    throw new InputError("Cannot use --check: name the truth with --manifest FILE");
+  }
+  const entries = await readManifest(manifest);
+  const selection = selectionOf(settings, allProtocols);
+  let flawless = true;
+  for (const path of settings.texts("check")) {
+    const rows = rowsOf(path, await readTextFile(path));
+    const format = path.endsWith(".csv") ? "csv" : "ndjson";
+    const verdict = verifyAgainstManifest(entries, rows, selection, format);
+    await print(verdictLines(path, verdict).join("\n"));
+    flawless &&= isFlawless(verdict);
+  }
+  return flawless ? 0 : 1;
+}
+
+/** What the scan looked for, and where. */
+function selectionOf(settings: Settings, allProtocols: readonly Protocol[]): ScannedSelection {
+  const protocols = chosenProtocols(settings.list("protocol"), allProtocols);
+  const ports = chosenPorts(settings.text("ports"), protocols, allProtocols);
+  return {
+    protocols: protocols.map(({ name }) => name),
+    ports: (protocol) => ports(protocol, 4),
+    follow: !settings.has("no-follow"),
+    verify: settings.has("verify"),
+  };
+}
+
+async function readManifest(path: string): Promise<ManifestEntry[]> {
+  const text = await readTextFile(path);
+  try {
+    return parseManifest(text);
+  } catch (error) {
+    throw new InputError(`Cannot read manifest "${path}": ${(error as Error).message}`);
+  }
+}
+
+/** The rows of a file, by the suffix of its name. */
+function rowsOf(path: string, text: string): readonly ServerRecord[] {
+  const objects = path.endsWith(".csv") ? csvObjects(path, text) : ndjsonObjects(text);
+  return objects.map(({ line, object }) => {
+    const row = object && recordOfJson(object);
+    if (row === undefined) {
+      throw new InputError(`Cannot read rows of "${path}": line ${line} is not a row of a scan`);
+    }
+    return row;
+  });
+}
+
+/** A line of a file, and the object that it holds. */
+interface Line {
+  readonly line: number;
+  readonly object: Readonly<Record<string, unknown>> | undefined;
+}
+
+function csvObjects(path: string, text: string): readonly Line[] {
+  try {
+    const [head, ...rows] = parse(text);
+    return rows.map((cells, i) => ({ line: i + 2, object: jsonOfCells(head, cells) }));
+  } catch (error) {
+    throw new InputError(`Cannot read rows of "${path}": ${(error as Error).message}`);
+  }
+}
+
+function ndjsonObjects(text: string): readonly Line[] {
+  return text.split("\n").map((line, i) => ({ line: i + 1, object: parseRow(line), text: line }))
+    .filter((line) => line.text !== "");
+}

@@ -43,6 +43,22 @@ export function isOutOfDescriptors(code: string): boolean {
 }
 
 /**
+ * Whether so many descriptors cannot be had at once.
+ *
+ * @param wanted How many are wanted.
+ * @param open Takes one.
+ */
+export function lacksDescriptors(wanted: number, open: () => Disposable): boolean {
+  using held = new DisposableStack();
+  try {
+    for (let i = 0; i < wanted; i++) held.use(open());
+    return false;
+  } catch (error) {
+    return isOutOfDescriptors(String((error as { code?: unknown }).code));
+  }
+}
+
+/**
  * How often, and after how long, milliseconds, what failed for a shortage is tried again: longer in all
  * than connections that are open take to end.
  */

@@ -4,8 +4,10 @@
  * @module
  */
 import { DatabaseSync, type StatementSync } from "node:sqlite";
-import { InputError } from "../../core/errors.ts";
+import { dirname } from "node:path";
+import { InputError, ShortageError } from "../../core/errors.ts";
 import { type Clock, sleep, systemClock } from "../../net/clock.ts";
+import { lacksDescriptors } from "../../net/file_descriptors.ts";
 import { type Bulk, type Database, type Row, Unavailable, type Value } from "./database.ts";
 import { StoreError } from "../store.ts";
 
@@ -32,7 +34,7 @@ export interface SqliteOptions {
  * transactions, and a program that is killed loses none that was accepted.
  *
  * @throws InputError when it cannot be opened, or is no database; Unavailable when it is locked;
- * StoreError when its device is full.
+ * ShortageError when descriptors are short; StoreError when its device is full.
  */
 export function openSqlite(path: string, options: SqliteOptions = {}): Database {
   const { readOnly = false, mustExist = false } = options;
@@ -51,9 +53,11 @@ export function openSqlite(path: string, options: SqliteOptions = {}): Database 
     }
     return new Sqlite(db, path, options, log);
   } catch (error) {
+    const isShort = isShortOfDescriptors(error, path); // as long as it holds what it has opened
     db?.close();
     if (error instanceof Deno.errors.NotCapable) throw error;
     if (isLocked(error)) throw new Unavailable(LOCKED, { cause: error });
+    if (isShort) throw new ShortageError(`Cannot open "${path}": ${SHORT}`, { cause: error });
     const message = `Cannot open "${path}": ${explain(error as Error, readOnly)}`;
     throw isFull(error) ? new StoreError(message, { cause: error }) : new InputError(message);
   }
@@ -96,6 +100,23 @@ function isFull(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith("database or disk is full");
 }
 
+/** The message of SQLITE_CANTOPEN. */
+const UNOPENED = "unable to open database file";
+
+const SHORT = "no file descriptors left; raise the limit (ulimit -n)";
+
+/** How many descriptors SQLite opens for a file: the file, its log, the log's index, the folder. */
+const DESCRIPTORS = 4;
+
+/**
+ * Whether SQLite could not open a file for lack of descriptors: its error is that of a missing file. To
+ * find out, this opens the folder: closing the file would release SQLite's locks on it.
+ */
+function isShortOfDescriptors(error: unknown, path: string): boolean {
+  if (!(error instanceof Error && error.message.startsWith(UNOPENED))) return false;
+  return lacksDescriptors(DESCRIPTORS, () => Deno.openSync(dirname(path)));
+}
+
 /** What SQLite says, in terms of what a user sees. */
 function explain({ message }: Error, readOnly: boolean): string {
   if (message.startsWith("file is not a database")) return "it is no database of SQLite";
@@ -104,7 +125,7 @@ function explain({ message }: Error, readOnly: boolean): string {
       ? "its folder cannot be written, and SQLite wants a file beside it; read a copy elsewhere"
       : "it can be read, but not written";
   }
-  if (message.startsWith("unable to open database file")) {
+  if (message.startsWith(UNOPENED)) {
     return "there is no such file or folder, or it may not be opened";
   }
   return message;
@@ -122,7 +143,7 @@ class Sqlite implements Database {
 
   constructor(
     private readonly db: DatabaseSync,
-    path: string,
+    private readonly path: string,
     private readonly options: SqliteOptions,
     private readonly log: string | undefined,
   ) {
@@ -219,6 +240,7 @@ class Sqlite implements Database {
       try {
         return work();
       } catch (error) {
+        if (isShortOfDescriptors(error, this.path)) throw new Error(SHORT, { cause: error });
         if (!isLocked(error)) throw error;
         if (clock.now() >= deadline) throw new Unavailable(LOCKED, { cause: error });
       }

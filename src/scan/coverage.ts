@@ -10,25 +10,19 @@ import { AddressSet } from "../targets/ranges.ts";
 import { segmentsOf } from "../targets/compose.ts";
 import { TargetSpace } from "../targets/space.ts";
 import { knownPlans } from "./inspect_stage/known_server_plan.ts";
-import type { ScanOptions } from "./scan_options.ts";
+import type { ScanSelection } from "./scan_options.ts";
 
 /** What of a scan's options says whom it asks. */
-export type CoverageOptions =
-  & Pick<
-    ScanOptions,
-    | ("targets" | "protocols" | "ports" | "seed" | "shard" | "maxTargets" | "first" | "optedOut")
-    | ("known" | "asksKnown" | "allProtocols")
-  >
-  & {
-    /** Addresses of hosts that flooded, as text: their replies may not have been read. */
-    readonly flooding?: readonly string[];
-    /** Protocols of which floods disturbed all passes: replies may have been lost. Default: none. */
-    readonly disturbed?: readonly string[];
-    /** Whether floods disturbed any pass: replies in interviews beside it may have been lost. */
-    readonly interviewsDisturbed?: boolean;
-    /** Whether replies in protocols that echo nothing were omitted. Default: none were. */
-    readonly omitted?: boolean;
-  };
+export interface CoverageOptions extends ScanSelection {
+  /** Addresses of hosts that flooded, as text: their replies may not have been read. */
+  readonly flooding?: readonly string[];
+  /** Protocols of which floods disturbed all passes: replies may have been lost. Default: none. */
+  readonly disturbed?: readonly string[];
+  /** Whether floods disturbed any pass: replies in interviews beside it may have been lost. */
+  readonly interviewsDisturbed?: boolean;
+  /** Whether replies in protocols that echo nothing were omitted. Default: none were. */
+  readonly omitted?: boolean;
+}
 
 /** Who was asked. */
 export interface ScanCoverage {
@@ -46,18 +40,18 @@ export interface ScanCoverage {
 
 /** Who is asked with these options. */
 export function coverageOf(asking: CoverageOptions): ScanCoverage {
-  const { targets, protocols, ports, seed, shard, maxTargets: limit, first } = asking;
-  const shy = new AddressSet(asking.optedOut);
+  const { addresses, protocols, ports, optedOut, allProtocols } = asking.targets;
+  const shy = new AddressSet(optedOut);
   const flooding = new Set(asking.flooding);
   const disturbed = new Set(asking.disturbed);
-  const plans = knownPlans(asking);
+  const plans = knownPlans(asking.targets);
   const spaces = protocols.map(({ name, probe }) => {
-    const segments = segmentsOf(targets, (bits) => ports(name, bits));
-    const space = new TargetSpace(segments, { seed, shard, limit, first });
+    const segments = segmentsOf(addresses, (bits) => ports(name, bits));
+    const space = new TargetSpace(segments, asking.order);
     return { name, space, unsure: asking.omitted && probe?.macMask === 0 };
   });
   return {
-    ranges: targets.groups.flatMap(({ addresses }) => [...addresses]),
+    ranges: addresses.groups.flatMap(({ addresses }) => [...addresses]),
     asked: (address, port, spoken) => {
       if (shy.has(address)) return false;
       if (flooding.size > 0 && flooding.has(formatAddress(address))) return false;
@@ -76,7 +70,7 @@ export function coverageOf(asking: CoverageOptions): ScanCoverage {
       const isSent = (name: string) =>
         plan.probed.some((one) => one.name === name) &&
         (plan.interviewed ? reached.length > 0 : isReached(name));
-      const wanted = sendable(new Set(spoken), asking.allProtocols).map(({ name }) => name);
+      const wanted = sendable(new Set(spoken), allProtocols).map(({ name }) => name);
       return wanted.length === 0
         ? plan.probed.some(({ name }) => isSent(name))
         : wanted.every(isSent);

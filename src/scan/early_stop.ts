@@ -31,7 +31,7 @@ export class EarlyStop {
    * @param signal Interrupts.
    * @param maxRuntimeMs How long may pass, milliseconds.
    */
-  constructor(signal: AbortSignal, clock: Clock, maxRuntimeMs: number) {
+  constructor(signal: AbortSignal, clock: Clock, maxRuntimeMs = Infinity) {
     this.#clock = clock;
     const interrupt = () => this.stop("interrupted");
     if (signal.aborted) interrupt();

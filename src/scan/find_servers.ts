@@ -21,6 +21,7 @@ import { parseTargets } from "../targets/parse.ts";
 import { mildSpeed, permissionNeeded } from "../targets/permission.ts";
 import { parsePorts } from "../targets/ports.ts";
 import { uuidv7 } from "./scan_id.ts";
+import { START } from "./checkpoint/low_water_mark.ts";
 import { requirePorts } from "./require_ports.ts";
 import { scan } from "./scan.ts";
 import { newState } from "./scan_state.ts";
@@ -127,35 +128,41 @@ export async function* find(
   const leaving = new AbortController();
   const { sink, rows } = handOver();
   const running = scan({
-    targets: all,
-    names: new Map(),
-    ...{ protocols, allProtocols },
-    ports: portsOf,
-    seed: new DataView(random(4).buffer).getUint32(0),
-    shard: { index: 1, count: 1 },
-    ...{ maxTargets: Infinity, maxResults: Infinity, maxRuntimeMs: Infinity },
-    from: { pass: 1, position: 0 },
-    ...{ optedOut: [], answered: [] },
-    retries: options.retries ?? 1,
-    timeoutMs: options.timeoutMs ?? 1500,
-    cooldownMs: options.cooldownMs ?? mild.cooldownMs,
-    concurrency,
-    follow: true,
-    verify: options.verify,
-    players: true,
-    limits: { ...mild, rate: options.rate ?? mild.rate },
-    capLoopback: false,
-    openSockets: (bits) => Array.from({ length: sockets }, () => open(bits)),
-    openSole: open,
-    dialer: denoDialer(),
-    connections: concurrency,
-    optsOut: optOutCheck(),
-    onOptOut: () => {},
-    sinks: [sink],
-    random,
-    clock: systemClock,
+    targets: {
+      addresses: all,
+      names: new Map(),
+      protocols,
+      allProtocols,
+      ports: portsOf,
+      optedOut: [],
+      answered: [],
+    },
+    order: { seed: new DataView(random(4).buffer).getUint32(0), from: START },
+    limits: {
+      rates: { ...mild, rate: options.rate ?? mild.rate },
+      capLoopback: false,
+      retries: options.retries ?? 1,
+      timeoutMs: options.timeoutMs ?? 1500,
+      cooldownMs: options.cooldownMs ?? mild.cooldownMs,
+      concurrency,
+      connections: concurrency,
+    },
+    interviews: {
+      follow: true,
+      verify: options.verify,
+      optsOut: optOutCheck(),
+      players: true,
+    },
+    io: {
+      openSockets: (bits) => Array.from({ length: sockets }, () => open(bits)),
+      openSole: open,
+      dialer: denoDialer(),
+      sinks: [sink],
+      clock: systemClock,
+      random,
+      state: newState(uuidv7(Date.now(), random(10)), performance.now()),
+    },
     signal: AbortSignal.any([leaving.signal, ...options.signal ? [options.signal] : []]),
-    state: newState(uuidv7(Date.now(), random(10)), performance.now()),
   });
   const ended = running.finally(() => sink[Symbol.asyncDispose]());
   try {

@@ -41,13 +41,14 @@ const COUNT_MS = 20;
 
 /** Runs a scan. */
 export async function scan(options: ScanOptions): Promise<ScanEnd> {
-  const { clock, state, checkpoint, checkOutputs = () => Promise.resolve() } = options;
-  const stop = new EarlyStop(options.signal, clock, options.maxRuntimeMs);
-  if (state.written >= options.maxResults) stop.stop("max-results"); // by an earlier part
-  const throttle = new Throttle(options.limits, options.capLoopback ? undefined : isLoopback);
-  const sockets = familiesOf(options.targets).flatMap((bits) => options.openSockets(bits));
+  const { targets, order, limits, hooks = {}, io: { clock, state, checkpoint } } = options;
+  const { checkOutputs = () => Promise.resolve() } = hooks;
+  const stop = new EarlyStop(options.signal, clock, limits.maxRuntimeMs);
+  if (state.written >= (limits.maxResults ?? Infinity)) stop.stop("max-results"); // by an earlier part
+  const throttle = new Throttle(limits.rates, limits.capLoopback ? undefined : isLoopback);
+  const sockets = familiesOf(targets.addresses).flatMap((bits) => options.io.openSockets(bits));
   await using board = new Demultiplexer(sockets, throttle, clock);
-  const rows = new RecordQueue(options.sinks, clock, {
+  const rows = new RecordQueue(options.io.sinks, clock, {
     onAccepted: async (records) => await checkpoint?.accepted(records),
     onFailure: (error) => stop.fail(error),
   }, state.written);
@@ -62,8 +63,8 @@ export async function scan(options: ScanOptions): Promise<ScanEnd> {
     (from) => run.floods.surplus(from),
   ).catch((error) => stop.fail(error));
   const sweepOptions = run.sweepOptions();
-  const trail = new Trail(options.from, clock.now(), options.cooldownMs);
-  const saved = eachSecond(clock, options.onClockJump, async () => {
+  const trail = new Trail(order.from.udp, clock.now(), limits.cooldownMs);
+  const saved = eachSecond(clock, hooks.onClockJump, async () => {
     const marks = run.lowWater.note({ udp: trail.settled(clock.now()), tcp: run.tcp.mark });
     run.count();
     await stop.guard(checkOutputs, undefined);
@@ -72,12 +73,14 @@ export async function scan(options: ScanOptions): Promise<ScanEnd> {
   let isCut = false;
   const probes = async () => {
     const sweeping = {
-      ...{ ...options, ...sweepOptions, sockets, throttle },
-      ...{ signal: stop.soft, hurried: () => stop.hurried, limit: options.maxTargets },
+      ...sweepOptions,
+      ...{ sockets, throttle, clock, order, state },
+      ...{ from: order.from.udp, cooldownMs: limits.cooldownMs, retries: limits.retries },
+      ...{ threads: options.io.threads, signal: stop.soft, hurried: () => stop.hurried },
     };
     await run.guard.look(
       (looking) => sweep({ ...sweeping, ...looking }),
-      (pass, size) => run.begin(0, size, 0, (pass - 1) % (options.retries + 1) === 0),
+      (pass, size) => run.begin(0, size, 0, (pass - 1) % (limits.retries + 1) === 0),
     );
     try {
       const mark = await sweep({ ...sweeping, trail });
@@ -89,7 +92,7 @@ export async function scan(options: ScanOptions): Promise<ScanEnd> {
     }
   };
   const [udp, tcp] = await Promise.all([
-    sweepOptions.passes.length === 0 ? options.from : stop.guard(probes, options.from),
+    sweepOptions.passes.length === 0 ? order.from.udp : stop.guard(probes, order.from.udp),
     stop.guard(() => run.tcp.run(run.guard.gapMs), run.tcp.from),
     stop.guard(() => run.known.interview(run.inspections, stop.soft), undefined),
   ]);
@@ -104,7 +107,7 @@ export async function scan(options: ScanOptions): Promise<ScanEnd> {
   const { error } = stop;
   const marks = error === undefined ? run.lowWater.note({ udp, tcp }) : run.lowWater.marks;
   state.ended = endReason(stop.reason, marks, isCut || run.known.areLeft, state);
-  return { reason: state.ended, mark: marks.udp, tcpMark: marks.tcp, error };
+  return { reason: state.ended, marks, error };
 }
 
 /** The moving parts of one scan. */
@@ -139,22 +142,22 @@ class ScanRun {
     private readonly rows: RecordQueue,
     stop: EarlyStop,
   ) {
-    const { random, clock, state, answered } = options;
-    state.threads = options.threads ?? 0;
+    const { targets, hooks = {}, io: { random, clock, state } } = options;
+    state.threads = options.io.threads ?? 0;
     state.receiveBuffer = board.sockets.reduce((sum, one) => sum + one.receiveBuffer, 0);
-    this.#tokens = new Tokens(options.key ?? random(8));
+    this.#tokens = new Tokens(options.io.key ?? random(8));
     const seed = seedOf(random);
     this.#responders = new Responders(seed);
-    this.#optedOut = new OptedOutAddresses(options.optedOut, seed);
+    this.#optedOut = new OptedOutAddresses(targets.optedOut, seed);
     this.known = new KnownServerInterviews(options, seed);
     const probed = new ProbedEndpoints(options, (...one) => this.known.withholds(...one));
     const onFlood = (address: Address) => board.hangUp(address);
     this.floods = new FloodingHosts(seed, state.floods, onFlood, probed.mostProbes);
     this.#window = new ProbeWindow(board.sockets);
-    this.#troubles = new SendErrors(board.sockets, options.onTrouble ?? (() => {}));
-    this.#kinds = kindsOf(options.protocols, options.allProtocols);
+    this.#troubles = new SendErrors(board.sockets, hooks.onTrouble ?? (() => {}));
+    this.#kinds = kindsOf(targets.protocols, targets.allProtocols);
     this.guard = new SuppressionPasses(options);
-    for (const endpoint of answered) this.#responders.add(endpoint);
+    for (const endpoint of targets.answered) this.#responders.add(endpoint);
     this.path = new LossAndRate(options, {
       ...{ sockets: board.sockets, throttle, tokens: this.#tokens, kinds: this.#kinds },
       isLeftAlone: (address) => this.#optedOut.has(address) || this.floods.has(address),
@@ -184,8 +187,8 @@ class ScanRun {
       },
     });
     const shortage = new Shortage(clock, (known) => {
-      const code = known ?? [...options.dialer.errors.keys()].find(isShortage) ?? "EMFILE";
-      options.onTrouble?.(code, "short");
+      const code = known ?? [...options.io.dialer.errors.keys()].find(isShortage) ?? "EMFILE";
+      hooks.onTrouble?.(code, "short");
     });
     this.tcp = new TcpSweep(options, {
       ...{ throttle, stop, shortage, seed },
@@ -198,7 +201,7 @@ class ScanRun {
       },
       onProgress: () => this.count(),
     });
-    this.lowWater = new LowWaterMark({ udp: options.from, tcp: this.tcp.from });
+    this.lowWater = new LowWaterMark(options.order.from);
     this.inspections = new InspectStage(options, {
       ...{ board, rows, stop, shortage, probed, known: this.known, guard: this.guard },
       lowWater: this.lowWater,
@@ -211,7 +214,7 @@ class ScanRun {
   }
 
   #nonce(): bigint {
-    return new DataView(this.options.random(8).buffer).getBigUint64(0) >> 1n;
+    return new DataView(this.options.io.random(8).buffer).getBigUint64(0) >> 1n;
   }
 
   #skip(target: Endpoint): boolean {
@@ -227,20 +230,20 @@ class ScanRun {
 
   sweepOptions() {
     const { options } = this;
-    const { state, protocols, targets, ports } = options;
+    const { targets: { addresses, protocols, ports }, order, limits, io: { state } } = options;
+    const from = order.from.udp;
     const segments = new Map(protocols.map(({ name }) => [
       name,
-      segmentsOf(targets, (bits) => ports(name, bits)),
+      segmentsOf(addresses, (bits) => ports(name, bits)),
     ]));
-    const passes = planPasses(this.#kinds, options.retries, (name) => segments.get(name)!);
+    const passes = planPasses(this.#kinds, limits.retries, (name) => segments.get(name)!);
     state.passes = passes.length;
-    const sizing = { ...options, limit: options.maxTargets };
-    const sizes = passes.map((pass, i) => spaceOf(pass, i + 1, sizing).size);
+    const sizes = passes.map((pass, i) => spaceOf(pass, i + 1, order).size);
     state.total = sizes.reduce((sum, size) => sum + size, this.guard.positions);
     const echoless = echolessOf(this.#kinds);
-    const behind = sizes.slice(0, options.from.pass - 1).reduce((sum, size) => sum + size, 0);
-    state.visited = behind + options.from.position;
-    if (options.from.pass > passes.length) this.#standBehind(sizes);
+    const behind = sizes.slice(0, from.pass - 1).reduce((sum, size) => sum + size, 0);
+    state.visited = behind + from.position;
+    if (from.pass > passes.length) this.#standBehind(sizes);
     return {
       passes,
       tokens: this.#tokens,
@@ -252,7 +255,7 @@ class ScanRun {
         this.known.withholdsAt(targets, i, protocol, this.guard.isLooking) ||
         echoless.has(protocol) && this.#responders.isQueuedAt(targets, i),
       isBusy: () => this.inspections.load > 0 || state.tcp.passes > 0,
-      backlogged: () => this.inspections.backlogged || this.floods.pauses(options.clock.now()),
+      backlogged: () => this.inspections.backlogged || this.floods.pauses(options.io.clock.now()),
       onProgress: (
         { visited, sent, refused }: { visited: number; sent: number; refused: number },
       ) => {
@@ -265,7 +268,7 @@ class ScanRun {
       },
       onPass: (pass: number, size: number) => {
         const { protocol } = passes[pass - 1].kind;
-        const position = pass === options.from.pass ? options.from.position : 0;
+        const position = pass === from.pass ? from.position : 0;
         this.floods.begin(protocol, position > 0);
         this.guard.begin(protocol);
         const isFirst = passes.findIndex(({ kind }) => kind.protocol === protocol) === pass - 1;
@@ -277,21 +280,21 @@ class ScanRun {
   /** Notes that an earlier part of the scan has finished all passes. */
   #standBehind(sizes: readonly number[]): void {
     const size = sizes.at(-1) ?? 0;
-    Object.assign(this.options.state, { pass: sizes.length, size, position: size });
+    Object.assign(this.options.io.state, { pass: sizes.length, size, position: size });
   }
 
   /** Notes that a pass begins. */
   begin(pass: number, size: number, position: number, isFirst: boolean): void {
     this.#isFirst = isFirst;
-    const { state, clock, onPass } = this.options;
+    const { io: { state, clock }, hooks } = this.options;
     if (size > 0) state.firstProbeAt ??= clock.wall();
     Object.assign(state, { pass, size, position });
-    onPass?.("udp");
+    hooks?.onPass?.("udp");
   }
 
   /** Brings the numbers up to date that others count, unless that was done just now. */
   count(everyMs = 0): void {
-    const { options: { state, clock }, board } = this;
+    const { options: { io: { state, clock } }, board } = this;
     if (clock.now() - this.#counted < everyMs) return;
     this.#counted = clock.now();
     state.dropped = board.sockets.reduce((sum, { dropped }) => sum + dropped, this.#dropped);

@@ -1,5 +1,5 @@
 /**
- * What a scan is told, and how it ends.
+ * The options of a scan, and how it ends.
  *
  * @module
  */
@@ -11,10 +11,9 @@ import type { Limits } from "../net/throttle.ts";
 import type { Protocol } from "../protocols/protocol.ts";
 import type { ServerRecord } from "../core/record.ts";
 import type { Sink } from "../sinks/sink.ts";
-import type { Mark } from "../sweep/trail.ts";
 import type { Targets } from "../targets/compose.ts";
 import type { Range } from "../targets/ranges.ts";
-import type { Shard } from "../targets/space.ts";
+import type { TargetOrder } from "../targets/space.ts";
 import type { Marks } from "./checkpoint/low_water_mark.ts";
 import type { TargetNames } from "./requested_names.ts";
 import type { EndReason, ScanState } from "./scan_state.ts";
@@ -41,24 +40,16 @@ export interface KnownTarget {
   readonly protocols: readonly string[];
 }
 
-/** What to scan, and how. */
-export interface ScanOptions extends TargetNames {
-  /** The targets. */
-  readonly targets: Targets;
+/** What is probed. */
+export interface ScanTargets extends TargetNames {
+  /** The addresses, and the ports that some of them have of their own. */
+  readonly addresses: Targets;
   /** The protocols, in the order of their passes. */
   readonly protocols: readonly Protocol[];
   /** Every protocol of the program, in order of rank. Default: PROTOCOLS. */
   readonly allProtocols?: readonly Protocol[];
-  /** The ports to ask for a protocol where a target names none. */
+  /** The ports that are probed in a protocol where a target names none. */
   readonly ports: (protocol: string, family: 4 | 6) => readonly number[];
-  /** Seed of the order; `undefined`: no shuffling. */
-  readonly seed: number | undefined;
-  /** Which part of the targets. */
-  readonly shard: Shard;
-  /** How many targets a pass visits at the most. */
-  readonly maxTargets: number;
-  /** Targets that come before all others in each pass. Default: none. */
-  readonly first?: readonly Endpoint[];
   /**
    * Servers among the targets that are sent only the protocols that they are known to speak before
    * they reply. Default: none.
@@ -70,99 +61,131 @@ export interface ScanOptions extends TargetNames {
    * servers of a protocol that suppresses another one.
    */
   readonly asksKnown?: boolean;
-  /** How many rows to write at the most. */
-  readonly maxResults: number;
-  /** How long to run at the most, milliseconds. */
-  readonly maxRuntimeMs: number;
-  /** Where to start. */
-  readonly from: Mark;
-  /** Where to start over TCP. Default: with the first pass. */
-  readonly fromTcp?: Mark;
   /**
-   * Addresses that are left alone, as those that opt out in the scan are. They are no exclusions:
-   * with the list, which scans add to, the order of the targets would change.
+   * Addresses that are sent nothing, as those that opt out in the scan. They are no exclusions:
+   * with this list, which scans add to, the order of the targets would change.
    */
   readonly optedOut: Iterable<Range>;
-  /** Servers that are taken for answered: they are not asked, and no row is written of them. */
+  /** Servers that count as responders: they are not probed, and no row is written of them. */
   readonly answered: Iterable<Endpoint>;
-  /** Key of the probes' tokens, 8 bytes. Default: a new one. */
-  readonly key?: Uint8Array;
-  /** What keeps the scan's state, each second. */
-  readonly checkpoint?: Checkpointer;
-  /** How often the silent are asked again, and an exchange is repeated. */
-  readonly retries: number;
-  /** How long to wait for an answer, milliseconds. */
-  readonly timeoutMs: number;
-  /** How long to wait for late answers at the end, milliseconds. */
-  readonly cooldownMs: number;
-  /** Inspections at once. */
-  readonly concurrency: number;
-  /** Whether each server is asked for the protocols that did not sight it. */
-  readonly follow: boolean;
-  /** Whether it is found out if a connection to a server can be opened. Default: no. */
-  readonly verify?: boolean;
-  /** Whether rows name players. */
-  readonly players: boolean;
-  /** Limits for datagrams. */
-  readonly limits: Limits;
+}
+
+/** Which of the targets a pass visits, and in which order. */
+export interface ScanOrder extends TargetOrder {
+  /** Where the passes of datagrams start, and those of connections. */
+  readonly from: Marks;
+}
+
+/** How fast, how long and how often. */
+export interface ScanLimits {
+  /** The rate limit and the caps. */
+  readonly rates: Limits;
   /**
-   * Whether the rate is found out: from the one in `limits` on, up to so many datagrams a second, the
+   * Whether the rate is searched: from the one in `rates` on, up to so many datagrams a second, the
    * highest at which no more is lost than at lower ones. Default: no.
    */
   readonly autoRate?: { readonly most: number };
   /** Whether caps apply to loopback addresses too. */
   readonly capLoopback: boolean;
+  /** How often unresponsive targets are probed again, and an exchange is repeated. */
+  readonly retries: number;
+  /** How long a reply is awaited, milliseconds. */
+  readonly timeoutMs: number;
+  /** How long late replies are awaited at the end, milliseconds. */
+  readonly cooldownMs: number;
+  /** Interviews at once. */
+  readonly concurrency: number;
+  /** Connections at once. */
+  readonly connections: number;
+  /** How patient connections are. Default: as real clients. */
+  readonly streamLimits?: StreamLimits;
+  /** How many sockets that serve one interview each may be open at once. Default: no limit. */
+  readonly soleSockets?: number;
+  /** How many rows are written at most. Default: no limit. */
+  readonly maxResults?: number;
+  /** How long the scan runs at most, milliseconds. Default: no limit. */
+  readonly maxRuntimeMs?: number;
+}
+
+/** What an interview queries, and what a row keeps of it. */
+export interface ScanInterviews {
+  /** Whether each server is sent the protocols that did not sight it. */
+  readonly follow: boolean;
+  /** Whether it is verified that a connection to a server can be opened. Default: no. */
+  readonly verify?: boolean;
+  /** Whether a MOTD asks scanners to stay away. */
+  readonly optsOut: (motd: string) => boolean;
+  /** Whether rows name players. */
+  readonly players: boolean;
+  /** Whether outputs keep replies as they came, and icons. Default: no. */
+  readonly attach?: boolean;
+}
+
+/** What a scan reads and writes: sockets, outputs, clock, random bytes, counters. */
+export interface ScanIo {
   /** Opens the shared sockets of a family. */
   readonly openSockets: (family: 4 | 6) => readonly DatagramSocket[];
   /** Threads that send for the shared sockets, and do nothing else. Default: none. */
   readonly threads?: number;
   /** Opens a socket on a port of its own. */
   readonly openSole: (family: 4 | 6) => DatagramSocket;
-  /** How many of these may be open at once. Default: one for each inspection. */
-  readonly soleSockets?: number;
   /** Opens connections. */
   readonly dialer: Dialer;
-  /** Connections at once, over TCP. */
-  readonly connections: number;
-  /** How patient connections are. Default: as real clients. */
-  readonly streamLimits?: StreamLimits;
-  /** Whether a MOTD asks scanners to stay away. */
-  readonly optsOut: (motd: string) => boolean;
-  /** Told of every address that opted out. */
-  readonly onOptOut: (address: Address) => void;
-  /** Told when a pass of one of the two halves begins; the state says which. */
-  readonly onPass?: (transport: "udp" | "tcp") => void;
-  /**
-   * Told when the clock that tells the time of day and the one that only runs have parted: the
-   * machine slept, or its clock was set.
-   */
-  readonly onClockJump?: (ms: number) => void;
-  /** Whether outputs keep replies as they came, and icons. Default: no. */
-  readonly attach?: boolean;
-  /** Told of each error that keeps datagrams from leaving, once. */
-  readonly onTrouble?: (code: string, kind: "refused" | "waits" | "short") => void;
   /** Where rows go. The scan does not close them. */
   readonly sinks: readonly Sink[];
-  /** Checks each second that rows which were written are still there; rejects where they are not. */
-  readonly checkOutputs?: () => Promise<void>;
-  /** Random bytes that nobody can guess. */
-  readonly random: (size: number) => Uint8Array;
+  /** What saves how far the scan has come, each second. Default: nothing does. */
+  readonly checkpoint?: Checkpointer;
   /** The clock. */
   readonly clock: Clock;
-  /** Ends the sweep; rows in hand are finished. */
-  readonly signal: AbortSignal;
-  /** What to count in. */
+  /** Unpredictable random bytes. */
+  readonly random: (size: number) => Uint8Array;
+  /** Key of the probes' tokens, 8 bytes. Default: a new one. */
+  readonly key?: Uint8Array;
+  /** The counters. */
   readonly state: ScanState;
 }
+
+/** What is called when something happens. Default of each: nothing. */
+export interface ScanHooks {
+  /** Called for every address that opts out. */
+  readonly onOptOut?: (address: Address) => void;
+  /** Called when a pass begins; the counters say which. */
+  readonly onPass?: (transport: "udp" | "tcp") => void;
+  /** Called when the time of day and the monotonic clock part: the machine slept, or its time was set. */
+  readonly onClockJump?: (ms: number) => void;
+  /** Called for each error that keeps datagrams from leaving, once. */
+  readonly onTrouble?: (code: string, kind: "refused" | "waits" | "short") => void;
+  /** Called each second: rejects where rows that were written are not there any more. */
+  readonly checkOutputs?: () => Promise<void>;
+}
+
+/** What to scan, and how. */
+export interface ScanOptions {
+  /** What is probed. */
+  readonly targets: ScanTargets;
+  /** In which order. */
+  readonly order: ScanOrder;
+  /** How fast, how long and how often. */
+  readonly limits: ScanLimits;
+  /** What servers that reply are queried for. */
+  readonly interviews: ScanInterviews;
+  /** Sockets, outputs, clock. */
+  readonly io: ScanIo;
+  /** What is called when something happens. Default: nothing. */
+  readonly hooks?: ScanHooks;
+  /** Ends the sweep; interviews and rows that have begun are finished. */
+  readonly signal: AbortSignal;
+}
+
+/** Which endpoints a scan probes, and in which order. */
+export type ScanSelection = Pick<ScanOptions, "targets" | "order">;
 
 /** How a scan ended. */
 export interface ScanEnd {
   /** Why. */
   readonly reason: EndReason;
-  /** Where the sweep stands: whoever goes on there misses nobody. */
-  readonly mark: Mark;
-  /** Where it stands over TCP. */
-  readonly tcpMark: Mark;
+  /** How far it has come: who resumes there misses no server. */
+  readonly marks: Marks;
   /** What failed, when something did. */
   readonly error?: Error;
 }

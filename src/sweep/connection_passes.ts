@@ -8,7 +8,7 @@ import type { Address, Endpoint } from "../core/address.ts";
 import { type Clock, sleep } from "../net/clock.ts";
 import type { ConnectionSlots } from "../net/connection_slots.ts";
 import type { Throttle } from "../net/throttle.ts";
-import { type Segment, type Shard, TargetSpace } from "../targets/space.ts";
+import { type Segment, type TargetOrder, TargetSpace } from "../targets/space.ts";
 import type { Mark } from "./trail.ts";
 
 /** One pass: a protocol over its targets. */
@@ -23,14 +23,8 @@ export interface ConnectionPass {
 export interface ConnectionPassOptions {
   /** The passes, in order. */
   readonly passes: readonly ConnectionPass[];
-  /** Seed of the order; `undefined`: no shuffling. */
-  readonly seed: number | undefined;
-  /** Which part of the targets. */
-  readonly shard: Shard;
-  /** How many targets a pass visits at the most. */
-  readonly limit: number;
-  /** Targets that come before all others in each pass. Default: none. */
-  readonly first?: readonly Endpoint[];
+  /** Which targets a pass visits, and in which order. */
+  readonly order: TargetOrder;
   /** Where to start. */
   readonly from: Mark;
   /** Pause behind a pass in which something was visited, milliseconds. */
@@ -74,9 +68,9 @@ const PAUSE_MS = 10;
 export function connectionSpace(
   { segments }: ConnectionPass,
   pass: number,
-  { seed, shard, limit, first }: Pick<ConnectionPassOptions, "seed" | "shard" | "limit" | "first">,
+  order: TargetOrder,
 ): TargetSpace {
-  return new TargetSpace(segments, { seed, pass: ORDERS + pass, shard, limit, first });
+  return new TargetSpace(segments, { ...order, pass: ORDERS + pass });
 }
 
 /**
@@ -89,7 +83,7 @@ export async function runConnectionPasses(options: ConnectionPassOptions): Promi
   let mark = options.from;
   while (mark.pass <= passes.length && !signal.aborted) {
     const pass = passes[mark.pass - 1];
-    const space = connectionSpace(pass, mark.pass, options);
+    const space = connectionSpace(pass, mark.pass, options.order);
     options.onPass(mark.pass, space.size);
     const tour = new Tour(pass.protocol, space, options, mark.position);
     const whole = mark.position === 0;

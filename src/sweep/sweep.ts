@@ -3,9 +3,8 @@
  *
  * @module
  */
-import type { Endpoint } from "../core/address.ts";
 import { sleep } from "../net/clock.ts";
-import { type Segment, type Shard, TargetSpace } from "../targets/space.ts";
+import { type Segment, type TargetOrder, TargetSpace } from "../targets/space.ts";
 import { cooldown, Outstanding, type SentPass } from "./cooldown.ts";
 import type { ProbeKind } from "./receiver.ts";
 import { type Mark, Trail } from "./trail.ts";
@@ -23,14 +22,8 @@ export interface Pass {
 export interface SweepOptions extends SenderOptions {
   /** The passes, in order. */
   readonly passes: readonly Pass[];
-  /** Seed of the order; `undefined`: no shuffling. */
-  readonly seed: number | undefined;
-  /** Which part of the targets. */
-  readonly shard: Shard;
-  /** How many targets a pass visits at the most. */
-  readonly limit: number;
-  /** Targets that come before all others in each pass. Default: none. */
-  readonly first?: readonly Endpoint[];
+  /** Which targets a pass visits, and in which order. */
+  readonly order: TargetOrder;
   /** Where to start. */
   readonly from: Mark;
   /**
@@ -65,12 +58,8 @@ export function planPasses(
 }
 
 /** The space of one pass. */
-export function spaceOf(
-  { segments }: Pass,
-  pass: number,
-  { seed, shard, limit, first }: Pick<SweepOptions, "seed" | "shard" | "limit" | "first">,
-): TargetSpace {
-  return new TargetSpace(segments, { seed, pass, shard, limit, first });
+export function spaceOf({ segments }: Pass, pass: number, order: TargetOrder): TargetSpace {
+  return new TargetSpace(segments, { ...order, pass });
 }
 
 /**
@@ -88,7 +77,7 @@ export async function sweep(options: SweepOptions): Promise<Mark> {
   const trail = options.trail ?? new Trail(mark, clock.now(), cooldownMs);
   while (mark.pass <= passes.length && !signal.aborted) {
     const pass = passes[mark.pass - 1];
-    const space = spaceOf(pass, mark.pass, options);
+    const space = spaceOf(pass, mark.pass, options.order);
     options.onPass(mark.pass, space.size);
     let visited = mark.position;
     let quiet = mark.position === 0; // and so far nothing of it has left
@@ -122,7 +111,7 @@ export async function sweep(options: SweepOptions): Promise<Mark> {
 function sentPass(pass: number, options: SweepOptions): SentPass {
   const { kind: { protocol } } = options.passes[pass - 1];
   return {
-    space: spaceOf(options.passes[pass - 1], pass, options),
+    space: spaceOf(options.passes[pass - 1], pass, options.order),
     settled: (targets, i) => options.skip(targets, i, protocol),
   };
 }

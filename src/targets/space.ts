@@ -26,12 +26,10 @@ export interface Shard {
   readonly count: number;
 }
 
-/** How a space is ordered and divided. */
-export interface SpaceOptions {
+/** Which targets are visited, and in which order. */
+export interface TargetOrder {
   /** Seed of the order; `undefined` keeps the order of addresses and ports. */
   readonly seed: number | undefined;
-  /** Which pass over the same targets this is: each has an order of its own. */
-  readonly pass?: number;
   /** Which part to visit. Default: all of it. */
   readonly shard?: Shard;
   /** How many endpoints to visit at the most: the same ones in every pass. Default: all. */
@@ -40,7 +38,18 @@ export interface SpaceOptions {
   readonly first?: readonly Endpoint[];
 }
 
+/** How the space of one pass is ordered and divided. */
+export interface SpaceOptions extends TargetOrder {
+  /** Which pass over the same targets this is: each has an order of its own. */
+  readonly pass?: number;
+}
+
 const WHOLE: Shard = { index: 1, count: 1 };
+
+/** Whether all targets are visited. */
+export function isWhole({ shard = WHOLE, limit = Infinity }: TargetOrder): boolean {
+  return shard.count === 1 && limit === Infinity;
+}
 
 /** Tweaks of one seed: passes take 0 and above, the choice of a limit -1, segments' shards -2 and below. */
 const CHOICE = -1;

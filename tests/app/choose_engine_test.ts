@@ -140,7 +140,10 @@ Deno.test("errors of sending are explained, and summed up by name", () => {
 });
 
 Deno.test("the summary names the engine, its buffer, and what found no room there", () => {
-  const end = { reason: "done", mark: { pass: 1, position: 0 }, tcpMark: { pass: 1, position: 0 } };
+  const end = {
+    reason: "done",
+    marks: { udp: { pass: 1, position: 0 }, tcp: { pass: 1, position: 0 } },
+  };
   const line = (change: object) =>
     summary(
       { ...newState("", 0), passes: 1, ...change },

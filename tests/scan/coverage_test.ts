@@ -3,6 +3,7 @@ import { parseEndpoint } from "../../src/core/address.ts";
 import { PROTOCOLS } from "../../src/protocols/list.ts";
 import { coverageOf, type CoverageOptions } from "../../src/scan/coverage.ts";
 import { compose } from "../../src/targets/compose.ts";
+import { selectionFor } from "./scan_harness.ts";
 
 const PORTS: Record<string, readonly number[]> = { raknet: [19132], query: [25565, 25566] };
 
@@ -11,19 +12,17 @@ const inclusion = (start: number | bigint, size: number, port?: number) => ({
   port,
 });
 
-const ASKING: CoverageOptions = {
-  targets: compose([
+const TARGETS = {
+  addresses: compose([
     inclusion(0x7f000000, 256),
     inclusion(0x7f000205, 1, 7777),
     inclusion(1n, 1),
   ], { never: [], private: [], chosen: [{ start: 0x7f000003, end: 0x7f000004 }] }),
   protocols: PROTOCOLS.filter(({ name }) => name in PORTS),
-  ports: (name) => PORTS[name],
-  seed: 5,
-  shard: { index: 1, count: 1 },
-  maxTargets: Infinity,
+  ports: (name: string) => PORTS[name],
   optedOut: [{ start: 0x7f000009, end: 0x7f00000a }],
 };
+const ASKING: CoverageOptions = selectionFor(TARGETS);
 
 function asks(asking: CoverageOptions, endpoint: string, ...protocols: string[]): boolean {
   const { address, port } = parseEndpoint(endpoint)!;
@@ -45,37 +44,38 @@ Deno.test("who was asked is told by address, port and protocol", () => {
 });
 
 /** A scan that knows two servers for the same protocols. */
-function knowing(...protocols: string[]): CoverageOptions {
+function knowing(protocols: string[], asksKnown = false, limit?: number): CoverageOptions {
   const first = ["127.0.2.5:7777", "127.0.0.8:19132"].map((text) => parseEndpoint(text)!);
-  return { ...ASKING, first, known: first.map((endpoint) => ({ endpoint, protocols })) };
+  const known = first.map((endpoint) => ({ endpoint, protocols }));
+  return selectionFor({ ...TARGETS, known, asksKnown }, { first, limit });
 }
 
 Deno.test("a server that was known before was asked when all that it is known to speak was", () => {
-  const both = knowing("raknet", "query");
+  const both = knowing(["raknet", "query"]);
   assertEquals(asks(both, "127.0.2.5:7777", "raknet", "query"), true);
   assertEquals(asks(both, "127.0.2.5:7777", "raknet", "slp"), false);
   assertEquals(asks(both, "127.0.0.8:19132", "raknet", "query"), false); // query on 25565 alone
   assertEquals(asks(both, "127.0.0.7:19132", "raknet", "query"), true); // not known before
-  assertEquals(asks(knowing(), "127.0.2.5:7777"), true); // all protocols of the scan were sent
-  assertEquals(asks(knowing("slp"), "127.0.2.5:7777", "slp"), false); // no protocol of the scan
+  assertEquals(asks(knowing([]), "127.0.2.5:7777"), true); // all protocols of the scan were sent
+  assertEquals(asks(knowing(["slp"]), "127.0.2.5:7777", "slp"), false); // no protocol of the scan
 });
 
 Deno.test("a known server was not asked in a protocol that it did not speak when the scan began", () => {
   for (const asksKnown of [true, false]) {
-    const raknet = { ...knowing("raknet"), asksKnown };
+    const raknet = { ...knowing(["raknet"]), asksKnown };
     assertEquals(asks(raknet, "127.0.2.5:7777", "raknet"), true);
     assertEquals(asks(raknet, "127.0.2.5:7777", "raknet", "query"), false); // found meanwhile
   }
 });
 
 Deno.test("a known server that was interviewed was asked what it is known to speak", () => {
-  const sqp = { ...knowing("sqp"), asksKnown: true };
+  const sqp = knowing(["sqp"], true);
   assertEquals(asks(sqp, "127.0.2.5:7777", "sqp"), true);
-  assertEquals(asks(knowing("sqp"), "127.0.2.5:7777", "sqp"), false);
-  assertEquals(asks({ ...sqp, maxTargets: 0 }, "127.0.2.5:7777", "sqp"), false);
-  const slp = { ...knowing("sqp", "slp"), asksKnown: true };
+  assertEquals(asks(knowing(["sqp"]), "127.0.2.5:7777", "sqp"), false);
+  assertEquals(asks(knowing(["sqp"], true, 0), "127.0.2.5:7777", "sqp"), false);
+  const slp = knowing(["sqp", "slp"], true);
   assertEquals(asks(slp, "127.0.2.5:7777", "slp", "sqp"), true);
-  const suppressed = { ...knowing("raknet", "sqp"), asksKnown: true };
+  const suppressed = knowing(["raknet", "sqp"], true);
   assertEquals(asks(suppressed, "127.0.2.5:7777", "raknet", "sqp"), true); // raknet suppresses sqp
 });
 
@@ -95,32 +95,34 @@ Deno.test("no host was asked that flooded, or in whose name a flood was forged",
 
 Deno.test("where floods disturbed all passes of a protocol, none of its speakers was asked", () => {
   const disturbed = { ...ASKING, disturbed: ["raknet"], interviewsDisturbed: true };
-  const ports = (name: string) => [19132, ...ASKING.ports(name, 4)];
+  const ports = (name: string) => [19132, ...PORTS[name]];
+  const more = { ...disturbed, ...selectionFor({ ...TARGETS, ports }) };
   assertEquals(asks(disturbed, "127.0.0.1:19132", "raknet"), false);
   assertEquals(asks(disturbed, "127.0.0.1:19132"), false); // it may speak any protocol
-  assertEquals(asks({ ...disturbed, ports }, "127.0.0.1:19132", "raknet", "query"), false);
-  assertEquals(asks({ ...disturbed, ports }, "127.0.0.1:19132", "query"), true);
+  assertEquals(asks(more, "127.0.0.1:19132", "raknet", "query"), false);
+  assertEquals(asks(more, "127.0.0.1:19132", "query"), true);
   assertEquals(asks(disturbed, "127.0.0.1:25565"), true); // no RakNet ping was sent there
-  const known = (...protocols: string[]) => ({ ...knowing(...protocols), disturbed: ["raknet"] });
+  const known = (...protocols: string[]) => ({ ...knowing(protocols), disturbed: ["raknet"] });
   assertEquals(asks(known("raknet"), "127.0.2.5:7777", "raknet"), false);
   assertEquals(asks(known("raknet", "query"), "127.0.2.5:7777", "raknet", "query"), false);
   assertEquals(asks(known("query"), "127.0.2.5:7777", "query"), true);
 });
 
 Deno.test("where floods disturbed a pass, no server that was interviewed beside it was asked", () => {
-  const sqp = { ...knowing("sqp"), asksKnown: true };
+  const sqp = knowing(["sqp"], true);
   assertEquals(asks({ ...sqp, interviewsDisturbed: true }, "127.0.2.5:7777", "sqp"), false);
-  const raknet = { ...knowing("raknet"), interviewsDisturbed: true };
+  const raknet = { ...knowing(["raknet"]), interviewsDisturbed: true };
   assertEquals(asks(raknet, "127.0.2.5:7777", "raknet"), true); // a later pass was undisturbed
 });
 
 Deno.test("where replies were omitted, nobody was asked in a protocol that echoes nothing", () => {
   const ports: Record<string, readonly number[]> = { raknet: [19132], sqp: [9000] };
-  const asking = {
-    ...ASKING,
+  const targets = {
+    ...TARGETS,
     protocols: PROTOCOLS.filter(({ name }) => name in ports),
     ports: (name: string) => ports[name],
   };
+  const asking = selectionFor(targets);
   const omitted = { ...asking, omitted: true };
   assertEquals(asks(asking, "127.0.0.1:9000", "sqp"), true);
   assertEquals(asks(omitted, "127.0.0.1:9000", "sqp"), false);
@@ -128,12 +130,15 @@ Deno.test("where replies were omitted, nobody was asked in a protocol that echoe
   assertEquals(asks(omitted, "127.0.0.1:19132", "raknet"), true);
   const endpoint = parseEndpoint("127.0.0.1:9000")!;
   const known = [{ endpoint, protocols: ["sqp"] }];
-  const interviewed = { ...omitted, known, first: [endpoint], asksKnown: true };
+  const interviewed = {
+    ...selectionFor({ ...targets, known, asksKnown: true }, { first: [endpoint] }),
+    omitted: true,
+  };
   assertEquals(asks(interviewed, "127.0.0.1:9000", "sqp"), true);
 });
 
 Deno.test("of the parts of a scan, one asked a host on all its ports", () => {
-  const parts = [1, 2, 3].map((index) => ({ ...ASKING, shard: { index, count: 3 } }));
+  const parts = [1, 2, 3].map((index) => selectionFor(TARGETS, { shard: { index, count: 3 } }));
   for (let host = 10; host < 40; host++) {
     const raknet = parts.map((part) => asks(part, `127.0.0.${host}:19132`, "raknet"));
     assertEquals(raknet.filter((one) => one).length, 1);
@@ -141,14 +146,14 @@ Deno.test("of the parts of a scan, one asked a host on all its ports", () => {
 });
 
 Deno.test("with a limit, as many were asked as it says", () => {
-  const { asked } = coverageOf({ ...ASKING, maxTargets: 50 });
+  const { asked } = coverageOf(selectionFor(TARGETS, { limit: 50 }));
   const hosts = Array.from({ length: 256 }, (_, i) => 0x7f000000 + i);
   const raknet = [
     ...hosts.map((one) => asked(one, 19132, ["raknet"])),
     asked(1n, 19132, ["raknet"]),
   ];
   const other = asked(0x7f000205, 7777, ["raknet"]);
-  const optedOut = coverageOf({ ...ASKING, maxTargets: 50, optedOut: [] })
+  const optedOut = coverageOf(selectionFor({ ...TARGETS, optedOut: [] }, { limit: 50 }))
     .asked(0x7f000009, 19132, ["raknet"]);
   assertEquals([...raknet, other, optedOut].filter((one) => one).length, 50);
 });

@@ -81,7 +81,7 @@ for (const ports of [120, 300]) {
     assertEquals(new Set(rows.map(serverId)).size, ports);
     const { unverified, omitted, forged } = state.replies;
     assertEquals([rows.length, unverified, omitted, forged], [ports, ports, 0, 0]);
-    assertEquals([end.reason, end.mark], ["done", { pass: 2, position: 0 }]);
+    assertEquals([end.reason, end.marks.udp], ["done", { pass: 2, position: 0 }]);
   });
 }
 
@@ -105,7 +105,7 @@ Deno.test("sqp: a host that forges replies gets 64 interviews, and hides no othe
     const { omitted, forged, unverified } = state.replies;
     assertEquals([rows.length, forged, omitted, unverified], [2000, 64, 236, 2064]);
     assertEquals(state.omittedAt, [formatAddress(FIRST)]);
-    assertEquals([end.reason, end.mark.pass], ["done", retries + 2]);
+    assertEquals([end.reason, end.marks.udp.pass], ["done", retries + 2]);
     // What waits or was omitted has replied: later passes leave it out.
     const requests = new Map<number, number>();
     for (const { to, bytes } of result.network.sent) {
@@ -174,7 +174,7 @@ Deno.test("sqp: for lack of descriptors nobody is omitted, and the scan goes on 
     },
   });
   assertEquals([state.uninspected, state.replies.omitted], [120, 0]);
-  assertEquals([end.reason, end.mark], ["incomplete", { pass: 1, position: 0 }]);
+  assertEquals([end.reason, end.marks.udp], ["incomplete", { pass: 1, position: 0 }]);
 });
 
 /** 150 servers of one host, which takes half a minute, and one that forges replies. */
@@ -182,7 +182,7 @@ const SLOW = settingOf([
   { hosts: 1, ports: 150, responder: server },
   { hosts: 1, ports: 80, responder: forger },
 ], {
-  limits: { rate: undefined, netRate: undefined, hostRate: 20 },
+  rates: { rate: undefined, netRate: undefined, hostRate: 20 },
   capLoopback: true,
   timeoutMs: 300,
 });
@@ -197,14 +197,14 @@ Deno.test("sqp: who waits when a scan is interrupted is found when it goes on", 
       network.after(10_000, () => controller.abort());
     },
   });
-  assertEquals([first.end.reason, first.end.mark.pass], ["interrupted", 1]);
+  assertEquals([first.end.reason, first.end.marks.udp.pass], ["interrupted", 1]);
   assert(first.rows.length > 5 && first.rows.length < 86, `${first.rows.length}`);
   assertEquals(first.state.replies.omitted, 0);
   const answered = first.rows.map(({ host, port }) => {
     assertEquals(host, formatAddress(FIRST));
     return { address: FIRST, port };
   });
-  const second = await scanFleet({ ...SLOW, from: first.end.mark, answered });
+  const second = await scanFleet({ ...SLOW, from: first.end.marks.udp, answered });
   assertEquals(second.end.reason, "done");
   assertEquals(new Set([...first.rows, ...second.rows].map(serverId)).size, 150);
   assertEquals(second.state.replies.omitted, 16);

@@ -9,10 +9,22 @@ import { type RowsVerdict, verifyAgainstManifest } from "../../src/fleet/judge/v
 import { leadProtocol } from "../../src/inspect/interview.ts";
 import { PROTOCOLS } from "../../src/protocols/list.ts";
 import type { ServerRecord } from "../../src/core/record.ts";
-import type { ScanEnd, ScanOptions } from "../../src/scan/scan_options.ts";
+import { START } from "../../src/scan/checkpoint/low_water_mark.ts";
+import type {
+  ScanEnd,
+  ScanHooks,
+  ScanInterviews,
+  ScanIo,
+  ScanLimits,
+  ScanOptions,
+  ScanOrder,
+  ScanSelection,
+  ScanTargets,
+} from "../../src/scan/scan_options.ts";
 import { scan } from "../../src/scan/scan.ts";
 import { newState, type ScanState } from "../../src/scan/scan_state.ts";
 import type { Sink } from "../../src/sinks/sink.ts";
+import type { Mark } from "../../src/sweep/trail.ts";
 import { compose } from "../../src/targets/compose.ts";
 import type { Range } from "../../src/targets/ranges.ts";
 import { FakeNetwork } from "../../src/testing/fake_network.ts";
@@ -50,8 +62,26 @@ export class MemorySink implements Sink {
   }
 }
 
+/** The options of a scan in one group. */
+export interface FlatOptions
+  extends
+    Omit<ScanTargets, "addresses">,
+    Omit<ScanOrder, "from" | "limit">,
+    ScanLimits,
+    ScanInterviews,
+    ScanIo,
+    ScanHooks {
+  /** How many targets a pass visits at most. */
+  readonly maxTargets: number;
+  /** Where the passes of datagrams start. */
+  readonly from: Mark;
+  /** Where those of connections start. */
+  readonly fromTcp: Mark;
+  readonly signal: AbortSignal;
+}
+
 /** What a test may set. */
-export interface Setting extends Partial<Omit<ScanOptions, "targets">> {
+export interface Setting extends Partial<FlatOptions> {
   readonly network?: FakeNetwork;
   readonly faults?: Faults;
   readonly networkSeed?: number;
@@ -89,6 +119,31 @@ export interface Result {
   readonly optedOut: readonly Address[];
 }
 
+/** A selection: nothing but what is given. */
+export function selectionFor(
+  targets: Pick<ScanTargets, "addresses" | "protocols" | "ports"> & Partial<ScanTargets>,
+  order: Partial<ScanOrder> = {},
+): ScanSelection {
+  return {
+    targets: { names: new Map(), optedOut: [], answered: [], ...targets },
+    order: { seed: 5, from: START, ...order },
+  };
+}
+
+/** The same options in their groups. */
+export function grouped(flat: FlatOptions & Pick<ScanTargets, "addresses">): ScanOptions {
+  const { from: udp, fromTcp: tcp, maxTargets: limit, signal } = flat;
+  return {
+    targets: flat,
+    order: { ...flat, limit, from: { udp, tcp } },
+    limits: flat,
+    interviews: flat,
+    io: flat,
+    hooks: flat,
+    signal,
+  };
+}
+
 /** Scans a fleet. */
 export async function scanFleet(setting: Setting): Promise<Result> {
   const network = setting.network ?? new FakeNetwork(setting.networkSeed ?? 1, setting.faults);
@@ -106,16 +161,14 @@ export async function scanFleet(setting: Setting): Promise<Result> {
   const optedOut: Address[] = [];
   const state = setting.state ?? newState(SCAN_ID, network.now());
   const inclusion = { range: setting.range ?? setting.fleet.range, port: undefined };
-  const options: ScanOptions = {
+  const options = grouped({
     names: new Map(),
     protocols: PROTOCOLS.filter(({ name }) => names.includes(name)),
     ports: (protocol) => PORTS[protocol],
     seed: 5,
-    shard: { index: 1, count: 1 },
     maxTargets: Infinity,
-    maxResults: Infinity,
-    maxRuntimeMs: Infinity,
-    from: { pass: 1, position: 0 },
+    from: START.udp,
+    fromTcp: START.tcp,
     optedOut: [],
     answered: [],
     retries: 1,
@@ -124,7 +177,7 @@ export async function scanFleet(setting: Setting): Promise<Result> {
     concurrency: 256,
     follow: true,
     players: true,
-    limits: { rate: undefined, netRate: undefined, hostRate: undefined },
+    rates: { rate: undefined, netRate: undefined, hostRate: undefined },
     capLoopback: false,
     openSockets: (family) => Array.from({ length: 4 }, () => network.open(family)),
     openSole: (family) => network.open(family),
@@ -137,21 +190,23 @@ export async function scanFleet(setting: Setting): Promise<Result> {
     clock: network,
     signal: new AbortController().signal,
     ...setting,
-    targets: compose([inclusion], { never: [], private: [], chosen: setting.excluded ?? [] }),
+    addresses: compose([inclusion], { never: [], private: [], chosen: setting.excluded ?? [] }),
     state,
-  };
+  });
   const end = await network.run(scan(options));
   const knownForSqp = new Set(
-    options.known?.filter(({ protocols }) => leadProtocol(new Set(protocols))?.name === "sqp")
+    options.targets.known?.filter(({ protocols }) =>
+      leadProtocol(new Set(protocols))?.name === "sqp"
+    )
       .map(({ endpoint }) => formatEndpoint(endpoint)),
   );
   const { audited = setting.faults === undefined } = setting;
   if (audited) assertEquals(audit(network.lines, { knownForSqp, sendable: setting.sendable }), []);
   const selection = {
     protocols: names,
-    ports: (name: string) => options.ports(name, 4),
-    follow: options.follow,
-    verify: options.verify,
+    ports: (name: string) => options.targets.ports(name, 4),
+    follow: options.interviews.follow,
+    verify: options.interviews.verify,
   };
   const verdict = verifyAgainstManifest(
     hosts.map(({ entry }) => entry),

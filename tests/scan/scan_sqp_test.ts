@@ -64,7 +64,7 @@ Deno.test("sqp: a scan finds every server, each chunk right, in one packet or in
   complete(result);
   spared(result);
   assertEquals(new Set(result.hosts.map(({ entry }) => entry.software)), new Set(SQP));
-  assertEquals(result.end.mark, { pass: 3, position: 0 }); // guards have no number
+  assertEquals(result.end.marks.udp, { pass: 3, position: 0 }); // guards have no number
   const { replies, total, visited, pass, passes } = result.state;
   assertEquals([replies.unverified, replies.spared, replies.true], [60, 0, 0]);
   assertEquals([total, visited, pass, passes], [4 * 1024, 4 * 1024, 2, 2]);
@@ -120,14 +120,14 @@ Deno.test("sqp: an interruption while RakNet is looked for stands at the start",
   const { end, network } = await scanFleet({
     fleet: UNITY,
     protocolNames: ["sqp"],
-    limits: { rate: 1000, netRate: undefined, hostRate: undefined },
+    rates: { rate: 1000, netRate: undefined, hostRate: undefined },
     signal: controller.signal,
     prepare: (fake) => {
       fake.record = true;
       fake.after(500, () => controller.abort());
     },
   });
-  assertEquals([end.reason, end.mark], ["interrupted", { pass: 1, position: 0 }]);
+  assertEquals([end.reason, end.marks.udp], ["interrupted", { pass: 1, position: 0 }]);
   assert(network.sent.length > 0 && network.sent.every(isPing));
 });
 

@@ -38,7 +38,7 @@ Deno.test("a scan finds every server of a fleet, each once, every field right", 
   const result = await scanFleet({ fleet: FLEET });
   complete(result);
   assert(result.verdict.expected > 250);
-  assertEquals(result.end.mark, { pass: 5, position: 0 });
+  assertEquals(result.end.marks.udp, { pass: 5, position: 0 });
   const { replies, tcp: { counts } } = result.state;
   assert(counts.refused > 0 && counts.other > 0 && counts.mute > 0 && counts.answered > 100);
   assert(replies.noise > 0 && replies.malformed > 0 && replies.forged > 0 && replies.repeated > 0);
@@ -132,21 +132,21 @@ Deno.test("a slow disk slows a scan down, and nobody who answered is lost", asyn
 
 Deno.test("a scan that is interrupted goes on at its mark", async () => {
   const controller = new AbortController();
-  const limits = { rate: 4000, netRate: undefined, hostRate: undefined };
+  const rates = { rate: 4000, netRate: undefined, hostRate: undefined };
   const first = await scanFleet({
     fleet: FLEET,
-    limits,
+    rates,
     cooldownMs: 1000, // as long as late answers are awaited after an interruption
     signal: controller.signal,
     prepare: (network) => void network.after(800, () => controller.abort()),
   });
   assertEquals(first.end.reason, "interrupted");
-  assert(first.end.mark.pass === 1 && first.end.mark.position > 1000);
-  assert(first.end.tcpMark.pass === 1 && first.end.tcpMark.position > 1000);
+  assert(first.end.marks.udp.pass === 1 && first.end.marks.udp.position > 1000);
+  assert(first.end.marks.tcp.pass === 1 && first.end.marks.tcp.position > 1000);
   const ids = first.rows.map(({ host, port }) => ({ host, port }));
   const answered = first.hosts.map(({ endpoint }) => endpoint)
     .filter((endpoint) => ids.some((id) => serverId(id) === formatEndpoint(endpoint)));
-  const { mark: from, tcpMark: fromTcp } = first.end;
+  const { udp: from, tcp: fromTcp } = first.end.marks;
   const second = await scanFleet({ fleet: FLEET, from, fromTcp, answered });
   const whole = await scanFleet({ fleet: FLEET });
   const both = [...first.rows, ...second.rows].map(serverId);
@@ -159,7 +159,7 @@ Deno.test("a scan that goes on asks those again who might have answered late", a
   const slow = {
     fleet: BEDROCK,
     faults: { loss: 0, duplication: 0, delay: 1200, jitter: 0 }, // each way
-    limits: { rate: 500, netRate: undefined, hostRate: undefined },
+    rates: { rate: 500, netRate: undefined, hostRate: undefined },
     protocolNames: ["raknet"],
     retries: 0,
   };
@@ -169,11 +169,11 @@ Deno.test("a scan that goes on asks those again who might have answered late", a
     prepare: (network) => void network.after(4000, () => controller.abort()),
   });
   // 3,000 ms before the end, a thousand after the interruption, four seconds after the start
-  assert(Math.abs(first.end.mark.position - 1000) < 100, `${first.end.mark.position}`);
+  assert(Math.abs(first.end.marks.udp.position - 1000) < 100, `${first.end.marks.udp.position}`);
   const known = new Set(first.rows.map(serverId));
   const answered = first.hosts.map(({ endpoint }) => endpoint)
     .filter((endpoint) => known.has(formatEndpoint(endpoint)));
-  const second = await scanFleet({ ...slow, from: first.end.mark, answered });
+  const second = await scanFleet({ ...slow, from: first.end.marks.udp, answered });
   const both = [...first.rows, ...second.rows].map(serverId);
   assertEquals(both.toSorted(), first.hosts.map(({ endpoint }) => formatEndpoint(endpoint)).sort());
 });
@@ -291,8 +291,8 @@ Deno.test("the sweep does not speak into conversations, those with unproven serv
 Deno.test("caps hold for sweep and inspection together", async () => {
   const range = { start: 0x0a000000, end: 0x0a000200 };
   const fleet = { servers: 60, range, seed: 4 };
-  const limits = { rate: 1000, netRate: 40, hostRate: 3 };
-  const result = await scanFleet({ fleet, limits, prepare: (network) => network.record = true });
+  const rates = { rate: 1000, netRate: 40, hostRate: 3 };
+  const result = await scanFleet({ fleet, rates, prepare: (network) => network.record = true });
   complete(result);
   const faults = audit(witness(result), { hostRate: 3, netRate: 40 });
   assertEquals(faults.filter((fault) => fault.includes("within a second")), []);
@@ -301,10 +301,10 @@ Deno.test("caps hold for sweep and inspection together", async () => {
 });
 
 Deno.test("a rate is kept", async () => {
-  const limits = { rate: 500, netRate: undefined, hostRate: undefined };
+  const rates = { rate: 500, netRate: undefined, hostRate: undefined };
   const { network } = await scanFleet({
     fleet: BEDROCK,
-    limits,
+    rates,
     protocolNames: ["raknet"],
     retries: 0,
     prepare: (fake) => fake.record = true,
@@ -326,15 +326,15 @@ Deno.test("limits on targets, results and time end a scan with their reason", as
   assertEquals([targets.end.reason, targets.state.sent], ["done", 700]);
   const results = await scanFleet({ fleet: FLEET, maxResults: 25 });
   assertEquals([results.end.reason, results.rows.length], ["max-results", 25]);
-  const limits = { rate: 100, netRate: undefined, hostRate: undefined };
-  const time = await scanFleet({ fleet: FLEET, maxRuntimeMs: 5000, limits });
+  const rates = { rate: 100, netRate: undefined, hostRate: undefined };
+  const time = await scanFleet({ fleet: FLEET, maxRuntimeMs: 5000, rates });
   assertEquals(time.end.reason, "max-runtime");
   assert(time.network.now() < 1000 + 5000 + 3000 && time.state.sent <= 505, `${time.state.sent}`);
 });
 
 Deno.test("an output that is lost ends the scan within a second", async () => {
   const saved: number[] = [];
-  const limits = { rate: 200, netRate: undefined, hostRate: undefined };
+  const rates = { rate: 200, netRate: undefined, hostRate: undefined };
   let lostAt = Infinity;
   const checked = (at: number) => () =>
     network.now() < at ? Promise.resolve() : Promise.reject(new OutputLostError('"x"', "gone"));
@@ -344,7 +344,7 @@ Deno.test("an output that is lost ends the scan within a second", async () => {
     save: () => Promise.resolve(void saved.push(network.now())),
   };
   network.after(3500, () => lostAt = network.now());
-  const options = { network, fleet: FLEET, limits, checkpoint, checkOutputs: checked(4500) };
+  const options = { network, fleet: FLEET, rates, checkpoint, checkOutputs: checked(4500) };
   const { end, rows } = await scanFleet(options);
   assertEquals([end.reason, end.error?.message], ["failed", 'Cannot write to "x": gone']);
   assert(network.now() - lostAt <= 1500, `${network.now() - lostAt} ms`);

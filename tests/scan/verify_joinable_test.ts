@@ -108,7 +108,7 @@ Deno.test("verification counts for the caps, and waits its turn", async () => {
   const lines: WitnessLine[] = [];
   const { verdict } = await scanFleet({
     fleet: { servers: 30, range: { start: 0x0a000000, end: 0x0a000100 }, seed: 4 },
-    limits: { rate: 1000, netRate: 40, hostRate: 2 },
+    rates: { rate: 1000, netRate: 40, hostRate: 2 },
     verify: true,
     prepare: witnessed(lines),
   });

@@ -9,7 +9,7 @@ import { InputError } from "../../core/errors.ts";
 import { systemClock } from "../../net/clock.ts";
 import { coverageOf } from "../../scan/coverage.ts";
 import { sentTo } from "../../scan/inspect_stage/known_server_plan.ts";
-import type { ScanEnd, ScanOptions } from "../../scan/scan_options.ts";
+import type { ScanEnd, ScanSelection } from "../../scan/scan_options.ts";
 import type { ScanState } from "../../scan/scan_state.ts";
 import { fateOf, type FileIdentity, identityOf } from "../../sinks/file_identity.ts";
 import { OutputLostError } from "../../sinks/sink.ts";
@@ -179,36 +179,37 @@ export class ScanDatabases implements AsyncDisposable {
    * Notes that it ended, and who did not answer.
    *
    * @param part.since When it began, Unix milliseconds, its parts before an interruption included.
-   * @param part.options What it asked.
+   * @param part.selection What it probed.
    * @param part.resumed Whether it went on from a checkpoint.
    * @throws StoreError for one that does not take that; the others have it then.
    */
   async end(
     state: ScanState,
     end: ScanEnd,
-    { since, options, resumed }: {
+    { since, selection, resumed }: {
       readonly since: number;
-      readonly options: ScanOptions;
+      readonly selection: ScanSelection;
       readonly resumed: boolean;
     },
   ): Promise<void> {
     if (this.sinks.length === 0) return;
     const { replies, tcp, floods } = state;
     const whole = end.reason === "done";
+    const { targets, order } = selection;
     const endAt = async (i: number) => {
       const missed = await this.sinks[i].end({
         id: state.scanId,
         since,
         at: Date.now(),
         state: stateOf(end),
-        shard: whole ? options.shard.index : undefined,
+        shard: whole ? order.shard?.index ?? 1 : undefined,
         probesSent: state.sent + tcp.sent,
         replies: Object.values(replies).reduce((sum, one) => sum + one, 0),
         found: state.written,
         // Who goes on with --from does not know when the part before it began.
-        coverage: whole && (resumed || [...options.answered].length === 0 && isFirst(options))
+        coverage: whole && (resumed || [...targets.answered].length === 0 && isFirst(order))
           ? coverageOf({
-            ...options,
+            ...selection,
             flooding: floods.addresses,
             disturbed: floods.disturbed,
             interviewsDisturbed: floods.passes.disturbed.length > 0,
@@ -263,6 +264,6 @@ function stateOf({ reason }: ScanEnd): "finished" | "interrupted" | "failed" {
   return reason === "interrupted" || reason === "incomplete" ? "interrupted" : "finished";
 }
 
-function isFirst({ from, fromTcp = from }: ScanOptions): boolean {
-  return [from, fromTcp].every(({ pass, position }) => pass === 1 && position === 0);
+function isFirst({ from: { udp, tcp } }: ScanSelection["order"]): boolean {
+  return [udp, tcp].every(({ pass, position }) => pass === 1 && position === 0);
 }

@@ -5,24 +5,22 @@
  * @module
  */
 import { InputError } from "../../core/errors.ts";
-import {
-  planSuppression,
-  type SuppressionInput,
-} from "../../scan/sweep_stage/suppression_passes.ts";
+import type { ScanLimits, ScanSelection } from "../../scan/scan_options.ts";
+import { planSuppression } from "../../scan/sweep_stage/suppression_passes.ts";
 import {
   countPlans,
   isLookedFor,
   isVisited,
   type KnownPlan,
-  type KnownTargeting,
 } from "../../scan/inspect_stage/known_server_plan.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
-import type { Limits } from "../../net/throttle.ts";
 import { densityOf } from "../../targets/density.ts";
 import { segmentsOf, type Targets } from "../../targets/compose.ts";
 import { withCommas } from "../../core/quantities.ts";
 import { permissionNeeded } from "../../targets/permission.ts";
 import { type Segment, TargetSpace } from "../../targets/space.ts";
+import type { ScanSettings } from "../settings/scan_settings.ts";
+import type { NamedTargets } from "./find_targets.ts";
 
 /** What decides about the speed. */
 export type Governor = "rate" | "net-rate" | "host-rate" | "nothing";
@@ -72,25 +70,41 @@ export interface Plan {
 }
 
 /** What the plan is made from. */
-export interface PlanInput extends SuppressionInput, KnownTargeting {
-  readonly retries: number;
-  readonly limits: Limits;
+export interface PlanInput extends ScanSelection {
+  readonly limits: Pick<ScanLimits, "retries" | "rates">;
+}
+
+/** Which endpoints a scan probes, and in which order, by the user's choice. */
+export function selectionOf(chosen: ScanSettings, named: NamedTargets): ScanSelection {
+  const { protocols, allProtocols, ports, asksKnown, seed, shard, maxTargets } = chosen;
+  const { targets: addresses, names, services, known, optedOut, first } = named;
+  const probed = { addresses, protocols, allProtocols, ports, known, asksKnown };
+  return {
+    targets: { ...probed, names, services, optedOut, answered: [] },
+    order: {
+      seed,
+      shard,
+      limit: maxTargets,
+      first,
+      from: { udp: chosen.from, tcp: chosen.fromTcp },
+    },
+  };
 }
 
 /** Works a scan out. */
 export function planScan(input: PlanInput): Plan {
-  const { targets, protocols, ports, seed, shard, maxTargets, retries, limits } = input;
+  const { targets: { addresses, protocols, ports }, order, limits: { retries, rates } } = input;
   const known = [...countPlans(input)];
   const countOf = (holds: (plan: KnownPlan) => boolean) =>
     sumOf(known.filter(([plan]) => holds(plan)).map(([, count]) => count));
   const repeated = <T>(one: T & { segments: readonly Segment[] }, without: number) => {
-    const { size } = new TargetSpace(one.segments, { seed, shard, limit: maxTargets });
+    const { size } = new TargetSpace(one.segments, { ...order, first: undefined });
     const probes = Math.max(0, size - without);
     return Array.from({ length: retries + 1 }, () => ({ ...one, size, probes }));
   };
   const passes = protocols.flatMap((one) => {
     const { name, transport } = one;
-    const segments = segmentsOf(targets, (family) => ports(name, family));
+    const segments = segmentsOf(addresses, (family) => ports(name, family));
     return repeated({ name, transport, segments }, countOf((plan) => !isVisited(plan, one)));
   });
   const guardPlans = planSuppression(input);
@@ -116,11 +130,11 @@ export function planScan(input: PlanInput): Plan {
   };
   for (const { size, probes, segments } of [...guards, ...passes]) {
     const { host, net } = densityOf(segments);
-    times.rate += probes / (limits.rate ?? Infinity);
-    times["net-rate"] += crowd(net, segments, probes) / (limits.netRate ?? Infinity);
-    times["host-rate"] += crowdOfHost(host, size, probes) / (limits.hostRate ?? Infinity);
+    times.rate += probes / (rates.rate ?? Infinity);
+    times["net-rate"] += crowd(net, segments, probes) / (rates.netRate ?? Infinity);
+    times["host-rate"] += crowdOfHost(host, size, probes) / (rates.hostRate ?? Infinity);
   }
-  times.rate += (interviews.probes.udp + interviews.probes.tcp) / (limits.rate ?? Infinity);
+  times.rate += (interviews.probes.udp + interviews.probes.tcp) / (rates.rate ?? Infinity);
   const [[name, seconds]] = (Object.entries(times) as [Governor, number][])
     .sort(([, a], [, b]) => b - a);
   return {

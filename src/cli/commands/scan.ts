@@ -28,7 +28,7 @@ import { haveService } from "../../app/targets/name_lookup.ts";
 import { readMetrics } from "../../app/metrics/metrics_server.ts";
 import { OptOutFile } from "../../app/targets/opt_out_file.ts";
 import { outputPaths, planOutputs } from "../../app/outputs/open_outputs.ts";
-import { planScan, requirePermission } from "../../app/targets/scan_plan.ts";
+import { planScan, requirePermission, selectionOf } from "../../app/targets/scan_plan.ts";
 import { resolveName, serviceFinder } from "../../app/targets/dns_lookup.ts";
 import { type KnownServers, knownToRescan } from "../../app/targets/rescan_targets.ts";
 import { checkMarks, readResumed, type Resumed } from "../../app/resume/read_resumed_scan.ts";
@@ -137,10 +137,11 @@ async function runWith(
   const speed = speedFor(targets, chosen);
   const { limits, autoRate } = speed;
   const fastest = { ...limits, rate: autoRate?.most ?? limits.rate };
-  const plan = planScan({ ...chosen, ...named, limits: fastest });
+  const selection = selectionOf(chosen, named);
+  const plan = planScan({ ...selection, limits: { retries: chosen.retries, rates: fastest } });
   checkMarks({ udp: chosen.from, tcp: chosen.fromTcp }, plan.passes, resumed?.path);
   if (settings.has("list-targets")) {
-    await printTargets(named, chosen);
+    await printTargets(selection, chosen.retries);
     return 0;
   }
   const tell = settings.has("quiet") ? () => {} : tellLine;

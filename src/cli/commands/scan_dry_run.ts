@@ -5,6 +5,7 @@
  */
 import { type Address, endpointKey, formatEndpoint } from "../../core/address.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
+import type { ScanSelection } from "../../scan/scan_options.ts";
 import { planSuppression } from "../../scan/sweep_stage/suppression_passes.ts";
 import {
   isLookedFor,
@@ -143,9 +144,9 @@ interface Listed {
 }
 
 /** Prints all targets in the order of the first passes, protocol by protocol, and the interviews. */
-export async function printTargets(named: NamedTargets, chosen: ScanSettings): Promise<void> {
+export async function printTargets(selection: ScanSelection, retries: number): Promise<void> {
   let lines: string[] = [];
-  for (const line of targetLines(named, chosen)) {
+  for (const line of targetLines(selection, retries)) {
     if (lines.push(line) < LINES) continue;
     await print(lines.join("\n"));
     lines = [];
@@ -153,11 +154,12 @@ export async function printTargets(named: NamedTargets, chosen: ScanSettings): P
   if (lines.length > 0) await print(lines.join("\n"));
 }
 
-function* targetLines(named: NamedTargets, chosen: ScanSettings): Generator<string> {
-  const shy = new AddressSet(named.optedOut);
-  const plans = knownPlans({ ...chosen, ...named });
+function* targetLines(selection: ScanSelection, retries: number): Generator<string> {
+  const { targets } = selection;
+  const shy = new AddressSet(targets.optedOut);
+  const plans = knownPlans(targets);
   const target = { address: 0 as Address, port: 0 };
-  for (const { protocol, space, visits } of firstPasses(named, chosen)) {
+  for (const { protocol, space, visits } of firstPasses(selection, retries)) {
     for (let position = 0; position < space.size; position++) {
       space.at(position, target);
       const plan = plans.size === 0 ? undefined : plans.get(endpointKey(target));
@@ -165,8 +167,8 @@ function* targetLines(named: NamedTargets, chosen: ScanSettings): Generator<stri
       yield `${formatEndpoint(target)} ${protocol.name}`;
     }
   }
-  const isTarget = targeted({ ...chosen, ...named });
-  for (const server of named.known) {
+  const isTarget = targeted(selection);
+  for (const server of targets.known ?? []) {
     const { probed, interviewed } = plans.get(endpointKey(server.endpoint))!;
     if (!interviewed || shy.has(server.endpoint.address) || !isTarget(server)) continue;
     for (const { name } of probed) yield `${formatEndpoint(server.endpoint)} ${name}`;
@@ -174,22 +176,21 @@ function* targetLines(named: NamedTargets, chosen: ScanSettings): Generator<stri
 }
 
 /** The first pass of each protocol, and before them those that only look for speakers of one. */
-function firstPasses({ targets, first }: NamedTargets, chosen: ScanSettings): Listed[] {
-  const { seed, shard, maxTargets, retries, protocols } = chosen;
-  const sizing = { seed, shard, limit: maxTargets, first };
-  const guards = planSuppression({ ...chosen, targets }).map(({ protocol, segments }) => ({
+function firstPasses(selection: ScanSelection, retries: number): Listed[] {
+  const { targets: { addresses, protocols, ports }, order } = selection;
+  const guards = planSuppression(selection).map(({ protocol, segments }) => ({
     protocol,
-    space: new TargetSpace(segments, { ...sizing, pass: 1 }),
+    space: new TargetSpace(segments, { ...order, pass: 1 }),
     visits: isLookedFor,
   }));
   const seen = { udp: 0, tcp: 0 };
   const passes = protocols.map((protocol) => {
     const { name, transport } = protocol;
-    const segments = segmentsOf(targets, (bits) => chosen.ports(name, bits));
+    const segments = segmentsOf(addresses, (bits) => ports(name, bits));
     const pass = seen[transport]++ * (retries + 1) + 1;
     const space = transport === "tcp"
-      ? connectionSpace({ protocol: name, segments }, pass, sizing)
-      : new TargetSpace(segments, { ...sizing, pass });
+      ? connectionSpace({ protocol: name, segments }, pass, order)
+      : new TargetSpace(segments, { ...order, pass });
     return { protocol, space, visits: isVisited };
   });
   return [...guards, ...passes];

@@ -5,16 +5,16 @@
  * @module
  */
 import { connectionEnvironment } from "../../app/databases/connection_environment.ts";
-import type { Address, Endpoint } from "../../core/address.ts";
+import type { Endpoint } from "../../core/address.ts";
 import { systemClock } from "../../net/clock.ts";
 import { openSocket } from "../../net/deno/udp_socket.ts";
 import { denoDialer } from "../../net/deno/tcp_dialer.ts";
 import { beganAt, uuidv7 } from "../../scan/scan_id.ts";
-import type { ScanEnd, ScanOptions } from "../../scan/scan_options.ts";
+import type { ScanEnd, ScanHooks, ScanOptions } from "../../scan/scan_options.ts";
 import { scan } from "../../scan/scan.ts";
 import { newState, type ScanState } from "../../scan/scan_state.ts";
-import type { SendErrorListener } from "../../scan/sweep_stage/send_errors.ts";
 import { readIds } from "../../sinks/read_ids.ts";
+import type { Range } from "../../targets/ranges.ts";
 import { optOutCheck } from "../../targets/builtin_lists.ts";
 import { optionsOf } from "../options/option_table.ts";
 import { formatConfig } from "../options/config_file.ts";
@@ -38,7 +38,7 @@ import {
 import type { OptOutFile } from "../../app/targets/opt_out_file.ts";
 import { metricsTrouble, readMetrics, serveMetrics } from "../../app/metrics/metrics_server.ts";
 import { closeOutputs, type OutputPlan } from "../../app/outputs/open_outputs.ts";
-import type { Plan } from "../../app/targets/scan_plan.ts";
+import { type Plan, selectionOf } from "../../app/targets/scan_plan.ts";
 import { clockJumpLine, Progress, statusOf } from "../term/scan_progress.ts";
 import { type ScanWork, scanWork } from "../term/status_line.ts";
 import { isClosedPipe, whileRead } from "../../app/outputs/closed_pipe.ts";
@@ -56,6 +56,7 @@ import {
   spillPath,
 } from "../../app/databases/scan_databases.ts";
 import {
+  type Capacity,
   capacityFor,
   localAddress,
   openScanSockets,
@@ -176,39 +177,32 @@ export async function execute(job: ScanJob): Promise<number> {
       for (const sink of sinks) await sink.check?.();
       await stores.check();
     };
-    const options = {
-      ...scanOptions(job, state, sockets, fed, signal),
-      optedOut: [...job.named.optedOut, ...stores.optedOut],
-      onOptOut: (address: Address) => {
+    const hooks: ScanHooks = {
+      onOptOut: (address) => {
         job.optOuts.note(address);
         stores.optOut(address);
       },
-    };
-    const onPass = settings.has("verbose")
-      ? (transport: "udp" | "tcp") => progress.tellPass(plan, transport)
-      : undefined;
-    const onClockJump = (ms: number) => tell(clockJumpLine(ms));
-    const onTrouble: SendErrorListener = (code, kind) => {
-      const line = sendErrorLine(code, kind);
-      if (line !== undefined) tell(line);
-    };
-    end = await scan({
-      ...options,
+      onPass: settings.has("verbose")
+        ? (transport) => progress.tellPass(plan, transport)
+        : undefined,
+      onClockJump: (ms) => tell(clockJumpLine(ms)),
+      onTrouble: (code, kind) => {
+        const line = sendErrorLine(code, kind);
+        if (line !== undefined) tell(line);
+      },
       checkOutputs,
-      key,
-      ...capacity,
-      onPass,
-      onClockJump,
-      onTrouble,
-    });
+    };
+    const opened = { state, key, sockets, capacity, kept: fed, optedOut: stores.optedOut };
+    const options = scanOptions(job, opened, hooks, signal);
+    end = await scan(options);
     end = await closeOutputs(
       sinks,
       end,
       state,
-      () => stores.end(state, end, { since, options, resumed: isResumed }),
+      () => stores.end(state, end, { since, selection: options, resumed: isResumed }),
     );
     if (end.reason === "done" || end.reason === "max-results") standing = undefined;
-    saved = await writer?.end({ udp: end.mark, tcp: end.tcpMark }, state);
+    saved = await writer?.end(end.marks, state);
   }
   standing = undefined; // the report names what was saved
   return await report(job, state, end, {
@@ -265,29 +259,66 @@ async function keep(
   return await openNewScan(keeping, { place, append, answered, configuration });
 }
 
+/** What was opened for a scan. */
+interface Opened {
+  readonly state: ScanState;
+  readonly key: Uint8Array;
+  readonly sockets: Sockets;
+  readonly capacity: Capacity;
+  /** Outputs and checkpoint. */
+  readonly kept: OpenedScan;
+  /** Addresses that the databases mark as opted out. */
+  readonly optedOut: readonly Range[];
+}
+
 function scanOptions(
   { chosen, speed, named, stores }: ScanJob,
-  state: ScanState,
-  sockets: Sockets,
-  { sinks, answered, writer: checkpoint }: OpenedScan,
+  { state, key, sockets, capacity, kept, optedOut }: Opened,
+  hooks: ScanHooks,
   signal: AbortSignal,
-): Omit<ScanOptions, "onOptOut"> {
+): ScanOptions {
+  const { targets, order } = selectionOf(chosen, named);
   return {
-    ...chosen,
-    ...speed,
-    ...named,
-    ...{ answered, checkpoint },
-    openSockets: (bits) => sockets[bits],
-    attach: stores.places.length > 0,
-    dialer: denoDialer(chosen.sourceAddress),
-    connections: chosen.concurrency,
-    openSole: (bits) => openSocket({ address: localAddress(chosen, bits), port: 0 }),
-    optsOut: optOutCheck(),
-    sinks,
-    random: (size) => crypto.getRandomValues(new Uint8Array(size)),
-    clock: systemClock,
+    targets: {
+      ...targets,
+      optedOut: [...targets.optedOut, ...optedOut],
+      answered: kept.answered,
+    },
+    order,
+    limits: {
+      rates: speed.limits,
+      autoRate: speed.autoRate,
+      capLoopback: speed.capLoopback,
+      retries: chosen.retries,
+      timeoutMs: chosen.timeoutMs,
+      cooldownMs: speed.cooldownMs,
+      concurrency: chosen.concurrency,
+      streamLimits: chosen.streamLimits,
+      maxResults: chosen.maxResults,
+      maxRuntimeMs: chosen.maxRuntimeMs,
+      ...capacity,
+    },
+    interviews: {
+      follow: chosen.follow,
+      verify: chosen.verify,
+      optsOut: optOutCheck(),
+      players: chosen.players,
+      attach: stores.places.length > 0,
+    },
+    io: {
+      openSockets: (bits) => sockets[bits],
+      threads: chosen.threads,
+      openSole: (bits) => openSocket({ address: localAddress(chosen, bits), port: 0 }),
+      dialer: denoDialer(chosen.sourceAddress),
+      sinks: kept.sinks,
+      checkpoint: kept.writer,
+      clock: systemClock,
+      random: (size) => crypto.getRandomValues(new Uint8Array(size)),
+      key,
+      state,
+    },
+    hooks,
     signal,
-    state,
   };
 }
 
@@ -328,7 +359,7 @@ async function report(
   if (metadata !== undefined) {
     const options = JSON.parse(formatConfig("scan", settings.values));
     const seed = chosen.seed ?? null;
-    const marks = { mark: end.mark, tcp_mark: end.tcpMark };
+    const marks = { mark: end.marks.udp, tcp_mark: end.marks.tcp };
     const text = JSON.stringify({ options, seed, ...statusOf(state), ...marks }, null, 2);
     await writeTextFile(metadata, `${text}\n`);
   }

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { Marks } from "../../scan/checkpoint/low_water_mark.ts";
 import type { ScanEnd } from "../../scan/scan_options.ts";
 import { type EndReason, MOST_NAMED, type ScanState } from "../../scan/scan_state.ts";
 import { OutputLostError } from "../../sinks/sink.ts";
@@ -178,12 +179,11 @@ export function resumeCommand(path: string): string {
 export function continueCommand(
   values: Values,
   { seed, protocols }: ScanSettings,
-  { mark, tcpMark }: Pick<ScanEnd, "mark" | "tcpMark">,
+  marks: Marks,
   outputs: readonly OutputPlan[],
 ): string {
   const given = new Map(values.given);
   if (seed !== undefined) given.set("seed", [String(seed)]);
-  const marks = { udp: mark, tcp: tcpMark };
   const used = (["udp", "tcp"] as const).filter((one) =>
     protocols.some(({ transport }) => transport === one)
   );
@@ -265,8 +265,8 @@ function continueLines(
   if (settings.has("rescan")) {
     return ["go on by the same command: who was not asked is the most overdue"];
   }
-  if (end.mark.pass > state.passes && end.tcpMark.pass > state.tcp.passes) return [];
-  const command = continueCommand(settings.values, chosen, end, outputs);
+  if (end.marks.udp.pass > state.passes && end.marks.tcp.pass > state.tcp.passes) return [];
+  const command = continueCommand(settings.values, chosen, end.marks, outputs);
   const notes = [...continueNotes(settings.values, outputs), ...passwordNotes(stores)];
   return [`go on with: ${command}`, ...notes];
 }

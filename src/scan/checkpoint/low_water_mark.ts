@@ -14,6 +14,9 @@ export interface Marks {
   readonly tcp: Mark;
 }
 
+/** Where a new scan starts. */
+export const START: Marks = { udp: { pass: 1, position: 0 }, tcp: { pass: 1, position: 0 } };
+
 /** Marks that wait for those who were sighted before them, at the most. */
 const MOST_WAITING = 64;
 

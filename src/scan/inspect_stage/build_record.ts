@@ -15,11 +15,14 @@ export function buildRecord(
   { answers, latencyMs, cut }: Inspection,
   options: ScanOptions,
 ): ServerRecord {
-  const { allProtocols, clock, state: { scanId } } = options;
+  const { targets, io: { clock, state: { scanId } } } = options;
   const record = mergeReplies(answers, {
-    ...{ endpoint, latencyMs, scanId, allProtocols },
+    endpoint,
+    latencyMs,
+    scanId,
+    allProtocols: targets.allProtocols,
     seenAt: Math.round(clock.wall() - (clock.now() - at)),
-    requestedAs: requestOf(options, endpoint),
+    requestedAs: requestOf(targets, endpoint),
   });
   if (cut) record.flags = [...record.flags, "cutShort"].sort();
   return record;

@@ -44,24 +44,24 @@ export class InspectStage {
   /** Rows, those of an earlier part of the scan included. */
   #accepted: number;
   readonly #optsOut = ({ statement }: ProtocolReply) =>
-    this.#options.optsOut(motdAsSent(statement));
+    this.#options.interviews.optsOut(motdAsSent(statement));
 
   /** Nobody is being asked yet. */
   constructor(options: ScanOptions, parts: InspectStageParts) {
     this.#options = options;
     this.#parts = parts;
-    this.#soles = new ConnectionSlots(options.soleSockets ?? Infinity, Infinity);
-    const atOnce = unprovedAtOnce(options.limits.hostRate);
+    this.#soles = new ConnectionSlots(options.limits.soleSockets ?? Infinity, Infinity);
+    const atOnce = unprovedAtOnce(options.limits.rates.hostRate);
     this.#pool = new InspectionPool(
-      options.concurrency,
+      options.limits.concurrency,
       (error) => parts.stop.fail(error),
       atOnce,
     );
     this.#budget = new UnprovedBudget(atOnce);
-    this.#aliases = new Aliases(options.random(8), options.allProtocols);
-    this.#uninspected = new Uninspected(options.state);
-    this.#asked = new EndpointSet(seedOf(options.random));
-    this.#accepted = options.state.written;
+    this.#aliases = new Aliases(options.io.random(8), options.targets.allProtocols);
+    this.#uninspected = new Uninspected(options.io.state);
+    this.#asked = new EndpointSet(seedOf(options.io.random));
+    this.#accepted = options.io.state.written;
   }
 
   /** How many are under way, or wait for that. */
@@ -87,7 +87,7 @@ export class InspectStage {
 
   /** Resolves when none is under way. Call it when the sweep has ended. */
   idle(): Promise<void> {
-    this.#budget.sweepEnded(this.#options.clock.now());
+    this.#budget.sweepEnded(this.#options.io.clock.now());
     return this.#pool.idle();
   }
 
@@ -131,7 +131,7 @@ export class InspectStage {
   wait(sighting: Sighting): void {
     waitForHold(sighting, {
       ...this.#parts,
-      state: this.#options.state,
+      state: this.#options.io.state,
       dismissed: (one) => this.#dismissed(one),
       sight: (one, through) => this.sight(one, through),
     });
@@ -143,7 +143,7 @@ export class InspectStage {
     this.#pool.add(endpoint.address, async () => {
       const { reason } = stop;
       if (reason === "failed" || reason === "max-results") return;
-      const at = this.#options.clock.now();
+      const at = this.#options.io.clock.now();
       const found = await this.#interview({ endpoint, spoken: probed });
       if (optedOut.has(endpoint.address)) return through();
       if (found.answers.length === 0) {
@@ -164,7 +164,7 @@ export class InspectStage {
 
   /** What is known already, where nobody has to be asked, nor told that somebody opted out. */
   #settled(sighting: Sighting): Inspection | undefined {
-    const { follow, verify } = this.#options;
+    const { follow, verify } = this.#options.interviews;
     const protocols = this.#protocolsFor(sighting.endpoint);
     const known = settled(sighting, { protocols, follow, verify, stop: this.#optsOut });
     return known?.stopped ? undefined : known;
@@ -180,20 +180,25 @@ export class InspectStage {
 
   /** The protocols that an endpoint that has replied is sent. */
   #protocolsFor(endpoint: Endpoint): readonly Protocol[] {
-    return this.#parts.known.protocolsOf(endpoint) ?? this.#options.protocols;
+    return this.#parts.known.protocolsOf(endpoint) ?? this.#options.targets.protocols;
   }
 
   #inspectOptions(endpoint: Endpoint): InspectOptions {
-    const options = this.#options;
+    const { targets, limits: { retries, timeoutMs }, interviews, io: { clock } } = this.#options;
     const { board, guard, probed, stop, optedOut, streamLink, nonce, shortage } = this.#parts;
     return {
-      ...options,
+      allProtocols: targets.allProtocols,
+      follow: interviews.follow,
+      verify: interviews.verify,
+      retries,
+      timeoutMs,
+      clock,
       protocols: this.#protocolsFor(endpoint),
       signal: stop.hard,
       link: (peer, socket) => board.link(peer, board.socketFor(peer, socket)),
       soleLink: (peer) => this.#soleLink(peer),
       ...{ streamLink, shortage },
-      nameOf: (peer) => requestedNameOf(options, peer),
+      nameOf: (peer) => requestedNameOf(targets, peer),
       nonce,
       stop: this.#optsOut,
       optedOut: (peer) => optedOut.has(peer.address),
@@ -206,7 +211,7 @@ export class InspectStage {
   async #soleLink(peer: Endpoint): Promise<Link> {
     const free = await this.#soles.take(peer.address);
     try {
-      const socket = this.#options.openSole(family(peer.address));
+      const socket = this.#options.io.openSole(family(peer.address));
       return this.#parts.board.soleLink(peer, socket, free);
     } catch (error) {
       free();
@@ -222,15 +227,15 @@ export class InspectStage {
     if (dismissed !== undefined) return dismissed;
     const { endpoint, endpoint: { address } } = sighting;
     if (!sighting.verified && this.#budget.isSpent(address)) {
-      omit(sighting, this.#options.state);
+      omit(sighting, this.#options.io.state);
       return "nothing";
     }
-    const begun = this.#options.clock.now();
+    const begun = this.#options.io.clock.now();
     const result = await this.#interview(sighting);
     if (optedOut.has(address)) return "nothing";
     if (result.answers.length === 0) {
       if (result.failure !== "exhausted") {
-        this.#budget.charge(address, begun, this.#options.clock.now());
+        this.#budget.charge(address, begun, this.#options.io.clock.now());
       }
       return this.#disproved(result);
     }
@@ -249,33 +254,32 @@ export class InspectStage {
   #disproved({ failure }: Inspection): "nothing" | "cut" | "short" {
     if (failure === "exhausted") return "short";
     if (failure === "cancelled") return "cut";
-    this.#options.state.replies[failure === "malformed" ? "malformed" : "forged"]++;
+    this.#options.io.state.replies[failure === "malformed" ? "malformed" : "forged"]++;
     return "nothing";
   }
 
   /** Notes that somebody opted out. */
   async #leaveAlone({ address }: Endpoint): Promise<"nothing"> {
-    const { state, onOptOut, checkpoint } = this.#options;
+    const { io: { state, checkpoint }, hooks } = this.#options;
     state.optedOut++;
     this.#parts.optedOut.add(address);
-    onOptOut(address);
+    hooks?.onOptOut?.(address);
     await checkpoint?.optedOut(address);
     return "nothing";
   }
 
   /** The row of a server, while rows are wanted. */
   #row(sighting: Sighting, result: Inspection): ServerRecord | "cut" {
-    const options = this.#options;
-    const { state } = options;
+    const { limits: { maxResults = Infinity }, interviews, io: { state } } = this.#options;
     if (result.failure !== undefined) state.fellSilent++;
     if (result.exhausted) state.inspectedInPart++;
-    if (this.#accepted >= options.maxResults) return "cut";
-    if (++this.#accepted >= options.maxResults) this.#parts.stop.stop("max-results");
+    if (this.#accepted >= maxResults) return "cut";
+    if (++this.#accepted >= maxResults) this.#parts.stop.stop("max-results");
     this.#parts.onServer(sighting);
-    const record: AttachedRecord = buildRecord(sighting, result, options);
-    if (options.attach) record.attached = attachedOf(result.answers, options.players);
+    const record: AttachedRecord = buildRecord(sighting, result, this.#options);
+    if (interviews.attach) record.attached = attachedOf(result.answers, interviews.players);
     record.alias_of = this.#aliases.of(record, sighting.endpoint);
     if (record.alias_of !== null) state.aliases++;
-    return options.players ? record : withoutPlayers(record);
+    return interviews.players ? record : withoutPlayers(record);
   }
 }

@@ -9,8 +9,8 @@ import { sendable } from "../../inspect/interview.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import { AddressSet } from "../../targets/ranges.ts";
 import { segmentsOf } from "../../targets/compose.ts";
-import { TargetSpace } from "../../targets/space.ts";
-import type { KnownTarget, ScanOptions } from "../scan_options.ts";
+import { isWhole, TargetSpace } from "../../targets/space.ts";
+import type { KnownTarget, ScanSelection, ScanTargets } from "../scan_options.ts";
 
 /** What a known server is sent. */
 export interface KnownPlan {
@@ -24,7 +24,7 @@ export interface KnownPlan {
 
 /** What of a scan's options decides what known servers are sent. */
 export type KnownOptions = Pick<
-  ScanOptions,
+  ScanTargets,
   "protocols" | "allProtocols" | "known" | "asksKnown"
 >;
 
@@ -71,30 +71,25 @@ export function isLookedFor({ probed, interviewed }: KnownPlan, { name }: Protoc
   return !interviewed && probed.some(({ suppressedBy }) => suppressedBy === name);
 }
 
-/** What of a scan's options decides which known servers are targets. */
-export type KnownTargeting =
-  & KnownOptions
-  & Pick<ScanOptions, "targets" | "ports" | "seed" | "shard" | "maxTargets" | "first">;
-
 /** Tells which known servers are targets: exclusions, a limit and a shard leave some out. */
-export function targeted(options: KnownTargeting): (server: KnownTarget) => boolean {
-  const { targets, protocols: [{ name }], ports, seed, shard, maxTargets: limit, first } = options;
-  if (limit === Infinity && shard.count === 1) {
-    const addresses = new AddressSet(targets.groups.flatMap(({ addresses }) => [...addresses]));
-    return ({ endpoint }) => addresses.has(endpoint.address);
+export function targeted({ targets, order }: ScanSelection): (server: KnownTarget) => boolean {
+  const { addresses, protocols: [{ name }], ports } = targets;
+  if (isWhole(order)) {
+    const all = new AddressSet(addresses.groups.flatMap(({ addresses }) => [...addresses]));
+    return ({ endpoint }) => all.has(endpoint.address);
   }
-  const segments = segmentsOf(targets, (bits) => ports(name, bits));
-  const space = new TargetSpace(segments, { seed, shard, limit, first });
+  const segments = segmentsOf(addresses, (bits) => ports(name, bits));
+  const space = new TargetSpace(segments, order);
   return ({ endpoint }) => space.has(endpoint);
 }
 
 /** How many targets of a scan are known servers, by what these are sent. */
-export function countPlans(options: KnownTargeting): ReadonlyMap<KnownPlan, number> {
+export function countPlans(selection: ScanSelection): ReadonlyMap<KnownPlan, number> {
   const counts = new Map<KnownPlan, number>();
-  const { known = [] } = options;
+  const { known = [] } = selection.targets;
   if (known.length === 0) return counts;
-  const plans = knownPlans(options);
-  const isTarget = targeted(options);
+  const plans = knownPlans(selection.targets);
+  const isTarget = targeted(selection);
   for (const server of known) {
     const plan = plans.get(endpointKey(server.endpoint))!;
     if (isTarget(server)) counts.set(plan, (counts.get(plan) ?? 0) + 1);

@@ -54,8 +54,8 @@ export class KnownServerInterviews {
    * @param seed 32 bits that nobody can guess.
    */
   constructor(private readonly options: ScanOptions, seed: number) {
-    this.#plans = knownPlans(options);
-    const { protocols, allProtocols = PROTOCOLS } = options;
+    this.#plans = knownPlans(options.targets);
+    const { protocols, allProtocols = PROTOCOLS } = options.targets;
     const looked = allProtocols.filter(({ name }) =>
       protocols.some(({ suppressedBy }) => suppressedBy === name)
     );
@@ -75,7 +75,7 @@ export class KnownServerInterviews {
     seed: number,
   ): ByProtocol {
     const sets = protocols.map((protocol) => ({ protocol, set: new EndpointSet(seed) }));
-    for (const { endpoint } of sets.length === 0 ? [] : this.options.known ?? []) {
+    for (const { endpoint } of sets.length === 0 ? [] : this.options.targets.known ?? []) {
       const plan = this.#plans.get(endpointKey(endpoint))!;
       for (const { protocol, set } of sets) if (!keeps(plan, protocol)) set.add(endpoint);
     }
@@ -109,7 +109,7 @@ export class KnownServerInterviews {
 
   /** Has all those interviewed that no pass visits, as fast as that goes. */
   async interview(interviewer: Interviewer, signal: AbortSignal): Promise<void> {
-    const { clock, known = [], answered } = this.options;
+    const { io: { clock }, targets: { known = [], answered } } = this.options;
     if (known.length === 0) return;
     const isTarget = targeted(this.options);
     const done = new Set([...answered].map(endpointKey));

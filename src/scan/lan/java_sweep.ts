@@ -86,8 +86,9 @@ export class JavaSweep {
     try {
       await runConnectionPasses({
         passes: [{ protocol: this.slp.name, segments: [{ addresses, ports: [JAVA_PORT] }] }],
-        ...{ seed, shard: { index: 1, count: 1 }, limit: Infinity },
-        ...{ from: { pass: 1, position: 0 }, gapMs: 0 },
+        order: { seed },
+        from: { pass: 1, position: 0 },
+        gapMs: 0,
         ...{ slots: this.#slots, throttle: this.#link.throttle, clock, signal: ending },
         skip: ({ address }) => edges.has(Number(address)) || this.isLeftAlone(address),
         backlogged: () => false,

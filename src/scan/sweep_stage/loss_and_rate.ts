@@ -66,7 +66,7 @@ export class LossAndRate {
   constructor(options: ScanOptions, around: LossAndRateParts) {
     this.#options = options;
     this.#around = around;
-    const { clock, state, random, cooldownMs } = options;
+    const { io: { clock, state, random }, limits: { cooldownMs } } = options;
     const { throttle, tokens, isLeftAlone, isAsked } = around;
     this.#kinds = new Map(around.kinds.map((kind) => [kind.protocol, kind]));
     this.#search = this.#begin(clock.now());
@@ -89,10 +89,10 @@ export class LossAndRate {
   }
 
   #begin(now: number): RateSearch | undefined {
-    const { autoRate, limits } = this.#options;
+    const { autoRate, rates } = this.#options.limits;
     if (autoRate === undefined) return undefined;
     const { most } = autoRate;
-    const search = new RateSearch({ start: limits.rate ?? most, most }, now);
+    const search = new RateSearch({ start: rates.rate ?? most, most }, now);
     this.#around.throttle.setRate(search.rate, now);
     return search;
   }
@@ -105,7 +105,7 @@ export class LossAndRate {
 
   /** Looks what became of canaries, and what that means for the rate. */
   look(): void {
-    const now = this.#options.clock.now();
+    const now = this.#options.io.clock.now();
     const ms = now - this.#looked;
     if (ms < LOOK_MS) return;
     this.#looked = now;
@@ -142,7 +142,7 @@ export class LossAndRate {
     if (search === undefined) return;
     const wanted = Math.min(MOST_CURIOUS, Math.max(LEAST_CURIOUS, CURIOUS / search.rate));
     this.canaries.share = search.curious ? wanted : SHARE;
-    this.#options.state.rate = search.report;
+    this.#options.io.state.rate = search.report;
   }
 
   /** The sweep is over. */

@@ -6,21 +6,14 @@
 import { type Address, type Endpoint, family } from "../../core/address.ts";
 import { segmentsOf, type Targets } from "../../targets/compose.ts";
 import { lastNotAbove, type Range } from "../../targets/ranges.ts";
-import { type Segment, type Shard, TargetSpace } from "../../targets/space.ts";
-import { planSuppression, type SuppressionInput } from "./suppression_passes.ts";
+import { isWhole, type Segment, TargetSpace } from "../../targets/space.ts";
+import type { ScanLimits, ScanSelection } from "../scan_options.ts";
+import { planSuppression } from "./suppression_passes.ts";
 
 /** The options of a scan that decide which endpoints it probes. */
-export interface Probing extends SuppressionInput {
-  /** Seed of the order. */
-  readonly seed: number | undefined;
-  /** Which part of the targets. */
-  readonly shard: Shard;
-  /** How many targets a pass visits at the most. */
-  readonly maxTargets: number;
+export interface Probing extends ScanSelection {
   /** How often unresponsive targets are probed again. */
-  readonly retries: number;
-  /** Targets that come before all others in each pass. Default: none. */
-  readonly first?: readonly Endpoint[];
+  readonly limits: Pick<ScanLimits, "retries">;
 }
 
 /** Where one protocol is probed. */
@@ -48,10 +41,10 @@ export class ProbedEndpoints {
     private readonly options: Probing,
     private readonly withholds?: (endpoint: Endpoint, protocol: string) => boolean,
   ) {
-    const { targets, protocols, ports } = options;
-    this.#groups = { 4: new Groups(targets, 4), 6: new Groups(targets, 6) };
+    const { addresses, protocols, ports } = options.targets;
+    this.#groups = { 4: new Groups(addresses, 4), 6: new Groups(addresses, 6) };
     for (const { name } of protocols) {
-      this.#add(name, segmentsOf(targets, (bits) => ports(name, bits)));
+      this.#add(name, segmentsOf(addresses, (bits) => ports(name, bits)));
     }
     for (const { protocol, segments } of planSuppression(options)) {
       this.#add(protocol.name, segments);
@@ -59,9 +52,8 @@ export class ProbedEndpoints {
   }
 
   #add(protocol: string, segments: readonly Segment[]): void {
-    const { seed, shard, maxTargets: limit, first } = this.options;
-    const whole = shard.count === 1 && limit === Infinity;
-    const space = whole ? undefined : new TargetSpace(segments, { seed, shard, limit, first });
+    const { order } = this.options;
+    const space = isWhole(order) ? undefined : new TargetSpace(segments, order);
     const all = this.#probes.get(protocol) ?? [];
     this.#probes.set(protocol, all);
     all.push({ ports: segments.map(({ ports }) => ports), space });
@@ -80,7 +72,7 @@ export class ProbedEndpoints {
         most += ports.reduce((sum, { length }) => Math.max(sum, length), 0);
       }
     }
-    return most * (this.options.retries + 1);
+    return most * (this.options.limits.retries + 1);
   }
 
   /** Whether an endpoint is probed in a protocol; with none given, in any. */

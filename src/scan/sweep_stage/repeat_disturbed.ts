@@ -6,7 +6,7 @@
 import { sleep } from "../../net/clock.ts";
 import type { FloodingHosts } from "../../sweep/flooding_hosts.ts";
 import { sweep, type SweepOptions } from "../../sweep/sweep.ts";
-import type { ScanOptions } from "../scan_options.ts";
+import type { ScanIo, ScanLimits } from "../scan_options.ts";
 
 /** How often such passes are begun at the most, by all parts of a scan together. */
 const MOST = 2;
@@ -18,7 +18,7 @@ const MOST = 2;
  * @returns Whether more of that is left to do: the passes were cut off.
  */
 export async function sweepDisturbed(
-  options: SweepOptions & Pick<ScanOptions, "retries" | "state">,
+  options: SweepOptions & Pick<ScanLimits, "retries"> & Pick<ScanIo, "state">,
   floods: FloodingHosts,
 ): Promise<boolean> {
   const { clock, gapMs, retries, signal, state } = options;

@@ -12,10 +12,9 @@ import type { Protocol } from "../../protocols/protocol.ts";
 import type { ProbeKind } from "../../sweep/receiver.ts";
 import { SuppressedEndpoints } from "../../inspect/suppressed_endpoints.ts";
 import { type Pass, planPasses, spaceOf, type SweepOptions } from "../../sweep/sweep.ts";
-import type { Mark } from "../../sweep/trail.ts";
-import { segmentsOf, type Targets } from "../../targets/compose.ts";
+import { segmentsOf } from "../../targets/compose.ts";
 import type { Segment } from "../../targets/space.ts";
-import type { ScanOptions } from "../scan_options.ts";
+import type { ScanOptions, ScanSelection } from "../scan_options.ts";
 
 /** A protocol that is probed before the passes, for it suppresses another one. */
 export interface SuppressionPlan {
@@ -27,29 +26,17 @@ export interface SuppressionPlan {
   readonly segments: readonly Segment[];
 }
 
-/** What decides about guards. */
-export interface SuppressionInput {
-  /** The targets. */
-  readonly targets: Targets;
-  /** The protocols of the scan. */
-  readonly protocols: readonly Protocol[];
-  /** Every protocol of the program, in order of rank. Default: PROTOCOLS. */
-  readonly allProtocols?: readonly Protocol[];
-  /** The ports to ask for a protocol where a target names none. */
-  readonly ports: (protocol: string, family: 4 | 6) => readonly number[];
-  /** Where the scan starts. */
-  readonly from: Mark;
-}
-
 /**
  * What has to be looked for before the passes of a scan: nothing where these find it first, on the
  * same ports. Who goes on where a scan was interrupted does not know whom its first part found.
  */
 export function planSuppression(
-  { targets, protocols, allProtocols = PROTOCOLS, ports, from }: SuppressionInput,
+  { targets, order: { from: { udp: from } } }: ScanSelection,
 ): SuppressionPlan[] {
+  const { protocols, allProtocols = PROTOCOLS, ports } = targets;
   const fresh = from.pass === 1 && from.position === 0;
-  const segmentsFor = ({ name }: Protocol) => segmentsOf(targets, (bits) => ports(name, bits));
+  const segmentsFor = ({ name }: Protocol) =>
+    segmentsOf(targets.addresses, (bits) => ports(name, bits));
   return protocols.flatMap((suppressed) => {
     const protocol = suppressorOf(suppressed, allProtocols);
     if (protocol === undefined) return [];
@@ -101,9 +88,11 @@ export class SuppressionPasses {
   /** Nothing has come yet. */
   constructor(options: ScanOptions) {
     this.#options = options;
-    this.#replied = new SuppressedEndpoints(seedOf(options.random));
+    this.#replied = new SuppressedEndpoints(seedOf(options.io.random));
     this.#plans = planSuppression(options);
-    const harmful = options.protocols.filter(({ suppressedBy }) => suppressedBy !== undefined);
+    const harmful = options.targets.protocols.filter(({ suppressedBy }) =>
+      suppressedBy !== undefined
+    );
     this.#suppressible = new Set(harmful.map(({ name }) => name));
     this.#unsent = new Set(this.#suppressible);
   }
@@ -111,13 +100,13 @@ export class SuppressionPasses {
   /** All protocols in which answers may come, those included that are only looked for. */
   get kinds(): ProbeKind[] {
     const looked = this.#plans.map(({ protocol }) => protocol);
-    const { protocols, allProtocols } = this.#options;
+    const { protocols, allProtocols } = this.#options.targets;
     return kindsOf([...new Set([...looked, ...protocols])], allProtocols);
   }
 
   /** Pause between passes, milliseconds: speakers that are looked for have the time to reply. */
   get gapMs(): number {
-    return this.isActive ? Math.max(GAP_MS, this.#options.timeoutMs) : GAP_MS;
+    return this.isActive ? Math.max(GAP_MS, this.#options.limits.timeoutMs) : GAP_MS;
   }
 
   /** Whether some protocol of the scan may be suppressed: else no datagram needs to be noted. */
@@ -127,8 +116,8 @@ export class SuppressionPasses {
 
   /** Positions that are visited before the passes. */
   get positions(): number {
-    const sizing = { ...this.#options, limit: this.#options.maxTargets };
-    return this.#passes().reduce((sum, pass, i) => sum + spaceOf(pass, i + 1, sizing).size, 0);
+    const { order } = this.#options;
+    return this.#passes().reduce((sum, pass, i) => sum + spaceOf(pass, i + 1, order).size, 0);
   }
 
   /** Whether the pass that runs only looks for speakers of a protocol. */
@@ -152,7 +141,7 @@ export class SuppressionPasses {
     if (!this.isActive) return false;
     if (this.#suppressible.has(protocol)) return this.#unsent.has(protocol);
     this.#replied.add(endpoint, proven);
-    return this.#looking || this.#options.protocols.every(({ name }) => name !== protocol);
+    return this.#looking || this.#options.targets.protocols.every(({ name }) => name !== protocol);
   }
 
   /** Takes any other datagram; of a protocol, a broken reply. */
@@ -168,7 +157,7 @@ export class SuppressionPasses {
 
   /** Whether all endpoints that are probed in a protocol for the sake of another one were. */
   hasLookedFor(protocol: string): boolean {
-    return this.#options.protocols.some(({ name, suppressedBy }) =>
+    return this.#options.targets.protocols.some(({ name, suppressedBy }) =>
       suppressedBy === protocol && !this.#unsent.has(name)
     );
   }
@@ -195,8 +184,8 @@ export class SuppressionPasses {
   #passes(): Pass[] {
     return this.#plans.flatMap(({ protocol, segments }) =>
       planPasses(
-        kindsOf([protocol], this.#options.allProtocols),
-        this.#options.retries,
+        kindsOf([protocol], this.#options.targets.allProtocols),
+        this.#options.limits.retries,
         () => segments,
       )
     );

@@ -70,13 +70,13 @@ export class TcpSweep {
     this.#around = around;
     this.#others = new EndpointSet(around.seed);
     this.#unprobed = new EndpointSet(around.seed);
-    this.#slots = new ConnectionSlots(options.connections, MOST_OF_HOST);
-    this.#protocols = options.protocols.filter(({ transport }) => transport === "tcp");
+    this.#slots = new ConnectionSlots(options.limits.connections, MOST_OF_HOST);
+    this.#protocols = options.targets.protocols.filter(({ transport }) => transport === "tcp");
     this.#link = {
-      dialer: options.dialer,
+      dialer: options.io.dialer,
       throttle: around.throttle,
-      clock: options.clock,
-      limits: options.streamLimits ?? STREAM_LIMITS,
+      clock: options.io.clock,
+      limits: options.limits.streamLimits ?? STREAM_LIMITS,
       signal: around.stop.hard,
       onShortage: () => this.#slots.lower(), // fewer connections are made from now on
       shortage: around.shortage,
@@ -85,7 +85,7 @@ export class TcpSweep {
 
   /** Where it starts. */
   get from(): Mark {
-    return this.#options.fromTcp ?? { pass: 1, position: 0 };
+    return this.#options.order.from.tcp;
   }
 
   /** Where it stands: everything before it was visited to its end, and in some pass probed. */
@@ -95,14 +95,14 @@ export class TcpSweep {
 
   /** Runs the passes; returns where they stand. */
   async run(gapMs: number): Promise<Mark> {
-    const { clock, maxTargets, state } = this.#options;
+    const { io: { clock, state }, order } = this.#options;
     const { throttle, stop, skip, backlogged, onProgress } = this.#around;
     const passes = this.#plan();
     const end = await runConnectionPasses({
-      ...this.#options,
       passes,
+      order,
       from: this.from,
-      limit: maxTargets,
+      clock,
       gapMs,
       slots: this.#slots,
       throttle,
@@ -116,7 +116,7 @@ export class TcpSweep {
         state.tcp.pass = pass;
         state.tcp.size = size;
         state.tcp.position = pass === this.from.pass ? this.from.position : 0;
-        this.#options.onPass?.("tcp");
+        this.#options.hooks?.onPass?.("tcp");
       },
       onProgress: (visited, sent) => {
         state.tcp.position += visited;
@@ -133,13 +133,13 @@ export class TcpSweep {
   }
 
   #plan(): ConnectionPass[] {
-    const { targets, ports, retries, maxTargets, state } = this.#options;
+    const { targets: { addresses, ports }, order, limits: { retries }, io: { state } } =
+      this.#options;
     const passes = this.#protocols.flatMap(({ name }) => {
-      const segments = segmentsOf(targets, (bits) => ports(name, bits));
+      const segments = segmentsOf(addresses, (bits) => ports(name, bits));
       return Array.from({ length: retries + 1 }, () => ({ protocol: name, segments }));
     });
-    const sizing = { ...this.#options, limit: maxTargets };
-    const sizes = passes.map((pass, i) => connectionSpace(pass, i + 1, sizing).size);
+    const sizes = passes.map((pass, i) => connectionSpace(pass, i + 1, order).size);
     state.tcp.passes = passes.length;
     state.total += sizes.reduce((sum, size) => sum + size, 0);
     const behind = sizes.slice(0, this.from.pass - 1).reduce((sum, size) => sum + size, 0);
@@ -153,7 +153,7 @@ export class TcpSweep {
 
   /** Connects to a target and asks it; false when it was cut off. */
   async #visit(protocol: Protocol, target: Endpoint): Promise<boolean> {
-    const { counts } = this.#options.state.tcp;
+    const { counts } = this.#options.io.state.tcp;
     const stream = await dial(target, this.#link);
     if (stream === "cancelled") return false;
     this.#note(target, stream !== "exhausted");
@@ -172,16 +172,16 @@ export class TcpSweep {
     if (probed) this.#unprobed.delete(target);
     else this.#unprobed.add(target);
     this.#held = this.#unprobed.size === 0 ? undefined : this.#held ?? this.#stand();
-    this.#options.state.tcp.unprobed = this.#unprobed.size;
+    this.#options.io.state.tcp.unprobed = this.#unprobed.size;
   }
 
   #ask(protocol: Protocol, target: Endpoint, stream: Stream): Promise<Outcome<unknown>> {
-    const { clock } = this.#options;
+    const { clock } = this.#options.io;
     return queryWithRetries(protocol, {
       endpoint: target,
       link: () => new StreamLink(target, this.#link, stream),
       exclusive: true,
-      requestedAs: requestedNameOf(this.#options, target),
+      requestedAs: requestedNameOf(this.#options.targets, target),
       statusOnly: true,
       timeoutMs: Infinity, // the link bounds it
       leavesMute: true,
@@ -189,7 +189,7 @@ export class TcpSweep {
   }
 
   #judge(protocol: Protocol, target: Endpoint, outcome: Outcome<unknown>): void {
-    const { clock, state: { tcp: { counts } } } = this.#options;
+    const { clock, state: { tcp: { counts } } } = this.#options.io;
     switch (outcome.kind) {
       case "answered":
         counts.answered++;
@@ -222,7 +222,7 @@ export class TcpSweep {
    * server listens on TCP too; `undefined`: as usual.
    */
   async link(peer: Endpoint, protocol: string, followUpMs: number | undefined): Promise<Link> {
-    const { ports } = this.#options;
+    const { ports } = this.#options.targets;
     const { limits } = this.#link;
     const expected = ports(protocol, family(peer.address)).includes(peer.port);
     const connectMs = expected ? limits.connectMs : followUpMs ?? limits.connectMs;

@@ -16,7 +16,7 @@ const FLEET = { servers: 64, range: { ...RANGE, end: RANGE.start + 256 }, seed: 
 const SETTING: Setting = {
   ...{ fleet: { ...FLEET, software: ["bds"] }, range: RANGE, retries: 0, audited: false },
   ...{ protocolNames: ["raknet"], ports: () => [19132] },
-  limits: { rate: 10_000, netRate: undefined, hostRate: undefined },
+  rates: { rate: 10_000, netRate: undefined, hostRate: undefined },
 };
 
 /** Floods our sockets while the scan probes all targets; the replies of eight servers are lost. */
@@ -52,7 +52,7 @@ async function scanInto(path: string, id: string, setting: Setting): Promise<Res
   await stores.begin(id, since, 1, "{}");
   const state = newState(id, network!.now());
   const result = await scanFleet({ ...setting, sinks: stores.sinks, state });
-  await stores.end(state, result.end, { since, options: result.options, resumed: false });
+  await stores.end(state, result.end, { since, selection: result.options, resumed: false });
   return result;
 }
 

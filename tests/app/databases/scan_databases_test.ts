@@ -12,7 +12,8 @@ import { readNdjson } from "../../../src/fleet/judge/verify_rows.ts";
 import { systemClock } from "../../../src/net/clock.ts";
 import { PROTOCOLS } from "../../../src/protocols/list.ts";
 import { FIELDS, serverId, type ServerRecord } from "../../../src/core/record.ts";
-import type { ScanEnd, ScanOptions } from "../../../src/scan/scan_options.ts";
+import { selectionFor } from "../../scan/scan_harness.ts";
+import type { ScanEnd } from "../../../src/scan/scan_options.ts";
 import { type EndReason, newState } from "../../../src/scan/scan_state.ts";
 import { recordOf, storable } from "../../../src/store/server_columns.ts";
 import { openSqlite } from "../../../src/store/database/sqlite.ts";
@@ -294,13 +295,10 @@ async function failuresAfter(
 ): Promise<unknown> {
   const values = readArgs("scan", ["127.0.0.1", "-o", path]);
   const protocols = PROTOCOLS.filter(({ name }) => name === "raknet");
-  const options = {
-    ...{ protocols, ports: () => [9], seed: 1, shard: { index: 1, count: 1 } },
-    ...{ maxTargets: Infinity, optedOut: [], answered: [], from: { pass: 1, position: 0 } },
-    targets: compose([{ range: { start: 0x7f000001, end: 0x7f000002 }, port: undefined }], {
-      ...{ never: [], private: [], chosen: [] },
-    }),
-  } as unknown as ScanOptions;
+  const addresses = compose([{ range: { start: 0x7f000001, end: 0x7f000002 }, port: undefined }], {
+    ...{ never: [], private: [], chosen: [] },
+  });
+  const selection = selectionFor({ addresses, protocols, ports: () => [9] });
   const asked = { protocols: ["raknet"], follow: true, verify: false };
   const plan = planDatabases(new Settings(values));
   await using stores = await ScanDatabases.open(
@@ -313,7 +311,7 @@ async function failuresAfter(
   await stores.begin("scan-2", 2000, 1, formatConfig("scan", values));
   const state = newState("scan-2", 0);
   state.floods.addresses.push(...flooding);
-  await stores.end(state, { reason } as ScanEnd, { since: 2000, options, resumed: false });
+  await stores.end(state, { reason } as ScanEnd, { since: 2000, selection, resumed: false });
   await using database = openSqlite(path, { readOnly: true });
   return (await all(database, "select failures from servers"))[0].failures;
 }

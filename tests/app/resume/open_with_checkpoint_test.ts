@@ -7,7 +7,7 @@ import {
 import { optionsOf } from "../../../src/cli/options/option_table.ts";
 import { readArgs } from "../../../src/cli/options/parse_arguments.ts";
 import { planOutputs } from "../../../src/app/outputs/open_outputs.ts";
-import { planScan } from "../../../src/app/targets/scan_plan.ts";
+import { planScan, selectionOf } from "../../../src/app/targets/scan_plan.ts";
 import { checkMarks, readResumed, resumeLine } from "../../../src/app/resume/read_resumed_scan.ts";
 import { readScanSettings, speedFor } from "../../../src/app/settings/scan_settings.ts";
 import { planDatabases, spillPath } from "../../../src/app/databases/scan_databases.ts";
@@ -110,8 +110,9 @@ async function resume(path: string, folder: string): Promise<void> {
   const outputs = planOutputs(settings, undefined);
   const stores = planDatabases(settings);
   const named = composeTargets(configuration.found, []);
-  const { limits } = speedFor(named.targets, chosen);
-  const plan = planScan({ ...chosen, ...named, limits });
+  const { limits: rates } = speedFor(named.targets, chosen);
+  const limits = { retries: chosen.retries, rates };
+  const plan = planScan({ ...selectionOf(chosen, named), limits });
   checkMarks(checkpoint.marks, plan.passes, path);
   const files = outputs.map((output) => output.path);
   const spill = spillPath([`${folder}/x.csv`], checkpoint.scanId);
@@ -125,7 +126,7 @@ async function resume(path: string, folder: string): Promise<void> {
   countFrom(state, checkpoint.counters, answered.length);
   const lines = [
     resumeLine(resumed, state.written, plan),
-    ...summary(state, { reason: "done", mark: from, tcpMark: fromTcp }, stores.places, 1),
+    ...summary(state, { reason: "done", marks: { udp: from, tcp: fromTcp } }, stores.places, 1),
   ];
   for (const line of lines) assertEquals(/NaN|undefined|Infinity|object/.exec(line), null, line);
 }

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { type Address, endpointKey, parseAddress } from "../../../src/core/address.ts";
 import { readArgs } from "../../../src/cli/options/parse_arguments.ts";
 import { planLines } from "../../../src/cli/commands/scan_dry_run.ts";
-import { planScan, requirePermission } from "../../../src/app/targets/scan_plan.ts";
+import { planScan, requirePermission, selectionOf } from "../../../src/app/targets/scan_plan.ts";
 import { clockTime } from "../../../src/core/quantities.ts";
 import { readScanSettings, speedFor } from "../../../src/app/settings/scan_settings.ts";
 import {
@@ -15,7 +15,6 @@ import type { Range } from "../../../src/targets/ranges.ts";
 import { Settings } from "../../../src/app/settings/option_values.ts";
 import { InputError } from "../../../src/core/errors.ts";
 import { PROTOCOLS } from "../../../src/protocols/list.ts";
-import { usualPorts } from "../../../src/protocols/usual_ports.ts";
 
 const NAMES: Record<string, readonly string[]> = {
   "two.example": ["10.0.0.1", "fc00::1"],
@@ -103,7 +102,8 @@ Deno.test("where an SRV record leads is a target, where the name has no port", a
 function dryRun(named: NamedTargets): string[] {
   const chosen = readScanSettings(new Settings(readArgs("scan", ["--protocol", "slp"])), () => 1);
   const speed = speedFor(named.targets, chosen);
-  const plan = planScan({ ...chosen, ...speed, ...named });
+  const limits = { retries: chosen.retries, rates: speed.limits };
+  const plan = planScan({ ...selectionOf(chosen, named), limits });
   return planLines(plan, named, chosen, speed, [], { name: "portable" });
 }
 
@@ -168,13 +168,12 @@ Deno.test("targets, exclusions and files share one bound for ranges of octets", 
   assertEquals((await collect({ files: file(...many) })).targets.size, 132_000n); // one each
 });
 
-async function plan(words: string[], limits = { rate: 1000, netRate: 50, hostRate: 5 }, over = {}) {
-  const { targets } = await collect({ words });
-  const protocols = PROTOCOLS.slice(0, 1);
-  const input = { protocols, ports: usualPorts(PROTOCOLS), seed: 1, shard: { index: 1, count: 1 } };
-  const from = { pass: 1, position: 0 };
-  const rest = { from, maxTargets: Infinity, retries: 1, limits };
-  return { targets, plan: planScan({ ...input, ...rest, targets, ...over }) };
+async function plan(words: string[], rates = { rate: 1000, netRate: 50, hostRate: 5 }, over = {}) {
+  const named = await collect({ words });
+  const given = readScanSettings(new Settings(readArgs("scan", [])), () => 1);
+  const chosen = { ...given, protocols: PROTOCOLS.slice(0, 1), ...over };
+  const limits = { retries: 1, rates };
+  return { ...named, plan: planScan({ ...selectionOf(chosen, named), limits }) };
 }
 
 Deno.test("the plan knows which limit governs", async () => {

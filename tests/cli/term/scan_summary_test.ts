@@ -15,9 +15,10 @@ Deno.test("summary() says how many rows are aliases, if some are", () => {
   const lines = (aliases: number) => {
     const state = { ...newState("", performance.now()), written: 5, aliases };
     const mark = { pass: 1, position: 0 };
-    return summary(state, { reason: "done", mark, tcpMark: mark } as ScanEnd, [], 1).filter((
-      line,
-    ) => line.includes("alias"));
+    return summary(state, { reason: "done", marks: { udp: mark, tcp: mark } } as ScanEnd, [], 1)
+      .filter((
+        line,
+      ) => line.includes("alias"));
   };
   assertEquals(lines(0), []);
   assertEquals(lines(1), ["1 row of servers that another row describes (alias_of)"]);
@@ -30,7 +31,7 @@ Deno.test("summary() says how many endpoints were omitted, and how to find the s
     state.replies.omitted = omitted;
     state.omittedAt.push(...Array.from({ length: hosts }, (_, i) => `127.0.0.${i}`));
     const mark = { pass: 1, position: 0 };
-    const end = { reason: "done", mark, tcpMark: mark } as ScanEnd;
+    const end = { reason: "done", marks: { udp: mark, tcp: mark } } as ScanEnd;
     return summary(state, end, [], 1).filter((line) => /incomplete/.test(line));
   };
   const rest =
@@ -56,7 +57,7 @@ Deno.test("summary() names hosts that flooded, and says whether results are inco
     const addresses = Array.from({ length: hosts }, (_, i) => `127.0.0.${i}`);
     Object.assign(state.floods, { hosts, datagrams: 12_345, addresses, disturbed });
     const mark = { pass: 1, position: 0 };
-    const end = { reason: "done", mark, tcpMark: mark } as ScanEnd;
+    const end = { reason: "done", marks: { udp: mark, tcp: mark } } as ScanEnd;
     return summary(state, end, [], 1).filter((line) => /flood|exclude/.test(line));
   };
   assertEquals(lines(0, []), []);
@@ -87,7 +88,7 @@ function shortState(unprobed: number, uninspected: number, inspectedInPart: numb
 }
 
 const MARK = { pass: 1, position: 7 };
-const INCOMPLETE = { reason: "incomplete", mark: MARK, tcpMark: MARK } as ScanEnd;
+const INCOMPLETE = { reason: "incomplete", marks: { udp: MARK, tcp: MARK } } as ScanEnd;
 
 Deno.test("summary() says what was left out for lack of descriptors", () => {
   const lines = (...counts: [number, number, number]) =>

@@ -16,7 +16,7 @@ import { ndjsonFormat } from "../../../src/sinks/json.ts";
 import { compose } from "../../../src/targets/compose.ts";
 import { FakeDisk } from "../../fakes/disk.ts";
 import { NO_STREAM_FAULTS } from "../../../src/testing/fake_streams.ts";
-import { PORTS, type Result, scanFleet, type Setting } from "../scan_harness.ts";
+import { PORTS, type Result, scanFleet, selectionFor, type Setting } from "../scan_harness.ts";
 import { CHECKPOINT, PROGRAM, resumeScan, startScan } from "./resumable_scan.ts";
 
 /** A default scan: UDP and TCP beside each other, two passes of each protocol. */
@@ -24,7 +24,7 @@ const DEFAULT: Setting = {
   fleet: { servers: 30, hostile: 10, range: { start: 0x7f100000, end: 0x7f100060 }, seed: 11 },
   faults: { loss: 0, duplication: 0.1, delay: 60, jitter: 200 },
   streamFaults: { ...NO_STREAM_FAULTS, delay: 60, jitter: 200 },
-  limits: { rate: 130, netRate: undefined, hostRate: undefined },
+  rates: { rate: 130, netRate: undefined, hostRate: undefined },
   cooldownMs: 1000,
 };
 
@@ -39,7 +39,7 @@ const SLOW_TCP: Setting = {
 const NO_RATE: Setting = {
   ...DEFAULT,
   fleet: { ...DEFAULT.fleet, hostile: 0 },
-  limits: { rate: undefined, netRate: undefined, hostRate: undefined },
+  rates: { rate: undefined, netRate: undefined, hostRate: undefined },
 };
 
 /** How a scan is stopped after some time. */
@@ -76,16 +76,21 @@ function read(command: string): Settings {
 }
 
 const PASSES = planScan({
-  ...SETTINGS,
-  ports: (protocol) => PORTS[protocol],
-  limits: { rate: undefined, netRate: undefined, hostRate: undefined },
-  targets: TARGETS,
+  ...selectionFor({
+    addresses: TARGETS,
+    protocols: SETTINGS.protocols,
+    ports: (protocol) => PORTS[protocol],
+  }),
+  limits: {
+    retries: SETTINGS.retries,
+    rates: { rate: undefined, netRate: undefined, hostRate: undefined },
+  },
 }).passes;
 
 /** Which sides have finished their passes. */
-function sideOf({ mark, tcpMark }: Result["end"]): string {
-  const udpDone = mark.pass > PASSES.udp.sizes.length;
-  const tcpDone = tcpMark.pass > PASSES.tcp.sizes.length;
+function sideOf({ marks: { udp, tcp } }: Result["end"]): string {
+  const udpDone = udp.pass > PASSES.udp.sizes.length;
+  const tcpDone = tcp.pass > PASSES.tcp.sizes.length;
   return udpDone ? tcpDone ? "both" : "udp" : tcpDone ? "tcp" : "none";
 }
 
@@ -147,10 +152,10 @@ for (
       const { end, rows } = await scanFleet(stopped);
       const first = rows.map(serverId);
       if (end.reason === "done") return end;
-      const again = read(continueCommand(VALUES, SETTINGS, end, [OUTPUT]));
+      const again = read(continueCommand(VALUES, SETTINGS, end.marks, [OUTPUT]));
       const { from, fromTcp, seed } = readScanSettings(again, () => NaN);
       checkMarks({ udp: from, tcp: fromTcp }, PASSES);
-      assertEquals([from, fromTcp, seed], [end.mark, end.tcpMark, 5], what);
+      assertEquals([from, fromTcp, seed], [end.marks.udp, end.marks.tcp, 5], what);
       const answered = first.map((id) => parseEndpoint(id)!);
       const second = await scanFleet({ ...setting, from, fromTcp, answered });
       const ids = [...first, ...second.rows.map(serverId)];
@@ -164,11 +169,11 @@ for (
 Deno.test("a scan that may run no longer than its cooldown gets further with each part", async () => {
   const setting: Setting = { ...DEFAULT, maxRuntimeMs: 700, cooldownMs: 3000 };
   const disk = new FakeDisk();
-  const marks = [(await startScan(disk, setting)).result.end.mark];
+  const marks = [(await startScan(disk, setting)).result.end.marks.udp];
   for (;;) {
     const part = await resumeScan(disk, setting);
     if (part === undefined) break;
-    const { reason, mark } = part.result.end;
+    const { reason, marks: { udp: mark } } = part.result.end;
     if (reason !== "done") assertNotEquals(mark, marks.at(-1));
     marks.push(mark);
   }

@@ -57,9 +57,8 @@ async function run(setting: Setting, network: FakeNetwork, keep: {
 }): Promise<Omit<Part, "failures">> {
   const { sinks, writer: checkpoint, state } = keep;
   const result = await scanFleet({ ...setting, network, sinks, checkpoint, key: KEY, state });
-  const { mark: udp, tcpMark: tcp } = result.end;
   for (const sink of sinks) await sink[Symbol.asyncDispose]();
-  return { result, resumable: await checkpoint.end({ udp, tcp }, state) };
+  return { result, resumable: await checkpoint.end(result.end.marks, state) };
 }
 
 /** Starts a scan. */

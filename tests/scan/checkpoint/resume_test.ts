@@ -15,7 +15,7 @@ const SETTING: Setting = {
   fleet: { servers: 40, hostile: 20, range: { start: 0x7f100000, end: 0x7f100080 }, seed: 11 },
   faults: { loss: 0, duplication: 0.1, delay: 100, jitter: 300 },
   streamFaults: { ...NO_STREAM_FAULTS, delay: 150, jitter: 300 },
-  limits: { rate: 130, netRate: undefined, hostRate: undefined },
+  rates: { rate: 130, netRate: undefined, hostRate: undefined },
   cooldownMs: 2000,
   retries: 0,
 };

@@ -32,7 +32,7 @@ Deno.test("servers that cannot be inspected for lack of descriptors are counted,
   const { state, end, rows } = await scanFleet(setting);
   assertEquals([rows.length, state.uninspected, state.inspectedInPart], [0, 40, 0]);
   assertEquals(troubles, ["EMFILE short"]);
-  assertEquals([end.reason, end.mark], ["incomplete", { pass: 1, position: 0 }]);
+  assertEquals([end.reason, end.marks.udp], ["incomplete", { pass: 1, position: 0 }]);
   assertEquals([state.replies.forged, state.fellSilent], [0, 0]);
   assert(network.now() < 60_000, `${network.now()} ms for waits of 15 s each`);
 });
@@ -64,11 +64,11 @@ Deno.test("a server that a later pass can inspect is not counted, and holds no m
   const { state, end, rows } = await scanFleet({
     ...{ network, fleet: NODES, protocolNames: ["raknet"], onPass: () => pass++ },
     cooldownMs: 20_000,
-    limits: { rate: 10, netRate: undefined, hostRate: undefined },
+    rates: { rate: 10, netRate: undefined, hostRate: undefined },
     openSole: (family) => pass < 2 ? exhausted() : network.open(family),
   });
   assertEquals([rows.length, state.uninspected], [40, 0]);
-  assertEquals([end.reason, end.mark], ["done", { pass: 3, position: 0 }]);
+  assertEquals([end.reason, end.marks.udp], ["done", { pass: 3, position: 0 }]);
 });
 
 Deno.test("sockets of inspections that could be opened report nothing", async () => {

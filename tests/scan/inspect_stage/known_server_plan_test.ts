@@ -10,7 +10,7 @@ import { readCheckpoint } from "../../../src/scan/checkpoint/checkpoint_file.ts"
 import { countPlans, planFor } from "../../../src/scan/inspect_stage/known_server_plan.ts";
 import { compose } from "../../../src/targets/compose.ts";
 import { FakeDisk } from "../../fakes/disk.ts";
-import { type Result, scanFleet, type Setting } from "../scan_harness.ts";
+import { type Result, scanFleet, selectionFor, type Setting } from "../scan_harness.ts";
 import { CHECKPOINT, PROGRAM, resumeScan, startScan } from "../checkpoint/resumable_scan.ts";
 
 const RANGE = { start: 0x7f100000, end: 0x7f100040 };
@@ -248,15 +248,14 @@ Deno.test("rescan: named protocols limit what is sent, and follow a reply", asyn
     assertEquals([id, sent.get(id) ?? []], [id, wanted]);
   }
   assert(late > 1 && unasked > 3, `${late} ${unasked}`);
-  const targets = compose([{ range: RANGE, port: undefined }], {
+  const addresses = compose([{ range: RANGE, port: undefined }], {
     ...{ never: [], private: [], chosen: [] },
   });
-  const options = {
-    ...{ targets, ports: () => PORTS, seed: 5, shard: { index: 1, count: 1 } },
-    ...{ maxTargets: Infinity, first, known, asksKnown: false },
-    protocols: PROTOCOLS.filter(({ name }) => named.includes(name)),
-  };
-  const silent = [...countPlans(options)].filter(([{ probed }]) => probed.length === 0);
+  const protocols = PROTOCOLS.filter(({ name }) => named.includes(name));
+  const targets = { addresses, protocols, ports: () => PORTS, known, asksKnown: false };
+  const silent = [...countPlans(selectionFor(targets, { first }))].filter(([{ probed }]) =>
+    probed.length === 0
+  );
   assertEquals(silent.reduce((sum, [, count]) => sum + count, 0), unasked);
 });
 
@@ -304,7 +303,7 @@ async function overDead(protocols: string[], over: Partial<Setting>) {
     ...{ fleet: { ...FLEET, servers: 1 }, range, ports: () => [7], retries: 0 },
     ...{ first: servers, asksKnown: true, cooldownMs: 1000 },
     known: servers.map((endpoint) => ({ endpoint, protocols })),
-    limits: { rate: 100, netRate: undefined, hostRate: undefined },
+    rates: { rate: 100, netRate: undefined, hostRate: undefined },
     ...over,
   });
   return { sent: network.sent, begun: streams.begun, lasted: network.now() - START };
@@ -368,7 +367,7 @@ const PONG = Uint8Array.fromHex(
 
 Deno.test("rescan: interrupted and resumed, each server is sent what an uninterrupted one sends", async () => {
   const disk = new FakeDisk();
-  const slow = { ...SETTING, limits: { rate: 80, netRate: undefined, hostRate: undefined } };
+  const slow = { ...SETTING, rates: { rate: 80, netRate: undefined, hostRate: undefined } };
   const whole = (await rescan()).rows.map(({ host, port }) => `${host}:${port}`);
   const cut = [];
   for (let part = await startScan(disk, { ...slow, maxRuntimeMs: 2000 });;) {
@@ -420,7 +419,7 @@ for (const [reason, stopped] of Object.entries(STOPPED)) {
     const cut = await startScan(disk, { ...UNVISITED, ...stopped() });
     const { state, end, hosts } = cut.result;
     assert(state.written > 0 && state.written < 20, `${state.written} rows`);
-    assert(end.mark.pass > state.passes, `the mark is in pass ${end.mark.pass}`);
+    assert(end.marks.udp.pass > state.passes, `the mark is in pass ${end.marks.udp.pass}`);
     assertEquals([end.reason, cut.resumable], [reason, true]);
     assertEquals((await readCheckpoint(disk, CHECKPOINT, PROGRAM)).state, reason);
     const rest = await resumeScan(disk, UNVISITED);

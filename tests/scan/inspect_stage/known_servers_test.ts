@@ -10,7 +10,7 @@ import { SQP_STYLES } from "../../../src/fleet/simulate/sqp/sqp_styles.ts";
 import { coverageOf } from "../../../src/scan/coverage.ts";
 import { compose } from "../../../src/targets/compose.ts";
 import { PROTOCOLS } from "../../../src/protocols/list.ts";
-import { type Result, scanFleet, type Setting } from "../scan_harness.ts";
+import { type Result, scanFleet, selectionFor, type Setting } from "../scan_harness.ts";
 
 const RANGE = { start: 0x7f100000, end: 0x7f100040 };
 const FLEET = { servers: 30, range: RANGE, seed: 5, software: ["sqpFull", "sqpInfo", "bds"] };
@@ -113,12 +113,14 @@ Deno.test("rescan: a server known for SQP whose name opts out is dropped, and no
 
 Deno.test("rescan: who counts as asked", () => {
   const inclusion = { range: RANGE, port: undefined };
-  const { asked } = coverageOf({
-    targets: compose([inclusion], { never: [], private: [], chosen: [] }),
+  const targets = {
+    addresses: compose([inclusion], { never: [], private: [], chosen: [] }),
     protocols: PROTOCOLS.filter(({ name }) => name === "raknet"),
-    ...{ ports, seed: 1, shard: { index: 1, count: 1 }, maxTargets: Infinity, optedOut: [] },
-    ...{ first, known, asksKnown: true },
-  });
+    ports,
+    known,
+    asksKnown: true,
+  };
+  const { asked } = coverageOf(selectionFor(targets, { seed: 1, first }));
   const [{ address, port }] = UNITY;
   assertEquals(asked(address, port, ["sqp"]), true);
   const other = first.find((one) => !UNITY.includes(one))!;

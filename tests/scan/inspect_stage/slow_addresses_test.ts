@@ -86,8 +86,8 @@ Deno.test("64 forgers on one address hold a scan for less than 15 s, and all are
 
 for (const hostRate of [1, 5, undefined]) {
   Deno.test(`the slowest forgers of one address hold a scan for 80 s at most, --host-rate ${hostRate ?? "off"}`, async () => {
-    const limits = { ...MILD, hostRate };
-    const { heldMs, replies } = await scanHosts(slowForger, 1, 64, { limits });
+    const rates = { ...MILD, hostRate };
+    const { heldMs, replies } = await scanHosts(slowForger, 1, 64, { rates });
     assertEquals(replies.forged + replies.omitted, 64);
     assert(heldMs < 80_000, `${heldMs} ms`);
   });
@@ -106,7 +106,7 @@ Deno.test("4,096 slow servers on 64 addresses are all found within 5 minutes", a
 });
 
 Deno.test("slow servers at the usual limits are all found, though they take longer than a budget", async () => {
-  const { rows, replies, network } = await scanHosts(slowServer, 1, 120, { limits: MILD });
+  const { rows, replies, network } = await scanHosts(slowServer, 1, 120, { rates: MILD });
   assertEquals([rows.length, replies.omitted, replies.forged], [120, 0, 0]);
   const sent = network.sent.map(({ at }) => at);
   assert(sent.every((at, i) => i < 5 || at - sent[i - 5] >= 999.9), "5 datagrams a second");

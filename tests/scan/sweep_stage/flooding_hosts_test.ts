@@ -21,7 +21,7 @@ function disturbed(over: Partial<Setting> = {}) {
     fleet: SERVERS,
     range: RANGE,
     protocolNames: ["raknet", "query"],
-    limits: LIMITS,
+    rates: LIMITS,
     ports: (name) => [name === "raknet" ? 19132 : 25565],
     prepare: (network) => {
       network.record = true;
@@ -75,7 +75,7 @@ for (const retries of [1, 2]) {
     const disk = new FakeDisk();
     const controller = new AbortController();
     let cutAt = 0;
-    const setting = { fleet: SERVERS, range: RANGE, limits: LIMITS, retries, ...LASTING };
+    const setting = { fleet: SERVERS, range: RANGE, rates: LIMITS, retries, ...LASTING };
     const cut = await startScan(disk, {
       ...setting,
       signal: controller.signal,
@@ -91,7 +91,11 @@ for (const retries of [1, 2]) {
       },
     });
     const { end, state } = cut.result;
-    assertEquals([end.reason, end.mark.pass, cut.resumable], ["interrupted", retries + 2, true]);
+    assertEquals([end.reason, end.marks.udp.pass, cut.resumable], [
+      "interrupted",
+      retries + 2,
+      true,
+    ]);
     assertEquals([state.floods.passes.further, state.floods.disturbed], [1, ["raknet"]]);
     const timed = await startScan(new FakeDisk(), { ...setting, maxRuntimeMs: cutAt - 1000 });
     const hasMore = retries === 2;
@@ -144,7 +148,7 @@ for (const { port, datagrams, hosts } of FORGED) {
       fleet: { ...fleet, software: ["bds", "vanilla", ...port === 1 ? ["sqpFull"] : []] },
       range: fleet.range,
       protocolNames: ["raknet", "query", "sqp"],
-      limits: LIMITS,
+      rates: LIMITS,
       follow: false,
       audited: false,
       prepare: (network, hosts) => {

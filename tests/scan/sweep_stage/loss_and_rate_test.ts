@@ -15,7 +15,7 @@ Deno.test("a scan tells what is lost on the way", async () => {
   for (const loss of [0, 0.03]) {
     const faults = { loss, duplication: 0.01, delay: 20, jitter: 20 };
     const { state } = await scanFleet({
-      ...{ fleet: FLEET, faults, limits: MILD, retries: 0 },
+      ...{ fleet: FLEET, faults, rates: MILD, retries: 0 },
       protocolNames: ["raknet", "query"],
     });
     const { low, high } = estimateLoss(state.canaries)!;
@@ -31,7 +31,7 @@ Deno.test("a scan tells what is lost on the way", async () => {
 Deno.test("canaries keep caps and pace, leave those alone who opted out, and no conversation", async () => {
   const fleet = { ...FLEET, software: ["bds", "bdsOptedOut"] };
   const { network, optedOut, rows, verdict } = await scanFleet({
-    ...{ fleet, limits: { ...MILD, hostRate: 1 }, retries: 0 },
+    ...{ fleet, rates: { ...MILD, hostRate: 1 }, retries: 0 },
     protocolNames: ["raknet"],
     prepare: (fake) => fake.record = true,
   });
@@ -88,7 +88,7 @@ for (const loss of [0, 0.015]) {
     const { state, end } = await scanFleet({
       network,
       fleet: { ...FLEET, servers: 3000, range: { start: RANGE.start, end: RANGE.start + 2 ** 17 } },
-      limits: { rate: 1000, netRate: undefined, hostRate: 5 },
+      rates: { rate: 1000, netRate: undefined, hostRate: 5 },
       autoRate: { most: 1e6 },
       protocolNames: ["raknet"],
       retries: 0,
@@ -103,7 +103,7 @@ for (const loss of [0, 0.015]) {
 Deno.test("--rate auto keeps the caps of networks, and says so", async () => {
   const { state } = await scanFleet({
     fleet: { ...FLEET, range: { start: RANGE.start, end: RANGE.start + 2 ** 13 }, servers: 500 },
-    limits: { rate: 1000, netRate: 20, hostRate: 5 },
+    rates: { rate: 1000, netRate: 20, hostRate: 5 },
     autoRate: { most: 1e6 },
     protocolNames: ["raknet"],
     retries: 0,
@@ -117,7 +117,7 @@ Deno.test("--rate auto keeps the caps of networks, and says so", async () => {
 Deno.test("--rate auto stays where it begins while nobody answers", async () => {
   const { state } = await scanFleet({
     fleet: { ...FLEET, servers: 1 },
-    limits: { rate: 1000, netRate: undefined, hostRate: 5 },
+    rates: { rate: 1000, netRate: undefined, hostRate: 5 },
     autoRate: { most: 1e6 },
     protocolNames: ["raknet"],
     retries: 0,

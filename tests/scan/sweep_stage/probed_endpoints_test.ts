@@ -4,7 +4,7 @@ import { sqp } from "../../../src/entry/protocols.ts";
 import { PROTOCOLS } from "../../../src/protocols/list.ts";
 import { ProbedEndpoints } from "../../../src/scan/sweep_stage/probed_endpoints.ts";
 import { compose } from "../../../src/targets/compose.ts";
-import { scanFleet } from "../scan_harness.ts";
+import { scanFleet, selectionFor } from "../scan_harness.ts";
 
 const RANGE = { start: 0x7f100000, end: 0x7f100002 };
 const VICTIM = RANGE.start + 1;
@@ -44,20 +44,16 @@ Deno.test("what is probed is told by address, port and protocol, in one part of 
     port,
   });
   const ports: Record<string, readonly number[]> = { raknet: [19132], sqp: [9000], slp: [25565] };
-  const options = {
-    targets: compose(
+  const targets = {
+    addresses: compose(
       [inclusion(0x7f000000, 256), inclusion(0x7f000205, 1, 7777), inclusion(1n, 1)],
       { never: [], private: [], chosen: [{ start: 0x7f000003, end: 0x7f000004 }] },
     ),
     protocols: PROTOCOLS.filter(({ name }) => name in ports),
     ports: (name: string) => ports[name],
-    from: { pass: 1, position: 0 },
-    seed: 5,
-    shard: { index: 1, count: 1 },
-    maxTargets: Infinity,
-    retries: 1,
   };
-  const probed = new ProbedEndpoints(options);
+  const limits = { retries: 1 };
+  const probed = new ProbedEndpoints({ ...selectionFor(targets), limits });
   const has = (text: string, protocol?: string) => probed.has(parseEndpoint(text)!, protocol);
   const IN: [string, string][] = [
     ["127.0.0.1:19132", "raknet"],
@@ -82,7 +78,7 @@ Deno.test("what is probed is told by address, port and protocol, in one part of 
   for (const [text, protocol] of OUT) assertEquals([text, has(text, protocol)], [text, false]);
   assertEquals([has("127.0.0.1:25565"), has("127.0.0.1:7777")], [true, false]);
   const parts = [1, 2, 3].map((index) =>
-    new ProbedEndpoints({ ...options, shard: { index, count: 3 } })
+    new ProbedEndpoints({ ...selectionFor(targets, { shard: { index, count: 3 } }), limits })
   );
   for (let host = 10; host < 40; host++) {
     const endpoint = { address: 0x7f000000 + host, port: 19132 };
@@ -95,13 +91,14 @@ Deno.test("the most probes of a host are those of all its ports, in each pass", 
   const range = (start: number) => ({ range: { start, end: start + 1 } });
   const most = (protocols: string[], retries: number) =>
     new ProbedEndpoints({
-      targets: compose([{ ...range(1), port: undefined }, { ...range(2), port: 7777 }], {
-        ...{ never: [], private: [], chosen: [] },
+      ...selectionFor({
+        addresses: compose([{ ...range(1), port: undefined }, { ...range(2), port: 7777 }], {
+          ...{ never: [], private: [], chosen: [] },
+        }),
+        protocols: PROTOCOLS.filter(({ name }) => protocols.includes(name)),
+        ports: (name: string) => name === "raknet" ? [1, 2, 3] : [4],
       }),
-      protocols: PROTOCOLS.filter(({ name }) => protocols.includes(name)),
-      ports: (name: string) => name === "raknet" ? [1, 2, 3] : [4],
-      from: { pass: 1, position: 0 },
-      ...{ seed: 5, shard: { index: 1, count: 1 }, maxTargets: Infinity, retries },
+      limits: { retries },
     }).mostProbes;
   assertEquals([most(["raknet"], 0), most(["raknet"], 3), most(["raknet", "query"], 1)], [
     3,

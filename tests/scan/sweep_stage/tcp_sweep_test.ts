@@ -88,7 +88,7 @@ Deno.test("what opens is asked on that very connection, fallbacks on another", a
   });
   const { pass, passes, position, size, sent } = result.state.tcp;
   assertEquals([pass, passes, position, size, sent], [2, 2, 256, 256, 508]);
-  assertEquals(result.end.tcpMark, { pass: 3, position: 0 });
+  assertEquals(result.end.marks.tcp, { pass: 3, position: 0 });
   assertEquals([result.state.visited, result.state.total], [512, 512]);
   assert(result.rows.every(({ latency_ms }) => latency_ms! >= 20 && latency_ms! < 200));
   assertEquals(result.streams.open, 0);
@@ -166,15 +166,15 @@ Deno.test("a shortage that lasts is reported once, stalls nothing for long, and 
   const never = await short(2);
   assert(network.now() < 60_000, String(network.now()));
   assertEquals([never.state.tcp.unprobed, troubles], [256, ["EMFILE short"]]);
-  assertEquals([never.end.reason, never.end.tcpMark], ["incomplete", { pass: 1, position: 0 }]);
+  assertEquals([never.end.reason, never.end.marks.tcp], ["incomplete", { pass: 1, position: 0 }]);
   const later = await short(1);
   assertEquals([later.state.tcp.unprobed, ids(later)], [0, ["127.16.0.1:25565"]]);
-  assertEquals(later.end.tcpMark, { pass: 3, position: 0 });
+  assertEquals(later.end.marks.tcp, { pass: 3, position: 0 });
 });
 
 Deno.test("rates hold for connections and questions", async () => {
-  const limits = { rate: 100, netRate: undefined, hostRate: undefined };
-  const { network, streams } = await scanToy({ limits, retries: 0 });
+  const rates = { rate: 100, netRate: undefined, hostRate: undefined };
+  const { network, streams } = await scanToy({ rates, retries: 0 });
   assertEquals(streams.begun.length, 256);
   assert(network.now() - 1000 >= 2500 && network.now() - 1000 < 3000, `${network.now()}`);
 });
@@ -238,10 +238,10 @@ Deno.test("an interrupted scan goes on at its mark, over TCP too", async () => {
       network.after(9500, () => controller.abort());
     },
   });
-  assertEquals([first.end.reason, first.end.tcpMark.pass], ["interrupted", 1]);
-  assert(first.end.tcpMark.position > 20 && first.end.tcpMark.position < 250);
+  assertEquals([first.end.reason, first.end.marks.tcp.pass], ["interrupted", 1]);
+  assert(first.end.marks.tcp.position > 20 && first.end.marks.tcp.position < 250);
   const answered = first.rows.map(({ host }) => at(Number(host.split(".")[3])));
-  const second = await scanToy({ fromTcp: first.end.tcpMark, answered, prepare });
+  const second = await scanToy({ fromTcp: first.end.marks.tcp, answered, prepare });
   assertEquals([...ids(first), ...ids(second)].toSorted(), ids(await scanToy({ prepare })));
   assert(first.rows.length > 5 && second.rows.length > 5);
 });

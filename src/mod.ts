@@ -15,4 +15,6 @@ export {
   type ServerRecord,
 } from "./core/record.ts";
 export * from "./core/schema.ts";
+export type { CommonOptions, InquiryOptions } from "./library/common_options.ts";
+export * from "./library/query.ts";
 export * from "./scan/find_servers.ts";

@@ -10,7 +10,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ["sweep", "inspect", "sinks", "store", "discovery"],
   ["scan", "watch", "fleet"],
   ["app", "testing"],
-  ["campaign", "web"],
+  ["campaign", "web", "library"],
   ["cli", "mod.ts", "entry"],
 ];
 

@@ -19,6 +19,7 @@ export { openSocket } from "../net/deno/udp_socket.ts";
 export { denoDialer } from "../net/deno/tcp_dialer.ts";
 export * from "../net/demultiplexer.ts";
 export { Shortage } from "../net/file_descriptors.ts";
+export * from "../net/network.ts";
 export * from "../net/socket.ts";
 export { STREAM_LIMITS, type StreamLimits } from "../net/stream_link.ts";
 export * from "../net/throttle.ts";

@@ -109,6 +109,24 @@ function drawKind(kinds: readonly Software[], random: Random): Software {
   return kinds.find(({ weight }) => (left -= weight) < 0)!;
 }
 
+/**
+ * Places one server of a software, with an identity of which the rest is drawn.
+ *
+ * @param seed The same seed draws the same.
+ * @throws InputError when the software is unknown.
+ */
+export function placeServer(
+  address: Address,
+  software: string,
+  identity: Partial<ServerIdentity>,
+  seed: number,
+): FleetHost {
+  const kind = kindOf(software);
+  const random = new Random(seed);
+  const whole = { ...drawIdentity(random), ...identity };
+  return serverOf(address, kind, kind.adapt?.(whole) ?? whole, random);
+}
+
 function drawServer(address: Address, software: Software, random: Random): FleetHost[] {
   const identity = (software.adapt ?? ((same) => same))(drawIdentity(random));
   const { twin } = software;

@@ -1,0 +1,44 @@
+/**
+ * The network of this machine: its sockets, its name servers, its clock, and the user's opt-out file.
+ *
+ * @module
+ */
+import { systemClock } from "../net/clock.ts";
+import { denoDialer } from "../net/deno/tcp_dialer.ts";
+import { openSocket } from "../net/deno/udp_socket.ts";
+import type { Network } from "../net/network.ts";
+import { PROTOCOLS } from "../protocols/list.ts";
+import type { Protocol } from "../protocols/protocol.ts";
+import { resolveName, serviceFinder } from "./targets/dns_lookup.ts";
+import { OptOutFile } from "./targets/opt_out_file.ts";
+
+/** What the network of this machine reports, and where it keeps its opt-out file. */
+export interface SystemNetworkOptions {
+  /** The opt-out file. Default: the one in the user's configuration folder. */
+  readonly optOutFile?: string;
+  /** Called with what is wrong with a name's records. */
+  readonly note: (text: string) => void;
+  /** Called once when nothing can be written into the opt-out file. */
+  readonly tell: (line: string) => void;
+  /** Every protocol of the program, in order of rank. Default: PROTOCOLS. */
+  readonly allProtocols?: readonly Protocol[];
+}
+
+/** Makes the network of this machine. Nothing is opened or read yet. */
+export function systemNetwork(
+  { optOutFile, note, tell, allProtocols = PROTOCOLS }: SystemNetworkOptions,
+): Network {
+  let file: OptOutFile | undefined;
+  const optOuts = () => file ??= new OptOutFile(optOutFile, tell);
+  return {
+    clock: systemClock,
+    openSocket: (local) => openSocket(local),
+    dialer: denoDialer(),
+    resolve: (name) => resolveName(name, allProtocols),
+    findService: serviceFinder({ note }),
+    optOuts: {
+      read: async () => await optOuts().read(),
+      note: (address) => optOuts().note(address),
+    },
+  };
+}

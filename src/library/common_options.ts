@@ -1,0 +1,104 @@
+/**
+ * Options that several functions of the library take. They have the names of the command line's
+ * options, and its defaults.
+ *
+ * @module
+ */
+import { systemNetwork } from "../app/system_network.ts";
+import { InputError } from "../core/errors.ts";
+import type { Network } from "../net/network.ts";
+import type { Protocol } from "../protocols/protocol.ts";
+import { DEFAULTS } from "../app/settings/defaults.ts";
+
+/** Options of every function. */
+export interface CommonOptions {
+  /**
+   * Receives a line about what went wrong without ending the work: a record of a name that must not
+   * be used, a lack of descriptors. Default: nothing is reported.
+   */
+  readonly onNote?: (line: string) => void;
+  /** Ends the work early. */
+  readonly signal?: AbortSignal;
+  /** The network. Default: that of this machine. `blocksweep/testing` has a simulated one. */
+  readonly network?: Network;
+  /** Every protocol, in order of rank. Default: PROTOCOLS of `blocksweep/protocols`. */
+  readonly allProtocols?: readonly Protocol[];
+}
+
+/** Options of functions that query servers. */
+export interface InquiryOptions extends CommonOptions {
+  /**
+   * Names of the protocols to look for: `raknet`, `slp`, `query`, `sqp`.
+   *
+   * @default all but `sqp`, which is probed only when it is named
+   */
+  readonly protocol?: readonly string[];
+  /**
+   * Time limit of a reply, milliseconds, at least 1.
+   *
+   * @default 1500; connections over TCP take the time limits of real clients
+   */
+  readonly timeoutMs?: number;
+  /** Whether a name that is not a local one may lead to private addresses. Default: no. */
+  readonly allowPrivate?: boolean;
+}
+
+/** The network of the options, or that of this machine. */
+export function networkOf(
+  { network, onNote, allProtocols }: CommonOptions,
+  optOutFile?: string,
+): Network {
+  const note = noteOf({ onNote });
+  return network ?? systemNetwork({ optOutFile, note, tell: note, allProtocols });
+}
+
+/** Reports to the caller, where it wants that. */
+export function noteOf({ onNote = () => {} }: CommonOptions): (line: string) => void {
+  return (line) => onNote(line.replace(/^blocksweep: /, ""));
+}
+
+/** The signal of the options, or one that is never aborted. */
+export function signalOf({ signal }: CommonOptions): AbortSignal {
+  return signal ?? new AbortController().signal;
+}
+
+/** A number within bounds. */
+export interface Bounds {
+  /** The least that is allowed. */
+  readonly least: number;
+  /** The most. */
+  readonly most: number;
+  /** Whether fractions are allowed. Default: no. */
+  readonly fractions?: boolean;
+}
+
+/**
+ * Checks a number that the caller gave.
+ *
+ * @throws InputError that names the option.
+ */
+export function checked<T extends number | undefined>(name: string, value: T, bounds: Bounds): T {
+  const { least, most, fractions = false } = bounds;
+  if (value === undefined) return value;
+  const fits = typeof value === "number" && value >= least && value <= most;
+  if (fits && (fractions || Number.isInteger(value))) return value;
+  const kind = fractions ? "a number" : "a whole number";
+  const range = most === Infinity ? `of at least ${least}` : `from ${least} to ${most}`;
+  throw new InputError(`Cannot use ${name} ${String(value)}: it must be ${kind} ${range}`);
+}
+
+/** 30 days: the longest time that an option takes, milliseconds. */
+export const MOST_MS = 30 * 24 * 3_600_000;
+
+/** The time limit of the options, where they have one. */
+export function checkedTimeout({ timeoutMs }: InquiryOptions): number | undefined {
+  return checked("timeoutMs", timeoutMs, { least: 1, most: MOST_MS, fractions: true });
+}
+
+/** The repetitions of the options, or those of a command. */
+export function checkedRetries(
+  { retries }: { readonly retries?: number },
+  command: "scan" | "query" | "watch",
+): number {
+  return checked("retries", retries, { least: 0, most: 3 }) ?? DEFAULTS[command].retries;
+}

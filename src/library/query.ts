@@ -1,0 +1,78 @@
+/**
+ * Querying one server from a program.
+ *
+ * @module
+ */
+import { queryHost } from "../app/query_host.ts";
+import { chosenProtocols } from "../app/settings/scan_settings.ts";
+import { locate } from "../app/targets/locate_server.ts";
+import type { ServerRecord } from "../core/record.ts";
+import { PROTOCOLS } from "../protocols/list.ts";
+import { withoutPlayers } from "../scan/inspect_stage/build_record.ts";
+import {
+  checkedRetries,
+  checkedTimeout,
+  type InquiryOptions,
+  networkOf,
+  noteOf,
+  signalOf,
+} from "./common_options.ts";
+
+/** How to query a server: the options of `blocksweep query`. */
+export interface QueryOptions extends InquiryOptions {
+  /**
+   * Repetitions of an exchange without a reply, 0 to 3.
+   *
+   * @default 1
+   */
+  readonly retries?: number;
+  /** Whether to find out if a RakNet connection can be opened. Default: no. */
+  readonly verify?: boolean;
+  /** Whether records name no players. Default: they do. */
+  readonly noPlayers?: boolean;
+}
+
+/**
+ * Queries the servers of one host.
+ *
+ * With a port, every protocol is queried there. Without one, each is queried on its usual port, and
+ * Java's where the SRV record of the name leads. A name that is not a local one must not lead to
+ * private addresses, unless `allowPrivate` is set. Needs `--allow-net`, and `"unstable": ["net"]` in
+ * deno.json.
+ *
+ * @param host An address or a name, perhaps with a port: `play.example.org`, `192.0.2.1:19132`,
+ * `[2001:db8::1]:19133`.
+ * @returns A record for each endpoint that replied, in order of rank: a host without a port may run
+ * both Bedrock and Java. None: nothing replied in time.
+ * @throws InputError for a host or options that cannot be used; the reason of the signal when that
+ * is aborted.
+ *
+ * @example The status of a server
+ * ```ts
+ * import { query } from "blocksweep";
+ * import { startFleet } from "blocksweep/testing";
+ * import { assertEquals } from "@std/assert";
+ *
+ * await using fleet = await startFleet({ range: "127.99.1.0/30", servers: 1, software: ["bds"] });
+ * const [server] = await query(fleet.servers[0].host);
+ * assertEquals([server.protocol, server.port], ["raknet", 19132]);
+ * ```
+ */
+export async function query(
+  host: string,
+  options: QueryOptions = {},
+): Promise<readonly ServerRecord[]> {
+  const { allProtocols = PROTOCOLS, allowPrivate, verify = false, noPlayers = false } = options;
+  const protocols = chosenProtocols(options.protocol, allProtocols);
+  const timeoutMs = checkedTimeout(options);
+  const retries = checkedRetries(options, "query");
+  const [note, signal] = [noteOf(options), signalOf(options)];
+  const network = networkOf(options);
+  signal.throwIfAborted();
+  const located = await locate(host, protocols, { ...network, note, allowPrivate });
+  const limits = { timeoutMs, retries, verify };
+  const queried = await queryHost(located, { network, allProtocols, ...limits, note, signal });
+  signal.throwIfAborted();
+  const records = queried.flatMap(({ server: { record } }) => record ?? []);
+  return noPlayers ? records.map(withoutPlayers) : records;
+}

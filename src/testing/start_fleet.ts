@@ -1,0 +1,43 @@
+/**
+ * Simulated servers on loopback, for tests that use real sockets.
+ *
+ * @module
+ */
+import type { ManifestEntry } from "../fleet/manifest.ts";
+import { openFleet } from "../fleet/simulate/open_fleet.ts";
+import { systemClock } from "../net/clock.ts";
+import { drawPlan, type SimulatedFleetPlan } from "./simulated_network.ts";
+
+/** Servers that run until they are disposed of. */
+export interface StartedFleet extends AsyncDisposable {
+  /** What a record of each has to contain; nothing, where `listed` is false. */
+  readonly servers: readonly ManifestEntry[];
+}
+
+/**
+ * Starts simulated servers on loopback addresses.
+ *
+ * Needs `--allow-net=127.0.0.0/8`, and Linux for addresses other than 127.0.0.1.
+ *
+ * @throws InputError for a plan that cannot be used, and for an address that is not loopback or is
+ * taken.
+ *
+ * @example
+ * ```ts
+ * import { find } from "blocksweep";
+ * import { startFleet } from "blocksweep/testing";
+ * import { assertEquals } from "@std/assert";
+ *
+ * await using fleet = await startFleet({ range: "127.99.2.0/28", servers: 3 });
+ * const servers = await Array.fromAsync(find(["127.99.2.0/28"], { cooldownMs: 100 }));
+ * assertEquals(servers.length, fleet.servers.length);
+ * ```
+ */
+export async function startFleet(plan: SimulatedFleetPlan): Promise<StartedFleet> {
+  const hosts = drawPlan(plan);
+  const fleet = await openFleet(hosts, { clock: systemClock, seed: plan.seed ?? 1 });
+  return {
+    servers: hosts.map(({ entry }) => entry),
+    [Symbol.asyncDispose]: () => fleet[Symbol.asyncDispose](),
+  };
+}

@@ -144,7 +144,7 @@ class Conversation {
   /** What is thrown when there was no answer. */
   absence(): NoReply {
     const end = this.link.stream?.end;
-    return end === undefined || end === "slow" || end === "silent" ? new NoReply() : new Closed();
+    return end === undefined || end === "slow" || end === "timeout" ? new NoReply() : new Closed();
   }
 
   /** How a conversation without a status ended. */

@@ -251,7 +251,7 @@ export interface StreamSide {
  * Why a connection did not open: the peer said no, a router said no, nobody said anything, we were
  * told to end, or the system has no descriptors or ports left.
  */
-export type ConnectFailure = "refused" | "unreachable" | "silent" | "cancelled" | "exhausted";
+export type ConnectFailure = "refused" | "unreachable" | "timeout" | "cancelled" | "exhausted";
 
 /**
  * Why a stream says no more: it never opened, the peer closed or reset it, the peer was too slow, or

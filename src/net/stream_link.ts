@@ -52,7 +52,7 @@ export interface StreamLinkOptions {
 /**
  * Connects within the limit; where descriptors are short, it waits for some.
  *
- * @returns The connection, or why there is none: `"silent"` when the time is up.
+ * @returns The connection, or why there is none: `"timeout"` when the time is up.
  */
 export function dial(
   peer: Endpoint,
@@ -72,7 +72,7 @@ async function dialOnce(
   if (signal.aborted) give();
   try {
     const stream = await dialer.connect(peer, late.signal);
-    return stream === "cancelled" && !signal.aborted ? "silent" : stream;
+    return stream === "cancelled" && !signal.aborted ? "timeout" : stream;
   } finally {
     cancel();
     signal.removeEventListener("abort", give);

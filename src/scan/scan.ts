@@ -197,7 +197,7 @@ class ScanRun {
       backlogged: () => this.inspections.backlogged,
       onSighting: (sighting) => {
         if (this.#responders.add(sighting.endpoint)) this.inspections.sight(sighting);
-        else state.replies.repeated++;
+        else state.replies.duplicate++;
       },
       onProgress: () => this.count(),
     });

@@ -1,5 +1,5 @@
 /**
- * What a scan is doing: plain numbers that it counts up, and that anybody may read meanwhile.
+ * The state of a scan: plain counters, which other code may read at any time.
  *
  * @module
  */
@@ -23,24 +23,24 @@ export type EndReason =
   | "max-runtime"
   | "failed";
 
-/** What came of connecting. */
+/** Connections by outcome. */
 export interface StreamCounts {
   /** Connections that opened. */
   open: number;
-  /** Those that the peer refused. */
+  /** Those that the peer refused: the port is closed. */
   refused: number;
-  /** Those to which a router, or our own system, said no. */
+  /** Those that a router, or our own system, reported as unreachable. */
   unreachable: number;
-  /** Those to which nobody said anything. */
-  silent: number;
+  /** Those that timed out. */
+  timeout: number;
   /** Those for which our system had no descriptor or port left. */
   failed: number;
-  /** Open ones that answered in a protocol that was asked for. */
-  answered: number;
-  /** Open ones that answered something else. */
-  other: number;
-  /** Open ones that said nothing, or closed. */
-  mute: number;
+  /** Open ones with a valid reply in the probed protocol. */
+  valid: number;
+  /** Open ones with another reply. */
+  invalid: number;
+  /** Open ones without a reply, closed ones included. */
+  unresponsive: number;
 }
 
 /** The half of a scan that goes over TCP. */
@@ -53,11 +53,11 @@ export interface StreamState {
   position: number;
   /** Targets of the pass. */
   size: number;
-  /** Connections that were begun. */
+  /** Connections that were started. */
   sent: number;
-  /** Targets for which no descriptor could be had in any pass so far. */
+  /** Targets for which no descriptor was free in any pass so far. */
   unprobed: number;
-  /** What came of them. */
+  /** Connections by outcome. */
   readonly counts: StreamCounts;
 }
 
@@ -87,29 +87,29 @@ export interface ScanState {
   readonly tcp: StreamState;
   /** Which engine sends and receives datagrams. */
   engine: string;
-  /** Threads that only send; 0: the program's own does. */
+  /** Sender threads; 0: the main thread sends. */
   threads: number;
-  /** What its sockets hold that has arrived and not been read, bytes, all together. */
+  /** Size of the receive buffers of all its sockets, bytes. */
   receiveBuffer: number;
   /** Probes that left. */
   sent: number;
   /** Probes that the system refused to send. */
   refused: number;
-  /** Datagrams that the system refused to send, by error code; those of conversations too. */
+  /** Datagrams that the system refused to send, by error code; follow-ups included. */
   errors: Readonly<Record<string, number>>;
-  /** Times that sending had to wait, by error code. */
+  /** How often sending had to wait, by error code. */
   waits: Readonly<Record<string, number>>;
-  /** Datagrams that came back and found no room, as far as the system tells. */
+  /** Received datagrams that the system dropped for lack of buffer space, as far as it reports. */
   dropped: number;
-  /** Datagrams that came back. */
+  /** Received datagrams by class. */
   replies: ReplyCounts;
   /** Addresses of hosts with omitted replies, the first 16. */
   readonly omittedAt: string[];
-  /** What came of asking servers again, to measure what is lost on the way. */
+  /** Outcomes of the canaries, which measure packet loss. */
   canaries: CanaryCounts;
   /** Hosts that sent far more datagrams than they were sent probes. */
   readonly floods: FloodReport;
-  /** What the search for the highest rate has come to, where there is one. */
+  /** Result of the search for the highest rate, where there is one. */
   rate?: RateReport;
   /** Inspections that have not ended. */
   inspecting: number;
@@ -119,23 +119,23 @@ export interface ScanState {
   aliases: number;
   /** Rows that could not be written. */
   lost: number;
-  /** Servers that answered a probe, and then no question. */
-  fellSilent: number;
-  /** Servers that asked to be left alone. */
+  /** Servers that replied to a probe, and to no follow-up. */
+  noStatus: number;
+  /** Servers that opted out. */
   optedOut: number;
-  /** Servers of which there is no row, for no descriptor could be had to inspect them. */
+  /** Servers without a row, because no descriptor was free to inspect them. */
   uninspected: number;
-  /** Servers whose row lacks what no descriptor could be had for. */
+  /** Servers whose row is incomplete, because no descriptor was free for a part of it. */
   inspectedInPart: number;
   /** Why it ended; `undefined` while it runs. */
   ended?: EndReason;
 }
 
-/** Nothing was connected yet. */
+/** No connections yet. */
 export function noStreams(): StreamCounts {
   return {
-    ...{ open: 0, refused: 0, unreachable: 0, silent: 0, failed: 0 },
-    ...{ answered: 0, other: 0, mute: 0 },
+    ...{ open: 0, refused: 0, unreachable: 0, timeout: 0, failed: 0 },
+    ...{ valid: 0, invalid: 0, unresponsive: 0 },
   };
 }
 
@@ -152,7 +152,7 @@ export function newState(scanId: string, startedAt: number): ScanState {
     omittedAt: [],
     canaries: noCanaries(),
     floods: noFloods(),
-    ...{ inspecting: 0, written: 0, aliases: 0, lost: 0, fellSilent: 0, optedOut: 0 },
+    ...{ inspecting: 0, written: 0, aliases: 0, lost: 0, noStatus: 0, optedOut: 0 },
     ...{ uninspected: 0, inspectedInPart: 0 },
   };
 }

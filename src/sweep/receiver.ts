@@ -13,33 +13,33 @@ import type { FloodingHosts } from "./flooding_hosts.ts";
 import type { Responders } from "./responders.ts";
 import type { Tokens } from "./token.ts";
 
-/** What the datagrams that came back were. */
+/** Received datagrams by class. */
 export interface ReplyCounts {
-  /** Answers to our probes, the first of each endpoint. */
-  true: number;
-  /** Further answers of endpoints that had answered. */
-  repeated: number;
-  /** Answers of those that were asked again, to measure what is lost on the way. */
+  /** Replies to our probes, the first of each endpoint. */
+  valid: number;
+  /** Further replies of endpoints that had replied. */
+  duplicate: number;
+  /** Replies of responders that were probed again to measure packet loss. */
   canary: number;
-  /** Answers without our token that have to be confirmed. */
+  /** Replies without our token, which have to be confirmed. */
   unverified: number;
-  /** Answers with a wrong token, or unverified ones that were not confirmed. */
+  /** Replies with a wrong token, and unverified ones that were not confirmed. */
   forged: number;
   /** Replies without our token of endpoints that were not interviewed: no hold, or no time, was left. */
   omitted: number;
-  /** Answers that were broken. */
+  /** Replies that cannot be decoded. */
   malformed: number;
-  /** Replies that only show where another protocol is suppressed. */
-  spared: number;
-  /** Everything else, and everything from where we did not ask. */
-  noise: number;
+  /** Replies that only show where another protocol has to be suppressed. */
+  suppressing: number;
+  /** Everything else, and everything from endpoints that were not probed. */
+  unsolicited: number;
 }
 
 /** No replies yet. */
 export function noReplies(): ReplyCounts {
   return {
-    ...{ true: 0, repeated: 0, canary: 0, unverified: 0, forged: 0, omitted: 0 },
-    ...{ malformed: 0, spared: 0, noise: 0 },
+    ...{ valid: 0, duplicate: 0, canary: 0, unverified: 0, forged: 0, omitted: 0 },
+    ...{ malformed: 0, suppressing: 0, unsolicited: 0 },
   };
 }
 
@@ -76,7 +76,7 @@ export interface ReceiverOptions {
     kind: ProbeKind,
     from: Endpoint,
     mac: number,
-  ) => "canary" | "repeated" | undefined;
+  ) => "canary" | "duplicate" | undefined;
   /** Told of every reply of a target, proven or not; whether nothing else is to be made of it. */
   readonly onSpeaker: (protocol: string, endpoint: Endpoint, proven: boolean) => boolean;
   /**
@@ -114,7 +114,7 @@ export class Receiver {
   receive(datagram: Uint8Array, from: Endpoint, socket: number): void {
     const { kinds, counts, floods, clock } = this.#options;
     if (floods.drops(from.address, clock) && !this.#isAwaited(from)) {
-      counts.noise++;
+      counts.unsolicited++;
       this.#stray(undefined, from);
       return;
     }
@@ -124,7 +124,7 @@ export class Receiver {
       if (reply === "broken") broken ??= kind.protocol;
       else if (reply !== undefined) return this.#judge(kind, reply, datagram, from, socket);
     }
-    this.#surplus(broken === undefined ? "noise" : "malformed", from);
+    this.#surplus(broken === undefined ? "unsolicited" : "malformed", from);
     this.#stray(broken, from);
   }
 
@@ -156,29 +156,29 @@ export class Receiver {
   ): void {
     const { tokens, isTarget, responders, counts, clock } = this.#options;
     const { probe, protocol } = kind;
-    if (!isTarget(from, protocol)) return this.#surplus("noise", from);
+    if (!isTarget(from, protocol)) return this.#surplus("unsolicited", from);
     const token = (tokens.of(kind.kind, from) & probe.macMask) >>> 0;
     const mac = reply.mac === undefined ? undefined : reply.mac >>> 0;
     if (mac !== undefined && mac !== token) {
       const again = this.#options.onAgain?.(kind, from, mac);
-      if (again === "repeated") return this.#surplus(again, from);
+      if (again === "duplicate") return this.#surplus(again, from);
       if (again !== undefined) {
         counts[again]++;
         return;
       }
     }
     if (this.#options.onSpeaker(protocol, from, mac === token)) {
-      return this.#surplus("spared", from);
+      return this.#surplus("suppressing", from);
     }
     if (mac !== token) {
       this.#doubt(kind, from, socket);
       return;
     }
-    if (responders.has(from)) return this.#surplus("repeated", from);
+    if (responders.has(from)) return this.#surplus("duplicate", from);
     const learned = orBroken((): ReplyContent<unknown> => probe.readContent(datagram.slice()));
     if (learned === "broken") return this.#surplus("malformed", from);
     responders.add(from);
-    counts.true++;
+    counts.valid++;
     const at = clock.now();
     const latencyMs = reply.clock === undefined ? undefined : this.#since(reply.clock, at);
     const sighting = { endpoint: { ...from }, protocol, latencyMs, verified: true, at, socket };
@@ -198,7 +198,7 @@ export class Receiver {
   #doubt({ probe, protocol }: ProbeKind, from: Endpoint, socket: number): void {
     const { responders, counts, clock, floods, onSighting, onWaiting } = this.#options;
     const held = probe.mayLackToken ? responders.hold(from) : "full";
-    if (held === "known") return this.#surplus("repeated", from, true);
+    if (held === "known") return this.#surplus("duplicate", from, true);
     if (held === "full" && probe.macMask !== 0) return this.#surplus("forged", from, true);
     const sighting = { endpoint: { ...from }, protocol, verified: false, at: clock.now(), socket };
     if (held === "held") {

@@ -84,7 +84,7 @@ export class FakeStreams implements Dialer {
       const cancelled = () => fail("cancelled");
       if (signal.aborted) return cancelled();
       signal.addEventListener("abort", cancelled, { once: true });
-      if (door === "silent") return;
+      if (door === "timeout") return;
       this.network.after(this.delay(), () => {
         if (signal.aborted) return;
         if (typeof door === "string") return fail(door);

@@ -16,9 +16,9 @@ export interface WatchCounts {
   /** Polls that ended. */
   polls: number;
   /** Those that were answered. */
-  answered: number;
+  replied: number;
   /** Polls that were put off, because this machine had no descriptors left. */
-  putOff: number;
+  deferred: number;
   /** Events that were told. */
   events: number;
   /** How much later than planned the latest poll began, milliseconds. */
@@ -68,7 +68,7 @@ export interface WatchOptions {
 
 /** Nothing done yet. */
 export function noCounts(): WatchCounts {
-  return { polls: 0, answered: 0, putOff: 0, events: 0, worstLateMs: 0 };
+  return { polls: 0, replied: 0, deferred: 0, events: 0, worstLateMs: 0 };
 }
 
 /** Watches until the signal. Polls that are under way then tell nothing more. */
@@ -131,11 +131,11 @@ async function poll(
   const polled = await options.poll(server);
   if (signal.aborted) return;
   if (polled === "not probed") {
-    counts.putOff++;
+    counts.deferred++;
     return;
   }
   counts.polls++;
-  if (polled !== undefined) counts.answered++;
+  if (polled !== undefined) counts.replied++;
   if (polled === "opted out") {
     onOptOut?.(address);
     return drop(server, options);

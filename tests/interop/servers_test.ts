@@ -60,7 +60,7 @@ Deno.test("scan: jsp-raknet's server gives one row, as it was configured, and li
   for (const target of ["127.77.0.0/29", "127.77.0.1"]) {
     const { rows, replies } = await scan(target, "-p", "19132");
     assertEquals(rows.map(told), [row]);
-    assertEquals([replies.true, replies.unverified, replies.forged], [1, 0, 0]);
+    assertEquals([replies.valid, replies.unverified, replies.forged], [1, 0, 0]);
   }
   const status = await util.statusBedrock("127.77.0.1", 19132, { enableSRV: false });
   assertEquals(status.motd.clean, `${row.name}\n${row.map}`);
@@ -120,7 +120,7 @@ Deno.test("scan: SerenityJS' server gives one row, as it was configured, and liv
         },
       },
     }]);
-    assertEquals([replies.true, replies.unverified, replies.forged], [1, 0, 0]);
+    assertEquals([replies.valid, replies.unverified, replies.forged], [1, 0, 0]);
   }
 });
 
@@ -167,7 +167,7 @@ Deno.test("scan: JSPrismarine with GUID 0 gives one row, and lives on", async ()
           },
         },
       }]);
-      assertEquals([replies.true, replies.unverified, replies.forged], [1, 0, 0]);
+      assertEquals([replies.valid, replies.unverified, replies.forged], [1, 0, 0]);
     }
     assertEquals(tap.asked.filter(({ size }) => size === 5), []);
   } finally {
@@ -221,7 +221,7 @@ Deno.test("scan: raknet-node's server gives one row, confirmed from another port
       },
     },
   }]);
-  assertEquals([replies.true, replies.unverified, replies.forged], [0, 1, 0]);
+  assertEquals([replies.valid, replies.unverified, replies.forged], [0, 1, 0]);
   assert(tap.asked.every(({ size }) => size === 33), "a ping that is not 33 bytes long");
   // The sweep's ping, then one from a port of its own.
   assert(tap.asked.length >= 2, "it was asked once only");
@@ -249,7 +249,7 @@ Deno.test("scan: both servers and both protocols at once, twice", async () => {
       ["127.77.0.5", "first", []],
       ["127.77.0.6", "Rust Raknet Server", ["timeNotEchoed"]],
     ]);
-    const { true: proved, unverified, ...rest } = replies;
+    const { valid: proved, unverified, ...rest } = replies;
     assertEquals([proved, unverified], [1, 1]);
     assert(Object.values(rest).every((count) => count === 0));
   }

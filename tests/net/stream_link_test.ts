@@ -90,8 +90,8 @@ Deno.test("StreamLink waits 15 seconds for a descriptor, and then says that ther
 });
 
 Deno.test("StreamLink gives a silent address three seconds", async () => {
-  const result = await exchange({ door: "silent" });
-  assertEquals(result, { sent: false, bytes: [], end: "silent", at: 3000 });
+  const result = await exchange({ door: "timeout" });
+  assertEquals(result, { sent: false, bytes: [], end: "timeout", at: 3000 });
 });
 
 Deno.test("StreamLink gives the first byte five seconds", async () => {
@@ -161,7 +161,7 @@ Deno.test("connections and questions count as datagrams of a host", async () => 
 });
 
 for (
-  const [when, door, after] of [["connecting", "silent", 50], ["waiting", answers(), 50]] as const
+  const [when, door, after] of [["connecting", "timeout", 50], ["waiting", answers(), 50]] as const
 ) {
   Deno.test(`a signal ends a conversation that is ${when}`, async () => {
     const controller = new AbortController();

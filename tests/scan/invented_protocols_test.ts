@@ -69,7 +69,7 @@ Deno.test("invented protocols over UDP and TCP are found by a scan, and a forged
   assertEquals(result.rows.length, HERALDS + 1);
   // Two were sighted over TCP. Half of the tokens have their highest bit set.
   const { replies } = result.state;
-  assertEquals([replies.true, replies.forged > 0], [HERALDS - 2, true]);
+  assertEquals([replies.valid, replies.forged > 0], [HERALDS - 2, true]);
   const { protocols, name, players_online, extras } = rowAt(result, 50);
   assertEquals([protocols, name, players_online], [["herald"], "herald50", 3]);
   assertEquals(extras, { herald: { name: "herald50" } });

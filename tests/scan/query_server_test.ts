@@ -103,7 +103,7 @@ Deno.test("how a connection ended is told", async () => {
   const cases: [Door, string][] = [
     ["refused", "slp silent refused"],
     ["unreachable", "slp silent unreachable"],
-    ["silent", "slp silent silent"],
+    ["timeout", "slp silent timeout"],
     [acts("close"), "slp silent closed"],
     [acts("reset"), "slp silent reset"],
     [acts(), "slp silent slow"],
@@ -116,9 +116,9 @@ Deno.test("how a connection ended is told", async () => {
 });
 
 Deno.test("connections are as patient as real clients, or as the limits say", async () => {
-  assertEquals((await ask("silent")).took, 3000);
+  assertEquals((await ask("timeout")).took, 3000);
   const streamLimits = { connectMs: 100, firstByteMs: 200, totalMs: 300, mostBytes: 1000 };
-  assertEquals((await ask("silent", { streamLimits })).took, 100);
+  assertEquals((await ask("timeout", { streamLimits })).took, 100);
   const { took } = await ask(acts(), { streamLimits });
   assert(took >= 200 && took < 300, `${took}`);
 });
@@ -128,12 +128,12 @@ Deno.test("a follow-up's connection has as long as any follow-up", async () => {
   const door = slpServer("vanilla");
   const opensOnce = (streams: FakeStreams, endpoint: Endpoint): Door => ({
     accept: (peer) => {
-      streams.host(endpoint, "silent");
+      streams.host(endpoint, "timeout");
       return door.accept(peer);
     },
   });
   const followed = await ask(opensOnce, { protocols: [first], followUps: [SLP] });
-  assertEquals(followed.went, ["raknet answered", "slp silent silent"]);
+  assertEquals(followed.went, ["raknet answered", "slp silent timeout"]);
   assertEquals(followed.record!.protocols, ["raknet"]);
   assert(followed.took > 250 && followed.took < 1000, `${followed.took}`);
   const { network, streams } = await ask("refused", { protocols: [], followUps: [SLP] });

@@ -66,7 +66,7 @@ Deno.test("sqp: a scan finds every server, each chunk right, in one packet or in
   assertEquals(new Set(result.hosts.map(({ entry }) => entry.software)), new Set(SQP));
   assertEquals(result.end.marks.udp, { pass: 3, position: 0 }); // guards have no number
   const { replies, total, visited, pass, passes } = result.state;
-  assertEquals([replies.unverified, replies.spared, replies.true], [60, 0, 0]);
+  assertEquals([replies.unverified, replies.suppressing, replies.valid], [60, 0, 0]);
   assertEquals([total, visited, pass, passes], [4 * 1024, 4 * 1024, 2, 2]);
 });
 
@@ -77,7 +77,7 @@ Deno.test("sqp: who speaks RakNet gets no SQP and no row, proven or not", async 
   const { network, rows, hosts, state } = result;
   assert(rows.every(({ protocols }) => protocols.join() === "sqp"));
   const speakers = hosts.filter(({ entry }) => "raknet" in entry.truth).length;
-  assertEquals([state.replies.spared, speakers > 40], [speakers, true]);
+  assertEquals([state.replies.suppressing, speakers > 40], [speakers, true]);
   // Two pings and, where nobody answers, two challenges: nothing else goes into the dark.
   const dark = network.sent.filter(({ to }) => to.address === RANGE.end - 1 && to.port === 9000);
   const silent = !hosts.some(({ endpoint }) => endpoint.address === RANGE.end - 1);
@@ -188,7 +188,7 @@ Deno.test("sqp: an echo is no server", async () => {
   const { rows, state, faults } = await logged({ fleet, protocolNames: ["sqp"] });
   assertEquals([rows, faults], [[], []]);
   // Its first datagram shows that no SQP is spoken there.
-  assertEquals([state.replies.malformed, state.replies.noise], [0, 60]);
+  assertEquals([state.replies.malformed, state.replies.unsolicited], [0, 60]);
 });
 
 Deno.test("sqp: any datagram but a reply to SQP suppresses it there, in sweeps and for one server", async () => {
@@ -308,7 +308,7 @@ Deno.test("sqp: forged pongs spare only so many", async () => {
       }
     },
   });
-  assertEquals(state.replies.spared, 70_000);
+  assertEquals(state.replies.suppressing, 70_000);
   // All are pinged or known before their turn; all but those that count as speakers are asked.
   const size = range.end - range.start;
   assert(state.sent > 2 * (size - 65_536) && state.sent < 2 * size - 65_536, `${state.sent}`);

@@ -40,8 +40,12 @@ Deno.test("a scan finds every server of a fleet, each once, every field right", 
   assert(result.verdict.expected > 250);
   assertEquals(result.end.marks.udp, { pass: 5, position: 0 });
   const { replies, tcp: { counts } } = result.state;
-  assert(counts.refused > 0 && counts.other > 0 && counts.mute > 0 && counts.answered > 100);
-  assert(replies.noise > 0 && replies.malformed > 0 && replies.forged > 0 && replies.repeated > 0);
+  assert(
+    counts.refused > 0 && counts.invalid > 0 && counts.unresponsive > 0 && counts.valid > 100,
+  );
+  assert(
+    replies.unsolicited > 0 && replies.malformed > 0 && replies.forged > 0 && replies.duplicate > 0,
+  );
   const { firstProbeAt, lastRowAt } = result.state;
   assert(firstProbeAt! <= Math.min(...result.rows.map((row) => row.seen_at)));
   assert(lastRowAt! >= Math.max(...result.rows.map((row) => row.seen_at)));
@@ -56,7 +60,7 @@ Deno.test("nothing is lost to delay, duplication and reordering", async () => {
   assertEquals(verdict.found, verdict.expected);
   // Where tokens serve one question, a handshake that comes twice takes the token of the first.
   assert(verdict.right >= 0.99 * verdict.expected, `${verdict.right} of ${verdict.expected} whole`);
-  assert(state.replies.repeated > 0);
+  assert(state.replies.duplicate > 0);
 });
 
 for (const networkSeed of [1, 2, 3]) {
@@ -127,7 +131,7 @@ Deno.test("a slow disk slows a scan down, and nobody who answered is lost", asyn
   assertEquals([end.reason, slow.rows.length, state.written, state.lost], ["done", 3600, 3600, 0]);
   assertEquals(new Set(slow.rows.map(serverId)).size, 3600);
   assertEquals(Math.max(...batches), 256); // and no more of them wait in memory
-  assertEquals(state.replies.true, 3600);
+  assertEquals(state.replies.valid, 3600);
 });
 
 Deno.test("a scan that is interrupted goes on at its mark", async () => {
@@ -410,7 +414,7 @@ Deno.test("forged pongs never make a row, and do not hide the servers", async ()
   // 4,096 are asked a second time at the most, and one more for each server that this confirms.
   assert(replies.unverified <= 4096 + result.verdict.expected, `${replies.unverified}`);
   // A server that was confirmed after a forged pong, before its turn came, is not asked any more.
-  const counted = replies.forged + replies.repeated + replies.true;
+  const counted = replies.forged + replies.duplicate + replies.valid;
   assert(counted > 20_000 && counted <= 20_000 + 40, String(counted));
 });
 
@@ -434,8 +438,8 @@ Deno.test("forged handshakes never make a row, not even where they guess the tok
   });
   complete(result);
   const { replies } = result.state;
-  assert(replies.true > 1500, `${replies.true}`);
-  assertEquals(replies.true + replies.repeated + replies.forged >= 20_000, true);
+  assert(replies.valid > 1500, `${replies.valid}`);
+  assertEquals(replies.valid + replies.duplicate + replies.forged >= 20_000, true);
 });
 
 Deno.test("replies from where nothing was asked are noise", async () => {
@@ -450,7 +454,7 @@ Deno.test("replies from where nothing was asked are noise", async () => {
         () => raknet.encodePong({ advertise: false, time: 5n, guid: 1n, text: undefined }),
       ),
   });
-  assertEquals([rows.length, state.replies.noise, state.replies.unverified], [1, 20_000, 0]);
+  assertEquals([rows.length, state.replies.unsolicited, state.replies.unverified], [1, 20_000, 0]);
 });
 
 Deno.test("a pause follows each pass in which something left, and no other", async () => {

@@ -85,8 +85,8 @@ Deno.test("where no hold is free, endpoints wait only in a protocol that echoes 
     });
     for (let port = 1; port <= 70; port++) receiver.receive(datagram, { ...ENDPOINT, port }, 0);
     receiver.receive(datagram, { ...ENDPOINT, port: 1 }, 0);
-    const { unverified, forged, repeated } = { ...counts };
-    assertEquals([sighted.length, unverified, repeated], [64, 64, 1]);
+    const { unverified, forged, duplicate } = { ...counts };
+    assertEquals([sighted.length, unverified, duplicate], [64, 64, 1]);
     const last = { ...ENDPOINT, port: 71 }; // here nothing remembers who waits
     for (let i = 1; i <= 512; i++) {
       assertEquals(floods.has(last.address), false, `${i}`);

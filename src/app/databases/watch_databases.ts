@@ -179,7 +179,7 @@ export class WatchDatabases implements AsyncDisposable {
       try {
         await new Store(database).end({
           ...{ id, since: 0, at: Date.now(), state: "finished", downAfter, found },
-          ...{ probesSent: counts.polls, replies: counts.answered },
+          ...{ probesSent: counts.polls, replies: counts.replied },
         });
       } catch (error) {
         if (!(error instanceof StoreError)) throw error;

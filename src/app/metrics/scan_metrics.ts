@@ -1,52 +1,57 @@
 /**
- * The numbers of a scan, for collectors.
+ * The metrics of a scan.
  *
  * @module
  */
 import type { ScanState } from "../../scan/scan_state.ts";
 import type { Family, Sample } from "./prometheus_text.ts";
 
-/** The families of a scan. */
+/** The metric families of a scan. */
 export function scanFamilies(state: ScanState): Family[] {
   const { tcp } = state;
-  const replies = Object.entries(state.replies).map(([kind, value]): Sample => ({
-    labels: { kind },
-    value,
-  }));
-  const connections = Object.entries(tcp.counts).map(([outcome, value]): Sample => ({
-    labels: { outcome },
-    value,
-  }));
+  const { open: _, ...outcomes } = tcp.counts; // the sum of those with and without a valid reply
+  const labelled = (label: string, counts: object): Sample[] =>
+    Object.entries(counts).map(([key, value]) => ({ labels: { [label]: key }, value }));
   return [
-    counter("probes_sent", "Probes that left.", state.sent),
+    counter("probes_sent", "Probes sent over UDP.", state.sent),
     counter("probes_refused", "Probes that the system refused to send.", state.refused),
-    counter("connections_begun", "Connections that were begun.", tcp.sent),
-    metricFamily("connections", "counter", "Connections, by what came of them.", connections),
-    metricFamily("replies", "counter", "Datagrams besides conversations, by kind.", replies),
-    counter("datagrams_dropped", "Datagrams that found no room in a buffer.", state.dropped),
-    gauge(
-      "hosts_flooding",
-      "Hosts that flooded, or in whose name a flood was forged.",
-      state.floods.hosts,
+    counter("connections_started", "TCP connections started.", tcp.sent),
+    metricFamily(
+      "connections",
+      "counter",
+      "TCP connections by outcome.",
+      labelled("outcome", outcomes),
     ),
-    counter("flood_datagrams", "Datagrams of flooding hosts.", state.floods.datagrams),
-    counter("servers_fell_silent", "Servers that told no status.", state.fellSilent),
-    counter("servers_opted_out", "Servers that asked to be left alone.", state.optedOut),
-    gauge(
-      "targets_unprobed",
-      "TCP targets for which no descriptor could be had.",
-      tcp.unprobed,
+    metricFamily(
+      "replies",
+      "counter",
+      "Datagrams received in reply to probes, by class.",
+      labelled("class", state.replies),
     ),
+    counter(
+      "datagrams_dropped",
+      "Datagrams dropped because a receive buffer was full.",
+      state.dropped,
+    ),
+    gauge("flooding_hosts", "Hosts that flood, by the source of datagrams.", state.floods.hosts),
+    counter("flood_datagrams", "Datagrams received from flooding hosts.", state.floods.datagrams),
+    counter(
+      "servers_without_status",
+      "Servers that replied to a probe and to no follow-up.",
+      state.noStatus,
+    ),
+    counter("servers_opted_out", "Servers that opted out.", state.optedOut),
+    gauge("targets_unprobed", "TCP targets not probed for lack of descriptors.", tcp.unprobed),
     gauge(
       "servers_uninspected",
-      "Servers without a row, for no descriptor could be had to inspect them.",
+      "Servers not inspected for lack of descriptors.",
       state.uninspected,
     ),
-    counter("rows_written", "Rows that every output has accepted.", state.written),
+    counter("rows_written", "Rows that every output accepted.", state.written),
     counter("rows_lost", "Rows that could not be written.", state.lost),
-    gauge("inspections", "Servers that are asked, or wait for it.", state.inspecting),
-    gauge("targets", "Positions of all passes.", state.total),
-    gauge("targets_visited", "Positions left behind.", state.visited),
+    gauge("inspections", "Inspections in progress or pending.", state.inspecting),
+    gauge("targets", "Targets of all passes.", state.total),
+    gauge("targets_visited", "Targets that the passes have visited.", state.visited),
   ];
 }
 

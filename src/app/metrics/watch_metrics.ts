@@ -1,5 +1,5 @@
 /**
- * The numbers of a watch, for collectors.
+ * The metrics of a watch.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import type { Journal, WatchCounts, WatchedServer, WatchEvent } from "../../watc
 import { type Family, Histogram, type Sample } from "./prometheus_text.ts";
 import { counter, gauge, metricFamily } from "./scan_metrics.ts";
 
-/** Servers with values of their own: the first that were named. */
+/** Servers with series of their own: the first ones. */
 const MOST_SERVERS = 10_000;
 /** How late polls begin, seconds. */
 const LATE = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 5, 30];
@@ -22,7 +22,7 @@ export class WatchMetrics {
   readonly #late = new Histogram(LATE);
   readonly #events = new Map<string, number>(EVENTS.map((event) => [event, 0]));
 
-  /** Nothing was done yet. */
+  /** Starts at zero. */
   constructor(
     private readonly servers: readonly WatchedServer[],
     private readonly counts: WatchCounts,
@@ -52,41 +52,59 @@ export class WatchMetrics {
     const sum = (of: (journal: Journal) => number) =>
       journals.reduce((all, journal) => all + of(journal), 0);
     return [
-      metricFamily("up", "gauge", "Whether the server is up; NaN until that is known.", each(upOf)),
-      metricFamily("players", "gauge", "Players; NaN where it does not tell.", each(playersOf)),
+      metricFamily(
+        "up",
+        "gauge",
+        "1: the server is online; 0: offline; NaN: not yet known.",
+        each(upOf),
+      ),
+      metricFamily("players", "gauge", "Players online; NaN: unknown.", each(playersOf)),
       metricFamily(
         "latency_seconds",
         "gauge",
-        "Round trip; NaN while it is down.",
+        "Round-trip time; NaN: offline or unknown.",
         each(latencyOf),
       ),
-      metricFamily("servers", "gauge", "Watched servers.", [
+      metricFamily("servers", "gauge", "Watched servers by state.", [
         { labels: { state: "online" }, value: up(true).length },
         { labels: { state: "offline" }, value: up(false).length },
         { labels: { state: "unknown" }, value: up(undefined).length },
       ]),
       gauge(
         "servers_without_series",
-        `Servers beyond ${MOST_SERVERS}, which have no values of their own.`,
+        `Servers beyond the first ${MOST_SERVERS}, which have no series of their own.`,
         servers.length - listed.length,
       ),
-      counter("polls", "Polls that ended.", counts.polls),
-      counter("polls_answered", "Polls that were answered.", counts.answered),
-      counter("polls_put_off", "Polls put off for lack of descriptors.", counts.putOff),
-      metricFamily("poll_late_seconds", "histogram", "How late polls began.", this.#late.samples),
+      counter("polls", "Finished polls.", counts.polls),
+      counter("polls_replied", "Polls with a reply.", counts.replied),
+      counter("polls_deferred", "Polls deferred for lack of descriptors.", counts.deferred),
+      metricFamily(
+        "poll_delay_seconds",
+        "histogram",
+        "Delay of polls against their schedule.",
+        this.#late.samples,
+      ),
       gauge(
-        "poll_late_worst_seconds",
-        "How late the latest poll began.",
+        "poll_delay_max_seconds",
+        "Longest delay of a poll against its schedule.",
         counts.worstLateMs / 1000,
       ),
       metricFamily(
         "events",
         "counter",
-        "What was told.",
+        "Events by kind.",
         [...this.#events].map(([event, value]) => ({ labels: { event }, value })),
       ),
-      counter("observations_written", "Observations in lists.", sum(({ written }) => written)),
-      counter("observations_lost", "Observations that no list took.", sum(({ lost }) => lost)),
+      counter(
+        "observations_written",
+        "Observations written to databases.",
+        sum(({ written }) => written),
+      ),
+      counter(
+        "observations_lost",
+        "Observations that no database accepted.",
+        sum(({ lost }) => lost),
+      ),
     ];
   }
 }
@@ -95,7 +113,7 @@ function upOf({ online }: WatchedServer): number {
   return online === undefined ? NaN : online ? 1 : 0;
 }
 
-/** Nobody plays on a server that is down. */
+/** An offline server has no players. */
 function playersOf({ online, row }: WatchedServer): number {
   return online === false ? 0 : row?.players_online ?? NaN;
 }

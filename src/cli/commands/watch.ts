@@ -198,10 +198,12 @@ function summary(online: number, all: number, counts: WatchCounts, hook?: Webhoo
     ? ""
     : `, some up to ${(counts.worstLateMs / 1000).toFixed(1)} s late`;
   const sent = hook === undefined ? "" : webhookSummary(hook);
-  const putOff = counts.putOff === 0
+  const deferred = counts.deferred === 0
     ? ""
-    : `, ${withCommas(counts.putOff)} put off for lack of descriptors (ulimit -n)`;
+    : `, ${withCommas(counts.deferred)} put off for lack of descriptors (ulimit -n)`;
   return `${withCommas(online)} of ${countOf(all, "server")} online; ` +
-    `${withCommas(counts.polls)} polls${late}, ${withCommas(counts.answered)} answered${putOff}; ` +
+    `${withCommas(counts.polls)} polls${late}, ${
+      withCommas(counts.replied)
+    } answered${deferred}; ` +
     `${withCommas(counts.events)} events${sent}`;
 }

@@ -27,11 +27,11 @@ export function lossLines(
   if (estimate === undefined) return [];
   const { share, low, high } = estimate;
   const loss = `about ${percent(share)} % of replies lost (${percent(low)} to ${percent(high)}, ` +
-    `of ${countOf(canaries.asked, "question")} to servers that had answered)`;
-  if (retries === undefined || replies.true === 0) return [loss];
-  const missed = (p: number, more = 0) => missedServers(replies.true, p, retries + 1 + more);
+    `of ${countOf(canaries.sent, "question")} to servers that had answered)`;
+  if (retries === undefined || replies.valid === 0) return [loss];
+  const missed = (p: number, more = 0) => missedServers(replies.valid, p, retries + 1 + more);
   const [expected, most] = [missed(share), missed(high)];
-  const all = Number.isFinite(expected) ? replies.true + expected : Infinity;
+  const all = Number.isFinite(expected) ? replies.valid + expected : Infinity;
   if (all === Infinity) return [loss];
   const range = most < 0.005 ? "" : ` (${amount(missed(low))} to ${amount(most)})`;
   const better = expected >= WORTH_A_WORD && retries < MOST_RETRIES
@@ -52,7 +52,7 @@ export function rateLines({ rate }: Pick<ScanState, "rate">): string[] {
   const texts: Readonly<Record<RateReason, string>> = {
     loss: `settled on ${speed}: above it canaries were lost (${percent(lossThere)} % at ` +
       `${withCommas(Math.round(lossAt))} a second, ${usual})`,
-    room: `settled on ${speed}: above it the system had no room for what left, or came back`,
+    buffers: `settled on ${speed}: above it the system had no room for what left, or came back`,
     sender: `settled on ${speed}: caps for hosts and networks, or this machine, let no more leave`,
     limit: `settled on ${speed}, the most that is allowed: no more was lost than at lower rates`,
     searching: `came to ${speed}, and was still looking for the highest rate (${

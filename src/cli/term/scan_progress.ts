@@ -133,11 +133,11 @@ export class Progress implements Disposable {
   }
 }
 
-/** What is lost on the way, as servers tell that were asked again. */
+/** Packet loss, estimated from the canaries. */
 function lossOf({ canaries }: ScanState): Record<string, number> | null {
-  const { asked, lost, died } = canaries;
+  const { sent, lost, stopped } = canaries;
   const estimate = estimateLoss(canaries);
-  return estimate === undefined ? null : { asked, lost, died, ...estimate };
+  return estimate === undefined ? null : { sent, lost, stopped, ...estimate };
 }
 
 /** Hosts that flooded, and the protocols whose results are incomplete for that. */
@@ -195,7 +195,7 @@ export function statusOf(state: ScanState): Record<string, unknown> {
     lost: state.lost,
     first_probe_at: state.firstProbeAt ?? null,
     last_row_at: state.lastRowAt ?? null,
-    fell_silent: state.fellSilent,
+    no_status: state.noStatus,
     opted_out: state.optedOut,
     uninspected: state.uninspected,
     inspected_in_part: state.inspectedInPart,

@@ -68,7 +68,7 @@ export function summary(
     ...(state.aliases > 0
       ? [`${countOf(state.aliases, "row")} of servers that another row describes (alias_of)`]
       : []),
-    ...(state.fellSilent > 0 ? [`${countOf(state.fellSilent, "server")} told no status`] : []),
+    ...(state.noStatus > 0 ? [`${countOf(state.noStatus, "server")} told no status`] : []),
     ...(state.optedOut > 0 ? [`${countOf(state.optedOut, "server")} asked to be left alone`] : []),
   ];
 }

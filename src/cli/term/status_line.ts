@@ -207,7 +207,7 @@ function readState(state: ScanState, { start, sizes }: ScanWork, at: number): Re
 
 /** Endpoints that replied. */
 function foundIn({ replies, tcp }: ScanState): number {
-  return replies.true + tcp.counts.answered;
+  return replies.valid + tcp.counts.valid;
 }
 
 /** A part of the status line; where the terminal is narrow, the highest rank goes first. */
@@ -224,7 +224,7 @@ export function statusLine(
   columns = Infinity,
 ): string {
   const { tcp } = state;
-  const lost = state.fellSilent + state.lost;
+  const lost = state.noStatus + state.lost;
   const governed = governedBy(state, governor);
   const parts: Part[] = [
     [6, shortTime(elapsed)],

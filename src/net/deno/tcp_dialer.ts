@@ -101,7 +101,7 @@ export function connectFailure(code: string, hasAddress: () => boolean): Connect
   if (REFUSALS.has(code)) return "refused";
   if (code === "EADDRNOTAVAIL" && !hasAddress()) return "unreachable";
   if (isShortage(code)) return "exhausted";
-  return code === "ETIMEDOUT" || code === "TimedOut" ? "silent" : "unreachable";
+  return code === "ETIMEDOUT" || code === "TimedOut" ? "timeout" : "unreachable";
 }
 
 const REFUSALS = new Set(["ECONNREFUSED", "ECONNRESET", "ConnectionRefused", "ConnectionReset"]);

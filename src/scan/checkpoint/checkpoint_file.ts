@@ -34,7 +34,7 @@ import {
 } from "../../core/checked_json.ts";
 
 /** The version of the form, which the list beside it shares: a field more or less is another one. */
-const VERSION = 2;
+const VERSION = 3;
 /** Longer than any checkpoint of ours. */
 const LONGEST = 1 << 20;
 
@@ -84,16 +84,16 @@ export interface ListStand {
 export type Counters =
   & Pick<ScanState, "firstProbeAt" | "lastRowAt" | "sent" | "refused" | "dropped" | "replies">
   & Pick<ScanState, "canaries" | "floods">
-  & Pick<ScanState, "aliases" | "fellSilent" | "optedOut" | "inspectedInPart">
+  & Pick<ScanState, "aliases" | "noStatus" | "optedOut" | "inspectedInPart">
   & { readonly tcp: Pick<ScanState["tcp"], "sent" | "counts"> };
 
 /** The numbers of a scan that the next part of it goes on from. */
 export function countersOf(state: ScanState): Counters {
   const { firstProbeAt, lastRowAt, sent, refused, dropped, replies } = state;
-  const { aliases, fellSilent, optedOut, inspectedInPart, tcp, canaries, floods } = state;
+  const { aliases, noStatus, optedOut, inspectedInPart, tcp, canaries, floods } = state;
   return {
     ...{ firstProbeAt, lastRowAt, sent, refused, dropped, replies, canaries, floods },
-    ...{ aliases, fellSilent, optedOut, inspectedInPart },
+    ...{ aliases, noStatus, optedOut, inspectedInPart },
     tcp: { sent: tcp.sent, counts: tcp.counts },
   };
 }
@@ -205,7 +205,7 @@ const checkpointFields = (allProtocols: readonly Protocol[]) =>
       firstProbeAt: orMissing(time),
       lastRowAt: orMissing(time),
       ...{ sent: whole(), refused: whole(), dropped: whole() },
-      ...{ aliases: whole(), fellSilent: whole(), optedOut: whole(), inspectedInPart: whole() },
+      ...{ aliases: whole(), noStatus: whole(), optedOut: whole(), inspectedInPart: whole() },
       replies: countsLike(noReplies()),
       canaries: countsLike(noCanaries()),
       floods: floodsField(allProtocols),
@@ -215,9 +215,9 @@ const checkpointFields = (allProtocols: readonly Protocol[]) =>
 
 function checkpointOf(value: unknown, allProtocols: readonly Protocol[]): Checkpoint {
   const checkpoint: Checkpoint = checkpointFields(allProtocols)(value, "");
-  const { asked, lost } = checkpoint.counters.canaries;
-  if (lost > asked) {
-    throw wrongField("counters.canaries.lost", lost, `no more than were asked, ${asked}`);
+  const { sent, lost } = checkpoint.counters.canaries;
+  if (lost > sent) {
+    throw wrongField("counters.canaries.lost", lost, `no more than were sent, ${sent}`);
   }
   return checkpoint;
 }

@@ -104,7 +104,7 @@ export class InspectStage {
     this.#pool.add(sighting.endpoint.address, async () => {
       try {
         const found = await this.#inspect(sighting);
-        if (found === "short") return this.#putOff(sighting, through);
+        if (found === "short") return this.#deferred(sighting, through);
         if (found === "cut") return;
         const before = this.#uninspected.remove(sighting.endpoint);
         const all = () => {
@@ -122,7 +122,7 @@ export class InspectStage {
   }
 
   /** Leaves a server to a later pass, or to who resumes the scan. */
-  #putOff({ endpoint }: Sighting, through: () => void): void {
+  #deferred({ endpoint }: Sighting, through: () => void): void {
     this.#parts.responders.release(endpoint);
     this.#uninspected.add(endpoint, through);
   }
@@ -271,7 +271,7 @@ export class InspectStage {
   /** The row of a server, while rows are wanted. */
   #row(sighting: Sighting, result: Inspection): ServerRecord | "cut" {
     const { limits: { maxResults = Infinity }, interviews, io: { state } } = this.#options;
-    if (result.failure !== undefined) state.fellSilent++;
+    if (result.failure !== undefined) state.noStatus++;
     if (result.exhausted) state.inspectedInPart++;
     if (this.#accepted >= maxResults) return "cut";
     if (++this.#accepted >= maxResults) this.#parts.stop.stop("max-results");

@@ -192,7 +192,7 @@ export class TcpSweep {
     const { clock, state: { tcp: { counts } } } = this.#options.io;
     switch (outcome.kind) {
       case "answered":
-        counts.answered++;
+        counts.valid++;
         this.#around.onSighting({
           endpoint: target,
           protocol: protocol.name,
@@ -205,11 +205,11 @@ export class TcpSweep {
         });
         break;
       case "malformed":
-        counts.other++;
+        counts.invalid++;
         this.#others.add(target);
         break;
       case "silent":
-        counts.mute++;
+        counts.unresponsive++;
         // TCP repeats what is lost: who said nothing in all that time will not the next time.
         if (outcome.why === "slow") this.#others.add(target);
     }

@@ -162,11 +162,11 @@ export class Canaries {
    *
    * @returns Whether it is one to a canary, the first or a copy; `undefined`: it is none.
    */
-  answered(kind: ProbeKind, from: Endpoint, mac: number): "canary" | "repeated" | undefined {
+  answered(kind: ProbeKind, from: Endpoint, mac: number): "canary" | "duplicate" | undefined {
     const canary = this.#sample.at(from, kind);
     if (canary === undefined || mac !== this.#token(canary)) return undefined;
     const { last } = canary;
-    if (last === undefined || last.answered) return "repeated";
+    if (last === undefined || last.answered) return "duplicate";
     const { clock, tally } = this.#options;
     last.answered = true;
     if (last.missed) { // late, but a sweep would have found it
@@ -207,7 +207,7 @@ export class Canaries {
       return;
     }
     this.#sample.drop(canary);
-    this.#options.tally.counts.died++;
+    this.#options.tally.counts.stopped++;
   }
 
   /**

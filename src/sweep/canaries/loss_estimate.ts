@@ -11,25 +11,25 @@ const BATCH = 50;
 /** Fewer batches say nothing about that. */
 const LEAST_BATCHES = 10;
 
-/** What came of asking responders again. */
+/** Outcomes of probing responders again. */
 export interface CanaryCounts {
-  /** Questions that were answered, or not. */
-  asked: number;
-  /** Those that were not. */
+  /** Probes with a known outcome. */
+  sent: number;
+  /** Those without a reply. */
   lost: number;
-  /** Servers that stopped answering for good: what they did not answer is not in `lost`. */
-  died: number;
-  /** Batches of 50 questions in a row. */
+  /** Servers that stopped replying for good; `lost` does not count probes to them. */
+  stopped: number;
+  /** Batches of 50 probes in a row. */
   batches: number;
-  /** Lost ones in all of those. */
+  /** Lost probes of all batches. */
   batchLost: number;
-  /** The squares of how many were lost in each batch, added up. */
+  /** Sum of the squared numbers of lost probes per batch. */
   batchSquares: number;
 }
 
-/** Nobody was asked yet. */
+/** No canary was probed yet. */
 export function noCanaries(): CanaryCounts {
-  return { asked: 0, lost: 0, died: 0, batches: 0, batchLost: 0, batchSquares: 0 };
+  return { sent: 0, lost: 0, stopped: 0, batches: 0, batchLost: 0, batchSquares: 0 };
 }
 
 /** Counts outcomes. */
@@ -44,7 +44,7 @@ export class LossTally {
   /** Books the outcome of one question. */
   book(lost: boolean): void {
     const { counts } = this;
-    counts.asked++;
+    counts.sent++;
     if (lost) counts.lost++;
     this.#asked++;
     if (lost) this.#lost++;
@@ -70,10 +70,10 @@ export interface LossEstimate extends Interval {
  * independent losses (Pearson's statistic over its degrees of freedom, as for quasi-binomial data).
  */
 export function estimateLoss(counts: CanaryCounts): LossEstimate | undefined {
-  const { asked, lost } = counts;
-  if (asked === 0) return undefined;
+  const { sent, lost } = counts;
+  if (sent === 0) return undefined;
   const excess = Math.max(1, dispersion(counts));
-  return { share: lost / asked, ...clopperPearson(lost / excess, asked / excess) };
+  return { share: lost / sent, ...clopperPearson(lost / excess, sent / excess) };
 }
 
 function dispersion({ batches, batchLost, batchSquares }: CanaryCounts): number {

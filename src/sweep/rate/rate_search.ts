@@ -12,7 +12,7 @@ export type RateReason =
   /** Above it canaries were lost. */
   | "loss"
   /** Above it the system had no room, for what was sent or what came back. */
-  | "room"
+  | "buffers"
   /** The machine, or caps for hosts and networks, let no more leave. */
   | "sender"
   /** No more is allowed. */
@@ -255,7 +255,7 @@ export class RateSearch {
   #crowded(now: number): void {
     const rate = ROOM_KEPT * this.rate;
     this.#goal = this.#ceiling = this.rate;
-    this.#hold(rate, now, "room");
+    this.#hold(rate, now, "buffers");
   }
 
   /** Nothing was lost that is not lost at lower rates. */
@@ -320,7 +320,7 @@ export class RateSearch {
 }
 
 /** Reasons for which a rate is kept. */
-const SETTLED: ReadonlySet<RateReason> = new Set(["loss", "room", "sender", "limit"]);
+const SETTLED: ReadonlySet<RateReason> = new Set(["loss", "buffers", "sender", "limit"]);
 /** Outcomes that usual loss is taken from. */
 const MOST_REMEMBERED = 4000;
 const NONE = { asked: 0, lost: 0 };

@@ -86,7 +86,7 @@ Deno.test("a server that is down is an explicit 0, and no series ever goes", () 
   );
   assertEquals([...down.keys()], [...before.keys()]);
   assertEquals(down.get('blocksweep_events_total{event="online"}'), "1");
-  assertEquals(down.get('blocksweep_poll_late_seconds_bucket{le="0.1"}'), "1");
+  assertEquals(down.get('blocksweep_poll_delay_seconds_bucket{le="0.1"}'), "1");
 });
 
 Deno.test("the number of series has an end", () => {
@@ -105,7 +105,15 @@ Deno.test("the numbers of a scan are there from the start", () => {
   for (const name of ["probes_sent_total", "rows_lost_total", "inspections"]) {
     assertEquals(values.get(`blocksweep_${name}`), "0");
   }
-  assertEquals(values.get('blocksweep_replies_total{kind="forged"}'), "0");
+  assertEquals(values.get('blocksweep_replies_total{class="forged"}'), "0");
+});
+
+Deno.test("the connections of a scan add up: each has one outcome", () => {
+  const state = newState("s", 0);
+  Object.assign(state.tcp.counts, { open: 3, valid: 2, unresponsive: 1, refused: 4 });
+  const values = [...check(prometheusText(scanFamilies(state)))];
+  const outcomes = values.filter(([name]) => name.startsWith("blocksweep_connections_total{"));
+  assertEquals(outcomes.reduce((sum, [, value]) => sum + Number(value), 0), 7);
 });
 
 Deno.test("they are served under /metrics, and the end waits for nobody", async () => {

@@ -2,10 +2,10 @@ import { assertEquals } from "@std/assert";
 import { lossLines, rateLines } from "../../../src/cli/term/loss_lines.ts";
 import { newState } from "../../../src/scan/scan_state.ts";
 
-function lines(asked: number, lost: number, found: number, retries: number | undefined) {
+function lines(sent: number, lost: number, found: number, retries: number | undefined) {
   const state = newState("", 0);
-  Object.assign(state.canaries, { asked, lost });
-  state.replies.true = found;
+  Object.assign(state.canaries, { sent, lost });
+  state.replies.valid = found;
   return lossLines(state, retries);
 }
 
@@ -36,7 +36,7 @@ Deno.test("lossLines() tells the loss alone where a scan ended early, and nothin
 
 Deno.test("rateLines() says what --rate auto came to, and why", () => {
   const found = { rate: 18_400.4, lossAt: 20_612, lossThere: 0.0912, usualLoss: 0.031 };
-  const line = (reason: "loss" | "room" | "sender" | "limit" | "searching" | "unknown") =>
+  const line = (reason: "loss" | "buffers" | "sender" | "limit" | "searching" | "unknown") =>
     rateLines({ rate: { ...found, reason } })[0].replace("--rate auto ", "");
   assertEquals(
     line("loss"),
@@ -60,7 +60,7 @@ Deno.test("rateLines() says what --rate auto came to, and why", () => {
     "settled on 18,400 a second, the most that is allowed: no more was lost than at lower rates",
   );
   assertEquals(
-    line("room"),
+    line("buffers"),
     "settled on 18,400 a second: above it the system had no room for what left, or came back",
   );
   assertEquals(rateLines({}), []);

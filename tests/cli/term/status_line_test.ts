@@ -167,8 +167,8 @@ const PACE: ScanPace = {
 /** A state whose line is long. */
 function busy(): ScanState {
   const state = newState("x", 0);
-  Object.assign(state, { pass: 1, passes: 4, sent: 1_234_567, written: 5000, fellSilent: 12 });
-  Object.assign(state.replies, { true: 5100 });
+  Object.assign(state, { pass: 1, passes: 4, sent: 1_234_567, written: 5000, noStatus: 12 });
+  Object.assign(state.replies, { valid: 5100 });
   Object.assign(state.tcp, { pass: 1, passes: 2 });
   return state;
 }

@@ -32,7 +32,7 @@ const DEFAULT: Setting = {
 const SLOW_TCP: Setting = {
   ...DEFAULT,
   connections: 24,
-  prepare: (_network, _hosts, streams) => void (streams.absent = "silent"),
+  prepare: (_network, _hosts, streams) => void (streams.absent = "timeout"),
 };
 
 /** The same without slow hosts and a rate: UDP, with more passes and pauses, finishes last. */

@@ -176,7 +176,7 @@ Deno.test("rescan: without follow-ups too, and where nothing replies", async () 
     prepare: (network, hosts, streams) => {
       for (const { endpoint } of hosts) {
         network.host(endpoint, { respond: () => [] });
-        streams.host(endpoint, "silent");
+        streams.host(endpoint, "timeout");
       }
     },
   });

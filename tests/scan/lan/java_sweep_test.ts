@@ -61,7 +61,7 @@ Deno.test("lan finds dedicated Java servers, its own machine's too, and connects
 Deno.test("at most 128 connections of lan are pending, and hosts that drop them hold it up no longer than 1.5 s each", async () => {
   const network = new FakeNetwork(1);
   const { streams, sweep } = javaServers(network, 77);
-  streams.absent = "silent";
+  streams.absent = "timeout";
   const networks = [{ address: 0x0a000105, netmask: 0xfffffc00 }]; // four /24s
   streams.host({ address: 0x0a000309, port: 25565 }, "refused");
   await lookAround(network, { sweep: { ...sweep!, networks } });
@@ -83,7 +83,7 @@ Deno.test("networks that overlap are swept once, without the edges of either", a
 Deno.test("the sweep of lan ends when its time is up, whoever drops connections", async () => {
   const network = new FakeNetwork(1);
   const { streams, sweep } = javaServers(network);
-  streams.absent = "silent";
+  streams.absent = "timeout";
   const { unswept } = await lookAroundWell(network, {
     sweep: { ...sweep!, mostMs: 1000 },
     listenMs: 1000,

@@ -51,7 +51,7 @@ Deno.test("one pass that reflectors disturb is reported as incomplete", async ()
   assert(rows.length < 64, `${rows.length} rows`);
   assert(state.floods.hosts >= 8, `${state.floods.hosts} hosts`);
   assert(state.floods.disturbed.includes("raknet"));
-  assertEquals(state.replies.true + state.replies.unverified, rows.length);
+  assertEquals(state.replies.valid + state.replies.unverified, rows.length);
 });
 
 /** A flood that lasts for all passes: each is disturbed, and 1,024 targets are probed in each. */

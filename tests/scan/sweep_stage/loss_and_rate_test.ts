@@ -21,10 +21,10 @@ Deno.test("a scan tells what is lost on the way", async () => {
     const { low, high } = estimateLoss(state.canaries)!;
     const truth = 1 - (1 - loss) ** 2;
     assert(low <= truth && truth <= high && high - low < 0.06, `${low} to ${high}`);
-    assert(state.canaries.asked <= 0.01 * state.sent && state.canaries.asked > 400);
+    assert(state.canaries.sent <= 0.01 * state.sent && state.canaries.sent > 400);
     assert(state.replies.canary > 0 && state.replies.forged === 0);
-    const { asked } = statusOf(state).loss as { asked: number };
-    assertEquals(asked, state.canaries.asked);
+    const { sent } = statusOf(state).loss as { sent: number };
+    assertEquals(sent, state.canaries.sent);
   }
 });
 
@@ -58,7 +58,7 @@ Deno.test("canaries keep caps and pace, leave those alone who opted out, and no 
 
 Deno.test("where nobody answers, nobody is asked again", async () => {
   const { state } = await scanFleet({ fleet: { ...FLEET, servers: 0 }, protocolNames: ["raknet"] });
-  assertEquals([state.canaries.asked, statusOf(state).loss], [0, null]);
+  assertEquals([state.canaries.sent, statusOf(state).loss], [0, null]);
 });
 
 /** A network that lets no more than so many datagrams a second of ours through. */

@@ -30,7 +30,7 @@ Deno.test("a reply from a port that is not probed leads to no datagram to that p
     assertEquals(network.sent.filter(({ to }) => to.port !== 9000).map(({ to }) => to), []);
     assertEquals(rows.filter(({ port }) => port !== 9000), []);
     assertEquals(rows.length, sqpToo ? 1 : 0);
-    assertEquals(state.replies.noise > 0, true);
+    assertEquals(state.replies.unsolicited > 0, true);
   }
 });
 

@@ -73,7 +73,7 @@ Deno.test("what opens is asked on that very connection, fallbacks on another", a
       streams.host(at(2), old);
       streams.host(at(3), mute);
       streams.host(at(4), http);
-      streams.host(at(5), "silent");
+      streams.host(at(5), "timeout");
       streams.host(at(6), "unreachable");
     },
   });
@@ -83,8 +83,8 @@ Deno.test("what opens is asked on that very connection, fallbacks on another", a
     result.streams.begun.filter(({ to }) => to.address === at(last).address).length;
   assertEquals([1, 2, 3, 4, 5, 6].map(to), [1, 2, 1, 1, 2, 2]);
   assertEquals(result.state.tcp.counts, {
-    ...{ open: 4, refused: 500, unreachable: 2, silent: 2, failed: 0 },
-    ...{ answered: 2, other: 1, mute: 1 },
+    ...{ open: 4, refused: 500, unreachable: 2, timeout: 2, failed: 0 },
+    ...{ valid: 2, invalid: 1, unresponsive: 1 },
   });
   const { pass, passes, position, size, sent } = result.state.tcp;
   assertEquals([pass, passes, position, size, sent], [2, 2, 256, 256, 508]);
@@ -98,18 +98,18 @@ Deno.test("connections are bounded, in all and to a host", async () => {
   const silent = await scanToy({
     connections: 7,
     retries: 0,
-    prepare: (_network, _hosts, streams) => void (streams.absent = "silent"),
+    prepare: (_network, _hosts, streams) => void (streams.absent = "timeout"),
   });
-  assertEquals([silent.streams.most, silent.state.tcp.counts.silent], [7, 256]);
+  assertEquals([silent.streams.most, silent.state.tcp.counts.timeout], [7, 256]);
   assert(silent.network.now() >= 3000 * Math.floor(256 / 7));
   const ports = Array.from({ length: 50 }, (_, i) => 20000 + i);
   const one = await scanToy({
     retries: 0,
     range: { start: BASE, end: BASE + 1 },
     ports: () => ports,
-    prepare: (_network, _hosts, streams) => void (streams.absent = "silent"),
+    prepare: (_network, _hosts, streams) => void (streams.absent = "timeout"),
   });
-  assertEquals([one.streams.most, one.state.tcp.counts.silent], [4, 50]);
+  assertEquals([one.streams.most, one.state.tcp.counts.timeout], [4, 50]);
 });
 
 Deno.test("where all connections are refused at once, sockets are looked at all the same", async () => {
@@ -138,7 +138,7 @@ Deno.test("where descriptors are short, fewer connections are made, and none is 
     },
   });
   assertEquals(ids(result), ["127.16.0.1:25565"]);
-  assertEquals([result.state.tcp.counts.failed, result.state.tcp.counts.mute], [0, 255]);
+  assertEquals([result.state.tcp.counts.failed, result.state.tcp.counts.unresponsive], [0, 255]);
   const none = await scanToy({
     retries: 0,
     prepare: (_network, _hosts, streams) => void (streams.absent = "exhausted"),
@@ -210,7 +210,7 @@ Deno.test("a Query sighting asks over TCP on its port, and hears of a port that 
     ports: (name) => name === "slp" ? [25565] : [19132],
     prepare: (_network, [first], streams) => {
       streams.host(first.endpoint, modern);
-      streams.absent = "silent";
+      streams.absent = "timeout";
     },
   });
   assertEquals(result.rows.length, 10);
@@ -228,7 +228,7 @@ Deno.test("an interrupted scan goes on at its mark, over TCP too", async () => {
   const controller = new AbortController();
   const prepare: Setting["prepare"] = (_network, _hosts, streams) => {
     for (let i = 0; i < 256; i += 3) streams.host(at(i), modern);
-    streams.absent = "silent";
+    streams.absent = "timeout";
   };
   const first = await scanToy({
     connections: 20,

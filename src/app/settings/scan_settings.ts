@@ -103,7 +103,7 @@ export function readScanSettings(
     maxResults: settings.wholeCount("max-results") ?? Infinity,
     maxRuntimeMs: settings.time("max-runtime") ?? Infinity,
     follow: !settings.has("no-follow"),
-    verify: settings.has("verify"),
+    verify: chosenVerify(settings, protocols, allProtocols),
     players: !settings.has("no-players"),
     ...readSource(settings),
     engine: settings.oneOf("engine", ENGINE_CHOICES) as EngineChoice | undefined,
@@ -147,6 +147,27 @@ export function chosenProtocols(
 }
 
 /** The ports of `--ports`, by protocol and version of the Internet Protocol. */
+/**
+ * Whether `--verify` is given.
+ *
+ * @throws InputError when none of the chosen protocols can verify a server.
+ */
+export function chosenVerify(
+  settings: Settings,
+  protocols: readonly Protocol[],
+  allProtocols: readonly Protocol[],
+): boolean {
+  if (!settings.has("verify")) return false;
+  if (protocols.some(({ verify }) => verify !== undefined)) return true;
+  const able = allProtocols.filter(({ verify }) => verify !== undefined);
+  throw new InputError(
+    `Cannot use --verify with --protocol ${protocols.map(({ name }) => name).join(",")}: ` +
+      (able.length === 0
+        ? "no protocol verifies servers"
+        : `it wants one of ${able.map(({ name }) => name).join(", ")}`),
+  );
+}
+
 export function chosenPorts(
   text: string | undefined,
   protocols: readonly Protocol[],

@@ -17,7 +17,7 @@ import { INTERRUPTED, onInterrupt } from "../../app/interrupt_signals.ts";
 import { type QueriedEndpoint, queryHost } from "../../app/query_host.ts";
 import { systemNetwork } from "../../app/system_network.ts";
 import { locate } from "../../app/targets/locate_server.ts";
-import { chosenProtocols, chosenTimeout } from "../../app/settings/scan_settings.ts";
+import { chosenProtocols, chosenTimeout, chosenVerify } from "../../app/settings/scan_settings.ts";
 import { describe, useColor } from "../term/server_description.ts";
 import { Settings } from "../../app/settings/option_values.ts";
 
@@ -32,6 +32,7 @@ export async function runQuery(
     throw new InputError("Cannot query: name one server, as HOST or HOST:PORT");
   }
   const protocols = chosenProtocols(settings.list("protocol"), allProtocols);
+  const verify = chosenVerify(settings, protocols, allProtocols);
   chosenTimeout(settings); // refuses less than a millisecond
   const note = settings.has("quiet") ? () => {} : tellError;
   const network = systemNetwork({ note, tell: note, allProtocols });
@@ -43,7 +44,7 @@ export async function runQuery(
     allProtocols,
     timeoutMs: settings.milliseconds("timeout"),
     retries: settings.whole("retries", 0, 3) ?? DEFAULTS.query.retries,
-    verify: settings.has("verify"),
+    verify,
     note,
     signal: interrupt.signal,
   });

@@ -117,6 +117,11 @@ const BAD: [args: string[], message: string][] = [
   [["query", "127.0.0.1", "--timeout", "0"], 'Cannot use --timeout "0": it must be at least 1 ms'],
   [["query", "127.0.0.0/24"], "it is a range"],
   [["query", "255.255.255.255"], "never asked"],
+  [
+    ["scan", "127.0.0.1", "--protocol", "slp,query", "--verify"],
+    "Cannot use --verify with --protocol slp,query: it wants one of raknet",
+  ],
+  [["query", "127.0.0.1:25565", "--protocol", "slp", "--verify"], "it wants one of raknet"],
   [["lan", "10.0.0.1"], "lan takes no targets"],
   [["fleet", "--software", "nonsense"], 'Cannot imitate "nonsense": known are bds'],
   [["fleet", "--software", ","], "Cannot imitate no software: --software is empty"],

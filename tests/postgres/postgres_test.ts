@@ -281,7 +281,7 @@ Deno.test("a watch goes on while its list is away, and writes what it saw when t
   const reading = (async () => {
     for await (const part of child.stderr.pipeThrough(new TextDecoderStream())) {
       stderr += part;
-      if (stderr.includes("watching 6 servers") && !stopped) {
+      if (stderr.includes("watching 6 endpoints") && !stopped) {
         stopped = true;
         await server.stop();
       } else if (stderr.includes("the watch goes on") && !stderr.includes("seen again")) {

@@ -133,7 +133,7 @@ async function watchServers(
   const around = { scanId, signal, tell, attach: attachedTo(lists, names), optedOut };
   const { poller, board, concurrency } = await openPollingSockets(servers, chosen.asking, around);
   if (!quiet) {
-    tellLine(`watching ${countOf(servers.length, "server")}, each every ${intervalMs / 1000} s`);
+    tellLine(`watching ${countOf(servers.length, "endpoint")}, each every ${intervalMs / 1000} s`);
   }
   const counts = noCounts();
   const metrics = new WatchMetrics(servers, counts, lists.journals);
@@ -201,7 +201,7 @@ function summary(online: number, all: number, counts: WatchCounts, hook?: Webhoo
   const deferred = counts.deferred === 0
     ? ""
     : `, ${withCommas(counts.deferred)} put off for lack of descriptors (ulimit -n)`;
-  return `${withCommas(online)} of ${countOf(all, "server")} online; ` +
+  return `${withCommas(online)} of ${countOf(all, "endpoint")} online; ` +
     `${withCommas(counts.polls)} polls${late}, ${
       withCommas(counts.replied)
     } answered${deferred}; ` +

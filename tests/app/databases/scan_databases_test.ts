@@ -247,7 +247,7 @@ Deno.test("a watch waits for a list that is locked when it starts, and Ctrl-C en
         if (stderr.includes("waits until it is free") && freed && other.isTransaction) {
           other.exec("commit");
         }
-        const awaited = freed ? "watching 1 server" : "waits until";
+        const awaited = freed ? "watching 1 endpoint" : "waits until";
         if (!interrupted && stderr.includes(awaited)) child.kill("SIGINT");
         interrupted ||= stderr.includes(awaited);
       }

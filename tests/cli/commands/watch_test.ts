@@ -122,8 +122,8 @@ Deno.test("watch tells of the servers of a file and of the line, until Ctrl-C", 
     );
     assert(events.every(({ server }) => server.players === null));
     assertStringIncludes(stderr, "2 servers opted out: not watched");
-    assertStringIncludes(stderr, "watching 3 servers, each every 5 s");
-    assertMatch(stderr, /3 of 3 servers online; 3 polls, 3 answered; 3 events/);
+    assertStringIncludes(stderr, "watching 3 endpoints, each every 5 s");
+    assertMatch(stderr, /3 of 3 endpoints online; 3 polls, 3 answered; 3 events/);
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
@@ -146,6 +146,20 @@ for (
     assertStringIncludes(stderr, message);
   });
 }
+
+Deno.test("an address without a port is watched at each usual port, and all of these are counted", async () => {
+  const child = start(["watch", "127.44.9.9", "--interval", "5s"]);
+  let [stderr, isStopped] = ["", false];
+  for await (const part of child.stderr.pipeThrough(new TextDecoderStream())) {
+    stderr += part;
+    if (!isStopped && stderr.includes("watching")) child.kill("SIGINT");
+    isStopped ||= stderr.includes("watching");
+  }
+  await child.stdout.cancel();
+  assertEquals((await child.status).code, 130, stderr);
+  assertStringIncludes(stderr, "watching 2 endpoints, each every 5 s");
+  assertStringIncludes(stderr, "0 of 2 endpoints online");
+});
 
 Deno.test("a watched list is kept up to date, and only what changed since is told", async () => {
   const folder = await Deno.makeTempDir();
@@ -192,7 +206,7 @@ Deno.test("a watched list is kept up to date, and only what changed since is tol
       [`offline ${dead}`, `online ${back}`],
     );
     assertStringIncludes(stderr, "1 server opted out: not watched");
-    assertStringIncludes(stderr, "6 of 7 servers online");
+    assertStringIncludes(stderr, "6 of 7 endpoints online");
     using db = new DatabaseSync(list);
     const all = (sql: string) => db.prepare(sql).all().map((row) => ({ ...row }));
     assertEquals(all("select id from servers where online = 0 and failures = 3"), [{ id: dead }]);

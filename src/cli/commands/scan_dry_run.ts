@@ -22,7 +22,7 @@ import { requestText } from "../../targets/srv.ts";
 import { connectionSpace } from "../../sweep/connection_passes.ts";
 import { print } from "../term/console.ts";
 import type { Engine } from "../../app/engines/choose_engine.ts";
-import { mostSent, type Passes, type Plan } from "../../app/targets/scan_plan.ts";
+import { mostSent, type Passes, type Plan, selectionOf } from "../../app/targets/scan_plan.ts";
 import { clockTime, countOf, withCommas } from "../../core/quantities.ts";
 import type { ScanSettings, SpeedSettings } from "../../app/settings/scan_settings.ts";
 import type { NamedTargets } from "../../app/targets/find_targets.ts";
@@ -30,19 +30,15 @@ import type { NamedTargets } from "../../app/targets/find_targets.ts";
 /** The plan of a scan as lines. */
 export function planLines(
   plan: Plan,
-  { targets, services, optedOutSize, first }: NamedTargets,
+  named: NamedTargets,
   chosen: ScanSettings,
   { limits, autoRate, cooldownMs }: SpeedSettings,
   outputs: readonly { readonly path: string; readonly format: { readonly name: string } }[],
   { name: engine, way }: Pick<Engine, "name" | "way">,
 ): string[] {
+  const { targets, services, optedOutSize, first } = named;
   const { size, publicSize, loopbackSize, left } = targets;
   const local = size - publicSize - loopbackSize;
-  const ports = chosen.protocols.map(({ name }) =>
-    `${name} ${
-      portList(segmentsOf(targets, (bits) => chosen.ports(name, bits)).flatMap((s) => s.ports))
-    }`
-  );
   const { udp, tcp } = plan.passes;
   const list = ({ probes, protocols }: Passes) =>
     probes.map((one, i) => `${protocols[i]} ${withCommas(one)}`).join(", ");
@@ -76,7 +72,7 @@ export function planLines(
       `${withCommas(left.chosen)} excluded, ${withCommas(optedOutSize)} opted out`,
     ],
     ["permission", needed === undefined ? "not needed" : `--i-have-permission, for ${needed}`],
-    ["ports", ports.join("; ")],
+    ["ports", portsText(selectionOf(chosen, named))],
     ["order", chosen.seed === undefined ? "ascending" : `shuffled, --seed ${chosen.seed}`],
     ["shard", `${chosen.shard.index}/${chosen.shard.count}`],
     ...(before === ""
@@ -119,6 +115,61 @@ function knownText(size: number, { interviews: { servers, protocols }, unprobed 
       ? []
       : [`${withCommas(unprobed)} not probed: none of their protocols is selected`],
   ].join("; ");
+}
+
+/** The ports that each protocol is sent to: those of its passes, and those of interviews. */
+function portsText({ targets }: ScanSelection): string {
+  const known = knownPorts(targets);
+  const ports: Ports[] = targets.protocols.map((protocol) => {
+    const withheld = known.filter(({ plan }) => !isVisited(plan, protocol));
+    return { name: protocol.name, ports: visitedPorts(targets, protocol, withheld) };
+  });
+  const interviewed = known.filter(({ plan }) => plan.interviewed);
+  for (const { name } of new Set(interviewed.flatMap(({ plan }) => plan.probed))) {
+    const sent = interviewed.filter(({ plan }) => plan.probed.some((one) => one.name === name));
+    ports.push({ name: `interviews: ${name}`, ports: sent.map(({ port }) => port) });
+  }
+  return ports.filter(({ ports }) => ports.length > 0)
+    .map(({ name, ports }) => `${name} ${portList(ports)}`).join("; ");
+}
+
+/** The ports that a protocol is sent to. */
+interface Ports {
+  readonly name: string;
+  readonly ports: readonly number[];
+}
+
+/** The port of a known server, and what the server is sent. */
+interface KnownPort {
+  readonly port: number;
+  readonly plan: KnownPlan;
+}
+
+/** The known servers among the targets. */
+function knownPorts(targets: ScanSelection["targets"]): KnownPort[] {
+  const { addresses, known = [] } = targets;
+  const plans = knownPlans(targets);
+  const all = new AddressSet(addresses.groups.flatMap(({ addresses }) => [...addresses]));
+  return known.filter(({ endpoint }) => all.has(endpoint.address)).map(({ endpoint }) => ({
+    port: endpoint.port,
+    plan: plans.get(endpointKey(endpoint))!,
+  }));
+}
+
+/** The ports of a protocol's passes, without those where each target is a server that it is withheld from. */
+function visitedPorts(
+  { addresses, ports }: ScanSelection["targets"],
+  { name }: Protocol,
+  withheld: readonly KnownPort[],
+): number[] {
+  const targets = new Map<number, bigint>();
+  const add = (port: number, size: bigint) => targets.set(port, (targets.get(port) ?? 0n) + size);
+  for (const segment of segmentsOf(addresses, (bits) => ports(name, bits))) {
+    const { size } = segment.addresses;
+    for (const port of segment.ports) add(port, size);
+  }
+  for (const { port } of withheld) add(port, -1n);
+  return [...targets].filter(([, size]) => size > 0n).map(([port]) => port);
 }
 
 /** Ports, with those that follow each other as ranges. */

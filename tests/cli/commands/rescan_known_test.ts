@@ -10,6 +10,7 @@ import { type WitnessLine, WitnessLog } from "../../../src/fleet/witness_log.ts"
 import { systemClock } from "../../../src/net/clock.ts";
 import { openSqlite } from "../../../src/store/database/sqlite.ts";
 import { all } from "../../store/databases.ts";
+import { portList } from "../../../src/cli/commands/scan_dry_run.ts";
 import { run } from "../program.ts";
 
 const RANGE = { start: 0x7f5a0000, end: 0x7f5a0020 };
@@ -190,6 +191,20 @@ Deno.test("a dry run of --rescan, the list of targets and the scan agree on what
       ).toSorted(),
     );
     const { stdout } = await run([...args, "--dry-run"]);
+    const portsOf = (name: string) =>
+      portList(
+        listed.filter((line) => line.endsWith(` ${name}`))
+          .map((line) => Number(/:(\d+) /.exec(line)![1])),
+      );
+    assertStringIncludes(
+      stdout,
+      `\nports       ${
+        [...USUAL, "sqp"].map((name) =>
+          `${name === "sqp" ? "interviews: " : ""}${name} ${portsOf(name)}`
+        ).join("; ")
+      }\n`,
+    );
+    assertEquals(portsOf("sqp"), "9000");
     const countOf = (name: string) => listed.filter((line) => line.endsWith(` ${name}`)).length;
     const [raknet, slp, query, sqp] = ["raknet", "slp", "query", "sqp"].map(countOf);
     assertStringIncludes(

@@ -183,7 +183,7 @@ const json = utf8(JSON.stringify({
   favicon: `data:image/png;base64,${"iVBORw0KGgoA".repeat(400)}`,
   enforcesSecureChat: true,
 }));
-const response = slp.encodeStatusResponse({ json, more: new Uint8Array() });
+const response = slp.encodeStatusResponse({ json, trailing: new Uint8Array() });
 const kick = slp.encodeLegacyReply({
   text: "§1\x00127\x001.21.4\x00A Minecraft Server\x002\x0020",
 });
@@ -233,7 +233,7 @@ bench("row", "a status as a statement, Query", () => queryProtocol.record(stat))
 bench(
   "row",
   "a status as a statement, Java",
-  () => slpProtocol.record({ kind: "status", java, more: 0, pongDiffers: false }),
+  () => slpProtocol.record({ kind: "status", java, trailing: 0, pongDiffers: false }),
 );
 const sqpStatus = { ...sqpAnswer(sqpOne), broken: false };
 bench("row", "a status as a statement, SQP", () => sqpProtocol.record(sqpStatus));

@@ -63,5 +63,5 @@ function javaStatement({ entry }: FleetHost): Statement {
     players: { max, online, sample: (players ?? []).slice(0, 12).map((name) => ({ name })) },
   });
   const java = parseStatus(new TextEncoder().encode(json)) as JavaStatus;
-  return slpProtocol.record({ kind: "status", java, more: 0, pongDiffers: false });
+  return slpProtocol.record({ kind: "status", java, trailing: 0, pongDiffers: false });
 }

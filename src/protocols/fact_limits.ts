@@ -1,18 +1,19 @@
 /**
- * How much of what strangers say the facts of a row hold: rows stay small, for they are kept.
+ * Limits on the size of facts. Hosts choose the content of their replies, and rows are stored, so a
+ * row's facts are cut to a fixed size.
  *
  * @module
  */
 
-/** UTF-16 units of names and values that one fact holds. */
+/** Most UTF-16 units of names and values in one fact. */
 const MOST_UNITS = 16_384;
 
 /**
- * Items from the first on, as many as a fact may hold.
+ * The first items of a sequence, as many as one fact may hold.
  *
- * @param size The units of an item; one at the least counts.
- * @param onCut Called when some are left out.
- * @param most How many at the most. Default: as many as the units allow.
+ * @param size The size of an item in UTF-16 units. An empty item counts as one unit.
+ * @param onCut Called once when items are left out.
+ * @param most Most items. Default: as many as their size allows.
  */
 export function itemsWithinLimit<T>(
   items: Iterable<T>,

@@ -1,6 +1,6 @@
 /**
- * The protocols that blocksweep speaks, in order of rank: so they are tried, merged and reported. To
- * add one, write its folder and put it here.
+ * The protocols that blocksweep speaks, in order of rank. Probing, merging and reporting follow
+ * this order. To add a protocol, write its folder and add it here.
  *
  * @module
  */
@@ -12,7 +12,7 @@ import { slpProtocol } from "./slp/mod.ts";
 import { sqpProtocol } from "./sqp/mod.ts";
 import { hasUsualPort } from "./usual_ports.ts";
 
-/** All protocols. Their status types differ: whoever asks keeps status and protocol together. */
+/** All protocols. Their status types differ, so callers keep status and protocol together. */
 export const PROTOCOLS: readonly Protocol[] = [
   raknetProtocol as Protocol,
   slpProtocol as Protocol,
@@ -20,15 +20,15 @@ export const PROTOCOLS: readonly Protocol[] = [
   sqpProtocol as Protocol,
 ];
 
-/** All names of protocols that rows may hold, in order of rank. */
+/** All protocol names that rows may hold, those of LAN discovery included, in order of rank. */
 export function rankedNames(protocols: readonly Protocol[]): readonly string[] {
   return [...protocols.map(({ name }) => name), ...LAN_RANKS];
 }
 
-/** Those of them that are sent where none is named. */
+/** The protocols of a list that a scan uses where `--protocol` names none. */
 export function usualProtocols(protocols: readonly Protocol[]): readonly Protocol[] {
   return protocols.filter((one) => !one.onlyNamed && hasUsualPort(one));
 }
 
-/** The usual ones of PROTOCOLS. */
+/** The protocols of PROTOCOLS that a scan uses where `--protocol` names none. */
 export const USUAL_PROTOCOLS: readonly Protocol[] = usualProtocols(PROTOCOLS);

@@ -1,18 +1,19 @@
 /**
- * Replaces lone surrogates (half a UTF-16 pair), which UTF-8 cannot hold and files and databases
- * handle each in its own way. JSON can carry one (`"\ud800"`), and a formatting code that is removed
- * from a text can leave two. No row contains one.
+ * Replaces lone surrogates (half of a UTF-16 surrogate pair), so that no row contains one. UTF-8
+ * cannot encode a lone surrogate, and files and databases handle it in different ways. JSON can
+ * carry one (`"\ud800"`), and removing a formatting code from between the halves of a pair leaves
+ * two.
  *
  * @module
  */
 import type { Statement } from "./protocol.ts";
 
-/** The flag of a row in which U+FFFD stands for half a surrogate pair. */
+/** The flag of a row in which U+FFFD replaces a lone surrogate. */
 export const LONE_SURROGATE = "loneSurrogate";
 
 /**
- * A statement without lone surrogates: U+FFFD replaces each, in columns and facts, in keys and nested
- * values too, and a flag reports it. A statement without any is returned as it is.
+ * A statement without lone surrogates. U+FFFD replaces each one in columns, facts, their keys and
+ * nested values, and a flag reports it. A statement without lone surrogates is returned unchanged.
  */
 export function wellFormed(statement: Statement): Statement {
   const { columns, facts, motdSent = "", flags } = statement;
@@ -28,7 +29,7 @@ export function wellFormed(statement: Statement): Statement {
   };
 }
 
-/** Whether no text in a value, keys among them, holds half a pair. It runs for every row. */
+/** Whether a value and its keys hold no lone surrogate. It runs for every row. */
 function hasNoLoneSurrogate(value: unknown): boolean {
   if (typeof value === "string") return value.isWellFormed();
   if (typeof value !== "object" || value === null) return true;
@@ -44,7 +45,9 @@ function hasNoLoneSurrogate(value: unknown): boolean {
   return true;
 }
 
-/** The value with U+FFFD for each half; of two keys that become one, the first counts. */
+/**
+ * The value with U+FFFD for each lone surrogate. Of two keys that become equal, the first is kept.
+ */
 function replaced<T>(value: T): T {
   return replaceIn(value) as T;
 }

@@ -6,233 +6,237 @@
 import type { Endpoint } from "../core/address.ts";
 import type { Facts, ServerRecord } from "../core/record.ts";
 
-/** What the fixed part of a reply proves. */
+/** The fields of a reply's fixed part that prove which probe it replies to. */
 export interface Reply {
-  /** The token that came back, 32 bits; `undefined` when this kind of reply carries none. */
+  /** The token that the reply repeats, 32 bits; `undefined` for a kind of reply without a token. */
   readonly mac: number | undefined;
-  /** The send clock that came back: microseconds, modulo 2^32. */
+  /** The send time that the reply repeats: microseconds, modulo 2^32. */
   readonly clock?: number;
 }
 
-/** What a probe's reply tells beyond being a reply. */
+/** What the variable part of a probe's reply holds. */
 export interface ReplyContent<S> {
-  /** The whole status: nothing has to be asked. */
+  /** The whole status of the server; `undefined`: an exchange has to request it. */
   readonly status?: S;
-  /** The reply that it is from. */
+  /** The datagram that the status was read from. */
   readonly raw?: Uint8Array;
-  /** What an exchange may start from: see {@linkcode ExchangeContext.known}. */
+  /** State that a later exchange may start from: see {@linkcode ExchangeContext.known}. */
   readonly known?: unknown;
 }
 
-/** The stateless half: one datagram out, one recognisable datagram back. */
+/** The stateless half of a protocol: one datagram out, one recognisable datagram back. */
 export interface Probe<S> {
   /** The datagram, with the token bytes zero. Copied once per slot, never per probe. */
   readonly template: Uint8Array;
-  /** Which bits of a 32-bit token come back. */
+  /** Mask of the bits of a 32-bit token that replies repeat. */
   readonly macMask: number;
   /**
-   * Whether honest servers are known that answer without our token: such a reply is then worth a
-   * second question, where else it would be taken for forged.
+   * Whether some real servers reply without the token. Inspection then confirms such a reply with a
+   * second probe; without this flag the reply counts as forged.
    */
   readonly mayLackToken: boolean;
   /**
-   * Whether so few bits of the token come back that a flood of forgeries hits upon some: whoever
-   * then says nothing more is no server. Default: no.
+   * Whether replies repeat so few bits of the token that a flood of forged replies matches some.
+   * An endpoint that then leaves the follow-up without a reply is not a server. Default: false.
    */
   readonly guessable?: boolean;
   /**
-   * Where in it the token goes, which proves that a reply is to our probe of that endpoint: 32 bits,
-   * big endian. Default: nowhere.
+   * Offset of the token in the template, bytes. The token is 32 bits, big endian, and proves that a
+   * reply belongs to the probe of that endpoint. Default: the template holds no token.
    */
   readonly tokenAt?: number;
   /**
-   * Whether the token is text, as in challenges of Quake 3: eight hexadecimal digits in lower case.
-   * Default: it is four bytes.
+   * Whether the token is written as text, as in challenges of Quake 3: eight hexadecimal digits in
+   * lower case. Default: false, four bytes.
    */
   readonly tokenText?: boolean;
   /**
-   * Where the time goes, which gives the round trip: microseconds modulo 2^32, big endian. Default:
-   * nowhere.
+   * Offset of the send time in the template, bytes. It gives the round trip: microseconds modulo
+   * 2^32, big endian. Default: the template holds no time.
    */
   readonly clockAt?: number;
   /**
-   * Reads the fixed part of a reply: cheap, for it runs on whatever arrives.
+   * Reads the fixed part of a reply. It runs on every datagram that arrives, so it must be cheap.
    *
    * @returns `undefined` when the datagram is not a reply to this probe.
-   * @throws Truncated, Malformed: it is one, but broken.
+   * @throws Truncated, Malformed when the datagram is a broken reply.
    */
   read(datagram: Uint8Array): Reply | undefined;
   /**
-   * Reads the rest, once the token was found to be ours. What is learned may hold views into the
+   * Reads the variable part of a reply whose token is valid. The result may hold views into the
    * datagram. Throws as `read` does.
    */
   readContent(datagram: Uint8Array): ReplyContent<S>;
 }
 
-/** A datagram to send, and whether it may be sent again while nothing comes back. */
+/** A datagram to send, and whether it may be resent while no reply arrives. */
 export interface ExchangeRequest {
-  /** The datagram; over a stream, bytes to write at once. */
+  /** The datagram; over a stream, bytes for one write. */
   readonly bytes: Uint8Array;
-  /** Whether a repetition is harmless to the server. Over a stream nothing is repeated. */
+  /** Whether a second copy is harmless to the server. Over a stream nothing is resent. */
   readonly resend: boolean;
-  /** Whether the question wants a connection of its own: see {@linkcode Exchange}. */
+  /** Whether the request needs a new connection: see {@linkcode Exchange}. */
   readonly fresh?: boolean;
 }
 
-/** Thrown into an exchange when its question stayed without an answer. */
+/** Thrown into an exchange whose request got no acceptable reply in time. */
 export class NoReply extends Error {
-  /** What it is: `"NoReply"`, or the name of a kind of it. */
+  /** The class's name: `"NoReply"`, or that of a subclass. */
   override readonly name: string = "NoReply";
 }
 
-/** The silence of a peer that closed its stream, or refused to open one: nothing more will come. */
+/** No reply, because the peer closed its stream or refused to open one: no reply can follow. */
 export class Closed extends NoReply {
-  /** Always `"Closed"`. */
+  /** The class's name, always `"Closed"`. */
   override readonly name = "Closed";
 }
 
 /**
- * The stateful half: yields a question (or `undefined`: keep listening), and is resumed with each
- * datagram that arrives, whose bytes it may keep. {@linkcode NoReply} is thrown in when
- * nothing acceptable arrives.
+ * The stateful half of a protocol: a generator that yields requests. A yielded `undefined` means
+ * that it listens on. It is resumed with each datagram that arrives, and may keep the datagram's
+ * bytes. {@linkcode NoReply} is thrown into it when no acceptable datagram arrives.
  *
- * Over a stream (`transport` is `"tcp"`) the connecting side
+ * Over a stream (`transport` is `"tcp"`) the caller of the generator
  *
- * - opens a connection for the first question, and one more for each that is `fresh`, in place of
- *   the one before, which it closes; one that cannot be opened again is {@linkcode Closed};
- * - resumes with chunks as they come: they are parts of an answer, never strays, so that the
- *   number of them says nothing, and the exchange itself gives up on a peer that sends too much;
- * - throws in `Closed` at the peer's end of stream or reset, once all that came before it was
- *   handed over, and `NoReply` when its time is up, for one answer or for the whole connection:
- *   the exchange may still make something of what it has;
+ * - opens a connection for the first request. For each request that is `fresh` it closes that
+ *   connection and opens another. If the new one cannot be opened, it throws
+ *   {@linkcode Closed} into the generator;
+ * - resumes the generator with chunks as they arrive. All chunks are parts of the reply, so their
+ *   number has no meaning. The exchange itself gives up on a peer that sends too much;
+ * - throws `Closed` into the generator at the peer's end of stream or reset, after all bytes that
+ *   arrived before it. It throws `NoReply` when the time for one reply or for the whole connection
+ *   is over. The exchange may still return a status from the bytes that it has;
  * - closes the connection when the exchange is over.
  */
 export type Exchange<S> = Generator<ExchangeRequest | undefined, S, Uint8Array>;
 
-/** What an exchange may know of its surroundings. */
+/** The arguments of one exchange. */
 export interface ExchangeContext {
-  /** Who is asked. */
+  /** The endpoint that the exchange talks to. */
   readonly endpoint: Endpoint;
-  /** 63 bits that nobody can guess, new for every attempt. */
+  /** 63 unpredictable bits, new for every attempt. */
   readonly nonce: bigint;
-  /** What the sweep already learned from this server, on the same socket. */
+  /** State from the sweep's reply of the same server on the same socket, as a Query token. */
   readonly known?: unknown;
-  /** Whether the socket serves nothing but this exchange, so that an answer on it is proof. */
+  /** Whether the socket serves this exchange alone, so that any reply on it is verified. */
   readonly exclusive: boolean;
-  /** Whether no further attempt follows, so that less than a full status is better than nothing. */
+  /** Whether no further attempt follows, so that a partial status is accepted. */
   readonly lastAttempt: boolean;
-  /** The name under which the server is asked for, where it has one. */
+  /** The host name under which the user requested the server; `null` or missing: an address. */
   readonly requestedAs?: string | null;
-  /** Whether only what a status needs is asked, and nothing for its round trip. Default: no. */
+  /** Whether to request the status alone, without a ping for the round trip. Default: false. */
   readonly statusOnly?: boolean;
 }
 
-/** What a protocol's status says in the terms of the record. */
+/** What a protocol's status contributes to a server's record. */
 export interface Statement {
-  /** Columns that it can fill. */
+  /** Values of the columns that the status fills. */
   readonly columns: Partial<ServerRecord>;
-  /** What was odd about the answer. */
+  /** Anomalies of the reply, as names for the `flags` column. */
   readonly flags: readonly string[];
-  /** Its own facts, kept under `extras.<protocol>`. */
+  /** Facts without a column of their own, kept under `extras.<protocol>`. */
   readonly facts: Facts;
-  /** The MOTD with all that was written in it, where the column holds another form of it. */
+  /** The MOTD as the server sent it, where the `motd` column holds another form of it. */
   readonly motdSent?: string;
-  /** The icon whose hash is in its column. */
+  /** The icon's bytes; the `favicon_hash` column holds their hash. */
   readonly icon?: Uint8Array;
 }
 
-/** The MOTD with all that was written in it, in which servers say that they opt out. */
+/** The MOTD as the server sent it. Opt-out markers are searched in this text. */
 export function motdAsSent({ motdSent, columns: { motd } }: Statement): string {
   return motdSent ?? motd ?? "";
 }
 
-/** Ports by family of addresses, ascending. */
+/** Ports by address family, ascending. */
 export type UsualPorts = Readonly<Record<4 | 6, readonly number[]>>;
 
-/** How a protocol finds out, on request, whether a server can be used. */
+/** A protocol's optional check of whether a server accepts connections: `--verify`. */
 export interface Verifier<S = unknown> {
-  /** What it does, as the help of `--verify` says it. */
+  /** What the check does, for the help of `--verify`. */
   readonly help: string;
-  /** What it sends to whom, for the plan of a scan. */
+  /** Which datagrams it sends to which servers, for the plan of a scan. */
   readonly plan: string;
   /**
-   * Finds it out. What comes of it is laid over the status' statement. It needs a socket of its own,
-   * and does not end in silence.
+   * Checks a server. The result's columns, flags and facts are added to those of the status. The
+   * exchange needs a socket of its own, and never throws {@linkcode NoReply}.
    *
-   * @returns `undefined` when there is nothing to find out.
+   * @returns `undefined` when the status needs no check.
    */
   exchange(status: S, context: ExchangeContext): Exchange<Statement> | undefined;
-  /** What a verified row says of the connection, in words for people. */
+  /** Phrases about the connection of a verified server, for people. */
   summary(record: ServerRecord): readonly string[];
 }
 
 /** A protocol that servers speak. */
 export interface Protocol<S = unknown> {
-  /** Its name: `--protocol` and the `protocol` column. */
+  /** The name in `--protocol` and in the `protocol` column. */
   readonly name: string;
-  /** Which servers it finds, and how, for the overview of the help. */
+  /** Which servers it finds and by which probes, for the overview of the help. */
   readonly finds: string;
-  /** What users have to know before they look for it, as a sentence. Default: nothing. */
+  /** A sentence of the help on what users must know before they use it. Default: none. */
   readonly helpNote?: string;
-  /** What the sweep sends, in the plural, as `RakNet pings of 33 bytes`. */
+  /** The sweep's probes, in the plural, as `RakNet pings of 33 bytes`. */
   readonly probeText: string;
-  /** What carries it. */
+  /** The transport that carries its messages. */
   readonly transport: "udp" | "tcp";
   /**
-   * Its usual ports. Where they are empty it is looked for only by name, and the user names ports too.
+   * Its usual ports. A protocol without any is probed for only where the user names the protocol
+   * and its ports.
    */
   readonly ports: UsualPorts;
-  /** Its discovery form: the ports on which its probe may be broadcast. Default: it has none. */
+  /** The ports on which its probe may be broadcast on a LAN. Default: it is never broadcast. */
   readonly broadcastPorts?: UsualPorts;
-  /** Whether Minecraft's SRV records (`_minecraft._tcp`) lead to its servers. Default: no. */
+  /** Whether Minecraft's SRV records (`_minecraft._tcp`) lead to its servers. Default: false. */
   readonly hasServiceRecords?: boolean;
   /**
-   * Whether its servers may have a port of their own beside the game's, which they report in
-   * `port_v4`. Default: no.
+   * Whether its servers may listen on another port than the game, which they report in `port_v4`.
+   * Default: false.
    */
   readonly reportsGamePort?: boolean;
-  /** Whether a `guid` is one that a server drew for itself. Default: it has no such column. */
+  /** Whether a `guid` was drawn at random by a server. Default: the protocol fills no `guid`. */
   isServerGuid?(guid: string): boolean;
-  /** Whether it is asked for only where it is named. Default: no. */
+  /** Whether it is probed for only where `--protocol` names it. Default: false. */
   readonly onlyNamed?: boolean;
   /**
-   * The name of a protocol that suppresses this one: an endpoint that speaks it would be harmed, or
-   * would harm us, and is sent nothing of this one. It is probed for first. Default: none.
+   * The name of a protocol that suppresses this one. This protocol's messages would harm an
+   * endpoint that speaks the other one, or make it block the scan. Such an endpoint is sent none of
+   * them, and the other protocol is probed for first. Default: none.
    */
   readonly suppressedBy?: string;
   /**
-   * Whether a datagram has the form of a reply in it: any other ends an exchange of a protocol
-   * that another one suppresses, for it shows that the endpoint speaks something else. Default: every one has.
+   * Whether a datagram has the form of a reply in this protocol. Any other datagram shows that the
+   * endpoint speaks another protocol, and ends an exchange of a protocol with `suppressedBy`.
+   * Default: every datagram has that form.
    */
   isReply?(datagram: Uint8Array): boolean;
-  /** Columns that it fills before protocols of a higher rank do. Default: none. */
+  /** Columns in which its values precede those of protocols of a higher rank. Default: none. */
   readonly fillsFirst?: readonly (keyof ServerRecord)[];
-  /** Its stateless half, when it has one. */
+  /** The stateless half, for protocols over UDP. */
   readonly probe?: Probe<S>;
-  /** Its stateful half. */
+  /** The stateful half: requests the status of one server. */
   exchange(context: ExchangeContext): Exchange<S>;
-  /** What a status says. */
+  /** Converts a status into columns, flags and facts. */
   record(status: S): Statement;
   /**
-   * Whether the server of a status repeats our token, so that it can be asked on a socket whose port
-   * others know. Default: yes.
+   * Whether the server of a status repeats the token. Only then may it be queried on a socket whose
+   * port other hosts know. Default: true.
    */
   echoesToken?(status: S): boolean;
   /**
-   * What a later exchange with the same server on the same socket may start from, and for how long,
-   * milliseconds: see {@linkcode ExchangeContext.known}. Default: nothing.
+   * State that a later exchange with the same server on the same socket may start from
+   * ({@linkcode ExchangeContext.known}), and for how many milliseconds it holds. Default: none.
    */
   reusable?(status: S): { readonly known: unknown; readonly forMs: number } | undefined;
-  /** How it verifies servers: `--verify`. Default: it does not. */
+  /** The check behind `--verify`. Default: none. */
   readonly verify?: Verifier<S>;
 }
 
-/** How a question is asked. */
+/** The options of {@linkcode request}. */
 export type RequestOptions = Omit<ExchangeRequest, "bytes">;
 
 /**
- * Asks one question and listens until `accept` recognises an answer. Strays, duplicates and parts
- * need nothing more: `accept` returns `undefined` for them.
+ * Sends one request and listens until `accept` recognises a reply. `accept` returns `undefined` for
+ * unsolicited datagrams, for duplicates, and for parts of a reply.
  *
  * @example A handshake as one line
  * ```ts
@@ -243,7 +247,7 @@ export type RequestOptions = Omit<ExchangeRequest, "bytes">;
  *   resend: true,
  * });
  * assertEquals(exchange.next().value, { bytes: Uint8Array.of(9), resend: true });
- * assertEquals(exchange.next(Uint8Array.of(1, 1)).value, undefined); // a stray
+ * assertEquals(exchange.next(Uint8Array.of(1, 1)).value, undefined); // unsolicited
  * assertEquals(exchange.next(Uint8Array.of(9, 42)), { done: true, value: 42 });
  * ```
  */
@@ -254,8 +258,8 @@ export function* request<T>(
 ): Exchange<T> {
   let datagram = yield { bytes, ...options };
   for (;;) {
-    const answer = accept(datagram);
-    if (answer !== undefined) return answer;
+    const reply = accept(datagram);
+    if (reply !== undefined) return reply;
     datagram = yield undefined;
   }
 }

@@ -1,12 +1,12 @@
 /**
- * The ports on which protocols are looked for where the user names none.
+ * The ports that a scan probes where the user names none.
  *
  * @module
  */
 import portsText from "../../data/ports.txt" with { type: "text" };
 import type { Protocol, UsualPorts } from "./protocol.ts";
 
-/** Of a protocol that has no usual port: whoever looks for it names ports. */
+/** The value for a protocol without a usual port. Its users name ports themselves. */
 export const NO_USUAL_PORTS: UsualPorts = { 4: [], 6: [] };
 
 /** The ports that data/ports.txt lists for a protocol. */
@@ -14,7 +14,7 @@ export function listedPorts(protocol: string): UsualPorts {
   return parseUsualPorts(portsText, protocol);
 }
 
-/** Reads the ports of a protocol from a text as that of data/ports.txt. */
+/** Reads the ports of a protocol from a text in the format of data/ports.txt. */
 export function parseUsualPorts(text: string, protocol: string): UsualPorts {
   const lines = text.split("\n").map((line) => line.replace(/#.*/, "").trim().split(/\s+/));
   const of = (name: string) => {
@@ -24,12 +24,12 @@ export function parseUsualPorts(text: string, protocol: string): UsualPorts {
   return { 4: of(protocol), 6: of(`${protocol}/6`) };
 }
 
-/** Whether a protocol has a usual port, in any family. */
+/** Whether a protocol has a usual port in any address family. */
 export function hasUsualPort({ ports }: Protocol): boolean {
   return ports[4].length > 0 || ports[6].length > 0;
 }
 
-/** The usual ports of protocols, by name; none of a name that is not among them. */
+/** Looks up the usual ports of a protocol by name; an unknown name has none. */
 export function usualPorts(
   protocols: readonly Protocol[],
 ): (protocol: string, family: 4 | 6) => readonly number[] {

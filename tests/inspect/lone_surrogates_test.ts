@@ -42,7 +42,7 @@ function javaRow(json: string): ServerRecord {
   const java = slp.parseStatus(utf8(json));
   const status = java.kind === "disconnect"
     ? java
-    : { kind: "status" as const, java, more: 0, pongDiffers: false };
+    : { kind: "status" as const, java, trailing: 0, pongDiffers: false };
   return rowOf("slp", slpProtocol.record(status));
 }
 

@@ -197,15 +197,15 @@ Deno.test("slp: a status of 255 bytes or more is none of those kicks", () => {
   for (const size of [232, 360, 488]) { // frames of 255, 383 and 511 bytes, with the mod's text
     const bytes = slp.encodeStatusResponse({
       json: short,
-      more: slp.encodeVarString("m".repeat(size)),
+      trailing: slp.encodeVarString("m".repeat(size)),
     });
     assertEquals(bytes[0], 0xff);
     const { status } = talk(always(bytes, true), DRIP);
-    assert(status.kind === "status" && status.java.motd === "A" && status.more > size);
+    assert(status.kind === "status" && status.java.motd === "A" && status.trailing > size);
   }
   for (const size of [252, 253, 254, 255, 256, 300, 511, 512, 900, 2000, 5000]) {
     const json = utf8(`{"description":"${"x".repeat(size - 18)}"}`);
-    const bytes = slp.encodeStatusResponse({ json, more: NOTHING });
+    const bytes = slp.encodeStatusResponse({ json, trailing: NOTHING });
     for (const chunking of [WHOLE, DRIP]) {
       const { status } = talk(always(bytes, true), chunking);
       assert(status.kind === "status" && status.java.motd?.length === size - 18, `${size}`);
@@ -226,7 +226,7 @@ Deno.test("slp: a legacy answer whose length lies is read when the peer has no m
   }
 });
 
-const STATUS = slp.encodeStatusResponse({ json: utf8('{"description":"A"}'), more: NOTHING });
+const STATUS = slp.encodeStatusResponse({ json: utf8('{"description":"A"}'), trailing: NOTHING });
 
 Deno.test("slp: what stops inside a status is broken, and says what was missing", () => {
   for (const close of [true, false]) {
@@ -308,7 +308,10 @@ Deno.test("slp: a flood in place of a pong is listened to for so long and no lon
 
 Deno.test("slp: every byte of a flood is copied a bounded number of times", () => {
   const size = 1 << 20;
-  const reply = slp.encodeStatusResponse({ json: new Uint8Array(size).fill(0x20), more: NOTHING });
+  const reply = slp.encodeStatusResponse({
+    json: new Uint8Array(size).fill(0x20),
+    trailing: NOTHING,
+  });
   let copied = 0;
   const set = Uint8Array.prototype.set;
   Uint8Array.prototype.set = function (from: ArrayLike<number>, at?: number) {

@@ -22,7 +22,7 @@ function status(json: object) {
   return java;
 }
 const record = (json: object) =>
-  slpProtocol.record({ kind: "status", java: status(json), more: 0, pongDiffers: false });
+  slpProtocol.record({ kind: "status", java: status(json), trailing: 0, pongDiffers: false });
 
 Deno.test("a VarInt is read as it is written, in one to five bytes", () => {
   const sizes = [0, 127, 128, 16383, 16384, 2097151, 2097152, 2 ** 31 - 1, -1, -(2 ** 31)];
@@ -223,7 +223,7 @@ Deno.test("a status beyond the bounds is a row, and says that it is cut", () => 
   const said = (json: string) => {
     const java = slp.parseStatus(utf8(json));
     assert(java.kind === "status");
-    return slpProtocol.record({ kind: "status", java, more: 0, pongDiffers: false });
+    return slpProtocol.record({ kind: "status", java, trailing: 0, pongDiffers: false });
   };
   const around = (description: string, sample = "[]") =>
     `{"version":{"name":"1.21.4","protocol":769},"description":${description},` +

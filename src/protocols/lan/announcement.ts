@@ -1,48 +1,48 @@
 /**
- * What a Java world that is "Open to LAN" says of itself, every 1.5 seconds, to 224.0.2.60 port
- * 4445: text in UTF-8, with no length and no end but its tags.
+ * The announcement of a Java world that is "Open to LAN". The world sends it every 1.5 seconds to
+ * 224.0.2.60 port 4445. It is UTF-8 text without a length; only its tags delimit it.
  *
  *     [MOTD] Steve - New World [/MOTD]  [AD] 51234 [/AD]
  *
- * It is read as the game reads it (LanServerPinger, vanilla): 1,024 bytes at the most; the MOTD
- * stands between the first `[MOTD]` and the next `[/MOTD]`; the address between the first `[AD]` and
- * the next `[/AD]` that follow the one and only `[/MOTD]`. Text outside of the tags is not read. The
- * host is the sender: what stands before a colon in the address, as pre-releases and third-party
- * senders write it, is not believed.
+ * The decoder follows the game (LanServerPinger, vanilla) and reads at most 1,024 bytes. The MOTD
+ * stands between the first `[MOTD]` and the next `[/MOTD]`. The address stands between the first
+ * `[AD]` after the only `[/MOTD]` and the next `[/AD]`. Text outside the tags is ignored. The host
+ * is the sender of the datagram. A host before a colon in the address, as pre-releases and
+ * third-party senders write it, is not trusted.
  *
  * @module
  */
 import { concat, indexOfBytes, Malformed, Truncated } from "../../core/bytes.ts";
 import { decodeLatin1 } from "../../core/text.ts";
 
-/** Bytes that are read: the rest of a longer datagram is lost. */
+/** Most bytes of a datagram that the game reads. */
 export const LONGEST_ANNOUNCEMENT = 1024;
 
 const tag = (name: string) => new TextEncoder().encode(`[${name}]`);
 const TAGS = { motd: tag("MOTD"), motdEnd: tag("/MOTD"), ad: tag("AD"), adEnd: tag("/AD") };
 
-/** What was odd about an announcement. */
+/** An anomaly of an announcement. */
 export type AnnouncementFlag =
-  /** No `[MOTD]` stands before its end: the game shows "missing no". */
+  /** The announcement has no `[MOTD]` before `[/MOTD]`; the game shows "missing no". */
   | "noMotd"
-  /** The address names a host, which is not believed. */
+  /** The address holds a host, which is ignored. */
   | "hostIgnored"
-  /** Something follows the last tag; it is not read. */
+  /** Bytes follow the last tag; they are ignored. */
   | "trailingBytes";
 
 /** A Java world's announcement. */
 export interface Announcement {
-  /** The MOTD, mostly "Owner - World", UTF-8; `undefined` when there is none. */
+  /** The MOTD, usually "Owner - World", UTF-8; `undefined` when it is missing. */
   readonly motd: Uint8Array | undefined;
-  /** The address as written: a port, or `host:port`. */
+  /** The address as sent: a port or `host:port`. */
   readonly address: string;
-  /** The port in it. */
+  /** The port of the address, 1 to 65535. */
   readonly port: number;
-  /** What was odd. */
+  /** Anomalies that the decoder found. */
   readonly flags: readonly AnnouncementFlag[];
 }
 
-/** The bytes of an announcement. */
+/** Encodes an announcement. */
 export function encodeAnnouncement(
   { motd, address }: Pick<Announcement, "motd" | "address">,
 ): Uint8Array<ArrayBuffer> {
@@ -57,10 +57,11 @@ export function encodeAnnouncement(
 }
 
 /**
- * Reads an announcement.
+ * Decodes an announcement.
  *
+ * @returns `undefined` for another message, which has neither `[MOTD]` nor `[/MOTD]`.
  * @throws Truncated when a tag is missing.
- * @throws Malformed when there are two ends of a MOTD, or the address holds no port.
+ * @throws Malformed when `[/MOTD]` occurs twice, or the address holds no port.
  *
  * @example
  * ```ts
@@ -77,11 +78,11 @@ export function decodeAnnouncement(datagram: Uint8Array): Announcement | undefin
   const firstEnd = indexOfBytes(bytes, TAGS.motdEnd, 0);
   if (start < 0 && firstEnd < 0) return undefined;
   if (firstEnd < 0) throw missing(bytes, TAGS.motdEnd, "end of the MOTD");
-  const behind = firstEnd + TAGS.motdEnd.length;
-  const second = indexOfBytes(bytes, TAGS.motdEnd, behind);
+  const afterMotd = firstEnd + TAGS.motdEnd.length;
+  const second = indexOfBytes(bytes, TAGS.motdEnd, afterMotd);
   if (second >= 0) throw new Malformed("a second end of the MOTD", second);
-  const { address, end } = readAddress(bytes, behind);
-  // The MOTD has to begin before the only end that there is.
+  const { address, end } = findAddress(bytes, afterMotd);
+  // `[MOTD]` counts only before the single `[/MOTD]`.
   const motd = start >= 0 && start < firstEnd
     ? bytes.slice(start + TAGS.motd.length, firstEnd)
     : undefined;
@@ -92,8 +93,8 @@ export function decodeAnnouncement(datagram: Uint8Array): Announcement | undefin
   return { motd, address: text, port: portOf(text, address), flags };
 }
 
-/** Where the address starts and ends. */
-function readAddress(bytes: Uint8Array, from: number): { address: number; end: number } {
+/** Offsets of the start and end of the address. */
+function findAddress(bytes: Uint8Array, from: number): { address: number; end: number } {
   const tag = indexOfBytes(bytes, TAGS.ad, from);
   if (tag < 0) throw missing(bytes, TAGS.ad, "address");
   const address = tag + TAGS.ad.length;
@@ -106,7 +107,7 @@ function missing(bytes: Uint8Array, tag: Uint8Array, what: string): Truncated {
   return new Truncated(what, bytes.length, tag.length, 0);
 }
 
-/** The game takes 25565 where there is no number; that would be a guess. */
+/** Reads the port. The game assumes 25565 where the address has no number; here it is malformed. */
 function portOf(address: string, at: number): number {
   const digits = address.slice(address.lastIndexOf(":") + 1);
   const port = /^[0-9]{1,5}$/.test(digits) ? Number(digits) : 0;

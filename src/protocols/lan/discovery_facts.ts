@@ -1,26 +1,28 @@
 /**
- * What finds worlds on the local network: the names of their rows, and where they announce
- * themselves.
+ * Constants of LAN discovery: the protocol names of its rows, and the multicast group of
+ * announcements.
  *
  * @module
  */
 import type { ServerRecord } from "../../core/record.ts";
 
-/** The names under which rows of the local network are kept, beside those of PROTOCOLS. */
+/** The `protocol` values of worlds on the LAN, besides the names of PROTOCOLS. */
 export const LAN_PROTOCOLS = {
-  /** A Java world's announcement. */
+  /** A Java world that announces itself by multicast. */
   announcement: "lan",
-  /** A world that answered NetherNet's discovery. */
+  /** A Bedrock world that replied to NetherNet discovery. */
   nethernet: "nethernet",
 } as const;
 
-/** The same names in order of rank: behind all protocols of PROTOCOLS. */
+/** The values of LAN_PROTOCOLS in order of rank, below all protocols of PROTOCOLS. */
 export const LAN_RANKS: readonly string[] = [LAN_PROTOCOLS.nethernet, LAN_PROTOCOLS.announcement];
 
-/** The multicast group to which Java worlds announce themselves: 224.0.2.60 port 4445. */
+/** The multicast group of Java worlds' announcements: 224.0.2.60 port 4445. */
 export const ANNOUNCEMENT_GROUP = { address: 0xe000023c, port: 4445 } as const;
 
-/** The title of a world that NetherNet alone found: name and level; `undefined` for other servers. */
+/**
+ * The title of a world that only NetherNet found: name and level; `undefined` for other servers.
+ */
 export function worldTitle(
   { protocols, name, map }: Pick<ServerRecord, "protocols" | "name" | "map">,
 ): string | undefined {

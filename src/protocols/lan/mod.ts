@@ -1,7 +1,7 @@
 /**
- * What worlds on the local network say of themselves, in the terms of the record. Nobody can be
- * swept for with these: Java worlds announce themselves, and NetherNet's answer is to everybody's
- * question.
+ * Converts the messages of worlds on the local network into columns and facts of the record. These
+ * messages serve LAN discovery alone, not sweeps: Java worlds announce themselves, and NetherNet
+ * worlds reply to broadcasts.
  *
  * @module
  */
@@ -15,7 +15,7 @@ export * from "./discovery_facts.ts";
 export * from "./nethernet.ts";
 export * from "./nethernet_server_data.ts";
 
-/** What an announcement says. */
+/** Converts a Java world's announcement into a statement. */
 export function announcementStatement({ motd, address, flags }: Announcement): Statement {
   const { text, badUtf8 } = decodeUtf8(motd ?? new Uint8Array());
   return {
@@ -25,17 +25,17 @@ export function announcementStatement({ motd, address, flags }: Announcement): S
   };
 }
 
-/** A world that answered NetherNet's discovery. */
+/** The status of a world that replied to NetherNet discovery. */
 export interface NetherNetStatus {
-  /** Its network id. */
+  /** The world's network id, 64 bits. */
   readonly networkId: bigint;
-  /** What it says; `undefined` when that could not be read. */
+  /** The decoded server data; `undefined` when it is malformed. */
   readonly data: ServerData | undefined;
-  /** What was odd about the packet. */
+  /** Anomalies of the packet. */
   readonly flags: readonly string[];
 }
 
-/** What a world of NetherNet says. */
+/** Converts the status of a NetherNet world into a statement. */
 export function nethernetStatement({ networkId, data, flags }: NetherNetStatus): Statement {
   const network_id = networkId.toString();
   if (data === undefined) {
@@ -53,7 +53,7 @@ export function nethernetStatement({ networkId, data, flags }: NetherNetStatus):
 
 const GAMEMODES = ["Survival", "Creative", "Adventure"];
 
-/** Servers of other protocols do not have more players either. */
+/** Greatest valid player count, as in the other protocols. */
 const MOST_PLAYERS = 999_999_999;
 
 function worldStatement(

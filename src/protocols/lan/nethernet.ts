@@ -1,16 +1,18 @@
 /**
- * NetherNet's LAN discovery, by which recent Bedrock clients find each other's worlds: UDP, port
- * 7551. A client asks everybody, and worlds answer it.
+ * NetherNet's LAN discovery, by which recent Bedrock clients find worlds: UDP port 7551. A client
+ * broadcasts a request, and worlds send a response to the client.
  *
- * All integers are little endian. A packet travels sealed (see {@linkcode sealPacket}); inside it is
+ * All integers are little endian. A packet is encrypted (see {@linkcode sealPacket}). Its
+ * plaintext:
  *
  *     packet     length 2  id 2  sender 8  zeros 8  body
  *     request    id 0, no body
  *     response   id 1, length 4  server data as hexadecimal text
  *     message    id 2, recipient 8  length 4  text
  *
- * The length counts the whole packet, itself too; older writers did not count its own two bytes, and
- * readers ignore it. Messages carry the signalling of connections: they are read, and never sent.
+ * The length is the size of the whole packet; older software omits its own two bytes, and readers
+ * ignore it. Messages carry the signalling of connections. blocksweep decodes them and never sends
+ * one.
  *
  * Source: df-mc/go-nethernet, discovery/packet*.go.
  *
@@ -20,7 +22,7 @@ import { concat, Malformed, Reader } from "../../core/bytes.ts";
 import { decodeLatin1, encodeLatin1 } from "../../core/text.ts";
 import { openSealed, seal } from "./nethernet_cipher.ts";
 
-/** The port on which worlds listen. */
+/** The UDP port on which worlds listen. */
 export const NETHERNET_PORT = 7551;
 
 const REQUEST = 0;
@@ -28,14 +30,14 @@ const RESPONSE = 1;
 const MESSAGE = 2;
 const HEADER = 20;
 
-/** What was odd about a packet. */
+/** An anomaly of a packet. */
 export type NethernetPacketFlag =
-  /** Its length is neither of the two that writers count. */
+  /** The length field matches neither of the two known rules. */
   | "lengthMismatch"
-  /** Something follows it; it is not read. */
+  /** Bytes follow the packet; they are ignored. */
   | "trailingBytes";
 
-/** What a packet is about. */
+/** The type of a packet with its body. */
 export type PacketBody =
   | { readonly type: "request" }
   | {
@@ -45,24 +47,24 @@ export type PacketBody =
   }
   | {
     readonly type: "message";
-    /** The network id of the one whom it is for. */
+    /** The network id of the recipient. */
     readonly recipient: bigint;
-    /** Its text, UTF-8. */
+    /** The text of the message, UTF-8. */
     readonly text: Uint8Array;
   };
 
-/** A packet. */
+/** A decoded packet. */
 export type NethernetPacket = PacketBody & {
   /** The network id of the sender. */
   readonly sender: bigint;
-  /** What was odd. */
+  /** Anomalies that the decoder found. */
   readonly flags: readonly NethernetPacketFlag[];
 };
 
-/** A packet to write. */
+/** A packet to encode. */
 export type NewPacket = PacketBody & { readonly sender: bigint };
 
-/** The bytes of a packet, before it is sealed. */
+/** Encodes a packet, without encryption. */
 export function encodeNethernetPacket(packet: NewPacket): Uint8Array<ArrayBuffer> {
   const body = encodeBody(packet);
   const bytes = concat(new Uint8Array(HEADER), body);
@@ -84,11 +86,11 @@ function encodeBody(packet: NewPacket): Uint8Array {
 }
 
 /**
- * Reads a packet that was unsealed.
+ * Decodes a decrypted packet.
  *
- * @returns `undefined` for a packet of another id.
- * @throws Truncated when it ends before its end.
- * @throws Malformed when a response is no hexadecimal text.
+ * @returns `undefined` for a packet with an unknown id.
+ * @throws Truncated when the packet ends inside a field.
+ * @throws Malformed when the data of a response is not hexadecimal text.
  */
 export function decodeNethernetPacket(bytes: Uint8Array): NethernetPacket | undefined {
   const reader = new Reader(bytes);
@@ -96,7 +98,7 @@ export function decodeNethernetPacket(bytes: Uint8Array): NethernetPacket | unde
   const id = reader.u16le("id");
   if (id > MESSAGE) return undefined;
   const sender = u64le(reader, "sender");
-  reader.take(8, "zeros"); // not checked: nobody's reader does
+  reader.take(8, "zeros"); // not checked: no known reader checks them
   const body = readBody(reader, id);
   const flags: NethernetPacketFlag[] = [];
   if (length !== bytes.length && length !== bytes.length - 2) flags.push("lengthMismatch");
@@ -129,16 +131,16 @@ function u64le(reader: Reader, what: string): bigint {
   return BigInt(u32le(reader, what)) | BigInt(u32le(reader, what)) << 32n;
 }
 
-/** A packet as it travels. */
+/** Encodes and encrypts a packet. */
 export function sealPacket(packet: NewPacket): Uint8Array<ArrayBuffer> {
   return seal(encodeNethernetPacket(packet));
 }
 
 /**
- * Reads a packet as it travels.
+ * Decrypts and decodes a packet.
  *
- * @returns `undefined` for what is not sealed as NetherNet seals, and for packets of another id.
- * @throws Truncated, Malformed: as {@linkcode decodeNethernetPacket}; offsets count within the seal.
+ * @returns `undefined` when decryption fails, and for a packet with an unknown id.
+ * @throws Truncated, Malformed as {@linkcode decodeNethernetPacket}, with offsets in the plaintext.
  *
  * @example
  * ```ts

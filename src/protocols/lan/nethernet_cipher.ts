@@ -1,6 +1,6 @@
 /**
- * How NetherNet seals a packet: with a key that everybody knows, so that it keeps nothing secret and
- * proves nothing but that the sender knows the protocol.
+ * The encryption of NetherNet's discovery packets. Its key is public, so that it keeps nothing
+ * secret and proves only that the sender knows the protocol.
  *
  *     HMAC-SHA256(key, packet) 32   AES-256-ECB(key, packet, padded as PKCS#7) 16, 32...
  *
@@ -17,22 +17,22 @@ const CIPHER = "aes-256-ecb";
 const MAC = 32;
 const BLOCK = 16;
 
-/** Seals a packet. */
+/** Encrypts a packet and prepends its MAC. */
 export function seal(packet: Uint8Array): Uint8Array<ArrayBuffer> {
   const cipher = createCipheriv(CIPHER, KEY, null);
   return concat(macOf(packet), cipher.update(packet), cipher.final());
 }
 
-/** The packet; `undefined` when the bytes are not sealed like this. */
+/** Decrypts a packet; `undefined` when its size, padding or MAC is wrong. */
 export function openSealed(datagram: Uint8Array): Uint8Array | undefined {
   const size = datagram.length - MAC;
   if (size < BLOCK || size % BLOCK !== 0) return undefined;
   const decipher = createDecipheriv(CIPHER, KEY, null);
-  decipher.setAutoPadding(false); // it would throw where this is another message
+  decipher.setAutoPadding(false); // automatic padding throws on another message
   const padded = concat(decipher.update(datagram.subarray(MAC)), decipher.final());
   const padding = padded.at(-1)!;
   if (padding < 1 || padding > BLOCK) return undefined;
-  // Bytes of the padding that are not what they should be are not looked at: the MAC is enough.
+  // Only the last padding byte is checked; the MAC covers the packet.
   const packet = padded.subarray(0, -padding);
   return hasBytes(datagram, macOf(packet), 0) ? packet : undefined;
 }

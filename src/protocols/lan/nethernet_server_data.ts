@@ -1,5 +1,6 @@
 /**
- * What a NetherNet response says of a world. The first byte is a version, and each has its layout.
+ * The server data of a NetherNet response. Its first byte is a version, and each version has a
+ * layout.
  *
  *     4      name 1+n  level 1+n  gamemode << 1  players 4  slots 4  editor 1  hardcore 1
  *            transport << 1  connection << 1
@@ -9,9 +10,9 @@
  *     7      name v+n  protocol z  version v+n  level v+n  players z  slots z  gamemode z  editor 1
  *            hardcore 1  online accounts 1  self-signed accounts 1  nonce v+n  connection z
  *
- * v is a variable-length integer (seven bits a byte, the lowest first, 32 bits at the most), z one
- * in zigzag; integers of four bytes are little endian. Version 4 is written by clients up to 1.26.4x,
- * 7 from 1.26.50 on.
+ * v is a variable-length integer (seven bits a byte, the lowest first, at most 32 bits), z such an
+ * integer in zigzag encoding. Integers of four bytes are little endian. Clients up to 1.26.4x write
+ * version 4, clients from 1.26.50 on write version 7.
  *
  * Source: df-mc/go-nethernet, discovery/server_data.go, in its versions of December 2025 to August
  * 2026; PrismarineJS/bedrock-protocol.
@@ -20,33 +21,33 @@
  */
 import { concat, Malformed, Reader } from "../../core/bytes.ts";
 
-/** What the worlds of all versions say; what a version has no field for is `null`. */
+/** The server data of a world. A field that its version lacks is `null`. */
 export interface World {
-  /** The layout. */
+  /** The version of the layout. */
   readonly version: 4 | 5 | 6 | 7;
-  /** The name, mostly the owner's, UTF-8. */
+  /** The world's name, usually that of its owner, UTF-8. */
   readonly name: Uint8Array;
   /** The name of the level, UTF-8. */
   readonly level: Uint8Array;
   /** Game mode: 0 survival, 1 creative, 2 adventure. */
   readonly gamemode: number;
-  /** Players online. */
+  /** Number of players online. */
   readonly online: number;
-  /** Player slots. */
+  /** Number of player slots. */
   readonly max: number;
-  /** Whether it is a project of the editor. */
+  /** Whether the world is a project of the Bedrock editor. */
   readonly editor: boolean;
-  /** Whether it is a hardcore world. */
+  /** Whether the world is a hardcore world. */
   readonly hardcore: boolean;
-  /** Whether accounts proved online may join. */
+  /** Whether accounts with online authentication may join. */
   readonly onlineAuth: boolean | null;
-  /** Whether accounts that prove themselves may join. */
+  /** Whether accounts with self-signed authentication may join. */
   readonly selfSignedAuth: boolean | null;
-  /** What clients have to repeat at login. */
+  /** A value that clients must repeat at login. */
   readonly nonce: Uint8Array | null;
-  /** Transport: 2 is NetherNet. */
+  /** The transport; 2: NetherNet. */
   readonly transport: number | null;
-  /** Kind of connection: 4 is signalling in the LAN. */
+  /** The kind of connection; 4: signalling on the LAN. */
   readonly connection: number;
   /** The game's protocol number. */
   readonly protocol: number | null;
@@ -54,29 +55,29 @@ export interface World {
   readonly gameVersion: Uint8Array | null;
 }
 
-/** Server data: a world, or a version that is not known. */
+/** Server data: a world, or the bytes of an unknown version. */
 export type ServerData =
   | World & {
-    /** Whether something follows that is not read. */
+    /** `trailingBytes`: bytes follow the world; they are ignored. */
     readonly flags: readonly "trailingBytes"[];
   }
   | {
-    /** A version whose layout is not known. */
+    /** The unknown version. */
     readonly version: number;
-    /** The rest, which is not read. */
+    /** The bytes after the version. */
     readonly data: Uint8Array;
-    /** Says so. */
+    /** Marks the version as unknown. */
     readonly flags: readonly "unknownVersion"[];
   };
 
 /**
- * Reads server data.
+ * Decodes server data.
  *
- * @returns `undefined` when there is none.
- * @throws Truncated when it ends too early.
+ * @returns `undefined` when the bytes are empty.
+ * @throws Truncated when the data ends inside a field.
  * @throws Malformed when a number has more than 32 bits.
  *
- * @example A version that nobody knows yet
+ * @example An unknown version
  * ```ts
  * import { lan } from "blocksweep/protocols";
  * import { assertEquals } from "@std/assert";
@@ -130,7 +131,12 @@ function readNewest(reader: Reader): World {
   const online = zigzag(reader, "players");
   const max = zigzag(reader, "slots");
   return {
-    ...{ version: 7, name, level, gamemode: zigzag(reader, "game mode"), online, max },
+    version: 7,
+    name,
+    level,
+    gamemode: zigzag(reader, "game mode"),
+    online,
+    max,
     editor: flag(reader, "editor"),
     hardcore: flag(reader, "hardcore"),
     onlineAuth: flag(reader, "online accounts"),
@@ -138,11 +144,12 @@ function readNewest(reader: Reader): World {
     nonce: text("nonce"),
     transport: null,
     connection: zigzag(reader, "connection"),
-    ...{ protocol, gameVersion },
+    protocol,
+    gameVersion,
   };
 }
 
-/** Seven bits a byte, the lowest first. */
+/** Reads a variable-length integer: seven bits a byte, the lowest first. */
 function varint(reader: Reader, what: string): number {
   const at = reader.offset;
   let value = 0;
@@ -157,7 +164,7 @@ function varint(reader: Reader, what: string): number {
   throw new Malformed(`${what}: a number of more than 32 bits`, at);
 }
 
-/** 0, -1, 1, -2 ... as 0, 1, 2, 3 ... */
+/** Reads a zigzag integer: 0, -1, 1, -2 ... are stored as 0, 1, 2, 3 ... */
 function zigzag(reader: Reader, what: string): number {
   const value = varint(reader, what);
   return value >>> 1 ^ -(value & 1);
@@ -171,7 +178,7 @@ function flag(reader: Reader, what: string): boolean {
   return reader.u8(what) !== 0;
 }
 
-/** The bytes of server data. */
+/** Encodes server data. */
 export function encodeServerData(
   data: World | { readonly version: number; readonly data: Uint8Array },
 ): Uint8Array {
@@ -185,10 +192,16 @@ function encodeOlder(world: World): Uint8Array {
   const text = (bytes: Uint8Array) => short ? concat([bytes.length], bytes) : encodeText(bytes);
   const number = (value: number) => short ? [value << 1] : encodeZigzag(value);
   return concat(
-    ...[[version], text(name), text(level), number(gamemode), encodeI32(online), encodeI32(max)],
+    [version],
+    text(name),
+    text(level),
+    number(gamemode),
+    encodeI32(online),
+    encodeI32(max),
     encodeFlags(world, short ? 2 : 4),
     version === 6 ? text(nonce ?? new Uint8Array()) : [],
-    ...[number(transport ?? 0), number(connection)],
+    number(transport ?? 0),
+    number(connection),
   );
 }
 
@@ -197,10 +210,16 @@ function encodeNewest(world: World): Uint8Array {
   const empty = new Uint8Array();
   return concat(
     [7],
-    ...[encodeText(name), encodeZigzag(protocol ?? 0), encodeText(gameVersion ?? empty)],
-    ...[encodeText(level), encodeZigzag(online), encodeZigzag(max), encodeZigzag(gamemode)],
+    encodeText(name),
+    encodeZigzag(protocol ?? 0),
+    encodeText(gameVersion ?? empty),
+    encodeText(level),
+    encodeZigzag(online),
+    encodeZigzag(max),
+    encodeZigzag(gamemode),
     encodeFlags(world, 4),
-    ...[encodeText(nonce ?? empty), encodeZigzag(world.connection)],
+    encodeText(nonce ?? empty),
+    encodeZigzag(world.connection),
   );
 }
 

@@ -1,7 +1,7 @@
 /**
  * Query, the GameSpy 4 / UT3 protocol of Java servers and of much Bedrock software.
  *
- * All integers are big endian, but for the port in a basic stat.
+ * All integers are big endian, except the port in a basic stat.
  *
  *     request    fe fd  type 1  session 4  [token 4  [padding 4 or 8]]
  *                type 09: handshake (7 bytes); type 00: basic stat (11), full stat (15; Nukkit 19)
@@ -10,9 +10,9 @@
  *     full       00  session 4  "splitnum" 00 80 00  (key 00 value 00)...  00
  *                01 "player_" 00 00  (name 00)...  00
  *
- * Servers tell basic from full by the number of bytes of the request, and not all by the same rule,
- * so a reply is classified by what it holds. No server masks the session id, but old Java servers
- * run it through a String: every byte of it has to be below 0x80.
+ * Servers choose basic or full by the size of the request, with different rules, so the decoder
+ * classifies a stat by its content. No server masks the session id, but old Java servers convert it
+ * to a String and back: every byte of it must be below 0x80.
  *
  * Sources: the Query pages of wiki.vg, vanilla 1.7.10 and 1.16 (QueryThreadGs4), PocketMine-MP
  * (QueryHandler.php), Nukkit (QueryHandler.java), WaterdogPE, BungeeCord, Velocity, Glowstone.
@@ -25,9 +25,9 @@ import { decodeLatin1, encodeLatin1 } from "../../core/text.ts";
 const MAGIC = Uint8Array.of(0xfe, 0xfd);
 const HANDSHAKE = 0x09;
 const STAT = 0x00;
-const HEADER = 5; // type and session, in every reply
+const HEADER = 5; // size of type and session, at the start of every reply
 
-/** How a stat is asked for: by the number of bytes that follow the token. */
+/** Number of zero bytes after the token of a stat request, by the kind of stat that it requests. */
 export const PADDING = {
   /** Basic stat: 11 bytes in all. */
   basic: 0,
@@ -37,27 +37,29 @@ export const PADDING = {
   fullRaw: 8,
 } as const;
 
-/** A request, as a server reads it. */
+/** A request of the Query protocol, as a server decodes it. */
 export type QueryRequest =
   | { readonly type: "handshake"; readonly session: number }
   | {
     readonly type: "stat";
     readonly session: number;
-    /** The token, as 32 bits. */
+    /** The token of the handshake, 32 bits. */
     readonly token: number;
-    /** What follows the token: its length says what is asked for, its content nothing. */
+    /**
+     * The bytes after the token: their number selects the kind of stat, their values do not matter.
+     */
     readonly padding: Uint8Array;
   };
 
-/** The 7 bytes that ask for a token. */
+/** Encodes a handshake: the 7-byte request for a token. */
 export function encodeHandshake(session: number): Uint8Array<ArrayBuffer> {
   return concat(MAGIC, [HANDSHAKE], u32(session));
 }
 
 /**
- * The bytes that ask for a stat.
+ * Encodes a request for a stat.
  *
- * @param padding How many zero bytes follow the token: see {@linkcode PADDING}.
+ * @param padding The bytes after the token, or the number of zero bytes: see {@linkcode PADDING}.
  */
 export function encodeStatRequest(
   session: number,
@@ -69,9 +71,10 @@ export function encodeStatRequest(
 }
 
 /**
- * Reads a request.
+ * Decodes a request, as a server does.
  *
- * @throws Truncated when it ends inside the session or the token.
+ * @returns `undefined` for another message.
+ * @throws Truncated when the message ends inside the session or the token.
  */
 export function decodeQueryRequest(bytes: Uint8Array): QueryRequest | undefined {
   if (!hasBytes(bytes, MAGIC, 0)) return undefined;
@@ -83,28 +86,28 @@ export function decodeQueryRequest(bytes: Uint8Array): QueryRequest | undefined 
   return { type: "stat", session, token: reader.u32("token"), padding: reader.rest() };
 }
 
-/** What was odd about a handshake's answer. */
+/** An anomaly of the reply to a handshake. */
 export type ChallengeFlag =
   /** No NUL ends the token. */
   | "unterminated"
-  /** More than NULs follows the token; it is not read. */
+  /** Bytes other than NUL follow the token; they are ignored. */
   | "trailingBytes";
 
-/** A server's answer to a handshake: the token to show with a stat. */
+/** A server's reply to a handshake: the token that stat requests must repeat. */
 export interface Challenge {
-  /** The session that it repeats. */
+  /** The session of the handshake. */
   readonly session: number;
-  /** The token, as 32 bits. */
+  /** The token, 32 bits. */
   readonly token: number;
-  /** Whether it came as four raw bytes, as Nukkit sends it. */
+  /** Whether the token is four raw bytes, as in Nukkit, instead of decimal text. */
   readonly raw: boolean;
-  /** NUL bytes beyond the one that ends it: gophertunnel fills the body to 12 bytes. */
+  /** NUL bytes after the one that ends the token: gophertunnel pads the body to 12 bytes. */
   readonly fill: number;
-  /** What was odd. */
+  /** Anomalies that the decoder found. */
   readonly flags: readonly ChallengeFlag[];
 }
 
-/** The bytes of a handshake's answer; a decimal token is written signed, as servers do. */
+/** Encodes the reply to a handshake. A decimal token is signed, as servers write it. */
 export function encodeQueryChallenge(
   { session, token, raw, fill }: Omit<Challenge, "flags">,
 ): Uint8Array<ArrayBuffer> {
@@ -113,11 +116,12 @@ export function encodeQueryChallenge(
 }
 
 /**
- * Reads a handshake's answer.
+ * Decodes the reply to a handshake.
  *
- * @param session When given, an answer to another session is another message.
- * @throws Truncated when it ends before the token.
- * @throws Malformed when the token is no number of 32 bits.
+ * @param session The session to accept. Default: any session.
+ * @returns `undefined` for another message or another session.
+ * @throws Truncated when the message ends before the token.
+ * @throws Malformed when the token is not a 32-bit number.
  *
  * @example A negative token
  * ```ts
@@ -149,7 +153,7 @@ export function decodeQueryChallenge(bytes: Uint8Array, session?: number): Chall
   return { session: found, token: value >>> 0, raw: false, fill, flags };
 }
 
-/** The session in a reply of this type; `undefined` when it is another message. */
+/** Reads the session of a reply of this type; `undefined` for another message. */
 export function readHeader(bytes: Uint8Array, type: number, what: string): number | undefined {
   if (bytes[0] !== type) return undefined;
   if (bytes.length < HEADER) throw new Truncated(`${what} reply`, 0, HEADER, bytes.length);

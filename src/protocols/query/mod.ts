@@ -1,5 +1,5 @@
 /**
- * The Query protocol: a handshake finds the server, a stat tells everything.
+ * The Query protocol: a handshake finds the server, a stat request returns its whole status.
  *
  * @module
  */
@@ -24,28 +24,28 @@ export * from "./codec.ts";
 export * from "./plugins.ts";
 export * from "./stat.ts";
 
-/** What a server said to a handshake and a stat. */
+/** A server's status: its stat, and the token that requested it. */
 export interface QueryStatus {
-  /** The stat; `undefined` when the server gives out tokens but no stat. */
+  /** The stat; `undefined` when the server replies to handshakes but sends no stat. */
   readonly stat: Stat | undefined;
-  /** The token that it was asked with. */
+  /** The token of the last stat request. */
   readonly challenge: Challenge;
-  /** Whether basic stats arrive but full ones do not. */
+  /** Whether a basic stat arrived but no full one. */
   readonly fullLost: boolean;
 }
 
-/** Bits of a session that every server repeats: each byte of it stays below 0x80. */
+/** The session bits that every server repeats; each byte of a session stays below 0x80. */
 export const SESSION_MASK = 0x0f0f0f0f;
 
-/** Vanilla draws new tokens every 30 s: for so long one is shown again, milliseconds. */
+/** For how long a token is used again, milliseconds. Vanilla changes its tokens every 30 s. */
 const TOKEN_MS = 25_000;
 
-/** Keys of a full stat that the facts hold: servers send some ten, plugins a few more. */
+/** Most keys of a full stat in the facts: servers send about ten, plugins add a few. */
 const MOST_KEYS = 128;
-/** UTF-16 units of a brand that they hold. */
+/** Most UTF-16 units of a software name in the facts. */
 const MOST_BRAND = 256;
 
-/** How many tokens one stat may be asked with: each repeated handshake may bring another. */
+/** Most tokens for one stat request: each resent handshake may bring another token. */
 const MOST_TOKENS = 3;
 
 /** Query, as Java servers and Bedrock software speak it. */
@@ -56,13 +56,13 @@ export const queryProtocol: Protocol<QueryStatus> = {
   transport: "udp",
   ports: listedPorts("query"),
   reportsGamePort: true,
-  // A stat lists players and plugins; other protocols cut or guess these columns.
+  // A stat lists players and plugins; other protocols shorten or omit these columns.
   fillsFirst: ["players_online", "players_max", "players", "plugins", "map", "software"],
   probe: {
     template: encodeHandshake(0),
     macMask: SESSION_MASK,
     mayLackToken: false,
-    guessable: true, // 16 bits: a flood of 200,000 a second hits upon three
+    guessable: true, // 16 bits: 200,000 forged replies a second match about three tokens
     tokenAt: 3,
     read(datagram) {
       const mac = readHeader(datagram, 0x09, "handshake");
@@ -78,8 +78,8 @@ export const queryProtocol: Protocol<QueryStatus> = {
       const padding = challenge.raw ? PADDING.fullRaw : PADDING.full;
       const stat = yield* requestStat(session, challenge, padding);
       return { stat, challenge, fullLost: false };
-    } catch (silence) {
-      if (!(silence instanceof NoReply && context.lastAttempt)) throw silence;
+    } catch (error) {
+      if (!(error instanceof NoReply && context.lastAttempt)) throw error;
     }
     return yield* requestBasicStat(challenge);
   },
@@ -94,22 +94,22 @@ function* requestChallenge(session: number): Exchange<Challenge> {
 }
 
 /**
- * Asks for a stat with a token. A handshake that was sent twice may bring a second token, which
- * replaces the first in some servers: the latest one is shown then.
+ * Requests a stat with a token. A resent handshake may bring a second token, and some servers then
+ * reject the first one. The request is therefore repeated with the latest token.
  */
 function* requestStat(session: number, first: Challenge, padding: number): Exchange<Stat> {
   for (let challenge = first, tokens = 1;; tokens++) {
-    const answer: Stat | Challenge = yield* request(
+    const reply: Stat | Challenge = yield* request(
       encodeStatRequest(session, challenge.token, padding),
       (datagram) => decodeStat(datagram, session) ?? newerChallenge(datagram, challenge, tokens),
       { resend: false },
     );
-    if ("form" in answer) return answer;
-    challenge = answer;
+    if ("form" in reply) return reply;
+    challenge = reply;
   }
 }
 
-/** A token other than the one in use, while more are accepted. */
+/** Reads a token other than the one in use; `undefined` once {@linkcode MOST_TOKENS} were used. */
 function newerChallenge(
   datagram: Uint8Array,
   inUse: Challenge,
@@ -120,15 +120,18 @@ function newerChallenge(
   return challenge?.token === inUse.token ? undefined : challenge;
 }
 
-/** The full stat is lost for good: a basic one, or a second token alone, still proves a server. */
+/**
+ * Requests a basic stat after the full one got no reply. A second token alone still proves a
+ * server.
+ */
 function* requestBasicStat(first: Challenge): Exchange<QueryStatus> {
   const { session } = first;
   const challenge = yield* requestChallenge(session);
   try {
     const stat = yield* requestStat(session, challenge, PADDING.basic);
     return { stat, challenge, fullLost: true };
-  } catch (silence) {
-    if (!(silence instanceof NoReply)) throw silence;
+  } catch (error) {
+    if (!(error instanceof NoReply)) throw error;
     return { stat: undefined, challenge, fullLost: false };
   }
 }
@@ -152,7 +155,7 @@ function statStatement({ challenge, fullLost }: QueryStatus, stat: Stat): Statem
   };
 }
 
-/** Columns and facts, whether a count was no number, and whether there is more than facts hold. */
+/** A stat as columns and facts, with two anomalies: a count is no number, or facts are omitted. */
 interface StatColumns {
   readonly columns: Partial<ServerRecord>;
   readonly facts: Facts;
@@ -160,7 +163,7 @@ interface StatColumns {
   readonly factsCut: boolean;
 }
 
-/** Keys of a full stat whose whole value a column holds. */
+/** Keys of a full stat whose whole value is in a column, and not in the facts. */
 const IN_COLUMNS = ["hostname", "version", "plugins", "map", "gametype"];
 
 function fullColumns(stat: FullStat): StatColumns {
@@ -200,7 +203,7 @@ function fullColumns(stat: FullStat): StatColumns {
   return { columns, facts, badNumber: online === undefined || max === undefined, factsCut };
 }
 
-/** Every key's first value; a second `hostname` stands for a missing `hostip` (Beta 1.9-pre4). */
+/** The first value of each key. A second `hostname` is the missing `hostip` (Beta 1.9-pre4). */
 function firstValues(stat: FullStat): Map<string, string> {
   const values = new Map<string, string>();
   for (const [key, value] of stat.pairs) {
@@ -242,7 +245,7 @@ function softwareColumns(header: string, gameId: string | null, software: string
   return { edition: EDITIONS.get(gameId ?? "") ?? null, software };
 }
 
-/** A count: `null` when there is none, `undefined` when it is no number of at most nine digits. */
+/** Reads a count of at most nine digits; `null`: there is no text; `undefined`: it is no number. */
 function count(text: string | null): number | null | undefined {
   if (text === null) return null;
   return /^[0-9]{1,9}$/.test(text) ? Number(text) : undefined;

@@ -5,23 +5,23 @@
  *
  *     CraftBukkit on Bukkit 1.2.5-R4.0: WorldEdit 5.3; CommandBook 2.1
  *     Paper on 1.20.4-R0.1-SNAPSHOT          PocketMine-MP 5.20.0: DevTools 1.17.0
- *     Velocity: (a list that may be empty)   the empty text: vanilla, Fabric, BungeeCord
+ *     Velocity: (a list that may be empty)   empty text: vanilla, Fabric, BungeeCord
  *     Glowstone git-Glowstone-607ae1e (MC: 1.12.2) on Bukkit 1.12.2-R6.1-SNAPSHOT: Plugin 1
  *
  * @module
  */
 import type { Plugin } from "../../core/record.ts";
 
-/** What the `plugins` value says. */
+/** A `plugins` value: the server software and its plugins. */
 export interface PluginList {
   /** The server software; `null` when the value is empty. */
   readonly software: string | null;
-  /** The plugins; `null` when the value does not list any, not even none. */
+  /** The plugins; `null` when the value has no list, not even an empty one. */
   readonly plugins: readonly Plugin[] | null;
 }
 
 /**
- * Reads a `plugins` value. The version of a plugin is what follows the last space of its entry.
+ * Parses a `plugins` value. The version of a plugin is the text after the last space of its entry.
  *
  * @example
  * ```ts
@@ -43,8 +43,8 @@ export function parsePlugins(text: string): PluginList {
 }
 
 /**
- * The first colon that stands in no parentheses, for a software's version may hold one there: a
- * parenthesis that nothing closes holds nothing. -1: there is none.
+ * Index of the first colon outside parentheses, or -1. A software's version may hold a colon in
+ * parentheses. An unclosed parenthesis is ignored.
  */
 function endOfSoftware(text: string): number {
   const first = text.indexOf(":");
@@ -59,7 +59,7 @@ function parseEntry(entry: string): Plugin {
   return { name: entry.slice(0, space).trim(), version: entry.slice(space + 1) };
 }
 
-/** Writes a `plugins` value; the colon stands there even when the list is empty. */
+/** Formats a `plugins` value, with the colon even for an empty list. */
 export function formatPlugins({ software, plugins }: PluginList): string {
   const list = plugins?.map(({ name, version }) => version === null ? name : `${name} ${version}`);
   return (software ?? "") + (list === undefined ? "" : `: ${list.join("; ")}`);

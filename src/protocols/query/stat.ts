@@ -1,8 +1,8 @@
 /**
- * The two stats of Query, in both directions. See codec.ts for their layout.
+ * Encoder and decoder of Query's two stats, full and basic. See codec.ts for their layout.
  *
- * Values stay bytes here: how they are encoded differs from server to server, and is decided per
- * value when a record is made of them.
+ * Values stay bytes here. Their encoding differs between servers, and is detected for each value
+ * when the record is made.
  *
  * @module
  */
@@ -20,84 +20,96 @@ import { readHeader } from "./codec.ts";
 
 const STAT = 0x00;
 const HEADER = 5;
-/** What ends the header word of a full stat: its NUL, "first and last packet", "server keys". */
+/**
+ * The bytes after the header word of a full stat: its NUL, "first and last packet", "server keys".
+ */
 const FULL_MARK = Uint8Array.of(0x00, 0x80, 0x00);
 const FULL_MARK_AT = 13;
 const FULL_HEADER = 16;
-/** Known keys that make a full stat of one with another header. */
+/** Least number of known keys in a full stat whose header is unknown. */
 const LEAST_KNOWN_KEYS = 2;
-/** The NUL of the last value, the empty key, then object 1: the players. */
+/** The bytes before the players: NUL of the last value, empty key, object 1. */
 const PLAYERS_MARK = concat([0, 0, 1], encodeLatin1("player_"), [0, 0]);
 
-/** Keys that servers are known to send: what a NUL in a MOTD is told from. */
+/** Keys that servers send. A known key after a NUL marks the end of the MOTD. */
 const KNOWN_KEYS = new Set([
-  ...["hostname", "gametype", "game_id", "version", "plugins", "map"],
-  ...["numplayers", "maxplayers", "hostport", "hostip", "server_engine", "whitelist"],
+  "hostname",
+  "gametype",
+  "game_id",
+  "version",
+  "plugins",
+  "map",
+  "numplayers",
+  "maxplayers",
+  "hostport",
+  "hostip",
+  "server_engine",
+  "whitelist",
 ]);
 
-/** What was odd about a stat. */
+/** An anomaly of a stat. */
 export type StatFlag =
-  /** It ends before its time. */
+  /** The stat ends inside a field. */
   | "truncated"
-  /** A full stat with another mark than `00 80 00` behind its header word; pairs follow all the same. */
+  /** The bytes after the header word of a full stat are not `00 80 00`; its pairs are read. */
   | "oddHeader"
-  /** A full stat without players: who is online is unknown. */
+  /** A full stat without a list of players; the names are unknown. */
   | "noPlayerSection"
-  /** The MOTD holds a NUL: other fields may be forged. */
+  /** The MOTD holds a NUL: the server's owner may have forged other fields. */
   | "motdNul"
   /** A key occurs twice; the first value counts. */
   | "duplicateKey"
-  /** Bytes follow the end; they are not read. */
+  /** Bytes follow the end; they are ignored. */
   | "trailingBytes"
-  /** A count that is no number. */
+  /** A count is not a number. */
   | "badNumber";
 
-/** A full stat. */
+/** A full stat: keys with values, and the names of players. */
 export interface FullStat {
-  /** Which of the two it is. */
+  /** The kind of stat. */
   readonly form: "full";
-  /** The session that it repeats. */
+  /** The session of the request. */
   readonly session: number;
-  /** The eight letters at the start: `splitnum`, or a mark of the software (`GeyserMC`). */
+  /** The header word of eight letters: `splitnum`, or the software's own (`GeyserMC`). */
   readonly header: string;
-  /** The three bytes behind it, where they are not `00 80 00`. */
+  /** The three bytes after the header word, where they are not `00 80 00`. */
   readonly mark?: Uint8Array;
-  /** Keys and values, in the order in which they came, repeated keys included. */
+  /** Keys and values in the order of the message, repeated keys included. */
   readonly pairs: readonly (readonly [key: string, value: Uint8Array])[];
-  /** Names of players; `null` when there is no such section. */
+  /** Names of players; `null`: the stat has no list of players. */
   readonly players: readonly Uint8Array[] | null;
-  /** What was odd. */
+  /** Anomalies that the decoder found. */
   readonly flags: readonly StatFlag[];
 }
 
-/** A basic stat. */
+/** A basic stat: five texts, a port and an address. */
 export interface BasicStat {
-  /** Which of the two it is. */
+  /** The kind of stat. */
   readonly form: "basic";
-  /** The session that it repeats. */
+  /** The session of the request. */
   readonly session: number;
-  /** The MOTD. */
+  /** The MOTD, as bytes. */
   readonly motd: Uint8Array;
-  /** The game type. */
+  /** The game type, as bytes. */
   readonly gametype: Uint8Array;
-  /** The map. */
+  /** The map's name, as bytes. */
   readonly map: Uint8Array;
-  /** Players online. */
+  /** The number of players online, as decimal text. */
   readonly online: Uint8Array;
-  /** Player slots. */
+  /** The number of player slots, as decimal text. */
   readonly max: Uint8Array;
-  /** The game's port; `null` when cut off. */
+  /** The game's port; `null` when the stat ends before it. */
   readonly port: number | null;
-  /** The address that the server believes to have; `null` when cut off. */
+  /** The server's address in its own configuration; `null` when the stat ends before it. */
   readonly ip: Uint8Array | null;
-  /** What was odd. */
+  /** Anomalies that the decoder found. */
   readonly flags: readonly StatFlag[];
 }
 
-/** What a reply to a stat request holds. */
+/** A reply to a stat request. */
 export type Stat = FullStat | BasicStat;
 
-/** The bytes of a well-formed full stat; `players: null` leaves the whole section out. */
+/** Encodes a well-formed full stat; `players: null` omits the list of players. */
 export function encodeFullStat(
   { session, header, mark = FULL_MARK, pairs, players }: Omit<FullStat, "form" | "flags">,
 ): Uint8Array<ArrayBuffer> {
@@ -108,7 +120,7 @@ export function encodeFullStat(
   return concat([STAT], u32(session), encodeLatin1(header), mark, ...keys, ...names);
 }
 
-/** The bytes of a well-formed basic stat; `port` and `ip` must be there. */
+/** Encodes a well-formed basic stat; `port` and `ip` must not be `null`. */
 export function encodeBasicStat(stat: Omit<BasicStat, "form" | "flags">): Uint8Array<ArrayBuffer> {
   const { session, motd, gametype, map, online, max, port, ip } = stat;
   const texts = [motd, gametype, map, online, max].flatMap((text) => [text, [0]]);
@@ -116,11 +128,12 @@ export function encodeBasicStat(stat: Omit<BasicStat, "form" | "flags">): Uint8A
 }
 
 /**
- * Reads a stat, full or basic, whichever it is.
+ * Decodes a stat, full or basic.
  *
- * @param session When given, an answer to another session is another message.
- * @throws Truncated when it ends inside the header or before the five texts of a basic stat do.
- * @throws Malformed when it has the form of neither.
+ * @param session The session to accept. Default: any session.
+ * @returns `undefined` for another message or another session.
+ * @throws Truncated when the message ends inside the header or the five texts of a basic stat.
+ * @throws Malformed when the message is neither a full nor a basic stat.
  *
  * @example
  * ```ts
@@ -146,7 +159,7 @@ export function decodeStat(bytes: Uint8Array, session?: number): Stat | undefine
   return oddFull ?? decodeBasic(bytes, found);
 }
 
-/** Whether the texts of a basic stat stand here, none of them moved. */
+/** Whether the two counts of a basic stat are at their places. */
 function countsInPlace(bytes: Uint8Array): boolean {
   const reader = new Reader(bytes, HEADER);
   for (let before = 0; before < 3; before++) reader.untilNul();
@@ -154,8 +167,8 @@ function countsInPlace(bytes: Uint8Array): boolean {
 }
 
 /**
- * A full stat with another mark (`00 00 00`, `00 81 00`, `00 ff 00`, `00 80 01`, or a header of
- * zeros, as in mcstatus' tests): known by its keys alone.
+ * Decodes a full stat with other bytes after its header word (`00 00 00`, `00 81 00`, `00 ff 00`,
+ * `00 80 01`, or a header of zeros, as in mcstatus' tests). Only its keys identify it.
  */
 function decodeOddFull(bytes: Uint8Array, session: number): FullStat | undefined {
   if (bytes.length < FULL_HEADER) return undefined;
@@ -181,7 +194,9 @@ function decodeFull(bytes: Uint8Array, session: number): FullStat {
   return { form: "full", session, header, pairs, players, flags: [...flags] };
 }
 
-/** Keys and values up to an empty key, or, where the players follow, up to the section's end. */
+/**
+ * Reads keys and values up to an empty key, or, where a list of players follows, up to that list.
+ */
 function readPairs(
   reader: Reader,
   endsWithEmptyKey: boolean,
@@ -210,9 +225,10 @@ function readPairs(
 }
 
 /**
- * The MOTD, in which a NUL may stand: Java servers write U+4E00 and its like as 00, and one can be
- * put there on purpose. It goes on until a known key follows. A MOTD that holds a NUL and a known
- * key cannot be told from the real thing; the flag says that the record is not to be trusted.
+ * Reads the MOTD, which may hold a NUL: Java servers write U+4E00 and other characters with a low
+ * byte of 0 as 00, and an owner can insert a NUL on purpose. The MOTD ends where a known key
+ * follows. A MOTD that holds a NUL and a known key looks like two pairs. The flag `motdNul` marks
+ * such a record as untrusted.
  */
 function readMotd(reader: Reader, flags: Set<StatFlag>): Uint8Array | undefined {
   const start = reader.offset;
@@ -226,7 +242,7 @@ function readMotd(reader: Reader, flags: Set<StatFlag>): Uint8Array | undefined 
   return value;
 }
 
-/** Whether a known key comes next. */
+/** Whether a known key follows. */
 function atKnownKey({ bytes, offset }: Reader): boolean {
   const end = bytes.indexOf(0, offset);
   return KNOWN_KEYS.has(decodeLatin1(bytes.subarray(offset, end < 0 ? undefined : end)));
@@ -236,7 +252,7 @@ function readPlayers(reader: Reader, flags: Set<StatFlag>): Uint8Array[] {
   const players: Uint8Array[] = [];
   for (;;) {
     const name = reader.untilNul();
-    if (name === undefined) { // keep the part of the last name that is there
+    if (name === undefined) { // the last name is cut: keep its start
       flags.add("truncated");
       if (reader.left > 0) players.push(reader.rest());
       return players;
@@ -249,7 +265,7 @@ function readPlayers(reader: Reader, flags: Set<StatFlag>): Uint8Array[] {
   }
 }
 
-/** How many NULs a basic MOTD may hold. */
+/** Most texts that are searched for the counts after a MOTD with NULs. */
 const MOST_MOTD_NULS = 64;
 
 function decodeBasic(bytes: Uint8Array, session: number): BasicStat {
@@ -273,10 +289,10 @@ function decodeBasic(bytes: Uint8Array, session: number): BasicStat {
 }
 
 /**
- * The last four of the five texts. Where the counts are no numbers but later texts are, the MOTD
- * holds NULs: the reader is moved behind the counts.
+ * The last four of the five texts. Where the counts are no numbers but two later texts are, the
+ * MOTD holds NULs, and the reader is moved to the end of these texts.
  *
- * @throws Malformed where no counts follow, and the five texts are none of a basic stat.
+ * @throws Malformed when no counts follow, and the five texts are not those of a basic stat.
  */
 function withCounts(reader: Reader, texts: Uint8Array[], flags: StatFlag[]): Uint8Array[] {
   const start = reader.offset;
@@ -291,13 +307,13 @@ function withCounts(reader: Reader, texts: Uint8Array[], flags: StatFlag[]): Uin
     more.push(text);
   }
   reader.offset = start;
-  // One count that is none: then the address has to be the end.
+  // One count may be invalid, if the address then ends the message.
   const isWhole = reader.bytes.indexOf(0, start + 2) === reader.bytes.length - 1;
   if (isWhole && texts.slice(-2).some(isCount)) return texts.slice(-4);
   throw new Malformed("a stat that is neither full nor basic", HEADER);
 }
 
-/** Whether a text is a count: what servers write where they have nothing to hide. */
+/** Whether a text is a count: decimal, at most nine digits. */
 export function isCount(text: Uint8Array): boolean {
   return /^[0-9]{1,9}$/.test(decodeLatin1(text));
 }

@@ -1,46 +1,47 @@
 /**
- * Receipts of an open RakNet connection: which datagrams came (ACK), and which did not (NAK). What
- * the page of 2012 calls "unknown 0xC0" is an ACK.
+ * Acknowledgements of an open RakNet connection: which datagrams arrived (ACK) and which are
+ * missing (NAK). The page of 2012 calls an ACK "unknown 0xC0".
  *
  *     c0 ACK | a0 NAK   record count 2 (BE)   record, record, ...
  *     record   01  number 3 (LE)                                       one datagram
  *              00  first 3 (LE)  last 3 (LE)                           all from one to another
  *
- * RakNet can put a float behind an ACK's first byte (e0): nobody was seen to, and it is not read.
+ * RakNet can add a float to an ACK after its first byte (e0). No software was seen to do so, and
+ * this decoder does not read that form.
  *
  * Sources: RakNet 4.081 (ReliabilityLayer.cpp, DS_RangeList.h), RakLib
- * (protocol/AcknowledgePacket.php), which takes no more than 512 and 4,096 either.
+ * (protocol/AcknowledgePacket.php), which has the same limits of 512 and 4,096.
  *
  * @module
  */
 import { concat, Malformed, Reader, readU24le, u16, u24le } from "../../core/bytes.ts";
 
 const IDS = { ack: 0xc0, nak: 0xa0 } as const;
-/** The bits that tell them from each other, and from frame sets. */
+/** The bits that distinguish ACKs, NAKs and frame sets. */
 const KIND = 0xe0;
 
-/** How far the ends of a range may lie apart. */
+/** Greatest difference between the two ends of a range. */
 const WIDEST = 512;
-/** Datagrams in all ranges together, and so ranges. */
+/** Most datagrams in all ranges of a message together. */
 const MOST_DATAGRAMS = 4096;
 
-/** Datagrams with consecutive numbers. */
+/** A range of datagrams with consecutive sequence numbers. */
 export interface SequenceRange {
-  /** The first number. */
+  /** Sequence number of the first datagram. */
   readonly first: number;
-  /** The last one: the same, or more. */
+  /** Sequence number of the last datagram, not below `first`. */
   readonly last: number;
 }
 
-/** An ACK or a NAK. */
+/** A message that acknowledges datagrams (ACK) or reports them missing (NAK). */
 export interface Acknowledgement {
-  /** Whether the datagrams came, or did not. */
+  /** `ack`: the datagrams arrived; `nak`: they are missing. */
   readonly kind: "ack" | "nak";
-  /** Which ones, as they are listed. */
+  /** The datagrams, in the order of the message. */
   readonly ranges: readonly SequenceRange[];
 }
 
-/** The bytes of a receipt. */
+/** Encodes an ACK or NAK. */
 export function encodeAcknowledgement({ kind, ranges }: Acknowledgement): Uint8Array<ArrayBuffer> {
   const records = ranges.map(({ first, last }) =>
     first === last ? [1, ...u24le(first)] : [0, ...u24le(first), ...u24le(last)]
@@ -49,11 +50,11 @@ export function encodeAcknowledgement({ kind, ranges }: Acknowledgement): Uint8A
 }
 
 /**
- * Reads a receipt.
+ * Decodes an ACK or NAK.
  *
- * @returns `undefined` when it is another message.
- * @throws Truncated when it ends before its last record does.
- * @throws Malformed when a range ends before it starts, or they hold more than a list may.
+ * @returns `undefined` for another message.
+ * @throws Truncated when the message ends before the end of its last record.
+ * @throws Malformed when a range ends before it starts or exceeds a limit.
  *
  * @example
  * ```ts

@@ -6,11 +6,11 @@
  *
  *     MCPE;Dedicated Server;766;1.21.50;0;10;5335687477053034848;Bedrock level;Survival;1;19132;19133;
  *
- * How many there are depends on who wrote them: 3 in the Pocket Edition of 2011 to 2014
- * (`MCCPP;Demo;name`), 6 from 0.11 on, 9 PocketMine-MP, 10 WaterdogPE (and no last `;`), 12 Bedrock
- * Dedicated Server, Geyser, Nukkit and PowerNukkitX, 13 bedrock-protocol, 14 gophertunnel of 2026.
- * Field 9 is a game mode to some and a Nintendo mark to others, and every server read writes 1: it
- * stays text.
+ * The number of fields depends on the software: 3 in the Pocket Edition of 2011 to 2014
+ * (`MCCPP;Demo;name`), 6 from 0.11 on, 9 in PocketMine-MP, 10 in WaterdogPE (without a last `;`),
+ * 12 in Bedrock Dedicated Server, Geyser, Nukkit and PowerNukkitX, 13 in bedrock-protocol, and 14
+ * in gophertunnel of 2026. Sources disagree on field 9: a game mode, or a flag for Nintendo. Every
+ * server that was observed writes 1, and the field stays text.
  *
  * @module
  */
@@ -26,56 +26,56 @@ import {
 /** The editions: `MCPE` Bedrock, `MCEE` Education, `MCCPP` Pocket (2011 to 2014). */
 export type Edition = "MCPE" | "MCEE" | "MCCPP";
 
-/** What was odd about an advertisement. */
+/** An anomaly of an advertisement. */
 export type AdvertisementFlag =
   | PlaceFlag
-  /** Not valid UTF-8; U+FFFD stands for what could not be read. */
+  /** The text is not valid UTF-8; U+FFFD replaces each invalid sequence. */
   | "badUtf8"
-  /** A count that is no number. */
+  /** A field that must be a number is none; it is `null`. */
   | "badNumber"
-  /** A Pocket host that does not show itself: it answers, without a name. */
+  /** A hidden Pocket host: it replies with an empty name. */
   | "hidden";
 
-/** A Bedrock advertisement. What is missing or empty is `null`, never zero. */
+/** A Bedrock advertisement. A missing or empty field is `null`, never zero. */
 export interface BedrockStatus {
-  /** The first field. */
+  /** The edition, which is the first field. */
   readonly edition: Edition;
-  /** The server's name; the empty text when a Pocket host is hidden. */
+  /** The server's name; empty for a hidden Pocket host. */
   readonly motd: string;
-  /** The whole text, where the end of the MOTD in it is ambiguous: `motd` is empty then. */
+  /** The whole text, where the end of the MOTD is ambiguous; `motd` is then empty. */
   readonly motdSent?: string;
-  /** Game protocol number. */
+  /** Protocol number of the game; -1: the server software did not set it. */
   readonly protocol: number | null;
-  /** Game version. */
+  /** Game version, as the server writes it. */
   readonly version: string | null;
-  /** Players online. */
+  /** Number of players online. */
   readonly online: number | null;
-  /** Player slots. */
+  /** Number of player slots. */
   readonly max: number | null;
-  /** Server id, decimal, as written: signed in some servers. */
+  /** Server id, decimal, as the server writes it; signed on some servers. */
   readonly serverId: string | null;
-  /** Second line: the level's name, or what the software puts there. */
+  /** Second line of the server list: the level's name, or text of the server software. */
   readonly level: string | null;
-  /** Game mode. */
+  /** Game mode, as the server writes it. */
   readonly gamemode: string | null;
   /** IPv4 port to join. */
   readonly portV4: number | null;
   /** IPv6 port to join. */
   readonly portV6: number | null;
-  /** Fields without a settled meaning, as written: 9, and those from 12 on (Pocket: 1). */
+  /** Fields without an agreed meaning, unchanged: 9 and all from 12 on (Pocket: 1). */
   readonly unnamed: readonly string[];
-  /** How many fields there are. */
+  /** Number of fields. */
   readonly fieldCount: number;
-  /** Whether a `;` follows the last one: a mark of the software. */
+  /** Whether a `;` follows the last field, which depends on the server software. */
   readonly terminated: boolean;
-  /** What was odd. */
+  /** Anomalies that the decoder found. */
   readonly flags: readonly AdvertisementFlag[];
 }
 
 /**
- * Reads a Bedrock advertisement.
+ * Decodes a Bedrock advertisement.
  *
- * @returns `undefined` when it is none: another game's text, or no edition and name.
+ * @returns `undefined` for another game's text, which does not start with an edition.
  *
  * @example A MOTD with a `;` that the server did not escape
  * ```ts
@@ -134,17 +134,24 @@ function bedrockStatus(
   };
 }
 
-/** `MCCPP;Demo;name`: the name is the third field, empty when the host is hidden. */
+/** Reads `MCCPP;Demo;name`: the name is the third field, and empty when the host is hidden. */
 function pocketStatus(
   { fields, terminated }: AdvertisementFields,
   flags: readonly AdvertisementFlag[],
 ): BedrockStatus {
-  const motd = fields.slice(2).join(";"); // these hosts escaped nothing
+  const motd = fields.slice(2).join(";"); // Pocket hosts did not escape `;`
   return {
     edition: "MCCPP",
     motd,
-    ...{ protocol: null, version: null, online: null, max: null, serverId: null },
-    ...{ level: null, gamemode: null, portV4: null, portV6: null },
+    protocol: null,
+    version: null,
+    online: null,
+    max: null,
+    serverId: null,
+    level: null,
+    gamemode: null,
+    portV4: null,
+    portV6: null,
     unnamed: fields.slice(1, 2),
     fieldCount: fields.length,
     terminated,

@@ -1,39 +1,46 @@
 /**
- * The fields of a Bedrock advertisement, and which of them is which.
+ * Splits a Bedrock advertisement into fields, and assigns each field to its place.
  *
- * Some software escapes no `;` (WaterdogPE and bedrock-protocol none in the level, BDS none at all),
- * so that a text with one in it shifts all fields behind it. Two places are recognised:
+ * Some software does not escape `;` (WaterdogPE and bedrock-protocol in the level, BDS in any
+ * field). An unescaped `;` shifts all later fields. It is recognised in two texts, the MOTD and the
+ * level, by the fields that must follow:
  *
  *     MOTD... | protocol  version  players  slots  id | level... game mode | number  ports  marks
  *               whole     no whole whole    whole  whole         a known one | whole numbers alone
  *
- * A field whose place is ambiguous is left out, and a flag reports it.
+ * A field whose place is ambiguous is omitted, and a flag reports it.
  *
  * @module
  */
 
-/** An advertisement as a list of fields: what was written, before anybody interprets it. */
+/** The fields of an advertisement in the order of the text, not yet assigned to their places. */
 export interface AdvertisementFields {
-  /** The fields, unescaped. */
+  /** The fields, with `\;` and `\\` unescaped. */
   readonly fields: readonly string[];
-  /** Whether a `;` follows the last one. */
+  /** Whether a `;` follows the last field. */
   readonly terminated: boolean;
 }
 
-/** What was odd about the places of fields. */
+/** An anomaly of the places of fields. */
 export type PlaceFlag =
-  /** The MOTD holds an unescaped `;`: it was joined again, or left out where its end is ambiguous. */
+  /**
+   * The MOTD holds an unescaped `;`. The MOTD is joined again, or omitted where its end is
+   * ambiguous.
+   */
   | "motdSemicolon"
-  /** The level or game mode holds an unescaped `;`: joined again, or left out likewise. */
+  /**
+   * The level holds an unescaped `;`. The level is joined again, or omitted where its end is
+   * ambiguous.
+   */
   | "levelSemicolon"
-  /** Numbers follow the level: the game mode is missing. Ambiguous numbers are left out. */
+  /** Numbers follow the level: the game mode is missing. Ambiguous numbers are omitted. */
   | "noGamemode";
 
-/** Fields, each where it belongs, and what was odd about where they were. */
+/** The fields, each at its place. */
 export interface PlacedFields {
-  /** The fields; the empty text stands for what was left out, and none is there if all was. */
+  /** The fields; an omitted field is empty. Without any certain field the list is empty. */
   readonly fields: readonly string[];
-  /** What was odd. */
+  /** Anomalies of the places where the fields stood. */
   readonly flags: readonly PlaceFlag[];
 }
 
@@ -67,34 +74,35 @@ export function splitFields(text: string): AdvertisementFields {
   return asFields([...fields, field + text.slice(from)]);
 }
 
-/** A last field that is empty is none: a `;` ends the one before it. */
+/** Drops an empty last field: the `;` before it ends the advertisement. */
 function asFields(fields: string[]): AdvertisementFields {
   const terminated = fields.length > 1 && fields.at(-1) === "";
   return { fields: terminated ? fields.slice(0, -1) : fields, terminated };
 }
 
-/** Joins fields again, with `\` and `;` in them escaped. */
+/** Joins fields with `;`, and escapes `\` and `;` in them. */
 export function joinFields({ fields, terminated }: AdvertisementFields): string {
   const text = fields.map((field) => field.replace(/[\\;]/g, "\\$&")).join(";");
   return terminated ? `${text};` : text;
 }
 
-/** Places of the fields where nothing has moved. */
+/** Places of the protocol and of the level in an advertisement without unescaped `;`. */
 const PROTOCOL = 2;
 const LEVEL = 7;
-/** From the protocol to the level. */
+/** Distance from the protocol to the level, in fields. */
 const TO_LEVEL = LEVEL - PROTOCOL;
-/** Fields behind the game mode: its number, two ports, two marks. */
+/** Most fields after the game mode: its number, two ports, two flags. */
 const MOST_NUMBERS = 5;
 
-/** Game modes that Bedrock has; clients hide servers with others. */
+/** Bedrock's game modes; clients hide servers with other ones. */
 const GAMEMODES = new Set(["survival", "creative", "adventure", "spectator"]);
 
 /**
- * Puts fields where they belong. Where a backslash stands at the end of a text that was not
- * escaped, it looks like an escape, so that the text is split at every `;` where that fits better.
+ * Assigns fields to their places. A backslash at the end of an unescaped text looks like an escape
+ * of the next `;`. The advertisement is therefore also split at every `;`, and the split whose
+ * fields fit is used.
  *
- * @param written The fields as {@linkcode splitFields} reads them.
+ * @param written The fields as {@linkcode splitFields} returns them.
  * @param text The advertisement.
  */
 export function placeFields(written: readonly string[], text: string): PlacedFields {
@@ -110,7 +118,7 @@ export function placeFields(written: readonly string[], text: string): PlacedFie
     const at = fields.findIndex((_, i) => i >= PROTOCOL && followsMotd(fields, i));
     if (at >= 0) return placedAt(fields, at, fields !== written);
   }
-  // Too short, or counts that are no numbers: the protocol alone has to tell.
+  // The text is too short, or its counts are no numbers: only the protocol can mark the place.
   const fields = splits.find((one) => /^(?:-?[0-9]+)?$/.test(one[PROTOCOL] ?? ""));
   return fields === undefined ? NOTHING_CERTAIN : placedAt(fields, PROTOCOL, fields !== written);
 }
@@ -118,7 +126,7 @@ export function placeFields(written: readonly string[], text: string): PlacedFie
 /** The result where the end of the MOTD is ambiguous. */
 const NOTHING_CERTAIN: PlacedFields = { fields: [], flags: ["motdSemicolon"] };
 
-/** Places of the protocol from which all that should follow does, up to the game mode. */
+/** The places at which the protocol can stand so that all later fields fit, up to the game mode. */
 function wholeReadings(fields: readonly string[]): number[] {
   const lastText = fields.findLastIndex((field) => !isInteger(field));
   const places: number[] = [];
@@ -129,15 +137,15 @@ function wholeReadings(fields: readonly string[]): number[] {
 }
 
 /**
- * Whether protocol, version, players and slots stand here. A version is no whole number: without
- * that, a MOTD such as `Welcome;2024` or `1;2;3;4` would pass for them.
+ * Whether protocol, version, players and slots start at a place. A version is never a whole number.
+ * This condition rejects MOTDs such as `Welcome;2024` or `1;2;3;4`.
  */
 function followsMotd(fields: readonly string[], at: number): boolean {
   return at + 3 < fields.length && [at, at + 2, at + 3].every((i) => isInteger(fields[i])) &&
     !isInteger(fields[at + 1]);
 }
 
-/** The fields with the protocol, which stands here, in its place, and those behind it in theirs. */
+/** Moves the protocol from `at` to its place, and the later fields with it. */
 function placedAt(fields: readonly string[], at: number, resplit: boolean): PlacedFields {
   const head = [fields[0], fields.slice(1, at).join(";"), ...fields.slice(at, at + TO_LEVEL)];
   const rest = fields.slice(at + TO_LEVEL);
@@ -150,7 +158,7 @@ function placedAt(fields: readonly string[], at: number, resplit: boolean): Plac
   return { fields: [...head, ...placed], flags };
 }
 
-/** Level, game mode and the numbers behind it, with a flag unless they stand in their places. */
+/** Assigns the level, the game mode and the later numbers; a flag reports that they were moved. */
 function placeLevel(
   rest: readonly string[],
 ): { readonly fields: readonly string[]; readonly flag?: PlaceFlag } {
@@ -159,7 +167,7 @@ function placeLevel(
   if (mode < 1) return placeNumbers(rest);
   const numbers = rest.slice(mode + 1);
   const inPlace = isGamemode(rest[1]) && numbersFit(rest.slice(2, 2 + MOST_NUMBERS)) &&
-    mode >= 2 + MOST_NUMBERS; // texts behind all numbers that are known: a field to come
+    mode >= 2 + MOST_NUMBERS; // a text after all known numbers: a field of a later version
   const moved = isGamemode(rest[mode]) && numbersFit(numbers);
   if (inPlace && !moved) return { fields: rest };
   const flag = "levelSemicolon";
@@ -169,7 +177,7 @@ function placeLevel(
   return { fields: ["", "", ...(numbersFit(numbers) && !inPlace ? numbers : [])], flag };
 }
 
-/** The same where numbers alone follow the level: the first is the game mode, or the mode is missing. */
+/** Assigns the numbers after a level: the first one is the game mode, or the mode is missing. */
 function placeNumbers(rest: readonly string[]): ReturnType<typeof placeLevel> {
   const [level, ...numbers] = rest;
   const modeIsNumber = numbersFit(numbers.slice(1));
@@ -185,7 +193,7 @@ function isGamemode(text: string): boolean {
   return GAMEMODES.has(text.toLowerCase());
 }
 
-/** Whether these can stand behind a game mode: its number, two ports, two marks. */
+/** Whether numbers can follow a game mode: its number, two ports, two flags. */
 function numbersFit(numbers: readonly string[]): boolean {
   const forms = [/^[0-9]{1,2}$/, /^[0-9]{1,5}$/, /^[0-9]{1,5}$/, /^[01]$/, /^[01]$/];
   return numbers.length <= forms.length && numbers.every((number, i) => forms[i].test(number));

@@ -1,5 +1,5 @@
 /**
- * RakNet's offline messages: the ping that finds Bedrock servers, and what comes back.
+ * RakNet's offline messages: the ping that finds Bedrock servers, and its possible replies.
  *
  * All integers are big endian. M is the 16-byte magic 00ffff00fefefefefdfdfdfd12345678.
  *
@@ -16,21 +16,18 @@
  */
 import { concat, hasBytes, Malformed, Reader, Truncated, u64 } from "../../core/bytes.ts";
 
-/** The bytes. */
-export const MAGIC: Uint8Array = Uint8Array.of(
-  ...[0x00, 0xff, 0xff, 0x00, 0xfe, 0xfe, 0xfe, 0xfe],
-  ...[0xfd, 0xfd, 0xfd, 0xfd, 0x12, 0x34, 0x56, 0x78],
-);
+/** The 16 bytes that mark every offline message of RakNet. */
+export const MAGIC: Uint8Array = Uint8Array.fromHex("00ffff00fefefefefdfdfdfd12345678");
 
 /**
- * Steps over the magic.
+ * Advances the reader past the magic.
  *
- * @returns Whether it stands here; if not, the message is another one.
- * @throws Truncated when the message ends inside of it.
+ * @returns Whether the magic is at the reader's position; if not, it is another message.
+ * @throws Truncated when the message ends inside the magic.
  */
 export function skipMagic(reader: Reader): boolean {
-  const there = MAGIC.subarray(0, Math.min(MAGIC.length, reader.left));
-  if (!hasBytes(reader.bytes, there, reader.offset)) return false;
+  const expected = MAGIC.subarray(0, Math.min(MAGIC.length, reader.left));
+  if (!hasBytes(reader.bytes, expected, reader.offset)) return false;
   reader.take(MAGIC.length, "magic");
   return true;
 }
@@ -49,34 +46,37 @@ export const REFUSALS = {
   0x1a: "recentlyConnected",
 } as const;
 
-/** Where the magic of a pong stands; at 13 when RakNet was built with 32-bit times. */
+/** Offset of the magic in a pong: 17, or 13 where RakNet was built with 32-bit times. */
 const PONG_MAGIC = 17;
 const PONG_MAGIC_TIME32 = 13;
-/** The fixed part of a pong. */
+/** Size of a pong without an advertisement, bytes. */
 const PONG_SIZE = 33;
 
 const EDITIONS = ["MCPE;", "MCEE;", "MCCPP;"].map((text) => new TextEncoder().encode(text));
 
-/** An unconnected ping. */
+/** An unconnected ping: the probe to which RakNet servers reply with a pong. */
 export interface Ping {
-  /** Whether only servers with a free place are to answer (id 0x02 in place of 0x01). */
+  /** Whether only servers with a free player slot may reply (id 0x02 instead of 0x01). */
   readonly openOnly: boolean;
-  /** 64 bits that come back in the pong. */
+  /** 64 bits that the pong repeats. */
   readonly time: bigint;
-  /** The sender; `undefined` in the 25-byte form of 2012, which modern servers punish. */
+  /**
+   * The client's GUID; `undefined` in the 25-byte form of 2012, for which modern servers block the
+   * sender.
+   */
   readonly guid: bigint | undefined;
 }
 
-/** The bytes of a ping: 33, or 25 without a GUID. */
+/** Encodes a ping: 33 bytes, or 25 without a GUID. */
 export function encodePing({ openOnly, time, guid }: Ping): Uint8Array<ArrayBuffer> {
   const bytes = concat([openOnly ? PING.open : PING.any], u64(time), MAGIC);
   return guid === undefined ? bytes : concat(bytes, u64(guid));
 }
 
 /**
- * Reads a ping, as a server does.
+ * Decodes a ping, as a server does.
  *
- * @throws Truncated when it ends inside the time, the magic or the GUID.
+ * @throws Truncated when the message ends inside the time, the magic or the GUID.
  */
 export function decodePing(bytes: Uint8Array): Ping | undefined {
   if (bytes[0] !== PING.any && bytes[0] !== PING.open) return undefined;
@@ -88,32 +88,32 @@ export function decodePing(bytes: Uint8Array): Ping | undefined {
   return { openOnly: bytes[0] === PING.open, time, guid };
 }
 
-/** What was odd about a pong. */
+/** An anomaly of a pong. */
 export type PongFlag =
-  /** No advertisement: nothing, or an empty text, follows the magic. */
+  /** The pong holds no advertisement: the magic is followed by nothing or an empty text. */
   | "noAdvertisement"
-  /** The length does not fit what follows; the text is all that is there. */
+  /** The length is not that of the text; the text is all remaining bytes. */
   | "lengthMismatch"
   /** More bytes follow the text than its length says. */
   | "trailingBytes"
-  /** RakNet with 32-bit times: the magic stands four bytes early. */
+  /** The server's RakNet has 32-bit times: the magic starts four bytes earlier. */
   | "time32";
 
-/** An unconnected pong. */
+/** An unconnected pong: the reply to a ping. */
 export interface Pong {
-  /** Id 0x1d in place of 0x1c, as the page of 2012 has it. */
+  /** Whether its id is 0x1d instead of 0x1c, as on the page of 2012. */
   readonly advertise: boolean;
-  /** The ping's time; some servers put their own clock here. */
+  /** The time of the ping; some servers write their own clock instead. */
   readonly time: bigint;
-  /** The server. */
+  /** The server's GUID. */
   readonly guid: bigint;
-  /** The advertisement, without its length; `undefined` when not even a length follows. */
+  /** The advertisement without its length; `undefined` when nothing follows the magic. */
   readonly text: Uint8Array | undefined;
-  /** What was odd. */
+  /** Anomalies that the decoder found. */
   readonly flags: readonly PongFlag[];
 }
 
-/** The bytes of a well-formed pong. */
+/** Encodes a well-formed pong. */
 export function encodePong(
   { advertise, time, guid, text }: Omit<Pong, "flags">,
 ): Uint8Array<ArrayBuffer> {
@@ -122,13 +122,13 @@ export function encodePong(
 }
 
 /**
- * Reads a pong.
+ * Decodes a pong.
  *
- * @returns `undefined` when it is another message.
- * @throws Truncated when it ends before the magic does.
+ * @returns `undefined` for another message.
+ * @throws Truncated when the message ends before the end of the magic.
  * @throws Malformed when the magic is wrong.
  *
- * @example A pong without an advertisement: alive, and nothing more
+ * @example A pong without an advertisement
  * ```ts
  * import { raknet } from "blocksweep/protocols";
  * import { assertEquals } from "@std/assert";
@@ -161,14 +161,16 @@ function decodePongTime32(bytes: Uint8Array): Pong {
   return { advertise: bytes[0] === PONG.advertise, time, guid, text, flags: ["time32", ...flags] };
 }
 
-/** What follows the magic: a length and a text, or another game's bytes without a length. */
+/**
+ * Reads the bytes after the magic: a length and a text, or another game's bytes without a length.
+ */
 function readText(payload: Uint8Array): Pick<Pong, "text" | "flags"> {
   if (payload.length === 0) return { text: undefined, flags: ["noAdvertisement"] };
   if (payload.length === 1) return { text: payload, flags: ["lengthMismatch"] };
   const length = payload[0] << 8 | payload[1];
   const text = payload.subarray(2);
   if (length === text.length) return { text, flags: length === 0 ? ["noAdvertisement"] : [] };
-  // Lenient on purpose: the length lies, but the text is an advertisement's.
+  // Lenient on purpose: the length is wrong, but the text is an advertisement.
   if (!EDITIONS.some((edition) => hasBytes(text, edition, 0))) {
     return { text: payload, flags: ["lengthMismatch"] };
   }
@@ -180,27 +182,27 @@ function readText(payload: Uint8Array): Pick<Pong, "text" | "flags"> {
 /** Why a server refuses a connection. */
 export type RefusalReason = typeof REFUSALS[keyof typeof REFUSALS];
 
-/** A refusal: proof of RakNet, and nothing more. */
+/** A refusal. It proves that the server speaks RakNet, and holds no status. */
 export interface Refusal {
-  /** Why. */
+  /** Why the server refuses. */
   readonly reason: RefusalReason;
-  /** The server. */
+  /** The server's GUID. */
   readonly guid: bigint;
-  /** The RakNet protocol that the server speaks: in `incompatibleProtocol` alone. */
+  /** The server's RakNet protocol number; only `incompatibleProtocol` holds one. */
   readonly protocol: number | undefined;
 }
 
-/** The bytes of a refusal. */
+/** Encodes a refusal. */
 export function encodeRefusal({ reason, guid, protocol }: Refusal): Uint8Array<ArrayBuffer> {
   const id = Object.entries(REFUSALS).find(([, name]) => name === reason)![0];
   return concat([Number(id)], protocol === undefined ? [] : [protocol], MAGIC, u64(guid));
 }
 
 /**
- * Reads a refusal.
+ * Decodes a refusal.
  *
- * @returns `undefined` when it is another message.
- * @throws Truncated when it ends inside the magic or the GUID.
+ * @returns `undefined` for another message.
+ * @throws Truncated when the message ends inside the magic or the GUID.
  */
 export function decodeRefusal(bytes: Uint8Array): Refusal | undefined {
   const reason = REFUSALS[bytes[0] as keyof typeof REFUSALS];
@@ -208,27 +210,27 @@ export function decodeRefusal(bytes: Uint8Array): Refusal | undefined {
   const reader = new Reader(bytes, 1);
   const protocol = reason === "incompatibleProtocol" ? reader.u8("RakNet protocol") : undefined;
   if (!skipMagic(reader)) return undefined;
-  return { reason, guid: reader.u64("server GUID"), protocol }; // bytes after it are ignored
+  return { reason, guid: reader.u64("server GUID"), protocol }; // bytes after the GUID are ignored
 }
 
-/** An advertisement sent out of band: RakNet's own wrapping of 0x1d. */
+/** An out-of-band advertisement: RakNet wraps message 0x1d in message 0x0d. */
 export interface Advertisement {
-  /** The sender. */
+  /** The sender's GUID. */
   readonly guid: bigint;
-  /** Whatever the sender advertises. */
+  /** The advertised bytes. */
   readonly data: Uint8Array;
 }
 
-/** The bytes of an out-of-band advertisement. */
+/** Encodes an out-of-band advertisement. */
 export function encodeAdvertiseSystem({ guid, data }: Advertisement): Uint8Array<ArrayBuffer> {
   return concat([OUT_OF_BAND], u64(guid), MAGIC, [PONG.advertise], data);
 }
 
 /**
- * Reads an out-of-band advertisement.
+ * Decodes an out-of-band advertisement.
  *
- * @returns `undefined` when it is another message, other out-of-band data among them.
- * @throws Truncated when it ends before the wrapped id.
+ * @returns `undefined` for another message and for other out-of-band data.
+ * @throws Truncated when the message ends before the wrapped id.
  */
 export function decodeAdvertiseSystem(bytes: Uint8Array): Advertisement | undefined {
   if (bytes[0] !== OUT_OF_BAND) return undefined;

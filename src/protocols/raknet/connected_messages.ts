@@ -1,7 +1,8 @@
 /**
- * RakNet's own messages inside of a connection: each is the body of a frame.
+ * RakNet's own messages within a connection. Each message is the body of a frame.
  *
- * All integers are big endian, times in milliseconds; an address has 7 or 29 bytes (wire_address.ts).
+ * All integers are big endian, times in milliseconds; an address has 7 or 29 bytes
+ * (wire_address.ts).
  *
  *     ping                        00  time 8                                        9
  *     pong                        03  the ping's time 8  time 8                     17
@@ -13,8 +14,8 @@
  *                                     addresses  the acceptance's time 8  time 8    164 with 20 IPv4
  *     disconnection               15                                                1
  *
- * Nothing counts the addresses: RakNet writes 10, Minecraft 20, and some fewer; 16 bytes of times
- * end them (go-raknet reads them so too).
+ * The messages hold no count of their addresses. RakNet writes 10, Minecraft 20, other software
+ * fewer. The last 16 bytes are the two times, as in go-raknet.
  *
  * Sources: RakNet 4.081 (RakPeer.cpp), RakLib (protocol/Connect*.php, NewIncomingConnection.php),
  * go-raknet (internal/message).
@@ -35,29 +36,29 @@ const ID = {
   disconnect: 0x15,
 } as const;
 
-/** The addresses that Minecraft lists of a system. */
+/** Addresses in a message of Minecraft. */
 const MOST_ADDRESSES = 20;
-/** Two times. */
+/** Size of the two times at the end of a message, bytes. */
 const TIMES_SIZE = 16;
 
-/** What was odd about a list of addresses. */
+/** An anomaly of a list of addresses. */
 export type AddressesFlag =
-  /** Fewer than Minecraft's 20. */
+  /** The list has fewer than Minecraft's 20 addresses. */
   "fewAddresses";
 
-/** What ends both of the messages that list addresses. */
+/** The common end of the two messages that list addresses. */
 export interface Addresses {
-  /** The addresses of the sender's system; most are "none". */
+  /** The addresses of the sender's system; most are 0.0.0.0:0, "no address". */
   readonly addresses: readonly Endpoint[];
-  /** The time of the message that this one answers. */
+  /** The time in the message to which this one replies. */
   readonly pingTime: bigint;
-  /** The sender's own time. */
+  /** The sender's clock. */
   readonly pongTime: bigint;
-  /** What was odd. */
+  /** Anomalies that the decoder found. */
   readonly flags: readonly AddressesFlag[];
 }
 
-/** One of these messages. */
+/** A RakNet message within a connection. */
 export type ConnectedMessage =
   | { readonly type: "ping"; readonly time: bigint }
   | { readonly type: "pong"; readonly pingTime: bigint; readonly pongTime: bigint }
@@ -71,7 +72,7 @@ export type ConnectedMessage =
   | { readonly type: "accepted"; readonly address: Endpoint; readonly index: number } & Addresses
   | { readonly type: "newIncoming"; readonly address: Endpoint } & Addresses;
 
-/** The bytes of a message. */
+/** Encodes a message. */
 export function encodeConnected(message: ConnectedMessage): Uint8Array<ArrayBuffer> {
   return concat([ID[message.type]], encodeBody(message));
 }
@@ -98,11 +99,11 @@ function encodeAddresses({ addresses, pingTime, pongTime }: Addresses): Uint8Arr
 }
 
 /**
- * Reads a message; what follows it is ignored.
+ * Decodes a message. Bytes after it are ignored.
  *
- * @returns `undefined` when it is another message: the game's own, for one.
- * @throws Truncated when it ends early.
- * @throws Malformed when an address is of no known type.
+ * @returns `undefined` for another message, as those of the game.
+ * @throws Truncated when the message ends inside a field.
+ * @throws Malformed when the type of an address is unknown.
  */
 export function decodeConnected(bytes: Uint8Array): ConnectedMessage | undefined {
   const reader = new Reader(bytes, 1);

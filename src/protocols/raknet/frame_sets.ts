@@ -1,8 +1,8 @@
 /**
- * Frame sets: the datagrams of an open RakNet connection. What the page of 2012 calls "unknown
- * 0x84" is one.
+ * Frame sets: the datagrams of an open RakNet connection. The page of 2012 calls one of them
+ * "unknown 0x84".
  *
- * Integers are big endian, those of three bytes (LE) little endian.
+ * Integers are big endian, except those of three bytes (LE), which are little endian.
  *
  *     frame set   10pc b000  sequence 3 (LE)  frame, frame, ...
  *                   p packet pair, c continuous send, b needs bandwidth and AS: usually 84 or 80
@@ -24,63 +24,63 @@
 import { concat, Malformed, Reader, readU24le, u16, u24le, u32 } from "../../core/bytes.ts";
 
 const VALID = 0x80;
-/** The three bits that tell frame sets, ACKs and NAKs apart. */
+/** The three bits that distinguish frame sets, ACKs and NAKs. */
 const KIND = 0xe0;
 const PACKET_PAIR = 0x10;
 const CONTINUOUS_SEND = 0x08;
 const NEEDS_BANDWIDTH = 0x04;
 const SPLIT = 0x10;
 
-/** Frames of one set that are read: no datagram of a real MTU holds as many. */
+/** Most frames in one set; no datagram within an MTU holds as many. */
 const MOST_FRAMES = 4096;
 
 const RELIABLE: readonly number[] = [2, 3, 4, 6, 7];
 const SEQUENCED: readonly number[] = [1, 4];
 const ORDERED: readonly number[] = [1, 3, 4, 7];
 
-/** Which part of a longer message a frame is. Nothing may be allocated by what it claims. */
+/** The place of a frame in a split message. Its count is unverified: allocate nothing by it. */
 export interface Split {
-  /** How many parts there are. */
+  /** Number of parts of the message. */
   readonly count: number;
-  /** Which message they make. */
+  /** Id of the split message. */
   readonly id: number;
-  /** Which of them this is, from 0; less than the count. */
+  /** Index of this part, from 0 to `count` - 1. */
   readonly index: number;
 }
 
-/** One frame. */
+/** One frame: a message, or a part of one, with its reliability. */
 export interface RaknetFrame {
-  /** 0 to 7. */
+  /** Reliability, 0 to 7: see the top of this file. */
   readonly reliability: number;
-  /** Its number among the reliable ones. */
+  /** Its number among reliable messages; `undefined`: not reliable. */
   readonly messageIndex: number | undefined;
-  /** Its number among the sequenced ones. */
+  /** Its number among sequenced messages; `undefined`: not sequenced. */
   readonly sequenceIndex: number | undefined;
-  /** Its number among the ordered ones of the channel. */
+  /** Its number among ordered messages of the channel; `undefined`: not ordered. */
   readonly orderIndex: number | undefined;
-  /** The channel, 0 to 31. */
+  /** The ordering channel, 0 to 31; `undefined`: not ordered. */
   readonly channel: number | undefined;
-  /** `undefined` when the message is whole. */
+  /** Its place in a split message; `undefined`: the message is whole. */
   readonly split: Split | undefined;
-  /** The message, or the part. */
+  /** The bytes of the message, or of its part. */
   readonly body: Uint8Array;
 }
 
-/** A frame set. */
+/** A frame set: one datagram of an open connection. */
 export interface FrameSet {
-  /** Whether it is half of a pair that measures bandwidth. */
+  /** Whether the datagram is one of a pair that measures bandwidth. */
   readonly packetPair: boolean;
-  /** Whether the sender is within a burst. */
+  /** Whether the sender sends continuously. */
   readonly continuousSend: boolean;
-  /** Whether the receiver is to tell its bandwidth: set in most. */
+  /** Whether the receiver shall report its bandwidth; set in most datagrams. */
   readonly needsBandwidth: boolean;
-  /** The number of the datagram, modulo 2^24. */
+  /** Sequence number of the datagram, modulo 2^24. */
   readonly sequence: number;
-  /** At least one. */
+  /** The frames, at least one. */
   readonly frames: readonly RaknetFrame[];
 }
 
-/** The bytes of a frame set. */
+/** Encodes a frame set. */
 export function encodeFrameSet(set: FrameSet): Uint8Array<ArrayBuffer> {
   const header = VALID | (set.packetPair ? PACKET_PAIR : 0) |
     (set.continuousSend ? CONTINUOUS_SEND : 0) | (set.needsBandwidth ? NEEDS_BANDWIDTH : 0);
@@ -101,13 +101,14 @@ function encodeFrame({ reliability, body, split, ...frame }: RaknetFrame): Uint8
 }
 
 /**
- * Reads a frame set. Its frames are views into the datagram; parts are not put together.
+ * Decodes a frame set. Its frames are views into the datagram. Parts of split messages are not
+ * joined.
  *
- * @returns `undefined` when it is another message: an ACK, a NAK, one outside of a connection.
- * @throws Truncated when it ends inside a frame, or holds none.
- * @throws Malformed when a frame is empty, a split is impossible, or there are too many frames.
+ * @returns `undefined` for another message: an ACK, a NAK or an offline message.
+ * @throws Truncated when the message ends inside a frame, or holds no frame.
+ * @throws Malformed when a frame is empty, a split index is too high, or there are too many frames.
  *
- * @example What the page of 2012 calls unknown: a frame that asks for a connection
+ * @example The "unknown" message of the page of 2012: a frame with a connection request
  * ```ts
  * import { raknet } from "blocksweep/protocols";
  * import { assertEquals } from "@std/assert";

@@ -1,6 +1,6 @@
 /**
- * The RakNet protocol: one ping finds a Bedrock server, and its pong is the whole status. Whether the
- * server lets anybody in is another question, and only asked on request.
+ * The RakNet protocol. One ping finds a Bedrock server, and the pong holds its whole status.
+ * Whether the server accepts connections is checked only with `--verify`.
  *
  * @module
  */
@@ -33,25 +33,27 @@ export {
 export * from "./frame_sets.ts";
 export * from "./acknowledgements.ts";
 
-/** Who we are: the eight letters "blockswp", the same in every ping, so that it can be recognised. */
+/**
+ * The client GUID of every ping: the ASCII letters "blockswp", by which operators can recognise it.
+ */
 export const CLIENT_GUID = 0x626c6f636b737770n;
 
-/** What a server said to a ping. */
+/** A server's reply to a ping. */
 export type RaknetStatus =
   | {
     readonly kind: "pong";
     readonly pong: Pong;
-    /** The advertisement, when it is Bedrock's. */
+    /** The advertisement, where it is Bedrock's. */
     readonly bedrock: BedrockStatus | undefined;
-    /** Whether our time came back; raknet-node puts its own clock in its place. */
+    /** Whether the pong repeats the ping's time; raknet-node writes its own clock instead. */
     readonly echoed: boolean;
   }
   | { readonly kind: "refusal"; readonly refusal: Refusal };
 
-/** Finds out whether a server opens connections; none is opened. */
+/** Checks whether a server accepts connections, without opening one. */
 const joinableVerifier: Verifier<RaknetStatus> = {
-  help: "ask RakNet servers whether they open connections; none is opened",
-  plan: "open connection request 1, up to 1,464 bytes, to each RakNet server that answered",
+  help: "check whether RakNet servers accept connections, without opening one",
+  plan: "open connection request 1, up to 1,464 bytes, to each RakNet server that replied",
   exchange: (status) =>
     status.kind === "pong" ? verifyJoinable(status.pong, status.bedrock) : undefined,
   summary: ({ mtu, raknet_protocol: protocol }) => [
@@ -60,18 +62,20 @@ const joinableVerifier: Verifier<RaknetStatus> = {
   ],
 };
 
-/** Smaller GUIDs are clocks, counters and constants. */
+/** Least random GUID; smaller ones are clocks, counters and constants. */
 const LEAST_GUID = String(2n ** 48n);
-/** RakNet's "unassigned" (RakNetTypes.h), and our own, which an echo would repeat. */
+/**
+ * RakNet's "unassigned" GUID (RakNetTypes.h), and the scanner's own, which an echoed ping holds.
+ */
 const UNASSIGNED_GUID = String(2n ** 64n - 1n);
 const OWN_GUID = String(CLIENT_GUID);
 
-/** Whether a GUID is one that a server drew for itself. */
+/** Whether a GUID was drawn at random by a server. */
 export function isServerGuid(guid: string): boolean {
   return guid !== UNASSIGNED_GUID && guid !== OWN_GUID && !isSmall(guid);
 }
 
-/** Decimal texts without leading zeros: the shorter is the smaller. */
+/** Compares decimal texts without leading zeros: a shorter text is a smaller number. */
 function isSmall(guid: string): boolean {
   return guid.length < LEAST_GUID.length || guid.length === LEAST_GUID.length && guid < LEAST_GUID;
 }
@@ -88,7 +92,7 @@ export const raknetProtocol: Protocol<RaknetStatus> = {
   probe: {
     template: encodePing({ openOnly: false, time: 0n, guid: CLIENT_GUID }),
     macMask: 0x7fffffff, // the top bit stays clear, for servers that read a signed time
-    mayLackToken: true, // raknet-node does not repeat the time, and refusals have none
+    mayLackToken: true, // raknet-node does not repeat the time, and refusals hold no time
     tokenAt: 1,
     clockAt: 5,
     read: readReply,
@@ -103,7 +107,7 @@ export const raknetProtocol: Protocol<RaknetStatus> = {
   verify: joinableVerifier,
 };
 
-/** The token in a pong; refusals carry none. */
+/** Reads the token and clock of a pong; a refusal has neither. */
 function readReply(datagram: Uint8Array): Reply | undefined {
   const pong = decodePong(datagram);
   if (pong !== undefined) {
@@ -113,8 +117,8 @@ function readReply(datagram: Uint8Array): Reply | undefined {
 }
 
 /**
- * An answer to a ping with this time. One that does not repeat the time counts only on a socket
- * that serves nothing but this question: nobody else knows its port.
+ * Reads a reply to a ping with this time. A reply with another time is accepted only on a socket
+ * that serves this exchange alone, because other hosts do not know its port.
  */
 function accept(datagram: Uint8Array, time: bigint, exclusive: boolean): RaknetStatus | undefined {
   const pong = decodePong(datagram);
@@ -151,13 +155,13 @@ function pongStatement(
   return { columns: { guid }, flags: [...flags, "otherGame"], facts: { payload } };
 }
 
-/** Fields without a settled meaning that the facts hold: no software sends more than five. */
+/** Most fields without an agreed meaning in the facts; no software sends more than five. */
 const MOST_UNNAMED = 16;
 
 const EDITION_NAMES = { MCPE: "bedrock", MCEE: "education", MCCPP: "pocket" } as const;
 
 function bedrockColumns(status: BedrockStatus): Partial<ServerRecord> {
-  // PocketMine-MP writes its own name where others put the level's, and nine fields.
+  // PocketMine-MP writes its own name in place of the level's, and nine fields.
   const software = status.level === "PocketMine-MP" && status.fieldCount === 9
     ? status.level
     : null;

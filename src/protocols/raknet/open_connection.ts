@@ -1,18 +1,20 @@
 /**
- * Opening a RakNet connection: two requests and their replies, still outside of the connection.
+ * The handshake that opens a RakNet connection: two requests and their replies, as offline
+ * messages.
  *
- * All integers are big endian. M is the 16-byte magic; an address has 7 or 29 bytes (wire_address.ts).
+ * All integers are big endian. M is the 16-byte magic; an address has 7 or 29 bytes
+ * (wire_address.ts).
  *
- *     request 1   05  M 16  RakNet protocol 1  zeros, up to the size that is tried      18 + n
+ *     request 1   05  M 16  RakNet protocol 1  zeros, up to the size under test         18 + n
  *     reply 1     06  M 16  server GUID 8  security 1  MTU 2  [zeros]                   28
  *     ... secured 06  M 16  server GUID 8  01  cookie 4  [key 64]  MTU 2  [zeros]       32, 96
  *     request 2   07  M 16  server's address  MTU 2  client GUID 8                      34, 56
  *     ... secured 07  M 16  cookie 4  wrote challenge 1  address  MTU 2  client GUID 8  39, 61
  *     reply 2     08  M 16  server GUID 8  client's address  MTU 2  security 1          35, 57
  *
- * Protocol 5 (2012) and those of today (6 to 11) differ in the number alone. The page of 2012 counts
- * 39 bytes for request 2 and 30 for reply 2, which are 34 and 35: it lacks the port, the MTU and the
- * security byte. An MTU counts the headers of IPv4 and UDP, 28 bytes, along with the datagram.
+ * Protocol 5 (2012) and today's protocols (6 to 11) differ only in the number. The page of 2012
+ * gives 39 bytes for request 2 and 30 for reply 2. They have 34 and 35: the page omits the port,
+ * the MTU and the security byte. An MTU includes 28 bytes of IPv4 and UDP headers.
  *
  * Sources: RakNet 4.081 (RakPeer.cpp), RakLib (protocol/OpenConnection*.php), go-raknet
  * (internal/message/open_connection_*.go, dial.go), CloudburstMC Network
@@ -27,26 +29,28 @@ import { MAGIC, skipMagic } from "./codec.ts";
 
 const ID = { request1: 0x05, reply1: 0x06, request2: 0x07, reply2: 0x08 } as const;
 
-/** What an MTU counts besides the datagram: headers of IPv4 and UDP. */
+/** Bytes of IPv4 and UDP headers, which an MTU includes besides the datagram. */
 export const MTU_HEADERS = 28;
-/** The MTUs that RakNet agrees to; go-raknet takes replies with others for those of a filter. */
+/** Bounds of the MTUs that RakNet accepts. go-raknet attributes other MTUs to flood filters. */
 const LEAST_MTU = 400;
 const MOST_MTU = 1500;
-/** LIBCAT's public key. */
+/** Size of LIBCAT's public key, bytes. */
 const KEY_SIZE = 64;
-/** Bytes of a request 2 besides the address, without and with a cookie. */
+/**
+ * Size of a request 2 without its address, and of its optional cookie and challenge byte, bytes.
+ */
 const REQUEST_2_SIZE = 27;
 const COOKIE_SIZE = 5;
 
-/** The first request: it tries a protocol and a size. */
+/** The first request: it tests a protocol number and a datagram size. */
 export interface OpenRequest1 {
-  /** The RakNet protocol. */
+  /** The client's RakNet protocol number. */
   readonly protocol: number;
-  /** How many bytes follow it: the datagram has 18 more. */
+  /** Number of zero bytes at the end; the datagram has 18 bytes more. */
   readonly padding: number;
 }
 
-/** The bytes of a first request. */
+/** Encodes a first request. */
 export function encodeOpenRequest1(
   { protocol, padding }: OpenRequest1,
 ): Uint8Array<ArrayBuffer> {
@@ -54,9 +58,9 @@ export function encodeOpenRequest1(
 }
 
 /**
- * Reads a first request, as a server does.
+ * Decodes a first request, as a server does.
  *
- * @throws Truncated when it ends before the protocol.
+ * @throws Truncated when the message ends before the protocol number.
  */
 export function decodeOpenRequest1(bytes: Uint8Array): OpenRequest1 | undefined {
   const reader = readerAfterMagic(bytes, ID.request1);
@@ -64,34 +68,34 @@ export function decodeOpenRequest1(bytes: Uint8Array): OpenRequest1 | undefined 
   return { protocol: reader.u8("RakNet protocol"), padding: reader.left };
 }
 
-/** What a secured server wants to see again. */
+/** The security fields of a first reply. */
 export interface Security {
-  /** 32 bits, to be shown in the second request. */
+  /** 32 bits that the second request must repeat. */
   readonly cookie: number;
-  /** RakNet's own security, LIBCAT, sends its key along; Minecraft's servers have none. */
+  /** The key of RakNet's encryption LIBCAT, 64 bytes; Minecraft servers send none. */
   readonly publicKey: Uint8Array | undefined;
 }
 
-/** What was odd about a first reply. */
+/** An anomaly of a first reply. */
 export type OpenReplyFlag =
-  /** An MTU that no RakNet has: below 400, or above 1,500. */
+  /** The MTU is outside RakNet's bounds: below 400 or above 1,500. */
   "foreignMtu";
 
-/** The first reply. */
+/** The first reply: the server accepts the protocol number and the size. */
 export interface OpenReply1 {
-  /** The server. */
+  /** The server's GUID. */
   readonly guid: bigint;
-  /** `undefined` when it is not secured. */
+  /** The security fields; `undefined` when the server is not secured. */
   readonly security: Security | undefined;
-  /** The MTU. */
+  /** The MTU that the server proposes, IPv4 and UDP headers included. */
   readonly mtu: number;
-  /** How many bytes follow: raknet-native fills up with zeros, to the size of the request. */
+  /** Bytes after the MTU: raknet-native pads its reply with zeros to the size of the request. */
   readonly fill: number;
-  /** What was odd. */
+  /** Anomalies that the decoder found. */
   readonly flags: readonly OpenReplyFlag[];
 }
 
-/** The bytes of a first reply. */
+/** Encodes a first reply. */
 export function encodeOpenReply1(
   { guid, security, mtu, fill = 0 }: Omit<OpenReply1, "flags" | "fill"> & { fill?: number },
 ): Uint8Array<ArrayBuffer> {
@@ -102,10 +106,10 @@ export function encodeOpenReply1(
 }
 
 /**
- * Reads a first reply.
+ * Decodes a first reply.
  *
- * @returns `undefined` when it is another message.
- * @throws Truncated when it ends before the MTU does.
+ * @returns `undefined` for another message.
+ * @throws Truncated when the message ends before the end of the MTU.
  *
  * @example A cookie
  * ```ts
@@ -127,29 +131,34 @@ export function decodeOpenReply1(bytes: Uint8Array): OpenReply1 | undefined {
   return { guid, security, mtu, fill: reader.left, flags };
 }
 
-/** Nothing says whether a key follows the cookie; but behind a MTU there are zeros, or nothing. */
+/**
+ * Reads the cookie, and the key where one follows. The message does not state whether a key
+ * follows. Without a key, only zeros follow the MTU.
+ */
 function readSecurity(reader: Reader): Security {
   const cookie = reader.u32("cookie");
-  const behindMtu = reader.bytes.subarray(reader.offset + 2);
-  const publicKey = behindMtu.some((byte) => byte !== 0)
+  const afterMtu = reader.bytes.subarray(reader.offset + 2);
+  const publicKey = afterMtu.some((byte) => byte !== 0)
     ? reader.take(KEY_SIZE, "public key")
     : undefined;
   return { cookie, publicKey };
 }
 
-/** The second request: it settles the MTU, and shows the cookie. */
+/** The second request: it repeats the cookie and fixes the MTU. */
 export interface OpenRequest2 {
-  /** The cookie; `undefined` when the server is not secured. */
+  /** The cookie of the first reply; `undefined` when the server is not secured. */
   readonly cookie: number | undefined;
-  /** Where the client believes the server to be. */
+  /** The server's endpoint as the client knows it. */
   readonly address: Endpoint;
-  /** The MTU. */
+  /** The MTU of the connection, IPv4 and UDP headers included. */
   readonly mtu: number;
-  /** The client. */
+  /** The client's GUID. */
   readonly guid: bigint;
 }
 
-/** The bytes of a second request; behind the cookie it says that it answers no challenge. */
+/**
+ * Encodes a second request. With a cookie, the challenge byte is 0: no reply to a LIBCAT challenge.
+ */
 export function encodeOpenRequest2(
   { cookie, address, mtu, guid }: OpenRequest2,
 ): Uint8Array<ArrayBuffer> {
@@ -158,12 +167,12 @@ export function encodeOpenRequest2(
 }
 
 /**
- * Reads a second request, as a server does.
+ * Decodes a second request, as a server does.
  *
- * @param secured Whether it holds a cookie, which the server knows, and the message does not say.
- * Default: as its length has it.
- * @throws Truncated when it ends before the GUID does.
- * @throws Malformed when the address is of no known type.
+ * @param secured Whether the message holds a cookie. A server knows it; the message does not state
+ * it. Default: derived from the length.
+ * @throws Truncated when the message ends before the end of the GUID.
+ * @throws Malformed when the type of the address is unknown.
  */
 export function decodeOpenRequest2(
   bytes: Uint8Array,
@@ -174,33 +183,36 @@ export function decodeOpenRequest2(
   let cookie: number | undefined;
   if (secured ?? holdsCookie(bytes, reader.offset)) {
     cookie = reader.u32("cookie");
-    reader.u8("challenge"); // an answer to LIBCAT's challenge is not read
+    reader.u8("challenge"); // replies to LIBCAT's challenge are not supported
   }
   const address = readAddress(reader, "server address");
   return { cookie, address, mtu: reader.u16("MTU"), guid: reader.u64("client GUID") };
 }
 
-/** A cookie may begin as an address does: then what would follow it, and the whole length, decide. */
+/**
+ * Whether a cookie is at an offset. Where it looks like an address, the bytes after it and the
+ * length decide.
+ */
 function holdsCookie(bytes: Uint8Array, at: number): boolean {
   if (addressSize(bytes[at]) === undefined) return true;
   const type = bytes[at + COOKIE_SIZE];
-  const size = type === 0 ? undefined : addressSize(type); // 0 is rare, and zeros are not
+  const size = type === 0 ? undefined : addressSize(type); // type 0 is rare; zero bytes are common
   return size !== undefined && bytes.length === REQUEST_2_SIZE + COOKIE_SIZE + size;
 }
 
-/** The second reply: the door is open. */
+/** The second reply: the server has opened the connection. */
 export interface OpenReply2 {
-  /** The server. */
+  /** The server's GUID. */
   readonly guid: bigint;
-  /** Where the server sees the client. */
+  /** The client's endpoint as the server sees it. */
   readonly address: Endpoint;
-  /** The MTU that holds. */
+  /** The MTU of the connection, IPv4 and UDP headers included. */
   readonly mtu: number;
-  /** Whether what follows is encrypted by LIBCAT: never in Minecraft. */
+  /** Whether LIBCAT encrypts the connection; never in Minecraft. */
   readonly encrypted: boolean;
 }
 
-/** The bytes of a second reply. */
+/** Encodes a second reply. */
 export function encodeOpenReply2(
   { guid, address, mtu, encrypted }: OpenReply2,
 ): Uint8Array<ArrayBuffer> {
@@ -209,11 +221,11 @@ export function encodeOpenReply2(
 }
 
 /**
- * Reads a second reply. What follows it is ignored.
+ * Decodes a second reply. Bytes after it are ignored.
  *
- * @returns `undefined` when it is another message.
- * @throws Truncated when it ends before the security byte.
- * @throws Malformed when the address is of no known type.
+ * @returns `undefined` for another message.
+ * @throws Truncated when the message ends before the security byte.
+ * @throws Malformed when the type of the address is unknown.
  */
 export function decodeOpenReply2(bytes: Uint8Array): OpenReply2 | undefined {
   const reader = readerAfterMagic(bytes, ID.reply2);
@@ -223,7 +235,9 @@ export function decodeOpenReply2(bytes: Uint8Array): OpenReply2 | undefined {
   return { guid, address, mtu: reader.u16("MTU"), encrypted: reader.u8("security") !== 0 };
 }
 
-/** A reader behind the magic of a message with this id; `undefined` when it is another one. */
+/**
+ * A reader positioned after the magic of a message with this id; `undefined` for another message.
+ */
 function readerAfterMagic(bytes: Uint8Array, id: number): Reader | undefined {
   if (bytes[0] !== id) return undefined;
   const reader = new Reader(bytes, 1);

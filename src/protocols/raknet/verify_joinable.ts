@@ -1,31 +1,34 @@
 /**
- * Whether a server that answers pings opens connections: an open connection request 1, as a real
- * client sends it, and its reply. No open connection request 2 is ever sent.
+ * Checks whether a server that replies to pings accepts connections. It sends an open connection
+ * request 1, as a real client does, and reads the reply. It never sends an open connection request
+ * 2.
  *
- * Request 1 leaves nothing behind: its reply is built from the request alone (RakNet 4.081,
- * RakPeer.cpp; RakLib, UnconnectedMessageHandler.php; go-raknet, handler.go). Request 2 makes a
- * server keep a connection, and nothing ends a half-open one harmlessly everywhere. Observed after
- * reply 2, without another datagram and with a disconnect notification (0x15) in a frame set:
+ * Request 1 creates no state on the server: the reply depends on the request alone (RakNet 4.081,
+ * RakPeer.cpp; RakLib, UnconnectedMessageHandler.php; go-raknet, handler.go). Request 2 creates a
+ * connection on the server, and no message ends a half-open connection harmlessly on all software.
+ * Observed after reply 2, first without a further datagram, then with a disconnect notification
+ * (0x15) in a frame set:
  *
- *     jsp-raknet 2.2.0            closes its listener after 10 s       the same
- *     @jsprismarine/raknet 0.14.1 counts a player for 10 s             the same
- *     @serenityjs/raknet 0.8.21   counts a player for 15 s             forgets it at once
- *     raknet-node 0.5.0           hands a connection to its program    forgets it at once
- *     raknet-native 1.2.3 (C++)   shows nothing                        bans the address for 30 s
+ *     jsp-raknet 2.2.0            closes its listener after 10 s       closes its listener after 10 s
+ *     @jsprismarine/raknet 0.14.1 counts a player for 10 s             counts a player for 10 s
+ *     @serenityjs/raknet 0.8.21   counts a player for 15 s             drops the player at once
+ *     raknet-node 0.5.0           reports a connection to its program  drops the connection at once
+ *     raknet-native 1.2.3 (C++)   no effect                            bans the address for 30 s
  *
- * A connection request (0x09) before the notification avoids the ban, and changes nothing for the
- * first two. So what only request 2 would show stays unknown: whether a cookie is accepted, and
- * whether RakNet has a free connection (0x14). Where the advertisement says that every place is
- * taken, `joinable` is therefore unknown.
+ * A connection request (0x09) before the notification avoids the ban, and does not change the
+ * effect on the first two. Two facts that only request 2 would show therefore stay unknown: whether
+ * a cookie is accepted, and whether RakNet has a free connection (0x14). Where the advertisement
+ * reports that all player slots are taken, `joinable` is unknown for this reason.
  *
- * - Request 1 is tried with the sizes of real clients, the largest first; the next one follows when
- *   a size stays without a reply. Without the bit that forbids fragments, which the runtime cannot
- *   set, they show what the server takes, and not what the path does.
- * - Protocol 11 comes first; a server that names another one (0x19) gets one more request, with that.
- *   Never without need: go-raknet is silent for a while after a wrong protocol.
- * - Replies with GUID 0, or with an MTU that no RakNet has, are those of filters against floods
- *   (go-raknet, dial.go), and are passed over; but GUID 0 is the server's where its pong has it too,
- *   as JSPrismarine's may.
+ * - Request 1 is sent with the sizes of real clients, the largest first. The next size follows when
+ *   a size gets no reply. The runtime cannot set the "don't fragment" bit, so the sizes test what
+ *   the server accepts, not the MTU of the path.
+ * - Protocol 11 is sent first. A server that names another protocol (0x19) gets one more request with
+ *   that protocol. Other protocols are not tried: go-raknet ignores a client for a while after a
+ *   wrong protocol.
+ * - Replies with GUID 0, or with an MTU outside RakNet's bounds, come from flood filters (go-raknet,
+ *   dial.go) and are ignored. GUID 0 is accepted where the server's pong has GUID 0 too, as that of
+ *   JSPrismarine may.
  *
  * @module
  */
@@ -40,14 +43,14 @@ import {
   type OpenReply1,
 } from "./open_connection.ts";
 
-/** The MTUs that real clients try. */
+/** The MTUs that real clients request, in their order. */
 const MTUS: readonly number[] = [1492, 1200, 576];
-/** A request 1 without padding. */
+/** Size of a request 1 without padding, bytes. */
 const LEAST_SIZE = 18;
-/** The protocol of today's game. */
+/** RakNet protocol number of the current game. */
 const PROTOCOL = 11;
 
-/** What a refusal means for who wants to join: some say nothing about others than us. */
+/** What a refusal means for players. Some refusals concern the scanner's address alone. */
 const REFUSED: Record<RefusalReason, { joinable: boolean | null; flag: string }> = {
   noFreeConnections: { joinable: false, flag: "full" },
   banned: { joinable: false, flag: "banned" },
@@ -57,18 +60,19 @@ const REFUSED: Record<RefusalReason, { joinable: boolean | null; flag: string }>
   recentlyConnected: { joinable: null, flag: "recentlyConnected" },
 };
 
-/** A reply 1, and the protocol that brought it; or the one that the server named before silence. */
+/**
+ * A reply 1 with the protocol of its request; without a reply, the protocol that the server named.
+ */
 type FirstReply =
   | { readonly protocol: number; readonly reply: OpenReply1 }
   | { readonly protocol: number | undefined; readonly reply: undefined };
 
 /**
- * Finds out whether the server opens connections. It must have replied to a ping before.
+ * Checks whether a server accepts connections, after its reply to a ping. A missing reply is a
+ * result too, so that the exchange never throws `NoReply`.
  *
- * It does not end in silence: no reply is a finding too.
- *
- * @param pong The reply to the ping.
- * @param bedrock Its advertisement, where that is Bedrock's.
+ * @param pong The server's reply to the ping.
+ * @param bedrock The advertisement in the pong, where it is Bedrock's.
  */
 export function* verifyJoinable(
   { guid }: Pong,
@@ -80,18 +84,18 @@ export function* verifyJoinable(
   const { protocol, reply } = first;
   const security = securityOf(reply);
   const known = { mtu: reply.mtu, raknet_protocol: protocol };
-  if (security === "publicKey") return finding(known, [], { security }); // only friends have keys
+  if (security === "publicKey") return finding(known, [], { security }); // only holders of its key may join
   if (isFull(bedrock)) return finding(known, ["full"], { security });
   return finding({ ...known, joinable: true }, [], { security });
 }
 
-/** Whether an advertisement says that every place is taken. */
+/** Whether an advertisement reports that all player slots are taken. */
 function isFull(bedrock: BedrockStatus | undefined): boolean {
   const { online, max } = { online: null, max: null, ...bedrock };
   return online !== null && max !== null && max > 0 && online >= max;
 }
 
-/** The first reply, or a refusal. All sizes are tried, and one protocol besides the usual. */
+/** Requests a first reply or a refusal, with all sizes and at most one other protocol. */
 function* firstReply(guid: bigint): Exchange<FirstReply | Refusal> {
   let named: Refusal | undefined;
   for (let i = 0; i < MTUS.length;) {
@@ -99,18 +103,18 @@ function* firstReply(guid: bigint): Exchange<FirstReply | Refusal> {
     const bytes = encodeOpenRequest1({ protocol, padding: MTUS[i] - MTU_HEADERS - LEAST_SIZE });
     const accept = (datagram: Uint8Array) =>
       acceptRefusal(datagram, named) ?? acceptReply(datagram, guid);
-    const answer: OpenReply1 | Refusal | undefined = yield* orUndefined(
+    const reply: OpenReply1 | Refusal | undefined = yield* orUndefined(
       request(bytes, accept, { resend: true }),
     );
-    if (answer === undefined) i++;
-    else if (!("reason" in answer)) return { protocol, reply: answer };
-    else if (named || answer.protocol === undefined || answer.protocol === PROTOCOL) return answer;
-    else named = answer;
+    if (reply === undefined) i++;
+    else if (!("reason" in reply)) return { protocol, reply };
+    else if (named || reply.protocol === undefined || reply.protocol === PROTOCOL) return reply;
+    else named = reply;
   }
   return { protocol: named?.protocol, reply: undefined };
 }
 
-/** NoReply as `undefined`. */
+/** Runs an exchange; returns `undefined` where it gets no reply. */
 function* orUndefined<T>(exchange: Exchange<T>): Exchange<T | undefined> {
   try {
     return yield* exchange;
@@ -120,13 +124,15 @@ function* orUndefined<T>(exchange: Exchange<T>): Exchange<T | undefined> {
   }
 }
 
-/** What names the protocol that is now tried answers the request before, a second time. */
+/**
+ * Reads a refusal. One that names the protocol under test is a duplicate for the earlier request.
+ */
 function acceptRefusal(datagram: Uint8Array, named?: Refusal): Refusal | undefined {
   const refusal = decodeRefusal(datagram);
   return named !== undefined && refusal?.protocol === named.protocol ? undefined : refusal;
 }
 
-/** A first reply that is not a filter's: of the server whose pong has this GUID. */
+/** Reads a first reply; `undefined` where a flood filter sent it. */
 function acceptReply(datagram: Uint8Array, guid: bigint): OpenReply1 | undefined {
   const reply = decodeOpenReply1(datagram);
   if (reply === undefined || reply.flags.includes("foreignMtu")) return undefined;
@@ -138,7 +144,9 @@ function securityOf({ security }: OpenReply1): string {
   return security.publicKey === undefined ? "cookie" : "publicKey";
 }
 
-/** No answer; a server that named a protocol may be sulking. */
+/**
+ * The finding without a reply. A server that named a protocol may ignore the client for a while.
+ */
 function noReplyFinding(named: number | undefined): Statement {
   return named === undefined
     ? finding({ joinable: false }, ["advertOnly"])

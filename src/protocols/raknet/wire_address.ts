@@ -1,11 +1,12 @@
 /**
- * Addresses inside of RakNet's messages.
+ * Addresses in RakNet's messages.
  *
  *     IPv4   04  address 4, each byte complemented  port 2                         7
  *     IPv6   06  family 2 (LE)  port 2  flow info 4  address 16  scope 4           29
  *
- * The family is that of the writer's system, 23 on Windows and 10 on Linux: it is not looked at.
- * "None" is written 04 ffffffff 0000, which is 0.0.0.0:0. go-raknet reads type 00 as IPv4 too.
+ * The family is the constant of the writer's system, 23 on Windows and 10 on Linux. Readers ignore
+ * it. "No address" is 04 ffffffff 0000, which decodes to 0.0.0.0:0. go-raknet reads type 00 as
+ * IPv4.
  *
  * Sources: RakNet 4.081 (BitStream.h), RakLib (PacketSerializer.php), go-raknet
  * (internal/message/packet.go).
@@ -17,16 +18,16 @@ import { concat, Malformed, type Reader, u16, u32, u64 } from "../../core/bytes.
 
 const IPV4 = 4;
 const IPV6 = 6;
-/** The family that Windows, and so the game, writes. */
+/** The family constant of Windows, which the game writes. */
 const AF_INET6 = 23;
 
-/** How many bytes an address of this type has; `undefined`: there is no such type. */
+/** Size of an address of this type, in bytes; `undefined` for an unknown type. */
 export function addressSize(type: number | undefined): number | undefined {
   if (type === IPV6) return 29;
   return type === IPV4 || type === 0 ? 7 : undefined;
 }
 
-/** The bytes of an address: 7 or 29. Port 0 is allowed here. */
+/** Encodes an address: 7 or 29 bytes. Port 0 is allowed. */
 export function encodeAddress({ address, port }: Endpoint): Uint8Array<ArrayBuffer> {
   if (typeof address === "number") return concat([IPV4], u32(~address), u16(port));
   const bytes = [...u64(address >> 64n), ...u64(address)];
@@ -36,8 +37,8 @@ export function encodeAddress({ address, port }: Endpoint): Uint8Array<ArrayBuff
 /**
  * Reads an address.
  *
- * @throws Truncated when the message ends inside of it.
- * @throws Malformed when it is of no known type.
+ * @throws Truncated when the message ends inside the address.
+ * @throws Malformed when its type is unknown.
  */
 export function readAddress(reader: Reader, what: string): Endpoint {
   const start = reader.offset;

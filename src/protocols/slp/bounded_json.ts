@@ -1,45 +1,45 @@
 /**
- * JSON from strangers: bounded before it is parsed, so that no text of 2 MiB becomes a tree of a
- * million objects. What lies beyond the bounds is left out, and a flag says so.
+ * Bounds untrusted JSON before it is parsed, so that a text of 2 MiB does not become a tree of a
+ * million objects. Values beyond the bounds are omitted, and a flag reports it.
  *
  * @module
  */
 import { Malformed } from "../../core/bytes.ts";
 import { decodeUtf8 } from "../../core/text.ts";
 
-/** An object of JSON. Its keys are a stranger's: see {@linkcode ownValue}. */
+/** A JSON object with untrusted keys: read it with {@linkcode ownValue}. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Objects and lists in each other: a component takes two of each level that it may have. */
+/** Most levels of nested objects and lists; each level of a text component takes two. */
 export const MOST_NESTING = 80;
-/** Values in one text: a big pack of mods has some thousands. */
+/** Most values in one text; a big mod pack has some thousands. */
 export const MOST_VALUES = 65_536;
-/** Values that each of the first keys may have where the others left none. */
+/** Values that each of the first keys may have even where earlier keys used up the others. */
 export const LEAST_VALUES = 1024;
-/** How many keys that is said of: a status has some ten. */
+/** Number of keys with guaranteed values; a status has about ten. */
 const FIRST_KEYS = 64;
 
-/** What was odd about a text of JSON. */
+/** An anomaly of a JSON text. */
 export type JsonFlag =
-  /** Bytes are not UTF-8; U+FFFD stands for them. */
+  /** Bytes are not valid UTF-8; U+FFFD replaces them. */
   | "badUtf8"
-  /** Control characters stand in it as they are, where JSON wants them escaped, or a BOM before it. */
+  /** The text holds unescaped control characters or starts with a BOM, which JSON forbids. */
   | "badJson"
-  /** It is deeper, or has more values, than is read: what lies beyond is left out. */
+  /** The text exceeds the bounds on nesting or values; the rest is omitted. */
   | "cut";
 
-/** A text of JSON, parsed. */
+/** A parsed JSON text. */
 export interface ParsedJson {
-  /** What it says. */
+  /** The parsed value. */
   readonly value: unknown;
-  /** What was odd. */
+  /** Anomalies that the parser found. */
   readonly flags: readonly JsonFlag[];
 }
 
 /**
- * Parses JSON.
+ * Parses JSON within the bounds of this file.
  *
- * @throws Malformed when it is none.
+ * @throws Malformed when the text is not JSON.
  */
 export function parseBoundedJson(bytes: Uint8Array): ParsedJson {
   const { text, badUtf8 } = decodeUtf8(bytes);
@@ -59,81 +59,81 @@ export function parseBoundedJson(bytes: Uint8Array): ParsedJson {
 const BOM = "\ufeff";
 const CONTROL = /\p{Cc}/gu;
 
-/** What is asked of a text: a test counts how often. */
+/** The members of a string that {@linkcode boundJson} uses; a test counts their calls. */
 export type JsonText = Pick<string, "length" | "charCodeAt" | "indexOf" | "slice">;
 
 /**
- * Leaves out what lies beyond the bounds: `null` stands for an object or a list that is too deep, and
- * one with too many values ends early. Whether it is JSON at all is not asked.
+ * Omits values beyond the bounds. `null` replaces an object or list that is nested too deeply, and
+ * an object or list with too many values ends early. The text need not be valid JSON.
  */
 export function boundJson(text: JsonText): { readonly json: string; readonly cut: boolean } {
-  const scan = new BoundedCopy(text);
+  const copy = new BoundedCopy(text);
   for (let at = 0; at < text.length; at++) {
     const token = text.charCodeAt(at);
-    if (token === 0x22) at = endOfText(text, at); // "
-    else if (token === 0x7b || token === 0x5b) scan.opens(at); // { [
-    else if (token === 0x7d || token === 0x5d) scan.closes(at); // } ]
-    else if (token === 0x2c) scan.goesOn(at); // ,
+    if (token === 0x22) at = endOfString(text, at); // "
+    else if (token === 0x7b || token === 0x5b) copy.open(at); // { [
+    else if (token === 0x7d || token === 0x5d) copy.close(at); // } ]
+    else if (token === 0x2c) copy.comma(at); // ,
   }
-  return scan.result();
+  return copy.result();
 }
 
-/** The way through a text of JSON, and what of it is kept. */
+/** Copies a JSON text token by token, without the values beyond the bounds. */
 class BoundedCopy {
   readonly #kept: string[] = [];
-  /** Where what is being kept begins. */
+  /** Offset of the first character that is not copied yet. */
   #from = 0;
   #depth = 0;
   #values = MOST_VALUES;
   #keys = 0;
-  /** The depth of the object or list that is being left out, or the rest of it; 0: none is. */
-  #leftOut = 0;
-  /** Whether all of that is left out, its end too. */
+  /** Depth of the object or list that is being omitted, wholly or from some value on; 0: none. */
+  #omittedDepth = 0;
+  /** Whether that object or list is omitted wholly, its closing bracket included. */
   #whole = false;
 
   constructor(readonly text: JsonText) {}
 
-  /** An object or a list begins. */
-  opens(at: number): void {
+  /** Handles an opening bracket. */
+  open(at: number): void {
     this.#depth++;
-    if (this.#leftOut > 0) return;
+    if (this.#omittedDepth > 0) return;
     if (this.#depth <= MOST_NESTING && this.#values-- > 0) return;
-    this.#leave(at, true);
+    this.#omit(at, true);
     this.#kept.push("null");
   }
 
-  /** An object or a list ends. */
-  closes(at: number): void {
-    if (this.#leftOut > 0 && this.#leftOut === this.#depth) {
+  /** Handles a closing bracket. */
+  close(at: number): void {
+    if (this.#omittedDepth > 0 && this.#omittedDepth === this.#depth) {
       this.#from = this.#whole ? at + 1 : at;
-      this.#leftOut = 0;
+      this.#omittedDepth = 0;
     }
     this.#depth--;
   }
 
-  /** Another value of an object or a list follows. */
-  goesOn(at: number): void {
-    if (this.#leftOut > 0) return;
+  /** Handles a comma: another value of an object or list follows. */
+  comma(at: number): void {
+    if (this.#omittedDepth > 0) return;
     const isFirst = this.#depth === 1 && this.#keys++ < FIRST_KEYS;
     if (isFirst) this.#values = Math.max(this.#values, LEAST_VALUES);
-    if (this.#values-- <= 0) this.#leave(at, false);
+    if (this.#values-- <= 0) this.#omit(at, false);
   }
 
-  #leave(at: number, whole: boolean): void {
+  #omit(at: number, whole: boolean): void {
     this.#kept.push(this.text.slice(this.#from, at));
-    this.#leftOut = this.#depth;
+    this.#omittedDepth = this.#depth;
     this.#whole = whole;
   }
 
-  /** The text without what was left out. */
+  /** The text without the omitted values. */
   result(): { readonly json: string; readonly cut: boolean } {
-    const rest = this.#leftOut > 0 ? "" : this.text.slice(this.#from, this.text.length);
+    const rest = this.#omittedDepth > 0 ? "" : this.text.slice(this.#from, this.text.length);
     return { json: this.#kept.join("") + rest, cut: this.#kept.length > 0 };
   }
 }
 
-/** Where the text that starts here ends. Every backslash is looked at once, or once more. */
-function endOfText(text: JsonText, start: number): number {
+/** Offset of the quote that ends a string. Every backslash is read at most twice. */
+function endOfString(text: JsonText, start: number): number {
   for (let end = text.indexOf('"', start + 1); end >= 0; end = text.indexOf('"', end + 1)) {
     let escapes = 0;
     while (text.charCodeAt(end - 1 - escapes) === 0x5c) escapes++;
@@ -142,7 +142,7 @@ function endOfText(text: JsonText, start: number): number {
   return text.length;
 }
 
-/** `undefined` when the text is no JSON. */
+/** Parses JSON; `undefined` when the text is not JSON. */
 function tryParse(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -151,22 +151,22 @@ function tryParse(text: string): unknown {
   }
 }
 
-/** Whether a value is an object, and no list. */
+/** Whether a value is an object and not a list. */
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** A value of an object's own: `constructor` is there only where it was sent. */
+/** The value of an object's own property: `constructor` exists only where the server sent it. */
 export function ownValue(object: unknown, key: string): unknown {
   return isObject(object) && Object.hasOwn(object, key) ? object[key] : undefined;
 }
 
-/** A text, or `null`. */
+/** The value if it is a string, else `null`. */
 export function textOf(value: unknown): string | null {
   return typeof value === "string" ? value : null;
 }
 
-/** A list; empty when the value is none. */
+/** The value if it is a list, else an empty list. */
 export function asList(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }

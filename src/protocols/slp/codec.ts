@@ -1,7 +1,7 @@
 /**
  * Server List Ping of Java servers since 1.7, over TCP.
  *
- *     VarInt     7 bits a byte, the lowest first, the top bit of a byte: more follow; at most 5 bytes
+ *     VarInt     7 bits a byte, the lowest first; top bit: another byte follows; at most 5 bytes
  *     text       VarInt bytes  UTF-8
  *     frame      VarInt length  VarInt id  body             (length counts id and body, up to 2^21 - 1)
  *
@@ -10,22 +10,23 @@
  *     response   id 0  text JSON  [text of a mod]
  *     ping, pong id 1  8 bytes, any
  *
- * Protocol -1 asks without saying who asks. A pong repeats the ping's bytes.
+ * Protocol -1 is a client of unspecified version. A pong repeats the ping's bytes.
  *
- * Sources: wiki.vg and minecraft.wiki "Server List Ping"; vanilla 1.7 to 1.21 (StatusRequestPacket).
+ * Sources: wiki.vg and minecraft.wiki "Server List Ping"; vanilla 1.7 to 1.21
+ * (StatusRequestPacket).
  *
  * @module
  */
 import { concat, Malformed, Reader, Truncated } from "../../core/bytes.ts";
 
-/** The longest frame: what a VarInt of three bytes holds. Nothing is awaited beyond. */
+/** Longest frame, bytes: the greatest VarInt of three bytes. Longer frames are malformed. */
 export const MOST_FRAME = 0x1fffff;
-/** Ids of packets while a status is asked for. */
+/** Ids of packets in the status state. */
 const STATUS = 0;
 const PING = 1;
 const NEXT_IS_STATUS = 1;
 
-/** The bytes of a VarInt; negative numbers take five. */
+/** Encodes a VarInt; negative numbers take five bytes. */
 export function encodeVarInt(value: number): readonly number[] {
   const bytes: number[] = [];
   let left = value >>> 0;
@@ -34,10 +35,10 @@ export function encodeVarInt(value: number): readonly number[] {
 }
 
 /**
- * Reads a VarInt as a signed number of 32 bits. Bits beyond them are ignored, as Java does.
+ * Reads a VarInt as a signed 32-bit number. Higher bits are ignored, as in Java.
  *
- * @throws Truncated when it ends too early.
- * @throws Malformed when it has more than five bytes.
+ * @throws Truncated when the message ends inside the VarInt.
+ * @throws Malformed when the VarInt has more than five bytes.
  */
 export function readVarInt(reader: Reader, what: string): number {
   const start = reader.offset;
@@ -50,13 +51,13 @@ export function readVarInt(reader: Reader, what: string): number {
   throw new Malformed(`${what} of more than 5 bytes`, start);
 }
 
-/** The bytes of a text. */
+/** Encodes a text: its length in bytes as VarInt, then UTF-8. */
 export function encodeVarString(text: string | Uint8Array): Uint8Array<ArrayBuffer> {
   const bytes = typeof text === "string" ? new TextEncoder().encode(text) : text;
   return concat(encodeVarInt(bytes.length), bytes);
 }
 
-/** Reads a text as bytes. Throws as {@linkcode readVarInt} does. */
+/** Reads a text as bytes. Throws as {@linkcode readVarInt}. */
 export function readVarString(reader: Reader, what: string): Uint8Array {
   const start = reader.offset;
   const length = readVarInt(reader, `${what} length`);
@@ -64,17 +65,17 @@ export function readVarString(reader: Reader, what: string): Uint8Array {
   return reader.take(length, what);
 }
 
-/** A frame. */
+/** A frame: the length-prefixed unit of a Java connection, with one packet. */
 export interface SlpFrame {
-  /** The packet's id. */
+  /** Id of the packet. */
   readonly id: number;
-  /** What follows it, to the frame's end. */
+  /** A reader of the bytes after the id, up to the frame's end. */
   readonly body: Reader;
-  /** Where the frame ends: bytes behind it are the next one's. */
+  /** Offset of the frame's end, where the next frame starts. */
   readonly end: number;
 }
 
-/** The bytes of a frame. */
+/** Encodes a frame. */
 export function encodeFrame(
   id: number,
   ...body: readonly ArrayLike<number>[]
@@ -84,10 +85,10 @@ export function encodeFrame(
 }
 
 /**
- * Where a frame will end, so that its bytes can be awaited.
+ * Offset at which a frame ends. More bytes may have to arrive until then.
  *
- * @returns `undefined` while its length has not come in whole.
- * @throws Malformed when it is longer than any may be, or empty.
+ * @returns `undefined` while the frame's length is incomplete.
+ * @throws Malformed when the frame is empty or longer than {@linkcode MOST_FRAME}.
  */
 export function frameEnd(bytes: Uint8Array, start = 0): number | undefined {
   const reader = new Reader(bytes.subarray(0, start + 5), start);
@@ -99,16 +100,16 @@ export function frameEnd(bytes: Uint8Array, start = 0): number | undefined {
   return reader.offset + length;
 }
 
-/** The first byte of the packet's id in the first frame, before the rest of it has come in. */
+/** The first byte of the packet id in the first frame, which may be incomplete. */
 export function peekId(bytes: Uint8Array): number | undefined {
   const end = bytes.findIndex((byte) => byte < 128);
   return end < 0 ? undefined : bytes.at(end + 1);
 }
 
 /**
- * Reads the frame that starts at an offset.
+ * Decodes the frame that starts at an offset.
  *
- * @throws Truncated when bytes of it are missing.
+ * @throws Truncated when bytes of the frame are missing.
  * @throws Malformed as {@linkcode frameEnd}.
  */
 export function decodeFrame(bytes: Uint8Array, start = 0): SlpFrame {
@@ -123,7 +124,7 @@ export function decodeFrame(bytes: Uint8Array, start = 0): SlpFrame {
   return { id: readInside(() => readVarInt(body, "packet id")), body, end };
 }
 
-/** What is cut off inside a frame that is whole will not come: that frame is broken. */
+/** Reads within a complete frame. A field that exceeds the frame is malformed, not truncated. */
 function readInside<T>(read: () => T): T {
   try {
     return read();
@@ -133,22 +134,22 @@ function readInside<T>(read: () => T): T {
   }
 }
 
-/** Who asks, and for what. */
+/** A handshake: the client's protocol number and the server that it requests. */
 export interface Handshake {
-  /** The client's protocol number; -1: it does not say. */
+  /** The client's protocol number; -1: unspecified. */
   readonly protocol: number;
-  /** The name or address by which the server is asked for. */
+  /** The host name or address by which the client requests the server. */
   readonly host: string;
-  /** Its port. */
+  /** The server's port. */
   readonly port: number;
 }
 
-/** The protocol number of a client that does not say which. */
+/** Protocol number of a client of unspecified version. */
 export const ANY_PROTOCOL: number = -1;
-/** UTF-16 units of a host that vanilla accepts. */
+/** Most UTF-16 units of a host name that vanilla accepts. */
 const MOST_HOST = 255;
 
-/** The bytes that ask for a status: handshake and request, for one write. */
+/** Encodes handshake and status request, for one write. */
 export function encodeStatusRequest({ protocol, host, port }: Handshake): Uint8Array<ArrayBuffer> {
   const name = encodeVarString(host.slice(0, MOST_HOST));
   const end = [port >> 8, port & 255, NEXT_IS_STATUS];
@@ -156,11 +157,11 @@ export function encodeStatusRequest({ protocol, host, port }: Handshake): Uint8A
 }
 
 /**
- * Reads what asks for a status.
+ * Decodes handshake and status request, as a server does.
  *
- * @returns `undefined` when it asks for something else.
- * @throws Truncated while something is missing.
- * @throws Malformed when a frame does not hold what it must.
+ * @returns `undefined` when the client requests another state.
+ * @throws Truncated while a frame is incomplete.
+ * @throws Malformed when a field exceeds its frame.
  */
 export function decodeStatusRequest(bytes: Uint8Array): Handshake | undefined {
   const { id, body, end } = decodeFrame(bytes);
@@ -176,28 +177,28 @@ function readHandshake(body: Reader): Handshake & { next: number } {
   return { protocol, host, port: body.u16("port"), next: readVarInt(body, "next state") };
 }
 
-/** A status as it comes. */
+/** A status response. */
 export interface StatusResponse {
-  /** The JSON, as UTF-8. */
+  /** The status as JSON text, UTF-8. */
   readonly json: Uint8Array;
   /**
-   * What follows it in its frame: empty, but for servers with mods that put a second text there
+   * The bytes after the JSON in its frame. They are empty except with mods that add a second text
    * (Better Compatibility Checker; gamedig, minecraftvanilla.js).
    */
-  readonly more: Uint8Array;
+  readonly trailing: Uint8Array;
 }
 
-/** The bytes of a status. */
-export function encodeStatusResponse({ json, more }: StatusResponse): Uint8Array<ArrayBuffer> {
-  return encodeFrame(STATUS, encodeVarString(json), more);
+/** Encodes a status response. */
+export function encodeStatusResponse({ json, trailing }: StatusResponse): Uint8Array<ArrayBuffer> {
+  return encodeFrame(STATUS, encodeVarString(json), trailing);
 }
 
 /**
- * Reads a status; what follows its frame is not looked at.
+ * Decodes a status response. Bytes after its frame are ignored.
  *
- * @returns `undefined` when the first frame is another packet.
+ * @returns `undefined` when the first frame holds another packet.
  * @throws Truncated while bytes of the frame are missing.
- * @throws Malformed when the frame is none that a server sends.
+ * @throws Malformed when the frame or a field in it is malformed.
  *
  * @example
  * ```ts
@@ -205,7 +206,7 @@ export function encodeStatusResponse({ json, more }: StatusResponse): Uint8Array
  * import { assertEquals } from "@std/assert";
  *
  * const json = new TextEncoder().encode('{"description":"Hi"}');
- * const bytes = slp.encodeStatusResponse({ json, more: new Uint8Array() });
+ * const bytes = slp.encodeStatusResponse({ json, trailing: new Uint8Array() });
  * assertEquals([bytes[0], bytes[1], bytes[2]], [22, 0, 20]);
  * assertEquals(slp.decodeStatusResponse(bytes)?.json, json);
  * ```
@@ -213,10 +214,10 @@ export function encodeStatusResponse({ json, more }: StatusResponse): Uint8Array
 export function decodeStatusResponse(bytes: Uint8Array): StatusResponse | undefined {
   const { id, body } = decodeFrame(bytes);
   if (id !== STATUS) return undefined;
-  return { json: readInside(() => readVarString(body, "status")), more: body.rest() };
+  return { json: readInside(() => readVarString(body, "status")), trailing: body.rest() };
 }
 
-/** The bytes of a ping, and of the pong that repeats it. */
+/** Encodes a ping, or the pong that repeats it. */
 export function encodeSlpPing(payload: bigint): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(8);
   new DataView(bytes.buffer).setBigUint64(0, payload);
@@ -224,9 +225,9 @@ export function encodeSlpPing(payload: bigint): Uint8Array<ArrayBuffer> {
 }
 
 /**
- * Reads a ping or a pong.
+ * Decodes a ping or a pong.
  *
- * @returns Its eight bytes as a number; `undefined` when the frame is another packet.
+ * @returns Its eight bytes as a number; `undefined` when the frame holds another packet.
  * @throws Truncated, Malformed as {@linkcode decodeStatusResponse}.
  */
 export function decodeSlpPing(bytes: Uint8Array): bigint | undefined {

@@ -1,6 +1,6 @@
 /**
- * What a status says in the columns of a row, and beside them. All of it is bounded: a stranger may
- * send 2 MiB, and a row is kept for ever.
+ * Converts a status into columns and facts of the record. All values are bounded, because a server
+ * may send 2 MiB, and rows are stored.
  *
  * @module
  */
@@ -12,41 +12,41 @@ import type { Modding } from "./forge_mods.ts";
 import type { LegacyReply } from "./legacy_ping.ts";
 import type { JavaDisconnect, JavaStatus } from "./status_json.ts";
 
-/** What a server said. */
+/** A Java server's reply to a status request or a legacy ping. */
 export type SlpStatus =
   | {
     readonly kind: "status";
-    /** The status. */
+    /** The decoded status. */
     readonly java: JavaStatus;
-    /** Bytes behind the JSON, in its frame. */
-    readonly more: number;
-    /** Whether the pong brought other bytes than the ping. */
+    /** Number of bytes after the JSON in its frame. */
+    readonly trailing: number;
+    /** Whether the pong's bytes differ from the ping's. */
     readonly pongDiffers: boolean;
   }
   | JavaDisconnect
   | {
     readonly kind: "legacy";
-    /** The kick: a status, or the reason why there is none. */
+    /** The kick: a status, or the reason for the refusal. */
     readonly reply: LegacyReply;
-    /** Which question it answers: `fe01`, `fe`, or `status`, where it came in place of one. */
+    /** The request that got the kick: `fe01`, `fe` or `status`. */
     readonly asked: string;
   };
 
-/** UTF-16 units of a MOTD, which a gradient can take fifteen of for one letter. */
+/** Most UTF-16 units of a MOTD; a colour gradient takes up to fifteen for one letter. */
 const MOST_MOTD = 8192;
-/** UTF-16 units of any other text. */
+/** Most UTF-16 units of any other text. */
 const MOST_TEXT = 256;
-/** Names of players, of which vanilla sends twelve. */
+/** Most player names; vanilla sends twelve. */
 const MOST_PLAYERS = 128;
-/** Mods, of which big packs have four hundred. */
+/** Most mods; big packs have four hundred. */
 const MOST_MODS = 512;
-/** Keys of an object. */
+/** Most keys of one object. */
 const MOST_KEYS = 24;
 
-/** The protocol number with which later software answers legacy pings, whatever its own. */
-const LATER_PROTOCOL = 127;
+/** The protocol number in replies of newer software to legacy pings, instead of its own. */
+const LEGACY_REPLY_PROTOCOL = 127;
 
-/** What a status says. */
+/** Converts a status into a statement. */
 export function slpStatement(status: SlpStatus): Statement {
   switch (status.kind) {
     case "status":
@@ -62,7 +62,7 @@ export function slpStatement(status: SlpStatus): Statement {
   }
 }
 
-function statusStatement({ java, more, pongDiffers }: Extract<SlpStatus, { kind: "status" }>) {
+function statusStatement({ java, trailing, pongDiffers }: Extract<SlpStatus, { kind: "status" }>) {
   const icon = readIcon(java.favicon);
   const { software, version } = splitVersion(java.versionName);
   const columns = {
@@ -79,19 +79,21 @@ function statusStatement({ java, more, pongDiffers }: Extract<SlpStatus, { kind:
   };
   const flags: string[] = [...java.flags];
   if (icon.odd) flags.push("badFavicon");
-  if (more > 0) flags.push("trailingBytes");
+  if (trailing > 0) flags.push("trailingBytes");
   if (pongDiffers) flags.push("pongDiffers");
   if (java.sample?.some(({ name }) => name.includes("§"))) flags.push("sampleText");
   if (exceedsLimits(java) && !flags.includes("cut")) flags.push("cut");
   const facts = statusFacts(java, icon.size);
   return {
-    ...{ columns, flags, facts },
+    columns,
+    flags,
+    facts,
     ...(java.motdSent !== null && { motdSent: java.motdSent }),
     ...(icon.bytes !== undefined && { icon: icon.bytes }),
   };
 }
 
-/** Whether a row cannot hold all that was said. */
+/** Whether the status exceeds the bounds of a row. */
 function exceedsLimits({ motd, sample, modding, versionName, keys }: JavaStatus): boolean {
   const names = sample?.map(({ name }) => name) ?? [];
   return isLonger(motd, MOST_MOTD) || isLonger(names, MOST_PLAYERS) ||
@@ -139,13 +141,13 @@ function legacyStatement({ status, text, flags }: LegacyReply, asked: string): S
     return { columns: { edition: "java" }, flags: ["disconnected", ...flags], facts };
   }
   const { software, version } = splitVersion(status.version);
-  const later = status.protocol === LATER_PROTOCOL;
+  const isLater = status.protocol === LEGACY_REPLY_PROTOCOL;
   const columns = {
     ...motdColumns(status.motd),
     edition: "java",
     software,
     version,
-    protocol_version: later ? null : status.protocol,
+    protocol_version: isLater ? null : status.protocol,
     players_online: status.online,
     players_max: status.max,
   };
@@ -154,7 +156,7 @@ function legacyStatement({ status, text, flags }: LegacyReply, asked: string): S
     form: `legacy ${status.form}`,
     version_name: status.version === null ? null : cutToText(status.version),
     asked,
-    later_protocol: later || null,
+    later_protocol: isLater || null,
   });
   return { columns, flags: cut ? [...flags, "cut"] : flags, facts };
 }
@@ -169,12 +171,15 @@ function reasonText(text: string): string {
   return cutToText(plainText(cutText(text, MOST_MOTD)));
 }
 
-/** One word, then versions: `Paper 1.21.4`, `Velocity 1.7.2-1.21.4`, `Waterfall 1.8.x, 1.9.x`. */
+/**
+ * A software name, then versions: `Paper 1.21.4`, `Velocity 1.7.2-1.21.4`, `Waterfall 1.8.x,
+ * 1.9.x`.
+ */
 const BRANDED = /^([A-Za-z][\w+-]{0,31}) (v?\d[\w.+-]*(?:[,/ ]+v?\d[\w.+-]*)*)$/;
-/** Words with which servers tell clients what they want, not what they are. */
+/** First words of texts that state required versions, and are no software names. */
 const NO_BRANDS = new Set(["requires", "minecraft", "version", "java", "only", "use", "mc"]);
 
-/** A version's name taken apart, where it is a software's name with a version. */
+/** Splits a version name into software and version, where it holds both. */
 function splitVersion(name: string | null): { software: string | null; version: string | null } {
   const text = cutToText(name ?? "");
   const [, software, version] = BRANDED.exec(text) ?? [];
@@ -184,7 +189,7 @@ function splitVersion(name: string | null): { software: string | null; version: 
 
 const PNG = "89504e470d0a1a0a";
 
-/** An icon, its hash and size in bytes, and whether it is anything but a PNG in a data URL. */
+/** An icon with its hash and size in bytes; `odd`: it is not a PNG in a data URL. */
 interface Icon {
   readonly bytes?: Uint8Array;
   readonly hash: string | null;
@@ -201,12 +206,12 @@ function readIcon(url: string | null): Icon {
   return { bytes, hash, size: bytes.length, odd };
 }
 
-/** The bytes in a data URL; servers before 1.13 break its lines. */
+/** The bytes of a data URL; servers before 1.13 break its base64 into lines. */
 function base64Of(url: string): Uint8Array | undefined {
   const comma = url.indexOf(",");
   if (!url.startsWith("data:") || !url.slice(0, comma + 1).endsWith(";base64,")) return undefined;
   try {
-    return Uint8Array.fromBase64(url.slice(comma + 1)); // which skips white space
+    return Uint8Array.fromBase64(url.slice(comma + 1)); // ignores white space
   } catch {
     return undefined;
   }
@@ -216,14 +221,14 @@ function cutToText(text: string): string {
   return cutText(text, MOST_TEXT);
 }
 
-/** Pairs as a fact; `__proto__` is a key like any other. */
+/** Pairs of texts as an object; `__proto__` is an ordinary key in it. */
 function textPairs(pairs: Iterable<readonly [string, string]>): Readonly<Record<string, string>> {
   return Object.fromEntries(
     Array.from(pairs, ([key, value]) => [cutToText(key), cutToText(value)]),
   );
 }
 
-/** Facts without those that are not known. */
+/** Facts without those that are `null`. */
 function withoutNulls(facts: Record<string, FactValue>): Facts {
   return Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== null));
 }

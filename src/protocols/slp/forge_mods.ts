@@ -1,5 +1,5 @@
 /**
- * What Forge, NeoForge and their like put into a status.
+ * Mods in a status, as Forge and NeoForge write them.
  *
  *     until 1.12   modinfo   { type: "FML", modList: [{ modid, version }] }
  *     since 1.13   forgeData { fmlNetworkVersion, channels: [{ res, version, required }],
@@ -14,32 +14,32 @@
 import { asList, isObject, ownValue, textOf } from "./bounded_json.ts";
 import { decodePacked, type PackedMods } from "./packed_mods.ts";
 
-/** A mod as a server lists it. */
+/** A mod in a server's list. */
 export interface Mod {
-  /** Its id. */
+  /** The mod's id. */
   readonly id: string;
-  /** Its version; `null` where the list gives none, as for mods that clients need not have. */
+  /** The mod's version; `null` where the list has none, as for mods that clients do not need. */
   readonly version: string | null;
 }
 
-/** What a status says of mods. */
+/** The mods in a status. */
 export interface Modding {
-  /** In which of the forms. */
+  /** The form of the list: see the top of this file. */
   readonly form: "modinfo" | "forgeData" | "packed" | "isModded";
-  /** The loader's network version, or its name in the oldest form. */
+  /** The network version of the mod loader; in the oldest form its name. */
   readonly loader: string | null;
-  /** The mods; `null` where none are listed. */
+  /** The mods; `null` where the form has no list. */
   readonly mods: readonly Mod[] | null;
-  /** How many channels are listed, those of mods included. */
+  /** Number of listed channels, those of mods included. */
   readonly channels: number;
-  /** Whether the server left some out, or the list ends before its time. */
+  /** Whether the server omitted mods, or the list is cut. */
   readonly truncated: boolean;
 }
 
-/** Versions that stand for none: what is on the server alone, and what any version fits. */
+/** Texts in place of a version: the mod is on the server alone, or any version fits. */
 const NO_VERSION = new Set(["SERVER_ONLY", "ANY", "OHNOES\ud83d\ude31\ud83d\ude31\ud83d\ude31"]);
 
-/** Reads what a status says of mods; `undefined` when it says nothing. */
+/** Reads the mods in a status; `undefined` when it names none and no mod loader. */
 export function parseModding(json: unknown): Modding | undefined {
   const forge = ownValue(json, "forgeData");
   const info = ownValue(json, "modinfo");
@@ -88,7 +88,7 @@ function modOf(json: unknown, idKey: string, versionKey: string): Mod[] {
   return [{ id, version: version === null || NO_VERSION.has(version) ? null : version }];
 }
 
-/** A word or number as text. */
+/** A string or number as text, else `null`. */
 function word(value: unknown): string | null {
   return typeof value === "number" ? String(value) : textOf(value);
 }

@@ -1,5 +1,5 @@
 /**
- * The pings of Java servers before 1.7, which most later ones still answer.
+ * Legacy pings of Java servers before 1.7. Most later servers reply to them too.
  *
  *     Beta 1.8   fe
  *     1.4        fe 01                                                   (in one write)
@@ -12,11 +12,13 @@
  *     Beta 1.8   motd § online § max
  *     1.4        §1 NUL protocol NUL version NUL motd NUL online NUL max
  *
- * Servers of before 1.4 answer the `fe` of all three. `fe 01 fa` alone must not be sent: servers
- * wait for the rest. Servers keep the connection open after their answer: it is read by its length.
+ * Servers before 1.4 reply to the `fe` of all three. `fe 01 fa` must not be sent alone, because
+ * servers wait for the rest. Servers keep the connection open after the kick, so its length field
+ * marks its end.
  *
  * Sources: minecraft.wiki "Server List Ping"; vanilla 1.7.10 (LegacyPingHandler.java), Paper
- * (LegacyQueryHandler.java.patch), BungeeCord (LegacyDecoder.java), Velocity (LegacyDisconnect.java).
+ * (LegacyQueryHandler.java.patch), BungeeCord (LegacyDecoder.java), Velocity
+ * (LegacyDisconnect.java).
  *
  * @module
  */
@@ -29,23 +31,23 @@ const CHANNEL = encodeText("MC|PingHost");
 const MARK_1_6 = concat([PING, 1, 0xfa], CHANNEL);
 const HEADER = 3;
 
-/** What a client of 1.6 says of itself. */
+/** The fields of a 1.6 ping. */
 export interface PingHost {
-  /** Its protocol number, 0 to 255. */
+  /** The client's protocol number, 0 to 255. */
   readonly protocol: number;
-  /** The name or address by which it asks for the server. */
+  /** The host name or address by which the client requests the server. */
   readonly host: string;
-  /** The port. */
+  /** The server's port. */
   readonly port: number;
 }
 
-/** A legacy ping. */
+/** A legacy ping in one of its three forms. */
 export interface LegacyPing {
-  /** What follows its first byte: nothing (Beta 1.8), one byte (1.4), or who asks (1.6). */
+  /** The bytes after the first: none (Beta 1.8), one byte (1.4), or the fields of 1.6. */
   readonly data: "none" | "01" | PingHost;
 }
 
-/** The bytes of a legacy ping, for one write. */
+/** Encodes a legacy ping, for one write. */
 export function encodeLegacyPing({ data }: LegacyPing): Uint8Array<ArrayBuffer> {
   if (data === "none") return Uint8Array.of(PING);
   if (data === "01") return Uint8Array.of(PING, 1);
@@ -56,10 +58,11 @@ export function encodeLegacyPing({ data }: LegacyPing): Uint8Array<ArrayBuffer> 
 }
 
 /**
- * Reads a legacy ping.
+ * Decodes a legacy ping, as a server does.
  *
- * @throws Truncated when it ends too early.
- * @throws Malformed when its size is not that of what follows.
+ * @returns `undefined` for another message.
+ * @throws Truncated when the message ends inside a field.
+ * @throws Malformed when its size field is wrong.
  */
 export function decodeLegacyPing(bytes: Uint8Array): LegacyPing | undefined {
   if (bytes[0] !== PING) return undefined;
@@ -79,49 +82,49 @@ export function decodeLegacyPing(bytes: Uint8Array): LegacyPing | undefined {
   return { data: { protocol, host, port } };
 }
 
-/** What was odd about an answer to a legacy ping. */
+/** An anomaly of a kick. */
 export type LegacyFlag =
-  /** Its length claims more than is there; what is there was read. */
+  /** The length field exceeds the message; the bytes that arrived are read. */
   | "lengthMismatch"
-  /** Bytes follow its end; they are not read. */
+  /** Bytes follow the end of the kick; they are ignored. */
   | "trailingBytes"
-  /** A number that is none. */
+  /** A count is not a number. */
   | "badNumber"
-  /** Half a surrogate pair stands in it; U+FFFD stands in its place. */
+  /** The text holds a lone surrogate; U+FFFD replaces it. */
   | typeof LONE_SURROGATE;
 
-/** A status as a legacy ping brings it. */
+/** The status in a kick. */
 export interface LegacyStatus {
-  /** Whose form it has. */
+  /** The form of its text: that of 1.4 or of Beta 1.8. */
   readonly form: "1.4" | "beta";
-  /** The protocol number: 127 of later vanilla and BungeeCord, `null` in Beta's form. */
+  /** The protocol number; 127 in newer vanilla and BungeeCord; `null` in Beta's form. */
   readonly protocol: number | null;
   /** The game version; `null` in Beta's form. */
   readonly version: string | null;
-  /** The MOTD. */
+  /** The MOTD; `null` when it is empty. */
   readonly motd: string | null;
-  /** Players online. */
+  /** Number of players online; `null` when it is not a number. */
   readonly online: number | null;
-  /** Player slots. */
+  /** Number of player slots; `null` when it is not a number. */
   readonly max: number | null;
 }
 
-/** What a server says with a kick. */
+/** A kick: the reply to a legacy ping. */
 export interface LegacyReply {
-  /** The status; `undefined` when the text is none, but tells why nobody may come in. */
+  /** The status; `undefined` when the text is the reason for a refusal. */
   readonly status: LegacyStatus | undefined;
-  /** The text. */
+  /** The text of the kick. */
   readonly text: string;
-  /** What was odd. */
+  /** Anomalies that the decoder found. */
   readonly flags: readonly LegacyFlag[];
 }
 
-/** The bytes of a kick with this text. */
+/** Encodes a kick with this text. */
 export function encodeLegacyReply({ text }: Pick<LegacyReply, "text">): Uint8Array<ArrayBuffer> {
   return concat([KICK], encodeText(text));
 }
 
-/** The text of a status, to be sent with a kick. Beta's form has neither protocol nor version. */
+/** Formats a status as the text of a kick. Beta's form has neither protocol nor version. */
 export function formatLegacyStatus(status: LegacyStatus): string {
   const { form, protocol, version, motd, online, max } = status;
   return form === "beta"
@@ -130,19 +133,21 @@ export function formatLegacyStatus(status: LegacyStatus): string {
 }
 
 /**
- * Where a kick will end, so that its bytes can be awaited.
+ * Offset at which a kick ends. More bytes may have to arrive until then.
  *
- * @returns `undefined` while its length has not come in whole.
+ * @returns `undefined` while the kick's length is incomplete.
  */
 export function legacyReplyEnd(bytes: Uint8Array): number | undefined {
   return bytes.length < HEADER ? undefined : HEADER + 2 * (bytes[1] << 8 | bytes[2]);
 }
 
 /**
- * Reads a kick. One whose length lies is read as far as it goes: there are servers that count bytes
- * where units are meant. One that was cut ends inside a number, or behind one: that number is `null`.
+ * Decodes a kick. A kick that is shorter than its length field is decoded too, because some servers
+ * count bytes instead of UTF-16 units. The last number of a cut kick may be incomplete, and is
+ * `null`.
  *
- * @throws Truncated when it ends inside its length.
+ * @returns `undefined` for another message.
+ * @throws Truncated when the message ends inside the length field.
  *
  * @example
  * ```ts
@@ -164,23 +169,23 @@ export function decodeLegacyReply(bytes: Uint8Array): LegacyReply | undefined {
   if (end > bytes.length) flags.push("lengthMismatch");
   if (end < bytes.length) flags.push("trailingBytes");
   if (text !== units) flags.push(LONE_SURROGATE);
-  const countsBytes = end - HEADER === 4 * text.length; // a length of bytes, taken twice
+  const countsBytes = end - HEADER === 4 * text.length; // the length counts bytes, not units
   const status = parseLegacyStatus(text, end > bytes.length && !countsBytes);
   if (status?.online === null || status?.max === null) flags.push("badNumber");
   return { status, text, flags };
 }
 
 /**
- * Reads the text of a kick as a status; `undefined` when it is none.
+ * Parses the text of a kick as a status; `undefined` when it is none.
  *
- * @param cut Whether its end is missing: the last number may be a part of one.
+ * @param cut Whether the end of the text is missing, so that the last number may be incomplete.
  */
 function parseLegacyStatus(text: string, cut: boolean): LegacyStatus | undefined {
   if (text.startsWith("§1\0")) {
     const fields = text.split("\0").slice(1);
     return statusOfFields(withoutEnd(cut ? withoutLast(fields) : fields));
   }
-  // From the right: a MOTD may hold section signs.
+  // Matched from the right, because a MOTD may hold section signs.
   const match = /^(.*)§(-?\d{1,10})§(-?\d{1,10})$/s.exec(text);
   if (match === null) return undefined;
   const [, motd, online, max] = match;
@@ -194,13 +199,13 @@ function parseLegacyStatus(text: string, cut: boolean): LegacyStatus | undefined
   };
 }
 
-/** Protocol, version, MOTD, online, max: a part of a MOTD is one, a part of another field is not. */
+/** Drops a cut last field, unless it is the MOTD, whose start is still useful. */
 function withoutLast(fields: string[]): string[] {
   const last = fields.length === 3 ? fields[2] : "";
   return [...fields.slice(0, -1), last, ...Array(Math.max(0, 5 - fields.length)).fill("")];
 }
 
-/** Without the empty fields of NULs that follow the whole status: it ends in two counts. */
+/** Drops empty fields after a whole status, which ends in two counts. */
 function withoutEnd(fields: string[]): string[] {
   const whole = fields.slice(0, fields.findLastIndex((field) => field !== "") + 1);
   const counts = whole.slice(3).slice(-2).filter((field) => count(field) !== null);
@@ -213,18 +218,18 @@ function statusOfFields([protocol, version, ...rest]: string[]): LegacyStatus {
     form: "1.4",
     protocol: count(protocol),
     version: version || null,
-    motd: rest.join("\0") || null, // a NUL in a MOTD
+    motd: rest.join("\0") || null, // the MOTD may hold NULs
     online: count(online),
     max: count(max),
   };
 }
 
-/** A count of at most nine digits; `null` for anything else. */
+/** Reads a count of at most nine digits; `null` for any other text. */
 function count(text: string | undefined): number | null {
   return text !== undefined && /^\d{1,9}$/.test(text) ? Number(text) : null;
 }
 
-/** A text with the number of its units. */
+/** Encodes a text: the number of its UTF-16 units, then UTF-16BE. */
 function encodeText(text: string): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(2 + 2 * text.length);
   const view = new DataView(bytes.buffer);
@@ -233,7 +238,7 @@ function encodeText(text: string): Uint8Array<ArrayBuffer> {
   return bytes;
 }
 
-/** Text of whole units as it is. */
+/** Decodes UTF-16BE without replacing lone surrogates; an odd last byte is ignored. */
 function unitsOf(bytes: Uint8Array): string {
   const units: string[] = [];
   for (let at = 0; at + 1 < bytes.length; at += 2) {

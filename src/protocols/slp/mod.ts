@@ -1,5 +1,5 @@
 /**
- * The Server List Ping protocol: one connection, one question, and the status is there.
+ * The Server List Ping protocol: one connection and one request return the status.
  *
  * @module
  */
@@ -31,14 +31,14 @@ export * from "./packed_mods.ts";
 export * from "./status_json.ts";
 
 /**
- * Protocol numbers to ask with, one after the other while the peer closes: none, for most need none;
- * that of 1.20.4; that of 1.8, for software that knows the number of its client (quarry knows 47 and
- * not 765).
+ * Client protocol numbers of the requests, in order, while the peer closes the connection. Most
+ * servers accept an unspecified version. 765 is 1.20.4, and 47 is 1.8, for software that replies
+ * only to numbers that it knows (quarry knows 47 and not 765).
  */
 const CLIENT_PROTOCOLS = [ANY_PROTOCOL, 765, 47];
-/** Letters of the longest kick in place of a status: the game writes some hundreds. */
+/** Most UTF-16 units of a kick in reply to a status request; the game writes some hundreds. */
 const MOST_KICK = 4095;
-/** Bytes that a server may send in place of a pong. */
+/** Most bytes that a server may send before its pong. */
 const MOST_BEFORE_PONG = 65_536;
 
 /** Server List Ping, as Java servers speak it. */
@@ -50,18 +50,19 @@ export const slpProtocol: Protocol<SlpStatus> = {
   ports: listedPorts("slp"),
   hasServiceRecords: true,
   *exchange(context: ExchangeContext): Exchange<SlpStatus> {
-    let answer: SlpStatus | undefined;
+    let status: SlpStatus | undefined;
     for (const protocol of CLIENT_PROTOCOLS) {
-      answer = yield* requestStatus(context, protocol, protocol !== ANY_PROTOCOL);
-      if (answer !== undefined) break;
+      status = yield* requestStatus(context, protocol, protocol !== ANY_PROTOCOL);
+      if (status !== undefined) break;
     }
-    if (answer !== undefined && !isKick(answer)) return answer;
-    // Only now: a modern server shows less of itself to a legacy ping, or waits for the rest of it.
+    if (status !== undefined && !isKick(status)) return status;
+    // Legacy pings come last: modern servers publish less in reply, or wait for the rest of the
+    // ping.
     const legacy = (yield* requestLegacyStatus("01")) ?? (yield* requestLegacyStatus("none"));
     if (legacy?.reply.status !== undefined) return legacy;
-    const known = answer ?? legacy;
-    if (known === undefined) throw new Closed();
-    return checkedKick(known);
+    const kick = status ?? legacy;
+    if (kick === undefined) throw new Closed();
+    return checkedKick(kick);
   },
   record: slpStatement,
 };
@@ -72,7 +73,7 @@ function isKick(status: SlpStatus): status is Legacy {
   return status.kind === "legacy";
 }
 
-/** A long kick that is not all there may be anything else that begins with `ff`. */
+/** Rejects a long kick that is cut: any other message that starts with `ff` looks like it. */
 function checkedKick(status: Legacy): Legacy {
   const { text, flags } = status.reply;
   if (text.length > 255 && flags.includes("lengthMismatch")) {
@@ -82,10 +83,10 @@ function checkedKick(status: Legacy): Legacy {
 }
 
 /**
- * Asks for a status, and, with the status there, for a pong: a ping sent along with the request can
- * overtake it, and servers close after the pong.
+ * Requests a status, then a pong. The ping follows the status, because a ping in the same write can
+ * overtake the status request, and servers close the connection after the pong.
  *
- * @returns `undefined` when the peer closed without a byte.
+ * @returns `undefined` when the peer closed the connection without a reply.
  */
 function* requestStatus(
   context: ExchangeContext,
@@ -102,20 +103,20 @@ function* requestStatus(
   const response = decodeStatusResponse(inbox.bytes)!;
   const java = parseStatus(response.json);
   if (java.kind === "disconnect") return java;
-  const more = response.more.length;
+  const trailing = response.trailing.length;
   inbox.drop(size);
   const pong = statusOnly ? nonce : yield* requestPong(nonce, inbox);
-  return { kind: "status", java, more, pongDiffers: pong !== undefined && pong !== nonce };
+  return { kind: "status", java, trailing, pongDiffers: pong !== undefined && pong !== nonce };
 }
 
 /**
- * Writes a question and gathers the answer, of which `sizeOf` tells the size as soon as it can be
- * told. A peer that stops in the middle is done, too.
+ * Writes a request and collects the bytes of the reply. `sizeOf` returns the reply's size once its
+ * first bytes determine it. A reply that stops early is returned as far as it arrived.
  *
- * @returns The answer's size; `undefined` when the peer closed without a byte.
+ * @returns The reply's size, bytes; `undefined` when the peer closed without a reply.
  */
 function* requestBytes(
-  { bytes: question, fresh }: { bytes: Uint8Array; fresh: boolean },
+  { bytes, fresh }: { bytes: Uint8Array; fresh: boolean },
   inbox: StreamBuffer,
   sizeOf: (bytes: Uint8Array) => number | undefined,
 ): Exchange<number | undefined> {
@@ -125,18 +126,18 @@ function* requestBytes(
     return size !== undefined && size <= inbox.bytes.length ? size : undefined;
   };
   try {
-    return yield* request(question, accept, fresh ? { resend: false, fresh } : { resend: false });
-  } catch (silence) {
-    if (!(silence instanceof NoReply)) throw silence;
+    return yield* request(bytes, accept, fresh ? { resend: false, fresh } : { resend: false });
+  } catch (error) {
+    if (!(error instanceof NoReply)) throw error;
     if (inbox.bytes.length > 0) return inbox.bytes.length;
-    if (silence instanceof Closed) return undefined;
-    throw silence;
+    if (error instanceof Closed) return undefined;
+    throw error;
   }
 }
 
 /**
- * How long the kick or the status that has begun to come in will be, if that can be told yet. Who
- * speaks something else (HTTP, SSH) is known by its first bytes, and not waited for.
+ * Size of the kick or status whose first bytes have arrived; `undefined` while they are too few.
+ * Another protocol (HTTP, SSH) is recognised by its first bytes, and ends the exchange.
  */
 function replySize(bytes: Uint8Array): number | undefined {
   const isKick = isKickStart(bytes);
@@ -148,10 +149,10 @@ function replySize(bytes: Uint8Array): number | undefined {
 }
 
 /**
- * Whether a kick has begun: `undefined` while that cannot be told. `ff 00` is one, for the length of
- * a frame never starts so: it would take a byte too many. `ff 01 ...` is a frame of 255 bytes or more
- * where the id of a status follows, and a length of two bytes, or a `{`; else it is a kick of 256
- * letters or more.
+ * Whether the reply starts as a kick; `undefined` while too few bytes have arrived. `ff 00` starts
+ * a kick: as a frame length it would have a needless second byte. `ff 01` starts a frame of 255
+ * bytes where the id of a status follows, and then a length of two bytes or a `{`. Otherwise it
+ * starts a kick of 256 letters or more.
  */
 function isKickStart(bytes: Uint8Array): boolean | undefined {
   const [first, high, low, next, fifth] = bytes;
@@ -162,7 +163,7 @@ function isKickStart(bytes: Uint8Array): boolean | undefined {
   return !isStatus;
 }
 
-/** The first pong; `undefined` when there is none, which takes nothing from the status. */
+/** Requests a pong; `undefined` when none arrives, which leaves the status valid. */
 function* requestPong(payload: bigint, inbox: StreamBuffer): Exchange<bigint | undefined> {
   let bytes = 0;
   const accept = (chunk: Uint8Array) => {
@@ -172,7 +173,7 @@ function* requestPong(payload: bigint, inbox: StreamBuffer): Exchange<bigint | u
     return firstPong(inbox);
   };
   try {
-    const early = firstPong(inbox); // one that nobody asked for
+    const early = firstPong(inbox); // a pong that arrived before the ping
     return early ?? (yield* request(encodeSlpPing(payload), accept, { resend: false }));
   } catch (error) {
     const broken = error instanceof Malformed || error instanceof Truncated;
@@ -181,7 +182,7 @@ function* requestPong(payload: bigint, inbox: StreamBuffer): Exchange<bigint | u
   }
 }
 
-/** The pong among the frames that are whole; the others are dropped. */
+/** Takes the first pong among the complete frames; other frames are dropped. */
 function firstPong(inbox: StreamBuffer): bigint | undefined {
   for (;;) {
     const end = frameEnd(inbox.bytes);
@@ -193,15 +194,15 @@ function firstPong(inbox: StreamBuffer): bigint | undefined {
 }
 
 /**
- * Asks as clients before 1.7 did.
+ * Requests a status with a legacy ping, as clients before 1.7 do.
  *
- * @returns `undefined` when the peer closed without a byte, or said nothing.
+ * @returns `undefined` when the peer closed the connection or sent no reply.
  */
 function* requestLegacyStatus(data: "01" | "none"): Exchange<Legacy | undefined> {
   const inbox = new StreamBuffer();
   try {
-    const question = { bytes: encodeLegacyPing({ data }), fresh: true };
-    const size = yield* requestBytes(question, inbox, kickSize);
+    const ping = { bytes: encodeLegacyPing({ data }), fresh: true };
+    const size = yield* requestBytes(ping, inbox, kickSize);
     if (size === undefined) return undefined;
     return legacyStatus(inbox.bytes.subarray(0, size), data === "none" ? "fe" : "fe01");
   } catch (error) {
@@ -210,10 +211,10 @@ function* requestLegacyStatus(data: "01" | "none"): Exchange<Legacy | undefined>
   }
 }
 
-/** How long a kick will be, if that can be told yet. */
+/** Size of the kick whose first bytes have arrived; `undefined` while they are too few. */
 function kickSize(bytes: Uint8Array): number | undefined {
   if (bytes.length > 0 && bytes[0] !== 0xff) {
-    throw new Malformed("no kick in answer to a legacy ping", 0);
+    throw new Malformed("a reply to a legacy ping that is no kick", 0);
   }
   return legacyReplyEnd(bytes);
 }

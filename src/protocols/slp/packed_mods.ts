@@ -1,5 +1,5 @@
 /**
- * Forge's packed list of mods: bytes in a text, 15 bits in each of its UTF-16 units.
+ * Forge's packed list of mods: bytes as text, with 15 bits in each UTF-16 unit.
  *
  *     text   bytes, low 15 bits | bytes, high 15 bits | 15 bits | 15 bits | ...    (lowest bit first)
  *     bytes  truncated 1 | mods 2 BE | mod... | VarInt channels | channel...
@@ -16,39 +16,39 @@ import { concat, Malformed, Reader, Truncated } from "../../core/bytes.ts";
 import { decodeUtf8 } from "../../core/text.ts";
 import { encodeVarInt, encodeVarString, readVarInt, readVarString } from "./codec.ts";
 
-/** A channel of a mod. */
+/** A network channel of a mod. */
 export interface Channel {
-  /** Its name. */
+  /** The channel's name. */
   readonly name: string;
-  /** Its version. */
+  /** The channel's version. */
   readonly version: string;
-  /** Whether clients must have it. */
+  /** Whether clients must have the channel. */
   readonly required: boolean;
 }
 
 /** A mod in the list. */
 export interface PackedMod {
-  /** Its id. */
+  /** The mod's id. */
   readonly id: string;
-  /** Its version; `null` when it is on the server alone. */
+  /** The mod's version; `null` for a mod on the server alone. */
   readonly version: string | null;
-  /** Its channels. */
+  /** The mod's network channels. */
   readonly channels: readonly Channel[];
 }
 
-/** What the list says. */
+/** A decoded list of mods. */
 export interface PackedMods {
-  /** Whether the server left some out. */
+  /** Whether the server omitted mods. */
   readonly truncated: boolean;
-  /** The mods. */
+  /** The mods in the order of the list. */
   readonly mods: readonly PackedMod[];
-  /** Channels of no mod. */
+  /** Channels that belong to no mod. */
   readonly channels: readonly Channel[];
-  /** Whether it ends before its time, or makes no sense from some place on. */
+  /** Whether the list is cut, or malformed from some place on. */
   readonly cut: boolean;
 }
 
-/** Writes a list. */
+/** Encodes a list of mods as text. */
 export function encodePacked({ truncated, mods, channels }: Omit<PackedMods, "cut">): string {
   const bytes = concat(
     [truncated ? 1 : 0, mods.length >> 8, mods.length & 255],
@@ -72,7 +72,7 @@ function channelBytes({ name, version, required }: Channel): Uint8Array {
 }
 
 /**
- * Reads a list as far as it goes.
+ * Decodes a list of mods, as far as it is well-formed.
  *
  * @example
  * ```ts
@@ -143,7 +143,7 @@ function packBits(bytes: Uint8Array): string {
   return count === 0 ? text : text + String.fromCharCode(bits);
 }
 
-/** The bytes in a text: as many as it claims, or as there are. */
+/** The bytes in a text: the number that the text claims, or fewer where the text is shorter. */
 function unpackBits(text: string): { bytes: Uint8Array; claimed: number } {
   if (text.length < 2) return { bytes: new Uint8Array(), claimed: 0 };
   const claimed = text.charCodeAt(0) & 0x7fff | (text.charCodeAt(1) & 0x7fff) << 15;

@@ -1,12 +1,12 @@
 /**
- * The JSON of a status, as vanilla, its successors and its imitators write it:
+ * The JSON of a status, as vanilla and other software write it:
  *
  *     { version: { name, protocol }, description, players: { max, online, sample: [{ name, id }] },
  *       favicon, enforcesSecureChat, previewsChat, preventsChatReports, (mods: see forge_mods.ts) }
  *
- * Nothing of it is always there, and numbers may be texts. The order of keys tells who wrote it:
- * vanilla until 1.19.3 writes description, players, version, later vanilla version, description,
- * players; a list of players that is there but empty is not vanilla's. (matscan.)
+ * Every key may be missing, and numbers may be texts. The order of keys identifies software:
+ * vanilla up to 1.19.3 writes description, players, version; later vanilla writes version,
+ * description, players. Vanilla never writes an empty list of players (source: matscan).
  *
  * @module
  */
@@ -22,65 +22,65 @@ import {
   textOf,
 } from "./bounded_json.ts";
 
-/** What was odd about a status. */
+/** An anomaly of a status. */
 export type StatusFlag =
   | JsonFlag
-  /** A number that is none, or one that cannot be: it is not read. */
+  /** A number is invalid or out of range; it is ignored. */
   | "badNumber"
-  /** A number as text, or with a fraction: it is read. */
+  /** A number is written as text or with a fraction; it is read. */
   | "looseNumber"
-  /** The description goes beyond all bounds; what is within was read. */
+  /** The description exceeds the bounds on components; the rest is omitted. */
   | "motdCut";
 
-/** One entry of the list of players: a player, or a line of text in a player's place. */
+/** One entry of the list of players: a player, or a line of text in place of one. */
 export interface SampleEntry {
-  /** The name. */
+  /** The player's name, or the line of text. */
   readonly name: string;
-  /** The UUID, as sent. */
+  /** The player's UUID as the server writes it; `null`: missing. */
   readonly id: string | null;
 }
 
-/** A status. */
+/** A decoded status. */
 export interface JavaStatus {
-  /** Which of the two it is. */
+  /** Distinguishes a status from a disconnect. */
   readonly kind: "status";
-  /** The version's name: a version, often with the software's name before it, or any text. */
+  /** The version name: any text, usually a version, often with the software's name before it. */
   readonly versionName: string | null;
-  /** The protocol number. */
+  /** The game's protocol number. */
   readonly protocol: number | null;
-  /** The MOTD with section signs: as sent, or the normal form of a component. */
+  /** The MOTD with section signs: as sent, or a component in normal form. */
   readonly motd: string | null;
-  /** All that is written in a component, codes that show nothing too; `null`: `motd` is as sent. */
+  /** All text of the component, ineffective codes included; `null`: `motd` is as sent. */
   readonly motdSent: string | null;
-  /** What the MOTD was: a JSON type. */
+  /** The JSON type of the description; `null`: missing. */
   readonly motdForm: string | null;
-  /** Players online. */
+  /** Number of players online. */
   readonly online: number | null;
-  /** Player slots. */
+  /** Number of player slots. */
   readonly max: number | null;
-  /** Some of the players; `null` when there is no list. */
+  /** A sample of the players; `null`: the status has no list of players. */
   readonly sample: readonly SampleEntry[] | null;
-  /** The icon, a data URL. */
+  /** The icon as a data URL. */
   readonly favicon: string | null;
-  /** Switches of the status that are there, by key. */
+  /** Boolean settings of the status, by key. */
   readonly switches: ReadonlyMap<string, boolean>;
-  /** What it says of mods; `undefined`: nothing. */
+  /** The mods; `undefined`: the status names none. */
   readonly modding: Modding | undefined;
-  /** Keys in their order: of the status, its version, its players. */
+  /** The keys of the status, of its version and of its players, in order. */
   readonly keys: Readonly<Record<"status" | "version" | "players", readonly string[]>>;
-  /** Numbers that could not be read, as they were sent. */
+  /** Invalid numbers by key, as the server writes them. */
   readonly unread: ReadonlyMap<string, string>;
-  /** What was odd. */
+  /** Anomalies that the parser found. */
   readonly flags: readonly StatusFlag[];
 }
 
-/** What stands where a status should: why nobody may come in. */
+/** A text in place of a status: the reason for a refusal. */
 export interface JavaDisconnect {
-  /** Which of the two it is. */
+  /** Distinguishes a status from a disconnect. */
   readonly kind: "disconnect";
-  /** The reason, with section signs. */
+  /** The reason, formatted with section signs. */
   readonly reason: string;
-  /** What was odd. */
+  /** Anomalies that the parser found. */
   readonly flags: readonly StatusFlag[];
 }
 
@@ -89,9 +89,9 @@ const STATUS_KEYS = ["version", "players", "description"];
 const SWITCHES = ["enforcesSecureChat", "previewsChat", "preventsChatReports"];
 
 /**
- * Reads the JSON of a status.
+ * Parses the JSON of a status.
  *
- * @throws Malformed when it is no JSON.
+ * @throws Malformed when the bytes are not JSON.
  *
  * @example
  * ```ts
@@ -132,7 +132,7 @@ export function parseStatus(bytes: Uint8Array): JavaStatus | JavaDisconnect {
   };
 }
 
-/** A text is kept as it was sent; all else is written in the normal form. */
+/** Reads the MOTD: a string stays as sent, a component is written in normal form. */
 function motdOf(
   description: unknown,
   flags: Set<StatusFlag>,
@@ -170,13 +170,13 @@ function keysOf(value: unknown): readonly string[] {
   return isObject(value) ? Object.keys(value) : [];
 }
 
-/** Reads numbers, and keeps what is none. */
+/** Reads numbers, and collects those that are invalid. */
 class NumberReader {
   readonly unread = new Map<string, string>();
 
   constructor(private readonly flags: Set<StatusFlag>) {}
 
-  /** A whole number within bounds; `null` when there is none. */
+  /** Reads a whole number within bounds; `null` when it is missing or invalid. */
   read(json: unknown, key: string, least: number, most: number): number | null {
     const value = ownValue(json, key);
     if (value == null) return null;

@@ -1,21 +1,21 @@
 /**
- * What came over a stream and was not read yet.
+ * A buffer for the bytes of a stream that are not decoded yet.
  *
  * @module
  */
 
-/** Chunks of any size, put together. Every byte is copied a bounded number of times. */
+/** Joins chunks of any size. Every byte is copied a bounded number of times. */
 export class StreamBuffer {
   #bytes = new Uint8Array(512);
   #start = 0;
   #end = 0;
 
-  /** What is there, as a view that holds until the next chunk. */
+  /** The buffered bytes, as a view that is valid until the next `push`. */
   get bytes(): Uint8Array {
     return this.#bytes.subarray(this.#start, this.#end);
   }
 
-  /** Takes a chunk in. */
+  /** Appends a chunk. */
   push(chunk: Uint8Array): void {
     const size = this.#end - this.#start + chunk.length;
     if (this.#end + chunk.length > this.#bytes.length) this.#move(size);
@@ -23,17 +23,17 @@ export class StreamBuffer {
     this.#end += chunk.length;
   }
 
-  /** To the start of a memory that is at least half empty then. */
+  /** Moves the bytes to the start of a new buffer that is at least twice as large. */
   #move(size: number): void {
-    const roomy = new Uint8Array(Math.max(512, 2 * size));
+    const larger = new Uint8Array(Math.max(512, 2 * size));
     const { bytes } = this;
-    roomy.set(bytes);
-    this.#bytes = roomy;
+    larger.set(bytes);
+    this.#bytes = larger;
     this.#start = 0;
     this.#end = bytes.length;
   }
 
-  /** Drops the first bytes. */
+  /** Drops the first `size` bytes. */
   drop(size: number): void {
     this.#start += size;
   }

@@ -1,14 +1,14 @@
 /**
- * The chunks of an SQP answer, in both directions.
+ * Encoder and decoder of the chunks of an SQP reply.
  *
  *     ServerInfo   players 2  slots 2  name  game type  build id  map  port 2
  *     ServerRules  (name  type 1  value)...
  *     PlayerInfo   count 2  [fields 1  (name  type 1)...  (values of the fields)...]
- *     TeamInfo     the same
+ *     TeamInfo     as PlayerInfo
  *     Metrics      count 1 (at most 25)  (float 4)...
  *
- * Text stays bytes here. Sources: see codec.ts; Unity's page has ServerInfo alone, the others are
- * go-svrquery's. Metrics came without a new version.
+ * Text stays bytes here. Sources: see codec.ts. Unity's page describes ServerInfo alone; the other
+ * chunks are those of go-svrquery. Metrics were added without a new version.
  *
  * @module
  */
@@ -33,74 +33,74 @@ import {
   type ValueType,
 } from "./typed_values.ts";
 
-/** The most metrics. */
+/** Most metrics in a chunk, as in go-svrquery. */
 const MOST_METRICS = 25;
 
-/** What a server says of itself; `null` is what was cut off. */
+/** The ServerInfo chunk. A field is `null` when the message ends before it. */
 export interface ServerInfo {
-  /** Players online. */
+  /** Number of players online. */
   readonly online: number | null;
-  /** Player slots. */
+  /** Number of player slots. */
   readonly max: number | null;
-  /** The name. */
+  /** The server's name, UTF-8. */
   readonly name: Uint8Array | null;
-  /** The game, or its mode. */
+  /** The game or its mode, UTF-8. */
   readonly gameType: Uint8Array | null;
-  /** The build or version. */
+  /** The build or version, UTF-8. */
   readonly buildId: Uint8Array | null;
-  /** The map. */
+  /** The map's name, UTF-8. */
   readonly map: Uint8Array | null;
-  /** The port to join. */
+  /** The port to join; 0: none. */
   readonly port: number | null;
 }
 
-/** A rule of a server. */
+/** A rule of a server: one of its settings. */
 export interface SqpRule {
-  /** Its name. */
+  /** The rule's name, UTF-8. */
   readonly name: Uint8Array;
-  /** The type of its value. */
+  /** The type of the rule's value. */
   readonly type: ValueType;
-  /** Its value. */
+  /** The value, as its type requires. */
   readonly value: TypedValue;
 }
 
-/** Players or teams: what is told of each, and each. */
+/** A table of players or teams. */
 export interface SqpTable {
-  /** Names and types of the fields; none where the table is empty. */
+  /** Names and types of the fields; none in an empty table. */
   readonly fields: readonly { readonly name: Uint8Array; readonly type: ValueType }[];
-  /** A value for every field, for each player or team. */
+  /** For each player or team, one value per field. */
   readonly rows: readonly (readonly TypedValue[])[];
 }
 
-/** What was odd about an answer. */
+/** An anomaly of a reply. */
 export type SqpReplyFlag =
   | SqpPacketFlag
-  /** A part of it did not come. */
+  /** A part of the reply is missing. */
   | "truncated";
 
-/** What chunks hold; those that did not come are `undefined`. */
+/** The decoded chunks of a reply; missing ones are `undefined`. */
 export interface Chunks {
-  /** ServerInfo. */
+  /** ServerInfo: name, game, map and player counts. */
   readonly info?: ServerInfo;
-  /** ServerRules. */
+  /** ServerRules: the server's settings. */
   readonly rules?: readonly SqpRule[];
-  /** PlayerInfo. */
+  /** PlayerInfo: a table with one row per player. */
   readonly players?: SqpTable;
-  /** TeamInfo. */
+  /** TeamInfo: a table with one row per team. */
   readonly teams?: SqpTable;
-  /** Metrics. */
+  /** Metrics: numbers without names, at most 25. */
   readonly metrics?: readonly number[];
 }
 
-/** An answer to a query. */
+/** A decoded reply to a query. */
 export interface SqpReply extends Chunks {
-  /** The version that the server writes. */
+  /** The server's protocol version. */
   readonly version: number;
-  /** What was odd. */
+  /** Anomalies that the decoder found. */
   readonly flags: readonly SqpReplyFlag[];
 }
 
-/** The bytes of chunks, in their order; in `info` nothing may be cut off. */
+/** Encodes chunks in their order; no field of `info` may be `null`. */
 export function encodeChunks(chunks: Chunks): Uint8Array<ArrayBuffer> {
   const { info, rules, players, teams, metrics } = chunks;
   const bodies = [
@@ -132,13 +132,12 @@ function encodeTable({ fields, rows }: SqpTable): Uint8Array {
 }
 
 /**
- * Reads the chunks of an answer.
+ * Decodes the chunks of a reply. Where packets are missing, or a length field is not the packet's
+ * length, the bytes within the declared length are decoded, and a flag reports it.
  *
- * @param packets The answer's packets: at least one, each number once, in any order. Where some are
- * missing, one came shorter than it says, or one declares less than its chunks take, what is there
- * and inside the declared length is read, and flagged.
- * @param asked The chunks that were asked for, as bits: nothing in the answer says which it holds.
- * @throws Truncated when something ends before its time, though nothing was cut off.
+ * @param packets The reply's packets in any order: at least one, each number once.
+ * @param requested Bits of the requested chunks. The reply does not state which chunks it holds.
+ * @throws Truncated when a field ends too early in a complete reply.
  * @throws Malformed for unknown types, tables without fields, and too many metrics.
  *
  * @example
@@ -148,18 +147,18 @@ function encodeTable({ fields, rows }: SqpTable): Uint8Array {
  *
  * const chunks = sqp.encodeChunks({ metrics: [60, 0.5] });
  * const packets = sqp.encodePackets(7, chunks, 5).map((bytes) => sqp.decodeSqpPacket(bytes, 7)!);
- * const answer = sqp.decodeReply(packets.reverse(), sqp.CHUNKS.metrics);
- * assertEquals(answer, { version: 1, metrics: [60, 0.5], flags: [] });
+ * const reply = sqp.decodeReply(packets.reverse(), sqp.CHUNKS.metrics);
+ * assertEquals(reply, { version: 1, metrics: [60, 0.5], flags: [] });
  * ```
  */
-export function decodeReply(packets: readonly SqpPacket[], asked: number): SqpReply {
+export function decodeReply(packets: readonly SqpPacket[], requested: number): SqpReply {
   const { reader, cut } = joinPackets(packets);
   const flags = new Set<SqpReplyFlag>(packets.flatMap((packet) => packet.flags));
   if (packets.length <= packets[0].last) flags.add("truncated");
   const chunks: { -readonly [name in ChunkName]?: unknown } = {};
   for (const name of Object.keys(CHUNKS) as ChunkName[]) {
-    if ((asked & CHUNKS[name]) === 0) continue;
-    if (reader.left === 0 && !cut) break; // an empty answer, or a server that has no more of them
+    if ((requested & CHUNKS[name]) === 0) continue;
+    if (reader.left === 0 && !cut) break; // the server has no further chunk
     const chunk = openChunk(reader, cut || flags.has("trailingBytes"));
     if (chunk?.cut !== false) flags.add("truncated");
     if (chunk === undefined) break;
@@ -169,13 +168,13 @@ export function decodeReply(packets: readonly SqpPacket[], asked: number): SqpRe
   return { version: packets[0].version, ...chunks as Chunks, flags: [...flags] };
 }
 
-/** A chunk, and whether its end is missing. */
+/** A reader of one chunk, and whether the chunk's end is missing. */
 interface Chunk {
   readonly reader: Reader;
   readonly cut: boolean;
 }
 
-/** The next chunk; `undefined` where the message was cut before it. */
+/** Opens the next chunk; `undefined` where the message ends before it. */
 function openChunk(reader: Reader, cut: boolean): Chunk | undefined {
   const size = orCut({ reader, cut }, () => reader.u32("chunk length"));
   if (size === null) return undefined;
@@ -187,7 +186,7 @@ function openChunk(reader: Reader, cut: boolean): Chunk | undefined {
   return { reader: new Reader(inside, start), cut: missing };
 }
 
-/** What is read, or `null` where the message was cut before its end; nothing is read after that. */
+/** Reads a value; `null` where the cut message ends inside it. No further value is read then. */
 function orCut<T>({ reader, cut }: Chunk, read: () => T): T | null {
   try {
     return read();
@@ -206,7 +205,10 @@ const READERS: Record<ChunkName, (chunk: Chunk) => unknown> = {
   metrics: readSqpMetrics,
 };
 
-/** Bytes behind the port are for fields to come, and not read: so says go-svrquery. */
+/**
+ * Reads ServerInfo. Bytes after the port belong to later versions and are ignored, as in
+ * go-svrquery.
+ */
 function readInfo(chunk: Chunk): ServerInfo {
   const { reader } = chunk;
   const number = (what: string) => orCut(chunk, () => reader.u16(what));
@@ -231,7 +233,7 @@ function readSqpRules(chunk: Chunk): SqpRule[] {
   });
 }
 
-/** A table that says that it is empty ends there, whatever follows. */
+/** Reads a table. A table with count 0 ends after the count; later bytes are ignored. */
 function readTable(chunk: Chunk, what: string): SqpTable {
   const { reader } = chunk;
   const count = orCut(chunk, () => reader.u16(`${what} count`)) ?? 0;
@@ -259,7 +261,7 @@ function readSqpMetrics(chunk: Chunk): number[] {
   return readItems(chunk, (read) => read < count, () => readFloat(reader, "metric"));
 }
 
-/** Reads while there is more, or until the message was cut. */
+/** Reads items while `more` returns true, up to the point where the message is cut. */
 function readItems<T>(chunk: Chunk, more: (read: number) => boolean, read: () => T): T[] {
   const items: T[] = [];
   while (more(items.length)) {

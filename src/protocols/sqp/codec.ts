@@ -3,17 +3,17 @@
  *
  * All integers are big endian; a string is a length of one byte and as many bytes of UTF-8.
  *
- *     challenge  00  challenge 4                  asked for with challenge 0: both are 5 bytes
+ *     challenge  00  challenge 4                  its request has challenge 0: both are 5 bytes
  *     query      01  challenge 4  version 2 (1)  chunks 1 (bits)
  *     packet     01  challenge 4  version 2      current 1  last 1  length 2  (length 4  chunk)...
  *                bits, in the order of the chunks: 01 ServerInfo, 02 ServerRules, 04 PlayerInfo,
  *                08 TeamInfo, 10 Metrics
  *
- * Which chunks a packet holds is not written in it: they are those that were asked for. The chunks
- * are in chunks.ts. Unity's page says that there is one packet always; the numbers are there.
+ * A packet does not state which chunks it holds: they are those of the query. See chunks.ts for the
+ * chunks. Unity's page describes replies of one packet, but the header has packet numbers.
  *
- * A reply of any version is read, as go-svrquery's client does: FPSSample and DOTSSample never set
- * theirs, which leaves 0, and a later version may add fields behind those that are known.
+ * A reply of any version is decoded, as in go-svrquery's client. FPSSample and DOTSSample leave
+ * their version at 0, and a later version may add fields after the known ones.
  *
  * Sources: Unity's "Server Query Protocol" page; go-svrquery 2024-12 (lib/svrquery/protocol/sqp,
  * lib/svrsample/protocol/sqp); Unity-Technologies/FPSSample (SQPServer).
@@ -25,16 +25,16 @@ import { concat, Malformed, Reader, Truncated, u16, u32 } from "../../core/bytes
 const CHALLENGE = 0x00;
 const QUERY = 0x01;
 const CHALLENGE_SIZE = 5;
-/** What comes before the chunks of a packet. */
+/** Size of a packet before its chunks, bytes. */
 const HEADER = 11;
-/** The version that is asked for, the only one with a description. */
+/** The version of queries, the only one that is documented. */
 const VERSION = 1;
-/** Packets that an answer may come in; whoever listens takes no more than these for one answer. */
+/** Most packets of one reply. */
 const MOST_PACKETS = 16;
-/** Bytes that the packets of an answer may hold together. */
+/** Most bytes of chunks in the packets of one reply. */
 const MOST_BYTES = 65_536;
 
-/** The chunks that can be asked for, and the bit of each; they come in this order. */
+/** The bit of each chunk in a query. Replies hold chunks in this order. */
 export const CHUNKS = {
   info: 0x01,
   rules: 0x02,
@@ -46,25 +46,25 @@ export const CHUNKS = {
 /** The name of a chunk. */
 export type ChunkName = keyof typeof CHUNKS;
 
-/** A request, as a server reads it. */
+/** A request of SQP, as a server decodes it. */
 export type SqpRequest =
   | { readonly type: "challenge" }
   | {
     readonly type: "query";
-    /** The challenge that it shows. */
+    /** The challenge that the server issued. */
     readonly challenge: number;
-    /** The version that it speaks. */
+    /** The client's protocol version. */
     readonly version: number;
-    /** The chunks that it asks for, as bits. */
+    /** Bits of the requested chunks: see {@linkcode CHUNKS}. */
     readonly chunks: number;
   };
 
-/** The 5 bytes that ask for a challenge. */
+/** Encodes the 5-byte request for a challenge. */
 export function encodeChallengeRequest(): Uint8Array<ArrayBuffer> {
   return new Uint8Array(CHALLENGE_SIZE);
 }
 
-/** The 8 bytes that ask for chunks. */
+/** Encodes the 8-byte query for chunks. */
 export function encodeQuery(
   { challenge, version = VERSION, chunks }: {
     readonly challenge: number;
@@ -76,9 +76,11 @@ export function encodeQuery(
 }
 
 /**
- * Reads a request. As in go-svrquery's sample server, bytes behind it are not read.
+ * Decodes a request, as a server does. Bytes after it are ignored, as in go-svrquery's sample
+ * server.
  *
- * @throws Truncated when it ends before its time.
+ * @returns `undefined` for another message.
+ * @throws Truncated when the message ends inside a field.
  */
 export function decodeSqpRequest(bytes: Uint8Array): SqpRequest | undefined {
   const [type] = bytes;
@@ -89,17 +91,18 @@ export function decodeSqpRequest(bytes: Uint8Array): SqpRequest | undefined {
   return { type: "query", challenge, version: reader.u16("version"), chunks: reader.u8("chunks") };
 }
 
-/** The bytes that give a challenge out. */
+/** Encodes a server's reply to a request for a challenge. */
 export function encodeSqpChallenge(challenge: number): Uint8Array<ArrayBuffer> {
   return concat([CHALLENGE], u32(challenge));
 }
 
 /**
- * Reads a challenge that a server gives out.
+ * Decodes a server's reply to a request for a challenge.
  *
- * @returns `undefined` for another message: a stat of Query starts alike, and is longer.
- * @throws Truncated when it ends inside the challenge.
- * @throws Malformed when it is the request itself: an echo.
+ * @returns The challenge; `undefined` for another message. A stat of Query has the same first byte,
+ * and is longer.
+ * @throws Truncated when the message ends inside the challenge.
+ * @throws Malformed when the message is an echo of the request.
  *
  * @example
  * ```ts
@@ -112,40 +115,40 @@ export function encodeSqpChallenge(challenge: number): Uint8Array<ArrayBuffer> {
 export function decodeSqpChallenge(bytes: Uint8Array): number | undefined {
   if (bytes[0] !== CHALLENGE || bytes.length > CHALLENGE_SIZE) return undefined;
   const challenge = new Reader(bytes, 1).u32("challenge");
-  // A server that draws 0 is refused too, once in four thousand million times.
+  // A random challenge of 0 is rejected too: one in 2^32.
   if (challenge === 0) throw new Malformed("an echo of the request for a challenge", 1);
   return challenge;
 }
 
-/** Whether a datagram may be a challenge or a packet, broken ones included. */
+/** Whether a datagram has the form of a challenge or a packet, broken ones included. */
 export function hasReplyForm({ 0: type, length }: Uint8Array): boolean {
   return type === QUERY || type === CHALLENGE && length <= CHALLENGE_SIZE;
 }
 
-/** What was odd about a packet. */
+/** An anomaly of a packet. */
 export type SqpPacketFlag =
-  /** It says that it is longer than it is. */
+  /** The packet is shorter than its length field. */
   | "lengthMismatch"
-  /** Bytes follow its end; they are not read. */
+  /** Bytes follow the end of the packet; they are ignored. */
   | "trailingBytes";
 
-/** A packet of an answer. */
+/** A packet of a reply to a query. */
 export interface SqpPacket {
-  /** The challenge of the query that it answers. */
+  /** The challenge of the query. */
   readonly challenge: number;
-  /** The version that its server writes. */
+  /** The server's protocol version. */
   readonly version: number;
-  /** Its number, from 0. */
+  /** The packet's number, from 0. */
   readonly current: number;
-  /** The number of the last one. */
+  /** The number of the reply's last packet. */
   readonly last: number;
-  /** Its part of the chunks. */
+  /** The packet's part of the chunks. */
   readonly body: Uint8Array;
-  /** What was odd. */
+  /** Anomalies that the decoder found. */
   readonly flags: readonly SqpPacketFlag[];
 }
 
-/** The bytes of a packet. */
+/** Encodes a packet. */
 export function encodeSqpPacket(
   { challenge, version, current, last, body }: Omit<SqpPacket, "flags">,
 ): Uint8Array<ArrayBuffer> {
@@ -153,11 +156,12 @@ export function encodeSqpPacket(
 }
 
 /**
- * Reads a packet.
+ * Decodes a packet.
  *
- * @param challenge When given, an answer to another challenge is another message.
- * @throws Truncated when it ends inside the header.
- * @throws Malformed for numbers that cannot be, and for too many packets.
+ * @param challenge The challenge to accept. Default: any challenge.
+ * @returns `undefined` for another message or another challenge.
+ * @throws Truncated when the message ends inside the header.
+ * @throws Malformed for a packet number above the last one, and for too many packets.
  */
 export function decodeSqpPacket(bytes: Uint8Array, challenge?: number): SqpPacket | undefined {
   if (bytes[0] !== QUERY) return undefined;
@@ -167,7 +171,7 @@ export function decodeSqpPacket(bytes: Uint8Array, challenge?: number): SqpPacke
   if (challenge !== undefined && found !== challenge) return undefined;
   const version = reader.u16("version");
   const [current, last] = [reader.u8("packet"), reader.u8("last packet")];
-  if (current > last) throw new Malformed(`packet ${current} behind the last, ${last}`, 7);
+  if (current > last) throw new Malformed(`packet ${current} after the last, ${last}`, 7);
   if (last >= MOST_PACKETS) throw new Malformed(`more than ${MOST_PACKETS} packets`, 8);
   const length = reader.u16("length");
   const flags: SqpPacketFlag[] = length > reader.left
@@ -180,10 +184,10 @@ export function decodeSqpPacket(bytes: Uint8Array, challenge?: number): SqpPacke
 }
 
 /**
- * Adds a packet to those of the same answer that are there.
+ * Adds a packet to the earlier packets of the same reply. A duplicate is not added.
  *
- * @returns Whether the answer is whole now. What came twice is not taken.
- * @throws Malformed when it says another number of packets than they do, or is too much.
+ * @returns Whether the reply is complete.
+ * @throws Malformed when the packet gives another number of packets, or the reply is too large.
  */
 export function addPacket(packets: SqpPacket[], packet: SqpPacket): boolean {
   if (packets.some(({ last }) => last !== packet.last)) {
@@ -191,23 +195,23 @@ export function addPacket(packets: SqpPacket[], packet: SqpPacket): boolean {
   }
   if (packets.some(({ current }) => current === packet.current)) return false;
   const size = packets.reduce((sum, { body }) => sum + body.length, packet.body.length);
-  if (size > MOST_BYTES) throw new Malformed(`an answer of more than ${MOST_BYTES} bytes`, 9);
+  if (size > MOST_BYTES) throw new Malformed(`a reply of more than ${MOST_BYTES} bytes`, 9);
   packets.push(packet);
   return packets.length === packet.last + 1;
 }
 
-/** The chunks of an answer, one after the other. */
+/** The chunks of a reply, joined from its packets. */
 export interface JoinedPackets {
-  /** Reads them; offsets count as in one packet that holds all. */
+  /** A reader at the first chunk; offsets are those of one packet that holds all chunks. */
   readonly reader: Reader;
-  /** Whether the end is missing: a packet did not come, or came shorter than it says. */
+  /** Whether the end is missing: a packet is missing, or shorter than its length field. */
   readonly cut: boolean;
 }
 
 /**
- * Puts the packets of an answer together, whatever their order, as far as there is no gap.
+ * Joins the packets of a reply, in order of their numbers, up to the first missing one.
  *
- * @param packets At least one, each number once.
+ * @param packets The packets in any order: at least one, each number once.
  */
 export function joinPackets(packets: readonly SqpPacket[]): JoinedPackets {
   const parts: ArrayLike<number>[] = [new Uint8Array(HEADER)];
@@ -221,10 +225,10 @@ export function joinPackets(packets: readonly SqpPacket[]): JoinedPackets {
 }
 
 /**
- * The bytes of an answer's packets.
+ * Encodes the packets of a reply.
  *
- * @param size The most bytes of the chunks in each. Default: 65,535.
- * @param version The version to write. Default: 1.
+ * @param size Most bytes of chunks in each packet. Default: 65,535.
+ * @param version The protocol version in the packets. Default: 1.
  */
 export function encodePackets(
   challenge: number,

@@ -1,5 +1,5 @@
 /**
- * What an SQP answer says in the terms of the record.
+ * Converts an SQP reply into columns and facts of the record.
  *
  * @module
  */
@@ -11,30 +11,30 @@ import type { ServerInfo, SqpReply, SqpRule, SqpTable } from "./chunks.ts";
 import { type ChunkName, CHUNKS } from "./codec.ts";
 import { floatText, type TypedValue, valueText, type ValueType } from "./typed_values.ts";
 
-/** What was odd, beyond what the decoders flag. */
+/** An anomaly that is found during the conversion, besides those of the decoder. */
 type SqpFlag =
-  /** No ServerInfo came. */
+  /** The reply holds no ServerInfo. */
   | "noServerInfo"
-  /** A text is no UTF-8. */
+  /** A text is not valid UTF-8. */
   | "badUtf8"
-  /** A name occurs twice; the first value counts. */
+  /** A name occurs twice; the first value is kept. */
   | "duplicateKey"
-  /** There is more than the facts hold. */
+  /** The facts omit some values. */
   | "factsCut";
 
-/** Makes a statement of an answer. */
-export function sqpStatement(answer: SqpReply): Statement {
-  const flags = new Set<string>(answer.flags);
+/** Converts a reply into a statement. */
+export function sqpStatement(reply: SqpReply): Statement {
+  const flags = new Set<string>(reply.flags);
   const flag = (name: SqpFlag) => void flags.add(name);
-  const { info, rules, players, teams, metrics } = answer;
+  const { info, rules, players, teams, metrics } = reply;
   if (info === undefined) flag("noServerInfo");
   const columns = {
     ...(info && infoColumns(info, flag)),
     ...(players && { players: playerNames(players, flag) }),
   };
   const facts: Record<string, FactValue> = {
-    version: answer.version,
-    chunks: (Object.keys(CHUNKS) as ChunkName[]).filter((name) => answer[name] !== undefined),
+    version: reply.version,
+    chunks: (Object.keys(CHUNKS) as ChunkName[]).filter((name) => reply[name] !== undefined),
     ...(rules && { rules: ruleFacts(rules, flag) }),
     ...(players && { players: tableFacts(players, flag) }),
     ...(teams && { teams: tableFacts(teams, flag) }),
@@ -43,7 +43,7 @@ export function sqpStatement(answer: SqpReply): Statement {
   return { columns, flags: [...flags], facts };
 }
 
-/** Notes what is odd. */
+/** Records an anomaly. */
 type Flag = (name: SqpFlag) => void;
 
 function infoColumns(info: ServerInfo, flag: Flag): Partial<ServerRecord> {
@@ -59,7 +59,7 @@ function infoColumns(info: ServerInfo, flag: Flag): Partial<ServerRecord> {
     gamemode: text(info.gameType),
     players_online: info.online,
     players_max: info.max,
-    port_v4: info.port || null, // a port of 0 is none
+    port_v4: info.port || null, // port 0 means none
   };
 }
 
@@ -73,7 +73,7 @@ function valueTextOf(type: ValueType, value: TypedValue, flag: Flag): string {
   return text;
 }
 
-/** Names, where a field tells them; players without one are left out. */
+/** Player names, where the table has a field of that name; empty names are omitted. */
 function playerNames({ fields, rows }: SqpTable, flag: Flag): string[] | null {
   if (rows.length === 0) return [];
   const column = fields.findIndex(({ name, type }) =>
@@ -111,7 +111,7 @@ function tableFacts({ fields, rows }: SqpTable, flag: Flag): Record<string, stri
   );
 }
 
-/** An object with the first value of each name; `__proto__` is a name like any other in it. */
+/** An object with the first value of each name; `__proto__` is an ordinary name in it. */
 function firstOfEach(
   pairs: readonly (readonly [string, string])[],
   flag: Flag,

@@ -1,5 +1,6 @@
 /**
- * Unity's Server Query Protocol: a challenge finds the server, and each question takes a new one.
+ * Unity's Server Query Protocol: a challenge finds the server, and each query needs a new
+ * challenge.
  *
  * @module
  */
@@ -29,25 +30,25 @@ export * from "./chunks.ts";
 export * from "./codec.ts";
 export * from "./typed_values.ts";
 
-/** What a server said: its chunks in one answer, and what was odd about asking for them. */
+/** A server's status: the chunks of all its replies. */
 export interface SqpStatus extends SqpReply {
-  /** Whether a chunk behind the first came broken. */
+  /** Whether a chunk after the first was malformed. */
   readonly broken: boolean;
 }
 
-/** How many challenges one question may be asked with: each repeated request may bring another. */
+/** Most challenges for one query: each resent request may bring another challenge. */
 const MOST_CHALLENGES = 3;
 
 /**
- * SQP. Nothing of ours comes back from a server, so that an answer to the sweep proves little, and
- * the exchange is what tells. Its five bytes make go-raknet ignore the sender for ten seconds, so
- * that nobody who speaks RakNet is asked.
+ * SQP. Replies repeat no part of the probe, so a reply to the sweep proves little, and the exchange
+ * verifies the server. The probe's five bytes make go-raknet ignore the sender for ten seconds, so
+ * SQP is suppressed for endpoints that speak RakNet.
  */
 export const sqpProtocol: Protocol<SqpStatus> = {
   name: "sqp",
   finds: "servers of Unity games, by SQP challenges",
   helpNote:
-    "SQP is asked where you name it and its ports, and not where RakNet answers a ping before.",
+    "SQP is probed only where you name it and its ports, and where no RakNet ping gets a reply.",
   probeText: "SQP challenges of 5 bytes",
   transport: "udp",
   ports: NO_USUAL_PORTS,
@@ -59,22 +60,22 @@ export const sqpProtocol: Protocol<SqpStatus> = {
     macMask: 0,
     mayLackToken: true,
     read: (datagram) => decodeSqpChallenge(datagram) === undefined ? undefined : { mac: undefined },
-    readContent: () => ({}), // a challenge counts for the port that asked for it, and for one question
+    readContent: () => ({}), // a challenge holds for the port that requested it, and for one query
   },
   /**
-   * Asks for ServerInfo, which every server has, then for the others, one at a time: a server that
-   * has less than was asked for does not say what it sends.
+   * Requests ServerInfo, which every server has, then the other chunks one at a time. A server that
+   * lacks some of the requested chunks does not state which ones it sends.
    */
   *exchange({ lastAttempt }: ExchangeContext): Exchange<SqpStatus> {
     let status: SqpStatus = { ...(yield* requestChunk(CHUNKS.info, lastAttempt)), broken: false };
     for (const chunk of [CHUNKS.rules, CHUNKS.players, CHUNKS.teams, CHUNKS.metrics]) {
       try {
-        const answer = yield* requestChunk(chunk, true);
-        if (!isEmpty(answer)) {
-          status = { ...status, ...answer, flags: [...status.flags, ...answer.flags] };
+        const reply = yield* requestChunk(chunk, true);
+        if (!isEmpty(reply)) {
+          status = { ...status, ...reply, flags: [...status.flags, ...reply.flags] };
         }
       } catch (error) {
-        if (error instanceof NoReply) break; // who has no rules is often silent, on all the others too
+        if (error instanceof NoReply) break; // a server that ignores one chunk ignores the others
         if (!(error instanceof Malformed || error instanceof Truncated)) throw error;
         return { ...status, broken: true };
       }
@@ -89,18 +90,18 @@ export const sqpProtocol: Protocol<SqpStatus> = {
   },
 };
 
-/** Whether a server has not what was asked for: what follows such an answer is not odd there. */
+/** Whether a reply lacks the requested chunk. Its other flags are then not anomalies. */
 function isEmpty({ version: _, flags, ...chunks }: SqpReply): boolean {
   return Object.keys(chunks).length === 0 && !flags.includes("truncated");
 }
 
 /**
- * A challenge, and the question that shows it. A request that was sent twice may bring a second
- * challenge, which replaces the first in a server: the latest one is shown then.
+ * Requests a challenge, then a chunk with it. A resent request may bring a second challenge, and
+ * the server then rejects the first one. The query is therefore repeated with the latest challenge.
  *
- * @param settles Whether a part of the answer is enough.
+ * @param acceptPart Whether a part of the reply is returned where the rest does not arrive.
  */
-function* requestChunk(chunk: number, settles: boolean): Exchange<SqpReply> {
+function* requestChunk(chunk: number, acceptPart: boolean): Exchange<SqpReply> {
   let challenge = yield* request(encodeChallengeRequest(), decodeSqpChallenge, { resend: true });
   for (let shown = 1;; shown++) {
     const packets: SqpPacket[] = [];
@@ -114,14 +115,14 @@ function* requestChunk(chunk: number, settles: boolean): Exchange<SqpReply> {
       );
       if (newest === true) return decodeReply(packets, chunk);
       challenge = newest;
-    } catch (silence) {
-      if (!(silence instanceof NoReply && settles && packets.length > 0)) throw silence;
+    } catch (error) {
+      if (!(error instanceof NoReply && acceptPart && packets.length > 0)) throw error;
       return decodeReply(packets, chunk);
     }
   }
 }
 
-/** Takes a packet of the answer: `true` when the answer is whole. */
+/** Adds a packet to the reply; `true` once the reply is complete. */
 function takePacket(
   packets: SqpPacket[],
   datagram: Uint8Array,
@@ -131,7 +132,10 @@ function takePacket(
   return packet !== undefined && addPacket(packets, packet) ? true : undefined;
 }
 
-/** A challenge other than the one in use, while more are accepted. */
+/**
+ * Reads a challenge other than the one in use; `undefined` once {@linkcode MOST_CHALLENGES} were
+ * used.
+ */
 function newerChallenge(datagram: Uint8Array, inUse: number, shown: number): number | undefined {
   if (shown === MOST_CHALLENGES) return undefined;
   const challenge = decodeSqpChallenge(datagram);

@@ -1,21 +1,21 @@
 /**
- * The values of SQP that say their type: those of rules, and of the fields of players and teams.
+ * SQP values with a type: the values of rules, and the fields of players and teams.
  *
  * @module
  */
 import { concat, Malformed, type Reader, u16, u32 } from "../../core/bytes.ts";
 import { type Decoded, decodeUtf8 } from "../../core/text.ts";
 
-/** The types; a type is written as its place among them. */
+/** The types. A message holds the index of a type in this list. */
 export const VALUE_TYPES = ["u8", "u16", "u32", "u64", "string", "f32"] as const;
 
-/** A type. */
+/** The type of a value. */
 export type ValueType = typeof VALUE_TYPES[number];
 
-/** What a value is: u64 as bigint, a string as its bytes, the rest as numbers. */
+/** A decoded value: u64 is a bigint, a string its bytes, other types are numbers. */
 export type TypedValue = number | bigint | Uint8Array;
 
-/** Reads a type. */
+/** Reads a type; throws Malformed when it is unknown. */
 export function readType(reader: Reader): ValueType {
   const at = reader.offset;
   const code = reader.u8("type");
@@ -24,7 +24,7 @@ export function readType(reader: Reader): ValueType {
   return type;
 }
 
-/** Reads a value of a type. */
+/** Reads a value of the given type. */
 export function readValue(reader: Reader, type: ValueType, what: string): TypedValue {
   switch (type) {
     case "string":
@@ -36,23 +36,23 @@ export function readValue(reader: Reader, type: ValueType, what: string): TypedV
   }
 }
 
-/** Reads a string: a view into the message. */
+/** Reads a string as a view into the message. */
 export function readString(reader: Reader, what: string): Uint8Array {
   return reader.take(reader.u8(`${what} length`), what);
 }
 
-/** Reads a float of 32 bits. */
+/** Reads a 32-bit float, big endian. */
 export function readFloat(reader: Reader, what: string): number {
   const bytes = reader.take(4, what);
   return new DataView(bytes.buffer, bytes.byteOffset).getFloat32(0);
 }
 
-/** The bytes of a type. */
+/** Encodes a type: one byte. */
 export function encodeType(type: ValueType): readonly number[] {
   return [VALUE_TYPES.indexOf(type)];
 }
 
-/** The bytes of a value. */
+/** Encodes a value of the given type. */
 export function encodeValue(type: ValueType, value: TypedValue): ArrayLike<number> {
   switch (type) {
     case "u8":
@@ -74,26 +74,28 @@ function encodeU64(value: bigint): readonly number[] {
   return [...u32(Number(value >> 32n)), ...u32(Number(value & 0xffffffffn))];
 }
 
-/** The bytes of a string of at most 255 bytes. */
+/** Encodes a string of at most 255 bytes. */
 export function encodeString(text: Uint8Array): Uint8Array {
   return concat([text.length], text);
 }
 
-/** The bytes of a float. */
+/** Encodes a 32-bit float, big endian. */
 export function encodeFloat(value: number): Uint8Array {
   const bytes = new Uint8Array(4);
   new DataView(bytes.buffer).setFloat32(0, value);
   return bytes;
 }
 
-/** A value as text: numbers in decimal, a float with no more digits than it has. */
+/** A value as text: numbers in decimal, floats with the fewest sufficient digits. */
 export function valueText(type: ValueType, value: TypedValue): Decoded {
   if (value instanceof Uint8Array) return decodeUtf8(value);
   const text = type === "f32" ? floatText(value as number) : String(value);
   return { text, badUtf8: false };
 }
 
-/** The shortest decimal that is this float of 32 bits: `0.1`, where a double has more digits. */
+/**
+ * The shortest decimal text of a 32-bit float: `0.1`, where its value as a double has more digits.
+ */
 export function floatText(value: number): string {
   const digits = [6, 7, 8].find((count) => Math.fround(Number(value.toPrecision(count))) === value);
   return String(digits === undefined ? value : Number(value.toPrecision(digits)));

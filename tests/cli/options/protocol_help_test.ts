@@ -18,7 +18,7 @@ Deno.test("the help of --protocol names every protocol, and those that are left 
 Deno.test("the help of --verify is the protocols' own", () => {
   assertEquals(
     verifyHelp(PROTOCOLS),
-    "ask RakNet servers whether they open connections; none is opened",
+    "check whether RakNet servers accept connections, without opening one",
   );
   assertEquals(verifyHelp(PROTOCOLS.slice(1)), "verify servers: no protocol does");
 });

@@ -12,11 +12,11 @@ export const SLP_DECODERS: Record<string, Decoder> = {
     },
     slp.encodeStatusResponse,
     {
-      statement: ({ java, more }) =>
+      statement: ({ java, trailing }) =>
         slpProtocol.record(
           java.kind === "disconnect"
             ? java
-            : { kind: "status", java, more: more.length, pongDiffers: false },
+            : { kind: "status", java, trailing: trailing.length, pongDiffers: false },
         ),
     },
   ),

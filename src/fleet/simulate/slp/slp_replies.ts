@@ -101,7 +101,7 @@ function answerFrame(style: SlpStyle, identity: ServerIdentity, received: Uint8A
   );
   const reply = encodeStatusResponse({
     json: new TextEncoder().encode(json),
-    more: style.more === undefined ? NOTHING : encodeVarString(style.more),
+    trailing: style.more === undefined ? NOTHING : encodeVarString(style.more),
   });
   return { used: frameEnd(received, end)!, reply, close: false };
 }

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { Endpoint } from "../core/address.ts";
 import { type FloodReport, noFloods } from "../sweep/flooding_hosts.ts";
 import { type CanaryCounts, noCanaries } from "../sweep/canaries/loss_estimate.ts";
 import type { RateReport } from "../sweep/rate/rate_search.ts";
@@ -10,6 +11,14 @@ import { noReplies, type ReplyCounts } from "../sweep/receiver.ts";
 
 /** Hosts of one kind that are named, at the most. */
 export const MOST_NAMED = 16;
+
+/** An endpoint that replied and was not interviewed. */
+export interface OmittedEndpoint {
+  /** The endpoint. */
+  readonly endpoint: Endpoint;
+  /** The protocol in which it replied. */
+  readonly protocol: string;
+}
 
 /**
  * Why a scan ended. `"incomplete"`: all passes ran, but targets were not probed, or servers not
@@ -103,8 +112,8 @@ export interface ScanState {
   dropped: number;
   /** Received datagrams by class. */
   replies: ReplyCounts;
-  /** Addresses of hosts with omitted replies, the first 16. */
-  readonly omittedAt: string[];
+  /** Endpoints that were omitted, the first 1,024. */
+  readonly omittedAt: OmittedEndpoint[];
   /** Outcomes of the canaries, which measure packet loss. */
   canaries: CanaryCounts;
   /** Hosts that sent far more datagrams than they were sent probes. */

@@ -3,11 +3,10 @@
  *
  * @module
  */
-import { formatAddress } from "../core/address.ts";
 import type { Sighting } from "../core/record.ts";
 import type { Responders } from "../sweep/responders.ts";
 import type { LowWaterMark } from "./checkpoint/low_water_mark.ts";
-import { MOST_NAMED, type ScanState } from "./scan_state.ts";
+import type { ScanState } from "./scan_state.ts";
 
 /** What decides about a sighting that waits. */
 export interface WaitingParts {
@@ -46,9 +45,19 @@ export function waitForHold(sighting: Sighting, parts: WaitingParts): void {
   });
 }
 
+/** Omitted endpoints that are named. */
+const MOST_OMITTED_NAMED = 1024;
+
 /** Counts a sighting that is not followed by an interview, because too many were unverified. */
-export function omit({ endpoint }: Sighting, { replies, omittedAt }: WaitingParts["state"]): void {
+export function omit(
+  { endpoint, protocol }: Sighting,
+  { replies, omittedAt }: WaitingParts["state"],
+): void {
   replies.omitted++;
-  const host = formatAddress(endpoint.address);
-  if (omittedAt.length < MOST_NAMED && !omittedAt.includes(host)) omittedAt.push(host);
+  const { address, port } = endpoint;
+  if (omittedAt.length >= MOST_OMITTED_NAMED) return;
+  const isNamed = omittedAt.some(({ endpoint }) =>
+    endpoint.address === address && endpoint.port === port
+  );
+  if (!isNamed) omittedAt.push({ endpoint: { address, port }, protocol });
 }

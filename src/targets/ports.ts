@@ -72,3 +72,15 @@ function parseSpan(text: string): number[] {
   }
   return Array.from({ length: last - first + 1 }, (_, i) => first + i);
 }
+
+/** Ports, with those that follow each other as ranges. */
+export function portList(ports: readonly number[]): string {
+  const sorted = [...new Set(ports)].sort((a, b) => a - b);
+  const spans: [number, number][] = [];
+  for (const port of sorted) {
+    const last = spans.at(-1);
+    if (last !== undefined && port === last[1] + 1) last[1] = port;
+    else spans.push([port, port]);
+  }
+  return spans.map(([first, last]) => first === last ? `${first}` : `${first}-${last}`).join(",");
+}

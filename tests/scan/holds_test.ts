@@ -104,7 +104,8 @@ Deno.test("sqp: a host that forges replies gets 64 interviews, and hides no othe
     assertEquals(interviewed(result).get(formatAddress(FIRST)), 64);
     const { omitted, forged, unverified } = state.replies;
     assertEquals([rows.length, forged, omitted, unverified], [2000, 64, 236, 2064]);
-    assertEquals(state.omittedAt, [formatAddress(FIRST)]);
+    assertEquals(state.omittedAt.length, 236);
+    assert(state.omittedAt.every(({ endpoint }) => endpoint.address === FIRST));
     assertEquals([end.reason, end.marks.udp.pass], ["done", retries + 2]);
     // What waits or was omitted has replied: later passes leave it out.
     const requests = new Map<number, number>();
@@ -133,7 +134,7 @@ Deno.test("sqp: forging hosts get 4,096 interviews in all, and what is omitted i
   assertEquals(forged.reduce((sum, one) => sum + one, 0), 4096);
   assertEquals([replies.forged, replies.unverified], [4096, 4096 + rows.length]);
   assertEquals(replies.omitted, 73 * 70 - 4096 - rows.length);
-  assertEquals(omittedAt.length, 16);
+  assertEquals(omittedAt.length, replies.omitted);
   assert(rows.length >= 70, `${rows.length}`);
 });
 

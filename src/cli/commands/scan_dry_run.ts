@@ -16,6 +16,7 @@ import {
 } from "../../scan/inspect_stage/known_server_plan.ts";
 import { AddressSet } from "../../targets/ranges.ts";
 import { segmentsOf } from "../../targets/compose.ts";
+import { portList } from "../../targets/ports.ts";
 import { permissionNeeded } from "../../targets/permission.ts";
 import { TargetSpace } from "../../targets/space.ts";
 import { requestText } from "../../targets/srv.ts";
@@ -170,18 +171,6 @@ function visitedPorts(
   }
   for (const { port } of withheld) add(port, -1n);
   return [...targets].filter(([, size]) => size > 0n).map(([port]) => port);
-}
-
-/** Ports, with those that follow each other as ranges. */
-export function portList(ports: readonly number[]): string {
-  const sorted = [...new Set(ports)].sort((a, b) => a - b);
-  const spans: [number, number][] = [];
-  for (const port of sorted) {
-    const last = spans.at(-1);
-    if (last !== undefined && port === last[1] + 1) last[1] = port;
-    else spans.push([port, port]);
-  }
-  return spans.map(([first, last]) => first === last ? `${first}` : `${first}-${last}`).join(",");
 }
 
 /** Lines that are gathered before they are printed. */

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { formatEndpoint } from "../../core/address.ts";
 import type { ScanState } from "../../scan/scan_state.ts";
 import type { FloodReport } from "../../sweep/flooding_hosts.ts";
 import { estimateLoss } from "../../sweep/canaries/loss_estimate.ts";
@@ -176,7 +177,7 @@ export function statusOf(state: ScanState): Record<string, unknown> {
     waits: state.waits,
     datagrams_dropped: state.dropped,
     replies: state.replies,
-    omitted_at: state.omittedAt,
+    omitted_at: state.omittedAt.map(({ endpoint }) => formatEndpoint(endpoint)),
     floods: floodsOf(state),
     loss: lossOf(state),
     rate: rateOf(state),

@@ -5,9 +5,16 @@
  */
 import type { Marks } from "../../scan/checkpoint/low_water_mark.ts";
 import type { ScanEnd } from "../../scan/scan_options.ts";
-import { type EndReason, MOST_NAMED, type ScanState } from "../../scan/scan_state.ts";
+import {
+  type EndReason,
+  MOST_NAMED,
+  type OmittedEndpoint,
+  type ScanState,
+} from "../../scan/scan_state.ts";
 import { OutputLostError } from "../../sinks/sink.ts";
 import type { Settings, Values } from "../../app/settings/option_values.ts";
+import { formatAddress } from "../../core/address.ts";
+import { portList } from "../../targets/ports.ts";
 import { programName } from "./console.ts";
 import { quoteWord } from "../../app/environment.ts";
 import { INTERRUPTED } from "../../app/interrupt_signals.ts";
@@ -94,16 +101,32 @@ function shortageLines({ tcp, uninspected, inspectedInPart }: ScanState): string
   ];
 }
 
-/** The endpoints that were omitted for want of a hold, and how to find the servers among them. */
+/** Endpoints that can be interviewed at once at one address without a proof of any. */
+const MOST_AGAIN = 64;
+
+/** The hosts of endpoints that were omitted, and a command that finds servers among the first ones. */
 function omittedLines({ replies: { omitted }, omittedAt }: ScanState): string[] {
   if (omitted === 0) return [];
-  const rest = omittedAt.length < MOST_NAMED ? "" : ` (the first ${MOST_NAMED})`;
-  const hosts = omittedAt.length === 0 ? "" : `: ${omittedAt.join(",")}${rest}`;
+  const hosts = [...Map.groupBy(omittedAt, ({ endpoint }) => formatAddress(endpoint.address))];
+  const named = hosts.slice(0, MOST_NAMED).map(([host, { length }]) => `${host} (${length})`)
+    .join(", ");
+  const rest = hosts.length > MOST_NAMED ? ", and others" : "";
   return [
     `results may be incomplete: ${countOf(omitted, "endpoint")} that replied ` +
-    `${omitted === 1 ? "was" : "were"} omitted, because too many replies were unverified; scan ` +
-    `the hosts again one by one, at most 64 ports at a time${hosts}`,
+    `${omitted === 1 ? "was" : "were"} omitted, because too many replies were unverified` +
+    (named === "" ? "; scan again" : `: ${named}${rest}`), // a resumed scan knows only how many
+    ...hosts.slice(0, 1).map(([host, endpoints]) =>
+      `scan omitted endpoints again, at most ${MOST_AGAIN} of a host at a time: ` +
+      scanAgainCommand(host, endpoints.slice(0, MOST_AGAIN))
+    ),
   ];
+}
+
+/** The command that scans omitted endpoints of a host. */
+function scanAgainCommand(host: string, omitted: readonly OmittedEndpoint[]): string {
+  const protocols = [...new Set(omitted.map(({ protocol }) => protocol))].join(",");
+  const ports = portList(omitted.map(({ endpoint }) => endpoint.port));
+  return [programName(), "scan", host, "--protocol", protocols, "-p", ports].join(" ");
 }
 
 /** How many known servers were sent nothing, for the user named other protocols than theirs. */

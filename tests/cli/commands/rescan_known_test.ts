@@ -10,7 +10,7 @@ import { type WitnessLine, WitnessLog } from "../../../src/fleet/witness_log.ts"
 import { systemClock } from "../../../src/net/clock.ts";
 import { openSqlite } from "../../../src/store/database/sqlite.ts";
 import { all } from "../../store/databases.ts";
-import { portList } from "../../../src/cli/commands/scan_dry_run.ts";
+import { portList } from "../../../src/targets/ports.ts";
 import { run } from "../program.ts";
 
 const RANGE = { start: 0x7f5a0000, end: 0x7f5a0020 };

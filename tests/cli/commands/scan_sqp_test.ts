@@ -1,4 +1,10 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
+import { type Endpoint, parseAddress } from "../../../src/core/address.ts";
+import { Random } from "../../../src/fleet/random.ts";
+import { drawIdentity } from "../../../src/fleet/simulate/server_identity.ts";
+import { SqpServer } from "../../../src/fleet/simulate/sqp/sqp_server.ts";
+import { SQP_STYLES } from "../../../src/fleet/simulate/sqp/sqp_styles.ts";
+import { encodeSqpChallenge } from "../../../src/protocols/sqp/mod.ts";
 import { drawFleet, type FleetPlan } from "../../../src/fleet/simulate/draw_fleet.ts";
 import { openFleet } from "../../../src/fleet/simulate/open_fleet.ts";
 import { readNdjson, verifyAgainstManifest } from "../../../src/fleet/judge/verify_rows.ts";
@@ -53,6 +59,60 @@ Deno.test("SQP over real sockets: each server once, RakNet's speakers left alone
   assertEquals([query.code, query.stdout], [1, ""]);
   assertStringIncludes(query.stderr, `${host}:${port}: raknet answered, sqp not asked\n`);
 });
+
+Deno.test("the command for omitted endpoints finds the servers among them", async () => {
+  const random = new Random(3);
+  const [first, forgers, all] = [9000, 64, 80];
+  await using sockets = new AsyncDisposableStack();
+  for (let i = 0; i < all; i++) {
+    const socket = Deno.listenDatagram({
+      ...{ transport: "udp", hostname: "127.47.0.1", port: first + i },
+    });
+    const server = new SqpServer(SQP_STYLES.sqpInfo, drawIdentity(random), random);
+    let requests = 0;
+    const serving = serve(socket, (datagram, from) => {
+      if (datagram.length === 5) requests++;
+      // The servers reply in the second pass, when the forgers have all holds.
+      if (i >= forgers) return requests > 1 ? server.respond(datagram, from) : [];
+      return datagram.length === 5 ? [encodeSqpChallenge(random.u32() || 1)] : [];
+    });
+    sockets.defer(async () => {
+      socket.close();
+      await serving;
+    });
+  }
+  const args = [
+    "scan",
+    "127.47.0.1",
+    ...SQP,
+    "-p",
+    "9000-9079",
+    ...QUICK.slice(0, 4),
+    "--retries",
+    "1",
+  ];
+  const scan = await run([...args, "--host-rate", "off", "-o", "-"]);
+  assertStringIncludes(scan.stderr, "16 endpoints that replied were omitted");
+  assertStringIncludes(scan.stderr, ": 127.47.0.1 (16)\n");
+  assertEquals(scan.stdout, "");
+  const command = /at a time: .*? (scan .*)/.exec(scan.stderr)![1].split(" ");
+  assertEquals(command, ["scan", "127.47.0.1", ...SQP, "-p", "9064-9079"]);
+  const again = await run([...command, ...QUICK, "-o", "-"]);
+  assertEquals(again.code, 0, again.stderr);
+  assertEquals(readNdjson(again.stdout).length, 16);
+});
+
+/** Replies to datagrams until the socket is closed. */
+async function serve(
+  socket: Deno.DatagramConn,
+  respond: (datagram: Uint8Array, from: Endpoint) => readonly Uint8Array[],
+): Promise<void> {
+  for await (const [datagram, peer] of socket) {
+    const { hostname, port } = peer as Deno.NetAddr;
+    const from = { address: parseAddress(hostname)!, port };
+    for (const reply of respond(datagram, from)) await socket.send(reply, peer);
+  }
+}
 
 Deno.test("query leaves names of players out where it is told to", async () => {
   const hosts = drawFleet({ ...FLEET, servers: 20, software: ["sqpFull"] });

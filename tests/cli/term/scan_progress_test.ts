@@ -46,9 +46,9 @@ Deno.test("the status line is drawn in its place without escape sequences, for a
 Deno.test("the status file has how many endpoints were omitted, and their hosts", () => {
   const state = newState("x", 0);
   state.replies.omitted = 3;
-  state.omittedAt.push("127.0.0.1");
+  state.omittedAt.push({ endpoint: { address: 0x7f000001, port: 9000 }, protocol: "sqp" });
   const { replies, omitted_at } = JSON.parse(JSON.stringify(statusOf(state)));
-  assertEquals([replies.omitted, omitted_at], [3, ["127.0.0.1"]]);
+  assertEquals([replies.omitted, omitted_at], [3, ["127.0.0.1:9000"]]);
 });
 
 Deno.test("a terminal without escape sequences is known by its name", () => {

@@ -1,4 +1,5 @@
-import { assertEquals } from "@std/assert";
+import { programName } from "../../../src/cli/term/console.ts";
+import { assertEquals, assertStringIncludes } from "@std/assert";
 import {
   type Continuable,
   endLines,
@@ -25,29 +26,39 @@ Deno.test("summary() says how many rows are aliases, if some are", () => {
   assertEquals(lines(1234), ["1,234 rows of servers that another row describes (alias_of)"]);
 });
 
-Deno.test("summary() says how many endpoints were omitted, and how to find the servers there", () => {
-  const lines = (omitted: number, hosts: number) => {
+const START = { pass: 1, position: 0 };
+const END = { reason: "done", marks: { udp: START, tcp: START } } as ScanEnd;
+
+Deno.test("summary() names the hosts of omitted endpoints, and a command for the first ones", () => {
+  const lines = (hosts: number, ports: number) => {
     const state = newState("", performance.now());
-    state.replies.omitted = omitted;
-    state.omittedAt.push(...Array.from({ length: hosts }, (_, i) => `127.0.0.${i}`));
-    const mark = { pass: 1, position: 0 };
-    const end = { reason: "done", marks: { udp: mark, tcp: mark } } as ScanEnd;
-    return summary(state, end, [], 1).filter((line) => /incomplete/.test(line));
+    state.replies.omitted = hosts * ports;
+    for (let i = 0; i < hosts * ports; i++) {
+      const endpoint = { address: 0x7f000000 + i % hosts, port: 9000 + Math.floor(i / hosts) };
+      state.omittedAt.push({ endpoint, protocol: "sqp" });
+    }
+    return summary(state, END, [], 1).filter((line) =>
+      /omitted/.test(line) && !/received/.test(line)
+    );
   };
-  const rest =
-    "omitted, because too many replies were unverified; scan the hosts again one by one, " +
-    "at most 64 ports at a time";
+  const why = "omitted, because too many replies were unverified";
+  const again = "scan omitted endpoints again, at most 64 of a host at a time: " +
+    `${programName()} scan 127.0.0.0 --protocol sqp -p`;
   assertEquals(lines(0, 0), []);
+  const resumed = newState("", performance.now());
+  resumed.replies.omitted = 7;
+  assertStringIncludes(
+    summary(resumed, END, [], 1).join("\n"),
+    `7 endpoints that replied were ${why}; scan again`,
+  );
   assertEquals(lines(1, 1), [
-    `results may be incomplete: 1 endpoint that replied was ${rest}: 127.0.0.0`,
+    `results may be incomplete: 1 endpoint that replied was ${why}: 127.0.0.0 (1)`,
+    `${again} 9000`,
   ]);
-  const named = Array.from({ length: 16 }, (_, i) => `127.0.0.${i}`).join(",");
-  assertEquals(lines(1234, 16), [
-    `results may be incomplete: 1,234 endpoints that replied were ${rest}: ` +
-    `${named} (the first 16)`,
-  ]);
-  assertEquals(lines(7, 0), [
-    `results may be incomplete: 7 endpoints that replied were ${rest}`,
+  const named = Array.from({ length: 16 }, (_, i) => `127.0.0.${i} (70)`).join(", ");
+  assertEquals(lines(17, 70), [
+    `results may be incomplete: 1,190 endpoints that replied were ${why}: ${named}, and others`,
+    `${again} 9000-9063`,
   ]);
 });
 

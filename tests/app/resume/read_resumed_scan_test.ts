@@ -168,9 +168,9 @@ Deno.test("what cannot be resumed is refused in one line, and nothing is touched
         ],
         [
           "another form",
-          () => put(checkpoint, signed(body.replace('"checkpoint": 2', '"checkpoint": 1'))),
+          () => put(checkpoint, signed(body.replace('"checkpoint": 3', '"checkpoint": 1'))),
           [],
-          "it is a checkpoint of version 1, and this program knows 2",
+          "it is a checkpoint of version 1, and this program knows 3",
         ],
         [
           "another program",

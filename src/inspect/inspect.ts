@@ -25,7 +25,7 @@ export interface InspectOptions extends RetryLimits {
   /** A conversation on one of the shared sockets. */
   readonly link: (endpoint: Endpoint, socket: number) => Link | Promise<Link>;
   /** A conversation on a socket of its own. */
-  readonly soleLink: (endpoint: Endpoint) => Link | Promise<Link>;
+  readonly exclusiveLink: (endpoint: Endpoint) => Link | Promise<Link>;
   /** Whether protocols find out if a server that answered can be used. Default: no. */
   readonly verify?: boolean;
   /**
@@ -93,13 +93,13 @@ export function settled(
 
 /** How an endpoint is interviewed in a scan. */
 function reach(endpoint: Endpoint, socket: number, options: InspectOptions): RunInterviewOptions {
-  const { link, soleLink, streamLink, nameOf, stop, optedOut, replied } = options;
+  const { link, exclusiveLink, streamLink, nameOf, stop, optedOut, replied } = options;
   return {
     ...options,
     endpoint,
     links: {
       shared: () => link(endpoint, socket),
-      exclusive: () => soleLink(endpoint),
+      exclusive: () => exclusiveLink(endpoint),
       stream: streamLink && ((protocol, connectMs) => streamLink(endpoint, protocol, connectMs)),
     },
     requestedAs: nameOf?.(endpoint),

@@ -5,7 +5,11 @@
  */
 import type { Endpoint } from "../core/address.ts";
 import type { Clock } from "../net/clock.ts";
-import { openPatiently, type Shortage, type ShortagePatience } from "../net/file_descriptors.ts";
+import {
+  openWithRetries,
+  type Shortage,
+  type ShortageRetryOptions,
+} from "../net/file_descriptors.ts";
 import type { Link } from "../net/socket.ts";
 import type { Protocol } from "../protocols/protocol.ts";
 import type { Outcome } from "../core/record.ts";
@@ -73,9 +77,9 @@ export async function queryWithRetries<S>(
 /** A link; `undefined` where the machine stays short of descriptors for it. */
 async function linkUnlessShort(
   link: RetryOptions["link"],
-  patience: ShortagePatience,
+  patience: ShortageRetryOptions,
 ): Promise<Link | undefined> {
-  const open = await openPatiently(link, patience);
+  const open = await openWithRetries(link, patience);
   return open === "exhausted" ? undefined : open;
 }
 

@@ -4,7 +4,7 @@
  * @module
  */
 import type { Endpoint } from "../core/address.ts";
-import { openPatiently } from "../net/file_descriptors.ts";
+import { openWithRetries } from "../net/file_descriptors.ts";
 import type { Link } from "../net/socket.ts";
 import type { Protocol, Statement } from "../protocols/protocol.ts";
 import type { RetryLimits } from "./retry.ts";
@@ -47,7 +47,7 @@ export async function verifyServer(
   const context = { endpoint, nonce: nonce(), exclusive: true, lastAttempt: true };
   const exchange = protocol.verify?.exchange(status, context);
   if (exchange === undefined) return { answer, cut: false };
-  const opened = await openPatiently(link, { clock, signal, shortage });
+  const opened = await openWithRetries(link, { clock, signal, shortage });
   if (opened === "exhausted") return { answer, cut: true, exhausted: !signal.aborted };
   await using open = opened;
   const outcome = await converse(exchange, open, {

@@ -51,7 +51,7 @@ export class Caps {
   }
 
   /** The row of a target. It stays the same until the next call. */
-  row(targets: Endpoints, i: number, time: Float64Array): number {
+  entry(targets: Endpoints, i: number, time: Float64Array): number {
     if (time[0] - this.#swept > SECOND) this.#sweep(time[0]);
     const address = targets.ipv6[i];
     if (address !== undefined) {

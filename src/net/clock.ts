@@ -16,9 +16,9 @@ export interface Clock {
    */
   after(ms: number, callback: () => void): () => void;
   /** Lets what has arrived be handled: quick, and nearly sure where the machine is not busy. */
-  turn(): Promise<void>;
+  yieldToEvents(): Promise<void>;
   /** The same, for sure: takes as long as a dozen turns. */
-  look(): Promise<void>;
+  pollSockets(): Promise<void>;
 }
 
 /** What a timer of the runtime can wait, milliseconds: one of more fires at once. */
@@ -39,8 +39,8 @@ export const systemClock: Clock = {
   },
   // A digest is made on another thread: waiting for it, the runtime mostly has nothing to do, and
   // looks at its sockets. Where others use the processor too, it is ready too soon.
-  turn: async () => void await crypto.subtle.digest("SHA-1", NOTHING),
-  look,
+  yieldToEvents: async () => void await crypto.subtle.digest("SHA-1", NOTHING),
+  pollSockets,
 };
 
 const NOTHING = new Uint8Array();
@@ -51,27 +51,27 @@ const NOTHING = new Uint8Array();
  * which may take a second where they are long and others use the processor too. A timer of 0 ms takes
  * two milliseconds, and is not sure either.
  */
-const TURNS_OF_LOOK = 70;
+const ITERATIONS_PER_POLL = 70;
 
 /** The look that is under way, and who waits for the one that begins when it ends: all share them. */
-let present: Promise<void> | undefined;
-let next: PromiseWithResolvers<void> | undefined;
+let currentPoll: Promise<void> | undefined;
+let nextPoll: PromiseWithResolvers<void> | undefined;
 
 /** Looks at the sockets. */
-function look(): Promise<void> {
-  if (present === undefined) return present = takeTurns();
-  next ??= Promise.withResolvers<void>();
-  return next.promise;
+function pollSockets(): Promise<void> {
+  if (currentPoll === undefined) return currentPoll = runIterations();
+  nextPoll ??= Promise.withResolvers<void>();
+  return nextPoll.promise;
 }
 
-async function takeTurns(): Promise<void> {
-  for (let i = 0; i < TURNS_OF_LOOK; i++) {
+async function runIterations(): Promise<void> {
+  for (let i = 0; i < ITERATIONS_PER_POLL; i++) {
     await new Promise<void>((resolve) => setImmediate(resolve));
   }
-  const waiting = next;
-  next = undefined;
-  present = waiting?.promise;
-  if (waiting !== undefined) void takeTurns().then(waiting.resolve);
+  const waiting = nextPoll;
+  nextPoll = undefined;
+  currentPoll = waiting?.promise;
+  if (waiting !== undefined) void runIterations().then(waiting.resolve);
 }
 
 /** Waits so many milliseconds, or until the signal says that nobody waits any longer. */

@@ -20,7 +20,7 @@ export class ConnectionSlots {
   constructor(private most: number, private readonly mostOfHost: number) {}
 
   /** How many places are taken. */
-  get taken(): number {
+  get inUse(): number {
     return this.#taken;
   }
 
@@ -30,7 +30,7 @@ export class ConnectionSlots {
   }
 
   /** Allows no more than are taken now, less the one that could not be used; at least one. */
-  lower(): void {
+  reduceLimit(): void {
     this.most = Math.max(1, Math.min(this.most, this.#taken - 1));
   }
 
@@ -39,7 +39,7 @@ export class ConnectionSlots {
    *
    * @returns Gives it back; call it once.
    */
-  async take(address: Address): Promise<() => void> {
+  async acquire(address: Address): Promise<() => void> {
     if (!this.#free(address) || this.#waiting.size > 0) {
       await new Promise<void>((start) => {
         this.#waiting.add({ address, start });

@@ -14,12 +14,12 @@ import type { Throttle } from "./throttle.ts";
  *
  * @param datagram A view into the socket's buffer: gone when the call returns.
  */
-export type StrayReceiver = (datagram: Uint8Array, from: Endpoint, socket: number) => void;
+export type UnsolicitedReceiver = (datagram: Uint8Array, from: Endpoint, socket: number) => void;
 
 /** Sockets and the conversations on them. */
 export class Demultiplexer implements AsyncDisposable {
-  readonly #talks: Map<number | bigint, Talk>[];
-  readonly #sole = new Set<Talk>();
+  readonly #talks: Map<number | bigint, Conversation>[];
+  readonly #sole = new Set<Conversation>();
   /** Hosts to which nothing more is sent from shared sockets. */
   readonly #closed = new Set<Address>();
   #over = false;
@@ -43,14 +43,14 @@ export class Demultiplexer implements AsyncDisposable {
   /**
    * Starts receiving.
    *
-   * @param room Whether there is room for what belongs to no conversation. Who talks is heard all the
+   * @param capacity Whether there is room for what belongs to no conversation. Who talks is heard all the
    * same, or would be taken for silent.
    * @param surplus Called for each datagram that a full conversation drops.
    * @returns Resolves when all sockets are closed; rejects when one fails.
    */
   async listen(
-    stray: StrayReceiver,
-    room: ReceiverCapacity = () => undefined,
+    stray: UnsolicitedReceiver,
+    capacity: ReceiverCapacity = () => undefined,
     surplus: (from: Endpoint) => void = () => {},
   ): Promise<void> {
     await Promise.all(this.sockets.map((socket, i) => {
@@ -59,13 +59,13 @@ export class Demultiplexer implements AsyncDisposable {
         const talk = talks.get(endpointKey(from));
         if (talk === undefined) stray(datagram, from, i);
         else if (!talk.deliver(datagram)) surplus(from);
-      }, () => talks.size === 0 ? room() : undefined);
+      }, () => talks.size === 0 ? capacity() : undefined);
     }));
   }
 
   /** Resolves when all that has arrived by now was handed on. */
-  async caughtUp(): Promise<void> {
-    await Promise.all(this.sockets.map((socket) => socket.caughtUp()));
+  async drained(): Promise<void> {
+    await Promise.all(this.sockets.map((socket) => socket.drained()));
   }
 
   /**
@@ -91,11 +91,11 @@ export class Demultiplexer implements AsyncDisposable {
   link(peer: Endpoint, socket: number): Link {
     const talks = this.#talks[socket];
     const key = endpointKey(peer);
-    const talk = new Talk(peer, this.sockets[socket], this.throttle, this.clock, () => {
+    const talk = new Conversation(peer, this.sockets[socket], this.throttle, this.clock, () => {
       if (talks.get(key) === talk) talks.delete(key);
     });
     talks.set(key, talk);
-    if (this.#isClosed(peer)) talk.hangUp();
+    if (this.#isClosed(peer)) talk.cancel();
     return talk;
   }
 
@@ -106,13 +106,13 @@ export class Demultiplexer implements AsyncDisposable {
    * @param socket Disposed of with the conversation.
    * @param onClose Called when the conversation is disposed of.
    */
-  soleLink(peer: Endpoint, socket: DatagramSocket, onClose: () => void = () => {}): Link {
-    const talk = soleTalk(peer, socket, this.throttle, this.clock, () => {
+  exclusiveLink(peer: Endpoint, socket: DatagramSocket, onClose: () => void = () => {}): Link {
+    const talk = exclusiveConversation(peer, socket, this.throttle, this.clock, () => {
       this.#sole.delete(talk);
       onClose();
     });
     this.#sole.add(talk);
-    if (this.#over) talk.hangUp();
+    if (this.#over) talk.cancel();
     return talk;
   }
 
@@ -126,11 +126,11 @@ export class Demultiplexer implements AsyncDisposable {
    * @param address The host whose conversations end, and which begins none on shared sockets.
    * Default: all conversations end.
    */
-  hangUp(address?: Address): void {
+  cancel(address?: Address): void {
     if (address === undefined) this.#over = true;
     else this.#closed.add(address);
     for (const talks of [...this.#talks.map((map) => map.values()), this.#sole]) {
-      for (const talk of talks) if (this.#isClosed(talk.peer)) talk.hangUp();
+      for (const talk of talks) if (this.#isClosed(talk.peer)) talk.cancel();
     }
   }
 
@@ -141,23 +141,23 @@ export class Demultiplexer implements AsyncDisposable {
 }
 
 /** A conversation on a socket of its own, without a switchboard. */
-export function soleLink(
+export function exclusiveLink(
   peer: Endpoint,
   socket: DatagramSocket,
   throttle: Throttle,
   clock: Clock,
 ): Link {
-  return soleTalk(peer, socket, throttle, clock, () => {});
+  return exclusiveConversation(peer, socket, throttle, clock, () => {});
 }
 
-function soleTalk(
+function exclusiveConversation(
   peer: Endpoint,
   socket: DatagramSocket,
   throttle: Throttle,
   clock: Clock,
   onClose: () => void,
-): Talk {
-  const talk = new Talk(peer, socket, throttle, clock, () => {
+): Conversation {
+  const talk = new Conversation(peer, socket, throttle, clock, () => {
     onClose();
     return socket[Symbol.asyncDispose]();
   });
@@ -171,7 +171,7 @@ function soleTalk(
 /** Datagrams that wait to be read; what comes beyond them is lost, as in a socket's buffer. */
 const MOST_WAITING = 32;
 
-class Talk implements Link {
+class Conversation implements Link {
   readonly #waiting: Uint8Array[] = [];
   /** Ends the wait for a datagram, or for the time to send one. */
   #wake: (() => void) | undefined;
@@ -225,19 +225,19 @@ class Talk implements Link {
       };
       this.#wake = done;
       // Where we were held up ourselves, an answer may be there that nobody has read yet.
-      const late = () => void this.socket.caughtUp().then(done, done);
+      const late = () => void this.socket.drained().then(done, done);
       const cancel = this.clock.after(timeoutMs, late);
     });
   }
 
-  hangUp(): void {
+  cancel(): void {
     this.#over = true;
     this.#depart?.();
     this.#wake?.();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.hangUp();
+    this.cancel();
     await this.close();
   }
 }

@@ -93,7 +93,7 @@ export class Shortage {
    * @param code The code of the error, where it is known.
    * @returns Whether to wait for the end of the shortage.
    */
-  note(code?: string): boolean {
+  recordFailure(code?: string): boolean {
     const now = this.clock.now();
     this.#since ??= now;
     if (!this.#reported && now - this.#since >= REPORTED_MS) {
@@ -104,13 +104,13 @@ export class Shortage {
   }
 
   /** Notes that something could be opened. */
-  end(): void {
+  recordSuccess(): void {
     this.#since = undefined;
   }
 }
 
 /** How to wait. */
-export interface ShortagePatience {
+export interface ShortageRetryOptions {
   /** The clock. */
   readonly clock: Clock;
   /** Ends the wait. */
@@ -127,22 +127,22 @@ export interface ShortagePatience {
  * @param open Returns `"exhausted"` for a shortage, or throws the system's error.
  * @returns `"exhausted"` where the shortage lasts, or has lasted that long for others.
  */
-export async function openPatiently<T>(
+export async function openWithRetries<T>(
   open: () => T | Promise<T>,
-  { clock, signal, onShortage, shortage }: ShortagePatience,
+  { clock, signal, onShortage, shortage }: ShortageRetryOptions,
 ): Promise<T | "exhausted"> {
   for (let left = TRIES;; left--) {
-    const [opened, code] = await unlessShort(open);
-    if (opened !== "exhausted") shortage?.end();
+    const [opened, code] = await tryOpen(open);
+    if (opened !== "exhausted") shortage?.recordSuccess();
     if (opened !== "exhausted" || left === 0 || signal.aborted) return opened;
     onShortage?.();
-    if (shortage?.note(code) === false) return opened;
+    if (shortage?.recordFailure(code) === false) return opened;
     await sleep(clock, PAUSE_MS, signal);
   }
 }
 
 /** What was opened; else `"exhausted"`, with the code of the error where it is known. */
-async function unlessShort<T>(
+async function tryOpen<T>(
   open: () => T | Promise<T>,
 ): Promise<[T] | [T | "exhausted", code?: string]> {
   try {

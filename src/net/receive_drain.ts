@@ -5,7 +5,7 @@
  */
 
 /** What a datagram takes up of a receive buffer at the least, bytes. */
-const LEAST_ROOM = 256;
+const LEAST_DATAGRAM_SPACE = 256;
 
 /**
  * How many datagrams a receive buffer can hold at the most.
@@ -13,7 +13,7 @@ const LEAST_ROOM = 256;
  * @param receiveBuffer Its size, bytes as the system counts.
  */
 export function mostDatagramsIn(receiveBuffer: number): number {
-  return Math.ceil(receiveBuffer / LEAST_ROOM);
+  return Math.ceil(receiveBuffer / LEAST_DATAGRAM_SPACE);
 }
 
 /** Those who wait for it. */
@@ -37,7 +37,7 @@ export class ReceiveDrain {
    *
    * @param empty Whether none is left.
    */
-  handedOn(count: number, empty: boolean): void {
+  delivered(count: number, empty: boolean): void {
     if (this.#waiting.length === 0) return;
     for (const waiting of this.#waiting) waiting.left -= empty ? waiting.left : count;
     for (const { left, done } of this.#waiting) if (left <= 0) done();

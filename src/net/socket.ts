@@ -40,25 +40,25 @@ export interface DatagramSocket<B extends Batch = Batch> extends AsyncDisposable
   /** Its own port. */
   readonly port: number;
   /** Whether what has arrived is handed on at each {@linkcode flush}, and needs no turn. Default: no. */
-  readonly hearsWhileSending?: boolean;
+  readonly receivesWhileSending?: boolean;
   /** What datagrams may take up that have arrived and not been read, bytes as the system counts. */
   readonly receiveBuffer: number;
   /** Datagrams that found no room there, where the system tells; else 0. */
   readonly dropped: number;
   /** How much is in there, bytes as the system counts, where it tells. */
-  readonly waiting?: number;
+  readonly receiveBufferUsed?: number;
   /** What went wrong so far. Sockets that send through one outlet count together. */
   readonly errors: SocketErrors;
   /**
    * Hands every datagram that arrives to the receiver.
    *
-   * @param room While it gives a promise, datagrams wait in the system's buffer, until that settles.
+   * @param capacity While it gives a promise, datagrams wait in the system's buffer, until that settles.
    * Default: there is always room for the next.
    * @returns Resolves when the socket was disposed of; rejects when it fails, or the receiver does.
    */
-  listen(receiver: DatagramReceiver, room?: ReceiverCapacity): Promise<void>;
+  listen(receiver: DatagramReceiver, capacity?: ReceiverCapacity): Promise<void>;
   /** Resolves when all that has arrived by now was handed on, or the socket was disposed of. */
-  caughtUp(): Promise<void>;
+  drained(): Promise<void>;
   /**
    * Sends one datagram.
    *

@@ -5,7 +5,7 @@
  */
 import type { Endpoint } from "../core/address.ts";
 import type { Clock } from "./clock.ts";
-import { openPatiently, type Shortage } from "./file_descriptors.ts";
+import { openWithRetries, type Shortage } from "./file_descriptors.ts";
 import type { ConnectFailure, Dialer, Link, Stream, StreamEnd, StreamSide } from "./socket.ts";
 import type { Throttle } from "./throttle.ts";
 
@@ -58,7 +58,7 @@ export function dial(
   peer: Endpoint,
   options: StreamLinkOptions,
 ): Promise<Stream | ConnectFailure> {
-  return openPatiently(() => dialOnce(peer, options), options);
+  return openWithRetries(() => dialOnce(peer, options), options);
 }
 
 async function dialOnce(

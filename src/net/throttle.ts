@@ -129,8 +129,8 @@ export class Throttle {
       if (paced > time[0]) time[0] = paced;
       return;
     }
-    const host = hosts === undefined ? 0 : hosts.row(targets, i, time);
-    const net = nets === undefined ? 0 : nets.row(targets, i, time);
+    const host = hosts === undefined ? 0 : hosts.entry(targets, i, time);
+    const net = nets === undefined ? 0 : nets.entry(targets, i, time);
     if (paced > time[0]) time[0] = paced;
     hosts?.delay(host, time);
     nets?.delay(net, time);

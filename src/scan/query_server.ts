@@ -8,7 +8,7 @@ import type { RetryLimits } from "../inspect/retry.ts";
 import { type InterviewResult, runInterview } from "../inspect/run_interview.ts";
 import { mergeReplies } from "../inspect/merge.ts";
 import type { DatagramSocket, Dialer } from "../net/socket.ts";
-import { soleLink } from "../net/demultiplexer.ts";
+import { exclusiveLink } from "../net/demultiplexer.ts";
 import { STREAM_LIMITS, type StreamLimits, StreamLink } from "../net/stream_link.ts";
 import { Throttle } from "../net/throttle.ts";
 import type { Protocol } from "../protocols/protocol.ts";
@@ -65,7 +65,7 @@ export async function queryServer(
     ...options,
     endpoint,
     links: {
-      exclusive: () => soleLink(endpoint, open(family(endpoint.address)), throttle, clock),
+      exclusive: () => exclusiveLink(endpoint, open(family(endpoint.address)), throttle, clock),
       stream: (_, connectMs = streamLimits.connectMs) => {
         const limits = { ...streamLimits, connectMs };
         return new StreamLink(endpoint, { dialer, throttle, clock, limits, signal, shortage });

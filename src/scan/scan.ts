@@ -53,7 +53,7 @@ export async function scan(options: ScanOptions): Promise<ScanEnd> {
     onFailure: (error) => stop.fail(error),
   }, state.written);
   const run = new ScanRun(options, board, throttle, rows, stop);
-  stop.hard.addEventListener("abort", () => board.hangUp(), { once: true });
+  stop.hard.addEventListener("abort", () => board.cancel(), { once: true });
   let over = false;
   board.listen(
     (datagram, from, socket) => {
@@ -96,7 +96,7 @@ export async function scan(options: ScanOptions): Promise<ScanEnd> {
     stop.guard(() => run.tcp.run(run.guard.gapMs), run.tcp.from),
     stop.guard(() => run.known.interview(run.inspections, stop.soft), undefined),
   ]);
-  await board.caughtUp();
+  await board.drained();
   over = true; // what arrives from now on was not waited for
   await run.inspections.idle();
   await rows.idle();
@@ -151,7 +151,7 @@ class ScanRun {
     this.#optedOut = new OptedOutAddresses(targets.optedOut, seed);
     this.known = new KnownServerInterviews(options, seed);
     const probed = new ProbedEndpoints(options, (...one) => this.known.withholds(...one));
-    const onFlood = (address: Address) => board.hangUp(address);
+    const onFlood = (address: Address) => board.cancel(address);
     this.floods = new FloodingHosts(seed, state.floods, onFlood, probed.mostProbes);
     this.#window = new ProbeWindow(board.sockets);
     this.#troubles = new SendErrors(board.sockets, hooks.onTrouble ?? (() => {}));

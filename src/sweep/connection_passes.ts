@@ -134,7 +134,7 @@ class Tour {
       this.space.at(this.#position, target);
       if (!skip(target, this.protocol) && !await this.#depart(this.#position, { ...target })) break;
       onProgress(1, 0);
-      if (++skipped % GLANCES === 0) await clock.turn();
+      if (++skipped % GLANCES === 0) await clock.yieldToEvents();
       if (this.#failure !== undefined) break;
     }
     if (this.#open.size > 0) await new Promise<void>((resolve) => this.#idle = resolve);
@@ -146,7 +146,7 @@ class Tour {
   async #depart(position: number, target: Endpoint): Promise<boolean> {
     const { slots, throttle, clock, signal, backlogged, skip, onProgress } = this.options;
     while (backlogged() && !signal.aborted) await sleep(clock, PAUSE_MS, signal);
-    const free = await slots.take(target.address);
+    const free = await slots.acquire(target.address);
     const now = clock.now();
     const departure = signal.aborted ? now : throttle.reserve(target.address, now);
     if (departure > now) await sleep(clock, departure - now, signal);

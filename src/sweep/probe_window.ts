@@ -23,7 +23,7 @@ const LEAST_CAPACITY = 16 * 256;
 const PER_INSPECTION = 4;
 
 /** What is asked of a socket here. */
-type Buffer = Pick<DatagramSocket, "receiveBuffer" | "waiting">;
+type Buffer = Pick<DatagramSocket, "receiveBuffer" | "receiveBufferUsed">;
 
 /** How many small datagrams the buffers of sockets hold. */
 export function capacityOf(sockets: readonly Buffer[]): number {
@@ -150,8 +150,8 @@ export class ProbeWindow {
   #isBehind(now: number): boolean {
     if (now - this.#looked < LOOK_MS) return this.#behind;
     this.#looked = now;
-    this.#behind = this.sockets.some(({ waiting = 0, receiveBuffer }) =>
-      waiting > Math.min(MOST_WAITING * SMALL_DATAGRAM, WINDOW * receiveBuffer)
+    this.#behind = this.sockets.some(({ receiveBufferUsed = 0, receiveBuffer }) =>
+      receiveBufferUsed > Math.min(MOST_WAITING * SMALL_DATAGRAM, WINDOW * receiveBuffer)
     );
     return this.#behind;
   }

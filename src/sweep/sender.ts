@@ -123,7 +123,7 @@ export class Sender {
     this.#kind = kind;
     this.#options = options;
     this.#capacity = capacityOf(options.sockets);
-    this.#deaf = !options.sockets.every(({ hearsWhileSending = false }) => hearsWhileSending);
+    this.#deaf = !options.sockets.every(({ receivesWhileSending = false }) => receivesWhileSending);
     const least = Math.min(...options.sockets.map((socket) => capacityOf([socket])));
     this.#batch = Math.max(1, Math.min(MOST_IN_BATCH, Math.floor(PER_BATCH * least)));
     this.#flights = new BatchesInFlight({
@@ -188,11 +188,11 @@ export class Sender {
     const { clock, signal } = this.#options;
     if (wait > 0) await sleep(clock, wait, signal);
     if (this.#mustLook()) {
-      await clock.look();
+      await clock.pollSockets();
       this.#unseen = 0;
       this.#looked = clock.now();
     } else if (wait <= 0) {
-      await clock.turn();
+      await clock.yieldToEvents();
     }
     this.#unheard = 0;
     this.#turned = clock.now();

@@ -101,12 +101,12 @@ export class FakeNetwork implements Clock {
     return () => run = () => {};
   }
 
-  turn(): Promise<void> {
+  yieldToEvents(): Promise<void> {
     return new Promise((resolve) => this.#push(this.#time + 0.02, resolve));
   }
 
-  look(): Promise<void> {
-    return this.turn();
+  pollSockets(): Promise<void> {
+    return this.yieldToEvents();
   }
 
   /** Puts something that answers on an endpoint. */
@@ -255,7 +255,7 @@ class FakeSocket implements DatagramSocket<DatagramBatch> {
     return new Promise((resolve) => this.#closed = resolve);
   }
 
-  async caughtUp(): Promise<void> {
+  async drained(): Promise<void> {
     while (this.#held.length > 0) await new Promise<void>((done) => this.network.after(1, done));
   }
 

@@ -234,7 +234,7 @@ export class Journal {
           this.#underway = 0;
         }
         this.written += states.length;
-        await clock.turn(); // polls go on between transactions
+        await clock.yieldToEvents(); // polls go on between transactions
       }
       if (this.failing) tell(`${name} takes what is seen again`);
       this.failing = false;

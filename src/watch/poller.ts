@@ -110,7 +110,7 @@ export class Poller {
       endpoint,
       links: {
         shared: () => board.link(endpoint, memory.socket),
-        exclusive: () => board.soleLink(endpoint, openSole(family(endpoint.address))),
+        exclusive: () => board.exclusiveLink(endpoint, openSole(family(endpoint.address))),
         stream: (_, connectMs) => dial(endpoint, connectMs),
       },
       requestedAs: name,

@@ -65,7 +65,7 @@ export class WatchSockets {
     const board = this.#board;
     const { signal } = this.options;
     const end = () => {
-      board.hangUp();
+      board.cancel();
       void board[Symbol.asyncDispose]();
     };
     signal.addEventListener("abort", end, { once: true });

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { Malformed } from "../../src/core/bytes.ts";
 import { converse } from "../../src/inspect/converse.ts";
-import { soleLink } from "../../src/net/demultiplexer.ts";
+import { exclusiveLink } from "../../src/net/demultiplexer.ts";
 import { Throttle } from "../../src/net/throttle.ts";
 import { type Exchange, NoReply, request } from "../../src/protocols/protocol.ts";
 import { FakeNetwork } from "../../src/testing/fake_network.ts";
@@ -29,7 +29,7 @@ async function run(
   network.record = true;
   let number = 0;
   network.host(PEER, { respond: (datagram) => respond(datagram, number++) });
-  await using link = soleLink(PEER, network.open(4), new Throttle(FREE), network);
+  await using link = exclusiveLink(PEER, network.open(4), new Throttle(FREE), network);
   const outcome = await network.run(converse(twoQuestions(), link, {
     timeoutMs: 100,
     resends: options.resends ?? 0,
@@ -103,7 +103,7 @@ Deno.test("an exchange may catch its silence and ask something else", async () =
   }
   const network = new FakeNetwork(1);
   network.host(PEER, { respond: (datagram) => datagram[0] === 2 ? [datagram] : [] });
-  await using link = soleLink(PEER, network.open(4), new Throttle(FREE), network);
+  await using link = exclusiveLink(PEER, network.open(4), new Throttle(FREE), network);
   const signal = new AbortController().signal;
   const options = { timeoutMs: 100, resends: 0, clock: network, signal };
   const outcome = await network.run(converse(forgiving(), link, options));

@@ -3,7 +3,7 @@ import { assertEquals } from "@std/assert";
 import { Malformed } from "../../src/core/bytes.ts";
 import { followUpTimeout } from "../../src/inspect/interview.ts";
 import { verifyServer } from "../../src/inspect/verify_joinable.ts";
-import { soleLink } from "../../src/net/demultiplexer.ts";
+import { exclusiveLink } from "../../src/net/demultiplexer.ts";
 import { Throttle } from "../../src/net/throttle.ts";
 import {
   type Exchange,
@@ -66,7 +66,7 @@ async function run(
       endpoint: PEER,
       link: () => {
         if (short-- > 0) throw Object.assign(new Error("too many"), { code: "EMFILE" });
-        return soleLink(PEER, network.open(4), new Throttle(FREE), network);
+        return exclusiveLink(PEER, network.open(4), new Throttle(FREE), network);
       },
       timeoutMs: latencyMs === null ? 700 : followUpTimeout(latencyMs),
     },

@@ -11,35 +11,35 @@ async function isSettled(promise: Promise<unknown>): Promise<boolean> {
 
 Deno.test("Slots hands out as many places as there are, in order", async () => {
   const slots = new ConnectionSlots(2, 2);
-  const first = await slots.take(1);
-  await slots.take(2);
-  const third = slots.take(3);
-  const fourth = slots.take(4);
-  assertEquals([await isSettled(third), slots.taken], [false, 2]);
+  const first = await slots.acquire(1);
+  await slots.acquire(2);
+  const third = slots.acquire(3);
+  const fourth = slots.acquire(4);
+  assertEquals([await isSettled(third), slots.inUse], [false, 2]);
   first();
-  assertEquals([await isSettled(third), await isSettled(fourth), slots.taken], [true, false, 2]);
+  assertEquals([await isSettled(third), await isSettled(fourth), slots.inUse], [true, false, 2]);
 });
 
 Deno.test("Slots keeps a host to its share, and lets others pass", async () => {
   const slots = new ConnectionSlots(10, 1);
-  const first = await slots.take(1);
-  const second = slots.take(1);
+  const first = await slots.acquire(1);
+  const second = slots.acquire(1);
   assertEquals(await isSettled(second), false);
-  assertEquals(await isSettled(slots.take(2)), true);
+  assertEquals(await isSettled(slots.acquire(2)), true);
   first();
-  assertEquals([await isSettled(second), slots.taken], [true, 2]);
+  assertEquals([await isSettled(second), slots.inUse], [true, 2]);
 });
 
 Deno.test("Slots.lower() allows no more than could be used, but one", async () => {
   const slots = new ConnectionSlots(10, 10);
-  const free = [await slots.take(1), await slots.take(2), await slots.take(3)];
-  slots.lower();
+  const free = [await slots.acquire(1), await slots.acquire(2), await slots.acquire(3)];
+  slots.reduceLimit();
   assertEquals(slots.limit, 2);
-  const next = slots.take(4);
+  const next = slots.acquire(4);
   free[0]();
   assertEquals(await isSettled(next), false);
   free[1]();
   assertEquals(await isSettled(next), true);
-  for (let i = 0; i < 5; i++) slots.lower();
+  for (let i = 0; i < 5; i++) slots.reduceLimit();
   assertEquals(slots.limit, 1);
 });

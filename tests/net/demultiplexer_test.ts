@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import type { Endpoint } from "../../src/core/address.ts";
-import { Demultiplexer, soleLink } from "../../src/net/demultiplexer.ts";
+import { Demultiplexer, exclusiveLink } from "../../src/net/demultiplexer.ts";
 import { Throttle } from "../../src/net/throttle.ts";
 import { FakeNetwork } from "../../src/testing/fake_network.ts";
 
@@ -31,7 +31,7 @@ Deno.test("a switchboard gives a conversation its own datagrams, and the sweep t
   })());
   await network.run((async () => {
     await board.sockets[0].send(Uint8Array.of(4), PEER); // the conversation is over
-    await network.turn();
+    await network.yieldToEvents();
   })());
   assertEquals(strays.toSorted(), ["2 3 1", "2 4 0", "3 2 0"]);
 });
@@ -45,7 +45,7 @@ Deno.test("a conversation keeps what arrives before it is asked for, within boun
   for (let i = 0; i < 100; i++) network.inject(PEER, { port }, Uint8Array.of(i));
   const got = await network.run((async () => {
     const all: number[] = [];
-    await network.turn();
+    await network.yieldToEvents();
     for (let next = await link.next(1); next !== undefined; next = await link.next(1)) {
       all.push(next[0]);
     }
@@ -73,7 +73,7 @@ Deno.test("who answered in time is heard, though we are late to read it", async 
   const held = network.open(4);
   const listen = held.listen.bind(held);
   held.listen = (receiver) => listen(receiver, () => room); // as when there is too much else to do
-  await using link = soleLink(PEER, held, new Throttle(FREE), network);
+  await using link = exclusiveLink(PEER, held, new Throttle(FREE), network);
   network.inject(PEER, held, Uint8Array.of(7), 100);
   network.after(400, () => {
     room = undefined;
@@ -86,7 +86,7 @@ Deno.test("who answered in time is heard, though we are late to read it", async 
 Deno.test("a sole link hears its peer alone", async () => {
   const network = new FakeNetwork(1);
   const socket = network.open(4);
-  await using link = soleLink(PEER, socket, new Throttle(FREE), network);
+  await using link = exclusiveLink(PEER, socket, new Throttle(FREE), network);
   network.inject(OTHER, socket, Uint8Array.of(1));
   network.inject({ ...PEER, port: 1 }, socket, Uint8Array.of(2));
   network.inject(PEER, socket, Uint8Array.of(3), 5);

@@ -70,10 +70,10 @@ Deno.test("a look reads what has arrived, though there is always something to do
   });
   const got = new Set<number>();
   sockets.forEach((socket, i) => void socket.listen(() => void got.add(i)));
-  await systemClock.look(); // all wait to be told by now
+  await systemClock.pollSockets(); // all wait to be told by now
   for (const [i, { port }] of sockets.entries()) {
     await sender.send(Uint8Array.of(1), { address: LOOPBACK, port });
-    await systemClock.look();
+    await systemClock.pollSockets();
     assertEquals(got.has(i), true, `of ${i}`);
   }
   busy = false;
@@ -82,7 +82,7 @@ Deno.test("a look reads what has arrived, though there is always something to do
 
 Deno.test("a look that is asked for while there is one begins when that ends", async () => {
   const ended: string[] = [];
-  const look = (name: string) => systemClock.look().then(() => void ended.push(name));
+  const look = (name: string) => systemClock.pollSockets().then(() => void ended.push(name));
   const first = look("first");
   await Promise.all([look("second"), look("with the second"), first.then(() => look("third"))]);
   assertEquals(ended, ["first", "second", "with the second", "third"]);
@@ -117,8 +117,8 @@ Deno.test("nobody has caught up while receiving still waits, though there is roo
   void socket.listen(([number]) => void got.push(number), () => isFull ? gate.promise : undefined);
   await sender.send(Uint8Array.of(7), { address: LOOPBACK, port: socket.port });
   isFull = false;
-  const caughtUp = socket.caughtUp().then(() => got.slice());
-  for (let i = 0; i < 10; i++) await systemClock.look();
+  const caughtUp = socket.drained().then(() => got.slice());
+  for (let i = 0; i < 10; i++) await systemClock.pollSockets();
   gate.resolve();
   assertEquals(await caughtUp, [7]);
 });

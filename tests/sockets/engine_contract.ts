@@ -166,10 +166,10 @@ const testsWith = (ours: number): Record<string, (open: Opener) => Promise<void>
     const gate = full;
     full = undefined;
     gate.resolve();
-    await b.caughtUp();
+    await b.drained();
     assertEquals(got, wanted);
     await b[Symbol.asyncDispose]();
-    await b.caughtUp(); // nothing comes any more
+    await b.drained(); // nothing comes any more
   },
   async "receiving goes on while somebody sends all the time"(open) {
     await using a = open({ address: ours, port: 0 });

@@ -39,9 +39,12 @@ Deno.test({ name: "udp: a burst of thousands waits in the buffer", ignore }, asy
   await using to = openUdpSocket({ address: LOOPBACK, port: 0 });
   // An unprivileged socket may have less room; what is left of it after a margin has to do.
   const count = Math.min(10_000, Math.floor(to.receiveBuffer / 1024));
-  assertEquals(to.waiting, 0);
+  assertEquals(to.receiveBufferUsed, 0);
   await sendNumbers(from, to, count);
-  assert(to.waiting! >= 33 * count && to.waiting! <= to.receiveBuffer, `${to.waiting} bytes wait`);
+  assert(
+    to.receiveBufferUsed! >= 33 * count && to.receiveBufferUsed! <= to.receiveBuffer,
+    `${to.receiveBufferUsed} bytes wait`,
+  );
   const { promise, resolve } = Promise.withResolvers<void>();
   let next = 0;
   void to.listen((datagram) => {
@@ -49,7 +52,7 @@ Deno.test({ name: "udp: a burst of thousands waits in the buffer", ignore }, asy
     if (++next === count) resolve();
   });
   await promise;
-  assertEquals([to.dropped, to.waiting], [0, 0]);
+  assertEquals([to.dropped, to.receiveBufferUsed], [0, 0]);
 });
 
 Deno.test({ name: "udp: what found no room is told, after the end too", ignore }, async () => {
@@ -177,10 +180,10 @@ Deno.test({ name: "udp: a thread sends to the end what breaks off", ignore }, as
   const left: number[] = [];
   const report = {
     refuse: (errno: number) => void refused.push(errno),
-    leave: (errno: number) => void left.push(errno),
+    stop: (errno: number) => void left.push(errno),
   };
-  const send = ({ libc }: { libc: Libc }, count: number, isPatient = false) =>
-    sendAll(libc, sendMessages(libc), preparedMessages(7, 4096n, count, isPatient), report);
+  const send = ({ libc }: { libc: Libc }, count: number, waitsForSpace = false) =>
+    sendAll(libc, sendMessages(libc), preparedMessages(7, 4096n, count, waitsForSpace), report);
   const some = scripted([2, EAGAIN, ENOBUFS, 1, EINTR, EPERM]);
   assertEquals(send(some, 8), 8);
   assertEquals(some.asked.map(({ at }) => at), [0, 2, 2, 2, 3, 3, 4]);
@@ -263,7 +266,7 @@ Deno.test({ name: "a thread that died is told of, and let go", ignore }, async (
   thread.hold();
   const rows = new TargetBatch({ template: new Uint8Array(1) }, 1, 4);
   rows.add(Endpoints.of({ address: LOOPBACK, port: 9 }), 0, 0, 0);
-  const job = { socket: -1, way: "packet" as const, rows };
+  const job = { socket: -1, method: "packet" as const, targets: rows };
   await assertRejects(() => thread.send(job, 0, () => {}), Error, "Cannot send any longer");
   await thread.release();
 });

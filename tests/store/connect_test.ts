@@ -33,7 +33,7 @@ Deno.test("a connection that a server refuses, and does not close, is closed", a
     InputError,
     `Cannot open ${place.path}: no such database`,
   );
-  for (let looks = 0; looks < 1000 && !isClosed; looks++) await systemClock.look();
+  for (let looks = 0; looks < 1000 && !isClosed; looks++) await systemClock.pollSockets();
   assert(isClosed, "it is still open");
   await refusing;
 });

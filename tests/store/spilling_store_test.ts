@@ -24,8 +24,8 @@ const BEGIN = { id: "scan-1", at: 0, shards: 1, config: "{}" };
 class FakeClock implements Clock {
   time = 0;
   onWait: (time: number) => void = () => {};
-  readonly turn = systemClock.turn;
-  readonly look = systemClock.look;
+  readonly yieldToEvents = systemClock.yieldToEvents;
+  readonly pollSockets = systemClock.pollSockets;
   now = () => this.time;
   wall = () => this.time;
   after(ms: number, callback: () => void): () => void {

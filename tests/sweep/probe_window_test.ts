@@ -98,15 +98,15 @@ Deno.test("Window starts anew after a pause", () => {
 });
 
 Deno.test("ProbeWindow is shut while answers wait to be read", () => {
-  const buffer = { receiveBuffer: 128 << 20, waiting: 0 };
-  const small = { receiveBuffer: USUAL_RECEIVE_BUFFER, waiting: 0 };
+  const buffer = { receiveBuffer: 128 << 20, receiveBufferUsed: 0 };
+  const small = { receiveBuffer: USUAL_RECEIVE_BUFFER, receiveBufferUsed: 0 };
   const window = new ProbeWindow([small, buffer]);
   assert(window.room(1000) > 0);
-  buffer.waiting = 1025 * 832;
+  buffer.receiveBufferUsed = 1025 * 832;
   assert(window.room(1001) > 0); // that was just looked at
   assertEquals(window.room(1002), 0);
-  buffer.waiting = 1024 * 832;
+  buffer.receiveBufferUsed = 1024 * 832;
   assert(window.room(1004) > 0);
-  small.waiting = 65 * 832; // a quarter of what it holds, and more
+  small.receiveBufferUsed = 65 * 832; // a quarter of what it holds, and more
   assertEquals(window.room(1006), 0);
 });

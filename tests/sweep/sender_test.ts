@@ -159,8 +159,8 @@ for (const rate of [1, 100, 10_000, 100_000]) {
         ...{
           now: () => network.now(),
           wall: () => network.wall(),
-          turn: () => network.turn(),
-          look: () => network.look(),
+          yieldToEvents: () => network.yieldToEvents(),
+          pollSockets: () => network.pollSockets(),
           after,
         },
       };
@@ -239,12 +239,12 @@ Deno.test("canaries stand anywhere in batches, are no probes, and take their pla
 });
 
 Deno.test("who hears while sending needs few turns, and fewest where nobody is busy", async () => {
-  const turnsWith = async (hearsWhileSending: boolean, busy: boolean) => {
+  const turnsWith = async (receivesWhileSending: boolean, busy: boolean) => {
     let [now, turns] = [0, 0];
     const clock = {
       now: () => now,
-      turn: () => Promise.resolve(void turns++),
-      look: () => Promise.resolve(void turns++),
+      yieldToEvents: () => Promise.resolve(void turns++),
+      pollSockets: () => Promise.resolve(void turns++),
       after: (ms: number, callback: () => void) => {
         turns++;
         now += ms;
@@ -256,7 +256,7 @@ Deno.test("who hears while sending needs few turns, and fewest where nobody is b
       now += 0.25; // a million a second
       return batch.length;
     };
-    const socket = { ...slowSocket(clock, () => 0, () => {}), flush, hearsWhileSending };
+    const socket = { ...slowSocket(clock, () => 0, () => {}), flush, receivesWhileSending };
     const options = optionsFor(clock, [socket], { isBusy: () => busy });
     assertEquals(await new Sender(KIND, options).send(space(500_000), 0), 500_000);
     return turns;
@@ -271,12 +271,12 @@ Deno.test("who hears while sending needs few turns, and fewest where nobody is b
 });
 
 Deno.test("a sure turn comes every 20 ms where somebody waits for it, however slowly probes leave", async () => {
-  const looksWith = async (hearsWhileSending: boolean, busy: boolean) => {
+  const looksWith = async (receivesWhileSending: boolean, busy: boolean) => {
     let [now, looks] = [0, 0];
     const clock = {
       now: () => now,
-      turn: () => Promise.resolve(),
-      look: () => Promise.resolve(void looks++),
+      yieldToEvents: () => Promise.resolve(),
+      pollSockets: () => Promise.resolve(void looks++),
       after: (ms: number, callback: () => void) => {
         now += ms;
         queueMicrotask(callback);
@@ -287,7 +287,7 @@ Deno.test("a sure turn comes every 20 ms where somebody waits for it, however sl
       now += batch.length / 100; // in 20 ms far less than a buffer holds
       return batch.length;
     };
-    const socket = { ...slowSocket(clock, () => 0, () => {}), flush, hearsWhileSending };
+    const socket = { ...slowSocket(clock, () => 0, () => {}), flush, receivesWhileSending };
     const options = optionsFor(clock, [socket], { isBusy: () => busy });
     await new Sender(KIND, options).send(space(50_000), 0);
     return now / looks;

@@ -68,7 +68,7 @@ async function watchFleet(setting: Setting) {
   const throttle = new Throttle({ rate: undefined, netRate: undefined, hostRate: HOST_RATE });
   await using board = new Demultiplexer([1, 2, 3, 4].map(() => network.open(4)), throttle, network);
   void board.listen(() => {});
-  signal.addEventListener("abort", () => board.hangUp());
+  signal.addEventListener("abort", () => board.cancel());
   const random = new Random(9);
   const rules = { intervalMs, downAfter: 3, scanId: "watch" };
   const { spoken: protocols, online = true } = setting;

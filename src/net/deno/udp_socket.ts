@@ -113,16 +113,16 @@ const BUFFERS_AT_ONCE = 64;
  * Those that nobody uses. Cut from large pieces, and used again and again, they take up as much memory
  * as has arrived in them: one by one, each is filled with zeros, and stays until the next collection.
  */
-const free: Uint8Array<ArrayBuffer>[] = [];
+const freeBuffers: Uint8Array<ArrayBuffer>[] = [];
 
 function takeBuffer(): Uint8Array<ArrayBuffer> {
-  if (free.length === 0) {
+  if (freeBuffers.length === 0) {
     const piece = new ArrayBuffer(BUFFERS_AT_ONCE * (LARGEST + 1));
     for (let i = BUFFERS_AT_ONCE - 1; i >= 0; i--) {
-      free.push(new Uint8Array(piece, i * (LARGEST + 1), LARGEST));
+      freeBuffers.push(new Uint8Array(piece, i * (LARGEST + 1), LARGEST));
     }
   }
-  return free.pop()!;
+  return freeBuffers.pop()!;
 }
 
 class DenoSocket implements DatagramSocket<DatagramBatch> {
@@ -163,12 +163,12 @@ class DenoSocket implements DatagramSocket<DatagramBatch> {
   }
 
   /** The runtime does not tell: where a look at the sockets brings nothing, nothing was there. */
-  async caughtUp(): Promise<void> {
+  async drained(): Promise<void> {
     const most = this.#arrived + mostDatagramsIn(this.receiveBuffer);
     for (let before = -1; this.#arrived !== before && this.#arrived < most && !this.#closed;) {
       await this.#full; // there may be room already while receiving waits for more
       before = this.#arrived;
-      await systemClock.look();
+      await systemClock.pollSockets();
     }
   }
 
@@ -216,7 +216,7 @@ class DenoSocket implements DatagramSocket<DatagramBatch> {
     if (isFirst) this.#socket.close();
     this.#closed = true;
     await this.#receiving.catch(() => {}); // whoever called listen() was told
-    if (isFirst && this.#buffer.length === LARGEST) free.push(this.#buffer);
+    if (isFirst && this.#buffer.length === LARGEST) freeBuffers.push(this.#buffer);
   }
 }
 

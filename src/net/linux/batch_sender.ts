@@ -73,7 +73,7 @@ export class BatchSender {
     this.#busy++;
     try {
       let { taken, tried, errno } = await thread.send(job, 0, this.#refuse);
-      while (tried < job.rows.length) {
+      while (tried < job.targets.length) {
         await this.#outlast(errno, signal);
         if (this.#closed) break;
         const rest = await thread.send(job, tried, this.#refuse);
@@ -115,8 +115,9 @@ export class BatchSender {
       // Of a batch that breaks off, the error is told by the call that begins with its cause.
       const errno = -taken;
       if (isFull(errno) && waits++ < MOST_WAITS) await this.wait(errno, load.socket);
-      else if (isLost(errno) || load.isPatient && isFull(errno)) await this.#outlast(errno, signal);
-      else if (errno !== EINTR) {
+      else if (isLost(errno) || load.waitsForSpace && isFull(errno)) {
+        await this.#outlast(errno, signal);
+      } else if (errno !== EINTR) {
         countError(errors.send, errno);
         at++;
       }

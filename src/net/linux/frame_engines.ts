@@ -48,12 +48,12 @@ export interface FrameEngine {
  */
 export async function packetEngine(options: FrameEngineOptions): Promise<FrameEngine> {
   const { uplink, route } = await findRoute(options);
-  await tryOut(new PacketSender(uplink.interface.index));
+  await testSender(new PacketSender(uplink.interface.index));
   const open = (thread?: SendThread) => new PacketSender(uplink.interface.index, thread);
   return {
     uplink,
-    open: opener(route, open),
-    startThread: () => SendThread.start({ ends: route }),
+    open: socketOpener(route, open),
+    startThread: () => SendThread.start({ addresses: route }),
   };
 }
 
@@ -78,12 +78,12 @@ export async function xdpEngine(options: FrameEngineOptions): Promise<FrameEngin
   let queues = 0;
   const startThread = async () => {
     const socket = take(queues++);
-    const thread = await SendThread.start({ ends: route, rings: socket.place });
+    const thread = await SendThread.start({ addresses: route, rings: socket.map });
     sockets.set(thread, socket);
     return thread;
   };
   const mtu = Math.min(route.mtu, LARGEST);
-  return { uplink, open: opener({ ...route, mtu }, open), startThread };
+  return { uplink, open: socketOpener({ ...route, mtu }, open), startThread };
 }
 
 /** Finds the way, and the gateway's MAC; in a dry run that one stays open. */
@@ -93,19 +93,19 @@ async function findRoute(
   using libc = new Libc();
   checkLayout(libc);
   const uplink = findUplink(libc, options);
-  const { source, stretches, interface: { mac, mtu } } = uplink;
+  const { source, ranges, interface: { mac, mtu } } = uplink;
   const gatewayMac = options.gatewayMac ??
     (options.isDry ? new Uint8Array(6) : await findGatewayMac(libc, uplink));
-  return { uplink, route: { source, stretches, mtu, gatewayMac, sourceMac: mac } };
+  return { uplink, route: { source, ranges, mtu, gatewayMac, sourceMac: mac } };
 }
 
-async function tryOut(outlet: FrameSender): Promise<void> {
+async function testSender(outlet: FrameSender): Promise<void> {
   outlet.hold();
   await outlet.release();
 }
 
 /** Opens sockets that share an outlet for each thread, as long as one of them is open. */
-function opener(route: FrameRoute, openOutlet: (thread?: SendThread) => FrameSender) {
+function socketOpener(route: FrameRoute, openOutlet: (thread?: SendThread) => FrameSender) {
   const outlets = new Map<SendThread | undefined, FrameSender>();
   return (local: Endpoint, thread?: SendThread): DatagramSocket => {
     if (family(local.address) === 6) return openUdpSocket(local, { thread });

@@ -6,8 +6,8 @@
  */
 import type { Endpoint } from "../../core/address.ts";
 import { FrameBatch } from "./batch/frame_batch.ts";
-import { type FrameEnds, HEADERS } from "./batch/ethernet_frames.ts";
-import { AddressesBehind } from "./netlink/routing_table.ts";
+import { type FrameAddresses, HEADERS } from "./batch/ethernet_frames.ts";
+import { AddressesBehindGateway } from "./netlink/routing_table.ts";
 import { FrameTargetBatch, type TargetBatch } from "./batch/target_batch.ts";
 import type { SendThread } from "./thread/send_thread.ts";
 import type {
@@ -34,7 +34,7 @@ export interface FrameSender {
   /** Sends the frames of a batch, on this thread: as `flush` of a socket. */
   flush(batch: FrameBatch, signal?: AbortSignal): number | Promise<number>;
   /** Has frames from one of our ports written and sent by the other thread. */
-  send(rows: TargetBatch, port: number, signal?: AbortSignal): Promise<number>;
+  send(targets: TargetBatch, port: number, signal?: AbortSignal): Promise<number>;
   /** Notes one more socket that sends through it. */
   hold(): void;
   /** Notes that a socket is closed; closes with the last one. */
@@ -42,7 +42,7 @@ export interface FrameSender {
 }
 
 /** Where frames go, with all that is written into them. */
-export interface FrameRoute extends FrameEnds, Pick<Uplink, "stretches"> {
+export interface FrameRoute extends FrameAddresses, Pick<Uplink, "ranges"> {
   /** The largest datagram of IP that fits into a frame, bytes. */
   readonly mtu: number;
 }
@@ -50,23 +50,23 @@ export interface FrameRoute extends FrameEnds, Pick<Uplink, "stretches"> {
 /** The socket. It owns the UDP socket. */
 export class FrameSocket implements DatagramSocket<FrameBatch | FrameTargetBatch> {
   readonly family = 4;
-  readonly hearsWhileSending = true;
-  readonly #behind: AddressesBehind;
+  readonly receivesWhileSending = true;
+  readonly #behind: AddressesBehindGateway;
   #closed: Promise<void> | undefined;
 
   /**
    * Takes a socket that is bound.
    *
    * @param udp Receives, and sends what is not in frames.
-   * @param outlet Sends the frames; sockets share it.
+   * @param sender Sends the frames; sockets share it.
    */
   constructor(
     private readonly udp: UdpSocket,
-    private readonly outlet: FrameSender,
+    private readonly sender: FrameSender,
     private readonly route: FrameRoute,
   ) {
-    this.#behind = new AddressesBehind(route.stretches);
-    outlet.hold();
+    this.#behind = new AddressesBehindGateway(route.ranges);
+    sender.hold();
   }
 
   get errors(): SocketErrors {
@@ -85,16 +85,16 @@ export class FrameSocket implements DatagramSocket<FrameBatch | FrameTargetBatch
     return this.udp.dropped;
   }
 
-  get waiting(): number {
-    return this.udp.waiting;
+  get receiveBufferUsed(): number {
+    return this.udp.receiveBufferUsed;
   }
 
   listen(receiver: DatagramReceiver, room?: ReceiverCapacity): Promise<void> {
     return this.udp.listen(receiver, room);
   }
 
-  caughtUp(): Promise<void> {
-    return this.udp.caughtUp();
+  drained(): Promise<void> {
+    return this.udp.drained();
   }
 
   send(datagram: Uint8Array, to: Endpoint): Promise<boolean> {
@@ -104,7 +104,7 @@ export class FrameSocket implements DatagramSocket<FrameBatch | FrameTargetBatch
   batch(of: Template, capacity: number): FrameBatch | FrameTargetBatch {
     const fits = of.template.length + HEADERS <= this.route.mtu + ETHERNET;
     const behind = fits ? this.#behind : undefined;
-    if (this.outlet.thread === undefined) return new FrameBatch(this.route, behind, of, capacity);
+    if (this.sender.thread === undefined) return new FrameBatch(this.route, behind, of, capacity);
     return new FrameTargetBatch(behind, of, capacity);
   }
 
@@ -113,15 +113,15 @@ export class FrameSocket implements DatagramSocket<FrameBatch | FrameTargetBatch
     if (batch instanceof FrameTargetBatch) return this.#flushRows(batch, signal);
     const { frames, framedCount, plain, plainCount } = batch;
     frames.finish(framedCount, this.port);
-    const sent = framedCount === 0 ? 0 : this.outlet.flush(batch, signal);
-    this.udp.beside(framedCount);
+    const sent = framedCount === 0 ? 0 : this.sender.flush(batch, signal);
+    this.udp.receiveBetweenBatches(framedCount);
     if (plainCount === 0) return sent;
     return this.#both(sent, this.udp.flushMessages(plain, plainCount, signal));
   }
 
   #flushRows({ framed, plain }: FrameTargetBatch, signal?: AbortSignal): number | Promise<number> {
-    const sent = framed.length === 0 ? 0 : this.outlet.send(framed, this.port, signal);
-    this.udp.beside(framed.length);
+    const sent = framed.length === 0 ? 0 : this.sender.send(framed, this.port, signal);
+    this.udp.receiveBetweenBatches(framed.length);
     return this.#both(sent, this.udp.flush(plain, signal));
   }
 
@@ -142,6 +142,6 @@ export class FrameSocket implements DatagramSocket<FrameBatch | FrameTargetBatch
 
   async #close(): Promise<void> {
     await this.udp[Symbol.asyncDispose]();
-    await this.outlet.release();
+    await this.sender.release();
   }
 }

@@ -74,8 +74,8 @@ export class PacketSender implements FrameSender {
     thread?.hold();
   }
 
-  send(rows: TargetBatch, port: number, signal?: AbortSignal): Promise<number> {
-    return this.#outlet.send({ socket: this.#socket, way: "packet", rows, port }, signal);
+  send(targets: TargetBatch, port: number, signal?: AbortSignal): Promise<number> {
+    return this.#outlet.send({ socket: this.#socket, method: "packet", targets, port }, signal);
   }
 
   flush({ framed, framedCount }: FrameBatch, signal?: AbortSignal): number | Promise<number> {

@@ -38,10 +38,10 @@ const ARRIVALS = 64;
  * Room for each: more than UDP can carry, so that none is cut; and no whole number of pages, so
  * that they do not all fall on the same lines of the processor's caches.
  */
-const ROOM = 65_536 + 64;
+const DATAGRAM_SPACE = 65_536 + 64;
 /** Calls for arrivals in a row before others have their turn: between two batches, and at a poll. */
-const CALLS_BESIDE_SENDING = 4;
-const CALLS_AT_A_POLL = 16;
+const CALLS_BETWEEN_BATCHES = 4;
+const CALLS_PER_POLL = 16;
 /**
  * Datagrams between two looks of the receiver from which on it stays away: what has arrived is taken
  * between batches, and each datagram that leaves a socket costs the system more while somebody
@@ -49,10 +49,10 @@ const CALLS_AT_A_POLL = 16;
  */
 const BUSY_SENDS = 32;
 /** How long it stays away at the most, where nothing arrives, and at first, milliseconds. */
-const MOST_AWAY_MS = 16;
+const MOST_PAUSE_MS = 16;
 /** How long a wait for datagrams lasts at the most, milliseconds. */
 const POLL_MS = 50;
-const LEAST_AWAY_MS = 1;
+const LEAST_PAUSE_MS = 1;
 /** How long the system may have no room for what we send before it counts as refused. */
 const MOST_WAITS = 1000;
 
@@ -60,7 +60,7 @@ const MOST_WAITS = 1000;
 export class UdpSocket implements DatagramSocket<MessageBatch | TargetBatch> {
   readonly port: number;
   readonly receiveBuffer: number;
-  readonly hearsWhileSending = true;
+  readonly receivesWhileSending = true;
   readonly #arrivals: MessageHeaders;
   /** The address of a datagram that is sent alone. */
   readonly #name: Uint8Array<ArrayBuffer>;
@@ -98,7 +98,7 @@ export class UdpSocket implements DatagramSocket<MessageBatch | TargetBatch> {
     private readonly thread?: SendThread,
     readonly errors: SocketErrors = noErrors(),
   ) {
-    this.#arrivals = new MessageHeaders({ count: ARRIVALS, family, payload: ROOM });
+    this.#arrivals = new MessageHeaders({ count: ARRIVALS, family, payload: DATAGRAM_SPACE });
     this.#name = new Uint8Array(sockaddrSize(family));
     this.#nameView = new DataView(this.#name.buffer);
     if (libc.call.getsockname(socket, this.#name, int32(this.#name.length)) < 0) {
@@ -118,8 +118,8 @@ export class UdpSocket implements DatagramSocket<MessageBatch | TargetBatch> {
     return this.#dropped;
   }
 
-  get waiting(): number {
-    return this.#closed === undefined ? this.#memory.waiting : 0;
+  get receiveBufferUsed(): number {
+    return this.#closed === undefined ? this.#memory.used : 0;
   }
 
   listen(receiver: DatagramReceiver, room?: ReceiverCapacity): Promise<void> {
@@ -129,17 +129,17 @@ export class UdpSocket implements DatagramSocket<MessageBatch | TargetBatch> {
   }
 
   async #receive(): Promise<void> {
-    let away = LEAST_AWAY_MS;
+    let away = LEAST_PAUSE_MS;
     while (this.#closed === undefined && this.#failure === undefined) {
-      this.#drain(CALLS_AT_A_POLL);
+      this.#drain(CALLS_PER_POLL);
       const full = this.#room?.();
       if (full !== undefined) {
         await full;
         continue;
       }
       const busy = this.#sends >= BUSY_SENDS;
-      if (this.#arrived > 0) away = LEAST_AWAY_MS;
-      else away = Math.min(MOST_AWAY_MS, 2 * away);
+      if (this.#arrived > 0) away = LEAST_PAUSE_MS;
+      else away = Math.min(MOST_PAUSE_MS, 2 * away);
       this.#sends = this.#arrived = 0;
       await (busy ? this.#stayAway(away) : this.#poll());
     }
@@ -184,22 +184,22 @@ export class UdpSocket implements DatagramSocket<MessageBatch | TargetBatch> {
         if (count < 0) return this.#miss(libc.errno());
         this.#arrived += count;
         this.#handOn(count, this.#receiver);
-        this.#catchUp.handedOn(count, count < ARRIVALS);
+        this.#catchUp.delivered(count, count < ARRIVALS);
         if (count < ARRIVALS) return;
       }
     } catch (error) {
       this.#failure = error as Error;
-      this.#catchUp.handedOn(0, true);
+      this.#catchUp.delivered(0, true);
       this.#wake();
     }
   }
 
   #miss(errno: number): void {
-    if (errno === EAGAIN) this.#catchUp.handedOn(0, true);
+    if (errno === EAGAIN) this.#catchUp.delivered(0, true);
     else if (errno !== EINTR) countError(this.errors.receive, errno);
   }
 
-  caughtUp(): Promise<void> {
+  drained(): Promise<void> {
     const over = this.#closed !== undefined || this.#failure !== undefined;
     return over || this.#receiver === undefined ? Promise.resolve() : this.#catchUp.wait();
   }
@@ -239,16 +239,16 @@ export class UdpSocket implements DatagramSocket<MessageBatch | TargetBatch> {
   }
 
   flush(batch: MessageBatch | TargetBatch, signal?: AbortSignal): number | Promise<number> {
-    if (batch instanceof TargetBatch) return this.#flushRows(batch, signal);
+    if (batch instanceof TargetBatch) return this.#flushTargets(batch, signal);
     const { messages, length } = batch;
     return this.flushMessages(messages, length, signal);
   }
 
-  #flushRows(rows: TargetBatch, signal?: AbortSignal): number | Promise<number> {
-    if (rows.length === 0 || this.#closed !== undefined) return 0;
-    const way = this.family === 4 ? "ipv4" : "ipv6";
-    const sent = this.#outlet.send({ socket: this.socket, way, rows }, signal);
-    this.beside(rows.length);
+  #flushTargets(targets: TargetBatch, signal?: AbortSignal): number | Promise<number> {
+    if (targets.length === 0 || this.#closed !== undefined) return 0;
+    const method = this.family === 4 ? "ipv4" : "ipv6";
+    const sent = this.#outlet.send({ socket: this.socket, method, targets }, signal);
+    this.receiveBetweenBatches(targets.length);
     return sent;
   }
 
@@ -260,14 +260,14 @@ export class UdpSocket implements DatagramSocket<MessageBatch | TargetBatch> {
   ): number | Promise<number> {
     if (length === 0 || this.#closed !== undefined) return 0;
     const sent = this.#outlet.flush(preparedMessages(this.socket, messages.base, length), signal);
-    this.beside(length);
+    this.receiveBetweenBatches(length);
     return sent;
   }
 
   /** Notes that so many left just now, whoever sent them, and hands on what has arrived. */
-  beside(sent: number): void {
+  receiveBetweenBatches(sent: number): void {
     this.#sends += sent;
-    this.#drain(CALLS_BESIDE_SENDING);
+    this.#drain(CALLS_BETWEEN_BATCHES);
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -279,7 +279,7 @@ export class UdpSocket implements DatagramSocket<MessageBatch | TargetBatch> {
     this.#wake();
     await this.#outlet.close();
     await Promise.allSettled([this.#receiving]); // whoever called listen() was told
-    this.#catchUp.handedOn(0, true);
+    this.#catchUp.delivered(0, true);
     this.libc.call.close(this.socket);
     this.libc.call.close(this.closing);
     this.libc[Symbol.dispose]();

@@ -33,7 +33,7 @@ export class XdpSender implements FrameSender {
     this.#closing = libc.call.eventfd(0, EFD_CLOEXEC);
     if (this.#closing < 0) throw failure(libc, "open an event");
     const parts = { libc, closing: this.#closing, thread, errors: this.errors };
-    const ring = thread === undefined ? new XdpRing(libc, socket.place) : undefined;
+    const ring = thread === undefined ? new XdpRing(libc, socket.map) : undefined;
     const transmit: XdpRing["transmit"] = (load, from) => ring!.transmit(load, from);
     this.#outlet = new BatchSender({ ...parts, transmit });
     thread?.hold();
@@ -43,13 +43,13 @@ export class XdpSender implements FrameSender {
     return this.#isClosed;
   }
 
-  send(rows: TargetBatch, port: number, signal?: AbortSignal): Promise<number> {
-    const { socket } = this.socket.place;
-    return this.#outlet.send({ socket, way: "xdp", rows, port }, signal);
+  send(targets: TargetBatch, port: number, signal?: AbortSignal): Promise<number> {
+    const { socket } = this.socket.map;
+    return this.#outlet.send({ socket, method: "xdp", targets, port }, signal);
   }
 
   flush(batch: FrameBatch, signal?: AbortSignal): number | Promise<number> {
-    return this.#outlet.flush(batch.frameLoad(this.socket.place.socket), signal);
+    return this.#outlet.flush(batch.frameLoad(this.socket.map.socket), signal);
   }
 
   hold(): void {

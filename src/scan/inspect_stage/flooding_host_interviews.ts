@@ -43,7 +43,7 @@ async function inspectAlone(
   subject: Parameters<typeof inspectDespiteFloods>[0],
   options: InspectOptions,
 ): Promise<Inspection> {
-  const alone = { ...options, follow: false, verify: false, link: options.soleLink };
+  const alone = { ...options, follow: false, verify: false, link: options.exclusiveLink };
   if ("spoken" in subject) return await inspectKnown(subject.endpoint, subject.spoken, alone);
   return settled(subject, alone) ?? await inspect({ ...subject, known: undefined }, alone);
 }

@@ -196,7 +196,7 @@ export class InspectStage {
       protocols: this.#protocolsFor(endpoint),
       signal: stop.hard,
       link: (peer, socket) => board.link(peer, board.socketFor(peer, socket)),
-      soleLink: (peer) => this.#soleLink(peer),
+      exclusiveLink: (peer) => this.#soleLink(peer),
       ...{ streamLink, shortage },
       nameOf: (peer) => requestedNameOf(targets, peer),
       nonce,
@@ -209,10 +209,10 @@ export class InspectStage {
 
   /** A conversation on a socket of its own, once so few are open that files find descriptors. */
   async #soleLink(peer: Endpoint): Promise<Link> {
-    const free = await this.#soles.take(peer.address);
+    const free = await this.#soles.acquire(peer.address);
     try {
       const socket = this.#options.io.openSole(family(peer.address));
-      return this.#parts.board.soleLink(peer, socket, free);
+      return this.#parts.board.exclusiveLink(peer, socket, free);
     } catch (error) {
       free();
       throw error;

@@ -260,7 +260,7 @@ export class Discovery {
       ),
       follow: socket >= 0,
       link: (peer, number) => board.link(peer, number),
-      soleLink: (peer) => board.soleLink(peer, options.open(networks[socket])),
+      exclusiveLink: (peer) => board.exclusiveLink(peer, options.open(networks[socket])),
       optedOut: ({ address }) => this.isLeftAlone(address),
       stop: ({ statement }) => options.optsOut(motdAsSent(statement)),
     });

@@ -67,7 +67,7 @@ export class JavaSweep {
     this.#link = {
       ...{ dialer: sweeping.dialer, throttle, clock, limits: LIMITS, signal },
       shortage: options.shortage,
-      onShortage: () => this.#slots.lower(), // fewer connections are made from now on
+      onShortage: () => this.#slots.reduceLimit(), // fewer connections are made from now on
     };
   }
 
@@ -109,7 +109,7 @@ export class JavaSweep {
 
   /** Queries a server that was found once more. */
   async refresh(target: Endpoint): Promise<void> {
-    const free = await this.#slots.take(target.address);
+    const free = await this.#slots.acquire(target.address);
     try {
       const { throttle, clock, signal } = this.#link;
       const now = clock.now();

@@ -47,7 +47,7 @@ export async function discover(options: LanOptions): Promise<LanEnd> {
   const run = new Discovery(options, networks, board, reject);
   board.listen((datagram, from, socket) => run.receive(datagram, from, socket)).catch(reject);
   group?.listen((datagram, from) => run.announced(datagram, from)).catch(reject);
-  const hangUp = () => options.watch && board.hangUp();
+  const hangUp = () => options.watch && board.cancel();
   signal.addEventListener("abort", hangUp, { once: true });
   const end = clock.now() + listenMs;
   const java = javaSweep(run, options);

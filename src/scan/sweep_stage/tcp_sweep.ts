@@ -78,7 +78,7 @@ export class TcpSweep {
       clock: options.io.clock,
       limits: options.limits.streamLimits ?? STREAM_LIMITS,
       signal: around.stop.hard,
-      onShortage: () => this.#slots.lower(), // fewer connections are made from now on
+      onShortage: () => this.#slots.reduceLimit(), // fewer connections are made from now on
       shortage: around.shortage,
     };
   }
@@ -226,7 +226,7 @@ export class TcpSweep {
     const { limits } = this.#link;
     const expected = ports(protocol, family(peer.address)).includes(peer.port);
     const connectMs = expected ? limits.connectMs : followUpMs ?? limits.connectMs;
-    const onClose = await this.#slots.take(peer.address);
+    const onClose = await this.#slots.acquire(peer.address);
     return new StreamLink(peer, { ...this.#link, limits: { ...limits, connectMs }, onClose });
   }
 }

@@ -17,8 +17,8 @@ class ManualClock implements Clock {
 
   now = () => this.#now;
   wall = () => this.#now;
-  turn = () => systemClock.turn();
-  look = () => systemClock.look();
+  yieldToEvents = () => systemClock.yieldToEvents();
+  pollSockets = () => systemClock.pollSockets();
   after = (ms: number, callback: () => void) => {
     const timer = { at: this.#now + ms, callback };
     this.#timers.add(timer);
@@ -75,7 +75,7 @@ async function exchange(conn: Deno.TcpConn, ...pieces: string[]): Promise<string
     for (let rest = bytes(piece); rest.length > 0;) {
       rest = rest.subarray(await conn.write(rest).catch(() => rest.length));
     }
-    await systemClock.look();
+    await systemClock.pollSockets();
   }
   return await readAll(conn);
 }
@@ -226,9 +226,9 @@ Deno.test("a client that sends, or reads, without an end holds one connection, f
   const holder = await connect();
   await holder.write(bytes(GET));
   await until(() => server.connections === 1);
-  await systemClock.look();
+  await systemClock.pollSockets();
   clock.move(10_000);
-  await systemClock.look();
+  await systemClock.pollSockets();
   clock.move(10_000);
   await until(() => server.connections === 0);
   holder.close();
@@ -249,7 +249,7 @@ Deno.test("what keeps a connection from being accepted is reported once, and tri
     const onTrouble = (reason: string) => troubles.push(reason);
     await using _server = new HttpServer(listener, { clock, onTrouble, answer });
     for (let i = 0; i < 4; i++) {
-      await systemClock.look();
+      await systemClock.pollSockets();
       clock.move(1000);
     }
     await until(() => tries === 4);
@@ -261,6 +261,6 @@ Deno.test("what keeps a connection from being accepted is reported once, and tri
 async function until(holds: () => boolean): Promise<void> {
   for (let looks = 0; !holds(); looks++) {
     assert(looks < 2000, "it never holds");
-    await systemClock.look();
+    await systemClock.pollSockets();
   }
 }

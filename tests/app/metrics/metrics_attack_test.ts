@@ -30,7 +30,7 @@ async function connect(victim: Victim): Promise<Deno.TcpConn> {
       return await Deno.connect({ hostname: "127.0.0.1", port: victim.port });
     } catch (error) {
       if (victim.ended || !isGone(error)) throw error;
-      await systemClock.look();
+      await systemClock.pollSockets();
     }
   }
 }
@@ -51,7 +51,7 @@ async function scrape(victim: Victim, enough: (page: string) => boolean): Promis
     } catch (error) {
       if (!isReset(error)) throw error; // there were too many connections
     }
-    await systemClock.look();
+    await systemClock.pollSockets();
   }
 }
 
@@ -69,7 +69,7 @@ async function attack(victim: Victim): Promise<AsyncDisposable> {
     ) {
       if (over) return;
       await conn.write(Uint8Array.of(byte));
-      await systemClock.look();
+      await systemClock.pollSockets();
     }
   };
   const dripping = conns.slice(2000).map((conn) => drip(conn).catch(() => {})); // it was closed

@@ -15,13 +15,13 @@ type Opening = (index: number) => Promise<{ outlet: FrameSender; thread?: SendTh
 const OPENINGS: Record<string, Opening> = {
   packet: (index) => Promise.resolve({ outlet: new PacketSender(index) }),
   async "packet with a thread"(index) {
-    const thread = await SendThread.start({ ends: ROUTE });
+    const thread = await SendThread.start({ addresses: ROUTE });
     return { outlet: new PacketSender(index, thread), thread };
   },
   xdp: (index) => Promise.resolve({ outlet: new XdpSender(new XdpSocket(index, 0)) }),
   async "xdp with a thread"(index) {
     const socket = new XdpSocket(index, 0);
-    const thread = await SendThread.start({ ends: ROUTE, rings: socket.place });
+    const thread = await SendThread.start({ addresses: ROUTE, rings: socket.map });
     return { outlet: new XdpSender(socket, thread), thread };
   },
 };

@@ -42,7 +42,7 @@ testEngine({
   name: "packet with a thread",
   address: OURS,
   async run(test) {
-    const thread = await SendThread.start({ ends: ROUTE });
+    const thread = await SendThread.start({ addresses: ROUTE });
     await runWith(test, new PacketSender(indexOf("near0"), thread), thread);
   },
 });
@@ -56,7 +56,7 @@ testEngine({
   address: OURS,
   async run(test) {
     const socket = new XdpSocket(indexOf("near0"), 1);
-    const thread = await SendThread.start({ ends: ROUTE, rings: socket.place });
+    const thread = await SendThread.start({ addresses: ROUTE, rings: socket.map });
     await runWith(test, new XdpSender(socket, thread), thread);
   },
 });

@@ -14,7 +14,7 @@ export const ROUTE: FrameRoute = {
   source: OURS,
   sourceMac: Uint8Array.of(2, 0, 0, 0, 0, 1),
   gatewayMac: Uint8Array.of(2, 0, 0, 0, 0, 0xfe),
-  stretches: [{ start: 0, end: 2 ** 32 }],
+  ranges: [{ start: 0, end: 2 ** 32 }],
   mtu: 1500,
 };
 

@@ -7,7 +7,7 @@ import { InputError } from "../../../src/core/errors.ts";
 import { NetlinkError, requestNetlink } from "../../../src/net/linux/netlink/netlink_request.ts";
 import { Libc } from "../../../src/net/linux/ffi/libc.ts";
 import { encodeRouteRequest } from "../../../src/net/linux/netlink/rtnetlink.ts";
-import { AddressesBehind } from "../../../src/net/linux/netlink/routing_table.ts";
+import { AddressesBehindGateway } from "../../../src/net/linux/netlink/routing_table.ts";
 import { findGatewayMac, findUplink, NoUplink } from "../../../src/net/linux/netlink/uplink.ts";
 import { GATEWAY, indexOf, OURS, system } from "./place.ts";
 
@@ -19,10 +19,10 @@ Deno.test("who is behind the gateway is whom the kernel sends there", () => {
   const uplink = findUplink(libc, { targets: ALL });
   assertEquals([uplink.source, uplink.gateway], [OURS, GATEWAY]);
   assertEquals([uplink.interface.name, uplink.interface.mtu], ["near0", 1500]);
-  const behind = new AddressesBehind(uplink.stretches);
+  const behind = new AddressesBehindGateway(uplink.ranges);
   const index = indexOf("near0");
   let seed = 5;
-  const edges = uplink.stretches.flatMap(({ start, end }) => [start - 1, start, end - 1, end]);
+  const edges = uplink.ranges.flatMap(({ start, end }) => [start - 1, start, end - 1, end]);
   const drawn = Array.from({ length: 3000 }, (_, i) => {
     seed = mix(seed + 0x9e3779b9 | 0);
     return i % 2 === 0 ? seed >>> 0 : 0x0a500000 + (seed & 0x7ffff);

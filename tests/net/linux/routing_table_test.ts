@@ -4,8 +4,8 @@ import { mix } from "../../../src/core/bits.ts";
 import { Endpoints } from "../../../src/core/endpoints.ts";
 import type { Route, RoutingRule } from "../../../src/net/linux/netlink/rtnetlink.ts";
 import {
-  AddressesBehind,
-  areUsual,
+  AddressesBehindGateway,
+  areDefaultRules,
   findNextHop,
 } from "../../../src/net/linux/netlink/routing_table.ts";
 
@@ -45,7 +45,7 @@ Deno.test("a way holds what its routes lead to, and nothing that others do", () 
   ];
   const way = findNextHop(routes, ALL)!;
   assertEquals([way.gateway, way.interface], [GATEWAY, 3]);
-  const behind = new AddressesBehind(way.stretches);
+  const behind = new AddressesBehindGateway(way.ranges);
   const asked: [address: number, isBehind: boolean][] = [
     ...[[0, true], [0x0a08ffff, true], [0x0a090000, false], [0x0a0900ff, false]] as const,
     ...[[0x0a090100, true], [0x0a510000, false], [0x0a5100ff, false], [0x0a510100, true]] as const,
@@ -75,7 +75,7 @@ Deno.test("for any routes, each address is where the long way finds it", () => {
     const edges = routes.flatMap(({ to, bits }) => [to - 1, to, to + 2 ** (32 - bits)])
       .filter((address) => address >= 0 && address < 2 ** 32);
     const way = findNextHop(routes, ALL);
-    const behind = new AddressesBehind(way?.stretches ?? []);
+    const behind = new AddressesBehindGateway(way?.ranges ?? []);
     for (const address of [...edges, ...Array.from({ length: 50 }, next)]) {
       const found = lookUp(routes, address);
       const wanted = way !== undefined && found?.gateway === way.gateway &&
@@ -102,11 +102,11 @@ Deno.test("of several ways the one with the most targets is taken, or the one ov
 Deno.test("only with the usual rules the table tells the way", () => {
   const usual: RoutingRule[] = [[0, 255], [32766, 254], [32767, 253]]
     .map(([priority, table]) => ({ priority, table, isForAll: true }));
-  assertEquals(areUsual(usual), true);
-  assertEquals(areUsual(usual.slice(0, 2)), true);
-  assertEquals(areUsual([]), true); // a kernel without rules
-  assertEquals(areUsual(usual.slice(0, 1)), false);
-  assertEquals(areUsual(usual.slice(1)), false);
-  assertEquals(areUsual([...usual, { priority: 40_000, table: 7, isForAll: true }]), false);
-  assertEquals(areUsual([{ ...usual[0], isForAll: false }, ...usual.slice(1)]), false);
+  assertEquals(areDefaultRules(usual), true);
+  assertEquals(areDefaultRules(usual.slice(0, 2)), true);
+  assertEquals(areDefaultRules([]), true); // a kernel without rules
+  assertEquals(areDefaultRules(usual.slice(0, 1)), false);
+  assertEquals(areDefaultRules(usual.slice(1)), false);
+  assertEquals(areDefaultRules([...usual, { priority: 40_000, table: 7, isForAll: true }]), false);
+  assertEquals(areDefaultRules([{ ...usual[0], isForAll: false }, ...usual.slice(1)]), false);
 });

@@ -17,12 +17,12 @@ const KINDS = [1, 2, 3].map((length) => ({
 }));
 const ENDS = [{ address: 0xfffe_fdfc, port: 65_535 }, { address: (1n << 128n) - 2n, port: 1 }];
 
-/** A job of so many rows. */
+/** A job with `count` targets. */
 function job(socket: number, count: number, family: 4 | 6 = 4): SendJob {
-  const rows = new TargetBatch(KINDS[socket % 3], 256, family);
-  const targets = Endpoints.of(ENDS[family === 4 ? 0 : 1]);
-  for (let i = 0; i < count; i++) rows.add(targets, 0, 0x8000_0000 + i, 0xffff_0000 + i);
-  return { socket, way: family === 4 ? "packet" : "ipv6", rows, port: 7 * socket };
+  const targets = new TargetBatch(KINDS[socket % 3], 256, family);
+  const endpoints = Endpoints.of(ENDS[family === 4 ? 0 : 1]);
+  for (let i = 0; i < count; i++) targets.add(endpoints, 0, 0x8000_0000 + i, 0xffff_0000 + i);
+  return { socket, method: family === 4 ? "packet" : "ipv6", targets, port: 7 * socket };
 }
 
 Deno.test("jobs are done in order, each with its own numbers and rows", async () => {
@@ -36,10 +36,10 @@ Deno.test("jobs are done in order, each with its own numbers and rows", async ()
   const words = new Int32Array(jobs.memory);
   const done: unknown[] = [];
   serveJobs(jobs.memory, (one, { refuse }) => {
-    const { socket, way, template, count, port } = one;
-    done.push([socket, way, count, port]);
+    const { socket, method, template, count, port } = one;
+    done.push([socket, method, count, port]);
     const batch = new DatagramBatch({ template: new Uint8Array(8), tokenAt: 0, clockAt: 4 }, 256);
-    const family = way === "ipv6" ? 6 : 4;
+    const family = method === "ipv6" ? 6 : 4;
     assert(one.waited < 1_000_000);
     readTargets(words, one.at, count, family, 1000 * socket, batch);
     const wanted = { ...KINDS[socket % 3], clockAt: -1, tokenText: true };
@@ -62,9 +62,9 @@ Deno.test("jobs are done in order, each with its own numbers and rows", async ()
 Deno.test("so many kinds of datagrams are told of, and none that is too long", async () => {
   const jobs = new SharedJobQueue();
   const send = (template: Template) => {
-    const rows = new TargetBatch(template, 1, 4);
-    rows.add(Endpoints.of(ENDS[0]), 0, 0, 0);
-    return jobs.send({ socket: 0, way: "ipv4", rows }, 0, quiet);
+    const targets = new TargetBatch(template, 1, 4);
+    targets.add(Endpoints.of(ENDS[0]), 0, 0, 0);
+    return jobs.send({ socket: 0, method: "ipv4", targets }, 0, quiet);
   };
   const kinds = Array.from({ length: 33 }, (_, i) => ({ template: new Uint8Array(i) }));
   const sent = kinds.slice(0, 31).map(send);
@@ -77,7 +77,7 @@ Deno.test("so many kinds of datagrams are told of, and none that is too long", a
   await Promise.allSettled(waiting);
   const others = new SharedJobQueue();
   const long = new TargetBatch({ template: new Uint8Array(2037) }, 1, 4);
-  const job = { socket: 0, way: "ipv4", rows: long } as const;
+  const job = { socket: 0, method: "ipv4", targets: long } as const;
   await assertRejects(() => others.send(job, 0, quiet), RangeError, "too long");
 });
 
@@ -101,9 +101,9 @@ Deno.test("what stops a job, and where, is told", async () => {
   const jobs = new SharedJobQueue();
   const sent = jobs.send(job(0, 5), 0, quiet);
   jobs.close();
-  serveJobs(jobs.memory, (_: ArrivedSendJob, { refuse, leave }) => {
+  serveJobs(jobs.memory, (_: ArrivedSendJob, { refuse, stop }) => {
     refuse(1);
-    leave(100);
+    stop(100);
     return 3;
   });
   assertEquals(await sent, { taken: 2, tried: 3, errno: 100 });

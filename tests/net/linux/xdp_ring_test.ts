@@ -100,7 +100,7 @@ class Kernel {
 function sendAll(kernel: Kernel, ring: XdpRing, first: number, count: number): number[] {
   const view = new DataView(kernel.loads.buffer);
   for (let i = 0; i < count; i++) view.setUint32(i * STRIDE + FRAME, first + i);
-  const load = { socket: 7, at: LOADS, count, length: LENGTH, stride: STRIDE, isPatient: true };
+  const load = { socket: 7, at: LOADS, count, length: LENGTH, stride: STRIDE, waitsForSpace: true };
   const refused: number[] = [];
   for (let at = 0, turns = 0; at < count; turns++) {
     assert(turns < 100_000, "it never ends");
@@ -177,7 +177,7 @@ Deno.test("of jobs that are left, each frame leaves once, whoever comes again fi
         view.setUint32(i * STRIDE + FRAME, job.first + job.at + i);
       }
       const load = { socket: 7, at: LOADS, count: job.left, length: LENGTH, stride: STRIDE };
-      const taken = ring.transmit({ ...load, isPatient: true }, 0, job.id);
+      const taken = ring.transmit({ ...load, waitsForSpace: true }, 0, job.id);
       assert(taken <= job.left, `${taken} of ${job.left}`);
       job.at += Math.max(0, taken);
       job.left -= Math.max(0, taken);
@@ -192,7 +192,14 @@ Deno.test("what keeps frames from leaving is told, and what was taken before", (
   assertEquals(sendAll(kernel, kernel.ring, 0, 5), [ENETDOWN]);
   assertEquals(kernel.sent, numbers(5));
   const never = new Kernel(() => "lost");
-  const load = { socket: 7, at: LOADS, count: 4, length: LENGTH, stride: STRIDE, isPatient: true };
+  const load = {
+    socket: 7,
+    at: LOADS,
+    count: 4,
+    length: LENGTH,
+    stride: STRIDE,
+    waitsForSpace: true,
+  };
   const ring = never.ring;
   for (let i = 0; i < 3; i++) assertEquals(ring.transmit(load, 0), -EBUSY);
 });
@@ -205,7 +212,7 @@ Deno.test("frames wait while the memory is full of others that are not done", ()
     count: 256,
     length: LENGTH,
     stride: STRIDE,
-    isPatient: true,
+    waitsForSpace: true,
   };
   const ring = kernel.ring;
   for (let i = 0; i < AREAS; i++) assertEquals(ring.transmit(load, 0), 256);

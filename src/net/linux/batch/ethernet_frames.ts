@@ -41,7 +41,7 @@ const UDP_SUM = 42;
 const UDP = 17;
 
 /** What is the same in all frames of a scan. */
-export interface FrameEnds {
+export interface FrameAddresses {
   /** Our MAC, 6 bytes. */
   readonly sourceMac: Uint8Array;
   /** Whose MAC they go to, 6 bytes. */
@@ -77,7 +77,7 @@ export class EthernetFrames {
    * @param of The datagram.
    * @param capacity How many.
    */
-  constructor({ sourceMac, gatewayMac, source }: FrameEnds, of: Template, capacity: number) {
+  constructor({ sourceMac, gatewayMac, source }: FrameAddresses, of: Template, capacity: number) {
     const payload = of.template;
     this.#stamp = new Stamp(of);
     this.slot = slotSize(payload.length);

@@ -6,15 +6,15 @@
  * @module
  */
 import type { Endpoints } from "../../../core/endpoints.ts";
-import { EthernetFrames, FRAME, type FrameEnds, PAYLOAD } from "./ethernet_frames.ts";
+import { EthernetFrames, FRAME, type FrameAddresses, PAYLOAD } from "./ethernet_frames.ts";
 import type { PreparedBatch } from "./transmit.ts";
 import { addressOf, MessageHeaders, writeSockaddr } from "../ffi/mmsghdr.ts";
-import type { AddressesBehind } from "../netlink/routing_table.ts";
+import type { AddressesBehindGateway } from "../netlink/routing_table.ts";
 import { type Batch, Stamp, type Template } from "../../socket.ts";
 
 /** Whether a target gets a frame. The system refuses port 0 by name; a frame would go out to it. */
 export function isFramed(
-  behind: AddressesBehind | undefined,
+  behind: AddressesBehindGateway | undefined,
   targets: Endpoints,
   i: number,
 ): boolean {
@@ -32,7 +32,7 @@ export class FrameBatch implements Batch {
   framedCount = 0;
   plainCount = 0;
   readonly #address: bigint;
-  readonly #behind: AddressesBehind | undefined;
+  readonly #behind: AddressesBehindGateway | undefined;
   readonly #stamp: Stamp;
 
   /**
@@ -41,8 +41,8 @@ export class FrameBatch implements Batch {
    * @param behind Who gets frames; `undefined`: nobody, for they would be too large.
    */
   constructor(
-    ends: FrameEnds,
-    behind: AddressesBehind | undefined,
+    ends: FrameAddresses,
+    behind: AddressesBehindGateway | undefined,
     of: Template,
     private readonly capacity: number,
   ) {
@@ -82,7 +82,14 @@ export class FrameBatch implements Batch {
   /** The frames themselves, as they are for a ring. */
   frameLoad(socket: number): PreparedBatch {
     const { length, slot: stride } = this.frames;
-    return { socket, at: this.#address, count: this.framedCount, length, stride, isPatient: true };
+    return {
+      socket,
+      at: this.#address,
+      count: this.framedCount,
+      length,
+      stride,
+      waitsForSpace: true,
+    };
   }
 
   clear(): void {

@@ -9,14 +9,14 @@
  */
 import { Endpoints } from "../../../core/endpoints.ts";
 import { isFramed } from "./frame_batch.ts";
-import type { AddressesBehind } from "../netlink/routing_table.ts";
+import type { AddressesBehindGateway } from "../netlink/routing_table.ts";
 import { type Batch, MOST_IN_BATCH, type Template } from "../../socket.ts";
 
 /** Words of an address, and of a row behind it. */
-const ADDRESS: Readonly<Record<4 | 6, number>> = { 4: 1, 6: 4 };
-const REST = 3;
+const ADDRESS_WORDS: Readonly<Record<4 | 6, number>> = { 4: 1, 6: 4 };
+const OTHER_WORDS = 3;
 /** Words of the largest batch. */
-export const MOST_WORDS = MOST_IN_BATCH * (ADDRESS[6] + REST);
+export const MOST_WORDS = MOST_IN_BATCH * (ADDRESS_WORDS[6] + OTHER_WORDS);
 
 /** Rows of one family. */
 export class TargetBatch implements Batch {
@@ -34,7 +34,7 @@ export class TargetBatch implements Batch {
    */
   constructor(readonly template: Template, capacity: number, readonly family: 4 | 6) {
     if (capacity > MOST_IN_BATCH) throw new RangeError(`No batch has room for ${capacity} targets`);
-    this.size = ADDRESS[family] + REST;
+    this.size = ADDRESS_WORDS[family] + OTHER_WORDS;
     this.words = new Int32Array(capacity * this.size);
   }
 
@@ -84,7 +84,7 @@ export function readTargets(
     }
     one.ports[0] = words[at];
     into.add(one, 0, words[at + 1], words[at + 2] + waited);
-    at += REST;
+    at += OTHER_WORDS;
   }
 }
 
@@ -99,7 +99,7 @@ export class FrameTargetBatch implements Batch {
    * @param behind Who gets frames; `undefined`: nobody, for they would be too large.
    */
   constructor(
-    private readonly behind: AddressesBehind | undefined,
+    private readonly behind: AddressesBehindGateway | undefined,
     template: Template,
     capacity: number,
   ) {

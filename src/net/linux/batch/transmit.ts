@@ -19,7 +19,7 @@ export interface PreparedBatch {
   /** Bytes from one to the next. */
   readonly stride: number;
   /** Whether they wait as long as there is no room for them; else they count as refused one day. */
-  readonly isPatient: boolean;
+  readonly waitsForSpace: boolean;
 }
 
 /**
@@ -34,9 +34,9 @@ export function preparedMessages(
   socket: number,
   at: bigint,
   count: number,
-  isPatient = false,
+  waitsForSpace = false,
 ): PreparedBatch {
-  return { socket, at, count, length: 0, stride: MMSGHDR, isPatient };
+  return { socket, at, count, length: 0, stride: MMSGHDR, waitsForSpace };
 }
 
 /** Hands messages over with one call. */

@@ -23,7 +23,7 @@ export class SocketMemory {
   }
 
   /** Bytes in it. */
-  get waiting(): number {
+  get used(): number {
     return this.#ask(SO_MEMINFO)[WAITING];
   }
 

@@ -14,7 +14,7 @@ import {
 import { decodeReplies, type RtnetlinkReply } from "./rtnetlink.ts";
 
 /** What the kernel sends at once fits in. */
-const ROOM = 65_536;
+const BUFFER_SIZE = 65_536;
 const SOCKADDR_NL = 12;
 
 /** The kernel said no. */
@@ -53,9 +53,9 @@ export function requestNetlink(libc: Libc, request: Uint8Array<ArrayBuffer>): Rt
 
 function receiveAll(libc: Libc, socket: number): RtnetlinkReply[] {
   const answers: RtnetlinkReply[] = [];
-  const room = new Uint8Array(ROOM);
+  const room = new Uint8Array(BUFFER_SIZE);
   for (;;) {
-    const size = Number(libc.call.recv(socket, room, BigInt(ROOM), MSG_DONTWAIT));
+    const size = Number(libc.call.recv(socket, room, BigInt(BUFFER_SIZE), MSG_DONTWAIT));
     if (size < 0) throw failure(libc, "hear what the system says about its networks");
     const came = decodeReplies(room.subarray(0, size));
     for (const answer of came) {

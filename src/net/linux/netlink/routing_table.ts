@@ -19,18 +19,18 @@ const END = 2 ** 32;
 const UNICAST = 1;
 
 /** Addresses, from the first to before the end. */
-interface Stretch {
+interface AddressRange {
   readonly start: number;
   readonly end: number;
 }
 
 /** A stretch, and the route that counts there; `undefined`: none. */
-interface Span extends Stretch {
+interface Span extends AddressRange {
   readonly route: Route | undefined;
 }
 
 /** Whether a table counts for all datagrams alike, as it does unless somebody set up other rules. */
-export function areUsual(rules: readonly RoutingRule[]): boolean {
+export function areDefaultRules(rules: readonly RoutingRule[]): boolean {
   const usual = [`0 ${LOCAL}`, `32766 ${MAIN}`, `32767 ${LAST}`];
   return rules.every(({ priority, table, isForAll }, i) =>
     isForAll && usual[i] === `${priority} ${table}`
@@ -44,7 +44,7 @@ export interface NextHop {
   /** Its address. */
   readonly gateway: number;
   /** What lies behind it, ascending. */
-  readonly stretches: readonly Stretch[];
+  readonly ranges: readonly AddressRange[];
   /** How many of the targets that are, and one of them. */
   readonly targets: number;
   readonly target: number;
@@ -60,22 +60,24 @@ export interface NextHop {
  */
 export function findNextHop(
   routes: readonly Route[],
-  targets: readonly Stretch[],
+  targets: readonly AddressRange[],
   over?: number,
 ): NextHop | undefined {
-  const ways = new Map<string, { route: Route; stretches: Stretch[] }>();
+  const hops = new Map<string, { route: Route; ranges: AddressRange[] }>();
   for (const { route, start, end } of spansOf(routes)) {
     if (route === undefined || !isBehind(route) || over !== undefined && route.interface !== over) {
       continue;
     }
     const key = `${route.interface} ${route.gateway}`;
-    if (!ways.has(key)) ways.set(key, { route, stretches: [] });
-    ways.get(key)!.stretches.push({ start, end });
+    if (!hops.has(key)) hops.set(key, { route, ranges: [] });
+    hops.get(key)!.ranges.push({ start, end });
   }
-  const found = [...ways.values()].map(({ route, stretches }): NextHop => ({
-    ...{ interface: route.interface, gateway: route.gateway!, stretches },
-    ...inBoth(stretches, targets),
-  })).filter((way) => way.targets > 0);
+  const found = [...hops.values()].map(({ route, ranges }): NextHop => ({
+    interface: route.interface,
+    gateway: route.gateway!,
+    ranges,
+    ...countTargets(ranges, targets),
+  })).filter((hop) => hop.targets > 0);
   return found.sort((a, b) => b.targets - a.targets)[0];
 }
 
@@ -125,33 +127,33 @@ function spansOfTable(routes: readonly Route[]): Span[] {
   return spans;
 }
 
-/** How many targets lie in ascending stretches, and the first of them. */
-function inBoth(stretches: readonly Stretch[], targets: readonly Stretch[]) {
+/** How many targets lie in ascending ranges, and the first of them. */
+function countTargets(ranges: readonly AddressRange[], targets: readonly AddressRange[]) {
   let count = 0;
   let target = 0;
-  for (let i = 0, j = 0; i < stretches.length && j < targets.length;) {
-    const start = Math.max(stretches[i].start, targets[j].start);
-    const size = Math.min(stretches[i].end, targets[j].end) - start;
+  for (let i = 0, j = 0; i < ranges.length && j < targets.length;) {
+    const start = Math.max(ranges[i].start, targets[j].start);
+    const size = Math.min(ranges[i].end, targets[j].end) - start;
     if (size > 0 && count === 0) target = start;
     count += Math.max(0, size);
-    if (stretches[i].end < targets[j].end) i++;
+    if (ranges[i].end < targets[j].end) i++;
     else j++;
   }
   return { targets: count, target };
 }
 
 /** Who is behind a gateway: asked for each target, so that nothing is allocated. */
-export class AddressesBehind {
+export class AddressesBehindGateway {
   readonly #starts: Uint32Array;
   /** The last address of each. */
   readonly #lasts: Uint32Array;
   /** Where the last one that was asked for is. */
   #at = 0;
 
-  /** Takes ascending stretches. */
-  constructor(stretches: readonly Stretch[]) {
-    this.#starts = Uint32Array.from(stretches, ({ start }) => start);
-    this.#lasts = Uint32Array.from(stretches, ({ end }) => end - 1);
+  /** Takes ascending ranges. */
+  constructor(ranges: readonly AddressRange[]) {
+    this.#starts = Uint32Array.from(ranges, ({ start }) => start);
+    this.#lasts = Uint32Array.from(ranges, ({ end }) => end - 1);
   }
 
   /** Whether a target of a row, which is one of IPv4, is. */

@@ -156,10 +156,10 @@ function quad(address: number): number[] {
  * @throws Truncated, Malformed
  */
 export function decodeReplies(bytes: Uint8Array): RtnetlinkReply[] {
-  return decodeMessages(bytes).map(decodeAnswer).filter((answer) => answer !== undefined);
+  return decodeMessages(bytes).map(decodeReply).filter((answer) => answer !== undefined);
 }
 
-function decodeAnswer(fields: NetlinkFields): RtnetlinkReply | undefined {
+function decodeReply(fields: NetlinkFields): RtnetlinkReply | undefined {
   switch (fields.u16(TYPE, "type")) {
     case DONE:
       return "done";

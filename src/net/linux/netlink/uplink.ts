@@ -26,7 +26,7 @@ import {
   type NetworkInterface,
 } from "./rtnetlink.ts";
 import { linkLayerAddress } from "../ffi/sockaddr_ll.ts";
-import { areUsual, findNextHop, type NextHop } from "./routing_table.ts";
+import { areDefaultRules, findNextHop, type NextHop } from "./routing_table.ts";
 
 const ETHERNET = 1;
 const ARP = 0x0806;
@@ -45,7 +45,7 @@ export interface Uplink {
   /** The gateway's address. */
   readonly gateway: number;
   /** What lies behind it, ascending; the rest is for the system's own sockets. */
-  readonly stretches: NextHop["stretches"];
+  readonly ranges: NextHop["ranges"];
   /** How many targets that are. */
   readonly targets: number;
 }
@@ -72,7 +72,7 @@ export function findUplink(libc: Libc, options: UplinkOptions): Uplink {
     );
   const named = namedLink(links, options.interface);
   if (named !== undefined) requireEthernet(named);
-  requireUsualRules(libc);
+  requireDefaultRules(libc);
   const routes = requestNetlink(libc, encodeRoutesRequest()).flatMap((answer) =>
     answer !== "done" && "route" in answer ? [answer.route] : []
   );
@@ -81,7 +81,7 @@ export function findUplink(libc: Libc, options: UplinkOptions): Uplink {
   if (way === undefined) throw new NoUplink(`no target is behind a gateway${place}`);
   const link = links.find(({ index }) => index === way.interface)!;
   requireEthernet(link);
-  const { target: to, gateway, stretches } = way;
+  const { target: to, gateway, ranges } = way;
   const [answer] = requestNetlink(libc, encodeRouteRequest(to, options.source));
   const route = answer !== "done" && "route" in answer ? answer.route : undefined;
   if (route?.gateway !== gateway || route.interface !== link.index) {
@@ -89,7 +89,7 @@ export function findUplink(libc: Libc, options: UplinkOptions): Uplink {
   }
   const source = options.source ?? route.source;
   if (source === undefined) throw new NoUplink(`${link.name} has no address to send from`);
-  return { interface: link, source, gateway, stretches, targets: way.targets };
+  return { interface: link, source, gateway, ranges, targets: way.targets };
 }
 
 function namedLink(
@@ -117,12 +117,12 @@ function requireEthernet({ name, isLoopback, isPointToPoint, type, mac }: Networ
 }
 
 /** With rules of others, which route counts may depend on more than the target. */
-function requireUsualRules(libc: Libc): void {
+function requireDefaultRules(libc: Libc): void {
   try {
     const rules = requestNetlink(libc, encodeRulesRequest()).flatMap((answer) =>
       answer !== "done" && "rule" in answer ? [answer.rule] : []
     );
-    if (areUsual(rules)) return;
+    if (areDefaultRules(rules)) return;
   } catch (error) {
     // A kernel without policy routing has no rules but the usual ones.
     if (error instanceof NetlinkError && error.errno === EOPNOTSUPP) return;
@@ -147,13 +147,13 @@ export async function findGatewayMac(libc: Libc, uplink: Uplink): Promise<Uint8A
       if (neighbour.mac !== undefined) return neighbour.mac;
     }
   }
-  return await askForMac(libc, uplink);
+  return await requestMac(libc, uplink);
 }
 
-async function askForMac(libc: Libc, uplink: Uplink): Promise<Uint8Array> {
+async function requestMac(libc: Libc, uplink: Uplink): Promise<Uint8Array> {
   const { call } = libc;
   const { interface: link, source, gateway } = uplink;
-  const socket = call.socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, swap(ARP));
+  const socket = call.socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, networkOrder(ARP));
   if (socket < 0) throw failure(libc, "open a socket for ARP");
   try {
     const name = linkLayerAddress(link.index, ARP);
@@ -163,7 +163,7 @@ async function askForMac(libc: Libc, uplink: Uplink): Promise<Uint8Array> {
       if (call.sendto(socket, request, BigInt(request.length), 0, name, name.length) < 0) {
         throw failure(libc, `ask for a MAC on ${link.name}`);
       }
-      const mac = await hearMac(libc, socket, gateway);
+      const mac = await receiveMac(libc, socket, gateway);
       if (mac !== undefined) return mac;
     }
   } finally {
@@ -175,7 +175,7 @@ async function askForMac(libc: Libc, uplink: Uplink): Promise<Uint8Array> {
   );
 }
 
-async function hearMac(
+async function receiveMac(
   libc: Libc,
   socket: number,
   gateway: number,
@@ -194,6 +194,6 @@ async function hearMac(
 }
 
 /** A number in the order of bytes of the network. */
-function swap(value: number): number {
+function networkOrder(value: number): number {
   return (value & 0xff) << 8 | value >>> 8;
 }

@@ -15,7 +15,7 @@ export interface SendReport {
   /** The system does not take one. */
   refuse(errno: number): void;
   /** The rest waits for better times. */
-  leave(errno: number): void;
+  stop(errno: number): void;
 }
 
 /**
@@ -27,7 +27,7 @@ export function sendAll(
   libc: Libc,
   transmit: Transmit,
   load: PreparedBatch,
-  { refuse, leave }: SendReport,
+  { refuse, stop }: SendReport,
 ): number {
   let at = 0;
   for (let waits = 0; at < load.count;) {
@@ -41,8 +41,8 @@ export function sendAll(
     if (isFull(errno) && waits++ < MOST_WAITS) {
       const wanted = Int32Array.of(errno === EAGAIN ? load.socket : -1, POLLOUT);
       libc.call.pollHere(wanted, 1n, WAIT_MS);
-    } else if (isLost(errno) || load.isPatient && isFull(errno)) {
-      leave(errno);
+    } else if (isLost(errno) || load.waitsForSpace && isFull(errno)) {
+      stop(errno);
       break;
     } else if (errno !== EINTR) {
       refuse(errno);

@@ -4,7 +4,7 @@
  * @module
  */
 import { type SendJob, type SendJobOutcome, SharedJobQueue } from "./shared_job_queue.ts";
-import type { SendStart } from "./send_worker.ts";
+import type { SendWorkerOptions } from "./send_worker.ts";
 
 /** A thread that sends for sockets. It ends with the last of them. */
 export class SendThread {
@@ -12,7 +12,7 @@ export class SendThread {
   #sockets = 0;
   #isDead = false;
 
-  private constructor(private readonly worker: Worker, start: Omit<SendStart, "memory">) {
+  private constructor(private readonly worker: Worker, start: Omit<SendWorkerOptions, "memory">) {
     worker.postMessage({ ...start, memory: this.#jobs.memory });
   }
 
@@ -22,7 +22,7 @@ export class SendThread {
    * @param start What it needs, where it is to write frames. Default: it writes messages.
    * @throws Error with what is missing.
    */
-  static async start(start: Omit<SendStart, "memory"> = {}): Promise<SendThread> {
+  static async start(start: Omit<SendWorkerOptions, "memory"> = {}): Promise<SendThread> {
     const worker = new Worker(new URL("./send_worker.ts", import.meta.url), { type: "module" });
     const thread = new SendThread(worker, start);
     try {

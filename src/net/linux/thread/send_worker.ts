@@ -5,11 +5,11 @@
  * @module
  */
 import { FrameBatch } from "../batch/frame_batch.ts";
-import type { FrameEnds } from "../batch/ethernet_frames.ts";
+import type { FrameAddresses } from "../batch/ethernet_frames.ts";
 import {
   type ArrivedSendJob,
+  type SendJobHandler,
   type SendMethod,
-  type SendWork,
   serveJobs,
   templateAt,
 } from "./shared_job_queue.ts";
@@ -21,31 +21,31 @@ import {
   type Transmit,
 } from "../batch/transmit.ts";
 import { MessageBatch } from "../batch/message_batch.ts";
-import { AddressesBehind } from "../netlink/routing_table.ts";
+import { AddressesBehindGateway } from "../netlink/routing_table.ts";
 import { readTargets } from "../batch/target_batch.ts";
 import { sendAll } from "./blocking_send.ts";
 import { MOST_IN_BATCH } from "../../socket.ts";
-import { type XdpPlace, XdpRing } from "../xdp/xdp_ring.ts";
+import { type XdpMemoryMap, XdpRing } from "../xdp/xdp_ring.ts";
 
 /** What it is told at first. */
-export interface SendStart {
+export interface SendWorkerOptions {
   /** Where jobs come. */
   readonly memory: SharedArrayBuffer;
   /** What frames begin with, where it is to write frames. */
-  readonly ends?: FrameEnds;
+  readonly addresses?: FrameAddresses;
   /** The rings of the XDP socket whose frames it sends, if there is one. */
-  readonly rings?: XdpPlace;
+  readonly rings?: XdpMemoryMap;
 }
 
 /** What a worker has besides. */
 interface WorkerScope {
-  onmessage: (event: MessageEvent<SendStart>) => void;
+  onmessage: (event: MessageEvent<SendWorkerOptions>) => void;
   postMessage(word: string): void;
 }
 
 const scope = globalThis as unknown as WorkerScope;
 /** Who gets a frame was found out before. */
-const EVERYBODY = new AddressesBehind([{ start: 0, end: 2 ** 32 }]);
+const ALL_ADDRESSES = new AddressesBehindGateway([{ start: 0, end: 2 ** 32 }]);
 
 scope.onmessage = ({ data }) => {
   using libc = new Libc();
@@ -56,32 +56,32 @@ scope.onmessage = ({ data }) => {
 };
 
 /** What the thread does with its jobs. */
-function worker(libc: Libc, { memory, ends, rings }: SendStart): SendWork {
+function worker(libc: Libc, { memory, addresses, rings }: SendWorkerOptions): SendJobHandler {
   const words = new Int32Array(memory);
   const messages = sendMessages(libc);
   const ring = rings === undefined ? undefined : new XdpRing(libc, rings);
   let id = 0;
   const frames: Transmit = (load, from) => ring!.transmit(load, from, id);
   const batches = new Map<string, MessageBatch | FrameBatch>();
-  const empty = (way: SendMethod, number: number) => {
-    const key = `${way} ${number}`;
+  const empty = (method: SendMethod, number: number) => {
+    const key = `${method} ${number}`;
     let batch = batches.get(key);
     if (batch === undefined) {
       const template = templateAt(memory, number);
-      batch = isFramed(way)
-        ? new FrameBatch(ends!, EVERYBODY, template, MOST_IN_BATCH)
-        : new MessageBatch(template, MOST_IN_BATCH, way === "ipv4" ? 4 : 6);
+      batch = isFramed(method)
+        ? new FrameBatch(addresses!, ALL_ADDRESSES, template, MOST_IN_BATCH)
+        : new MessageBatch(template, MOST_IN_BATCH, method === "ipv4" ? 4 : 6);
       batches.set(key, batch);
     }
     batch.clear();
     return batch;
   };
   return (job, report) => {
-    const { way, count } = job;
+    const { method, count } = job;
     id = job.id;
-    const batch = empty(way, job.template);
-    readTargets(words, job.at, count, way === "ipv6" ? 6 : 4, job.waited, batch);
-    return sendAll(libc, way === "xdp" ? frames : messages, loadOf(job, batch), report);
+    const batch = empty(method, job.template);
+    readTargets(words, job.at, count, method === "ipv6" ? 6 : 4, job.waited, batch);
+    return sendAll(libc, method === "xdp" ? frames : messages, loadOf(job, batch), report);
   };
 }
 
@@ -90,13 +90,13 @@ function isFramed(way: SendMethod): boolean {
 }
 
 function loadOf(
-  { socket, way, port }: ArrivedSendJob,
+  { socket, method, port }: ArrivedSendJob,
   batch: MessageBatch | FrameBatch,
 ): PreparedBatch {
   if (batch instanceof MessageBatch) {
     return preparedMessages(socket, batch.messages.base, batch.length);
   }
   batch.frames.finish(batch.framedCount, port);
-  if (way === "xdp") return batch.frameLoad(socket);
+  if (method === "xdp") return batch.frameLoad(socket);
   return preparedMessages(socket, batch.framed.base, batch.framedCount, true);
 }

@@ -20,15 +20,15 @@ export interface SendJob {
   /** The socket's descriptor. */
   readonly socket: number;
   /** How. */
-  readonly way: SendMethod;
+  readonly method: SendMethod;
   /** To whom; they stay the caller's. */
-  readonly rows: TargetBatch;
+  readonly targets: TargetBatch;
   /** Our own port, where frames are written. Default: the socket's. */
   readonly port?: number;
 }
 
 /** What arrives at the other side. */
-export interface ArrivedSendJob extends Omit<SendJob, "rows"> {
+export interface ArrivedSendJob extends Omit<SendJob, "targets"> {
   readonly port: number;
   /** Which one it is: a rest of it that comes again has the same. */
   readonly id: number;
@@ -42,7 +42,7 @@ export interface ArrivedSendJob extends Omit<SendJob, "rows"> {
 }
 
 /** Sends a job, and tells what was refused or left; returns how many were tried. */
-export type SendWork = (job: ArrivedSendJob, report: SendReport) => number;
+export type SendJobHandler = (job: ArrivedSendJob, report: SendReport) => number;
 
 /** What came of a job. */
 export interface SendJobOutcome {
@@ -60,7 +60,7 @@ const COMPLETED = 16; // on another line of the processor's caches: the other si
 /** At how many that are done whoever hands them over is to be woken up. */
 const WAKE_AT = 1;
 /** Whether the other side sleeps: waking somebody up who does not costs as much, and more. */
-const SLEEPS = 17;
+const WORKER_SLEEPS = 17;
 const JOBS = 32;
 /**
  * A job: the socket, the way, the number of the datagram, how many rows there are, our own port, and
@@ -69,15 +69,15 @@ const JOBS = 32;
  * last.
  */
 const JOB = 16;
-const WAY = 1;
+const METHOD = 1;
 const TEMPLATE = 2;
 const COUNT = 3;
 const PORT = 4;
-const HANDED_AT = 5;
+const SUBMITTED_AT = 5;
 const TAKEN = 6;
 const TRIED = 7;
 const ERRNO = 8;
-const BEFORE = 9;
+const EARLIER_WAIT = 9;
 const ID = 10;
 /** Jobs that may wait. */
 const DEPTH = 64;
@@ -93,8 +93,8 @@ const TEMPLATE_WORDS = 512;
 const BYTES = 4;
 const MOST_BYTES = (TEMPLATE_WORDS - BYTES) * 4;
 /** The rows of each job. */
-const ROWS = TEMPLATES + MOST_TEMPLATES * TEMPLATE_WORDS;
-const WORDS = ROWS + DEPTH * MOST_WORDS;
+const TARGETS = TEMPLATES + MOST_TEMPLATES * TEMPLATE_WORDS;
+const WORDS = TARGETS + DEPTH * MOST_WORDS;
 
 /** A job that is not done, or whose outcome was not read. */
 interface OpenJob {
@@ -151,13 +151,13 @@ export class SharedJobQueue {
       if (this.#failure !== undefined) throw this.#failure;
       if (this.#open.length === DEPTH) throw new Error(`Cannot send: ${DEPTH} batches wait`);
       const number = this.#submit(job, from);
-      this.#open.push({ number, count: job.rows.length - from, refuse, resolve, reject });
+      this.#open.push({ number, count: job.targets.length - from, refuse, resolve, reject });
       void this.#watch();
     });
   }
 
   #submit(job: SendJob, from: number): number {
-    const { socket, way, rows, port = 0 } = job;
+    const { socket, method, targets, port = 0 } = job;
     const words = this.#words;
     const number = words[SUBMITTED];
     const now = microseconds();
@@ -165,22 +165,22 @@ export class SharedJobQueue {
     this.#first.set(job, first);
     const place = placeOf(number);
     words[place] = socket;
-    words[place + WAY] = SEND_METHODS.indexOf(way);
-    words[place + TEMPLATE] = this.#numberOf(rows.template);
-    words[place + COUNT] = rows.length - from;
+    words[place + METHOD] = SEND_METHODS.indexOf(method);
+    words[place + TEMPLATE] = this.#numberOf(targets.template);
+    words[place + COUNT] = targets.length - from;
     words[place + PORT] = port;
-    words[place + HANDED_AT] = now;
-    words[place + BEFORE] = now - first.at;
+    words[place + SUBMITTED_AT] = now;
+    words[place + EARLIER_WAIT] = now - first.at;
     words[place + ID] = first.id;
-    const { size } = rows;
-    words.set(rows.words.subarray(from * size, rows.length * size), rowsOf(number));
+    const { size } = targets;
+    words.set(targets.words.subarray(from * size, targets.length * size), targetsOf(number));
     this.#announce(number);
     return number;
   }
 
   #announce(number: number): void {
     Atomics.store(this.#words, SUBMITTED, number + 1 | 0);
-    if (Atomics.load(this.#words, SLEEPS) !== 0) Atomics.notify(this.#words, SUBMITTED);
+    if (Atomics.load(this.#words, WORKER_SLEEPS) !== 0) Atomics.notify(this.#words, SUBMITTED);
   }
 
   /** Tells of jobs that are done, until none is open. */
@@ -235,7 +235,7 @@ export class SharedJobQueue {
  *
  * @param memory That of the {@linkcode SharedJobQueue}.
  */
-export function serveJobs(memory: SharedArrayBuffer, work: SendWork): void {
+export function serveJobs(memory: SharedArrayBuffer, work: SendJobHandler): void {
   const words = new Int32Array(memory);
   let refused = 0;
   let left = 0;
@@ -244,15 +244,15 @@ export function serveJobs(memory: SharedArrayBuffer, work: SendWork): void {
       refused++;
       Atomics.add(words, REFUSALS + Math.min(errno, ERRNOS - 1), 1);
     },
-    leave(errno) {
+    stop(errno) {
       left = errno;
     },
   };
   for (let done = 0;;) {
     if (Atomics.load(words, SUBMITTED) === done) {
-      Atomics.store(words, SLEEPS, 1); // who submits after this sees it, and before it is seen
+      Atomics.store(words, WORKER_SLEEPS, 1); // who submits after this sees it, and before it is seen
       Atomics.wait(words, SUBMITTED, done);
-      Atomics.store(words, SLEEPS, 0);
+      Atomics.store(words, WORKER_SLEEPS, 0);
       continue;
     }
     const place = placeOf(done);
@@ -271,16 +271,16 @@ export function serveJobs(memory: SharedArrayBuffer, work: SendWork): void {
 
 function jobAt(words: Int32Array, number: number): ArrivedSendJob {
   const place = placeOf(number);
-  const waited = microseconds() - words[place + HANDED_AT] >>> 0;
+  const waited = microseconds() - words[place + SUBMITTED_AT] >>> 0;
   return {
     socket: words[place],
-    way: SEND_METHODS[words[place + WAY]],
+    method: SEND_METHODS[words[place + METHOD]],
     template: words[place + TEMPLATE],
     count: words[place + COUNT],
     port: words[place + PORT],
     id: words[place + ID],
-    at: rowsOf(number),
-    waited: (waited <= LONGEST_WAIT ? waited : 0) + words[place + BEFORE],
+    at: targetsOf(number),
+    waited: (waited <= LONGEST_WAIT ? waited : 0) + words[place + EARLIER_WAIT],
   };
 }
 
@@ -305,6 +305,6 @@ function placeOf(job: number): number {
   return JOBS + (job & DEPTH - 1) * JOB;
 }
 
-function rowsOf(job: number): number {
-  return ROWS + (job & DEPTH - 1) * MOST_WORDS;
+function targetsOf(job: number): number {
+  return TARGETS + (job & DEPTH - 1) * MOST_WORDS;
 }

@@ -30,7 +30,7 @@ const DESCRIPTOR = 4;
 const ADDRESS = 2;
 
 /** Where a ring lies: addresses of the whole, and offsets in it. */
-export interface RingPlace {
+export interface RingMap {
   readonly at: bigint;
   readonly size: number;
   readonly producer: number;
@@ -39,19 +39,19 @@ export interface RingPlace {
 }
 
 /** Where a socket's memory and rings lie: plain numbers, for a thread too. */
-export interface XdpPlace {
+export interface XdpMemoryMap {
   readonly socket: number;
   /** The memory of the frames. */
   readonly memory: bigint;
-  readonly tx: RingPlace;
-  readonly done: RingPlace;
+  readonly tx: RingMap;
+  readonly done: RingMap;
 }
 
 /** Memory of the kernel's, as words. */
 export type WordsAt = (at: bigint, size: number) => Int32Array;
 
 /** The real memory. */
-export const realWords: WordsAt = (at, size) =>
+export const kernelWords: WordsAt = (at, size) =>
   new Int32Array(
     Deno.UnsafePointerView.getArrayBuffer(Deno.UnsafePointer.create(at)!, size),
   );
@@ -76,8 +76,8 @@ export class XdpRing {
   /** Takes the rings of a new socket. */
   constructor(
     private readonly libc: Pick<Libc, "call" | "errno">,
-    private readonly place: XdpPlace,
-    words: WordsAt = realWords,
+    private readonly place: XdpMemoryMap,
+    words: WordsAt = kernelWords,
   ) {
     this.#tx = words(place.tx.at, place.tx.size);
     this.#done = words(place.done.at, place.done.size);

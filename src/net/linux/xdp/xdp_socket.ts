@@ -23,7 +23,7 @@ import {
   SOCK_CLOEXEC,
   SOCK_RAW,
 } from "../ffi/libc.ts";
-import { AREA, AREAS, DONE_SIZE, type RingPlace, TX_SIZE, type XdpPlace } from "./xdp_ring.ts";
+import { AREA, AREAS, DONE_SIZE, type RingMap, TX_SIZE, type XdpMemoryMap } from "./xdp_ring.ts";
 
 const SOL_XDP = 283;
 const XDP_MMAP_OFFSETS = 1;
@@ -57,7 +57,7 @@ const BIND_WAIT_MS = 10;
 /** A socket on one queue of an interface. */
 export class XdpSocket implements Disposable {
   /** Where its memory and rings are. */
-  readonly place: XdpPlace;
+  readonly map: XdpMemoryMap;
   /** Whether the card reads the frames where they are. */
   readonly isZeroCopy: boolean;
   readonly #libc = new Libc();
@@ -90,7 +90,7 @@ export class XdpSocket implements Disposable {
       const done = this.#ring(offsets, DONE_OFFSETS, DONE_SIZE * ADDRESS_SIZE, DONE_PAGE);
       this.#bind(index, queue);
       this.isZeroCopy = (this.#get(XDP_OPTIONS, 4).getUint32(0, true) & 1) !== 0;
-      this.place = { socket: this.#socket, memory, tx, done };
+      this.map = { socket: this.#socket, memory, tx, done };
     } catch (error) {
       this[Symbol.dispose]();
       throw error;
@@ -130,7 +130,7 @@ export class XdpSocket implements Disposable {
     }
   }
 
-  #ring(offsets: DataView, from: number, entriesSize: number, page: bigint): RingPlace {
+  #ring(offsets: DataView, from: number, entriesSize: number, page: bigint): RingMap {
     const offset = (at: number) => Number(offsets.getBigUint64(from + at, true));
     const entries = offset(16);
     const size = entries + entriesSize;

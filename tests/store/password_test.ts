@@ -1,7 +1,8 @@
 /** What is said where a server wants a password, and where one has to be given again. */
 import { assertEquals, assertRejects } from "@std/assert";
 import { readArgs } from "../../src/cli/options/parse_arguments.ts";
-import { type Continuable, endLines } from "../../src/cli/term/scan_summary.ts";
+import type { Continuable } from "../../src/cli/term/scan_continuation.ts";
+import { endLines } from "../../src/cli/term/scan_summary.ts";
 import { Settings } from "../../src/app/settings/option_values.ts";
 import { InputError } from "../../src/core/errors.ts";
 import type { ScanEnd } from "../../src/scan/scan_options.ts";

@@ -63,7 +63,8 @@ import {
   requireDescriptors,
   type Sockets,
 } from "../../app/engines/scan_sockets.ts";
-import { endLines, exitCode, resumeLines, summary, unprobedLines } from "../term/scan_summary.ts";
+import { resumeLines } from "../term/scan_continuation.ts";
+import { endLines, exitCode, summary, unprobedLines } from "../term/scan_summary.ts";
 import type { FoundTargets, NamedTargets } from "../../app/targets/find_targets.ts";
 import { SoftwareTally } from "../../app/outputs/software_tally.ts";
 import { sendErrorLine } from "../../app/engines/send_error_lines.ts";

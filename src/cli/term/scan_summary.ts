@@ -3,7 +3,6 @@
  *
  * @module
  */
-import type { Marks } from "../../scan/checkpoint/low_water_mark.ts";
 import type { ScanEnd } from "../../scan/scan_options.ts";
 import {
   type EndReason,
@@ -11,20 +10,14 @@ import {
   type OmittedEndpoint,
   type ScanState,
 } from "../../scan/scan_state.ts";
-import { OutputLostError } from "../../sinks/sink.ts";
-import type { Settings, Values } from "../../app/settings/option_values.ts";
 import { formatAddress } from "../../core/address.ts";
 import { portList } from "../../targets/ports.ts";
 import { programName } from "./console.ts";
-import { quoteWord } from "../../app/environment.ts";
 import { INTERRUPTED } from "../../app/interrupt_signals.ts";
 import { lossLines, rateLines } from "./loss_lines.ts";
-import { optionsOf } from "../options/option_table.ts";
-import type { OutputPlan } from "../../app/outputs/open_outputs.ts";
+import { type Continuable, continueLines } from "./scan_continuation.ts";
 import type { Plan } from "../../app/targets/scan_plan.ts";
 import { countOf, withCommas } from "../../core/quantities.ts";
-import type { ScanSettings } from "../../app/settings/scan_settings.ts";
-import type { DatabasePlan } from "../../app/databases/scan_databases.ts";
 import { codeList } from "../../app/engines/send_error_lines.ts";
 
 const REASONS: Readonly<Record<EndReason, string>> = {
@@ -170,85 +163,11 @@ function engineLine({ engine, threads, receiveBuffer, dropped, waits }: ScanStat
         "--rate or another pass (--retries) finds them");
 }
 
-/** The name of the next file, where a file has an end: `rows.json`, `rows-2.json`, `rows-3.json`. */
-function sequel(path: string): string {
-  const [, stem, number = "1", suffix = ""] = /^(.*?)(?:-(\d+))?(\.[^./\\]*)?$/s.exec(path)!;
-  return `${stem}-${Number(number) + 1}${suffix}`;
-}
-
-/** What the user should know of that command. */
-export function continueNotes(values: Values, outputs: readonly OutputPlan[]): string[] {
-  const unread = outputs.filter(({ readable }) => !readable)
-    .map(({ path }) => path === "-" ? "standard output" : path);
-  return [
-    ...(unread.length === 0 ? [] : [
-      `some servers may come twice in ${unread.join(", ")}: which ones it has cannot be read back`,
-    ]),
-    ...([...values.words, ...values.given.get("input-file") ?? []].includes("-")
-      ? ["it wants the same list on standard input"]
-      : []),
-  ];
-}
-
-/** The command that goes on with the scan of a checkpoint. */
-export function resumeCommand(path: string): string {
-  return `${programName()} scan --resume ${quoteWord(path)}`;
-}
-
-/**
- * The command that goes on where a scan without a checkpoint stopped: the same options, the same order, and rows added
- * to what is there.
- */
-export function continueCommand(
-  values: Values,
-  { seed, protocols }: ScanSettings,
-  marks: Marks,
-  outputs: readonly OutputPlan[],
-): string {
-  const given = new Map(values.given);
-  if (seed !== undefined) given.set("seed", [String(seed)]);
-  const used = (["udp", "tcp"] as const).filter((one) =>
-    protocols.some(({ transport }) => transport === one)
-  );
-  given.set("from", [
-    used.map((one) => `${one === "tcp" ? "T:" : ""}${marks[one].pass}:${marks[one].position}`).join(
-      ",",
-    ),
-  ]);
-  if (outputs.some(({ path }) => path !== "-")) given.set("append", ["true"]);
-  given.delete("config");
-  for (const [name, paths] of given) {
-    const format = (path: string) => outputs.find((output) => output.path === path)?.format;
-    given.set(name, paths.map((path) => format(path)?.appendable === false ? sequel(path) : path));
-  }
-  const words = optionsOf("scan").flatMap(({ name, value }) => {
-    const texts = given.get(name) ?? [];
-    return value === undefined
-      ? texts.map(() => `--${name}`)
-      : texts.flatMap((text) => [`--${name}`, text]);
-  });
-  return [programName(), "scan", ...[...values.words, ...words].map(quoteWord)].join(" ");
-}
-
-/** What decides how a scan can be continued. */
-export interface Continuable {
-  readonly settings: Settings;
-  readonly chosen: ScanSettings;
-  readonly outputs: readonly OutputPlan[];
-  /** Its databases, with the passwords of their URLs. */
-  readonly stores: Pick<DatabasePlan, "places">;
-  /** Whether it can be continued at all. */
-  readonly resumable: boolean;
-}
-
 /** The exit code of a scan. */
 export function exitCode(reason: EndReason): number {
   if (reason === "failed" || reason === "incomplete") return 1;
   return reason === "interrupted" ? INTERRUPTED : 0;
 }
-
-/** Ends of a scan that can be continued even without a checkpoint. */
-const EARLY: ReadonlySet<EndReason> = new Set(["incomplete", "interrupted", "max-runtime"]);
 
 /**
  * What is printed behind the summary, or with `--quiet` in its place: what was left out for lack of
@@ -264,48 +183,4 @@ export function endLines(
 ): string[] {
   const left = job.settings.has("quiet") ? shortageLines(state) : [];
   return [...left, ...continueLines(job, state, end, checkpoint)];
-}
-
-/** How to continue a scan that has not finished. */
-function continueLines(
-  { settings, chosen, outputs, stores, resumable }: Continuable,
-  state: ScanState,
-  end: ScanEnd,
-  checkpoint: string | undefined,
-): string[] {
-  const early = EARLY.has(end.reason);
-  if (!resumable || !early && end.reason !== "failed") return [];
-  if (checkpoint !== undefined) {
-    const condition = end.error instanceof OutputLostError
-      ? "once the file is back as it was, "
-      : end.reason === "incomplete"
-      ? "with more descriptors, "
-      : "";
-    const [command, ...notes] = resumeLines(checkpoint, stores);
-    return [condition + command, ...notes];
-  }
-  if (!early) return [];
-  if (settings.has("rescan")) {
-    return ["go on by the same command: who was not asked is the most overdue"];
-  }
-  if (end.marks.udp.pass > state.passes && end.marks.tcp.pass > state.tcp.passes) return [];
-  const command = continueCommand(settings.values, chosen, end.marks, outputs);
-  const notes = [...continueNotes(settings.values, outputs), ...passwordNotes(stores)];
-  return [`go on with: ${command}`, ...notes];
-}
-
-/**
- * How to resume the scan of a checkpoint.
- *
- * @param path The checkpoint, as the user may type it.
- */
-export function resumeLines(path: string, stores: Pick<DatabasePlan, "places">): string[] {
-  return [`go on with: ${resumeCommand(path)}`, ...passwordNotes(stores)];
-}
-
-/** That passwords of URLs have to be given again: the printed command has none. */
-function passwordNotes({ places }: Pick<DatabasePlan, "places">): string[] {
-  return places.filter(({ postgres }) => postgres?.password !== undefined).map(({ path }) =>
-    `the password of ${path} is not stored: give it in PGPASSWORD or ~/.pgpass`
-  );
 }

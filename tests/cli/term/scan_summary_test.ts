@@ -1,11 +1,7 @@
 import { programName } from "../../../src/cli/term/console.ts";
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import {
-  type Continuable,
-  endLines,
-  exitCode,
-  summary,
-} from "../../../src/cli/term/scan_summary.ts";
+import type { Continuable } from "../../../src/cli/term/scan_continuation.ts";
+import { endLines, exitCode, summary } from "../../../src/cli/term/scan_summary.ts";
 import type { ScanEnd } from "../../../src/scan/scan_options.ts";
 import { statusOf } from "../../../src/cli/term/scan_progress.ts";
 import { scanFamilies } from "../../../src/app/metrics/scan_metrics.ts";

@@ -6,7 +6,7 @@ import type { OutputPlan } from "../../../src/app/outputs/open_outputs.ts";
 import { planScan } from "../../../src/app/targets/scan_plan.ts";
 import { checkMarks } from "../../../src/app/resume/read_resumed_scan.ts";
 import { readScanSettings } from "../../../src/app/settings/scan_settings.ts";
-import { continueCommand, resumeCommand } from "../../../src/cli/term/scan_summary.ts";
+import { continueCommand, resumeCommand } from "../../../src/cli/term/scan_continuation.ts";
 import { InputError } from "../../../src/core/errors.ts";
 import { readCsv } from "../../../src/fleet/judge/verify_rows.ts";
 import { FIELDS, serverId } from "../../../src/core/record.ts";

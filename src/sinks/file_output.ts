@@ -122,7 +122,7 @@ export async function reopenFile(
   } catch (error) {
     if (error instanceof Deno.errors.NotCapable || wait.signal?.aborted) throw error;
     const reason = (error as Error).message.replace(/: \w+ '.*$/, "");
-    throw new InputError(`Cannot go on with "${path}": ${reason}`);
+    throw new InputError(`Cannot continue "${path}": ${reason}`);
   }
 }
 

@@ -1,5 +1,5 @@
 /**
- * The lists that every scan obeys: what is never asked, what is asked only when named, and how a MOTD
+ * The lists that every scan obeys: what is never probed, what is asked only when named, and how a MOTD
  * says that its server wants to be left alone.
  *
  * @module
@@ -20,12 +20,12 @@ export interface ReasonedRange {
   readonly reason: string;
 }
 
-/** What is never asked: data/exclude.txt. */
+/** What is never probed: data/exclude.txt. */
 export function neverRanges(): readonly ReasonedRange[] {
   return parseRangeList(excludeText, "data/exclude.txt");
 }
 
-/** Why an address is never asked; `undefined` where it may be. */
+/** Why an address is never probed; `undefined` where it may be. */
 export function neverAsked(address: Address): string | undefined {
   return reasonIn(neverRanges(), address);
 }
@@ -91,7 +91,7 @@ export function refusedFromName(
   allowPrivate: boolean,
 ): string | undefined {
   const never = neverAsked(address);
-  if (never !== undefined) return `never asked: ${never}`;
+  if (never !== undefined) return `never probed: ${never}`;
   const service = reasonIn(notByNameRanges(), address);
   if (service !== undefined) return `${service}, never taken from a name`;
   const reason = reasonIn(privateRanges(), address);

@@ -46,7 +46,7 @@ export interface Targets {
   readonly publicSize: bigint;
   /** How many are loopback. */
   readonly loopbackSize: bigint;
-  /** Addresses left out because they are never asked, private, or excluded by the user. */
+  /** Addresses left out because they are never probed, private, or excluded by the user. */
   readonly left: Readonly<Record<"never" | "private" | "chosen", bigint>>;
 }
 

@@ -139,7 +139,7 @@ Deno.test("errors of sending are explained, and summed up by name", () => {
   assertEquals(codeList({ EINVAL: 3, EPERM: 12_000 }), "12,000 EPERM, 3 EINVAL");
 });
 
-Deno.test("the summary names the engine, its buffer, and what found no room there", () => {
+Deno.test("the summary names the engine, its buffer, and how many datagrams that dropped", () => {
   const end = {
     reason: "done",
     marks: { udp: { pass: 1, position: 0 }, tcp: { pass: 1, position: 0 } },
@@ -148,22 +148,21 @@ Deno.test("the summary names the engine, its buffer, and what found no room ther
     summary(
       { ...newState("", 0), passes: 1, ...change },
       end as Parameters<typeof summary>[1],
-      [],
-      1,
+      { outputs: [], retries: 1, verbose: true },
     )
-      .filter((one) => one.startsWith("engine"));
-  assertEquals(line({ receiveBuffer: 5 << 20 }), ["engine portable"]);
+      .filter((one) => /^engine|receive buffer/.test(one));
+  assertEquals(line({ receiveBuffer: 5 << 20 }), ["engine: portable"]);
   assertEquals(line({ engine: "udp", receiveBuffer: 425_984 }), [
-    "engine udp, receive buffer 0.4 MiB",
+    "engine: udp, receive buffer 0.4 MiB",
   ]);
   assertEquals(line({ engine: "udp", threads: 2, receiveBuffer: 425_984 }), [
-    "engine udp, 2 sending threads, receive buffer 0.4 MiB",
+    "engine: udp, 2 sender threads, receive buffer 0.4 MiB",
   ]);
   assertEquals(line({ engine: "packet", receiveBuffer: 2 ** 20, waits: { ENOBUFS: 7 } }), [
-    "engine packet, receive buffer 1 MiB, sending waited (7 ENOBUFS)",
+    "engine: packet, receive buffer 1 MiB, sending waited (7 ENOBUFS)",
   ]);
-  const [lossy] = line({ engine: "udp", receiveBuffer: 128 << 20, dropped: 1234 });
-  assertStringIncludes(lossy, "receive buffer 128 MiB; 1,234 datagrams found no room in it");
+  const [, lossy] = line({ engine: "udp", receiveBuffer: 128 << 20, dropped: 1234 });
+  assertStringIncludes(lossy, "receive buffer (128 MiB) was full and dropped 1,234 datagrams");
 });
 
 const RANGE = { start: 0x7f2d0000, end: 0x7f2d0100 };
@@ -177,15 +176,15 @@ Deno.test({
     await using _fleet = await openFleet(hosts, { clock: systemClock, seed: 1 });
     const found = async (permissions: readonly string[], engine: string, ...more: string[]) => {
       const args = ["scan", "127.45.0.0/24", "--cooldown", "200ms", "--timeout", "500ms", ...more];
-      const { code, stdout, stderr } = await run([...args, "-o", "-"], { permissions });
+      const { code, stdout, stderr } = await run([...args, "-v", "-o", "-"], { permissions });
       assertEquals(code, 0, stderr);
-      assertMatch(stderr, new RegExp(`^engine ${engine}`, "m"));
+      assertMatch(stderr, new RegExp(`^engine: ${engine}`, "m"));
       return readNdjson(stdout).map(serverId).toSorted();
     };
     const rows = await found(FAST, "udp, receive buffer [0-9.]+ MiB$");
     assert(rows.length >= 50, `${rows.length} rows`);
     assertEquals(rows, await found(SCAN, "portable$"));
-    assertEquals(rows, await found(FAST, "udp, 2 sending threads, rec", "--threads", "2"));
+    assertEquals(rows, await found(FAST, "udp, 2 sender threads, rec", "--threads", "2"));
   },
 });
 
@@ -196,7 +195,7 @@ Deno.test("without --allow-net's limits, what may be asked is still checked", as
   assertStringIncludes(refused.stderr, "without --i-have-permission");
   const never = await run(["scan", "224.0.0.1", "--engine", "udp"], { permissions });
   assertEquals(never.code, 2);
-  assertStringIncludes(never.stderr, "never asked: multicast");
+  assertStringIncludes(never.stderr, "never probed: multicast");
 });
 
 Deno.test("an engine that is not granted is refused by name, and the dry run names it", async () => {
@@ -232,7 +231,7 @@ Deno.test({
     assertEquals(code, 2);
     assertMatch(stderr, /Cannot use --threads 2: Requires read access to .*send_worker\.ts/);
     const dry = await run([...args, "--dry-run"], { permissions: FAST });
-    assertMatch(dry.stdout, /^engine +udp, 2 sending threads$/m);
+    assertMatch(dry.stdout, /^engine +udp, 2 sender threads$/m);
     const many = await run(["scan", "127.0.0.1", "--threads", "65"], { permissions: FAST });
     assertStringIncludes(many.stderr, 'Cannot use --threads "65"');
   },

@@ -63,7 +63,7 @@ Deno.test("query() names a host or an option that it cannot use", async () => {
     assertRejects(() => ask(lobbies(), host, options), InputError, message);
   await refuses("none.example.org", {}, 'Cannot find host "none.example.org"');
   await refuses("10.0.0.0/24", {}, 'Cannot query "10.0.0.0/24": it is a range');
-  await refuses("224.0.0.1", {}, 'Cannot query "224.0.0.1": never asked: multicast');
+  await refuses("224.0.0.1", {}, 'Cannot query "224.0.0.1": never probed: multicast');
   await refuses(
     "1.2.3.1",
     { protocol: ["sqp"] },

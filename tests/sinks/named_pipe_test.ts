@@ -84,6 +84,6 @@ test("a pipe that is removed while no program reads it is an error", async (pipe
   await assertRejects(
     () => reopenFile(pipe, waiting),
     Error,
-    `Cannot go on with "${pipe}": No such`,
+    `Cannot continue "${pipe}": No such`,
   );
 });

@@ -161,7 +161,7 @@ Deno.test("who was sent something a moment ago is not asked", async () => {
   assertEquals(network.sent, []);
 });
 
-Deno.test("who opted out is never asked, and who is being asked not now", async () => {
+Deno.test("who opted out is never probed, and who is being asked not now", async () => {
   const { network, hosts } = await ask({
     mayAsk: ({ address }) =>
       Number(address) % 3 === 0 ? "never" : Number(address) % 3 === 1 ? "later" : "yes",

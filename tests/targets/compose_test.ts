@@ -108,7 +108,7 @@ Deno.test("IPv4-compatible and site-local IPv6 is private, each block for itself
   assertEquals(composed("::", "::1").loopbackSize, 1n);
 });
 
-Deno.test("what is never asked stays out, however it is named", () => {
+Deno.test("what is never probed stays out, however it is named", () => {
   assertEquals(composed("224.0.0.1", "255.255.255.255", "::ffff:10.0.0.1", "ff02::1").size, 0n);
 });
 

@@ -1,5 +1,5 @@
 /**
- * Rows counted by software and by version, for the end of a scan and of a table.
+ * Rows counted by software and by version, for the summary of a scan and of a table.
  *
  * @module
  */
@@ -41,16 +41,17 @@ export class SoftwareTally implements Sink {
   }
 
   /**
-   * A line for the software and one for the versions; none where no row came.
+   * A line for the software and one for the versions; none without rows.
    *
    * @param part Which rows they are, where they are not all.
+   * @param versions Whether the line for the versions is wanted.
    */
-  lines(part?: string): string[] {
+  lines(part?: string, versions: boolean = true): string[] {
     if (this.#software.size === 0) return [];
     const which = part === undefined ? "" : ` ${part}`;
     return [
       `software${which}: ${this.#software.text()}`,
-      `versions${which}: ${this.#versions.text()}`,
+      ...(versions ? [`versions${which}: ${this.#versions.text()}`] : []),
     ];
   }
 }

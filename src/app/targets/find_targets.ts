@@ -205,7 +205,7 @@ function nothingLeft([first]: readonly Inclusion[], { left }: Targets): InputErr
   const { start } = first.range;
   const reason = neverAsked(start);
   const why = reason !== undefined
-    ? `never asked: ${reason}`
+    ? `never probed: ${reason}`
     : left.private > 0n
     ? "private, and asked only when a range inside a private block is named"
     : "excluded, or opted out";

@@ -44,7 +44,7 @@ export interface Located {
  * is asked, as the system orders them.
  *
  * @param command Named in errors.
- * @throws InputError for what is no host, cannot be found, or is never asked; RefusedName for a name
+ * @throws InputError for what is no host, cannot be found, or is never probed; RefusedName for a name
  * of which no record may be used.
  */
 export async function locate(
@@ -79,7 +79,7 @@ function onlyAddress(
   }
   const reason = neverAsked(start);
   if (reason === undefined) return start;
-  throw new InputError(`Cannot ${command} "${word}": never asked: ${reason}`);
+  throw new InputError(`Cannot ${command} "${word}": never probed: ${reason}`);
 }
 
 function requirePort(protocols: readonly Protocol[]): void {

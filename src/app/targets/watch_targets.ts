@@ -82,7 +82,7 @@ export async function readWatchTargets(sources: WatchSources): Promise<readonly 
   const addNamed = (endpoint: Endpoint, name: string | null, known?: KnownState) => {
     const reason = neverAsked(endpoint.address);
     if (reason === undefined) return add(endpoint, name, known);
-    throw new InputError(`Cannot watch ${formatEndpoint(endpoint)}: never asked: ${reason}`);
+    throw new InputError(`Cannot watch ${formatEndpoint(endpoint)}: never probed: ${reason}`);
   };
   const refused: RefusedName[] = [];
   for (const word of [...words, ...files]) await readWord(word, sources, addNamed, refused);
@@ -122,7 +122,7 @@ export function withoutOptedOut(
   return left;
 }
 
-/** The servers of a list, the most overdue first; those that are never asked are passed over. */
+/** The servers of a list, the most overdue first; those that are never probed are passed over. */
 async function readList(
   list: Database,
   { names }: WatchSources,

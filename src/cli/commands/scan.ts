@@ -123,7 +123,7 @@ async function runWith(
   if (resumed !== undefined && orderDigest(targets, chosen) !== resumed.configuration.order) {
     throw new InputError(
       `Cannot resume "${resumed.path}": this program's lists of ports or of addresses that are ` +
-        "never asked are not those of the scan",
+        "never probed are not those of the scan",
     );
   }
   if (settings.text("ports") === undefined) {

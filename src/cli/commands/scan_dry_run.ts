@@ -1,5 +1,5 @@
 /**
- * Saying what a scan would do, without doing it.
+ * The plan of a scan: what it would send.
  *
  * @module
  */
@@ -52,7 +52,7 @@ export function planLines(
   const { rate, netRate, hostRate } = limits;
   const rising = autoRate === undefined
     ? ""
-    : ` at first and up to ${limit(autoRate.most)} while nothing is lost`;
+    : ` at first, up to ${limit(autoRate.most)} while nothing is lost`;
   const needed = permissionNeeded(targets);
   const led = [
     ...new Set([...services.values()].map(({ name, service }) => requestText(name, service))),
@@ -65,56 +65,59 @@ export function planLines(
       `${withCommas(size)}: ${withCommas(publicSize)} public, ${withCommas(local)} private, ` +
       `${withCommas(loopbackSize)} loopback`,
     ],
-    ...led.length === 0 ? [] : [["SRV added", led.join("; ")] as [string, string]],
+    ...led.length === 0 ? [] : [["SRV records", led.join("; ")] as [string, string]],
     ...first.length === 0 ? [] : [["rescan", knownText(first.length, plan)] as [string, string]],
     [
-      "left out",
-      `${withCommas(left.never)} never asked, ${withCommas(left.private)} private, ` +
-      `${withCommas(left.chosen)} excluded, ${withCommas(optedOutSize)} opted out`,
+      "excluded",
+      `${withCommas(left.never)} never probed, ${withCommas(left.private)} private, ` +
+      `${withCommas(left.chosen)} by --exclude, ${withCommas(optedOutSize)} opted out`,
     ],
     ["permission", needed === undefined ? "not needed" : `--i-have-permission, for ${needed}`],
     ["ports", portsText(selectionOf(chosen, named))],
     ["order", chosen.seed === undefined ? "ascending" : `shuffled, --seed ${chosen.seed}`],
     ["shard", `${chosen.shard.index}/${chosen.shard.count}`],
-    ...(before === ""
-      ? []
-      : [["before", `${before}: who answers is not asked ${suppressed}`] as [string, string]]),
-    ["passes", [udp, tcp].map(list).filter((text) => text !== "").join("; beside them ")],
+    ...(before === "" ? [] : [
+      ["suppression", `${before} first; hosts that reply are not sent ${suppressed}`] as [
+        string,
+        string,
+      ],
+    ]),
+    ["passes", [udp, tcp].map(list).filter((text) => text !== "").join("; at the same time ")],
     ...(probes === 0 ? [] : [[
       "probes",
-      `at most ${withCommas(probes)}; those that answered are left out of retries`,
+      `at most ${withCommas(probes)}; retries skip endpoints that have replied`,
     ] as [string, string]]),
     ...(connects === 0 ? [] : [[
-      "connects",
-      `at most ${withCommas(connects)} over TCP, ${withCommas(chosen.concurrency)} at once; ` +
-      "what opens is sent a status request",
+      "connections",
+      `at most ${withCommas(connects)} over TCP, ${withCommas(chosen.concurrency)} at once; open ` +
+      "connections are sent a status request",
     ] as [string, string]]),
     ...verified === "" ? [] : [["verify", verified] as [string, string]],
     [
       "limits",
-      `all ${limit(rate)}${rising}, a network ${limit(netRate)}, a host ${limit(hostRate)}`,
+      `total ${limit(rate)}${rising}, per network ${limit(netRate)}, per host ${limit(hostRate)}`,
     ],
     [
       "engine",
-      engine + (chosen.threads === 0 ? "" : `, ${countOf(chosen.threads, "sending thread")}`) +
+      engine + (chosen.threads === 0 ? "" : `, ${countOf(chosen.threads, "sender thread")}`) +
       (way === undefined ? "" : `, ${way}`),
     ],
-    ["governed by", plan.governor === "nothing" ? "the machine" : `--${plan.governor}`],
-    ["time", `at least ${clockTime(plan.seconds + cooldownMs / 1000 + gaps)}`],
+    ["limited by", plan.governor === "nothing" ? "this machine" : `--${plan.governor}`],
+    ["duration", `at least ${clockTime(plan.seconds + cooldownMs / 1000 + gaps)}`],
     ["outputs", outputs.map(({ path, format }) => `${path} (${format.name})`).join(", ")],
   ];
-  return rows.map(([name, text]) => `${name.padEnd(12)}${text}`);
+  return rows.map(([name, text]) => `${name.padEnd(13)}${text}`);
 }
 
-/** How many servers are known, which of them no pass visits, and how many are sent nothing. */
+/** How many servers are known, which of them no pass visits, and how many are not probed. */
 function knownText(size: number, { interviews: { servers, protocols }, unprobed }: Plan): string {
   const names = protocols.map(({ name }) => name).join(", ");
   return [
     `${countOf(size, "known server")}, the most overdue first`,
-    ...servers === 0 ? [] : [`${withCommas(servers)} for ${names}, which no pass visits`],
+    ...servers === 0 ? [] : [`${withCommas(servers)} queried over ${names} outside the passes`],
     ...unprobed === 0
       ? []
-      : [`${withCommas(unprobed)} not probed: none of their protocols is selected`],
+      : [`${withCommas(unprobed)} not probed: they speak no selected protocol`],
   ].join("; ");
 }
 

@@ -346,10 +346,11 @@ async function report(
   // The reader of the last output has what it wants, as `head` has.
   const served = isClosedPipe(end.error);
   if (!settings.has("quiet") && !served) {
-    summary(state, end, places, chosen.retries).forEach(tellLine);
+    const verbose = settings.has("verbose");
+    summary(state, end, { outputs: places, retries: chosen.retries, verbose }).forEach(tellLine);
     unprobedLines(job.plan).forEach(tellLine);
     // Rows that no output took were counted too, and those of an earlier run were not.
-    if (state.lost === 0) tally.lines(resumed && "of this run").forEach(tellLine);
+    if (state.lost === 0) tally.lines(resumed && "of this run", verbose).forEach(tellLine);
   }
   if (end.error !== undefined) {
     if (end.error instanceof Deno.errors.NotCapable) throw end.error;

@@ -231,7 +231,7 @@ export const OPTIONS: readonly Option[] = [
     ["max-targets NUMBER", "ask so many targets at the most"],
     ["max-results NUMBER", "stop after so many rows"],
     ["max-runtime TIME", "stop after so long, as 90s, 10m or 2h"],
-    ["opt-out-file FILE", "addresses that asked to be left alone: never asked, and added to", {
+    ["opt-out-file FILE", "addresses that asked to be left alone: never probed, and added to", {
       commands: ["scan", "watch"],
     }],
     ["opt-out-file FILE", "addresses that opted out: no connection, no query and no row", {
@@ -310,7 +310,7 @@ export const OPTIONS: readonly Option[] = [
         "demo",
       ],
     }],
-    ["verbose", "print the plan first, and a line for each pass", {
+    ["verbose", "print the plan, a line for each pass, and all counters at the end", {
       short: "v",
       commands: ["scan"],
     }],

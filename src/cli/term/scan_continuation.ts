@@ -21,27 +21,27 @@ function sequel(path: string): string {
   return `${stem}-${Number(number) + 1}${suffix}`;
 }
 
-/** What the user should know of that command. */
+/** Notes on that command. */
 export function continueNotes(values: Values, outputs: readonly OutputPlan[]): string[] {
   const unread = outputs.filter(({ readable }) => !readable)
     .map(({ path }) => path === "-" ? "standard output" : path);
   return [
     ...(unread.length === 0 ? [] : [
-      `some servers may come twice in ${unread.join(", ")}: which ones it has cannot be read back`,
+      `${unread.join(", ")} may get some servers twice: the program cannot read back what it holds`,
     ]),
     ...([...values.words, ...values.given.get("input-file") ?? []].includes("-")
-      ? ["it wants the same list on standard input"]
+      ? ["it needs the same targets on standard input"]
       : []),
   ];
 }
 
-/** The command that goes on with the scan of a checkpoint. */
+/** The command that resumes the scan of a checkpoint. */
 export function resumeCommand(path: string): string {
   return `${programName()} scan --resume ${quoteWord(path)}`;
 }
 
 /**
- * The command that goes on where a scan without a checkpoint stopped: the same options, the same order, and rows added
+ * The command that continues where a scan without a checkpoint stopped: the same options, the same order, and rows added
  * to what is there.
  */
 export function continueCommand(
@@ -100,7 +100,7 @@ export function continueLines(
   if (!resumable || !early && end.reason !== "failed") return [];
   if (checkpoint !== undefined) {
     const condition = end.error instanceof OutputLostError
-      ? "once the file is back as it was, "
+      ? "once the file is restored, "
       : end.reason === "incomplete"
       ? "with more descriptors, "
       : "";
@@ -109,12 +109,12 @@ export function continueLines(
   }
   if (!early) return [];
   if (settings.has("rescan")) {
-    return ["go on by the same command: who was not asked is the most overdue"];
+    return ["continue with the same command: servers that were not probed are the most overdue"];
   }
   if (end.marks.udp.pass > state.passes && end.marks.tcp.pass > state.tcp.passes) return [];
   const command = continueCommand(settings.values, chosen, end.marks, outputs);
   const notes = [...continueNotes(settings.values, outputs), ...passwordNotes(stores)];
-  return [`go on with: ${command}`, ...notes];
+  return [`continue with: ${command}`, ...notes];
 }
 
 /**
@@ -123,7 +123,7 @@ export function continueLines(
  * @param path The checkpoint, as the user may type it.
  */
 export function resumeLines(path: string, stores: Pick<DatabasePlan, "places">): string[] {
-  return [`go on with: ${resumeCommand(path)}`, ...passwordNotes(stores)];
+  return [`continue with: ${resumeCommand(path)}`, ...passwordNotes(stores)];
 }
 
 /** That passwords of URLs have to be given again: the printed command has none. */

@@ -1,5 +1,5 @@
 /**
- * Showing what a scan is doing: one line on a terminal, a JSON file for programs.
+ * The progress of a scan: one line on a terminal, a JSON file for programs.
  *
  * @module
  */
@@ -20,9 +20,9 @@ const EVERY_MS = 500;
 export interface ProgressOptions {
   /** The scan's state. */
   readonly state: ScanState;
-  /** What decides about the speed. */
+  /** What limits the rate. */
   readonly governor: Governor;
-  /** What it has to do. */
+  /** The work of the scan. */
   readonly work: ScanWork;
   /** Whether the line is drawn again and again in its place. */
   readonly terminal: boolean;
@@ -72,26 +72,28 @@ export class Progress implements Disposable {
     }
   }
 
-  /** Draws the line over the one before it: without escape sequences, which not all want. */
+  /** Draws the line over the previous one, without escape sequences. */
   #draw(line: string, columns: number): void {
     tell(`\r${line.padEnd(Math.min(this.#drawn, columns))}`);
     this.#drawn = line.length;
   }
 
-  /** Takes the line away, so that something else can be printed. */
+  /** Clears the line, so that something else can be printed. */
   clear(): void {
     if (this.#drawn > 0) tell(`\r${" ".repeat(this.#drawn)}\r`);
     this.#drawn = 0;
   }
 
-  /** Says that a pass begins. */
+  /** Prints that a pass begins. */
   tellPass(plan: Plan, transport: "udp" | "tcp"): void {
     const { state } = this.#options;
     const { pass, passes, size } = transport === "tcp" ? state.tcp : state;
     this.clear();
     if (pass === 0) {
       const [guard] = plan.guards;
-      tellLine(`before the passes: ${guard.name}, to spare its speakers ${guard.suppressed}`);
+      tellLine(
+        `suppression pass: ${guard.name}; hosts that reply are not sent ${guard.suppressed}`,
+      );
       return;
     }
     const { protocols: { [pass - 1]: name }, probes: { [pass - 1]: probes } } =
@@ -103,7 +105,7 @@ export class Progress implements Disposable {
     );
   }
 
-  /** A status that cannot be written is no reason to end a scan. */
+  /** A status file that cannot be written does not end a scan. */
   #tryStatus(): void {
     try {
       this.#writeStatus();
@@ -121,7 +123,7 @@ export class Progress implements Disposable {
     if (statusFile === undefined) return;
     const path = userPath(statusFile);
     const text = JSON.stringify({ ...statusOf(state), updated_at: Date.now() }, null, 2);
-    // Written beside it and renamed: whoever reads it finds it whole.
+    // Written to another file and renamed: readers always find a complete file.
     Deno.writeTextFileSync(`${path}.part`, `${text}\n`);
     Deno.renameSync(`${path}.part`, path);
   }
@@ -147,7 +149,7 @@ function floodsOf({ floods }: ScanState): Omit<FloodReport, "passes"> {
   return { hosts, datagrams, addresses, disturbed };
 }
 
-/** What the search for the highest rate has come to. */
+/** The result of the search for the highest rate. */
 function rateOf({ rate }: ScanState): Record<string, number | string | null> | null {
   if (rate === undefined) return null;
   const { lossAt = null, lossThere = null, usualLoss = null } = rate;
@@ -157,7 +159,7 @@ function rateOf({ rate }: ScanState): Record<string, number | string | null> | n
   };
 }
 
-/** The state in the terms of the status file. */
+/** The state as the status file has it. */
 export function statusOf(state: ScanState): Record<string, unknown> {
   return {
     scan_id: state.scanId,
@@ -203,11 +205,11 @@ export function statusOf(state: ScanState): Record<string, unknown> {
   };
 }
 
-/** What a machine that slept, or a clock that was set, means for a scan. */
+/** What a suspended machine, or a changed system clock, means for a scan. */
 export function clockJumpLine(ms: number): string {
   const seconds = withCommas(Math.round(Math.abs(ms) / 1000));
   return ms < 0
-    ? `blocksweep: the clock was set back by ${seconds} s: seen_at follows it, nothing else does`
-    : `blocksweep: the clock went ahead by ${seconds} s: if the machine slept, servers that were ` +
-      "asked just before are silent until the next pass (--retries)";
+    ? `blocksweep: the system clock was set back by ${seconds} s: this affects seen_at only`
+    : `blocksweep: the system clock jumped ahead by ${seconds} s: if the machine was suspended, ` +
+      "replies to the latest probes were lost; the next pass repeats them (--retries)";
 }

@@ -1,5 +1,5 @@
 /**
- * What a scan says when it has ended.
+ * The summary of a scan.
  *
  * @module
  */
@@ -29,51 +29,94 @@ const REASONS: Readonly<Record<EndReason, string>> = {
   "failed": "failed",
 };
 
+/** What the summary covers besides the state. */
+export interface SummaryScope {
+  /** Where all rows went. */
+  readonly outputs: readonly { readonly path: string }[];
+  /** How often unanswered probes were repeated. */
+  readonly retries: number;
+  /** Whether all counters are printed. Default: those that matter to most readers. */
+  readonly verbose?: boolean;
+}
+
 /**
- * The lines of the summary.
- *
- * @param outputs Where all rows went.
- * @param retries How often the silent were asked again.
+ * The lines of the summary: at most six where nothing is wrong and nothing more is wanted.
  */
 export function summary(
   state: ScanState,
   { reason }: ScanEnd,
-  outputs: readonly { readonly path: string }[],
-  retries: number,
+  { outputs, retries, verbose = false }: SummaryScope,
 ): string[] {
-  const { replies, tcp } = state;
   const seconds = ((performance.now() - state.startedAt) / 1000).toFixed(1);
   const named = outputs.map(({ path }) => path === "-" ? "standard output" : path).join(", ");
-  const arrived = Object.values(replies).reduce((sum, count) => sum + count, 0);
-  const kinds = Object.entries(replies).map(([kind, count]) => `${withCommas(count)} ${kind}`);
   return [
     `${REASONS[reason]} in ${seconds} s: ${countOf(state.written, "row")} written to ${named}` +
     (state.lost > 0 ? `, ${withCommas(state.lost)} lost` : ""),
-    ...(state.passes === 0 ? [] : [
-      `sent ${countOf(state.sent, "probe")} in ${state.pass} of ${state.passes} passes` +
-      (state.refused > 0 ? `; ${withCommas(state.refused)} more were refused by the system` : "") +
-      (Object.keys(state.errors).length > 0 ? ` (${codeList(state.errors)})` : ""),
-      engineLine(state),
-    ]),
-    ...(tcp.passes === 0 ? [] : [
-      `began ${countOf(tcp.sent, "connection")} in ${tcp.pass} of ${tcp.passes} passes: ` +
-      Object.entries(tcp.counts).map(([kind, sum]) => `${withCommas(sum)} ${kind}`).join(", "),
-    ]),
+    ...(state.passes === 0 ? [] : [udpLine(state, verbose)]),
+    ...(state.tcp.passes === 0 ? [] : [tcpLine(state.tcp, verbose)]),
+    ...(verbose && state.passes > 0 ? [engineLine(state)] : []),
+    ...serversLine(state),
     ...shortageLines(state),
-    `received ${countOf(arrived, "datagram")} besides conversations: ${kinds.join(", ")}`,
+    ...droppedLines(state),
     ...omittedLines(state),
-    ...floodLines(state),
+    ...floodLines(state, verbose),
     ...rateLines(state),
     ...lossLines(state, reason === "done" ? retries : undefined),
-    ...(state.aliases > 0
-      ? [`${countOf(state.aliases, "row")} of servers that another row describes (alias_of)`]
-      : []),
-    ...(state.noStatus > 0 ? [`${countOf(state.noStatus, "server")} told no status`] : []),
-    ...(state.optedOut > 0 ? [`${countOf(state.optedOut, "server")} asked to be left alone`] : []),
   ];
 }
 
-/** What no descriptor could be had for. */
+/** `, in 2 of 4 passes`: of a scan that ended before its last pass, or of any. */
+function passesText(
+  { pass, passes }: { readonly pass: number; readonly passes: number },
+  always: boolean,
+): string {
+  return always || pass < passes ? ` in ${pass} of ${passes} passes` : "";
+}
+
+/** Probes over UDP, and the replies by class. */
+function udpLine(state: ScanState, verbose: boolean): string {
+  const { replies, refused, errors } = state;
+  const { valid, unverified, duplicate, forged, malformed, unsolicited } = replies;
+  const brief = { unverified, duplicate, invalid: forged + malformed + unsolicited };
+  const { valid: _, ...all } = replies;
+  const codes = Object.keys(errors).length === 0 ? "" : ` (${codeList(errors)})`;
+  return `UDP: sent ${countOf(state.sent, "probe")}${passesText(state, verbose)}` +
+    (refused > 0 ? `, ${withCommas(refused)} more refused by the system${codes}` : codes) +
+    `; replies: ${listOf(valid, "valid", verbose ? all : brief, verbose)}`;
+}
+
+/** Connections over TCP by outcome. */
+function tcpLine(tcp: ScanState["tcp"], verbose: boolean): string {
+  const { open, valid, invalid, unresponsive, timeout, ...others } = tcp.counts;
+  const outcomes = { invalid, unresponsive, ...others, "timed out": timeout };
+  const opened = verbose ? ` (${withCommas(open)} open)` : "";
+  return `TCP: started ${countOf(tcp.sent, "connection")}${opened}${passesText(tcp, verbose)}: ` +
+    `${listOf(valid, "valid", outcomes, verbose)}`;
+}
+
+/** `31 valid, 19 duplicate`: the first count in any case, others that are zero only on demand. */
+function listOf(
+  first: number,
+  name: string,
+  others: Readonly<Record<string, number>>,
+  zeros: boolean,
+): string {
+  const shown = Object.entries(others).filter(([, count]) => zeros || count > 0);
+  return [[name, first] as const, ...shown].map(([kind, count]) => `${withCommas(count)} ${kind}`)
+    .join(", ");
+}
+
+/** Servers that differ from the others. */
+function serversLine({ aliases, noStatus, optedOut }: ScanState): string[] {
+  const parts = [
+    ...(aliases === 0 ? [] : [`${countOf(aliases, "alias row")} (alias_of)`]),
+    ...(noStatus === 0 ? [] : [`${withCommas(noStatus)} without a full status`]),
+    ...(optedOut === 0 ? [] : [`${withCommas(optedOut)} opted out and not written`]),
+  ];
+  return parts.length === 0 ? [] : [`servers: ${parts.join(", ")}`];
+}
+
+/** What was left out for lack of descriptors. */
 function shortageLines({ tcp, uninspected, inspectedInPart }: ScanState): string[] {
   const were = (sum: number) => sum === 1 ? "was" : "were";
   const short = "for lack of descriptors";
@@ -97,7 +140,7 @@ function shortageLines({ tcp, uninspected, inspectedInPart }: ScanState): string
 /** Endpoints that can be interviewed at once at one address without a proof of any. */
 const MOST_AGAIN = 64;
 
-/** The hosts of endpoints that were omitted, and a command that finds servers among the first ones. */
+/** The hosts of omitted endpoints, and a command that finds servers among the first ones. */
 function omittedLines({ replies: { omitted }, omittedAt }: ScanState): string[] {
   if (omitted === 0) return [];
   const hosts = [...Map.groupBy(omittedAt, ({ endpoint }) => formatAddress(endpoint.address))];
@@ -122,7 +165,7 @@ function scanAgainCommand(host: string, omitted: readonly OmittedEndpoint[]): st
   return [programName(), "scan", host, "--protocol", protocols, "-p", ports].join(" ");
 }
 
-/** How many known servers were sent nothing, for the user named other protocols than theirs. */
+/** How many known servers were not probed, because they speak none of the named protocols. */
 export function unprobedLines({ unprobed }: Pick<Plan, "unprobed">): string[] {
   if (unprobed === 0) return [];
   const [were, their] = unprobed === 1 ? ["was", "its"] : ["were", "their"];
@@ -135,32 +178,42 @@ export function unprobedLines({ unprobed }: Pick<Plan, "unprobed">): string[] {
 }
 
 /** The hosts that flooded, and what that means for the results. */
-function floodLines({ floods: { hosts, datagrams, addresses, disturbed } }: ScanState): string[] {
+function floodLines({ floods }: ScanState, verbose: boolean): string[] {
+  const { hosts, datagrams, addresses, disturbed } = floods;
   if (hosts === 0) return [];
   const named = addresses.slice(0, MOST_NAMED).join(",");
   const rest = hosts > MOST_NAMED ? ` (and ${withCommas(hosts - MOST_NAMED)} more)` : "";
   return [
-    `${countOf(hosts, "host")} flooded, or datagrams were forged in ` +
-    `${hosts === 1 ? "its" : "their"} name: left out of retries and follow-ups; ` +
-    `${countOf(datagrams, "more datagram")}`,
-    disturbed.length === 0
-      ? `flooding ${hosts === 1 ? "host" : "hosts"}: ${named}${rest}`
-      : `results are incomplete: the flood disturbed every pass of ${disturbed.join(", ")}; scan ` +
-        `again with more --retries, or at a lower --rate, or, which leaves their servers out, ` +
-        `with --exclude ${named}${rest}`,
+    `floods: ${countOf(datagrams, "surplus datagram")} from ${countOf(hosts, "host")}, or forged ` +
+    `in ${hosts === 1 ? "its" : "their"} name; no retries or follow-ups were sent there` +
+    (verbose ? `: ${named}${rest}` : ""),
+    ...(disturbed.length === 0 ? [] : [
+      `results are incomplete: the floods disturbed every pass of ${disturbed.join(", ")}; scan ` +
+      `again with more --retries or a lower --rate, or leave these servers out with ` +
+      `--exclude ${named}${rest}`,
+    ]),
   ];
 }
 
-/** The engine; its buffers where they were asked for, and what found no room in them. */
-function engineLine({ engine, threads, receiveBuffer, dropped, waits }: ScanState): string {
-  const mebibytes = (receiveBuffer / 2 ** 20).toFixed(1).replace(".0", "");
-  return `engine ${engine}` + (threads === 0 ? "" : `, ${countOf(threads, "sending thread")}`) +
-    (engine === "portable" ? "" : `, receive buffer ${mebibytes} MiB`) +
-    (Object.keys(waits).length > 0 ? `, sending waited (${codeList(waits)})` : "") +
-    (dropped === 0
-      ? ""
-      : `; ${countOf(dropped, "datagram")} found no room in it: servers may be missing, a lower ` +
-        "--rate or another pass (--retries) finds them");
+/** Received datagrams that the system dropped. */
+function droppedLines({ dropped, engine, receiveBuffer }: ScanState): string[] {
+  if (dropped === 0) return [];
+  const buffer = engine === "portable" ? "" : ` (${mebibytes(receiveBuffer)})`;
+  return [
+    `results may be incomplete: the receive buffer${buffer} was full and dropped ` +
+    `${countOf(dropped, "datagram")}; a lower --rate or more --retries find the missing servers`,
+  ];
+}
+
+/** The engine with its threads and buffers. */
+function engineLine({ engine, threads, receiveBuffer, waits }: ScanState): string {
+  return `engine: ${engine}` + (threads === 0 ? "" : `, ${countOf(threads, "sender thread")}`) +
+    (engine === "portable" ? "" : `, receive buffer ${mebibytes(receiveBuffer)}`) +
+    (Object.keys(waits).length > 0 ? `, sending waited (${codeList(waits)})` : "");
+}
+
+function mebibytes(bytes: number): string {
+  return `${(bytes / 2 ** 20).toFixed(1).replace(".0", "")} MiB`;
 }
 
 /** The exit code of a scan. */
@@ -170,8 +223,8 @@ export function exitCode(reason: EndReason): number {
 }
 
 /**
- * What is printed behind the summary, or with `--quiet` in its place: what was left out for lack of
- * descriptors, where no summary names it, and how to continue a scan that has not finished.
+ * What is printed after the summary, or with `--quiet` in its place: what was left out for lack of
+ * descriptors, unless the summary has it, and how to continue a scan that has not finished.
  *
  * @param checkpoint Its checkpoint, as the user may type it.
  */

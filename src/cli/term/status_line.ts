@@ -1,18 +1,19 @@
 /**
- * The status line of a scan: what is worked out of its state over time, and the text of that. Pure:
- * the clock is an argument.
+ * The status line of a scan: speeds and the time left, computed from its state over time, and their
+ * text. Pure: the clock is an argument.
  *
  * @module
  */
 import type { ScanState } from "../../scan/scan_state.ts";
+import type { RateReason } from "../../sweep/rate/rate_search.ts";
 import { type Governor, type Passes, sumOf } from "../../app/targets/scan_plan.ts";
 import { clockTime, countOf, withCommas } from "../../core/quantities.ts";
 
-/** What a scan has to do, and what it waits for. */
+/** The work of a scan, and its waits. */
 export interface ScanWork {
   /** Positions of every pass over UDP and TCP, and of what is probed before the passes. */
   readonly sizes: { readonly udp: readonly number[]; readonly tcp: readonly number[] };
-  /** Positions that earlier runs of the scan left behind. */
+  /** Positions that earlier runs of the scan have visited. */
   readonly start: { readonly udp: number; readonly tcp: number };
   /** How long late replies are awaited after the last probe, seconds. */
   readonly cooldown: number;
@@ -47,13 +48,13 @@ export function scanWork(
   };
 }
 
-/** What a scan looks like at one moment. */
+/** The progress of a scan at one moment. */
 export interface ScanPace {
   /** Seconds since this run of the scan started. */
   readonly elapsed: number;
   /** Seconds until it ends; `Infinity`: unknown. */
   readonly left: number;
-  /** Share of the positions that are left behind, 0 to 1. */
+  /** Share of the positions that were visited, 0 to 1. */
   readonly share: number;
   /** Packets and connections a second. */
   readonly rate: number;
@@ -63,7 +64,7 @@ export interface ScanPace {
   readonly hitRate: number | undefined;
 }
 
-/** The numbers of a state that matter here. */
+/** The counters of a state that the status line needs. */
 interface Reading {
   readonly at: number;
   readonly sent: number;
@@ -78,11 +79,11 @@ interface Reading {
 
 /** The pause between two passes, seconds. */
 const PASS_GAP = 1;
-/** Speeds are shown as they were over so many seconds, and the time left by a longer look. */
+/** Speeds are averages over so many seconds; the time left follows from a longer average. */
 const SHORT = 5;
 const LONG = 30;
 
-/** Works out speeds and the time left from the readings of a scan's state. */
+/** Computes speeds and the time left from readings of a scan's state. */
 export class PaceMeter {
   #readings: Reading[];
   #udpDone = Infinity;
@@ -224,7 +225,6 @@ export function statusLine(
   columns = Infinity,
 ): string {
   const { tcp } = state;
-  const lost = state.noStatus + state.lost;
   const governed = governedBy(state, governor);
   const parts: Part[] = [
     [6, shortTime(elapsed)],
@@ -235,13 +235,16 @@ export function statusLine(
     [7, `${withCommas(state.sent + tcp.sent)} sent`],
     [3, `${withCommas(Math.round(rate))}/s`],
     ...(governed === "" ? [] : [[10, governed] as const]),
-    [2, `found ${withCommas(foundIn(state))} (${digits(replyRate)}/s)`],
+    [2, `${withCommas(foundIn(state))} found (${digits(replyRate)}/s)`],
     ...(state.inspecting === 0
       ? []
       : [[5, `${countOf(state.inspecting, "interview")} pending`] as const]),
     ...(hitRate === undefined ? [] : [[4, `hit rate ${digits(100 * hitRate)}%`] as const]),
-    [12, `written ${withCommas(state.written)}`],
-    [lost > 0 ? 3 : 11, `lost ${withCommas(lost)}`],
+    [12, `${countOf(state.written, "row")} written`],
+    ...(state.noStatus === 0
+      ? []
+      : [[11, `${withCommas(state.noStatus)} without status`] as const]),
+    ...(state.lost === 0 ? [] : [[3, `${withCommas(state.lost)} lost`] as const]),
   ];
   while (parts.length > 1 && widthOf(parts) > columns) {
     const least = Math.max(...parts.map(([rank]) => rank));
@@ -253,10 +256,20 @@ export function statusLine(
 const textOf = (parts: readonly Part[]): string => parts.map(([, text]) => text).join("  ");
 const widthOf = (parts: readonly Part[]): number => textOf(parts).length;
 
-/** What decides about the speed, where that is not the rate alone. */
+/** The reasons of `--rate auto` in a few words. */
+const RATE_REASONS: Readonly<Record<RateReason, string>> = {
+  loss: "packet loss above",
+  buffers: "buffers full above",
+  sender: "limited by caps or this machine",
+  limit: "highest allowed",
+  searching: "searching",
+  unknown: "too few replies",
+};
+
+/** What limits the rate, where that is not `--rate` alone. */
 function governedBy({ rate }: ScanState, governor: Governor): string {
-  if (governor.endsWith("-rate")) return `(--${governor})`;
-  return rate === undefined ? "" : `(--rate auto: ${rate.reason})`;
+  if (governor.endsWith("-rate")) return `(limited by --${governor})`;
+  return rate === undefined ? "" : `(--rate auto: ${RATE_REASONS[rate.reason]})`;
 }
 
 /** `1:05`, `2:01:05`, or `?`. */

@@ -126,7 +126,10 @@ async function resume(path: string, folder: string): Promise<void> {
   countFrom(state, checkpoint.counters, answered.length);
   const lines = [
     resumeLine(resumed, state.written, plan),
-    ...summary(state, { reason: "done", marks: { udp: from, tcp: fromTcp } }, stores.places, 1),
+    ...summary(state, { reason: "done", marks: { udp: from, tcp: fromTcp } }, {
+      outputs: stores.places,
+      retries: 1,
+    }),
   ];
   for (const line of lines) assertEquals(/NaN|undefined|Infinity|object/.exec(line), null, line);
 }

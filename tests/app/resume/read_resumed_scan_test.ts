@@ -187,7 +187,7 @@ Deno.test("what cannot be resumed is refused in one line, and nothing is touched
         ["a cut list", () => put(list, rows.slice(0, 300)), [], "bytes of the"],
         ["an edited list", () => put(list, rows.replace("127.36.", "127.37.")), [], "was changed"],
         ["a foreign line", () => put(list, `${rows}? x\n`), [], '"? x" is no line of it'],
-        ["no output", () => Deno.remove(csv), [], `Cannot go on with "${csv}": No such file`],
+        ["no output", () => Deno.remove(csv), [], `Cannot continue "${csv}": No such file`],
         [
           "a shorter output",
           () => put(csv, csvText.slice(0, 900)),
@@ -328,7 +328,7 @@ for (const way of ["SIGINT", "SIGTERM", "--max-runtime"]) {
         const { marks } = parseCheckpoint(await text(`${output}.checkpoint`), "0.1.0", "it");
         if (way !== "--max-runtime" && point === "late") assertEquals(marks.tcp.pass, 3);
         for (let parts = 1;; parts++) {
-          const [, command] = /^go on with: (.*)$/m.exec(part.stderr) ?? [];
+          const [, command] = /^continue with: (.*)$/m.exec(part.stderr) ?? [];
           if (command === undefined) break;
           assert(parts < 40, "each part gets further");
           part = await shell(command, folder);
@@ -508,7 +508,7 @@ Deno.test("an output that is lost while a scan runs ends it with exit code 1, an
     };
     for (const name of Object.keys(LOSSES)) {
       const stderr = await lose(name, "ndjson");
-      assertMatch(stderr, /once the file is back as it was, go on with: .* scan --resume/);
+      assertMatch(stderr, /once the file is back as it was, continue with: .* scan --resume/);
     }
     await Deno.rename(`${folder}/rotated.ndjson.1`, `${folder}/rotated.ndjson`);
     const resumed = await run(["scan", "--resume", `${folder}/rotated.csv.checkpoint`]);

@@ -93,7 +93,7 @@ Deno.test("where an SRV record leads is a target, where the name has no port", a
   const excluded = await collectLed(["10.0.0.0/30"], ["same.example"]);
   assertEquals([excluded.targets.size, asked, excluded.services.size], [3n, [], 0]);
   const lines = dryRun(await collectLed(["same.example"]));
-  assert(lines.includes("SRV added   same.example SRV two.example:25570"));
+  assert(lines.includes("SRV records  same.example SRV two.example:25570"));
   const without = dryRun(await collectLed(["two.example"]));
   assert(!without.some((line) => line.startsWith("SRV")));
 });
@@ -127,7 +127,7 @@ Deno.test("what cannot be asked is refused with the reason", async () => {
     assertRejects(() => collect(input), InputError, message);
   await refused({}, "Cannot scan nothing");
   await refused({ words: ["unknown.example"] }, 'Cannot find host "unknown.example"');
-  await refused({ words: ["224.0.0.1"] }, "never asked: multicast");
+  await refused({ words: ["224.0.0.1"] }, "never probed: multicast");
   await refused(
     { words: ["10.0.0.1"], exclude: ["10.0.0.0/8"] },
     "nothing is left of the targets (excluded, or opted out)",

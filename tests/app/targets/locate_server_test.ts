@@ -133,7 +133,7 @@ Deno.test("an SRV record that cannot be used is told, and as good as none", asyn
     [
       { host: "multicast.example", port: 7 },
       'play.example SRV multicast.example:7: Cannot use the record "multicast.example A ' +
-      '224.0.0.1": never asked: multicast (RFC 5771)',
+      '224.0.0.1": never probed: multicast (RFC 5771)',
     ],
   ];
   for (const [service, note] of cases) {
@@ -149,7 +149,7 @@ Deno.test("an SRV record that cannot be used is told, and as good as none", asyn
   assertEquals(lines, ["10.0.0.9:7 slp| mixed.example:7"]);
   assertEquals(notes, [
     'play.example SRV mixed.example:7: Cannot use the record "mixed.example A 224.0.0.1": ' +
-    "never asked: multicast (RFC 5771)",
+    "never probed: multicast (RFC 5771)",
   ]);
 });
 
@@ -163,8 +163,8 @@ Deno.test("what cannot be asked is refused", async () => {
   for (
     const [word, message] of [
       ["10.0.0.0/24", 'Cannot query "10.0.0.0/24": it is a range'],
-      ["224.0.0.1", 'Cannot query "224.0.0.1": never asked: multicast'],
-      ["multicast.example", 'record "multicast.example A 224.0.0.1": never asked: multicast'],
+      ["224.0.0.1", 'Cannot query "224.0.0.1": never probed: multicast'],
+      ["multicast.example", 'record "multicast.example A 224.0.0.1": never probed: multicast'],
       ["gone.example", 'Cannot find host "gone.example"'],
       ["a..b", 'Cannot parse "a..b"'],
       ["10.0.0.1:99999", "99999"],

@@ -70,14 +70,14 @@ Deno.test("--rescan asks known servers, the most overdue first, before or in pla
     );
   }));
 
-Deno.test("rules of permission, and lists of who is never asked, hold for known servers", () =>
+Deno.test("rules of permission, and lists of who is never probed, hold for known servers", () =>
   withList(async (list, folder) => {
     const scan = (...args: string[]) =>
       run(["scan", "--rescan", list, ...RAKNET, ...QUICK, ...args]);
     await Deno.writeTextFile(`${folder}/more.txt`, "224.0.0.1:19132\n");
     assertEquals((await run(["import", list, `${folder}/more.txt`])).code, 0);
     const never = await scan("--dry-run");
-    assertStringIncludes(never.stdout, "1 never asked");
+    assertStringIncludes(never.stdout, "1 never probed");
     assertEquals((await scan("-sL")).stdout.includes("224."), false);
     await Deno.writeTextFile(`${folder}/out.txt`, "127.38.0.0/24\n");
     const shy = await scan("-o", list, "--opt-out-file", `${folder}/out.txt`);

@@ -53,8 +53,8 @@ Deno.test("a dry run plans invented protocols, on their usual ports or those tha
   };
   const named = await plan("--protocol", "herald,ledger", "-p", "9000");
   assertStringIncludes(named, "herald 9000; ledger 9000\n");
-  assertStringIncludes(named, "herald 1, herald 1; beside them ledger 1, ledger 1\n");
-  assertStringIncludes(await plan("--protocol", "herald"), "ports       herald 7777\n");
+  assertStringIncludes(named, "herald 1, herald 1; at the same time ledger 1, ledger 1\n");
+  assertStringIncludes(await plan("--protocol", "herald"), "ports        herald 7777\n");
   assertStringIncludes(await plan(), "raknet 19132; slp 25565; query 25565; herald 7777\n");
   const { code, stderr } = await run("scan", "192.0.32.0/24", "--protocol", "herald");
   assertEquals(code, 2);

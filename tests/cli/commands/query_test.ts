@@ -115,7 +115,7 @@ for (
     ["[::1]:x", 'Cannot parse port of "[::1]:x"'],
     ["[play.example.org]:1", "only an IPv6 address stands in brackets"],
     ["play..example.org", 'Cannot parse "play..example.org"'],
-    ["224.0.0.1:25565", "never asked: multicast"],
+    ["224.0.0.1:25565", "never probed: multicast"],
   ]
 ) {
   Deno.test(`query refuses ${word} with exit code 2`, async () => {

@@ -172,7 +172,7 @@ Deno.test("--rescan with --protocol leaves out servers that speak none of them, 
     const plan = await run([...args, "--dry-run"]);
     assertStringIncludes(
       plan.stdout,
-      `; ${others.length} not probed: none of their protocols is selected\n`,
+      `; ${others.length} not probed: they speak no selected protocol\n`,
     );
   }));
 
@@ -209,16 +209,16 @@ Deno.test("a dry run of --rescan, the list of targets and the scan agree on what
     const [raknet, slp, query, sqp] = ["raknet", "slp", "query", "sqp"].map(countOf);
     assertStringIncludes(
       stdout,
-      `\npasses      raknet ${raknet}, raknet ${raknet}, query ${query}, query ${query}; ` +
-        `beside them slp ${slp}, slp ${slp}\n`,
+      `\npasses       raknet ${raknet}, raknet ${raknet}, query ${query}, query ${query}; ` +
+        `at the same time slp ${slp}, slp ${slp}\n`,
     );
-    assertStringIncludes(stdout, `; ${sqp} for sqp, which no pass visits\n`);
-    assertEquals(numbers(stdout, /probes {6}at most (\d+)/), [2 * (raknet + query + sqp)]);
-    assertEquals(numbers(stdout, /connects {4}at most (\d+)/), [2 * slp]);
+    assertStringIncludes(stdout, `; ${sqp} queried over sqp outside the passes\n`);
+    assertEquals(numbers(stdout, /probes {7}at most (\d+)/), [2 * (raknet + query + sqp)]);
+    assertEquals(numbers(stdout, /connections {2}at most (\d+)/), [2 * slp]);
     // Nobody replies: all that may be sent is.
     const { stderr } = await run([...args, "-v", "-o", `${folder}/rows.csv`]);
-    assertEquals(numbers(stderr, /\nsent (\d+) probes/), [2 * (raknet + query)]);
-    assertEquals(numbers(stderr, /\nbegan (\d+) connections/), [2 * slp]);
+    assertEquals(numbers(stderr, /\nUDP: sent (\d+) probes/), [2 * (raknet + query)]);
+    assertEquals(numbers(stderr, /\nTCP: started (\d+) connections/), [2 * slp]);
     assertStringIncludes(stderr, `pass 1 of 4: raknet, ${raknet} of 20 targets`);
   }));
 

@@ -24,14 +24,17 @@ const BRIEF = ["--timeout", "300ms", "--retries", "0"];
 Deno.test("a dry run tells who is looked for before SQP is asked", async () => {
   const scan = ["scan", "127.39.0.0/26", "-p", "9000"];
   const { stdout } = await run([...scan, ...SQP, "--dry-run"]);
-  assertStringIncludes(stdout, "ports       sqp 9000");
-  assertStringIncludes(stdout, "before      raknet 64, raknet 64: who answers is not asked sqp");
-  assertStringIncludes(stdout, "passes      sqp 64, sqp 64");
-  assertStringIncludes(stdout, "probes      at most 256");
+  assertStringIncludes(stdout, "ports        sqp 9000");
+  assertStringIncludes(
+    stdout,
+    "suppression  raknet 64, raknet 64 first; hosts that reply are not sent sqp",
+  );
+  assertStringIncludes(stdout, "passes       sqp 64, sqp 64");
+  assertStringIncludes(stdout, "probes       at most 256");
   const both = await run([...scan, "--protocol", "raknet,sqp", "--dry-run"]);
   assertEquals(both.stdout.includes("before"), false);
   const usual = await run([...scan, "--dry-run"]);
-  assertStringIncludes(usual.stdout, "ports       raknet 9000; slp 9000; query 9000\n");
+  assertStringIncludes(usual.stdout, "ports        raknet 9000; slp 9000; query 9000\n");
   const list = await run(["scan", "127.39.0.1:9000", ...SQP, "-sL"]);
   assertEquals(list.stdout, "127.39.0.1:9000 raknet\n127.39.0.1:9000 sqp\n");
   const asks = await run(["scan", "8.8.8.8:9000", ...SQP]);
@@ -53,7 +56,7 @@ Deno.test("SQP over real sockets: each server once, RakNet's speakers left alone
     "ndjson",
   );
   assertEquals([faults, right], [[], expected]);
-  assertStringIncludes(scan.stderr, "before the passes: raknet, to spare its speakers sqp");
+  assertStringIncludes(scan.stderr, "suppression pass: raknet; hosts that reply are not sent sqp");
   const { host, port } = entries.find(({ software }) => software === "dragonfly")!;
   const query = await run(["query", `${host}:${port}`, ...SQP]);
   assertEquals([query.code, query.stdout], [1, ""]);

@@ -8,22 +8,54 @@ import { scanFamilies } from "../../../src/app/metrics/scan_metrics.ts";
 import { Settings } from "../../../src/app/settings/option_values.ts";
 import { newState } from "../../../src/scan/scan_state.ts";
 
-Deno.test("summary() says how many rows are aliases, if some are", () => {
-  const lines = (aliases: number) => {
-    const state = { ...newState("", performance.now()), written: 5, aliases };
-    const mark = { pass: 1, position: 0 };
-    return summary(state, { reason: "done", marks: { udp: mark, tcp: mark } } as ScanEnd, [], 1)
-      .filter((
-        line,
-      ) => line.includes("alias"));
-  };
-  assertEquals(lines(0), []);
-  assertEquals(lines(1), ["1 row of servers that another row describes (alias_of)"]);
-  assertEquals(lines(1234), ["1,234 rows of servers that another row describes (alias_of)"]);
+const SCOPE = { outputs: [{ path: "rows.csv" }], retries: 1 };
+const DONE = {
+  reason: "done",
+  marks: { udp: { pass: 1, position: 0 }, tcp: { pass: 1, position: 0 } },
+} as ScanEnd;
+
+/** The state of a scan in which all went well. */
+function usualState() {
+  const state = { ...newState("", performance.now()), passes: 2, pass: 2, sent: 4000, written: 31 };
+  Object.assign(state.tcp, { passes: 1, pass: 1, sent: 2000 });
+  Object.assign(state.tcp.counts, { open: 15, valid: 12, invalid: 1, unresponsive: 2, timeout: 5 });
+  Object.assign(state.replies, { valid: 31, duplicate: 19, forged: 1, unsolicited: 1, canary: 40 });
+  Object.assign(state.canaries, { sent: 40 });
+  return state;
+}
+
+Deno.test("summary() has the sums that matter where nothing is wrong, and all of them on demand", () => {
+  const [, ...usual] = summary(usualState(), DONE, SCOPE);
+  assertEquals(usual, [
+    "UDP: sent 4,000 probes; replies: 31 valid, 19 duplicate, 2 invalid",
+    "TCP: started 2,000 connections: 12 valid, 1 invalid, 2 unresponsive, 5 timed out",
+    "packet loss: about 0 % (95 % confidence interval 0 to 8.8 %); " +
+    "servers missed: about 0 of 31 (0 to 0.2)",
+  ]);
+  const [, udp, tcp, engine] = summary(usualState(), DONE, { ...SCOPE, verbose: true });
+  assertEquals([udp, tcp, engine], [
+    "UDP: sent 4,000 probes in 2 of 2 passes; replies: 31 valid, 19 duplicate, 40 canary, " +
+    "0 unverified, 1 forged, 0 omitted, 0 malformed, 0 suppressing, 1 unsolicited",
+    "TCP: started 2,000 connections (15 open) in 1 of 1 passes: 12 valid, 1 invalid, " +
+    "2 unresponsive, 0 refused, 0 unreachable, 0 failed, 5 timed out",
+    "engine: portable",
+  ]);
 });
 
-const START = { pass: 1, position: 0 };
-const END = { reason: "done", marks: { udp: START, tcp: START } } as ScanEnd;
+Deno.test("summary() says which pass a scan had reached that ended early", () => {
+  const [, udp] = summary({ ...usualState(), pass: 1 }, DONE, SCOPE);
+  assertEquals(udp.split(";")[0], "UDP: sent 4,000 probes in 1 of 2 passes");
+});
+
+Deno.test("summary() says how many servers are aliases, gave no status, or opted out", () => {
+  const line = (counts: object) =>
+    summary({ ...usualState(), ...counts }, DONE, SCOPE).filter((one) => one.startsWith("servers"));
+  assertEquals(line({}), []);
+  assertEquals(line({ aliases: 1 }), ["servers: 1 alias row (alias_of)"]);
+  assertEquals(line({ aliases: 1234, noStatus: 2, optedOut: 3 }), [
+    "servers: 1,234 alias rows (alias_of), 2 without a full status, 3 opted out and not written",
+  ]);
+});
 
 Deno.test("summary() names the hosts of omitted endpoints, and a command for the first ones", () => {
   const lines = (hosts: number, ports: number) => {
@@ -33,9 +65,7 @@ Deno.test("summary() names the hosts of omitted endpoints, and a command for the
       const endpoint = { address: 0x7f000000 + i % hosts, port: 9000 + Math.floor(i / hosts) };
       state.omittedAt.push({ endpoint, protocol: "sqp" });
     }
-    return summary(state, END, [], 1).filter((line) =>
-      /omitted/.test(line) && !/received/.test(line)
-    );
+    return summary(state, DONE, SCOPE).filter((line) => /omitted/.test(line));
   };
   const why = "omitted, because too many replies were unverified";
   const again = "scan omitted endpoints again, at most 64 of a host at a time: " +
@@ -44,7 +74,7 @@ Deno.test("summary() names the hosts of omitted endpoints, and a command for the
   const resumed = newState("", performance.now());
   resumed.replies.omitted = 7;
   assertStringIncludes(
-    summary(resumed, END, [], 1).join("\n"),
+    summary(resumed, DONE, SCOPE).join("\n"),
     `7 endpoints that replied were ${why}; scan again`,
   );
   assertEquals(lines(1, 1), [
@@ -59,30 +89,30 @@ Deno.test("summary() names the hosts of omitted endpoints, and a command for the
 });
 
 Deno.test("summary() names hosts that flooded, and says whether results are incomplete", () => {
-  const lines = (hosts: number, disturbed: string[]) => {
+  const lines = (hosts: number, disturbed: string[], verbose = false) => {
     const state = newState("", performance.now());
     const addresses = Array.from({ length: hosts }, (_, i) => `127.0.0.${i}`);
     Object.assign(state.floods, { hosts, datagrams: 12_345, addresses, disturbed });
-    const mark = { pass: 1, position: 0 };
-    const end = { reason: "done", marks: { udp: mark, tcp: mark } } as ScanEnd;
-    return summary(state, end, [], 1).filter((line) => /flood|exclude/.test(line));
+    const scope = { ...SCOPE, verbose };
+    return summary(state, DONE, scope).filter((line) => /flood|exclude/.test(line));
   };
   assertEquals(lines(0, []), []);
-  assertEquals(lines(1, []), [
-    "1 host flooded, or datagrams were forged in its name: left out of retries and follow-ups; " +
-    "12,345 more datagrams",
-    "flooding host: 127.0.0.0", // to exclude a host in whose name others flood is no remedy
-  ]);
+  const one =
+    "floods: 12,345 surplus datagrams from 1 host, or forged in its name; no retries or " +
+    "follow-ups were sent there";
+  // To exclude a host in whose name others flood is no remedy.
+  assertEquals(lines(1, []), [one]);
+  assertEquals(lines(1, [], true), [`${one}: 127.0.0.0`]);
   const [first, second] = lines(18, ["raknet", "query"]);
   assertEquals(
     first,
-    "18 hosts flooded, or datagrams were forged in their name: left out of retries and " +
-      "follow-ups; 12,345 more datagrams",
+    "floods: 12,345 surplus datagrams from 18 hosts, or forged in their name; no retries or " +
+      "follow-ups were sent there",
   );
   assertEquals(
     second,
-    "results are incomplete: the flood disturbed every pass of raknet, query; scan again with " +
-      "more --retries, or at a lower --rate, or, which leaves their servers out, with " +
+    "results are incomplete: the floods disturbed every pass of raknet, query; scan again with " +
+      "more --retries or a lower --rate, or leave these servers out with " +
       `--exclude ${Array.from({ length: 16 }, (_, i) => `127.0.0.${i}`).join(",")} (and 2 more)`,
   );
 });
@@ -99,7 +129,7 @@ const INCOMPLETE = { reason: "incomplete", marks: { udp: MARK, tcp: MARK } } as 
 
 Deno.test("summary() says what was left out for lack of descriptors", () => {
   const lines = (...counts: [number, number, number]) =>
-    summary(shortState(...counts), INCOMPLETE, [], 1).filter((line) =>
+    summary(shortState(...counts), INCOMPLETE, SCOPE).filter((line) =>
       line.includes("descriptors")
     );
   assertEquals(lines(0, 0, 0), []);
@@ -111,8 +141,8 @@ Deno.test("summary() says what was left out for lack of descriptors", () => {
     "1 server was inspected in part for lack of descriptors (flag cutShort); raise the limit " +
     "(ulimit -n), or lower --concurrency",
   ]);
-  const [first] = summary(shortState(1234, 2, 3), INCOMPLETE, [], 1);
-  assertEquals(first.replace(/[\d.]+ s/, "1 s"), "incomplete in 1 s: 0 rows written to ");
+  const [first] = summary(shortState(1234, 2, 3), INCOMPLETE, SCOPE);
+  assertEquals(first.replace(/[\d.]+ s/, "1 s"), "incomplete in 1 s: 0 rows written to rows.csv");
   assertEquals(lines(1234, 2, 3).map((line) => line.split(" for lack")[0]), [
     "results are incomplete: 1,234 TCP targets were not probed",
     "results are incomplete: 2 servers were not inspected",
@@ -145,7 +175,7 @@ Deno.test("an incomplete scan ends with exit code 1, and its resume command is p
   assertEquals(
     line.replace(/: .* scan/, ": blocksweep scan"),
     [
-      "with more descriptors, go on with: blocksweep scan --resume rows.csv.checkpoint",
+      "with more descriptors, continue with: blocksweep scan --resume rows.csv.checkpoint",
     ].join(),
   );
   const given = new Map([["quiet", ["true"]]]);

@@ -157,7 +157,7 @@ Deno.test("where nothing moves, the time left is unknown, and no number is inven
     ...{ elapsed: 0.5, left: Infinity, share: 0, rate: 0, replyRate: 0, hitRate: undefined },
   });
   const text = statusLine(newState("x", 0), pace, "rate");
-  assertEquals(text, "0:01  0.0%  ETA ?  0 sent  0/s  found 0 (0/s)  written 0  lost 0");
+  assertEquals(text, "0:01  0.0%  ETA ?  0 sent  0/s  0 found (0/s)  0 rows written");
 });
 
 const PACE: ScanPace = {
@@ -167,7 +167,14 @@ const PACE: ScanPace = {
 /** A state whose line is long. */
 function busy(): ScanState {
   const state = newState("x", 0);
-  Object.assign(state, { pass: 1, passes: 4, sent: 1_234_567, written: 5000, noStatus: 12 });
+  Object.assign(state, {
+    pass: 1,
+    passes: 4,
+    sent: 1_234_567,
+    written: 5000,
+    noStatus: 3,
+    lost: 12,
+  });
   Object.assign(state.replies, { valid: 5100 });
   Object.assign(state.tcp, { pass: 1, passes: 2 });
   return state;
@@ -176,8 +183,8 @@ function busy(): ScanState {
 Deno.test("a wide line holds everything", () => {
   assertEquals(
     statusLine(busy(), PACE, "net-rate"),
-    "1:23  12.3%  ETA 1:02:05  pass 1/4  TCP 1/2  1,234,567 sent  1,000/s  (--net-rate)  " +
-      "found 5,100 (3.1/s)  hit rate 0.42%  written 5,000  lost 12",
+    "1:23  12.3%  ETA 1:02:05  pass 1/4  TCP 1/2  1,234,567 sent  1,000/s  (limited by --net-rate)  " +
+      "5,100 found (3.1/s)  hit rate 0.42%  5,000 rows written  3 without status  12 lost",
   );
 });
 
@@ -191,11 +198,11 @@ Deno.test("a narrow line keeps what matters most, and nothing of it is cut", () 
   }
   assertEquals(
     statusLine(busy(), PACE, "net-rate", 79),
-    "1:23  12.3%  ETA 1:02:05  1,000/s  found 5,100 (3.1/s)  hit rate 0.42%  lost 12",
+    "1:23  12.3%  ETA 1:02:05  1,000/s  5,100 found (3.1/s)  hit rate 0.42%  12 lost",
   );
   assertEquals(
     statusLine(busy(), PACE, "net-rate", 59),
-    "12.3%  ETA 1:02:05  1,000/s  found 5,100 (3.1/s)  lost 12",
+    "12.3%  ETA 1:02:05  1,000/s  5,100 found (3.1/s)  12 lost",
   );
   assertEquals(statusLine(busy(), PACE, "net-rate", 3), "12.");
 });

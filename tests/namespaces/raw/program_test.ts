@@ -65,7 +65,7 @@ Deno.test("an interface that is not there, and a gateway that is silent, are inp
     ...["--retries", "0", "--cooldown", "50ms"],
   );
   assertEquals(told.code, 0, told.stderr);
-  assertMatch(told.stderr, /^sent 4 probes in 1 of 1 passes$/m);
+  assertMatch(told.stderr, /^UDP: sent 4 probes; /m);
   await system("ip neighbour replace 10.79.0.254 lladdr 02:00:00:00:00:fe dev near0");
 });
 
@@ -111,7 +111,7 @@ Deno.test("who is no further than the system itself is asked by it, from the sam
       ...["--net-rate", "off", "--retries", "0", "--cooldown", "100ms", "--source-ip", "10.79.0.1"],
     );
     assertEquals(code, 0, stderr);
-    assertMatch(stderr, /^sent 256 probes in 1 of 1 passes$/m);
+    assertMatch(stderr, /^UDP: sent 256 probes; /m);
     assertMatch(stderr, new RegExp(`^engine ${name}, receive buffer`, "m"));
     assertEquals(heard, ["true 40007 33"]);
     await system("ip address delete 10.80.0.7/32 dev far0");
@@ -126,7 +126,7 @@ Deno.test("what the system refuses is told by its name, once, and summed up", as
   );
   await system("ip route delete prohibit 10.86.0.0/24");
   assertEquals(code, 0, stderr);
-  assertMatch(stderr, /^sent 4 probes .*; 256 more were refused by the system \(256 EACCES\)$/m);
+  assertMatch(stderr, /^UDP: sent 4 probes, 256 more refused by the system \(256 EACCES\); /m);
   assertEquals(stderr.match(/the system refuses datagrams \(EACCES\)/g)?.length, 1);
 });
 
@@ -140,7 +140,7 @@ Deno.test("each thread takes a queue; where there are too few, it is an input er
       ...["--rate", "100k", "--net-rate", "off", "--retries", "0", "--cooldown", "50ms"],
     );
     assertEquals(code, 0, stderr);
-    assertMatch(stderr, /^sent 1,024 probes in 1 of 1 passes$/m);
-    assertMatch(stderr, new RegExp(`^engine ${name}, 2 sending threads, receive buffer`, "m"));
+    assertMatch(stderr, /^UDP: sent 1,024 probes/m);
+    assertMatch(stderr, new RegExp(`^engine: ${name}, 2 sender threads, receive buffer`, "m"));
   }
 });

@@ -1,16 +1,16 @@
 /**
  * The busiest servers of some ranges.
  *
- *     deno run --allow-net examples/busiest.ts 192.168.1.0/24 [RANGE...]
+ *     deno run --allow-net --allow-read --allow-env examples/busiest.ts 192.168.1.0/24 [RANGE...]
  */
 // deno-lint-ignore-file no-console
-import { find, InputError, serverId, type ServerRecord } from "blocksweep";
+import { InputError, scan, serverId, type ServerRecord } from "blocksweep";
 
 const SHOWN = 10;
 
 /** Servers with the most players first. */
 async function busiest(ranges: readonly string[]): Promise<ServerRecord[]> {
-  const servers = await Array.fromAsync(find(ranges));
+  const servers = await Array.fromAsync(scan(ranges));
   return servers.sort((a, b) => (b.players_online ?? 0) - (a.players_online ?? 0));
 }
 

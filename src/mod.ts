@@ -17,4 +17,5 @@ export {
 export * from "./core/schema.ts";
 export type { CommonOptions, InquiryOptions } from "./library/common_options.ts";
 export * from "./library/query.ts";
-export * from "./scan/find_servers.ts";
+export * from "./library/scan.ts";
+export type { ScanOptions } from "./library/scan_options.ts";

@@ -27,6 +27,12 @@ export type { Marks } from "../scan/checkpoint/low_water_mark.ts";
 export * from "../scan/lan/mod.ts";
 export * from "../scan/query_server.ts";
 export type { TargetNames } from "../scan/requested_names.ts";
+export {
+  ENGINE_CHOICES,
+  type EngineChoice,
+  ENGINES,
+  FASTEST,
+} from "../app/engines/choose_engine.ts";
 export * from "../scan/scan.ts";
 export * from "../scan/scan_id.ts";
 export * from "../scan/scan_options.ts";

@@ -63,7 +63,7 @@ export function signalOf({ signal }: CommonOptions): AbortSignal {
 }
 
 /** A number within bounds. */
-export interface Bounds {
+interface Bounds {
   /** The least that is allowed. */
   readonly least: number;
   /** The most. */
@@ -77,22 +77,32 @@ export interface Bounds {
  *
  * @throws InputError that names the option.
  */
-export function checked<T extends number | undefined>(name: string, value: T, bounds: Bounds): T {
+export function checked(
+  name: string,
+  value: number | undefined,
+  bounds: Bounds,
+): number | undefined {
+  if (value === undefined) return undefined;
   const { least, most, fractions = false } = bounds;
-  if (value === undefined) return value;
   const fits = typeof value === "number" && value >= least && value <= most;
   if (fits && (fractions || Number.isInteger(value))) return value;
   const kind = fractions ? "a number" : "a whole number";
-  const range = most === Infinity ? `of at least ${least}` : `from ${least} to ${most}`;
-  throw new InputError(`Cannot use ${name} ${String(value)}: it must be ${kind} ${range}`);
+  throw new InputError(
+    `Cannot use ${name} ${String(value)}: it must be ${kind} from ${least} to ${most}`,
+  );
 }
 
 /** 30 days: the longest time that an option takes, milliseconds. */
-export const MOST_MS = 30 * 24 * 3_600_000;
+const MOST_MS = 30 * 24 * 3_600_000;
+
+/** A time of the options, milliseconds. */
+export function checkedMs(name: string, value: number | undefined, least = 0): number | undefined {
+  return checked(name, value, { least, most: MOST_MS, fractions: true });
+}
 
 /** The time limit of the options, where they have one. */
 export function checkedTimeout({ timeoutMs }: InquiryOptions): number | undefined {
-  return checked("timeoutMs", timeoutMs, { least: 1, most: MOST_MS, fractions: true });
+  return checkedMs("timeoutMs", timeoutMs, 1);
 }
 
 /** The repetitions of the options, or those of a command. */

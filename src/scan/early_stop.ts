@@ -30,15 +30,31 @@ export class EarlyStop {
    *
    * @param signal Interrupts.
    * @param maxRuntimeMs How long may pass, milliseconds.
+   * @param abandon Stops everything: nobody waits for the rows in hand.
    */
-  constructor(signal: AbortSignal, clock: Clock, maxRuntimeMs = Infinity) {
+  constructor(
+    signal: AbortSignal,
+    clock: Clock,
+    maxRuntimeMs = Infinity,
+    abandon?: AbortSignal,
+  ) {
     this.#clock = clock;
-    const interrupt = () => this.stop("interrupted");
-    if (signal.aborted) interrupt();
-    else signal.addEventListener("abort", interrupt, { once: true, signal: this.#over.signal });
+    this.#on(signal, () => this.stop("interrupted"));
+    this.#on(abandon, () => this.#abandon());
     this.#cancelTimer = maxRuntimeMs === Infinity
       ? () => {}
       : clock.after(maxRuntimeMs, () => this.stop("max-runtime"));
+  }
+
+  /** Calls back when a signal is aborted before the scan is over. */
+  #on(signal: AbortSignal | undefined, callback: () => void): void {
+    if (signal?.aborted) callback();
+    else signal?.addEventListener("abort", callback, { once: true, signal: this.#over.signal });
+  }
+
+  #abandon(): void {
+    this.stop("interrupted");
+    this.#hard.abort();
   }
 
   /** Ends the sweep. */

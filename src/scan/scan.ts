@@ -43,7 +43,7 @@ const COUNT_MS = 20;
 export async function scan(options: ScanOptions): Promise<ScanEnd> {
   const { targets, order, limits, hooks = {}, io: { clock, state, checkpoint } } = options;
   const { checkOutputs = () => Promise.resolve() } = hooks;
-  const stop = new EarlyStop(options.signal, clock, limits.maxRuntimeMs);
+  const stop = new EarlyStop(options.signal, clock, limits.maxRuntimeMs, options.abandon);
   if (state.written >= (limits.maxResults ?? Infinity)) stop.stop("max-results"); // by an earlier part
   const throttle = new Throttle(limits.rates, limits.capLoopback ? undefined : isLoopback);
   const sockets = familiesOf(targets.addresses).flatMap((bits) => options.io.openSockets(bits));

@@ -175,6 +175,8 @@ export interface ScanOptions {
   readonly hooks?: ScanHooks;
   /** Ends the sweep; interviews and rows that have begun are finished. */
   readonly signal: AbortSignal;
+  /** Ends interviews that have begun too. Default: nothing does. */
+  readonly abandon?: AbortSignal;
 }
 
 /** Which endpoints a scan probes, and in which order. */

@@ -24,13 +24,15 @@ export interface StartedFleet extends AsyncDisposable {
  *
  * @example
  * ```ts
- * import { find } from "blocksweep";
+ * import { query } from "blocksweep";
  * import { startFleet } from "blocksweep/testing";
  * import { assertEquals } from "@std/assert";
  *
- * await using fleet = await startFleet({ range: "127.99.2.0/28", servers: 3 });
- * const servers = await Array.fromAsync(find(["127.99.2.0/28"], { cooldownMs: 100 }));
- * assertEquals(servers.length, fleet.servers.length);
+ * await using fleet = await startFleet({ range: "127.99.2.0/28", software: ["vanilla"], servers: 3 });
+ * for (const { host } of fleet.servers) {
+ *   const [server] = await query(host, { protocol: ["slp"] });
+ *   assertEquals(server.port, 25565);
+ * }
  * ```
  */
 export async function startFleet(plan: SimulatedFleetPlan): Promise<StartedFleet> {

@@ -10,9 +10,11 @@ import { openSocket } from "../../net/deno/udp_socket.ts";
 import type { SendThread } from "../../net/linux/thread/send_thread.ts";
 import type { DatagramSocket } from "../../net/socket.ts";
 
-/** The engines by name, and what stands for the fastest that runs. */
+/** The engines by name, the slowest first. */
 export const ENGINES = ["portable", "udp", "packet", "xdp"] as const;
+/** Stands for the fastest engine that runs here. */
 export const FASTEST = "fastest";
+/** What a user may name in place of an engine. */
 export const ENGINE_CHOICES = [...ENGINES, FASTEST] as const;
 
 /** The name of an engine. */

@@ -25,6 +25,26 @@ export async function openScanSockets(
   engine: Engine,
 ): Promise<Sockets> {
   const sockets: Sockets = { 4: [], 6: [] };
+  try {
+    await openInto(sockets, targets, chosen, engine);
+    return sockets;
+  } catch (error) {
+    await closeSockets(sockets);
+    throw error;
+  }
+}
+
+/** Closes the sockets of a scan that does not begin. */
+export async function closeSockets(sockets: Sockets): Promise<void> {
+  for (const socket of [...sockets[4], ...sockets[6]]) await socket[Symbol.asyncDispose]();
+}
+
+async function openInto(
+  sockets: Sockets,
+  targets: Targets,
+  chosen: ScanSettings,
+  engine: Engine,
+): Promise<void> {
   const families = familiesOf(targets);
   if (families.length > 1 && chosen.sourcePorts.length > 0) {
     throw new InputError(
@@ -45,7 +65,6 @@ export async function openScanSockets(
     while (opened.length < count) open(0);
     others.forEach(open);
   }
-  return sockets;
 }
 
 /** The least multiple that is not below a number: all threads have the same share of sockets. */

@@ -184,13 +184,19 @@ function crowd(net: number, segments: readonly Segment[], size: number): number 
 /**
  * Checks that the user said that the scan is allowed, where that is needed.
  *
+ * @param option How the user gives it.
  * @throws InputError that says why it is needed, and what would be sent.
  */
-export function requirePermission(targets: Targets, plan: Plan, permitted: boolean): void {
+export function requirePermission(
+  targets: Targets,
+  plan: Plan,
+  permitted: boolean,
+  option = "--i-have-permission",
+): void {
   const what = permissionNeeded(targets);
   if (permitted || what === undefined) return;
   throw new InputError(
-    `Cannot scan ${what} without --i-have-permission: up to ${probesOf(plan)}, and their owners ` +
+    `Cannot scan ${what} without ${option}: up to ${probesOf(plan)}, and their owners ` +
       "may object; scan only networks that you are responsible for, or whose owners agreed",
   );
 }

@@ -1,0 +1,51 @@
+/**
+ * A task whose results a loop takes one by one: leaving the loop ends the task.
+ *
+ * @module
+ */
+
+/** Where a task puts its results. */
+export interface Results<T> {
+  /** Adds a result; settles when the loop takes it. Once the loop was left, results are dropped. */
+  readonly add: (result: T) => Promise<void>;
+  /** Resolves when the loop has taken all but one of the results. */
+  readonly room: () => Promise<void>;
+  /** Aborted when the loop was left. */
+  readonly left: AbortSignal;
+}
+
+/**
+ * Runs a task, and yields its results.
+ *
+ * @param run Adds results; it has to end soon after `left`.
+ * @throws What the task throws, after its last result.
+ */
+export async function* iterateTask<T>(
+  run: (results: Results<T>) => Promise<void>,
+): AsyncGenerator<T, void, undefined> {
+  const { readable, writable } = new TransformStream<T, T>();
+  const writer = writable.getWriter();
+  const leaving = new AbortController();
+  const left = leaving.signal;
+  // What waits for a reader that is gone rejects; nobody needs it any longer.
+  const unlessLeft = (wait: Promise<void>) =>
+    wait.catch((error) => {
+      if (!left.aborted) throw error;
+    });
+  const task = run({
+    add: (result) => left.aborted ? Promise.resolve() : unlessLeft(writer.write(result)),
+    room: () => unlessLeft(writer.ready),
+    left,
+  });
+  // The loop may be busy when the task fails: the error is thrown when it asks for the next result.
+  const ended = task.finally(() => unlessLeft(writer.close()));
+  ended.catch(() => {});
+  const reader = readable.getReader();
+  try {
+    for (let next; !(next = await reader.read()).done;) yield next.value;
+  } finally {
+    leaving.abort(); // before the reader goes, so that what waits for it knows why
+    await reader.cancel();
+    await ended;
+  }
+}

@@ -1,0 +1,219 @@
+/**
+ * Finding servers from a program.
+ *
+ * @module
+ */
+import { chooseEngine, type Engine } from "../app/engines/choose_engine.ts";
+import { groundsOf } from "../app/engines/load_engines.ts";
+import {
+  type Capacity,
+  capacityFor,
+  closeSockets,
+  openScanSockets,
+  requireDescriptors,
+  type Sockets,
+} from "../app/engines/scan_sockets.ts";
+import { type ScanSettings, speedFor } from "../app/settings/scan_settings.ts";
+import { composeTargets, findTargets } from "../app/targets/find_targets.ts";
+import { haveService } from "../app/targets/name_lookup.ts";
+import { planScan, requirePermission, selectionOf } from "../app/targets/scan_plan.ts";
+import type { ServerRecord } from "../core/record.ts";
+import { anyAddress, type Network } from "../net/network.ts";
+import { requirePorts } from "../scan/require_ports.ts";
+import { scan as runScan } from "../scan/scan.ts";
+import { uuidv7 } from "../scan/scan_id.ts";
+import type { ScanIo, ScanOptions as PipelineOptions } from "../scan/scan_options.ts";
+import { newState } from "../scan/scan_state.ts";
+import type { Sink } from "../sinks/sink.ts";
+import type { Targets } from "../targets/compose.ts";
+import { optOutCheck } from "../targets/builtin_lists.ts";
+import { networkOf, noteOf, signalOf } from "./common_options.ts";
+import { type ScanOptions, settingsOf } from "./scan_options.ts";
+import { iterateTask, type Results } from "./iterate_task.ts";
+
+/**
+ * Scans targets, and yields a record of each server as it is found. Leaving the loop ends the scan and
+ * closes its sockets.
+ *
+ * The rules of the command line hold: public addresses, and more than 1,048,576 of any kind, need
+ * `iHavePermission`; reserved addresses and those in the opt-out file are not probed; a name that is
+ * not a local one must not lead to private addresses; rate and caps apply except on loopback. Needs
+ * `--allow-net`, `--allow-env` and `--allow-read` (`--allow-write` to note who opts out), and
+ * `"unstable": ["net"]` in deno.json.
+ *
+ * @param targets Addresses, ranges (`10.0.0.0/24`, `10.0.0.1-10.0.0.99`) and names, each perhaps with
+ * a port.
+ * @throws InputError for targets or options that cannot be used; ShortageError when the machine has
+ * no sockets left.
+ *
+ * @example Servers in a range
+ * ```ts
+ * import { scan } from "blocksweep";
+ * import { SimulatedNetwork } from "blocksweep/testing";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const network = new SimulatedNetwork(); // in place of the network of this machine
+ * network.addServer({ host: "10.0.0.7", software: "bds", status: { name: "Lobby" } });
+ *
+ * const found: string[] = [];
+ * const search = async () => {
+ *   for await (const server of scan(["10.0.0.0/24"], { network })) {
+ *     found.push(`${server.host}:${server.port} ${server.name}`);
+ *   }
+ * };
+ * await network.run(search());
+ * assertEquals(found, ["10.0.0.7:19132 Lobby"]);
+ * ```
+ */
+export function scan(
+  targets: readonly string[],
+  options: ScanOptions = {},
+): AsyncGenerator<ServerRecord, void, undefined> {
+  return iterateTask((results) => run(targets, options, results));
+}
+
+async function run(
+  words: readonly string[],
+  options: ScanOptions,
+  results: Results<ServerRecord>,
+): Promise<void> {
+  const chosen = settingsOf(options);
+  const network = networkOf(options, options.optOutFile);
+  const pipeline = await plan(words, options, chosen, network);
+  if (options.signal?.aborted) return;
+  const io = await openIo(pipeline.targets.addresses, options, chosen, network);
+  const { error } = await runScan({
+    ...pipeline,
+    limits: { ...pipeline.limits, ...io.capacity },
+    io: { ...io, sinks: [sinkOf(results)] },
+    hooks: { onOptOut: (address) => network.optOuts.note(address) },
+    signal: AbortSignal.any([signalOf(options), results.left]),
+    abandon: results.left,
+  });
+  if (error !== undefined) throw error;
+}
+
+/**
+ * Looks the targets up, and checks that they may be scanned.
+ *
+ * @throws InputError for the first that cannot be used.
+ */
+async function plan(
+  words: readonly string[],
+  options: ScanOptions,
+  chosen: ScanSettings,
+  network: Network,
+): Promise<Omit<PipelineOptions, "io" | "signal">> {
+  const { exclude = [], iHavePermission = false, allowPrivate } = options;
+  const { protocols, allProtocols, concurrency } = chosen;
+  const usesServices = options.ports === undefined && haveService(protocols);
+  const found = await findTargets(
+    { words, files: [], exclude, excludeFiles: [], allProtocols },
+    {
+      resolve: network.resolve,
+      findService: usesServices ? network.findService : undefined,
+      note: noteOf(options),
+      allowPrivate,
+    },
+  );
+  const named = composeTargets(found, await network.optOuts.read());
+  const addresses = named.targets;
+  if (options.ports === undefined) {
+    requirePorts(addresses, protocols, chosen.ports, "name ports with the option ports");
+  }
+  const { limits: rates, autoRate, capLoopback, cooldownMs } = speedFor(addresses, chosen);
+  const selection = selectionOf(chosen, named);
+  const { retries, timeoutMs, maxResults, maxRuntimeMs } = chosen;
+  const most = { ...rates, rate: autoRate?.most ?? rates.rate };
+  const planned = planScan({ ...selection, limits: { retries, rates: most } });
+  requirePermission(addresses, planned, iHavePermission, "the option iHavePermission");
+  return {
+    ...selection,
+    limits: {
+      ...{ rates, autoRate, capLoopback, cooldownMs },
+      ...{ retries, timeoutMs, streamLimits: chosen.streamLimits, maxResults, maxRuntimeMs },
+      ...{ concurrency, connections: concurrency },
+    },
+    interviews: {
+      follow: chosen.follow,
+      verify: chosen.verify,
+      optsOut: optOutCheck(),
+      players: chosen.players,
+    },
+  };
+}
+
+/** What a scan opens. */
+type Opened = Omit<ScanIo, "sinks"> & { readonly capacity: Capacity };
+
+/** Opens the sockets, and divides the descriptors that are left. */
+async function openIo(
+  targets: Targets,
+  options: ScanOptions,
+  chosen: ScanSettings,
+  network: Network,
+): Promise<Opened> {
+  const { clock, dialer, openSocket } = network;
+  const engine = await engineFor(targets, options, chosen, network);
+  const sockets = await openScanSockets(targets, chosen, engine);
+  const random = (size: number) => crypto.getRandomValues(new Uint8Array(size));
+  const scanId = uuidv7(clock.wall(), random(10));
+  return {
+    openSockets: (family) => sockets[family],
+    openSole: (family) => openSocket({ address: anyAddress(family), port: 0 }),
+    dialer,
+    clock,
+    random,
+    state: { ...newState(scanId, clock.now()), engine: engine.name },
+    capacity: await capacityOf(targets, options, chosen, sockets),
+  };
+}
+
+/** The engine of the options; a network that the caller gave has none. */
+async function engineFor(
+  targets: Targets,
+  options: ScanOptions,
+  chosen: ScanSettings,
+  { openSocket }: Network,
+): Promise<Engine> {
+  if (options.network !== undefined) return { name: "portable", open: openSocket };
+  return await chooseEngine(chosen.engine, groundsOf(targets, chosen, false), noteOf(options));
+}
+
+/** How many sockets and connections may be open at once, beside those of the sweep. */
+async function capacityOf(
+  targets: Targets,
+  options: ScanOptions,
+  chosen: ScanSettings,
+  sockets: Sockets,
+): Promise<Capacity> {
+  if (options.network !== undefined) {
+    return { connections: chosen.concurrency, soleSockets: Infinity };
+  }
+  try {
+    await requireDescriptors(targets, chosen, LEAST_DESCRIPTORS);
+    return await capacityFor(targets, chosen, LEAST_DESCRIPTORS, noteOf(options));
+  } catch (error) {
+    await closeSockets(sockets);
+    throw error;
+  }
+}
+
+/** Descriptors that a scan needs besides its sockets: some interviews, and what the program opens. */
+const LEAST_DESCRIPTORS = 10;
+
+/** Hands records to the loop, one by one: the scan waits until they are taken. */
+function sinkOf({ add }: Results<ServerRecord>): Sink {
+  let taken = 0;
+  return {
+    async write(records) {
+      for (const record of records) {
+        await add(record);
+        taken++;
+      }
+    },
+    flush: () => Promise.resolve(),
+    position: () => taken,
+    [Symbol.asyncDispose]: () => Promise.resolve(),
+  };
+}

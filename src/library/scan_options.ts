@@ -1,0 +1,154 @@
+/**
+ * The options of a scan from a program, and what they mean in the settings of the command line.
+ *
+ * @module
+ */
+import { ENGINE_CHOICES, type EngineChoice } from "../app/engines/choose_engine.ts";
+import { DEFAULTS } from "../app/settings/defaults.ts";
+import {
+  chosenPorts,
+  chosenProtocols,
+  type ScanSettings,
+  streamLimits,
+} from "../app/settings/scan_settings.ts";
+import { InputError } from "../core/errors.ts";
+import { PROTOCOLS } from "../protocols/list.ts";
+import type { Shard } from "../targets/space.ts";
+import { START } from "../scan/checkpoint/low_water_mark.ts";
+import {
+  checked,
+  checkedMs,
+  checkedRetries,
+  checkedTimeout,
+  type InquiryOptions,
+} from "./common_options.ts";
+
+/** What to scan for, and how: options of `blocksweep scan`, with its defaults. */
+export interface ScanOptions extends InquiryOptions {
+  /** Ports to probe, as `19132,25565-25570`. Default: the usual ones of each protocol. */
+  readonly ports?: string;
+  /** Addresses, ranges and names that are not probed. */
+  readonly exclude?: readonly string[];
+  /** Whether you may scan these public addresses, or more than 1,048,576 of any kind. */
+  readonly iHavePermission?: boolean;
+  /** The opt-out file. Default: `blocksweep/opt-out.txt` in the user's configuration folder. */
+  readonly optOutFile?: string;
+  /** Seed of the order. Default: a random one. */
+  readonly seed?: number;
+  /** Whether endpoints are probed in ascending order. Default: in a shuffled one. */
+  readonly noRandomize?: boolean;
+  /** Which part of the targets to scan; all machines need the same seed. Default: all of them. */
+  readonly shard?: Shard;
+  /** Packets a second, or `auto` to search for the highest without loss. Default: 1000. */
+  readonly rate?: number | "auto";
+  /** Packets a second to one /24 (IPv6: /48), or `off`. Default: 50. */
+  readonly netRate?: number | "off";
+  /** Packets a second to one address, or `off`. Default: 5. */
+  readonly hostRate?: number | "off";
+  /**
+   * Servers that are queried at once.
+   *
+   * @default 256
+   */
+  readonly concurrency?: number;
+  /**
+   * Repetitions of a probe or an exchange without a reply, 0 to 3.
+   *
+   * @default 1
+   */
+  readonly retries?: number;
+  /** How long late replies are awaited at the end, milliseconds. Default: 5000; loopback: 1000. */
+  readonly cooldownMs?: number;
+  /** Endpoints that are probed at most. Default: all. */
+  readonly maxTargets?: number;
+  /** Records that are yielded at most. Default: all. */
+  readonly maxResults?: number;
+  /** How long the scan runs at most, milliseconds. Default: without limit. */
+  readonly maxRuntimeMs?: number;
+  /** Whether servers are queried only in the protocol that found them. Default: in all. */
+  readonly noFollow?: boolean;
+  /** Whether to find out if RakNet connections can be opened. Default: no. */
+  readonly verify?: boolean;
+  /** Whether records name no players. Default: they do. */
+  readonly noPlayers?: boolean;
+  /**
+   * What sends datagrams: `portable`, `udp`, `packet`, `xdp` or `fastest`. Default: `udp` where
+   * `--allow-ffi` is granted, else `portable`.
+   */
+  readonly engine?: EngineChoice;
+}
+
+const COUNT = { least: 1, most: 1e9 };
+
+/**
+ * The options as the command line would read them.
+ *
+ * @throws InputError for the first that cannot be used.
+ */
+export function settingsOf(options: ScanOptions): ScanSettings {
+  const { allProtocols = PROTOCOLS, engine, noFollow, noPlayers, verify = false } = options;
+  const protocols = chosenProtocols(options.protocol, allProtocols);
+  const timeoutMs = checkedTimeout(options);
+  if (engine !== undefined && !ENGINE_CHOICES.includes(engine)) {
+    throw new InputError(`Cannot use engine "${engine}": it wants ${ENGINE_CHOICES.join(", ")}`);
+  }
+  return {
+    protocols,
+    asksKnown: false,
+    allProtocols,
+    ports: chosenPorts(options.ports, protocols, allProtocols),
+    ...orderOf(options),
+    from: START.udp,
+    fromTcp: START.tcp,
+    retries: checkedRetries(options, "scan"),
+    timeoutMs: timeoutMs ?? DEFAULTS.timeoutMs,
+    streamLimits: streamLimits(timeoutMs),
+    concurrency: checked("concurrency", options.concurrency, { least: 1, most: 100_000 }) ??
+      DEFAULTS.scan.concurrency,
+    maxTargets: checked("maxTargets", options.maxTargets, COUNT) ?? Infinity,
+    maxResults: checked("maxResults", options.maxResults, COUNT) ?? Infinity,
+    maxRuntimeMs: checkedMs("maxRuntimeMs", options.maxRuntimeMs) ?? Infinity,
+    follow: !noFollow,
+    verify,
+    players: !noPlayers,
+    sourcePorts: [],
+    sourceAddress: undefined,
+    engine,
+    interfaceName: undefined,
+    gatewayMac: undefined,
+    threads: 0,
+    statsEveryMs: 0,
+    speed: {
+      rate: rateOf(options.rate),
+      bandwidth: undefined,
+      netRate: capOf("netRate", options.netRate),
+      hostRate: capOf("hostRate", options.hostRate),
+      cooldownMs: checkedMs("cooldownMs", options.cooldownMs),
+    },
+  };
+}
+
+function orderOf(
+  { seed, noRandomize = false, shard = { index: 1, count: 1 } }: ScanOptions,
+): Pick<ScanSettings, "seed" | "shard"> {
+  checked("seed", seed, { least: 0, most: Number.MAX_SAFE_INTEGER });
+  checked("shard.count", shard.count, { least: 1, most: 9_999_999 });
+  checked("shard.index", shard.index, { least: 1, most: shard.count });
+  if (noRandomize && seed !== undefined) {
+    throw new InputError("Cannot use seed with noRandomize: the order is one or the other");
+  }
+  if (shard.count > 1 && seed === undefined && !noRandomize) {
+    throw new InputError("Cannot use shard without seed: all machines need the same order");
+  }
+  const [random] = crypto.getRandomValues(new Uint32Array(1));
+  return { shard, seed: noRandomize ? undefined : seed ?? random };
+}
+
+function rateOf(rate: ScanOptions["rate"]): ScanSettings["speed"]["rate"] {
+  if (rate === "auto") return { most: undefined };
+  return checked("rate", rate, { least: 0.001, most: 1e9, fractions: true });
+}
+
+function capOf(name: string, cap: number | "off" | undefined): number | "off" | undefined {
+  return cap === "off" ? cap : checked(name, cap, { least: 1, most: 1e6 });
+}

@@ -1,0 +1,174 @@
+/** scan() of the library, on a simulated network. */
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { InputError } from "../../src/core/errors.ts";
+import { serverId, type ServerRecord } from "../../src/core/record.ts";
+import { scan } from "../../src/library/scan.ts";
+import type { ScanOptions } from "../../src/library/scan_options.ts";
+import { SimulatedNetwork } from "../../src/testing/simulated_network.ts";
+
+/** Scans a network to the end. */
+function scanAll(network: SimulatedNetwork, targets: readonly string[], options: ScanOptions = {}) {
+  return network.run(Array.fromAsync(scan(targets, { network, ...options })));
+}
+
+/** A network with Bedrock servers on addresses. */
+function bedrockOn(...hosts: readonly string[]): SimulatedNetwork {
+  const network = new SimulatedNetwork();
+  for (const host of hosts) network.addServer({ host, software: "bds" });
+  return network;
+}
+
+/** Where a scan sent anything. */
+function probed({ datagrams, streams }: SimulatedNetwork): Set<number | bigint> {
+  return new Set([...datagrams.sent, ...streams.begun].map(({ to }) => to.address));
+}
+
+Deno.test("scan() yields each server of a range once", async () => {
+  const network = new SimulatedNetwork();
+  const servers = network.addFleet({ range: "10.0.0.0/26", servers: 40, hostile: 10 });
+  const found = await scanAll(network, ["10.0.0.0/26"]);
+  const expected = servers.filter(({ listed }) => listed).map(serverId);
+  assertEquals(found.map(serverId).toSorted(), expected.toSorted());
+});
+
+Deno.test("scan() takes names, and an SRV record leads to another host", async () => {
+  const network = bedrockOn("1.2.3.1");
+  network.addServer({ host: "5.6.7.9", software: "vanilla" });
+  network.addName("play.example.org", ["1.2.3.1"], { host: "mc.example.org", port: 25565 });
+  network.addName("mc.example.org", ["5.6.7.9"]);
+  const found = await scanAll(network, ["play.example.org"], { iHavePermission: true });
+  const asked = found.map(({ host, requested_as }) => `${host} ${requested_as}`).toSorted();
+  assertEquals(asked, [
+    "1.2.3.1 play.example.org",
+    "5.6.7.9 play.example.org SRV mc.example.org:25565",
+  ]);
+});
+
+Deno.test("scan() sends nothing to public addresses without permission", async () => {
+  const network = bedrockOn("1.2.3.1");
+  const refused = () => scanAll(network, ["1.2.3.0/24"]);
+  await assertRejects(
+    refused,
+    InputError,
+    "256 public addresses without the option iHavePermission",
+  );
+  await assertRejects(() => scanAll(network, ["10.0.0.0/8"]), InputError, "more than 1,048,576");
+  assertEquals([network.datagrams.count, network.streams.begun.length], [0, 0]);
+  const found = await scanAll(network, ["1.2.3.0/24"], { iHavePermission: true });
+  assertEquals(found.map(({ host }) => host), ["1.2.3.1"]);
+});
+
+Deno.test("scan() leaves out reserved, excluded and opted-out addresses", async () => {
+  const network = bedrockOn("10.0.0.1", "10.0.0.2", "10.0.0.3");
+  network.optedOut.push(0x0a000002);
+  network.datagrams.record = true;
+  const found = await scanAll(network, ["10.0.0.1-4", "192.0.2.1"], { exclude: ["10.0.0.3"] });
+  assertEquals(found.map(({ host }) => host), ["10.0.0.1"]);
+  assertEquals(probed(network), new Set([0x0a000001, 0x0a000004]));
+});
+
+Deno.test("scan() notes a server whose MOTD opts out, and yields no record of it", async () => {
+  const network = new SimulatedNetwork();
+  const [opted] = network.addFleet({
+    range: "10.0.0.0/30",
+    servers: 1,
+    software: ["bdsOptedOut"],
+  });
+  assertEquals(await scanAll(network, ["10.0.0.0/30"]), []);
+  assertEquals([network.optedOut.length, opted.listed], [1, false]);
+});
+
+Deno.test("scan() follows no name to a private address that its zone chose", async () => {
+  const network = bedrockOn("10.0.0.1");
+  network.addName("trap.example.org", ["10.0.0.1"]);
+  network.addName("lobby.lan", ["10.0.0.1"]);
+  const refused = () => scanAll(network, ["trap.example.org"]);
+  await assertRejects(refused, InputError, "trap.example.org A 10.0.0.1");
+  assertEquals(network.datagrams.count, 0);
+  assertEquals((await scanAll(network, ["lobby.lan"])).length, 1);
+  assertEquals((await scanAll(network, ["trap.example.org"], { allowPrivate: true })).length, 1);
+});
+
+Deno.test("scan() keeps the rate limit and the cap per host of the command line", async () => {
+  const network = new SimulatedNetwork();
+  network.datagrams.record = true;
+  await scanAll(network, ["10.0.0.1"], { ports: "19132-19151", protocol: ["raknet"], retries: 0 });
+  const { sent } = network.datagrams;
+  assertEquals(sent.length, 20);
+  const seconds = (sent.at(-1)!.at - sent[0].at) / 1000;
+  assert(seconds > 2.5, `20 packets to one host in ${seconds} s: the cap is 5 a second`);
+});
+
+Deno.test("leaving the loop ends the scan within a second, and closes its sockets", async () => {
+  const network = new SimulatedNetwork();
+  network.addFleet({ range: "10.0.0.0/26", servers: 40, hostile: 10 });
+  let foundAt = Infinity;
+  const first = async () => {
+    for await (const _ of scan(["10.0.0.0/26"], { network })) return foundAt = network.clock.now();
+  };
+  await network.run(first());
+  const waited = network.clock.now() - foundAt;
+  assert(waited <= 1000, `interviews went on for ${waited} ms`);
+  assertEquals([network.datagrams.ports, network.streams.open], [[], 0]);
+});
+
+Deno.test("a scan waits for a loop that takes its time", async () => {
+  const network = new SimulatedNetwork();
+  const servers = network.addFleet({ range: "10.0.0.0/24", servers: 200, software: ["bds"] });
+  const found: ServerRecord[] = [];
+  const slowly = async () => {
+    for await (const server of scan(["10.0.0.0/24"], { network, protocol: ["raknet"] })) {
+      found.push(server);
+      await new Promise<void>((resolve) => network.clock.after(100, resolve));
+    }
+  };
+  await network.run(slowly());
+  assertEquals(found.length, servers.length);
+});
+
+Deno.test("a signal ends the loop without an error", async () => {
+  const network = bedrockOn("10.0.255.255");
+  const controller = new AbortController();
+  network.clock.after(2000, () => controller.abort());
+  const { signal } = controller;
+  assertEquals(await scanAll(network, ["10.0.0.0/16"], { signal, noRandomize: true }), []);
+  assertEquals(network.datagrams.ports, []);
+  assert(network.clock.now() < 20_000, "the whole range would take a minute");
+  assertEquals(await scanAll(network, ["10.0.0.0/16"], { signal: AbortSignal.abort() }), []);
+});
+
+Deno.test("maxResults and maxTargets bound a scan", async () => {
+  const network = new SimulatedNetwork();
+  network.addFleet({ range: "10.0.0.0/26", servers: 40, software: ["bds"] });
+  assertEquals((await scanAll(network, ["10.0.0.0/26"], { maxResults: 3 })).length, 3);
+  network.datagrams.record = true;
+  await scanAll(network, ["10.0.1.0/24"], { maxTargets: 5, retries: 0, protocol: ["raknet"] });
+  assertEquals(network.datagrams.sent.length, 5);
+});
+
+Deno.test("scan() names the target or the option that it cannot use", async () => {
+  const refuses = (targets: string[], options: ScanOptions, message: string) =>
+    assertRejects(() => scanAll(new SimulatedNetwork(), targets, options), InputError, message);
+  await refuses([], {}, "Cannot scan nothing");
+  await refuses(
+    ["10.0.0.0/33"],
+    {},
+    'Cannot parse range "10.0.0.0/33": the prefix must be 0 to 32',
+  );
+  await refuses(["none.example.org"], {}, 'Cannot find host "none.example.org"');
+  await refuses(["10.0.0.1"], { protocol: ["nonsense"] }, 'protocol "nonsense"');
+  await refuses(["10.0.0.1"], { protocol: ["sqp"] }, "without a port: it has no usual one");
+  await refuses(["10.0.0.1"], { ports: "0" }, 'Cannot parse port "0"');
+  await refuses(["10.0.0.1"], { rate: 0 }, "Cannot use rate 0: it must be a number from 0.001");
+  await refuses(["10.0.0.1"], { hostRate: 0.5 }, "Cannot use hostRate 0.5: it must be a whole");
+  await refuses(
+    ["10.0.0.1"],
+    { cooldownMs: NaN },
+    "Cannot use cooldownMs NaN: it must be a number",
+  );
+  const shard = { index: 3, count: 2 };
+  await refuses(["10.0.0.1"], { shard, seed: 1 }, "Cannot use shard.index 3: it must be a whole");
+  await refuses(["10.0.0.1"], { shard: { index: 1, count: 2 } }, "Cannot use shard without seed");
+  const engine = "fast" as ScanOptions["engine"];
+  await refuses(["10.0.0.1"], { engine }, 'Cannot use engine "fast": it wants portable, udp');
+});

@@ -14,10 +14,10 @@
  * Exits with 1 when something is missing or wrong.
  */
 import { readNdjson, verifyAgainstManifest } from "../src/fleet/judge/verify_rows.ts";
-import { type Job, jobOptions, JOBS, selectionOf, writeTargets } from "./jobs.ts";
-import { readOptions } from "./options.ts";
-import { runTimed, scanCommand, startFleet, udpCounters } from "./processes.ts";
-import { table } from "./table.ts";
+import { type Job, jobOptions, JOBS, selectionOf, writeTargets } from "./shared/jobs.ts";
+import { readOptions } from "./shared/options.ts";
+import { runTimed, scanCommand, startFleet, udpCounters } from "./shared/processes.ts";
+import { table } from "./shared/table.ts";
 
 const options = readOptions({
   targets: "20000",

@@ -1,12 +1,12 @@
 // deno-lint-ignore-file no-console
 /**
- * Compares what the engines send with the same calls in a small C program (bench/send.c): every
+ * Compares what the engines send with the same calls in a small C program (bench/c/send.c): every
  * target once, nobody answers.
  *
  *     deno run -A bench/engines.ts [--targets 1048576] [--rounds 3] [--threads 0,1,2]
  *       [--engines udp,portable,packet,xdp]
  *
- * It needs Linux, root, iproute2 and a C compiler; see bench/link.ts for where and how it counts.
+ * It needs Linux, root, iproute2 and a C compiler; see bench/shared/link.ts for where and how it counts.
  * Ours is the whole program doing its whole job: `scan` with permutation, exclusion, tokens and the
  * receiver at work. C only sends. With threads, an engine is held against the same calls in C on as
  * many; without, against C on one; `portable` against what `udp` calls.
@@ -14,10 +14,19 @@
  * `by that of C` is the middle of the ratios of the rounds; `arrived` is the least of all rounds, to
  * be held against the targets; other numbers are medians.
  */
-import { atFarEnd, FIRST, NOBODY, PORT, ratio, scanWith, takeTurns, titled } from "./link.ts";
-import { NEAR, system } from "./namespaces.ts";
-import { readOptions } from "./options.ts";
-import { table } from "./table.ts";
+import {
+  atFarEnd,
+  FIRST,
+  NOBODY,
+  PORT,
+  ratio,
+  scanWith,
+  takeTurns,
+  titled,
+} from "./shared/link.ts";
+import { NEAR, system } from "./shared/namespaces.ts";
+import { readOptions } from "./shared/options.ts";
+import { table } from "./shared/table.ts";
 
 const options = readOptions({
   targets: String(2 ** 20),
@@ -27,7 +36,9 @@ const options = readOptions({
 });
 
 async function compare(folder: string): Promise<void> {
-  await system(`cc -O2 -pthread -o ${folder}/send ${new URL("send.c", import.meta.url).pathname}`);
+  await system(
+    `cc -O2 -pthread -o ${folder}/send ${new URL("c/send.c", import.meta.url).pathname}`,
+  );
   const programs = new Map<string, string[]>();
   /** Which C a program is held against. */
   const yardsticks = new Map<string, string>();

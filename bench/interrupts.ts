@@ -17,10 +17,10 @@ import { readCsv, readNdjson, verifyAgainstManifest } from "../src/fleet/judge/v
 import { serverId } from "../src/core/record.ts";
 import { PROTOCOLS, USUAL_PROTOCOLS } from "../src/protocols/list.ts";
 import { usualPorts } from "../src/protocols/usual_ports.ts";
-import { marksOf, textOf } from "./moments.ts";
-import { readOptions } from "./options.ts";
-import { programWords, type RunningFleet, startFleet } from "./processes.ts";
-import { table } from "./table.ts";
+import { marksOf, textOf } from "./shared/moments.ts";
+import { readOptions } from "./shared/options.ts";
+import { programWords, type RunningFleet, startFleet } from "./shared/processes.ts";
+import { table } from "./shared/table.ts";
 
 const options = readOptions({
   points: "50",

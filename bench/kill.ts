@@ -22,10 +22,18 @@ import { serverId } from "../src/core/record.ts";
 import { openSqlite } from "../src/store/database/sqlite.ts";
 import { PROTOCOLS } from "../src/protocols/list.ts";
 import { usualPorts } from "../src/protocols/usual_ports.ts";
-import { after, fileEvent, listed, marksOf, type Moment, textOf, within } from "./moments.ts";
-import { readOptions } from "./options.ts";
-import { runTimed, scanCommand, start, startFleet } from "./processes.ts";
-import { table } from "./table.ts";
+import {
+  after,
+  fileEvent,
+  listed,
+  marksOf,
+  type Moment,
+  textOf,
+  within,
+} from "./shared/moments.ts";
+import { readOptions } from "./shared/options.ts";
+import { runTimed, scanCommand, start, startFleet } from "./shared/processes.ts";
+import { table } from "./shared/table.ts";
 
 const options = readOptions({
   moments: "20",

@@ -26,10 +26,10 @@ import { openSqlite } from "../src/store/database/sqlite.ts";
 import { PROTOCOLS } from "../src/protocols/list.ts";
 import { usualPorts } from "../src/protocols/usual_ports.ts";
 import { startPostgres } from "../tests/postgres/server.ts";
-import { after, fileEvent, listed, marksOf, type Moment, textOf } from "./moments.ts";
-import { readOptions } from "./options.ts";
-import { runTimed, scanCommand, start, startFleet } from "./processes.ts";
-import { table } from "./table.ts";
+import { after, fileEvent, listed, marksOf, type Moment, textOf } from "./shared/moments.ts";
+import { readOptions } from "./shared/options.ts";
+import { runTimed, scanCommand, start, startFleet } from "./shared/processes.ts";
+import { table } from "./shared/table.ts";
 
 const options = readOptions({
   engines: "sqlite,postgres",

@@ -6,17 +6,17 @@
  *     deno run -A bench/live.ts [--targets 524288] [--live 524288] [--rounds 3]
  *         [--engines udp,portable] [--format ndjson]
  *
- * It needs Linux, root, iproute2 and a C compiler: the servers are bench/respond.c, in a network
+ * It needs Linux, root, iproute2 and a C compiler: the servers are bench/c/respond.c, in a network
  * namespace of its own, behind a veth pair. `servers/s` is from the first probe to the last row in the
  * file, `CPU us` user and system time of the whole process by server, start-up included, `peak` its
  * VmHWM, `no room` the datagrams that found a full buffer on either side. Medians of all rounds, but
  * for `missing`, `twice` and `no room`, which are sums. Exits with 1 when a server is missing or twice.
  */
-import { beFarEnd, joinNear, near } from "./namespaces.ts";
-import { readOptions } from "./options.ts";
-import { readProc, scanCommand, start } from "./processes.ts";
-import { build, respond } from "./responders.ts";
-import { median, table } from "./table.ts";
+import { beFarEnd, joinNear, near } from "./shared/namespaces.ts";
+import { readOptions } from "./shared/options.ts";
+import { readProc, scanCommand, start } from "./shared/processes.ts";
+import { build, respond } from "./shared/responders.ts";
+import { median, table } from "./shared/table.ts";
 
 await beFarEnd(import.meta.url);
 const options = readOptions({

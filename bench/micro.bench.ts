@@ -23,7 +23,7 @@ import { halfSipHash, Tokens } from "../src/sweep/token.ts";
 import { Permutation } from "../src/targets/permutation.ts";
 import { type Range, RangeSet } from "../src/targets/ranges.ts";
 import { TargetSpace } from "../src/targets/space.ts";
-import { rowOf, sayings } from "./rows.ts";
+import { rowOf, sayings } from "./shared/rows.ts";
 
 const utf8 = (text: string) => new TextEncoder().encode(text);
 const SEED = 7;

@@ -34,10 +34,10 @@
 import type { ManifestEntry } from "../src/fleet/manifest.ts";
 import { readNdjson, verifyAgainstManifest } from "../src/fleet/judge/verify_rows.ts";
 import { serverId } from "../src/core/record.ts";
-import { type Job, jobOptions, JOBS, selectionOf, writeTargets } from "./jobs.ts";
-import { readOptions } from "./options.ts";
-import { runTimed, scanCommand, startFleet, udpCounters, type Usage } from "./processes.ts";
-import { median, table } from "./table.ts";
+import { type Job, jobOptions, JOBS, selectionOf, writeTargets } from "./shared/jobs.ts";
+import { readOptions } from "./shared/options.ts";
+import { runTimed, scanCommand, startFleet, udpCounters, type Usage } from "./shared/processes.ts";
+import { median, table } from "./shared/table.ts";
 
 const TIMEOUT_MS = 1500;
 const OURS = "blocksweep";

@@ -6,7 +6,7 @@
  *     deno run -A bench/peers_rate.ts [--targets 1048576] [--rounds 3] [--engines packet,xdp,udp]
  *       [--threads 0,1,2]
  *
- * It needs Linux, root, iproute2, masscan and zmap (Debian's packages); see bench/link.ts for where
+ * It needs Linux, root, iproute2, masscan and zmap (Debian's packages); see bench/shared/link.ts for where
  * and how it counts. All of them permute, exclude, and listen for answers; nobody answers. masscan
  * has one thread that sends, zmap as many as it is told, and our program's own where it has none
  * besides; each is held against zmap on as many. No rate is set that any of them could reach: with
@@ -14,10 +14,19 @@
  *
  * Ratios are the middle of those of the rounds; other numbers are medians, `arrived` is the least.
  */
-import { atFarEnd, FIRST, NOBODY, PORT, ratio, scanWith, takeTurns, titled } from "./link.ts";
-import { NEAR } from "./namespaces.ts";
-import { readOptions } from "./options.ts";
-import { table } from "./table.ts";
+import {
+  atFarEnd,
+  FIRST,
+  NOBODY,
+  PORT,
+  ratio,
+  scanWith,
+  takeTurns,
+  titled,
+} from "./shared/link.ts";
+import { NEAR } from "./shared/namespaces.ts";
+import { readOptions } from "./shared/options.ts";
+import { table } from "./shared/table.ts";
 
 const options = readOptions({
   targets: String(2 ** 20),

@@ -22,8 +22,8 @@ import { parsePostgres } from "../src/store/database/postgres_url.ts";
 import { openSqlite } from "../src/store/database/sqlite.ts";
 import { downsampleObservations } from "../src/store/downsample.ts";
 import { startPostgres } from "../tests/postgres/server.ts";
-import { readOptions } from "./options.ts";
-import { median, table } from "./table.ts";
+import { readOptions } from "./shared/options.ts";
+import { median, table } from "./shared/table.ts";
 
 const options = readOptions({
   ...{ servers: "1000000", observations: "20000000", engines: "sqlite,postgres", folder: "" },

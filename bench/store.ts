@@ -34,10 +34,10 @@ import { parsePostgres } from "../src/store/database/postgres_url.ts";
 import { openSqlite } from "../src/store/database/sqlite.ts";
 import { Store } from "../src/store/store.ts";
 import { startPostgres } from "../tests/postgres/server.ts";
-import { readOptions } from "./options.ts";
-import { readProc } from "./processes.ts";
-import { rowOf, sayings } from "./rows.ts";
-import { median, table } from "./table.ts";
+import { readOptions } from "./shared/options.ts";
+import { readProc } from "./shared/processes.ts";
+import { rowOf, sayings } from "./shared/rows.ts";
+import { median, table } from "./shared/table.ts";
 
 const BATCH = 1000;
 const BASE = 2000;

@@ -21,9 +21,15 @@
  * percentile is a second or more.
  */
 import { serverId } from "../src/core/record.ts";
-import { readOptions } from "./options.ts";
-import { readProc, type RunningFleet, runTimed, scanCommand, startFleet } from "./processes.ts";
-import { median, table } from "./table.ts";
+import { readOptions } from "./shared/options.ts";
+import {
+  readProc,
+  type RunningFleet,
+  runTimed,
+  scanCommand,
+  startFleet,
+} from "./shared/processes.ts";
+import { median, table } from "./shared/table.ts";
 
 const options = readOptions({
   servers: "10000",

@@ -1,4 +1,4 @@
-/** The servers of bench/respond.c: built once, and run at the far end. */
+/** The servers of bench/c/respond.c: built once, and run at the far end. */
 import { system } from "./namespaces.ts";
 
 /** What servers saw. */
@@ -15,7 +15,7 @@ export interface Seen {
 
 /** Builds a program of this folder: its path. */
 export async function build(name: string, folder: string): Promise<string> {
-  const source = new URL(`${name}.c`, import.meta.url).pathname;
+  const source = new URL(`../c/${name}.c`, import.meta.url).pathname;
   await system(`cc -O2 -o ${folder}/${name} ${source}`);
   return `${folder}/${name}`;
 }

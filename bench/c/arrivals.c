@@ -1,5 +1,5 @@
 /*
- * The far end of bench/pace.ts: when datagrams arrive.
+ * The far end of bench/sweep/pace.ts: when datagrams arrive.
  *
  *     arrivals PORT MOST
  *

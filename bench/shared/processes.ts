@@ -1,7 +1,7 @@
 /** The processes that benchmarks run: the fleet, scans, peers; and what the kernel says of them. */
-import { type ManifestEntry, parseManifest } from "../src/fleet/manifest.ts";
+import { type ManifestEntry, parseManifest } from "../../src/fleet/manifest.ts";
 
-const MAIN = new URL("../main.ts", import.meta.url).pathname;
+const MAIN = new URL("../../main.ts", import.meta.url).pathname;
 const ENV = { DENO_NO_UPDATE_CHECK: "1", NO_COLOR: "1" };
 
 /** A fleet in a process of its own, until it is disposed of. */

@@ -1,5 +1,5 @@
 /*
- * The attacker of bench/flood.ts: sees none of our probes, but knows our address and port, and sends
+ * The attacker of bench/sweep/flood.ts: sees none of our probes, but knows our address and port, and sends
  * what servers would, under the names of all targets in turn.
  *
  *     flood FIRST_ADDRESS COUNT OUR_ADDRESS OUR_PORT RATE SECONDS

@@ -3,23 +3,23 @@
  * Shows how much memory and processor time a scan takes while it sweeps: at a quarter, a half, three
  * quarters and the end of 2^16 to 2^24 addresses, of which none, or some, are servers.
  *
- *     deno run -A bench/memory.ts [--bits 16,20,24] [--live 0,1000] [--engines udp,portable]
+ *     deno run -A bench/sweep/memory.ts [--bits 16,20,24] [--live 0,1000] [--engines udp,portable]
  *         [--threads 0] [--slow 30000]
  *
  * It needs Linux, root, iproute2 and a C compiler. Every probe is really sent, one RakNet ping an
  * address, without caps, without retries, over a veth pair into a network namespace where
- * bench/respond.c answers for the servers; `arrived` counts what came there. Rows go to a file. Sweeps
+ * bench/c/respond.c answers for the servers; `arrived` counts what came there. Rows go to a file. Sweeps
  * of up to 2^18 addresses are slowed down to `--slow` a second, or they would be over before they are
  * looked at.
  *
  * `RSS` and `peak` are VmRSS and VmHWM of the scan's process in /proc, MiB; `CPU us` its user and
  * system time by probe, start-up included; the share done is from its status file.
  */
-import { beFarEnd, joinNear, near } from "./namespaces.ts";
-import { readOptions } from "./options.ts";
-import { readProc, scanCommand, start } from "./processes.ts";
-import { build, respond } from "./responders.ts";
-import { table } from "./table.ts";
+import { beFarEnd, joinNear, near } from "../shared/namespaces.ts";
+import { readOptions } from "../shared/options.ts";
+import { readProc, scanCommand, start } from "../shared/processes.ts";
+import { build, respond } from "../shared/responders.ts";
+import { table } from "../shared/table.ts";
 
 await beFarEnd(import.meta.url);
 const options = readOptions({

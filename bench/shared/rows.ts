@@ -1,12 +1,12 @@
 /** Rows as a scan of many servers makes them: no two the same, nothing of them seen before. */
-import type { Endpoint } from "../src/core/address.ts";
-import { drawFleet, type FleetHost } from "../src/fleet/simulate/draw_fleet.ts";
-import { mergeReplies } from "../src/inspect/merge.ts";
-import { PROTOCOLS } from "../src/protocols/list.ts";
-import { NoReply } from "../src/protocols/protocol.ts";
-import { type JavaStatus, parseStatus, slpProtocol } from "../src/protocols/slp/mod.ts";
-import type { Statement } from "../src/protocols/protocol.ts";
-import type { ServerRecord } from "../src/core/record.ts";
+import type { Endpoint } from "../../src/core/address.ts";
+import { drawFleet, type FleetHost } from "../../src/fleet/simulate/draw_fleet.ts";
+import { mergeReplies } from "../../src/inspect/merge.ts";
+import { PROTOCOLS } from "../../src/protocols/list.ts";
+import { NoReply } from "../../src/protocols/protocol.ts";
+import { type JavaStatus, parseStatus, slpProtocol } from "../../src/protocols/slp/mod.ts";
+import type { Statement } from "../../src/protocols/protocol.ts";
+import type { ServerRecord } from "../../src/core/record.ts";
 
 /** What a server said, and where. */
 export interface Said {

@@ -1,7 +1,7 @@
 /** The two jobs of the comparisons: every target is alive, and all of them speak one protocol. */
-import type { ScannedSelection } from "../src/fleet/judge/expected_rows.ts";
-import type { ManifestEntry } from "../src/fleet/manifest.ts";
-import { serverId } from "../src/core/record.ts";
+import type { ScannedSelection } from "../../src/fleet/judge/expected_rows.ts";
+import type { ManifestEntry } from "../../src/fleet/manifest.ts";
+import { serverId } from "../../src/core/record.ts";
 
 /** A job. */
 export interface Job {

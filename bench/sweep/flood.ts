@@ -3,20 +3,20 @@
  * Shows what a flood of forged replies does to a scan: servers must all be found, nothing forged may
  * reach an output, memory must stay flat, and those whose names are abused must not be asked for it.
  *
- *     deno run -A bench/flood.ts [--rate 200000] [--seconds 20] [--targets 262144] [--live 1000]
+ *     deno run -A bench/sweep/flood.ts [--rate 200000] [--seconds 20] [--targets 262144] [--live 1000]
  *         [--engine udp]
  *
- * It needs Linux, root, iproute2 and a C compiler: servers (bench/respond.c) and attacker
- * (bench/flood.c) are in a network namespace of their own, behind a veth pair. The scan sends RakNet
+ * It needs Linux, root, iproute2 and a C compiler: servers (bench/c/respond.c) and attacker
+ * (bench/c/flood.c) are in a network namespace of their own, behind a veth pair. The scan sends RakNet
  * pings and then Query handshakes to every target once, at a rate at which it outlasts the flood.
  * Prints its resident memory each second, its summary, what the attacker sent and what the targets
  * got. Exits with 1 when a row is missing, twice or forged, or when targets were pinged again beyond
  * the 4,096 pongs that are held at the most, four times each.
  */
-import { beFarEnd, joinNear, NEAR, near } from "./namespaces.ts";
-import { readOptions } from "./options.ts";
-import { readProc, scanCommand, start } from "./processes.ts";
-import { build, respond } from "./responders.ts";
+import { beFarEnd, joinNear, NEAR, near } from "../shared/namespaces.ts";
+import { readOptions } from "../shared/options.ts";
+import { readProc, scanCommand, start } from "../shared/processes.ts";
+import { build, respond } from "../shared/responders.ts";
 
 await beFarEnd(import.meta.url);
 const options = readOptions({

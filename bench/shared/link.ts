@@ -14,7 +14,7 @@ export const NOBODY = "02:00:00:00:00:01";
 /** The first target. */
 export const FIRST = "10.0.0.0";
 export const PORT = 19132;
-const MAIN = new URL("../main.ts", import.meta.url).pathname;
+const MAIN = new URL("../../main.ts", import.meta.url).pathname;
 const TENTH = 0.1;
 
 /**

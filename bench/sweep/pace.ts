@@ -2,20 +2,20 @@
 /**
  * Shows how evenly probes leave: what arrives at the far end of a veth pair, by the kernel's clock.
  *
- *     deno run -A bench/pace.ts [--rates 100,10000,100000] [--seconds 10] [--engines udp,portable]
+ *     deno run -A bench/sweep/pace.ts [--rates 100,10000,100000] [--seconds 10] [--engines udp,portable]
  *         [--threads 0]
  *
- * It needs Linux, root, iproute2 and a C compiler (bench/arrivals.c). `thousand` and `second` are the
+ * It needs Linux, root, iproute2 and a C compiler (bench/c/arrivals.c). `thousand` and `second` are the
  * lowest and the highest rate over any 1,000 probes in a row, and over any second, by the rate that was
  * asked for; then the counts of every 100 ms, from the first probe on, by what is due: the least, the
  * tenth, middle and nine tenths of them, and the most; `in 2 ms` is the largest burst, in probes, to be
  * held against what is due in 2 ms and a batch of 256.
  */
-import { beFarEnd, joinNear, near } from "./namespaces.ts";
-import { readOptions } from "./options.ts";
-import { runTimed, scanCommand } from "./processes.ts";
-import { build } from "./responders.ts";
-import { table } from "./table.ts";
+import { beFarEnd, joinNear, near } from "../shared/namespaces.ts";
+import { readOptions } from "../shared/options.ts";
+import { runTimed, scanCommand } from "../shared/processes.ts";
+import { build } from "../shared/responders.ts";
+import { table } from "../shared/table.ts";
 
 await beFarEnd(import.meta.url);
 const options = readOptions({

@@ -2,7 +2,7 @@
 /**
  * What `--rate auto` comes to on a path with a limit, and with loss besides.
  *
- *     deno run --allow-read --allow-write --allow-run bench/auto.ts [--limits 2000,5000,20000,50000]
+ *     deno run --allow-read --allow-write --allow-run bench/sweep/auto.ts [--limits 2000,5000,20000,50000]
  *         [--losses 0,3] [--servers 4000] [--range 10.128.0.0/13] [--engine udp] [--seconds 31]
  *
  * It needs root, iproute2, and Linux with the queueing discipline tbf. Three network namespaces in a
@@ -16,9 +16,9 @@
  * canaries tell, with its interval, `true` the one that router and fleet made, `held` whether the
  * interval holds it.
  */
-import { readOptions } from "./options.ts";
-import { fleetOf, scanCommand } from "./processes.ts";
-import { table } from "./table.ts";
+import { readOptions } from "../shared/options.ts";
+import { fleetOf, scanCommand } from "../shared/processes.ts";
+import { table } from "../shared/table.ts";
 
 const options = readOptions({
   limits: "2000,5000,20000,50000",
@@ -28,7 +28,7 @@ const options = readOptions({
   engine: "udp",
   seconds: "31",
 });
-const MAIN = new URL("../main.ts", import.meta.url).pathname;
+const MAIN = new URL("../../main.ts", import.meta.url).pathname;
 /** A ping of 33 bytes with the headers that the discipline counts: UDP, IPv4 and Ethernet. */
 const PING = 33 + 8 + 20 + 14;
 const QUEUE = 40 * PING;

@@ -3,20 +3,20 @@
  * Races scanners to the last of 1,000 live servers in a /16: from the start of the process to the
  * moment at which its output names the last one.
  *
- *     deno run -A bench/race.ts [--live 1000] [--rounds 5] [--engines udp,portable]
+ *     deno run -A bench/sweep/race.ts [--live 1000] [--rounds 5] [--engines udp,portable]
  *         [--peers masscan,zmap]
  *
  * It needs Linux, root, iproute2, a C compiler, and masscan and zmap (Debian's) where they are named.
- * The servers are bench/respond.c, in a network namespace of its own, behind a veth pair. All send the
+ * The servers are bench/c/respond.c, in a network namespace of its own, behind a veth pair. All send the
  * same 33 bytes as fast as they can, from one thread; theirs are told the interface and the gateway's
  * address, ours find them. `seconds` is the median, `least found` the least of all rounds, `by masscan`
  * the median's ratio. Programs take turns, in an order that changes with every round.
  */
-import { beFarEnd, joinNear, NEAR, near, system } from "./namespaces.ts";
-import { readOptions } from "./options.ts";
-import { scanCommand } from "./processes.ts";
-import { build, respond } from "./responders.ts";
-import { median, table } from "./table.ts";
+import { beFarEnd, joinNear, NEAR, near, system } from "../shared/namespaces.ts";
+import { readOptions } from "../shared/options.ts";
+import { scanCommand } from "../shared/processes.ts";
+import { build, respond } from "../shared/responders.ts";
+import { median, table } from "../shared/table.ts";
 
 await beFarEnd(import.meta.url);
 const options = readOptions({

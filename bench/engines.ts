@@ -1,18 +1,20 @@
 // deno-lint-ignore-file no-console
 /**
- * Compares what the engines send with the same calls in a small C program (bench/c/send.c): every
- * target once, nobody answers.
+ * Compares what the engines send with the same calls in a small C program (bench/c/send.c), or with
+ * masscan and zmap: the same datagram, the same targets, the same link, and nobody replies.
  *
  *     deno run -A bench/engines.ts [--targets 1048576] [--rounds 3] [--threads 0,1,2]
- *       [--engines udp,portable,packet,xdp]
+ *       [--engines udp,portable,packet,xdp] [--against c]
  *
- * It needs Linux, root, iproute2 and a C compiler; see bench/shared/link.ts for where and how it counts.
- * Ours is the whole program doing its whole job: `scan` with permutation, exclusion, tokens and the
- * receiver at work. C only sends. With threads, an engine is held against the same calls in C on as
- * many; without, against C on one; `portable` against what `udp` calls.
+ * It needs Linux, root, iproute2 and a C compiler, or with `--against scanners` masscan and zmap
+ * (Debian's packages); see bench/shared/link.ts for where and how it counts. Ours is the whole program
+ * doing its whole job: `scan` with permutation, exclusion, tokens and the receiver at work. C only
+ * sends. With threads, an engine is held against the same calls in C on as many; without, against C on
+ * one; `portable` against what `udp` calls. masscan has one thread that sends, zmap as many as it is
+ * told; each engine is held against zmap on as many.
  *
- * `by that of C` is the middle of the ratios of the rounds; `arrived` is the least of all rounds, to
- * be held against the targets; other numbers are medians.
+ * Ratios are the middle of those of the rounds; `arrived` is the least of all rounds, to be held
+ * against the targets; other numbers are medians.
  */
 import {
   atFarEnd,
@@ -21,51 +23,103 @@ import {
   PORT,
   ratio,
   scanWith,
+  type Summary,
   takeTurns,
   titled,
 } from "./shared/link.ts";
 import { NEAR, system } from "./shared/namespaces.ts";
 import { readOptions } from "./shared/options.ts";
+import { masscan, zmap } from "./shared/scanners.ts";
 import { table } from "./shared/table.ts";
 
-const options = readOptions({
+const options = readOptions("packets per second of each engine, against C or other scanners", {
   targets: String(2 ** 20),
   rounds: "3",
   engines: "udp,portable,packet,xdp",
   threads: "0,1,2",
+  against: "c",
 });
+const TARGETS = Number(options.targets);
 
-async function compare(folder: string): Promise<void> {
-  await system(
-    `cc -O2 -pthread -o ${folder}/send ${new URL("c/send.c", import.meta.url).pathname}`,
-  );
-  const programs = new Map<string, string[]>();
-  /** Which C a program is held against. */
-  const yardsticks = new Map<string, string>();
-  const add = (name: string, yardstick: string, command: string[]) => {
-    programs.set(name, command);
-    yardsticks.set(name, yardstick);
-  };
-  for (const engine of options.engines.split(",")) {
-    const numbers = engine === "portable" ? [0] : options.threads.split(",").map(Number);
-    for (const threads of numbers) {
-      const calls = engine === "portable" ? "udp" : engine;
-      const inC = Math.max(1, threads);
-      const yardstick = titled(`C ${calls}`, inC);
-      const way = calls === "udp" ? [] : [NEAR.interface, NEAR.address, NOBODY];
-      const send = [calls, FIRST, options.targets, String(PORT), String(inC), ...way];
-      add(yardstick, yardstick, [`${folder}/send`, ...send]);
-      add(titled(engine, threads), yardstick, scanWith(engine, threads, Number(options.targets)));
-    }
-  }
-  const summaries = await takeTurns(programs, Number(options.rounds));
-  console.log(table(
-    ["sender", "datagrams/s", "by that of C", "CPU us", "arrived", "of"],
-    [...summaries].map(([name, { rate, cpu, arrived }]) => [
-      ...[name, Math.round(rate), ratio(summaries, name, yardsticks.get(name)!)],
-      ...[cpu, arrived, Number(options.targets)],
-    ]),
-  ));
+/** Programs that take turns, and the column in which each is held against which other one. */
+interface Contest {
+  readonly programs: Map<string, readonly string[]>;
+  readonly ratios: Readonly<Record<string, Map<string, string>>>;
 }
 
-await atFarEnd(import.meta.url, compare);
+/** Our engines with each number of threads; `portable` has none. */
+function engines(): { readonly engine: string; readonly threads: number }[] {
+  const numbers = options.threads.split(",").map(Number);
+  return options.engines.split(",").flatMap((engine) =>
+    (engine === "portable" ? [0] : numbers).map((threads) => ({ engine, threads }))
+  );
+}
+
+async function againstC(folder: string): Promise<Contest> {
+  const source = new URL("c/send.c", import.meta.url).pathname;
+  await system(`cc -O2 -pthread -o ${folder}/send ${source}`);
+  const programs = new Map<string, readonly string[]>();
+  const yardsticks = new Map<string, string>();
+  for (const { engine, threads } of engines()) {
+    const calls = engine === "portable" ? "udp" : engine;
+    const inC = Math.max(1, threads);
+    const yardstick = titled(`C ${calls}`, inC);
+    const link = calls === "udp" ? [] : [NEAR.interface, NEAR.address, NOBODY];
+    const send = [calls, FIRST, options.targets, String(PORT), String(inC), ...link];
+    programs.set(yardstick, [`${folder}/send`, ...send]);
+    programs.set(titled(engine, threads), scanWith(engine, threads, TARGETS));
+    yardsticks.set(yardstick, yardstick).set(titled(engine, threads), yardstick);
+  }
+  return { programs, ratios: { "by that of C": yardsticks } };
+}
+
+async function againstScanners(folder: string): Promise<Contest> {
+  const range = `${FIRST}/${32 - Math.log2(TARGETS)}`;
+  const sweep = { range, port: PORT, gateway: NOBODY, folder };
+  const programs = new Map([
+    ["masscan", await masscan({ ...sweep, output: `${folder}/masscan.list` })],
+  ]);
+  const zmaps = new Map([["masscan", titled("zmap", 1)]]);
+  for (const { engine, threads } of [{ engine: "zmap", threads: 1 }, ...engines()]) {
+    const sending = Math.max(1, threads);
+    const yardstick = titled("zmap", sending);
+    programs.set(yardstick, await zmap({ ...sweep, output: `${folder}/zmap.csv` }, sending));
+    zmaps.set(yardstick, yardstick);
+    if (engine === "zmap") continue;
+    programs.set(titled(engine, threads), scanWith(engine, threads, TARGETS));
+    zmaps.set(titled(engine, threads), yardstick);
+  }
+  const masscans = new Map([...programs.keys()].map((name) => [name, "masscan"]));
+  return { programs, ratios: { "by masscan": masscans, "by zmap": zmaps } };
+}
+
+/** masscan only ends when a datagram comes by: somebody sends one ten times a second. */
+function murmur(): Disposable {
+  const socket = Deno.listenDatagram({ transport: "udp", hostname: NEAR.gateway, port: 0 });
+  const hostname = NEAR.gateway.replace(/\d+$/, "255");
+  const everybody: Deno.NetAddr = { transport: "udp", hostname, port: 9 };
+  const timer = setInterval(() => void socket.send(new Uint8Array(1), everybody), 100);
+  return {
+    [Symbol.dispose]() {
+      clearInterval(timer);
+      socket.close();
+    },
+  };
+}
+
+function print(summaries: ReadonlyMap<string, Summary>, { ratios }: Contest): void {
+  const columns = Object.entries(ratios);
+  const lines = [...summaries].map(([name, { rate, cpu, arrived }]) => {
+    const held = columns.map(([, against]) => ratio(summaries, name, against.get(name)!));
+    return [name, Math.round(rate), ...held, cpu, arrived, TARGETS];
+  });
+  const titles = columns.map(([title]) => title);
+  console.log(table(["sender", "datagrams/s", ...titles, "CPU us", "arrived", "of"], lines));
+}
+
+await atFarEnd(import.meta.url, async (folder) => {
+  const inC = options.against === "c";
+  const contest = inC ? await againstC(folder) : await againstScanners(folder);
+  using _ = inC ? undefined : murmur();
+  print(await takeTurns(contest.programs, Number(options.rounds)), contest);
+});

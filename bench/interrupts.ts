@@ -15,14 +15,14 @@
  */
 import { readCsv, readNdjson, verifyAgainstManifest } from "../src/fleet/judge/verify_rows.ts";
 import { serverId } from "../src/core/record.ts";
-import { PROTOCOLS, USUAL_PROTOCOLS } from "../src/protocols/list.ts";
-import { usualPorts } from "../src/protocols/usual_ports.ts";
+import { USUAL_PROTOCOLS } from "../src/protocols/list.ts";
+import { usualSelection } from "./shared/jobs.ts";
 import { marksOf, textOf } from "./shared/moments.ts";
 import { readOptions } from "./shared/options.ts";
 import { programWords, type RunningFleet, startFleet } from "./shared/processes.ts";
 import { table } from "./shared/table.ts";
 
-const options = readOptions({
+const options = readOptions("a default scan that is stopped again and again, and resumed", {
   points: "50",
   range: "127.16.0.0/22",
   servers: "200",
@@ -101,11 +101,7 @@ async function tryPoint(
   if (await textOf(checkpoint) !== "") faults.push("the checkpoint was left behind");
   const [csv, ndjson] = await Promise.all(outputs.map(textOf));
   const rows = readNdjson(ndjson);
-  const selection = {
-    protocols: USUAL_PROTOCOLS.map(({ name }) => name),
-    ports: (name: string) => usualPorts(PROTOCOLS)(name, 4),
-    follow: true,
-  };
+  const selection = usualSelection(USUAL_PROTOCOLS.map(({ name }) => name));
   const verdict = verifyAgainstManifest(fleet.entries, rows, selection, "ndjson");
   const cut = rows.filter(({ flags }) => flags.includes("cutShort")).map(serverId);
   faults.push(...verdict.faults.filter((fault) => !cut.some((id) => fault.startsWith(`${id} `))));

@@ -14,23 +14,21 @@
  */
 import { beFarEnd, joinNear, near } from "./shared/namespaces.ts";
 import { readOptions } from "./shared/options.ts";
-import { readProc, scanCommand, start } from "./shared/processes.ts";
+import { pingScan, start, takenUntilEnd } from "./shared/processes.ts";
 import { build, respond } from "./shared/responders.ts";
 import { median, table } from "./shared/table.ts";
+import { inTurns } from "./shared/turns.ts";
 
-await beFarEnd(import.meta.url);
-const options = readOptions({
+const options = readOptions("servers per second where every address is one", {
   targets: String(2 ** 19),
   live: String(2 ** 19),
   rounds: "3",
   engines: "udp,portable",
   format: "ndjson",
 });
+await beFarEnd(import.meta.url);
 const FIRST = "10.80.0.0";
 const PORT = 19132;
-const MIB = 1024;
-/** In a second of a process's time, as /proc/PID/stat has it. */
-const TICKS = 100;
 const folder = await Deno.makeTempDir({ prefix: "blocksweep-live-" });
 const [targets, live] = [Number(options.targets), Number(options.live)];
 
@@ -44,33 +42,15 @@ interface Run {
   readonly noRoom: number;
 }
 
-/** Memory at its peak, MiB, and processor time, seconds, of a process that still runs. */
-async function usageOf(pid: number): Promise<{ peak: number; cpu: number } | undefined> {
-  const status = await readProc(`/proc/${pid}/status`);
-  const peak = /^VmHWM:\s+(\d+) kB/m.exec(status)?.[1];
-  const times = (await readProc(`/proc/${pid}/stat`)).split(") ")[1]?.split(" ");
-  if (peak === undefined || times === undefined) return undefined;
-  return { peak: Number(peak) / MIB, cpu: (Number(times[11]) + Number(times[12])) / TICKS };
-}
-
 async function run(engine: string, program: string): Promise<Run> {
   const end = await respond(program, { first: FIRST, targets, live, port: PORT });
   const [rows, metadata] = [`${folder}/rows`, `${folder}/metadata.json`];
   await Deno.remove(rows).catch(() => {});
-  const bits = 32 - Math.log2(targets);
-  const child = start(near(scanCommand([
-    ...[`${FIRST}/${bits}`, "--i-have-permission", "--protocol", "raknet", "--ports", `${PORT}`],
-    ...["--retries", "0", "--no-follow", "--rate", "1000M", "--net-rate", "off"],
-    ...["--host-rate", "off", "--cooldown", "1s", "--format", options.format],
-    ...["--output", rows, "--metadata-file", metadata],
-  ], engine)));
-  let usage = { peak: 0, cpu: 0 };
-  let over = false;
-  void child.status.then(() => over = true);
-  while (!over) {
-    usage = await usageOf(child.pid) ?? usage;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
+  const scan = { range: `${FIRST}/${32 - Math.log2(targets)}`, port: PORT, engine };
+  const outputs = ["--format", options.format, "--output", rows, "--metadata-file", metadata];
+  const child = start(near(pingScan(scan, outputs)));
+  let last = { peak: 0, cpu: 0 };
+  for await (const taken of takenUntilEnd(child, 50)) last = taken;
   const { code } = await child.status;
   if (code !== 0) throw new Error(`the scan with ${engine} failed with ${code}`);
   const { noRoom: theirs } = await end();
@@ -80,8 +60,8 @@ async function run(engine: string, program: string): Promise<Run> {
   );
   return {
     rate: found.length / (last_row_at - first_probe_at) * 1000,
-    cpu: usage.cpu / found.length * 1e6,
-    peak: usage.peak,
+    cpu: last.cpu / found.length * 1e6,
+    peak: last.peak,
     missing: live - new Set(found).size,
     twice: found.length - new Set(found).size,
     noRoom: theirs + Number(ours ?? 0),
@@ -96,28 +76,29 @@ async function hosts(file: string): Promise<string[]> {
   );
 }
 
+const middle = (all: readonly Run[], of: keyof Run) => median(all.map((one) => one[of]));
+const sum = (all: readonly Run[], of: keyof Run) => all.reduce((total, one) => total + one[of], 0);
+
+/** A line of the table. */
+function lineOf([engine, all]: readonly [string, readonly Run[]]): (string | number)[] {
+  const medians = [Math.round(middle(all, "rate")), middle(all, "cpu"), middle(all, "peak")];
+  return [engine, live, ...medians, sum(all, "missing"), sum(all, "twice"), sum(all, "noRoom")];
+}
+
 let wrong = 0;
 try {
   const program = await build("respond", folder);
   await using _ = await joinNear("10.80.0.0/12", true);
   const engines = options.engines.split(",");
-  const runs = new Map(engines.map((engine) => [engine, [] as Run[]]));
-  for (let round = 0; round < Number(options.rounds); round++) {
-    for (const engine of round % 2 === 0 ? engines : engines.toReversed()) {
-      const one = await run(engine, program);
-      runs.get(engine)!.push(one);
-      console.error(`round ${round + 1}: ${engine} ${Math.round(one.rate)} servers/s`);
-    }
-  }
-  const middle = (all: Run[], of: keyof Run) => median(all.map((one) => one[of]));
-  const sum = (all: Run[], of: keyof Run) => all.reduce((total, one) => total + one[of], 0);
+  const runs = await inTurns(engines, Number(options.rounds), async (engine, round) => {
+    const one = await run(engine, program);
+    console.error(`round ${round}: ${engine} ${Math.round(one.rate)} servers/s`);
+    return one;
+  });
   for (const all of runs.values()) wrong += sum(all, "missing") + sum(all, "twice");
   console.log(table(
     ["engine", "servers", "servers/s", "CPU us", "peak MiB", "missing", "twice", "no room"],
-    [...runs].map(([engine, all]) => [
-      ...[engine, live, Math.round(middle(all, "rate")), middle(all, "cpu"), middle(all, "peak")],
-      ...[sum(all, "missing"), sum(all, "twice"), sum(all, "noRoom")],
-    ]),
+    [...runs].map(lineOf),
   ));
 } finally {
   await Deno.remove(folder, { recursive: true });

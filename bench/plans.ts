@@ -25,8 +25,11 @@ import { startPostgres } from "../tests/postgres/server.ts";
 import { readOptions } from "./shared/options.ts";
 import { median, table } from "./shared/table.ts";
 
-const options = readOptions({
-  ...{ servers: "1000000", observations: "20000000", engines: "sqlite,postgres", folder: "" },
+const options = readOptions("query plans and times of a large database", {
+  servers: "1000000",
+  observations: "20000000",
+  engines: "sqlite,postgres",
+  folder: "",
 });
 const SERVERS = Number(options.servers);
 const SCANS = Math.ceil(Number(options.observations) / SERVERS);

@@ -42,9 +42,12 @@ import { median, table } from "./shared/table.ts";
 const BATCH = 1000;
 const BASE = 2000;
 
-const options = readOptions({
-  ...{ records: "200000", rounds: "2", engines: "sqlite,postgres" },
-  ...{ case: "", places: "" }, // what a child is told
+const options = readOptions("rows per second into databases", {
+  records: "200000",
+  rounds: "2",
+  engines: "sqlite,postgres",
+  case: "", // this and the next one are for processes that the benchmark starts
+  places: "",
 });
 const records = Number(options.records);
 

@@ -23,15 +23,15 @@
 import { serverId } from "../src/core/record.ts";
 import { readOptions } from "./shared/options.ts";
 import {
-  readProc,
   type RunningFleet,
   runTimed,
   scanCommand,
   startFleet,
+  takenBy,
 } from "./shared/processes.ts";
 import { median, table } from "./shared/table.ts";
 
-const options = readOptions({
+const options = readOptions("how late polls are, and which events are reported", {
   servers: "10000",
   mortal: "200",
   interval: "10s",
@@ -79,14 +79,6 @@ function percentile(values: ReadonlyMap<string, number>, share: number): number 
     if (bound !== undefined && below >= share * all) return 1000 * Number(bound);
   }
   return Infinity;
-}
-
-/** Processor time so far, seconds, and memory, MiB. */
-async function usage(pid: number): Promise<{ cpu: number; memory: number }> {
-  const [, fields] = (await readProc(`/proc/${pid}/stat`)).split(") ");
-  const [user, system] = fields.split(" ").slice(11, 13).map(Number);
-  const [, kilobytes] = /^VmRSS:\s+(\d+) kB/m.exec(await readProc(`/proc/${pid}/status`))!;
-  return { cpu: (user + system) / 100, memory: Number(kilobytes) / 1024 };
 }
 
 /** Starts the watch, and gathers what it tells. */
@@ -165,8 +157,8 @@ async function run(name: string): Promise<boolean> {
   const [killAt, reviveAt] = [minutes / 3, 2 * minutes / 3].map((part) => 60_000 * part);
   await wait(3000);
   const begun = performance.now();
-  const first = await usage(child.pid);
-  const memory: number[] = [first.memory];
+  const first = (await takenBy(child.pid))!;
+  const memory: number[] = [first.resident];
   let [killed, revived] = [0, 0];
   const deeds = (async () => {
     await wait(killAt);
@@ -179,12 +171,12 @@ async function run(name: string): Promise<boolean> {
   })();
   for (let minute = 1; minute <= minutes; minute++) {
     await wait(begun + 60_000 * minute - performance.now());
-    memory.push((await usage(child.pid)).memory);
+    memory.push((await takenBy(child.pid))!.resident);
     if (options.rescans === "yes") await runTimed(rescan);
   }
   await deeds;
   const values = await numbers();
-  const last = await usage(child.pid);
+  const last = (await takenBy(child.pid))!;
   const seconds = (performance.now() - begun) / 1000;
   child.kill("SIGINT");
   await Promise.all([child.status, reading]);

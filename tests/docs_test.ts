@@ -85,8 +85,9 @@ async function checkRun(words: readonly string[]): Promise<void> {
   const [script, ...args] = words.slice(at);
   assert(await exists(script), `no script ${script}`);
   if (script === "main.ts") return checkArgs(args);
-  const source = await Deno.readTextFile(new URL(`../${script}`, import.meta.url));
-  const [, options] = /readOptions\(\{(.*?)\}\)/s.exec(source) ?? [];
+  const file = script === "bench/sweep.ts" ? `bench/sweep/${args[0]}.ts` : script; // by its case
+  const source = await Deno.readTextFile(new URL(`../${file}`, import.meta.url));
+  const [, options] = /(?:readOptions\([^{]*|OPTIONS = )\{(.*?)\n\}/s.exec(source) ?? [];
   for (const name of args.filter((arg) => arg.startsWith("--")).map((arg) => arg.slice(2))) {
     assert(options?.match(new RegExp(`^\\s*"?${name}"?:`, "m")), `${script} has no --${name}`);
   }

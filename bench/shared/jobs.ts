@@ -2,6 +2,8 @@
 import type { ScannedSelection } from "../../src/fleet/judge/expected_rows.ts";
 import type { ManifestEntry } from "../../src/fleet/manifest.ts";
 import { serverId } from "../../src/core/record.ts";
+import { PROTOCOLS } from "../../src/protocols/list.ts";
+import { usualPorts } from "../../src/protocols/usual_ports.ts";
 
 /** A job. */
 export interface Job {
@@ -41,7 +43,13 @@ export function jobOptions({ name }: Job, targets: string): string[] {
   return ["--input-file", targets, "--protocol", name, "--no-follow"];
 }
 
-/** What such a scan has to find. */
+/** What a scan of these protocols on their usual ports has to find. */
+export function usualSelection(protocols: readonly string[]): ScannedSelection {
+  const ports = usualPorts(PROTOCOLS);
+  return { protocols, ports: (name) => ports(name, 4), follow: true };
+}
+
+/** What a scan of a job has to find. */
 export function selectionOf({ name, port }: Job): ScannedSelection {
   return { protocols: [name], ports: () => [port], follow: false };
 }

@@ -6,15 +6,15 @@
  * counter is read every 10 ms, and the rate is that between the first and the last tenth of them.
  */
 import { beFarEnd, joinNear, NEAR, near, system } from "./namespaces.ts";
-import { runTimed } from "./processes.ts";
+import { pingScan, runTimed } from "./processes.ts";
 import { median } from "./table.ts";
+import { inTurns } from "./turns.ts";
 
 /** A station that is not the far end: it drops what is meant for others as soon as IP sees it. */
 export const NOBODY = "02:00:00:00:00:01";
 /** The first target. */
 export const FIRST = "10.0.0.0";
 export const PORT = 19132;
-const MAIN = new URL("../../main.ts", import.meta.url).pathname;
 const TENTH = 0.1;
 
 /**
@@ -74,29 +74,29 @@ export interface Summary extends Run {
 }
 
 /**
- * Lets programs take turns, in an order that changes with every round. Each runs once before, and
- * that is not counted.
+ * Measures programs in turns. Each runs once before, and that is not counted.
  */
 export async function takeTurns(
   programs: ReadonlyMap<string, readonly string[]>,
   rounds: number,
 ): Promise<Map<string, Summary>> {
   const names = [...programs.keys()];
-  const runs = new Map(names.map((name) => [name, [] as Run[]]));
-  for (let round = 0; round <= rounds; round++) {
-    const turn = round % names.length;
-    for (const name of [...names.slice(turn), ...names.slice(0, turn)]) {
-      const run = await measure(programs.get(name)!);
-      if (round > 0) runs.get(name)!.push(run);
-      console.error(`round ${round}: ${name} ${Math.round(run.rate)}/s`);
-    }
-  }
-  return new Map([...runs].map(([name, all]) => [name, {
-    rates: all.map(({ rate }) => rate),
-    rate: median(all.map(({ rate }) => rate)),
-    cpu: median(all.map(({ cpu }) => cpu)),
-    arrived: Math.min(...all.map((run) => run.arrived)),
-  }]));
+  const runs = await inTurns(names, rounds + 1, async (name, round) => {
+    const run = await measure(programs.get(name)!);
+    console.error(`round ${round - 1}: ${name} ${Math.round(run.rate)}/s`);
+    return run;
+  });
+  return new Map([...runs].map(([name, [, ...counted]]) => [name, summaryOf(counted)]));
+}
+
+function summaryOf(runs: readonly Run[]): Summary {
+  const rates = runs.map(({ rate }) => rate);
+  return {
+    rates,
+    rate: median(rates),
+    cpu: median(runs.map(({ cpu }) => cpu)),
+    arrived: Math.min(...runs.map(({ arrived }) => arrived)),
+  };
 }
 
 /** The middle of the ratios of two programs, round by round. */
@@ -107,14 +107,9 @@ export function ratio(summaries: ReadonlyMap<string, Summary>, name: string, by:
 
 /** A scan as the whole program does it: without caps, and with a rate that no machine reaches. */
 export function scanWith(engine: string, threads: number, targets: number): string[] {
-  const bits = 32 - Math.log2(targets);
-  return [
-    ...["deno", "run", "--no-prompt", "--allow-net", "--allow-read", "--allow-write=/dev/null"],
-    ...["--allow-ffi", "--allow-env", MAIN, "scan", `${FIRST}/${bits}`, "--i-have-permission"],
-    ...["--quiet", "--engine", engine, "--threads", String(threads), "--protocol", "raknet"],
-    ...["--ports", String(PORT), "--retries", "0", "--no-follow", "--cooldown", "100ms"],
-    ...["--rate", "1000M", "--net-rate", "off", "--host-rate", "off", "--format", "hostport"],
-  ];
+  const range = `${FIRST}/${32 - Math.log2(targets)}`;
+  const scan = { range, port: PORT, engine, threads, cooldown: "100ms" };
+  return pingScan(scan, ["--format", "hostport"]);
 }
 
 /** A name with its number of threads, where it has threads of its own to send. */

@@ -75,6 +75,30 @@ export function scanCommand(options: readonly string[], engine = "portable"): st
   return [...programWords(engine), "scan", "--quiet", "--engine", engine, ...options];
 }
 
+/** A sweep of a range: one RakNet ping for each target, and no cap on it. */
+export interface PingScan {
+  readonly range: string;
+  readonly port: number;
+  readonly engine: string;
+  /** Sender threads, for engines that have them. Default: 0. */
+  readonly threads?: number | string;
+  /** As `--rate`. Default: more than any machine reaches. */
+  readonly rate?: number | string;
+  /** As `--cooldown`. Default: a second. */
+  readonly cooldown?: string;
+}
+
+/** How to start such a sweep. */
+export function pingScan(
+  { range, port, engine, threads = 0, rate = "1000M", cooldown = "1s" }: PingScan,
+  more: readonly string[],
+): string[] {
+  const caps = "--net-rate off --host-rate off --retries 0 --no-follow --i-have-permission";
+  const threading = engine === "portable" ? "" : ` --threads ${threads}`;
+  const options = `--protocol raknet --ports ${port} --rate ${rate} --cooldown ${cooldown}`;
+  return scanCommand([range, ...`${options} ${caps}${threading}`.split(" "), ...more], engine);
+}
+
 /** Starts a process; its pid is the program's own, for there is no shell and no task around it. */
 export function start([program, ...args]: readonly string[]): Deno.ChildProcess {
   return new Deno.Command(program, { args, env: ENV, stdin: "null", stdout: "null" }).spawn();
@@ -119,4 +143,39 @@ export async function udpCounters(): Promise<Readonly<Record<string, number>>> {
 export async function readProc(path: string): Promise<string> {
   const { stdout } = await new Deno.Command("cat", { args: [path], stdin: "null" }).output();
   return new TextDecoder().decode(stdout);
+}
+
+/** What a running process takes. */
+export interface Taken {
+  /** Resident memory, MiB. */
+  readonly resident: number;
+  /** Resident memory at its peak, MiB. */
+  readonly peak: number;
+  /** User and system time so far, seconds. */
+  readonly cpu: number;
+}
+
+/** In a second of a process's time, as /proc/PID/stat has it. */
+const TICKS = 100;
+
+/** What a process takes now; `undefined` where it has ended. */
+export async function takenBy(pid: number): Promise<Taken | undefined> {
+  const status = await readProc(`/proc/${pid}/status`);
+  const mebibytes = (name: string) =>
+    Number(new RegExp(`^${name}:\\s+(\\d+) kB`, "m").exec(status)?.[1]) / 1024;
+  const times = (await readProc(`/proc/${pid}/stat`)).split(") ")[1]?.split(" ");
+  const [resident, peak] = [mebibytes("VmRSS"), mebibytes("VmHWM")];
+  if (times === undefined || Number.isNaN(resident)) return undefined;
+  return { resident, peak, cpu: (Number(times[11]) + Number(times[12])) / TICKS };
+}
+
+/** Looks at what a process takes every so many milliseconds until it has ended. */
+export async function* takenUntilEnd(child: Deno.ChildProcess, ms: number): AsyncIterable<Taken> {
+  let ended = false;
+  void child.status.then(() => ended = true);
+  while (!ended) {
+    const taken = await takenBy(child.pid);
+    if (taken !== undefined) yield taken;
+    await new Promise((resolve) => setTimeout(resolve, ms));
+  }
 }

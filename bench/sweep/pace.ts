@@ -1,35 +1,72 @@
 // deno-lint-ignore-file no-console
 /**
- * Shows how evenly probes leave: what arrives at the far end of a veth pair, by the kernel's clock.
+ * How evenly probes leave: what arrives at the far end of a veth pair, by the kernel's clock
+ * (bench/c/arrivals.c).
  *
- *     deno run -A bench/sweep/pace.ts [--rates 100,10000,100000] [--seconds 10] [--engines udp,portable]
- *         [--threads 0]
- *
- * It needs Linux, root, iproute2 and a C compiler (bench/c/arrivals.c). `thousand` and `second` are the
- * lowest and the highest rate over any 1,000 probes in a row, and over any second, by the rate that was
- * asked for; then the counts of every 100 ms, from the first probe on, by what is due: the least, the
- * tenth, middle and nine tenths of them, and the most; `in 2 ms` is the largest burst, in probes, to be
- * held against what is due in 2 ms and a batch of 256.
+ * `thousand` and `second` are the lowest and the highest rate over any 1,000 probes in a row, and over
+ * any second, by the rate that was asked for; then the counts of every 100 ms, from the first probe on,
+ * by what is due: the least, the tenth, middle and nine tenths of them, and the most; `in 2 ms` is the
+ * largest burst, in probes, to be held against what is due in 2 ms and a batch of 256.
  */
-import { beFarEnd, joinNear, near } from "../shared/namespaces.ts";
-import { readOptions } from "../shared/options.ts";
-import { runTimed, scanCommand } from "../shared/processes.ts";
+import { joinNear, near } from "../shared/namespaces.ts";
+import { pingScan, runTimed } from "../shared/processes.ts";
 import { build } from "../shared/responders.ts";
 import { table } from "../shared/table.ts";
+import type { Case } from "./case.ts";
 
-await beFarEnd(import.meta.url);
-const options = readOptions({
+const OPTIONS = {
   rates: "100,10000,100000",
   seconds: "10",
   engines: "udp,portable",
   threads: "0",
-});
-const [FIRST, PORT, BIN_MS, BURST_MS, ROW] = ["10.80.0.0", 19132, 100, 2, 1000];
-const folder = await Deno.makeTempDir({ prefix: "blocksweep-pace-" });
+};
+const RANGE = "10.80.0.0/12";
+const PORT = 19132;
+const BIN_MS = 100;
+const BURST_MS = 2;
+const ROW = 1000;
+const HEAD = [
+  "engine",
+  "rate",
+  "probes",
+  "thousand",
+  "second",
+  "least",
+  "10 %",
+  "50 %",
+  "90 %",
+  "most",
+  "in 2 ms",
+];
+
+export const pace: Case = {
+  purpose: "how evenly probes leave, at each of some rates",
+  options: OPTIONS,
+  async run({ rates, seconds, engines, threads }, folder) {
+    const program = await build("arrivals", folder);
+    await using _ = await joinNear(RANGE, true);
+    const lines: (string | number)[][] = [];
+    for (const rate of rates.split(",").map(Number)) {
+      for (const engine of engines.split(",")) {
+        const probes = Math.max(rate * Number(seconds), 2 * ROW);
+        const scan = { range: RANGE, port: PORT, engine, threads, rate, cooldown: "100ms" };
+        const more = ["--max-targets", `${probes}`, "--format", "hostport"];
+        const times = await arrivals(program, pingScan(scan, more), probes);
+        lines.push(measured(engine, rate, times));
+        console.error(lines.at(-1)!.join("  "));
+      }
+    }
+    console.log(table(HEAD, lines));
+    return true;
+  },
+};
 
 /** When probes arrived, milliseconds since the first. */
-async function arrivals(program: string, engine: string, rate: number): Promise<Float64Array> {
-  const probes = Math.max(rate * Number(options.seconds), 2 * ROW);
+async function arrivals(
+  program: string,
+  scan: readonly string[],
+  probes: number,
+): Promise<Float64Array> {
   const child = new Deno.Command(program, {
     args: [`${PORT}`, `${2 * probes}`],
     stdout: "piped",
@@ -37,13 +74,7 @@ async function arrivals(program: string, engine: string, rate: number): Promise<
   const output = child.stdout.getReader();
   const { value } = await output.read();
   if (new TextDecoder().decode(value) !== "ready\n") throw new Error("nobody listens");
-  const threads = engine === "portable" ? [] : ["--threads", options.threads];
-  await runTimed(near(scanCommand([
-    ...[`${FIRST}/12`, "--max-targets", `${probes}`, "--i-have-permission"],
-    ...["--protocol", "raknet", "--ports", `${PORT}`, "--no-follow", "--retries", "0"],
-    ...["--rate", `${rate}`, "--net-rate", "off", "--host-rate", "off", "--cooldown", "100ms"],
-    ...["--format", "hostport", ...threads],
-  ], engine)));
+  await runTimed(near(scan));
   child.kill("SIGTERM");
   const chunks: Uint8Array[] = [];
   for (let part = await output.read(); !part.done; part = await output.read()) {
@@ -81,29 +112,12 @@ function measured(engine: string, rate: number, times: Float64Array): (string | 
   const share = (part: number) => (bins[Math.round(part * (bins.length - 1))] / due).toFixed(3);
   const range = (pair: readonly number[]) => pair.map((one) => (one / rate).toFixed(3)).join(" ");
   return [
-    ...[engine, rate, times.length, range(overRows(times, ROW)), range(within(times, 1000))],
+    engine,
+    rate,
+    times.length,
+    range(overRows(times, ROW)),
+    range(within(times, 1000)),
     ...[0, 0.1, 0.5, 0.9, 1].map(share),
     within(times, BURST_MS)[1],
   ];
-}
-
-try {
-  const program = await build("arrivals", folder);
-  await using _ = await joinNear("10.80.0.0/12", true);
-  const lines = [];
-  for (const rate of options.rates.split(",").map(Number)) {
-    for (const engine of options.engines.split(",")) {
-      lines.push(measured(engine, rate, await arrivals(program, engine, rate)));
-      console.error(lines.at(-1)!.join("  "));
-    }
-  }
-  console.log(table(
-    [
-      ...["engine", "rate", "probes", "thousand", "second", "least", "10 %", "50 %", "90 %"],
-      ...["most", "in 2 ms"],
-    ],
-    lines,
-  ));
-} finally {
-  await Deno.remove(folder, { recursive: true });
 }

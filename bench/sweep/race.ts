@@ -1,39 +1,32 @@
 // deno-lint-ignore-file no-console
 /**
- * Races scanners to the last of 1,000 live servers in a /16: from the start of the process to the
- * moment at which its output names the last one.
+ * A race to the last of 1,000 live servers in a /16: from the start of the process to the moment at
+ * which its output names the last one, for our engines, masscan and zmap (Debian's packages).
  *
- *     deno run -A bench/sweep/race.ts [--live 1000] [--rounds 5] [--engines udp,portable]
- *         [--peers masscan,zmap]
- *
- * It needs Linux, root, iproute2, a C compiler, and masscan and zmap (Debian's) where they are named.
- * The servers are bench/c/respond.c, in a network namespace of its own, behind a veth pair. All send the
- * same 33 bytes as fast as they can, from one thread; theirs are told the interface and the gateway's
- * address, ours find them. `seconds` is the median, `least found` the least of all rounds, `by masscan`
- * the median's ratio. Programs take turns, in an order that changes with every round.
+ * The servers are bench/c/respond.c, behind a veth pair. All send the same 33 bytes as fast as they
+ * can, from one thread; theirs are told the interface and the gateway's address, ours find them.
+ * `seconds` is the median, `least found` the least of all rounds, `by masscan` the median's ratio.
  */
-import { beFarEnd, joinNear, NEAR, near, system } from "../shared/namespaces.ts";
-import { readOptions } from "../shared/options.ts";
-import { scanCommand } from "../shared/processes.ts";
+import { joinNear, near, system } from "../shared/namespaces.ts";
+import { pingScan } from "../shared/processes.ts";
 import { build, respond } from "../shared/responders.ts";
+import { masscan, zmap } from "../shared/scanners.ts";
 import { median, table } from "../shared/table.ts";
+import { inTurns } from "../shared/turns.ts";
+import type { Case } from "./case.ts";
 
-await beFarEnd(import.meta.url);
-const options = readOptions({
+const OPTIONS = {
   live: "1000",
   rounds: "5",
   engines: "udp,portable",
   peers: "masscan,zmap",
-});
-const [FIRST, BITS, PORT] = ["10.80.0.0", 16, 19132];
+};
+const FIRST = "10.80.0.0";
+const BITS = 16;
+const PORT = 19132;
 const RANGE = `${FIRST}/${BITS}`;
-const [targets, live] = [2 ** (32 - BITS), Number(options.live)];
-const PING = "01" + "00".repeat(8) + "00ffff00fefefefefdfdfdfd12345678" + "626c6f636b737770";
-/** How long a peer listens at the end, seconds: ours for a second. */
-const WAIT = "1";
 /** How long a process may take in all, milliseconds: masscan has been seen to wait for minutes. */
 const MOST_MS = 20_000;
-const folder = await Deno.makeTempDir({ prefix: "blocksweep-race-" });
 
 /** What one run came to. */
 interface Run {
@@ -41,35 +34,60 @@ interface Run {
   readonly found: number;
 }
 
-function ours(engine: string): string[] {
-  return scanCommand([
-    ...[RANGE, "--protocol", "raknet", "--ports", `${PORT}`, "--retries", "0", "--no-follow"],
-    ...["--rate", "1000M", "--net-rate", "off", "--host-rate", "off", "--cooldown", `${WAIT}s`],
-    ...["--format", "hostport"],
-  ], engine);
-}
+export const race: Case = {
+  purpose: "seconds to the last of 1,000 servers in a /16, against masscan and zmap",
+  options: OPTIONS,
+  async run(options, folder) {
+    const program = await build("respond", folder);
+    await using _ = await joinNear("10.80.0.0/12", true);
+    const live = Number(options.live);
+    const end = await respond(program, {
+      first: FIRST,
+      targets: 2 ** (32 - BITS),
+      live,
+      port: PORT,
+    });
+    const commands = await programs(options, folder);
+    const runs = await inTurns(
+      [...commands.keys()],
+      Number(options.rounds),
+      async (name, round) => {
+        const run = await runToLast(commands.get(name)!);
+        console.error(`round ${round}: ${name} ${run.found} in ${run.seconds.toFixed(3)} s`);
+        return run;
+      },
+    );
+    await end();
+    print(runs, live);
+    return true;
+  },
+};
 
-async function peers(): Promise<Record<string, string[]>> {
+/** The commands, by name. */
+async function programs(
+  options: Readonly<Record<string, string>>,
+  folder: string,
+): Promise<Map<string, string[]>> {
   const [, gateway] = /link\/ether ([0-9a-f:]+)/.exec(await system("ip -o link show far0"))!;
-  const payload = `${folder}/payload`;
-  await Deno.writeTextFile(payload, `udp ${PORT} "${PING.replace(/../g, "\\x$&")}"\n`);
-  const { interface: name, address } = NEAR;
-  return {
-    masscan: [
-      ...["masscan", RANGE, `-pU:${PORT}`, "--rate", "10000000", "--wait", WAIT, "-oL", "-"],
-      ...["--interface", name, "--router-mac", gateway, "--adapter-ip", address],
-      ...["--adapter-port", "40000", "--nmap-payloads", payload],
-    ],
-    zmap: [
-      ...["zmap", "-q", "-M", "udp", "-p", `${PORT}`, `--probe-args=hex:${PING}`, "-r", "10000000"],
-      ...["-i", name, "-G", gateway, "-S", address, "-b", "/dev/null", "-c", WAIT],
-      ...["-f", "saddr", "-o", "-", RANGE],
-    ],
+  const sweep = { range: RANGE, port: PORT, gateway, folder, output: "-" };
+  const peers: Record<string, () => Promise<string[]>> = {
+    masscan: () => masscan(sweep),
+    zmap: () => zmap(sweep, 1),
   };
+  const commands = new Map(
+    options.engines.split(",").map((engine) => [
+      `ours, ${engine}`,
+      pingScan({ range: RANGE, port: PORT, engine }, ["--format", "hostport"]),
+    ]),
+  );
+  for (const name of options.peers.split(",").filter((name) => name !== "")) {
+    commands.set(name, await peers[name]());
+  }
+  return commands;
 }
 
 /** Runs a scanner; what matters is when the last server stood in its output. */
-async function race(command: readonly string[]): Promise<Run> {
+async function runToLast(command: readonly string[]): Promise<Run> {
   const begun = performance.now();
   const [program, ...args] = near(command);
   const child = new Deno.Command(program, {
@@ -98,36 +116,12 @@ async function race(command: readonly string[]): Promise<Run> {
   return { seconds: (last - begun) / 1000, found: found.size };
 }
 
-try {
-  const program = await build("respond", folder);
-  await using _ = await joinNear("10.80.0.0/12", true);
-  const end = await respond(program, { first: FIRST, targets, live, port: PORT });
-  const theirs = await peers();
-  const commands = new Map([
-    ...options.engines.split(",").map((engine) => [`ours, ${engine}`, ours(engine)] as const),
-    ...options.peers.split(",").filter((name) => name !== "")
-      .map((name) => [name, theirs[name]] as const),
-  ]);
-  const runs = new Map([...commands.keys()].map((name) => [name, [] as Run[]]));
-  const names = [...commands.keys()];
-  for (let round = 0; round < Number(options.rounds); round++) {
-    const turn = round % names.length;
-    for (const name of [...names.slice(turn), ...names.slice(0, turn)]) {
-      const run = await race(commands.get(name)!);
-      runs.get(name)!.push(run);
-      console.error(`round ${round + 1}: ${name} ${run.found} in ${run.seconds.toFixed(3)} s`);
-    }
-  }
-  await end();
+function print(runs: ReadonlyMap<string, readonly Run[]>, live: number): void {
   const secondsOf = (name: string) => median(runs.get(name)!.map(({ seconds }) => seconds));
   const yardstick = runs.has("masscan") ? secondsOf("masscan") : NaN;
-  console.log(table(
-    ["scanner", "seconds", "by masscan", "least found", "of"],
-    names.map((name) => [
-      ...[name, secondsOf(name), secondsOf(name) / yardstick],
-      ...[Math.min(...runs.get(name)!.map(({ found }) => found)), live],
-    ]),
-  ));
-} finally {
-  await Deno.remove(folder, { recursive: true });
+  const lines = [...runs].map(([name, all]) => {
+    const least = Math.min(...all.map(({ found }) => found));
+    return [name, secondsOf(name), secondsOf(name) / yardstick, least, live];
+  });
+  console.log(table(["scanner", "seconds", "by masscan", "least found", "of"], lines));
 }

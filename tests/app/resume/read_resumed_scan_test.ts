@@ -508,7 +508,7 @@ Deno.test("an output that is lost while a scan runs ends it with exit code 1, an
     };
     for (const name of Object.keys(LOSSES)) {
       const stderr = await lose(name, "ndjson");
-      assertMatch(stderr, /once the file is back as it was, continue with: .* scan --resume/);
+      assertMatch(stderr, /once the file is restored, continue with: .* scan --resume/);
     }
     await Deno.rename(`${folder}/rotated.ndjson.1`, `${folder}/rotated.ndjson`);
     const resumed = await run(["scan", "--resume", `${folder}/rotated.csv.checkpoint`]);

@@ -322,7 +322,7 @@ Deno.test("SIGTERM ends a scan as Ctrl-C does; without a checkpoint the command 
     assertEquals(JSON.parse(await Deno.readTextFile(`${folder}/rows.json`)), []);
     assertMatch(stderr, /no checkpoint is kept in "\S*rows\.json\.checkpoint": .*--allow-write/);
     assertMatch(stderr, /continue with: .* --oJ \S*rows-2\.json .*--append/);
-    assertMatch(stderr, /some servers may come twice in \S*rows\.json/);
+    assertMatch(stderr, /rows\.json may get some servers twice/);
     const [, command] = /continue with: (?:blocksweep|deno task) (scan .*)\n/.exec(stderr)!;
     const second = await run(command.replace("--rate 50", "").split(/ +/), { permissions });
     assertEquals(second.code, 0, second.stderr);
@@ -617,11 +617,11 @@ Deno.test("status lines come at intervals where there is no terminal", async () 
   ];
   const { code, stderr } = await run(args);
   assertEquals(code, 0, stderr);
-  assertMatch(stderr, /^targets {5}256: 0 public, 0 private, 256 loopback\n/);
+  assertMatch(stderr, /^targets {6}256: 0 public, 0 private, 256 loopback\n/);
   assertMatch(stderr, /\npass 1 of 4: raknet, 256 targets\n/);
   assertMatch(
     stderr,
-    /\d:\d\d {2}\d+\.\d% {2}ETA 0:0\d {2}pass 1\/4 {2}TCP 1\/2 {2}[\d,]+ sent {2}[1-9]\d*\/s {2}found/,
+    /\d:\d\d {2}\d+\.\d% {2}ETA 0:0\d {2}pass 1\/4 {2}TCP 1\/2 {2}[\d,]+ sent {2}[1-9]\d*\/s {2}\d+ found/,
   );
   assertMatch(stderr, /ended by --max-runtime/);
   assertMatch(stderr, /continue with: .* scan 127\.33\.0\.0\/24 --seed \d+ --from \d:\d+/);

@@ -46,7 +46,7 @@ Deno.test("a server that wants a password where there is none is answered in pla
   await serving;
 });
 
-Deno.test("a password that stood in a URL has to be given again to go on with a scan", () => {
+Deno.test("a password that stood in a URL has to be given again to continue with a scan", () => {
   const lines = (url: string) => {
     const job = {
       settings: new Settings(readArgs("scan", ["10.0.0.1"])),

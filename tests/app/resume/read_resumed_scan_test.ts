@@ -515,14 +515,14 @@ Deno.test("an output that is lost while a scan runs ends it with exit code 1, an
     assertEquals(resumed.code, 0, resumed.stderr);
     const ids = readNdjson(await text(`${folder}/rotated.ndjson`)).map(serverId);
     assertEquals([ids.length, new Set(ids).size], [60, 60]);
-    assertMatch(await lose("deleted", "db"), /go on with/);
+    assertMatch(await lose("deleted", "db"), /continue with/);
     const files = ["csv", "ndjson", "s", "s.part"].map((file) => `${folder}/deleted.${file}`);
     const permissions = SCAN.map((flag) =>
       flag === "--allow-write" ? `${flag}=${files.join()}` : flag
     );
     const stderr = await lose("deleted", "csv", permissions);
     assertMatch(stderr, /no checkpoint is kept/);
-    assertEquals(stderr.includes("go on with"), false, stderr);
+    assertEquals(stderr.includes("continue with"), false, stderr);
   });
 });
 

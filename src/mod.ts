@@ -16,6 +16,7 @@ export {
 } from "./core/record.ts";
 export * from "./core/schema.ts";
 export type { CommonOptions, InquiryOptions } from "./library/common_options.ts";
+export * from "./library/lan.ts";
 export * from "./library/query.ts";
 export * from "./library/scan.ts";
 export type { ScanOptions } from "./library/scan_options.ts";

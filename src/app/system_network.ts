@@ -5,7 +5,7 @@
  */
 import { systemClock } from "../net/clock.ts";
 import { denoDialer } from "../net/deno/tcp_dialer.ts";
-import { openSocket } from "../net/deno/udp_socket.ts";
+import { openGroupSocket, openLinkSocket, openSocket } from "../net/deno/udp_socket.ts";
 import type { Network } from "../net/network.ts";
 import { PROTOCOLS } from "../protocols/list.ts";
 import type { Protocol } from "../protocols/protocol.ts";
@@ -34,6 +34,11 @@ export function systemNetwork(
     clock: systemClock,
     openSocket: (local) => openSocket(local),
     dialer: denoDialer(),
+    local: {
+      interfaces: () => Deno.networkInterfaces(),
+      openLink: openLinkSocket,
+      openGroup: openGroupSocket,
+    },
     resolve: (name) => resolveName(name, allProtocols),
     findService: serviceFinder({ note }),
     optOuts: {

@@ -15,7 +15,7 @@ export * from "../inspect/merge.ts";
 export * from "../inspect/retry.ts";
 export * from "../inspect/run_interview.ts";
 export * from "../net/clock.ts";
-export { openSocket } from "../net/deno/udp_socket.ts";
+export { type MulticastGroup, openSocket } from "../net/deno/udp_socket.ts";
 export { denoDialer } from "../net/deno/tcp_dialer.ts";
 export * from "../net/demultiplexer.ts";
 export { Shortage } from "../net/file_descriptors.ts";

@@ -7,6 +7,7 @@ import type { Address, Endpoint } from "../core/address.ts";
 import type { Range } from "../targets/ranges.ts";
 import type { FindService } from "../targets/srv.ts";
 import type { Clock } from "./clock.ts";
+import type { MulticastGroup } from "./deno/udp_socket.ts";
 import type { DatagramSocket, Dialer } from "./socket.ts";
 
 /** The network of this machine, or a simulated one in its place. */
@@ -27,6 +28,18 @@ export interface Network {
   readonly findService: FindService;
   /** Who opted out. */
   readonly optOuts: OptOutList;
+  /** The local networks. */
+  readonly local: LocalSockets;
+}
+
+/** The interfaces of a machine, and sockets that discovery on local networks needs. */
+export interface LocalSockets {
+  /** Lists the interfaces. */
+  readonly interfaces: () => readonly Deno.NetworkInterfaceInfo[];
+  /** Opens a UDP socket on a link-local IPv6 address of an interface. */
+  readonly openLink: (address: bigint, zone: string) => DatagramSocket;
+  /** Opens a UDP socket that receives what is sent to a multicast group. */
+  readonly openGroup: (group: MulticastGroup) => Promise<DatagramSocket>;
 }
 
 /** A list of addresses that opted out of scans. */

@@ -3,7 +3,13 @@
  *
  * @module
  */
-import { type Address, type Endpoint, family, parseAddress } from "../core/address.ts";
+import {
+  type Address,
+  type Endpoint,
+  family,
+  formatAddress,
+  parseAddress,
+} from "../core/address.ts";
 import { InputError } from "../core/errors.ts";
 import type { ServerRecord } from "../core/record.ts";
 import type { ManifestEntry } from "../fleet/manifest.ts";
@@ -11,7 +17,7 @@ import { drawFleet, type FleetHost, placeServer } from "../fleet/simulate/draw_f
 import { type Faults, NO_FAULTS } from "../fleet/simulate/network/faults.ts";
 import type { ServerIdentity } from "../fleet/simulate/server_identity.ts";
 import type { Clock } from "../net/clock.ts";
-import type { Network, OptOutList } from "../net/network.ts";
+import type { LocalSockets, Network, OptOutList } from "../net/network.ts";
 import type { DatagramSocket, Dialer } from "../net/socket.ts";
 import { parseTarget } from "../targets/parse.ts";
 import type { Range } from "../targets/ranges.ts";
@@ -27,6 +33,11 @@ export interface SimulatedNetworkOptions {
    * @default 1
    */
   readonly seed?: number;
+  /**
+   * Where the program stands in a local network, as `192.168.1.2/24`: servers in it hear its
+   * broadcasts. Default: in none.
+   */
+  readonly local?: string;
   /** Losses, copies and delays of datagrams, and delays of connections. Default: none. */
   readonly faults?: Faults;
 }
@@ -106,17 +117,26 @@ export class SimulatedNetwork implements Network {
   readonly streams: FakeStreams;
   /** What was noted as opted out. */
   readonly optedOut: Address[] = [];
+  /** The local network that the program stands in. */
+  readonly local: LocalSockets;
   readonly #names = new Map<string, readonly Address[]>();
   readonly #services = new Map<string, Service>();
   readonly #seed: number;
 
   /** Makes a network without hosts. */
-  constructor({ seed = 1, faults = NO_FAULTS }: SimulatedNetworkOptions = {}) {
+  constructor({ seed = 1, faults = NO_FAULTS, local }: SimulatedNetworkOptions = {}) {
     this.#seed = seed;
     this.datagrams = new FakeNetwork(seed, faults);
     const { delay, jitter } = faults;
     const streamFaults = { delay, jitter, largest: 1460, reset: 0, halfOpen: 0 };
     this.streams = new FakeStreams(this.datagrams, seed, streamFaults);
+    const interfaces = local === undefined ? [] : [interfaceOf(local)];
+    if (interfaces.length > 0) this.datagrams.broadcasts.push(EVERYBODY);
+    this.local = {
+      interfaces: () => interfaces,
+      openLink: (address) => this.datagrams.open(6, address),
+      openGroup: () => Promise.resolve(this.datagrams.open(4)),
+    };
   }
 
   /** The network's clock: it stands still outside of {@linkcode SimulatedNetwork.run}. */
@@ -139,7 +159,7 @@ export class SimulatedNetwork implements Network {
 
   /** Opens a socket of the program under test. */
   readonly openSocket = ({ address }: Endpoint): DatagramSocket =>
-    this.datagrams.open(family(address));
+    this.datagrams.open(family(address), address === 0 || address === 0n ? undefined : address);
 
   /**
    * Resolves a name that was added.
@@ -194,6 +214,21 @@ export class SimulatedNetwork implements Network {
     if (streams !== undefined) this.streams.host(endpoint, streams);
     return entry;
   }
+}
+
+/** 255.255.255.255. */
+const EVERYBODY = 0xffffffff;
+
+/** The interface of a machine on an address of a network: `192.168.1.2/24`. */
+function interfaceOf(text: string): Deno.NetworkInterfaceInfo {
+  const [address, bits] = text.split("/");
+  const range = rangeOf(text);
+  const netmask = formatAddress(0xffffffff - (Number(range.end) - Number(range.start) - 1));
+  if (typeof range.start === "number" && bits !== undefined) {
+    const [name, mac] = ["eth0", "02:00:00:00:00:01"];
+    return { family: "IPv4", name, mac, address, netmask, cidr: text, scopeid: null };
+  }
+  throw new InputError(`Cannot use local "${text}": it must be like 192.168.1.2/24`);
 }
 
 function rangeOfOne(start: Address): Range {

@@ -10,6 +10,8 @@ export const DEFAULTS = {
   timeoutMs: 1500,
   scan: { retries: 1, concurrency: 256 },
   query: { retries: 1 },
+  /** How long discovery takes where it does not go on until Ctrl-C, seconds. */
+  lan: { once: 3 },
   watch: { retries: 2, concurrency: 256, rate: 1000, intervalMs: 60_000, downAfter: 3 },
   servers: { limit: 100, sort: "players" },
   history: { limit: 50 },

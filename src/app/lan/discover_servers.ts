@@ -1,0 +1,115 @@
+/**
+ * Discovery on the local networks with the sockets, limits and defaults of `lan`.
+ *
+ * @module
+ */
+import { InputError } from "../../core/errors.ts";
+import type { Network } from "../../net/network.ts";
+import { STREAM_LIMITS, StreamLink } from "../../net/stream_link.ts";
+import { Throttle } from "../../net/throttle.ts";
+import { usualProtocols } from "../../protocols/list.ts";
+import type { Protocol } from "../../protocols/protocol.ts";
+import {
+  ANNOUNCEMENT_GROUP,
+  broadcastProtocol,
+  discover,
+  type LanEnd,
+  type LanOptions,
+  type LocalLink,
+  type LocalNetwork,
+  LONGEST_ANNOUNCEMENT,
+} from "../../scan/lan/mod.ts";
+import { uuidv7 } from "../../scan/scan_id.ts";
+import { optOutCheck } from "../../targets/builtin_lists.ts";
+import { parsePorts } from "../../targets/ports.ts";
+
+/** Connections and exchanges over TCP a second to one server. */
+const HOST_RATE = 5;
+/** Time limit of a reply, milliseconds. */
+const TIMEOUT_MS = 1000;
+/** Each is broadcast to, again and again. */
+const MOST_PORTS = 64;
+
+/** What to discover, and for how long. */
+export interface DiscoveryOptions extends
+  Pick<
+    LanOptions,
+    "networks" | "ports" | "watch" | "listenMs" | "players" | "neighbours" | "onServer" | "signal"
+  >,
+  Pick<LanOptions, "optedOut" | "shortage"> {
+  /** The sockets. */
+  readonly network: Network;
+  /** Every protocol of the program, in order of rank. */
+  readonly allProtocols: readonly Protocol[];
+  /** Networks that are swept for Java servers, and for how long. Default: none. */
+  readonly sweep?: Pick<NonNullable<LanOptions["sweep"]>, "networks" | "mostMs">;
+}
+
+/**
+ * Discovers servers until the time is up.
+ *
+ * @throws InputError when the machine has no network.
+ */
+export async function discoverServers(options: DiscoveryOptions): Promise<LanEnd> {
+  const { network, networks, allProtocols, sweep } = options;
+  if (networks.length === 0) {
+    throw new InputError("Cannot look around: this machine has no network");
+  }
+  const protocol = broadcastProtocol(allProtocols);
+  const [seed] = crypto.getRandomValues(new Uint32Array(1));
+  return await discover({
+    ...options,
+    ...socketsOf(options),
+    ...{ protocol, protocols: usualProtocols(allProtocols) },
+    sweep: sweep && { ...sweep, seed, dialer: network.dialer },
+    timeoutMs: TIMEOUT_MS,
+    retries: 1,
+    optsOut: optOutCheck(),
+    clock: network.clock,
+    ...randomNumbers(network),
+  });
+}
+
+/**
+ * The UDP ports to which probes are broadcast.
+ *
+ * @param text What the user says. Default: the usual ones.
+ * @throws InputError for a text that names none, or too many.
+ */
+export function broadcastPorts(
+  text: string | undefined,
+  allProtocols: readonly Protocol[],
+): LanOptions["ports"] {
+  if (text === undefined) return broadcastProtocol(allProtocols).broadcastPorts;
+  const { udp } = parsePorts(text);
+  if (udp.length >= 1 && udp.length <= MOST_PORTS) return { 4: udp, 6: udp };
+  throw new InputError(`Cannot use --ports "${text}": lan asks on 1 to ${MOST_PORTS} UDP ports`);
+}
+
+function socketsOf(
+  { network, networks, signal, shortage }: DiscoveryOptions,
+): Pick<LanOptions, "open" | "openGroup" | "dial"> {
+  const { clock, dialer, local, openSocket } = network;
+  const throttle = new Throttle({ rate: undefined, netRate: undefined, hostRate: HOST_RATE });
+  const streams = { dialer, throttle, clock, limits: STREAM_LIMITS, signal, shortage };
+  const interfaces = networks.flatMap((one) => "zone" in one ? [] : [one.address]);
+  const group = { ...ANNOUNCEMENT_GROUP, interfaces, largest: LONGEST_ANNOUNCEMENT };
+  return {
+    open: (one: LocalNetwork | LocalLink) =>
+      "zone" in one
+        ? local.openLink(one.address, one.zone)
+        : openSocket({ address: one.address, port: 0 }),
+    openGroup: () => local.openGroup(group),
+    dial: (endpoint) => new StreamLink(endpoint, streams),
+  };
+}
+
+function randomNumbers({ clock }: Network): Pick<LanOptions, "token" | "nonce" | "scanId"> {
+  const random = (size: number) => crypto.getRandomValues(new Uint8Array(size));
+  const view = (size: number) => new DataView(random(size).buffer);
+  return {
+    token: view(4).getUint32(0) >>> 1,
+    nonce: () => view(8).getBigUint64(0) >> 1n,
+    scanId: uuidv7(clock.wall(), random(10)),
+  };
+}

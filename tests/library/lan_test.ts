@@ -1,0 +1,61 @@
+/** lan() of the library, on a simulated network. */
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { InputError } from "../../src/core/errors.ts";
+import { lan, type LanOptions } from "../../src/library/lan.ts";
+import { SimulatedNetwork } from "../../src/testing/simulated_network.ts";
+
+/** A local network with a Bedrock and a Java server. */
+function home(): SimulatedNetwork {
+  const network = new SimulatedNetwork({ local: "192.168.1.2/24" });
+  const status = { players: ["Ann"] };
+  network.addServer({ host: "192.168.1.9", software: "pocketmine", status });
+  network.addServer({ host: "192.168.1.10", software: "vanilla", status });
+  return network;
+}
+
+/** Hosts and players of what is discovered, in order. */
+async function discovered(network: SimulatedNetwork, options: LanOptions = {}) {
+  const servers = await network.run(Array.fromAsync(lan({ network, ...options })));
+  return servers.map(({ host, players }) => `${host} ${players}`).toSorted();
+}
+
+Deno.test("lan() yields servers that reply to a broadcast, and Java servers of a sweep", async () => {
+  assertEquals(await discovered(home()), ["192.168.1.10 Ann", "192.168.1.9 Ann"]);
+  assertEquals(await discovered(home(), { noSweep: true }), ["192.168.1.9 Ann"]);
+  assertEquals(await discovered(home(), { noSweep: true, noPlayers: true }), ["192.168.1.9 null"]);
+  assertEquals(await discovered(home(), { noSweep: true, ports: "19133" }), []);
+});
+
+Deno.test("lan() yields nothing of an address that opted out", async () => {
+  const network = home();
+  network.optedOut.push(0xc0a80109, 0xc0a8010a);
+  assertEquals(await discovered(network), []);
+});
+
+Deno.test("leaving the loop of lan() closes its sockets, however long it listens", async () => {
+  const network = home();
+  const first = async () => {
+    for await (const { host } of lan({ network, onceMs: Infinity, noSweep: true })) return host;
+  };
+  assertEquals(await network.run(first()), "192.168.1.9");
+  assertEquals([network.datagrams.ports, network.streams.open], [[], 0]);
+});
+
+Deno.test("a signal ends lan() without an error", async () => {
+  const network = home();
+  const controller = new AbortController();
+  network.clock.after(60_000, () => controller.abort());
+  const { signal } = controller;
+  const found = await discovered(network, { onceMs: Infinity, noSweep: true, signal });
+  assertEquals(found, ["192.168.1.9 Ann"]);
+  assert(network.clock.now() < 65_000);
+  assertEquals(network.datagrams.ports, []);
+});
+
+Deno.test("lan() names the option that it cannot use", async () => {
+  const refuses = (network: SimulatedNetwork, options: LanOptions, message: string) =>
+    assertRejects(() => discovered(network, options), InputError, message);
+  await refuses(home(), { onceMs: 0 }, "Cannot use onceMs 0: it must be a number from 1");
+  await refuses(home(), { ports: "x" }, 'Cannot parse port "x"');
+  await refuses(new SimulatedNetwork(), {}, "this machine has no network");
+});

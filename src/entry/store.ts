@@ -4,7 +4,7 @@
  * @module
  */
 export * from "../store/database/database.ts";
-export { type PostgresPlace, SSL_MODES, type SslMode } from "../store/database/postgres_url.ts";
+export { type PostgresLocation, SSL_MODES, type SslMode } from "../store/database/postgres_url.ts";
 export type { SqliteOptions } from "../store/database/sqlite.ts";
 export * from "../store/downsample.ts";
 export * from "../store/kept_columns.ts";

@@ -1,20 +1,20 @@
 /**
- * Putting what servers sent beside their rows into a database: icons, and replies as they came.
+ * Writes the attachments of records to a database: server icons and the raw bytes of replies.
  *
  * @module
  */
 import { type AttachedRecord, serverId, type ServerRecord } from "../core/record.ts";
-import { type Bulk, type Database, insertInto, type Value } from "./database/database.ts";
+import { type BulkStatement, type Database, insertInto, type Value } from "./database/database.ts";
 
-/** An icon is stored once, whoever has it. */
-const ICON: Bulk = insertInto(
+/** Servers with an identical icon share one row. */
+const INSERT_ICON: BulkStatement = insertInto(
   "favicons",
   [["hash", "text"], ["data", "text"], ["first_seen", "bigint"]],
   "on conflict (hash) do nothing",
 );
 
-/** Of a server's replies in a protocol the last is kept. */
-const REPLY: Bulk = insertInto(
+/** Keeps the newest reply of each server and protocol. */
+const UPSERT_REPLY: BulkStatement = insertInto(
   "replies",
   [
     ["server_id", "text"],
@@ -27,7 +27,7 @@ const REPLY: Bulk = insertInto(
     "size = excluded.size, data = excluded.data where excluded.seen_at >= replies.seen_at",
 );
 
-/** Writes what records bring along; within a transaction. */
+/** Writes the attachments of records. The caller has begun a transaction. */
 export async function writeAttached(
   database: Database,
   records: readonly ServerRecord[],
@@ -46,6 +46,6 @@ export async function writeAttached(
       replies.set(`${id} ${protocol}`, [id, protocol, seen, size, data]);
     }
   }
-  if (icons.size > 0) await database.bulk(ICON, [...icons.values()]);
-  if (replies.size > 0) await database.bulk(REPLY, [...replies.values()]);
+  if (icons.size > 0) await database.bulk(INSERT_ICON, [...icons.values()]);
+  if (replies.size > 0) await database.bulk(UPSERT_REPLY, [...replies.values()]);
 }

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Bulk, Database, Row, Value } from "./database/database.ts";
+import type { BulkStatement, Database, Row, Value } from "./database/database.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -43,7 +43,7 @@ export function isCovered(seenAt: number, following: number, { hourly, daily }: 
 const KEY = "server_id, seen_at, scan_id, round";
 const OLD = `select ${KEY} from observations where (${KEY}) > (?, ?, ?, ?) and seen_at < ? ` +
   `order by ${KEY} limit ${PAGE}`;
-const FORGET: Bulk = {
+const FORGET: BulkStatement = {
   types: ["text", "text", "integer"],
   sqlite: "delete from observations where scan_id = ? and server_id = ? and round = ?",
   postgres: "delete from observations using unnest($1::text[], $2::text[], $3::integer[]) " +

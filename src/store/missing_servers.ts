@@ -4,7 +4,7 @@
  * @module
  */
 import { type Address, family, parseAddress } from "../core/address.ts";
-import type { Bulk, Database, Row, Value } from "./database/database.ts";
+import type { BulkStatement, Database, Row, Value } from "./database/database.ts";
 import { OBSERVE } from "./record_writer.ts";
 
 /** What a scan asked. */
@@ -27,7 +27,7 @@ const PAGE = 1000;
 /** More ranges than this are not looked up one by one. */
 const MOST_RANGES = 1000;
 
-const MISS: Bulk = {
+const MISS: BulkStatement = {
   types: ["integer", "bigint", "text", "bigint"],
   sqlite: "update servers set failures = failures + 1, " +
     "online = case when failures + 1 >= ? then 0 else online end, last_seen = ? " +

@@ -9,18 +9,18 @@ import { sleep, systemClock } from "../net/clock.ts";
 import { type Database, Unavailable } from "./database/database.ts";
 import { checkVersion, migrate, upgrade } from "./database/migrate.ts";
 import { openPostgres } from "./database/postgres.ts";
-import { parsePostgres, type PostgresPlace } from "./database/postgres_url.ts";
+import { parsePostgres, type PostgresLocation } from "./database/postgres_url.ts";
 import { openSqlite, type SqliteOptions } from "./database/sqlite.ts";
 import { StoreError } from "./store.ts";
 
 /** A list, as a user names it. */
-export interface StorePlace {
+export interface DatabaseLocation {
   /** What to show of it: no password. */
   readonly path: string;
   /** The file of SQLite; or as `path`. */
   readonly file: string;
   /** The database of PostgreSQL. */
-  readonly postgres?: PostgresPlace;
+  readonly postgres?: PostgresLocation;
   /** What it is, in the words of formats. */
   readonly format: { readonly name: "sqlite" | "postgres" };
 }
@@ -30,16 +30,16 @@ export interface ConnectionEnvironment {
   /** Where a file is that the user names. */
   readonly resolve: (path: string) => string;
   /** The password for a server, where its URL holds none. */
-  readonly password: (place: PostgresPlace) => Promise<string | undefined>;
+  readonly password: (location: PostgresLocation) => Promise<string | undefined>;
 }
 
 /**
- * The place that a text names: `servers.db`, `servers.sqlite`, `sqlite:FILE`, `postgres://…`; or
+ * The location that a text names: `servers.db`, `servers.sqlite`, `sqlite:FILE`, `postgres://…`; or
  * none.
  *
  * @throws InputError for a URL that cannot be used.
  */
-export function storePlace(text: string): StorePlace | undefined {
+export function parseDatabaseLocation(text: string): DatabaseLocation | undefined {
   if (/^\s*postgres(ql)?:/i.test(text)) {
     const path = redactUrl(text.trim());
     return { path, file: path, postgres: parsePostgres(text), format: { name: "postgres" } };
@@ -79,11 +79,11 @@ export interface OpenOptions extends Pick<SqliteOptions, "busyMs" | "clock"> {
  * its engine fails, on a full disk for example.
  */
 export async function openStore(
-  place: StorePlace,
+  location: DatabaseLocation,
   around: ConnectionEnvironment,
   options: OpenOptions = {},
 ): Promise<Database> {
-  return await openWhenFree(place, around, options, migrate);
+  return await openWhenFree(location, around, options, migrate);
 }
 
 /**
@@ -93,11 +93,11 @@ export async function openStore(
  * {@linkcode LockWait.signal} ends is one as well.
  */
 export async function openExisting(
-  place: StorePlace,
+  location: DatabaseLocation,
   around: ConnectionEnvironment,
   options: OpenOptions = {},
 ): Promise<Database> {
-  return await openWhenFree(place, around, { ...options, mustExist: true }, upgrade);
+  return await openWhenFree(location, around, { ...options, mustExist: true }, upgrade);
 }
 
 /**
@@ -106,30 +106,32 @@ export async function openExisting(
  * @throws InputError when there is none, or it cannot be used; StoreError when its engine fails.
  */
 export async function readStore(
-  place: StorePlace,
+  location: DatabaseLocation,
   around: ConnectionEnvironment,
 ): Promise<Database> {
-  return await openWhenFree(place, around, { readOnly: true }, checkVersion);
+  return await openWhenFree(location, around, { readOnly: true }, checkVersion);
 }
 
 async function openWhenFree(
-  place: StorePlace,
+  location: DatabaseLocation,
   around: ConnectionEnvironment,
   options: SqliteOptions & OpenOptions,
   prepare: (database: Database) => Promise<void>,
 ): Promise<Database> {
   const { clock = systemClock, lockWait } = options;
   const began = clock.now();
-  const name = place.postgres === undefined ? `"${around.resolve(place.file)}"` : place.path;
+  const name = location.postgres === undefined
+    ? `"${around.resolve(location.file)}"`
+    : location.path;
   const most = lockWait === undefined ? OPEN_MS : Infinity;
   let reported = lockWait === undefined;
   for (;;) {
     try {
-      return await prepared(await open(place, around, options), prepare);
+      return await prepared(await open(location, around, options), prepare);
     } catch (error) {
       if (!(error instanceof Unavailable)) throw error;
       const waited = clock.now() - began;
-      if (place.postgres !== undefined || waited >= most || lockWait?.signal.aborted) {
+      if (location.postgres !== undefined || waited >= most || lockWait?.signal.aborted) {
         throw new InputError(`Cannot open ${name}: ${error.message}`, { cause: error });
       }
       if (!reported && waited >= REPORT_MS) {
@@ -142,7 +144,7 @@ async function openWhenFree(
 }
 
 async function open(
-  { file, path, postgres }: StorePlace,
+  { file, path, postgres }: DatabaseLocation,
   { resolve, password }: ConnectionEnvironment,
   options: SqliteOptions,
 ): Promise<Database> {

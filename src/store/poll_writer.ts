@@ -6,7 +6,7 @@
 import type { ServerRecord } from "../core/record.ts";
 import { writeAttached } from "./attachments.ts";
 import { observationValues, SERVER_COLUMNS, serverValues } from "./server_columns.ts";
-import { type Bulk, type Database, insertInto, type Value } from "./database/database.ts";
+import { type BulkStatement, type Database, insertInto, type Value } from "./database/database.ts";
 import { type OptOut, writeOptOuts } from "./opt_outs.ts";
 import { OBSERVE } from "./record_writer.ts";
 
@@ -54,7 +54,7 @@ const ANSWERED = insertInto(
   } where excluded.last_seen >= servers.last_seen`,
 );
 
-const MISSED: Bulk = {
+const MISSED: BulkStatement = {
   types: ["integer", "integer", "bigint", "text", "bigint"],
   sqlite: "update servers set online = ?, failures = ?, last_seen = ? " +
     "where id = ? and last_seen <= ?",

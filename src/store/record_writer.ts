@@ -13,7 +13,7 @@ import {
   serverValues,
   type StoredRecord,
 } from "./server_columns.ts";
-import { type Bulk, type Database, insertInto, type Value } from "./database/database.ts";
+import { type BulkStatement, type Database, insertInto, type Value } from "./database/database.ts";
 import { type AskedOf, withKeptColumns } from "./kept_columns.ts";
 
 /** Rows of one transaction: while it runs, nobody else has the thread. */
@@ -50,7 +50,7 @@ const MERGE = insertInto(
 const INTRODUCE = insertInto("servers", SERVER_COLUMNS, "on conflict (id) do nothing");
 
 /** One observation a server, scan and round: a part that is done again adds none. */
-export const OBSERVE: Bulk = insertInto(
+export const OBSERVE: BulkStatement = insertInto(
   "observations",
   OBSERVATION_COLUMNS,
   "on conflict (scan_id, server_id, round) do nothing",

@@ -1,5 +1,5 @@
 /**
- * A list of servers in a database, as the place where a scan's rows go.
+ * A list of servers in a database, as the location where a scan's rows go.
  *
  * @module
  */

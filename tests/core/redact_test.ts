@@ -14,7 +14,7 @@ Deno.test("no part of a secret is left of a URL, wherever it stands in it, and w
 
 Deno.test("no part of a secret is left of a message that holds a URL", () => {
   const messages = (url: string) => [
-    `Cannot use "${url}": it names no server; as postgres://USER@HOST/DATABASE`,
+    `Cannot use "${url}": it has no host; as postgres://USER@HOST/DATABASE`,
     `Cannot use --output "${url}" and "${url}"`,
     `error sending request for url (${url}): client error`,
     `x=${url}, and ${url}`,

@@ -46,7 +46,7 @@ Deno.test("a database of another version, or of others, is refused; tables besid
   await withPostgres(SERVER, async (url) => {
     await using database = await connect(url);
     await database.script("create table songs (title text)");
-    await assertRejects(() => checkVersion(database), InputError, "there is no list in it");
+    await assertRejects(() => checkVersion(database), InputError, "it has no tables of blocksweep");
     await migrate(database);
     await Promise.all([migrate(database)]);
     const later = [...MIGRATIONS, "create table later (x integer); insert into later values (7);"];
@@ -61,7 +61,7 @@ Deno.test("a database of another version, or of others, is refused; tables besid
     await assertRejects(
       () => migrate(database),
       InputError,
-      'not ours; it holds a table "servers"',
+      'another program made it; it holds a table "servers"',
     );
   });
 });

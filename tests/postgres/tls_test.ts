@@ -2,7 +2,11 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { InputError } from "../../src/core/errors.ts";
 import type { Database } from "../../src/store/database/database.ts";
-import { type ConnectionEnvironment, readStore, storePlace } from "../../src/store/open_store.ts";
+import {
+  type ConnectionEnvironment,
+  parseDatabaseLocation,
+  readStore,
+} from "../../src/store/open_store.ts";
 import { migrate } from "../../src/store/database/migrate.ts";
 import { connect } from "../store/databases.ts";
 import { startPostgres } from "./server.ts";
@@ -43,7 +47,7 @@ Deno.test("sslmode says whether connections are encrypted, and whose certificate
       await using database = await connect(url);
       await migrate(database);
     }
-    const open = (options: string) => readStore(storePlace(url + options)!, around);
+    const open = (options: string) => readStore(parseDatabaseLocation(url + options)!, around);
     const encrypted = async (options: string) => {
       await using database = await open(options);
       return await isEncrypted(database);

@@ -2,7 +2,7 @@
 import { assert, assertRejects } from "@std/assert";
 import { InputError } from "../../src/core/errors.ts";
 import { systemClock } from "../../src/net/clock.ts";
-import { openStore, storePlace } from "../../src/store/open_store.ts";
+import { openStore, parseDatabaseLocation } from "../../src/store/open_store.ts";
 
 /** An ErrorResponse: the database does not exist. */
 const REFUSAL = (() => {
@@ -27,7 +27,7 @@ Deno.test("a connection that a server refuses, and does not close, is closed", a
   const { port } = listener.addr as Deno.NetAddr;
   let isClosed = false;
   const refusing = refuse(listener).then(() => isClosed = true);
-  const place = storePlace(`postgres://ann@127.0.0.1:${port}/none?sslmode=disable`)!;
+  const place = parseDatabaseLocation(`postgres://ann@127.0.0.1:${port}/none?sslmode=disable`)!;
   await assertRejects(
     () => openStore(place, { resolve: String, password: () => Promise.resolve("secret") }),
     InputError,

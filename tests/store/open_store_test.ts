@@ -1,7 +1,11 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { InputError } from "../../src/core/errors.ts";
-import { storePlace } from "../../src/store/open_store.ts";
-import { lineFor, parsePostgres, passwordIn } from "../../src/store/database/postgres_url.ts";
+import { parseDatabaseLocation } from "../../src/store/open_store.ts";
+import {
+  parsePostgres,
+  passfileLine,
+  passwordFromPassfile,
+} from "../../src/store/database/postgres_url.ts";
 
 Deno.test("a URL names server, database and user, and maybe a password", () => {
   assertEquals(parsePostgres("postgres://ann:s%3A%40%2F@db.example:6000/lists"), {
@@ -14,7 +18,7 @@ Deno.test("a URL names server, database and user, and maybe a password", () => {
   });
   const strict = parsePostgres("postgres://u@h/d?sslmode=verify-full&sslrootcert=%2Fa%20b.crt");
   assertEquals([strict.sslMode, strict.rootCertificate], ["verify-full", "/a b.crt"]);
-  const place = storePlace("postgres://ann:secret@h/d")!;
+  const place = parseDatabaseLocation("postgres://ann:secret@h/d")!;
   assertEquals([place.path, place.file, place.format.name], [
     ...["postgres://ann@h/d", "postgres://ann@h/d", "postgres"],
   ]);
@@ -35,7 +39,7 @@ Deno.test("a URL that cannot be used is named, without its password", () => {
       ...["postgres://u:secret@@h:p/d", "postgres://u:p/secret@h:y/d", "postgres://u:1/secret@h/d"],
     ]
   ) {
-    const { message } = assertThrows(() => storePlace(text), InputError, "Cannot use ");
+    const { message } = assertThrows(() => parseDatabaseLocation(text), InputError, "Cannot use ");
     assert(!message.includes("secret"), message);
   }
 });
@@ -44,11 +48,11 @@ Deno.test("the first line of a password file that fits counts, with its escapes"
   const place = parsePostgres("postgres://u@h/d:1");
   const file = "# h:5432:*:u:comment\nh:1:*:*:port\nx:*:*:*:host\r\ntorn:line\n" +
     "h:5432:d\\:1:u:a\\:b\\\\c\n*:*:*:*:last";
-  assertEquals(passwordIn(file, place), "a:b\\c");
-  assertEquals(passwordIn(file, { ...place, user: "other" }), "last");
-  assertEquals(passwordIn("h:5432:d\\:1:other:x\n", place), undefined);
-  assertEquals(passwordIn("", place), undefined);
-  assertEquals(lineFor(place), "h:5432:d\\:1:u:PASSWORD");
+  assertEquals(passwordFromPassfile(file, place), "a:b\\c");
+  assertEquals(passwordFromPassfile(file, { ...place, user: "other" }), "last");
+  assertEquals(passwordFromPassfile("h:5432:d\\:1:other:x\n", place), undefined);
+  assertEquals(passwordFromPassfile("", place), undefined);
+  assertEquals(passfileLine(place), "h:5432:d\\:1:u:PASSWORD");
   const odd = { ...place, user: "a\\b" };
-  assertEquals(passwordIn(`h:5432:d\\:1:u:x\n${lineFor(odd)}\n`, odd), "PASSWORD");
+  assertEquals(passwordFromPassfile(`h:5432:d\\:1:u:x\n${passfileLine(odd)}\n`, odd), "PASSWORD");
 });

@@ -7,7 +7,7 @@ import { Settings } from "../../src/app/settings/option_values.ts";
 import { InputError } from "../../src/core/errors.ts";
 import type { ScanEnd } from "../../src/scan/scan_options.ts";
 import type { ScanState } from "../../src/scan/scan_state.ts";
-import { openStore, storePlace } from "../../src/store/open_store.ts";
+import { openStore, parseDatabaseLocation } from "../../src/store/open_store.ts";
 
 /** `R`, its length, and what is wanted: SASL by SCRAM-SHA-256, then the server's first message. */
 const SASL = [82, 0, 0, 0, 23, 0, 0, 0, 10, ...new TextEncoder().encode("SCRAM-SHA-256"), 0, 0];
@@ -29,7 +29,9 @@ async function serve(listener: Deno.TcpListener) {
 Deno.test("a server that wants a password where there is none is answered in plain words", async () => {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const serving = serve(listener);
-  const place = storePlace(`postgres://ann@127.0.0.1:${listener.addr.port}/d?sslmode=disable`)!;
+  const place = parseDatabaseLocation(
+    `postgres://ann@127.0.0.1:${listener.addr.port}/d?sslmode=disable`,
+  )!;
   const { port } = listener.addr;
   const { message } = await assertRejects(
     () => openStore(place, { resolve: String, password: () => Promise.resolve(undefined) }),
@@ -50,7 +52,7 @@ Deno.test("a password that stood in a URL has to be given again to continue with
   const lines = (url: string) => {
     const job = {
       settings: new Settings(readArgs("scan", ["10.0.0.1"])),
-      ...{ outputs: [], resumable: true, stores: { places: [storePlace(url)!] } },
+      ...{ outputs: [], resumable: true, stores: { places: [parseDatabaseLocation(url)!] } },
     };
     return endLines(
       job as unknown as Continuable,

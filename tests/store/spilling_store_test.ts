@@ -5,7 +5,7 @@ import { InputError } from "../../src/core/errors.ts";
 import { type Clock, systemClock } from "../../src/net/clock.ts";
 import type { ServerRecord } from "../../src/core/record.ts";
 import type { Database } from "../../src/store/database/database.ts";
-import { openStore, storePlace } from "../../src/store/open_store.ts";
+import { openStore, parseDatabaseLocation } from "../../src/store/open_store.ts";
 import { SpillingStore } from "../../src/store/spilling_store.ts";
 import { type ScanFinish, Store, StoreError, withDatabaseErrors } from "../../src/store/store.ts";
 import { writeKnown } from "../../src/store/record_writer.ts";
@@ -59,7 +59,7 @@ class Bench implements AsyncDisposable {
     const folder = await Deno.makeTempDir();
     const path = `${folder}/a.db`;
     const clock = new FakeClock();
-    const database = await openStore(storePlace(path)!, AROUND, { busyMs: 250, clock });
+    const database = await openStore(parseDatabaseLocation(path)!, AROUND, { busyMs: 250, clock });
     return new Bench(path, folder, database, new DatabaseSync(path), clock);
   }
 
@@ -285,7 +285,7 @@ Deno.test("a spill that is full ends the scan with a word", async () => {
 Deno.test("a database that is locked when it is opened is waited for, for five seconds", async () => {
   await using bench = await Bench.open();
   const { clock, other, path } = bench;
-  const place = storePlace(path)!;
+  const place = parseDatabaseLocation(path)!;
   const open = () => openStore(place, AROUND, { busyMs: 250, clock });
   other.exec("begin immediate");
   const { message } = await assertRejects(open, InputError);
@@ -304,7 +304,8 @@ Deno.test("a wait for a locked database has no end where that is wanted, and is 
   const { clock, other, path, told } = bench;
   const controller = new AbortController();
   const lockWait = { signal: controller.signal, report: (line: string) => told.push(line) };
-  const open = () => openStore(storePlace(path)!, AROUND, { busyMs: 250, clock, lockWait });
+  const open = () =>
+    openStore(parseDatabaseLocation(path)!, AROUND, { busyMs: 250, clock, lockWait });
   other.exec("begin immediate");
   clock.onWait = (time) => {
     if (time >= 12_000 && other.isTransaction) other.exec("commit");
@@ -321,7 +322,7 @@ Deno.test("a wait for a locked database has no end where that is wanted, and is 
 Deno.test("a statement waits without blocking the thread: what ends the lock may run in it", async () => {
   await using bench = await Bench.open();
   const { other, path } = bench;
-  await using database = await openStore(storePlace(path)!, AROUND);
+  await using database = await openStore(parseDatabaseLocation(path)!, AROUND);
   other.exec("begin exclusive");
   setTimeout(() => other.exec("commit"), 0);
   await database.transaction(() => database.run("delete from servers"));

@@ -2,7 +2,7 @@ import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { InputError } from "../../src/core/errors.ts";
 import { Unavailable } from "../../src/store/database/database.ts";
 import { checkVersion, migrate, MIGRATIONS } from "../../src/store/database/migrate.ts";
-import { openStore, readStore, storePlace } from "../../src/store/open_store.ts";
+import { openStore, parseDatabaseLocation, readStore } from "../../src/store/open_store.ts";
 import { openSqlite } from "../../src/store/database/sqlite.ts";
 import { Store, StoreError } from "../../src/store/store.ts";
 import { all } from "./databases.ts";
@@ -20,11 +20,11 @@ async function inFolder(work: (folder: string) => Promise<void>): Promise<void> 
 }
 
 const AROUND = { resolve: (path: string) => path, password: () => Promise.resolve(undefined) };
-const open = (path: string) => openStore(storePlace(`sqlite:${path}`)!, AROUND);
-const read = (path: string) => readStore(storePlace(`sqlite:${path}`)!, AROUND);
+const open = (path: string) => openStore(parseDatabaseLocation(`sqlite:${path}`)!, AROUND);
+const read = (path: string) => readStore(parseDatabaseLocation(`sqlite:${path}`)!, AROUND);
 
 Deno.test("which texts name a list", () => {
-  const file = (text: string) => storePlace(text)?.file;
+  const file = (text: string) => parseDatabaseLocation(text)?.file;
   assertEquals(["a.db", "b/c.SQLITE", "d.sqlite3"].map(file), ["a.db", "b/c.SQLITE", "d.sqlite3"]);
   assertEquals(file("sqlite:odd name.txt"), "odd name.txt");
   assertEquals(["a.csv", "-", "db", "sqlite:", "a.db.csv"].map(file), Array(5).fill(undefined));
@@ -52,23 +52,31 @@ Deno.test("files that cannot be a list are refused, and stay as they are", async
   await inFolder(async (folder) => {
     const text = `${"no database, but long enough to look at ".repeat(20)}`;
     await Deno.writeTextFile(`${folder}/text.db`, text);
-    await assertRejects(() => open(`${folder}/text.db`), InputError, "it is no database of SQLite");
+    await assertRejects(() => open(`${folder}/text.db`), InputError, "it is no SQLite database");
     assertEquals(await Deno.readTextFile(`${folder}/text.db`), text);
     {
       await using other = openSqlite(`${folder}/other.db`);
       await other.script("create table songs (title text)");
     }
     const before = await Deno.readFile(`${folder}/other.db`);
-    const error = await assertRejects(() => open(`${folder}/other.db`), InputError, "not ours");
+    const error = await assertRejects(
+      () => open(`${folder}/other.db`),
+      InputError,
+      "another program made it",
+    );
     assertEquals(
       error.message,
-      `Cannot use "${folder}/other.db": it is not ours; it holds a table "songs"`,
+      `Cannot use "${folder}/other.db": another program made it; it holds a table "songs"`,
     );
     assertEquals(await Deno.readFile(`${folder}/other.db`), before);
     await assertRejects(() => open(`${folder}/none/a.db`), InputError, "no such file or folder");
     await assertRejects(() => read(`${folder}/a.db`), InputError, "no such file or folder");
     await Deno.writeTextFile(`${folder}/empty.db`, "");
-    await assertRejects(() => read(`${folder}/empty.db`), InputError, "there is no list in it");
+    await assertRejects(
+      () => read(`${folder}/empty.db`),
+      InputError,
+      "it has no tables of blocksweep",
+    );
     await (await open(`${folder}/empty.db`))[Symbol.asyncDispose]();
   });
 });
@@ -81,7 +89,7 @@ Deno.test("a list of another version is refused, brought up to date, or said to 
     await assertRejects(
       () => checkVersion(database, later),
       InputError,
-      "a scan or an import into it brings it there",
+      "a scan or an import into the database migrates it",
     );
     const broken = [...later, "create table more (x integer); create table more (x integer)"];
     await assertRejects(() => migrate(database, broken), Error, "more");
@@ -93,10 +101,10 @@ Deno.test("a list of another version is refused, brought up to date, or said to 
     assertEquals(await all(database, "select x from later"), [{ x: 7 }]);
     for (const use of [open, read]) {
       const error = await assertRejects(() => use(path), InputError, "a newer blocksweep wrote it");
-      assertEquals(error.message.includes(`version ${later.length} of the schema`), true);
+      assertEquals(error.message.includes(`its schema has version ${later.length},`), true);
     }
     await database.run("delete from blocksweep_schema");
-    await assertRejects(() => migrate(database), InputError, "does not say which version");
+    await assertRejects(() => migrate(database), InputError, "is empty");
   });
 });
 

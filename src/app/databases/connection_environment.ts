@@ -4,8 +4,8 @@
  * @module
  */
 import { redactUrl } from "../../core/redact.ts";
-import { passwordIn, type PostgresPlace } from "../../store/database/postgres_url.ts";
-import { type ConnectionEnvironment, storePlace } from "../../store/open_store.ts";
+import { passwordFromPassfile, type PostgresLocation } from "../../store/database/postgres_url.ts";
+import { type ConnectionEnvironment, parseDatabaseLocation } from "../../store/open_store.ts";
 import type { Values } from "../settings/option_values.ts";
 import { env, userPath } from "../environment.ts";
 
@@ -20,7 +20,7 @@ export function connectionEnvironment(tell: (line: string) => void): ConnectionE
 }
 
 async function readPassword(
-  place: PostgresPlace,
+  place: PostgresLocation,
   tell: (line: string) => void,
 ): Promise<string | undefined> {
   const given = env("PGPASSWORD");
@@ -34,7 +34,7 @@ async function readPassword(
       tell(`blocksweep: passed over "${path}": others can read it (chmod 600)`);
       return undefined;
     }
-    return passwordIn(await Deno.readTextFile(path), place);
+    return passwordFromPassfile(await Deno.readTextFile(path), place);
   } catch (error) {
     if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotCapable) {
       return undefined;
@@ -48,7 +48,7 @@ async function readPassword(
  * of a webhook all but its host.
  */
 export function withoutSecrets({ words, given }: Values): Values {
-  const shown = (text: string) => storePlace(text)?.path ?? text;
+  const shown = (text: string) => parseDatabaseLocation(text)?.path ?? text;
   const harmless = new Map(given);
   for (const option of ["output", "rescan"]) {
     const texts = given.get(option);

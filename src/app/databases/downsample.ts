@@ -8,8 +8,8 @@ import type { Database } from "../../store/database/database.ts";
 import { cutsFor, downsampleObservations } from "../../store/downsample.ts";
 import {
   type ConnectionEnvironment,
+  type DatabaseLocation,
   openExisting,
-  type StorePlace,
 } from "../../store/open_store.ts";
 import { withDatabaseErrors } from "../../store/store.ts";
 import { countOf } from "../../core/quantities.ts";
@@ -48,7 +48,7 @@ const FIRST_MS = 60_000;
  * meanwhile. A failure is reported.
  */
 export async function keepDownsampled(
-  lists: readonly StorePlace[],
+  lists: readonly DatabaseLocation[],
   keepMs: number | undefined,
   surroundings: ConnectionEnvironment,
   signal: AbortSignal,
@@ -73,7 +73,7 @@ export async function keepDownsampled(
  * @returns What there is to say of it.
  */
 export async function downsampleOnce(
-  place: StorePlace,
+  place: DatabaseLocation,
   keepMs: number,
   surroundings: ConnectionEnvironment,
   signal?: AbortSignal,

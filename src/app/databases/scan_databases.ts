@@ -15,10 +15,10 @@ import { fateOf, type FileIdentity, identityOf } from "../../sinks/file_identity
 import { OutputLostError } from "../../sinks/sink.ts";
 import {
   type ConnectionEnvironment,
+  type DatabaseLocation,
   openExisting,
   openStore,
-  type StorePlace,
-  storePlace,
+  parseDatabaseLocation,
 } from "../../store/open_store.ts";
 import { DOWN_AFTER } from "../../store/missing_servers.ts";
 import { absenceOf, SpillingStore } from "../../store/spilling_store.ts";
@@ -36,7 +36,7 @@ import { type NamedTargets } from "../targets/find_targets.ts";
 /** The databases of a scan: where they are, and when a silent server counts as offline. */
 export interface DatabasePlan {
   /** Where. */
-  readonly places: readonly StorePlace[];
+  readonly places: readonly DatabaseLocation[];
   /** After how many scans without an answer. */
   readonly downAfter: number;
   /** How long all observations are kept, milliseconds. Default: for ever. */
@@ -50,7 +50,9 @@ export interface DatabasePlan {
  */
 export function planDatabases(settings: Settings): DatabasePlan {
   return {
-    places: settings.texts("output").map(storePlace).filter((place) => place !== undefined),
+    places: settings.texts("output").map(parseDatabaseLocation).filter((place) =>
+      place !== undefined
+    ),
     downAfter: settings.whole("down-after", 1, 1000) ?? DOWN_AFTER,
     keepMs: settings.age("keep"),
   };
@@ -63,7 +65,9 @@ const BUSY_MS = 250;
 
 /** Where rows of a scan wait: beside its files, or in the folder that it runs in. */
 export function spillPath(files: readonly string[], scanId: string): string {
-  const file = files.find((path) => path !== "-" && storePlace(path)?.postgres === undefined);
+  const file = files.find((path) =>
+    path !== "-" && parseDatabaseLocation(path)?.postgres === undefined
+  );
   return join(file === undefined ? userPath(".") : dirname(userPath(file)), `spill-${scanId}`);
 }
 
@@ -250,7 +254,7 @@ export class ScanDatabases implements AsyncDisposable {
  *
  * @throws InputError where it is not.
  */
-async function checkThere({ path, file, postgres }: StorePlace): Promise<void> {
+async function checkThere({ path, file, postgres }: DatabaseLocation): Promise<void> {
   if (postgres !== undefined || await identityOf(userPath(file)) !== undefined) return;
   throw new InputError(
     `Cannot resume: "${path}", which held rows of the scan, is no longer there; restore it, import ` +

@@ -9,9 +9,9 @@ import type { Format, Sink } from "../../sinks/sink.ts";
 import { listServers, SERVER_ORDERS, type ServerSelection } from "../../store/server_queries.ts";
 import {
   type ConnectionEnvironment,
+  type DatabaseLocation,
+  parseDatabaseLocation,
   readStore,
-  type StorePlace,
-  storePlace,
 } from "../../store/open_store.ts";
 import type { StoredRecord } from "../../store/server_columns.ts";
 import type { Database } from "../../store/database/database.ts";
@@ -20,8 +20,8 @@ import { playersText, type TableColumn, tableOf } from "../outputs/table_format.
 import type { Settings } from "../settings/option_values.ts";
 
 /** The database that a command names first. */
-export function namedPlace(word: string | undefined): StorePlace {
-  const place = word === undefined ? undefined : storePlace(word);
+export function namedPlace(word: string | undefined): DatabaseLocation {
+  const place = word === undefined ? undefined : parseDatabaseLocation(word);
   if (place !== undefined) return place;
   throw new InputError(
     word === undefined

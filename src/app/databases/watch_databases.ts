@@ -7,7 +7,12 @@ import { InputError } from "../../core/errors.ts";
 import { systemClock } from "../../net/clock.ts";
 import { type Database, Unavailable } from "../../store/database/database.ts";
 import { readOptOuts } from "../../store/opt_outs.ts";
-import { openExisting, openStore, type StorePlace, storePlace } from "../../store/open_store.ts";
+import {
+  type DatabaseLocation,
+  openExisting,
+  openStore,
+  parseDatabaseLocation,
+} from "../../store/open_store.ts";
 import { writePolls } from "../../store/poll_writer.ts";
 import { Store, StoreError, withDatabaseErrors } from "../../store/store.ts";
 import type { Range } from "../../targets/ranges.ts";
@@ -29,7 +34,7 @@ const BUSY_MS = 250;
  */
 async function openFree(
   open: typeof openExisting | typeof openStore,
-  place: StorePlace,
+  place: DatabaseLocation,
   tell: (line: string) => void,
 ): Promise<Database> {
   using interrupt = onInterrupt(() => {});
@@ -50,7 +55,7 @@ export class WatchDatabases implements AsyncDisposable {
 
   private constructor(
     /** Where those that are watched are, and others that are written. */
-    readonly places: readonly StorePlace[],
+    readonly places: readonly DatabaseLocation[],
     /** How many of them are watched: the first ones. */
     private readonly watched: number,
     private readonly rules: WatchRules,
@@ -79,14 +84,14 @@ export class WatchDatabases implements AsyncDisposable {
     tell: (line: string) => void,
   ): Promise<WatchDatabases> {
     const outputs = settings.texts("output");
-    const wrong = outputs.find((text) => storePlace(text) === undefined);
+    const wrong = outputs.find((text) => parseDatabaseLocation(text) === undefined);
     if (wrong !== undefined) {
       throw new InputError(
         `Cannot write to "${wrong}": -o wants a database, as servers.db; events go to standard output`,
       );
     }
     const words = [
-      ...new Set(settings.values.words.filter((word) => storePlace(word) !== undefined)),
+      ...new Set(settings.values.words.filter((word) => parseDatabaseLocation(word) !== undefined)),
     ];
     if (words.length > 0 && settings.has("protocol")) {
       throw new InputError(
@@ -94,7 +99,7 @@ export class WatchDatabases implements AsyncDisposable {
       );
     }
     const texts = [...new Set([...words, ...outputs])];
-    const places = texts.map((text) => storePlace(text)!);
+    const places = texts.map((text) => parseDatabaseLocation(text)!);
     await using stack = new AsyncDisposableStack();
     const lists = stack.use(new WatchDatabases(places, words.length, rules, tell));
     for (const place of places.slice(0, words.length)) {

@@ -18,7 +18,7 @@ import { systemClock } from "../../net/clock.ts";
 import { openFile, reopenFile, standardOutput } from "../../sinks/file_output.ts";
 import type { ReaderWait } from "../../sinks/named_pipe.ts";
 import { type Format, type Output, type Sink, TextSink } from "../../sinks/sink.ts";
-import { storePlace } from "../../store/open_store.ts";
+import { parseDatabaseLocation } from "../../store/open_store.ts";
 import { closestName } from "../../core/closest_name.ts";
 import { userPath } from "../environment.ts";
 import { Interrupted } from "../interrupt_signals.ts";
@@ -99,7 +99,7 @@ export function planOutputs(
   const identified = ["host", "port"].every((name) => fields.some((one) => one.name === name));
   const named = settings.oneOf("format", OUTPUT_FORMAT_NAMES);
   const outputs = settings.texts("output");
-  const paths = outputs.filter((path) => storePlace(path) === undefined);
+  const paths = outputs.filter((path) => parseDatabaseLocation(path) === undefined);
   const plans = paths.map((path) => ({ path, name: formatOf(path, named, isTerminal) }));
   for (const [option, name] of Object.entries(SHORTCUTS)) {
     plans.push(...settings.texts(option).map((path) => ({ path, name })));
@@ -132,9 +132,9 @@ export function planOutputs(
  */
 export function outputPaths(settings: Settings, plans: readonly OutputPlan[]): string[] {
   const named = settings.texts("output");
-  const texts = named.filter((text) => storePlace(text) === undefined);
+  const texts = named.filter((text) => parseDatabaseLocation(text) === undefined);
   const others = plans.slice(texts.length).map(({ path }) => path); // plans begin with these
-  return [...named.map((text) => storePlace(text)?.file ?? text), ...others];
+  return [...named.map((text) => parseDatabaseLocation(text)?.file ?? text), ...others];
 }
 
 /** The order of `--sort`: for the table on standard output alone, which nobody reads back. */

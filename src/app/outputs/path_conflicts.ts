@@ -5,7 +5,7 @@
  */
 import { resolve } from "node:path";
 import { InputError } from "../../core/errors.ts";
-import { storePlace } from "../../store/open_store.ts";
+import { parseDatabaseLocation } from "../../store/open_store.ts";
 import { parseTargets } from "../../targets/parse.ts";
 import { quoteWord, userPath, writeRefusal } from "../environment.ts";
 
@@ -87,7 +87,7 @@ export function refuseFiles(words: readonly string[]): void {
     const path = quoteWord(word);
     throw new InputError(
       `Cannot scan "${word}": it is a file; ` +
-        (storePlace(word) !== undefined
+        (parseDatabaseLocation(word) !== undefined
           ? `--rescan ${path} probes the servers of a database again (-iL reads lists of targets)`
           : `-iL ${path} reads targets from a file (--rescan takes a database, as servers.db)`),
     );

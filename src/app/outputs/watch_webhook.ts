@@ -6,7 +6,7 @@
 import { dirname } from "node:path";
 import { InputError } from "../../core/errors.ts";
 import { systemClock } from "../../net/clock.ts";
-import type { StorePlace } from "../../store/open_store.ts";
+import type { DatabaseLocation } from "../../store/open_store.ts";
 import { EventSpool, MOST_SPOOLED, Webhook } from "../../watch/mod.ts";
 import { reason, userPath } from "../environment.ts";
 import { configurationPath } from "../targets/opt_out_file.ts";
@@ -47,7 +47,7 @@ export function readWebhook(settings: Settings): WebhookPlace | undefined {
  */
 export async function openWebhook(
   { url, spool: path }: WebhookPlace,
-  places: readonly StorePlace[],
+  places: readonly DatabaseLocation[],
   warn: (message: string) => void,
 ): Promise<Webhook> {
   const { protocol, hostname, port } = new URL(url);
@@ -64,7 +64,7 @@ export async function openWebhook(
 }
 
 /** Where events wait if nobody says: a path in full, for the program's folder is the task's. */
-function usualPath(places: readonly StorePlace[]): string {
+function usualPath(places: readonly DatabaseLocation[]): string {
   const file = places.find(({ postgres }) => postgres === undefined)?.file;
   return file === undefined ? configurationPath("webhook.spool") : `${userPath(file)}.webhook`;
 }

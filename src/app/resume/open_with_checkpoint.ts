@@ -24,7 +24,7 @@ import type { Marks } from "../../scan/checkpoint/low_water_mark.ts";
 import type { ScanState } from "../../scan/scan_state.ts";
 import { type DiskFile, systemDisk } from "../../sinks/file_operations.ts";
 import type { Sink } from "../../sinks/sink.ts";
-import { storePlace } from "../../store/open_store.ts";
+import { parseDatabaseLocation } from "../../store/open_store.ts";
 import type { SpillingStore } from "../../store/spilling_store.ts";
 import { reason, userPath, writeRefusal } from "../environment.ts";
 import {
@@ -51,7 +51,7 @@ export function checkpointPlace(
 ): CheckpointPlace | undefined {
   if (named !== undefined) return { path: named, named: true };
   const first = outputs.find((path) =>
-    path !== "-" && storePlace(path)?.postgres === undefined && isOrdinary(path)
+    path !== "-" && parseDatabaseLocation(path)?.postgres === undefined && isOrdinary(path)
   );
   return first === undefined ? undefined : { path: `${first}.checkpoint`, named: false };
 }

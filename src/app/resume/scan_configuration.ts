@@ -32,7 +32,7 @@ import {
 import { PROTOCOLS } from "../../protocols/list.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import { sha256, uuidText } from "../../scan/checkpoint/checkpoint_file.ts";
-import { storePlace } from "../../store/open_store.ts";
+import { parseDatabaseLocation } from "../../store/open_store.ts";
 import type { Targets } from "../../targets/compose.ts";
 import { parseTarget } from "../../targets/parse.ts";
 import type { Range } from "../../targets/ranges.ts";
@@ -204,7 +204,7 @@ export function lastingValues(
 
 /** A path in full; `-` and the URL of a server are none. */
 export function fullPath(path: string): string {
-  if (path === "-" || storePlace(path)?.postgres !== undefined) return path;
+  if (path === "-" || parseDatabaseLocation(path)?.postgres !== undefined) return path;
   return path.startsWith("sqlite:") ? `sqlite:${fullPath(path.slice(7))}` : resolve(userPath(path));
 }
 

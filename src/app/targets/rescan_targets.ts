@@ -11,10 +11,10 @@ import { dueServers } from "../../store/server_queries.ts";
 import { readOptOuts } from "../../store/opt_outs.ts";
 import {
   type ConnectionEnvironment,
+  type DatabaseLocation,
   openStore,
+  parseDatabaseLocation,
   readStore,
-  type StorePlace,
-  storePlace,
 } from "../../store/open_store.ts";
 import { withDatabaseErrors } from "../../store/store.ts";
 import { AddressSet, type Range } from "../../targets/ranges.ts";
@@ -53,8 +53,8 @@ const NOTHING: KnownServers = { servers: [], optedOut: [] };
  * @throws InputError when it cannot be read; StoreError when that ends early.
  */
 export async function readKnown(
-  place: StorePlace,
-  written: readonly StorePlace[],
+  place: DatabaseLocation,
+  written: readonly DatabaseLocation[],
   surroundings: ConnectionEnvironment,
   allProtocols: readonly Protocol[] = PROTOCOLS,
 ): Promise<KnownServers> {
@@ -133,7 +133,7 @@ function nameIn(text: string): { host: string; port: number | undefined } | unde
  */
 export async function knownToRescan(
   secret: Settings,
-  written: readonly StorePlace[],
+  written: readonly DatabaseLocation[],
   surroundings: ConnectionEnvironment,
   allProtocols: readonly Protocol[] = PROTOCOLS,
 ): Promise<KnownServers> {
@@ -149,7 +149,7 @@ export async function knownToRescan(
       );
     }
   }
-  const place = storePlace(text) ?? namedPlace(text);
+  const place = parseDatabaseLocation(text) ?? namedPlace(text);
   const known = await readKnown(place, written, surroundings, allProtocols);
   if (known.servers.length > 0) return known;
   throw new InputError(

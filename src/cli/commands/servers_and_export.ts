@@ -7,7 +7,7 @@ import type { Protocol } from "../../protocols/protocol.ts";
 import { InputError } from "../../core/errors.ts";
 import { redactUrl } from "../../core/redact.ts";
 import type { Sink } from "../../sinks/sink.ts";
-import { storePlace } from "../../store/open_store.ts";
+import { parseDatabaseLocation } from "../../store/open_store.ts";
 import { STORED_FIELDS } from "../../store/server_queries.ts";
 import { withDatabaseErrors } from "../../store/store.ts";
 import { connectionEnvironment } from "../../app/databases/connection_environment.ts";
@@ -61,7 +61,7 @@ async function show(
   const selection = readSelection(settings, usual, now);
   const kind = { columns: STORED_FIELDS, table: (space: number) => storedServersTable(now, space) };
   const plans = planOutputs(settings, outputColumns(), kind, allProtocols);
-  const place = settings.texts("output").find((path) => storePlace(path) !== undefined);
+  const place = settings.texts("output").find((path) => parseDatabaseLocation(path) !== undefined);
   if (place !== undefined) {
     throw new InputError(
       `Cannot export to "${

@@ -10,7 +10,7 @@ import { uuidv7 } from "../../scan/scan_id.ts";
 import { OptedOutAddresses } from "../../scan/inspect_stage/opted_out_addresses.ts";
 import { withoutPlayers } from "../../scan/inspect_stage/build_record.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
-import { storePlace } from "../../store/open_store.ts";
+import { parseDatabaseLocation } from "../../store/open_store.ts";
 import {
   noCounts,
   watch,
@@ -94,7 +94,7 @@ export async function runWatch(
   const noted = await optOuts.read();
   const named = await readWatchTargets({
     optedOut: [...noted, ...await lists.optedOut()],
-    words: settings.values.words.filter((word) => storePlace(word) === undefined),
+    words: settings.values.words.filter((word) => parseDatabaseLocation(word) === undefined),
     files: settings.texts("input-file"),
     allowPrivate: settings.has("allow-private"),
     ...{ lists: lists.sources, protocols, allProtocols, names, rules },

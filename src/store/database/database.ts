@@ -1,75 +1,76 @@
 /**
- * What a store asks of its engine. Texts of strangers go in as parameters, never as SQL.
+ * The contract of a database engine. Values from servers are bound as parameters, never put into SQL
+ * text.
  *
  * @module
  */
 
-/** The database takes nothing for now: its server is away, or another program has locked it. */
+/** The database cannot be used now: its server is unreachable, or another program has locked its file. */
 export class Unavailable extends Error {
   /** Always `"Unavailable"`. */
   override readonly name = "Unavailable";
 }
 
-/** What a column can hold. */
+/** A value of a column. Booleans are 1 and 0; lists are JSON text. */
 export type Value = string | number | null;
 
-/** A row, by the names of its columns. */
+/** A row of a query's result: values by column name. */
 export type Row = Readonly<Record<string, Value>>;
 
-/** The types of columns that are written in bulk, as both engines call them. */
+/** SQL types of columns that are written in bulk. SQLite and PostgreSQL share these names. */
 export type ColumnType = "text" | "bigint" | "integer" | "double precision";
 
-/** A statement that is run for many rows at once. */
-export interface Bulk {
-  /** The types of a row's values, in their order. */
+/** A statement that runs for many rows in one call. */
+export interface BulkStatement {
+  /** The types of a row's parameters, in order. */
   readonly types: readonly ColumnType[];
-  /** For SQLite: with a `?` for each value of one row. */
+  /** The statement for SQLite, which runs once per row: one `?` per column. */
   readonly sqlite: string;
-  /** For PostgreSQL: with a list of values for each column, `$1`, `$2`... */
+  /** The statement for PostgreSQL, which runs once: `$1`, `$2`… are arrays, one per column. */
   readonly postgres: string;
 }
 
-/** A database that was opened. Its statements run one after the other, in the order of the calls. */
+/** An open database. Statements run one at a time, in the order of the calls. */
 export interface Database extends AsyncDisposable {
-  /** How errors name it: without a password. */
+  /** The name of the database in error messages: a quoted path, or a URL without its password. */
   readonly name: string;
-  /** Which engine it is. */
+  /** The engine, which decides the SQL dialect. */
   readonly engine: "sqlite" | "postgres";
-  /** Runs statements without parameters. */
+  /** Runs one or more statements without parameters. */
   script(sql: string): Promise<void>;
-  /** Runs a statement, with a `?` for each parameter; returns how many rows it changed. */
+  /** Runs a statement that has a `?` for each parameter. Returns the number of changed rows. */
   run(sql: string, parameters?: readonly Value[]): Promise<number>;
-  /** The rows of a query, which are few. */
+  /** Runs a query and returns all its rows: for results that fit in memory. */
   rows(sql: string, parameters?: readonly Value[]): Promise<readonly Row[]>;
-  /** The rows of a query, however many, as they are read; meanwhile nothing else is to be done. */
+  /** Reads the rows of a query one by one. No other statement may run before the last row. */
   stream(sql: string, parameters?: readonly Value[]): AsyncIterable<Row>;
-  /** Runs a statement for many rows; returns how many rows it changed. */
-  bulk(statement: Bulk, rows: readonly (readonly Value[])[]): Promise<number>;
-  /** Does all of the work, or nothing of it. */
+  /** Runs a bulk statement. Returns the number of changed rows. */
+  bulk(statement: BulkStatement, rows: readonly (readonly Value[])[]): Promise<number>;
+  /** Runs `work` in a transaction: commits when `work` resolves, rolls back when it rejects. */
   transaction<T>(work: () => Promise<T>): Promise<T>;
-  /** Hands what was written on to the disk. */
+  /** Syncs committed transactions to the disk. */
   flush(): Promise<void>;
 }
 
-/** A column that is written. */
+/** Name and SQL type of a column. */
 export type ColumnDefinition = readonly [name: string, type: ColumnType];
 
 /**
- * A bulk insertion.
+ * Builds the bulk statement that inserts rows into a table.
  *
- * @param conflict What happens to rows that are there already: an `on conflict` clause.
+ * @param conflict The `on conflict` clause, for rows whose key exists.
  */
 export function insertInto(
   table: string,
   columns: readonly ColumnDefinition[],
   conflict: string,
-): Bulk {
+): BulkStatement {
   const names = columns.map(([name]) => name).join(", ");
-  const marks = columns.map(() => "?").join(", ");
-  const lists = columns.map(([, type], i) => `$${i + 1}::${type}[]`).join(", ");
+  const placeholders = columns.map(() => "?").join(", ");
+  const arrays = columns.map(([, type], i) => `$${i + 1}::${type}[]`).join(", ");
   return {
     types: columns.map(([, type]) => type),
-    sqlite: `insert into ${table} (${names}) values (${marks}) ${conflict}`,
-    postgres: `insert into ${table} (${names}) select * from unnest(${lists}) ${conflict}`,
+    sqlite: `insert into ${table} (${names}) values (${placeholders}) ${conflict}`,
+    postgres: `insert into ${table} (${names}) select * from unnest(${arrays}) ${conflict}`,
   };
 }

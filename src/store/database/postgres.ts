@@ -1,13 +1,19 @@
 /**
- * PostgreSQL: the store that several machines share.
+ * The PostgreSQL engine, for databases that several machines share.
  *
  * @module
  */
 import { InputError } from "../../core/errors.ts";
-import { type Bulk, type Database, type Row, Unavailable, type Value } from "./database.ts";
-import { lineFor, type PostgresPlace } from "./postgres_url.ts";
+import {
+  type BulkStatement,
+  type Database,
+  type Row,
+  Unavailable,
+  type Value,
+} from "./database.ts";
+import { passfileLine, type PostgresLocation } from "./postgres_url.ts";
 
-/** What is used of `npm:pg`. */
+/** The members of `pg.Client` (`npm:pg`) that this module uses. */
 interface Client {
   on(event: "error" | "end", listener: (error?: Error) => void): void;
   connect(): Promise<void>;
@@ -18,43 +24,43 @@ interface Client {
   end(): Promise<void>;
 }
 
-/** What the driver is told of encryption. */
+/** The driver's option `ssl`: `false` is an unencrypted connection. */
 type Encryption = false | {
   readonly rejectUnauthorized: boolean;
   readonly host: string;
   readonly ca?: string;
 };
 
-/** How to connect, one after the other: the next where the server does not offer the one before. */
-function encryptions({ sslMode, host }: PostgresPlace, ca: string | undefined): Encryption[] {
-  // Of an address, the driver would not say whose certificate it has to be.
+/** Values of `ssl` to try in order. A later one is tried only when the server offers no encryption. */
+function encryptions({ sslMode, host }: PostgresLocation, ca: string | undefined): Encryption[] {
+  // `host` names the subject of the certificate: the driver sets none when it connects to an address.
   const encrypted = { rejectUnauthorized: sslMode === "verify-full", host, ...ca && { ca } };
   return sslMode === "disable" ? [false] : sslMode === "prefer" ? [encrypted, false] : [encrypted];
 }
 
-/** What the driver says where a server offers no encryption. */
-const UNENCRYPTED = "does not support SSL";
+/** The driver's error message when a server offers no encryption. */
+const NO_ENCRYPTION = "does not support SSL";
 
-/** A name of its own, so that it is fetched by those alone who use PostgreSQL. */
+/** A constant, not a literal in `import()`: Deno then downloads the driver only when it is loaded. */
 const DRIVER = "npm:pg@8.23.1";
-/** How long to wait for a connection, milliseconds. */
+/** Timeout for a connection attempt, milliseconds. */
 const CONNECT_MS = 10_000;
-/** How long to wait for the end of one, milliseconds: a server that went away confirms none. */
-const END_MS = 2000;
-/** Rows that are fetched at a time. */
-const FETCH = 1000;
-/** PostgreSQL's number for bigint. */
-const BIGINT = 20;
+/** Timeout for closing a connection, milliseconds. An unreachable server never confirms the close. */
+const CLOSE_MS = 2000;
+/** Rows per `fetch` from a cursor. */
+const FETCH_ROWS = 1000;
+/** Object identifier (OID) of the type bigint in PostgreSQL. */
+const BIGINT_OID = 20;
 
 /**
- * Connects to a server.
+ * Connects to a PostgreSQL server.
  *
- * @param shown How errors name it.
- * @param rootCertificate What the file holds that vouches for the server.
- * @throws InputError when it cannot be reached, or refuses.
+ * @param shown The database's name in error messages, without a password.
+ * @param rootCertificate Root certificates in PEM form, for `sslmode=verify-full`. Default: the system's.
+ * @throws InputError when the server is unreachable, or refuses the connection.
  */
 export async function openPostgres(
-  place: PostgresPlace,
+  location: PostgresLocation,
   shown: string,
   password: string | undefined,
   rootCertificate?: string,
@@ -62,22 +68,27 @@ export async function openPostgres(
   const pg = await loadDriver();
   const types = {
     getTypeParser: (id: number, format: string) =>
-      id === BIGINT ? Number : pg.types.getTypeParser(id, format),
+      id === BIGINT_OID ? Number : pg.types.getTypeParser(id, format),
   };
-  const { host, port, database, user } = place;
+  const { host, port, database, user } = location;
   const newClient = (ssl: Encryption) =>
     new pg.Client({
-      ...{ host, port, database, user, types, ssl },
-      // A function: of null, the driver would look for passwords by itself.
+      host,
+      port,
+      database,
+      user,
+      types,
+      ssl,
+      // A function, because the driver reads password files itself when `password` is null.
       password: () => password ?? "",
       connectionTimeoutMillis: CONNECT_MS,
       application_name: "blocksweep",
       keepAlive: true,
     });
-  // No message of driver or server is known to hold it; if one does, it is not passed on.
-  const hide = (message: string) =>
+  // No message of the driver or the server is known to contain the password. This is a second guard.
+  const redact = (message: string) =>
     password === undefined || password.length < 4 ? message : message.replaceAll(password, "…");
-  const server = new Postgres(shown, newClient, encryptions(place, rootCertificate), hide);
+  const server = new Postgres(shown, newClient, encryptions(location, rootCertificate), redact);
   try {
     await server.script("set standard_conforming_strings = on");
     return server;
@@ -85,15 +96,17 @@ export async function openPostgres(
     await server[Symbol.asyncDispose]();
     if (error instanceof Deno.errors.NotCapable) throw error;
     const { message } = error as Error;
-    const isUnnamed = !password && /password/i.test(message); // the driver's words name no remedy
-    const why = isUnnamed
-      ? `no password: set PGPASSWORD, or write ${lineFor(place)} into ~/.pgpass (PGPASSFILE)`
+    const lacksPassword = !password && /password/i.test(message); // the driver's message gives no advice
+    const why = lacksPassword
+      ? `no password: set PGPASSWORD, or write ${
+        passfileLine(location)
+      } into ~/.pgpass (PGPASSFILE)`
       : message;
     throw new InputError(`Cannot open ${shown}: ${why}`);
   }
 }
 
-// deno-lint-ignore no-explicit-any -- it has no types; what is used of it is Client
+// deno-lint-ignore no-explicit-any -- the driver has no types; the interface Client lists what is used
 async function loadDriver(): Promise<any> {
   try {
     return (await import(DRIVER)).default;
@@ -106,15 +119,16 @@ async function loadDriver(): Promise<any> {
 class Postgres implements Database {
   readonly engine = "postgres";
   #client: Client | undefined;
-  /** Whether a transaction runs: it ends with its connection, and none follows it into another. */
-  #within = false;
-  readonly #names = new Map<string, string>();
+  /** Whether a transaction is open. A lost connection ends the transaction: no reconnect within it. */
+  #inTransaction = false;
+  /** Names of prepared statements, by SQL text. */
+  readonly #preparedNames = new Map<string, string>();
 
   constructor(
     readonly name: string,
     private readonly newClient: (ssl: Encryption) => Client,
     private readonly encryptions: readonly Encryption[],
-    private readonly hide: (message: string) => string,
+    private readonly redact: (message: string) => string,
   ) {}
 
   async script(sql: string): Promise<void> {
@@ -131,11 +145,11 @@ class Postgres implements Database {
 
   async *stream(sql: string, values: readonly Value[] = []): AsyncIterable<Row> {
     await this.script("begin read only");
-    this.#within = true;
+    this.#inTransaction = true;
     try {
-      await this.#query({ text: `declare list no scroll cursor for ${numbered(sql)}`, values });
+      await this.#query({ text: `declare streamed no scroll cursor for ${numbered(sql)}`, values });
       for (;;) {
-        const { rows } = await this.#query(`fetch ${FETCH} from list`);
+        const { rows } = await this.#query(`fetch ${FETCH_ROWS} from streamed`);
         if (rows.length === 0) return;
         yield* rows;
       }
@@ -144,21 +158,27 @@ class Postgres implements Database {
     }
   }
 
-  async bulk({ postgres, types }: Bulk, rows: readonly (readonly Value[])[]): Promise<number> {
+  async bulk(
+    { postgres, types }: BulkStatement,
+    rows: readonly (readonly Value[])[],
+  ): Promise<number> {
     if (rows.length === 0) return 0;
     const values = types.map((_, column) => rows.map((row) => row[column]));
-    let name = this.#names.get(postgres);
-    if (name === undefined) this.#names.set(postgres, name = `bulk${this.#names.size}`);
+    let name = this.#preparedNames.get(postgres);
+    if (name === undefined) {
+      name = `bulk${this.#preparedNames.size}`;
+      this.#preparedNames.set(postgres, name);
+    }
     return (await this.#query({ name, text: postgres, values })).rowCount ?? 0;
   }
 
   async transaction<T>(work: () => Promise<T>): Promise<T> {
     await this.script("begin");
-    this.#within = true;
+    this.#inTransaction = true;
     try {
       const result = await work();
       await this.script("commit");
-      this.#within = false;
+      this.#inTransaction = false;
       return result;
     } catch (error) {
       await this.#rollback();
@@ -166,7 +186,7 @@ class Postgres implements Database {
     }
   }
 
-  /** What it accepted is on its disk. */
+  /** Does nothing: the server syncs each commit before it confirms the commit. */
   flush(): Promise<void> {
     return Promise.resolve();
   }
@@ -174,20 +194,24 @@ class Postgres implements Database {
   async [Symbol.asyncDispose](): Promise<void> {
     const client = this.#client;
     this.#client = undefined;
-    if (client !== undefined) await ended(client);
+    if (client !== undefined) await closeClient(client);
   }
 
-  /** Ends a transaction, unless it went away with its connection. */
+  /** Rolls a transaction back, unless its connection was lost. */
   async #rollback(): Promise<void> {
-    this.#within = false;
+    this.#inTransaction = false;
     try {
       await this.#client?.query("rollback");
     } catch {
-      this.#client = undefined; // a connection that cannot do that is lost
+      this.#client = undefined; // a connection that cannot roll back is lost
     }
   }
 
-  /** Sends a query, with a new connection where the last one was lost. */
+  /**
+   * Runs a query. Opens a new connection when the last one was lost.
+   *
+   * @throws Unavailable for errors of the connection; Error for errors of the query.
+   */
   async #query(query: Parameters<Client["query"]>[0]): ReturnType<Client["query"]> {
     try {
       const client = await this.#connect();
@@ -196,23 +220,26 @@ class Postgres implements Database {
       if (error instanceof Deno.errors.NotCapable) throw error;
       if (error instanceof Unavailable) throw error;
       const { message, code = "" } = error as Error & { code?: string };
-      const said = this.hide(message || code); // of several addresses that refuse, the driver says only a code
-      // Of the server's own codes, 08 and 57P are about the connection; others are about the query.
-      const own = /^[0-9A-Z]{5}$/.test(code) && !code.startsWith("E");
-      if (own && !/^(08|57P|53300)/.test(code)) throw new Error(said, { cause: error });
+      // When a name has several addresses and all refuse, the driver's error has a code and no message.
+      const shown = this.redact(message || code);
+      // SQLSTATE codes 08… (connection), 57P… (shutdown) and 53300 (too many connections) are about
+      // the connection, others about the query. System error codes such as ECONNREFUSED start with E.
+      const isSqlState = /^[0-9A-Z]{5}$/.test(code) && !code.startsWith("E");
+      const isQueryError = isSqlState && !/^(08|57P|53300)/.test(code);
+      if (isQueryError) throw new Error(shown, { cause: error });
       this.#client = undefined;
-      throw new Unavailable(said, { cause: error });
+      throw new Unavailable(shown, { cause: error });
     }
   }
 
   async #connect(): Promise<Client> {
     if (this.#client !== undefined) return this.#client;
-    if (this.#within) throw new Unavailable("the connection was lost");
+    if (this.#inTransaction) throw new Unavailable("the connection was lost");
     const [first, ...others] = this.encryptions;
     return this.#client = await others.reduce(
       (connecting, ssl) =>
         connecting.catch((error) => {
-          if (!(error as Error).message.includes(UNENCRYPTED)) throw error;
+          if (!(error as Error).message.includes(NO_ENCRYPTION)) throw error;
           return this.#open(ssl);
         }),
       this.#open(first),
@@ -221,30 +248,30 @@ class Postgres implements Database {
 
   async #open(ssl: Encryption): Promise<Client> {
     const client = this.newClient(ssl);
-    const lost = () => {
+    const onLost = () => {
       if (this.#client === client) this.#client = undefined;
     };
-    client.on("error", lost);
-    client.on("end", lost);
+    client.on("error", onLost);
+    client.on("end", onLost);
     try {
       await client.connect();
       return client;
     } catch (error) {
-      await ended(client); // a connection that was refused may hold its socket
+      await closeClient(client); // a refused connection may still hold its socket
       throw error;
     }
   }
 }
 
-/** Ends a connection, and does not wait long for a server that has gone away. */
-async function ended(client: Client): Promise<void> {
-  const { promise: late, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, END_MS);
-  await Promise.race([client.end().catch(() => {}), late]);
+/** Closes a connection. Waits at most {@linkcode CLOSE_MS} for the server to confirm. */
+async function closeClient(client: Client): Promise<void> {
+  const { promise: timeout, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, CLOSE_MS);
+  await Promise.race([client.end().catch(() => {}), timeout]);
   clearTimeout(timer);
 }
 
-/** `$1`, `$2`... for each `?`: none of our statements has another. */
+/** Replaces each `?` by `$1`, `$2`…. No statement of this program has a `?` that is no parameter. */
 function numbered(sql: string): string {
   let count = 0;
   return sql.replace(/\?/g, () => `$${++count}`);

@@ -1,71 +1,74 @@
 /**
- * A database of PostgreSQL, as a URL names it.
+ * Connection URLs and password files (`.pgpass`) of PostgreSQL, as libpq defines them.
  *
  * @module
  */
 import { InputError } from "../../core/errors.ts";
 import { redactUrl } from "../../core/redact.ts";
 
-/** A database on a server. */
-export interface PostgresPlace {
-  /** The server's name or address. */
+/** The parsed connection URL of a PostgreSQL database. */
+export interface PostgresLocation {
+  /** Host name or address of the server, without the brackets of IPv6. */
   readonly host: string;
-  /** Its port. */
+  /** TCP port of the server. Default in a URL: 5432. */
   readonly port: number;
-  /** The database. */
+  /** Name of the database on the server. */
   readonly database: string;
-  /** Who asks. */
+  /** The database role that logs in. */
   readonly user: string;
-  /** The password, where the URL holds one. */
+  /** The password from the URL; `undefined` when the URL has none. */
   readonly password: string | undefined;
-  /** Whether the connection is encrypted, and what is asked of the server's certificate. */
+  /** Encryption of the connection and verification of the server's certificate. */
   readonly sslMode: SslMode;
-  /** A file with the certificates that vouch for the server's. Default: those of the system. */
+  /** Path of a PEM file with root certificates. `undefined`: the system's root certificates. */
   readonly rootCertificate: string | undefined;
 }
 
 /**
- * As libpq has them: no encryption; where the server offers it; always, whoever the server is; always,
- * and its certificate has to be good, and in its name.
+ * Values of libpq's `sslmode`:
+ * - `disable`: no encryption;
+ * - `prefer`: encryption when the server offers it;
+ * - `require`: encryption without verification of the certificate;
+ * - `verify-full`: encryption, with a trusted certificate that is issued for the host.
  */
 export const SSL_MODES = ["disable", "prefer", "require", "verify-full"] as const;
 
-/** One of them. */
+/** One of {@linkcode SSL_MODES}. */
 export type SslMode = typeof SSL_MODES[number];
 
 /**
- * Reads `postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=MODE&sslrootcert=FILE`.
+ * Parses `postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=MODE&sslrootcert=FILE`.
  *
- * @throws InputError that shows no password.
+ * @throws InputError when the URL cannot be used. The message contains no password.
  */
-export function parsePostgres(text: string): PostgresPlace {
+export function parsePostgres(text: string): PostgresLocation {
   const url = URL.parse(text);
   const refuse = (why: string) =>
     new InputError(
       `Cannot use "${redactUrl(text.trim())}": ${why}; as postgres://USER@HOST/DATABASE`,
     );
-  if (url === null || url.hostname === "") throw refuse("it names no server");
+  if (url === null || url.hostname === "") throw refuse("it has no host");
   if (`${url.pathname}${url.search}${url.hash}`.includes("@")) {
-    throw refuse("a / or @ in the password or the database is written %2F or %40");
+    throw refuse("write / and @ in the password or the database as %2F and %40");
   }
   const { sslmode = "prefer", sslrootcert, ...others } = Object.fromEntries(url.searchParams);
   const sslMode = SSL_MODES.find((mode) => mode === sslmode);
   if (Object.keys(others).length > 0 || url.hash !== "") {
-    throw refuse("behind the database, only sslmode and sslrootcert are read");
+    throw refuse("only the parameters sslmode and sslrootcert are supported");
   }
-  if (sslMode === undefined) throw refuse(`sslmode goes by ${SSL_MODES.join(", ")}`);
+  if (sslMode === undefined) throw refuse(`sslmode must be one of ${SSL_MODES.join(", ")}`);
   if (sslrootcert !== undefined && sslMode !== "verify-full") {
-    throw refuse("sslrootcert wants sslmode=verify-full");
+    throw refuse("sslrootcert requires sslmode=verify-full");
   }
   const parts = [url.username, url.password, url.pathname.slice(1)];
   const [user, password, database] = parts.map((part) => {
     try {
       return decodeURIComponent(part);
     } catch {
-      throw refuse("a % in it wants two digits");
+      throw refuse("a % must be followed by two hexadecimal digits");
     }
   });
-  if (user === "" || database === "") throw refuse("it names no user, or no database");
+  if (user === "" || database === "") throw refuse("it has no user or no database");
   return {
     host: url.hostname.replace(/^\[(.*)\]$/, "$1"),
     port: Number(url.port || 5432),
@@ -77,29 +80,33 @@ export function parsePostgres(text: string): PostgresPlace {
   };
 }
 
-/** The password for a place: of the first line that fits. */
-export function passwordIn(text: string, place: PostgresPlace): string | undefined {
-  const wanted = [place.host, String(place.port), place.database, place.user];
+/**
+ * Looks a password up in the text of a password file (`.pgpass`).
+ *
+ * @returns The password of the first line that matches host, port, database and user.
+ */
+export function passwordFromPassfile(text: string, location: PostgresLocation): string | undefined {
+  const wanted = [location.host, String(location.port), location.database, location.user];
   for (const line of text.split(/\r?\n/)) {
     if (line.startsWith("#")) continue;
-    // A backslash takes the meaning from a colon and from itself.
+    // A backslash escapes a colon or a backslash.
     const fields = [...line.matchAll(/((?:[^:\\]|\\.)*)(?::|$)/g)].map(([, field]) => field);
     if (fields.length < 5) continue;
     const [password, ...rest] = [fields[4], ...fields.slice(0, 4)];
-    const fits = rest.every((field, i) => field === "*" || plain(field) === wanted[i]);
-    if (fits) return plain(password);
+    const matches = rest.every((field, i) => field === "*" || unescapeField(field) === wanted[i]);
+    if (matches) return unescapeField(password);
   }
   return undefined;
 }
 
-/** The line that such a file wants for a place, as far as it can be shown. */
-export function lineFor({ host, port, database, user }: PostgresPlace): string {
+/** The line of a password file for a database, with `PASSWORD` in place of the password. */
+export function passfileLine({ host, port, database, user }: PostgresLocation): string {
   const fields = [host, String(port), database, user].map((field) =>
     field.replace(/[\\:]/g, "\\$&")
   );
   return [...fields, "PASSWORD"].join(":");
 }
 
-function plain(field: string): string {
+function unescapeField(field: string): string {
   return field.replace(/\\(.)/g, "$1");
 }

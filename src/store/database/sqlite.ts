@@ -1,5 +1,5 @@
 /**
- * SQLite: the store that needs no server.
+ * The SQLite engine, for databases in one file.
  *
  * @module
  */
@@ -8,39 +8,46 @@ import { dirname } from "node:path";
 import { InputError, ShortageError } from "../../core/errors.ts";
 import { type Clock, sleep, systemClock } from "../../net/clock.ts";
 import { lacksDescriptors } from "../../net/file_descriptors.ts";
-import { type Bulk, type Database, type Row, Unavailable, type Value } from "./database.ts";
+import {
+  type BulkStatement,
+  type Database,
+  type Row,
+  Unavailable,
+  type Value,
+} from "./database.ts";
 import { StoreError } from "../store.ts";
 
-/** How long a statement waits for another program that writes, milliseconds. */
+/** Default of {@linkcode SqliteOptions.busyMs}. */
 const BUSY_MS = 5000;
-/** How long SQLite itself waits, which blocks the thread, and the pause between attempts. */
+/** SQLite's own busy timeout, milliseconds. It blocks the thread, so it is short. */
 const BLOCK_MS = 10;
+/** Pause between two attempts to lock the file, milliseconds. The event loop runs meanwhile. */
 const PAUSE_MS = 40;
 
-/** How to open a file. */
+/** Options of {@linkcode openSqlite}. */
 export interface SqliteOptions {
-  /** Whether nothing is to be written: then the file has to be there. */
+  /** Opens the file for reading only; the file must exist. Default: `false`. */
   readonly readOnly?: boolean;
-  /** Whether the file has to be there, though it is written to. Default: it is created. */
+  /** Refuses to create the file. Default: `false`, a missing file is created. */
   readonly mustExist?: boolean;
-  /** How long a statement waits for another program that writes, milliseconds. Default: 5,000. */
+  /** How long a statement waits while another program has locked the file, milliseconds. Default: 5,000. */
   readonly busyMs?: number;
-  /** The clock. Default: the machine's. */
+  /** The clock that measures the wait. Default: the machine's. */
   readonly clock?: Clock;
 }
 
 /**
- * Opens a file of SQLite, with a write-ahead log: whoever reads it meanwhile sees whole
- * transactions, and a program that is killed loses none that was accepted.
+ * Opens a SQLite file with a write-ahead log. Other programs can read the file meanwhile and see whole
+ * transactions. A killed process loses no committed transaction.
  *
- * @throws InputError when it cannot be opened, or is no database; Unavailable when it is locked;
- * ShortageError when descriptors are short; StoreError when its device is full.
+ * @throws InputError when the file cannot be opened, or is no database; Unavailable when another program
+ * has locked it; ShortageError when no file descriptors are left; StoreError when the disk is full.
  */
 export function openSqlite(path: string, options: SqliteOptions = {}): Database {
   const { readOnly = false, mustExist = false } = options;
   let db: DatabaseSync | undefined;
   try {
-    // To open it for reading alone creates no file, and fails where there is none.
+    // Opening for reading fails when the file is missing; opening for writing would create it.
     if (mustExist) new DatabaseSync(path, { readOnly: true }).close();
     db = new DatabaseSync(path, { readOnly });
     db.exec(`pragma busy_timeout = ${BLOCK_MS}`);
@@ -48,12 +55,12 @@ export function openSqlite(path: string, options: SqliteOptions = {}): Database 
     db.prepare("select count(*) from sqlite_master").get();
     const log = readOnly ? undefined : syncableLog(db);
     if (!readOnly) {
-      db.exec("begin immediate; rollback"); // says now that it is locked, or only to be read
+      db.exec("begin immediate; rollback"); // fails now when the file is locked or read-only
       db.exec(`pragma synchronous = ${log === undefined ? "full" : "normal"}`);
     }
     return new Sqlite(db, path, options, log);
   } catch (error) {
-    const isShort = isShortOfDescriptors(error, path); // as long as it holds what it has opened
+    const isShort = isShortOfDescriptors(error, path); // before close() frees descriptors
     db?.close();
     if (error instanceof Deno.errors.NotCapable) throw error;
     if (isLocked(error)) throw new Unavailable(LOCKED, { cause: error });
@@ -64,10 +71,10 @@ export function openSqlite(path: string, options: SqliteOptions = {}): Database 
 }
 
 /**
- * The path of the write-ahead log, which SQLite keeps beside the file that symbolic links lead to.
+ * The path of the write-ahead log. SQLite resolves symbolic links: the log lies beside the real file.
  *
- * @returns `undefined` for a database in memory, and where this program may not open the log: then
- * each commit has to be synced by SQLite.
+ * @returns `undefined` for a database in memory, and when this program lacks the permission to open the
+ * log. SQLite then has to sync each commit itself.
  */
 function syncableLog(db: DatabaseSync): string | undefined {
   const sql = "select file from pragma_database_list where name = 'main'";
@@ -78,7 +85,7 @@ function syncableLog(db: DatabaseSync): string | undefined {
   return state === "granted" ? path : undefined;
 }
 
-/** Opens the write-ahead log to sync it; `undefined` where there is none. */
+/** Opens the write-ahead log for syncing; `undefined` when there is no log. */
 async function openLog(path: string): Promise<Deno.FsFile | undefined> {
   try {
     return await Deno.open(path, { write: true });
@@ -90,12 +97,12 @@ async function openLog(path: string): Promise<Deno.FsFile | undefined> {
 
 const LOCKED = "another program is writing to it";
 
-/** SQLITE_BUSY, of which Deno's `exec` passes on no more than the message (2.9.6). */
+/** Recognises SQLITE_BUSY. Errors of Deno's `exec` have a message and no code (Deno 2.9.6). */
 function isLocked(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith("database is locked");
 }
 
-/** SQLITE_FULL: nothing on the command line mends that. */
+/** Recognises SQLITE_FULL: the disk is full. */
 function isFull(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith("database or disk is full");
 }
@@ -105,28 +112,29 @@ const UNOPENED = "unable to open database file";
 
 const SHORT = "no file descriptors left; raise the limit (ulimit -n)";
 
-/** How many descriptors SQLite opens for a file: the file, its log, the log's index, the folder. */
+/** Descriptors that SQLite needs for one database: the file, its log, the log's index, the folder. */
 const DESCRIPTORS = 4;
 
 /**
- * Whether SQLite could not open a file for lack of descriptors: its error is that of a missing file. To
- * find out, this opens the folder: closing the file would release SQLite's locks on it.
+ * Whether SQLite could not open a file for lack of descriptors. SQLite's error is the one of a missing
+ * file, so this function opens the folder as a test. It does not open the file: closing the file would
+ * release SQLite's locks on it.
  */
 function isShortOfDescriptors(error: unknown, path: string): boolean {
   if (!(error instanceof Error && error.message.startsWith(UNOPENED))) return false;
   return lacksDescriptors(DESCRIPTORS, () => Deno.openSync(dirname(path)));
 }
 
-/** What SQLite says, in terms of what a user sees. */
+/** SQLite's error message in a user's terms. */
 function explain({ message }: Error, readOnly: boolean): string {
-  if (message.startsWith("file is not a database")) return "it is no database of SQLite";
+  if (message.startsWith("file is not a database")) return "it is no SQLite database";
   if (/readonly database/.test(message)) {
     return readOnly
-      ? "its folder cannot be written, and SQLite wants a file beside it; read a copy elsewhere"
+      ? "its folder is not writable, and SQLite needs a file beside it; read a copy in another folder"
       : "it can be read, but not written";
   }
   if (message.startsWith(UNOPENED)) {
-    return "there is no such file or folder, or it may not be opened";
+    return "there is no such file or folder, or access is denied";
   }
   return message;
 }
@@ -136,10 +144,10 @@ class Sqlite implements Database {
   readonly name: string;
   readonly #prepared = new Map<string, StatementSync>();
   /**
-   * The log, open: a scan that has used all descriptors can sync it still. SQLite keeps no lock on its
-   * log, which closing would release.
+   * The write-ahead log. It stays open so that a scan that has used up all descriptors can still sync.
+   * SQLite holds no lock on its log, so closing the log releases none.
    */
-  #opened: Deno.FsFile | undefined;
+  #openLog: Deno.FsFile | undefined;
 
   constructor(
     private readonly db: DatabaseSync,
@@ -148,7 +156,7 @@ class Sqlite implements Database {
     private readonly log: string | undefined,
   ) {
     this.name = `"${path}"`;
-    // SQLite's own lower() knows no letters but those of English.
+    // SQLite's own lower() converts ASCII letters only.
     const lower = (text: unknown) => typeof text === "string" ? text.toLowerCase() : null;
     db.function("lower", { deterministic: true }, lower);
   }
@@ -166,9 +174,9 @@ class Sqlite implements Database {
   }
 
   /**
-   * Deno's `iterate()` takes an error for the end (2.9.6): of a broken file, a part would pass for
-   * the whole. So the rows are counted again, with the file as it was: the first query takes the
-   * lock under which it stays so.
+   * Deno's `iterate()` ends without an error when SQLite reports one (Deno 2.9.6), so a corrupt file
+   * would appear to have fewer rows. The rows are therefore counted again afterwards. The first query
+   * starts a read transaction, so both see the same rows.
    */
   async *stream(sql: string, parameters: readonly Value[] = []): AsyncIterable<Row> {
     this.db.exec("begin");
@@ -180,14 +188,14 @@ class Sqlite implements Database {
         yield row as Row;
       }
       const [{ n }] = await this.rows(`select count(*) as n from (${sql})`, parameters);
-      if (n !== read) throw new Error(`${read} of ${n} rows can be read: the file is broken`);
+      if (n !== read) throw new Error(`${read} of ${n} rows can be read: the file is corrupt`);
     } finally {
       this.db.exec("rollback");
     }
   }
 
-  // deno-lint-ignore require-await -- what it throws has to reject
-  async bulk({ sqlite }: Bulk, rows: readonly (readonly Value[])[]): Promise<number> {
+  // deno-lint-ignore require-await -- an exception has to reject the promise
+  async bulk({ sqlite }: BulkStatement, rows: readonly (readonly Value[])[]): Promise<number> {
     const statement = this.#prepare(sqlite);
     let changed = 0;
     for (const row of rows) changed += Number(statement.run(...row).changes);
@@ -201,37 +209,37 @@ class Sqlite implements Database {
       await this.script("commit");
       return result;
     } catch (error) {
-      // A full disk has ended it already.
+      // SQLite rolls back by itself when the disk is full.
       if (this.db.isTransaction) this.db.exec("rollback");
       throw error;
     }
   }
 
   /**
-   * Syncs the write-ahead log: commits are not synced (`synchronous = normal`), and no checkpoint
-   * syncs them while another connection reads.
+   * Syncs the write-ahead log. With `synchronous = normal`, SQLite syncs it only at its own checkpoints,
+   * and these wait while another connection reads.
    */
   async flush(): Promise<void> {
     if (this.log === undefined) return;
-    this.#opened ??= await openLog(this.log);
-    const isThere = this.#opened !== undefined && (await this.#opened.stat()).nlink !== 0;
-    if (isThere) return await this.#opened!.sync();
+    this.#openLog ??= await openLog(this.log);
+    const exists = this.#openLog !== undefined && (await this.#openLog.stat()).nlink !== 0;
+    if (exists) return await this.#openLog!.sync();
     const [{ mode }] = await this.rows("select journal_mode as mode from pragma_journal_mode");
-    // Without a log, as on file systems that have no shared memory, each commit is synced.
+    // File systems without shared memory have no write-ahead log: SQLite syncs each commit there.
     if (mode === "wal") throw new Error(`its write-ahead log "${this.log}" was deleted`);
   }
 
   [Symbol.asyncDispose](): Promise<void> {
-    this.#opened?.close();
+    this.#openLog?.close();
     this.#prepared.clear();
     this.db.close();
     return Promise.resolve();
   }
 
   /**
-   * Does something as soon as no other program has locked the file. The event loop runs meanwhile.
+   * Runs `work`, and repeats it while another program has locked the file. The event loop runs meanwhile.
    *
-   * @throws Unavailable where that takes longer than a statement may wait.
+   * @throws Unavailable when the file stays locked for {@linkcode SqliteOptions.busyMs}.
    */
   async #whenFree<T>(work: () => T): Promise<T> {
     const { clock = systemClock, busyMs = BUSY_MS } = this.options;

@@ -11,7 +11,7 @@ import { Settings } from "../../../src/app/settings/option_values.ts";
 import { WatchDatabases } from "../../../src/app/databases/watch_databases.ts";
 import { migrate } from "../../../src/store/database/migrate.ts";
 import { openSqlite } from "../../../src/store/database/sqlite.ts";
-import { storePlace } from "../../../src/store/open_store.ts";
+import { parseDatabaseLocation } from "../../../src/store/open_store.ts";
 import { leaksOf, secret, urlsWith } from "../../fakes/secrets.ts";
 import { all } from "../../store/databases.ts";
 
@@ -82,7 +82,7 @@ Deno.test("a configuration that is kept holds no secret, and says where the rows
       for (const url of urlsWith(text)) {
         let place;
         try {
-          place = storePlace(url);
+          place = parseDatabaseLocation(url);
         } catch (error) {
           assertEquals(leaksOf((error as Error).message), []);
         }
@@ -98,7 +98,8 @@ Deno.test("a configuration that is kept holds no secret, and says where the rows
           });
           for (const one of [formatConfig("scan", values), stored]) assertEquals(leaksOf(one), []);
           const { password: _, ...rest } = place.postgres;
-          const { password, ...again } = storePlace(values.given.get("output")![0])!.postgres!;
+          const { password, ...again } = parseDatabaseLocation(values.given.get("output")![0])!
+            .postgres!;
           assertEquals([again, password], [rest, undefined]);
         }
         const hook = withoutSecrets(readArgs("watch", ["127.0.0.1", `--webhook=${url}`]));

@@ -114,7 +114,7 @@ Deno.test("a list that cannot be used ends a scan before its first probe, and be
       run(["scan", "127.0.0.1", ...QUICK, ...outputs.flatMap((one) => ["-o", one])]);
     const bad = await scan(`${folder}/rows.csv`, `sqlite:${folder}/bad.db`);
     assertEquals([bad.code, bad.stdout], [2, ""]);
-    assertStringIncludes(bad.stderr, `Cannot open "${folder}/bad.db": it is no database of SQLite`);
+    assertStringIncludes(bad.stderr, `Cannot open "${folder}/bad.db": it is no SQLite database`);
     assertEquals(await Deno.readTextFile(`${folder}/rows.csv`), "precious");
     const twice = await scan(`${folder}/a.db`, `sqlite:${folder}/a.db`);
     assertStringIncludes(twice.stderr, "Cannot write two things to");

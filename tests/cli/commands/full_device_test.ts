@@ -9,7 +9,7 @@ import { openFleet } from "../../../src/fleet/simulate/open_fleet.ts";
 import { WitnessLog } from "../../../src/fleet/witness_log.ts";
 import { systemClock } from "../../../src/net/clock.ts";
 import { WriteError } from "../../../src/sinks/sink.ts";
-import { openStore, storePlace } from "../../../src/store/open_store.ts";
+import { openStore, parseDatabaseLocation } from "../../../src/store/open_store.ts";
 import { StoreError } from "../../../src/store/store.ts";
 import type { WatchEvent } from "../../../src/watch/mod.ts";
 import { FULL, withFault, withMessages } from "../failing_streams.ts";
@@ -183,7 +183,11 @@ Deno.test("a device that is full when a database is created is a failure, in one
         password: () => Promise.resolve(undefined),
       };
       const message = `Cannot open "${list}.db": database or disk is full`;
-      await assertRejects(() => openStore(storePlace(`${list}.db`)!, around), StoreError, message);
+      await assertRejects(
+        () => openStore(parseDatabaseLocation(`${list}.db`)!, around),
+        StoreError,
+        message,
+      );
     } finally {
       DatabaseSync.prototype.exec = exec;
     }

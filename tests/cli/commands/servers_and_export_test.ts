@@ -164,7 +164,7 @@ Deno.test("no command creates a database for a typo, or for an import that fails
       [["watch", typo], `Cannot open "${typo}": there is no such file`],
       [["watch", typo, "-o", `${folder}/new.db`], `Cannot open "${typo}": there is no such file`],
       [["watch", typo, "-o", typo], `Cannot open "${typo}": there is no such file`],
-      [["watch", `${folder}/empty.db`], 'empty.db": there is no list in it'],
+      [["watch", `${folder}/empty.db`], 'empty.db": it has no tables of blocksweep'],
       [["prune", typo, "--keep", "90d"], `Cannot open "${typo}": there is no such file`],
       [["import", typo, bad], "2 lines that cannot be read"],
       [["import", typo, xml], "a tag is malformed"],

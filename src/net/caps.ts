@@ -1,5 +1,5 @@
 /**
- * The last departures to each host, or each network: no more than so many in any second.
+ * Rate caps per host or per network: at most a fixed number of datagrams in any second.
  *
  * @module
  */
@@ -7,86 +7,89 @@ import { mix } from "../core/bits.ts";
 import type { Endpoints } from "../core/endpoints.ts";
 
 const SECOND = 1000;
-const LEAST_ROWS = 16;
-/** Places of the index for each row. */
+const LEAST_ENTRIES = 16;
+/** Places of the index per entry. */
 const PLACES = 4;
 
-/** What a cap is counted for: the bits of an address that are left out. */
+/** The number of low address bits that a cap ignores, so that it counts hosts or networks. */
 export interface CapBits {
-  /** Of IPv4. */
+  /** Ignored bits of an IPv4 address, 0 to 32. */
   readonly ipv4: number;
-  /** Of IPv6. */
+  /** Ignored bits of an IPv6 address, 0 to 128. */
   readonly ipv6: bigint;
 }
 
 /**
- * Each departure is at least a second after the one `cap` before it; so the departures fall into
- * `cap` classes (by their number modulo `cap`) of which each has at most one in any second, and all
- * have at most `cap`.
+ * Each datagram leaves at least a second after the one `cap` datagrams before it. So the datagrams
+ * fall into `cap` classes, by their number modulo `cap`. Each class has at most one datagram in any
+ * second, and all classes together have at most `cap`.
  *
- * A host that was asked within the last second has a row: its last `cap` departures, in a ring. Rows
- * lie in memory that is used again, so that nothing is allocated for an IPv4 probe.
+ * A host that was sent a datagram within the last second has an entry: a ring with the times of its
+ * last `cap` datagrams. Entries lie in reused memory, so that an IPv4 probe allocates nothing.
  */
 export class Caps {
-  /** How many rows are in use. */
+  /** Number of entries in use. */
   #count = 0;
-  #keys = new Int32Array(LEAST_ROWS);
-  #wideKeys: (bigint | undefined)[] = [];
-  /** Where in its ring the oldest departure is, and when the last one is. */
-  #oldest = new Int32Array(LEAST_ROWS);
-  #last = new Float64Array(LEAST_ROWS);
+  #keys = new Int32Array(LEAST_ENTRIES);
+  #ipv6Keys: (bigint | undefined)[] = [];
+  /** Index of the oldest time in each ring, and the latest time, milliseconds. */
+  #oldest = new Int32Array(LEAST_ENTRIES);
+  #last = new Float64Array(LEAST_ENTRIES);
   #times: Float64Array;
-  /** Rows plus one by the hash of their key, each at the first free place; 0: free. */
-  #index = new Int32Array(PLACES * LEAST_ROWS);
-  readonly #wide = new Map<bigint, number>();
+  /** Hash table of entry numbers plus one, with open addressing; 0: free. */
+  #index = new Int32Array(PLACES * LEAST_ENTRIES);
+  readonly #ipv6 = new Map<bigint, number>();
   #swept = -Infinity;
 
   /**
-   * Starts with nothing sent.
+   * Creates caps without any datagram sent.
    *
-   * @param cap Departures in any second.
+   * @param cap Most datagrams in any second.
    */
   constructor(private readonly cap: number, private readonly bits: CapBits) {
-    this.#times = new Float64Array(LEAST_ROWS * cap);
+    this.#times = new Float64Array(LEAST_ENTRIES * cap);
   }
 
-  /** The row of a target. It stays the same until the next call. */
+  /** The entry of a target, which is valid until the next call. */
   entry(targets: Endpoints, i: number, time: Float64Array): number {
     if (time[0] - this.#swept > SECOND) this.#sweep(time[0]);
     const address = targets.ipv6[i];
     if (address !== undefined) {
       const key = address >> this.bits.ipv6;
-      return this.#wide.get(key) ?? this.#wideRow(key);
+      return this.#ipv6.get(key) ?? this.#ipv6Entry(key);
     }
     const key = targets.ipv4[i] >>> this.bits.ipv4 | 0;
     const place = this.#find(key);
     if (this.#index[place] !== 0) return this.#index[place] - 1;
-    const row = this.#open();
-    this.#keys[row] = key;
-    this.#index[this.#find(key)] = row + 1;
-    return row;
+    const entry = this.#open();
+    this.#keys[entry] = key;
+    this.#index[this.#find(key)] = entry + 1;
+    return entry;
   }
 
-  /** The last departure to a target; `-Infinity` where none is remembered. */
+  /**
+   * Time of the latest datagram to a target, milliseconds; `-Infinity` without one in the last
+   * second.
+   */
   last(targets: Endpoints, i: number): number {
     const address = targets.ipv6[i];
-    const row = address === undefined
+    const entry = address === undefined
       ? this.#index[this.#find(targets.ipv4[i] >>> this.bits.ipv4 | 0)] - 1
-      : this.#wide.get(address >> this.bits.ipv6) ?? -1;
-    return row < 0 ? -Infinity : this.#last[row];
+      : this.#ipv6.get(address >> this.bits.ipv6) ?? -1;
+    return entry < 0 ? -Infinity : this.#last[entry];
   }
 
-  /** Puts a departure off, in `departure[0]`, until one more may leave. */
-  delay(row: number, departure: Float64Array): void {
-    const earliest = this.#times[row * this.cap + this.#oldest[row]] + SECOND;
+  /** Delays the departure time in `departure[0]` until the cap allows one more datagram. */
+  delay(entry: number, departure: Float64Array): void {
+    const earliest = this.#times[entry * this.cap + this.#oldest[entry]] + SECOND;
     if (earliest > departure[0]) departure[0] = earliest;
   }
 
-  /** Notes a departure. */
-  push(row: number, departure: Float64Array): void {
-    this.#times[row * this.cap + this.#oldest[row]] = departure[0];
-    this.#oldest[row] = (this.#oldest[row] + 1) % this.cap;
-    if (departure[0] > this.#last[row]) this.#last[row] = departure[0];
+  /** Records a datagram that leaves at `departure[0]`. */
+  push(entry: number, departure: Float64Array): void {
+    this.#times[entry * this.cap + this.#oldest[entry]] = departure[0];
+    this.#oldest[entry] = (this.#oldest[entry] + 1) % this.cap;
+    if (departure[0] > this.#last[entry]) this.#last[entry] = departure[0];
   }
 
   #find(key: number): number {
@@ -98,66 +101,66 @@ export class Caps {
     return place;
   }
 
-  #wideRow(key: bigint): number {
-    const row = this.#open();
-    this.#wideKeys[row] = key;
-    this.#wide.set(key, row);
-    return row;
+  #ipv6Entry(key: bigint): number {
+    const entry = this.#open();
+    this.#ipv6Keys[entry] = key;
+    this.#ipv6.set(key, entry);
+    return entry;
   }
 
-  /** A row of which nothing is known. */
+  /** Allocates an empty entry. */
   #open(): number {
     if (this.#count === this.#keys.length) this.#grow();
-    const row = this.#count++;
-    this.#times.fill(-Infinity, row * this.cap, (row + 1) * this.cap);
-    this.#last[row] = -Infinity;
-    this.#oldest[row] = 0;
-    this.#wideKeys[row] = undefined;
-    return row;
+    const entry = this.#count++;
+    this.#times.fill(-Infinity, entry * this.cap, (entry + 1) * this.cap);
+    this.#last[entry] = -Infinity;
+    this.#oldest[entry] = 0;
+    this.#ipv6Keys[entry] = undefined;
+    return entry;
   }
 
   #grow(): void {
-    const rows = 2 * this.#keys.length;
-    this.#keys = grown(this.#keys, new Int32Array(rows));
-    this.#oldest = grown(this.#oldest, new Int32Array(rows));
-    this.#last = grown(this.#last, new Float64Array(rows));
-    this.#times = grown(this.#times, new Float64Array(rows * this.cap));
-    this.#index = new Int32Array(PLACES * rows);
+    const entries = 2 * this.#keys.length;
+    this.#keys = grown(this.#keys, new Int32Array(entries));
+    this.#oldest = grown(this.#oldest, new Int32Array(entries));
+    this.#last = grown(this.#last, new Float64Array(entries));
+    this.#times = grown(this.#times, new Float64Array(entries * this.cap));
+    this.#index = new Int32Array(PLACES * entries);
     this.#reindex();
   }
 
-  /** Forgets what has not been used for a second, and lies in the past. */
+  /** Removes entries whose latest datagram is more than a second ago. */
   #sweep(now: number): void {
     const kept = this.#count;
     this.#count = 0;
-    for (let row = 0; row < kept; row++) {
-      if (this.#last[row] > now - SECOND) this.#move(row, this.#count++);
+    for (let entry = 0; entry < kept; entry++) {
+      if (this.#last[entry] > now - SECOND) this.#move(entry, this.#count++);
     }
     this.#reindex();
     this.#swept = now;
   }
 
-  #move(row: number, to: number): void {
+  #move(entry: number, to: number): void {
     const cap = this.cap;
-    this.#keys[to] = this.#keys[row];
-    this.#wideKeys[to] = this.#wideKeys[row];
-    this.#oldest[to] = this.#oldest[row];
-    this.#last[to] = this.#last[row];
-    if (to !== row) this.#times.copyWithin(to * cap, row * cap, (row + 1) * cap);
+    this.#keys[to] = this.#keys[entry];
+    this.#ipv6Keys[to] = this.#ipv6Keys[entry];
+    this.#oldest[to] = this.#oldest[entry];
+    this.#last[to] = this.#last[entry];
+    if (to !== entry) this.#times.copyWithin(to * cap, entry * cap, (entry + 1) * cap);
   }
 
   #reindex(): void {
     this.#index.fill(0);
-    this.#wide.clear();
-    for (let row = 0; row < this.#count; row++) {
-      const wide = this.#wideKeys[row];
-      if (wide === undefined) this.#index[this.#find(this.#keys[row])] = row + 1;
-      else this.#wide.set(wide, row);
+    this.#ipv6.clear();
+    for (let entry = 0; entry < this.#count; entry++) {
+      const wide = this.#ipv6Keys[entry];
+      if (wide === undefined) this.#index[this.#find(this.#keys[entry])] = entry + 1;
+      else this.#ipv6.set(wide, entry);
     }
   }
 }
 
-/** A longer array with the same beginning. */
+/** Copies an array to the start of a longer one. */
 function grown<T extends Int32Array | Float64Array>(old: T, fresh: T): T {
   fresh.set(old);
   return fresh;

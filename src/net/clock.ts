@@ -1,30 +1,32 @@
 /**
- * Time as an argument, so that tests can make their own.
+ * The clock as an argument, so that tests can replace it.
  *
  * @module
  */
-/** A clock. */
+/** Time, timers and the event loop, as the program uses them. */
 export interface Clock {
-  /** Milliseconds, with fractions, that never step back. */
+  /** Monotonic time, milliseconds with fractions. */
   now(): number;
-  /** Milliseconds since 1970. */
+  /** Wall-clock time, milliseconds since 1970 UTC. */
   wall(): number;
   /**
-   * Calls back once, after so many milliseconds.
+   * Starts a timer that calls back once after `ms` milliseconds.
    *
-   * @returns Cancels the call.
+   * @returns A function that cancels the timer.
    */
   after(ms: number, callback: () => void): () => void;
-  /** Lets what has arrived be handled: quick, and nearly sure where the machine is not busy. */
+  /** Yields to pending socket events. It is quick, but may miss events on a busy machine. */
   yieldToEvents(): Promise<void>;
-  /** The same, for sure: takes as long as a dozen turns. */
+  /**
+   * Yields until the runtime has polled its sockets for certain. It takes about ten times as long.
+   */
   pollSockets(): Promise<void>;
 }
 
-/** What a timer of the runtime can wait, milliseconds: one of more fires at once. */
+/** Longest timer of the runtime, milliseconds; a longer one fires at once. */
 const LONGEST_TIMER = 2 ** 31 - 1;
 
-/** The machine's clock. */
+/** The clock of the machine. */
 export const systemClock: Clock = {
   now: () => performance.now(),
   wall: () => Date.now(),
@@ -34,11 +36,11 @@ export const systemClock: Clock = {
       const part = Math.min(rest, LONGEST_TIMER);
       timer = setTimeout(() => part < rest ? wait(rest - part) : callback(), part);
     };
-    wait(Math.max(0, ms)); // of less than nothing the runtime warns on the terminal
+    wait(Math.max(0, ms)); // the runtime warns on the terminal of a negative time
     return () => clearTimeout(timer);
   },
-  // A digest is made on another thread: waiting for it, the runtime mostly has nothing to do, and
-  // looks at its sockets. Where others use the processor too, it is ready too soon.
+  // A digest runs on another thread. While it is pending, the runtime is usually idle and polls its
+  // sockets. On a busy machine the digest may finish before the poll.
   yieldToEvents: async () => void await crypto.subtle.digest("SHA-1", NOTHING),
   pollSockets,
 };
@@ -46,18 +48,17 @@ export const systemClock: Clock = {
 const NOTHING = new Uint8Array();
 
 /**
- * Turns of the event loop after which the runtime has looked at its sockets, and handed on what it saw
- * there. While there is always something to do, it looks once in 61 turns (tokio's event interval),
- * which may take a second where they are long and others use the processor too. A timer of 0 ms takes
- * two milliseconds, and is not sure either.
+ * Iterations of the event loop after which the runtime has polled its sockets and delivered their
+ * events. A busy runtime polls once in 61 iterations (tokio's event interval). On a busy machine
+ * this may take a second. A timer of 0 ms takes two milliseconds, and does not guarantee a poll.
  */
 const ITERATIONS_PER_POLL = 70;
 
-/** The look that is under way, and who waits for the one that begins when it ends: all share them. */
+/** The poll in progress, and the promise of the next one; all callers share both. */
 let currentPoll: Promise<void> | undefined;
 let nextPoll: PromiseWithResolvers<void> | undefined;
 
-/** Looks at the sockets. */
+/** Resolves when the runtime has polled its sockets. */
 function pollSockets(): Promise<void> {
   if (currentPoll === undefined) return currentPoll = runIterations();
   nextPoll ??= Promise.withResolvers<void>();
@@ -74,7 +75,7 @@ async function runIterations(): Promise<void> {
   if (waiting !== undefined) void runIterations().then(waiting.resolve);
 }
 
-/** Waits so many milliseconds, or until the signal says that nobody waits any longer. */
+/** Waits for `ms` milliseconds, or until the signal aborts. */
 export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted) return resolve();

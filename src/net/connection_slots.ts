@@ -1,43 +1,43 @@
 /**
- * So many connections at once, and so many to one host.
+ * Limits on concurrent connections, in all and to one host.
  *
  * @module
  */
 import type { Address } from "../core/address.ts";
 
-/** Hands out places for connections, first come, first served. */
+/** Grants slots for connections in the order of requests. */
 export class ConnectionSlots {
-  #taken = 0;
-  readonly #of = new Map<Address, number>();
+  #used = 0;
+  readonly #byAddress = new Map<Address, number>();
   readonly #waiting = new Set<{ readonly address: Address; readonly start: () => void }>();
 
   /**
-   * Starts with all places free.
+   * Creates the slots, all free.
    *
-   * @param most How many connections there may be.
-   * @param mostOfHost How many of them to one address.
+   * @param most Most concurrent connections.
+   * @param mostOfHost Most concurrent connections to one address.
    */
   constructor(private most: number, private readonly mostOfHost: number) {}
 
-  /** How many places are taken. */
+  /** Number of slots in use. */
   get inUse(): number {
-    return this.#taken;
+    return this.#used;
   }
 
-  /** How many there are. */
+  /** Number of slots. */
   get limit(): number {
     return this.most;
   }
 
-  /** Allows no more than are taken now, less the one that could not be used; at least one. */
+  /** Reduces the limit to the slots in use less the one whose connection failed; at least one. */
   reduceLimit(): void {
-    this.most = Math.max(1, Math.min(this.most, this.#taken - 1));
+    this.most = Math.max(1, Math.min(this.most, this.#used - 1));
   }
 
   /**
-   * Takes a place as soon as there is one.
+   * Acquires a slot as soon as one is free.
    *
-   * @returns Gives it back; call it once.
+   * @returns A function that releases the slot; call it once.
    */
   async acquire(address: Address): Promise<() => void> {
     if (!this.#free(address) || this.#waiting.size > 0) {
@@ -46,32 +46,32 @@ export class ConnectionSlots {
         this.#next();
       });
     } else {
-      this.#note(address, 1);
+      this.#change(address, 1);
     }
     return () => {
-      this.#note(address, -1);
+      this.#change(address, -1);
       this.#next();
     };
   }
 
   #free(address: Address): boolean {
-    return this.#taken < this.most && (this.#of.get(address) ?? 0) < this.mostOfHost;
+    return this.#used < this.most && (this.#byAddress.get(address) ?? 0) < this.mostOfHost;
   }
 
-  #note(address: Address, change: number): void {
-    this.#taken += change;
-    const count = (this.#of.get(address) ?? 0) + change;
-    if (count === 0) this.#of.delete(address);
-    else this.#of.set(address, count);
+  #change(address: Address, change: number): void {
+    this.#used += change;
+    const count = (this.#byAddress.get(address) ?? 0) + change;
+    if (count === 0) this.#byAddress.delete(address);
+    else this.#byAddress.set(address, count);
   }
 
-  /** Who waits for a busy host holds nobody else up. */
+  /** Grants free slots. A request for a busy host does not delay requests for other hosts. */
   #next(): void {
     for (const one of this.#waiting) {
-      if (this.#taken >= this.most) return;
+      if (this.#used >= this.most) return;
       if (!this.#free(one.address)) continue;
       this.#waiting.delete(one);
-      this.#note(one.address, 1);
+      this.#change(one.address, 1);
       one.start();
     }
   }

@@ -1,6 +1,6 @@
 /**
- * Several sockets shared by the sweep and by conversations: what comes from a peer that is being
- * talked to goes into that conversation, all else to the sweep.
+ * Several sockets shared by the sweep and by conversations. A datagram from the peer of a
+ * conversation goes to that conversation, any other datagram to the sweep.
  *
  * @module
  */
@@ -12,135 +12,144 @@ import type { Throttle } from "./throttle.ts";
 /**
  * Called for each datagram that belongs to no conversation.
  *
- * @param datagram A view into the socket's buffer: gone when the call returns.
+ * @param datagram A view into the socket's buffer, valid until the call returns.
  */
 export type UnsolicitedReceiver = (datagram: Uint8Array, from: Endpoint, socket: number) => void;
 
 /** Sockets and the conversations on them. */
 export class Demultiplexer implements AsyncDisposable {
-  readonly #talks: Map<number | bigint, Conversation>[];
-  readonly #sole = new Set<Conversation>();
-  /** Hosts to which nothing more is sent from shared sockets. */
-  readonly #closed = new Set<Address>();
-  #over = false;
-  /** The socket that was handed out last. */
-  #turn = -1;
+  readonly #conversations: Map<number | bigint, Conversation>[];
+  readonly #exclusive = new Set<Conversation>();
+  /** Hosts whose conversations on shared sockets are cancelled. */
+  readonly #cancelledHosts = new Set<Address>();
+  #allCancelled = false;
+  /** Index of the socket that was chosen last. */
+  #lastSocket = -1;
 
   /**
-   * Takes the sockets over: disposing of the switchboard disposes of them.
+   * Takes ownership of sockets: disposing of the demultiplexer disposes of them.
    *
-   * @param sockets At least one.
-   * @param throttle When datagrams of conversations may leave.
+   * @param sockets The sockets, at least one.
+   * @param throttle The rate limit and caps for the datagrams of conversations.
    */
   constructor(
     readonly sockets: readonly DatagramSocket[],
     private readonly throttle: Throttle,
     private readonly clock: Clock,
   ) {
-    this.#talks = sockets.map(() => new Map());
+    this.#conversations = sockets.map(() => new Map());
   }
 
   /**
    * Starts receiving.
    *
-   * @param capacity Whether there is room for what belongs to no conversation. Who talks is heard all the
-   * same, or would be taken for silent.
-   * @param surplus Called for each datagram that a full conversation drops.
+   * @param capacity Whether the receiver accepts datagrams of no conversation. Conversations
+   * receive their datagrams in any case, so that their peers do not time out.
+   * @param onOverflow Called for each datagram that a full conversation drops.
    * @returns Resolves when all sockets are closed; rejects when one fails.
    */
   async listen(
-    stray: UnsolicitedReceiver,
+    unsolicited: UnsolicitedReceiver,
     capacity: ReceiverCapacity = () => undefined,
-    surplus: (from: Endpoint) => void = () => {},
+    onOverflow: (from: Endpoint) => void = () => {},
   ): Promise<void> {
     await Promise.all(this.sockets.map((socket, i) => {
-      const talks = this.#talks[i];
+      const conversations = this.#conversations[i];
       return socket.listen((datagram, from) => {
-        const talk = talks.get(endpointKey(from));
-        if (talk === undefined) stray(datagram, from, i);
-        else if (!talk.deliver(datagram)) surplus(from);
-      }, () => talks.size === 0 ? capacity() : undefined);
+        const conversation = conversations.get(endpointKey(from));
+        if (conversation === undefined) unsolicited(datagram, from, i);
+        else if (!conversation.deliver(datagram)) onOverflow(from);
+      }, () => conversations.size === 0 ? capacity() : undefined);
     }));
   }
 
-  /** Resolves when all that has arrived by now was handed on. */
+  /** Resolves when every datagram that has arrived so far was delivered. */
   async drained(): Promise<void> {
     await Promise.all(this.sockets.map((socket) => socket.drained()));
   }
 
   /**
-   * A socket for an endpoint's family: the given one where it fits, else those that do take turns,
-   * so that no buffer has to hold the answers of all.
+   * The index of a socket of the endpoint's address family: `preferred` if it has that family, else
+   * the sockets in rotation, so that no single receive buffer has to hold all replies; -1: none.
    */
   socketFor({ address }: Endpoint, preferred: number): number {
     const bits = family(address);
     if (this.sockets[preferred]?.family === bits) return preferred;
     const count = this.sockets.length;
     for (let i = 0; i < count; i++) {
-      this.#turn = (this.#turn + 1) % count;
-      if (this.sockets[this.#turn].family === bits) return this.#turn;
+      this.#lastSocket = (this.#lastSocket + 1) % count;
+      if (this.sockets[this.#lastSocket].family === bits) return this.#lastSocket;
     }
     return -1;
   }
 
   /**
-   * Opens a conversation. Until it is disposed of, all that the peer sends to this socket is its.
+   * Opens a conversation. Until it is disposed of, it receives all datagrams of the peer on a
+   * socket.
    *
-   * @param socket Which socket to use.
+   * @param socket The index of the socket.
    */
   link(peer: Endpoint, socket: number): Link {
-    const talks = this.#talks[socket];
+    const conversations = this.#conversations[socket];
     const key = endpointKey(peer);
-    const talk = new Conversation(peer, this.sockets[socket], this.throttle, this.clock, () => {
-      if (talks.get(key) === talk) talks.delete(key);
-    });
-    talks.set(key, talk);
-    if (this.#isClosed(peer)) talk.cancel();
-    return talk;
+    const onClose = () => {
+      if (conversations.get(key) === opened) conversations.delete(key);
+    };
+    const opened = new Conversation(
+      peer,
+      this.sockets[socket],
+      this.throttle,
+      this.clock,
+      onClose,
+    );
+    conversations.set(key, opened);
+    if (this.#isCancelled(peer)) opened.cancel();
+    return opened;
   }
 
   /**
-   * Opens a conversation on a socket of its own: nobody but the peer learns its port, so that it may
-   * begin with a host whose other conversations were ended.
+   * Opens a conversation on a socket of its own. Only the peer learns its port, so that it is
+   * allowed with a host whose conversations on shared sockets were cancelled.
    *
-   * @param socket Disposed of with the conversation.
+   * @param socket The socket, which is disposed of with the conversation.
    * @param onClose Called when the conversation is disposed of.
    */
   exclusiveLink(peer: Endpoint, socket: DatagramSocket, onClose: () => void = () => {}): Link {
-    const talk = exclusiveConversation(peer, socket, this.throttle, this.clock, () => {
-      this.#sole.delete(talk);
+    const opened = exclusiveConversation(peer, socket, this.throttle, this.clock, () => {
+      this.#exclusive.delete(opened);
       onClose();
     });
-    this.#sole.add(talk);
-    if (this.#over) talk.cancel();
-    return talk;
+    this.#exclusive.add(opened);
+    if (this.#allCancelled) opened.cancel();
+    return opened;
   }
 
-  #isClosed({ address }: Endpoint): boolean {
-    return this.#over || this.#closed.has(address);
+  #isCancelled({ address }: Endpoint): boolean {
+    return this.#allCancelled || this.#cancelledHosts.has(address);
   }
 
   /**
-   * Ends conversations, those that begin later too: nothing more is sent or awaited in them.
+   * Cancels conversations, and those that are opened later. They send and receive nothing more.
    *
-   * @param address The host whose conversations end, and which begins none on shared sockets.
-   * Default: all conversations end.
+   * @param address The host whose conversations on shared sockets are cancelled. Default: all
+   * conversations.
    */
   cancel(address?: Address): void {
-    if (address === undefined) this.#over = true;
-    else this.#closed.add(address);
-    for (const talks of [...this.#talks.map((map) => map.values()), this.#sole]) {
-      for (const talk of talks) if (this.#isClosed(talk.peer)) talk.cancel();
+    if (address === undefined) this.#allCancelled = true;
+    else this.#cancelledHosts.add(address);
+    const shared = this.#conversations.map((map) => map.values());
+    for (const conversations of [...shared, this.#exclusive]) {
+      for (const one of conversations) if (this.#isCancelled(one.peer)) one.cancel();
     }
   }
 
-  /** Closes the sockets. */
+  /** Disposes of the sockets. */
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all(this.sockets.map((socket) => socket[Symbol.asyncDispose]()));
   }
 }
 
-/** A conversation on a socket of its own, without a switchboard. */
+/** Opens a conversation on a socket of its own, without a demultiplexer. */
 export function exclusiveLink(
   peer: Endpoint,
   socket: DatagramSocket,
@@ -157,26 +166,26 @@ function exclusiveConversation(
   clock: Clock,
   onClose: () => void,
 ): Conversation {
-  const talk = new Conversation(peer, socket, throttle, clock, () => {
+  const opened = new Conversation(peer, socket, throttle, clock, () => {
     onClose();
     return socket[Symbol.asyncDispose]();
   });
   const key = endpointKey(peer);
   void socket.listen((datagram, from) => {
-    if (endpointKey(from) === key) talk.deliver(datagram);
+    if (endpointKey(from) === key) opened.deliver(datagram);
   });
-  return talk;
+  return opened;
 }
 
-/** Datagrams that wait to be read; what comes beyond them is lost, as in a socket's buffer. */
-const MOST_WAITING = 32;
+/** Most unread datagrams of a conversation; further ones are dropped, as in a socket's buffer. */
+const MOST_UNREAD = 32;
 
 class Conversation implements Link {
-  readonly #waiting: Uint8Array[] = [];
-  /** Ends the wait for a datagram, or for the time to send one. */
+  readonly #unread: Uint8Array[] = [];
+  /** Resolves the pending `next`, and the pending delay of `send`. */
   #wake: (() => void) | undefined;
   #depart: (() => void) | undefined;
-  #over = false;
+  #cancelled = false;
 
   constructor(
     readonly peer: Endpoint,
@@ -186,20 +195,20 @@ class Conversation implements Link {
     private readonly close: () => PromiseLike<void> | void,
   ) {}
 
-  /** Takes a copy of a datagram; false when it is full. */
+  /** Queues a copy of a datagram; false when the queue is full. */
   deliver(datagram: Uint8Array): boolean {
-    if (this.#waiting.length >= MOST_WAITING) return false;
-    this.#waiting.push(datagram.slice());
+    if (this.#unread.length >= MOST_UNREAD) return false;
+    this.#unread.push(datagram.slice());
     this.#wake?.();
     return true;
   }
 
   async send(datagram: Uint8Array): Promise<boolean> {
-    if (this.#over) return false;
+    if (this.#cancelled) return false;
     const now = this.clock.now();
     const wait = this.throttle.reserve(this.peer.address, now) - now;
     if (wait > 0) await this.#wait(wait);
-    return !this.#over && await this.socket.send(datagram, this.peer);
+    return !this.#cancelled && await this.socket.send(datagram, this.peer);
   }
 
   #wait(ms: number): Promise<void> {
@@ -215,23 +224,23 @@ class Conversation implements Link {
   }
 
   next(timeoutMs: number): Promise<Uint8Array | undefined> {
-    if (this.#waiting.length > 0 || this.#over) return Promise.resolve(this.#waiting.shift());
+    if (this.#unread.length > 0 || this.#cancelled) return Promise.resolve(this.#unread.shift());
     return new Promise((resolve) => {
       const done = () => {
-        if (this.#wake !== done) return; // it came while we caught up
+        if (this.#wake !== done) return; // a datagram arrived while the socket was drained
         cancel();
         this.#wake = undefined;
-        resolve(this.#waiting.shift());
+        resolve(this.#unread.shift());
       };
       this.#wake = done;
-      // Where we were held up ourselves, an answer may be there that nobody has read yet.
+      // On a busy machine the reply may have arrived without being read yet.
       const late = () => void this.socket.drained().then(done, done);
       const cancel = this.clock.after(timeoutMs, late);
     });
   }
 
   cancel(): void {
-    this.#over = true;
+    this.#cancelled = true;
     this.#depart?.();
     this.#wake?.();
   }

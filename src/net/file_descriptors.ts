@@ -1,22 +1,23 @@
 /**
- * Descriptors: how many are left, and what to do when there are none. Deno does not tell the limit of
- * the process, and the limit alone would not tell what is in use; so some are taken, and given back.
+ * File descriptors: counting the free ones, and retrying when there are none. Deno does not report
+ * the limit of the process, nor the descriptors in use. Free ones are therefore counted by opening
+ * them.
  *
  * @module
  */
 import { type Clock, sleep } from "./clock.ts";
 
-/** Something that holds a descriptor. */
+/** An object that holds a descriptor until it is disposed of. */
 interface Held {
   [Symbol.asyncDispose](): PromiseLike<void>;
 }
 
 /**
- * Tries whether so many descriptors can be had at once.
+ * Counts the free descriptors by opening up to `most` at once, and closes them again.
  *
- * @param most How many are wanted.
- * @param open Takes one; throws where there is none.
- * @returns How many can be had, at most `most`.
+ * @param most Most descriptors to open.
+ * @param open Opens one; throws when none is free.
+ * @returns The number of free descriptors, at most `most`.
  */
 export async function descriptorsLeft(most: number, open: () => Held): Promise<number> {
   const held: Held[] = [];
@@ -29,24 +30,24 @@ export async function descriptorsLeft(most: number, open: () => Held): Promise<n
   return held.length;
 }
 
-/** Codes of errors that say nothing about a peer: no descriptor, no port, or no memory is left. */
+/** Error codes of local shortages, which are not about a peer: descriptors, ports or memory. */
 const SHORTAGES = new Set(["EMFILE", "ENFILE", "EADDRNOTAVAIL", "ENOBUFS", "ENOMEM", "EAGAIN"]);
 
-/** Whether the code of an error means that this machine is short of something. */
+/** Whether an error code means that this machine lacks a resource. */
 export function isShortage(code: string): boolean {
   return SHORTAGES.has(code);
 }
 
-/** Whether the code of an error means that no descriptor is left. */
+/** Whether an error code means that no descriptor is free. */
 export function isOutOfDescriptors(code: string): boolean {
   return code === "EMFILE" || code === "ENFILE";
 }
 
 /**
- * Whether so many descriptors cannot be had at once.
+ * Whether fewer than `wanted` descriptors are free.
  *
- * @param wanted How many are wanted.
- * @param open Takes one.
+ * @param wanted Number of descriptors to open at once.
+ * @param open Opens one.
  */
 export function lacksDescriptors(wanted: number, open: () => Disposable): boolean {
   using held = new DisposableStack();
@@ -59,28 +60,30 @@ export function lacksDescriptors(wanted: number, open: () => Disposable): boolea
 }
 
 /**
- * How often, and after how long, milliseconds, what failed for a shortage is tried again: longer in all
- * than connections that are open take to end.
+ * Number of retries after a shortage, and the pause between them, milliseconds. Together they last
+ * longer than an open connection.
  */
 const TRIES = 150;
 const PAUSE_MS = 100;
 
-/** How long a shortage lasts before it is reported, milliseconds, and before nobody waits for its end. */
+/** Duration of a shortage, milliseconds, until it is reported, and until callers stop to retry. */
 const REPORTED_MS = 1000;
 const LASTING_MS = TRIES * PAUSE_MS;
 
-/** A shortage that all sockets and connections share: none waits for the end of one that lasts. */
+/**
+ * The state of a shortage, shared by all sockets and connections. None retries in a lasting one.
+ */
 export class Shortage {
-  /** Since when nothing could be opened. */
+  /** Start of the shortage, milliseconds; `undefined`: none. */
   #since: number | undefined;
   #reported = false;
 
   /**
-   * Starts without a shortage.
+   * Creates the state without a shortage.
    *
-   * @param clock The clock.
-   * @param report Called once, when a shortage has lasted for a second, with the code of the error
-   * where it is known.
+   * @param clock The clock that measures the shortage.
+   * @param report Called once when a shortage has lasted for a second, with the error code if
+   * known.
    */
   constructor(
     private readonly clock: Pick<Clock, "now">,
@@ -88,10 +91,10 @@ export class Shortage {
   ) {}
 
   /**
-   * Notes that something could not be opened.
+   * Records that opening failed.
    *
-   * @param code The code of the error, where it is known.
-   * @returns Whether to wait for the end of the shortage.
+   * @param code The error code, if known.
+   * @returns Whether to retry.
    */
   recordFailure(code?: string): boolean {
     const now = this.clock.now();
@@ -103,29 +106,29 @@ export class Shortage {
     return now - this.#since < LASTING_MS;
   }
 
-  /** Notes that something could be opened. */
+  /** Records that opening succeeded. */
   recordSuccess(): void {
     this.#since = undefined;
   }
 }
 
-/** How to wait. */
+/** Options of {@linkcode openWithRetries}. */
 export interface ShortageRetryOptions {
-  /** The clock. */
+  /** The clock for the pauses. */
   readonly clock: Clock;
-  /** Ends the wait. */
+  /** Cancels the retries. */
   readonly signal: AbortSignal;
-  /** Told of each shortage. */
+  /** Called at each failure for a shortage. */
   readonly onShortage?: () => void;
-  /** What others know of the shortage. Default: nothing. */
+  /** The state that all openers share. Default: none. */
   readonly shortage?: Shortage;
 }
 
 /**
- * Opens something, and tries again for 15 seconds where the machine is short of descriptors.
+ * Opens a socket or connection, and retries for 15 seconds while descriptors are short.
  *
- * @param open Returns `"exhausted"` for a shortage, or throws the system's error.
- * @returns `"exhausted"` where the shortage lasts, or has lasted that long for others.
+ * @param open Opens it; returns `"exhausted"` for a shortage, or throws the system's error.
+ * @returns `"exhausted"` when the shortage has lasted for 15 seconds here or for another opener.
  */
 export async function openWithRetries<T>(
   open: () => T | Promise<T>,
@@ -141,7 +144,7 @@ export async function openWithRetries<T>(
   }
 }
 
-/** What was opened; else `"exhausted"`, with the code of the error where it is known. */
+/** Opens once; returns `"exhausted"` for a shortage, with the error code if known. */
 async function tryOpen<T>(
   open: () => T | Promise<T>,
 ): Promise<[T] | [T | "exhausted", code?: string]> {

@@ -1,41 +1,43 @@
 /**
- * Waiting until what has arrived at a socket was handed on.
+ * Waits until all datagrams that have arrived at a socket were delivered.
  *
  * @module
  */
 
-/** What a datagram takes up of a receive buffer at the least, bytes. */
+/** Least buffer space of one datagram, bytes. */
 const LEAST_DATAGRAM_SPACE = 256;
 
 /**
- * How many datagrams a receive buffer can hold at the most.
+ * Most datagrams in a receive buffer.
  *
- * @param receiveBuffer Its size, bytes as the system counts.
+ * @param receiveBuffer Size of the buffer, bytes as the system counts.
  */
 export function mostDatagramsIn(receiveBuffer: number): number {
   return Math.ceil(receiveBuffer / LEAST_DATAGRAM_SPACE);
 }
 
-/** Those who wait for it. */
+/** The pending waits of one socket. */
 export class ReceiveDrain {
   #waiting: { left: number; readonly done: () => void }[] = [];
 
   /**
-   * Nobody waits yet.
+   * Creates it without a pending wait.
    *
-   * @param most Datagrams that may have arrived.
+   * @param most Most datagrams in the receive buffer.
    */
   constructor(private readonly most: number) {}
 
-  /** Resolves when nothing more had arrived, or as much was handed on as the buffer can hold. */
+  /**
+   * Resolves when the buffer is empty, or after the delivery of as many datagrams as it can hold.
+   */
   wait(): Promise<void> {
     return new Promise((done) => this.#waiting.push({ left: this.most, done }));
   }
 
   /**
-   * Datagrams were handed on.
+   * Records the delivery of datagrams.
    *
-   * @param empty Whether none is left.
+   * @param empty Whether the buffer is empty.
    */
   delivered(count: number, empty: boolean): void {
     if (this.#waiting.length === 0) return;

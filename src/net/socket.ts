@@ -1,23 +1,23 @@
 /**
- * The contracts of the network: what engines offer, and what the sweep and inspection use. Bytes
- * and endpoints; nothing here knows a protocol.
+ * The network contracts between engines, the sweep and inspection. They deal in bytes and
+ * endpoints, and are independent of protocols.
  *
  * @module
  */
 import type { Address, Endpoint } from "../core/address.ts";
 import type { Endpoints } from "../core/endpoints.ts";
 
-/** What happened on a socket besides datagrams. */
+/** Error counts of a socket, by error code. */
 export interface SocketErrors {
-  /** Datagrams that the system refused to send, by error code. */
+  /** Datagrams that the system refused to send. */
   readonly send: Map<string, number>;
-  /** Errors while receiving, by error code: a peer's ICMP, Windows' ConnectionReset. */
+  /** Errors of receiving, as from a peer's ICMP message (on Windows: ConnectionReset). */
   readonly receive: Map<string, number>;
-  /** Times that sending had to wait, by error code: a card without room, an interface that is down. */
+  /** Times that sending had to wait: the card's queue was full, or the interface was down. */
   readonly waits: Map<string, number>;
 }
 
-/** Nothing went wrong yet. */
+/** Error counts without any error. */
 export function noErrors(): SocketErrors {
   return { send: new Map(), receive: new Map(), waits: new Map() };
 }
@@ -25,85 +25,95 @@ export function noErrors(): SocketErrors {
 /**
  * Called for each datagram that arrives.
  *
- * @param datagram A view into the socket's buffer: gone when the call returns.
- * @param from Who sent it.
+ * @param datagram A view into the socket's buffer, valid until the call returns.
+ * @param from The sender.
  */
 export type DatagramReceiver = (datagram: Uint8Array, from: Endpoint) => void;
 
-/** Whether a receiver takes the next datagram: `undefined`, or settles when it will. */
+/**
+ * Whether a receiver accepts the next datagram: `undefined`, or a promise that settles when it
+ * does.
+ */
 export type ReceiverCapacity = () => Promise<void> | undefined;
 
-/** A UDP socket, which sends batches of its own engine: type `B`. */
+/** A UDP socket. `B` is the type of its engine's batches. */
 export interface DatagramSocket<B extends Batch = Batch> extends AsyncDisposable {
-  /** The family of its addresses. */
+  /** The address family of the socket. */
   readonly family: 4 | 6;
-  /** Its own port. */
+  /** The local port. */
   readonly port: number;
-  /** Whether what has arrived is handed on at each {@linkcode flush}, and needs no turn. Default: no. */
+  /**
+   * Whether {@linkcode flush} also delivers arrived datagrams, without an event loop iteration.
+   * Default: false.
+   */
   readonly receivesWhileSending?: boolean;
-  /** What datagrams may take up that have arrived and not been read, bytes as the system counts. */
+  /** Size of the receive buffer, bytes as the system counts. */
   readonly receiveBuffer: number;
-  /** Datagrams that found no room there, where the system tells; else 0. */
+  /** Datagrams dropped for a full receive buffer, if the system reports it; else 0. */
   readonly dropped: number;
-  /** How much is in there, bytes as the system counts, where it tells. */
+  /** Bytes in use in the receive buffer, as the system counts, if it reports them. */
   readonly receiveBufferUsed?: number;
-  /** What went wrong so far. Sockets that send through one outlet count together. */
+  /** Error counts. Sockets with a common sender share them. */
   readonly errors: SocketErrors;
   /**
-   * Hands every datagram that arrives to the receiver.
+   * Delivers every arriving datagram to the receiver.
    *
-   * @param capacity While it gives a promise, datagrams wait in the system's buffer, until that settles.
-   * Default: there is always room for the next.
-   * @returns Resolves when the socket was disposed of; rejects when it fails, or the receiver does.
+   * @param capacity While it returns a promise, datagrams stay in the receive buffer until the
+   * promise settles. Default: the receiver accepts every datagram.
+   * @returns Resolves when the socket is disposed of; rejects when the socket or the receiver
+   * fails.
    */
   listen(receiver: DatagramReceiver, capacity?: ReceiverCapacity): Promise<void>;
-  /** Resolves when all that has arrived by now was handed on, or the socket was disposed of. */
+  /**
+   * Resolves when every datagram that has arrived so far was delivered, or the socket is disposed
+   * of.
+   */
   drained(): Promise<void>;
   /**
    * Sends one datagram.
    *
-   * @returns Whether the system took it; if not, it is counted in `errors`.
+   * @returns Whether the system accepted it; if not, it is counted in `errors`.
    */
   send(datagram: Uint8Array, to: Endpoint): Promise<boolean>;
   /**
-   * Makes a batch, which any socket of the same engine and family can send.
+   * Creates a batch, which any socket of the same engine and family can send.
    *
    * @param template The datagram.
-   * @param capacity How many targets fit in: {@linkcode MOST_IN_BATCH} at the most.
+   * @param capacity Most targets in the batch, up to {@linkcode MOST_IN_BATCH}.
    */
   batch(template: Template, capacity: number): B;
   /**
-   * Sends a batch. What has arrived may be handed on meanwhile.
+   * Sends a batch. It may deliver arrived datagrams meanwhile.
    *
-   * @param signal Ends waiting for an interface that is down, where the engine waits for that.
-   * @returns How many of it the system took; a promise where it did not take them at once. It
-   * rejects when the rest of it waits for a network that is gone, or that nobody waits for.
+   * @param signal Cancels waiting for an interface that is down, in engines that wait for one.
+   * @returns Number of datagrams that the system accepted; a promise if it did not accept all at
+   * once. The promise rejects when the interface is gone, or is down after the signal has aborted.
    */
   flush(batch: B, signal?: AbortSignal): number | Promise<number>;
 }
 
-/** Targets that a batch has room for, at the most. */
+/** Most targets in a batch. */
 export const MOST_IN_BATCH = 256;
 
-/** A datagram whose copies differ by a token and a time, of 32 bits each, big endian. */
+/** A datagram whose copies differ by a token and a time: 32 bits each, big endian. */
 export interface Template {
-  /** The datagram, with both of them zero. */
+  /** The datagram, with token and time zero. */
   readonly template: Uint8Array;
-  /** Where the token goes. Default: nowhere. */
+  /** Offset of the token, bytes. Default: the datagram holds none. */
   readonly tokenAt?: number;
-  /** Whether the token is written as eight hexadecimal digits of text. Default: as four bytes. */
+  /** Whether the token is text of eight hexadecimal digits. Default: false, four bytes. */
   readonly tokenText?: boolean;
-  /** Where the time goes. Default: nowhere. */
+  /** Offset of the time, bytes. Default: the datagram holds none. */
   readonly clockAt?: number;
 }
 
-/** Writes what copies of a datagram differ by. */
+/** Writes token and time into copies of a datagram. */
 export class Stamp {
   readonly #tokenAt: number;
   readonly #isText: boolean;
   readonly #clockAt: number;
 
-  /** Notes where that goes. */
+  /** Takes the offsets from a template. */
   constructor({ tokenAt = -1, tokenText = false, clockAt = -1 }: Template) {
     this.#tokenAt = tokenAt;
     this.#isText = tokenText;
@@ -111,9 +121,9 @@ export class Stamp {
   }
 
   /**
-   * Stamps a copy.
+   * Writes token and time into a copy.
    *
-   * @param at Where in `slots` it starts.
+   * @param at Offset of the copy in `slots`.
    */
   write(slots: DataView, at: number, token: number, clock: number): void {
     if (this.#tokenAt >= 0) {
@@ -125,14 +135,14 @@ export class Stamp {
     if (this.#clockAt >= 0) slots.setUint32(at + this.#clockAt, clock);
   }
 
-  /** Fills with zeros what {@linkcode write} writes. */
+  /** Sets token and time to zero. */
   clear(slots: DataView, at: number): void {
     if (this.#tokenAt >= 0) slots.setUint32(at + this.#tokenAt, 0);
     if (this.#tokenAt >= 0 && this.#isText) slots.setUint32(at + this.#tokenAt + 4, 0);
     if (this.#clockAt >= 0) slots.setUint32(at + this.#clockAt, 0);
   }
 
-  /** What that adds to the sum of a copy's 16-bit words, not folded: an integer below 2^19. */
+  /** The sum of the 16-bit words of token and time in a copy, not folded: an integer below 2^19. */
   sumOf(token: number, clock: number): number {
     return (this.#tokenAt >= 0 ? this.#sumOfToken(token) : 0) +
       (this.#clockAt >= 0 ? sumOfWord(clock, this.#clockAt) : 0);
@@ -146,10 +156,11 @@ export class Stamp {
 }
 
 /**
- * Sixteen bits as the text of four hexadecimal digits in lower case, a byte each, big endian.
+ * Formats 16 bits as four hexadecimal digits in lower case, one byte each, big endian.
  *
- * The four digits are spread over the bytes of a word. Adding 6 carries into bit 4 of the bytes above
- * 9: those get the letters' offset, `a` - 10 - `0` = 39. No byte overflows, so all are done at once.
+ * The four digits are spread over the bytes of a word. Adding 6 carries into bit 4 of the bytes
+ * above 9: those get the letters' offset, `a` - 10 - `0` = 39. No byte overflows, so all are done
+ * at once.
  */
 function hexDigits(bits: number): number {
   const spread = (bits & 0xf000) << 12 | (bits & 0xf00) << 8 | (bits & 0xf0) << 4 | bits & 0xf;
@@ -157,35 +168,37 @@ function hexDigits(bits: number): number {
   return spread + 0x30303030 + Math.imul(isLetter, 39) | 0;
 }
 
-/** The sum of the 16-bit words that four bytes are part of: those at an odd place lie across them. */
+/** The sum of the 16-bit words of four bytes; at an odd offset the bytes span three words. */
 function sumOfWord(bytes: number, at: number): number {
   return (at & 1) === 0
     ? (bytes >>> 16) + (bytes & 0xffff)
     : (bytes >>> 24) + (bytes >>> 8 & 0xff) + ((bytes >>> 16 & 0xff) + (bytes & 0xff) << 8);
 }
 
-/** Copies of one datagram for many targets: only what differs is written per target. */
+/** Copies of one datagram for many targets; only token, time and address differ. */
 export interface Batch {
-  /** How many targets are in it. */
+  /** Number of targets in the batch. */
   readonly length: number;
   /**
-   * Adds a target of a row.
+   * Adds a target.
    *
-   * @param token What goes where the token does.
-   * @param clock What goes where the time does: microseconds modulo 2^32, when this is called. What
-   * leaves later by another thread says how much later.
+   * @param targets A list of endpoints.
+   * @param i Index of the target in the list.
+   * @param token The token of the datagram.
+   * @param clock The time of the call, microseconds modulo 2^32. A sender thread adds the time that
+   * the target waits.
    */
   add(targets: Endpoints, i: number, token: number, clock: number): void;
-  /** Empties it. */
+  /** Removes all targets. */
   clear(): void;
 }
 
-/** A batch of engines that send datagram by datagram. */
+/** A batch for engines that send one datagram at a time. */
 export class DatagramBatch implements Batch {
   length = 0;
-  /** Where each goes. */
+  /** The address of each target. */
   readonly addresses: Address[] = [];
-  /** On which port. */
+  /** The port of each target. */
   readonly ports: number[] = [];
   readonly #size: number;
   readonly #bytes: Uint8Array;
@@ -193,10 +206,10 @@ export class DatagramBatch implements Batch {
   readonly #stamp: Stamp;
 
   /**
-   * Makes the copies.
+   * Creates the copies.
    *
    * @param of The datagram.
-   * @param capacity How many targets fit in.
+   * @param capacity Most targets in the batch.
    */
   constructor(of: Template, capacity: number) {
     const { template } = of;
@@ -226,59 +239,59 @@ export class DatagramBatch implements Batch {
 
 /** A conversation with one peer. */
 export interface Link extends AsyncDisposable {
-  /** What a stream has beyond datagrams; `undefined` where there are datagrams. */
+  /** The properties of a stream; `undefined` for a link over UDP. */
   readonly stream?: StreamSide;
-  /** Sends one datagram when it may leave; false when the system refused it. */
+  /** Sends one datagram once the throttle allows it; false when the system refuses it. */
   send(datagram: Uint8Array): Promise<boolean>;
   /**
-   * The next datagram of the peer, or the next bytes of a stream, in a copy of its own; `undefined`
-   * when none comes in time, the stream has ended, or the link was disposed of.
+   * The next datagram of the peer, or the next bytes of a stream, as a copy. `undefined` when none
+   * arrives in time, the stream has ended, or the link is disposed of.
    */
   next(timeoutMs: number): Promise<Uint8Array | undefined>;
 }
 
-/** What a link over a stream has beyond datagrams. */
+/** The properties of a link over a stream. */
 export interface StreamSide {
-  /** Why nothing more can come; `undefined` while something can. */
+  /** Why the stream has ended; `undefined` while it is open. */
   readonly end: StreamEnd | undefined;
-  /** Whether a connection has ever opened: where none has, no other will. */
+  /** Whether a connection has ever opened; if none has, a further attempt is useless. */
   readonly opened: boolean;
-  /** Hangs up: what is sent next goes over a new connection. */
+  /** Closes the connection; the next `send` opens a new one. */
   renew(): void;
 }
 
 /**
- * Why a connection did not open: the peer said no, a router said no, nobody said anything, we were
- * told to end, or the system has no descriptors or ports left.
+ * Why a connection did not open: the peer refused it, no route leads to the peer, the attempt timed
+ * out or was cancelled, or the system has no free descriptor or port.
  */
 export type ConnectFailure = "refused" | "unreachable" | "timeout" | "cancelled" | "exhausted";
 
 /**
- * Why a stream says no more: it never opened, the peer closed or reset it, the peer was too slow, or
- * it said too much.
+ * Why a stream ended: it never opened, the peer closed or reset it, the peer was too slow, or it
+ * sent too many bytes.
  */
 export type StreamEnd = ConnectFailure | "closed" | "reset" | "slow" | "flood";
 
-/** An open connection. */
+/** An open TCP connection. */
 export interface Stream extends Disposable {
   /**
-   * The next bytes, in a copy of its own; how it ended when none come. What a peer does is never
-   * thrown. Only one call at a time; disposing of the stream ends it.
+   * The next bytes, as a copy, or how the stream ended. It never throws for what a peer does. Only
+   * one call may be pending; disposing of the stream ends it.
    */
   read(): Promise<Uint8Array | "closed" | "reset">;
-  /** Writes all; false when the connection is gone. */
+  /** Writes all bytes; false when the connection is closed. */
   write(bytes: Uint8Array): Promise<boolean>;
 }
 
-/** Opens connections. */
+/** Opens TCP connections. */
 export interface Dialer {
-  /** Connections that did not open or broke, by error code. */
+  /** Number of connections that failed or broke, by error code. */
   readonly errors: ReadonlyMap<string, number>;
   /**
    * Connects.
    *
-   * @param signal Gives up: `"cancelled"`.
-   * @returns The connection, or why there is none; what a peer does is never thrown.
+   * @param signal Cancels the attempt: the result is `"cancelled"`.
+   * @returns The connection, or why it failed. It never throws for what a peer does.
    * @throws Deno.errors.NotCapable.
    */
   connect(to: Endpoint, signal: AbortSignal): Promise<Stream | ConnectFailure>;

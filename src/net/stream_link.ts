@@ -1,5 +1,5 @@
 /**
- * A stream as a link: connected when something is to be sent, bounded in time and in bytes.
+ * A TCP stream as a link. It connects at the first `send`, and bounds time and bytes.
  *
  * @module
  */
@@ -9,19 +9,19 @@ import { openWithRetries, type Shortage } from "./file_descriptors.ts";
 import type { ConnectFailure, Dialer, Link, Stream, StreamEnd, StreamSide } from "./socket.ts";
 import type { Throttle } from "./throttle.ts";
 
-/** How long a peer may take, milliseconds, and how much it may say. */
+/** Limits on a peer's time, milliseconds, and on its bytes. */
 export interface StreamLimits {
-  /** To accept a connection. */
+  /** Time to accept a connection. */
   readonly connectMs: number;
-  /** From a question to the first byte that answers it. */
+  /** Time from a request to the first byte of the reply. */
   readonly firstByteMs: number;
-  /** From the connection to the last byte. */
+  /** Time from the connection to the last byte. */
   readonly totalMs: number;
-  /** Bytes of one connection. */
+  /** Most bytes of one connection. */
   readonly mostBytes: number;
 }
 
-/** As long as real clients are patient; a status fits sixteen times into that many bytes. */
+/** Limits as in real clients; a status fits sixteen times into the bytes. */
 export const STREAM_LIMITS: StreamLimits = {
   connectMs: 3000,
   firstByteMs: 5000,
@@ -29,30 +29,30 @@ export const STREAM_LIMITS: StreamLimits = {
   mostBytes: 2 * 1024 * 1024,
 };
 
-/** What a link over a stream needs. */
+/** Options of a {@linkcode StreamLink}. */
 export interface StreamLinkOptions {
-  /** Opens connections. */
+  /** The dialer that opens its connections. */
   readonly dialer: Dialer;
-  /** When connections may be opened and questions leave: each counts as a datagram. */
+  /** The rate limit and caps. Each connection and each request counts as a datagram. */
   readonly throttle: Throttle;
-  /** The clock. */
+  /** The clock for all timeouts. */
   readonly clock: Clock;
-  /** What the peer may do. */
+  /** The limits on the peer. */
   readonly limits: StreamLimits;
-  /** Ends everything. */
+  /** Cancels the link. */
   readonly signal: AbortSignal;
-  /** Told when the link was disposed of. */
+  /** Called when the link is disposed of. */
   readonly onClose?: () => void;
-  /** Told each time that there is no descriptor for a connection. */
+  /** Called each time that no descriptor is free for a connection. */
   readonly onShortage?: () => void;
-  /** What other connections know of the shortage. Default: nothing. */
+  /** The state of a shortage that all connections share. Default: none. */
   readonly shortage?: Shortage;
 }
 
 /**
- * Connects within the limit; where descriptors are short, it waits for some.
+ * Connects within the limit, and retries while descriptors are short.
  *
- * @returns The connection, or why there is none: `"timeout"` when the time is up.
+ * @returns The connection, or why it failed: `"timeout"` after the limit.
  */
 export function dial(
   peer: Endpoint,
@@ -65,23 +65,23 @@ async function dialOnce(
   peer: Endpoint,
   { dialer, clock, limits, signal }: StreamLinkOptions,
 ): Promise<Stream | ConnectFailure> {
-  const late = new AbortController();
-  const give = () => late.abort();
-  const cancel = clock.after(limits.connectMs, give);
-  signal.addEventListener("abort", give, { once: true });
-  if (signal.aborted) give();
+  const attempt = new AbortController();
+  const abort = () => attempt.abort();
+  const cancel = clock.after(limits.connectMs, abort);
+  signal.addEventListener("abort", abort, { once: true });
+  if (signal.aborted) abort();
   try {
-    const stream = await dialer.connect(peer, late.signal);
+    const stream = await dialer.connect(peer, attempt.signal);
     return stream === "cancelled" && !signal.aborted ? "timeout" : stream;
   } finally {
     cancel();
-    signal.removeEventListener("abort", give);
+    signal.removeEventListener("abort", abort);
   }
 }
 
 /** A conversation over TCP. */
 export class StreamLink implements Link, StreamSide {
-  /** Why nothing more comes; `undefined` while something can. */
+  /** Why the stream has ended; `undefined` while it is open. */
   end: StreamEnd | undefined;
   /** Whether a connection has ever opened. */
   opened = false;
@@ -90,32 +90,34 @@ export class StreamLink implements Link, StreamSide {
   #stream: Stream | undefined;
   #reading: Promise<Uint8Array | StreamEnd> | undefined;
   #connectedAt = 0;
-  #askedAt = 0;
-  /** Whether the question has been answered by a byte. */
-  #begun = false;
+  #requestedAt = 0;
+  /** Whether a byte of the reply has arrived. */
+  #replied = false;
   #bytes = 0;
-  /** Ends the wait for bytes, or for the time to send some. */
+  /** Resolves the pending wait for bytes or for a departure. */
   #wake: (() => void) | undefined;
-  #over = false;
-  readonly #hangUp = () => this.#close("cancelled");
+  #disposed = false;
+  readonly #cancel = () => this.#close("cancelled");
 
   /**
-   * @param peer Who is talked to.
-   * @param open A connection that is open already, for what is sent first.
+   * Creates a link, without connecting.
+   *
+   * @param peer The endpoint to connect to.
+   * @param open An open connection for the first request. Default: `send` opens one.
    */
   constructor(peer: Endpoint, options: StreamLinkOptions, open?: Stream) {
     this.#peer = peer;
     this.#options = options;
-    options.signal.addEventListener("abort", this.#hangUp, { once: true });
-    if (open !== undefined) this.#begin(open);
+    options.signal.addEventListener("abort", this.#cancel, { once: true });
+    if (open !== undefined) this.#adopt(open);
   }
 
-  /** It is a stream. */
+  /** The properties of the stream: this link itself. */
   get stream(): StreamSide {
     return this;
   }
 
-  #begin(stream: Stream): void {
+  #adopt(stream: Stream): void {
     this.end = undefined;
     this.opened = true;
     this.#stream = stream;
@@ -124,7 +126,7 @@ export class StreamLink implements Link, StreamSide {
     this.#bytes = 0;
   }
 
-  /** Hangs up: what is sent next goes over a new connection. */
+  /** Closes the connection; the next `send` opens a new one. */
   renew(): void {
     this.#close(undefined);
   }
@@ -137,14 +139,14 @@ export class StreamLink implements Link, StreamSide {
     this.#wake?.();
   }
 
-  /** Sends bytes, over a new connection where there is none; false when that failed. */
+  /** Sends bytes, over a new connection if none is open; false on failure. */
   async send(bytes: Uint8Array): Promise<boolean> {
     if (this.#stream === undefined && this.end === undefined) await this.#connect();
     await this.#depart();
     const { clock, signal } = this.#options;
     if (this.#stream === undefined || signal.aborted) return false;
-    this.#askedAt = clock.now();
-    this.#begun = false;
+    this.#requestedAt = clock.now();
+    this.#replied = false;
     const written = await Promise.race([this.#stream.write(bytes), this.#wait(this.#left())]);
     this.#wake?.();
     if (written === undefined && this.end === undefined) this.#close("slow");
@@ -153,14 +155,14 @@ export class StreamLink implements Link, StreamSide {
 
   async #connect(): Promise<void> {
     await this.#depart();
-    if (this.#over || this.#options.signal.aborted) return this.#close("cancelled");
+    if (this.#disposed || this.#options.signal.aborted) return this.#close("cancelled");
     const stream = await dial(this.#peer, this.#options);
     if (typeof stream === "string") this.end = stream;
-    else if (this.#over) stream[Symbol.dispose]();
-    else this.#begin(stream);
+    else if (this.#disposed) stream[Symbol.dispose]();
+    else this.#adopt(stream);
   }
 
-  /** Waits until one more packet may leave. */
+  /** Waits until the throttle allows one more packet. */
   async #depart(): Promise<void> {
     const { throttle, clock } = this.#options;
     if (this.end !== undefined) return;
@@ -169,14 +171,14 @@ export class StreamLink implements Link, StreamSide {
     if (departure > now) await this.#wait(departure - now);
   }
 
-  /** How long the peer may still be silent, milliseconds. */
+  /** Time until the peer exceeds a limit, milliseconds. */
   #left(): number {
     const { clock, limits } = this.#options;
-    const first = this.#begun ? Infinity : this.#askedAt + limits.firstByteMs;
+    const first = this.#replied ? Infinity : this.#requestedAt + limits.firstByteMs;
     return Math.min(first, this.#connectedAt + limits.totalMs) - clock.now();
   }
 
-  /** The next bytes; `undefined` when none come in time, or `end` says why none will come. */
+  /** The next bytes; `undefined` when none arrive in time, or the stream has ended. */
   async next(timeoutMs: number): Promise<Uint8Array | undefined> {
     const stream = this.#stream;
     if (stream === undefined) return undefined;
@@ -195,7 +197,7 @@ export class StreamLink implements Link, StreamSide {
   }
 
   #take(bytes: Uint8Array): Uint8Array | undefined {
-    this.#begun = true;
+    this.#replied = true;
     this.#bytes += bytes.length;
     return this.#bytes > this.#options.limits.mostBytes ? void this.#close("flood") : bytes;
   }
@@ -212,11 +214,11 @@ export class StreamLink implements Link, StreamSide {
     });
   }
 
-  /** Hangs up for good. */
+  /** Closes the connection and disposes of the link. */
   [Symbol.asyncDispose](): Promise<void> {
-    if (!this.#over) this.#options.onClose?.();
-    this.#over = true;
-    this.#options.signal.removeEventListener("abort", this.#hangUp);
+    if (!this.#disposed) this.#options.onClose?.();
+    this.#disposed = true;
+    this.#options.signal.removeEventListener("abort", this.#cancel);
     this.#close("cancelled");
     return Promise.resolve();
   }

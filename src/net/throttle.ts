@@ -1,5 +1,5 @@
 /**
- * When a datagram may leave: one pace for all of them, and caps for each host and each network.
+ * The rate limit for all datagrams, with caps for each host and each network.
  *
  * @module
  */
@@ -7,32 +7,32 @@ import type { Address } from "../core/address.ts";
 import { Endpoints } from "../core/endpoints.ts";
 import { Caps } from "./caps.ts";
 
-/** Limits, in datagrams a second; `undefined` where there is none. */
+/** Limits, in datagrams a second; `undefined`: no limit. */
 export interface Limits {
-  /** All datagrams together. */
+  /** The limit for all datagrams together. */
   readonly rate: number | undefined;
-  /** Those to one /24 (IPv4) or /48 (IPv6). */
+  /** The cap for one /24 (IPv4) or /48 (IPv6). */
   readonly netRate: number | undefined;
-  /** Those to one address. */
+  /** The cap for one address. */
   readonly hostRate: number | undefined;
 }
 
 /**
- * How far a late sender may catch up, milliseconds: what is missed beyond it is not sent faster later.
- * So no second holds more than a hundredth more.
+ * How far a late sender may catch up, milliseconds. Time lost beyond it is not made up. So no
+ * second holds more than 1 % above the rate.
  */
 const SLACK_MS = 10;
 /**
- * It catches up at twice the pace, and what leaves at once is no more than what is due in so many
- * milliseconds, or one batch.
+ * A late sender catches up at twice the rate. A burst holds at most the datagrams of 2 ms at that
+ * rate, or one batch.
  */
 const HASTE = 2;
 const BURST_MS = 2;
 const BURST = 256;
 
 /**
- * Hands out departure times. A departure that was handed out counts, whether it is used or not, so
- * that nobody is starved: the earlier asks, the earlier goes.
+ * Grants departure times in the order of requests. A granted departure counts even if it is not
+ * used, so that no caller is starved.
  *
  * @example Two datagrams a second to one host
  * ```ts
@@ -45,12 +45,12 @@ const BURST = 256;
  * ```
  */
 export class Throttle {
-  /** Departures that were handed out. */
+  /** Number of granted departures. */
   granted = 0;
   #interval: number;
-  /** When the next datagram is due, and when one may leave behind all others at twice the pace. */
+  /** When the next datagram is due at the rate, and at twice the rate, milliseconds. */
   readonly #next = Float64Array.of(-Infinity, -Infinity);
-  /** How long before that it may leave, as part of a burst. */
+  /** How long before the second of these times a datagram of a burst may leave, milliseconds. */
   #burst: number;
   readonly #hosts: Caps | undefined;
   readonly #nets: Caps | undefined;
@@ -59,10 +59,10 @@ export class Throttle {
   readonly #time = new Float64Array(1);
 
   /**
-   * Starts with nothing sent.
+   * Creates a throttle without any datagram sent.
    *
-   * @param limits The limits; each at least one a second, but for `rate`, which may be less.
-   * @param exempt Addresses to which no cap applies. Default: none.
+   * @param limits The limits. Caps are at least 1; `rate` may be lower.
+   * @param exempt Whether the caps do not apply to an address. Default: they apply to all.
    */
   constructor(limits: Limits, exempt: (address: Address) => boolean = () => false) {
     this.#interval = intervalOf(limits.rate);
@@ -73,8 +73,8 @@ export class Throttle {
   }
 
   /**
-   * Changes the pace of all, from the next departure on. What was let go counts on: nothing leaves at
-   * once that would not have with the new pace alone.
+   * Changes the rate from the next departure on. Earlier departures still count: the change allows
+   * no burst that the new rate alone would forbid.
    *
    * @param rate Datagrams a second, above 0.
    * @param now The time, milliseconds.
@@ -83,14 +83,14 @@ export class Throttle {
     this.#interval = intervalOf(rate);
     this.#burst = burstOf(this.#interval);
     const next = this.#next;
-    // What the old pace owes is not paid at the new one: neither a burst nor a pause comes of it.
+    // Time lost or gained at the old rate does not carry over: neither a burst nor a pause follows.
     if (next[0] !== -Infinity) next[0] = Math.min(Math.max(next[0], now), now + this.#interval);
     next[1] = Math.min(next[1], now + this.#burst);
   }
 
   /**
-   * When the last datagram to a host left, or will; `-Infinity` where that was more than a second
-   * ago, or hosts have no cap.
+   * Departure time of the last datagram to a host, past or future; `-Infinity` if that was more
+   * than a second ago, or hosts have no cap.
    */
   lastTo(address: Address): number {
     this.#one.set(0, { address, port: 0 });
@@ -101,7 +101,7 @@ export class Throttle {
    * Reserves the departure of one datagram.
    *
    * @param now The time, milliseconds.
-   * @returns When it may leave: now or later.
+   * @returns The departure time, now or later.
    */
   reserve(to: Address, now: number): number {
     this.#one.set(0, { address: to, port: 0 });
@@ -111,15 +111,15 @@ export class Throttle {
   }
 
   /**
-   * The same for an endpoint of a row; nothing is allocated for IPv4.
+   * Reserves the departure of a datagram to `targets[i]`, without an allocation for IPv4.
    *
-   * @param time The time, in its first element, which becomes that of the departure.
+   * @param time `time[0]` is the time, and becomes the departure time.
    */
   reserveAt(targets: Endpoints, i: number, time: Float64Array): void {
     this.granted++;
     const next = this.#next;
-    const behind = next[0] === -Infinity ? 0 : SLACK_MS; // who begins is not late
-    const due = Math.max(next[0], time[0] - behind);
+    const slack = next[0] === -Infinity ? 0 : SLACK_MS; // the first datagram is not late
+    const due = Math.max(next[0], time[0] - slack);
     const paced = Math.max(due, time[0], next[1] - this.#burst);
     next[0] = due + this.#interval;
     next[1] = Math.max(paced, next[1]) + this.#interval / HASTE;
@@ -148,5 +148,5 @@ function burstOf(interval: number): number {
 }
 
 const HOST = { ipv4: 0, ipv6: 0n };
-/** A /24, and a /48. */
+/** Bits below a /24 of IPv4 and a /48 of IPv6. */
 const NET = { ipv4: 8, ipv6: 80n };

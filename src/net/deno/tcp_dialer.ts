@@ -1,5 +1,5 @@
 /**
- * Connections through Deno's own sockets, on every system.
+ * TCP connections through Deno's sockets, on every system.
  *
  * @module
  */
@@ -9,13 +9,13 @@ import { openSocket } from "./udp_socket.ts";
 import { isShortage } from "../file_descriptors.ts";
 import type { ConnectFailure, Dialer, Stream } from "../socket.ts";
 
-/** Bytes read at once. */
+/** Most bytes of one read. */
 const CHUNK = 16 * 1024;
 
 /**
- * Opens connections.
+ * Creates the portable dialer.
  *
- * @param from The address of ours to connect from. Default: the system's choice.
+ * @param from The local address of its connections. Default: the system's choice.
  */
 export function denoDialer(from?: Address): Dialer {
   return new DenoDialer(from);
@@ -45,7 +45,7 @@ class DenoDialer implements Dialer {
     return new DenoStream(conn, (error) => this.count(error));
   }
 
-  /** Deno.connect() cannot choose the address that it connects from; Node's way in Deno can. */
+  /** Connects from a given address, which Deno.connect() does not support and node:net does. */
   async #connectFrom(own: Address, to: Endpoint, signal: AbortSignal): Promise<Stream> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const { connect } = await import("node:net"); // loading it takes 25 ms
@@ -78,7 +78,7 @@ class DenoDialer implements Dialer {
   }
 }
 
-/** Whether this machine has an address of a family: loopback's at the least. */
+/** Whether this machine has an address of a family, at least that of loopback. */
 function hasAddress(bits: 4 | 6): boolean {
   try {
     openSocket({ address: bits === 4 ? LOOPBACK : 1n, port: 0 }, 1)[Symbol.asyncDispose]();
@@ -88,14 +88,14 @@ function hasAddress(bits: 4 | 6): boolean {
   }
 }
 
-/** 127.0.0.1 */
+/** The IPv4 loopback address, 127.0.0.1. */
 const LOOPBACK = 0x7f000001;
 
 /**
- * What an error code means. What none of them means is as good as nobody being there.
+ * The meaning of an error code; an unknown code means that the peer is unreachable.
  *
- * @param hasAddress Whether this machine has an address of the peer's family: without one, the error
- * that else says that all local ports are in use says that no peer is reachable.
+ * @param hasAddress Whether this machine has an address of the peer's family. Without one,
+ * EADDRNOTAVAIL means that no peer is reachable; with one, that no local port is free.
  */
 export function connectFailure(code: string, hasAddress: () => boolean): ConnectFailure {
   if (REFUSALS.has(code)) return "refused";
@@ -106,12 +106,12 @@ export function connectFailure(code: string, hasAddress: () => boolean): Connect
 
 const REFUSALS = new Set(["ECONNREFUSED", "ECONNRESET", "ConnectionRefused", "ConnectionReset"]);
 
-/** A connection of Deno's. */
+/** A stream over a connection of Deno. */
 export class DenoStream implements Stream {
   readonly #buffer = new Uint8Array(CHUNK);
   #closed = false;
 
-  /** @param count Told what broke it. */
+  /** @param count Called with the error that breaks the connection. */
   constructor(
     private readonly conn: Deno.TcpConn,
     private readonly count: (error: unknown) => void,
@@ -152,7 +152,7 @@ class NodeStream implements Stream {
     private readonly socket: Socket,
     private readonly dialer: DenoDialer,
   ) {
-    // Who only writes hears of a reset here, and reads of it later.
+    // A reset during a write is reported by this event; a later read returns it.
     socket.on("error", () => {});
     this.#chunks = socket[Symbol.asyncIterator]();
   }

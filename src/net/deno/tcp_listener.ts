@@ -1,5 +1,5 @@
 /**
- * Accepting connections through Deno's own sockets, on every system.
+ * Accepts TCP connections through Deno's sockets, on every system.
  *
  * @module
  */
@@ -7,29 +7,29 @@ import { type Endpoint, formatAddress, parseAddress } from "../../core/address.t
 import { DenoStream } from "./tcp_dialer.ts";
 import type { Stream } from "../socket.ts";
 
-/** Listens on an endpoint. */
+/** A TCP listener on one endpoint. */
 export class StreamListener implements Disposable {
   readonly #listener: Deno.TcpListener;
   #closed = false;
 
   /**
-   * Opens it.
+   * Opens the listener.
    *
-   * @throws Deno.errors.AddrInUse, and what else the system says.
+   * @throws Deno.errors.AddrInUse, and other errors of the system.
    */
   constructor({ address, port }: Endpoint) {
     this.#listener = Deno.listen({ hostname: formatAddress(address), port });
   }
 
-  /** Its port, which the system has chosen where 0 was asked for. */
+  /** The local port, chosen by the system if port 0 was requested. */
   get port(): number {
     return this.#listener.addr.port;
   }
 
   /**
-   * Hands on every connection.
+   * Delivers every accepted connection.
    *
-   * @returns Resolves when the listener was disposed of; rejects when it fails.
+   * @returns Resolves when the listener is disposed of; rejects when it fails.
    */
   async listen(onStream: (stream: Stream, peer: Endpoint) => void): Promise<void> {
     try {
@@ -43,7 +43,7 @@ export class StreamListener implements Disposable {
     }
   }
 
-  /** Accepts nothing more; connections that are open stay so. */
+  /** Stops accepting; open connections stay open. */
   [Symbol.dispose](): void {
     if (!this.#closed) this.#listener.close();
     this.#closed = true;

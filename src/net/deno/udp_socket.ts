@@ -1,5 +1,5 @@
 /**
- * The portable engine: UDP through Deno's own sockets, on every system, without FFI.
+ * The portable engine: UDP through Deno's sockets, on every system, without FFI.
  *
  * @module
  */
@@ -22,16 +22,18 @@ import {
   type Template,
 } from "../socket.ts";
 
-/** The largest datagram that UDP can carry: a Query stat may come in fragments up to it. */
+/** The largest UDP datagram, bytes; a Query stat may be as large, in fragments. */
 const LARGEST = 65535;
-/** What Linux gives a socket that asks for nothing, bytes; Deno cannot ask. Others give more. */
+/**
+ * Default receive buffer of Linux, bytes, which Deno cannot change. Other systems have larger ones.
+ */
 export const USUAL_RECEIVE_BUFFER = 212_992;
 
 /**
  * Opens a UDP socket.
  *
- * @param local Its own address, and its port or 0 for any.
- * @param largest The largest datagram to receive, bytes; the rest of larger ones is lost.
+ * @param local The local address, and the local port or 0 for any.
+ * @param largest Largest datagram to receive, bytes; larger ones are cut. Default: 65,535.
  * @throws Deno.errors.AddrInUse, Deno.errors.AddrNotAvailable, Deno.errors.NotCapable.
  */
 export function openSocket(local: Endpoint, largest: number = LARGEST): DatagramSocket {
@@ -39,11 +41,11 @@ export function openSocket(local: Endpoint, largest: number = LARGEST): Datagram
 }
 
 /**
- * Opens a UDP socket on a link: what it sends to a group of IPv6 goes out there and nowhere else.
+ * Opens a UDP socket on one link. IPv6 multicast from it leaves on that link alone.
  *
- * @param address Our address on the link, which may occur on others too.
- * @param zone The link's interface.
- * @throws As {@linkcode openSocket}; whatever a system without IPv6 throws.
+ * @param address The local address on the link; other links may have an equal one.
+ * @param zone The name of the link's interface.
+ * @throws As {@linkcode openSocket}; other errors on a system without IPv6.
  */
 export function openLinkSocket(address: bigint, zone: string): DatagramSocket {
   try {
@@ -54,10 +56,13 @@ export function openLinkSocket(address: bigint, zone: string): DatagramSocket {
   }
 }
 
-/** Descriptors that the lookup of a zone opens at the most: more than musl and glibc need. */
+/** Descriptors that a zone lookup may need; musl and glibc need fewer. */
 const LOOKUP_DESCRIPTORS = 4;
 
-/** What a failed lookup, which has no code, comes from: a lack of descriptors, or a link that is gone. */
+/**
+ * The cause of a failed zone lookup, whose error has no code: a shortage of descriptors, or a
+ * missing link.
+ */
 function lookupFailure({ message }: Error): unknown {
   const held: Deno.DatagramConn[] = [];
   try {
@@ -72,32 +77,32 @@ function lookupFailure({ message }: Error): unknown {
   }
 }
 
-/** What to hear. */
+/** A multicast group to receive from. */
 export interface MulticastGroup {
-  /** The multicast address. */
+  /** The IPv4 multicast address. */
   readonly address: number;
-  /** The port, which other programs may have open too. */
+  /** The port, which other programs may share. */
   readonly port: number;
-  /** Our addresses in the networks in which to listen. */
+  /** The local addresses of the interfaces to listen on. */
   readonly interfaces: readonly number[];
-  /** The largest datagram to receive, bytes; the rest of larger ones is lost. */
+  /** Largest datagram to receive, bytes; larger ones are cut. */
   readonly largest: number;
 }
 
 /**
- * Opens a UDP socket that hears what is sent to a multicast group, and to everybody, on its port.
- * Networks that cannot be joined are left out.
+ * Opens a UDP socket that receives multicast of a group and broadcasts on the group's port.
+ * Interfaces that cannot join the group are skipped.
  *
  * @throws Deno.errors.AddrInUse when another program has the port and does not share it.
  */
 export async function openGroupSocket(
   { address, port, interfaces, largest }: MulticastGroup,
 ): Promise<DatagramSocket> {
-  const local = { transport: "udp" as const, hostname: "0.0.0.0", port, reuseAddress: true };
-  const socket = Deno.listenDatagram(local);
-  for (const ours of interfaces) {
-    // A second address of an interface that was joined is refused; so are links without multicast.
-    await socket.joinMulticastV4(formatAddress(address), formatAddress(ours)).catch(() => {});
+  const any = { transport: "udp" as const, hostname: "0.0.0.0", port, reuseAddress: true };
+  const socket = Deno.listenDatagram(any);
+  for (const local of interfaces) {
+    // Joining fails for a second address of a joined interface, and on links without multicast.
+    await socket.joinMulticastV4(formatAddress(address), formatAddress(local)).catch(() => {});
   }
   return new DenoSocket(socket, 4, largest);
 }
@@ -107,11 +112,12 @@ function denoSocket(hostname: string, port: number, bits: 4 | 6, largest: number
   return new DenoSocket(socket, bits, largest);
 }
 
-/** Buffers of the largest size that are allocated at once. */
+/** Number of buffers that are allocated at once. */
 const BUFFERS_AT_ONCE = 64;
 /**
- * Those that nobody uses. Cut from large pieces, and used again and again, they take up as much memory
- * as has arrived in them: one by one, each is filled with zeros, and stays until the next collection.
+ * Free buffers for the largest datagram. They are cut from large blocks and reused, so that only
+ * the pages that held a datagram take memory. A buffer allocated alone would be filled with zeros
+ * and stay until the next garbage collection.
  */
 const freeBuffers: Uint8Array<ArrayBuffer>[] = [];
 
@@ -132,12 +138,12 @@ class DenoSocket implements DatagramSocket<DatagramBatch> {
   readonly errors: SocketErrors = noErrors();
   readonly #socket: Deno.DatagramConn;
   readonly #buffer: Uint8Array<ArrayBuffer>;
-  #room: ReceiverCapacity | undefined;
-  /** What receiving waits for, where there is no room. */
+  #capacity: ReceiverCapacity | undefined;
+  /** Settles when the receiver accepts the next datagram; `undefined`: it does now. */
   #full: Promise<void> | undefined;
   #receiving: Promise<void> = Promise.resolve();
   #closed = false;
-  /** Datagrams and errors that arrived. */
+  /** Number of datagrams and errors that arrived. */
   #arrived = 0;
 
   constructor(socket: Deno.DatagramConn, readonly family: 4 | 6, largest: number) {
@@ -146,14 +152,14 @@ class DenoSocket implements DatagramSocket<DatagramBatch> {
     this.port = (socket.addr as Deno.NetAddr).port;
   }
 
-  listen(receiver: DatagramReceiver, room?: ReceiverCapacity): Promise<void> {
-    this.#room = room;
+  listen(receiver: DatagramReceiver, capacity?: ReceiverCapacity): Promise<void> {
+    this.#capacity = capacity;
     return this.#receiving = this.#receive(receiver);
   }
 
   async #receive(receiver: DatagramReceiver): Promise<void> {
     for (;;) {
-      this.#full = this.#room?.();
+      this.#full = this.#capacity?.();
       if (this.#full !== undefined) await this.#full;
       const arrival = await this.#next();
       if (arrival === undefined) return;
@@ -162,17 +168,17 @@ class DenoSocket implements DatagramSocket<DatagramBatch> {
     }
   }
 
-  /** The runtime does not tell: where a look at the sockets brings nothing, nothing was there. */
+  /** Polls until a poll delivers nothing, because the runtime does not report pending datagrams. */
   async drained(): Promise<void> {
     const most = this.#arrived + mostDatagramsIn(this.receiveBuffer);
     for (let before = -1; this.#arrived !== before && this.#arrived < most && !this.#closed;) {
-      await this.#full; // there may be room already while receiving waits for more
+      await this.#full; // the receiver may accept datagrams again before this promise settles
       before = this.#arrived;
       await systemClock.pollSockets();
     }
   }
 
-  /** The next datagram, or what came in its place; `undefined` when the socket is closed. */
+  /** The next datagram or error; `undefined` when the socket is closed. */
   async #next(): Promise<[Uint8Array, Deno.NetAddr] | "error" | undefined> {
     try {
       return await this.#socket.receive(this.#buffer) as [Uint8Array, Deno.NetAddr];
@@ -215,7 +221,7 @@ class DenoSocket implements DatagramSocket<DatagramBatch> {
     const isFirst = !this.#closed;
     if (isFirst) this.#socket.close();
     this.#closed = true;
-    await this.#receiving.catch(() => {}); // whoever called listen() was told
+    await this.#receiving.catch(() => {}); // the caller of listen() gets the error
     if (isFirst && this.#buffer.length === LARGEST) freeBuffers.push(this.#buffer);
   }
 }
@@ -224,12 +230,12 @@ function toEndpoint({ hostname, port }: Deno.NetAddr, bits: 4 | 6): Endpoint {
   return { address: bits === 4 ? parseIpv4(hostname) : parseAddress(hostname)!, port };
 }
 
-/** Whether the socket was closed: the end of receiving, and of sending. */
+/** Whether an error means that the socket was closed. */
 function isClosed(error: unknown): boolean {
   return error instanceof Deno.errors.BadResource || error instanceof Deno.errors.Interrupted;
 }
 
-/** Whether the error is about a peer, and the socket works on. */
+/** Whether an error concerns a peer, so that the socket still works. */
 function isPeerError(error: unknown): boolean {
   return error instanceof Deno.errors.ConnectionReset ||
     error instanceof Deno.errors.ConnectionRefused ||

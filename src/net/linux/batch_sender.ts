@@ -1,5 +1,5 @@
 /**
- * How batches leave: by calls of our own, or of a thread that only sends.
+ * Sends batches, by system calls of this thread or through a sender thread.
  *
  * @module
  */
@@ -19,54 +19,54 @@ import type { PreparedBatch, Transmit } from "./batch/transmit.ts";
 import type { SendThread } from "./thread/send_thread.ts";
 import type { SocketErrors } from "../socket.ts";
 
-/** How long the system may have no room for what we send before it counts as refused. */
+/** Waits for send buffer space until a datagram counts as refused, and the length of each wait. */
 const MOST_WAITS = 1000;
 const WAIT_MS = 1;
-/** How often an interface that is down is tried. */
+/** Pause between attempts to send on an interface that is down, milliseconds. */
 const DOWN_MS = 100;
 
-/** What an outlet is made of. */
+/** The parts of a {@linkcode BatchSender}, which their owner closes after it. */
 export interface BatchSenderParts {
   readonly libc: Libc;
-  /** An event that wakes up whoever waits, when all is to be closed. */
+  /** An eventfd that ends all waits when the socket is being closed. */
   readonly closing: number;
-  /** Writes and sends, where this thread is not to. */
+  /** The sender thread that writes and sends batches. Default: this thread. */
   readonly thread?: SendThread;
-  /** Hands loads to the system, where this thread is to. */
+  /** Passes prepared batches to the system on this thread. */
   readonly transmit: Transmit;
-  /** What went wrong. */
+  /** The error counts to add to. */
   readonly errors: SocketErrors;
 }
 
-/** An outlet: it owns nothing, and is to be {@linkcode close}d before what it was given. */
+/** Sends batches, and waits where the system accepts none. It does not own its parts. */
 export class BatchSender {
-  /** How much is being sent: all must have ended before the socket is closed. */
+  /** Number of pending sends; the socket may be closed when there are none. */
   #busy = 0;
   #idle: (() => void) | undefined;
   #closed = false;
 
-  /** Takes its parts. */
+  /** Creates a sender from its parts. */
   constructor(private readonly parts: BatchSenderParts) {}
 
   /**
-   * Sends a load to its end, on this thread.
+   * Sends a whole batch on this thread.
    *
-   * @param signal Ends waiting for an interface that is down.
-   * @returns How many the system took; a promise where it did not take them at once. It rejects
-   * when the network is gone for good, or is down when nobody waits any longer.
+   * @param signal Cancels waiting for an interface that is down.
+   * @returns Number of datagrams that the system accepted; a promise if it did not accept all at
+   * once. The promise rejects when the interface is gone, or is down after the signal has aborted.
    */
-  flush(load: PreparedBatch, signal?: AbortSignal): number | Promise<number> {
+  flush(batch: PreparedBatch, signal?: AbortSignal): number | Promise<number> {
     const { transmit } = this.parts;
     if (this.#closed) return 0;
-    const taken = transmit(load, 0);
-    if (taken === load.count) return taken;
-    return this.#sendRest(load, Math.max(0, taken), signal);
+    const accepted = transmit(batch, 0);
+    if (accepted === batch.count) return accepted;
+    return this.#sendRest(batch, Math.max(0, accepted), signal);
   }
 
   readonly #refuse = (errno: number, times: number) =>
     countError(this.parts.errors.send, errno, times);
 
-  /** The same of rows, on the other thread. */
+  /** Sends targets through the sender thread; otherwise as {@linkcode flush}. */
   async send(job: SendJob, signal?: AbortSignal): Promise<number> {
     if (this.#closed) return 0;
     const thread = this.parts.thread!;
@@ -74,7 +74,7 @@ export class BatchSender {
     try {
       let { taken, tried, errno } = await thread.send(job, 0, this.#refuse);
       while (tried < job.targets.length) {
-        await this.#outlast(errno, signal);
+        await this.#waitForInterface(errno, signal);
         if (this.#closed) break;
         const rest = await thread.send(job, tried, this.#refuse);
         taken += rest.taken;
@@ -91,32 +91,32 @@ export class BatchSender {
     if (--this.#busy === 0) this.#idle?.();
   }
 
-  /** Sends what is left of a load that broke off. */
-  async #sendRest(load: PreparedBatch, begun: number, signal?: AbortSignal): Promise<number> {
+  /** Sends the rest of a batch of which the system accepted the first datagrams. */
+  async #sendRest(batch: PreparedBatch, accepted: number, signal?: AbortSignal): Promise<number> {
     this.#busy++;
     try {
-      return await this.#sendFrom(load, begun, signal);
+      return await this.#sendFrom(batch, accepted, signal);
     } finally {
       this.#release();
     }
   }
 
-  async #sendFrom(load: PreparedBatch, begun: number, signal?: AbortSignal): Promise<number> {
+  async #sendFrom(batch: PreparedBatch, from: number, signal?: AbortSignal): Promise<number> {
     const { transmit, errors } = this.parts;
-    let sent = begun;
+    let sent = from;
     let waits = 0;
-    for (let at = begun; at < load.count && !this.#closed;) {
-      const taken = transmit(load, at);
-      if (taken > 0) {
-        at += taken;
-        sent += taken;
+    for (let at = from; at < batch.count && !this.#closed;) {
+      const accepted = transmit(batch, at);
+      if (accepted > 0) {
+        at += accepted;
+        sent += accepted;
         continue;
       }
-      // Of a batch that breaks off, the error is told by the call that begins with its cause.
-      const errno = -taken;
-      if (isFull(errno) && waits++ < MOST_WAITS) await this.wait(errno, load.socket);
-      else if (isLost(errno) || load.waitsForSpace && isFull(errno)) {
-        await this.#outlast(errno, signal);
+      // A call that sends a part of a batch returns no error; the next call returns it.
+      const errno = -accepted;
+      if (isFull(errno) && waits++ < MOST_WAITS) await this.wait(errno, batch.socket);
+      else if (isLost(errno) || batch.waitsForSpace && isFull(errno)) {
+        await this.#waitForInterface(errno, signal);
       } else if (errno !== EINTR) {
         countError(errors.send, errno);
         at++;
@@ -125,17 +125,19 @@ export class BatchSender {
     return sent;
   }
 
-  /** Waits until an interface may be up again, or has room; what was not sent is not lost. */
-  async #outlast(errno: number, signal?: AbortSignal): Promise<void> {
+  /**
+   * Waits for an interface that is down or full; rejects when it is gone. No datagram is dropped.
+   */
+  async #waitForInterface(errno: number, signal?: AbortSignal): Promise<void> {
     const { errors } = this.parts;
-    const is = errno === ENETDOWN ? "is down" : isFull(errno) ? "takes nothing" : "is gone";
+    const is = errno === ENETDOWN ? "is down" : isFull(errno) ? "accepts no frames" : "is gone";
     const end = `the interface ${is} (${errorName(errno)})`;
     if (is === "is gone" || signal?.aborted) throw new Error(end);
     countError(errors.waits, errno);
     await this.#sleep(-1, 0, DOWN_MS);
   }
 
-  /** Waits until there may be room to send: a socket tells when, a network card does not. */
+  /** Waits for send buffer space: until the socket reports it, or 1 ms for a network card. */
   async wait(errno: number, socket: number): Promise<void> {
     countError(this.parts.errors.waits, errno);
     const wait = errno === EAGAIN
@@ -151,14 +153,14 @@ export class BatchSender {
     return libc.call.poll(Int32Array.of(socket, events, closing, POLLIN), 2n, ms);
   }
 
-  /** Sends no more, once what is being sent has ended. */
+  /** Stops sending, and resolves when no send is pending. */
   async close(): Promise<void> {
     this.#closed = true;
     if (this.#busy > 0) await new Promise<void>((resolve) => this.#idle = resolve);
   }
 }
 
-/** Counts errors by name. */
+/** Adds an error to counts by name. */
 export function countError(errors: Map<string, number>, errno: number, times = 1): void {
   const name = errorName(errno);
   errors.set(name, (errors.get(name) ?? 0) + times);

@@ -1,5 +1,5 @@
 /**
- * The engines that write frames of their own: finding the way, and opening what they need.
+ * The engines that write Ethernet frames: they find the next hop and open their sockets.
  *
  * @module
  */
@@ -15,36 +15,36 @@ import { XdpSocket } from "./xdp/xdp_socket.ts";
 import { XdpSender } from "./xdp_sender.ts";
 import { findGatewayMac, findUplink, type Uplink, type UplinkOptions } from "./netlink/uplink.ts";
 
-/** The largest datagram of IP whose frame has room in a chunk. */
+/** Largest IP datagram whose frame fits into a chunk of XDP memory, bytes. */
 const LARGEST = 1500;
 
-/** What the user said of the way, and whether it may be asked for. */
+/** Options of the frame engines. */
 export interface FrameEngineOptions extends UplinkOptions {
-  /** The gateway's MAC. Default: it is asked for. */
+  /** The gateway's MAC. Default: it is requested by ARP. */
   readonly gatewayMac?: Uint8Array;
-  /** Whether nothing may be sent, not even a question for the gateway's MAC. */
+  /** Whether nothing may be sent, not even an ARP request for the gateway's MAC. */
   readonly isDry: boolean;
 }
 
-/** An engine that runs here. */
+/** A frame engine that was tested on this machine. */
 export interface FrameEngine {
-  /** The way that frames take. */
+  /** The interface and gateway of its frames. */
   readonly uplink: Uplink;
   /**
-   * Opens a socket; one of IPv6 is the system's own.
+   * Opens a socket. An IPv6 socket sends through the system, without frames.
    *
-   * @throws Deno.errors.AddrInUse and others, as the system's sockets do.
+   * @throws Deno.errors.AddrInUse and other errors of the system's sockets.
    */
   open(local: Endpoint, thread?: SendThread): DatagramSocket;
-  /** Starts a thread that sends. */
+  /** Starts a sender thread. */
   startThread(): Promise<SendThread>;
 }
 
 /**
- * Looks whether `packet` can run here.
+ * Tests whether the engine `packet` can run on this machine, and creates it.
  *
- * @throws NoUplink where the system's sockets do; Deno.errors.PermissionDenied without CAP_NET_RAW;
- * InputError for what the user has to put right; Error with the call that failed.
+ * @throws NoUplink when no target has a frame route; Deno.errors.PermissionDenied without
+ * CAP_NET_RAW; InputError for options that the user has to change; Error with the call that failed.
  */
 export async function packetEngine(options: FrameEngineOptions): Promise<FrameEngine> {
   const { uplink, route } = await findRoute(options);
@@ -58,15 +58,15 @@ export async function packetEngine(options: FrameEngineOptions): Promise<FrameEn
 }
 
 /**
- * Looks whether `xdp` can run here. Each thread sends from a queue of its own, without threads the
- * program's from the first.
+ * Tests whether the engine `xdp` can run on this machine, and creates it. Each sender thread uses a
+ * queue of its own. Without sender threads the main thread uses the first queue.
  *
  * @throws As {@linkcode packetEngine}.
  */
 export async function xdpEngine(options: FrameEngineOptions): Promise<FrameEngine> {
   const { uplink, route } = await findRoute(options);
   const { index } = uplink.interface;
-  // A queue is taken for a while after it was given back: what shows that it can be had is used.
+  // A queue stays busy for a while after its socket closes, so the socket of the test is used.
   const free = [new XdpSocket(index, 0)];
   if (options.isDry) free.pop()![Symbol.dispose]();
   const take = (queue: number) => queue === 0 && free.pop() || new XdpSocket(index, queue);
@@ -86,7 +86,7 @@ export async function xdpEngine(options: FrameEngineOptions): Promise<FrameEngin
   return { uplink, open: socketOpener({ ...route, mtu }, open), startThread };
 }
 
-/** Finds the way, and the gateway's MAC; in a dry run that one stays open. */
+/** Finds the next hop and the gateway's MAC, which a dry run leaves zero. */
 async function findRoute(
   options: FrameEngineOptions,
 ): Promise<{ uplink: Uplink; route: FrameRoute }> {
@@ -99,27 +99,28 @@ async function findRoute(
   return { uplink, route: { source, ranges, mtu, gatewayMac, sourceMac: mac } };
 }
 
-async function testSender(outlet: FrameSender): Promise<void> {
-  outlet.hold();
-  await outlet.release();
+/** Closes a sender whose opening was the test. */
+async function testSender(sender: FrameSender): Promise<void> {
+  sender.hold();
+  await sender.release();
 }
 
-/** Opens sockets that share an outlet for each thread, as long as one of them is open. */
-function socketOpener(route: FrameRoute, openOutlet: (thread?: SendThread) => FrameSender) {
-  const outlets = new Map<SendThread | undefined, FrameSender>();
+/** Returns a function that opens sockets. The open sockets of one thread share a frame sender. */
+function socketOpener(route: FrameRoute, openSender: (thread?: SendThread) => FrameSender) {
+  const senders = new Map<SendThread | undefined, FrameSender>();
   return (local: Endpoint, thread?: SendThread): DatagramSocket => {
     if (family(local.address) === 6) return openUdpSocket(local, { thread });
-    let outlet = outlets.get(thread);
-    if (outlet === undefined || outlet.isClosed) {
-      outlet = openOutlet(thread);
-      outlets.set(thread, outlet);
+    let sender = senders.get(thread);
+    if (sender === undefined || sender.isClosed) {
+      sender = openSender(thread);
+      senders.set(thread, sender);
     }
-    outlet.hold(); // it closes, if nobody else uses it and no socket opens
+    sender.hold(); // `release` closes it if no socket opens and no other one uses it
     try {
-      const udp = openUdpSocket(local, { thread, errors: outlet.errors });
-      return new FrameSocket(udp, outlet, route);
+      const udp = openUdpSocket(local, { thread, errors: sender.errors });
+      return new FrameSocket(udp, sender, route);
     } finally {
-      void outlet.release();
+      void sender.release();
     }
   };
 }

@@ -1,6 +1,6 @@
 /**
- * A UDP socket whose batches leave as frames of our own, and whose answers come as ever. Targets
- * that are not behind the gateway, and datagrams that are sent alone, leave through the system.
+ * A UDP socket that sends its batches as Ethernet frames and receives replies through the system.
+ * Targets that are not behind the gateway, and single datagrams, are sent through the system too.
  *
  * @module
  */
@@ -20,34 +20,34 @@ import type {
 import type { UdpSocket } from "./udp_socket.ts";
 import type { Uplink } from "./netlink/uplink.ts";
 
-/** Bytes of a frame before what the MTU counts. */
+/** Size of the Ethernet header, which the MTU does not include, bytes. */
 const ETHERNET = 14;
 
-/** Sends frames. */
+/** A sender of frames on one interface, shared by sockets. */
 export interface FrameSender {
-  /** What went wrong: its sockets count there too. */
+  /** Error counts, which its sockets share. */
   readonly errors: SocketErrors;
-  /** Whether it is closed. */
+  /** Whether the sender is closed. */
   readonly isClosed: boolean;
-  /** Writes and sends frames, where ours is not to. */
+  /** The sender thread that writes and sends frames. Default: this thread. */
   readonly thread?: SendThread;
-  /** Sends the frames of a batch, on this thread: as `flush` of a socket. */
+  /** Sends the frames of a batch on this thread, as `flush` of a socket. */
   flush(batch: FrameBatch, signal?: AbortSignal): number | Promise<number>;
-  /** Has frames from one of our ports written and sent by the other thread. */
+  /** Sends frames with a source port through the sender thread. */
   send(targets: TargetBatch, port: number, signal?: AbortSignal): Promise<number>;
-  /** Notes one more socket that sends through it. */
+  /** Registers a socket that sends through it. */
   hold(): void;
-  /** Notes that a socket is closed; closes with the last one. */
+  /** Unregisters a socket; the sender closes with the last one. */
   release(): Promise<void>;
 }
 
-/** Where frames go, with all that is written into them. */
+/** The route of frames: their addresses, MTU and the targets behind the gateway. */
 export interface FrameRoute extends FrameAddresses, Pick<Uplink, "ranges"> {
-  /** The largest datagram of IP that fits into a frame, bytes. */
+  /** Largest IP datagram in a frame, bytes. */
   readonly mtu: number;
 }
 
-/** The socket. It owns the UDP socket. */
+/** A UDP socket that sends frames. It owns the UDP socket that receives. */
 export class FrameSocket implements DatagramSocket<FrameBatch | FrameTargetBatch> {
   readonly family = 4;
   readonly receivesWhileSending = true;
@@ -55,10 +55,10 @@ export class FrameSocket implements DatagramSocket<FrameBatch | FrameTargetBatch
   #closed: Promise<void> | undefined;
 
   /**
-   * Takes a socket that is bound.
+   * Wraps a bound UDP socket.
    *
-   * @param udp Receives, and sends what is not in frames.
-   * @param sender Sends the frames; sockets share it.
+   * @param udp The socket that receives, and that sends datagrams without frames.
+   * @param sender The sender of frames, shared by sockets.
    */
   constructor(
     private readonly udp: UdpSocket,
@@ -110,22 +110,25 @@ export class FrameSocket implements DatagramSocket<FrameBatch | FrameTargetBatch
 
   flush(batch: FrameBatch | FrameTargetBatch, signal?: AbortSignal): number | Promise<number> {
     if (this.#closed !== undefined) return 0;
-    if (batch instanceof FrameTargetBatch) return this.#flushRows(batch, signal);
+    if (batch instanceof FrameTargetBatch) return this.#flushTargets(batch, signal);
     const { frames, framedCount, plain, plainCount } = batch;
     frames.finish(framedCount, this.port);
     const sent = framedCount === 0 ? 0 : this.sender.flush(batch, signal);
     this.udp.receiveBetweenBatches(framedCount);
     if (plainCount === 0) return sent;
-    return this.#both(sent, this.udp.flushMessages(plain, plainCount, signal));
+    return this.#addCounts(sent, this.udp.flushMessages(plain, plainCount, signal));
   }
 
-  #flushRows({ framed, plain }: FrameTargetBatch, signal?: AbortSignal): number | Promise<number> {
+  #flushTargets(
+    { framed, plain }: FrameTargetBatch,
+    signal?: AbortSignal,
+  ): number | Promise<number> {
     const sent = framed.length === 0 ? 0 : this.sender.send(framed, this.port, signal);
     this.udp.receiveBetweenBatches(framed.length);
-    return this.#both(sent, this.udp.flush(plain, signal));
+    return this.#addCounts(sent, this.udp.flush(plain, signal));
   }
 
-  #both(sent: number | Promise<number>, others: number | Promise<number>) {
+  #addCounts(sent: number | Promise<number>, others: number | Promise<number>) {
     if (others === 0) return sent;
     if (typeof sent === "number" && typeof others === "number") return sent + others;
     return this.#sum(sent, others);

@@ -1,6 +1,6 @@
 /**
- * Sending frames of our own on Linux, by AF_PACKET: past routes, sockets, queues and the firewall,
- * batch by batch. It needs the capability CAP_NET_RAW.
+ * Sends Ethernet frames on Linux by AF_PACKET, in batches. Frames bypass routes, sockets, queueing
+ * disciplines and the firewall. It needs the capability CAP_NET_RAW.
  *
  * @module
  */
@@ -24,21 +24,23 @@ import type { TargetBatch } from "./batch/target_batch.ts";
 import type { SendThread } from "./thread/send_thread.ts";
 import { noErrors, type SocketErrors } from "../socket.ts";
 
-/** A socket that sends frames on one interface. It closes with the last socket that uses it. */
+/**
+ * A packet socket that sends frames on one interface. It closes with the last socket that uses it.
+ */
 export class PacketSender implements FrameSender {
   readonly #libc: Libc;
   readonly #socket: number;
   readonly #closing: number;
-  readonly #outlet: BatchSender;
+  readonly #sender: BatchSender;
   readonly errors: SocketErrors = noErrors();
   #users = 0;
   #isClosed = false;
 
   /**
-   * Opens it.
+   * Opens the packet socket.
    *
-   * @param index The interface's index.
-   * @param thread Sends. Default: the thread that fills batches.
+   * @param index The index of the interface.
+   * @param thread The sender thread. Default: the calling thread sends.
    * @throws Error with the call that failed.
    */
   constructor(index: number, readonly thread?: SendThread) {
@@ -51,7 +53,7 @@ export class PacketSender implements FrameSender {
       return descriptor;
     };
     try {
-      // Of protocol 0 nothing is received.
+      // A packet socket of protocol 0 receives nothing.
       const socket = own(
         call.socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0),
         "open a packet socket",
@@ -59,7 +61,7 @@ export class PacketSender implements FrameSender {
       this.#socket = socket;
       this.#closing = own(call.eventfd(0, EFD_CLOEXEC), "open an event");
       if (call.setsockopt(socket, SOL_PACKET, PACKET_QDISC_BYPASS, int32(1), 4) < 0) {
-        throw failure(libc, "send past the queues");
+        throw failure(libc, "bypass the queueing disciplines");
       }
       const name = linkLayerAddress(index, 0);
       if (call.bind(socket, name, name.length) < 0) throw failure(libc, "bind a packet socket");
@@ -70,16 +72,16 @@ export class PacketSender implements FrameSender {
       throw error;
     }
     const parts = { libc, closing: this.#closing, thread, errors: this.errors };
-    this.#outlet = new BatchSender({ ...parts, transmit: sendMessages(libc) });
+    this.#sender = new BatchSender({ ...parts, transmit: sendMessages(libc) });
     thread?.hold();
   }
 
   send(targets: TargetBatch, port: number, signal?: AbortSignal): Promise<number> {
-    return this.#outlet.send({ socket: this.#socket, method: "packet", targets, port }, signal);
+    return this.#sender.send({ socket: this.#socket, method: "packet", targets, port }, signal);
   }
 
   flush({ framed, framedCount }: FrameBatch, signal?: AbortSignal): number | Promise<number> {
-    return this.#outlet.flush(
+    return this.#sender.flush(
       preparedMessages(this.#socket, framed.base, framedCount, true),
       signal,
     );
@@ -98,7 +100,7 @@ export class PacketSender implements FrameSender {
     this.#isClosed = true;
     const { call } = this.#libc;
     call.eventfd_write(this.#closing, 1n);
-    await this.#outlet.close();
+    await this.#sender.close();
     call.close(this.#socket);
     call.close(this.#closing);
     this.#libc[Symbol.dispose]();
@@ -106,11 +108,15 @@ export class PacketSender implements FrameSender {
   }
 }
 
-/** Looks whether the system understood the address as it was meant: the layout is the one we know. */
-function checkName(libc: Libc, socket: number, meant: Uint8Array): void {
-  const name = new Uint8Array(meant.length);
+/**
+ * Checks that the system read the address as intended: its layout is the one of sockaddr_ll.ts.
+ */
+function checkName(libc: Libc, socket: number, expected: Uint8Array): void {
+  const name = new Uint8Array(expected.length);
   const isKnown = libc.call.getsockname(socket, name, int32(name.length)) === 0;
   const INDEX = [4, 8] as const;
-  if (isKnown && name.subarray(...INDEX).toHex() === meant.subarray(...INDEX).toHex()) return;
-  throw new Error("Cannot use the system's packet sockets: their layout is not the one we know");
+  if (isKnown && name.subarray(...INDEX).toHex() === expected.subarray(...INDEX).toHex()) return;
+  throw new Error(
+    "Cannot use the system's packet sockets: the layout of their addresses is unknown",
+  );
 }

@@ -1,8 +1,8 @@
 /**
- * The fast engine: UDP sockets of Linux through FFI. Whole batches leave and arrive in one system
- * call each, the receive buffer is as large as the system allows, and what the system had no room
- * for is known. No privilege is needed; `--allow-ffi` is, and `--allow-net` is not consulted: who
- * may be asked is for the caller to see to.
+ * The fast engine: UDP sockets of Linux through FFI. Each system call sends or receives a whole
+ * batch, the receive buffer is as large as the system allows, and dropped datagrams are counted. It
+ * needs `--allow-ffi` and no privilege. Deno does not check `--allow-net` for it, so the caller has
+ * to restrict its targets.
  *
  * @module
  */
@@ -32,13 +32,13 @@ import type { SendThread } from "./thread/send_thread.ts";
 import type { SocketErrors } from "../socket.ts";
 import { UdpSocket } from "./udp_socket.ts";
 
-/** What we ask the receive buffer to hold, bytes; the system doubles it for its own needs. */
+/** Requested size of the receive buffer, bytes; the system doubles it for its own overhead. */
 const RECEIVE_BUFFER = 64 * 1024 * 1024;
 
 /**
- * Looks whether this engine can run here.
+ * Tests whether this engine can run on this machine.
  *
- * @throws Deno.errors.NotCapable without `--allow-ffi`; Error with what is missing.
+ * @throws Deno.errors.NotCapable without `--allow-ffi`; Error with the missing part.
  */
 export async function probeUdp(): Promise<void> {
   {
@@ -48,23 +48,23 @@ export async function probeUdp(): Promise<void> {
   await openUdpSocket({ address: 0x7f000001, port: 0 })[Symbol.asyncDispose]();
 }
 
-/** How a socket differs from the usual one. */
+/** Options of a socket of this engine. */
 export interface UdpOptions {
   /**
-   * How large a receive buffer to ask for, bytes: without the capability CAP_NET_ADMIN the system
-   * gives no more than `net.core.rmem_max`. Default: 64 MiB.
+   * Requested size of the receive buffer, bytes. Without the capability CAP_NET_ADMIN the system
+   * limits it to `net.core.rmem_max`. Default: 64 MiB.
    */
   readonly receiveBuffer?: number;
-  /** Sends the batches. Default: the thread that fills them. */
+  /** The sender thread for batches. Default: the calling thread sends. */
   readonly thread?: SendThread;
-  /** Where to count what goes wrong. Default: a place of its own. */
+  /** The error counts to add to. Default: counts of its own. */
   readonly errors?: SocketErrors;
 }
 
 /**
- * Opens a UDP socket. What it sends may not be split on its way; what arrives is never cut.
+ * Opens a UDP socket. Its datagrams must not be fragmented, and received datagrams are never cut.
  *
- * @param local Its own address, and its port or 0 for any.
+ * @param local The local address, and the local port or 0 for any.
  * @throws Deno.errors.AddrInUse, Deno.errors.AddrNotAvailable, Deno.errors.NotCapable; Error with
  * the call that failed.
  */
@@ -94,7 +94,7 @@ function domain({ address }: Endpoint): number {
   return family(address) === 4 ? AF_INET : AF_INET6;
 }
 
-/** Sets buffers and options, and binds. */
+/** Sets the buffer and options of a socket, and binds it. */
 function setUp(libc: Libc, socket: number, local: Endpoint, receiveBuffer: number): void {
   const set = (level: number, option: number, value: number) =>
     libc.call.setsockopt(socket, level, option, int32(value), 4) === 0;
@@ -106,10 +106,10 @@ function setUp(libc: Libc, socket: number, local: Endpoint, receiveBuffer: numbe
   }
   const bits = family(local.address);
   if (bits === 4) {
-    must(set(IPPROTO_IP, IP_MTU_DISCOVER, PMTUDISC_DO), "forbid splitting datagrams");
+    must(set(IPPROTO_IP, IP_MTU_DISCOVER, PMTUDISC_DO), "forbid fragmentation");
   } else {
-    must(set(IPPROTO_IPV6, IPV6_V6ONLY, 1), "leave IPv4 out");
-    must(set(IPPROTO_IPV6, IPV6_MTU_DISCOVER, PMTUDISC_DO), "forbid splitting datagrams");
+    must(set(IPPROTO_IPV6, IPV6_V6ONLY, 1), "exclude IPv4");
+    must(set(IPPROTO_IPV6, IPV6_MTU_DISCOVER, PMTUDISC_DO), "forbid fragmentation");
   }
   const name = new Uint8Array(sockaddrSize(bits));
   writeSockaddr(new DataView(name.buffer), 0, Endpoints.of(local), 0);

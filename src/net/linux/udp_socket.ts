@@ -1,5 +1,5 @@
 /**
- * A UDP socket of Linux through FFI, once it is set up: batches out, batches in.
+ * A bound UDP socket of Linux through FFI, which sends and receives in batches.
  *
  * @module
  */
@@ -32,63 +32,63 @@ import {
   type Template,
 } from "../socket.ts";
 
-/** Datagrams that are received at once. */
+/** Most datagrams of one receive call. */
 const ARRIVALS = 64;
 /**
- * Room for each: more than UDP can carry, so that none is cut; and no whole number of pages, so
- * that they do not all fall on the same lines of the processor's caches.
+ * Buffer space per datagram, bytes. It exceeds the largest UDP datagram, so that none is cut. It is
+ * not a multiple of the page size, so that buffers do not share the same cache lines.
  */
 const DATAGRAM_SPACE = 65_536 + 64;
-/** Calls for arrivals in a row before others have their turn: between two batches, and at a poll. */
+/** Most receive calls in a row: between two batches, and after a poll. */
 const CALLS_BETWEEN_BATCHES = 4;
 const CALLS_PER_POLL = 16;
 /**
- * Datagrams between two looks of the receiver from which on it stays away: what has arrived is taken
- * between batches, and each datagram that leaves a socket costs the system more while somebody
- * waits for that socket (measured: 3 %).
+ * Datagrams sent between two polls from which on the receiver pauses instead of polling. Arrived
+ * datagrams are then received between batches. A pending poll makes each send on the socket more
+ * expensive (measured: 3 %).
  */
 const BUSY_SENDS = 32;
-/** How long it stays away at the most, where nothing arrives, and at first, milliseconds. */
+/** Longest pause of the receiver while no datagram arrives, milliseconds. */
 const MOST_PAUSE_MS = 16;
-/** How long a wait for datagrams lasts at the most, milliseconds. */
+/** Longest poll for datagrams, and the first pause, milliseconds. */
 const POLL_MS = 50;
 const LEAST_PAUSE_MS = 1;
-/** How long the system may have no room for what we send before it counts as refused. */
+/** Waits for send buffer space until a datagram counts as refused. */
 const MOST_WAITS = 1000;
 
-/** The socket. It owns the descriptors and the library that it is given. */
+/** A UDP socket. It owns the descriptors and the library that it is given. */
 export class UdpSocket implements DatagramSocket<MessageBatch | TargetBatch> {
   readonly port: number;
   readonly receiveBuffer: number;
   readonly receivesWhileSending = true;
   readonly #arrivals: MessageHeaders;
-  /** The address of a datagram that is sent alone. */
+  /** The socket address of a single datagram. */
   readonly #name: Uint8Array<ArrayBuffer>;
   readonly #nameView: DataView;
   readonly #to = new Endpoints(1);
   readonly #memory: SocketMemory;
   #receiver: DatagramReceiver | undefined;
-  #room: ReceiverCapacity | undefined;
+  #capacity: ReceiverCapacity | undefined;
   #receiving: Promise<void> = Promise.resolve();
-  readonly #outlet: BatchSender;
-  /** What ended receiving. */
+  readonly #sender: BatchSender;
+  /** The error that ended receiving; `undefined`: none. */
   #failure: Error | undefined;
   #closed: Promise<void> | undefined;
   #dropped = 0;
-  #comeBack = () => {};
-  /** Datagrams that were to leave in batches since the receiver looked. */
+  #endPause = () => {};
+  /** Datagrams of batches since the last poll. */
   #sends = 0;
-  /** Datagrams that arrived since then. */
+  /** Datagrams that arrived since the last poll. */
   #arrived = 0;
-  readonly #catchUp: ReceiveDrain;
+  readonly #receiveDrain: ReceiveDrain;
 
   /**
-   * Takes a socket that is bound.
+   * Takes ownership of a bound socket.
    *
-   * @param closing An event that wakes up whoever waits, when the socket is to be closed.
-   * @param thread Sends the batches, where this thread is not to.
-   * @param errors Where to count what goes wrong. Default: a place of its own.
-   * @throws Error with the call that failed; then what was given is still the caller's.
+   * @param closing An eventfd that ends all waits when the socket is being closed.
+   * @param thread The sender thread for batches. Default: the calling thread sends.
+   * @param errors The error counts to add to. Default: counts of its own.
+   * @throws Error with the call that failed; ownership then stays with the caller.
    */
   constructor(
     private readonly libc: Libc,
@@ -102,14 +102,14 @@ export class UdpSocket implements DatagramSocket<MessageBatch | TargetBatch> {
     this.#name = new Uint8Array(sockaddrSize(family));
     this.#nameView = new DataView(this.#name.buffer);
     if (libc.call.getsockname(socket, this.#name, int32(this.#name.length)) < 0) {
-      throw failure(libc, "tell our own address");
+      throw failure(libc, "get the local address");
     }
     this.port = readSockaddr(this.#nameView, 0).port;
     this.#memory = new SocketMemory(libc, socket);
     this.receiveBuffer = this.#memory.size;
-    this.#catchUp = new ReceiveDrain(mostDatagramsIn(this.receiveBuffer));
+    this.#receiveDrain = new ReceiveDrain(mostDatagramsIn(this.receiveBuffer));
     const transmit = sendMessages(libc);
-    this.#outlet = new BatchSender({ libc, closing, thread, transmit, errors: this.errors });
+    this.#sender = new BatchSender({ libc, closing, thread, transmit, errors: this.errors });
     thread?.hold();
   }
 
@@ -122,31 +122,31 @@ export class UdpSocket implements DatagramSocket<MessageBatch | TargetBatch> {
     return this.#closed === undefined ? this.#memory.used : 0;
   }
 
-  listen(receiver: DatagramReceiver, room?: ReceiverCapacity): Promise<void> {
+  listen(receiver: DatagramReceiver, capacity?: ReceiverCapacity): Promise<void> {
     this.#receiver = receiver;
-    this.#room = room;
+    this.#capacity = capacity;
     return this.#receiving = this.#receive();
   }
 
   async #receive(): Promise<void> {
-    let away = LEAST_PAUSE_MS;
+    let pause = LEAST_PAUSE_MS;
     while (this.#closed === undefined && this.#failure === undefined) {
       this.#drain(CALLS_PER_POLL);
-      const full = this.#room?.();
+      const full = this.#capacity?.();
       if (full !== undefined) {
         await full;
         continue;
       }
       const busy = this.#sends >= BUSY_SENDS;
-      if (this.#arrived > 0) away = LEAST_PAUSE_MS;
-      else away = Math.min(MOST_PAUSE_MS, 2 * away);
+      if (this.#arrived > 0) pause = LEAST_PAUSE_MS;
+      else pause = Math.min(MOST_PAUSE_MS, 2 * pause);
       this.#sends = this.#arrived = 0;
-      await (busy ? this.#stayAway(away) : this.#poll());
+      await (busy ? this.#pause(pause) : this.#poll());
     }
     if (this.#failure !== undefined) throw this.#failure;
   }
 
-  /** Waits until something has arrived, or the socket is to be closed, or receiving has failed. */
+  /** Polls until a datagram arrives, the socket is being closed, or receiving has failed. */
   #poll(): Promise<number> {
     const wanted = new Int32Array(4);
     wanted[0] = this.socket;
@@ -156,11 +156,11 @@ export class UdpSocket implements DatagramSocket<MessageBatch | TargetBatch> {
     return this.libc.call.poll(wanted, 2n, POLL_MS);
   }
 
-  /** Waits so many milliseconds, or until the socket is to be closed, or receiving has failed. */
-  #stayAway(ms: number): Promise<void> {
+  /** Pauses for `ms` milliseconds, or until the socket is being closed or receiving has failed. */
+  #pause(ms: number): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, ms);
-      this.#comeBack = () => {
+      this.#endPause = () => {
         clearTimeout(timer);
         resolve();
       };
@@ -169,42 +169,42 @@ export class UdpSocket implements DatagramSocket<MessageBatch | TargetBatch> {
 
   #wake(): void {
     this.libc.call.eventfd_write(this.closing, 1n);
-    this.#comeBack();
+    this.#endPause();
   }
 
-  /** Hands on what is there, with so many calls at the most. */
+  /** Receives and delivers pending datagrams, with at most `calls` system calls. */
   #drain(calls: number): void {
     if (this.#receiver === undefined || this.#failure !== undefined) return;
     const { libc, socket } = this;
     try {
       for (let left = calls; left > 0 && this.#closed === undefined; left--) {
-        if (this.#room?.() !== undefined) return;
+        if (this.#capacity?.() !== undefined) return;
         const first = this.#arrivals.header(0);
         const count = libc.call.recvmmsg(socket, first, ARRIVALS, MSG_DONTWAIT, null);
-        if (count < 0) return this.#miss(libc.errno());
+        if (count < 0) return this.#countFailure(libc.errno());
         this.#arrived += count;
-        this.#handOn(count, this.#receiver);
-        this.#catchUp.delivered(count, count < ARRIVALS);
+        this.#deliver(count, this.#receiver);
+        this.#receiveDrain.delivered(count, count < ARRIVALS);
         if (count < ARRIVALS) return;
       }
     } catch (error) {
       this.#failure = error as Error;
-      this.#catchUp.delivered(0, true);
+      this.#receiveDrain.delivered(0, true);
       this.#wake();
     }
   }
 
-  #miss(errno: number): void {
-    if (errno === EAGAIN) this.#catchUp.delivered(0, true);
+  #countFailure(errno: number): void {
+    if (errno === EAGAIN) this.#receiveDrain.delivered(0, true);
     else if (errno !== EINTR) countError(this.errors.receive, errno);
   }
 
   drained(): Promise<void> {
-    const over = this.#closed !== undefined || this.#failure !== undefined;
-    return over || this.#receiver === undefined ? Promise.resolve() : this.#catchUp.wait();
+    const ended = this.#closed !== undefined || this.#failure !== undefined;
+    return ended || this.#receiver === undefined ? Promise.resolve() : this.#receiveDrain.wait();
   }
 
-  #handOn(count: number, receiver: DatagramReceiver): void {
+  #deliver(count: number, receiver: DatagramReceiver): void {
     const arrivals = this.#arrivals;
     for (let i = 0; i < count; i++) {
       const from = readSockaddr(arrivals.view, arrivals.name(i));
@@ -217,7 +217,7 @@ export class UdpSocket implements DatagramSocket<MessageBatch | TargetBatch> {
     const { libc, socket } = this;
     const bytes = datagram as Uint8Array<ArrayBuffer>;
     for (let waits = 0; this.#closed === undefined; waits++) {
-      this.#to.set(0, to); // each time: other sends may come between
+      this.#to.set(0, to); // again after a wait, because other sends use the same memory
       writeSockaddr(this.#nameView, 0, this.#to, 0);
       const size = BigInt(bytes.length);
       const name = this.#name;
@@ -227,7 +227,7 @@ export class UdpSocket implements DatagramSocket<MessageBatch | TargetBatch> {
         countError(this.errors.send, errno);
         return false;
       }
-      await this.#outlet.wait(errno, socket);
+      await this.#sender.wait(errno, socket);
     }
     return false;
   }
@@ -247,7 +247,7 @@ export class UdpSocket implements DatagramSocket<MessageBatch | TargetBatch> {
   #flushTargets(targets: TargetBatch, signal?: AbortSignal): number | Promise<number> {
     if (targets.length === 0 || this.#closed !== undefined) return 0;
     const method = this.family === 4 ? "ipv4" : "ipv6";
-    const sent = this.#outlet.send({ socket: this.socket, method, targets }, signal);
+    const sent = this.#sender.send({ socket: this.socket, method, targets }, signal);
     this.receiveBetweenBatches(targets.length);
     return sent;
   }
@@ -259,12 +259,12 @@ export class UdpSocket implements DatagramSocket<MessageBatch | TargetBatch> {
     signal?: AbortSignal,
   ): number | Promise<number> {
     if (length === 0 || this.#closed !== undefined) return 0;
-    const sent = this.#outlet.flush(preparedMessages(this.socket, messages.base, length), signal);
+    const sent = this.#sender.flush(preparedMessages(this.socket, messages.base, length), signal);
     this.receiveBetweenBatches(length);
     return sent;
   }
 
-  /** Notes that so many left just now, whoever sent them, and hands on what has arrived. */
+  /** Counts datagrams that any sender sent for this socket, and delivers arrived ones. */
   receiveBetweenBatches(sent: number): void {
     this.#sends += sent;
     this.#drain(CALLS_BETWEEN_BATCHES);
@@ -275,11 +275,11 @@ export class UdpSocket implements DatagramSocket<MessageBatch | TargetBatch> {
   }
 
   async #close(): Promise<void> {
-    void this.dropped; // the last time that it can be asked
+    void this.dropped; // reads the count before the socket closes
     this.#wake();
-    await this.#outlet.close();
-    await Promise.allSettled([this.#receiving]); // whoever called listen() was told
-    this.#catchUp.delivered(0, true);
+    await this.#sender.close();
+    await Promise.allSettled([this.#receiving]); // the caller of listen() gets the error
+    this.#receiveDrain.delivered(0, true);
     this.libc.call.close(this.socket);
     this.libc.call.close(this.closing);
     this.libc[Symbol.dispose]();

@@ -1,8 +1,8 @@
 /**
- * Linux through FFI: one UDP socket that answers for many addresses. It is loaded when it is needed,
- * so that nobody else has to grant `--allow-ffi`.
+ * One UDP socket of Linux that replies from many local addresses, through FFI. It is loaded on
+ * demand, so that only its users have to grant `--allow-ffi`.
  *
- * What comes with a datagram, sizes and offsets in bytes:
+ * The control message of a datagram, sizes and offsets in bytes:
  *
  *     cmsghdr 16     len 0 (8)  level 8 (4)  type 12 (4), then in_pktinfo: ifindex 4  spec_dst 4  addr 4
  *
@@ -33,26 +33,26 @@ import { MessageHeaders, readSockaddr, sockaddrSize, writeSockaddr } from "./ffi
 
 const CONTROL = 32;
 const CONTROL_LENGTH = 28;
-const PKTINFO = 16; // where in_pktinfo starts in the control bytes
+const PKTINFO = 16; // offset of in_pktinfo in the control message
 
 /** Datagrams per system call, and the largest of them. */
 const BATCH = 128;
 const LARGEST = 2048;
 const LAYOUT = { count: BATCH, family: 4, payload: LARGEST, control: CONTROL } as const;
 const RECEIVE_BUFFER = 16 * 1024 * 1024;
-/** How long one wait for datagrams lasts: closing takes so long at the most. */
+/** Longest poll for datagrams, and so the longest delay of closing, milliseconds. */
 const POLL_MS = 100;
 
 /**
  * Called for each datagram.
  *
- * @param datagram A view that is gone when the call returns.
- * @param from Who sent it.
- * @param to The address that it was sent to.
+ * @param datagram A view that is valid until the call returns.
+ * @param from The sender.
+ * @param to The destination address.
  */
 export type WildcardReceiver = (datagram: Uint8Array, from: Endpoint, to: number) => void;
 
-/** A UDP socket on one port of all loopback addresses, which answers from the one that was asked. */
+/** A UDP socket on one port of all loopback addresses. Replies leave from the probed address. */
 export class WildcardSocket implements AsyncDisposable {
   readonly #libc = new Libc();
   readonly #socket: number;
@@ -64,7 +64,7 @@ export class WildcardSocket implements AsyncDisposable {
   #receiving: Promise<void> = Promise.resolve();
 
   /**
-   * Opens it.
+   * Opens the socket.
    *
    * @throws Error with the call that failed.
    */
@@ -77,7 +77,7 @@ export class WildcardSocket implements AsyncDisposable {
       call.setsockopt(this.#socket, SOL_SOCKET, SO_RCVBUF, size, 4);
     }
     this.#set(SOL_SOCKET, SO_BINDTODEVICE, new TextEncoder().encode("lo\0"), "bind to loopback");
-    this.#set(IPPROTO_IP, IP_PKTINFO, int32(1), "ask for addresses");
+    this.#set(IPPROTO_IP, IP_PKTINFO, int32(1), "enable destination addresses");
     const address = new Uint8Array(sockaddrSize(4));
     writeSockaddr(new DataView(address.buffer), 0, Endpoints.of({ address: 0, port }), 0);
     if (call.bind(this.#socket, address, address.length) < 0) throw this.#error("bind");
@@ -95,7 +95,7 @@ export class WildcardSocket implements AsyncDisposable {
     return new Error(`Cannot ${what} on port ${this.port}: ${reason}`);
   }
 
-  /** Hands every datagram to the receiver until the socket is disposed of. */
+  /** Delivers every datagram to the receiver until the socket is disposed of. */
   listen(receiver: WildcardReceiver): Promise<void> {
     return this.#receiving = this.#receive(receiver);
   }
@@ -108,7 +108,7 @@ export class WildcardSocket implements AsyncDisposable {
     while (!this.#closing) {
       const count = call.recvmmsg(this.#socket, this.#in.header(0), BATCH, MSG_DONTWAIT, null);
       if (count > 0) {
-        this.#handOn(count, receiver);
+        this.#deliver(count, receiver);
         continue;
       }
       const errno = this.#libc.errno();
@@ -117,7 +117,7 @@ export class WildcardSocket implements AsyncDisposable {
     }
   }
 
-  #handOn(count: number, receiver: WildcardReceiver): void {
+  #deliver(count: number, receiver: WildcardReceiver): void {
     const { view } = this.#in;
     for (let i = 0; i < count; i++) {
       const from = readSockaddr(view, this.#in.name(i));
@@ -129,7 +129,7 @@ export class WildcardSocket implements AsyncDisposable {
     this.flush();
   }
 
-  /** Queues a datagram; it leaves with the batch, or at the next flush. */
+  /** Queues a datagram, which is sent when the batch is full or flushed. */
   send(datagram: Uint8Array, from: number, to: Endpoint): void {
     const { bytes, view } = this.#out;
     const i = this.#queued++;
@@ -146,7 +146,7 @@ export class WildcardSocket implements AsyncDisposable {
     if (this.#queued === BATCH) this.flush();
   }
 
-  /** Sends what is queued. What the kernel does not take is lost, as datagrams are. */
+  /** Sends the queued datagrams. Those that the kernel refuses are dropped. */
   flush(): void {
     for (let at = 0; at < this.#queued;) {
       const sent = this.#libc.call.sendmmsg(
@@ -160,7 +160,7 @@ export class WildcardSocket implements AsyncDisposable {
     this.#queued = 0;
   }
 
-  /** Closes it. */
+  /** Closes the socket. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing = true;
     await this.#receiving;

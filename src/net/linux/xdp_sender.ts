@@ -1,5 +1,5 @@
 /**
- * How frames leave by AF_XDP.
+ * Sends Ethernet frames on Linux by AF_XDP.
  *
  * @module
  */
@@ -13,19 +13,21 @@ import { noErrors, type SocketErrors } from "../socket.ts";
 import type { XdpSocket } from "./xdp/xdp_socket.ts";
 import { XdpRing } from "./xdp/xdp_ring.ts";
 
-/** A queue that frames leave by. It closes with the last socket that uses it. */
+/**
+ * A sender of frames on one queue of a network card. It closes with the last socket that uses it.
+ */
 export class XdpSender implements FrameSender {
   readonly errors: SocketErrors = noErrors();
   readonly #libc = new Libc();
   readonly #closing: number;
-  readonly #outlet: BatchSender;
+  readonly #sender: BatchSender;
   #users = 0;
   #isClosed = false;
 
   /**
-   * Takes a socket over.
+   * Takes ownership of an XDP socket.
    *
-   * @param thread Sends, and was started with the socket's place. Default: this one.
+   * @param thread The sender thread, started with the socket's memory map. Default: this thread.
    * @throws Error with the call that failed.
    */
   constructor(private readonly socket: XdpSocket, readonly thread?: SendThread) {
@@ -34,8 +36,8 @@ export class XdpSender implements FrameSender {
     if (this.#closing < 0) throw failure(libc, "open an event");
     const parts = { libc, closing: this.#closing, thread, errors: this.errors };
     const ring = thread === undefined ? new XdpRing(libc, socket.map) : undefined;
-    const transmit: XdpRing["transmit"] = (load, from) => ring!.transmit(load, from);
-    this.#outlet = new BatchSender({ ...parts, transmit });
+    const transmit: XdpRing["transmit"] = (batch, from) => ring!.transmit(batch, from);
+    this.#sender = new BatchSender({ ...parts, transmit });
     thread?.hold();
   }
 
@@ -45,11 +47,11 @@ export class XdpSender implements FrameSender {
 
   send(targets: TargetBatch, port: number, signal?: AbortSignal): Promise<number> {
     const { socket } = this.socket.map;
-    return this.#outlet.send({ socket, method: "xdp", targets, port }, signal);
+    return this.#sender.send({ socket, method: "xdp", targets, port }, signal);
   }
 
   flush(batch: FrameBatch, signal?: AbortSignal): number | Promise<number> {
-    return this.#outlet.flush(batch.frameLoad(this.socket.map.socket), signal);
+    return this.#sender.flush(batch.frameLoad(this.socket.map.socket), signal);
   }
 
   hold(): void {
@@ -60,7 +62,7 @@ export class XdpSender implements FrameSender {
     if (--this.#users > 0) return;
     this.#isClosed = true;
     this.#libc.call.eventfd_write(this.#closing, 1n);
-    await this.#outlet.close();
+    await this.#sender.close();
     this.#libc.call.close(this.#closing);
     this.#libc[Symbol.dispose]();
     await this.thread?.release();

@@ -45,7 +45,7 @@ Deno.test("an interface that is not there, and a gateway that is silent, are inp
   const args = ["10.80.0.0/30", "--engine", "packet"];
   const unknown = await scan(...args, "--interface", "eth9", "--dry-run");
   assertEquals(unknown.code, 2);
-  assertStringIncludes(unknown.stderr, 'Cannot use --interface "eth9": there is no such interface');
+  assertStringIncludes(unknown.stderr, 'Cannot use --interface "eth9": no such interface');
   const loopback = await scan(...args, "--interface", "lo", "--dry-run");
   assertEquals([loopback.code, loopback.stderr], [
     0,
@@ -59,7 +59,7 @@ Deno.test("an interface that is not there, and a gateway that is silent, are inp
   await system("ip neighbour delete 10.79.0.254 dev near0");
   const silent = await scan(...args);
   assertEquals(silent.code, 2);
-  assertStringIncludes(silent.stderr, "10.79.0.254 does not answer ARP on near0");
+  assertStringIncludes(silent.stderr, "10.79.0.254 does not reply to ARP on near0");
   const told = await scan(
     ...[...args, "--gateway-mac", "02:00:00:00:00:fe", "--protocol", "raknet"],
     ...["--retries", "0", "--cooldown", "50ms"],
@@ -133,7 +133,7 @@ Deno.test("what the system refuses is told by its name, once, and summed up", as
 Deno.test("each thread takes a queue; where there are too few, it is an input error", async () => {
   const many = await scan("10.80.0.0/30", "--engine", "xdp", "--threads", "9");
   assertEquals(many.code, 2);
-  assertMatch(many.stderr, /Cannot use --threads 9: the interface has no queue [28] to send from/);
+  assertMatch(many.stderr, /Cannot use --threads 9: the interface has no send queue [28]/);
   for (const name of FRAMERS) {
     const { code, stderr } = await scan(
       ...["10.80.0.0/22", "--engine", name, "--threads", "2", "--protocol", "raknet"],

@@ -73,7 +73,7 @@ Deno.test("where frames have no place it is said why", async () => {
   );
   assertEquals(
     wrong.message,
-    'Cannot use --interface "eth9": there is no such interface, but lo, far0, near0',
+    'Cannot use --interface "eth9": no such interface; available: lo, far0, near0',
   );
 });
 
@@ -86,7 +86,7 @@ Deno.test("the gateway's MAC is what the system knows, or what the gateway answe
   const silent = await assertRejects(() => findGatewayMac(libc, uplink), InputError);
   assertEquals(
     silent.message,
-    "Cannot reach the gateway: 10.79.0.254 does not answer ARP on near0; --gateway-mac names its MAC",
+    "Cannot reach the gateway: 10.79.0.254 does not reply to ARP on near0; give its MAC with --gateway-mac",
   );
   await system("ip address add 10.79.0.254/32 dev far0");
   assertEquals(await findGatewayMac(libc, uplink), MAC);

@@ -72,7 +72,7 @@ Deno.test("so many kinds of datagrams are told of, and none that is too long", a
   serveJobs(jobs.memory, ({ count }) => count);
   await Promise.all(sent);
   const waiting = [30, 31].map((i) => send(kinds[i]));
-  await assertRejects(() => send(kinds[32]), RangeError, "one kind too many");
+  await assertRejects(() => send(kinds[32]), RangeError, "too many templates");
   jobs.fail(new Error("done"));
   await Promise.allSettled(waiting);
   const others = new SharedJobQueue();
@@ -120,7 +120,7 @@ Deno.test("who waits for a thread that failed is told, and who comes later", asy
 Deno.test("no more jobs wait than there is memory for", async () => {
   const jobs = new SharedJobQueue();
   const waiting = Array.from({ length: 64 }, () => jobs.send(job(0, 1), 0, quiet));
-  await assertRejects(() => jobs.send(job(0, 1), 0, quiet), Error, "64 batches wait");
+  await assertRejects(() => jobs.send(job(0, 1), 0, quiet), Error, "64 batches are pending");
   assertThrows(() => new TargetBatch(KINDS[0], 257, 4), RangeError, "257");
   jobs.fail(new Error("done"));
   await Promise.allSettled(waiting);

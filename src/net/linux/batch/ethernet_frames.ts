@@ -1,29 +1,30 @@
 /**
- * Ethernet frames with a UDP datagram to many IPv4 targets: copies of one frame, of which only what
- * differs is written per target.
+ * Ethernet frames with a UDP datagram to many IPv4 targets. They are copies of one frame; only the
+ * differing fields are written per target.
  *
  * A slot starts with two unused bytes, so that addresses lie on whole words:
  *
  *     2   6 destination MAC  6 source MAC  2 type 0x0800
- *     16  1 version 4, 5 words  1 service 0  2 length  2 number 0  2 flags: never split
+ *     16  1 version 4, 5 words  1 service 0  2 length  2 identification 0  2 flags: don't fragment
  *     24  1 lifetime 64  1 protocol 17  2 checksum  4 source  4 destination
  *     36  2 source port  2 destination port  2 length  2 checksum
  *     44  payload, then zeros up to a whole word
  *
- * A datagram that is never split needs no number (RFC 6864). Checksums are 16-bit sums in ones'
- * complement (RFC 1071): sums of parts can be added. So what is the same in all frames is summed up
- * once, the payload too; address, port, token and time are added as they are written.
+ * A datagram that is never fragmented needs no identification (RFC 6864). Checksums are 16-bit sums
+ * in ones' complement (RFC 1071), so sums of parts can be added. The fields that are equal in all
+ * frames, the payload included, are summed once. Address, port, token and time are added per
+ * target.
  *
  * @module
  */
 import type { Endpoints } from "../../../core/endpoints.ts";
 import { Stamp, type Template } from "../../socket.ts";
 
-/** Where a frame starts in its slot. */
+/** Offset of a frame in its slot. */
 export const FRAME = 2;
-/** Where its payload does. */
+/** Offset of the payload in the slot. */
 export const PAYLOAD = 44;
-/** Bytes of a frame before its payload. */
+/** Size of a frame before its payload, bytes. */
 export const HEADERS = PAYLOAD - FRAME;
 const SOURCE_MAC = 8;
 const TYPE = 14;
@@ -40,42 +41,42 @@ const UDP_LENGTH = 40;
 const UDP_SUM = 42;
 const UDP = 17;
 
-/** What is the same in all frames of a scan. */
+/** The addresses that are equal in all frames of a scan. */
 export interface FrameAddresses {
-  /** Our MAC, 6 bytes. */
+  /** The MAC of the local interface, 6 bytes. */
   readonly sourceMac: Uint8Array;
-  /** Whose MAC they go to, 6 bytes. */
+  /** The MAC of the gateway, 6 bytes. */
   readonly gatewayMac: Uint8Array;
-  /** Our IPv4 address. */
+  /** The local IPv4 address. */
   readonly source: number;
 }
 
-/** How much room a frame takes: a power of two, so that none lies across a page. */
+/** Size of a slot, bytes: a power of two, so that no frame crosses a page boundary. */
 export function slotSize(payload: number): number {
   return 2 ** Math.ceil(Math.log2(PAYLOAD + 4 * Math.ceil(payload / 4)));
 }
 
 /** Frames with copies of one datagram. */
 export class EthernetFrames {
-  /** All of them, one slot after the other. */
+  /** The memory of all slots. */
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly view: DataView<ArrayBuffer>;
-  /** Bytes of a slot. */
+  /** Size of a slot, bytes. */
   readonly slot: number;
-  /** Bytes of a frame. */
+  /** Size of a frame, bytes. */
   readonly length: number;
   readonly #stamp: Stamp;
-  /** Sums of what is the same in all: of the IP header, and of what UDP counts. */
+  /** Sums of the equal fields: of the IP header, and of the fields in UDP's checksum. */
   readonly #ipSum: number;
   readonly #udpSum: number;
-  /** What UDP counts of each frame, but for our port. */
+  /** The sum for UDP's checksum of each frame, without the source port. */
   readonly #sums: Int32Array;
 
   /**
-   * Makes the copies.
+   * Creates the copies.
    *
    * @param of The datagram.
-   * @param capacity How many.
+   * @param capacity Number of slots.
    */
   constructor({ sourceMac, gatewayMac, source }: FrameAddresses, of: Template, capacity: number) {
     const payload = of.template;
@@ -98,14 +99,15 @@ export class EthernetFrames {
     const length = 8 + payload.length;
     view.setUint16(UDP_LENGTH, length);
     this.#ipSum = sumOf(view, IP, SOURCE_PORT);
-    // UDP counts both addresses, the protocol and its length, and then the length as a field.
-    this.#stamp.clear(view, PAYLOAD); // what is written there later is added then
+    // UDP's checksum covers both addresses, the protocol and the length, and the length field
+    // again.
+    this.#stamp.clear(view, PAYLOAD); // token and time are added when they are written
     const header = sumOf(view, SOURCE, DESTINATION) + UDP + 2 * length;
     this.#udpSum = fold(header + sumOf(view, PAYLOAD, PAYLOAD + payload.length + 1 & ~1));
     for (let i = 1; i < capacity; i++) this.bytes.copyWithin(i * this.slot, 0, this.slot);
   }
 
-  /** Writes a target into a slot, and what its datagram differs by. */
+  /** Writes address, port, token, time and IP checksum into a slot. */
   write(slot: number, targets: Endpoints, i: number, token: number, clock: number): void {
     const { view } = this;
     const at = slot * this.slot;
@@ -119,20 +121,20 @@ export class EthernetFrames {
     this.#sums[slot] = this.#udpSum + halves + port + this.#stamp.sumOf(token, clock);
   }
 
-  /** Completes the first slots: writes our port, and UDP's checksums. */
+  /** Completes the first `count` slots: writes the source port and UDP's checksum. */
   finish(count: number, sourcePort: number): void {
     const { view, slot } = this;
     const sums = this.#sums;
     for (let i = 0, at = 0; i < count; i++, at += slot) {
       const sum = fold(sums[i] + sourcePort);
       view.setUint16(at + SOURCE_PORT, sourcePort);
-      // Zero would say that there is no checksum: it is written as the other zero.
+      // A checksum of 0 means "none"; ones' complement writes it as 0xffff.
       view.setUint16(at + UDP_SUM, sum === 0xffff ? sum : ~sum);
     }
   }
 }
 
-/** A sum as 16 bits. */
+/** Folds a sum to 16 bits in ones' complement. */
 function fold(sum: number): number {
   sum = (sum & 0xffff) + (sum >>> 16);
   return (sum & 0xffff) + (sum >>> 16);

@@ -1,7 +1,7 @@
 /**
- * A batch of frames, and of datagrams for those who are not behind the gateway: frames fill the
- * slots from the front, datagrams from the back, where only the payloads are used and the system
- * writes the rest.
+ * A batch of frames for targets behind the gateway, and of plain datagrams for other targets.
+ * Frames fill the slots from the front. Plain datagrams fill them from the back and use only the
+ * payload, because the system writes their headers.
  *
  * @module
  */
@@ -12,7 +12,9 @@ import { addressOf, MessageHeaders, writeSockaddr } from "../ffi/mmsghdr.ts";
 import type { AddressesBehindGateway } from "../netlink/routing_table.ts";
 import { type Batch, Stamp, type Template } from "../../socket.ts";
 
-/** Whether a target gets a frame. The system refuses port 0 by name; a frame would go out to it. */
+/**
+ * Whether a target gets a frame. Port 0 does not, because only the system refuses to send to it.
+ */
 export function isFramed(
   behind: AddressesBehindGateway | undefined,
   targets: Endpoints,
@@ -24,11 +26,11 @@ export function isFramed(
 /** A batch for a socket of the engines that write frames. */
 export class FrameBatch implements Batch {
   readonly frames: EthernetFrames;
-  /** The messages of the frames, whole. */
+  /** The message headers of the frames. */
   readonly framed: MessageHeaders;
-  /** Those of the datagrams that the system sends. */
+  /** The message headers of the plain datagrams. */
   readonly plain: MessageHeaders;
-  /** How many there are of each. */
+  /** Number of frames, and number of plain datagrams. */
   framedCount = 0;
   plainCount = 0;
   readonly #address: bigint;
@@ -36,9 +38,10 @@ export class FrameBatch implements Batch {
   readonly #stamp: Stamp;
 
   /**
-   * Makes the copies.
+   * Creates the copies.
    *
-   * @param behind Who gets frames; `undefined`: nobody, for they would be too large.
+   * @param behind The addresses that get frames; `undefined`: none, because frames would be too
+   * large.
    */
   constructor(
     ends: FrameAddresses,
@@ -54,11 +57,15 @@ export class FrameBatch implements Batch {
     const { slot, length } = this.frames;
     const slotAt = (i: number) => this.#address + BigInt(i * slot);
     this.framed = new MessageHeaders({
-      ...{ count: capacity, family: undefined, payload: length },
+      count: capacity,
+      family: undefined,
+      payload: length,
       elsewhere: (i) => slotAt(i) + BigInt(FRAME),
     });
     this.plain = new MessageHeaders({
-      ...{ count: capacity, family: 4, payload: template.length },
+      count: capacity,
+      family: 4,
+      payload: template.length,
       elsewhere: (i) => slotAt(capacity - 1 - i) + BigInt(PAYLOAD),
     });
   }
@@ -79,7 +86,7 @@ export class FrameBatch implements Batch {
     }
   }
 
-  /** The frames themselves, as they are for a ring. */
+  /** The frames as a prepared batch for a ring. */
   frameLoad(socket: number): PreparedBatch {
     const { length, slot: stride } = this.frames;
     return {

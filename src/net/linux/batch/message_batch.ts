@@ -1,5 +1,5 @@
 /**
- * Copies of one datagram for many targets, where the system reads them.
+ * A batch of datagrams in the memory layout of `sendmmsg`.
  *
  * @module
  */
@@ -7,14 +7,14 @@ import type { Endpoints } from "../../../core/endpoints.ts";
 import { MessageHeaders, writeSockaddr } from "../ffi/mmsghdr.ts";
 import { type Batch, Stamp, type Template } from "../../socket.ts";
 
-/** A batch in the memory that the system reads. */
+/** Copies of one datagram, with message headers, for one system call. */
 export class MessageBatch implements Batch {
   readonly messages: MessageHeaders;
   length = 0;
   readonly #size: number;
   readonly #stamp: Stamp;
 
-  /** Makes the copies. */
+  /** Creates `capacity` copies for targets of one address family. */
   constructor(of: Template, capacity: number, bits: 4 | 6) {
     const { template } = of;
     this.#size = template.length;

@@ -1,9 +1,9 @@
 /**
- * Targets on their way to a thread that writes the datagrams itself: each is a few numbers, for what
- * one core has written, another reads slowly (measured: two threads that get whole frames send a tenth
- * less).
+ * Targets for a sender thread, which writes the datagrams itself. Each target is a few numbers,
+ * because a core reads slowly what another core has written (measured: two threads that get whole
+ * frames send 10 % less).
  *
- * A row, in words of 32 bits: the address, 1 for IPv4 and 4 for IPv6; the port; the token; the time.
+ * A target, in 32-bit words: address (1 for IPv4, 4 for IPv6), port, token, time.
  *
  * @module
  */
@@ -12,28 +12,28 @@ import { isFramed } from "./frame_batch.ts";
 import type { AddressesBehindGateway } from "../netlink/routing_table.ts";
 import { type Batch, MOST_IN_BATCH, type Template } from "../../socket.ts";
 
-/** Words of an address, and of a row behind it. */
+/** Words of an address, and of the other fields. */
 const ADDRESS_WORDS: Readonly<Record<4 | 6, number>> = { 4: 1, 6: 4 };
 const OTHER_WORDS = 3;
 /** Words of the largest batch. */
 export const MOST_WORDS = MOST_IN_BATCH * (ADDRESS_WORDS[6] + OTHER_WORDS);
 
-/** Rows of one family. */
+/** Targets of one address family. */
 export class TargetBatch implements Batch {
   length = 0;
-  /** They themselves. */
+  /** The words of all targets. */
   readonly words: Int32Array;
-  /** Words of each. */
+  /** Number of words of one target. */
   readonly size: number;
 
   /**
-   * Reserves the memory.
+   * Allocates the memory.
    *
    * @param template The datagram.
-   * @param capacity How many rows fit in.
+   * @param capacity Most targets, up to {@linkcode MOST_IN_BATCH}.
    */
   constructor(readonly template: Template, capacity: number, readonly family: 4 | 6) {
-    if (capacity > MOST_IN_BATCH) throw new RangeError(`No batch has room for ${capacity} targets`);
+    if (capacity > MOST_IN_BATCH) throw new RangeError(`A batch cannot hold ${capacity} targets`);
     this.size = ADDRESS_WORDS[family] + OTHER_WORDS;
     this.words = new Int32Array(capacity * this.size);
   }
@@ -60,10 +60,10 @@ export class TargetBatch implements Batch {
 const one = new Endpoints(1);
 
 /**
- * Reads rows back, into another batch.
+ * Reads targets and adds them to another batch.
  *
- * @param words Memory that holds them from `at` on.
- * @param waited How much later it is than the time that they say, microseconds.
+ * @param words Memory that holds the targets from index `at` on.
+ * @param waited Microseconds to add to the time of each target.
  */
 export function readTargets(
   words: Int32Array,
@@ -88,15 +88,16 @@ export function readTargets(
   }
 }
 
-/** Rows for frames, and for datagrams to those who are not behind the gateway. */
+/** Targets of frames, and targets of plain datagrams, which are not behind the gateway. */
 export class FrameTargetBatch implements Batch {
   readonly framed: TargetBatch;
   readonly plain: TargetBatch;
 
   /**
-   * Reserves the memory.
+   * Allocates the memory.
    *
-   * @param behind Who gets frames; `undefined`: nobody, for they would be too large.
+   * @param behind The addresses that get frames; `undefined`: none, because frames would be too
+   * large.
    */
   constructor(
     private readonly behind: AddressesBehindGateway | undefined,
@@ -112,8 +113,8 @@ export class FrameTargetBatch implements Batch {
   }
 
   add(targets: Endpoints, i: number, token: number, clock: number): void {
-    const rows = isFramed(this.behind, targets, i) ? this.framed : this.plain;
-    rows.add(targets, i, token, clock);
+    const batch = isFramed(this.behind, targets, i) ? this.framed : this.plain;
+    batch.add(targets, i, token, clock);
   }
 
   clear(): void {

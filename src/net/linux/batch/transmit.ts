@@ -1,35 +1,38 @@
 /**
- * Datagrams that lie in memory, to be handed to the system in one go.
+ * Datagrams or frames in memory that one system call sends.
  *
  * @module
  */
 import { type Libc, MSG_DONTWAIT } from "../ffi/libc.ts";
 import { MMSGHDR } from "../ffi/mmsghdr.ts";
 
-/** Where they are. */
+/** A batch in memory, ready to be sent. */
 export interface PreparedBatch {
-  /** The socket. */
+  /** The socket's descriptor. */
   readonly socket: number;
   /** The address of the first message or frame. */
   readonly at: bigint;
-  /** How many there are. */
+  /** Number of messages or frames. */
   readonly count: number;
-  /** Bytes of a frame; 0: they are messages. */
+  /** Size of a frame, bytes; 0: the batch holds messages. */
   readonly length: number;
-  /** Bytes from one to the next. */
+  /** Bytes from the start of one message or frame to the next. */
   readonly stride: number;
-  /** Whether they wait as long as there is no room for them; else they count as refused one day. */
+  /**
+   * Whether to wait for send buffer space without limit. If not, datagrams finally count as
+   * refused.
+   */
   readonly waitsForSpace: boolean;
 }
 
 /**
- * Hands the datagrams of a load to the system, from one of them on.
+ * Passes the datagrams of a batch to the system, from index `from` on.
  *
- * @returns How many it took; an error's number, negative, when none.
+ * @returns Number of datagrams that the system accepted; the negative error number if none.
  */
-export type Transmit = (load: PreparedBatch, from: number) => number;
+export type Transmit = (batch: PreparedBatch, from: number) => number;
 
-/** A load of messages. */
+/** Describes a batch of messages. */
 export function preparedMessages(
   socket: number,
   at: bigint,
@@ -39,11 +42,11 @@ export function preparedMessages(
   return { socket, at, count, length: 0, stride: MMSGHDR, waitsForSpace };
 }
 
-/** Hands messages over with one call. */
+/** Returns a function that sends messages with one `sendmmsg` call. */
 export function sendMessages(libc: Libc): Transmit {
   return ({ socket, at, count, stride }, from) => {
     const first = from === 0 ? at : at + BigInt(from * stride);
-    const taken = libc.call.sendmmsg(socket, first, count - from, MSG_DONTWAIT);
-    return taken > 0 ? taken : -libc.errno();
+    const accepted = libc.call.sendmmsg(socket, first, count - from, MSG_DONTWAIT);
+    return accepted > 0 ? accepted : -libc.errno();
   };
 }

@@ -1,9 +1,8 @@
 /**
- * What we use of Linux' C library, through FFI: names of its constants, errors by name. Whoever
- * imports this needs `--allow-ffi` as soon as it opens the library; so it is only imported by
- * engines that were chosen.
+ * The used part of Linux' C library, through FFI: functions, constants and error names. Opening the
+ * library needs `--allow-ffi`, so this file is imported only by engines that the user chose.
  *
- * Numbers are those of x86-64 and arm64, which agree in all that is here.
+ * The constants are those of x86-64 and arm64, which agree on all of them.
  *
  * @module
  */
@@ -49,26 +48,44 @@ export const EADDRNOTAVAIL = 99;
 export const ENETDOWN = 100;
 export const ENOBUFS = 105;
 
-/** Errors that sockets give; others keep their number. */
+/** Names of the errors of sockets, by number. */
 const NAMES: Readonly<Record<number, string>> = {
-  ...{ 1: "EPERM", 4: "EINTR", 6: "ENXIO", 9: "EBADF", 11: "EAGAIN", 12: "ENOMEM", 13: "EACCES" },
-  ...{ 16: "EBUSY", 19: "ENODEV", 95: "EOPNOTSUPP" },
-  ...{ 22: "EINVAL", 23: "ENFILE", 24: "EMFILE", 90: "EMSGSIZE", 97: "EAFNOSUPPORT" },
-  ...{ 98: "EADDRINUSE", 99: "EADDRNOTAVAIL", 100: "ENETDOWN", 101: "ENETUNREACH" },
-  ...{ 105: "ENOBUFS", 111: "ECONNREFUSED", 112: "EHOSTDOWN", 113: "EHOSTUNREACH" },
+  1: "EPERM",
+  4: "EINTR",
+  6: "ENXIO",
+  9: "EBADF",
+  11: "EAGAIN",
+  12: "ENOMEM",
+  13: "EACCES",
+  16: "EBUSY",
+  19: "ENODEV",
+  22: "EINVAL",
+  23: "ENFILE",
+  24: "EMFILE",
+  90: "EMSGSIZE",
+  95: "EOPNOTSUPP",
+  97: "EAFNOSUPPORT",
+  98: "EADDRINUSE",
+  99: "EADDRNOTAVAIL",
+  100: "ENETDOWN",
+  101: "ENETUNREACH",
+  105: "ENOBUFS",
+  111: "ECONNREFUSED",
+  112: "EHOSTDOWN",
+  113: "EHOSTUNREACH",
 };
 
-/** Whether there is no room for what is to be sent, and soon will be. */
+/** Whether an error means a full send buffer or queue, which drains soon. */
 export function isFull(errno: number): boolean {
   return errno === EAGAIN || errno === ENOBUFS || errno === EBUSY;
 }
 
-/** Whether the network is gone, for a while or for good: what is to be sent was not refused. */
+/** Whether an error means that the interface is down or gone; the datagram was not refused. */
 export function isLost(errno: number): boolean {
   return errno === ENETDOWN || errno === ENXIO || errno === ENODEV;
 }
 
-/** The name of an error. */
+/** The name of an error, or `errno N` for an unknown one. */
 export function errorName(errno: number): string {
   return NAMES[errno] ?? `errno ${errno}`;
 }
@@ -97,20 +114,22 @@ const SYMBOLS = {
 
 type Functions = Deno.DynamicLibrary<typeof SYMBOLS>["symbols"];
 
-/** The library while somebody has it open: opening it anew takes five milliseconds each time. */
+/**
+ * The open library with its number of users. Opening it takes five milliseconds, so users share it.
+ */
 let shared: { library: Deno.DynamicLibrary<typeof SYMBOLS>; users: number } | undefined;
 
-/** The C library, opened. */
+/** A handle to the open C library. */
 export class Libc implements Disposable {
-  /** Its functions. */
+  /** The library's functions. */
   readonly call: Functions;
   readonly #errno: Deno.UnsafePointerView;
   #isOpen = true;
 
   /**
-   * Opens it.
+   * Opens the library.
    *
-   * @throws Deno.errors.NotCapable without `--allow-ffi`; Error where there is no such library.
+   * @throws Deno.errors.NotCapable without `--allow-ffi`; Error when the library is missing.
    */
   constructor() {
     shared ??= { library: Deno.dlopen("libc.so.6", SYMBOLS), users: 0 };
@@ -119,12 +138,12 @@ export class Libc implements Disposable {
     this.#errno = new Deno.UnsafePointerView(this.call.__errno_location()!);
   }
 
-  /** Why the last call failed; it is the number of this thread. */
+  /** The error number of the last failed call on this thread. */
   errno(): number {
     return this.#errno.getInt32();
   }
 
-  /** Closes it: none of its functions may be running that was called here. */
+  /** Closes the handle. None of its calls may still be running. */
   [Symbol.dispose](): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;
@@ -134,12 +153,12 @@ export class Libc implements Disposable {
   }
 }
 
-/** A number as C's `int`. */
+/** The bytes of a C `int`. */
 export function int32(value: number): Uint8Array<ArrayBuffer> {
   return new Uint8Array(Int32Array.of(value).buffer);
 }
 
-/** The error of the call that just failed, as the runtime's own sockets would throw it. */
+/** The error of the last failed call, with the class that Deno's own sockets throw. */
 export function failure(libc: Libc, what: string): Error {
   const errno = libc.errno();
   const message = `Cannot ${what}: ${errorName(errno)}`;

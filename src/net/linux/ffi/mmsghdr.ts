@@ -1,6 +1,6 @@
 /**
- * Memory for a batch of datagrams as `sendmmsg` and `recvmmsg` want it: one buffer, with all
- * pointers set once.
+ * Memory for a batch of datagrams in the layout of `sendmmsg` and `recvmmsg`: one buffer, in which
+ * all pointers are set once.
  *
  * Structures of 64-bit Linux (x86-64 and arm64), sizes and offsets in bytes:
  *
@@ -15,7 +15,7 @@ import type { Endpoint } from "../../../core/address.ts";
 import type { Endpoints } from "../../../core/endpoints.ts";
 import { AF_INET, AF_INET6, AF_UNIX, type Libc, MSG_DONTWAIT, SOCK_DGRAM } from "./libc.ts";
 
-/** Bytes from one header to the next one. */
+/** Bytes from one header to the next. */
 export const MMSGHDR = 64;
 const NAMELEN = 8;
 const IOV = 16;
@@ -26,18 +26,18 @@ const LEN = 56;
 const IOVEC = 16;
 const IOVEC_LEN = 8;
 const SOCKADDR: Readonly<Record<4 | 6, number>> = { 4: 16, 6: 28 };
-/** Room for either, which keeps what follows aligned. */
+/** Space for a socket address of either family, which keeps the next one aligned. */
 const NAME = 32;
 const PORT = 2;
 const IPV4 = 4;
 const IPV6 = 8;
 
-/** How long a socket address of a family is. */
+/** Size of a socket address of a family, bytes. */
 export function sockaddrSize(bits: 4 | 6): number {
   return SOCKADDR[bits];
 }
 
-/** Writes an endpoint of a row as a socket address; nothing is allocated for IPv4. */
+/** Writes `endpoints[i]` as a socket address, without an allocation for IPv4. */
 export function writeSockaddr(view: DataView, at: number, endpoints: Endpoints, i: number): void {
   const address = endpoints.ipv6[i];
   view.setUint16(at + PORT, endpoints.ports[i]);
@@ -51,7 +51,7 @@ export function writeSockaddr(view: DataView, at: number, endpoints: Endpoints, 
   }
 }
 
-/** Reads a socket address. */
+/** Reads a socket address of either family. */
 export function readSockaddr(view: DataView, at: number): Endpoint {
   const port = view.getUint16(at + PORT);
   if (view.getUint16(at, true) === AF_INET) {
@@ -61,31 +61,31 @@ export function readSockaddr(view: DataView, at: number): Endpoint {
   return { address: high << 64n | view.getBigUint64(at + IPV6 + 8), port };
 }
 
-/** What a batch has room for. */
+/** The dimensions of a batch. */
 export interface MessageHeadersLayout {
-  /** How many datagrams. */
+  /** Number of datagrams. */
   readonly count: number;
-  /** The family of their addresses; `undefined`: they have none. */
+  /** The address family of the datagrams; `undefined`: they have no address. */
   readonly family: 4 | 6 | undefined;
-  /** Bytes from one datagram's payload to the next one's. */
+  /** Bytes from the start of one payload to the next. */
   readonly payload: number;
-  /** Bytes of control messages with each. Default: none. */
+  /** Bytes of control messages per datagram. Default: none. */
   readonly control?: number;
-  /** Where the payloads are, if not here: the address of each. */
+  /** The memory address of each payload. Default: the payloads are in this memory. */
   readonly elsewhere?: (i: number) => bigint;
 }
 
-/** Datagrams that are sent or received at once. */
+/** The message headers of a batch, with addresses, control messages and payloads. */
 export class MessageHeaders {
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly view: DataView<ArrayBuffer>;
-  /** Where the memory lies. */
+  /** The memory address of the first header. */
   readonly base: bigint;
-  /** Where the payloads start. */
+  /** Offset of the first payload, bytes. */
   readonly payloads: number;
   readonly #control: number;
 
-  /** Reserves the memory and sets every pointer in it. */
+  /** Allocates the memory and sets every pointer in it. */
   constructor(private readonly layout: MessageHeadersLayout) {
     const { count, family, payload, control = 0, elsewhere } = layout;
     this.#control = control;
@@ -114,27 +114,27 @@ export class MessageHeaders {
     return this.layout.count * MMSGHDR + i * IOVEC;
   }
 
-  /** Where a datagram's address is. */
+  /** Offset of a datagram's socket address. */
   name(i: number): number {
     return this.layout.count * (MMSGHDR + IOVEC) + i * NAME;
   }
 
-  /** Where its control messages are. */
+  /** Offset of a datagram's control messages. */
   control(i: number): number {
     return this.layout.count * (MMSGHDR + IOVEC + NAME) + i * this.#control;
   }
 
-  /** Where its payload is. */
+  /** Offset of a datagram's payload. */
   payload(i: number): number {
     return this.payloads + i * this.layout.payload;
   }
 
-  /** Where its header is, for a call that starts there. */
+  /** Memory address of a datagram's header, for a call that starts there. */
   header(i: number): bigint {
     return i === 0 ? this.base : this.base + BigInt(i * MMSGHDR);
   }
 
-  /** Sets the lengths that receiving changes. */
+  /** Restores the lengths that receiving changes. */
   reset(i: number): void {
     const { family } = this.layout;
     const name = family === undefined ? 0 : SOCKADDR[family];
@@ -142,28 +142,29 @@ export class MessageHeaders {
     this.view.setUint32(i * MMSGHDR + CONTROLLEN, this.#control, true);
   }
 
-  /** Sets how long a datagram is that is to be sent, or may be that is received. */
+  /** Sets the size of a datagram to send, or the largest size to receive. */
   setLength(i: number, length: number): void {
     this.view.setUint32(this.#iovec(i) + IOVEC_LEN, length, true);
   }
 
-  /** The datagram that was received: a view. */
+  /** A view of a received datagram. */
   received(i: number): Uint8Array<ArrayBuffer> {
     const payload = this.payload(i);
     return this.bytes.subarray(payload, payload + this.view.getUint32(i * MMSGHDR + LEN, true));
   }
 }
 
-/** Where memory lies. Somebody has to hold it as long as its address is used. */
+/**
+ * The memory address of an array. The caller must keep the array alive while the address is used.
+ */
 export function addressOf(bytes: Uint8Array<ArrayBuffer>): bigint {
   return BigInt(Deno.UnsafePointer.value(Deno.UnsafePointer.of(bytes)));
 }
 
 /**
- * Sends two datagrams to ourselves, and looks whether they arrive: the layout above is what this
- * system has.
+ * Checks that this system has the layout above, by sending two datagrams over a socket pair.
  *
- * @throws Error when it is another.
+ * @throws Error when the layout differs.
  */
 export function checkLayout(libc: Libc): void {
   const pair = new Int32Array(2);
@@ -179,7 +180,7 @@ export function checkLayout(libc: Libc): void {
   const sent = libc.call.sendmmsg(pair[0], out.header(0), 2, MSG_DONTWAIT);
   const received = libc.call.recvmmsg(pair[1], back.header(0), 2, MSG_DONTWAIT, null);
   pair.forEach((socket) => libc.call.close(socket));
-  const came = [0, 1].map((i) => back.received(i).toHex()).join();
-  if (sent === 2 && received === 2 && came === "010101,02020202") return;
-  throw new Error("Cannot use the system's messages: their layout is not the one we know");
+  const arrived = [0, 1].map((i) => back.received(i).toHex()).join();
+  if (sent === 2 && received === 2 && arrived === "010101,02020202") return;
+  throw new Error("Cannot use the system's message headers: their layout is unknown");
 }

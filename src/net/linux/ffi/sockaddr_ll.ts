@@ -1,5 +1,5 @@
 /**
- * Addresses of AF_PACKET, sizes and offsets in bytes:
+ * Socket addresses of AF_PACKET, sizes and offsets in bytes:
  *
  *     sockaddr_ll 20  family 0 (2, host order)  protocol 2 (2, BE)  interface 4 (4, host order)
  *                     hardware 8 (2)  kind 10  length 11  address 12 (8)
@@ -11,10 +11,10 @@ import { AF_PACKET } from "./libc.ts";
 const SIZE = 20;
 
 /**
- * The address of a link.
+ * The socket address of an interface.
  *
- * @param index The interface's index.
- * @param protocol What is received there; 0: nothing.
+ * @param index The index of the interface.
+ * @param protocol The Ethernet protocol to receive; 0: none.
  */
 export function linkLayerAddress(index: number, protocol: number): Uint8Array<ArrayBuffer> {
   const name = new Uint8Array(SIZE);

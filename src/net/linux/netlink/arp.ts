@@ -1,5 +1,5 @@
 /**
- * ARP on Ethernet (RFC 826): who has an IPv4 address.
+ * ARP on Ethernet (RFC 826): requests the MAC of an IPv4 address.
  *
  *     0   6 destination MAC  6 source MAC  2 type 0x0806
  *     14  2 hardware 1  2 protocol 0x0800  1 size 6  1 size 4  2 operation: 1 request, 2 reply
@@ -11,7 +11,7 @@ import { hasBytes, Truncated } from "../../../core/bytes.ts";
 
 const SIZE = 42;
 const HEAD = 14;
-/** From the type on: ARP, for IPv4 on Ethernet. */
+/** The bytes from the Ethernet type on: ARP for IPv4 on Ethernet. */
 const KIND = Uint8Array.of(0x08, 0x06, 0, 1, 0x08, 0, 6, 4, 0);
 const OPERATION = 20;
 const REQUEST = 1;
@@ -20,18 +20,18 @@ const SENDER_MAC = 22;
 const SENDER = 28;
 const TARGET = 38;
 
-/** An address and who has it. */
+/** An ARP reply: an IPv4 address and its MAC. */
 export interface ArpReply {
   readonly address: number;
-  /** 6 bytes. */
+  /** The MAC of the address, 6 bytes. */
   readonly mac: Uint8Array;
 }
 
 /**
- * Asks everybody on the link who has an address.
+ * Encodes an ARP request for an address, as a broadcast frame.
  *
- * @param mac Ours, 6 bytes.
- * @param source Our address.
+ * @param mac The local MAC, 6 bytes.
+ * @param source The local IPv4 address.
  */
 export function encodeArpRequest(
   mac: Uint8Array,
@@ -51,10 +51,11 @@ export function encodeArpRequest(
 }
 
 /**
- * Reads a frame; what fills it up is ignored, for Ethernet wants 60 bytes.
+ * Decodes an ARP reply. Padding after it is ignored, because Ethernet frames have at least 60
+ * bytes.
  *
- * @returns `undefined` when it is no reply for IPv4 on Ethernet.
- * @throws Truncated
+ * @returns `undefined` when the frame is not an ARP reply for IPv4 on Ethernet.
+ * @throws Truncated when the frame ends inside a field.
  */
 export function decodeArpReply(frame: Uint8Array): ArpReply | undefined {
   if (frame.length <= OPERATION + 1) {

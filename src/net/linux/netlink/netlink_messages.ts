@@ -1,27 +1,27 @@
 /**
- * Netlink's messages (Linux), in the order of bytes of the processor: little endian on x86-64 and
- * arm64. Sizes and offsets in bytes:
+ * Netlink messages of Linux, in the byte order of the processor: little endian on x86-64 and arm64.
+ * Sizes and offsets in bytes:
  *
- *     nlmsghdr 16    length 0 (4)  type 4 (2)  flags 6 (2)  number 8 (4)  port 12 (4)
- *     rtattr 4       length 0 (2)  type 2 (2), then the value, filled up to a whole word
+ *     nlmsghdr 16    length 0 (4)  type 4 (2)  flags 6 (2)  sequence 8 (4)  port 12 (4)
+ *     rtattr 4       length 0 (2)  type 2 (2), then the value, padded to a whole word
  *
  * @module
  */
 import { Malformed, Truncated } from "../../../core/bytes.ts";
 
-/** Bytes of a message before its body. */
+/** Size of a message header, bytes. */
 export const HEADER = 16;
-/** Where its type is. */
+/** Offset of the type in a message. */
 export const TYPE = 4;
 const FLAGS = 6;
-/** Asks for all there are. */
+/** The flag that requests all entries. */
 export const DUMP = 0x300;
 const REQUEST = 1;
 const ATTRIBUTE = 4;
 /** Bits of an attribute's type that are flags. */
 const TYPE_BITS = 0x3fff;
 
-/** A request. */
+/** Encodes a request. */
 export function netlinkRequest(
   type: number,
   flags: number,
@@ -37,9 +37,9 @@ export function netlinkRequest(
 }
 
 /**
- * The messages of what came in one piece.
+ * Splits a received datagram into messages.
  *
- * @throws Truncated when it ends within a message; Malformed when a length cannot be.
+ * @throws Truncated when it ends inside a message; Malformed when a length is too small.
  */
 export function decodeMessages(bytes: Uint8Array): NetlinkFields[] {
   const messages: NetlinkFields[] = [];
@@ -55,14 +55,14 @@ export function decodeMessages(bytes: Uint8Array): NetlinkFields[] {
   return messages;
 }
 
-/** Fields at places of a message, or of an attribute. */
+/** Reads fields of a message or of an attribute by offset. */
 export class NetlinkFields {
   readonly #view: DataView;
 
   /**
-   * Takes the bytes.
+   * Wraps the bytes of a message or attribute.
    *
-   * @param at Where they start in what came.
+   * @param at Offset of the bytes in the received datagram, for errors.
    */
   constructor(readonly bytes: Uint8Array, readonly at: number) {
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -73,36 +73,36 @@ export class NetlinkFields {
     if (size > left) throw new Truncated(what, this.at + at, size, left);
   }
 
-  /** One byte. */
+  /** Reads an unsigned number of one byte. */
   u8(at: number, what: string): number {
     this.#need(at, 1, what);
     return this.bytes[at];
   }
 
-  /** Two bytes. */
+  /** Reads an unsigned number of two bytes. */
   u16(at: number, what: string): number {
     this.#need(at, 2, what);
     return this.#view.getUint16(at, true);
   }
 
-  /** Four bytes. */
+  /** Reads an unsigned number of four bytes. */
   u32(at: number, what: string): number {
     this.#need(at, 4, what);
     return this.#view.getUint32(at, true);
   }
 
-  /** Four bytes, with a sign. */
+  /** Reads a signed number of four bytes. */
   i32(at: number, what: string): number {
     return this.u32(at, what) | 0;
   }
 
-  /** Four bytes, big endian: an address of IPv4. */
+  /** Reads an IPv4 address: four bytes, big endian. */
   u32be(at: number, what: string): number {
     this.#need(at, 4, what);
     return this.#view.getUint32(at);
   }
 
-  /** The attributes that start there, by type; of several with one type the last. */
+  /** The attributes from an offset on, by type; of equal types the last one. */
   attributes(from: number): Map<number, NetlinkFields> {
     if (from > this.bytes.length) throw new Truncated("header", this.at, from, this.bytes.length);
     const found = new Map<number, NetlinkFields>();

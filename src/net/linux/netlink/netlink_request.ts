@@ -1,5 +1,5 @@
 /**
- * Asking Linux about its networks, over netlink: no privilege is needed.
+ * Requests to Linux about its network configuration, over netlink. No privilege is needed.
  *
  * @module
  */
@@ -13,26 +13,26 @@ import {
 } from "../ffi/libc.ts";
 import { decodeReplies, type RtnetlinkReply } from "./rtnetlink.ts";
 
-/** What the kernel sends at once fits in. */
+/** Size of the receive buffer, which exceeds the largest datagram of the kernel, bytes. */
 const BUFFER_SIZE = 65_536;
 const SOCKADDR_NL = 12;
 
-/** The kernel said no. */
+/** The kernel refused a request. */
 export class NetlinkError extends Error {
   /**
-   * Says so.
+   * Creates the error.
    *
-   * @param errno The number of the error.
+   * @param errno The error number of the kernel.
    */
   constructor(readonly errno: number) {
-    super(`Cannot ask the system about its networks: error ${errno}`);
+    super(`Cannot read the network configuration of the system: error ${errno}`);
   }
 }
 
 /**
- * Asks the kernel, which answers while it is asked.
+ * Sends a request to the kernel, which replies before the send call returns.
  *
- * @returns All answers.
+ * @returns All replies.
  * @throws NetlinkError; Truncated, Malformed; Error with the call that failed.
  */
 export function requestNetlink(libc: Libc, request: Uint8Array<ArrayBuffer>): RtnetlinkReply[] {
@@ -43,7 +43,7 @@ export function requestNetlink(libc: Libc, request: Uint8Array<ArrayBuffer>): Rt
     const kernel = new Uint8Array(SOCKADDR_NL);
     kernel[0] = AF_NETLINK;
     if (call.sendto(socket, request, BigInt(request.length), 0, kernel, SOCKADDR_NL) < 0) {
-      throw failure(libc, "ask the system about its networks");
+      throw failure(libc, "request the network configuration of the system");
     }
     return receiveAll(libc, socket);
   } finally {
@@ -52,22 +52,21 @@ export function requestNetlink(libc: Libc, request: Uint8Array<ArrayBuffer>): Rt
 }
 
 function receiveAll(libc: Libc, socket: number): RtnetlinkReply[] {
-  const answers: RtnetlinkReply[] = [];
-  const room = new Uint8Array(BUFFER_SIZE);
+  const replies: RtnetlinkReply[] = [];
+  const buffer = new Uint8Array(BUFFER_SIZE);
   for (;;) {
-    const size = Number(libc.call.recv(socket, room, BigInt(BUFFER_SIZE), MSG_DONTWAIT));
-    if (size < 0) throw failure(libc, "hear what the system says about its networks");
-    const came = decodeReplies(room.subarray(0, size));
-    for (const answer of came) {
-      if (answer === "done") return answers;
-      if ("errno" in answer) throw new NetlinkError(answer.errno);
-      answers.push(answer);
-      if (!isList(room)) return answers;
+    const size = Number(libc.call.recv(socket, buffer, BigInt(BUFFER_SIZE), MSG_DONTWAIT));
+    if (size < 0) throw failure(libc, "receive the network configuration of the system");
+    for (const reply of decodeReplies(buffer.subarray(0, size))) {
+      if (reply === "done") return replies;
+      if ("errno" in reply) throw new NetlinkError(reply.errno);
+      replies.push(reply);
+      if (!isList(buffer)) return replies;
     }
   }
 }
 
-/** Whether more messages follow, until one says that there are no more. */
+/** Whether the message belongs to a list, which ends with a "done" message. */
 function isList(messages: Uint8Array): boolean {
   return (messages[6] & 2) !== 0;
 }

@@ -1,11 +1,10 @@
 /**
- * Which addresses lie behind which gateway, from the system's table of routes.
+ * Determines which addresses are behind which gateway, from the system's routing tables.
  *
- * For every address the system looks into its own table first (our addresses, and broadcasts), and
- * then into the main one; in each the route with the most bits counts, and of those the one with the
- * lowest metric. Routes of one table lie in each other or apart, as all prefixes do: so one sweep
- * over their starts and ends, with those that are open on a stack, gives the spans in which one
- * route counts.
+ * For every address the system searches its local table first (local addresses and broadcasts),
+ * then the main table. In each table the route with the longest prefix is used, and of equal ones
+ * the one with the lowest metric. Prefixes of one table are nested or disjoint. So one sweep over
+ * their starts and ends, with a stack of the open routes, yields spans of one route each.
  *
  * @module
  */
@@ -18,18 +17,18 @@ const LAST = 253;
 const END = 2 ** 32;
 const UNICAST = 1;
 
-/** Addresses, from the first to before the end. */
+/** A range of addresses, from `start` up to `end` - 1. */
 interface AddressRange {
   readonly start: number;
   readonly end: number;
 }
 
-/** A stretch, and the route that counts there; `undefined`: none. */
+/** A range of addresses and its route; `undefined`: none. */
 interface Span extends AddressRange {
   readonly route: Route | undefined;
 }
 
-/** Whether a table counts for all datagrams alike, as it does unless somebody set up other rules. */
+/** Whether the routing rules are the default ones, so that the tables hold for all datagrams. */
 export function areDefaultRules(rules: readonly RoutingRule[]): boolean {
   const usual = [`0 ${LOCAL}`, `32766 ${MAIN}`, `32767 ${LAST}`];
   return rules.every(({ priority, table, isForAll }, i) =>
@@ -37,26 +36,26 @@ export function areDefaultRules(rules: readonly RoutingRule[]): boolean {
   ) && rules.length !== 1;
 }
 
-/** A gateway, how it is reached, and who is behind it. */
+/** A gateway, its interface, and the addresses behind it. */
 export interface NextHop {
-  /** The interface's index. */
+  /** Index of the interface. */
   readonly interface: number;
-  /** Its address. */
+  /** Address of the gateway. */
   readonly gateway: number;
-  /** What lies behind it, ascending. */
+  /** The address ranges behind the gateway, ascending. */
   readonly ranges: readonly AddressRange[];
-  /** How many of the targets that are, and one of them. */
+  /** Number of targets behind the gateway, and the first of them. */
   readonly targets: number;
   readonly target: number;
 }
 
 /**
- * The gateway behind which most of the targets are.
+ * Finds the gateway with the most targets behind it.
  *
- * @param routes All routes of IPv4.
- * @param targets Ascending, and apart.
- * @param over The index of the only interface that may be used. Default: any.
- * @returns `undefined` when none of them is behind a gateway.
+ * @param routes All IPv4 routes.
+ * @param targets The target ranges, ascending and disjoint.
+ * @param over Index of the only interface that may be used. Default: any.
+ * @returns `undefined` when no target is behind a gateway.
  */
 export function findNextHop(
   routes: readonly Route[],
@@ -85,7 +84,7 @@ function isBehind({ type, gateway, isDetour }: Route): boolean {
   return type === UNICAST && gateway !== undefined && !isDetour;
 }
 
-/** The spans of all addresses. */
+/** The spans of all IPv4 addresses, over both tables. */
 function spansOf(routes: readonly Route[]): Span[] {
   const table = (number: number) =>
     spansOfTable(
@@ -103,7 +102,7 @@ function spansOf(routes: readonly Route[]): Span[] {
   return spans;
 }
 
-/** The spans of one table: they follow each other from the first address to the last. */
+/** The spans of one table, without gaps from the first address to the last. */
 function spansOfTable(routes: readonly Route[]): Span[] {
   const sorted = routes.toSorted((a, b) => a.to - b.to || a.bits - b.bits || b.metric - a.metric);
   const spans: Span[] = [];
@@ -127,7 +126,7 @@ function spansOfTable(routes: readonly Route[]): Span[] {
   return spans;
 }
 
-/** How many targets lie in ascending ranges, and the first of them. */
+/** Number of targets in ascending ranges, and the first of them. */
 function countTargets(ranges: readonly AddressRange[], targets: readonly AddressRange[]) {
   let count = 0;
   let target = 0;
@@ -142,21 +141,21 @@ function countTargets(ranges: readonly AddressRange[], targets: readonly Address
   return { targets: count, target };
 }
 
-/** Who is behind a gateway: asked for each target, so that nothing is allocated. */
+/** The set of addresses behind a gateway. A lookup for a target allocates nothing. */
 export class AddressesBehindGateway {
   readonly #starts: Uint32Array;
-  /** The last address of each. */
+  /** The last address of each range. */
   readonly #lasts: Uint32Array;
-  /** Where the last one that was asked for is. */
+  /** Index of the range of the last lookup. */
   #at = 0;
 
-  /** Takes ascending ranges. */
+  /** Creates the set from ascending ranges. */
   constructor(ranges: readonly AddressRange[]) {
     this.#starts = Uint32Array.from(ranges, ({ start }) => start);
     this.#lasts = Uint32Array.from(ranges, ({ end }) => end - 1);
   }
 
-  /** Whether a target of a row, which is one of IPv4, is. */
+  /** Whether `targets[i]`, an IPv4 endpoint, is behind the gateway. */
   has(targets: Endpoints, i: number): boolean {
     const address = targets.ipv4[i];
     const starts = this.#starts;

@@ -1,5 +1,5 @@
 /**
- * What we ask Linux about its networks, and what it answers: rtnetlink's messages. Bodies, sizes and
+ * The rtnetlink messages for links, routes, neighbours and rules of Linux. Bodies, sizes and
  * offsets in bytes:
  *
  *     rtmsg 12       family 0  destination bits 1  source bits 2  service 3  table 4  protocol 5
@@ -50,64 +50,64 @@ const NEIGHBOUR_ADDRESS = 1;
 const NEIGHBOUR_MAC = 2;
 const RULE_PRIORITY = 6;
 const RULE_TABLE = 15;
-/** What routes have that sends datagrams elsewhere than to their gateway alone. */
+/** Attributes of routes that lead elsewhere than to one IPv4 gateway. */
 const ROUTE_DETOURS = [9, 18, 21, 22]; // several hops, a gateway of IPv6, two of tunnels
 
-/** An interface. */
+/** A network interface. */
 export interface NetworkInterface {
   readonly index: number;
   readonly name: string;
-  /** What it is to ARP: 1 Ethernet, 772 loopback, 65534 nothing… */
+  /** ARP hardware type: 1 Ethernet, 772 loopback, 65534 none. */
   readonly type: number;
   readonly isUp: boolean;
   readonly isLoopback: boolean;
   readonly isPointToPoint: boolean;
-  /** 6 bytes on Ethernet. */
+  /** Hardware address; 6 bytes on Ethernet. */
   readonly mac: Uint8Array;
   readonly mtu: number;
-  /** Queues it may have to send; fewer may be in use. */
+  /** Most send queues; fewer may be in use. */
   readonly queues: number;
 }
 
-/** A route of IPv4. */
+/** An IPv4 route. */
 export interface Route {
-  /** Where it leads: the first address, and how many bits of it count. */
+  /** First address of the destination, and its prefix length. */
   readonly to: number;
   readonly bits: number;
   readonly table: number;
-  /** 1: on from here; others stay, or lead nowhere. */
+  /** Route type; 1: unicast. */
   readonly type: number;
-  /** The service that it is for; 0: all. */
+  /** Type of service (TOS) of its datagrams; 0: all. */
   readonly service: number;
   readonly isDead: boolean;
   readonly metric: number;
-  /** The interface; 0: none. */
+  /** Index of the interface; 0: none. */
   readonly interface: number;
-  /** `undefined`: whom it leads to is on the link itself. */
+  /** Address of the gateway; `undefined`: the destination is on the link itself. */
   readonly gateway: number | undefined;
-  /** The address that is sent from. */
+  /** The local address of its datagrams. */
   readonly source: number | undefined;
-  /** Whether datagrams take more than that gateway: several, or a tunnel. */
+  /** Whether datagrams take other hops than this gateway: several gateways, or a tunnel. */
   readonly isDetour: boolean;
 }
 
-/** Who has which MAC on a link. */
+/** An entry of the ARP table: the MAC of an address on a link. */
 export interface ArpNeighbour {
   readonly interface: number;
   readonly address: number;
-  /** `undefined`: it is not known, or no longer. */
+  /** `undefined`: unknown or expired. */
   readonly mac: Uint8Array | undefined;
 }
 
-/** A rule that says which table of routes counts. */
+/** A routing rule, which selects a routing table. */
 export interface RoutingRule {
   readonly priority: number;
   readonly table: number;
-  /** Whether it holds for all datagrams. */
+  /** Whether the rule applies to all datagrams. */
   readonly isForAll: boolean;
 }
 
-/** An answer, or the number of an error; `"done"` ends a list. */
+/** A reply, or an error number; `"done"` ends a list. */
 export type RtnetlinkReply =
   | { readonly link: NetworkInterface }
   | { readonly route: Route }
@@ -116,34 +116,41 @@ export type RtnetlinkReply =
   | { readonly errno: number }
   | "done";
 
-/** Asks for all routes of IPv4. */
+/** Encodes a request for all IPv4 routes. */
 export const encodeRoutesRequest = (): Uint8Array<ArrayBuffer> =>
   netlinkRequest(GET_ROUTE, DUMP, [AF_INET, ...new Array(11).fill(0)]);
 
-/** Asks for all rules of IPv4. */
+/** Encodes a request for all IPv4 routing rules. */
 export const encodeRulesRequest = (): Uint8Array<ArrayBuffer> =>
   netlinkRequest(GET_RULE, DUMP, [AF_INET, ...new Array(11).fill(0)]);
 
-/** Asks for all neighbours of IPv4. */
+/** Encodes a request for all IPv4 neighbours (the ARP table). */
 export const encodeNeighboursRequest = (): Uint8Array<ArrayBuffer> =>
   netlinkRequest(GET_NEIGHBOUR, DUMP, [AF_INET, ...new Array(11).fill(0)]);
 
-/** Asks for all interfaces. */
+/** Encodes a request for all interfaces. */
 export const encodeLinksRequest = (): Uint8Array<ArrayBuffer> =>
   netlinkRequest(GET_LINK, DUMP, new Array(16).fill(0));
 
 /**
- * Asks which way a datagram would take.
+ * Encodes a request for the route of a datagram.
  *
- * @param from Our address; `undefined`: the system chooses.
+ * @param from The local address. Default: the system's choice.
  */
 export function encodeRouteRequest(to: number, from?: number): Uint8Array<ArrayBuffer> {
   const bits = from === undefined ? 0 : 32;
   return netlinkRequest(GET_ROUTE, 0, [
-    ...[AF_INET, 32, bits, ...new Array(9).fill(0)],
-    ...[8, 0, ROUTE_TO, 0, ...quad(to)],
-    ...from === undefined ? [] : [8, 0, ROUTE_FROM, 0, ...quad(from)],
+    AF_INET,
+    32,
+    bits,
+    ...new Array(9).fill(0),
+    ...addressAttribute(ROUTE_TO, to),
+    ...from === undefined ? [] : addressAttribute(ROUTE_FROM, from),
   ]);
+}
+
+function addressAttribute(type: number, address: number): number[] {
+  return [8, 0, type, 0, ...quad(address)];
 }
 
 function quad(address: number): number[] {
@@ -151,12 +158,12 @@ function quad(address: number): number[] {
 }
 
 /**
- * Reads what came in one piece; messages of other types are left out.
+ * Decodes the messages of a received datagram; messages of other types are skipped.
  *
- * @throws Truncated, Malformed
+ * @throws Truncated, Malformed as {@linkcode decodeMessages}.
  */
 export function decodeReplies(bytes: Uint8Array): RtnetlinkReply[] {
-  return decodeMessages(bytes).map(decodeReply).filter((answer) => answer !== undefined);
+  return decodeMessages(bytes).map(decodeReply).filter((reply) => reply !== undefined);
 }
 
 function decodeReply(fields: NetlinkFields): RtnetlinkReply | undefined {
@@ -182,7 +189,8 @@ function decodeLink(fields: NetlinkFields): NetworkInterface {
   return {
     type: fields.u16(HEADER + 2, "hardware"),
     index: fields.u32(HEADER + 4, "index"),
-    ...{ isUp: (flags & 1) !== 0, isLoopback: (flags & 8) !== 0 },
+    isUp: (flags & 1) !== 0,
+    isLoopback: (flags & 8) !== 0,
     isPointToPoint: (flags & 0x10) !== 0,
     name: text(attributes.get(LINK_NAME)),
     mac: attributes.get(LINK_MAC)?.bytes.slice() ?? new Uint8Array(),
@@ -191,7 +199,7 @@ function decodeLink(fields: NetlinkFields): NetworkInterface {
   };
 }
 
-/** A name, which ends with a NUL. */
+/** Reads a name that ends with a NUL. */
 function text(fields: NetlinkFields | undefined): string {
   return fields === undefined ? "" : new TextDecoder().decode(fields.bytes).replace(/\0.*/s, "");
 }
@@ -210,12 +218,13 @@ function decodeRoute(fields: NetlinkFields): Route {
     table: attributes.get(ROUTE_TABLE)?.u32(0, "table") ?? fields.u8(HEADER + 4, "table"),
     metric: attributes.get(ROUTE_METRIC)?.u32(0, "metric") ?? 0,
     interface: attributes.get(ROUTE_INTERFACE)?.u32(0, "interface") ?? 0,
-    ...{ gateway: address(ROUTE_GATEWAY), source: address(ROUTE_SOURCE) },
+    gateway: address(ROUTE_GATEWAY),
+    source: address(ROUTE_SOURCE),
     isDetour: ROUTE_DETOURS.some((type) => attributes.has(type)),
   };
 }
 
-/** States in which the kernel itself would use the MAC: reachable, stale, delay, probe, permanent. */
+/** Neighbour states in which the kernel uses the MAC: reachable, stale, delay, probe, permanent. */
 const USED = 0x02 | 0x04 | 0x08 | 0x10 | 0x80;
 
 function decodeNeighbour(fields: NetlinkFields): ArpNeighbour {
@@ -228,20 +237,24 @@ function decodeNeighbour(fields: NetlinkFields): ArpNeighbour {
   };
 }
 
-/** What rules of all datagrams have: where they stand, their table, how they came, what they keep. */
+/**
+ * Attributes of rules for all datagrams: priority, table, suppressed prefix length (14), origin
+ * (21).
+ */
 const RULE_USUAL = new Set([RULE_PRIORITY, RULE_TABLE, 14, 21]);
-const KEEPS_NONE = 0xffff_ffff;
+const SUPPRESSES_NONE = 0xffff_ffff;
 
 function decodeRule(fields: NetlinkFields): RoutingRule {
   const attributes = fields.attributes(HEADER + 12);
   const bits = [1, 2, 3].map((at) => fields.u8(HEADER + at, "bits"));
   const isTable = fields.u8(HEADER + 7, "action") === 1;
-  const kept = attributes.get(14)?.u32(0, "prefix") ?? KEEPS_NONE;
+  const suppressed = attributes.get(14)?.u32(0, "prefix") ?? SUPPRESSES_NONE;
   const isInverted = (fields.u32(HEADER + 8, "flags") & 2) !== 0;
   return {
     priority: attributes.get(RULE_PRIORITY)?.u32(0, "priority") ?? 0,
     table: attributes.get(RULE_TABLE)?.u32(0, "table") ?? fields.u8(HEADER + 4, "table"),
-    isForAll: isTable && !isInverted && kept === KEEPS_NONE && bits.every((one) => one === 0) &&
+    isForAll: isTable && !isInverted && suppressed === SUPPRESSES_NONE &&
+      bits.every((one) => one === 0) &&
       [...attributes.keys()].every((type) => RULE_USUAL.has(type)),
   };
 }

@@ -1,5 +1,5 @@
 /**
- * How frames of our own reach the targets: the interface, our address, and the gateway's MAC.
+ * The uplink of Ethernet frames: the interface, the local address, and the gateway's MAC.
  *
  * @module
  */
@@ -30,66 +30,66 @@ import { areDefaultRules, findNextHop, type NextHop } from "./routing_table.ts";
 
 const ETHERNET = 1;
 const ARP = 0x0806;
-/** How often a gateway is asked for its MAC, and how long each answer may take. */
+/** Number of ARP requests for a gateway's MAC, and the timeout of each, milliseconds. */
 const ARP_TRIES = 3;
 const ARP_WAIT_MS = 500;
 
-/** There is no place for frames of our own here: the system's sockets do. */
+/** The targets have no route for frames; the system's sockets can reach them. */
 export class NoUplink extends Error {}
 
-/** Where frames go. */
+/** The route of frames to the targets behind one gateway. */
 export interface Uplink {
   readonly interface: NetworkInterface;
-  /** Our address. */
+  /** The local address. */
   readonly source: number;
-  /** The gateway's address. */
+  /** Address of the gateway. */
   readonly gateway: number;
-  /** What lies behind it, ascending; the rest is for the system's own sockets. */
+  /** The address ranges behind the gateway, ascending; other targets use the system's sockets. */
   readonly ranges: NextHop["ranges"];
-  /** How many targets that are. */
+  /** Number of targets behind the gateway. */
   readonly targets: number;
 }
 
-/** What is to be reached, and what the user said of the way. */
+/** The targets, and the user's options for the uplink. */
 export interface UplinkOptions {
-  /** The targets, ascending and apart. */
+  /** The target ranges, ascending and disjoint. */
   readonly targets: readonly { readonly start: number; readonly end: number }[];
-  /** The name of the only interface that may be used. Default: any. */
+  /** Name of the only interface that may be used. Default: any. */
   readonly interface?: string;
-  /** Our address. Default: the system's choice. */
+  /** The local address. Default: the system's choice. */
   readonly source?: number;
 }
 
 /**
- * Finds the way that most targets are on; nothing is sent.
+ * Finds the gateway with the most targets behind it. Nothing is sent.
  *
- * @throws NoUplink with the reason; InputError when there is no such interface.
+ * @throws NoUplink with the reason; InputError when the named interface does not exist.
  */
 export function findUplink(libc: Libc, options: UplinkOptions): Uplink {
   const links = requestNetlink(libc, encodeLinksRequest())
-    .flatMap((answer) =>
-      "link" in (answer as object) ? [(answer as { link: NetworkInterface }).link] : []
-    );
+    .flatMap((reply) => reply !== "done" && "link" in reply ? [reply.link] : []);
   const named = namedLink(links, options.interface);
   if (named !== undefined) requireEthernet(named);
   requireDefaultRules(libc);
-  const routes = requestNetlink(libc, encodeRoutesRequest()).flatMap((answer) =>
-    answer !== "done" && "route" in answer ? [answer.route] : []
+  const routes = requestNetlink(libc, encodeRoutesRequest()).flatMap((reply) =>
+    reply !== "done" && "route" in reply ? [reply.route] : []
   );
-  const way = findNextHop(routes, options.targets, named?.index);
-  const place = named === undefined ? "" : ` over ${named.name}`;
-  if (way === undefined) throw new NoUplink(`no target is behind a gateway${place}`);
-  const link = links.find(({ index }) => index === way.interface)!;
+  const hop = findNextHop(routes, options.targets, named?.index);
+  const where = named === undefined ? "" : ` over ${named.name}`;
+  if (hop === undefined) throw new NoUplink(`no target is behind a gateway${where}`);
+  const link = links.find(({ index }) => index === hop.interface)!;
   requireEthernet(link);
-  const { target: to, gateway, ranges } = way;
-  const [answer] = requestNetlink(libc, encodeRouteRequest(to, options.source));
-  const route = answer !== "done" && "route" in answer ? answer.route : undefined;
+  const { target: to, gateway, ranges } = hop;
+  const [reply] = requestNetlink(libc, encodeRouteRequest(to, options.source));
+  const route = reply !== "done" && "route" in reply ? reply.route : undefined;
   if (route?.gateway !== gateway || route.interface !== link.index) {
-    throw new NoUplink(`the system sends to ${formatAddress(to)} otherwise than its routes say`);
+    throw new NoUplink(
+      `the system's route to ${formatAddress(to)} differs from its routing tables`,
+    );
   }
   const source = options.source ?? route.source;
   if (source === undefined) throw new NoUplink(`${link.name} has no address to send from`);
-  return { interface: link, source, gateway, ranges, targets: way.targets };
+  return { interface: link, source, gateway, ranges, targets: hop.targets };
 }
 
 function namedLink(
@@ -101,7 +101,7 @@ function namedLink(
   if (found !== undefined) return found;
   const names = links.map((link) => link.name).join(", ");
   throw new InputError(
-    `Cannot use --interface "${name}": there is no such interface, but ${names}`,
+    `Cannot use --interface "${name}": no such interface; available: ${names}`,
   );
 }
 
@@ -116,33 +116,33 @@ function requireEthernet({ name, isLoopback, isPointToPoint, type, mac }: Networ
   if (what !== undefined) throw new NoUplink(`${name} is ${what}`);
 }
 
-/** With rules of others, which route counts may depend on more than the target. */
+/** Requires default routing rules. With other rules, a route may depend on more than the target. */
 function requireDefaultRules(libc: Libc): void {
   try {
-    const rules = requestNetlink(libc, encodeRulesRequest()).flatMap((answer) =>
-      answer !== "done" && "rule" in answer ? [answer.rule] : []
+    const rules = requestNetlink(libc, encodeRulesRequest()).flatMap((reply) =>
+      reply !== "done" && "rule" in reply ? [reply.rule] : []
     );
     if (areDefaultRules(rules)) return;
   } catch (error) {
-    // A kernel without policy routing has no rules but the usual ones.
+    // A kernel without policy routing has only the default rules.
     if (error instanceof NetlinkError && error.errno === EOPNOTSUPP) return;
     throw error;
   }
   throw new NoUplink(
-    "the system has routing rules (ip rule), which frames of our own would pass by",
+    "the system has routing rules (ip rule), which frames would bypass",
   );
 }
 
 /**
- * The MAC of the gateway: as the system knows it, or as the gateway itself answers.
+ * Finds the MAC of the gateway: in the system's ARP table, else by an ARP request.
  *
- * @throws InputError when it does not answer; Error with the call that failed.
+ * @throws InputError when the gateway does not reply; Error with the call that failed.
  */
 export async function findGatewayMac(libc: Libc, uplink: Uplink): Promise<Uint8Array> {
   const { interface: link, gateway } = uplink;
-  for (const answer of requestNetlink(libc, encodeNeighboursRequest())) {
-    if (answer === "done" || !("neighbour" in answer)) continue;
-    const { neighbour } = answer;
+  for (const reply of requestNetlink(libc, encodeNeighboursRequest())) {
+    if (reply === "done" || !("neighbour" in reply)) continue;
+    const { neighbour } = reply;
     if (neighbour.interface === link.index && neighbour.address === gateway) {
       if (neighbour.mac !== undefined) return neighbour.mac;
     }
@@ -161,7 +161,7 @@ async function requestMac(libc: Libc, uplink: Uplink): Promise<Uint8Array> {
     const request = encodeArpRequest(link.mac, source, gateway);
     for (let tries = 0; tries < ARP_TRIES; tries++) {
       if (call.sendto(socket, request, BigInt(request.length), 0, name, name.length) < 0) {
-        throw failure(libc, `ask for a MAC on ${link.name}`);
+        throw failure(libc, `request a MAC on ${link.name}`);
       }
       const mac = await receiveMac(libc, socket, gateway);
       if (mac !== undefined) return mac;
@@ -170,8 +170,8 @@ async function requestMac(libc: Libc, uplink: Uplink): Promise<Uint8Array> {
     call.close(socket);
   }
   throw new InputError(
-    `Cannot reach the gateway: ${formatAddress(gateway)} does not answer ARP on ${link.name}; ` +
-      "--gateway-mac names its MAC",
+    `Cannot reach the gateway: ${formatAddress(gateway)} does not reply to ARP on ${link.name}; ` +
+      "give its MAC with --gateway-mac",
   );
 }
 
@@ -193,7 +193,7 @@ async function receiveMac(
   }
 }
 
-/** A number in the order of bytes of the network. */
+/** Converts a 16-bit number to network byte order. */
 function networkOrder(value: number): number {
   return (value & 0xff) << 8 | value >>> 8;
 }

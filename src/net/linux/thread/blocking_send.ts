@@ -1,47 +1,48 @@
 /**
- * Sending a load to its end, on a thread that has nothing else to do.
+ * Sends a whole batch on a sender thread, where calls may block.
  *
  * @module
  */
 import { EAGAIN, EINTR, isFull, isLost, type Libc, POLLOUT } from "../ffi/libc.ts";
 import type { PreparedBatch, Transmit } from "../batch/transmit.ts";
 
-/** How long the system may have no room for what we send before it counts as refused. */
+/** Waits for send buffer space until a datagram counts as refused, and the length of each wait. */
 const MOST_WAITS = 1000;
 const WAIT_MS = 1;
 
-/** What keeps datagrams of a load from leaving. */
+/** Callbacks for datagrams of a batch that were not sent. */
 export interface SendReport {
-  /** The system does not take one. */
+  /** The system refused one datagram. */
   refuse(errno: number): void;
-  /** The rest waits for better times. */
+  /** Sending stopped, because the interface is down, full or gone. */
   stop(errno: number): void;
 }
 
 /**
- * Sends datagrams, waiting where there is no room for them, until the network is gone.
+ * Sends datagrams, and waits for send buffer space, until the end of the batch or until the
+ * interface is down or gone.
  *
- * @returns How many were tried.
+ * @returns Number of datagrams that were tried.
  */
 export function sendAll(
   libc: Libc,
   transmit: Transmit,
-  load: PreparedBatch,
+  batch: PreparedBatch,
   { refuse, stop }: SendReport,
 ): number {
   let at = 0;
-  for (let waits = 0; at < load.count;) {
-    const taken = transmit(load, at);
-    if (taken > 0) {
-      at += taken;
+  for (let waits = 0; at < batch.count;) {
+    const accepted = transmit(batch, at);
+    if (accepted > 0) {
+      at += accepted;
       continue;
     }
-    // Of a batch that breaks off, the error is told by the call that begins with its cause.
-    const errno = -taken;
+    // A call that sends a part of a batch returns no error; the next call returns it.
+    const errno = -accepted;
     if (isFull(errno) && waits++ < MOST_WAITS) {
-      const wanted = Int32Array.of(errno === EAGAIN ? load.socket : -1, POLLOUT);
+      const wanted = Int32Array.of(errno === EAGAIN ? batch.socket : -1, POLLOUT);
       libc.call.pollHere(wanted, 1n, WAIT_MS);
-    } else if (isLost(errno) || load.waitsForSpace && isFull(errno)) {
+    } else if (isLost(errno) || batch.waitsForSpace && isFull(errno)) {
       stop(errno);
       break;
     } else if (errno !== EINTR) {

@@ -1,12 +1,12 @@
 /**
- * A thread that writes datagrams and sends them: on ours, whom they go to is found out meanwhile.
+ * A sender thread, which writes and sends datagrams. The main thread computes targets meanwhile.
  *
  * @module
  */
 import { type SendJob, type SendJobOutcome, SharedJobQueue } from "./shared_job_queue.ts";
 import type { SendWorkerOptions } from "./send_worker.ts";
 
-/** A thread that sends for sockets. It ends with the last of them. */
+/** A sender thread for sockets. It ends with the last of its sockets. */
 export class SendThread {
   readonly #jobs = new SharedJobQueue();
   #sockets = 0;
@@ -17,16 +17,16 @@ export class SendThread {
   }
 
   /**
-   * Starts one.
+   * Starts a sender thread.
    *
-   * @param start What it needs, where it is to write frames. Default: it writes messages.
-   * @throws Error with what is missing.
+   * @param start Its parameters for frames. Default: it sends plain datagrams.
+   * @throws Error with the missing part.
    */
   static async start(start: Omit<SendWorkerOptions, "memory"> = {}): Promise<SendThread> {
     const worker = new Worker(new URL("./send_worker.ts", import.meta.url), { type: "module" });
     const thread = new SendThread(worker, start);
     try {
-      await thread.#said("ready");
+      await thread.#waitForMessage("ready");
     } catch (error) {
       worker.terminate();
       throw error;
@@ -39,8 +39,8 @@ export class SendThread {
     return thread;
   }
 
-  /** Waits for a word of the thread. */
-  #said(word: string): Promise<void> {
+  /** Waits for a message of the thread. */
+  #waitForMessage(word: string): Promise<void> {
     return new Promise((resolve, reject) => {
       this.worker.onmessage = ({ data }) => data === word && resolve();
       this.worker.onerror = (event) => {
@@ -50,7 +50,7 @@ export class SendThread {
     });
   }
 
-  /** Has rows sent: see {@linkcode SharedJobQueue.send}. */
+  /** Sends the targets of a job: see {@linkcode SharedJobQueue.send}. */
   send(
     job: SendJob,
     from: number,
@@ -59,18 +59,18 @@ export class SendThread {
     return this.#jobs.send(job, from, refuse);
   }
 
-  /** Notes one more socket that it sends for. */
+  /** Registers a socket that sends through it. */
   hold(): void {
     this.#sockets++;
   }
 
-  /** Notes that a socket is closed; ends with the last one. */
+  /** Unregisters a socket; the thread ends with the last one. */
   async release(): Promise<void> {
     if (--this.#sockets > 0) return;
     if (!this.#isDead) {
-      const ended = this.#said("ended");
+      const ended = this.#waitForMessage("ended");
       this.#jobs.close();
-      await ended.catch(() => {}); // whoever sent was told
+      await ended.catch(() => {}); // the senders got the error
     }
     this.worker.terminate();
   }

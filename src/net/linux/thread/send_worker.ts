@@ -1,6 +1,6 @@
 /**
- * The thread of {@linkcode SendThread}: it does nothing but write datagrams and send them, and sleeps
- * while there are none.
+ * The worker of {@linkcode SendThread}. It writes and sends datagrams, and sleeps while it has no
+ * job.
  *
  * @module
  */
@@ -27,24 +27,24 @@ import { sendAll } from "./blocking_send.ts";
 import { MOST_IN_BATCH } from "../../socket.ts";
 import { type XdpMemoryMap, XdpRing } from "../xdp/xdp_ring.ts";
 
-/** What it is told at first. */
+/** The parameters of the worker, in its first message. */
 export interface SendWorkerOptions {
-  /** Where jobs come. */
+  /** The memory of the job queue. */
   readonly memory: SharedArrayBuffer;
-  /** What frames begin with, where it is to write frames. */
+  /** The addresses of frames. Default: it sends plain datagrams. */
   readonly addresses?: FrameAddresses;
-  /** The rings of the XDP socket whose frames it sends, if there is one. */
+  /** The rings of the XDP socket that sends its frames. Default: none. */
   readonly rings?: XdpMemoryMap;
 }
 
-/** What a worker has besides. */
+/** The message functions of a worker's global scope. */
 interface WorkerScope {
   onmessage: (event: MessageEvent<SendWorkerOptions>) => void;
   postMessage(word: string): void;
 }
 
 const scope = globalThis as unknown as WorkerScope;
-/** Who gets a frame was found out before. */
+/** All IPv4 addresses: the main thread has already chosen the targets of frames. */
 const ALL_ADDRESSES = new AddressesBehindGateway([{ start: 0, end: 2 ** 32 }]);
 
 scope.onmessage = ({ data }) => {
@@ -55,13 +55,13 @@ scope.onmessage = ({ data }) => {
   scope.postMessage("ended");
 };
 
-/** What the thread does with its jobs. */
+/** Returns the function that runs a job. */
 function worker(libc: Libc, { memory, addresses, rings }: SendWorkerOptions): SendJobHandler {
   const words = new Int32Array(memory);
   const messages = sendMessages(libc);
   const ring = rings === undefined ? undefined : new XdpRing(libc, rings);
   let id = 0;
-  const frames: Transmit = (load, from) => ring!.transmit(load, from, id);
+  const frames: Transmit = (batch, from) => ring!.transmit(batch, from, id);
   const batches = new Map<string, MessageBatch | FrameBatch>();
   const empty = (method: SendMethod, number: number) => {
     const key = `${method} ${number}`;

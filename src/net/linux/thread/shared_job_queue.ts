@@ -1,8 +1,8 @@
 /**
- * Batches on their way to a thread that writes and sends them: numbers in memory that both sides see.
+ * A queue of send jobs between the main thread and a sender thread, in shared memory.
  *
- * One side hands jobs over, and waits for them without keeping anybody up; the other sleeps until
- * there are any. Jobs are done in the order in which they came.
+ * The main thread submits jobs and waits for them asynchronously. The worker sleeps until a job
+ * arrives. Jobs are done in the order of submission.
  *
  * @module
  */
@@ -10,63 +10,67 @@ import { MOST_WORDS, type TargetBatch } from "../batch/target_batch.ts";
 import type { SendReport } from "./blocking_send.ts";
 import type { Template } from "../../socket.ts";
 
-/** How datagrams leave: messages to a family, or frames through a packet socket or a ring. */
+/**
+ * How datagrams are sent: messages of an address family, or frames by a packet socket or XDP ring.
+ */
 export const SEND_METHODS = ["ipv4", "ipv6", "packet", "xdp"] as const;
-/** One of them. */
+/** A method of sending, one of {@linkcode SEND_METHODS}. */
 export type SendMethod = typeof SEND_METHODS[number];
 
-/** What is handed over. */
+/** A send job. */
 export interface SendJob {
   /** The socket's descriptor. */
   readonly socket: number;
-  /** How. */
+  /** The method of sending. */
   readonly method: SendMethod;
-  /** To whom; they stay the caller's. */
+  /** The targets, which the caller still owns. */
   readonly targets: TargetBatch;
-  /** Our own port, where frames are written. Default: the socket's. */
+  /** The source port of frames. Default: 0, because the system writes the port. */
   readonly port?: number;
 }
 
-/** What arrives at the other side. */
+/** A job as it arrives at the worker. */
 export interface ArrivedSendJob extends Omit<SendJob, "targets"> {
   readonly port: number;
-  /** Which one it is: a rest of it that comes again has the same. */
+  /** Id of the job. The rest of a job that is submitted again has the same id. */
   readonly id: number;
-  /** The number of the datagram. */
+  /** Index of the template. */
   readonly template: number;
-  /** How many rows there are, and where in the memory. */
+  /** Number of targets, and index of their first word in the memory. */
   readonly count: number;
   readonly at: number;
-  /** How long they have waited, microseconds. */
+  /** Time since the first submission, microseconds. */
   readonly waited: number;
 }
 
-/** Sends a job, and tells what was refused or left; returns how many were tried. */
+/** Sends a job, reports unsent datagrams, and returns the number of tried ones. */
 export type SendJobHandler = (job: ArrivedSendJob, report: SendReport) => number;
 
-/** What came of a job. */
+/** The outcome of a job. */
 export interface SendJobOutcome {
-  /** How many the system took. */
+  /** Number of datagrams that the system accepted. */
   readonly taken: number;
-  /** How many were tried: the rest waits for the network. */
+  /** Number of datagrams that were tried; the rest waits for the interface. */
   readonly tried: number;
-  /** What it waits for, where anything is left. */
+  /** The error that stopped sending, if a rest is left. */
   readonly errno: number;
 }
 
-/** How many jobs were handed over, and how many are done. */
+/** Indexes of the numbers of submitted and of completed jobs. */
 const SUBMITTED = 0;
-const COMPLETED = 16; // on another line of the processor's caches: the other side writes it
-/** At how many that are done whoever hands them over is to be woken up. */
+const COMPLETED = 16; // on another cache line, because the worker writes it
+/** Index of the number of completed jobs at which the worker wakes the main thread. */
 const WAKE_AT = 1;
-/** Whether the other side sleeps: waking somebody up who does not costs as much, and more. */
+/**
+ * Index of the flag that the worker sleeps. A needless wake-up would cost as much as a useful one.
+ */
 const WORKER_SLEEPS = 17;
 const JOBS = 32;
 /**
- * A job: the socket, the way, the number of the datagram, how many rows there are, our own port, and
- * when it was handed over; and then how many were taken, how many were tried, and what stopped it; how
- * long ago it came first, where this is a rest of it, and what number it had then. One of nothing is the
- * last.
+ * Words of a job: socket, method, template, number of targets, source port, time of submission;
+ * then numbers of accepted and tried datagrams, and the error that stopped sending; then, for the
+ * rest of an earlier job, the time since its first submission and its id. A job without targets is
+ * the last.
  */
 const JOB = 16;
 const METHOD = 1;
@@ -79,24 +83,29 @@ const TRIED = 7;
 const ERRNO = 8;
 const EARLIER_WAIT = 9;
 const ID = 10;
-/** Jobs that may wait. */
+/** Most jobs in the queue. */
 const DEPTH = 64;
-/** What waits longer was not measured: the wall clock was set between the starts of the threads. */
+/**
+ * Longest valid wait, microseconds. A longer one means that the wall clock was set between the
+ * starts of the threads.
+ */
 const LONGEST_WAIT = 1_000_000;
-/** Refusals since they were last asked for, by error number; higher ones count as the highest. */
+/**
+ * Refusals since they were last read, by error number; numbers above the last index count there.
+ */
 const REFUSALS = JOBS + DEPTH * JOB;
 const ERRNOS = 256;
-/** Datagrams, each with where its token and its time go, and its length. */
+/** Templates, each with the offsets of token and time, its length, and the form of the token. */
 const TEMPLATES = REFUSALS + ERRNOS;
 const MOST_TEMPLATES = 32;
 const TEMPLATE_WORDS = 512;
 const BYTES = 4;
 const MOST_BYTES = (TEMPLATE_WORDS - BYTES) * 4;
-/** The rows of each job. */
+/** The targets of each job. */
 const TARGETS = TEMPLATES + MOST_TEMPLATES * TEMPLATE_WORDS;
 const WORDS = TARGETS + DEPTH * MOST_WORDS;
 
-/** A job that is not done, or whose outcome was not read. */
+/** A job whose outcome was not read yet. */
 interface OpenJob {
   readonly number: number;
   readonly count: number;
@@ -105,27 +114,29 @@ interface OpenJob {
   readonly reject: (error: Error) => void;
 }
 
-/** The side that hands jobs over. */
+/** The main thread's side of the queue. */
 export class SharedJobQueue {
-  /** What both sides see. */
+  /** The memory that both sides share. */
   readonly memory = new SharedArrayBuffer(WORDS * 4);
   readonly #words = new Int32Array(this.memory);
-  /** Jobs in the order in which they will be done. */
+  /** Pending jobs in the order of submission. */
   readonly #open: OpenJob[] = [];
-  /** Datagrams that the other side knows. */
+  /** Templates that are in the memory. */
   readonly #templates: Template[] = [];
-  /** When jobs were handed over first, and as which. */
+  /** Time and id of the first submission of jobs. */
   readonly #first = new WeakMap<SendJob, { readonly id: number; readonly at: number }>();
   #watching = false;
   #failure: Error | undefined;
 
-  /** The number of a datagram; the other side is told of those that it does not know. */
+  /** The index of a template, which is written into the memory if it is new. */
   #numberOf(one: Template): number {
     const known = this.#templates.indexOf(one);
     if (known >= 0) return known;
     const { template, tokenAt = -1, tokenText = false, clockAt = -1 } = one;
     if (template.length > MOST_BYTES || this.#templates.length === MOST_TEMPLATES) {
-      throw new RangeError("Cannot send: the datagram is too long, or of one kind too many");
+      throw new RangeError(
+        "Cannot send: the datagram is too long, or there are too many templates",
+      );
     }
     const number = this.#templates.push(one) - 1;
     const place = TEMPLATES + number * TEMPLATE_WORDS;
@@ -135,12 +146,12 @@ export class SharedJobQueue {
   }
 
   /**
-   * Has the rows of a job sent, from one on.
+   * Sends the targets of a job, from index `from` on.
    *
-   * @param refuse Told which errors there were, and how many of each.
-   * @returns What came of it.
-   * @throws RangeError when the datagram is too long, or of one kind too many; Error when too many
-   * jobs wait; what {@linkcode fail} was given.
+   * @param refuse Called with each error number and its number of refusals.
+   * @returns The outcome.
+   * @throws RangeError when the datagram is too long, or there are too many templates; Error when
+   * the queue is full; the error of {@linkcode fail}.
    */
   send(
     job: SendJob,
@@ -149,7 +160,7 @@ export class SharedJobQueue {
   ): Promise<SendJobOutcome> {
     return new Promise((resolve, reject) => {
       if (this.#failure !== undefined) throw this.#failure;
-      if (this.#open.length === DEPTH) throw new Error(`Cannot send: ${DEPTH} batches wait`);
+      if (this.#open.length === DEPTH) throw new Error(`Cannot send: ${DEPTH} batches are pending`);
       const number = this.#submit(job, from);
       this.#open.push({ number, count: job.targets.length - from, refuse, resolve, reject });
       void this.#watch();
@@ -183,7 +194,7 @@ export class SharedJobQueue {
     if (Atomics.load(this.#words, WORKER_SLEEPS) !== 0) Atomics.notify(this.#words, SUBMITTED);
   }
 
-  /** Tells of jobs that are done, until none is open. */
+  /** Resolves completed jobs until none is pending. */
   async #watch(): Promise<void> {
     if (this.#watching) return;
     this.#watching = true;
@@ -193,7 +204,7 @@ export class SharedJobQueue {
         this.#settle(this.#open.shift()!);
       }
       if (this.#open.length === 0) break;
-      // Waking up costs as much as filling a batch does: half of the jobs at once.
+      // A wake-up costs as much as filling a batch, so it comes after half of the pending jobs.
       Atomics.store(this.#words, WAKE_AT, completed + Math.ceil(this.#open.length / 2) | 0);
       const wait = Atomics.waitAsync(this.#words, COMPLETED, completed);
       if (wait.async) await wait.value;
@@ -215,14 +226,14 @@ export class SharedJobQueue {
     }
   }
 
-  /** Lets the other side end, when all is done. */
+  /** Ends the worker after the pending jobs. */
   close(): void {
     const number = this.#words[SUBMITTED];
     this.#words[placeOf(number) + COUNT] = 0;
     this.#announce(number);
   }
 
-  /** Tells whoever waits that the other side does not work any longer. */
+  /** Rejects all pending jobs, because the worker has failed. */
   fail(error: Error): void {
     this.#failure ??= error;
     for (const { reject } of this.#open.splice(0)) reject(error);
@@ -231,9 +242,9 @@ export class SharedJobQueue {
 }
 
 /**
- * The other side: does jobs until no more will come. It keeps its thread to itself.
+ * The worker's side of the queue: runs jobs until the last one. It blocks its thread.
  *
- * @param memory That of the {@linkcode SharedJobQueue}.
+ * @param memory The memory of the {@linkcode SharedJobQueue}.
  */
 export function serveJobs(memory: SharedArrayBuffer, work: SendJobHandler): void {
   const words = new Int32Array(memory);
@@ -250,7 +261,7 @@ export function serveJobs(memory: SharedArrayBuffer, work: SendJobHandler): void
   };
   for (let done = 0;;) {
     if (Atomics.load(words, SUBMITTED) === done) {
-      Atomics.store(words, WORKER_SLEEPS, 1); // who submits after this sees it, and before it is seen
+      Atomics.store(words, WORKER_SLEEPS, 1); // a later submit sees the flag; an earlier one is seen by wait()
       Atomics.wait(words, SUBMITTED, done);
       Atomics.store(words, WORKER_SLEEPS, 0);
       continue;
@@ -284,7 +295,7 @@ function jobAt(words: Int32Array, number: number): ArrivedSendJob {
   };
 }
 
-/** A copy of a datagram that the other side told of. */
+/** A copy of a template in the memory. */
 export function templateAt(memory: SharedArrayBuffer, number: number): Template {
   const place = TEMPLATES + number * TEMPLATE_WORDS;
   const [tokenAt, clockAt, length, isText] = new Int32Array(memory, place * 4, BYTES);
@@ -296,7 +307,7 @@ export function templateAt(memory: SharedArrayBuffer, number: number): Template 
   };
 }
 
-/** Microseconds, modulo 2^32: the same for all threads. */
+/** Wall-clock time, microseconds modulo 2^32, equal in all threads. */
 function microseconds(): number {
   return Math.floor((performance.timeOrigin + performance.now()) * 1000) % 2 ** 32 | 0;
 }

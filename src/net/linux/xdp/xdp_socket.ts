@@ -1,7 +1,7 @@
 /**
- * Sending frames of our own on Linux, by AF_XDP: straight to a queue of the network card, from
- * memory that the card reads itself where its driver can, else through one copy. It needs the
- * capability CAP_NET_RAW, and no program in the kernel, for nothing is received.
+ * An AF_XDP socket of Linux, which sends Ethernet frames directly to a queue of the network card.
+ * The card reads the frames from memory if its driver supports it, else the kernel copies them
+ * once. It needs the capability CAP_NET_RAW, and no XDP program, because it receives nothing.
  *
  * Sizes and offsets in bytes, of x86-64 and arm64:
  *
@@ -40,35 +40,38 @@ const TX_OFFSETS = 32;
 const DONE_OFFSETS = 96;
 const DESCRIPTOR_SIZE = 16;
 const ADDRESS_SIZE = 8;
-/** Frames may lie anywhere in a chunk, not across two. */
+/** Size of a chunk, bytes. A frame must not cross a chunk boundary. */
 const CHUNK = 2048;
-/** Frames that one call takes, where the system lets us choose. */
+/** Requested number of frames per call, if the system supports it. */
 const BUDGET = 256;
-/** Nothing is received, but the kernel wants the ring. */
+/** Entries of the fill ring, which the kernel requires even without receiving. */
 const FILL_SIZE = 2;
 const PROT_READ_WRITE = 3;
 const MAP_SHARED_POPULATE = 0x8001;
 const MAP_PRIVATE_ANONYMOUS = 0x22;
 const NOT_MAPPED = 0xffff_ffff_ffff_ffffn;
-/** A queue is free some milliseconds after its last owner closed it. */
+/**
+ * Attempts to bind, and their pause. A queue becomes free some milliseconds after its socket
+ * closes.
+ */
 const BIND_TRIES = 50;
 const BIND_WAIT_MS = 10;
 
-/** A socket on one queue of an interface. */
+/** An XDP socket on one queue of an interface. */
 export class XdpSocket implements Disposable {
-  /** Where its memory and rings are. */
+  /** The memory and rings of the socket. */
   readonly map: XdpMemoryMap;
-  /** Whether the card reads the frames where they are. */
+  /** Whether the card reads the frames without a copy. */
   readonly isZeroCopy: boolean;
   readonly #libc = new Libc();
   readonly #socket: number;
   readonly #mapped: { at: bigint; size: number }[] = [];
 
   /**
-   * Opens it.
+   * Opens the socket.
    *
-   * @param index The interface's index.
-   * @param queue The queue, from 0.
+   * @param index Index of the interface.
+   * @param queue Number of the queue, from 0.
    * @throws Deno.errors.PermissionDenied without CAP_NET_RAW; Error with the call that failed.
    */
   constructor(index: number, queue: number) {
@@ -82,7 +85,7 @@ export class XdpSocket implements Disposable {
       for (const [option, size] of [...rings, [XDP_TX_RING, TX_SIZE]]) {
         this.#set(option, int32(size), "make the rings of an XDP socket");
       }
-      // How many a call takes, since Linux 6.17; else it is 32, and more calls do the same.
+      // Frames per call can be set since Linux 6.17; earlier it is 32, and more calls are made.
       const { call } = this.#libc;
       call.setsockopt(this.#socket, SOL_XDP, XDP_MAX_TX_SKB_BUDGET, int32(BUDGET), 4);
       const offsets = this.#get(XDP_MMAP_OFFSETS, OFFSETS);
@@ -103,20 +106,20 @@ export class XdpSocket implements Disposable {
     throw failure(this.#libc, what);
   }
 
-  /** Asks for an option; its size shows whether the layout is the one that we know. */
+  /** Reads an option; another size than expected means an unknown layout. */
   #get(option: number, size: number): DataView<ArrayBuffer> {
     const value = new Uint8Array(size);
     const length = int32(size);
     if (this.#libc.call.getsockopt(this.#socket, SOL_XDP, option, value, length) < 0) {
-      throw failure(this.#libc, "ask an XDP socket how it is");
+      throw failure(this.#libc, "read an option of an XDP socket");
     }
     if (new DataView(length.buffer).getUint32(0, true) !== size) {
-      throw new Error("Cannot use the system's XDP sockets: their layout is not the one we know");
+      throw new Error("Cannot use the system's XDP sockets: the layout of an option is unknown");
     }
     return new DataView(value.buffer);
   }
 
-  /** Tells the kernel which memory holds the frames. */
+  /** Registers the memory of frames with the kernel. */
   #register(memory: bigint): void {
     const value = new DataView(new ArrayBuffer(32));
     value.setBigUint64(0, memory, true);
@@ -126,7 +129,7 @@ export class XdpSocket implements Disposable {
       this.#set(XDP_UMEM_REG, new Uint8Array(value.buffer), "register memory for frames");
     } catch (error) {
       if (this.#libc.errno() !== ENOBUFS) throw error;
-      throw new Error(`${(error as Error).message}: more may have to be locked (ulimit -l)`);
+      throw new Error(`${(error as Error).message}: raise the limit of locked memory (ulimit -l)`);
     }
   }
 
@@ -146,7 +149,7 @@ export class XdpSocket implements Disposable {
     return at;
   }
 
-  /** Without flags the kernel copies only where the driver cannot do without. */
+  /** Binds without flags, so that the kernel copies frames only if the driver requires it. */
   #bind(index: number, queue: number): void {
     const { call } = this.#libc;
     const name = new Uint8Array(16);
@@ -157,7 +160,7 @@ export class XdpSocket implements Disposable {
     for (let tries = 1;; tries++) {
       if (call.bind(this.#socket, name, name.length) === 0) return;
       const errno = this.#libc.errno();
-      if (errno === EINVAL) throw new Error(`the interface has no queue ${queue} to send from`);
+      if (errno === EINVAL) throw new Error(`the interface has no send queue ${queue}`);
       if (errno !== EBUSY || tries === BIND_TRIES) {
         throw failure(this.#libc, `send from queue ${queue} by XDP`);
       }
@@ -165,7 +168,7 @@ export class XdpSocket implements Disposable {
     }
   }
 
-  /** Closes it: nobody may use its rings any longer. */
+  /** Closes the socket; its rings must not be used afterwards. */
   [Symbol.dispose](): void {
     const { call } = this.#libc;
     if (this.#socket >= 0) call.close(this.#socket);

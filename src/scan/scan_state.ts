@@ -52,8 +52,8 @@ export interface StreamCounts {
   unresponsive: number;
 }
 
-/** The half of a scan that goes over TCP. */
-export interface StreamState {
+/** How far the passes over UDP or TCP have come. */
+export interface PassCounts {
   /** The pass that runs, from 1. */
   pass: number;
   /** How many passes there are. */
@@ -62,8 +62,12 @@ export interface StreamState {
   position: number;
   /** Targets of the pass. */
   size: number;
-  /** Connections that were started. */
+  /** Probes that left, or connections that were started. */
   sent: number;
+}
+
+/** The half of a scan that goes over TCP. */
+export interface StreamState extends PassCounts {
   /** Targets for which no descriptor was free in any pass so far. */
   unprobed: number;
   /** Connections by outcome. */
@@ -71,7 +75,7 @@ export interface StreamState {
 }
 
 /** The numbers of a scan. */
-export interface ScanState {
+export interface ScanState extends PassCounts {
   /** The scan, UUIDv7. */
   scanId: string;
   /** When it started, milliseconds of its clock. */
@@ -80,14 +84,6 @@ export interface ScanState {
   firstProbeAt?: number;
   /** When every output had accepted the last row, Unix milliseconds. */
   lastRowAt?: number;
-  /** The pass that runs, from 1. */
-  pass: number;
-  /** How many passes there are. */
-  passes: number;
-  /** Targets that the pass has left behind. */
-  position: number;
-  /** Targets of the pass. */
-  size: number;
   /** Positions of all passes, as far as they are known. */
   total: number;
   /** Positions left behind in all passes. */
@@ -100,8 +96,6 @@ export interface ScanState {
   threads: number;
   /** Size of the receive buffers of all its sockets, bytes. */
   receiveBuffer: number;
-  /** Probes that left. */
-  sent: number;
   /** Probes that the system refused to send. */
   refused: number;
   /** Datagrams that the system refused to send, by error code; follow-ups included. */

@@ -1,58 +1,31 @@
 /**
- * The sweep over TCP: passes over positions like those of the probes, but each target is visited by
- * a connection of its own, and so many are under way at once.
+ * The sweep over TCP: each target of a pass is visited by a connection of its own, and so many are in
+ * flight at once.
  *
  * @module
  */
 import type { Address, Endpoint } from "../core/address.ts";
-import { type Clock, sleep } from "../net/clock.ts";
+import { sleep } from "../net/clock.ts";
 import type { ConnectionSlots } from "../net/connection_slots.ts";
 import type { Throttle } from "../net/throttle.ts";
-import { type Segment, type TargetOrder, TargetSpace } from "../targets/space.ts";
+import type { TargetSpace } from "../targets/space.ts";
+import type { Pass, PassOptions, PassVisitor, Visited } from "./passes.ts";
 import type { Mark } from "./trail.ts";
 
-/** One pass: a protocol over its targets. */
-export interface ConnectionPass {
-  /** The protocol. */
-  readonly protocol: string;
-  /** Its targets. */
-  readonly segments: readonly Segment[];
-}
-
 /** What visiting needs. */
-export interface ConnectionPassOptions {
-  /** The passes, in order. */
-  readonly passes: readonly ConnectionPass[];
-  /** Which targets a pass visits, and in which order. */
-  readonly order: TargetOrder;
-  /** Where to start. */
-  readonly from: Mark;
-  /** Pause behind a pass in which something was visited, milliseconds. */
-  readonly gapMs: number;
+export interface ConnectionPassOptions extends Pick<PassOptions, "clock" | "signal" | "progress"> {
   /** How many visits at once. */
   readonly slots: ConnectionSlots;
   /** When a connection may be opened: it counts as a datagram. */
   readonly throttle: Throttle;
-  /** The clock. */
-  readonly clock: Clock;
-  /** Ends the pass early; visits under way are finished. */
-  readonly signal: AbortSignal;
   /** Targets that are left out of the passes of a protocol. */
   readonly skip: (endpoint: Endpoint, protocol: string) => boolean;
   /** Whether visits have to wait, because those who answered are not yet asked. */
   readonly backlogged: () => boolean;
   /** Visits a target. False: it was cut off, and is to be visited again by who goes on. */
   readonly visit: (protocol: string, target: Endpoint) => Promise<boolean>;
-  /** Told when a pass starts. */
-  readonly onPass: (pass: number, size: number) => void;
-  /** Given, when a pass starts, what tells at any time where it stands. */
-  readonly onTour?: (stand: () => Mark) => void;
-  /** Told of positions left behind, and of visits among them. */
-  readonly onProgress: (visited: number, sent: number) => void;
 }
 
-/** Orders of their own: no host is visited when its probe is sent, but by chance. */
-const ORDERS = 1 << 20;
 /** Positions that are looked at between two turns, where nearly all are skipped. */
 const GLANCES = 16384;
 /**
@@ -64,38 +37,25 @@ const BURST = 32;
 /** How long to wait when the backlog is full, milliseconds. */
 const PAUSE_MS = 10;
 
-/** The space of one pass. */
-export function connectionSpace(
-  { segments }: ConnectionPass,
-  pass: number,
-  order: TargetOrder,
-): TargetSpace {
-  return new TargetSpace(segments, { ...order, pass: ORDERS + pass });
-}
+/** Visits the targets of passes by connections. */
+export class ConnectionVisitor implements PassVisitor {
+  #pass = 0;
+  #tour: Tour | undefined;
 
-/**
- * Runs the passes, and waits for the last visits.
- *
- * @returns Where it stands: everything before it was visited to its end.
- */
-export async function runConnectionPasses(options: ConnectionPassOptions): Promise<Mark> {
-  const { passes, clock, signal, gapMs } = options;
-  let mark = options.from;
-  while (mark.pass <= passes.length && !signal.aborted) {
-    const pass = passes[mark.pass - 1];
-    const space = connectionSpace(pass, mark.pass, options.order);
-    options.onPass(mark.pass, space.size);
-    const tour = new Tour(pass.protocol, space, options, mark.position);
-    const whole = mark.position === 0;
-    const { pass: number } = mark;
-    options.onTour?.(() => ({ pass: number, position: tour.stand }));
-    const position = await tour.run();
-    if (position < space.size) return { pass: mark.pass, position };
-    mark = { pass: mark.pass + 1, position: 0 };
-    const quiet = whole && tour.begun === 0;
-    if (mark.pass <= passes.length && !quiet) await sleep(clock, gapMs, signal);
+  /** Nothing was visited yet. */
+  constructor(private readonly options: ConnectionPassOptions) {}
+
+  /** Where the passes stand: all before it was visited to its end. `undefined` before the first one. */
+  get stand(): Mark | undefined {
+    return this.#tour && { pass: this.#pass, position: this.#tour.stand };
   }
-  return mark;
+
+  async visit(pass: Pass, space: TargetSpace, from: Mark): Promise<Visited> {
+    this.#pass = from.pass;
+    this.#tour = new Tour(pass.protocol, space, this.options, from.position);
+    const position = await this.#tour.run();
+    return { position, isQuiet: this.#tour.begun === 0 };
+  }
 }
 
 /** One pass under way. */
@@ -127,13 +87,13 @@ class Tour {
 
   /** Visits all, and returns where it stands then. */
   async run(): Promise<number> {
-    const { signal, skip, onProgress, clock } = this.options;
+    const { signal, skip, progress, clock } = this.options;
     const target: Endpoint = { address: 0 as Address, port: 0 };
     let skipped = 0;
     for (; this.#position < this.space.size && !signal.aborted; this.#position++) {
       this.space.at(this.#position, target);
       if (!skip(target, this.protocol) && !await this.#depart(this.#position, { ...target })) break;
-      onProgress(1, 0);
+      progress.note(1, 0, 0);
       if (++skipped % GLANCES === 0) await clock.yieldToEvents();
       if (this.#failure !== undefined) break;
     }
@@ -144,7 +104,7 @@ class Tour {
 
   /** Starts a visit when it may; false when all ended first. */
   async #depart(position: number, target: Endpoint): Promise<boolean> {
-    const { slots, throttle, clock, signal, backlogged, skip, onProgress } = this.options;
+    const { slots, throttle, clock, signal, backlogged, skip, progress } = this.options;
     while (backlogged() && !signal.aborted) await sleep(clock, PAUSE_MS, signal);
     const free = await slots.acquire(target.address);
     const now = clock.now();
@@ -154,7 +114,7 @@ class Tour {
       free();
       return !signal.aborted;
     }
-    onProgress(0, 1);
+    progress.note(0, 1, 0);
     this.#open.add(position);
     void this.#visit(position, target).finally(free);
     if (++this.begun % BURST === 0) await sleep(clock, 0, signal);

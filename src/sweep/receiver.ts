@@ -10,6 +10,7 @@ import type { Clock } from "../net/clock.ts";
 import type { Probe, Reply, ReplyContent } from "../protocols/protocol.ts";
 import type { Sighting } from "../core/record.ts";
 import type { FloodingHosts } from "./flooding_hosts.ts";
+import type { ProbeWindow } from "./probe_window.ts";
 import type { Responders } from "./responders.ts";
 import type { Tokens } from "./token.ts";
 
@@ -71,23 +72,38 @@ export interface ReceiverOptions {
   readonly clock: Clock;
   /** Where replies are counted. */
   readonly counts: ReplyCounts;
-  /** Says what an answer is that brings another token than the sweep's, where it was asked for. */
-  readonly onAgain?: (
-    kind: ProbeKind,
-    from: Endpoint,
-    mac: number,
-  ) => "canary" | "duplicate" | undefined;
-  /** Told of every reply of a target, proven or not; whether nothing else is to be made of it. */
-  readonly onSpeaker: (protocol: string, endpoint: Endpoint, proven: boolean) => boolean;
-  /**
-   * Told of every other datagram of a target, and in which protocol it is a broken reply, if in any.
-   * Default: nobody is.
-   */
-  readonly onStray?: (protocol: string | undefined, endpoint: Endpoint) => void;
-  /** Gets each sighting. */
-  readonly onSighting: (sighting: Sighting) => void;
-  /** Gets each sighting of an endpoint that has to wait for a hold. */
-  readonly onWaiting: (sighting: Sighting) => void;
+  /** Servers that were probed again: their replies bring another token. Default: none were. */
+  readonly canaries?: CanaryReplies;
+  /** Where replies in flight are counted. Default: nowhere. */
+  readonly window?: Pick<ProbeWindow, "answered">;
+  /** Where it is noted which endpoints sent something. Default: nowhere. */
+  readonly senders?: SenderTable;
+  /** Where sightings go. */
+  readonly sightings: SightingIntake;
+}
+
+/** Tells replies to canaries from others. */
+export interface CanaryReplies {
+  /** Takes a reply with another token than the sweep's; `undefined` where no canary brought it. */
+  answered(kind: ProbeKind, from: Endpoint, mac: number): "canary" | "duplicate" | undefined;
+}
+
+/** Endpoints that sent something: at some of them other protocols are suppressed. */
+export interface SenderTable {
+  /** Whether anything needs to be noted. */
+  readonly isActive: boolean;
+  /** Notes a reply of a target, proven or not; returns whether nothing else is to be made of it. */
+  note(protocol: string, endpoint: Endpoint, proven: boolean): boolean;
+  /** Notes any other datagram of a target, and in which protocol it is a broken reply, if in any. */
+  noteStray(protocol: string | undefined, endpoint: Endpoint): void;
+}
+
+/** What takes sightings. It drops none. */
+export interface SightingIntake {
+  /** Takes the sighting of an endpoint. */
+  push(sighting: Sighting): void;
+  /** Takes the sighting of an endpoint that has to wait for a hold. */
+  pushWhenHeld(sighting: Sighting): void;
 }
 
 /** Microseconds modulo 2^32, as probes are stamped with them. */
@@ -135,8 +151,8 @@ export class Receiver {
   }
 
   #stray(protocol: string | undefined, from: Endpoint): void {
-    const { onStray, isTarget } = this.#options;
-    if (onStray !== undefined && isTarget(from)) onStray(protocol, from);
+    const { senders, isTarget } = this.#options;
+    if (senders?.isActive && isTarget(from)) senders.noteStray(protocol, from);
   }
 
   /** Counts a datagram that is no first reply: as part of a flood only where the scan probes. */
@@ -160,14 +176,14 @@ export class Receiver {
     const token = (tokens.of(kind.kind, from) & probe.macMask) >>> 0;
     const mac = reply.mac === undefined ? undefined : reply.mac >>> 0;
     if (mac !== undefined && mac !== token) {
-      const again = this.#options.onAgain?.(kind, from, mac);
+      const again = this.#options.canaries?.answered(kind, from, mac);
       if (again === "duplicate") return this.#surplus(again, from);
       if (again !== undefined) {
         counts[again]++;
         return;
       }
     }
-    if (this.#options.onSpeaker(protocol, from, mac === token)) {
+    if (this.#options.senders?.note(protocol, from, mac === token)) {
       return this.#surplus("suppressing", from);
     }
     if (mac !== token) {
@@ -182,7 +198,8 @@ export class Receiver {
     const at = clock.now();
     const latencyMs = reply.clock === undefined ? undefined : this.#since(reply.clock, at);
     const sighting = { endpoint: { ...from }, protocol, latencyMs, verified: true, at, socket };
-    this.#options.onSighting({ ...sighting, ...learned });
+    this.#options.window?.answered(latencyMs, at);
+    this.#options.sightings.push({ ...sighting, ...learned });
   }
 
   /** How long ago a probe was stamped; `undefined` for those of an earlier part of the scan. */
@@ -196,17 +213,19 @@ export class Receiver {
    * nothing does an endpoint wait for a hold: elsewhere nearly all honest servers return the token.
    */
   #doubt({ probe, protocol }: ProbeKind, from: Endpoint, socket: number): void {
-    const { responders, counts, clock, floods, onSighting, onWaiting } = this.#options;
+    const { responders, counts, clock, floods, window, sightings } = this.#options;
     const held = probe.mayLackToken ? responders.hold(from) : "full";
     if (held === "known") return this.#surplus("duplicate", from, true);
     if (held === "full" && probe.macMask !== 0) return this.#surplus("forged", from, true);
     const sighting = { endpoint: { ...from }, protocol, verified: false, at: clock.now(), socket };
     if (held === "held") {
       counts.unverified++;
-      return onSighting(sighting);
+      window?.answered(undefined, clock.now());
+      return sightings.push(sighting);
     }
     floods.surplus(from, true);
-    onWaiting(sighting);
+    window?.answered(undefined, clock.now());
+    sightings.pushWhenHeld(sighting);
   }
 }
 

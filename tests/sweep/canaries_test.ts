@@ -88,11 +88,9 @@ async function ask(setting: Setting) {
     ...{ tokens, responders, clock: network, counts: replies },
     isTarget: () => true,
     isTargetHost: () => true,
-    onAgain: (kind, from, mac) => canaries.answered(kind, from, mac),
+    canaries,
     floods: new FloodingHosts(1, noFloods()),
-    onSpeaker: () => false,
-    onWaiting: () => {},
-    onSighting: () => {},
+    sightings: { push: () => {}, pushWhenHeld: () => {} },
   });
   void socket.listen((datagram, from) => receiver.receive(datagram, from, 0));
   for (const { endpoint } of hosts) {

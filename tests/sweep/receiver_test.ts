@@ -32,9 +32,7 @@ function sight(stampedAt: number, begun: number, now: number): Sighting[] {
       pollSockets: () => Promise.resolve(),
     },
     counts: noReplies(),
-    onSpeaker: () => false,
-    onWaiting: () => {},
-    onSighting: (sighting) => sightings.push(sighting),
+    sightings: { push: (sighting) => sightings.push(sighting), pushWhenHeld: () => {} },
   });
   const ping = probe!.template.slice();
   const mac = tokens.of(0, ENDPOINT) & probe!.macMask;
@@ -83,9 +81,10 @@ Deno.test("where no hold is free, endpoints wait only in a protocol that echoes 
         pollSockets: () => Promise.resolve(),
       },
       counts,
-      onSpeaker: () => false,
-      onWaiting: (sighting) => waiting.push(sighting),
-      onSighting: (sighting) => sighted.push(sighting),
+      sightings: {
+        push: (sighting) => sighted.push(sighting),
+        pushWhenHeld: (sighting) => waiting.push(sighting),
+      },
     });
     for (let port = 1; port <= 70; port++) receiver.receive(datagram, { ...ENDPOINT, port }, 0);
     receiver.receive(datagram, { ...ENDPOINT, port: 1 }, 0);

@@ -6,7 +6,7 @@
  */
 import { InputError } from "../../core/errors.ts";
 import type { ScanLimits, ScanSelection } from "../../scan/scan_options.ts";
-import { planSuppression } from "../../scan/sweep_stage/suppression_passes.ts";
+import { planSuppression } from "../../scan/sweep_stage/suppression_plan.ts";
 import {
   countPlans,
   isLookedFor,

@@ -6,7 +6,7 @@
 import { type Address, endpointKey, formatEndpoint } from "../../core/address.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import type { ScanSelection } from "../../scan/scan_options.ts";
-import { planSuppression } from "../../scan/sweep_stage/suppression_passes.ts";
+import { planSuppression } from "../../scan/sweep_stage/suppression_plan.ts";
 import {
   isLookedFor,
   isVisited,
@@ -20,7 +20,7 @@ import { portList } from "../../targets/ports.ts";
 import { permissionNeeded } from "../../targets/permission.ts";
 import { TargetSpace } from "../../targets/space.ts";
 import { requestText } from "../../targets/srv.ts";
-import { connectionSpace } from "../../sweep/connection_passes.ts";
+import { CONNECTION_ORDERS } from "../../sweep/passes.ts";
 import { print } from "../term/console.ts";
 import type { Engine } from "../../app/engines/choose_engine.ts";
 import { mostSent, type Passes, type Plan, selectionOf } from "../../app/targets/scan_plan.ts";
@@ -230,10 +230,9 @@ function firstPasses(selection: ScanSelection, retries: number): Listed[] {
   const passes = protocols.map((protocol) => {
     const { name, transport } = protocol;
     const segments = segmentsOf(addresses, (bits) => ports(name, bits));
-    const pass = seen[transport]++ * (retries + 1) + 1;
-    const space = transport === "tcp"
-      ? connectionSpace({ protocol: name, segments }, pass, order)
-      : new TargetSpace(segments, { ...order, pass });
+    const first = seen[transport]++ * (retries + 1) + 1;
+    const pass = transport === "tcp" ? CONNECTION_ORDERS + first : first;
+    const space = new TargetSpace(segments, { ...order, pass });
     return { protocol, space, visits: isVisited };
   });
   return [...guards, ...passes];

@@ -16,7 +16,8 @@ import {
 import { Throttle } from "../../net/throttle.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import type { Sighting } from "../../core/record.ts";
-import { runConnectionPasses } from "../../sweep/connection_passes.ts";
+import { ConnectionVisitor } from "../../sweep/connection_passes.ts";
+import { CONNECTION_ORDERS, type PassProgress, runPasses } from "../../sweep/passes.ts";
 import { RangeSet } from "../../targets/ranges.ts";
 import {
   broadcastOf,
@@ -84,12 +85,13 @@ export class JavaSweep {
       end: broadcastOf(network)!,
     })));
     try {
-      await runConnectionPasses({
-        passes: [{ protocol: this.slp.name, segments: [{ addresses, ports: [JAVA_PORT] }] }],
-        order: { seed },
-        from: { pass: 1, position: 0 },
-        gapMs: 0,
-        ...{ slots: this.#slots, throttle: this.#link.throttle, clock, signal: ending },
+      const progress: PassProgress = {
+        begin: (_pass, _mark, size) => void (this.unswept = size),
+        note: (visited) => void (this.unswept -= visited),
+      };
+      const segments = [{ addresses, ports: [JAVA_PORT] }];
+      const visitor = new ConnectionVisitor({
+        ...{ slots: this.#slots, throttle: this.#link.throttle, clock, signal: ending, progress },
         skip: ({ address }) => edges.has(Number(address)) || this.isLeftAlone(address),
         backlogged: () => false,
         visit: async (_, target) => {
@@ -99,9 +101,16 @@ export class JavaSweep {
           this.unswept++;
           return false;
         },
-        onPass: (_, size) => void (this.unswept = size),
-        onProgress: (visited) => void (this.unswept -= visited),
       });
+      await runPasses({
+        passes: [{ protocol: this.slp.name, segments, number: CONNECTION_ORDERS + 1 }],
+        order: { seed },
+        from: { pass: 1, position: 0 },
+        gapMs: 0,
+        clock,
+        signal: ending,
+        progress,
+      }, visitor);
     } finally {
       cancel();
     }

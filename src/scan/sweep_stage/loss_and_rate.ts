@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { Address, Endpoint } from "../../core/address.ts";
+import type { Address } from "../../core/address.ts";
 import type { DatagramSocket } from "../../net/socket.ts";
 import type { Throttle } from "../../net/throttle.ts";
 import type { Sighting } from "../../core/record.ts";
@@ -12,9 +12,9 @@ import { Canaries } from "../../sweep/canaries/canaries.ts";
 import { LossTally } from "../../sweep/canaries/loss_estimate.ts";
 import { RateSearch } from "../../sweep/rate/rate_search.ts";
 import type { ProbeKind } from "../../sweep/receiver.ts";
-import type { Tokens } from "../../sweep/token.ts";
-import { seedOf } from "./suppression_passes.ts";
+import { seedOf } from "../random_numbers.ts";
 import type { ScanOptions } from "../scan_options.ts";
+import type { ScanTables } from "../scan_tables.ts";
 
 /** Of a hundred probes, one more to a server that has answered. */
 const SHARE = 0.01;
@@ -39,14 +39,8 @@ export interface LossAndRateParts {
   readonly sockets: readonly DatagramSocket[];
   /** When datagrams may leave. */
   readonly throttle: Throttle;
-  /** The scan's tokens. */
-  readonly tokens: Tokens;
   /** All kinds of probes. */
   readonly kinds: readonly ProbeKind[];
-  /** Whether nothing more is sent to an address: it opted out, or floods. */
-  readonly isLeftAlone: (address: Address) => boolean;
-  /** Whether an endpoint is being asked. */
-  readonly isAsked: (endpoint: Endpoint) => boolean;
 }
 
 /** Measures the path, and finds the rate that it is good for where that is wanted. */
@@ -63,11 +57,13 @@ export class LossAndRate {
   #full = 0;
 
   /** Nobody is asked yet. */
-  constructor(options: ScanOptions, around: LossAndRateParts) {
+  constructor(options: ScanOptions, tables: ScanTables, around: LossAndRateParts) {
     this.#options = options;
     this.#around = around;
     const { io: { clock, state, random }, limits: { cooldownMs } } = options;
-    const { throttle, tokens, isLeftAlone, isAsked } = around;
+    const { throttle } = around;
+    const { tokens, optedOut, floods, interviewed } = tables;
+    const isLeftAlone = (address: Address) => optedOut.has(address) || floods.has(address);
     this.#kinds = new Map(around.kinds.map((kind) => [kind.protocol, kind]));
     this.#search = this.#begin(clock.now());
     this.canaries = new Canaries({
@@ -81,7 +77,7 @@ export class LossAndRate {
       gapMs: this.#search === undefined ? GAP_MS : CURIOUS_GAP_MS,
       lateMs: Math.min(LATEST_MS, Math.max(GAP_MS, cooldownMs)),
       mayAsk: (endpoint) =>
-        isLeftAlone(endpoint.address) ? "never" : isAsked(endpoint) ? "later" : "yes",
+        isLeftAlone(endpoint.address) ? "never" : interviewed.has(endpoint) ? "later" : "yes",
       lastTo: (address) => throttle.lastTo(address),
       onOutcome: (lost, askedAt) => this.#search?.outcome(lost, askedAt),
     });

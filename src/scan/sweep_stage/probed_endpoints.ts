@@ -8,7 +8,7 @@ import { segmentsOf, type Targets } from "../../targets/compose.ts";
 import { lastNotAbove, type Range } from "../../targets/ranges.ts";
 import { isWhole, type Segment, TargetSpace } from "../../targets/space.ts";
 import type { ScanLimits, ScanSelection } from "../scan_options.ts";
-import { planSuppression } from "./suppression_passes.ts";
+import { planSuppression } from "./suppression_plan.ts";
 
 /** The options of a scan that decide which endpoints it probes. */
 export interface Probing extends ScanSelection {

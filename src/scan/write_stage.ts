@@ -1,32 +1,25 @@
 /**
- * The queue between inspection and the outputs. It is bounded: who brings rows waits while it is
- * full, so that a slow disk slows the scan down and memory stays flat.
+ * Writes rows to the outputs, and then to the checkpoint's list. The queue in front of it is bounded:
+ * while it is full, interviews wait, so that a slow disk slows the scan down and memory stays flat.
  *
  * @module
  */
-import type { Clock } from "../net/clock.ts";
 import type { ServerRecord } from "../core/record.ts";
-import type { Sink } from "../sinks/sink.ts";
+import type { EarlyStop } from "./early_stop.ts";
+import type { ScanIo } from "./scan_options.ts";
 
-/** Rows that wait at the most. */
-const MOST_WAITING = 256;
+/** Rows in the queue, from which on it is full. */
+const CAPACITY = 256;
 
-/** Who has to know of rows. */
-export interface RecordObserver {
-  /** Every sink has accepted these, and nothing behind them. */
-  readonly onAccepted: (records: readonly ServerRecord[]) => Promise<void>;
-  /** A sink fails: told once; what is brought after that is lost. */
-  readonly onFailure: (error: Error) => void;
-}
-
-/** A row, and whom to tell when it is written. */
+/** A row in the queue. */
 interface Waiting {
   readonly record: ServerRecord;
+  /** Called when every sink has accepted it; never where it is lost. */
   readonly through: () => void;
 }
 
 /** Writes rows to all sinks, in batches. */
-export class RecordQueue {
+export class WriteStage {
   /** Rows that every sink has accepted. */
   written: number;
   /** Rows that were brought and could not be written. */
@@ -38,24 +31,20 @@ export class RecordQueue {
   #failure: Error | undefined;
 
   /**
-   * Starts empty.
+   * Starts without rows.
    *
-   * @param sinks Where rows go: each to all of them.
-   * @param clock Tells when they were accepted.
-   * @param observer Who has to know.
-   * @param written Rows that an earlier part of the scan wrote.
+   * @param io Where rows go, each to all sinks; the state counts those of an earlier part of the scan.
+   * @param stop Ends the scan when a sink fails; rows that come after that are lost.
    */
   constructor(
-    private readonly sinks: readonly Sink[],
-    private readonly clock: Clock,
-    private readonly observer: RecordObserver,
-    written = 0,
+    private readonly io: Pick<ScanIo, "sinks" | "clock" | "checkpoint" | "state">,
+    private readonly stop: Pick<EarlyStop, "fail">,
   ) {
-    this.written = written;
+    this.written = io.state.written;
   }
 
   /**
-   * Brings a row.
+   * Puts a row into the queue.
    *
    * @param through Called when every sink has accepted it; never where it is lost.
    */
@@ -68,9 +57,9 @@ export class RecordQueue {
     this.#writing ??= this.#write();
   }
 
-  /** Where as many rows wait as may: settles when there is room for more. */
+  /** Where the queue is full: settles when it is not any more. */
   get room(): Promise<void> | undefined {
-    return this.#waiting.length < MOST_WAITING ? undefined : this.#writing;
+    return this.#waiting.length < CAPACITY ? undefined : this.#writing;
   }
 
   /** Resolves when all rows that were brought are written, or lost. */
@@ -79,21 +68,22 @@ export class RecordQueue {
   }
 
   async #write(): Promise<void> {
+    const { sinks, clock, checkpoint } = this.io;
     while (this.#waiting.length > 0) {
       const batch = this.#waiting;
       this.#waiting = [];
       const records = batch.map(({ record }) => record);
       try {
-        await Promise.all(this.sinks.map((sink) => sink.write(records)));
+        await Promise.all(sinks.map((sink) => sink.write(records)));
         this.written += batch.length;
-        this.lastAt = this.clock.wall();
-        await this.observer.onAccepted(records);
+        this.lastAt = clock.wall();
+        await checkpoint?.accepted(records);
         for (const { through } of batch) through();
       } catch (error) {
         this.#failure = error as Error;
         this.lost += batch.length + this.#waiting.length;
         this.#waiting = [];
-        this.observer.onFailure(this.#failure);
+        this.stop.fail(this.#failure);
       }
     }
     this.#writing = undefined;

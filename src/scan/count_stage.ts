@@ -1,0 +1,72 @@
+/**
+ * Brings the counters of a scan up to date with what its sockets, tables and other stages count.
+ *
+ * @module
+ */
+import type { DatagramSocket } from "../net/socket.ts";
+import type { SightingQueue } from "./inspect_stage/sighting_queue.ts";
+import type { ScanOptions } from "./scan_options.ts";
+import type { ScanTables } from "./scan_tables.ts";
+import { SendErrors } from "./sweep_stage/send_errors.ts";
+import type { WriteStage } from "./write_stage.ts";
+
+/** How often, milliseconds. */
+const EVERY_MS = 20;
+
+/** What is counted. */
+export interface CountStageParts {
+  /** The sockets of the sweep. */
+  readonly sockets: readonly DatagramSocket[];
+  /** Servers that are to be interviewed. */
+  readonly sightings: SightingQueue;
+  /** Rows. */
+  readonly rows: WriteStage;
+}
+
+/** Reads the counters of others. */
+export class CountStage {
+  readonly #errors: SendErrors;
+  /** Datagrams that found no buffer space in an earlier part of the scan. */
+  readonly #dropped: number;
+  #cancel = () => {};
+
+  /** Counts the sockets; what else there is to count comes later. */
+  constructor(
+    private readonly options: Pick<ScanOptions, "io" | "hooks">,
+    private readonly tables: Pick<ScanTables, "floods">,
+    private readonly parts: CountStageParts,
+  ) {
+    const { io: { state, threads }, hooks } = options;
+    state.threads = threads ?? 0;
+    state.receiveBuffer = parts.sockets.reduce((sum, one) => sum + one.receiveBuffer, 0);
+    this.#errors = new SendErrors(parts.sockets, hooks?.onTrouble ?? (() => {}));
+    this.#dropped = state.dropped;
+  }
+
+  /** Counts again and again. */
+  start(): void {
+    this.#cancel = this.options.io.clock.after(EVERY_MS, () => {
+      this.count();
+      this.start();
+    });
+  }
+
+  /** Brings the state up to date. */
+  count(): void {
+    const { state } = this.options.io;
+    const { sockets, sightings, rows } = this.parts;
+    state.dropped = sockets.reduce((sum, { dropped }) => sum + dropped, this.#dropped);
+    this.#errors.count(state);
+    state.floods.disturbed = this.tables.floods.disturbed;
+    state.inspecting = sightings.load;
+    state.written = rows.written;
+    state.lost = rows.lost;
+    state.lastRowAt = rows.lastAt ?? state.lastRowAt;
+  }
+
+  /** Counts a last time. */
+  end(): void {
+    this.#cancel();
+    this.count();
+  }
+}

@@ -1,0 +1,295 @@
+/**
+ * From sightings to rows: whoever was sighted is asked the rest, where there is more to ask.
+ *
+ * @module
+ */
+import { type Endpoint, family } from "../../core/address.ts";
+import { attachedOf } from "../../inspect/attachments.ts";
+import { type Inspection, type InspectOptions, settled } from "../../inspect/inspect.ts";
+import type { ProtocolReply } from "../../inspect/merge.ts";
+import { InspectionPool, unprovedAtOnce } from "../../inspect/inspection_pool.ts";
+import { ConnectionSlots } from "../../net/connection_slots.ts";
+import type { Demultiplexer } from "../../net/demultiplexer.ts";
+import type { Link } from "../../net/socket.ts";
+import { motdAsSent, type Protocol } from "../../protocols/protocol.ts";
+import type { AttachedRecord, ServerRecord, Sighting } from "../../core/record.ts";
+import { Aliases } from "./aliases.ts";
+import { inspectDespiteFloods } from "./flooding_host_interviews.ts";
+import { requestedNameOf } from "../requested_names.ts";
+import { nonceOf } from "../random_numbers.ts";
+import type { ScanConnections } from "../scan_connections.ts";
+import type { ScanOptions } from "../scan_options.ts";
+import type { ScanTables } from "../scan_tables.ts";
+import type { WriteStage } from "../write_stage.ts";
+import type { LossAndRate } from "../sweep_stage/loss_and_rate.ts";
+import { buildRecord, withoutPlayers } from "./build_record.ts";
+import { Uninspected } from "./uninspected_servers.ts";
+import { UnprovedBudget } from "./unproved_budget.ts";
+import {
+  dismissal,
+  type KnownSubject,
+  omit,
+  type Sighted,
+  type SightingQueue,
+  type Subject,
+} from "./sighting_queue.ts";
+
+/** What interviews use besides the tables. */
+export interface InspectStageParts {
+  /** The sockets of the sweep. */
+  readonly board: Demultiplexer;
+  /** Connections. */
+  readonly connections: ScanConnections;
+  /** Where sightings come from. */
+  readonly sightings: SightingQueue;
+  /** Where rows go. */
+  readonly rows: WriteStage;
+  /** Gets servers of which there is a row, to probe some of them again. */
+  readonly path: LossAndRate;
+}
+
+/** The interviews of one scan. */
+export class InspectStage {
+  readonly #options: ScanOptions;
+  readonly #tables: ScanTables;
+  readonly #parts: InspectStageParts;
+  readonly #pool: InspectionPool;
+  /** The time that unproved endpoints of an address may hold the scan. */
+  readonly #budget: UnprovedBudget;
+  /** Sockets that serve one interview each. */
+  readonly #soles: ConnectionSlots;
+  readonly #aliases: Aliases;
+  readonly #uninspected: Uninspected;
+  /** Rows, those of an earlier part of the scan included. */
+  #accepted: number;
+  readonly #optsOut = ({ statement }: ProtocolReply) =>
+    this.#options.interviews.optsOut(motdAsSent(statement));
+
+  /** Interviews nobody yet. */
+  constructor(options: ScanOptions, tables: ScanTables, parts: InspectStageParts) {
+    const { targets, limits, io: { random, state } } = options;
+    this.#options = options;
+    this.#tables = tables;
+    this.#parts = parts;
+    this.#soles = new ConnectionSlots(limits.soleSockets ?? Infinity, Infinity);
+    const atOnce = unprovedAtOnce(limits.rates.hostRate);
+    const onError = (error: Error) => tables.stop.fail(error);
+    this.#pool = new InspectionPool(limits.concurrency, onError, atOnce);
+    this.#budget = new UnprovedBudget(atOnce);
+    this.#aliases = new Aliases(random(8), targets.allProtocols);
+    this.#uninspected = new Uninspected(state);
+    this.#accepted = state.written;
+  }
+
+  /** Takes servers out of the queue until it is closed, and puts rows into the next one. */
+  async run(): Promise<void> {
+    const { sightings, rows } = this.#parts;
+    while (await sightings.arrival()) {
+      for (let one = sightings.take(); one !== undefined; one = sightings.take()) {
+        try {
+          this.#begin(one);
+        } catch (error) {
+          this.#tables.stop.fail(error as Error);
+          sightings.finish(one);
+        }
+        if (rows.room !== undefined) await rows.room;
+      }
+    }
+  }
+
+  /** Waits until all interviews have ended. Call it when the sweep has ended. */
+  async drain(): Promise<void> {
+    const { sightings } = this.#parts;
+    this.#budget.sweepEnded(this.#options.io.clock.now());
+    await sightings.idle();
+    sightings.close();
+  }
+
+  /** Makes a row at once where nothing has to be queried, else when the turn of the server comes. */
+  #begin(subject: Subject): void {
+    const { sightings } = this.#parts;
+    if ("sighting" in subject && this.#isSettled(subject)) return sightings.finish(subject);
+    const { address } = "sighting" in subject ? subject.sighting.endpoint : subject.endpoint;
+    const isProved = "plan" in subject || subject.sighting.verified;
+    this.#pool.add(address, async () => {
+      try {
+        await ("plan" in subject ? this.#interviewKnown(subject) : this.#interviewSighted(subject));
+        await this.#parts.rows.room;
+      } finally {
+        sightings.finish(subject);
+      }
+    }, isProved);
+  }
+
+  /** Whether the reply that was sighted says all that is wanted: then its row is made. */
+  #isSettled({ sighting, through }: Sighted): boolean {
+    const known = dismissal(sighting, this.#tables) === undefined && this.#settled(sighting);
+    if (!known) return false;
+    const row = this.#row(sighting, known);
+    if (row !== "cut") this.#parts.rows.add(row, through);
+    return true;
+  }
+
+  async #interviewSighted({ sighting, through }: Sighted): Promise<void> {
+    const { endpoint } = sighting;
+    const { stop, responders } = this.#tables;
+    try {
+      const found = await this.#inspect(sighting);
+      if (found === "short") return this.#putOff(sighting, through);
+      if (found === "cut") return;
+      const before = this.#uninspected.remove(endpoint);
+      const all = () => {
+        before();
+        through();
+      };
+      if (found === "nothing") all();
+      else this.#parts.rows.add(found, all);
+    } finally {
+      if (!stop.hard.aborted) responders.ended(endpoint);
+    }
+  }
+
+  /** Leaves a server to a later pass, or to who resumes the scan. */
+  #putOff({ endpoint }: Sighting, through: () => void): void {
+    this.#tables.responders.release(endpoint);
+    this.#uninspected.add(endpoint, through);
+  }
+
+  /** Interviews a server that was known before the scan; no pass visits it. */
+  async #interviewKnown({ endpoint, plan, through }: KnownSubject): Promise<void> {
+    const { optedOut, responders, stop, stop: { reason } } = this.#tables;
+    if (reason === "failed" || reason === "max-results") return;
+    const at = this.#options.io.clock.now();
+    const found = await this.#interview({ endpoint, spoken: plan.probed });
+    if (optedOut.has(endpoint.address)) return through();
+    if (found.answers.length === 0) {
+      if (found.exhausted) this.#uninspected.add(endpoint, through);
+      else if (!found.cut || !stop.hard.aborted) through();
+      return;
+    }
+    if (!responders.add(endpoint)) return through();
+    const [{ protocol }] = found.answers;
+    const row = found.stopped
+      ? await this.#leaveAlone(endpoint)
+      : this.#row({ endpoint, protocol, verified: false, at, socket: -1 }, found);
+    if (row === "nothing") through();
+    else if (row !== "cut") this.#parts.rows.add(row, through);
+  }
+
+  /** What is known already, where nobody has to be asked, nor told that somebody opted out. */
+  #settled(sighting: Sighting): Inspection | undefined {
+    const { follow, verify } = this.#options.interviews;
+    const protocols = this.#protocolsFor(sighting.endpoint);
+    const known = settled(sighting, { protocols, follow, verify, stop: this.#optsOut });
+    return known?.stopped ? undefined : known;
+  }
+
+  /** The protocols that an endpoint that has replied is sent. */
+  #protocolsFor(endpoint: Endpoint): readonly Protocol[] {
+    return this.#tables.known.planOf(endpoint)?.all ?? this.#options.targets.protocols;
+  }
+
+  #inspectOptions(endpoint: Endpoint): InspectOptions {
+    const { targets, limits: { retries, timeoutMs }, interviews, io: { clock, random } } =
+      this.#options;
+    const { suppression, probed, stop, optedOut, shortage } = this.#tables;
+    const { board, connections } = this.#parts;
+    return {
+      allProtocols: targets.allProtocols,
+      follow: interviews.follow,
+      verify: interviews.verify,
+      retries,
+      timeoutMs,
+      clock,
+      protocols: this.#protocolsFor(endpoint),
+      signal: stop.hard,
+      link: (peer, socket) => board.link(peer, board.socketFor(peer, socket)),
+      exclusiveLink: (peer) => this.#soleLink(peer),
+      streamLink: (...one) => connections.open(...one),
+      shortage,
+      nameOf: (peer) => requestedNameOf(targets, peer),
+      nonce: () => nonceOf(random),
+      stop: this.#optsOut,
+      optedOut: (peer) => optedOut.has(peer.address),
+      replied: (peer) => suppression.hasReplied(peer),
+      unanswered: (peer, protocol) =>
+        suppression.hasLookedFor(protocol) && probed.has(peer, protocol),
+    };
+  }
+
+  /** A conversation on a socket of its own, once so few are open that files find descriptors. */
+  async #soleLink(peer: Endpoint): Promise<Link> {
+    const free = await this.#soles.acquire(peer.address);
+    try {
+      const socket = this.#options.io.openSole(family(peer.address));
+      return this.#parts.board.exclusiveLink(peer, socket, free);
+    } catch (error) {
+      free();
+      throw error;
+    }
+  }
+
+  /** What comes of a sighting; it is cut off where all ends before that is known. */
+  async #inspect(sighting: Sighting): Promise<ServerRecord | "nothing" | "cut" | "short"> {
+    const { stop, optedOut } = this.#tables;
+    if (stop.reason === "failed") this.#parts.rows.lost++;
+    const dismissed = dismissal(sighting, this.#tables);
+    if (dismissed !== undefined) return dismissed;
+    const { endpoint, endpoint: { address } } = sighting;
+    if (!sighting.verified && this.#budget.isSpent(address)) {
+      omit(sighting, this.#options.io.state);
+      return "nothing";
+    }
+    const begun = this.#options.io.clock.now();
+    const result = await this.#interview(sighting);
+    if (optedOut.has(address)) return "nothing";
+    if (result.answers.length === 0) {
+      if (result.failure !== "exhausted") {
+        this.#budget.charge(address, begun, this.#options.io.clock.now());
+      }
+      return this.#disproved(result);
+    }
+    if (!sighting.verified && !this.#tables.responders.add(endpoint)) return "nothing";
+    return result.stopped ? await this.#leaveAlone(endpoint) : this.#row(sighting, result);
+  }
+
+  /** Inspects a sighting or a known server; of a host that floods, nothing but the first protocol. */
+  #interview(subject: Parameters<typeof inspectDespiteFloods>[0]): Promise<Inspection> {
+    const { endpoint } = subject;
+    const isFlooding = () => this.#tables.floods.has(endpoint.address);
+    return inspectDespiteFloods(subject, this.#inspectOptions(endpoint), isFlooding);
+  }
+
+  /** Nobody confirmed that there is a server. */
+  #disproved({ failure }: Inspection): "nothing" | "cut" | "short" {
+    if (failure === "exhausted") return "short";
+    if (failure === "cancelled") return "cut";
+    this.#options.io.state.replies[failure === "malformed" ? "malformed" : "forged"]++;
+    return "nothing";
+  }
+
+  /** Notes that somebody opted out. */
+  async #leaveAlone({ address }: Endpoint): Promise<"nothing"> {
+    const { io: { state, checkpoint }, hooks } = this.#options;
+    state.optedOut++;
+    this.#tables.optedOut.add(address);
+    hooks?.onOptOut?.(address);
+    await checkpoint?.optedOut(address);
+    return "nothing";
+  }
+
+  /** The row of a server, while rows are wanted. */
+  #row(sighting: Sighting, result: Inspection): ServerRecord | "cut" {
+    const { limits: { maxResults = Infinity }, interviews, io: { state } } = this.#options;
+    if (result.failure !== undefined) state.noStatus++;
+    if (result.exhausted) state.inspectedInPart++;
+    if (this.#accepted >= maxResults) return "cut";
+    if (++this.#accepted >= maxResults) this.#tables.stop.stop("max-results");
+    this.#parts.path.add(sighting);
+    const record: AttachedRecord = buildRecord(sighting, result, this.#options);
+    if (interviews.attach) record.attached = attachedOf(result.answers, interviews.players);
+    record.alias_of = this.#aliases.of(record, sighting.endpoint);
+    if (record.alias_of !== null) state.aliases++;
+    return interviews.players ? record : withoutPlayers(record);
+  }
+}

@@ -1,0 +1,53 @@
+/**
+ * Servers that were known before a scan and that no pass visits: all of them are put into the queue of
+ * sightings.
+ *
+ * @module
+ */
+import { endpointKey } from "../../core/address.ts";
+import { sleep } from "../../net/clock.ts";
+import type { ScanOptions } from "../scan_options.ts";
+import type { ScanTables } from "../scan_tables.ts";
+import { targeted } from "./known_server_plan.ts";
+import type { SightingQueue } from "./sighting_queue.ts";
+
+/** How long to wait while the queue is full, milliseconds. */
+const PAUSE_MS = 10;
+
+/** Has known servers interviewed that no pass visits. */
+export class KnownServerStage {
+  /** Interviews that have not ended, and whether there are more to begin. */
+  #pending = 0;
+  #hasMore = false;
+
+  /** Interviews nobody yet. */
+  constructor(
+    private readonly options: ScanOptions,
+    private readonly tables: Pick<ScanTables, "known" | "stop">,
+    private readonly sightings: SightingQueue,
+  ) {}
+
+  /** Whether servers are left that were not interviewed to the end. */
+  get areLeft(): boolean {
+    return this.#hasMore || this.#pending > 0;
+  }
+
+  /** Puts all of them into the queue, as fast as it takes them. */
+  async run(): Promise<void> {
+    const { io: { clock }, targets: { known = [], answered } } = this.options;
+    const { stop: { soft: signal }, known: plans } = this.tables;
+    if (known.length === 0) return;
+    const isTarget = targeted(this.options);
+    const done = new Set([...answered].map(endpointKey));
+    for (const server of known) {
+      const { endpoint } = server;
+      const plan = plans.planOf(endpoint)!;
+      if (!plan.interviewed || done.has(endpointKey(endpoint)) || !isTarget(server)) continue;
+      while (this.sightings.isFull && !signal.aborted) await sleep(clock, PAUSE_MS, signal);
+      this.#hasMore = signal.aborted;
+      if (signal.aborted) return;
+      this.#pending++;
+      this.sightings.pushKnown(endpoint, plan, () => void this.#pending--);
+    }
+  }
+}

@@ -1,0 +1,96 @@
+/**
+ * The passes of a scan, over UDP and TCP, and what it counts before the first one begins.
+ *
+ * @module
+ */
+import { GAP_MS } from "../inspect/interview.ts";
+import { PROTOCOLS } from "../protocols/list.ts";
+import type { Protocol } from "../protocols/protocol.ts";
+import { CONNECTION_ORDERS, type Pass, planPasses, spaceOf } from "../sweep/passes.ts";
+import type { ProbeKind } from "../sweep/receiver.ts";
+import type { Mark } from "../sweep/trail.ts";
+import { segmentsOf } from "../targets/compose.ts";
+import type { ScanOptions } from "./scan_options.ts";
+import type { PassCounts, ScanState } from "./scan_state.ts";
+import { planSuppression } from "./sweep_stage/suppression_plan.ts";
+
+/** The passes of a scan. */
+export interface PassPlan {
+  /** Those that come first, and only look for speakers of a protocol that suppresses another one. */
+  readonly looks: readonly Pass[];
+  /** Those of probes. */
+  readonly udp: readonly Pass[];
+  /** Those of connections, beside the others. */
+  readonly tcp: readonly Pass[];
+  /** The kinds of probes that the scan sends for its protocols. */
+  readonly kinds: readonly ProbeKind[];
+  /** All kinds of probes that it sends, those of protocols included that are only looked for. */
+  readonly allKinds: readonly ProbeKind[];
+  /** Pause between passes, milliseconds: speakers that are looked for have the time to reply. */
+  readonly gapMs: number;
+}
+
+/** Plans the passes of a scan. */
+export function planScanPasses(options: ScanOptions): PassPlan {
+  const { targets, limits: { retries, timeoutMs } } = options;
+  const { addresses, protocols, ports, allProtocols = PROTOCOLS } = targets;
+  const segmentsFor = (name: string) => segmentsOf(addresses, (bits) => ports(name, bits));
+  const over = (transport: Protocol["transport"]) =>
+    protocols.filter((one) => one.transport === transport);
+  const suppressions = planSuppression(options);
+  const looked = suppressions.map(({ protocol }) => protocol);
+  const kinds = kindsOf(protocols, allProtocols);
+  const suppresses = protocols.some(({ suppressedBy }) => suppressedBy !== undefined);
+  return {
+    looks: suppressions.flatMap(({ protocol, segments }, i) =>
+      planPasses([protocol], retries, () => segments, i * (retries + 1))
+    ),
+    udp: planPasses(probed(over("udp")), retries, segmentsFor),
+    tcp: planPasses(over("tcp"), retries, segmentsFor, CONNECTION_ORDERS),
+    kinds,
+    allKinds: kindsOf([...new Set([...looked, ...protocols])], allProtocols),
+    gapMs: suppresses ? Math.max(GAP_MS, timeoutMs) : GAP_MS,
+  };
+}
+
+/** Protocols with a probe. */
+function probed(protocols: readonly Protocol[]): Protocol[] {
+  return protocols.filter(({ probe }) => probe !== undefined);
+}
+
+/** The probes of protocols; the number of each is its place among all. */
+function kindsOf(protocols: readonly Protocol[], allProtocols: readonly Protocol[]): ProbeKind[] {
+  return probed(protocols).map(({ name, probe }) => ({
+    protocol: name,
+    probe: probe!,
+    kind: allProtocols.findIndex((other) => other.name === name),
+  }));
+}
+
+/** Counts the positions of all passes, and those that an earlier part of the scan visited. */
+export function countPositions(plan: PassPlan, options: ScanOptions): void {
+  const { order, io: { state } } = options;
+  const sizesOf = (passes: readonly Pass[]) => passes.map((pass) => spaceOf(pass, order).size);
+  state.total = sumOf(sizesOf(plan.looks));
+  state.visited = 0;
+  countTransport(sizesOf(plan.udp), order.from.udp, state, state);
+  countTransport(sizesOf(plan.tcp), order.from.tcp, state.tcp, state);
+}
+
+function countTransport(
+  sizes: readonly number[],
+  from: Mark,
+  counts: PassCounts,
+  state: Pick<ScanState, "total" | "visited">,
+): void {
+  counts.passes = sizes.length;
+  state.total += sumOf(sizes);
+  state.visited += sumOf(sizes.slice(0, from.pass - 1)) + from.position;
+  if (from.pass <= sizes.length) return;
+  counts.pass = sizes.length;
+  counts.size = counts.position = sizes.at(-1) ?? 0;
+}
+
+function sumOf(numbers: readonly number[]): number {
+  return numbers.reduce((sum, one) => sum + one, 0);
+}

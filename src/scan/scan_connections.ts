@@ -1,0 +1,57 @@
+/**
+ * The connections of a scan: those of its passes, and those of its interviews.
+ *
+ * @module
+ */
+import { type Endpoint, family } from "../core/address.ts";
+import { ConnectionSlots } from "../net/connection_slots.ts";
+import type { Link } from "../net/socket.ts";
+import { STREAM_LIMITS, StreamLink, type StreamLinkOptions } from "../net/stream_link.ts";
+import type { Throttle } from "../net/throttle.ts";
+import type { ScanOptions } from "./scan_options.ts";
+import type { ScanTables } from "./scan_tables.ts";
+
+/** Connections to one address at once: a client opens one, and a fallback or a follow-up another. */
+const MOST_OF_HOST = 4;
+
+/** Opens connections, so many at once. */
+export class ScanConnections {
+  /** How many may be open. */
+  readonly slots: ConnectionSlots;
+  /** How they are opened, and how patient they are. */
+  readonly link: StreamLinkOptions;
+  readonly #ports: ScanOptions["targets"]["ports"];
+
+  /** None is open yet. */
+  constructor(
+    { targets, limits, io: { dialer, clock } }: ScanOptions,
+    { stop, shortage }: Pick<ScanTables, "stop" | "shortage">,
+    throttle: Throttle,
+  ) {
+    this.#ports = targets.ports;
+    this.slots = new ConnectionSlots(limits.connections, MOST_OF_HOST);
+    this.link = {
+      dialer,
+      throttle,
+      clock,
+      limits: limits.streamLimits ?? STREAM_LIMITS,
+      signal: stop.hard,
+      onShortage: () => this.slots.reduceLimit(), // fewer connections are made from now on
+      shortage,
+    };
+  }
+
+  /**
+   * Opens a conversation with a server that has replied in another protocol.
+   *
+   * @param followUpMs How long the connection may take to open where nothing makes us expect that the
+   * server listens on TCP too; `undefined`: as usual.
+   */
+  async open(peer: Endpoint, protocol: string, followUpMs: number | undefined): Promise<Link> {
+    const { limits } = this.link;
+    const expected = this.#ports(protocol, family(peer.address)).includes(peer.port);
+    const connectMs = expected ? limits.connectMs : followUpMs ?? limits.connectMs;
+    const onClose = await this.slots.acquire(peer.address);
+    return new StreamLink(peer, { ...this.link, limits: { ...limits, connectMs }, onClose });
+  }
+}

@@ -1,0 +1,82 @@
+/**
+ * The tables that the stages of a scan share. They are made before the stages: a stage publishes to
+ * tables and queues, and never calls another stage.
+ *
+ * @module
+ */
+import type { Address } from "../core/address.ts";
+import { EndpointSet } from "../core/endpoint_set.ts";
+import type { Demultiplexer } from "../net/demultiplexer.ts";
+import { isShortage, Shortage } from "../net/file_descriptors.ts";
+import { FloodingHosts } from "../sweep/flooding_hosts.ts";
+import { Responders } from "../sweep/responders.ts";
+import { Tokens } from "../sweep/token.ts";
+import { LowWaterMark } from "./checkpoint/low_water_mark.ts";
+import type { EarlyStop } from "./early_stop.ts";
+import { KnownServers } from "./inspect_stage/known_servers.ts";
+import { OptedOutAddresses } from "./inspect_stage/opted_out_addresses.ts";
+import { seedOf } from "./random_numbers.ts";
+import type { ScanOptions } from "./scan_options.ts";
+import { ProbedEndpoints } from "./sweep_stage/probed_endpoints.ts";
+import { SuppressionTable } from "./sweep_stage/suppression_table.ts";
+
+/** What the stages of a scan share. */
+export interface ScanTables {
+  /** The tokens of its probes. */
+  readonly tokens: Tokens;
+  /** Endpoints that replied, and holds of those that proved nothing. */
+  readonly responders: Responders;
+  /** Endpoints in the queue of sightings, or in an interview: the sweep sends them nothing else. */
+  readonly interviewed: EndpointSet;
+  /** Addresses that opted out. */
+  readonly optedOut: OptedOutAddresses;
+  /** Endpoints at which protocols are suppressed. */
+  readonly suppression: SuppressionTable;
+  /** Hosts that flood. */
+  readonly floods: FloodingHosts;
+  /** What servers that were known before the scan are sent. */
+  readonly known: KnownServers;
+  /** Endpoints that are probed. */
+  readonly probed: ProbedEndpoints;
+  /** How far everything is written. */
+  readonly lowWater: LowWaterMark;
+  /** Whether this machine is short of descriptors. */
+  readonly shortage: Shortage;
+  /** Whether the scan ends early. */
+  readonly stop: EarlyStop;
+}
+
+/**
+ * Makes the tables of a scan.
+ *
+ * @param board Its sockets: conversations with hosts that flood end there.
+ */
+export function makeTables(
+  options: ScanOptions,
+  board: Pick<Demultiplexer, "cancel">,
+  stop: EarlyStop,
+): ScanTables {
+  const { targets, order, hooks, io: { random, clock, state, dialer, key } } = options;
+  const seed = seedOf(random);
+  const responders = new Responders(seed);
+  for (const endpoint of targets.answered) responders.add(endpoint);
+  const known = new KnownServers(targets, seed);
+  const probed = new ProbedEndpoints(options, (...one) => known.withholds(...one));
+  const onFlood = (address: Address) => board.cancel(address);
+  return {
+    tokens: new Tokens(key ?? random(8)),
+    responders,
+    interviewed: new EndpointSet(seed),
+    optedOut: new OptedOutAddresses(targets.optedOut, seed),
+    suppression: new SuppressionTable(targets.protocols, seedOf(random)),
+    floods: new FloodingHosts(seed, state.floods, onFlood, probed.mostProbes),
+    known,
+    probed,
+    lowWater: new LowWaterMark(order.from),
+    shortage: new Shortage(clock, (code) => {
+      const shown = code ?? [...dialer.errors.keys()].find(isShortage) ?? "EMFILE";
+      hooks?.onTrouble?.(shown, "short");
+    }),
+    stop,
+  };
+}

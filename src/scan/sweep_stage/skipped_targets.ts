@@ -1,0 +1,43 @@
+/**
+ * Which targets the sweep leaves out.
+ *
+ * @module
+ */
+import type { Endpoint } from "../../core/address.ts";
+import type { Endpoints } from "../../core/endpoints.ts";
+import type { ProbeKind } from "../../sweep/receiver.ts";
+import type { ScanTables } from "../scan_tables.ts";
+
+/** Looks targets up in the tables of a scan. */
+export class SkippedTargets {
+  /**
+   * Whether the pass that runs is the first one of its protocol. In it hosts that flood are probed
+   * too: the flood may be forged in their name.
+   */
+  isFirst = true;
+  /** Names of the protocols that echo nothing of a probe. */
+  readonly #echoless: ReadonlySet<string>;
+
+  /** @param kinds The kinds of probes that are sent. */
+  constructor(private readonly tables: ScanTables, kinds: readonly ProbeKind[]) {
+    const echoless = kinds.filter(({ probe }) => probe.macMask === 0);
+    this.#echoless = new Set(echoless.map(({ protocol }) => protocol));
+  }
+
+  /** Whether a target in a batch is sent no probe. Nothing is allocated for IPv4. */
+  hasAt(targets: Endpoints, i: number, protocol: string): boolean {
+    const { suppression, responders, interviewed, optedOut, floods, known } = this.tables;
+    return suppression.suppressesAt(targets, i, protocol) ||
+      responders.hasAt(targets, i) || interviewed.hasAt(targets, i) ||
+      optedOut.hasAt(targets, i) || !this.isFirst && floods.hasAt(targets, i) ||
+      known.withholdsAt(targets, i, protocol, suppression.isLooking) ||
+      this.#echoless.has(protocol) && responders.isQueuedAt(targets, i);
+  }
+
+  /** Whether a target gets no connection. */
+  has(target: Endpoint, protocol: string): boolean {
+    const { responders, interviewed, optedOut, known } = this.tables;
+    return responders.has(target) || optedOut.has(target.address) || interviewed.has(target) ||
+      known.withholds(target, protocol);
+  }
+}

@@ -1,0 +1,37 @@
+/**
+ * How far the passes over UDP or TCP have come, in the counters of a scan.
+ *
+ * @module
+ */
+import type { Protocol } from "../../protocols/protocol.ts";
+import type { Pass, PassProgress } from "../../sweep/passes.ts";
+import type { Mark } from "../../sweep/trail.ts";
+import type { ScanOptions } from "../scan_options.ts";
+import type { PassCounts } from "../scan_state.ts";
+
+/** Counts what passes publish. */
+export class TransportProgress implements PassProgress {
+  readonly #counts: PassCounts;
+
+  /** Counts for one transport. */
+  constructor(
+    private readonly options: Pick<ScanOptions, "io" | "hooks">,
+    private readonly transport: Protocol["transport"],
+  ) {
+    const { state } = options.io;
+    this.#counts = transport === "tcp" ? state.tcp : state;
+  }
+
+  begin(_pass: Pass | undefined, { pass, position }: Mark, size: number): void {
+    const { hooks, io: { clock, state } } = this.options;
+    if (size > 0) state.firstProbeAt ??= clock.wall();
+    Object.assign(this.#counts, { pass, size, position });
+    hooks?.onPass?.(this.transport);
+  }
+
+  note(visited: number, sent: number): void {
+    this.#counts.position += visited;
+    this.#counts.sent += sent;
+    this.options.io.state.visited += visited;
+  }
+}

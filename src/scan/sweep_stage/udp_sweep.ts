@@ -1,0 +1,197 @@
+/**
+ * The passes of probes: those that only look for speakers of a protocol, those of the scan, and those
+ * that floods disturbed once more.
+ *
+ * @module
+ */
+import type { DatagramSocket } from "../../net/socket.ts";
+import { sleep } from "../../net/clock.ts";
+import type { Throttle } from "../../net/throttle.ts";
+import type { Pass, PassProgress } from "../../sweep/passes.ts";
+import type { ProbeWindow } from "../../sweep/probe_window.ts";
+import { sweep, type SweepOptions } from "../../sweep/sweep.ts";
+import { type Mark, Trail } from "../../sweep/trail.ts";
+import type { SightingQueue } from "../inspect_stage/sighting_queue.ts";
+import type { PassPlan } from "../pass_plan.ts";
+import type { ScanOptions } from "../scan_options.ts";
+import type { ScanTables } from "../scan_tables.ts";
+import type { LossAndRate } from "./loss_and_rate.ts";
+import type { SkippedTargets } from "./skipped_targets.ts";
+import { TransportProgress } from "./transport_progress.ts";
+
+/** What the passes of probes use besides the tables. */
+export interface UdpSweepParts {
+  /** The sockets. */
+  readonly sockets: readonly DatagramSocket[];
+  /** When probes may leave. */
+  readonly throttle: Throttle;
+  /** How many may be in flight. */
+  readonly window: ProbeWindow;
+  /** Targets that are left out. */
+  readonly skipped: SkippedTargets;
+  /** What is full while too many servers wait for an interview. */
+  readonly sightings: SightingQueue;
+  /** Loss, and the rate. */
+  readonly path: LossAndRate;
+}
+
+/** How often passes are repeated for disturbed ones at most, by all parts of a scan together. */
+const MOST_FURTHER = 2;
+
+/** Where the first pass begins. */
+const START: Mark = { pass: 1, position: 0 };
+
+/** Sends all probes. */
+export class UdpSweep {
+  readonly #options: ScanOptions;
+  readonly #plan: PassPlan;
+  readonly #tables: ScanTables;
+  readonly #parts: UdpSweepParts;
+  readonly #trail: Trail;
+  readonly #progress: TransportProgress;
+  #isCut = false;
+
+  /** Sends nothing yet. */
+  constructor(options: ScanOptions, plan: PassPlan, tables: ScanTables, parts: UdpSweepParts) {
+    this.#options = options;
+    this.#plan = plan;
+    this.#tables = tables;
+    this.#parts = parts;
+    const { order: { from: { udp } }, limits: { cooldownMs }, io: { clock } } = options;
+    this.#trail = new Trail(udp, clock.now(), cooldownMs);
+    this.#progress = new TransportProgress(options, "udp");
+  }
+
+  /** Where it stands: everything before it was probed, and had the time to reply. */
+  get mark(): Mark {
+    return this.#trail.settled(this.#options.io.clock.now());
+  }
+
+  /** Whether further passes were left out, or cut off. */
+  get isCut(): boolean {
+    return this.#isCut;
+  }
+
+  /** Runs all passes; returns where those of the scan stand. */
+  async run(): Promise<Mark> {
+    const { floods, stop } = this.#tables;
+    const { udp: from } = this.#options.order.from;
+    const { udp: passes } = this.#plan;
+    if (passes.length === 0) return from;
+    await this.#look();
+    try {
+      const options = { ...this.#sweepOptions(), passes, from, trail: this.#trail };
+      const mark = await sweep({ ...options, progress: this.#publish(from, passes) });
+      if (!stop.soft.aborted) floods.end();
+      this.#isCut = await this.#repeatDisturbed();
+      return mark;
+    } finally {
+      this.#parts.path.end();
+    }
+  }
+
+  #sweepOptions(): Omit<SweepOptions, "passes" | "from" | "progress"> {
+    const { order, limits: { cooldownMs }, io: { clock, threads } } = this.#options;
+    const { tokens, floods, stop } = this.#tables;
+    const { sockets, throttle, window, skipped, sightings, path } = this.#parts;
+    const { state } = this.#options.io;
+    return {
+      kinds: this.#plan.allKinds,
+      order,
+      gapMs: this.#plan.gapMs,
+      cooldownMs,
+      sockets,
+      threads,
+      throttle,
+      window,
+      tokens,
+      canaries: path.canaries,
+      clock,
+      signal: stop.soft,
+      hurried: () => stop.hurried,
+      skip: (targets, i, protocol) => skipped.hasAt(targets, i, protocol),
+      isBusy: () => sightings.load > 0 || state.tcp.passes > 0,
+      backlogged: () => sightings.isFull || floods.pauses(clock.now()),
+    };
+  }
+
+  /** Looks for speakers of protocols that suppress others. */
+  async #look(): Promise<void> {
+    const { looks: passes, gapMs } = this.#plan;
+    if (passes.length === 0) return;
+    const { suppression } = this.#tables;
+    const { retries } = this.#options.limits;
+    suppression.isLooking = true;
+    await sweep({
+      ...this.#sweepOptions(),
+      passes,
+      from: START,
+      cooldownMs: gapMs,
+      progress: this.#counted((_, { pass }, size) => {
+        this.#parts.skipped.isFirst = (pass - 1) % (retries + 1) === 0;
+        this.#progress.begin(undefined, { pass: 0, position: 0 }, size);
+      }),
+    });
+    suppression.isLooking = false;
+  }
+
+  /** Publishes what the passes of the scan do. */
+  #publish(from: Mark, passes: readonly Pass[]): PassProgress {
+    const { floods, suppression } = this.#tables;
+    return this.#counted((pass, mark, size) => {
+      const { protocol } = pass;
+      floods.begin(protocol, mark.pass === from.pass && mark.position > 0);
+      suppression.begin(protocol);
+      this.#parts.skipped.isFirst = passes.find((one) => one.protocol === protocol) === pass;
+      this.#progress.begin(pass, mark, size);
+    });
+  }
+
+  #counted(begin: PassProgress["begin"]): PassProgress {
+    const { state } = this.#options.io;
+    return {
+      begin,
+      note: (visited, sent, refused) => {
+        this.#progress.note(visited, sent);
+        state.refused += refused;
+        this.#parts.path.look();
+      },
+    };
+  }
+
+  /**
+   * Probes unresponsive targets once more in each protocol without an undisturbed pass, up to twice
+   * and as often as retries are allowed. The hosts that flooded are left out by now.
+   *
+   * @returns Whether more of that is left to do: the passes were cut off.
+   */
+  async #repeatDisturbed(): Promise<boolean> {
+    const { limits: { retries }, io: { clock, state } } = this.#options;
+    const { floods, stop: { soft: signal } } = this.#tables;
+    for (;;) {
+      const passes = disturbedPasses(this.#plan.udp, floods.disturbed);
+      if (passes.length === 0 || floods.further >= Math.min(retries, MOST_FURTHER)) return false;
+      if (signal.aborted) return true;
+      await sleep(clock, this.#plan.gapMs, signal);
+      if (signal.aborted) return true;
+      floods.beginFurther();
+      await sweep({
+        ...this.#sweepOptions(),
+        passes,
+        from: START,
+        progress: this.#counted(({ protocol }, _, size) => {
+          floods.begin(protocol);
+          Object.assign(state, { size, position: 0, total: state.total + size });
+        }),
+      });
+      if (!signal.aborted) floods.end();
+    }
+  }
+}
+
+/** One pass for each protocol of these names, in orders of their own. */
+function disturbedPasses(passes: readonly Pass[], names: readonly string[]): Pass[] {
+  const last = new Map(passes.map((pass) => [pass.protocol, pass]));
+  return [...last.values()].filter(({ protocol }) => names.includes(protocol))
+    .map((pass, i) => ({ ...pass, number: i + 1 }));
+}

@@ -6,6 +6,7 @@ import type { Command } from "../src/cli/options/option_table.ts";
 import { readScanSettings } from "../src/app/settings/scan_settings.ts";
 import { Settings } from "../src/app/settings/option_values.ts";
 import { InputError } from "../src/core/errors.ts";
+import { EXIT_CODES } from "../src/app/exit_codes.ts";
 import { FIELDS } from "../src/core/record.ts";
 import { PROTOCOLS } from "../src/protocols/list.ts";
 import { goldenPaths, indexOf } from "./golden/write_index.ts";
@@ -40,6 +41,13 @@ Deno.test("the reference lists the columns as FIELDS has them", () => {
       type + (nullable ? "" : ", always"),
       meaning,
     ]),
+  );
+});
+
+Deno.test("the reference lists the exit codes as the program has them", () => {
+  assertEquals(
+    table(REFERENCE, "exit codes"),
+    EXIT_CODES.map(({ code, meaning, cases }) => [`${code}`, meaning, cases]),
   );
 });
 

@@ -4,15 +4,13 @@
  *
  * @module
  */
+import { EXIT } from "./exit_codes.ts";
 
 /** Listens for Ctrl-C until it is disposed of. */
 export interface Interrupt extends Disposable {
   /** Set off by the first Ctrl-C. */
   readonly signal: AbortSignal;
 }
-
-/** Exit code of a program that was interrupted. */
-export const INTERRUPTED = 130;
 
 /** A command was interrupted before there was anything to finish. */
 export class Interrupted extends Error {
@@ -60,7 +58,7 @@ export function onInterrupt(
   const press = () => {
     if (controller.signal.aborted) {
       onSecond();
-      Deno.exit(INTERRUPTED);
+      Deno.exit(EXIT.interrupted);
     }
     begin();
   };

@@ -14,14 +14,12 @@ import { StoreError } from "../store/store.ts";
 import { closestName } from "../core/closest_name.ts";
 import { print, tellError, tellLine } from "./term/console.ts";
 import { commandHelp, COMMANDS, overview } from "./options/help_text.ts";
-import { INTERRUPTED, Interrupted } from "../app/interrupt_signals.ts";
+import { EXIT } from "../app/exit_codes.ts";
+import { Interrupted } from "../app/interrupt_signals.ts";
 import type { Command } from "./options/option_table.ts";
 import { isClosedPipe } from "../app/outputs/closed_pipe.ts";
 
-/** Exit codes: done, failed while running, wrong usage or input. (130: ended by Ctrl-C.) */
-const EXIT = { done: 0, failed: 1, usage: 2 } as const;
-
-/** What goes wrong while running, and is nobody's mistake on the command line. */
+/** Errors of a running command, which no other command line would avoid. */
 const FAILURES = [WriteError, StoreError, ShortageError];
 
 type Run = (args: readonly string[], allProtocols: readonly Protocol[]) => Promise<number>;
@@ -57,7 +55,7 @@ export async function main(
     return await dispatch(args, allProtocols);
   } catch (thrown) {
     const error = firstOf(thrown);
-    if (error instanceof Interrupted) return INTERRUPTED;
+    if (error instanceof Interrupted) return EXIT.interrupted;
     if (isClosedPipe(error)) return EXIT.failed; // the reader has what it wants, as `head` has
     const line = explain(error);
     if (line === undefined) throw redactError(error, args);

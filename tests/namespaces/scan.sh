@@ -45,7 +45,7 @@ ip netns exec "$id-here" deno run --no-prompt $grants main.ts scan 10.78.1.0/24 
   --engine "$engine" --exclude 10.78.1.0/28 --cooldown 1s \
   --opt-out-file "$folder/opt-out.txt" -o "$folder/servers.csv" -o "$folder/servers.ndjson"
 kill -INT "$fleet"
-wait "$fleet"
+wait "$fleet" || [ $? -eq 130 ] # a fleet runs until it is interrupted
 fleet=
 echo "opted out, and noted: $(wc -l < "$folder/opt-out.txt" 2>/dev/null || echo 0)"
 

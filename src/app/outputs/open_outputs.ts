@@ -97,7 +97,7 @@ export function planOutputs(
   const isTerminal = terminal !== undefined;
   const fields = chosenFields(settings.list("fields"), columns);
   const identified = ["host", "port"].every((name) => fields.some((one) => one.name === name));
-  const named = settings.oneOf("format", OUTPUT_FORMAT_NAMES);
+  const named = chosenFormat(settings);
   const outputs = settings.texts("output");
   const paths = outputs.filter((path) => parseDatabaseLocation(path) === undefined);
   const plans = paths.map((path) => ({ path, name: formatOf(path, named, isTerminal) }));
@@ -147,6 +147,14 @@ function chosenOrder(
   if (named === undefined) return undefined;
   if (plans.some(({ path, name }) => path === "-" && name === "table")) return orders[named];
   throw new InputError("Cannot use --sort: it is for a table on standard output (--format table)");
+}
+
+/** The format of `--format`, for which `--json` is another word. */
+function chosenFormat(settings: Settings): string | undefined {
+  const named = settings.oneOf("format", OUTPUT_FORMAT_NAMES);
+  if (!settings.has("json")) return named;
+  if (named === undefined || named === "ndjson") return "ndjson";
+  throw new InputError(`Cannot use --json with --format ${named}: it means --format ndjson`);
 }
 
 function formatOf(path: string, named: string | undefined, isTerminal: boolean): string {

@@ -6,6 +6,7 @@
 import { InputError } from "../../core/errors.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import { textFor } from "../options/protocol_help.ts";
+import { EXIT } from "../../app/exit_codes.ts";
 import { readArgs } from "../options/parse_arguments.ts";
 import { type Choice, choiceOf, wordsOf } from "../options/option_choices.ts";
 import { print } from "../term/console.ts";
@@ -27,7 +28,7 @@ export async function runCompletions(
     );
   }
   await print(script(allProtocols));
-  return 0;
+  return EXIT.done;
 }
 
 /** How an option may be typed: `--rate`, `-r`; `-oD`. */

@@ -21,6 +21,7 @@ import { usualProtocols } from "../../protocols/list.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import type { ServerRecord } from "../../core/record.ts";
 import { parseTarget } from "../../targets/parse.ts";
+import { EXIT } from "../../app/exit_codes.ts";
 import { readArgs } from "../options/parse_arguments.ts";
 import { outputColumns, print, tellLine } from "../term/console.ts";
 import { reason, userPath } from "../../app/environment.ts";
@@ -120,5 +121,5 @@ async function judge(
   verdicts: readonly { readonly name: string; readonly verdict: RowsVerdict }[],
 ): Promise<number> {
   for (const { name, verdict } of verdicts) await print(verdictLines(name, verdict).join("\n"));
-  return verdicts.every(({ verdict }) => isFlawless(verdict)) ? 0 : 1;
+  return verdicts.every(({ verdict }) => isFlawless(verdict)) ? EXIT.done : EXIT.failed;
 }

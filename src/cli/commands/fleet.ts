@@ -15,6 +15,7 @@ import { systemClock } from "../../net/clock.ts";
 import { parseTarget } from "../../targets/parse.ts";
 import type { Range } from "../../targets/ranges.ts";
 import { RangeSet } from "../../targets/ranges.ts";
+import { EXIT } from "../../app/exit_codes.ts";
 import { readArgs } from "../options/parse_arguments.ts";
 import { tellLine } from "../term/console.ts";
 import { userPath, writeRefusal, writeTextFile } from "../../app/environment.ts";
@@ -86,7 +87,7 @@ export async function runFleet(
         `accepted ${withCommas(fleet.accepted)} connections`,
     );
   }
-  return 0;
+  return EXIT.interrupted;
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { EXIT } from "../../app/exit_codes.ts";
 import { parse } from "@std/csv";
 import { InputError } from "../../core/errors.ts";
 import type { ServerRecord } from "../../core/record.ts";
@@ -49,7 +50,7 @@ export async function checkScan(
     await print(verdictLines(path, verdict).join("\n"));
     flawless &&= isFlawless(verdict);
   }
-  return flawless ? 0 : 1;
+  return flawless ? EXIT.done : EXIT.failed;
 }
 
 /** What the scan looked for, and where. */

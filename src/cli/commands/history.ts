@@ -11,6 +11,7 @@ import type { Database } from "../../store/database/database.ts";
 import { historyOf, type Observation, portsOf } from "../../store/server_queries.ts";
 import { withDatabaseErrors } from "../../store/store.ts";
 import { connectionEnvironment } from "../../app/databases/connection_environment.ts";
+import { EXIT } from "../../app/exit_codes.ts";
 import { readArgs } from "../options/parse_arguments.ts";
 import { print, tellLine } from "../term/console.ts";
 import { DEFAULTS } from "../../app/settings/defaults.ts";
@@ -32,7 +33,7 @@ export async function runHistory(args: readonly string[]): Promise<number> {
   } else {
     await print(historyLines(id, seen).join("\n"));
   }
-  return 0;
+  return EXIT.done;
 }
 
 /** The id of the server that a user names. */

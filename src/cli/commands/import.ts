@@ -11,6 +11,7 @@ import type { Database } from "../../store/database/database.ts";
 import { openStore } from "../../store/open_store.ts";
 import { withDatabaseErrors } from "../../store/store.ts";
 import { writeKnown } from "../../store/record_writer.ts";
+import { EXIT } from "../../app/exit_codes.ts";
 import { readArgs } from "../options/parse_arguments.ts";
 import { tellLine } from "../term/console.ts";
 import { openRowFile, stored } from "../../app/targets/servers_in_files.ts";
@@ -48,7 +49,7 @@ export async function runImport(args: readonly string[]): Promise<number> {
     const result = await importFile(open, file, paths[i], port);
     if (!settings.has("quiet")) result.forEach(tellLine);
   }
-  return 0;
+  return EXIT.done;
 }
 
 /** Opens all files, before anything is written. */

@@ -13,7 +13,8 @@ import { ndjsonFormat } from "../../sinks/json.ts";
 import type { Format } from "../../sinks/sink.ts";
 import { readArgs } from "../options/parse_arguments.ts";
 import { draw, isDumb, outputColumns, print, tellLine, terminalSize } from "../term/console.ts";
-import { INTERRUPTED, onInterrupt } from "../../app/interrupt_signals.ts";
+import { EXIT } from "../../app/exit_codes.ts";
+import { onInterrupt } from "../../app/interrupt_signals.ts";
 import { broadcastPorts, discoverServers } from "../../app/lan/discover_servers.ts";
 import { javaNetworks, localNetworks } from "../../app/lan/local_networks.ts";
 import { DEFAULTS } from "../../app/settings/defaults.ts";
@@ -68,12 +69,12 @@ export async function runLan(
   }
   if (isShort || short > 0 || refusals.some(isOutOfDescriptors)) {
     tellLine(shortLine(short));
-    return 1;
+    return EXIT.failed;
   }
-  if (interrupt.signal.aborted && !look.watch) return INTERRUPTED;
-  if (sent > 0) return 0;
+  if (interrupt.signal.aborted) return EXIT.interrupted;
+  if (sent > 0) return EXIT.done;
   tellLine(`blocksweep: no question left this machine: ${refusals.join(", ")}`);
-  return 1;
+  return EXIT.failed;
 }
 
 /** What a shortage of descriptors means. */

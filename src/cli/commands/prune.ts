@@ -4,6 +4,7 @@
  * @module
  */
 import { InputError } from "../../core/errors.ts";
+import { EXIT } from "../../app/exit_codes.ts";
 import { readArgs } from "../options/parse_arguments.ts";
 import { tellLine } from "../term/console.ts";
 import { namedPlace } from "../../app/databases/select_servers.ts";
@@ -22,5 +23,5 @@ export async function runPrune(args: readonly string[]): Promise<number> {
   }
   const line = await downsampleOnce(place, keepMs, connectionEnvironment(tellLine));
   if (!settings.has("quiet")) tellLine(line);
-  return 0;
+  return EXIT.done;
 }

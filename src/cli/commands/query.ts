@@ -1,5 +1,5 @@
 /**
- * The query command: one server, every protocol that answers.
+ * The query command: one or several servers, each in every protocol.
  *
  * @module
  */
@@ -11,15 +11,25 @@ import { withoutPlayers } from "../../scan/inspect_stage/build_record.ts";
 import { ndjsonFormat } from "../../sinks/json.ts";
 import { requestText } from "../../targets/srv.ts";
 import { readArgs } from "../options/parse_arguments.ts";
-import { print, tellError, tellLine } from "../term/console.ts";
+import { print, tellError } from "../term/console.ts";
 import { DEFAULTS } from "../../app/settings/defaults.ts";
-import { INTERRUPTED, onInterrupt } from "../../app/interrupt_signals.ts";
-import { type QueriedEndpoint, queryHost } from "../../app/query_host.ts";
+import { EXIT } from "../../app/exit_codes.ts";
+import { onInterrupt } from "../../app/interrupt_signals.ts";
+import { type HostQueryOptions, type QueriedEndpoint, queryHost } from "../../app/query_host.ts";
 import { systemNetwork } from "../../app/system_network.ts";
-import { locate } from "../../app/targets/locate_server.ts";
+import { locate, type Located } from "../../app/targets/locate_server.ts";
 import { chosenProtocols, chosenTimeout, chosenVerify } from "../../app/settings/scan_settings.ts";
 import { describe, useColor } from "../term/server_description.ts";
 import { Settings } from "../../app/settings/option_values.ts";
+
+/** Hosts that are queried at the same time. */
+const MOST_AT_ONCE = 8;
+
+/** A host as it was named, and its endpoints. */
+interface NamedHost {
+  readonly word: string;
+  readonly located: Located;
+}
 
 /** Runs `query`; returns the exit code. */
 export async function runQuery(
@@ -27,19 +37,24 @@ export async function runQuery(
   allProtocols: readonly Protocol[],
 ): Promise<number> {
   const settings = new Settings(readArgs("query", args));
-  const [word, ...more] = settings.values.words;
-  if (word === undefined || more.length > 0) {
-    throw new InputError("Cannot query: name one server, as HOST or HOST:PORT");
-  }
+  const { words } = settings.values;
+  if (words.length === 0) throw new InputError("Cannot query: name a host, as HOST or HOST:PORT");
   const protocols = chosenProtocols(settings.list("protocol"), allProtocols);
   const verify = chosenVerify(settings, protocols, allProtocols);
   chosenTimeout(settings); // refuses less than a millisecond
   const note = settings.has("quiet") ? () => {} : tellError;
   const network = systemNetwork({ note, tell: note, allProtocols });
   const allowPrivate = settings.has("allow-private");
-  const located = await locate(word, protocols, { ...network, note, allowPrivate });
+  const hosts: NamedHost[] = [];
+  for (const word of words) {
+    hosts.push({
+      word,
+      located: await locate(word, protocols, { ...network, note, allowPrivate }),
+    });
+  }
   using interrupt = onInterrupt(() => {});
-  const queried = await queryHost(located, {
+  const show = printer(settings, allProtocols);
+  const replied = await queryAll(hosts, show, {
     network,
     allProtocols,
     timeoutMs: settings.milliseconds("timeout"),
@@ -48,41 +63,93 @@ export async function runQuery(
     note,
     signal: interrupt.signal,
   });
-  if (interrupt.signal.aborted) return INTERRUPTED;
-  return await show(settings, located.name, queried, allProtocols);
+  if (interrupt.signal.aborted) return EXIT.interrupted;
+  return replied ? EXIT.done : EXIT.failed;
 }
 
-/** How an exchange ended, in a word: of a stream, how that did. */
-function ending(outcome: Outcome<unknown>): string {
-  return outcome.kind === "silent" ? outcome.why ?? outcome.kind : outcome.kind;
+/** Prints the replies of a host; returns whether there were any. */
+type ShowHost = (host: NamedHost, queried: readonly QueriedEndpoint[]) => Promise<boolean>;
+
+/**
+ * Queries hosts, several at the same time but never one address twice, and shows them in their order.
+ *
+ * @returns Whether all replied.
+ */
+async function queryAll(
+  hosts: readonly NamedHost[],
+  show: ShowHost,
+  options: HostQueryOptions,
+): Promise<boolean> {
+  const failed = new AbortController();
+  const signal = AbortSignal.any([options.signal, failed.signal]);
+  const byAddress = Map.groupBy(
+    hosts.keys(),
+    (i) => hosts[i].located.endpoints[0].endpoint.address,
+  );
+  const groups = byAddress.values();
+  const queried: (readonly QueriedEndpoint[])[] = [];
+  let [shown, missing, printing] = [0, 0, Promise.resolve()];
+  const showNext = async () => {
+    for (; queried[shown] !== undefined && !options.signal.aborted; shown++) {
+      if (!await show(hosts[shown], queried[shown])) missing++;
+    }
+  };
+  const worker = async () => {
+    for (const group of groups) {
+      for (const i of group) {
+        if (signal.aborted) return;
+        queried[i] = await queryHost(hosts[i].located, { ...options, signal });
+        await (printing = printing.then(showNext));
+      }
+    }
+  };
+  try {
+    await Promise.all(Array.from({ length: MOST_AT_ONCE }, worker));
+  } finally {
+    failed.abort();
+  }
+  return missing === 0;
 }
 
-async function show(
-  settings: Settings,
-  name: string | null,
-  queried: readonly QueriedEndpoint[],
-  allProtocols: readonly Protocol[],
-): Promise<number> {
-  const records = queried.flatMap(({ server }) => server.record ?? [])
-    .map((record) => settings.has("no-players") ? withoutPlayers(record) : record);
+/** Shows hosts as the options say. */
+function printer(settings: Settings, allProtocols: readonly Protocol[]): ShowHost {
+  const [json, quiet] = [settings.has("json"), settings.has("quiet")];
   const color = useColor(settings.has("no-color"));
   const format = ndjsonFormat(FIELDS);
-  for (const record of records) {
-    await print(
-      settings.has("json")
-        ? format.row(record, true).trimEnd()
-        : describe(record, color, allProtocols).join("\n"),
-    );
-  }
-  if (records.length > 0) return 0;
-  for (const { asked, server } of settings.has("quiet") ? [] : queried) {
-    const tried = server.outcomes.map(({ protocol, outcome }) => `${protocol} ${ending(outcome)}`);
-    const suppressed = server.suppressed.map((name) => `${name} not asked`);
-    const { endpoint, service } = asked;
-    const led = service === undefined ? "" : ` (${requestText(name!, service)})`;
-    const where = formatEndpoint(endpoint) + led;
-    tellLine(`${where}: ${[...tried, ...suppressed].join(", ")}`);
-  }
-  tellLine(`blocksweep: no server answered`);
-  return 1;
+  let described = 0;
+  return async ({ word, located }, queried) => {
+    const records = queried.flatMap(({ server }) => server.record ?? [])
+      .map((record) => settings.has("no-players") ? withoutPlayers(record) : record);
+    for (const record of records) {
+      const lines = json ? [] : describe(record, color, allProtocols);
+      if (!json && described++ > 0) lines.unshift(""); // a blank line between servers
+      await print(json ? format.row(record, true).trimEnd() : lines.join("\n"));
+    }
+    if (records.length > 0) return true;
+    const reasons = queried.map((one) => attempts(one, located.name)).join("; ");
+    tellError(`no reply from ${word}${quiet ? "" : `: ${reasons}`}`);
+    return false;
+  };
+}
+
+/** The endings of exchanges and connections. */
+const ENDINGS: Readonly<Record<string, string>> = {
+  silent: "no reply",
+  slow: "no complete reply in time",
+  timeout: "timed out",
+  exhausted: "no file descriptor",
+};
+
+/** How an exchange, or its connection, ended. */
+function ending(outcome: Outcome<unknown>): string {
+  const word = outcome.kind === "silent" ? outcome.why ?? outcome.kind : outcome.kind;
+  return ENDINGS[word] ?? word;
+}
+
+/** What was tried at an endpoint, and how that ended: `127.0.0.1:25565 (slp refused)`. */
+function attempts({ asked: { endpoint, service }, server }: QueriedEndpoint, name: string | null) {
+  const tried = server.outcomes.map(({ protocol, outcome }) => `${protocol} ${ending(outcome)}`);
+  const suppressed = server.suppressed.map((protocol) => `${protocol} not sent`);
+  const led = service === undefined ? "" : ` by ${requestText(name!, service)}`;
+  return `${formatEndpoint(endpoint)}${led} (${[...tried, ...suppressed].join(", ")})`;
 }

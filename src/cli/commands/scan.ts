@@ -11,6 +11,7 @@ import { requirePorts } from "../../scan/require_ports.ts";
 import { systemDisk } from "../../sinks/file_operations.ts";
 import type { Range } from "../../targets/ranges.ts";
 import { connectionEnvironment } from "../../app/databases/connection_environment.ts";
+import { EXIT } from "../../app/exit_codes.ts";
 import { readArgs } from "../options/parse_arguments.ts";
 import { Settings, type Values } from "../../app/settings/option_values.ts";
 import { optionsOf } from "../options/option_table.ts";
@@ -103,7 +104,7 @@ async function runWith(
   readMetrics(settings); // which refuses before names are looked up
   if (settings.has("echo-config")) {
     await print(formatConfig("scan", values));
-    return 0;
+    return EXIT.done;
   }
   const optOuts = new OptOutFile(settings.text("opt-out-file"), tellLine);
   const found = resumed?.configuration.found ??
@@ -142,7 +143,7 @@ async function runWith(
   checkMarks({ udp: chosen.from, tcp: chosen.fromTcp }, plan.passes, resumed?.path);
   if (settings.has("list-targets")) {
     await printTargets(selection, chosen.retries);
-    return 0;
+    return EXIT.done;
   }
   const tell = settings.has("quiet") ? () => {} : tellLine;
   const grounds = groundsOf(targets, chosen, settings.has("dry-run"));
@@ -151,7 +152,7 @@ async function runWith(
   const lines = planLines(plan, named, chosen, speed, written, engine);
   if (settings.has("dry-run")) {
     await print(lines.join("\n"));
-    return 0;
+    return EXIT.done;
   }
   requirePermission(targets, plan, settings.has("i-have-permission"));
   if (settings.has("verbose")) lines.forEach(tellLine);

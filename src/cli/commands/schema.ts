@@ -6,6 +6,7 @@
 import { recordSchema } from "../../core/schema.ts";
 import { rankedNames } from "../../protocols/list.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
+import { EXIT } from "../../app/exit_codes.ts";
 import { readArgs } from "../options/parse_arguments.ts";
 import { print } from "../term/console.ts";
 
@@ -16,5 +17,5 @@ export async function runSchema(
 ): Promise<number> {
   readArgs("schema", args);
   await print(JSON.stringify(recordSchema(rankedNames(allProtocols)), null, 2));
-  return 0;
+  return EXIT.done;
 }

@@ -11,6 +11,7 @@ import { parseDatabaseLocation } from "../../store/open_store.ts";
 import { STORED_FIELDS } from "../../store/server_queries.ts";
 import { withDatabaseErrors } from "../../store/store.ts";
 import { connectionEnvironment } from "../../app/databases/connection_environment.ts";
+import { EXIT } from "../../app/exit_codes.ts";
 import { readArgs } from "../options/parse_arguments.ts";
 import { outputColumns, tellLine } from "../term/console.ts";
 import { DEFAULTS } from "../../app/settings/defaults.ts";
@@ -83,7 +84,7 @@ async function show(
         () => writeServers(database, selection, [...sinks, tally]),
       ),
   );
-  if (settings.has("quiet")) return 0;
+  if (settings.has("quiet")) return EXIT.done;
   tellLine(`${countOf(written, "server")} of ${database.name}`);
   if (plans.some(({ format }) => format.name === "table")) tally.lines().forEach(tellLine);
   if (selection.since !== undefined && written > 0) {
@@ -91,7 +92,7 @@ async function show(
       `next time: --since ${latest - OVERLAP_MS} (some servers come again, none is left out)`,
     );
   }
-  return 0;
+  return EXIT.done;
 }
 
 /** Writes, and closes the outputs however that goes. */

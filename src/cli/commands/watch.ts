@@ -25,7 +25,8 @@ import { readArgs } from "../options/parse_arguments.ts";
 import { tellError, tellLine } from "../term/console.ts";
 import { EventPrinter } from "../term/event_lines.ts";
 import { DEFAULTS } from "../../app/settings/defaults.ts";
-import { INTERRUPTED, onInterrupt } from "../../app/interrupt_signals.ts";
+import { EXIT } from "../../app/exit_codes.ts";
+import { onInterrupt } from "../../app/interrupt_signals.ts";
 import {
   type MetricsPlace,
   metricsTrouble,
@@ -167,7 +168,7 @@ async function watchServers(
   await hook?.close();
   await printer.printed();
   if (!quiet) tellLine(summary(online, servers.length, counts, hook));
-  return INTERRUPTED; // nothing else ends it without an error
+  return EXIT.interrupted; // nothing else ends it without an error
 }
 
 /** What is kept beside rows: in replies, players may be named. */

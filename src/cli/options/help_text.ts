@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { EXIT_CODES } from "../../app/exit_codes.ts";
 import { PROTOCOLS } from "../../protocols/list.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import { type Command, type Option, optionsOf } from "./option_table.ts";
@@ -45,10 +46,14 @@ export const COMMANDS: Readonly<
     ],
   },
   query: {
-    usage: "query HOST[:PORT] [options]",
-    purpose: "ask one server for all that it tells",
+    usage: "query HOST[:PORT]... [options]",
+    purpose: "query servers in every protocol, and show what they publish",
     note: (protocols) => `${protocolNotes(protocols)}${BY_NAME}the first is asked.`,
-    examples: ["query 192.168.1.20", "query play.example.org", "query localhost:19132 --json"],
+    examples: [
+      "query 192.168.1.20",
+      "query play.example.org 192.168.1.20:19132",
+      "query localhost:19132 --json",
+    ],
   },
   lan: {
     usage: "lan [options]",
@@ -77,7 +82,7 @@ export const COMMANDS: Readonly<
     examples: [
       "servers servers.db --online",
       "servers servers.db --software paper --game-version 1.21 --min-players 5",
-      'servers servers.db --text "sky block" --format ndjson',
+      'servers servers.db --text "sky block" --json',
     ],
   },
   history: {
@@ -159,7 +164,7 @@ export function overview(allProtocols: readonly Protocol[] = PROTOCOLS): string 
     "  blocksweep scan 192.168.1.0/24     servers in a range",
     "  blocksweep COMMAND --help          all options of a command",
     "",
-    "Exit codes: 0 done, 1 failed or incomplete, 2 wrong usage or input, 130 ended by Ctrl-C.",
+    `Exit codes: ${EXIT_CODES.map(({ code, meaning }) => `${code} ${meaning}`).join(", ")}.`,
     "Scan only networks that you are responsible for, or whose owners agreed.",
   ].join("\n");
 }

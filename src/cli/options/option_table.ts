@@ -214,7 +214,7 @@ export const OPTIONS: readonly Option[] = [
     ],
     ["no-players", "do not write the names of players", { commands: ["scan", "query", "lan"] }],
     ["json", "print one JSON object per server, observation or event", {
-      commands: ["query", "lan", "watch", "history"],
+      commands: ["query", "lan", "watch", "servers", "history"],
     }],
     ["once SECONDS", "end after so long; default: Ctrl-C on a terminal, else 3 and the sweep", {
       commands: ["lan"],

@@ -13,7 +13,7 @@ import {
 import { formatAddress } from "../../core/address.ts";
 import { portList } from "../../targets/ports.ts";
 import { programName } from "./console.ts";
-import { INTERRUPTED } from "../../app/interrupt_signals.ts";
+import { EXIT } from "../../app/exit_codes.ts";
 import { lossLines, rateLines } from "./loss_lines.ts";
 import { type Continuable, continueLines } from "./scan_continuation.ts";
 import type { Plan } from "../../app/targets/scan_plan.ts";
@@ -218,8 +218,8 @@ function mebibytes(bytes: number): string {
 
 /** The exit code of a scan. */
 export function exitCode(reason: EndReason): number {
-  if (reason === "failed" || reason === "incomplete") return 1;
-  return reason === "interrupted" ? INTERRUPTED : 0;
+  if (reason === "failed" || reason === "incomplete") return EXIT.failed;
+  return reason === "interrupted" ? EXIT.interrupted : EXIT.done;
 }
 
 /**

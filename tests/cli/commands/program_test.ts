@@ -113,7 +113,7 @@ const BAD: [args: string[], message: string][] = [
   [["scan", "127.0.0.1", "--protocol", "sqp"], "without a port: it has no usual one; name ports"],
   [["scan", "127.0.0.1:9000", "127.0.0.2", "--protocol", "query,sqp"], "it has no usual one"],
   [["query", "127.0.0.1", "--protocol", "sqp"], "it has no usual one; say HOST:PORT"],
-  [["query"], "Cannot query: name one server"],
+  [["query"], "Cannot query: name a host"],
   [["query", "127.0.0.1", "--timeout", "0"], 'Cannot use --timeout "0": it must be at least 1 ms'],
   [["query", "127.0.0.0/24"], "it is a range"],
   [["query", "255.255.255.255"], "never probed"],
@@ -463,7 +463,7 @@ Deno.test("query shows one server, for eyes and as JSON", async () => {
     assertStringIncludes(verified.stdout, "yes: MTU 1492, RakNet protocol 11");
     const silent = await run(["query", "127.33.1.1:9", "--timeout", "50ms", "--retries", "0"]);
     assertEquals([silent.code, silent.stdout], [1, ""]);
-    assertStringIncludes(silent.stderr, "no server answered");
+    assertStringIncludes(silent.stderr, "no reply from ");
   });
 });
 

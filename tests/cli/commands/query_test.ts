@@ -38,6 +38,35 @@ for (const host of ["127.0.0.1", "[::1]"]) {
   });
 }
 
+Deno.test("query takes several hosts, prints them in their order, and fails where one does not reply", async () => {
+  await using one = listenSlp(slpServer("vanilla"), "127.0.0.1");
+  await using two = listenSlp(slpServer("paper"), "127.0.0.2");
+  const hosts = [`127.0.0.1:${one.port}`, `127.0.0.2:${two.port}`];
+  const both = await run(["query", ...hosts, ...SLP]);
+  assertEquals([both.code, both.stderr], [0, ""]);
+  const titles = both.stdout.split("\n\n").map((text) => text.split("  ")[0]);
+  assertEquals(titles, hosts);
+  const missing = `127.0.0.3:${await freePort()}`;
+  const some = await run(["query", missing, ...hosts.toReversed(), ...SLP, "--json"]);
+  assertEquals(readNdjson(some.stdout).map(serverId), hosts.toReversed());
+  assertEquals([some.code, some.stderr], [
+    1,
+    `blocksweep: no reply from ${missing}: ${missing} (slp refused)\n`,
+  ]);
+});
+
+Deno.test("query sends nothing where one of its hosts is wrong", async () => {
+  const server = slpServer("vanilla");
+  await using listener = listenSlp(server, "127.0.0.1");
+  const { code, stdout } = await run([
+    "query",
+    `127.0.0.1:${listener.port}`,
+    "127.0.0.1:0",
+    ...SLP,
+  ]);
+  assertEquals([code, stdout, server.heard], [2, "", []]);
+});
+
 Deno.test("query says how connections ended, and fails", async () => {
   const freed = await freePort();
   const closes = { accept: () => ({ opening: [], receive: () => ["close" as const] }) };
@@ -45,10 +74,11 @@ Deno.test("query says how connections ended, and fails", async () => {
   for (const [port, why] of [[freed, "refused"], [closing.port, "closed"]]) {
     const { code, stdout, stderr } = await run(["query", `127.0.0.1:${port}`, ...SLP]);
     assertEquals([code, stdout], [1, ""]);
-    assertEquals(stderr, `127.0.0.1:${port}: slp ${why}\nblocksweep: no server answered\n`);
+    const target = `127.0.0.1:${port}`;
+    assertEquals(stderr, `blocksweep: no reply from ${target}: ${target} (slp ${why})\n`);
   }
   const quiet = await run(["query", `127.0.0.1:${freed}`, ...SLP, "--quiet"]);
-  assertEquals([quiet.code, quiet.stderr], [1, "blocksweep: no server answered\n"]);
+  assertEquals([quiet.code, quiet.stderr], [1, `blocksweep: no reply from 127.0.0.1:${freed}\n`]);
 });
 
 /** A port on which nobody listens. */
@@ -64,7 +94,10 @@ Deno.test("query gives a server as long as --timeout says", async () => {
   );
   const target = `127.0.0.1:${listener.port}`;
   const { code, stderr } = await run(["query", target, ...SLP, "--timeout", "100ms"]);
-  assertEquals([code, stderr], [1, `${target}: slp slow\nblocksweep: no server answered\n`]);
+  assertEquals([code, stderr], [
+    1,
+    `blocksweep: no reply from ${target}: ${target} (slp no complete reply in time)\n`,
+  ]);
 });
 
 Deno.test("a name with an SRV record is asked where that leads", async () => {

@@ -92,6 +92,9 @@ Deno.test("a list is imported, listed, exported, and imported again as it was", 
       "passed over 1 line that cannot be read, the first is line 4",
     );
     assertStringIncludes(said.stderr, "more.txt: 2 servers, 1 of them new");
+    const json = await program(["servers", list, "--json"]);
+    assertEquals(json, await program(["servers", list, "--format", "ndjson"]));
+    assertStringIncludes(json.stdout, '{"schema":1,"host":');
     const shown = await program(["servers", list, "--format", "hostport", "--limit", "2"]);
     assertEquals(shown.stdout, "127.0.0.1:3\n127.0.0.1:2\n");
     await program(["export", list, "-q", ...files.flatMap((one) => ["-o", one])], WRITE);
@@ -126,6 +129,7 @@ Deno.test("what cannot be listed is named, with exit code 2", async () => {
       [["servers", "a.csv"], 'Cannot use "a.csv": name a database first'],
       [["servers", list, "more"], 'Cannot use "more": one word too many'],
       [["servers", `${folder}/none.db`], "there is no such file"],
+      [["servers", list, "--json", "--format", "csv"], "Cannot use --json with --format csv"],
       [["servers", list, "--sort", "plyers"], "did you mean players?"],
       [["export", list, "--fields", "onlin"], 'did you mean "online"?'],
       [["export", list, "-o", "b.db"], 'Cannot export to "b.db", which is a database'],

@@ -81,7 +81,7 @@ Deno.test("words that a command does not take are refused", async () => {
     ["prune a.db b.db", 'Cannot use "b.db": one word too many for prune'],
     ["lan 10.0.0.0/24", 'Cannot use "10.0.0.0/24": lan takes no targets'],
     ["fleet 5", 'Cannot use "5": say --servers 5'],
-    ["servers a.db --json", "Unknown option --json; did you mean --format ndjson?"],
+    ["export a.db --json", "Unknown option --json; did you mean --format ndjson?"],
     ["query h --format json", "Unknown option --format; did you mean --json?"],
     ["query h -o a.csv", "Unknown option -o; did you mean --json?"],
     [
@@ -89,7 +89,7 @@ Deno.test("words that a command does not take are refused", async () => {
       'Cannot use --limit "0": it wants a whole number such as 500, 10k or 1M, at least 1',
     ],
     ["fleet 127.0.0.1", 'Cannot use "127.0.0.1": say --range 127.0.0.1'],
-    ["query a b", "Cannot query: name one server"],
+    ["query", "Cannot query: name a host"],
     ["scan 10.0.0.1 --shards 4", "Unknown option --shards; did you mean --shard?"],
     ["--version x", 'Cannot use "x" with --version'],
     ["help scan x", 'Cannot use "x" with help'],

@@ -19,4 +19,6 @@ export type { CommonOptions, InquiryOptions } from "./library/common_options.ts"
 export * from "./library/lan.ts";
 export * from "./library/query.ts";
 export * from "./library/scan.ts";
+export * from "./library/watch.ts";
+export type { Change, WatchEvent } from "./watch/events.ts";
 export type { ScanOptions } from "./library/scan_options.ts";

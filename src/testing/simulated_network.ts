@@ -176,7 +176,7 @@ export class SimulatedNetwork implements Network {
   readonly findService: FindService = (name) => Promise.resolve(this.#services.get(name));
 
   /**
-   * Adds a server.
+   * Adds a server; where one stands already, it takes its place.
    *
    * @returns What a record of it has to contain.
    * @throws InputError when its software is unknown, or its host no address.
@@ -196,6 +196,13 @@ export class SimulatedNetwork implements Network {
    */
   addFleet(plan: SimulatedFleetPlan): readonly ManifestEntry[] {
     return drawPlan(plan).map((host) => this.#add(host));
+  }
+
+  /** Takes a server off the network: what is sent to it gets no reply. */
+  removeServer({ host, port }: Pick<ServerRecord, "host" | "port">): void {
+    const endpoint = { address: parseAddress(host)!, port };
+    this.datagrams.host(endpoint, { respond: () => [] });
+    this.streams.host(endpoint, "timeout");
   }
 
   /** Adds a name, in lower case, and perhaps where its SRV record for Java leads. */

@@ -71,6 +71,16 @@ export function noCounts(): WatchCounts {
   return { polls: 0, replied: 0, deferred: 0, events: 0, worstLateMs: 0 };
 }
 
+/** Servers cache a full stat for so long: more frequent polls find nothing new, milliseconds. */
+export const LEAST_INTERVAL_MS = 5000;
+/** First polls a second at most. */
+const FIRST_POLLS = 200;
+
+/** Over how long the first polls of so many servers are spread, milliseconds. */
+export function firstPollsMs(servers: number, intervalMs: number): number {
+  return Math.min(intervalMs, 1000 * servers / FIRST_POLLS);
+}
+
 /** Watches until the signal. Polls that are under way then tell nothing more. */
 export async function watch(options: WatchOptions): Promise<void> {
   const { servers, clock, signal, spreadMs, concurrency } = options;

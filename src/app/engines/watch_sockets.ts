@@ -5,10 +5,8 @@
  */
 import { type Address, isLoopback } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
-import { systemClock } from "../../net/clock.ts";
-import { openSocket } from "../../net/deno/udp_socket.ts";
 import { descriptorsLeft, Shortage } from "../../net/file_descriptors.ts";
-import { denoDialer } from "../../net/deno/tcp_dialer.ts";
+import { anyAddress, type Network } from "../../net/network.ts";
 import type { DatagramSocket } from "../../net/socket.ts";
 import { STREAM_LIMITS, StreamLink } from "../../net/stream_link.ts";
 import { Throttle } from "../../net/throttle.ts";
@@ -80,6 +78,8 @@ export async function openPollingSockets(
   servers: readonly WatchedServer[],
   asking: PollingSettings,
   around: {
+    /** Where sockets, connections and time come from. */
+    readonly network: Pick<Network, "clock" | "openSocket" | "dialer">;
     readonly scanId: string;
     readonly signal: AbortSignal;
     readonly tell: (line: string) => void;
@@ -90,22 +90,23 @@ export async function openPollingSockets(
   },
 ): Promise<PollingSockets> {
   const { limits, rate } = asking;
-  const concurrency = await concurrencyFor(servers, asking);
-  const { signal } = around;
-  const clock = systemClock;
+  const { signal, network: { clock, dialer, openSocket } } = around;
+  const openSole = (family: 4 | 6) => openSocket({ address: anyAddress(family), port: 0 });
+  const concurrency = await concurrencyFor(servers, asking, openSole);
   const local = servers.every(({ endpoint }) => isLoopback(endpoint.address));
   const throttle = new Throttle({
     rate: rate ?? (local ? undefined : DEFAULTS.watch.rate),
     netRate: undefined,
     hostRate: HOST_RATE,
   }, isLoopback);
-  const open = () => Poller.families(servers).flatMap((bits) => openSockets(bits, concurrency));
+  const open = () =>
+    Poller.families(servers).flatMap((family) => openShared(() => openSole(family), concurrency));
   const board = new WatchSockets({ open, throttle, clock, ...around });
   const shortage = new Shortage(
     clock,
     (code) => around.tell(`${shortageLine("polls", code)}; they are put off while that lasts`),
   );
-  const stream = { dialer: denoDialer(), throttle, clock, signal, shortage };
+  const stream = { dialer, throttle, clock, signal, shortage };
   const poller = new Poller({
     ...asking,
     ...around,
@@ -131,6 +132,7 @@ const SPARE_DESCRIPTORS = 128;
 async function concurrencyFor(
   servers: readonly WatchedServer[],
   { concurrency }: PollingSettings,
+  openSole: (family: 4 | 6) => DatagramSocket,
 ): Promise<number> {
   const [{ rules: { intervalMs } }] = servers;
   const enough = Math.ceil(servers.length * SILENT_MS / intervalMs);
@@ -140,13 +142,9 @@ async function concurrencyFor(
   return Math.max(1, Math.min(most, left - SPARE_DESCRIPTORS));
 }
 
-/** Sockets whose buffers hold what so many servers say at once; one server needs one. */
-function openSockets(bits: 4 | 6, concurrency: number): DatagramSocket[] {
-  const first = openSole(bits);
+/** Sockets whose buffers hold the replies of so many servers at once; one server needs one. */
+function openShared(open: () => DatagramSocket, concurrency: number): DatagramSocket[] {
+  const first = open();
   const size = Math.min(concurrency, socketsFor(concurrency, first.receiveBuffer));
-  return [first, ...Array.from({ length: size - 1 }, () => openSole(bits))];
-}
-
-function openSole(bits: 4 | 6): DatagramSocket {
-  return openSocket({ address: bits === 4 ? 0 : 0n, port: 0 });
+  return [first, ...Array.from({ length: size - 1 }, open)];
 }

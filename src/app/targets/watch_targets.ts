@@ -16,12 +16,11 @@ import { neverAsked } from "../../targets/builtin_lists.ts";
 import { splitWords } from "../../targets/parse.ts";
 import { type KnownState, WatchedServer, type WatchRules } from "../../watch/mod.ts";
 import { readTextFile } from "../environment.ts";
-import { readServerRows } from "./servers_in_files.ts";
+import type { readServerRows } from "./servers_in_files.ts";
 import { locate } from "./locate_server.ts";
 import { type Lookups, noteRefused, RefusedName } from "./name_lookup.ts";
 import { countOf } from "../../core/quantities.ts";
 import { namesIn } from "./rescan_targets.ts";
-import { resolveName, serviceFinder } from "./dns_lookup.ts";
 
 /** Suffixes of files of rows. */
 const ROWS = ["ndjson", "jsonl", "csv"];
@@ -46,19 +45,14 @@ export interface WatchSources {
   readonly names: boolean;
   /** How servers are watched. */
   readonly rules: WatchRules;
-  /** What names are looked up with. Default: the system's. */
-  readonly lookups?: Pick<Lookups, "resolve" | "findService">;
+  /** What names are looked up with. */
+  readonly lookups: Pick<Lookups, "resolve" | "findService">;
+  /** Reads a file of rows. Default: no word names a file. */
+  readonly readRows?: typeof readServerRows;
   /** Told what is passed over. */
   readonly tell: (line: string) => void;
   /** Told what stands against using a name. */
   readonly note: (text: string) => void;
-}
-
-function systemLookups(
-  { note, allProtocols }: Pick<WatchSources, "note" | "allProtocols">,
-): Pick<Lookups, "resolve" | "findService"> {
-  const resolve = (name: string) => resolveName(name, allProtocols);
-  return { resolve, findService: serviceFinder({ note }) };
 }
 
 /**
@@ -161,8 +155,7 @@ async function readWord(
   add: (endpoint: Endpoint, name: string | null, known?: KnownState) => void,
   refused: RefusedName[],
 ): Promise<void> {
-  const { files, protocols, allowPrivate, names, note, tell } = sources;
-  const found = sources.lookups ?? systemLookups(sources);
+  const { files, protocols, allowPrivate, names, lookups: found, readRows, note, tell } = sources;
   const addHost = async (host: string) => {
     try {
       const lookups = { ...found, note, allowPrivate };
@@ -175,9 +168,9 @@ async function readWord(
   };
   const suffix = /\.([a-z]+)$/.exec(word)?.[1] ?? "";
   const isFile = files.includes(word) || ROWS.includes(suffix) || suffix === "txt";
-  if (!isFile) return await addHost(word);
+  if (readRows === undefined || !isFile) return await addHost(word);
   if (ROWS.includes(suffix)) {
-    for await (const stored of readServerRows(word, tell)) {
+    for await (const stored of readRows(word, tell)) {
       const endpoint = { address: parseAddress(stored.host)!, port: stored.port };
       add(endpoint, requestedNameIn(stored), knownState(stored, names));
     }

@@ -12,6 +12,8 @@ import { withoutPlayers } from "../../scan/inspect_stage/build_record.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import { parseDatabaseLocation } from "../../store/open_store.ts";
 import {
+  firstPollsMs,
+  LEAST_INTERVAL_MS,
   noCounts,
   watch,
   type WatchCounts,
@@ -33,7 +35,9 @@ import {
   readMetrics,
   serveMetrics,
 } from "../../app/metrics/metrics_server.ts";
-import { OptOutFile } from "../../app/targets/opt_out_file.ts";
+import { readServerRows } from "../../app/targets/servers_in_files.ts";
+import { systemNetwork } from "../../app/system_network.ts";
+import type { Network, OptOutList } from "../../net/network.ts";
 import { countOf, withCommas } from "../../core/quantities.ts";
 import { chosenProtocols } from "../../app/settings/scan_settings.ts";
 import { keepDownsampled } from "../../app/databases/downsample.ts";
@@ -52,11 +56,6 @@ import {
   type WebhookPlace,
   webhookSummary,
 } from "../../app/outputs/watch_webhook.ts";
-
-/** A full stat is cached for so long by servers: asking more often tells nothing, milliseconds. */
-const LEAST_INTERVAL_MS = 5000;
-/** First polls a second, at the most. */
-const FIRST_POLLS = 200;
 
 /** What the options say. */
 interface Chosen {
@@ -91,7 +90,13 @@ export async function runWatch(
   };
   const { rules, names, asking: { protocols } } = chosen;
   await using lists = await WatchDatabases.open(settings, rules, tellLine);
-  const optOuts = new OptOutFile(settings.text("opt-out-file"), tellLine);
+  const network = systemNetwork({
+    optOutFile: settings.text("opt-out-file"),
+    note: tellError,
+    tell: tellLine,
+    allProtocols,
+  });
+  const { optOuts } = network;
   const noted = await optOuts.read();
   const named = await readWatchTargets({
     optedOut: [...noted, ...await lists.optedOut()],
@@ -99,20 +104,20 @@ export async function runWatch(
     files: settings.texts("input-file"),
     allowPrivate: settings.has("allow-private"),
     ...{ lists: lists.sources, protocols, allProtocols, names, rules },
-    ...{ tell: tellLine, note: tellError },
+    ...{ tell: tellLine, note: tellError, lookups: network, readRows: readServerRows },
   });
   await lists.openOutputs(); // nothing is created before the words are found good
   const optedOut = [...noted, ...await lists.optedOut()];
   const servers = withoutOptedOut(named, optedOut, tellLine);
   const seed = crypto.getRandomValues(new Uint32Array(1))[0];
   const shy = { list: optOuts, addresses: new OptedOutAddresses(optedOut, seed) };
-  return await watchServers(servers, chosen, lists, shy, settings);
+  return await watchServers(servers, chosen, network, lists, shy, settings);
 }
 
 /** Who opted out. */
 interface Shy {
-  /** The file that notes it. */
-  readonly list: OptOutFile;
+  /** What notes it. */
+  readonly list: OptOutList;
   /** All of them. */
   readonly addresses: OptedOutAddresses;
 }
@@ -120,6 +125,7 @@ interface Shy {
 async function watchServers(
   servers: readonly WatchedServer[],
   chosen: Chosen,
+  network: Network,
   lists: WatchDatabases,
   shy: Shy,
   settings: Settings,
@@ -131,7 +137,7 @@ async function watchServers(
   await using hook = webhook && await openWebhook(webhook, lists.places, tellError);
   const tell = (line: string) => tellLine(`blocksweep: ${line}`);
   const optedOut = (address: Address) => shy.addresses.has(address);
-  const around = { scanId, signal, tell, attach: attachedTo(lists, names), optedOut };
+  const around = { network, scanId, signal, tell, attach: attachedTo(lists, names), optedOut };
   const { poller, board, concurrency } = await openPollingSockets(servers, chosen.asking, around);
   if (!quiet) {
     tellLine(`watching ${countOf(servers.length, "endpoint")}, each every ${intervalMs / 1000} s`);
@@ -143,7 +149,7 @@ async function watchServers(
   await lists.begin(settings.values, (values) => formatConfig("watch", values));
   const watching = watch({
     ...{ servers, concurrency, random: Math.random, clock: systemClock, signal, counts },
-    spreadMs: Math.min(intervalMs, 1000 * servers.length / FIRST_POLLS),
+    spreadMs: firstPollsMs(servers.length, intervalMs),
     poll: async (server) => {
       const polled = await poller.poll(server);
       return typeof polled !== "object" || names ? polled : withoutPlayers(polled);

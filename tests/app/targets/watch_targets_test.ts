@@ -1,5 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { readWatchTargets, type WatchSources } from "../../../src/app/targets/watch_targets.ts";
+import { readServerRows } from "../../../src/app/targets/servers_in_files.ts";
 import { InputError } from "../../../src/core/errors.ts";
 import { PROTOCOLS } from "../../../src/protocols/list.ts";
 import { emptyRecord, FIELDS, type ServerRecord } from "../../../src/core/record.ts";
@@ -24,6 +25,8 @@ async function serversOf(name: string, text: string, over: Partial<WatchSources>
       ...{ words: [`${folder}/${name}`], files: [], lists: [], optedOut: [], allowPrivate: false },
       ...{ protocols: PROTOCOLS, names: false, tell: () => {}, note: () => {} },
       rules: { intervalMs: 60_000, downAfter: 3, scanId: "w" },
+      lookups: { resolve: () => Promise.reject(new Error("no name is looked up")) },
+      readRows: readServerRows,
       ...over,
     });
   } finally {

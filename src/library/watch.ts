@@ -1,0 +1,150 @@
+/**
+ * Watching known servers from a program.
+ *
+ * @module
+ */
+import { openPollingSockets, type PollingSettings } from "../app/engines/watch_sockets.ts";
+import { DEFAULTS } from "../app/settings/defaults.ts";
+import { chosenProtocols, streamLimits } from "../app/settings/scan_settings.ts";
+import { readWatchTargets } from "../app/targets/watch_targets.ts";
+import type { Address } from "../core/address.ts";
+import { PROTOCOLS } from "../protocols/list.ts";
+import { withoutPlayers } from "../scan/inspect_stage/build_record.ts";
+import { OptedOutAddresses } from "../scan/inspect_stage/opted_out_addresses.ts";
+import { uuidv7 } from "../scan/scan_id.ts";
+import type { WatchEvent } from "../watch/events.ts";
+import { firstPollsMs, LEAST_INTERVAL_MS, noCounts, watch as pollServers } from "../watch/watch.ts";
+import type { WatchRules } from "../watch/watched_server.ts";
+import {
+  checked,
+  checkedMs,
+  checkedRetries,
+  checkedTimeout,
+  type InquiryOptions,
+  networkOf,
+  noteOf,
+  signalOf,
+} from "./common_options.ts";
+import { iterateTask, type Results } from "./iterate_task.ts";
+
+/** How to watch servers: options of `blocksweep watch`, with its defaults. */
+export interface WatchOptions extends InquiryOptions {
+  /** From one poll of a server to the next, milliseconds, at least 5000. Default: 60,000. */
+  readonly intervalMs?: number;
+  /** Polls in a row without a reply after which a server counts as offline, 1 to 100. Default: 3. */
+  readonly downAfter?: number;
+  /**
+   * Repetitions of an exchange without a reply, 0 to 3.
+   *
+   * @default 2
+   */
+  readonly retries?: number;
+  /** Packets a second. Default: 1000, and without limit where all servers are on loopback. */
+  readonly rate?: number;
+  /** Polls at once. Default: 256, or more where the interval needs it. */
+  readonly concurrency?: number;
+  /** Whether records and events name players. Default: they do not. */
+  readonly names?: boolean;
+  /** The opt-out file. Default: `blocksweep/opt-out.txt` in the user's configuration folder. */
+  readonly optOutFile?: string;
+}
+
+/**
+ * Polls servers again and again, and yields an event for each change: a server is online, offline, has
+ * other columns or players, was restarted, or opted out. It goes on until the loop is left, which
+ * closes its sockets. While the loop is busy with an event, no further polls start.
+ *
+ * Needs `--allow-net`, `--allow-env` and `--allow-read` (`--allow-write` to note who opts out), and
+ * `"unstable": ["net"]` in deno.json.
+ *
+ * @param hosts Addresses and names, each perhaps with a port, as {@linkcode query} takes them.
+ * @throws InputError for a host or an option that cannot be used, and when every host opted out.
+ *
+ * @example Wait until a server is online
+ * ```ts
+ * import { watch } from "blocksweep";
+ * import { SimulatedNetwork } from "blocksweep/testing";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const network = new SimulatedNetwork();
+ * network.addServer({ host: "10.0.0.7", software: "bds", status: { name: "Lobby" } });
+ * const waitUntilOnline = async () => {
+ *   for await (const event of watch(["10.0.0.7:19132"], { network })) {
+ *     if (event.event === "online") return event.server.name;
+ *   }
+ * };
+ * assertEquals(await network.run(waitUntilOnline()), "Lobby");
+ * ```
+ */
+export function watch(
+  hosts: readonly string[],
+  options: WatchOptions = {},
+): AsyncGenerator<WatchEvent, void, undefined> {
+  return iterateTask((results) => run(hosts, options, results));
+}
+
+async function run(
+  hosts: readonly string[],
+  options: WatchOptions,
+  { add, room, left }: Results<WatchEvent>,
+): Promise<void> {
+  const { names = false, allProtocols = PROTOCOLS, allowPrivate = false } = options;
+  const polling = pollingOf(options);
+  const rules = rulesOf(options);
+  const { intervalMs, scanId } = rules;
+  const network = networkOf(options, options.optOutFile);
+  const note = noteOf(options);
+  const before = await network.optOuts.read();
+  const servers = await readWatchTargets({
+    ...{ words: hosts, files: [], lists: [], optedOut: before, names, rules },
+    ...{ protocols: polling.protocols, allProtocols, allowPrivate },
+    ...{ lookups: network, tell: note, note },
+  });
+  const failing = new AbortController(); // of two tasks, the one that fails ends the other
+  const signal = AbortSignal.any([signalOf(options), left, failing.signal]);
+  const optOuts = new OptedOutAddresses(before, crypto.getRandomValues(new Uint32Array(1))[0]);
+  const optedOut = (address: Address) => optOuts.has(address);
+  const around = { network, scanId, signal, tell: note, attach: undefined, optedOut };
+  const { poller, board, concurrency } = await openPollingSockets(servers, polling, around);
+  const polls = pollServers({
+    ...{ servers, concurrency, optedOut, signal },
+    ...{ clock: network.clock, random: Math.random, counts: noCounts() },
+    spreadMs: firstPollsMs(servers.length, intervalMs),
+    poll: async (server) => {
+      await room();
+      const polled = await poller.poll(server);
+      return typeof polled !== "object" || names ? polled : withoutPlayers(polled);
+    },
+    onOptOut: (address) => {
+      optOuts.add(address);
+      network.optOuts.note(address);
+    },
+    onEvent: (event) => void add(event),
+  });
+  const tasks = [polls, board.listen()].map((task) => task.finally(() => failing.abort()));
+  const ends = await Promise.allSettled(tasks);
+  for (const end of ends) if (end.status === "rejected") throw end.reason;
+}
+
+function pollingOf(options: WatchOptions): PollingSettings {
+  const { allProtocols = PROTOCOLS } = options;
+  const timeoutMs = checkedTimeout(options);
+  return {
+    protocols: chosenProtocols(options.protocol, allProtocols),
+    allProtocols,
+    timeoutMs: timeoutMs ?? DEFAULTS.timeoutMs,
+    limits: streamLimits(timeoutMs),
+    concurrency: checked("concurrency", options.concurrency, { least: 1, most: 100_000 }),
+    retries: checkedRetries(options, "watch"),
+    rate: checked("rate", options.rate, { least: 0.001, most: 1e9, fractions: true }),
+  };
+}
+
+function rulesOf(options: WatchOptions): WatchRules {
+  const { intervalMs, downAfter } = DEFAULTS.watch;
+  return {
+    intervalMs: checkedMs("intervalMs", options.intervalMs, LEAST_INTERVAL_MS) ?? intervalMs,
+    downAfter: checked("downAfter", options.downAfter, { least: 1, most: 100 }) ?? downAfter,
+    scanId: uuidv7(Date.now(), crypto.getRandomValues(new Uint8Array(10))),
+  };
+}

@@ -1,0 +1,113 @@
+/** watch() of the library, on a simulated network. */
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { InputError } from "../../src/core/errors.ts";
+import { watch, type WatchOptions } from "../../src/library/watch.ts";
+import { SimulatedNetwork } from "../../src/testing/simulated_network.ts";
+import type { WatchEvent } from "../../src/watch/events.ts";
+
+const LOBBY = { host: "10.0.0.7", software: "pocketmine" };
+
+/** Watches until so many events came; calls back for each. */
+function events(
+  network: SimulatedNetwork,
+  most: number,
+  options: WatchOptions = {},
+  onEvent: (event: WatchEvent) => void = () => {},
+): Promise<WatchEvent[]> {
+  const seen: WatchEvent[] = [];
+  const take = async () => {
+    for await (const event of watch(["10.0.0.7:19132"], { network, ...options })) {
+      onEvent(event);
+      if (seen.push(event) === most) break;
+    }
+    return seen;
+  };
+  return network.run(take());
+}
+
+Deno.test("watch() yields what changes at a server, until the loop is left", async () => {
+  const network = new SimulatedNetwork();
+  const server = network.addServer({ ...LOBBY, status: { players: ["Ann"] } });
+  const steps = [
+    () => network.addServer({ ...LOBBY, status: { players: ["Ann", "Bob"] } }),
+    () => network.removeServer(server),
+    () => network.addServer({ ...LOBBY, status: { players: ["Ann", "Bob"] } }),
+  ];
+  const seen = await events(network, 4, {}, () => steps.shift()?.());
+  assertEquals(seen.map(({ event }) => event), ["online", "players", "offline", "online"]);
+  const [online, players] = seen;
+  assert(online.event === "online" && players.event === "players");
+  assertEquals([online.server.players, players.players_online, players.joined], [
+    null,
+    [1, 2],
+    undefined,
+  ]);
+  assertEquals([network.datagrams.ports, network.streams.open], [[], 0]);
+});
+
+Deno.test("watch() names players where that is wanted", async () => {
+  const network = new SimulatedNetwork();
+  network.addServer({ ...LOBBY, status: { players: ["Ann"] } });
+  const [online] = await events(network, 1, { names: true });
+  assert(online.event === "online");
+  assertEquals(online.server.players, ["Ann"]);
+});
+
+Deno.test("watch() starts no poll while the loop is busy", async () => {
+  const network = new SimulatedNetwork();
+  network.datagrams.record = true;
+  const servers = network.addFleet({ range: "10.0.0.0/28", servers: 9, software: ["bds"] });
+  let sent = 0;
+  const busy = async () => {
+    for await (const _ of watch(servers.map(({ host }) => `${host}:19132`), { network })) {
+      await new Promise<void>((resolve) => network.clock.after(10_000, resolve));
+      sent = network.datagrams.sent.length;
+      await new Promise<void>((resolve) => network.clock.after(3_600_000, resolve));
+      break;
+    }
+  };
+  await network.run(busy());
+  assertEquals(network.datagrams.sent.length, sent);
+});
+
+Deno.test("watch() polls no address that opted out, before or meanwhile", async () => {
+  const network = new SimulatedNetwork();
+  network.addServer({ ...LOBBY, software: "bdsOptedOut" });
+  const [event] = await events(network, 1);
+  assertEquals([event.event, network.optedOut], ["opted_out", [0x0a000007]]);
+  const { count } = network.datagrams;
+  await assertRejects(() => events(network, 1), InputError, "every named server opted out");
+  assertEquals(network.datagrams.count, count);
+});
+
+Deno.test("a signal ends watch() without an error", async () => {
+  const network = new SimulatedNetwork();
+  network.addServer(LOBBY);
+  const controller = new AbortController();
+  network.clock.after(300_000, () => controller.abort());
+  assertEquals((await events(network, Infinity, { signal: controller.signal })).length, 1);
+  assertEquals(network.datagrams.ports, []);
+});
+
+Deno.test("watch() names the host or the option that it cannot use", async () => {
+  const refuses = (hosts: string[], options: WatchOptions, message: string) => {
+    const network = new SimulatedNetwork();
+    network.addName("trap.example.org", ["10.0.0.1"]);
+    const run = () => network.run(Array.fromAsync(watch(hosts, { network, ...options })));
+    return assertRejects(run, InputError, message);
+  };
+  await refuses([], {}, "Cannot watch nothing");
+  await refuses(["10.0.0.0/24"], {}, 'Cannot watch "10.0.0.0/24": it is a range');
+  await refuses(["trap.example.org"], {}, "trap.example.org A 10.0.0.1");
+  await refuses(["servers.csv"], {}, 'Cannot find host "servers.csv"');
+  await refuses(
+    ["10.0.0.7"],
+    { intervalMs: 10 },
+    "Cannot use intervalMs 10: it must be a number from 5000",
+  );
+  await refuses(
+    ["10.0.0.7"],
+    { downAfter: 0 },
+    "Cannot use downAfter 0: it must be a whole number",
+  );
+});

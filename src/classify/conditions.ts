@@ -11,7 +11,7 @@ export type Condition = Readonly<Record<string, unknown>> & { readonly at: strin
 /** Parts of a text that a rule names: the software's `name` and `version`. */
 export type Captured = Readonly<Record<string, string | undefined>>;
 /** Whether a condition holds, and what it captured. */
-export type Test = (record: ServerRecord) => boolean | Captured;
+export type ConditionTest = (record: ServerRecord) => boolean | Captured;
 /** Whether a value is what an operator wants. */
 type Operator = (wanted: never) => (value: unknown, record: ServerRecord) => boolean | Captured;
 
@@ -37,17 +37,17 @@ const OPERATORS: Readonly<Record<string, Operator>> = {
   },
   /** It equals what stands elsewhere. */
   equals: (path: string) => {
-    const other = reader(path);
+    const other = pathReader(path);
     return (value, record) => value !== null && value === other(record);
   },
   /** It differs from what stands elsewhere; both are there. */
   differs: (path: string) => {
-    const other = reader(path);
+    const other = pathReader(path);
     return (value, record) => value !== null && other(record) !== null && value !== other(record);
   },
   /** It is a number above another. */
   above: (path: string) => {
-    const other = reader(path);
+    const other = pathReader(path);
     return (value, record) => {
       const than = other(record);
       return typeof value === "number" && typeof than === "number" && value > than;
@@ -88,7 +88,7 @@ function listOf(value: unknown): readonly unknown[] | undefined {
  * What reads a path: a column, or `protocol.fact` and perhaps a key inside. What is not there is
  * `null`; only own keys are, for strangers choose them.
  */
-export function reader(path: string): (record: ServerRecord) => unknown {
+export function pathReader(path: string): (record: ServerRecord) => unknown {
   const steps = path.split(".");
   if (steps.length === 1) return (record) => record[path as keyof ServerRecord] ?? null;
   return ({ extras }) => {
@@ -107,7 +107,7 @@ export function reader(path: string): (record: ServerRecord) => unknown {
 const SLOW = ["lists", "begins", "ordered", "within", "matches"];
 
 /** Orders conditions: those that take longer are asked last. */
-export function quicker(a: Condition, b: Condition): number {
+export function byCost(a: Condition, b: Condition): number {
   return SLOW.indexOf(operatorOf(a)) - SLOW.indexOf(operatorOf(b));
 }
 
@@ -116,14 +116,14 @@ function operatorOf(condition: Condition): string {
 }
 
 /** Makes a condition a test. */
-export function test(condition: Condition): Test {
-  const read = reader(condition.at);
+export function compileCondition(condition: Condition): ConditionTest {
+  const read = pathReader(condition.at);
   const name = operatorOf(condition);
   const holds = OPERATORS[name](condition[name] as never);
   return (record) => holds(read(record), record);
 }
 
 /** The values that a condition allows, where it names them. */
-export function allowed(condition: Condition): readonly unknown[] | undefined {
+export function allowedValues(condition: Condition): readonly unknown[] | undefined {
   return "is" in condition ? [condition.is] : condition.in as unknown[] | undefined;
 }

@@ -14,13 +14,13 @@
 import ruleBook from "../../data/software.json" with { type: "json" };
 import type { ServerRecord } from "../core/record.ts";
 import {
-  allowed,
+  allowedValues,
+  byCost,
   type Captured,
+  compileCondition,
   type Condition,
-  quicker,
-  reader,
-  type Test,
-  test,
+  type ConditionTest,
+  pathReader,
 } from "./conditions.ts";
 
 /** What a record says about its software: the columns of that name. */
@@ -46,25 +46,25 @@ interface Rule {
 }
 
 /** A rule, ready to run. */
-interface ReadyRule extends Omit<Rule, "when"> {
-  readonly tests: readonly Test[];
+interface CompiledRule extends Omit<Rule, "when"> {
+  readonly tests: readonly ConditionTest[];
 }
 
 /** The rules for a protocol, by the value of the one path that most of them want values of. */
-interface Shelf {
+interface RuleIndex {
   /** Reads that value. */
   readonly read: (record: ServerRecord) => unknown;
   /** The rules that it leaves open; its own condition is met, and no test of theirs any more. */
-  readonly rules: ReadonlyMap<unknown, readonly ReadyRule[]>;
+  readonly rules: ReadonlyMap<unknown, readonly CompiledRule[]>;
   /** The rules for every other value. */
-  readonly others: readonly ReadyRule[];
+  readonly others: readonly CompiledRule[];
   /** Flags that turn all that they say into hints. */
   readonly forgedBy: readonly string[];
 }
 
 /** What a rule that matched says. */
 interface Claim {
-  readonly rule: ReadyRule;
+  readonly rule: CompiledRule;
   readonly confidence: Confidence;
   readonly name: string | undefined;
   readonly version: string | undefined;
@@ -95,18 +95,18 @@ interface Claim {
 export function classify(record: ServerRecord): Classification {
   const claims: Claim[] = [];
   for (const protocol of record.protocols) addClaims(claims, protocol, record);
-  if (claims.length > 1) claims.sort(surer);
+  if (claims.length > 1) claims.sort(byConfidence);
   const best = claims.find(({ name }) => name !== undefined);
   return {
-    edition: record.edition ?? first(claims, "edition"),
+    edition: record.edition ?? firstValue(claims, "edition"),
     software: best === undefined ? record.software : softwareOf(best),
     software_confidence: best?.confidence ?? null,
-    proxy: first(claims, "proxy"),
+    proxy: firstValue(claims, "proxy"),
     flags: flagsOf(claims, record.flags),
   };
 }
 
-function surer(a: Claim, b: Claim): number {
+function byConfidence(a: Claim, b: Claim): number {
   return a.confidence < b.confidence
     ? -1
     : a.confidence > b.confidence
@@ -115,7 +115,7 @@ function surer(a: Claim, b: Claim): number {
 }
 
 /** What the surest of those say that say something of it. */
-function first(claims: readonly Claim[], column: "edition" | "proxy"): string | null {
+function firstValue(claims: readonly Claim[], column: "edition" | "proxy"): string | null {
   for (const { rule } of claims) {
     const value = rule[column];
     if (value !== undefined) return value;
@@ -146,21 +146,21 @@ function namesDiffer(claims: readonly Claim[]): boolean {
 
 /** Adds what the rules for one protocol say. Where its answer may be forged, all of it is a hint. */
 function addClaims(claims: Claim[], protocol: string, record: ServerRecord): void {
-  const shelf = SHELVES.get(protocol);
+  const shelf = RULE_INDEXES.get(protocol);
   if (shelf === undefined) return;
   const forged = record.flags.length > 0 &&
     shelf.forgedBy.some((flag) => record.flags.includes(flag));
   for (const rule of shelf.rules.get(shelf.read(record)) ?? shelf.others) {
     const one = claim(rule, record);
-    if (one !== undefined) claims.push(forged ? hint(one) : one);
+    if (one !== undefined) claims.push(forged ? asHint(one) : one);
   }
 }
 
-function hint(claim: Claim): Claim {
-  return { ...claim, confidence: "C", rule: { ...claim.rule, proxy: undefined } };
+function asHint(matchRule: Claim): Claim {
+  return { ...matchRule, confidence: "C", rule: { ...matchRule.rule, proxy: undefined } };
 }
 
-function claim(rule: ReadyRule, record: ServerRecord): Claim | undefined {
+function claim(rule: CompiledRule, record: ServerRecord): Claim | undefined {
   let captured = NOTHING;
   for (const test of rule.tests) {
     const result = test(record);
@@ -174,25 +174,25 @@ function claim(rule: ReadyRule, record: ServerRecord): Claim | undefined {
 const NOTHING: Captured = {};
 
 /** A rule with its tests, but for a condition that is met. */
-function ready({ when, ...rule }: Rule, met?: Condition): ReadyRule {
+function compileRule({ when, ...rule }: Rule, met?: Condition): CompiledRule {
   const tests = when.filter((one) => one !== met)
-    .toSorted(quicker).map(test);
+    .toSorted(byCost).map(compileCondition);
   return { ...rule, tests };
 }
 
 /** Sorts the rules for a protocol by the path of which the most of them name values. */
-function shelve(rules: readonly Rule[], protocol: string): Shelf {
-  const paths = rules.flatMap(({ when }) => when.filter(allowed).map(({ at }) => at));
+function indexRules(rules: readonly Rule[], protocol: string): RuleIndex {
+  const paths = rules.flatMap(({ when }) => when.filter(allowedValues).map(({ at }) => at));
   const uses = Map.groupBy(paths, (path) => path);
   const [path = ""] = [...uses.keys()].sort((a, b) => uses.get(b)!.length - uses.get(a)!.length);
   const options = rules.map((rule) => {
-    const key = rule.when.find((one) => one.at === path && allowed(one));
-    return { values: key && allowed(key), rule: ready(rule, key) };
+    const key = rule.when.find((one) => one.at === path && allowedValues(one));
+    return { values: key && allowedValues(key), rule: compileRule(rule, key) };
   });
   const rulesFor = (value?: unknown) =>
     options.filter(({ values }) => values?.includes(value) ?? true).map(({ rule }) => rule);
   return {
-    read: reader(path),
+    read: pathReader(path),
     rules: new Map(options.flatMap(({ values = [] }) => values.map((one) => [one, rulesFor(one)]))),
     others: rulesFor(),
     forgedBy: ruleBook.forgeable.find((one) => one.protocol === protocol)?.flags ?? [],
@@ -203,7 +203,7 @@ function shelve(rules: readonly Rule[], protocol: string): Shelf {
 const RULES = ruleBook.rules.map((rule, order) => ({ ...rule, order })) as unknown as Rule[];
 
 /** The rules by protocol. */
-const SHELVES: ReadonlyMap<string, Shelf> = new Map(
+const RULE_INDEXES: ReadonlyMap<string, RuleIndex> = new Map(
   [...Map.groupBy(RULES, ({ protocol }) => protocol)]
-    .map(([protocol, rules]) => [protocol, shelve(rules, protocol)]),
+    .map(([protocol, rules]) => [protocol, indexRules(rules, protocol)]),
 );

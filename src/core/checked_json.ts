@@ -23,17 +23,19 @@ export type Check<T> = (value: unknown, field: string) => T;
 type Checked<C> = C extends Check<infer T> ? T : never;
 
 /** Longest part of a value that an error shows. */
-const SHOWN = 60;
+const MOST_SHOWN = 60;
 
 /** An error that says what a field holds, and what it must be. */
 export function wrongField(field: string, value: unknown, wanted: string): FieldError {
-  const text = JSON.stringify(value) ?? "missing";
-  const shown = text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text;
+  const textMatching = JSON.stringify(value) ?? "missing";
+  const shown = textMatching.length > MOST_SHOWN
+    ? `${textMatching.slice(0, MOST_SHOWN)}…`
+    : textMatching;
   return new FieldError(`${field} is ${shown}, and must be ${wanted}`);
 }
 
 /** A whole number. */
-export function whole(least = 0, most: number = Number.MAX_SAFE_INTEGER): Check<number> {
+export function integer(least = 0, most: number = Number.MAX_SAFE_INTEGER): Check<number> {
   return (value, field) => {
     if (Number.isInteger(value) && value as number >= least && value as number <= most) {
       return value as number;
@@ -51,7 +53,7 @@ export function text(pattern: RegExp, wanted: string): Check<string> {
 }
 
 /** A text that is read as something else; `undefined` where it cannot be. */
-export function readAs<T>(read: (text: string) => T | undefined, wanted: string): Check<T> {
+export function parsedText<T>(read: (text: string) => T | undefined, wanted: string): Check<T> {
   return (value, field) => {
     const result = typeof value === "string" ? read(value) : undefined;
     if (result !== undefined) return result;
@@ -69,12 +71,12 @@ export function oneOf<Word extends string>(words: readonly Word[]): Check<Word> 
 }
 
 /** `null`, or something else. */
-export function orNull<T>(check: Check<T>): Check<T | null> {
+export function nullable<T>(check: Check<T>): Check<T | null> {
   return (value, field) => value === null ? null : check(value, field);
 }
 
 /** A field that may be missing. */
-export function orMissing<T>(check: Check<T>): Check<T | undefined> {
+export function optional<T>(check: Check<T>): Check<T | undefined> {
   return (value, field) => value === undefined ? undefined : check(value, field);
 }
 
@@ -125,7 +127,7 @@ export function entriesOf(value: unknown, field: string): [string, unknown][] {
 /** Whole numbers under the names that an object of such numbers has. */
 export function countsLike<Counts extends object>(counts: Counts): Check<Counts> {
   return objectOf(
-    Object.fromEntries(Object.keys(counts).map((name) => [name, whole()])),
+    Object.fromEntries(Object.keys(counts).map((name) => [name, integer()])),
   ) as Check<unknown> as Check<Counts>;
 }
 

@@ -12,9 +12,9 @@ const WIDE =
 /** The letters of flags: two of them are as wide as one emoji. */
 const FLAG_LETTER = /^[\u{1f1e6}-\u{1f1ff}]$/u;
 /** More marks on one character than any script has. */
-const PILE = /(\p{M}{3})\p{M}+/gu;
+const EXCESS_MARKS = /(\p{M}{3})\p{M}+/gu;
 /** What makes an emoji of a sign: terminals do not agree on how wide that is then. */
-const AS_EMOJI = /\ufe0f/g;
+const EMOJI_SELECTOR = /\ufe0f/g;
 
 /** Columns that a character takes. */
 function widthOf(character: string): number {
@@ -34,7 +34,7 @@ export function displayWidth(text: string): number {
 export function fitWidth(text: string, columns: number): string {
   let [fitting, width] = ["", 0];
   // No text of that many columns is longer, and some from strangers are.
-  const short = text.slice(0, 8 * columns).replace(AS_EMOJI, "").replace(PILE, "$1");
+  const short = text.slice(0, 8 * columns).replace(EMOJI_SELECTOR, "").replace(EXCESS_MARKS, "$1");
   for (const character of short) {
     const more = widthOf(character);
     if (width + more > columns) return cut(fitting, columns);

@@ -224,15 +224,15 @@ export function serverId({ host, port }: Pick<ServerRecord, "host" | "port">): s
 }
 
 /** What a server sent beside what is in its row. */
-export interface Attached {
+export interface Attachments {
   /** Its replies as they came, by protocol. */
-  readonly replies: Readonly<Record<string, AttachedReply>>;
+  readonly replies: Readonly<Record<string, RawReply>>;
   /** Its icon, whose hash the row has: base64. */
   readonly icon?: string;
 }
 
 /** A reply as it came. */
-export interface AttachedReply {
+export interface RawReply {
   /** Its length, bytes. */
   readonly size: number;
   /** Its bytes, or the first of them: base64. */
@@ -240,9 +240,9 @@ export interface AttachedReply {
 }
 
 /** A row with what else its server sent, for outputs that keep that. */
-export interface AttachedRecord extends ServerRecord {
+export interface RecordWithAttachments extends ServerRecord {
   /** It; `undefined` where nobody asked for it. */
-  attached?: Attached;
+  attachments?: Attachments;
 }
 
 /** A reply to a sweep's probe: where something answered, and what is known of it so far. */

@@ -21,7 +21,10 @@ export interface Decoded {
 /** UTF-8, with U+FFFD for what is not: the rule of the Bedrock advertisement. */
 export function decodeUtf8(bytes: Uint8Array): Decoded {
   const text = utf8.decode(bytes);
-  return { text, badUtf8: text.includes(REPLACEMENT) && stands(text) > occurs(bytes) };
+  return {
+    text,
+    badUtf8: text.includes(REPLACEMENT) && replacementsIn(text) > replacementBytesIn(bytes),
+  };
 }
 
 // A decoder that throws would tell as well, but it takes twice as long where all is right, and a
@@ -29,12 +32,12 @@ export function decodeUtf8(bytes: Uint8Array): Decoded {
 // never taken for a part of anything else, so that its own are counted alike on both sides.)
 
 /** How often U+FFFD stands in a text: for itself, or for what could not be read. */
-function stands(text: string): number {
+function replacementsIn(text: string): number {
   return text.split(REPLACEMENT).length - 1;
 }
 
 /** How often the bytes of U+FFFD occur. */
-function occurs(bytes: Uint8Array): number {
+function replacementBytesIn(bytes: Uint8Array): number {
   let count = 0;
   for (let at = 0; (at = indexOfBytes(bytes, REPLACEMENT_BYTES, at) + 1) > 0;) count++;
   return count;
@@ -141,7 +144,7 @@ export function tidyText(text: string): string {
   if (!UNTIDY.test(text)) return text;
   const seen = text.replace(CONTROL, " ").replace(SEPARATORS, " ").replace(REORDERING, "")
     .replace(BLANKS, " ").replace(INVISIBLE, "");
-  return marksBound()(seen).replace(/ +/g, " ").trim();
+  return marksLimiter()(seen).replace(/ +/g, " ").trim();
 }
 
 /** Marks that may stand on one character: the most that living scripts put there. */
@@ -153,7 +156,7 @@ const MARKS = /[\p{M}\p{Cf}]+/gu;
  * Bounds how many combining marks pile up on one character, so that text stays on its line. What
  * is given to the function one after the other is taken for one text.
  */
-export function marksBound(): (text: string) => string {
+export function marksLimiter(): (text: string) => string {
   let count = 0; // on the last character so far
   return (text) => {
     if (text === "") return text;
@@ -176,7 +179,7 @@ export function marksBound(): (text: string) => string {
  */
 export function harmlessText(text: string): string {
   if (!UNUSUAL.test(text)) return text;
-  return marksBound()(oneLine(text).replace(BLANKS, " ").replace(INVISIBLE, "\ufffd"));
+  return marksLimiter()(oneLine(text).replace(BLANKS, " ").replace(INVISIBLE, "\ufffd"));
 }
 
 /**

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Attached, AttachedReply } from "../core/record.ts";
+import type { Attachments, RawReply } from "../core/record.ts";
 import type { ProtocolReply } from "./merge.ts";
 
 /** Bytes of a reply that are kept. */
@@ -16,8 +16,8 @@ const MOST_ICON = 65_536;
  *
  * @param replies Whether replies are, in which players may be named.
  */
-export function attachedOf(answers: readonly ProtocolReply[], replies: boolean): Attached {
-  const kept: Record<string, AttachedReply> = {};
+export function attachedOf(answers: readonly ProtocolReply[], replies: boolean): Attachments {
+  const kept: Record<string, RawReply> = {};
   let icon: string | undefined;
   for (const { protocol, statement, raw } of answers) {
     if (raw !== undefined && replies) {

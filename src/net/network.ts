@@ -5,7 +5,7 @@
  */
 import type { Address, Endpoint } from "../core/address.ts";
 import type { Range } from "../targets/ranges.ts";
-import type { FindService } from "../targets/srv.ts";
+import type { ServiceFinder } from "../targets/srv.ts";
 import type { Clock } from "./clock.ts";
 import type { MulticastGroup } from "./deno/udp_socket.ts";
 import type { DatagramSocket, Dialer } from "./socket.ts";
@@ -25,7 +25,7 @@ export interface Network {
    */
   readonly resolve: (name: string) => Promise<readonly Address[]>;
   /** Looks up the SRV record of a name. */
-  readonly findService: FindService;
+  readonly findService: ServiceFinder;
   /** Who opted out. */
   readonly optOuts: OptOutList;
   /** The local networks. */

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type AttachedRecord, serverId, type ServerRecord } from "../core/record.ts";
+import { type RecordWithAttachments, serverId, type ServerRecord } from "../core/record.ts";
 import { type BulkStatement, type Database, insertInto, type Value } from "./database/database.ts";
 
 /** Servers with an identical icon share one row. */
@@ -35,14 +35,14 @@ export async function writeAttached(
   const icons = new Map<string, Value[]>();
   const replies = new Map<string, Value[]>();
   for (const record of records) {
-    const { attached, favicon_hash: hash, seen_at: seen }: AttachedRecord = record;
-    if (attached === undefined) continue;
-    const { icon } = attached;
+    const { attachments, favicon_hash: hash, seen_at: seen }: RecordWithAttachments = record;
+    if (attachments === undefined) continue;
+    const { icon } = attachments;
     if (icon !== undefined && hash !== null && !icons.has(hash)) {
       icons.set(hash, [hash, icon, seen]);
     }
     const id = serverId(record);
-    for (const [protocol, { size, data }] of Object.entries(attached.replies)) {
+    for (const [protocol, { size, data }] of Object.entries(attachments.replies)) {
       replies.set(`${id} ${protocol}`, [id, protocol, seen, size, data]);
     }
   }

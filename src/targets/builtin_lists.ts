@@ -21,13 +21,13 @@ export interface ReasonedRange {
 }
 
 /** What is never probed: data/exclude.txt. */
-export function neverRanges(): readonly ReasonedRange[] {
+export function neverProbedRanges(): readonly ReasonedRange[] {
   return parseRangeList(excludeText, "data/exclude.txt");
 }
 
 /** Why an address is never probed; `undefined` where it may be. */
-export function neverAsked(address: Address): string | undefined {
-  return reasonIn(neverRanges(), address);
+export function neverProbedReason(address: Address): string | undefined {
+  return reasonIn(neverProbedRanges(), address);
 }
 
 function reasonIn(ranges: readonly ReasonedRange[], address: Address): string | undefined {
@@ -90,7 +90,7 @@ export function refusedFromName(
   address: Address,
   allowPrivate: boolean,
 ): string | undefined {
-  const never = neverAsked(address);
+  const never = neverProbedReason(address);
   if (never !== undefined) return `never probed: ${never}`;
   const service = reasonIn(notByNameRanges(), address);
   if (service !== undefined) return `${service}, never taken from a name`;

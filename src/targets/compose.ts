@@ -31,7 +31,7 @@ export interface TargetGroup {
   /** The addresses, of one family. */
   readonly addresses: RangeSet<Address>;
   /** Whether they are asked on the scan's ports. */
-  readonly usual: boolean;
+  readonly usesScanPorts: boolean;
   /** Ports written behind them. */
   readonly ports: readonly number[];
 }
@@ -47,23 +47,23 @@ export interface Targets {
   /** How many are loopback. */
   readonly loopbackSize: bigint;
   /** Addresses left out because they are never probed, private, or excluded by the user. */
-  readonly left: Readonly<Record<"never" | "private" | "chosen", bigint>>;
+  readonly omitted: Readonly<Record<"never" | "private" | "chosen", bigint>>;
 }
 
 /** What a stretch of addresses can be besides a target: exclusions, from the strongest on. */
-const HOLES = ["never", "chosen", "private"] as const;
+const EXCLUSION_KINDS = ["never", "chosen", "private"] as const;
 
 /** A border at which something starts or ends. */
 interface Border {
   readonly at: Address;
   readonly step: 1 | -1;
-  readonly tag: number | typeof HOLES[number];
+  readonly tag: number | typeof EXCLUSION_KINDS[number];
   /** Whether private holes do not count for it. */
-  readonly privately: boolean;
+  readonly insidePrivate: boolean;
 }
 
 /** The tag of inclusions without a port. */
-const USUAL = 0;
+const SCAN_PORTS = 0;
 
 /**
  * Resolves inclusions and exclusions, by one sweep over their borders: between two borders nothing
@@ -74,12 +74,12 @@ const USUAL = 0;
  * import { compose } from "blocksweep/targets";
  * import { assertEquals } from "@std/assert";
  *
- * const { size, left } = compose([{ range: { start: 100, end: 200 }, port: undefined }], {
+ * const { size, omitted } = compose([{ range: { start: 100, end: 200 }, port: undefined }], {
  *   never: [{ start: 150, end: 160 }],
  *   private: [],
  *   chosen: [],
  * });
- * assertEquals([size, left.never], [90n, 10n]);
+ * assertEquals([size, omitted.never], [90n, 10n]);
  * ```
  */
 export function compose(inclusions: readonly Inclusion[], exclusions: Exclusions): Targets {
@@ -89,15 +89,15 @@ export function compose(inclusions: readonly Inclusion[], exclusions: Exclusions
   };
   const borders: Border[] = [];
   for (const { range, port } of inclusions) {
-    const privately = exclusions.private.some((block) => isInsideRange(range, block));
-    addBorders(borders, range, port ?? USUAL, privately);
+    const insidePrivate = exclusions.private.some((block) => isInsideRange(range, block));
+    addBorders(borders, range, port ?? SCAN_PORTS, insidePrivate);
   }
-  for (const hole of HOLES) {
+  for (const hole of EXCLUSION_KINDS) {
     for (const range of exclusions[hole]) addBorders(borders, range, hole, false);
   }
-  const left = { never: 0n, private: 0n, chosen: 0n };
+  const omitted = { never: 0n, private: 0n, chosen: 0n };
   const groups = [4, 6].flatMap((bits) =>
-    sweep(borders.filter(({ at }) => family(at) === bits), left)
+    groupTargets(borders.filter(({ at }) => family(at) === bits), omitted)
   );
   const sizeOf = (sets: readonly RangeSet<Address>[]) =>
     sets.reduce((sum, set) => sum + set.size, 0n);
@@ -110,7 +110,7 @@ export function compose(inclusions: readonly Inclusion[], exclusions: Exclusions
     size,
     publicSize: without(privates),
     loopbackSize: size - without(LOOPBACK),
-    left,
+    omitted,
   };
 }
 
@@ -130,23 +130,26 @@ function familyOf(set: RangeSet<Address>): 4 | 6 {
   return family(start);
 }
 
-function addBorders(to: Border[], range: Range, tag: Border["tag"], privately: boolean): void {
-  to.push({ at: range.start, step: 1, tag, privately });
-  to.push({ at: range.end, step: -1, tag, privately });
+function addBorders(to: Border[], range: Range, tag: Border["tag"], insidePrivate: boolean): void {
+  to.push({ at: range.start, step: 1, tag, insidePrivate });
+  to.push({ at: range.end, step: -1, tag, insidePrivate });
 }
 
 /** How often each tag is open at the moment. */
-type Open = Map<Border["tag"], { all: number; privately: number }>;
+type Open = Map<Border["tag"], { all: number; insidePrivate: number }>;
 
-function sweep(borders: Border[], left: Record<typeof HOLES[number], bigint>): TargetGroup[] {
+function groupTargets(
+  borders: Border[],
+  omitted: Record<typeof EXCLUSION_KINDS[number], bigint>,
+): TargetGroup[] {
   borders.sort((a, b) => a.at < b.at ? -1 : a.at > b.at ? 1 : 0);
   const open: Open = new Map();
   const byPorts = new Map<string, { ports: number[]; ranges: Range[] }>();
   let start: Address | undefined;
-  for (const { at, step, tag, privately } of borders) {
+  for (const { at, step, tag, insidePrivate } of borders) {
     if (start !== undefined && start < at) {
-      const { hole, ports } = decide(open);
-      if (hole !== undefined) left[hole] += BigInt(at) - BigInt(start);
+      const { hole, ports } = resolve(open);
+      if (hole !== undefined) omitted[hole] += BigInt(at) - BigInt(start);
       else if (ports.length > 0) {
         const key = ports.join();
         const group = byPorts.get(key) ?? { ports, ranges: [] };
@@ -155,27 +158,27 @@ function sweep(borders: Border[], left: Record<typeof HOLES[number], bigint>): T
       }
     }
     start = at;
-    const count = open.get(tag) ?? { all: 0, privately: 0 };
+    const count = open.get(tag) ?? { all: 0, insidePrivate: 0 };
     count.all += step;
-    if (privately) count.privately += step;
+    if (insidePrivate) count.insidePrivate += step;
     if (count.all === 0) open.delete(tag);
     else open.set(tag, count);
   }
   return [...byPorts.values()].map(({ ports, ranges }) => ({
     addresses: RangeSet.of(ranges),
-    usual: ports.includes(USUAL),
-    ports: ports.filter((port) => port !== USUAL),
+    usesScanPorts: ports.includes(SCAN_PORTS),
+    ports: ports.filter((port) => port !== SCAN_PORTS),
   }));
 }
 
 /** What the stretch behind a border is: excluded, or asked on some ports, or neither. */
-function decide(open: Open): { hole?: typeof HOLES[number]; ports: number[] } {
+function resolve(open: Open): { hole?: typeof EXCLUSION_KINDS[number]; ports: number[] } {
   const isPort = ([tag]: [Border["tag"], unknown]) => typeof tag === "number";
   const wanted = [...open].filter(isPort);
   if (wanted.length === 0) return { ports: [] };
   for (const hole of ["never", "chosen"] as const) if (open.has(hole)) return { hole, ports: [] };
   const allowed = open.has("private")
-    ? wanted.filter(([, { privately }]) => privately > 0)
+    ? wanted.filter(([, { insidePrivate }]) => insidePrivate > 0)
     : wanted;
   if (allowed.length === 0) return { hole: "private", ports: [] };
   return { ports: allowed.map(([tag]) => tag as number).sort((a, b) => a - b) };
@@ -186,8 +189,8 @@ export function segmentsOf(
   { groups }: Targets,
   usualPorts: (family: 4 | 6) => readonly number[],
 ): Segment[] {
-  return groups.map(({ addresses, usual, ports }) => {
-    const all = usual ? [...ports, ...usualPorts(familyOf(addresses))] : ports;
+  return groups.map(({ addresses, usesScanPorts, ports }) => {
+    const all = usesScanPorts ? [...ports, ...usualPorts(familyOf(addresses))] : ports;
     return { addresses, ports: [...new Set(all)].sort((a, b) => a - b) };
   });
 }

@@ -84,7 +84,7 @@ export function parseTargets(text: string, budget: RangeBudget = new RangeBudget
   refuseUrl(text);
   const { host, port } = splitPort(text);
   const dash = host.indexOf("-");
-  const name = !host.includes("/") && !(dash > 0 && isSpan(host, dash)) && !looksAddress(host);
+  const name = !host.includes("/") && !(dash > 0 && isSpan(host, dash)) && !looksLikeAddress(host);
   if (name) return [{ name: parseName(host), port }];
   return parseRanges(host, dash, budget).map((range) => ({ range, port, text }));
 }
@@ -113,14 +113,14 @@ function splitPort(text: string): { host: string; port: number | undefined } {
 }
 
 /** Whether the text can only be meant as an address: its last label is a number, or it has a `:`. */
-function looksAddress(text: string): boolean {
+function looksLikeAddress(text: string): boolean {
   return text.includes(":") || /\.(\d+|0x[0-9a-f]*)$|^\d+$/i.test(text);
 }
 
 /** Whether a text with a `-` is meant as two addresses, and is no host name. */
 function isSpan(text: string, dash: number): boolean {
   const head = text.slice(0, dash);
-  return /[.:]/.test(head) && looksAddress(head) || /^[\d.-]+$/.test(text);
+  return /[.:]/.test(head) && looksLikeAddress(head) || /^[\d.-]+$/.test(text);
 }
 
 function parseLiteral(text: string, whole: string): Address {
@@ -222,7 +222,7 @@ export function parseTargetList(
 ): Target[] {
   const targets: Target[] = [];
   for (const { word, line } of splitWords(text)) {
-    const meant = withPlace(`${source}:${line}`, () => parseTargets(word, budget));
+    const meant = withLocation(`${source}:${line}`, () => parseTargets(word, budget));
     for (const target of meant) targets.push(target);
   }
   if (targets.length === 0) throw new InputError(`Cannot use ${source}: it holds no targets`);
@@ -242,7 +242,7 @@ export function parseRangeList(text: string, source: string): { range: Range; re
     const line = content.trim();
     if (line === "" || line.startsWith("#")) return [];
     const [word, ...reason] = line.split(/\s+/);
-    return withPlace(`${source}:${i + 1}`, () => parseTargets(word, budget)).map((target) => {
+    return withLocation(`${source}:${i + 1}`, () => parseTargets(word, budget)).map((target) => {
       if ("range" in target) return { range: target.range, reason: reason.join(" ") };
       throw new InputError(`${source}:${i + 1}: Cannot exclude "${word}": not a range`);
     });
@@ -250,7 +250,7 @@ export function parseRangeList(text: string, source: string): { range: Range; re
 }
 
 /** Says where a text stands that cannot be read. */
-function withPlace<T>(place: string, parse: () => T): T {
+function withLocation<T>(place: string, parse: () => T): T {
   try {
     return parse();
   } catch (error) {

@@ -7,7 +7,7 @@ import { withCommas } from "../core/quantities.ts";
 import type { Targets } from "./compose.ts";
 
 /** Addresses of any kind but loopback that may be scanned without a word. */
-const FREE = 2n ** 20n;
+const MOST_WITHOUT_PERMISSION = 2n ** 20n;
 
 /**
  * Why targets need the permission of their owners, said by the user; `undefined` where they do not:
@@ -17,11 +17,13 @@ export function permissionNeeded({ publicSize, size, loopbackSize }: Targets): s
   if (publicSize > 0n) {
     return `${withCommas(publicSize)} public ${publicSize === 1n ? "address" : "addresses"}`;
   }
-  return size - loopbackSize > FREE ? `more than ${withCommas(FREE)} addresses` : undefined;
+  return size - loopbackSize > MOST_WITHOUT_PERMISSION
+    ? `more than ${withCommas(MOST_WITHOUT_PERMISSION)} addresses`
+    : undefined;
 }
 
 /** Speeds that disturb nobody. */
-export interface MildSpeed {
+export interface DefaultSpeed {
   /** Datagrams a second, all together; `undefined`: no limit. */
   readonly rate: number | undefined;
   /** Datagrams a second to one /24 or /48. */
@@ -29,7 +31,7 @@ export interface MildSpeed {
   /** Datagrams a second to one address. */
   readonly hostRate: number | undefined;
   /** The highest rate that is tried where it is to be found out, datagrams a second. */
-  readonly mostAuto: number;
+  readonly mostAutoRate: number;
   /** How long to wait for late answers, milliseconds. */
   readonly cooldownMs: number;
 }
@@ -38,14 +40,14 @@ export interface MildSpeed {
  * The highest rate that is tried unasked: networks and hosts have their caps, but all of it goes over
  * one line, which others share. Loopback is nobody's.
  */
-const MOST_AUTO = 100_000;
+const MOST_AUTO_RATE = 100_000;
 
 /** The speed for targets when nothing else is said: no limit where all of them are loopback. */
-export function mildSpeed({ size, loopbackSize }: Targets): MildSpeed {
+export function defaultSpeed({ size, loopbackSize }: Targets): DefaultSpeed {
   return size === loopbackSize
     ? {
       ...{ rate: undefined, netRate: undefined, hostRate: undefined },
-      ...{ mostAuto: 1e9, cooldownMs: 1000 },
+      ...{ mostAutoRate: 1e9, cooldownMs: 1000 },
     }
-    : { rate: 1000, netRate: 50, hostRate: 5, mostAuto: MOST_AUTO, cooldownMs: 5000 };
+    : { rate: 1000, netRate: 50, hostRate: 5, mostAutoRate: MOST_AUTO_RATE, cooldownMs: 5000 };
 }

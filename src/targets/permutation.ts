@@ -71,7 +71,7 @@ export class Permutation {
   }
 
   /** Replaces positions, `from` … `to` - 1 in the row, by where they go; nothing is allocated. */
-  map(positions: Float64Array, from: number, to: number): void {
+  map(positions: Float64Array, inverse: number, to: number): void {
     const size = this.size;
     const scale = this.#scale;
     const lowSize = this.#lowSize;
@@ -81,7 +81,7 @@ export class Permutation {
     const k1 = this.#k1;
     const k2 = this.#k2;
     const k3 = this.#k3;
-    for (let i = from; i < to; i++) {
+    for (let i = inverse; i < to; i++) {
       let value = positions[i];
       do {
         let high = value * scale | 0; // a power of two, and at most 24 bits: exact

@@ -11,7 +11,7 @@ export interface Numbering {
   /** The place of a number, 0 to `size` - 1. */
   readonly at: (number: number) => number;
   /** The number of a place; from `size` on: it does not count. */
-  readonly from: (place: number) => number;
+  readonly numberOf: (place: number) => number;
 }
 
 /**
@@ -33,12 +33,12 @@ export class PriorityOrder {
    * @param places Each once; where there are more than numbers, the last of them are left out.
    */
   constructor(places: readonly number[], private readonly numbering: Numbering) {
-    const { size, at, from } = numbering;
+    const { size, at, numberOf } = numbering;
     this.#places = Float64Array.from(places.slice(0, size));
     this.#listed = new Set(this.#places);
     let free = 0;
     for (const place of this.#places) {
-      const number = from(place);
+      const number = numberOf(place);
       if (number < this.length || number >= size) continue;
       let other = at(free++);
       while (this.#listed.has(other)) other = at(free++);
@@ -58,14 +58,14 @@ export class PriorityOrder {
   }
 
   /** Who has the number now that this place had; it is not below {@linkcode length}. */
-  instead(place: number): number {
+  replacement(place: number): number {
     return this.#instead.get(place) ?? place;
   }
 
   /** Whether a place has a number that counts. */
   has(place: number): boolean {
     if (this.#listed.has(place) || this.#moved.has(place)) return true;
-    const number = this.numbering.from(place);
+    const number = this.numbering.numberOf(place);
     return number >= this.length && number < this.numbering.size;
   }
 }

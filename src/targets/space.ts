@@ -52,8 +52,8 @@ export function isWhole({ shard = WHOLE, limit = Infinity }: TargetOrder): boole
 }
 
 /** Tweaks of one seed: passes take 0 and above, the choice of a limit -1, segments' shards -2 and below. */
-const CHOICE = -1;
-const SHARDS = -2;
+const LIMIT_TWEAK = -1;
+const SHARD_TWEAK = -2;
 
 /** A segment as this shard visits it. */
 interface Part {
@@ -133,7 +133,7 @@ export class TargetSpace {
         const index = new RangeIndex(addresses);
         const taken = Math.max(0, Math.ceil((index.size - (shard.index - 1)) / shard.count));
         const shuffled = seed !== undefined && shard.count > 1;
-        const shuffle = shuffled ? new Permutation(index.size, seed, SHARDS - i) : undefined;
+        const shuffle = shuffled ? new Permutation(index.size, seed, SHARD_TWEAK - i) : undefined;
         return { index, shuffle, taken, ports };
       },
     );
@@ -145,7 +145,7 @@ export class TargetSpace {
     }
     this.size = Math.min(position, limit);
     if (seed !== undefined && this.size < position) {
-      this.#choice = new Permutation(position, seed, CHOICE);
+      this.#choice = new Permutation(position, seed, LIMIT_TWEAK);
     }
   }
 
@@ -210,7 +210,7 @@ export class TargetSpace {
     return this.#ahead = new PriorityOrder([...places], {
       size: this.size,
       at: (number) => this.#choice?.at(number) ?? number,
-      from: (place) => this.#numberOf(place),
+      numberOf: (place) => this.#numberOf(place),
     });
   }
 
@@ -227,7 +227,7 @@ export class TargetSpace {
     if (ahead !== undefined) { for (let i = 0; i < count; i++) placed[i] += head; }
     this.#choice?.map(placed, shuffled, count);
     for (let i = 0; ahead !== undefined && i < count; i++) {
-      placed[i] = i < shuffled ? ahead.at(placed[i]) : ahead.instead(placed[i]);
+      placed[i] = i < shuffled ? ahead.at(placed[i]) : ahead.replacement(placed[i]);
     }
   }
 

@@ -31,7 +31,7 @@ export interface Service {
  * Finds where the Java server of a name is; `undefined` where the name does not say. Rejects when it
  * cannot be found out.
  */
-export type FindService = (name: string) => Promise<Service | undefined>;
+export type ServiceFinder = (name: string) => Promise<Service | undefined>;
 
 /** A name, and where its SRV record led. */
 export interface NamedService {

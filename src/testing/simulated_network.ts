@@ -21,7 +21,7 @@ import type { LocalSockets, Network, OptOutList } from "../net/network.ts";
 import type { DatagramSocket, Dialer } from "../net/socket.ts";
 import { parseTarget } from "../targets/parse.ts";
 import type { Range } from "../targets/ranges.ts";
-import type { FindService, Service } from "../targets/srv.ts";
+import type { Service, ServiceFinder } from "../targets/srv.ts";
 import { FakeNetwork } from "./fake_network.ts";
 import { FakeStreams } from "./fake_streams.ts";
 
@@ -173,7 +173,7 @@ export class SimulatedNetwork implements Network {
   };
 
   /** Looks up the SRV record of a name that was added. */
-  readonly findService: FindService = (name) => Promise.resolve(this.#services.get(name));
+  readonly findService: ServiceFinder = (name) => Promise.resolve(this.#services.get(name));
 
   /**
    * Adds a server; where one stands already, it takes its place.

@@ -5,7 +5,7 @@
  */
 import { type Address, formatEndpoint } from "../core/address.ts";
 import type { Clock } from "../net/clock.ts";
-import type { AttachedRecord, ServerRecord } from "../core/record.ts";
+import type { RecordWithAttachments, ServerRecord } from "../core/record.ts";
 import type { OptOut } from "../store/opt_outs.ts";
 import type { PolledServer, PolledState } from "../store/poll_writer.ts";
 import type { WatchEvent } from "./events.ts";
@@ -45,9 +45,9 @@ export interface JournalOptions {
 }
 
 /** A row with what came beside it. */
-function withAttached(row: ServerRecord, answer: AttachedRecord | undefined): ServerRecord {
-  const attached = answer?.attached;
-  return attached === undefined ? row : { ...row, attached } as AttachedRecord;
+function withAttached(row: ServerRecord, answer: RecordWithAttachments | undefined): ServerRecord {
+  const attachments = answer?.attachments;
+  return attachments === undefined ? row : { ...row, attachments } as RecordWithAttachments;
 }
 
 /** What is known of a server's polls. */
@@ -111,7 +111,7 @@ export class Journal {
     server: WatchedServer,
     events: readonly WatchEvent[],
     at: number,
-    answer?: AttachedRecord,
+    answer?: RecordWithAttachments,
   ): void {
     const { row, misses, endpoint } = server;
     const online = server.online === true;

@@ -14,7 +14,7 @@ import type { DatagramSocket, Link } from "../net/socket.ts";
 import type { Demultiplexer } from "../net/demultiplexer.ts";
 import { PROTOCOLS } from "../protocols/list.ts";
 import { motdAsSent, type Protocol } from "../protocols/protocol.ts";
-import type { AttachedRecord } from "../core/record.ts";
+import type { RecordWithAttachments } from "../core/record.ts";
 import type { PollResult } from "./watch.ts";
 import type { WatchedServer } from "./watched_server.ts";
 
@@ -96,8 +96,8 @@ export class Poller {
     const seenAt = Math.round(clock.wall());
     const { allProtocols } = options;
     const context = { endpoint, seenAt, latencyMs, scanId, requestedAs: name, allProtocols };
-    const record: AttachedRecord = mergeReplies(answers, context);
-    if (attach !== undefined) record.attached = attachedOf(answers, attach === "all");
+    const record: RecordWithAttachments = mergeReplies(answers, context);
+    if (attach !== undefined) record.attachments = attachedOf(answers, attach === "all");
     return record;
   }
 

@@ -4,7 +4,7 @@
  * @module
  */
 import { type Endpoint, formatAddress } from "../core/address.ts";
-import type { AttachedRecord, ServerRecord } from "../core/record.ts";
+import type { RecordWithAttachments, ServerRecord } from "../core/record.ts";
 import { changesOf, newIn, type WatchEvent } from "./events.ts";
 
 /** How servers are watched. */
@@ -93,9 +93,9 @@ export class WatchedServer {
   }
 
   /** Takes a poll that it answered; what came beside the row is not kept. */
-  answered(answer: AttachedRecord, at: number): WatchEvent[] {
+  answered(answer: RecordWithAttachments, at: number): WatchEvent[] {
     const before = this.row;
-    const { attached: _, ...bare } = answer;
+    const { attachments: _, ...bare } = answer;
     const row = before === undefined ? bare : withKept(bare, before);
     const wasOnline = this.online;
     this.online = true;

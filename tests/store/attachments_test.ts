@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import type { AttachedRecord } from "../../src/core/record.ts";
+import type { RecordWithAttachments } from "../../src/core/record.ts";
 import { listServers } from "../../src/store/server_queries.ts";
 import { Store } from "../../src/store/store.ts";
 import { all, onEngines } from "./databases.ts";
@@ -8,10 +8,10 @@ import { NASTY, record } from "./records.ts";
 const reply = (text: string) => ({ size: text.length, data: btoa(text) });
 const HASH = "ab".repeat(32);
 
-function attached(port: number, seen: number, icon: string, text: string): AttachedRecord {
+function attached(port: number, seen: number, icon: string, text: string): RecordWithAttachments {
   return {
     ...record(port, { seen_at: seen, favicon_hash: HASH, scan_id: `scan-${seen}` }),
-    attached: { replies: { slp: reply(text), query: reply("q") }, icon },
+    attachments: { replies: { slp: reply(text), query: reply("q") }, icon },
   };
 }
 

@@ -41,11 +41,11 @@ Deno.test("compose() agrees with deciding every address by itself", () => {
         const exclusions = { never, private: privates, chosen };
         const { groups, size } = compose(inclusions, exclusions);
         const found = new Map<number, string>();
-        for (const { addresses, usual, ports } of groups) {
+        for (const { addresses, usesScanPorts, ports } of groups) {
           for (const { start, end } of addresses) {
             for (let address = Number(start); address < Number(end); address++) {
               assert(!found.has(address), "an address in two groups");
-              found.set(address, [...(usual ? [0] : []), ...ports].join());
+              found.set(address, [...(usesScanPorts ? [0] : []), ...ports].join());
             }
           }
         }
@@ -73,11 +73,11 @@ function composed(...texts: string[]) {
 }
 
 Deno.test("a wide range leaves private and special-purpose blocks out", () => {
-  const { size, publicSize, left } = composed("0.0.0.0/0");
-  assertEquals(size + left.never + left.private, 2n ** 32n);
+  const { size, publicSize, omitted } = composed("0.0.0.0/0");
+  assertEquals(size + omitted.never + omitted.private, 2n ** 32n);
   assertEquals(size, publicSize);
   assertEquals(
-    left.private,
+    omitted.private,
     2n ** 24n + 2n ** 22n + 2n ** 24n + 2n ** 16n + 2n ** 20n + 2n ** 16n + 2n ** 17n,
   );
 });
@@ -86,7 +86,7 @@ Deno.test("private ranges are asked when they are named", () => {
   const { size, publicSize, loopbackSize } = composed("192.168.1.0/24", "127.0.0.0/8", "::1");
   assertEquals([size, publicSize, loopbackSize], [256n + 2n ** 24n + 1n, 0n, 2n ** 24n + 1n]);
   assertEquals(
-    composed("0.0.0.0/0", "10.0.0.0/8").left.private < composed("0.0.0.0/0").left.private,
+    composed("0.0.0.0/0", "10.0.0.0/8").omitted.private < composed("0.0.0.0/0").omitted.private,
     true,
   );
   assertEquals(composed("192.168.255.0-192.169.0.255").size, 256n);
@@ -94,13 +94,13 @@ Deno.test("private ranges are asked when they are named", () => {
 
 Deno.test("IPv4-compatible and site-local IPv6 is private, each block for itself", () => {
   for (const range of ["::7f00:1", "::/100", "fec0::/10", "fec0::1", "feff::/16"]) {
-    const { size, publicSize, left } = composed(range);
+    const { size, publicSize, omitted } = composed(range);
     assert(size > 0n, range);
-    assertEquals([publicSize, left.private], [0n, 0n], range);
+    assertEquals([publicSize, omitted.private], [0n, 0n], range);
   }
   for (const wide of ["::/95", "fe80::/9", "fe00::/8", "fe80::-fec0::"]) {
-    const { publicSize, left } = composed(wide);
-    assert(left.private > 0n, wide);
+    const { publicSize, omitted } = composed(wide);
+    assert(omitted.private > 0n, wide);
     assertEquals(publicSize, composed(wide).size, wide);
   }
   assertEquals(composed("fe80::/9").size, 0n); // link-local and site-local touch
@@ -125,7 +125,7 @@ Deno.test("everything minus ten thousand exclusions is a small thing", () => {
     return { start, end: start + 1 + i % 5000 };
   });
   const everything = [{ range: { start: 0, end: 2 ** 32 }, port: undefined }];
-  const { groups, size, left } = compose(everything, { ...LISTS, chosen });
-  assertEquals(size + left.never + left.private + left.chosen, 2n ** 32n);
+  const { groups, size, omitted } = compose(everything, { ...LISTS, chosen });
+  assertEquals(size + omitted.never + omitted.private + omitted.chosen, 2n ** 32n);
   assert(groups.length === 1 && groups[0].addresses.length > 5000);
 });

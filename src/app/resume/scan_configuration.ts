@@ -18,15 +18,15 @@ import {
   type Check,
   entriesOf,
   FieldError,
+  integer,
   listOf,
   objectOf,
   oneOf,
-  orMissing,
+  optional,
+  parsedText,
   parseJson,
-  readAs,
   text,
   tuple,
-  whole,
   wrongField,
 } from "../../core/checked_json.ts";
 import { PROTOCOLS } from "../../protocols/list.ts";
@@ -121,10 +121,10 @@ export function parseConfiguration(
 }
 
 const word = text(/./s, "a text");
-const port = whole(1, 65535);
-const range = readAs(parseRange, "a range, as 10.0.0.0-10.0.0.255");
-const endpoint = readAs(parseEndpoint, "an endpoint, as 10.0.0.1:19132");
-const hostName = readAs(parseHostName, "a host name");
+const port = integer(1, 65535);
+const range = parsedText(parseRange, "a range, as 10.0.0.0-10.0.0.255");
+const endpoint = parsedText(parseEndpoint, "an endpoint, as 10.0.0.1:19132");
+const hostName = parsedText(parseHostName, "a host name");
 
 const givenOptions =
   (allowed: readonly OptionForm[]): Check<ReadonlyMap<string, readonly string[]>> =>
@@ -148,9 +148,9 @@ function textsOf({ value, repeat }: OptionForm, given: unknown, field: string): 
 const CONFIGURATION_FIELDS = {
   scanId: uuidText,
   targets: listOf(word),
-  include: listOf(tuple(range, orMissing(port))),
+  include: listOf(tuple(range, optional(port))),
   exclude: listOf(range),
-  names: listOf(tuple(readAs(parseAddress, "an address"), hostName)),
+  names: listOf(tuple(parsedText(parseAddress, "an address"), hostName)),
   services: listOf(tuple(endpoint, hostName, hostName, port)),
   answered: listOf(endpoint),
   order: text(/^[0-9a-f]{64}$/, "64 hexadecimal digits"),
@@ -214,7 +214,9 @@ export function fullPath(path: string): string {
  */
 export function orderDigest({ groups }: Targets, { protocols, ports }: ScanSettings): string {
   return sha256(JSON.stringify([
-    groups.map(({ addresses, usual, ports }) => [[...addresses].map(rangeText), usual, ports]),
+    groups.map((
+      { addresses, usesScanPorts, ports },
+    ) => [[...addresses].map(rangeText), usesScanPorts, ports]),
     protocols.map(({ name }) => [name, ports(name, 4), ports(name, 6)]),
   ]));
 }

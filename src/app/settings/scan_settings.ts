@@ -12,7 +12,7 @@ import { PROTOCOLS, usualProtocols } from "../../protocols/list.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import type { Mark } from "../../sweep/trail.ts";
 import type { Targets } from "../../targets/compose.ts";
-import { mildSpeed } from "../../targets/permission.ts";
+import { defaultSpeed } from "../../targets/permission.ts";
 import { parsePorts } from "../../targets/ports.ts";
 import type { Shard } from "../../targets/space.ts";
 import { closestName } from "../../core/closest_name.ts";
@@ -262,7 +262,7 @@ export function speedFor(
   targets: Targets,
   { speed, protocols, allProtocols }: ScanSettings,
 ): SpeedSettings {
-  const mild = mildSpeed(targets);
+  const mild = defaultSpeed(targets);
   const cap = (given: number | "off" | undefined, usual: number | undefined) =>
     given === "off" ? undefined : given ?? usual;
   const { bandwidth, rate: given, netRate, hostRate } = speed;
@@ -270,7 +270,7 @@ export function speedFor(
     ? Infinity
     : rateOf(bandwidth, protocols, targets, allProtocols);
   const auto = typeof given === "object";
-  const most = Math.min(line, auto ? given.most ?? mild.mostAuto : Infinity);
+  const most = Math.min(line, auto ? given.most ?? mild.mostAutoRate : Infinity);
   const rate = auto ? AUTO_START : given ?? (bandwidth === undefined ? mild.rate : Infinity);
   const lowest = Math.min(most, rate ?? Infinity);
   return {

@@ -12,7 +12,7 @@ import { PROTOCOLS } from "../../protocols/list.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import {
   chooseService,
-  type FindService,
+  type ServiceFinder,
   serviceName,
   unusableServices,
 } from "../../targets/srv.ts";
@@ -78,7 +78,7 @@ const MOST_MS = 2000;
  */
 export function serviceFinder(
   { nameServer, mostMs = MOST_MS, note = () => {} }: ServiceLookup = {},
-): FindService {
+): ServiceFinder {
   return async (name) => {
     const ascii = domainToASCII(name);
     if (ascii === "" || isLocal(ascii)) return undefined;

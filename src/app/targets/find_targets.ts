@@ -27,7 +27,11 @@ import {
   RefusedName,
 } from "./name_lookup.ts";
 import type { KnownServer, KnownServers } from "./rescan_targets.ts";
-import { neverAsked, neverRanges, privateRanges } from "../../targets/builtin_lists.ts";
+import {
+  neverProbedRanges,
+  neverProbedReason,
+  privateRanges,
+} from "../../targets/builtin_lists.ts";
 
 /** A list of targets, and how errors name it. */
 export interface NamedText {
@@ -136,7 +140,7 @@ export function composeTargets(
   const all = [...inclusions, ...first.map(inclusionOf)];
   const without = (chosen: readonly Range[]) =>
     compose(all, {
-      never: neverRanges().map(({ range }) => range),
+      never: neverProbedRanges().map(({ range }) => range),
       private: privateRanges().map(({ range }) => range),
       chosen,
     });
@@ -201,12 +205,12 @@ function inclusionOf({ address, port }: { address: Address; port?: number }): In
   return { range: { start: address, end }, port };
 }
 
-function nothingLeft([first]: readonly Inclusion[], { left }: Targets): InputError {
+function nothingLeft([first]: readonly Inclusion[], { omitted }: Targets): InputError {
   const { start } = first.range;
-  const reason = neverAsked(start);
+  const reason = neverProbedReason(start);
   const why = reason !== undefined
     ? `never probed: ${reason}`
-    : left.private > 0n
+    : omitted.private > 0n
     ? "private, and asked only when a range inside a private block is named"
     : "excluded, or opted out";
   return new InputError(`Cannot scan: nothing is left of the targets (${why})`);

@@ -7,7 +7,7 @@ import { type Address, type Endpoint, endpointKey, family } from "../../core/add
 import { InputError } from "../../core/errors.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import { hasUsualPort } from "../../protocols/usual_ports.ts";
-import { neverAsked } from "../../targets/builtin_lists.ts";
+import { neverProbedReason } from "../../targets/builtin_lists.ts";
 import { parseTarget } from "../../targets/parse.ts";
 import type { Service } from "../../targets/srv.ts";
 import {
@@ -77,7 +77,7 @@ function onlyAddress(
   if (BigInt(end) - BigInt(start) !== 1n) {
     throw new InputError(`Cannot ${command} "${word}": it is a range; scan asks ranges`);
   }
-  const reason = neverAsked(start);
+  const reason = neverProbedReason(start);
   if (reason === undefined) return start;
   throw new InputError(`Cannot ${command} "${word}": never probed: ${reason}`);
 }

@@ -7,7 +7,7 @@ import { type Address, family, formatAddress } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import { refusedFromName } from "../../targets/builtin_lists.ts";
-import { type FindService, requestText, type Service } from "../../targets/srv.ts";
+import { requestText, type Service, type ServiceFinder } from "../../targets/srv.ts";
 
 /** What names are looked up with. */
 export interface Lookups {
@@ -18,7 +18,7 @@ export interface Lookups {
    */
   readonly resolve: (name: string) => Promise<readonly Address[]>;
   /** Finds what a name's SRV record says. Default: none is looked up. */
-  readonly findService?: FindService;
+  readonly findService?: ServiceFinder;
   /** Told what stands against using a record. */
   readonly note: (text: string) => void;
   /** Whether every name may lead to private addresses. Default: only local names. */

@@ -12,7 +12,7 @@ import type { Database } from "../../store/database/database.ts";
 import { overdueServers } from "../../store/server_queries.ts";
 import { withDatabaseErrors } from "../../store/store.ts";
 import { AddressSet, type Range } from "../../targets/ranges.ts";
-import { neverAsked } from "../../targets/builtin_lists.ts";
+import { neverProbedReason } from "../../targets/builtin_lists.ts";
 import { splitWords } from "../../targets/parse.ts";
 import { type KnownState, WatchedServer, type WatchRules } from "../../watch/mod.ts";
 import { readTextFile } from "../environment.ts";
@@ -74,7 +74,7 @@ export async function readWatchTargets(sources: WatchSources): Promise<readonly 
   };
   for (const list of lists) await readList(list, sources, add);
   const addNamed = (endpoint: Endpoint, name: string | null, known?: KnownState) => {
-    const reason = neverAsked(endpoint.address);
+    const reason = neverProbedReason(endpoint.address);
     if (reason === undefined) return add(endpoint, name, known);
     throw new InputError(`Cannot watch ${formatEndpoint(endpoint)}: never probed: ${reason}`);
   };
@@ -125,7 +125,7 @@ async function readList(
   await withDatabaseErrors("read", list, async () => {
     for await (const stored of overdueServers(list)) {
       const address = parseAddress(stored.host);
-      if (address === undefined || neverAsked(address) !== undefined) continue;
+      if (address === undefined || neverProbedReason(address) !== undefined) continue;
       add({ address, port: stored.port }, requestedNameIn(stored), knownState(stored, names));
     }
   });

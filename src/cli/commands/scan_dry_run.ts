@@ -38,7 +38,7 @@ export function planLines(
   { name: engine, way }: Pick<Engine, "name" | "way">,
 ): string[] {
   const { targets, services, optedOutSize, first } = named;
-  const { size, publicSize, loopbackSize, left } = targets;
+  const { size, publicSize, loopbackSize, omitted } = targets;
   const local = size - publicSize - loopbackSize;
   const { udp, tcp } = plan.passes;
   const list = ({ probes, protocols }: Passes) =>
@@ -69,8 +69,8 @@ export function planLines(
     ...first.length === 0 ? [] : [["rescan", knownText(first.length, plan)] as [string, string]],
     [
       "excluded",
-      `${withCommas(left.never)} never probed, ${withCommas(left.private)} private, ` +
-      `${withCommas(left.chosen)} by --exclude, ${withCommas(optedOutSize)} opted out`,
+      `${withCommas(omitted.never)} never probed, ${withCommas(omitted.private)} private, ` +
+      `${withCommas(omitted.chosen)} by --exclude, ${withCommas(optedOutSize)} opted out`,
     ],
     ["permission", needed === undefined ? "not needed" : `--i-have-permission, for ${needed}`],
     ["ports", portsText(selectionOf(chosen, named))],

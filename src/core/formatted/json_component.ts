@@ -16,10 +16,10 @@ import { appendFormatted } from "./section_signs.ts";
 import {
   COLOR_NAMES,
   FORMAT_NAMES,
-  PLAIN,
-  type Run,
-  RunList,
+  NO_STYLE,
   type Style,
+  type TextRun,
+  TextRunList,
   withFormat,
 } from "./style.ts";
 
@@ -33,7 +33,7 @@ export const MOST_UNITS = 32_768;
 /** What a component says. */
 export interface Component {
   /** Its text. */
-  readonly runs: readonly Run[];
+  readonly runs: readonly TextRun[];
   /** What was written in it, one text after the other, with codes that show nothing too. */
   readonly sent: string;
   /** Whether a part of it was beyond the limits. */
@@ -57,8 +57,8 @@ export interface Component {
  * ```
  */
 export function parseComponent(value: unknown): Component {
-  const walk = new Walk();
-  walk.visit(value, PLAIN, 1);
+  const walk = new ComponentReader();
+  walk.visit(value, NO_STYLE, 1);
   return { runs: walk.list.runs, sent: walk.sent, cut: walk.cut };
 }
 
@@ -66,8 +66,8 @@ export function parseComponent(value: unknown): Component {
 type Json = Readonly<Record<string, unknown>>;
 
 /** The way through a component, and what is left of the limits. */
-class Walk {
-  readonly list = new RunList();
+class ComponentReader {
+  readonly list = new TextRunList();
   sent = "";
   cut = false;
   #nodes = MOST_NODES;
@@ -91,7 +91,7 @@ class Walk {
   #object(json: Json, style: Style, depth: number): void {
     const own = styleOf(json, style);
     this.#content(json, own, depth);
-    const extra = get(json, "extra");
+    const extra = ownValue(json, "extra");
     if (Array.isArray(extra)) this.#each(extra, () => own, depth + 1);
   }
 
@@ -106,22 +106,25 @@ class Walk {
   }
 
   #content(json: Json, style: Style, depth: number): void {
-    const key = get(json, "translate");
-    const text = get(json, "text") ?? get(json, ""); // an NBT list of mixed types names it ""
+    const key = ownValue(json, "translate");
+    const text = ownValue(json, "text") ?? ownValue(json, ""); // an NBT list of mixed types names it ""
     if (isScalar(text)) this.#text(String(text), style);
     else if (typeof key === "string") this.#translate(json, key, style, depth);
     else {
-      const score = get(json, "score");
-      const other = get(json, "keybind") ?? get(json, "selector") ?? get(json, "nbt") ??
-        (typeof score === "object" && score !== null ? get(score as Json, "value") : undefined);
+      const score = ownValue(json, "score");
+      const other = ownValue(json, "keybind") ?? ownValue(json, "selector") ??
+        ownValue(json, "nbt") ??
+        (typeof score === "object" && score !== null
+          ? ownValue(score as Json, "value")
+          : undefined);
       if (isScalar(other)) this.#text(String(other), style);
     }
   }
 
   /** We know none of the game's translations: the fallback is the pattern, or the key itself. */
   #translate(json: Json, key: string, style: Style, depth: number): void {
-    const fallback = get(json, "fallback");
-    const list = get(json, "with");
+    const fallback = ownValue(json, "fallback");
+    const list = ownValue(json, "with");
     const args: readonly unknown[] = Array.isArray(list) ? list : [];
     const pattern = this.#within(typeof fallback === "string" ? fallback : key);
     let at = 0;
@@ -157,7 +160,7 @@ class Walk {
 }
 
 /** A value of an object's own. */
-function get(json: Json, key: string): unknown {
+function ownValue(json: Json, key: string): unknown {
   return Object.hasOwn(json, key) ? json[key] : undefined;
 }
 
@@ -169,11 +172,11 @@ function isScalar(value: unknown): value is string | number | boolean {
 function styleOf(json: Json, { color: inherited, formats: before }: Style): Style {
   let formats = before;
   for (const [name, letter] of FORMAT_NAMES) {
-    const value = get(json, name);
+    const value = ownValue(json, name);
     if (value === true || value === "true" || value === 1) formats = withFormat(formats, letter);
     else if (value !== undefined) formats = withFormat(formats, letter, false);
   }
-  return { color: colorOf(get(json, "color"), inherited), formats };
+  return { color: colorOf(ownValue(json, "color"), inherited), formats };
 }
 
 function colorOf(value: unknown, inherited: string | null): string | null {

@@ -4,8 +4,8 @@
  *
  * @module
  */
-import { harmlessText, marksBound, tidyText } from "../text.ts";
-import { COLORS, rgbOf, type Run, type Style } from "./style.ts";
+import { harmlessText, marksLimiter, tidyText } from "../text.ts";
+import { COLORS, rgbOf, type Style, type TextRun } from "./style.ts";
 
 /**
  * The text alone, as `plainText` leaves it.
@@ -18,7 +18,7 @@ import { COLORS, rgbOf, type Run, type Style } from "./style.ts";
  * assertEquals(formatted.formatPlain(formatted.parseFormatted("§aHi\n  §lyou")), "Hi you");
  * ```
  */
-export function formatPlain(runs: readonly Run[]): string {
+export function formatPlain(runs: readonly TextRun[]): string {
   return tidyText(runs.map(({ text }) => text).join(""));
 }
 
@@ -46,8 +46,8 @@ const SGR = new Map([["l", "1"], ["o", "3"], ["n", "4"], ["m", "9"]]);
  * );
  * ```
  */
-export function formatAnsi(runs: readonly Run[], depth: ColorDepth): string {
-  const bound = marksBound();
+export function formatAnsi(runs: readonly TextRun[], depth: ColorDepth): string {
+  const bound = marksLimiter();
   const line = runs.map(({ text, style }) => {
     const shown = bound(harmlessText(text.replace(/\s+/g, " ")));
     return depth === "none" ? shown : sgr(style, depth) + shown;
@@ -112,8 +112,8 @@ const NAMED = [...COLORS.keys()];
  * );
  * ```
  */
-export function formatHtml(runs: readonly Run[]): string {
-  const bound = marksBound();
+export function formatHtml(runs: readonly TextRun[]): string {
+  const bound = marksLimiter();
   const spans = runs.map(({ text, style }) => {
     const lines = text.split(/\r?\n/).map((line) => escapeHtml(harmlessText(line)));
     const shown = bound(lines.join("\n"));

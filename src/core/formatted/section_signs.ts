@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { PLAIN, type Run, RunList, type Style, withFormat } from "./style.ts";
+import { NO_STYLE, type Style, type TextRun, TextRunList, withFormat } from "./style.ts";
 
 /** Whose rules hold for codes. */
 export type Dialect =
@@ -38,30 +38,30 @@ const BEDROCK_COLORS = new Map([["m", "#971607"], ["n", "#b4684d"]]);
  * ]);
  * ```
  */
-export function parseFormatted(text: string, options: FormattedOptions = {}): readonly Run[] {
-  const list = new RunList();
+export function parseFormatted(text: string, options: FormattedOptions = {}): readonly TextRun[] {
+  const list = new TextRunList();
   appendFormatted(list, text, options);
   return list.runs;
 }
 
 /** Reads text with section signs into a list that others go on with. */
 export function appendFormatted(
-  list: RunList,
+  list: TextRunList,
   text: string,
-  { dialect = "java", base = PLAIN }: FormattedOptions,
+  { dialect = "java", base = NO_STYLE }: FormattedOptions,
 ): void {
   let style = base;
   let at = 0;
   for (const match of text.matchAll(CODE)) {
     list.add(text.slice(at, match.index), style);
     at = match.index + match[0].length;
-    style = after(style, match, base, dialect);
+    style = styleAfter(style, match, base, dialect);
   }
   list.add(text.slice(at), style);
 }
 
 /** The style behind a code. */
-function after(style: Style, match: RegExpExecArray, base: Style, dialect: Dialect): Style {
+function styleAfter(style: Style, match: RegExpExecArray, base: Style, dialect: Dialect): Style {
   const [, pairs, hex, letter] = match;
   const formats = dialect === "java" ? "" : style.formats;
   const rgb = hex ?? pairs?.replaceAll("§", "");
@@ -92,10 +92,10 @@ const WOULD_BE_CODE = /§(?=[0-9a-ux]|#[0-9a-f]{6})/gi;
  * assertEquals(formatted.formatSections(runs), "§x§f§f§8§8§0§0§oHi§r!");
  * ```
  */
-export function formatSections(runs: readonly Run[]): string {
-  const merged = new RunList();
+export function formatSections(runs: readonly TextRun[]): string {
+  const merged = new TextRunList();
   for (const { text, style } of runs) merged.add(text, style);
-  let before = PLAIN;
+  let before = NO_STYLE;
   let whole = "";
   for (const { text, style } of merged.runs) {
     whole += codesBetween(before, style) + text.replace(WOULD_BE_CODE, `§${codesOf(style)}`);

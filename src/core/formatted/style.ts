@@ -19,7 +19,7 @@ export interface Style {
 }
 
 /** A piece of text that looks the same throughout. */
-export interface Run {
+export interface TextRun {
   /** What it says, as sent: nothing in it is a code any more. */
   readonly text: string;
   /** How it looks. */
@@ -27,7 +27,7 @@ export interface Run {
 }
 
 /** Text without any style. */
-export const PLAIN: Style = { color: null, formats: "" };
+export const NO_STYLE: Style = { color: null, formats: "" };
 
 /** The colours by the letters of their codes, `#rrggbb`. */
 export const COLORS: ReadonlyMap<string, string> = new Map([
@@ -93,9 +93,9 @@ export function rgbOf(color: string): readonly [red: number, green: number, blue
 }
 
 /** Runs as they are put together: those that look the same become one, empty ones none. */
-export class RunList {
+export class TextRunList {
   /** The runs so far. */
-  readonly runs: Run[] = [];
+  readonly runs: TextRun[] = [];
 
   /** Puts a piece behind the others. */
   add(text: string, style: Style): void {

@@ -21,15 +21,15 @@ import {
   countsLike,
   entriesOf,
   FieldError,
+  integer,
   listOf,
+  nullable,
   objectOf,
   oneOf,
-  orMissing,
-  orNull,
+  optional,
+  parsedText,
   parseJson,
-  readAs,
   text,
-  whole,
   wrongField,
 } from "../../core/checked_json.ts";
 
@@ -166,19 +166,19 @@ export const uuidText: Check<string> = text(
 );
 const digest = text(/^[0-9a-f]{64}$/, "64 hexadecimal digits");
 /** The largest time that JavaScript can show. */
-const time = whole(0, 8.64e15);
+const time = integer(0, 8.64e15);
 const addressText: Check<string> = (value, field) =>
-  formatAddress(readAs(parseAddress, "an address")(value, field));
+  formatAddress(parsedText(parseAddress, "an address")(value, field));
 /** What floods disturbed, by names of protocols. */
 function floodsField(allProtocols: readonly Protocol[]): Check<FloodReport> {
   const names = listOf(oneOf(allProtocols.map(({ name }) => name)));
   return objectOf({
-    ...{ hosts: whole(), datagrams: whole(), addresses: listOf(addressText) },
+    ...{ hosts: integer(), datagrams: integer(), addresses: listOf(addressText) },
     disturbed: names,
-    passes: objectOf({ disturbed: names, clean: names, further: whole() }),
+    passes: objectOf({ disturbed: names, clean: names, further: integer() }),
   });
 }
-const mark: Check<Mark> = objectOf({ pass: whole(1), position: whole() });
+const mark: Check<Mark> = objectOf({ pass: integer(1), position: integer() });
 
 /** All fields of a checkpoint. */
 const checkpointFields = (allProtocols: readonly Protocol[]) =>
@@ -187,7 +187,7 @@ const checkpointFields = (allProtocols: readonly Protocol[]) =>
     savedAt: time,
     scanId: uuidText,
     configuration: digest,
-    seed: orNull(whole()),
+    seed: nullable(integer()),
     shard: text(/^[1-9]\d{0,6}\/[1-9]\d{0,6}$/, "a shard, as 2/4"),
     key: text(/^[0-9a-f]{16}$/, "16 hexadecimal digits"),
     state: oneOf<CheckpointState>([
@@ -198,18 +198,23 @@ const checkpointFields = (allProtocols: readonly Protocol[]) =>
       "failed",
     ]),
     marks: objectOf({ udp: mark, tcp: mark }),
-    outputs: listOf(orNull(whole())),
-    rows: whole(),
-    list: objectOf({ bytes: whole(1), sha256: digest }),
+    outputs: listOf(nullable(integer())),
+    rows: integer(),
+    list: objectOf({ bytes: integer(1), sha256: digest }),
     counters: objectOf({
-      firstProbeAt: orMissing(time),
-      lastRowAt: orMissing(time),
-      ...{ sent: whole(), refused: whole(), dropped: whole() },
-      ...{ aliases: whole(), noStatus: whole(), optedOut: whole(), inspectedInPart: whole() },
+      firstProbeAt: optional(time),
+      lastRowAt: optional(time),
+      ...{ sent: integer(), refused: integer(), dropped: integer() },
+      ...{
+        aliases: integer(),
+        noStatus: integer(),
+        optedOut: integer(),
+        inspectedInPart: integer(),
+      },
       replies: countsLike(noReplies()),
       canaries: countsLike(noCanaries()),
       floods: floodsField(allProtocols),
-      tcp: objectOf({ sent: whole(), counts: countsLike(noStreams()) }),
+      tcp: objectOf({ sent: integer(), counts: countsLike(noStreams()) }),
     }),
   });
 

@@ -53,7 +53,9 @@ Deno.test("words, lists, files and names become targets", async () => {
     parseAddress("fc00::1")!,
     "two.example",
   ]]);
-  assert(targets.groups.some(({ ports, usual }) => ports.join() === "99" && !usual));
+  assert(
+    targets.groups.some(({ ports, usesScanPorts }) => ports.join() === "99" && !usesScanPorts),
+  );
 });
 
 Deno.test("where an SRV record leads is a target, where the name has no port", async () => {
@@ -77,7 +79,7 @@ Deno.test("where an SRV record leads is a target, where the name has no port", a
   const fc = parseAddress("fc00::1")!;
   const portsOf = (address: Address) =>
     targets.groups.filter(({ addresses }) => [...addresses].some(({ start }) => start === address))
-      .map(({ ports, usual }) => `${ports.join()} ${usual}`);
+      .map(({ ports, usesScanPorts }) => `${ports.join()} ${usesScanPorts}`);
   assertEquals([portsOf(0x0a000001), portsOf(fc)], [["9,25570 true"], ["9,25570 false"]]);
   assertEquals(names.get(0x0a000001), "two.example"); // the last one counts
   const named = { name: "same.example", service };

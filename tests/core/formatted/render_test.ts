@@ -8,7 +8,7 @@ import {
   formatPlain,
   nearest256,
   parseFormatted,
-  type Run,
+  type TextRun,
 } from "../../../src/core/formatted/mod.ts";
 import { TEXT } from "./texts.ts";
 
@@ -65,11 +65,11 @@ Deno.test("plain text holds nothing that is not seen, and no pile of marks", () 
 
 Deno.test("every run is looked at once, and adds no more than its text and one style", () => {
   const count = 500;
-  const runs: Run[] = Array.from({ length: count }, (_, i) => ({
+  const runs: TextRun[] = Array.from({ length: count }, (_, i) => ({
     text: "<\u001b",
     style: { color: `#${(i * 30_011).toString(16).padStart(6, "0")}`, formats: "klmno" },
   }));
-  for (const show of [formatPlain, formatHtml, (all: Run[]) => formatAnsi(all, "true")]) {
+  for (const show of [formatPlain, formatHtml, (all: TextRun[]) => formatAnsi(all, "true")]) {
     let reads = 0;
     const counted = new Proxy(runs, {
       get(target, key) {

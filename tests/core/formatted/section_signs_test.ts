@@ -3,15 +3,15 @@ import fc from "npm:fast-check@4.10.2";
 import {
   formatPlain,
   formatSections,
+  NO_STYLE,
   parseFormatted,
-  PLAIN,
-  type Run,
+  type TextRun,
 } from "../../../src/core/formatted/mod.ts";
 import { plainText } from "../../../src/core/text.ts";
 import { TEXT } from "./texts.ts";
 
 /** Runs in short: colour, formats, text. */
-function short(runs: readonly Run[]): string[] {
+function short(runs: readonly TextRun[]): string[] {
   return runs.map(({ text, style: { color, formats } }) => `${color ?? ""}|${formats}|${text}`);
 }
 
@@ -51,7 +51,7 @@ Deno.test("the normal form has a code where the look changes and nowhere else", 
   assertEquals(normal("a§x§1§2b"), "a§2b");
   assertEquals(normal(""), "");
   assertEquals(
-    formatSections([{ text: "§", style: PLAIN }, { text: "a§#123456", style: PLAIN }]),
+    formatSections([{ text: "§", style: NO_STYLE }, { text: "a§#123456", style: NO_STYLE }]),
     [
       ...["§§ra", "§§r#123456"],
     ].join(""),

@@ -92,7 +92,7 @@ async function tryPoint(
   let { code, said } = first;
   let parts = 1;
   for (; parts < 100; parts++) {
-    const [, command] = /^go on with: (.*)$/m.exec(said) ?? [];
+    const [, command] = /^continue with: (.*)$/m.exec(said) ?? [];
     const expected = command !== undefined && way !== "--max-runtime" && parts === 1 ? 130 : 0;
     if (code !== expected) faults.push(`part ${parts} ended with ${code}: ${said}`);
     if (command === undefined) break;

@@ -72,10 +72,10 @@ async function numbers(): Promise<Map<string, number>> {
 
 /** The upper bound of the bucket in which a share of the polls is reached, milliseconds. */
 function percentile(values: ReadonlyMap<string, number>, share: number): number {
-  const name = "blocksweep_poll_late_seconds";
+  const name = "blocksweep_poll_delay_seconds";
   const all = values.get(`${name}_count`)!;
   for (const [series, below] of values) {
-    const [, bound] = /_late_seconds_bucket\{le="(.*)"\}$/.exec(series) ?? [];
+    const [, bound] = /_delay_seconds_bucket\{le="(.*)"\}$/.exec(series) ?? [];
     if (bound !== undefined && below >= share * all) return 1000 * Number(bound);
   }
   return Infinity;
@@ -189,10 +189,10 @@ async function run(name: string): Promise<boolean> {
   const value = (series: string) => values.get(`blocksweep_${series}`)!;
   console.log(table(["watch", name], [
     ["servers, each every", `${targets.length}, ${options.interval}`],
-    ["polls, answered", `${value("polls_total")}, ${value("polls_answered_total")}`],
+    ["polls, with a reply", `${value("polls_total")}, ${value("polls_replied_total")}`],
     [
       "late, p50 and p99 at most, worst",
-      `${p50} ms, ${p99} ms, ${(1000 * value("poll_late_worst_seconds")).toFixed(0)} ms`,
+      `${p50} ms, ${p99} ms, ${(1000 * value("poll_delay_max_seconds")).toFixed(0)} ms`,
     ],
     ["of one core", `${(100 * (last.cpu - first.cpu) / seconds).toFixed(0)} %`],
     ["memory at each minute, MiB", memory.map((one) => one.toFixed(0)).join(" ")],

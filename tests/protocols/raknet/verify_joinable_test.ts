@@ -1,10 +1,10 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { Truncated } from "../../src/core/bytes.ts";
-import { raknet } from "../../src/entry/protocols.ts";
-import { drawFleet } from "../../src/fleet/simulate/draw_fleet.ts";
-import type { Responder } from "../../src/fleet/simulate/responder.ts";
-import { type ExchangeContext, NoReply, type Statement } from "../../src/protocols/protocol.ts";
-import { raknetProtocol, type RaknetStatus } from "../../src/protocols/raknet/mod.ts";
+import { Truncated } from "../../../src/core/bytes.ts";
+import { raknet } from "../../../src/entry/protocols.ts";
+import { drawFleet } from "../../../src/fleet/simulate/draw_fleet.ts";
+import type { Responder } from "../../../src/fleet/simulate/responder.ts";
+import { type ExchangeContext, NoReply, type Statement } from "../../../src/protocols/protocol.ts";
+import { raknetProtocol, type RaknetStatus } from "../../../src/protocols/raknet/mod.ts";
 
 const ENDPOINT = { address: 0x7f000001, port: 19132 };
 const US = { address: 0x7f000001, port: 40000 };

@@ -1,18 +1,18 @@
 import { assert, assertEquals } from "@std/assert";
-import { serve, type StreamEvent } from "../../src/fleet/simulate/network/tcp_connection.ts";
-import { drawFleet } from "../../src/fleet/simulate/draw_fleet.ts";
-import { openFleet } from "../../src/fleet/simulate/open_fleet.ts";
-import { Random } from "../../src/fleet/random.ts";
-import type { StreamAct } from "../../src/fleet/simulate/responder.ts";
+import { serve, type StreamEvent } from "../../../../src/fleet/simulate/network/tcp_connection.ts";
+import { drawFleet } from "../../../../src/fleet/simulate/draw_fleet.ts";
+import { openFleet } from "../../../../src/fleet/simulate/open_fleet.ts";
+import { Random } from "../../../../src/fleet/random.ts";
+import type { StreamAct } from "../../../../src/fleet/simulate/responder.ts";
 import {
   HostileListener,
   STREAM_TRICKS,
-} from "../../src/fleet/simulate/hostile/hostile_listeners.ts";
-import { slp } from "../../src/entry/protocols.ts";
-import { systemClock } from "../../src/net/clock.ts";
-import { denoDialer } from "../../src/net/deno/tcp_dialer.ts";
-import type { Stream } from "../../src/net/socket.ts";
-import { FakeNetwork } from "../../src/testing/fake_network.ts";
+} from "../../../../src/fleet/simulate/hostile/hostile_listeners.ts";
+import { slp } from "../../../../src/entry/protocols.ts";
+import { systemClock } from "../../../../src/net/clock.ts";
+import { denoDialer } from "../../../../src/net/deno/tcp_dialer.ts";
+import type { Stream } from "../../../../src/net/socket.ts";
+import { FakeNetwork } from "../../../../src/testing/fake_network.ts";
 
 const REQUEST = slp.encodeStatusRequest({ protocol: -1, host: "a", port: 25565 });
 const bytes = (text: string) => new TextEncoder().encode(text);

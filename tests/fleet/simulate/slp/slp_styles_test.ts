@@ -1,12 +1,12 @@
 import { assert, assertEquals } from "@std/assert";
-import { concat } from "../../src/core/bytes.ts";
-import { formatSections, parseFormatted } from "../../src/core/formatted/mod.ts";
-import { drawIdentity } from "../../src/fleet/simulate/server_identity.ts";
-import { Random } from "../../src/fleet/random.ts";
-import { answerSlp } from "../../src/fleet/simulate/slp/slp_replies.ts";
-import { normalMotd } from "../../src/fleet/simulate/slp/status_shape.ts";
-import { SLP_STYLES } from "../../src/fleet/simulate/slp/slp_styles.ts";
-import { slp } from "../../src/entry/protocols.ts";
+import { concat } from "../../../../src/core/bytes.ts";
+import { formatSections, parseFormatted } from "../../../../src/core/formatted/mod.ts";
+import { drawIdentity } from "../../../../src/fleet/simulate/server_identity.ts";
+import { Random } from "../../../../src/fleet/random.ts";
+import { answerSlp } from "../../../../src/fleet/simulate/slp/slp_replies.ts";
+import { normalMotd } from "../../../../src/fleet/simulate/slp/status_shape.ts";
+import { SLP_STYLES } from "../../../../src/fleet/simulate/slp/slp_styles.ts";
+import { slp } from "../../../../src/entry/protocols.ts";
 
 const IDENTITY = drawIdentity(new Random(1));
 const REQUEST = slp.encodeStatusRequest({ protocol: -1, host: "a", port: 1 });

@@ -1,13 +1,13 @@
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
-import { InputError } from "../../src/core/errors.ts";
-import { Unavailable } from "../../src/store/database/database.ts";
-import { checkVersion, migrate, MIGRATIONS } from "../../src/store/database/migrate.ts";
-import { openStore, parseDatabaseLocation, readStore } from "../../src/store/open_store.ts";
-import { openSqlite } from "../../src/store/database/sqlite.ts";
-import { Store, StoreError } from "../../src/store/store.ts";
-import { all } from "./databases.ts";
-import { record } from "./records.ts";
-import { syncedBy } from "./synced.ts";
+import { InputError } from "../../../src/core/errors.ts";
+import { Unavailable } from "../../../src/store/database/database.ts";
+import { checkVersion, migrate, MIGRATIONS } from "../../../src/store/database/migrate.ts";
+import { openStore, parseDatabaseLocation, readStore } from "../../../src/store/open_store.ts";
+import { openSqlite } from "../../../src/store/database/sqlite.ts";
+import { Store, StoreError } from "../../../src/store/store.ts";
+import { all } from "../databases.ts";
+import { record } from "../records.ts";
+import { syncedBy } from "../synced.ts";
 
 /** Runs with a folder that is removed afterwards. */
 async function inFolder(work: (folder: string) => Promise<void>): Promise<void> {

@@ -1,14 +1,14 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import fc from "npm:fast-check@4.10.2";
-import { concat, Malformed, Truncated } from "../../src/core/bytes.ts";
-import { drawIdentity } from "../../src/fleet/simulate/server_identity.ts";
-import { Random } from "../../src/fleet/random.ts";
-import { answerSlp, type SlpStyle } from "../../src/fleet/simulate/slp/slp_replies.ts";
-import { SLP_STYLES } from "../../src/fleet/simulate/slp/slp_styles.ts";
-import { slp } from "../../src/entry/protocols.ts";
-import { Closed, type ExchangeContext, NoReply } from "../../src/protocols/protocol.ts";
-import { slpProtocol, type SlpStatus } from "../../src/protocols/slp/mod.ts";
-import { type Chunking, DRIP, type Peer, talkStream, WHOLE } from "../fakes/stream.ts";
+import { concat, Malformed, Truncated } from "../../../src/core/bytes.ts";
+import { drawIdentity } from "../../../src/fleet/simulate/server_identity.ts";
+import { Random } from "../../../src/fleet/random.ts";
+import { answerSlp, type SlpStyle } from "../../../src/fleet/simulate/slp/slp_replies.ts";
+import { SLP_STYLES } from "../../../src/fleet/simulate/slp/slp_styles.ts";
+import { slp } from "../../../src/entry/protocols.ts";
+import { Closed, type ExchangeContext, NoReply } from "../../../src/protocols/protocol.ts";
+import { slpProtocol, type SlpStatus } from "../../../src/protocols/slp/mod.ts";
+import { type Chunking, DRIP, type Peer, talkStream, WHOLE } from "../../fakes/stream.ts";
 
 const CONTEXT: ExchangeContext = {
   endpoint: { address: 0x7f000001, port: 25565 },

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import fc from "npm:fast-check@4.10.2";
-import { concat, Malformed, Truncated } from "../../src/core/bytes.ts";
+import { concat, Malformed, Truncated } from "../../../src/core/bytes.ts";
 import {
   CLIENT_GUID,
   decodeAdvertisement,
@@ -16,9 +16,9 @@ import {
   raknetProtocol,
   type RefusalReason,
   splitFields,
-} from "../../src/protocols/raknet/mod.ts";
-import { PROTOCOLS } from "../../src/protocols/list.ts";
-import { motdAsSent, NoReply } from "../../src/protocols/protocol.ts";
+} from "../../../src/protocols/raknet/mod.ts";
+import { PROTOCOLS } from "../../../src/protocols/list.ts";
+import { motdAsSent, NoReply } from "../../../src/protocols/protocol.ts";
 
 const utf8 = (text: string) => new TextEncoder().encode(text);
 const MAGIC = Uint8Array.fromHex("00ffff00fefefefefdfdfdfd12345678");

@@ -1,9 +1,15 @@
 /** The rings of AF_XDP against a kernel that takes and refuses descriptors as Linux does. */
 import { assert, assertEquals } from "@std/assert";
-import { mix } from "../../../src/core/bits.ts";
-import { FRAME } from "../../../src/net/linux/batch/ethernet_frames.ts";
-import type { Libc } from "../../../src/net/linux/ffi/libc.ts";
-import { AREA, AREAS, DONE_SIZE, TX_SIZE, XdpRing } from "../../../src/net/linux/xdp/xdp_ring.ts";
+import { mix } from "../../../../src/core/bits.ts";
+import { FRAME } from "../../../../src/net/linux/batch/ethernet_frames.ts";
+import type { Libc } from "../../../../src/net/linux/ffi/libc.ts";
+import {
+  AREA,
+  AREAS,
+  DONE_SIZE,
+  TX_SIZE,
+  XdpRing,
+} from "../../../../src/net/linux/xdp/xdp_ring.ts";
 
 const [EAGAIN, EBUSY, ENETDOWN, ENOBUFS] = [11, 16, 100, 105];
 const [MEMORY, LOADS, TX, DONE] = [0x10_0000n, 0x200_0000n, 0x400_0000n, 0x500_0000n];

@@ -1,11 +1,11 @@
 /** The fleet's socket for very many hosts: Linux, through FFI. */
 import { assertEquals, assertRejects } from "@std/assert";
-import { InputError } from "../../src/core/errors.ts";
-import { drawFleet } from "../../src/fleet/simulate/draw_fleet.ts";
-import { openFleet } from "../../src/fleet/simulate/open_fleet.ts";
-import { raknet } from "../../src/entry/protocols.ts";
-import { systemClock } from "../../src/net/clock.ts";
-import { openSocket } from "../../src/net/deno/udp_socket.ts";
+import { InputError } from "../../../../src/core/errors.ts";
+import { drawFleet } from "../../../../src/fleet/simulate/draw_fleet.ts";
+import { openFleet } from "../../../../src/fleet/simulate/open_fleet.ts";
+import { raknet } from "../../../../src/entry/protocols.ts";
+import { systemClock } from "../../../../src/net/clock.ts";
+import { openSocket } from "../../../../src/net/deno/udp_socket.ts";
 
 const ignore = Deno.build.os !== "linux";
 const RANGE = { start: 0x7f640000, end: 0x7f650000 };

@@ -1,14 +1,14 @@
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
-import { Endpoints } from "../../../src/core/endpoints.ts";
+import { Endpoints } from "../../../../src/core/endpoints.ts";
 import {
   type ArrivedSendJob,
   type SendJob,
   serveJobs,
   SharedJobQueue,
   templateAt,
-} from "../../../src/net/linux/thread/shared_job_queue.ts";
-import { readTargets, TargetBatch } from "../../../src/net/linux/batch/target_batch.ts";
-import { DatagramBatch, type Template } from "../../../src/net/socket.ts";
+} from "../../../../src/net/linux/thread/shared_job_queue.ts";
+import { readTargets, TargetBatch } from "../../../../src/net/linux/batch/target_batch.ts";
+import { DatagramBatch, type Template } from "../../../../src/net/socket.ts";
 
 const quiet = () => {};
 const KINDS = [1, 2, 3].map((length) => ({

@@ -1,18 +1,18 @@
 import { assert, assertEquals } from "@std/assert";
-import { formatEndpoint } from "../../src/core/address.ts";
-import { drawFleet } from "../../src/fleet/simulate/draw_fleet.ts";
-import type { Responder } from "../../src/fleet/simulate/responder.ts";
-import { Stamp } from "../../src/net/socket.ts";
-import { Throttle } from "../../src/net/throttle.ts";
-import { PROTOCOLS } from "../../src/protocols/list.ts";
-import { Canaries, type CanaryOptions } from "../../src/sweep/canaries/canaries.ts";
-import { estimateLoss, LossTally, noCanaries } from "../../src/sweep/canaries/loss_estimate.ts";
-import { FloodingHosts, noFloods } from "../../src/sweep/flooding_hosts.ts";
-import { noReplies, type ProbeKind, Receiver, stampClock } from "../../src/sweep/receiver.ts";
-import { Responders } from "../../src/sweep/responders.ts";
-import { Tokens } from "../../src/sweep/token.ts";
-import { Endpoints } from "../../src/core/endpoints.ts";
-import { FakeNetwork } from "../../src/testing/fake_network.ts";
+import { formatEndpoint } from "../../../src/core/address.ts";
+import { drawFleet } from "../../../src/fleet/simulate/draw_fleet.ts";
+import type { Responder } from "../../../src/fleet/simulate/responder.ts";
+import { Stamp } from "../../../src/net/socket.ts";
+import { Throttle } from "../../../src/net/throttle.ts";
+import { PROTOCOLS } from "../../../src/protocols/list.ts";
+import { Canaries, type CanaryOptions } from "../../../src/sweep/canaries/canaries.ts";
+import { estimateLoss, LossTally, noCanaries } from "../../../src/sweep/canaries/loss_estimate.ts";
+import { FloodingHosts, noFloods } from "../../../src/sweep/flooding_hosts.ts";
+import { noReplies, type ProbeKind, Receiver, stampClock } from "../../../src/sweep/receiver.ts";
+import { Responders } from "../../../src/sweep/responders.ts";
+import { Tokens } from "../../../src/sweep/token.ts";
+import { Endpoints } from "../../../src/core/endpoints.ts";
+import { FakeNetwork } from "../../../src/testing/fake_network.ts";
 
 const RANGE = { start: 0x0a000000, end: 0x0a000000 + 2 ** 16 };
 const kindOf = (protocol: string): ProbeKind => {

@@ -11,18 +11,18 @@ import {
   type EngineChoice,
   type EngineGrounds,
   ENGINES,
-} from "../../src/app/engines/choose_engine.ts";
-import { summary } from "../../src/cli/term/scan_summary.ts";
-import { codeList, sendErrorLine } from "../../src/app/engines/send_error_lines.ts";
-import { InputError } from "../../src/core/errors.ts";
-import { drawFleet } from "../../src/fleet/simulate/draw_fleet.ts";
-import { openFleet } from "../../src/fleet/simulate/open_fleet.ts";
-import { readNdjson } from "../../src/fleet/judge/verify_rows.ts";
-import { openSocket } from "../../src/net/deno/udp_socket.ts";
-import { systemClock } from "../../src/net/clock.ts";
-import { serverId } from "../../src/core/record.ts";
-import { newState } from "../../src/scan/scan_state.ts";
-import { run, SCAN } from "../cli/program.ts";
+} from "../../../src/app/engines/choose_engine.ts";
+import { summary } from "../../../src/cli/term/scan_summary.ts";
+import { codeList, sendErrorLine } from "../../../src/app/engines/send_error_lines.ts";
+import { InputError } from "../../../src/core/errors.ts";
+import { drawFleet } from "../../../src/fleet/simulate/draw_fleet.ts";
+import { openFleet } from "../../../src/fleet/simulate/open_fleet.ts";
+import { readNdjson } from "../../../src/fleet/judge/verify_rows.ts";
+import { openSocket } from "../../../src/net/deno/udp_socket.ts";
+import { systemClock } from "../../../src/net/clock.ts";
+import { serverId } from "../../../src/core/record.ts";
+import { newState } from "../../../src/scan/scan_state.ts";
+import { run, SCAN } from "../../cli/program.ts";
 
 const GROUNDS: EngineGrounds = {
   ...{ os: "linux", arch: "aarch64" },

@@ -1,6 +1,6 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
-import { Random } from "../../src/fleet/random.ts";
-import { RateSearch } from "../../src/sweep/rate/rate_search.ts";
+import { Random } from "../../../src/fleet/random.ts";
+import { RateSearch } from "../../../src/sweep/rate/rate_search.ts";
 
 interface Path {
   readonly seed: number;

@@ -1,8 +1,8 @@
 /** SQLite in a process that has few file descriptors. */
 import { assertEquals } from "@std/assert";
-import { run } from "../cli/program.ts";
+import { run } from "../../cli/program.ts";
 
-const SQLITE = new URL("../../src/store/database/sqlite.ts", import.meta.url).href;
+const SQLITE = new URL("../../../src/store/database/sqlite.ts", import.meta.url).href;
 
 /** Opens databases in every way while so many descriptors are left, and prints what came of it. */
 const PROGRAM = `

@@ -1,8 +1,8 @@
 /** What Linux says of its networks: messages as a kernel 6.18 sent them, and what they mean. */
 import { assertEquals, assertThrows } from "@std/assert";
-import { Malformed, Truncated } from "../../../src/core/bytes.ts";
-import { decodeArpReply, encodeArpRequest } from "../../../src/net/linux/netlink/arp.ts";
-import { formatMac, parseMac } from "../../../src/net/mac_address.ts";
+import { Malformed, Truncated } from "../../../../src/core/bytes.ts";
+import { decodeArpReply, encodeArpRequest } from "../../../../src/net/linux/netlink/arp.ts";
+import { formatMac, parseMac } from "../../../../src/net/mac_address.ts";
 import {
   decodeReplies,
   encodeLinksRequest,
@@ -11,7 +11,7 @@ import {
   encodeRoutesRequest,
   encodeRulesRequest,
   type RtnetlinkReply,
-} from "../../../src/net/linux/netlink/rtnetlink.ts";
+} from "../../../../src/net/linux/netlink/rtnetlink.ts";
 
 const bytes = (hex: string) => Uint8Array.fromHex(hex.replaceAll(/\s/g, ""));
 

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
-import { audit, type AuditRules } from "../../src/fleet/judge/audit.ts";
-import type { WitnessLine } from "../../src/fleet/witness_log.ts";
+import { audit, type AuditRules } from "../../../src/fleet/judge/audit.ts";
+import type { WitnessLine } from "../../../src/fleet/witness_log.ts";
 
 const PING = "01" + "00".repeat(32);
 const HANDSHAKE = "fefd0901020304";

@@ -4,11 +4,15 @@ import {
   type ManifestEntry,
   parseManifest,
   withVerified,
-} from "../../src/fleet/manifest.ts";
-import { drawFleet } from "../../src/fleet/simulate/draw_fleet.ts";
-import { expectRow, findable, type ScannedSelection } from "../../src/fleet/judge/expected_rows.ts";
-import { readNdjson, verifyAgainstManifest } from "../../src/fleet/judge/verify_rows.ts";
-import type { ServerRecord } from "../../src/core/record.ts";
+} from "../../../src/fleet/manifest.ts";
+import { drawFleet } from "../../../src/fleet/simulate/draw_fleet.ts";
+import {
+  expectRow,
+  findable,
+  type ScannedSelection,
+} from "../../../src/fleet/judge/expected_rows.ts";
+import { readNdjson, verifyAgainstManifest } from "../../../src/fleet/judge/verify_rows.ts";
+import type { ServerRecord } from "../../../src/core/record.ts";
 
 const RANGE = { start: 0x7f100000, end: 0x7f110000 };
 const ENTRIES = drawFleet({ servers: 200, hostile: 20, range: RANGE, seed: 5 })

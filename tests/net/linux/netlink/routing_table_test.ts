@@ -1,13 +1,13 @@
 /** Which addresses lie behind a gateway, as the kernel would say of each. */
 import { assertEquals } from "@std/assert";
-import { mix } from "../../../src/core/bits.ts";
-import { Endpoints } from "../../../src/core/endpoints.ts";
-import type { Route, RoutingRule } from "../../../src/net/linux/netlink/rtnetlink.ts";
+import { mix } from "../../../../src/core/bits.ts";
+import { Endpoints } from "../../../../src/core/endpoints.ts";
+import type { Route, RoutingRule } from "../../../../src/net/linux/netlink/rtnetlink.ts";
 import {
   AddressesBehindGateway,
   areDefaultRules,
   findNextHop,
-} from "../../../src/net/linux/netlink/routing_table.ts";
+} from "../../../../src/net/linux/netlink/routing_table.ts";
 
 const GATEWAY = 0x0a0900fe;
 

@@ -1,15 +1,15 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import fc from "npm:fast-check@4.10.2";
-import { concat, Malformed, Reader, Truncated } from "../../src/core/bytes.ts";
-import { slp } from "../../src/entry/protocols.ts";
+import { concat, Malformed, Reader, Truncated } from "../../../src/core/bytes.ts";
+import { slp } from "../../../src/entry/protocols.ts";
 import {
   boundJson,
   LEAST_VALUES,
   MOST_NESTING,
   MOST_VALUES,
   parseBoundedJson,
-} from "../../src/protocols/slp/bounded_json.ts";
-import { slpProtocol } from "../../src/protocols/slp/mod.ts";
+} from "../../../src/protocols/slp/bounded_json.ts";
+import { slpProtocol } from "../../../src/protocols/slp/mod.ts";
 
 const utf8 = (text: string) => new TextEncoder().encode(text);
 const parse = (value: unknown) =>

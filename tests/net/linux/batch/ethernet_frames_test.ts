@@ -1,8 +1,8 @@
 /** Frames byte by byte, and their checksums against sums that are made the long way. */
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
-import { mix } from "../../../src/core/bits.ts";
-import { Endpoints } from "../../../src/core/endpoints.ts";
-import { EthernetFrames, FRAME, PAYLOAD } from "../../../src/net/linux/batch/ethernet_frames.ts";
+import { mix } from "../../../../src/core/bits.ts";
+import { Endpoints } from "../../../../src/core/endpoints.ts";
+import { EthernetFrames, FRAME, PAYLOAD } from "../../../../src/net/linux/batch/ethernet_frames.ts";
 
 const ENDS = {
   sourceMac: Uint8Array.fromHex("020000000001"),

@@ -1,12 +1,12 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
-import { Random } from "../../src/fleet/random.ts";
-import { clopperPearson } from "../../src/sweep/canaries/confidence_interval.ts";
+import { Random } from "../../../src/fleet/random.ts";
+import { clopperPearson } from "../../../src/sweep/canaries/confidence_interval.ts";
 import {
   estimateLoss,
   LossTally,
   missedServers,
   noCanaries,
-} from "../../src/sweep/canaries/loss_estimate.ts";
+} from "../../../src/sweep/canaries/loss_estimate.ts";
 
 Deno.test("clopperPearson() agrees with tables", () => {
   // hits, all, low, high: from the quantiles of the beta distribution

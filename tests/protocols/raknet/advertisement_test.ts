@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
-import { Random } from "../../src/fleet/random.ts";
-import { placeFields } from "../../src/protocols/raknet/advertisement_fields.ts";
-import { decodeAdvertisement } from "../../src/protocols/raknet/mod.ts";
+import { Random } from "../../../src/fleet/random.ts";
+import { placeFields } from "../../../src/protocols/raknet/advertisement_fields.ts";
+import { decodeAdvertisement } from "../../../src/protocols/raknet/mod.ts";
 
 /** MOTD, version, players, slots and level of an advertisement. */
 function read(text: string) {

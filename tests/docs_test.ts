@@ -1,10 +1,8 @@
 /** The documents are true: their links lead somewhere, their commands parse, their tables are the code's. */
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
-import { readArgs } from "../src/cli/options/parse_arguments.ts";
-import { COMMANDS } from "../src/cli/options/help_text.ts";
-import type { Command } from "../src/cli/options/option_table.ts";
-import { readScanSettings } from "../src/app/settings/scan_settings.ts";
-import { Settings } from "../src/app/settings/option_values.ts";
+import { type Command, COMMANDS } from "../src/cli/options/commands.ts";
+import { readCommandLine, readOptions } from "../src/cli/options/read_options.ts";
+import { scanSettings } from "../src/app/settings/scan_settings.ts";
 import { InputError } from "../src/core/errors.ts";
 import { EXIT_CODES } from "../src/app/exit_codes.ts";
 import { FIELDS } from "../src/core/record.ts";
@@ -82,8 +80,8 @@ function checkArgs([command, ...args]: readonly string[]): void {
   if (["--help", "--version", "COMMAND"].includes(command)) return;
   assert(command in COMMANDS, `no command "${command}"`);
   if (args.includes("--help")) return;
-  const values = readArgs(command as Command, args);
-  if (command === "scan") readScanSettings(new Settings(values), () => 1);
+  const { given } = readCommandLine(command as Command, args);
+  if (command === "scan") scanSettings(readOptions("scan", given), () => 1);
 }
 
 /** Checks the arguments of `deno run`: its script is there, and has the options. */

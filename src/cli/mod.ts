@@ -13,10 +13,10 @@ import { WriteError } from "../sinks/sink.ts";
 import { StoreError } from "../store/store.ts";
 import { closestName } from "../core/closest_name.ts";
 import { print, tellError, tellLine } from "./term/console.ts";
-import { commandHelp, COMMANDS, overview } from "./options/help_text.ts";
+import { type Command, COMMANDS } from "./options/commands.ts";
+import { commandHelp, overview } from "./options/help_text.ts";
 import { EXIT } from "../app/exit_codes.ts";
 import { Interrupted } from "../app/interrupt_signals.ts";
-import type { Command } from "./options/option_table.ts";
 import { isClosedPipe } from "../app/outputs/closed_pipe.ts";
 
 /** Errors of a running command, which no other command line would avoid. */

@@ -32,7 +32,7 @@ export {
   type EngineChoice,
   ENGINES,
   FASTEST,
-} from "../app/engines/choose_engine.ts";
+} from "../app/engines/engine_names.ts";
 export * from "../scan/scan.ts";
 export * from "../scan/scan_id.ts";
 export * from "../scan/scan_options.ts";

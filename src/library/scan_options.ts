@@ -3,13 +3,14 @@
  *
  * @module
  */
-import { ENGINE_CHOICES, type EngineChoice } from "../app/engines/choose_engine.ts";
+import { ENGINE_CHOICES, type EngineChoice } from "../app/engines/engine_names.ts";
 import { DEFAULTS } from "../app/settings/defaults.ts";
 import {
   chosenPorts,
   chosenProtocols,
   type ScanSettings,
   streamLimits,
+  writtenPorts,
 } from "../app/settings/scan_settings.ts";
 import { InputError } from "../core/errors.ts";
 import { PROTOCOLS } from "../protocols/list.ts";
@@ -88,6 +89,7 @@ const COUNT = { least: 1, most: 1e9 };
 export function settingsOf(options: ScanOptions): ScanSettings {
   const { allProtocols = PROTOCOLS, engine, noFollow, noPlayers, verify = false } = options;
   const protocols = chosenProtocols(options.protocol, allProtocols);
+  const ports = writtenPorts(options.ports);
   const timeoutMs = checkedTimeout(options);
   if (engine !== undefined && !ENGINE_CHOICES.includes(engine)) {
     throw new InputError(`Cannot use engine "${engine}": it wants ${ENGINE_CHOICES.join(", ")}`);
@@ -96,7 +98,7 @@ export function settingsOf(options: ScanOptions): ScanSettings {
     protocols,
     asksKnown: false,
     allProtocols,
-    ports: chosenPorts(options.ports, protocols, allProtocols),
+    ports: chosenPorts(ports, protocols, allProtocols),
     ...orderOf(options),
     from: START.udp,
     fromTcp: START.tcp,

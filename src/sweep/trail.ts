@@ -12,6 +12,11 @@ export interface Mark {
   readonly position: number;
 }
 
+/** Whether a mark is behind the start. */
+export function isLater({ pass, position }: Mark): boolean {
+  return pass > 1 || position > 0;
+}
+
 /** Steps that a trail is kept in. */
 const STEPS = 64;
 

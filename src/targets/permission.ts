@@ -42,12 +42,25 @@ export interface DefaultSpeed {
  */
 const MOST_AUTO_RATE = 100_000;
 
+/** The speed of a scan when nothing else is said. */
+export const DEFAULT_SPEED = {
+  rate: 1000,
+  netRate: 50,
+  hostRate: 5,
+  mostAutoRate: MOST_AUTO_RATE,
+  cooldownMs: 5000,
+} as const satisfies DefaultSpeed;
+
+/** The same for a scan of loopback alone. */
+export const LOOPBACK_SPEED = {
+  rate: undefined,
+  netRate: undefined,
+  hostRate: undefined,
+  mostAutoRate: 1e9,
+  cooldownMs: 1000,
+} as const satisfies DefaultSpeed;
+
 /** The speed for targets when nothing else is said: no limit where all of them are loopback. */
 export function defaultSpeed({ size, loopbackSize }: Targets): DefaultSpeed {
-  return size === loopbackSize
-    ? {
-      ...{ rate: undefined, netRate: undefined, hostRate: undefined },
-      ...{ mostAutoRate: 1e9, cooldownMs: 1000 },
-    }
-    : { rate: 1000, netRate: 50, hostRate: 5, mostAutoRate: MOST_AUTO_RATE, cooldownMs: 5000 };
+  return size === loopbackSize ? LOOPBACK_SPEED : DEFAULT_SPEED;
 }

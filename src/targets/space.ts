@@ -26,6 +26,24 @@ export interface Shard {
   readonly count: number;
 }
 
+/**
+ * Reads `2/4`; `undefined` where the text is no part of that many.
+ *
+ * @example
+ * ```ts
+ * import { parseShard } from "./space.ts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(parseShard("2/4"), { index: 2, count: 4 });
+ * assertEquals(parseShard("5/4"), undefined);
+ * ```
+ */
+export function parseShard(text: string): Shard | undefined {
+  const [, index, count] = /^(\d{1,7})\/(\d{1,7})$/.exec(text) ?? [];
+  const shard = { index: Number(index), count: Number(count) };
+  return shard.index >= 1 && shard.index <= shard.count ? shard : undefined;
+}
+
 /** Which targets are visited, and in which order. */
 export interface TargetOrder {
   /** Seed of the order; `undefined` keeps the order of addresses and ports. */

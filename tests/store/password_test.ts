@@ -1,9 +1,8 @@
 /** What is said where a server wants a password, and where one has to be given again. */
 import { assertEquals, assertRejects } from "@std/assert";
-import { readArgs } from "../../src/cli/options/parse_arguments.ts";
+import { readCommandLine } from "../../src/cli/options/read_options.ts";
 import type { Continuable } from "../../src/cli/term/scan_continuation.ts";
 import { endLines } from "../../src/cli/term/scan_summary.ts";
-import { Settings } from "../../src/app/settings/option_values.ts";
 import { InputError } from "../../src/core/errors.ts";
 import type { ScanEnd } from "../../src/scan/scan_options.ts";
 import type { ScanState } from "../../src/scan/scan_state.ts";
@@ -51,7 +50,7 @@ Deno.test("a server that wants a password where there is none is answered in pla
 Deno.test("a password that stood in a URL has to be given again to continue with a scan", () => {
   const lines = (url: string) => {
     const job = {
-      settings: new Settings(readArgs("scan", ["10.0.0.1"])),
+      ...readCommandLine("scan", ["10.0.0.1"]),
       ...{ outputs: [], resumable: true, stores: { places: [parseDatabaseLocation(url)!] } },
     };
     return endLines(

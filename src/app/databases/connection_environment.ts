@@ -3,10 +3,9 @@
  *
  * @module
  */
-import { redactUrl } from "../../core/redact.ts";
 import { passwordFromPassfile, type PostgresLocation } from "../../store/database/postgres_url.ts";
 import { type ConnectionEnvironment, parseDatabaseLocation } from "../../store/open_store.ts";
-import type { Values } from "../settings/option_values.ts";
+import type { GivenOptions, OptionForm } from "../settings/given_options.ts";
 import { env, userPath } from "../environment.ts";
 
 /**
@@ -43,18 +42,25 @@ async function readPassword(
   }
 }
 
+/** A text without the password that it holds where it names a database by a URL. */
+export function withoutPassword(text: string): string {
+  return parseDatabaseLocation(text)?.path ?? text;
+}
+
 /**
- * Values that may be shown, logged and kept: URLs of databases have lost their passwords, and that
+ * Options that may be shown, logged and kept: URLs of databases have lost their passwords, and that
  * of a webhook all but its host.
+ *
+ * @param allowed The options of the command.
  */
-export function withoutSecrets({ words, given }: Values): Values {
-  const shown = (text: string) => parseDatabaseLocation(text)?.path ?? text;
+export function withoutSecrets(
+  { words, given }: GivenOptions,
+  allowed: readonly OptionForm[],
+): GivenOptions {
   const harmless = new Map(given);
-  for (const option of ["output", "rescan"]) {
-    const texts = given.get(option);
-    if (texts !== undefined) harmless.set(option, texts.map(shown));
+  for (const { name, withoutSecrets: shown } of allowed) {
+    const texts = given.get(name);
+    if (texts !== undefined && shown !== undefined) harmless.set(name, texts.map(shown));
   }
-  const webhook = given.get("webhook");
-  if (webhook !== undefined) harmless.set("webhook", webhook.map(redactUrl));
-  return { words: words.map(shown), given: harmless };
+  return { words: words.map(withoutPassword), given: harmless };
 }

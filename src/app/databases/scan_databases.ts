@@ -20,13 +20,11 @@ import {
   openStore,
   parseDatabaseLocation,
 } from "../../store/open_store.ts";
-import { DOWN_AFTER } from "../../store/missing_servers.ts";
 import { absenceOf, SpillingStore } from "../../store/spilling_store.ts";
 import type { AskedOf } from "../../store/kept_columns.ts";
 import { type OptOut, readOptOuts } from "../../store/opt_outs.ts";
 import { Store, withDatabaseErrors } from "../../store/store.ts";
 import type { Range } from "../../targets/ranges.ts";
-import type { Settings } from "../settings/option_values.ts";
 import { userPath } from "../environment.ts";
 import { countOf } from "../../core/quantities.ts";
 import { downsampleOnce } from "./downsample.ts";
@@ -48,14 +46,15 @@ export interface DatabasePlan {
  *
  * @throws InputError for a URL that cannot be read.
  */
-export function planDatabases(settings: Settings): DatabasePlan {
-  return {
-    places: settings.texts("output").map(parseDatabaseLocation).filter((place) =>
-      place !== undefined
-    ),
-    downAfter: settings.whole("down-after", 1, 1000) ?? DOWN_AFTER,
-    keepMs: settings.age("keep"),
-  };
+export function planDatabases(
+  { output, downAfter, keep }: {
+    readonly output: readonly string[];
+    readonly downAfter: number;
+    readonly keep: number | undefined;
+  },
+): DatabasePlan {
+  const places = output.map(parseDatabaseLocation).filter((place) => place !== undefined);
+  return { places, downAfter, keepMs: keep };
 }
 
 /** How much may wait for a database, bytes, and how long the end of a scan waits for it. */

@@ -6,7 +6,11 @@
 import { InputError } from "../../core/errors.ts";
 import { serverId } from "../../core/record.ts";
 import type { Format, Sink } from "../../sinks/sink.ts";
-import { listServers, SERVER_ORDERS, type ServerSelection } from "../../store/server_queries.ts";
+import {
+  listServers,
+  type SERVER_ORDERS,
+  type ServerSelection,
+} from "../../store/server_queries.ts";
 import {
   type ConnectionEnvironment,
   type DatabaseLocation,
@@ -15,9 +19,7 @@ import {
 } from "../../store/open_store.ts";
 import type { StoredRecord } from "../../store/server_columns.ts";
 import type { Database } from "../../store/database/database.ts";
-import { closestName } from "../../core/closest_name.ts";
 import { playersText, type TableColumn, tableOf } from "../outputs/table_format.ts";
-import type { Settings } from "../settings/option_values.ts";
 
 /** The database that a command names first. */
 export function namedPlace(word: string | undefined): DatabaseLocation {
@@ -38,52 +40,35 @@ export async function openNamed(
   return await readStore(namedPlace(word), surroundings);
 }
 
-/** Which servers the options select. */
-export function readSelection(
-  settings: Settings,
-  usual: { readonly sort: keyof typeof SERVER_ORDERS; readonly limit?: number },
-  now: number,
-): ServerSelection {
-  const sort = settings.text("sort");
-  if (sort !== undefined && !Object.hasOwn(SERVER_ORDERS, sort)) {
-    const meant = closestName(sort, Object.keys(SERVER_ORDERS));
-    const hint = meant === undefined ? "" : `; did you mean ${meant}?`;
-    throw new InputError(
-      `Cannot sort by "${sort}": it goes by ${Object.keys(SERVER_ORDERS).join(", ")}${hint}`,
-    );
-  }
-  const since = settings.text("since");
-  return {
-    online: settings.has("online"),
-    software: settings.text("software"),
-    version: settings.text("game-version"),
-    minPlayers: settings.whole("min-players", 0, 1e9),
-    text: settings.text("text"),
-    since: since === undefined ? undefined : readSince(since, now),
-    sort: (sort as keyof typeof SERVER_ORDERS | undefined) ?? usual.sort,
-    limit: settings.wholeCount("limit") ?? usual.limit,
-  };
+/** The options that select servers of a database. */
+export interface SelectionOptions {
+  readonly online: boolean;
+  readonly software: string | undefined;
+  readonly gameVersion: string | undefined;
+  readonly minPlayers: number | undefined;
+  readonly text: string | undefined;
+  /** Finds the time from the time that it is now, Unix milliseconds. */
+  readonly since: ((now: number) => number) | undefined;
+  readonly sort: keyof typeof SERVER_ORDERS;
+  readonly limit: number | undefined;
 }
 
-const UNITS: Readonly<Record<string, number>> = { m: 60, h: 3600, d: 86_400 };
-
-/**
- * A time in the past, Unix milliseconds: `90m`, `24h` or `7d` ago, a date, or the number itself.
- *
- * @throws InputError where it is none of these.
- */
-export function readSince(text: string, now: number): number {
-  const [, ago, unit] = /^(\d{1,6})([mhd])$/.exec(text) ?? [];
-  if (ago !== undefined) return now - Number(ago) * UNITS[unit] * 1000;
-  if (/^\d{12,14}$/.test(text)) return Number(text);
-  const date = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/.test(text)
-    ? Date.parse(text)
-    : NaN;
-  if (!Number.isNaN(date)) return date;
-  throw new InputError(
-    `Cannot use --since "${text}": it wants 90m, 24h or 7d ago, a date as 2026-01-31 or ` +
-      "2026-01-31T08:00Z, or Unix milliseconds",
-  );
+/** Which servers options select. */
+export function selectionOf(
+  { gameVersion, since, ...options }: SelectionOptions,
+  now: number,
+): ServerSelection {
+  const { online, software, minPlayers, text, sort, limit } = options;
+  return {
+    online,
+    software,
+    version: gameVersion,
+    minPlayers,
+    text,
+    since: since?.(now),
+    sort,
+    limit,
+  };
 }
 
 /** Rows that are written together. */

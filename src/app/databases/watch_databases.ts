@@ -17,9 +17,8 @@ import { writePolls } from "../../store/poll_writer.ts";
 import { Store, StoreError, withDatabaseErrors } from "../../store/store.ts";
 import type { Range } from "../../targets/ranges.ts";
 import { Journal, type WatchCounts, type WatchRules } from "../../watch/mod.ts";
-import type { Settings, Values } from "../settings/option_values.ts";
 import { Interrupted, onInterrupt } from "../interrupt_signals.ts";
-import { connectionEnvironment, withoutSecrets } from "./connection_environment.ts";
+import { connectionEnvironment } from "./connection_environment.ts";
 
 /** How long the end of a watch waits for a list that takes nothing, milliseconds. */
 const PATIENCE_MS = 10_000;
@@ -46,6 +45,16 @@ async function openFree(
   } catch (error) {
     throw signal.aborted ? new Interrupted() : error;
   }
+}
+
+/** What the words and options of a watch say about databases. */
+export interface NamedDatabases {
+  /** Words, those among them that name databases to watch. */
+  readonly words: readonly string[];
+  /** Databases to write to. */
+  readonly output: readonly string[];
+  /** The protocols that the user names. */
+  readonly protocol: readonly unknown[] | undefined;
 }
 
 /** The lists of a watch. */
@@ -79,11 +88,11 @@ export class WatchDatabases implements AsyncDisposable {
    * @throws InputError for the first that cannot be used, and for outputs that are no lists.
    */
   static async open(
-    settings: Settings,
+    named: NamedDatabases,
     rules: WatchRules,
     tell: (line: string) => void,
   ): Promise<WatchDatabases> {
-    const outputs = settings.texts("output");
+    const { output: outputs } = named;
     const wrong = outputs.find((text) => parseDatabaseLocation(text) === undefined);
     if (wrong !== undefined) {
       throw new InputError(
@@ -91,9 +100,9 @@ export class WatchDatabases implements AsyncDisposable {
       );
     }
     const words = [
-      ...new Set(settings.values.words.filter((word) => parseDatabaseLocation(word) !== undefined)),
+      ...new Set(named.words.filter((word) => parseDatabaseLocation(word) !== undefined)),
     ];
-    if (words.length > 0 && settings.has("protocol")) {
+    if (words.length > 0 && named.protocol !== undefined) {
       throw new InputError(
         "Cannot use --protocol with a database: each of its servers is probed in the protocols it speaks",
       );
@@ -144,12 +153,10 @@ export class WatchDatabases implements AsyncDisposable {
   /**
    * Notes in each that the watch begins: later, where one is unavailable.
    *
-   * @param values What the watch was told.
-   * @param format Writes values without secrets as JSON.
+   * @param config The options of the watch, without secrets, as JSON.
    * @throws StoreError for the first that refuses it.
    */
-  async begin(values: Values, format: (values: Values) => string): Promise<void> {
-    const config = JSON.stringify(JSON.parse(format(withoutSecrets(values))));
+  async begin(config: string): Promise<void> {
     const { scanId: id } = this.rules;
     const at = Date.now();
     for (const [i, database] of this.#all.entries()) {

@@ -6,21 +6,10 @@
  */
 import type { Endpoint } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
+import { type EngineChoice, type EngineName, FASTEST } from "./engine_names.ts";
 import { openSocket } from "../../net/deno/udp_socket.ts";
 import type { SendThread } from "../../net/linux/thread/send_thread.ts";
 import type { DatagramSocket } from "../../net/socket.ts";
-
-/** The engines by name, the slowest first. */
-export const ENGINES = ["portable", "udp", "packet", "xdp"] as const;
-/** Stands for the fastest engine that runs here. */
-export const FASTEST = "fastest";
-/** What a user may name in place of an engine. */
-export const ENGINE_CHOICES = [...ENGINES, FASTEST] as const;
-
-/** The name of an engine. */
-export type EngineName = typeof ENGINES[number];
-/** What the user may name. */
-export type EngineChoice = typeof ENGINE_CHOICES[number];
 
 /** An engine. */
 export interface Engine {

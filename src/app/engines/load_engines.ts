@@ -5,7 +5,8 @@
  */
 import { family, formatAddress } from "../../core/address.ts";
 import type { Targets } from "../../targets/compose.ts";
-import type { EngineGrounds, EngineName, Loaded } from "./choose_engine.ts";
+import type { EngineGrounds, Loaded } from "./choose_engine.ts";
+import type { EngineName } from "./engine_names.ts";
 import { countOf } from "../../core/quantities.ts";
 import type { ScanSettings } from "../settings/scan_settings.ts";
 

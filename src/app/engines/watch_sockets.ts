@@ -4,20 +4,19 @@
  * @module
  */
 import { type Address, isLoopback } from "../../core/address.ts";
-import { InputError } from "../../core/errors.ts";
 import { descriptorsLeft, Shortage } from "../../net/file_descriptors.ts";
 import { anyAddress, type Network } from "../../net/network.ts";
 import type { DatagramSocket } from "../../net/socket.ts";
-import { STREAM_LIMITS, StreamLink } from "../../net/stream_link.ts";
+import { type StreamLimits, StreamLink } from "../../net/stream_link.ts";
 import { Throttle } from "../../net/throttle.ts";
 import { socketsFor } from "../../sweep/probe_window.ts";
 import { optOutCheck } from "../../targets/builtin_lists.ts";
+import { usualProtocols } from "../../protocols/list.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import { Poller, type WatchedServer, WatchSockets } from "../../watch/mod.ts";
 import { DEFAULTS } from "../settings/defaults.ts";
-import { chosenTimeout, streamLimits } from "../settings/scan_settings.ts";
+import { streamLimits } from "../settings/scan_settings.ts";
 import { shortageLine } from "./send_error_lines.ts";
-import type { Settings } from "../settings/option_values.ts";
 
 /** Datagrams a second to a host. */
 const HOST_RATE = 5;
@@ -29,7 +28,7 @@ export interface PollingSettings {
   readonly allProtocols?: readonly Protocol[];
   readonly timeoutMs: number;
   /** How patient connections are. */
-  readonly limits: typeof STREAM_LIMITS;
+  readonly limits: StreamLimits;
   /** Polls at once, where the user says. */
   readonly concurrency: number | undefined;
   readonly retries: number;
@@ -37,27 +36,31 @@ export interface PollingSettings {
   readonly rate: number | undefined;
 }
 
-/** Reads them. */
-export function readPollingSettings(
-  settings: Settings,
-  protocols: readonly Protocol[],
-  allProtocols?: readonly Protocol[],
-): PollingSettings {
-  const timeoutMs = chosenTimeout(settings);
-  return {
-    ...{ protocols, allProtocols },
-    timeoutMs,
-    limits: settings.text("timeout") === undefined ? STREAM_LIMITS : streamLimits(timeoutMs),
-    concurrency: settings.whole("concurrency", 1, 100_000),
-    retries: settings.whole("retries", 0, 3) ?? DEFAULTS.watch.retries,
-    rate: readRate(settings),
-  };
+/** The options that say how a watch polls. */
+export interface PollingOptions {
+  readonly protocol: readonly Protocol[] | undefined;
+  /** Milliseconds. */
+  readonly timeout: number | undefined;
+  readonly concurrency: number | undefined;
+  readonly retries: number;
+  /** Datagrams a second. */
+  readonly rate: number | undefined;
 }
 
-function readRate(settings: Settings): number | undefined {
-  const rate = settings.rate("rate");
-  if (typeof rate !== "object") return rate;
-  throw new InputError("Cannot use --rate auto: a watch asks as often as --interval says");
+/** How a watch polls. */
+export function pollingSettings(
+  { protocol, timeout, concurrency, retries, rate }: PollingOptions,
+  allProtocols: readonly Protocol[],
+): PollingSettings {
+  return {
+    protocols: protocol ?? usualProtocols(allProtocols),
+    allProtocols,
+    timeoutMs: timeout ?? DEFAULTS.timeoutMs,
+    limits: streamLimits(timeout),
+    concurrency,
+    retries,
+    rate,
+  };
 }
 
 /** What asks. */

@@ -21,7 +21,7 @@ import {
 } from "../../scan/lan/mod.ts";
 import { uuidv7 } from "../../scan/scan_id.ts";
 import { optOutCheck } from "../../targets/builtin_lists.ts";
-import { parsePorts } from "../../targets/ports.ts";
+import type { WrittenPorts } from "../settings/scan_settings.ts";
 
 /** Connections and exchanges over TCP a second to one server. */
 const HOST_RATE = 5;
@@ -73,15 +73,15 @@ export async function discoverServers(options: DiscoveryOptions): Promise<LanEnd
 /**
  * The UDP ports to which probes are broadcast.
  *
- * @param text What the user says. Default: the usual ones.
- * @throws InputError for a text that names none, or too many.
+ * @param ports What the user says. Default: the usual ones.
+ * @throws InputError where it names none, or too many.
  */
 export function broadcastPorts(
-  text: string | undefined,
+  ports: WrittenPorts | undefined,
   allProtocols: readonly Protocol[],
 ): LanOptions["ports"] {
-  if (text === undefined) return broadcastProtocol(allProtocols).broadcastPorts;
-  const { udp } = parsePorts(text);
+  if (ports === undefined) return broadcastProtocol(allProtocols).broadcastPorts;
+  const { udp, text } = ports;
   if (udp.length >= 1 && udp.length <= MOST_PORTS) return { 4: udp, 6: udp };
   throw new InputError(`Cannot use --ports "${text}": lan asks on 1 to ${MOST_PORTS} UDP ports`);
 }

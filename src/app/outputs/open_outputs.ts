@@ -9,9 +9,6 @@ import { PROTOCOLS } from "../../protocols/list.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import type { ScanEnd } from "../../scan/scan_options.ts";
 import type { ScanState } from "../../scan/scan_state.ts";
-import { csvFormat } from "../../sinks/csv.ts";
-import { jsonFormat, ndjsonFormat } from "../../sinks/json.ts";
-import { grepFormat, hostPortFormat } from "../../sinks/line_formats.ts";
 import type { Offsets } from "../../scan/checkpoint/checkpoint_file.ts";
 import type { ReopenedOutput } from "../../scan/checkpoint/resumed_rows.ts";
 import { systemClock } from "../../net/clock.ts";
@@ -19,13 +16,12 @@ import { openFile, reopenFile, standardOutput } from "../../sinks/file_output.ts
 import type { ReaderWait } from "../../sinks/named_pipe.ts";
 import { type Format, type Output, type Sink, TextSink } from "../../sinks/sink.ts";
 import { parseDatabaseLocation } from "../../store/open_store.ts";
-import { closestName } from "../../core/closest_name.ts";
 import { userPath } from "../environment.ts";
 import { Interrupted } from "../interrupt_signals.ts";
 import { absenceOf } from "../../store/spilling_store.ts";
-import { ROW_ORDERS, type RowOrder, SortingSink } from "./sorting_sink.ts";
+import { type RowOrder, SortingSink } from "./sorting_sink.ts";
+import { OUTPUT_FORMATS, type OutputFormat } from "./output_formats.ts";
 import { fieldsTable, serverTable } from "./table_format.ts";
-import type { Settings } from "../settings/option_values.ts";
 
 /** Where rows go, and in which form. */
 export interface OutputPlan {
@@ -39,21 +35,7 @@ export interface OutputPlan {
   readonly order?: RowOrder;
 }
 
-type MakeFormat = (fields: readonly Field[], allProtocols: readonly Protocol[]) => Format;
-
-const FORMATS: Readonly<Record<string, MakeFormat>> = {
-  csv: (fields) => csvFormat(fields),
-  ndjson: (fields) => ndjsonFormat(fields),
-  json: (fields) => jsonFormat(fields),
-  hostport: () => hostPortFormat,
-  grep: (_, allProtocols) => grepFormat(allProtocols),
-  table: (fields) => fieldsTable(fields, Infinity),
-};
-
-/** The names of the forms: `--format`. */
-export const OUTPUT_FORMAT_NAMES: readonly string[] = Object.keys(FORMATS);
-
-const SUFFIXES: Readonly<Record<string, string>> = {
+const SUFFIXES: Readonly<Record<string, OutputFormat>> = {
   csv: "csv",
   ndjson: "ndjson",
   jsonl: "ndjson",
@@ -66,7 +48,12 @@ const SUFFIXES: Readonly<Record<string, string>> = {
 const HAS_FIELDS = new Set(["csv", "ndjson", "json"]);
 
 /** Options that name file and format at once. */
-const SHORTCUTS = { oD: "ndjson", oJ: "json", oG: "grep", oL: "hostport" } as const;
+const SHORTCUTS = [
+  ["oD", "ndjson"],
+  ["oJ", "json"],
+  ["oG", "grep"],
+  ["oL", "hostport"],
+] as const;
 
 /** What rows there are to write. */
 export interface RowKind {
@@ -74,11 +61,27 @@ export interface RowKind {
   readonly columns: readonly Field[];
   /** Them as a table for so many columns of a terminal. */
   readonly table: (space: number) => Format;
-  /** Orders in which its table can be printed at the end. Default: none, for rows come in order. */
-  readonly orders?: Readonly<Record<string, RowOrder>>;
 }
 
-const SCANNED: RowKind = { columns: FIELDS, table: serverTable, orders: ROW_ORDERS };
+const SCANNED: RowKind = { columns: FIELDS, table: serverTable };
+
+/** The options that say where rows go, and in which form. */
+export interface OutputOptions {
+  /** Files, databases, and `-`. Default: standard output. */
+  readonly output?: readonly string[];
+  /** The format where no suffix says it. */
+  readonly format: OutputFormat | undefined;
+  /** The columns. Default: all. */
+  readonly fields: readonly Field[] | undefined;
+  /** Files in NDJSON. */
+  readonly oD?: readonly string[];
+  /** Files in JSON. */
+  readonly oJ?: readonly string[];
+  /** Files of grepable lines. */
+  readonly oG?: readonly string[];
+  /** Files of `host:port` lines. */
+  readonly oL?: readonly string[];
+}
 
 /**
  * What the options say about outputs, databases apart. Without any, rows go to standard output: as a table where it
@@ -89,75 +92,76 @@ const SCANNED: RowKind = { columns: FIELDS, table: serverTable, orders: ROW_ORDE
  * @throws InputError for an unknown column or format, or two outputs in one place.
  */
 export function planOutputs(
-  settings: Settings,
+  options: OutputOptions,
   terminal: number | undefined,
-  { columns, table, orders }: RowKind = SCANNED,
+  { columns, table }: RowKind = SCANNED,
   allProtocols: readonly Protocol[] = PROTOCOLS,
+  order?: RowOrder,
 ): OutputPlan[] {
   const isTerminal = terminal !== undefined;
-  const fields = chosenFields(settings.list("fields"), columns);
+  const { fields = columns, format } = options;
   const identified = ["host", "port"].every((name) => fields.some((one) => one.name === name));
-  const named = chosenFormat(settings);
-  const outputs = settings.texts("output");
-  const paths = outputs.filter((path) => parseDatabaseLocation(path) === undefined);
-  const plans = paths.map((path) => ({ path, name: formatOf(path, named, isTerminal) }));
-  for (const [option, name] of Object.entries(SHORTCUTS)) {
-    plans.push(...settings.texts(option).map((path) => ({ path, name })));
-  }
-  if (plans.length === 0 && outputs.length === 0) {
-    plans.push({ path: "-", name: formatOf("-", named, isTerminal) });
+  const plans = namedOutputs(options, isTerminal);
+  if (plans.length === 0 && (options.output ?? []).length === 0) {
+    plans.push({ path: "-", name: formatOf("-", format, isTerminal) });
   }
   if (plans.filter(({ path }) => path === "-").length > 1) {
     throw new InputError("Cannot write two outputs to standard output");
   }
-  const chosen = settings.text("fields") !== undefined;
+  const chosen = options.fields !== undefined;
   const drawn = (path: string) => {
     const space = path === "-" && isTerminal ? terminal : Infinity;
     return chosen ? fieldsTable(fields, space) : table(space);
   };
-  const order = orders === undefined ? undefined : chosenOrder(settings, orders, plans);
+  const sorted = plans.some(({ path, name }) => path === "-" && name === "table");
+  if (order !== undefined && !sorted) {
+    throw new InputError(
+      "Cannot use --sort: it is for a table on standard output (--format table)",
+    );
+  }
   return plans.map(({ path, name }) => ({
     path,
     ...(path === "-" && order !== undefined && { order }),
-    format: name === "table" ? drawn(path) : FORMATS[name](fields, allProtocols),
+    format: name === "table" ? drawn(path) : OUTPUT_FORMATS[name](fields, allProtocols),
     readable: path !== "-" && name !== "json" && (name === "table"
       ? !chosen // it has a column that names the server
       : identified || !HAS_FIELDS.has(name)),
   }));
 }
 
+/** The outputs that options name, databases apart. */
+function namedOutputs(
+  options: OutputOptions,
+  isTerminal: boolean,
+): { readonly path: string; readonly name: OutputFormat }[] {
+  const paths = (options.output ?? []).filter((path) => parseDatabaseLocation(path) === undefined);
+  const { format } = options;
+  return [
+    ...paths.map((path) => ({ path, name: formatOf(path, format, isTerminal) })),
+    ...SHORTCUTS.flatMap(([option, name]) =>
+      (options[option] ?? []).map((path) => ({ path, name }))
+    ),
+  ];
+}
+
 /**
  * Where all rows go, databases included: what `--output` names, in the order of the command line, and
  * then the files of the shortcuts; without either, standard output.
  */
-export function outputPaths(settings: Settings, plans: readonly OutputPlan[]): string[] {
-  const named = settings.texts("output");
+export function outputPaths(
+  { output: named }: { readonly output: readonly string[] },
+  plans: readonly OutputPlan[],
+): string[] {
   const texts = named.filter((text) => parseDatabaseLocation(text) === undefined);
   const others = plans.slice(texts.length).map(({ path }) => path); // plans begin with these
   return [...named.map((text) => parseDatabaseLocation(text)?.file ?? text), ...others];
 }
 
-/** The order of `--sort`: for the table on standard output alone, which nobody reads back. */
-function chosenOrder(
-  settings: Settings,
-  orders: Readonly<Record<string, RowOrder>>,
-  plans: readonly { readonly path: string; readonly name: string }[],
-): RowOrder | undefined {
-  const named = settings.oneOf("sort", Object.keys(orders));
-  if (named === undefined) return undefined;
-  if (plans.some(({ path, name }) => path === "-" && name === "table")) return orders[named];
-  throw new InputError("Cannot use --sort: it is for a table on standard output (--format table)");
-}
-
-/** The format of `--format`, for which `--json` is another word. */
-function chosenFormat(settings: Settings): string | undefined {
-  const named = settings.oneOf("format", OUTPUT_FORMAT_NAMES);
-  if (!settings.has("json")) return named;
-  if (named === undefined || named === "ndjson") return "ndjson";
-  throw new InputError(`Cannot use --json with --format ${named}: it means --format ndjson`);
-}
-
-function formatOf(path: string, named: string | undefined, isTerminal: boolean): string {
+function formatOf(
+  path: string,
+  named: OutputFormat | undefined,
+  isTerminal: boolean,
+): OutputFormat {
   if (path === "-") return named ?? (isTerminal ? "table" : "ndjson");
   const suffix = /\.([^./\\]+)$/.exec(path)?.[1].toLowerCase() ?? "";
   const format = SUFFIXES[suffix] ?? named;
@@ -165,23 +169,6 @@ function formatOf(path: string, named: string | undefined, isTerminal: boolean):
   throw new InputError(
     `Cannot tell the format of "${path}": end it in .csv, .ndjson, .json, .txt or .db, or say --format`,
   );
-}
-
-function chosenFields(
-  names: readonly string[] | undefined,
-  columns: readonly Field[],
-): readonly Field[] {
-  if (names === undefined) return columns;
-  if (names.length === 0) throw new InputError("Cannot write no fields: --fields is empty");
-  const twice = names.find((name, i) => names.indexOf(name) < i);
-  if (twice !== undefined) throw new InputError(`Cannot write field "${twice}" twice`);
-  return names.map((name) => {
-    const field = columns.find((other) => other.name === name);
-    if (field !== undefined) return field;
-    const meant = closestName(name, columns.map((other) => other.name));
-    const hint = meant === undefined ? "the schema command lists them" : `did you mean "${meant}"?`;
-    throw new InputError(`Cannot write field "${name}": there is none of that name; ${hint}`);
-  });
 }
 
 /** Outputs that are open. */

@@ -11,7 +11,7 @@ import type { Sink } from "../../sinks/sink.ts";
 export type RowOrder = (a: ServerRecord, b: ServerRecord) => number;
 
 /** The orders: `--sort` of a scan. */
-export const ROW_ORDERS: Readonly<Record<string, RowOrder>> = {
+export const ROW_ORDERS: Readonly<Record<"address" | "players" | "name", RowOrder>> = {
   address: byAddress,
   players: (a, b) => (b.players_online ?? -1) - (a.players_online ?? -1) || byAddress(a, b),
   name: (a, b) => byName(a.name, b.name) || byAddress(a, b),

@@ -11,7 +11,6 @@ import { EventSpool, MOST_SPOOLED, Webhook } from "../../watch/mod.ts";
 import { reason, userPath } from "../environment.ts";
 import { configurationPath } from "../targets/opt_out_file.ts";
 import { withCommas } from "../../core/quantities.ts";
-import type { Settings } from "../settings/option_values.ts";
 
 /** What the options say about it. */
 export interface WebhookPlace {
@@ -24,18 +23,17 @@ export interface WebhookPlace {
 /**
  * What the options say about it.
  *
- * @throws InputError where that is no URL.
+ * @throws InputError for a spool without a webhook.
  */
-export function readWebhook(settings: Settings): WebhookPlace | undefined {
-  const text = settings.text("webhook");
-  const spool = settings.text("webhook-spool");
-  if (text === undefined) {
-    if (spool === undefined) return undefined;
-    throw new InputError("Cannot use --webhook-spool without --webhook");
-  }
-  const url = URL.parse(text);
-  if (url !== null && /^https?:$/.test(url.protocol)) return { url: url.href, spool };
-  throw new InputError(`Cannot use --webhook: it wants a URL that starts with http: or https:`);
+export function webhookPlace(
+  { webhook, webhookSpool }: {
+    readonly webhook: string | undefined;
+    readonly webhookSpool: string | undefined;
+  },
+): WebhookPlace | undefined {
+  if (webhook !== undefined) return { url: webhook, spool: webhookSpool };
+  if (webhookSpool === undefined) return undefined;
+  throw new InputError("Cannot use --webhook-spool without --webhook");
 }
 
 /**

@@ -13,30 +13,12 @@ import { writtenRowsPath } from "../../scan/checkpoint/written_rows.ts";
 import { type ResumedRows, resumeRows } from "../../scan/checkpoint/resumed_rows.ts";
 import { systemDisk } from "../../sinks/file_operations.ts";
 import type { Mark } from "../../sweep/trail.ts";
-import { type OptionForm, Settings, type Values } from "../settings/option_values.ts";
+import type { GivenOptions, OptionForm } from "../settings/given_options.ts";
+import { parseShard } from "../../targets/space.ts";
 import { type Configuration, fullPath, parseConfiguration } from "./scan_configuration.ts";
 import { userPath } from "../environment.ts";
 import type { Passes, Plan } from "../targets/scan_plan.ts";
 import { countOf, withCommas } from "../../core/quantities.ts";
-
-/** Options that change neither who is asked what, nor what is written where. */
-const FREE = new Set([
-  ...["resume", "config", "dry-run", "i-have-permission", "quiet", "verbose", "no-color"],
-  ...[
-    "rate",
-    "bandwidth",
-    "threads",
-    "net-rate",
-    "host-rate",
-    "concurrency",
-    "engine",
-    "interface",
-    "gateway-mac",
-    "source-ip",
-    "source-port",
-  ],
-  ...["max-runtime", "status-file", "metadata-file", "stats-every", "metrics"],
-]);
 
 /** A scan to go on with. */
 export interface Resumed {
@@ -46,8 +28,8 @@ export interface Resumed {
   /** The list beside it. */
   readonly left: ResumedRows;
   readonly configuration: Configuration;
-  /** Its options, with those that were said anew. */
-  readonly values: Values;
+  /** Its options, with those that were given anew. */
+  readonly given: GivenOptions;
 }
 
 /**
@@ -61,7 +43,7 @@ export interface Resumed {
 export async function readResumed(
   path: string,
   checkpoint: Checkpoint,
-  line: Values,
+  line: GivenOptions,
   allowed: readonly OptionForm[],
   allProtocols: readonly Protocol[] = PROTOCOLS,
 ): Promise<Resumed> {
@@ -72,8 +54,8 @@ export async function readResumed(
     }
     const configuration = readConfiguration(left.configuration, path, allowed, allProtocols);
     checkIdentity(configuration, checkpoint, path);
-    const values = mergeFree(configuration.values, line, path, allowed);
-    return { path, checkpoint, left, configuration, values };
+    const given = mergeFree(configuration.given, line, path, allowed);
+    return { path, checkpoint, left, configuration, given };
   } catch (error) {
     await left[Symbol.asyncDispose]();
     throw error;
@@ -96,16 +78,17 @@ function readConfiguration(
 
 /** Checks what both the checkpoint and the configuration say: the scan, the seed, and the shard. */
 function checkIdentity(
-  { scanId: id, values }: Configuration,
+  { scanId: id, given: { given } }: Configuration,
   { scanId, seed, shard }: Checkpoint,
   path: string,
 ): void {
-  const { index, count } = new Settings(values).shard();
-  const ordered = new Settings(values).text("seed");
+  const [part = "1/1"] = given.get("shard") ?? [];
+  const [ordered] = given.get("seed") ?? [];
+  const there = parseShard(part);
   const both = [
     ["scanId", scanId, id],
     ["seed", seed === null ? undefined : String(seed), ordered],
-    ["shard", shard, `${index}/${count}`],
+    ["shard", shard, there === undefined ? part : `${there.index}/${there.count}`],
   ];
   for (const [name, here, there] of both) {
     if (here === there) continue;
@@ -122,11 +105,11 @@ function checkIdentity(
  * @throws InputError that names all others, unless they say what the scan has.
  */
 export function mergeFree(
-  scan: Values,
-  line: Values,
+  scan: GivenOptions,
+  line: GivenOptions,
   path: string,
   allowed: readonly OptionForm[],
-): Values {
+): GivenOptions {
   const changed: string[] = [];
   const compare = (said: string, texts: readonly string[], before: readonly string[] = []) => {
     if (texts.join("\0") === before.join("\0")) return;
@@ -134,14 +117,14 @@ export function mergeFree(
   };
   if (line.words.length > 0) compare(line.words.join(" "), line.words, scan.words);
   const given = new Map(scan.given);
-  for (const { name, value } of allowed) {
+  for (const { name, takes, onResume } of allowed) {
     const texts = line.given.get(name);
     if (texts === undefined) continue;
-    if (FREE.has(name)) given.set(name, texts);
+    if (onResume !== undefined) given.set(name, texts);
     else {
-      const said = value === undefined ? `--${name}` : `--${name} ${texts.join(", ")}`;
+      const said = takes === undefined ? `--${name}` : `--${name} ${texts.join(", ")}`;
       const before = name === "checkpoint" ? [fullPath(path)] : scan.given.get(name);
-      compare(said, value === "FILE" ? texts.map(fullPath) : texts, before);
+      compare(said, takes?.isPath ? texts.map(fullPath) : texts, before);
     }
   }
   if (changed.length === 0) return { words: scan.words, given };

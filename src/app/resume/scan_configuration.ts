@@ -36,7 +36,7 @@ import { parseDatabaseLocation } from "../../store/open_store.ts";
 import type { Targets } from "../../targets/compose.ts";
 import { parseTarget } from "../../targets/parse.ts";
 import type { Range } from "../../targets/ranges.ts";
-import type { OptionForm, Values } from "../settings/option_values.ts";
+import type { GivenOptions, OptionForm } from "../settings/given_options.ts";
 import { userPath } from "../environment.ts";
 import type { ScanSettings } from "../settings/scan_settings.ts";
 import type { FoundTargets } from "../targets/find_targets.ts";
@@ -46,7 +46,7 @@ export interface Configuration {
   /** The scan, UUIDv7: that of the checkpoint. */
   readonly scanId: string;
   /** The options, paths in full. */
-  readonly values: Values;
+  readonly given: GivenOptions;
   /** What its words came to. */
   readonly found: FoundTargets;
   /** Servers that it took for answered when it began. */
@@ -57,13 +57,13 @@ export interface Configuration {
 
 /** The configuration as JSON, in one line. */
 export function formatConfiguration(
-  { scanId, values, found, answered, order }: Configuration,
+  { scanId, given, found, answered, order }: Configuration,
 ): string {
   const { inclusions, excluded, known, names, services } = found;
   return JSON.stringify({
     scanId,
-    targets: values.words,
-    options: Object.fromEntries(values.given),
+    targets: given.words,
+    options: Object.fromEntries(given.given),
     include: inclusions.map(({ range, port }) =>
       port === undefined ? [rangeText(range)] : [rangeText(range), port]
     ),
@@ -102,7 +102,7 @@ export function parseConfiguration(
   const { scanId, names, services, answered, order } = rest;
   return {
     scanId,
-    values: { words: targets, given: options },
+    given: { words: targets, given: options },
     found: {
       inclusions: include.map(([range, port]) => ({ range, port })),
       excluded: exclude,
@@ -131,15 +131,15 @@ const givenOptions =
   (value, field) =>
     new Map(
       entriesOf(value, field).map(([name, texts]) => {
-        const option = allowed.find((one) => one.name === name && !NEVER_KEPT.has(name));
+        const option = allowed.find((one) => one.name === name && isKept(one));
         if (option === undefined) throw new FieldError(`there is no field ${field}.${name}`);
         return [name, textsOf(option, texts, `${field}.${name}`)];
       }),
     );
 
-function textsOf({ value, repeat }: OptionForm, given: unknown, field: string): string[] {
+function textsOf({ takes, repeat }: OptionForm, given: unknown, field: string): string[] {
   const texts = listOf(word)(given, field);
-  if (value === undefined && texts.join() !== "true") throw wrongField(field, given, '["true"]');
+  if (takes === undefined && texts.join() !== "true") throw wrongField(field, given, '["true"]');
   if (texts.length === 1 || texts.length > 1 && repeat) return texts;
   throw wrongField(field, given, repeat ? "a list of texts" : "a list of one text");
 }
@@ -179,24 +179,25 @@ function parseRange(text: string): Range | undefined {
   return { start, end: typeof last === "number" ? last + 1 : last + 1n };
 }
 
-/** Options that name the scan to run, and not what it is. */
-const NEVER_KEPT = new Set(["config", "resume"]);
+/** Whether an option says what the scan is, and does not name it. */
+function isKept({ onResume }: OptionForm): boolean {
+  return onResume !== "forgotten";
+}
 
 /**
  * Options as another process, in another folder, has to see them.
  *
  * @param allowed The options of a scan.
  */
-export function lastingValues(
-  { words, given }: Values,
+export function lastingOptions(
+  { words, given }: GivenOptions,
   seed: number | undefined,
   allowed: readonly OptionForm[],
-): Values {
+): GivenOptions {
   const lasting = new Map<string, readonly string[]>();
-  for (const { name, value } of allowed) {
+  for (const { name, takes } of allowed.filter(isKept)) {
     const texts = given.get(name);
-    if (texts === undefined || NEVER_KEPT.has(name)) continue;
-    lasting.set(name, value === "FILE" ? texts.map(fullPath) : texts);
+    if (texts !== undefined) lasting.set(name, takes?.isPath ? texts.map(fullPath) : texts);
   }
   if (seed !== undefined) lasting.set("seed", [String(seed)]);
   return { words, given: lasting };

@@ -1,26 +1,25 @@
 /**
- * The options of the scan command, read and checked: nothing is opened or sent here.
+ * What a scan does, from the options of the scan command: nothing is opened or sent here.
  *
  * @module
  */
-import { type Address, parseAddress } from "../../core/address.ts";
+import type { Address } from "../../core/address.ts";
+import { closestName } from "../../core/closest_name.ts";
 import { InputError } from "../../core/errors.ts";
-import { parseMac } from "../../net/mac_address.ts";
 import { STREAM_LIMITS, type StreamLimits } from "../../net/stream_link.ts";
 import type { Limits } from "../../net/throttle.ts";
 import { PROTOCOLS, usualProtocols } from "../../protocols/list.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
-import type { Mark } from "../../sweep/trail.ts";
+import type { Marks } from "../../scan/checkpoint/low_water_mark.ts";
+import { isLater, type Mark } from "../../sweep/trail.ts";
 import type { Targets } from "../../targets/compose.ts";
 import { defaultSpeed } from "../../targets/permission.ts";
-import { parsePorts } from "../../targets/ports.ts";
+import { parsePorts, type Ports } from "../../targets/ports.ts";
 import type { Shard } from "../../targets/space.ts";
-import { closestName } from "../../core/closest_name.ts";
 import { rateOf } from "./bandwidth.ts";
 import { DEFAULTS } from "./defaults.ts";
-import { ENGINE_CHOICES, type EngineChoice } from "../engines/choose_engine.ts";
+import type { EngineChoice } from "../engines/engine_names.ts";
 import { usualPorts } from "../../protocols/usual_ports.ts";
-import type { AutoRate, Settings } from "./option_values.ts";
 
 /** What does not depend on the targets. */
 export interface ScanSettings {
@@ -61,6 +60,12 @@ export interface ScanSettings {
   readonly speed: GivenSpeed;
 }
 
+/** A rate that is to be found out. */
+export interface AutoRate {
+  /** The highest that is allowed, datagrams a second; `undefined`: nothing was said. */
+  readonly most: number | undefined;
+}
+
 /** What the user said of the speed; what is missing is filled in when the targets are known. */
 interface GivenSpeed {
   readonly rate: number | AutoRate | undefined;
@@ -71,51 +76,95 @@ interface GivenSpeed {
   readonly cooldownMs: number | undefined;
 }
 
+/** Ports, and how they were written. */
+export interface WrittenPorts extends Ports {
+  /** How they were written. */
+  readonly text: string;
+}
+
+/** Reads ports, and keeps how they were written. */
+export function writtenPorts(text: string | undefined): WrittenPorts | undefined {
+  return text === undefined ? undefined : { ...parsePorts(text), text };
+}
+
+/** The options of a scan that its settings follow from. */
+export interface ScanChoices {
+  readonly protocol: readonly Protocol[] | undefined;
+  readonly ports: WrittenPorts | undefined;
+  readonly seed: number | undefined;
+  readonly noRandomize: boolean;
+  readonly shard: Shard;
+  readonly from: Marks;
+  readonly rate: number | AutoRate | undefined;
+  /** Bits a second. */
+  readonly bandwidth: number | undefined;
+  readonly netRate: number | "off" | undefined;
+  readonly hostRate: number | "off" | undefined;
+  readonly concurrency: number;
+  /** Milliseconds, as all times. */
+  readonly timeout: number | undefined;
+  readonly retries: number;
+  readonly cooldown: number | undefined;
+  readonly noFollow: boolean;
+  readonly verify: boolean;
+  readonly engine: EngineChoice | undefined;
+  readonly threads: number;
+  readonly interface: string | undefined;
+  readonly gatewayMac: Uint8Array | undefined;
+  readonly sourcePort: readonly number[] | undefined;
+  readonly sourceIp: Address | undefined;
+  readonly noPlayers: boolean;
+  readonly maxTargets: number | undefined;
+  readonly maxResults: number | undefined;
+  readonly maxRuntime: number | undefined;
+  readonly statsEvery: number | undefined;
+}
+
 /** What writes frames, or may. */
-const FRAMERS = new Set<string | undefined>(["packet", "xdp", "fastest"]);
-/** More threads than cores send no faster. */
-const MOST_THREADS = 64;
-/** The largest seed: whole numbers up to it are exact. */
-const MOST_SEED = Number.MAX_SAFE_INTEGER;
+const FRAMERS: ReadonlySet<EngineChoice | undefined> = new Set(["packet", "xdp", "fastest"]);
 
 /**
- * Reads the settings of a scan.
+ * The settings of a scan.
  *
  * @param allProtocols Every protocol, in order of rank.
+ * @throws InputError for options that contradict each other.
  */
-export function readScanSettings(
-  settings: Settings,
+export function scanSettings(
+  options: ScanChoices,
   randomSeed: () => number,
   allProtocols: readonly Protocol[] = PROTOCOLS,
 ): ScanSettings {
-  const protocols = chosenProtocols(settings.list("protocol"), allProtocols);
+  const protocols = options.protocol ?? usualProtocols(allProtocols);
+  checkFrameOptions(options);
   return {
     protocols,
-    asksKnown: settings.text("protocol") === undefined,
+    asksKnown: options.protocol === undefined,
     allProtocols,
-    ports: chosenPorts(settings.text("ports"), protocols, allProtocols),
-    ...readOrder(settings, randomSeed),
-    retries: settings.whole("retries", 0, 3) ?? DEFAULTS.scan.retries,
-    timeoutMs: chosenTimeout(settings),
-    streamLimits: streamLimits(settings.milliseconds("timeout")),
-    concurrency: settings.whole("concurrency", 1, 100_000) ?? DEFAULTS.scan.concurrency,
-    maxTargets: settings.wholeCount("max-targets") ?? Infinity,
-    maxResults: settings.wholeCount("max-results") ?? Infinity,
-    maxRuntimeMs: settings.time("max-runtime") ?? Infinity,
-    follow: !settings.has("no-follow"),
-    verify: chosenVerify(settings, protocols, allProtocols),
-    players: !settings.has("no-players"),
-    ...readSource(settings),
-    engine: settings.oneOf("engine", ENGINE_CHOICES) as EngineChoice | undefined,
-    ...readWay(settings),
-    threads: settings.whole("threads", 0, MOST_THREADS) ?? 0,
-    statsEveryMs: settings.time("stats-every") ?? 0,
+    ports: chosenPorts(options.ports, protocols, allProtocols),
+    ...orderOf(options, randomSeed),
+    retries: options.retries,
+    timeoutMs: options.timeout ?? DEFAULTS.timeoutMs,
+    streamLimits: streamLimits(options.timeout),
+    concurrency: options.concurrency,
+    maxTargets: options.maxTargets ?? Infinity,
+    maxResults: options.maxResults ?? Infinity,
+    maxRuntimeMs: options.maxRuntime ?? Infinity,
+    follow: !options.noFollow,
+    verify: chosenVerify(options, protocols, allProtocols),
+    players: !options.noPlayers,
+    sourcePorts: options.sourcePort ?? [],
+    sourceAddress: options.sourceIp,
+    engine: options.engine,
+    interfaceName: options.interface,
+    gatewayMac: options.gatewayMac,
+    threads: options.threads,
+    statsEveryMs: options.statsEvery ?? 0,
     speed: {
-      rate: settings.rate("rate"),
-      bandwidth: settings.bits("bandwidth"),
-      netRate: settings.cap("net-rate"),
-      hostRate: settings.cap("host-rate"),
-      cooldownMs: settings.time("cooldown"),
+      rate: options.rate,
+      bandwidth: options.bandwidth,
+      netRate: options.netRate,
+      hostRate: options.hostRate,
+      cooldownMs: options.cooldown,
     },
   };
 }
@@ -127,7 +176,11 @@ export function streamLimits(timeoutMs: number | undefined): StreamLimits {
   return { ...STREAM_LIMITS, connectMs, firstByteMs, totalMs };
 }
 
-/** The protocols of `--protocol`, in the order of their passes. */
+/**
+ * The protocols that names choose, in the order of their passes.
+ *
+ * @throws InputError for a name that no protocol has, and for no name.
+ */
 export function chosenProtocols(
   names: readonly string[] | undefined,
   allProtocols: readonly Protocol[] = PROTOCOLS,
@@ -146,18 +199,17 @@ export function chosenProtocols(
   return allProtocols.filter(({ name }) => names.includes(name));
 }
 
-/** The ports of `--ports`, by protocol and version of the Internet Protocol. */
 /**
  * Whether `--verify` is given.
  *
  * @throws InputError when none of the chosen protocols can verify a server.
  */
 export function chosenVerify(
-  settings: Settings,
+  { verify: given }: { readonly verify: boolean },
   protocols: readonly Protocol[],
   allProtocols: readonly Protocol[],
 ): boolean {
-  if (!settings.has("verify")) return false;
+  if (!given) return false;
   if (protocols.some(({ verify }) => verify !== undefined)) return true;
   const able = allProtocols.filter(({ verify }) => verify !== undefined);
   throw new InputError(
@@ -168,84 +220,54 @@ export function chosenVerify(
   );
 }
 
+/** The ports of `--ports`, by protocol and version of the Internet Protocol. */
 export function chosenPorts(
-  text: string | undefined,
+  ports: WrittenPorts | undefined,
   protocols: readonly Protocol[],
   allProtocols: readonly Protocol[],
-) {
-  if (text === undefined) return usualPorts(allProtocols);
-  const ports = parsePorts(text);
+): ScanSettings["ports"] {
+  if (ports === undefined) return usualPorts(allProtocols);
   const transports = [...new Set(protocols.map(({ transport }) => transport))];
   if (transports.every((transport) => ports[transport].length === 0)) {
     const [name] = transports;
     throw new InputError(
-      `Cannot use --ports "${text}": no ${name.toUpperCase()} port is among them`,
+      `Cannot use --ports "${ports.text}": no ${name.toUpperCase()} port is among them`,
     );
   }
-  return (protocol: string) => {
+  return (protocol) => {
     const { transport } = protocols.find(({ name }) => name === protocol)!;
     return ports[transport];
   };
 }
 
-function readOrder(settings: Settings, randomSeed: () => number) {
-  const shard = settings.shard();
-  const from = settings.mark();
-  const fromTcp = settings.mark("tcp");
-  const given = settings.whole("seed", 0, MOST_SEED);
-  const ascending = settings.has("no-randomize");
-  if (ascending && given !== undefined) {
+function orderOf(
+  { shard, from, seed, noRandomize: ascending }: ScanChoices,
+  randomSeed: () => number,
+) {
+  if (ascending && seed !== undefined) {
     throw new InputError("Cannot use --seed with --no-randomize: the order is one or the other");
   }
-  const fixed = ascending || given !== undefined;
+  const fixed = ascending || seed !== undefined;
   if (shard.count > 1 && !fixed) {
     throw new InputError("Cannot use --shard without --seed: all machines need the same order");
   }
-  if (!fixed && (isLater(from) || isLater(fromTcp))) {
+  if (!fixed && (isLater(from.udp) || isLater(from.tcp))) {
     throw new InputError("Cannot use --from without the --seed of the scan that was interrupted");
   }
-  return { shard, from, fromTcp, seed: ascending ? undefined : given ?? randomSeed() };
+  return {
+    shard,
+    from: from.udp,
+    fromTcp: from.tcp,
+    seed: ascending ? undefined : seed ?? randomSeed(),
+  };
 }
 
-/** Whether a mark is behind the start. */
-export function isLater({ pass, position }: Mark): boolean {
-  return pass > 1 || position > 0;
-}
-
-function readSource(settings: Settings) {
-  const ports = settings.text("source-port");
-  const address = settings.text("source-ip");
-  const sourceAddress = address === undefined ? undefined : parseAddress(address);
-  if (address !== undefined && sourceAddress === undefined) {
-    throw new InputError(`Cannot use --source-ip "${address}": not an address`);
+/** Checks that what is for engines that write frames comes with one. */
+function checkFrameOptions({ interface: name, gatewayMac, engine }: ScanChoices): void {
+  for (const [option, value] of [["interface", name], ["gateway-mac", gatewayMac]]) {
+    if (value === undefined || FRAMERS.has(engine)) continue;
+    throw new InputError(`Cannot use --${option}: it is for --engine packet, xdp or fastest`);
   }
-  return { sourcePorts: ports === undefined ? [] : parsePorts(ports).udp, sourceAddress };
-}
-
-/** Which way frames take, for the engines that write them. */
-function readWay(settings: Settings) {
-  const interfaceName = settings.text("interface");
-  const text = settings.text("gateway-mac");
-  const gatewayMac = text === undefined ? undefined : parseMac(text);
-  if (text !== undefined && gatewayMac === undefined) {
-    throw new InputError(
-      `Cannot use --gateway-mac "${text}": it wants six bytes, as 02:00:5e:10:00:01`,
-    );
-  }
-  for (const [name, value] of [["interface", interfaceName], ["gateway-mac", text]]) {
-    if (value === undefined || FRAMERS.has(settings.text("engine"))) continue;
-    throw new InputError(`Cannot use --${name}: it is for --engine packet, xdp or fastest`);
-  }
-  return { interfaceName, gatewayMac };
-}
-
-/** How long to wait for an answer: with less than a millisecond, everybody would be silent. */
-export function chosenTimeout(settings: Settings): number {
-  const value = settings.milliseconds("timeout") ?? DEFAULTS.timeoutMs;
-  if (value >= 1) return value;
-  throw new InputError(
-    `Cannot use --timeout "${settings.text("timeout")}": it must be at least 1 ms`,
-  );
 }
 
 /** Limits, and whether they hold for loopback too. */

@@ -21,7 +21,9 @@ import { AddressSet, type Range } from "../../targets/ranges.ts";
 import { parseTarget } from "../../targets/parse.ts";
 import type { NamedService } from "../../targets/srv.ts";
 import { namedPlace } from "../databases/select_servers.ts";
-import type { Settings } from "../settings/option_values.ts";
+import type { Marks } from "../../scan/checkpoint/low_water_mark.ts";
+import { isLater } from "../../sweep/trail.ts";
+import type { Shard } from "../../targets/space.ts";
 
 /** A server that a list knows. */
 export interface KnownServer {
@@ -125,29 +127,38 @@ function nameIn(text: string): { host: string; port: number | undefined } | unde
   }
 }
 
+/** The options that decide which known servers a scan probes again. */
+export interface RescanOptions {
+  /** The database, perhaps with a password. */
+  readonly rescan: string | undefined;
+  /** Which part of the targets. */
+  readonly shard: Shard;
+  /** Where the scan starts. */
+  readonly from: Marks;
+}
+
 /**
  * The known servers that a scan asks again.
  *
- * @param secret The options, perhaps with a password.
  * @throws InputError where there are none, or where the list decides about an order that has to last.
  */
 export async function knownToRescan(
-  secret: Settings,
+  { rescan: text, shard, from }: RescanOptions,
   written: readonly DatabaseLocation[],
   surroundings: ConnectionEnvironment,
   allProtocols: readonly Protocol[] = PROTOCOLS,
 ): Promise<KnownServers> {
-  const text = secret.text("rescan");
   if (text === undefined) return NOTHING;
-  for (const option of ["shard", "from"]) {
-    if (secret.has(option)) {
-      throw new InputError(
-        `Cannot use --rescan with --${option}: the order of a list changes with each answer; ` +
-          (option === "from"
-            ? "--resume goes on with the scan's own"
-            : "export it, and give all parts the file"),
-      );
-    }
+  const unstable = "the order of a list changes with each answer";
+  if (shard.count > 1) {
+    throw new InputError(
+      `Cannot use --rescan with --shard: ${unstable}; export it, and give all parts the file`,
+    );
+  }
+  if (isLater(from.udp) || isLater(from.tcp)) {
+    throw new InputError(
+      `Cannot use --rescan with --from: ${unstable}; --resume goes on with the scan's own`,
+    );
   }
   const place = parseDatabaseLocation(text) ?? namedPlace(text);
   const known = await readKnown(place, written, surroundings, allProtocols);

@@ -7,44 +7,68 @@ import { InputError } from "../../core/errors.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import { textFor } from "../options/protocol_help.ts";
 import { EXIT } from "../../app/exit_codes.ts";
-import { readArgs } from "../options/parse_arguments.ts";
-import { type Choice, choiceOf, wordsOf } from "../options/option_choices.ts";
+import {
+  type Command,
+  COMMAND_NAMES as NAMES,
+  COMMANDS,
+  SHELL_NAMES,
+} from "../options/commands.ts";
+import { dashed, type Option } from "../options/option.ts";
+import { optionsOf } from "../options/option_table.ts";
+import { readCommandLine } from "../options/read_options.ts";
+import type { Completions } from "../options/value_types.ts";
 import { print } from "../term/console.ts";
-import { COMMANDS } from "../options/help_text.ts";
-import { type Command, type Option, optionsOf } from "../options/option_table.ts";
-
-const NAMES = Object.keys(COMMANDS) as Command[];
 
 /** Runs `completions`; returns the exit code. */
 export async function runCompletions(
   args: readonly string[],
   allProtocols: readonly Protocol[],
 ): Promise<number> {
-  const { words: [shell] } = readArgs("completions", args);
-  const script = SHELLS[shell ?? ""];
-  if (script === undefined) {
-    throw new InputError(
-      `Cannot complete for "${shell ?? ""}": known are ${Object.keys(SHELLS).join(", ")}`,
-    );
+  const { words: [word = ""] } = readCommandLine("completions", args, allProtocols);
+  const shell = SHELL_NAMES.find((name) => name === word);
+  if (shell === undefined) {
+    throw new InputError(`Cannot complete for "${word}": known are ${SHELL_NAMES.join(", ")}`);
   }
-  await print(script(allProtocols));
+  await print(SHELLS[shell](allProtocols));
   return EXIT.done;
 }
 
 /** How an option may be typed: `--rate`, `-r`; `-oD`. */
-function dashed({ name, short }: Option): string[] {
-  const long = /^o[A-Z]$/.test(name) ? `-${name}` : `--${name}`;
-  return short === undefined ? [long] : [long, `-${short}`];
+function offered({ name, short }: Option): string[] {
+  return short === undefined ? [dashed(name)] : [dashed(name), `-${short}`];
 }
 
 /** How else it may be typed: understood, but not offered. */
 function otherwise({ aliases = [] }: Option): string[] {
-  return aliases.map((alias) => /^[a-z][A-Z]$/.test(alias) ? `-${alias}` : `--${alias}`);
+  return aliases.map(dashed);
+}
+
+/** Words that a shell completes, for these protocols. */
+type Choice =
+  | { readonly kind: "one" | "some"; readonly words: readonly string[] }
+  | { readonly kind: "file" | "other" };
+
+function choiceFor(
+  completions: Completions | undefined,
+  allProtocols: readonly Protocol[],
+): Choice {
+  if (completions === undefined) return { kind: "other" };
+  if (completions.kind !== "some" || typeof completions.words !== "function") {
+    return completions as Choice;
+  }
+  return { kind: "some", words: completions.words(allProtocols) };
+}
+
+/** What a command takes besides options. */
+function wordsOf(command: Command): Choice {
+  const { completions } = COMMANDS[command].words ?? {};
+  if (completions === undefined) return { kind: "other" };
+  return completions === "files" ? { kind: "file" } : { kind: "one", words: completions };
 }
 
 /** A pattern of the shell for options of a command whose values are of a kind. */
 function pattern(command: Command, options: readonly Option[]): string {
-  return options.flatMap((option) => [...dashed(option), ...otherwise(option)])
+  return options.flatMap((option) => [...offered(option), ...otherwise(option)])
     .map((name) => `${command}:${name}`).join("|");
 }
 
@@ -65,8 +89,9 @@ function bashAction(choice: Choice): string {
 /** The cases of options that take a value: those of one kind share a case. */
 function bashCases(command: Command, allProtocols: readonly Protocol[]): string[] {
   const byAction = new Map<string, Option[]>();
-  for (const option of optionsOf(command).filter(({ value }) => value !== undefined)) {
-    const action = bashAction(choiceOf(command, option, allProtocols));
+  for (const option of optionsOf(command)) {
+    if (option.takes === undefined) continue;
+    const action = bashAction(choiceFor(option.takes.completions, allProtocols));
     byAction.set(action, [...byAction.get(action) ?? [], option]);
   }
   return [...byAction].map(([action, options]) =>
@@ -74,7 +99,9 @@ function bashCases(command: Command, allProtocols: readonly Protocol[]): string[
   );
 }
 
-const SHELLS: Readonly<Record<string, (allProtocols: readonly Protocol[]) => string>> = {
+const SHELLS: Readonly<
+  Record<typeof SHELL_NAMES[number], (allProtocols: readonly Protocol[]) => string>
+> = {
   // For bash 3.2 too, which macOS has: no mapfile, and no compopt, which has readline quote names.
   // A name may hold spaces and asterisks: it must not be split into words as the options are.
   // What stands behind a `=` is a word of its own for bash.
@@ -106,7 +133,7 @@ const SHELLS: Readonly<Record<string, (allProtocols: readonly Protocol[]) => str
       "  esac",
       '  case "${COMP_WORDS[1]}:$word" in',
       ...NAMES.map((name) => {
-        const words = `"${optionsOf(name).flatMap(dashed).join(" ")}"`;
+        const words = `"${optionsOf(name).flatMap(offered).join(" ")}"`;
         return `    ${name}:-*) COMPREPLY=($(compgen -W ${words} -- "$word")) ;;`;
       }),
       ...NAMES.map((name) => `    ${name}:*) ${bashAction(wordsOf(name))} ;;`),
@@ -130,7 +157,7 @@ const SHELLS: Readonly<Record<string, (allProtocols: readonly Protocol[]) => str
       "  shift words; (( CURRENT-- ))",
       "  case $words[1] in",
       ...NAMES.map((name) => {
-        const options = optionsOf(name).flatMap((option) => zshOptions(name, option, allProtocols));
+        const options = optionsOf(name).flatMap((option) => zshOptions(option, allProtocols));
         // Behind words that cannot be completed, zsh offers options only where some action was tried.
         const rest = `*:word:${zshAction(wordsOf(name)) || "{:}"}`;
         return `    ${name}) _arguments ${[...options, rest].map(quoted).join(" ")} ;;`;
@@ -167,20 +194,16 @@ const SHELLS: Readonly<Record<string, (allProtocols: readonly Protocol[]) => str
 };
 
 /** One for each form of an option; those that are given already are not offered again. */
-function zshOptions(
-  command: Command,
-  option: Option,
-  allProtocols: readonly Protocol[],
-): string[] {
-  const { value, help, repeat } = option;
+function zshOptions(option: Option, allProtocols: readonly Protocol[]): string[] {
+  const { takes, help, repeat } = option;
   const escape = (text: string) => text.replace(/[\\[\]:]/g, "\\$&");
-  const action = zshAction(choiceOf(command, option, allProtocols));
+  const action = zshAction(choiceFor(takes?.completions, allProtocols));
   const rest = `[${escape(textFor(help, allProtocols))}]${
-    value === undefined ? "" : `:${escape(value)}:${action}`
+    takes === undefined ? "" : `:${escape(takes.placeholder)}:${action}`
   }`;
-  const forms = [...dashed(option), ...otherwise(option)];
+  const forms = [...offered(option), ...otherwise(option)];
   const before = repeat ? "*" : forms.length > 1 ? `(${forms.join(" ")})` : "";
-  return forms.map((form) => `${dashed(option).includes(form) ? "" : "!"}${before}${form}${rest}`);
+  return forms.map((form) => `${offered(option).includes(form) ? "" : "!"}${before}${form}${rest}`);
 }
 
 /** What zsh does for a value. */
@@ -221,14 +244,14 @@ function fishOption(
   option: Option,
   allProtocols: readonly Protocol[],
 ): string {
-  const { name, short, value, help } = option;
-  const action = fishAction(choiceOf(command, option, allProtocols));
-  const old = /^o[A-Z]$/.test(name);
+  const { name, short, takes, help } = option;
+  const action = fishAction(choiceFor(takes?.completions, allProtocols));
+  const old = !dashed(name).startsWith("--");
   return [
     `complete -c blocksweep -n '__fish_seen_subcommand_from ${command}'`,
     old ? `-o ${name}` : `-l ${name}`,
     ...(short === undefined ? [] : [`-s ${short}`]),
-    ...(value === undefined ? [] : [`-r ${action}`]),
+    ...(takes === undefined ? [] : [`-r ${action}`]),
     `-d ${fishText(textFor(help, allProtocols))}`,
   ].join(" ");
 }

@@ -22,16 +22,14 @@ import type { Protocol } from "../../protocols/protocol.ts";
 import type { ServerRecord } from "../../core/record.ts";
 import { parseTarget } from "../../targets/parse.ts";
 import { EXIT } from "../../app/exit_codes.ts";
-import { readArgs } from "../options/parse_arguments.ts";
+import { readCommandLine } from "../options/read_options.ts";
 import { outputColumns, print, tellLine } from "../term/console.ts";
 import { reason, userPath } from "../../app/environment.ts";
-import { DEFAULTS } from "../../app/settings/defaults.ts";
-import { FLEET_RANGE } from "./fleet.ts";
+import { FLEET_RANGE } from "../options/groups/fleet.ts";
 import { usualPorts } from "../../protocols/usual_ports.ts";
 import { withCommas } from "../../core/quantities.ts";
 import { runPassingScan } from "./scan.ts";
 import { serverTable } from "../../app/outputs/table_format.ts";
-import { Settings } from "../../app/settings/option_values.ts";
 
 /** Where the demo writes. */
 const FOLDER = "demo";
@@ -43,13 +41,10 @@ export async function runDemo(
   args: readonly string[],
   allProtocols: readonly Protocol[],
 ): Promise<number> {
-  const settings = new Settings(readArgs("demo", args));
-  const servers = settings.whole("servers", 1, 4000) ?? DEFAULTS.demo.servers;
-  const seed = settings.whole("seed", 0, Number.MAX_SAFE_INTEGER) ?? 1;
+  const { options: { servers, seed, quiet } } = readCommandLine("demo", args, allProtocols);
   const target = parseTarget(FLEET_RANGE);
   if ("name" in target) throw new Error("the fleet's range is one");
   const hosts = drawFleet({ servers, hostile: Math.ceil(servers / 10), range: target.range, seed });
-  const quiet = settings.has("quiet");
   const [csv, ndjson] = [`${FOLDER}/servers.csv`, `${FOLDER}/servers.ndjson`];
   try {
     await Deno.mkdir(userPath(FOLDER), { recursive: true });

@@ -12,55 +12,41 @@ import { formatManifest } from "../../fleet/manifest.ts";
 import { openFleet } from "../../fleet/simulate/open_fleet.ts";
 import { WitnessLog } from "../../fleet/witness_log.ts";
 import { systemClock } from "../../net/clock.ts";
-import { parseTarget } from "../../targets/parse.ts";
 import type { Range } from "../../targets/ranges.ts";
 import { RangeSet } from "../../targets/ranges.ts";
 import { EXIT } from "../../app/exit_codes.ts";
-import { readArgs } from "../options/parse_arguments.ts";
+import type { OptionsOf } from "../options/option_table.ts";
+import { readCommandLine } from "../options/read_options.ts";
 import { tellLine } from "../term/console.ts";
 import { userPath, writeRefusal, writeTextFile } from "../../app/environment.ts";
-import { DEFAULTS } from "../../app/settings/defaults.ts";
 import { onInterrupt } from "../../app/interrupt_signals.ts";
 import { privateRanges } from "../../targets/builtin_lists.ts";
 import { withCommas } from "../../core/quantities.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import { checkScan, refuseCheckOptions } from "./fleet_check.ts";
-import { Settings } from "../../app/settings/option_values.ts";
-
-/** Where a fleet stands when nothing else is said. */
-export const FLEET_RANGE = "127.16.0.0/16";
 
 /** Runs `fleet` until Ctrl-C; returns the exit code. */
 export async function runFleet(
   args: readonly string[],
   allProtocols: readonly Protocol[],
 ): Promise<number> {
-  const settings = new Settings(readArgs("fleet", args));
-  const [word] = settings.values.words;
+  const { words: [word], options, given } = readCommandLine("fleet", args, allProtocols);
   if (word !== undefined) {
     const option = /^\d+$/.test(word) ? "servers" : "range";
     throw new InputError(`Cannot use "${word}": say --${option} ${word}`);
   }
-  if (settings.has("check")) return await checkScan(settings, allProtocols);
-  refuseCheckOptions(settings);
-  const seed = settings.whole("seed", 0, Number.MAX_SAFE_INTEGER) ?? 1;
-  const range = parseRange(settings.text("range") ?? FLEET_RANGE);
-  const lab = settings.has("lab") ? laboratory(range) : undefined;
-  const hosts = drawFleet({
-    servers: settings.whole("servers", 0, 2 ** 24) ?? DEFAULTS.fleet.servers,
-    hostile: settings.whole("hostile", 0, 2 ** 24),
-    range,
-    seed,
-    software: chosenSoftware(settings),
-    tcp: !settings.has("no-tcp"),
-  });
-  const manifest = settings.text("manifest");
-  using witness = openWitness(settings.text("log"));
+  if (options.check.length > 0) return await checkScan(options, given, allProtocols);
+  refuseCheckOptions(given);
+  const { servers, hostile, seed, range: { range, text }, manifest, quiet } = options;
+  const lab = options.lab ? laboratory(range) : undefined;
+  const software = chosenSoftware(options.software);
+  const hosts = drawFleet({ servers, hostile, range, seed, software, tcp: !options.noTcp });
+  using witness = openWitness(options.log);
   using interrupt = onInterrupt(() => {});
   await using fleet = await openFleet(hosts, {
     clock: systemClock,
     seed,
-    faults: readFaults(settings),
+    faults: faultsOf(options),
     lab,
     witness,
   });
@@ -71,12 +57,9 @@ export async function runFleet(
       formatManifest(hosts.map(({ entry }) => entry)),
     );
   }
-  const quiet = settings.has("quiet");
   if (!quiet) {
     tellLine(
-      `${withCommas(hosts.length)} simulated hosts in ${
-        settings.text("range") ?? FLEET_RANGE
-      }; Ctrl-C ends`,
+      `${withCommas(hosts.length)} simulated hosts in ${text}; Ctrl-C ends`,
     );
   }
   const ends = [interrupt.signal, ...witness === undefined ? [] : [witness.failed]];
@@ -96,26 +79,16 @@ function aborted(signal: AbortSignal): Promise<void> {
   );
 }
 
-function parseRange(text: string): Range {
-  const target = parseTarget(text);
-  if ("name" in target) throw new InputError(`Cannot use --range "${text}": it wants addresses`);
-  return target.range;
-}
-
-function chosenSoftware(settings: Settings): readonly string[] | undefined {
-  const names = settings.list("software");
+function chosenSoftware(
+  names: readonly string[] | undefined,
+): readonly string[] | undefined {
   if (names?.length === 0) throw new InputError("Cannot imitate no software: --software is empty");
   return names;
 }
 
 /** The faults that the options ask for. */
-function readFaults(settings: Settings): Faults {
-  return {
-    loss: settings.percent("loss") ?? 0,
-    duplication: settings.percent("duplicate") ?? 0,
-    delay: settings.milliseconds("delay") ?? 0,
-    jitter: settings.milliseconds("jitter") ?? 0,
-  };
+function faultsOf({ loss, duplicate, delay, jitter }: OptionsOf<"fleet">): Faults {
+  return { loss, duplication: duplicate, delay, jitter };
 }
 
 function openWitness(path: string | undefined): WitnessLog | undefined {

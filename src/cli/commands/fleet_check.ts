@@ -10,12 +10,14 @@ import type { ServerRecord } from "../../core/record.ts";
 import type { ScannedSelection } from "../../fleet/judge/expected_rows.ts";
 import { isFlawless, verdictLines, verifyAgainstManifest } from "../../fleet/judge/verify_rows.ts";
 import { type ManifestEntry, parseManifest } from "../../fleet/manifest.ts";
+import { usualProtocols } from "../../protocols/list.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import { parseRow } from "../../sinks/json.ts";
 import { jsonOfCells, recordOfJson } from "../../sinks/read_rows.ts";
 import { readTextFile } from "../../app/environment.ts";
-import type { Settings } from "../../app/settings/option_values.ts";
-import { chosenPorts, chosenProtocols } from "../../app/settings/scan_settings.ts";
+import type { GivenOptions } from "../../app/settings/given_options.ts";
+import { chosenPorts } from "../../app/settings/scan_settings.ts";
+import type { OptionsOf } from "../options/option_table.ts";
 import { print } from "../term/console.ts";
 
 /** Options of the scan that was made: they mean nothing to a simulation. */
@@ -24,26 +26,27 @@ const SCAN_OPTIONS = ["protocol", "ports", "no-follow", "verify"];
 const CHECK_OPTIONS = ["check", "manifest", "quiet", ...SCAN_OPTIONS];
 
 /** Refuses options that only `--check` reads. */
-export function refuseCheckOptions({ values }: Settings): void {
-  const option = SCAN_OPTIONS.find((name) => values.given.has(name));
+export function refuseCheckOptions({ given }: GivenOptions): void {
+  const option = SCAN_OPTIONS.find((name) => given.has(name));
   if (option !== undefined) throw new InputError(`Cannot use --${option} without --check`);
 }
 
 /** Compares each file with the manifest and prints what is wrong; returns the exit code. */
 export async function checkScan(
-  settings: Settings,
+  options: OptionsOf<"fleet">,
+  { given }: GivenOptions,
   allProtocols: readonly Protocol[],
 ): Promise<number> {
-  const other = [...settings.values.given.keys()].find((name) => !CHECK_OPTIONS.includes(name));
+  const other = [...given.keys()].find((name) => !CHECK_OPTIONS.includes(name));
   if (other !== undefined) throw new InputError(`Cannot use --${other} with --check`);
-  const manifest = settings.text("manifest");
+  const { manifest } = options;
   if (manifest === undefined) {
     throw new InputError("Cannot use --check: name the truth with --manifest FILE");
   }
   const entries = await readManifest(manifest);
-  const selection = selectionOf(settings, allProtocols);
+  const selection = selectionOf(options, allProtocols);
   let flawless = true;
-  for (const path of settings.texts("check")) {
+  for (const path of options.check) {
     const rows = rowsOf(path, await readTextFile(path));
     const format = path.endsWith(".csv") ? "csv" : "ndjson";
     const verdict = verifyAgainstManifest(entries, rows, selection, format);
@@ -54,14 +57,17 @@ export async function checkScan(
 }
 
 /** What the scan looked for, and where. */
-function selectionOf(settings: Settings, allProtocols: readonly Protocol[]): ScannedSelection {
-  const protocols = chosenProtocols(settings.list("protocol"), allProtocols);
-  const ports = chosenPorts(settings.text("ports"), protocols, allProtocols);
+function selectionOf(
+  options: OptionsOf<"fleet">,
+  allProtocols: readonly Protocol[],
+): ScannedSelection {
+  const { protocol: protocols = usualProtocols(allProtocols) } = options;
+  const ports = chosenPorts(options.ports, protocols, allProtocols);
   return {
     protocols: protocols.map(({ name }) => name),
     ports: (protocol) => ports(protocol, 4),
-    follow: !settings.has("no-follow"),
-    verify: settings.has("verify"),
+    follow: !options.noFollow,
+    verify: options.verify,
   };
 }
 

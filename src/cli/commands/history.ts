@@ -12,23 +12,19 @@ import { historyOf, type Observation, portsOf } from "../../store/server_queries
 import { withDatabaseErrors } from "../../store/store.ts";
 import { connectionEnvironment } from "../../app/databases/connection_environment.ts";
 import { EXIT } from "../../app/exit_codes.ts";
-import { readArgs } from "../options/parse_arguments.ts";
+import { readCommandLine } from "../options/read_options.ts";
 import { print, tellLine } from "../term/console.ts";
-import { DEFAULTS } from "../../app/settings/defaults.ts";
 import { openNamed } from "../../app/databases/select_servers.ts";
-import { Settings } from "../../app/settings/option_values.ts";
 
 /** Runs `history`; returns the exit code. */
 export async function runHistory(args: readonly string[]): Promise<number> {
-  const settings = new Settings(readArgs("history", args));
-  const [place, server] = settings.values.words;
-  const limit = settings.wholeCount("limit") ?? DEFAULTS.history.limit;
+  const { words: [place, server], options: { limit, json } } = readCommandLine("history", args);
   await using database = await openNamed(place, connectionEnvironment(tellLine));
   const { id, seen } = await withDatabaseErrors("read", database, async () => {
     const id = await findServer(database, server);
     return { id, seen: await historyOf(database, id, limit) };
   });
-  if (settings.has("json")) {
+  if (json) {
     for (const one of seen) await print(jsonText({ server: id, ...one }));
   } else {
     await print(historyLines(id, seen).join("\n"));

@@ -12,13 +12,12 @@ import { openStore } from "../../store/open_store.ts";
 import { withDatabaseErrors } from "../../store/store.ts";
 import { writeKnown } from "../../store/record_writer.ts";
 import { EXIT } from "../../app/exit_codes.ts";
-import { readArgs } from "../options/parse_arguments.ts";
+import { readCommandLine } from "../options/read_options.ts";
 import { tellLine } from "../term/console.ts";
 import { openRowFile, stored } from "../../app/targets/servers_in_files.ts";
 import { namedPlace } from "../../app/databases/select_servers.ts";
 import { countOf } from "../../core/quantities.ts";
 import { connectionEnvironment } from "../../app/databases/connection_environment.ts";
-import { Settings } from "../../app/settings/option_values.ts";
 
 /** Servers that are written in one transaction. */
 const BATCH = 500;
@@ -30,15 +29,13 @@ const FORMATS =
 
 /** Runs `import`; returns the exit code. */
 export async function runImport(args: readonly string[]): Promise<number> {
-  const settings = new Settings(readArgs("import", args));
-  const [word, ...paths] = settings.values.words;
+  const { words: [word, ...paths], options: { port, quiet } } = readCommandLine("import", args);
   const place = namedPlace(word);
   if (paths.length === 0) {
     throw new InputError(
       "Cannot import: name files after the database, or - for standard input",
     );
   }
-  const port = settings.whole("port", 1, 65535);
   const files = await openAll(paths);
   await using stack = new AsyncDisposableStack();
   let database: Database | undefined;
@@ -47,7 +44,7 @@ export async function runImport(args: readonly string[]): Promise<number> {
     database ??= stack.use(await openStore(place, connectionEnvironment(tellLine)));
   for (const [i, file] of files.entries()) {
     const result = await importFile(open, file, paths[i], port);
-    if (!settings.has("quiet")) result.forEach(tellLine);
+    if (!quiet) result.forEach(tellLine);
   }
   return EXIT.done;
 }

@@ -11,7 +11,8 @@ import { FIELDS, type ServerRecord } from "../../core/record.ts";
 import { FoundServers, type LanOptions } from "../../scan/lan/mod.ts";
 import { ndjsonFormat } from "../../sinks/json.ts";
 import type { Format } from "../../sinks/sink.ts";
-import { readArgs } from "../options/parse_arguments.ts";
+import type { OptionsOf } from "../options/option_table.ts";
+import { readCommandLine } from "../options/read_options.ts";
 import { draw, isDumb, outputColumns, print, tellLine, terminalSize } from "../term/console.ts";
 import { EXIT } from "../../app/exit_codes.ts";
 import { onInterrupt } from "../../app/interrupt_signals.ts";
@@ -23,17 +24,17 @@ import { LiveLanTable } from "../term/live_lan_table.ts";
 import { countOf } from "../../core/quantities.ts";
 import { useColor } from "../term/server_description.ts";
 import { serverTable } from "../../app/outputs/table_format.ts";
-import { Settings } from "../../app/settings/option_values.ts";
 
 /** Runs `lan`; returns the exit code. */
 export async function runLan(
   args: readonly string[],
   allProtocols: readonly Protocol[],
 ): Promise<number> {
-  const settings = new Settings(readArgs("lan", args));
-  const look = readLook(settings, allProtocols);
+  const { words: [word], options } = readCommandLine("lan", args, allProtocols);
+  if (word !== undefined) throw new InputError(`Cannot use "${word}": lan takes no targets`);
+  const look = lookOf(options, allProtocols);
   const network = systemNetwork({
-    optOutFile: settings.text("opt-out-file"),
+    optOutFile: options.optOutFile,
     note: tellLine,
     tell: tellLine,
     allProtocols,
@@ -41,19 +42,19 @@ export async function runLan(
   const interfaces = network.local.interfaces();
   const networks = localNetworks(interfaces);
   const optedOut = await network.optOuts.read();
-  const java = settings.has("no-sweep") ? undefined : javaNetworks(interfaces);
-  if (!settings.has("quiet")) java?.skipped.forEach(tellSkipped);
+  const java = options.noSweep ? undefined : javaNetworks(interfaces);
+  if (!options.quiet) java?.skipped.forEach(tellSkipped);
   const neighbours = new FoundServers();
   // Most networks have an IPv6 link too: they are counted once.
   const size = networks.filter((network) => !("zone" in network)).length || networks.length;
-  const live = look.watch && !settings.has("json") && !isDumb();
-  using table = live ? openTable(neighbours, size, settings.has("no-color")) : undefined;
+  const live = look.watch && !options.json && !isDumb();
+  using table = live ? openTable(neighbours, size, options.noColor) : undefined;
   using interrupt = onInterrupt(() => table?.[Symbol.dispose]());
-  const rows = new Rows(settings.has("json"));
+  const rows = new Rows(options.json);
   const signal = AbortSignal.any([interrupt.signal, rows.signal]);
   let isShort = false;
   const shortage = new Shortage(systemClock, () => isShort = true);
-  const mostMs = settings.has("once") ? look.listenMs : Infinity;
+  const mostMs = options.once === undefined ? Infinity : look.listenMs;
   const { sent, unswept, short, refusals } = await discoverServers({
     ...{ network, networks, allProtocols, neighbours, signal, optedOut, shortage, ...look },
     sweep: java && { networks: java.swept, mostMs },
@@ -61,7 +62,7 @@ export async function runLan(
   });
   table?.[Symbol.dispose]();
   await rows.printed();
-  if (!settings.has("quiet") && !live) {
+  if (!options.quiet && !live) {
     tellLine(`${countOf(rows.count, "server")} on ${countOf(size, "network")}`);
     if (unswept > 0) {
       tellLine(`${countOf(unswept, "host")} not swept for Java servers: --once ended first`);
@@ -85,19 +86,16 @@ function shortLine(hosts: number): string {
 }
 
 /** What options say of the look around. */
-function readLook(
-  settings: Settings,
+function lookOf(
+  { ports, once, noPlayers }: OptionsOf<"lan">,
   allProtocols: readonly Protocol[],
 ): Pick<LanOptions, "ports" | "watch" | "listenMs" | "players"> {
-  const [word] = settings.values.words;
-  if (word !== undefined) throw new InputError(`Cannot use "${word}": lan takes no targets`);
-  const once = settings.whole("once", 1, 3600);
   const watch = once === undefined && Deno.stdout.isTerminal();
   return {
-    ports: broadcastPorts(settings.text("ports"), allProtocols),
+    ports: broadcastPorts(ports, allProtocols),
     watch,
     listenMs: watch ? Infinity : 1000 * (once ?? DEFAULTS.lan.once),
-    players: !settings.has("no-players"),
+    players: !noPlayers,
   };
 }
 

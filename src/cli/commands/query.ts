@@ -6,21 +6,21 @@
 import { formatEndpoint } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
 import { FIELDS, type Outcome } from "../../core/record.ts";
+import { usualProtocols } from "../../protocols/list.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import { withoutPlayers } from "../../scan/inspect_stage/build_record.ts";
 import { ndjsonFormat } from "../../sinks/json.ts";
 import { requestText } from "../../targets/srv.ts";
-import { readArgs } from "../options/parse_arguments.ts";
+import type { OptionsOf } from "../options/option_table.ts";
+import { readCommandLine } from "../options/read_options.ts";
 import { print, tellError } from "../term/console.ts";
-import { DEFAULTS } from "../../app/settings/defaults.ts";
 import { EXIT } from "../../app/exit_codes.ts";
 import { onInterrupt } from "../../app/interrupt_signals.ts";
 import { type HostQueryOptions, type QueriedEndpoint, queryHost } from "../../app/query_host.ts";
 import { systemNetwork } from "../../app/system_network.ts";
 import { locate, type Located } from "../../app/targets/locate_server.ts";
-import { chosenProtocols, chosenTimeout, chosenVerify } from "../../app/settings/scan_settings.ts";
+import { chosenVerify } from "../../app/settings/scan_settings.ts";
 import { describe, useColor } from "../term/server_description.ts";
-import { Settings } from "../../app/settings/option_values.ts";
 
 /** Hosts that are queried at the same time. */
 const MOST_AT_ONCE = 8;
@@ -36,15 +36,12 @@ export async function runQuery(
   args: readonly string[],
   allProtocols: readonly Protocol[],
 ): Promise<number> {
-  const settings = new Settings(readArgs("query", args));
-  const { words } = settings.values;
+  const { words, options } = readCommandLine("query", args, allProtocols);
   if (words.length === 0) throw new InputError("Cannot query: name a host, as HOST or HOST:PORT");
-  const protocols = chosenProtocols(settings.list("protocol"), allProtocols);
-  const verify = chosenVerify(settings, protocols, allProtocols);
-  chosenTimeout(settings); // refuses less than a millisecond
-  const note = settings.has("quiet") ? () => {} : tellError;
+  const { protocol: protocols = usualProtocols(allProtocols), retries, allowPrivate } = options;
+  const verify = chosenVerify(options, protocols, allProtocols);
+  const note = options.quiet ? () => {} : tellError;
   const network = systemNetwork({ note, tell: note, allProtocols });
-  const allowPrivate = settings.has("allow-private");
   const hosts: NamedHost[] = [];
   for (const word of words) {
     hosts.push({
@@ -53,12 +50,12 @@ export async function runQuery(
     });
   }
   using interrupt = onInterrupt(() => {});
-  const show = printer(settings, allProtocols);
+  const show = printer(options, allProtocols);
   const replied = await queryAll(hosts, show, {
     network,
     allProtocols,
-    timeoutMs: settings.milliseconds("timeout"),
-    retries: settings.whole("retries", 0, 3) ?? DEFAULTS.query.retries,
+    timeoutMs: options.timeout,
+    retries,
     verify,
     note,
     signal: interrupt.signal,
@@ -112,14 +109,16 @@ async function queryAll(
 }
 
 /** Shows hosts as the options say. */
-function printer(settings: Settings, allProtocols: readonly Protocol[]): ShowHost {
-  const [json, quiet] = [settings.has("json"), settings.has("quiet")];
-  const color = useColor(settings.has("no-color"));
+function printer(
+  { json, quiet, noColor, noPlayers }: OptionsOf<"query">,
+  allProtocols: readonly Protocol[],
+): ShowHost {
+  const color = useColor(noColor);
   const format = ndjsonFormat(FIELDS);
   let described = 0;
   return async ({ word, located }, queried) => {
     const records = queried.flatMap(({ server }) => server.record ?? [])
-      .map((record) => settings.has("no-players") ? withoutPlayers(record) : record);
+      .map((record) => noPlayers ? withoutPlayers(record) : record);
     for (const record of records) {
       const lines = json ? [] : describe(record, color, allProtocols);
       if (!json && described++ > 0) lines.unshift(""); // a blank line between servers

@@ -13,10 +13,11 @@ import type { Range } from "../../targets/ranges.ts";
 import { connectionEnvironment } from "../../app/databases/connection_environment.ts";
 import { EXIT } from "../../app/exit_codes.ts";
 import { readArgs } from "../options/parse_arguments.ts";
-import { Settings, type Values } from "../../app/settings/option_values.ts";
-import { optionsOf } from "../options/option_table.ts";
-import { formatConfig, mergeValues, parseConfig } from "../options/config_file.ts";
-import { orderDigest } from "../../app/resume/scan_configuration.ts";
+import type { GivenOptions } from "../../app/settings/given_options.ts";
+import { type OptionsOf, optionsOf } from "../options/option_table.ts";
+import { readOptions } from "../options/read_options.ts";
+import { formatConfig, mergeOptions, parseConfig } from "../options/config_file.ts";
+import { fullPath, orderDigest } from "../../app/resume/scan_configuration.ts";
 import { outputColumns, print, tellError, tellLine } from "../term/console.ts";
 import { readTextFile, userPath } from "../../app/environment.ts";
 import { planLines, printTargets } from "./scan_dry_run.ts";
@@ -26,14 +27,14 @@ import { checkApart, refuseFiles } from "../../app/outputs/path_conflicts.ts";
 import { checkpointPlace } from "../../app/resume/open_with_checkpoint.ts";
 import { groundsOf } from "../../app/engines/load_engines.ts";
 import { haveService } from "../../app/targets/name_lookup.ts";
-import { readMetrics } from "../../app/metrics/metrics_server.ts";
 import { OptOutFile } from "../../app/targets/opt_out_file.ts";
+import { ROW_ORDERS } from "../../app/outputs/sorting_sink.ts";
 import { outputPaths, planOutputs } from "../../app/outputs/open_outputs.ts";
 import { planScan, requirePermission, selectionOf } from "../../app/targets/scan_plan.ts";
 import { resolveName, serviceFinder } from "../../app/targets/dns_lookup.ts";
 import { type KnownServers, knownToRescan } from "../../app/targets/rescan_targets.ts";
 import { checkMarks, readResumed, type Resumed } from "../../app/resume/read_resumed_scan.ts";
-import { readScanSettings, type ScanSettings, speedFor } from "../../app/settings/scan_settings.ts";
+import { type ScanSettings, scanSettings, speedFor } from "../../app/settings/scan_settings.ts";
 import { planDatabases } from "../../app/databases/scan_databases.ts";
 import { withoutSecrets } from "../../app/databases/connection_environment.ts";
 import {
@@ -48,19 +49,27 @@ export async function runScan(
   args: readonly string[],
   allProtocols: readonly Protocol[],
 ): Promise<number> {
-  const secret = await readValues(args);
-  const given = withoutSecrets(secret);
-  const path = new Settings(given).text("resume");
-  if (path === undefined) return await runWith(given, secret, "resumable", allProtocols);
+  const given = await readGiven(args);
+  const [path] = given.given.get("resume") ?? [];
+  if (path === undefined) return await runWith(given, "resumable", allProtocols);
   const checkpoint = await readCheckpoint(
     systemDisk,
     userPath(path),
     project.version,
     allProtocols,
   );
-  const resumed = await readResumed(path, checkpoint, given, optionsOf("scan"), allProtocols);
-  const withSecrets = given.given.has("output") ? secret : resumed.values;
-  return await runWith(resumed.values, withSecrets, resumed, allProtocols);
+  const allowed = optionsOf("scan");
+  const line = withoutSecrets(given, allowed);
+  const resumed = await readResumed(path, checkpoint, line, allowed, allProtocols);
+  return await runWith(withPasswords(resumed.given, given), resumed, allProtocols);
+}
+
+/** The options of a resumed scan, with the passwords of databases that the command line has. */
+function withPasswords(resumed: GivenOptions, { given }: GivenOptions): GivenOptions {
+  const output = given.get("output");
+  return output === undefined
+    ? resumed
+    : { ...resumed, given: new Map([...resumed.given, ["output", output.map(fullPath)]]) };
 }
 
 /**
@@ -73,51 +82,45 @@ export async function runPassingScan(
   args: readonly string[],
   allProtocols: readonly Protocol[],
 ): Promise<number> {
-  const values = await readValues(args);
-  return await runWith(values, values, "passing", allProtocols);
+  return await runWith(await readGiven(args), "passing", allProtocols);
 }
 
 /**
  * Runs a scan.
  *
- * @param secret The same, perhaps with passwords of databases.
+ * @param secret Words and options, perhaps with passwords of databases.
  * @param origin The scan that is resumed; or whether a new one can be.
  */
 async function runWith(
-  values: Values,
-  secret: Values,
+  secret: GivenOptions,
   origin: Resumed | "resumable" | "passing",
   allProtocols: readonly Protocol[],
 ): Promise<number> {
   const resumed = typeof origin === "object" ? origin : undefined;
-  const stores = planDatabases(new Settings(secret));
-  const settings = new Settings(values);
-  const chosen = { ...readScanSettings(settings, randomSeed, allProtocols), ...startOf(resumed) };
-  const outputs = planOutputs(settings, outputColumns(), undefined, allProtocols);
+  const options = readOptions("scan", secret, allProtocols);
+  const given = withoutSecrets(secret, optionsOf("scan"));
+  const stores = planDatabases(options);
+  const chosen = { ...scanSettings(options, randomSeed, allProtocols), ...startOf(resumed) };
+  const order = options.sort && ROW_ORDERS[options.sort];
+  const outputs = planOutputs(options, outputColumns(), undefined, allProtocols, order);
   const files = {
-    outputs: outputPaths(new Settings(secret), outputs),
-    status: settings.text("status-file"),
-    metadata: settings.text("metadata-file"),
-    checkpoint: settings.text("checkpoint"),
+    outputs: outputPaths(options, outputs),
+    status: options.statusFile,
+    metadata: options.metadataFile,
+    checkpoint: options.checkpoint,
   };
   checkApart(files);
-  readMetrics(settings); // which refuses before names are looked up
-  if (settings.has("echo-config")) {
-    await print(formatConfig("scan", values));
+  if (options.echoConfig) {
+    await print(formatConfig("scan", given));
     return EXIT.done;
   }
-  const optOuts = new OptOutFile(settings.text("opt-out-file"), tellLine);
+  const optOuts = new OptOutFile(options.optOutFile, tellLine);
   const found = resumed?.configuration.found ??
     await lookUpTargets(
-      settings,
+      given.words,
+      options,
       chosen,
-      () =>
-        knownToRescan(
-          new Settings(secret),
-          stores.places,
-          connectionEnvironment(tellLine),
-          allProtocols,
-        ),
+      () => knownToRescan(options, stores.places, connectionEnvironment(tellLine), allProtocols),
     );
   const named = composeTargets(found, [...await optOuts.read(), ...optedOutOf(resumed)]);
   const { targets } = named;
@@ -127,7 +130,7 @@ async function runWith(
         "never probed are not those of the scan",
     );
   }
-  if (settings.text("ports") === undefined) {
+  if (options.ports === undefined) {
     requirePorts(
       targets,
       chosen.protocols,
@@ -141,26 +144,38 @@ async function runWith(
   const selection = selectionOf(chosen, named);
   const plan = planScan({ ...selection, limits: { retries: chosen.retries, rates: fastest } });
   checkMarks({ udp: chosen.from, tcp: chosen.fromTcp }, plan.passes, resumed?.path);
-  if (settings.has("list-targets")) {
+  if (options.listTargets) {
     await printTargets(selection, chosen.retries);
     return EXIT.done;
   }
-  const tell = settings.has("quiet") ? () => {} : tellLine;
-  const grounds = groundsOf(targets, chosen, settings.has("dry-run"));
+  const tell = options.quiet ? () => {} : tellLine;
+  const grounds = groundsOf(targets, chosen, options.dryRun);
   const engine = await chooseEngine(chosen.engine, grounds, tell);
   const written = [...outputs, ...stores.places];
   const lines = planLines(plan, named, chosen, speed, written, engine);
-  if (settings.has("dry-run")) {
+  if (options.dryRun) {
     await print(lines.join("\n"));
     return EXIT.done;
   }
-  requirePermission(targets, plan, settings.has("i-have-permission"));
-  if (settings.has("verbose")) lines.forEach(tellLine);
+  requirePermission(targets, plan, options.iHavePermission);
+  if (options.verbose) lines.forEach(tellLine);
   const place = origin === "resumable"
     ? checkpointPlace(files.checkpoint, files.outputs)
     : undefined;
   const resumable = origin !== "passing";
-  const job = { settings, chosen, engine, speed, named, plan, outputs, stores, files, optOuts };
+  const job = {
+    options,
+    given,
+    chosen,
+    engine,
+    speed,
+    named,
+    plan,
+    outputs,
+    stores,
+    files,
+    optOuts,
+  };
   return await execute({ ...job, found, place, resumed, resumable, program: project.version });
 }
 
@@ -178,40 +193,40 @@ function optedOutOf(resumed?: Resumed): Range[] {
   }));
 }
 
-async function readValues(args: readonly string[]): Promise<Values> {
+async function readGiven(args: readonly string[]): Promise<GivenOptions> {
   const line = readArgs("scan", args);
-  const path = new Settings(line).text("config");
+  const [path] = line.given.get("config") ?? [];
   if (path === undefined) return line;
-  return mergeValues(parseConfig("scan", await readTextFile(path), `"${path}"`), line);
+  return mergeOptions(parseConfig("scan", await readTextFile(path), `"${path}"`), line);
 }
 
 async function lookUpTargets(
-  settings: Settings,
+  given: readonly string[],
+  options: OptionsOf<"scan">,
   { protocols, allProtocols }: ScanSettings,
   readKnown: () => Promise<KnownServers>,
 ): Promise<FoundTargets> {
-  const words = settings.values.words.filter((word) => word !== "-");
-  const stdin = settings.values.words.includes("-") ? ["-"] : [];
-  const paths = [...settings.texts("input-file"), ...stdin];
+  const words = given.filter((word) => word !== "-");
+  const paths = [...options.inputFile, ...given.filter((word) => word === "-")];
   if (paths.filter((path) => path === "-").length > 1) {
     throw new InputError("Cannot read targets from standard input twice");
   }
   refuseFiles(words);
-  const note = settings.has("quiet") ? () => {} : tellError;
+  const note = options.quiet ? () => {} : tellError;
   return await findTargets({
     words,
     files: await readAll(paths),
-    exclude: settings.texts("exclude"),
-    excludeFiles: await readAll(settings.texts("exclude-file")),
+    exclude: options.exclude,
+    excludeFiles: await readAll(options.excludeFile),
     known: await readKnown(),
     allProtocols,
   }, {
     resolve: (name) => resolveName(name, allProtocols),
-    findService: settings.text("ports") === undefined && haveService(protocols)
+    findService: options.ports === undefined && haveService(protocols)
       ? serviceFinder({ note })
       : undefined,
     note,
-    allowPrivate: settings.has("allow-private"),
+    allowPrivate: options.allowPrivate,
   });
 }
 

@@ -16,11 +16,11 @@ import { newState, type ScanState } from "../../scan/scan_state.ts";
 import { readIds } from "../../sinks/read_ids.ts";
 import type { Range } from "../../targets/ranges.ts";
 import { optOutCheck } from "../../targets/builtin_lists.ts";
-import { optionsOf } from "../options/option_table.ts";
+import { type OptionsOf, optionsOf } from "../options/option_table.ts";
 import { formatConfig } from "../options/config_file.ts";
 import {
   formatConfiguration,
-  lastingValues,
+  lastingOptions,
   orderDigest,
 } from "../../app/resume/scan_configuration.ts";
 import { tellLine } from "../term/console.ts";
@@ -36,18 +36,15 @@ import {
   type OpenScanOptions,
 } from "../../app/resume/open_with_checkpoint.ts";
 import type { OptOutFile } from "../../app/targets/opt_out_file.ts";
-import { metricsTrouble, readMetrics, serveMetrics } from "../../app/metrics/metrics_server.ts";
+import { metricsTrouble, serveMetrics } from "../../app/metrics/metrics_server.ts";
 import { closeOutputs, type OutputPlan } from "../../app/outputs/open_outputs.ts";
 import { type Plan, selectionOf } from "../../app/targets/scan_plan.ts";
 import { clockJumpLine, Progress, statusOf } from "../term/scan_progress.ts";
 import { type ScanWork, scanWork } from "../term/status_line.ts";
 import { isClosedPipe, whileRead } from "../../app/outputs/closed_pipe.ts";
 import { type Resumed, resumeLine } from "../../app/resume/read_resumed_scan.ts";
-import {
-  isLater,
-  type ScanSettings,
-  type SpeedSettings,
-} from "../../app/settings/scan_settings.ts";
+import type { ScanSettings, SpeedSettings } from "../../app/settings/scan_settings.ts";
+import { isLater } from "../../sweep/trail.ts";
 import { scanFamilies } from "../../app/metrics/scan_metrics.ts";
 import {
   askedOf,
@@ -68,11 +65,13 @@ import { endLines, exitCode, summary, unprobedLines } from "../term/scan_summary
 import type { FoundTargets, NamedTargets } from "../../app/targets/find_targets.ts";
 import { SoftwareTally } from "../../app/outputs/software_tally.ts";
 import { sendErrorLine } from "../../app/engines/send_error_lines.ts";
-import type { Settings } from "../../app/settings/option_values.ts";
+import type { GivenOptions } from "../../app/settings/given_options.ts";
 
 /** Everything that a scan needs, checked. */
 export interface ScanJob {
-  readonly settings: Settings;
+  readonly options: OptionsOf<"scan">;
+  /** The same as it was written, without secrets. */
+  readonly given: GivenOptions;
   readonly chosen: ScanSettings;
   readonly engine: Engine;
   readonly speed: SpeedSettings;
@@ -99,8 +98,8 @@ const LEAST = 10;
 
 /** Opens, scans, closes, and says what came of it. */
 export async function execute(job: ScanJob): Promise<number> {
-  const { settings, chosen, plan, place, named: { targets } } = job;
-  const quiet = settings.has("quiet");
+  const { chosen, plan, place, named: { targets } } = job;
+  const { quiet, verbose, metrics: serving } = job.options;
   checkWritten(job.files);
   const sockets = await openScanSockets(targets, chosen, job.engine);
   const needed = LEAST + job.outputs.length + 4 * job.stores.places.length;
@@ -118,7 +117,6 @@ export async function execute(job: ScanJob): Promise<number> {
     shown.progress?.clear();
     if (!quiet) tellLine(line);
   };
-  const serving = readMetrics(settings);
   await using _served = serving &&
     serveMetrics(serving, () => scanFamilies(state), (why) => tell(metricsTrouble(why)));
   const spill = spillPath(job.files.outputs, scanId);
@@ -159,7 +157,7 @@ export async function execute(job: ScanJob): Promise<number> {
   if (resumed !== undefined && !quiet) tellLine(resumeLine(resumed, state.written, plan));
   // Who answered in any part of the scan is not missing.
   const since = resumed === undefined ? Date.now() : beganAt(scanId);
-  const config = formatConfig("scan", settings.values);
+  const config = formatConfig("scan", job.given);
   await stores.begin(scanId, since, chosen.shard.count, config);
   let end: ScanEnd;
   let saved: boolean | undefined;
@@ -183,9 +181,7 @@ export async function execute(job: ScanJob): Promise<number> {
         job.optOuts.note(address);
         stores.optOut(address);
       },
-      onPass: settings.has("verbose")
-        ? (transport) => progress.tellPass(plan, transport)
-        : undefined,
+      onPass: verbose ? (transport) => progress.tellPass(plan, transport) : undefined,
       onClockJump: (ms) => tell(clockJumpLine(ms)),
       onTrouble: (code, kind) => {
         const line = sendErrorLine(code, kind);
@@ -229,14 +225,14 @@ async function keep(
     readonly key: Uint8Array;
   },
 ): Promise<OpenedScan> {
-  const { settings, chosen, outputs, resumed, place, program } = job;
+  const { options, chosen, outputs, resumed, place, program } = job;
   const { seed = null, shard, from: udp, fromTcp: tcp } = chosen;
   const { scanId } = given.state;
   const identity = {
     ...{ program, scanId, seed, key: key.toHex() },
     shard: `${shard.index}/${shard.count}`,
   };
-  const tell = settings.has("quiet") ? () => {} : tellLine;
+  const tell = options.quiet ? () => {} : tellLine;
   const keeping = {
     ...given,
     outputs,
@@ -247,12 +243,12 @@ async function keep(
     warn: tellLine,
   };
   if (resumed !== undefined) return await openResumedScan(keeping, resumed);
-  const append = settings.has("append");
+  const { append } = options;
   const answered = append && (isLater(udp) || isLater(tcp)) ? await knownServers(outputs) : [];
   const configuration = () =>
     formatConfiguration({
       scanId,
-      values: lastingValues(settings.values, chosen.seed, optionsOf("scan")),
+      given: lastingOptions(job.given, chosen.seed, optionsOf("scan")),
       found: job.found,
       answered,
       order: orderDigest(job.named.targets, chosen),
@@ -341,12 +337,11 @@ async function report(
     readonly unread: ReadonlySet<number>;
   },
 ): Promise<number> {
-  const { settings, chosen, outputs, stores, resumed } = job;
+  const { options: { quiet, verbose }, chosen, outputs, stores, resumed } = job;
   const places = [...outputs, ...stores.places].filter((_, i) => !unread.has(i));
   // The reader of the last output has what it wants, as `head` has.
   const served = isClosedPipe(end.error);
-  if (!settings.has("quiet") && !served) {
-    const verbose = settings.has("verbose");
+  if (!quiet && !served) {
     summary(state, end, { outputs: places, retries: chosen.retries, verbose }).forEach(tellLine);
     unprobedLines(job.plan).forEach(tellLine);
     // Rows that no output took were counted too, and those of an earlier run were not.
@@ -359,7 +354,7 @@ async function report(
   endLines(job, state, end, checkpoint?.path).forEach(tellLine);
   const { metadata } = job.files;
   if (metadata !== undefined) {
-    const options = JSON.parse(formatConfig("scan", settings.values));
+    const options = JSON.parse(formatConfig("scan", job.given));
     const seed = chosen.seed ?? null;
     const marks = { mark: end.marks.udp, tcp_mark: end.marks.tcp };
     const text = JSON.stringify({ options, seed, ...statusOf(state), ...marks }, null, 2);

@@ -7,7 +7,7 @@ import { recordSchema } from "../../core/schema.ts";
 import { rankedNames } from "../../protocols/list.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import { EXIT } from "../../app/exit_codes.ts";
-import { readArgs } from "../options/parse_arguments.ts";
+import { readCommandLine } from "../options/read_options.ts";
 import { print } from "../term/console.ts";
 
 /** Runs `schema`; returns the exit code. */
@@ -15,7 +15,7 @@ export async function runSchema(
   args: readonly string[],
   allProtocols: readonly Protocol[],
 ): Promise<number> {
-  readArgs("schema", args);
+  readCommandLine("schema", args, allProtocols);
   await print(JSON.stringify(recordSchema(rankedNames(allProtocols)), null, 2));
   return EXIT.done;
 }

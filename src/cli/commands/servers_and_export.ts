@@ -12,20 +12,21 @@ import { STORED_FIELDS } from "../../store/server_queries.ts";
 import { withDatabaseErrors } from "../../store/store.ts";
 import { connectionEnvironment } from "../../app/databases/connection_environment.ts";
 import { EXIT } from "../../app/exit_codes.ts";
-import { readArgs } from "../options/parse_arguments.ts";
+import type { OptionsOf } from "../options/option_table.ts";
+import { readCommandLine } from "../options/read_options.ts";
 import { outputColumns, tellLine } from "../term/console.ts";
-import { DEFAULTS } from "../../app/settings/defaults.ts";
 import {
   openNamed,
-  readSelection,
+  selectionOf,
+  type SelectionOptions,
   storedServersTable,
   writeServers,
 } from "../../app/databases/select_servers.ts";
 import { whileRead } from "../../app/outputs/closed_pipe.ts";
-import { openOutputs, planOutputs } from "../../app/outputs/open_outputs.ts";
+import { openOutputs, type OutputOptions, planOutputs } from "../../app/outputs/open_outputs.ts";
+import type { OutputFormat } from "../../app/outputs/output_formats.ts";
 import { countOf } from "../../core/quantities.ts";
 import { SoftwareTally } from "../../app/outputs/software_tally.ts";
-import { Settings } from "../../app/settings/option_values.ts";
 
 /** A row is written up to so long after its server was asked, milliseconds. */
 const OVERLAP_MS = 60_000;
@@ -35,8 +36,20 @@ export async function runServers(
   args: readonly string[],
   allProtocols: readonly Protocol[],
 ): Promise<number> {
-  const settings = new Settings(readArgs("servers", args));
-  return await show(settings, DEFAULTS.servers, allProtocols);
+  const { words: [place], options } = readCommandLine("servers", args, allProtocols);
+  return await show(place, {
+    ...options,
+    format: chosenFormat(options),
+    output: [],
+    append: false,
+  }, allProtocols);
+}
+
+/** The format of `--format`, for which `--json` is another word. */
+function chosenFormat({ json, format }: OptionsOf<"servers">): OutputFormat | undefined {
+  if (!json) return format;
+  if (format === undefined || format === "ndjson") return "ndjson";
+  throw new InputError(`Cannot use --json with --format ${format}: it means --format ndjson`);
 }
 
 /** Runs `export`; returns the exit code. */
@@ -44,25 +57,28 @@ export async function runExport(
   args: readonly string[],
   allProtocols: readonly Protocol[],
 ): Promise<number> {
-  const settings = new Settings(readArgs("export", args));
-  return await show(
-    settings,
-    { sort: settings.has("since") ? "overdue" : "address" },
-    allProtocols,
-  );
+  const { words: [place], options } = readCommandLine("export", args, allProtocols);
+  const { sort = options.since === undefined ? "address" : "overdue" } = options;
+  return await show(place, { ...options, sort }, allProtocols);
+}
+
+/** What the options of both commands say. */
+interface ShowOptions extends SelectionOptions, Pick<OutputOptions, "format" | "fields"> {
+  readonly output: readonly string[];
+  readonly append: boolean;
+  readonly quiet: boolean;
 }
 
 async function show(
-  settings: Settings,
-  usual: Parameters<typeof readSelection>[1],
+  word: string | undefined,
+  options: ShowOptions,
   allProtocols: readonly Protocol[],
 ): Promise<number> {
-  const { words } = settings.values;
   const now = Date.now();
-  const selection = readSelection(settings, usual, now);
+  const selection = selectionOf(options, now);
   const kind = { columns: STORED_FIELDS, table: (space: number) => storedServersTable(now, space) };
-  const plans = planOutputs(settings, outputColumns(), kind, allProtocols);
-  const place = settings.texts("output").find((path) => parseDatabaseLocation(path) !== undefined);
+  const plans = planOutputs(options, outputColumns(), kind, allProtocols);
+  const place = options.output.find((path) => parseDatabaseLocation(path) !== undefined);
   if (place !== undefined) {
     throw new InputError(
       `Cannot export to "${
@@ -70,9 +86,9 @@ async function show(
       }", which is a database: export to .ndjson, and import that`,
     );
   }
-  await using database = await openNamed(words[0], connectionEnvironment(tellLine));
-  const tell = settings.has("quiet") ? () => {} : tellLine;
-  const opened = await openOutputs(plans, settings.has("append"), { beforeRows: () => {}, tell });
+  await using database = await openNamed(word, connectionEnvironment(tellLine));
+  const tell = options.quiet ? () => {} : tellLine;
+  const opened = await openOutputs(plans, options.append, { beforeRows: () => {}, tell });
   const { sinks } = whileRead(opened.sinks, plans, tell);
   const tally = new SoftwareTally();
   const { count: written, latest } = await writeAll(
@@ -84,7 +100,7 @@ async function show(
         () => writeServers(database, selection, [...sinks, tally]),
       ),
   );
-  if (settings.has("quiet")) return EXIT.done;
+  if (options.quiet) return EXIT.done;
   tellLine(`${countOf(written, "server")} of ${database.name}`);
   if (plans.some(({ format }) => format.name === "table")) tally.lines().forEach(tellLine);
   if (selection.since !== undefined && written > 0) {

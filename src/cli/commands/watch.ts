@@ -4,7 +4,6 @@
  * @module
  */
 import type { Address } from "../../core/address.ts";
-import { InputError } from "../../core/errors.ts";
 import { systemClock } from "../../net/clock.ts";
 import { uuidv7 } from "../../scan/scan_id.ts";
 import { OptedOutAddresses } from "../../scan/inspect_stage/opted_out_addresses.ts";
@@ -13,7 +12,6 @@ import type { Protocol } from "../../protocols/protocol.ts";
 import { parseDatabaseLocation } from "../../store/open_store.ts";
 import {
   firstPollsMs,
-  LEAST_INTERVAL_MS,
   noCounts,
   watch,
   type WatchCounts,
@@ -21,52 +19,46 @@ import {
   type WatchRules,
   type Webhook,
 } from "../../watch/mod.ts";
-import { connectionEnvironment } from "../../app/databases/connection_environment.ts";
+import {
+  connectionEnvironment,
+  withoutSecrets,
+} from "../../app/databases/connection_environment.ts";
 import { formatConfig } from "../options/config_file.ts";
-import { readArgs } from "../options/parse_arguments.ts";
+import { type OptionsOf, optionsOf } from "../options/option_table.ts";
+import { readCommandLine } from "../options/read_options.ts";
 import { tellError, tellLine } from "../term/console.ts";
 import { EventPrinter } from "../term/event_lines.ts";
-import { DEFAULTS } from "../../app/settings/defaults.ts";
 import { EXIT } from "../../app/exit_codes.ts";
 import { onInterrupt } from "../../app/interrupt_signals.ts";
-import {
-  type MetricsPlace,
-  metricsTrouble,
-  readMetrics,
-  serveMetrics,
-} from "../../app/metrics/metrics_server.ts";
+import { metricsTrouble, serveMetrics } from "../../app/metrics/metrics_server.ts";
 import { readServerRows } from "../../app/targets/servers_in_files.ts";
 import { systemNetwork } from "../../app/system_network.ts";
 import type { Network, OptOutList } from "../../net/network.ts";
 import { countOf, withCommas } from "../../core/quantities.ts";
-import { chosenProtocols } from "../../app/settings/scan_settings.ts";
 import { keepDownsampled } from "../../app/databases/downsample.ts";
-import { Settings } from "../../app/settings/option_values.ts";
 import {
   openPollingSockets,
   type PollingSettings,
-  readPollingSettings,
+  pollingSettings,
 } from "../../app/engines/watch_sockets.ts";
 import { WatchDatabases } from "../../app/databases/watch_databases.ts";
 import { WatchMetrics } from "../../app/metrics/watch_metrics.ts";
 import { readWatchTargets, withoutOptedOut } from "../../app/targets/watch_targets.ts";
 import {
   openWebhook,
-  readWebhook,
   type WebhookPlace,
+  webhookPlace,
   webhookSummary,
 } from "../../app/outputs/watch_webhook.ts";
 
 /** What the options say. */
 interface Chosen {
+  readonly options: OptionsOf<"watch">;
   readonly rules: WatchRules;
   readonly asking: PollingSettings;
   readonly webhook: WebhookPlace | undefined;
-  readonly keepMs: number | undefined;
-  readonly serving: MetricsPlace | undefined;
-  /** Whether players' names are kept. */
-  readonly names: boolean;
-  readonly quiet: boolean;
+  /** The options without secrets, as JSON. */
+  readonly config: string;
 }
 
 /** Runs `watch` until Ctrl-C; returns the exit code. */
@@ -74,24 +66,19 @@ export async function runWatch(
   args: readonly string[],
   allProtocols: readonly Protocol[],
 ): Promise<number> {
-  const settings = new Settings(readArgs("watch", args));
+  const { words, options, given } = readCommandLine("watch", args, allProtocols);
   const chosen: Chosen = {
-    rules: readWatchRules(settings),
-    asking: readPollingSettings(
-      settings,
-      chosenProtocols(settings.list("protocol"), allProtocols),
-      allProtocols,
-    ),
-    webhook: readWebhook(settings),
-    keepMs: settings.age("keep"),
-    serving: readMetrics(settings),
-    names: settings.has("names"),
-    quiet: settings.has("quiet"),
+    options,
+    rules: watchRules(options),
+    asking: pollingSettings(options, allProtocols),
+    webhook: webhookPlace(options),
+    config: formatConfig("watch", withoutSecrets(given, optionsOf("watch"))),
   };
-  const { rules, names, asking: { protocols } } = chosen;
-  await using lists = await WatchDatabases.open(settings, rules, tellLine);
+  const { rules, asking: { protocols } } = chosen;
+  const { names } = options;
+  await using lists = await WatchDatabases.open({ ...options, words }, rules, tellLine);
   const network = systemNetwork({
-    optOutFile: settings.text("opt-out-file"),
+    optOutFile: options.optOutFile,
     note: tellError,
     tell: tellLine,
     allProtocols,
@@ -100,9 +87,9 @@ export async function runWatch(
   const noted = await optOuts.read();
   const named = await readWatchTargets({
     optedOut: [...noted, ...await lists.optedOut()],
-    words: settings.values.words.filter((word) => parseDatabaseLocation(word) === undefined),
-    files: settings.texts("input-file"),
-    allowPrivate: settings.has("allow-private"),
+    words: words.filter((word) => parseDatabaseLocation(word) === undefined),
+    files: options.inputFile,
+    allowPrivate: options.allowPrivate,
     ...{ lists: lists.sources, protocols, allProtocols, names, rules },
     ...{ tell: tellLine, note: tellError, lookups: network, readRows: readServerRows },
   });
@@ -111,7 +98,7 @@ export async function runWatch(
   const servers = withoutOptedOut(named, optedOut, tellLine);
   const seed = crypto.getRandomValues(new Uint32Array(1))[0];
   const shy = { list: optOuts, addresses: new OptedOutAddresses(optedOut, seed) };
-  return await watchServers(servers, chosen, network, lists, shy, settings);
+  return await watchServers(servers, chosen, network, lists, shy);
 }
 
 /** Who opted out. */
@@ -128,11 +115,11 @@ async function watchServers(
   network: Network,
   lists: WatchDatabases,
   shy: Shy,
-  settings: Settings,
 ): Promise<number> {
-  const { rules: { scanId, intervalMs }, webhook, names, quiet, keepMs, serving } = chosen;
+  const { options, rules: { scanId, intervalMs }, webhook, config } = chosen;
+  const { names, quiet, keep: keepMs, metrics: serving } = options;
   using interrupt = onInterrupt(() => {});
-  const printer = new EventPrinter(settings.has("json") || !Deno.stdout.isTerminal());
+  const printer = new EventPrinter(options.json || !Deno.stdout.isTerminal());
   const signal = AbortSignal.any([interrupt.signal, printer.signal]);
   await using hook = webhook && await openWebhook(webhook, lists.places, tellError);
   const tell = (line: string) => tellLine(`blocksweep: ${line}`);
@@ -146,7 +133,7 @@ async function watchServers(
   const metrics = new WatchMetrics(servers, counts, lists.journals);
   await using _served = serving &&
     serveMetrics(serving, () => metrics.families(), (why) => tellLine(metricsTrouble(why)));
-  await lists.begin(settings.values, (values) => formatConfig("watch", values));
+  await lists.begin(config);
   const watching = watch({
     ...{ servers, concurrency, random: Math.random, clock: systemClock, signal, counts },
     spreadMs: firstPollsMs(servers.length, intervalMs),
@@ -184,20 +171,9 @@ function attachedTo(lists: WatchDatabases, names: boolean): "icons" | "all" | un
 }
 
 /** The rules that the options say. */
-export function readWatchRules(settings: Settings): WatchRules {
-  const intervalMs = settings.time("interval") ?? DEFAULTS.watch.intervalMs;
-  if (intervalMs < LEAST_INTERVAL_MS) {
-    throw new InputError(
-      `Cannot use --interval "${settings.text("interval")}": it must be at least 5s, because ` +
-        "servers cache their status for that long",
-    );
-  }
+function watchRules({ interval, downAfter }: OptionsOf<"watch">): WatchRules {
   const scanId = uuidv7(Date.now(), crypto.getRandomValues(new Uint8Array(10)));
-  return {
-    intervalMs,
-    downAfter: settings.whole("down-after", 1, 100) ?? DEFAULTS.watch.downAfter,
-    scanId,
-  };
+  return { intervalMs: interval, downAfter, scanId };
 }
 
 function summary(online: number, all: number, counts: WatchCounts, hook?: Webhook): string {

@@ -5,11 +5,10 @@
  */
 import { InputError } from "../../core/errors.ts";
 import { closestName } from "../../core/closest_name.ts";
-import type { Values } from "../../app/settings/option_values.ts";
-import { type Command, type Option, optionsOf } from "./option_table.ts";
-
-/** Options that make no sense in a file. */
-const NOT_IN_FILES = new Set(["config", "echo-config", "help", "version"]);
+import type { GivenOptions } from "../../app/settings/given_options.ts";
+import type { Command } from "./commands.ts";
+import type { Option } from "./option.ts";
+import { optionsOf } from "./option_table.ts";
 
 /**
  * Reads a file of options: `{ "targets": ["10.0.0.0/24"], "rate": "10k", "append": true }`. Names
@@ -18,7 +17,7 @@ const NOT_IN_FILES = new Set(["config", "echo-config", "help", "version"]);
  *
  * @param source How errors name the file.
  */
-export function parseConfig(command: Command, text: string, source: string): Values {
+export function parseConfig(command: Command, text: string, source: string): GivenOptions {
   const fail = (what: string) => new InputError(`Cannot use ${source}: ${what}`);
   let config: unknown;
   try {
@@ -30,7 +29,7 @@ export function parseConfig(command: Command, text: string, source: string): Val
   if (typeof config !== "object" || config === null || Array.isArray(config)) {
     throw fail("it must hold one JSON object");
   }
-  const options = optionsOf(command).filter(({ name }) => !NOT_IN_FILES.has(name));
+  const options = optionsOf(command).filter(({ inConfig }) => inConfig !== false);
   const given = new Map<string, readonly string[]>();
   let words: readonly string[] = [];
   for (const [name, value] of Object.entries(config)) {
@@ -53,8 +52,8 @@ function unknown(name: string, options: readonly Option[]): string {
   return `there is no option "${name}"${meant === undefined ? "" : `; did you mean "${meant}"?`}`;
 }
 
-function valuesOf({ value, repeat }: Option, given: unknown): readonly string[] | undefined {
-  if (value === undefined) {
+function valuesOf({ takes, repeat }: Option, given: unknown): readonly string[] | undefined {
+  if (takes === undefined) {
     return given === true ? ["true"] : given === false ? [] : undefined;
   }
   const list = texts(given);
@@ -69,13 +68,16 @@ function texts(value: unknown): readonly string[] | undefined {
   return valid ? list.map(String) : undefined;
 }
 
-function wanted({ value, repeat }: Option): string {
-  if (value === undefined) return "true or false";
-  return repeat ? `a text or a list of texts (${value})` : `a text or a number (${value})`;
+function wanted({ takes, repeat }: Option): string {
+  if (takes === undefined) return "true or false";
+  const { placeholder } = takes;
+  return repeat
+    ? `a text or a list of texts (${placeholder})`
+    : `a text or a number (${placeholder})`;
 }
 
 /** Options of a file, with those of the command line in their place where both are given. */
-export function mergeValues(file: Values, line: Values): Values {
+export function mergeOptions(file: GivenOptions, line: GivenOptions): GivenOptions {
   return {
     words: line.words.length > 0 ? line.words : file.words,
     given: new Map([...file.given, ...line.given]),
@@ -83,12 +85,12 @@ export function mergeValues(file: Values, line: Values): Values {
 }
 
 /** The options as {@linkcode parseConfig} reads them. */
-export function formatConfig(command: Command, { words, given }: Values): string {
+export function formatConfig(command: Command, { words, given }: GivenOptions): string {
   const config: Record<string, unknown> = words.length === 0 ? {} : { targets: words };
-  for (const { name, value, repeat } of optionsOf(command)) {
+  for (const { name, takes, repeat, inConfig } of optionsOf(command)) {
     const values = given.get(name);
-    if (values === undefined || NOT_IN_FILES.has(name)) continue;
-    config[name] = value === undefined ? true : repeat ? values : values[0];
+    if (values === undefined || inConfig === false) continue;
+    config[name] = takes === undefined ? true : repeat ? values : values[0];
   }
   return JSON.stringify(config, null, 2);
 }

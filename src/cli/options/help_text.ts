@@ -6,143 +6,10 @@
 import { EXIT_CODES } from "../../app/exit_codes.ts";
 import { PROTOCOLS } from "../../protocols/list.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
-import { type Command, type Option, optionsOf } from "./option_table.ts";
-import {
-  portExamples,
-  protocolLines,
-  protocolNotes,
-  type ProtocolText,
-  rescanNote,
-  textFor,
-} from "./protocol_help.ts";
-
-const TARGET_FORMS =
-  "A TARGET is an address, 10.0.0.0/24, 10.0.0.1-10.0.0.9, 10.0.0.1-254 or a name, also with :PORT.";
-
-const BY_NAME = "A name without a port is looked up for an SRV record too; of its addresses ";
-
-/** What each command is for, in the order of the overview. */
-export const COMMANDS: Readonly<
-  Record<Command, {
-    usage: string;
-    purpose: string;
-    note?: ProtocolText;
-    examples: readonly (string | typeof portExamples)[];
-  }>
-> = {
-  scan: {
-    usage: "scan TARGET... [options]",
-    purpose: "find game servers in ranges, and write a row for each",
-    note: (protocols) =>
-      `${TARGET_FORMS}\n${protocolNotes(protocols)}${BY_NAME}all are asked.\n` +
-      rescanNote(protocols),
-    examples: [
-      "scan 192.168.1.0/24",
-      "scan 10.0.0.0/16 -p 19132,25565 -o servers.csv -o servers.ndjson",
-      "scan -iL networks.txt --exclude 10.0.7.0/24 --rate 500 -o servers.ndjson",
-      "scan 10.0.0.0/8 --i-have-permission --seed 1 --shard 1/4 -o part1.ndjson",
-      portExamples,
-      "scan 172.16.0.0/12 --dry-run",
-    ],
-  },
-  query: {
-    usage: "query HOST[:PORT]... [options]",
-    purpose: "query servers in every protocol, and show what they publish",
-    note: (protocols) => `${protocolNotes(protocols)}${BY_NAME}the first is asked.`,
-    examples: [
-      "query 192.168.1.20",
-      "query play.example.org 192.168.1.20:19132",
-      "query localhost:19132 --json",
-    ],
-  },
-  lan: {
-    usage: "lan [options]",
-    purpose: "find servers and open worlds on the networks of this machine",
-    note:
-      "Dedicated Java servers are found by one connection to port 25565 of each address of the\n" +
-      "private networks of at most /22; other networks are listed. Addresses in the opt-out file\n" +
-      "are left out: to read it, lan needs --allow-read and --allow-env.",
-    examples: ["lan", "lan --once 10 --json", "lan -p 19132-19140"],
-  },
-  watch: {
-    usage: "watch HOST[:PORT]|FILE|DATABASE... [options]",
-    purpose: "ask known servers again and again, and tell what changes",
-    note:
-      "A FILE holds rows of a scan (.csv, .ndjson) or targets (.txt); a DATABASE is kept up to date.",
-    examples: [
-      "watch servers.db",
-      "watch play.example.org 192.168.1.20:19132",
-      "watch servers.ndjson --interval 30s --json >> events.ndjson",
-      "watch servers.csv --webhook https://example.org/events",
-    ],
-  },
-  servers: {
-    usage: "servers DATABASE [options]",
-    purpose: "show the servers of a database",
-    examples: [
-      "servers servers.db --online",
-      "servers servers.db --software paper --game-version 1.21 --min-players 5",
-      'servers servers.db --text "sky block" --json',
-    ],
-  },
-  history: {
-    usage: "history DATABASE HOST[:PORT] [options]",
-    purpose: "show the observations of one server of a database",
-    examples: ["history servers.db 192.168.1.20:19132", "history servers.db 192.168.1.20 --json"],
-  },
-  export: {
-    usage: "export DATABASE [options]",
-    purpose: "write the servers of a database to files, for other tools",
-    note: "Servers come by address; with --since the most overdue come first.",
-    examples: [
-      "export servers.db -o servers.csv -o servers.ndjson",
-      "export servers.db --online -o targets.txt",
-      "export servers.db --since 24h -o changed.ndjson",
-    ],
-  },
-  import: {
-    usage: "import DATABASE FILE... [options]",
-    purpose: "read servers from files: ours, nmap's, masscan's, naabu's, zmap's, or HOST:PORT",
-    note:
-      "The content tells the format: CSV, NDJSON, JSON and grep of ours; -oX and -oG of nmap;\n" +
-      "-oX, -oG, -oJ and -oL of masscan; JSON lines of naabu; CSV of zmap.",
-    examples: [
-      "import servers.db rows.ndjson rows.csv",
-      "import servers.db nmap.xml masscan.json",
-      "import servers.db zmap.csv --port 25565",
-    ],
-  },
-  prune: {
-    usage: "prune DATABASE --keep TIME",
-    purpose: "downsample old observations to one an hour, later to one a day",
-    note: "Hours begin where TIME ends, days after four times that; the last of each is kept.",
-    examples: ["prune servers.db --keep 90d"],
-  },
-  fleet: {
-    usage: "fleet [options]",
-    purpose: "simulate servers on loopback, or check a scan of them, to try and test scanners",
-    examples: [
-      "fleet --servers 1000 --manifest truth.ndjson",
-      "fleet --loss 5 --delay 20 --jitter 30",
-      "fleet --check servers.csv --manifest truth.ndjson",
-    ],
-  },
-  demo: {
-    usage: "demo [options]",
-    purpose: "simulate a fleet, scan it, and check every row",
-    examples: ["demo", "demo --servers 1000 --seed 7"],
-  },
-  schema: {
-    usage: "schema [--help]",
-    purpose: "print the columns of a row as a JSON Schema",
-    examples: ["schema"],
-  },
-  completions: {
-    usage: "completions bash|zsh|fish",
-    purpose: "print completions for a shell",
-    examples: ["completions bash > ~/.local/share/bash-completion/completions/blocksweep"],
-  },
-};
+import { type Command, COMMANDS } from "./commands.ts";
+import { dashed, type Option, type OptionGroup, textOf } from "./option.ts";
+import { OPTION_GROUPS } from "./option_table.ts";
+import { protocolLines, textFor } from "./protocol_help.ts";
 
 /** Help on everything. */
 export function overview(allProtocols: readonly Protocol[] = PROTOCOLS): string {
@@ -175,18 +42,14 @@ export function commandHelp(
   allProtocols: readonly Protocol[] = PROTOCOLS,
 ): string {
   const { usage, purpose, note, examples } = COMMANDS[command];
-  const options = optionsOf(command);
-  const groups = [...new Set(options.map(({ group }) => group))];
   return [
     `blocksweep ${command}: ${purpose}`,
     "",
     `Usage: blocksweep ${usage}`,
-    ...groups.flatMap((group) => [
+    ...groupsOf(command).flatMap(({ title, options }) => [
       "",
-      `${group}:`,
-      ...options.filter((option) => option.group === group).map((option) =>
-        optionLine(option, command, allProtocols)
-      ),
+      `${title}:`,
+      ...options.map((option) => optionLine(option, command, allProtocols)),
     ]),
     ...(note === undefined ? [] : ["", textFor(note, allProtocols)]),
     "",
@@ -196,18 +59,40 @@ export function commandHelp(
   ].join("\n");
 }
 
+/** The options of a command, by heading. */
+export function groupsOf(command: Command): readonly OptionGroup[] {
+  return OPTION_GROUPS.map(({ title, options }) => ({
+    title,
+    options: options.filter(({ commands }) => commands.includes(command)),
+  })).filter(({ options }) => options.length > 0);
+}
+
+/** What holds for a command without an option, as help shows it. */
+export function defaultOf(
+  option: Option,
+  command: Command,
+  allProtocols: readonly Protocol[],
+): string | undefined {
+  const text = textOf(option.default, command) ?? textOf(option.defaultText, command);
+  return text === undefined ? undefined : textFor(text, allProtocols);
+}
+
+/** How an option is written: `-p, --ports PORTS`. */
+export function usageOf({ name, short, takes }: Option): string {
+  const letter = short === undefined ? "" : `-${short}, `;
+  return `${letter}${dashed(name)}${takes === undefined ? "" : ` ${takes.placeholder}`}`;
+}
+
 const NAME_WIDTH = 29;
 
 function optionLine(
-  { name, short, value, help, usual }: Option,
+  option: Option,
   command: Command,
   allProtocols: readonly Protocol[],
 ): string {
-  const dashes = /^o[A-Z]$/.test(name) ? "-" : "--";
-  const letter = short === undefined ? "    " : `-${short}, `;
-  const usage = `  ${letter}${dashes}${name}${value === undefined ? "" : ` ${value}`}`;
-  const without = typeof usual === "string" ? usual : usual?.[command];
-  return `${usage.padEnd(NAME_WIDTH)} ${textFor(help, allProtocols)}${
-    without === undefined ? "" : `; default: ${without}`
-  }`;
+  const indent = " ".repeat(option.short === undefined ? 6 : 2);
+  const usage = `${indent}${usageOf(option)}`.padEnd(NAME_WIDTH);
+  const usual = defaultOf(option, command, allProtocols);
+  const without = usual === undefined ? "" : `; default: ${usual}`;
+  return `${usage} ${textFor(option.help, allProtocols)}${without}`;
 }

@@ -6,17 +6,13 @@
 import { parseArgs } from "@std/cli";
 import { InputError } from "../../core/errors.ts";
 import { closestName } from "../../core/closest_name.ts";
-import type { Values } from "../../app/settings/option_values.ts";
-import { type Command, type Option, optionsOf } from "./option_table.ts";
+import type { GivenOptions } from "../../app/settings/given_options.ts";
+import { type Command, COMMANDS } from "./commands.ts";
+import { dashed, type Option } from "./option.ts";
+import { optionsOf } from "./option_table.ts";
 
 /** nmap's and masscan's names of more than one letter behind one dash. */
 const LONG_SHORTS = new Set(["-iL", "-sL", "-oD", "-oJ", "-oG", "-oL"]);
-
-/** Words that a command takes besides options, at the most; no number where it counts them itself. */
-const MOST_WORDS: Partial<Readonly<Record<Command, number>>> = {
-  ...{ servers: 1, history: 2, export: 1, prune: 1 },
-  ...{ demo: 0, schema: 0, completions: 1 },
-};
 
 /** What letters mean in tools that users come from, and what they are called here. */
 const FOREIGN: Readonly<Record<string, string>> = {
@@ -38,17 +34,17 @@ const FOREIGN: Readonly<Record<string, string>> = {
  * @throws InputError for an option that does not exist, lacks its value, or has one too many, and for
  * a word that the command does not take.
  */
-export function readArgs(command: Command, args: readonly string[]): Values {
+export function readArgs(command: Command, args: readonly string[]): GivenOptions {
   const options = optionsOf(command);
   const alias = Object.fromEntries(options.map(({ name, short, aliases = [] }) => [
     name,
     short === undefined ? [...aliases] : [short, ...aliases],
   ]));
-  const takesValue = options.filter(({ value }) => value !== undefined);
-  refuseValues(args, options.filter(({ value }) => value === undefined));
+  const takesValue = options.filter(({ takes }) => takes !== undefined);
+  refuseValues(args, options.filter(({ takes }) => takes === undefined));
   const parsed = parseArgs(plainArgs(args, takesValue), {
     string: ["_", ...takesValue.map(({ name }) => name)],
-    boolean: options.filter(({ value }) => value === undefined).map(({ name }) => name),
+    boolean: options.filter(({ takes }) => takes === undefined).map(({ name }) => name),
     collect: takesValue.map(({ name }) => name),
     alias,
     unknown: (arg, key) => {
@@ -62,7 +58,7 @@ export function readArgs(command: Command, args: readonly string[]): Values {
     if (values.length > 0) given.set(option.name, values);
   }
   const words = parsed._.map(String);
-  const most = MOST_WORDS[command] ?? Infinity;
+  const { most = Infinity } = COMMANDS[command].words ?? {};
   if (words.length <= most) return { words, given };
   throw new InputError(
     `Cannot use "${words[most]}": ${
@@ -103,17 +99,17 @@ function refuseValues(args: readonly string[], options: readonly Option[]): void
   if (wrong !== undefined) throw new InputError(`Cannot use ${wrong}: it takes no value`);
 }
 
-function valuesOf({ name, value, repeat }: Option, parsed: unknown): string[] {
-  if (value === undefined) {
+function valuesOf({ name, takes, repeat }: Option, parsed: unknown): string[] {
+  if (takes === undefined) {
     if (typeof parsed === "boolean") return parsed ? ["true"] : [];
-    throw new InputError(`Cannot use --${name} "${parsed}": it takes no value`); // as -q=no, -q5
+    throw new InputError(`Cannot use ${dashed(name)} "${parsed}": it takes no value`); // as -q=no, -q5
   }
   const values = (parsed ?? []) as string[];
   if (values.includes("")) {
-    throw new InputError(`Cannot use --${name}: it needs a value (${value})`);
+    throw new InputError(`Cannot use ${dashed(name)}: it needs a value (${takes.placeholder})`);
   }
   if (!repeat && values.length > 1) {
-    throw new InputError(`Cannot use --${name} twice: "${values[0]}" and "${values[1]}"`);
+    throw new InputError(`Cannot use ${dashed(name)} twice: "${values[0]}" and "${values[1]}"`);
   }
   return values;
 }

@@ -17,10 +17,14 @@ export function textFor(text: ProtocolText, allProtocols: readonly Protocol[]): 
 
 /** The help of `--protocol`. */
 export function protocolHelp(allProtocols: readonly Protocol[]): string {
+  return `protocols to look for: ${namesOf(allProtocols)}`;
+}
+
+/** What holds without `--protocol`. */
+export function defaultProtocols(allProtocols: readonly Protocol[]): string {
   const usual = usualProtocols(allProtocols);
   const others = namesOf(allProtocols.filter((one) => !usual.includes(one)));
-  return `protocols to look for: ${namesOf(allProtocols)}; default: all` +
-    (others === "" ? "" : ` but ${others}`);
+  return others === "" ? "all" : `all but ${others}`;
 }
 
 /** The help of `--verify`. */

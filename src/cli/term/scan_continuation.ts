@@ -7,9 +7,10 @@ import type { Marks } from "../../scan/checkpoint/low_water_mark.ts";
 import type { ScanEnd } from "../../scan/scan_options.ts";
 import type { EndReason, ScanState } from "../../scan/scan_state.ts";
 import { OutputLostError } from "../../sinks/sink.ts";
-import type { Settings, Values } from "../../app/settings/option_values.ts";
+import type { GivenOptions } from "../../app/settings/given_options.ts";
 import { programName } from "./console.ts";
 import { quoteWord } from "../../app/environment.ts";
+import { dashed } from "../options/option.ts";
 import { optionsOf } from "../options/option_table.ts";
 import type { OutputPlan } from "../../app/outputs/open_outputs.ts";
 import type { ScanSettings } from "../../app/settings/scan_settings.ts";
@@ -22,14 +23,17 @@ function sequel(path: string): string {
 }
 
 /** Notes on that command. */
-export function continueNotes(values: Values, outputs: readonly OutputPlan[]): string[] {
+export function continueNotes(
+  { words, given }: GivenOptions,
+  outputs: readonly OutputPlan[],
+): string[] {
   const unread = outputs.filter(({ readable }) => !readable)
     .map(({ path }) => path === "-" ? "standard output" : path);
   return [
     ...(unread.length === 0 ? [] : [
       `${unread.join(", ")} may get some servers twice: the program cannot read back what it holds`,
     ]),
-    ...([...values.words, ...values.given.get("input-file") ?? []].includes("-")
+    ...([...words, ...given.get("input-file") ?? []].includes("-")
       ? ["it needs the same targets on standard input"]
       : []),
   ];
@@ -45,12 +49,12 @@ export function resumeCommand(path: string): string {
  * to what is there.
  */
 export function continueCommand(
-  values: Values,
+  { words, given: before }: GivenOptions,
   { seed, protocols }: ScanSettings,
   marks: Marks,
   outputs: readonly OutputPlan[],
 ): string {
-  const given = new Map(values.given);
+  const given = new Map(before);
   if (seed !== undefined) given.set("seed", [String(seed)]);
   const used = (["udp", "tcp"] as const).filter((one) =>
     protocols.some(({ transport }) => transport === one)
@@ -66,18 +70,20 @@ export function continueCommand(
     const format = (path: string) => outputs.find((output) => output.path === path)?.format;
     given.set(name, paths.map((path) => format(path)?.appendable === false ? sequel(path) : path));
   }
-  const words = optionsOf("scan").flatMap(({ name, value }) => {
+  const options = optionsOf("scan").flatMap(({ name, takes }) => {
     const texts = given.get(name) ?? [];
-    return value === undefined
-      ? texts.map(() => `--${name}`)
-      : texts.flatMap((text) => [`--${name}`, text]);
+    return takes === undefined
+      ? texts.map(() => dashed(name))
+      : texts.flatMap((text) => [dashed(name), text]);
   });
-  return [programName(), "scan", ...[...values.words, ...words].map(quoteWord)].join(" ");
+  return [programName(), "scan", ...[...words, ...options].map(quoteWord)].join(" ");
 }
 
 /** What decides how a scan can be continued. */
 export interface Continuable {
-  readonly settings: Settings;
+  readonly options: { readonly quiet: boolean; readonly rescan: string | undefined };
+  /** Words and options as they were written, without secrets. */
+  readonly given: GivenOptions;
   readonly chosen: ScanSettings;
   readonly outputs: readonly OutputPlan[];
   /** Its databases, with the passwords of their URLs. */
@@ -91,7 +97,7 @@ const EARLY: ReadonlySet<EndReason> = new Set(["incomplete", "interrupted", "max
 
 /** How to continue a scan that has not finished. */
 export function continueLines(
-  { settings, chosen, outputs, stores, resumable }: Continuable,
+  { options, given, chosen, outputs, stores, resumable }: Continuable,
   state: ScanState,
   end: ScanEnd,
   checkpoint: string | undefined,
@@ -108,12 +114,12 @@ export function continueLines(
     return [condition + command, ...notes];
   }
   if (!early) return [];
-  if (settings.has("rescan")) {
+  if (options.rescan !== undefined) {
     return ["continue with the same command: servers that were not probed are the most overdue"];
   }
   if (end.marks.udp.pass > state.passes && end.marks.tcp.pass > state.tcp.passes) return [];
-  const command = continueCommand(settings.values, chosen, end.marks, outputs);
-  const notes = [...continueNotes(settings.values, outputs), ...passwordNotes(stores)];
+  const command = continueCommand(given, chosen, end.marks, outputs);
+  const notes = [...continueNotes(given, outputs), ...passwordNotes(stores)];
   return [`continue with: ${command}`, ...notes];
 }
 

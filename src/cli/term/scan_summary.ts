@@ -234,6 +234,6 @@ export function endLines(
   end: ScanEnd,
   checkpoint: string | undefined,
 ): string[] {
-  const left = job.settings.has("quiet") ? shortageLines(state) : [];
+  const left = job.options.quiet ? shortageLines(state) : [];
   return [...left, ...continueLines(job, state, end, checkpoint)];
 }

@@ -3,11 +3,11 @@ import { assert, assertEquals } from "@std/assert";
 import fc from "npm:fast-check@4.10.2";
 import { optionsOf } from "../../../src/cli/options/option_table.ts";
 import { readArgs } from "../../../src/cli/options/parse_arguments.ts";
+import { readCommandLine } from "../../../src/cli/options/read_options.ts";
 import { formatConfig, parseConfig } from "../../../src/cli/options/config_file.ts";
-import { formatConfiguration, lastingValues } from "../../../src/app/resume/scan_configuration.ts";
+import { formatConfiguration, lastingOptions } from "../../../src/app/resume/scan_configuration.ts";
 import { main } from "../../../src/cli/mod.ts";
 import { withoutSecrets } from "../../../src/app/databases/connection_environment.ts";
-import { Settings } from "../../../src/app/settings/option_values.ts";
 import { WatchDatabases } from "../../../src/app/databases/watch_databases.ts";
 import { migrate } from "../../../src/store/database/migrate.ts";
 import { openSqlite } from "../../../src/store/database/sqlite.ts";
@@ -89,10 +89,11 @@ Deno.test("a configuration that is kept holds no secret, and says where the rows
         if (place?.postgres !== undefined) {
           const values = withoutSecrets(
             readArgs("scan", ["10.0.0.0/30", "-o", url, "--rescan", url]),
+            optionsOf("scan"),
           );
           const found = { inclusions: [], excluded: [], known: [], names: new Map() };
           const stored = formatConfiguration({
-            ...{ values: lastingValues(values, 1, optionsOf("scan")), answered: [], order: "" },
+            ...{ given: lastingOptions(values, 1, optionsOf("scan")), answered: [], order: "" },
             scanId: "",
             found: { ...found, services: new Map() },
           });
@@ -102,7 +103,10 @@ Deno.test("a configuration that is kept holds no secret, and says where the rows
             .postgres!;
           assertEquals([again, password], [rest, undefined]);
         }
-        const hook = withoutSecrets(readArgs("watch", ["127.0.0.1", `--webhook=${url}`]));
+        const hook = withoutSecrets(
+          readArgs("watch", ["127.0.0.1", `--webhook=${url}`]),
+          optionsOf("watch"),
+        );
         if (/^\s*http/i.test(url)) assertEquals(leaksOf(formatConfig("watch", hook)), [], url);
         const broken = `{"webhook": ${JSON.stringify(url)}, "output": "x}`;
         try {
@@ -120,15 +124,16 @@ Deno.test("of a webhook, a list that is watched keeps the host alone", async () 
   const folder = await Deno.makeTempDir();
   try {
     const list = `${folder}/a.db`;
-    const values = readArgs("watch", [list, "--webhook", "https://u:Kq7xWv@h.example/s/Zj3tRb"]);
+    const args = [list, "--webhook", "https://u:Kq7xWv@h.example/s/Zj3tRb"];
+    const { words, options, given } = readCommandLine("watch", args);
     {
       await using created = openSqlite(list);
       await migrate(created);
     }
     {
       const rules = { intervalMs: 60_000, downAfter: 3, scanId: "watch-1" };
-      await using lists = await WatchDatabases.open(new Settings(values), rules, () => {});
-      await lists.begin(values, (one) => formatConfig("watch", one));
+      await using lists = await WatchDatabases.open({ ...options, words }, rules, () => {});
+      await lists.begin(formatConfig("watch", withoutSecrets(given, optionsOf("watch"))));
     }
     await using database = openSqlite(list, { readOnly: true });
     const [{ config }] = await all(database, "select config from scans");

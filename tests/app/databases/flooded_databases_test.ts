@@ -1,9 +1,8 @@
 /** What databases note of servers whose replies were lost in a flood. */
 import { assertEquals } from "@std/assert";
-import { readArgs } from "../../../src/cli/options/parse_arguments.ts";
+import { readCommandLine } from "../../../src/cli/options/read_options.ts";
 import { connectionEnvironment } from "../../../src/app/databases/connection_environment.ts";
 import { planDatabases, ScanDatabases } from "../../../src/app/databases/scan_databases.ts";
-import { Settings } from "../../../src/app/settings/option_values.ts";
 import { drawFleet } from "../../../src/fleet/simulate/draw_fleet.ts";
 import { newState } from "../../../src/scan/scan_state.ts";
 import { openSqlite } from "../../../src/store/database/sqlite.ts";
@@ -38,9 +37,9 @@ const FLOOD: Setting["prepare"] = (network, hosts) => {
 /** Scans into a database. */
 async function scanInto(path: string, id: string, setting: Setting): Promise<Result> {
   const { network } = setting;
-  const values = readArgs("scan", ["127.16.0.0/22", "-o", path]);
+  const { options } = readCommandLine("scan", ["127.16.0.0/22", "-o", path]);
   const asked = { protocols: setting.protocolNames!, follow: true, verify: false };
-  const plan = planDatabases(new Settings(values));
+  const plan = planDatabases(options);
   await using stores = await ScanDatabases.open(
     plan,
     `${path}.spill`,

@@ -2,9 +2,9 @@ import { assertEquals, assertStringIncludes } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
 import { formatConfig } from "../../../src/cli/options/config_file.ts";
 import { readArgs } from "../../../src/cli/options/parse_arguments.ts";
+import { readCommandLine, readOptions } from "../../../src/cli/options/read_options.ts";
 import { connectionEnvironment } from "../../../src/app/databases/connection_environment.ts";
 import { planDatabases, ScanDatabases } from "../../../src/app/databases/scan_databases.ts";
-import { Settings } from "../../../src/app/settings/option_values.ts";
 import { WatchDatabases } from "../../../src/app/databases/watch_databases.ts";
 import { drawFleet } from "../../../src/fleet/simulate/draw_fleet.ts";
 import { openFleet } from "../../../src/fleet/simulate/open_fleet.ts";
@@ -265,11 +265,12 @@ Deno.test("the end of a watch is noted in every list, though another program has
   const folder = await Deno.makeTempDir();
   try {
     const paths = ["a", "b"].map((name) => `${folder}/${name}.db`);
-    const values = readArgs("watch", ["127.0.0.1:1", ...paths.flatMap((path) => ["-o", path])]);
+    const args = ["127.0.0.1:1", ...paths.flatMap((path) => ["-o", path])];
+    const { words, options, given } = readCommandLine("watch", args);
     const rules = { intervalMs: 60_000, downAfter: 3, scanId: "watch-1" };
-    await using lists = await WatchDatabases.open(new Settings(values), rules, () => {});
+    await using lists = await WatchDatabases.open({ ...options, words }, rules, () => {});
     await lists.openOutputs();
-    await lists.begin(values, (one) => formatConfig("watch", one));
+    await lists.begin(formatConfig("watch", given));
     using other = new DatabaseSync(paths[0]);
     other.exec("begin immediate");
     assertEquals(await lists.end(noCounts(), 0), [
@@ -300,7 +301,7 @@ async function failuresAfter(
   });
   const selection = selectionFor({ addresses, protocols, ports: () => [9] });
   const asked = { protocols: ["raknet"], follow: true, verify: false };
-  const plan = planDatabases(new Settings(values));
+  const plan = planDatabases(readOptions("scan", values));
   await using stores = await ScanDatabases.open(
     plan,
     `${path}.spill`,
@@ -320,7 +321,7 @@ Deno.test("a scan that was short of descriptors, or flooded, counts no failures 
   const folder = await Deno.makeTempDir();
   try {
     const path = `${folder}/a.db`;
-    const plan = planDatabases(new Settings(readArgs("scan", ["127.0.0.1", "-o", path])));
+    const plan = planDatabases(readCommandLine("scan", ["127.0.0.1", "-o", path]).options);
     const asked = { protocols: ["raknet"], follow: true, verify: false };
     {
       await using stores = await ScanDatabases.open(

@@ -6,12 +6,8 @@ import {
   assertRejects,
   assertStringIncludes,
 } from "@std/assert";
-import {
-  chooseEngine,
-  type EngineChoice,
-  type EngineGrounds,
-  ENGINES,
-} from "../../../src/app/engines/choose_engine.ts";
+import { chooseEngine, type EngineGrounds } from "../../../src/app/engines/choose_engine.ts";
+import { type EngineChoice, ENGINES } from "../../../src/app/engines/engine_names.ts";
 import { summary } from "../../../src/cli/term/scan_summary.ts";
 import { codeList, sendErrorLine } from "../../../src/app/engines/send_error_lines.ts";
 import { InputError } from "../../../src/core/errors.ts";

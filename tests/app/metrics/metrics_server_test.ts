@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { Histogram, prometheusText } from "../../../src/app/metrics/prometheus_text.ts";
-import { parseMetrics, serveMetrics } from "../../../src/app/metrics/metrics_server.ts";
+import { parseMetrics } from "../../../src/app/metrics/metrics_place.ts";
+import { serveMetrics } from "../../../src/app/metrics/metrics_server.ts";
 import { scanFamilies } from "../../../src/app/metrics/scan_metrics.ts";
 import { WatchMetrics } from "../../../src/app/metrics/watch_metrics.ts";
 import { InputError } from "../../../src/core/errors.ts";

@@ -1,10 +1,9 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { readArgs } from "../../../src/cli/options/parse_arguments.ts";
+import { readCommandLine } from "../../../src/cli/options/read_options.ts";
 import { refuseFiles } from "../../../src/app/outputs/path_conflicts.ts";
 import { checkpointPlace } from "../../../src/app/resume/open_with_checkpoint.ts";
 import { main } from "../../../src/cli/mod.ts";
 import { outputPaths, planOutputs } from "../../../src/app/outputs/open_outputs.ts";
-import { Settings } from "../../../src/app/settings/option_values.ts";
 import { InputError } from "../../../src/core/errors.ts";
 import { withMessages } from "../../cli/failing_streams.ts";
 
@@ -69,9 +68,9 @@ Deno.test("a checkpoint that cannot be written leaves no list behind, and an old
 
 Deno.test("a checkpoint is beside the first file of -o, then beside that of a shortcut", () => {
   const placeOf = (...args: string[]) => {
-    const settings = new Settings(readArgs("scan", ["127.0.0.1", ...args]));
-    const paths = outputPaths(settings, planOutputs(settings, undefined));
-    return checkpointPlace(settings.text("checkpoint"), paths)?.path;
+    const { options } = readCommandLine("scan", ["127.0.0.1", ...args]);
+    const paths = outputPaths(options, planOutputs(options, undefined));
+    return checkpointPlace(options.checkpoint, paths)?.path;
   };
   const places = [
     placeOf("-o", "a.db", "-o", "b.ndjson"),

@@ -1,8 +1,7 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { readArgs } from "../../../src/cli/options/parse_arguments.ts";
+import { readCommandLine } from "../../../src/cli/options/read_options.ts";
 import { planOutputs } from "../../../src/app/outputs/open_outputs.ts";
 import { ROW_ORDERS, SortingSink } from "../../../src/app/outputs/sorting_sink.ts";
-import { Settings } from "../../../src/app/settings/option_values.ts";
 import { InputError } from "../../../src/core/errors.ts";
 import { emptyRecord, serverId, type ServerRecord } from "../../../src/core/record.ts";
 import type { Sink } from "../../../src/sinks/sink.ts";
@@ -20,7 +19,7 @@ const ROWS = [
 ];
 
 /** What a table would show in an order. */
-async function sorted(order: string): Promise<string[]> {
+async function sorted(order: keyof typeof ROW_ORDERS): Promise<string[]> {
   const [written, calls]: [string[], string[]] = [[], []];
   const inner: Sink = {
     write: (records) => {
@@ -52,8 +51,11 @@ Deno.test("rows are sorted by address as numbers, players, or name", async () =>
 });
 
 Deno.test("--sort is for the table on standard output", () => {
-  const plan = (...args: string[]) =>
-    planOutputs(new Settings(readArgs("scan", args)), 80).map(({ order }) => order);
+  const plan = (...args: string[]) => {
+    const { options } = readCommandLine("scan", args);
+    const order = options.sort && ROW_ORDERS[options.sort];
+    return planOutputs(options, 80, undefined, undefined, order).map(({ order }) => order);
+  };
   assertEquals(plan("--sort", "name"), [ROW_ORDERS.name]);
   assertEquals(plan("--sort", "name", "-o", "-", "-o", "a.csv"), [ROW_ORDERS.name, undefined]);
   assertEquals(plan(), [undefined]);

@@ -1,10 +1,9 @@
 /** Tables: as wide as the terminal, whatever servers say. */
 import { assert, assertEquals } from "@std/assert";
-import { readArgs } from "../../../src/cli/options/parse_arguments.ts";
+import { readCommandLine } from "../../../src/cli/options/read_options.ts";
 import { storedServersTable } from "../../../src/app/databases/select_servers.ts";
 import { planOutputs } from "../../../src/app/outputs/open_outputs.ts";
 import { fieldsTable, serverTable } from "../../../src/app/outputs/table_format.ts";
-import { Settings } from "../../../src/app/settings/option_values.ts";
 import { displayWidth } from "../../../src/core/display_width.ts";
 import { emptyRecord, FIELDS, type ServerRecord } from "../../../src/core/record.ts";
 import type { Format } from "../../../src/sinks/sink.ts";
@@ -106,7 +105,7 @@ Deno.test("an address is never cut while there is room for it", () => {
 
 Deno.test("--fields holds for tables: these columns, in this order", () => {
   const plan = (...args: string[]) =>
-    planOutputs(new Settings(readArgs("scan", args)), undefined)[0].format;
+    planOutputs(readCommandLine("scan", args).options, undefined)[0].format;
   const table = plan("--format", "table", "--fields", "port,name,players,host");
   assertEquals(lines(table, { ...RECORD, players: ["Ann", "Bob"] }), [
     "PORT  NAME                     PLAYERS      HOST",

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import {
   formatConfiguration,
-  lastingValues,
+  lastingOptions,
   orderDigest,
 } from "../../../src/app/resume/scan_configuration.ts";
 import { optionsOf } from "../../../src/cli/options/option_table.ts";
@@ -9,11 +9,11 @@ import { readArgs } from "../../../src/cli/options/parse_arguments.ts";
 import { planOutputs } from "../../../src/app/outputs/open_outputs.ts";
 import { planScan, selectionOf } from "../../../src/app/targets/scan_plan.ts";
 import { checkMarks, readResumed, resumeLine } from "../../../src/app/resume/read_resumed_scan.ts";
-import { readScanSettings, speedFor } from "../../../src/app/settings/scan_settings.ts";
+import { scanSettings, speedFor } from "../../../src/app/settings/scan_settings.ts";
 import { planDatabases, spillPath } from "../../../src/app/databases/scan_databases.ts";
 import { summary } from "../../../src/cli/term/scan_summary.ts";
 import { composeTargets } from "../../../src/app/targets/find_targets.ts";
-import { Settings } from "../../../src/app/settings/option_values.ts";
+import { readOptions } from "../../../src/cli/options/read_options.ts";
 import { InputError } from "../../../src/core/errors.ts";
 import { systemClock } from "../../../src/net/clock.ts";
 import { emptyRecord, FIELDS } from "../../../src/core/record.ts";
@@ -39,8 +39,8 @@ const ARGS = [
 async function interrupted(folder: string): Promise<{ path: string; output: string }> {
   const output = `${folder}/rows.ndjson`;
   const path = `${output}.checkpoint`;
-  const values = lastingValues(readArgs("scan", [...ARGS, "-o", output]), 5, optionsOf("scan"));
-  const chosen = readScanSettings(new Settings(values), () => 5);
+  const given = lastingOptions(readArgs("scan", [...ARGS, "-o", output]), 5, optionsOf("scan"));
+  const chosen = scanSettings(readOptions("scan", given), () => 5);
   const found = {
     inclusions: [
       { range: { start: 0x7f100000, end: 0x7f100100 }, port: undefined },
@@ -58,7 +58,7 @@ async function interrupted(folder: string): Promise<{ path: string; output: stri
   const answered = [{ address: 0x7f100005, port: 19132 }];
   const order = orderDigest(targets, chosen);
   const configuration = formatConfiguration({
-    ...{ scanId: SCAN_ID, values, found, answered, order },
+    ...{ scanId: SCAN_ID, given, found, answered, order },
   });
   const format = ndjsonFormat(FIELDS);
   const opened = await openFile(output, format, false);
@@ -103,12 +103,12 @@ async function resume(path: string, folder: string): Promise<void> {
     optionsOf("scan"),
   );
   await using left = resumed.left;
-  const { values, configuration } = resumed;
-  const settings = new Settings(values);
+  const { given, configuration } = resumed;
+  const options = readOptions("scan", given);
   const { udp: from, tcp: fromTcp } = checkpoint.marks;
-  const chosen = { ...readScanSettings(settings, () => 5), from, fromTcp };
-  const outputs = planOutputs(settings, undefined);
-  const stores = planDatabases(settings);
+  const chosen = { ...scanSettings(options, () => 5), from, fromTcp };
+  const outputs = planOutputs(options, undefined);
+  const stores = planDatabases(options);
   const named = composeTargets(configuration.found, []);
   const { limits: rates } = speedFor(named.targets, chosen);
   const limits = { retries: chosen.retries, rates };

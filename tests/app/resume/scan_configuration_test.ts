@@ -3,14 +3,14 @@ import { type Address, endpointKey, parseAddress } from "../../../src/core/addre
 import { readArgs } from "../../../src/cli/options/parse_arguments.ts";
 import {
   formatConfiguration,
-  lastingValues,
+  lastingOptions,
   orderDigest,
   parseConfiguration,
 } from "../../../src/app/resume/scan_configuration.ts";
 import { mergeFree } from "../../../src/app/resume/read_resumed_scan.ts";
-import { readScanSettings } from "../../../src/app/settings/scan_settings.ts";
+import { scanSettings } from "../../../src/app/settings/scan_settings.ts";
 import { composeTargets } from "../../../src/app/targets/find_targets.ts";
-import { Settings } from "../../../src/app/settings/option_values.ts";
+import { readOptions } from "../../../src/cli/options/read_options.ts";
 import { optionsOf } from "../../../src/cli/options/option_table.ts";
 import { InputError } from "../../../src/core/errors.ts";
 
@@ -40,7 +40,7 @@ const FOUND = {
 
 Deno.test("a configuration is read as it was written", () => {
   const configuration = {
-    values: values("10.0.0.0/8", "::1", "-o", "a.csv", "-o", "b.json", "--verify", "--seed", "7"),
+    given: values("10.0.0.0/8", "::1", "-o", "a.csv", "-o", "b.json", "--verify", "--seed", "7"),
     found: FOUND,
     answered: [{ address: address("::1"), port: 9 }, { address: 1, port: 65535 }],
     scanId: "01928d5e-0000-7000-8000-000000000000",
@@ -52,7 +52,7 @@ Deno.test("a configuration is read as it was written", () => {
 });
 
 Deno.test("what lasts of the options: paths in full, the seed that was drawn, no other file", () => {
-  const { words, given } = lastingValues(
+  const { words, given } = lastingOptions(
     values("10.0.0.0/30", "-o", "a.csv", "-o", "-", "-p", "7", "--config", "x.json", "-iL", "/b"),
     42,
     OPTIONS,
@@ -63,7 +63,7 @@ Deno.test("what lasts of the options: paths in full, the seed that was drawn, no
     "output": [`${Deno.cwd()}/a.csv`, "-"],
     "seed": ["42"],
   }]);
-  assertEquals(lastingValues(values(), undefined, OPTIONS).given.size, 0);
+  assertEquals(lastingOptions(values(), undefined, OPTIONS).given.size, 0);
 });
 
 Deno.test("speed and display may be said anew; what differs else is named, all of it", () => {
@@ -95,7 +95,7 @@ Deno.test("speed and display may be said anew; what differs else is named, all o
 
 Deno.test("the digest of the order changes with targets and ports", () => {
   const order = (args: string[], excluded = FOUND.excluded) => {
-    const chosen = readScanSettings(new Settings(values(...args)), () => 1);
+    const chosen = scanSettings(readOptions("scan", values(...args)), () => 1);
     const inclusions = [{ range: { start: 0x0a000000, end: 0x0a010000 }, port: undefined }];
     const { targets } = composeTargets({ ...FOUND, inclusions, excluded }, []);
     return orderDigest(targets, chosen);

@@ -1,14 +1,13 @@
 import { assertEquals } from "@std/assert";
-import { readArgs } from "../../../src/cli/options/parse_arguments.ts";
+import { readCommandLine } from "../../../src/cli/options/read_options.ts";
 import { wireSize } from "../../../src/app/settings/bandwidth.ts";
-import { readScanSettings, speedFor } from "../../../src/app/settings/scan_settings.ts";
-import { Settings } from "../../../src/app/settings/option_values.ts";
+import { scanSettings, speedFor } from "../../../src/app/settings/scan_settings.ts";
 import { compose } from "../../../src/targets/compose.ts";
 import { parseTarget } from "../../../src/targets/parse.ts";
 
 /** The speed that options come to. */
 function speed(target: string, ...args: string[]) {
-  const chosen = readScanSettings(new Settings(readArgs("scan", args)), () => 1);
+  const chosen = scanSettings(readCommandLine("scan", args).options, () => 1);
   const parsed = parseTarget(target);
   if (!("range" in parsed)) throw new Error(`${target} is no range`);
   const targets = compose([parsed], { never: [], private: [], chosen: [] });

@@ -1,10 +1,10 @@
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { type Address, endpointKey, parseAddress } from "../../../src/core/address.ts";
-import { readArgs } from "../../../src/cli/options/parse_arguments.ts";
+import { readCommandLine } from "../../../src/cli/options/read_options.ts";
 import { planLines } from "../../../src/cli/commands/scan_dry_run.ts";
 import { planScan, requirePermission, selectionOf } from "../../../src/app/targets/scan_plan.ts";
 import { clockTime } from "../../../src/core/quantities.ts";
-import { readScanSettings, speedFor } from "../../../src/app/settings/scan_settings.ts";
+import { scanSettings, speedFor } from "../../../src/app/settings/scan_settings.ts";
 import {
   composeTargets,
   findTargets,
@@ -12,7 +12,6 @@ import {
   type TargetInput,
 } from "../../../src/app/targets/find_targets.ts";
 import type { Range } from "../../../src/targets/ranges.ts";
-import { Settings } from "../../../src/app/settings/option_values.ts";
 import { InputError } from "../../../src/core/errors.ts";
 import { PROTOCOLS } from "../../../src/protocols/list.ts";
 
@@ -102,7 +101,7 @@ Deno.test("where an SRV record leads is a target, where the name has no port", a
 
 /** The lines of a dry run. */
 function dryRun(named: NamedTargets): string[] {
-  const chosen = readScanSettings(new Settings(readArgs("scan", ["--protocol", "slp"])), () => 1);
+  const chosen = scanSettings(readCommandLine("scan", ["--protocol", "slp"]).options, () => 1);
   const speed = speedFor(named.targets, chosen);
   const limits = { retries: chosen.retries, rates: speed.limits };
   const plan = planScan({ ...selectionOf(chosen, named), limits });
@@ -172,7 +171,7 @@ Deno.test("targets, exclusions and files share one bound for ranges of octets", 
 
 async function plan(words: string[], rates = { rate: 1000, netRate: 50, hostRate: 5 }, over = {}) {
   const named = await collect({ words });
-  const given = readScanSettings(new Settings(readArgs("scan", [])), () => 1);
+  const given = scanSettings(readCommandLine("scan", []).options, () => 1);
   const chosen = { ...given, protocols: PROTOCOLS.slice(0, 1), ...over };
   const limits = { retries: 1, rates };
   return { ...named, plan: planScan({ ...selectionOf(chosen, named), limits }) };

@@ -321,7 +321,7 @@ Deno.test("SIGTERM ends a scan as Ctrl-C does; without a checkpoint the command 
     assertEquals(code, 130, stderr);
     assertEquals(JSON.parse(await Deno.readTextFile(`${folder}/rows.json`)), []);
     assertMatch(stderr, /no checkpoint is kept in "\S*rows\.json\.checkpoint": .*--allow-write/);
-    assertMatch(stderr, /continue with: .* --oJ \S*rows-2\.json .*--append/);
+    assertMatch(stderr, /continue with: .* -oJ \S*rows-2\.json .*--append/);
     assertMatch(stderr, /rows\.json may get some servers twice/);
     const [, command] = /continue with: (?:blocksweep|deno task) (scan .*)\n/.exec(stderr)!;
     const second = await run(command.replace("--rate 50", "").split(/ +/), { permissions });

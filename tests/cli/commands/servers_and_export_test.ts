@@ -2,7 +2,8 @@ import { DatabaseSync } from "node:sqlite";
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { InputError } from "../../../src/core/errors.ts";
 import { historyLines, sparkline } from "../../../src/cli/commands/history.ts";
-import { ago, readSince, storedServersTable } from "../../../src/app/databases/select_servers.ts";
+import { ago, storedServersTable } from "../../../src/app/databases/select_servers.ts";
+import { PAST_TIME } from "../../../src/cli/options/domain_value_types.ts";
 import type { Observation } from "../../../src/store/server_queries.ts";
 import { record } from "../../store/records.ts";
 import { run, start } from "../program.ts";
@@ -13,13 +14,14 @@ const WRITE = [...READ, "--allow-write"];
 
 Deno.test("since when is told in many ways, and a wrong one is named", () => {
   const now = Date.parse("2026-01-31T08:00:00Z");
+  const since = (text: string) => PAST_TIME.parse(text, { option: "since", allProtocols: [] });
   for (const text of ["24h", "1d", "1440m", "2026-01-30T08:00Z", "2026-01-30T09:00+01:00"]) {
-    assertEquals(readSince(text, now), now - 86_400_000, text);
+    assertEquals(since(text)(now), now - 86_400_000, text);
   }
-  assertEquals(readSince("2026-01-30", now), now - 115_200_000);
-  assertEquals(readSince(String(now), 0), now);
+  assertEquals(since("2026-01-30")(now), now - 115_200_000);
+  assertEquals(since(String(now))(0), now);
   for (const text of ["", "3", "yesterday", "5w", "2026-13-01", "-1h", "1.5h"]) {
-    assertThrows(() => readSince(text, now), InputError, `Cannot use --since "${text}"`);
+    assertThrows(() => since(text), InputError, `Cannot use --since "${text}"`);
   }
 });
 

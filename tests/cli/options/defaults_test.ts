@@ -1,32 +1,60 @@
 /** Help tells of each command the defaults that it runs with. */
 import { assert, assertEquals } from "@std/assert";
-import { readArgs } from "../../../src/cli/options/parse_arguments.ts";
 import { commandHelp } from "../../../src/cli/options/help_text.ts";
-import { type Command, OPTIONS } from "../../../src/cli/options/option_table.ts";
-import { readScanSettings, speedFor } from "../../../src/app/settings/scan_settings.ts";
-import { Settings } from "../../../src/app/settings/option_values.ts";
-import { readWatchRules } from "../../../src/cli/commands/watch.ts";
-import { readPollingSettings } from "../../../src/app/engines/watch_sockets.ts";
+import { type Command, COMMAND_NAMES } from "../../../src/cli/options/commands.ts";
+import { camelCase } from "../../../src/cli/options/option.ts";
+import { OPTIONS, optionsOf } from "../../../src/cli/options/option_table.ts";
+import { readCommandLine } from "../../../src/cli/options/read_options.ts";
+import { scanSettings, speedFor } from "../../../src/app/settings/scan_settings.ts";
+import { pollingSettings } from "../../../src/app/engines/watch_sockets.ts";
 import { textFor } from "../../../src/cli/options/protocol_help.ts";
 import { PROTOCOLS, USUAL_PROTOCOLS } from "../../../src/protocols/list.ts";
+import { STREAM_LIMITS } from "../../../src/net/stream_link.ts";
 import { compose } from "../../../src/targets/compose.ts";
 
 /** What help says that an option is without being given. */
 function told(command: Command, option: string): string | undefined {
-  const start = new RegExp(`^ +(-\\w, )?--${option} `);
+  const start = new RegExp(`^ +(-\\w, )?--?${option}( |$)`);
   const line = commandHelp(command).split("\n").find((one) => start.test(one));
   assert(line !== undefined, `${command} --${option}`);
-  return /default: ([^;]*)/.exec(line)?.[1];
+  return /; default: (.*)$/.exec(line)?.[1];
 }
 
-const settings = (command: Command) => new Settings(readArgs(command, []));
+/** Options whose defaults are words, for they depend on more than the command. */
+const WORDED = new Set([
+  ...["ports", "protocol", "rate", "net-rate", "host-rate", "timeout", "cooldown", "engine"],
+  ...["interface", "gateway-mac", "software", "once", "checkpoint", "webhook-spool", "format"],
+]);
+const WORDED_FOR = new Set(["scan seed", "watch concurrency", "export sort"]);
 
-Deno.test("scan --help tells what a scan does", () => {
-  const chosen = readScanSettings(settings("scan"), () => 1);
-  assertEquals(told("scan", "retries"), `${chosen.retries}`);
-  assertEquals(told("scan", "concurrency"), `${chosen.concurrency}`);
-  assertEquals(told("scan", "timeout"), `${chosen.timeoutMs}ms`);
-  assertEquals(told("scan", "threads"), `${chosen.threads}, the program's own`);
+Deno.test("the default that help prints is the value that a command without options has", () => {
+  let compared = 0;
+  for (const command of COMMAND_NAMES) {
+    const { options } = readCommandLine(command, []);
+    for (const { name, takes } of optionsOf(command)) {
+      const printed = told(command, name);
+      const value = (options as Record<string, unknown>)[camelCase(name)];
+      const what = `${command} --${name}`;
+      if (printed === undefined) {
+        const none = takes === undefined ? false : Array.isArray(value) ? [] : undefined;
+        assertEquals(value, none, what);
+      } else if (WORDED.has(name) || WORDED_FOR.has(`${command} ${name}`)) {
+        assertEquals(value, undefined, what);
+      } else {
+        const context = { option: name, allProtocols: PROTOCOLS };
+        assertEquals(takes!.parse(printed, context), value, what);
+        compared++;
+      }
+    }
+  }
+  assert(compared > 20, `${compared} defaults`);
+});
+
+Deno.test("the worded defaults of scan --help are what a scan does", () => {
+  const chosen = scanSettings(readCommandLine("scan", []).options, () => 1);
+  const patience = `${STREAM_LIMITS.totalMs / 1000}s`;
+  assertEquals(chosen.streamLimits, STREAM_LIMITS);
+  assertEquals(told("scan", "timeout"), `${chosen.timeoutMs}ms, over TCP ${patience}`);
   const speed = (start: number) => {
     const range = { start, end: start + 1 };
     return speedFor(
@@ -35,21 +63,28 @@ Deno.test("scan --help tells what a scan does", () => {
     );
   };
   const [far, near] = [speed(0x08080808), speed(0x7f000001)];
-  assertEquals(near.limits.rate, undefined);
-  assertEquals(told("scan", "rate"), `${far.limits.rate}, loopback: no limit`);
-  assertEquals(told("scan", "net-rate"), `${far.limits.netRate}`);
-  assertEquals(told("scan", "host-rate"), `${far.limits.hostRate}`);
+  for (
+    const [option, cap] of [["rate", "rate"], ["net-rate", "netRate"], [
+      "host-rate",
+      "hostRate",
+    ]] as const
+  ) {
+    assertEquals(near.limits[cap], undefined);
+    assertEquals(told("scan", option), `${far.limits[cap]}, loopback: no limit`);
+  }
   const seconds = [far, near].map(({ cooldownMs }) => cooldownMs / 1000);
   assertEquals(told("scan", "cooldown"), `${seconds[0]}s, loopback: ${seconds[1]}s`);
+  assertEquals(chosen.protocols, USUAL_PROTOCOLS);
+  assertEquals(told("scan", "protocol"), "all but sqp");
 });
 
-Deno.test("watch --help tells what a watch does", () => {
-  const asking = readPollingSettings(settings("watch"), USUAL_PROTOCOLS);
-  const rules = readWatchRules(settings("watch"));
-  assertEquals(told("watch", "retries"), `${asking.retries}`);
-  assertEquals(told("watch", "timeout"), `${asking.timeoutMs}ms`);
-  assertEquals(told("watch", "interval"), `${rules.intervalMs / 1000}s`);
-  assertEquals(told("watch", "down-after"), `${rules.downAfter}`);
+Deno.test("the worded defaults of watch --help are what a watch does", () => {
+  const { timeoutMs, limits, protocols } = pollingSettings(
+    readCommandLine("watch", []).options,
+    PROTOCOLS,
+  );
+  assertEquals([limits, protocols], [STREAM_LIMITS, USUAL_PROTOCOLS]);
+  assert(told("watch", "timeout")!.startsWith(`${timeoutMs}ms`));
   assert(!commandHelp("watch").includes("auto"), "a watch takes no --rate auto");
 });
 

@@ -1,16 +1,17 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { readArgs } from "../../../src/cli/options/parse_arguments.ts";
-import { formatConfig, mergeValues, parseConfig } from "../../../src/cli/options/config_file.ts";
-import { commandHelp, COMMANDS, overview } from "../../../src/cli/options/help_text.ts";
+import { readOptions } from "../../../src/cli/options/read_options.ts";
+import { formatConfig, mergeOptions, parseConfig } from "../../../src/cli/options/config_file.ts";
+import { type Command, COMMANDS } from "../../../src/cli/options/commands.ts";
+import { commandHelp, overview } from "../../../src/cli/options/help_text.ts";
 import { main } from "../../../src/cli/mod.ts";
-import { type Command, OPTIONS, optionsOf } from "../../../src/cli/options/option_table.ts";
-import { readScanSettings } from "../../../src/app/settings/scan_settings.ts";
-import { Settings } from "../../../src/app/settings/option_values.ts";
+import { OPTIONS, optionsOf } from "../../../src/cli/options/option_table.ts";
+import { scanSettings } from "../../../src/app/settings/scan_settings.ts";
 import { InputError } from "../../../src/core/errors.ts";
 import { withMessages } from "../failing_streams.ts";
 
 const read = (...args: string[]) => readArgs("scan", args);
-const settings = (...args: string[]) => new Settings(read(...args));
+const options = (...args: string[]) => readOptions("scan", read(...args));
 
 Deno.test("options in every form, targets between them", () => {
   const { words, given } = read(
@@ -113,29 +114,32 @@ Deno.test("what users of nmap and masscan type is understood", () => {
   assertEquals(read("--port", "5").given.get("ports"), ["5"]);
   assertEquals(readArgs("lan", ["--port", "5"]).given.get("ports"), ["5"]);
   for (const args of [["-p-"], ["-p", "-"], ["--ports=-"]]) {
-    const { ports } = readScanSettings(settings(...args), () => 1);
+    const { ports } = scanSettings(options(...args), () => 1);
     assertEquals(ports("raknet", 4).length, 65_535, args.join(" "));
   }
 });
 
 Deno.test("values are read as what they are meant to be", () => {
-  assertEquals(settings("--rate", "1.5k").rate("rate"), 1500);
-  assertEquals(settings("--rate", "0.5").rate("rate"), 0.5);
-  assertEquals(settings("--rate", "auto").rate("rate"), { most: undefined });
-  assertEquals(settings("--rate", "auto:50k").rate("rate"), { most: 50_000 });
-  const bits = ["1000", "500k", "2.5M", "1G"].map((text) =>
-    settings("--bandwidth", text).bits("bandwidth")
-  );
+  assertEquals(options("--rate", "1.5k").rate, 1500);
+  assertEquals(options("--rate", "0.5").rate, 0.5);
+  assertEquals(options("--rate", "auto").rate, { most: undefined });
+  assertEquals(options("--rate", "auto:50k").rate, { most: 50_000 });
+  const bits = ["1000", "500k", "2.5M", "1G"].map((text) => options("--bandwidth", text).bandwidth);
   assertEquals(bits, [1000, 500_000, 2_500_000, 1e9]);
-  assertEquals(settings("--host-rate", "off").cap("host-rate"), "off");
-  assertEquals(settings("--timeout", "800").milliseconds("timeout"), 800);
-  assertEquals(settings("--timeout", "1.5s").time("timeout"), 1500);
-  assertEquals(settings("--max-runtime", "2h").time("max-runtime"), 7_200_000);
-  assertEquals(settings("--shard", "2/4").shard(), { index: 2, count: 4 });
-  assertEquals(settings("--from", "3:1500").mark(), { pass: 3, position: 1500 });
-  assertEquals(settings("--max-results", "1.5k").wholeCount("max-results"), 1500);
+  assertEquals(options("--host-rate", "off").hostRate, "off");
+  assertEquals(options("--timeout", "800").timeout, 800);
+  assertEquals(options("--timeout", "1.5s").timeout, 1500);
+  assertEquals(options("--max-runtime", "2h").maxRuntime, 7_200_000);
+  assertEquals(options("--shard", "2/4").shard, { index: 2, count: 4 });
+  const start = { pass: 1, position: 0 };
+  assertEquals(options("--from", "3:1500").from, { udp: { pass: 3, position: 1500 }, tcp: start });
+  assertEquals(options("--from", "T:3:1500").from, {
+    udp: start,
+    tcp: { pass: 3, position: 1500 },
+  });
+  assertEquals(options("--max-results", "1.5k").maxResults, 1500);
   assertEquals(read("--append", "--", "--append=no").words, ["--append=no"]);
-  assertEquals(settings().mark(), { pass: 1, position: 0 });
+  assertEquals(options().from, { udp: start, tcp: start });
 });
 
 const WRONG: [args: string[], message: string][] = [
@@ -179,7 +183,7 @@ const WRONG: [args: string[], message: string][] = [
 
 for (const [args, message] of WRONG) {
   Deno.test(`scan refuses ${args.join(" ")}`, () => {
-    assertThrows(() => readScanSettings(settings(...args), () => 1), InputError, message);
+    assertThrows(() => scanSettings(options(...args), () => 1), InputError, message);
   });
 }
 
@@ -198,9 +202,9 @@ Deno.test("a configuration file holds the same options", () => {
     output: ["a.csv", "b.ndjson"],
     append: ["true"],
   });
-  const merged = mergeValues(file, read("--rate", "1k"));
+  const merged = mergeOptions(file, read("--rate", "1k"));
   assertEquals([merged.words, merged.given.get("rate")], [["10.0.0.0/24"], ["1k"]]);
-  assertEquals(mergeValues(file, read("127.0.0.1")).words, ["127.0.0.1"]);
+  assertEquals(mergeOptions(file, read("127.0.0.1")).words, ["127.0.0.1"]);
   assertEquals(parseConfig("scan", formatConfig("scan", merged), "x"), merged);
 });
 

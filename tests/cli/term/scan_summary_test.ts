@@ -5,7 +5,6 @@ import { endLines, exitCode, summary } from "../../../src/cli/term/scan_summary.
 import type { ScanEnd } from "../../../src/scan/scan_options.ts";
 import { statusOf } from "../../../src/cli/term/scan_progress.ts";
 import { scanFamilies } from "../../../src/app/metrics/scan_metrics.ts";
-import { Settings } from "../../../src/app/settings/option_values.ts";
 import { newState } from "../../../src/scan/scan_state.ts";
 
 const SCOPE = { outputs: [{ path: "rows.csv" }], retries: 1 };
@@ -165,9 +164,10 @@ Deno.test("an incomplete scan ends with exit code 1, and its resume command is p
   assertEquals((["done", "max-runtime", "interrupted", "failed"] as const).map(exitCode), [
     ...[0, 0, 130, 1],
   ]);
-  const settings = new Settings({ words: ["127.0.0.1"], given: new Map() });
+  const options = { quiet: false, rescan: undefined };
   const scan = {
-    settings,
+    options,
+    given: { words: ["127.0.0.1"], given: new Map() },
     chosen: { protocols: [], seed: 5 },
     ...{ outputs: [], stores: { places: [] }, resumable: true },
   } as unknown as Continuable;
@@ -178,8 +178,7 @@ Deno.test("an incomplete scan ends with exit code 1, and its resume command is p
       "with more descriptors, continue with: blocksweep scan --resume rows.csv.checkpoint",
     ].join(),
   );
-  const given = new Map([["quiet", ["true"]]]);
-  const quiet = { ...scan, settings: new Settings({ words: ["127.0.0.1"], given }) };
+  const quiet = { ...scan, options: { ...options, quiet: true } };
   assertEquals(endLines(quiet, shortState(1, 0, 0), INCOMPLETE, "rows.csv.checkpoint"), [
     "results are incomplete: 1 TCP target was not probed for lack of descriptors; raise the limit " +
     "(ulimit -n), or lower --concurrency",

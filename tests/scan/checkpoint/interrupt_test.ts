@@ -1,11 +1,12 @@
 import { assert, assertEquals, assertNotEquals, assertThrows } from "@std/assert";
 import { parseEndpoint } from "../../../src/core/address.ts";
-import { readArgs } from "../../../src/cli/options/parse_arguments.ts";
-import { Settings, type Values } from "../../../src/app/settings/option_values.ts";
+import { readCommandLine, readOptions } from "../../../src/cli/options/read_options.ts";
+import type { GivenOptions } from "../../../src/app/settings/given_options.ts";
+import type { OptionsOf } from "../../../src/cli/options/option_table.ts";
 import type { OutputPlan } from "../../../src/app/outputs/open_outputs.ts";
 import { planScan } from "../../../src/app/targets/scan_plan.ts";
 import { checkMarks } from "../../../src/app/resume/read_resumed_scan.ts";
-import { readScanSettings } from "../../../src/app/settings/scan_settings.ts";
+import { scanSettings } from "../../../src/app/settings/scan_settings.ts";
 import { continueCommand, resumeCommand } from "../../../src/cli/term/scan_continuation.ts";
 import { InputError } from "../../../src/core/errors.ts";
 import { readCsv } from "../../../src/fleet/judge/verify_rows.ts";
@@ -64,15 +65,15 @@ const TARGETS = compose([{ range: DEFAULT.fleet.range, port: undefined }], {
   ...{ never: [], private: [], chosen: [] },
 });
 
-const VALUES: Values = {
+const GIVEN: GivenOptions = {
   words: ["127.16.0.0-127.16.0.95"],
   given: new Map([["seed", ["5"]], ["output", ["rows.ndjson"]]]),
 };
-const SETTINGS = readScanSettings(new Settings(VALUES), () => NaN);
+const SETTINGS = scanSettings(readOptions("scan", GIVEN), () => NaN);
 /** What a printed command is read as. */
-function read(command: string): Settings {
+function read(command: string): OptionsOf<"scan"> {
   const words = command.split(" ");
-  return new Settings(readArgs("scan", words.slice(words.indexOf("scan") + 1)));
+  return readCommandLine("scan", words.slice(words.indexOf("scan") + 1)).options;
 }
 
 const PASSES = planScan({
@@ -134,7 +135,7 @@ for (
       const disk = new FakeDisk();
       const { end } = (await startScan(disk, stopped)).result;
       if (end.reason !== "done") {
-        const path = read(resumeCommand(CHECKPOINT)).text("resume")!;
+        const path = read(resumeCommand(CHECKPOINT)).resume!;
         const { marks } = await readCheckpoint(disk, path, PROGRAM);
         checkMarks(marks, PASSES, path);
         assertEquals((await resumeScan(disk, setting))?.result.end.reason, "done", what);
@@ -152,8 +153,8 @@ for (
       const { end, rows } = await scanFleet(stopped);
       const first = rows.map(serverId);
       if (end.reason === "done") return end;
-      const again = read(continueCommand(VALUES, SETTINGS, end.marks, [OUTPUT]));
-      const { from, fromTcp, seed } = readScanSettings(again, () => NaN);
+      const again = read(continueCommand(GIVEN, SETTINGS, end.marks, [OUTPUT]));
+      const { from, fromTcp, seed } = scanSettings(again, () => NaN);
       checkMarks({ udp: from, tcp: fromTcp }, PASSES);
       assertEquals([from, fromTcp, seed], [end.marks.udp, end.marks.tcp, 5], what);
       const answered = first.map((id) => parseEndpoint(id)!);

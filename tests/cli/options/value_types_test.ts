@@ -1,13 +1,13 @@
 /** Options that take a time, of every command. */
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
-import { readArgs } from "../../../src/cli/options/parse_arguments.ts";
+import { readCommandLine, readOptions } from "../../../src/cli/options/read_options.ts";
 import { parseConfig } from "../../../src/cli/options/config_file.ts";
 import { main } from "../../../src/cli/mod.ts";
-import { type Command, OPTIONS } from "../../../src/cli/options/option_table.ts";
-import { readScanSettings } from "../../../src/app/settings/scan_settings.ts";
-import { Settings } from "../../../src/app/settings/option_values.ts";
+import type { Command } from "../../../src/cli/options/commands.ts";
+import { OPTIONS } from "../../../src/cli/options/option_table.ts";
+import { scanSettings } from "../../../src/app/settings/scan_settings.ts";
 import { InputError } from "../../../src/core/errors.ts";
-import { withMessages } from "../../cli/failing_streams.ts";
+import { withMessages } from "../failing_streams.ts";
 
 /** Options for which a bare number has one meaning: milliseconds. */
 const MILLISECONDS = ["timeout", "delay", "jitter"];
@@ -25,8 +25,8 @@ const READINGS: Readonly<Record<string, string>> = {
   since: "90m, 24h or 7d ago",
 };
 
-for (const { name, value, commands } of OPTIONS) {
-  if (value !== "TIME" || MILLISECONDS.includes(name)) continue;
+for (const { name, takes, commands } of OPTIONS) {
+  if (takes?.placeholder !== "TIME" || MILLISECONDS.includes(name)) continue;
   for (const command of commands) {
     Deno.test(`${command} --${name} refuses a bare number, and shows its readings`, async () => {
       const args = [command, ...WORDS[command] ?? [], `--${name}`, "90"];
@@ -40,7 +40,7 @@ for (const { name, value, commands } of OPTIONS) {
 
 Deno.test("a configuration file's bare numbers are refused as those of the command line", () => {
   const settings = (text: string) =>
-    readScanSettings(new Settings(parseConfig("scan", text, "x.json")), () => 1);
+    scanSettings(readOptions("scan", parseConfig("scan", text, "x.json")), () => 1);
   const refused = (text: string, message: string) =>
     assertThrows(() => settings(text), InputError, message);
   refused('{"cooldown": 10}', '--cooldown "10": it wants a unit: 10ms or 10s');
@@ -49,19 +49,16 @@ Deno.test("a configuration file's bare numbers are refused as those of the comma
 });
 
 Deno.test("masscan's --wait 10 is refused; a unit, and bare milliseconds, are read", () => {
-  const settings = (command: Command, ...args: string[]) => new Settings(readArgs(command, args));
+  const scan = (...args: string[]) => readCommandLine("scan", args).options;
+  const fleet = (...args: string[]) => readCommandLine("fleet", args).options;
   assertThrows(
-    () => settings("scan", "--wait", "10").time("cooldown"),
+    () => scan("--wait", "10"),
     InputError,
     'Cannot use --cooldown "10": it wants a unit: 10ms or 10s',
   );
-  assertEquals(settings("scan", "--wait", "10s").time("cooldown"), 10_000);
-  assertEquals(settings("scan", "--timeout", "800").milliseconds("timeout"), 800);
-  assertEquals(settings("fleet", "--delay", "20").milliseconds("delay"), 20);
-  assertEquals(settings("fleet", "--jitter", "1s").milliseconds("jitter"), 1000);
-  assertThrows(
-    () => settings("fleet", "--jitter", "1d").milliseconds("jitter"),
-    InputError,
-    "a time such as 800ms",
-  );
+  assertEquals(scan("--wait", "10s").cooldown, 10_000);
+  assertEquals(scan("--timeout", "800").timeout, 800);
+  assertEquals(fleet("--delay", "20").delay, 20);
+  assertEquals(fleet("--jitter", "1s").jitter, 1000);
+  assertThrows(() => fleet("--jitter", "1d"), InputError, "a time such as 800ms");
 });

@@ -1,0 +1,178 @@
+/**
+ * Every command: what it is for, how it is used, and which words it takes besides options.
+ *
+ * @module
+ */
+import { portExamples, protocolNotes, type ProtocolText, rescanNote } from "./protocol_help.ts";
+
+/** The names of the commands, in the order of the overview. */
+export const COMMAND_NAMES = [
+  "scan",
+  "query",
+  "lan",
+  "watch",
+  "servers",
+  "history",
+  "export",
+  "import",
+  "prune",
+  "fleet",
+  "demo",
+  "schema",
+  "completions",
+] as const;
+
+/** A command. */
+export type Command = typeof COMMAND_NAMES[number];
+
+/** What help and completions say of a command. */
+export interface CommandDescription {
+  /** How it is written. */
+  readonly usage: string;
+  /** What it does, in one line. */
+  readonly purpose: string;
+  /** What users have to know besides its options. */
+  readonly note?: ProtocolText;
+  /** Examples, without the name of the program. */
+  readonly examples: readonly (string | typeof portExamples)[];
+  /** The words that it takes besides options. */
+  readonly words?: {
+    /** How many; without a number, the command counts them itself. */
+    readonly most?: number;
+    /** What shells complete: files, or these. */
+    readonly completions?: "files" | readonly string[];
+  };
+}
+
+const TARGET_FORMS =
+  "A TARGET is an address, 10.0.0.0/24, 10.0.0.1-10.0.0.9, 10.0.0.1-254 or a name, also with :PORT.";
+
+const BY_NAME = "A name without a port is looked up for an SRV record too; of its addresses ";
+
+/** The shells that have completions. */
+export const SHELL_NAMES = ["bash", "zsh", "fish"] as const;
+
+/** The commands. */
+export const COMMANDS: Readonly<Record<Command, CommandDescription>> = {
+  scan: {
+    usage: "scan TARGET... [options]",
+    purpose: "find game servers in ranges, and write a row for each",
+    note: (protocols) =>
+      `${TARGET_FORMS}\n${protocolNotes(protocols)}${BY_NAME}all are asked.\n` +
+      rescanNote(protocols),
+    examples: [
+      "scan 192.168.1.0/24",
+      "scan 10.0.0.0/16 -p 19132,25565 -o servers.csv -o servers.ndjson",
+      "scan -iL networks.txt --exclude 10.0.7.0/24 --rate 500 -o servers.ndjson",
+      "scan 10.0.0.0/8 --i-have-permission --seed 1 --shard 1/4 -o part1.ndjson",
+      portExamples,
+      "scan 172.16.0.0/12 --dry-run",
+    ],
+  },
+  query: {
+    usage: "query HOST[:PORT]... [options]",
+    purpose: "query servers in every protocol, and show what they publish",
+    note: (protocols) => `${protocolNotes(protocols)}${BY_NAME}the first is asked.`,
+    examples: [
+      "query 192.168.1.20",
+      "query play.example.org 192.168.1.20:19132",
+      "query localhost:19132 --json",
+    ],
+  },
+  lan: {
+    usage: "lan [options]",
+    purpose: "find servers and open worlds on the networks of this machine",
+    note:
+      "Dedicated Java servers are found by one connection to port 25565 of each address of the\n" +
+      "private networks of at most /22; other networks are listed. Addresses in the opt-out file\n" +
+      "are left out: to read it, lan needs --allow-read and --allow-env.",
+    examples: ["lan", "lan --once 10 --json", "lan -p 19132-19140"],
+  },
+  watch: {
+    usage: "watch HOST[:PORT]|FILE|DATABASE... [options]",
+    purpose: "ask known servers again and again, and tell what changes",
+    note:
+      "A FILE holds rows of a scan (.csv, .ndjson) or targets (.txt); a DATABASE is kept up to date.",
+    examples: [
+      "watch servers.db",
+      "watch play.example.org 192.168.1.20:19132",
+      "watch servers.ndjson --interval 30s --json >> events.ndjson",
+      "watch servers.csv --webhook https://example.org/events",
+    ],
+    words: { completions: "files" },
+  },
+  servers: {
+    usage: "servers DATABASE [options]",
+    purpose: "show the servers of a database",
+    examples: [
+      "servers servers.db --online",
+      "servers servers.db --software paper --game-version 1.21 --min-players 5",
+      'servers servers.db --text "sky block" --json',
+    ],
+    words: { most: 1, completions: "files" },
+  },
+  history: {
+    usage: "history DATABASE HOST[:PORT] [options]",
+    purpose: "show the observations of one server of a database",
+    examples: ["history servers.db 192.168.1.20:19132", "history servers.db 192.168.1.20 --json"],
+    words: { most: 2, completions: "files" },
+  },
+  export: {
+    usage: "export DATABASE [options]",
+    purpose: "write the servers of a database to files, for other tools",
+    note: "Servers come by address; with --since the most overdue come first.",
+    examples: [
+      "export servers.db -o servers.csv -o servers.ndjson",
+      "export servers.db --online -o targets.txt",
+      "export servers.db --since 24h -o changed.ndjson",
+    ],
+    words: { most: 1, completions: "files" },
+  },
+  import: {
+    usage: "import DATABASE FILE... [options]",
+    purpose: "read servers from files: ours, nmap's, masscan's, naabu's, zmap's, or HOST:PORT",
+    note:
+      "The content tells the format: CSV, NDJSON, JSON and grep of ours; -oX and -oG of nmap;\n" +
+      "-oX, -oG, -oJ and -oL of masscan; JSON lines of naabu; CSV of zmap.",
+    examples: [
+      "import servers.db rows.ndjson rows.csv",
+      "import servers.db nmap.xml masscan.json",
+      "import servers.db zmap.csv --port 25565",
+    ],
+    words: { completions: "files" },
+  },
+  prune: {
+    usage: "prune DATABASE --keep TIME",
+    purpose: "downsample old observations to one an hour, later to one a day",
+    note: "Hours begin where TIME ends, days after four times that; the last of each is kept.",
+    examples: ["prune servers.db --keep 90d"],
+    words: { most: 1, completions: "files" },
+  },
+  fleet: {
+    usage: "fleet [options]",
+    purpose: "simulate servers on loopback, or check a scan of them, to try and test scanners",
+    examples: [
+      "fleet --servers 1000 --manifest truth.ndjson",
+      "fleet --loss 5 --delay 20 --jitter 30",
+      "fleet --check servers.csv --manifest truth.ndjson",
+    ],
+  },
+  demo: {
+    usage: "demo [options]",
+    purpose: "simulate a fleet, scan it, and check every row",
+    examples: ["demo", "demo --servers 1000 --seed 7"],
+    words: { most: 0 },
+  },
+  schema: {
+    usage: "schema [--help]",
+    purpose: "print the columns of a row as a JSON Schema",
+    examples: ["schema"],
+    words: { most: 0 },
+  },
+  completions: {
+    usage: "completions bash|zsh|fish",
+    purpose: "print completions for a shell",
+    examples: ["completions bash > ~/.local/share/bash-completion/completions/blocksweep"],
+    words: { most: 1, completions: SHELL_NAMES },
+  },
+};

@@ -1,0 +1,168 @@
+/**
+ * What options take that name things of a scan: protocols, ports, shards, columns.
+ *
+ * @module
+ */
+import { type MetricsPlace, parseMetrics } from "../../app/metrics/metrics_place.ts";
+import { chosenProtocols, type WrittenPorts } from "../../app/settings/scan_settings.ts";
+import { type Address, parseAddress } from "../../core/address.ts";
+import { closestName } from "../../core/closest_name.ts";
+import { InputError } from "../../core/errors.ts";
+import type { Field } from "../../core/record.ts";
+import { parseMac } from "../../net/mac_address.ts";
+import type { Protocol } from "../../protocols/protocol.ts";
+import type { Marks } from "../../scan/checkpoint/low_water_mark.ts";
+import { parseTarget } from "../../targets/parse.ts";
+import { parsePorts } from "../../targets/ports.ts";
+import type { Range } from "../../targets/ranges.ts";
+import { parseShard, type Shard } from "../../targets/space.ts";
+import {
+  splitList,
+  type ValueContext,
+  type ValueType,
+  valueType,
+  type Words,
+  wrongValue,
+} from "./value_types.ts";
+
+/** Protocols, in the order of their passes. */
+export const PROTOCOL_LIST: ValueType<readonly Protocol[]> = {
+  placeholder: "LIST",
+  parse: (text, { allProtocols }) => chosenProtocols(splitList(text), allProtocols),
+  completions: { kind: "some", words: (allProtocols) => allProtocols.map(({ name }) => name) },
+};
+
+/** Ports by transport. */
+export const PORTS: ValueType<WrittenPorts> = {
+  placeholder: "PORTS",
+  parse: (text) => ({ ...parsePorts(text), text }),
+};
+
+/** A port, or several. */
+export const SOURCE_PORTS: ValueType<readonly number[]> = {
+  placeholder: "PORTS",
+  parse: (text) => parsePorts(text).udp,
+};
+
+/** An address of this machine. */
+export const ADDRESS: ValueType<Address> = {
+  placeholder: "ADDRESS",
+  parse: (text, { option }) => {
+    const address = parseAddress(text);
+    if (address !== undefined) return address;
+    throw new InputError(`Cannot use --${option} "${text}": not an address`);
+  },
+};
+
+/** The address of a network card. */
+export const MAC: ValueType<Uint8Array> = valueType(
+  "MAC",
+  "six bytes, as 02:00:5e:10:00:01",
+  parseMac,
+);
+
+/** One of the parts of a scan. */
+export const SHARD: ValueType<Shard> = valueType(
+  "I/N",
+  "I/N with I from 1 to N, as 2/4",
+  parseShard,
+);
+
+/** Where a scan starts: `2:1500`, `T:3:0`, `2:1500,T:3:0`. */
+export const POSITION: ValueType<Marks> = valueType(
+  "PASS:POSITION",
+  "PASS:POSITION, T: before that of TCP, as a scan prints it",
+  (text) => {
+    const mark = String.raw`(\d{1,3}):(\d{1,15})`;
+    const found = new RegExp(`^(?:${mark})?(?:(?:^|,)T:${mark})?$`).exec(text);
+    if (text === "" || found === null) return undefined;
+    const [pass = 1, position = 0, tcpPass = 1, tcpPosition = 0] = found.slice(1)
+      .map((digits) => digits === undefined ? undefined : Number(digits));
+    if (pass < 1 || tcpPass < 1) return undefined;
+    return { udp: { pass, position }, tcp: { pass: tcpPass, position: tcpPosition } };
+  },
+);
+
+/** Columns of a row, of those that there are. */
+export function columnList(columns: readonly Field[]): ValueType<readonly Field[]> {
+  return {
+    placeholder: "LIST",
+    parse: (text, { option }) => {
+      const names = splitList(text);
+      if (names.length === 0) throw new InputError(`Cannot write no fields: --${option} is empty`);
+      const twice = names.find((name, i) => names.indexOf(name) < i);
+      if (twice !== undefined) throw new InputError(`Cannot write field "${twice}" twice`);
+      return names.map((name) => columnOf(name, columns));
+    },
+    completions: { kind: "some", words: columns.map(({ name }) => name) },
+  };
+}
+
+function columnOf(name: string, columns: readonly Field[]): Field {
+  const field = columns.find((other) => other.name === name);
+  if (field !== undefined) return field;
+  const meant = closestName(name, columns.map((other) => other.name));
+  const hint = meant === undefined ? "the schema command lists them" : `did you mean "${meant}"?`;
+  throw new InputError(`Cannot write field "${name}": there is none of that name; ${hint}`);
+}
+
+/** Names with commas between them, which a command checks. */
+export function nameList(words: Words): ValueType<readonly string[]> {
+  return { placeholder: "LIST", parse: splitList, completions: { kind: "some", words } };
+}
+
+/** A range of addresses, and how it was written. */
+export interface WrittenRange {
+  /** The addresses. */
+  readonly range: Range;
+  /** How it was written. */
+  readonly text: string;
+}
+
+/** A range of addresses. */
+export const RANGE: ValueType<WrittenRange> = {
+  placeholder: "RANGE",
+  parse: (text, { option }) => {
+    const target = parseTarget(text);
+    if (!("name" in target)) return { range: target.range, text };
+    throw wrongValue(option, text, "addresses");
+  },
+};
+
+const SECONDS: Readonly<Record<string, number>> = { m: 60, h: 3600, d: 86_400 };
+
+/** A time in the past, Unix milliseconds, from the time that it is now. */
+export type PastTime = (now: number) => number;
+
+/** `90m`, `24h` or `7d` ago, a date, or Unix milliseconds. */
+export const PAST_TIME: ValueType<PastTime> = valueType(
+  "TIME",
+  "90m, 24h or 7d ago, a date as 2026-01-31 or 2026-01-31T08:00Z, or Unix milliseconds",
+  (text) => {
+    const [, ago, unit] = /^(\d{1,6})([mhd])$/.exec(text) ?? [];
+    if (ago !== undefined) return (now) => now - Number(ago) * SECONDS[unit] * 1000;
+    if (/^\d{12,14}$/.test(text)) return () => Number(text);
+    const date = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/.test(text)
+      ? Date.parse(text)
+      : NaN;
+    return Number.isNaN(date) ? undefined : () => date;
+  },
+);
+
+/** Where metrics are served. */
+export const METRICS_PLACE: ValueType<MetricsPlace> = {
+  placeholder: "PORT",
+  parse: (text) => parseMetrics(text),
+};
+
+/** A URL of HTTP, which may hold secrets: errors do not show it. */
+export const HTTP_URL: ValueType<string> = {
+  placeholder: "URL",
+  parse: (text: string, { option }: ValueContext) => {
+    const url = URL.parse(text);
+    if (url !== null && /^https?:$/.test(url.protocol)) return url.href;
+    throw new InputError(
+      `Cannot use --${option}: it wants a URL that starts with http: or https:`,
+    );
+  },
+};

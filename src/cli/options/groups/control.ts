@@ -1,0 +1,222 @@
+/**
+ * Options: what a scan or a watch does besides probing, when it ends, and what it prints.
+ *
+ * @module
+ */
+import { withoutPassword } from "../../../app/databases/connection_environment.ts";
+import { redactUrl } from "../../../core/redact.ts";
+import { DEFAULTS } from "../../../app/settings/defaults.ts";
+import { LEAST_INTERVAL_MS } from "../../../watch/watch.ts";
+import { COMMAND_NAMES } from "../commands.ts";
+import { HTTP_URL, METRICS_PLACE } from "../domain_value_types.ts";
+import type { OptionGroup } from "../option.ts";
+import { anyText, COUNT, FILE, time, wholeNumber } from "../value_types.ts";
+
+/** How a scan is prepared, limited, kept and observed. */
+export const CONTROL = {
+  title: "Control",
+  options: [
+    {
+      name: "dry-run",
+      short: "d",
+      aliases: ["dryrun"],
+      commands: ["scan"],
+      onResume: "free",
+      help: "say what would be sent, and send nothing",
+    },
+    {
+      name: "list-targets",
+      aliases: ["sL"],
+      commands: ["scan"],
+      help: "print the targets in their order, and send nothing (also -sL)",
+    },
+    {
+      name: "max-targets",
+      commands: ["scan"],
+      takes: COUNT,
+      help: "ask so many targets at the most",
+    },
+    { name: "max-results", commands: ["scan"], takes: COUNT, help: "stop after so many rows" },
+    {
+      name: "max-runtime",
+      commands: ["scan"],
+      takes: time(),
+      onResume: "free",
+      help: "stop after so long, as 90s, 10m or 2h",
+    },
+    {
+      name: "opt-out-file",
+      commands: ["scan", "watch"],
+      takes: FILE,
+      help: "addresses that asked to be left alone: never probed, and added to",
+    },
+    {
+      name: "opt-out-file",
+      commands: ["lan"],
+      takes: FILE,
+      help: "addresses that opted out: no connection, no query and no row",
+    },
+    {
+      name: "config",
+      commands: ["scan"],
+      takes: FILE,
+      inConfig: false,
+      onResume: "forgotten",
+      help: "read options from a JSON file; the command line goes first",
+    },
+    {
+      name: "echo-config",
+      commands: ["scan"],
+      inConfig: false,
+      help: "print the options as such a file, and send nothing",
+    },
+    {
+      name: "checkpoint",
+      commands: ["scan"],
+      takes: FILE,
+      defaultText: "the first output's name.checkpoint",
+      help: "keep the scan's state here",
+    },
+    {
+      name: "resume",
+      commands: ["scan"],
+      takes: FILE,
+      onResume: "forgotten",
+      help: "go on with the scan of a checkpoint: nothing else has to be said",
+    },
+    {
+      name: "status-file",
+      commands: ["scan"],
+      takes: FILE,
+      onResume: "free",
+      help: "keep the scan's state in a JSON file, for other programs",
+    },
+    {
+      name: "stats-every",
+      commands: ["scan"],
+      takes: time(),
+      onResume: "free",
+      help: "print a status line so often, where there is no terminal",
+    },
+    {
+      name: "metadata-file",
+      commands: ["scan"],
+      takes: FILE,
+      onResume: "free",
+      help: "write options and results of the scan to a JSON file at its end",
+    },
+  ],
+} as const satisfies OptionGroup;
+
+const LEAST_INTERVAL = {
+  ms: LEAST_INTERVAL_MS,
+  text: `${LEAST_INTERVAL_MS / 1000}s, because servers cache their status for that long`,
+};
+
+/** What a watch does. */
+export const WATCH = {
+  title: "Watch",
+  options: [
+    {
+      name: "interval",
+      commands: ["watch"],
+      takes: time(LEAST_INTERVAL),
+      default: `${DEFAULTS.watch.intervalMs / 1000}s`,
+      help: `from one poll of a server to the next, at least ${LEAST_INTERVAL_MS / 1000}s`,
+    },
+    {
+      name: "down-after",
+      commands: ["watch"],
+      takes: wholeNumber(1, 100),
+      default: `${DEFAULTS.watch.downAfter}`,
+      help: "polls without an answer that make a server offline",
+    },
+    {
+      name: "output",
+      short: "o",
+      commands: ["watch"],
+      takes: anyText("DATABASE"),
+      repeat: true,
+      withoutSecrets: withoutPassword,
+      help: "keep a database up to date, as servers.db; a watched one is anyway",
+    },
+    {
+      name: "metrics",
+      commands: ["scan", "watch"],
+      takes: METRICS_PLACE,
+      onResume: "free",
+      help: "serve numbers for Prometheus on this port of loopback, or on ADDRESS:PORT",
+    },
+    {
+      name: "names",
+      commands: ["watch"],
+      help: "keep the names of players, and tell who came and left",
+    },
+    {
+      name: "webhook",
+      commands: ["watch"],
+      takes: HTTP_URL,
+      withoutSecrets: redactUrl,
+      help: "send events there too, as JSON, by POST",
+    },
+    {
+      name: "webhook-spool",
+      commands: ["watch"],
+      takes: FILE,
+      defaultText: "beside the first database",
+      help: "where events wait for the webhook",
+    },
+  ],
+} as const satisfies OptionGroup;
+
+/** What is printed. */
+export const GENERAL = {
+  title: "General",
+  options: [
+    {
+      name: "quiet",
+      short: "q",
+      commands: [
+        "scan",
+        "query",
+        "lan",
+        "watch",
+        "servers",
+        "export",
+        "import",
+        "prune",
+        "fleet",
+        "demo",
+      ],
+      onResume: "free",
+      help: "print nothing but results and errors",
+    },
+    {
+      name: "verbose",
+      short: "v",
+      commands: ["scan"],
+      onResume: "free",
+      help: "print the plan, a line for each pass, and all counters at the end",
+    },
+    {
+      name: "no-color",
+      commands: ["scan", "query", "lan", "watch", "servers", "history", "demo"],
+      onResume: "free",
+      help: "no colours; NO_COLOR does the same",
+    },
+    {
+      name: "help",
+      short: "h",
+      commands: COMMAND_NAMES,
+      inConfig: false,
+      help: "print this help",
+    },
+    {
+      name: "version",
+      short: "V",
+      commands: COMMAND_NAMES,
+      inConfig: false,
+      help: "print the version of blocksweep",
+    },
+  ],
+} as const satisfies OptionGroup;

@@ -1,0 +1,136 @@
+/**
+ * Options of the simulated fleet.
+ *
+ * @module
+ */
+import { SOFTWARE, USUAL_MIX } from "../../../fleet/simulate/software.ts";
+import { nameList, PORTS, PROTOCOL_LIST, RANGE } from "../domain_value_types.ts";
+import type { OptionGroup } from "../option.ts";
+import { FILE, milliseconds, PERCENT, wholeNumber } from "../value_types.ts";
+
+/** Where a fleet stands when nothing else is said. */
+export const FLEET_RANGE = "127.16.0.0/16";
+
+const MOST_SERVERS = 2 ** 24;
+/** A demo's sockets are one for each server. */
+const MOST_DEMO_SERVERS = 4000;
+
+const SERVERS_OPTION = { name: "servers", help: "how many servers to simulate" } as const;
+
+/** What a fleet is. */
+export const FLEET = {
+  title: "Fleet",
+  options: [
+    {
+      ...SERVERS_OPTION,
+      commands: ["fleet"],
+      takes: wholeNumber(0, MOST_SERVERS),
+      default: "100",
+    },
+    {
+      ...SERVERS_OPTION,
+      commands: ["demo"],
+      takes: wholeNumber(1, MOST_DEMO_SERVERS),
+      default: "500",
+    },
+    {
+      name: "hostile",
+      commands: ["fleet"],
+      takes: wholeNumber(0, MOST_SERVERS),
+      default: "0",
+      help: "how many hosts beside them must not be listed: hostile, or opted out",
+    },
+    {
+      name: "range",
+      commands: ["fleet"],
+      takes: RANGE,
+      default: FLEET_RANGE,
+      help: "where they stand",
+    },
+    {
+      name: "software",
+      commands: ["fleet"],
+      takes: nameList(SOFTWARE.map(({ name }) => name)),
+      defaultText: USUAL_MIX,
+      help: "which software to imitate",
+    },
+    {
+      name: "no-tcp",
+      commands: ["fleet"],
+      help: "simulate nothing over TCP, where each server takes a descriptor",
+    },
+    {
+      name: "loss",
+      commands: ["fleet"],
+      takes: PERCENT,
+      default: "0",
+      help: "datagrams to lose, each way",
+    },
+    {
+      name: "duplicate",
+      commands: ["fleet"],
+      takes: PERCENT,
+      default: "0",
+      help: "datagrams to double, each way",
+    },
+    {
+      name: "delay",
+      commands: ["fleet"],
+      takes: milliseconds(),
+      default: "0",
+      help: "how long datagrams take, each way, as 20 (milliseconds) or 1s",
+    },
+    {
+      name: "jitter",
+      commands: ["fleet"],
+      takes: milliseconds(),
+      default: "0",
+      help: "how much longer some take, likewise",
+    },
+    {
+      name: "manifest",
+      commands: ["fleet"],
+      takes: FILE,
+      help: "write the truth about every host to a file; with --check: read it",
+    },
+    {
+      name: "check",
+      commands: ["fleet"],
+      takes: FILE,
+      repeat: true,
+      help: "compare a scan's rows (.csv, .ndjson) with --manifest, and simulate nothing",
+    },
+    {
+      name: "protocol",
+      commands: ["fleet"],
+      takes: PROTOCOL_LIST,
+      defaultText: "the usual ones",
+      help: "with --check: the protocols that the scan had",
+    },
+    {
+      name: "ports",
+      short: "p",
+      commands: ["fleet"],
+      takes: PORTS,
+      defaultText: "the usual ones",
+      help: "with --check: the ports that it had",
+    },
+    {
+      name: "no-follow",
+      commands: ["fleet"],
+      help: "with --check: the scan had --no-follow",
+    },
+    { name: "verify", commands: ["fleet"], help: "with --check: the scan had --verify" },
+    {
+      name: "log",
+      commands: ["fleet"],
+      takes: FILE,
+      help: "write every datagram that comes or goes to a file",
+    },
+    {
+      name: "lab",
+      commands: ["fleet"],
+      help: "allow private addresses and LAN worlds, on a host without a default route",
+    },
+  ],
+} as const satisfies OptionGroup;

@@ -1,0 +1,179 @@
+/**
+ * Options: which servers of a database, and what is written of them where.
+ *
+ * @module
+ */
+import { withoutPassword } from "../../../app/databases/connection_environment.ts";
+import { OUTPUT_FORMATS } from "../../../app/outputs/output_formats.ts";
+import { ROW_ORDERS } from "../../../app/outputs/sorting_sink.ts";
+import { DEFAULTS } from "../../../app/settings/defaults.ts";
+import { FIELDS } from "../../../core/record.ts";
+import { DOWN_AFTER } from "../../../store/missing_servers.ts";
+import { SERVER_ORDERS, STORED_FIELDS } from "../../../store/server_queries.ts";
+import { columnList, PAST_TIME } from "../domain_value_types.ts";
+import type { OptionGroup } from "../option.ts";
+import { AGE, anyText, COUNT, FILE, keyOf, wholeNumber } from "../value_types.ts";
+
+/** Which servers of a database. */
+export const SELECTION = {
+  title: "Selection",
+  options: [
+    { name: "online", commands: ["servers", "export"], help: "servers that count as online" },
+    {
+      name: "software",
+      commands: ["servers", "export"],
+      takes: anyText("TEXT"),
+      help: "servers whose software's name holds this",
+    },
+    {
+      name: "game-version",
+      commands: ["servers", "export"],
+      takes: anyText("TEXT"),
+      help: "servers of a game version; 1.21 stands for 1.21.50 too",
+    },
+    {
+      name: "min-players",
+      commands: ["servers", "export"],
+      takes: wholeNumber(0, 1e9),
+      help: "servers with so many players at least",
+    },
+    {
+      name: "text",
+      commands: ["servers", "export"],
+      takes: anyText("TEXT"),
+      help: "servers whose name, MOTD, map or software holds this",
+    },
+    {
+      name: "since",
+      commands: ["servers", "export"],
+      takes: PAST_TIME,
+      help: "servers asked since 90m, 24h, 7d ago, a date, or Unix milliseconds",
+    },
+    {
+      name: "sort",
+      commands: ["servers", "export"],
+      takes: keyOf(SERVER_ORDERS),
+      default: { servers: "players" },
+      defaultText: { export: "see below" },
+      help: "by players, seen, overdue, new, name, version or address",
+    },
+    {
+      name: "limit",
+      commands: ["servers", "export", "history"],
+      takes: COUNT,
+      default: { servers: "100", history: "50" },
+      help: "so many at the most",
+    },
+    {
+      name: "port",
+      commands: ["import"],
+      takes: wholeNumber(1, 65535),
+      help: "the port, where a file names hosts alone",
+    },
+  ],
+} as const satisfies OptionGroup;
+
+const FIELDS_OPTION = {
+  name: "fields",
+  short: "f",
+  help: "columns to write, of those that the schema command lists",
+} as const;
+
+/** What is written. */
+export const OUTPUT = {
+  title: "Output",
+  options: [
+    {
+      name: "output",
+      short: "o",
+      commands: ["scan", "export"],
+      takes: FILE,
+      repeat: true,
+      withoutSecrets: withoutPassword,
+      help: "write rows: .csv .ndjson .json .txt, .db or postgres: (databases), - (stdout)",
+    },
+    {
+      name: "format",
+      commands: ["scan", "servers", "export"],
+      takes: keyOf(OUTPUT_FORMATS),
+      defaultText: "by the suffix of the file",
+      help: "csv, ndjson, json, hostport, grep or table",
+    },
+    {
+      name: "oD",
+      commands: ["scan"],
+      takes: FILE,
+      repeat: true,
+      help: "write ndjson to a file",
+    },
+    {
+      name: "oJ",
+      commands: ["scan"],
+      takes: FILE,
+      repeat: true,
+      help: "write a JSON array to a file",
+    },
+    {
+      name: "oG",
+      commands: ["scan"],
+      takes: FILE,
+      repeat: true,
+      help: "write grepable lines to a file",
+    },
+    {
+      name: "oL",
+      commands: ["scan"],
+      takes: FILE,
+      repeat: true,
+      help: "write host:port lines to a file",
+    },
+    {
+      name: "append",
+      commands: ["scan", "export"],
+      help: "add to the files in place of writing them anew",
+    },
+    { ...FIELDS_OPTION, commands: ["scan"], takes: columnList(FIELDS) },
+    { ...FIELDS_OPTION, commands: ["servers", "export"], takes: columnList(STORED_FIELDS) },
+    {
+      name: "sort",
+      commands: ["scan"],
+      takes: keyOf(ROW_ORDERS),
+      help: "print the table when the scan ends: by address, players or name",
+    },
+    {
+      name: "down-after",
+      commands: ["scan"],
+      takes: wholeNumber(1, 1000),
+      default: `${DOWN_AFTER}`,
+      help: "scans without a reply after which a server is offline",
+    },
+    {
+      name: "keep",
+      commands: ["scan", "watch", "prune"],
+      takes: AGE,
+      help: "downsample observations older than this, as 90d: to one an hour, then a day",
+    },
+    {
+      name: "no-players",
+      commands: ["scan", "query", "lan"],
+      help: "do not write the names of players",
+    },
+    {
+      name: "json",
+      commands: ["query", "lan", "watch", "servers", "history"],
+      help: "print one JSON object per server, observation or event",
+    },
+    {
+      name: "once",
+      commands: ["lan"],
+      takes: wholeNumber(1, 3600, "SECONDS"),
+      defaultText: `Ctrl-C on a terminal, else ${DEFAULTS.lan.once} and the sweep`,
+      help: "end after so long",
+    },
+    {
+      name: "no-sweep",
+      commands: ["lan"],
+      help: "make no connections to port 25565 of neighbours to find dedicated Java servers",
+    },
+  ],
+} as const satisfies OptionGroup;

@@ -1,0 +1,178 @@
+/**
+ * Options: how fast, how often, and by which way probes leave.
+ *
+ * @module
+ */
+import { ENGINE_CHOICES } from "../../../app/engines/engine_names.ts";
+import { DEFAULTS } from "../../../app/settings/defaults.ts";
+import { STREAM_LIMITS } from "../../../net/stream_link.ts";
+import { DEFAULT_SPEED, LOOPBACK_SPEED } from "../../../targets/permission.ts";
+import { ADDRESS, MAC, SOURCE_PORTS } from "../domain_value_types.ts";
+import type { OptionGroup } from "../option.ts";
+import { verifyHelp } from "../protocol_help.ts";
+import {
+  anyText,
+  BITS,
+  CAP,
+  milliseconds,
+  oneOf,
+  RATE,
+  RATE_OR_AUTO,
+  RETRIES,
+  time,
+  wholeNumber,
+} from "../value_types.ts";
+
+/** More threads than cores send no faster. */
+const MOST_THREADS = 64;
+/** With less than a millisecond, every host would time out. */
+const LEAST_TIMEOUT = { ms: 1, text: "1 ms" };
+
+const RATE_OPTION = { name: "rate", short: "r", aliases: ["max-rate"] } as const;
+
+const CONCURRENCY_OPTION = {
+  name: "concurrency",
+  short: "c",
+  takes: wholeNumber(1, 100_000),
+  help: "servers asked at once",
+} as const;
+
+/** How fast and how often. */
+export const SPEED = {
+  title: "Speed",
+  options: [
+    {
+      ...RATE_OPTION,
+      commands: ["scan"],
+      takes: RATE_OR_AUTO,
+      onResume: "free",
+      defaultText: `${DEFAULT_SPEED.rate}, loopback: no limit`,
+      help: "datagrams a second: 500, 10k, auto, auto:50k",
+    },
+    {
+      ...RATE_OPTION,
+      commands: ["watch"],
+      takes: RATE,
+      defaultText: `${DEFAULTS.watch.rate}, loopback: no limit`,
+      help: "datagrams a second, as 500 or 10k",
+    },
+    {
+      name: "bandwidth",
+      commands: ["scan"],
+      takes: BITS,
+      onResume: "free",
+      help: "the rate in bits a second, as 500k, 10M or 1G on Ethernet",
+    },
+    {
+      name: "net-rate",
+      commands: ["scan"],
+      takes: CAP,
+      onResume: "free",
+      defaultText: `${DEFAULT_SPEED.netRate}, loopback: no limit`,
+      help: "datagrams a second to a /24 (IPv6: /48), or off",
+    },
+    {
+      name: "host-rate",
+      commands: ["scan"],
+      takes: CAP,
+      onResume: "free",
+      defaultText: `${DEFAULT_SPEED.hostRate}, loopback: no limit`,
+      help: "datagrams a second to one address, or off",
+    },
+    {
+      ...CONCURRENCY_OPTION,
+      commands: ["scan"],
+      onResume: "free",
+      default: `${DEFAULTS.scan.concurrency}`,
+    },
+    {
+      ...CONCURRENCY_OPTION,
+      commands: ["watch"],
+      defaultText: `${DEFAULTS.watch.concurrency}, more where --interval needs it`,
+    },
+    {
+      name: "timeout",
+      short: "t",
+      commands: ["scan", "query", "watch"],
+      takes: milliseconds(LEAST_TIMEOUT),
+      defaultText: `${DEFAULTS.timeoutMs}ms, over TCP ${STREAM_LIMITS.totalMs / 1000}s`,
+      help: "how long to wait for a reply: 1500, 800ms, 2s",
+    },
+    {
+      name: "retries",
+      aliases: ["max-retries"],
+      commands: ["scan", "query", "watch"],
+      takes: RETRIES,
+      default: {
+        scan: `${DEFAULTS.scan.retries}`,
+        query: `${DEFAULTS.query.retries}`,
+        watch: `${DEFAULTS.watch.retries}`,
+      },
+      help: "how often unanswered probes are repeated",
+    },
+    {
+      name: "cooldown",
+      aliases: ["wait", "cooldown-time"],
+      commands: ["scan"],
+      takes: time(),
+      defaultText: `${DEFAULT_SPEED.cooldownMs / 1000}s, loopback: ${
+        LOOPBACK_SPEED.cooldownMs / 1000
+      }s`,
+      help: "how long to wait for late answers, if any can come",
+    },
+    {
+      name: "no-follow",
+      commands: ["scan"],
+      help: "do not ask a server for the other protocols",
+    },
+    { name: "verify", commands: ["scan", "query"], help: verifyHelp },
+    {
+      name: "engine",
+      commands: ["scan"],
+      takes: oneOf(ENGINE_CHOICES),
+      onResume: "free",
+      defaultText: "udp where FFI is granted",
+      help: "portable, udp, packet, xdp or fastest",
+    },
+    {
+      name: "threads",
+      commands: ["scan"],
+      takes: wholeNumber(0, MOST_THREADS),
+      onResume: "free",
+      default: "0",
+      help: "threads that only send, but with portable; 0: the main thread sends",
+    },
+    {
+      name: "interface",
+      aliases: ["adapter"],
+      commands: ["scan"],
+      takes: anyText("NAME"),
+      onResume: "free",
+      defaultText: "the way of most targets",
+      help: "packet and xdp: send over this one",
+    },
+    {
+      name: "gateway-mac",
+      aliases: ["router-mac"],
+      commands: ["scan"],
+      takes: MAC,
+      onResume: "free",
+      defaultText: "it is asked for",
+      help: "packet and xdp: the gateway's MAC",
+    },
+    {
+      name: "source-port",
+      commands: ["scan"],
+      takes: SOURCE_PORTS,
+      onResume: "free",
+      help: "send from this port, or from these: one socket each",
+    },
+    {
+      name: "source-ip",
+      commands: ["scan"],
+      takes: ADDRESS,
+      onResume: "free",
+      help: "send from this address",
+    },
+  ],
+} as const satisfies OptionGroup;

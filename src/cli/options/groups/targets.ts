@@ -1,0 +1,112 @@
+/**
+ * Options: what is probed, and in which order.
+ *
+ * @module
+ */
+import { withoutPassword } from "../../../app/databases/connection_environment.ts";
+import { PORTS, POSITION, PROTOCOL_LIST, SHARD } from "../domain_value_types.ts";
+import type { OptionGroup } from "../option.ts";
+import { defaultProtocols, protocolHelp } from "../protocol_help.ts";
+import { anyText, FILE, wholeNumber } from "../value_types.ts";
+
+/** The largest seed: whole numbers up to it are exact. */
+const MOST_SEED = Number.MAX_SAFE_INTEGER;
+
+/** What is probed. */
+export const TARGETS = {
+  title: "Targets",
+  options: [
+    {
+      name: "input-file",
+      aliases: ["iL", "includefile", "allowlist-file"],
+      commands: ["scan", "watch"],
+      takes: FILE,
+      repeat: true,
+      help: "read targets from a file, - for standard input (also -iL)",
+    },
+    {
+      name: "rescan",
+      commands: ["scan"],
+      takes: FILE,
+      withoutSecrets: withoutPassword,
+      help: "probe the servers of a database again in what they speak, the most overdue first",
+    },
+    {
+      name: "exclude",
+      commands: ["scan"],
+      takes: anyText("LIST"),
+      repeat: true,
+      help: "addresses, ranges or names not to ask",
+    },
+    {
+      name: "exclude-file",
+      short: "b",
+      aliases: ["excludefile", "blocklist-file"],
+      commands: ["scan"],
+      takes: FILE,
+      repeat: true,
+      help: "read exclusions from a file",
+    },
+    {
+      name: "ports",
+      short: "p",
+      aliases: ["port"],
+      commands: ["scan", "lan"],
+      takes: PORTS,
+      help: "ports to ask, as 19132,25565-25570",
+      defaultText: "the protocols' usual ones",
+    },
+    {
+      name: "protocol",
+      commands: ["scan", "query", "watch"],
+      takes: PROTOCOL_LIST,
+      help: protocolHelp,
+      defaultText: defaultProtocols,
+    },
+    {
+      name: "allow-private",
+      commands: ["scan", "query", "watch"],
+      help: "let a name that is not a local one lead to private addresses",
+    },
+    {
+      name: "i-have-permission",
+      commands: ["scan"],
+      onResume: "free",
+      help: "you may scan these public addresses, or more than a million of any kind",
+    },
+  ],
+} as const satisfies OptionGroup;
+
+/** In which order it is probed. */
+export const ORDER = {
+  title: "Order",
+  options: [
+    {
+      name: "seed",
+      commands: ["scan", "fleet", "demo"],
+      takes: wholeNumber(0, MOST_SEED),
+      default: { fleet: "1", demo: "1" },
+      defaultText: { scan: "a random one" },
+      help: "repeat an order",
+    },
+    {
+      name: "no-randomize",
+      commands: ["scan"],
+      help: "ask addresses and ports in ascending order",
+    },
+    {
+      name: "shard",
+      commands: ["scan"],
+      takes: SHARD,
+      default: "1/1",
+      help: "take part I of N, from 1; every machine needs the same --seed",
+    },
+    {
+      name: "from",
+      commands: ["scan"],
+      takes: POSITION,
+      default: "1:0",
+      help: "go on where an interrupted scan stopped",
+    },
+  ],
+} as const satisfies OptionGroup;

@@ -1,0 +1,258 @@
+/**
+ * What options take: how help names a value, how it is read, and what shells complete.
+ *
+ * @module
+ */
+import type { AutoRate } from "../../app/settings/scan_settings.ts";
+import { closestName } from "../../core/closest_name.ts";
+import { InputError } from "../../core/errors.ts";
+import type { Protocol } from "../../protocols/protocol.ts";
+
+/** What shells complete for a value. */
+export type Completions =
+  /** One of these words. */
+  | { readonly kind: "one"; readonly words: readonly string[] }
+  /** Some of these words, with commas between them. */
+  | { readonly kind: "some"; readonly words: Words }
+  /** A file. */
+  | { readonly kind: "file" };
+
+/** Words, or how to make them from all protocols. */
+export type Words = readonly string[] | ((allProtocols: readonly Protocol[]) => readonly string[]);
+
+/** What a value is read with. */
+export interface ValueContext {
+  /** The long name of the option, for errors. */
+  readonly option: string;
+  /** Every protocol, in order of rank. */
+  readonly allProtocols: readonly Protocol[];
+}
+
+/** What an option takes. */
+export interface ValueType<Value> {
+  /** What help calls it: `NUMBER`. */
+  readonly placeholder: string;
+  /**
+   * Reads a value.
+   *
+   * @throws InputError that names the option, the text, and what is wanted.
+   */
+  readonly parse: (text: string, context: ValueContext) => Value;
+  /** What shells complete. Default: nothing. */
+  readonly completions?: Completions;
+  /** Whether it is a path, which depends on the folder that the program runs in. */
+  readonly isPath?: boolean;
+}
+
+/** An error that names an option, the text that it was given, and what it wants. */
+export function wrongValue(option: string, text: string, wanted: string): InputError {
+  return new InputError(`Cannot use --${option} "${text}": it wants ${wanted}`);
+}
+
+/**
+ * A type of values.
+ *
+ * @param wanted What the error says that the option wants.
+ * @param read Reads a text; `undefined`: it is wrong.
+ */
+export function valueType<Value>(
+  placeholder: string,
+  wanted: string,
+  read: (text: string) => Value | undefined,
+): ValueType<Value> {
+  return {
+    placeholder,
+    parse: (text, { option }) => {
+      const value = read(text);
+      if (value === undefined) throw wrongValue(option, text, wanted);
+      return value;
+    },
+  };
+}
+
+/** Any text. */
+export function anyText(placeholder: string): ValueType<string> {
+  return { placeholder, parse: (text) => text };
+}
+
+/** A path. */
+export const FILE: ValueType<string> = {
+  placeholder: "FILE",
+  parse: (text) => text,
+  completions: { kind: "file" },
+  isPath: true,
+};
+
+/** One of some words. */
+export function oneOf<const Word extends string>(words: readonly Word[]): ValueType<Word> {
+  return {
+    placeholder: "NAME",
+    parse: (text, { option }) => {
+      const found = words.find((word) => word === text);
+      if (found !== undefined) return found;
+      const meant = closestName(text, words);
+      const hint = meant === undefined ? "" : `; did you mean ${meant}?`;
+      throw wrongValue(option, text, words.join(", ") + hint);
+    },
+    completions: { kind: "one", words },
+  };
+}
+
+/** One of the names of some things. */
+export function keyOf<const Name extends string>(
+  things: Readonly<Record<Name, unknown>>,
+): ValueType<Name> {
+  return oneOf(Object.keys(things) as Name[]);
+}
+
+/** Texts with commas between them. */
+export function splitList(text: string): readonly string[] {
+  return text.split(",").map((part) => part.trim()).filter((part) => part !== "");
+}
+
+/** A whole number. */
+export function wholeNumber(
+  least: number,
+  most: number,
+  placeholder: string = "NUMBER",
+): ValueType<number> {
+  return valueType(placeholder, `a whole number from ${least} to ${most}`, (text) => {
+    const value = /^\d{1,16}$/.test(text) ? Number(text) : NaN;
+    return value >= least && value <= most ? value : undefined;
+  });
+}
+
+/** How often something is repeated. */
+export const RETRIES: ValueType<number> = {
+  ...wholeNumber(0, 3, "0-3"),
+  completions: { kind: "one", words: ["0", "1", "2", "3"] },
+};
+
+/** A number that may end in k or M; NaN where it is none. */
+function parseCount(text: string): number {
+  const [, digits, unit] = /^(\d+(?:\.\d+)?)([kKmM]?)$/.exec(text) ?? [];
+  return Number(digits) * { "": 1, k: 1e3, m: 1e6 }[unit?.toLowerCase() ?? ""]!;
+}
+
+/** A whole number that may end in k or M. */
+export const COUNT: ValueType<number> = valueType(
+  "NUMBER",
+  "a whole number such as 500, 10k or 1M, at least 1",
+  (text) => {
+    const value = parseCount(text);
+    return value >= 1 && value <= 1e9 && Number.isInteger(value) ? value : undefined;
+  },
+);
+
+/** Datagrams a second. */
+export const RATE: ValueType<number> = valueType(
+  "NUMBER",
+  "a number such as 0.5, 500, 10k or 1M",
+  parseRate,
+);
+
+function parseRate(text: string): number | undefined {
+  const value = parseCount(text);
+  return value > 0 && value <= 1e9 ? value : undefined;
+}
+
+/** Datagrams a second; or `auto`, or `auto:50k` with the highest rate that is allowed. */
+export const RATE_OR_AUTO: ValueType<number | AutoRate> = valueType(
+  "NUMBER",
+  "a number such as 0.5, 500, 10k or 1M, or auto, or auto:50k",
+  (text) => {
+    if (text === "auto") return { most: undefined };
+    if (!text.startsWith("auto:")) return parseRate(text);
+    const most = parseRate(text.slice("auto:".length));
+    return most === undefined ? undefined : { most };
+  },
+);
+
+/** Bits a second. */
+export const BITS: ValueType<number> = valueType(
+  "BITS",
+  "bits a second from 1k to 1000G, such as 500k, 10M or 1G",
+  (text) => {
+    const [, digits, unit] = /^(\d+(?:\.\d+)?)([kKmMgG]?)$/.exec(text) ?? [];
+    const value = Number(digits) * { "": 1, k: 1e3, m: 1e6, g: 1e9 }[unit?.toLowerCase() ?? ""]!;
+    return value >= 1e3 && value <= 1e12 ? value : undefined;
+  },
+);
+
+/** Datagrams a second to a network or a host, or `off`. */
+export const CAP: ValueType<number | "off"> = valueType(
+  "NUMBER",
+  "a whole number up to 1M, or off",
+  (text) => {
+    if (text === "off") return text;
+    const value = parseCount(text);
+    return value >= 1 && value <= 1e6 && Number.isInteger(value) ? value : undefined;
+  },
+);
+
+/** A share of a hundred, as a number from 0 to 1. */
+export const PERCENT: ValueType<number> = valueType("PERCENT", "a number from 0 to 100", (text) => {
+  const value = /^\d+(\.\d+)?%?$/.test(text) ? parseFloat(text) : NaN;
+  return value >= 0 && value <= 100 ? value / 100 : undefined;
+});
+
+const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+
+/** Milliseconds, at most 30 days; without a unit the number counts milliseconds. */
+function parseTime(text: string): number | undefined {
+  const [, digits, unit = "ms"] = /^(\d+(?:\.\d+)?)(ms|s|m|h)?$/.exec(text) ?? [];
+  const value = Number(digits) * UNITS[unit];
+  return value >= 0 && value <= 30 * 24 * UNITS.h ? value : undefined;
+}
+
+/** The shortest time that an option takes. */
+export interface LeastTime {
+  /** Milliseconds. */
+  readonly ms: number;
+  /** The same in an error, and perhaps why. */
+  readonly text: string;
+}
+
+/**
+ * A time with its unit, in milliseconds. Some tools read a bare number as seconds, others as
+ * milliseconds: it is refused.
+ */
+export function time(least?: LeastTime): ValueType<number> {
+  return timeType("800ms, 1.5s, 10m or 2h", least, (text, option) => {
+    if (/^\d+(\.\d+)?$/.test(text)) {
+      throw wrongValue(option, text, `a unit: ${text}ms or ${text}s`);
+    }
+  });
+}
+
+/** A time in milliseconds: a bare number counts those. */
+export function milliseconds(least?: LeastTime): ValueType<number> {
+  return timeType("800ms, 1.5s, 10m or 2h (a bare number is milliseconds)", least, () => {});
+}
+
+function timeType(
+  forms: string,
+  least: LeastTime | undefined,
+  check: (text: string, option: string) => void,
+): ValueType<number> {
+  const parse = (text: string, { option }: ValueContext) => {
+    check(text, option);
+    const value = parseTime(text);
+    if (value === undefined) throw wrongValue(option, text, `a time such as ${forms}`);
+    if (least === undefined || value >= least.ms) return value;
+    throw new InputError(`Cannot use --${option} "${text}": it must be at least ${least.text}`);
+  };
+  return { placeholder: "TIME", parse };
+}
+
+/** An age in hours or days, as milliseconds: from an hour to ten years. */
+export const AGE: ValueType<number> = {
+  placeholder: "TIME",
+  parse: (text, { option }) => {
+    const [, digits, unit] = /^(\d{1,5})([hd])$/.exec(text) ?? [];
+    const value = Number(digits) * (unit === "d" ? 24 : 1) * UNITS.h;
+    if (value >= UNITS.h && value <= 3653 * 24 * UNITS.h) return value;
+    if (/^\d+$/.test(text)) throw wrongValue(option, text, `a unit: ${text}h or ${text}d`);
+    throw wrongValue(option, text, "hours or days, such as 12h or 90d, up to 3653d");
+  },
+};

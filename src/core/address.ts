@@ -1,6 +1,7 @@
 /**
  * IP addresses as numbers. An IPv4 address is a `number` from 0 to 2^32 - 1, an IPv6 address a
- * `bigint` from 0 to 2^128 - 1: the type tells the family, and both compare and sort by value.
+ * `bigint` from 0 to 2^128 - 1. The type gives the family, and both types compare and sort by
+ * value.
  *
  * @module
  */
@@ -8,26 +9,26 @@
 /** An IPv4 address (`number`) or an IPv6 address (`bigint`). */
 export type Address = number | bigint;
 
-/** Where a server listens: an address and one port, which counts for UDP and TCP alike. */
+/** An address and a port. One endpoint stands for both transports, UDP and TCP. */
 export interface Endpoint {
-  /** The address. */
+  /** The IPv4 or IPv6 address. */
   address: Address;
-  /** 1 to 65535. */
+  /** The port, 1 to 65535. */
   port: number;
 }
 
-/** The family of an address. */
+/** The address family: 4 (IPv4) or 6 (IPv6). */
 export function family(address: Address): 4 | 6 {
   return typeof address === "number" ? 4 : 6;
 }
 
 /**
- * Reads an IPv4 or IPv6 address.
+ * Parses an IPv4 or IPv6 address.
  *
- * Stricter than the C library's reading: `010.0.0.1`, `1.2.3` and zone names (`fe80::1%eth0`) are
- * refused, because other programs read the first two as other hosts.
+ * The parser is stricter than that of the C library. It rejects zone names (`fe80::1%eth0`), and
+ * `010.0.0.1` and `1.2.3`, because other programs read these as other hosts.
  *
- * @returns `undefined` when the text is no address.
+ * @returns `undefined` when the text is not an address.
  *
  * @example Both families
  * ```ts
@@ -47,7 +48,7 @@ export function parseAddress(text: string): Address | undefined {
 const QUAD = /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!$)|$)){4}$/;
 const GROUP = /^[\da-f]{1,4}$/i;
 
-/** Reads a dotted quad that is already known to be one. */
+/** Parses a dotted quad, whose form the caller has checked. */
 export function parseIpv4(text: string): number {
   let address = 0;
   let byte = 0;
@@ -63,7 +64,7 @@ export function parseIpv4(text: string): number {
   return address * 256 + byte;
 }
 
-/** Reads an IPv6 address; RFC 4291, 2.2. */
+/** Parses an IPv6 address; RFC 4291, section 2.2. */
 function parseIpv6(text: string): bigint | undefined {
   const dotted = text.lastIndexOf(":") + 1;
   if (text.includes(".", dotted)) { // ::ffff:10.0.0.1
@@ -80,7 +81,7 @@ function parseIpv6(text: string): bigint | undefined {
   return groups.reduce((sum, group) => sum << 16n | BigInt(`0x${group}`), 0n);
 }
 
-/** The usual text of an address: dotted quad, or RFC 5952. */
+/** Formats an address: dotted quad, or RFC 5952. */
 export function formatAddress(address: Address): string {
   return typeof address === "number" ? formatIpv4(address) : formatIpv6(address);
 }
@@ -101,7 +102,7 @@ function formatIpv6(address: bigint): string {
   return length < 2 ? text(0) : `${text(0, start)}::${text(start + length)}`;
 }
 
-/** The first longest run of zero groups: where it starts and how long it is. */
+/** Start and length of the longest run of zero groups; of equal runs, the first. */
 function longestZeros(groups: readonly number[]): [start: number, length: number] {
   let best: [number, number] = [0, 0];
   for (let i = 0, run = 0; i < groups.length; i++) {
@@ -112,7 +113,7 @@ function longestZeros(groups: readonly number[]): [start: number, length: number
 }
 
 /**
- * `host:port`, or `[v6]:port`: how a server is named everywhere.
+ * Formats an endpoint as `host:port` or `[v6]:port`.
  *
  * @example
  * ```ts
@@ -128,7 +129,7 @@ export function formatEndpoint({ address, port }: Endpoint): string {
     : `[${formatIpv6(address)}]:${port}`;
 }
 
-/** Reads `host:port` or `[v6]:port` with a literal address; `undefined` when it is neither. */
+/** Parses `host:port` or `[v6]:port` with a literal address; `undefined` for other text. */
 export function parseEndpoint(text: string): Endpoint | undefined {
   const match = /^(?:\[(.+)\]|([^:]+)):(\d{1,5})$/.exec(text);
   if (match === null) return undefined;
@@ -138,19 +139,19 @@ export function parseEndpoint(text: string): Endpoint | undefined {
   return (match[1] === undefined) === (family(address) === 4) ? { address, port } : undefined;
 }
 
-/** A value that is equal for equal endpoints, for keys of maps and sets. */
+/** A key for maps and sets, equal for equal endpoints. */
 export function endpointKey({ address, port }: Endpoint): number | bigint {
   return typeof address === "number" ? address * 65536 + port : address << 16n | BigInt(port);
 }
 
-/** The endpoint of an {@linkcode endpointKey}. */
+/** The endpoint of a key of {@linkcode endpointKey}. */
 export function endpointOf(key: number | bigint): Endpoint {
   return typeof key === "number"
     ? { address: Math.floor(key / 65536), port: key % 65536 }
     : { address: key >> 16n, port: Number(key & 0xffffn) };
 }
 
-/** Whether the address is 127.0.0.0/8 or ::1. */
+/** Whether the address is in 127.0.0.0/8 or is ::1. */
 export function isLoopback(address: Address): boolean {
   return typeof address === "number" ? address >>> 24 === 127 : address === 1n;
 }

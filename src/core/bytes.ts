@@ -1,24 +1,24 @@
 /**
- * A cursor over one datagram, integers as bytes, and the two ways in which a message can be broken.
+ * A reader of one datagram, encoders of integers, and the two errors of decoders.
  *
- * Decoders follow one rule: `undefined` says "not this message"; {@linkcode Truncated} and
- * {@linkcode Malformed} say "it is, but it is broken", and where.
+ * Decoders follow one rule. They return `undefined` for another message. They throw
+ * {@linkcode Truncated} or {@linkcode Malformed}, with the offset, for a broken one.
  *
  * @module
  */
 
-/** The message ends before something that it must hold. */
+/** The error of a message that ends inside a required field. */
 export class Truncated extends Error {
-  /** Always `"Truncated"`. */
+  /** The class's name, always `"Truncated"`. */
   override readonly name = "Truncated";
 
   /**
-   * Says what is missing.
+   * Creates the error.
    *
    * @param what The field that could not be read.
-   * @param offset Where it starts, in bytes from the start of the message.
-   * @param needed How many bytes it takes (at least).
-   * @param available How many bytes are there.
+   * @param offset Offset of the field in the message, bytes.
+   * @param needed Least size of the field, bytes.
+   * @param available Remaining bytes of the message.
    */
   constructor(
     readonly what: string,
@@ -32,16 +32,16 @@ export class Truncated extends Error {
   }
 }
 
-/** The message is whole, but a field in it holds what it must not. */
+/** The error of a message with an invalid field. */
 export class Malformed extends Error {
-  /** Always `"Malformed"`. */
+  /** The class's name, always `"Malformed"`. */
   override readonly name = "Malformed";
 
   /**
-   * Says what is wrong.
+   * Creates the error.
    *
-   * @param what The field that is wrong, and how.
-   * @param offset Where it starts, in bytes from the start of the message.
+   * @param what The invalid field and its fault.
+   * @param offset Offset of the field in the message, bytes.
    */
   constructor(readonly what: string, readonly offset: number) {
     super(`Cannot accept ${what} at offset ${offset}`);
@@ -49,8 +49,8 @@ export class Malformed extends Error {
 }
 
 /**
- * Reads the fields of one datagram in order. Every read names what it reads, so that
- * {@linkcode Truncated} can say what was missing.
+ * Reads the fields of one datagram in order. Each call names its field for the message of
+ * {@linkcode Truncated}.
  *
  * @example A length, then as many bytes
  * ```ts
@@ -64,19 +64,19 @@ export class Malformed extends Error {
  */
 export class Reader {
   /**
-   * Starts reading.
+   * Creates a reader.
    *
    * @param bytes The datagram.
-   * @param offset Where to start.
+   * @param offset Offset of the first field, bytes. Default: 0.
    */
   constructor(readonly bytes: Uint8Array, public offset = 0) {}
 
-  /** Bytes not read yet. */
+  /** Number of bytes that are not read yet. */
   get left(): number {
     return this.bytes.length - this.offset;
   }
 
-  /** Steps over `size` bytes and returns where they start; throws {@linkcode Truncated}. */
+  /** Advances by `size` bytes and returns their offset; throws {@linkcode Truncated}. */
   #advance(size: number, what: string): number {
     if (size > this.left) throw new Truncated(what, this.offset, size, this.left);
     const at = this.offset;
@@ -84,49 +84,49 @@ export class Reader {
     return at;
   }
 
-  /** One byte. */
+  /** Reads an unsigned number of one byte. */
   u8(what: string): number {
     return this.bytes[this.#advance(1, what)];
   }
 
-  /** Two bytes, big endian. */
+  /** Reads an unsigned number of two bytes, big endian. */
   u16(what: string): number {
     const at = this.#advance(2, what);
     return this.bytes[at] << 8 | this.bytes[at + 1];
   }
 
-  /** Two bytes, little endian. */
+  /** Reads an unsigned number of two bytes, little endian. */
   u16le(what: string): number {
     const at = this.#advance(2, what);
     return this.bytes[at] | this.bytes[at + 1] << 8;
   }
 
-  /** Four bytes, big endian. */
+  /** Reads an unsigned number of four bytes, big endian. */
   u32(what: string): number {
     return u32At(this.bytes, this.#advance(4, what));
   }
 
-  /** Eight bytes, big endian. */
+  /** Reads an unsigned number of eight bytes, big endian. */
   u64(what: string): bigint {
     const at = this.#advance(8, what);
     return BigInt(u32At(this.bytes, at)) << 32n | BigInt(u32At(this.bytes, at + 4));
   }
 
-  /** The next `size` bytes, as a view into the datagram. */
+  /** Reads `size` bytes as a view into the datagram. */
   take(size: number, what: string): Uint8Array {
     const at = this.#advance(size, what);
     return this.bytes.subarray(at, at + size);
   }
 
-  /** All bytes that are left, as a view into the datagram. */
+  /** Reads all remaining bytes as a view into the datagram. */
   rest(): Uint8Array {
     return this.take(this.left, "rest");
   }
 
   /**
-   * The bytes up to the next NUL, which is consumed too.
+   * Reads the bytes up to the next NUL, and the NUL.
    *
-   * @returns `undefined` when no NUL follows; the cursor then stays where it is.
+   * @returns The bytes without the NUL; `undefined` when no NUL follows, and nothing is read then.
    */
   untilNul(): Uint8Array | undefined {
     const end = this.bytes.indexOf(0, this.offset);
@@ -137,19 +137,19 @@ export class Reader {
   }
 }
 
-/** Four bytes, big endian; a DataView for each datagram would cost more than reading it. */
+/** Reads four bytes, big endian, without a DataView, which would cost more than the read. */
 function u32At(bytes: Uint8Array, at: number): number {
   return (bytes[at] << 24 | bytes[at + 1] << 16 | bytes[at + 2] << 8 | bytes[at + 3]) >>> 0;
 }
 
-/** Whether `bytes` holds exactly `part` from `at` on. */
+/** Whether `bytes` holds `part` at offset `at`. */
 export function hasBytes(bytes: Uint8Array, part: Uint8Array, at: number): boolean {
   if (at + part.length > bytes.length) return false;
   for (let i = 0; i < part.length; i++) if (bytes[at + i] !== part[i]) return false;
   return true;
 }
 
-/** Where `part` first occurs in `bytes` from `from` on, or -1. */
+/** Offset of the first `part` in `bytes` from offset `from` on, or -1. */
 export function indexOfBytes(bytes: Uint8Array, part: Uint8Array, from: number): number {
   for (let at = bytes.indexOf(part[0], from); at >= 0; at = bytes.indexOf(part[0], at + 1)) {
     if (hasBytes(bytes, part, at)) return at;
@@ -157,7 +157,7 @@ export function indexOfBytes(bytes: Uint8Array, part: Uint8Array, from: number):
   return -1;
 }
 
-/** The parts, one after the other, in a new array. */
+/** Concatenates parts into a new array. */
 export function concat(...parts: readonly ArrayLike<number>[]): Uint8Array<ArrayBuffer> {
   const whole = new Uint8Array(parts.reduce((size, part) => size + part.length, 0));
   let at = 0;
@@ -168,27 +168,27 @@ export function concat(...parts: readonly ArrayLike<number>[]): Uint8Array<Array
   return whole;
 }
 
-/** Two bytes, big endian: a list, for a typed array of its own costs more than it holds. */
+/** Encodes two bytes, big endian, as a plain list, which is cheaper than a typed array. */
 export function u16(value: number): readonly number[] {
   return [value >> 8 & 255, value & 255];
 }
 
-/** Three bytes, little endian. */
+/** Encodes three bytes, little endian. */
 export function u24le(value: number): readonly number[] {
   return [value & 255, value >> 8 & 255, value >> 16 & 255];
 }
 
-/** Four bytes, big endian. */
+/** Encodes four bytes, big endian. */
 export function u32(value: number): readonly number[] {
   return [value >>> 24, value >>> 16 & 255, value >>> 8 & 255, value & 255];
 }
 
-/** Eight bytes, big endian. */
+/** Encodes eight bytes, big endian. */
 export function u64(value: bigint): readonly number[] {
   return [...u32(Number(value >> 32n & 0xffffffffn)), ...u32(Number(value & 0xffffffffn))];
 }
 
-/** Reads three bytes, little endian. */
+/** Reads an unsigned number of three bytes, little endian. */
 export function readU24le(reader: Reader, what: string): number {
   const [low, middle, high] = reader.take(3, what);
   return low | middle << 8 | high << 16;

@@ -1,31 +1,31 @@
 /**
- * Reading JSON that somebody may have edited: each field is checked, and an error names the field,
- * what it holds, and what is wanted.
+ * Validates JSON that a user may have edited. Each field is checked, and an error names the field,
+ * its value and the required value.
  *
  * @module
  */
 
-/** A field does not hold what it must. */
+/** The error of a field with an invalid value. */
 export class FieldError extends Error {
-  /** Always `"FieldError"`. */
+  /** The class's name, always `"FieldError"`. */
   override readonly name = "FieldError";
 }
 
 /**
- * Checks a value, and returns it as what it is.
+ * Checks a value, and returns it with its type.
  *
- * @param field How errors name it, as `marks.udp.pass`.
- * @throws FieldError
+ * @param field The field's name in errors, as `marks.udp.pass`.
+ * @throws FieldError when the value is invalid.
  */
 export type Check<T> = (value: unknown, field: string) => T;
 
-/** What a check returns. */
+/** The result type of a check. */
 type Checked<C> = C extends Check<infer T> ? T : never;
 
-/** Longest part of a value that an error shows. */
+/** Most characters of a value that an error shows. */
 const MOST_SHOWN = 60;
 
-/** An error that says what a field holds, and what it must be. */
+/** The error for a field, with its value and the required value. */
 export function wrongField(field: string, value: unknown, wanted: string): FieldError {
   const textMatching = JSON.stringify(value) ?? "missing";
   const shown = textMatching.length > MOST_SHOWN
@@ -34,7 +34,7 @@ export function wrongField(field: string, value: unknown, wanted: string): Field
   return new FieldError(`${field} is ${shown}, and must be ${wanted}`);
 }
 
-/** A whole number. */
+/** Checks for a whole number from `least` to `most`. */
 export function integer(least = 0, most: number = Number.MAX_SAFE_INTEGER): Check<number> {
   return (value, field) => {
     if (Number.isInteger(value) && value as number >= least && value as number <= most) {
@@ -44,7 +44,7 @@ export function integer(least = 0, most: number = Number.MAX_SAFE_INTEGER): Chec
   };
 }
 
-/** A text that a pattern matches. */
+/** Checks for a string that matches a pattern. */
 export function text(pattern: RegExp, wanted: string): Check<string> {
   return (value, field) => {
     if (typeof value === "string" && pattern.test(value)) return value;
@@ -52,7 +52,9 @@ export function text(pattern: RegExp, wanted: string): Check<string> {
   };
 }
 
-/** A text that is read as something else; `undefined` where it cannot be. */
+/**
+ * Checks for a string that `read` accepts, and returns its result; `undefined` rejects the string.
+ */
 export function parsedText<T>(read: (text: string) => T | undefined, wanted: string): Check<T> {
   return (value, field) => {
     const result = typeof value === "string" ? read(value) : undefined;
@@ -61,7 +63,7 @@ export function parsedText<T>(read: (text: string) => T | undefined, wanted: str
   };
 }
 
-/** One of some words. */
+/** Checks for one of the given words. */
 export function oneOf<Word extends string>(words: readonly Word[]): Check<Word> {
   return (value, field) => {
     const word = words.find((one) => one === value);
@@ -70,17 +72,17 @@ export function oneOf<Word extends string>(words: readonly Word[]): Check<Word> 
   };
 }
 
-/** `null`, or something else. */
+/** Allows `null` besides the values of a check. */
 export function nullable<T>(check: Check<T>): Check<T | null> {
   return (value, field) => value === null ? null : check(value, field);
 }
 
-/** A field that may be missing. */
+/** Allows a missing field besides the values of a check. */
 export function optional<T>(check: Check<T>): Check<T | undefined> {
   return (value, field) => value === undefined ? undefined : check(value, field);
 }
 
-/** A list. */
+/** Checks for a list, and each of its items. */
 export function listOf<T>(check: Check<T>): Check<T[]> {
   return (value, field) => {
     if (!Array.isArray(value)) throw wrongField(field, value, "a list");
@@ -88,7 +90,7 @@ export function listOf<T>(check: Check<T>): Check<T[]> {
   };
 }
 
-/** A list of so many values, each of its own kind. */
+/** Checks for a list of fixed length with a check for each item; missing items are `undefined`. */
 export function tuple<Checks extends readonly Check<unknown>[]>(
   ...checks: Checks
 ): Check<{ [I in keyof Checks]: Checked<Checks[I]> }> {
@@ -100,7 +102,7 @@ export function tuple<Checks extends readonly Check<unknown>[]>(
   };
 }
 
-/** An object with these fields, and no others. */
+/** Checks for an object with the given fields and no others. */
 export function objectOf<Checks extends Readonly<Record<string, Check<unknown>>>>(
   checks: Checks,
 ): Check<{ [Name in keyof Checks]: Checked<Checks[Name]> }> {
@@ -116,7 +118,7 @@ export function objectOf<Checks extends Readonly<Record<string, Check<unknown>>>
   };
 }
 
-/** Names and values of an object. */
+/** The names and values of an object; throws FieldError for any other value. */
 export function entriesOf(value: unknown, field: string): [string, unknown][] {
   if (typeof value === "object" && value !== null && !Array.isArray(value)) {
     return Object.entries(value);
@@ -124,18 +126,18 @@ export function entriesOf(value: unknown, field: string): [string, unknown][] {
   throw wrongField(field === "" ? "it" : field, value, "an object");
 }
 
-/** Whole numbers under the names that an object of such numbers has. */
+/** Checks for an object of whole numbers with the names of a given object. */
 export function countsLike<Counts extends object>(counts: Counts): Check<Counts> {
   return objectOf(
     Object.fromEntries(Object.keys(counts).map((name) => [name, integer()])),
   ) as Check<unknown> as Check<Counts>;
 }
 
-/** Reads JSON text. */
+/** Parses JSON text; throws FieldError when it is not JSON. */
 export function parseJson(json: string): unknown {
   try {
     return JSON.parse(json);
   } catch (error) {
-    throw new FieldError(`it is no JSON: ${(error as Error).message}`);
+    throw new FieldError(`it is not JSON: ${(error as Error).message}`);
   }
 }

@@ -1,12 +1,12 @@
 /**
- * The name that somebody may have meant who wrote another word: "did you mean".
+ * Suggestions for misspelt names: "did you mean".
  *
  * @module
  */
 
 /**
- * The name nearest to a word: at most two letters off, and no more than a third of it; never the
- * opposite of the word.
+ * The name closest to a word by edit distance: at most 2, and at most a third of the word's length
+ * plus 1. The opposite of the word is never suggested.
  */
 export function closestName(word: string, names: readonly string[]): string | undefined {
   const most = Math.min(2, Math.floor(word.length / 3) + 1);
@@ -18,13 +18,20 @@ export function closestName(word: string, names: readonly string[]): string | un
   return best?.name;
 }
 
-/** Beginnings of words that turn their meaning round. */
+/** Pairs of prefixes with opposite meanings. */
 const OPPOSITES = [
-  ...[["in", "ex"], ["min", "max"], ["on", "off"], ["allow", "block"], ["white", "black"]],
-  ...[["no-", ""], ["no", ""], ["un", ""], ["im", "ex"]],
+  ["in", "ex"],
+  ["min", "max"],
+  ["on", "off"],
+  ["allow", "block"],
+  ["white", "black"],
+  ["no-", ""],
+  ["no", ""],
+  ["un", ""],
+  ["im", "ex"],
 ] as const;
 
-/** What a word would be with the opposite meaning. */
+/** The words with the opposite meaning, formed by exchanging prefixes. */
 function oppositesOf(word: string): string[] {
   return OPPOSITES.flatMap((pair) =>
     [pair, pair.toReversed()].flatMap(([from, to]) =>
@@ -33,7 +40,9 @@ function oppositesOf(word: string): string[] {
   );
 }
 
-/** How many letters have to be changed, added, removed or swapped to get from one word to the other. */
+/**
+ * Edit distance: number of changed, added, removed or swapped letters (optimal string alignment).
+ */
 function editDistance(a: string, b: string): number {
   let [before, last] = [[] as number[], Array.from({ length: b.length + 1 }, (_, j) => j)];
   for (let i = 1; i <= a.length; i++) {

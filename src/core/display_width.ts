@@ -1,39 +1,39 @@
 /**
- * How wide text is on a terminal.
+ * The width of text on a terminal, in columns.
  *
  * @module
  */
 
-/** Marks that stand on the character before them; spacing marks (Mc) take a column of their own. */
+/** Combining marks without a width; spacing marks (Mc) take a column of their own. */
 const MARK = /^[\p{Mn}\p{Me}]$/u;
 /** East Asian wide characters (Unicode, EastAsianWidth), and emoji. */
 const WIDE =
   /^[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe10-\ufe19\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{16fe0}-\u{18aff}\u{1b000}-\u{1b2ff}\u{1f200}-\u{1f2ff}\u{20000}-\u{3fffd}\p{Emoji_Presentation}]$/u;
-/** The letters of flags: two of them are as wide as one emoji. */
+/** Regional indicators: two of them form a flag, as wide as one emoji. */
 const FLAG_LETTER = /^[\u{1f1e6}-\u{1f1ff}]$/u;
-/** More marks on one character than any script has. */
+/** More than three marks on one character, which no script needs. */
 const EXCESS_MARKS = /(\p{M}{3})\p{M}+/gu;
-/** What makes an emoji of a sign: terminals do not agree on how wide that is then. */
+/** The emoji variation selector, for which terminals disagree on the width. */
 const EMOJI_SELECTOR = /\ufe0f/g;
 
-/** Columns that a character takes. */
+/** Width of a character, columns. */
 function widthOf(character: string): number {
   if (character >= " " && character <= "~") return 1;
   if (MARK.test(character)) return 0;
   return WIDE.test(character) && !FLAG_LETTER.test(character) ? 2 : 1;
 }
 
-/** Columns that a text takes; control characters must have been taken out. */
+/** Width of a text without control characters, columns. */
 export function displayWidth(text: string): number {
   let width = 0;
   for (const character of text) width += widthOf(character);
   return width;
 }
 
-/** The text on exactly so many columns: cut, with an ellipsis, or filled up with spaces. */
+/** Fits a text to an exact width: cut with an ellipsis, or padded with spaces. */
 export function fitWidth(text: string, columns: number): string {
   let [fitting, width] = ["", 0];
-  // No text of that many columns is longer, and some from strangers are.
+  // No text of that width is longer, and texts of untrusted hosts may be.
   const short = text.slice(0, 8 * columns).replace(EMOJI_SELECTOR, "").replace(EXCESS_MARKS, "$1");
   for (const character of short) {
     const more = widthOf(character);

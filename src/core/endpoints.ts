@@ -1,36 +1,36 @@
 /**
- * Endpoints in memory that is written over and over, so that nothing is allocated for each of
- * millions: numbers above 2^31 that are passed on, or kept in an object, are allocated one by one.
+ * Lists of endpoints in reused memory, so that a sweep of millions of targets allocates nothing per
+ * target. V8 allocates each number above 2^31 that is passed on or stored in an object.
  *
  * @module
  */
 import type { Address, Endpoint } from "./address.ts";
 
 /**
- * A row of endpoints of both families.
+ * A list of endpoints of both families, of fixed capacity.
  *
  * @example
  * ```ts
  * import { Endpoints } from "blocksweep/targets";
  * import { assertEquals } from "@std/assert";
  *
- * const endpoints = Endpoints.of({ address: 0xc0000201, port: 19132 }, { address: 1n, port: 19133 });
- * assertEquals([endpoints.family(0), endpoints.family(1)], [4, 6]);
+ * const endpoints = Endpoints.of({ address: 0xc0000201, port: 19132 }, { address: 1n, port: 19133
+ * }); assertEquals([endpoints.family(0), endpoints.family(1)], [4, 6]);
  * assertEquals(endpoints.get(1), { address: 1n, port: 19133 });
  * ```
  */
 export class Endpoints {
-  /** The IPv4 addresses. */
+  /** The IPv4 addresses; the value for an IPv6 endpoint is undefined. */
   readonly ipv4: Uint32Array;
-  /** The IPv6 addresses; `undefined` where the endpoint is one of IPv4. */
+  /** The IPv6 addresses; `undefined` for an IPv4 endpoint. */
   readonly ipv6: (bigint | undefined)[];
-  /** The ports. */
+  /** The ports, 1 to 65535. */
   readonly ports: Uint16Array;
 
   /**
-   * Reserves the memory.
+   * Allocates the memory.
    *
-   * @param capacity How many there is room for.
+   * @param capacity Most endpoints in the list.
    */
   constructor(readonly capacity: number) {
     this.ipv4 = new Uint32Array(capacity);
@@ -38,31 +38,31 @@ export class Endpoints {
     this.ports = new Uint16Array(capacity);
   }
 
-  /** A row of these. */
+  /** Creates a list of the given endpoints. */
   static of(...endpoints: readonly Endpoint[]): Endpoints {
-    const row = new Endpoints(endpoints.length);
-    endpoints.forEach((endpoint, i) => row.set(i, endpoint));
-    return row;
+    const list = new Endpoints(endpoints.length);
+    endpoints.forEach((endpoint, i) => list.set(i, endpoint));
+    return list;
   }
 
-  /** Writes one. */
+  /** Writes the endpoint at an index. */
   set(i: number, { address, port }: Endpoint): void {
     if (typeof address === "number") this.ipv4[i] = address;
     this.ipv6[i] = typeof address === "number" ? undefined : address;
     this.ports[i] = port;
   }
 
-  /** The family of one. */
+  /** The address family of the endpoint at an index. */
   family(i: number): 4 | 6 {
     return this.ipv6[i] === undefined ? 4 : 6;
   }
 
-  /** The address of one. */
+  /** The address of the endpoint at an index. */
   address(i: number): Address {
     return this.ipv6[i] ?? this.ipv4[i];
   }
 
-  /** A copy of one. */
+  /** A copy of the endpoint at an index. */
   get(i: number): Endpoint {
     return { address: this.address(i), port: this.ports[i] };
   }

@@ -1,17 +1,19 @@
 /**
- * What a user can do wrong.
+ * The two errors that end a command with a message for the user.
  *
  * @module
  */
 
-/** What this machine lacks for a command: nobody's mistake on the command line. */
+/** The error of a resource or capability that this machine lacks; the input is correct. */
 export class ShortageError extends Error {
-  /** Always `"ShortageError"`. */
+  /** The class's name, always `"ShortageError"`. */
   override readonly name = "ShortageError";
 }
 
-/** Input that cannot be used. The message names it and says what is wanted: one line, no advice lost. */
+/**
+ * The error of invalid input. Its message is one line that names the input and the required form.
+ */
 export class InputError extends Error {
-  /** Always `"InputError"`. */
+  /** The class's name, always `"InputError"`. */
   override readonly name = "InputError";
 }

@@ -1,12 +1,12 @@
 /**
- * Quantities as text: numbers, counts of things, times.
+ * Formats numbers, counts and durations for people.
  *
  * @module
  */
 
 /**
- * A number with commas, to three decimals: what `toLocaleString("en-US")` says, which loads tables
- * for 30 ms when it is called first.
+ * Formats a number with thousands separators and at most three decimals, as
+ * `toLocaleString("en-US")`, whose first call takes 30 ms to load tables.
  */
 export function withCommas(value: number | bigint): string {
   const exact = typeof value === "number" && Number.isInteger(value) ? BigInt(value) : value;
@@ -17,12 +17,12 @@ export function withCommas(value: number | bigint): string {
   return part === undefined ? grouped : `${grouped}.${part}`;
 }
 
-/** A number of things: `1 row`, `2 rows`. */
+/** Formats a count with a noun: `1 row`, `2 rows`. */
 export function countOf(value: number, thing: string): string {
   return `${withCommas(value)} ${thing}${value === 1 ? "" : "s"}`;
 }
 
-/** A time in words of a clock. */
+/** Formats a duration as `HH:MM:SS`, rounded up; `?` when it is not finite. */
 export function clockTime(seconds: number): string {
   if (!Number.isFinite(seconds)) return "?";
   const whole = Math.ceil(seconds);

@@ -1,23 +1,23 @@
 /**
- * The one shape in which every server is reported, and the values that lead to it.
+ * The record of a server, its columns, and the values from which inspection builds it.
  *
  * @module
  */
 import type { Endpoint } from "./address.ts";
 import { formatAddress } from "./address.ts";
 
-/** A plugin as a server lists it. */
+/** A plugin in a server's list. */
 export interface Plugin {
-  /** Its name. */
+  /** The plugin's name. */
   name: string;
-  /** Its version, where the list gives one. */
+  /** The plugin's version; `null`: the list has none. */
   version: string | null;
 }
 
-/** What one protocol said beyond the columns, by name. */
+/** Facts of one protocol without a column of their own, by name. */
 export type Facts = Readonly<Record<string, FactValue>>;
 
-/** One of those facts. */
+/** The value of a fact. */
 export type FactValue =
   | string
   | number
@@ -28,21 +28,21 @@ export type FactValue =
   | readonly Readonly<Record<string, string>>[];
 
 /**
- * One server: one `host:port`, whatever it speaks there. What is not known is `null`, never zero
- * or an empty text. {@linkcode FIELDS} holds the same names in column order.
+ * The record of one server, which is one `host:port` with all its protocols. An unknown value is
+ * `null`, never zero or an empty text. {@linkcode FIELDS} lists the columns in order.
  */
 export interface ServerRecord {
-  /** The address that answered. */
+  /** The server's address. */
   host: string;
-  /** The port that answered. */
+  /** The server's port. */
   port: number;
-  /** The first of raknet, slp, query, sqp, nethernet, lan that answered. */
+  /** The responding protocol of the highest rank: raknet, slp, query, sqp, nethernet, lan. */
   protocol: string;
-  /** All protocols that answered, in that order. */
+  /** All responding protocols in order of rank. */
   protocols: readonly string[];
   /** `bedrock`, `education`, `pocket` or `java`. */
   edition: string | null;
-  /** The server software: its name, and its version where it tells one. */
+  /** The server software: its name, and its version if the server publishes one. */
   software: string | null;
   /** The server's name: the MOTD's plain text. */
   name: string | null;
@@ -58,13 +58,13 @@ export interface ServerRecord {
   map: string | null;
   /** The game mode or game type, as the server writes it. */
   gamemode: string | null;
-  /** Players online. */
+  /** Number of players online. */
   players_online: number | null;
-  /** Player slots. */
+  /** Number of player slots. */
   players_max: number | null;
-  /** Names of players, as far as the server publishes them. */
+  /** Names of players that the server publishes. */
   players: readonly string[] | null;
-  /** Plugins, as far as the server publishes them. */
+  /** Plugins that the server publishes. */
   plugins: readonly Plugin[] | null;
   /** RakNet server GUID, unsigned decimal. */
   guid: string | null;
@@ -74,33 +74,35 @@ export interface ServerRecord {
   port_v6: number | null;
   /** Round trip of the first exchange, milliseconds. */
   latency_ms: number | null;
-  /** When it answered, Unix milliseconds. */
+  /** Time of the reply, Unix milliseconds. */
   seen_at: number;
-  /** What was odd about the answers. */
+  /** Names of anomalies in the replies. */
   flags: readonly string[];
   /** Each protocol's own facts, by protocol. */
   extras: Readonly<Record<string, Facts>> | null;
-  /** How sure `software` is: `A`, `B` or `C`. */
+  /** Confidence of `software`: `A`, `B` or `C`. */
   software_confidence: string | null;
   /** The proxy in front of the server. */
   proxy: string | null;
   /** The `host:port` of the first row that describes the same server. */
   alias_of: string | null;
-  /** What it was asked for by: a name, or `NAME SRV HOST:PORT` where the name's SRV record led here. */
+  /**
+   * The name that the user requested, or `NAME SRV HOST:PORT` where the name's SRV record led here.
+   */
   requested_as: string | null;
-  /** Whether the server offers a RakNet connection, which nobody has then opened. */
+  /** Whether the server accepts RakNet connections; checked without opening one. */
   joinable: boolean | null;
-  /** The MTU that it agrees to in RakNet: the largest datagram, and 28 bytes of headers. */
+  /** The RakNet MTU that the server accepts: the largest datagram plus 28 bytes of headers. */
   mtu: number | null;
   /** The RakNet protocol number. */
   raknet_protocol: number | null;
   /** SHA-256 of the icon, hexadecimal. */
   favicon_hash: string | null;
-  /** The scan that found it, UUIDv7. */
+  /** Id of the scan that found the server, UUIDv7. */
   scan_id: string | null;
 }
 
-/** How a field's value is written: see {@linkcode Field}. */
+/** The type of a column's values: see {@linkcode Field}. */
 export type FieldType =
   | "text"
   | "integer"
@@ -110,15 +112,15 @@ export type FieldType =
   | "plugins"
   | "facts";
 
-/** One column of the record. */
+/** The description of one column of the record. */
 export interface Field {
   /** The name: CSV column and NDJSON key. */
   readonly name: keyof ServerRecord;
-  /** What its values are. Lists and facts are JSON text in CSV. */
+  /** The type of its values. Lists and facts are JSON text in CSV. */
   readonly type: FieldType;
-  /** Whether a row may lack it. */
+  /** Whether its value may be `null`. */
   readonly nullable: boolean;
-  /** What it says, in one line. */
+  /** Its meaning in one line. */
   readonly meaning: string;
 }
 
@@ -129,14 +131,14 @@ const row = (
   meaning: string,
 ): Field => ({ name, type, nullable, meaning });
 
-/** The columns, in CSV order. New ones are appended, none is moved or renamed. */
+/** The columns in CSV order. New columns are appended; no column is moved or renamed. */
 export const FIELDS: readonly Field[] = [
-  row("host", "text", false, "address that answered"),
-  row("port", "integer", false, "port that answered"),
-  row("protocol", "text", false, "protocol of the highest rank that answered"),
-  row("protocols", "names", false, "all protocols that answered, in that order"),
+  row("host", "text", false, "address of the server"),
+  row("port", "integer", false, "port of the server"),
+  row("protocol", "text", false, "responding protocol of the highest rank"),
+  row("protocols", "names", false, "all responding protocols, in order of rank"),
   row("edition", "text", true, "bedrock, education, pocket or java"),
-  row("software", "text", true, "server software, and its version where it tells one"),
+  row("software", "text", true, "server software, and its version if published"),
   row("name", "text", true, "name of the server: the MOTD's plain text"),
   row("motd", "text", true, "MOTD as sent, formatting codes included"),
   row("motd_plain", "text", true, "MOTD without formatting codes and control characters"),
@@ -146,29 +148,29 @@ export const FIELDS: readonly Field[] = [
   row("gamemode", "text", true, "game mode or game type, as the server writes it"),
   row("players_online", "integer", true, "players online"),
   row("players_max", "integer", true, "player slots"),
-  row("players", "names", true, "names of players, as far as the server publishes them"),
+  row("players", "names", true, "names of players, as far as published"),
   row("plugins", "plugins", true, "plugins (name, version), as far as published"),
   row("guid", "text", true, "RakNet server GUID, unsigned decimal"),
   row("port_v4", "integer", true, "IPv4 port to join, as advertised"),
   row("port_v6", "integer", true, "IPv6 port to join, as advertised"),
   row("latency_ms", "number", true, "round trip of the first exchange, milliseconds"),
-  row("seen_at", "integer", false, "when it answered, Unix milliseconds"),
-  row("flags", "names", false, "what was odd about the answers"),
+  row("seen_at", "integer", false, "time of the reply, Unix milliseconds"),
+  row("flags", "names", false, "anomalies in the replies"),
   row("extras", "facts", true, "each protocol's own facts"),
-  row("software_confidence", "text", true, "how sure software is: A, B or C"),
+  row("software_confidence", "text", true, "confidence of software: A, B or C"),
   row("proxy", "text", true, "proxy in front of the server"),
   row("alias_of", "text", true, "host:port of the first row of the same server"),
-  row("requested_as", "text", true, "name it was asked for by, or: NAME SRV HOST:PORT"),
-  row("joinable", "boolean", true, "whether the server offers a RakNet connection"),
-  row("mtu", "integer", true, "RakNet MTU that it agrees to: a datagram and 28 bytes"),
+  row("requested_as", "text", true, "requested name, or: NAME SRV HOST:PORT"),
+  row("joinable", "boolean", true, "whether the server accepts RakNet connections"),
+  row("mtu", "integer", true, "RakNet MTU that the server accepts"),
   row("raknet_protocol", "integer", true, "RakNet protocol number"),
   row("favicon_hash", "text", true, "SHA-256 of the icon, hexadecimal"),
   row("scan_id", "text", true, "scan that found it, UUIDv7"),
 ];
 
 /**
- * A record of which nothing is known but where and when it answered. All columns are written down,
- * in their order: so all records have one hidden class, and whatever reads them is fast.
+ * A record with only the endpoint and the time of the reply. It has all columns in their order, so
+ * that all records have one hidden class in V8 and are fast to read.
  */
 export function emptyRecord(endpoint: Endpoint, seenAt: number): ServerRecord {
   return {
@@ -209,7 +211,7 @@ export function emptyRecord(endpoint: Endpoint, seenAt: number): ServerRecord {
 }
 
 /**
- * The name of a row: `host:port` or `[v6]:port`.
+ * The id of a server's row: `host:port` or `[v6]:port`.
  *
  * @example
  * ```ts
@@ -223,47 +225,47 @@ export function serverId({ host, port }: Pick<ServerRecord, "host" | "port">): s
   return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
-/** What a server sent beside what is in its row. */
+/** Data of a server that is not in its row. */
 export interface Attachments {
-  /** Its replies as they came, by protocol. */
+  /** The unprocessed replies, by protocol. */
   readonly replies: Readonly<Record<string, RawReply>>;
-  /** Its icon, whose hash the row has: base64. */
+  /** The icon, base64; the row holds its hash. */
   readonly icon?: string;
 }
 
-/** A reply as it came. */
+/** An unprocessed reply. */
 export interface RawReply {
-  /** Its length, bytes. */
+  /** Size of the reply, bytes. */
   readonly size: number;
-  /** Its bytes, or the first of them: base64. */
+  /** The first bytes of the reply, or all of them, base64. */
   readonly data: string;
 }
 
-/** A row with what else its server sent, for outputs that keep that. */
+/** A row with attachments, for outputs that store them. */
 export interface RecordWithAttachments extends ServerRecord {
-  /** It; `undefined` where nobody asked for it. */
+  /** The attachments; `undefined` where no output stores them. */
   attachments?: Attachments;
 }
 
-/** A reply to a sweep's probe: where something answered, and what is known of it so far. */
+/** A sighting: a reply to a probe of the sweep, which inspection follows up. */
 export interface Sighting {
-  /** What answered. */
+  /** The endpoint that replied. */
   readonly endpoint: Endpoint;
   /** The protocol of the probe. */
   readonly protocol: string;
-  /** The status, where the probe's reply holds it. */
+  /** The status, if the probe's reply holds it. */
   readonly status?: unknown;
-  /** The reply that holds it, as it came. */
+  /** The reply that holds the status, unprocessed. */
   readonly raw?: Uint8Array;
-  /** What an exchange may start from. */
+  /** State that an exchange may start from, as a Query token. */
   readonly known?: unknown;
-  /** Round trip in milliseconds, where the reply tells it. */
+  /** Round trip, milliseconds, if the reply repeats the send time. */
   readonly latencyMs?: number;
-  /** False when the reply did not prove that it answers our probe: it has to be confirmed. */
+  /** Whether the reply repeats the token. If not, a second probe has to confirm it. */
   readonly verified: boolean;
-  /** When it arrived, milliseconds of the scan's clock. */
+  /** Time of arrival, milliseconds of the scan's clock. */
   readonly at: number;
-  /** Which of the scan's sockets it came in on. */
+  /** Index of the scan's socket that received it. */
   readonly socket: number;
 }
 
@@ -273,19 +275,19 @@ export type Outcome<S> =
     readonly kind: "answered";
     readonly status: S;
     readonly latencyMs: number;
-    /** The longest answer, as it came: the one that holds most of the status. */
+    /** The longest reply, unprocessed: the one with most of the status. */
     readonly raw: Uint8Array;
   }
   | {
     readonly kind: "silent";
     readonly answers: number;
-    /** How a stream ended, where it did: `refused`, `closed`, `slow`... */
+    /** Why the stream ended, over TCP: `refused`, `closed`, `slow`... */
     readonly why?: string;
   }
   | {
     readonly kind: "malformed";
     readonly error: Error;
-    /** Whether the exchange ended because the endpoint speaks something else. Default: no. */
+    /** Whether the exchange ended because the endpoint speaks another protocol. Default: false. */
     readonly foreign?: true;
   }
   | { readonly kind: "cancelled" };

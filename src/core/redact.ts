@@ -1,22 +1,24 @@
 /**
- * Redaction: text without the passwords and tokens that users write into URLs.
+ * Redacts the passwords and tokens that users write into URLs.
  *
  * @module
  */
 
-/** What stands for what is not shown. */
+/** The replacement for hidden text. */
 const HIDDEN = "…";
 
-/** URLs whose path may be a token, as those of webhooks; an option may stand before: `-ohttps`. */
+/**
+ * Schemes whose path may hold a token, as those of webhooks; an option may precede them: `-ohttps`.
+ */
 const HYPERTEXT = /(?:https?|wss?)$/i;
 
-/** Options of a database's URL that are shown. */
+/** Options of a database URL that are shown. */
 const PLAIN_OPTION = /^(?:sslmode|sslrootcert)=/;
 
 /**
- * A URL, or a text that was meant as one, without its secrets. Of `http:` and `https:` the host
- * remains; of others, whatever is wrong with them, the user, the host and the path. A text without
- * scheme loses what stands between the first `:` and the last `@`.
+ * Redacts a URL, or a text that may be meant as one. Of `http:` and `https:` only the host remains.
+ * Of other schemes the user, the host and the path remain, even if the URL is invalid. In a text
+ * without a scheme, the part between the first `:` and the last `@` is hidden.
  *
  * @example
  * ```ts
@@ -39,10 +41,10 @@ export function redactUrl(text: string): string {
   return `${start}${scheme}://${shown}`;
 }
 
-/** A name of a package with its version, as `npm:pg@8.23.1`. */
+/** A package name with its version, as `npm:pg@8.23.1`. */
 const PACKAGE = /^(?:npm|jsr):[^:]*$/;
 
-/** A database's URL without its slashes, unless it is a host of that name with a port. */
+/** A database URL without slashes; a host of that name with a port does not match. */
 const SLASHLESS =
   /^((?:[^:@]*jdbc:)?[^:@]*(?:postgres(?:ql)?|mysql|mariadb):)(?!\d{1,5}\W*$)(?=[^@]*\w)[^@]+$/is;
 
@@ -54,10 +56,10 @@ function withoutUserinfo(text: string): string {
   return `${text.slice(0, colon + 1)}${HIDDEN}${text.slice(at)}`;
 }
 
-/** What is behind the scheme: the host alone, unless there is nothing else. */
+/** Redacts the part after `http://` to the host, unless it holds nothing else. */
 function redactHypertext(rest: string): string {
   const url = URL.parse(`https://${rest}`);
-  // With an @ behind it, what was read as a host may be a part of the password.
+  // If an @ follows, the parsed host may be a part of the password.
   if (url === null || /@/.test(url.pathname + url.search + url.hash)) return HIDDEN;
   const isBare = [url.username, url.password, url.search, url.hash].every((part) => part === "");
   return isBare && url.pathname === "/" ? rest.trimEnd() : `${url.host}/${HIDDEN}`;
@@ -66,7 +68,7 @@ function redactHypertext(rest: string): string {
 function redactOther(rest: string): string {
   const at = rest.lastIndexOf("@");
   const [userinfo, place] = [rest.slice(0, Math.max(at, 0)), rest.slice(at + 1)];
-  if (/[?#]/.test(userinfo)) return HIDDEN; // who knows where the password begins, and ends
+  if (/[?#]/.test(userinfo)) return HIDDEN; // the ends of the password are ambiguous
   const [user] = userinfo.split(/[:/\\\s]/, 1);
   const [, host, port, path, options = ""] = /^((?:\[[^\]]*\])?[^:/?#]*)(:[^/?#]*)?([^?#]*)(.*)$/s
     .exec(place)!;
@@ -74,7 +76,7 @@ function redactOther(rest: string): string {
   return `${at < 0 ? "" : `${user}@`}${host}${number}${path}${redactOptions(options)}`;
 }
 
-/** `?sslmode=require`; whatever else stands there is hidden to the end. */
+/** Shows `?sslmode=require`; any other options are hidden. */
 function redactOptions(options: string): string {
   if (options === "") return "";
   const pairs = options.slice(1).split("&");
@@ -83,7 +85,7 @@ function redactOptions(options: string): string {
   return isPlain ? options : `${options[0]}${HIDDEN}`;
 }
 
-/** `password=…`, as connection strings have it. */
+/** `password=…`, as in connection strings. */
 const PAIR =
   /((?:pass(?:word|wd|phrase)?|pwd|secret|token)\s*=\s*)(?:'(?:[^'\\]|\\.)*'|[^\s&;"]+)/gi;
 
@@ -92,10 +94,10 @@ function withoutPairs(text: string): string {
 }
 
 /**
- * A message without secrets: without those of all URLs in it.
+ * Redacts all URLs in a message.
  *
- * @param values Texts that a user gave, and that may stand in the message as a whole: a password
- * in them may hold white space, of which a message does not tell whether it ends a URL.
+ * @param values Arguments of the user that the message may quote. A password in them may hold white
+ * space, at which a search in the message alone would end the URL.
  */
 export function redact(message: string, values: readonly string[] = []): string {
   let shown = message;
@@ -110,14 +112,14 @@ export function redact(message: string, values: readonly string[] = []): string 
   return withoutPairs(shown.replace(/[^\s"]+/g, redactWord));
 }
 
-/** A text, and what a parser may take of it for a value: all behind `-o`, or behind a `=`. */
+/** An argument, and the parts that a parser may take for a value: after `-o`, or after a `=`. */
 function tailsOf(text: string): string[] {
   const tails = /^-[a-z]/i.test(text) ? [text, text.slice(2)] : [text];
   for (let at = -1; (at = text.indexOf("=", at + 1)) >= 0;) tails.push(text.slice(at + 1));
   return tails.filter((tail) => tail.length >= SHORTEST);
 }
 
-/** Shorter texts are likely to be a part of a message's own words. */
+/** Shorter values are likely to match the message's own words. */
 const SHORTEST = 4;
 
 function redactWord(word: string): string {
@@ -128,7 +130,7 @@ function redactWord(word: string): string {
   return word.slice(0, from) + redactUrl(word.slice(from));
 }
 
-/** An error that may be shown: its message and stack, and those of its causes, hold no secrets. */
+/** Redacts the message and stack of an error and of its causes, in place. */
 export function redactError(error: unknown, values: readonly string[] = []): unknown {
   for (let one = error, depth = 0; one instanceof Error && depth < 10; one = one.cause, depth++) {
     const { message, stack } = one;

@@ -1,11 +1,11 @@
 /**
- * The record as a JSON Schema, made from the same table as the columns.
+ * The JSON Schema of the record, derived from FIELDS.
  *
  * @module
  */
 import { type Field, FIELDS } from "./record.ts";
 
-/** A JSON Schema. */
+/** A JSON Schema as an object. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
 const TEXT = { type: "string" };
@@ -30,7 +30,7 @@ const TYPES: Readonly<Record<Field["type"], JsonSchema>> = {
 /**
  * The JSON Schema (2020-12) of one NDJSON row.
  *
- * @param protocols Names of protocols that rows may hold, in order of rank: the description of the
+ * @param protocols Protocol names that rows may hold, in order of rank; the description of the
  * column `protocol` lists them.
  *
  * @example

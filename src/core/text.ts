@@ -1,5 +1,5 @@
 /**
- * Text from strangers: how its bytes are read, and how it is made harmless before it is shown.
+ * Untrusted text: decoding its bytes, and making it harmless before it is shown.
  *
  * @module
  */
@@ -10,15 +10,15 @@ const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
 const REPLACEMENT = "\ufffd";
 const REPLACEMENT_BYTES = Uint8Array.of(0xef, 0xbf, 0xbd);
 
-/** Text, and whether bytes in it could not be read. */
+/** A decoded text, and whether its bytes were valid UTF-8. */
 export interface Decoded {
-  /** The text; U+FFFD stands for what could not be read. */
+  /** The text, with U+FFFD for invalid bytes. */
   text: string;
-  /** Whether there was something that could not be read. */
+  /** Whether the bytes were invalid UTF-8. */
   badUtf8: boolean;
 }
 
-/** UTF-8, with U+FFFD for what is not: the rule of the Bedrock advertisement. */
+/** Decodes UTF-8, with U+FFFD for invalid bytes: the rule for Bedrock advertisements. */
 export function decodeUtf8(bytes: Uint8Array): Decoded {
   const text = utf8.decode(bytes);
   return {
@@ -27,23 +27,24 @@ export function decodeUtf8(bytes: Uint8Array): Decoded {
   };
 }
 
-// A decoder that throws would tell as well, but it takes twice as long where all is right, and a
-// hundred times as long for the section sign of every second Java server. (The bytes of U+FFFD are
-// never taken for a part of anything else, so that its own are counted alike on both sides.)
+// A decoder with `fatal: true` would report invalid bytes too. It takes twice as long for valid
+// text,
+// and a hundred times as long for the section sign of every second Java server. The encoding of
+// U+FFFD never occurs inside another character, so both counts include the same real U+FFFD.
 
-/** How often U+FFFD stands in a text: for itself, or for what could not be read. */
+/** Number of U+FFFD in a text: real ones, and those for invalid bytes. */
 function replacementsIn(text: string): number {
   return text.split(REPLACEMENT).length - 1;
 }
 
-/** How often the bytes of U+FFFD occur. */
+/** Number of real U+FFFD in bytes. */
 function replacementBytesIn(bytes: Uint8Array): number {
   let count = 0;
   for (let at = 0; (at = indexOfBytes(bytes, REPLACEMENT_BYTES, at) + 1) > 0;) count++;
   return count;
 }
 
-/** One character per byte. */
+/** Decodes Latin-1: one character per byte. */
 export function decodeLatin1(bytes: Uint8Array): string {
   if (bytes.length <= 4096) return fromCodes(bytes);
   let text = "";
@@ -51,15 +52,15 @@ export function decodeLatin1(bytes: Uint8Array): string {
   return text;
 }
 
-/** Spreading the bytes into a call takes four times as long as `apply`. */
+/** Converts bytes with `apply`, which is four times as fast as spreading them. */
 function fromCodes(bytes: Uint8Array): string {
   return String.fromCharCode.apply(null, bytes as unknown as number[]);
 }
 
 /**
- * The rule for a field of a Query reply: UTF-8 when the bytes are valid UTF-8 with at least one
- * multi-byte character, else Latin-1. Java servers write the low byte of every UTF-16 unit, the
- * others UTF-8, and `a7` before an ASCII byte (the section sign in Latin-1) is never valid UTF-8.
+ * Decodes a field of a Query reply: UTF-8 when the bytes are valid UTF-8, else Latin-1. Java
+ * servers write the low byte of every UTF-16 unit, other servers UTF-8. The section sign in
+ * Latin-1, `a7` before an ASCII byte, is never valid UTF-8.
  *
  * @example The same text from two kinds of servers
  * ```ts
@@ -76,7 +77,7 @@ export function decodeField(bytes: Uint8Array): string {
 }
 
 /**
- * The start of a text: at most so many UTF-16 units, and no half of a surrogate pair at its end.
+ * Cuts a text to at most `most` UTF-16 units, without splitting a surrogate pair.
  *
  * @example
  * ```ts
@@ -93,7 +94,7 @@ export function cutText(text: string, most: number): string {
   return last >= 0xd800 && last < 0xdc00 ? start.slice(0, -1) : start;
 }
 
-/** The low byte of every UTF-16 unit, as Java's `writeBytes` does: lossy above U+00FF. */
+/** Encodes the low byte of every UTF-16 unit, as Java's `writeBytes`; lossy above U+00FF. */
 export function encodeLatin1(text: string): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(text.length);
   for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
@@ -103,23 +104,24 @@ export function encodeLatin1(text: string): Uint8Array<ArrayBuffer> {
 /** A formatting code; of the two hex forms, `§x§r§r§g§g§b§b` is seven codes. */
 const FORMAT_CODE = /§(?:#[0-9a-f]{6}|[0-9a-ux])/gi;
 const CONTROL = /\p{Cc}/gu;
-/** Line and paragraph separators, which some programs take for the end of a line. */
+/** Line and paragraph separators, which some programs treat as line ends. */
 const SEPARATORS = /[\u2028\u2029]/g;
-/** Characters that turn the order of others around: embeddings, overrides, isolates. */
+/** Characters that reorder text: embeddings, overrides, isolates. */
 const REORDERING = /[\u202a-\u202e\u2066-\u2069]/g;
 /**
- * Characters without a glyph, which make different texts look equal and can carry hidden text:
- * joiners, directional marks, fillers, tags, variation selectors, interlinear annotation. Zero width
- * joiners are among them, for terminals disagree about the width of joined emoji. An emoji or text
- * variation selector directly behind an emoji is not: it is common, and changes the emoji's look.
+ * Characters without a glyph: joiners, directional marks, fillers, tags, variation selectors,
+ * interlinear annotation. They make different texts look equal and can carry hidden text. Zero
+ * width joiners are included, because terminals disagree about the width of joined emoji. A
+ * variation selector directly after an emoji is excluded, because it is common and changes the
+ * emoji.
  */
 const INVISIBLE =
   /(?<!\p{Emoji})[\ufe0e\ufe0f]|[[\p{Default_Ignorable_Code_Point}\ufff9-\ufffb]--[\ufe0e\ufe0f]]/gv;
-/** Characters that are as wide as others, but blank: braille without dots, and Hangul fillers. */
+/** Blank characters with a width: braille without dots, and Hangul fillers. */
 const BLANKS = /[\u2800\u115f\u1160\u3164\uffa0]/g;
 
 /**
- * A MOTD without its formatting codes and control characters, its white space folded.
+ * Removes formatting codes and control characters from a MOTD, and folds its white space.
  *
  * @example
  * ```ts
@@ -133,13 +135,15 @@ export function plainText(motd: string): string {
   return tidyText(motd.replace(FORMAT_CODE, ""));
 }
 
-/** Anything but Latin letters and signs, of which most texts are: none is unseen, or moves others. */
+/** Any character but Latin letters and signs. Text of Latin letters and signs alone is harmless. */
 const UNUSUAL = /[^ -~\u00a1-\u00ac\u00ae-\u02ff]/;
 
-/** What a tidy text does not hold: most are Latin letters and signs with single spaces between. */
+/**
+ * Anything that {@linkcode tidyText} may change. Most texts are Latin letters with single spaces.
+ */
 const UNTIDY = /[^ -~\u00a1-\u00ac\u00ae-\u02ff]|^ | {2}| $/;
 
-/** {@linkcode plainText} for a text whose formatting codes are gone already. */
+/** As {@linkcode plainText}, for a text without formatting codes. */
 export function tidyText(text: string): string {
   if (!UNTIDY.test(text)) return text;
   const seen = text.replace(CONTROL, " ").replace(SEPARATORS, " ").replace(REORDERING, "")
@@ -147,17 +151,17 @@ export function tidyText(text: string): string {
   return marksLimiter()(seen).replace(/ +/g, " ").trim();
 }
 
-/** Marks that may stand on one character: the most that living scripts put there. */
+/** Most combining marks on one character, as in living scripts. */
 const MOST_MARKS = 4;
-/** Marks, and what is not seen between them. */
+/** Combining marks, and invisible characters between them. */
 const MARKS = /[\p{M}\p{Cf}]+/gu;
 
 /**
- * Bounds how many combining marks pile up on one character, so that text stays on its line. What
- * is given to the function one after the other is taken for one text.
+ * Returns a function that limits the combining marks on one character, so that text stays on its
+ * line. Successive calls continue one text.
  */
 export function marksLimiter(): (text: string) => string {
-  let count = 0; // on the last character so far
+  let count = 0; // marks on the last character so far
   return (text) => {
     if (text === "") return text;
     let end = 0;
@@ -174,8 +178,8 @@ export function marksLimiter(): (text: string) => string {
 }
 
 /**
- * Text for a terminal: on one line (see {@linkcode oneLine}), with U+FFFD for characters without a
- * glyph, and spaces for those that are blank.
+ * Makes text harmless for a terminal: on one line (see {@linkcode oneLine}), with U+FFFD for
+ * characters without a glyph, and spaces for blank ones.
  */
 export function harmlessText(text: string): string {
   if (!UNUSUAL.test(text)) return text;
@@ -183,8 +187,8 @@ export function harmlessText(text: string): string {
 }
 
 /**
- * Text that stays on its line and in its order: control characters become their pictures (`ESC`
- * becomes `␛`), and what would turn others around becomes U+FFFD.
+ * Keeps text on one line and in its order: control characters become control pictures (`ESC`
+ * becomes `␛`), and reordering characters become U+FFFD.
  */
 export function oneLine(text: string): string {
   if (!UNUSUAL.test(text)) return text;
@@ -198,18 +202,18 @@ function picture(control: string): string {
 
 /** A line of a text. */
 export interface Line {
-  /** The line without its end; empty where it is too long. */
+  /** The line without its line feed; empty if it is too long. */
   readonly line: string;
-  /** Whether a line feed follows: the last line may lack it. */
+  /** Whether a line feed ended the line; the last line may lack one. */
   readonly ended: boolean;
-  /** Whether it has more characters than were allowed; they were not kept. */
+  /** Whether the line exceeds the allowed length; its text is dropped. */
   readonly tooLong: boolean;
 }
 
 /**
- * Text line by line, in linear time, with at most one line in memory.
+ * Splits text into lines, in linear time, with at most one line in memory.
  *
- * @param longest Characters that a line may have. Default: no limit.
+ * @param longest Most characters of a line. Default: no limit.
  */
 export async function* linesOf(
   chunks: AsyncIterable<string>,

@@ -1,11 +1,11 @@
 /**
- * The game's JSON text: components in components.
+ * Parses Minecraft's JSON text: nested components.
  *
- *     component   "text"  number  bool  [component, ...]  { content, look..., extra: [component] }
+ *     component   "text"  number  bool  [component, ...]  { content, style..., extra: [component] }
  *     content     text | translate (fallback, with) | keybind | selector | score.value | nbt
  *
- * Who wrote it is a stranger, so that depth, number and length of what is read are bounded; what
- * lies beyond is left out, and the result says so.
+ * The JSON is untrusted. Its depth, number of components and length of text are bounded. Content
+ * beyond the bounds is omitted, and the result has a flag.
  *
  * Sources: minecraft.wiki "Text component format"; TranslatableContents of 1.19.4 and later.
  *
@@ -23,25 +23,25 @@ import {
   withFormat,
 } from "./style.ts";
 
-/** Components in one text. */
+/** Most components in one text. */
 export const MOST_NODES = 1000;
-/** Components in each other. */
+/** Most levels of nested components. */
 export const MOST_DEPTH = 32;
-/** UTF-16 units of text that are read, codes and placeholders included. */
+/** Most UTF-16 units of text, codes and placeholders included. */
 export const MOST_UNITS = 32_768;
 
-/** What a component says. */
+/** A parsed component. */
 export interface Component {
-  /** Its text. */
+  /** The text runs. */
   readonly runs: readonly TextRun[];
-  /** What was written in it, one text after the other, with codes that show nothing too. */
+  /** All texts of the component, concatenated, ineffective codes included. */
   readonly sent: string;
-  /** Whether a part of it was beyond the limits. */
+  /** Whether a part was omitted for a bound. */
   readonly cut: boolean;
 }
 
 /**
- * Reads a component from parsed JSON. Whatever it is: there is a text, though it may be empty.
+ * Parses a component from parsed JSON. Any value yields a text, which may be empty.
  *
  * @example
  * ```ts
@@ -57,15 +57,15 @@ export interface Component {
  * ```
  */
 export function parseComponent(value: unknown): Component {
-  const walk = new ComponentReader();
-  walk.visit(value, NO_STYLE, 1);
-  return { runs: walk.list.runs, sent: walk.sent, cut: walk.cut };
+  const reader = new ComponentReader();
+  reader.visit(value, NO_STYLE, 1);
+  return { runs: reader.list.runs, sent: reader.sent, cut: reader.cut };
 }
 
-/** A component that is an object. Its keys are a stranger's: only its own count. */
+/** A component that is an object. Its keys are untrusted, so only own properties are read. */
 type Json = Readonly<Record<string, unknown>>;
 
-/** The way through a component, and what is left of the limits. */
+/** Reads a component recursively, within the bounds. */
 class ComponentReader {
   readonly list = new TextRunList();
   sent = "";
@@ -80,7 +80,7 @@ class ComponentReader {
     else if (value !== null && value !== undefined) this.#text(String(value), style);
   }
 
-  /** The first of a list is the parent of the others. */
+  /** Reads a list, whose first item is the parent of the others. */
   #array(items: readonly unknown[], style: Style, depth: number): void {
     const [first] = items;
     const isObject = typeof first === "object" && first !== null && !Array.isArray(first);
@@ -121,19 +121,22 @@ class ComponentReader {
     }
   }
 
-  /** We know none of the game's translations: the fallback is the pattern, or the key itself. */
+  /**
+   * Reads a translation. Its pattern is the fallback, else the key, as the game's translations are
+   * not included.
+   */
   #translate(json: Json, key: string, style: Style, depth: number): void {
     const fallback = ownValue(json, "fallback");
     const list = ownValue(json, "with");
     const args: readonly unknown[] = Array.isArray(list) ? list : [];
-    const pattern = this.#within(typeof fallback === "string" ? fallback : key);
+    const pattern = this.#limited(typeof fallback === "string" ? fallback : key);
     let at = 0;
     let next = 0;
     for (const match of pattern.matchAll(/%(?:(%)|(?:(\d{1,4})\$)?s)/g)) {
       this.#text(pattern.slice(at, match.index) + (match[1] ?? ""), style);
       at = match.index + match[0].length;
       if (match[1] !== undefined) continue;
-      this.#spend(match[0].length); // a pattern of nothing but placeholders is paid for, too
+      this.#spend(match[0].length); // placeholders count too, so that a pattern of them is bounded
       const index = match[2] === undefined ? next++ : Number(match[2]) - 1;
       if (index >= 0 && index < args.length) this.visit(args[index], style, depth + 1);
     }
@@ -141,14 +144,14 @@ class ComponentReader {
   }
 
   #text(text: string, style: Style): void {
-    const part = this.#within(text);
+    const part = this.#limited(text);
     this.#spend(part.length);
     this.sent += part;
     appendFormatted(this.list, part, { base: style });
   }
 
-  /** As much of a text as may still be read. */
-  #within(text: string): string {
+  /** The start of a text, as long as the bound allows. */
+  #limited(text: string): string {
     if (text.length <= this.#units) return text;
     this.cut = true;
     return cutText(text, Math.max(0, this.#units));
@@ -159,7 +162,7 @@ class ComponentReader {
   }
 }
 
-/** A value of an object's own. */
+/** The value of an object's own property. */
 function ownValue(json: Json, key: string): unknown {
   return Object.hasOwn(json, key) ? json[key] : undefined;
 }
@@ -168,7 +171,7 @@ function isScalar(value: unknown): value is string | number | boolean {
   return typeof value === "string" || typeof value === "number" || typeof value === "boolean";
 }
 
-/** What an object says of its look, over what it inherits. */
+/** The style of an object: its own properties, else the inherited style. */
 function styleOf(json: Json, { color: inherited, formats: before }: Style): Style {
   let formats = before;
   for (const [name, letter] of FORMAT_NAMES) {

@@ -1,7 +1,7 @@
 /**
- * The game's formatted text: section signs and JSON components are read into runs; runs are
- * written as plain text, for a terminal, for a page, and as section signs again. Nothing here
- * throws, and all of it takes time in proportion to what it reads.
+ * Minecraft's formatted text. Section signs and JSON components are parsed into text runs. Text
+ * runs are formatted as plain text, for a terminal, for a web page, or as section signs. No
+ * function throws, and all take time linear in their input.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * Formatted text for human eyes: plain, on a terminal, on a page. What would move a cursor, turn
- * text around or pile up is made harmless in all of them.
+ * Formats text runs for display: plain, for a terminal, for a web page. Cursor movements,
+ * reordering and stacked marks are made harmless in each.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import { harmlessText, marksLimiter, tidyText } from "../text.ts";
 import { COLORS, rgbOf, type Style, type TextRun } from "./style.ts";
 
 /**
- * The text alone, as `plainText` leaves it.
+ * The text of the runs without styles, as `plainText` returns it.
  *
  * @example
  * ```ts
@@ -22,15 +22,15 @@ export function formatPlain(runs: readonly TextRun[]): string {
   return tidyText(runs.map(({ text }) => text).join(""));
 }
 
-/** How many colours a terminal has. */
+/** The number of colours of a terminal. */
 export type ColorDepth = "none" | "256" | "true";
 
 const RESET = "\u001b[0m";
-/** Obfuscated text stays readable: what flickers there is nobody's. */
+/** Terminal codes of formats; obfuscated text (k) has none and stays readable. */
 const SGR = new Map([["l", "1"], ["o", "3"], ["n", "4"], ["m", "9"]]);
 
 /**
- * Text for a terminal, on one line. Its only escapes are those that set colours and formats; with
+ * Formats text for a terminal, on one line. Its only escape sequences set colours and formats; with
  * `none` there are none.
  *
  * @example
@@ -56,16 +56,16 @@ export function formatAnsi(runs: readonly TextRun[], depth: ColorDepth): string 
 }
 
 function sgr({ color, formats }: Style, depth: "256" | "true"): string {
-  const codes = ["0", ...[...formats].flatMap((letter) => SGR.get(letter) ?? [])];
+  const codes = ["0", ...Array.from(formats).flatMap((letter) => SGR.get(letter) ?? [])];
   if (color !== null && depth === "true") codes.push("38", "2", ...rgbOf(color).map(String));
   if (color !== null && depth === "256") codes.push("38", "5", String(nearest256(color)));
   return `\u001b[${codes.join(";")}m`;
 }
 
-/** The steps of a channel in a terminal's cube of 216 colours, which starts at colour 16. */
+/** The levels of a channel in a terminal's cube of 216 colours, which starts at colour 16. */
 const CUBE = [0, 95, 135, 175, 215, 255];
 
-/** The nearest of a terminal's 256 colours: of its cube, or of the 24 greys from 232 on. */
+/** The nearest of a terminal's 256 colours: in the cube, or among the 24 greys from 232 on. */
 export function nearest256(color: string): number {
   const rgb = rgbOf(color);
   const [r, g, b] = rgb.map((value) => nearestOf(CUBE, (step) => Math.abs(step - value)));
@@ -76,7 +76,7 @@ export function nearest256(color: string): number {
   return distance(rgb, [level, level, level]) < cube ? 232 + grey : 16 + 36 * r + 6 * g + b;
 }
 
-/** Where the item with the least cost stands. */
+/** Index of the item with the least cost. */
 function nearestOf<T>(items: readonly T[], cost: (item: T) => number): number {
   return items.reduce((best, item, i) => cost(item) < cost(items[best]) ? i : best, 0);
 }
@@ -85,20 +85,21 @@ function distance(a: readonly number[], b: readonly number[]): number {
   return a.reduce((sum, value, i) => sum + (value - b[i]) ** 2, 0);
 }
 
-/** The colours that a page has classes for. */
+/** The colours with a CSS class. */
 const NAMED = [...COLORS.keys()];
 
 /**
- * Text for a page: escaped, with classes alone, isolated from the direction of what surrounds it.
+ * Formats text as HTML: escaped, styled by classes alone, and isolated from the surrounding text
+ * direction.
  *
  *     .mc   { white-space: pre-wrap }        .mc-l { font-weight: bold }
  *     .mc-o { font-style: italic }           .mc-n { text-decoration: underline }
  *     .mc-m { text-decoration: line-through }
  *     .mc-n.mc-m { text-decoration: underline line-through }
  *     .mc-k { filter: blur(0.2em) }
- *     .mc-0 { color: #000000 } ... one for each of `COLORS`
+ *     .mc-0 { color: #000000 } ... one per entry of `COLORS`
  *
- * A hex colour has the class of the nearest of those, and `mc-xrrggbb` for pages that want it exact.
+ * A hex colour has the class of the nearest of these colours, and `mc-xrrggbb` for the exact one.
  *
  * @example
  * ```ts
@@ -130,7 +131,7 @@ function classesOf({ color, formats }: Style): string {
   return names.map((name) => `mc-${name}`).join(" ");
 }
 
-/** The letter of the colour that comes nearest. */
+/** The letter of the nearest colour with a class. */
 function nearestNamed(color: string): string {
   const rgb = rgbOf(color);
   return NAMED[nearestOf(NAMED, (name) => distance(rgb, rgbOf(name)))];
@@ -144,7 +145,7 @@ const ESCAPES: ReadonlyMap<string, string> = new Map([
   ["'", "&#39;"],
 ]);
 
-/** Text that is nothing but text on a page, in an attribute too. */
+/** Escapes text for HTML content and attributes. */
 export function escapeHtml(text: string): string {
   return text.toWellFormed().replace(/[&<>"']/g, (character) => ESCAPES.get(character)!);
 }

@@ -1,31 +1,31 @@
 /**
- * Text with section signs, read and written. Every text is one: what is no code is text.
+ * Parses and formats text with section signs. Every text is valid: anything but a code is text.
  *
  * @module
  */
 import { NO_STYLE, type Style, type TextRun, TextRunList, withFormat } from "./style.ts";
 
-/** Whose rules hold for codes. */
+/** The rules for codes. */
 export type Dialect =
   /** A colour ends all formats; `m` and `n` are formats. */
   | "java"
   /** A colour leaves formats as they are; `m` and `n` are colours (redstone, copper). */
   | "bedrock";
 
-/** How to read section signs. */
+/** Options for parsing section signs. */
 export interface FormattedOptions {
-  /** Whose rules hold. Default: Java's. */
+  /** The rules for codes. Default: `java`. */
   readonly dialect?: Dialect;
-  /** What text looks like before the first code, and again after `§r`. Default: without style. */
+  /** The style before the first code and after `§r`. Default: no style. */
   readonly base?: Style;
 }
 
-/** A hex colour in one of its two forms, or one of the codes that `plainText` removes too. */
+/** A hex colour in one of its two forms, or a code of one letter, as in `plainText`. */
 const CODE = /§(?:x((?:§[0-9a-f]){6})|#([0-9a-f]{6})|([0-9a-ux]))/gi;
 const BEDROCK_COLORS = new Map([["m", "#971607"], ["n", "#b4684d"]]);
 
 /**
- * Reads text with section signs, once from left to right.
+ * Parses text with section signs.
  *
  * @example
  * ```ts
@@ -44,7 +44,7 @@ export function parseFormatted(text: string, options: FormattedOptions = {}): re
   return list.runs;
 }
 
-/** Reads text with section signs into a list that others go on with. */
+/** Parses text with section signs, and appends its runs to a list. */
 export function appendFormatted(
   list: TextRunList,
   text: string,
@@ -60,7 +60,7 @@ export function appendFormatted(
   list.add(text.slice(at), style);
 }
 
-/** The style behind a code. */
+/** The style after a code. */
 function styleAfter(style: Style, match: RegExpExecArray, base: Style, dialect: Dialect): Style {
   const [, pairs, hex, letter] = match;
   const formats = dialect === "java" ? "" : style.formats;
@@ -76,12 +76,12 @@ function styleAfter(style: Style, match: RegExpExecArray, base: Style, dialect: 
     : { color: code, formats };
 }
 
-/** A section sign that what stands behind it would make a code of. */
+/** A section sign in text that would form a code with the next characters. */
 const WOULD_BE_CODE = /§(?=[0-9a-ux]|#[0-9a-f]{6})/gi;
 
 /**
- * Writes runs in the normal form: Java's codes, one where the look changes, hex colours as Spigot
- * writes them. What is read from it is what was written.
+ * Formats text runs in normal form: Java's codes only where the style changes, and hex colours as
+ * Spigot writes them. Parsing the result yields equal runs.
  *
  * @example
  * ```ts

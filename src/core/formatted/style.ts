@@ -1,5 +1,5 @@
 /**
- * How a piece of the game's text looks: its colour and its formats.
+ * The style of Minecraft's text: its colour and formats.
  *
  *     code     0 to f  the sixteen colours      k obfuscated  l bold  m struck through
  *              g to u  Bedrock's materials      n underlined  o italic  r reset
@@ -10,26 +10,26 @@
  * @module
  */
 
-/** How text looks. */
+/** The colour and formats of a text. */
 export interface Style {
-  /** The letter of a colour code, or `#rrggbb` in lower case; `null`: whatever is usual there. */
+  /** The letter of a colour code, or `#rrggbb` in lower case; `null`: the default colour. */
   readonly color: string | null;
-  /** Letters of the formats, of `klmno` and in that order. */
+  /** The letters of the formats, a subset of `klmno` in that order. */
   readonly formats: string;
 }
 
-/** A piece of text that looks the same throughout. */
+/** A text run: a piece of text with one style. */
 export interface TextRun {
-  /** What it says, as sent: nothing in it is a code any more. */
+  /** The text as sent, without formatting codes. */
   readonly text: string;
-  /** How it looks. */
+  /** The style of the whole text. */
   readonly style: Style;
 }
 
-/** Text without any style. */
+/** The style of text without colour and formats. */
 export const NO_STYLE: Style = { color: null, formats: "" };
 
-/** The colours by the letters of their codes, `#rrggbb`. */
+/** The colours as `#rrggbb`, by the letters of their codes. */
 export const COLORS: ReadonlyMap<string, string> = new Map([
   ["0", "#000000"],
   ["1", "#0000aa"],
@@ -58,15 +58,27 @@ export const COLORS: ReadonlyMap<string, string> = new Map([
   ["u", "#9a5cc6"],
 ]);
 
-/** The letters of the sixteen colours by the names that components give them. */
+/** The letters of the sixteen colours, by their names in components. */
 export const COLOR_NAMES: ReadonlyMap<string, string> = new Map([
-  ...[
-    ...["black", "dark_blue", "dark_green", "dark_aqua", "dark_red", "dark_purple", "gold", "gray"],
-    ...["dark_gray", "blue", "green", "aqua", "red", "light_purple", "yellow", "white"],
-  ].map((name, i) => [name, i.toString(16)] as const),
+  ["black", "0"],
+  ["dark_blue", "1"],
+  ["dark_green", "2"],
+  ["dark_aqua", "3"],
+  ["dark_red", "4"],
+  ["dark_purple", "5"],
+  ["gold", "6"],
+  ["gray", "7"],
+  ["dark_gray", "8"],
+  ["blue", "9"],
+  ["green", "a"],
+  ["aqua", "b"],
+  ["red", "c"],
+  ["light_purple", "d"],
+  ["yellow", "e"],
+  ["white", "f"],
 ]);
 
-/** Formats by the names that components give them. */
+/** The letters of the formats, by their names in components. */
 export const FORMAT_NAMES: ReadonlyMap<string, string> = new Map([
   ["obfuscated", "k"],
   ["bold", "l"],
@@ -75,29 +87,29 @@ export const FORMAT_NAMES: ReadonlyMap<string, string> = new Map([
   ["italic", "o"],
 ]);
 
-/** Whether two styles look the same. */
+/** Whether two styles are equal. */
 export function sameStyle(a: Style, b: Style): boolean {
   return a === b || a.color === b.color && a.formats === b.formats;
 }
 
-/** Formats with one more, or one less. */
+/** Adds a format to a set of formats, or removes it. */
 export function withFormat(formats: string, letter: string, on = true): string {
   const has = (other: string) => other === letter ? on : formats.includes(other);
   return [..."klmno"].filter(has).join("");
 }
 
-/** A colour as red, green and blue, 0 to 255 each. */
+/** The red, green and blue of a colour, 0 to 255 each. */
 export function rgbOf(color: string): readonly [red: number, green: number, blue: number] {
   const value = parseInt((COLORS.get(color) ?? color).slice(1), 16);
   return [value >> 16 & 255, value >> 8 & 255, value & 255];
 }
 
-/** Runs as they are put together: those that look the same become one, empty ones none. */
+/** Builds a list of text runs. Adjacent runs of equal style are joined, and empty ones dropped. */
 export class TextRunList {
-  /** The runs so far. */
+  /** The text runs so far. */
   readonly runs: TextRun[] = [];
 
-  /** Puts a piece behind the others. */
+  /** Appends a text with its style. */
   add(text: string, style: Style): void {
     const last = this.runs.at(-1);
     if (text === "") return;

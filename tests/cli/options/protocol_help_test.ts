@@ -37,5 +37,5 @@ Deno.test("the schema lists the names that rows may hold", () => {
     described(rankedNames(PROTOCOLS)).description,
     ": raknet, slp, query, sqp, nethernet, lan",
   );
-  assertEquals(described().description, "protocol of the highest rank that answered");
+  assertEquals(described().description, "responding protocol of the highest rank");
 });

@@ -13,7 +13,12 @@ import {
   requireDescriptors,
   type Sockets,
 } from "../app/engines/scan_sockets.ts";
-import { type ScanSettings, speedFor } from "../app/settings/scan_settings.ts";
+import {
+  interviewsOf,
+  limitsOf,
+  type ScanSettings,
+  speedFor,
+} from "../app/settings/scan_settings.ts";
 import { composeTargets, findTargets } from "../app/targets/find_targets.ts";
 import { haveService } from "../app/targets/name_lookup.ts";
 import { planScan, requirePermission, selectionOf } from "../app/targets/scan_plan.ts";
@@ -26,7 +31,6 @@ import type { ScanIo, ScanOptions as PipelineOptions } from "../scan/scan_option
 import { newState } from "../scan/scan_state.ts";
 import type { Sink } from "../sinks/sink.ts";
 import type { Targets } from "../targets/compose.ts";
-import { optOutCheck } from "../targets/builtin_lists.ts";
 import { networkOf, noteOf, signalOf } from "./common_options.ts";
 import { type ScanOptions, settingsOf } from "./scan_options.ts";
 import { iterateTask, type Results } from "./iterate_task.ts";
@@ -121,25 +125,16 @@ async function plan(
   if (options.ports === undefined) {
     requirePorts(addresses, protocols, chosen.ports, "name ports with the option ports");
   }
-  const { limits: rates, autoRate, capLoopback, cooldownMs } = speedFor(addresses, chosen);
+  const speed = speedFor(addresses, chosen);
   const selection = selectionOf(chosen, named);
-  const { retries, timeoutMs, maxResults, maxRuntimeMs } = chosen;
+  const { limits: rates, autoRate } = speed;
   const most = { ...rates, rate: autoRate?.most ?? rates.rate };
-  const planned = planScan({ ...selection, limits: { retries, rates: most } });
+  const planned = planScan({ ...selection, limits: { retries: chosen.retries, rates: most } });
   requirePermission(addresses, planned, iHavePermission, "the option iHavePermission");
   return {
     ...selection,
-    limits: {
-      ...{ rates, autoRate, capLoopback, cooldownMs },
-      ...{ retries, timeoutMs, streamLimits: chosen.streamLimits, maxResults, maxRuntimeMs },
-      ...{ concurrency, connections: concurrency },
-    },
-    interviews: {
-      follow: chosen.follow,
-      verify: chosen.verify,
-      optsOut: optOutCheck(),
-      players: chosen.players,
-    },
+    limits: limitsOf(chosen, speed, { connections: concurrency }),
+    interviews: interviewsOf(chosen),
   };
 }
 

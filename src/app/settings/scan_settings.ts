@@ -11,7 +11,9 @@ import type { Limits } from "../../net/throttle.ts";
 import { PROTOCOLS, usualProtocols } from "../../protocols/list.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import type { Marks } from "../../scan/checkpoint/low_water_mark.ts";
+import type { ScanInterviews, ScanLimits } from "../../scan/scan_options.ts";
 import { isLater, type Mark } from "../../sweep/trail.ts";
+import { optOutCheck } from "../../targets/builtin_lists.ts";
 import type { Targets } from "../../targets/compose.ts";
 import { defaultSpeed } from "../../targets/permission.ts";
 import { parsePorts, type Ports } from "../../targets/ports.ts";
@@ -309,3 +311,20 @@ export function speedFor(
 
 /** Where the search for a rate begins, datagrams a second. */
 const AUTO_START = 1000;
+
+/** The limits of a scan, by the user's choice. */
+export function limitsOf(
+  chosen: ScanSettings,
+  { limits: rates, autoRate, capLoopback, cooldownMs }: SpeedSettings,
+  capacity: Pick<ScanLimits, "connections" | "soleSockets">,
+): ScanLimits {
+  const { retries, timeoutMs, streamLimits, concurrency, maxResults, maxRuntimeMs } = chosen;
+  const counts = { retries, concurrency, maxResults, ...capacity };
+  const times = { timeoutMs, cooldownMs, maxRuntimeMs, streamLimits };
+  return { rates, autoRate, capLoopback, ...counts, ...times };
+}
+
+/** What the interviews of a scan query, by the user's choice. */
+export function interviewsOf({ follow, verify, players }: ScanSettings): ScanInterviews {
+  return { follow, verify, players, optsOut: optOutCheck() };
+}

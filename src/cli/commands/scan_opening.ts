@@ -1,0 +1,271 @@
+/**
+ * What a scan opens before it runs: sockets, databases, outputs, the checkpoint.
+ *
+ * @module
+ */
+import { connectionEnvironment } from "../../app/databases/connection_environment.ts";
+import type { Endpoint } from "../../core/address.ts";
+import { systemClock } from "../../net/clock.ts";
+import { beganAt, uuidv7 } from "../../scan/scan_id.ts";
+import { newState, type ScanState } from "../../scan/scan_state.ts";
+import { readIds } from "../../sinks/read_ids.ts";
+import type { Sink } from "../../sinks/sink.ts";
+import { type OptionsOf, optionsOf } from "../options/option_table.ts";
+import { formatConfig } from "../options/config_file.ts";
+import {
+  formatConfiguration,
+  lastingOptions,
+  orderDigest,
+} from "../../app/resume/scan_configuration.ts";
+import { tellLine } from "../term/console.ts";
+import { userPath } from "../../app/environment.ts";
+import type { Engine } from "../../app/engines/choose_engine.ts";
+import type { WrittenFiles } from "../../app/outputs/path_conflicts.ts";
+import { type Interrupt, onInterrupt } from "../../app/interrupt_signals.ts";
+import {
+  type CheckpointPlace,
+  type OpenedScan,
+  openNewScan,
+  openResumedScan,
+  type OpenScanOptions,
+} from "../../app/resume/open_with_checkpoint.ts";
+import type { OptOutFile } from "../../app/targets/opt_out_file.ts";
+import { metricsTrouble, serveMetrics } from "../../app/metrics/metrics_server.ts";
+import type { OutputPlan } from "../../app/outputs/open_outputs.ts";
+import type { Plan } from "../../app/targets/scan_plan.ts";
+import type { Progress } from "../term/scan_progress.ts";
+import { whileRead } from "../../app/outputs/closed_pipe.ts";
+import { type Resumed, resumeLine } from "../../app/resume/read_resumed_scan.ts";
+import type { ScanSettings, SpeedSettings } from "../../app/settings/scan_settings.ts";
+import { isLater } from "../../sweep/trail.ts";
+import { scanFamilies } from "../../app/metrics/scan_metrics.ts";
+import {
+  askedOf,
+  type DatabasePlan,
+  ScanDatabases,
+  spillPath,
+} from "../../app/databases/scan_databases.ts";
+import {
+  type Capacity,
+  capacityFor,
+  openScanSockets,
+  requireDescriptors,
+  type Sockets,
+} from "../../app/engines/scan_sockets.ts";
+import { resumeLines } from "../term/scan_continuation.ts";
+import type { FoundTargets, NamedTargets } from "../../app/targets/find_targets.ts";
+import { SoftwareTally } from "../../app/outputs/software_tally.ts";
+import type { GivenOptions } from "../../app/settings/given_options.ts";
+
+/** Everything that a scan needs, checked. */
+export interface ScanJob {
+  readonly options: OptionsOf<"scan">;
+  /** The same as it was written, without secrets. */
+  readonly given: GivenOptions;
+  readonly chosen: ScanSettings;
+  readonly engine: Engine;
+  readonly speed: SpeedSettings;
+  readonly named: NamedTargets;
+  readonly plan: Plan;
+  readonly outputs: readonly OutputPlan[];
+  readonly stores: DatabasePlan;
+  readonly files: WrittenFiles;
+  readonly optOuts: OptOutFile;
+  /** What names came to. */
+  readonly found: FoundTargets;
+  /** Where a new scan keeps its checkpoint. */
+  readonly place: CheckpointPlace | undefined;
+  /** The scan that is gone on with. */
+  readonly resumed: Resumed | undefined;
+  /** Whether it can be continued after an interruption. */
+  readonly resumable: boolean;
+  /** The version of this program. */
+  readonly program: string;
+}
+
+/** Descriptors that a scan needs besides outputs: checkpoint, list, a spill, and some connections. */
+const LEAST = 10;
+
+/** What the terminal shows while a scan runs. */
+export class Screen {
+  /** The status line, once the scan has begun. */
+  progress: Progress | undefined;
+  /** The checkpoint while the scan runs: after a second Ctrl-C, the scan is continued from there. */
+  standing: string | undefined;
+  /** Whether nothing but errors is printed. */
+  readonly isQuiet: boolean;
+
+  constructor(private readonly job: ScanJob) {
+    this.isQuiet = job.options.quiet;
+  }
+
+  /** Removes the status line, so that something else can be printed. */
+  clear(): void {
+    this.progress?.clear();
+  }
+
+  /** Prints a line above the status line. */
+  readonly tell = (line: string): void => {
+    this.clear();
+    if (!this.isQuiet) tellLine(line);
+  };
+
+  /** Listens for Ctrl-C. */
+  onInterrupt(): Interrupt {
+    const first = () => {
+      if (this.progress === undefined) return; // the scan has not begun
+      this.tell("blocksweep: finishing the rows in hand; Ctrl-C again to stop at once");
+    };
+    const second = () => {
+      this.clear();
+      if (this.standing === undefined) return;
+      resumeLines(this.standing, this.job.stores).forEach(tellLine);
+    };
+    return onInterrupt(first, undefined, second);
+  }
+}
+
+/** The sockets of a scan, and how many more it may open. */
+export interface OpenedSockets {
+  readonly sockets: Sockets;
+  readonly capacity: Capacity;
+}
+
+/** Opens the shared sockets, and divides the descriptors that are left. */
+export async function openSockets(job: ScanJob): Promise<OpenedSockets> {
+  const { options: { quiet }, chosen, named: { targets } } = job;
+  const sockets = await openScanSockets(targets, chosen, job.engine);
+  const needed = LEAST + job.outputs.length + 4 * job.stores.places.length;
+  await requireDescriptors(targets, chosen, needed);
+  const tell = quiet ? () => {} : tellLine;
+  return { sockets, capacity: await capacityFor(targets, chosen, needed, tell) };
+}
+
+/** What a scan has from its start: a name, a key, counters. */
+export interface StartedScan {
+  readonly scanId: string;
+  /** When its first part began, Unix milliseconds. */
+  readonly since: number;
+  /** The key of its tokens. */
+  readonly key: Uint8Array;
+  readonly state: ScanState;
+}
+
+/** Starts a new scan, or a further part of one. */
+export function startScan({ resumed, engine }: ScanJob): StartedScan {
+  const random = (size: number) => crypto.getRandomValues(new Uint8Array(size));
+  const scanId = resumed?.checkpoint.scanId ?? uuidv7(Date.now(), random(10));
+  const key = resumed === undefined ? random(8) : Uint8Array.fromHex(resumed.checkpoint.key);
+  const since = resumed === undefined ? Date.now() : beganAt(scanId);
+  const state = { ...newState(scanId, performance.now()), engine: engine.name };
+  return { scanId, since, key, state };
+}
+
+/** Serves metrics, where they are wanted. */
+export function serveState(
+  { options: { metrics: serving } }: ScanJob,
+  state: ScanState,
+  { tell }: Screen,
+) {
+  return serving &&
+    serveMetrics(serving, () => scanFamilies(state), (why) => tell(metricsTrouble(why)));
+}
+
+/** Opens the databases among the outputs. */
+export async function openDatabases(
+  job: ScanJob,
+  scanId: string,
+  { tell }: Screen,
+  signal: AbortSignal,
+): Promise<ScanDatabases> {
+  const { stores: plan, chosen, named, files, resumed } = job;
+  const spill = spillPath(files.outputs, scanId);
+  const asked = askedOf(chosen, named);
+  const environment = connectionEnvironment(tellLine);
+  const isResumed = resumed !== undefined;
+  const stores = await ScanDatabases.open(plan, spill, tell, asked, environment, signal, isResumed);
+  // A part that was killed has marked none of them in the databases.
+  resumed?.left.optedOut.forEach((address) => stores.optOut(address));
+  return stores;
+}
+
+/** What a scan has once everything but its outputs is open. */
+export interface Opened extends StartedScan, OpenedSockets {
+  readonly stores: ScanDatabases;
+  /** Set off by the first Ctrl-C. */
+  readonly signal: AbortSignal;
+}
+
+/** The outputs of a scan. */
+export interface OpenedOutputs {
+  /** Outputs and checkpoint. */
+  readonly kept: OpenedScan;
+  /** The outputs, each of which ends for itself when nobody reads it any more. */
+  readonly sinks: readonly Sink[];
+  /** The outputs that nobody reads any more. */
+  readonly unread: ReadonlySet<number>;
+  /** Servers by software. */
+  readonly tally: SoftwareTally;
+}
+
+/** Opens outputs and checkpoint, and notes in the databases that the scan begins. */
+export async function openOutputs(
+  job: ScanJob,
+  opened: Opened,
+  screen: Screen,
+): Promise<OpenedOutputs> {
+  const { state, key, stores, signal, scanId, since } = opened;
+  const { resumed, place, plan, chosen, given } = job;
+  const beforeRows = () => screen.clear();
+  const kept = await keep(job, { state, key, beforeRows, stores: stores.sinks, signal });
+  if (kept.writer !== undefined) screen.standing = (place ?? resumed)?.path;
+  const { sinks, unread } = whileRead(kept.sinks, job.outputs, screen.tell);
+  if (resumed !== undefined) screen.tell(resumeLine(resumed, state.written, plan));
+  await stores.begin(scanId, since, chosen.shard.count, formatConfig("scan", given));
+  return { kept, sinks, unread, tally: new SoftwareTally() };
+}
+
+/** Opens outputs and checkpoint, for a new scan or to go on with one. */
+async function keep(
+  job: ScanJob,
+  { key, ...given }: Pick<OpenScanOptions, "state" | "beforeRows" | "stores" | "signal"> & {
+    readonly key: Uint8Array;
+  },
+): Promise<OpenedScan> {
+  const { options, chosen, outputs, resumed, place, program } = job;
+  const { seed = null, shard, from: udp, fromTcp: tcp } = chosen;
+  const { scanId } = given.state;
+  const identity = {
+    ...{ program, scanId, seed, key: key.toHex() },
+    shard: `${shard.index}/${shard.count}`,
+  };
+  const tell = options.quiet ? () => {} : tellLine;
+  const keeping = {
+    ...given,
+    outputs,
+    from: { udp, tcp },
+    clock: systemClock,
+    identity,
+    tell,
+    warn: tellLine,
+  };
+  if (resumed !== undefined) return await openResumedScan(keeping, resumed);
+  const { append } = options;
+  const answered = append && (isLater(udp) || isLater(tcp)) ? await knownServers(outputs) : [];
+  const configuration = () =>
+    formatConfiguration({
+      scanId,
+      given: lastingOptions(job.given, chosen.seed, optionsOf("scan")),
+      found: job.found,
+      answered,
+      order: orderDigest(job.named.targets, chosen),
+    });
+  return await openNewScan(keeping, { place, append, answered, configuration });
+}
+
+/** Servers that an earlier part of this scan wrote into the outputs. */
+async function knownServers(outputs: readonly OutputPlan[]): Promise<Endpoint[]> {
+  const lists = outputs.filter(({ readable }) => readable)
+    .map(({ path, format }) => readIds(userPath(path), format.name));
+  return (await Promise.all(lists)).flat();
+}

@@ -12,7 +12,7 @@ import { isLoopback } from "../core/address.ts";
 import { Demultiplexer } from "../net/demultiplexer.ts";
 import { Throttle } from "../net/throttle.ts";
 import { ProbeWindow } from "../sweep/probe_window.ts";
-import { Receiver } from "../sweep/receiver.ts";
+import { Receiver, type ReceiverOptions } from "../sweep/receiver.ts";
 import { familiesOf } from "../targets/compose.ts";
 import type { Marks } from "./checkpoint/low_water_mark.ts";
 import { eachSecond } from "./checkpoint/save_timer.ts";
@@ -68,6 +68,7 @@ interface Stages {
   readonly count: CountStage;
 }
 
+/** Makes the queues and the stages. */
 function makeStages(
   options: ScanOptions,
   plan: PassPlan,
@@ -82,44 +83,40 @@ function makeStages(
   const path = new LossAndRate(options, tables, { sockets, throttle, kinds: plan.kinds });
   const skipped = new SkippedTargets(tables, plan.kinds);
   const connections = new ScanConnections(options, tables, throttle);
-  const { probed, optedOut } = tables;
+  const probing = { sockets, throttle, window, skipped, sightings, path };
+  const connecting = { throttle, connections, skipped, sightings };
+  const interviewing = { board, connections, sightings, rows: write, path };
   return {
-    receiver: new Receiver({
-      kinds: plan.allKinds,
-      tokens: tables.tokens,
-      isTarget: (endpoint, protocol) =>
-        probed.has(endpoint, protocol) && !optedOut.has(endpoint.address),
-      isTargetHost: (address) => probed.hasHost(address) && !optedOut.has(address),
-      responders: tables.responders,
-      floods: tables.floods,
-      clock: io.clock,
-      counts: io.state.replies,
-      canaries: path.canaries,
-      window,
-      senders: tables.suppression,
-      sightings,
-    }),
+    receiver: makeReceiver(options, plan, tables, { canaries: path.canaries, window, sightings }),
     sightings,
-    udp: new UdpSweep(options, plan, tables, {
-      sockets,
-      throttle,
-      window,
-      skipped,
-      sightings,
-      path,
-    }),
-    tcp: new TcpSweep(options, plan, tables, { throttle, connections, skipped, sightings }),
+    udp: new UdpSweep(options, plan, tables, probing),
+    tcp: new TcpSweep(options, plan, tables, connecting),
     known: new KnownServerStage(options, tables, sightings),
-    inspect: new InspectStage(options, tables, {
-      board,
-      connections,
-      sightings,
-      rows: write,
-      path,
-    }),
+    inspect: new InspectStage(options, tables, interviewing),
     write,
     count: new CountStage(options, tables, { sockets, sightings, rows: write }),
   };
+}
+
+function makeReceiver(
+  { io }: ScanOptions,
+  { allKinds: kinds }: PassPlan,
+  { tokens, responders, floods, probed, optedOut, suppression }: ScanTables,
+  publishing: Pick<ReceiverOptions, "canaries" | "window" | "sightings">,
+): Receiver {
+  return new Receiver({
+    kinds,
+    tokens,
+    responders,
+    floods,
+    isTarget: (endpoint, protocol) =>
+      probed.has(endpoint, protocol) && !optedOut.has(endpoint.address),
+    isTargetHost: (address) => probed.hasHost(address) && !optedOut.has(address),
+    clock: io.clock,
+    counts: io.state.replies,
+    senders: suppression,
+    ...publishing,
+  });
 }
 
 /** Saves each second how far the scan has come; returns what ends that. */

@@ -17,7 +17,13 @@ import { Throttle } from "../../net/throttle.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import type { Sighting } from "../../core/record.ts";
 import { ConnectionVisitor } from "../../sweep/connection_passes.ts";
-import { CONNECTION_ORDERS, type PassProgress, runPasses } from "../../sweep/passes.ts";
+import {
+  CONNECTION_ORDERS,
+  type Pass,
+  type PassOptions,
+  type PassProgress,
+  runPasses,
+} from "../../sweep/passes.ts";
 import { RangeSet } from "../../targets/ranges.ts";
 import {
   broadcastOf,
@@ -75,45 +81,50 @@ export class JavaSweep {
   /** Connects to every address of the networks once, for so long at the most. */
   async run(): Promise<void> {
     const { clock, signal } = this.options;
-    const { networks, mostMs, seed } = this.sweeping;
+    const { mostMs, seed } = this.sweeping;
     const late = new AbortController();
     const cancel = clock.after(mostMs, () => late.abort());
     const ending = AbortSignal.any([signal, late.signal]);
-    const edges = new Set(networks.flatMap((network) => [firstOf(network), broadcastOf(network)!]));
-    const addresses = RangeSet.of<Address>(networks.map((network) => ({
-      start: firstOf(network) + 1,
-      end: broadcastOf(network)!,
-    })));
+    const progress: PassProgress = {
+      begin: (_pass, _mark, size) => void (this.unswept = size),
+      note: (visited) => void (this.unswept -= visited),
+    };
+    const shared = { clock, signal: ending, progress };
+    const passing = { order: { seed }, from: { pass: 1, position: 0 }, gapMs: 0 };
     try {
-      const progress: PassProgress = {
-        begin: (_pass, _mark, size) => void (this.unswept = size),
-        note: (visited) => void (this.unswept -= visited),
-      };
-      const segments = [{ addresses, ports: [JAVA_PORT] }];
-      const visitor = new ConnectionVisitor({
-        ...{ slots: this.#slots, throttle: this.#link.throttle, clock, signal: ending, progress },
-        skip: ({ address }) => edges.has(Number(address)) || this.isLeftAlone(address),
-        backlogged: () => false,
-        visit: async (_, target) => {
-          const end = await this.#visit(target, ending);
-          if (end === "exhausted") this.short++;
-          if (end !== "cancelled") return true;
-          this.unswept++;
-          return false;
-        },
-      });
-      await runPasses({
-        passes: [{ protocol: this.slp.name, segments, number: CONNECTION_ORDERS + 1 }],
-        order: { seed },
-        from: { pass: 1, position: 0 },
-        gapMs: 0,
-        clock,
-        signal: ending,
-        progress,
-      }, visitor);
+      await runPasses({ passes: [this.#pass()], ...passing, ...shared }, this.#visitor(shared));
     } finally {
       cancel();
     }
+  }
+
+  /** All addresses of the networks but the first and the last of each. */
+  #pass(): Pass {
+    const addresses = RangeSet.of<Address>(this.sweeping.networks.map((network) => ({
+      start: firstOf(network) + 1,
+      end: broadcastOf(network)!,
+    })));
+    const segments = [{ addresses, ports: [JAVA_PORT] }];
+    return { protocol: this.slp.name, segments, number: CONNECTION_ORDERS + 1 };
+  }
+
+  #visitor(shared: Pick<PassOptions, "clock" | "signal" | "progress">): ConnectionVisitor {
+    const { networks } = this.sweeping;
+    const edges = new Set(networks.flatMap((network) => [firstOf(network), broadcastOf(network)!]));
+    return new ConnectionVisitor({
+      ...shared,
+      slots: this.#slots,
+      throttle: this.#link.throttle,
+      skip: ({ address }) => edges.has(Number(address)) || this.isLeftAlone(address),
+      backlogged: () => false,
+      visit: async (_, target) => {
+        const end = await this.#visit(target, shared.signal);
+        if (end === "exhausted") this.short++;
+        if (end !== "cancelled") return true;
+        this.unswept++;
+        return false;
+      },
+    });
   }
 
   /** Queries a server that was found once more. */

@@ -14,7 +14,12 @@
  * a plan reads a table without an index, but for searches in texts and orders of them, which have none.
  */
 import type { Database, Row, Value } from "../src/store/database/database.ts";
-import { dueServers, historyOf, listServers, SERVER_ORDERS } from "../src/store/server_queries.ts";
+import {
+  historyOf,
+  overdueEndpoints,
+  selectServers,
+  SERVER_ORDERS,
+} from "../src/store/server_queries.ts";
 import { migrate } from "../src/store/database/migrate.ts";
 import { markMissing } from "../src/store/missing_servers.ts";
 import { openPostgres } from "../src/store/database/postgres.ts";
@@ -144,47 +149,48 @@ const QUESTIONS: readonly (readonly [name: string, ask: Asked])[] = [
     [
       sort === "players" ? "servers" : `servers --sort ${sort}`,
       (db: Database) =>
-        take(listServers(db, { sort: sort as keyof typeof SERVER_ORDERS, limit: 100 }), Infinity),
+        take(selectServers(db, { sort: sort as keyof typeof SERVER_ORDERS, limit: 100 }), Infinity),
     ] as const
   ),
   [
     "list --online",
-    (db) => take(listServers(db, { sort: "players", online: true, limit: 100 }), Infinity),
+    (db) => take(selectServers(db, { sort: "players", online: true, limit: 100 }), Infinity),
   ],
   [
     "list --software rare",
-    (db) => take(listServers(db, { sort: "players", software: "rare", limit: 100 }), Infinity),
+    (db) => take(selectServers(db, { sort: "players", software: "rare", limit: 100 }), Infinity),
   ],
   [
     "list --software of 4 names",
-    (db) => take(listServers(db, { sort: "players", software: "mp 5.7", limit: 100 }), Infinity),
+    (db) => take(selectServers(db, { sort: "players", software: "mp 5.7", limit: 100 }), Infinity),
   ],
   [
     "list --software paper",
-    (db) => take(listServers(db, { sort: "players", software: "paper", limit: 100 }), Infinity),
+    (db) => take(selectServers(db, { sort: "players", software: "paper", limit: 100 }), Infinity),
   ],
   [
     "servers --game-version 1.21",
-    (db) => take(listServers(db, { sort: "players", version: "1.21", limit: 100 }), Infinity),
+    (db) => take(selectServers(db, { sort: "players", version: "1.21", limit: 100 }), Infinity),
   ],
   ["list --min-players 100 --online", (db) => {
     const selection = { sort: "players", minPlayers: 100, online: true, limit: 100 } as const;
-    return take(listServers(db, selection), Infinity);
+    return take(selectServers(db, selection), Infinity);
   }],
   [
     "list --text 99999 (10 match)",
-    (db) => take(listServers(db, { sort: "players", text: "number 99999", limit: 100 }), Infinity),
+    (db) =>
+      take(selectServers(db, { sort: "players", text: "number 99999", limit: 100 }), Infinity),
   ],
   ["history", async (db) => (await historyOf(db, `10.${SERVERS >> 17}.7.7:19132`, 50)).length],
   [
     "export --since 10m",
-    (db) => take(listServers(db, { sort: "overdue", since: NOW - HOUR / 6 }), Infinity),
+    (db) => take(selectServers(db, { sort: "overdue", since: NOW - HOUR / 6 }), Infinity),
   ],
-  ["scan --rescan, first 1000", (db) => take(dueServers(db), 1000)],
+  ["scan --rescan, first 1000", (db) => take(overdueEndpoints(db), 1000)],
   ["end of a scan of a /24", (db) =>
     markMissing(db, {
       ...{ scanId: "none", since: START, at: NOW, downAfter: 3 },
-      coverage: { ranges: [{ start: 167772160, end: 167772416 }], asked: () => true },
+      coverage: { ranges: [{ start: 167772160, end: 167772416 }], includes: () => true },
     })],
   ["prune, first page", async (db) => {
     const controller = new AbortController();

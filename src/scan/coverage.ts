@@ -24,18 +24,18 @@ export interface CoverageOptions extends ScanSelection {
   readonly omitted?: boolean;
 }
 
-/** Who was asked. */
+/** The endpoints and protocols that a scan has probed completely. */
 export interface ScanCoverage {
-  /** Ranges that hold all who were. */
+  /** Address ranges that contain all probed endpoints. */
   readonly ranges: readonly { readonly start: Address; readonly end: Address }[];
   /**
-   * Whether an endpoint was asked in one of these protocols; with none of them, in any.
+   * Whether an endpoint was probed in one of these protocols; with an empty list, in any protocol.
    *
    * A protocol that only follows others does not count: its absence says nothing. A server that the
    * scan knew before was asked when all of them were, but for those that others suppress. A server
    * whose reply in one of them may have been lost in a flood does not count.
    */
-  readonly asked: (address: Address, port: number, protocols: readonly string[]) => boolean;
+  readonly includes: (address: Address, port: number, protocols: readonly string[]) => boolean;
 }
 
 /** Who is asked with these options. */
@@ -52,7 +52,7 @@ export function coverageOf(asking: CoverageOptions): ScanCoverage {
   });
   return {
     ranges: addresses.groups.flatMap(({ addresses }) => [...addresses]),
-    asked: (address, port, spoken) => {
+    includes: (address, port, spoken) => {
       if (shy.has(address)) return false;
       if (flooding.size > 0 && flooding.has(formatAddress(address))) return false;
       const plan = plans.get(endpointKey({ address, port }));

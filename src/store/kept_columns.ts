@@ -1,6 +1,6 @@
 /**
- * What a row keeps of the one before it: columns of protocols that had no full chance in a scan. They
- * were not selected, or the interview was cut short before them.
+ * Decides which columns of a server's earlier row a scan keeps: those of protocols that the scan did not
+ * query. Such protocols were not selected, or the interview was cut short before them.
  *
  * @module
  */
@@ -10,139 +10,146 @@ import { FIELDS, serverId, type ServerRecord } from "../core/record.ts";
 import { recordOf, type StoredRecord } from "./server_columns.ts";
 import type { Database } from "./database/database.ts";
 
-/** What a scan asks of each server that it finds. */
-export interface AskedOf {
-  /** Names of its protocols. */
+/** Which protocols a scan sends to the servers that it finds. */
+export interface InterviewScope {
+  /** Names of the selected protocols. */
   readonly protocols: readonly string[];
   /** Every protocol of the program, in order of rank. Default: PROTOCOLS. */
   readonly allProtocols?: readonly Protocol[];
-  /** Whether each server is asked all of them, or those alone in which it was found. */
+  /** Whether a server is sent all selected protocols. `false`: only those that it replied in. */
   readonly follow: boolean;
-  /** Whether it is found out if servers can be used. */
+  /** Whether the scan verifies that players can join. */
   readonly verify: boolean;
   /**
-   * Names of the protocols that one server that replied is sent, where these are not `protocols`: a
-   * known server is sent others too, or fewer. Default: all servers are sent the same.
+   * Names of the protocols that a responding server is sent, when these differ from `protocols`: a known
+   * server may be sent more or fewer. `undefined`: `protocols`. Default: `protocols` for all servers.
    */
-  readonly of?: (record: ServerRecord) => readonly string[] | undefined;
+  readonly protocolsFor?: (record: ServerRecord) => readonly string[] | undefined;
 }
 
-/** Columns that only verification fills for sure. */
-const VERIFIED = ["joinable", "mtu", "raknet_protocol"] as const;
-/** Columns that are of one scan, and never of an earlier one. */
-const OF_THE_SCAN = new Set<string>([
-  ...["latency_ms", "alias_of", "requested_as", "scan_id", "extras"],
-]);
-/** The flag of rows whose interview was cut short. */
-const CUT = "cutShort";
-/** Columns that another protocol may have filled. */
-const FILLED = FIELDS.filter(({ name, nullable }) => nullable && !OF_THE_SCAN.has(name))
+/** Columns that only verification fills reliably. */
+const VERIFIED_COLUMNS = ["joinable", "mtu", "raknet_protocol"] as const;
+/** Columns that are valid for one scan only. A row never takes them from an earlier row. */
+const SCAN_COLUMNS = new Set<string>(
+  ["latency_ms", "alias_of", "requested_as", "scan_id", "extras"],
+);
+/** The flag of records whose interview was cut short. */
+const CUT_SHORT = "cutShort";
+/** Columns that any protocol may fill. */
+const PROTOCOL_COLUMNS = FIELDS.filter(({ name, nullable }) => nullable && !SCAN_COLUMNS.has(name))
   .map(({ name }) => name);
 
 /**
- * Rows of a scan, with what the rows of the same servers in a database hold that the scan did not ask
- * for.
+ * Completes records of a scan with the columns of earlier rows that the scan did not query.
  *
- * @param records Each server once.
+ * @param records At most one record per server.
+ * @returns A record per server, in the order of `records`.
  */
 export async function withKeptColumns(
   database: Database,
   records: readonly ServerRecord[],
-  asked: AskedOf,
+  scope: InterviewScope,
 ): Promise<ServerRecord[]> {
-  const cut = records.some(isCut);
-  const before = await rowsBefore(database, records.map(serverId), asked, cut);
+  const anyCutShort = records.some(isCutShort);
+  const earlierRows = await readEarlierRows(database, records.map(serverId), scope, anyCutShort);
   return records.map((record) => {
-    const earlier = before.get(serverId(record));
+    const earlier = earlierRows.get(serverId(record));
     return earlier === undefined || earlier.last_seen > record.seen_at
       ? record
-      : merged(earlier, record, asked);
+      : mergeRecords(earlier, record, scope);
   });
 }
 
-/** Whether the interview of a server was cut short: protocols may not have been reached. */
-function isCut({ flags }: ServerRecord): boolean {
-  return flags.includes(CUT);
+/** Whether a server's interview was cut short, so that protocols may not have been sent. */
+function isCutShort({ flags }: ServerRecord): boolean {
+  return flags.includes(CUT_SHORT);
 }
 
 /**
- * The rows of servers, as far as they may hold something that is kept.
+ * Reads the earlier rows of servers. Omits rows that have no column to keep.
  *
- * @param cut Whether an interview was cut short.
+ * @param anyCutShort Whether the interview of any of the servers was cut short.
  */
-async function rowsBefore(
+async function readEarlierRows(
   database: Database,
   ids: readonly string[],
-  { protocols, allProtocols = PROTOCOLS, follow, verify, of }: AskedOf,
-  cut: boolean,
+  { protocols, allProtocols = PROTOCOLS, follow, verify, protocolsFor }: InterviewScope,
+  anyCutShort: boolean,
 ): Promise<Map<string, StoredRecord>> {
-  const alike = follow && of === undefined && !cut;
-  const others = alike
+  const areAllQueriedAlike = follow && protocolsFor === undefined && !anyCutShort;
+  const unqueried = areAllQueriedAlike
     ? allProtocols.filter(({ name }) => !protocols.includes(name))
     : allProtocols;
-  const conditions = [
-    ...verify && !cut ? [] : VERIFIED.map((column) => `${column} is not null`),
-    ...others.map(({ name }) => `protocols like '%"${name}"%'`),
-  ];
+  const conditions = unqueried.map(({ name }) => `protocols like '%"${name}"%'`);
+  if (!verify || anyCutShort) {
+    conditions.unshift(...VERIFIED_COLUMNS.map((column) => `${column} is not null`));
+  }
   if (conditions.length === 0) return new Map();
-  const list = database.engine === "sqlite"
+  const idList = database.engine === "sqlite"
     ? "select value from json_each(?)"
     : "select jsonb_array_elements_text(?::jsonb)";
-  const sql = `select * from servers where id in (${list}) and (${conditions.join(" or ")})`;
+  const sql = `select * from servers where id in (${idList}) and (${conditions.join(" or ")})`;
   const rows = await database.rows(sql, [JSON.stringify(ids)]);
   return new Map(rows.map((row) => [String(row.id), recordOf(row)]));
 }
 
-/** A row with what was not asked for, as it was. */
-function merged(before: ServerRecord, now: ServerRecord, asked: AskedOf): ServerRecord {
-  const { allProtocols = PROTOCOLS } = asked;
-  const unasked = before.protocols.filter((name) => !wasAsked(name, now, asked));
+/** The new record, completed with the columns of the earlier one that the scan did not query. */
+function mergeRecords(
+  earlier: ServerRecord,
+  current: ServerRecord,
+  scope: InterviewScope,
+): ServerRecord {
+  const { allProtocols = PROTOCOLS } = scope;
+  const unqueried = earlier.protocols.filter((name) => !wasQueried(name, current, scope));
   const protocols = allProtocols.map(({ name }) => name)
-    .filter((name) => now.protocols.includes(name) || unasked.includes(name));
+    .filter((name) => current.protocols.includes(name) || unqueried.includes(name));
+  const isUnverified = !scope.verify || isCutShort(current);
   const columns = [
-    ...unasked.length > 0 ? FILLED : [],
-    ...(!asked.verify || isCut(now)) && verifiable(protocols, allProtocols) ? VERIFIED : [],
+    ...(unqueried.length > 0 ? PROTOCOL_COLUMNS : []),
+    ...(isUnverified && canBeVerified(protocols, allProtocols) ? VERIFIED_COLUMNS : []),
   ];
   const kept: Partial<ServerRecord> = Object.fromEntries(
-    columns.map((name) => [name, now[name] ?? before[name]]),
+    columns.map((name) => [name, current[name] ?? earlier[name]]),
   );
-  if (unasked.length > 0 && isMoreExact(before.software, now.software)) {
-    kept.software = before.software;
-    kept.software_confidence = before.software_confidence;
+  if (unqueried.length > 0 && addsVersion(earlier.software, current.software)) {
+    kept.software = earlier.software;
+    kept.software_confidence = earlier.software_confidence;
   }
-  if (unasked.length === 0) return { ...now, ...kept };
-  const facts = unasked.flatMap((name) => {
-    const own = before.extras?.[name];
-    return own === undefined ? [] : [[name, own]];
+  if (unqueried.length === 0) return { ...current, ...kept };
+  const keptExtras = unqueried.flatMap((name) => {
+    const extra = earlier.extras?.[name];
+    return extra === undefined ? [] : [[name, extra]];
   });
-  const extras = { ...Object.fromEntries(facts), ...now.extras };
-  return { ...now, ...kept, protocol: protocols[0], protocols, extras };
+  const extras = { ...Object.fromEntries(keptExtras), ...current.extras };
+  return { ...current, ...kept, protocol: protocols[0], protocols, extras };
 }
 
-/** Whether software is the same, and known with its version: another protocol may tell the name alone. */
-function isMoreExact(before: string | null, now: string | null): boolean {
-  return now !== null && (before?.startsWith(`${now} `) ?? false);
+/** Whether `earlier` is `current` with a version: some protocols publish the name alone. */
+function addsVersion(earlier: string | null, current: string | null): boolean {
+  return current !== null && (earlier?.startsWith(`${current} `) ?? false);
 }
 
 /**
- * Whether a server was asked in a protocol: also where this is suppressed beside what it speaks, or
- * was looked for before one that it would suppress.
+ * Whether the scan settled if a server speaks a protocol. This holds for a protocol that was sent, for
+ * one that a protocol of the server suppresses, and for one that is sent before a protocol that it would
+ * suppress.
  */
-function wasAsked(
+function wasQueried(
   name: string,
-  now: ServerRecord,
-  { protocols, allProtocols = PROTOCOLS, follow, of }: AskedOf,
+  current: ServerRecord,
+  { protocols, allProtocols = PROTOCOLS, follow, protocolsFor }: InterviewScope,
 ): boolean {
-  const { protocols: spoken } = now;
-  const one = allProtocols.find((protocol) => protocol.name === name);
-  const all = follow && !isCut(now) ? of?.(now) ?? protocols : spoken;
-  const speaks = allProtocols.filter((protocol) => spoken.includes(protocol.name));
-  const suppressed = one?.suppressedBy !== undefined &&
-    speaks.some(({ transport, suppressedBy }) => transport === "udp" && suppressedBy === undefined);
-  const lookedFor = speaks.some(({ suppressedBy }) => suppressedBy === name);
-  return [...all, ...spoken].includes(name) || one === undefined || suppressed || lookedFor;
+  const replied = current.protocols;
+  const protocol = allProtocols.find((candidate) => candidate.name === name);
+  const sent = follow && !isCutShort(current) ? protocolsFor?.(current) ?? protocols : replied;
+  const spoken = allProtocols.filter((candidate) => replied.includes(candidate.name));
+  const isSuppressed = protocol?.suppressedBy !== undefined &&
+    spoken.some(({ transport, suppressedBy }) => transport === "udp" && suppressedBy === undefined);
+  const wasSentBefore = spoken.some(({ suppressedBy }) => suppressedBy === name);
+  return [...sent, ...replied].includes(name) || protocol === undefined || isSuppressed ||
+    wasSentBefore;
 }
 
-function verifiable(protocols: readonly string[], allProtocols: readonly Protocol[]): boolean {
+function canBeVerified(protocols: readonly string[], allProtocols: readonly Protocol[]): boolean {
   return allProtocols.some(({ name, verify }) => verify !== undefined && protocols.includes(name));
 }

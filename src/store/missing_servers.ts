@@ -1,103 +1,112 @@
 /**
- * Servers that a scan asked, and that did not answer.
+ * Marks missing servers: known servers that a scan probed and that did not reply.
  *
  * @module
  */
 import { type Address, family, parseAddress } from "../core/address.ts";
 import type { BulkStatement, Database, Row, Value } from "./database/database.ts";
-import { OBSERVE } from "./record_writer.ts";
+import { INSERT_OBSERVATION } from "./record_writer.ts";
 
-/** What a scan asked. */
+/** The endpoints and protocols that a scan has probed completely. */
 export interface Coverage {
-  /** Ranges that hold all that it asked: start, and end exclusive. */
+  /** Address ranges that contain all probed endpoints: start inclusive, end exclusive. */
   readonly ranges: readonly { readonly start: Address; readonly end: Address }[];
   /**
-   * Whether it asked a server that spoke these protocols when it last answered.
+   * Whether the scan probed an endpoint in a way that its server would have replied to.
    *
-   * @param protocols None: it never answered.
+   * @param protocols The protocols of the server's last reply. Empty: the server never replied.
    */
-  readonly asked: (address: Address, port: number, protocols: readonly string[]) => boolean;
+  readonly includes: (address: Address, port: number, protocols: readonly string[]) => boolean;
 }
 
-/** After how many scans or polls without an answer a server counts as offline, if nobody says. */
+/** Default number of failed scans or polls in a row after which a server counts as offline. */
 export const DOWN_AFTER = 3;
 
-/** Servers that are looked at, and updated, at a time. */
+/** Servers per transaction. */
 const PAGE = 1000;
-/** More ranges than this are not looked up one by one. */
-const MOST_RANGES = 1000;
+/** Above this number of ranges, one query reads the servers of all addresses. */
+const MAX_RANGES = 1000;
 
-const MISS: BulkStatement = {
+const COUNT_FAILURE: BulkStatement = {
   types: ["integer", "bigint", "text", "bigint"],
   sqlite: "update servers set failures = failures + 1, " +
     "online = case when failures + 1 >= ? then 0 else online end, last_seen = ? " +
     "where id = ? and last_seen < ?",
   postgres: "update servers set failures = failures + 1, " +
-    "online = case when failures + 1 >= missed.most then 0 else online end, " +
+    "online = case when failures + 1 >= missed.down_after then 0 else online end, " +
     "last_seen = missed.at from unnest($1::integer[], $2::bigint[], $3::text[], $4::bigint[]) " +
-    "as missed (most, at, id, since) where servers.id = missed.id and last_seen < missed.since",
+    "as missed (down_after, at, id, since) where servers.id = missed.id and last_seen < missed.since",
 };
 
-/** A scan of which the missing are sought. */
-export interface Missed {
-  /** The scan. */
+/** A finished scan. */
+export interface FinishedScan {
+  /** The scan's identity, UUIDv7. */
   readonly scanId: string;
-  /** When it began, Unix milliseconds: who was seen later is not missing. */
+  /** When the scan began, Unix milliseconds. A server that was seen later is not missing. */
   readonly since: number;
-  /** When it ended. */
+  /** When the scan ended, Unix milliseconds. */
   readonly at: number;
-  /** What it asked. */
+  /** What the scan probed. */
   readonly coverage: Coverage;
-  /** After how many misses a server counts as offline. */
+  /** Number of failures in a row after which a server counts as offline. */
   readonly downAfter: number;
 }
 
 /**
- * Counts a failure of every server that was asked and did not answer. None is deleted.
+ * Counts a failure for each missing server, and adds an offline observation. Deletes no server.
  *
- * @returns How many there were.
+ * @returns The number of missing servers.
  */
-export async function markMissing(database: Database, missed: Missed): Promise<number> {
-  const { asked } = missed.coverage;
+export async function markMissing(database: Database, scan: FinishedScan): Promise<number> {
+  const { coverage, since } = scan;
   let count = 0;
-  for (const { start, end } of lookups(missed.coverage.ranges)) {
+  for (const { start, end } of queriedRanges(coverage.ranges)) {
     const pages = typeof start === "number"
-      ? pagesOf(database, V4, [start, "", end as number, missed.since], ["addr", "id"])
-      : pagesOf(database, V6, ["", missed.since], ["id"]);
+      ? readPages(database, SELECT_V4, [start, "", end as number, since], ["addr", "id"])
+      : readPages(database, SELECT_V6, ["", since], ["id"]);
     for await (const page of pages) {
-      const silent = page.filter(({ host, port, protocols }) =>
-        asked(parseAddress(String(host))!, Number(port), JSON.parse(String(protocols)))
+      const missing = page.filter(({ host, port, protocols }) =>
+        coverage.includes(parseAddress(String(host))!, Number(port), JSON.parse(String(protocols)))
       );
-      await database.transaction(() => mark(database, missed, silent));
-      count += silent.length;
+      await database.transaction(() => markRows(database, scan, missing));
+      count += missing.length;
     }
   }
   return count;
 }
 
-/** The ranges to look up: few ones, and all of IPv6 at once, for which there is no index. */
-function lookups(ranges: Coverage["ranges"]): Coverage["ranges"] {
+/** The ranges to query. One range stands for all of IPv6: the database has no index of IPv6 addresses. */
+function queriedRanges(ranges: Coverage["ranges"]): Coverage["ranges"] {
   const [v4, v6] = [4, 6].map((bits) => ranges.filter(({ start }) => family(start) === bits));
-  return [
-    ...(v4.length > MOST_RANGES ? [{ start: 0, end: 2 ** 32 }] : v4),
-    ...v6.slice(0, 1),
-  ];
+  const queriedV4 = v4.length > MAX_RANGES ? [{ start: 0, end: 2 ** 32 }] : v4;
+  return [...queriedV4, ...v6.slice(0, 1)];
 }
 
-async function mark(database: Database, missed: Missed, silent: readonly Row[]): Promise<void> {
-  const { scanId, at, since, downAfter } = missed;
-  await database.bulk(MISS, silent.map(({ id }) => [downAfter, at, id, since]));
-  const nothing = [null, null, null, null];
-  await database.bulk(OBSERVE, silent.map(({ id }) => [scanId, id, 0, at, 0, ...nothing]));
+async function markRows(
+  database: Database,
+  { scanId, at, since, downAfter }: FinishedScan,
+  missing: readonly Row[],
+): Promise<void> {
+  await database.bulk(COUNT_FAILURE, missing.map(({ id }) => [downAfter, at, id, since]));
+  const noFacts = [null, null, null, null];
+  await database.bulk(
+    INSERT_OBSERVATION,
+    missing.map(({ id }) => [scanId, id, 0, at, 0, ...noFacts]),
+  );
 }
 
-const COLUMNS = "select id, addr, host, port, protocols from servers";
-const V4 = `${COLUMNS} where (addr, id) > (?, ?) and addr < ? and last_seen < ? ` +
+const SELECT = "select id, addr, host, port, protocols from servers";
+const SELECT_V4 = `${SELECT} where (addr, id) > (?, ?) and addr < ? and last_seen < ? ` +
   `order by addr, id limit ${PAGE}`;
-const V6 = `${COLUMNS} where addr is null and id > ? and last_seen < ? order by id limit ${PAGE}`;
+const SELECT_V6 =
+  `${SELECT} where addr is null and id > ? and last_seen < ? order by id limit ${PAGE}`;
 
-/** Rows page by page: each starts behind the last row of the page before. */
-async function* pagesOf(
+/**
+ * Reads rows page by page. Each page starts after the last row of the page before.
+ *
+ * @param cursor Columns whose values in the last row replace the first parameters.
+ */
+async function* readPages(
   database: Database,
   sql: string,
   parameters: Value[],

@@ -1,5 +1,5 @@
 /**
- * Where lists are, and how they are opened.
+ * Parses the location of a database and opens the database.
  *
  * @module
  */
@@ -13,30 +13,30 @@ import { parsePostgres, type PostgresLocation } from "./database/postgres_url.ts
 import { openSqlite, type SqliteOptions } from "./database/sqlite.ts";
 import { StoreError } from "./store.ts";
 
-/** A list, as a user names it. */
+/** The location of a database: a file, or a URL of a PostgreSQL server. */
 export interface DatabaseLocation {
-  /** What to show of it: no password. */
+  /** The location as the user wrote it, with any password replaced: for messages. */
   readonly path: string;
-  /** The file of SQLite; or as `path`. */
+  /** Path of the SQLite file; equal to `path` for PostgreSQL. */
   readonly file: string;
-  /** The database of PostgreSQL. */
+  /** The parsed URL, for PostgreSQL only. */
   readonly postgres?: PostgresLocation;
-  /** What it is, in the words of formats. */
+  /** The engine, as an output format. */
   readonly format: { readonly name: "sqlite" | "postgres" };
 }
 
-/** What a program knows that opens lists. */
+/** How to resolve paths and passwords, which depend on the process. */
 export interface ConnectionEnvironment {
-  /** Where a file is that the user names. */
+  /** Resolves a path that the user named to an absolute path. */
   readonly resolve: (path: string) => string;
-  /** The password for a server, where its URL holds none. */
+  /** Looks up the password of a server whose URL has none. `undefined`: no password. */
   readonly password: (location: PostgresLocation) => Promise<string | undefined>;
 }
 
 /**
- * The location that a text names: `servers.db`, `servers.sqlite`, `sqlite:FILE`, `postgres://…`; or
- * none.
+ * Parses the location of a database: `servers.db`, `servers.sqlite`, `sqlite:FILE` or `postgres://…`.
  *
+ * @returns `undefined` when the text has none of these forms.
  * @throws InputError for a URL that cannot be used.
  */
 export function parseDatabaseLocation(text: string): DatabaseLocation | undefined {
@@ -48,95 +48,96 @@ export function parseDatabaseLocation(text: string): DatabaseLocation | undefine
   if (named === undefined && !/\.(db|sqlite3?)$/i.test(text)) return undefined;
   const file = named ?? text;
   if (!file.includes("://")) return { path: text, file, format: { name: "sqlite" } };
-  throw new InputError(`Cannot use "${redactUrl(text)}": a URL does not name a file of SQLite`);
+  throw new InputError(`Cannot use "${redactUrl(text)}": a SQLite database is a file, not a URL`);
 }
 
-/** How long to wait for a file that another program has locked, and the pause between attempts. */
+/** How long to wait for a file that another program has locked, milliseconds. */
 const OPEN_MS = 5000;
+/** Pause between two attempts to open a locked file, milliseconds. */
 const PAUSE_MS = 100;
-
-/** After how long a wait that has no end is reported, milliseconds. */
+/** A {@linkcode LockWait} is reported after this time, milliseconds. */
 const REPORT_MS = 1000;
 
-/** How to wait for a file that another program keeps locked. */
+/** A wait without a time limit for a file that another program has locked. */
 export interface LockWait {
-  /** Ends the wait. */
+  /** Cancels the wait. */
   readonly signal: AbortSignal;
-  /** Reports it, once. */
+  /** Receives one message when the wait lasts longer than a second. */
   readonly report: (line: string) => void;
 }
 
-/** How to open a list that is written to: see {@linkcode SqliteOptions}. */
+/** Options for opening a database that is written to; see {@linkcode SqliteOptions} too. */
 export interface OpenOptions extends Pick<SqliteOptions, "busyMs" | "clock"> {
-  /** Waits for a locked file as long as it takes. Default: for 5 seconds. */
+  /** Waits for a locked file without a time limit. Default: waits for 5 seconds. */
   readonly lockWait?: LockWait;
 }
 
 /**
- * Opens a list to write to it: made where there is none, and brought to the schema of this program.
+ * Opens a database for writing. Creates a missing SQLite file, and migrates the schema.
  *
- * @throws InputError when it cannot be used, or is locked for more than 5 seconds; StoreError when
- * its engine fails, on a full disk for example.
+ * @throws InputError when the database cannot be used, or stays locked for 5 seconds; StoreError when
+ * the engine fails, on a full disk for example.
  */
 export async function openStore(
   location: DatabaseLocation,
-  around: ConnectionEnvironment,
+  environment: ConnectionEnvironment,
   options: OpenOptions = {},
 ): Promise<Database> {
-  return await openWhenFree(location, around, options, migrate);
+  return await openWhenFree(location, environment, options, migrate);
 }
 
 /**
- * Opens a database that exists to write to it, and brings it to the schema of this program.
+ * Opens an existing database for writing, and migrates its schema.
  *
- * @throws InputError when there is none, or as {@linkcode openStore}; a wait that
- * {@linkcode LockWait.signal} ends is one as well.
+ * @throws InputError when the database does not exist, when {@linkcode LockWait.signal} cancels the
+ * wait, and as {@linkcode openStore}.
  */
 export async function openExisting(
   location: DatabaseLocation,
-  around: ConnectionEnvironment,
+  environment: ConnectionEnvironment,
   options: OpenOptions = {},
 ): Promise<Database> {
-  return await openWhenFree(location, around, { ...options, mustExist: true }, upgrade);
+  return await openWhenFree(location, environment, { ...options, mustExist: true }, upgrade);
 }
 
 /**
- * Opens a list to read it.
+ * Opens an existing database for reading.
  *
- * @throws InputError when there is none, or it cannot be used; StoreError when its engine fails.
+ * @throws InputError when the database does not exist or cannot be used; StoreError when the engine
+ * fails.
  */
 export async function readStore(
   location: DatabaseLocation,
-  around: ConnectionEnvironment,
+  environment: ConnectionEnvironment,
 ): Promise<Database> {
-  return await openWhenFree(location, around, { readOnly: true }, checkVersion);
+  return await openWhenFree(location, environment, { readOnly: true }, checkVersion);
 }
 
 async function openWhenFree(
   location: DatabaseLocation,
-  around: ConnectionEnvironment,
+  environment: ConnectionEnvironment,
   options: SqliteOptions & OpenOptions,
   prepare: (database: Database) => Promise<void>,
 ): Promise<Database> {
   const { clock = systemClock, lockWait } = options;
   const began = clock.now();
   const name = location.postgres === undefined
-    ? `"${around.resolve(location.file)}"`
+    ? `"${environment.resolve(location.file)}"`
     : location.path;
-  const most = lockWait === undefined ? OPEN_MS : Infinity;
+  const maxWaitMs = lockWait === undefined ? OPEN_MS : Infinity;
   let reported = lockWait === undefined;
   for (;;) {
     try {
-      return await prepared(await open(location, around, options), prepare);
+      return await prepareOrClose(await open(location, environment, options), prepare);
     } catch (error) {
       if (!(error instanceof Unavailable)) throw error;
       const waited = clock.now() - began;
-      if (location.postgres !== undefined || waited >= most || lockWait?.signal.aborted) {
+      if (location.postgres !== undefined || waited >= maxWaitMs || lockWait?.signal.aborted) {
         throw new InputError(`Cannot open ${name}: ${error.message}`, { cause: error });
       }
       if (!reported && waited >= REPORT_MS) {
         reported = true;
-        lockWait?.report(`${name}: ${error.message}; waits until it is free`);
+        lockWait?.report(`${name}: ${error.message}; waiting until the lock is released`);
       }
     }
     await sleep(clock, PAUSE_MS, lockWait?.signal);
@@ -150,11 +151,11 @@ async function open(
 ): Promise<Database> {
   if (postgres === undefined) return openSqlite(resolve(file), options);
   const { rootCertificate } = postgres;
-  const vouching = rootCertificate === undefined
+  const certificate = rootCertificate === undefined
     ? undefined
     : await readCertificate(resolve(rootCertificate));
   const secret = postgres.password ?? await password(postgres);
-  return await openPostgres(postgres, path, secret, vouching);
+  return await openPostgres(postgres, path, secret, certificate);
 }
 
 async function readCertificate(path: string): Promise<string> {
@@ -162,11 +163,12 @@ async function readCertificate(path: string): Promise<string> {
     return await Deno.readTextFile(path);
   } catch (error) {
     if (error instanceof Deno.errors.NotCapable) throw error;
-    throw new InputError(`Cannot read "${path}", which sslrootcert names`);
+    throw new InputError(`Cannot read "${path}", the file of sslrootcert`);
   }
 }
 
-async function prepared(
+/** Prepares an open database; closes it when that fails. */
+async function prepareOrClose(
   database: Database,
   prepare: (database: Database) => Promise<void>,
 ): Promise<Database> {
@@ -175,7 +177,7 @@ async function prepared(
     return database;
   } catch (error) {
     await database[Symbol.asyncDispose]();
-    // Engines throw plain errors: a full disk, a broken file, no permission for the schema.
+    // Engines throw plain errors: for a full disk, a corrupt file, no permission for the schema.
     if (!(error instanceof Error) || error.name !== "Error") throw error;
     throw new StoreError(`Cannot open ${database.name}: ${error.message}`, { cause: error });
   }

@@ -1,5 +1,5 @@
 /**
- * Addresses that opted out, as a database marks them.
+ * The addresses in a database that opted out of scans.
  *
  * @module
  */
@@ -9,33 +9,33 @@ import { type Database, insertInto } from "./database/database.ts";
 
 /** An address that opted out. */
 export interface OptOut {
-  /** It. */
+  /** The opted-out address. */
   readonly address: Address;
-  /** When that was noticed, Unix milliseconds. */
+  /** When a reply first carried the opt-out, Unix milliseconds. */
   readonly at: number;
 }
 
-const NOTE = insertInto(
+const INSERT_OPT_OUT = insertInto(
   "opt_outs",
   [["host", "text"], ["noted_at", "bigint"]],
   "on conflict (host) do nothing",
 );
 
-/** Marks addresses as opted out; the first time counts. */
+/** Stores opt-outs. The time of an address that is already stored stays unchanged. */
 export async function writeOptOuts(
   database: Database,
   optOuts: readonly OptOut[],
 ): Promise<void> {
   const hosts = new Map(optOuts.map(({ address, at }) => [formatAddress(address), at]));
-  if (hosts.size > 0) await database.bulk(NOTE, [...hosts]);
+  if (hosts.size > 0) await database.bulk(INSERT_OPT_OUT, [...hosts]);
 }
 
-/** The addresses that a database marks. */
+/** Reads the opted-out addresses of a database, each as a range of one address. */
 export async function readOptOuts(database: Database): Promise<Range[]> {
   const ranges: Range[] = [];
   for await (const { host } of database.stream("select host from opt_outs")) {
     const start = parseAddress(String(host));
-    if (start === undefined) continue; // written by somebody else: we write addresses alone
+    if (start === undefined) continue; // another program wrote this row: blocksweep writes addresses only
     ranges.push({ start, end: typeof start === "number" ? start + 1 : start + 1n });
   }
   return ranges;

@@ -1,5 +1,5 @@
 /**
- * Putting what a watch saw into a database: where servers stand, and what happened to them.
+ * Writes a watch's results to a database: the state of servers, and observations.
  *
  * @module
  */
@@ -8,101 +8,101 @@ import { writeAttached } from "./attachments.ts";
 import { observationValues, SERVER_COLUMNS, serverValues } from "./server_columns.ts";
 import { type BulkStatement, type Database, insertInto, type Value } from "./database/database.ts";
 import { type OptOut, writeOptOuts } from "./opt_outs.ts";
-import { OBSERVE } from "./record_writer.ts";
+import { INSERT_OBSERVATION } from "./record_writer.ts";
 
 /** A server after a poll. */
 export interface PolledServer {
-  /** Its id, as {@linkcode serverId} has it. */
+  /** The server's id: the result of {@linkcode serverId}. */
   readonly id: string;
-  /** What it said of itself since it was last written; `undefined`: nothing. */
+  /** The newest reply since the server was last written; `undefined`: no reply. */
   readonly record: ServerRecord | undefined;
-  /** Whether it counts as online. */
+  /** Whether the server counts as online. */
   readonly online: boolean;
-  /** Polls in a row that it did not answer. */
+  /** Number of failed polls in a row. */
   readonly failures: number;
-  /** When it was asked, Unix milliseconds. */
+  /** When the server was polled, Unix milliseconds. */
   readonly at: number;
 }
 
-/** What a poll saw. */
-export interface PolledState {
-  /** The watch. */
+/** An observation of a poll. */
+export interface PollObservation {
+  /** The watch's identity, UUIDv7. */
   readonly scanId: string;
-  /** The server. */
+  /** The server's id. */
   readonly id: string;
-  /** The number of the poll, from 1. */
+  /** Number of the poll, from 1. */
   readonly round: number;
-  /** When, Unix milliseconds. */
+  /** When the server was polled, Unix milliseconds. */
   readonly at: number;
-  /** What it said; `undefined`: it is offline. */
+  /** The server's reply; `undefined`: the server is offline. */
   readonly record: ServerRecord | undefined;
 }
 
-/** What scans find out, and polls do not: it stays as it was. */
-const KEPT = new Set(["alias_of", "joinable", "mtu", "raknet_protocol"]);
+/** Columns that scans fill and polls do not. A poll keeps their values. */
+const SCAN_ONLY_COLUMNS = new Set(["alias_of", "joinable", "mtu", "raknet_protocol"]);
 
-const ANSWERED = insertInto(
+const UPSERT_ONLINE = insertInto(
   "servers",
   SERVER_COLUMNS,
   `on conflict (id) do update set ${
     SERVER_COLUMNS.map(([name]) => name).filter((name) => name !== "id" && name !== "first_seen")
       .map((name) =>
-        KEPT.has(name)
+        SCAN_ONLY_COLUMNS.has(name)
           ? `${name} = coalesce(excluded.${name}, servers.${name})`
           : `${name} = excluded.${name}`
       ).join(", ")
   } where excluded.last_seen >= servers.last_seen`,
 );
 
-const MISSED: BulkStatement = {
+const UPDATE_FAILED: BulkStatement = {
   types: ["integer", "integer", "bigint", "text", "bigint"],
   sqlite: "update servers set online = ?, failures = ?, last_seen = ? " +
     "where id = ? and last_seen <= ?",
-  postgres: "update servers set online = missed.online, failures = missed.failures, " +
-    "last_seen = missed.at from unnest($1::integer[], $2::integer[], $3::bigint[], $4::text[], " +
-    "$5::bigint[]) as missed (online, failures, at, id, until) " +
-    "where servers.id = missed.id and last_seen <= missed.until",
+  postgres: "update servers set online = failed.online, failures = failed.failures, " +
+    "last_seen = failed.at from unnest($1::integer[], $2::integer[], $3::bigint[], $4::text[], " +
+    "$5::bigint[]) as failed (online, failures, at, id, until) " +
+    "where servers.id = failed.id and last_seen <= failed.until",
 };
 
 /**
- * Writes all of it, in one transaction; what is there already changes nothing.
+ * Writes results of polls in one transaction. Writing the same results again changes nothing.
  *
- * @param servers Each once.
+ * @param servers At most one entry per server.
  * @param optOuts Addresses that opted out. Default: none.
  */
 export async function writePolls(
   database: Database,
   servers: readonly PolledServer[],
-  states: readonly PolledState[],
+  observations: readonly PollObservation[],
   optOuts: readonly OptOut[] = [],
 ): Promise<void> {
-  const answered: Value[][] = [];
-  const missed: Value[][] = [];
+  const replied: Value[][] = [];
+  const failed: Value[][] = [];
   for (const { id, record, online, failures, at } of servers) {
-    if (record === undefined) missed.push([online ? 1 : 0, failures, at, id, at]);
+    if (record === undefined) failed.push([online ? 1 : 0, failures, at, id, at]);
     else {
       const state = { online, failures, first_seen: record.seen_at, last_seen: at };
-      answered.push(serverValues(record, id, state));
+      replied.push(serverValues(record, id, state));
     }
   }
   await database.transaction(async () => {
-    await database.bulk(ANSWERED, answered);
-    await database.bulk(MISSED, missed);
-    await database.bulk(OBSERVE, states.map(stateValues));
+    await database.bulk(UPSERT_ONLINE, replied);
+    await database.bulk(UPDATE_FAILED, failed);
+    await database.bulk(INSERT_OBSERVATION, observations.map(pollObservationValues));
     await writeOptOuts(database, optOuts);
     await writeAttached(
       database,
-      states.map(({ record }) => record).filter((record) => record !== undefined),
+      observations.map(({ record }) => record).filter((record) => record !== undefined),
     );
   });
 }
 
-/** The values of an observation's columns. */
-function stateValues({ scanId, id, round, at, record }: PolledState): Value[] {
+/** The values of {@linkcode OBSERVATION_COLUMNS}. */
+function pollObservationValues({ scanId, id, round, at, record }: PollObservation): Value[] {
   if (record === undefined) return [scanId, id, round, at, 0, null, null, null, null];
   const seen = { ...record, scan_id: scanId, seen_at: at };
   return observationValues(seen, id, serverValues(record, id, ANY_STATE), round);
 }
 
-/** The hash of a server's content does not know its state. */
+/** Any value: the content hash does not cover the server's state. */
 const ANY_STATE = { online: true, failures: 0, first_seen: 0, last_seen: 0 };

@@ -1,5 +1,5 @@
 /**
- * Putting records into a database, in bulk.
+ * Writes the records of scans and imports to a database, in bulk.
  *
  * @module
  */
@@ -14,67 +14,68 @@ import {
   type StoredRecord,
 } from "./server_columns.ts";
 import { type BulkStatement, type Database, insertInto, type Value } from "./database/database.ts";
-import { type AskedOf, withKeptColumns } from "./kept_columns.ts";
+import { type InterviewScope, withKeptColumns } from "./kept_columns.ts";
 
-/** Rows of one transaction: while it runs, nobody else has the thread. */
+/** Records per transaction. SQLite blocks the thread during the statements of one transaction. */
 const BATCH = 1000;
 
-const UPDATED = SERVER_COLUMNS.map(([name]) => name).filter((name) =>
+const UPDATED_COLUMNS = SERVER_COLUMNS.map(([name]) => name).filter((name) =>
   !["id", "first_seen"].includes(name)
 );
-const EARLIER = "first_seen = case when excluded.first_seen < servers.first_seen " +
+const KEEP_EARLIER_FIRST_SEEN = "first_seen = case when excluded.first_seen < servers.first_seen " +
   "then excluded.first_seen else servers.first_seen end";
 
-/** A scan's rows: each is newer than what is known, or the same again. */
+/** For records of a scan, which replace rows that are not newer. */
 const UPSERT = insertInto(
   "servers",
   SERVER_COLUMNS,
-  `on conflict (id) do update set ${EARLIER}, ${
-    UPDATED.map((name) => `${name} = excluded.${name}`).join(", ")
+  `on conflict (id) do update set ${KEEP_EARLIER_FIRST_SEEN}, ${
+    UPDATED_COLUMNS.map((name) => `${name} = excluded.${name}`).join(", ")
   } where excluded.last_seen >= servers.last_seen`,
 );
 
-/** Rows from anywhere: an older one tells of nothing but the past. */
+/** For imported records, of any age. An older one changes `first_seen` only. */
 const MERGE = insertInto(
   "servers",
   SERVER_COLUMNS,
-  `on conflict (id) do update set ${EARLIER}, ${
-    UPDATED.map((name) =>
+  `on conflict (id) do update set ${KEEP_EARLIER_FIRST_SEEN}, ${
+    UPDATED_COLUMNS.map((name) =>
       `${name} = case when excluded.last_seen > servers.last_seen ` +
       `then excluded.${name} else servers.${name} end`
     ).join(", ")
   } where excluded.last_seen > servers.last_seen or excluded.first_seen < servers.first_seen`,
 );
 
-/** Servers of which nothing is known but where they are: they change no row that is there. */
-const INTRODUCE = insertInto("servers", SERVER_COLUMNS, "on conflict (id) do nothing");
+/** For imported endpoints without a reply: these change no existing row. */
+const INSERT_ENDPOINT = insertInto("servers", SERVER_COLUMNS, "on conflict (id) do nothing");
 
-/** One observation a server, scan and round: a part that is done again adds none. */
-export const OBSERVE: BulkStatement = insertInto(
+/** Inserts observations. The key is server, scan and round, so writing one again adds no row. */
+export const INSERT_OBSERVATION: BulkStatement = insertInto(
   "observations",
   OBSERVATION_COLUMNS,
   "on conflict (scan_id, server_id, round) do nothing",
 );
 
 /**
- * Writes servers that answered in a scan, and that they did.
+ * Writes the records of a scan, with an observation each.
  *
- * @param asked What the scan asks: columns of all else stay as they were. Default: everything.
+ * @param scope What the scan queries: columns that it does not query keep their values. Default:
+ * all protocols are queried.
  */
-export async function writeAnswers(
+export async function writeScanRecords(
   database: Database,
   records: readonly ServerRecord[],
-  asked?: AskedOf,
+  scope?: InterviewScope,
 ): Promise<void> {
   for (let at = 0; at < records.length; at += BATCH) {
     const batch = records.slice(at, at + BATCH);
     const newest = [...new Map(batch.map((record) => [serverId(record), record])).values()];
     await database.transaction(async () => {
-      const rows = asked === undefined ? newest : await withKeptColumns(database, newest, asked);
-      const servers = rows.map(answeredValues);
+      const rows = scope === undefined ? newest : await withKeptColumns(database, newest, scope);
+      const servers = rows.map(onlineValues);
       await database.bulk(UPSERT, servers);
       await database.bulk(
-        OBSERVE,
+        INSERT_OBSERVATION,
         rows.map((row, i) => observationValues(row, serverId(row), servers[i])),
       );
       await writeAttached(database, batch);
@@ -82,38 +83,38 @@ export async function writeAnswers(
   }
 }
 
-/** The values of a server that has just answered. */
-function answeredValues(record: ServerRecord): Value[] {
+/** The values of {@linkcode SERVER_COLUMNS} for a server that has just replied. */
+function onlineValues(record: ServerRecord): Value[] {
   const { seen_at: seen } = record;
   const state = { online: true, failures: 0, first_seen: seen, last_seen: seen };
   return serverValues(record, serverId(record), state);
 }
 
 /**
- * Writes servers that were read from somewhere.
+ * Writes imported records: of files, or of another database.
  *
- * @returns How many of them were new or newer than what was known.
+ * @returns The number of rows that were inserted or updated.
  */
-export async function writeKnown(
+export async function writeImportedRecords(
   database: Database,
   records: readonly StoredRecord[],
 ): Promise<number> {
-  const answered = newestOf(records.filter(({ protocol }) => protocol !== ""));
-  const bare = newestOf(records.filter(({ protocol }) => protocol === ""));
-  const observed = answered.filter(({ record, id }) => record.scan_id !== null && id !== "");
+  const replied = newestPerServer(records.filter(({ protocol }) => protocol !== ""));
+  const endpoints = newestPerServer(records.filter(({ protocol }) => protocol === ""));
+  const observed = replied.filter(({ record, id }) => record.scan_id !== null && id !== "");
   return await database.transaction(async () => {
-    const changed = await database.bulk(MERGE, answered.map(({ values }) => values));
-    const added = await database.bulk(INTRODUCE, bare.map(({ values }) => values));
+    const changed = await database.bulk(MERGE, replied.map(({ values }) => values));
+    const added = await database.bulk(INSERT_ENDPOINT, endpoints.map(({ values }) => values));
     await database.bulk(
-      OBSERVE,
+      INSERT_OBSERVATION,
       observed.map(({ record, id, values }) => observationValues(record, id, values)),
     );
     return changed + added;
   });
 }
 
-/** One row a server: PostgreSQL takes none twice in one statement. */
-function newestOf(
+/** The newest record of each server: PostgreSQL refuses to update a row twice in one statement. */
+function newestPerServer(
   records: readonly StoredRecord[],
 ): { record: StoredRecord; id: string; values: Value[] }[] {
   const newest = new Map<string, StoredRecord>();

@@ -1,56 +1,57 @@
 /**
- * Which rows of a scan a database holds: what a scan that is resumed has to know.
+ * Looks up which servers of a resumed scan have a row in a database.
  *
  * @module
  */
 import type { Database, Value } from "./database/database.ts";
 
-/** A scan whose rows are looked up. */
-export interface HeldScan {
-  /** The scan, UUIDv7. */
+/** A scan that is resumed. */
+export interface ResumedScan {
+  /** The scan's identity, UUIDv7. */
   readonly id: string;
-  /** When it began, Unix milliseconds. */
+  /** When the scan began, Unix milliseconds. */
   readonly since: number;
-  /** When its checkpoint was saved, Unix milliseconds. */
+  /** When the scan's checkpoint was saved, Unix milliseconds. */
   readonly savedAt: number;
-  /** The time, Unix milliseconds. */
+  /** The current time, Unix milliseconds. */
   readonly now: number;
 }
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** Servers that are looked up at a time. */
+/** Servers per query. */
 const BATCH = 500;
 
 /**
- * Which of these servers have their row of a scan in a database. A later scan or a watch may have
- * written the server since, so the scan's observation counts. `prune` may have deleted that, but
- * never without a later observation of the same server on the same day (UTC), and only of hours
- * that ended an hour ago or earlier: within these times, any observation counts.
+ * Finds the servers whose row of a scan is in a database. A later scan or a watch may have overwritten
+ * the server's row, so the scan's observation counts as well. `prune` may have deleted that observation,
+ * but only when it was at least an hour old, and when a later observation of the server exists for that
+ * day (UTC). Therefore any observation counts between the scan's start and the end of the day of the
+ * checkpoint, except the last hour's.
  *
- * @param ids The servers, as {@linkcode serverId} has them.
- * @returns Their ids.
+ * @param ids The results of {@linkcode serverId}.
+ * @returns The ids of the servers that have a row.
  */
-export async function heldServers(
+export async function serversWithRow(
   database: Database,
-  { id, since, savedAt, now }: HeldScan,
+  { id, since, savedAt, now }: ResumedScan,
   ids: readonly string[],
 ): Promise<Set<string>> {
-  const pruned = Math.floor((now - HOUR_MS) / HOUR_MS) * HOUR_MS;
-  const until = Math.min(pruned, Math.floor(savedAt / DAY_MS + 1) * DAY_MS);
-  const held = new Set<string>();
+  const prunedBefore = Math.floor((now - HOUR_MS) / HOUR_MS) * HOUR_MS;
+  const until = Math.min(prunedBefore, Math.floor(savedAt / DAY_MS + 1) * DAY_MS);
+  const withRow = new Set<string>();
   for (let at = 0; at < ids.length; at += BATCH) {
     const batch: readonly Value[] = ids.slice(at, at + BATCH);
-    const marks = batch.map(() => "?").join(", ");
+    const placeholders = batch.map(() => "?").join(", ");
     const rows = await database.rows(
       "select server_id as id from observations " +
-        `where scan_id = ? and online = 1 and server_id in (${marks}) ` +
-        `union select id from servers where last_scan = ? and id in (${marks}) ` +
+        `where scan_id = ? and online = 1 and server_id in (${placeholders}) ` +
+        `union select id from servers where last_scan = ? and id in (${placeholders}) ` +
         "union select server_id from observations " +
-        `where server_id in (${marks}) and seen_at >= ? and seen_at < ?`,
+        `where server_id in (${placeholders}) and seen_at >= ? and seen_at < ?`,
       [id, ...batch, id, ...batch, ...batch, since, until],
     );
-    for (const { id } of rows) held.add(String(id));
+    for (const { id } of rows) withRow.add(String(id));
   }
-  return held;
+  return withRow;
 }

@@ -1,5 +1,5 @@
 /**
- * Records as rows of the table `servers`, and back.
+ * Converts records to rows of the tables `servers` and `observations`, and rows to records.
  *
  * @module
  */
@@ -7,22 +7,22 @@ import { formatAddress, parseAddress } from "../core/address.ts";
 import { FIELDS, type FieldType, serverId, type ServerRecord } from "../core/record.ts";
 import type { ColumnDefinition, ColumnType, Row, Value } from "./database/database.ts";
 
-/** What a list knows of a server beyond what it said. */
+/** The state of a server, which a database keeps beside the server's last reply. */
 export interface ServerState {
-  /** Whether it counts as online. */
+  /** Whether the server counts as online. */
   online: boolean;
-  /** How often in a row it did not answer. */
+  /** Number of scans or polls in a row without a reply. */
   failures: number;
-  /** When it was first heard of, Unix milliseconds. */
+  /** When the server was first found or imported, Unix milliseconds. */
   first_seen: number;
-  /** When it was last asked, whether it answered or not, Unix milliseconds. */
+  /** When the server was last probed, with or without a reply, Unix milliseconds. */
   last_seen: number;
 }
 
-/** A server of a list. */
+/** A server in a database: the record of its last reply, and its state. */
 export interface StoredRecord extends ServerRecord, ServerState {}
 
-/** Fields of a record that the table has under other names. */
+/** Columns whose name differs from that of the record's field. */
 const RENAMED: Partial<Record<keyof ServerRecord, string>> = {
   seen_at: "last_online",
   scan_id: "last_scan",
@@ -38,7 +38,7 @@ const TYPES: Readonly<Record<FieldType, ColumnType>> = {
   facts: "text",
 };
 
-/** The columns of a record, in its own order, and those that are made of it. */
+/** Columns of the table `servers`: the record's fields in order, then derived columns and the state. */
 export const SERVER_COLUMNS: readonly ColumnDefinition[] = [
   ...FIELDS.map(({ name, type }): ColumnDefinition => [RENAMED[name] ?? name, TYPES[type]]),
   ["id", "text"],
@@ -51,7 +51,7 @@ export const SERVER_COLUMNS: readonly ColumnDefinition[] = [
   ["last_seen", "bigint"],
 ];
 
-/** The columns of an observation. */
+/** Columns of the table `observations`. */
 export const OBSERVATION_COLUMNS: readonly ColumnDefinition[] = [
   ["scan_id", "text"],
   ["server_id", "text"],
@@ -64,12 +64,12 @@ export const OBSERVATION_COLUMNS: readonly ColumnDefinition[] = [
   ["content_hash", "text"],
 ];
 
-/** The values of {@linkcode SERVER_COLUMNS}. */
+/** The values of {@linkcode SERVER_COLUMNS} for a record. */
 export function serverValues(record: ServerRecord, id: string, state: ServerState): Value[] {
   const values: Value[] = [];
   for (const { name, type } of FIELDS) values.push(valueOf(record[name], type));
   const address = parseAddress(record.host);
-  if (record.protocol === "") values[SEEN_AT] = null; // it never answered
+  if (record.protocol === "") values[SEEN_AT] = null; // the server never replied
   values.push(
     id,
     typeof address === "number" ? address : null,
@@ -83,21 +83,22 @@ export function serverValues(record: ServerRecord, id: string, state: ServerStat
   return values;
 }
 
-/** So much of a software's name is looked for, letters. */
-const MOST_KEY = 64;
+/** Maximum length of a software key, UTF-16 code units. */
+const MAX_SOFTWARE_KEY = 64;
 
-/** What software is found by: the start of its name, in small letters. An index has it. */
+/** The indexed search key of a software name: its first 64 UTF-16 code units in lower case. */
 export function softwareKey(software: string | null): string | null {
-  return software === null ? null : storable(software.slice(0, MOST_KEY).toLowerCase());
+  return software === null ? null : storable(software.slice(0, MAX_SOFTWARE_KEY).toLowerCase());
 }
 
 const SEEN_AT = FIELDS.findIndex(({ name }) => name === "seen_at");
 const CONTENT_HASH = SERVER_COLUMNS.findIndex(([name]) => name === "content_hash");
 
 /**
- * The values of {@linkcode OBSERVATION_COLUMNS}, of a server whose values these are.
+ * The values of {@linkcode OBSERVATION_COLUMNS} for a record.
  *
- * @param round The number of a watch's poll. Default: 0, as for a scan.
+ * @param server The values of {@linkcode SERVER_COLUMNS} for the record.
+ * @param round Number of the watch's poll, from 1. Default: 0, a scan.
  */
 export function observationValues(
   record: ServerRecord,
@@ -132,46 +133,60 @@ function valueOf(value: ServerRecord[keyof ServerRecord], type: FieldType): Valu
     case "boolean":
       return value ? 1 : 0;
     default:
-      if (Array.isArray(value) && value.length === 0) return "[]"; // most flags: quicker
-      return JSON.stringify(value); // which escapes U+0000 and halves of surrogate pairs
+      if (Array.isArray(value) && value.length === 0) return "[]"; // a fast path: most flags are empty
+      return JSON.stringify(value); // escapes U+0000 and lone surrogates
   }
 }
 
-/** A number that a bigint can hold. */
+/** The number, if it is a safe integer, which a bigint column can hold; else null. */
 function wholeNumber(value: number | null): number | null {
   return Number.isSafeInteger(value) ? value : null;
 }
 
 /**
- * Text that both engines take: PostgreSQL refuses U+0000, SQLite's texts may end there, and half of
- * a surrogate pair is no character. The first becomes its picture, the other U+FFFD.
+ * Text that both engines store unchanged. PostgreSQL refuses U+0000, and SQLite functions may end a
+ * text there: it becomes U+2400 (␀). A lone surrogate has no UTF-8 form: it becomes U+FFFD.
  */
 export function storable(text: string): string {
   const whole = text.includes("\0") ? text.replaceAll("\0", "␀") : text;
   return whole.isWellFormed() ? whole : whole.toWellFormed();
 }
 
-/** What the content of a server is: not its players, nor when and how fast it answered. */
-const CONTENT = [
-  ...["protocols", "edition", "software", "motd", "version", "protocol_version", "map"] as const,
-  ...["gamemode", "players_max", "plugins", "guid", "port_v4", "port_v6", "proxy"] as const,
-  ...["joinable", "favicon_hash"] as const,
+/** Fields that the content hash covers: all that a server publishes, except players and times. */
+const CONTENT: readonly (keyof ServerRecord)[] = [
+  "protocols",
+  "edition",
+  "software",
+  "motd",
+  "version",
+  "protocol_version",
+  "map",
+  "gamemode",
+  "players_max",
+  "plugins",
+  "guid",
+  "port_v4",
+  "port_v6",
+  "proxy",
+  "joinable",
+  "favicon_hash",
 ];
 
-/** Where they are among a server's values. */
+/** Positions of the fields of {@linkcode CONTENT} in {@linkcode FIELDS}. */
 const CONTENT_COLUMNS = CONTENT.map((name) => FIELDS.findIndex((field) => field.name === name));
 
 /**
- * 64 bits of what a server says of itself, players and times apart; no proof against forgery.
+ * A 64-bit hash of a server's content, 16 hexadecimal digits. It is not cryptographic: collisions can
+ * be constructed.
  *
- * @param values The values of its fields, as columns hold them.
+ * @param values The values of {@linkcode SERVER_COLUMNS}; those of {@linkcode FIELDS} suffice.
  */
 function contentHash(values: readonly Value[]): string {
   let [high, low] = [0x9e3779b9, 0x85ebca6b];
   for (const column of CONTENT_COLUMNS) {
     const value = values[column];
     const text = typeof value === "string" ? value : value === null ? "" : String(value);
-    // One half takes every second character: both would take twice as long.
+    // Each half covers every second character, which takes half the time.
     const { length } = text;
     for (let i = 0; i + 1 < length; i += 2) {
       high = Math.imul(high ^ text.charCodeAt(i), 0x9e3779b1);
@@ -189,7 +204,7 @@ function hex(bits: number): string {
   return (bits >>> 0).toString(16).padStart(8, "0");
 }
 
-/** The record of a row. */
+/** Converts a row of the table `servers` to a record. */
 export function recordOf(row: Row): StoredRecord {
   const record: Record<string, unknown> = {};
   for (const { name, type } of FIELDS) {
@@ -213,7 +228,7 @@ function readValue(value: Value, type: FieldType): unknown {
     : value;
 }
 
-/** The row's name of a host and a port, as servers have it; `undefined` where it is no address. */
+/** The id of a server, with the address in canonical form; `undefined` when the host is no address. */
 export function canonicalId(host: string, port: number): string | undefined {
   const address = parseAddress(host);
   return address === undefined ? undefined : serverId({ host: formatAddress(address), port });

@@ -1,5 +1,5 @@
 /**
- * Reading lists: which servers, and what was seen of one.
+ * Reads servers and observations from a database.
  *
  * @module
  */
@@ -7,7 +7,7 @@ import { type Field, FIELDS, type ServerRecord } from "../core/record.ts";
 import { recordOf, storable, type StoredRecord } from "./server_columns.ts";
 import type { Database, Value } from "./database/database.ts";
 
-/** The orders of a list. */
+/** Sort orders of servers, as `order by` clauses. */
 export const SERVER_ORDERS = {
   players: "online desc, coalesce(players_online, -1) desc, id",
   seen: "last_seen desc, id",
@@ -18,42 +18,62 @@ export const SERVER_ORDERS = {
   address: "addr, id",
 } as const;
 
-/** Which servers, and in which order. What is not said holds for all. */
+/** Filters, order and limit of a query for servers. A filter that is omitted matches all servers. */
 export interface ServerSelection {
-  /** Only those that count as online. */
+  /** `true`: only servers that count as online. */
   readonly online?: boolean;
-  /** A part of the software's name, of its first 64 letters, capitals or not. */
+  /** A part of the software's name (its first 64 code units), case-insensitive. */
   readonly software?: string;
-  /** A game version: 1.21 stands for 1.21.50 too, and not for 1.210. */
+  /** A game version or its start, in whole numbers: `1.21` matches `1.21.50` and not `1.210`. */
   readonly version?: string;
-  /** So many players at least. */
+  /** Minimum number of players online. */
   readonly minPlayers?: number;
-  /** A part of name, MOTD, map or software, capitals or not. */
+  /** A part of name, MOTD, map or software, case-insensitive. */
   readonly text?: string;
-  /** Only those that were asked later than this, Unix milliseconds. */
+  /** Only servers that were probed later than this time, Unix milliseconds. */
   readonly since?: number;
-  /** The order. */
+  /** Sort order, one of {@linkcode SERVER_ORDERS}. */
   readonly sort: keyof typeof SERVER_ORDERS;
-  /** How many at the most. Default: all. */
+  /** Maximum number of servers. Default: no limit. */
   readonly limit?: number;
 }
 
-/** Columns that every row of a list has behind those of a scan's. */
+/** Columns of a stored record after those of a scan's record. */
 const STATE_FIELDS = [
-  { name: "online", type: "boolean", nullable: false, meaning: "whether it counts as online" },
-  { name: "failures", type: "integer", nullable: false, meaning: "scans in a row without answer" },
-  { name: "first_seen", type: "integer", nullable: false, meaning: "first heard of" },
-  { name: "last_seen", type: "integer", nullable: false, meaning: "last asked" },
+  {
+    name: "online",
+    type: "boolean",
+    nullable: false,
+    meaning: "whether the server counts as online",
+  },
+  {
+    name: "failures",
+    type: "integer",
+    nullable: false,
+    meaning: "scans or polls in a row without a reply",
+  },
+  {
+    name: "first_seen",
+    type: "integer",
+    nullable: false,
+    meaning: "when the server was first found or imported",
+  },
+  {
+    name: "last_seen",
+    type: "integer",
+    nullable: false,
+    meaning: "when the server was last probed",
+  },
 ] as const;
 
-/** The columns of a list's rows, which are {@linkcode StoredRecord}s. */
+/** Fields of a {@linkcode StoredRecord}, in the order of columns. */
 export const STORED_FIELDS: readonly Field[] = [
   ...FIELDS,
   ...STATE_FIELDS as unknown as readonly Field[],
 ];
 
-/** The servers of a list, as they are read. */
-export async function* listServers(
+/** Streams the selected servers of a database. */
+export async function* selectServers(
   database: Database,
   selection: ServerSelection,
 ): AsyncIterable<StoredRecord> {
@@ -61,62 +81,66 @@ export async function* listServers(
   for await (const row of database.stream(sql, values)) yield recordOf(row);
 }
 
-/** A query. */
-interface Query {
+/** A SQL query and its parameters. */
+interface SqlQuery {
   readonly sql: string;
   readonly values: readonly Value[];
 }
 
-/** So many names of software are looked up one by one. */
-const MOST_KEYS = 32;
+/** Above this number of matching software keys, one query without the index is used. */
+const MAX_SOFTWARE_KEYS = 32;
 
 /**
- * The query for a selection. The head of the usual order, with a part of the software's name, is put
- * together of one for each name that holds it: an index has both, and no other server is looked at.
+ * Builds the query for a selection. The default order with a software filter and a limit becomes a union
+ * of one query per matching software key. The index `servers_software` serves each of these, so that no
+ * other row is read.
  */
-async function queryFor(database: Database, selection: ServerSelection): Promise<Query> {
+async function queryFor(database: Database, selection: ServerSelection): Promise<SqlQuery> {
   const { sort, limit, software, ...rest } = selection;
   if (software !== undefined && limit !== undefined && sort === "players") {
     const keys = await softwareKeys(database, software);
-    if (keys.length > 0 && keys.length <= MOST_KEYS) {
-      const each = keys.map((key) =>
-        selectSql(conditionsOf(database, rest, ["software_key = ?", key]), selection)
+    if (keys.length > 0 && keys.length <= MAX_SOFTWARE_KEYS) {
+      const queries = keys.map((key) =>
+        selectQuery(conditionsOf(database, rest, ["software_key = ?", key]), selection)
       );
-      const sql = each.map((one) => `select * from (${one.sql}) as one`).join(" union all ");
+      const sql = queries.map((query) => `select * from (${query.sql}) as head`).join(
+        " union all ",
+      );
       return {
         sql: `select * from (${sql}) as heads order by ${SERVER_ORDERS[sort]} limit ?`,
-        values: [...each.flatMap(({ values }) => values), limit],
+        values: [...queries.flatMap(({ values }) => values), limit],
       };
     }
   }
-  const named = software === undefined
+  const softwareFilter = software === undefined
     ? undefined
     : ["software_key like ? escape '\\'", `%${pattern(software)}%`] as const;
-  return selectSql(conditionsOf(database, rest, named), selection);
+  return selectQuery(conditionsOf(database, rest, softwareFilter), selection);
 }
 
-/** The names of software that hold a text, and one more than are looked up one by one. */
+/** The software keys that contain a text; at most {@linkcode MAX_SOFTWARE_KEYS} and one more. */
 async function softwareKeys(database: Database, text: string): Promise<string[]> {
-  // From name to name: each is one look into the index, however many servers have it.
+  // A loose index scan: one index lookup per distinct key, independent of the number of servers.
   const sql = "with recursive keys (name) as (select min(software_key) from servers union all " +
     "select (select min(software_key) from servers where software_key > keys.name) from keys " +
     "where keys.name is not null) " +
-    `select name from keys where name like ? escape '\\' limit ${MOST_KEYS + 1}`;
+    `select name from keys where name like ? escape '\\' limit ${MAX_SOFTWARE_KEYS + 1}`;
   return (await database.rows(sql, [`%${pattern(text)}%`])).map(({ name }) => String(name));
 }
 
-function selectSql(
+function selectQuery(
   { conditions, values }: Conditions,
   { sort, limit }: Pick<ServerSelection, "sort" | "limit">,
-): Query {
+): SqlQuery {
   const where = conditions.length === 0 ? "" : `where ${conditions.join(" and ")}`;
-  const most = limit === undefined ? "" : "limit ?";
+  const limitClause = limit === undefined ? "" : "limit ?";
   return {
-    sql: `select * from servers ${where} order by ${SERVER_ORDERS[sort]} ${most}`,
+    sql: `select * from servers ${where} order by ${SERVER_ORDERS[sort]} ${limitClause}`,
     values: limit === undefined ? values : [...values, limit],
   };
 }
 
+/** Conditions of a `where` clause, and their parameters. */
 interface Conditions {
   readonly conditions: readonly string[];
   readonly values: readonly Value[];
@@ -128,37 +152,37 @@ function conditionsOf(
     ServerSelection,
     "sort" | "limit" | "software"
   >,
-  named: readonly [condition: string, value: string] | undefined,
+  softwareFilter: readonly [condition: string, value: string] | undefined,
 ): Conditions {
   const conditions: string[] = [];
   const values: Value[] = [];
-  const add = (condition: string, ...given: Value[]) => {
+  const add = (condition: string, ...parameters: Value[]) => {
     conditions.push(condition);
-    values.push(...given);
+    values.push(...parameters);
   };
-  if (named !== undefined) add(...named);
+  if (softwareFilter !== undefined) add(...softwareFilter);
   if (online) add("online = 1");
   if (since !== undefined) add("last_seen > ?", since);
   if (minPlayers !== undefined) add("players_online >= ?", minPlayers);
   if (version !== undefined) {
-    const begins = like("version", engine, version);
-    add(`(lower(version) = ? or ${begins})`, fold(version), `${pattern(version)}.%`);
+    const startsWith = like("version", engine, version);
+    add(`(lower(version) = ? or ${startsWith})`, fold(version), `${pattern(version)}.%`);
   }
   if (text !== undefined) {
     const columns = ["name", "motd_plain", "map", "software"];
-    const holds = columns.map((column) => like(column, engine, text));
-    add(`(${holds.join(" or ")})`, ...columns.map(() => `%${pattern(text)}%`));
+    const contains = columns.map((column) => like(column, engine, text));
+    add(`(${contains.join(" or ")})`, ...columns.map(() => `%${pattern(text)}%`));
   }
   return { conditions, values };
 }
 
-/** Whether a column is like a text, capitals or not: of ASCII, SQLite sees to that itself. */
+/** A case-insensitive `like` condition. SQLite's `like` ignores the case of ASCII letters by itself. */
 function like(column: string, engine: Database["engine"], text: string): string {
   const folded = engine === "sqlite" && /^[ -~]*$/.test(text) ? column : `lower(${column})`;
   return `${folded} like ? escape '\\'`;
 }
 
-/** Text in which no character stands for others. */
+/** Text in lower case as a `like` pattern, with wildcards escaped. */
 function pattern(text: string): string {
   return fold(text).replace(/[\\%_]/g, "\\$&");
 }
@@ -167,13 +191,13 @@ function fold(text: string): string {
   return storable(text).toLowerCase();
 }
 
-/** All servers of a list, the most overdue first. */
+/** All servers of a database. Those whose last probe is the oldest come first. */
 export function overdueServers(database: Database): AsyncIterable<StoredRecord> {
-  return listServers(database, { sort: "overdue" });
+  return selectServers(database, { sort: "overdue" });
 }
 
-/** Where they are, what they speak, and nothing more of them. */
-export async function* dueServers(
+/** Endpoints and protocols of all servers, in the order of {@linkcode overdueServers}. */
+export async function* overdueEndpoints(
   database: Database,
 ): AsyncIterable<Pick<ServerRecord, "host" | "port" | "protocols" | "requested_as">> {
   const columns = "host, port, protocols, requested_as";
@@ -188,25 +212,25 @@ export async function* dueServers(
   }
 }
 
-/** What was seen of a server, once. */
+/** The result of one scan or poll of a server. Fields are null when the server did not reply. */
 export interface Observation {
-  /** When, Unix milliseconds. */
+  /** When the server was probed, Unix milliseconds. */
   readonly seen_at: number;
-  /** Whether it answered. */
+  /** Whether the server replied. */
   readonly online: boolean;
-  /** Players online. */
+  /** Number of players online; null when the server did not publish it. */
   readonly players_online: number | null;
-  /** Player slots. */
+  /** Number of player slots; null when the server did not publish it. */
   readonly players_max: number | null;
-  /** Round trip, milliseconds. */
+  /** Round-trip time, milliseconds. */
   readonly latency_ms: number | null;
-  /** Another hash, another content: `content_hash` of the server then. */
+  /** Hash of the server's content, 16 hexadecimal digits. It changes when the content changes. */
   readonly content_hash: string | null;
-  /** The scan. */
+  /** Identity of the scan or watch, UUIDv7. */
   readonly scan_id: string;
 }
 
-/** The last observations of a server, the oldest of them first. */
+/** The last `limit` observations of a server, oldest first. */
 export async function historyOf(
   database: Database,
   id: string,
@@ -219,7 +243,7 @@ export async function historyOf(
   });
 }
 
-/** The ports of a host on which the list has servers. */
+/** The ports of a host on which the database has servers, in ascending order. */
 export async function portsOf(database: Database, host: string): Promise<number[]> {
   const rows = await database.rows("select port from servers where host = ? order by port", [host]);
   return rows.map(({ port }) => Number(port));

@@ -1,5 +1,5 @@
 /**
- * A store that may be unavailable for a while: its rows wait in a file until it takes them.
+ * A store whose database may be temporarily unavailable: meanwhile a spill file holds its records.
  *
  * @module
  */
@@ -7,174 +7,192 @@ import { type Clock, sleep } from "../net/clock.ts";
 import { serverId, type ServerRecord } from "../core/record.ts";
 import { linesOf } from "../core/text.ts";
 import { type Database, Unavailable } from "./database/database.ts";
-import { type HeldScan, heldServers } from "./scan_rows.ts";
+import { type ResumedScan, serversWithRow } from "./scan_rows.ts";
 import {
-  type ScanBegin,
-  type ScanFinish,
+  type ScanEnd,
+  type ScanStart,
   type Store,
   StoreError,
   withDatabaseErrors,
 } from "./store.ts";
 
-/** How rows wait. */
+/** Options of a {@linkcode SpillingStore}. */
 export interface SpillOptions {
-  /** The file, which is made when it is needed, for its owner alone, and removed when it is not. */
+  /** Path of the spill file. It is created with mode 0600 when needed, and removed when empty. */
   readonly path: string;
-  /** How large it may get, bytes. */
-  readonly most: number;
-  /** How long to wait for the database at the end, milliseconds. */
-  readonly patienceMs: number;
-  /** Shortens that wait. Default: nothing does. */
+  /** Maximum size of the spill file, bytes. */
+  readonly maxBytes: number;
+  /** How long {@linkcode SpillingStore.end} waits for an unavailable database, milliseconds. */
+  readonly maxWaitMs: number;
+  /** Shortens that wait to 2 seconds. Default: none. */
   readonly signal?: AbortSignal;
-  /** The clock. */
+  /** The clock of waits and retries. */
   readonly clock: Clock;
-  /** Told when the database becomes unavailable, and when it is available again. */
-  readonly tell: (line: string) => void;
+  /** Receives a message when the database becomes unavailable, and when it is available again. */
+  readonly report: (line: string) => void;
 }
 
-/** How often the database is tried while rows wait, milliseconds. */
+/** Minimum time between two attempts to reach an unavailable database, milliseconds. */
 const RETRY_MS = 1000;
-/** How long the end of a scan still waits for the database after an interruption, milliseconds. */
-const HURRIED_MS = 2000;
-/** Rows that are read back at a time. */
+/** How long the end of a cancelled scan waits for the database, milliseconds. */
+const CANCELLED_WAIT_MS = 2000;
+/** Spilled records per write to the database. */
 const BATCH = 500;
 const LINE_FEED = 10;
 
-/** Takes rows as a {@linkcode Store} does, and keeps those that the database does not take. */
+/** Writes records as a {@linkcode Store} does, and spills to a file while the database is unavailable. */
 export class SpillingStore implements AsyncDisposable {
-  /** Rows in the file. */
-  #rows = 0;
-  #bytes = 0;
-  /** The scan, until the database knows of it. */
-  #scan: ScanBegin | undefined;
-  #triedAt = -Infinity;
+  /** Number of records in the spill file. */
+  #spilledRows = 0;
+  /** Size of the spill file. */
+  #spilledBytes = 0;
+  /** The scan's start, until it is stored in the database. */
+  #pendingStart: ScanStart | undefined;
+  /** When the database was last found unavailable, milliseconds of the clock. */
+  #failedAt = -Infinity;
 
-  /** Takes a store over. */
+  /** Owns the store: disposing this closes the store. */
   constructor(private readonly store: Store, private readonly options: SpillOptions) {}
 
-  /** The store's own. */
+  /** The database of the store. */
   get database(): Database {
     return this.store.database;
   }
 
-  /** Whether there is something that the database has not taken. */
-  get #waits(): boolean {
-    return this.#rows > 0 || this.#scan !== undefined;
+  /** Whether something is still to be written to the database. */
+  get #isBehind(): boolean {
+    return this.#spilledRows > 0 || this.#pendingStart !== undefined;
   }
 
   /**
-   * Which of these servers have no row of a scan, neither in the database nor in the file. To be
-   * called before the scan goes on.
+   * Finds the servers that have no row of a resumed scan, neither in the database nor in the spill file.
+   * Must be called before {@linkcode begin}.
    *
+   * @param ids The results of {@linkcode serverId}.
+   * @returns The ids without a row.
    * @throws StoreError when the database cannot be read.
    */
-  async missing(scan: HeldScan, ids: readonly string[]): Promise<Set<string>> {
+  async serversWithoutRow(scan: ResumedScan, ids: readonly string[]): Promise<Set<string>> {
     const { database } = this;
-    const held = await withDatabaseErrors("read", database, () => heldServers(database, scan, ids));
-    for await (const record of waitingRows(this.options.path)) held.add(serverId(record));
-    return new Set(ids.filter((id) => !held.has(id)));
+    const withRow = await withDatabaseErrors(
+      "read",
+      database,
+      () => serversWithRow(database, scan, ids),
+    );
+    for await (const record of spilledRecords(this.options.path)) withRow.add(serverId(record));
+    return new Set(ids.filter((id) => !withRow.has(id)));
   }
 
-  /** Notes that a scan begins, or goes on: then rows may wait that it kept before. */
-  async begin(scan: ScanBegin): Promise<void> {
-    await this.#recover();
-    this.#scan = scan;
-    await this.#try(() => this.#announce(), true);
+  /** Stores that a scan has begun or was resumed; a resumed scan may have a spill file. */
+  async begin(start: ScanStart): Promise<void> {
+    await this.#recoverSpillFile();
+    this.#pendingStart = start;
+    await this.#attempt(() => this.#writeStart(), true);
   }
 
   /**
-   * Writes rows, to the database or to the file.
+   * Writes records to the database or to the spill file.
    *
-   * @throws StoreError when the database refuses them, or neither takes them.
+   * @throws StoreError when the database refuses the records, or when neither can be written.
    */
   async write(records: readonly ServerRecord[]): Promise<void> {
-    const isFirst = !this.#waits;
-    const tooSoon = this.options.clock.now() - this.#triedAt < RETRY_MS;
-    const written = (isFirst || !tooSoon) && await this.#try(async () => {
+    const isFirst = !this.#isBehind;
+    const isTooSoon = this.options.clock.now() - this.#failedAt < RETRY_MS;
+    const written = (isFirst || !isTooSoon) && await this.#attempt(async () => {
       await this.#replay();
       await this.store.write(records);
     }, isFirst);
-    if (!written) await this.#keep(records);
+    if (!written) await this.#spill(records);
   }
 
-  /** Hands everything that was written on to the disk. */
+  /** Syncs written records to the disk, in the database and in the spill file. */
   async flush(): Promise<void> {
-    await this.#syncFile();
+    await this.#syncSpillFile();
     await this.store.flush();
   }
 
-  async #syncFile(): Promise<void> {
-    if (this.#rows === 0) return;
+  async #syncSpillFile(): Promise<void> {
+    if (this.#spilledRows === 0) return;
     using file = await Deno.open(this.options.path, { write: true });
     await file.sync();
   }
 
-  /** Always 0: nothing is ever cut back. */
+  /** Always 0: a resumed scan truncates no database. */
   position(): number {
     return 0;
   }
 
   /**
-   * Notes that a scan ended, after all rows have been brought to the database.
+   * Writes spilled records to the database, then stores that the scan has ended.
    *
-   * @throws StoreError when it stays unavailable: the message says how many rows wait, and where.
+   * @returns The number of missing servers.
+   * @throws StoreError when the database stays unavailable. The message contains the number of spilled
+   * records and the path of the spill file.
    */
-  async end(finish: ScanFinish): Promise<number> {
-    const { clock, patienceMs, path, signal } = this.options;
-    let deadline = clock.now() + patienceMs;
-    const hurry = () => deadline = Math.min(deadline, clock.now() + HURRIED_MS);
-    signal?.addEventListener("abort", hurry, { once: true });
-    if (signal?.aborted) hurry();
+  async end(end: ScanEnd): Promise<number> {
+    const { clock, maxWaitMs, path, signal } = this.options;
+    let deadline = clock.now() + maxWaitMs;
+    const shortenWait = () => deadline = Math.min(deadline, clock.now() + CANCELLED_WAIT_MS);
+    signal?.addEventListener("abort", shortenWait, { once: true });
+    if (signal?.aborted) shortenWait();
     for (;;) {
       try {
         await this.#replay();
-        return await this.store.end(finish);
+        return await this.store.end(end);
       } catch (error) {
-        const why = absenceOf(error);
-        if (why === undefined) throw error;
+        const reason = unavailableReason(error);
+        if (reason === undefined) throw error;
         if (clock.now() + RETRY_MS <= deadline) {
           await sleep(clock, RETRY_MS);
           continue;
         }
-        await this.#syncFile();
+        await this.#syncSpillFile();
         const { name } = this.store.database;
-        const kept = this.#rows === 0
-          ? "all rows are there, but not how the scan ended"
-          : `${this.#rows} rows wait in "${path}"; when it is back, import that file`;
-        throw new StoreError(`Cannot write to ${name}: ${why}; ${kept}`, { cause: error });
+        const remains = this.#spilledRows === 0
+          ? "all rows were written, but not the end of the scan"
+          : `${this.#spilledRows} rows are in "${path}"; import this file when the database is ` +
+            "available";
+        throw new StoreError(`Cannot write to ${name}: ${reason}; ${remains}`, { cause: error });
       }
     }
   }
 
-  /** Closes the database; a file with rows stays. */
+  /** Closes the database. A spill file with records stays. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.store[Symbol.asyncDispose]();
   }
 
-  /** Does something with the database; false where that is unavailable. */
-  async #try(work: () => Promise<void>, isFirst: boolean): Promise<boolean> {
+  /**
+   * Runs `work`, which uses the database.
+   *
+   * @param isFirst Whether to report a failure: the database was available until now.
+   * @returns `false` when the database is unavailable.
+   */
+  async #attempt(work: () => Promise<void>, isFirst: boolean): Promise<boolean> {
     try {
       await work();
       return true;
     } catch (error) {
-      const why = absenceOf(error);
-      if (why === undefined) throw error;
-      this.#triedAt = this.options.clock.now();
-      if (isFirst) this.#tell(`is unavailable (${why}): rows wait in "${this.options.path}"`);
+      const reason = unavailableReason(error);
+      if (reason === undefined) throw error;
+      this.#failedAt = this.options.clock.now();
+      if (isFirst) {
+        this.#report(`is unavailable (${reason}): rows are kept in "${this.options.path}"`);
+      }
       return false;
     }
   }
 
-  async #announce(): Promise<void> {
-    if (this.#scan === undefined) return;
-    await this.store.begin(this.#scan);
-    this.#scan = undefined;
+  async #writeStart(): Promise<void> {
+    if (this.#pendingStart === undefined) return;
+    await this.store.begin(this.#pendingStart);
+    this.#pendingStart = undefined;
   }
 
-  /** Counts rows of an earlier part of the scan; a torn one was never accepted, and is cut off. */
-  async #recover(): Promise<void> {
+  /** Counts the records that an interrupted scan has spilled. Truncates an incomplete last line. */
+  async #recoverSpillFile(): Promise<void> {
     const { path } = this.options;
-    const file = await openWaiting(path, { read: true, write: true });
+    const file = await openSpillFile(path, { read: true, write: true });
     if (file === undefined) return;
     using _closed = file;
     const chunk = new Uint8Array(1 << 16);
@@ -184,15 +202,15 @@ export class SpillingStore implements AsyncDisposable {
       for (let at = -1; (at = bytes.indexOf(LINE_FEED, at + 1)) >= 0; whole = size + at + 1) rows++;
     }
     if (whole < size) await file.truncate(whole);
-    [this.#rows, this.#bytes] = [rows, whole];
+    [this.#spilledRows, this.#spilledBytes] = [rows, whole];
   }
 
-  async #keep(records: readonly ServerRecord[]): Promise<void> {
-    const { path, most } = this.options;
+  async #spill(records: readonly ServerRecord[]): Promise<void> {
+    const { path, maxBytes } = this.options;
     const text = records.map((record) => `${JSON.stringify(record)}\n`).join("");
     const bytes = new TextEncoder().encode(text);
     const { name } = this.store.database;
-    if (this.#bytes + bytes.length > most) {
+    if (this.#spilledBytes + bytes.length > maxBytes) {
       throw new StoreError(`Cannot write to ${name}: it is unavailable, and "${path}" is full`);
     }
     try {
@@ -200,59 +218,60 @@ export class SpillingStore implements AsyncDisposable {
     } catch (error) {
       const { message } = error as Error;
       throw new StoreError(
-        `Cannot write to ${name}: it is unavailable, nor to "${path}": ${message}`,
+        `Cannot write to ${name}: it is unavailable; cannot write to "${path}": ${message}`,
       );
     }
-    this.#bytes += bytes.length;
-    this.#rows += records.length;
+    this.#spilledBytes += bytes.length;
+    this.#spilledRows += records.length;
   }
 
-  /** Brings what waits to the database. Rows that it has already change nothing. */
+  /** Writes everything pending to the database. Records that the database already has change nothing. */
   async #replay(): Promise<void> {
-    await this.#announce();
-    if (this.#rows === 0) return;
+    await this.#writeStart();
+    if (this.#spilledRows === 0) return;
     const { path } = this.options;
     let batch: ServerRecord[] = [];
-    for await (const record of waitingRows(path)) {
+    for await (const record of spilledRecords(path)) {
       if (batch.push(record) < BATCH) continue;
       await this.store.write(batch);
       batch = [];
     }
     await this.store.write(batch);
     await Deno.remove(path);
-    this.#tell(`is available again: ${this.#rows} rows that waited were written`);
-    this.#rows = 0;
-    this.#bytes = 0;
+    this.#report(`is available again: ${this.#spilledRows} kept rows were written`);
+    this.#spilledRows = 0;
+    this.#spilledBytes = 0;
   }
 
-  #tell(what: string): void {
-    this.options.tell(`${this.store.database.name} ${what}`);
+  #report(event: string): void {
+    this.options.report(`${this.store.database.name} ${event}`);
   }
 }
 
 /**
- * The rows in a file, none where there is none. A crash of the system may have left a last line that
- * is torn, or lines that are no rows: whoever resumes learns which servers are missing.
+ * The records in a spill file; none when there is no file. A crash of the system may have left an
+ * incomplete last line, or lines that are no JSON. These are skipped: {@linkcode
+ * SpillingStore.serversWithoutRow} reports their servers.
  */
-async function* waitingRows(path: string): AsyncIterable<ServerRecord> {
-  const file = await openWaiting(path, { read: true });
+async function* spilledRecords(path: string): AsyncIterable<ServerRecord> {
+  const file = await openSpillFile(path, { read: true });
   if (file === undefined) return;
   for await (const { line, ended } of linesOf(file.readable.pipeThrough(new TextDecoderStream()))) {
-    const record = ended ? recordIn(line) : undefined;
+    const record = ended ? parseRecord(line) : undefined;
     if (record !== undefined) yield record;
   }
 }
 
-function recordIn(line: string): ServerRecord | undefined {
+function parseRecord(line: string): ServerRecord | undefined {
   try {
     return JSON.parse(line);
   } catch {
-    return undefined; // not even JSON
+    return undefined; // no JSON
   }
 }
 
-/** Opens a file with rows; `undefined` where there is none. */
-async function openWaiting(
+/** Opens a spill file; `undefined` when there is none. */
+async function openSpillFile(
   path: string,
   options: Deno.OpenOptions,
 ): Promise<Deno.FsFile | undefined> {
@@ -265,8 +284,8 @@ async function openWaiting(
   }
 }
 
-/** Why a database is unavailable; `undefined` for other errors. */
-export function absenceOf(error: unknown): string | undefined {
-  if (error instanceof StoreError) return absenceOf(error.cause);
+/** The reason why a database is unavailable; `undefined` for other errors. */
+export function unavailableReason(error: unknown): string | undefined {
+  if (error instanceof StoreError) return unavailableReason(error.cause);
   return error instanceof Unavailable ? error.message : undefined;
 }

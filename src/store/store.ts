@@ -1,129 +1,134 @@
 /**
- * A list of servers in a database, as the location where a scan's rows go.
+ * A database as the output of a scan or a watch.
  *
  * @module
  */
 import type { ServerRecord } from "../core/record.ts";
 import type { Database } from "./database/database.ts";
-import type { AskedOf } from "./kept_columns.ts";
+import type { InterviewScope } from "./kept_columns.ts";
 import { type Coverage, markMissing } from "./missing_servers.ts";
 import { type OptOut, writeOptOuts } from "./opt_outs.ts";
-import { writeAnswers } from "./record_writer.ts";
+import { writeScanRecords } from "./record_writer.ts";
 
-/** A store did not take what it was given. */
+/** A database could not be read or written. The message names the database and the reason. */
 export class StoreError extends Error {
   /** Always `"StoreError"`. */
   override readonly name = "StoreError";
 }
 
-/** A scan that begins. */
-export interface ScanBegin {
-  /** The scan, UUIDv7. */
+/** The start of a scan or watch: a row of the table `scans`. */
+export interface ScanStart {
+  /** The scan's identity, UUIDv7. */
   readonly id: string;
-  /** What it is. Default: a scan. */
+  /** Default: `sweep`. */
   readonly kind?: "sweep" | "watch";
-  /** When, Unix milliseconds. */
+  /** When the scan began, Unix milliseconds. */
   readonly at: number;
-  /** Into how many parts the whole is divided. */
+  /** Number of shards that the target space is divided into. */
   readonly shards: number;
-  /** Its options, as JSON without passwords. */
+  /** The scan's options as JSON, without passwords. */
   readonly config: string;
 }
 
-/** A scan that ended. */
-export interface ScanFinish {
-  /** The scan. */
+/** The end of a scan or watch. */
+export interface ScanEnd {
+  /** The scan's identity, UUIDv7. */
   readonly id: string;
-  /** When it began, Unix milliseconds. */
+  /** When the scan began, Unix milliseconds. */
   readonly since: number;
-  /** When it ended, Unix milliseconds. */
+  /** When the scan ended, Unix milliseconds. */
   readonly at: number;
-  /** How. */
+  /** The scan's final state. */
   readonly state: "finished" | "interrupted" | "failed";
-  /** Which part of the whole it asked, where it asked that to the end. */
+  /** Number of the shard, from 1, when the scan completed it; else `undefined`. */
   readonly shard?: number;
-  /** Probes and connections that it began. */
+  /** Number of UDP probes and TCP connection attempts. */
   readonly probesSent: number;
-  /** Replies to them. */
+  /** Number of replies to probes. */
   readonly replies: number;
-  /** Servers that it wrote. */
+  /** Number of servers that the scan wrote. */
   readonly found: number;
-  /** What it asked, where it asked that to the end: who is silent there counts as missed. */
+  /** What the scan probed, when it completed: known servers that did not reply are missing. */
   readonly coverage?: Coverage;
-  /** After how many misses a server counts as offline. */
+  /** Number of failures in a row after which a server counts as offline. */
   readonly downAfter: number;
-  /** Addresses that opted out in it. Default: none. */
+  /** Addresses that opted out during the scan. Default: none. */
   readonly optOuts?: readonly OptOut[];
 }
 
-/** How long rows are gathered before they are written together, milliseconds. */
+/** Delay before records are written, so that one transaction takes many, milliseconds. */
 const GATHER_MS = 5;
 
-/** Takes rows, as any sink, and what is known about scans. */
+/** A sink that writes records to a database, and stores the start and end of scans. */
 export class Store implements AsyncDisposable {
   #open = true;
 
   /**
-   * Takes a database over that has our schema.
+   * Owns an open database with the current schema: disposing the store closes the database.
    *
-   * @param pause Waits while rows gather.
-   * @param asked What the scan asks: columns of all else stay as they were. Default: everything.
+   * @param pause Awaited before each write, while further records gather. Default: 5 ms.
+   * @param scope What the scan queries: columns that it does not query keep their values. Default:
+   * all protocols are queried.
    */
   constructor(
     readonly database: Database,
     private readonly pause: () => Promise<void> = () =>
       new Promise((resolve) => setTimeout(resolve, GATHER_MS)),
-    private readonly asked?: AskedOf,
+    private readonly scope?: InterviewScope,
   ) {}
 
-  /** Notes that a scan begins, or goes on. */
-  async begin({ id, kind = "sweep", at, shards, config }: ScanBegin): Promise<void> {
+  /**
+   * Stores that a scan has begun or was resumed.
+   *
+   * @throws StoreError
+   */
+  async begin({ id, kind = "sweep", at, shards, config }: ScanStart): Promise<void> {
     await this.#attempt(async () => {
       await this.database.run(
         "insert into scans (id, kind, state, started_at, shards, config) " +
           "values (?, ?, 'running', ?, ?, ?) on conflict (id) do update set state = 'running'",
         [id, kind, at, shards, config],
       );
-      await this.database.flush(); // what this opens stays open, should descriptors run short
+      await this.database.flush(); // opens the log's descriptor now, before a scan uses them all up
     });
   }
 
   /**
-   * Writes rows; each is safe from the end of the program when this resolves.
+   * Writes records. When the promise resolves, they are committed and survive the end of the process.
    *
    * @throws StoreError
    */
   async write(records: readonly ServerRecord[]): Promise<void> {
     if (records.length === 0) return;
     await this.pause();
-    await this.#attempt(() => writeAnswers(this.database, records, this.asked));
+    await this.#attempt(() => writeScanRecords(this.database, records, this.scope));
   }
 
-  /** Hands everything that was written on to the disk. */
+  /** Syncs committed records to the disk. */
   async flush(): Promise<void> {
     await this.#attempt(() => this.database.flush());
   }
 
-  /** Always 0: nothing of a database is ever cut back. */
+  /** Always 0: a resumed scan truncates no database. */
   position(): number {
     return 0;
   }
 
   /**
-   * Notes that a scan ended, and who did not answer it.
+   * Stores that a scan has ended, and marks missing servers.
    *
-   * @returns How many did not.
+   * @returns The number of missing servers.
    * @throws StoreError
    */
-  async end(finish: ScanFinish): Promise<number> {
-    const { id, since, at, state, shard, coverage, downAfter } = finish;
-    const counts = [finish.probesSent, finish.replies];
+  async end(end: ScanEnd): Promise<number> {
+    const { id, since, at, state, shard, coverage, downAfter } = end;
+    const counts = [end.probesSent, end.replies];
     return await this.#attempt(async () => {
-      const missed = coverage === undefined
+      const missing = coverage === undefined
         ? 0
         : await markMissing(this.database, { scanId: id, since, at, coverage, downAfter });
       await this.database.transaction(async () => {
-        await writeOptOuts(this.database, finish.optOuts ?? []);
+        await writeOptOuts(this.database, end.optOuts ?? []);
         if (shard !== undefined) {
           await this.database.run(
             "insert into scan_shards (scan_id, shard, done_at, probes_sent, replies) " +
@@ -134,15 +139,15 @@ export class Store implements AsyncDisposable {
         await this.database.run(
           "update scans set state = ?, finished_at = ?, probes_sent = ?, replies = ?, found = ? " +
             "where id = ?",
-          [state, at, ...counts, finish.found, id],
+          [state, at, ...counts, end.found, id],
         );
       });
       await this.database.flush();
-      return missed;
+      return missing;
     });
   }
 
-  /** Closes the database, once. */
+  /** Closes the database. Further calls do nothing. */
   async [Symbol.asyncDispose](): Promise<void> {
     if (!this.#open) return;
     this.#open = false;
@@ -155,20 +160,20 @@ export class Store implements AsyncDisposable {
 }
 
 /**
- * Does something with a database; what goes wrong names it.
+ * Runs `work`, and turns errors of the engine into errors that name the database.
  *
  * @throws StoreError
  */
 export async function withDatabaseErrors<T>(
-  what: "read" | "write to",
+  verb: "read" | "write to",
   { name }: Database,
   work: () => Promise<T>,
 ): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    const ours = error instanceof Error && ["Error", "Unavailable"].includes(error.name);
-    if (!ours) throw error;
-    throw new StoreError(`Cannot ${what} ${name}: ${error.message}`, { cause: error });
+    const isEngineError = error instanceof Error && ["Error", "Unavailable"].includes(error.name);
+    if (!isEngineError) throw error;
+    throw new StoreError(`Cannot ${verb} ${name}: ${error.message}`, { cause: error });
   }
 }

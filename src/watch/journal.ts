@@ -7,7 +7,7 @@ import { type Address, formatEndpoint } from "../core/address.ts";
 import type { Clock } from "../net/clock.ts";
 import type { RecordWithAttachments, ServerRecord } from "../core/record.ts";
 import type { OptOut } from "../store/opt_outs.ts";
-import type { PolledServer, PolledState } from "../store/poll_writer.ts";
+import type { PolledServer, PollObservation } from "../store/poll_writer.ts";
 import type { WatchEvent } from "./events.ts";
 import type { WatchedServer } from "./watched_server.ts";
 
@@ -33,7 +33,7 @@ export interface JournalOptions {
   /** Writes into the list; rejects when that fails, and is then called again with the same. */
   readonly write: (
     servers: readonly PolledServer[],
-    states: readonly PolledState[],
+    states: readonly PollObservation[],
     optOuts: readonly OptOut[],
   ) => Promise<void>;
   /** The clock. */
@@ -69,7 +69,7 @@ export class Journal {
   lost = 0;
   /** Servers that were polled since they were written, as they stand. */
   #servers = new Map<string, PolledServer>();
-  #states: PolledState[] = [];
+  #states: PollObservation[] = [];
   /** Addresses that opted out since that was written. */
   #optOuts: OptOut[] = [];
   /** Servers to which nothing has happened, as they stand: they are written in their time. */
@@ -247,7 +247,7 @@ export class Journal {
   }
 
   /** Keeps what could not be written, unless something newer is known. */
-  #takeBack(servers: readonly PolledServer[], states: readonly PolledState[]): void {
+  #takeBack(servers: readonly PolledServer[], states: readonly PollObservation[]): void {
     for (const server of servers) {
       if (!this.#servers.has(server.id)) this.#servers.set(server.id, server);
     }

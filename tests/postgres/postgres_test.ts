@@ -178,7 +178,11 @@ Deno.test("rows wait while the server is away, and are all there when it is back
     const path = `${folder}/spill.ndjson`;
     const inner = new Store(database, () => Promise.resolve());
     await using store = new SpillingStore(inner, {
-      ...{ path, most: 3000, patienceMs: 0, clock, tell: (line) => told.push(line) },
+      path,
+      maxBytes: 3000,
+      maxWaitMs: 0,
+      clock,
+      report: (line) => told.push(line),
     });
     const end = {
       ...{ id: "scan-1", since: 0, at: 5000, state: "finished", shard: 1, downAfter: 3 } as const,
@@ -196,7 +200,7 @@ Deno.test("rows wait while the server is away, and are all there when it is back
       "is full",
     );
     const error = await assertRejects(() => store.end(end), StoreError);
-    assertStringIncludes(error.message, `2 rows wait in "${path}"; when it is back, import`);
+    assertStringIncludes(error.message, `2 rows are in "${path}"; import this file`);
     await server.start();
     await store.write([record(5)]); // too soon to look
     assertEquals((await Deno.readTextFile(path)).split("\n").length, 4);
@@ -211,8 +215,8 @@ Deno.test("rows wait while the server is away, and are all there when it is back
       ],
     );
     assertEquals(told.map((line) => line.replace(/\(.*\)/, "(…)")), [
-      `the test's server is unavailable (…): rows wait in "${path}"`,
-      "the test's server is available again: 3 rows that waited were written",
+      `the test's server is unavailable (…): rows are kept in "${path}"`,
+      "the test's server is available again: 3 kept rows were written",
     ]);
   });
 });

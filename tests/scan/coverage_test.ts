@@ -26,7 +26,7 @@ const ASKING: CoverageOptions = selectionFor(TARGETS);
 
 function asks(asking: CoverageOptions, endpoint: string, ...protocols: string[]): boolean {
   const { address, port } = parseEndpoint(endpoint)!;
-  return coverageOf(asking).asked(address, port, protocols);
+  return coverageOf(asking).includes(address, port, protocols);
 }
 
 Deno.test("who was asked is told by address, port and protocol", () => {
@@ -146,15 +146,15 @@ Deno.test("of the parts of a scan, one asked a host on all its ports", () => {
 });
 
 Deno.test("with a limit, as many were asked as it says", () => {
-  const { asked } = coverageOf(selectionFor(TARGETS, { limit: 50 }));
+  const { includes } = coverageOf(selectionFor(TARGETS, { limit: 50 }));
   const hosts = Array.from({ length: 256 }, (_, i) => 0x7f000000 + i);
   const raknet = [
-    ...hosts.map((one) => asked(one, 19132, ["raknet"])),
-    asked(1n, 19132, ["raknet"]),
+    ...hosts.map((one) => includes(one, 19132, ["raknet"])),
+    includes(1n, 19132, ["raknet"]),
   ];
-  const other = asked(0x7f000205, 7777, ["raknet"]);
+  const other = includes(0x7f000205, 7777, ["raknet"]);
   const optedOut = coverageOf(selectionFor({ ...TARGETS, optedOut: [] }, { limit: 50 }))
-    .asked(0x7f000009, 19132, ["raknet"]);
+    .includes(0x7f000009, 19132, ["raknet"]);
   assertEquals([...raknet, other, optedOut].filter((one) => one).length, 50);
 });
 

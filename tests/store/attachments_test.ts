@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import type { RecordWithAttachments } from "../../src/core/record.ts";
-import { listServers } from "../../src/store/server_queries.ts";
+import { selectServers } from "../../src/store/server_queries.ts";
 import { Store } from "../../src/store/store.ts";
 import { all, onEngines } from "./databases.ts";
 import { NASTY, record } from "./records.ts";
@@ -15,7 +15,7 @@ function attached(port: number, seen: number, icon: string, text: string): Recor
   };
 }
 
-onEngines("an icon is kept once, whoever has it, and of replies the last", async (db) => {
+onEngines("servers with one icon share its row, and only the last reply is kept", async (db) => {
   const store = new Store(db, () => Promise.resolve());
   await store.write([attached(1, 10, "aWNvbg==", "first"), attached(2, 11, "aWNvbg==", "other")]);
   await store.write([attached(1, 20, "b3RoZXI=", "second"), record(3)]);
@@ -34,7 +34,7 @@ onEngines("an icon is kept once, whoever has it, and of replies the last", async
 });
 
 onEngines(
-  "software is found by a part of its name, the same by an index and without",
+  "a part of a software's name finds the same servers with and without the index",
   async (db) => {
     const store = new Store(db, () => Promise.resolve());
     const names = ["Paper", "PAPER 1.21", "paperclip", "Purpur", null, "100%_sure", ...NASTY];
@@ -44,7 +44,7 @@ onEngines(
       ),
     );
     const ids = async (software: string, limit: number | undefined) =>
-      (await Array.fromAsync(listServers(db, { sort: "players", software, limit })))
+      (await Array.fromAsync(selectServers(db, { sort: "players", software, limit })))
         .map(({ port }) => port);
     for (const part of ["paper", "PUR", "%", "_", "1", "🦆", "nobody has this", "\0", ""]) {
       const whole = await ids(part, undefined);

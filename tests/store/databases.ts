@@ -5,11 +5,11 @@ import { openPostgres } from "../../src/store/database/postgres.ts";
 import { parsePostgres } from "../../src/store/database/postgres_url.ts";
 import { openSqlite } from "../../src/store/database/sqlite.ts";
 
-/** Which PostgreSQL to use: `deno task postgres` says it. */
+/** URL of the PostgreSQL server, which `deno task postgres` sets. */
 const { state } = await Deno.permissions.query({ name: "env", variable: "BLOCKSWEEP_POSTGRES" });
 const SERVER = state === "granted" ? Deno.env.get("BLOCKSWEEP_POSTGRES") : undefined;
 
-/** Tests that what is said holds on every engine, each time with an empty list. */
+/** Registers a test for each engine. Each run has an empty database. */
 export function onEngines(name: string, work: (database: Database) => Promise<void>): void {
   Deno.test(`SQLite: ${name}`, async () => {
     await using database = openSqlite(":memory:");
@@ -28,7 +28,7 @@ export function onEngines(name: string, work: (database: Database) => Promise<vo
   });
 }
 
-/** Runs with the URL of an empty database, which is gone afterwards. */
+/** Runs `work` with the URL of an empty PostgreSQL database, and drops the database afterwards. */
 export async function withPostgres(
   server: string,
   work: (url: string) => Promise<void>,
@@ -43,13 +43,13 @@ export async function withPostgres(
   }
 }
 
-/** Connects as the URL says. */
+/** Opens the database of a URL. */
 export async function connect(url: string): Promise<Database> {
   const place = parsePostgres(url);
   return await openPostgres(place, "the test's server", place.password);
 }
 
-/** All rows of a query. */
+/** Reads all rows of a query. */
 export async function all(database: Database, sql: string): Promise<Row[]> {
   return (await database.rows(sql)).map((row) => ({ ...row }));
 }

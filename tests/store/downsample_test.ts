@@ -1,8 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
 import { Random } from "../../src/fleet/random.ts";
 import type { Database, Value } from "../../src/store/database/database.ts";
-import { cutsFor, downsampleObservations } from "../../src/store/downsample.ts";
-import { OBSERVE } from "../../src/store/record_writer.ts";
+import { downsampleCutoffs, downsampleObservations } from "../../src/store/downsample.ts";
+import { INSERT_OBSERVATION } from "../../src/store/record_writer.ts";
 import { all, onEngines } from "./databases.ts";
 
 const HOUR = 3_600_000;
@@ -10,7 +10,7 @@ const DAY = 24 * HOUR;
 const NOW = 1.9e12 + 12_345_678;
 const KEEP = 10 * DAY;
 
-/** When a server was seen, in the order in which ties are kept. */
+/** Arbitrary times of a server's observations, in the order in which ties are kept. */
 type Seen = readonly [server: string, at: number, scan: string, round: number];
 
 function draw(random: Random, count: number): Seen[] {
@@ -19,7 +19,7 @@ function draw(random: Random, count: number): Seen[] {
     const server = `10.0.0.${random.below(5)}:1`;
     const scan = `scan-${random.below(3)}`;
     const round = random.below(500);
-    // Many at one time, and many at the borders of hours and days.
+    // Many observations at equal times, and many at the borders of hours and days.
     const at = random.below(2) === 0
       ? NOW - random.below(60) * DAY - random.below(DAY)
       : Math.floor((NOW - random.below(60 * 24) * HOUR) / HOUR) * HOUR - random.below(3);
@@ -28,7 +28,7 @@ function draw(random: Random, count: number): Seen[] {
   return [...seen.values()];
 }
 
-/** What is left, worked out the plain way. */
+/** The observations that remain, by a naive computation. */
 function oracle(seen: readonly Seen[], now: number): Seen[] {
   const hourly = Math.floor((now - KEEP) / HOUR) * HOUR;
   const daily = Math.floor((now - 4 * KEEP) / DAY) * DAY;
@@ -56,7 +56,7 @@ async function write(database: Database, seen: readonly Seen[]): Promise<void> {
   const rows = seen.map(([server, at, scan, round]): Value[] => [
     ...[scan, server, round, at, 1, 1, 2, 3.5, "x"],
   ]);
-  await database.transaction(() => database.bulk(OBSERVE, rows));
+  await database.transaction(() => database.bulk(INSERT_OBSERVATION, rows));
 }
 
 async function read(database: Database): Promise<Seen[]> {
@@ -71,36 +71,42 @@ async function read(database: Database): Promise<Seen[]> {
   ]).toSorted(compare);
 }
 
-onEngines("pruned is what the plain way leaves, however often it is done", async (db) => {
-  const random = new Random(3);
-  for (let round = 0; round < 12; round++) {
-    await db.script("delete from observations");
-    const seen = draw(random, round === 11 ? 6000 : 1 + random.below(400));
-    await write(db, seen);
-    let pauses = 0;
-    const between = () => Promise.resolve(void pauses++);
-    const deleted = await downsampleObservations(db, cutsFor(NOW, KEEP), between);
-    const left = await read(db);
-    assertEquals(left, oracle(seen, NOW), `round ${round}`);
-    assertEquals(deleted, seen.length - left.length);
-    assertEquals(await downsampleObservations(db, cutsFor(NOW, KEEP), between), 0);
-    const later = NOW + random.below(50) * DAY + random.below(DAY);
-    await downsampleObservations(db, cutsFor(later, KEEP), between);
-    assertEquals(await read(db), oracle(seen, later), `round ${round}, later`);
-    assert(round < 11 || pauses > 0);
-  }
-});
+onEngines(
+  "downsampling leaves what a naive computation leaves, however often it runs",
+  async (db) => {
+    const random = new Random(3);
+    for (let round = 0; round < 12; round++) {
+      await db.script("delete from observations");
+      const seen = draw(random, round === 11 ? 6000 : 1 + random.below(400));
+      await write(db, seen);
+      let pauses = 0;
+      const between = () => Promise.resolve(void pauses++);
+      const deleted = await downsampleObservations(db, downsampleCutoffs(NOW, KEEP), between);
+      const left = await read(db);
+      assertEquals(left, oracle(seen, NOW), `round ${round}`);
+      assertEquals(deleted, seen.length - left.length);
+      assertEquals(await downsampleObservations(db, downsampleCutoffs(NOW, KEEP), between), 0);
+      const later = NOW + random.below(50) * DAY + random.below(DAY);
+      await downsampleObservations(db, downsampleCutoffs(later, KEEP), between);
+      assertEquals(await read(db), oracle(seen, later), `round ${round}, later`);
+      assert(round < 11 || pauses > 0);
+    }
+  },
+);
 
-onEngines("young observations are kept, all of them, and a signal ends it", async (db) => {
+onEngines("recent observations are all kept, and a signal cancels downsampling", async (db) => {
   const seen = draw(new Random(5), 300).map(([server, at, scan, round]): Seen => [
     ...[server, Math.max(at, NOW - KEEP + HOUR), scan, round] as const,
   ]);
   await write(db, seen);
-  assertEquals(await downsampleObservations(db, cutsFor(NOW, KEEP), () => Promise.resolve()), 0);
+  assertEquals(
+    await downsampleObservations(db, downsampleCutoffs(NOW, KEEP), () => Promise.resolve()),
+    0,
+  );
   assertEquals(
     await downsampleObservations(
       db,
-      cutsFor(NOW * 2, 1),
+      downsampleCutoffs(NOW * 2, 1),
       () => Promise.resolve(),
       AbortSignal.abort(),
     ),

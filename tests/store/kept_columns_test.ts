@@ -1,19 +1,23 @@
-/** What rows keep of columns of which a scan did not ask. */
+/** Which columns a row keeps when a scan does not query them. */
 import { assertEquals, assertNotEquals } from "@std/assert";
 import type { ServerRecord } from "../../src/core/record.ts";
 import { recordOf } from "../../src/store/server_columns.ts";
 import type { Database } from "../../src/store/database/database.ts";
-import type { AskedOf } from "../../src/store/kept_columns.ts";
+import type { InterviewScope } from "../../src/store/kept_columns.ts";
 import { Store } from "../../src/store/store.ts";
 import { all, onEngines } from "./databases.ts";
 import { record } from "./records.ts";
 
-const USUAL: AskedOf = { protocols: ["raknet", "slp", "query"], follow: true, verify: false };
+const USUAL: InterviewScope = {
+  protocols: ["raknet", "slp", "query"],
+  follow: true,
+  verify: false,
+};
 
-/** Writes rows of scans, one after the other, and reads what is known then. */
+/** Writes the records of several scans in turn, and reads the resulting row. */
 async function after(
   database: Database,
-  ...scans: readonly (readonly [Partial<ServerRecord>, AskedOf])[]
+  ...scans: readonly (readonly [Partial<ServerRecord>, InterviewScope])[]
 ) {
   for (const [i, [rest, asked]] of scans.entries()) {
     const store = new Store(database, () => Promise.resolve(), asked);
@@ -32,18 +36,18 @@ const hashes = (database: Database) =>
     "select distinct content_hash from observations where server_id = '127.0.0.1:1'",
   );
 
-onEngines("what verification found stays, where a scan does not verify", async (db) => {
+onEngines("columns of verification are kept when a scan does not verify", async (db) => {
   const verified = { joinable: true, mtu: 1400, raknet_protocol: 11 };
   const row = await after(db, [verified, { ...USUAL, verify: true }], [{}, USUAL], [{}, USUAL]);
   assertEquals([row.joinable, row.mtu, row.raknet_protocol], [true, 1400, 11]);
   assertEquals([row.seen_at, row.scan_id], [1002, "scan-2"]);
-  assertEquals((await hashes(db)).length, 1); // nothing has changed
+  assertEquals((await hashes(db)).length, 1); // the content is unchanged
   const again = await after(db, [{ seen_at: 2000 }, { ...USUAL, verify: true }]);
-  assertEquals([again.joinable, again.mtu], [null, null]); // it was asked, and had nothing to say
+  assertEquals([again.joinable, again.mtu], [null, null]); // verified, without a result
 });
 
 onEngines(
-  "a server that speaks nothing verifiable any longer keeps nothing of that",
+  "a server without a verifiable protocol loses the columns of verification",
   async (db) => {
     const java = { protocol: "slp", protocols: ["slp"] };
     const row = await after(db, [{ joinable: true }, USUAL], [java, USUAL]);
@@ -51,7 +55,7 @@ onEngines(
   },
 );
 
-onEngines("what protocols said of which a scan does not ask stays", async (db) => {
+onEngines("columns of protocols that a scan does not query are kept", async (db) => {
   const whole = {
     ...{ protocols: ["raknet", "slp", "query"], plugins: [{ name: "A", version: null }] },
     ...{ favicon_hash: "ab", extras: { query: { a: "1" }, raknet: { b: "2" } }, latency_ms: 7 },
@@ -62,13 +66,13 @@ onEngines("what protocols said of which a scan does not ask stays", async (db) =
   assertEquals([row.protocol, row.protocols], ["raknet", ["raknet", "slp", "query"]]);
   assertEquals([row.plugins, row.favicon_hash, row.motd], [whole.plugins, "ab", "new"]);
   assertEquals(row.extras, { query: { a: "1" }, raknet: { b: "3" } });
-  assertEquals(row.latency_ms, null); // of this scan alone
+  assertEquals(row.latency_ms, null); // never from an earlier scan
   const asked = await after(db, [{ ...part, seen_at: 5000 }, USUAL]);
   assertEquals([asked.protocols, asked.plugins, asked.favicon_hash], [["raknet"], null, null]);
   assertNotEquals((await hashes(db)).length, 1);
 });
 
-onEngines("what a known server was not asked, for it did not speak it, stays", async (db) => {
+onEngines("columns of protocols that a known server was not sent are kept", async (db) => {
   const whole = {
     ...{ protocols: ["raknet", "query"], map: "world", motd: "old" },
     extras: { query: { a: "1" }, raknet: { b: "2" } },
@@ -76,7 +80,7 @@ onEngines("what a known server was not asked, for it did not speak it, stays", a
   const part = { protocols: ["raknet"], motd: "new", extras: { raknet: { b: "3" } } };
   const of = (names: string[]) => ({
     ...USUAL,
-    of: ({ port }: ServerRecord) => port === 1 ? names : undefined,
+    protocolsFor: ({ port }: ServerRecord) => port === 1 ? names : undefined,
   });
   const row = await after(db, [whole, USUAL], [part, of(["raknet"])]);
   assertEquals([row.protocols, row.map, row.motd], [["raknet", "query"], "world", "new"]);
@@ -87,12 +91,12 @@ onEngines("what a known server was not asked, for it did not speak it, stays", a
   assertEquals(again.map, "world");
   const other = await after(db, [{ ...part, seen_at: 7000 }, {
     ...USUAL,
-    of: ({ port }) => port === 2 ? ["raknet"] : undefined,
+    protocolsFor: ({ port }) => port === 2 ? ["raknet"] : undefined,
   }]);
-  assertEquals([other.protocols, other.map], [["raknet"], null]); // asked as any target is
+  assertEquals([other.protocols, other.map], [["raknet"], null]); // queried like any other target
 });
 
-onEngines("without follow-ups, nothing was asked but what answered", async (db) => {
+onEngines("without follow-ups, only protocols that replied count as queried", async (db) => {
   const whole = { protocols: ["raknet", "query"], map: "world" };
   const part = { protocols: ["raknet"] };
   const row = await after(db, [whole, USUAL], [part, { ...USUAL, follow: false }]);
@@ -106,18 +110,21 @@ const NUKKIT = {
 };
 const CUT = { protocols: ["raknet"], extras: { raknet: {} }, flags: ["cutShort"] };
 
-onEngines("an interview that was cut short takes nothing of what it did not reach", async (db) => {
-  const verifying = { ...USUAL, verify: true };
-  const row = await after(db, [NUKKIT, verifying], [CUT, verifying]);
-  assertEquals([row.protocols, row.plugins, row.software, row.joinable, row.mtu], [
-    ...[["raknet", "query"], NUKKIT.plugins, "Nukkit 1.0", true, 1400],
-  ]);
-  assertEquals([row.flags, row.extras], [["cutShort"], NUKKIT.extras]);
-  const whole = await after(db, [{ ...CUT, flags: [], seen_at: 5000 }, verifying]);
-  assertEquals([whole.protocols, whole.plugins, whole.joinable], [["raknet"], null, null]);
-});
+onEngines(
+  "an interview that was cut short keeps the columns of protocols that were not sent",
+  async (db) => {
+    const verifying = { ...USUAL, verify: true };
+    const row = await after(db, [NUKKIT, verifying], [CUT, verifying]);
+    assertEquals([row.protocols, row.plugins, row.software, row.joinable, row.mtu], [
+      ...[["raknet", "query"], NUKKIT.plugins, "Nukkit 1.0", true, 1400],
+    ]);
+    assertEquals([row.flags, row.extras], [["cutShort"], NUKKIT.extras]);
+    const whole = await after(db, [{ ...CUT, flags: [], seen_at: 5000 }, verifying]);
+    assertEquals([whole.protocols, whole.plugins, whole.joinable], [["raknet"], null, null]);
+  },
+);
 
-onEngines("the version of software stays where only its name was told again", async (db) => {
+onEngines("a software's version is kept when the new reply has its name only", async (db) => {
   const told = (software: string) => ({ ...CUT, software, software_confidence: "C" });
   const row = await after(db, [NUKKIT, USUAL], [told("Nukkit"), USUAL]);
   assertEquals([row.software, row.software_confidence], ["Nukkit 1.0", "A"]);
@@ -139,7 +146,7 @@ onEngines(
   },
 );
 
-onEngines("an older row takes nothing of a newer one", async (db) => {
+onEngines("an older record takes no columns from a newer row", async (db) => {
   const row = await after(
     db,
     [{ joinable: true, seen_at: 9000 }, { ...USUAL, verify: true }],

@@ -7,7 +7,7 @@ import {
   passwordFromPassfile,
 } from "../../src/store/database/postgres_url.ts";
 
-Deno.test("a URL names server, database and user, and maybe a password", () => {
+Deno.test("a URL contains server, database, user and an optional password", () => {
   assertEquals(parsePostgres("postgres://ann:s%3A%40%2F@db.example:6000/lists"), {
     ...{ host: "db.example", port: 6000, database: "lists", user: "ann", password: "s:@/" },
     ...{ sslMode: "prefer", rootCertificate: undefined },
@@ -24,7 +24,7 @@ Deno.test("a URL names server, database and user, and maybe a password", () => {
   ]);
 });
 
-Deno.test("a URL that cannot be used is named, without its password", () => {
+Deno.test("the error for an unusable URL contains the URL without its password", () => {
   for (
     const text of [
       ...["postgres://", "postgres:x", "postgres://u:secret@", "postgres://u:secret@h"],
@@ -44,7 +44,7 @@ Deno.test("a URL that cannot be used is named, without its password", () => {
   }
 });
 
-Deno.test("the first line of a password file that fits counts, with its escapes", () => {
+Deno.test("the first matching line of a password file counts, and its escapes are decoded", () => {
   const place = parsePostgres("postgres://u@h/d:1");
   const file = "# h:5432:*:u:comment\nh:1:*:*:port\nx:*:*:*:host\r\ntorn:line\n" +
     "h:5432:d\\:1:u:a\\:b\\\\c\n*:*:*:*:last";

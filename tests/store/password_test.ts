@@ -1,4 +1,4 @@
-/** What is said where a server wants a password, and where one has to be given again. */
+/** Messages about passwords that PostgreSQL requires, and that a resumed scan needs again. */
 import { assertEquals, assertRejects } from "@std/assert";
 import { readCommandLine } from "../../src/cli/options/read_options.ts";
 import type { Continuable } from "../../src/cli/term/scan_continuation.ts";
@@ -8,11 +8,11 @@ import type { ScanEnd } from "../../src/scan/scan_options.ts";
 import type { ScanState } from "../../src/scan/scan_state.ts";
 import { openStore, parseDatabaseLocation } from "../../src/store/open_store.ts";
 
-/** `R`, its length, and what is wanted: SASL by SCRAM-SHA-256, then the server's first message. */
+/** Authentication requests: `R`, length, content. SASL with SCRAM-SHA-256, then its first message. */
 const SASL = [82, 0, 0, 0, 23, 0, 0, 0, 10, ...new TextEncoder().encode("SCRAM-SHA-256"), 0, 0];
 const CONTINUE = [82, 0, 0, 0, 8, 0, 0, 0, 11];
 
-/** A server that wants a password of each connection. */
+/** A server that requires a password for each connection. */
 async function serve(listener: Deno.TcpListener) {
   for await (const connection of listener) {
     for (const message of [SASL, CONTINUE]) {
@@ -25,7 +25,7 @@ async function serve(listener: Deno.TcpListener) {
   }
 }
 
-Deno.test("a server that wants a password where there is none is answered in plain words", async () => {
+Deno.test("a missing password gives an error that names PGPASSWORD and the line for ~/.pgpass", async () => {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const serving = serve(listener);
   const place = parseDatabaseLocation(
@@ -36,7 +36,7 @@ Deno.test("a server that wants a password where there is none is answered in pla
     () => openStore(place, { resolve: String, password: () => Promise.resolve(undefined) }),
     InputError,
   );
-  // True where that file is missing, and where it has no line for this server.
+  // Equal without a password file, and with a file that has no line for this server.
   const line = `127.0.0.1:${port}:d:ann:PASSWORD`;
   assertEquals(
     message,
@@ -47,7 +47,7 @@ Deno.test("a server that wants a password where there is none is answered in pla
   await serving;
 });
 
-Deno.test("a password that stood in a URL has to be given again to continue with a scan", () => {
+Deno.test("a resumed scan needs the password again when it was part of the URL", () => {
   const lines = (url: string) => {
     const job = {
       ...readCommandLine("scan", ["10.0.0.1"]),

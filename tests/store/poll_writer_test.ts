@@ -14,7 +14,7 @@ const state = (round: number, at: number, answer?: ReturnType<typeof record>) =>
   ...{ scanId: "watch-1", id: ID, round, at, record: answer },
 });
 
-onEngines("a watch writes where servers stand, and what happened, each once", async (db) => {
+onEngines("a watch writes each server's state and each observation once", async (db) => {
   const store = new Store(db, () => Promise.resolve());
   await store.write([record(1, { alias_of: "127.0.0.1:9", joinable: true, players: ["Ann"] })]);
   const seen = record(1, { seen_at: 5000, players_online: 7, players: null, scan_id: "watch-1" });
@@ -35,11 +35,11 @@ onEngines("a watch writes where servers stand, and what happened, each once", as
     ]),
     [[1000, true, 1, "scan-1"], [5000, true, 7, "watch-1"], [9000, false, null, "watch-1"]],
   );
-  assertEquals(history[0].content_hash === history[1].content_hash, false); // joinable is known
+  assertEquals(history[0].content_hash === history[1].content_hash, false); // `joinable` was verified
 });
 
 onEngines(
-  "a server that nobody knows is written when it answers, not when it is silent",
+  "an unknown server is written when it replies, and not when it times out",
   async (db) => {
     await writePolls(db, [polled(1, { failures: 9, online: false })], []);
     assertEquals(await all(db, "select id from servers"), []);

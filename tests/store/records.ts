@@ -1,7 +1,7 @@
-/** Records for stores: plain ones, and the worst that strangers send. */
+/** Records for tests of stores: ordinary ones, and hostile texts. */
 import { emptyRecord, type ServerRecord } from "../../src/core/record.ts";
 
-/** A server of a scan. */
+/** An ordinary record of a scan. */
 export function record(port: number, rest: Partial<ServerRecord> = {}): ServerRecord {
   return {
     ...emptyRecord({ address: 0x7f000001, port }, 1000),
@@ -14,7 +14,7 @@ export function record(port: number, rest: Partial<ServerRecord> = {}): ServerRe
   };
 }
 
-/** What strangers put into texts. */
+/** Hostile texts: control characters, lone surrogates, SQL. */
 export const NASTY = [
   "\0",
   "a\0b\0",

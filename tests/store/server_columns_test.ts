@@ -19,7 +19,7 @@ function rowOf(one: ServerRecord): Row {
 
 const contentHash = (one: ServerRecord) => String(rowOf(one).content_hash);
 
-Deno.test("a record comes back from its columns as it was", () => {
+Deno.test("a record is unchanged after conversion to columns and back", () => {
   const names = fc.option(fc.array(fc.string({ unit: "binary" }), { maxLength: 3 }));
   const text = fc.option(fc.string({ unit: "grapheme" }).map((one) => one.replaceAll("\0", "")));
   const one = fc.record({
@@ -42,13 +42,13 @@ Deno.test("a record comes back from its columns as it was", () => {
   );
 });
 
-Deno.test("every field has a column, and none is listed twice", () => {
+Deno.test("every field has exactly one column", () => {
   const names = SERVER_COLUMNS.map(([name]) => name);
   assertEquals(new Set(names).size, names.length);
   assert(names.length > FIELDS.length);
 });
 
-Deno.test("what is stored holds no NUL and no half of a pair", () => {
+Deno.test("stored text has no NUL and no lone surrogate", () => {
   for (const text of NASTY) {
     const stored = storable(text);
     assert(stored.isWellFormed() && !stored.includes("\0"));
@@ -57,14 +57,14 @@ Deno.test("what is stored holds no NUL and no half of a pair", () => {
   assertEquals(storable("a\0\ud800🦆"), "a␀\ufffd🦆");
 });
 
-Deno.test("numbers that no bigint holds are stored as nothing", () => {
+Deno.test("numbers that a bigint cannot hold are stored as null", () => {
   for (const players_online of [NaN, Infinity, 2 ** 60, 1.5]) {
     assertEquals(rowOf(record(7, { players_online })).players_online, null);
   }
   assertEquals(rowOf(record(7, { players_online: 2 ** 52 })).players_online, 2 ** 52);
 });
 
-Deno.test("the content's hash changes with what a server says of itself, and not with its players", () => {
+Deno.test("the content hash covers what a server publishes, except its players", () => {
   const hash = contentHash(record(7));
   assertEquals(hash.length, 16);
   const same = { players_online: 49, players: ["Ann"], latency_ms: 3, seen_at: 8, scan_id: "x" };
@@ -86,7 +86,7 @@ Deno.test("the content's hash changes with what a server says of itself, and not
   assertNotEquals(contentHash(record(7, { version: "a" })), contentHash(record(7, { map: "a" })));
 });
 
-Deno.test("one character changes the content's hash, wherever it stands", () => {
+Deno.test("a change of one character, at any position, changes the content hash", () => {
   fc.assert(
     fc.property(
       fc.string({ minLength: 1, maxLength: 20 }),

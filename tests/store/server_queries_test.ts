@@ -2,8 +2,8 @@ import { assertEquals } from "@std/assert";
 import type { Database } from "../../src/store/database/database.ts";
 import {
   historyOf,
-  listServers,
   portsOf,
+  selectServers,
   type ServerSelection,
   STORED_FIELDS,
 } from "../../src/store/server_queries.ts";
@@ -13,7 +13,7 @@ import { record } from "./records.ts";
 
 async function ports(database: Database, selection: Partial<ServerSelection>): Promise<number[]> {
   const found: number[] = [];
-  for await (const one of listServers(database, { sort: "address", ...selection })) {
+  for await (const one of selectServers(database, { sort: "address", ...selection })) {
     found.push(one.port);
     assertEquals(Object.keys(one).sort(), STORED_FIELDS.map(({ name }) => name as string).sort());
   }
@@ -37,22 +37,25 @@ async function fill(database: Database): Promise<void> {
   await database.run("update servers set online = 0 where port = 3");
 }
 
-onEngines("a list is narrowed by each filter, and by all together", async (db) => {
-  await fill(db);
-  assertEquals(await ports(db, {}), [1, 2, 3, 4]);
-  assertEquals(await ports(db, { online: true }), [1, 2, 4]);
-  assertEquals(await ports(db, { version: "1.21" }), [1, 2]);
-  assertEquals(await ports(db, { version: "1.21.50" }), [2]);
-  assertEquals(await ports(db, { version: "V1.21" }), [4]);
-  assertEquals(await ports(db, { software: "PU" }), [3]);
-  assertEquals(await ports(db, { minPlayers: 0 }), [1, 3, 4]);
-  assertEquals(await ports(db, { minPlayers: 6 }), [3]);
-  assertEquals(await ports(db, { text: "sky" }), [3, 4]);
-  assertEquals(await ports(db, { since: 1001 }), [2, 4]);
-  assertEquals(await ports(db, { online: true, text: "sky", since: 1, minPlayers: 0 }), [4]);
-});
+onEngines(
+  "each filter selects servers, and combined filters select their intersection",
+  async (db) => {
+    await fill(db);
+    assertEquals(await ports(db, {}), [1, 2, 3, 4]);
+    assertEquals(await ports(db, { online: true }), [1, 2, 4]);
+    assertEquals(await ports(db, { version: "1.21" }), [1, 2]);
+    assertEquals(await ports(db, { version: "1.21.50" }), [2]);
+    assertEquals(await ports(db, { version: "V1.21" }), [4]);
+    assertEquals(await ports(db, { software: "PU" }), [3]);
+    assertEquals(await ports(db, { minPlayers: 0 }), [1, 3, 4]);
+    assertEquals(await ports(db, { minPlayers: 6 }), [3]);
+    assertEquals(await ports(db, { text: "sky" }), [3, 4]);
+    assertEquals(await ports(db, { since: 1001 }), [2, 4]);
+    assertEquals(await ports(db, { online: true, text: "sky", since: 1, minPlayers: 0 }), [4]);
+  },
+);
 
-onEngines("what a user writes is text, and nothing else", async (db) => {
+onEngines("wildcards and quotes in a user's text have no special meaning", async (db) => {
   await fill(db);
   for (
     const [text, found] of [["100%", [2]], ["0% _ä", [2]], ["%", [2]], ["_", [2]], ["\\o", [4]]]
@@ -66,7 +69,7 @@ onEngines("what a user writes is text, and nothing else", async (db) => {
   }
 });
 
-onEngines("a list has its order, and no more than its limit", async (db) => {
+onEngines("servers are sorted and limited", async (db) => {
   await fill(db);
   assertEquals(await ports(db, { sort: "players" }), [1, 4, 2, 3]);
   assertEquals(await ports(db, { sort: "players", limit: 2 }), [1, 4]);
@@ -78,17 +81,17 @@ onEngines("a list has its order, and no more than its limit", async (db) => {
   }
 });
 
-onEngines("more servers than are read at a time come all, and once", async (db) => {
+onEngines("a query with more servers than one fetch reads each once", async (db) => {
   const store = new Store(db, () => Promise.resolve());
   await store.write(Array.from({ length: 2500 }, (_, i) => record(i + 1)));
   const found = await ports(db, { sort: "seen" });
   assertEquals([found.length, new Set(found).size], [2500, 2500]);
-  for await (const _ of listServers(db, { sort: "players" })) break; // who stops early, stops it
+  for await (const _ of selectServers(db, { sort: "players" })) break; // leaving the loop closes the query
   assertEquals((await ports(db, { limit: 3 })).length, 3);
 });
 
 onEngines(
-  "a history is what was seen of one server, the last so many, oldest first",
+  "a history has the last observations of one server, oldest first",
   async (db) => {
     const store = new Store(db, () => Promise.resolve());
     for (let scan = 1; scan <= 5; scan++) {

@@ -1,4 +1,4 @@
-/** A SQLite database that another connection has locked: the other is a real one, the clock is not. */
+/** Tests with a SQLite database that a second connection has locked, and with a fake clock. */
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
 import { InputError } from "../../src/core/errors.ts";
@@ -7,20 +7,20 @@ import type { ServerRecord } from "../../src/core/record.ts";
 import type { Database } from "../../src/store/database/database.ts";
 import { openStore, parseDatabaseLocation } from "../../src/store/open_store.ts";
 import { SpillingStore } from "../../src/store/spilling_store.ts";
-import { type ScanFinish, Store, StoreError, withDatabaseErrors } from "../../src/store/store.ts";
-import { writeKnown } from "../../src/store/record_writer.ts";
+import { type ScanEnd, Store, StoreError, withDatabaseErrors } from "../../src/store/store.ts";
+import { writeImportedRecords } from "../../src/store/record_writer.ts";
 import { all } from "./databases.ts";
 import { record } from "./records.ts";
 import { syncedBy } from "./synced.ts";
 
 const AROUND = { resolve: (path: string) => path, password: () => Promise.resolve(undefined) };
-const END: ScanFinish = {
+const END: ScanEnd = {
   ...{ id: "scan-1", since: 0, at: 5000, state: "finished", shard: 1, downAfter: 3 },
   ...{ probesSent: 9, replies: 8, found: 7 },
 };
 const BEGIN = { id: "scan-1", at: 0, shards: 1, config: "{}" };
 
-/** A clock on which each wait is over at once; `onWait` is told what time it is. */
+/** A clock that advances at once for each wait; `onWait` receives the time. */
 class FakeClock implements Clock {
   time = 0;
   onWait: (time: number) => void = () => {};
@@ -40,7 +40,7 @@ class FakeClock implements Clock {
   }
 }
 
-/** A database, another connection to it, and a store whose rows may wait. */
+/** A database, a second connection to it, and a store that spills. */
 class Bench implements AsyncDisposable {
   readonly told: string[] = [];
   readonly spill: string;
@@ -65,8 +65,12 @@ class Bench implements AsyncDisposable {
 
   store(most = 1e6, signal?: AbortSignal): SpillingStore {
     return new SpillingStore(new Store(this.database, () => Promise.resolve()), {
-      ...{ path: this.spill, most, patienceMs: 30_000, clock: this.clock, signal },
-      tell: (line) => this.told.push(line),
+      path: this.spill,
+      maxBytes: most,
+      maxWaitMs: 30_000,
+      clock: this.clock,
+      signal,
+      report: (line) => this.told.push(line),
     });
   }
 
@@ -75,7 +79,7 @@ class Bench implements AsyncDisposable {
     return text.split("\n").length - 1;
   }
 
-  /** The ports of the servers, each of which has one observation. */
+  /** The ports of the servers; checks that each server has one observation. */
   async ports(): Promise<unknown[]> {
     const rows = await all(this.database, "select port from servers order by port");
     const [{ n }] = await all(this.database, "select count(*) as n from observations");
@@ -91,7 +95,7 @@ class Bench implements AsyncDisposable {
 }
 
 for (const lock of ["begin immediate", "begin exclusive"]) {
-  Deno.test(`rows wait in a file after another program's "${lock}", and none is lost or doubled`, async () => {
+  Deno.test(`rows are spilled during another program's "${lock}", and none is lost or duplicated`, async () => {
     await using bench = await Bench.open();
     const { clock, other, told } = bench;
     const store = bench.store();
@@ -108,7 +112,7 @@ for (const lock of ["begin immediate", "begin exclusive"]) {
     clock.time += 1000;
     await store.write([record(4)]);
     other.exec("commit");
-    await store.write([record(5)]); // the last attempt was just now
+    await store.write([record(5)]); // too soon after the last attempt
     assertEquals(await bench.spilled(), 5);
     clock.time += 1000;
     await store.write([record(6)]);
@@ -116,14 +120,14 @@ for (const lock of ["begin immediate", "begin exclusive"]) {
     await assertRejects(() => Deno.stat(bench.spill), Deno.errors.NotFound);
     assertEquals(await store.end(END), 0);
     assertEquals(told, [
-      `"${bench.path}" is unavailable (another program is writing to it): rows wait in ` +
+      `"${bench.path}" is unavailable (another program is writing to it): rows are kept in ` +
       `"${bench.spill}"`,
-      `"${bench.path}" is available again: 5 rows that waited were written`,
+      `"${bench.path}" is available again: 5 kept rows were written`,
     ]);
   });
 }
 
-Deno.test("the end of a scan waits for a database that is locked", async () => {
+Deno.test("the end of a scan waits for a locked database", async () => {
   await using bench = await Bench.open();
   const { clock, other } = bench;
   const store = bench.store();
@@ -158,7 +162,7 @@ for (const interruptedAt of [-1, 10_000]) {
         if (time >= interruptedAt) interrupt.abort();
       };
       const { message } = await assertRejects(() => store.end(END), StoreError);
-      assertStringIncludes(message, `1 rows wait in "${spill}"`);
+      assertStringIncludes(message, `1 rows are in "${spill}"`);
       const waited = clock.time - Math.max(before, interruptedAt);
       assert(waited >= 1000 && waited < 4000, String(waited));
       other.exec("rollback");
@@ -166,7 +170,7 @@ for (const interruptedAt of [-1, 10_000]) {
   );
 }
 
-Deno.test("where a database stays locked, the rows stay in the file, and the scan brings them in when it goes on", async () => {
+Deno.test("when a database stays locked, its rows stay in the spill file, and the resumed scan writes them", async () => {
   await using bench = await Bench.open();
   const { other, spill } = bench;
   const store = bench.store();
@@ -178,9 +182,9 @@ Deno.test("where a database stays locked, the rows stay in the file, and the sca
   const synced = await syncedBy(async () => {
     ({ message } = await assertRejects(() => store.end(END), StoreError));
   });
-  assertEquals(synced, [(await Deno.stat(spill)).ino]); // the rows are nowhere else
-  assertStringIncludes(message, "another program is writing to it; 1200 rows wait in");
-  assertStringIncludes(message, `"${spill}"; when it is back, import that file`);
+  assertEquals(synced, [(await Deno.stat(spill)).ino]); // the spill file has the only copy
+  assertStringIncludes(message, "another program is writing to it; 1200 rows are in");
+  assertStringIncludes(message, `"${spill}"; import this file when the database is available`);
   await Deno.writeTextFile(spill, '{"torn', { append: true });
   other.exec("rollback");
   const later = bench.store();
@@ -191,7 +195,7 @@ Deno.test("where a database stays locked, the rows stay in the file, and the sca
   await assertRejects(() => Deno.stat(spill), Deno.errors.NotFound);
 });
 
-Deno.test("rows are missing that neither the database nor the file holds", async () => {
+Deno.test("servers without a row are those in neither the database nor the spill file", async () => {
   await using bench = await Bench.open();
   const { other, spill } = bench;
   const store = bench.store();
@@ -204,9 +208,9 @@ Deno.test("rows are missing that neither the database nor the file holds", async
   other.exec("commit");
   const scan = { id: "scan-1", since: 0, savedAt: 2000, now: 3000 };
   const ids = [1, 2, 3, 4, 5].map((port) => `127.0.0.1:${port}`);
-  const missing = async () => [...await bench.store().missing(scan, ids)];
+  const missing = async () => [...await bench.store().serversWithoutRow(scan, ids)];
   assertEquals(await missing(), ["127.0.0.1:2", "127.0.0.1:5"]);
-  // After a crash of the system, lines may be no rows.
+  // A crash of the system may leave lines that are no records.
   const text = await Deno.readTextFile(spill);
   const [third, fourth] = text.split("\n");
   await Deno.writeTextFile(spill, `${"\0".repeat(third.length)}\n${fourth}\n{"torn`);
@@ -218,7 +222,7 @@ Deno.test("rows are missing that neither the database nor the file holds", async
   assertEquals(await missing(), ["127.0.0.1:2", "127.0.0.1:3", "127.0.0.1:5"]);
 });
 
-Deno.test("the file and the database are both synced", async () => {
+Deno.test("flushing syncs the spill file and the database", async () => {
   await using bench = await Bench.open();
   const { other, spill, path } = bench;
   const store = bench.store();
@@ -231,7 +235,7 @@ Deno.test("the file and the database are both synced", async () => {
   other.exec("commit");
 });
 
-Deno.test("a database that is locked again while rows are brought in has each of them once in the end", async () => {
+Deno.test("a database that is locked again during the replay has each row once at the end", async () => {
   await using bench = await Bench.open();
   const { clock, database, other } = bench;
   let batches = 0;
@@ -242,21 +246,21 @@ Deno.test("a database that is locked again while rows are brought in has each of
     }
   }
   const inner = new Interrupted(database, () => Promise.resolve());
-  const options = { path: bench.spill, most: 1e7, patienceMs: 0, clock, tell: () => {} };
+  const options = { path: bench.spill, maxBytes: 1e7, maxWaitMs: 0, clock, report: () => {} };
   const store = new SpillingStore(inner, options);
   await store.begin(BEGIN);
   other.exec("begin immediate");
   await store.write(Array.from({ length: 1200 }, (_, i) => record(i + 1))); // the first batch
   other.exec("commit");
   clock.time += 1000;
-  await store.write([record(1201)]); // two more, of 500 rows: the second is refused
+  await store.write([record(1201)]); // two more batches of 500 rows: the second is refused
   assertEquals([await bench.spilled(), (await bench.ports()).length], [1201, 500]);
   other.exec("commit");
   assertEquals(await store.end(END), 0);
   assertEquals((await bench.ports()).length, 1201);
 });
 
-Deno.test("a scan that begins while its database is locked is noted with the first rows", async () => {
+Deno.test("the start of a scan in a locked database is stored with the first rows", async () => {
   await using bench = await Bench.open();
   const { clock, other } = bench;
   const store = bench.store();
@@ -273,7 +277,7 @@ Deno.test("a scan that begins while its database is locked is noted with the fir
   assertEquals(await bench.ports(), [1, 2]);
 });
 
-Deno.test("a spill that is full ends the scan with a word", async () => {
+Deno.test("a full spill file ends the scan with an error", async () => {
   await using bench = await Bench.open();
   const store = bench.store(100);
   bench.other.exec("begin immediate");
@@ -282,7 +286,7 @@ Deno.test("a spill that is full ends the scan with a word", async () => {
   bench.other.exec("commit");
 });
 
-Deno.test("a database that is locked when it is opened is waited for, for five seconds", async () => {
+Deno.test("opening a locked database waits for five seconds", async () => {
   await using bench = await Bench.open();
   const { clock, other, path } = bench;
   const place = parseDatabaseLocation(path)!;
@@ -299,7 +303,7 @@ Deno.test("a database that is locked when it is opened is waited for, for five s
   assert(clock.time - from < 4000);
 });
 
-Deno.test("a wait for a locked database has no end where that is wanted, and is reported once", async () => {
+Deno.test("an unlimited wait for a locked database is reported once", async () => {
   await using bench = await Bench.open();
   const { clock, other, path, told } = bench;
   const controller = new AbortController();
@@ -312,14 +316,16 @@ Deno.test("a wait for a locked database has no end where that is wanted, and is 
   };
   await (await open())[Symbol.asyncDispose]();
   assert(clock.time >= 12_000);
-  assertEquals(told, [`"${path}": another program is writing to it; waits until it is free`]);
+  assertEquals(told, [
+    `"${path}": another program is writing to it; waiting until the lock is released`,
+  ]);
   other.exec("begin immediate");
   clock.onWait = (time) => time >= 20_000 && controller.abort();
   await assertRejects(open, InputError, "another program is writing to it");
   assert(clock.time < 21_000);
 });
 
-Deno.test("a statement waits without blocking the thread: what ends the lock may run in it", async () => {
+Deno.test("a statement that waits for a lock does not block the event loop", async () => {
   await using bench = await Bench.open();
   const { other, path } = bench;
   await using database = await openStore(parseDatabaseLocation(path)!, AROUND);
@@ -328,12 +334,13 @@ Deno.test("a statement waits without blocking the thread: what ends the lock may
   await database.transaction(() => database.run("delete from servers"));
 });
 
-Deno.test("other writers fail with one line, and write all or nothing", async () => {
+Deno.test("import and watch report a locked database in one line, and write all or nothing", async () => {
   await using bench = await Bench.open();
   const { database, other, path } = bench;
   other.exec("begin immediate");
   const one = { ...record(1), online: true, failures: 0, first_seen: 1, last_seen: 1 };
-  const write = () => withDatabaseErrors("write to", database, () => writeKnown(database, [one]));
+  const write = () =>
+    withDatabaseErrors("write to", database, () => writeImportedRecords(database, [one]));
   const { message } = await assertRejects(write, StoreError);
   assertEquals(message, `Cannot write to "${path}": another program is writing to it`);
   other.exec("commit");

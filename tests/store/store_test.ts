@@ -3,26 +3,26 @@ import { parseAddress } from "../../src/core/address.ts";
 import type { ServerRecord } from "../../src/core/record.ts";
 import { recordOf, storable } from "../../src/store/server_columns.ts";
 import type { Database } from "../../src/store/database/database.ts";
-import { type ScanFinish, Store, StoreError } from "../../src/store/store.ts";
-import { writeKnown } from "../../src/store/record_writer.ts";
+import { type ScanEnd, Store, StoreError } from "../../src/store/store.ts";
+import { writeImportedRecords } from "../../src/store/record_writer.ts";
 import { all, onEngines } from "./databases.ts";
 import { NASTY, record } from "./records.ts";
 
-/** A store that writes at once. The database stays open: it is the test's. */
+/** A store that writes without delay. The test owns the database and closes it. */
 const storeOf = (database: Database) => new Store(database, () => Promise.resolve());
 
 const EVERYTHING = [{ start: 0, end: 2 ** 32 }, { start: 0n, end: 1n << 128n }];
 
-const END: ScanFinish = {
+const END: ScanEnd = {
   ...{ id: "scan-1", since: 0, at: 5000, state: "finished", shard: 1, downAfter: 3 },
   ...{ probesSent: 9, replies: 8, found: 7 },
-  coverage: { ranges: EVERYTHING, asked: () => true },
+  coverage: { ranges: EVERYTHING, includes: () => true },
 };
 
 const servers = async (database: Database) =>
   (await all(database, "select * from servers order by id")).map(recordOf);
 
-onEngines("a server is one row, as it last answered, with an observation a scan", async (db) => {
+onEngines("a server has one row with its last reply, and one observation per scan", async (db) => {
   const store = storeOf(db);
   await store.write([record(1), record(2, { players_online: 5, seen_at: 1001 })]);
   await store.write([record(1, { motd: "new", seen_at: 3000, scan_id: "scan-2", joinable: true })]);
@@ -48,7 +48,7 @@ onEngines("a server is one row, as it last answered, with an observation a scan"
   ]);
 });
 
-onEngines("the same rows again, in one batch or in two, change nothing", async (db) => {
+onEngines("writing the same records again, in one batch or two, changes nothing", async (db) => {
   const store = storeOf(db);
   const rows = Array.from({ length: 1200 }, (_, i) => record(i + 1));
   await store.write([...rows, ...rows.slice(0, 700)]);
@@ -59,7 +59,7 @@ onEngines("the same rows again, in one batch or in two, change nothing", async (
   assertEquals(await all(db, "select count(*) as n from observations"), [{ n: 1200 }]);
 });
 
-onEngines("what strangers send is stored harmlessly, in every text", async (db) => {
+onEngines("hostile text is stored harmlessly in every column", async (db) => {
   const store = storeOf(db);
   const rows = NASTY.map((text, i) =>
     record(i + 1, {
@@ -83,7 +83,7 @@ onEngines("what strangers send is stored harmlessly, in every text", async (db) 
 });
 
 onEngines(
-  "who does not answer counts failures, is offline after three, and comes back",
+  "a missing server is offline after three failures, and online after a reply",
   async (db) => {
     const store = storeOf(db);
     await store.write([record(1), record(2)]);
@@ -108,13 +108,13 @@ onEngines(
   },
 );
 
-onEngines("only who was asked can be missed: by range, by protocol, and on pages", async (db) => {
+onEngines("only probed servers can be missing: by range, by protocol, across pages", async (db) => {
   const store = storeOf(db);
   const many = Array.from({ length: 2300 }, (_, i) => record(i + 1));
   const six = ["::1", "fe80::2"].map((host) => record(1, { host }));
   await store.write([...many, ...six, record(1, { host: "127.0.0.2" })]);
   const asked: string[] = [];
-  const failing = async (coverage: ScanFinish["coverage"], id: string) => {
+  const failing = async (coverage: ScanEnd["coverage"], id: string) => {
     asked.length = 0;
     await store.begin({ id, at: 2000, shards: 1, config: "{}" });
     const missed = await store.end({ ...END, id, since: 2000, coverage });
@@ -128,33 +128,33 @@ onEngines("only who was asked can be missed: by range, by protocol, and on pages
   };
   const range = { start: 0x7f000001, end: 0x7f000002 };
   assertEquals(
-    await failing({ ranges: [range], asked: (_, port) => note(port) }, "a"),
+    await failing({ ranges: [range], includes: (_, port) => note(port) }, "a"),
     [1150, 1150],
   );
   assertEquals(asked.length, 2300);
   const v6 = parseAddress("::1")!;
   const ranges = [{ start: v6, end: BigInt(v6) + 1n }, { start: 5n, end: 6n }];
-  assertEquals(await failing({ ranges, asked: (address) => address === v6 }, "b"), [1, 1]);
+  assertEquals(await failing({ ranges, includes: (address) => address === v6 }, "b"), [1, 1]);
   const spoke: (readonly string[])[] = [];
   const byProtocol = (_: unknown, port: number, protocols: readonly string[]) => {
     if (port === 1) spoke.push(protocols);
     return false;
   };
   const lots = Array.from({ length: 1500 }, (_, i) => ({ start: 2 * i, end: 2 * i + 1 }));
-  assertEquals(await failing({ ranges: lots, asked: byProtocol }, "c"), [0, 0]);
-  assertEquals(spoke.length, 2); // once each
+  assertEquals(await failing({ ranges: lots, includes: byProtocol }, "c"), [0, 0]);
+  assertEquals(spoke.length, 2); // each server once
   assertEquals(spoke[0], ["raknet", "query"]);
 });
 
 onEngines(
-  "a scan is noted from its begin to its end, and its part when it was whole",
+  "the start and end of a scan are stored, and its shard when it completed",
   async (db) => {
     const store = storeOf(db);
     await store.begin({ id: "scan-1", at: 10, shards: 4, config: '{"a":1}' });
     assertEquals((await all(db, "select state from scans"))[0].state, "running");
     await store.end({ ...END, state: "interrupted", shard: undefined, coverage: undefined });
     assertEquals(await all(db, "select count(*) as n from scan_shards"), [{ n: 0 }]);
-    await store.begin({ id: "scan-1", at: 11, shards: 4, config: "{}" }); // it goes on
+    await store.begin({ id: "scan-1", at: 11, shards: 4, config: "{}" }); // resumed
     await store.end({ ...END, shard: 3 });
     await store.end({ ...END, shard: 3 });
     assertEquals(await all(db, "select id, state, started_at, shards, found from scans"), [
@@ -167,7 +167,7 @@ onEngines(
 );
 
 onEngines(
-  "what is read from elsewhere tells of the past, and never undoes the present",
+  "imported records never overwrite newer rows",
   async (db) => {
     const store = storeOf(db);
     await store.write([record(1, { seen_at: 5000 })]);
@@ -179,7 +179,7 @@ onEngines(
       ...known(record(port, { protocol: "", protocols: [], scan_id: null, motd: null })),
       online: false,
     });
-    await writeKnown(db, [
+    await writeImportedRecords(db, [
       known(record(1, { seen_at: 400, motd: "old", scan_id: "scan-0" })),
       known(record(2, { seen_at: 400, motd: "older" })),
       known(record(2, { seen_at: 500, motd: "newest" })),
@@ -198,7 +198,7 @@ onEngines(
   },
 );
 
-onEngines("a failure names the list, and leaves the batch out as a whole", async (db) => {
+onEngines("an error names the database and rolls the whole batch back", async (db) => {
   const store = storeOf(db);
   await store.write([record(1)]);
   await db.script("alter table observations rename to hidden");
@@ -210,7 +210,7 @@ onEngines("a failure names the list, and leaves the batch out as a whole", async
   assertEquals((await servers(db)).length, 2);
 });
 
-onEngines("rows that gather are written together", async (db) => {
+onEngines("records that gather during the delay are written together", async (db) => {
   let go = () => {};
   const store = new Store(db, () => new Promise((resolve) => go = resolve));
   const writing = store.write([record(1)]);

@@ -1,9 +1,9 @@
-/** Files that are handed on to the disk. */
+/** Records which files are synced. */
 
 /**
- * The inodes of files that are synced meanwhile.
+ * Replaces the sync methods of files, and records the inodes of synced files.
  *
- * @param onSync Called at each of them, before it is synced.
+ * @param onSync Called before each sync.
  */
 export async function syncedBy(
   work: () => Promise<unknown>,

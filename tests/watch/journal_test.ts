@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { emptyRecord, type ServerRecord } from "../../src/core/record.ts";
-import type { PolledServer, PolledState } from "../../src/store/poll_writer.ts";
+import type { PolledServer, PollObservation } from "../../src/store/poll_writer.ts";
 import { Journal, WatchedServer } from "../../src/watch/mod.ts";
 import { FakeNetwork } from "../../src/testing/fake_network.ts";
 
@@ -14,7 +14,7 @@ const row = (port: number, over: Partial<ServerRecord> = {}): ServerRecord => ({
 /** A list that may be away, and what it was given. */
 function fakeList(network: FakeNetwork, mostWaiting?: number) {
   const servers = new Map<string, PolledServer>();
-  const states: PolledState[] = [];
+  const states: PollObservation[] = [];
   const told: string[] = [];
   const list = { away: false, servers, states, told, writes: 0 };
   const journal = new Journal({
@@ -33,7 +33,8 @@ function fakeList(network: FakeNetwork, mostWaiting?: number) {
 }
 
 const server = (port: number) => new WatchedServer({ address: 0x7f000001, port }, null, rules);
-const ports = (states: readonly PolledState[]) => states.map(({ id }) => Number(id.split(":")[1]));
+const ports = (states: readonly PollObservation[]) =>
+  states.map(({ id }) => Number(id.split(":")[1]));
 
 Deno.test("what happens is observed, what stays is noted once an hour, and where all stand is kept", async () => {
   const network = new FakeNetwork(1);

@@ -5,7 +5,7 @@
  */
 import { sleep, systemClock } from "../../net/clock.ts";
 import type { Database } from "../../store/database/database.ts";
-import { cutsFor, downsampleObservations } from "../../store/downsample.ts";
+import { downsampleCutoffs, downsampleObservations } from "../../store/downsample.ts";
 import {
   type ConnectionEnvironment,
   type DatabaseLocation,
@@ -30,7 +30,7 @@ async function downsample(
   signal?: AbortSignal,
 ): Promise<string> {
   const between = () => sleep(systemClock, PAUSE_MS, signal);
-  const cuts = cutsFor(Date.now(), keepMs);
+  const cuts = downsampleCutoffs(Date.now(), keepMs);
   const deleted = await withDatabaseErrors(
     "write to",
     database,

@@ -20,8 +20,8 @@ import {
   openStore,
   parseDatabaseLocation,
 } from "../../store/open_store.ts";
-import { absenceOf, SpillingStore } from "../../store/spilling_store.ts";
-import type { AskedOf } from "../../store/kept_columns.ts";
+import { SpillingStore, unavailableReason } from "../../store/spilling_store.ts";
+import type { InterviewScope } from "../../store/kept_columns.ts";
 import { type OptOut, readOptOuts } from "../../store/opt_outs.ts";
 import { Store, withDatabaseErrors } from "../../store/store.ts";
 import type { Range } from "../../targets/ranges.ts";
@@ -58,7 +58,7 @@ export function planDatabases(
 }
 
 /** How much may wait for a database, bytes, and how long the end of a scan waits for it. */
-const SPILL = { most: 256 * 2 ** 20, patienceMs: 30_000 };
+const SPILL = { maxBytes: 256 * 2 ** 20, maxWaitMs: 30_000 };
 /** A scan does not wait long for another program that writes to a database: rows are spilled. */
 const BUSY_MS = 250;
 
@@ -71,11 +71,14 @@ export function spillPath(files: readonly string[], scanId: string): string {
 }
 
 /** The protocols that a scan sends servers; known servers have their own. */
-export function askedOf(chosen: ScanSettings, named: Pick<NamedTargets, "known">): AskedOf {
+export function askedOf(chosen: ScanSettings, named: Pick<NamedTargets, "known">): InterviewScope {
   const asked = { ...chosen, protocols: chosen.protocols.map(({ name }) => name) };
   if (named.known.length === 0) return asked;
   const sent = sentTo({ ...chosen, ...named });
-  return { ...asked, of: ({ host, port }) => sent({ address: parseAddress(host)!, port }) };
+  return {
+    ...asked,
+    protocolsFor: ({ host, port }) => sent({ address: parseAddress(host)!, port }),
+  };
 }
 
 /** The file of a database in SQLite. */
@@ -117,7 +120,7 @@ export class ScanDatabases implements AsyncDisposable {
     plan: DatabasePlan,
     spill: string,
     tell: (line: string) => void,
-    asked: AskedOf,
+    asked: InterviewScope,
     surroundings: ConnectionEnvironment,
     signal?: AbortSignal,
     resumed = false,
@@ -133,7 +136,7 @@ export class ScanDatabases implements AsyncDisposable {
         const options = {
           path: `${spill}.${i + 1}.ndjson`,
           clock: systemClock,
-          tell,
+          report: tell,
           signal,
           ...SPILL,
         };
@@ -236,7 +239,7 @@ export class ScanDatabases implements AsyncDisposable {
         await endAt(i);
       } catch (error) {
         // The other databases are still to be ended. One that refuses is worse than one that is away.
-        if (fault === undefined || absenceOf(fault)) fault = error;
+        if (fault === undefined || unavailableReason(fault)) fault = error;
       }
     }
     if (fault !== undefined) throw fault;

@@ -7,7 +7,7 @@ import { InputError } from "../../core/errors.ts";
 import { serverId } from "../../core/record.ts";
 import type { Format, Sink } from "../../sinks/sink.ts";
 import {
-  listServers,
+  selectServers,
   type SERVER_ORDERS,
   type ServerSelection,
 } from "../../store/server_queries.ts";
@@ -85,7 +85,7 @@ export async function writeServers(
     for (const sink of sinks) await sink.write(batch);
     batch = [];
   };
-  for await (const record of listServers(database, selection)) {
+  for await (const record of selectServers(database, selection)) {
     batch.push(record);
     count++;
     latest = Math.max(latest, record.last_seen);

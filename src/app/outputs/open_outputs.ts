@@ -18,7 +18,7 @@ import { type Format, type Output, type Sink, TextSink } from "../../sinks/sink.
 import { parseDatabaseLocation } from "../../store/open_store.ts";
 import { userPath } from "../environment.ts";
 import { Interrupted } from "../interrupt_signals.ts";
-import { absenceOf } from "../../store/spilling_store.ts";
+import { unavailableReason } from "../../store/spilling_store.ts";
 import { type RowOrder, SortingSink } from "./sorting_sink.ts";
 import { OUTPUT_FORMATS, type OutputFormat } from "./output_formats.ts";
 import { fieldsTable, serverTable } from "./table_format.ts";
@@ -315,7 +315,7 @@ export async function closeOutputs(
     try {
       await step();
     } catch (fault) {
-      if (end.reason === "interrupted" && absenceOf(fault)) absence ??= fault as Error;
+      if (end.reason === "interrupted" && unavailableReason(fault)) absence ??= fault as Error;
       else error ??= fault as Error;
     }
   }

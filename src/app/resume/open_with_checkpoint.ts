@@ -206,7 +206,7 @@ async function reopenStores(
   const reopened: ReopenedOutput[] = [];
   for (const store of stores) {
     const { name } = store.database;
-    reopened.push({ name, length: null, missing: await store.missing(scan, servers) });
+    reopened.push({ name, length: null, missing: await store.serversWithoutRow(scan, servers) });
   }
   return reopened;
 }

@@ -7,7 +7,7 @@ import { type Endpoint, parseAddress } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
 import { PROTOCOLS } from "../../protocols/list.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
-import { dueServers } from "../../store/server_queries.ts";
+import { overdueEndpoints } from "../../store/server_queries.ts";
 import { readOptOuts } from "../../store/opt_outs.ts";
 import {
   type ConnectionEnvironment,
@@ -66,7 +66,7 @@ export async function readKnown(
     const optedOut = await readOptOuts(database);
     const shy = new AddressSet(optedOut);
     const servers: KnownServer[] = [];
-    for await (const { host, port, protocols, requested_as: asked } of dueServers(database)) {
+    for await (const { host, port, protocols, requested_as: asked } of overdueEndpoints(database)) {
       const address = parseAddress(host);
       if (address === undefined) continue; // written by somebody else: we write addresses alone
       if (shy.has(address)) continue;

@@ -10,7 +10,7 @@ import type { StoredRecord } from "../../store/server_columns.ts";
 import type { Database } from "../../store/database/database.ts";
 import { openStore } from "../../store/open_store.ts";
 import { withDatabaseErrors } from "../../store/store.ts";
-import { writeKnown } from "../../store/record_writer.ts";
+import { writeImportedRecords } from "../../store/record_writer.ts";
 import { EXIT } from "../../app/exit_codes.ts";
 import { readCommandLine } from "../options/read_options.ts";
 import { tellLine } from "../term/console.ts";
@@ -81,7 +81,11 @@ async function importFile(
   let [batch, found, changed]: [StoredRecord[], number, number] = [[], 0, 0];
   const write = async () => {
     const database = await open();
-    changed += await withDatabaseErrors("write to", database, () => writeKnown(database, batch));
+    changed += await withDatabaseErrors(
+      "write to",
+      database,
+      () => writeImportedRecords(database, batch),
+    );
     batch = [];
   };
   const text = file.pipeThrough(new TextDecoderStream());

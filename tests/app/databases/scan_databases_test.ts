@@ -149,7 +149,10 @@ Deno.test("a list that another program locks in the middle of a scan gets every 
     other.exec("commit");
     const { code, stderr } = await finished;
     assertEquals(code, 0, stderr);
-    assertStringIncludes(stderr, "is unavailable (another program is writing to it): rows wait in");
+    assertStringIncludes(
+      stderr,
+      "is unavailable (another program is writing to it): rows are kept in",
+    );
     assertStringIncludes(stderr, "is available again: ");
     const rows = readNdjson(await Deno.readTextFile(file)).map(serverId).toSorted();
     const stored = await listOf(list);
@@ -200,7 +203,7 @@ Deno.test("Ctrl-C while another program keeps a database locked ends a scan as i
     child.kill("SIGINT");
     const { code, stderr } = await ended;
     assertEquals([code, /^interrupted in /m.test(stderr)], [130, true], stderr);
-    assertStringIncludes(stderr, "all rows are there, but not how the scan ended");
+    assertStringIncludes(stderr, "all rows were written, but not the end of the scan");
     assertStringIncludes(stderr, `scan --resume ${list}.checkpoint`);
   } finally {
     silent.close();
@@ -244,7 +247,7 @@ Deno.test("a watch waits for a list that is locked when it starts, and Ctrl-C en
       let [stderr, interrupted] = ["", false];
       for await (const part of child.stderr.pipeThrough(new TextDecoderStream())) {
         stderr += part;
-        if (stderr.includes("waits until it is free") && freed && other.isTransaction) {
+        if (stderr.includes("waiting until the lock is released") && freed && other.isTransaction) {
           other.exec("commit");
         }
         const awaited = freed ? "watching 1 endpoint" : "waits until";

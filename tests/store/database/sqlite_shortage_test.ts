@@ -4,7 +4,7 @@ import { run } from "../../cli/program.ts";
 
 const SQLITE = new URL("../../../src/store/database/sqlite.ts", import.meta.url).href;
 
-/** Opens databases in every way while so many descriptors are left, and prints what came of it. */
+/** Opens databases in every mode while few descriptors are left, and prints the results. */
 const PROGRAM = `
 import { openSqlite } from "${SQLITE}";
 const [folder] = Deno.args;
@@ -45,7 +45,7 @@ console.log(JSON.stringify(outcomes.slice(1)));
 `;
 
 Deno.test({
-  name: "SQLite without descriptors is a shortage, and no missing file",
+  name: "a lack of descriptors is reported as a shortage, not as a missing file",
   ignore: Deno.build.os === "windows",
   fn: async () => {
     const folder = await Deno.makeTempDir();
@@ -59,7 +59,7 @@ Deno.test({
       const shortages = [
         `ShortageError: Cannot open "known.db": ${short}`,
         `ShortageError: Cannot open "new.db": ${short}`,
-        `Error: ${short}`, // which names no file: the store that writes does
+        `Error: ${short}`, // the store adds the name of the file
       ];
       const others = outcomes.filter(([, , error]) => error && !shortages.includes(error));
       assertEquals(others, []);

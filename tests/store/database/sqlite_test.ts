@@ -9,7 +9,7 @@ import { all } from "../databases.ts";
 import { record } from "../records.ts";
 import { syncedBy } from "../synced.ts";
 
-/** Runs with a folder that is removed afterwards. */
+/** Runs `work` with a temporary folder. */
 async function inFolder(work: (folder: string) => Promise<void>): Promise<void> {
   const folder = await Deno.makeTempDir();
   try {
@@ -23,14 +23,14 @@ const AROUND = { resolve: (path: string) => path, password: () => Promise.resolv
 const open = (path: string) => openStore(parseDatabaseLocation(`sqlite:${path}`)!, AROUND);
 const read = (path: string) => readStore(parseDatabaseLocation(`sqlite:${path}`)!, AROUND);
 
-Deno.test("which texts name a list", () => {
+Deno.test("paths and URLs that name a database", () => {
   const file = (text: string) => parseDatabaseLocation(text)?.file;
   assertEquals(["a.db", "b/c.SQLITE", "d.sqlite3"].map(file), ["a.db", "b/c.SQLITE", "d.sqlite3"]);
   assertEquals(file("sqlite:odd name.txt"), "odd name.txt");
   assertEquals(["a.csv", "-", "db", "sqlite:", "a.db.csv"].map(file), Array(5).fill(undefined));
 });
 
-Deno.test("a list is made, is whole on the disk, and can be read while it is written", async () => {
+Deno.test("a database is created, is complete on the disk, and can be read during writes", async () => {
   await inFolder(async (folder) => {
     const path = `${folder}/a.db`;
     await using database = await open(path);
@@ -48,7 +48,7 @@ Deno.test("a list is made, is whole on the disk, and can be read while it is wri
   });
 });
 
-Deno.test("files that cannot be a list are refused, and stay as they are", async () => {
+Deno.test("files that are no database of blocksweep are refused and stay unchanged", async () => {
   await inFolder(async (folder) => {
     const text = `${"no database, but long enough to look at ".repeat(20)}`;
     await Deno.writeTextFile(`${folder}/text.db`, text);
@@ -81,7 +81,7 @@ Deno.test("files that cannot be a list are refused, and stay as they are", async
   });
 });
 
-Deno.test("a list of another version is refused, brought up to date, or said to be older", async () => {
+Deno.test("a database of another schema version is refused or migrated", async () => {
   await inFolder(async (folder) => {
     const path = `${folder}/a.db`;
     const later = [...MIGRATIONS, "create table later (x integer); insert into later values (7);"];
@@ -108,7 +108,7 @@ Deno.test("a list of another version is refused, brought up to date, or said to 
   });
 });
 
-Deno.test("a list that another program writes to is waited for, then refused", async () => {
+Deno.test("a locked database is refused after a wait", async () => {
   await inFolder(async (folder) => {
     const path = `${folder}/a.db`;
     await using database = await open(path);
@@ -120,7 +120,7 @@ Deno.test("a list that another program writes to is waited for, then refused", a
   });
 });
 
-Deno.test("flushing syncs the write-ahead log, whoever reads meanwhile", async () => {
+Deno.test("flushing syncs the write-ahead log while another connection reads", async () => {
   await inFolder(async (folder) => {
     await (await open(`${folder}/a.db`))[Symbol.asyncDispose]();
     await Deno.symlink(`${folder}/a.db`, `${folder}/link.db`);
@@ -137,7 +137,7 @@ Deno.test("flushing syncs the write-ahead log, whoever reads meanwhile", async (
   });
 });
 
-Deno.test("the end of a scan is on the disk when it is reported", async () => {
+Deno.test("the end of a scan is synced before it is reported", async () => {
   await inFolder(async (folder) => {
     await using database = await open(`${folder}/a.db`);
     await using other = await read(`${folder}/a.db`);
@@ -173,7 +173,7 @@ Deno.test("flushing needs no descriptor once a scan has begun", async () => {
   });
 });
 
-Deno.test("where the write-ahead log may not be opened, each commit is synced by SQLite", async () => {
+Deno.test("without permission for the write-ahead log, SQLite syncs each commit", async () => {
   await inFolder(async (folder) => {
     const { querySync } = Deno.permissions;
     Deno.permissions.querySync = () =>
@@ -192,7 +192,7 @@ Deno.test("where the write-ahead log may not be opened, each commit is synced by
   });
 });
 
-Deno.test("a full disk ends the scan with a word, and what was accepted stays", async () => {
+Deno.test("a full disk ends the scan with an error, and committed rows stay", async () => {
   await using database = openSqlite(":memory:");
   await migrate(database);
   const store = new Store(database, () => Promise.resolve());

@@ -1,13 +1,13 @@
--- What servers sent beside what rows hold, and orders that lists are read in.
+-- Attachments of records (icons and raw replies), and indexes for the sort orders of servers.
 
--- Icons, once each.
+-- One row per distinct icon.
 create table favicons (
   hash text primary key,                  -- SHA-256, hexadecimal, as in servers
   data text not null,                     -- base64
   first_seen bigint not null
 );
 
--- The last reply of each server, as it came, in each protocol.
+-- The raw bytes of the last reply per server and protocol.
 create table replies (
   server_id text not null,
   protocol text not null,
@@ -17,7 +17,7 @@ create table replies (
   primary key (server_id, protocol)
 );
 
--- The start of the software's name, folded: see src/store/server_columns.ts.
+-- The start of the software's name in lower case: see softwareKey() in src/store/server_columns.ts.
 alter table servers add column software_key text;
 update servers set software_key = substr(lower(software), 1, 64);
 

@@ -1,4 +1,4 @@
--- Addresses whose servers ask scanners to stay away: watches and rescans leave them out.
+-- Addresses that opted out: watches and rescans omit them.
 create table opt_outs (
   host text primary key,                  -- as in servers
   noted_at bigint not null

@@ -3,6 +3,7 @@
  *
  * @module
  */
+export * from "../library/databases.ts";
 export * from "../store/database/database.ts";
 export { type PostgresLocation, SSL_MODES, type SslMode } from "../store/database/postgres_url.ts";
 export type { SqliteOptions } from "../store/database/sqlite.ts";

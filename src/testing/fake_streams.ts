@@ -36,7 +36,7 @@ export type Door = StreamResponder | Exclude<ConnectFailure, "cancelled">;
 
 /** Opens connections to hosts of a fake network. */
 export class FakeStreams implements Dialer {
-  readonly errors = new Map<string, number>();
+  readonly errors: Map<string, number> = new Map();
   /** Where connections were begun to, and when. */
   readonly begun: { readonly at: number; readonly to: Endpoint }[] = [];
   /** What was written, by connection. */

@@ -16,7 +16,6 @@ import { neverProbedReason } from "../../targets/builtin_lists.ts";
 import { splitWords } from "../../targets/parse.ts";
 import { type KnownState, WatchedServer, type WatchRules } from "../../watch/mod.ts";
 import { readTextFile } from "../environment.ts";
-import type { readServerRows } from "./servers_in_files.ts";
 import { locate } from "./locate_server.ts";
 import { type Lookups, noteRefused, RefusedName } from "./name_lookup.ts";
 import { countOf } from "../../core/quantities.ts";
@@ -48,7 +47,10 @@ export interface WatchSources {
   /** What names are looked up with. */
   readonly lookups: Pick<Lookups, "resolve" | "findService">;
   /** Reads a file of rows. Default: no word names a file. */
-  readonly readRows?: typeof readServerRows;
+  readonly readRows?: (
+    path: string,
+    tell: (line: string) => void,
+  ) => AsyncIterable<StoredRecord>;
   /** Told what is passed over. */
   readonly tell: (line: string) => void;
   /** Told what stands against using a name. */

@@ -1,0 +1,89 @@
+/** The examples of docs/library.md, as programs of their own outside the repository. */
+import { assert, assertEquals } from "@std/assert";
+import { startFleet } from "../../src/testing/start_fleet.ts";
+
+const ROOT = new URL("../../", import.meta.url);
+const TEXT = await Deno.readTextFile(new URL("docs/library.md", ROOT));
+
+/** Code blocks of a language, in order. */
+function blocks(language: string): string[] {
+  return [...TEXT.matchAll(/```(\w+)\n([\s\S]*?)```/g)]
+    .filter(([, name]) => name === language).map(([, , code]) => code);
+}
+
+const EXAMPLES = blocks("ts");
+const CONFIG = blocks("json")[0].replace('"../blocksweep"', JSON.stringify(ROOT.pathname));
+
+/** Where the examples find simulated servers, in place of what they name. */
+const HOST = "127.88.1.1";
+const RANGE = `${HOST}/32`;
+
+/** An example that sends to loopback alone. */
+function harmless(example: string): string {
+  return example.replaceAll("play.example.org", HOST).replaceAll("192.168.1.0/24", RANGE);
+}
+
+/** Runs something with the examples in a temporary folder. */
+async function withExamples(run: (folder: string) => Promise<void>): Promise<void> {
+  const folder = await Deno.makeTempDir();
+  try {
+    await Deno.writeTextFile(`${folder}/deno.json`, CONFIG);
+    for (const [i, example] of EXAMPLES.entries()) {
+      await Deno.writeTextFile(`${folder}/${i}.ts`, harmless(example));
+    }
+    await run(folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+/** What a program prints; it must end well. */
+async function output(folder: string, ...args: readonly string[]): Promise<string> {
+  const env = { NO_COLOR: "1", HOME: folder, XDG_CONFIG_HOME: folder };
+  const command = new Deno.Command("deno", { args: [...args], cwd: folder, env });
+  const { code, stdout, stderr } = await command.output();
+  const decoder = new TextDecoder();
+  assertEquals(code, 0, `${args.join(" ")}: ${decoder.decode(stderr)}`);
+  return decoder.decode(stdout);
+}
+
+/** Runs an example with the permissions that the document names, on loopback. */
+function runExample(folder: string, i: number): Promise<string> {
+  const grants = [
+    "--allow-net=127.0.0.0/8,0.0.0.0",
+    "--allow-read",
+    "--allow-env",
+    "--allow-write=.",
+  ];
+  return output(folder, "run", "--no-prompt", "--cached-only", ...grants, `${i}.ts`);
+}
+
+Deno.test("the examples of the library's guide have the right types", async () => {
+  await withExamples(async (folder) => {
+    await output(folder, "check", ...EXAMPLES.keys().map((i) => `${i}.ts`));
+  });
+});
+
+Deno.test("the library's two one-liners find servers from a folder of their own", async () => {
+  await using fleet = await startFleet({ range: RANGE, servers: 1, software: ["bds"] });
+  const name = fleet.servers[0].truth.raknet.columns.name!;
+  await withExamples(async (folder) => {
+    const [queried, scanned] = await Promise.all([runExample(folder, 0), runExample(folder, 1)]);
+    assert(queried.includes(`host: "${HOST}"`) && queried.includes("port: 19132"), queried);
+    assert(scanned.startsWith(`${HOST} 19132 ${name} `), scanned);
+    assertEquals(scanned.trim().split("\n").length, 1);
+  });
+});
+
+/** Discovery needs a local network, which loopback is not. */
+const NEEDS_LAN = /\blan\(/;
+
+Deno.test("every other example of the library's guide runs", async () => {
+  await using _fleet = await startFleet({ range: RANGE, servers: 1, software: ["bds"] });
+  await withExamples(async (folder) => {
+    const others = [...EXAMPLES.entries()].slice(2).filter(([, one]) => !NEEDS_LAN.test(one));
+    await Promise.all(others.map(async ([i, example]) => {
+      assert((await runExample(folder, i)).trim() !== "", `it prints nothing: ${example}`);
+    }));
+  });
+});

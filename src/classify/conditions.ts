@@ -1,32 +1,35 @@
 /**
- * The conditions of rules: where they look, and what has to be there.
+ * The conditions of rules: a path in the record, and the required value.
  *
  * @module
  */
 import type { ServerRecord } from "../core/record.ts";
 
-/** A condition as data: where to look, and one more key that says what has to be there. */
+/** A condition as data: the path `at`, and one operator with its operand. */
 export type Condition = Readonly<Record<string, unknown>> & { readonly at: string };
 
-/** Parts of a text that a rule names: the software's `name` and `version`. */
+/** Named parts of a text that a pattern captured: the software's `name` and `version`. */
 export type Captured = Readonly<Record<string, string | undefined>>;
-/** Whether a condition holds, and what it captured. */
+/** A compiled condition: returns whether it holds, or the captured parts. */
 export type ConditionTest = (record: ServerRecord) => boolean | Captured;
-/** Whether a value is what an operator wants. */
+/** An operator: compiles an operand into a test of a value. */
 type Operator = (wanted: never) => (value: unknown, record: ServerRecord) => boolean | Captured;
 
-/** Characters of a text that a pattern sees: no name is longer, and no pattern slow. */
+/**
+ * Most characters of a text that patterns are matched with; names are shorter, and patterns stay
+ * fast.
+ */
 const MOST_CHARACTERS = 256;
 
-/** What a condition may want of the value that it looks at. */
+/** The operators by name. */
 const OPERATORS: Readonly<Record<string, Operator>> = {
-  /** It is this; `null` is what is not there. */
+  /** The value equals the operand; `null`: the value is missing. */
   is: (wanted: unknown) => (value) => value === wanted,
-  /** It is one of these. */
+  /** The value equals one of the operands. */
   in: (wanted: readonly unknown[]) => (value) => wanted.includes(value),
-  /** It is there, or is not. */
+  /** The value exists (`true`) or is missing (`false`). */
   known: (wanted: boolean) => (value) => (value !== null) === wanted,
-  /** It is a text of this form; what it names `name` and `version` is said on. */
+  /** The value is a text that matches a pattern; its groups `name` and `version` are captured. */
   matches: (pattern: string) => {
     const form = new RegExp(pattern);
     const names = pattern.includes("(?<");
@@ -35,17 +38,17 @@ const OPERATORS: Readonly<Record<string, Operator>> = {
       return names ? form.exec(value)?.groups ?? false : form.test(value);
     };
   },
-  /** It equals what stands elsewhere. */
+  /** The value equals the value at another path. */
   equals: (path: string) => {
     const other = pathReader(path);
     return (value, record) => value !== null && value === other(record);
   },
-  /** It differs from what stands elsewhere; both are there. */
+  /** The value differs from the value at another path; both exist. */
   differs: (path: string) => {
     const other = pathReader(path);
     return (value, record) => value !== null && other(record) !== null && value !== other(record);
   },
-  /** It is a number above another. */
+  /** The value is a number above the number at another path. */
   above: (path: string) => {
     const other = pathReader(path);
     return (value, record) => {
@@ -53,27 +56,27 @@ const OPERATORS: Readonly<Record<string, Operator>> = {
       return typeof value === "number" && typeof than === "number" && value > than;
     };
   },
-  /** It is a number, and no smaller than this. */
+  /** The value is a number, at least the operand. */
   atLeast: (least: number) => (value) => typeof value === "number" && value >= least,
-  /** It lists exactly these, in this order; of an object, the keys. */
+  /** The value lists exactly the operands, in this order; of an object, its keys. */
   lists: (wanted: readonly string[]) => (value) => {
     const items = listOf(value);
     return items?.length === wanted.length && wanted.every((item, i) => items[i] === item);
   },
-  /** It lists these first. */
+  /** The value lists the operands first. */
   begins: (wanted: readonly string[]) => (value) => {
     const items = listOf(value);
     return items !== undefined && wanted.every((item, i) => items[i] === item);
   },
-  /** It lists all of these, in this order, whatever stands between them. */
+  /** The value lists all operands, in this order, with other items between them. */
   ordered: (wanted: readonly string[]) => (value) => {
     const places = wanted.map((item) => listOf(value)?.indexOf(item) ?? -1);
     return places.every((place, i) => place >= 0 && (i === 0 || place > places[i - 1]));
   },
-  /** It lists nothing but these. */
+  /** The value lists only operands. */
   within: (wanted: readonly string[]) => (value) =>
     listOf(value)?.every((item) => wanted.includes(item as string)) ?? false,
-  /** It is a decimal number below 2^64 whose hexadecimal digit at a place, from 0, is this. */
+  /** The value is a decimal number below 2^64 with a given hexadecimal digit at a place, from 0. */
   hexDigit: ([place, digit]: readonly [number, number]) => (value) =>
     typeof value === "string" && /^[0-9]{1,20}$/.test(value) &&
     Number(BigInt(value) >> BigInt(4 * place) & 15n) === digit,
@@ -85,8 +88,8 @@ function listOf(value: unknown): readonly unknown[] | undefined {
 }
 
 /**
- * What reads a path: a column, or `protocol.fact` and perhaps a key inside. What is not there is
- * `null`; only own keys are, for strangers choose them.
+ * Returns a function that reads a path: a column, or `protocol.fact`, or a key inside a fact. A
+ * missing value is `null`. Only own properties are read, because hosts choose the keys.
  */
 export function pathReader(path: string): (record: ServerRecord) => unknown {
   const steps = path.split(".");
@@ -103,10 +106,10 @@ export function pathReader(path: string): (record: ServerRecord) => unknown {
   };
 }
 
-/** Operators that take longer than the others. */
+/** Slow operators, in order of cost. */
 const SLOW = ["lists", "begins", "ordered", "within", "matches"];
 
-/** Orders conditions: those that take longer are asked last. */
+/** Compares conditions by cost: slow operators come last. */
 export function byCost(a: Condition, b: Condition): number {
   return SLOW.indexOf(operatorOf(a)) - SLOW.indexOf(operatorOf(b));
 }
@@ -115,7 +118,7 @@ function operatorOf(condition: Condition): string {
   return Object.keys(condition).find((key) => key !== "at")!;
 }
 
-/** Makes a condition a test. */
+/** Compiles a condition. */
 export function compileCondition(condition: Condition): ConditionTest {
   const read = pathReader(condition.at);
   const name = operatorOf(condition);
@@ -123,7 +126,7 @@ export function compileCondition(condition: Condition): ConditionTest {
   return (record) => holds(read(record), record);
 }
 
-/** The values that a condition allows, where it names them. */
+/** The values that a condition allows; `undefined`: its operator is neither `is` nor `in`. */
 export function allowedValues(condition: Condition): readonly unknown[] | undefined {
   return "is" in condition ? [condition.is] : condition.in as unknown[] | undefined;
 }

@@ -1,13 +1,13 @@
 /**
- * Who is who: what the answers of a server say about the software behind them.
+ * Classifies servers: derives the software from the replies of a server.
  *
- * What is known of software is data, with a source each: data/software.json. Here is what reads
- * it. A rule looks at what one protocol said; all its conditions have to hold. Of the rules that
- * match, the surest names the software; among equals, the first.
+ * The rules are data, with a source each: data/software.json. A rule tests the values of one
+ * protocol, and all its conditions have to hold. Of the matching rules, the one with the highest
+ * confidence names the software; among equals, the first.
  *
- *     A   the software names itself, in a place that nobody else writes
- *     B   the answer is built as only this software builds it
- *     C   a weak hint: others look the same
+ *     A   the software names itself, in a field that no other software writes
+ *     B   the reply has a structure that only this software produces
+ *     C   a weak hint: other software has the same structure
  *
  * @module
  */
@@ -23,18 +23,18 @@ import {
   pathReader,
 } from "./conditions.ts";
 
-/** What a record says about its software: the columns of that name. */
+/** The columns that classification fills. */
 export type Classification = Pick<
   ServerRecord,
   "edition" | "software" | "software_confidence" | "proxy" | "flags"
 >;
 
-/** How sure a claim is. */
+/** The confidence of a claim. */
 type Confidence = "A" | "B" | "C";
 
 /** A rule: see data/software.schema.json. */
 interface Rule {
-  /** Its place in the file. */
+  /** Index of the rule in the file. */
   readonly order: number;
   readonly protocol: string;
   readonly software?: string;
@@ -45,24 +45,24 @@ interface Rule {
   readonly when: readonly Condition[];
 }
 
-/** A rule, ready to run. */
+/** A rule with compiled conditions. */
 interface CompiledRule extends Omit<Rule, "when"> {
   readonly tests: readonly ConditionTest[];
 }
 
-/** The rules for a protocol, by the value of the one path that most of them want values of. */
+/** The rules for a protocol, indexed by the value at the path that most of them test. */
 interface RuleIndex {
-  /** Reads that value. */
+  /** Reads the value at the indexed path. */
   readonly read: (record: ServerRecord) => unknown;
-  /** The rules that it leaves open; its own condition is met, and no test of theirs any more. */
+  /** The rules by value, without the condition on that value. */
   readonly rules: ReadonlyMap<unknown, readonly CompiledRule[]>;
-  /** The rules for every other value. */
+  /** The rules for all other values. */
   readonly others: readonly CompiledRule[];
-  /** Flags that turn all that they say into hints. */
+  /** Flags of possible forgery, which reduce all claims to hints. */
   readonly forgedBy: readonly string[];
 }
 
-/** What a rule that matched says. */
+/** The claim of a matching rule. */
 interface Claim {
   readonly rule: CompiledRule;
   readonly confidence: Confidence;
@@ -71,10 +71,10 @@ interface Claim {
 }
 
 /**
- * Says who a server is.
+ * Classifies a server.
  *
- * @returns The columns as they should be. `software` is a name without spaces and, where it tells
- * one of its own, its version; what no rule knows stays as it was.
+ * @returns The new values of the columns. `software` is a name without spaces, and the version if
+ * the software publishes its own. Without a matching rule, values stay unchanged.
  *
  * @example
  * ```ts
@@ -114,7 +114,7 @@ function byConfidence(a: Claim, b: Claim): number {
     : a.rule.order - b.rule.order;
 }
 
-/** What the surest of those say that say something of it. */
+/** The value of the first claim that gives one, or `null`. */
 function firstValue(claims: readonly Claim[], column: "edition" | "proxy"): string | null {
   for (const { rule } of claims) {
     const value = rule[column];
@@ -127,7 +127,7 @@ function softwareOf({ name, version }: Claim): string {
   return version === undefined ? name! : `${name} ${version}`;
 }
 
-/** The flags that there were and those of the claims, each once, in order. */
+/** The existing flags and those of the claims, each once, sorted. */
 function flagsOf(claims: readonly Claim[], before: readonly string[]): readonly string[] {
   const flags = [...before];
   for (const { rule } of claims) if (rule.flags !== undefined) flags.push(...rule.flags);
@@ -135,7 +135,7 @@ function flagsOf(claims: readonly Claim[], before: readonly string[]): readonly 
   return flags.length < 2 ? flags : [...new Set(flags)].sort();
 }
 
-/** Whether two protocols name two kinds of software: a proxy, say, and what stands behind it. */
+/** Whether protocols name different software, as a proxy and the server behind it. */
 function namesDiffer(claims: readonly Claim[]): boolean {
   const names = new Map<string, string>();
   for (const { confidence, name, rule: { protocol } } of claims) {
@@ -144,7 +144,7 @@ function namesDiffer(claims: readonly Claim[]): boolean {
   return new Set(names.values()).size > 1;
 }
 
-/** Adds what the rules for one protocol say. Where its answer may be forged, all of it is a hint. */
+/** Adds the claims of the rules for one protocol. If its reply may be forged, they are hints. */
 function addClaims(claims: Claim[], protocol: string, record: ServerRecord): void {
   const shelf = RULE_INDEXES.get(protocol);
   if (shelf === undefined) return;
@@ -173,14 +173,14 @@ function claim(rule: CompiledRule, record: ServerRecord): Claim | undefined {
 
 const NOTHING: Captured = {};
 
-/** A rule with its tests, but for a condition that is met. */
+/** Compiles a rule, without a condition that is already met. */
 function compileRule({ when, ...rule }: Rule, met?: Condition): CompiledRule {
   const tests = when.filter((one) => one !== met)
     .toSorted(byCost).map(compileCondition);
   return { ...rule, tests };
 }
 
-/** Sorts the rules for a protocol by the path of which the most of them name values. */
+/** Indexes the rules for a protocol by the path that most of them test for values. */
 function indexRules(rules: readonly Rule[], protocol: string): RuleIndex {
   const paths = rules.flatMap(({ when }) => when.filter(allowedValues).map(({ at }) => at));
   const uses = Map.groupBy(paths, (path) => path);
@@ -202,7 +202,7 @@ function indexRules(rules: readonly Rule[], protocol: string): RuleIndex {
 /** The rules in the order of the file. */
 const RULES = ruleBook.rules.map((rule, order) => ({ ...rule, order })) as unknown as Rule[];
 
-/** The rules by protocol. */
+/** The rule indexes by protocol. */
 const RULE_INDEXES: ReadonlyMap<string, RuleIndex> = new Map(
   [...Map.groupBy(RULES, ({ protocol }) => protocol)]
     .map(([protocol, rules]) => [protocol, indexRules(rules, protocol)]),

@@ -1,6 +1,6 @@
 /**
- * The lists that every scan obeys: what is never probed, what is asked only when named, and how a MOTD
- * says that its server wants to be left alone.
+ * The lists that every scan obeys: ranges that are never probed, private ranges, ranges that no name
+ * may lead to, and the opt-out markers of MOTDs.
  *
  * @module
  */
@@ -12,20 +12,20 @@ import type { Address } from "../core/address.ts";
 import { parseRangeList } from "./parse.ts";
 import type { Range } from "./ranges.ts";
 
-/** A range, and why it is listed. */
+/** A range with the reason why it is listed. */
 export interface ReasonedRange {
-  /** The addresses. */
+  /** The listed addresses. */
   readonly range: Range;
-  /** Why. */
+  /** The reason for messages, as `private use (RFC 1918)`. */
   readonly reason: string;
 }
 
-/** What is never probed: data/exclude.txt. */
+/** The ranges that are never probed: data/exclude.txt. */
 export function neverProbedRanges(): readonly ReasonedRange[] {
   return parseRangeList(excludeText, "data/exclude.txt");
 }
 
-/** Why an address is never probed; `undefined` where it may be. */
+/** The reason why an address is never probed; `undefined` if it may be. */
 export function neverProbedReason(address: Address): string | undefined {
   return reasonIn(neverProbedRanges(), address);
 }
@@ -36,21 +36,21 @@ function reasonIn(ranges: readonly ReasonedRange[], address: Address): string | 
   )?.reason;
 }
 
-/** What is asked only when a target lies wholly inside: data/private.txt. */
+/** The private ranges, probed only for targets wholly inside one: data/private.txt. */
 export function privateRanges(): readonly ReasonedRange[] {
   return parseRangeList(privateText, "data/private.txt");
 }
 
 /**
- * Names that belong to the user's own network: single labels, and the domains of RFC 6761 and 6762,
- * RFC 8375, ICANN's `.internal`, and what routers use. Their records are not a stranger's.
+ * Names of the user's own network: single labels, the domains of RFC 6761, 6762 and 8375, ICANN's
+ * `.internal`, and the domains of routers. Their records are trusted.
  */
 const LOCAL_NAME = /^[^.]+$|\.(?:localhost|local|lan|home\.arpa|internal)$/;
 
 /**
- * Whether a host name is a local one, whose records may lead to private addresses.
+ * Whether a host name is local, so that its records may lead to private addresses.
  *
- * @param name In lower case, without a final dot, as `parseTarget()` returns it.
+ * @param name The name in lower case without a final dot, as `parseTarget()` returns it.
  *
  * @example
  * ```ts
@@ -65,12 +65,12 @@ export function isLocalName(name: string): boolean {
 }
 
 /**
- * Why an address that a host name's records lead to must not be probed; `undefined` where it may be.
- * Whoever holds a public name's zone must not choose a target inside the user's network.
+ * The reason why an address from the records of a host name must not be probed; `undefined` if it
+ * may be. The owner of a public zone must not choose a target inside the user's network.
  *
- * @param name The name that the user wrote: not the target of its SRV or CNAME record.
- * @param allowPrivate Whether the user lets any name lead to private addresses. Those of
- * data/not-by-name.txt stay refused: link-local ones, and the metadata services of cloud providers.
+ * @param name The name that the user wrote, not the target of its SRV or CNAME record.
+ * @param allowPrivate Whether any name may lead to private addresses. The addresses of
+ * data/not-by-name.txt stay refused: link-local ones, and metadata services of cloud providers.
  *
  * @example
  * ```ts
@@ -99,12 +99,12 @@ export function refusedFromName(
   return `${reason}; only a local name leads there, or any with --allow-private`;
 }
 
-/** What no name's records lead to: data/not-by-name.txt. */
+/** The ranges that no name may lead to: data/not-by-name.txt. */
 function notByNameRanges(): readonly ReasonedRange[] {
   return parseRangeList(notByNameText, "data/not-by-name.txt");
 }
 
-/** Whether a MOTD holds one of the markers of data/opt-out.txt. */
+/** Returns a check whether a MOTD holds an opt-out marker of data/opt-out.txt. */
 export function optOutCheck(): (motd: string) => boolean {
   const markers = markerText.split("\n").map((line) => line.trim())
     .filter((line) => line !== "" && !line.startsWith("#"));

@@ -1,6 +1,5 @@
 /**
- * From what a user wrote to what may be asked: inclusions, exclusions and explicit ports resolved
- * into segments.
+ * Composes the targets of a scan: resolves inclusions, exclusions and explicit ports into segments.
  *
  * @module
  */
@@ -8,66 +7,66 @@ import { type Address, family } from "../core/address.ts";
 import { type Range, RangeSet } from "./ranges.ts";
 import type { Segment } from "./space.ts";
 
-/** Which addresses are asked, and on which ports. */
+/** A range to probe, with an optional port. */
 export interface Inclusion {
-  /** The addresses. */
+  /** The addresses to probe. */
   readonly range: Range;
-  /** The one port to ask; `undefined`: the ports of the scan. */
+  /** The only port to probe; `undefined`: the ports of the scan. */
   readonly port: number | undefined;
 }
 
-/** What must not be asked. */
+/** Ranges that must not be probed. */
 export interface Exclusions {
-  /** Never, whoever asks: data/exclude.txt. */
+  /** Ranges that are never probed: data/exclude.txt. */
   readonly never: readonly Range[];
-  /** Only where an inclusion lies wholly inside one of them: data/private.txt. */
+  /** Private ranges, probed only for inclusions wholly inside one: data/private.txt. */
   readonly private: readonly Range[];
-  /** What the user excludes. */
+  /** Ranges that the user excludes. */
   readonly chosen: readonly Range[];
 }
 
-/** Addresses that are asked alike. */
+/** Addresses with the same ports. */
 export interface TargetGroup {
   /** The addresses, of one family. */
   readonly addresses: RangeSet<Address>;
-  /** Whether they are asked on the scan's ports. */
+  /** Whether the scan's ports are probed. */
   readonly usesScanPorts: boolean;
-  /** Ports written behind them. */
+  /** Explicit ports of the inclusions, ascending. */
   readonly ports: readonly number[];
 }
 
-/** What is left of the inclusions, and how much was taken away. */
+/** The composed targets, and the number of omitted addresses. */
 export interface Targets {
-  /** The targets. No address is in two groups. */
+  /** The target groups; no address is in two of them. */
   readonly groups: readonly TargetGroup[];
-  /** How many addresses there are. */
+  /** Number of addresses. */
   readonly size: bigint;
-  /** How many of them are neither private nor loopback. */
+  /** Number of addresses that are neither private nor loopback. */
   readonly publicSize: bigint;
-  /** How many are loopback. */
+  /** Number of loopback addresses. */
   readonly loopbackSize: bigint;
-  /** Addresses left out because they are never probed, private, or excluded by the user. */
+  /** Number of omitted addresses by reason: never probed, private, or excluded by the user. */
   readonly omitted: Readonly<Record<"never" | "private" | "chosen", bigint>>;
 }
 
-/** What a stretch of addresses can be besides a target: exclusions, from the strongest on. */
+/** The kinds of exclusions. */
 const EXCLUSION_KINDS = ["never", "chosen", "private"] as const;
 
-/** A border at which something starts or ends. */
+/** A border of an inclusion or exclusion: its start or its end. */
 interface Border {
   readonly at: Address;
   readonly step: 1 | -1;
   readonly tag: number | typeof EXCLUSION_KINDS[number];
-  /** Whether private holes do not count for it. */
+  /** Whether its inclusion lies inside a private range, so that private exclusions do not apply. */
   readonly insidePrivate: boolean;
 }
 
-/** The tag of inclusions without a port. */
+/** The tag of inclusions without an explicit port. */
 const SCAN_PORTS = 0;
 
 /**
- * Resolves inclusions and exclusions, by one sweep over their borders: between two borders nothing
- * changes, so that every stretch is decided once, in O(n log n) for n ranges of all kinds together.
+ * Resolves inclusions and exclusions by one sweep over their borders. Between two borders nothing
+ * changes, so each interval is resolved once: O(n log n) for n ranges of all kinds.
  *
  * @example A hole in a range
  * ```ts
@@ -114,7 +113,7 @@ export function compose(inclusions: readonly Inclusion[], exclusions: Exclusions
   };
 }
 
-/** Whether a range lies wholly inside a block; blocks that touch are not one block. */
+/** Whether a range lies wholly inside a block; adjacent blocks are not joined. */
 function isInsideRange({ start, end }: Range, block: Range): boolean {
   return family(start) === family(block.start) && block.start <= start && end <= block.end;
 }
@@ -124,7 +123,7 @@ const LOOPBACK: Record<4 | 6, RangeSet<Address>> = {
   6: RangeSet.of<Address>([{ start: 1n, end: 2n }]),
 };
 
-/** The family of a set that is not empty. */
+/** The address family of a set that is not empty. */
 function familyOf(set: RangeSet<Address>): 4 | 6 {
   const [{ start }] = set;
   return family(start);
@@ -135,7 +134,7 @@ function addBorders(to: Border[], range: Range, tag: Border["tag"], insidePrivat
   to.push({ at: range.end, step: -1, tag, insidePrivate });
 }
 
-/** How often each tag is open at the moment. */
+/** Number of open ranges per tag. */
 type Open = Map<Border["tag"], { all: number; insidePrivate: number }>;
 
 function groupTargets(
@@ -171,7 +170,7 @@ function groupTargets(
   }));
 }
 
-/** What the stretch behind a border is: excluded, or asked on some ports, or neither. */
+/** Resolves the interval after a border: excluded, probed on some ports, or neither. */
 function resolve(open: Open): { hole?: typeof EXCLUSION_KINDS[number]; ports: number[] } {
   const isPort = ([tag]: [Border["tag"], unknown]) => typeof tag === "number";
   const wanted = [...open].filter(isPort);
@@ -184,7 +183,7 @@ function resolve(open: Open): { hole?: typeof EXCLUSION_KINDS[number]; ports: nu
   return { ports: allowed.map(([tag]) => tag as number).sort((a, b) => a - b) };
 }
 
-/** The segments that a pass visits: groups with the scan's ports filled in. */
+/** The segments of a pass: the target groups with the ports of the scan. */
 export function segmentsOf(
   { groups }: Targets,
   usualPorts: (family: 4 | 6) => readonly number[],
@@ -195,7 +194,7 @@ export function segmentsOf(
   });
 }
 
-/** The families of the targets. */
+/** The address families of the targets. */
 export function familiesOf({ groups }: Targets): (4 | 6)[] {
   const families = new Set(groups.map(({ addresses: [{ start }] }) => family(start)));
   return ([4, 6] as const).filter((bits) => families.has(bits));

@@ -1,23 +1,23 @@
 /**
- * How crowded targets are: what decides when a cap, and not the rate, governs.
+ * The density of targets, which decides whether a cap limits the scan instead of the rate.
  *
  * @module
  */
 import type { Address } from "../core/address.ts";
 import type { Segment } from "./space.ts";
 
-/** The most endpoints in one place. */
+/** The most endpoints of one host and of one network. */
 export interface Density {
-  /** On one address. */
+  /** Most endpoints on one address. */
   readonly host: number;
-  /** In one /24, or /48 of IPv6. */
+  /** Most endpoints in one /24 (IPv6: /48). */
   readonly net: number;
 }
 
-/** A /24 counts 2^8 addresses, a /48 of IPv6 2^80. */
+/** Number of addresses in a /24 of IPv4 and in a /48 of IPv6. */
 const NET_SIZE = { number: 256n, bigint: 1n << 80n } as const;
 
-/** The densest host and network of some segments. */
+/** The density of the densest host and network of segments. */
 export function densityOf(segments: readonly Segment[]): Density {
   const nets = new Map<Address, number>();
   let host = 0;
@@ -34,7 +34,7 @@ export function densityOf(segments: readonly Segment[]): Density {
       const key = (index: bigint): Address => typeof start === "number" ? Number(index) : index;
       const [first, last] = [BigInt(start), BigInt(end)];
       const [firstNet, lastNet] = [first / size, (last - 1n) / size];
-      // Networks between the two at the ends are covered as a whole, and no range touches them again.
+      // Networks between the first and the last are covered wholly, and by no other range.
       if (lastNet - firstNet > 1n) net = Math.max(net, Number(size) * ports.length);
       if (firstNet === lastNet) add(key(firstNet), last - first, ports.length);
       else {

@@ -1,27 +1,27 @@
 /**
- * nmap's ranges of octets: `192.168.0-3.1-254`.
+ * Octet ranges, as in nmap: `192.168.0-3.1-254`.
  *
  * @module
  */
 import { InputError } from "../core/errors.ts";
 import type { Range } from "./ranges.ts";
 
-/** Four parts, some of them `first-last`. */
+/** The form of octet ranges: four parts, each a number or `first-last`. */
 const FORM = /^\d+(?:-\d+)?(?:\.\d+(?:-\d+)?){3}$/;
-/** Ranges of addresses that the ranges of octets of one input may stand for. */
+/** Most address ranges that the octet ranges of one input may expand to. */
 const MOST_RANGES = 65_536;
 
 /**
- * What bounds the ranges of addresses of one input, all its words together. Each word has one of its
- * own; the budget is for those beyond: 20 short words could stand for millions.
+ * A bound on the address ranges of one input, over all its words: 20 short words could expand to
+ * millions of ranges. The first range of each word is free.
  */
 export class RangeBudget {
   #spent = 0;
 
   /**
-   * Takes the ranges of a word.
+   * Spends the address ranges of a word.
    *
-   * @throws InputError that names the word, where they are too many.
+   * @throws InputError that names the word, when the budget is exceeded.
    */
   spend(count: number, text: string): void {
     const before = this.#spent;
@@ -29,23 +29,23 @@ export class RangeBudget {
     if (this.#spent <= MOST_RANGES) return;
     const together = before > 0 ? "together with the words before it, " : "";
     throw new InputError(
-      `Cannot parse range "${text}": ${together}it stands for more than 65,536 ranges; ` +
+      `Cannot parse range "${text}": ${together}it expands to more than 65,536 ranges; ` +
         "write fewer, or a prefix",
     );
   }
 }
 
 /**
- * Reads ranges of octets.
+ * Parses octet ranges.
  *
- * @param budget Of the input that the text is a part of.
- * @returns The ranges of addresses, ascending; `undefined` for another form.
- * @throws InputError where an octet is none, or the ranges are too many.
+ * @param budget The budget of the input that holds the text.
+ * @returns The address ranges, ascending; `undefined` for another form.
+ * @throws InputError when an octet is invalid, or there are too many ranges.
  */
 export function parseOctetRanges(text: string, budget: RangeBudget): Range[] | undefined {
   if (!text.includes("-") || !FORM.test(text)) return undefined;
   const octets = text.split(".").map((part) => parseOctets(part, text));
-  // Behind `last`, each octet takes all its values: one range covers them.
+  // The octets after `last` are 0-255 each, so one range covers them.
   const last = octets.findLastIndex(([low, high]) => low > 0 || high < 255);
   const size = 256 ** (3 - last);
   const [low, high] = last < 0 ? [0, 0] : octets[last];
@@ -62,7 +62,7 @@ export function parseOctetRanges(text: string, budget: RangeBudget): Range[] | u
   }));
 }
 
-/** `7` or `1-254`. */
+/** Parses one octet, `7` or `1-254`. */
 function parseOctets(part: string, text: string): [low: number, high: number] {
   const [low, high = low] = part.split("-");
   const fault = [low, high].some((octet) => /^0\d/.test(octet))

@@ -1,5 +1,5 @@
 /**
- * Reading targets: addresses, ranges and names as users write them.
+ * Parses targets: addresses, ranges and host names as users write them.
  *
  * @module
  */
@@ -10,35 +10,35 @@ import { parseOctetRanges, RangeBudget } from "./octet_ranges.ts";
 import { parsePort } from "./ports.ts";
 import type { Range } from "./ranges.ts";
 
-/** A range as the user wrote it. */
+/** A range of addresses as a target. */
 export interface RangeTarget {
-  /** The addresses. */
+  /** The addresses of the target. */
   readonly range: Range;
-  /** The port written behind it; `undefined`: the scan's ports. */
+  /** The explicit port; `undefined`: the ports of the scan. */
   readonly port: number | undefined;
-  /** What was written. */
+  /** The text of the user. */
   readonly text: string;
 }
 
-/** A host name that has to be looked up. */
+/** A host name as a target, which has to be resolved. */
 export interface NameTarget {
-  /** The name, in lower case, without a final dot. */
+  /** The name in lower case without a final dot. */
   readonly name: string;
-  /** The port written behind it; `undefined`: the scan's ports. */
+  /** The explicit port; `undefined`: the ports of the scan. */
   readonly port: number | undefined;
 }
 
-/** What one word of a target list means. */
+/** A target: a range or a host name. */
 export type Target = RangeTarget | NameTarget;
 
 const BITS = { 4: 32, 6: 128 } as const;
 
 /**
- * Reads one target: an address, `address/prefix`, `first-last`, a range of octets (`10.0.0.1-254`), a
- * host name; each may have a `:port` behind it (IPv6 addresses then stand in brackets).
+ * Parses one target: an address, `address/prefix`, `first-last`, an octet range (`10.0.0.1-254`) or
+ * a host name. A `:port` may follow (IPv6 addresses then stand in brackets).
  *
- * @throws InputError that names the text and says what is wrong with it; also for ranges of octets
- * that are several ranges of addresses: see {@linkcode parseTargets}.
+ * @throws InputError that names the text and its fault; also for octet ranges that expand to
+ * several address ranges: see {@linkcode parseTargets}.
  *
  * @example
  * ```ts
@@ -58,16 +58,16 @@ export function parseTarget(text: string): Target {
   const [target, ...more] = parseTargets(text);
   if (more.length === 0) return target;
   throw new InputError(
-    `Cannot parse "${text}": it stands for ${more.length + 1} ranges of addresses, not one`,
+    `Cannot parse "${text}": it expands to ${more.length + 1} address ranges, not one`,
   );
 }
 
 /**
- * Reads what one word stands for: one target, as {@linkcode parseTarget} reads it, or nmap's ranges
- * of octets, which may be several ranges of addresses.
+ * Parses one word: a target as for {@linkcode parseTarget}, or octet ranges, which may expand to
+ * several address ranges.
  *
- * @param budget Of the input that the word is a part of. Default: the word is the whole input.
- * @throws InputError that names the text and says what is wrong with it.
+ * @param budget The budget of the input that holds the word. Default: a budget for the word alone.
+ * @throws InputError that names the text and its fault.
  *
  * @example
  * ```ts
@@ -89,7 +89,7 @@ export function parseTargets(text: string, budget: RangeBudget = new RangeBudget
   return parseRanges(host, dash, budget).map((range) => ({ range, port, text }));
 }
 
-/** The addresses that a text stands for which is no name. */
+/** Parses the address ranges of a text that is not a name. */
 function parseRanges(text: string, dash: number, budget: RangeBudget): Range[] {
   if (text.includes("/")) return [parsePrefix(text)];
   if (dash > 0) return parseOctetRanges(text, budget) ?? [parseSpan(text, dash)];
@@ -97,7 +97,7 @@ function parseRanges(text: string, dash: number, budget: RangeBudget): Range[] {
   return [{ start: address, end: next(address) }];
 }
 
-/** `host:port`, `[v6]:port` or a host alone. */
+/** Splits `host:port`, `[v6]:port` or a host alone. */
 function splitPort(text: string): { host: string; port: number | undefined } {
   const bracketed = /^\[([^\]]*)\](?::(.*))?$/.exec(text);
   if (bracketed !== null) {
@@ -112,12 +112,12 @@ function splitPort(text: string): { host: string; port: number | undefined } {
   return { host: text.slice(0, colon), port: parsePort(text.slice(colon + 1), text) };
 }
 
-/** Whether the text can only be meant as an address: its last label is a number, or it has a `:`. */
+/** Whether a text can only mean an address: its last label is a number, or it holds a `:`. */
 function looksLikeAddress(text: string): boolean {
   return text.includes(":") || /\.(\d+|0x[0-9a-f]*)$|^\d+$/i.test(text);
 }
 
-/** Whether a text with a `-` is meant as two addresses, and is no host name. */
+/** Whether a text with a `-` means two addresses and not a host name. */
 function isSpan(text: string, dash: number): boolean {
   const head = text.slice(0, dash);
   return /[.:]/.test(head) && looksLikeAddress(head) || /^[\d.-]+$/.test(text);
@@ -129,7 +129,7 @@ function parseLiteral(text: string, whole: string): Address {
   throw new InputError(`Cannot parse "${whole}": ${addressFault(text)}`);
 }
 
-/** Why a text that looks like an address is none. */
+/** The fault of a text that looks like an address and is none. */
 function addressFault(text: string): string {
   if (text.includes("%")) return "zone names (%eth0) are not supported";
   if (text.includes(":")) return "not an IPv6 address";
@@ -190,13 +190,13 @@ function parseName(text: string): string {
   return name;
 }
 
-/** The end of a line, as any system writes it. */
+/** A line end of any system. */
 const LINE_END = /\r\n|\n|\r/;
 
 /**
- * Splits text into words: at commas and white space, without `#` comments.
+ * Splits text into words at commas and white space, without `#` comments.
  *
- * @returns Each word with the number of its line, from 1.
+ * @returns Each word with its line number, from 1.
  */
 export function* splitWords(text: string): IterableIterator<{ word: string; line: number }> {
   let line = 0;
@@ -209,10 +209,10 @@ export function* splitWords(text: string): IterableIterator<{ word: string; line
 }
 
 /**
- * Reads a list of targets, as a file holds it.
+ * Parses a list of targets, as from a file.
  *
- * @param source How errors name the list.
- * @param budget Of the input that the list is a part of. Default: the list is the whole input.
+ * @param source The name of the list in errors.
+ * @param budget The budget of the input that holds the list. Default: a budget for the list alone.
  * @throws InputError that names the source and the line.
  */
 export function parseTargetList(
@@ -222,18 +222,18 @@ export function parseTargetList(
 ): Target[] {
   const targets: Target[] = [];
   for (const { word, line } of splitWords(text)) {
-    const meant = withLocation(`${source}:${line}`, () => parseTargets(word, budget));
-    for (const target of meant) targets.push(target);
+    const parsed = withLocation(`${source}:${line}`, () => parseTargets(word, budget));
+    for (const target of parsed) targets.push(target);
   }
   if (targets.length === 0) throw new InputError(`Cannot use ${source}: it holds no targets`);
   return targets;
 }
 
 /**
- * Reads a list of ranges with reasons, as those in data/ and the opt-out file: on each line a
- * range, then its reason.
+ * Parses a list of ranges with reasons, as those in data/ and the opt-out file. Each line holds a
+ * range and its reason.
  *
- * @param source How errors name the list.
+ * @param source The name of the list in errors.
  * @throws InputError that names the source and the line.
  */
 export function parseRangeList(text: string, source: string): { range: Range; reason: string }[] {
@@ -249,7 +249,7 @@ export function parseRangeList(text: string, source: string): { range: Range; re
   });
 }
 
-/** Says where a text stands that cannot be read. */
+/** Adds the location of a text to the InputError of its parser. */
 function withLocation<T>(place: string, parse: () => T): T {
   try {
     return parse();
@@ -258,11 +258,11 @@ function withLocation<T>(place: string, parse: () => T): T {
   }
 }
 
-/** What no target holds: the beginning of a URL's path, and what stands behind a user or a password. */
+/** Parts of a URL, which no target holds: a scheme, or the `@` after a user. */
 const URL_PART = /^[a-z][a-z\d+.-]*:[/\\]|:\/\/|@/i;
 
 /**
- * Refuses a text that holds a URL or a user.
+ * Rejects a text that holds a URL or a user.
  *
  * @throws InputError that quotes the text without its secrets.
  */

@@ -1,17 +1,17 @@
 /**
- * What may be scanned without a word, and how fast when nobody says.
+ * Which targets need the permission of their owners, and the default speed of a scan.
  *
  * @module
  */
 import { withCommas } from "../core/quantities.ts";
 import type { Targets } from "./compose.ts";
 
-/** Addresses of any kind but loopback that may be scanned without a word. */
+/** Most addresses outside loopback that may be scanned without a permission. */
 const MOST_WITHOUT_PERMISSION = 2n ** 20n;
 
 /**
- * Why targets need the permission of their owners, said by the user; `undefined` where they do not:
- * up to a million private addresses, and any number on loopback.
+ * The reason why the user has to confirm the permission of the targets' owners. `undefined`: no
+ * permission is needed, for up to a million private addresses, and any number on loopback.
  */
 export function permissionNeeded({ publicSize, size, loopbackSize }: Targets): string | undefined {
   if (publicSize > 0n) {
@@ -22,23 +22,23 @@ export function permissionNeeded({ publicSize, size, loopbackSize }: Targets): s
     : undefined;
 }
 
-/** Speeds that disturb nobody. */
+/** The default speed of a scan, which does not disturb the network. */
 export interface DefaultSpeed {
-  /** Datagrams a second, all together; `undefined`: no limit. */
+  /** Datagrams a second in all; `undefined`: no limit. */
   readonly rate: number | undefined;
-  /** Datagrams a second to one /24 or /48. */
+  /** Datagrams a second to one /24 (IPv6: /48); `undefined`: no cap. */
   readonly netRate: number | undefined;
-  /** Datagrams a second to one address. */
+  /** Datagrams a second to one address; `undefined`: no cap. */
   readonly hostRate: number | undefined;
-  /** The highest rate that is tried where it is to be found out, datagrams a second. */
+  /** Highest rate that `--rate auto` tries, datagrams a second. */
   readonly mostAutoRate: number;
-  /** How long to wait for late answers, milliseconds. */
+  /** Cooldown: how long the scan waits for late replies, milliseconds. */
   readonly cooldownMs: number;
 }
 
 /**
- * The highest rate that is tried unasked: networks and hosts have their caps, but all of it goes over
- * one line, which others share. Loopback is nobody's.
+ * Default for the highest rate of `--rate auto`, datagrams a second. Networks and hosts have caps,
+ * but all datagrams use one uplink, which other hosts share. Loopback has no uplink.
  */
 const MOST_AUTO_RATE = 100_000;
 
@@ -51,7 +51,7 @@ export const DEFAULT_SPEED = {
   cooldownMs: 5000,
 } as const satisfies DefaultSpeed;
 
-/** The same for a scan of loopback alone. */
+/** The default speed of a scan of loopback alone. */
 export const LOOPBACK_SPEED = {
   rate: undefined,
   netRate: undefined,
@@ -60,7 +60,7 @@ export const LOOPBACK_SPEED = {
   cooldownMs: 1000,
 } as const satisfies DefaultSpeed;
 
-/** The speed for targets when nothing else is said: no limit where all of them are loopback. */
+/** The default speed for targets: no limit where all of them are loopback. */
 export function defaultSpeed({ size, loopbackSize }: Targets): DefaultSpeed {
   return size === loopbackSize ? LOOPBACK_SPEED : DEFAULT_SPEED;
 }

@@ -1,11 +1,11 @@
 /**
- * A seeded shuffle of 0 … size - 1 that needs no memory: position in, another position out.
+ * A seeded permutation of 0 … size - 1, computed without memory.
  *
  * @module
  */
 import { mix } from "../core/bits.ts";
 
-/** The largest size: 48 bits, two halves of 24. */
+/** Largest size: 48 bits, two halves of 24. */
 export const MOST_POSITIONS = 2 ** 48;
 
 /**
@@ -13,12 +13,12 @@ export const MOST_POSITIONS = 2 ** 48;
  *
  * Let 2^b be the smallest power of two, b >= 2, that is not below the size. A number of b bits is
  * split into a high half h of floor(b / 2) bits and a low half l of ceil(b / 2). A round replaces
- * one half by its sum, modulo its own size, with a function of the other: whatever the function is,
- * subtracting undoes it, so that every round, and all of them together, is a bijection of
- * 0 … 2^b - 1 (an unbalanced Feistel network). Numbers that leave the range are sent through again:
- * the walk stays on the cycle that it started on, which leads back into the range at the latest at
- * its start, so that the whole is a bijection of 0 … size - 1. As the size is above 2^(b - 1),
- * fewer than two walks are needed on average.
+ * one half by its sum, modulo its own size, with a function of the other half. Subtracting the same
+ * function inverts the round. So each round, and all rounds together, is a bijection of 0 … 2^b - 1
+ * (an unbalanced Feistel network). A result outside 0 … size - 1 is permuted again (cycle walking).
+ * The walk stays on its cycle, which contains the start, so it returns into the range, and the
+ * whole is a bijection of 0 … size - 1. As the size is above 2^(b - 1), the mean number of
+ * permutations per position is below two.
  *
  * @example
  * ```ts
@@ -41,11 +41,11 @@ export class Permutation {
   readonly #k3: number;
 
   /**
-   * Chooses a shuffle.
+   * Creates a permutation.
    *
-   * @param size How many positions, 0 to 2^48.
-   * @param seed Which shuffle: a whole number, up to 2^53.
-   * @param tweak Tells several shuffles of one seed apart.
+   * @param size Number of positions, 0 to 2^48.
+   * @param seed Selects the permutation: a whole number, up to 2^53.
+   * @param tweak Selects one of several permutations of the same seed. Default: 0.
    */
   constructor(readonly size: number, seed: number, tweak = 0) {
     let bits = 2;
@@ -63,14 +63,14 @@ export class Permutation {
     this.#scale = 1 / this.#lowSize;
   }
 
-  /** Where position 0 … size - 1 goes. */
+  /** The image of a position 0 … size - 1. */
   at(position: number): number {
     const one = Float64Array.of(position);
     this.map(one, 0, 1);
     return one[0];
   }
 
-  /** Replaces positions, `from` … `to` - 1 in the row, by where they go; nothing is allocated. */
+  /** Replaces `positions[from]` … `positions[to - 1]` by their images, without an allocation. */
   map(positions: Float64Array, inverse: number, to: number): void {
     const size = this.size;
     const scale = this.#scale;
@@ -96,7 +96,7 @@ export class Permutation {
     }
   }
 
-  /** Which position goes to 0 … size - 1: the rounds undone, from the last to the first. */
+  /** The position of an image 0 … size - 1: inverts the rounds from the last to the first. */
   from(value: number): number {
     const lowMask = this.#lowMask;
     const highMask = this.#highMask;

@@ -1,5 +1,5 @@
 /**
- * Reading ports.
+ * Parses ports and lists of ports.
  *
  * @module
  */
@@ -15,9 +15,9 @@ export interface Ports {
 }
 
 /**
- * Reads one port.
+ * Parses one port.
  *
- * @param whole What to name in the error. Default: the text itself.
+ * @param whole The text to quote in the error. Default: the port's text.
  */
 export function parsePort(text: string, whole: string = text): number {
   const port = /^\d{1,5}$/.test(text) ? Number(text) : 0;
@@ -29,9 +29,10 @@ export function parsePort(text: string, whole: string = text): number {
 }
 
 /**
- * Reads a list of ports and ranges; `-` stands for all. `U:` and `T:` say that what follows is for UDP or TCP alone.
+ * Parses a list of ports and ranges; `-` means all. After `U:` ports are for UDP alone, after `T:`
+ * for TCP alone.
  *
- * @throws InputError that names the part that is wrong.
+ * @throws InputError that names the invalid part.
  *
  * @example
  * ```ts

@@ -1,36 +1,38 @@
 /**
- * Numbered places of which some come first.
+ * A numbering of places in which chosen places come first.
  *
  * @module
  */
 
-/** A numbering of places. */
+/** A bijective numbering of places. */
 export interface Numbering {
-  /** How many numbers count. */
+  /** Number of valid numbers: 0 … `size` - 1. */
   readonly size: number;
-  /** The place of a number, 0 to `size` - 1. */
+  /** The place of a valid number. */
   readonly at: (number: number) => number;
-  /** The number of a place; from `size` on: it does not count. */
+  /** The number of a place; `size` or more: the place has no valid number. */
   readonly numberOf: (place: number) => number;
 }
 
 /**
- * Gives the numbers 0 ... k - 1 to k places, and leaves all others theirs, but for those that had
- * these numbers: they take the ones that the k leave behind, as far as these count. So no place has
- * two numbers; where all places had one, all still do, and else others lose theirs to the k.
+ * Gives the numbers 0 ... k - 1 to k chosen places. The places that had these numbers get the
+ * former numbers of the chosen places, as far as those are valid. All other places keep their
+ * numbers. So no place has two numbers. If every place had a valid number, every place still has
+ * one.
  */
 export class PriorityOrder {
   readonly #places: Float64Array;
   readonly #listed: ReadonlySet<number>;
-  /** Of the k with a number that counts, and is not theirs any longer: who takes it. */
-  readonly #instead = new Map<number, number>();
-  /** Those who do. */
+  /** For each chosen place with a valid former number: the place that gets this number. */
+  readonly #replacements = new Map<number, number>();
+  /** The places that got such a number. */
   readonly #moved = new Set<number>();
 
   /**
-   * Renumbers.
+   * Renumbers the places.
    *
-   * @param places Each once; where there are more than numbers, the last of them are left out.
+   * @param places The chosen places, each once. Places beyond the number of valid numbers are
+   * dropped.
    */
   constructor(places: readonly number[], private readonly numbering: Numbering) {
     const { size, at, numberOf } = numbering;
@@ -42,27 +44,27 @@ export class PriorityOrder {
       if (number < this.length || number >= size) continue;
       let other = at(free++);
       while (this.#listed.has(other)) other = at(free++);
-      this.#instead.set(place, other);
+      this.#replacements.set(place, other);
       this.#moved.add(other);
     }
   }
 
-  /** How many come first. */
+  /** Number of chosen places. */
   get length(): number {
     return this.#places.length;
   }
 
-  /** The place with a number below {@linkcode length}. */
+  /** The chosen place of a number below {@linkcode length}. */
   at(number: number): number {
     return this.#places[number];
   }
 
-  /** Who has the number now that this place had; it is not below {@linkcode length}. */
+  /** The place that now has the former number of `place`, which is at least {@linkcode length}. */
   replacement(place: number): number {
-    return this.#instead.get(place) ?? place;
+    return this.#replacements.get(place) ?? place;
   }
 
-  /** Whether a place has a number that counts. */
+  /** Whether a place has a valid number. */
   has(place: number): boolean {
     if (this.#listed.has(place) || this.#moved.has(place)) return true;
     const number = this.numbering.numberOf(place);

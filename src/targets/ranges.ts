@@ -1,24 +1,24 @@
 /**
- * Sets of addresses as sorted ranges: exact algebra without ever listing an address.
+ * Sets of addresses as sorted ranges, with set operations on ranges.
  *
  * @module
  */
 import { type Address, family } from "../core/address.ts";
 import type { Endpoints } from "../core/endpoints.ts";
 
-/** Addresses from `start` up to, but not with, `end`. */
+/** A half-open range of addresses: `start` up to `end` - 1. */
 export interface Range<T extends Address = Address> {
   /** The first address. */
   readonly start: T;
-  /** The one after the last: 2^32 or 2^128 at most. */
+  /** The address after the last one, at most 2^32 or 2^128. */
   readonly end: T;
 }
 
 /**
- * A set of addresses of one family: ranges in ascending order that neither overlap nor touch.
+ * A set of addresses of one family, as ascending ranges that neither overlap nor touch.
  *
- * Half-open ranges need no arithmetic but comparison, so that one piece of code serves `number`
- * (IPv4) and `bigint` (IPv6).
+ * Half-open ranges need only comparisons, so that the same code works for `number` (IPv4) and
+ * `bigint` (IPv6).
  *
  * @example
  * ```ts
@@ -40,7 +40,7 @@ export class RangeSet<T extends Address> implements Iterable<Range<T>> {
     this.#ends = ends;
   }
 
-  /** The union of ranges, in whatever order they come; empty ones vanish. */
+  /** The union of ranges in any order; empty ranges are dropped. */
   static of<T extends Address>(ranges: Iterable<Range<T>>): RangeSet<T> {
     const sorted = [...ranges].filter(({ start, end }) => start < end)
       .sort((a, b) => a.start < b.start ? -1 : a.start > b.start ? 1 : 0);
@@ -58,29 +58,29 @@ export class RangeSet<T extends Address> implements Iterable<Range<T>> {
     return new RangeSet(starts, ends);
   }
 
-  /** How many ranges there are. */
+  /** Number of ranges. */
   get length(): number {
     return this.#starts.length;
   }
 
-  /** How many addresses there are. */
+  /** Number of addresses. */
   get size(): bigint {
     let size = 0n;
     for (let i = 0; i < this.length; i++) size += BigInt(this.#ends[i]) - BigInt(this.#starts[i]);
     return size;
   }
 
-  /** The ranges, ascending. */
+  /** Iterates over the ranges in ascending order. */
   *[Symbol.iterator](): IterableIterator<Range<T>> {
     for (let i = 0; i < this.length; i++) yield { start: this.#starts[i], end: this.#ends[i] };
   }
 
-  /** What is in this set or in the other. */
+  /** The union of this set and another. */
   union(other: RangeSet<T>): RangeSet<T> {
     return RangeSet.of([...this, ...other]);
   }
 
-  /** What is in this set and not in the other. */
+  /** The difference: this set without the addresses of another. */
   subtract(other: RangeSet<T>): RangeSet<T> {
     const left: Range<T>[] = [];
     let hole = 0;
@@ -95,13 +95,13 @@ export class RangeSet<T extends Address> implements Iterable<Range<T>> {
     return RangeSet.of(left);
   }
 
-  /** Whether the address is in the set: O(log ranges). */
+  /** Whether the set contains an address: O(log ranges). */
   has(address: T): boolean {
     const at = lastNotAbove(this.#starts, address);
     return at >= 0 && address < this.#ends[at];
   }
 
-  /** Whether the whole range is in the set. */
+  /** Whether the set contains a whole range. */
   covers({ start, end }: Range<T>): boolean {
     const at = lastNotAbove(this.#starts, start);
     return at >= 0 && start < this.#ends[at] && end <= this.#ends[at];
@@ -109,22 +109,22 @@ export class RangeSet<T extends Address> implements Iterable<Range<T>> {
 }
 
 /**
- * A set whose addresses are numbered from 0 in ascending order, for sets of at most 2^48.
+ * An index of a set's addresses by position, from 0 in ascending order, for at most 2^48 addresses.
  *
- * Position i lies in the last range whose first position is not above i: O(log ranges).
+ * Position i lies in the last range whose first position is at most i: O(log ranges).
  */
 export class RangeIndex<T extends Address> {
-  /** How many addresses there are. */
+  /** Number of addresses. */
   readonly size: number;
-  /** The family of the addresses; `undefined` where there are none. */
+  /** The address family; `undefined` for an empty set. */
   readonly family: 4 | 6 | undefined;
   readonly #starts: readonly T[];
-  /** The same where they are numbers. */
+  /** The starts as a typed array, for IPv4. */
   readonly #ipv4?: Uint32Array;
   /** The position of each range's first address. */
   readonly #first: Float64Array;
 
-  /** Numbers the addresses of a set. */
+  /** Indexes the addresses of a set. */
   constructor(set: RangeSet<T>) {
     const ranges = [...set];
     this.#starts = ranges.map(({ start }) => start);
@@ -142,10 +142,10 @@ export class RangeIndex<T extends Address> {
   }
 
   /**
-   * Writes the address at a position into a row; nothing is allocated for IPv4.
+   * Writes the address at `positions[i]` into `endpoints[i]`, without an allocation for IPv4.
    *
    * @param positions Positions from 0 to `size` - 1.
-   * @param i Which of them, and which endpoint of the row.
+   * @param i Index in both lists.
    */
   put(positions: Float64Array, i: number, endpoints: Endpoints): void {
     const position = positions[i];
@@ -172,7 +172,7 @@ export class RangeIndex<T extends Address> {
     return (typeof start === "number" ? start + offset : start + BigInt(offset)) as T;
   }
 
-  /** The position of an address; `undefined` where it is not in the set. */
+  /** The position of an address; `undefined` if the set does not contain it. */
   positionOf(address: T): number | undefined {
     const range = lastNotAbove(this.#starts, address);
     if (range < 0) return undefined;
@@ -186,13 +186,15 @@ export class RangeIndex<T extends Address> {
   }
 }
 
-/** The last index whose value is not above the given one, or -1: binary search. */
+/**
+ * The last index of an ascending list whose value is at most the given one, or -1: binary search.
+ */
 export function lastNotAbove<T extends Address>(
   values: { readonly length: number; readonly [index: number]: T },
   value: T,
 ): number {
   let low = 0;
-  let high = values.length; // values below `low` are not above, values from `high` on are
+  let high = values.length; // values before `low` are at most `value`, those from `high` on are greater
   while (low < high) {
     const middle = low + high >>> 1;
     if (values[middle] <= value) low = middle + 1;
@@ -201,23 +203,23 @@ export function lastNotAbove<T extends Address>(
   return low - 1;
 }
 
-/** A set of addresses, IPv4 and IPv6. */
+/** A set of addresses of both families. */
 export class AddressSet {
   readonly #families: Readonly<Record<4 | 6, RangeSet<Address>>>;
 
-  /** The union of ranges. */
+  /** Creates the union of ranges. */
   constructor(ranges: Iterable<Range>) {
     const all = [...ranges];
     const of = (bits: 4 | 6) => RangeSet.of(all.filter(({ start }) => family(start) === bits));
     this.#families = { 4: of(4), 6: of(6) };
   }
 
-  /** Whether the address is in it. */
+  /** Whether the set contains an address. */
   has(address: Address): boolean {
     return this.#families[family(address)].has(address);
   }
 
-  /** Whether the address of an endpoint of a row is in it. */
+  /** Whether the set contains the address of `endpoints[i]`. */
   hasAt(endpoints: Endpoints, i: number): boolean {
     const set = this.#families[endpoints.family(i)];
     return set.length > 0 && set.has(endpoints.address(i));

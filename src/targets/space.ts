@@ -1,5 +1,5 @@
 /**
- * What a pass visits, in which order: (addresses × ports), shuffled, one shard of it.
+ * The target space of a pass: (addresses × ports) in shuffled order, or one shard of it.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import { PriorityOrder } from "./priority_order.ts";
 import { MOST_POSITIONS, Permutation } from "./permutation.ts";
 import { lastNotAbove, RangeIndex, type RangeSet } from "./ranges.ts";
 
-/** Addresses that are asked on the same ports. Every address is in one segment only. */
+/** Addresses that are probed on the same ports. Every address is in one segment only. */
 export interface Segment {
   /** The addresses, of one family. */
   readonly addresses: RangeSet<Address>;
@@ -20,9 +20,9 @@ export interface Segment {
 
 /** Part `index` of `count`, counted from 1. */
 export interface Shard {
-  /** 1 to `count`. */
+  /** The number of the shard, 1 to `count`. */
   readonly index: number;
-  /** How many shards there are. */
+  /** Number of shards. */
   readonly count: number;
 }
 
@@ -48,17 +48,20 @@ export function parseShard(text: string): Shard | undefined {
 export interface TargetOrder {
   /** Seed of the order; `undefined` keeps the order of addresses and ports. */
   readonly seed: number | undefined;
-  /** Which part to visit. Default: all of it. */
+  /** The shard to visit. Default: all targets. */
   readonly shard?: Shard;
-  /** How many endpoints to visit at the most: the same ones in every pass. Default: all. */
+  /** Most endpoints to visit, the same ones in every pass. Default: all. */
   readonly limit?: number;
-  /** Endpoints that are visited before all others, in this order, where they are visited at all. */
+  /**
+   * Endpoints that are visited before all others, in this order, if they are targets. Default:
+   * none.
+   */
   readonly first?: readonly Endpoint[];
 }
 
 /** How the space of one pass is ordered and divided. */
 export interface SpaceOptions extends TargetOrder {
-  /** Which pass over the same targets this is: each has an order of its own. */
+  /** The number of the pass. Each pass has an order of its own. Default: 0. */
   readonly pass?: number;
 }
 
@@ -69,25 +72,28 @@ export function isWhole({ shard = WHOLE, limit = Infinity }: TargetOrder): boole
   return shard.count === 1 && limit === Infinity;
 }
 
-/** Tweaks of one seed: passes take 0 and above, the choice of a limit -1, segments' shards -2 and below. */
+/**
+ * Tweaks of the seed: passes use 0 and above, the choice of a limit -1, shards of segments -2 and
+ * below.
+ */
 const LIMIT_TWEAK = -1;
 const SHARD_TWEAK = -2;
 
-/** A segment as this shard visits it. */
+/** The part of a segment that the shard visits. */
 interface Part {
   readonly index: RangeIndex<Address>;
-  /** Which addresses the shard takes: those whose shuffled position ≡ shard (mod count). */
+  /** Permutes positions before sharding: the shard takes those ≡ `shard` (mod `count`). */
   readonly shuffle: Permutation | undefined;
-  /** How many addresses the shard takes. */
+  /** Number of addresses in the shard. */
   readonly taken: number;
   readonly ports: readonly number[];
 }
 
 /**
- * The positions of one pass. Position p goes to p' by one permutation over all positions; p' lies
- * in a part, is split there into an address number j and a port number, and j stands for the
- * address at the permuted index k - 1 + n·j, where this is shard k of n. Both permutations are
- * bijections: every endpoint of a shard is visited once, and every address belongs to one shard.
+ * The positions of one pass. One permutation over all positions maps position p to p'. p' lies in a
+ * part, and is split there into an address number j and a port number. j is the address at the
+ * permuted index k - 1 + n·j, for shard k of n. Both permutations are bijections, so every endpoint
+ * of a shard is visited once, and every address belongs to one shard.
  *
  * @example Both shards of a small space, in order
  * ```ts
@@ -108,26 +114,26 @@ interface Part {
  * ```
  */
 export class TargetSpace {
-  /** How many endpoints are visited. */
+  /** Number of endpoints that are visited. */
   readonly size: number;
   readonly #parts: readonly Part[];
-  /** The position at which each part starts. */
+  /** The first position of each part. */
   readonly #first: Float64Array;
   #order: Permutation | undefined;
   readonly #seed: number | undefined;
   readonly #pass: number;
-  /** With a limit: which endpoints the limited positions stand for. */
-  readonly #choice?: Permutation;
+  /** With a limit: the permutation that chooses the visited endpoints. */
+  readonly #limitOrder?: Permutation;
   readonly #shard: Shard;
-  /** Who is visited first, and the numbers that follow from that. */
-  readonly #early: readonly Endpoint[];
-  #ahead: PriorityOrder | undefined;
-  /** Positions on their way to endpoints. */
+  /** Endpoints that are visited first, and the numbering with them first. */
+  readonly #prioritized: readonly Endpoint[];
+  #numbering: PriorityOrder | undefined;
+  /** Buffer for the positions of a call to `fill`. */
   #placed = new Float64Array(1);
   readonly #one = new Endpoints(1);
 
   /**
-   * Lays the positions out.
+   * Creates the space of a pass.
    *
    * @throws InputError when there are more than 2^48 positions.
    */
@@ -143,7 +149,7 @@ export class TargetSpace {
       );
     }
     this.#shard = shard;
-    this.#early = first;
+    this.#prioritized = first;
     this.#seed = seed;
     this.#pass = pass;
     this.#parts = segments.filter(({ ports }) => ports.length > 0).map(
@@ -163,7 +169,7 @@ export class TargetSpace {
     }
     this.size = Math.min(position, limit);
     if (seed !== undefined && this.size < position) {
-      this.#choice = new Permutation(position, seed, LIMIT_TWEAK);
+      this.#limitOrder = new Permutation(position, seed, LIMIT_TWEAK);
     }
   }
 
@@ -171,7 +177,7 @@ export class TargetSpace {
    * The endpoint at a position.
    *
    * @param position 0 to `size` - 1.
-   * @param target Where to put it.
+   * @param target The object to write the endpoint into.
    */
   at(position: number, target: Endpoint): void {
     this.fill(position, 1, this.#one);
@@ -180,11 +186,11 @@ export class TargetSpace {
   }
 
   /**
-   * Writes the endpoints of positions that follow each other into a row, from its start on; nothing
-   * is allocated for IPv4.
+   * Writes the endpoints at consecutive positions into the start of a list, without an allocation
+   * for IPv4.
    *
    * @param from The first position.
-   * @param count How many: no more than the row has room for, and up to `size` - 1.
+   * @param count Number of positions, at most the list's capacity and `size` - `from`.
    */
   fill(from: number, count: number, targets: Endpoints): void {
     if (this.#placed.length < count) this.#placed = new Float64Array(count);
@@ -205,36 +211,39 @@ export class TargetSpace {
     }
   }
 
-  /** Whether an endpoint is visited, in whatever pass. */
+  /** Whether an endpoint is visited, in any pass. */
   has(endpoint: Endpoint): boolean {
     const place = this.#placeOf(endpoint);
     if (place === undefined) return false;
-    return this.#headed()?.has(place) ?? this.#numberOf(place) < this.size;
+    return this.#priorityOrder()?.has(place) ?? this.#numberOf(place) < this.size;
   }
 
-  /** The number of a place among those that a limit chooses: they come before `size`. */
+  /** The number of a place in the choice of the limit; chosen places have numbers below `size`. */
   #numberOf(place: number): number {
-    return this.#choice?.from(place) ?? place;
+    return this.#limitOrder?.from(place) ?? place;
   }
 
-  /** Who is visited first, worked out when it is first asked for; `undefined`: nobody is. */
-  #headed(): PriorityOrder | undefined {
-    if (this.#ahead !== undefined || this.#early.length === 0) return this.#ahead;
+  /**
+   * The numbering with prioritized endpoints first, computed on demand; `undefined`: there are
+   * none.
+   */
+  #priorityOrder(): PriorityOrder | undefined {
+    if (this.#numbering !== undefined || this.#prioritized.length === 0) return this.#numbering;
     const places = new Set<number>();
-    for (const endpoint of this.#early) {
+    for (const endpoint of this.#prioritized) {
       const place = this.#placeOf(endpoint);
       if (place !== undefined) places.add(place);
     }
-    return this.#ahead = new PriorityOrder([...places], {
+    return this.#numbering = new PriorityOrder([...places], {
       size: this.size,
-      at: (number) => this.#choice?.at(number) ?? number,
+      at: (number) => this.#limitOrder?.at(number) ?? number,
       numberOf: (place) => this.#numberOf(place),
     });
   }
 
-  /** Writes the places at positions: they are shuffled, but for those that come first. */
+  /** Writes the places at positions, shuffled except for the prioritized ones. */
   #place(from: number, count: number, placed: Float64Array): void {
-    const ahead = this.#headed();
+    const ahead = this.#priorityOrder();
     const head = ahead?.length ?? 0;
     const shuffled = Math.max(0, Math.min(count, head - from));
     for (let i = 0; i < count; i++) placed[i] = from + i - head;
@@ -243,16 +252,16 @@ export class TargetSpace {
       this.#order.map(placed, shuffled, count);
     }
     if (ahead !== undefined) { for (let i = 0; i < count; i++) placed[i] += head; }
-    this.#choice?.map(placed, shuffled, count);
+    this.#limitOrder?.map(placed, shuffled, count);
     for (let i = 0; ahead !== undefined && i < count; i++) {
       placed[i] = i < shuffled ? ahead.at(placed[i]) : ahead.replacement(placed[i]);
     }
   }
 
-  /** The number of an endpoint in ascending order; `undefined` where it is not in the space. */
+  /** The place of an endpoint in ascending order; `undefined` if it is not in the space. */
   #placeOf({ address, port }: Endpoint): number | undefined {
     for (const [i, { index, shuffle, ports }] of this.#parts.entries()) {
-      // Numbers and bigints are of different families.
+      // A lookup with an address of the other family would compare numbers with bigints.
       const own = family(address) === index.family ? index.positionOf(address) : undefined;
       if (own === undefined) continue;
       const at = ports.indexOf(port);

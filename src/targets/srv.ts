@@ -1,49 +1,49 @@
 /**
- * SRV records: a name's own word on which host and port its Java server has. Clients look them up
- * where no port was typed.
+ * SRV records, which give the host and port of a name's Java server. Clients look them up where the
+ * user gives no port.
  *
  * @module
  */
 import { harmlessText } from "../core/text.ts";
 import { parseTarget } from "./parse.ts";
 
-/** An SRV record. */
+/** An SRV record (RFC 2782). */
 export interface ServiceRecord {
-  /** The lowest is tried first. */
+  /** The priority; the record with the lowest one is used. */
   readonly priority: number;
-  /** Of those with the lowest priority, the heaviest is tried first. */
+  /** The weight; of equal priorities, the record with the highest one is used. */
   readonly weight: number;
-  /** The port. */
+  /** The port of the service, 1 to 65535; 0 is invalid. */
   readonly port: number;
-  /** The host. */
+  /** The host name, with or without a final dot; `.`: there is no service. */
   readonly target: string;
 }
 
-/** Where a service is. */
+/** The host and port of a service. */
 export interface Service {
-  /** The host's name. */
+  /** The host name in lower case. */
   readonly host: string;
-  /** Its port. */
+  /** The port of the service. */
   readonly port: number;
 }
 
 /**
- * Finds where the Java server of a name is; `undefined` where the name does not say. Rejects when it
- * cannot be found out.
+ * Looks up the Java server of a name; `undefined` if the name has no SRV record. Rejects when the
+ * lookup fails.
  */
 export type ServiceFinder = (name: string) => Promise<Service | undefined>;
 
-/** A name, and where its SRV record led. */
+/** A name with the service of its SRV record. */
 export interface NamedService {
-  /** The name that was asked for. */
+  /** The name that the user requested. */
   readonly name: string;
-  /** What its record says. */
+  /** The service in its SRV record. */
   readonly service: Service;
 }
 
 /**
- * How a row says what its server was asked for by: the name, and, where an SRV record of it led
- * there, what the record says.
+ * The text of the column `requested_as`: the requested name, and the service if an SRV record of
+ * the name led to the server.
  *
  * @example
  * ```ts
@@ -61,16 +61,16 @@ export function requestText(name: string, service?: Service): string {
   return service === undefined ? name : `${name} SRV ${service.host}:${service.port}`;
 }
 
-/** The name under which a host's Java server is found. */
+/** The name of the SRV record for a host's Java server. */
 export function serviceName(name: string): string {
   return `_minecraft._tcp.${name}`;
 }
 
 /**
- * Chooses among SRV records: the lowest priority, then the highest weight, so that the same records
- * always give the same server.
+ * Chooses an SRV record: the lowest priority, then the highest weight. Equal records always yield
+ * the same server.
  *
- * @returns `undefined` when none can be used: a target `.` says that there is no such service.
+ * @returns `undefined` when no record is usable, as with the target `.`: there is no such service.
  *
  * @example
  * ```ts
@@ -89,9 +89,9 @@ export function chooseService(records: readonly ServiceRecord[]): Service | unde
 }
 
 /**
- * What is wrong with SRV records that name no host or no port, a line each. A target `.` is not wrong.
+ * Messages about SRV records with an invalid host or port, a line each. A target `.` is valid.
  *
- * @param name The name that was asked for.
+ * @param name The requested name.
  */
 export function unusableServices(name: string, records: readonly ServiceRecord[]): string[] {
   return records.filter((one) => !/^\.?$/.test(one.target) && readService(one) === undefined)
@@ -109,6 +109,6 @@ function readService({ target, port }: ServiceRecord): Service | undefined {
     const host = parseTarget(target.replace(/\.$/, ""));
     return "name" in host && host.port === undefined ? { host: host.name, port } : undefined;
   } catch {
-    return undefined; // no host name: nothing that a stranger writes into his zone ends a scan
+    return undefined; // not a host name; an untrusted zone must not end a scan
   }
 }

@@ -154,7 +154,7 @@ Deno.test("targets, exclusions and files share one bound for ranges of octets", 
     assertRejects(
       () => collect(input),
       InputError,
-      `Cannot parse range "${word}": together with the words before it, it stands for more than`,
+      `Cannot parse range "${word}": together with the words before it, it expands to more than`,
     );
   const five = [1, 2, 3, 4, 5].map(wide);
   await refused({ words: five }, wide(5));

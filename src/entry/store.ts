@@ -10,6 +10,7 @@ export type { SqliteOptions } from "../store/database/sqlite.ts";
 export * from "../store/downsample.ts";
 export * from "../store/kept_columns.ts";
 export * from "../store/missing_servers.ts";
+export * from "../store/database_location.ts";
 export * from "../store/open_store.ts";
 export * from "../store/opt_outs.ts";
 export * from "../store/poll_writer.ts";

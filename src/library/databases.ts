@@ -6,12 +6,8 @@
 import { connectionEnvironment } from "../app/databases/connection_environment.ts";
 import { InputError } from "../core/errors.ts";
 import type { Database } from "../store/database/database.ts";
-import {
-  type DatabaseLocation,
-  openStore,
-  parseDatabaseLocation,
-  readStore,
-} from "../store/open_store.ts";
+import { type DatabaseLocation, parseDatabaseLocation } from "../store/database_location.ts";
+import { openStore, readStore } from "../store/open_store.ts";
 
 /**
  * Opens a database to read it.

@@ -1,29 +1,17 @@
 /**
- * Parses the location of a database and opens the database.
+ * Opens databases.
  *
  * @module
  */
 import { InputError } from "../core/errors.ts";
-import { redactUrl } from "../core/redact.ts";
 import { sleep, systemClock } from "../net/clock.ts";
 import { type Database, Unavailable } from "./database/database.ts";
 import { checkVersion, migrate, upgrade } from "./database/migrate.ts";
 import { openPostgres } from "./database/postgres.ts";
-import { parsePostgres, type PostgresLocation } from "./database/postgres_url.ts";
+import type { DatabaseLocation } from "./database_location.ts";
+import type { PostgresLocation } from "./database/postgres_url.ts";
 import { openSqlite, type SqliteOptions } from "./database/sqlite.ts";
 import { StoreError } from "./store.ts";
-
-/** The location of a database: a file, or a URL of a PostgreSQL server. */
-export interface DatabaseLocation {
-  /** The location as the user wrote it, with any password replaced: for messages. */
-  readonly path: string;
-  /** Path of the SQLite file; equal to `path` for PostgreSQL. */
-  readonly file: string;
-  /** The parsed URL, for PostgreSQL only. */
-  readonly postgres?: PostgresLocation;
-  /** The engine, as an output format. */
-  readonly format: { readonly name: "sqlite" | "postgres" };
-}
 
 /** How to resolve paths and passwords, which depend on the process. */
 export interface ConnectionEnvironment {
@@ -31,24 +19,6 @@ export interface ConnectionEnvironment {
   readonly resolve: (path: string) => string;
   /** Looks up the password of a server whose URL has none. `undefined`: no password. */
   readonly password: (location: PostgresLocation) => Promise<string | undefined>;
-}
-
-/**
- * Parses the location of a database: `servers.db`, `servers.sqlite`, `sqlite:FILE` or `postgres://…`.
- *
- * @returns `undefined` when the text has none of these forms.
- * @throws InputError for a URL that cannot be used.
- */
-export function parseDatabaseLocation(text: string): DatabaseLocation | undefined {
-  if (/^\s*postgres(ql)?:/i.test(text)) {
-    const path = redactUrl(text.trim());
-    return { path, file: path, postgres: parsePostgres(text), format: { name: "postgres" } };
-  }
-  const [, named] = /^sqlite:(.+)$/s.exec(text) ?? [];
-  if (named === undefined && !/\.(db|sqlite3?)$/i.test(text)) return undefined;
-  const file = named ?? text;
-  if (!file.includes("://")) return { path: text, file, format: { name: "sqlite" } };
-  throw new InputError(`Cannot use "${redactUrl(text)}": a SQLite database is a file, not a URL`);
 }
 
 /** How long to wait for a file that another program has locked, milliseconds. */

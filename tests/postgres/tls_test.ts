@@ -2,11 +2,8 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { InputError } from "../../src/core/errors.ts";
 import type { Database } from "../../src/store/database/database.ts";
-import {
-  type ConnectionEnvironment,
-  parseDatabaseLocation,
-  readStore,
-} from "../../src/store/open_store.ts";
+import { parseDatabaseLocation } from "../../src/store/database_location.ts";
+import { type ConnectionEnvironment, readStore } from "../../src/store/open_store.ts";
 import { migrate } from "../../src/store/database/migrate.ts";
 import { connect } from "../store/databases.ts";
 import { startPostgres } from "./server.ts";

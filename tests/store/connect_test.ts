@@ -2,7 +2,8 @@
 import { assert, assertRejects } from "@std/assert";
 import { InputError } from "../../src/core/errors.ts";
 import { systemClock } from "../../src/net/clock.ts";
-import { openStore, parseDatabaseLocation } from "../../src/store/open_store.ts";
+import { parseDatabaseLocation } from "../../src/store/database_location.ts";
+import { openStore } from "../../src/store/open_store.ts";
 
 /** An ErrorResponse: the database does not exist. */
 const REFUSAL = (() => {

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { InputError } from "../../src/core/errors.ts";
-import { parseDatabaseLocation } from "../../src/store/open_store.ts";
+import { parseDatabaseLocation } from "../../src/store/database_location.ts";
 import {
   parsePostgres,
   passfileLine,

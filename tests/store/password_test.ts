@@ -6,7 +6,8 @@ import { endLines } from "../../src/cli/term/scan_summary.ts";
 import { InputError } from "../../src/core/errors.ts";
 import type { ScanEnd } from "../../src/scan/scan_options.ts";
 import type { ScanState } from "../../src/scan/scan_state.ts";
-import { openStore, parseDatabaseLocation } from "../../src/store/open_store.ts";
+import { parseDatabaseLocation } from "../../src/store/database_location.ts";
+import { openStore } from "../../src/store/open_store.ts";
 
 /** Authentication requests: `R`, length, content. SASL with SCRAM-SHA-256, then its first message. */
 const SASL = [82, 0, 0, 0, 23, 0, 0, 0, 10, ...new TextEncoder().encode("SCRAM-SHA-256"), 0, 0];

@@ -4,7 +4,8 @@
  * @module
  */
 import { passwordFromPassfile, type PostgresLocation } from "../../store/database/postgres_url.ts";
-import { type ConnectionEnvironment, parseDatabaseLocation } from "../../store/open_store.ts";
+import { parseDatabaseLocation } from "../../store/database_location.ts";
+import type { ConnectionEnvironment } from "../../store/open_store.ts";
 import type { GivenOptions, OptionForm } from "../settings/given_options.ts";
 import { env, userPath } from "../environment.ts";
 

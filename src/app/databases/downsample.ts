@@ -6,11 +6,8 @@
 import { sleep, systemClock } from "../../net/clock.ts";
 import type { Database } from "../../store/database/database.ts";
 import { downsampleCutoffs, downsampleObservations } from "../../store/downsample.ts";
-import {
-  type ConnectionEnvironment,
-  type DatabaseLocation,
-  openExisting,
-} from "../../store/open_store.ts";
+import type { DatabaseLocation } from "../../store/database_location.ts";
+import { type ConnectionEnvironment, openExisting } from "../../store/open_store.ts";
 import { withDatabaseErrors } from "../../store/store.ts";
 import { countOf } from "../../core/quantities.ts";
 

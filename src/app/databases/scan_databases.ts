@@ -13,13 +13,8 @@ import type { ScanEnd, ScanSelection } from "../../scan/scan_options.ts";
 import type { ScanState } from "../../scan/scan_state.ts";
 import { fateOf, type FileIdentity, identityOf } from "../../sinks/file_identity.ts";
 import { OutputLostError } from "../../sinks/sink.ts";
-import {
-  type ConnectionEnvironment,
-  type DatabaseLocation,
-  openExisting,
-  openStore,
-  parseDatabaseLocation,
-} from "../../store/open_store.ts";
+import { type DatabaseLocation, parseDatabaseLocation } from "../../store/database_location.ts";
+import { type ConnectionEnvironment, openExisting, openStore } from "../../store/open_store.ts";
 import { SpillingStore, unavailableReason } from "../../store/spilling_store.ts";
 import type { InterviewScope } from "../../store/kept_columns.ts";
 import { type OptOut, readOptOuts } from "../../store/opt_outs.ts";

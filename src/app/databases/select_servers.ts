@@ -11,12 +11,8 @@ import {
   type SERVER_ORDERS,
   type ServerSelection,
 } from "../../store/server_queries.ts";
-import {
-  type ConnectionEnvironment,
-  type DatabaseLocation,
-  parseDatabaseLocation,
-  readStore,
-} from "../../store/open_store.ts";
+import { type DatabaseLocation, parseDatabaseLocation } from "../../store/database_location.ts";
+import { type ConnectionEnvironment, readStore } from "../../store/open_store.ts";
 import type { StoredRecord } from "../../store/server_columns.ts";
 import type { Database } from "../../store/database/database.ts";
 import { playersText, type TableColumn, tableOf } from "../outputs/table_format.ts";

@@ -15,7 +15,7 @@ import { systemClock } from "../../net/clock.ts";
 import { openFile, reopenFile, standardOutput } from "../../sinks/file_output.ts";
 import type { ReaderWait } from "../../sinks/named_pipe.ts";
 import { type Format, type Output, type Sink, TextSink } from "../../sinks/sink.ts";
-import { parseDatabaseLocation } from "../../store/open_store.ts";
+import { parseDatabaseLocation } from "../../store/database_location.ts";
 import { userPath } from "../environment.ts";
 import { Interrupted } from "../interrupt_signals.ts";
 import { unavailableReason } from "../../store/spilling_store.ts";

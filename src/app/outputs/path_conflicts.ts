@@ -5,7 +5,7 @@
  */
 import { resolve } from "node:path";
 import { InputError } from "../../core/errors.ts";
-import { parseDatabaseLocation } from "../../store/open_store.ts";
+import { parseDatabaseLocation } from "../../store/database_location.ts";
 import { parseTargets } from "../../targets/parse.ts";
 import { quoteWord, userPath, writeRefusal } from "../environment.ts";
 

@@ -6,7 +6,7 @@
 import { dirname } from "node:path";
 import { InputError } from "../../core/errors.ts";
 import { systemClock } from "../../net/clock.ts";
-import type { DatabaseLocation } from "../../store/open_store.ts";
+import type { DatabaseLocation } from "../../store/database_location.ts";
 import { EventSpool, MOST_SPOOLED, Webhook } from "../../watch/mod.ts";
 import { reason, userPath } from "../environment.ts";
 import { configurationPath } from "../targets/opt_out_file.ts";

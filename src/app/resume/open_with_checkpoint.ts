@@ -24,7 +24,7 @@ import type { Marks } from "../../scan/checkpoint/low_water_mark.ts";
 import type { ScanState } from "../../scan/scan_state.ts";
 import { type DiskFile, systemDisk } from "../../sinks/file_operations.ts";
 import type { Sink } from "../../sinks/sink.ts";
-import { parseDatabaseLocation } from "../../store/open_store.ts";
+import { parseDatabaseLocation } from "../../store/database_location.ts";
 import type { SpillingStore } from "../../store/spilling_store.ts";
 import { reason, userPath, writeRefusal } from "../environment.ts";
 import {

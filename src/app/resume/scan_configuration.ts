@@ -32,7 +32,7 @@ import {
 import { PROTOCOLS } from "../../protocols/list.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import { sha256, uuidText } from "../../scan/checkpoint/checkpoint_file.ts";
-import { parseDatabaseLocation } from "../../store/open_store.ts";
+import { parseDatabaseLocation } from "../../store/database_location.ts";
 import type { Targets } from "../../targets/compose.ts";
 import { parseTarget } from "../../targets/parse.ts";
 import type { Range } from "../../targets/ranges.ts";

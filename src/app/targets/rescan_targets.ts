@@ -9,13 +9,8 @@ import { PROTOCOLS } from "../../protocols/list.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import { overdueEndpoints } from "../../store/server_queries.ts";
 import { readOptOuts } from "../../store/opt_outs.ts";
-import {
-  type ConnectionEnvironment,
-  type DatabaseLocation,
-  openStore,
-  parseDatabaseLocation,
-  readStore,
-} from "../../store/open_store.ts";
+import { type DatabaseLocation, parseDatabaseLocation } from "../../store/database_location.ts";
+import { type ConnectionEnvironment, openStore, readStore } from "../../store/open_store.ts";
 import { withDatabaseErrors } from "../../store/store.ts";
 import { AddressSet, type Range } from "../../targets/ranges.ts";
 import { parseTarget } from "../../targets/parse.ts";

@@ -7,7 +7,7 @@ import type { Protocol } from "../../protocols/protocol.ts";
 import { InputError } from "../../core/errors.ts";
 import { redactUrl } from "../../core/redact.ts";
 import type { Sink } from "../../sinks/sink.ts";
-import { parseDatabaseLocation } from "../../store/open_store.ts";
+import { parseDatabaseLocation } from "../../store/database_location.ts";
 import { STORED_FIELDS } from "../../store/server_queries.ts";
 import { withDatabaseErrors } from "../../store/store.ts";
 import { connectionEnvironment } from "../../app/databases/connection_environment.ts";

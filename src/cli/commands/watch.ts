@@ -9,7 +9,7 @@ import { uuidv7 } from "../../scan/scan_id.ts";
 import { OptedOutAddresses } from "../../scan/inspect_stage/opted_out_addresses.ts";
 import { withoutPlayers } from "../../scan/inspect_stage/build_record.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
-import { parseDatabaseLocation } from "../../store/open_store.ts";
+import { parseDatabaseLocation } from "../../store/database_location.ts";
 import {
   firstPollsMs,
   noCounts,

@@ -11,7 +11,7 @@ import { withoutSecrets } from "../../../src/app/databases/connection_environmen
 import { WatchDatabases } from "../../../src/app/databases/watch_databases.ts";
 import { migrate } from "../../../src/store/database/migrate.ts";
 import { openSqlite } from "../../../src/store/database/sqlite.ts";
-import { parseDatabaseLocation } from "../../../src/store/open_store.ts";
+import { parseDatabaseLocation } from "../../../src/store/database_location.ts";
 import { leaksOf, secret, urlsWith } from "../../fakes/secrets.ts";
 import { all } from "../../store/databases.ts";
 

@@ -37,14 +37,21 @@ export interface KnownSubject {
 /** A server that is to be interviewed. */
 export type Subject = Sighted | KnownSubject;
 
+/** The tables that the queue reads, or publishes to. */
+export type QueueTables = Pick<
+  ScanTables,
+  "interviewed" | "lowWater" | "responders" | "optedOut" | "suppression" | "stop"
+>;
+
 /** Servers that are to be interviewed. */
 export class SightingQueue {
-  #waiting: Subject[] = [];
+  /** Those that were not taken, from the next one on, behind some that were. */
+  #subjects: Subject[] = [];
   #next = 0;
   /** Those that were put in and not finished. */
   #unfinished = 0;
   #wake: (() => void) | undefined;
-  /** Settles when all were taken, where replies wait for that. */
+  /** Settles when few are left to take, where replies wait for that. */
   #room: Promise<void> | undefined;
   #makeRoom: (() => void) | undefined;
   #idle: (() => void) | undefined;
@@ -57,14 +64,18 @@ export class SightingQueue {
    * @param rows What comes behind the interviews.
    */
   constructor(
-    private readonly tables: ScanTables,
-    private readonly state: ScanState,
-    private readonly rows: WriteStage,
+    private readonly tables: QueueTables,
+    private readonly state: Pick<ScanState, "replies" | "omittedAt">,
+    private readonly rows: Pick<WriteStage, "room">,
   ) {}
 
   /** How many wait, or are in interviews. */
   get load(): number {
     return this.#unfinished;
+  }
+
+  get #waiting(): number {
+    return this.#subjects.length - this.#next;
   }
 
   /** Whether nothing more should be sent that may bring sightings. */
@@ -75,7 +86,7 @@ export class SightingQueue {
 
   /** Where no replies should be read: settles when they may be again. */
   get room(): Promise<void> | undefined {
-    if (this.#waiting.length - this.#next < MOST_WAITING) return this.rows.room;
+    if (this.#waiting < MOST_WAITING) return this.rows.room;
     return this.#room ??= new Promise((resolve) => this.#makeRoom = resolve);
   }
 
@@ -115,18 +126,20 @@ export class SightingQueue {
 
   #add(subject: Subject): void {
     this.#unfinished++;
-    this.#waiting.push(subject);
+    this.#subjects.push(subject);
     this.#wake?.();
   }
 
   /** Takes the next one, if there is one; call {@linkcode finish} for it. */
   take(): Subject | undefined {
-    if (this.#next === this.#waiting.length) return undefined;
-    const subject = this.#waiting[this.#next++];
-    if (this.#next === this.#waiting.length) {
-      this.#waiting = [];
+    if (this.#waiting === 0) return undefined;
+    const subject = this.#subjects[this.#next++];
+    if (this.#next === MOST_WAITING || this.#waiting === 0) {
+      this.#subjects.splice(0, this.#next); // those that were taken need no memory any more
       this.#next = 0;
-      this.#makeRoom?.();
+    }
+    if (this.#room !== undefined && this.#waiting < MOST_WAITING) {
+      this.#makeRoom!();
       this.#room = undefined;
     }
     return subject;
@@ -134,10 +147,10 @@ export class SightingQueue {
 
   /** Waits until there is one to take; false once the queue is closed. */
   async arrival(): Promise<boolean> {
-    if (this.#waiting.length === 0 && !this.#isClosed) {
+    if (this.#waiting === 0 && !this.#isClosed) {
       await new Promise<void>((resolve) => this.#wake = resolve);
     }
-    return this.#waiting.length > 0;
+    return this.#waiting > 0;
   }
 
   /** Notes that one that was taken is finished, or cut off. */
@@ -161,7 +174,7 @@ export class SightingQueue {
 /** Why a sighting is not interviewed: nothing comes of it, or all ends before that is known. */
 export function dismissal(
   { endpoint, protocol }: Sighting,
-  { stop: { reason }, suppression, optedOut }: ScanTables,
+  { stop: { reason }, suppression, optedOut }: QueueTables,
 ): "nothing" | "cut" | undefined {
   if (reason === "failed" || reason === "max-results") return "cut";
   const unwanted = optedOut.has(endpoint.address) || suppression.suppresses(endpoint, protocol);
@@ -172,7 +185,10 @@ export function dismissal(
 const MOST_OMITTED_NAMED = 1024;
 
 /** Counts a sighting that is not followed by an interview, because too many were unverified. */
-export function omit({ endpoint, protocol }: Sighting, { replies, omittedAt }: ScanState): void {
+export function omit(
+  { endpoint, protocol }: Sighting,
+  { replies, omittedAt }: Pick<ScanState, "replies" | "omittedAt">,
+): void {
   replies.omitted++;
   const { address, port } = endpoint;
   if (omittedAt.length >= MOST_OMITTED_NAMED) return;

@@ -1,0 +1,119 @@
+import { assertEquals } from "@std/assert";
+import { EndpointSet } from "../../../src/core/endpoint_set.ts";
+import type { Sighting } from "../../../src/core/record.ts";
+import { LowWaterMark, START } from "../../../src/scan/checkpoint/low_water_mark.ts";
+import { EarlyStop } from "../../../src/scan/early_stop.ts";
+import { OptedOutAddresses } from "../../../src/scan/inspect_stage/opted_out_addresses.ts";
+import { SightingQueue } from "../../../src/scan/inspect_stage/sighting_queue.ts";
+import { newState } from "../../../src/scan/scan_state.ts";
+import { SuppressionTable } from "../../../src/scan/sweep_stage/suppression_table.ts";
+import { Responders } from "../../../src/sweep/responders.ts";
+import { FakeNetwork } from "../../../src/testing/fake_network.ts";
+
+const later = (pass: number) => ({ ...START, udp: { pass, position: 0 } });
+
+/** An empty queue, and what it publishes to. */
+function scene() {
+  const rows: { room: Promise<void> | undefined } = { room: undefined };
+  const tables = {
+    interviewed: new EndpointSet(1),
+    lowWater: new LowWaterMark(START),
+    responders: new Responders(1),
+    optedOut: new OptedOutAddresses([], 1),
+    suppression: new SuppressionTable([], 1),
+    stop: new EarlyStop(new AbortController().signal, new FakeNetwork(1)),
+  };
+  const state = newState("", 0);
+  return { rows, tables, state, queue: new SightingQueue(tables, state, rows) };
+}
+
+function sighting(port: number, verified = true): Sighting {
+  const endpoint = { address: 0x7f000001, port };
+  return { endpoint, protocol: "raknet", verified, at: 0, socket: 0 };
+}
+
+Deno.test("a full queue asks the sweep to wait, and still takes every sighting", () => {
+  const { queue } = scene();
+  for (let port = 1; port <= 4096; port++) queue.push(sighting(port));
+  assertEquals(queue.isFull, false);
+  for (let port = 4097; port <= 5000; port++) queue.push(sighting(port));
+  assertEquals([queue.isFull, queue.load], [true, 5000]);
+  const ports: number[] = [];
+  for (let one = queue.take(); one !== undefined; one = queue.take()) {
+    if ("sighting" in one) ports.push(one.sighting.endpoint.port);
+    assertEquals(queue.isFull, ports.length <= 904, `${ports.length}`); // interviews count too
+    queue.finish(one);
+  }
+  assertEquals(ports, Array.from({ length: 5000 }, (_, i) => i + 1));
+  assertEquals(queue.load, 0);
+});
+
+Deno.test("replies are not read while sightings wait to be taken, or rows to be written", async () => {
+  const { queue, rows } = scene();
+  for (let port = 1; port < 256; port++) queue.push(sighting(port));
+  assertEquals(queue.room, undefined);
+  queue.push(sighting(256));
+  let isRoom = false;
+  const waiting = queue.room!.then(() => isRoom = true);
+  await Promise.resolve();
+  assertEquals(isRoom, false);
+  queue.take();
+  await waiting;
+  assertEquals([isRoom, queue.room], [true, undefined]);
+  rows.room = Promise.resolve();
+  assertEquals([queue.room, queue.isFull], [rows.room, true]);
+});
+
+Deno.test("an endpoint is being interviewed from its sighting until that is finished", () => {
+  const { queue, tables } = scene();
+  const one = sighting(1);
+  queue.push(one);
+  assertEquals(tables.interviewed.has(one.endpoint), true);
+  const taken = queue.take()!;
+  assertEquals(tables.interviewed.has(one.endpoint), true);
+  queue.finish(taken);
+  assertEquals(tables.interviewed.has(one.endpoint), false);
+});
+
+Deno.test("the low-water mark passes no sighting before it is through", () => {
+  const { queue, tables: { lowWater } } = scene();
+  queue.push(sighting(1));
+  assertEquals(lowWater.note(later(2)), START);
+  const taken = queue.take()!;
+  queue.finish(taken); // which says nothing of its row
+  assertEquals(lowWater.note(later(3)), START);
+  taken.through();
+  assertEquals(lowWater.note(later(4)), later(4));
+});
+
+Deno.test("a queue is idle when all that was taken is finished, and closed when it is told so", async () => {
+  const { queue } = scene();
+  await queue.idle();
+  queue.push(sighting(1));
+  assertEquals(await queue.arrival(), true);
+  const taken = queue.take()!;
+  let isIdle = false;
+  const idle = queue.idle().then(() => isIdle = true);
+  await Promise.resolve();
+  assertEquals(isIdle, false);
+  queue.finish(taken);
+  await idle;
+  const arrival = queue.arrival();
+  queue.close();
+  assertEquals(await arrival, false);
+});
+
+Deno.test("a sighting that waits for a hold comes when there is one, or is omitted", () => {
+  const { queue, tables: { responders }, state } = scene();
+  const held = Array.from({ length: 64 }, (_, i) => sighting(i + 1, false));
+  for (const { endpoint } of held) assertEquals(responders.hold(endpoint), "held");
+  for (const port of [65, 66]) queue.pushWhenHeld(sighting(port, false));
+  assertEquals(queue.load, 0);
+  responders.add(held[0].endpoint);
+  const next = queue.take()!;
+  assertEquals("sighting" in next && next.sighting.endpoint.port, 65);
+  for (const { endpoint } of held) responders.ended(endpoint);
+  if ("sighting" in next) responders.ended(next.sighting.endpoint);
+  assertEquals([state.replies.unverified, state.replies.omitted, queue.load], [1, 1, 1]);
+  assertEquals(state.omittedAt.map(({ endpoint }) => endpoint.port), [66]);
+});

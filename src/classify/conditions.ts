@@ -118,7 +118,7 @@ function operatorOf(condition: Condition): string {
   return Object.keys(condition).find((key) => key !== "at")!;
 }
 
-/** Compiles a condition. */
+/** Compiles a condition into a function that tests records. */
 export function compileCondition(condition: Condition): ConditionTest {
   const read = pathReader(condition.at);
   const name = operatorOf(condition);

@@ -64,7 +64,7 @@ export function parsedText<T>(read: (text: string) => T | undefined, wanted: str
 }
 
 /** Checks for one of the given words. */
-export function oneOf<Word extends string>(words: readonly Word[]): Check<Word> {
+export function oneOfWords<Word extends string>(words: readonly Word[]): Check<Word> {
   return (value, field) => {
     const word = words.find((one) => one === value);
     if (word !== undefined) return word;

@@ -8,7 +8,7 @@ import { formatAddress } from "./address.ts";
 
 /** A plugin in a server's list. */
 export interface Plugin {
-  /** The plugin's name. */
+  /** The plugin's name, as the server writes it. */
   name: string;
   /** The plugin's version; `null`: the list has none. */
   version: string | null;
@@ -32,9 +32,9 @@ export type FactValue =
  * `null`, never zero or an empty text. {@linkcode FIELDS} lists the columns in order.
  */
 export interface ServerRecord {
-  /** The server's address. */
+  /** The server's IPv4 or IPv6 address in normal form. */
   host: string;
-  /** The server's port. */
+  /** The server's port, 1 to 65535. */
   port: number;
   /** The responding protocol of the highest rank: raknet, slp, query, sqp, nethernet, lan. */
   protocol: string;
@@ -233,7 +233,7 @@ export interface Attachments {
   readonly icon?: string;
 }
 
-/** An unprocessed reply. */
+/** An unprocessed reply of a server, or its start. */
 export interface RawReply {
   /** Size of the reply, bytes. */
   readonly size: number;

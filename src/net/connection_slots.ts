@@ -24,7 +24,7 @@ export class ConnectionSlots {
     return this.#used;
   }
 
-  /** Number of slots. */
+  /** Number of slots, free and in use. */
   get limit(): number {
     return this.most;
   }

@@ -116,7 +116,7 @@ export class Shortage {
 export interface ShortageRetryOptions {
   /** The clock for the pauses. */
   readonly clock: Clock;
-  /** Cancels the retries. */
+  /** Cancels the retries when it aborts. */
   readonly signal: AbortSignal;
   /** Called at each failure for a shortage. */
   readonly onShortage?: () => void;

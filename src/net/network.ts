@@ -1,5 +1,5 @@
 /**
- * A network as a program sees it: where its sockets, connections, names and time come from.
+ * The network of a program: its sockets, connections, name resolution, interfaces and clock.
  *
  * @module
  */
@@ -12,45 +12,45 @@ import type { DatagramSocket, Dialer } from "./socket.ts";
 
 /** The network of this machine, or a simulated one in its place. */
 export interface Network {
-  /** The clock that times everything on it. */
+  /** The clock of the network. */
   readonly clock: Clock;
-  /** Opens a UDP socket on an address of ours, 0 for any, and a port, 0 for any. */
+  /** Opens a UDP socket on a local address and port; 0 stands for any. */
   readonly openSocket: (local: Endpoint) => DatagramSocket;
-  /** Opens TCP connections. */
+  /** The dialer that opens TCP connections. */
   readonly dialer: Dialer;
   /**
-   * Resolves a name to its addresses, of both families.
+   * Resolves a name to its addresses of both families.
    *
-   * @throws InputError when it has none.
+   * @throws InputError when the name has no address.
    */
   readonly resolve: (name: string) => Promise<readonly Address[]>;
   /** Looks up the SRV record of a name. */
   readonly findService: ServiceFinder;
-  /** Who opted out. */
+  /** The list of addresses that opted out of scans. */
   readonly optOuts: OptOutList;
-  /** The local networks. */
+  /** The interfaces and sockets for discovery on local networks. */
   readonly local: LocalSockets;
 }
 
 /** The interfaces of a machine, and sockets that discovery on local networks needs. */
 export interface LocalSockets {
-  /** Lists the interfaces. */
+  /** Lists the network interfaces of the machine. */
   readonly interfaces: () => readonly Deno.NetworkInterfaceInfo[];
   /** Opens a UDP socket on a link-local IPv6 address of an interface. */
   readonly openLink: (address: bigint, zone: string) => DatagramSocket;
-  /** Opens a UDP socket that receives what is sent to a multicast group. */
+  /** Opens a UDP socket that receives the datagrams of a multicast group. */
   readonly openGroup: (group: MulticastGroup) => Promise<DatagramSocket>;
 }
 
 /** A list of addresses that opted out of scans. */
 export interface OptOutList {
-  /** Reads the list. */
+  /** Reads the addresses of the list. */
   readonly read: () => Promise<readonly Range[]>;
-  /** Adds an address to it. */
+  /** Adds an address to the list. */
   readonly note: (address: Address) => void;
 }
 
-/** The address that stands for any of ours. */
+/** The wildcard address of a family, which stands for any local address. */
 export function anyAddress(family: 4 | 6): Address {
   return family === 4 ? 0 : 0n;
 }

@@ -40,7 +40,7 @@ export type ReceiverCapacity = () => Promise<void> | undefined;
 export interface DatagramSocket<B extends Batch = Batch> extends AsyncDisposable {
   /** The address family of the socket. */
   readonly family: 4 | 6;
-  /** The local port. */
+  /** The local port, 1 to 65535. */
   readonly port: number;
   /**
    * Whether {@linkcode flush} also delivers arrived datagrams, without an event loop iteration.
@@ -189,7 +189,7 @@ export interface Batch {
    * the target waits.
    */
   add(targets: Endpoints, i: number, token: number, clock: number): void;
-  /** Removes all targets. */
+  /** Removes all targets from the batch. */
   clear(): void;
 }
 
@@ -283,7 +283,7 @@ export interface Stream extends Disposable {
   write(bytes: Uint8Array): Promise<boolean>;
 }
 
-/** Opens TCP connections. */
+/** Opens TCP connections to servers. */
 export interface Dialer {
   /** Number of connections that failed or broke, by error code. */
   readonly errors: ReadonlyMap<string, number>;

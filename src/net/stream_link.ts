@@ -39,7 +39,7 @@ export interface StreamLinkOptions {
   readonly clock: Clock;
   /** The limits on the peer. */
   readonly limits: StreamLimits;
-  /** Cancels the link. */
+  /** Cancels the link when it aborts. */
   readonly signal: AbortSignal;
   /** Called when the link is disposed of. */
   readonly onClose?: () => void;

@@ -14,7 +14,7 @@ import type { Range } from "./ranges.ts";
 
 /** A range with the reason why it is listed. */
 export interface ReasonedRange {
-  /** The listed addresses. */
+  /** The addresses of one entry. */
   readonly range: Range;
   /** The reason for messages, as `private use (RFC 1918)`. */
   readonly reason: string;

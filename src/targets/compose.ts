@@ -39,7 +39,7 @@ export interface TargetGroup {
 export interface Targets {
   /** The target groups; no address is in two of them. */
   readonly groups: readonly TargetGroup[];
-  /** Number of addresses. */
+  /** Number of addresses in all groups. */
   readonly size: bigint;
   /** Number of addresses that are neither private nor loopback. */
   readonly publicSize: bigint;

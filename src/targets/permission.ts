@@ -42,7 +42,7 @@ export interface DefaultSpeed {
  */
 const MOST_AUTO_RATE = 100_000;
 
-/** The speed of a scan when nothing else is said. */
+/** The default speed of a scan outside loopback. */
 export const DEFAULT_SPEED = {
   rate: 1000,
   netRate: 50,

@@ -8,7 +8,7 @@ import type { Endpoints } from "../core/endpoints.ts";
 
 /** A half-open range of addresses: `start` up to `end` - 1. */
 export interface Range<T extends Address = Address> {
-  /** The first address. */
+  /** The first address of the range. */
   readonly start: T;
   /** The address after the last one, at most 2^32 or 2^128. */
   readonly end: T;
@@ -58,12 +58,12 @@ export class RangeSet<T extends Address> implements Iterable<Range<T>> {
     return new RangeSet(starts, ends);
   }
 
-  /** Number of ranges. */
+  /** Number of ranges in the set. */
   get length(): number {
     return this.#starts.length;
   }
 
-  /** Number of addresses. */
+  /** Number of addresses in the set. */
   get size(): bigint {
     let size = 0n;
     for (let i = 0; i < this.length; i++) size += BigInt(this.#ends[i]) - BigInt(this.#starts[i]);
@@ -114,7 +114,7 @@ export class RangeSet<T extends Address> implements Iterable<Range<T>> {
  * Position i lies in the last range whose first position is at most i: O(log ranges).
  */
 export class RangeIndex<T extends Address> {
-  /** Number of addresses. */
+  /** Number of addresses in the set. */
   readonly size: number;
   /** The address family; `undefined` for an empty set. */
   readonly family: 4 | 6 | undefined;

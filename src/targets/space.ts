@@ -22,7 +22,7 @@ export interface Segment {
 export interface Shard {
   /** The number of the shard, 1 to `count`. */
   readonly index: number;
-  /** Number of shards. */
+  /** Number of shards, at least 1. */
   readonly count: number;
 }
 

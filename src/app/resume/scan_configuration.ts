@@ -21,7 +21,7 @@ import {
   integer,
   listOf,
   objectOf,
-  oneOf,
+  oneOfWords,
   optional,
   parsedText,
   parseJson,
@@ -95,7 +95,7 @@ export function parseConfiguration(
 ): Configuration {
   const { options, ...fields } = objectOf({
     ...CONFIGURATION_FIELDS,
-    known: listOf(tuple(endpoint, listOf(oneOf(allProtocols.map(({ name }) => name))))),
+    known: listOf(tuple(endpoint, listOf(oneOfWords(allProtocols.map(({ name }) => name))))),
     options: givenOptions(allowed),
   })(parseJson(text), "");
   const { targets, include, exclude, known, ...rest } = fields;

@@ -30,9 +30,9 @@ export const MOST_DEPTH = 32;
 /** Most UTF-16 units of text, codes and placeholders included. */
 export const MOST_UNITS = 32_768;
 
-/** A parsed component. */
+/** A parsed component: its text runs and its unformatted text. */
 export interface Component {
-  /** The text runs. */
+  /** The text of the component as runs, in order. */
   readonly runs: readonly TextRun[];
   /** All texts of the component, concatenated, ineffective codes included. */
   readonly sent: string;

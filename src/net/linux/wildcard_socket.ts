@@ -160,7 +160,7 @@ export class WildcardSocket implements AsyncDisposable {
     this.#queued = 0;
   }
 
-  /** Closes the socket. */
+  /** Closes the socket after the pending poll. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing = true;
     await this.#receiving;

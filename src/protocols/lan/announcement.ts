@@ -42,7 +42,7 @@ export interface Announcement {
   readonly flags: readonly AnnouncementFlag[];
 }
 
-/** Encodes an announcement. */
+/** Encodes an announcement, as a Java world does. */
 export function encodeAnnouncement(
   { motd, address }: Pick<Announcement, "motd" | "address">,
 ): Uint8Array<ArrayBuffer> {

@@ -53,7 +53,7 @@ export type PacketBody =
     readonly text: Uint8Array;
   };
 
-/** A decoded packet. */
+/** A packet with its sender and anomalies. */
 export type NethernetPacket = PacketBody & {
   /** The network id of the sender. */
   readonly sender: bigint;

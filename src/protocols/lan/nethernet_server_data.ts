@@ -62,7 +62,7 @@ export type ServerData =
     readonly flags: readonly "trailingBytes"[];
   }
   | {
-    /** The unknown version. */
+    /** The version, 0 to 255. */
     readonly version: number;
     /** The bytes after the version. */
     readonly data: Uint8Array;
@@ -178,7 +178,7 @@ function flag(reader: Reader, what: string): boolean {
   return reader.u8(what) !== 0;
 }
 
-/** Encodes server data. */
+/** Encodes server data in the layout of its version. */
 export function encodeServerData(
   data: World | { readonly version: number; readonly data: Uint8Array },
 ): Uint8Array {

@@ -64,7 +64,7 @@ export interface BedrockStatus {
   readonly portV6: number | null;
   /** Fields without an agreed meaning, unchanged: 9 and all from 12 on (Pocket: 1). */
   readonly unnamed: readonly string[];
-  /** Number of fields. */
+  /** Number of fields in the advertisement. */
   readonly fieldCount: number;
   /** Whether a `;` follows the last field, which depends on the server software. */
   readonly terminated: boolean;

@@ -105,7 +105,7 @@ export interface Pong {
   readonly advertise: boolean;
   /** The time of the ping; some servers write their own clock instead. */
   readonly time: bigint;
-  /** The server's GUID. */
+  /** The server's GUID, 64 bits. */
   readonly guid: bigint;
   /** The advertisement without its length; `undefined` when nothing follows the magic. */
   readonly text: Uint8Array | undefined;
@@ -186,13 +186,13 @@ export type RefusalReason = typeof REFUSALS[keyof typeof REFUSALS];
 export interface Refusal {
   /** Why the server refuses. */
   readonly reason: RefusalReason;
-  /** The server's GUID. */
+  /** The server's GUID, 64 bits. */
   readonly guid: bigint;
   /** The server's RakNet protocol number; only `incompatibleProtocol` holds one. */
   readonly protocol: number | undefined;
 }
 
-/** Encodes a refusal. */
+/** Encodes a refusal, as a server does. */
 export function encodeRefusal({ reason, guid, protocol }: Refusal): Uint8Array<ArrayBuffer> {
   const id = Object.entries(REFUSALS).find(([, name]) => name === reason)![0];
   return concat([Number(id)], protocol === undefined ? [] : [protocol], MAGIC, u64(guid));
@@ -215,9 +215,9 @@ export function decodeRefusal(bytes: Uint8Array): Refusal | undefined {
 
 /** An out-of-band advertisement: RakNet wraps message 0x1d in message 0x0d. */
 export interface Advertisement {
-  /** The sender's GUID. */
+  /** The sender's GUID, 64 bits. */
   readonly guid: bigint;
-  /** The advertised bytes. */
+  /** The advertised bytes, chosen by the application. */
   readonly data: Uint8Array;
 }
 

@@ -52,7 +52,7 @@ export interface Addresses {
   readonly addresses: readonly Endpoint[];
   /** The time in the message to which this one replies. */
   readonly pingTime: bigint;
-  /** The sender's clock. */
+  /** The sender's clock, milliseconds. */
   readonly pongTime: bigint;
   /** Anomalies that the decoder found. */
   readonly flags: readonly AddressesFlag[];
@@ -72,7 +72,7 @@ export type ConnectedMessage =
   | { readonly type: "accepted"; readonly address: Endpoint; readonly index: number } & Addresses
   | { readonly type: "newIncoming"; readonly address: Endpoint } & Addresses;
 
-/** Encodes a message. */
+/** Encodes a message as the body of a frame. */
 export function encodeConnected(message: ConnectedMessage): Uint8Array<ArrayBuffer> {
   return concat([ID[message.type]], encodeBody(message));
 }

@@ -83,7 +83,7 @@ export type OpenReplyFlag =
 
 /** The first reply: the server accepts the protocol number and the size. */
 export interface OpenReply1 {
-  /** The server's GUID. */
+  /** The server's GUID, 64 bits. */
   readonly guid: bigint;
   /** The security fields; `undefined` when the server is not secured. */
   readonly security: Security | undefined;
@@ -152,7 +152,7 @@ export interface OpenRequest2 {
   readonly address: Endpoint;
   /** The MTU of the connection, IPv4 and UDP headers included. */
   readonly mtu: number;
-  /** The client's GUID. */
+  /** The client's GUID, 64 bits. */
   readonly guid: bigint;
 }
 
@@ -202,7 +202,7 @@ function holdsCookie(bytes: Uint8Array, at: number): boolean {
 
 /** The second reply: the server has opened the connection. */
 export interface OpenReply2 {
-  /** The server's GUID. */
+  /** The server's GUID, 64 bits. */
   readonly guid: bigint;
   /** The client's endpoint as the server sees it. */
   readonly address: Endpoint;

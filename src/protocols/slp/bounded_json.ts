@@ -30,7 +30,7 @@ export type JsonFlag =
 
 /** A parsed JSON text. */
 export interface ParsedJson {
-  /** The parsed value. */
+  /** The parsed value, without omitted parts. */
   readonly value: unknown;
   /** Anomalies that the parser found. */
   readonly flags: readonly JsonFlag[];
@@ -162,11 +162,11 @@ export function ownValue(object: unknown, key: string): unknown {
 }
 
 /** The value if it is a string, else `null`. */
-export function textOf(value: unknown): string | null {
+export function stringOrNull(value: unknown): string | null {
   return typeof value === "string" ? value : null;
 }
 
 /** The value if it is a list, else an empty list. */
-export function asList(value: unknown): readonly unknown[] {
+export function listOrEmpty(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }

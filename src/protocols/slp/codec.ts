@@ -75,7 +75,7 @@ export interface SlpFrame {
   readonly end: number;
 }
 
-/** Encodes a frame. */
+/** Encodes a frame with one packet. */
 export function encodeFrame(
   id: number,
   ...body: readonly ArrayLike<number>[]
@@ -140,7 +140,7 @@ export interface Handshake {
   readonly protocol: number;
   /** The host name or address by which the client requests the server. */
   readonly host: string;
-  /** The server's port. */
+  /** The server's port, 1 to 65535. */
   readonly port: number;
 }
 
@@ -177,7 +177,7 @@ function readHandshake(body: Reader): Handshake & { next: number } {
   return { protocol, host, port: body.u16("port"), next: readVarInt(body, "next state") };
 }
 
-/** A status response. */
+/** A status response, with the JSON not yet parsed. */
 export interface StatusResponse {
   /** The status as JSON text, UTF-8. */
   readonly json: Uint8Array;

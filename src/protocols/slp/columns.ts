@@ -16,7 +16,7 @@ import type { JavaDisconnect, JavaStatus } from "./status_json.ts";
 export type SlpStatus =
   | {
     readonly kind: "status";
-    /** The decoded status. */
+    /** The status, parsed from its JSON. */
     readonly java: JavaStatus;
     /** Number of bytes after the JSON in its frame. */
     readonly trailing: number;

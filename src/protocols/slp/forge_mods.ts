@@ -11,12 +11,12 @@
  *
  * @module
  */
-import { asList, isObject, ownValue, textOf } from "./bounded_json.ts";
+import { isObject, listOrEmpty, ownValue, stringOrNull } from "./bounded_json.ts";
 import { decodePacked, type PackedMods } from "./packed_mods.ts";
 
 /** A mod in a server's list. */
 export interface Mod {
-  /** The mod's id. */
+  /** The mod's id, as the server writes it. */
   readonly id: string;
   /** The mod's version; `null` where the list has none, as for mods that clients do not need. */
   readonly version: string | null;
@@ -48,7 +48,9 @@ export function parseModding(json: unknown): Modding | undefined {
     return typeof packed === "string" ? fromPacked(forge, decodePacked(packed)) : fromForge(forge);
   }
   if (isObject(info)) {
-    const mods = asList(ownValue(info, "modList")).flatMap((one) => modOf(one, "modid", "version"));
+    const mods = listOrEmpty(ownValue(info, "modList")).flatMap((one) =>
+      modOf(one, "modid", "version")
+    );
     return {
       form: "modinfo",
       loader: word(ownValue(info, "type")),
@@ -65,8 +67,8 @@ function fromForge(forge: unknown): Modding {
   return {
     form: "forgeData",
     loader: word(ownValue(forge, "fmlNetworkVersion")),
-    mods: asList(ownValue(forge, "mods")).flatMap((one) => modOf(one, "modId", "modmarker")),
-    channels: asList(ownValue(forge, "channels")).length,
+    mods: listOrEmpty(ownValue(forge, "mods")).flatMap((one) => modOf(one, "modId", "modmarker")),
+    channels: listOrEmpty(ownValue(forge, "channels")).length,
     truncated: ownValue(forge, "truncated") === true,
   };
 }
@@ -82,13 +84,13 @@ function fromPacked(forge: unknown, { mods, channels, truncated, cut }: PackedMo
 }
 
 function modOf(json: unknown, idKey: string, versionKey: string): Mod[] {
-  const id = textOf(ownValue(json, idKey));
-  const version = textOf(ownValue(json, versionKey));
+  const id = stringOrNull(ownValue(json, idKey));
+  const version = stringOrNull(ownValue(json, versionKey));
   if (id === null) return [];
   return [{ id, version: version === null || NO_VERSION.has(version) ? null : version }];
 }
 
 /** A string or number as text, else `null`. */
 function word(value: unknown): string | null {
-  return typeof value === "number" ? String(value) : textOf(value);
+  return typeof value === "number" ? String(value) : stringOrNull(value);
 }

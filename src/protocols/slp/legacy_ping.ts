@@ -37,7 +37,7 @@ export interface PingHost {
   readonly protocol: number;
   /** The host name or address by which the client requests the server. */
   readonly host: string;
-  /** The server's port. */
+  /** The server's port, 1 to 65535. */
   readonly port: number;
 }
 

@@ -18,9 +18,9 @@ import { encodeVarInt, encodeVarString, readVarInt, readVarString } from "./code
 
 /** A network channel of a mod. */
 export interface Channel {
-  /** The channel's name. */
+  /** The channel's name, without the mod's id. */
   readonly name: string;
-  /** The channel's version. */
+  /** The channel's version, any text. */
   readonly version: string;
   /** Whether clients must have the channel. */
   readonly required: boolean;
@@ -28,7 +28,7 @@ export interface Channel {
 
 /** A mod in the list. */
 export interface PackedMod {
-  /** The mod's id. */
+  /** The mod's id, as the server writes it. */
   readonly id: string;
   /** The mod's version; `null` for a mod on the server alone. */
   readonly version: string | null;

@@ -14,12 +14,12 @@ import { formatSections, parseComponent } from "../../core/formatted/mod.ts";
 import { parseModding } from "./forge_mods.ts";
 import type { Modding } from "./forge_mods.ts";
 import {
-  asList,
   isObject,
   type JsonFlag,
+  listOrEmpty,
   ownValue,
   parseBoundedJson,
-  textOf,
+  stringOrNull,
 } from "./bounded_json.ts";
 
 /** An anomaly of a status. */
@@ -40,7 +40,7 @@ export interface SampleEntry {
   readonly id: string | null;
 }
 
-/** A decoded status. */
+/** A status, parsed from its JSON. */
 export interface JavaStatus {
   /** Distinguishes a status from a disconnect. */
   readonly kind: "status";
@@ -116,14 +116,14 @@ export function parseStatus(bytes: Uint8Array): JavaStatus | JavaDisconnect {
   const sample = ownValue(players, "sample");
   return {
     kind: "status",
-    versionName: textOf(ownValue(version, "name")),
+    versionName: stringOrNull(ownValue(version, "name")),
     protocol: numbers.read(version, "protocol", -(2 ** 31), 2 ** 31 - 1),
     ...motdOf(description, flags),
     motdForm: description === undefined ? null : typeOf(description),
     online: numbers.read(players, "online", 0, 999_999_999),
     max: numbers.read(players, "max", 0, 999_999_999),
-    sample: Array.isArray(sample) ? asList(sample).flatMap(entryOf) : null,
-    favicon: textOf(ownValue(value, "favicon")),
+    sample: Array.isArray(sample) ? listOrEmpty(sample).flatMap(entryOf) : null,
+    favicon: stringOrNull(ownValue(value, "favicon")),
     switches: new Map(SWITCHES.flatMap((key) => switchOf(value, key))),
     modding: parseModding(value),
     keys: { status: keysOf(value), version: keysOf(version), players: keysOf(players) },
@@ -157,8 +157,8 @@ function typeOf(value: unknown): string {
 }
 
 function entryOf(json: unknown): SampleEntry[] {
-  const name = textOf(ownValue(json, "name"));
-  return name === null ? [] : [{ name, id: textOf(ownValue(json, "id")) }];
+  const name = stringOrNull(ownValue(json, "name"));
+  return name === null ? [] : [{ name, id: stringOrNull(ownValue(json, "id")) }];
 }
 
 function switchOf(json: unknown, key: string): [string, boolean][] {

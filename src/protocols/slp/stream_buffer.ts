@@ -15,7 +15,7 @@ export class StreamBuffer {
     return this.#bytes.subarray(this.#start, this.#end);
   }
 
-  /** Appends a chunk. */
+  /** Appends a chunk to the buffer. */
   push(chunk: Uint8Array): void {
     const size = this.#end - this.#start + chunk.length;
     if (this.#end + chunk.length > this.#bytes.length) this.#move(size);

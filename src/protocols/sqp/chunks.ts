@@ -29,8 +29,8 @@ import {
   readString,
   readType,
   readValue,
+  type SqpValueType,
   type TypedValue,
-  type ValueType,
 } from "./typed_values.ts";
 
 /** Most metrics in a chunk, as in go-svrquery. */
@@ -59,7 +59,7 @@ export interface SqpRule {
   /** The rule's name, UTF-8. */
   readonly name: Uint8Array;
   /** The type of the rule's value. */
-  readonly type: ValueType;
+  readonly type: SqpValueType;
   /** The value, as its type requires. */
   readonly value: TypedValue;
 }
@@ -67,7 +67,7 @@ export interface SqpRule {
 /** A table of players or teams. */
 export interface SqpTable {
   /** Names and types of the fields; none in an empty table. */
-  readonly fields: readonly { readonly name: Uint8Array; readonly type: ValueType }[];
+  readonly fields: readonly { readonly name: Uint8Array; readonly type: SqpValueType }[];
   /** For each player or team, one value per field. */
   readonly rows: readonly (readonly TypedValue[])[];
 }

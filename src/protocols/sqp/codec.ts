@@ -148,7 +148,7 @@ export interface SqpPacket {
   readonly flags: readonly SqpPacketFlag[];
 }
 
-/** Encodes a packet. */
+/** Encodes a packet of a reply. */
 export function encodeSqpPacket(
   { challenge, version, current, last, body }: Omit<SqpPacket, "flags">,
 ): Uint8Array<ArrayBuffer> {

@@ -9,7 +9,7 @@ import { itemsWithinLimit } from "../fact_limits.ts";
 import type { Statement } from "../protocol.ts";
 import type { ServerInfo, SqpReply, SqpRule, SqpTable } from "./chunks.ts";
 import { type ChunkName, CHUNKS } from "./codec.ts";
-import { floatText, type TypedValue, valueText, type ValueType } from "./typed_values.ts";
+import { floatText, type SqpValueType, type TypedValue, valueText } from "./typed_values.ts";
 
 /** An anomaly that is found during the conversion, besides those of the decoder. */
 type SqpFlag =
@@ -43,7 +43,7 @@ export function sqpStatement(reply: SqpReply): Statement {
   return { columns, flags: [...flags], facts };
 }
 
-/** Records an anomaly. */
+/** A function that records an anomaly. */
 type Flag = (name: SqpFlag) => void;
 
 function infoColumns(info: ServerInfo, flag: Flag): Partial<ServerRecord> {
@@ -67,7 +67,7 @@ function textOf(bytes: Uint8Array, flag: Flag): string {
   return valueTextOf("string", bytes, flag);
 }
 
-function valueTextOf(type: ValueType, value: TypedValue, flag: Flag): string {
+function valueTextOf(type: SqpValueType, value: TypedValue, flag: Flag): string {
   const { text, badUtf8 } = valueText(type, value);
   if (badUtf8) flag("badUtf8");
   return text;

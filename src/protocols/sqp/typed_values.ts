@@ -10,13 +10,13 @@ import { type Decoded, decodeUtf8 } from "../../core/text.ts";
 export const VALUE_TYPES = ["u8", "u16", "u32", "u64", "string", "f32"] as const;
 
 /** The type of a value. */
-export type ValueType = typeof VALUE_TYPES[number];
+export type SqpValueType = typeof VALUE_TYPES[number];
 
 /** A decoded value: u64 is a bigint, a string its bytes, other types are numbers. */
 export type TypedValue = number | bigint | Uint8Array;
 
 /** Reads a type; throws Malformed when it is unknown. */
-export function readType(reader: Reader): ValueType {
+export function readType(reader: Reader): SqpValueType {
   const at = reader.offset;
   const code = reader.u8("type");
   const type = VALUE_TYPES[code];
@@ -25,7 +25,7 @@ export function readType(reader: Reader): ValueType {
 }
 
 /** Reads a value of the given type. */
-export function readValue(reader: Reader, type: ValueType, what: string): TypedValue {
+export function readValue(reader: Reader, type: SqpValueType, what: string): TypedValue {
   switch (type) {
     case "string":
       return readString(reader, what);
@@ -48,12 +48,12 @@ export function readFloat(reader: Reader, what: string): number {
 }
 
 /** Encodes a type: one byte. */
-export function encodeType(type: ValueType): readonly number[] {
+export function encodeType(type: SqpValueType): readonly number[] {
   return [VALUE_TYPES.indexOf(type)];
 }
 
 /** Encodes a value of the given type. */
-export function encodeValue(type: ValueType, value: TypedValue): ArrayLike<number> {
+export function encodeValue(type: SqpValueType, value: TypedValue): ArrayLike<number> {
   switch (type) {
     case "u8":
       return [Number(value)];
@@ -87,7 +87,7 @@ export function encodeFloat(value: number): Uint8Array {
 }
 
 /** A value as text: numbers in decimal, floats with the fewest sufficient digits. */
-export function valueText(type: ValueType, value: TypedValue): Decoded {
+export function valueText(type: SqpValueType, value: TypedValue): Decoded {
   if (value instanceof Uint8Array) return decodeUtf8(value);
   const text = type === "f32" ? floatText(value as number) : String(value);
   return { text, badUtf8: false };

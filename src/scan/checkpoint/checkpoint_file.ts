@@ -25,7 +25,7 @@ import {
   listOf,
   nullable,
   objectOf,
-  oneOf,
+  oneOfWords,
   optional,
   parsedText,
   parseJson,
@@ -171,7 +171,7 @@ const addressText: Check<string> = (value, field) =>
   formatAddress(parsedText(parseAddress, "an address")(value, field));
 /** What floods disturbed, by names of protocols. */
 function floodsField(allProtocols: readonly Protocol[]): Check<FloodReport> {
-  const names = listOf(oneOf(allProtocols.map(({ name }) => name)));
+  const names = listOf(oneOfWords(allProtocols.map(({ name }) => name)));
   return objectOf({
     ...{ hosts: integer(), datagrams: integer(), addresses: listOf(addressText) },
     disturbed: names,
@@ -190,7 +190,7 @@ const checkpointFields = (allProtocols: readonly Protocol[]) =>
     seed: nullable(integer()),
     shard: text(/^[1-9]\d{0,6}\/[1-9]\d{0,6}$/, "a shard, as 2/4"),
     key: text(/^[0-9a-f]{16}$/, "16 hexadecimal digits"),
-    state: oneOf<CheckpointState>([
+    state: oneOfWords<CheckpointState>([
       "running",
       "incomplete",
       "interrupted",

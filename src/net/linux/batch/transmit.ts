@@ -8,7 +8,7 @@ import { MMSGHDR } from "../ffi/mmsghdr.ts";
 
 /** A batch in memory, ready to be sent. */
 export interface PreparedBatch {
-  /** The socket's descriptor. */
+  /** File descriptor of the socket that sends. */
   readonly socket: number;
   /** The address of the first message or frame. */
   readonly at: bigint;

@@ -63,7 +63,7 @@ export function readSockaddr(view: DataView, at: number): Endpoint {
 
 /** The dimensions of a batch. */
 export interface MessageHeadersLayout {
-  /** Number of datagrams. */
+  /** Number of datagrams in the batch. */
   readonly count: number;
   /** The address family of the datagrams; `undefined`: they have no address. */
   readonly family: 4 | 6 | undefined;

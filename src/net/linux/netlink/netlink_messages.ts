@@ -21,7 +21,7 @@ const ATTRIBUTE = 4;
 /** Bits of an attribute's type that are flags. */
 const TYPE_BITS = 0x3fff;
 
-/** Encodes a request. */
+/** Encodes a request with its header. */
 export function netlinkRequest(
   type: number,
   flags: number,

@@ -53,7 +53,7 @@ const RULE_TABLE = 15;
 /** Attributes of routes that lead elsewhere than to one IPv4 gateway. */
 const ROUTE_DETOURS = [9, 18, 21, 22]; // several hops, a gateway of IPv6, two of tunnels
 
-/** A network interface. */
+/** A network interface, from an RTM_NEWLINK message. */
 export interface NetworkInterface {
   readonly index: number;
   readonly name: string;
@@ -69,7 +69,7 @@ export interface NetworkInterface {
   readonly queues: number;
 }
 
-/** An IPv4 route. */
+/** An IPv4 route, from an RTM_NEWROUTE message. */
 export interface Route {
   /** First address of the destination, and its prefix length. */
   readonly to: number;

@@ -40,7 +40,7 @@ export class NoUplink extends Error {}
 /** The route of frames to the targets behind one gateway. */
 export interface Uplink {
   readonly interface: NetworkInterface;
-  /** The local address. */
+  /** The local IPv4 address of frames. */
   readonly source: number;
   /** Address of the gateway. */
   readonly gateway: number;

@@ -17,9 +17,9 @@ export const SEND_METHODS = ["ipv4", "ipv6", "packet", "xdp"] as const;
 /** A method of sending, one of {@linkcode SEND_METHODS}. */
 export type SendMethod = typeof SEND_METHODS[number];
 
-/** A send job. */
+/** A send job: a batch of targets for one socket. */
 export interface SendJob {
-  /** The socket's descriptor. */
+  /** File descriptor of the socket that sends. */
   readonly socket: number;
   /** The method of sending. */
   readonly method: SendMethod;

@@ -4,7 +4,7 @@
  * @module
  */
 import { queryHost } from "../app/query_host.ts";
-import { chosenProtocols } from "../app/settings/scan_settings.ts";
+import { chosenProtocols, chosenVerify } from "../app/settings/scan_settings.ts";
 import { locate } from "../app/targets/locate_server.ts";
 import type { ServerRecord } from "../core/record.ts";
 import { PROTOCOLS } from "../protocols/list.ts";
@@ -62,8 +62,9 @@ export async function query(
   host: string,
   options: QueryOptions = {},
 ): Promise<readonly ServerRecord[]> {
-  const { allProtocols = PROTOCOLS, allowPrivate, verify = false, noPlayers = false } = options;
+  const { allProtocols = PROTOCOLS, allowPrivate, noPlayers = false } = options;
   const protocols = chosenProtocols(options.protocol, allProtocols);
+  const verify = chosenVerify({ verify: options.verify ?? false }, protocols, allProtocols);
   const timeoutMs = checkedTimeout(options);
   const retries = checkedRetries(options, "query");
   const [note, signal] = [noteOf(options), signalOf(options)];

@@ -6,10 +6,10 @@
 import { ENGINE_CHOICES, type EngineChoice } from "../app/engines/engine_names.ts";
 import { DEFAULTS } from "../app/settings/defaults.ts";
 import {
-  chosenPorts,
   chosenProtocols,
+  type ScanChoices,
   type ScanSettings,
-  streamLimits,
+  scanSettings,
   writtenPorts,
 } from "../app/settings/scan_settings.ts";
 import { InputError } from "../core/errors.ts";
@@ -87,68 +87,64 @@ const COUNT = { least: 1, most: 1e9 };
  * @throws InputError for the first that cannot be used.
  */
 export function settingsOf(options: ScanOptions): ScanSettings {
-  const { allProtocols = PROTOCOLS, engine, noFollow, noPlayers, verify = false } = options;
-  const protocols = chosenProtocols(options.protocol, allProtocols);
-  const ports = writtenPorts(options.ports);
-  const timeoutMs = checkedTimeout(options);
+  const { allProtocols = PROTOCOLS, protocol: names, engine, shard = WHOLE } = options;
   if (engine !== undefined && !ENGINE_CHOICES.includes(engine)) {
     throw new InputError(`Cannot use engine "${engine}": it wants ${ENGINE_CHOICES.join(", ")}`);
   }
-  return {
-    protocols,
-    asksKnown: false,
-    allProtocols,
-    ports: chosenPorts(ports, protocols, allProtocols),
-    ...orderOf(options),
-    from: START.udp,
-    fromTcp: START.tcp,
-    retries: checkedRetries(options, "scan"),
-    timeoutMs: timeoutMs ?? DEFAULTS.timeoutMs,
-    streamLimits: streamLimits(timeoutMs),
-    concurrency: checked("concurrency", options.concurrency, { least: 1, most: 100_000 }) ??
-      DEFAULTS.scan.concurrency,
-    maxTargets: checked("maxTargets", options.maxTargets, COUNT) ?? Infinity,
-    maxResults: checked("maxResults", options.maxResults, COUNT) ?? Infinity,
-    maxRuntimeMs: checkedMs("maxRuntimeMs", options.maxRuntimeMs) ?? Infinity,
-    follow: !noFollow,
-    verify,
-    players: !noPlayers,
-    sourcePorts: [],
-    sourceAddress: undefined,
-    engine,
-    interfaceName: undefined,
-    gatewayMac: undefined,
-    threads: 0,
-    statsEveryMs: 0,
-    speed: {
-      rate: rateOf(options.rate),
-      bandwidth: undefined,
-      netRate: capOf("netRate", options.netRate),
-      hostRate: capOf("hostRate", options.hostRate),
-      cooldownMs: checkedMs("cooldownMs", options.cooldownMs),
-    },
-  };
-}
-
-function orderOf(
-  { seed, noRandomize = false, shard = { index: 1, count: 1 } }: ScanOptions,
-): Pick<ScanSettings, "seed" | "shard"> {
-  checked("seed", seed, { least: 0, most: Number.MAX_SAFE_INTEGER });
-  checked("shard.count", shard.count, { least: 1, most: 9_999_999 });
-  checked("shard.index", shard.index, { least: 1, most: shard.count });
-  if (noRandomize && seed !== undefined) {
-    throw new InputError("Cannot use seed with noRandomize: the order is one or the other");
-  }
-  if (shard.count > 1 && seed === undefined && !noRandomize) {
-    throw new InputError("Cannot use shard without seed: all machines need the same order");
-  }
   const [random] = crypto.getRandomValues(new Uint32Array(1));
-  return { shard, seed: noRandomize ? undefined : seed ?? random };
+  const choices = {
+    ...{ ...OTHER_CHOICES, ...speedOf(options), engine },
+    protocol: names && chosenProtocols(names, allProtocols),
+    ports: writtenPorts(options.ports),
+    seed: checked("seed", options.seed, { least: 0, most: Number.MAX_SAFE_INTEGER }),
+    noRandomize: options.noRandomize ?? false,
+    shard: {
+      count: checked("shard.count", shard.count, { least: 1, most: 9_999_999 })!,
+      index: checked("shard.index", shard.index, { least: 1, most: shard.count })!,
+    },
+    noFollow: options.noFollow ?? false,
+    verify: options.verify ?? false,
+    noPlayers: options.noPlayers ?? false,
+    maxTargets: checked("maxTargets", options.maxTargets, COUNT),
+    maxResults: checked("maxResults", options.maxResults, COUNT),
+    maxRuntime: checkedMs("maxRuntimeMs", options.maxRuntimeMs),
+  };
+  return scanSettings(choices, () => random, allProtocols);
 }
 
-function rateOf(rate: ScanOptions["rate"]): ScanSettings["speed"]["rate"] {
-  if (rate === "auto") return { most: undefined };
-  return checked("rate", rate, { least: 0.001, most: 1e9, fractions: true });
+const WHOLE: Shard = { index: 1, count: 1 };
+
+/** What the command line has besides. */
+const OTHER_CHOICES = {
+  from: START,
+  bandwidth: undefined,
+  threads: 0,
+  interface: undefined,
+  gatewayMac: undefined,
+  sourcePort: undefined,
+  sourceIp: undefined,
+  statsEvery: undefined,
+};
+
+function speedOf(
+  options: ScanOptions,
+): Pick<
+  ScanChoices,
+  "rate" | "netRate" | "hostRate" | "concurrency" | "timeout" | "retries" | "cooldown"
+> {
+  const { rate, concurrency } = options;
+  return {
+    rate: rate === "auto"
+      ? { most: undefined }
+      : checked("rate", rate, { least: 0.001, most: 1e9, fractions: true }),
+    netRate: capOf("netRate", options.netRate),
+    hostRate: capOf("hostRate", options.hostRate),
+    concurrency: checked("concurrency", concurrency, { least: 1, most: 100_000 }) ??
+      DEFAULTS.scan.concurrency,
+    timeout: checkedTimeout(options),
+    retries: checkedRetries(options, "scan"),
+    cooldown: checkedMs("cooldownMs", options.cooldownMs),
+  };
 }
 
 function capOf(name: string, cap: number | "off" | undefined): number | "off" | undefined {

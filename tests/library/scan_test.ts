@@ -168,7 +168,11 @@ Deno.test("scan() names the target or the option that it cannot use", async () =
   );
   const shard = { index: 3, count: 2 };
   await refuses(["10.0.0.1"], { shard, seed: 1 }, "Cannot use shard.index 3: it must be a whole");
-  await refuses(["10.0.0.1"], { shard: { index: 1, count: 2 } }, "Cannot use shard without seed");
+  await refuses(
+    ["10.0.0.1"],
+    { shard: { index: 1, count: 2 } },
+    "Cannot use --shard without --seed",
+  );
   const engine = "fast" as ScanOptions["engine"];
   await refuses(["10.0.0.1"], { engine }, 'Cannot use engine "fast": it wants portable, udp');
 });

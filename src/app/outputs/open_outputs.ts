@@ -11,6 +11,9 @@ import type { ScanEnd } from "../../scan/scan_options.ts";
 import type { ScanState } from "../../scan/scan_state.ts";
 import type { Offsets } from "../../scan/checkpoint/checkpoint_file.ts";
 import type { ReopenedOutput } from "../../scan/checkpoint/resumed_rows.ts";
+import { csvFormat } from "../../sinks/csv.ts";
+import { jsonFormat, ndjsonFormat } from "../../sinks/json.ts";
+import { grepFormat, hostPortFormat } from "../../sinks/line_formats.ts";
 import { systemClock } from "../../net/clock.ts";
 import { openFile, reopenFile, standardOutput } from "../../sinks/file_output.ts";
 import type { ReaderWait } from "../../sinks/named_pipe.ts";
@@ -20,7 +23,7 @@ import { userPath } from "../environment.ts";
 import { Interrupted } from "../interrupt_signals.ts";
 import { unavailableReason } from "../../store/spilling_store.ts";
 import { type RowOrder, SortingSink } from "./sorting_sink.ts";
-import { OUTPUT_FORMATS, type OutputFormat } from "./output_formats.ts";
+import { OUTPUT_FORMAT_LIST, type OutputFormat } from "./output_formats.ts";
 import { fieldsTable, serverTable } from "./table_format.ts";
 
 /** Where rows go, and in which form. */
@@ -35,25 +38,20 @@ export interface OutputPlan {
   readonly order?: RowOrder;
 }
 
-const SUFFIXES: Readonly<Record<string, OutputFormat>> = {
-  csv: "csv",
-  ndjson: "ndjson",
-  jsonl: "ndjson",
-  json: "json",
-  txt: "hostport",
-  gnmap: "grep",
+type MakeFormat = (fields: readonly Field[], allProtocols: readonly Protocol[]) => Format;
+
+/** What makes each format from the columns of the rows. */
+const FORMATS: Readonly<Record<OutputFormat, MakeFormat>> = {
+  csv: (fields) => csvFormat(fields),
+  ndjson: (fields) => ndjsonFormat(fields),
+  json: (fields) => jsonFormat(fields),
+  hostport: () => hostPortFormat,
+  grep: (_, allProtocols) => grepFormat(allProtocols),
+  table: (fields) => fieldsTable(fields, Infinity),
 };
 
 /** Formats whose rows hold the chosen columns and no others. */
 const HAS_FIELDS = new Set(["csv", "ndjson", "json"]);
-
-/** Options that name file and format at once. */
-const SHORTCUTS = [
-  ["oD", "ndjson"],
-  ["oJ", "json"],
-  ["oG", "grep"],
-  ["oL", "hostport"],
-] as const;
 
 /** What rows there are to write. */
 export interface RowKind {
@@ -122,7 +120,7 @@ export function planOutputs(
   return plans.map(({ path, name }) => ({
     path,
     ...(path === "-" && order !== undefined && { order }),
-    format: name === "table" ? drawn(path) : OUTPUT_FORMATS[name](fields, allProtocols),
+    format: name === "table" ? drawn(path) : FORMATS[name](fields, allProtocols),
     readable: path !== "-" && name !== "json" && (name === "table"
       ? !chosen // it has a column that names the server
       : identified || !HAS_FIELDS.has(name)),
@@ -138,8 +136,8 @@ function namedOutputs(
   const { format } = options;
   return [
     ...paths.map((path) => ({ path, name: formatOf(path, format, isTerminal) })),
-    ...SHORTCUTS.flatMap(([option, name]) =>
-      (options[option] ?? []).map((path) => ({ path, name }))
+    ...OUTPUT_FORMAT_LIST.flatMap(([name, { option }]) =>
+      (option && options[option] || []).map((path) => ({ path, name }))
     ),
   ];
 }
@@ -164,7 +162,8 @@ function formatOf(
 ): OutputFormat {
   if (path === "-") return named ?? (isTerminal ? "table" : "ndjson");
   const suffix = /\.([^./\\]+)$/.exec(path)?.[1].toLowerCase() ?? "";
-  const format = SUFFIXES[suffix] ?? named;
+  const [chosen] = OUTPUT_FORMAT_LIST.find(([, { suffixes }]) => suffixes.includes(suffix)) ?? [];
+  const format = chosen ?? named;
   if (format !== undefined) return format;
   throw new InputError(
     `Cannot tell the format of "${path}": end it in .csv, .ndjson, .json, .txt or .db, or say --format`,

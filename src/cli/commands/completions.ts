@@ -14,9 +14,8 @@ import {
   SHELL_NAMES,
 } from "../options/commands.ts";
 import { dashed, type Option } from "../options/option.ts";
-import { optionsOf } from "../options/option_table.ts";
+import { OPTIONS, optionsOf } from "../options/option_table.ts";
 import { readCommandLine } from "../options/read_options.ts";
-import type { Completions } from "../options/value_types.ts";
 import { print } from "../term/console.ts";
 
 /** Runs `completions`; returns the exit code. */
@@ -29,7 +28,10 @@ export async function runCompletions(
   if (shell === undefined) {
     throw new InputError(`Cannot complete for "${word}": known are ${SHELL_NAMES.join(", ")}`);
   }
-  await print(SHELLS[shell](allProtocols));
+  const choices = await Promise.all(
+    OPTIONS.map(async (one) => [one, await choiceFor(one, allProtocols)] as const),
+  );
+  await print(SHELLS[shell]({ allProtocols, choices: new Map(choices) }));
   return EXIT.done;
 }
 
@@ -48,15 +50,21 @@ type Choice =
   | { readonly kind: "one" | "some"; readonly words: readonly string[] }
   | { readonly kind: "file" | "other" };
 
-function choiceFor(
-  completions: Completions | undefined,
+/** What completions are made from. */
+interface CompletionSource {
+  readonly allProtocols: readonly Protocol[];
+  /** What shells complete behind each option that takes a value. */
+  readonly choices: ReadonlyMap<Option, Choice>;
+}
+
+async function choiceFor(
+  { takes }: Option,
   allProtocols: readonly Protocol[],
-): Choice {
-  if (completions === undefined) return { kind: "other" };
-  if (completions.kind !== "some" || typeof completions.words !== "function") {
-    return completions as Choice;
-  }
-  return { kind: "some", words: completions.words(allProtocols) };
+): Promise<Choice> {
+  const { completions } = takes ?? {};
+  if (completions?.kind !== "some") return completions ?? { kind: "other" };
+  const { words } = completions;
+  return { kind: "some", words: typeof words === "function" ? await words(allProtocols) : words };
 }
 
 /** What a command takes besides options. */
@@ -87,11 +95,11 @@ function bashAction(choice: Choice): string {
 }
 
 /** The cases of options that take a value: those of one kind share a case. */
-function bashCases(command: Command, allProtocols: readonly Protocol[]): string[] {
+function bashCases(command: Command, source: CompletionSource): string[] {
   const byAction = new Map<string, Option[]>();
   for (const option of optionsOf(command)) {
     if (option.takes === undefined) continue;
-    const action = bashAction(choiceFor(option.takes.completions, allProtocols));
+    const action = bashAction(source.choices.get(option)!);
     byAction.set(action, [...byAction.get(action) ?? [], option]);
   }
   return [...byAction].map(([action, options]) =>
@@ -100,12 +108,12 @@ function bashCases(command: Command, allProtocols: readonly Protocol[]): string[
 }
 
 const SHELLS: Readonly<
-  Record<typeof SHELL_NAMES[number], (allProtocols: readonly Protocol[]) => string>
+  Record<typeof SHELL_NAMES[number], (source: CompletionSource) => string>
 > = {
   // For bash 3.2 too, which macOS has: no mapfile, and no compopt, which has readline quote names.
   // A name may hold spaces and asterisks: it must not be split into words as the options are.
   // What stands behind a `=` is a word of its own for bash.
-  bash: (allProtocols) =>
+  bash: (source) =>
     [
       "_blocksweep_files() {",
       '  local file quote="printf %q"',
@@ -129,7 +137,7 @@ const SHELLS: Readonly<
       "    return",
       "  fi",
       '  case "${COMP_WORDS[1]}:$before" in',
-      ...NAMES.flatMap((name) => bashCases(name, allProtocols)),
+      ...NAMES.flatMap((name) => bashCases(name, source)),
       "  esac",
       '  case "${COMP_WORDS[1]}:$word" in',
       ...NAMES.map((name) => {
@@ -142,7 +150,7 @@ const SHELLS: Readonly<
       "complete -F _blocksweep blocksweep",
     ].join("\n"),
   // A file of $fpath is the body of the function that it defines; one that is sourced is not.
-  zsh: (allProtocols) =>
+  zsh: (source) =>
     [
       "#compdef blocksweep",
       "_blocksweep() {",
@@ -157,7 +165,7 @@ const SHELLS: Readonly<
       "  shift words; (( CURRENT-- ))",
       "  case $words[1] in",
       ...NAMES.map((name) => {
-        const options = optionsOf(name).flatMap((option) => zshOptions(option, allProtocols));
+        const options = optionsOf(name).flatMap((option) => zshOptions(option, source));
         // Behind words that cannot be completed, zsh offers options only where some action was tried.
         const rest = `*:word:${zshAction(wordsOf(name)) || "{:}"}`;
         return `    ${name}) _arguments ${[...options, rest].map(quoted).join(" ")} ;;`;
@@ -169,7 +177,7 @@ const SHELLS: Readonly<
       "  compdef _blocksweep blocksweep",
       "fi",
     ].join("\n"),
-  fish: (allProtocols) =>
+  fish: (source) =>
     [
       "function __blocksweep_some",
       "  set -l word (commandline -ct | string replace -r '^-[^=]*=' '')",
@@ -182,9 +190,7 @@ const SHELLS: Readonly<
           fishText(COMMANDS[name].purpose)
         }`
       ),
-      ...NAMES.flatMap((name) =>
-        optionsOf(name).map((option) => fishOption(name, option, allProtocols))
-      ),
+      ...NAMES.flatMap((name) => optionsOf(name).map((option) => fishOption(name, option, source))),
       ...NAMES.map((name) =>
         `complete -c blocksweep -n '__fish_seen_subcommand_from ${name}' ${
           fishAction(wordsOf(name))
@@ -194,11 +200,11 @@ const SHELLS: Readonly<
 };
 
 /** One for each form of an option; those that are given already are not offered again. */
-function zshOptions(option: Option, allProtocols: readonly Protocol[]): string[] {
+function zshOptions(option: Option, source: CompletionSource): string[] {
   const { takes, help, repeat } = option;
   const escape = (text: string) => text.replace(/[\\[\]:]/g, "\\$&");
-  const action = zshAction(choiceFor(takes?.completions, allProtocols));
-  const rest = `[${escape(textFor(help, allProtocols))}]${
+  const action = zshAction(source.choices.get(option)!);
+  const rest = `[${escape(textFor(help, source.allProtocols))}]${
     takes === undefined ? "" : `:${escape(takes.placeholder)}:${action}`
   }`;
   const forms = [...offered(option), ...otherwise(option)];
@@ -242,17 +248,17 @@ function fishAction(choice: Choice): string {
 function fishOption(
   command: Command,
   option: Option,
-  allProtocols: readonly Protocol[],
+  source: CompletionSource,
 ): string {
   const { name, short, takes, help } = option;
-  const action = fishAction(choiceFor(takes?.completions, allProtocols));
+  const action = fishAction(source.choices.get(option)!);
   const old = !dashed(name).startsWith("--");
   return [
     `complete -c blocksweep -n '__fish_seen_subcommand_from ${command}'`,
     old ? `-o ${name}` : `-l ${name}`,
     ...(short === undefined ? [] : [`-s ${short}`]),
     ...(takes === undefined ? [] : [`-r ${action}`]),
-    `-d ${fishText(textFor(help, allProtocols))}`,
+    `-d ${fishText(textFor(help, source.allProtocols))}`,
   ].join(" ");
 }
 

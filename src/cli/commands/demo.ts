@@ -25,7 +25,7 @@ import { EXIT } from "../../app/exit_codes.ts";
 import { readCommandLine } from "../options/read_options.ts";
 import { outputColumns, print, tellLine } from "../term/console.ts";
 import { reason, userPath } from "../../app/environment.ts";
-import { FLEET_RANGE } from "../options/groups/fleet.ts";
+import { FLEET_RANGE } from "../../fleet/usual_fleet.ts";
 import { usualPorts } from "../../protocols/usual_ports.ts";
 import { withCommas } from "../../core/quantities.ts";
 import { runPassingScan } from "./scan.ts";

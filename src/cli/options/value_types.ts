@@ -17,8 +17,10 @@ export type Completions =
   /** A file. */
   | { readonly kind: "file" };
 
-/** Words, or how to make them from all protocols. */
-export type Words = readonly string[] | ((allProtocols: readonly Protocol[]) => readonly string[]);
+/** Words, or how to find them, perhaps from all protocols. */
+export type Words =
+  | readonly string[]
+  | ((allProtocols: readonly Protocol[]) => readonly string[] | Promise<readonly string[]>);
 
 /** What a value is read with. */
 export interface ValueContext {

@@ -131,9 +131,6 @@ const unity = (name: string, rest: Partial<Software>) => ({
   ...rest,
 });
 
-/** What a fleet holds where no software is named, in words. */
-export const USUAL_MIX = "a mix without SQP and LAN worlds";
-
 /** Every kind of server that a fleet can hold; one with a twin only where it is named. */
 export const SOFTWARE: readonly Software[] = [
   bds,

@@ -3,19 +3,22 @@
  *
  * @module
  */
-import { SOFTWARE, USUAL_MIX } from "../../../fleet/simulate/software.ts";
+import { FLEET_RANGE, USUAL_MIX } from "../../../fleet/usual_fleet.ts";
 import { nameList, PORTS, PROTOCOL_LIST, RANGE } from "../domain_value_types.ts";
 import type { OptionGroup } from "../option.ts";
 import { FILE, milliseconds, PERCENT, wholeNumber } from "../value_types.ts";
-
-/** Where a fleet stands when nothing else is said. */
-export const FLEET_RANGE = "127.16.0.0/16";
 
 const MOST_SERVERS = 2 ** 24;
 /** A demo's sockets are one for each server. */
 const MOST_DEMO_SERVERS = 4000;
 
 const SERVERS_OPTION = { name: "servers", help: "how many servers to simulate" } as const;
+
+/** Loaded for completions alone: help needs no simulated servers. */
+async function softwareNames(): Promise<readonly string[]> {
+  const { SOFTWARE } = await import("../../../fleet/simulate/software.ts");
+  return SOFTWARE.map(({ name }) => name);
+}
 
 /** What a fleet is. */
 export const FLEET = {
@@ -50,7 +53,7 @@ export const FLEET = {
     {
       name: "software",
       commands: ["fleet"],
-      takes: nameList(SOFTWARE.map(({ name }) => name)),
+      takes: nameList(softwareNames),
       defaultText: USUAL_MIX,
       help: "which software to imitate",
     },

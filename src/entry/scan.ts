@@ -35,7 +35,7 @@ export {
 } from "../app/engines/engine_names.ts";
 export * from "../scan/scan.ts";
 export * from "../scan/scan_id.ts";
-export * from "../scan/scan_options.ts";
+export * from "../scan/scan_setup.ts";
 export * from "../scan/scan_state.ts";
 export * from "../sinks/csv.ts";
 export * from "../sinks/file_operations.ts";

@@ -25,9 +25,9 @@ import { planScan, requirePermission, selectionOf } from "../app/targets/scan_pl
 import type { ServerRecord } from "../core/record.ts";
 import { anyAddress, type Network } from "../net/network.ts";
 import { requirePorts } from "../scan/require_ports.ts";
-import { scan as runScan } from "../scan/scan.ts";
+import { runScan } from "../scan/scan.ts";
 import { uuidv7 } from "../scan/scan_id.ts";
-import type { ScanIo, ScanOptions as PipelineOptions } from "../scan/scan_options.ts";
+import type { ScanIo, ScanSetup } from "../scan/scan_setup.ts";
 import { newState } from "../scan/scan_state.ts";
 import type { Sink } from "../sinks/sink.ts";
 import type { Targets } from "../targets/compose.ts";
@@ -107,7 +107,7 @@ async function plan(
   options: ScanOptions,
   chosen: ScanSettings,
   network: Network,
-): Promise<Omit<PipelineOptions, "io" | "signal">> {
+): Promise<Omit<ScanSetup, "io" | "signal">> {
   const { exclude = [], iHavePermission = false, allowPrivate } = options;
   const { protocols, allProtocols, concurrency } = chosen;
   const usesServices = options.ports === undefined && haveService(protocols);

@@ -13,7 +13,7 @@ import { withoutPlayers } from "../scan/inspect_stage/build_record.ts";
 import { OptedOutAddresses } from "../scan/inspect_stage/opted_out_addresses.ts";
 import { uuidv7 } from "../scan/scan_id.ts";
 import type { WatchEvent } from "../watch/events.ts";
-import { firstPollsMs, LEAST_INTERVAL_MS, noCounts, watch as pollServers } from "../watch/watch.ts";
+import { firstPollsMs, LEAST_INTERVAL_MS, noCounts, pollServers } from "../watch/watch.ts";
 import type { WatchRules } from "../watch/watched_server.ts";
 import {
   checked,

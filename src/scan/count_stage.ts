@@ -5,7 +5,7 @@
  */
 import type { DatagramSocket } from "../net/socket.ts";
 import type { SightingQueue } from "./inspect_stage/sighting_queue.ts";
-import type { ScanOptions } from "./scan_options.ts";
+import type { ScanSetup } from "./scan_setup.ts";
 import type { ScanTables } from "./scan_tables.ts";
 import { SendErrors } from "./sweep_stage/send_errors.ts";
 import type { WriteStage } from "./write_stage.ts";
@@ -32,7 +32,7 @@ export class CountStage {
 
   /** Counts the sockets; what else there is to count comes later. */
   constructor(
-    private readonly options: Pick<ScanOptions, "io" | "hooks">,
+    private readonly options: Pick<ScanSetup, "io" | "hooks">,
     private readonly tables: Pick<ScanTables, "floods">,
     private readonly parts: CountStageParts,
   ) {

@@ -10,7 +10,7 @@ import { AddressSet } from "../targets/ranges.ts";
 import { segmentsOf } from "../targets/compose.ts";
 import { TargetSpace } from "../targets/space.ts";
 import { knownPlans } from "./inspect_stage/known_server_plan.ts";
-import type { ScanSelection } from "./scan_options.ts";
+import type { ScanSelection } from "./scan_setup.ts";
 
 /** What of a scan's options says whom it asks. */
 export interface CoverageOptions extends ScanSelection {

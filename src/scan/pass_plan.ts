@@ -10,7 +10,7 @@ import { CONNECTION_ORDERS, type Pass, planPasses, spaceOf } from "../sweep/pass
 import type { ProbeKind } from "../sweep/receiver.ts";
 import type { Mark } from "../sweep/trail.ts";
 import { segmentsOf } from "../targets/compose.ts";
-import type { ScanOptions } from "./scan_options.ts";
+import type { ScanSetup } from "./scan_setup.ts";
 import type { PassCounts, ScanState } from "./scan_state.ts";
 import { planSuppression } from "./sweep_stage/suppression_plan.ts";
 
@@ -31,7 +31,7 @@ export interface PassPlan {
 }
 
 /** Plans the passes of a scan. */
-export function planScanPasses(options: ScanOptions): PassPlan {
+export function planScanPasses(options: ScanSetup): PassPlan {
   const { targets, limits: { retries, timeoutMs } } = options;
   const { addresses, protocols, ports, allProtocols = PROTOCOLS } = targets;
   const segmentsFor = (name: string) => segmentsOf(addresses, (bits) => ports(name, bits));
@@ -68,7 +68,7 @@ function kindsOf(protocols: readonly Protocol[], allProtocols: readonly Protocol
 }
 
 /** Counts the positions of all passes, and those that an earlier part of the scan visited. */
-export function countPositions(plan: PassPlan, options: ScanOptions): void {
+export function countPositions(plan: PassPlan, options: ScanSetup): void {
   const { order, io: { state } } = options;
   const sizesOf = (passes: readonly Pass[]) => passes.map((pass) => spaceOf(pass, order).size);
   state.total = sumOf(sizesOf(plan.looks));

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { ScanIo } from "./scan_options.ts";
+import type { ScanIo } from "./scan_setup.ts";
 
 /** 32 unpredictable bits. */
 export function seedOf(random: ScanIo["random"]): number {

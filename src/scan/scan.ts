@@ -23,7 +23,7 @@ import { KnownServerStage } from "./inspect_stage/known_server_stage.ts";
 import { SightingQueue } from "./inspect_stage/sighting_queue.ts";
 import { countPositions, type PassPlan, planScanPasses } from "./pass_plan.ts";
 import { ScanConnections } from "./scan_connections.ts";
-import type { ScanEnd, ScanOptions } from "./scan_options.ts";
+import type { ScanEnd, ScanSetup } from "./scan_setup.ts";
 import { makeTables, type ScanTables } from "./scan_tables.ts";
 import { LossAndRate } from "./sweep_stage/loss_and_rate.ts";
 import { SkippedTargets } from "./sweep_stage/skipped_targets.ts";
@@ -32,7 +32,7 @@ import { UdpSweep } from "./sweep_stage/udp_sweep.ts";
 import { WriteStage } from "./write_stage.ts";
 
 /** Runs a scan. */
-export async function scan(options: ScanOptions): Promise<ScanEnd> {
+export async function runScan(options: ScanSetup): Promise<ScanEnd> {
   const { targets, limits, hooks, io } = options;
   const { state } = io;
   const stop = new EarlyStop(options.signal, io.clock, limits.maxRuntimeMs, options.abandon);
@@ -70,7 +70,7 @@ interface Stages {
 
 /** Makes the queues and the stages. */
 function makeStages(
-  options: ScanOptions,
+  options: ScanSetup,
   plan: PassPlan,
   tables: ScanTables,
   { board, throttle }: { readonly board: Demultiplexer; readonly throttle: Throttle },
@@ -99,7 +99,7 @@ function makeStages(
 }
 
 function makeReceiver(
-  { io }: ScanOptions,
+  { io }: ScanSetup,
   { allKinds: kinds }: PassPlan,
   { tokens, responders, floods, probed, optedOut, suppression }: ScanTables,
   publishing: Pick<ReceiverOptions, "canaries" | "window" | "sightings">,
@@ -121,7 +121,7 @@ function makeReceiver(
 
 /** Saves each second how far the scan has come; returns what ends that. */
 function saveEachSecond(
-  { hooks, io: { clock, checkpoint, state } }: ScanOptions,
+  { hooks, io: { clock, checkpoint, state } }: ScanSetup,
   { stop, lowWater }: ScanTables,
   { udp, tcp, count }: Stages,
 ): () => Promise<void> {

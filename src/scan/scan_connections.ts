@@ -8,7 +8,7 @@ import { ConnectionSlots } from "../net/connection_slots.ts";
 import type { Link } from "../net/socket.ts";
 import { STREAM_LIMITS, StreamLink, type StreamLinkOptions } from "../net/stream_link.ts";
 import type { Throttle } from "../net/throttle.ts";
-import type { ScanOptions } from "./scan_options.ts";
+import type { ScanSetup } from "./scan_setup.ts";
 import type { ScanTables } from "./scan_tables.ts";
 
 /** Connections to one address at once: a client opens one, and a fallback or a follow-up another. */
@@ -20,11 +20,11 @@ export class ScanConnections {
   readonly slots: ConnectionSlots;
   /** How they are opened, and how patient they are. */
   readonly link: StreamLinkOptions;
-  readonly #ports: ScanOptions["targets"]["ports"];
+  readonly #ports: ScanSetup["targets"]["ports"];
 
   /** None is open yet. */
   constructor(
-    { targets, limits, io: { dialer, clock } }: ScanOptions,
+    { targets, limits, io: { dialer, clock } }: ScanSetup,
     { stop, shortage }: Pick<ScanTables, "stop" | "shortage">,
     throttle: Throttle,
   ) {

@@ -16,7 +16,7 @@ import type { EarlyStop } from "./early_stop.ts";
 import { KnownServers } from "./inspect_stage/known_servers.ts";
 import { OptedOutAddresses } from "./inspect_stage/opted_out_addresses.ts";
 import { seedOf } from "./random_numbers.ts";
-import type { ScanOptions } from "./scan_options.ts";
+import type { ScanSetup } from "./scan_setup.ts";
 import { ProbedEndpoints } from "./sweep_stage/probed_endpoints.ts";
 import { SuppressionTable } from "./sweep_stage/suppression_table.ts";
 
@@ -52,7 +52,7 @@ export interface ScanTables {
  * @param board Its sockets: conversations with hosts that flood end there.
  */
 export function makeTables(
-  options: ScanOptions,
+  options: ScanSetup,
   board: Pick<Demultiplexer, "cancel">,
   stop: EarlyStop,
 ): ScanTables {

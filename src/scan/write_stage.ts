@@ -6,7 +6,7 @@
  */
 import type { ServerRecord } from "../core/record.ts";
 import type { EarlyStop } from "./early_stop.ts";
-import type { ScanIo } from "./scan_options.ts";
+import type { ScanIo } from "./scan_setup.ts";
 
 /** Rows in the queue, from which on it is full. */
 const CAPACITY = 256;

@@ -32,7 +32,7 @@ export interface WatchCounts {
 export type PollResult = ServerRecord | undefined | "opted out" | "not probed";
 
 /** What a watch needs. */
-export interface WatchOptions {
+export interface PollingSetup {
   /** The servers. */
   readonly servers: readonly WatchedServer[];
   /** Polls one. What a peer does is never thrown. */
@@ -82,7 +82,7 @@ export function firstPollsMs(servers: number, intervalMs: number): number {
 }
 
 /** Watches until the signal. Polls that are under way then tell nothing more. */
-export async function watch(options: WatchOptions): Promise<void> {
+export async function pollServers(options: PollingSetup): Promise<void> {
   const { servers, clock, signal, spreadMs, concurrency } = options;
   const { promise: failed, reject } = Promise.withResolvers<never>();
   const schedule = new Schedule<{ readonly server: WatchedServer; readonly at: number }>();
@@ -130,7 +130,7 @@ const LONGEST_WAIT_MS = 1000;
 async function poll(
   server: WatchedServer,
   dueAt: number,
-  options: WatchOptions,
+  options: PollingSetup,
 ): Promise<"dropped" | void> {
   const { clock, counts, signal, onEvent, onPolled, onPoll, optedOut, onOptOut } = options;
   const { address } = server.endpoint;
@@ -157,7 +157,7 @@ async function poll(
   onPolled?.(server, events, at, polled);
 }
 
-function drop(server: WatchedServer, { clock, counts, onEvent }: WatchOptions): "dropped" {
+function drop(server: WatchedServer, { clock, counts, onEvent }: PollingSetup): "dropped" {
   counts.events++;
   onEvent(server.optedOut(Math.round(clock.wall())));
   return "dropped";

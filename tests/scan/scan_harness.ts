@@ -16,12 +16,12 @@ import type {
   ScanInterviews,
   ScanIo,
   ScanLimits,
-  ScanOptions,
   ScanOrder,
   ScanSelection,
+  ScanSetup,
   ScanTargets,
-} from "../../src/scan/scan_options.ts";
-import { scan } from "../../src/scan/scan.ts";
+} from "../../src/scan/scan_setup.ts";
+import { runScan } from "../../src/scan/scan.ts";
 import { newState, type ScanState } from "../../src/scan/scan_state.ts";
 import type { Sink } from "../../src/sinks/sink.ts";
 import type { Mark } from "../../src/sweep/trail.ts";
@@ -108,7 +108,7 @@ export interface Setting extends Partial<FlatOptions> {
 /** What a scan did. */
 export interface Result {
   /** How it was run. */
-  readonly options: ScanOptions;
+  readonly options: ScanSetup;
   readonly end: ScanEnd;
   readonly state: ScanState;
   readonly rows: readonly ServerRecord[];
@@ -131,7 +131,7 @@ export function selectionFor(
 }
 
 /** The same options in their groups. */
-export function grouped(flat: FlatOptions & Pick<ScanTargets, "addresses">): ScanOptions {
+export function grouped(flat: FlatOptions & Pick<ScanTargets, "addresses">): ScanSetup {
   const { from: udp, fromTcp: tcp, maxTargets: limit, signal } = flat;
   return {
     targets: flat,
@@ -193,7 +193,7 @@ export async function scanFleet(setting: Setting): Promise<Result> {
     addresses: compose([inclusion], { never: [], private: [], chosen: setting.excluded ?? [] }),
     state,
   });
-  const end = await network.run(scan(options));
+  const end = await network.run(runScan(options));
   const knownForSqp = new Set(
     options.targets.known?.filter(({ protocols }) =>
       leadProtocol(new Set(protocols))?.name === "sqp"

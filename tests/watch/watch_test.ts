@@ -10,7 +10,13 @@ import { Throttle } from "../../src/net/throttle.ts";
 import { PROTOCOLS, USUAL_PROTOCOLS } from "../../src/protocols/list.ts";
 import type { Protocol } from "../../src/protocols/protocol.ts";
 import { emptyRecord } from "../../src/core/record.ts";
-import { noCounts, Poller, watch, WatchedServer, type WatchEvent } from "../../src/watch/mod.ts";
+import {
+  noCounts,
+  Poller,
+  pollServers,
+  WatchedServer,
+  type WatchEvent,
+} from "../../src/watch/mod.ts";
 import { FakeNetwork } from "../../src/testing/fake_network.ts";
 import { FakeStreams } from "../../src/testing/fake_streams.ts";
 
@@ -104,7 +110,7 @@ async function watchFleet(setting: Setting) {
   const counts = noCounts();
   setting.script?.({ network, streams, hosts, kill, revive });
   network.after(runMs, () => controller.abort());
-  await network.run(watch({
+  await network.run(pollServers({
     ...{ servers, concurrency: 256, spreadMs: 1000, clock: network, signal, counts },
     poll: (server) => poller.poll(server),
     optedOut: (address) => optedOut.has(address),
@@ -267,7 +273,7 @@ Deno.test("an interrupted watch ends at once, and tells nothing more", async () 
 Deno.test("what is broken in a poll ends the watch, and is told", async () => {
   const network = new FakeNetwork(1);
   const rules = { intervalMs: 5000, downAfter: 3, scanId: "watch" };
-  const broken = watch({
+  const broken = pollServers({
     ...{
       servers: [new WatchedServer({ address: 1, port: 1 }, null, rules)],
       concurrency: 1,

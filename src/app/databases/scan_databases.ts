@@ -9,7 +9,7 @@ import { InputError } from "../../core/errors.ts";
 import { systemClock } from "../../net/clock.ts";
 import { coverageOf } from "../../scan/coverage.ts";
 import { sentTo } from "../../scan/inspect_stage/known_server_plan.ts";
-import type { ScanEnd, ScanSelection } from "../../scan/scan_options.ts";
+import type { ScanEnd, ScanSelection } from "../../scan/scan_setup.ts";
 import type { ScanState } from "../../scan/scan_state.ts";
 import { fateOf, type FileIdentity, identityOf } from "../../sinks/file_identity.ts";
 import { OutputLostError } from "../../sinks/sink.ts";

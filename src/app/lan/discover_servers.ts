@@ -13,8 +13,8 @@ import {
   ANNOUNCEMENT_GROUP,
   broadcastProtocol,
   discover,
+  type DiscoverySetup,
   type LanEnd,
-  type LanOptions,
   type LocalLink,
   type LocalNetwork,
   LONGEST_ANNOUNCEMENT,
@@ -33,16 +33,16 @@ const MOST_PORTS = 64;
 /** What to discover, and for how long. */
 export interface DiscoveryOptions extends
   Pick<
-    LanOptions,
+    DiscoverySetup,
     "networks" | "ports" | "watch" | "listenMs" | "players" | "neighbours" | "onServer" | "signal"
   >,
-  Pick<LanOptions, "optedOut" | "shortage"> {
+  Pick<DiscoverySetup, "optedOut" | "shortage"> {
   /** The sockets. */
   readonly network: Network;
   /** Every protocol of the program, in order of rank. */
   readonly allProtocols: readonly Protocol[];
   /** Networks that are swept for Java servers, and for how long. Default: none. */
-  readonly sweep?: Pick<NonNullable<LanOptions["sweep"]>, "networks" | "mostMs">;
+  readonly sweep?: Pick<NonNullable<DiscoverySetup["sweep"]>, "networks" | "mostMs">;
 }
 
 /**
@@ -79,7 +79,7 @@ export async function discoverServers(options: DiscoveryOptions): Promise<LanEnd
 export function broadcastPorts(
   ports: WrittenPorts | undefined,
   allProtocols: readonly Protocol[],
-): LanOptions["ports"] {
+): DiscoverySetup["ports"] {
   if (ports === undefined) return broadcastProtocol(allProtocols).broadcastPorts;
   const { udp, text } = ports;
   if (udp.length >= 1 && udp.length <= MOST_PORTS) return { 4: udp, 6: udp };
@@ -88,7 +88,7 @@ export function broadcastPorts(
 
 function socketsOf(
   { network, networks, signal, shortage }: DiscoveryOptions,
-): Pick<LanOptions, "open" | "openGroup" | "dial"> {
+): Pick<DiscoverySetup, "open" | "openGroup" | "dial"> {
   const { clock, dialer, local, openSocket } = network;
   const throttle = new Throttle({ rate: undefined, netRate: undefined, hostRate: HOST_RATE });
   const streams = { dialer, throttle, clock, limits: STREAM_LIMITS, signal, shortage };
@@ -104,7 +104,7 @@ function socketsOf(
   };
 }
 
-function randomNumbers({ clock }: Network): Pick<LanOptions, "token" | "nonce" | "scanId"> {
+function randomNumbers({ clock }: Network): Pick<DiscoverySetup, "token" | "nonce" | "scanId"> {
   const random = (size: number) => crypto.getRandomValues(new Uint8Array(size));
   const view = (size: number) => new DataView(random(size).buffer);
   return {

@@ -7,7 +7,7 @@ import { InputError } from "../../core/errors.ts";
 import { type Field, FIELDS } from "../../core/record.ts";
 import { PROTOCOLS } from "../../protocols/list.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
-import type { ScanEnd } from "../../scan/scan_options.ts";
+import type { ScanEnd } from "../../scan/scan_setup.ts";
 import type { ScanState } from "../../scan/scan_state.ts";
 import type { Offsets } from "../../scan/checkpoint/checkpoint_file.ts";
 import type { ReopenedOutput } from "../../scan/checkpoint/resumed_rows.ts";

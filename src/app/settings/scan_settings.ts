@@ -11,7 +11,7 @@ import type { Limits } from "../../net/throttle.ts";
 import { PROTOCOLS, usualProtocols } from "../../protocols/list.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import type { Marks } from "../../scan/checkpoint/low_water_mark.ts";
-import type { ScanInterviews, ScanLimits } from "../../scan/scan_options.ts";
+import type { ScanInterviews, ScanLimits } from "../../scan/scan_setup.ts";
 import { isLater, type Mark } from "../../sweep/trail.ts";
 import { optOutCheck } from "../../targets/builtin_lists.ts";
 import type { Targets } from "../../targets/compose.ts";

@@ -7,7 +7,7 @@ import { type Address, type Endpoint, endpointKey } from "../../core/address.ts"
 import { InputError } from "../../core/errors.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import type { TargetNames } from "../../scan/requested_names.ts";
-import type { KnownTarget } from "../../scan/scan_options.ts";
+import type { KnownTarget } from "../../scan/scan_setup.ts";
 import { compose, type Inclusion, type Targets } from "../../targets/compose.ts";
 import {
   type NameTarget,

@@ -5,7 +5,7 @@
  * @module
  */
 import { InputError } from "../../core/errors.ts";
-import type { ScanLimits, ScanSelection } from "../../scan/scan_options.ts";
+import type { ScanLimits, ScanSelection } from "../../scan/scan_setup.ts";
 import { planSuppression } from "../../scan/sweep_stage/suppression_plan.ts";
 import {
   countPlans,

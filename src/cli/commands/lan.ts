@@ -8,7 +8,7 @@ import { systemClock } from "../../net/clock.ts";
 import { isOutOfDescriptors, Shortage } from "../../net/file_descriptors.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import { FIELDS, type ServerRecord } from "../../core/record.ts";
-import { FoundServers, type LanOptions } from "../../scan/lan/mod.ts";
+import { type DiscoverySetup, FoundServers } from "../../scan/lan/mod.ts";
 import { ndjsonFormat } from "../../sinks/json.ts";
 import type { Format } from "../../sinks/sink.ts";
 import type { OptionsOf } from "../options/option_table.ts";
@@ -89,7 +89,7 @@ function shortLine(hosts: number): string {
 function lookOf(
   { ports, once, noPlayers }: OptionsOf<"lan">,
   allProtocols: readonly Protocol[],
-): Pick<LanOptions, "ports" | "watch" | "listenMs" | "players"> {
+): Pick<DiscoverySetup, "ports" | "watch" | "listenMs" | "players"> {
   const watch = once === undefined && Deno.stdout.isTerminal();
   return {
     ports: broadcastPorts(ports, allProtocols),

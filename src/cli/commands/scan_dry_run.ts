@@ -5,7 +5,7 @@
  */
 import { type Address, endpointKey, formatEndpoint } from "../../core/address.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
-import type { ScanSelection } from "../../scan/scan_options.ts";
+import type { ScanSelection } from "../../scan/scan_setup.ts";
 import { planSuppression } from "../../scan/sweep_stage/suppression_plan.ts";
 import {
   isLookedFor,

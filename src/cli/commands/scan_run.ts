@@ -7,8 +7,8 @@
 import { systemClock } from "../../net/clock.ts";
 import { openSocket } from "../../net/deno/udp_socket.ts";
 import { denoDialer } from "../../net/deno/tcp_dialer.ts";
-import type { ScanEnd, ScanHooks, ScanOptions } from "../../scan/scan_options.ts";
-import { scan } from "../../scan/scan.ts";
+import type { ScanEnd, ScanHooks, ScanSetup } from "../../scan/scan_setup.ts";
+import { runScan } from "../../scan/scan.ts";
 import type { ScanState } from "../../scan/scan_state.ts";
 import { formatConfig } from "../options/config_file.ts";
 import { tellLine } from "../term/console.ts";
@@ -67,7 +67,7 @@ async function runAndClose(
   using progress = showProgress(job, state, screen);
   screen.progress = progress;
   const options = scanOptions(job, opened, hooksOf(job, opened, screen, progress));
-  const ended = await scan(options);
+  const ended = await runScan(options);
   const resumed = job.resumed !== undefined;
   const closeDatabases = () => stores.end(state, ended, { since, selection: options, resumed });
   const end = await closeOutputs(sinks, ended, state, closeDatabases);
@@ -126,7 +126,7 @@ function scanOptions(
   { chosen, speed, named }: ScanJob,
   opened: Opened & OpenedOutputs,
   hooks: ScanHooks,
-): ScanOptions {
+): ScanSetup {
   const { state, key, sockets, capacity, kept, stores, sinks, tally, signal } = opened;
   const { targets, order } = selectionOf(chosen, named);
   return {

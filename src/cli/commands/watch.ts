@@ -13,7 +13,7 @@ import { parseDatabaseLocation } from "../../store/database_location.ts";
 import {
   firstPollsMs,
   noCounts,
-  watch,
+  pollServers,
   type WatchCounts,
   type WatchedServer,
   type WatchRules,
@@ -134,7 +134,7 @@ async function watchServers(
   await using _served = serving &&
     serveMetrics(serving, () => metrics.families(), (why) => tellLine(metricsTrouble(why)));
   await lists.begin(config);
-  const watching = watch({
+  const watching = pollServers({
     ...{ servers, concurrency, random: Math.random, clock: systemClock, signal, counts },
     spreadMs: firstPollsMs(servers.length, intervalMs),
     poll: async (server) => {

@@ -4,7 +4,7 @@
  * @module
  */
 import type { Marks } from "../../scan/checkpoint/low_water_mark.ts";
-import type { ScanEnd } from "../../scan/scan_options.ts";
+import type { ScanEnd } from "../../scan/scan_setup.ts";
 import type { EndReason, ScanState } from "../../scan/scan_state.ts";
 import { OutputLostError } from "../../sinks/sink.ts";
 import type { GivenOptions } from "../../app/settings/given_options.ts";

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { ScanEnd } from "../../scan/scan_options.ts";
+import type { ScanEnd } from "../../scan/scan_setup.ts";
 import {
   type EndReason,
   MOST_NAMED,

@@ -11,7 +11,7 @@ import type { ServerRecord } from "../../core/record.ts";
 import { type Disk, type DiskFile, replaceFile } from "../../sinks/file_operations.ts";
 import type { Sink } from "../../sinks/sink.ts";
 import type { Marks } from "./low_water_mark.ts";
-import type { Checkpointer } from "../scan_options.ts";
+import type { Checkpointer } from "../scan_setup.ts";
 import type { ScanState } from "../scan_state.ts";
 import {
   type Checkpoint,

@@ -7,13 +7,13 @@ import type { ServerRecord, Sighting } from "../../core/record.ts";
 import type { Inspection } from "../../inspect/inspect.ts";
 import { mergeReplies } from "../../inspect/merge.ts";
 import { requestOf } from "../requested_names.ts";
-import type { ScanOptions } from "../scan_options.ts";
+import type { ScanSetup } from "../scan_setup.ts";
 
 /** The row of a server that answered: with its players, and as if nobody had described it before. */
 export function buildRecord(
   { endpoint, at }: Sighting,
   { answers, latencyMs, cut }: Inspection,
-  options: ScanOptions,
+  options: ScanSetup,
 ): ServerRecord {
   const { targets, io: { clock, state: { scanId } } } = options;
   const record = mergeReplies(answers, {

@@ -18,7 +18,7 @@ import { inspectDespiteFloods } from "./flooding_host_interviews.ts";
 import { requestedNameOf } from "../requested_names.ts";
 import { nonceOf } from "../random_numbers.ts";
 import type { ScanConnections } from "../scan_connections.ts";
-import type { ScanOptions } from "../scan_options.ts";
+import type { ScanSetup } from "../scan_setup.ts";
 import type { ScanTables } from "../scan_tables.ts";
 import type { WriteStage } from "../write_stage.ts";
 import type { LossAndRate } from "../sweep_stage/loss_and_rate.ts";
@@ -50,7 +50,7 @@ export interface InspectStageParts {
 
 /** The interviews of one scan. */
 export class InspectStage {
-  readonly #options: ScanOptions;
+  readonly #options: ScanSetup;
   readonly #tables: ScanTables;
   readonly #parts: InspectStageParts;
   readonly #pool: InspectionPool;
@@ -66,7 +66,7 @@ export class InspectStage {
     this.#options.interviews.optsOut(motdAsSent(statement));
 
   /** Interviews nobody yet. */
-  constructor(options: ScanOptions, tables: ScanTables, parts: InspectStageParts) {
+  constructor(options: ScanSetup, tables: ScanTables, parts: InspectStageParts) {
     const { targets, limits, io: { random, state } } = options;
     this.#options = options;
     this.#tables = tables;

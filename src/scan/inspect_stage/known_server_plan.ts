@@ -10,7 +10,7 @@ import type { Protocol } from "../../protocols/protocol.ts";
 import { AddressSet } from "../../targets/ranges.ts";
 import { segmentsOf } from "../../targets/compose.ts";
 import { isWhole, TargetSpace } from "../../targets/space.ts";
-import type { KnownTarget, ScanSelection, ScanTargets } from "../scan_options.ts";
+import type { KnownTarget, ScanSelection, ScanTargets } from "../scan_setup.ts";
 
 /** What a known server is sent. */
 export interface KnownPlan {

@@ -6,7 +6,7 @@
  */
 import { endpointKey } from "../../core/address.ts";
 import { sleep } from "../../net/clock.ts";
-import type { ScanOptions } from "../scan_options.ts";
+import type { ScanSetup } from "../scan_setup.ts";
 import type { ScanTables } from "../scan_tables.ts";
 import { targeted } from "./known_server_plan.ts";
 import type { SightingQueue } from "./sighting_queue.ts";
@@ -22,7 +22,7 @@ export class KnownServerStage {
 
   /** Interviews nobody yet. */
   constructor(
-    private readonly options: ScanOptions,
+    private readonly options: ScanSetup,
     private readonly tables: Pick<ScanTables, "known" | "stop">,
     private readonly sightings: SightingQueue,
   ) {}

@@ -9,7 +9,7 @@ import type { Endpoints } from "../../core/endpoints.ts";
 import { PROTOCOLS } from "../../protocols/list.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import { isLookedFor, isVisited, type KnownPlan, knownPlans } from "./known_server_plan.ts";
-import type { ScanTargets } from "../scan_options.ts";
+import type { ScanTargets } from "../scan_setup.ts";
 
 /** Endpoints by the name of a protocol. */
 type ByProtocol = ReadonlyMap<string, EndpointSet>;

@@ -36,11 +36,11 @@ import type { FoundServer } from "./found_servers.ts";
 import { noneWhenRefused } from "./system_refusals.ts";
 import {
   broadcastOf,
+  type DiscoverySetup,
   isInsideNetwork,
-  type LanOptions,
   type LocalLink,
   type LocalNetwork,
-} from "./lan_options.ts";
+} from "./discovery_setup.ts";
 import { withoutPlayers } from "../inspect_stage/build_record.ts";
 
 /** Conversations at once. */
@@ -76,7 +76,7 @@ export class Discovery {
    * @param onError Told what is wrong with us.
    */
   constructor(
-    private readonly options: LanOptions,
+    private readonly options: DiscoverySetup,
     private readonly networks: readonly (LocalNetwork | LocalLink)[],
     private readonly board: Demultiplexer,
     onError: (error: Error) => void,

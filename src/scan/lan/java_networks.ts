@@ -5,7 +5,7 @@
  * @module
  */
 import { formatAddress } from "../../core/address.ts";
-import type { LocalNetwork } from "./lan_options.ts";
+import type { LocalNetwork } from "./discovery_setup.ts";
 
 /** An interface with an IPv4 address. */
 export interface LocalInterface extends LocalNetwork {

@@ -27,10 +27,10 @@ import {
 import { RangeSet } from "../../targets/ranges.ts";
 import {
   broadcastOf,
+  type DiscoverySetup,
   type JavaSweepOptions,
-  type LanOptions,
   type LocalNetwork,
-} from "./lan_options.ts";
+} from "./discovery_setup.ts";
 
 /** Where dedicated Java servers listen. */
 const JAVA_PORT = 25565;
@@ -63,7 +63,7 @@ export class JavaSweep {
    * @param onSighting Gets each server that answered.
    */
   constructor(
-    private readonly options: LanOptions,
+    private readonly options: DiscoverySetup,
     private readonly sweeping: JavaSweepOptions,
     private readonly slp: Protocol,
     private readonly isLeftAlone: (address: Address) => boolean,

@@ -15,12 +15,12 @@ import type { ServerRecord } from "../../core/record.ts";
 import { Discovery } from "./broadcast_discovery.ts";
 import { JavaSweep } from "./java_sweep.ts";
 import { refusalOf } from "./system_refusals.ts";
-import type { LanEnd, LanOptions, LocalLink, LocalNetwork } from "./lan_options.ts";
+import type { DiscoverySetup, LanEnd, LocalLink, LocalNetwork } from "./discovery_setup.ts";
 
 export { ANNOUNCEMENT_GROUP, LONGEST_ANNOUNCEMENT, worldTitle } from "../../protocols/lan/mod.ts";
 export * from "./java_networks.ts";
 export * from "./found_servers.ts";
-export * from "./lan_options.ts";
+export * from "./discovery_setup.ts";
 
 /** How often everybody is pinged, a second apart; who watches goes on, more slowly. */
 const PINGS = 3;
@@ -36,7 +36,7 @@ const REFRESH_JAVA_MS = 15_000;
 const HOST_RATE = 5;
 
 /** Looks around until the time is up, and those who answered have been asked. */
-export async function discover(options: LanOptions): Promise<LanEnd> {
+export async function discover(options: DiscoverySetup): Promise<LanEnd> {
   const { clock, signal, listenMs } = options;
   const refusals = new Set<string>();
   const { networks, sockets } = openAll(options, refusals);
@@ -72,7 +72,7 @@ export async function discover(options: LanOptions): Promise<LanEnd> {
 }
 
 /** The sweep for dedicated Java servers, where one is wanted. */
-function javaSweep(run: Discovery, options: LanOptions): JavaSweep | undefined {
+function javaSweep(run: Discovery, options: DiscoverySetup): JavaSweep | undefined {
   const slp = options.protocols.find(({ name }) => name === "slp");
   if (options.sweep === undefined || slp === undefined) return undefined;
   return new JavaSweep(
@@ -85,7 +85,7 @@ function javaSweep(run: Discovery, options: LanOptions): JavaSweep | undefined {
 }
 
 /** Sweeps once; who watches goes on to query the servers that were found. */
-async function sweepJava(java: JavaSweep, options: LanOptions): Promise<void> {
+async function sweepJava(java: JavaSweep, options: DiscoverySetup): Promise<void> {
   const { clock, signal, watch, neighbours } = options;
   await java.run();
   while (watch && !signal.aborted) {
@@ -103,7 +103,7 @@ function isSwept({ protocols }: ServerRecord): boolean {
 }
 
 /** Opens a socket in each network where that can be done; links are nobody's promise. */
-function openAll({ networks, open }: LanOptions, refusals: Set<string>) {
+function openAll({ networks, open }: DiscoverySetup, refusals: Set<string>) {
   const opened: { network: LocalNetwork | LocalLink; socket: DatagramSocket }[] = [];
   for (const network of networks) {
     try {
@@ -121,7 +121,7 @@ function openAll({ networks, open }: LanOptions, refusals: Set<string>) {
 
 /** Opens the ears for Java worlds; without them the rest is found. */
 async function openGroup(
-  { openGroup }: LanOptions,
+  { openGroup }: DiscoverySetup,
   refusals: Set<string>,
 ): Promise<DatagramSocket | undefined> {
   try {
@@ -133,7 +133,7 @@ async function openGroup(
 }
 
 /** Pings everybody, and forgets who is gone, until the end. */
-async function ping(run: Discovery, options: LanOptions, end: number): Promise<void> {
+async function ping(run: Discovery, options: DiscoverySetup, end: number): Promise<void> {
   const { clock, signal, watch, neighbours } = options;
   const rest = (ms: number) => sleep(clock, Math.max(0, Math.min(ms, end - clock.now())), signal);
   for (let round = 1; !signal.aborted && clock.now() <= end; round++) {
@@ -148,7 +148,7 @@ async function ping(run: Discovery, options: LanOptions, end: number): Promise<v
 }
 
 /** Asks everybody for NetherNet until the end. */
-async function request(run: Discovery, options: LanOptions, end: number): Promise<void> {
+async function request(run: Discovery, options: DiscoverySetup, end: number): Promise<void> {
   const { clock, signal } = options;
   while (!signal.aborted && clock.now() < end) {
     await run.request();

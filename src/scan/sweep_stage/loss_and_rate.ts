@@ -13,7 +13,7 @@ import { LossTally } from "../../sweep/canaries/loss_estimate.ts";
 import { RateSearch } from "../../sweep/rate/rate_search.ts";
 import type { ProbeKind } from "../../sweep/receiver.ts";
 import { seedOf } from "../random_numbers.ts";
-import type { ScanOptions } from "../scan_options.ts";
+import type { ScanSetup } from "../scan_setup.ts";
 import type { ScanTables } from "../scan_tables.ts";
 
 /** Of a hundred probes, one more to a server that has answered. */
@@ -46,7 +46,7 @@ export interface LossAndRateParts {
 /** Measures the path, and finds the rate that it is good for where that is wanted. */
 export class LossAndRate {
   readonly canaries: Canaries;
-  readonly #options: ScanOptions;
+  readonly #options: ScanSetup;
   readonly #around: LossAndRateParts;
   readonly #kinds: ReadonlyMap<string, ProbeKind>;
   readonly #search: RateSearch | undefined;
@@ -57,7 +57,7 @@ export class LossAndRate {
   #full = 0;
 
   /** Nobody is asked yet. */
-  constructor(options: ScanOptions, tables: ScanTables, around: LossAndRateParts) {
+  constructor(options: ScanSetup, tables: ScanTables, around: LossAndRateParts) {
     this.#options = options;
     this.#around = around;
     const { io: { clock, state, random }, limits: { cooldownMs } } = options;

@@ -7,7 +7,7 @@ import { type Address, type Endpoint, family } from "../../core/address.ts";
 import { segmentsOf, type Targets } from "../../targets/compose.ts";
 import { lastNotAbove, type Range } from "../../targets/ranges.ts";
 import { isWhole, type Segment, TargetSpace } from "../../targets/space.ts";
-import type { ScanLimits, ScanSelection } from "../scan_options.ts";
+import type { ScanLimits, ScanSelection } from "../scan_setup.ts";
 import { planSuppression } from "./suppression_plan.ts";
 
 /** The options of a scan that decide which endpoints it probes. */

@@ -9,7 +9,7 @@ import { PROTOCOLS } from "../../protocols/list.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import { segmentsOf } from "../../targets/compose.ts";
 import type { Segment } from "../../targets/space.ts";
-import type { ScanSelection } from "../scan_options.ts";
+import type { ScanSelection } from "../scan_setup.ts";
 
 /** A protocol that is probed before the passes, for it suppresses another one. */
 export interface SuppressionPlan {

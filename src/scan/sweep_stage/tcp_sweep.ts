@@ -19,7 +19,7 @@ import type { PassPlan } from "../pass_plan.ts";
 import { nonceOf, seedOf } from "../random_numbers.ts";
 import { requestedNameOf } from "../requested_names.ts";
 import type { ScanConnections } from "../scan_connections.ts";
-import type { ScanOptions } from "../scan_options.ts";
+import type { ScanSetup } from "../scan_setup.ts";
 import type { ScanTables } from "../scan_tables.ts";
 import type { SkippedTargets } from "./skipped_targets.ts";
 import { TransportProgress } from "./transport_progress.ts";
@@ -38,7 +38,7 @@ export interface TcpSweepParts {
 
 /** Connects, queries, and counts. */
 export class TcpSweep {
-  readonly #options: ScanOptions;
+  readonly #options: ScanSetup;
   readonly #plan: PassPlan;
   readonly #tables: ScanTables;
   readonly #parts: TcpSweepParts;
@@ -51,7 +51,7 @@ export class TcpSweep {
   #held: Mark | undefined;
 
   /** Connects to nothing yet. */
-  constructor(options: ScanOptions, plan: PassPlan, tables: ScanTables, parts: TcpSweepParts) {
+  constructor(options: ScanSetup, plan: PassPlan, tables: ScanTables, parts: TcpSweepParts) {
     this.#options = options;
     this.#plan = plan;
     this.#tables = tables;

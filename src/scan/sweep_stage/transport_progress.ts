@@ -6,7 +6,7 @@
 import type { Protocol } from "../../protocols/protocol.ts";
 import type { Pass, PassProgress } from "../../sweep/passes.ts";
 import type { Mark } from "../../sweep/trail.ts";
-import type { ScanOptions } from "../scan_options.ts";
+import type { ScanSetup } from "../scan_setup.ts";
 import type { PassCounts } from "../scan_state.ts";
 
 /** Counts what passes publish. */
@@ -15,7 +15,7 @@ export class TransportProgress implements PassProgress {
 
   /** Counts for one transport. */
   constructor(
-    private readonly options: Pick<ScanOptions, "io" | "hooks">,
+    private readonly options: Pick<ScanSetup, "io" | "hooks">,
     private readonly transport: Protocol["transport"],
   ) {
     const { state } = options.io;

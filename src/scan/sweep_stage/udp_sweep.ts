@@ -13,7 +13,7 @@ import { sweep, type SweepOptions } from "../../sweep/sweep.ts";
 import { type Mark, Trail } from "../../sweep/trail.ts";
 import type { SightingQueue } from "../inspect_stage/sighting_queue.ts";
 import type { PassPlan } from "../pass_plan.ts";
-import type { ScanOptions } from "../scan_options.ts";
+import type { ScanSetup } from "../scan_setup.ts";
 import type { ScanTables } from "../scan_tables.ts";
 import type { LossAndRate } from "./loss_and_rate.ts";
 import type { SkippedTargets } from "./skipped_targets.ts";
@@ -43,7 +43,7 @@ const START: Mark = { pass: 1, position: 0 };
 
 /** Sends all probes. */
 export class UdpSweep {
-  readonly #options: ScanOptions;
+  readonly #options: ScanSetup;
   readonly #plan: PassPlan;
   readonly #tables: ScanTables;
   readonly #parts: UdpSweepParts;
@@ -52,7 +52,7 @@ export class UdpSweep {
   #isCut = false;
 
   /** Sends nothing yet. */
-  constructor(options: ScanOptions, plan: PassPlan, tables: ScanTables, parts: UdpSweepParts) {
+  constructor(options: ScanSetup, plan: PassPlan, tables: ScanTables, parts: UdpSweepParts) {
     this.#options = options;
     this.#plan = plan;
     this.#tables = tables;

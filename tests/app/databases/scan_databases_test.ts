@@ -13,7 +13,7 @@ import { systemClock } from "../../../src/net/clock.ts";
 import { PROTOCOLS } from "../../../src/protocols/list.ts";
 import { FIELDS, serverId, type ServerRecord } from "../../../src/core/record.ts";
 import { selectionFor } from "../../scan/scan_harness.ts";
-import type { ScanEnd } from "../../../src/scan/scan_options.ts";
+import type { ScanEnd } from "../../../src/scan/scan_setup.ts";
 import { type EndReason, newState } from "../../../src/scan/scan_state.ts";
 import { recordOf, storable } from "../../../src/store/server_columns.ts";
 import { openSqlite } from "../../../src/store/database/sqlite.ts";

@@ -2,7 +2,7 @@ import { programName } from "../../../src/cli/term/console.ts";
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import type { Continuable } from "../../../src/cli/term/scan_continuation.ts";
 import { endLines, exitCode, summary } from "../../../src/cli/term/scan_summary.ts";
-import type { ScanEnd } from "../../../src/scan/scan_options.ts";
+import type { ScanEnd } from "../../../src/scan/scan_setup.ts";
 import { statusOf } from "../../../src/cli/term/scan_progress.ts";
 import { scanFamilies } from "../../../src/app/metrics/scan_metrics.ts";
 import { newState } from "../../../src/scan/scan_state.ts";

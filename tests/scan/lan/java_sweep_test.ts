@@ -3,7 +3,11 @@ import { drawFleet } from "../../../src/fleet/simulate/draw_fleet.ts";
 import { Shortage } from "../../../src/net/file_descriptors.ts";
 import { raknet } from "../../../src/entry/protocols.ts";
 import type { ServerRecord } from "../../../src/core/record.ts";
-import { chooseJavaNetworks, FoundServers, type LanOptions } from "../../../src/scan/lan/mod.ts";
+import {
+  chooseJavaNetworks,
+  type DiscoverySetup,
+  FoundServers,
+} from "../../../src/scan/lan/mod.ts";
 import { FakeNetwork } from "../../../src/testing/fake_network.ts";
 import { FakeStreams } from "../../../src/testing/fake_streams.ts";
 import { HOME, lookAround, lookAroundWell, put } from "./lan_harness.ts";
@@ -25,7 +29,7 @@ function javaServers(network: FakeNetwork, ...lasts: number[]) {
     streams.host(at(last), door!);
     if (responder !== undefined) network.host(at(last), responder);
   }
-  const sweep: LanOptions["sweep"] = {
+  const sweep: DiscoverySetup["sweep"] = {
     networks: [HOME],
     mostMs: Infinity,
     seed: 1,

@@ -7,7 +7,12 @@ import { NETHERNET_PORT } from "../../../src/protocols/lan/mod.ts";
 import { USUAL_PROTOCOLS } from "../../../src/protocols/list.ts";
 import { raknetProtocol } from "../../../src/protocols/raknet/mod.ts";
 import type { ServerRecord } from "../../../src/core/record.ts";
-import { discover, FoundServers, type LanEnd, type LanOptions } from "../../../src/scan/lan/mod.ts";
+import {
+  discover,
+  type DiscoverySetup,
+  FoundServers,
+  type LanEnd,
+} from "../../../src/scan/lan/mod.ts";
 import type { FakeNetwork } from "../../../src/testing/fake_network.ts";
 
 export const HOME = { address: 0xc0a80105, netmask: 0xffffff00 };
@@ -20,14 +25,14 @@ const ALL_NODES = 0xff02n << 112n | 1n;
 /** Looks around on a fake network. */
 export async function lookAround(
   network: FakeNetwork,
-  over: Partial<LanOptions> = {},
+  over: Partial<DiscoverySetup> = {},
 ): Promise<ServerRecord[]> {
   return (await lookAroundWell(network, over)).found;
 }
 
 export async function lookAroundWell(
   network: FakeNetwork,
-  over: Partial<LanOptions>,
+  over: Partial<DiscoverySetup>,
 ): Promise<LanEnd & { found: ServerRecord[] }> {
   network.record = true;
   network.broadcasts.push(0xffffffff, ALL_NODES);
@@ -35,7 +40,7 @@ export async function lookAroundWell(
   const found: ServerRecord[] = [];
   const end = await network.run(discover({
     networks: [HOME],
-    protocol: raknetProtocol as LanOptions["protocol"],
+    protocol: raknetProtocol as DiscoverySetup["protocol"],
     protocols: USUAL_PROTOCOLS,
     ports: { 4: [19132], 6: [19133] },
     listenMs: 3000,

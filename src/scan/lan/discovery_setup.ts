@@ -41,7 +41,7 @@ export interface JavaSweepOptions {
 }
 
 /** How to look around. */
-export interface LanOptions extends RetryLimits {
+export interface DiscoverySetup extends RetryLimits {
   /** The networks, and the links: these are asked as well as the system lets us. */
   readonly networks: readonly (LocalNetwork | LocalLink)[];
   /** The protocol that is asked for, which must have a probe. */

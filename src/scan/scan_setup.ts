@@ -160,7 +160,7 @@ export interface ScanHooks {
 }
 
 /** What to scan, and how. */
-export interface ScanOptions {
+export interface ScanSetup {
   /** What is probed. */
   readonly targets: ScanTargets;
   /** In which order. */
@@ -180,7 +180,7 @@ export interface ScanOptions {
 }
 
 /** Which endpoints a scan probes, and in which order. */
-export type ScanSelection = Pick<ScanOptions, "targets" | "order">;
+export type ScanSelection = Pick<ScanSetup, "targets" | "order">;
 
 /** How a scan ended. */
 export interface ScanEnd {

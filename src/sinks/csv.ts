@@ -1,5 +1,6 @@
 /**
- * Rows as CSV: RFC 4180, one line a row whatever a MOTD holds, and safe to open in a spreadsheet.
+ * The CSV format (RFC 4180). A row is one line, also when a text has line feeds, and no cell is a
+ * formula in a spreadsheet.
  *
  * @module
  */
@@ -9,7 +10,7 @@ import { oneLine } from "../core/text.ts";
 import { jsonText } from "./json.ts";
 import type { Format } from "./sink.ts";
 
-/** CSV with these columns. */
+/** The CSV format with the given columns. Its header is the fields' names. */
 export function csvFormat(fields: readonly Field[]): Format {
   const line = (cells: readonly string[]) => stringify([cells], { headers: false });
   return {
@@ -17,12 +18,12 @@ export function csvFormat(fields: readonly Field[]): Format {
     head: line(fields.map(({ name }) => name)),
     tail: "",
     appendable: true,
-    whole: (text) => cellsOf(text).length === fields.length,
+    isComplete: (text) => cellsOf(text).length === fields.length,
     row: (record) => line(fields.map((field) => cell(record, field))),
   };
 }
 
-/** The cells of a line; none where a quote in it does not end. */
+/** Parses the cells of a line. Returns none when a quote is not closed. */
 export function cellsOf(line: string): readonly string[] {
   try {
     return parse(line)[0] ?? [];
@@ -31,7 +32,7 @@ export function cellsOf(line: string): readonly string[] {
   }
 }
 
-/** One cell: empty for null, JSON for lists, text made harmless. */
+/** Formats a cell: empty for null, JSON for lists and objects, guarded text. */
 function cell(record: ServerRecord, { name, type }: Field): string {
   const value = record[name];
   if (value === null) return "";
@@ -42,8 +43,9 @@ function cell(record: ServerRecord, { name, type }: Field): string {
 }
 
 /**
- * Text that no spreadsheet takes for a formula: where it would, an apostrophe stands in front, and
- * one more where apostrophes already do, so that {@linkcode unguardText} gets it back.
+ * Guards a text against formula injection in spreadsheets. A text that would be a formula is prefixed
+ * with an apostrophe; so is such a text that already has apostrophes, so that {@linkcode unguardText}
+ * can restore the text.
  *
  * @example
  * ```ts
@@ -59,7 +61,7 @@ export function guardText(text: string): string {
   return /^'*[=+\-@]/.test(line) ? `'${line}` : line;
 }
 
-/** The text that {@linkcode guardText} was given, but for characters that have no place in CSV. */
+/** Reverses {@linkcode guardText}, except for control characters, which stay replaced. */
 export function unguardText(cell: string): string {
   return /^''*[=+\-@]/.test(cell) ? cell.slice(1) : cell;
 }

@@ -1,14 +1,14 @@
 /**
- * Noticing that a file which is open for rows was deleted, renamed or replaced: rows that are
- * written to it then reach nobody.
+ * Detects that an open output file was deleted, renamed or replaced. Rows written to such a file would
+ * be lost.
  *
  * @module
  */
 
-/** Which file it is, as the system numbers them. */
+/** Device and inode number, which identify a file independently of its path. */
 export type FileIdentity = Pick<Deno.FileInfo, "dev" | "ino">;
 
-/** Which file a path leads to; `undefined` where there is none. */
+/** The identity of the file at a path, through symbolic links; `undefined` when there is no file. */
 export async function identityOf(path: string): Promise<FileIdentity | undefined> {
   try {
     return await Deno.stat(path);
@@ -19,12 +19,16 @@ export async function identityOf(path: string): Promise<FileIdentity | undefined
 }
 
 /**
- * Looks where a path leads now; symbolic links are followed.
+ * Compares the file at a path with the file that was opened there. Follows symbolic links.
  *
- * @param opened The file that it led to when it was opened.
- * @returns What became of that file; `undefined` where the path still leads to it, or may not be read.
+ * @param opened The identity of the opened file.
+ * @returns A description of the change; `undefined` when the path still leads to the opened file, or when
+ * this program lacks the permission to read the path.
  */
-export async function fateOf(path: string, opened: FileIdentity): Promise<string | undefined> {
+export async function pathChangeOf(
+  path: string,
+  opened: FileIdentity,
+): Promise<string | undefined> {
   const { state } = await Deno.permissions.query({ name: "read", path });
   if (state !== "granted") return undefined;
   const found = await identityOf(path);

@@ -1,45 +1,45 @@
 /**
- * The few operations of a file system that a checkpoint is made of, so that tests can end a program
- * between any two of them.
+ * The file operations that checkpoints use, as an interface: tests replace it to simulate a crash
+ * between any two operations.
  *
  * @module
  */
 
-import { fateOf } from "./file_identity.ts";
+import { pathChangeOf } from "./file_identity.ts";
 
-/** A file that is open. */
+/** An open file. */
 export interface DiskFile extends AsyncDisposable {
-  /** All that it holds. */
+  /** Reads the whole file. */
   read(): Promise<Uint8Array>;
-  /** Writes all of the bytes from there on; where that fails, some of them may be written. */
+  /** Writes bytes at an offset. After an error, some of them may be written. */
   write(at: number, bytes: Uint8Array): Promise<void>;
-  /** Cuts it to a length. */
+  /** Truncates the file to a length in bytes. */
   truncate(length: number): Promise<void>;
-  /** Hands it on to the disk. */
+  /** Syncs the file to the disk. */
   sync(): Promise<void>;
-  /** What became of it since it was opened; `undefined` where its path still leads to it. */
-  fate(): Promise<string | undefined>;
-  /** Keeps it from other processes until it is closed; false where another one has it. */
+  /** Describes how the path changed since the file was opened; `undefined`: it leads to this file. */
+  pathChange(): Promise<string | undefined>;
+  /** Locks the file until it is closed. `false`: another process has locked it. */
   lock(): Promise<boolean>;
 }
 
-/** A file system. */
+/** The operations of a file system. */
 export interface Disk {
   /**
-   * Opens a file: an existing one to read or to edit, or one that is made where it is missing, and
-   * may be read by its owner alone.
+   * Opens a file: an existing one for reading (`read`) or for writing too (`edit`). `make` creates a
+   * missing file with mode 0600.
    */
   open(path: string, how: "read" | "edit" | "make"): Promise<DiskFile>;
-  /** Puts a file into the place of another, at once. */
+  /** Renames a file atomically; replaces a file that exists at the new path. */
   rename(from: string, to: string): Promise<void>;
-  /** Removes a file, if there is one; a folder is refused. */
+  /** Removes a file. Does nothing when there is none; fails for a folder. */
   remove(path: string): Promise<void>;
 }
 
-/** Why a folder is not removed, as the system says it. */
+/** The system's error message for an operation on a folder. */
 const FOLDER = "Is a directory";
 
-/** The machine's own. */
+/** The file system of this machine. */
 export const systemDisk: Disk = {
   async open(path, how) {
     const write = how !== "read";
@@ -86,8 +86,8 @@ class OpenFile implements DiskFile {
     return this.file.sync();
   }
 
-  async fate(): Promise<string | undefined> {
-    return await fateOf(this.path, await this.file.stat());
+  async pathChange(): Promise<string | undefined> {
+    return await pathChangeOf(this.path, await this.file.stat());
   }
 
   lock(): Promise<boolean> {
@@ -100,14 +100,14 @@ class OpenFile implements DiskFile {
   }
 }
 
-/** Puts bytes into the place of a file: whoever reads it finds the old ones or the new ones. */
+/** Replaces a file's content atomically: a reader sees either the old bytes or the new ones. */
 export async function replaceFile(disk: Disk, path: string, bytes: Uint8Array): Promise<void> {
   const part = `${path}.part`;
-  await disk.remove(part); // its mode would stay
+  await disk.remove(part); // an existing file would keep its mode
   {
     await using file = await disk.open(part, "make");
     await file.write(0, bytes);
-    await file.sync(); // or a crash of the system could leave the new name and no bytes
+    await file.sync(); // before the rename: a system crash must not leave an empty file at the path
   }
   await disk.rename(part, path);
 }

@@ -1,18 +1,18 @@
 /**
- * Files and standard output.
+ * Outputs of rows: files, named pipes and standard output.
  *
  * @module
  */
 import { InputError } from "../core/errors.ts";
 import { systemClock } from "../net/clock.ts";
-import { fateOf } from "./file_identity.ts";
+import { pathChangeOf } from "./file_identity.ts";
 import { isPipe, openPipe, type ReaderWait } from "./named_pipe.ts";
 import type { Format, Output } from "./sink.ts";
 
 /**
- * Standard output: what was written stays written.
+ * Standard output. It cannot be truncated or synced.
  *
- * @param beforeWrite Called before something is written.
+ * @param beforeWrite Called before each write, to clear a status line for example.
  */
 export function standardOutput(beforeWrite: () => void = () => {}): Output {
   return {
@@ -28,33 +28,34 @@ export function standardOutput(beforeWrite: () => void = () => {}): Output {
 }
 
 /**
- * Rows always go to the end of a file: a file that another program truncates stays too short, in place
- * of being filled up with zeros. (Windows lets nobody truncate a file that is open for appending.)
+ * Options of an output file. Files are opened for appending: after another program truncates the file,
+ * the next write must not fill a gap with zeros. Windows cannot truncate a file that is open for
+ * appending.
  */
 const WRITING = { write: true, append: Deno.build.os !== "windows" };
 
 const UNREPORTED: ReaderWait = { clock: systemClock, report: () => {} };
 
-/** A file that was opened for rows. */
+/** The result of {@linkcode openFile}. */
 export interface OpenedFile {
-  /** The file. */
+  /** The open file. */
   readonly output: Output;
-  /** How much of it stays: 0 unless rows are appended. */
+  /** Number of bytes to keep: 0 unless rows are appended. */
   readonly length: number;
-  /** What goes between that and the first row: a line feed, where the last line lacks its own. */
-  readonly joint: string;
-  /** Whether it is a regular file: a pipe or a device has no way back. */
+  /** Text to write before the first row: a line feed when the last line has none, else empty. */
+  readonly separator: string;
+  /** Whether the output is a regular file. Pipes and devices cannot be truncated. */
   readonly regular: boolean;
 }
 
 /**
- * Opens a file for rows. What it holds stays until {@linkcode Output.truncate} is called with the
- * length that is returned.
+ * Opens a file for rows; creates a missing one. The caller must truncate the output to the returned
+ * length: until then, the old content stays.
  *
- * @param append Keeps what it holds, but for a torn last row.
- * @param wait How to wait for the reader of a named pipe. Default: as long as it takes.
- * @throws InputError when it cannot be written, or holds other columns than would be appended; the
- * reason of the signal that ends the wait.
+ * @param append Keeps the file's rows, except an incomplete last row.
+ * @param wait How to wait for the reader of a named pipe. Default: without limit.
+ * @throws InputError when the file cannot be written, or has other columns than `format`; the signal's
+ * reason when the signal cancels the wait.
  */
 export async function openFile(
   path: string,
@@ -73,7 +74,7 @@ export async function openFile(
     throw new InputError(`Cannot write to "${path}": ${reason}`);
   }
   try {
-    const kept = append ? await keptPart(file, path, format) : NOTHING;
+    const kept = append ? await findKeptPart(file, path, format) : NOTHING;
     const { isFile: regular } = await file.stat();
     return { output: await fileOutput(file, path), regular, ...kept };
   } catch (error) {
@@ -82,22 +83,22 @@ export async function openFile(
   }
 }
 
-/** A file that is gone on with. */
+/** The result of {@linkcode reopenFile}. */
 export interface ReopenedFile {
-  /** The file. */
+  /** The open file. */
   readonly output: Output;
-  /** How long it is; `null`: it is no regular file. */
+  /** Size of the file, bytes; `null` when it is no regular file. */
   readonly length: number | null;
-  /** What goes between a part of it and the next row. */
-  readonly jointBehind: (length: number, format: Format) => Promise<string>;
+  /** The text to write between the first `length` bytes and the next row: a line feed or nothing. */
+  readonly separatorAfter: (length: number, format: Format) => Promise<string>;
 }
 
 /**
- * Opens a file that holds rows, to go on behind some of them.
+ * Opens an existing output of an interrupted scan, which the resumed scan continues.
  *
- * @param wait How to wait for the reader of a named pipe. Default: as long as it takes.
- * @throws InputError when it is not there, or cannot be written; the reason of the signal that ends
- * the wait.
+ * @param wait How to wait for the reader of a named pipe. Default: without limit.
+ * @throws InputError when the file is missing or cannot be written; the signal's reason when the signal
+ * cancels the wait.
  */
 export async function reopenFile(
   path: string,
@@ -111,7 +112,7 @@ export async function reopenFile(
     return {
       output: await fileOutput(file, path),
       length: isFile ? size : null,
-      jointBehind: async (length, { appendable }) => {
+      separatorAfter: async (length, { appendable }) => {
         if (length === 0 || !appendable) return "";
         const last = new Uint8Array(1);
         await file.seek(length - 1, Deno.SeekMode.Start);
@@ -132,16 +133,16 @@ async function fileOutput(file: Deno.FsFile, path: string): Promise<Output> {
     name: `"${path}"`,
     write: (bytes) => file.write(bytes),
     truncate: async (length) => {
-      if (!opened.isFile) return; // a pipe or a device has no way back
+      if (!opened.isFile) return; // pipes and devices cannot be truncated
       await file.truncate(length);
       await file.seek(length, Deno.SeekMode.Start);
     },
     sync: async () => {
       if (opened.isFile) await file.syncData();
     },
-    ...opened.isFile
-      ? { look: async () => await fateOf(path, opened) ?? (await file.stat()).size }
-      : {},
+    currentSize: opened.isFile
+      ? async () => await pathChangeOf(path, opened) ?? (await file.stat()).size
+      : undefined,
     [Symbol.asyncDispose]: () => {
       file.close();
       return Promise.resolve();
@@ -149,37 +150,42 @@ async function fileOutput(file: Deno.FsFile, path: string): Promise<Output> {
   };
 }
 
-type Kept = Pick<OpenedFile, "length" | "joint">;
+type KeptPart = Pick<OpenedFile, "length" | "separator">;
 
-const NOTHING: Kept = { length: 0, joint: "" };
+const NOTHING: KeptPart = { length: 0, separator: "" };
 
-/** How much of a file is whole rows, after a look at its first line and its last. */
-async function keptPart(file: Deno.FsFile, path: string, format: Format): Promise<Kept> {
+/** Finds the part of a file that consists of complete rows. Reads the first and the last line only. */
+async function findKeptPart(
+  file: Deno.FsFile,
+  path: string,
+  format: Format,
+): Promise<KeptPart> {
   const { size, isFile } = await file.stat();
   if (!isFile || size === 0) return NOTHING;
   if (!format.appendable) {
     throw new InputError(
-      `Cannot append to "${path}": a JSON array has an end; use .ndjson or .csv`,
+      `Cannot append to "${path}": a JSON array cannot be continued; use .ndjson or .csv`,
     );
   }
   const end = await endOfLastLine(file, size);
   const first = await readLine(file, 0);
-  if (end === 0 && format.head.startsWith(first)) return NOTHING; // a torn head
-  const torn = end < size && !format.whole?.(await readLine(file, end));
-  const length = torn ? end : size;
-  if (length === 0 && format.head === "") return NOTHING; // a torn row, and no other
-  const fits = format.fits?.(first) ?? (format.head === "" || format.head === `${first}\n`);
-  if (!fits) {
+  if (end === 0 && format.head.startsWith(first)) return NOTHING; // an incomplete header
+  const isTorn = end < size && !format.isComplete?.(await readLine(file, end));
+  const length = isTorn ? end : size;
+  if (length === 0 && format.head === "") return NOTHING; // a single, incomplete row
+  const isAccepted = format.canFollow?.(first) ??
+    (format.head === "" || format.head === `${first}\n`);
+  if (!isAccepted) {
     throw new InputError(
       `Cannot append to "${path}": it does not start with the columns that would be written`,
     );
   }
-  return { length, joint: end < length ? "\n" : "" };
+  return { length, separator: end < length ? "\n" : "" };
 }
 
 const CHUNK = 65536;
 
-/** The length up to and with the last line feed. */
+/** Offset after the last line feed; 0 when there is none. */
 async function endOfLastLine(file: Deno.FsFile, size: number): Promise<number> {
   for (let end = size; end > 0; end -= CHUNK) {
     const start = Math.max(0, end - CHUNK);
@@ -192,13 +198,13 @@ async function endOfLastLine(file: Deno.FsFile, size: number): Promise<number> {
   return 0;
 }
 
-/** Longer than any row of ours: a line of which this much is not its end is not read further. */
-const LONGEST_LINE = 1 << 20;
+/** Maximum number of bytes that {@linkcode readLine} reads. No row of this program is as long. */
+const MAX_LINE_BYTES = 1 << 20;
 
-/** The line that starts there, without its line feed. */
+/** Reads the line at an offset, without its line feed. */
 async function readLine(file: Deno.FsFile, start: number): Promise<string> {
   const { size } = await file.stat();
-  const bytes = new Uint8Array(Math.min(LONGEST_LINE, size - start));
+  const bytes = new Uint8Array(Math.min(MAX_LINE_BYTES, size - start));
   await file.seek(start, Deno.SeekMode.Start);
   await readFully(file, bytes);
   const end = bytes.indexOf(0x0a);

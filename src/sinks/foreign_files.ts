@@ -1,6 +1,6 @@
 /**
- * Servers in files that other programs wrote: nmap's and masscan's XML and greppable lines,
- * masscan's JSON and list, naabu's JSON lines, zmap's CSV, `host:port`; and ours.
+ * Reads servers from files of other scanners: XML and greppable output of nmap and masscan, JSON and list
+ * output of masscan, JSON lines of naabu, CSV of zmap, `host:port`; and blocksweep's own files.
  *
  * @module
  */
@@ -9,63 +9,64 @@ import { emptyRecord, type ServerRecord } from "../core/record.ts";
 import { linesOf } from "../core/text.ts";
 import { cellsOf } from "./csv.ts";
 import { parseRow } from "./json.ts";
-import { NmapReader, type OpenPort, readGrepLine } from "./nmap_files.ts";
+import { NmapReader, type OpenPort, parseGrepLine } from "./nmap_files.ts";
 import { XmlError } from "./xml_tags.ts";
-import { jsonOfCells, recordOfJson } from "./read_rows.ts";
+import { jsonFromCells, recordFromJson } from "./read_rows.ts";
 
-/** What a line says. */
-export interface Imported {
-  /** The server; `protocol` is empty where the line says no more than where it is. */
+/** A server that was read from a file. */
+export interface ImportedServer {
+  /** The server's record. `protocol` is empty when the line has an endpoint only. */
   readonly record: ServerRecord;
-  /** The whole row, where it is one of ours. */
+  /** All values of the line, when blocksweep wrote it. */
   readonly row?: Readonly<Record<string, unknown>>;
 }
 
 /**
- * What a line holds: servers, none because it is no row (a head, a comment), or `undefined` because
- * it cannot be read.
+ * Reads the servers of a line: none when the line is a header, a comment or the like; `undefined` when
+ * the line cannot be parsed.
  */
-export type LineReader = (line: string) => readonly Imported[] | undefined;
+export type LineReader = (line: string) => readonly ImportedServer[] | undefined;
 
-/** What stands for what a line does not say. */
-export interface Assumptions {
-  /** The port, where it names none. */
+/** Values for lines that lack them. */
+export interface ImportDefaults {
+  /** The port of a line that has none. Default: such a line cannot be parsed. */
   readonly port?: number;
-  /** When it was seen, where it says no time, Unix milliseconds. */
+  /** The time of a line that has none, Unix milliseconds. */
   readonly seenAt: number;
 }
 
-/** Servers that were read at a line. */
-export interface ReadLine {
-  /** The number of the line, from 1. */
+/** The servers of one line. */
+export interface ParsedLine {
+  /** Line number, from 1. */
   readonly number: number;
-  /** The servers; `undefined`: the line cannot be read. */
-  readonly servers: readonly Imported[] | undefined;
+  /** The line's servers; `undefined`: the line cannot be parsed. */
+  readonly servers: readonly ImportedServer[] | undefined;
 }
 
-/** Characters of a line at the most: no row of ours is longer. */
-const LONGEST_LINE = 1 << 21;
+/** Maximum length of a line, UTF-16 code units. Rows of blocksweep are shorter. */
+const MAX_LINE_LENGTH = 1 << 21;
 
 /**
- * Reads a file as it comes in, with at most one line or tag of it in memory. What begins with `<`
- * is XML, everything else is read line by line.
+ * Reads a file as a stream, with at most one line or XML tag in memory. A file that begins with `<` is
+ * read as XML, any other line by line.
  *
- * @param longest Characters of a line at the most: a longer one cannot be read. Default: 2 Mi.
- * @throws XmlError where XML is malformed, or is not nmap's: nothing after it is read.
+ * @param maxLength Maximum length of a line, UTF-16 code units: a longer one cannot be parsed. Default:
+ * 2^21.
+ * @throws XmlError for malformed XML, and for XML of another format than nmap's. Reading ends there.
  */
-export async function* readForeign(
+export async function* readForeignFile(
   chunks: AsyncIterable<string>,
-  assumed: Assumptions,
-  longest = LONGEST_LINE,
-): AsyncIterable<ReadLine> {
+  defaults: ImportDefaults,
+  maxLength = MAX_LINE_LENGTH,
+): AsyncIterable<ParsedLine> {
   const iterator = chunks[Symbol.asyncIterator]();
   let first = await iterator.next();
   while (!first.done && first.value === "") first = await iterator.next();
   const all = withFirst(first, iterator);
-  if (!first.done && first.value.trimStart().startsWith("<")) return yield* readXml(all, assumed);
-  const read = foreignReader(assumed);
+  if (!first.done && first.value.trimStart().startsWith("<")) return yield* readXml(all, defaults);
+  const read = foreignLineReader(defaults);
   let number = 0;
-  for await (const { line, tooLong } of linesOf(all, longest)) {
+  for await (const { line, tooLong } of linesOf(all, maxLength)) {
     yield { number: ++number, servers: tooLong ? undefined : read(line) };
   }
 }
@@ -81,13 +82,13 @@ async function* withFirst(
 
 async function* readXml(
   chunks: AsyncIterable<string>,
-  assumed: Assumptions,
-): AsyncIterable<ReadLine> {
+  defaults: ImportDefaults,
+): AsyncIterable<ParsedLine> {
   const reader = new NmapReader();
   try {
     for await (const chunk of chunks) {
       for (const open of reader.read(chunk)) {
-        yield { number: reader.line, servers: ofPort(open, assumed) };
+        yield { number: reader.line, servers: ofPort(open, defaults) };
       }
     }
   } catch (error) {
@@ -97,30 +98,30 @@ async function* readXml(
   if (!reader.isWhole) yield { number: reader.line, servers: undefined };
 }
 
-/** A reader for a file of lines, whose kind is told by them. */
-export function foreignReader(assumed: Assumptions): LineReader {
+/** Creates a reader for the lines of one file. Each line's format is detected. */
+export function foreignLineReader(defaults: ImportDefaults): LineReader {
   let csv: LineReader | undefined;
   return (line) => {
     const text = line.trim(); // a byte order mark counts as white space
     if (text === "" || text.startsWith("#")) return [];
-    if (/^[[\],]+$/.test(text)) return []; // what stands around and between JSON objects
-    const object = withoutCommas(text);
-    if (object.startsWith("{")) return readObject(object, assumed);
+    if (/^[[\],]+$/.test(text)) return []; // brackets and commas around JSON objects
+    const object = trimCommas(text);
+    if (object.startsWith("{")) return readObject(object, defaults);
     if (/^open (tcp|udp) /.test(text)) return readMasscanLine(text);
-    if (/^banner /.test(text)) return []; // masscan names the server on a line of its own
-    if (/^(?:Timestamp|Host): /.test(text)) return readGrep(text, assumed);
+    if (/^banner /.test(text)) return []; // masscan also writes the server on a separate line
+    if (/^(?:Timestamp|Host): /.test(text)) return readGrep(text, defaults);
     if (csv !== undefined) return csv(text);
     const head = cellsOf(text);
-    csv = head.includes("host") || head.includes("saddr") ? csvReader(head, assumed) : undefined;
-    return csv !== undefined ? [] : readEndpoint(text, assumed);
+    csv = head.includes("host") || head.includes("saddr") ? csvReader(head, defaults) : undefined;
+    return csv !== undefined ? [] : readEndpoint(text, defaults);
   };
 }
 
 /**
- * Text without a comma at each end, and the white space between it and the rest. A pattern that
- * looks for white space before a comma at the end would start anew at each of many spaces.
+ * Removes a comma at each end, and white space. A regular expression for white space before a final
+ * comma would take quadratic time on many spaces.
  */
-export function withoutCommas<T extends Pick<string, "length" | "at" | "slice">>(
+export function trimCommas<T extends Pick<string, "length" | "at" | "slice">>(
   text: T,
 ): string {
   const from = text.at(0) === "," ? 1 : 0;
@@ -128,77 +129,84 @@ export function withoutCommas<T extends Pick<string, "length" | "at" | "slice">>
   return text.slice(from, to).trim();
 }
 
-/** A greppable line, of which each open port has to be one. */
-function readGrep(text: string, assumed: Assumptions): readonly Imported[] | undefined {
-  const servers = readGrepLine(text)?.map((open) => ofPort(open, assumed));
+/** Parses a greppable line; `undefined` when any of its ports is invalid. */
+function readGrep(text: string, defaults: ImportDefaults): readonly ImportedServer[] | undefined {
+  const servers = parseGrepLine(text)?.map((open) => ofPort(open, defaults));
   return servers === undefined || servers.includes(undefined)
     ? undefined
-    : (servers as (readonly Imported[])[]).flat();
+    : (servers as (readonly ImportedServer[])[]).flat();
 }
 
 function ofPort(
   { host, port, seconds }: OpenPort,
-  { seenAt }: Assumptions,
-): readonly Imported[] | undefined {
-  return bare(host, port, secondsOf(seconds) ?? seenAt);
+  { seenAt }: ImportDefaults,
+): readonly ImportedServer[] | undefined {
+  return endpointOnly(host, port, millisecondsOf(seconds) ?? seenAt);
 }
 
 /**
- * A row of ours, masscan's `{"ip": …, "timestamp": …, "ports": [{"port": …}]}`, or naabu's
- * `{"ip": …, "timestamp": …, "port": …}`, where port 0 says no more than that the host is up.
+ * Parses a row of blocksweep, of masscan (`{"ip": …, "timestamp": …, "ports": [{"port": …}]}`) or of naabu
+ * (`{"ip": …, "timestamp": …, "port": …}`, where port 0 means that the host is up).
  */
-function readObject(text: string, assumed: Assumptions): readonly Imported[] | undefined {
-  // masscan 1.0 ends with what is no JSON: {finished: 1}
+function readObject(text: string, defaults: ImportDefaults): readonly ImportedServer[] | undefined {
+  // The last line of masscan 1.0 is invalid JSON: {finished: 1}
   if (/^\{\s*"?finished"?\s*:/.test(text)) return [];
   const row = parseRow(text);
   if (row === undefined) return undefined;
-  if (typeof row.ip !== "string") return ours(row);
-  const seenAt = secondsOf(row.timestamp) ?? momentOf(row.timestamp) ?? assumed.seenAt;
-  if (typeof row.port === "number") return row.port === 0 ? [] : bare(row.ip, row.port, seenAt);
+  if (typeof row.ip !== "string") return ownRow(row);
+  const seenAt = millisecondsOf(row.timestamp) ?? parseTime(row.timestamp) ?? defaults.seenAt;
+  if (typeof row.port === "number") {
+    return row.port === 0 ? [] : endpointOnly(row.ip, row.port, seenAt);
+  }
   if (!Array.isArray(row.ports)) return undefined;
   const servers = row.ports.map((one: Readonly<Record<string, unknown>> | null) =>
     one?.status === undefined || one.status === "open"
-      ? bare(String(row.ip), one?.port, seenAt)
+      ? endpointOnly(String(row.ip), one?.port, seenAt)
       : []
   );
   return servers.some((one) => one === undefined)
     ? undefined
-    : (servers as (readonly Imported[])[]).flat();
+    : (servers as (readonly ImportedServer[])[]).flat();
 }
 
-/** `open tcp 25565 192.0.2.1 1700000000` */
-function readMasscanLine(text: string): readonly Imported[] | undefined {
+/** Parses a line of masscan's list output: `open tcp 25565 192.0.2.1 1700000000`. */
+function readMasscanLine(text: string): readonly ImportedServer[] | undefined {
   const [, , port, host, time] = text.split(/\s+/);
-  return bare(host, port, secondsOf(time) ?? 0);
+  return endpointOnly(host, port, millisecondsOf(time) ?? 0);
 }
 
-/** `host:port`, or a host alone where a port is assumed. */
+/** Parses `host:port`, or a host alone when there is a default port. */
 function readEndpoint(
   text: string,
-  { port, seenAt }: Assumptions,
-): readonly Imported[] | undefined {
+  { port, seenAt }: ImportDefaults,
+): readonly ImportedServer[] | undefined {
   const endpoint = parseEndpoint(text);
   if (endpoint !== undefined) return [{ record: emptyRecord(endpoint, seenAt) }];
-  return bare(text, port, seenAt);
+  return endpointOnly(text, port, seenAt);
 }
 
-/** Ours, where there is a column `host`; else zmap's: `saddr`, and `sport` of what was answered. */
-function csvReader(head: readonly string[], assumed: Assumptions): LineReader {
+/** A reader for CSV of blocksweep (column `host`) or of zmap (`saddr`, and optionally `sport`). */
+function csvReader(head: readonly string[], defaults: ImportDefaults): LineReader {
   return (line) => {
-    const row = jsonOfCells(head, cellsOf(line));
-    if (row === undefined || !head.includes("saddr")) return row && ours(row);
+    const row = jsonFromCells(head, cellsOf(line));
+    if (row === undefined || !head.includes("saddr")) return row && ownRow(row);
     if (row.success === "0") return [];
-    const seconds = secondsOf(row["timestamp-ts"]) ?? momentOf(row["timestamp-str"]);
-    return bare(String(row.saddr), row.sport ?? assumed.port, seconds ?? assumed.seenAt);
+    const seconds = millisecondsOf(row["timestamp-ts"]) ?? parseTime(row["timestamp-str"]);
+    return endpointOnly(String(row.saddr), row.sport ?? defaults.port, seconds ?? defaults.seenAt);
   };
 }
 
-function ours(row: Readonly<Record<string, unknown>>): readonly Imported[] | undefined {
-  const record = recordOfJson(row);
+function ownRow(row: Readonly<Record<string, unknown>>): readonly ImportedServer[] | undefined {
+  const record = recordFromJson(row);
   return record === undefined ? undefined : [{ record, row }];
 }
 
-function bare(host: string, port: unknown, seenAt: number): readonly Imported[] | undefined {
+/** A server of which only the endpoint is known; `undefined` when the endpoint is invalid. */
+function endpointOnly(
+  host: string,
+  port: unknown,
+  seenAt: number,
+): readonly ImportedServer[] | undefined {
   const address = parseAddress(host ?? "");
   const number = /^\d{1,5}$/.test(String(port)) ? Number(port) : NaN;
   if (address === undefined || !(number >= 1 && number <= 65535)) return undefined;
@@ -207,14 +215,14 @@ function bare(host: string, port: unknown, seenAt: number): readonly Imported[] 
   }];
 }
 
-/** Unix seconds in milliseconds. */
-function secondsOf(value: unknown): number | undefined {
+/** Converts Unix seconds to milliseconds; `undefined` for other values. */
+function millisecondsOf(value: unknown): number | undefined {
   const seconds = typeof value === "string" || typeof value === "number" ? Number(value) : NaN;
   return seconds > 0 && seconds < 1e11 ? Math.floor(1000 * seconds) : undefined;
 }
 
-/** naabu's `2026-11-21T07:17:15.416Z`, and zmap's with `+0000` in place of `Z`, in milliseconds. */
-function momentOf(value: unknown): number | undefined {
+/** Parses naabu's `2026-11-21T07:17:15.416Z` and zmap's form with `+0000` to Unix milliseconds. */
+function parseTime(value: unknown): number | undefined {
   if (typeof value !== "string" || value.length > 40) return undefined;
   const time = Date.parse(value.replace(/([+-]\d\d)(\d\d)$/, "$1:$2"));
   return Number.isNaN(time) ? undefined : time;

@@ -1,5 +1,5 @@
 /**
- * Rows as lines, for other programs.
+ * The formats `hostport` and `grep`: one line per server, for other programs.
  *
  * @module
  */
@@ -11,21 +11,21 @@ import type { Format } from "./sink.ts";
 
 const plain = { head: "", tail: "", appendable: true };
 
-/** `host:port` per line. */
+/** The format with one `host:port` or `[v6]:port` per line. */
 export const hostPortFormat: Format = {
   ...plain,
   name: "hostport",
-  whole: (line) => parseEndpoint(line) !== undefined,
+  isComplete: (line) => parseEndpoint(line) !== undefined,
   row: (record) => `${serverId(record)}\n`,
 };
 
-/** nmap's and masscan's grepable line: its port is a TCP port where some protocol used TCP. */
+/** The greppable format of nmap and masscan. A server that replied over TCP is a TCP port. */
 export function grepFormat(allProtocols: readonly Protocol[] = PROTOCOLS): Format {
   const overTcp = allProtocols.filter(({ transport }) => transport === "tcp");
   return {
     ...plain,
     name: "grep",
-    whole: (line) => line.endsWith("//"),
+    isComplete: (line) => line.endsWith("//"),
     row: (record) => {
       const { host, port, protocol, protocols, seen_at: seenAt } = record;
       const transport = overTcp.some(({ name }) => protocols.includes(name)) ? "tcp" : "udp";

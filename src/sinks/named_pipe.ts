@@ -1,6 +1,6 @@
 /**
- * Named pipes that rows go to. The system blocks a thread that opens a pipe to write until a reader has
- * opened it, and no signal ends that: so a pipe is opened once it has a reader.
+ * Named pipes as outputs. Opening a pipe for writing blocks the thread until a reader opens the pipe, and
+ * cannot be cancelled. Therefore a pipe is opened when it has a reader.
  *
  * @module
  */
@@ -9,18 +9,18 @@ import { type Clock, sleep } from "../net/clock.ts";
 
 /** How to wait for the reader of a named pipe. */
 export interface ReaderWait {
-  /** The clock. */
+  /** The clock that measures the pauses. */
   readonly clock: Clock;
-  /** Ends the wait. */
+  /** Cancels the wait. Default: none. */
   readonly signal?: AbortSignal;
-  /** Called with the path of a pipe that has no reader, once. */
+  /** Called once, with the path, when the pipe has no reader. */
   readonly report: (path: string) => void;
 }
 
-/** How long a pipe without a reader is left alone, milliseconds. */
+/** Pause between two attempts to open a pipe, milliseconds. */
 const PAUSE_MS = 50;
 
-/** Whether a path leads to a pipe; false where the program may not find out. */
+/** Whether a path leads to a named pipe; `false` without the permission to read the path. */
 export async function isPipe(path: string): Promise<boolean> {
   const { state } = await Deno.permissions.query({ name: "read", path });
   if (state !== "granted") return false;
@@ -33,9 +33,9 @@ export async function isPipe(path: string): Promise<boolean> {
 }
 
 /**
- * Opens a pipe to write, as soon as it has a reader.
+ * Opens a pipe for writing as soon as it has a reader.
  *
- * @throws {@linkcode ReaderWait.signal}'s reason, where that ends the wait; else the system's error.
+ * @throws The reason of {@linkcode ReaderWait.signal} when it cancels the wait; else the system's error.
  */
 export async function openPipe(path: string, wait: ReaderWait): Promise<Deno.FsFile> {
   const { clock, signal, report } = wait;
@@ -48,7 +48,7 @@ export async function openPipe(path: string, wait: ReaderWait): Promise<Deno.FsF
   }
 }
 
-/** Opens a pipe that has a reader, and closes what is held of it. */
+/** Opens a pipe that has a reader, and closes the descriptors of {@linkcode hold}. */
 async function openHeld(path: string, held: readonly number[]): Promise<Deno.FsFile> {
   try {
     return await Deno.open(path, { write: true });
@@ -58,10 +58,11 @@ async function openHeld(path: string, held: readonly number[]): Promise<Deno.FsF
 }
 
 /**
- * Opens a pipe to write without blocking, which admits a waiting reader, and then to read: so the next
- * program that opens the pipe is not blocked, though that reader may have left.
+ * Opens a pipe for writing without blocking, which unblocks a waiting reader, and then for reading. While
+ * these descriptors are open, another open for writing does not block, even if the reader has closed the
+ * pipe.
  *
- * @returns Descriptors; none where the system refuses for another reason than a missing reader.
+ * @returns Descriptors; none when the system refuses for another reason than a missing reader.
  */
 function hold(path: string): readonly number[] | "no reader" {
   const held: number[] = [];

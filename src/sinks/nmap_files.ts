@@ -1,30 +1,31 @@
 /**
- * Servers in the files of nmap, and of masscan, which writes the same: XML and greppable lines.
+ * Reads open ports from the XML and greppable output of nmap, which masscan writes too.
  *
  * @module
  */
 import { type Tag, XmlError, XmlReader } from "./xml_tags.ts";
 
-/** An open port. */
+/** An open port of a host, with values as they were written. */
 export interface OpenPort {
-  /** The host's address, as it was written. */
+  /** The host's address, unparsed. */
   readonly host: string;
-  /** The port, as it was written. */
+  /** The port number, unparsed. */
   readonly port: string;
-  /** When it was seen, Unix seconds, where that is known. */
+  /** Time of the reply, Unix seconds, unparsed; `undefined` when the file has none. */
   readonly seconds?: string;
 }
 
-/** Transports over which servers may be found; SCTP and IP protocols have other numbers. */
+/** Transports whose ports are read. Numbers of SCTP ports and IP protocols mean something else. */
 const TRANSPORTS = new Set(["tcp", "udp"]);
 
 /**
- * Open ports in a greppable line, `-oG`: `Host: 127.0.0.1 ()` and `Ports: 22/open/tcp//ssh///`,
- * between tabs. masscan's and ours begin with a time. A line about a host that is up has no ports.
+ * Parses the open ports of a greppable line (`-oG`): tab-separated fields `Host: 127.0.0.1 ()` and
+ * `Ports: 22/open/tcp//ssh///`. Lines of masscan and blocksweep begin with a field `Timestamp`. A line
+ * about the state of a host has no ports.
  *
- * @returns `undefined` where the line is of another format.
+ * @returns `undefined` when the line has another format.
  */
-export function readGrepLine(line: string): readonly OpenPort[] | undefined {
+export function parseGrepLine(line: string): readonly OpenPort[] | undefined {
   const fields = new Map(
     line.split("\t").map((field) => {
       const colon = field.indexOf(": ");
@@ -34,7 +35,7 @@ export function readGrepLine(line: string): readonly OpenPort[] | undefined {
   const host = fields.get("Host")?.split(" ", 1)[0];
   if (host === undefined) return undefined;
   const found: OpenPort[] = [];
-  // A version may hold ", " too, but no slash: nmap writes | in its place.
+  // The version of a service may contain ", " but no slash: nmap replaces slashes by |.
   for (const text of fields.get("Ports")?.split(", ") ?? []) {
     const [port, state, transport] = text.split("/", 3);
     if (state !== "open" || !TRANSPORTS.has(transport)) continue;
@@ -43,27 +44,27 @@ export function readGrepLine(line: string): readonly OpenPort[] | undefined {
   return found;
 }
 
-/** Reads XML, `-oX`, as it comes in: the open ports of each host. */
+/** Reads the open ports of hosts from XML output (`-oX`), as a stream. */
 export class NmapReader {
   readonly #xml = new XmlReader();
   #host: string | undefined;
   #seconds: string | undefined;
   #port: string | undefined;
 
-  /** The line that is being read, from 1. */
+  /** Number of the current line, from 1. */
   get line(): number {
     return this.#xml.line;
   }
 
-  /** Whether the document has ended: an interrupted scan leaves a part of one. */
+  /** Whether the document is complete. The file of an interrupted scan is not. */
   get isWhole(): boolean {
     return this.#xml.isWhole;
   }
 
   /**
-   * The open ports that a part of the text completes.
+   * Reads the next part of the text, and returns the open ports that it completes.
    *
-   * @throws XmlError where it is not XML, or XML of another program.
+   * @throws XmlError for malformed XML, and for XML of another format.
    */
   *read(text: string): Generator<OpenPort, void> {
     for (const tag of this.#xml.read(text)) {
@@ -72,8 +73,8 @@ export class NmapReader {
     }
   }
 
-  #take({ name, within, attributes }: Tag): OpenPort | undefined {
-    const parent = within.at(-1);
+  #take({ name, ancestors, attributes }: Tag): OpenPort | undefined {
+    const parent = ancestors.at(-1);
     if (parent === undefined && name !== "nmaprun") {
       throw new XmlError(`its root element is <${name}>, and not <nmaprun>`);
     }

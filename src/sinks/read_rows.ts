@@ -1,5 +1,5 @@
 /**
- * Reading rows back that one of our formats wrote.
+ * Converts rows of this program's CSV and JSON formats back to records.
  *
  * @module
  */
@@ -8,15 +8,15 @@ import { type Field, FIELDS, type FieldType, type ServerRecord } from "../core/r
 import { unguardText } from "./csv.ts";
 
 /**
- * The record of a JSON object. Keys that it lacks are null; those of others are passed over.
+ * Converts a JSON object to a record. Missing keys are null; unknown keys are ignored.
  *
- * @returns `undefined` where a value is not what its field holds, or there is no address.
+ * @returns `undefined` when a value has the wrong type for its field, or the endpoint is invalid.
  */
-export function recordOfJson(row: Readonly<Record<string, unknown>>): ServerRecord | undefined {
+export function recordFromJson(row: Readonly<Record<string, unknown>>): ServerRecord | undefined {
   const record: Record<string, unknown> = {};
   for (const { name, type, nullable } of FIELDS) {
     const value = row[name] ?? (nullable ? null : DEFAULTS[name] ?? null);
-    if (value === null ? !nullable : !FITS[type](value)) return undefined;
+    if (value === null ? !nullable : !IS_TYPE[type](value)) return undefined;
     record[name] = value;
   }
   const address = parseAddress(record.host as string);
@@ -25,7 +25,7 @@ export function recordOfJson(row: Readonly<Record<string, unknown>>): ServerReco
   return { ...record as unknown as ServerRecord, host: formatAddress(address) };
 }
 
-/** What stands for columns that were not chosen when the row was written. */
+/** Defaults of fields that are not nullable: the row may have been written without their columns. */
 const DEFAULTS: Readonly<Record<string, unknown>> = {
   protocol: "",
   protocols: [],
@@ -33,8 +33,8 @@ const DEFAULTS: Readonly<Record<string, unknown>> = {
   seen_at: 0,
 };
 
-/** Whether a value is what a field holds. */
-const FITS: Readonly<Record<FieldType, (value: unknown) => boolean>> = {
+/** Tests whether a value has a field's type. */
+const IS_TYPE: Readonly<Record<FieldType, (value: unknown) => boolean>> = {
   text: (value) => typeof value === "string",
   integer: Number.isSafeInteger,
   number: Number.isFinite,
@@ -55,12 +55,12 @@ function isPlugin(value: unknown): boolean {
 }
 
 /**
- * The JSON object of a line of CSV.
+ * Converts the cells of a CSV line to a JSON object.
  *
- * @param head The names of its columns.
- * @returns `undefined` where a cell is not what its column holds.
+ * @param head Names of the columns.
+ * @returns `undefined` when the number of cells is wrong, or a cell has the wrong type for its column.
  */
-export function jsonOfCells(
+export function jsonFromCells(
   head: readonly string[],
   cells: readonly string[],
 ): Readonly<Record<string, unknown>> | undefined {

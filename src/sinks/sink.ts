@@ -1,175 +1,171 @@
 /**
- * Where rows go.
+ * The contract of sinks, which write records, and the sink that writes a text format to an output.
  *
  * @module
  */
 import type { ServerRecord } from "../core/record.ts";
 
-/** Takes rows. */
+/** The destination of a scan's records. */
 export interface Sink extends AsyncDisposable {
   /**
-   * Writes rows.
+   * Writes records.
    *
-   * @returns Resolves when they have been accepted; then each of them is whole where it went.
+   * @returns Resolves when the file or database has accepted each record as a whole.
    */
   write(records: readonly ServerRecord[]): Promise<void>;
-  /** Hands everything that was accepted on to the disk. */
+  /** Syncs accepted records to the disk. */
   flush(): Promise<void>;
-  /** How many bytes were accepted. */
+  /** Number of accepted bytes; 0 for a database. */
   position(): number;
   /**
-   * Checks that what was accepted is still there. Default: nobody can tell.
+   * Checks that accepted rows were not lost. Absent when this cannot be checked.
    *
    * @throws OutputLostError
    */
   check?(): Promise<void>;
 }
 
-/** How rows become text. */
+/** A text format of records. */
 export interface Format {
-  /** Its name: `--format`. */
+  /** The name of the format in `--format`. */
   readonly name: string;
-  /** What stands before the first row. */
+  /** Text before the first row: the header of CSV, for example. */
   readonly head: string;
-  /** What stands behind the last row. */
+  /** Text after the last row. */
   readonly tail: string;
-  /** Whether rows can be added to a file that has an end. */
+  /** Whether rows can be appended to a complete file. */
   readonly appendable: boolean;
   /**
-   * Whether rows can be added to a file that starts with this line. Without it, they can where that
-   * is the head.
+   * Whether rows can be appended to a file with this first line. Default: when the line is the header.
    */
-  fits?(first: string): boolean;
+  canFollow?(firstLine: string): boolean;
+  /** Whether a last line without a line feed is a complete row. Default: it is not. */
+  isComplete?(line: string): boolean;
   /**
-   * Whether a last line that lacks its end is a whole row all the same, and not a torn one. Without
-   * it, none is.
-   */
-  whole?(line: string): boolean;
-  /**
-   * One row.
+   * Formats a record as a row.
    *
-   * @param first Whether it is the first of its file.
+   * @param first Whether the row is the first of its file.
    */
   row(record: ServerRecord, first: boolean): string;
 }
 
-/** A file, or what stands for one. */
+/** A file, a pipe or standard output. */
 export interface Output extends AsyncDisposable {
-  /** How errors name it. */
+  /** The name of the output in error messages. */
   readonly name: string;
-  /** Writes some of the bytes; returns how many. */
+  /** Writes some of the bytes; returns the number of written bytes. */
   write(bytes: Uint8Array): Promise<number>;
-  /** Cuts it back to a length, where that is possible: pipes have no way back. */
+  /** Truncates the output to a length in bytes. Does nothing for pipes and standard output. */
   truncate(length: number): Promise<void>;
-  /** Hands it on to the disk, where there is one. */
+  /** Syncs a regular file to the disk. Does nothing for other outputs. */
   sync(): Promise<void>;
   /**
-   * Looks what became of a regular file since it was opened.
+   * Checks a regular file. Absent for other outputs.
    *
-   * @returns How long it is, bytes, or what became of it in words.
+   * @returns Its size in bytes; or text that describes how it was deleted or replaced.
    */
-  look?(): Promise<number | string>;
+  readonly currentSize?: () => Promise<number | string>;
 }
 
-/** Rows could not be written. */
+/** An output refused rows. The message names the output and the reason. */
 export class WriteError extends Error {
   /** Always `"WriteError"`. */
   override readonly name = "WriteError";
 }
 
-/** Rows that were written are no longer there. */
+/** An output file was deleted, replaced or changed by another program, so written rows are lost. */
 export class OutputLostError extends WriteError {
   /**
-   * Says what became of an output.
-   *
-   * @param name How errors name it.
-   * @param fate What became of it.
+   * @param name The name of the output in error messages.
+   * @param reason What happened to the output.
    */
-  constructor(name: string, fate: string) {
-    super(`Cannot write to ${name}: ${fate}`);
+  constructor(name: string, reason: string) {
+    super(`Cannot write to ${name}: ${reason}`);
   }
 }
 
-/** Rows as text in an output. */
+/** A sink that writes records to an output in a text format. */
 export class TextSink implements Sink {
   readonly #encoder = new TextEncoder();
+  /** Number of accepted bytes in the output. */
   #length: number;
+  /** Whether the output has no row yet. */
   #empty: boolean;
+  /** Whether the header is written. */
   #begun: boolean;
-  #joint: string;
+  #separator: string;
   #failed = false;
-  /** Bytes that are being written. */
+  /** Number of bytes of the write that is under way. */
   #pending = 0;
 
   /**
-   * Takes an output over.
+   * Owns an output: disposing the sink closes the output.
    *
-   * @param length How long the output is already: more than 0 when rows are appended to it.
-   * @param joint What goes between that and the first row.
+   * @param length Number of bytes in the output: more than 0 when rows are appended.
+   * @param separator Text to write before the first appended row.
    */
   constructor(
     private readonly output: Output,
     private readonly format: Format,
     length = 0,
-    joint = "",
+    separator = "",
   ) {
-    this.#joint = joint;
+    this.#separator = separator;
     this.#length = length;
     this.#begun = length > 0;
     this.#empty = length <= format.head.length;
   }
 
   /**
-   * Writes rows. Where the output takes only a part, it is cut back to the last whole row, and the
-   * rows behind that are lost.
+   * Writes records. When the output accepts only a part of the bytes, it is truncated to its length before
+   * this call, and the records are lost.
    *
    * @throws WriteError
    */
   async write(records: readonly ServerRecord[]): Promise<void> {
     if (records.length === 0 && this.#begun) return;
-    let text = this.#begun ? this.#joint : this.format.head;
+    let text = this.#begun ? this.#separator : this.format.head;
     for (const record of records) {
       text += this.format.row(record, this.#empty);
       this.#empty = false;
     }
     await this.#put(text);
     this.#begun = true;
-    this.#joint = "";
+    this.#separator = "";
   }
 
   async #put(text: string): Promise<void> {
     let bytes = this.#encoder.encode(text);
-    const whole = this.#length + bytes.length;
+    const newLength = this.#length + bytes.length;
     this.#pending = bytes.length;
     try {
       while (bytes.length > 0) {
         const written = await this.output.write(bytes);
-        if (written === 0) throw new Error("nothing more is taken");
+        if (written === 0) throw new Error("it accepts no more bytes");
         bytes = bytes.subarray(written);
       }
     } catch (error) {
       this.#failed = true;
       const { message } = error as Error;
-      await this.output.truncate(this.#length).catch(() => {}); // what is reported is the cause
+      await this.output.truncate(this.#length).catch(() => {}); // the first error is reported
       throw new WriteError(`Cannot write to ${this.output.name}: ${message}`, { cause: error });
     }
-    this.#length = whole;
+    this.#length = newLength;
     this.#pending = 0;
   }
 
-  /** A file that another program truncates or writes to has another length than was written. */
+  /** Compares the output's size with the number of written bytes: another program may have changed it. */
   async check(): Promise<void> {
-    if (this.output.look === undefined || this.#failed) return;
-    const least = this.#length;
-    const found = await this.output.look();
-    const most = this.#length + this.#pending;
-    if (typeof found === "number" && found >= least && found <= most) return;
-    const fate = typeof found === "string"
-      ? found
-      : `another program changed it: it has ${found} bytes in place of ${
-        found < least ? least : most
-      }`;
-    throw new OutputLostError(this.output.name, fate);
+    if (this.output.currentSize === undefined || this.#failed) return;
+    const minSize = this.#length;
+    const size = await this.output.currentSize();
+    const maxSize = this.#length + this.#pending;
+    if (typeof size === "number" && size >= minSize && size <= maxSize) return;
+    const expected = typeof size === "number" && size < minSize ? minSize : maxSize;
+    const reason = typeof size === "string"
+      ? size
+      : `another program changed it: it has ${size} bytes in place of ${expected}`;
+    throw new OutputLostError(this.output.name, reason);
   }
 
   flush(): Promise<void> {
@@ -180,7 +176,7 @@ export class TextSink implements Sink {
     return this.#length;
   }
 
-  /** Writes what stands behind the last row, and closes the output. */
+  /** Writes the text after the last row, syncs, and closes the output. */
   async [Symbol.asyncDispose](): Promise<void> {
     try {
       if (!this.#failed) {

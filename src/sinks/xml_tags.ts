@@ -1,50 +1,50 @@
 /**
- * The tags of an XML document as its text comes in: the subset that scanners write. There is no
- * DTD, no entity but the five of XML and numeric ones, and a bound for everything that is kept.
+ * A streaming reader for the tags of an XML document, for the subset of XML that scanners write. It
+ * refuses DTDs, and entities other than XML's five predefined and numeric ones. All buffers are bounded.
  *
  * @module
  */
 
-/** Text that is not XML, or more than is read of it. */
+/** The text is no XML, or exceeds a limit of the reader. */
 export class XmlError extends Error {
   /** Always `"XmlError"`. */
   override readonly name = "XmlError";
 }
 
-/** A tag. */
+/** An opening or empty tag. */
 export interface Tag {
-  /** Its name. */
+  /** The name of the element. */
   readonly name: string;
-  /** The names of the elements around it, the root first. */
-  readonly within: readonly string[];
-  /** Its attributes. */
+  /** Names of the enclosing elements, the root first. */
+  readonly ancestors: readonly string[];
+  /** Values of attributes by name, with entities replaced. */
   readonly attributes: ReadonlyMap<string, string>;
 }
 
-/** Characters of one tag or comment at the most: a script of nmap may print a page. */
-const LONGEST_TAG = 1 << 20;
-/** Elements inside each other at the most; nmap's scripts nest some ten. */
-const DEEPEST = 64;
+/** Maximum length of a tag or comment, UTF-16 code units. Output of nmap's scripts may be long. */
+const MAX_TAG_LENGTH = 1 << 20;
+/** Maximum nesting depth of elements. Output of nmap's scripts has about ten levels. */
+const MAX_DEPTH = 64;
 
-/** What `<` begins. */
+/** Kinds of markup that begin with `<`. */
 type Kind = "tag" | "comment" | "instruction" | "declaration";
 
-/** Reads tags: in linear time, each character once, wherever the text is cut. */
+/** Reads tags in linear time. The text may be cut into chunks at any position. */
 export class XmlReader {
-  /** The line that is being read, from 1. */
+  /** Number of the current line, from 1. */
   line = 1;
   readonly #open: string[] = [];
   #parts: string[] = [];
-  /** Characters of the tag so far; 0 outside of tags. */
+  /** Length of the current tag so far; 0 outside of tags. */
   #length = 0;
   #head = "";
   #quote = 0;
-  /** The two characters before the present one. */
+  /** Codes of the two characters before the current one. */
   #last = [0, 0];
   #rooted = false;
 
-  /** @param longestTag Characters of one tag at the most. Default: 1 Mi. */
-  constructor(private readonly longestTag = LONGEST_TAG) {}
+  /** @param maxTagLength Maximum length of a tag, UTF-16 code units. Default: 2^20. */
+  constructor(private readonly maxTagLength = MAX_TAG_LENGTH) {}
 
   /** Whether the root element has begun and ended. */
   get isWhole(): boolean {
@@ -52,7 +52,7 @@ export class XmlReader {
   }
 
   /**
-   * The opening and empty tags that a part of the text completes.
+   * Reads the next part of the text, and returns the opening and empty tags that it completes.
    *
    * @throws XmlError
    */
@@ -77,10 +77,10 @@ export class XmlReader {
     if (this.#length > 0) this.#parts.push(text.slice(begin));
   }
 
-  /** Takes a character of a tag; whether it is its last. */
+  /** Processes a character of a tag. Returns whether the tag ends with it. */
   #ends(code: number): boolean {
-    if (++this.#length > this.longestTag) {
-      throw new XmlError(`a tag has more than ${this.longestTag} characters`);
+    if (++this.#length > this.maxTagLength) {
+      throw new XmlError(`a tag has more than ${this.maxTagLength} characters`);
     }
     if (this.#head.length < 4) this.#head += String.fromCharCode(code);
     const [before, last] = this.#last;
@@ -91,7 +91,7 @@ export class XmlReader {
       case "instruction":
         return code === GREATER && last === QUESTION;
       case "declaration":
-        if (code === BRACKET) throw new XmlError("it has a DTD, or text that is not in attributes");
+        if (code === BRACKET) throw new XmlError("it has a DTD or a CDATA section");
     }
     if (this.#quote !== 0) {
       if (code === this.#quote) this.#quote = 0;
@@ -122,10 +122,11 @@ export class XmlReader {
     }
     if (this.#open.length === 0 && this.#rooted) throw new XmlError("it has two root elements");
     this.#rooted = true;
-    const tag = { name, within: [...this.#open], attributes: attributesOf(text, 1 + name.length) };
+    const attributes = attributesOf(text, 1 + name.length);
+    const tag = { name, ancestors: [...this.#open], attributes };
     if (!text.endsWith("/>")) this.#open.push(name);
-    if (this.#open.length > DEEPEST) {
-      throw new XmlError(`its elements are more than ${DEEPEST} levels deep`);
+    if (this.#open.length > MAX_DEPTH) {
+      throw new XmlError(`its elements are more than ${MAX_DEPTH} levels deep`);
     }
     return tag;
   }
@@ -135,7 +136,7 @@ const NAME = /(?<=^<\/?)[A-Za-z_:][\w:.-]{0,63}(?=[\s/>])/;
 const ATTRIBUTE = /\s+([A-Za-z_:][\w:.-]*)\s*=\s*(?:"([^"<]*)"|'([^'<]*)')/y;
 const END = /\s*\/?>/y;
 
-/** The attributes of a tag, from a place in it on. */
+/** Parses the attributes of a tag from an index on. */
 function attributesOf(text: string, from: number): ReadonlyMap<string, string> {
   const attributes = new Map<string, string>();
   ATTRIBUTE.lastIndex = from;
@@ -154,14 +155,14 @@ const PREDEFINED: ReadonlyMap<string, string> = new Map(
   Object.entries({ "amp;": "&", "lt;": "<", "gt;": ">", "quot;": '"', "apos;": "'" }),
 );
 
-/** What an entity stands for. */
+/** The character of an entity. */
 function character(entity: string, name = ""): string {
   const plain = PREDEFINED.get(name);
   if (plain !== undefined) return plain;
   const [, hex, decimal] = /^#(?:x([\da-fA-F]+)|(\d+));$/.exec(name) ?? [];
   const code = hex !== undefined ? parseInt(hex, 16) : Number(decimal);
   if (code <= 0x10ffff) return String.fromCodePoint(code);
-  throw new XmlError(`the entity ${entity} is not one of XML's own`);
+  throw new XmlError(`the entity ${entity} is not predefined in XML`);
 }
 
 const [LINE_FEED, LESS, GREATER, BRACKET] = [10, 60, 62, 91];

@@ -174,7 +174,7 @@ export class Webhook implements AsyncDisposable {
         signal: AbortSignal.any([this.#ended.signal, late.signal]),
       });
       await response.body?.cancel();
-      return fateOf(response, clock.wall());
+      return pathChangeOf(response, clock.wall());
     } catch (error) {
       const why = late.signal.aborted ? "no answer in 10 s" : failureOf(error as Error);
       return { kind: "failed", why, pauseMs: 0 };
@@ -185,7 +185,7 @@ export class Webhook implements AsyncDisposable {
 }
 
 /** What a response means. Its text is left out: it may repeat the URL. */
-function fateOf({ ok, status, headers }: Response, now: number): Fate {
+function pathChangeOf({ ok, status, headers }: Response, now: number): Fate {
   if (ok) return { kind: "accepted" };
   const why = `HTTP status ${status}`;
   if (REFUSALS.has(status)) return { kind: "refused", why };
@@ -201,9 +201,16 @@ function retryAfter(text: string | null, now: number): number {
 
 /** What may be wrong with a connection: messages of the runtime hold the URL, and are not shown. */
 const FAILURES = [
-  ...["connection refused", "connection reset", "no route to host", "network is unreachable"],
-  ...["host is unreachable", "connection closed", "failed to lookup address", "certificate"],
-  ...["too many open files", "requires net access"],
+  "connection refused",
+  "connection reset",
+  "no route to host",
+  "network is unreachable",
+  "host is unreachable",
+  "connection closed",
+  "failed to lookup address",
+  "certificate",
+  "too many open files",
+  "requires net access",
 ];
 
 function failureOf({ message, name }: Error): string {

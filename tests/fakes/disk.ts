@@ -153,7 +153,8 @@ export class FakeDisk implements Disk {
       },
       truncate: (length) => act({ kind: "truncate", file, length }),
       sync: () => act({ kind: "sync", file }),
-      fate: () => Promise.resolve(this.#names.get(path) === file ? undefined : "it was deleted"),
+      pathChange: () =>
+        Promise.resolve(this.#names.get(path) === file ? undefined : "it was deleted"),
       lock: () => {
         if (this.#locked.has(file)) return Promise.resolve(false);
         locked = true;

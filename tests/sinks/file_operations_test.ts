@@ -1,7 +1,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { systemDisk } from "../../src/sinks/file_operations.ts";
 
-Deno.test("a file is removed, if there is one, and a folder in its place is not", async () => {
+Deno.test("remove() removes a file, ignores a missing one, and refuses a folder", async () => {
   const folder = await Deno.makeTempDir();
   try {
     const [file, empty] = [`${folder}/a`, `${folder}/b`];

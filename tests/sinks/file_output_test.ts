@@ -3,7 +3,7 @@ import { InputError } from "../../src/core/errors.ts";
 import { emptyRecord, FIELDS, type ServerRecord } from "../../src/core/record.ts";
 import { csvFormat } from "../../src/sinks/csv.ts";
 import { jsonFormat, ndjsonFormat } from "../../src/sinks/json.ts";
-import { readIds } from "../../src/sinks/read_ids.ts";
+import { readEndpoints } from "../../src/sinks/read_endpoints.ts";
 import { serverTable } from "../../src/app/outputs/table_format.ts";
 import { grepFormat, hostPortFormat } from "../../src/sinks/line_formats.ts";
 import { openFile } from "../../src/sinks/file_output.ts";
@@ -23,7 +23,7 @@ const record = (port: number): ServerRecord => ({
   motd: "é".repeat(port % 7),
 });
 
-/** A disk with room for so many bytes, of which each write takes at most seven. */
+/** An output with a limited capacity, which accepts at most seven bytes per write. */
 class SmallDisk implements Output {
   readonly name = '"disk"';
   bytes: number[] = [];
@@ -59,7 +59,7 @@ class SmallDisk implements Output {
 
 const ndjson = ndjsonFormat(FIELDS);
 
-Deno.test("a full disk holds whole rows, and exactly those that were accepted", async () => {
+Deno.test("a full disk holds complete rows, exactly those that were accepted", async () => {
   for (let room = 0; room < 4000; room += 61) {
     const disk = new SmallDisk(room);
     const sink = new TextSink(disk, ndjson);
@@ -84,17 +84,17 @@ Deno.test("a full disk holds whole rows, and exactly those that were accepted", 
   }
 });
 
-/** Writes rows to a file; says what it holds then. */
+/** Writes rows to a file and returns the file's text. */
 async function write(
   path: string,
   format: Format,
   append: boolean,
   ports: number[],
 ): Promise<string> {
-  const { output, length, joint } = await openFile(path, format, append);
+  const { output, length, separator } = await openFile(path, format, append);
   await output.truncate(length);
   {
-    await using sink = new TextSink(output, format, length, joint);
+    await using sink = new TextSink(output, format, length, separator);
     await sink.write([]);
     for (const port of ports) await sink.write([record(port)]);
   }
@@ -104,7 +104,7 @@ async function write(
 const ports = (text: string) =>
   [...text.matchAll(/127\.0\.0\.1"?,?"?(?:port"?:)?(\d+)/g)].map(([, port]) => Number(port));
 
-Deno.test("files are written anew, or added to behind their last whole line", async () => {
+Deno.test("files are overwritten, or appended to after the last complete line", async () => {
   const folder = await Deno.makeTempDir();
   try {
     for (const format of [csvFormat(FIELDS), ndjson, hostPortFormat, grepFormat(), tableFormat]) {
@@ -114,7 +114,7 @@ Deno.test("files are written anew, or added to behind their last whole line", as
       assertEquals(text.split("\n").filter((line) => line.includes("127.0.0.1")).length, 1);
       await Deno.writeTextFile(path, "127.0.0.1,torn", { append: true });
       await write(path, format, true, [4, 5]);
-      assertEquals((await readIds(path, format.name)).map(({ port }) => port), [3, 4, 5]);
+      assertEquals((await readEndpoints(path, format.name)).map(({ port }) => port), [3, 4, 5]);
     }
     assertEquals(ports(await Deno.readTextFile(`${folder}/rows.csv`)), [3, 4, 5]);
   } finally {
@@ -122,7 +122,7 @@ Deno.test("files are written anew, or added to behind their last whole line", as
   }
 });
 
-Deno.test("a last line without its end stays where it is whole, and is cut where it is torn", async () => {
+Deno.test("a last line without a line feed is kept when complete, and removed when torn", async () => {
   const folder = await Deno.makeTempDir();
   try {
     const formats = [csvFormat(FIELDS), ndjson, hostPortFormat, grepFormat(), tableFormat];
@@ -134,8 +134,8 @@ Deno.test("a last line without its end stays where it is whole, and is cut where
       await Deno.writeTextFile(path, full.trimEnd());
       assertEquals(await write(path, format, true, []), kept, format.name);
       const row = format.row(record(3), false);
-      const joint = format === tableFormat ? "" : "\n";
-      assertEquals(await write(path, format, true, [3]), `${kept}${joint}${row}`, format.name);
+      const separator = format === tableFormat ? "" : "\n";
+      assertEquals(await write(path, format, true, [3]), `${kept}${separator}${row}`, format.name);
       const torn = full.slice(0, last + 7);
       await Deno.writeTextFile(path, torn);
       assertEquals(await write(path, format, true, [3]), full.slice(0, last) + row, format.name);
@@ -145,7 +145,7 @@ Deno.test("a last line without its end stays where it is whole, and is cut where
   }
 });
 
-Deno.test("a torn head is written anew; a line that is none is not ours to cut", async () => {
+Deno.test("a torn header is rewritten; another first line is refused and kept", async () => {
   const folder = await Deno.makeTempDir();
   const format = csvFormat(FIELDS.slice(0, 2));
   try {
@@ -163,7 +163,7 @@ Deno.test("a torn head is written anew; a line that is none is not ours to cut",
   }
 });
 
-Deno.test("rows are added to NDJSON of the same keys, in whatever order", async () => {
+Deno.test("rows are appended to NDJSON with equal keys in any order", async () => {
   const path = await Deno.makeTempFile();
   const [host, port, guid] = ["host", "port", "guid"].map((name) =>
     FIELDS.find((field) => field.name === name)!
@@ -180,11 +180,11 @@ Deno.test("rows are added to NDJSON of the same keys, in whatever order", async 
   }
 });
 
-Deno.test("readIds() reads a last line as appending keeps it, and passes over what is not ours", async () => {
+Deno.test("readEndpoints() skips torn last lines and lines that are no rows", async () => {
   const path = await Deno.makeTempFile();
   const known = async (format: string, text: string) => {
     await Deno.writeTextFile(path, text);
-    return (await readIds(path, format)).map(({ port }) => port);
+    return (await readEndpoints(path, format)).map(({ port }) => port);
   };
   try {
     const csv = 'host,port,motd\r\n::1,1,"a ""b"", c"\r\n';
@@ -207,7 +207,7 @@ Deno.test("readIds() reads a last line as appending keeps it, and passes over wh
   }
 });
 
-Deno.test("a file without rows has its head and its tail", async () => {
+Deno.test("a file without rows has the header and the footer of its format", async () => {
   const folder = await Deno.makeTempDir();
   try {
     assertEquals(
@@ -224,7 +224,7 @@ Deno.test("a file without rows has its head and its tail", async () => {
   }
 });
 
-Deno.test("opening says what is wrong, and spoils nothing", async () => {
+Deno.test("files that cannot be opened for rows give clear errors and stay unchanged", async () => {
   const folder = await Deno.makeTempDir();
   try {
     await assertRejects(
@@ -256,7 +256,7 @@ Deno.test("opening says what is wrong, and spoils nothing", async () => {
   }
 });
 
-Deno.test("a long torn line is found, however far its end is", async () => {
+Deno.test("a torn last line of several chunks is found", async () => {
   const path = await Deno.makeTempFile();
   try {
     await Deno.writeTextFile(path, `first\n${"x".repeat(200_000)}`);
@@ -269,23 +269,23 @@ Deno.test("a long torn line is found, however far its end is", async () => {
   }
 });
 
-Deno.test("readIds() finds nothing in what is not there, or not ours", async () => {
-  assertEquals(await readIds("/nonexistent/x.csv", "csv"), []);
+Deno.test("readEndpoints() returns nothing for missing files and other formats", async () => {
+  assertEquals(await readEndpoints("/nonexistent/x.csv", "csv"), []);
   const path = await Deno.makeTempFile();
   try {
     await Deno.writeTextFile(
       path,
       '{"host":"nonsense","port":1}\nnot json\n{"host":"::1","port":2}\n{"ho',
     );
-    assertEquals(await readIds(path, "ndjson"), [{ address: 1n, port: 2 }]);
-    assertEquals(await readIds(path, "table"), []);
-    assertEquals(await readIds(path, "json"), []);
+    assertEquals(await readEndpoints(path, "ndjson"), [{ address: 1n, port: 2 }]);
+    assertEquals(await readEndpoints(path, "table"), []);
+    assertEquals(await readEndpoints(path, "json"), []);
   } finally {
     await Deno.remove(path);
   }
 });
 
-Deno.test("a file that others delete, replace, truncate or write to is noticed, and no other", async () => {
+Deno.test("deletion, replacement, truncation and foreign writes of an output are detected", async () => {
   const folder = await Deno.makeTempDir();
   const path = `${folder}/rows.ndjson`;
   const changes: Record<string, [change: () => Promise<unknown>, fate: string | undefined]> = {
@@ -331,7 +331,7 @@ Deno.test("a file that others delete, replace, truncate or write to is noticed, 
       const look = () => last === "close" ? sink[Symbol.asyncDispose]() : sink.check();
       if (fate === undefined) await look();
       else await assertRejects(look, OutputLostError, `Cannot write to "${path}": ${fate}`, what);
-      if (last !== "close") await sink[Symbol.asyncDispose]().catch(() => {}); // told above
+      if (last !== "close") await sink[Symbol.asyncDispose]().catch(() => {}); // the error was asserted above
       for (const one of [folder, `${folder}.away`]) {
         await Deno.remove(one, { recursive: true }).catch(() => {});
       }
@@ -341,7 +341,7 @@ Deno.test("a file that others delete, replace, truncate or write to is noticed, 
   await Deno.remove(folder, { recursive: true });
 });
 
-Deno.test("rows behind a truncation leave no gap of zeros", async () => {
+Deno.test("rows written after a truncation leave no gap of zeros", async () => {
   const path = await Deno.makeTempFile();
   try {
     const { output } = await openFile(path, ndjson, false);
@@ -356,7 +356,7 @@ Deno.test("rows behind a truncation leave no gap of zeros", async () => {
   }
 });
 
-Deno.test("the check allows for a row that is being written", async () => {
+Deno.test("the check allows for a row whose write is under way", async () => {
   const path = await Deno.makeTempFile();
   try {
     await using sink = new TextSink((await openFile(path, ndjson, false)).output, ndjson);
@@ -368,7 +368,7 @@ Deno.test("the check allows for a row that is being written", async () => {
   }
 });
 
-Deno.test("what is no regular file is not checked", async () => {
+Deno.test("only regular files are checked", async () => {
   const folder = await Deno.makeTempDir();
   const path = `${folder}/rows`;
   try {
@@ -378,7 +378,7 @@ Deno.test("what is no regular file is not checked", async () => {
     await Deno.remove(path);
     await sink.write([record(1)]);
     await sink.check();
-    assertEquals([regular, output.look], [false, undefined]);
+    assertEquals([regular, output.currentSize], [false, undefined]);
   } finally {
     await Deno.remove(folder, { recursive: true });
   }

@@ -3,24 +3,24 @@ import fc from "npm:fast-check@4.10.2";
 import { emptyRecord, FIELDS, serverId, type ServerRecord } from "../../src/core/record.ts";
 import { csvFormat } from "../../src/sinks/csv.ts";
 import {
-  type Assumptions,
-  foreignReader,
-  readForeign,
-  withoutCommas,
+  foreignLineReader,
+  type ImportDefaults,
+  readForeignFile,
+  trimCommas,
 } from "../../src/sinks/foreign_files.ts";
 import { jsonFormat, ndjsonFormat } from "../../src/sinks/json.ts";
 import { grepFormat, hostPortFormat } from "../../src/sinks/line_formats.ts";
 import { XmlError, XmlReader } from "../../src/sinks/xml_tags.ts";
 
-/** Servers of a text, with the time of each; lines that cannot be read are `?`. */
-function read(text: string, assumed: Assumptions = { seenAt: 5 }): string[] {
-  const reader = foreignReader(assumed);
+/** The servers in a text with their times; `?` for each line that cannot be parsed. */
+function read(text: string, assumed: ImportDefaults = { seenAt: 5 }): string[] {
+  const reader = foreignLineReader(assumed);
   return text.split("\n").flatMap((line) =>
     reader(line)?.map(({ record }) => `${serverId(record)} ${record.seen_at}`) ?? ["?"]
   );
 }
 
-/** The same of a file as it comes in, in parts of so many characters; `?` has its line. */
+/** As `read`, for a stream with chunks of `size` characters; `?` is followed by the line number. */
 async function readFile(text: string, size = text.length || 1, longest?: number) {
   const parts = Array.from(
     { length: Math.ceil(text.length / size) },
@@ -28,7 +28,7 @@ async function readFile(text: string, size = text.length || 1, longest?: number)
   );
   const found: string[] = [];
   for await (
-    const { number, servers } of readForeign(ReadableStream.from(parts), { seenAt: 5 }, longest)
+    const { number, servers } of readForeignFile(ReadableStream.from(parts), { seenAt: 5 }, longest)
   ) {
     if (servers === undefined) found.push(`? ${number}`);
     for (const { record } of servers ?? []) found.push(`${serverId(record)} ${record.seen_at}`);
@@ -36,11 +36,11 @@ async function readFile(text: string, size = text.length || 1, longest?: number)
   return found;
 }
 
-// Written by masscan 1.3.2 and zmap 2.1.1 about servers in a network namespace, by nmap 7.93 about
-// its own host, and by hand for naabu, as its `pkg/runner/output.go` writes.
+// Sources: masscan 1.3.2 and zmap 2.1.1 for servers in a network namespace, nmap 7.93 for its own
+// host; for naabu written by hand, in the form of its `pkg/runner/output.go`.
 const file = (name: string) => Deno.readTextFile(new URL(`./foreign/${name}`, import.meta.url));
 
-Deno.test("what masscan wrote is read, as JSON and as lines", async () => {
+Deno.test("masscan's JSON and list output is read", async () => {
   const expected = [4, 2, 3].map((host) => `10.77.0.${host}:25565`);
   const json = read(await file("masscan-json.txt"));
   assertEquals(json.map((one) => one.split(" ")[0]), expected);
@@ -56,22 +56,22 @@ Deno.test("what masscan wrote is read, as JSON and as lines", async () => {
   assertEquals(read("banner tcp 80 10.0.0.1 1700000000 title x\n# end"), []);
 });
 
-Deno.test("what zmap wrote is read, with the fields that were chosen", async () => {
+Deno.test("zmap's CSV is read with any selection of fields", async () => {
   const plain = await file("zmap-plain.csv");
   assertEquals(
     read(plain, { seenAt: 5, port: 25565 }).toSorted(),
     [2, 3, 4].map((host) => `10.77.0.${host}:25565 5`),
   );
-  assertEquals(read(plain), ["?", "?", "?"]); // no port is known
+  assertEquals(read(plain), ["?", "?", "?"]); // without a port
   const fields = read(await file("zmap-fields.csv"));
-  assertEquals(fields.length, 3); // one of four refused
+  assertEquals(fields.length, 3); // one of four is a refused connection
   assertEquals(fields.every((one) => /^10\.77\.0\.[234]:25565 17952455\d\d000$/.test(one)), true);
   assertEquals(read(await file("zmap-udp.csv")).map((one) => one.slice(0, -6)), [
     "10.77.0.3:19132 1795245",
   ]);
 });
 
-Deno.test("greppable lines are read: nmap's, masscan's and ours", async () => {
+Deno.test("greppable lines of nmap, masscan and blocksweep are read", async () => {
   assertEquals(read(await file("nmap-grep.txt")), ["127.0.0.1:8099 5", "127.0.0.1:19132 5"]);
   assertEquals(read(await file("nmap-grep-ipv6.txt")), ["[::1]:8097 5"]);
   assertEquals(read(await file("masscan-grep.txt")), [
@@ -94,18 +94,20 @@ Deno.test("greppable lines are read: nmap's, masscan's and ours", async () => {
   assertEquals(read("Timestamp: 5\tPorts: 1/open/tcp////"), ["?"]);
 });
 
-Deno.test("naabu's lines are read; a host without a port is none", async () => {
+Deno.test("naabu's lines are read; a host without a port is skipped", async () => {
   assertEquals(read(await file("naabu.txt")), [
     "10.77.0.2:25565 1795245527104",
     "10.77.0.3:25565 1795245527104",
     "10.77.0.3:19132 1795245527200",
   ]);
   assertEquals(read('{"ip":"10.0.0.1","port":70000}\n{"ip":"x","port":5}\n{"ip":"::1","port":5}'), [
-    ...["?", "?", "[::1]:5 5"],
+    "?",
+    "?",
+    "[::1]:5 5",
   ]);
 });
 
-Deno.test("XML of nmap and masscan is read, wherever it is cut on its way", async () => {
+Deno.test("XML of nmap and masscan is read from chunks of any size", async () => {
   const files: readonly (readonly [name: string, servers: readonly string[]])[] = [
     ["nmap-xml", ["127.0.0.1:8099 1795319400000", "127.0.0.1:19132 1795319400000"]],
     ["nmap-xml-ipv6", ["[::1]:8097 1795319400000"]],
@@ -119,13 +121,13 @@ Deno.test("XML of nmap and masscan is read, wherever it is cut on its way", asyn
     for (let length = 1; length < text.trimEnd().length; length += 41) {
       const part = text.slice(0, length);
       const found = await readFile(part);
-      assertEquals(found.pop(), `? ${part.split("\n").length}`); // it was interrupted
+      assertEquals(found.pop(), `? ${part.split("\n").length}`); // an interrupted document
       assertEquals(found, servers.slice(0, found.length));
     }
   }
 });
 
-Deno.test("of XML, what may be written otherwise is read, and what is dangerous is refused", async () => {
+Deno.test("equivalent forms of XML are read, and dangerous XML is refused", async () => {
   const xml = (host: string, root = "nmaprun") => `<${root}><host>${host}</host></${root}>`;
   const open = (port: string, state = "open") =>
     `<ports><port portid='${port}' protocol="udp"><state state='${state}'/></port></ports>`;
@@ -143,7 +145,7 @@ Deno.test("of XML, what may be written otherwise is read, and what is dangerous 
     ["<html></html>", "its root element is <html>, and not <nmaprun>"],
     ['<!DOCTYPE a [<!ENTITY b "c">]>', "it has a DTD"],
     ["<nmaprun><![CDATA[x]]></nmaprun>", "it has a DTD"],
-    [xml('<address addr="&x;"/>'), "the entity &x; is not one of XML's own"],
+    [xml('<address addr="&x;"/>'), "the entity &x; is not predefined in XML"],
     [xml('<address addr="&#x110000;"/>'), "the entity &#x110000; is not"],
     [xml('<address addr="a&b"/>'), "the entity & is not"],
     [xml("<a>".repeat(65)), "more than 64 levels deep"],
@@ -159,7 +161,7 @@ Deno.test("of XML, what may be written otherwise is read, and what is dangerous 
   }
 });
 
-Deno.test("each character of XML is read once, however the text is cut", () => {
+Deno.test("XML is read in linear time from chunks of any size", () => {
   const text = `<nmaprun>${"<a b='1'/> ".repeat(2000)}<!--${"-".repeat(20_000)}`;
   for (const size of [1, 100, text.length]) {
     let steps = 0;
@@ -177,7 +179,7 @@ Deno.test("each character of XML is read once, however the text is cut", () => {
   }
 });
 
-Deno.test("commas at the ends of a line are found without going through it", () => {
+Deno.test("commas at the ends of a line are removed in linear time", () => {
   for (const text of [", {} ,", "{}", " {}", ",{} x", `x${" ".repeat(1000)}y`, ",", ""]) {
     let steps = 0;
     const counted = {
@@ -185,32 +187,41 @@ Deno.test("commas at the ends of a line are found without going through it", () 
       at: (i: number) => (steps++, text.at(i)),
       slice: (from: number, to: number) => (steps++, text.slice(from, to)),
     };
-    assertEquals(withoutCommas(counted), text.replace(/^,|,$/g, "").trim());
+    assertEquals(trimCommas(counted), text.replace(/^,|,$/g, "").trim());
     assert(steps <= 3, `${steps} steps`);
   }
-  assertEquals(read(`x${" ".repeat(1 << 20)}y`), ["?"]); // by a pattern, this took a day
+  assertEquals(read(`x${" ".repeat(1 << 20)}y`), ["?"]); // a regular expression needed quadratic time here
 });
 
-Deno.test("a line that is too long is passed over, and not kept; the next ones are read", async () => {
+Deno.test("a line over the limit is skipped without buffering, and later lines are read", async () => {
   const text = `10.0.0.1:5\n${"x".repeat(5000)}\n\n10.0.0.1:6\n10.0.0.1:7${" ".repeat(5000)}`;
   for (const size of [1, 1000, text.length]) {
     assertEquals(await readFile(text, size, 100), [
-      ...["10.0.0.1:5 5", "? 2", "10.0.0.1:6 5", "? 5"],
+      "10.0.0.1:5 5",
+      "? 2",
+      "10.0.0.1:6 5",
+      "? 5",
     ]);
   }
   assertEquals(await readFile(""), []);
   assertEquals(await readFile(`${"x".repeat(100)}\n`, 100, 100), ["? 1"]);
 });
 
-Deno.test("our own rows come back as they were, from every format that holds them", () => {
+Deno.test("blocksweep's own rows are read back unchanged from CSV and NDJSON", () => {
   const record: ServerRecord = {
     ...emptyRecord({ address: 1n, port: 7 }, 9),
-    ...{ protocol: "raknet", protocols: ["raknet"], motd: "=a,b", joinable: false, guid: "1" },
-    ...{ plugins: [{ name: "x", version: null }], players: ["Ann"], latency_ms: 1.5 },
+    protocol: "raknet",
+    protocols: ["raknet"],
+    motd: "=a,b",
+    joinable: false,
+    guid: "1",
+    plugins: [{ name: "x", version: null }],
+    players: ["Ann"],
+    latency_ms: 1.5,
     extras: { query: { form: "full", values: { a: "b" } } },
   };
   for (const format of [csvFormat(FIELDS), ndjsonFormat(FIELDS), jsonFormat(FIELDS)]) {
-    const reader = foreignReader({ seenAt: 0 });
+    const reader = foreignLineReader({ seenAt: 0 });
     const text = format.head + format.row(record, true) + format.row(record, false) + format.tail;
     const records = text.split("\n").flatMap((line) => reader(line)!.map((one) => one.record));
     assertEquals(records, [record, record], format.name);
@@ -223,23 +234,25 @@ Deno.test("our own rows come back as they were, from every format that holds the
   assertEquals(read(some.head + some.row(record, true)), ["[::1]:7 0"]);
 });
 
-Deno.test("what is no row cannot be read, and stops nothing", () => {
+Deno.test("lines that are no rows are reported, and later lines are read", () => {
   const lines = [
-    ...[
-      "10.0.0.300:5",
-      "10.0.0.1:0",
-      "name.example:5",
-      "10.0.0.1",
-      '{"ip":"x","ports":[{"port":5}]}',
-    ],
-    ...['{"ip":"10.0.0.1","ports":[{"port":99999}]}', '{"ip":"10.0.0.1","ports":[null]}'],
-    ...[
-      '{"ip":"10.0.0.1"}',
-      '{"host":"10.0.0.1","port":"5"}',
-      '{"host":"10.0.0.1","port":5,"motd":5}',
-    ],
-    ...['{"host":"::1","port":5,"plugins":[5]}', '{"host":"::1","port":5,"extras":[]}', '{"torn'],
-    ...["open tcp x 10.0.0.1 5", "open tcp 5", '"', "a,b,c"],
+    "10.0.0.300:5",
+    "10.0.0.1:0",
+    "name.example:5",
+    "10.0.0.1",
+    '{"ip":"x","ports":[{"port":5}]}',
+    '{"ip":"10.0.0.1","ports":[{"port":99999}]}',
+    '{"ip":"10.0.0.1","ports":[null]}',
+    '{"ip":"10.0.0.1"}',
+    '{"host":"10.0.0.1","port":"5"}',
+    '{"host":"10.0.0.1","port":5,"motd":5}',
+    '{"host":"::1","port":5,"plugins":[5]}',
+    '{"host":"::1","port":5,"extras":[]}',
+    '{"torn',
+    "open tcp x 10.0.0.1 5",
+    "open tcp 5",
+    '"',
+    "a,b,c",
   ];
   for (const line of lines) assertEquals(read(line), ["?"], line);
   assertEquals(read("host,port,players\n::1,5\n::1,5,[\n::1,6,[]\n::1,x,[]"), [
@@ -250,10 +263,26 @@ Deno.test("what is no row cannot be read, and stops nothing", () => {
   ]);
 });
 
-Deno.test("no line throws", () => {
+Deno.test("no line makes the reader throw", () => {
   const part = fc.constantFrom(
-    ...['{"ip":"10.0.0.1",', '"ports":', "[{", '"port":5', "}]", "}", "host,port", "saddr", "\n"],
-    ...["10.0.0.1:5", "open tcp 5 ", "null", "[", "]", ",", '"', "\0", "\ud800"],
+    '{"ip":"10.0.0.1",',
+    '"ports":',
+    "[{",
+    '"port":5',
+    "}]",
+    "}",
+    "host,port",
+    "saddr",
+    "\n",
+    "10.0.0.1:5",
+    "open tcp 5 ",
+    "null",
+    "[",
+    "]",
+    ",",
+    '"',
+    "\0",
+    "\ud800",
   );
   fc.assert(
     fc.property(

@@ -24,7 +24,7 @@ const RECORD: ServerRecord = {
 
 const csv = csvFormat(FIELDS);
 
-Deno.test("CSV holds every field under its name, empty for nothing", () => {
+Deno.test("CSV has a column per field, and empty cells for null", () => {
   const [row] = parse(csv.head + csv.row(RECORD, true), { skipFirstRow: true });
   assertEquals(Object.keys(row), FIELDS.map(({ name }) => name as string));
   assertEquals([row.host, row.port, row.latency_ms, row.joinable], [
@@ -40,7 +40,7 @@ Deno.test("CSV holds every field under its name, empty for nothing", () => {
   assertEquals(JSON.parse(row.extras), RECORD.extras);
 });
 
-Deno.test("CSV is one line a record, whatever a server says", () => {
+Deno.test("CSV has one line per record for any text of a server", () => {
   const nasty = fc.string({ unit: "binary", maxLength: 40 });
   fc.assert(
     fc.property(nasty, fc.array(nasty, { maxLength: 3 }), (motd, players) => {
@@ -53,7 +53,7 @@ Deno.test("CSV is one line a record, whatever a server says", () => {
   );
 });
 
-Deno.test("no cell of CSV is a formula", () => {
+Deno.test("no CSV cell is a spreadsheet formula", () => {
   const start = fc.constantFrom("=", "+", "-", "@", "\t", "\r", "'", "''", "");
   fc.assert(
     fc.property(fc.tuple(start, fc.string({ maxLength: 10 })).map(([a, b]) => a + b), (text) => {
@@ -64,7 +64,7 @@ Deno.test("no cell of CSV is a formula", () => {
   );
 });
 
-Deno.test("guarded text comes back", () => {
+Deno.test("unguardText() reverses guardText()", () => {
   fc.assert(
     fc.property(fc.string({ unit: fc.constantFrom(..."'=+-@ab") }), (text) => {
       assertEquals(unguardText(guardText(text)), text);
@@ -74,12 +74,12 @@ Deno.test("guarded text comes back", () => {
   assertEquals([guardText("-1"), guardText("'=x"), guardText("it's")], ["'-1", "''=x", "it's"]);
 });
 
-Deno.test("CSV is read back as it was, but for what it cannot hold", () => {
+Deno.test("CSV is read back unchanged, except for control characters", () => {
   const record = { ...RECORD, motd: "'-§aA", players: ["Ann"] };
   assertEquals(readCsv(csv.head + csv.row(record, true)), [record]);
 });
 
-Deno.test("NDJSON is exact, and harmless on a terminal", () => {
+Deno.test("NDJSON is exact, with terminal control characters escaped", () => {
   const format = ndjsonFormat(FIELDS);
   const line = format.row({ ...RECORD, name: "a\u009bb\u202ec\u007f" }, true);
   assert(line.endsWith("\n") && !line.slice(0, -1).includes("\n"));
@@ -88,14 +88,14 @@ Deno.test("NDJSON is exact, and harmless on a terminal", () => {
   assertEquals([schema, rest], [1, { ...RECORD, name: "a\u009bb\u202ec\u007f" }]);
 });
 
-Deno.test("JSON is one array, empty or not", () => {
+Deno.test("JSON output is one array, also without records", () => {
   const format = jsonFormat(FIELDS);
   assertEquals(JSON.parse(format.head + format.tail), []);
   const rows = format.row(RECORD, true) + format.row(RECORD, false);
   assertEquals(JSON.parse(format.head + rows + format.tail).length, 2);
 });
 
-Deno.test("chosen fields are written in their order", () => {
+Deno.test("selected fields are written in the selected order", () => {
   const fields = ["port", "host"].map((name) => FIELDS.find((field) => field.name === name)!);
   assertEquals(
     csvFormat(fields).head + csvFormat(fields).row(RECORD, true),
@@ -107,7 +107,7 @@ Deno.test("chosen fields are written in their order", () => {
   );
 });
 
-Deno.test("lines for grep and for other tools", () => {
+Deno.test("the formats hostport and grep write one line per server", () => {
   assertEquals(hostPortFormat.row({ ...RECORD, host: "::1" }, true), "[::1]:19132\n");
   assertEquals(
     grepFormat().row(RECORD, true),

@@ -9,18 +9,18 @@ const RECORD = {
   extras: { raknet: { level: "x" } },
 };
 
-Deno.test("a row holds the schema's version and every field, in order", () => {
+Deno.test("a row has the schema version and every field, in order", () => {
   const row = JSON.parse(ndjsonFormat(FIELDS).row(RECORD, true));
   assertEquals(Object.keys(row), ["schema", ...FIELDS.map(({ name }) => name as string)]);
   assertEquals(row, { schema: 1, ...RECORD });
 });
 
-Deno.test("rows of all fields and of a copied list of them are the same text", () => {
+Deno.test("both ways to format all fields give equal text", () => {
   assertEquals(ndjsonFormat(FIELDS).row(RECORD, true), ndjsonFormat([...FIELDS]).row(RECORD, true));
   assertEquals(ndjsonFormat(FIELDS).row(RECORD, true).includes("\\u2028\\u009b"), true);
 });
 
-Deno.test("a row of some fields holds these alone", () => {
+Deno.test("a row of selected fields has no other keys", () => {
   const fields = FIELDS.filter(({ name }) => ["port", "host", "guid"].includes(name));
   const text = ndjsonFormat(fields).row(RECORD, true);
   assertEquals(text, '{"schema":1,"host":"127.0.0.1","port":19132,"guid":null}\n');

@@ -1,4 +1,4 @@
-/** Named pipes, and readers that are late. */
+/** Tests of named pipes whose readers open them late. */
 import { assertEquals, assertRejects } from "@std/assert";
 import { hostPortFormat } from "../../src/sinks/line_formats.ts";
 import { openFile, reopenFile } from "../../src/sinks/file_output.ts";
@@ -6,13 +6,13 @@ import type { ReaderWait } from "../../src/sinks/named_pipe.ts";
 import { TextSink } from "../../src/sinks/sink.ts";
 import { type Clock, systemClock } from "../../src/net/clock.ts";
 
-/** A clock whose timers end at once. */
+/** A clock whose timers fire at once. */
 const HASTY: Clock = {
   ...systemClock,
   after: (_, callback) => systemClock.after(0, callback),
 };
 
-/** A wait that notes for which pipes it is. */
+/** A wait that records the reported pipes. */
 function wait(signal?: AbortSignal, onReport = (_: string) => {}) {
   const reported: string[] = [];
   const report = (path: string) => {

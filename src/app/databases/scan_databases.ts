@@ -11,7 +11,7 @@ import { coverageOf } from "../../scan/coverage.ts";
 import { sentTo } from "../../scan/inspect_stage/known_server_plan.ts";
 import type { ScanEnd, ScanSelection } from "../../scan/scan_setup.ts";
 import type { ScanState } from "../../scan/scan_state.ts";
-import { fateOf, type FileIdentity, identityOf } from "../../sinks/file_identity.ts";
+import { type FileIdentity, identityOf, pathChangeOf } from "../../sinks/file_identity.ts";
 import { OutputLostError } from "../../sinks/sink.ts";
 import { type DatabaseLocation, parseDatabaseLocation } from "../../store/database_location.ts";
 import { type ConnectionEnvironment, openExisting, openStore } from "../../store/open_store.ts";
@@ -156,8 +156,8 @@ export class ScanDatabases implements AsyncDisposable {
    */
   async check(): Promise<void> {
     for (const { name, path, opened } of this.files) {
-      const fate = await fateOf(path, opened);
-      if (fate !== undefined) throw new OutputLostError(`"${name}"`, fate);
+      const change = await pathChangeOf(path, opened);
+      if (change !== undefined) throw new OutputLostError(`"${name}"`, change);
     }
   }
 

@@ -214,9 +214,9 @@ export async function openOutputs(
   }
   return {
     sinks: plans.map(({ format, order }, i) => {
-      const { output, length, joint } = opened[i] ?? {};
+      const { output, length, separator } = opened[i] ?? {};
       return ordered(
-        new TextSink(output ?? standardOutput(beforeRows), format, length, joint),
+        new TextSink(output ?? standardOutput(beforeRows), format, length, separator),
         order,
       );
     }),
@@ -262,9 +262,9 @@ export async function reopenOutputs(
         sinks.push(ordered(sink, plan.order));
         continue;
       }
-      const joint = await file.jointBehind(offset, plan.format);
+      const separator = await file.separatorAfter(offset, plan.format);
       await file.output.truncate(offset);
-      sinks.push(new TextSink(file.output, plan.format, offset, joint));
+      sinks.push(new TextSink(file.output, plan.format, offset, separator));
     }
     return sinks;
   };

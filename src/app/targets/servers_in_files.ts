@@ -4,7 +4,7 @@
  * @module
  */
 import { InputError } from "../../core/errors.ts";
-import { type Imported, readForeign } from "../../sinks/foreign_files.ts";
+import { type ImportedServer, readForeignFile } from "../../sinks/foreign_files.ts";
 import { XmlError } from "../../sinks/xml_tags.ts";
 import type { StoredRecord } from "../../store/server_columns.ts";
 import { reason, userPath } from "../environment.ts";
@@ -25,7 +25,7 @@ export async function* readServerRows(
   const now = Date.now();
   let unread = 0;
   try {
-    for await (const { servers } of readForeign(text, { seenAt: now })) {
+    for await (const { servers } of readForeignFile(text, { seenAt: now })) {
       if (servers === undefined) unread++;
       for (const server of servers ?? []) yield stored(server, now);
     }
@@ -59,7 +59,7 @@ export async function openRowFile(path: string): Promise<ReadableStream<Uint8Arr
  *
  * @param now Unix milliseconds: no time of a row is later.
  */
-export function stored({ record, row }: Imported, now: number): StoredRecord {
+export function stored({ record, row }: ImportedServer, now: number): StoredRecord {
   const time = (value: unknown, instead: number) =>
     Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= now
       ? value as number

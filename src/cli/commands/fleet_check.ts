@@ -13,7 +13,7 @@ import { type ManifestEntry, parseManifest } from "../../fleet/manifest.ts";
 import { usualProtocols } from "../../protocols/list.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import { parseRow } from "../../sinks/json.ts";
-import { jsonOfCells, recordOfJson } from "../../sinks/read_rows.ts";
+import { jsonFromCells, recordFromJson } from "../../sinks/read_rows.ts";
 import { readTextFile } from "../../app/environment.ts";
 import type { GivenOptions } from "../../app/settings/given_options.ts";
 import { chosenPorts } from "../../app/settings/scan_settings.ts";
@@ -84,7 +84,7 @@ async function readManifest(path: string): Promise<ManifestEntry[]> {
 function rowsOf(path: string, text: string): readonly ServerRecord[] {
   const objects = path.endsWith(".csv") ? csvObjects(path, text) : ndjsonObjects(text);
   return objects.map(({ line, object }) => {
-    const row = object && recordOfJson(object);
+    const row = object && recordFromJson(object);
     if (row === undefined) {
       throw new InputError(`Cannot read rows of "${path}": line ${line} is not a row of a scan`);
     }
@@ -101,7 +101,7 @@ interface Line {
 function csvObjects(path: string, text: string): readonly Line[] {
   try {
     const [head, ...rows] = parse(text);
-    return rows.map((cells, i) => ({ line: i + 2, object: jsonOfCells(head, cells) }));
+    return rows.map((cells, i) => ({ line: i + 2, object: jsonFromCells(head, cells) }));
   } catch (error) {
     throw new InputError(`Cannot read rows of "${path}": ${(error as Error).message}`);
   }

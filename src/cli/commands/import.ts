@@ -4,7 +4,7 @@
  * @module
  */
 import { InputError } from "../../core/errors.ts";
-import { readForeign } from "../../sinks/foreign_files.ts";
+import { readForeignFile } from "../../sinks/foreign_files.ts";
 import { XmlError } from "../../sinks/xml_tags.ts";
 import type { StoredRecord } from "../../store/server_columns.ts";
 import type { Database } from "../../store/database/database.ts";
@@ -90,7 +90,7 @@ async function importFile(
   };
   const text = file.pipeThrough(new TextDecoderStream());
   try {
-    for await (const { number, servers } of readForeign(text, { port, seenAt: now })) {
+    for await (const { number, servers } of readForeignFile(text, { port, seenAt: now })) {
       if (servers === undefined && unread.count++ === 0) unread.first = number;
       for (const server of servers ?? []) {
         batch.push(stored(server, now));

@@ -8,7 +8,7 @@ import type { Endpoint } from "../../core/address.ts";
 import { systemClock } from "../../net/clock.ts";
 import { beganAt, uuidv7 } from "../../scan/scan_id.ts";
 import { newState, type ScanState } from "../../scan/scan_state.ts";
-import { readIds } from "../../sinks/read_ids.ts";
+import { readEndpoints } from "../../sinks/read_endpoints.ts";
 import type { Sink } from "../../sinks/sink.ts";
 import { type OptionsOf, optionsOf } from "../options/option_table.ts";
 import { formatConfig } from "../options/config_file.ts";
@@ -266,6 +266,6 @@ async function keep(
 /** Servers that an earlier part of this scan wrote into the outputs. */
 async function knownServers(outputs: readonly OutputPlan[]): Promise<Endpoint[]> {
   const lists = outputs.filter(({ readable }) => readable)
-    .map(({ path, format }) => readIds(userPath(path), format.name));
+    .map(({ path, format }) => readEndpoints(userPath(path), format.name));
   return (await Promise.all(lists)).flat();
 }

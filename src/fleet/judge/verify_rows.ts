@@ -7,7 +7,7 @@ import { parse } from "@std/csv";
 import { type Facts, serverId, type ServerRecord } from "../../core/record.ts";
 import { withCommas } from "../../core/quantities.ts";
 import { harmlessText } from "../../core/text.ts";
-import { jsonOfCells, recordOfJson } from "../../sinks/read_rows.ts";
+import { jsonFromCells, recordFromJson } from "../../sinks/read_rows.ts";
 import { expectRow, findable, type ScannedSelection } from "./expected_rows.ts";
 import { type ManifestEntry, withVerified } from "../manifest.ts";
 
@@ -47,7 +47,7 @@ export function readNdjson(text: string): ServerRecord[] {
 /** Reads rows from CSV; those that it does not hold whole are none. */
 export function readCsv(text: string): ServerRecord[] {
   const [head, ...rows] = parse(text);
-  return rows.flatMap((cells) => recordOfJson(jsonOfCells(head, cells) ?? {}) ?? []);
+  return rows.flatMap((cells) => recordFromJson(jsonFromCells(head, cells) ?? {}) ?? []);
 }
 
 /** In CSV, control characters are written as pictures. */

@@ -130,9 +130,9 @@ export class CheckpointWriter implements Checkpointer {
     }
     this.#dirty = false;
     await this.#try(() => this.#save(marks, state, ended)); // the one before it is true as well
-    const fate = await this.#list.fate();
+    const change = await this.#list.pathChange();
     await this.#list[Symbol.asyncDispose]();
-    return fate === undefined;
+    return change === undefined;
   }
 
   /** Removes the checkpoint first: a list that is left alone harms nobody. */
@@ -157,8 +157,8 @@ export class CheckpointWriter implements Checkpointer {
       }
     }
     await this.#list.sync();
-    const fate = await this.#list.fate();
-    if (fate !== undefined) throw new Error(`of the list beside it, ${fate}`);
+    const change = await this.#list.pathChange();
+    if (change !== undefined) throw new Error(`of the list beside it, ${change}`);
     await replaceFile(disk, path, new TextEncoder().encode(text));
   }
 

@@ -114,8 +114,8 @@ export class WrittenRows implements AsyncDisposable {
   }
 
   /** What became of its file since it was opened; `undefined` where it is still there. */
-  fate(): Promise<string | undefined> {
-    return this.#file.fate();
+  pathChange(): Promise<string | undefined> {
+    return this.#file.pathChange();
   }
 
   /** Closes it; what was not written is lost. */

@@ -1,5 +1,5 @@
 /**
- * Reading back which servers a file of rows holds.
+ * Reads the endpoints of servers from a file that this program wrote.
  *
  * @module
  */
@@ -9,12 +9,12 @@ import { cellsOf } from "./csv.ts";
 import { parseRow } from "./json.ts";
 
 /**
- * The servers in a file that one of our formats wrote. A file that does not exist holds none; a
- * torn last row is passed over.
+ * Reads the endpoints in a file of rows. Returns none for a missing file. Skips lines that are no rows,
+ * and an incomplete last row.
  *
- * @param format `csv`, `ndjson`, `hostport`, `grep` or `table`; others hold none that can be read back.
+ * @param format `csv`, `ndjson`, `hostport`, `grep` or `table`. Returns none for other formats.
  */
-export async function readIds(path: string, format: string): Promise<Endpoint[]> {
+export async function readEndpoints(path: string, format: string): Promise<Endpoint[]> {
   const read = READERS[format]?.();
   if (read === undefined) return [];
   let file: Deno.FsFile;
@@ -33,7 +33,7 @@ export async function readIds(path: string, format: string): Promise<Endpoint[]>
   return found;
 }
 
-/** The server of a line; a line that is not ours, or torn, names none. */
+/** Parses the endpoint of a line; `undefined` when the line is no complete row. */
 type Reader = (line: string, ended: boolean) => Endpoint | undefined;
 
 const READERS: Readonly<Record<string, (() => Reader) | undefined>> = {

@@ -39,8 +39,15 @@ export interface ReplyCounts {
 /** No replies yet. */
 export function noReplies(): ReplyCounts {
   return {
-    ...{ valid: 0, duplicate: 0, canary: 0, unverified: 0, forged: 0, omitted: 0 },
-    ...{ malformed: 0, suppressing: 0, unsolicited: 0 },
+    valid: 0,
+    duplicate: 0,
+    canary: 0,
+    unverified: 0,
+    forged: 0,
+    omitted: 0,
+    malformed: 0,
+    suppressing: 0,
+    unsolicited: 0,
   };
 }
 

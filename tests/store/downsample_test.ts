@@ -54,7 +54,15 @@ function compare(a: Seen, b: Seen): number {
 
 async function write(database: Database, seen: readonly Seen[]): Promise<void> {
   const rows = seen.map(([server, at, scan, round]): Value[] => [
-    ...[scan, server, round, at, 1, 1, 2, 3.5, "x"],
+    scan,
+    server,
+    round,
+    at,
+    1,
+    1,
+    2,
+    3.5,
+    "x",
   ]);
   await database.transaction(() => database.bulk(INSERT_OBSERVATION, rows));
 }

@@ -57,8 +57,11 @@ onEngines(
 
 onEngines("columns of protocols that a scan does not query are kept", async (db) => {
   const whole = {
-    ...{ protocols: ["raknet", "slp", "query"], plugins: [{ name: "A", version: null }] },
-    ...{ favicon_hash: "ab", extras: { query: { a: "1" }, raknet: { b: "2" } }, latency_ms: 7 },
+    protocols: ["raknet", "slp", "query"],
+    plugins: [{ name: "A", version: null }],
+    favicon_hash: "ab",
+    extras: { query: { a: "1" }, raknet: { b: "2" } },
+    latency_ms: 7,
   };
   const part = { protocols: ["raknet"], motd: "new", extras: { raknet: { b: "3" } } };
   const raknet = { ...USUAL, protocols: ["raknet"] };
@@ -74,7 +77,9 @@ onEngines("columns of protocols that a scan does not query are kept", async (db)
 
 onEngines("columns of protocols that a known server was not sent are kept", async (db) => {
   const whole = {
-    ...{ protocols: ["raknet", "query"], map: "world", motd: "old" },
+    protocols: ["raknet", "query"],
+    map: "world",
+    motd: "old",
     extras: { query: { a: "1" }, raknet: { b: "2" } },
   };
   const part = { protocols: ["raknet"], motd: "new", extras: { raknet: { b: "3" } } };
@@ -104,8 +109,12 @@ onEngines("without follow-ups, only protocols that replied count as queried", as
 });
 
 const NUKKIT = {
-  ...{ protocols: ["raknet", "query"], plugins: [{ name: "A", version: null }] },
-  ...{ software: "Nukkit 1.0", software_confidence: "A", joinable: true, mtu: 1400 },
+  protocols: ["raknet", "query"],
+  plugins: [{ name: "A", version: null }],
+  software: "Nukkit 1.0",
+  software_confidence: "A",
+  joinable: true,
+  mtu: 1400,
   extras: { raknet: {}, query: { a: "1" } },
 };
 const CUT = { protocols: ["raknet"], extras: { raknet: {} }, flags: ["cutShort"] };
@@ -116,7 +125,11 @@ onEngines(
     const verifying = { ...USUAL, verify: true };
     const row = await after(db, [NUKKIT, verifying], [CUT, verifying]);
     assertEquals([row.protocols, row.plugins, row.software, row.joinable, row.mtu], [
-      ...[["raknet", "query"], NUKKIT.plugins, "Nukkit 1.0", true, 1400],
+      ["raknet", "query"],
+      NUKKIT.plugins,
+      "Nukkit 1.0",
+      true,
+      1400,
     ]);
     assertEquals([row.flags, row.extras], [["cutShort"], NUKKIT.extras]);
     const whole = await after(db, [{ ...CUT, flags: [], seen_at: 5000 }, verifying]);

@@ -9,34 +9,53 @@ import {
 
 Deno.test("a URL contains server, database, user and an optional password", () => {
   assertEquals(parsePostgres("postgres://ann:s%3A%40%2F@db.example:6000/lists"), {
-    ...{ host: "db.example", port: 6000, database: "lists", user: "ann", password: "s:@/" },
-    ...{ sslMode: "prefer", rootCertificate: undefined },
+    host: "db.example",
+    port: 6000,
+    database: "lists",
+    user: "ann",
+    password: "s:@/",
+    sslMode: "prefer",
+    rootCertificate: undefined,
   });
   assertEquals(parsePostgres("postgresql://ann@[::1]/a%20b"), {
-    ...{ host: "::1", port: 5432, database: "a b", user: "ann", password: undefined },
-    ...{ sslMode: "prefer", rootCertificate: undefined },
+    host: "::1",
+    port: 5432,
+    database: "a b",
+    user: "ann",
+    password: undefined,
+    sslMode: "prefer",
+    rootCertificate: undefined,
   });
   const strict = parsePostgres("postgres://u@h/d?sslmode=verify-full&sslrootcert=%2Fa%20b.crt");
   assertEquals([strict.sslMode, strict.rootCertificate], ["verify-full", "/a b.crt"]);
   const place = parseDatabaseLocation("postgres://ann:secret@h/d")!;
   assertEquals([place.path, place.file, place.format.name], [
-    ...["postgres://ann@h/d", "postgres://ann@h/d", "postgres"],
+    "postgres://ann@h/d",
+    "postgres://ann@h/d",
+    "postgres",
   ]);
 });
 
 Deno.test("the error for an unusable URL contains the URL without its password", () => {
   for (
     const text of [
-      ...["postgres://", "postgres:x", "postgres://u:secret@", "postgres://u:secret@h"],
-      ...["postgres://u:secret@h/", "postgres://:secret@h/d", "postgres://u:secret@h:x/d"],
-      ...["postgres://u:secret@h/d?sslmode=allow", "postgres://u:secret@h/d#x"],
-      ...["postgres://u:secret@h/d?x=1", "postgres://u:secret@h/d?sslrootcert=/x"],
-      ...[
-        "postgres://u:sec%ret%secret@h/d",
-        "postgres://u:sec@secret:secret@h/%",
-        "postgres://h/d",
-      ],
-      ...["postgres://u:secret@@h:p/d", "postgres://u:p/secret@h:y/d", "postgres://u:1/secret@h/d"],
+      "postgres://",
+      "postgres:x",
+      "postgres://u:secret@",
+      "postgres://u:secret@h",
+      "postgres://u:secret@h/",
+      "postgres://:secret@h/d",
+      "postgres://u:secret@h:x/d",
+      "postgres://u:secret@h/d?sslmode=allow",
+      "postgres://u:secret@h/d#x",
+      "postgres://u:secret@h/d?x=1",
+      "postgres://u:secret@h/d?sslrootcert=/x",
+      "postgres://u:sec%ret%secret@h/d",
+      "postgres://u:sec@secret:secret@h/%",
+      "postgres://h/d",
+      "postgres://u:secret@@h:p/d",
+      "postgres://u:p/secret@h:y/d",
+      "postgres://u:1/secret@h/d",
     ]
   ) {
     const { message } = assertThrows(() => parseDatabaseLocation(text), InputError, "Cannot use ");

@@ -52,7 +52,9 @@ Deno.test("a resumed scan needs the password again when it was part of the URL",
   const lines = (url: string) => {
     const job = {
       ...readCommandLine("scan", ["10.0.0.1"]),
-      ...{ outputs: [], resumable: true, stores: { places: [parseDatabaseLocation(url)!] } },
+      outputs: [],
+      resumable: true,
+      stores: { places: [parseDatabaseLocation(url)!] },
     };
     return endLines(
       job as unknown as Continuable,

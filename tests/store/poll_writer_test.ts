@@ -8,10 +8,19 @@ import { NASTY, record } from "./records.ts";
 
 const ID = "127.0.0.1:1";
 const polled = (at: number, rest: Partial<PolledServer>): PolledServer => ({
-  ...{ id: ID, online: true, failures: 0, at, record: undefined, ...rest },
+  id: ID,
+  online: true,
+  failures: 0,
+  at,
+  record: undefined,
+  ...rest,
 });
 const state = (round: number, at: number, answer?: ReturnType<typeof record>) => ({
-  ...{ scanId: "watch-1", id: ID, round, at, record: answer },
+  scanId: "watch-1",
+  id: ID,
+  round,
+  at,
+  record: answer,
 });
 
 onEngines("a watch writes each server's state and each observation once", async (db) => {
@@ -25,13 +34,21 @@ onEngines("a watch writes each server's state and each observation once", async 
   await writePolls(db, [polled(4000, { record: record(1, { motd: "old" }) })], []);
   const [row] = (await all(db, "select * from servers")).map(recordOf);
   assertEquals(row, {
-    ...{ ...seen, alias_of: "127.0.0.1:9", joinable: true },
-    ...{ online: false, failures: 3, first_seen: 1000, last_seen: 9000 },
+    ...seen,
+    alias_of: "127.0.0.1:9",
+    joinable: true,
+    online: false,
+    failures: 3,
+    first_seen: 1000,
+    last_seen: 9000,
   });
   const history = await historyOf(db, ID, 10);
   assertEquals(
     history.map(({ seen_at, online, players_online, scan_id }) => [
-      ...[seen_at, online, players_online, scan_id],
+      seen_at,
+      online,
+      players_online,
+      scan_id,
     ]),
     [[1000, true, 1, "scan-1"], [5000, true, 7, "watch-1"], [9000, false, null, "watch-1"]],
   );

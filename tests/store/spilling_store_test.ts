@@ -16,8 +16,15 @@ import { syncedBy } from "./synced.ts";
 
 const AROUND = { resolve: (path: string) => path, password: () => Promise.resolve(undefined) };
 const END: ScanEnd = {
-  ...{ id: "scan-1", since: 0, at: 5000, state: "finished", shard: 1, downAfter: 3 },
-  ...{ probesSent: 9, replies: 8, found: 7 },
+  id: "scan-1",
+  since: 0,
+  at: 5000,
+  state: "finished",
+  shard: 1,
+  downAfter: 3,
+  probesSent: 9,
+  replies: 8,
+  found: 7,
 };
 const BEGIN = { id: "scan-1", at: 0, shards: 1, config: "{}" };
 

@@ -14,8 +14,15 @@ const storeOf = (database: Database) => new Store(database, () => Promise.resolv
 const EVERYTHING = [{ start: 0, end: 2 ** 32 }, { start: 0n, end: 1n << 128n }];
 
 const END: ScanEnd = {
-  ...{ id: "scan-1", since: 0, at: 5000, state: "finished", shard: 1, downAfter: 3 },
-  ...{ probesSent: 9, replies: 8, found: 7 },
+  id: "scan-1",
+  since: 0,
+  at: 5000,
+  state: "finished",
+  shard: 1,
+  downAfter: 3,
+  probesSent: 9,
+  replies: 8,
+  found: 7,
   coverage: { ranges: EVERYTHING, includes: () => true },
 };
 
@@ -29,11 +36,17 @@ onEngines("a server has one row with its last reply, and one observation per sca
   assertEquals(await servers(db), [
     {
       ...record(1, { motd: "new", seen_at: 3000, scan_id: "scan-2", joinable: true }),
-      ...{ online: true, failures: 0, first_seen: 1000, last_seen: 3000 },
+      online: true,
+      failures: 0,
+      first_seen: 1000,
+      last_seen: 3000,
     },
     {
       ...record(2, { players_online: 5, seen_at: 1001 }),
-      ...{ online: true, failures: 0, first_seen: 1001, last_seen: 1001 },
+      online: true,
+      failures: 0,
+      first_seen: 1001,
+      last_seen: 1001,
     },
   ]);
   const seen = await all(
@@ -63,9 +76,20 @@ onEngines("hostile text is stored harmlessly in every column", async (db) => {
   const store = storeOf(db);
   const rows = NASTY.map((text, i) =>
     record(i + 1, {
-      ...{ motd: text, motd_plain: text, name: text, version: text, software: text, map: text },
-      ...{ gamemode: text, proxy: text, requested_as: text, guid: text, alias_of: text },
-      ...{ players: [text], plugins: [{ name: text, version: text }], flags: [text] },
+      motd: text,
+      motd_plain: text,
+      name: text,
+      version: text,
+      software: text,
+      map: text,
+      gamemode: text,
+      proxy: text,
+      requested_as: text,
+      guid: text,
+      alias_of: text,
+      players: [text],
+      plugins: [{ name: text, version: text }],
+      flags: [text],
       extras: { query: { values: { [text]: text } } },
     })
   );
@@ -173,7 +197,10 @@ onEngines(
     await store.write([record(1, { seen_at: 5000 })]);
     const known = (one: ServerRecord) => ({
       ...one,
-      ...{ online: true, failures: 0, first_seen: one.seen_at, last_seen: one.seen_at },
+      online: true,
+      failures: 0,
+      first_seen: one.seen_at,
+      last_seen: one.seen_at,
     });
     const bare = (port: number) => ({
       ...known(record(port, { protocol: "", protocols: [], scan_id: null, motd: null })),

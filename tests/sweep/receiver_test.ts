@@ -74,7 +74,8 @@ Deno.test("where no hold is free, endpoints wait only in a protocol that echoes 
       tokens: new Tokens(KEY),
       isTarget: () => true,
       isTargetHost: () => true,
-      ...{ responders: new Responders(1), floods },
+      responders: new Responders(1),
+      floods,
       clock: {
         ...time,
         yieldToEvents: () => Promise.resolve(),

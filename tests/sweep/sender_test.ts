@@ -47,12 +47,10 @@ function optionsFor(
   more: Partial<SenderOptions> = {},
 ): SenderOptions {
   return {
-    ...{
-      sockets,
-      clock,
-      tokens: new Tokens(new Uint8Array(8)),
-      signal: new AbortController().signal,
-    },
+    sockets,
+    clock,
+    tokens: new Tokens(new Uint8Array(8)),
+    signal: new AbortController().signal,
     throttle: new Throttle({ rate: undefined, netRate: undefined, hostRate: undefined }),
     window: new ProbeWindow(sockets),
     skip: () => false,
@@ -156,13 +154,11 @@ for (const rate of [1, 100, 10_000, 100_000]) {
       const after = (ms: number, call: () => void) =>
         network.after(Math.max(1, Math.ceil(ms)) + late(), call);
       const clock: Clock = {
-        ...{
-          now: () => network.now(),
-          wall: () => network.wall(),
-          yieldToEvents: () => network.yieldToEvents(),
-          pollSockets: () => network.pollSockets(),
-          after,
-        },
+        now: () => network.now(),
+        wall: () => network.wall(),
+        yieldToEvents: () => network.yieldToEvents(),
+        pollSockets: () => network.pollSockets(),
+        after,
       };
       const times: number[] = [];
       const sockets = Array.from(
@@ -214,7 +210,12 @@ Deno.test("canaries stand anywhere in batches, are no probes, and take their pla
   const throttle = new Throttle({ rate: 50_000, netRate: undefined, hostRate: 5 });
   const tokens = new Tokens(new Uint8Array(8));
   const canaries = new Canaries({
-    ...{ tokens, clock: network, share: 0.05, gapMs: 1000, lateMs: 5000, seed: 4 },
+    tokens,
+    clock: network,
+    share: 0.05,
+    gapMs: 1000,
+    lateMs: 5000,
+    seed: 4,
     mayAsk: () => "yes",
     lastTo: (address) => throttle.lastTo(address),
     tally: new LossTally(noCanaries()),

@@ -7,7 +7,10 @@ import { FakeNetwork } from "../../src/testing/fake_network.ts";
 const rules = { intervalMs: 10_000, downAfter: 3, scanId: "watch" };
 const row = (port: number, over: Partial<ServerRecord> = {}): ServerRecord => ({
   ...emptyRecord({ address: 0x7f000001, port }, 5),
-  ...{ protocol: "raknet", protocols: ["raknet"], motd: "Hi", players_online: 3 },
+  protocol: "raknet",
+  protocols: ["raknet"],
+  motd: "Hi",
+  players_online: 3,
   ...over,
 });
 
@@ -18,7 +21,10 @@ function fakeList(network: FakeNetwork, mostWaiting?: number) {
   const told: string[] = [];
   const list = { away: false, servers, states, told, writes: 0 };
   const journal = new Journal({
-    ...{ name: "a.db", scanId: "watch", clock: network, mostWaiting },
+    name: "a.db",
+    scanId: "watch",
+    clock: network,
+    mostWaiting,
     tell: (line) => told.push(line),
     write: (some, seen) => {
       if (list.away) return Promise.reject(new Error("Cannot write to a.db: gone"));
@@ -180,7 +186,10 @@ Deno.test("what cannot wait any longer is lost, and counted", async () => {
 Deno.test("a list that hangs does not hold up the end, and what it was given counts as lost", async () => {
   const network = new FakeNetwork(1);
   const journal = new Journal({
-    ...{ name: "a.db", scanId: "watch", clock: network, tell: () => {} },
+    name: "a.db",
+    scanId: "watch",
+    clock: network,
+    tell: () => {},
     write: () => new Promise(() => {}),
   });
   const [one, two] = [server(1), server(2)];

@@ -35,7 +35,10 @@ Deno.test("sockets that fail are replaced, as soon as they can be, and it is sai
       if (opened < 4) throw new Error("no network");
       return [network.open(4), network.open(4)];
     },
-    ...{ throttle, clock: network, signal: controller.signal, tell: (line) => told.push(line) },
+    throttle,
+    clock: network,
+    signal: controller.signal,
+    tell: (line) => told.push(line),
   });
   const asks = async () => {
     await using link = lasting.current.link(PEER, 0);

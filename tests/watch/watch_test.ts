@@ -93,10 +93,17 @@ async function watchFleet(setting: Setting) {
   const limits = STREAM_LIMITS;
   const stream = { dialer: streams, throttle, clock: network, limits, signal, shortage };
   const poller = new Poller({
-    ...{ timeoutMs: 1000, retries: 2, board, clock: network, signal, shortage },
+    timeoutMs: 1000,
+    retries: 2,
+    board,
+    clock: network,
+    signal,
+    shortage,
     protocols: setting.protocols ?? USUAL_PROTOCOLS,
-    ...{ nonce: () => random.u64() >> 1n, scanId: "watch" },
-    ...{ optsOut: (motd) => motd.includes("§b§d§f§d§b"), optedOut: (a) => optedOut.has(a) },
+    nonce: () => random.u64() >> 1n,
+    scanId: "watch",
+    optsOut: (motd) => motd.includes("§b§d§f§d§b"),
+    optedOut: (a) => optedOut.has(a),
     openSole: (bits) => {
       if (isShort()) throw Object.assign(new Error("Too many open files"), { code: "EMFILE" });
       return network.open(bits);
@@ -111,7 +118,12 @@ async function watchFleet(setting: Setting) {
   setting.script?.({ network, streams, hosts, kill, revive });
   network.after(runMs, () => controller.abort());
   await network.run(pollServers({
-    ...{ servers, concurrency: 256, spreadMs: 1000, clock: network, signal, counts },
+    servers,
+    concurrency: 256,
+    spreadMs: 1000,
+    clock: network,
+    signal,
+    counts,
     poll: (server) => poller.poll(server),
     optedOut: (address) => optedOut.has(address),
     onOptOut: (address) => optedOut.add(address),
@@ -154,7 +166,10 @@ Deno.test("servers that do not repeat our time are online, met anew or from a da
 
 Deno.test("who repeats our time is polled from shared sockets, and from one of its own after a miss", async () => {
   const { network, events, hosts } = await watchFleet({
-    ...{ servers: 1, software: ["bds"], runMs: 120_000, spoken: ["raknet"] },
+    servers: 1,
+    software: ["bds"],
+    runMs: 120_000,
+    spoken: ["raknet"],
     script: ({ network, hosts, kill, revive }) => {
       network.after(35_000, () => hosts.forEach(kill));
       const [node] = drawFleet({ servers: 1, range: RANGE, seed: 4, software: ["raknetNode"] });
@@ -195,7 +210,10 @@ Deno.test("a server whose MOTD opts out while it is watched is dropped, with all
   const [{ endpoint }] = drawFleet({ servers: 1, range: RANGE, seed: 4, software: ["bds"] });
   const neighbour = { ...endpoint, port: 19999 };
   const { network, events, counts } = await watchFleet({
-    ...{ servers: 1, software: ["bds"], runMs: 120_000, more: [neighbour] },
+    servers: 1,
+    software: ["bds"],
+    runMs: 120_000,
+    more: [neighbour],
     script: ({ network, revive }) => network.after(35_000, () => revive({ ...shy, endpoint })),
   });
   assertEquals(kinds(events), { online: 1, offline: 1, opted_out: 2 });
@@ -216,7 +234,9 @@ Deno.test("2 % loss each way yields no false offline", async () => {
 Deno.test("out of descriptors is not offline: such polls are put off, and made up for", async () => {
   for (const software of [["paper"], undefined, ["raknetNode"]]) {
     const { events, counts, servers, shortages } = await watchFleet({
-      ...{ servers: 60, software, runMs: 400_000 },
+      servers: 60,
+      software,
+      runMs: 400_000,
       short: (ms) => ms > 20_000 && ms < 200_000,
     });
     assertEquals(kinds(events), { online: 60 }, String(software));
@@ -248,7 +268,10 @@ Deno.test("servers that die and come back are told so once, in time", async () =
 Deno.test("tokens are shown again while they are good, and renewed when refused", async () => {
   const asked = async (software: string) => {
     const { network, counts } = await watchFleet({
-      ...{ servers: 1, software: [software], intervalMs: 5000, runMs: 62_000 },
+      servers: 1,
+      software: [software],
+      intervalMs: 5000,
+      runMs: 62_000,
     });
     const first = (byte: number) => network.sent.filter(({ bytes }) => bytes[2] === byte).length;
     assertEquals(counts.replied, counts.polls);
@@ -274,13 +297,15 @@ Deno.test("what is broken in a poll ends the watch, and is told", async () => {
   const network = new FakeNetwork(1);
   const rules = { intervalMs: 5000, downAfter: 3, scanId: "watch" };
   const broken = pollServers({
-    ...{
-      servers: [new WatchedServer({ address: 1, port: 1 }, null, rules)],
-      concurrency: 1,
-      spreadMs: 0,
-    },
-    ...{ random: () => 0.5, clock: network, signal: new AbortController().signal },
-    ...{ counts: noCounts(), onEvent: () => {}, poll: () => Promise.reject(new Error("broken")) },
+    servers: [new WatchedServer({ address: 1, port: 1 }, null, rules)],
+    concurrency: 1,
+    spreadMs: 0,
+    random: () => 0.5,
+    clock: network,
+    signal: new AbortController().signal,
+    counts: noCounts(),
+    onEvent: () => {},
+    poll: () => Promise.reject(new Error("broken")),
   });
   const said = await network.run(broken.catch((error) => (error as Error).message));
   assertEquals(said, "broken");

@@ -7,8 +7,17 @@ const rules = { intervalMs: 60_000, downAfter: 3, scanId: "watch" };
 
 const row = (over: Partial<ServerRecord> = {}): ServerRecord => ({
   ...emptyRecord(ENDPOINT, 5),
-  ...{ host: "127.0.0.1", port: 19132, protocol: "raknet", protocols: ["raknet"], flags: [] },
-  ...{ motd: "Hi", version: "1.21", players_online: 3, players_max: 20, guid: "77", seen_at: 5 },
+  host: "127.0.0.1",
+  port: 19132,
+  protocol: "raknet",
+  protocols: ["raknet"],
+  flags: [],
+  motd: "Hi",
+  version: "1.21",
+  players_online: 3,
+  players_max: 20,
+  guid: "77",
+  seen_at: 5,
   ...over,
 });
 
@@ -27,8 +36,14 @@ Deno.test("a server is told online once, offline after so many misses, and back"
   const [online, ...others] = server.answered(row(), 1000);
   assertEquals(others, []);
   assertEquals(online, {
-    ...{ event: "online", at: 1000, host: "127.0.0.1", port: 19132 },
-    ...{ requested_as: "play.example.org", scan_id: "watch", server: row(), offline_ms: null },
+    event: "online",
+    at: 1000,
+    host: "127.0.0.1",
+    port: 19132,
+    requested_as: "play.example.org",
+    scan_id: "watch",
+    server: row(),
+    offline_ms: null,
   });
   assertEquals(server.answered(row(), 2000), []);
   assertEquals([3000, 4000].map((at) => server.missed(at)), [[], []]);

@@ -4,8 +4,14 @@ import { FakeDisk } from "../fakes/disk.ts";
 import { FakeNetwork } from "../../src/testing/fake_network.ts";
 
 const event = (at: number): WatchEvent => ({
-  ...{ event: "offline", at, host: "127.0.0.1", port: 1, requested_as: null, scan_id: "s" },
-  ...{ misses: 3, last_seen: null },
+  event: "offline",
+  at,
+  host: "127.0.0.1",
+  port: 1,
+  requested_as: null,
+  scan_id: "s",
+  misses: 3,
+  last_seen: null,
 });
 
 /** What the other side does: a status, perhaps with `Retry-After`; an error; or nothing. */
@@ -164,7 +170,9 @@ Deno.test("a refused request is halved until the event that is refused stands al
   const lines: string[] = [];
   const spool = await EventSpool.open({ path: undefined, onTrouble: unexpected });
   const hook = new Webhook(SECRET, {
-    ...{ clock, spool, tell: (line) => lines.push(line) },
+    clock,
+    spool,
+    tell: (line) => lines.push(line),
     fetch: (_, { body }) => {
       const list = JSON.parse(new TextDecoder().decode(body as Uint8Array)) as { at: number }[];
       if (list.some(({ at }) => at === 77)) {

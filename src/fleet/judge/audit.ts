@@ -53,8 +53,14 @@ function protocolOf(kind: Kind): string {
 
 /** The protocol of what comes in, and of a connection. */
 const PROTOCOL_OF: Record<Kind | "connection", string> = {
-  ...{ ping: "raknet", request1: "raknet", handshake: "query", stat: "query" },
-  ...{ challenge: "sqp", query: "sqp", connection: "slp", other: "none" },
+  ping: "raknet",
+  request1: "raknet",
+  handshake: "query",
+  stat: "query",
+  challenge: "sqp",
+  query: "sqp",
+  connection: "slp",
+  other: "none",
 };
 
 /** Sizes that a scanner may send, by kind. */

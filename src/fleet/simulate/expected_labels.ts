@@ -30,8 +30,14 @@ const signed: Labelled = ({ guid }) =>
 const javaLabels: Readonly<Record<string, Labelled>> = {
   ...Object.fromEntries(
     [
-      ...["vanilla", "vanillaOld", "vanillaString", "componentMotd", "translateMotd"],
-      ...["hugeFavicon", "wantsProtocol", "forgeMore"],
+      "vanilla",
+      "vanillaOld",
+      "vanillaString",
+      "componentMotd",
+      "translateMotd",
+      "hugeFavicon",
+      "wantsProtocol",
+      "forgeMore",
     ].map((kind) => [kind, hinted("vanilla")]),
   ),
   paper: named("Paper"),

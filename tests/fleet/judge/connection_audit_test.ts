@@ -16,8 +16,15 @@ function connection(
 ): WitnessLine[] {
   const number = ++last;
   const line = (way: "in" | "out", hex: string, event?: "open" | "closed"): WitnessLine => ({
-    ...{ at, way, host: "127.1.0.1:25565", peer, lost: false, hex, size: hex.length / 2 },
-    ...{ connection: number, ...(event && { event }) },
+    at,
+    way,
+    host: "127.1.0.1:25565",
+    peer,
+    lost: false,
+    hex,
+    size: hex.length / 2,
+    connection: number,
+    ...(event && { event }),
   });
   return [
     line("in", "", "open"),

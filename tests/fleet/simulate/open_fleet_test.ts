@@ -80,7 +80,9 @@ Deno.test("servers bind tokens as their software does", () => {
 
 Deno.test("go-raknet ignores an address for what it does not know", () => {
   const [{ responder: server = NOBODY }] = drawFleet({
-    ...{ servers: 1, range: RANGE, seed: 1 },
+    servers: 1,
+    range: RANGE,
+    seed: 1,
     software: ["dragonfly"],
   });
   const ping = raknet.encodePing({ openOnly: false, time: 1n, guid: 2n });

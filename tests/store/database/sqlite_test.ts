@@ -147,8 +147,14 @@ Deno.test("the end of a scan is synced before it is reported", async () => {
     const states: unknown[] = [];
     const end = () =>
       store.end({
-        ...{ id: "scan-1", since: 1, at: 2, state: "finished", downAfter: 3 },
-        ...{ probesSent: 1, replies: 1, found: 1 },
+        id: "scan-1",
+        since: 1,
+        at: 2,
+        state: "finished",
+        downAfter: 3,
+        probesSent: 1,
+        replies: 1,
+        found: 1,
       });
     const { ino } = await Deno.stat(`${folder}/a.db-wal`);
     const synced = await syncedBy(end, async () => {

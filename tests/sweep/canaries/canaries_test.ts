@@ -56,15 +56,13 @@ async function ask(setting: Setting) {
   const tokens = new Tokens(new Uint8Array(8).fill(seed));
   const counts = noCanaries();
   const options: CanaryOptions = {
-    ...{
-      tokens,
-      clock: network,
-      share: 0.01,
-      gapMs: 2000,
-      lateMs: 5000,
-      seed,
-      tally: new LossTally(counts),
-    },
+    tokens,
+    clock: network,
+    share: 0.01,
+    gapMs: 2000,
+    lateMs: 5000,
+    seed,
+    tally: new LossTally(counts),
     mayAsk: () => "yes",
     lastTo: (address) => throttle.lastTo(address),
     ...setting,
@@ -85,7 +83,10 @@ async function ask(setting: Setting) {
   const responders = new Responders(1);
   const receiver = new Receiver({
     kinds: [kind],
-    ...{ tokens, responders, clock: network, counts: replies },
+    tokens,
+    responders,
+    clock: network,
+    counts: replies,
     isTarget: () => true,
     isTargetHost: () => true,
     canaries,
@@ -185,7 +186,10 @@ for (const loss of [0, 0.005, 0.015, 0.05, 0.15]) {
 Deno.test("servers that stop are left out, and are no loss", async () => {
   const loss = 0.02;
   const { counts, canaries } = await ask({
-    ...{ loss, servers: 60, rate: 20_000, forMs: 100_000 },
+    loss,
+    servers: 60,
+    rate: 20_000,
+    forMs: 100_000,
     life: (server) => server % 2 === 0 ? 500 * server : Infinity,
   });
   const truth = 1 - (1 - loss) ** 2;

@@ -101,7 +101,11 @@ Deno.test("what is lost at any rate keeps no rate down", () => {
 Deno.test("what a path begins to lose at any rate is not taken for a limit", () => {
   for (let seed = 1; seed <= 10; seed++) {
     const { rates } = search({
-      ...{ seed, limit: 20_000, loss: 0.08, lossFrom: 20, seconds: 121 },
+      seed,
+      limit: 20_000,
+      loss: 0.08,
+      lossFrom: 20,
+      seconds: 121,
     });
     const mean = rates.slice(60).reduce((sum, rate) => sum + rate) / (rates.length - 60);
     assert(mean > 16_000 && mean < 22_000, `${mean}`);

@@ -81,7 +81,10 @@ function toldByAll(id: ServerIdentity): Statement {
       version: 1,
       chunks: ["info", "rules", "players", "teams", "metrics"],
       rules: {
-        ...{ pvp: "1", tick: "64", protocol: String(id.protocol), seed: id.guid.toString() },
+        pvp: "1",
+        tick: "64",
+        protocol: String(id.protocol),
+        seed: id.guid.toString(),
         ["__proto__"]: id.motd.plain,
         rate: "0.1",
       },

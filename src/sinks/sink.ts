@@ -76,6 +76,8 @@ export class WriteError extends Error {
 /** An output file was deleted, replaced or changed by another program, so written rows are lost. */
 export class OutputLostError extends WriteError {
   /**
+   * Creates the error for an output.
+   *
    * @param name The name of the output in error messages.
    * @param reason What happened to the output.
    */

@@ -174,7 +174,7 @@ export class Webhook implements AsyncDisposable {
         signal: AbortSignal.any([this.#ended.signal, late.signal]),
       });
       await response.body?.cancel();
-      return pathChangeOf(response, clock.wall());
+      return fateOf(response, clock.wall());
     } catch (error) {
       const why = late.signal.aborted ? "no answer in 10 s" : failureOf(error as Error);
       return { kind: "failed", why, pauseMs: 0 };
@@ -185,7 +185,7 @@ export class Webhook implements AsyncDisposable {
 }
 
 /** What a response means. Its text is left out: it may repeat the URL. */
-function pathChangeOf({ ok, status, headers }: Response, now: number): Fate {
+function fateOf({ ok, status, headers }: Response, now: number): Fate {
   if (ok) return { kind: "accepted" };
   const why = `HTTP status ${status}`;
   if (REFUSALS.has(status)) return { kind: "refused", why };

@@ -7,8 +7,21 @@ import { resolve } from "node:path";
 import { InputError } from "../core/errors.ts";
 import { WriteError } from "../sinks/sink.ts";
 
+/** The variables that the program reads, and what for. */
+export const ENVIRONMENT_VARIABLES = {
+  NO_COLOR: "no colours, as `--no-color`; whatever its value",
+  TERM: "`dumb`: no live table, no status line that is drawn in its place",
+  INIT_CWD: "the folder that relative paths start from, which tasks of Deno set",
+  HOME: "the folder of `.config/blocksweep` and `.pgpass`",
+  XDG_CONFIG_HOME: "the folder of `blocksweep/`, in place of `~/.config`",
+  APPDATA: "the same on Windows",
+  USERPROFILE: "the home folder on Windows",
+  PGPASSWORD: "the password for PostgreSQL",
+  PGPASSFILE: "the file of passwords for PostgreSQL, in place of `~/.pgpass`",
+} as const satisfies Readonly<Record<string, string>>;
+
 /** A variable of the environment, where it may be read. */
-export function env(name: string): string | undefined {
+export function env(name: keyof typeof ENVIRONMENT_VARIABLES): string | undefined {
   const { state } = Deno.permissions.querySync({ name: "env", variable: name });
   return state === "granted" ? Deno.env.get(name) : undefined;
 }

@@ -1,12 +1,12 @@
 /**
- * The golden messages: bytes as servers and clients send them, and what they mean, a file for each.
+ * The golden messages: bytes of servers and clients with their decoded values, one file each.
  *
  * A file holds what the message is (`about`), its bytes, the decoder, the value that it yields
  * (bytes as Latin-1 text, 64-bit integers as decimal text), whether that value is written back to
  * the same bytes, and what a record made of it says.
  */
 
-/** What a golden message means. */
+/** The expected value of a golden message. */
 export interface Expected {
   /** Which decoder reads it. */
   readonly decoder: string;

@@ -23,14 +23,14 @@ function server(software: string): Responder {
   return drawFleet({ servers: 1, range, seed: 3, software: [software] })[0].responder!;
 }
 
-/** Talks an exchange through with a server on a perfect line. */
+/** Runs an exchange with a simulated server without loss. */
 function talk<S>(exchange: Exchange<S>, peer: Responder): { status: S; questions: string[] } {
   const questions: string[] = [];
   let step = exchange.next();
   while (!step.done) {
     const { bytes, resend } = step.value!;
     questions.push(bytes.toHex());
-    // A handshake and a ping may be repeated, a stat never.
+    // A handshake and a ping may be resent, a stat request never.
     assertEquals(resend, bytes.length !== 11 && bytes.length !== 15 && bytes.length !== 19);
     const replies = peer.respond(bytes, US, 0);
     step = replies.length === 0 ? exchange.throw(new NoReply()) : exchange.next(replies[0].slice());
@@ -38,20 +38,20 @@ function talk<S>(exchange: Exchange<S>, peer: Responder): { status: S; questions
   return { status: step.value, questions };
 }
 
-Deno.test("query: a handshake, then a full stat with its token", () => {
+Deno.test("query: a handshake is followed by a full stat request with its token", () => {
   const { status, questions } = talk(queryProtocol.exchange(CONTEXT), server("paper"));
   assertEquals([status.stat?.form, status.fullLost], ["full", false]);
   assertEquals(questions.map((question) => question.length / 2), [7, 15]);
   assertEquals(questions[0], "fefd0909" + "0b0d0f"); // every byte of the session below 0x10
 });
 
-Deno.test("query: a raw token is shown with eight bytes behind it", () => {
+Deno.test("query: a raw token is sent with eight bytes of padding", () => {
   const { status, questions } = talk(queryProtocol.exchange(CONTEXT), server("nukkit"));
   assertEquals([status.stat?.form, status.challenge.raw], ["full", true]);
   assertEquals(questions[1].length / 2, 19);
 });
 
-Deno.test("query: what the sweep learned saves the handshake", () => {
+Deno.test("query: a token from the sweep replaces the handshake", () => {
   const peer = server("vanilla");
   const session = 0x01020304;
   const [reply] = peer.respond(query.encodeHandshake(session), US, 0);
@@ -61,24 +61,24 @@ Deno.test("query: what the sweep learned saves the handshake", () => {
   assertEquals(questions[0].slice(6, 14), "01020304");
 });
 
-Deno.test("query: a lost full stat ends an attempt, and the last one settles for less", () => {
+Deno.test("query: a missing full stat ends an attempt, and the last attempt requests a basic stat", () => {
   assertThrows(() => talk(queryProtocol.exchange(CONTEXT), server("fullLost")), NoReply);
   const last = talk(queryProtocol.exchange({ ...CONTEXT, lastAttempt: true }), server("fullLost"));
   assertEquals([last.status.stat?.form, last.status.fullLost], ["basic", true]);
   assertEquals(last.questions.map((question) => question.length / 2), [7, 15, 7, 11]);
 });
 
-Deno.test("query: an error of ours is not taken for silence, not even where less will do", () => {
+Deno.test("query: an internal error is not taken for a missing reply, not even in the last attempt", () => {
   const peer = server("paper");
   const [token] = peer.respond(query.encodeHandshake(0x090b0d0f), US, 0);
   const exchange = queryProtocol.exchange({ ...CONTEXT, lastAttempt: true });
   exchange.next();
   exchange.next(token.slice());
-  assert(!exchange.throw(new NoReply()).done); // the full stat is lost: it asks for a token again
+  assert(!exchange.throw(new NoReply()).done); // the full stat is missing: it requests a token again
   assertThrows(() => exchange.throw(new TypeError("ours")), TypeError, "ours");
 });
 
-Deno.test("query: a server with tokens and no stat is still a server", () => {
+Deno.test("query: a server that sends tokens and no stat is reported", () => {
   const { status } = talk(
     queryProtocol.exchange({ ...CONTEXT, lastAttempt: true }),
     server("tokensOnly"),
@@ -87,7 +87,7 @@ Deno.test("query: a server with tokens and no stat is still a server", () => {
   assertEquals(queryProtocol.record(status).flags, ["statLost"]);
 });
 
-Deno.test("query: one token, and no answer to anything after it, is silence", () => {
+Deno.test("query: one token without any later reply counts as no reply", () => {
   const peer = server("paper");
   let asked = 0;
   const once: Responder = {
@@ -101,7 +101,7 @@ Deno.test("query: one token, and no answer to anything after it, is silence", ()
   assertEquals(asked, 3); // a handshake, a stat, another handshake
 });
 
-Deno.test("query: the latest token wins, a bounded number of times", () => {
+Deno.test("query: the latest token is used, a bounded number of times", () => {
   const exchange = queryProtocol.exchange(CONTEXT);
   const session = new DataView((exchange.next().value as { bytes: Uint8Array }).bytes.buffer)
     .getUint32(3);
@@ -116,7 +116,7 @@ Deno.test("query: the latest token wins, a bounded number of times", () => {
   assertEquals(shown(exchange.next(token(4))), undefined); // enough
 });
 
-Deno.test("query: an answer of another session is a stray, a broken one of ours an error", () => {
+Deno.test("query: a reply to another session is ignored, a malformed reply to this session is an error", () => {
   const exchange = queryProtocol.exchange(CONTEXT);
   exchange.next();
   const stray = query.encodeQueryChallenge({ session: 7, token: 1, raw: false, fill: 0 });
@@ -125,13 +125,13 @@ Deno.test("query: an answer of another session is a stray, a broken one of ours 
   assertThrows(() => exchange.next(broken), Malformed, "a token that is no number");
 });
 
-Deno.test("raknet: a pong with our time is the status", () => {
+Deno.test("raknet: a pong with the ping's time is the status", () => {
   const { status, questions } = talk(raknetProtocol.exchange(CONTEXT), server("bds"));
   assert(status.kind === "pong" && status.echoed && status.bedrock !== undefined);
   assertEquals(questions, ["010123456789abcdef00ffff00fefefefefdfdfdfd12345678626c6f636b737770"]);
 });
 
-Deno.test("raknet: a foreign time and a refusal count only on a socket of their own", () => {
+Deno.test("raknet: a pong with another time and a refusal are accepted only on an exclusive socket", () => {
   for (const software of ["raknetNode", "banned"]) {
     const shared = raknetProtocol.exchange(CONTEXT);
     const question = shared.next().value as { bytes: Uint8Array };
@@ -143,7 +143,7 @@ Deno.test("raknet: a foreign time and a refusal count only on a socket of their 
   }
 });
 
-Deno.test("raknet: the probe's token comes back in the pong, and a refusal has none", () => {
+Deno.test("raknet: the pong repeats the probe's token, and a refusal has none", () => {
   const probe = raknetProtocol.probe!;
   const bytes = probe.template.slice();
   new Stamp(probe).write(new DataView(bytes.buffer), 0, 0x12345678, 0xfedcba98);
@@ -156,7 +156,7 @@ Deno.test("raknet: the probe's token comes back in the pong, and a refusal has n
   assert((bytes[1] & 0x80) === 0);
 });
 
-Deno.test("query: the probe's token comes back in the handshake's answer", () => {
+Deno.test("query: the reply to the handshake repeats the probe's token", () => {
   const probe = queryProtocol.probe!;
   const bytes = probe.template.slice();
   new Stamp(probe).write(new DataView(bytes.buffer), 0, 0x0a0b0c0d, 0);
@@ -165,7 +165,7 @@ Deno.test("query: the probe's token comes back in the handshake's answer", () =>
   assertEquals(probe.read(bytes), undefined); // an echo
 });
 
-Deno.test("raknet: a pong with GUID 0 is a server's, from the sweep and from an exchange", () => {
+Deno.test("raknet: a pong with GUID 0 is accepted in the sweep and in an exchange", () => {
   const reply = raknet.encodePong({
     advertise: false,
     time: CONTEXT.nonce,

@@ -6,7 +6,7 @@ import { part, PartError } from "./parts.ts";
 for (const golden of GOLDEN) {
   const decoder = DECODERS[golden.decoder];
 
-  Deno.test(`golden ${golden.name} reads as its file says`, () => {
+  Deno.test(`golden ${golden.name} decodes to the value in its file`, () => {
     if (golden.throws !== undefined) {
       const error = assertThrows(() => decoder.decode(golden.bytes), Error);
       assertEquals(`${error.name}: ${error.message}`, golden.throws);
@@ -20,12 +20,12 @@ for (const golden of GOLDEN) {
   });
 
   if (golden.encodes) {
-    Deno.test(`golden ${golden.name} is written to the same bytes`, () => {
+    Deno.test(`golden ${golden.name} encodes to the same bytes`, () => {
       assertEquals(decoder.encode(decoder.decode(golden.bytes)).toHex(), golden.bytes.toHex());
     });
   }
 
-  Deno.test(`every proper prefix of golden ${golden.name} is refused or flagged`, () => {
+  Deno.test(`every proper prefix of golden ${golden.name} is rejected or flagged`, () => {
     for (let size = 0; size < golden.bytes.length; size++) {
       part(decoder, golden.bytes, size);
     }

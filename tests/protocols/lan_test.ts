@@ -6,12 +6,12 @@ import { lan } from "../../src/entry/protocols.ts";
 const utf8 = (text: string) => new TextEncoder().encode(text);
 const text = (bytes: Uint8Array | undefined) => bytes && new TextDecoder().decode(bytes);
 
-Deno.test("announcements are read as the game reads them", () => {
+Deno.test("announcements are decoded as in the game", () => {
   const read = (announcement: string) => {
     const { motd, port } = lan.decodeAnnouncement(utf8(announcement))!;
     return [text(motd), port];
   };
-  // What each means follows from the game's own reading, by hand.
+  // The expected values follow from the game's code, by hand.
   assertEquals(read("[MOTD]a[/MOTD][AD]1[/AD]"), ["a", 1]);
   assertEquals(read("[MOTD][/MOTD][AD]65535[/AD]"), ["", 65535]);
   assertEquals(read("[MOTD][MOTD][/MOTD][AD]1[/AD]"), ["[MOTD]", 1]);
@@ -24,7 +24,7 @@ Deno.test("announcements are read as the game reads them", () => {
   assertEquals(read("[motd]x[/motd][MOTD]a[/MOTD][AD]1[/AD]"), ["a", 1]);
 });
 
-Deno.test("announcements without an address are refused, and say why", () => {
+Deno.test("announcements without an address are rejected with the reason", () => {
   const refused = (announcement: string) => {
     try {
       return lan.decodeAnnouncement(utf8(announcement));
@@ -47,14 +47,14 @@ Deno.test("announcements without an address are refused, and say why", () => {
   assertEquals([refused(""), refused("[AD]1[/AD]"), refused("[MOTD")], Array(3).fill(undefined));
 });
 
-Deno.test("of an announcement, 1,024 bytes are read", () => {
+Deno.test("an announcement is read up to 1,024 bytes", () => {
   const long = (size: number) => utf8(`[MOTD]${"x".repeat(size)}[/MOTD][AD]1[/AD]`);
   const room = lan.LONGEST_ANNOUNCEMENT - long(0).length;
   assertEquals(lan.decodeAnnouncement(long(room))?.motd?.length, room);
   assertThrows(() => lan.decodeAnnouncement(long(room + 1)), Truncated);
 });
 
-Deno.test("packets of every size are unsealed as they were sealed", () => {
+Deno.test("packets of every size survive encryption and decryption", () => {
   for (let size = 0; size < 40; size++) {
     const packet = {
       type: "message",
@@ -70,13 +70,13 @@ Deno.test("packets of every size are unsealed as they were sealed", () => {
   }
 });
 
-Deno.test("what cannot be sealed is another message, whatever its size", () => {
+Deno.test("bytes that are not encrypted are another message, at any size", () => {
   for (const size of [0, 16, 31, 32, 47, 48, 49, 64, 65_507]) {
     assertEquals(lan.openPacket(new Uint8Array(size)), undefined, `${size}`);
   }
 });
 
-Deno.test("a seal around broken padding is none, though its MAC is right", () => {
+Deno.test("a packet with invalid padding is rejected, even with a valid MAC", () => {
   const key = Uint8Array.fromHex(
     "eed4c37861936c6ebb91ab9d195c1b489de46362d3bb8e30d8aab08bf217e6f3",
   );
@@ -87,7 +87,7 @@ Deno.test("a seal around broken padding is none, though its MAC is right", () =>
     const mac = createHmac("sha256", key).update(packet).digest();
     return concat(mac, cipher.update(padded), cipher.final());
   };
-  // What would be read if the padding were believed: everything, nothing, or 17 bytes less.
+  // Trusting the padding would yield everything, nothing, or 17 bytes less.
   assertEquals(lan.openPacket(sealed(0, new Uint8Array())), undefined);
   const longer = concat(request, new Uint8Array(11).fill(17));
   assertEquals(lan.openPacket(sealed(17, longer)), undefined);
@@ -95,7 +95,7 @@ Deno.test("a seal around broken padding is none, though its MAC is right", () =>
   assertEquals(lan.openPacket(sealed(16, right))?.flags, ["lengthMismatch", "trailingBytes"]);
 });
 
-/** What is missing from each shorter part of some bytes, each once. */
+/** The missing fields of all prefixes of some bytes, each once. */
 function missing(decode: (bytes: Uint8Array) => unknown, bytes: Uint8Array): string[] {
   const named = Array.from({ length: bytes.length }, (_, size) => {
     try {
@@ -109,7 +109,7 @@ function missing(decode: (bytes: Uint8Array) => unknown, bytes: Uint8Array): str
   return [...new Set(named)].filter((what) => what !== "");
 }
 
-Deno.test("a part of a packet says what is missing", () => {
+Deno.test("a cut packet names the missing field", () => {
   const head = ["length", "id", "sender", "zeros"];
   const of = (packet: lan.NewPacket) =>
     missing(lan.decodeNethernetPacket, lan.encodeNethernetPacket(packet));
@@ -121,7 +121,7 @@ Deno.test("a part of a packet says what is missing", () => {
     "server data",
   ]);
   const message = { type: "message", sender: 1n, recipient: 2n, text: data } as const;
-  assertEquals(of(message), [...head, "recipient", "text"]); // its "length" is named already
+  assertEquals(of(message), [...head, "recipient", "text"]); // "length" is already in the list
   const part = lan.encodeNethernetPacket(message).subarray(0, 30);
   assertThrows(
     () => lan.decodeNethernetPacket(part),
@@ -130,7 +130,7 @@ Deno.test("a part of a packet says what is missing", () => {
   );
 });
 
-Deno.test("half a byte of hexadecimal text is not taken for one", () => {
+Deno.test("hexadecimal text with half a byte is malformed", () => {
   const bytes = lan.encodeNethernetPacket({
     type: "response",
     sender: 1n,
@@ -150,7 +150,7 @@ const WORLD: lan.World = {
   ...{ transport: null, connection: 0, protocol: null, gameVersion: null },
 };
 
-Deno.test("worlds are written with what their version has, and zero for what is not known", () => {
+Deno.test("worlds are encoded with the fields of their version, and zero for unknown values", () => {
   const written = (version: 4 | 5 | 6 | 7) => lan.encodeServerData({ ...WORLD, version }).toHex();
   assertEquals(written(4), "0401610162020200000003000000" + "0101" + "0000");
   assertEquals(written(5), "0501610162020200000003000000" + "01010000" + "0000");
@@ -158,7 +158,7 @@ Deno.test("worlds are written with what their version has, and zero for what is 
   assertEquals(written(7), "070161" + "0000" + "0162" + "040602" + "01010000" + "00" + "00");
 });
 
-Deno.test("a part of server data says what is missing", () => {
+Deno.test("cut server data names the missing field", () => {
   const of = (version: 4 | 5 | 6 | 7) =>
     missing(lan.decodeServerData, lan.encodeServerData({ ...WORLD, version, nonce: utf8("n") }));
   const [counts, flags] = [["game mode", "players", "slots"], ["editor", "hardcore"]];
@@ -176,7 +176,7 @@ Deno.test("a part of server data says what is missing", () => {
   ]);
 });
 
-Deno.test("versions that are not known are said, and no data is none", () => {
+Deno.test("unknown versions are flagged, and empty data is undefined", () => {
   for (const version of [0, 3, 8, 255]) {
     const data = { version, data: Uint8Array.of(1), flags: ["unknownVersion" as const] };
     assertEquals(lan.decodeServerData(Uint8Array.of(version, 1)), data);
@@ -184,7 +184,7 @@ Deno.test("versions that are not known are said, and no data is none", () => {
   assertEquals(lan.decodeServerData(new Uint8Array()), undefined);
 });
 
-Deno.test("numbers of all sizes come back from server data", () => {
+Deno.test("numbers of all sizes survive encoding and decoding of server data", () => {
   for (const value of [0, 1, -1, 63, 64, -64, -65, 8191, 2 ** 31 - 1, -(2 ** 31)]) {
     const world = {
       ...WORLD,
@@ -200,7 +200,7 @@ Deno.test("numbers of all sizes come back from server data", () => {
   }
 });
 
-Deno.test("a name of any length comes back, and no claim of one is believed", () => {
+Deno.test("a name of any length survives encoding and decoding, and a false length is an error", () => {
   for (const size of [0, 127, 128, 20_000]) {
     const world = { ...WORLD, version: 6 as const, name: new Uint8Array(size).fill(0x61) };
     const read = lan.decodeServerData(lan.encodeServerData(world)) as lan.World;
@@ -213,7 +213,7 @@ Deno.test("a name of any length comes back, and no claim of one is believed", ()
   assertThrows(() => lan.decodeServerData(endless), Malformed, "more than 32 bits at offset 1");
 });
 
-Deno.test("a world's statement keeps what is not known empty", () => {
+Deno.test("unknown values of a world are null in its statement", () => {
   const said = (over: Partial<lan.World>) => {
     const data = { ...WORLD, ...over, flags: [] };
     return lan.nethernetStatement({ networkId: 2n ** 64n - 1n, data, flags: ["lengthMismatch"] });
@@ -232,7 +232,7 @@ Deno.test("a world's statement keeps what is not known empty", () => {
   assertEquals(said({ nonce: Uint8Array.of(0xff) }).facts.nonce, "\ufffd");
 });
 
-Deno.test("a world whose data could not be read is a world", () => {
+Deno.test("a world with malformed server data still yields a statement", () => {
   assertEquals(lan.nethernetStatement({ networkId: 7n, data: undefined, flags: ["x"] }), {
     columns: { edition: "bedrock" },
     flags: ["x", "statusMalformed"],

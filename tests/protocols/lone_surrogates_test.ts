@@ -1,4 +1,4 @@
-/** Half a surrogate pair leaves in no column, whatever way it came. */
+/** No column holds a lone surrogate, from any protocol. */
 import { assert, assertEquals } from "@std/assert";
 import { concat } from "../../src/core/bytes.ts";
 import { mergeReplies } from "../../src/inspect/merge.ts";
@@ -16,13 +16,13 @@ const CONTEXT = {
   ...{ seenAt: 0, latencyMs: 1, scanId: "scan", requestedAs: null },
 };
 const utf8 = (text: string) => new TextEncoder().encode(text);
-/** What stands for half a pair in bytes: UTF-8 has none, so that this is no UTF-8. */
+/** The bytes of a lone surrogate in the scheme of UTF-8, which are not valid UTF-8. */
 const HALF_BYTES = Uint8Array.of(0x61, 0xed, 0xa0, 0x80, 0x62);
 
 const rowOf = (protocol: string, statement: Statement) =>
   mergeReplies([{ protocol, statement }], CONTEXT);
 
-/** Every text in a value, keys among them. */
+/** Every text in a value, keys included. */
 function* textsIn(value: unknown): Generator<string> {
   if (typeof value === "string") yield value;
   else if (Array.isArray(value)) { for (const one of value) yield* textsIn(one); }
@@ -37,7 +37,7 @@ function* textsIn(value: unknown): Generator<string> {
 const halves = (row: ServerRecord) => [...textsIn(row)].filter((text) => !text.isWellFormed());
 const replaced = (row: ServerRecord) => [...textsIn(row)].some((text) => text.includes("\ufffd"));
 
-/** The row of a status of Java's. */
+/** The row of a Java status. */
 function javaRow(json: string): ServerRecord {
   const java = slp.parseStatus(utf8(json));
   const status = java.kind === "disconnect"
@@ -49,12 +49,12 @@ function javaRow(json: string): ServerRecord {
 const H = String.raw`a\ud800b`;
 const L = String.raw`a\udc00b`;
 
-Deno.test("half a pair in the JSON of a status leaves in no column, key or fact", () => {
+Deno.test("a lone surrogate in the JSON of a status reaches no column, key or fact", () => {
   const ways = [
     `{"description":"${H}"}`,
     `{"description":{"text":"${H}"}}`,
     `{"description":{"text":"x","extra":["${L}",{"translate":"${H}","with":["${L}"]}]}}`,
-    // Two halves with a code between them, which the plain text is without.
+    // The plain text lacks the code between these two halves.
     String.raw`{"description":"a\ud83c§a\udfaeb"}`,
     String.raw`{"description":{"text":"\ud83c","extra":[{"text":"\udfae","color":"red"}]}}`,
     `{"version":{"name":"${H}"}}`,
@@ -72,7 +72,7 @@ Deno.test("half a pair in the JSON of a status leaves in no column, key or fact"
   }
 });
 
-Deno.test("half a pair in a legacy kick leaves in no column", () => {
+Deno.test("a lone surrogate in a kick reaches no column", () => {
   const texts = [
     "§1\x0047\x001.4\ud800\0A\udc00\x001\x002",
     "A\ud800§1§2",
@@ -90,7 +90,7 @@ Deno.test("half a pair in a legacy kick leaves in no column", () => {
   assertEquals([whole.status?.motd, whole.flags], ["🎮", []]);
 });
 
-Deno.test("bytes that stand for half a pair leave in no column, of any protocol", () => {
+Deno.test("the bytes of a lone surrogate reach no column, from any protocol", () => {
   const half = HALF_BYTES;
   const pong = (text: Uint8Array) => {
     const bytes = raknet.encodePong({ advertise: false, time: 1n, guid: 2n, text });
@@ -145,7 +145,7 @@ Deno.test("bytes that stand for half a pair leave in no column, of any protocol"
   }
 });
 
-Deno.test("a pair at the end of what a row holds is not cut in half", () => {
+Deno.test("a surrogate pair at the length limit of a column is not cut in half", () => {
   for (const shift of ["", "x"]) {
     const text = shift + "🎮".repeat(40_000);
     const row = javaRow(JSON.stringify({
@@ -165,7 +165,7 @@ Deno.test("a pair at the end of what a row holds is not cut in half", () => {
   }
 });
 
-Deno.test("the values of a full stat are bounded in number and size, and the flag says so", () => {
+Deno.test("the values of a full stat are bounded in number and size, and a flag reports it", () => {
   const row = (pairs: (readonly [string, Uint8Array])[]) => {
     const stat = query.decodeStat(
       query.encodeFullStat({ session: 1, header: "splitnum", pairs, players: [] }),
@@ -173,7 +173,7 @@ Deno.test("the values of a full stat are bounded in number and size, and the fla
     const challenge = { session: 1, token: 1, raw: false, fill: 0, flags: [] };
     return rowOf("query", queryProtocol.record({ stat, challenge, fullLost: false }));
   };
-  const first = [["hostname", utf8("A")], ["gametype", utf8("SMP")]] as const; // no MOTD goes on then
+  const first = [["hostname", utf8("A")], ["gametype", utf8("SMP")]] as const; // a known key ends the MOTD
   const many = row([
     ...first,
     ...Array.from({ length: 5000 }, (_, i) => [`k${i}`, utf8("v")] as const),

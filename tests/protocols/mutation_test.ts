@@ -9,7 +9,9 @@ import { attempt, PartError, settled } from "./parts.ts";
 const ROUNDS = 100_000;
 const SEED = 20_261_120;
 
-/** Bytes that mean something somewhere: ends, marks, escapes, borders of numbers and of UTF-8. */
+/**
+ * Bytes with a meaning in some format: terminators, marks, escapes, bounds of numbers and of UTF-8.
+ */
 const TELLING = [0x00, 0x01, 0x09, 0x1c, 0x2d, 0x30, 0x3b, 0x5c, 0x7f, 0x80, 0xa7, 0xc2, 0xff];
 
 /** One to four random changes to one of the messages. */
@@ -31,7 +33,7 @@ function mutate(random: Random, messages: readonly Uint8Array[]): Uint8Array {
   return bytes;
 }
 
-/** Runs the decoder over mutations; whatever it throws but its own errors ends the test. */
+/** Runs the decoder over mutations; any error but Truncated and Malformed fails the test. */
 function hammer(decoder: Decoder, messages: readonly Uint8Array[]): Set<string> {
   const random = new Random(SEED);
   const kinds = new Set<string>();
@@ -63,7 +65,7 @@ Deno.test(`advertisement: ${ROUNDS} mutations (seed ${SEED}) never throw`, () =>
   hammer({ decode: decodeAdvertisement, encode: () => new Uint8Array(), partFlags: [] }, texts);
 });
 
-Deno.test("the mutations find a planted bug", () => {
+Deno.test("the mutations find an injected bug", () => {
   const planted: Decoder = {
     ...DECODERS.stat,
     decode: (bytes) => {
@@ -75,7 +77,7 @@ Deno.test("the mutations find a planted bug", () => {
   assert(error.cause instanceof RangeError);
 });
 
-Deno.test("the mutations find a count that slipped through", () => {
+Deno.test("the mutations find an unchecked count", () => {
   const planted: Decoder = {
     ...DECODERS.stat,
     statement: () => ({ columns: { players_online: -1 }, flags: [], facts: {} }),

@@ -1,12 +1,12 @@
-/** What a decoder may make of a part of a message. */
+/** The rule for decoders: what they may return for a prefix of a message. */
 import { assertEquals } from "@std/assert";
 import { Malformed, Truncated } from "../../src/core/bytes.ts";
 import { type Decoder, toJson } from "./decoders/mod.ts";
 
-/** A part was taken for something that it is not. */
+/** The error of a prefix that was decoded as a whole message. */
 export class PartError extends Error {}
 
-/** What a decoder made of some bytes: a value, `undefined`, or one of the two errors. */
+/** The result of a decoder: a value, `undefined`, or one of the two errors. */
 export function attempt(decoder: Decoder, bytes: Uint8Array): unknown {
   try {
     return decoder.decode(bytes);
@@ -29,8 +29,8 @@ export function part(decoder: Decoder, whole: Uint8Array, size: number): void {
   const value = attempt(decoder, whole.slice(0, size));
   if (value === undefined || value instanceof Error) return;
   const full = attempt(decoder, whole);
-  if (full instanceof Error) return; // a broken message may become another one by losing bytes
-  if (flagsOf(full).includes("trailingBytes")) return; // the message itself is a prefix then
+  if (full instanceof Error) return; // a prefix of a malformed message may be another message
+  if (flagsOf(full).includes("trailingBytes")) return; // the message without its trailing bytes is a prefix of the whole
   if (isShorterMessage(full, value)) return;
   const flagged = flagsOf(value).some((flag) => decoder.partFlags.includes(flag));
   if (!flagged) {
@@ -43,8 +43,8 @@ export function part(decoder: Decoder, whole: Uint8Array, size: number): void {
 
 /**
  * Some messages hold a complete shorter one, and the format has no length that tells: requests
- * (basic in full, 25-byte in 33-byte pings), NULs that fill up a handshake's answer, data and frames
- * that nothing ends. Their values differ in that alone.
+ * (basic in full, 25-byte in 33-byte pings), NULs that fill up a handshake's answer, data and
+ * frames that nothing ends. Their values differ in that alone.
  */
 function isShorterMessage(full: unknown, part: unknown): boolean {
   for (const open of ["padding", "fill", "guid", "data", "frames"]) {

@@ -23,7 +23,7 @@ const ID = Uint8Array.of(1, 2, 3, 4);
 const SESSION = 0x01020304;
 const challenge = (text: string, ...more: number[]) => concat([9], ID, encodeLatin1(text), more);
 
-Deno.test("a request is told from other datagrams, and names what it lacks", () => {
+Deno.test("a request is told from other datagrams, and a cut request names its missing field", () => {
   const read = (hex: string) => decodeQueryRequest(Uint8Array.fromHex(hex));
   assertEquals(read("0101020304050607"), undefined);
   assertEquals(read("fefc0901020304"), undefined);
@@ -69,16 +69,16 @@ Deno.test("tokens are decimal, signed or unsigned, of 32 bits", () => {
   }
 });
 
-Deno.test("ten bytes that are no number, and end in NUL, are a raw token", () => {
+Deno.test("ten bytes that are not a number, and end with NUL, are a raw token", () => {
   const read = (...body: number[]) => {
     const found = decodeQueryChallenge(concat([9], ID, body));
     return [found?.token, found?.raw];
   };
-  assertEquals(read(0xf5, 0x62, 0x32, 0xda, 0), [0xf56232da, true]); // seen from Nukkit
+  assertEquals(read(0xf5, 0x62, 0x32, 0xda, 0), [0xf56232da, true]); // observed from Nukkit
   assertEquals(read(0x35, 0x00, 0x7f, 0x12, 0), [0x35007f12, true]); // a NUL in the token
   assertEquals(read(0x00, 0x00, 0x00, 0x00, 0), [0, true]);
   assertEquals(read(0x00, 0x31, 0x32, 0x33, 0), [0x00313233, true]);
-  assertEquals(read(0x31, 0x32, 0x33, 0x34, 0), [1234, false]); // once in 430,000: lost, by choice
+  assertEquals(read(0x31, 0x32, 0x33, 0x34, 0), [1234, false]); // one raw token in 430,000 is misread, deliberately
   assertEquals(read(0x35, 0x00, 0x00, 0x00, 0), [5, false]);
   assertEquals(read(0x2d, 0x35, 0x00, 0x00, 0), [0xfffffffb, false]);
   for (
@@ -95,7 +95,7 @@ Deno.test("ten bytes that are no number, and end in NUL, are a raw token", () =>
   }
 });
 
-Deno.test("tokens are written as they are read", () => {
+Deno.test("tokens survive encoding and decoding", () => {
   const token = fc.integer({ min: 0, max: 0xffffffff });
   fc.assert(
     fc.property(
@@ -105,7 +105,7 @@ Deno.test("tokens are written as they are read", () => {
       (value, session, fill) => {
         const written = { session, token: value, raw: false, fill };
         const text = encodeQueryChallenge(written);
-        // Ten bytes of another kind are the raw form's alone.
+        // Ten bytes of any other form are a raw token.
         if (text.length !== 10) assertEquals(decodeQueryChallenge(text), { ...written, flags: [] });
         const raw = encodeQueryChallenge({ ...written, raw: true, fill: 0 });
         const digits = /^-?\d+\0*$/.test(decodeLatin1(raw.subarray(5, 9)));
@@ -116,7 +116,7 @@ Deno.test("tokens are written as they are read", () => {
   );
 });
 
-Deno.test("an answer to another session, or of another type, is another message", () => {
+Deno.test("a reply to another session, or of another type, is another message", () => {
   const reply = challenge("7", 0);
   assertEquals(decodeQueryChallenge(reply, SESSION)?.token, 7);
   assertEquals(decodeQueryChallenge(reply, 1), undefined);
@@ -134,7 +134,7 @@ const ascii = encodeLatin1;
 const mark = concat([0], ID, ascii("splitnum"), [0, 0x80, 0]);
 const tail = concat([0, 1], ascii("player_"), [0, 0]);
 
-/** A full stat of these bytes between the header and the end. */
+/** A full stat with these bytes between its header and its end. */
 function full(...parts: (string | readonly number[] | Uint8Array)[]): FullStat {
   const bytes = concat(mark, ...parts.map((part) => typeof part === "string" ? ascii(part) : part));
   const stat = decodeStat(bytes, SESSION);
@@ -144,7 +144,7 @@ function full(...parts: (string | readonly number[] | Uint8Array)[]): FullStat {
 
 const pairsOf = ({ pairs }: FullStat) => pairs.map(([key, value]) => [key, decodeLatin1(value)]);
 
-Deno.test("a NUL in the MOTD does not end it before a key that servers send", () => {
+Deno.test("a MOTD with a NUL ends only before a known key", () => {
   const keys = [
     ...["gametype", "game_id", "version", "plugins", "map", "numplayers", "maxplayers", "hostport"],
     ...["hostip", "server_engine", "whitelist"],
@@ -161,14 +161,14 @@ Deno.test("a NUL in the MOTD does not end it before a key that servers send", ()
   ]]);
 });
 
-Deno.test("a NUL is looked for in the first hostname alone", () => {
+Deno.test("only the first hostname may hold a NUL", () => {
   const other = full("motd\0A\0B\0C\0", tail, [0]);
   assertEquals([pairsOf(other), other.flags], [[["motd", "A"], ["B", "C"]], []]);
   const second = full("hostname\0A\0map\0w\0hostname\0B\0C\0D\0", tail, [0]);
   assertEquals(pairsOf(second), [["hostname", "A"], ["map", "w"], ["hostname", "B"], ["C", "D"]]);
 });
 
-Deno.test("a MOTD ends where its section does", () => {
+Deno.test("a MOTD ends at the end of its section", () => {
   assertEquals(full("hostname\0A\0", tail, [0]).flags, []);
   assertEquals(full("hostname\0A\0\0").flags, ["noPlayerSection"]);
   assertEquals(pairsOf(full("hostname\0A\0\0")), [["hostname", "A"]]);
@@ -181,7 +181,7 @@ Deno.test("a MOTD ends where its section does", () => {
   assertEquals(full(tail, [0]).flags, []); // no keys at all
 });
 
-Deno.test("players end with an empty name; what follows is not read", () => {
+Deno.test("the list of players ends with an empty name; later bytes are ignored", () => {
   const names = (stat: FullStat) => stat.players?.map(decodeLatin1);
   const keys = "map\0w\0";
   assertEquals([names(full(keys, tail, "Ann\0Bob\0\0")), full(keys, tail, "Ann\0Bob\0\0").flags], [[
@@ -196,7 +196,7 @@ Deno.test("players end with an empty name; what follows is not read", () => {
   assertEquals([names(open), open.flags], [["Ann"], ["truncated"]]);
 });
 
-Deno.test("the header may hold any eight letters, and be cut", () => {
+Deno.test("the header word may be any eight letters, and may be cut", () => {
   const bytes = concat([0], ID, ascii("GeyserMC"), [0, 0x80, 0], ascii("map\0w\0\0"));
   const stat = decodeStat(bytes);
   assertEquals(stat?.form === "full" && stat.header, "GeyserMC");
@@ -206,14 +206,14 @@ Deno.test("the header may hold any eight letters, and be cut", () => {
   assertEquals(decodeStat(Uint8Array.of(9, 1, 2, 3, 4)), undefined);
 });
 
-/** A basic stat of these bytes behind the header. */
+/** A basic stat with these bytes after its header. */
 function basic(...parts: (string | readonly number[])[]): BasicStat {
   const bytes = concat(
     [0],
     ID,
     ...parts.map((part) => typeof part === "string" ? ascii(part) : part),
   );
-  // A view into a larger buffer, as datagrams are.
+  // A view into a larger buffer, as a received datagram.
   const stat = decodeStat(concat([7, 7], bytes).subarray(2), SESSION);
   assert(stat?.form === "basic");
   return stat;
@@ -223,7 +223,7 @@ const textsOf = ({ motd, gametype, map, online, max }: BasicStat) =>
   [motd, gametype, map, online, max].map(decodeLatin1);
 const PORT = [0xdd, 0x63];
 
-Deno.test("a basic stat, whole and cut", () => {
+Deno.test("a basic stat is decoded, whole and cut", () => {
   const stat = basic("A\0SMP\0w\x002\x0020\0", PORT, "1.2.3.4\0");
   assertEquals(textsOf(stat), ["A", "SMP", "w", "2", "20"]);
   assertEquals([stat.port, decodeLatin1(stat.ip!), stat.flags], [25565, "1.2.3.4", []]);
@@ -236,7 +236,7 @@ Deno.test("a basic stat, whole and cut", () => {
   assertEquals([error.what, error.offset, error.needed, error.available], ["basic stat", 15, 3, 2]);
 });
 
-Deno.test("a NUL in a basic MOTD moves the other texts, and they are put right", () => {
+Deno.test("a NUL in the MOTD of a basic stat shifts the other texts, and the decoder finds them", () => {
   const stat = basic("A\0B\0C\0SMP\0w\x002\x0020\0", PORT, "1.2.3.4\0");
   assertEquals(textsOf(stat), ["A\0B\0C", "SMP", "w", "2", "20"]);
   assertEquals([stat.port, stat.flags], [25565, ["motdNul"]]);
@@ -248,7 +248,7 @@ Deno.test("a NUL in a basic MOTD moves the other texts, and they are put right",
   assertThrows(far, Malformed, "neither full nor basic");
 });
 
-Deno.test("a full stat is known by its keys where its header is another one", () => {
+Deno.test("a full stat with an unknown header is recognised by its keys", () => {
   const pairs = "hostname\0A\0numplayers\x003\0maxplayers\x0020\0\0\x01player_\0\0" +
     "123\x00456\0a\0\0";
   const names = (header: string) => {
@@ -260,7 +260,7 @@ Deno.test("a full stat is known by its keys where its header is another one", ()
   const marks = ["\0\0\0", "\0\x81\0", "\0\xff\0", "\0\x80\x01", "\x01\x02\x03"];
   for (const mark of marks) assertEquals(names(`splitnum${mark}`), ["123", "456", "a"], mark);
   assertEquals(names("\0".repeat(11)), ["123", "456", "a"]);
-  // A basic stat is one, whatever its MOTD holds.
+  // A basic stat is recognised with any MOTD.
   const trap = basic("0123456789ahostname\0A\0map\x002\x0020\0", PORT, "1.2.3.4\0");
   assertEquals([textsOf(trap)[0], trap.flags], ["0123456789ahostname", []]);
 });
@@ -281,7 +281,7 @@ Deno.test("a count is one to nine digits", () => {
   }
 });
 
-Deno.test("stats are written as they are read", () => {
+Deno.test("stats survive encoding and decoding", () => {
   const text = fc.string({ unit: fc.constantFrom(..."abc §é;:0"), maxLength: 8 }).map(ascii);
   fc.assert(
     fc.property(
@@ -323,7 +323,7 @@ Deno.test("stats are written as they are read", () => {
   );
 });
 
-Deno.test("plugins in every form of the grammar", () => {
+Deno.test("plugins are parsed in every form of the grammar", () => {
   const versions = (text: string) => {
     const { software, plugins } = parsePlugins(text);
     return [software, plugins?.map(({ name, version }) => `${name}@${version}`) ?? null];
@@ -334,9 +334,9 @@ Deno.test("plugins in every form of the grammar", () => {
   assertEquals(versions(" Paper : "), ["Paper", []]);
   assertEquals(versions(": a 1"), [null, ["a@1"]]);
   assertEquals(versions("X: a 1;b 2 ;; c  3; d"), ["X", ["a@1", "b@2", "c@3", "d@null"]]);
-  assertEquals(versions("X: a: b 1"), ["X", ["a: b@1"]]); // the first colon alone
+  assertEquals(versions("X: a: b 1"), ["X", ["a: b@1"]]); // only the first colon separates
   assertEquals(versions("X: World Edit 7.3.0"), ["X", ["World Edit@7.3.0"]]);
-  // Parentheses of the software may hold a colon, those of a plugin end nothing.
+  // Parentheses of the software may hold a colon; those of a plugin do not matter.
   const glowstone = "Glowstone git-Glowstone-607ae1e (MC: 1.12.2) on Bukkit 1.12.2-R6.1-SNAPSHOT";
   assertEquals(versions(glowstone), [glowstone, null]);
   assertEquals(versions(`${glowstone}: a (b: c) 1; d 2`), [glowstone, ["a (b: c)@1", "d@2"]]);
@@ -344,7 +344,7 @@ Deno.test("plugins in every form of the grammar", () => {
   assertEquals(versions("X (a) y: z (b: c) 1"), ["X (a) y", ["z (b: c)@1"]]);
 });
 
-Deno.test("plugins are written as they are read", () => {
+Deno.test("plugins survive formatting and parsing", () => {
   for (const text of ["", "Paper on 1.20", "Velocity: ", "X: a 1; b", "X: World Edit 7.3.0; c 2"]) {
     assertEquals(formatPlugins(parsePlugins(text)), text);
   }
@@ -353,7 +353,7 @@ Deno.test("plugins are written as they are read", () => {
 
 const CHALLENGE: Challenge = { session: SESSION, token: 1, raw: false, fill: 0, flags: [] };
 
-/** What a record says of a full stat with these keys and values. */
+/** The statement of a full stat with these keys and values. */
 function statement(pairs: Record<string, string>, header = "splitnum") {
   const entries = Object.entries(pairs).map(([key, value]) => [key, ascii(value)] as const);
   const stat: FullStat = {
@@ -367,7 +367,7 @@ function statement(pairs: Record<string, string>, header = "splitnum") {
   return queryProtocol.record({ stat, challenge: CHALLENGE, fullLost: false });
 }
 
-Deno.test("counts that are none leave their text among the facts", () => {
+Deno.test("the text of an invalid count stays in the facts", () => {
   const good = statement({ numplayers: "0", maxplayers: "999999999" });
   assertEquals([good.columns.players_online, good.columns.players_max, good.flags], [
     0,
@@ -382,10 +382,10 @@ Deno.test("counts that are none leave their text among the facts", () => {
     const max = statement({ numplayers: "5", maxplayers: wrong });
     assertEquals([max.flags, max.facts.values], [["badNumber"], { maxplayers: wrong }]);
   }
-  assertEquals(statement({ numplayers: "" }).flags, []); // nothing is not wrong
+  assertEquals(statement({ numplayers: "" }).flags, []); // an empty value is not flagged
 });
 
-Deno.test("ports, editions and software of a stat", () => {
+Deno.test("ports, editions and software are read from a stat", () => {
   const port = (hostport: string) => statement({ hostport }).columns.port_v4;
   assertEquals(["1", "65535", "0", "65536", "x"].map(port), [1, 65535, null, null, null]);
   const edition = (game_id: string) => statement({ game_id }).columns.edition;
@@ -411,7 +411,7 @@ Deno.test("keys are plain data, whatever their names", () => {
   ]]);
 });
 
-Deno.test("the first value of a key counts; a second hostname fills a missing hostip alone", () => {
+Deno.test("the first value of a key is kept; a second hostname only fills a missing hostip", () => {
   const values = (...pairs: [string, string][]) => {
     const stat: FullStat = {
       ...{ form: "full", session: 1, header: "splitnum", players: [], flags: [] },
@@ -435,7 +435,7 @@ Deno.test("the first value of a key counts; a second hostname fills a missing ho
   assertEquals(values(["map", "w"], ["map", "v"]), [null, "w", {}]);
 });
 
-Deno.test("less than a full stat is said", () => {
+Deno.test("a status without a full stat is flagged", () => {
   const record = (stat: Stat | undefined, over: object = {}) =>
     queryProtocol.record({ stat, challenge: CHALLENGE, fullLost: false, ...over });
   const stat = basic("§aA\0SMP\0w\0many\x0020\0", PORT, "1.2.3.4\0");
@@ -464,7 +464,7 @@ Deno.test("less than a full stat is said", () => {
   });
 });
 
-Deno.test("query is what its name says, and trusts no answer without its session", () => {
+Deno.test("query has the expected name and ports, and accepts no reply without its session", () => {
   assertEquals([queryProtocol.name, queryProtocol.transport], ["query", "udp"]);
   const probe = queryProtocol.probe!;
   assertEquals([probe.mayLackToken, probe.macMask], [false, 0x0f0f0f0f]);

@@ -28,7 +28,7 @@ function server(name: keyof typeof SQP_STYLES): SqpServer {
   return new SqpServer(SQP_STYLES[name], { ...identity, players, online: 2 }, new Random(4));
 }
 
-/** Talks an exchange through on a perfect line; questions as their bytes. */
+/** Runs an exchange without loss; requests are listed as bytes. */
 function talk(exchange: Exchange<SqpStatus>, peer: Responder) {
   const questions: string[] = [];
   let waiting: Uint8Array[] = [];
@@ -45,15 +45,15 @@ function talk(exchange: Exchange<SqpStatus>, peer: Responder) {
   return { status: step.value, questions };
 }
 
-/** The bytes of the question that an exchange asks next. */
+/** The bytes of the next request of an exchange. */
 const question = ({ value }: IteratorResult<ExchangeRequest | undefined, unknown>) =>
   (value as ExchangeRequest | undefined)?.bytes ?? new Uint8Array();
 
-/** The chunks that questions ask for, and `?` for a challenge. */
+/** The chunks of queries, and `?` for a request for a challenge. */
 const asked = (questions: readonly string[]) =>
   questions.map((hex) => hex.length === 10 ? "?" : hex.slice(14)).join(" ");
 
-Deno.test("sqp: a fresh challenge for each chunk, ServerInfo first and alone", () => {
+Deno.test("sqp: each chunk is queried with a new challenge, ServerInfo first and alone", () => {
   const { status, questions } = talk(sqpProtocol.exchange(CONTEXT), server("sqpFull"));
   assertEquals(asked(questions), "? 01 ? 02 ? 04 ? 08 ? 10");
   const shown = questions.filter((hex) => hex.length === 16).map((hex) => hex.slice(2, 10));
@@ -61,17 +61,17 @@ Deno.test("sqp: a fresh challenge for each chunk, ServerInfo first and alone", (
   const { columns, facts, flags } = sqpProtocol.record(status);
   assertEquals([columns.players, flags], [["Ann", "Bob"], []]);
   assertEquals(facts.chunks, ["info", "rules", "players", "teams", "metrics"]);
-  // What no double holds comes through.
+  // An integer above 2^53 stays exact.
   assertEquals((facts.players as Record<string, string>[])[0].id, "76561197960265729");
 });
 
-Deno.test("sqp: after the first chunk that stays silent no more are asked", () => {
+Deno.test("sqp: no further chunk is queried after the first one without a reply", () => {
   const { status, questions } = talk(sqpProtocol.exchange(CONTEXT), server("sqpInfo"));
   assertEquals(asked(questions), "? 01 ? 02");
   assertEquals(sqpProtocol.record(status).facts, { version: 1, chunks: ["info"] });
 });
 
-Deno.test("sqp: a server of version 0 and one of a later version are read, the number is a fact", () => {
+Deno.test("sqp: replies of version 0 and of a later version are decoded, and the version is a fact", () => {
   for (const [name, version] of [["sqpUnity", 0], ["sqpLater", 7]] as const) {
     const { status, questions } = talk(sqpProtocol.exchange(CONTEXT), server(name));
     const { columns, facts, flags } = sqpProtocol.record(status);
@@ -81,7 +81,7 @@ Deno.test("sqp: a server of version 0 and one of a later version are read, the n
   }
 });
 
-Deno.test("sqp: an empty answer is none, and the other chunks are asked for", () => {
+Deno.test("sqp: an empty reply adds no chunk, and the other chunks are queried", () => {
   const { status, questions } = talk(sqpProtocol.exchange(CONTEXT), server("sqpSample"));
   assertEquals(asked(questions), "? 01 ? 02 ? 04 ? 08 ? 10");
   const { columns, facts, flags } = sqpProtocol.record(status);
@@ -92,7 +92,7 @@ Deno.test("sqp: an empty answer is none, and the other chunks are asked for", ()
   ]);
 });
 
-Deno.test("sqp: packets come in any order, twice too", () => {
+Deno.test("sqp: packets may arrive in any order, and twice", () => {
   const twice: Responder = {
     respond: (datagram, from) => many.respond(datagram, from).flatMap((one) => [one, one]),
   };
@@ -102,7 +102,7 @@ Deno.test("sqp: packets come in any order, twice too", () => {
   assertEquals(talk(sqpProtocol.exchange(CONTEXT), twice).status, whole);
 });
 
-Deno.test("sqp: what a timeout cuts off is missing, and flagged, in the last attempt alone", () => {
+Deno.test("sqp: only the last attempt accepts a reply cut by a timeout, and flags it", () => {
   const withoutLast = (): Responder => {
     const peer = server("sqpPackets");
     return {
@@ -122,11 +122,11 @@ Deno.test("sqp: what a timeout cuts off is missing, and flagged, in the last att
   assertEquals([columns.port_v4, flags.includes("truncated")], [null, true]);
 });
 
-Deno.test("sqp: silence at first is silence", () => {
+Deno.test("sqp: no reply to the first request counts as no reply", () => {
   assertThrows(() => talk(sqpProtocol.exchange(CONTEXT), { respond: () => [] }), NoReply);
 });
 
-Deno.test("sqp: a chunk that comes broken ends the questions, and what came is kept", () => {
+Deno.test("sqp: a malformed chunk ends the queries, and earlier chunks are kept", () => {
   const peer = server("sqpFull");
   const broken: Responder = {
     respond: (datagram, from) => {
@@ -140,7 +140,7 @@ Deno.test("sqp: a chunk that comes broken ends the questions, and what came is k
   assertEquals([facts.chunks, flags], [["info", "rules"], ["statusMalformed"]]);
 });
 
-Deno.test("sqp: errors that are none of the peer's are not swallowed", () => {
+Deno.test("sqp: internal errors are not swallowed", () => {
   const exchange = sqpProtocol.exchange(CONTEXT);
   const peer = server("sqpFull");
   let step = exchange.next();
@@ -148,7 +148,7 @@ Deno.test("sqp: errors that are none of the peer's are not swallowed", () => {
   assertThrows(() => exchange.throw(new RangeError("ours")), RangeError, "ours");
 });
 
-Deno.test("sqp: the latest challenge wins, a bounded number of times", () => {
+Deno.test("sqp: the latest challenge is used, a bounded number of times", () => {
   const exchange = sqpProtocol.exchange(CONTEXT);
   exchange.next();
   const shown = (challenge: number) =>
@@ -160,7 +160,7 @@ Deno.test("sqp: the latest challenge wins, a bounded number of times", () => {
   assertEquals(shown(4), ""); // enough
 });
 
-Deno.test("sqp: answers to another challenge are strays", () => {
+Deno.test("sqp: replies to another challenge are ignored", () => {
   const exchange = sqpProtocol.exchange(CONTEXT);
   exchange.next();
   exchange.next(sqp.encodeSqpChallenge(CHALLENGE));
@@ -169,7 +169,7 @@ Deno.test("sqp: answers to another challenge are strays", () => {
   assertEquals(exchange.next(stray), { value: undefined, done: false });
 });
 
-Deno.test("sqp: an echo is refused at every step", () => {
+Deno.test("sqp: an echo is rejected at every step", () => {
   const challenge = sqp.encodeChallengeRequest();
   assertThrows(() => sqpProtocol.probe!.read(challenge), Malformed, "echo");
   const first = sqpProtocol.exchange(CONTEXT);
@@ -180,18 +180,18 @@ Deno.test("sqp: an echo is refused at every step", () => {
   assertThrows(() => second.next(query), Truncated, "packet header");
 });
 
-Deno.test("sqp: the probe asks for a challenge, and nothing of it comes back", () => {
+Deno.test("sqp: the probe requests a challenge, and replies repeat no part of it", () => {
   const probe = sqpProtocol.probe!;
   const bytes = probe.template.slice();
   new Stamp(probe).write(new DataView(bytes.buffer), 0, 1, 7);
   assertEquals(bytes.toHex(), "0000000000");
   const [reply] = server("sqpInfo").respond(bytes, US);
   assertEquals([probe.read(reply), probe.readContent(reply)], [{ mac: undefined }, {}]);
-  assertEquals(probe.read(concat(reply, [0])), undefined); // a stat of Query may start so
+  assertEquals(probe.read(concat(reply, [0])), undefined); // a stat of Query may start like this
   assertEquals([probe.macMask, probe.mayLackToken], [0, true]);
 });
 
-Deno.test("sqp: the page's dump is the vector's", () => {
+Deno.test("sqp: the dump on Unity's page is the golden message", () => {
   const hexOf = (name: string) =>
     goldenOf("sqp").find((golden) => golden.name === name)!.bytes.toHex();
   assertEquals(hexOf("seed-server-info-dump"), hexOf("q04-server-info"));
@@ -201,7 +201,7 @@ Deno.test("sqp: the page's dump is the vector's", () => {
 const packetsOf = (chunks: Uint8Array, size: number) =>
   sqp.encodePackets(CHALLENGE, chunks, size).map((bytes) => sqp.decodeSqpPacket(bytes)!);
 
-Deno.test("sqp: packets of every size join to the same answer; without one, to a flagged part", () => {
+Deno.test("sqp: packets of every size join to the same reply; a missing packet yields a flagged part", () => {
   const golden = goldenOf("sqp").find(({ name }) => name.startsWith("q04"))!;
   const chunks = golden.bytes.subarray(11);
   const whole = sqp.decodeReply(packetsOf(chunks, 1000), 1);
@@ -219,7 +219,7 @@ Deno.test("sqp: packets of every size join to the same answer; without one, to a
   }
 });
 
-Deno.test("sqp: a short packet among many ends what is read", () => {
+Deno.test("sqp: a packet shorter than its length ends the decoded part", () => {
   const chunks = sqp.encodeChunks({ rules: [1, 2, 3].map((value) => rule(`r${value}`, value)) });
   const bytes = sqp.encodePackets(CHALLENGE, chunks, 7); // a length of 4, then 5 bytes a rule
   const short = bytes.map((one, i) => sqp.decodeSqpPacket(i === 1 ? one.subarray(0, 15) : one)!);
@@ -232,7 +232,7 @@ function rule(name: string, value: number): sqp.SqpRule {
   return { name: utf8(name), type: "u8", value };
 }
 
-Deno.test("sqp: tables that are cut keep what is whole", () => {
+Deno.test("sqp: cut tables keep their complete rows", () => {
   const fields = [{ name: utf8("name"), type: "string" }, { name: utf8("n"), type: "u8" }] as const;
   const rows = ["Ann", "Bob", "Cy"].map((name, i) => [utf8(name), i]);
   const [bytes] = sqp.encodePackets(CHALLENGE, sqp.encodeChunks({ players: { fields, rows } }));
@@ -251,7 +251,7 @@ Deno.test("sqp: tables that are cut keep what is whole", () => {
   assertEquals(sqp.decodeReply([half], 0x10).metrics, [1]);
 });
 
-Deno.test("sqp: packets are collected within bounds", () => {
+Deno.test("sqp: the packets of a reply are bounded in number and size", () => {
   const packet = (current: number, last: number, size = 1): sqp.SqpPacket => ({
     ...{ challenge: CHALLENGE, version: 1, current, last, flags: [] },
     body: new Uint8Array(size),
@@ -265,7 +265,7 @@ Deno.test("sqp: packets are collected within bounds", () => {
   assertEquals(sqp.addPacket(packets, packet(2, 2)), true);
 });
 
-Deno.test("sqp: requests are read as servers read them", () => {
+Deno.test("sqp: requests are decoded as by servers", () => {
   const { decodeSqpRequest, encodeQuery } = sqp;
   const ping = Uint8Array.fromHex("01" + "00".repeat(32));
   assertEquals(decodeSqpRequest(ping), { type: "query", challenge: 0, version: 0, chunks: 0 });
@@ -274,7 +274,7 @@ Deno.test("sqp: requests are read as servers read them", () => {
   assertEquals(encodeQuery({ challenge: 1, version: 2, chunks: 3 }).toHex(), "0100000001000203");
 });
 
-Deno.test("sqp: floats have no more digits than they hold", () => {
+Deno.test("sqp: floats are formatted with the fewest sufficient digits", () => {
   const float = Math.fround;
   assertEquals(
     [0.1, 1.5, -1.25e-7, 16_777_216, 3.4028234663852886e38].map(float).map(sqp.floatText),
@@ -295,7 +295,7 @@ Deno.test("sqp: floats have no more digits than they hold", () => {
   }
 });
 
-Deno.test("sqp: facts stay small, whatever a server sends", () => {
+Deno.test("sqp: facts are bounded for any reply", () => {
   const names = Array.from({ length: 200 }, (_, i) => utf8(`${i}`.padEnd(250, "x")));
   const fields = names.map((name) => ({ name, type: "u8" as const }));
   const rows = Array.from({ length: 60 }, () => names.map(() => 1));
@@ -312,7 +312,7 @@ Deno.test("sqp: facts stay small, whatever a server sends", () => {
   assertEquals((facts.teams as unknown[]).length, 16_384);
 });
 
-Deno.test("sqp: keys are plain data", () => {
+Deno.test("sqp: keys of facts are plain data with any name", () => {
   const rules = ["__proto__", "constructor", "toString"].map((name) => rule(name, 1));
   const { facts } = sqpProtocol.record({ version: 1, rules, flags: [], broken: false });
   assertEquals(Object.keys(facts.rules as object), ["__proto__", "constructor", "toString"]);

@@ -1,8 +1,8 @@
-/** What the tests of all decoders share. */
+/** Shared types of the decoder tests. */
 import type { Statement } from "../../../src/protocols/protocol.ts";
 import { decodeLatin1 } from "../../../src/core/text.ts";
 
-/** A decoder, its inverse, and what its values say in a record. */
+/** A decoder, its encoder, and the conversion of its values into statements. */
 export interface Decoder {
   decode(bytes: Uint8Array): unknown;
   encode(value: unknown): Uint8Array;
@@ -11,7 +11,7 @@ export interface Decoder {
   readonly partFlags: readonly string[];
 }
 
-/** A decoder with its types forgotten. */
+/** A decoder with erased types. */
 export function decoder<T>(
   decode: (bytes: Uint8Array) => T | undefined,
   encode: (value: T) => Uint8Array,
@@ -25,7 +25,7 @@ export function decoder<T>(
   } as Decoder;
 }
 
-/** A value as JSON can hold it: bytes as Latin-1 text, big integers as decimal text. */
+/** Converts a value for JSON: bytes to Latin-1 text, big integers to decimal text. */
 export function toJson(value: unknown): unknown {
   if (value instanceof Uint8Array) return decodeLatin1(value);
   if (typeof value === "bigint") return value.toString();

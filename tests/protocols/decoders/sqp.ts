@@ -4,7 +4,7 @@ import { type Decoder, decoder } from "./decoder.ts";
 
 const partFlags = ["lengthMismatch", "truncated"];
 
-/** An answer in one packet to a query for these chunks. */
+/** A decoder of a reply in one packet to a query for these chunks. */
 function answer(...names: sqp.ChunkName[]): Decoder {
   const asked = names.reduce((bits, name) => bits | sqp.CHUNKS[name], 0);
   return decoder(
@@ -19,7 +19,7 @@ function answer(...names: sqp.ChunkName[]): Decoder {
   );
 }
 
-/** SQP's decoders; those of answers are told what was asked for. */
+/** SQP's decoders; those of replies get the requested chunks. */
 export const SQP_DECODERS: Record<string, Decoder> = {
   sqpRequest: decoder(
     sqp.decodeSqpRequest,

@@ -1,4 +1,4 @@
-/** The protocols of blocksweep, and two that were invented: one line for each. */
+/** The protocols of blocksweep and two invented ones, which take one line each. */
 import { PROTOCOLS } from "../../../src/protocols/list.ts";
 import type { Protocol } from "../../../src/protocols/protocol.ts";
 import { heraldProtocol } from "./herald/mod.ts";

@@ -1,4 +1,4 @@
-/** The program with invented protocols: its command line takes them as an argument. */
+/** The program with invented protocols, passed to its command line as an argument. */
 import { main } from "../../../src/cli/mod.ts";
 import { WITH_INVENTED } from "./list.ts";
 

@@ -3,7 +3,7 @@ import { Random } from "../../../src/fleet/random.ts";
 import { placeFields } from "../../../src/protocols/raknet/advertisement_fields.ts";
 import { decodeAdvertisement } from "../../../src/protocols/raknet/mod.ts";
 
-/** MOTD, version, players, slots and level of an advertisement. */
+/** The MOTD, version, players, slots and level of an advertisement. */
 function read(text: string) {
   const status = decodeAdvertisement(new TextEncoder().encode(text))!;
   return [status.motd, status.version, status.online, status.max, status.level];
@@ -11,10 +11,10 @@ function read(text: string) {
 
 const TAIL = "408;1.16.20;0;5;5335687477053034848;lvl;Creative;";
 
-Deno.test("decodeAdvertisement() finds the end of a MOTD with `;` that nobody escaped", () => {
+Deno.test("decodeAdvertisement() finds the end of a MOTD with an unescaped `;`", () => {
   const motds = [
     ...["a;b", ";", ";;a", "a;", "a;b;c;d", "a\\", "a;\\"],
-    // Numbers, which could be the protocol and the counts.
+    // Numbers that could be the protocol and the counts.
     ...["Welcome;2024", "12;34", "-1;x", "a;1;2;3", "9;8;7;6;5", "1;2;3;4;5;6"],
   ];
   for (const motd of motds) {
@@ -22,7 +22,7 @@ Deno.test("decodeAdvertisement() finds the end of a MOTD with `;` that nobody es
   }
 });
 
-Deno.test("decodeAdvertisement() leaves fields where they are when nothing fits better", () => {
+Deno.test("decodeAdvertisement() keeps the places of fields if no other places fit better", () => {
   const id = "5335687477053034848";
   // PowerNukkitX writes no version.
   assertEquals(read(`MCPE;a;408;;0;5;${id};lvl;`), ["a", null, 0, 5, "lvl"]);
@@ -33,7 +33,7 @@ Deno.test("decodeAdvertisement() leaves fields where they are when nothing fits 
   assertEquals(read("MCPE;a\\;408;1.16.20;x;y;"), ["a\\", "1.16.20", null, null, null]);
 });
 
-/** Pieces of texts: what stands in fields, and what stands in none. */
+/** Parts of texts: some that fields hold, and some that no field holds. */
 const PIECES = [
   ...["", "a", "news", " b", "é", "2024", "-1", "0", "1", "7", "19132", "766", "1.21.50", "99999"],
   ...["Survival", "Creative", "5335687477053034848", "MCPE"],
@@ -42,13 +42,13 @@ const MODES = ["Survival", "Creative", "Adventure", "Spectator"];
 const draw = (random: Random, pieces: readonly string[]) =>
   Array.from({ length: 1 + random.below(4) }, () => random.pick(pieces)).join(";");
 
-/** A game mode: one of the game's, or a text that does not end as one of them, or in a number. */
+/** A game mode: one of the game's, or a text that ends neither like one nor with a number. */
 function drawMode(random: Random): string {
   if (random.chance(0.6)) return random.pick(MODES);
   return draw(random, PIECES) + random.pick(["x", ";x", "; y", "é"]);
 }
 
-Deno.test("decodeAdvertisement() is right, or says null and a flag, wherever a `;` stands", () => {
+Deno.test("decodeAdvertisement() yields the true fields, or null with a flag, for a `;` at any place", () => {
   const random = new Random(20261122);
   const seen = { right: 0, rejoined: 0, leftOut: 0 };
   for (let round = 0; round < 50_000; round++) {
@@ -56,7 +56,7 @@ Deno.test("decodeAdvertisement() is right, or says null and a flag, wherever a `
     const motd = plain ? "A server" : draw(random, PIECES);
     const level = draw(random, PIECES);
     const mode = drawMode(random);
-    const layout = random.below(6); // how many numbers follow the game mode
+    const layout = random.below(6); // number of numbers after the game mode
     const numbers = ["1", "19132", "19133", "0", "0"].slice(0, layout);
     const truth: Record<string, unknown> = {
       ...{ motd, protocol: 766, version: "1.21.50", online: 3, max: 20, level, gamemode: mode },
@@ -80,8 +80,8 @@ Deno.test("decodeAdvertisement() is right, or says null and a flag, wherever a `
   assert(Object.values(seen).every((count) => count > 1000), JSON.stringify(seen));
 });
 
-Deno.test("decodeAdvertisement() takes time in proportion to the text, whatever stands in it", () => {
-  // Counted are the fields that are looked at: a text of n fields is looked at some n times.
+Deno.test("decodeAdvertisement() takes time linear in any text", () => {
+  // The test counts field reads, which must be linear in the number of fields.
   const looks = (copies: number) => {
     let count = 0;
     const fields = `MCPE;${"1;a;2;3;4;".repeat(copies)}`.split(";");

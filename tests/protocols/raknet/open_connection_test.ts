@@ -6,14 +6,14 @@ import { raknet } from "../../../src/entry/protocols.ts";
 const V4 = { address: 0xc0a80102, port: 19132 };
 const V6 = { address: 0x20010db8000000000000000000000001n, port: 19133 };
 
-/** Where and how a decoder gave up. */
+/** The error of a decoder: its class, field and offset. */
 function broken(decode: () => unknown, error: typeof Truncated | typeof Malformed = Truncated) {
   const thrown = assertThrows(decode) as Truncated | Malformed;
   assert(thrown instanceof error, String(thrown));
   return [thrown.what, thrown.offset];
 }
 
-Deno.test("requests and replies of any value are read as they are written", () => {
+Deno.test("requests and replies survive encoding and decoding", () => {
   const u16 = fc.integer({ min: 0, max: 0xffff });
   const u32 = fc.integer({ min: 0, max: 0xffffffff });
   const u64 = fc.bigInt({ min: 0n, max: 0xffffffffffffffffn });
@@ -42,7 +42,7 @@ Deno.test("requests and replies of any value are read as they are written", () =
   );
 });
 
-Deno.test("a cookie that looks like an address is told by the length", () => {
+Deno.test("a cookie that looks like an address is recognised by the length", () => {
   for (const first of [0x04, 0x06]) {
     for (const address of [V4, V6]) {
       const request = { cookie: first << 24, address, mtu: 1400, guid: 2n };
@@ -50,12 +50,12 @@ Deno.test("a cookie that looks like an address is told by the length", () => {
       assertEquals(raknet.decodeOpenRequest2(bytes), { ...request, cookie: request.cookie >>> 0 });
     }
   }
-  // An address whose bytes look like a cookie with an address behind it.
+  // An address whose bytes look like a cookie followed by an address.
   const plain = { cookie: undefined, address: V6, mtu: 1400, guid: 2n };
   assertEquals(raknet.decodeOpenRequest2(raknet.encodeOpenRequest2(plain)), plain);
 });
 
-Deno.test("go-raknet's type 0 is an IPv4 address, and other types are none", () => {
+Deno.test("type 0 of go-raknet is an IPv4 address, and unknown types are malformed", () => {
   const bytes = raknet.encodeOpenRequest2({ cookie: undefined, address: V4, mtu: 1, guid: 2n });
   bytes[17] = 0;
   assertEquals(raknet.decodeOpenRequest2(bytes, false)?.address, V4);
@@ -66,14 +66,14 @@ Deno.test("go-raknet's type 0 is an IPv4 address, and other types are none", () 
   ]);
 });
 
-Deno.test("the family of an IPv6 address depends on the writer's system, and is not looked at", () => {
+Deno.test("the family of an IPv6 address depends on the writer's system, and is ignored", () => {
   const bytes = raknet.encodeOpenReply2({ guid: 1n, address: V6, mtu: 1400, encrypted: false });
   assertEquals(bytes.length, 57);
   bytes[26] = 10; // Linux
   assertEquals(raknet.decodeOpenReply2(bytes)?.address, V6);
 });
 
-Deno.test("a reply that is filled up with zeros has no key, and a short key is none", () => {
+Deno.test("a reply padded with zeros has no key, and a short key is an error", () => {
   const security = { cookie: 0xcafebabe, publicKey: undefined };
   const filled = { guid: 1n, security, mtu: 1400, fill: 1432, flags: [] };
   const bytes = raknet.encodeOpenReply1(filled);
@@ -101,7 +101,7 @@ Deno.test("MTUs from 400 to 1,500 are RakNet's", () => {
   assertEquals([399, 400, 1500, 1501].map(flagged), [true, false, false, true]);
 });
 
-Deno.test("another id, or another magic, is another message; what ends early says where", () => {
+Deno.test("another id or magic is another message; a cut message names the offset", () => {
   const messages = [
     [raknet.encodeOpenRequest1({ protocol: 11, padding: 0 }), raknet.decodeOpenRequest1],
     [
@@ -132,7 +132,9 @@ Deno.test("another id, or another magic, is another message; what ends early say
   }
 });
 
-/** What the prefixes of a message lack, in order, from the magic or the first byte on. */
+/**
+ * The missing fields of the prefixes of a message, in order, from the magic or the first byte on.
+ */
 function lacks(bytes: Uint8Array, decode: (bytes: Uint8Array) => unknown, from = 17): string {
   const whats = Array.from({ length: bytes.length - from }, (_, i) => {
     try {
@@ -147,7 +149,7 @@ function lacks(bytes: Uint8Array, decode: (bytes: Uint8Array) => unknown, from =
   return whats.filter((what, i) => what !== whats[i - 1]).join(", ");
 }
 
-Deno.test("what ends early says what is missing", () => {
+Deno.test("a cut message names the missing field", () => {
   const security = { cookie: 0xcafebabe, publicKey: undefined };
   const keyed = { cookie: 0xcafebabe, publicKey: new Uint8Array(64).fill(0x99) };
   const reply1 = (over: object) =>
@@ -177,11 +179,11 @@ Deno.test("what ends early says what is missing", () => {
   for (const [bytes, decode, whats] of rows) assertEquals(lacks(bytes, decode), whats.join(", "));
 });
 
-Deno.test("whether a second request holds a cookie, by its type and length alone", () => {
+Deno.test("a cookie in a second request is recognised by type and length", () => {
   const plain = raknet.encodeOpenRequest2({ cookie: undefined, address: V4, mtu: 1, guid: 2n });
-  const filled = concat(plain, new Uint8Array(5)); // as long as one with a cookie
+  const filled = concat(plain, new Uint8Array(5)); // the length of a request with a cookie
   assertEquals(raknet.decodeOpenRequest2(filled)?.cookie, undefined);
-  filled[22] = 4; // the port begins as an address does
+  filled[22] = 4; // the port starts like an address
   assertEquals(raknet.decodeOpenRequest2(filled)?.cookie, 0x043f57fe);
   filled[22] = 0;
   assertEquals(raknet.decodeOpenRequest2(filled)?.cookie, undefined);
@@ -189,11 +191,11 @@ Deno.test("whether a second request holds a cookie, by its type and length alone
   plain[22] = 4;
   assertEquals(raknet.decodeOpenRequest2(plain)?.cookie, undefined);
   const secured = raknet.encodeOpenRequest2({ cookie: 0xca, address: V4, mtu: 1, guid: 2n });
-  secured[17] = 5; // a cookie, whatever the length
+  secured[17] = 5; // a cookie at any length
   assertEquals(raknet.decodeOpenRequest2(concat(secured, [0]))?.cookie, 0x050000ca);
 });
 
-Deno.test("frames and messages that end early say what is missing", () => {
+Deno.test("cut frames and messages name the missing field", () => {
   const frame = { ...FRAME, reliability: 4, split: { count: 2, id: 1, index: 0 } };
   assertEquals(
     lacks(raknet.encodeFrameSet({ ...SET, frames: [frame] }), raknet.decodeFrameSet, 1),
@@ -227,7 +229,7 @@ Deno.test("frames and messages that end early say what is missing", () => {
   }
 });
 
-Deno.test("receipts are bounded: ranges of 512, lists of 4,096", () => {
+Deno.test("acknowledgements are bounded: ranges of 512, lists of 4,096", () => {
   const ack = (...ranges: [number, number][]) =>
     raknet.encodeAcknowledgement({
       kind: "ack",
@@ -244,7 +246,7 @@ Deno.test("receipts are bounded: ranges of 512, lists of 4,096", () => {
     "more than 4096 datagrams",
     3 + 4 * 4096,
   ]);
-  // What it claims costs nothing.
+  // A large count allocates nothing.
   assertEquals(broken(() => raknet.decodeAcknowledgement(Uint8Array.of(0xc0, 255, 255))), [
     "record",
     3,
@@ -253,7 +255,7 @@ Deno.test("receipts are bounded: ranges of 512, lists of 4,096", () => {
   assertEquals(raknet.decodeAcknowledgement(ack([0xfffffe, 0xffffff]))?.ranges[0].last, 0xffffff);
 });
 
-Deno.test("the first byte tells frame sets, ACKs, NAKs and all else apart", () => {
+Deno.test("the first byte distinguishes frame sets, ACKs, NAKs and other messages", () => {
   const body = (first: number) =>
     Uint8Array.of(first, 0, 1, 1, 0, 0, 0, ...[0, 0, 0, 0, 0, 0, 0, 0]);
   const read = (first: number) => [
@@ -265,7 +267,7 @@ Deno.test("the first byte tells frame sets, ACKs, NAKs and all else apart", () =
   assertEquals(read(0x9c), [true, undefined]);
   assertEquals(read(0xc0), [false, "ack"]);
   assertEquals(read(0xa0), [false, "nak"]);
-  assertEquals(read(0xe0), [false, undefined]); // an ACK with a float, which nobody sends
+  assertEquals(read(0xe0), [false, undefined]); // an ACK with a float, which no software sends
   assertEquals(read(0x00), [false, undefined]);
   assertEquals([
     raknet.decodeFrameSet(new Uint8Array()),
@@ -301,14 +303,14 @@ Deno.test("each reliability has its own indexes", () => {
     ).map(([name]) => name[0]).join("");
   });
   assertEquals(kept, ["", "soc", "m", "moc", "msoc", "", "m", "moc"]);
-  // What is missing is written as zero.
+  // Missing indexes are written as zero.
   const bytes = raknet.encodeFrameSet({ ...SET, frames: [{ ...FRAME, reliability: 4 }] });
   const [{ messageIndex, sequenceIndex, orderIndex, channel }] = raknet.decodeFrameSet(bytes)!
     .frames;
   assertEquals([messageIndex, sequenceIndex, orderIndex, channel], [0, 0, 0, 0]);
 });
 
-Deno.test("frames with a header's three marks, with a length that is no whole byte, and empty", () => {
+Deno.test("frame sets keep the three header bits, odd bit lengths are rounded up, empty frames rejected", () => {
   for (const mark of ["packetPair", "continuousSend", "needsBandwidth"] as const) {
     const set = { ...SET, [mark]: true, frames: [FRAME] };
     assertEquals(raknet.decodeFrameSet(raknet.encodeFrameSet(set)), set);
@@ -320,7 +322,7 @@ Deno.test("frames with a header's three marks, with a length that is no whole by
   assertEquals(broken(() => raknet.decodeFrameSet(empty.subarray(0, 4))), ["frame", 4]);
 });
 
-Deno.test("a set has 4,096 frames at the most, and parts never more than they claim", () => {
+Deno.test("a frame set has at most 4,096 frames, and split indexes stay below their count", () => {
   const frames = Array.from({ length: 4096 }, () => FRAME);
   const whole = raknet.encodeFrameSet({ ...SET, frames });
   assertEquals(raknet.decodeFrameSet(whole)?.frames.length, 4096);
@@ -333,7 +335,7 @@ Deno.test("a set has 4,096 frames at the most, and parts never more than they cl
   assertEquals(broken(() => raknet.decodeFrameSet(split(2, 2)), Malformed), ["part 2 of 2", 7]);
 });
 
-Deno.test("lists of addresses end where the times begin", () => {
+Deno.test("a list of addresses ends where the times start", () => {
   const message = (count: number) => ({
     type: "accepted" as const,
     address: V4,
@@ -350,14 +352,14 @@ Deno.test("lists of addresses end where the times begin", () => {
   assert(many?.type === "accepted" && many.addresses.length === 20);
   assertEquals(raknet.decodeConnected(Uint8Array.of(0x04)), { type: "detectLost" });
   assertEquals(raknet.encodeConnected({ type: "detectLost" }), Uint8Array.of(0x04));
-  assertEquals(raknet.decodeConnected(Uint8Array.of(0xfe)), undefined); // the game's own
+  assertEquals(raknet.decodeConnected(Uint8Array.of(0xfe)), undefined); // a message of the game
   assertEquals(raknet.decodeConnected(new Uint8Array()), undefined);
   const wrong = raknet.encodeConnected(message(1));
   wrong[10] = 9;
   assertEquals(broken(() => raknet.decodeConnected(wrong), Malformed), ["address of type 9", 10]);
 });
 
-Deno.test("a request for a connection says whether it wants security", () => {
+Deno.test("a connection request holds a security flag", () => {
   for (const secured of [false, true]) {
     const request = { type: "connectionRequest" as const, guid: 1n, time: 2n, secured };
     assertEquals(raknet.decodeConnected(raknet.encodeConnected(request)), request);

@@ -23,14 +23,14 @@ import { motdAsSent, NoReply } from "../../../src/protocols/protocol.ts";
 const utf8 = (text: string) => new TextEncoder().encode(text);
 const MAGIC = Uint8Array.fromHex("00ffff00fefefefefdfdfdfd12345678");
 
-/** What an advertisement says. */
+/** The decoded status of an advertisement. */
 function read(text: string) {
   const status = decodeAdvertisement(utf8(text));
   assert(status !== undefined, text);
   return status;
 }
 
-Deno.test("fields are split at semicolons that no backslash escapes", () => {
+Deno.test("fields are split at unescaped semicolons", () => {
   const split = (text: string) => splitFields(text).fields;
   assertEquals(split("a;b;c"), ["a", "b", "c"]);
   assertEquals(split(String.raw`a\;b;c`), ["a;b", "c"]);
@@ -43,14 +43,14 @@ Deno.test("fields are split at semicolons that no backslash escapes", () => {
   assertEquals(splitFields("a;;"), { fields: ["a", ""], terminated: true });
 });
 
-Deno.test("fields are joined as they are split", () => {
+Deno.test("fields survive joining and splitting", () => {
   const field = fc.string({ unit: fc.constantFrom(..."ab;\\§ "), maxLength: 6 });
   fc.assert(
     fc.property(
       fc.array(field, { minLength: 1, maxLength: 5 }),
       fc.boolean(),
       (fields, terminated) => {
-        // Without a `;` behind it, an empty last field cannot be told from none.
+        // Without a final `;`, an empty last field looks like no field.
         if (!terminated && fields.length > 1 && fields.at(-1) === "") return;
         assertEquals(splitFields(joinFields({ fields, terminated })), { fields, terminated });
       },
@@ -59,7 +59,7 @@ Deno.test("fields are joined as they are split", () => {
   );
 });
 
-Deno.test("advertisements of 3 to 14 fields, what is missing null", () => {
+Deno.test("advertisements of 3 to 14 fields are decoded, with null for missing fields", () => {
   const all = [
     "MCPE",
     "A",
@@ -101,7 +101,7 @@ Deno.test("advertisements of 3 to 14 fields, what is missing null", () => {
   }
 });
 
-Deno.test("a text of another kind is no advertisement", () => {
+Deno.test("a text of another game is not an advertisement", () => {
   for (const text of ["", "MCPE", "MCPEX;a", "xMCPE;a", "ARENA|1", "mcpe;a", "MCEE", "MCCPP"]) {
     assertEquals(decodeAdvertisement(utf8(text)), undefined, text);
   }
@@ -112,7 +112,7 @@ Deno.test("a text of another kind is no advertisement", () => {
   ]);
 });
 
-Deno.test("Pocket hosts show a name, or none", () => {
+Deno.test("Pocket hosts have a name, or are hidden", () => {
   assertEquals(read("MCCPP;Demo;Steve").motd, "Steve");
   assertEquals([read("MCCPP;MINECON;a;b").motd, read("MCCPP;Demo;Steve").unnamed], ["a;b", [
     "Demo",
@@ -136,14 +136,14 @@ Deno.test("Pocket hosts show a name, or none", () => {
   assertEquals(rest as object, Object.fromEntries(names.map((name) => [name, null])));
 });
 
-Deno.test("numbers that are none are null, and said once", () => {
+Deno.test("invalid numbers are null, with one flag", () => {
   const status = read("MCPE;A;766;1.21;many;-5;1;l;m;1;x;70000");
   assertEquals([status.online, status.max, status.portV4, status.portV6], [null, null, null, null]);
-  assertEquals(status.flags, ["levelSemicolon", "badNumber"]); // whose mode is "x" for all we know
+  assertEquals(status.flags, ["levelSemicolon", "badNumber"]); // its mode may be "x"
   assertEquals(read("MCPE;A;-1;;0;0;").protocol, -1);
   assertEquals(read("MCPE;A;-2;;0;0;").flags, ["badNumber"]);
   assertEquals(read("MCPE;A;1234567890;;0;0;").flags, ["badNumber"]);
-  assertEquals(read("MCPE;A;766;;;;").flags, []); // nothing is not wrong
+  assertEquals(read("MCPE;A;766;;;;").flags, []); // an empty value is not flagged
   const ports = (v4: string, v6: string) => {
     const { portV4, portV6 } = read(`MCPE;A;1;1;0;1;1;l;m;1;${v4};${v6};`);
     return [portV4, portV6];
@@ -151,7 +151,7 @@ Deno.test("numbers that are none are null, and said once", () => {
   assertEquals([ports("1", "65535"), ports("0", "65536")], [[1, 65535], [null, null]]);
 });
 
-Deno.test("a MOTD with semicolons is found by the numbers behind it", () => {
+Deno.test("a MOTD with semicolons is delimited by the numbers after it", () => {
   const motdOf = (text: string) => {
     const { motd, protocol, online, flags } = read(text);
     return [motd, protocol, online, flags];
@@ -159,13 +159,13 @@ Deno.test("a MOTD with semicolons is found by the numbers behind it", () => {
   assertEquals(motdOf("MCPE;a;b;766;1.21;3;20;1;l;m;"), ["a;b", 766, 3, ["motdSemicolon"]]);
   assertEquals(motdOf("MCPE;a;;b;766;1.21;3;20;"), ["a;;b", 766, 3, ["motdSemicolon"]]);
   assertEquals(motdOf("MCPE;a;b;766;1.21;3;20"), ["a;b", 766, 3, ["motdSemicolon"]]);
-  // Nothing fits: nothing is said.
+  // No place fits, so all fields are omitted.
   for (const fields of ["a;b;c;d;e;f;g;", "a;b", "a;b;766;x;3;y;"]) {
     assertEquals(motdOf(`MCPE;${fields}`), ["", null, null, ["motdSemicolon"]]);
   }
 });
 
-Deno.test("a backslash at the end of a MOTD is not always an escape", () => {
+Deno.test("a backslash at the end of a MOTD need not be an escape", () => {
   const { motd, protocol, flags, fieldCount } = read(
     "MCPE;hello\\;766;1.21.50;0;10;1;l;m;1;2;3;0;0;",
   );
@@ -174,14 +174,14 @@ Deno.test("a backslash at the end of a MOTD is not always an escape", () => {
   assertEquals([both.motd, both.protocol], ["a;hello\\", 766]);
 });
 
-Deno.test("bytes that are not UTF-8 are replaced, and said", () => {
+Deno.test("invalid UTF-8 is replaced and flagged", () => {
   const status = decodeAdvertisement(concat(utf8("MCPE;"), [0xff], utf8(";766;1;0;1;")))!;
   assertEquals([status.motd, status.flags], ["\ufffd", ["badUtf8"]]);
 });
 
 const PONG = { advertise: false, time: 5n, guid: 9n };
 
-Deno.test("what follows a pong's magic: a text, a lying length, another game's bytes", () => {
+Deno.test("the bytes after a pong's magic may be a text, a text with a wrong length, or another game's", () => {
   const payload = (...bytes: number[]) => {
     const { text, flags } = decodePong(concat(encodePong({ ...PONG, text: undefined }), bytes))!;
     return [text && [...text], flags];
@@ -200,7 +200,7 @@ Deno.test("what follows a pong's magic: a text, a lying length, another game's b
   assertEquals(decodePong(encodePong({ ...PONG, text: new Uint8Array(300) }))?.text?.length, 300);
 });
 
-Deno.test("pongs as 0x1d, with 32-bit times, and what only looks like one", () => {
+Deno.test("pongs with id 0x1d or 32-bit times are decoded, and similar messages are not", () => {
   const pong = encodePong({ ...PONG, advertise: true, text: utf8("x") });
   assertEquals([pong[0], decodePong(pong)?.advertise], [0x1d, true]);
   assertEquals(decodePong(encodePong({ ...PONG, text: utf8("x") }))?.advertise, false);
@@ -210,7 +210,7 @@ Deno.test("pongs as 0x1d, with 32-bit times, and what only looks like one", () =
     "time32",
   ], false]);
   assertEquals(decodePong(concat([0x1d], time32.subarray(1)))?.advertise, true);
-  // RakLib's bare 0x1d with a text.
+  // RakLib's 0x1d with a text and no magic.
   assertEquals(decodePong(concat([0x1d, 0, 40], utf8("x".repeat(40)))), undefined);
   const wrong = pong.slice();
   wrong[32] ^= 1;
@@ -222,7 +222,7 @@ Deno.test("pongs as 0x1d, with 32-bit times, and what only looks like one", () =
   assertEquals([short.needed, short.available], [33, 1]);
 });
 
-Deno.test("pings with a GUID and without; anything else is another message", () => {
+Deno.test("pings with and without a GUID are decoded; any other bytes are another message", () => {
   assertEquals(encodePing({ openOnly: true, time: 1n, guid: 2n })[0], 2);
   assertEquals(decodePing(encodePing({ openOnly: true, time: 1n, guid: 2n })), {
     openOnly: true,
@@ -240,7 +240,7 @@ Deno.test("pings with a GUID and without; anything else is another message", () 
   assertThrows(() => decodePing(ping.subarray(0, 30)), Truncated, "client GUID");
 });
 
-Deno.test("refusals, each with its id and reason", () => {
+Deno.test("refusals are decoded by id, each with its reason", () => {
   const ids: [number, RefusalReason][] = [
     [0x11, "connectionAttemptFailed"],
     [0x12, "alreadyConnected"],
@@ -257,7 +257,7 @@ Deno.test("refusals, each with its id and reason", () => {
     };
     const bytes = encodeRefusal(refusal);
     assertEquals([bytes[0], decodeRefusal(bytes)], [id, refusal]);
-    assertEquals(decodeRefusal(concat(bytes, [1, 2])), refusal); // what follows is ignored
+    assertEquals(decodeRefusal(concat(bytes, [1, 2])), refusal); // later bytes are ignored
     assertThrows(
       () => decodeRefusal(bytes.subarray(0, bytes.length - 1)),
       Truncated,
@@ -272,7 +272,7 @@ Deno.test("refusals, each with its id and reason", () => {
   assertEquals(decodeRefusal(Uint8Array.of(0x13)), undefined);
 });
 
-Deno.test("advertisements out of band, and other out-of-band data", () => {
+Deno.test("out-of-band advertisements are told from other out-of-band data", () => {
   const bytes = encodeAdvertiseSystem({ guid: 7n, data: utf8("hello") });
   assertEquals(decodeAdvertiseSystem(bytes), { guid: 7n, data: utf8("hello") });
   const other = bytes.slice();
@@ -290,7 +290,7 @@ Deno.test("advertisements out of band, and other out-of-band data", () => {
   }
 });
 
-Deno.test("raknet is what its name says, asks with id 0x01, and may be answered without a token", () => {
+Deno.test("raknet has the expected name, pings with id 0x01, and accepts replies without a token", () => {
   assertEquals([raknetProtocol.name, raknetProtocol.transport], ["raknet", "udp"]);
   const probe = raknetProtocol.probe!;
   assertEquals([probe.template.length, probe.template[0], probe.mayLackToken], [33, 0x01, true]);
@@ -299,7 +299,7 @@ Deno.test("raknet is what its name says, asks with id 0x01, and may be answered 
   assertEquals(new TextDecoder().decode(probe.template.subarray(25)), "blockswp");
 });
 
-Deno.test("a probe's pong is a status at once, and says that our time came back", () => {
+Deno.test("a pong to a probe is a status, marked as repeating the time", () => {
   const { status } = raknetProtocol.probe!.readContent(
     encodePong({ ...PONG, text: utf8("MCPE;A;1;1;0;1;") }),
   );
@@ -312,7 +312,7 @@ Deno.test("a probe's pong is a status at once, and says that our time came back"
   });
 });
 
-Deno.test("an exchange may repeat its ping", () => {
+Deno.test("an exchange may resend its ping", () => {
   const context = {
     endpoint: { address: 1, port: 1 },
     nonce: 5n,
@@ -322,14 +322,14 @@ Deno.test("an exchange may repeat its ping", () => {
   assertEquals((raknetProtocol.exchange(context).next().value as { resend: boolean }).resend, true);
 });
 
-Deno.test("another game's text is shown, harmless and short", () => {
+Deno.test("another game's text is a fact, harmless and short", () => {
   const text = concat(utf8("\u001b[2J"), new Uint8Array(500).fill(0x41));
   const { status } = raknetProtocol.probe!.readContent(encodePong({ ...PONG, text }));
   const { flags, facts } = raknetProtocol.record(status!);
   assertEquals([flags, facts.payload], [["otherGame"], `␛[2J${"A".repeat(196)}`]);
 });
 
-Deno.test("a MOTD that is left out can still opt out", () => {
+Deno.test("an opt-out marker counts in an omitted MOTD", () => {
   const twice = "766;1.21;0;10;5;lvl;Survival;767;1.21.60;1;20;6;w;Creative;1;19132;19133;";
   const text = utf8(`MCPE;§b§d§f§d§bHi;${twice}`);
   const { status } = raknetProtocol.probe!.readContent(encodePong({ ...PONG, text }));
@@ -338,7 +338,7 @@ Deno.test("a MOTD that is left out can still opt out", () => {
   assert(motdAsSent(statement).includes("§b§d§f§d§b"));
 });
 
-Deno.test("fields without a meaning are bounded in the facts, and the flag says so", () => {
+Deno.test("fields without an agreed meaning are bounded in the facts, and a flag reports it", () => {
   const text = utf8(`MCPE;A;766;1.21.50;0;10;1;l;Survival;1;19132;19133;${"0;".repeat(1000)}`);
   const { status } = raknetProtocol.probe!.readContent(encodePong({ ...PONG, text }));
   const { columns, flags, facts } = raknetProtocol.record(status!);

@@ -16,14 +16,14 @@ const CONTEXT: ExchangeContext = {
 };
 const GUID = 0x4a0c2b7d9e3f1160n;
 
-/** A pong as the sweep learned it. */
+/** A pong, as the sweep decoded it. */
 const pong = (guid = GUID, text?: string): RaknetStatus =>
   raknetProtocol.probe!.readContent(raknet.encodePong({
     ...{ advertise: false, time: 1n, guid },
     text: text === undefined ? undefined : new TextEncoder().encode(text),
   })).status!;
 
-/** A request 1 in words; whatever else is sent fails the test. */
+/** A request 1 as text; any other datagram fails the test. */
 function asked(question: Uint8Array): string {
   const first = raknet.decodeOpenRequest1(question);
   assert(first !== undefined, `sent ${question.toHex()}`);
@@ -31,7 +31,7 @@ function asked(question: Uint8Array): string {
   return `protocol ${first.protocol}, ${question.length}`;
 }
 
-/** Runs the verification against something that answers. */
+/** Runs the check against a simulated peer. */
 function verify(
   respond: (question: Uint8Array, number: number) => readonly Uint8Array[],
   status = pong(),
@@ -54,7 +54,7 @@ function verify(
   return { found: step.value as Statement, questions };
 }
 
-/** A server of this software in place of it. */
+/** A simulated server of this software as the peer. */
 function server(software: string): (question: Uint8Array) => readonly Uint8Array[] {
   const range = { start: 0x7f000001, end: 0x7f000002 };
   const plan = { servers: 1, range, seed: 3, software: [software] };
@@ -72,7 +72,7 @@ const reply2 = (mtu = 1400) =>
 const refusal = (reason: raknet.RefusalReason, protocol?: number) =>
   raknet.encodeRefusal({ reason, guid: GUID, protocol });
 
-Deno.test("verify: the largest request 1 of a real client, and nothing after its reply", () => {
+Deno.test("verify: sends the largest request 1 of a real client, and nothing after its reply", () => {
   assertEquals(verify(server("bds")), {
     found: {
       columns: { joinable: true, mtu: 1492, raknet_protocol: 11 },
@@ -83,7 +83,7 @@ Deno.test("verify: the largest request 1 of a real client, and nothing after its
   });
 });
 
-Deno.test("verify: a cookie is reported, and the server's MTU taken", () => {
+Deno.test("verify: a cookie is reported, and the server's MTU is used", () => {
   for (
     const [software, mtu] of [["dragonfly", 1492], ["geyser", 1400], ["nukkit", 1400]] as const
   ) {
@@ -103,7 +103,7 @@ Deno.test("verify: another protocol is tried once, when the server names it", ()
   }
 });
 
-Deno.test("verify: a server that names ever other protocols, or ours, is asked no more", () => {
+Deno.test("verify: a server that names yet another protocol, or the requested one, gets no further request", () => {
   const fickle = verify((_, number) => [refusal("incompatibleProtocol", 20 + number)]);
   assertEquals(fickle.questions, ["protocol 11, 1464", "protocol 20, 1464"]);
   assertEquals(fickle.found, {
@@ -115,7 +115,7 @@ Deno.test("verify: a server that names ever other protocols, or ours, is asked n
   assertEquals([absurd.questions.length, absurd.found.flags], [1, ["incompatibleProtocol"]]);
 });
 
-Deno.test("verify: a size that stays silent is followed by the next smaller one", () => {
+Deno.test("verify: a size without a reply is followed by the next smaller one", () => {
   const narrow = (least: number) =>
     verify((question) => question.length > least ? [] : [reply1({ mtu: question.length + 28 })]);
   const { found, questions } = narrow(1172);
@@ -124,7 +124,7 @@ Deno.test("verify: a size that stays silent is followed by the next smaller one"
   assertEquals(narrow(548).questions[2], "protocol 11, 548");
 });
 
-Deno.test("verify: a named protocol that came doubled is named once", () => {
+Deno.test("verify: a duplicate refusal that names a protocol counts once", () => {
   const { found, questions } = verify((question) => {
     const named = refusal("incompatibleProtocol", 10);
     return question[17] === 10 ? [named, reply1()] : [named, named];
@@ -133,7 +133,7 @@ Deno.test("verify: a named protocol that came doubled is named once", () => {
   assertEquals(questions.length, 2);
 });
 
-Deno.test("verify: a protocol that is named late holds for the smaller sizes too", () => {
+Deno.test("verify: a protocol that is named late is used for the smaller sizes too", () => {
   const { found, questions } = verify((question) =>
     question.length > 1200 ? [] : question[17] !== 9 ? [refusal("incompatibleProtocol", 9)] : []
   );
@@ -143,7 +143,7 @@ Deno.test("verify: a protocol that is named late holds for the smaller sizes too
     "protocol 9, 1172",
     "protocol 9, 548",
   ]);
-  // It answered once: whether it would let in who speaks its protocol is not known.
+  // It replied once; whether it accepts clients of its protocol is unknown.
   assertEquals(found, {
     columns: { raknet_protocol: 9 },
     flags: ["incompatibleProtocol"],
@@ -151,13 +151,13 @@ Deno.test("verify: a protocol that is named late holds for the smaller sizes too
   });
 });
 
-Deno.test("verify: no answer at any size is an advertisement without a door", () => {
+Deno.test("verify: a server without a reply at any size advertises without accepting connections", () => {
   const { found, questions } = verify(server("mute"));
   assertEquals(found, { columns: { joinable: false }, flags: ["advertOnly"], facts: {} });
   assertEquals(questions, ["protocol 11, 1464", "protocol 11, 1172", "protocol 11, 548"]);
 });
 
-Deno.test("verify: refusals, and what they mean", () => {
+Deno.test("verify: each refusal yields its columns and flag", () => {
   const reasons = [
     ["noFreeConnections", "full", false],
     ["banned", "banned", false],
@@ -173,13 +173,13 @@ Deno.test("verify: refusals, and what they mean", () => {
   assertEquals(verify(server("bdsBans")).found.flags, ["banned"]);
 });
 
-Deno.test("verify: a refusal for lack of connections counts more than free places in the advertisement", () => {
+Deno.test("verify: a refusal for lack of connections outweighs free slots in the advertisement", () => {
   const advertised = pong(GUID, "MCPE;Full;766;1.21.50;3;20;1;level;Survival;");
   const { found } = verify(() => [refusal("noFreeConnections")], advertised);
   assertEquals(found, { columns: { joinable: false }, flags: ["full"], facts: {} });
 });
 
-Deno.test("verify: whether a full server lets anybody in is not known", () => {
+Deno.test("verify: joinable is unknown for a full server", () => {
   const places = (online: string, max: string) =>
     verify(() => [reply1()], pong(GUID, `MCPE;Full;766;1.21.50;${online};${max};1;level;Survival;`))
       .found;
@@ -192,7 +192,7 @@ Deno.test("verify: whether a full server lets anybody in is not known", () => {
   }
 });
 
-Deno.test("verify: a filter's replies are passed over", () => {
+Deno.test("verify: replies of a flood filter are ignored", () => {
   const filters = [reply1({ guid: 0n }), reply1({ mtu: 399 }), reply1({ mtu: 1501 })];
   assertEquals(verify(() => filters).found.flags, ["advertOnly"]);
   const { found, questions } = verify(() => [...filters, reply1({ mtu: 1300 })]);
@@ -200,12 +200,12 @@ Deno.test("verify: a filter's replies are passed over", () => {
   assertEquals(questions.length, 1);
 });
 
-Deno.test("verify: GUID 0 is the server's own where its pong has it", () => {
+Deno.test("verify: GUID 0 is accepted if the server's pong has it", () => {
   const { found } = verify(() => [reply1({ guid: 0n, mtu: 1492 })], pong(0n));
   assertEquals(found.columns, { joinable: true, mtu: 1492, raknet_protocol: 11 });
 });
 
-Deno.test("verify: a server with a public key is left alone: only its friends can answer it", () => {
+Deno.test("verify: joinable is unknown for a server with a public key", () => {
   const security = { cookie: 1, publicKey: new Uint8Array(64).fill(3) };
   const { found, questions } = verify(() => [
     raknet.encodeOpenReply1({ guid: GUID, security, mtu: 1492 }),
@@ -218,7 +218,7 @@ Deno.test("verify: a server with a public key is left alone: only its friends ca
   assertEquals(questions.length, 1);
 });
 
-Deno.test("verify: a broken reply is an error, and strays are none", () => {
+Deno.test("verify: a malformed reply is an error, and unsolicited datagrams are ignored", () => {
   const exchange = raknetProtocol.verify!.exchange(pong(), CONTEXT)!;
   exchange.next();
   assertEquals(exchange.next(Uint8Array.of(0x1c)).value, undefined);
@@ -229,7 +229,7 @@ Deno.test("verify: a broken reply is an error, and strays are none", () => {
   assertThrows(() => failing.throw(new TypeError("a fault of ours")), TypeError);
 });
 
-Deno.test("verify: a server that refuses pings is not knocked at", () => {
+Deno.test("verify: a server that refuses pings gets no request", () => {
   const refused = raknet.decodeRefusal(refusal("banned"))!;
   assertEquals(
     raknetProtocol.verify!.exchange({ kind: "refusal", refusal: refused }, CONTEXT),
@@ -237,13 +237,13 @@ Deno.test("verify: a server that refuses pings is not knocked at", () => {
   );
 });
 
-Deno.test("go-raknet falls silent after a wrong protocol, as was seen", () => {
+Deno.test("the simulated go-raknet stops replying after a wrong protocol, as observed", () => {
   const ask = server("dragonfly");
   const wrong = raknet.encodeOpenRequest1({ protocol: 10, padding: 1446 });
   const right = raknet.encodeOpenRequest1({ protocol: 11, padding: 1446 });
   assertEquals(ask(wrong).map((reply) => raknet.decodeRefusal(reply)?.protocol), [11]);
   assertEquals(ask(right), []);
-  // A wrong cookie gets nothing either, from those who give cookies out.
+  // Servers with cookies do not reply to a wrong cookie either.
   const forged = { cookie: 1, address: ENDPOINT, mtu: 1400, guid: 1n };
   assertEquals(server("geyser")(raknet.encodeOpenRequest2(forged)), []);
 });

@@ -23,7 +23,7 @@ function identityOf(seed: number) {
   return drawIdentity(new Random(seed));
 }
 
-/** What a server of this software is understood to say, and what it was asked. */
+/** The status of a simulated server of this software, and the requests that it got. */
 function ask(style: SlpStyle, seed: number, chunking: Chunking, context = CONTEXT) {
   const identity = identityOf(seed);
   const peer = (received: Uint8Array) => answerSlp(style, identity, received);
@@ -31,14 +31,14 @@ function ask(style: SlpStyle, seed: number, chunking: Chunking, context = CONTEX
   return { status, statement: slpProtocol.record(status), questions };
 }
 
-/** Cuts in random places, empty chunks among them. */
+/** Cuts bytes at random places, with some empty chunks. */
 function cutter(seed: number): Chunking {
   const random = new Random(seed);
   return (bytes) => {
     const most = random.pick([1, 3, 20, 400, 5000]);
     const chunks: Uint8Array[] = [];
     for (let at = 0; at < bytes.length;) {
-      // A huge answer is not cut into a million pieces.
+      // A huge reply is cut into fewer than a million chunks.
       const size = random.below(Math.max(most, bytes.length >> 10) + 1);
       chunks.push(bytes.subarray(at, at + size));
       at += size;
@@ -51,7 +51,7 @@ const known = (columns: object) =>
   Object.fromEntries(Object.entries(columns).filter(([, value]) => value !== null));
 
 for (const [name, style] of Object.entries(SLP_STYLES)) {
-  Deno.test(`slp: ${name} is understood as its habits say`, () => {
+  Deno.test(`slp: the status of ${name} is the expected one`, () => {
     for (let seed = 0; seed < 40; seed++) {
       const { statement } = ask(style, seed, WHOLE);
       const truth = style.truth(identityOf(seed));
@@ -61,7 +61,7 @@ for (const [name, style] of Object.entries(SLP_STYLES)) {
     }
   });
 
-  Deno.test(`slp: ${name} says the same however its answer is cut`, () => {
+  Deno.test(`slp: the status of ${name} does not depend on the chunks of its reply`, () => {
     const whole = ask(style, 5, WHOLE);
     for (let seed = 0; seed < (name === "hugeFavicon" ? 2 : 25); seed++) {
       const cut = ask(style, 5, cutter(seed));
@@ -74,7 +74,7 @@ for (const [name, style] of Object.entries(SLP_STYLES)) {
 const hex = (questions: readonly { bytes: Uint8Array }[]) =>
   questions.map(({ bytes }) => bytes.toHex());
 
-Deno.test("slp: handshake and request in one write, the ping after the status", () => {
+Deno.test("slp: handshake and request are one write, and the ping follows the status", () => {
   const { questions } = ask(SLP_STYLES.vanilla, 1, DRIP);
   assertEquals(hex(questions), [
     "1300ffffffff0f09" + utf8("127.0.0.1").toHex() + "63dd01" + "0100",
@@ -86,7 +86,7 @@ Deno.test("slp: handshake and request in one write, the ping after the status", 
   ]);
 });
 
-Deno.test("slp: a name is asked for by its name, and a brief question has no ping", () => {
+Deno.test("slp: a handshake holds the requested name, and an exchange for the status alone has no ping", () => {
   const context = { ...CONTEXT, requestedAs: "mc.example.org", statusOnly: true };
   const { questions } = ask(SLP_STYLES.vanilla, 1, WHOLE, context);
   assertEquals(questions.map(({ bytes }) => slp.decodeStatusRequest(bytes)), [
@@ -100,14 +100,14 @@ Deno.test("slp: a name is asked for by its name, and a brief question has no pin
   });
 });
 
-Deno.test("slp: who closes on a client without a protocol is asked again with one", () => {
+Deno.test("slp: a server that closes on a client of unspecified protocol gets a request with one", () => {
   const { questions } = ask(SLP_STYLES.wantsProtocol, 1, WHOLE);
   assertEquals(questions.map(({ fresh }) => fresh), [undefined, true, undefined]);
   assert(questions.every(({ resend }) => !resend));
   assertEquals(slp.decodeStatusRequest(questions[1].bytes)?.protocol, 765);
 });
 
-Deno.test("slp: legacy pings come last, each on a connection of its own", () => {
+Deno.test("slp: legacy pings come last, each on its own connection", () => {
   const asked = (name: string) =>
     ask(SLP_STYLES[name], 1, WHOLE).questions.slice(1).map(({ bytes, fresh }) =>
       `${bytes.length < 3 ? bytes.toHex() : "status"}${fresh ? "" : " same"}`
@@ -117,7 +117,7 @@ Deno.test("slp: legacy pings come last, each on a connection of its own", () => 
   assertEquals(asked("kicksOnly"), ["fe01", "fe"]);
 });
 
-/** A peer that does the same at each connection, whatever it is asked. */
+/** A peer that behaves equally on each connection, for any request. */
 const always = (reply: Uint8Array, close: boolean): Peer => (received) => ({
   used: received.length,
   reply,
@@ -127,13 +127,13 @@ const always = (reply: Uint8Array, close: boolean): Peer => (received) => ({
 const talk = (peer: Peer, chunking = WHOLE) =>
   talkStream(slpProtocol.exchange(CONTEXT), peer, chunking);
 
-Deno.test("slp: who closes each time, or stays silent, is no server", () => {
+Deno.test("slp: a peer that always closes, or never replies, is not a server", () => {
   assertThrows(() => talk(always(NOTHING, true)), Closed);
   const error = assertThrows(() => talk(always(NOTHING, false)), NoReply);
   assertEquals(error.name, "NoReply");
 });
 
-Deno.test("slp: a kick in place of a status is proof, where legacy pings bring no more", () => {
+Deno.test("slp: a kick in reply to a status request proves a server, if legacy pings yield no status", () => {
   const kick = slp.encodeLegacyReply({ text: "Outdated client!" });
   for (const close of [true, false]) {
     const { status, questions } = talk((received) => ({
@@ -147,7 +147,7 @@ Deno.test("slp: a kick in place of a status is proof, where legacy pings bring n
   }
 });
 
-Deno.test("slp: a Beta server that answers the lone byte alone", () => {
+Deno.test("slp: a Beta server that replies only to the single byte is found", () => {
   const reply = slp.encodeLegacyReply({ text: "A§1§2" });
   const { status, questions } = talk((received) => ({
     used: received.length,
@@ -158,7 +158,7 @@ Deno.test("slp: a Beta server that answers the lone byte alone", () => {
   assertEquals([status.asked, status.reply.status?.max, questions.length], ["fe", 2, 5]);
 });
 
-Deno.test("slp: who closes on the protocol of 1.20.4 too is asked with that of 1.8", () => {
+Deno.test("slp: a server that also closes on the protocol of 1.20.4 gets a request with that of 1.8", () => {
   const { statement, questions } = ask(SLP_STYLES.quarry, 1, WHOLE);
   assertEquals(questions.slice(0, 3).map(({ bytes }) => slp.decodeStatusRequest(bytes)?.protocol), [
     ...[-1, 765, 47],
@@ -166,7 +166,7 @@ Deno.test("slp: who closes on the protocol of 1.20.4 too is asked with that of 1
   assertEquals(statement.flags, []);
 });
 
-Deno.test("slp: a kick of 256 letters or more gets the legacy pings that a shorter one gets", () => {
+Deno.test("slp: a kick of 256 letters or more is followed by legacy pings, as a shorter one", () => {
   const reply = slp.encodeLegacyReply({ text: "§1\x0047\x001.4\0A\x001\x002" });
   const kicked = (text: string, legacy: Uint8Array, chunking: Chunking): SlpStatus => {
     const kick = slp.encodeLegacyReply({ text });
@@ -178,7 +178,7 @@ Deno.test("slp: a kick of 256 letters or more gets the legacy pings that a short
   };
   for (const letter of ["x", "§", "é", "中", "한"]) {
     for (const length of [255, 256, 257, 300, 511, 512, 1000]) {
-      if (length % 256 === 0 && letter > "\u8000") continue; // begins as a status does
+      if (length % 256 === 0 && letter > "\u8000") continue; // starts like a status
       for (const chunking of [WHOLE, DRIP]) {
         const answered = kicked(letter.repeat(length), reply, chunking);
         assert(answered.kind === "legacy" && answered.asked === "fe01", `${letter} ${length}`);
@@ -192,7 +192,7 @@ Deno.test("slp: a kick of 256 letters or more gets the legacy pings that a short
   assertThrows(() => talk(always(cut, true)), Malformed, "neither a status nor a kick");
 });
 
-Deno.test("slp: a status of 255 bytes or more is none of those kicks", () => {
+Deno.test("slp: a status of 255 bytes or more is not taken for a kick", () => {
   const short = utf8('{"description":"A"}');
   for (const size of [232, 360, 488]) { // frames of 255, 383 and 511 bytes, with the mod's text
     const bytes = slp.encodeStatusResponse({
@@ -213,8 +213,8 @@ Deno.test("slp: a status of 255 bytes or more is none of those kicks", () => {
   }
 });
 
-Deno.test("slp: a legacy answer whose length lies is read when the peer has no more", () => {
-  const lying = Uint8Array.fromHex("ff000a004100a7003000a70035"); // counts bytes
+Deno.test("slp: a kick with a wrong length is decoded when the peer sends no more", () => {
+  const lying = Uint8Array.fromHex("ff000a004100a7003000a70035"); // the length counts bytes
   for (const close of [true, false]) {
     const { status } = talk((received) => ({
       used: received.length,
@@ -228,7 +228,7 @@ Deno.test("slp: a legacy answer whose length lies is read when the peer has no m
 
 const STATUS = slp.encodeStatusResponse({ json: utf8('{"description":"A"}'), trailing: NOTHING });
 
-Deno.test("slp: what stops inside a status is broken, and says what was missing", () => {
+Deno.test("slp: a status that is cut is an error that names the missing part", () => {
   for (const close of [true, false]) {
     for (let size = 1; size < STATUS.length; size++) {
       assertThrows(() => talk(always(STATUS.slice(0, size), close), DRIP), Truncated);
@@ -237,7 +237,7 @@ Deno.test("slp: what stops inside a status is broken, and says what was missing"
   assertThrows(() => talk(always(Uint8Array.of(0xff, 0), true)), Truncated, "kick");
 });
 
-Deno.test("slp: other protocols are known by their first bytes", () => {
+Deno.test("slp: other protocols are recognised by their first bytes", () => {
   for (
     const text of ["HTTP/1.1 400 Bad Request\r\n\r\n", "SSH-2.0-OpenSSH_9.2\r\n", "220 mail\r\n"]
   ) {
@@ -251,7 +251,7 @@ Deno.test("slp: other protocols are known by their first bytes", () => {
   assertThrows(() => talk(noKick), Malformed, "no kick");
 });
 
-Deno.test("slp: a claim of more than 2 MiB is refused at its first bytes", () => {
+Deno.test("slp: a length of more than 2 MiB is rejected at the first bytes", () => {
   const claim = concat(slp.encodeVarInt(slp.MOST_FRAME + 1), [0]);
   assertThrows(() => talk(always(claim, false), DRIP), Malformed, "a frame of 2097152 bytes");
   const most = concat(slp.encodeVarInt(slp.MOST_FRAME), [0]);
@@ -259,11 +259,11 @@ Deno.test("slp: a claim of more than 2 MiB is refused at its first bytes", () =>
   assertThrows(() => talk(always(new Uint8Array(10).fill(0xff), false)), Malformed, "5 bytes");
 });
 
-/** A server that answers a status request, and this to a ping. */
+/** A server that replies to a status request, and with these bytes to a ping. */
 const withPong = (reply: Uint8Array, close: boolean): Peer => (received) =>
   received[0] === 9 ? always(reply, close)(received) : always(STATUS, false)(received);
 
-Deno.test("slp: a pong that is missing, late, broken or drowned takes nothing from a status", () => {
+Deno.test("slp: a status stays valid if the pong is missing, late, malformed or hidden in a flood", () => {
   const flood = new Uint8Array(70_000).fill(1);
   const rest = [NOTHING, Uint8Array.of(9, 1, 2), Uint8Array.of(3, 1, 2, 3), flood, utf8("\0")];
   for (const reply of rest) {
@@ -275,14 +275,14 @@ Deno.test("slp: a pong that is missing, late, broken or drowned takes nothing fr
   }
 });
 
-Deno.test("slp: an error of ours is not taken for a missing pong", () => {
+Deno.test("slp: an internal error is not taken for a missing pong", () => {
   const exchange = slpProtocol.exchange(CONTEXT);
   exchange.next();
   assert(!exchange.next(STATUS.slice()).done); // it pings
   assertThrows(() => exchange.throw(new TypeError("ours")), TypeError, "ours");
 });
 
-Deno.test("slp: a pong among other frames is found; other bytes in it are said", () => {
+Deno.test("slp: a pong among other frames is found; other bytes in it are flagged", () => {
   const pong = (payload: bigint) => concat([1, 0, 1, 7], slp.encodeSlpPing(payload), [1, 0]);
   for (const chunking of [WHOLE, DRIP]) {
     const flags = (payload: bigint) =>
@@ -291,12 +291,12 @@ Deno.test("slp: a pong among other frames is found; other bytes in it are said",
   }
   const bare = withPong(slp.encodeSlpPing(1n), true);
   assertEquals(slpProtocol.record(talk(bare).status).flags, ["pongDiffers"]);
-  // A pong may come with the status, before it was asked for.
+  // A pong may arrive with the status, before the ping.
   const both = always(concat(STATUS, slp.encodeSlpPing(3n)), false);
   assertEquals(slpProtocol.record(talk(both).status).flags, ["pongDiffers"]);
 });
 
-Deno.test("slp: a flood in place of a pong is listened to for so long and no longer", () => {
+Deno.test("slp: a flood in place of a pong is read up to a bound", () => {
   const exchange = slpProtocol.exchange(CONTEXT);
   exchange.next();
   exchange.next(STATUS);
@@ -334,7 +334,7 @@ Deno.test("slp: every byte of a flood is copied a bounded number of times", () =
   assert(copied >= size && copied < 3 * size, String(copied));
 });
 
-Deno.test("slp: whatever comes, in whatever pieces, is a status or one of the errors", () => {
+Deno.test("slp: any bytes in any chunks yield a status or one of the errors", () => {
   const piece = fc.oneof(
     fc.uint8Array({ maxLength: 12 }),
     fc.constantFrom(
@@ -356,7 +356,7 @@ Deno.test("slp: whatever comes, in whatever pieces, is a status or one of the er
         }
       };
       const dripped = outcome(DRIP);
-      // Which of the two errors a broken answer is may hang on how much of it was there.
+      // Which error a malformed reply yields may depend on how much of it has arrived.
       if (typeof dripped === "string") assert(typeof outcome(WHOLE) === "string");
       else assertEquals(outcome(WHOLE), dripped);
     }),

@@ -15,7 +15,7 @@ const utf8 = (text: string) => new TextEncoder().encode(text);
 const parse = (value: unknown) =>
   slp.parseStatus(utf8(typeof value === "string" ? value : JSON.stringify(value)));
 
-/** A status with a version, and what a record says of it. */
+/** The columns of a status with this version name. */
 function status(json: object) {
   const java = parse({ version: {}, ...json });
   assert(java.kind === "status");
@@ -24,7 +24,7 @@ function status(json: object) {
 const record = (json: object) =>
   slpProtocol.record({ kind: "status", java: status(json), trailing: 0, pongDiffers: false });
 
-Deno.test("a VarInt is read as it is written, in one to five bytes", () => {
+Deno.test("a VarInt of one to five bytes survives encoding and decoding", () => {
   const sizes = [0, 127, 128, 16383, 16384, 2097151, 2097152, 2 ** 31 - 1, -1, -(2 ** 31)];
   assertEquals(sizes.map((value) => slp.encodeVarInt(value).length), [
     ...[1, 1, 2, 2, 3, 3, 4, 5, 5, 5],
@@ -42,7 +42,7 @@ Deno.test("a VarInt is read as it is written, in one to five bytes", () => {
   assertThrows(() => read("80"), Truncated, "x");
 });
 
-Deno.test("frames: where they end, what they claim, what is behind them", () => {
+Deno.test("frames: their end, their length and the bytes after them are checked", () => {
   assertEquals([slp.frameEnd(Uint8Array.of(3)), slp.frameEnd(Uint8Array.of(0x80, 1))], [4, 130]);
   for (const bytes of [[], [0x80], [0x80, 0x80, 0x80, 0x80]]) {
     assertEquals(slp.frameEnd(Uint8Array.from(bytes)), undefined);
@@ -62,7 +62,7 @@ Deno.test("frames: where they end, what they claim, what is behind them", () => 
   assertEquals(slp.peekId(Uint8Array.of(0x80)), undefined);
 });
 
-Deno.test("requests: hosts are cut to what servers accept, and broken ones refused", () => {
+Deno.test("requests: hosts are cut to the length that servers accept, and malformed requests rejected", () => {
   const asked = slp.decodeStatusRequest(
     slp.encodeStatusRequest({ protocol: 47, host: "x".repeat(300), port: 65535 }),
   );
@@ -79,7 +79,7 @@ Deno.test("requests: hosts are cut to what servers accept, and broken ones refus
   assertThrows(() => slp.decodeStatusResponse(negative), Malformed, "status of -1 bytes");
 });
 
-Deno.test("legacy pings: what is none, and a size that lies", () => {
+Deno.test("legacy pings: other messages return undefined, and a wrong size is malformed", () => {
   assertEquals(slp.decodeLegacyPing(Uint8Array.of(0xfe, 0xfd, 9)), undefined);
   assertEquals(slp.decodeLegacyPing(Uint8Array.of(0xfe, 1, 2)), undefined);
   assertEquals(slp.decodeLegacyPing(Uint8Array.of(1)), undefined);
@@ -89,7 +89,7 @@ Deno.test("legacy pings: what is none, and a size that lies", () => {
   assertThrows(() => slp.decodeLegacyPing(ping), Malformed, "a ping of 12 bytes");
 });
 
-Deno.test("legacy replies: fields that are missing, NULs in a MOTD, numbers that are none", () => {
+Deno.test("legacy replies: missing fields, NULs in a MOTD and invalid numbers are handled", () => {
   const read = (text: string) => {
     const { status, flags } = slp.decodeLegacyReply(slp.encodeLegacyReply({ text }))!;
     const { form, protocol, version, motd, online, max } = status ?? {};
@@ -115,7 +115,7 @@ Deno.test("legacy replies: fields that are missing, NULs in a MOTD, numbers that
   assertEquals(text("ff0002004100"), { status: undefined, text: "A", flags: ["lengthMismatch"] });
 });
 
-Deno.test("a legacy reply that is cut has no last number, and one whose length counts bytes has", () => {
+Deno.test("a cut kick lacks its last number, and a kick whose length counts bytes does not", () => {
   const whole = slp.encodeLegacyReply({ text: "§1\x0047\x001.4\0A B\x0012\x0034" });
   const read = (bytes: Uint8Array) => {
     const { status, flags } = slp.decodeLegacyReply(bytes)!;
@@ -141,7 +141,7 @@ Deno.test("a legacy reply that is cut has no last number, and one whose length c
   assertEquals(read(beta), [null, null, "A", 12, 34, "lengthMismatch"]);
 });
 
-Deno.test("JSON is bounded before it is parsed: what lies beyond is left out, and said", () => {
+Deno.test("JSON is bounded before it is parsed: values beyond the bounds are omitted and flagged", () => {
   const nested = (depth: number) => utf8("[".repeat(depth) + "]".repeat(depth));
   assertEquals(parseBoundedJson(nested(MOST_NESTING)).flags, []);
   const { value, flags } = parseBoundedJson(nested(MOST_NESTING + 1));
@@ -156,7 +156,7 @@ Deno.test("JSON is bounded before it is parsed: what lies beyond is left out, an
   };
   assertEquals(sizeOf(MOST_VALUES - 10), [MOST_VALUES - 10, 2]);
   assertEquals(sizeOf(1e6), [MOST_VALUES - 1, 2, "cut"]);
-  // Each of many keys has its share, and no text has more than all of them.
+  // Each of many keys gets some values, and no text exceeds their sum.
   const shared = (keys: number) => {
     const half = `[${"0,".repeat(2 * LEAST_VALUES)}0]`;
     const text = Array.from({ length: keys }, (_, i) => `"k${i}":${half}`).join();
@@ -164,7 +164,7 @@ Deno.test("JSON is bounded before it is parsed: what lies beyond is left out, an
     return Object.values(value as object).reduce((sum, items) => sum + (items?.length ?? 0), 0);
   };
   assert(shared(300) < 2 * MOST_VALUES);
-  // Neither counts inside texts, with whatever escapes.
+  // Brackets and commas inside strings do not count, with any escapes.
   const text = `"${"[,{".repeat(1e5)}\\"${"[".repeat(200)}\\\\"`;
   assertEquals((parseBoundedJson(utf8(text)).value as string).length, 3e5 + 202);
   const unended = ["[".repeat(2e6), "[".repeat(100) + ",".repeat(1e6), `{"a":${"[".repeat(90)}}`];
@@ -174,7 +174,7 @@ Deno.test("JSON is bounded before it is parsed: what lies beyond is left out, an
   }
 });
 
-Deno.test("JSON within the bounds is left as it is, and beyond them stays JSON", () => {
+Deno.test("JSON within the bounds stays unchanged, and JSON beyond them stays valid", () => {
   const json = fc.json({ maxDepth: 6 });
   fc.assert(
     fc.property(json, (text) => assertEquals(boundJson(text), { json: text, cut: false })),
@@ -192,7 +192,7 @@ Deno.test("JSON within the bounds is left as it is, and beyond them stays JSON",
   );
 });
 
-Deno.test("JSON is bounded in time that grows as the text does", () => {
+Deno.test("bounding JSON takes time linear in the text", () => {
   const steps = (text: string) => {
     let count = 0;
     boundJson({
@@ -219,7 +219,7 @@ Deno.test("JSON is bounded in time that grows as the text does", () => {
   }
 });
 
-Deno.test("a status beyond the bounds is a row, and says that it is cut", () => {
+Deno.test("a status beyond the bounds yields a row with the flag cut", () => {
   const said = (json: string) => {
     const java = slp.parseStatus(utf8(json));
     assert(java.kind === "status");
@@ -238,7 +238,7 @@ Deno.test("a status beyond the bounds is a row, and says that it is cut", () => 
   assertEquals([crowd.flags, crowd.columns.players?.length], [["cut"], 128]);
   assertEquals([crowd.columns.motd, crowd.columns.players_max], ["A", 20]);
   assertEquals(crowd.facts.enforcesSecureChat, true);
-  const read = crowd.facts.sample_size as number; // as many as were read
+  const read = crowd.facts.sample_size as number; // the number that was read
   assert(read > 20_000 && read < 25_000);
   const long = said(around(`"${"x".repeat(1_700_000)}"`));
   assertEquals([long.flags, long.columns.motd?.length], [["cut"], 8192]);
@@ -248,7 +248,7 @@ Deno.test("a status beyond the bounds is a row, and says that it is cut", () => 
   assertEquals([marked.flags, marked.columns.motd], [["badJson"], "A"]);
 });
 
-Deno.test("JSON: what is not UTF-8 or not escaped is said", () => {
+Deno.test("JSON: invalid UTF-8 and unescaped control characters are flagged", () => {
   assertEquals(parseBoundedJson(concat(utf8('"a'), [0xff], utf8('"'))), {
     value: "a\ufffd",
     flags: ["badUtf8"],
@@ -257,7 +257,7 @@ Deno.test("JSON: what is not UTF-8 or not escaped is said", () => {
   assertEquals(parseBoundedJson(utf8("\n[\t1 ]")), { value: [1], flags: [] });
 });
 
-Deno.test("numbers: whole, loose, or none", () => {
+Deno.test("numbers: whole, loose and invalid ones are told apart", () => {
   const read = (max: unknown) => {
     const java = status({ players: { max } });
     return [java.max, ...java.flags, ...java.unread.values()];
@@ -276,7 +276,7 @@ Deno.test("numbers: whole, loose, or none", () => {
   assertEquals(protocols.map(({ protocol }) => protocol), [-1, -(2 ** 31), null]);
 });
 
-Deno.test("a status has any of its keys; all else is the reason of a disconnect", () => {
+Deno.test("a status has at least one of its keys; any other JSON is the reason of a disconnect", () => {
   for (const key of ["version", "players", "description"]) {
     assertEquals(parse({ [key]: null }).kind, "status", key);
   }
@@ -293,7 +293,7 @@ Deno.test("a status has any of its keys; all else is the reason of a disconnect"
   assertEquals(parse('{"__proto__":{"version":1}}').kind, "disconnect");
 });
 
-Deno.test("parts of another type are nothing", () => {
+Deno.test("values of a wrong type count as missing", () => {
   const java = status({
     version: [],
     players: "many",
@@ -316,14 +316,14 @@ Deno.test("parts of another type are nothing", () => {
   ]);
 });
 
-Deno.test("a description beyond the limits is cut, and said", () => {
+Deno.test("a description beyond the bounds is cut and flagged", () => {
   let deep: unknown = "x";
   for (let i = 0; i < 35; i++) deep = { text: "a", extra: [deep] };
   const java = status({ description: deep });
   assertEquals([java.motd, java.flags], ["a".repeat(32), ["motdCut"]]);
 });
 
-Deno.test("a version's name is taken apart where it holds a brand", () => {
+Deno.test("a version name is split where it starts with a software name", () => {
   const read = (name: unknown) => {
     const { software, version } = record({ version: { name } }).columns;
     return [software, version];
@@ -338,7 +338,7 @@ Deno.test("a version's name is taken apart where it holds a brand", () => {
   assertEquals(read("1".repeat(300))[1]?.length, 256);
 });
 
-Deno.test("an icon is hashed by its bytes, in one line or many; what is none is said", () => {
+Deno.test("an icon is hashed by its bytes, on one line or many; an invalid icon is flagged", () => {
   const icon = (favicon: unknown) => {
     const { columns, flags, facts } = record({ favicon });
     return [columns.favicon_hash?.slice(0, 8) ?? null, facts.favicon_size ?? null, ...flags];
@@ -359,7 +359,7 @@ Deno.test("an icon is hashed by its bytes, in one line or many; what is none is 
   assertEquals(icon("data:image/png;base64,YWJj")[0], "ba7816bf");
 });
 
-Deno.test("a row is bounded, whatever a server sends", () => {
+Deno.test("a row is bounded for any status of a server", () => {
   const long = "x".repeat(100_000);
   const many = <T>(value: (i: number) => T) => Array.from({ length: 5000 }, (_, i) => value(i));
   const statement = record({
@@ -395,7 +395,7 @@ Deno.test("a row is bounded, whatever a server sends", () => {
   assertEquals(record({ players: { sample: [{ name: "x".repeat(256) }] } }).flags, []);
 });
 
-Deno.test("keys of facts are plain data, whatever their names", () => {
+Deno.test("keys of facts are plain data with any name", () => {
   const { facts } = record(JSON.parse(
     '{"modinfo":{"modList":[{"modid":"__proto__","version":"1"},{"modid":"constructor"}]}}',
   ));
@@ -403,7 +403,7 @@ Deno.test("keys of facts are plain data, whatever their names", () => {
   assertEquals(Object.getPrototypeOf(facts.mods), Object.prototype);
 });
 
-Deno.test("mods: entries that are none are left out, the server's own word on what it left out", () => {
+Deno.test("mods: invalid entries are omitted, and the server's truncated flag is kept", () => {
   const read = (forgeData: unknown) => record({ forgeData }).facts;
   assertEquals(read({ mods: [1, { modId: 2 }, { modId: "a", modmarker: "SERVER_ONLY" }] }).mods, {
     a: "",
@@ -427,7 +427,7 @@ const PACKED = fc.record({
   channels: CHANNELS,
 });
 
-Deno.test("packed mods are read as they are written, and every part of them is called cut", () => {
+Deno.test("packed mods survive encoding and decoding, and every prefix of them is flagged as cut", () => {
   fc.assert(
     fc.property(PACKED, fc.nat(), (list, at) => {
       const text = slp.encodePacked(list);
@@ -440,7 +440,7 @@ Deno.test("packed mods are read as they are written, and every part of them is c
   );
 });
 
-Deno.test("packed mods: whatever the text, what is read is bounded by it", () => {
+Deno.test("packed mods: the output is bounded by the length of the text", () => {
   fc.assert(
     fc.property(fc.string({ unit: "binary", maxLength: 60 }), (text) => {
       const { mods, channels } = slp.decodePacked(text);
@@ -453,7 +453,7 @@ Deno.test("packed mods: whatever the text, what is read is bounded by it", () =>
   });
 });
 
-Deno.test("slp is what its name says", () => {
+Deno.test("slp has the expected name, transport and ports", () => {
   assertEquals([slpProtocol.name, slpProtocol.transport, slpProtocol.probe], [
     ...["slp", "tcp", undefined],
   ]);

@@ -2,7 +2,7 @@
 import { type Protocol, request } from "../../../../src/protocols/protocol.ts";
 import { decodeMessage, encodeMessage, hex, TOKEN_AT } from "./codec.ts";
 
-/** A server's name, and how many players it has. */
+/** A server's name and number of players. */
 type HeraldStatus = readonly string[];
 
 /** Herald, an invented protocol over UDP. */

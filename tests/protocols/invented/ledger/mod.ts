@@ -3,7 +3,7 @@ import { type Protocol, request } from "../../../../src/protocols/protocol.ts";
 import { NO_USUAL_PORTS } from "../../../../src/protocols/usual_ports.ts";
 import { decodeReply, REQUEST } from "./codec.ts";
 
-/** How many players a server has, and its version. */
+/** A server's number of players and version. */
 type LedgerStatus = readonly string[];
 
 /** Ledger, an invented protocol over TCP. */

@@ -114,7 +114,7 @@ function makeReceiver(
     isTargetHost: (address) => probed.hasHost(address) && !optedOut.has(address),
     clock: io.clock,
     counts: io.state.replies,
-    senders: suppression,
+    notes: suppression,
     ...publishing,
   });
 }

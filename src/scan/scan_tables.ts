@@ -26,7 +26,10 @@ export interface ScanTables {
   readonly tokens: Tokens;
   /** Endpoints that replied, and holds of those that proved nothing. */
   readonly responders: Responders;
-  /** Endpoints in the queue of sightings, or in an interview: the sweep sends them nothing else. */
+  /**
+   * Unproved endpoints in the queue of sightings, or in an interview: the sweep sends them nothing
+   * else. (Proved ones are responders.)
+   */
   readonly interviewed: EndpointSet;
   /** Addresses that opted out. */
   readonly optedOut: OptedOutAddresses;

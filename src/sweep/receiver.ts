@@ -83,8 +83,8 @@ export interface ReceiverOptions {
   readonly canaries?: CanaryReplies;
   /** Where replies in flight are counted. Default: nowhere. */
   readonly window?: Pick<ProbeWindow, "answered">;
-  /** Where it is noted which endpoints sent something. Default: nowhere. */
-  readonly senders?: SenderTable;
+  /** Where it is noted which endpoints sent anything. Default: nowhere. */
+  readonly notes?: ReplyNotes;
   /** Where sightings go. */
   readonly sightings: SightingIntake;
 }
@@ -95,8 +95,8 @@ export interface CanaryReplies {
   answered(kind: ProbeKind, from: Endpoint, mac: number): "canary" | "duplicate" | undefined;
 }
 
-/** Endpoints that sent something: at some of them other protocols are suppressed. */
-export interface SenderTable {
+/** Notes which endpoints sent anything: other protocols may be suppressed there. */
+export interface ReplyNotes {
   /** Whether anything needs to be noted. */
   readonly isActive: boolean;
   /** Notes a reply of a target, proven or not; returns whether nothing else is to be made of it. */
@@ -158,8 +158,8 @@ export class Receiver {
   }
 
   #stray(protocol: string | undefined, from: Endpoint): void {
-    const { senders, isTarget } = this.#options;
-    if (senders?.isActive && isTarget(from)) senders.noteStray(protocol, from);
+    const { notes, isTarget } = this.#options;
+    if (notes?.isActive && isTarget(from)) notes.noteStray(protocol, from);
   }
 
   /** Counts a datagram that is no first reply: as part of a flood only where the scan probes. */
@@ -190,7 +190,7 @@ export class Receiver {
         return;
       }
     }
-    if (this.#options.senders?.note(protocol, from, mac === token)) {
+    if (this.#options.notes?.note(protocol, from, mac === token)) {
       return this.#surplus("suppressing", from);
     }
     if (mac !== token) {

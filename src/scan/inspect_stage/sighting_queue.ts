@@ -92,7 +92,7 @@ export class SightingQueue {
 
   /** Puts in the sighting of an endpoint. */
   push(sighting: Sighting, through: () => void = this.tables.lowWater.begin()): void {
-    this.tables.interviewed.add(sighting.endpoint);
+    if (!sighting.verified) this.tables.interviewed.add(sighting.endpoint);
     this.#add({ sighting, through });
   }
 
@@ -155,7 +155,9 @@ export class SightingQueue {
 
   /** Notes that one that was taken is finished, or cut off. */
   finish(subject: Subject): void {
-    if ("sighting" in subject) this.tables.interviewed.delete(subject.sighting.endpoint);
+    if ("sighting" in subject && !subject.sighting.verified) {
+      this.tables.interviewed.delete(subject.sighting.endpoint);
+    }
     if (--this.#unfinished === 0) this.#idle?.();
   }
 

@@ -64,9 +64,9 @@ Deno.test("replies are not read while sightings wait to be taken, or rows to be 
   assertEquals([queue.room, queue.isFull], [rows.room, true]);
 });
 
-Deno.test("an endpoint is being interviewed from its sighting until that is finished", () => {
+Deno.test("an unproved endpoint is being interviewed from its sighting until that is finished", () => {
   const { queue, tables } = scene();
-  const one = sighting(1);
+  const one = sighting(1, false);
   queue.push(one);
   assertEquals(tables.interviewed.has(one.endpoint), true);
   const taken = queue.take()!;

@@ -158,7 +158,11 @@ function planOf(
   const needs = !verified ? "status" : first.probe?.guessable ? "reply" : undefined;
   return {
     protocols: follow ? protocols : [first],
-    ...{ allProtocols, sighted, latencyMs, timeoutMs, needs },
+    allProtocols,
+    sighted,
+    latencyMs,
+    timeoutMs,
+    needs,
     echoed: new Set(verified ? [sighted] : []),
     unanswered: new Set(suppressedBy && unanswered?.(endpoint, suppressedBy) ? [suppressedBy] : []),
   };

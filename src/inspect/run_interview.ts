@@ -118,8 +118,13 @@ class Conduct {
     const exhausted = this.#exhausted || ended === "exhausted";
     const cut = this.#cut || exhausted || ended === "cancelled";
     return {
-      ...{ answers: this.#answers, latencyMs, outcomes: this.#outcomes, suppressed },
-      ...{ ended, cut, exhausted },
+      answers: this.#answers,
+      latencyMs,
+      outcomes: this.#outcomes,
+      suppressed,
+      ended,
+      cut,
+      exhausted,
     };
   }
 
@@ -195,7 +200,11 @@ class Conduct {
     // The others open no descriptor here, so that their links are no sign that there are some.
     const opens = medium !== "stream" && !useShared;
     return queryWithRetries(protocol, {
-      ...{ endpoint, requestedAs, statusOnly, leavesMute: !insists, ...start },
+      endpoint,
+      requestedAs,
+      statusOnly,
+      leavesMute: !insists,
+      ...start,
       link: async () =>
         medium === "stream"
           ? await stream!(protocol.name, timeoutMs)

@@ -137,8 +137,14 @@ export interface ScanState extends PassCounts {
 /** No connections yet. */
 export function noStreams(): StreamCounts {
   return {
-    ...{ open: 0, refused: 0, unreachable: 0, timeout: 0, failed: 0 },
-    ...{ valid: 0, invalid: 0, unresponsive: 0 },
+    open: 0,
+    refused: 0,
+    unreachable: 0,
+    timeout: 0,
+    failed: 0,
+    valid: 0,
+    invalid: 0,
+    unresponsive: 0,
   };
 }
 
@@ -147,15 +153,32 @@ export function newState(scanId: string, startedAt: number): ScanState {
   return {
     scanId,
     startedAt,
-    ...{ pass: 0, passes: 0, position: 0, size: 0, total: 0, visited: 0, sent: 0 },
-    ...{ engine: "portable", threads: 0, receiveBuffer: 0, refused: 0, dropped: 0 },
-    ...{ errors: {}, waits: {} },
+    pass: 0,
+    passes: 0,
+    position: 0,
+    size: 0,
+    total: 0,
+    visited: 0,
+    sent: 0,
+    engine: "portable",
+    threads: 0,
+    receiveBuffer: 0,
+    refused: 0,
+    dropped: 0,
+    errors: {},
+    waits: {},
     tcp: { pass: 0, passes: 0, position: 0, size: 0, sent: 0, unprobed: 0, counts: noStreams() },
     replies: noReplies(),
     omittedAt: [],
     canaries: noCanaries(),
     floods: noFloods(),
-    ...{ inspecting: 0, written: 0, aliases: 0, lost: 0, noStatus: 0, optedOut: 0 },
-    ...{ uninspected: 0, inspectedInPart: 0 },
+    inspecting: 0,
+    written: 0,
+    aliases: 0,
+    lost: 0,
+    noStatus: 0,
+    optedOut: 0,
+    uninspected: 0,
+    inspectedInPart: 0,
   };
 }

@@ -236,7 +236,10 @@ async function keep(
   const { seed = null, shard, from: udp, fromTcp: tcp } = chosen;
   const { scanId } = given.state;
   const identity = {
-    ...{ program, scanId, seed, key: key.toHex() },
+    program,
+    scanId,
+    seed,
+    key: key.toHex(),
     shard: `${shard.index}/${shard.count}`,
   };
   const tell = options.quiet ? () => {} : tellLine;

@@ -92,8 +92,18 @@ export function countersOf(state: ScanState): Counters {
   const { firstProbeAt, lastRowAt, sent, refused, dropped, replies } = state;
   const { aliases, noStatus, optedOut, inspectedInPart, tcp, canaries, floods } = state;
   return {
-    ...{ firstProbeAt, lastRowAt, sent, refused, dropped, replies, canaries, floods },
-    ...{ aliases, noStatus, optedOut, inspectedInPart },
+    firstProbeAt,
+    lastRowAt,
+    sent,
+    refused,
+    dropped,
+    replies,
+    canaries,
+    floods,
+    aliases,
+    noStatus,
+    optedOut,
+    inspectedInPart,
     tcp: { sent: tcp.sent, counts: tcp.counts },
   };
 }
@@ -173,7 +183,9 @@ const addressText: Check<string> = (value, field) =>
 function floodsField(allProtocols: readonly Protocol[]): Check<FloodReport> {
   const names = listOf(oneOfWords(allProtocols.map(({ name }) => name)));
   return objectOf({
-    ...{ hosts: integer(), datagrams: integer(), addresses: listOf(addressText) },
+    hosts: integer(),
+    datagrams: integer(),
+    addresses: listOf(addressText),
     disturbed: names,
     passes: objectOf({ disturbed: names, clean: names, further: integer() }),
   });
@@ -204,13 +216,13 @@ const checkpointFields = (allProtocols: readonly Protocol[]) =>
     counters: objectOf({
       firstProbeAt: optional(time),
       lastRowAt: optional(time),
-      ...{ sent: integer(), refused: integer(), dropped: integer() },
-      ...{
-        aliases: integer(),
-        noStatus: integer(),
-        optedOut: integer(),
-        inspectedInPart: integer(),
-      },
+      sent: integer(),
+      refused: integer(),
+      dropped: integer(),
+      aliases: integer(),
+      noStatus: integer(),
+      optedOut: integer(),
+      inspectedInPart: integer(),
       replies: countsLike(noReplies()),
       canaries: countsLike(noCanaries()),
       floods: floodsField(allProtocols),

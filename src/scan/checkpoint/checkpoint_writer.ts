@@ -170,9 +170,14 @@ export class CheckpointWriter implements Checkpointer {
     const { identity, clock } = this.#options;
     const { program, ...rest } = identity;
     return {
-      ...{ program, savedAt: clock.wall(), ...rest, configuration: this.#digest },
+      program,
+      savedAt: clock.wall(),
+      ...rest,
+      configuration: this.#digest,
       state: ended,
-      ...{ marks, outputs: this.#offsets, rows: this.#rows },
+      marks,
+      outputs: this.#offsets,
+      rows: this.#rows,
       list: this.#list.stand,
       counters: countersOf(state),
     };

@@ -38,12 +38,29 @@ const SAME_ON_PORTS = 100;
 
 /** MOTDs that software writes where nobody has set one: they tell nothing. */
 const DEFAULT_MOTDS = new Set([
-  ...["A Minecraft Server", "A Minecraft server", "Dedicated Server", "Minecraft Server"],
-  ...["PocketMine-MP Server", "Minecraft: PE Server", "Powered by Nukkit", "Nukkit Server"],
-  ...["PowerNukkitX Server", "Another Bungee server", "Just another Waterfall - Forced Host"],
-  ...["Just another BungeeCord - Forced Host", "A Velocity Server", "Glowstone Server"],
-  ...["Cuberite - in C++!", "Geyser", "Another Geyser server.", "WaterdogPE", "Dragonfly Server"],
-  ...["Bedrock level", "Minecraft", "Server", "Lobby"],
+  "A Minecraft Server",
+  "A Minecraft server",
+  "Dedicated Server",
+  "Minecraft Server",
+  "PocketMine-MP Server",
+  "Minecraft: PE Server",
+  "Powered by Nukkit",
+  "Nukkit Server",
+  "PowerNukkitX Server",
+  "Another Bungee server",
+  "Just another Waterfall - Forced Host",
+  "Just another BungeeCord - Forced Host",
+  "A Velocity Server",
+  "Glowstone Server",
+  "Cuberite - in C++!",
+  "Geyser",
+  "Another Geyser server.",
+  "WaterdogPE",
+  "Dragonfly Server",
+  "Bedrock level",
+  "Minecraft",
+  "Server",
+  "Lobby",
 ]);
 
 /** Lengths and first letters of them: few others' are the same, and hashing a text takes longer. */

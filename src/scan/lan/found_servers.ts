@@ -77,8 +77,15 @@ export class FoundServers {
     const ofAddress = this.#ofAddress.get(address) ?? 0;
     if (this.#all.size >= MOST_SERVERS || ofAddress >= MOST_OF_ADDRESS) return undefined;
     const neighbour = {
-      ...{ key, address, lifetimeMs, heardAt: now, askedAt: -Infinity },
-      ...{ asking: false, optedOut: false, row: undefined, doubleOf: undefined },
+      key,
+      address,
+      lifetimeMs,
+      heardAt: now,
+      askedAt: -Infinity,
+      asking: false,
+      optedOut: false,
+      row: undefined,
+      doubleOf: undefined,
     };
     this.#all.set(key, neighbour);
     this.#ofAddress.set(address, ofAddress + 1);

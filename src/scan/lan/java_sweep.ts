@@ -72,7 +72,11 @@ export class JavaSweep {
     const { clock, signal } = options;
     const throttle = new Throttle({ rate: undefined, netRate: NET_RATE, hostRate: HOST_RATE });
     this.#link = {
-      ...{ dialer: sweeping.dialer, throttle, clock, limits: LIMITS, signal },
+      dialer: sweeping.dialer,
+      throttle,
+      clock,
+      limits: LIMITS,
+      signal,
       shortage: options.shortage,
       onShortage: () => this.#slots.reduceLimit(), // fewer connections are made from now on
     };
@@ -166,8 +170,13 @@ export class JavaSweep {
     if (outcome.kind !== "answered") return "done";
     const { status, raw, latencyMs } = outcome;
     this.onSighting({
-      ...{ endpoint: target, protocol: slp.name, status, raw, latencyMs },
-      ...{ verified: true, at: options.clock.now() },
+      endpoint: target,
+      protocol: slp.name,
+      status,
+      raw,
+      latencyMs,
+      verified: true,
+      at: options.clock.now(),
     });
     return "done";
   }

@@ -67,13 +67,11 @@ export class LossAndRate {
     this.#kinds = new Map(around.kinds.map((kind) => [kind.protocol, kind]));
     this.#search = this.#begin(clock.now());
     this.canaries = new Canaries({
-      ...{
-        tokens,
-        clock,
-        share: SHARE,
-        seed: seedOf(random),
-        tally: new LossTally(state.canaries),
-      },
+      tokens,
+      clock,
+      share: SHARE,
+      seed: seedOf(random),
+      tally: new LossTally(state.canaries),
       gapMs: this.#search === undefined ? GAP_MS : CURIOUS_GAP_MS,
       lateMs: Math.min(LATEST_MS, Math.max(GAP_MS, cooldownMs)),
       mayAsk: (endpoint) =>

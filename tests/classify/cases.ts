@@ -1,13 +1,13 @@
 /**
- * The servers that classification is held against:
+ * The servers that classification is tested with:
  *
  * - blind.json: what servers send, and what is to be concluded. It was written from the dossier
  *   alone, before there were rules, and no rule is written to suit it.
- * - golden.json: what is to be concluded of the golden messages.
- * - real.json: what servers of others sent, recorded.
+ * - golden.json: the expected labels of the golden messages.
+ * - real.json: recorded replies of real servers.
  * - the fleet: what it says that is to be concluded of each kind (src/fleet/simulate/expected_labels.ts).
  *
- *     deno run tests/classify/table.ts    prints what was yielded
+ *     deno run tests/classify/table.ts    prints the results
  */
 import { expectRow, findable } from "../../src/fleet/judge/expected_rows.ts";
 import { drawFleet } from "../../src/fleet/simulate/draw_fleet.ts";
@@ -24,7 +24,7 @@ import expectedOfGolden from "./golden.json" with { type: "json" };
 import real from "./real.json" with { type: "json" };
 import { CONTEXT, rowOf, type Sent } from "./wire.ts";
 
-/** What may be concluded: one value, or one of several; nothing is said of what is missing. */
+/** The expected labels: one value or one of several; missing labels are not checked. */
 export interface Expected {
   readonly edition?: unknown;
   readonly software?: unknown;
@@ -32,7 +32,7 @@ export interface Expected {
   readonly proxy?: unknown;
 }
 
-/** A server, and what was yielded of it. */
+/** A server with its expected and its actual labels. */
 export interface Case {
   readonly source: "blind" | "golden" | "real" | "fleet";
   readonly name: string;
@@ -61,7 +61,7 @@ function sent(source: "blind" | "real", cases: readonly Written[]): Case[] {
   }));
 }
 
-/** Golden messages that a record can be made of. Those without an entry may not be sure of a thing. */
+/** Golden messages that yield a record. Those without an entry must not get confidence A. */
 function fromGolden(): Case[] {
   const known = new Map(Object.entries(expectedOfGolden));
   return GOLDEN_PROTOCOLS.flatMap((protocol) => {
@@ -80,7 +80,10 @@ function fromGolden(): Case[] {
   });
 }
 
-/** Each kind of the fleet, with all its protocols and with each alone: what expectRow() says. */
+/**
+ * Each kind of server of the fleet, with all its protocols and with each one, labelled by
+ * expectRow().
+ */
 function fromFleet(): Case[] {
   const range = { start: 0x7f100000, end: 0x7f110000 };
   const kinds = SOFTWARE.filter(({ optedOut, trick }) => !optedOut && trick === undefined);
@@ -117,7 +120,7 @@ function fleetCase(
   };
 }
 
-/** What a simulated server answers; over TCP, what it is said to answer. */
+/** The replies of a simulated server. */
 function answerOf(
   name: string,
   { truth }: ManifestEntry,
@@ -131,7 +134,7 @@ function answerOf(
   return { protocol: name, statement };
 }
 
-/** An exchange with a simulated server, without a network. */
+/** Runs an exchange with a simulated server without a network. */
 function talk(protocol: Protocol, responder: Responder): unknown {
   const { endpoint } = CONTEXT;
   const exchange = protocol.exchange({ endpoint, nonce: 5n, exclusive: true, lastAttempt: true });
@@ -149,9 +152,9 @@ export function nameOf({ software }: ServerRecord): string | null {
   return software?.split(" ")[0] ?? null;
 }
 
-/** What is wrong with what was yielded, if something is. */
+/** The difference between actual and expected labels; `undefined`: none. */
 export function faultOf({ source, expect, row }: Case): string | undefined {
-  // What a server calls itself without anybody vouching for it is no conclusion.
+  // A name from the server alone, without a rule, is not a label.
   const concluded = row.software_confidence === null ? null : nameOf(row);
   const software = source === "blind" ? concluded : row.software;
   const pairs: [string, unknown, unknown][] = [
@@ -170,7 +173,7 @@ export function faultOf({ source, expect, row }: Case): string | undefined {
     ).join("; ");
 }
 
-/** Whether it is sure of what is not so: the one thing that may never happen. */
+/** Whether a wrong label has confidence A, which must never happen. */
 export function isWrongA({ expect, row }: Case): boolean {
   if (row.software_confidence !== "A") return false;
   return ![expect.confidence].flat().includes("A") ||

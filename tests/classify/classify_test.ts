@@ -9,7 +9,7 @@ import { rowOf } from "./wire.ts";
 
 const CASES = allCases();
 
-/** A row of one protocol that says this. */
+/** A row of one protocol with these facts. */
 function row(protocol: string, facts: Facts, columns: Partial<ServerRecord> = {}): ServerRecord {
   return {
     ...emptyRecord({ address: 0x7f000001, port: 1 }, 0),
@@ -33,12 +33,12 @@ for (const source of ["blind", "golden", "real", "fleet"]) {
   });
 }
 
-Deno.test("classify() is never sure of what is not so", () => {
+Deno.test("classify() never gives confidence A to a wrong label", () => {
   assertEquals(CASES.filter(isWrongA).map(({ name }) => name), []);
   assert(CASES.some(({ row }) => row.software_confidence === "A"));
 });
 
-/** What is concluded of a status with these facts, in the terms of src/protocols/slp. */
+/** The classification of a Java status with these facts. */
 function statusOf(facts: Facts, columns: Partial<ServerRecord> = {}): string {
   const { software, software_confidence, proxy } = classify(row("slp", {
     form: "status",
@@ -51,14 +51,14 @@ function statusOf(facts: Facts, columns: Partial<ServerRecord> = {}): string {
   return [software, software_confidence, proxy].filter(Boolean).join(" ");
 }
 
-Deno.test("classify() tells Java software from names, mods and the order of keys", () => {
+Deno.test("classify() derives Java software from names, mods and the order of keys", () => {
   const old = ["description", "players", "version"];
   const secure = ["version", "favicon", "enforcesSecureChat", "description", "players"];
   const reported = ["version", "description", "players", "preventsChatReports"];
   const nmp = { keys: ["version", "players", "description"], sample_size: 0 };
   assertEquals(statusOf({}), "vanilla C");
   assertEquals(statusOf({ keys: secure }), "vanilla C");
-  assertEquals(statusOf({ keys: old }), ""); // nobody writes 1.21.4 so
+  assertEquals(statusOf({ keys: old }), ""); // no software writes 1.21.4 in this order
   assertEquals(statusOf({ keys: old, version_name: "1.19.3" }), "vanilla C");
   assertEquals(statusOf({ version_name: "1.19.3" }), "");
   assertEquals(statusOf({ version_name: "24w10a" }), "vanilla C");
@@ -89,7 +89,7 @@ Deno.test("classify() tells Java software from names, mods and the order of keys
   assertEquals(statusOf({ form: "legacy 1.4", version_name: "Spigot 1.6.4" }), "Spigot A");
 });
 
-Deno.test("classify() takes a full stat with another header for no vanilla server's", () => {
+Deno.test("classify() does not take a full stat with another header for vanilla", () => {
   const said = (facts: Facts) => {
     const values = { game_id: "MINECRAFT", hostport: "25565", hostip: "127.0.0.1" };
     return classify(query(values, facts, { version: "1.20.4" })).software;
@@ -97,7 +97,7 @@ Deno.test("classify() takes a full stat with another header for no vanilla serve
   assertEquals([said({}), said({ header_mark: "008100" })], ["vanilla", null]);
 });
 
-Deno.test("classify() of nothing says nothing", () => {
+Deno.test("classify() of an empty record yields no label", () => {
   assertEquals(classify(emptyRecord({ address: 1, port: 1 }, 0)), {
     edition: null,
     software: null,
@@ -108,7 +108,7 @@ Deno.test("classify() of nothing says nothing", () => {
   assertEquals(classify(row("sqp", {}, { software: "its own" })).software, "its own");
 });
 
-Deno.test("classify() takes what can be forged for a hint", () => {
+Deno.test("classify() reduces claims that may be forged to hints", () => {
   const said = { brand: "Velocity" };
   const values = { game_id: "MINECRAFT" };
   const sure = classify(query(values, said, { plugins: [] }));
@@ -119,7 +119,7 @@ Deno.test("classify() takes what can be forged for a hint", () => {
   }
 });
 
-Deno.test("classify() reads names to a bound, and versions of a form", () => {
+Deno.test("classify() reads names up to a bound, and versions of a fixed form", () => {
   const brand = (text: string) => {
     const { software, software_confidence } = classify(
       query({ game_id: "MINECRAFT" }, { brand: text }, { plugins: [] }),
@@ -136,7 +136,7 @@ Deno.test("classify() reads names to a bound, and versions of a form", () => {
   assertEquals(brand("\u202eLeaf on 1.21.4"), [null, null]);
 });
 
-Deno.test("classify() looks at own keys only, whatever they are called", () => {
+Deno.test("classify() reads only own properties, with any name", () => {
   const values = JSON.parse('{"__proto__":{"game_id":"MINECRAFT"},"constructor":"MINECRAFT"}');
   assertEquals(classify(query(values, { brand: "Paper on 1.20" })).software, null);
   const extras = JSON.parse('{"query":null}');
@@ -145,7 +145,7 @@ Deno.test("classify() looks at own keys only, whatever they are called", () => {
   assertEquals(classify(row("constructor", {})).software, null);
 });
 
-Deno.test("classify() flags two protocols that name two kinds of software", () => {
+Deno.test("classify() flags two protocols that name different software", () => {
   const G = "5335687477053034848";
   const pocketmine = { guid: G, text: `MCPE;x;766;1.21.50;0;20;${G};PocketMine-MP;Survival;` };
   const pairs = Object.entries({ game_id: "MINECRAFTPE", server_engine: "Fork 1.0" });
@@ -157,14 +157,14 @@ Deno.test("classify() flags two protocols that name two kinds of software", () =
   assertEquals(rowOf({ raknet: pocketmine }).flags, []);
 });
 
-Deno.test("classify() keeps an edition that a protocol told, and the flags that there were", () => {
+Deno.test("classify() keeps the edition of a protocol and the existing flags", () => {
   const geyser = query({ game_id: "MINECRAFT" }, { header: "GeyserMC" }, { flags: ["badUtf8"] });
   assertEquals(classify(geyser).edition, "bedrock");
   assertEquals(classify({ ...geyser, edition: "java" }).edition, "java");
   assertEquals(classify(geyser).flags, ["badUtf8"]);
 });
 
-Deno.test("classify() does not grow or stall with what it is given", () => {
+Deno.test("classify() takes bounded time and memory for any record", () => {
   const huge = "A on 1".repeat(200_000);
   const values = Object.fromEntries(Array.from({ length: 50_000 }, (_, i) => [`k${i}`, huge]));
   assertEquals(classify(query(values, { brand: huge }, { map: huge, version: huge })), {
@@ -176,13 +176,13 @@ Deno.test("classify() does not grow or stall with what it is given", () => {
   });
 });
 
-/** Adds what the protocols of another row said. */
+/** Adds the protocols and facts of another row. */
 function merge(record: Record<string, unknown>, other: ServerRecord): void {
   record.protocols = [...new Set([...record.protocols as string[], ...other.protocols])];
   record.extras = { ...other.extras, ...record.extras as object };
 }
 
-Deno.test("classify() says what the plainest reading of the rules says, whatever stands where it looks", () => {
+Deno.test("classify() agrees with a plain evaluation of the rules for any values", () => {
   const random = new Random(20261121);
   const wanted = book.rules.flatMap(({ when }) => when as Record<string, unknown>[]);
   const pool = [

@@ -12,11 +12,11 @@ const PATTERNS = CONDITIONS.flatMap(({ condition }) =>
   typeof condition.matches === "string" ? [condition.matches] : []
 );
 
-Deno.test("data/software.json is what its schema says", () => {
+Deno.test("data/software.json conforms to its schema", () => {
   assertEquals(violations(book, schema), []);
 });
 
-Deno.test("the schema refuses what is no rule", () => {
+Deno.test("the schema rejects invalid rules", () => {
   const rule = {
     protocol: "slp",
     confidence: "A",
@@ -44,7 +44,7 @@ Deno.test("the schema refuses what is no rule", () => {
   ) assert(faults(change).length > 0, JSON.stringify(change));
 });
 
-Deno.test("rules look at columns that there are, and at facts of their own protocol", () => {
+Deno.test("rules read existing columns, and facts of their own protocol", () => {
   const columns = new Set<string>(FIELDS.map(({ name }) => name));
   for (const { protocol, condition } of CONDITIONS) {
     for (const key of ["at", "equals", "differs", "above"]) {
@@ -55,16 +55,16 @@ Deno.test("rules look at columns that there are, and at facts of their own proto
   }
 });
 
-Deno.test("patterns take linear time: nothing repeated holds a repetition, and all has a bound", () => {
+Deno.test("patterns take linear time: repetitions are not nested, and all are bounded", () => {
   for (const pattern of PATTERNS) {
     new RegExp(pattern);
-    const bare = pattern.replace(/\[[^\]]*\]/g, "x"); // classes are one character
+    const bare = pattern.replace(/\[[^\]]*\]/g, "x"); // a class matches one character
     assertEquals(/[*+]|\{\d+,\}/.exec(bare.replace(/\\./g, "x")), null, pattern);
     assertEquals(/\)[{]/.exec(bare), null, pattern);
   }
 });
 
-Deno.test("an A wants a name, in a place that is not the user's", () => {
+Deno.test("confidence A requires a name in a field that users cannot set", () => {
   const texts = ["motd", "motd_plain", "name", "map", "players", "gamemode"];
   for (const { confidence, when } of book.rules) {
     if (confidence !== "A") continue;

@@ -1,9 +1,9 @@
-/** As much of JSON Schema as data/software.schema.json uses. */
+/** A validator for the part of JSON Schema that data/software.schema.json uses. */
 
-/** A schema, or a part of one. */
+/** A JSON Schema, or a part of one. */
 export type Schema = Readonly<Record<string, unknown>>;
 
-/** What is wrong with a value, a line each. */
+/** The faults of a value, one line each. */
 export function violations(value: unknown, schema: Schema, root = schema, at = "$"): string[] {
   if (typeof schema.$ref === "string") {
     const name = schema.$ref.replace("#/$defs/", "");

@@ -1,6 +1,6 @@
 /**
- * Classification in the plainest form: every rule of the file, one after the other, all conditions
- * in their order. What is made ready for speed is held against it.
+ * Plain evaluation of the rules: every rule of the file in order, with all conditions
+ * in order. The optimized classification is compared with it.
  */
 import type { Classification } from "../../src/classify/mod.ts";
 import type { ServerRecord } from "../../src/core/record.ts";
@@ -9,7 +9,7 @@ import book from "../../data/software.json" with { type: "json" };
 // deno-lint-ignore no-explicit-any
 type Any = any;
 
-/** A rule that matched. */
+/** A rule whose conditions all hold. */
 interface Match {
   readonly rule: Any;
   readonly confidence: string;
@@ -17,7 +17,7 @@ interface Match {
   readonly version?: string;
 }
 
-/** What `classify()` has to say. */
+/** The expected result of `classify()`. */
 export function simpleClassify(record: ServerRecord): Classification {
   const matches = book.rules.flatMap((rule) => match(rule, record) ?? [])
     .sort((a, b) => a.confidence.localeCompare(b.confidence));
@@ -64,7 +64,7 @@ function match(rule: Any, record: ServerRecord): Match | undefined {
     : { ...named, confidence: rule.confidence, rule };
 }
 
-/** What stands at a path; `null` where nothing does. */
+/** The value at a path; `null` if it is missing. */
 function at(record: ServerRecord, path: string): Any {
   let value: Any = path.includes(".") ? record.extras : record;
   for (const step of path.split(".")) {

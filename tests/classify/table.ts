@@ -1,5 +1,5 @@
 /**
- * Prints what classification yields of every case, as a table:
+ * Prints the classification of every case as a table:
  *
  *     deno run tests/classify/table.ts
  */

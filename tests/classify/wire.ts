@@ -1,4 +1,4 @@
-/** Rows of servers that are given as what they send. */
+/** Builds rows from the replies of servers. */
 import { concat } from "../../src/core/bytes.ts";
 import { encodePong, raknetProtocol } from "../../src/protocols/raknet/mod.ts";
 import {
@@ -13,7 +13,7 @@ import { NoReply } from "../../src/protocols/protocol.ts";
 import { mergeReplies, type ProtocolReply } from "../../src/inspect/merge.ts";
 import type { ServerRecord } from "../../src/core/record.ts";
 
-/** What a server sends, by protocol. */
+/** The replies of a server, by protocol. */
 export interface Sent {
   /** A pong. */
   readonly raknet?: { readonly guid: string; readonly text: string };
@@ -32,7 +32,7 @@ export interface Sent {
 
 const utf8 = (text: unknown) => new TextEncoder().encode(String(text));
 
-/** Where and when. */
+/** Endpoint and time of the replies. */
 export const CONTEXT = {
   endpoint: { address: 0x7f000001, port: 19132 },
   seenAt: 0,
@@ -41,7 +41,7 @@ export const CONTEXT = {
   requestedAs: null,
 };
 
-/** The row that a scan makes of it. */
+/** The row that a scan builds from the replies. */
 export function rowOf({ raknet, query, slp }: Sent): ServerRecord {
   const answers: ProtocolReply[] = [];
   if (raknet !== undefined) answers.push(pong(raknet));
@@ -76,7 +76,7 @@ function stat(said: NonNullable<Sent["query"]>): ProtocolReply {
   return { protocol: "query", statement: queryProtocol.record(status) };
 }
 
-/** The frame of a status, as an answer to whatever is asked first; nothing else is answered. */
+/** The frame of a status, as the reply to the first request; later requests get no reply. */
 function status(json: string): ProtocolReply {
   const text = utf8(json);
   const body = concat([0], varint(text.length), text);

@@ -12,7 +12,7 @@ import {
 } from "../../src/core/address.ts";
 import { Random } from "../../src/fleet/random.ts";
 
-Deno.test("addresses of both families, and what is none", () => {
+Deno.test("addresses of both families are parsed, and other texts rejected", () => {
   assertEquals(parseAddress("255.255.255.255"), 0xffffffff);
   assertEquals(parseAddress("0.0.0.0"), 0);
   assertEquals(parseAddress("::"), 0n);
@@ -26,7 +26,7 @@ Deno.test("addresses of both families, and what is none", () => {
   }
 });
 
-Deno.test("what is an address is what the runtime takes for one, but for zones", () => {
+Deno.test("parseAddress() accepts the addresses of the runtime except zones", () => {
   const random = new Random(20_261_121);
   const pick = <T>(from: readonly T[]) => from[random.below(from.length)];
   const parts = ["0", "00", "1", "9", "10", "99", "100", "199", "249", "255", "256", "999", "f"];
@@ -59,17 +59,17 @@ Deno.test("what is an address is what the runtime takes for one, but for zones",
   assert(valid > 10_000, `only ${valid} were addresses`);
 });
 
-Deno.test("IPv6 is written as RFC 5952 wants it", () => {
+Deno.test("IPv6 is formatted as in RFC 5952", () => {
   const text = (groups: string) => formatAddress(parseAddress(groups)!);
   assertEquals(text("2001:0DB8:0:0:0:0:0:1"), "2001:db8::1");
-  assertEquals(text("2001:db8:0:1:1:1:1:1"), "2001:db8:0:1:1:1:1:1"); // one zero group stays
+  assertEquals(text("2001:db8:0:1:1:1:1:1"), "2001:db8:0:1:1:1:1:1"); // a single zero group stays
   assertEquals(text("2001:0:0:1:0:0:0:1"), "2001:0:0:1::1"); // the longest run
   assertEquals(text("2001:db8:0:0:1:0:0:1"), "2001:db8::1:0:0:1"); // the first of equal runs
   assertEquals([text("::"), text("1::"), text("::1")], ["::", "1::", "::1"]);
   assertEquals(text("::ffff:c000:201"), "::ffff:192.0.2.1");
 });
 
-Deno.test("endpoints are written and read alike", () => {
+Deno.test("endpoints survive formatting and parsing", () => {
   for (
     const text of ["127.0.0.1:19132", "[::1]:19133", "[2001:db8::1]:1", "255.255.255.255:65535"]
   ) {
@@ -82,7 +82,7 @@ Deno.test("endpoints are written and read alike", () => {
   }
 });
 
-Deno.test("endpointKey() tells all endpoints apart, families too", () => {
+Deno.test("endpointKey() differs for all endpoints of both families", () => {
   const endpoints = [[0, 1], [0, 2], [1, 1], [0xffffffff, 65535], [0n, 1], [1n, 1], [1n, 2]]
     .map(([address, port]) => ({ address, port: Number(port) }));
   const keys = endpoints.map(endpointKey);
@@ -92,7 +92,7 @@ Deno.test("endpointKey() tells all endpoints apart, families too", () => {
   assertEquals(endpointKey({ address: 5n, port: 6 }), endpointKey({ address: 5n, port: 6 }));
 });
 
-Deno.test("families and loopback", () => {
+Deno.test("family() and isLoopback() classify addresses", () => {
   assertEquals([family(1), family(1n)], [4, 6]);
   assertEquals([isLoopback(0x7f000001), isLoopback(0x7fffffff), isLoopback(1n)], [
     true,

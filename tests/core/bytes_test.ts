@@ -29,7 +29,7 @@ Deno.test("Reader works on a view into a larger buffer", () => {
   assertThrows(() => new Reader(view, 1).u32("a"), Truncated);
 });
 
-Deno.test("Reader reads texts up to a NUL, and stays where none follows", () => {
+Deno.test("Reader reads texts up to a NUL, and does not advance without one", () => {
   const reader = new Reader(BYTES, 9);
   assertEquals([...reader.untilNul()!], []);
   assertEquals([...reader.untilNul()!], [65, 66]);
@@ -38,7 +38,7 @@ Deno.test("Reader reads texts up to a NUL, and stays where none follows", () => 
   assertEquals([open.untilNul(), open.offset, [...open.rest()]], [undefined, 0, [65]]);
 });
 
-Deno.test("Truncated says what was needed where, and what was there", () => {
+Deno.test("Truncated names the field, its offset, and the needed and available bytes", () => {
   const error = assertThrows(() => new Reader(BYTES, 11).u32("token"), Truncated);
   assertEquals([error.what, error.offset, error.needed, error.available], ["token", 11, 4, 2]);
   assertEquals(
@@ -48,7 +48,7 @@ Deno.test("Truncated says what was needed where, and what was there", () => {
   assertEquals(new Malformed("a token", 5).message, "Cannot accept a token at offset 5");
 });
 
-Deno.test("hasBytes() and indexOfBytes() find parts at their place alone", () => {
+Deno.test("hasBytes() and indexOfBytes() find parts only at their offset", () => {
   assertEquals(hasBytes(BYTES, Uint8Array.of(2, 3), 1), true);
   assertEquals(hasBytes(BYTES, Uint8Array.of(2, 4), 1), false);
   assertEquals(hasBytes(BYTES, Uint8Array.of(0, 1), 12), false);
@@ -61,7 +61,7 @@ Deno.test("concat() joins arrays of any kind", () => {
   assertEquals(concat([1], Uint8Array.of(2, 3), []), Uint8Array.of(1, 2, 3));
 });
 
-Deno.test("integers become bytes, big endian, those of three bytes little endian", () => {
+Deno.test("integers are encoded big endian, those of three bytes little endian", () => {
   assertEquals(u16(0xfffe), [0xff, 0xfe]);
   assertEquals(u32(0xfffefdfc), [0xff, 0xfe, 0xfd, 0xfc]);
   assertEquals(u64(0xfffefdfcfbfaf9f8n), [0xff, 0xfe, 0xfd, 0xfc, 0xfb, 0xfa, 0xf9, 0xf8]);

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { closestName } from "../../src/core/closest_name.ts";
 
-Deno.test("closestName() finds slips, not other words", () => {
+Deno.test("closestName() finds misspelt names, not other words", () => {
   const names = ["rate", "retries", "seed", "shard", "shards"];
   assertEquals(["raet", "retrise", "sed", "shardz"].map((word) => closestName(word, names)), [
     ...["rate", "retries", "seed", "shard"],

@@ -4,13 +4,13 @@ import { type Endpoint, endpointKey } from "../../src/core/address.ts";
 import { Endpoints } from "../../src/core/endpoints.ts";
 import { EndpointSet } from "../../src/core/endpoint_set.ts";
 
-/** Few of each, so that they meet; the highest address, both ends of the ports, both families. */
+/** Few addresses and ports, so that endpoints collide: extreme values of both families. */
 const endpoints = fc.record({
   address: fc.oneof(fc.nat(40), fc.constant(0xffffffff), fc.bigInt(0n, 5n)),
   port: fc.constantFrom(0, 1, 2, 19132, 65534, 65535),
 });
 
-Deno.test("EndpointSet agrees with a set of the language, whatever is put in and taken out", () => {
+Deno.test("EndpointSet agrees with a Set for any additions and removals", () => {
   const steps = fc.array(fc.record({ endpoint: endpoints, put: fc.boolean() }), {
     minLength: 200,
     maxLength: 600,
@@ -40,7 +40,7 @@ Deno.test("EndpointSet agrees with a set of the language, whatever is put in and
   );
 });
 
-Deno.test("EndpointSet grows without losing any, and stays small", () => {
+Deno.test("EndpointSet grows without losing endpoints, and stays small", () => {
   const set = new EndpointSet(7);
   const at = (i: number): Endpoint => ({ address: i * 65_537 >>> 0, port: i % 65_536 });
   for (let i = 0; i < 100_000; i++) set.add(at(i));
@@ -52,7 +52,7 @@ Deno.test("EndpointSet grows without losing any, and stays small", () => {
   for (let i = 0; i < 200_000; i++) assertEquals(set.has(at(i)), i < 100_000, `${i}`);
 });
 
-Deno.test("a row of endpoints holds either family at any place, one after the other", () => {
+Deno.test("a list of endpoints holds either family at any index, one after the other", () => {
   fc.assert(
     fc.property(fc.array(endpoints, { minLength: 1, maxLength: 8 }), (all) => {
       const row = new Endpoints(1);

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { clockTime, countOf, withCommas } from "../../src/core/quantities.ts";
 
-Deno.test("withCommas() writes numbers as the runtime does", () => {
+Deno.test("withCommas() formats numbers as the runtime", () => {
   const numbers = [
     0,
     7,
@@ -23,7 +23,7 @@ Deno.test("withCommas() writes numbers as the runtime does", () => {
   assertEquals(withCommas(2 ** 64), "18,446,744,073,709,551,616"); // to the last digit
 });
 
-Deno.test("countOf() and clockTime() write things and times", () => {
+Deno.test("countOf() and clockTime() format counts and durations", () => {
   assertEquals([countOf(1, "row"), countOf(2000, "row")], ["1 row", "2,000 rows"]);
   assertEquals([clockTime(59.2), clockTime(3661), clockTime(Infinity)], [
     "00:01:00",

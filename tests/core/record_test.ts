@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { emptyRecord, FIELDS, serverId } from "../../src/core/record.ts";
 
-/** CSV order: files that were written before have to stay readable. Append, never move. */
+/** The CSV order. Older files have to stay readable, so columns are appended and never moved. */
 const ORDER = [
   ..."host port protocol protocols edition software name motd motd_plain version".split(" "),
   ..."protocol_version map gamemode players_online players_max players plugins guid".split(" "),
@@ -13,7 +13,7 @@ Deno.test("FIELDS keeps its order", () => {
   assertEquals(FIELDS.map(({ name }) => name as string), ORDER);
 });
 
-Deno.test("emptyRecord() has every field, null where it may be", () => {
+Deno.test("emptyRecord() has every field, null where nullable", () => {
   const record = emptyRecord({ address: 1n, port: 19133 }, 5);
   assertEquals(Object.keys(record), ORDER);
   for (const { name, nullable } of FIELDS) assertEquals(record[name] === null, nullable, name);

@@ -3,7 +3,7 @@ import fc from "npm:fast-check@4.10.2";
 import { redact, redactError, redactUrl } from "../../src/core/redact.ts";
 import { leaksOf, secret, urlsWith } from "../fakes/secrets.ts";
 
-Deno.test("no part of a secret is left of a URL, wherever it stands in it, and whatever it holds", () => {
+Deno.test("redactUrl() leaves no part of a secret, at any place of a URL and with any characters", () => {
   fc.assert(
     fc.property(secret, (text) => {
       for (const url of urlsWith(text)) assertEquals(leaksOf(redactUrl(url)), [], url);
@@ -12,7 +12,7 @@ Deno.test("no part of a secret is left of a URL, wherever it stands in it, and w
   );
 });
 
-Deno.test("no part of a secret is left of a message that holds a URL", () => {
+Deno.test("redact() leaves no part of a secret in a message with a URL", () => {
   const messages = (url: string) => [
     `Cannot use "${url}": it has no host; as postgres://USER@HOST/DATABASE`,
     `Cannot use --output "${url}" and "${url}"`,
@@ -24,7 +24,7 @@ Deno.test("no part of a secret is left of a message that holds a URL", () => {
       for (const url of urlsWith(text)) {
         for (const message of messages(url)) {
           assertEquals(leaksOf(redact(message, [url])), [], message);
-          // Without knowing the URL, where it ends is seen by white space and quotes alone.
+          // Without the known URL, only white space and quotes mark its end.
           if (!/[\s"]/.test(url)) assertEquals(leaksOf(redact(message)), [], message);
         }
         const error = new Error(`a ${url}`, { cause: new TypeError(`b ${url}`) });
@@ -36,7 +36,7 @@ Deno.test("no part of a secret is left of a message that holds a URL", () => {
   );
 });
 
-Deno.test("what is no secret stays", () => {
+Deno.test("text without secrets stays unchanged", () => {
   const plain = [
     ...["servers.db", "sqlite:a b.db", "10.0.0.1:5", "[::1]:5", "C:\\a\\b.db", "a@b.db", "-"],
     ...["postgres://u@h/d", "postgres://u@[::1]:5432/a%20b?sslmode=require&sslrootcert=%2Fa"],
@@ -48,7 +48,7 @@ Deno.test("what is no secret stays", () => {
   }
 });
 
-Deno.test("what is left says which URL it was", () => {
+Deno.test("the redacted text still identifies the URL", () => {
   const shown: readonly (readonly [string, string])[] = [
     ["POSTGRES://u:s@h:5/d", "POSTGRES://u@h:5/d"],
     ["postgresql://u:a:b@c@h/d", "postgresql://u@h/d"],
@@ -72,6 +72,6 @@ Deno.test("what is left says which URL it was", () => {
 
 Deno.test("a long message is redacted in one pass", () => {
   for (const part of ["a", "a:", "a@", ":@", "://", "secret ", "secret=", " ", "'", "a://b:c@"]) {
-    assert(redact(part.repeat(200_000)).length > 0); // by a pattern with two ends, this took hours
+    assert(redact(part.repeat(200_000)).length > 0); // a pattern with two unbounded ends took hours
   }
 });

@@ -12,15 +12,15 @@ import {
 
 const utf8 = (text: string) => new TextEncoder().encode(text);
 
-Deno.test("decodeField() takes UTF-8 where it is, and Latin-1 else", () => {
+Deno.test("decodeField() decodes valid UTF-8, and other bytes as Latin-1", () => {
   assertEquals(decodeField(utf8("§a大人気")), "§a大人気");
   assertEquals(decodeField(encodeLatin1("§aFrère")), "§aFrère");
   assertEquals(decodeField(utf8("plain")), "plain");
   assertEquals(decodeField(Uint8Array.of(0xc3, 0x28)), "Ã(");
-  assertEquals(decodeField(utf8("\ufeffx")), "\ufeffx"); // a BOM is text like any other
+  assertEquals(decodeField(utf8("\ufeffx")), "\ufeffx"); // a BOM is ordinary text
 });
 
-Deno.test("decodeUtf8() says when something could not be read", () => {
+Deno.test("decodeUtf8() flags invalid bytes", () => {
   assertEquals(decodeUtf8(Uint8Array.of(0x41, 0xff)), { text: "A\ufffd", badUtf8: true });
   assertEquals(decodeUtf8(utf8("§a")), { text: "§a", badUtf8: false });
   assertEquals(decodeUtf8(utf8("a\ufffd")), { text: "a\ufffd", badUtf8: false }); // as written
@@ -50,7 +50,7 @@ Deno.test("decodeUtf8() agrees with a decoder that throws", () => {
 Deno.test("Latin-1 keeps every byte, for texts of any length", () => {
   const bytes = Uint8Array.from({ length: 70_000 }, (_, i) => i & 255);
   assertEquals(encodeLatin1(decodeLatin1(bytes)), bytes);
-  assertEquals([...encodeLatin1("一A")], [0, 65]); // what Java's writeBytes does
+  assertEquals([...encodeLatin1("一A")], [0, 65]); // as Java's writeBytes
 });
 
 Deno.test("plainText() removes codes, controls and white space at the ends", () => {
@@ -59,7 +59,7 @@ Deno.test("plainText() removes codes, controls and white space at the ends", () 
   assertEquals(plainText("a\u202eb\u200bc"), "abc");
 });
 
-Deno.test("plainText() of a text that needs nothing is that of one that needs something", () => {
+Deno.test("plainText() yields the same with and without characters to remove", () => {
   const common = fc.constantFrom(..." abcÀ-~»¡\u00ad˿\u0300\u0345\u202e\u009f\u00a0\t§§1");
   const unit = fc.oneof(
     { arbitrary: common, weight: 9 },
@@ -69,7 +69,7 @@ Deno.test("plainText() of a text that needs nothing is that of one that needs so
   fc.assert(
     fc.property(fc.string({ unit, maxLength: 12 }), (text) => {
       const plain = plainText(text);
-      assertEquals(plainText(`\u2060${text}`), plain); // WORD JOINER, which goes
+      assertEquals(plainText(`\u2060${text}`), plain); // WORD JOINER, which is removed
       same += plain === text ? 1 : 0;
     }),
     { seed: 2, numRuns: 20_000 },
@@ -77,7 +77,7 @@ Deno.test("plainText() of a text that needs nothing is that of one that needs so
   assert(same > 1000 && same < 10_000, String(same));
 });
 
-Deno.test("harmlessText() leaves nothing that moves a cursor or reorders a line", () => {
+Deno.test("harmlessText() leaves no character that moves a cursor or reorders a line", () => {
   assertEquals(harmlessText("\u001b[2J\r\n\u007f\u009b"), "␛[2J␍␊␡\ufffd");
   assertEquals(harmlessText("a\u202eb"), "a\ufffdb");
   assertEquals(oneLine("a\u0000b\u202e\u2028\u200d"), "a␀b\ufffd␤\u200d");
@@ -91,7 +91,7 @@ Deno.test("harmlessText() leaves nothing that moves a cursor or reorders a line"
   );
 });
 
-Deno.test("characters that are not seen are taken out of plain text, and shown on terminals", () => {
+Deno.test("invisible characters are removed from plain text, and shown on terminals", () => {
   for (
     const unseen of "\u00ad\u034f\u061c\u180e\u200b\u200d\u2060\ufeff\u{e0041}\u{e007f}\u{e0100}"
   ) {
@@ -102,7 +102,7 @@ Deno.test("characters that are not seen are taken out of plain text, and shown o
     assertEquals(plainText(`${blank}a${blank}${blank}b`), "a b");
     assertEquals(harmlessText(`a${blank}b`), "a b");
   }
-  // An emoji keeps its one variation selector; elsewhere they are not seen.
+  // An emoji keeps one variation selector; elsewhere selectors are invisible.
   assertEquals([plainText("❤\ufe0f"), harmlessText("❤\ufe0f")], ["❤\ufe0f", "❤\ufe0f"]);
   assertEquals(harmlessText("❤\ufe0f\ufe0fa\ufe0e"), "❤\ufe0f\ufffda\ufffd");
   assertEquals([plainText("👨\u200d👩"), harmlessText("👨\u200d👩")], ["👨👩", "👨\ufffd👩"]);

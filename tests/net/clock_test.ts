@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { systemClock } from "../../src/net/clock.ts";
 
-/** Timers that wait for nobody: each fires when it is told to. */
+/** Fake timers, which fire on request. */
 class Timers {
   readonly waits: number[] = [];
   readonly #callbacks = new Map<number, () => void>();
@@ -41,7 +41,7 @@ function withTimers(test: (timers: Timers) => void): void {
 const MOST = 2 ** 31 - 1;
 
 for (const ms of [0, 5, MOST, MOST + 1, 3 * MOST + 7]) {
-  Deno.test(`${ms} ms are waited for in timers that the runtime can hold`, () =>
+  Deno.test(`a wait of ${ms} ms is split into timers that the runtime supports`, () =>
     withTimers((timers) => {
       let called = 0;
       systemClock.after(ms, () => called++);
@@ -52,7 +52,7 @@ for (const ms of [0, 5, MOST, MOST + 1, 3 * MOST + 7]) {
     }));
 }
 
-Deno.test("a long wait is cancelled in each of its parts", () => {
+Deno.test("a long wait can be cancelled in each of its timers", () => {
   for (const fired of [0, 1, 2]) {
     withTimers((timers) => {
       const cancel = systemClock.after(3 * MOST, () => assertEquals(true, false, "cancelled"));
@@ -63,7 +63,7 @@ Deno.test("a long wait is cancelled in each of its parts", () => {
   }
 });
 
-Deno.test("less than nothing is not waited for", () =>
+Deno.test("a negative time does not wait", () =>
   withTimers((timers) => {
     let done = false;
     systemClock.after(-0.5, () => done = true);

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { ConnectionSlots } from "../../src/net/connection_slots.ts";
 
-/** Whether a promise has settled by now. */
+/** Whether a promise has already settled. */
 async function isSettled(promise: Promise<unknown>): Promise<boolean> {
   let settled = false;
   promise.then(() => settled = true);
@@ -9,7 +9,7 @@ async function isSettled(promise: Promise<unknown>): Promise<boolean> {
   return settled;
 }
 
-Deno.test("Slots hands out as many places as there are, in order", async () => {
+Deno.test("ConnectionSlots grants as many slots as there are, in order", async () => {
   const slots = new ConnectionSlots(2, 2);
   const first = await slots.acquire(1);
   await slots.acquire(2);
@@ -20,7 +20,7 @@ Deno.test("Slots hands out as many places as there are, in order", async () => {
   assertEquals([await isSettled(third), await isSettled(fourth), slots.inUse], [true, false, 2]);
 });
 
-Deno.test("Slots keeps a host to its share, and lets others pass", async () => {
+Deno.test("ConnectionSlots limits one host without delaying others", async () => {
   const slots = new ConnectionSlots(10, 1);
   const first = await slots.acquire(1);
   const second = slots.acquire(1);
@@ -30,7 +30,7 @@ Deno.test("Slots keeps a host to its share, and lets others pass", async () => {
   assertEquals([await isSettled(second), slots.inUse], [true, 2]);
 });
 
-Deno.test("Slots.lower() allows no more than could be used, but one", async () => {
+Deno.test("ConnectionSlots.reduceLimit() sets the limit to the usable slots, at least one", async () => {
   const slots = new ConnectionSlots(10, 10);
   const free = [await slots.acquire(1), await slots.acquire(2), await slots.acquire(3)];
   slots.reduceLimit();

@@ -9,7 +9,7 @@ const OTHER: Endpoint = { address: 0x7f000003, port: 19132 };
 const FREE = { rate: undefined, netRate: undefined, hostRate: undefined };
 const echo = { respond: (datagram: Uint8Array) => [datagram] };
 
-Deno.test("a switchboard gives a conversation its own datagrams, and the sweep the others", async () => {
+Deno.test("a demultiplexer delivers datagrams to their conversation, and the others to the sweep", async () => {
   const network = new FakeNetwork(1);
   for (const host of [PEER, OTHER]) network.host(host, echo);
   await using board = new Demultiplexer(
@@ -25,18 +25,18 @@ Deno.test("a switchboard gives a conversation its own datagrams, and the sweep t
     await using link = board.link(PEER, 0);
     await link.send(Uint8Array.of(1));
     await board.sockets[0].send(Uint8Array.of(2), OTHER);
-    await board.sockets[1].send(Uint8Array.of(3), PEER); // another socket: not the conversation's
+    await board.sockets[1].send(Uint8Array.of(3), PEER); // another socket than the conversation's
     assertEquals(await link.next(100), Uint8Array.of(1));
     assertEquals(await link.next(100), undefined);
   })());
   await network.run((async () => {
-    await board.sockets[0].send(Uint8Array.of(4), PEER); // the conversation is over
+    await board.sockets[0].send(Uint8Array.of(4), PEER); // the conversation has ended
     await network.yieldToEvents();
   })());
   assertEquals(strays.toSorted(), ["2 3 1", "2 4 0", "3 2 0"]);
 });
 
-Deno.test("a conversation keeps what arrives before it is asked for, within bounds", async () => {
+Deno.test("a conversation queues datagrams until they are read, up to a bound", async () => {
   const network = new FakeNetwork(1);
   await using board = new Demultiplexer([network.open(4)], new Throttle(FREE), network);
   void board.listen(() => {});
@@ -54,7 +54,7 @@ Deno.test("a conversation keeps what arrives before it is asked for, within boun
   assertEquals(got, Array.from({ length: 32 }, (_, i) => i));
 });
 
-Deno.test("a conversation sends when its throttle says", async () => {
+Deno.test("a conversation sends when its throttle allows it", async () => {
   const network = new FakeNetwork(1);
   network.record = true;
   const throttle = new Throttle({ ...FREE, hostRate: 1 });
@@ -66,13 +66,13 @@ Deno.test("a conversation sends when its throttle says", async () => {
   assertEquals(network.sent.map(({ at }) => at), [1000, 2000, 3000]);
 });
 
-Deno.test("who answered in time is heard, though we are late to read it", async () => {
+Deno.test("a reply that arrived in time is delivered, even if it is read late", async () => {
   const network = new FakeNetwork(1);
   const full = Promise.withResolvers<void>();
   let room: Promise<void> | undefined = full.promise;
   const held = network.open(4);
   const listen = held.listen.bind(held);
-  held.listen = (receiver) => listen(receiver, () => room); // as when there is too much else to do
+  held.listen = (receiver) => listen(receiver, () => room); // as on a busy machine
   await using link = exclusiveLink(PEER, held, new Throttle(FREE), network);
   network.inject(PEER, held, Uint8Array.of(7), 100);
   network.after(400, () => {
@@ -83,7 +83,7 @@ Deno.test("who answered in time is heard, though we are late to read it", async 
   assertEquals(await network.run(link.next(250)), undefined);
 });
 
-Deno.test("a sole link hears its peer alone", async () => {
+Deno.test("an exclusive link receives only from its peer", async () => {
   const network = new FakeNetwork(1);
   const socket = network.open(4);
   await using link = exclusiveLink(PEER, socket, new Throttle(FREE), network);
@@ -94,7 +94,7 @@ Deno.test("a sole link hears its peer alone", async () => {
   assertEquals(await network.run(link.next(50)), undefined);
 });
 
-Deno.test("a switchboard picks a socket of the right family", () => {
+Deno.test("a demultiplexer chooses a socket of the right family", () => {
   const network = new FakeNetwork(1);
   const board = new Demultiplexer(
     [network.open(4), network.open(6), network.open(6)],

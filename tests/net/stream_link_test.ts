@@ -47,7 +47,7 @@ function open({ door, faults, hostRate, signal }: Setting) {
   return { network, streams, link, options, closed: () => closed };
 }
 
-/** All that comes until nothing more does, how it ended, and when, in milliseconds. */
+/** All bytes up to the end of the stream, with the end and its time in milliseconds. */
 async function exchange(setting: Setting, timeoutMs = Infinity) {
   const all = open(setting);
   const { network, link, streams } = all;
@@ -66,7 +66,7 @@ async function exchange(setting: Setting, timeoutMs = Infinity) {
   })());
 }
 
-Deno.test("StreamLink connects, says, and hears bytes however they are cut", async () => {
+Deno.test("StreamLink connects, sends, and receives bytes in any chunks", async () => {
   const bytes = Uint8Array.from({ length: 300 }, (_, i) => i);
   for (const largest of [1, 7, 1460]) {
     const faults = { largest, delay: 5, jitter: 3 };
@@ -78,28 +78,28 @@ Deno.test("StreamLink connects, says, and hears bytes however they are cut", asy
 });
 
 for (const door of ["refused", "unreachable"] as const) {
-  Deno.test(`StreamLink tells ${door}`, async () => {
+  Deno.test(`StreamLink reports ${door}`, async () => {
     const result = await exchange({ door, faults: { delay: 20 } });
     assertEquals(result, { sent: false, bytes: [], end: door, at: 20 });
   });
 }
 
-Deno.test("StreamLink waits 15 seconds for a descriptor, and then says that there was none", async () => {
+Deno.test("StreamLink waits 15 seconds for a descriptor, and then reports the shortage", async () => {
   const result = await exchange({ door: "exhausted" });
   assertEquals(result, { sent: false, bytes: [], end: "exhausted", at: 15_000 });
 });
 
-Deno.test("StreamLink gives a silent address three seconds", async () => {
+Deno.test("StreamLink times out after three seconds without a connection", async () => {
   const result = await exchange({ door: "timeout" });
   assertEquals(result, { sent: false, bytes: [], end: "timeout", at: 3000 });
 });
 
-Deno.test("StreamLink gives the first byte five seconds", async () => {
+Deno.test("StreamLink times out after five seconds without a first byte", async () => {
   const late = answers({ waitMs: 6000 }, { bytes: HELLO });
   assertEquals(await exchange({ door: late }), { sent: true, bytes: [], end: "slow", at: 5000 });
 });
 
-Deno.test("StreamLink cuts who drips a byte a second at ten seconds", async () => {
+Deno.test("StreamLink closes after ten seconds on a peer that sends a byte a second", async () => {
   const drip = Array.from(
     { length: 60 },
     (_, i): StreamAct[] => [{ waitMs: 1000 }, { bytes: Uint8Array.of(i) }],
@@ -108,7 +108,7 @@ Deno.test("StreamLink cuts who drips a byte a second at ten seconds", async () =
   assertEquals([result.bytes.length, result.end, result.at], [9, "slow", 10_000]);
 });
 
-Deno.test("StreamLink reads two MiB and no more", async () => {
+Deno.test("StreamLink reads at most two MiB", async () => {
   const mebibyte = { bytes: new Uint8Array(1 << 20) };
   const flood = Array<StreamAct>(10).fill(mebibyte);
   const result = await exchange({ door: answers(...flood), faults: { largest: 1 << 16 } });
@@ -116,14 +116,14 @@ Deno.test("StreamLink reads two MiB and no more", async () => {
   assert(result.bytes.length <= 2 << 20 && result.bytes.length > (2 << 20) - (1 << 17));
 });
 
-Deno.test("StreamLink tells a reset from an end", async () => {
+Deno.test("StreamLink distinguishes a reset from an end", async () => {
   assertEquals((await exchange({ door: answers("reset") })).end, "reset");
   const door = answers({ bytes: new Uint8Array(100_000) });
   assertEquals((await exchange({ door, faults: { reset: 0.1 } })).end, "reset");
   assertEquals((await exchange({ door, faults: { halfOpen: 1 } })).end, "slow");
 });
 
-Deno.test("a timeout of the caller ends nothing", async () => {
+Deno.test("a timeout of the caller does not end the stream", async () => {
   const { network, link } = open({ door: answers({ waitMs: 100 }, { bytes: HELLO }) });
   await network.run((async () => {
     await link.send(HELLO);
@@ -136,7 +136,7 @@ Deno.test("a timeout of the caller ends nothing", async () => {
   })());
 });
 
-Deno.test("StreamLink.renew() asks over another connection", async () => {
+Deno.test("StreamLink.renew() sends the next request over a new connection", async () => {
   const { network, link, streams, closed } = open({ door: answers("close") });
   await network.run((async () => {
     for (const _ of [1, 2]) {
@@ -149,7 +149,7 @@ Deno.test("StreamLink.renew() asks over another connection", async () => {
   assertEquals([streams.begun.length, streams.written.length, closed()], [2, 2, 1]);
 });
 
-Deno.test("connections and questions count as datagrams of a host", async () => {
+Deno.test("connections and requests count as datagrams to a host", async () => {
   const { network, link, streams } = open({ door: answers({ bytes: HELLO }), hostRate: 2 });
   await network.run((async () => {
     await link.send(HELLO);
@@ -163,7 +163,7 @@ Deno.test("connections and questions count as datagrams of a host", async () => 
 for (
   const [when, door, after] of [["connecting", "timeout", 50], ["waiting", answers(), 50]] as const
 ) {
-  Deno.test(`a signal ends a conversation that is ${when}`, async () => {
+  Deno.test(`a signal cancels a conversation that is ${when}`, async () => {
     const controller = new AbortController();
     const { network, link, streams } = open({ door, signal: controller.signal });
     network.after(after, () => controller.abort());

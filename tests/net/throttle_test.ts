@@ -6,7 +6,7 @@ import { Throttle } from "../../src/net/throttle.ts";
 
 const NONE = { rate: undefined, netRate: undefined, hostRate: undefined };
 
-/** The most departures that any second holds. */
+/** The most departures in any second. */
 function mostInASecond(times: readonly number[]): number {
   const sorted = times.toSorted((a, b) => a - b);
   let most = 0;
@@ -17,12 +17,12 @@ function mostInASecond(times: readonly number[]): number {
   return most;
 }
 
-Deno.test("Throttle without limits lets everything go at once", () => {
+Deno.test("Throttle without limits delays no datagram", () => {
   const throttle = new Throttle(NONE);
   assertEquals([1, 2, 3, 1].map((address) => throttle.reserve(address, 7)), [7, 7, 7, 7]);
 });
 
-Deno.test("Throttle keeps caps in every second, in whatever order hosts are asked", () => {
+Deno.test("Throttle keeps caps in every second, for any order of hosts", () => {
   const steps = fc.array(
     fc.record({ host: fc.nat(12), after: fc.integer({ min: 0, max: 400 }) }),
     { minLength: 50, maxLength: 300 },
@@ -39,7 +39,7 @@ Deno.test("Throttle keeps caps in every second, in whatever order hosts are aske
         let now = 0;
         for (const { host, after } of all) {
           now += after;
-          const address = 0x0a000000 + host * 128; // two hosts a network
+          const address = 0x0a000000 + host * 128; // two hosts per network
           const at = throttle.reserve(address, now);
           assert(at >= now);
           perHost.set(address, [...perHost.get(address) ?? [], at]);
@@ -53,12 +53,12 @@ Deno.test("Throttle keeps caps in every second, in whatever order hosts are aske
   );
 });
 
-/** When a datagram may leave by the caps alone, from all that left before. */
+/** The departure time of a datagram by the caps alone, from all earlier departures. */
 function oracle(before: readonly number[], cap: number): number {
   return before.length < cap ? 0 : before[before.length - cap] + 1000;
 }
 
-Deno.test("Throttle forgets nobody who matters, among thousands of hosts of both families", () => {
+Deno.test("Throttle keeps the caps of thousands of hosts of both families", () => {
   const random = new Random(5);
   const throttle = new Throttle({ rate: undefined, netRate: 9, hostRate: 3 });
   const departures = new Map<Address, number[]>();
@@ -76,24 +76,24 @@ Deno.test("Throttle forgets nobody who matters, among thousands of hosts of both
   }
 });
 
-Deno.test("Throttle is no slower than its caps ask", () => {
+Deno.test("Throttle is not slower than its caps require", () => {
   const throttle = new Throttle({ ...NONE, hostRate: 5 });
   const times = Array.from({ length: 26 }, () => throttle.reserve(1, 0));
   assertEquals(times.at(-1), 5000);
 });
 
-Deno.test("Throttle paces all hosts together, and catches up a little", () => {
+Deno.test("Throttle limits the rate of all hosts together, and catches up a little", () => {
   const throttle = new Throttle({ ...NONE, rate: 100 });
   assertEquals([1, 2, 3].map((address) => throttle.reserve(address, 1000)), [1000, 1010, 1020]);
-  // After a long silence a sender may be ten milliseconds behind, not a second.
+  // After a long pause a sender may catch up ten milliseconds, not a second.
   const late = [1, 2, 3].map((address) => throttle.reserve(address, 9000));
   assertEquals(late, [9000, 9000, 9010]);
 });
 
-Deno.test("Throttle catches up in bursts of a batch, at twice the pace", () => {
+Deno.test("Throttle catches up in bursts of a batch, at twice the rate", () => {
   const throttle = new Throttle({ ...NONE, rate: 100_000 });
   throttle.reserve(1, 0);
-  // A thousand are due after ten milliseconds that were slept through; then all goes on as usual.
+  // After a pause of ten milliseconds a thousand datagrams are due; then the rate is as before.
   const times = Array.from({ length: 2400 }, () => throttle.reserve(1, 50));
   const until = (time: number) => times.filter((at) => at <= time + 1e-6).length;
   assertEquals([until(50), until(51), until(52)], [257, 457, 657]);
@@ -108,13 +108,13 @@ Deno.test("Throttle counts IPv6 networks as /48", () => {
   assertEquals(throttle.reserve(network + (1n << 80n), 0), 0);
 });
 
-Deno.test("Throttle exempts addresses from caps, not from the pace", () => {
+Deno.test("Throttle exempts addresses from caps, not from the rate limit", () => {
   const throttle = new Throttle({ rate: 10, netRate: 1, hostRate: 1 }, (address) => address === 7);
   const times = Array.from({ length: 4 }, () => throttle.reserve(7, 1000));
   assertEquals(times.slice(1).map((at, i) => at - times[i]).slice(1), [100, 100]);
 });
 
-Deno.test("Throttle changes its pace without a burst or a pause, whatever was owed", () => {
+Deno.test("Throttle changes its rate without a burst or a pause", () => {
   const random = new Random(6);
   const throttle = new Throttle({ ...NONE, rate: 1000 });
   const changes = [[1000, 32_000], [2000, 1000], [3000, 10], [4000, 100_000], [5000, 2000]];
@@ -129,7 +129,7 @@ Deno.test("Throttle changes its pace without a burst or a pause, whatever was ow
     }
     const at = throttle.reserve(1, now);
     now = Math.max(now, at);
-    if (now > late) { // a sender that comes late now and then, by less than it may catch up
+    if (now > late) { // a sender that is sometimes late, by less than it may catch up
       now += 5;
       late = now + 50 + random.below(50);
     }
@@ -140,7 +140,7 @@ Deno.test("Throttle changes its pace without a burst or a pause, whatever was ow
   }
 });
 
-Deno.test("Throttle tells when something was last sent to a host, for a second", () => {
+Deno.test("Throttle.lastTo() gives the last departure to a host, for a second", () => {
   const throttle = new Throttle({ ...NONE, hostRate: 2 });
   const v6 = 0x20010db8n << 96n;
   assertEquals(throttle.lastTo(7), -Infinity);

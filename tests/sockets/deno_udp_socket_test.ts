@@ -1,4 +1,4 @@
-/** What only the portable engine has, on loopback. */
+/** Properties of the portable engine alone, on loopback. */
 import { assertEquals, assertNotEquals, assertRejects, assertThrows } from "@std/assert";
 import { systemClock } from "../../src/net/clock.ts";
 import { openGroupSocket, openLinkSocket, openSocket } from "../../src/net/deno/udp_socket.ts";
@@ -6,7 +6,7 @@ import type { DatagramSocket } from "../../src/net/socket.ts";
 
 const LOOPBACK = 0x7f000001;
 
-Deno.test("sockets for a group share their port, and do without networks that are not there", async () => {
+Deno.test("group sockets share their port, and skip missing interfaces", async () => {
   const group = { address: 0xe000023c, interfaces: [LOOPBACK, 0x08080808], largest: 4 };
   await using free = openSocket({ address: 0, port: 0 });
   const { port } = free;
@@ -25,8 +25,8 @@ Deno.test("sockets for a group share their port, and do without networks that ar
   );
 });
 
-Deno.test("a missing permission is not a refusal of the system: it is thrown", async () => {
-  // Where everything is allowed, nothing must be sent.
+Deno.test("a missing permission is thrown, and not counted as a refusal", async () => {
+  // With all permissions, this test would send to a foreign address.
   const { state } = await Deno.permissions.query({ name: "net", host: "10.0.0.1:9" });
   assertNotEquals(state, "granted");
   await using socket = openSocket({ address: LOOPBACK, port: 0 });
@@ -36,7 +36,7 @@ Deno.test("a missing permission is not a refusal of the system: it is thrown", a
   );
 });
 
-Deno.test("a link whose lookup fails says if descriptors are short", () => {
+Deno.test("a failed zone lookup reports a shortage of descriptors", () => {
   const { listenDatagram } = Deno;
   const noFile = Object.assign(new Error("Too many open files"), { code: "EMFILE" });
   let left = 0;
@@ -57,7 +57,7 @@ Deno.test("a link whose lookup fails says if descriptors are short", () => {
   }
 });
 
-Deno.test("a look reads what has arrived, though there is always something to do", async () => {
+Deno.test("pollSockets() delivers arrived datagrams on a busy event loop", async () => {
   let busy = true;
   const work = async () => {
     while (busy) await new Promise<void>((resolve) => setImmediate(resolve));
@@ -70,7 +70,7 @@ Deno.test("a look reads what has arrived, though there is always something to do
   });
   const got = new Set<number>();
   sockets.forEach((socket, i) => void socket.listen(() => void got.add(i)));
-  await systemClock.pollSockets(); // all wait to be told by now
+  await systemClock.pollSockets(); // all datagrams have arrived
   for (const [i, { port }] of sockets.entries()) {
     await sender.send(Uint8Array.of(1), { address: LOOPBACK, port });
     await systemClock.pollSockets();
@@ -80,7 +80,7 @@ Deno.test("a look reads what has arrived, though there is always something to do
   await Promise.all(working);
 });
 
-Deno.test("a look that is asked for while there is one begins when that ends", async () => {
+Deno.test("a poll requested during another starts after it", async () => {
   const ended: string[] = [];
   const look = (name: string) => systemClock.pollSockets().then(() => void ended.push(name));
   const first = look("first");
@@ -88,7 +88,7 @@ Deno.test("a look that is asked for while there is one begins when that ends", a
   assertEquals(ended, ["first", "second", "with the second", "third"]);
 });
 
-Deno.test("a buffer serves one socket after the other, and never two at once", async () => {
+Deno.test("a buffer is used by one socket at a time", async () => {
   await using sender = openSocket({ address: LOOPBACK, port: 0 });
   const placeOf = async (socket: DatagramSocket): Promise<string> => {
     const { promise, resolve } = Promise.withResolvers<Uint8Array>();
@@ -102,13 +102,13 @@ Deno.test("a buffer serves one socket after the other, and never two at once", a
     await using one = openSocket({ address: LOOPBACK, port: 0 });
     await using other = openSocket({ address: LOOPBACK, port: 0 });
     places.push([await placeOf(one), await placeOf(other)].sort().join());
-    await one[Symbol.asyncDispose](); // twice: it is given back once
+    await one[Symbol.asyncDispose](); // a second disposal does not free the buffer again
   }
   assertEquals(new Set(places).size, 1);
   assertEquals(new Set(places[0].split(",")).size, 2);
 });
 
-Deno.test("nobody has caught up while receiving still waits, though there is room again", async () => {
+Deno.test("drained() waits for pending receiving after the receiver has capacity again", async () => {
   await using sender = openSocket({ address: LOOPBACK, port: 0 });
   await using socket = openSocket({ address: LOOPBACK, port: 0 });
   const gate = Promise.withResolvers<void>();

@@ -1,5 +1,5 @@
 /**
- * What every engine's sockets do, on one address of ours.
+ * The common contract of all engines' sockets, on one local address.
  *
  * @module
  */
@@ -40,7 +40,7 @@ const testsWith = (ours: number): Record<string, (open: Opener) => Promise<void>
         assertEquals(from, { address, port: a.port });
         if (got.push(datagram.slice()) === 4) resolve();
       });
-      const largest = a.family === 4 ? 65_507 : 65_488; // what loopback takes in one piece
+      const largest = a.family === 4 ? 65_507 : 65_488; // the largest datagram on loopback
       const sent = [0, 33, largest, 1].map((size) => new Uint8Array(size).fill(size));
       for (const datagram of sent) {
         assertEquals(await a.send(datagram, { address, port: b.port }), true);

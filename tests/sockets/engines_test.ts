@@ -1,4 +1,4 @@
-/** The engines that need no privilege, on loopback: what each of them does as all do. */
+/** The engines without privileges fulfil the common contract on loopback. */
 import { openSocket } from "../../src/net/deno/udp_socket.ts";
 import { SendThread } from "../../src/net/linux/thread/send_thread.ts";
 import { testEngine } from "./engine_contract.ts";

@@ -1,4 +1,4 @@
-/** What the fast engine has beyond others: Linux, through FFI. */
+/** Properties of the fast engine alone: Linux, through FFI. */
 import { Endpoints } from "../../src/core/endpoints.ts";
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import type { Libc } from "../../src/net/linux/ffi/libc.ts";
@@ -10,7 +10,7 @@ const LOOPBACK = 0x7f000001;
 const ignore = Deno.build.os !== "linux";
 const engine = () => import("../../src/net/linux/udp_engine.ts");
 
-/** Sends so many numbered datagrams from one socket to the other. */
+/** Sends numbered datagrams from one socket to another. */
 async function sendNumbers(from: DatagramSocket, to: DatagramSocket, count: number): Promise<void> {
   const batch = from.batch({ template: new Uint8Array(33), tokenAt: 1 }, 64);
   for (let next = 0; next < count;) {
@@ -22,22 +22,22 @@ async function sendNumbers(from: DatagramSocket, to: DatagramSocket, count: numb
   }
 }
 
-Deno.test({ name: "udp: it can run here", ignore }, async () => {
+Deno.test({ name: "udp: the engine runs on this machine", ignore }, async () => {
   await (await engine()).probeUdp();
 });
 
-Deno.test({ name: "udp: an address that is not ours does not open", ignore }, async () => {
+Deno.test({ name: "udp: a socket does not open on a foreign address", ignore }, async () => {
   const { openUdpSocket } = await engine();
   for (const address of [0xc0000201, 0x20010db8n << 96n]) {
     assertThrows(() => openUdpSocket({ address, port: 0 }), Deno.errors.AddrNotAvailable);
   }
 });
 
-Deno.test({ name: "udp: a burst of thousands waits in the buffer", ignore }, async () => {
+Deno.test({ name: "udp: a burst of thousands fits into the receive buffer", ignore }, async () => {
   const { openUdpSocket } = await engine();
   await using from = openUdpSocket({ address: LOOPBACK, port: 0 });
   await using to = openUdpSocket({ address: LOOPBACK, port: 0 });
-  // An unprivileged socket may have less room; what is left of it after a margin has to do.
+  // An unprivileged socket may have a smaller buffer; the burst then fills a part of it.
   const count = Math.min(10_000, Math.floor(to.receiveBuffer / 1024));
   assertEquals(to.receiveBufferUsed, 0);
   await sendNumbers(from, to, count);
@@ -55,7 +55,7 @@ Deno.test({ name: "udp: a burst of thousands waits in the buffer", ignore }, asy
   assertEquals([to.dropped, to.receiveBufferUsed], [0, 0]);
 });
 
-Deno.test({ name: "udp: what found no room is told, after the end too", ignore }, async () => {
+Deno.test({ name: "udp: dropped datagrams are counted, after closing too", ignore }, async () => {
   const { openUdpSocket } = await engine();
   await using from = openUdpSocket({ address: LOOPBACK, port: 0 });
   await using to = openUdpSocket({ address: LOOPBACK, port: 0 }, { receiveBuffer: 4096 });
@@ -67,7 +67,7 @@ Deno.test({ name: "udp: what found no room is told, after the end too", ignore }
   assertEquals(to.dropped, dropped);
 });
 
-Deno.test({ name: "udp: a broadcast address is refused in mid-batch", ignore }, async () => {
+Deno.test({ name: "udp: a broadcast address within a batch is refused", ignore }, async () => {
   const { openUdpSocket } = await engine();
   await using from = openUdpSocket({ address: LOOPBACK, port: 0 });
   await using to = openUdpSocket({ address: LOOPBACK, port: 0 });
@@ -79,7 +79,7 @@ Deno.test({ name: "udp: a broadcast address is refused in mid-batch", ignore }, 
   assertEquals([...from.errors.send], [["EACCES", 1]]);
 });
 
-Deno.test({ name: "udp: sockets leave no descriptor behind", ignore }, async () => {
+Deno.test({ name: "udp: sockets close all their descriptors", ignore }, async () => {
   const { openUdpSocket } = await engine();
   const libc = Deno.dlopen("libc.so.6", {
     dup: { parameters: ["i32"], result: "i32" },
@@ -108,7 +108,7 @@ Deno.test({ name: "udp: sockets leave no descriptor behind", ignore }, async () 
   assertEquals(after, before);
 });
 
-/** A library whose system takes what it is told to take: counts, or errors as negative numbers. */
+/** A fake library with scripted results: accepted counts, or errors as negative numbers. */
 function scripted(takes: number[], forever?: number) {
   const asked: { at: number; count: number }[] = [];
   const waits: number[] = [];
@@ -148,32 +148,38 @@ function scripted(takes: number[], forever?: number) {
 
 const [EPERM, EINTR, EAGAIN, ENETDOWN, ENOBUFS] = [-1, -4, -11, -100, -105];
 
-Deno.test({ name: "udp: a batch that breaks off goes on where it did", ignore }, async () => {
-  const { UdpSocket } = await import("../../src/net/linux/udp_socket.ts");
-  const { libc, asked, waits } = scripted([2, EAGAIN, ENOBUFS, 1, EINTR, EPERM]);
-  await using socket = new UdpSocket(libc, 7, 8, 4);
-  const batch = socket.batch({ template: Uint8Array.of(1) }, 8);
-  for (let i = 0; i < 8; i++) batch.add(Endpoints.of({ address: LOOPBACK, port: 9 }), 0, 0, 0);
-  assertEquals(await socket.flush(batch), 7);
-  assertEquals(asked.map(({ at }) => at), [0, 2, 2, 2, 3, 3, 4]);
-  assert(asked.every(({ at, count }) => at + count === 8));
-  assertEquals(waits, [4, 0]); // until it may be written; for a while
-  assertEquals([...socket.errors.send], [["EPERM", 1]]);
-});
+Deno.test(
+  { name: "udp: a partly accepted batch continues at the next datagram", ignore },
+  async () => {
+    const { UdpSocket } = await import("../../src/net/linux/udp_socket.ts");
+    const { libc, asked, waits } = scripted([2, EAGAIN, ENOBUFS, 1, EINTR, EPERM]);
+    await using socket = new UdpSocket(libc, 7, 8, 4);
+    const batch = socket.batch({ template: Uint8Array.of(1) }, 8);
+    for (let i = 0; i < 8; i++) batch.add(Endpoints.of({ address: LOOPBACK, port: 9 }), 0, 0, 0);
+    assertEquals(await socket.flush(batch), 7);
+    assertEquals(asked.map(({ at }) => at), [0, 2, 2, 2, 3, 3, 4]);
+    assert(asked.every(({ at, count }) => at + count === 8));
+    assertEquals(waits, [4, 0]); // until it may be written; for a while
+    assertEquals([...socket.errors.send], [["EPERM", 1]]);
+  },
+);
 
-Deno.test({ name: "udp: what the system never takes is refused, not sent", ignore }, async () => {
-  const { UdpSocket } = await import("../../src/net/linux/udp_socket.ts");
-  const { libc, waits } = scripted([], ENOBUFS);
-  await using socket = new UdpSocket(libc, 7, 8, 4);
-  const batch = socket.batch({ template: Uint8Array.of(1) }, 3);
-  for (let i = 0; i < 3; i++) batch.add(Endpoints.of({ address: LOOPBACK, port: 9 }), 0, 0, 0);
-  assertEquals(await socket.flush(batch), 0);
-  assertEquals([waits.length, ...socket.errors.send], [1000, ["ENOBUFS", 3]]);
-  assertEquals(await socket.send(Uint8Array.of(1), { address: LOOPBACK, port: 9 }), false);
-  assertEquals([...socket.errors.send], [["ENOBUFS", 4]]);
-});
+Deno.test(
+  { name: "udp: a datagram that the system never accepts counts as refused", ignore },
+  async () => {
+    const { UdpSocket } = await import("../../src/net/linux/udp_socket.ts");
+    const { libc, waits } = scripted([], ENOBUFS);
+    await using socket = new UdpSocket(libc, 7, 8, 4);
+    const batch = socket.batch({ template: Uint8Array.of(1) }, 3);
+    for (let i = 0; i < 3; i++) batch.add(Endpoints.of({ address: LOOPBACK, port: 9 }), 0, 0, 0);
+    assertEquals(await socket.flush(batch), 0);
+    assertEquals([waits.length, ...socket.errors.send], [1000, ["ENOBUFS", 3]]);
+    assertEquals(await socket.send(Uint8Array.of(1), { address: LOOPBACK, port: 9 }), false);
+    assertEquals([...socket.errors.send], [["ENOBUFS", 4]]);
+  },
+);
 
-Deno.test({ name: "udp: a thread sends to the end what breaks off", ignore }, async () => {
+Deno.test({ name: "udp: a sender thread continues a partly accepted batch", ignore }, async () => {
   const { sendAll } = await import("../../src/net/linux/thread/blocking_send.ts");
   const { preparedMessages, sendMessages } = await import("../../src/net/linux/batch/transmit.ts");
   const refused: number[] = [];
@@ -199,7 +205,7 @@ Deno.test({ name: "udp: a thread sends to the end what breaks off", ignore }, as
 });
 
 Deno.test(
-  { name: "udp: while the network is down a batch waits, and is not lost", ignore },
+  { name: "udp: a batch waits while the interface is down, and is not dropped", ignore },
   async () => {
     const { UdpSocket } = await import("../../src/net/linux/udp_socket.ts");
     const { libc, asked } = scripted([2, ENETDOWN, ENETDOWN, EINTR]);
@@ -213,7 +219,7 @@ Deno.test(
 );
 
 Deno.test(
-  { name: "udp: who does not wait any longer is told that it is down", ignore },
+  { name: "udp: a cancelled wait reports that the interface is down", ignore },
   async () => {
     const { UdpSocket } = await import("../../src/net/linux/udp_socket.ts");
     for (const [errno, message] of [[ENETDOWN, "down (ENETDOWN)"], [-6, "gone (ENXIO)"]] as const) {
@@ -229,7 +235,7 @@ Deno.test(
 );
 
 Deno.test(
-  { name: "udp: a thread that sockets share ends with the last of them", ignore },
+  { name: "udp: a shared sender thread ends with its last socket", ignore },
   async () => {
     const { openUdpSocket } = await engine();
     const thread = await SendThread.start();
@@ -244,7 +250,7 @@ Deno.test(
     await first[Symbol.asyncDispose]();
     const one = second.batch({ template: Uint8Array.of(1) }, 1);
     one.add(Endpoints.of({ address: LOOPBACK, port: to.port }), 0, 0, 0);
-    // More in turn than the memory has places for.
+    // More jobs in sequence than the memory has slots.
     for (let i = 0; i < 150; i++) assertEquals(await second.flush(one), 1);
     const batches = Array.from(
       { length: 4 },
@@ -257,16 +263,19 @@ Deno.test(
     }
     assertEquals(await Promise.all(batches.map((batch) => second.flush(batch))), [50, 50, 50, 50]);
     await promise;
-    await second[Symbol.asyncDispose](); // and no worker is left: the test would tell
+    await second[Symbol.asyncDispose](); // a remaining worker would fail the test
   },
 );
 
-Deno.test({ name: "a thread that died is told of, and let go", ignore }, async () => {
-  const thread = await SendThread.start(); // it was told nothing of frames
-  thread.hold();
-  const rows = new TargetBatch({ template: new Uint8Array(1) }, 1, 4);
-  rows.add(Endpoints.of({ address: LOOPBACK, port: 9 }), 0, 0, 0);
-  const job = { socket: -1, method: "packet" as const, targets: rows };
-  await assertRejects(() => thread.send(job, 0, () => {}), Error, "Cannot send any longer");
-  await thread.release();
-});
+Deno.test(
+  { name: "the failure of a sender thread is reported, and the thread released", ignore },
+  async () => {
+    const thread = await SendThread.start(); // it got no addresses of frames
+    thread.hold();
+    const rows = new TargetBatch({ template: new Uint8Array(1) }, 1, 4);
+    rows.add(Endpoints.of({ address: LOOPBACK, port: 9 }), 0, 0, 0);
+    const job = { socket: -1, method: "packet" as const, targets: rows };
+    await assertRejects(() => thread.send(job, 0, () => {}), Error, "Cannot send any longer");
+    await thread.release();
+  },
+);

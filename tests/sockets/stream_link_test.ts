@@ -15,7 +15,7 @@ const OWN = 0x7f240002;
 const NEVER = new AbortController().signal;
 const FREE = { rate: undefined, netRate: undefined, hostRate: undefined };
 
-/** Listens, does something with the first connection, and hands on where it came from. */
+/** Listens, runs a function with the first connection, and returns its source address. */
 async function withPeer<T>(
   serve: (conn: Deno.TcpConn) => Promise<void>,
   work: (endpoint: Endpoint) => Promise<T>,
@@ -49,7 +49,7 @@ async function echo(conn: Deno.TcpConn): Promise<void> {
   if (size !== null) await conn.write(buffer.subarray(0, size));
 }
 
-/** Listens, and resets every connection at its first byte: only Node's way in Deno can. */
+/** Listens, and resets every connection at its first byte, which only node:net supports. */
 async function withReset<T>(work: (endpoint: Endpoint) => Promise<T>): Promise<T> {
   const server = createServer((socket) => {
     socket.on("error", () => {}).once("data", () => socket.resetAndDestroy());
@@ -63,7 +63,7 @@ async function withReset<T>(work: (endpoint: Endpoint) => Promise<T>): Promise<T
 
 for (const [own, from] of [[undefined, "127.0.0.1"], [OWN, "127.36.0.2"]] as const) {
   const which = own === undefined ? "the system's address" : "an address of ours";
-  Deno.test(`a connection from ${which} says, hears and ends`, async () => {
+  Deno.test(`a connection from ${which} sends, receives and ends`, async () => {
     const { result, from: source } = await withPeer(echo, async (endpoint) => {
       using stream = await connected(endpoint, own);
       assertEquals(await stream.write(Uint8Array.of(1, 2)), true);
@@ -72,7 +72,7 @@ for (const [own, from] of [[undefined, "127.0.0.1"], [OWN, "127.36.0.2"]] as con
     assertEquals([result, source], [[Uint8Array.of(1, 2), "closed"], from]);
   });
 
-  Deno.test(`a connection from ${which} is refused, reset, closed, given up`, async () => {
+  Deno.test(`a connection from ${which} reports refusal, reset, close and cancellation`, async () => {
     const dialer = denoDialer(own);
     assertEquals(await dialer.connect({ address: HOST, port: 1 }, NEVER), "refused");
     assertEquals([...dialer.errors], [["ECONNREFUSED", 1]]);
@@ -96,7 +96,7 @@ for (const [own, from] of [[undefined, "127.0.0.1"], [OWN, "127.36.0.2"]] as con
   });
 }
 
-Deno.test("an address of ours is used in its family alone", async () => {
+Deno.test("a local address is used only for its family", async () => {
   const { from } = await withPeer(echo, async (endpoint) => {
     using stream = await connected(endpoint, undefined);
     await stream.write(Uint8Array.of(1));
@@ -107,7 +107,7 @@ Deno.test("an address of ours is used in its family alone", async () => {
   assertEquals(outcome, "refused");
 });
 
-Deno.test("a link cuts a peer that drips, and one that floods", async () => {
+Deno.test("a link closes on a slow peer and on a flooding one", async () => {
   const limits = { ...STREAM_LIMITS, firstByteMs: 100, totalMs: 300, mostBytes: 50_000 };
   const link = (endpoint: Endpoint) =>
     new StreamLink(endpoint, {
@@ -135,7 +135,7 @@ Deno.test("a link cuts a peer that drips, and one that floods", async () => {
   assertEquals((await withPeer(flood, drain)).result, "flood");
 });
 
-Deno.test("descriptorsLeft() finds as many as there are", async () => {
+Deno.test("descriptorsLeft() counts the free descriptors", async () => {
   let taken = 0;
   const open = (most: number) => () => {
     if (taken >= most) throw new Deno.errors.AddrInUse("none left");
@@ -147,7 +147,7 @@ Deno.test("descriptorsLeft() finds as many as there are", async () => {
   assertEquals(await descriptorsLeft(5, () => openSocket({ address: 0x7f000001, port: 0 }, 1)), 5);
 });
 
-Deno.test("without an address of the peer's family, no port is short: no peer is reachable", () => {
+Deno.test("without an address of the peer's family, EADDRNOTAVAIL means unreachable", () => {
   assertEquals(connectFailure("EADDRNOTAVAIL", () => false), "unreachable");
   assertEquals(connectFailure("EADDRNOTAVAIL", () => true), "exhausted");
   assertEquals(connectFailure("EMFILE", () => false), "exhausted");

@@ -13,13 +13,13 @@ const inclusion = fc.record({ range, port: fc.constantFrom(undefined, 7, 8) });
 
 const inside = (address: number, { start, end }: Range) => address >= start && address < end;
 
-/** What is asked on which ports, decided address by address. */
+/** The ports to probe, decided for each address on its own. */
 function bruteForce(inclusions: readonly Inclusion[], exclusions: Exclusions): Map<number, string> {
   const asked = new Map<number, string>();
   for (let address = 0; address <= LIMIT; address++) {
     const within = (ranges: readonly Range[]) => ranges.some((other) => inside(address, other));
     if (within(exclusions.never) || within(exclusions.chosen)) continue;
-    // Blocks that touch are not one block.
+    // Adjacent blocks are not joined.
     const covered = ({ start, end }: Range) =>
       exclusions.private.some((other) => other.start <= start && end <= other.end);
     const ports = inclusions.filter((one) => inside(address, one.range))
@@ -30,7 +30,7 @@ function bruteForce(inclusions: readonly Inclusion[], exclusions: Exclusions): M
   return asked;
 }
 
-Deno.test("compose() agrees with deciding every address by itself", () => {
+Deno.test("compose() agrees with a decision for each single address", () => {
   fc.assert(
     fc.property(
       fc.array(inclusion, { maxLength: 6 }),
@@ -72,7 +72,7 @@ function composed(...texts: string[]) {
   return compose(inclusions, { ...LISTS, chosen: [] });
 }
 
-Deno.test("a wide range leaves private and special-purpose blocks out", () => {
+Deno.test("a wide range omits private and special-purpose blocks", () => {
   const { size, publicSize, omitted } = composed("0.0.0.0/0");
   assertEquals(size + omitted.never + omitted.private, 2n ** 32n);
   assertEquals(size, publicSize);
@@ -82,7 +82,7 @@ Deno.test("a wide range leaves private and special-purpose blocks out", () => {
   );
 });
 
-Deno.test("private ranges are asked when they are named", () => {
+Deno.test("private ranges are probed when the user names them", () => {
   const { size, publicSize, loopbackSize } = composed("192.168.1.0/24", "127.0.0.0/8", "::1");
   assertEquals([size, publicSize, loopbackSize], [256n + 2n ** 24n + 1n, 0n, 2n ** 24n + 1n]);
   assertEquals(
@@ -92,7 +92,7 @@ Deno.test("private ranges are asked when they are named", () => {
   assertEquals(composed("192.168.255.0-192.169.0.255").size, 256n);
 });
 
-Deno.test("IPv4-compatible and site-local IPv6 is private, each block for itself", () => {
+Deno.test("IPv4-compatible and site-local IPv6 are private, each block on its own", () => {
   for (const range of ["::7f00:1", "::/100", "fec0::/10", "fec0::1", "feff::/16"]) {
     const { size, publicSize, omitted } = composed(range);
     assert(size > 0n, range);
@@ -103,23 +103,23 @@ Deno.test("IPv4-compatible and site-local IPv6 is private, each block for itself
     assert(omitted.private > 0n, wide);
     assertEquals(publicSize, composed(wide).size, wide);
   }
-  assertEquals(composed("fe80::/9").size, 0n); // link-local and site-local touch
+  assertEquals(composed("fe80::/9").size, 0n); // link-local and site-local are adjacent
   assertEquals(composed("::/96").size, 2n ** 32n - 3n); // without ::, ::2 and ::3
   assertEquals(composed("::", "::1").loopbackSize, 1n);
 });
 
-Deno.test("what is never probed stays out, however it is named", () => {
+Deno.test("ranges that are never probed stay excluded when the user names them", () => {
   assertEquals(composed("224.0.0.1", "255.255.255.255", "::ffff:10.0.0.1", "ff02::1").size, 0n);
 });
 
-Deno.test("segmentsOf() fills in the ports of the scan by family", () => {
+Deno.test("segmentsOf() adds the ports of the scan by family", () => {
   const targets = composed("10.0.0.1", "10.0.0.2:5", "fc00::1");
   const ports = segmentsOf(targets, (family) => family === 4 ? [19132] : [19133])
     .map(({ ports }) => ports);
   assertEquals(ports, [[19132], [5], [19133]]);
 });
 
-Deno.test("everything minus ten thousand exclusions is a small thing", () => {
+Deno.test("all addresses minus ten thousand exclusions are composed fast", () => {
   const chosen = Array.from({ length: 10_000 }, (_, i) => {
     const start = 0x0b000000 + i * 300_000 % 0xf0000000;
     return { start, end: start + 1 + i % 5000 };

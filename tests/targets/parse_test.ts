@@ -15,7 +15,7 @@ import { parsePort, parsePorts } from "../../src/targets/ports.ts";
 const v4 = fc.ipV4();
 const v6 = fc.ipV6();
 
-Deno.test("addresses are read as ip-address reads them, and written back alike", () => {
+Deno.test("addresses are parsed and formatted as by ip-address", () => {
   fc.assert(
     fc.property(v4, (text) => {
       assertEquals(BigInt(parseAddress(text) as number), new Address4(text).bigInt());
@@ -35,7 +35,7 @@ Deno.test("addresses are read as ip-address reads them, and written back alike",
   );
 });
 
-Deno.test("prefixes cover what ip-address says", () => {
+Deno.test("prefixes cover the addresses that ip-address gives", () => {
   const check = (
     text: string,
     cidr: { startAddress(): { bigInt(): bigint }; endAddress(): { bigInt(): bigint } },
@@ -59,7 +59,7 @@ Deno.test("prefixes cover what ip-address says", () => {
   );
 });
 
-Deno.test("targets of every form", () => {
+Deno.test("targets of every form are parsed", () => {
   const range = (start: number, end: number, port?: number) => ({ range: { start, end }, port });
   const rangeOf = (text: string) => {
     const target = parseTarget(text);
@@ -127,7 +127,7 @@ for (const [text, message] of WRONG) {
   });
 }
 
-Deno.test("ranges of octets stand for every combination of their values, in order", () => {
+Deno.test("octet ranges expand to every combination of their values, in order", () => {
   const addresses = (text: string) =>
     parseTargets(text).flatMap((target) => {
       assert("range" in target);
@@ -158,7 +158,7 @@ Deno.test("ranges of octets stand for every combination of their values, in orde
     port: 7,
     text: "192.168.1.1-254:7",
   });
-  assertEquals(parseTargets("10.0.0-3.0-255").length, 1); // one range: no address is left out
+  assertEquals(parseTargets("10.0.0-3.0-255").length, 1); // one range without gaps
   assertEquals(parseTargets("0-255.0-255.0-255.0-255").length, 1);
   assertEquals(parseTargetList("10.0.0-1.1-2 10.0.0.9", "x").length, 3);
   assertEquals(parseRangeList("10.0.0-1.7 gone", "x").map(({ reason }) => reason), [
@@ -167,7 +167,7 @@ Deno.test("ranges of octets stand for every combination of their values, in orde
   ]);
 });
 
-Deno.test("parseTarget() throws nothing but InputError, whatever the text", () => {
+Deno.test("parseTarget() throws only InputError for any text", () => {
   const text = fc.string({
     unit: fc.constantFrom(..."0123456789.:/-[]%axg \u0000é"),
     maxLength: 24,
@@ -212,7 +212,7 @@ Deno.test("parseRangeList() keeps the reasons and refuses names", () => {
   assertThrows(() => parseRangeList("10.0.0.0/33 why", "x.txt"), InputError, "x.txt:1: Cannot");
 });
 
-Deno.test("a URL in the place of a target is refused, and shows no secret", () => {
+Deno.test("a URL as a target is rejected without showing its secrets", () => {
   const urls = [
     ...["https://discord.com/api/webhooks/123/S3cr3tPw", "https://S3cr3tPw@127.0.0.1/x"],
     ...["ann:S3cr3tPw@127.0.0.1", "S3cr3tPw@127.0.0.1", "https:/h/S3cr3tPw", "x://h?S3cr3tPw"],
@@ -227,7 +227,7 @@ Deno.test("a URL in the place of a target is refused, and shows no secret", () =
   assert(!message.includes("S3cr3tPw"), message);
 });
 
-Deno.test("ports as lists, ranges and with transports", () => {
+Deno.test("ports are parsed as lists, as ranges and with transports", () => {
   assertEquals(parsePorts("2,1,2-4").udp, [1, 2, 3, 4]);
   assertEquals(parsePorts("U:53,54,T:80"), { udp: [53, 54], tcp: [80] });
   assertEquals(parsePorts("1-65535").tcp.length, 65535);

@@ -41,7 +41,7 @@ Deno.test("RangeSet agrees with brute force on union, subtraction, size and memb
   );
 });
 
-Deno.test("RangeSet treats bigint ranges as it treats numbers", () => {
+Deno.test("RangeSet treats bigint ranges like number ranges", () => {
   fc.assert(
     fc.property(ranges, ranges, (a, b) => {
       const numbers = RangeSet.of(a).subtract(RangeSet.of(b));

@@ -57,7 +57,7 @@ Deno.test("Permutation depends on seed, tweak and the seed's high bits", () => {
   assertEquals(new Set([at(1, 0), at(2, 0), at(1, 1), at(1, -1), at(1 + 2 ** 40, 0)]).size, 5);
 });
 
-Deno.test("Permutation spreads neighbours as chance would", () => {
+Deno.test("Permutation spreads neighbours like a random order", () => {
   const order = new Permutation(2 ** 16, 3);
   let sameNetwork = 0;
   let rising = 0;
@@ -66,7 +66,7 @@ Deno.test("Permutation spreads neighbours as chance would", () => {
     if (a >> 8 === b >> 8) sameNetwork++;
     if (b > a) rising++;
   }
-  // Chance: 1/256 of 65,535 share a /24 (256, deviation 16), half of them rise (deviation 74).
+  // At random, 1/256 of 65,535 share a /24 (256, deviation 16), half of them rise (deviation 74).
   assert(Math.abs(sameNetwork - 256) < 80, `${sameNetwork} neighbours share a network`);
   assert(Math.abs(rising - 32768) < 500, `${rising} neighbours rise`);
 });
@@ -82,7 +82,7 @@ Deno.test("TargetSpace visits each endpoint once, for every size to 400, shuffle
   }
 });
 
-Deno.test("shards divide every size to 2,000 by every count to 16: each address once", () => {
+Deno.test("shards partition every size to 2,000 by every count to 16", () => {
   const target = { address: 0, port: 0 };
   for (let size = 1; size <= 2000; size++) {
     const segments = [{ addresses: RangeSet.of([{ start: 0, end: size }]), ports: [1] }];
@@ -100,7 +100,7 @@ Deno.test("shards divide every size to 2,000 by every count to 16: each address 
   }
 });
 
-Deno.test("a shard owns its addresses with all their ports, shuffled or not", () => {
+Deno.test("a shard has its addresses with all their ports, shuffled or not", () => {
   for (const seed of [undefined, 11]) {
     for (let count = 1; count <= 7; count++) {
       const owner = new Map<string, number>();
@@ -140,7 +140,7 @@ Deno.test("TargetSpace keeps each segment's own ports", () => {
   assertEquals(visit(segments, 77).length, 30 * 2 + 7 + 4);
 });
 
-Deno.test("TargetSpace repeats an order by its seed, and passes differ", () => {
+Deno.test("TargetSpace repeats its order for equal seeds, and orders of passes differ", () => {
   const segments = [segment(100, [1])];
   assertEquals(visit(segments, 4), visit(segments, 4));
   const second = new TargetSpace(segments, { seed: 4, pass: 1 });
@@ -178,7 +178,7 @@ Deno.test("TargetSpace refuses more than 2^48 positions with advice", () => {
   assertThrows(() => new TargetSpace(segments, { seed: 1 }), InputError, "a list of addresses");
 });
 
-Deno.test("Permutation can be undone, for every size", () => {
+Deno.test("Permutation.inverse() inverts at() for every size", () => {
   for (const size of [1, 2, 3, 5, 100, 1000, 1023, 1024, 1025]) {
     const order = new Permutation(size, size * 31, size % 3);
     for (let i = 0; i < size; i++) assertEquals(order.from(order.at(i)), i, `size ${size}`);
@@ -189,7 +189,7 @@ Deno.test("Permutation can be undone, for every size", () => {
   }
 });
 
-Deno.test("a space has what it visits, and nothing else", () => {
+Deno.test("TargetSpace.has() is true for exactly the visited endpoints", () => {
   const segments = [segment(40, [1, 5]), segment(9, [], 5000), segment(23, [5, 6, 9], 9000)];
   for (const seed of [undefined, 1, 77]) {
     for (const [index, count] of [[1, 1], [1, 3], [2, 3], [3, 3]]) {
@@ -212,7 +212,7 @@ Deno.test("a space has what it visits, and nothing else", () => {
   }
 });
 
-Deno.test("those that come first do, in their order, and everybody is still visited once", () => {
+Deno.test("prioritized endpoints are visited first, in order, and every endpoint once", () => {
   const random = new Random(11);
   const target = { address: 0 as number | bigint, port: 0 };
   for (let round = 0; round < 300; round++) {

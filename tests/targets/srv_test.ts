@@ -5,7 +5,7 @@ const record = (target: string, port = 25565, priority = 0, weight = 0) => ({
   ...{ target, port, priority, weight },
 });
 
-Deno.test("chooseService() takes the lowest priority, then the highest weight", () => {
+Deno.test("chooseService() chooses the lowest priority, then the highest weight", () => {
   const records = [
     record("c.example.", 3, 20, 900),
     record("b.example.", 2, 10, 5),
@@ -16,7 +16,7 @@ Deno.test("chooseService() takes the lowest priority, then the highest weight", 
   }
 });
 
-Deno.test("chooseService() uses no record that names no host or no port", () => {
+Deno.test("chooseService() skips records without a valid host or port", () => {
   const broken = [
     record("."),
     record(""),
@@ -34,7 +34,7 @@ Deno.test("chooseService() uses no record that names no host or no port", () => 
   assertEquals(serviceName(host), "_minecraft._tcp.__proto__.example");
 });
 
-Deno.test("requestText() can be read back: neither names nor hosts hold a blank", () => {
+Deno.test("requestText() can be parsed back, as names and hosts hold no space", () => {
   const read = (text: string) => /^(\S+)(?: SRV (\S+):(\d+))?$/.exec(text)!.slice(1);
   const service = { host: "mc1.example", port: 25570 };
   assertEquals(read(requestText("srv.example", service)), ["srv.example", "mc1.example", "25570"]);

@@ -9,10 +9,10 @@ import {
 } from "../../../src/core/formatted/mod.ts";
 import { TEXT } from "./texts.ts";
 
-/** A component in the normal form. */
+/** A component formatted in normal form. */
 const normal = (value: unknown) => formatSections(parseComponent(value).runs);
 
-Deno.test("texts, numbers and lists are components; the first of a list is the parent", () => {
+Deno.test("texts, numbers and lists are components; the first item of a list is the parent", () => {
   assertEquals(["Hi", 7, true, null, undefined, {}, []].map(normal), [
     ...["Hi", "7", "true", "", "", "", ""],
   ]);
@@ -22,7 +22,7 @@ Deno.test("texts, numbers and lists are components; the first of a list is the p
   assertEquals(normal({ "": "a", bold: true, extra: [{ "": "b" }] }), "§lab");
 });
 
-Deno.test("colours by name and hex, formats on and off, inherited by what is inside", () => {
+Deno.test("colours by name and hex, and formats on and off, are inherited by nested components", () => {
   const names = ["black", "dark_blue", "gold", "Light_Purple", "white"];
   assertEquals(names.map((color) => normal({ text: "x", color })), [
     ...["§0x", "§1x", "§6x", "§dx", "§fx"],
@@ -43,11 +43,11 @@ Deno.test("colours by name and hex, formats on and off, inherited by what is ins
   );
 });
 
-Deno.test("section signs in a component start from its own look", () => {
+Deno.test("section signs in a component start from its style", () => {
   assertEquals(normal({ text: "a§lb§rc§2d", color: "red" }), "§ca§lb§cc§2d");
 });
 
-Deno.test("a translation is its fallback, or its key, with what belongs into it", () => {
+Deno.test("a translation is its fallback or its key, with its arguments inserted", () => {
   assertEquals(normal({ translate: "a.b.c", with: ["x"] }), "a.b.c");
   assertEquals(
     normal({ translate: "a", fallback: "%s is %2$s, %1$s %% %s %d %3$s", with: ["x", 2] }),
@@ -61,7 +61,7 @@ Deno.test("a translation is its fallback, or its key, with what belongs into it"
   assertEquals(normal({ translate: 7 }), "");
 });
 
-Deno.test("other contents show what can be shown", () => {
+Deno.test("other contents yield their text", () => {
   assertEquals(normal({ keybind: "key.jump" }), "key.jump");
   assertEquals(normal({ selector: "@p" }), "@p");
   assertEquals(normal({ nbt: "a.b" }), "a.b");
@@ -71,12 +71,12 @@ Deno.test("other contents show what can be shown", () => {
   assertEquals(normal({ text: "a", extra: "no list" }), "a");
 });
 
-Deno.test("names of an object's prototype are nobody's text", () => {
+Deno.test("names of an object's prototype yield no text", () => {
   assertEquals(normal(JSON.parse('{"__proto__":{"text":"x","bold":true},"extra":["y"]}')), "y");
   assertEquals(normal({ constructor: "x", toString: "y" }), "");
 });
 
-/** A value whose every access is counted. */
+/** A value that counts every access. */
 function counted(value: unknown, count: { steps: number }): unknown {
   if (typeof value !== "object" || value === null) return value;
   return new Proxy(value, {
@@ -91,7 +91,7 @@ function counted(value: unknown, count: { steps: number }): unknown {
   });
 }
 
-/** Steps that a component of whatever size takes at the most. */
+/** Most accesses for a component of any size. */
 const MOST_STEPS = 60 * (MOST_NODES + 1);
 
 function stepsOf(value: unknown): number {
@@ -100,7 +100,7 @@ function stepsOf(value: unknown): number {
   return count.steps;
 }
 
-Deno.test("steps grow with the number of components, and end at the limit", () => {
+Deno.test("accesses grow with the number of components, up to the bound", () => {
   const wide = (size: number) => ({ extra: Array(size).fill({ text: "x", color: "red" }) });
   const [small, twice] = [stepsOf(wide(100)), stepsOf(wide(200))];
   assert(twice < 2.1 * small, `${small} steps, then ${twice}`);
@@ -110,7 +110,7 @@ Deno.test("steps grow with the number of components, and end at the limit", () =
   assertEquals(parseComponent(wide(MOST_NODES - 1)).cut, false);
 });
 
-Deno.test("depth ends at the limit, in extra, in lists and in arguments", () => {
+Deno.test("depth is bounded in extra, in lists and in arguments", () => {
   const nest = (wrap: (inner: unknown) => unknown, levels: number) => {
     let value: unknown = "x";
     for (let i = 1; i < levels; i++) value = wrap(value);
@@ -129,7 +129,7 @@ Deno.test("depth ends at the limit, in extra, in lists and in arguments", () => 
   }
 });
 
-Deno.test("text that multiplies itself ends at the limits", () => {
+Deno.test("text that multiplies itself is bounded", () => {
   let bomb: unknown = "x".repeat(1000);
   for (let i = 0; i < 20; i++) bomb = { translate: "%1$s".repeat(50), with: [bomb] };
   assert(stepsOf(bomb) < MOST_STEPS);
@@ -142,7 +142,7 @@ Deno.test("text that multiplies itself ends at the limits", () => {
   assert(parseComponent({ translate: "%s".repeat(1e6) }).cut);
 });
 
-Deno.test("whatever JSON says, there is a text", () => {
+Deno.test("any JSON yields a text", () => {
   const key = fc.constantFrom("text", "extra", "with", "translate", "color", "bold", "", "score");
   const { tree } = fc.letrec((tie) => ({
     tree: fc.oneof(

@@ -16,13 +16,13 @@ const SGR = new RegExp("\u001b\\[0(?:;\\d{1,3})*m", "g");
 const OURS = /<bdi class="mc">|<\/bdi>|<span class="mc-[a-z0-9]+(?: mc-[a-z0-9]+)*">|<\/span>/g;
 const DANGEROUS = /[\p{Cc}\u202a-\u202e\u2066-\u2069\u2028\u2029]/u;
 
-/** The most marks on one character. */
+/** Most combining marks on one character. */
 function marks(text: string): number {
   const piles = text.match(/[\p{M}\p{Cf}]+/gu) ?? [];
   return Math.max(0, ...piles.map((pile) => (pile.match(/\p{M}/gu) ?? []).length));
 }
 
-Deno.test("on a terminal: no escape but colours and formats, on one line", () => {
+Deno.test("terminal text has no escape sequence but colours and formats, on one line", () => {
   fc.assert(
     fc.property(TEXT, fc.constantFrom("256" as const, "true" as const), (text, depth) => {
       const line = formatAnsi(parseFormatted(text), depth);
@@ -36,7 +36,7 @@ Deno.test("on a terminal: no escape but colours and formats, on one line", () =>
   );
 });
 
-Deno.test("on a page: no tag but ours, all closed, nothing unescaped", () => {
+Deno.test("HTML has only the formatter's tags, all closed, and no unescaped text", () => {
   fc.assert(
     fc.property(TEXT, (text) => {
       const html = formatHtml(parseFormatted(text));
@@ -52,7 +52,7 @@ Deno.test("on a page: no tag but ours, all closed, nothing unescaped", () => {
   );
 });
 
-Deno.test("plain text holds nothing that is not seen, and no pile of marks", () => {
+Deno.test("plain text holds no invisible characters and no stacked marks", () => {
   fc.assert(
     fc.property(TEXT, (text) => {
       const plain = formatPlain(parseFormatted(text));
@@ -63,7 +63,7 @@ Deno.test("plain text holds nothing that is not seen, and no pile of marks", () 
   );
 });
 
-Deno.test("every run is looked at once, and adds no more than its text and one style", () => {
+Deno.test("every run adds at most its text and one style", () => {
   const count = 500;
   const runs: TextRun[] = Array.from({ length: count }, (_, i) => ({
     text: "<\u001b",
@@ -83,7 +83,7 @@ Deno.test("every run is looked at once, and adds no more than its text and one s
   }
 });
 
-Deno.test("the terminal's colours: formats by number, obfuscation not at all", () => {
+Deno.test("terminal formats have codes, and obfuscation has none", () => {
   const runs = parseFormatted("§k§l§m§n§oA§6B");
   assertEquals(formatAnsi(runs, "256"), "\u001b[0;1;9;4;3mA\u001b[0;38;5;214mB\u001b[0m");
   assertEquals(formatAnsi([], "true"), "");
@@ -96,7 +96,7 @@ Deno.test("the terminal's colours: formats by number, obfuscation not at all", (
   assertEquals([nearest256("#ff0000"), nearest256("#080808"), nearest256("0")], [196, 232, 16]);
 });
 
-Deno.test("a page's classes: a colour's letter, or the nearest and the exact one", () => {
+Deno.test("HTML classes are a colour's letter, or the nearest and the exact colour", () => {
   const html = (text: string) => formatHtml(parseFormatted(text));
   assertEquals(html("a\r\nb"), '<bdi class="mc">a\nb</bdi>');
   assertEquals(
@@ -114,7 +114,7 @@ Deno.test("a page's classes: a colour's letter, or the nearest and the exact one
   );
 });
 
-Deno.test("marks are bounded across codes too", () => {
+Deno.test("marks are bounded across formatting codes", () => {
   const zalgo = parseFormatted("e\u0301\u0301§a\u0301\u0301§b\u0301\u0301x\u0301");
   assertEquals(formatAnsi(zalgo, "none"), "e\u0301\u0301\u0301\u0301x\u0301");
   assertEquals(formatPlain(zalgo), "e\u0301\u0301\u0301\u0301x\u0301");

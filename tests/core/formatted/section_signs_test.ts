@@ -10,12 +10,12 @@ import {
 import { plainText } from "../../../src/core/text.ts";
 import { TEXT } from "./texts.ts";
 
-/** Runs in short: colour, formats, text. */
+/** Text runs in short form: colour, formats, text. */
 function short(runs: readonly TextRun[]): string[] {
   return runs.map(({ text, style: { color, formats } }) => `${color ?? ""}|${formats}|${text}`);
 }
 
-Deno.test("Java's codes: a colour ends formats, a reset ends all", () => {
+Deno.test("Java's codes: a colour ends formats, a reset ends colour and formats", () => {
   assertEquals(short(parseFormatted("a§lb§cc§od§rE")), ["||a", "|l|b", "c||c", "c|o|d", "||E"]);
   assertEquals(short(parseFormatted("§Ca§LB§kc§nd")), ["c||a", "c|l|B", "c|kl|c", "c|kln|d"]);
   assertEquals(short(parseFormatted("§a§b§c")), []);
@@ -31,19 +31,19 @@ Deno.test("Bedrock's codes: formats stay, m and n are colours", () => {
   assertEquals(read("§o§#aBcDeFx"), ["#abcdef|o|x"]);
 });
 
-Deno.test("hex colours in both forms, and what only looks like one", () => {
+Deno.test("hex colours are parsed in both forms, and similar texts are not", () => {
   assertEquals(short(parseFormatted("§x§F§f§8§8§0§0a§#00aA00b")), ["#ff8800||a", "#00aa00||b"]);
   assertEquals(short(parseFormatted("§x§1§2a")), ["2||a"]);
   assertEquals(short(parseFormatted("§#12345g§")), ["||§#12345g§"]);
   assertEquals(short(parseFormatted("§§a§zb§")), ["||§", "a||§zb§"]);
 });
 
-Deno.test("a reset goes back to the look that text started with", () => {
+Deno.test("a reset restores the initial style", () => {
   const base = { color: "4", formats: "l" };
   assertEquals(short(parseFormatted("a§kb§rc§2d", { base })), ["4|l|a", "4|kl|b", "4|l|c", "2||d"]);
 });
 
-Deno.test("the normal form has a code where the look changes and nowhere else", () => {
+Deno.test("the normal form has codes only where the style changes", () => {
   const normal = (text: string) => formatSections(parseFormatted(text));
   assertEquals(normal("§r§a§a§lHi§l§r§r"), "§a§lHi");
   assertEquals(normal("§lb§cc§o§od§rE"), "§lb§cc§od§rE");
@@ -60,7 +60,7 @@ Deno.test("the normal form has a code where the look changes and nowhere else", 
   assertEquals(formatSections([{ text: "x§kz", style: red }]), "§c§lx§§c§lkz");
 });
 
-Deno.test("what is written in the normal form is read as what was written", () => {
+Deno.test("text runs survive formatting in normal form and parsing", () => {
   fc.assert(
     fc.property(TEXT, fc.constantFrom("java" as const, "bedrock" as const), (text, dialect) => {
       const runs = parseFormatted(text, { dialect });
@@ -72,7 +72,7 @@ Deno.test("what is written in the normal form is read as what was written", () =
   );
 });
 
-Deno.test("the plain text is the same before and after, and as the record has it", () => {
+Deno.test("the plain text stays equal in normal form, and equals that of the record", () => {
   fc.assert(
     fc.property(TEXT, (text) => {
       const plain = formatPlain(parseFormatted(text));
@@ -83,14 +83,14 @@ Deno.test("the plain text is the same before and after, and as the record has it
   );
 });
 
-Deno.test("every part of a text is read once: runs are bounded by codes, texts by the text", () => {
+Deno.test("runs are bounded by the number of codes, and their text by the input", () => {
   fc.assert(
     fc.property(TEXT, (text) => {
       const runs = parseFormatted(text);
       const signs = text.split("§").length - 1;
       assert(runs.length <= signs + 1);
       assert(runs.reduce((sum, run) => sum + run.text.length, 0) <= text.length);
-      // The most that a style takes is a hex colour and five formats, 24 units, before each sign.
+      // A style takes at most a hex colour and five formats, 24 units, before each sign.
       assert(formatSections(runs).length <= text.length + 24 * signs);
     }),
     { seed: 3, numRuns: 2000 },

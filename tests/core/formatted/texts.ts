@@ -1,4 +1,4 @@
-/** Texts that a stranger may send. */
+/** Texts of untrusted hosts. */
 import fc from "npm:fast-check@4.10.2";
 
 const PIECES = [
@@ -17,7 +17,7 @@ const PIECES = [
   ],
 ];
 
-/** Text in which all that matters occurs often. */
+/** A random text in which all special characters are frequent. */
 export const TEXT = fc.array(fc.constantFrom(...PIECES), { maxLength: 24 }).map((all) =>
   all.join("")
 );

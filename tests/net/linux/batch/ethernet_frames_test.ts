@@ -1,4 +1,4 @@
-/** Frames byte by byte, and their checksums against sums that are made the long way. */
+/** Frames byte by byte, with checksums compared to plain sums. */
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import { mix } from "../../../../src/core/bits.ts";
 import { Endpoints } from "../../../../src/core/endpoints.ts";
@@ -10,13 +10,13 @@ const ENDS = {
   source: 0x0a090001,
 };
 
-/** The frame in a slot. */
+/** The bytes of the frame in a slot. */
 function frame(frames: EthernetFrames, slot: number): Uint8Array {
   const at = slot * frames.slot + FRAME;
   return frames.bytes.slice(at, at + frames.length);
 }
 
-/** RFC 1071, word by word, on bytes in the order of the network. */
+/** The checksum of RFC 1071, word by word, on bytes in network order. */
 function slowSum(...parts: Uint8Array[]): number {
   let sum = 0;
   for (const part of parts) {
@@ -28,7 +28,7 @@ function slowSum(...parts: Uint8Array[]): number {
   return sum;
 }
 
-/** Whether both checksums of a frame hold: with them, all bits of the sum are set. */
+/** Whether both checksums of a frame are right: the sum including them has all bits set. */
 function holds(bytes: Uint8Array): boolean {
   const udp = bytes.subarray(34);
   const pseudo = Uint8Array.of(0, 17, udp.length >>> 8, udp.length & 0xff);
@@ -36,7 +36,7 @@ function holds(bytes: Uint8Array): boolean {
     slowSum(bytes.subarray(26, 34), pseudo, udp) === 0xffff;
 }
 
-Deno.test("a frame is what the kernel writes, byte by byte", () => {
+Deno.test("a frame equals that of the kernel, byte by byte", () => {
   const frames = new EthernetFrames(ENDS, { template: new TextEncoder().encode("abcdef-ping") }, 2);
   const targets = Endpoints.of({ address: 1, port: 1 }, { address: 0x0a500001, port: 19132 });
   frames.write(1, targets, 1, 0, 0);
@@ -50,7 +50,7 @@ Deno.test("a frame is what the kernel writes, byte by byte", () => {
   );
 });
 
-/** Where a token and a time may go in so many bytes, at even and odd places, if they do. */
+/** Even and odd offsets of a token and a time in a payload of this size, or none. */
 function placesIn(length: number, next: () => number): (number | undefined)[] {
   const from = (least: number) => {
     return length - 4 < least || next() % 4 === 0
@@ -82,7 +82,7 @@ Deno.test("checksums hold for every target, port and payload", () => {
     const targets = new Endpoints(capacity);
     for (let i = 0; i < capacity; i++) {
       targets.set(i, { address: next(), port: 1 + next() % 65_535 });
-      for (const _ of [0, next() % 2]) { // a slot may be written again
+      for (const _ of [0, next() % 2]) { // a slot may be written twice
         frames.write(i, targets, i, wordAt(payload, tokenAt), wordAt(payload, clockAt));
       }
     }
@@ -101,7 +101,7 @@ Deno.test("checksums hold for every target, port and payload", () => {
       ];
       assertEquals(written, [ends.source, targets.ipv4[i], port, targets.ports[i]]);
       assertEquals(bytes.subarray(42), payload);
-      // Whatever changes on the way is noticed; MACs are not summed up.
+      // Any changed byte breaks a checksum, except in the MACs.
       const at = 14 + next() % (bytes.length - 14);
       bytes[at] ^= 1 << next() % 8;
       assert(!holds(bytes), `a bit of byte ${at}: ${bytes.toHex()}`);
@@ -109,19 +109,19 @@ Deno.test("checksums hold for every target, port and payload", () => {
   }
 });
 
-Deno.test("a checksum that comes to zero is written as the other zero", () => {
+Deno.test("a UDP checksum of zero is written as 0xffff", () => {
   const targets = Endpoints.of({ address: 0x0a500001, port: 19132 });
   const frames = new EthernetFrames(ENDS, { template: new Uint8Array(4), tokenAt: 0 }, 1);
   frames.write(0, targets, 0, 0, 0);
   frames.finish(1, 7);
   const sum = frames.view.getUint16(PAYLOAD - 2);
-  frames.write(0, targets, 0, sum, 0); // now the sum has all bits set, without its checksum
+  frames.write(0, targets, 0, sum, 0); // the sum without the checksum now has all bits set
   frames.finish(1, 7);
   assertEquals(frames.view.getUint16(PAYLOAD - 2), 0xffff);
   assert(holds(frame(frames, 0)));
 });
 
-Deno.test("a token as text is eight digits, and in the checksum, at even and odd places", () => {
+Deno.test("a token as text is eight digits, and its checksum is right at even and odd offsets", () => {
   const targets = Endpoints.of({ address: 0x0a500001, port: 19132 });
   const digits = "0123456789abcdef".repeat(2);
   for (const tokenAt of [2, 3]) {
@@ -139,7 +139,7 @@ Deno.test("a token as text is eight digits, and in the checksum, at even and odd
   }
 });
 
-Deno.test("a slot is written over and over, and left as the others are", () => {
+Deno.test("a slot can be rewritten, and its other bytes stay unchanged", () => {
   const of = { template: new Uint8Array(33), tokenAt: 1, clockAt: 5 };
   const frames = new EthernetFrames(ENDS, of, 3);
   const fresh = new EthernetFrames(ENDS, of, 3);

@@ -1,4 +1,4 @@
-/** Which addresses lie behind a gateway, as the kernel would say of each. */
+/** The addresses behind a gateway, compared with a lookup for each address. */
 import { assertEquals } from "@std/assert";
 import { mix } from "../../../../src/core/bits.ts";
 import { Endpoints } from "../../../../src/core/endpoints.ts";
@@ -24,7 +24,7 @@ const via = (to: number, bits: number, change: Partial<Route> = {}) =>
 const own = (to: number, bits: number) => route(to, bits, { table: 255, type: 2, interface: 1 });
 const ALL = [{ start: 0, end: 2 ** 32 }];
 
-/** The route that counts, looked for the long way. */
+/** The route of an address, by a linear search. */
 function lookUp(routes: readonly Route[], address: number): Route | undefined {
   for (const table of [255, 254]) {
     const fitting = routes.filter((one) =>
@@ -36,7 +36,7 @@ function lookUp(routes: readonly Route[], address: number): Route | undefined {
   }
 }
 
-Deno.test("a way holds what its routes lead to, and nothing that others do", () => {
+Deno.test("a next hop has the addresses of its routes, and none of other routes", () => {
   const routes = [
     via(0, 0),
     ...[route(0x0a090000, 24), own(0x0a090001, 32), own(0x7f000000, 8)],
@@ -58,7 +58,7 @@ Deno.test("a way holds what its routes lead to, and nothing that others do", () 
   }
 });
 
-Deno.test("for any routes, each address is where the long way finds it", () => {
+Deno.test("for any routes, each address has the next hop of the linear search", () => {
   let seed = 7;
   const next = () => seed = mix(seed + 0x9e3779b9 | 0) >>> 0;
   for (let round = 0; round < 200; round++) {
@@ -85,7 +85,7 @@ Deno.test("for any routes, each address is where the long way finds it", () => {
   }
 });
 
-Deno.test("of several ways the one with the most targets is taken, or the one over an interface", () => {
+Deno.test("the next hop with the most targets is chosen, or the one of the named interface", () => {
   const routes = [via(0, 0), via(0x0a000000, 8, { gateway: 7, interface: 4 })];
   const targets = [{ start: 0x09ffff00, end: 0x0a000000 }, { start: 0x0a000000, end: 0x0a001000 }];
   const found = (over?: number) => {
@@ -99,7 +99,7 @@ Deno.test("of several ways the one with the most targets is taken, or the one ov
   assertEquals(findNextHop([route(0x0a000000, 8), own(1, 32)], targets), undefined);
 });
 
-Deno.test("only with the usual rules the table tells the way", () => {
+Deno.test("the routing table is used only with the default rules", () => {
   const usual: RoutingRule[] = [[0, 255], [32766, 254], [32767, 253]]
     .map(([priority, table]) => ({ priority, table, isForAll: true }));
   assertEquals(areDefaultRules(usual), true);

@@ -1,4 +1,4 @@
-/** What Linux says of its networks: messages as a kernel 6.18 sent them, and what they mean. */
+/** Rtnetlink messages of a Linux 6.18 kernel, with their decoded values. */
 import { assertEquals, assertThrows } from "@std/assert";
 import { Malformed, Truncated } from "../../../../src/core/bytes.ts";
 import { decodeArpReply, encodeArpRequest } from "../../../../src/net/linux/netlink/arp.ts";
@@ -115,7 +115,7 @@ for (const [name, hex, answer] of MESSAGES) {
   });
 }
 
-Deno.test("netlink: what is cut, but says that it is whole, is refused or smaller", () => {
+Deno.test("netlink: a cut message with a matching length is rejected or has fewer attributes", () => {
   for (const [, hex, answer] of MESSAGES) {
     const message = bytes(hex);
     for (let size = 16; size < message.length; size++) {
@@ -123,7 +123,7 @@ Deno.test("netlink: what is cut, but says that it is whole, is refused or smalle
       new DataView(cut.buffer).setUint32(0, size, true);
       try {
         const [read] = decodeReplies(cut);
-        // Attributes may be missing, and fields of what carries none are not read.
+        // Attributes may be missing, and fields of other messages are not read.
         assertEquals(Object.keys(read), Object.keys(answer));
       } catch (error) {
         if (!(error instanceof Truncated)) throw error;
@@ -132,7 +132,7 @@ Deno.test("netlink: what is cut, but says that it is whole, is refused or smalle
   }
 });
 
-Deno.test("netlink: lengths that cannot be are refused", () => {
+Deno.test("netlink: impossible lengths are rejected", () => {
   const message = bytes(MESSAGES[0][1]);
   const broken = (at: number, value: number) => {
     const copy = message.slice();
@@ -145,7 +145,7 @@ Deno.test("netlink: lengths that cannot be are refused", () => {
   assertThrows(broken(17, 33), Malformed, "a route of 33 bits");
 });
 
-Deno.test("netlink: requests are what the kernel was asked", () => {
+Deno.test("netlink: requests equal those sent to the kernel", () => {
   const rest = "00".repeat(11);
   assertEquals(encodeRoutesRequest().toHex(), `1c0000001a000103${"00".repeat(8)}02${rest}`);
   assertEquals(encodeRulesRequest().toHex(), `1c00000022000103${"00".repeat(8)}02${rest}`);
@@ -167,7 +167,7 @@ const REQUEST = "ffffffffffff 020000000001 0806 0001 0800 06 04 0001 " +
 const REPLY = "020000000001 0200000000fe 0806 0001 0800 06 04 0002 " +
   "0200000000fe 0a0900fe 020000000001 0a090001";
 
-Deno.test("ARP: a request byte by byte, and its reply, filled up or not", () => {
+Deno.test("ARP: a request is encoded byte by byte, and its reply decoded with and without padding", () => {
   assertEquals(encodeArpRequest(OURS, 0x0a090001, 0x0a0900fe), bytes(REQUEST));
   const reply = { address: 0x0a0900fe, mac: bytes("0200000000fe") };
   assertEquals(decodeArpReply(bytes(REPLY)), reply);
@@ -179,7 +179,7 @@ Deno.test("ARP: a request byte by byte, and its reply, filled up or not", () => 
   }
 });
 
-Deno.test("MACs as text", () => {
+Deno.test("MAC addresses survive formatting and parsing", () => {
   assertEquals(parseMac("02:00:00:0A:00:fe"), bytes("0200000a00fe"));
   assertEquals(parseMac("02-00-00-0a-00-fe"), bytes("0200000a00fe"));
   assertEquals(formatMac(bytes("0200000a00fe")), "02:00:00:0a:00:fe");

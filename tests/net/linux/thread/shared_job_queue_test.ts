@@ -25,7 +25,7 @@ function job(socket: number, count: number, family: 4 | 6 = 4): SendJob {
   return { socket, method: family === 4 ? "packet" : "ipv6", targets, port: 7 * socket };
 }
 
-Deno.test("jobs are done in order, each with its own numbers and rows", async () => {
+Deno.test("jobs are done in order, each with its own parameters and targets", async () => {
   const jobs = new SharedJobQueue();
   const sent = [
     jobs.send(job(1, 256), 0, quiet),
@@ -59,7 +59,7 @@ Deno.test("jobs are done in order, each with its own numbers and rows", async ()
   assertEquals((await Promise.all(sent)).map(({ taken }) => taken), [255, 254, -1]);
 });
 
-Deno.test("so many kinds of datagrams are told of, and none that is too long", async () => {
+Deno.test("the number of templates and their length are bounded", async () => {
   const jobs = new SharedJobQueue();
   const send = (template: Template) => {
     const targets = new TargetBatch(template, 1, 4);
@@ -81,7 +81,7 @@ Deno.test("so many kinds of datagrams are told of, and none that is too long", a
   await assertRejects(() => others.send(job, 0, quiet), RangeError, "too long");
 });
 
-Deno.test("refusals are told once, by error and number, with the job that fell short", async () => {
+Deno.test("refusals are reported once, by error and number, with their job", async () => {
   const jobs = new SharedJobQueue();
   const told: [job: number, errno: number, times: number][] = [];
   const sent = [0, 1, 2].map((number) =>
@@ -97,7 +97,7 @@ Deno.test("refusals are told once, by error and number, with the job that fell s
   assertEquals(told, [[1, 1, 2], [1, 22, 1], [1, 255, 1]]);
 });
 
-Deno.test("what stops a job, and where, is told", async () => {
+Deno.test("the error that stops a job, and its position, are returned", async () => {
   const jobs = new SharedJobQueue();
   const sent = jobs.send(job(0, 5), 0, quiet);
   jobs.close();
@@ -109,7 +109,7 @@ Deno.test("what stops a job, and where, is told", async () => {
   assertEquals(await sent, { taken: 2, tried: 3, errno: 100 });
 });
 
-Deno.test("who waits for a thread that failed is told, and who comes later", async () => {
+Deno.test("pending and later jobs of a failed thread are rejected", async () => {
   const jobs = new SharedJobQueue();
   const waiting = [1, 2].map((i) => jobs.send(job(0, i), 0, quiet));
   jobs.fail(new Error("gone"));
@@ -117,7 +117,7 @@ Deno.test("who waits for a thread that failed is told, and who comes later", asy
   await assertRejects(() => jobs.send(job(0, 1), 0, quiet), Error, "gone");
 });
 
-Deno.test("no more jobs wait than there is memory for", async () => {
+Deno.test("the number of pending jobs is bounded by the memory", async () => {
   const jobs = new SharedJobQueue();
   const waiting = Array.from({ length: 64 }, () => jobs.send(job(0, 1), 0, quiet));
   await assertRejects(() => jobs.send(job(0, 1), 0, quiet), Error, "64 batches are pending");
@@ -126,7 +126,7 @@ Deno.test("no more jobs wait than there is memory for", async () => {
   await Promise.allSettled(waiting);
 });
 
-Deno.test("the rest of a job has waited since the job came first", async () => {
+Deno.test("the wait of the rest of a job starts at its first submission", async () => {
   const jobs = new SharedJobQueue();
   const one = job(1, 2);
   const { now } = performance;
@@ -144,7 +144,7 @@ Deno.test("the rest of a job has waited since the job came first", async () => {
       return arrived.count;
     });
     await Promise.all(sent);
-    // Nothing waits in the queue for three seconds: it says so where the wall clock was set.
+    // A wait of three seconds in the queue means that the wall clock was set.
     assertEquals(waited.map((us) => Math.round(us / 1e6)), [0, 3, 0]);
   } finally {
     performance.now = now;

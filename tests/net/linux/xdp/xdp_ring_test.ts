@@ -1,4 +1,6 @@
-/** The rings of AF_XDP against a kernel that takes and refuses descriptors as Linux does. */
+/**
+ * The rings of AF_XDP with a simulated kernel that accepts and refuses descriptors as Linux does.
+ */
 import { assert, assertEquals } from "@std/assert";
 import { mix } from "../../../../src/core/bits.ts";
 import { FRAME } from "../../../../src/net/linux/batch/ethernet_frames.ts";
@@ -19,13 +21,13 @@ const ENTRIES = 128;
 const STRIDE = 128;
 const LENGTH = 75;
 
-/** What the kernel does with the next descriptor: takes it, or refuses, having lost it or not. */
+/** The fate of the next descriptor: accepted, refused, or refused and lost. */
 type Fate = "sent" | "lost" | "later" | "none" | "down";
 const ERRNO: Readonly<Record<string, number>> = {
   ...{ later: EAGAIN, lost: EBUSY, none: ENOBUFS, down: ENETDOWN },
 };
 
-/** A kernel in copy mode, as `__xsk_generic_xmit()` goes about it. */
+/** A simulated kernel in copy mode, as in `__xsk_generic_xmit()`. */
 class Kernel {
   readonly memory = new Uint8Array(AREAS * AREA);
   readonly loads = new Uint8Array(1 << 20);
@@ -86,7 +88,7 @@ class Kernel {
       this.sent.push(new DataView(this.memory.buffer).getUint32(address));
       isSent = true;
     }
-    // Only what sent something tells how far it came, unless it comes to the end.
+    // The kernel publishes its progress only after it sent a frame, or at the end.
     if (isSent || fate === "sent") this.tx[CONSUMER / 4] = this.#taken;
     this.errno = ERRNO[fate] ?? 0;
     return fate === "sent" ? 0n : -1n;
@@ -102,7 +104,7 @@ class Kernel {
   }
 }
 
-/** Writes a load of numbered frames, and sends it to its end. */
+/** Writes a batch of numbered frames, and sends all of it. */
 function sendAll(kernel: Kernel, ring: XdpRing, first: number, count: number): number[] {
   const view = new DataView(kernel.loads.buffer);
   for (let i = 0; i < count; i++) view.setUint32(i * STRIDE + FRAME, first + i);
@@ -120,7 +122,7 @@ function sendAll(kernel: Kernel, ring: XdpRing, first: number, count: number): n
 
 const numbers = (count: number) => Array.from({ length: count }, (_, i) => i);
 
-Deno.test("frames leave in order, by as few calls as the kernel allows", () => {
+Deno.test("frames are sent in order, with as few calls as the kernel allows", () => {
   for (const [budget, calls] of [[32, 8], [256, 1]]) {
     const kernel = new Kernel(() => "sent", budget);
     assertEquals(sendAll(kernel, kernel.ring, 0, 256), []);
@@ -129,7 +131,7 @@ Deno.test("frames leave in order, by as few calls as the kernel allows", () => {
   }
 });
 
-Deno.test("a frame that was taken and lost is sent again, and no other", () => {
+Deno.test("only a frame that was accepted and lost is sent again", () => {
   for (const lost of [[0], [1], [5], [0, 1, 2], [3, 4], [9], [0, 9, 10, 11]]) {
     let asked = 0;
     const kernel = new Kernel(() => lost.includes(asked++) ? "lost" : "sent");
@@ -140,7 +142,7 @@ Deno.test("a frame that was taken and lost is sent again, and no other", () => {
   }
 });
 
-Deno.test("whatever is refused, each frame leaves once", () => {
+Deno.test("each frame is sent once for any refusals", () => {
   let seed = 11;
   const next = () => seed = mix(seed + 0x9e3779b9 | 0) >>> 0;
   for (let round = 0; round < 60; round++) {
@@ -162,7 +164,7 @@ Deno.test("whatever is refused, each frame leaves once", () => {
   }
 });
 
-Deno.test("of jobs that are left, each frame leaves once, whoever comes again first", () => {
+Deno.test("each frame of interrupted jobs is sent once, in any order of continuation", () => {
   let seed = 5;
   const next = () => seed = mix(seed + 0x9e3779b9 | 0) >>> 0;
   for (let round = 0; round < 200; round++) {
@@ -171,7 +173,7 @@ Deno.test("of jobs that are left, each frame leaves once, whoever comes again fi
     const kernel = new Kernel(() => isDown ? "down" : usual[next() % usual.length], 32);
     const { ring } = kernel;
     const view = new DataView(kernel.loads.buffer);
-    // Each has a place of its own for its frames, and comes again with the rest of them.
+    // Each job has memory of its own for its frames, and continues with the rest of them.
     const jobs = [1, 2, 3].map((id) => ({ id, first: 1000 * id, left: 1 + next() % 400, at: 0 }));
     const all = jobs.flatMap(({ first, left }) => numbers(left).map((i) => first + i));
     for (let turns = 0; jobs.some(({ left }) => left > 0); turns++) {
@@ -192,7 +194,7 @@ Deno.test("of jobs that are left, each frame leaves once, whoever comes again fi
   }
 });
 
-Deno.test("what keeps frames from leaving is told, and what was taken before", () => {
+Deno.test("an error that stops sending is returned, after the number of accepted frames", () => {
   let asked = 0;
   const kernel = new Kernel(() => asked++ < 3 || asked > 6 ? "sent" : "down");
   assertEquals(sendAll(kernel, kernel.ring, 0, 5), [ENETDOWN]);
@@ -210,7 +212,7 @@ Deno.test("what keeps frames from leaving is told, and what was taken before", (
   for (let i = 0; i < 3; i++) assertEquals(ring.transmit(load, 0), -EBUSY);
 });
 
-Deno.test("frames wait while the memory is full of others that are not done", () => {
+Deno.test("frames wait while the memory is full of frames that are not sent", () => {
   const kernel = new Kernel(() => "sent", 256, Infinity);
   const load = {
     socket: 7,

@@ -13,7 +13,8 @@ import type { Pass, PassOptions, PassVisitor, Visited } from "./passes.ts";
 import type { Mark } from "./trail.ts";
 
 /** What visiting needs. */
-export interface ConnectionPassOptions extends Pick<PassOptions, "clock" | "signal" | "progress"> {
+export interface ConnectionVisitorOptions
+  extends Pick<PassOptions, "clock" | "signal" | "progress"> {
   /** How many visits at once. */
   readonly slots: ConnectionSlots;
   /** When a connection may be opened: it counts as a datagram. */
@@ -39,27 +40,27 @@ const PAUSE_MS = 10;
 
 /** Visits the targets of passes by connections. */
 export class ConnectionVisitor implements PassVisitor {
-  #pass = 0;
-  #tour: Tour | undefined;
+  #number = 0;
+  #pass: ConnectionPass | undefined;
 
   /** Nothing was visited yet. */
-  constructor(private readonly options: ConnectionPassOptions) {}
+  constructor(private readonly options: ConnectionVisitorOptions) {}
 
-  /** Where the passes stand: all before it was visited to its end. `undefined` before the first one. */
-  get stand(): Mark | undefined {
-    return this.#tour && { pass: this.#pass, position: this.#tour.stand };
+  /** Everything before this mark was visited to its end. `undefined` before the first pass. */
+  get mark(): Mark | undefined {
+    return this.#pass && { pass: this.#number, position: this.#pass.position };
   }
 
   async visit(pass: Pass, space: TargetSpace, from: Mark): Promise<Visited> {
-    this.#pass = from.pass;
-    this.#tour = new Tour(pass.protocol, space, this.options, from.position);
-    const position = await this.#tour.run();
-    return { position, isQuiet: this.#tour.begun === 0 };
+    this.#number = from.pass;
+    this.#pass = new ConnectionPass(pass.protocol, space, this.options, from.position);
+    const position = await this.#pass.run();
+    return { position, isQuiet: this.#pass.begun === 0 };
   }
 }
 
-/** One pass under way. */
-class Tour {
+/** One pass in progress. */
+class ConnectionPass {
   /** Positions that are being visited. */
   readonly #open = new Set<number>();
   /** The first position of a visit that was cut off. */
@@ -69,37 +70,37 @@ class Tour {
   /** Visits that have begun. */
   begun = 0;
   /** The next position. */
-  #position: number;
+  #next: number;
 
   constructor(
     private readonly protocol: string,
     private readonly space: TargetSpace,
-    private readonly options: ConnectionPassOptions,
+    private readonly options: ConnectionVisitorOptions,
     from: number,
   ) {
-    this.#position = from;
+    this.#next = from;
   }
 
   /** The first position of which the visit has not ended: they begin in ascending order. */
-  get stand(): number {
-    return Math.min(this.#cut, this.#open.values().next().value ?? this.#position);
+  get position(): number {
+    return Math.min(this.#cut, this.#open.values().next().value ?? this.#next);
   }
 
-  /** Visits all, and returns where it stands then. */
+  /** Visits all targets; returns the first position that was not visited to its end. */
   async run(): Promise<number> {
     const { signal, skip, progress, clock } = this.options;
     const target: Endpoint = { address: 0 as Address, port: 0 };
     let skipped = 0;
-    for (; this.#position < this.space.size && !signal.aborted; this.#position++) {
-      this.space.at(this.#position, target);
-      if (!skip(target, this.protocol) && !await this.#depart(this.#position, { ...target })) break;
+    for (; this.#next < this.space.size && !signal.aborted; this.#next++) {
+      this.space.at(this.#next, target);
+      if (!skip(target, this.protocol) && !await this.#depart(this.#next, { ...target })) break;
       progress.note(1, 0, 0);
       if (++skipped % GLANCES === 0) await clock.yieldToEvents();
       if (this.#failure !== undefined) break;
     }
     if (this.#open.size > 0) await new Promise<void>((resolve) => this.#idle = resolve);
     if (this.#failure !== undefined) throw this.#failure;
-    return this.stand;
+    return this.position;
   }
 
   /** Starts a visit when it may; false when all ended first. */

@@ -47,7 +47,7 @@ export interface LossAndRateParts {
 export class LossAndRate {
   readonly canaries: Canaries;
   readonly #options: ScanSetup;
-  readonly #around: LossAndRateParts;
+  readonly #parts: LossAndRateParts;
   readonly #kinds: ReadonlyMap<string, ProbeKind>;
   readonly #search: RateSearch | undefined;
   /** When the rate was looked at, what had left by then, and how often there was no room. */
@@ -57,14 +57,14 @@ export class LossAndRate {
   #full = 0;
 
   /** Nobody is asked yet. */
-  constructor(options: ScanSetup, tables: ScanTables, around: LossAndRateParts) {
+  constructor(options: ScanSetup, tables: ScanTables, parts: LossAndRateParts) {
     this.#options = options;
-    this.#around = around;
+    this.#parts = parts;
     const { io: { clock, state, random }, limits: { cooldownMs } } = options;
-    const { throttle } = around;
+    const { throttle } = parts;
     const { tokens, optedOut, floods, interviewed } = tables;
     const isLeftAlone = (address: Address) => optedOut.has(address) || floods.has(address);
-    this.#kinds = new Map(around.kinds.map((kind) => [kind.protocol, kind]));
+    this.#kinds = new Map(parts.kinds.map((kind) => [kind.protocol, kind]));
     this.#search = this.#begin(clock.now());
     this.canaries = new Canaries({
       tokens,
@@ -87,7 +87,7 @@ export class LossAndRate {
     if (autoRate === undefined) return undefined;
     const { most } = autoRate;
     const search = new RateSearch({ start: rates.rate ?? most, most }, now);
-    this.#around.throttle.setRate(search.rate, now);
+    this.#parts.throttle.setRate(search.rate, now);
     return search;
   }
 
@@ -108,7 +108,7 @@ export class LossAndRate {
     this.canaries.settle();
     const search = this.#search;
     if (search === undefined) return;
-    const { throttle } = this.#around;
+    const { throttle } = this.#parts;
     const [granted, full] = [throttle.granted, this.#countFull()];
     const [sent, refused] = [granted - this.#granted, full - this.#full];
     [this.#granted, this.#full] = [granted, full];
@@ -120,7 +120,7 @@ export class LossAndRate {
 
   /** How often there was no room for a datagram on its way out, or back. */
   #countFull(): number {
-    const { sockets } = this.#around;
+    const { sockets } = this.#parts;
     let sum = sockets.reduce((all, { dropped }) => all + dropped, 0);
     for (const { send, waits } of new Set(sockets.map(({ errors }) => errors))) {
       for (const code of ["ENOBUFS", "EAGAIN"]) {

@@ -75,7 +75,7 @@ export class TcpSweep {
 
   /** Where it stands: everything before it was visited to its end, and in some pass probed. */
   get mark(): Mark {
-    return this.#held ?? this.#visitor.stand ?? this.#options.order.from.tcp;
+    return this.#held ?? this.#visitor.mark ?? this.#options.order.from.tcp;
   }
 
   /** Runs the passes; returns where they stand. */

@@ -1,5 +1,6 @@
 /** The examples of docs/library.md, as programs of their own outside the repository. */
 import { assert, assertEquals } from "@std/assert";
+import { listenSlp, slpServer } from "../fakes/slp.ts";
 import { startFleet } from "../../src/testing/start_fleet.ts";
 
 const ROOT = new URL("../../", import.meta.url);
@@ -50,7 +51,7 @@ async function output(folder: string, ...args: readonly string[]): Promise<strin
 /** Runs an example with the permissions that the document names, on loopback. */
 function runExample(folder: string, i: number): Promise<string> {
   const grants = [
-    "--allow-net=127.0.0.0/8,0.0.0.0",
+    "--allow-net=127.0.0.0/8,0.0.0.0,[::1],[::],localhost",
     "--allow-read",
     "--allow-env",
     "--allow-write=.",
@@ -72,6 +73,16 @@ Deno.test("the library's two one-liners find servers from a folder of their own"
     assert(queried.includes(`host: "${HOST}"`) && queried.includes("port: 19132"), queried);
     assert(scanned.startsWith(`${HOST} 19132 ${name} `), scanned);
     assertEquals(scanned.trim().split("\n").length, 1);
+  });
+});
+
+Deno.test("a program finds a server by its name, with the system's resolver", async () => {
+  await using server = listenSlp(slpServer("vanilla"), "127.0.0.1");
+  const example = EXAMPLES[1].replace("192.168.1.0/24", `localhost:${server.port}`);
+  await withExamples(async (folder) => {
+    await Deno.writeTextFile(`${folder}/1.ts`, example);
+    const scanned = await runExample(folder, 1);
+    assert(scanned.startsWith(`127.0.0.1 ${server.port} `), scanned);
   });
 });
 

@@ -1,12 +1,15 @@
-/** scan() of the library, over real sockets. */
+/** The functions of the library over real sockets: none may be left open. */
 import { assert, assertEquals } from "@std/assert";
 import { drawFleet } from "../../src/fleet/simulate/draw_fleet.ts";
 import { openFleet } from "../../src/fleet/simulate/open_fleet.ts";
 import { systemClock } from "../../src/net/clock.ts";
+import { query } from "../../src/library/query.ts";
 import { scan } from "../../src/library/scan.ts";
+import { watch } from "../../src/library/watch.ts";
 import { serverId, type ServerRecord } from "../../src/core/record.ts";
 
 const RANGE = { start: 0x7f230000, end: 0x7f230040 };
+const ONE = { start: 0x7f230101, end: 0x7f230102 };
 const QUICK = { cooldownMs: 100, retries: 0, timeoutMs: 500 };
 
 Deno.test("scan() yields every server of a range once", async () => {
@@ -37,4 +40,15 @@ Deno.test("a signal ends the loop", async () => {
   const found = await Array.fromAsync(scan(["127.36.0.0/16"], { ...QUICK, rate: 100, signal }));
   assertEquals(found, []);
   assert(performance.now() - started < 10_000, "65,536 targets would take eleven minutes");
+});
+
+Deno.test("leaving the loops of query() and watch() closes their sockets", async () => {
+  const hosts = drawFleet({ servers: 1, range: ONE, seed: 2, software: ["paper"] });
+  await using _fleet = await openFleet(hosts, { clock: systemClock, seed: 1 });
+  for await (const { event } of watch(["127.35.1.1:25565"])) {
+    assertEquals(event, "online");
+    break;
+  }
+  const [server] = await query("127.35.1.1:25565");
+  assertEquals(server.protocols, ["slp", "query"]);
 });

@@ -37,7 +37,7 @@ Deno.test("leaving the loop ends the scan", async () => {
 Deno.test("a signal ends the loop", async () => {
   const started = performance.now();
   const signal = AbortSignal.timeout(200);
-  const found = await Array.fromAsync(scan(["127.36.0.0/16"], { ...QUICK, rate: 100, signal }));
+  const found = await Array.fromAsync(scan(["127.58.0.0/16"], { ...QUICK, rate: 100, signal }));
   assertEquals(found, []);
   assert(performance.now() - started < 10_000, "65,536 targets would take eleven minutes");
 });

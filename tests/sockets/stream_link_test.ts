@@ -10,8 +10,8 @@ import type { Stream } from "../../src/net/socket.ts";
 import { STREAM_LIMITS, StreamLink } from "../../src/net/stream_link.ts";
 import { Throttle } from "../../src/net/throttle.ts";
 
-const HOST = 0x7f240001;
-const OWN = 0x7f240002;
+const HOST = 0x7f390001;
+const OWN = 0x7f390002;
 const NEVER = new AbortController().signal;
 const FREE = { rate: undefined, netRate: undefined, hostRate: undefined };
 
@@ -20,7 +20,7 @@ async function withPeer<T>(
   serve: (conn: Deno.TcpConn) => Promise<void>,
   work: (endpoint: Endpoint) => Promise<T>,
 ): Promise<{ result: T; from: string }> {
-  const listener = Deno.listen({ hostname: "127.36.0.1", port: 0 });
+  const listener = Deno.listen({ hostname: "127.57.0.1", port: 0 });
   let from = "";
   const serving = (async () => {
     for await (const conn of listener) {
@@ -54,14 +54,14 @@ async function withReset<T>(work: (endpoint: Endpoint) => Promise<T>): Promise<T
   const server = createServer((socket) => {
     socket.on("error", () => {}).once("data", () => socket.resetAndDestroy());
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.36.0.1", resolve));
+  await new Promise<void>((resolve) => server.listen(0, "127.57.0.1", resolve));
   const { port } = server.address() as { port: number };
   const result = await work({ address: HOST, port });
   await new Promise((resolve) => server.close(resolve));
   return result;
 }
 
-for (const [own, from] of [[undefined, "127.0.0.1"], [OWN, "127.36.0.2"]] as const) {
+for (const [own, from] of [[undefined, "127.0.0.1"], [OWN, "127.57.0.2"]] as const) {
   const which = own === undefined ? "the system's address" : "an address of ours";
   Deno.test(`a connection from ${which} sends, receives and ends`, async () => {
     const { result, from: source } = await withPeer(echo, async (endpoint) => {

@@ -8,7 +8,7 @@ import { PROTOCOLS, USUAL_PROTOCOLS } from "../../../src/protocols/list.ts";
 import { usualPorts } from "../../../src/protocols/usual_ports.ts";
 import { start } from "../../cli/program.ts";
 
-const RANGE = { start: 0x7f2d0000, end: 0x7f2d0100 };
+const RANGE = { start: 0x7f330000, end: 0x7f330100 };
 
 function freePort(): number {
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
@@ -105,7 +105,7 @@ Deno.test("2,000 idle and 2,000 slow connections to --metrics change no row and 
   const hosts = drawFleet({ servers: 60, range: RANGE, seed: 5 });
   await using _fleet = await openFleet(hosts, { clock: systemClock, seed: 1 });
   const expected = hosts.map(({ entry }) => entry);
-  const range = ["127.45.0.0/24", "--rate", "500", "--seed", "1"];
+  const range = ["127.51.0.0/24", "--rate", "500", "--seed", "1"];
   const scan = await attacked(
     ["scan", ...range, "--format", "ndjson", "-o", "-"],
     async ({ child }) => void await child.status,

@@ -6,7 +6,7 @@ import { openFleet } from "../../../src/fleet/simulate/open_fleet.ts";
 import { systemClock } from "../../../src/net/clock.ts";
 import { finish, run, SCAN, start, until } from "../../cli/program.ts";
 
-const RANGE = { start: 0x7f2e0000, end: 0x7f2e0100 };
+const RANGE = { start: 0x7f360000, end: 0x7f360100 };
 const SERVERS = 40;
 
 /** A receiver that can be down. */

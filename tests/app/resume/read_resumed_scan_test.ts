@@ -455,17 +455,17 @@ Deno.test("who opted out before a kill is marked in the database when the scan g
   await inFolder(async (folder) => {
     const database = `${folder}/rows.db`;
     const checkpoint = `${database}.checkpoint`;
-    const child = start(["scan", "127.38.0.1", "--cooldown", "2s", "-o", database]);
+    const child = start(["scan", "127.60.0.1", "--cooldown", "2s", "-o", database]);
     await until(child, async () => (await text(checkpoint)).length > 0);
     await kill(child);
     const list = await text(`${checkpoint}.list`);
-    await put(`${checkpoint}.list`, `${list}! 127.38.0.9\n`);
+    await put(`${checkpoint}.list`, `${list}! 127.60.0.9\n`);
     const resumed = await run(["scan", "--resume", checkpoint, "--max-runtime", "1s"]);
     assertEquals(resumed.code, 0, resumed.stderr);
     const opened = new DatabaseSync(database);
     const marked = opened.prepare("select host from opt_outs").all().map(({ host }) => host);
     opened.close();
-    assertEquals(marked, ["127.38.0.9"]);
+    assertEquals(marked, ["127.60.0.9"]);
   });
 });
 

@@ -57,13 +57,13 @@ Deno.test("a scan whose reader leaves ends quietly, and goes on where it has oth
   withList(async (list) => {
     const folder = list.slice(0, -5);
     const hosts = drawFleet({
-      ...{ servers: 5, range: { start: 0x7f2d0000, end: 0x7f2d0010 }, seed: 2 },
+      ...{ servers: 5, range: { start: 0x7f340000, end: 0x7f340010 }, seed: 2 },
       software: ["pocketmine"],
     });
     await using _fleet = await openFleet(hosts, { clock: systemClock, seed: 1 });
     const scan = (...args: string[]) => () =>
       main([
-        ...["scan", "127.45.0.0/28", "--protocol", "raknet", "--cooldown", "200ms"],
+        ...["scan", "127.52.0.0/28", "--protocol", "raknet", "--cooldown", "200ms"],
         ...["--timeout", "500ms", "--stats-every", "60s", ...args],
       ]);
     for (const format of ["csv", "ndjson", "json", "table"]) {
@@ -100,7 +100,7 @@ Deno.test("an export whose reader leaves ends quietly, and goes on where it has 
 Deno.test("a full device ends a scan though it has other outputs", () =>
   withList(async (list) => {
     const outputs = ["-o", "-", "-o", `${list}.ndjson`];
-    const args = ["scan", "127.45.0.1", "--protocol", "raknet", "--cooldown", "200ms", ...outputs];
+    const args = ["scan", "127.52.0.1", "--protocol", "raknet", "--cooldown", "200ms", ...outputs];
     // The head of a CSV is written where there is no row.
     const run = () => main([...args, "--format", "csv"]);
     const [code, text] = await withMessages(() => withFault("stdout", FULL, run));
@@ -116,12 +116,12 @@ Deno.test({
       const folder = list.slice(0, -5);
       const [left, gate] = ["left", "gate"].map((name) => `${folder}/${name}`);
       await new Deno.Command("sh", { args: ["-c", `mkfifo ${left} ${gate}`] }).output();
-      const plan = { servers: 5, range: { start: 0x7f2d0000, end: 0x7f2d0010 }, seed: 2 };
+      const plan = { servers: 5, range: { start: 0x7f340000, end: 0x7f340010 }, seed: 2 };
       const hosts = drawFleet({ ...plan, software: ["pocketmine"] });
       await using _fleet = await openFleet(hosts, { clock: systemClock, seed: 1 });
       const scan = (...paths: string[]) =>
         main([
-          ...["scan", "127.45.0.0/28", "--protocol", "raknet", "--cooldown", "200ms"],
+          ...["scan", "127.52.0.0/28", "--protocol", "raknet", "--cooldown", "200ms"],
           ...["--format", "ndjson", ...paths.flatMap((path) => ["-o", path])],
         ]);
       const read = async () => {

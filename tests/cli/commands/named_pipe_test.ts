@@ -2,7 +2,7 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { finish, run, start } from "../program.ts";
 
-const TARGET = "127.46.0.1";
+const TARGET = "127.56.0.1";
 const SCAN = ["scan", TARGET, "--protocol", "raknet", "--cooldown", "1ms", "--format", "ndjson"];
 
 /** Runs a test with a pipe that no program reads. */
@@ -67,7 +67,7 @@ test(
   "the first signal ends a resumed scan that waits for the reader of a pipe",
   async (pipe, folder) => {
     const checkpoint = `${folder}/checkpoint`;
-    const targets = ["scan", "127.46.0.0/24", ...SCAN.slice(2)];
+    const targets = ["scan", "127.56.0.0/24", ...SCAN.slice(2)];
     const limits = ["--rate", "100", "--max-runtime", "50ms", "--checkpoint", checkpoint];
     const reading = Deno.readTextFile(pipe);
     const first = await run([...targets, ...limits, "-o", pipe]);

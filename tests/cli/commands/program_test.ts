@@ -536,13 +536,13 @@ Deno.test("a fleet writes its truth and its log", async () => {
   await inFolder(async (folder) => {
     const files = ["--manifest", `${folder}/truth.ndjson`, "--log", `${folder}/log.ndjson`];
     const faults = ["--duplicate", "50", "--delay", "2ms", "--jitter", "2ms"];
-    const fleet = ["--servers", "3", "--range", "127.34.0.0/24", ...faults];
+    const fleet = ["--servers", "3", "--range", "127.59.0.0/24", ...faults];
     const child = start(["fleet", ...fleet, ...files]);
     await until(
       child,
       async () => (await Deno.readTextFile(`${folder}/truth.ndjson`)).split("\n").length === 4,
     );
-    const scan = await run(["scan", "127.34.0.0/24", ...QUICK, "-q", "--format", "ndjson"]);
+    const scan = await run(["scan", "127.59.0.0/24", ...QUICK, "-q", "--format", "ndjson"]);
     assertEquals([scan.code, readNdjson(scan.stdout).length], [0, 3]);
     child.kill("SIGINT");
     assertEquals((await finish(child)).code, 0);

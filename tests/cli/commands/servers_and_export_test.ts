@@ -241,7 +241,7 @@ Deno.test("old observations are pruned by prune, and at the end of a scan with -
     const hours = await run(["prune", list, "--keep", "24h"], { permissions: WRITE });
     assertEquals([hours.code, hours.stderr], [0, `"${list}": 2 observations pruned\n`]);
     assertEquals(seen(), [3, HOUR + 1]);
-    const scan = ["scan", "127.45.0.1", "-p", "7", "--protocol", "raknet", "--cooldown", "1ms"];
+    const scan = ["scan", "127.53.0.1", "-p", "7", "--protocol", "raknet", "--cooldown", "1ms"];
     const days = await run([...scan, "-o", list, "--keep", "1h"]);
     assertStringIncludes(days.stderr, `"${list}": 1 observation pruned`);
     assertEquals(seen(), [HOUR + 1]);

@@ -1,3 +1,4 @@
+/** Covers src/classify/. */
 import { assert, assertEquals } from "@std/assert";
 import { classify } from "../../src/classify/mod.ts";
 import { emptyRecord, type Facts, type ServerRecord } from "../../src/core/record.ts";

@@ -1,3 +1,4 @@
+/** Covers src/core/endpoints.ts. */
 import { assert, assertEquals } from "@std/assert";
 import fc from "npm:fast-check@4.10.2";
 import { type Endpoint, endpointKey } from "../../src/core/address.ts";

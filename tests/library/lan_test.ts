@@ -1,4 +1,8 @@
-/** lan() of the library, on a simulated network. */
+/**
+ * lan() of the library, on a simulated network.
+ *
+ * Covers src/app/lan/.
+ */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { InputError } from "../../src/core/errors.ts";
 import { lan, type LanOptions } from "../../src/library/lan.ts";

@@ -1,4 +1,8 @@
-/** The examples of docs/library.md, as programs of their own outside the repository. */
+/**
+ * The examples of docs/library.md, as programs of their own outside the repository.
+ *
+ * Covers src/testing/start_fleet.ts.
+ */
 import { assert, assertEquals } from "@std/assert";
 import { listenSlp, slpServer } from "../fakes/slp.ts";
 import { startFleet } from "../../src/testing/start_fleet.ts";

@@ -1,4 +1,8 @@
-/** query() of the library, on a simulated network. */
+/**
+ * query() of the library, on a simulated network.
+ *
+ * Covers src/app/query_host.ts and src/net/network.ts.
+ */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { InputError } from "../../src/core/errors.ts";
 import { query, type QueryOptions } from "../../src/library/query.ts";

@@ -1,4 +1,9 @@
-/** scan() of the library, on a simulated network. */
+/**
+ * scan() of the library, on a simulated network.
+ *
+ * Covers src/library/, src/testing/simulated_network.ts, src/scan/require_ports.ts and
+ * src/scan/scan_id.ts.
+ */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { InputError } from "../../src/core/errors.ts";
 import { serverId, type ServerRecord } from "../../src/core/record.ts";

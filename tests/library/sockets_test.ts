@@ -1,4 +1,8 @@
-/** The functions of the library over real sockets: none may be left open. */
+/**
+ * The functions of the library over real sockets: none may be left open.
+ *
+ * Covers src/app/system_network.ts.
+ */
 import { assert, assertEquals } from "@std/assert";
 import { drawFleet } from "../../src/fleet/simulate/draw_fleet.ts";
 import { openFleet } from "../../src/fleet/simulate/open_fleet.ts";

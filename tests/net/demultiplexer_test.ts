@@ -1,3 +1,4 @@
+/** Covers src/net/socket.ts. */
 import { assertEquals } from "@std/assert";
 import type { Endpoint } from "../../src/core/address.ts";
 import { Demultiplexer, exclusiveLink } from "../../src/net/demultiplexer.ts";

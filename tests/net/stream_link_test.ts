@@ -1,3 +1,4 @@
+/** Covers src/testing/fake_network.ts and src/testing/fake_streams.ts. */
 import { assert, assertEquals } from "@std/assert";
 import type { StreamAct, StreamResponder } from "../../src/fleet/simulate/responder.ts";
 import {

@@ -1,3 +1,4 @@
+/** Covers src/net/caps.ts. */
 import { assert, assertEquals } from "@std/assert";
 import fc from "npm:fast-check@4.10.2";
 import type { Address } from "../../src/core/address.ts";

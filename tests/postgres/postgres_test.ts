@@ -1,4 +1,8 @@
-/** What holds for PostgreSQL alone: run by `deno task postgres`. */
+/**
+ * What holds for PostgreSQL alone: run by `deno task postgres`.
+ *
+ * Covers src/store/database/postgres.ts.
+ */
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { InputError } from "../../src/core/errors.ts";
 import { drawFleet } from "../../src/fleet/simulate/draw_fleet.ts";

@@ -1,3 +1,4 @@
+/** Covers src/protocols/protocol.ts. */
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { Malformed } from "../../src/core/bytes.ts";
 import { Stamp } from "../../src/net/socket.ts";

@@ -1,3 +1,4 @@
+/** Covers src/protocols/lan/. */
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { createCipheriv, createHmac } from "node:crypto";
 import { concat, Malformed, Truncated } from "../../src/core/bytes.ts";

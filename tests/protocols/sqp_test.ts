@@ -1,3 +1,4 @@
+/** Covers src/protocols/sqp/. */
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { concat, Malformed, Truncated } from "../../src/core/bytes.ts";
 import { drawIdentity } from "../../src/fleet/simulate/server_identity.ts";

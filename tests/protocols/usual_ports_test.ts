@@ -1,4 +1,8 @@
-/** Usual ports: src/protocols/usual_ports.ts. */
+/**
+ * Usual ports: src/protocols/usual_ports.ts.
+ *
+ * Covers src/protocols/list.ts.
+ */
 import { assertEquals } from "@std/assert";
 import { PROTOCOLS } from "../../src/protocols/list.ts";
 import { hasUsualPort, parseUsualPorts, usualPorts } from "../../src/protocols/usual_ports.ts";

@@ -1,3 +1,7 @@
+/**
+ * Covers src/scan/, src/inspect/, src/scan/inspect_stage/, src/scan/sweep_stage/,
+ * src/sweep/sweep.ts and src/sweep/connection_passes.ts.
+ */
 import { assert, assertEquals } from "@std/assert";
 import { type Endpoint, formatEndpoint, parseIpv4 } from "../../src/core/address.ts";
 import { audit } from "../../src/fleet/judge/audit.ts";

@@ -1,3 +1,4 @@
+/** Covers src/sinks/file_identity.ts and src/sinks/read_endpoints.ts. */
 import { assertEquals, assertRejects } from "@std/assert";
 import { InputError } from "../../src/core/errors.ts";
 import { emptyRecord, FIELDS, type ServerRecord } from "../../src/core/record.ts";

@@ -1,3 +1,4 @@
+/** Covers src/sinks/nmap_files.ts, src/sinks/xml_tags.ts and src/sinks/read_rows.ts. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import fc from "npm:fast-check@4.10.2";
 import { emptyRecord, FIELDS, serverId, type ServerRecord } from "../../src/core/record.ts";

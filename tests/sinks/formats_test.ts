@@ -1,3 +1,4 @@
+/** Covers src/sinks/csv.ts, src/sinks/line_formats.ts and src/sinks/sink.ts. */
 import { assert, assertEquals } from "@std/assert";
 import { parse } from "@std/csv";
 import fc from "npm:fast-check@4.10.2";

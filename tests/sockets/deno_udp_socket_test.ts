@@ -1,4 +1,8 @@
-/** Properties of the portable engine alone, on loopback. */
+/**
+ * Properties of the portable engine alone, on loopback.
+ *
+ * Covers src/net/deno/udp_socket.ts and src/net/receive_drain.ts.
+ */
 import { assertEquals, assertNotEquals, assertRejects, assertThrows } from "@std/assert";
 import { systemClock } from "../../src/net/clock.ts";
 import { openGroupSocket, openLinkSocket, openSocket } from "../../src/net/deno/udp_socket.ts";

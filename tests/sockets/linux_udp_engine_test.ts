@@ -1,4 +1,12 @@
-/** Properties of the fast engine alone: Linux, through FFI. */
+/**
+ * Properties of the fast engine alone: Linux, through FFI.
+ *
+ * Covers src/net/linux/batch_sender.ts, src/net/linux/udp_engine.ts, src/net/linux/udp_socket.ts,
+ * src/net/linux/batch/message_batch.ts, src/net/linux/batch/target_batch.ts,
+ * src/net/linux/batch/transmit.ts, src/net/linux/ffi/libc.ts, src/net/linux/ffi/mmsghdr.ts,
+ * src/net/linux/ffi/socket_memory.ts, src/net/linux/thread/blocking_send.ts,
+ * src/net/linux/thread/send_thread.ts and src/net/linux/thread/send_worker.ts.
+ */
 import { Endpoints } from "../../src/core/endpoints.ts";
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import type { Libc } from "../../src/net/linux/ffi/libc.ts";

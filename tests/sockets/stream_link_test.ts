@@ -1,4 +1,8 @@
-/** Streams over real sockets, on loopback. */
+/**
+ * Streams over real sockets, on loopback.
+ *
+ * Covers src/net/deno/tcp_dialer.ts and src/net/file_descriptors.ts.
+ */
 import { assert, assertEquals } from "@std/assert";
 import { createServer } from "node:net";
 import type { Endpoint } from "../../src/core/address.ts";

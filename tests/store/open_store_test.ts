@@ -1,3 +1,4 @@
+/** Covers src/store/database/postgres_url.ts and src/store/database_location.ts. */
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { InputError } from "../../src/core/errors.ts";
 import { parseDatabaseLocation } from "../../src/store/database_location.ts";

@@ -1,3 +1,4 @@
+/** Covers src/store/missing_servers.ts, src/store/opt_outs.ts and src/store/record_writer.ts. */
 import { assertEquals, assertRejects } from "@std/assert";
 import { parseAddress } from "../../src/core/address.ts";
 import type { ServerRecord } from "../../src/core/record.ts";

@@ -1,3 +1,4 @@
+/** Covers src/sweep/trail.ts. */
 import { assertEquals } from "@std/assert";
 import {
   CONNECTION_ORDERS,

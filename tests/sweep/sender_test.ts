@@ -1,3 +1,4 @@
+/** Covers src/sweep/batches_in_flight.ts. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { Random } from "../../src/fleet/random.ts";
 import type { Clock } from "../../src/net/clock.ts";

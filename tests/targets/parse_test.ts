@@ -1,3 +1,4 @@
+/** Covers src/targets/octet_ranges.ts and src/targets/ports.ts. */
 import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
 import fc from "npm:fast-check@4.10.2";
 import { Address4, Address6 } from "npm:ip-address@10.7.6";

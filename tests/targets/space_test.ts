@@ -1,3 +1,4 @@
+/** Covers src/targets/permutation.ts and src/targets/priority_order.ts. */
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { InputError } from "../../src/core/errors.ts";
 import { Random } from "../../src/fleet/random.ts";

@@ -1,3 +1,4 @@
+/** Covers src/app/databases/. */
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
 import { formatConfig } from "../../../src/cli/options/config_file.ts";

@@ -1,4 +1,8 @@
-/** Which engine a scan uses, and what it says of it. */
+/**
+ * Which engine a scan uses, and what it says of it.
+ *
+ * Covers src/app/engines/.
+ */
 import {
   assert,
   assertEquals,

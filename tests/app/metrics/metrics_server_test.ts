@@ -1,3 +1,4 @@
+/** Covers src/app/metrics/. */
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { Histogram, prometheusText } from "../../../src/app/metrics/prometheus_text.ts";
 import { parseMetrics } from "../../../src/app/metrics/metrics_place.ts";

@@ -1,3 +1,4 @@
+/** Covers src/app/outputs/open_outputs.ts and src/app/outputs/output_formats.ts. */
 import { assertEquals, assertThrows } from "@std/assert";
 import { readCommandLine } from "../../../src/cli/options/read_options.ts";
 import { refuseFiles } from "../../../src/app/outputs/path_conflicts.ts";

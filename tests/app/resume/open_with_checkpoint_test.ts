@@ -1,3 +1,4 @@
+/** Covers src/core/checked_json.ts. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import {
   formatConfiguration,

@@ -1,3 +1,7 @@
+/**
+ * Covers src/app/targets/scan_plan.ts, src/targets/builtin_lists.ts, src/targets/permission.ts and
+ * src/targets/density.ts.
+ */
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { type Address, endpointKey, parseAddress } from "../../../src/core/address.ts";
 import { readCommandLine } from "../../../src/cli/options/read_options.ts";

@@ -1,3 +1,4 @@
+/** Covers src/app/targets/servers_in_files.ts. */
 import { assertEquals, assertRejects } from "@std/assert";
 import { readWatchTargets, type WatchSources } from "../../../src/app/targets/watch_targets.ts";
 import { readServerRows } from "../../../src/app/targets/servers_in_files.ts";

@@ -1,3 +1,6 @@
+/**
+ * Covers src/cli/commands/history.ts, src/cli/commands/import.ts and src/cli/commands/prune.ts.
+ */
 import { DatabaseSync } from "node:sqlite";
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { InputError } from "../../../src/core/errors.ts";

@@ -1,3 +1,4 @@
+/** Covers src/cli/term/event_lines.ts. */
 import { DatabaseSync } from "node:sqlite";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { formatEndpoint } from "../../../src/core/address.ts";

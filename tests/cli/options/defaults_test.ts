@@ -1,4 +1,8 @@
-/** Help tells of each command the defaults that it runs with. */
+/**
+ * Help tells of each command the defaults that it runs with.
+ *
+ * Covers src/app/settings/defaults.ts and src/fleet/usual_fleet.ts.
+ */
 import { assert, assertEquals } from "@std/assert";
 import { commandHelp } from "../../../src/cli/options/help_text.ts";
 import { type Command, COMMAND_NAMES } from "../../../src/cli/options/commands.ts";

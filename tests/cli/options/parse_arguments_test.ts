@@ -1,3 +1,7 @@
+/**
+ * Covers src/app/settings/given_options.ts, src/app/settings/scan_settings.ts, src/cli/options/,
+ * src/cli/options/groups/ and src/core/errors.ts.
+ */
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { readArgs } from "../../../src/cli/options/parse_arguments.ts";
 import { readOptions } from "../../../src/cli/options/read_options.ts";

@@ -1,4 +1,8 @@
-/** What help says of protocols: src/cli/options/protocol_help.ts. */
+/**
+ * What help says of protocols: src/cli/options/protocol_help.ts.
+ *
+ * Covers src/core/schema.ts.
+ */
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import {
   defaultProtocols,

@@ -1,3 +1,4 @@
+/** Covers src/core/display_width.ts. */
 import { assert, assertEquals } from "@std/assert";
 import { LiveLanTable, tableLines } from "../../../src/cli/term/live_lan_table.ts";
 import { displayWidth, fitWidth } from "../../../src/core/display_width.ts";

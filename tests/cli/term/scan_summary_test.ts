@@ -1,3 +1,4 @@
+/** Covers src/cli/term/scan_continuation.ts. */
 import { programName } from "../../../src/cli/term/console.ts";
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import type { Continuable } from "../../../src/cli/term/scan_continuation.ts";

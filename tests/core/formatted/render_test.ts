@@ -1,3 +1,4 @@
+/** Covers src/core/formatted/mod.ts and src/core/formatted/style.ts. */
 import { assert, assertEquals } from "@std/assert";
 import fc from "npm:fast-check@4.10.2";
 import {

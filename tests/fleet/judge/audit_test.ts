@@ -1,3 +1,4 @@
+/** Covers src/fleet/witness_log.ts. */
 import { assertEquals } from "@std/assert";
 import { audit, type AuditRules } from "../../../src/fleet/judge/audit.ts";
 import type { WitnessLine } from "../../../src/fleet/witness_log.ts";

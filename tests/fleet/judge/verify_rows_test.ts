@@ -1,3 +1,4 @@
+/** Covers src/fleet/judge/expected_rows.ts and src/fleet/manifest.ts. */
 import { assert, assertEquals } from "@std/assert";
 import {
   formatManifest,

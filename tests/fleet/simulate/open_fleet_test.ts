@@ -1,3 +1,9 @@
+/**
+ * Covers src/fleet/random.ts, src/fleet/simulate/, src/fleet/simulate/hostile/,
+ * src/fleet/simulate/network/, src/fleet/simulate/query/, src/fleet/simulate/raknet/,
+ * src/fleet/simulate/sqp/, src/net/deno/tcp_listener.ts and
+ * src/fleet/simulate/slp/slp_connection.ts.
+ */
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { InputError } from "../../../src/core/errors.ts";
 import { drawDelays } from "../../../src/fleet/simulate/network/faults.ts";

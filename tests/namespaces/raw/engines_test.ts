@@ -1,4 +1,10 @@
-/** The engines that write frames, over the pair that `../engines.sh` sets up. */
+/**
+ * The engines that write frames, over the pair that `../engines.sh` sets up.
+ *
+ * Covers src/net/linux/frame_socket.ts, src/net/linux/packet_sender.ts,
+ * src/net/linux/xdp_sender.ts, src/net/linux/xdp/xdp_socket.ts, src/net/linux/batch/frame_batch.ts
+ * and src/net/linux/ffi/sockaddr_ll.ts.
+ */
 import { SendThread } from "../../../src/net/linux/thread/send_thread.ts";
 import { PacketSender } from "../../../src/net/linux/packet_sender.ts";
 import { type FrameSender, FrameSocket } from "../../../src/net/linux/frame_socket.ts";

@@ -1,4 +1,8 @@
-/** The program with engines that write frames, as a user runs it. */
+/**
+ * The program with engines that write frames, as a user runs it.
+ *
+ * Covers src/net/linux/frame_engines.ts.
+ */
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { finish, type Finished, run, SCAN } from "../../cli/program.ts";
 import { openUdpSocket } from "../../../src/net/linux/udp_engine.ts";

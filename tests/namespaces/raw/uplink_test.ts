@@ -1,4 +1,8 @@
-/** Finding the way, as the kernel finds it, and the gateway's MAC. */
+/**
+ * Finding the way, as the kernel finds it, and the gateway's MAC.
+ *
+ * Covers src/net/linux/netlink/uplink.ts and src/net/linux/netlink/netlink_request.ts.
+ */
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { formatAddress } from "../../../src/core/address.ts";
 import { mix } from "../../../src/core/bits.ts";

@@ -1,3 +1,4 @@
+/** Covers src/protocols/raknet/. */
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import fc from "npm:fast-check@4.10.2";
 import { concat, Malformed, Truncated } from "../../../src/core/bytes.ts";

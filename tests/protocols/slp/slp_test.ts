@@ -1,3 +1,4 @@
+/** Covers src/protocols/slp/. */
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import fc from "npm:fast-check@4.10.2";
 import { concat, Malformed, Reader, Truncated } from "../../../src/core/bytes.ts";

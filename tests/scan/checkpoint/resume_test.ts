@@ -1,3 +1,4 @@
+/** Covers src/scan/checkpoint/. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { formatAddress } from "../../../src/core/address.ts";
 import { InputError } from "../../../src/core/errors.ts";

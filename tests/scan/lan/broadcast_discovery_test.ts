@@ -1,3 +1,4 @@
+/** Covers src/scan/lan/. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { Malformed } from "../../../src/core/bytes.ts";
 import { drawFleet } from "../../../src/fleet/simulate/draw_fleet.ts";

@@ -1,3 +1,4 @@
+/** Covers src/store/database/database.ts and src/store/database/migrate.ts. */
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { InputError } from "../../../src/core/errors.ts";
 import { Unavailable } from "../../../src/store/database/database.ts";

@@ -1,3 +1,4 @@
+/** Covers src/sweep/canaries/canary_schedule.ts. */
 import { assert, assertEquals } from "@std/assert";
 import { formatEndpoint } from "../../../src/core/address.ts";
 import { drawFleet } from "../../../src/fleet/simulate/draw_fleet.ts";

@@ -1,3 +1,4 @@
+/** Covers src/sweep/canaries/confidence_interval.ts. */
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { Random } from "../../../src/fleet/random.ts";
 import { clopperPearson } from "../../../src/sweep/canaries/confidence_interval.ts";

@@ -1,3 +1,4 @@
+/** Covers src/sweep/rate/rate_level.ts. */
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { Random } from "../../../src/fleet/random.ts";
 import { RateSearch } from "../../../src/sweep/rate/rate_search.ts";

@@ -1,4 +1,8 @@
-/** The fleet's socket for very many hosts: Linux, through FFI. */
+/**
+ * The fleet's socket for very many hosts: Linux, through FFI.
+ *
+ * Covers src/net/linux/wildcard_socket.ts.
+ */
 import { assertEquals, assertRejects } from "@std/assert";
 import { InputError } from "../../../../src/core/errors.ts";
 import { drawFleet } from "../../../../src/fleet/simulate/draw_fleet.ts";

@@ -1,3 +1,4 @@
+/** Covers src/fleet/simulate/slp/. */
 import { assert, assertEquals } from "@std/assert";
 import { concat } from "../../../../src/core/bytes.ts";
 import { formatSections, parseFormatted } from "../../../../src/core/formatted/mod.ts";

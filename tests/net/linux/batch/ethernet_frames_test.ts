@@ -1,4 +1,8 @@
-/** Frames byte by byte, with checksums compared to plain sums. */
+/**
+ * Frames byte by byte, with checksums compared to plain sums.
+ *
+ * Covers src/core/bits.ts.
+ */
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import { mix } from "../../../../src/core/bits.ts";
 import { Endpoints } from "../../../../src/core/endpoints.ts";

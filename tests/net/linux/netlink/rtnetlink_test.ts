@@ -1,4 +1,9 @@
-/** Rtnetlink messages of a Linux 6.18 kernel, with their decoded values. */
+/**
+ * Rtnetlink messages of a Linux 6.18 kernel, with their decoded values.
+ *
+ * Covers src/net/linux/netlink/arp.ts, src/net/linux/netlink/netlink_messages.ts and
+ * src/net/mac_address.ts.
+ */
 import { assertEquals, assertThrows } from "@std/assert";
 import { Malformed, Truncated } from "../../../../src/core/bytes.ts";
 import { decodeArpReply, encodeArpRequest } from "../../../../src/net/linux/netlink/arp.ts";

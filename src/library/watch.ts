@@ -13,7 +13,7 @@ import { withoutPlayers } from "../scan/inspect_stage/build_record.ts";
 import { OptedOutAddresses } from "../scan/inspect_stage/opted_out_addresses.ts";
 import { uuidv7 } from "../scan/scan_id.ts";
 import type { WatchEvent } from "../watch/events.ts";
-import { firstPollsMs, LEAST_INTERVAL_MS, noCounts, pollServers } from "../watch/watch.ts";
+import { firstPollsMs, MIN_INTERVAL_MS, newWatchCounts, pollServers } from "../watch/watch.ts";
 import type { WatchRules } from "../watch/watched_server.ts";
 import {
   checked,
@@ -105,10 +105,10 @@ async function run(
   const optOuts = new OptedOutAddresses(before, crypto.getRandomValues(new Uint32Array(1))[0]);
   const optedOut = (address: Address) => optOuts.has(address);
   const around = { network, scanId, signal, tell: note, attach: undefined, optedOut };
-  const { poller, board, concurrency } = await openPollingSockets(servers, polling, around);
+  const { poller, sockets, concurrency } = await openPollingSockets(servers, polling, around);
   const polls = pollServers({
     ...{ servers, concurrency, optedOut, signal },
-    ...{ clock: network.clock, random: Math.random, counts: noCounts() },
+    ...{ clock: network.clock, random: Math.random, counts: newWatchCounts() },
     spreadMs: firstPollsMs(servers.length, intervalMs),
     poll: async (server) => {
       await room();
@@ -121,7 +121,7 @@ async function run(
     },
     onEvent: (event) => void add(event),
   });
-  const tasks = [polls, board.listen()].map((task) => task.finally(() => failing.abort()));
+  const tasks = [polls, sockets.listen()].map((task) => task.finally(() => failing.abort()));
   const ends = await Promise.allSettled(tasks);
   for (const end of ends) if (end.status === "rejected") throw end.reason;
 }
@@ -143,7 +143,7 @@ function pollingOf(options: WatchOptions): PollingSettings {
 function rulesOf(options: WatchOptions): WatchRules {
   const { intervalMs, downAfter } = DEFAULTS.watch;
   return {
-    intervalMs: checkedMs("intervalMs", options.intervalMs, LEAST_INTERVAL_MS) ?? intervalMs,
+    intervalMs: checkedMs("intervalMs", options.intervalMs, MIN_INTERVAL_MS) ?? intervalMs,
     downAfter: checked("downAfter", options.downAfter, { least: 1, most: 100 }) ?? downAfter,
     scanId: uuidv7(Date.now(), crypto.getRandomValues(new Uint8Array(10))),
   };

@@ -1,81 +1,85 @@
 /**
- * Events that wait for a webhook, in a file, so that they survive the end of the program:
+ * A persistent queue of events for a webhook. Its file survives the end of the program:
  *
- *     blocksweep webhook spool 1     the first line
- *     {"id":"...",...}               an event, as it is sent
- *     - ID                           events up to this one are done with
+ *     blocksweep webhook spool 1     header with the format's version
+ *     {"id":"...",...}               an event, as the webhook sends it
+ *     - ID                           all events up to this id are removed
  *
- * Lines are only appended. The file is cut when nothing waits, and replaced when most of it is done
- * with. What waits is in memory too, within the same bound.
+ * Lines are appended. The file is truncated when the queue is empty, and rewritten when it is twice as
+ * large as the queue may be. The queue is in memory too, with an equal bound.
  *
  * @module
  */
 import { InputError } from "../core/errors.ts";
 import { type Disk, type DiskFile, systemDisk } from "../sinks/file_operations.ts";
 
-/** The first line. */
+/** The first line of a spool file. */
 const HEAD = "blocksweep webhook spool 1\n";
-/** Bytes of events that wait at the most; of the file, twice as many. */
-export const MOST_SPOOLED = 32 * 1024 * 1024;
+/** Default for the maximum size of the queue, bytes. The file may be twice as large. */
+export const MAX_SPOOLED_BYTES = 32 * 1024 * 1024;
 
-/** An event that waits. */
-interface Waiting {
+/** An event in the queue. */
+interface QueuedEvent {
   readonly id: string;
-  /** Its line, without the end. */
+  /** The event's line, without its line feed. */
   readonly line: Uint8Array<ArrayBuffer>;
 }
 
-/** Where events wait, and how many may. */
+/** Options of {@linkcode EventSpool.open}. */
 export interface EventSpoolOptions {
-  /** The file's path; `undefined`: in memory alone. */
+  /** Path of the spool file; `undefined`: the queue is in memory only. */
   readonly path: string | undefined;
-  /** Told once why the file cannot be written, each time that it begins: it is tried again. */
-  readonly onTrouble: (reason: string) => void;
+  /** Called with the reason when writing the file begins to fail. Later writes are still attempted. */
+  readonly onWriteError: (reason: string) => void;
   /** The file system. Default: the machine's. */
   readonly disk?: Disk;
-  /** Bytes that may wait. Default: {@linkcode MOST_SPOOLED}. */
-  readonly most?: number;
+  /** Maximum size of the queue, bytes. Default: {@linkcode MAX_SPOOLED_BYTES}. */
+  readonly maxBytes?: number;
 }
 
-/** A queue of events: the oldest first. */
+/** A persistent first-in, first-out queue of events. */
 export class EventSpool {
-  /** Events that were in the file when it was opened. */
+  /** Number of events in the file when it was opened. */
   readonly recovered: number;
-  /** Lines of the file that could not be read. */
+  /** Number of lines in the file that could not be parsed. */
   readonly damaged: number;
-  readonly #queue: Waiting[];
-  /** The first of the queue that waits. */
+  readonly #queue: QueuedEvent[];
+  /** Index of the oldest event in the array: those before it are removed. */
   #first = 0;
+  /** Size of the queue. */
   #bytes = 0;
-  /** Lines that are not in the file yet. */
+  /** Lines that are not written to the file yet. */
   #pending: Uint8Array<ArrayBuffer>[] = [];
-  /** Bytes of the file. */
+  /** Size of the file, bytes. */
   #length: number;
-  /** Whether the file lacks something that can only come back by writing it anew. */
+  /** Whether a write failed, so that the file must be rewritten. */
   #broken = false;
-  #told = false;
+  /** Whether the present failure was reported. */
+  #reported = false;
   #writing: Promise<void> | undefined;
 
   private constructor(
     private file: DiskFile | undefined,
-    { waiting, damaged, length }: Found,
+    { events, damaged, length }: SpoolContent,
     private readonly options: EventSpoolOptions,
   ) {
-    this.#queue = waiting;
-    this.recovered = waiting.length;
+    this.#queue = events;
+    this.recovered = events.length;
     this.damaged = damaged;
     this.#length = length;
-    for (const { line } of waiting) this.#bytes += line.length + 1;
+    for (const { line } of events) this.#bytes += line.length + 1;
   }
 
   /**
-   * Opens a file, or makes it, with what an earlier run left in it; a torn last line is cut off.
+   * Opens a spool file with the events of an earlier run, or creates one. An incomplete last line is
+   * removed.
    *
-   * @throws InputError when another process uses it, or it is something else; what opening throws.
+   * @throws InputError when another process uses the file, or when it is no spool file; errors of the
+   * file system.
    */
   static async open(options: EventSpoolOptions): Promise<EventSpool> {
     const { path, disk = systemDisk } = options;
-    if (path === undefined) return new EventSpool(undefined, nothing(), options);
+    if (path === undefined) return new EventSpool(undefined, emptyContent(), options);
     const file = await disk.open(path, "make");
     try {
       if (!await file.lock()) {
@@ -83,32 +87,33 @@ export class EventSpool {
           `Cannot use "${path}": another watch uses it; name another file with --webhook-spool`,
         );
       }
-      const found = readSpool(await file.read(), path);
-      await disk.remove(`${path}.part`); // of a run that was killed while it replaced the file
-      if (found.length === 0) await file.write(0, encoder.encode(HEAD));
-      const length = Math.max(found.length, HEAD.length);
+      const content = parseSpool(await file.read(), path);
+      await disk.remove(`${path}.part`); // left by a process that was killed during a rewrite
+      if (content.length === 0) await file.write(0, encoder.encode(HEAD));
+      const length = Math.max(content.length, HEAD.length);
       await file.truncate(length);
-      return new EventSpool(file, { ...found, length }, options);
+      return new EventSpool(file, { ...content, length }, options);
     } catch (error) {
       await file[Symbol.asyncDispose]();
       throw error;
     }
   }
 
-  /** How many wait. */
+  /** Number of events in the queue. */
   get size(): number {
     return this.#queue.length - this.#first;
   }
 
-  /** Where they are kept when the program ends; `undefined`: nowhere. */
+  /** Path of the spool file; `undefined`: the queue is lost when the program ends. */
   get path(): string | undefined {
     return this.file === undefined ? undefined : this.options.path;
   }
 
   /**
-   * Adds an event.
+   * Adds an event. Drops the oldest events when the queue exceeds its maximum size.
    *
-   * @returns How many of the oldest were dropped for it.
+   * @param text The event as one line of JSON.
+   * @returns The number of dropped events.
    */
   add(id: string, text: string): number {
     const line = encoder.encode(text);
@@ -116,27 +121,27 @@ export class EventSpool {
     this.#bytes += line.length + 1;
     this.#append(line);
     let dropped = 0;
-    for (; this.#bytes > (this.options.most ?? MOST_SPOOLED) && this.size > 1; dropped++) {
-      this.done(this.#queue[this.#first].id);
+    for (; this.#bytes > this.#maxBytes && this.size > 1; dropped++) {
+      this.removeUpTo(this.#queue[this.#first].id);
     }
     return dropped;
   }
 
-  /** The oldest events as a JSON list, and the last one's id. */
-  oldest(most: number): { count: number; last: string; body: Uint8Array<ArrayBuffer> } {
-    const some = this.#queue.slice(this.#first, this.#first + most);
-    const parts = some.flatMap(({ line }, i) => [i === 0 ? OPEN : COMMA, line]);
-    const body = joined([...parts, CLOSE]);
-    return { count: some.length, last: some[some.length - 1].id, body };
+  /** The oldest events, at most `limit`: their number, the id of the last, and a JSON array as bytes. */
+  oldest(limit: number): { count: number; last: string; body: Uint8Array<ArrayBuffer> } {
+    const events = this.#queue.slice(this.#first, this.#first + limit);
+    const parts = events.flatMap(({ line }, i) => [i === 0 ? OPEN : COMMA, line]);
+    const body = concatenate([...parts, CLOSE]);
+    return { count: events.length, last: events[events.length - 1].id, body };
   }
 
   /**
-   * Takes events out, up to the one with this id.
+   * Removes the oldest events, up to and including the one with this id.
    *
-   * @returns How many: none where it was dropped meanwhile.
+   * @returns The number of removed events; 0 when the event was dropped before.
    */
-  done(id: string): number {
-    const at = this.#queue.findIndex((one, i) => i >= this.#first && one.id === id);
+  removeUpTo(id: string): number {
+    const at = this.#queue.findIndex((event, i) => i >= this.#first && event.id === id);
     if (at < 0) return 0;
     const count = at + 1 - this.#first;
     for (let i = this.#first; i <= at; i++) this.#bytes -= this.#queue[i].line.length + 1;
@@ -150,57 +155,61 @@ export class EventSpool {
   }
 
   /**
-   * Resolves when all is written.
+   * Waits until pending lines are written.
    *
-   * @returns Whether the file has all that waits.
+   * @returns Whether the file contains the whole queue.
    */
   async written(): Promise<boolean> {
     await (this.#writing ??= this.#write());
     return this.file !== undefined && !this.#broken;
   }
 
-  /** Writes what is left, closes the file, and removes it where nothing waits. */
+  /**
+   * Writes pending lines and closes the file. Removes the file when the queue is empty.
+   *
+   * @returns Whether the file contains the whole queue.
+   */
   async close(): Promise<boolean> {
-    const kept = await this.written();
+    const isSaved = await this.written();
     const { path, disk = systemDisk } = this.options;
     if (this.file !== undefined && this.size === 0) await disk.remove(path!);
     await this.file?.[Symbol.asyncDispose]();
-    return kept;
+    return isSaved;
   }
 
   #append(line: Uint8Array): void {
     if (this.file === undefined) return;
-    this.#pending.push(joined([line, NEW_LINE]));
+    this.#pending.push(concatenate([line, NEW_LINE]));
     this.#writing ??= this.#write();
   }
 
-  /** Writes until nothing is pending; what fails is made up for by writing all anew. */
+  /** Writes until no line is pending. After a failure, the whole file is rewritten. */
   async #write(): Promise<void> {
-    await Promise.resolve(); // whoever adds several at once has them written together
+    await Promise.resolve(); // lines that are added in one iteration of the event loop are one write
     try {
       while (this.#pending.length > 0 || this.#broken) {
-        const pending = joined(this.#pending);
+        const pending = concatenate(this.#pending);
         this.#pending = [];
-        if (this.size === 0) await this.#empty();
-        else if (this.#broken || this.#length + pending.length > 2 * this.#most) {
-          await this.#replace();
+        if (this.size === 0) await this.#truncate();
+        else if (this.#broken || this.#length + pending.length > 2 * this.#maxBytes) {
+          await this.#rewrite();
         } else await this.#extend(pending);
-        this.#told = this.#broken = false;
+        this.#reported = this.#broken = false;
       }
     } catch (error) {
       this.#broken = true;
-      if (!this.#told) this.options.onTrouble((error as Error).message);
-      this.#told = true;
+      if (!this.#reported) this.options.onWriteError((error as Error).message);
+      this.#reported = true;
     } finally {
       this.#writing = undefined;
     }
   }
 
-  get #most(): number {
-    return this.options.most ?? MOST_SPOOLED;
+  get #maxBytes(): number {
+    return this.options.maxBytes ?? MAX_SPOOLED_BYTES;
   }
 
-  async #empty(): Promise<void> {
+  async #truncate(): Promise<void> {
     await this.file!.truncate(HEAD.length);
     this.#length = HEAD.length;
     await this.file!.sync();
@@ -212,12 +221,12 @@ export class EventSpool {
     await this.file!.sync();
   }
 
-  /** Puts a file with what waits into the place of the old one. */
-  async #replace(): Promise<void> {
+  /** Replaces the file by a new one that contains the queue only. */
+  async #rewrite(): Promise<void> {
     const { path, disk = systemDisk } = this.options;
     const part = `${path}.part`;
     const lines = this.#queue.slice(this.#first).flatMap(({ line }) => [line, NEW_LINE]);
-    const bytes = joined([encoder.encode(HEAD), ...lines]);
+    const bytes = concatenate([encoder.encode(HEAD), ...lines]);
     await disk.remove(part);
     const file = await disk.open(part, "make");
     try {
@@ -239,7 +248,7 @@ const encoder = new TextEncoder();
 const NEW_LINE = encoder.encode("\n");
 const [OPEN, COMMA, CLOSE] = ["[", ",", "]"].map((text) => encoder.encode(text));
 
-function joined(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+function concatenate(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
   let at = 0;
   for (const part of parts) {
@@ -249,47 +258,48 @@ function joined(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   return bytes;
 }
 
-/** What a file holds. */
-interface Found {
-  readonly waiting: Waiting[];
+/** The parsed content of a spool file. */
+interface SpoolContent {
+  readonly events: QueuedEvent[];
+  /** Number of lines that could not be parsed. */
   readonly damaged: number;
-  /** Bytes of whole lines. */
+  /** Size of the complete lines, bytes. */
   readonly length: number;
 }
 
-function nothing(): Found {
-  return { waiting: [], damaged: 0, length: 0 };
+function emptyContent(): SpoolContent {
+  return { events: [], damaged: 0, length: 0 };
 }
 
-/** Reads a file up to its last whole line. */
-function readSpool(bytes: Uint8Array, path: string): Found {
+/** Parses a spool file up to its last complete line. */
+function parseSpool(bytes: Uint8Array, path: string): SpoolContent {
   const length = bytes.lastIndexOf(10) + 1;
   const decoder = new TextDecoder();
-  if (length === 0 && HEAD.startsWith(decoder.decode(bytes))) return nothing();
+  if (length === 0 && HEAD.startsWith(decoder.decode(bytes))) return emptyContent();
   if (!decoder.decode(bytes.subarray(0, HEAD.length)).startsWith(HEAD)) {
     throw new InputError(`Cannot use "${path}": it is no spool of webhook events`);
   }
-  let waiting: Waiting[] = [];
+  let events: QueuedEvent[] = [];
   let damaged = 0;
   for (let at = HEAD.length; at < length;) {
     const end = bytes.indexOf(10, at);
     const line = bytes.slice(at, end);
-    const done = /^- (.+)$/.exec(decoder.decode(line.subarray(0, 100)))?.[1];
-    const id = done === undefined ? idOf(decoder.decode(line)) : undefined;
-    if (id !== undefined) waiting.push({ id, line });
-    else if (done === undefined) damaged++;
-    else waiting = waiting.slice(waiting.findIndex((one) => one.id === done) + 1);
+    const removed = /^- (.+)$/.exec(decoder.decode(line.subarray(0, 100)))?.[1];
+    const id = removed === undefined ? parseId(decoder.decode(line)) : undefined;
+    if (id !== undefined) events.push({ id, line });
+    else if (removed === undefined) damaged++;
+    else events = events.slice(events.findIndex((event) => event.id === removed) + 1);
     at = end + 1;
   }
-  return { waiting, damaged, length };
+  return { events, damaged, length };
 }
 
-/** The id of an event's line; `undefined` where it is none. */
-function idOf(text: string): string | undefined {
+/** Parses the id of an event; `undefined` when the line is no event. */
+function parseId(text: string): string | undefined {
   try {
     const { id } = JSON.parse(text);
     return typeof id === "string" ? id : undefined;
   } catch {
-    return undefined; // a system that crashed may leave anything
+    return undefined; // a crash of the system may leave arbitrary bytes
   }
 }

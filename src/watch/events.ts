@@ -1,79 +1,82 @@
 /**
- * What a watch tells: one event per change of a server.
+ * The events of a watch. Each reports one change of a server.
  *
  * @module
  */
 import type { ServerRecord } from "../core/record.ts";
 import { storable } from "../store/server_columns.ts";
 
-/** What every event says. */
-export interface WatchNote {
-  /** When it was noticed, Unix milliseconds. */
+/** The members that all events have. */
+export interface WatchEventBase {
+  /** When the change was detected, Unix milliseconds. */
   readonly at: number;
-  /** The server's address. */
+  /** The server's address in canonical form. */
   readonly host: string;
-  /** Its port. */
+  /** The server's UDP or TCP port. */
   readonly port: number;
-  /** The name it is watched by; `null` for an address. */
+  /** The host name that the user gave for the server; `null` when the user gave an address. */
   readonly requested_as: string | null;
-  /** The scan's name of the watch, UUIDv7. */
+  /** The watch's identity, UUIDv7. */
   readonly scan_id: string;
 }
 
-/** A value before, and now. */
+/** A column's old value and new value. */
 export type Change = readonly [before: unknown, now: unknown];
 
-/** An event. */
+/** An event of a watch, with a type in its member `event`. */
 export type WatchEvent =
-  & WatchNote
+  & WatchEventBase
   & (
-    /** It answers, for the first time or again; `offline_ms` says after how long. */
+    /** The server replied: for the first time (`offline_ms` is null), or after it was offline so long. */
     | {
       readonly event: "online";
       readonly server: ServerRecord;
       readonly offline_ms: number | null;
     }
-    /** It has not answered so many polls in a row; `last_seen` is Unix milliseconds. */
+    /** The server failed `misses` polls in a row. `last_seen`: time of the last reply, Unix milliseconds. */
     | { readonly event: "offline"; readonly misses: number; readonly last_seen: number | null }
-    /** Columns have other values. */
+    /** Watched columns changed. */
     | { readonly event: "changed"; readonly changes: Readonly<Record<string, Change>> }
-    /** Somebody came or left; names where they are kept and published. */
+    /** The number of players changed. `joined` and `left` are present when the server lists names. */
     | {
       readonly event: "players";
       readonly players_online: Change;
       readonly joined?: readonly string[];
       readonly left?: readonly string[];
     }
-    /** The same place, another RakNet GUID: it was started anew. */
+    /** The RakNet GUID changed, which happens at a restart of the server. */
     | { readonly event: "restarted"; readonly guid: Change }
-    /** Its address asks scanners to stay away: it is polled no more. */
+    /** The server's address opted out. The watch polls the address no more. */
     | { readonly event: "opted_out" }
   );
 
-/** The columns in which a change is told; players, GUID and times have events of their own, or none. */
-export const WATCHED: readonly (keyof ServerRecord)[] = [
+/** Columns whose changes are reported by `changed`. Players and GUID have other events; times have none. */
+export const WATCHED_COLUMNS: readonly (keyof ServerRecord)[] = [
   ...["protocols", "edition", "software", "proxy", "motd", "version", "protocol_version"] as const,
   ...["map", "gamemode", "players_max", "plugins", "port_v4", "port_v6", "favicon_hash"] as const,
 ];
 
-/** The watched columns in which two rows differ. */
+/** The watched columns in which two records differ, with both values. */
 export function changesOf(before: ServerRecord, now: ServerRecord): Record<string, Change> {
   const changes: Record<string, Change> = {};
-  for (const column of WATCHED) {
-    if (!isSame(before[column], now[column])) changes[column] = [before[column], now[column]];
+  for (const column of WATCHED_COLUMNS) {
+    if (!isEqual(before[column], now[column])) changes[column] = [before[column], now[column]];
   }
   return changes;
 }
 
-/** Values of columns: scalars, or lists of them or of plugins; texts as lists hold them. */
-function isSame(a: unknown, b: unknown): boolean {
+/** Compares values of columns. Texts are equal when a database would store equal texts. */
+function isEqual(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (typeof a === "string" && typeof b === "string") return storable(a) === storable(b);
   return typeof a === "object" && JSON.stringify(a) === JSON.stringify(b);
 }
 
-/** Who is in the second list and not in the first. */
-export function newIn(before: readonly string[] | null, now: readonly string[] | null): string[] {
-  const known = new Set(before ?? []);
-  return (now ?? []).filter((name) => !known.has(name));
+/** The names that the second list has and the first list does not have. */
+export function addedNames(
+  before: readonly string[] | null,
+  now: readonly string[] | null,
+): string[] {
+  const earlier = new Set(before ?? []);
+  return (now ?? []).filter((name) => !earlier.has(name));
 }

@@ -1,5 +1,5 @@
 /**
- * Keeping a list up to date while a watch runs: in batches, and never in the way of the watch.
+ * Writes the results of a watch's polls to a database: in batches, without delaying polls.
  *
  * @module
  */
@@ -11,200 +11,210 @@ import type { PolledServer, PollObservation } from "../store/poll_writer.ts";
 import type { WatchEvent } from "./events.ts";
 import type { WatchedServer } from "./watched_server.ts";
 
-/** How often what has gathered is written, milliseconds; after a failure ever more seldom. */
-const EVERY_MS = 1000;
-const SELDOM_MS = 30_000;
-/** Servers, and observations, that are written in one transaction. */
+/** Delay before queued results are written, milliseconds. It doubles with each failure. */
+const WRITE_DELAY_MS = 1000;
+/** Maximum delay after failures, milliseconds. */
+const MAX_DELAY_MS = 30_000;
+/** Maximum numbers of servers and of observations in one transaction. */
 const BATCH = 1000;
-/** Observations that wait at the most; those beyond are lost, the oldest first. */
-const MOST_WAITING = 200_000;
-/** While nothing happens to a server, it is noted so often that it is as it was, milliseconds. */
+/** Default of {@linkcode JournalOptions.maxQueued}. */
+const MAX_QUEUED = 200_000;
+/** Interval of observations of a server without a change, milliseconds. */
 const UNCHANGED_MS = 3_600_000;
-/** And so often where it stands, which says when it was last asked. */
-const STANDS_MS = 60_000;
-const SECONDS = 60;
+/** Interval at which the state of a server without a change is written, milliseconds. */
+const STATE_INTERVAL_MS = 60_000;
+/** The writes of unchanged servers are spread over this number of seconds. */
+const SPREAD_SECONDS = 60;
 
-/** What a journal needs. */
+/** Options of a {@linkcode Journal}. */
 export interface JournalOptions {
-  /** How it is told of. */
+  /** The name of the database in messages. */
   readonly name: string;
-  /** The watch. */
+  /** The watch's identity, UUIDv7. */
   readonly scanId: string;
-  /** Writes into the list; rejects when that fails, and is then called again with the same. */
+  /** Writes to the database. When it rejects, it is called again with equal results. */
   readonly write: (
     servers: readonly PolledServer[],
-    states: readonly PollObservation[],
+    observations: readonly PollObservation[],
     optOuts: readonly OptOut[],
   ) => Promise<void>;
-  /** The clock. */
+  /** The clock of delays and deadlines. */
   readonly clock: Clock;
-  /** Told when writing fails, and when it works again. */
-  readonly tell: (line: string) => void;
-  /** Observations that wait at the most. Default: 200,000. */
-  readonly mostWaiting?: number;
+  /** Receives a message when writing begins to fail, and when it succeeds again. */
+  readonly report: (line: string) => void;
+  /** Maximum number of queued observations. The oldest ones beyond are lost. Default: 200,000. */
+  readonly maxQueued?: number;
 }
 
-/** A row with what came beside it. */
-function withAttached(row: ServerRecord, answer: RecordWithAttachments | undefined): ServerRecord {
-  const attachments = answer?.attachments;
+/** A record with the attachments of the reply. */
+function withAttachments(
+  row: ServerRecord,
+  reply: RecordWithAttachments | undefined,
+): ServerRecord {
+  const attachments = reply?.attachments;
   return attachments === undefined ? row : { ...row, attachments } as RecordWithAttachments;
 }
 
-/** What is known of a server's polls. */
-interface Noted {
-  /** The number of the last. */
+/** The journal's memory of a server. */
+interface PollProgress {
+  /** Number of the last poll, from 1. */
   round: number;
-  /** When it was last observed, and when its stand was last given to be written. */
-  notedAt: number;
-  writtenAt: number;
-  /** Polls in a row that it had not answered then. */
+  /** When an observation was last queued, Unix milliseconds. */
+  observedAt: number;
+  /** When the server's state was last queued, Unix milliseconds. */
+  queuedAt: number;
+  /** Number of failed polls in a row after the last poll. */
   misses: number;
 }
 
-/** Takes polls, and writes them. */
+/** Queues the results of polls and writes them to a database in the background. */
 export class Journal {
-  /** Observations that were written. */
+  /** Number of written observations. */
   written = 0;
-  /** Observations that were lost. */
+  /** Number of lost observations. */
   lost = 0;
-  /** Servers that were polled since they were written, as they stand. */
+  /** States of servers to write, by id. */
   #servers = new Map<string, PolledServer>();
-  #states: PollObservation[] = [];
-  /** Addresses that opted out since that was written. */
+  /** Observations to write. */
+  #observations: PollObservation[] = [];
+  /** Opt-outs to write. */
   #optOuts: OptOut[] = [];
-  /** Servers to which nothing has happened, as they stand: they are written in their time. */
-  readonly #quiet = new Map<string, PolledServer>();
-  readonly #rounds = new Map<WatchedServer, Noted>();
+  /** States of servers without a change, by id: written at their interval, or at the end. */
+  readonly #unchanged = new Map<string, PolledServer>();
+  readonly #progress = new Map<WatchedServer, PollProgress>();
+  /** Cancels the timer of the next write. */
   #cancel: (() => void) | undefined;
   #writing: Promise<void> | undefined;
-  #pause = EVERY_MS;
-  /** Notes that the watch begins, until that is noted: what is observed refers to it. */
+  /** Delay before the next write, milliseconds. */
+  #delayMs = WRITE_DELAY_MS;
+  /** Writes the start of the watch, until that succeeds: observations refer to its row. */
   #begin: (() => Promise<void>) | undefined;
-  /** Observations that are being written. */
-  #underway = 0;
-  /** Whether the list took nothing when it was last tried. */
+  /** Number of observations in the transaction that is under way. */
+  #inFlight = 0;
+  /** Whether the last write failed. */
   failing = false;
-  #over = false;
+  #closed = false;
 
-  /** Nothing waits yet. */
+  /** Starts with empty queues. */
   constructor(private readonly options: JournalOptions) {}
 
   /**
-   * Notes that the watch begins, before all else; tries again later where that fails.
+   * Writes the start of the watch. When that fails, it is repeated before the next write.
    *
-   * @param note Does so; rejects when that fails, and is then called again.
+   * @param writeStart Writes the start to the database.
    */
-  async begin(note: () => Promise<void>): Promise<void> {
-    this.#begin = note;
+  async begin(writeStart: () => Promise<void>): Promise<void> {
+    this.#begin = writeStart;
     await this.#start();
   }
 
   /**
-   * Takes a poll; returns at once.
+   * Queues the result of a poll.
    *
-   * @param server As it stands after the poll.
-   * @param events What the poll told.
-   * @param at When it ended, Unix milliseconds.
-   * @param answer What came, with what is beside the row.
+   * @param server The server, with its state after the poll.
+   * @param events The events of the poll.
+   * @param at When the poll ended, Unix milliseconds.
+   * @param reply The reply with its attachments; `undefined`: no reply.
    */
-  note(
+  addPoll(
     server: WatchedServer,
     events: readonly WatchEvent[],
     at: number,
-    answer?: RecordWithAttachments,
+    reply?: RecordWithAttachments,
   ): void {
     const { row, misses, endpoint } = server;
     const online = server.online === true;
     const id = formatEndpoint(endpoint);
     const current = misses === 0 ? row : undefined;
-    const known = this.#rounds.get(server) ?? this.#meet(server, at);
-    const earlier = this.#servers.get(id) ?? this.#quiet.get(id);
-    const stand = { id, record: current ?? earlier?.record, online, failures: misses, at };
-    const happened = events.length > 0 || misses !== known.misses;
-    known.round++;
-    known.misses = misses;
-    if (happened || this.#servers.has(id) || at - known.writtenAt >= STANDS_MS) {
-      known.writtenAt = at;
-      this.#quiet.delete(id);
-      this.#servers.set(id, stand);
-    } else this.#quiet.set(id, stand);
-    // Whether it is up is open between a miss and the next answer: that is not noted.
-    const told = events.length > 0 || at - known.notedAt >= UNCHANGED_MS;
-    if (told && row !== undefined && (current !== undefined || !online)) {
-      known.notedAt = at;
+    const progress = this.#progress.get(server) ?? this.#startProgress(server, at);
+    const earlier = this.#servers.get(id) ?? this.#unchanged.get(id);
+    const state = { id, record: current ?? earlier?.record, online, failures: misses, at };
+    const isChanged = events.length > 0 || misses !== progress.misses;
+    progress.round++;
+    progress.misses = misses;
+    if (isChanged || this.#servers.has(id) || at - progress.queuedAt >= STATE_INTERVAL_MS) {
+      progress.queuedAt = at;
+      this.#unchanged.delete(id);
+      this.#servers.set(id, state);
+    } else this.#unchanged.set(id, state);
+    // No observation after a failed poll of an online server: the server is not yet known to be offline.
+    const isDue = events.length > 0 || at - progress.observedAt >= UNCHANGED_MS;
+    if (isDue && row !== undefined && (current !== undefined || !online)) {
+      progress.observedAt = at;
       const { scanId } = this.options;
-      const seen = current && withAttached(current, answer);
-      this.#states.push({ scanId, id, round: known.round, at, record: seen });
-      this.#bound();
+      const record = current && withAttachments(current, reply);
+      this.#observations.push({ scanId, id, round: progress.round, at, record });
+      this.#dropOldest();
     }
     this.#schedule();
   }
 
-  /** Takes that an address opted out. */
+  /** Queues the opt-out of an address. */
   optOut(address: Address, at: number): void {
     this.#optOuts.push({ address, at });
     this.#schedule();
   }
 
   /**
-   * Writes what is left.
+   * Writes the queues.
    *
-   * @param patienceMs How long it may take; what is not written by then is lost.
+   * @param maxWaitMs Maximum duration, milliseconds. Results that are not written by then are lost.
    */
-  async close(patienceMs: number): Promise<void> {
+  async close(maxWaitMs: number): Promise<void> {
     const { clock } = this.options;
-    const deadline = clock.now() + patienceMs;
-    this.#over = true;
+    const deadline = clock.now() + maxWaitMs;
+    this.#closed = true;
     this.#cancel?.();
-    for (const [id, stand] of this.#quiet) this.#servers.set(id, stand);
-    this.#quiet.clear();
-    const { promise: timeUp, resolve } = Promise.withResolvers<void>();
-    const cancel = clock.after(patienceMs, resolve);
-    while (this.#waits && clock.now() < deadline) {
-      await Promise.race([this.#start(), timeUp]);
+    for (const [id, state] of this.#unchanged) this.#servers.set(id, state);
+    this.#unchanged.clear();
+    const { promise: timeout, resolve } = Promise.withResolvers<void>();
+    const cancel = clock.after(maxWaitMs, resolve);
+    while (this.#hasQueued && clock.now() < deadline) {
+      await Promise.race([this.#start(), timeout]);
       if (!this.failing) continue;
-      const pause = Math.min(EVERY_MS, deadline - clock.now());
-      if (pause > 0) await new Promise<void>((resolve) => clock.after(pause, resolve));
+      const delayMs = Math.min(WRITE_DELAY_MS, deadline - clock.now());
+      if (delayMs > 0) await new Promise<void>((resolve) => clock.after(delayMs, resolve));
     }
     cancel();
-    const left = this.#states.length + this.#underway;
-    if (left > 0 || this.#waits) this.failing = true;
-    this.lost += left;
-    this.#states = [];
+    const unwritten = this.#observations.length + this.#inFlight;
+    if (unwritten > 0 || this.#hasQueued) this.failing = true;
+    this.lost += unwritten;
+    this.#observations = [];
   }
 
-  /** A server's first poll: where it stands is written at another second than for its neighbours. */
-  #meet(server: WatchedServer, at: number): Noted {
-    const writtenAt = at - STANDS_MS * (this.#rounds.size % SECONDS) / SECONDS;
-    const known = { round: 0, notedAt: -Infinity, writtenAt, misses: 0 };
-    this.#rounds.set(server, known);
-    return known;
+  /** Starts the progress of a server. The state intervals of servers begin at different seconds. */
+  #startProgress(server: WatchedServer, at: number): PollProgress {
+    const second = this.#progress.size % SPREAD_SECONDS;
+    const queuedAt = at - STATE_INTERVAL_MS * second / SPREAD_SECONDS;
+    const progress = { round: 0, observedAt: -Infinity, queuedAt, misses: 0 };
+    this.#progress.set(server, progress);
+    return progress;
   }
 
-  #bound(): void {
-    const { mostWaiting = MOST_WAITING } = this.options;
-    const many = this.#states.length - mostWaiting;
-    if (many <= 0) return;
-    this.#states.splice(0, many);
-    this.lost += many;
+  #dropOldest(): void {
+    const { maxQueued = MAX_QUEUED } = this.options;
+    const excess = this.#observations.length - maxQueued;
+    if (excess <= 0) return;
+    this.#observations.splice(0, excess);
+    this.lost += excess;
   }
 
   #schedule(): void {
-    if (this.#over || this.#cancel !== undefined || this.#writing !== undefined) return;
-    if (!this.#waits) return;
-    this.#cancel = this.options.clock.after(this.#pause, () => {
+    if (this.#closed || this.#cancel !== undefined || this.#writing !== undefined) return;
+    if (!this.#hasQueued) return;
+    this.#cancel = this.options.clock.after(this.#delayMs, () => {
       this.#cancel = undefined;
       void this.#start();
     });
   }
 
   /** Whether there is something to write. */
-  get #waits(): boolean {
+  get #hasQueued(): boolean {
     return this.#begin !== undefined ||
-      this.#servers.size + this.#states.length + this.#optOuts.length > 0;
+      this.#servers.size + this.#observations.length + this.#optOuts.length > 0;
   }
 
-  /** Writes, unless that is being done. */
+  /** Starts a write, or joins the one that is under way. */
   #start(): Promise<void> {
     return this.#writing ??= this.#write().finally(() => {
       this.#writing = undefined;
@@ -212,46 +222,48 @@ export class Journal {
     });
   }
 
-  /** Writes all that waits, batch by batch; what could not be written waits again. */
+  /** Writes the queues batch by batch. After a failure, the batch returns to its queue. */
   async #write(): Promise<void> {
-    const { clock, write, name, tell } = this.options;
+    const { clock, write, name, report } = this.options;
     try {
       await this.#begin?.();
       this.#begin = undefined;
-      while (this.#waits) {
+      while (this.#hasQueued) {
         const servers = [...this.#servers.values()].slice(0, BATCH);
-        const states = this.#states.splice(0, BATCH);
+        const observations = this.#observations.splice(0, BATCH);
         const optOuts = this.#optOuts.splice(0);
         for (const { id } of servers) this.#servers.delete(id);
-        this.#underway = states.length;
+        this.#inFlight = observations.length;
         try {
-          await write(servers, states, optOuts);
+          await write(servers, observations, optOuts);
         } catch (error) {
-          this.#takeBack(servers, states);
+          this.#requeue(servers, observations);
           this.#optOuts.unshift(...optOuts);
           throw error;
         } finally {
-          this.#underway = 0;
+          this.#inFlight = 0;
         }
-        this.written += states.length;
-        await clock.yieldToEvents(); // polls go on between transactions
+        this.written += observations.length;
+        await clock.yieldToEvents(); // polls continue between transactions
       }
-      if (this.failing) tell(`${name} takes what is seen again`);
+      if (this.failing) report(`${name} can be written again`);
       this.failing = false;
-      this.#pause = EVERY_MS;
+      this.#delayMs = WRITE_DELAY_MS;
     } catch (error) {
-      if (!this.failing) tell(`${(error as Error).message}; the watch goes on, and tries again`);
+      if (!this.failing) {
+        report(`${(error as Error).message}; the watch continues, and will try to write again`);
+      }
       this.failing = true;
-      this.#pause = Math.min(2 * this.#pause, SELDOM_MS);
+      this.#delayMs = Math.min(2 * this.#delayMs, MAX_DELAY_MS);
     }
   }
 
-  /** Keeps what could not be written, unless something newer is known. */
-  #takeBack(servers: readonly PolledServer[], states: readonly PollObservation[]): void {
+  /** Returns a batch to the queues. A newer state of a server that was queued meanwhile is kept. */
+  #requeue(servers: readonly PolledServer[], observations: readonly PollObservation[]): void {
     for (const server of servers) {
       if (!this.#servers.has(server.id)) this.#servers.set(server.id, server);
     }
-    this.#states.unshift(...states);
-    this.#bound();
+    this.#observations.unshift(...observations);
+    this.#dropOldest();
   }
 }

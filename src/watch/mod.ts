@@ -1,5 +1,5 @@
 /**
- * Watching servers that are known.
+ * Watches known servers: polls them on a schedule, and reports changes as events.
  *
  * @module
  */

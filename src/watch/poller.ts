@@ -1,6 +1,6 @@
 /**
- * Polling watched servers: what each speaks is found out once, and what it handed out is shown again
- * while it is good.
+ * Polls watched servers. Remembers which protocols each server speaks, and reuses tokens that servers
+ * have issued while these are valid.
  *
  * @module
  */
@@ -18,54 +18,55 @@ import type { RecordWithAttachments } from "../core/record.ts";
 import type { PollResult } from "./watch.ts";
 import type { WatchedServer } from "./watched_server.ts";
 
-/** How servers are asked. */
+/** Options of a {@linkcode Poller}. */
 export interface PollerOptions extends RetryLimits {
-  /** The protocols to try with a server that has not answered yet, in order. */
+  /** The protocols to try, in order, with a server that has not replied yet. */
   readonly protocols: readonly Protocol[];
   /** Every protocol of the program, in order of rank. Default: PROTOCOLS. */
   readonly allProtocols?: readonly Protocol[];
-  /** How long to wait for an answer, milliseconds. */
+  /** Timeout of a reply, milliseconds. */
   readonly timeoutMs: number;
-  /** The shared sockets, which must be listening; it may be another with each question. */
-  readonly board: Demultiplexer;
-  /** Opens a socket for one conversation. */
-  readonly openSole: (family: 4 | 6) => DatagramSocket;
-  /** Talks over TCP; milliseconds that a connection may take to open, where that is bounded. */
-  readonly dial: (endpoint: Endpoint, connectMs: number | undefined) => Link;
-  /** The name for the rows. */
+  /** The shared sockets, which must be listening. Read anew for each exchange. */
+  readonly demultiplexer: Demultiplexer;
+  /** Opens a socket for one exclusive exchange. */
+  readonly openExclusive: (family: 4 | 6) => DatagramSocket;
+  /** Opens a TCP link. `connectMs`: timeout of the connection attempt, milliseconds. */
+  readonly connect: (endpoint: Endpoint, connectMs: number | undefined) => Link;
+  /** The watch's identity, UUIDv7: the value of `scan_id` in records. */
   readonly scanId: string;
-  /** What is kept beside rows: nothing, icons alone, or replies too. Default: nothing. */
+  /** The attachments of records: icons, or icons and raw replies. Default: none. */
   readonly attach?: "icons" | "all";
-  /** Whether a MOTD asks scanners to stay away. */
+  /** Whether a MOTD contains an opt-out. */
   readonly optsOut: (motd: string) => boolean;
   /** Whether an address has opted out. */
   readonly optedOut: (address: Address) => boolean;
 }
 
-/** What is remembered of a server from poll to poll. */
+/** Facts about a server that are kept between polls. */
 interface Memory {
-  /** What it speaks; `undefined` until it has answered. */
+  /** The protocols that the server speaks; `undefined` until the first reply. */
   spoken: readonly Protocol[] | undefined;
-  /** Its socket of ours: what it hands out may be bound to it. */
+  /** Index of the shared socket for this server: the server may bind tokens to its port. */
   readonly socket: number;
-  /** What the next exchange may start from, by protocol, and until when. */
-  readonly kept: Map<string, Kept>;
-  /** Protocols in which it has repeated our token when it last answered. */
+  /** Reusable tokens by protocol. */
+  readonly tokens: Map<string, ReusableToken>;
+  /** Protocols whose last reply echoed the probe's token. */
   readonly echoed: Set<string>;
 }
 
-interface Kept {
-  readonly known: unknown;
-  /** Milliseconds of the clock. */
+/** A token, such as a challenge, from which a later exchange can start. */
+interface ReusableToken {
+  readonly value: unknown;
+  /** When the token expires, milliseconds of the clock. */
   readonly until: number;
-  /** How often in a row what was kept did not serve. */
+  /** How many times in a row the server has refused a reused token. */
   readonly refusals: number;
 }
 
-/** Software whose tokens serve once refuses each that is shown again: so often it is tried. */
-const MOST_REFUSALS = 3;
+/** After this number of refusals in a row no token is reused: some software accepts a token only once. */
+const MAX_REFUSALS = 3;
 
-/** Polls. */
+/** Polls servers, and remembers their protocols and tokens. */
 export class Poller {
   readonly #memories = new WeakMap<WatchedServer, Memory>();
 
@@ -73,10 +74,13 @@ export class Poller {
     return this.options.allProtocols ?? PROTOCOLS;
   }
 
-  /** Starts without a memory. */
+  /** Creates a poller that has no memory of servers. */
   constructor(private readonly options: PollerOptions) {}
 
-  /** Asks a server all that it speaks. Where it is known what, its first protocol has to answer. */
+  /**
+   * Polls a server in all its protocols. When these are known, a poll without a reply in the first of
+   * them is a failure.
+   */
   async poll(server: WatchedServer): Promise<PollResult> {
     const { options } = this;
     const { attach, clock, scanId } = options;
@@ -86,7 +90,7 @@ export class Poller {
     if (ended === "exhausted") return "not probed";
     if (ended === "cancelled") return undefined;
     if (answers.length === 0) {
-      memory.echoed.clear(); // what answers there next may be another software
+      memory.echoed.clear(); // the next reply may come from other software
       return undefined;
     }
     const { endpoint, name } = server;
@@ -103,15 +107,16 @@ export class Poller {
 
   #interview(server: WatchedServer, memory: Memory) {
     const { options } = this;
-    const { board, dial, openSole } = options;
+    const { demultiplexer, connect, openExclusive } = options;
     const { endpoint, name } = server;
     return runInterview(this.#planFor(server, memory), {
       ...options,
       endpoint,
       links: {
-        shared: () => board.link(endpoint, memory.socket),
-        exclusive: () => board.exclusiveLink(endpoint, openSole(family(endpoint.address))),
-        stream: (_, connectMs) => dial(endpoint, connectMs),
+        shared: () => demultiplexer.link(endpoint, memory.socket),
+        exclusive: () =>
+          demultiplexer.exclusiveLink(endpoint, openExclusive(family(endpoint.address))),
+        stream: (_, connectMs) => connect(endpoint, connectMs),
       },
       requestedAs: name,
       statusOnly: true,
@@ -119,11 +124,11 @@ export class Poller {
       restarts: true,
       optsOut: ({ statement }) => options.optsOut(motdAsSent(statement)),
       optedOut: () => options.optedOut(endpoint.address),
-      onStatus: (protocol, status) => this.#keep(protocol, memory, status),
+      onStatus: (protocol, status) => this.#rememberToken(protocol, memory, status),
     });
   }
 
-  /** Who has answered in one protocol is judged by that one; who never has may speak another. */
+  /** The interview of a poll: the known protocols of a server that has replied, else all protocols. */
   #planFor({ row }: WatchedServer, { spoken, echoed }: Memory): InterviewPlan {
     const { protocols, allProtocols, timeoutMs } = this.options;
     if (spoken !== undefined) {
@@ -131,32 +136,34 @@ export class Poller {
       return { protocols: spoken, allProtocols, known, echoed, timeoutMs, needs: "status" };
     }
     const known = row?.protocols ?? [];
-    const all = this.#allProtocols.filter((one) =>
-      known.includes(one.name) || protocols.includes(one)
+    const all = this.#allProtocols.filter((protocol) =>
+      known.includes(protocol.name) || protocols.includes(protocol)
     );
     return { protocols: all, allProtocols, known, echoed, timeoutMs };
   }
 
-  /** What an exchange may start from: what was kept of an earlier one, while it is good. */
-  #startOf({ name }: Protocol, { kept }: Memory): unknown {
-    const token = kept.get(name);
-    const good = token !== undefined && token.until > this.options.clock.now() &&
-      token.refusals < MOST_REFUSALS;
-    return good ? token.known : undefined;
+  /** The token from which an exchange starts, if there is a valid one. */
+  #startOf({ name }: Protocol, { tokens }: Memory): unknown {
+    const token = tokens.get(name);
+    const isValid = token !== undefined && token.until > this.options.clock.now() &&
+      token.refusals < MAX_REFUSALS;
+    return isValid ? token.value : undefined;
   }
 
-  #keep(protocol: Protocol, { kept, echoed }: Memory, status: unknown): void {
+  /** Remembers the token of a reply. Counts a refusal when the server replaced a token that was reused. */
+  #rememberToken(protocol: Protocol, { tokens, echoed }: Memory, status: unknown): void {
     if (protocol.echoesToken?.(status) ?? true) echoed.add(protocol.name);
     else echoed.delete(protocol.name);
-    const keeps = protocol.reusable?.(status);
-    if (keeps === undefined) return;
+    const reusable = protocol.reusable?.(status);
+    if (reusable === undefined) return;
     const now = this.options.clock.now();
-    const { known, until = 0, refusals: before = 0 } = kept.get(protocol.name) ?? {};
-    const shown = until > now && before < MOST_REFUSALS;
-    const refusals = shown ? known === keeps.known ? 0 : before + 1 : before;
-    // A token is as old as when it was drawn, however often it has served.
-    const since = known === keeps.known ? until : now + keeps.forMs;
-    kept.set(protocol.name, { known: keeps.known, until: since, refusals });
+    const { value, until = 0, refusals: before = 0 } = tokens.get(protocol.name) ?? {};
+    const isUnchanged = value === reusable.known;
+    const wasReused = until > now && before < MAX_REFUSALS;
+    const refusals = wasReused ? isUnchanged ? 0 : before + 1 : before;
+    // The lifetime of a token begins when the server issues it. Reuse does not extend it.
+    const expiry = isUnchanged ? until : now + reusable.forMs;
+    tokens.set(protocol.name, { value: reusable.known, until: expiry, refusals });
   }
 
   #memoryOf(server: WatchedServer): Memory {
@@ -164,15 +171,15 @@ export class Poller {
     if (known !== undefined) return known;
     const memory = {
       spoken: spokenBy(server, this.#allProtocols),
-      socket: this.options.board.socketFor(server.endpoint, -1),
-      kept: new Map(),
+      socket: this.options.demultiplexer.socketFor(server.endpoint, -1),
+      tokens: new Map(),
       echoed: new Set<string>(),
     };
     this.#memories.set(server, memory);
     return memory;
   }
 
-  /** The sockets' families that servers need. */
+  /** The address families of servers. */
   static families(servers: readonly WatchedServer[]): (4 | 6)[] {
     return [4, 6].filter((bits) =>
       servers.some(({ endpoint }) => family(endpoint.address) === bits)
@@ -180,7 +187,7 @@ export class Poller {
   }
 }
 
-/** What a server speaks that a database says is up. */
+/** The protocols of a server that is online according to a database; `undefined` for other servers. */
 function spokenBy(
   { online, row }: WatchedServer,
   allProtocols: readonly Protocol[],

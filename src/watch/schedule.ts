@@ -1,11 +1,11 @@
 /**
- * Who is due when: one heap, and no timer per server.
+ * A priority queue of items by due time. One timer serves all items.
  *
  * @module
  */
 
 /**
- * Things with a time, the earliest first; of those with the same time, whoever came first.
+ * A binary heap of items by due time. Items with equal times are returned in the order of their addition.
  *
  * @example
  * ```ts
@@ -22,17 +22,17 @@ export class Schedule<T> {
   readonly #heap: { readonly at: number; readonly number: number; readonly what: T }[] = [];
   #added = 0;
 
-  /** How many there are. */
+  /** Number of items. */
   get size(): number {
     return this.#heap.length;
   }
 
-  /** When the next is due; `Infinity` when there is none. */
+  /** The earliest due time; `Infinity` when there is no item. */
   get next(): number {
     return this.#heap.length === 0 ? Infinity : this.#heap[0].at;
   }
 
-  /** Adds one that is due at this time, milliseconds of any clock. */
+  /** Adds an item that is due at a time, in milliseconds of any clock. */
   add(what: T, at: number): void {
     const heap = this.#heap;
     const entry = { at, number: this.#added++, what };
@@ -46,7 +46,7 @@ export class Schedule<T> {
     heap[i] = entry;
   }
 
-  /** Takes the earliest, if it is due by now. */
+  /** Removes and returns the earliest item, if it is due; else `undefined`. */
   due(now: number): T | undefined {
     const heap = this.#heap;
     if (!(this.next <= now)) return undefined;
@@ -71,11 +71,12 @@ export class Schedule<T> {
   }
 }
 
-interface Timed {
+/** The order of an entry: its due time, then its number. */
+interface EntryOrder {
   readonly at: number;
   readonly number: number;
 }
 
-function isBefore(a: Timed, b: Timed): boolean {
+function isBefore(a: EntryOrder, b: EntryOrder): boolean {
   return a.at < b.at || a.at === b.at && a.number < b.number;
 }

@@ -1,5 +1,5 @@
 /**
- * The watch: each server on its own schedule, one timer for all of them.
+ * The watch loop: polls each server on its own schedule, with one timer for all servers.
  *
  * @module
  */
@@ -11,77 +11,77 @@ import type { WatchEvent } from "./events.ts";
 import { Schedule } from "./schedule.ts";
 import type { WatchedServer } from "./watched_server.ts";
 
-/** What a watch has done so far. */
+/** Counters of a watch. */
 export interface WatchCounts {
-  /** Polls that ended. */
+  /** Number of finished polls. */
   polls: number;
-  /** Those that were answered. */
+  /** Number of polls with a reply. */
   replied: number;
-  /** Polls that were put off, because this machine had no descriptors left. */
+  /** Number of polls that were postponed for lack of file descriptors. */
   deferred: number;
-  /** Events that were told. */
+  /** Number of reported events. */
   events: number;
-  /** How much later than planned the latest poll began, milliseconds. */
-  worstLateMs: number;
+  /** Maximum delay of a poll behind its due time, milliseconds. */
+  maxLateMs: number;
 }
 
 /**
- * What a poll found: the server's answer, `undefined` for none; that it asks scanners to stay away; or
- * that the poll could not be made.
+ * The result of a poll: the server's record; `undefined` without a reply; `opted out` when the reply
+ * contains an opt-out; `not probed` when no file descriptor was left.
  */
 export type PollResult = ServerRecord | undefined | "opted out" | "not probed";
 
-/** What a watch needs. */
+/** The servers, functions and limits of {@linkcode watch}. */
 export interface PollingSetup {
-  /** The servers. */
+  /** The servers to poll. */
   readonly servers: readonly WatchedServer[];
-  /** Polls one. What a peer does is never thrown. */
+  /** Polls a server. It must not throw for anything that a peer does. */
   readonly poll: (server: WatchedServer) => Promise<PollResult>;
-  /** Whether an address has opted out: its servers are polled no more. Default: none has. */
+  /** Whether an address has opted out: its servers are polled no more. Default: no address has. */
   readonly optedOut?: (address: Address) => boolean;
-  /** Told of an address whose server asks scanners to stay away. */
+  /** Called with an address when a reply from it contains an opt-out. */
   readonly onOptOut?: (address: Address) => void;
-  /** Polls at once. */
+  /** Maximum number of polls at a time. */
   readonly concurrency: number;
-  /** In how long all are asked for the first time, milliseconds. */
+  /** The first polls of all servers are spread evenly over this time, milliseconds. */
   readonly spreadMs: number;
-  /** Numbers from 0 to 1, for jitter. */
+  /** Returns random numbers from 0 to 1, for jitter. */
   readonly random: () => number;
-  /** The clock. */
+  /** The clock of the schedule and of events' times. */
   readonly clock: Clock;
   /** Ends the watch. */
   readonly signal: AbortSignal;
-  /** Told of every event, in the order of each server. */
+  /** Called for each event. The events of one server come in order. */
   readonly onEvent: (event: WatchEvent) => void;
-  /** Told of every poll that ended, with what it told, when, Unix milliseconds, and the answer. */
+  /** Called after each poll, with its events, its end (Unix milliseconds) and the reply. */
   readonly onPolled?: (
     server: WatchedServer,
     events: readonly WatchEvent[],
     at: number,
-    answer: ServerRecord | undefined,
+    reply: ServerRecord | undefined,
   ) => void;
-  /** Told how late a poll began, milliseconds. */
+  /** Called at the start of each poll with its delay behind the due time, milliseconds. */
   readonly onPoll?: (lateMs: number) => void;
-  /** What to count in. */
+  /** Counters that the watch increments. */
   readonly counts: WatchCounts;
 }
 
-/** Nothing done yet. */
-export function noCounts(): WatchCounts {
-  return { polls: 0, replied: 0, deferred: 0, events: 0, worstLateMs: 0 };
+/** Counters at zero. */
+export function newWatchCounts(): WatchCounts {
+  return { polls: 0, replied: 0, deferred: 0, events: 0, maxLateMs: 0 };
 }
 
-/** Servers cache a full stat for so long: more frequent polls find nothing new, milliseconds. */
-export const LEAST_INTERVAL_MS = 5000;
-/** First polls a second at most. */
-const FIRST_POLLS = 200;
+/** Minimum poll interval, milliseconds. Servers cache a full stat for this time. */
+export const MIN_INTERVAL_MS = 5000;
+/** Maximum rate of first polls, polls per second. */
+const FIRST_POLLS_PER_SECOND = 200;
 
-/** Over how long the first polls of so many servers are spread, milliseconds. */
+/** The time over which to spread the first polls of a number of servers, milliseconds. */
 export function firstPollsMs(servers: number, intervalMs: number): number {
-  return Math.min(intervalMs, 1000 * servers / FIRST_POLLS);
+  return Math.min(intervalMs, 1000 * servers / FIRST_POLLS_PER_SECOND);
 }
 
-/** Watches until the signal. Polls that are under way then tell nothing more. */
+/** Polls servers until the signal. Polls that are in flight at that time report no events. */
 export async function pollServers(options: PollingSetup): Promise<void> {
   const { servers, clock, signal, spreadMs, concurrency } = options;
   const { promise: failed, reject } = Promise.withResolvers<never>();
@@ -95,21 +95,21 @@ export async function pollServers(options: PollingSetup): Promise<void> {
   };
   const start = clock.now();
   for (const [i, server] of servers.entries()) {
-    const rest = server.rest(clock.wall(), options.random);
-    plan(server, start + Math.max(rest, spreadMs * i / servers.length));
+    const delayMs = server.firstDelayMs(clock.wall(), options.random);
+    plan(server, start + Math.max(delayMs, spreadMs * i / servers.length));
   }
-  const tour = async () => {
+  const pollDueServers = async () => {
     while (!signal.aborted) {
       for (let due; (due = schedule.due(clock.now())) !== undefined;) {
         const { server, at } = due;
         pool.add(server.endpoint.address, async () => {
           if (signal.aborted) return;
           if (await poll(server, at, options) === "dropped") return;
-          plan(server, clock.now() + server.pause(options.random()));
+          plan(server, clock.now() + server.nextDelayMs(options.random()));
         });
       }
       await new Promise<void>((resolve) => {
-        const cancel = clock.after(Math.min(schedule.next - clock.now(), LONGEST_WAIT_MS), resolve);
+        const cancel = clock.after(Math.min(schedule.next - clock.now(), MAX_TIMER_MS), resolve);
         wake = () => {
           cancel();
           resolve();
@@ -120,13 +120,13 @@ export async function pollServers(options: PollingSetup): Promise<void> {
     }
     await pool.idle();
   };
-  await Promise.race([tour(), failed]);
+  await Promise.race([pollDueServers(), failed]);
 }
 
-/** The clock may step while a machine sleeps: it is looked at now and then. */
-const LONGEST_WAIT_MS = 1000;
+/** Maximum duration of a timer, milliseconds: the clock may step while the machine is suspended. */
+const MAX_TIMER_MS = 1000;
 
-/** Polls a server, unless its address has opted out: then it is dropped, and so are its neighbours. */
+/** Polls a server. A server whose address has opted out is dropped from the watch. */
 async function poll(
   server: WatchedServer,
   dueAt: number,
@@ -136,25 +136,25 @@ async function poll(
   const { address } = server.endpoint;
   if (optedOut?.(address)) return drop(server, options);
   const lateMs = Math.max(0, clock.now() - dueAt);
-  counts.worstLateMs = Math.max(counts.worstLateMs, lateMs);
+  counts.maxLateMs = Math.max(counts.maxLateMs, lateMs);
   onPoll?.(lateMs);
-  const polled = await options.poll(server);
+  const result = await options.poll(server);
   if (signal.aborted) return;
-  if (polled === "not probed") {
+  if (result === "not probed") {
     counts.deferred++;
     return;
   }
   counts.polls++;
-  if (polled !== undefined) counts.replied++;
-  if (polled === "opted out") {
+  if (result !== undefined) counts.replied++;
+  if (result === "opted out") {
     onOptOut?.(address);
     return drop(server, options);
   }
   const at = Math.round(clock.wall());
-  const events = polled === undefined ? server.missed(at) : server.answered(polled, at);
+  const events = result === undefined ? server.addFailure(at) : server.addReply(result, at);
   counts.events += events.length;
   for (const event of events) onEvent(event);
-  onPolled?.(server, events, at, polled);
+  onPolled?.(server, events, at, result);
 }
 
 function drop(server: WatchedServer, { clock, counts, onEvent }: PollingSetup): "dropped" {

@@ -1,5 +1,5 @@
 /**
- * The sockets of a watch, which outlive a network that goes away.
+ * The sockets of a watch. They are opened again after a failure of the network.
  *
  * @module
  */
@@ -8,70 +8,70 @@ import type { DatagramSocket } from "../net/socket.ts";
 import { Demultiplexer } from "../net/demultiplexer.ts";
 import type { Throttle } from "../net/throttle.ts";
 
-/** How long to wait before sockets are opened again, milliseconds. */
+/** Pause before an attempt to open sockets again, milliseconds. */
 const PAUSE_MS = 1000;
 
-/** What lasting sockets need. */
+/** Options of {@linkcode WatchSockets}. */
 export interface WatchSocketsOptions {
-  /** Opens them. */
+  /** Opens new sockets. */
   readonly open: () => readonly DatagramSocket[];
-  /** When datagrams may leave. */
+  /** The rate limit of sent datagrams. */
   readonly throttle: Throttle;
-  /** The clock. */
+  /** The clock of pauses. */
   readonly clock: Clock;
-  /** Ends it. */
+  /** Ends {@linkcode WatchSockets.listen} and closes the sockets. */
   readonly signal: AbortSignal;
-  /** Told when sockets fail, and when others are open in their place. */
-  readonly tell: (line: string) => void;
+  /** Receives a message when a socket fails, and when new sockets are open. */
+  readonly report: (line: string) => void;
 }
 
-/** A switchboard that is replaced, with its sockets, when one of these fails. */
+/** A demultiplexer that is replaced, with all its sockets, when one of its sockets fails. */
 export class WatchSockets {
-  #board: Demultiplexer;
+  #demultiplexer: Demultiplexer;
 
   /**
-   * Opens the first.
+   * Opens the sockets.
    *
-   * @throws What opening throws.
+   * @throws Errors of {@linkcode WatchSocketsOptions.open}.
    */
   constructor(private readonly options: WatchSocketsOptions) {
-    this.#board = this.#open();
+    this.#demultiplexer = this.#open();
   }
 
-  /** The one that works, or is about to be replaced. */
+  /** The current demultiplexer. After a failure, the old one until it is replaced. */
   get current(): Demultiplexer {
-    return this.#board;
+    return this.#demultiplexer;
   }
 
   /**
-   * Receives, on new sockets whenever one fails, until the signal.
+   * Receives until the signal. Opens new sockets after a failure.
    *
-   * @throws Deno.errors.NotCapable where sockets may not be opened again.
+   * @throws Deno.errors.NotCapable when the permission to open sockets is missing.
    */
   async listen(): Promise<void> {
-    const { signal, tell } = this.options;
+    const { signal, report } = this.options;
     while (!signal.aborted) {
-      const fault = await this.#listen();
+      const reason = await this.#listenUntilFailure();
       if (signal.aborted) break;
-      tell(`a socket failed (${fault}): new ones are opened`);
-      await this.#board[Symbol.asyncDispose]();
+      report(`a socket failed (${reason}); opening new sockets`);
+      await this.#demultiplexer[Symbol.asyncDispose]();
       await this.#reopen();
     }
-    await this.#board[Symbol.asyncDispose]();
+    await this.#demultiplexer[Symbol.asyncDispose]();
   }
 
-  /** Receives until a socket fails; why. */
-  async #listen(): Promise<string> {
-    const board = this.#board;
+  /** Receives until a socket fails, or until the signal. Returns the reason of the failure. */
+  async #listenUntilFailure(): Promise<string> {
+    const demultiplexer = this.#demultiplexer;
     const { signal } = this.options;
     const end = () => {
-      board.cancel();
-      void board[Symbol.asyncDispose]();
+      demultiplexer.cancel();
+      void demultiplexer[Symbol.asyncDispose]();
     };
     signal.addEventListener("abort", end, { once: true });
     if (signal.aborted) end();
     try {
-      await board.listen(() => {});
+      await demultiplexer.listen(() => {});
       return "it was closed";
     } catch (error) {
       return (error as Error).message;
@@ -81,18 +81,20 @@ export class WatchSockets {
   }
 
   async #reopen(): Promise<void> {
-    const { clock, signal, tell } = this.options;
-    let told = false;
+    const { clock, signal, report } = this.options;
+    let reported = false;
     for (;;) {
       await sleep(clock, PAUSE_MS, signal);
       if (signal.aborted) return;
       try {
-        this.#board = this.#open();
-        return tell("sockets are open again");
+        this.#demultiplexer = this.#open();
+        return report("sockets are open again");
       } catch (error) {
         if (error instanceof Deno.errors.NotCapable) throw error;
-        if (!told) tell(`sockets cannot be opened (${(error as Error).message}): tried again`);
-        told = true;
+        if (!reported) {
+          report(`sockets cannot be opened (${(error as Error).message}); trying again`);
+        }
+        reported = true;
       }
     }
   }

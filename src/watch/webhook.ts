@@ -1,6 +1,6 @@
 /**
- * Handing events to another program over HTTP: in order, in batches, at least once, and never in the
- * way of the watch. What is not accepted waits in a spool.
+ * Sends events to a URL over HTTP: in order, in batches, at least once, without delaying the watch. A
+ * spool keeps events until the receiver accepts them.
  *
  * @module
  */
@@ -9,59 +9,61 @@ import { jsonText } from "../sinks/json.ts";
 import type { WatchEvent } from "./events.ts";
 import type { EventSpool } from "./event_spool.ts";
 
-/** Events in one request. */
+/** Maximum number of events in one request. */
 const BATCH = 100;
-/** The pause before a request is repeated, which doubles, milliseconds. */
+/** Pause before a failed request is repeated, milliseconds. It doubles with each failure. */
 const PAUSE_MS = 1000;
-const MOST_PAUSE_MS = 60_000;
-/** The longest pause that a receiver may ask for with `Retry-After`, milliseconds. */
-const MOST_RETRY_AFTER_MS = 600_000;
-/** How long a request may take, milliseconds. */
+/** Maximum of the doubled pause, milliseconds. */
+const MAX_PAUSE_MS = 60_000;
+/** Maximum pause that a receiver can request with `Retry-After`, milliseconds. */
+const MAX_RETRY_AFTER_MS = 600_000;
+/** Timeout of a request, milliseconds. */
 const TIMEOUT_MS = 10_000;
-/** How long the end waits for what is being sent, milliseconds. */
+/** How long {@linkcode Webhook.close} waits for the current requests, milliseconds. */
 const GRACE_MS = 3000;
 
-/** Statuses that are about the content of a request: it would be refused again. */
+/** HTTP statuses that reject the content of a request, so that a repetition is useless. */
 const REFUSALS = new Set([400, 413, 422]);
 
-/** What a webhook needs. */
+/** Options of a {@linkcode Webhook}. */
 export interface WebhookOptions {
-  /** Sends a request; as `fetch`. */
+  /** Sends a request, as the global `fetch`. */
   readonly fetch: (url: string, init: RequestInit) => Promise<Response>;
-  /** The clock. */
+  /** The clock of pauses and timeouts. */
   readonly clock: Clock;
-  /** Where events wait; closed with the webhook. */
+  /** The queue of events. The webhook closes it. */
   readonly spool: EventSpool;
-  /** Told when events begin to wait or to be lost, and when they are accepted again. */
-  readonly tell: (line: string) => void;
+  /** Receives a message when delivery fails, when events are lost, and when delivery works again. */
+  readonly report: (line: string) => void;
 }
 
-/** What became of a request. */
-type Fate =
+/** The outcome of a request. */
+type Delivery =
   | { readonly kind: "accepted" }
-  | { readonly kind: "refused"; readonly why: string }
-  | { readonly kind: "failed"; readonly why: string; readonly pauseMs: number };
+  | { readonly kind: "refused"; readonly reason: string }
+  | { readonly kind: "failed"; readonly reason: string; readonly pauseMs: number };
 
-/** Sends events to a URL, as JSON lists. */
+/** Sends events to a URL as JSON arrays, with POST requests. */
 export class Webhook implements AsyncDisposable {
-  /** Events that were accepted there. */
+  /** Number of events that the receiver accepted. */
   delivered = 0;
-  /** Events that were lost. */
+  /** Number of lost events. */
   lost = 0;
   #sending: Promise<void> | undefined;
   #added = 0;
   /** Whether the last request failed. */
   #failing = false;
+  /** Whether the loss of events was reported, since the last delivery. */
   #losing = false;
-  /** Whether what waits is kept when the program ends. */
+  /** `false` after the queue was lost because it has no file. */
   #kept = true;
   #closing: Promise<void> | undefined;
   readonly #ended = new AbortController();
 
   /**
-   * Begins to send what an earlier watch has left.
+   * Starts to send the events that an earlier watch has left in the spool.
    *
-   * @param url Where to. It may hold a password: no message shows any of it.
+   * @param url The receiver's URL. It may contain a password, so no message contains any part of it.
    */
   constructor(private readonly url: string, private readonly options: WebhookOptions) {
     const { damaged, size } = options.spool;
@@ -69,44 +71,44 @@ export class Webhook implements AsyncDisposable {
     if (size > 0) this.#sending = this.#send();
   }
 
-  /** Events that wait. */
+  /** Number of events in the queue. */
   get waiting(): number {
     return this.#kept ? this.options.spool.size : 0;
   }
 
-  /** The file in which they wait; `undefined` where they are in memory alone. */
+  /** Path of the spool file; `undefined`: the queue is in memory only. */
   get path(): string | undefined {
     return this.options.spool.path;
   }
 
-  /** Events that an earlier watch has left: delivered, waiting and lost are these and those added. */
+  /** Number of events of an earlier watch. They count in `delivered`, `waiting` and `lost` too. */
   get recovered(): number {
     const { recovered, damaged } = this.options.spool;
     return recovered + damaged;
   }
 
-  /** Takes an event; returns at once. Its id is the same however often it is sent. */
+  /** Queues an event. Repeated deliveries of the event have an equal `id`. */
   add(event: WatchEvent): void {
     const id = `${event.scan_id}:${++this.#added}`;
     const dropped = this.options.spool.add(id, jsonText({ id, ...event }));
-    if (dropped > 0) this.#lose(dropped, "too many wait");
+    if (dropped > 0) this.#lose(dropped, "the queue is full");
     this.#sending ??= this.#send();
   }
 
-  /** Resolves when nothing waits. */
+  /** Resolves when the queue is empty. */
   async idle(): Promise<void> {
     await this.#sending;
   }
 
   /**
-   * Ends it: what is being sent has three seconds to be accepted, unless requests fail. What then waits
-   * is in the spool's file, or is lost where there is none.
+   * Stops sending. Waits up to three seconds for deliveries, unless requests fail. Remaining events stay
+   * in the spool file; without a file they are lost.
    */
   close(): Promise<void> {
     return this.#closing ??= this.#close();
   }
 
-  /** The same. */
+  /** Calls {@linkcode close}. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
@@ -114,42 +116,44 @@ export class Webhook implements AsyncDisposable {
   async #close(): Promise<void> {
     const { clock, spool } = this.options;
     if (!this.#failing && this.#sending !== undefined) {
-      const late = sleep(clock, GRACE_MS, this.#ended.signal);
-      await Promise.race([this.#sending, late]);
+      const timeout = sleep(clock, GRACE_MS, this.#ended.signal);
+      await Promise.race([this.#sending, timeout]);
     }
     this.#ended.abort();
     await this.#sending;
     if (await spool.close()) return;
-    this.#lose(spool.size, "no file keeps those that wait");
+    this.#lose(spool.size, "the queue has no file");
     this.#kept = false;
   }
 
   async #send(): Promise<void> {
     const { clock, spool } = this.options;
     const { signal } = this.#ended;
-    let most = BATCH;
+    let batchSize = BATCH;
     let pauseMs = PAUSE_MS;
-    await Promise.resolve(); // events of the same moment go together
+    await Promise.resolve(); // events of one iteration of the event loop are one request
     while (spool.size > 0 && !signal.aborted) {
-      const { count, last, body } = spool.oldest(most);
-      const fate = await this.#post(body);
-      if (fate.kind === "failed") {
+      const { count, last, body } = spool.oldest(batchSize);
+      const delivery = await this.#post(body);
+      if (delivery.kind === "failed") {
         if (signal.aborted) break;
-        if (!this.#failing) this.options.tell(`events wait for the webhook: ${fate.why}`);
+        if (!this.#failing) {
+          this.options.report(`webhook delivery failed (${delivery.reason}): events are queued`);
+        }
         this.#failing = true;
-        await sleep(clock, Math.max(pauseMs, fate.pauseMs), signal);
-        pauseMs = Math.min(2 * pauseMs, MOST_PAUSE_MS);
+        await sleep(clock, Math.max(pauseMs, delivery.pauseMs), signal);
+        pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS);
         continue;
       }
       pauseMs = PAUSE_MS;
-      if (this.#failing) this.options.tell("the webhook answers again");
+      if (this.#failing) this.options.report("the webhook responds again");
       this.#failing = false;
-      if (fate.kind === "accepted") {
-        this.delivered += spool.done(last);
+      if (delivery.kind === "accepted") {
+        this.delivered += spool.removeUpTo(last);
         this.#losing = false;
-        most = Math.min(BATCH, 2 * most);
-      } else if (count > 1) most = count >> 1; // one event alone is to blame, perhaps
-      else this.#lose(spool.done(last), fate.why);
+        batchSize = Math.min(BATCH, 2 * batchSize);
+      } else if (count > 1) batchSize = count >> 1; // perhaps a single event is the cause
+      else this.#lose(spool.removeUpTo(last), delivery.reason);
     }
     this.#sending = undefined;
   }
@@ -157,49 +161,49 @@ export class Webhook implements AsyncDisposable {
   #lose(count: number, reason: string): void {
     if (count === 0) return;
     this.lost += count;
-    if (!this.#losing) this.options.tell(`events are lost to the webhook: ${reason}`);
+    if (!this.#losing) this.options.report(`webhook events are lost: ${reason}`);
     this.#losing = true;
   }
 
-  async #post(body: Uint8Array<ArrayBuffer>): Promise<Fate> {
+  async #post(body: Uint8Array<ArrayBuffer>): Promise<Delivery> {
     const { clock, fetch } = this.options;
-    const late = new AbortController();
-    const cancel = clock.after(TIMEOUT_MS, () => late.abort());
+    const timeout = new AbortController();
+    const cancel = clock.after(TIMEOUT_MS, () => timeout.abort());
     try {
       const response = await fetch(this.url, {
         method: "POST",
         body,
         headers: { "content-type": "application/json" },
         redirect: "manual",
-        signal: AbortSignal.any([this.#ended.signal, late.signal]),
+        signal: AbortSignal.any([this.#ended.signal, timeout.signal]),
       });
       await response.body?.cancel();
-      return fateOf(response, clock.wall());
+      return deliveryOf(response, clock.wall());
     } catch (error) {
-      const why = late.signal.aborted ? "no answer in 10 s" : failureOf(error as Error);
-      return { kind: "failed", why, pauseMs: 0 };
+      const reason = timeout.signal.aborted ? "no response in 10 s" : failureOf(error as Error);
+      return { kind: "failed", reason, pauseMs: 0 };
     } finally {
       cancel();
     }
   }
 }
 
-/** What a response means. Its text is left out: it may repeat the URL. */
-function fateOf({ ok, status, headers }: Response, now: number): Fate {
+/** Classifies a response. The reason does not quote the response, which may repeat the URL. */
+function deliveryOf({ ok, status, headers }: Response, now: number): Delivery {
   if (ok) return { kind: "accepted" };
-  const why = `HTTP status ${status}`;
-  if (REFUSALS.has(status)) return { kind: "refused", why };
-  return { kind: "failed", why, pauseMs: retryAfter(headers.get("retry-after"), now) };
+  const reason = `HTTP status ${status}`;
+  if (REFUSALS.has(status)) return { kind: "refused", reason };
+  return { kind: "failed", reason, pauseMs: retryAfter(headers.get("retry-after"), now) };
 }
 
-/** The pause that a receiver asks for, bounded, milliseconds: seconds or a date (RFC 9110, 10.2.3). */
+/** Parses `Retry-After`, seconds or a date (RFC 9110, 10.2.3), to bounded milliseconds. */
 function retryAfter(text: string | null, now: number): number {
   if (text === null) return 0;
   const ms = /^\d{1,9}$/.test(text) ? Number(text) * 1000 : Date.parse(text) - now;
-  return Number.isNaN(ms) ? 0 : Math.max(0, Math.min(ms, MOST_RETRY_AFTER_MS));
+  return Number.isNaN(ms) ? 0 : Math.max(0, Math.min(ms, MAX_RETRY_AFTER_MS));
 }
 
-/** What may be wrong with a connection: messages of the runtime hold the URL, and are not shown. */
+/** Reasons to look for in error messages. The messages contain the URL and are not shown themselves. */
 const FAILURES = [
   "connection refused",
   "connection reset",

@@ -292,9 +292,9 @@ Deno.test("a watch goes on while its list is away, and writes what it saw when t
       if (stderr.includes("watching 6 endpoints") && !stopped) {
         stopped = true;
         await server.stop();
-      } else if (stderr.includes("the watch goes on") && !stderr.includes("seen again")) {
+      } else if (stderr.includes("the watch continues") && !stderr.includes("written again")) {
         await server.start();
-      } else if (stderr.includes("seen again") && !ended) {
+      } else if (stderr.includes("written again") && !ended) {
         ended = true; // a second signal would end it at once
         child.kill("SIGINT");
       }

@@ -9,7 +9,7 @@ const PATH = "servers.db.webhook";
 const decoder = new TextDecoder();
 
 const open = (disk: FakeDisk, most?: number) =>
-  EventSpool.open({ path: PATH, disk, most, onTrouble: unexpected });
+  EventSpool.open({ path: PATH, disk, maxBytes: most, onWriteError: unexpected });
 
 function unexpected(reason: string): never {
   throw new Error(reason);
@@ -39,13 +39,13 @@ Deno.test("events wait in order, and are there when the file is opened again", a
   const disk = new FakeDisk();
   const spool = await open(disk);
   add(spool, 1, 250);
-  assertEquals(spool.done("w:100"), 100);
-  assertEquals(spool.done("w:50"), 0);
+  assertEquals(spool.removeUpTo("w:100"), 100);
+  assertEquals(spool.removeUpTo("w:50"), 0);
   assertEquals([spool.size, spool.oldest(3).count, spool.oldest(3).last], [150, 3, "w:103"]);
   assertEquals(await spool.close(), true);
   const again = await open(disk);
   assertEquals([again.recovered, again.damaged, numbers(again)], [150, 0, upTo(101, 250)]);
-  again.done("w:250");
+  again.removeUpTo("w:250");
   await again.written();
   assertEquals(disk.text(PATH), "blocksweep webhook spool 1\n");
   await again.close();
@@ -59,7 +59,7 @@ Deno.test("whenever the program is killed, what was written waits, in order, and
     [];
   for (let id = 1; id <= 40; id++) {
     add(spool, id, id);
-    if (id % 3 === 0) spool.done(`w:${id - 2}`);
+    if (id % 3 === 0) spool.removeUpTo(`w:${id - 2}`);
     await spool.written();
     steps.push({ operations: disk.operations.length, done: Math.floor(id / 3) * 3 - 2, added: id });
   }
@@ -88,7 +88,7 @@ Deno.test("after a crash of the system, no line is taken for another", async () 
   const spool = await open(disk, 400);
   for (let id = 1; id <= 40; id++) {
     add(spool, id, id);
-    if (id % 5 === 0) spool.done(`w:${id - 3}`);
+    if (id % 5 === 0) spool.removeUpTo(`w:${id - 3}`);
     await spool.written();
   }
   const random = new Random(3);
@@ -124,7 +124,7 @@ Deno.test("so many bytes wait at the most, the oldest go first, and the file is 
 Deno.test("a disk that is full is told once; when it has room, the file has all again", async () => {
   const disk = new FakeDisk();
   const troubles: string[] = [];
-  const options = { path: PATH, disk, onTrouble: (reason: string) => troubles.push(reason) };
+  const options = { path: PATH, disk, onWriteError: (reason: string) => troubles.push(reason) };
   const spool = await EventSpool.open(options);
   add(spool, 1, 10);
   await spool.written();
@@ -171,7 +171,7 @@ Deno.test("damaged lines are counted, a torn one is cut, the rest is read", asyn
 });
 
 Deno.test("without a file nothing is kept", async () => {
-  const spool = await EventSpool.open({ path: undefined, onTrouble: unexpected });
+  const spool = await EventSpool.open({ path: undefined, onWriteError: unexpected });
   add(spool, 1, 3);
   assertEquals([spool.path, numbers(spool), await spool.close()], [undefined, [1, 2, 3], false]);
 });

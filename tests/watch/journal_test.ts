@@ -15,7 +15,7 @@ const row = (port: number, over: Partial<ServerRecord> = {}): ServerRecord => ({
 });
 
 /** A list that may be away, and what it was given. */
-function fakeList(network: FakeNetwork, mostWaiting?: number) {
+function fakeList(network: FakeNetwork, maxQueued?: number) {
   const servers = new Map<string, PolledServer>();
   const states: PollObservation[] = [];
   const told: string[] = [];
@@ -24,8 +24,8 @@ function fakeList(network: FakeNetwork, mostWaiting?: number) {
     name: "a.db",
     scanId: "watch",
     clock: network,
-    mostWaiting,
-    tell: (line) => told.push(line),
+    maxQueued,
+    report: (line) => told.push(line),
     write: (some, seen) => {
       if (list.away) return Promise.reject(new Error("Cannot write to a.db: gone"));
       list.writes++;
@@ -47,7 +47,7 @@ Deno.test("what happens is observed, what stays is noted once an hour, and where
   const { list, journal } = fakeList(network);
   const one = server(1);
   const poll = (at: number, answer?: ServerRecord) =>
-    journal.note(one, answer === undefined ? one.missed(at) : one.answered(answer, at), at);
+    journal.addPoll(one, answer === undefined ? one.addFailure(at) : one.addReply(answer, at), at);
   const hour = 3_600_000;
   poll(0, row(1));
   for (let at = 60_000; at < hour; at += 60_000) poll(at, row(1, { seen_at: at }));
@@ -86,9 +86,9 @@ Deno.test("a server that misses a poll keeps what it said before, and who never 
   const network = new FakeNetwork(1);
   const { list, journal } = fakeList(network);
   const [one, never] = [server(1), server(2)];
-  journal.note(one, one.answered(row(1), 10), 10);
-  journal.note(one, one.missed(20), 20);
-  for (let at = 0; at < 5; at++) journal.note(never, never.missed(at), at);
+  journal.addPoll(one, one.addReply(row(1), 10), 10);
+  journal.addPoll(one, one.addFailure(20), 20);
+  for (let at = 0; at < 5; at++) journal.addPoll(never, never.addFailure(at), at);
   await network.run(journal.close(1000));
   const { record, online, failures, at } = list.servers.get("127.0.0.1:1")!;
   assertEquals([record?.motd, online, failures, at], ["Hi", true, 1, 20]);
@@ -103,11 +103,11 @@ Deno.test("a list that goes away stops nothing: what waits is written when it is
   list.away = true;
   const later = (ms: number) => new Promise<void>((resolve) => network.after(ms, resolve));
   await network.run((async () => {
-    for (const one of servers) journal.note(one, one.answered(row(one.endpoint.port), 1), 1);
+    for (const one of servers) journal.addPoll(one, one.addReply(row(one.endpoint.port), 1), 1);
     await later(100_000);
     for (const one of servers) {
       const now = row(one.endpoint.port, { players_online: 9 });
-      journal.note(one, one.answered(now, 2), 2);
+      journal.addPoll(one, one.addReply(now, 2), 2);
     }
     await later(50_000);
     assertEquals([journal.written, list.told.length, journal.failing], [0, 1, true]);
@@ -117,8 +117,8 @@ Deno.test("a list that goes away stops nothing: what waits is written when it is
     await journal.close(1000);
   })());
   assertEquals(list.told, [
-    "Cannot write to a.db: gone; the watch goes on, and tries again",
-    "a.db takes what is seen again",
+    "Cannot write to a.db: gone; the watch continues, and will try to write again",
+    "a.db can be written again",
   ]);
   assertEquals(
     [...list.servers.values()].every(({ record }) => record?.players_online === 9),
@@ -141,7 +141,7 @@ Deno.test("a watch that begins while its list is away is noted later, before wha
   list.away = true;
   await network.run((async () => {
     await journal.begin(begin);
-    journal.note(one, one.answered(row(1), 1), 1);
+    journal.addPoll(one, one.addReply(row(1), 1), 1);
     await later(5000);
     assertEquals([begun, journal.failing], [[], true]);
     list.away = false;
@@ -150,8 +150,8 @@ Deno.test("a watch that begins while its list is away is noted later, before wha
     await journal.close(1000);
   })());
   assertEquals(list.told, [
-    "Cannot write to a.db: gone; the watch goes on, and tries again",
-    "a.db takes what is seen again",
+    "Cannot write to a.db: gone; the watch continues, and will try to write again",
+    "a.db can be written again",
   ]);
   const { list: lost, journal: never } = fakeList(network);
   lost.away = true;
@@ -168,7 +168,7 @@ Deno.test("what cannot wait any longer is lost, and counted", async () => {
   const servers = Array.from({ length: 25 }, (_, i) => server(i + 1));
   const begun = network.now();
   await network.run((async () => {
-    for (const one of servers) journal.note(one, one.answered(row(one.endpoint.port), 1), 1);
+    for (const one of servers) journal.addPoll(one, one.addReply(row(one.endpoint.port), 1), 1);
     await journal.close(5000);
   })());
   assertEquals([journal.written, journal.lost], [0, 25]);
@@ -176,7 +176,7 @@ Deno.test("what cannot wait any longer is lost, and counted", async () => {
   assert(took >= 5000 && took < 6100, String(took));
   const second = fakeList(network, 10);
   for (const one of servers) {
-    second.journal.note(one, one.answered(row(one.endpoint.port, { players_online: 1 }), 1), 1);
+    second.journal.addPoll(one, one.addReply(row(one.endpoint.port, { players_online: 1 }), 1), 1);
   }
   await network.run(second.journal.close(5000));
   assertEquals(ports(second.list.states), servers.slice(15).map(({ endpoint }) => endpoint.port));
@@ -189,15 +189,15 @@ Deno.test("a list that hangs does not hold up the end, and what it was given cou
     name: "a.db",
     scanId: "watch",
     clock: network,
-    tell: () => {},
+    report: () => {},
     write: () => new Promise(() => {}),
   });
   const [one, two] = [server(1), server(2)];
-  journal.note(one, one.answered(row(1), 1), 1);
+  journal.addPoll(one, one.addReply(row(1), 1), 1);
   const begun = network.now();
   await network.run((async () => {
     await new Promise<void>((resolve) => network.after(1500, resolve));
-    journal.note(two, two.answered(row(2), 1), 1);
+    journal.addPoll(two, two.addReply(row(2), 1), 1);
     await journal.close(5000);
   })());
   assertEquals([journal.lost, journal.failing, network.now() - begun], [2, true, 6500]);
@@ -211,7 +211,7 @@ Deno.test("where a server stands is written once a minute while nothing happens,
   const later = (ms: number) => new Promise<void>((resolve) => network.after(ms, resolve));
   await network.run((async () => {
     for (let at = 0; at < 200_000; at += 10_000) {
-      journal.note(one, one.answered(row(1, { seen_at: at }), at), at);
+      journal.addPoll(one, one.addReply(row(1, { seen_at: at }), at), at);
       await later(10_000);
       const stand = list.servers.get("127.0.0.1:1")!.at;
       if (stands.at(-1) !== stand) stands.push(stand);

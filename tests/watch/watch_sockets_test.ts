@@ -38,7 +38,7 @@ Deno.test("sockets that fail are replaced, as soon as they can be, and it is sai
     throttle,
     clock: network,
     signal: controller.signal,
-    tell: (line) => told.push(line),
+    report: (line) => told.push(line),
   });
   const asks = async () => {
     await using link = lasting.current.link(PEER, 0);
@@ -59,8 +59,8 @@ Deno.test("sockets that fail are replaced, as soon as they can be, and it is sai
   })());
   assertEquals(opened, 4);
   assertEquals(told, [
-    "a socket failed (network is down (os error 100)): new ones are opened",
-    "sockets cannot be opened (no network): tried again",
+    "a socket failed (network is down (os error 100)); opening new sockets",
+    "sockets cannot be opened (no network); trying again",
     "sockets are open again",
   ]);
 });

@@ -12,7 +12,7 @@ import { PROTOCOLS, USUAL_PROTOCOLS } from "../../src/protocols/list.ts";
 import type { Protocol } from "../../src/protocols/protocol.ts";
 import { emptyRecord } from "../../src/core/record.ts";
 import {
-  noCounts,
+  newWatchCounts,
   Poller,
   pollServers,
   WatchedServer,
@@ -82,7 +82,7 @@ async function watchFleet(setting: Setting) {
   const servers = [...hosts.map(({ endpoint }) => endpoint), ...setting.more ?? []].map((one) => {
     const [protocol] = protocols ?? [];
     const row = protocols && { ...emptyRecord(one, 1), protocol, protocols };
-    const known = row && { row, online, failures: online ? 0 : 3, askedAt: 1 };
+    const known = row && { row, online, failures: online ? 0 : 3, probedAt: 1 };
     return new WatchedServer(one, null, rules, known);
   });
   const start = network.now();
@@ -96,7 +96,7 @@ async function watchFleet(setting: Setting) {
   const poller = new Poller({
     timeoutMs: 1000,
     retries: 2,
-    board,
+    demultiplexer: board,
     clock: network,
     signal,
     shortage,
@@ -105,17 +105,17 @@ async function watchFleet(setting: Setting) {
     scanId: "watch",
     optsOut: (motd) => motd.includes("§b§d§f§d§b"),
     optedOut: (a) => optedOut.has(a),
-    openSole: (bits) => {
+    openExclusive: (bits) => {
       if (isShort()) throw Object.assign(new Error("Too many open files"), { code: "EMFILE" });
       return network.open(bits);
     },
-    dial: (endpoint, connectMs = STREAM_LIMITS.connectMs) =>
+    connect: (endpoint, connectMs = STREAM_LIMITS.connectMs) =>
       new StreamLink(endpoint, { ...stream, limits: { ...STREAM_LIMITS, connectMs } }),
   });
   const optedOut = new Set<Address>();
   const events: (WatchEvent & { readonly after: number })[] = [];
   const late: number[] = [];
-  const counts = noCounts();
+  const counts = newWatchCounts();
   setting.script?.({ network, streams, hosts, kill, revive });
   network.after(runMs, () => controller.abort());
   await network.run(pollServers({
@@ -304,7 +304,7 @@ Deno.test("what is broken in a poll ends the watch, and is told", async () => {
     random: () => 0.5,
     clock: network,
     signal: new AbortController().signal,
-    counts: noCounts(),
+    counts: newWatchCounts(),
     onEvent: () => {},
     poll: () => Promise.reject(new Error("broken")),
   });

@@ -1,6 +1,11 @@
 import { assert, assertEquals } from "@std/assert";
 import { emptyRecord, type ServerRecord } from "../../src/core/record.ts";
-import { RECHECK_MS, SELDOM_MS, WatchedServer, type WatchEvent } from "../../src/watch/mod.ts";
+import {
+  MAX_OFFLINE_INTERVAL_MS,
+  RECHECK_MS,
+  WatchedServer,
+  type WatchEvent,
+} from "../../src/watch/mod.ts";
 
 const ENDPOINT = { address: 0x7f000001, port: 19132 };
 const rules = { intervalMs: 60_000, downAfter: 3, scanId: "watch" };
@@ -27,13 +32,13 @@ const said = (events: readonly WatchEvent[]) =>
 
 function seen(): WatchedServer {
   const server = new WatchedServer(ENDPOINT, null, rules);
-  server.answered(row(), 1000);
+  server.addReply(row(), 1000);
   return server;
 }
 
 Deno.test("a server is told online once, offline after so many misses, and back", () => {
   const server = new WatchedServer(ENDPOINT, "play.example.org", rules);
-  const [online, ...others] = server.answered(row(), 1000);
+  const [online, ...others] = server.addReply(row(), 1000);
   assertEquals(others, []);
   assertEquals(online, {
     event: "online",
@@ -45,61 +50,61 @@ Deno.test("a server is told online once, offline after so many misses, and back"
     server: row(),
     offline_ms: null,
   });
-  assertEquals(server.answered(row(), 2000), []);
-  assertEquals([3000, 4000].map((at) => server.missed(at)), [[], []]);
-  assertEquals(said(server.missed(5000)), [{ event: "offline", misses: 3, last_seen: 5 }]);
-  assertEquals(server.missed(6000), []);
-  const back = said(server.answered(row({ version: "1.22" }), 9000));
+  assertEquals(server.addReply(row(), 2000), []);
+  assertEquals([3000, 4000].map((at) => server.addFailure(at)), [[], []]);
+  assertEquals(said(server.addFailure(5000)), [{ event: "offline", misses: 3, last_seen: 5 }]);
+  assertEquals(server.addFailure(6000), []);
+  const back = said(server.addReply(row({ version: "1.22" }), 9000));
   assertEquals(back.map(({ event }) => event), ["online", "changed"]);
   assertEquals(back[0], { event: "online", server: row({ version: "1.22" }), offline_ms: 4000 });
 });
 
 Deno.test("misses that an answer follows are told to nobody", () => {
   const server = seen();
-  server.missed(1);
-  server.missed(2);
-  assertEquals(server.answered(row(), 3), []);
-  assertEquals([server.missed(4), server.missed(5), server.misses], [[], [], 2]);
+  server.addFailure(1);
+  server.addFailure(2);
+  assertEquals(server.addReply(row(), 3), []);
+  assertEquals([server.addFailure(4), server.addFailure(5), server.misses], [[], [], 2]);
 });
 
 Deno.test("a server that was never seen is told offline once", () => {
   const server = new WatchedServer(ENDPOINT, null, rules);
-  const told = [1, 2, 3, 4, 5].flatMap((at) => server.missed(at));
+  const told = [1, 2, 3, 4, 5].flatMap((at) => server.addFailure(at));
   assertEquals(said(told), [{ event: "offline", misses: 3, last_seen: null }]);
 });
 
 Deno.test("changes are told by column, counts and GUIDs as events of their own", () => {
   const server = seen();
-  assertEquals(said(server.answered(row({ motd: "Ho", players_max: 30 }), 1)), [
+  assertEquals(said(server.addReply(row({ motd: "Ho", players_max: 30 }), 1)), [
     { event: "changed", changes: { motd: ["Hi", "Ho"], players_max: [20, 30] } },
   ]);
-  assertEquals(said(server.answered(row({ motd: "Ho", players_max: 30, guid: "78" }), 2)), [
+  assertEquals(said(server.addReply(row({ motd: "Ho", players_max: 30, guid: "78" }), 2)), [
     { event: "restarted", guid: ["77", "78"] },
   ]);
   const now = row({ motd: "Ho", players_max: 30, guid: "78", players_online: 4, seen_at: 9 });
-  assertEquals(said(server.answered(now, 3)), [{ event: "players", players_online: [3, 4] }]);
+  assertEquals(said(server.addReply(now, 3)), [{ event: "players", players_online: [3, 4] }]);
   const plugins = [{ name: "A", version: null }];
-  assertEquals(said(server.answered({ ...now, plugins }, 4)), [
+  assertEquals(said(server.addReply({ ...now, plugins }, 4)), [
     { event: "changed", changes: { plugins: [null, plugins] } },
   ]);
-  assertEquals(server.answered({ ...now, plugins: [...plugins] }, 5), []);
+  assertEquals(server.addReply({ ...now, plugins: [...plugins] }, 5), []);
 });
 
 Deno.test("a GUID of 0 never means a restart", () => {
   const server = seen();
   assertEquals(
-    ["0", "77", "0", "78"].flatMap((guid, at) => server.answered(row({ guid }), at)),
+    ["0", "77", "0", "78"].flatMap((guid, at) => server.addReply(row({ guid }), at)),
     [],
   );
-  assertEquals(said(server.answered(row({ guid: "79" }), 9)), [
+  assertEquals(said(server.addReply(row({ guid: "79" }), 9)), [
     { event: "restarted", guid: ["78", "79"] },
   ]);
 });
 
 Deno.test("names are told where rows hold them", () => {
   const server = seen();
-  server.answered(row({ players: ["Ann", "Bob"], players_online: 2 }), 1);
-  const told = server.answered(row({ players: ["Bob", "Eve", "Tom"], players_online: 3 }), 2);
+  server.addReply(row({ players: ["Ann", "Bob"], players_online: 2 }), 1);
+  const told = server.addReply(row({ players: ["Bob", "Eve", "Tom"], players_online: 3 }), 2);
   assertEquals(said(told), [
     { event: "players", players_online: [2, 3], joined: ["Eve", "Tom"], left: ["Ann"] },
   ]);
@@ -109,10 +114,10 @@ Deno.test("what a silent protocol would have said is no change, but for good", (
   const both = row({ protocols: ["raknet", "query"], map: "world", plugins: [] });
   const less = row({ players_online: 4 });
   const server = new WatchedServer(ENDPOINT, null, rules);
-  server.answered(both, 0);
-  assertEquals(said(server.answered(less, 1)), [{ event: "players", players_online: [3, 4] }]);
-  assertEquals(server.answered({ ...both, players_online: 4 }, 2), []);
-  const told = [3, 4, 5].flatMap((at) => server.answered(less, at));
+  server.addReply(both, 0);
+  assertEquals(said(server.addReply(less, 1)), [{ event: "players", players_online: [3, 4] }]);
+  assertEquals(server.addReply({ ...both, players_online: 4 }, 2), []);
+  const told = [3, 4, 5].flatMap((at) => server.addReply(less, at));
   assertEquals(said(told).map(({ event }) => event), ["changed"]);
   assertEquals(Object.keys((told[0] as { changes: object }).changes), [
     "protocols",
@@ -120,24 +125,27 @@ Deno.test("what a silent protocol would have said is no change, but for good", (
     "plugins",
   ]);
   const cut = new WatchedServer(ENDPOINT, null, rules);
-  cut.answered(both, 0);
+  cut.addReply(both, 0);
   const lossy = { ...both, map: null, plugins: null, flags: ["fullLost"] };
-  assertEquals([cut.answered(lossy, 1), cut.answered(both, 2)], [[], []]);
+  assertEquals([cut.addReply(lossy, 1), cut.addReply(both, 2)], [[], []]);
 });
 
 Deno.test("polls come soon after a miss, and seldom to the dead", () => {
   const server = seen();
-  assertEquals(server.pause(0.5), 60_000);
-  assertEquals([server.pause(0), server.pause(1)], [54_000, 66_000].map((ms) => ms));
+  assertEquals(server.nextDelayMs(0.5), 60_000);
+  assertEquals([server.nextDelayMs(0), server.nextDelayMs(1)], [54_000, 66_000].map((ms) => ms));
   const pauses = Array.from({ length: 40 }, () => {
-    server.missed(1);
-    return server.pause(0.5);
+    server.addFailure(1);
+    return server.nextDelayMs(0.5);
   });
   assertEquals(pauses.slice(0, 5), [RECHECK_MS, RECHECK_MS, 60_000, 120_000, 240_000]);
-  assert(pauses.slice(10).every((ms) => ms === SELDOM_MS));
-  server.answered(row(), 2);
-  assertEquals(server.pause(0.5), 60_000);
-  const slow = new WatchedServer(ENDPOINT, null, { ...rules, intervalMs: 2 * SELDOM_MS });
-  for (let i = 0; i < 9; i++) slow.missed(i);
-  assertEquals(slow.pause(0.5), 2 * SELDOM_MS); // no sooner than when it is up
+  assert(pauses.slice(10).every((ms) => ms === MAX_OFFLINE_INTERVAL_MS));
+  server.addReply(row(), 2);
+  assertEquals(server.nextDelayMs(0.5), 60_000);
+  const slow = new WatchedServer(ENDPOINT, null, {
+    ...rules,
+    intervalMs: 2 * MAX_OFFLINE_INTERVAL_MS,
+  });
+  for (let i = 0; i < 9; i++) slow.addFailure(i);
+  assertEquals(slow.nextDelayMs(0.5), 2 * MAX_OFFLINE_INTERVAL_MS); // no sooner than when it is up
 });

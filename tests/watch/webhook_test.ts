@@ -30,12 +30,12 @@ async function hooked(answer: (asked: number, now: number) => Answer, given: {
   const times: number[] = [];
   const lines: string[] = [];
   const tell = (line: string) => lines.push(line);
-  const spool = await EventSpool.open({ path, disk, onTrouble: tell });
+  const spool = await EventSpool.open({ path, disk, onWriteError: tell });
   const start = clock.now();
   const hook = new Webhook(SECRET, {
     clock,
     spool,
-    tell,
+    report: tell,
     fetch: (_, { body, signal }) => {
       times.push(clock.now() - start);
       const given = answer(times.length - 1, clock.now() - start);
@@ -96,8 +96,8 @@ Deno.test("failed requests are repeated at growing intervals, and reported once"
   assertEquals(bodies.flat().map(({ at }) => at), [1, 2, 3]);
   assertEquals(times.map(Math.round), [0, 1000, 3000, 7000, 15_000]);
   assertEquals(lines, [
-    "events wait for the webhook: connection refused",
-    "the webhook answers again",
+    "webhook delivery failed (connection refused): events are queued",
+    "the webhook responds again",
   ]);
   await clock.run(hook.close());
 });
@@ -168,11 +168,11 @@ Deno.test("a refused request is halved until the event that is refused stands al
   const clock = new FakeNetwork(1);
   const taken: number[] = [];
   const lines: string[] = [];
-  const spool = await EventSpool.open({ path: undefined, onTrouble: unexpected });
+  const spool = await EventSpool.open({ path: undefined, onWriteError: unexpected });
   const hook = new Webhook(SECRET, {
     clock,
     spool,
-    tell: (line) => lines.push(line),
+    report: (line) => lines.push(line),
     fetch: (_, { body }) => {
       const list = JSON.parse(new TextDecoder().decode(body as Uint8Array)) as { at: number }[];
       if (list.some(({ at }) => at === 77)) {
@@ -186,7 +186,7 @@ Deno.test("a refused request is halved until the event that is refused stands al
   await clock.run(hook.idle());
   assertEquals(taken, upTo(300).filter((at) => at !== 77));
   assertEquals([hook.delivered, hook.lost], [299, 1]);
-  assertEquals(lines, ["events are lost to the webhook: HTTP status 400"]);
+  assertEquals(lines, ["webhook events are lost: HTTP status 400"]);
   await clock.run(hook.close());
 });
 
@@ -222,9 +222,9 @@ Deno.test("no message shows anything of the URL, whatever the runtime and the re
   await clock.run(hook.idle());
   await clock.run(hook.close());
   assertEquals(lines, [
-    "events wait for the webhook: connection refused",
-    "the webhook answers again",
-    "events are lost to the webhook: HTTP status 413",
+    "webhook delivery failed (connection refused): events are queued",
+    "the webhook responds again",
+    "webhook events are lost: HTTP status 413",
   ]);
   for (const secret of ["hunter2", "T0K3N", "s3cr3t"]) {
     assert(!lines.join().includes(secret) && !JSON.stringify(disk.operations).includes(secret));

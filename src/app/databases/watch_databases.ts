@@ -130,7 +130,7 @@ export class WatchDatabases implements AsyncDisposable {
     this.#journals.push(
       new Journal({
         ...{ name: database.name, scanId: this.rules.scanId, clock: systemClock },
-        tell: (line) => this.tell(`blocksweep: ${line}`),
+        report: (line) => this.tell(`blocksweep: ${line}`),
         write: (...polled) =>
           withDatabaseErrors("write to", database, () => writePolls(database, ...polled)),
       }),

@@ -67,7 +67,7 @@ export function pollingSettings(
 export interface PollingSockets {
   readonly poller: Poller;
   /** Its sockets, which have to listen. */
-  readonly board: WatchSockets;
+  readonly sockets: WatchSockets;
   /** Polls at once. */
   readonly concurrency: number;
 }
@@ -104,7 +104,7 @@ export async function openPollingSockets(
   }, isLoopback);
   const open = () =>
     Poller.families(servers).flatMap((family) => openShared(() => openSole(family), concurrency));
-  const board = new WatchSockets({ open, throttle, clock, ...around });
+  const sockets = new WatchSockets({ open, throttle, clock, signal, report: around.tell });
   const shortage = new Shortage(
     clock,
     (code) => around.tell(`${shortageLine("polls", code)}; they are put off while that lasts`),
@@ -113,15 +113,18 @@ export async function openPollingSockets(
   const poller = new Poller({
     ...asking,
     ...around,
-    ...{ clock, openSole, optsOut: optOutCheck(), shortage },
-    get board() {
-      return board.current;
+    clock,
+    openExclusive: openSole,
+    optsOut: optOutCheck(),
+    shortage,
+    get demultiplexer() {
+      return sockets.current;
     },
     nonce: () => crypto.getRandomValues(new BigUint64Array(1))[0] >> 1n,
-    dial: (endpoint, connectMs = limits.connectMs) =>
+    connect: (endpoint, connectMs = limits.connectMs) =>
       new StreamLink(endpoint, { ...stream, limits: { ...limits, connectMs } }),
   });
-  return { poller, board, concurrency };
+  return { poller, sockets, concurrency };
 }
 
 /** A server that is silent takes so long, and none has to wait for it, milliseconds. */

@@ -87,7 +87,7 @@ export class WatchMetrics {
       gauge(
         "poll_delay_max_seconds",
         "Longest delay of a poll against its schedule.",
-        counts.worstLateMs / 1000,
+        counts.maxLateMs / 1000,
       ),
       metricFamily(
         "events",

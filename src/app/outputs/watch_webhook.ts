@@ -7,7 +7,7 @@ import { dirname } from "node:path";
 import { InputError } from "../../core/errors.ts";
 import { systemClock } from "../../net/clock.ts";
 import type { DatabaseLocation } from "../../store/database_location.ts";
-import { EventSpool, MOST_SPOOLED, Webhook } from "../../watch/mod.ts";
+import { EventSpool, MAX_SPOOLED_BYTES, Webhook } from "../../watch/mod.ts";
 import { reason, userPath } from "../environment.ts";
 import { configurationPath } from "../targets/opt_out_file.ts";
 import { withCommas } from "../../core/quantities.ts";
@@ -58,7 +58,7 @@ export async function openWebhook(
   const spool = path === undefined
     ? await openUsual(usualPath(places), warn)
     : await openSpool(userPath(path), warn);
-  return new Webhook(url, { fetch, clock: systemClock, spool, tell: warn });
+  return new Webhook(url, { fetch, clock: systemClock, spool, report: warn });
 }
 
 /** Where events wait if nobody says: a path in full, for the program's folder is the task's. */
@@ -78,16 +78,16 @@ async function openUsual(path: string, warn: (message: string) => void): Promise
       ? "--allow-write is not granted"
       : reason(error);
     warn(`events for the webhook wait in memory alone (${why}): at the end they are lost`);
-    return await EventSpool.open({ path: undefined, onTrouble: warn });
+    return await EventSpool.open({ path: undefined, onWriteError: warn });
   }
 }
 
 async function openSpool(path: string, warn: (message: string) => void): Promise<EventSpool> {
-  const onTrouble = (why: string) =>
+  const onWriteError = (why: string) =>
     warn(`events for the webhook wait in memory alone: cannot write "${path}": ${why}`);
   try {
     requireFile(path);
-    return await EventSpool.open({ path, onTrouble });
+    return await EventSpool.open({ path, onWriteError });
   } catch (error) {
     if (error instanceof InputError || error instanceof Deno.errors.NotCapable) throw error;
     throw new InputError(`Cannot use "${path}": ${reason(error)}`);
@@ -98,7 +98,7 @@ async function openSpool(path: string, warn: (message: string) => void): Promise
 function requireFile(path: string): void {
   try {
     const { isFile, size } = Deno.statSync(path);
-    if (isFile && size <= 4 * MOST_SPOOLED) return;
+    if (isFile && size <= 4 * MAX_SPOOLED_BYTES) return;
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return;
     throw error;

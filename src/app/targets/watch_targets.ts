@@ -14,7 +14,7 @@ import { withDatabaseErrors } from "../../store/store.ts";
 import { AddressSet, type Range } from "../../targets/ranges.ts";
 import { neverProbedReason } from "../../targets/builtin_lists.ts";
 import { splitWords } from "../../targets/parse.ts";
-import { type KnownState, WatchedServer, type WatchRules } from "../../watch/mod.ts";
+import { type StoredState, WatchedServer, type WatchRules } from "../../watch/mod.ts";
 import { readTextFile } from "../environment.ts";
 import { locate } from "./locate_server.ts";
 import { type Lookups, noteRefused, RefusedName } from "./name_lookup.ts";
@@ -67,7 +67,7 @@ export async function readWatchTargets(sources: WatchSources): Promise<readonly 
   const servers = new Map<number | bigint, WatchedServer>();
   const shy = new AddressSet(sources.optedOut);
   const passedOver = new Set<number | bigint>();
-  const add = (endpoint: Endpoint, name: string | null, known?: KnownState) => {
+  const add = (endpoint: Endpoint, name: string | null, known?: StoredState) => {
     const key = endpointKey(endpoint);
     if (shy.has(endpoint.address)) passedOver.add(key);
     else if (!servers.has(key)) {
@@ -75,7 +75,7 @@ export async function readWatchTargets(sources: WatchSources): Promise<readonly 
     }
   };
   for (const list of lists) await readList(list, sources, add);
-  const addNamed = (endpoint: Endpoint, name: string | null, known?: KnownState) => {
+  const addNamed = (endpoint: Endpoint, name: string | null, known?: StoredState) => {
     const reason = neverProbedReason(endpoint.address);
     if (reason === undefined) return add(endpoint, name, known);
     throw new InputError(`Cannot watch ${formatEndpoint(endpoint)}: never probed: ${reason}`);
@@ -122,7 +122,7 @@ export function withoutOptedOut(
 async function readList(
   list: Database,
   { names }: WatchSources,
-  add: (endpoint: Endpoint, name: string | null, known: KnownState) => void,
+  add: (endpoint: Endpoint, name: string | null, known: StoredState) => void,
 ): Promise<void> {
   await withDatabaseErrors("read", list, async () => {
     for await (const stored of overdueServers(list)) {
@@ -140,10 +140,10 @@ function requestedNameIn({ requested_as: asked }: StoredRecord): string | null {
 }
 
 /** What a list or a row knows of a server, with its players only where they are kept. */
-function knownState(stored: StoredRecord, names: boolean): KnownState {
-  const { online, failures, first_seen: _, last_seen: askedAt, ...record } = stored;
+function knownState(stored: StoredRecord, names: boolean): StoredState {
+  const { online, failures, first_seen: _, last_seen: probedAt, ...record } = stored;
   const row = record.protocol === "" ? undefined : names ? record : withoutPlayers(record);
-  return { row, online, failures, askedAt };
+  return { row, online, failures, probedAt };
 }
 
 /**
@@ -154,7 +154,7 @@ function knownState(stored: StoredRecord, names: boolean): KnownState {
 async function readWord(
   word: string,
   sources: WatchSources,
-  add: (endpoint: Endpoint, name: string | null, known?: KnownState) => void,
+  add: (endpoint: Endpoint, name: string | null, known?: StoredState) => void,
   refused: RefusedName[],
 ): Promise<void> {
   const { files, protocols, allowPrivate, names, lookups: found, readRows, note, tell } = sources;

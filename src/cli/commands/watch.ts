@@ -12,7 +12,7 @@ import type { Protocol } from "../../protocols/protocol.ts";
 import { parseDatabaseLocation } from "../../store/database_location.ts";
 import {
   firstPollsMs,
-  noCounts,
+  newWatchCounts,
   pollServers,
   type WatchCounts,
   type WatchedServer,
@@ -125,11 +125,11 @@ async function watchServers(
   const tell = (line: string) => tellLine(`blocksweep: ${line}`);
   const optedOut = (address: Address) => shy.addresses.has(address);
   const around = { network, scanId, signal, tell, attach: attachedTo(lists, names), optedOut };
-  const { poller, board, concurrency } = await openPollingSockets(servers, chosen.asking, around);
+  const { poller, sockets, concurrency } = await openPollingSockets(servers, chosen.asking, around);
   if (!quiet) {
     tellLine(`watching ${countOf(servers.length, "endpoint")}, each every ${intervalMs / 1000} s`);
   }
-  const counts = noCounts();
+  const counts = newWatchCounts();
   const metrics = new WatchMetrics(servers, counts, lists.journals);
   await using _served = serving &&
     serveMetrics(serving, () => metrics.families(), (why) => tellLine(metricsTrouble(why)));
@@ -149,11 +149,11 @@ async function watchServers(
     },
     onPoll: (lateMs) => metrics.late(lateMs),
     onEvent: (event) => [metrics, printer, hook].forEach((one) => one?.add(event)),
-    onPolled: (...polled) => lists.journals.forEach((journal) => journal.note(...polled)),
+    onPolled: (...polled) => lists.journals.forEach((journal) => journal.addPoll(...polled)),
   });
   await Promise.all([
     watching,
-    board.listen(),
+    sockets.listen(),
     keepDownsampled(lists.places, keepMs, connectionEnvironment(tellLine), signal, tell),
   ]);
   const online = servers.filter((server) => server.online).length;
@@ -177,9 +177,9 @@ function watchRules({ interval, downAfter }: OptionsOf<"watch">): WatchRules {
 }
 
 function summary(online: number, all: number, counts: WatchCounts, hook?: Webhook): string {
-  const late = counts.worstLateMs < 1000
+  const late = counts.maxLateMs < 1000
     ? ""
-    : `, some up to ${(counts.worstLateMs / 1000).toFixed(1)} s late`;
+    : `, some up to ${(counts.maxLateMs / 1000).toFixed(1)} s late`;
   const sent = hook === undefined ? "" : webhookSummary(hook);
   const deferred = counts.deferred === 0
     ? ""

@@ -19,7 +19,7 @@ import { type EndReason, newState } from "../../../src/scan/scan_state.ts";
 import { recordOf, storable } from "../../../src/store/server_columns.ts";
 import { openSqlite } from "../../../src/store/database/sqlite.ts";
 import { compose } from "../../../src/targets/compose.ts";
-import { noCounts } from "../../../src/watch/mod.ts";
+import { newWatchCounts } from "../../../src/watch/mod.ts";
 import { all } from "../../store/databases.ts";
 import { record } from "../../store/records.ts";
 import { finish, run, start } from "../../cli/program.ts";
@@ -277,7 +277,7 @@ Deno.test("the end of a watch is noted in every list, though another program has
     await lists.begin(formatConfig("watch", given));
     using other = new DatabaseSync(paths[0]);
     other.exec("begin immediate");
-    assertEquals(await lists.end(noCounts(), 0), [
+    assertEquals(await lists.end(newWatchCounts(), 0), [
       `blocksweep: Cannot write to "${paths[0]}": another program is writing to it`,
     ]);
     other.exec("commit");

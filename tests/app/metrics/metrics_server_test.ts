@@ -8,7 +8,7 @@ import { WatchMetrics } from "../../../src/app/metrics/watch_metrics.ts";
 import { InputError } from "../../../src/core/errors.ts";
 import { emptyRecord } from "../../../src/core/record.ts";
 import { newState } from "../../../src/scan/scan_state.ts";
-import { noCounts, WatchedServer } from "../../../src/watch/mod.ts";
+import { newWatchCounts, WatchedServer } from "../../../src/watch/mod.ts";
 import { run, SCAN } from "../../cli/program.ts";
 
 /** Every line is as the format wants it, and no series is there twice. */
@@ -62,7 +62,7 @@ Deno.test("a server that is down is an explicit 0, and no series ever goes", () 
   const servers = [1, 2].map((port) =>
     new WatchedServer({ address: 0x7f000001, port }, null, rules)
   );
-  const metrics = new WatchMetrics(servers, noCounts(), []);
+  const metrics = new WatchMetrics(servers, newWatchCounts(), []);
   const row = {
     ...emptyRecord({ address: 0x7f000001, port: 1 }, 5),
     ...{ players_online: 7, latency_ms: 20 },
@@ -71,16 +71,16 @@ Deno.test("a server that is down is an explicit 0, and no series ever goes", () 
   const one = '{server="127.0.0.1:1"}';
   const before = values();
   assertEquals(before.get(`blocksweep_up${one}`), "NaN");
-  metrics.add(servers[0].answered(row, 1)[0]);
+  metrics.add(servers[0].addReply(row, 1)[0]);
   metrics.late(20);
   const up = values();
   assertEquals(
     ["up", "players", "latency_seconds"].map((name) => up.get(`blocksweep_${name}${one}`)),
     ["1", "7", "0.02"],
   );
-  servers[0].missed(2);
+  servers[0].addFailure(2);
   assertEquals(values().get(`blocksweep_up${one}`), "1");
-  servers[0].missed(3);
+  servers[0].addFailure(3);
   const down = values();
   assertEquals(
     ["up", "players", "latency_seconds"].map((name) => down.get(`blocksweep_${name}${one}`)),
@@ -97,7 +97,7 @@ Deno.test("the number of series has an end", () => {
     { length: 10_100 },
     (_, port) => new WatchedServer({ address: 0x7f000001, port: port + 1 }, null, rules),
   );
-  const values = check(prometheusText(new WatchMetrics(servers, noCounts(), []).families()));
+  const values = check(prometheusText(new WatchMetrics(servers, newWatchCounts(), []).families()));
   assertEquals(values.get("blocksweep_servers_without_series"), "100");
   assert(values.size < 30_050, String(values.size));
 });

@@ -106,7 +106,10 @@ Deno.test("at Ctrl-C each event is delivered, waiting or lost, with a file and w
     const kept = await end(["--webhook-spool", `${folder}/events`], SCAN);
     assertEquals(linesOf(`${folder}/events`).length, kept.waiting);
     assert(kept.waiting > 0 && kept.lost === 0, kept.stderr);
-    assertStringIncludes(kept.stderr, "events wait for the webhook: HTTP status 503");
+    assertStringIncludes(
+      kept.stderr,
+      "webhook delivery failed (HTTP status 503): events are queued",
+    );
     const readOnly = SCAN.filter((permission) => !permission.startsWith("--allow-write"));
     const lost = await end([], readOnly);
     assertEquals([lost.waiting, lost.lost > 0], [0, true]);

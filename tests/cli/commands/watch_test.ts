@@ -330,7 +330,7 @@ Deno.test("a watch whose list is locked when it begins is noted when the list is
       for await (const part of told) stderr += part;
     }
     assertEquals((await child.status).code, 130, stderr);
-    assertStringIncludes(stderr, "another program is writing to it; the watch goes on");
+    assertStringIncludes(stderr, "another program is writing to it; the watch continues");
     using db = new DatabaseSync(list);
     const [scan] = db.prepare("select kind, state, found from scans").all();
     assertEquals({ ...scan }, { kind: "watch", state: "finished", found: 1 });

@@ -6,7 +6,7 @@
 import { withoutPassword } from "../../../app/databases/connection_environment.ts";
 import { redactUrl } from "../../../core/redact.ts";
 import { DEFAULTS } from "../../../app/settings/defaults.ts";
-import { LEAST_INTERVAL_MS } from "../../../watch/watch.ts";
+import { MIN_INTERVAL_MS } from "../../../watch/watch.ts";
 import { COMMAND_NAMES } from "../commands.ts";
 import { HTTP_URL, METRICS_PLACE } from "../domain_value_types.ts";
 import type { OptionGroup } from "../option.ts";
@@ -109,8 +109,8 @@ export const CONTROL = {
 } as const satisfies OptionGroup;
 
 const LEAST_INTERVAL = {
-  ms: LEAST_INTERVAL_MS,
-  text: `${LEAST_INTERVAL_MS / 1000}s, because servers cache their status for that long`,
+  ms: MIN_INTERVAL_MS,
+  text: `${MIN_INTERVAL_MS / 1000}s, because servers cache their status for that long`,
 };
 
 /** What a watch does. */
@@ -122,7 +122,7 @@ export const WATCH = {
       commands: ["watch"],
       takes: time(LEAST_INTERVAL),
       default: `${DEFAULTS.watch.intervalMs / 1000}s`,
-      help: `from one poll of a server to the next, at least ${LEAST_INTERVAL_MS / 1000}s`,
+      help: `from one poll of a server to the next, at least ${MIN_INTERVAL_MS / 1000}s`,
     },
     {
       name: "down-after",

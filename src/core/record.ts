@@ -272,15 +272,15 @@ export interface Sighting {
 /** How an exchange with one server ended. */
 export type Outcome<S> =
   | {
-    readonly kind: "answered";
+    readonly kind: "replied";
     readonly status: S;
     readonly latencyMs: number;
     /** The longest reply, unprocessed: the one with most of the status. */
     readonly raw: Uint8Array;
   }
   | {
-    readonly kind: "silent";
-    readonly answers: number;
+    readonly kind: "noReply";
+    readonly replies: number;
     /** Why the stream ended, over TCP: `refused`, `closed`, `slow`... */
     readonly why?: string;
   }

@@ -59,7 +59,7 @@ export async function converse<S>(
       }
     }
     if (step.done) {
-      return { kind: "answered", status: step.value, latencyMs: talk.latencyMs, raw: talk.longest };
+      return { kind: "replied", status: step.value, latencyMs: talk.latencyMs, raw: talk.longest };
     }
     exchange.return(undefined as S);
     return options.signal.aborted ? CANCELLED : talk.silence();
@@ -150,7 +150,7 @@ class Conversation {
   /** How a conversation without a status ended. */
   silence(): Outcome<never> {
     const why = this.link.stream?.end;
-    return { kind: "silent", answers: this.answers, ...(why === undefined ? {} : { why }) };
+    return { kind: "noReply", replies: this.answers, ...(why === undefined ? {} : { why }) };
   }
 
   /** The longest answer. */

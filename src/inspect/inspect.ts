@@ -65,7 +65,7 @@ export interface Inspection {
   /** Whether that was because no descriptor could be had. */
   readonly exhausted?: boolean;
   /** How the first exchange ended, when it was needed and found no status. */
-  readonly failure?: "silent" | "malformed" | "cancelled" | "exhausted";
+  readonly failure?: "noReply" | "malformed" | "cancelled" | "exhausted";
 }
 
 /** What a sweep learned longer ago is not built upon: tokens do not live for ever. */
@@ -195,7 +195,7 @@ function inspectionOf(
 function failureOf(outcome: Outcome<unknown> | undefined): Inspection["failure"] {
   if (outcome === undefined) return "cancelled";
   if (isExhausted(outcome)) return "exhausted";
-  return outcome.kind === "answered" ? undefined : outcome.kind;
+  return outcome.kind === "replied" ? undefined : outcome.kind;
 }
 
-const NO_STATUS = { silent: "statusLost", malformed: "statusMalformed" };
+const NO_STATUS = { noReply: "statusLost", malformed: "statusMalformed" };

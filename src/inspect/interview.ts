@@ -184,14 +184,14 @@ export class Interview {
     const first = this.#heard.size === 0 && sighted === undefined || protocol.name === sighted;
     this.#heard.add(protocol.name);
     this.#replied ||= replied;
-    if (kind === "answered") this.latencyMs ??= latencyMs ?? null;
-    if (kind === "answered" && !looks) {
+    if (kind === "replied") this.latencyMs ??= latencyMs ?? null;
+    if (kind === "replied" && !looks) {
       this.#answered = true;
       if (protocol.suppressedBy !== undefined && !this.#replied) this.#trusted = protocol;
     }
     if (medium !== "stream") this.#unansweredAt = unansweredAt;
     if (kind === "cancelled") this.stop("cancelled");
-    const enough = kind === "answered" || needs === "reply" && kind === "malformed";
+    const enough = kind === "replied" || needs === "reply" && kind === "malformed";
     if (first && needs !== undefined && !enough) this.stop("unconfirmed");
   }
 

@@ -59,7 +59,7 @@ export async function queryWithRetries<S>(
   for (let left = retries;; left--) {
     const final = left === 0;
     await using open = await linkUnlessShort(link, { clock, signal, shortage });
-    if (open === undefined) return { kind: "silent", answers: 0, why: "exhausted" };
+    if (open === undefined) return { kind: "noReply", replies: 0, why: "exhausted" };
     const exchange = protocol.exchange({
       ...context,
       nonce: nonce(),
@@ -67,8 +67,8 @@ export async function queryWithRetries<S>(
       lastAttempt: final && settles,
     });
     const outcome = await converse(exchange, open, patience);
-    const mute = outcome.kind === "silent" && outcome.answers === 0;
-    const over = outcome.kind === "answered" || outcome.kind === "cancelled" ||
+    const mute = outcome.kind === "noReply" && outcome.replies === 0;
+    const over = outcome.kind === "replied" || outcome.kind === "cancelled" ||
       outcome.kind === "malformed" && outcome.foreign;
     if (final || over || mute && leavesMute) return outcome;
   }
@@ -85,5 +85,5 @@ async function linkUnlessShort(
 
 /** Whether an exchange failed for lack of descriptors: that says nothing about the server. */
 export function isExhausted(outcome: Outcome<unknown>): boolean {
-  return outcome.kind === "silent" && outcome.why === "exhausted";
+  return outcome.kind === "noReply" && outcome.why === "exhausted";
 }

@@ -137,11 +137,11 @@ class Conduct {
     this.#outcomes.push({ protocol: protocol.name, outcome });
     const replied = outcome.kind === "malformed" && outcome.foreign === true ||
       medium !== "stream" && protocol.suppressedBy === undefined && tap.heard;
-    const latencyMs = outcome.kind === "answered" ? outcome.latencyMs : undefined;
+    const latencyMs = outcome.kind === "replied" ? outcome.latencyMs : undefined;
     if (isExhausted(outcome)) this.interview.stop(signal.aborted ? "cancelled" : "exhausted");
     const { unansweredAt } = tap;
     this.interview.heard(step, { kind: outcome.kind, replied, unansweredAt, latencyMs });
-    if (outcome.kind === "answered") await this.take(protocol, outcome, looks);
+    if (outcome.kind === "replied") await this.take(protocol, outcome, looks);
   }
 
   /** Takes a status. */
@@ -184,7 +184,7 @@ class Conduct {
     if (known === undefined || !restarts) return await this.#attempt(step, tap, { known });
     const once = { ...this.options, retries: 0 };
     const outcome = await this.#attempt(step, tap, { known, settles: false }, once);
-    const over = outcome.kind === "answered" || outcome.kind === "cancelled";
+    const over = outcome.kind === "replied" || outcome.kind === "cancelled";
     return over ? outcome : await this.#attempt(step, tap, {});
   }
 

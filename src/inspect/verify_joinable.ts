@@ -57,7 +57,7 @@ export async function verifyServer(
     signal,
   });
   if (signal.aborted) return { answer, cut: true }; // silence proves nothing then
-  const found: Statement = outcome.kind === "answered"
+  const found: Statement = outcome.kind === "replied"
     ? outcome.status
     : { columns: {}, flags: ["verifyMalformed"], facts: {} };
   return { answer: { ...answer, statement: joined(answer.statement, found) }, cut: false };

@@ -6,7 +6,7 @@
 import { InputError } from "../core/errors.ts";
 import { redactUrl } from "../core/redact.ts";
 
-/** The ports to ask, by transport. */
+/** The ports to probe, by transport. */
 export interface Ports {
   /** Ports for UDP, ascending. */
   readonly udp: readonly number[];

@@ -47,24 +47,24 @@ const ANSWER = Uint8Array.of(1, 7);
 
 Deno.test("converse() asks, listens, and measures the first question", async () => {
   const { outcome, asked } = await run(answers);
-  assertEquals(outcome, { kind: "answered", status: 14, latencyMs: 20, raw: ANSWER });
+  assertEquals(outcome, { kind: "replied", status: 14, latencyMs: 20, raw: ANSWER });
   assertEquals(asked, ["0: 1", "20: 2,7"]);
 });
 
 Deno.test("converse() repeats what may be repeated, and measures from the last time", async () => {
   const late = (datagram: Uint8Array, number: number) => number < 2 ? [] : answers(datagram);
   const { outcome, asked } = await run(late, { resends: 2 });
-  assertEquals(outcome, { kind: "answered", status: 14, latencyMs: 20, raw: ANSWER });
+  assertEquals(outcome, { kind: "replied", status: 14, latencyMs: 20, raw: ANSWER });
   assertEquals(asked, ["0: 1", "100: 1", "200: 1", "220: 2,7"]);
 });
 
 Deno.test("converse() never repeats the rest, and says how far it came", async () => {
   const half = (datagram: Uint8Array) => datagram[0] === 1 ? answers(datagram) : [];
   const { outcome, asked } = await run(half, { resends: 3 });
-  assertEquals(outcome, { kind: "silent", answers: 1 });
+  assertEquals(outcome, { kind: "noReply", replies: 1 });
   assertEquals(asked.length, 2);
   const mute = await run(() => [], { resends: 3 });
-  assertEquals([mute.outcome, mute.asked.length], [{ kind: "silent", answers: 0 }, 4]);
+  assertEquals([mute.outcome, mute.asked.length], [{ kind: "noReply", replies: 0 }, 4]);
 });
 
 Deno.test("converse() reports a broken answer", async () => {
@@ -77,9 +77,9 @@ Deno.test("converse() passes strays over, but does not listen to a flood", async
     ...Array.from({ length: count }, () => Uint8Array.of(50)),
     ...answers(datagram),
   ];
-  assertEquals((await run(strays(6))).outcome.kind, "answered");
-  assertEquals((await run(strays(14))).outcome.kind, "answered"); // each question counts its own
-  assertEquals((await run(strays(17))).outcome.kind, "silent");
+  assertEquals((await run(strays(6))).outcome.kind, "replied");
+  assertEquals((await run(strays(14))).outcome.kind, "replied"); // each question counts its own
+  assertEquals((await run(strays(17))).outcome.kind, "noReply");
 });
 
 Deno.test("converse() ends when it is told to", async () => {
@@ -107,5 +107,5 @@ Deno.test("an exchange may catch its silence and ask something else", async () =
   const signal = new AbortController().signal;
   const options = { timeoutMs: 100, resends: 0, clock: network, signal };
   const outcome = await network.run(converse(forgiving(), link, options));
-  assertEquals(outcome.kind === "answered" && outcome.status, "second");
+  assertEquals(outcome.kind === "replied" && outcome.status, "second");
 });

@@ -31,8 +31,8 @@ function hold(plan: InterviewPlan, answers: Answers) {
     now = Math.max(now, step.at);
     const { protocol: { name, transport, suppressedBy }, medium, timeoutMs } = step;
     sent.push({ name, at: now, medium, timeoutMs });
-    const { kind, ...rest } = answers[name] ?? { kind: "silent" as const };
-    const came = kind === "answered" || kind === "malformed";
+    const { kind, ...rest } = answers[name] ?? { kind: "noReply" as const };
+    const came = kind === "replied" || kind === "malformed";
     const replied = transport === "udp" && suppressedBy === undefined && came;
     const unansweredAt = came || transport === "tcp" ? undefined : now;
     interview.heard(step, { replied, unansweredAt, latencyMs: 20, kind, ...rest });
@@ -41,12 +41,12 @@ function hold(plan: InterviewPlan, answers: Answers) {
   return { sent, names: sent.map(({ name }) => name), interview };
 }
 
-const OK = { kind: "answered" } as const;
+const OK = { kind: "replied" } as const;
 
 Deno.test("interview: under any outcomes the rules hold", () => {
   const random = new Random(11);
   const some = <T>(all: readonly T[]) => all.filter(() => random.below(2) === 0);
-  const KINDS = ["answered", "silent", "malformed", "cancelled"] as const;
+  const KINDS = ["replied", "noReply", "malformed", "cancelled"] as const;
   for (let i = 0; i < 20_000; i++) {
     const protocols = some(PROTOCOLS);
     const known = some(NAMES);
@@ -87,11 +87,11 @@ Deno.test("interview: under any outcomes the rules hold", () => {
       const kind = KINDS[random.below(10) < 9 ? random.below(3) : 3];
       const foreign = suppressedBy !== undefined && kind === "malformed" && random.below(2) === 0;
       const stray = transport === "udp" && suppressedBy === undefined &&
-        (kind === "answered" || kind === "malformed" || random.below(5) === 0);
+        (kind === "replied" || kind === "malformed" || random.below(5) === 0);
       const sentAt = now + random.below(200);
       now = sentAt + random.below(300);
       // The last question may stay without a reply where the first had one.
-      const silent = kind === "silent" || random.below(3) === 0;
+      const silent = kind === "noReply" || random.below(3) === 0;
       const unansweredAt = transport === "udp" && silent ? sentAt : undefined;
       const latencyMs = 1 + random.below(300);
       const heard = { kind, replied: foreign || stray, unansweredAt, latencyMs };
@@ -123,7 +123,7 @@ Deno.test("interview: the order is what it speaks, then the list, and what may h
 Deno.test("interview: what harms others is sent only where these were looked for and nothing came", () => {
   const sqp = { protocols: named("sqp"), timeoutMs: 1500 };
   assertEquals(hold(sqp, {}).names, ["raknet", "sqp"]);
-  for (const raknet of [OK, { kind: "malformed" }, { kind: "silent", replied: true }] as const) {
+  for (const raknet of [OK, { kind: "malformed" }, { kind: "noReply", replied: true }] as const) {
     const { names, interview } = hold(sqp, { raknet });
     assertEquals([names, interview.suppressed], [["raknet"], ["sqp"]]);
   }
@@ -167,8 +167,8 @@ Deno.test("interview: who must answer first, and does not, ends it", () => {
   };
   assertEquals(sent("status", { kind: "malformed" }), [1, "unconfirmed"]);
   assertEquals(sent("reply", { kind: "malformed" }), [3, undefined]);
-  assertEquals(sent("reply", { kind: "silent" }), [1, "unconfirmed"]);
-  assertEquals(sent(undefined, { kind: "silent" }), [3, undefined]);
+  assertEquals(sent("reply", { kind: "noReply" }), [1, "unconfirmed"]);
+  assertEquals(sent(undefined, { kind: "noReply" }), [3, undefined]);
   assertEquals(sent(undefined, { kind: "cancelled" }), [1, "cancelled"]);
 });
 

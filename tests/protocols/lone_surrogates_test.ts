@@ -82,7 +82,7 @@ Deno.test("a lone surrogate in a kick reaches no column", () => {
   for (const text of texts) {
     const reply = slp.decodeLegacyReply(slp.encodeLegacyReply({ text }))!;
     assert(reply.text.isWellFormed());
-    const row = rowOf("slp", slpProtocol.record({ kind: "legacy", reply, asked: "fe" }));
+    const row = rowOf("slp", slpProtocol.record({ kind: "legacy", reply, requestForm: "fe" }));
     assertEquals(halves(row), [], text);
     assert(replaced(row) && row.flags.includes("loneSurrogate"), text);
   }
@@ -159,7 +159,7 @@ Deno.test("a surrogate pair at the length limit of a column is not cut in half",
     assertEquals(row.flags.includes("loneSurrogate"), false);
     const kick = slp.decodeLegacyReply(slp.encodeLegacyReply({ text: text.slice(0, 50_001) }))!;
     assertEquals(
-      halves(rowOf("slp", slpProtocol.record({ kind: "legacy", reply: kick, asked: "fe" }))),
+      halves(rowOf("slp", slpProtocol.record({ kind: "legacy", reply: kick, requestForm: "fe" }))),
       [],
     );
   }

@@ -43,7 +43,7 @@ async function ask(
     ...over,
   }));
   const went = asked.outcomes.map(({ protocol, outcome }) =>
-    `${protocol} ${outcome.kind}${outcome.kind === "silent" ? ` ${outcome.why}` : ""}`
+    `${protocol} ${outcome.kind}${outcome.kind === "noReply" ? ` ${outcome.why}` : ""}`
   );
   assertEquals(streams.open, 0);
   assertEquals(audit(network.lines, { hostRate: 5 }), []);
@@ -59,7 +59,7 @@ Deno.test("a Java server says its status on one connection, and pongs", async ()
   for (const at of ["127.0.0.1:25570", "[::1]:25570"]) {
     const server = slpServer("vanilla");
     const { record, went, streams } = await ask(server, { requestedAs: "play.example.org" }, at);
-    assertEquals(went, ["slp answered"]);
+    assertEquals(went, ["slp replied"]);
     assertEquals([record!.protocols, record!.version, record!.requested_as, record!.flags], [
       ["slp"],
       IDENTITY.version,
@@ -101,12 +101,12 @@ Deno.test("a server that closes on unknown clients is asked as a known one", asy
 
 Deno.test("how a connection ended is told", async () => {
   const cases: [Door, string][] = [
-    ["refused", "slp silent refused"],
-    ["unreachable", "slp silent unreachable"],
-    ["timeout", "slp silent timeout"],
-    [acts("close"), "slp silent closed"],
-    [acts("reset"), "slp silent reset"],
-    [acts(), "slp silent slow"],
+    ["refused", "slp noReply refused"],
+    ["unreachable", "slp noReply unreachable"],
+    ["timeout", "slp noReply timeout"],
+    [acts("close"), "slp noReply closed"],
+    [acts("reset"), "slp noReply reset"],
+    [acts(), "slp noReply slow"],
     [acts(text("HTTP/1.1 400 Bad Request\r\n\r\n"), "close"), "slp malformed"],
   ];
   for (const [door, wanted] of cases) {
@@ -133,7 +133,7 @@ Deno.test("a follow-up's connection has as long as any follow-up", async () => {
     },
   });
   const followed = await ask(opensOnce, { protocols: [first], followUps: [SLP] });
-  assertEquals(followed.went, ["raknet answered", "slp silent timeout"]);
+  assertEquals(followed.went, ["raknet replied", "slp noReply timeout"]);
   assertEquals(followed.record!.protocols, ["raknet"]);
   assert(followed.took > 250 && followed.took < 1000, `${followed.took}`);
   const { network, streams } = await ask("refused", { protocols: [], followUps: [SLP] });
@@ -143,7 +143,11 @@ Deno.test("a follow-up's connection has as long as any follow-up", async () => {
 Deno.test("connections neither wait for the silence of datagrams, nor shorten its gap", async () => {
   const options = { protocols: named("raknet", "slp", "query"), timeoutMs: 100, retries: 0 };
   const { went, network, streams } = await ask("refused", options);
-  assertEquals(went, ["raknet silent undefined", "slp silent refused", "query silent undefined"]);
+  assertEquals(went, [
+    "raknet noReply undefined",
+    "slp noReply refused",
+    "query noReply undefined",
+  ]);
   const [ping, handshake] = network.sent;
   assert(streams.begun[0].at - ping.at < 200);
   assert(handshake.at - ping.at >= 1000);

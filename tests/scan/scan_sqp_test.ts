@@ -240,7 +240,7 @@ Deno.test("sqp: a datagram that comes in the middle of a conversation ends it", 
     },
   };
   const { record, went, lines } = await askWith({ retries: 3 }, turns, "sqp");
-  assertEquals([record, went, queries], [undefined, ["raknet silent", "sqp malformed"], 2]);
+  assertEquals([record, went, queries], [undefined, ["raknet noReply", "sqp malformed"], 2]);
   assertEquals(audit(lines, {}), []);
 });
 
@@ -376,16 +376,16 @@ async function askWith(
 Deno.test("sqp: one server is pinged first, and asked a second later", async () => {
   const { record, went, suppressed, sent } = await ask("sqpFull", "sqp");
   assertEquals([record?.protocols, suppressed], [["sqp"], []]);
-  assertEquals(went, ["raknet silent", "sqp answered"]);
+  assertEquals(went, ["raknet noReply", "sqp replied"]);
   assert(isPing(sent[0]) && isSqp(sent[1]) && sent[1].at - sent[0].at >= 1000);
   const both = await ask("sqpFull", "raknet", "sqp");
-  assertEquals(both.went, ["raknet silent", "sqp answered"]);
+  assertEquals(both.went, ["raknet noReply", "sqp replied"]);
 });
 
 Deno.test("sqp: one server that speaks RakNet is not asked", async () => {
   for (const software of ["bds", "raknetNode", "banned"]) {
     const { record, went, suppressed, sent } = await ask(software, "sqp");
-    assertEquals([record, went, suppressed], [undefined, ["raknet answered"], ["sqp"]]);
+    assertEquals([record, went, suppressed], [undefined, ["raknet replied"], ["sqp"]]);
     assertEquals(sent.filter(isSqp), []);
   }
   const broken = await ask("cutPong", "sqp");

@@ -133,7 +133,7 @@ function printer(
 
 /** The endings of exchanges and connections. */
 const ENDINGS: Readonly<Record<string, string>> = {
-  silent: "no reply",
+  noReply: "no reply",
   slow: "no complete reply in time",
   timeout: "timed out",
   exhausted: "no file descriptor",
@@ -141,7 +141,7 @@ const ENDINGS: Readonly<Record<string, string>> = {
 
 /** How an exchange, or its connection, ended. */
 function ending(outcome: Outcome<unknown>): string {
-  const word = outcome.kind === "silent" ? outcome.why ?? outcome.kind : outcome.kind;
+  const word = outcome.kind === "noReply" ? outcome.why ?? outcome.kind : outcome.kind;
   return ENDINGS[word] ?? word;
 }
 

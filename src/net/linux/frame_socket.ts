@@ -51,7 +51,7 @@ export interface FrameRoute extends FrameAddresses, Pick<Uplink, "ranges"> {
 export class FrameSocket implements DatagramSocket<FrameBatch | FrameTargetBatch> {
   readonly family = 4;
   readonly receivesWhileSending = true;
-  readonly #behind: AddressesBehindGateway;
+  readonly #behindGateway: AddressesBehindGateway;
   #closed: Promise<void> | undefined;
 
   /**
@@ -65,7 +65,7 @@ export class FrameSocket implements DatagramSocket<FrameBatch | FrameTargetBatch
     private readonly sender: FrameSender,
     private readonly route: FrameRoute,
   ) {
-    this.#behind = new AddressesBehindGateway(route.ranges);
+    this.#behindGateway = new AddressesBehindGateway(route.ranges);
     sender.hold();
   }
 
@@ -89,8 +89,8 @@ export class FrameSocket implements DatagramSocket<FrameBatch | FrameTargetBatch
     return this.udp.receiveBufferUsed;
   }
 
-  listen(receiver: DatagramReceiver, room?: ReceiverCapacity): Promise<void> {
-    return this.udp.listen(receiver, room);
+  listen(receiver: DatagramReceiver, capacity?: ReceiverCapacity): Promise<void> {
+    return this.udp.listen(receiver, capacity);
   }
 
   drained(): Promise<void> {
@@ -103,7 +103,7 @@ export class FrameSocket implements DatagramSocket<FrameBatch | FrameTargetBatch
 
   batch(of: Template, capacity: number): FrameBatch | FrameTargetBatch {
     const fits = of.template.length + HEADERS <= this.route.mtu + ETHERNET;
-    const behind = fits ? this.#behind : undefined;
+    const behind = fits ? this.#behindGateway : undefined;
     if (this.sender.thread === undefined) return new FrameBatch(this.route, behind, of, capacity);
     return new FrameTargetBatch(behind, of, capacity);
   }

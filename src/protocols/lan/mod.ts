@@ -65,7 +65,7 @@ function worldStatement(
   const [name, level, version] = texts;
   const count = (value: number) => value >= 0 && value <= MOST_PLAYERS ? value : null;
   const counts = { players_online: count(world.online), players_max: count(world.max) };
-  const odd = [
+  const anomalies = [
     ...(texts.some(({ badUtf8 }) => badUtf8) ? ["badUtf8"] : []),
     ...(Object.values(counts).includes(null) ? ["badNumber"] : []),
   ];
@@ -79,7 +79,7 @@ function worldStatement(
       gamemode: GAMEMODES[world.gamemode] ?? String(world.gamemode),
       ...counts,
     },
-    flags: [...flags, ...odd],
+    flags: [...flags, ...anomalies],
     facts: { ...facts, ...worldFacts(world) },
   };
 }

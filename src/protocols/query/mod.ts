@@ -239,7 +239,7 @@ function motdColumns(motd: string | null): Partial<ServerRecord> {
 
 const EDITIONS = new Map([["MINECRAFT", "java"], ["MINECRAFTPE", "bedrock"]]);
 
-/** Geyser of 2020 to 2022 said `MINECRAFT`, but wrote its own name into the header. */
+/** Geyser of 2020 to 2022 sent the game id `MINECRAFT`, and its own name as the header word. */
 function softwareColumns(header: string, gameId: string | null, software: string | null) {
   if (header === "GeyserMC") return { edition: "bedrock", software: "Geyser" };
   return { edition: EDITIONS.get(gameId ?? "") ?? null, software };

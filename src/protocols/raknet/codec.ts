@@ -94,7 +94,7 @@ export type PongFlag =
   | "noAdvertisement"
   /** The length is not that of the text; the text is all remaining bytes. */
   | "lengthMismatch"
-  /** More bytes follow the text than its length says. */
+  /** The text is longer than its length field; the rest is ignored. */
   | "trailingBytes"
   /** The server's RakNet has 32-bit times: the magic starts four bytes earlier. */
   | "time32";

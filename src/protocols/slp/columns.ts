@@ -29,7 +29,7 @@ export type SlpStatus =
     /** The kick: a status, or the reason for the refusal. */
     readonly reply: LegacyReply;
     /** The request that got the kick: `fe01`, `fe` or `status`. */
-    readonly asked: string;
+    readonly requestForm: string;
   };
 
 /** Most UTF-16 units of a MOTD; a colour gradient takes up to fifteen for one letter. */
@@ -52,7 +52,7 @@ export function slpStatement(status: SlpStatus): Statement {
     case "status":
       return statusStatement(status);
     case "legacy":
-      return legacyStatement(status.reply, status.asked);
+      return legacyStatement(status.reply, status.requestForm);
     case "disconnect":
       return {
         columns: { edition: "java" },
@@ -78,7 +78,7 @@ function statusStatement({ java, trailing, pongDiffers }: Extract<SlpStatus, { k
     favicon_hash: icon.hash,
   };
   const flags: string[] = [...java.flags];
-  if (icon.odd) flags.push("badFavicon");
+  if (icon.isInvalid) flags.push("badFavicon");
   if (trailing > 0) flags.push("trailingBytes");
   if (pongDiffers) flags.push("pongDiffers");
   if (java.sample?.some(({ name }) => name.includes("§"))) flags.push("sampleText");
@@ -135,7 +135,7 @@ function moddingFacts({ form, loader, mods, channels, truncated }: Modding): Fac
   };
 }
 
-function legacyStatement({ status, text, flags }: LegacyReply, asked: string): Statement {
+function legacyStatement({ status, text, flags }: LegacyReply, requestForm: string): Statement {
   if (status === undefined) {
     const facts = { form: "kick", reason: reasonText(text) };
     return { columns: { edition: "java" }, flags: ["disconnected", ...flags], facts };
@@ -155,7 +155,7 @@ function legacyStatement({ status, text, flags }: LegacyReply, asked: string): S
   const facts = withoutNulls({
     form: `legacy ${status.form}`,
     version_name: status.version === null ? null : cutToText(status.version),
-    asked,
+    asked: requestForm,
     later_protocol: isLater || null,
   });
   return { columns, flags: cut ? [...flags, "cut"] : flags, facts };
@@ -189,21 +189,21 @@ function splitVersion(name: string | null): { software: string | null; version: 
 
 const PNG = "89504e470d0a1a0a";
 
-/** An icon with its hash and size in bytes; `odd`: it is not a PNG in a data URL. */
+/** An icon with its hash and size in bytes; `isInvalid`: it is not a PNG in a data URL. */
 interface Icon {
   readonly bytes?: Uint8Array;
   readonly hash: string | null;
   readonly size: number | null;
-  readonly odd: boolean;
+  readonly isInvalid: boolean;
 }
 
 function readIcon(url: string | null): Icon {
-  if (!url) return { hash: null, size: null, odd: false };
+  if (!url) return { hash: null, size: null, isInvalid: false };
   const bytes = base64Of(url);
-  if (bytes === undefined) return { hash: null, size: null, odd: true };
+  if (bytes === undefined) return { hash: null, size: null, isInvalid: true };
   const hash = createHash("sha256").update(bytes).digest("hex");
-  const odd = bytes.subarray(0, 8).toHex() !== PNG || !url.startsWith("data:image/png;");
-  return { bytes, hash, size: bytes.length, odd };
+  const isInvalid = bytes.subarray(0, 8).toHex() !== PNG || !url.startsWith("data:image/png;");
+  return { bytes, hash, size: bytes.length, isInvalid };
 }
 
 /** The bytes of a data URL; servers before 1.13 break its base64 into lines. */

@@ -219,6 +219,6 @@ function kickSize(bytes: Uint8Array): number | undefined {
   return legacyReplyEnd(bytes);
 }
 
-function legacyStatus(bytes: Uint8Array, asked: string): Legacy {
-  return { kind: "legacy", reply: decodeLegacyReply(bytes)!, asked };
+function legacyStatus(bytes: Uint8Array, requestForm: string): Legacy {
+  return { kind: "legacy", reply: decodeLegacyReply(bytes)!, requestForm };
 }

@@ -105,8 +105,8 @@ const SWITCHES = ["enforcesSecureChat", "previewsChat", "preventsChatReports"];
  * ```
  */
 export function parseStatus(bytes: Uint8Array): JavaStatus | JavaDisconnect {
-  const { value, flags: odd } = parseBoundedJson(bytes);
-  const flags = new Set<StatusFlag>(odd);
+  const { value, flags: jsonFlags } = parseBoundedJson(bytes);
+  const flags = new Set<StatusFlag>(jsonFlags);
   if (!isObject(value) || !STATUS_KEYS.some((key) => Object.hasOwn(value, key))) {
     return { kind: "disconnect", reason: componentText(value, flags).text, flags: [...flags] };
   }

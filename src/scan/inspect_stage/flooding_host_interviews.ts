@@ -34,7 +34,7 @@ export async function inspectDespiteFloods(
 
 /** Whether the first exchange brought nothing, for another reason than a lack of descriptors. */
 function isLost({ answers, failure, exhausted }: Inspection): boolean {
-  return failure === "silent" || failure === "cancelled" ||
+  return failure === "noReply" || failure === "cancelled" ||
     failure === undefined && answers.length === 0 && !exhausted;
 }
 

@@ -284,7 +284,7 @@ export class Discovery {
     const link = () => dial(endpoint);
     const how = { endpoint, link, exclusive: true, timeoutMs, leavesMute: true };
     const outcome = await queryWithRetries(slp, how, options);
-    if (outcome.kind !== "answered") return { endpoint, answers: [own], latencyMs: null };
+    if (outcome.kind !== "replied") return { endpoint, answers: [own], latencyMs: null };
     const said = { protocol: slp.name, statement: slp.record(outcome.status) };
     return { endpoint, answers: [said, own], latencyMs: outcome.latencyMs };
   }

@@ -167,7 +167,7 @@ export class JavaSweep {
       timeoutMs: Infinity, // the link bounds it
       leavesMute: true,
     }, { ...options, retries: 0 });
-    if (outcome.kind !== "answered") return "done";
+    if (outcome.kind !== "replied") return "done";
     const { status, raw, latencyMs } = outcome;
     this.onSighting({
       endpoint: target,

@@ -140,7 +140,7 @@ export class TcpSweep {
   #judge(protocol: Protocol, target: Endpoint, outcome: Outcome<unknown>): void {
     const { clock, state: { tcp: { counts } } } = this.#options.io;
     switch (outcome.kind) {
-      case "answered":
+      case "replied":
         counts.valid++;
         this.#push({
           endpoint: target,
@@ -157,7 +157,7 @@ export class TcpSweep {
         counts.invalid++;
         this.#others.add(target);
         break;
-      case "silent":
+      case "noReply":
         counts.unresponsive++;
         // TCP repeats what is lost: who said nothing in all that time will not the next time.
         if (outcome.why === "slow") this.#others.add(target);

@@ -24,6 +24,6 @@ export const SLP_DECODERS: Record<string, Decoder> = {
   slpLegacyPing: decoder(slp.decodeLegacyPing, slp.encodeLegacyPing),
   slpLegacyReply: decoder(slp.decodeLegacyReply, slp.encodeLegacyReply, {
     partFlags: ["lengthMismatch"],
-    statement: (reply) => slpProtocol.record({ kind: "legacy", reply, asked: "fe01" }),
+    statement: (reply) => slpProtocol.record({ kind: "legacy", reply, requestForm: "fe01" }),
   }),
 };

@@ -142,7 +142,7 @@ Deno.test("slp: a kick in reply to a status request proves a server, if legacy p
       close,
     }));
     assert(status.kind === "legacy");
-    assertEquals([status.asked, status.reply.text], ["status", "Outdated client!"]);
+    assertEquals([status.requestForm, status.reply.text], ["status", "Outdated client!"]);
     assertEquals(hex(questions.slice(1)), ["fe01", "fe"]);
   }
 });
@@ -155,7 +155,7 @@ Deno.test("slp: a Beta server that replies only to the single byte is found", ()
     close: true,
   }));
   assert(status.kind === "legacy");
-  assertEquals([status.asked, status.reply.status?.max, questions.length], ["fe", 2, 5]);
+  assertEquals([status.requestForm, status.reply.status?.max, questions.length], ["fe", 2, 5]);
 });
 
 Deno.test("slp: a server that also closes on the protocol of 1.20.4 gets a request with that of 1.8", () => {
@@ -181,9 +181,12 @@ Deno.test("slp: a kick of 256 letters or more is followed by legacy pings, as a 
       if (length % 256 === 0 && letter > "\u8000") continue; // starts like a status
       for (const chunking of [WHOLE, DRIP]) {
         const answered = kicked(letter.repeat(length), reply, chunking);
-        assert(answered.kind === "legacy" && answered.asked === "fe01", `${letter} ${length}`);
+        assert(
+          answered.kind === "legacy" && answered.requestForm === "fe01",
+          `${letter} ${length}`,
+        );
         const unanswered = kicked(letter.repeat(length), NOTHING, chunking);
-        assert(unanswered.kind === "legacy" && unanswered.asked === "status");
+        assert(unanswered.kind === "legacy" && unanswered.requestForm === "status");
         assertEquals(unanswered.reply.text, letter.repeat(length));
       }
     }

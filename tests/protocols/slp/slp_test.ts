@@ -378,12 +378,12 @@ Deno.test("a row is bounded for any status of a server", () => {
   assertEquals([statement.columns.players?.length, statement.columns.motd?.length], [128, 8192]);
   assertEquals([statement.facts.sample_size, statement.facts.mods_count], [5000, 5000]);
   const kick = slp.decodeLegacyReply(slp.encodeLegacyReply({ text: "y".repeat(65_000) }))!;
-  const said = slpProtocol.record({ kind: "legacy", reply: kick, asked: "fe" });
+  const said = slpProtocol.record({ kind: "legacy", reply: kick, requestForm: "fe" });
   assertEquals((said.facts.reason as string).length, 256);
   const legacy = slp.decodeLegacyReply(
     slp.encodeLegacyReply({ text: `${"y".repeat(60_000)}§1§2` }),
   )!;
-  const row = slpProtocol.record({ kind: "legacy", reply: legacy, asked: "fe" });
+  const row = slpProtocol.record({ kind: "legacy", reply: legacy, requestForm: "fe" });
   assertEquals([row.columns.motd?.length, row.flags], [8192, ["cut"]]);
   for (const at of ["version", "sample", "keys"]) {
     const over = at === "version"

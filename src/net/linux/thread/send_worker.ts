@@ -68,7 +68,7 @@ function worker(libc: Libc, { memory, addresses, rings }: SendWorkerOptions): Se
     let batch = batches.get(key);
     if (batch === undefined) {
       const template = templateAt(memory, number);
-      batch = isFramed(method)
+      batch = methodIsFramed(method)
         ? new FrameBatch(addresses!, ALL_ADDRESSES, template, MOST_IN_BATCH)
         : new MessageBatch(template, MOST_IN_BATCH, method === "ipv4" ? 4 : 6);
       batches.set(key, batch);
@@ -85,8 +85,8 @@ function worker(libc: Libc, { memory, addresses, rings }: SendWorkerOptions): Se
   };
 }
 
-function isFramed(way: SendMethod): boolean {
-  return way === "packet" || way === "xdp";
+function methodIsFramed(method: SendMethod): boolean {
+  return method === "packet" || method === "xdp";
 }
 
 function loadOf(

@@ -241,10 +241,16 @@ export interface RawReply {
   readonly data: string;
 }
 
+/**
+ * The key of a record's attachments. JSON has no symbols: whatever formats a record as JSON writes its
+ * columns only.
+ */
+export const ATTACHMENTS: unique symbol = Symbol("attachments");
+
 /** A row with attachments, for outputs that store them. */
 export interface RecordWithAttachments extends ServerRecord {
   /** The attachments; `undefined` where no output stores them. */
-  attachments?: Attachments;
+  [ATTACHMENTS]?: Attachments;
 }
 
 /** A sighting: a reply to a probe of the sweep, which inspection follows up. */

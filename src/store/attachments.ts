@@ -3,7 +3,12 @@
  *
  * @module
  */
-import { type RecordWithAttachments, serverId, type ServerRecord } from "../core/record.ts";
+import {
+  ATTACHMENTS,
+  type RecordWithAttachments,
+  serverId,
+  type ServerRecord,
+} from "../core/record.ts";
 import { type BulkStatement, type Database, insertInto, type Value } from "./database/database.ts";
 
 /** Servers with an identical icon share one row. */
@@ -35,7 +40,8 @@ export async function writeAttached(
   const icons = new Map<string, Value[]>();
   const replies = new Map<string, Value[]>();
   for (const record of records) {
-    const { attachments, favicon_hash: hash, seen_at: seen }: RecordWithAttachments = record;
+    const { [ATTACHMENTS]: attachments, favicon_hash: hash, seen_at: seen }: RecordWithAttachments =
+      record;
     if (attachments === undefined) continue;
     const { icon } = attachments;
     if (icon !== undefined && hash !== null && !icons.has(hash)) {

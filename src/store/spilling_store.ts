@@ -4,7 +4,12 @@
  * @module
  */
 import { type Clock, sleep } from "../net/clock.ts";
-import { serverId, type ServerRecord } from "../core/record.ts";
+import {
+  ATTACHMENTS,
+  type RecordWithAttachments,
+  serverId,
+  type ServerRecord,
+} from "../core/record.ts";
 import { linesOf } from "../core/text.ts";
 import { type Database, Unavailable } from "./database/database.ts";
 import { type ResumedScan, serversWithRow } from "./scan_rows.ts";
@@ -207,7 +212,7 @@ export class SpillingStore implements AsyncDisposable {
 
   async #spill(records: readonly ServerRecord[]): Promise<void> {
     const { path, maxBytes } = this.options;
-    const text = records.map((record) => `${JSON.stringify(record)}\n`).join("");
+    const text = records.map(spillLine).join("");
     const bytes = new TextEncoder().encode(text);
     const { name } = this.store.database;
     if (this.#spilledBytes + bytes.length > maxBytes) {
@@ -262,9 +267,15 @@ async function* spilledRecords(path: string): AsyncIterable<ServerRecord> {
   }
 }
 
-function parseRecord(line: string): ServerRecord | undefined {
+/** A line of a spill file: a record and, under a key that no column has, its attachments. */
+function spillLine(record: RecordWithAttachments): string {
+  return `${JSON.stringify({ ...record, attachments: record[ATTACHMENTS] })}\n`;
+}
+
+function parseRecord(line: string): RecordWithAttachments | undefined {
   try {
-    return JSON.parse(line);
+    const { attachments, ...record } = JSON.parse(line);
+    return { ...record, [ATTACHMENTS]: attachments };
   } catch {
     return undefined; // no JSON
   }

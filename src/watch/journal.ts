@@ -5,7 +5,7 @@
  */
 import { type Address, formatEndpoint } from "../core/address.ts";
 import type { Clock } from "../net/clock.ts";
-import type { RecordWithAttachments, ServerRecord } from "../core/record.ts";
+import { ATTACHMENTS, type RecordWithAttachments, type ServerRecord } from "../core/record.ts";
 import type { OptOut } from "../store/opt_outs.ts";
 import type { PolledServer, PollObservation } from "../store/poll_writer.ts";
 import type { WatchEvent } from "./events.ts";
@@ -50,9 +50,9 @@ export interface JournalOptions {
 function withAttachments(
   row: ServerRecord,
   reply: RecordWithAttachments | undefined,
-): ServerRecord {
-  const attachments = reply?.attachments;
-  return attachments === undefined ? row : { ...row, attachments } as RecordWithAttachments;
+): RecordWithAttachments {
+  const attachments = reply?.[ATTACHMENTS];
+  return attachments === undefined ? row : { ...row, [ATTACHMENTS]: attachments };
 }
 
 /** The journal's memory of a server. */

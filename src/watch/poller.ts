@@ -14,7 +14,7 @@ import type { DatagramSocket, Link } from "../net/socket.ts";
 import type { Demultiplexer } from "../net/demultiplexer.ts";
 import { PROTOCOLS } from "../protocols/list.ts";
 import { motdAsSent, type Protocol } from "../protocols/protocol.ts";
-import type { RecordWithAttachments } from "../core/record.ts";
+import { ATTACHMENTS, type RecordWithAttachments } from "../core/record.ts";
 import type { PollResult } from "./watch.ts";
 import type { WatchedServer } from "./watched_server.ts";
 
@@ -101,7 +101,7 @@ export class Poller {
     const { allProtocols } = options;
     const context = { endpoint, seenAt, latencyMs, scanId, requestedAs: name, allProtocols };
     const record: RecordWithAttachments = mergeReplies(answers, context);
-    if (attach !== undefined) record.attachments = attachedOf(answers, attach === "all");
+    if (attach !== undefined) record[ATTACHMENTS] = attachedOf(answers, attach === "all");
     return record;
   }
 

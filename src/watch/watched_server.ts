@@ -4,7 +4,7 @@
  * @module
  */
 import { type Endpoint, formatAddress } from "../core/address.ts";
-import type { RecordWithAttachments, ServerRecord } from "../core/record.ts";
+import { ATTACHMENTS, type RecordWithAttachments, type ServerRecord } from "../core/record.ts";
 import { addedNames, changesOf, type WatchEvent } from "./events.ts";
 
 /** Poll interval and limits of a watch. */
@@ -102,7 +102,7 @@ export class WatchedServer {
    */
   addReply(reply: RecordWithAttachments, at: number): WatchEvent[] {
     const before = this.row;
-    const { attachments: _, ...record } = reply;
+    const { [ATTACHMENTS]: _, ...record } = reply;
     const row = before === undefined ? record : withScanColumns(record, before);
     const wasOnline = this.online;
     this.online = true;

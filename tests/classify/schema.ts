@@ -1,4 +1,4 @@
-/** A validator for the part of JSON Schema that data/software.schema.json uses. */
+/** A validator for the part of JSON Schema that data/software.schema.json and the rows' schema use. */
 
 /** A JSON Schema, or a part of one. */
 export type Schema = Readonly<Record<string, unknown>>;
@@ -11,7 +11,9 @@ export function violations(value: unknown, schema: Schema, root = schema, at = "
   }
   const faults: string[] = [];
   const want = (holds: boolean, what: string) => holds || faults.push(`${at}: ${what}`);
-  if (schema.type !== undefined) want([schema.type].flat().includes(typeOf(value)), "type");
+  const types = [schema.type ?? typeOf(value)].flat();
+  const isInteger = types.includes("integer") && Number.isInteger(value);
+  want(isInteger || types.includes(typeOf(value)), "type");
   if (Array.isArray(schema.enum)) want(schema.enum.includes(value), `not one of ${schema.enum}`);
   if (typeof value === "string") {
     want(value.length >= Number(schema.minLength ?? 0), "too short");

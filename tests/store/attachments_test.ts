@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import type { RecordWithAttachments } from "../../src/core/record.ts";
+import { ATTACHMENTS, type RecordWithAttachments } from "../../src/core/record.ts";
 import { selectServers } from "../../src/store/server_queries.ts";
 import { Store } from "../../src/store/store.ts";
 import { all, onEngines } from "./databases.ts";
@@ -11,7 +11,7 @@ const HASH = "ab".repeat(32);
 function attached(port: number, seen: number, icon: string, text: string): RecordWithAttachments {
   return {
     ...record(port, { seen_at: seen, favicon_hash: HASH, scan_id: `scan-${seen}` }),
-    attachments: { replies: { slp: reply(text), query: reply("q") }, icon },
+    [ATTACHMENTS]: { replies: { slp: reply(text), query: reply("q") }, icon },
   };
 }
 

@@ -3,7 +3,12 @@ import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/
 import { DatabaseSync } from "node:sqlite";
 import { InputError } from "../../src/core/errors.ts";
 import { type Clock, systemClock } from "../../src/net/clock.ts";
-import type { ServerRecord } from "../../src/core/record.ts";
+import {
+  ATTACHMENTS,
+  type Attachments,
+  type RecordWithAttachments,
+  type ServerRecord,
+} from "../../src/core/record.ts";
 import type { Database } from "../../src/store/database/database.ts";
 import { parseDatabaseLocation } from "../../src/store/database_location.ts";
 import { openStore } from "../../src/store/open_store.ts";
@@ -134,6 +139,21 @@ for (const lock of ["begin immediate", "begin exclusive"]) {
     ]);
   });
 }
+
+Deno.test("spilled rows keep their attachments", async () => {
+  await using bench = await Bench.open();
+  const { clock, other } = bench;
+  const store = bench.store();
+  const attachments: Attachments = { replies: { raknet: { size: 1, data: "AA==" } } };
+  other.exec("begin immediate");
+  await store.write([{ ...record(1), [ATTACHMENTS]: attachments } as RecordWithAttachments]);
+  other.exec("commit");
+  clock.time += 1000;
+  await store.write([record(2)]);
+  assertEquals(await all(bench.database, "select server_id, data from replies"), [
+    { server_id: "127.0.0.1:1", data: "AA==" },
+  ]);
+});
 
 Deno.test("the end of a scan waits for a locked database", async () => {
   await using bench = await Bench.open();

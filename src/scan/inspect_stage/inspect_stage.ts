@@ -12,7 +12,12 @@ import { ConnectionSlots } from "../../net/connection_slots.ts";
 import type { Demultiplexer } from "../../net/demultiplexer.ts";
 import type { Link } from "../../net/socket.ts";
 import { motdAsSent, type Protocol } from "../../protocols/protocol.ts";
-import type { RecordWithAttachments, ServerRecord, Sighting } from "../../core/record.ts";
+import {
+  ATTACHMENTS,
+  type RecordWithAttachments,
+  type ServerRecord,
+  type Sighting,
+} from "../../core/record.ts";
 import { Aliases } from "./aliases.ts";
 import { inspectDespiteFloods } from "./flooding_host_interviews.ts";
 import { requestedNameOf } from "../requested_names.ts";
@@ -287,7 +292,7 @@ export class InspectStage {
     if (++this.#accepted >= maxResults) this.#tables.stop.stop("max-results");
     this.#parts.path.add(sighting);
     const record: RecordWithAttachments = buildRecord(sighting, result, this.#options);
-    if (interviews.attach) record.attachments = attachedOf(result.answers, interviews.players);
+    if (interviews.attach) record[ATTACHMENTS] = attachedOf(result.answers, interviews.players);
     record.alias_of = this.#aliases.of(record, sighting.endpoint);
     if (record.alias_of !== null) state.aliases++;
     return interviews.players ? record : withoutPlayers(record);

@@ -50,7 +50,7 @@ export class Throttle {
   #interval: number;
   /** When the next datagram is due at the rate, and at twice the rate, milliseconds. */
   readonly #next = Float64Array.of(-Infinity, -Infinity);
-  /** How long before the second of these times a datagram of a burst may leave, milliseconds. */
+  /** How long a datagram of a burst may leave before its time at twice the rate, milliseconds. */
   #burst: number;
   readonly #hosts: Caps | undefined;
   readonly #nets: Caps | undefined;

@@ -167,7 +167,7 @@ export interface Verifier<S = unknown> {
   summary(record: ServerRecord): readonly string[];
 }
 
-/** A protocol that servers speak. */
+/** A protocol of game servers. */
 export interface Protocol<S = unknown> {
   /** The name in `--protocol` and in the `protocol` column. */
   readonly name: string;

@@ -1,10 +1,11 @@
 /**
- * A numbering of places in which chosen places come first.
+ * The visiting order of a target space with chosen endpoints first. A place is the index of an
+ * endpoint in the unshuffled space. A number is its position in the order.
  *
  * @module
  */
 
-/** A bijective numbering of places. */
+/** A numbering of places without chosen ones first. */
 export interface Numbering {
   /** Number of valid numbers: 0 … `size` - 1. */
   readonly size: number;
@@ -25,7 +26,7 @@ export class PriorityOrder {
   readonly #listed: ReadonlySet<number>;
   /** For each chosen place with a valid former number: the place that gets this number. */
   readonly #replacements = new Map<number, number>();
-  /** The places that got such a number. */
+  /** The places that got the former number of a chosen place. */
   readonly #moved = new Set<number>();
 
   /**

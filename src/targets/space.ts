@@ -27,7 +27,7 @@ export interface Shard {
 }
 
 /**
- * Reads `2/4`; `undefined` where the text is no part of that many.
+ * Parses a shard such as `2/4`; `undefined` when the text is not a valid shard.
  *
  * @example
  * ```ts

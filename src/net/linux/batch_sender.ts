@@ -19,7 +19,10 @@ import type { PreparedBatch, Transmit } from "./batch/transmit.ts";
 import type { SendThread } from "./thread/send_thread.ts";
 import type { SocketErrors } from "../socket.ts";
 
-/** Waits for send buffer space until a datagram counts as refused, and the length of each wait. */
+/**
+ * Most waits for send buffer space in one batch, and the length of each. Later datagrams are
+ * refused.
+ */
 const MOST_WAITS = 1000;
 const WAIT_MS = 1;
 /** Pause between attempts to send on an interface that is down, milliseconds. */

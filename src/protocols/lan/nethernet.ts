@@ -10,9 +10,9 @@
  *     response   id 1, length 4  server data as hexadecimal text
  *     message    id 2, recipient 8  length 4  text
  *
- * The length is the size of the whole packet; older software omits its own two bytes, and readers
- * ignore it. Messages carry the signalling of connections. blocksweep decodes them and never sends
- * one.
+ * The length counts the whole packet. Older software does not count the two bytes of the length
+ * itself, so readers ignore it. Messages carry the signalling of connections. blocksweep decodes
+ * them and never sends one.
  *
  * Source: df-mc/go-nethernet, discovery/packet*.go.
  *

@@ -38,7 +38,7 @@ const RELIABLE: readonly number[] = [2, 3, 4, 6, 7];
 const SEQUENCED: readonly number[] = [1, 4];
 const ORDERED: readonly number[] = [1, 3, 4, 7];
 
-/** The place of a frame in a split message. Its count is unverified: allocate nothing by it. */
+/** The place of a frame in a split message. The count is untrusted: never allocate memory by it. */
 export interface Split {
   /** Number of parts of the message. */
   readonly count: number;

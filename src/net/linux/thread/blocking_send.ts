@@ -6,7 +6,10 @@
 import { EAGAIN, EINTR, isFull, isLost, type Libc, POLLOUT } from "../ffi/libc.ts";
 import type { PreparedBatch, Transmit } from "../batch/transmit.ts";
 
-/** Waits for send buffer space until a datagram counts as refused, and the length of each wait. */
+/**
+ * Most waits for send buffer space in one batch, and the length of each. Later datagrams are
+ * refused.
+ */
 const MOST_WAITS = 1000;
 const WAIT_MS = 1;
 

@@ -6,6 +6,74 @@
  * take clock, sockets and random numbers as arguments. Here nothing checks permission, exclusions and
  * opt-outs but what the caller passes.
  *
+ * @example A scan that is interrupted, and continued where it stopped
+ * ```ts
+ * import { PROTOCOLS, usualPorts, usualProtocols } from "blocksweep/protocols";
+ * import {
+ *   newState,
+ *   runScan,
+ *   type ScanSetup,
+ *   type ServerRecord,
+ *   type Sink,
+ *   START,
+ *   uuidv7,
+ * } from "blocksweep/scan";
+ * import { compose, optOutCheck, parseAddress, parseTarget } from "blocksweep/targets";
+ * import { SimulatedNetwork } from "blocksweep/testing";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const network = new SimulatedNetwork(); // or openSocket(), denoDialer() and systemClock
+ * network.addFleet({ range: "10.0.0.0/24", servers: 50, software: ["bds"] });
+ * const target = parseTarget("10.0.0.0/24");
+ * if ("name" in target) throw new Error("10.0.0.0/24 is a range");
+ *
+ * const rows: ServerRecord[] = [];
+ * const sink: Sink = {
+ *   write: async (records) => void rows.push(...records),
+ *   flush: async () => {},
+ *   position: () => rows.length,
+ *   [Symbol.asyncDispose]: async () => {},
+ * };
+ * const random = (size: number) => crypto.getRandomValues(new Uint8Array(size));
+ * const scanId = uuidv7(Date.now(), random(10));
+ * const setup = (maxRuntimeMs: number): Omit<ScanSetup, "order"> => ({
+ *   targets: {
+ *     addresses: compose([target], { never: [], private: [], chosen: [] }),
+ *     names: new Map(),
+ *     protocols: usualProtocols(PROTOCOLS),
+ *     ports: usualPorts(PROTOCOLS),
+ *     optedOut: [],
+ *     answered: rows.map(({ host, port }) => ({ address: parseAddress(host)!, port })),
+ *   },
+ *   limits: {
+ *     rates: { rate: 100, netRate: undefined, hostRate: undefined },
+ *     capLoopback: false,
+ *     retries: 0,
+ *     timeoutMs: 1500,
+ *     cooldownMs: 1000,
+ *     concurrency: 256,
+ *     connections: 256,
+ *     maxRuntimeMs,
+ *   },
+ *   interviews: { follow: true, optsOut: optOutCheck(), players: true },
+ *   io: {
+ *     openSockets: (family) => [network.openSocket({ address: family === 4 ? 0 : 0n, port: 0 })],
+ *     openSole: (family) => network.openSocket({ address: family === 4 ? 0 : 0n, port: 0 }),
+ *     dialer: network.dialer,
+ *     sinks: [sink],
+ *     clock: network.clock,
+ *     random,
+ *     state: newState(scanId, network.clock.now()),
+ *   },
+ *   signal: new AbortController().signal,
+ * });
+ * const order = { seed: 7 };
+ * const part = await network.run(runScan({ ...setup(2000), order: { ...order, from: START } }));
+ * assertEquals([part.reason, rows.length < 50], ["max-runtime", true]);
+ * const rest = await network.run(runScan({ ...setup(Infinity), order: { ...order, from: part.marks } }));
+ * assertEquals([rest.reason, rows.length], ["done", 50]);
+ * ```
+ *
  * @module
  */
 export * from "../core/record.ts";
@@ -14,6 +82,7 @@ export * from "../inspect/interview.ts";
 export * from "../inspect/merge.ts";
 export * from "../inspect/retry.ts";
 export * from "../inspect/run_interview.ts";
+export * from "../library/engines.ts";
 export * from "../net/clock.ts";
 export { type MulticastGroup, openSocket } from "../net/deno/udp_socket.ts";
 export { denoDialer } from "../net/deno/tcp_dialer.ts";
@@ -23,7 +92,19 @@ export * from "../net/network.ts";
 export * from "../net/socket.ts";
 export { STREAM_LIMITS, type StreamLimits } from "../net/stream_link.ts";
 export * from "../net/throttle.ts";
-export type { Marks } from "../scan/checkpoint/low_water_mark.ts";
+export {
+  type Checkpoint,
+  type CheckpointState,
+  type Counters,
+  countersOf,
+  countFrom,
+  formatCheckpoint,
+  type ListStand,
+  type Offsets,
+  parseCheckpoint,
+  readCheckpoint,
+} from "../scan/checkpoint/checkpoint_file.ts";
+export { type Marks, START } from "../scan/checkpoint/low_water_mark.ts";
 export * from "../scan/lan/mod.ts";
 export * from "../scan/query_server.ts";
 export type { TargetNames } from "../scan/requested_names.ts";

@@ -76,7 +76,9 @@ export type Offsets = readonly (number | null)[];
 
 /** How far a list goes. */
 export interface ListStand {
+  /** Its length, bytes. */
   readonly bytes: number;
+  /** SHA-256 of its bytes, hexadecimal. */
   readonly sha256: string;
 }
 

@@ -6,8 +6,16 @@ import { scanSettings } from "../src/app/settings/scan_settings.ts";
 import { InputError } from "../src/core/errors.ts";
 import { PROTOCOLS } from "../src/protocols/list.ts";
 import { goldenPaths, indexOf } from "./golden/write_index.ts";
-import { SECTIONS, withSections } from "../docs/write_reference.ts";
-import { anchorsIn, commandsIn, exists, linksIn, pathsIn, readDocuments } from "./documents.ts";
+import { documentedFlags, SECTIONS, withSections } from "../docs/write_reference.ts";
+import {
+  anchorsIn,
+  commandsIn,
+  exists,
+  linksIn,
+  pathsIn,
+  readDocuments,
+  readSources,
+} from "./documents.ts";
 
 const DOCUMENTS = await readDocuments();
 const README = textOf("README.md");
@@ -39,6 +47,27 @@ Deno.test("a section of the reference that is missing, or that nothing writes, i
   assertThrows(() => withSections("# Reference\n"), Error, `lacks the section "${first}"`);
   const unknown = "<!-- generated: none -->\n<!-- end -->\n";
   assertThrows(() => withSections(unknown), Error, 'nothing generates the section "none"');
+});
+
+/** Flags of messages that no row has. */
+const NOT_IN_ROWS = ["foreignMtu", "fewAddresses"];
+
+Deno.test("every flag that the sources set is in the reference", async () => {
+  const documented = documentedFlags().map(([name]) => name);
+  // flags.push("name"), flag("name"), flags: ["name"], flags = ["name"], ? ["name"]
+  const set = /(?:\.(?:push|add)|\bflag)\("(\w+)"\)|(?<!\w)\["(\w+)"[\],]/g;
+  let count = 0;
+  for (const folder of ["protocols", "inspect", "scan", "classify"]) {
+    for (const text of await readSources(`src/${folder}/`)) {
+      const lines = text.split("\n").filter((line) => /flag/i.test(line) && !/^ *\*/.test(line));
+      for (const [, called, listed] of lines.join("\n").matchAll(set)) {
+        const name = called ?? listed;
+        count++;
+        assert(documented.includes(name) || NOT_IN_ROWS.includes(name), name);
+      }
+    }
+  }
+  assert(count > 20, `only ${count} flags`);
 });
 
 Deno.test("the guide to scans lists the protocols in order of rank", () => {

@@ -23,6 +23,18 @@ export async function readDocuments(): Promise<Document[]> {
   return documents.sort((a, b) => a.path < b.path ? -1 : 1);
 }
 
+/** The texts of all sources below a folder of the repository. */
+export async function readSources(folder: string): Promise<string[]> {
+  const texts: string[] = [];
+  for await (const { name, isDirectory } of Deno.readDir(new URL(folder, ROOT))) {
+    if (isDirectory) texts.push(...await readSources(`${folder}${name}/`));
+    else if (name.endsWith(".ts")) {
+      texts.push(await Deno.readTextFile(new URL(folder + name, ROOT)));
+    }
+  }
+  return texts;
+}
+
 /** Whether a file or folder of the repository exists. */
 export async function exists(path: string): Promise<boolean> {
   try {

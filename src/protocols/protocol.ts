@@ -165,6 +165,8 @@ export interface Verifier<S = unknown> {
   exchange(status: S, context: ExchangeContext): Exchange<Statement> | undefined;
   /** Phrases about the connection of a verified server, for people. */
   summary(record: ServerRecord): readonly string[];
+  /** What the flags that it adds mean, by their names. */
+  readonly flags?: Readonly<Record<string, string>>;
 }
 
 /** A protocol of game servers. */
@@ -217,6 +219,8 @@ export interface Protocol<S = unknown> {
   exchange(context: ExchangeContext): Exchange<S>;
   /** Converts a status into columns, flags and facts. */
   record(status: S): Statement;
+  /** What its own flags mean, by their names; those of several protocols are GENERAL_FLAGS. */
+  readonly flags?: Readonly<Record<string, string>>;
   /**
    * Whether the server of a status repeats the token. Only then may it be queried on a socket whose
    * port other hosts know. Default: true.

@@ -17,6 +17,13 @@ export const LAN_PROTOCOLS = {
 /** The values of LAN_PROTOCOLS in order of rank, below all protocols of PROTOCOLS. */
 export const LAN_RANKS: readonly string[] = [LAN_PROTOCOLS.nethernet, LAN_PROTOCOLS.announcement];
 
+/** What the flags of worlds on the LAN alone mean. */
+export const LAN_FLAGS: Readonly<Record<"hostIgnored" | "noMotd" | "unknownVersion", string>> = {
+  hostIgnored: "the announcement names an address; the game uses the sender's",
+  noMotd: "the announcement has no name",
+  unknownVersion: "server data of a version that is not known",
+};
+
 /** The multicast group of Java worlds' announcements: 224.0.2.60 port 4445. */
 export const ANNOUNCEMENT_GROUP = { address: 0xe000023c, port: 4445 } as const;
 

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { GeneralFlag } from "../../core/flags.ts";
 import { cutText, decodeField, plainText } from "../../core/text.ts";
 import type { Facts, ServerRecord } from "../../core/record.ts";
 import { itemsWithinLimit } from "../fact_limits.ts";
@@ -11,6 +12,7 @@ import { listedPorts } from "../usual_ports.ts";
 import { NoReply, request } from "../protocol.ts";
 import {
   type Challenge,
+  type ChallengeFlag,
   decodeQueryChallenge,
   encodeHandshake,
   encodeStatRequest,
@@ -18,7 +20,7 @@ import {
   readHeader,
 } from "./codec.ts";
 import { parsePlugins } from "./plugins.ts";
-import { type BasicStat, decodeStat, type FullStat, type Stat } from "./stat.ts";
+import { type BasicStat, decodeStat, type FullStat, type Stat, type StatFlag } from "./stat.ts";
 
 export * from "./codec.ts";
 export * from "./plugins.ts";
@@ -48,12 +50,25 @@ const MOST_BRAND = 256;
 /** Most tokens for one stat request: each resent handshake may bring another token. */
 const MOST_TOKENS = 3;
 
+/** What the flags of Query alone mean. */
+const QUERY_FLAGS: Readonly<
+  Record<Exclude<StatFlag | ChallengeFlag, GeneralFlag> | "fullLost" | "statLost", string>
+> = {
+  motdNul: "a NUL in the name: its owner may have forged other fields",
+  oddHeader: "a full stat with another header",
+  unterminated: "no NUL ends the token",
+  noPlayerSection: "a full stat without players",
+  fullLost: "the basic stat came, the full one did not",
+  statLost: "the token came, a stat did not",
+};
+
 /** Query, as Java servers and Bedrock software speak it. */
 export const queryProtocol: Protocol<QueryStatus> = {
   name: "query",
   finds: "Java servers and Bedrock software with Query switched on",
   probeText: "Query handshakes of 7 bytes",
   transport: "udp",
+  flags: QUERY_FLAGS,
   ports: listedPorts("query"),
   reportsGamePort: true,
   // A stat lists players and plugins; other protocols shorten or omit these columns.

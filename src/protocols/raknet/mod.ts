@@ -4,6 +4,7 @@
  *
  * @module
  */
+import type { GeneralFlag } from "../../core/flags.ts";
 import { decodeLatin1, harmlessText, plainText } from "../../core/text.ts";
 import type { ServerRecord } from "../../core/record.ts";
 import type {
@@ -16,9 +17,20 @@ import type {
 } from "../protocol.ts";
 import { listedPorts } from "../usual_ports.ts";
 import { request } from "../protocol.ts";
-import { type BedrockStatus, decodeAdvertisement } from "./advertisement.ts";
-import { decodePong, decodeRefusal, encodePing, type Pong, type Refusal } from "./codec.ts";
-import { verifyJoinable } from "./verify_joinable.ts";
+import {
+  type AdvertisementFlag,
+  type BedrockStatus,
+  decodeAdvertisement,
+} from "./advertisement.ts";
+import {
+  decodePong,
+  decodeRefusal,
+  encodePing,
+  type Pong,
+  type PongFlag,
+  type Refusal,
+} from "./codec.ts";
+import { VERIFY_FLAGS, verifyJoinable } from "./verify_joinable.ts";
 
 export * from "./advertisement.ts";
 export * from "./codec.ts";
@@ -56,6 +68,7 @@ const joinableVerifier: Verifier<RaknetStatus> = {
   plan: "open connection request 1, up to 1,464 bytes, to each RakNet server that replied",
   exchange: (status) =>
     status.kind === "pong" ? verifyJoinable(status.pong, status.bedrock) : undefined,
+  flags: VERIFY_FLAGS,
   summary: ({ mtu, raknet_protocol: protocol }) => [
     ...(mtu === null ? [] : [`MTU ${mtu}`]),
     ...(protocol === null ? [] : [`RakNet protocol ${protocol}`]),
@@ -79,6 +92,26 @@ export function isServerGuid(guid: string): boolean {
 function isSmall(guid: string): boolean {
   return guid.length < LEAST_GUID.length || guid.length === LEAST_GUID.length && guid < LEAST_GUID;
 }
+
+/** A flag of RakNet alone. */
+type RaknetFlag =
+  | Exclude<PongFlag | AdvertisementFlag, GeneralFlag>
+  | "otherGame"
+  | "refused"
+  | "timeNotEchoed";
+
+/** What the flags of RakNet alone mean. */
+const RAKNET_FLAGS: Readonly<Record<RaknetFlag, string>> = {
+  motdSemicolon: "separators in the name; they are joined again, or left out where ambiguous",
+  levelSemicolon: "separators in the level or the game mode",
+  noAdvertisement: "the pong has no status",
+  noGamemode: "numbers follow the level",
+  otherGame: "the status is not Bedrock's",
+  refused: "the host responds, and refuses the scanner",
+  hidden: "a Pocket host that does not publish its name",
+  time32: "RakNet with 32-bit times",
+  timeNotEchoed: "the server does not repeat the token; a second query confirmed it",
+};
 
 /** RakNet, as Bedrock servers speak it. */
 export const raknetProtocol: Protocol<RaknetStatus> = {
@@ -104,6 +137,7 @@ export const raknetProtocol: Protocol<RaknetStatus> = {
   },
   record: (status) => status.kind === "pong" ? pongStatement(status) : refusalStatement(status),
   echoesToken: (status) => status.kind === "pong" && status.echoed,
+  flags: RAKNET_FLAGS,
   verify: joinableVerifier,
 };
 

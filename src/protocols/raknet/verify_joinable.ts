@@ -50,8 +50,23 @@ const LEAST_SIZE = 18;
 /** RakNet protocol number of the current game. */
 const PROTOCOL = 11;
 
+/** What the flags of the check mean. */
+export const VERIFY_FLAGS = {
+  advertOnly: "the server replies to pings and opens no connection",
+  full: "every slot is taken, by its refusal or by its own numbers (`joinable` is empty then)",
+  banned: "the server refuses the scanner's address",
+  incompatibleProtocol: "the server refuses the protocol number",
+  connectionAttemptFailed: "the server refuses connections",
+  alreadyConnected: "whether players can join stays unknown",
+  recentlyConnected: "whether players can join stays unknown",
+  verifyMalformed: "a reply to the check cannot be decoded",
+} as const;
+
 /** What a refusal means for players. Some refusals concern the scanner's address alone. */
-const REFUSED: Record<RefusalReason, { joinable: boolean | null; flag: string }> = {
+const REFUSED: Record<
+  RefusalReason,
+  { joinable: boolean | null; flag: keyof typeof VERIFY_FLAGS }
+> = {
   noFreeConnections: { joinable: false, flag: "full" },
   banned: { joinable: false, flag: "banned" },
   incompatibleProtocol: { joinable: false, flag: "incompatibleProtocol" },

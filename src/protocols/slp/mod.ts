@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { GeneralFlag } from "../../core/flags.ts";
 import { formatAddress } from "../../core/address.ts";
 import { Malformed, Truncated } from "../../core/bytes.ts";
 import type { Exchange, ExchangeContext, Protocol } from "../protocol.ts";
@@ -18,9 +19,14 @@ import {
   peekId,
 } from "./codec.ts";
 import { StreamBuffer } from "./stream_buffer.ts";
-import { decodeLegacyReply, encodeLegacyPing, legacyReplyEnd } from "./legacy_ping.ts";
+import {
+  decodeLegacyReply,
+  encodeLegacyPing,
+  type LegacyFlag,
+  legacyReplyEnd,
+} from "./legacy_ping.ts";
 import { slpStatement, type SlpStatus } from "./columns.ts";
-import { parseStatus } from "./status_json.ts";
+import { parseStatus, type StatusFlag } from "./status_json.ts";
 
 export * from "./codec.ts";
 export type { JsonFlag } from "./bounded_json.ts";
@@ -41,12 +47,33 @@ const MOST_KICK = 4095;
 /** Most bytes that a server may send before its pong. */
 const MOST_BEFORE_PONG = 65_536;
 
+/** A flag of Server List Ping alone. */
+type SlpFlag =
+  | Exclude<StatusFlag | LegacyFlag, GeneralFlag>
+  | "badFavicon"
+  | "disconnected"
+  | "pongDiffers"
+  | "sampleText";
+
+/** What the flags of Server List Ping alone mean. */
+const SLP_FLAGS: Readonly<Record<SlpFlag, string>> = {
+  disconnected: "a reason why players cannot join, in place of a status",
+  looseNumber: "a number as text, or with a fraction",
+  badJson: "control characters in the texts, or a byte order mark before them",
+  badFavicon: "an icon that is not a PNG in a data URL",
+  pongDiffers: "the pong has other bytes than the ping",
+  sampleText: "lines of text in place of players' names",
+  motdCut: "the MOTD is longer than what is read of it",
+  cut: "the status holds more than is read, or than a row holds",
+};
+
 /** Server List Ping, as Java servers speak it. */
 export const slpProtocol: Protocol<SlpStatus> = {
   name: "slp",
   finds: "Minecraft Java servers, by Server List Pings over TCP",
   probeText: "Server List Pings over TCP",
   transport: "tcp",
+  flags: SLP_FLAGS,
   ports: listedPorts("slp"),
   hasServiceRecords: true,
   *exchange(context: ExchangeContext): Exchange<SlpStatus> {

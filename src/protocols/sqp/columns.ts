@@ -12,7 +12,7 @@ import { type ChunkName, CHUNKS } from "./codec.ts";
 import { floatText, type SqpValueType, type TypedValue, valueText } from "./typed_values.ts";
 
 /** An anomaly that is found during the conversion, besides those of the decoder. */
-type SqpFlag =
+export type SqpFlag =
   /** The reply holds no ServerInfo. */
   | "noServerInfo"
   /** A text is not valid UTF-8. */

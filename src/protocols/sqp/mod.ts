@@ -4,6 +4,7 @@
  *
  * @module
  */
+import type { GeneralFlag } from "../../core/flags.ts";
 import { Malformed, Truncated } from "../../core/bytes.ts";
 import { NO_USUAL_PORTS } from "../usual_ports.ts";
 import {
@@ -24,7 +25,7 @@ import {
   hasReplyForm,
   type SqpPacket,
 } from "./codec.ts";
-import { sqpStatement } from "./columns.ts";
+import { type SqpFlag, sqpStatement } from "./columns.ts";
 
 export * from "./chunks.ts";
 export * from "./codec.ts";
@@ -39,6 +40,13 @@ export interface SqpStatus extends SqpReply {
 /** Most challenges for one query: each resent request may bring another challenge. */
 const MOST_CHALLENGES = 3;
 
+/** What the flags of SQP alone mean. */
+const SQP_FLAGS: Readonly<
+  Record<Exclude<SqpFlag | SqpReply["flags"][number], GeneralFlag>, string>
+> = {
+  noServerInfo: "SQP without its ServerInfo",
+};
+
 /**
  * SQP. Replies repeat no part of the probe, so a reply to the sweep proves little, and the exchange
  * verifies the server. The probe's five bytes make go-raknet ignore the sender for ten seconds, so
@@ -51,6 +59,7 @@ export const sqpProtocol: Protocol<SqpStatus> = {
     "SQP is probed only where you name it and its ports, and where no RakNet ping gets a reply.",
   probeText: "SQP challenges of 5 bytes",
   transport: "udp",
+  flags: SQP_FLAGS,
   ports: NO_USUAL_PORTS,
   onlyNamed: true,
   suppressedBy: "raknet",

@@ -251,7 +251,7 @@ Deno.test("a watch waits for a list that is locked when it starts, and Ctrl-C en
         if (stderr.includes("waiting until the lock is released") && freed && other.isTransaction) {
           other.exec("commit");
         }
-        const awaited = freed ? "watching 1 endpoint" : "waits until";
+        const awaited = freed ? "watching 1 endpoint" : "waiting until";
         if (!interrupted && stderr.includes(awaited)) child.kill("SIGINT");
         interrupted ||= stderr.includes(awaited);
       }

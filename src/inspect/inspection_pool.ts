@@ -1,28 +1,30 @@
 /**
- * A bounded number of interviews at once. Those of one address with proved endpoints run one after the
- * other. Those with unproved endpoints run a few at a time beside them, because each may wait for
- * replies that never come.
+ * A bounded number of interviews at once. Those of one address run a few at a time, because each may
+ * wait for replies that come late or never: those with unproved endpoints in one lane, those with
+ * proved endpoints in another. The first interview with a proved endpoint runs alone in its lane: an
+ * opt-out that it finds holds for the whole address.
  *
  * @module
  */
 import type { Address } from "../core/address.ts";
 
-/** Unproved endpoints of one address that are interviewed at once, at most. */
-const MOST_UNPROVED = 16;
+/** Endpoints of one lane that are interviewed at once, at most. */
+const MOST_AT_ONCE = 16;
 
 /**
- * How many unproved endpoints of one address are interviewed at once: no more than the datagrams that
- * a host may be sent in a second, so that each interview sends one a second.
+ * How many endpoints of one lane are interviewed at once: no more than the datagrams that a host may be
+ * sent in a second, so that each interview sends one a second.
  */
-export function unprovedAtOnce(hostRate: number | undefined): number {
-  return Math.max(1, Math.min(MOST_UNPROVED, hostRate ?? MOST_UNPROVED));
+export function interviewsAtOnce(hostRate: number | undefined): number {
+  return Math.max(1, Math.min(MOST_AT_ONCE, hostRate ?? MOST_AT_ONCE));
 }
 
 /** Interviews of one address, either those of proved endpoints or the others. */
 interface Lane {
   /** How many run or could start. */
   active: number;
-  readonly most: number;
+  /** How many may. */
+  most: number;
   readonly behind: (() => Promise<void>)[];
 }
 
@@ -43,12 +45,12 @@ export class InspectionPool {
    *
    * @param concurrency How many run at once.
    * @param onError Called with what a task throws.
-   * @param mostUnproved How many run at once for the unproved endpoints of one address.
+   * @param atOnce How many run at once in a lane.
    */
   constructor(
     concurrency: number,
     private readonly onError: (error: Error) => void,
-    private readonly mostUnproved = 1,
+    private readonly atOnce = 1,
   ) {
     this.#concurrency = concurrency;
   }
@@ -63,7 +65,7 @@ export class InspectionPool {
     this.#waiting++;
     const lanes = isProved ? this.#proved : this.#unproved;
     const lane = lanes.get(address) ??
-      { active: 0, most: isProved ? 1 : this.mostUnproved, behind: [] };
+      { active: 0, most: isProved ? 1 : this.atOnce, behind: [] };
     lanes.set(address, lane);
     const startable = () => this.#run(run, () => this.#leave(lanes, address));
     if (lane.active >= lane.most) {
@@ -105,11 +107,18 @@ export class InspectionPool {
     if (this.load === 0) this.#idle.splice(0).forEach((resolve) => resolve());
   }
 
-  /** Makes the next task of a lane ready; forgets a lane without tasks. */
+  /**
+   * Ends a task of a lane. Its first one lets as many others start as the lane may have; a lane
+   * without tasks is forgotten.
+   */
   #leave(lanes: Map<Address, Lane>, address: Address): void {
     const lane = lanes.get(address)!;
-    const next = lane.behind.shift();
-    if (next !== undefined) this.#ready.push(next);
-    else if (--lane.active === 0) lanes.delete(address);
+    lane.active--;
+    lane.most = this.atOnce;
+    while (lane.active < lane.most && lane.behind.length > 0) {
+      lane.active++;
+      this.#ready.push(lane.behind.shift()!);
+    }
+    if (lane.active === 0) lanes.delete(address);
   }
 }

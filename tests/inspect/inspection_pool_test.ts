@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { Random } from "../../src/fleet/random.ts";
-import { InspectionPool, unprovedAtOnce } from "../../src/inspect/inspection_pool.ts";
+import { InspectionPool, interviewsAtOnce } from "../../src/inspect/inspection_pool.ts";
 import { FakeNetwork } from "../../src/testing/fake_network.ts";
 
 Deno.test("Pool runs so many at once, and never two of one address", async () => {
@@ -30,25 +30,28 @@ Deno.test("Pool runs so many at once, and never two of one address", async () =>
   }
 });
 
-Deno.test("Pool runs some unproved endpoints of one address at once, beside a proved one", async () => {
+Deno.test("Pool runs some endpoints of one address at once, the first proved one alone in its lane", async () => {
   const clock = new FakeNetwork(1);
   const pool = new InspectionPool(50, (error) => {
     throw error;
   }, 4);
   const running = { proved: 0, unproved: 0 };
   const most = { proved: 0, unproved: 0, both: 0 };
+  let ended = 0;
   for (let i = 0; i < 60; i++) {
     const lane = i % 2 === 0 ? "proved" : "unproved";
     pool.add(7, async () => {
       most[lane] = Math.max(most[lane], ++running[lane]);
+      if (lane === "proved" && ended === 0) assertEquals(running.proved, 1);
       most.both = Math.max(most.both, running.proved + running.unproved);
       await new Promise<void>((resolve) => clock.after(10, resolve));
       running[lane]--;
+      if (lane === "proved") ended++;
     }, lane === "proved");
   }
   await clock.run(pool.idle());
-  assertEquals(most, { proved: 1, unproved: 4, both: 5 });
-  assertEquals([0.5, 1, 5, 100, undefined].map(unprovedAtOnce), [1, 1, 5, 16, 16]);
+  assertEquals(most, { proved: 4, unproved: 4, both: 8 });
+  assertEquals([0.5, 1, 5, 100, undefined].map(interviewsAtOnce), [1, 1, 5, 16, 16]);
 });
 
 Deno.test("Pool keeps the order of one address", async () => {

@@ -188,7 +188,7 @@ Deno.test("a scan that goes on asks those again who might have answered late", a
 
 Deno.test("a host that keeps a scan waiting does not keep it from ending", async () => {
   const controller = new AbortController();
-  const ports = Array.from({ length: 600 }, (_, i) => 20000 + i);
+  const ports = Array.from({ length: 1000 }, (_, i) => 20000 + i);
   const address = 0x7f100001;
   const pong = (time: bigint) =>
     raknet.encodePong({
@@ -215,10 +215,10 @@ Deno.test("a host that keeps a scan waiting does not keep it from ending", async
       network.after(3000, () => controller.abort());
     },
   });
-  assertEquals([end.reason, rows.length, state.lost], ["interrupted", 600, 0]);
+  assertEquals([end.reason, rows.length, state.lost], ["interrupted", 1000, 0]);
   assert(network.now() < 3000 + 5000 + 1500, `${network.now()}`);
   const cut = rows.filter(({ flags }) => flags.includes("cutShort"));
-  assert(cut.length > 400 && cut.length < 600, `${cut.length} rows lack what was not asked`);
+  assert(cut.length > 400 && cut.length < 1000, `${cut.length} rows lack what was not asked`);
 });
 
 Deno.test("who opted out before is not asked, and moves nobody in the order", async () => {

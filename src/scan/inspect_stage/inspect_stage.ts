@@ -7,7 +7,7 @@ import { type Endpoint, family } from "../../core/address.ts";
 import { attachedOf } from "../../inspect/attachments.ts";
 import { type Inspection, type InspectOptions, settled } from "../../inspect/inspect.ts";
 import type { ProtocolReply } from "../../inspect/merge.ts";
-import { InspectionPool, unprovedAtOnce } from "../../inspect/inspection_pool.ts";
+import { InspectionPool, interviewsAtOnce } from "../../inspect/inspection_pool.ts";
 import { ConnectionSlots } from "../../net/connection_slots.ts";
 import type { Demultiplexer } from "../../net/demultiplexer.ts";
 import type { Link } from "../../net/socket.ts";
@@ -77,7 +77,7 @@ export class InspectStage {
     this.#tables = tables;
     this.#parts = parts;
     this.#soles = new ConnectionSlots(limits.soleSockets ?? Infinity, Infinity);
-    const atOnce = unprovedAtOnce(limits.rates.hostRate);
+    const atOnce = interviewsAtOnce(limits.rates.hostRate);
     const onError = (error: Error) => tables.stop.fail(error);
     this.#pool = new InspectionPool(limits.concurrency, onError, atOnce);
     this.#budget = new UnprovedBudget(atOnce);

@@ -58,7 +58,7 @@ export const COMMANDS: Readonly<Record<Command, CommandDescription>> = {
     usage: "scan TARGET... [options]",
     purpose: "find game servers in ranges, and write a row for each",
     note: (protocols) =>
-      `${TARGET_FORMS}\n${protocolNotes(protocols)}${BY_NAME}all are asked.\n` +
+      `${TARGET_FORMS}\n${protocolNotes(protocols)}${BY_NAME}all are probed.\n` +
       rescanNote(protocols),
     examples: [
       "scan 192.168.1.0/24",
@@ -72,7 +72,7 @@ export const COMMANDS: Readonly<Record<Command, CommandDescription>> = {
   query: {
     usage: "query HOST[:PORT]... [options]",
     purpose: "query servers in every protocol, and show what they publish",
-    note: (protocols) => `${protocolNotes(protocols)}${BY_NAME}the first is asked.`,
+    note: (protocols) => `${protocolNotes(protocols)}${BY_NAME}the first is queried.`,
     examples: [
       "query 192.168.1.20",
       "query play.example.org 192.168.1.20:19132",
@@ -90,7 +90,7 @@ export const COMMANDS: Readonly<Record<Command, CommandDescription>> = {
   },
   watch: {
     usage: "watch HOST[:PORT]|FILE|DATABASE... [options]",
-    purpose: "ask known servers again and again, and tell what changes",
+    purpose: "poll known servers, and report what changes",
     note:
       "A FILE holds rows of a scan (.csv, .ndjson) or targets (.txt); a DATABASE is kept up to date.",
     examples: [

@@ -35,7 +35,7 @@ export const SELECTION = {
       name: "min-players",
       commands: ["servers", "export"],
       takes: wholeNumber(0, 1e9),
-      help: "servers with so many players at least",
+      help: "servers with at least this many players",
     },
     {
       name: "text",
@@ -47,7 +47,7 @@ export const SELECTION = {
       name: "since",
       commands: ["servers", "export"],
       takes: PAST_TIME,
-      help: "servers asked since 90m, 24h, 7d ago, a date, or Unix milliseconds",
+      help: "servers probed since 90m, 24h or 7d ago, a date, or Unix milliseconds",
     },
     {
       name: "sort",
@@ -62,13 +62,13 @@ export const SELECTION = {
       commands: ["servers", "export", "history"],
       takes: COUNT,
       default: { servers: "100", history: "50" },
-      help: "so many at the most",
+      help: "at most this many",
     },
     {
       name: "port",
       commands: ["import"],
       takes: wholeNumber(1, 65535),
-      help: "the port, where a file names hosts alone",
+      help: "the port of hosts without one in a file",
     },
   ],
 } as const satisfies OptionGroup;
@@ -130,7 +130,7 @@ export const OUTPUT = {
     {
       name: "append",
       commands: ["scan", "export"],
-      help: "add to the files in place of writing them anew",
+      help: "append to the files, in place of truncating them",
     },
     { ...FIELDS_OPTION, commands: ["scan"], takes: columnList(FIELDS) },
     { ...FIELDS_OPTION, commands: ["servers", "export"], takes: columnList(STORED_FIELDS) },
@@ -168,12 +168,12 @@ export const OUTPUT = {
       commands: ["lan"],
       takes: wholeNumber(1, 3600, "SECONDS"),
       defaultText: `Ctrl-C on a terminal, else ${DEFAULTS.lan.once} and the sweep`,
-      help: "end after so long",
+      help: "end after this time",
     },
     {
       name: "no-sweep",
       commands: ["lan"],
-      help: "make no connections to port 25565 of neighbours to find dedicated Java servers",
+      help: "make no connections to port 25565 of the networks to find dedicated Java servers",
     },
   ],
 } as const satisfies OptionGroup;

@@ -34,7 +34,7 @@ const CONCURRENCY_OPTION = {
   name: "concurrency",
   short: "c",
   takes: wholeNumber(1, 100_000),
-  help: "servers asked at once",
+  help: "servers queried at the same time",
 } as const;
 
 /** How fast and how often. */
@@ -108,7 +108,7 @@ export const SPEED = {
         query: `${DEFAULTS.query.retries}`,
         watch: `${DEFAULTS.watch.retries}`,
       },
-      help: "how often unanswered probes are repeated",
+      help: "how often probes without a reply are repeated",
     },
     {
       name: "cooldown",
@@ -118,12 +118,12 @@ export const SPEED = {
       defaultText: `${DEFAULT_SPEED.cooldownMs / 1000}s, loopback: ${
         LOOPBACK_SPEED.cooldownMs / 1000
       }s`,
-      help: "how long to wait for late answers, if any can come",
+      help: "how long to wait for late replies, if any can arrive",
     },
     {
       name: "no-follow",
       commands: ["scan"],
-      help: "do not ask a server for the other protocols",
+      help: "do not query responding servers in the other protocols",
     },
     { name: "verify", commands: ["scan", "query"], help: verifyHelp },
     {
@@ -140,7 +140,7 @@ export const SPEED = {
       takes: wholeNumber(0, MOST_THREADS),
       onResume: "free",
       default: "0",
-      help: "threads that only send, but with portable; 0: the main thread sends",
+      help: "sender threads, except with portable; 0: the main thread sends",
     },
     {
       name: "interface",
@@ -148,8 +148,8 @@ export const SPEED = {
       commands: ["scan"],
       takes: anyText("NAME"),
       onResume: "free",
-      defaultText: "the way of most targets",
-      help: "packet and xdp: send over this one",
+      defaultText: "the route of most targets",
+      help: "packet and xdp: the interface that sends",
     },
     {
       name: "gateway-mac",
@@ -157,7 +157,7 @@ export const SPEED = {
       commands: ["scan"],
       takes: MAC,
       onResume: "free",
-      defaultText: "it is asked for",
+      defaultText: "from the kernel, or by ARP",
       help: "packet and xdp: the gateway's MAC",
     },
     {

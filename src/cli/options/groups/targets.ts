@@ -29,14 +29,14 @@ export const TARGETS = {
       commands: ["scan"],
       takes: FILE,
       withoutSecrets: withoutPassword,
-      help: "probe the servers of a database again in what they speak, the most overdue first",
+      help: "probe the servers of a database in their known protocols, the most overdue first",
     },
     {
       name: "exclude",
       commands: ["scan"],
       takes: anyText("LIST"),
       repeat: true,
-      help: "addresses, ranges or names not to ask",
+      help: "addresses, ranges or names that are not probed",
     },
     {
       name: "exclude-file",
@@ -53,7 +53,7 @@ export const TARGETS = {
       aliases: ["port"],
       commands: ["scan", "lan"],
       takes: PORTS,
-      help: "ports to ask, as 19132,25565-25570",
+      help: "ports to probe, as 19132,25565-25570",
       defaultText: "the protocols' usual ones",
     },
     {
@@ -66,13 +66,13 @@ export const TARGETS = {
     {
       name: "allow-private",
       commands: ["scan", "query", "watch"],
-      help: "let a name that is not a local one lead to private addresses",
+      help: "let names that are not local resolve to private addresses",
     },
     {
       name: "i-have-permission",
       commands: ["scan"],
       onResume: "free",
-      help: "you may scan these public addresses, or more than a million of any kind",
+      help: "confirm that you may scan public addresses, or more than a million of any kind",
     },
   ],
 } as const satisfies OptionGroup;
@@ -87,12 +87,12 @@ export const ORDER = {
       takes: wholeNumber(0, MOST_SEED),
       default: { fleet: "1", demo: "1" },
       defaultText: { scan: "a random one" },
-      help: "repeat an order",
+      help: "the order of the targets, to repeat it",
     },
     {
       name: "no-randomize",
       commands: ["scan"],
-      help: "ask addresses and ports in ascending order",
+      help: "probe addresses and ports in ascending order",
     },
     {
       name: "shard",
@@ -106,7 +106,7 @@ export const ORDER = {
       commands: ["scan"],
       takes: POSITION,
       default: "1:0",
-      help: "go on where an interrupted scan stopped",
+      help: "continue where an interrupted scan stopped",
     },
   ],
 } as const satisfies OptionGroup;

@@ -188,8 +188,25 @@ Deno.test("classify() agrees with a plain evaluation of the rules for any values
   const wanted = book.rules.flatMap(({ when }) => when as Record<string, unknown>[]);
   const pool = [
     ...wanted.map((condition) => condition.is ?? condition.lists ?? condition.in),
-    ...[null, -1, 1e9, true, "", "0", "-1", "9".repeat(20), "9".repeat(21), "\u0000", "Paper 1.20"],
-    ...[[], {}, { version: 1 }, ["version"], "Nukkit", "Velocity 1.7.2-1.21.4", "1.21.4", "Geyser"],
+    null,
+    -1,
+    1e9,
+    true,
+    "",
+    "0",
+    "-1",
+    "9".repeat(20),
+    "9".repeat(21),
+    "\u0000",
+    "Paper 1.20",
+    [],
+    {},
+    { version: 1 },
+    ["version"],
+    "Nukkit",
+    "Velocity 1.7.2-1.21.4",
+    "1.21.4",
+    "Geyser",
   ];
   const seen = new Set<string>();
   for (let i = 0; i < 20_000; i++) {

@@ -12,7 +12,12 @@ console.log("| -- | ---- | -------- | ---- | ----- | ------- | ----------- |");
 for (const one of cases) {
   const { source, name, row } = one;
   const cells = [
-    ...[source, name, row.software, row.software_confidence, row.proxy, row.edition],
+    source,
+    name,
+    row.software,
+    row.software_confidence,
+    row.proxy,
+    row.edition,
     faultOf(one) ?? "yes",
   ];
   console.log(`| ${cells.map((cell) => (cell ?? "").replaceAll("|", "\\|")).join(" | ")} |`);

@@ -61,8 +61,12 @@ function stat(said: NonNullable<Sent["query"]>): ProtocolReply {
   const bytes = said.form === "none" ? undefined : said.form === "basic"
     ? encodeBasicStat({
       session: 1,
-      ...{ motd: utf8(said.motd), gametype: utf8(said.gametype), map: utf8(said.map) },
-      ...{ online: utf8(said.online), max: utf8(said.max), ip: utf8(said.ip) },
+      motd: utf8(said.motd),
+      gametype: utf8(said.gametype),
+      map: utf8(said.map),
+      online: utf8(said.online),
+      max: utf8(said.max),
+      ip: utf8(said.ip),
       port: Number(said.port),
     })
     : encodeFullStat({

@@ -4,7 +4,10 @@ import { closestName } from "../../src/core/closest_name.ts";
 Deno.test("closestName() finds misspelt names, not other words", () => {
   const names = ["rate", "retries", "seed", "shard", "shards"];
   assertEquals(["raet", "retrise", "sed", "shardz"].map((word) => closestName(word, names)), [
-    ...["rate", "retries", "seed", "shard"],
+    "rate",
+    "retries",
+    "seed",
+    "shard",
   ]);
   assertEquals([closestName("output", names), closestName("x", names)], [undefined, undefined]);
 });

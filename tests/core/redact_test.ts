@@ -38,9 +38,19 @@ Deno.test("redact() leaves no part of a secret in a message with a URL", () => {
 
 Deno.test("text without secrets stays unchanged", () => {
   const plain = [
-    ...["servers.db", "sqlite:a b.db", "10.0.0.1:5", "[::1]:5", "C:\\a\\b.db", "a@b.db", "-"],
-    ...["postgres://u@h/d", "postgres://u@[::1]:5432/a%20b?sslmode=require&sslrootcert=%2Fa"],
-    ...["https://example.org", "http://127.0.0.1:8080/", "npm:pg@8.23.1", "file:///a@b/c.ts:1:2"],
+    "servers.db",
+    "sqlite:a b.db",
+    "10.0.0.1:5",
+    "[::1]:5",
+    "C:\\a\\b.db",
+    "a@b.db",
+    "-",
+    "postgres://u@h/d",
+    "postgres://u@[::1]:5432/a%20b?sslmode=require&sslrootcert=%2Fa",
+    "https://example.org",
+    "http://127.0.0.1:8080/",
+    "npm:pg@8.23.1",
+    "file:///a@b/c.ts:1:2",
   ];
   for (const text of plain) {
     assertEquals(redactUrl(text), text);

@@ -146,9 +146,21 @@ Deno.test("hexadecimal text with half a byte is malformed", () => {
 });
 
 const WORLD: lan.World = {
-  ...{ version: 4, name: utf8("a"), level: utf8("b"), gamemode: 1, online: 2, max: 3 },
-  ...{ editor: true, hardcore: true, onlineAuth: null, selfSignedAuth: null, nonce: null },
-  ...{ transport: null, connection: 0, protocol: null, gameVersion: null },
+  version: 4,
+  name: utf8("a"),
+  level: utf8("b"),
+  gamemode: 1,
+  online: 2,
+  max: 3,
+  editor: true,
+  hardcore: true,
+  onlineAuth: null,
+  selfSignedAuth: null,
+  nonce: null,
+  transport: null,
+  connection: 0,
+  protocol: null,
+  gameVersion: null,
 };
 
 Deno.test("worlds are encoded with the fields of their version, and zero for unknown values", () => {
@@ -165,15 +177,30 @@ Deno.test("cut server data names the missing field", () => {
   const [counts, flags] = [["game mode", "players", "slots"], ["editor", "hardcore"]];
   const accounts = ["online accounts", "self-signed accounts"];
   assertEquals(of(4), [
-    ...["length of name", "name", "length of level", "level", ...counts, ...flags],
-    ...["transport", "connection"],
+    "length of name",
+    "name",
+    "length of level",
+    "level",
+    ...counts,
+    ...flags,
+    "transport",
+    "connection",
   ]);
   const names = ["name", "level", ...counts, ...flags, ...accounts];
   assertEquals(of(5), [...names, "transport", "connection"]);
   assertEquals(of(6), [...names, "nonce", "transport", "connection"]);
   assertEquals(of(7), [
-    ...["name", "protocol", "game version", "level", "players", "slots", "game mode", ...flags],
-    ...[...accounts, "nonce", "connection"],
+    "name",
+    "protocol",
+    "game version",
+    "level",
+    "players",
+    "slots",
+    "game mode",
+    ...flags,
+    ...accounts,
+    "nonce",
+    "connection",
   ]);
 });
 

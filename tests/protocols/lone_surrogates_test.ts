@@ -13,7 +13,10 @@ import type { ServerRecord } from "../../src/core/record.ts";
 
 const CONTEXT = {
   endpoint: { address: 0x7f000001, port: 25565 },
-  ...{ seenAt: 0, latencyMs: 1, scanId: "scan", requestedAs: null },
+  seenAt: 0,
+  latencyMs: 1,
+  scanId: "scan",
+  requestedAs: null,
 };
 const utf8 = (text: string) => new TextEncoder().encode(text);
 /** The bytes of a lone surrogate in the scheme of UTF-8, which are not valid UTF-8. */
@@ -113,7 +116,13 @@ Deno.test("the bytes of a lone surrogate reach no column, from any protocol", ()
   });
   const chunks = sqp.encodeChunks({
     info: {
-      ...{ online: 1, max: 2, name: half, gameType: half, buildId: half, map: half, port: 3 },
+      online: 1,
+      max: 2,
+      name: half,
+      gameType: half,
+      buildId: half,
+      map: half,
+      port: 3,
     },
     rules: [{ name: half, type: "string", value: half }],
     players: { fields: [{ name: half, type: "string" }], rows: [[half]] },
@@ -121,9 +130,21 @@ Deno.test("the bytes of a lone surrogate reach no column, from any protocol", ()
   const packet = sqp.decodeSqpPacket(sqp.encodePackets(1, chunks)[0])!;
   const answer = sqp.decodeReply([packet], 7);
   const world = lan.decodeServerData(lan.encodeServerData({
-    ...{ version: 5, name: half, level: half, gamemode: 0, online: 1, max: 2 },
-    ...{ editor: false, hardcore: false, onlineAuth: false, selfSignedAuth: false },
-    ...{ transport: 0, connection: 0, nonce: null, protocol: null, gameVersion: null, flags: [] },
+    version: 5,
+    name: half,
+    level: half,
+    gamemode: 0,
+    online: 1,
+    max: 2,
+    editor: false,
+    hardcore: false,
+    onlineAuth: false,
+    selfSignedAuth: false,
+    transport: 0,
+    connection: 0,
+    nonce: null,
+    protocol: null,
+    gameVersion: null,
   }));
   const announced = lan.decodeAnnouncement(
     concat(utf8("[MOTD]"), half, utf8("[/MOTD][AD]25565[/AD]")),

@@ -147,8 +147,17 @@ const pairsOf = ({ pairs }: FullStat) => pairs.map(([key, value]) => [key, decod
 
 Deno.test("a MOTD with a NUL ends only before a known key", () => {
   const keys = [
-    ...["gametype", "game_id", "version", "plugins", "map", "numplayers", "maxplayers", "hostport"],
-    ...["hostip", "server_engine", "whitelist"],
+    "gametype",
+    "game_id",
+    "version",
+    "plugins",
+    "map",
+    "numplayers",
+    "maxplayers",
+    "hostport",
+    "hostip",
+    "server_engine",
+    "whitelist",
   ];
   for (const key of keys) {
     const stat = full(`hostname\0A\0B\0\0C\0${key}\0x\0`, tail, [0]);
@@ -415,7 +424,11 @@ Deno.test("keys are plain data, whatever their names", () => {
 Deno.test("the first value of a key is kept; a second hostname only fills a missing hostip", () => {
   const values = (...pairs: [string, string][]) => {
     const stat: FullStat = {
-      ...{ form: "full", session: 1, header: "splitnum", players: [], flags: [] },
+      form: "full",
+      session: 1,
+      header: "splitnum",
+      players: [],
+      flags: [],
       pairs: pairs.map(([key, value]) => [key, ascii(value)]),
     };
     const { columns, facts } = queryProtocol.record({

@@ -244,8 +244,15 @@ Deno.test("sqp: cut tables keep their complete rows", () => {
   };
   // header 11, chunk length 4, count 2, fields 1 + 6 + 3, rows 5, 5, 4
   assertEquals([12, 16, 17, 24, 26, 31, 32, 36, 40].map(cut), [
-    ...[[undefined, undefined], [0, 0], [0, 0], [1, 0], [1, 0]],
-    ...[[2, 0], [2, 1], [2, 1], [2, 2]],
+    [undefined, undefined],
+    [0, 0],
+    [0, 0],
+    [1, 0],
+    [1, 0],
+    [2, 0],
+    [2, 1],
+    [2, 1],
+    [2, 2],
   ]);
   const metrics = sqp.encodePackets(CHALLENGE, sqp.encodeChunks({ metrics: [1, 2] }))[0];
   const half = sqp.decodeSqpPacket(metrics.subarray(0, 21))!;
@@ -254,7 +261,11 @@ Deno.test("sqp: cut tables keep their complete rows", () => {
 
 Deno.test("sqp: the packets of a reply are bounded in number and size", () => {
   const packet = (current: number, last: number, size = 1): sqp.SqpPacket => ({
-    ...{ challenge: CHALLENGE, version: 1, current, last, flags: [] },
+    challenge: CHALLENGE,
+    version: 1,
+    current,
+    last,
+    flags: [],
     body: new Uint8Array(size),
   });
   const packets = [packet(1, 2)];
@@ -280,7 +291,11 @@ Deno.test("sqp: floats are formatted with the fewest sufficient digits", () => {
   assertEquals(
     [0.1, 1.5, -1.25e-7, 16_777_216, 3.4028234663852886e38].map(float).map(sqp.floatText),
     [
-      ...["0.1", "1.5", "-1.25e-7", "16777216", "3.4028235e+38"],
+      "0.1",
+      "1.5",
+      "-1.25e-7",
+      "16777216",
+      "3.4028235e+38",
     ],
   );
   assertEquals([NaN, Infinity, -Infinity, 0].map(sqp.floatText), [

@@ -2,7 +2,10 @@ import { assertEquals } from "@std/assert";
 import { chooseService, requestText, serviceName } from "../../src/targets/srv.ts";
 
 const record = (target: string, port = 25565, priority = 0, weight = 0) => ({
-  ...{ target, port, priority, weight },
+  target,
+  port,
+  priority,
+  weight,
 });
 
 Deno.test("chooseService() chooses the lowest priority, then the highest weight", () => {

@@ -14,7 +14,13 @@ const normal = (value: unknown) => formatSections(parseComponent(value).runs);
 
 Deno.test("texts, numbers and lists are components; the first item of a list is the parent", () => {
   assertEquals(["Hi", 7, true, null, undefined, {}, []].map(normal), [
-    ...["Hi", "7", "true", "", "", "", ""],
+    "Hi",
+    "7",
+    "true",
+    "",
+    "",
+    "",
+    "",
   ]);
   assertEquals(normal([{ text: "a", color: "red" }, "b", { text: "c", bold: true }]), "§cab§lc");
   assertEquals(normal(["a", { text: "b", color: "red" }, "c"]), "a§cb§rc");
@@ -25,7 +31,11 @@ Deno.test("texts, numbers and lists are components; the first item of a list is 
 Deno.test("colours by name and hex, and formats on and off, are inherited by nested components", () => {
   const names = ["black", "dark_blue", "gold", "Light_Purple", "white"];
   assertEquals(names.map((color) => normal({ text: "x", color })), [
-    ...["§0x", "§1x", "§6x", "§dx", "§fx"],
+    "§0x",
+    "§1x",
+    "§6x",
+    "§dx",
+    "§fx",
   ]);
   assertEquals(normal({ text: "x", color: "#FF8800" }), "§x§f§f§8§8§0§0x");
   for (const color of ["#ff88", "pink", 7, null, "__proto__", "constructor"]) {

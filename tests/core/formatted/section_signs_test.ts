@@ -26,7 +26,11 @@ Deno.test("Java's codes: a colour ends formats, a reset ends colour and formats"
 Deno.test("Bedrock's codes: formats stay, m and n are colours", () => {
   const read = (text: string) => short(parseFormatted(text, { dialect: "bedrock" }));
   assertEquals(read("§la§cb§mc§nd§re"), [
-    ...["|l|a", "c|l|b", "#971607|l|c", "#b4684d|l|d", "||e"],
+    "|l|a",
+    "c|l|b",
+    "#971607|l|c",
+    "#b4684d|l|d",
+    "||e",
   ]);
   assertEquals(read("§o§#aBcDeFx"), ["#abcdef|o|x"]);
 });
@@ -53,7 +57,8 @@ Deno.test("the normal form has codes only where the style changes", () => {
   assertEquals(
     formatSections([{ text: "§", style: NO_STYLE }, { text: "a§#123456", style: NO_STYLE }]),
     [
-      ...["§§ra", "§§r#123456"],
+      "§§ra",
+      "§§r#123456",
     ].join(""),
   );
   const red = { color: "c", formats: "l" };

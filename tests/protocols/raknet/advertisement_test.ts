@@ -13,9 +13,20 @@ const TAIL = "408;1.16.20;0;5;5335687477053034848;lvl;Creative;";
 
 Deno.test("decodeAdvertisement() finds the end of a MOTD with an unescaped `;`", () => {
   const motds = [
-    ...["a;b", ";", ";;a", "a;", "a;b;c;d", "a\\", "a;\\"],
+    "a;b",
+    ";",
+    ";;a",
+    "a;",
+    "a;b;c;d",
+    "a\\",
+    "a;\\",
     // Numbers that could be the protocol and the counts.
-    ...["Welcome;2024", "12;34", "-1;x", "a;1;2;3", "9;8;7;6;5", "1;2;3;4;5;6"],
+    "Welcome;2024",
+    "12;34",
+    "-1;x",
+    "a;1;2;3",
+    "9;8;7;6;5",
+    "1;2;3;4;5;6",
   ];
   for (const motd of motds) {
     assertEquals(read(`MCPE;${motd};${TAIL}`), [motd, "1.16.20", 0, 5, "lvl"]);
@@ -35,8 +46,24 @@ Deno.test("decodeAdvertisement() keeps the places of fields if no other places f
 
 /** Parts of texts: some that fields hold, and some that no field holds. */
 const PIECES = [
-  ...["", "a", "news", " b", "é", "2024", "-1", "0", "1", "7", "19132", "766", "1.21.50", "99999"],
-  ...["Survival", "Creative", "5335687477053034848", "MCPE"],
+  "",
+  "a",
+  "news",
+  " b",
+  "é",
+  "2024",
+  "-1",
+  "0",
+  "1",
+  "7",
+  "19132",
+  "766",
+  "1.21.50",
+  "99999",
+  "Survival",
+  "Creative",
+  "5335687477053034848",
+  "MCPE",
 ];
 const MODES = ["Survival", "Creative", "Adventure", "Spectator"];
 const draw = (random: Random, pieces: readonly string[]) =>
@@ -59,7 +86,13 @@ Deno.test("decodeAdvertisement() yields the true fields, or null with a flag, fo
     const layout = random.below(6); // number of numbers after the game mode
     const numbers = ["1", "19132", "19133", "0", "0"].slice(0, layout);
     const truth: Record<string, unknown> = {
-      ...{ motd, protocol: 766, version: "1.21.50", online: 3, max: 20, level, gamemode: mode },
+      motd,
+      protocol: 766,
+      version: "1.21.50",
+      online: 3,
+      max: 20,
+      level,
+      gamemode: mode,
       portV4: layout > 1 ? 19132 : null,
       portV6: layout > 2 ? 19133 : null,
     };

@@ -344,7 +344,9 @@ Deno.test("fields without an agreed meaning are bounded in the facts, and a flag
   const { status } = raknetProtocol.probe!.readContent(encodePong({ ...PONG, text }));
   const { columns, flags, facts } = raknetProtocol.record(status!);
   assertEquals([(facts.unnamed as string[]).length, flags, columns.port_v4], [
-    ...[16, ["factsCut"], 19132],
+    16,
+    ["factsCut"],
+    19132,
   ]);
 });
 

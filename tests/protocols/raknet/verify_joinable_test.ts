@@ -19,7 +19,9 @@ const GUID = 0x4a0c2b7d9e3f1160n;
 /** A pong, as the sweep decoded it. */
 const pong = (guid = GUID, text?: string): RaknetStatus =>
   raknetProtocol.probe!.readContent(raknet.encodePong({
-    ...{ advertise: false, time: 1n, guid },
+    advertise: false,
+    time: 1n,
+    guid,
     text: text === undefined ? undefined : new TextEncoder().encode(text),
   })).status!;
 

@@ -161,7 +161,9 @@ Deno.test("slp: a Beta server that replies only to the single byte is found", ()
 Deno.test("slp: a server that also closes on the protocol of 1.20.4 gets a request with that of 1.8", () => {
   const { statement, questions } = ask(SLP_STYLES.quarry, 1, WHOLE);
   assertEquals(questions.slice(0, 3).map(({ bytes }) => slp.decodeStatusRequest(bytes)?.protocol), [
-    ...[-1, 765, 47],
+    -1,
+    765,
+    47,
   ]);
   assertEquals(statement.flags, []);
 });

@@ -28,7 +28,16 @@ const record = (json: object) =>
 Deno.test("a VarInt of one to five bytes survives encoding and decoding", () => {
   const sizes = [0, 127, 128, 16383, 16384, 2097151, 2097152, 2 ** 31 - 1, -1, -(2 ** 31)];
   assertEquals(sizes.map((value) => slp.encodeVarInt(value).length), [
-    ...[1, 1, 2, 2, 3, 3, 4, 5, 5, 5],
+    1,
+    1,
+    2,
+    2,
+    3,
+    3,
+    4,
+    5,
+    5,
+    5,
   ]);
   fc.assert(
     fc.property(fc.integer(), (value) => {
@@ -212,7 +221,17 @@ Deno.test("bounding JSON takes time linear in the text", () => {
     return count;
   };
   const shapes = [
-    ...["[", "[]", "[[],", '{"a":', '"', '\\"', '"\\\\"', "]", ",", '{"extra":[', "0,[1,2],"],
+    "[",
+    "[]",
+    "[[],",
+    '{"a":',
+    '"',
+    '\\"',
+    '"\\\\"',
+    "]",
+    ",",
+    '{"extra":[',
+    "0,[1,2],",
   ];
   for (const shape of shapes) {
     const [once, twice] = [20_000, 40_000].map((copies) => steps(shape.repeat(copies)));
@@ -265,11 +284,16 @@ Deno.test("numbers: whole, loose and invalid ones are told apart", () => {
   };
   assertEquals([0, 20, 999_999_999].map(read), [[0], [20], [999_999_999]]);
   assertEquals(["20", " 7 ", 2.5, "2.9"].map(read), [
-    ...[[20, "looseNumber"], [7, "looseNumber"], [2, "looseNumber"], [2, "looseNumber"]],
+    [20, "looseNumber"],
+    [7, "looseNumber"],
+    [2, "looseNumber"],
+    [2, "looseNumber"],
   ]);
   assertEquals([1e9, -1, "many", "", true, [], {}, 1e300].map(read), [
     ...["1000000000", "-1", "many", "", "true", "array", "object", "1e+300"].map((text) => [
-      ...[null, "badNumber", text],
+      null,
+      "badNumber",
+      text,
     ]),
   ]);
   assertEquals([read(null), read(undefined), read(-0)], [[null], [null], [0]]);
@@ -310,7 +334,11 @@ Deno.test("values of a wrong type count as missing", () => {
     "status",
   ]);
   assertEquals([keys.version, keys.players, motdForm, switches.size, unread.size], [
-    ...[[], [], "null", 0, 0],
+    [],
+    [],
+    "null",
+    0,
+    0,
   ]);
   assertEquals(status({ players: { sample: [{ name: 1 }, null, "x", { name: "A" }] } }).sample, [
     { name: "A", id: null },
@@ -411,7 +439,10 @@ Deno.test("mods: invalid entries are omitted, and the server's truncated flag is
   });
   const { mods_form, mods_loader, mods_truncated, mods_channels } = read({ truncated: true });
   assertEquals([mods_form, mods_loader, mods_truncated, mods_channels], [
-    ...["forgeData", undefined, true, 0],
+    "forgeData",
+    undefined,
+    true,
+    0,
   ]);
   assertEquals(read({ d: "" }).mods_truncated, true);
   assertEquals(record({ isModded: false }).facts.mods_form, undefined);
@@ -450,12 +481,17 @@ Deno.test("packed mods: the output is bounded by the length of the text", () => 
     { seed: 2, numRuns: 3000 },
   );
   assertEquals(slp.decodePacked("\u7fff\u7fff"), {
-    ...{ truncated: false, mods: [], channels: [], cut: true },
+    truncated: false,
+    mods: [],
+    channels: [],
+    cut: true,
   });
 });
 
 Deno.test("slp has the expected name, transport and ports", () => {
   assertEquals([slpProtocol.name, slpProtocol.transport, slpProtocol.probe], [
-    ...["slp", "tcp", undefined],
+    "slp",
+    "tcp",
+    undefined,
   ]);
 });

@@ -13,8 +13,17 @@ const GATEWAY = 0x0a0900fe;
 
 function route(to: number, bits: number, change: Partial<Route> = {}): Route {
   return {
-    ...{ to, bits, table: 254, service: 0, type: 1, isDead: false, metric: 0, interface: 3 },
-    ...{ gateway: undefined, source: undefined, isDetour: false },
+    to,
+    bits,
+    table: 254,
+    service: 0,
+    type: 1,
+    isDead: false,
+    metric: 0,
+    interface: 3,
+    gateway: undefined,
+    source: undefined,
+    isDetour: false,
     ...change,
   };
 }
@@ -39,7 +48,9 @@ function lookUp(routes: readonly Route[], address: number): Route | undefined {
 Deno.test("a next hop has the addresses of its routes, and none of other routes", () => {
   const routes = [
     via(0, 0),
-    ...[route(0x0a090000, 24), own(0x0a090001, 32), own(0x7f000000, 8)],
+    route(0x0a090000, 24),
+    own(0x0a090001, 32),
+    own(0x7f000000, 8),
     route(0x0a510000, 16, { type: 6, interface: 0 }),
     via(0x0a510100, 24),
   ];
@@ -67,9 +78,13 @@ Deno.test("for any routes, each address has the next hop of the linear search", 
       const size = 2 ** (32 - bits);
       return route(Math.floor(next() % 2 ** 20 * 4096 / size) * size, bits, {
         gateway: [undefined, GATEWAY, 9][next() % 3],
-        ...{ table: next() % 5 === 0 ? 255 : 254, type: next() % 6 === 0 ? 6 : 1 },
-        ...{ metric: next() % 1e9, isDead: next() % 9 === 0, interface: 3 + next() % 2 },
-        ...{ isDetour: next() % 9 === 0, service: next() % 9 === 0 ? 8 : 0 },
+        table: next() % 5 === 0 ? 255 : 254,
+        type: next() % 6 === 0 ? 6 : 1,
+        metric: next() % 1e9,
+        isDead: next() % 9 === 0,
+        interface: 3 + next() % 2,
+        isDetour: next() % 9 === 0,
+        service: next() % 9 === 0 ? 8 : 0,
       });
     });
     const edges = routes.flatMap(({ to, bits }) => [to - 1, to, to + 2 ** (32 - bits)])

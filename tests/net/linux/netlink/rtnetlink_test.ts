@@ -21,8 +21,15 @@ import {
 const bytes = (hex: string) => Uint8Array.fromHex(hex.replaceAll(/\s/g, ""));
 
 const ROUTE = {
-  ...{ table: 254, service: 0, type: 1, isDead: false, metric: 0, interface: 3 },
-  ...{ gateway: undefined, source: undefined, isDetour: false },
+  table: 254,
+  service: 0,
+  type: 1,
+  isDead: false,
+  metric: 0,
+  interface: 3,
+  gateway: undefined,
+  source: undefined,
+  isDetour: false,
 };
 
 const MESSAGES: readonly [name: string, hex: string, answer: RtnetlinkReply][] = [
@@ -57,7 +64,12 @@ const MESSAGES: readonly [name: string, hex: string, answer: RtnetlinkReply][] =
      0800 0f00 ff000000  0800 0100 7f000000  0800 0700 7f000001  0800 0400 01000000`,
     {
       route: {
-        ...{ ...ROUTE, to: 0x7f000000, bits: 8, table: 255, type: 2, interface: 1 },
+        ...ROUTE,
+        to: 0x7f000000,
+        bits: 8,
+        table: 255,
+        type: 2,
+        interface: 1,
         source: 0x7f000001,
       },
     },
@@ -94,8 +106,15 @@ const MESSAGES: readonly [name: string, hex: string, answer: RtnetlinkReply][] =
      0700 0300 763000 00  0800 0400 dc050000  0800 1f00 02000000  0a00 0100 020000000001 0000`,
     {
       link: {
-        ...{ index: 3, name: "v0", type: 1, isUp: true, isLoopback: false },
-        ...{ isPointToPoint: false, mac: bytes("020000000001"), mtu: 1500, queues: 2 },
+        index: 3,
+        name: "v0",
+        type: 1,
+        isUp: true,
+        isLoopback: false,
+        isPointToPoint: false,
+        mac: bytes("020000000001"),
+        mtu: 1500,
+        queues: 2,
       },
     },
   ],

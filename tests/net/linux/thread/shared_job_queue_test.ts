@@ -12,7 +12,8 @@ import { DatagramBatch, type Template } from "../../../../src/net/socket.ts";
 
 const quiet = () => {};
 const KINDS = [1, 2, 3].map((length) => ({
-  ...{ template: new Uint8Array(length), tokenAt: length },
+  template: new Uint8Array(length),
+  tokenAt: length,
   tokenText: true,
 }));
 const ENDS = [{ address: 0xfffe_fdfc, port: 65_535 }, { address: (1n << 128n) - 2n, port: 1 }];

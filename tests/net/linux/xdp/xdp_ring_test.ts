@@ -24,7 +24,10 @@ const LENGTH = 75;
 /** The fate of the next descriptor: accepted, refused, or refused and lost. */
 type Fate = "sent" | "lost" | "later" | "none" | "down";
 const ERRNO: Readonly<Record<string, number>> = {
-  ...{ later: EAGAIN, lost: EBUSY, none: ENOBUFS, down: ENETDOWN },
+  later: EAGAIN,
+  lost: EBUSY,
+  none: ENOBUFS,
+  down: ENETDOWN,
 };
 
 /** A simulated kernel in copy mode, as in `__xsk_generic_xmit()`. */

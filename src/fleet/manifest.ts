@@ -1,54 +1,54 @@
 /**
- * The truth about a fleet: what stands where, and what a correct scanner reports of it. One JSON
- * object per line.
+ * The manifest of a fleet: its hosts, and what a correct scanner reports for each of them. A file has one
+ * JSON object per line.
  *
  * @module
  */
 import type { Facts, ServerRecord } from "../core/record.ts";
 
-/** What a protocol's answer lets conclude about the software behind it. */
+/** The classification that follows from a reply of one protocol. */
 export interface Label {
-  /** Its name, and its version where it tells one. */
+  /** Name of the software, with its version when the reply contains one. */
   readonly software: string;
-  /** How sure that is. */
+  /** Confidence of the classification, A is the highest. */
   readonly confidence: "A" | "B" | "C";
-  /** The proxy that it is. */
+  /** Name of the proxy, when the software is one. */
   readonly proxy?: string;
-  /** What else the answer shows. */
+  /** Flags of the classification. */
   readonly flags?: readonly string[];
 }
 
-/** What one protocol of a server should tell. */
+/** What a correct scanner reads from one protocol of a host. */
 export interface Truth {
-  /** Columns; those that are missing are null. */
+  /** Values of columns. Missing columns are null. */
   readonly columns: Partial<ServerRecord>;
-  /** Flags. */
+  /** Flags of the record. */
   readonly flags: readonly string[];
-  /** What stands under `extras.<protocol>`. */
+  /** Value of `extras.<protocol>`. */
   readonly facts: Facts;
-  /** What is to be concluded; missing where nothing is. */
+  /** The classification; `undefined`: none is possible. */
   readonly label?: Label;
 }
 
-/** One host of a fleet. */
+/** A host of a fleet, and what a scanner reports for it. */
 export interface ManifestEntry {
-  /** Its address. */
+  /** The host's address in canonical form. */
   readonly host: string;
-  /** Its port. */
+  /** The host's UDP or TCP port. */
   readonly port: number;
-  /** The `host:port` where the same server stands a second time: one of two rows is an alias. */
+  /** A second `host:port` of the server: one of the two rows is an alias. */
   readonly twin?: string;
-  /** Its software, or its trick. */
+  /** Name of the simulated software, or of the trick of a hostile host. */
   readonly software: string;
-  /** Whether a scanner has to report it: not when it is hostile, and not when it opted out. */
+  /** Whether a scanner must report the host. Hostile and opted-out hosts must not be reported. */
   readonly listed: boolean;
-  /** What each of its protocols should tell, by protocol. */
+  /** What a correct scanner reads, by protocol. */
   readonly truth: Readonly<Record<string, Truth>>;
-  /** What RakNet tells besides when it is verified; missing when there is nothing to verify. */
+  /** What verification adds to RakNet's truth; `undefined`: nothing to verify. */
   readonly verified?: Truth;
 }
 
-/** The entry as a scan that verifies has to report it. */
+/** The entry for a scan that verifies whether players can join. */
 export function withVerified(entry: ManifestEntry): ManifestEntry {
   const { truth, verified } = entry;
   if (verified === undefined) return entry;
@@ -61,15 +61,15 @@ export function withVerified(entry: ManifestEntry): ManifestEntry {
   return { ...entry, truth: { ...truth, raknet } };
 }
 
-/** The manifest as text. */
+/** Formats a manifest as NDJSON text. */
 export function formatManifest(entries: readonly ManifestEntry[]): string {
   return entries.map((entry) => `${JSON.stringify(entry)}\n`).join("");
 }
 
 /**
- * Reads a manifest that {@linkcode formatManifest} wrote.
+ * Parses a manifest in the form of {@linkcode formatManifest}.
  *
- * @throws SyntaxError that names the line which does not hold a host.
+ * @throws SyntaxError with the number of the first line that is no host.
  */
 export function parseManifest(text: string): ManifestEntry[] {
   return text.split("\n").flatMap((line, i) => {
@@ -80,7 +80,7 @@ export function parseManifest(text: string): ManifestEntry[] {
   });
 }
 
-/** The host that a line holds, if it holds one. */
+/** Parses a line; `undefined` when the line is no host. */
 function entryOf(line: string): ManifestEntry | undefined {
   let entry: Partial<ManifestEntry> | null;
   try {

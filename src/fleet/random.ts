@@ -1,23 +1,23 @@
 /**
- * Seeded random numbers: the same seed, the same fleet, the same test.
+ * Seeded pseudo-random numbers: an equal seed gives an equal sequence.
  *
  * @module
  */
 
-/** A generator of 32-bit numbers (splitmix32) with the draws that simulations need. */
+/** A pseudo-random generator (splitmix32). It is not cryptographic. */
 export class Random {
   #state: number;
 
   /**
    * Starts the sequence.
    *
-   * @param seed A whole number; its low 32 bits count.
+   * @param seed An integer, of which the low 32 bits are used.
    */
   constructor(seed: number) {
     this.#state = seed >>> 0;
   }
 
-  /** 0 to 2^32 - 1. */
+  /** A random integer from 0 to 2^32 - 1. */
   u32(): number {
     this.#state = this.#state + 0x9e3779b9 >>> 0;
     let z = this.#state;
@@ -26,27 +26,27 @@ export class Random {
     return (z ^ z >>> 15) >>> 0;
   }
 
-  /** 0 to `limit` - 1. */
+  /** A random integer from 0 to `limit` - 1. */
   below(limit: number): number {
     return Math.floor(this.u32() / 2 ** 32 * limit);
   }
 
-  /** 0 to 2^64 - 1. */
+  /** A random integer from 0 to 2^64 - 1. */
   u64(): bigint {
     return BigInt(this.u32()) << 32n | BigInt(this.u32());
   }
 
-  /** True in `share` of the draws. */
+  /** Returns `true` with probability `share`, from 0 to 1. */
   chance(share: number): boolean {
     return this.u32() / 2 ** 32 < share;
   }
 
-  /** One of the items. */
+  /** A random item of a list. */
   pick<T>(items: readonly T[]): T {
     return items[this.below(items.length)];
   }
 
-  /** `size` random bytes. */
+  /** An array of `size` random bytes. */
   bytes(size: number): Uint8Array<ArrayBuffer> {
     return Uint8Array.from({ length: size }, () => this.below(256));
   }

@@ -1,11 +1,11 @@
 /**
- * What a fleet is where nothing is said.
+ * Defaults of the command `fleet`.
  *
  * @module
  */
 
-/** Where it stands. */
+/** Default address range of a fleet. */
 export const FLEET_RANGE = "127.16.0.0/16";
 
-/** What it holds where no software is named, in words. */
+/** Description of the default software of a fleet, for the help. */
 export const USUAL_MIX = "a mix without SQP and LAN worlds";

@@ -1,6 +1,6 @@
 /**
- * The log of a fleet: every datagram that reached it and every one that it sent, and every
- * connection with all that was said on it, one JSON object per line. It sees what a scanner really
+ * The witness log of a fleet: each datagram and each TCP connection, in both directions, as one JSON
+ * object per line. It records the traffic of a scanner independently of the scanner's counters.
  * does.
  *
  * @module
@@ -9,37 +9,37 @@ import { type Endpoint, formatEndpoint } from "../core/address.ts";
 import { WriteError } from "../sinks/sink.ts";
 import type { StreamEvent } from "./simulate/network/tcp_connection.ts";
 
-/** One datagram, or one event of a connection: it opens, bytes go one way, one of the two closes. */
+/** One datagram, or one event of a connection: open, bytes in one direction, closed. */
 export interface WitnessLine {
-  /** When, milliseconds of the fleet's clock. */
+  /** Time of the event, milliseconds of the fleet's clock. */
   readonly at: number;
-  /** Whether it came in or went out. */
+  /** Direction, seen from the fleet. */
   readonly way: "in" | "out";
-  /** The fleet's host. */
+  /** `host:port` of the fleet's host. */
   readonly host: string;
-  /** The other side. */
+  /** `host:port` of the peer. */
   readonly peer: string;
-  /** Whether the fleet's faults lost it on the way. */
+  /** Whether simulated loss dropped the datagram. */
   readonly lost: boolean;
-  /** Its bytes, at most the first 64, hexadecimal. */
+  /** The first bytes, hexadecimal: at most 64 of a datagram, 300 of a connection. */
   readonly hex: string;
-  /** How many bytes it has. */
+  /** Full size, bytes. */
   readonly size: number;
-  /** The number of the connection; missing for datagrams. */
+  /** Number of the connection; `undefined` for datagrams. */
   readonly connection?: number;
-  /** What happened to the connection besides bytes. */
+  /** Opening or closing of the connection; `undefined` for bytes. */
   readonly event?: "open" | "closed";
 }
 
-/** Bytes of a datagram that are kept: more than any request has. */
+/** Maximum number of logged bytes per datagram: more than any request has. */
 const KEPT = 64;
-/** A status request with the longest name is kept in whole. */
+/** Maximum number of logged bytes per stream event: more than the longest status request has. */
 const KEPT_OF_STREAMS = 300;
 
-/** Where lines are gathered before they are written. */
+/** Size of the write buffer, bytes. */
 const CHUNK = 256 * 1024;
 
-/** Writes the log. */
+/** Writes a witness log to a file. */
 export class WitnessLog implements Disposable {
   readonly #file: Deno.FsFile;
   readonly #encoder = new TextEncoder();
@@ -51,18 +51,18 @@ export class WitnessLog implements Disposable {
   /**
    * Opens the file.
    *
-   * @param path The file; what it held is lost.
+   * @param path The file, which is overwritten.
    */
   constructor(private readonly path: string) {
     this.#file = Deno.openSync(path, { write: true, create: true, truncate: true });
   }
 
-  /** Set off when the file takes no more; its reason is why. */
+  /** Aborts when the file cannot be written; its reason is the error. */
   get failed(): AbortSignal {
     return this.#failure.signal;
   }
 
-  /** Notes a datagram. */
+  /** Logs a datagram. */
   note(
     at: number,
     way: WitnessLine["way"],
@@ -82,7 +82,7 @@ export class WitnessLog implements Disposable {
     });
   }
 
-  /** Notes what happens on a connection. */
+  /** Logs an event of a connection. */
   noteStream(
     at: number,
     connection: number,
@@ -112,7 +112,7 @@ export class WitnessLog implements Disposable {
     if (this.#size > CHUNK) this.flush();
   }
 
-  /** Writes what was gathered. Where the file takes no more, the log ends there. */
+  /** Writes the buffer. After an error, nothing more is written. */
   flush(): void {
     let bytes = this.#encoder.encode(this.#lines.map((line) => `${line}\n`).join(""));
     this.#lines = [];
@@ -129,9 +129,9 @@ export class WitnessLog implements Disposable {
   }
 
   /**
-   * Writes what was gathered and closes the file.
+   * Writes the buffer and closes the file.
    *
-   * @throws WriteError where the log is not whole.
+   * @throws WriteError when the log is incomplete.
    */
   [Symbol.dispose](): void {
     this.flush();

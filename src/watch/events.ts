@@ -33,7 +33,7 @@ export type WatchEvent =
       readonly server: ServerRecord;
       readonly offline_ms: number | null;
     }
-    /** The server failed `misses` polls in a row. `last_seen`: time of the last reply, Unix milliseconds. */
+    /** The server failed `misses` polls in a row. `last_seen`: last reply, Unix milliseconds. */
     | { readonly event: "offline"; readonly misses: number; readonly last_seen: number | null }
     /** Watched columns changed. */
     | { readonly event: "changed"; readonly changes: Readonly<Record<string, Change>> }
@@ -50,7 +50,7 @@ export type WatchEvent =
     | { readonly event: "opted_out" }
   );
 
-/** Columns whose changes are reported by `changed`. Players and GUID have other events; times have none. */
+/** Columns whose changes `changed` reports. Players and GUID have other events; times have none. */
 export const WATCHED_COLUMNS: readonly (keyof ServerRecord)[] = [
   ...["protocols", "edition", "software", "proxy", "motd", "version", "protocol_version"] as const,
   ...["map", "gamemode", "players_max", "plugins", "port_v4", "port_v6", "favicon_hash"] as const,

@@ -150,7 +150,7 @@ export class Poller {
     return isValid ? token.value : undefined;
   }
 
-  /** Remembers the token of a reply. Counts a refusal when the server replaced a token that was reused. */
+  /** Remembers the token of a reply. A reused token that the server has replaced was refused. */
   #rememberToken(protocol: Protocol, { tokens, echoed }: Memory, status: unknown): void {
     if (protocol.echoesToken?.(status) ?? true) echoed.add(protocol.name);
     else echoed.delete(protocol.name);

@@ -1,4 +1,4 @@
-/** The file of events that wait, cut off after each operation and in the middle of writes. */
+/** Tests of the spool file with simulated crashes after each operation and within writes. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { InputError } from "../../src/core/errors.ts";
 import { Random } from "../../src/fleet/random.ts";
@@ -23,7 +23,7 @@ function add(spool: EventSpool, from: number, to: number): number {
   return dropped;
 }
 
-/** The numbers of the events that wait. */
+/** The numbers of the queued events. */
 function numbers(spool: EventSpool): number[] {
   if (spool.size === 0) return [];
   const { body, count } = spool.oldest(Infinity);
@@ -35,7 +35,7 @@ function numbers(spool: EventSpool): number[] {
 const upTo = (from: number, to: number) =>
   Array.from({ length: to - from + 1 }, (_, i) => from + i);
 
-Deno.test("events wait in order, and are there when the file is opened again", async () => {
+Deno.test("events are queued in order and recovered when the file is reopened", async () => {
   const disk = new FakeDisk();
   const spool = await open(disk);
   add(spool, 1, 250);
@@ -49,10 +49,10 @@ Deno.test("events wait in order, and are there when the file is opened again", a
   await again.written();
   assertEquals(disk.text(PATH), "blocksweep webhook spool 1\n");
   await again.close();
-  assertEquals(disk.text(PATH), undefined); // nothing waits: nothing is left behind
+  assertEquals(disk.text(PATH), undefined); // an empty queue leaves no file
 });
 
-Deno.test("whenever the program is killed, what was written waits, in order, and nothing twice", async () => {
+Deno.test("after a kill at any time, written events are recovered in order, without duplicates", async () => {
   const disk = new FakeDisk();
   const spool = await open(disk, 400);
   const steps: { readonly operations: number; readonly done: number; readonly added: number }[] =
@@ -83,7 +83,7 @@ Deno.test("whenever the program is killed, what was written waits, in order, and
   }
 });
 
-Deno.test("after a crash of the system, no line is taken for another", async () => {
+Deno.test("after a system crash, no line is mistaken for another", async () => {
   const disk = new FakeDisk();
   const spool = await open(disk, 400);
   for (let id = 1; id <= 40; id++) {
@@ -104,7 +104,7 @@ Deno.test("after a crash of the system, no line is taken for another", async () 
   }
 });
 
-Deno.test("so many bytes wait at the most, the oldest go first, and the file is bounded", async () => {
+Deno.test("the queue and the file are bounded, and the oldest events are dropped", async () => {
   const disk = new FakeDisk();
   const spool = await open(disk, 1000);
   let dropped = 0;
@@ -121,7 +121,7 @@ Deno.test("so many bytes wait at the most, the oldest go first, and the file is 
   assertEquals(numbers(await open(disk, 1000)), upTo(dropped + 1, 500));
 });
 
-Deno.test("a disk that is full is told once; when it has room, the file has all again", async () => {
+Deno.test("a full disk is reported once, and the file is complete when space is free again", async () => {
   const disk = new FakeDisk();
   const troubles: string[] = [];
   const options = { path: PATH, disk, onWriteError: (reason: string) => troubles.push(reason) };
@@ -140,7 +140,7 @@ Deno.test("a disk that is full is told once; when it has room, the file has all 
   assertEquals(numbers(await open(disk)), upTo(1, 21));
 });
 
-Deno.test("a file of another kind, or of another watch, is refused and left as it is", async () => {
+Deno.test("a file that is no spool, or that another watch uses, is refused and unchanged", async () => {
   for (
     const text of ["SQLite format 3\0", "blocksweep rows {}\n", "blocksweep webhook spool 2\n"]
   ) {
@@ -156,9 +156,9 @@ Deno.test("a file of another kind, or of another watch, is refused and left as i
   await (await open(disk)).close();
 });
 
-Deno.test("damaged lines are counted, a torn one is cut, the rest is read", async () => {
+Deno.test("damaged lines are counted, a torn line is removed, other lines are read", async () => {
   const disk = new FakeDisk();
-  const torn = "w".repeat(100); // longer than what is written behind it
+  const torn = "w".repeat(100); // longer than the line written after it
   const text = `blocksweep webhook spool 1\n${line(1)}\n\0\0\0\n{"id":5}\n- w:99\n${
     line(2)
   }\n{"id":"${torn}`;
@@ -170,7 +170,7 @@ Deno.test("damaged lines are counted, a torn one is cut, the rest is read", asyn
   assertEquals(disk.text(PATH), `${text.slice(0, text.lastIndexOf("\n"))}\n${line(3)}\n`);
 });
 
-Deno.test("without a file nothing is kept", async () => {
+Deno.test("without a file, events are in memory only", async () => {
   const spool = await EventSpool.open({ path: undefined, onWriteError: unexpected });
   add(spool, 1, 3);
   assertEquals([spool.path, numbers(spool), await spool.close()], [undefined, [1, 2, 3], false]);

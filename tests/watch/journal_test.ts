@@ -14,7 +14,7 @@ const row = (port: number, over: Partial<ServerRecord> = {}): ServerRecord => ({
   ...over,
 });
 
-/** A list that may be away, and what it was given. */
+/** A fake database that can be unavailable, and the results written to it. */
 function fakeList(network: FakeNetwork, maxQueued?: number) {
   const servers = new Map<string, PolledServer>();
   const states: PollObservation[] = [];
@@ -42,7 +42,7 @@ const server = (port: number) => new WatchedServer({ address: 0x7f000001, port }
 const ports = (states: readonly PollObservation[]) =>
   states.map(({ id }) => Number(id.split(":")[1]));
 
-Deno.test("what happens is observed, what stays is noted once an hour, and where all stand is kept", async () => {
+Deno.test("changes are observed at once, unchanged servers once an hour, and all states are written", async () => {
   const network = new FakeNetwork(1);
   const { list, journal } = fakeList(network);
   const one = server(1);
@@ -82,7 +82,7 @@ Deno.test("what happens is observed, what stays is noted once an hour, and where
   ]);
 });
 
-Deno.test("a server that misses a poll keeps what it said before, and who never answers is no row", async () => {
+Deno.test("a server keeps its record after a failed poll, and a server without a reply has no row", async () => {
   const network = new FakeNetwork(1);
   const { list, journal } = fakeList(network);
   const [one, never] = [server(1), server(2)];
@@ -96,7 +96,7 @@ Deno.test("a server that misses a poll keeps what it said before, and who never 
   assertEquals(ports(list.states), [1]);
 });
 
-Deno.test("a list that goes away stops nothing: what waits is written when it is back", async () => {
+Deno.test("polls continue while the database is unavailable, and queued results are written later", async () => {
   const network = new FakeNetwork(1);
   const { list, journal } = fakeList(network);
   const servers = Array.from({ length: 2500 }, (_, i) => server(i + 1));
@@ -127,7 +127,7 @@ Deno.test("a list that goes away stops nothing: what waits is written when it is
   assertEquals(ports(list.states), [...servers, ...servers].map(({ endpoint }) => endpoint.port));
 });
 
-Deno.test("a watch that begins while its list is away is noted later, before what it observes", async () => {
+Deno.test("the start of a watch is written before its observations, also after a failure", async () => {
   const network = new FakeNetwork(1);
   const { list, journal } = fakeList(network);
   const begun: number[] = [];
@@ -161,7 +161,7 @@ Deno.test("a watch that begins while its list is away is noted later, before wha
   assert(never.failing, "the end of a watch that was never noted is not noted");
 });
 
-Deno.test("what cannot wait any longer is lost, and counted", async () => {
+Deno.test("observations over the queue's limit are lost and counted", async () => {
   const network = new FakeNetwork(1);
   const { list, journal } = fakeList(network, 10);
   list.away = true;
@@ -183,7 +183,7 @@ Deno.test("what cannot wait any longer is lost, and counted", async () => {
   assertEquals([second.journal.lost, second.list.servers.size], [15, 25]);
 });
 
-Deno.test("a list that hangs does not hold up the end, and what it was given counts as lost", async () => {
+Deno.test("a database that hangs does not delay the end, and its batch counts as lost", async () => {
   const network = new FakeNetwork(1);
   const journal = new Journal({
     name: "a.db",
@@ -203,7 +203,7 @@ Deno.test("a list that hangs does not hold up the end, and what it was given cou
   assertEquals([journal.lost, journal.failing, network.now() - begun], [2, true, 6500]);
 });
 
-Deno.test("where a server stands is written once a minute while nothing happens, and at the end", async () => {
+Deno.test("the state of an unchanged server is written once a minute and at the end", async () => {
   const network = new FakeNetwork(1);
   const { list, journal } = fakeList(network);
   const one = server(1);

@@ -2,14 +2,14 @@ import { assertEquals } from "@std/assert";
 import { Random } from "../../src/fleet/random.ts";
 import { Schedule } from "../../src/watch/mod.ts";
 
-Deno.test("Schedule agrees with sorting, whatever is added and taken", () => {
+Deno.test("Schedule returns items in sorted order for any sequence of calls", () => {
   for (let seed = 1; seed <= 200; seed++) {
     const random = new Random(seed);
     const schedule = new Schedule<number>();
     let oracle: { at: number; what: number }[] = [];
     for (let step = 0; step < 200; step++) {
       if (random.chance(0.6)) {
-        const at = random.below(50); // many at the same time: first come, first served
+        const at = random.below(50); // many equal times: the order of addition holds
         schedule.add(step, at);
         oracle.push({ at, what: step });
         oracle.sort((a, b) => a.at - b.at || a.what - b.what);

@@ -6,7 +6,7 @@ import { FakeNetwork } from "../../src/testing/fake_network.ts";
 
 const PEER = { address: 0x7f000001, port: 9 };
 
-/** A socket that fails when the network does. */
+/** A socket that fails when the network is down. */
 function failing(socket: DatagramSocket, failed: Promise<never>): DatagramSocket {
   return new Proxy(socket, {
     get(target, name) {
@@ -20,7 +20,7 @@ function failing(socket: DatagramSocket, failed: Promise<never>): DatagramSocket
   });
 }
 
-Deno.test("sockets that fail are replaced, as soon as they can be, and it is said", async () => {
+Deno.test("failed sockets are replaced when the network is back, with messages", async () => {
   const network = new FakeNetwork(1);
   network.host(PEER, { respond: (datagram) => [datagram.slice()] });
   const throttle = new Throttle({ rate: undefined, netRate: undefined, hostRate: undefined });

@@ -31,17 +31,17 @@ interface Setting {
   readonly loss?: number;
   readonly runMs: number;
   readonly intervalMs?: number;
-  /** Default: those that are asked where none is named. */
+  /** Default: the protocols of a scan without --protocol. */
   readonly protocols?: readonly Protocol[];
-  /** The protocols that a database says each server speaks. Default: there is no database. */
+  /** The protocols of each server in a database. Default: no database. */
   readonly spoken?: readonly string[];
-  /** Whether it says that they are online. Default: yes. */
+  /** Whether the servers are online in the database. Default: yes. */
   readonly online?: boolean;
-  /** Servers beside those of the fleet. Default: none. */
+  /** Additional servers that are not in the fleet. Default: none. */
   readonly more?: readonly Endpoint[];
-  /** When this machine has no descriptors left, milliseconds from the start. Default: never. */
+  /** When the machine has no descriptors left, milliseconds from the start. Default: never. */
   readonly short?: (ms: number) => boolean;
-  /** What happens meanwhile. */
+  /** Changes the network during the watch. */
   readonly script?: (world: World) => void;
 }
 
@@ -49,12 +49,12 @@ interface World {
   readonly network: FakeNetwork;
   readonly streams: FakeStreams;
   readonly hosts: readonly FleetHost[];
-  /** Takes a host off the network, or puts it back. */
+  /** Disconnects a host from the network, or reconnects it. */
   readonly kill: (host: FleetHost) => void;
   readonly revive: (host: FleetHost) => void;
 }
 
-/** Watches a simulated fleet for some time. */
+/** Watches a simulated fleet for `runMs` milliseconds. */
 async function watchFleet(setting: Setting) {
   const { servers: size = 60, software, loss = 0, runMs, intervalMs = 10_000 } = setting;
   const network = new FakeNetwork(3, { loss, duplication: 0, delay: 5, jitter: 10 });
@@ -134,7 +134,7 @@ async function watchFleet(setting: Setting) {
   }));
   const sqp = protocols?.join() === "sqp" ? servers.map(({ endpoint }) => endpoint) : [];
   const knownForSqp = new Set(sqp.map(formatEndpoint));
-  // What a host sent and the network lost suppresses nothing.
+  // A datagram that the network lost suppresses no protocol.
   if (loss === 0) assertEquals(audit(network.lines, { hostRate: HOST_RATE, knownForSqp }), []);
   return { events, counts, servers, late, hosts, network, shortages };
 }
@@ -146,7 +146,7 @@ const kinds = (events: readonly WatchEvent[]) =>
     ) => [kind, list!.length]),
   );
 
-Deno.test("every kind of server is online, told once, and polled on time", async () => {
+Deno.test("every kind of server is reported online once and polled on time", async () => {
   const { events, counts, servers, late } = await watchFleet({ servers: 200, runMs: 60_000 });
   assertEquals(kinds(events), { online: 200 });
   assert(servers.every(({ online }) => online));
@@ -155,7 +155,7 @@ Deno.test("every kind of server is online, told once, and polled on time", async
   assert(late.every((ms) => ms < 50), String(Math.max(...late)));
 });
 
-Deno.test("servers that do not repeat our time are online, met anew or from a database", async () => {
+Deno.test("servers that do not echo the token are online, whether new or from a database", async () => {
   const software = ["raknetNode"];
   for (const known of [{}, { spoken: ["raknet"] }, { spoken: ["raknet"], online: false }]) {
     const { events, counts } = await watchFleet({ servers: 20, software, runMs: 60_000, ...known });
@@ -165,7 +165,7 @@ Deno.test("servers that do not repeat our time are online, met anew or from a da
   }
 });
 
-Deno.test("who repeats our time is polled from shared sockets, and from one of its own after a miss", async () => {
+Deno.test("servers that echo the token are polled from shared sockets, and exclusively after a failure", async () => {
   const { network, events, hosts } = await watchFleet({
     servers: 1,
     software: ["bds"],
@@ -206,7 +206,7 @@ Deno.test("a watch waits a second after an unanswered ping, where follow-ups tim
   assert(counts.replied > 20 && network.sent.some(({ bytes }) => bytes.length === 33));
 });
 
-Deno.test("a server whose MOTD opts out while it is watched is dropped, with all of its address", async () => {
+Deno.test("a server whose MOTD opts out during the watch is dropped with its whole address", async () => {
   const [shy] = drawFleet({ servers: 1, range: RANGE, seed: 4, software: ["bdsOptedOut"] });
   const [{ endpoint }] = drawFleet({ servers: 1, range: RANGE, seed: 4, software: ["bds"] });
   const neighbour = { ...endpoint, port: 19999 };
@@ -226,13 +226,13 @@ Deno.test("a server whose MOTD opts out while it is watched is dropped, with all
   assert(counts.polls < 20);
 });
 
-Deno.test("2 % loss each way yields no false offline", async () => {
+Deno.test("2 % loss in each direction gives no false offline event", async () => {
   const { events } = await watchFleet({ servers: 150, loss: 0.02, runMs: 300_000 });
   assertEquals(kinds(events).online, 150);
   assertEquals(events.filter(({ event }) => event === "offline"), []);
 });
 
-Deno.test("out of descriptors is not offline: such polls are put off, and made up for", async () => {
+Deno.test("polls without a free descriptor are deferred and repeated, and report no offline event", async () => {
   for (const software of [["paper"], undefined, ["raknetNode"]]) {
     const { events, counts, servers, shortages } = await watchFleet({
       servers: 60,
@@ -249,7 +249,7 @@ Deno.test("out of descriptors is not offline: such polls are put off, and made u
   assertEquals(kinds(events), { online: 60 });
 });
 
-Deno.test("servers that die and come back are told so once, in time", async () => {
+Deno.test("servers that stop and return are each reported once, in time", async () => {
   const { events, hosts } = await watchFleet({
     runMs: 300_000,
     script: ({ network, hosts, kill, revive }) => {
@@ -266,7 +266,7 @@ Deno.test("servers that die and come back are told so once, in time", async () =
   assert(back.length === some && back.every(({ after }) => after > 150_000 && after < 230_000));
 });
 
-Deno.test("tokens are shown again while they are good, and renewed when refused", async () => {
+Deno.test("tokens are reused while they are valid, and renewed when refused", async () => {
   const asked = async (software: string) => {
     const { network, counts } = await watchFleet({
       servers: 1,
@@ -280,12 +280,12 @@ Deno.test("tokens are shown again while they are good, and renewed when refused"
   };
   const vanilla = await asked("unsigned");
   assert(vanilla.stats >= 12 && vanilla.handshakes <= 4, JSON.stringify(vanilla));
-  const once = await asked("waterdog"); // whose tokens serve once
+  const once = await asked("waterdog"); // each of its tokens is valid once
   assert(once.handshakes >= once.polls, JSON.stringify(once));
   assert(once.stats <= once.polls + 3, JSON.stringify(once));
 });
 
-Deno.test("an interrupted watch ends at once, and tells nothing more", async () => {
+Deno.test("a cancelled watch ends at once and reports nothing more", async () => {
   const { events, network } = await watchFleet({
     runMs: 20_000,
     script: ({ network, hosts, kill }) => network.after(19_000, () => hosts.forEach(kill)),
@@ -294,7 +294,7 @@ Deno.test("an interrupted watch ends at once, and tells nothing more", async () 
   assert(network.now() < 22_000, String(network.now()));
 });
 
-Deno.test("what is broken in a poll ends the watch, and is told", async () => {
+Deno.test("an exception in a poll ends the watch and is thrown", async () => {
   const network = new FakeNetwork(1);
   const rules = { intervalMs: 5000, downAfter: 3, scanId: "watch" };
   const broken = pollServers({

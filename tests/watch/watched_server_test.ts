@@ -26,7 +26,7 @@ const row = (over: Partial<ServerRecord> = {}): ServerRecord => ({
   ...over,
 });
 
-/** What of the events differs from server to server. */
+/** Events without the members that all events have. */
 const said = (events: readonly WatchEvent[]) =>
   events.map(({ host: _, port: __, requested_as: ___, scan_id: ____, at: _____, ...rest }) => rest);
 
@@ -36,7 +36,7 @@ function seen(): WatchedServer {
   return server;
 }
 
-Deno.test("a server is told online once, offline after so many misses, and back", () => {
+Deno.test("a server is reported online once, offline after downAfter failures, and online again", () => {
   const server = new WatchedServer(ENDPOINT, "play.example.org", rules);
   const [online, ...others] = server.addReply(row(), 1000);
   assertEquals(others, []);
@@ -59,7 +59,7 @@ Deno.test("a server is told online once, offline after so many misses, and back"
   assertEquals(back[0], { event: "online", server: row({ version: "1.22" }), offline_ms: 4000 });
 });
 
-Deno.test("misses that an answer follows are told to nobody", () => {
+Deno.test("failures before a reply report no event", () => {
   const server = seen();
   server.addFailure(1);
   server.addFailure(2);
@@ -67,13 +67,13 @@ Deno.test("misses that an answer follows are told to nobody", () => {
   assertEquals([server.addFailure(4), server.addFailure(5), server.misses], [[], [], 2]);
 });
 
-Deno.test("a server that was never seen is told offline once", () => {
+Deno.test("a server that never replied is reported offline once", () => {
   const server = new WatchedServer(ENDPOINT, null, rules);
   const told = [1, 2, 3, 4, 5].flatMap((at) => server.addFailure(at));
   assertEquals(said(told), [{ event: "offline", misses: 3, last_seen: null }]);
 });
 
-Deno.test("changes are told by column, counts and GUIDs as events of their own", () => {
+Deno.test("changes are reported per column; player counts and GUIDs have separate events", () => {
   const server = seen();
   assertEquals(said(server.addReply(row({ motd: "Ho", players_max: 30 }), 1)), [
     { event: "changed", changes: { motd: ["Hi", "Ho"], players_max: [20, 30] } },
@@ -101,7 +101,7 @@ Deno.test("a GUID of 0 never means a restart", () => {
   ]);
 });
 
-Deno.test("names are told where rows hold them", () => {
+Deno.test("names of players are reported when records contain them", () => {
   const server = seen();
   server.addReply(row({ players: ["Ann", "Bob"], players_online: 2 }), 1);
   const told = server.addReply(row({ players: ["Bob", "Eve", "Tom"], players_online: 3 }), 2);
@@ -110,7 +110,7 @@ Deno.test("names are told where rows hold them", () => {
   ]);
 });
 
-Deno.test("what a silent protocol would have said is no change, but for good", () => {
+Deno.test("missing columns of an incomplete reply are no change, until downAfter incomplete replies", () => {
   const both = row({ protocols: ["raknet", "query"], map: "world", plugins: [] });
   const less = row({ players_online: 4 });
   const server = new WatchedServer(ENDPOINT, null, rules);
@@ -130,7 +130,7 @@ Deno.test("what a silent protocol would have said is no change, but for good", (
   assertEquals([cut.addReply(lossy, 1), cut.addReply(both, 2)], [[], []]);
 });
 
-Deno.test("polls come soon after a miss, and seldom to the dead", () => {
+Deno.test("polls come soon after a failure, and seldom to offline servers", () => {
   const server = seen();
   assertEquals(server.nextDelayMs(0.5), 60_000);
   assertEquals([server.nextDelayMs(0), server.nextDelayMs(1)], [54_000, 66_000].map((ms) => ms));
@@ -147,5 +147,5 @@ Deno.test("polls come soon after a miss, and seldom to the dead", () => {
     intervalMs: 2 * MAX_OFFLINE_INTERVAL_MS,
   });
   for (let i = 0; i < 9; i++) slow.addFailure(i);
-  assertEquals(slow.nextDelayMs(0.5), 2 * MAX_OFFLINE_INTERVAL_MS); // no sooner than when it is up
+  assertEquals(slow.nextDelayMs(0.5), 2 * MAX_OFFLINE_INTERVAL_MS); // never below the interval of an online server
 });

@@ -14,7 +14,7 @@ const event = (at: number): WatchEvent => ({
   last_seen: null,
 });
 
-/** What the other side does: a status, perhaps with `Retry-After`; an error; or nothing. */
+/** The receiver's response: a status, optionally with `Retry-After`; an error; or none. */
 type Answer = number | { readonly status: number; readonly after: string } | Error | "hangs";
 
 /** A webhook with a fake receiver that returns the given responses. */
@@ -25,7 +25,7 @@ async function hooked(answer: (asked: number, now: number) => Answer, given: {
 } = {}) {
   const { disk = new FakeDisk(), clock = new FakeNetwork(1) } = given;
   const path = "path" in given ? given.path : "servers.db.webhook";
-  /** The ids and numbers that were accepted, request by request. */
+  /** The accepted ids and numbers, per request. */
   const bodies: { readonly id: string; readonly at: number }[][] = [];
   const times: number[] = [];
   const lines: string[] = [];
@@ -61,7 +61,7 @@ async function hooked(answer: (asked: number, now: number) => Answer, given: {
 const SECRET = "http://user:hunter2@127.0.0.1/hooks/T0K3N?key=s3cr3t";
 const upTo = (most: number) => Array.from({ length: most }, (_, i) => i + 1);
 
-Deno.test("events arrive in order, in lists, each with an id of its own", async () => {
+Deno.test("events are delivered in order, in arrays, each with a unique id", async () => {
   const { hook, clock, bodies, lines, add } = await hooked(() => 200);
   add(1, 250);
   await clock.run(hook.idle());
@@ -73,7 +73,7 @@ Deno.test("events arrive in order, in lists, each with an id of its own", async 
   await clock.run(hook.close());
 });
 
-Deno.test("what a server puts into an event is escaped in the spool, and in what is sent", async () => {
+Deno.test("text of servers is escaped in the spool and in requests", async () => {
   const raw = "\u009b\u0090\u009c\u0085\u007f\u202e\u2066\u2028";
   const { hook, clock, disk, bodies } = await hooked((i) => i === 0 ? 503 : 200);
   const told = { at: 1, host: "127.0.0.1", port: 1, requested_as: null, scan_id: "s" };
@@ -102,7 +102,7 @@ Deno.test("failed requests are repeated at growing intervals, and reported once"
   await clock.run(hook.close());
 });
 
-Deno.test("10,000 events survive an outage of an hour, in order, with nothing lost", async () => {
+Deno.test("10,000 events survive an outage of an hour in order, and none is lost", async () => {
   const hour = 3_600_000;
   const { hook, clock, bodies, times, add } = await hooked((i, now) =>
     now > hour ? 200 : ([new Error("x"), 502, "hangs", 401] as const)[i % 4]
@@ -117,7 +117,7 @@ Deno.test("10,000 events survive an outage of an hour, in order, with nothing lo
   await clock.run(hook.close());
 });
 
-Deno.test("what waits at the end is sent by the next watch, first, with the same ids", async () => {
+Deno.test("events queued at the end are sent first by the next watch, with equal ids", async () => {
   const first = await hooked(() => 503);
   first.add(1, 150);
   const closing = first.clock.run((async () => {
@@ -137,7 +137,7 @@ Deno.test("what waits at the end is sent by the next watch, first, with the same
   await next.clock.run(next.hook.close());
 });
 
-Deno.test("at the end each event is delivered, waiting or lost, wherever it is cut off", async () => {
+Deno.test("each event is delivered, queued or lost, wherever the end cuts delivery off", async () => {
   for (const path of ["servers.db.webhook", undefined]) {
     for (let cutMs = 0; cutMs < 60_000; cutMs += 1777) {
       const run = await hooked(
@@ -164,7 +164,7 @@ Deno.test("at the end each event is delivered, waiting or lost, wherever it is c
   }
 });
 
-Deno.test("a refused request is halved until the event that is refused stands alone", async () => {
+Deno.test("a refused batch is halved until the refused event is alone", async () => {
   const clock = new FakeNetwork(1);
   const taken: number[] = [];
   const lines: string[] = [];
@@ -207,7 +207,7 @@ Deno.test("Retry-After is honoured, up to ten minutes", async () => {
   }
 });
 
-Deno.test("no message shows anything of the URL, whatever the runtime and the receiver say", async () => {
+Deno.test("no message contains any part of the URL, for any error of the runtime or the receiver", async () => {
   const errors = [
     `error sending request for url (${SECRET}): client error (Connect): Connection refused`,
     `${SECRET} is bad`,
@@ -231,7 +231,7 @@ Deno.test("no message shows anything of the URL, whatever the runtime and the re
   }
 });
 
-Deno.test("the end waits three seconds for a receiver that hangs, and not for one that fails", async () => {
+Deno.test("the end waits three seconds for a receiver that hangs, and not at all for one that fails", async () => {
   for (const [answer, most] of [["hangs", 3000], [503, 10]] as const) {
     const { hook, clock, add } = await hooked(() => answer);
     add(1, 5);

@@ -1,5 +1,5 @@
 /**
- * Reading a fleet's log for what a good neighbour never does.
+ * Checks the log of a simulated fleet for violations: traffic that a polite scanner never sends.
  *
  * @module
  */
@@ -9,24 +9,24 @@ import type { WitnessLine } from "../witness_log.ts";
 import { decodeSlpPing, decodeStatusRequest } from "../../protocols/slp/mod.ts";
 import type { Range } from "../../targets/ranges.ts";
 
-/** What to hold the log against. */
+/** The rules of the scan whose log is checked. */
 export interface AuditRules {
-  /** The most datagrams a host may get in a second; `undefined`: no limit was set. */
+  /** Cap of datagrams per second and host; `undefined`: no cap. */
   readonly hostRate?: number;
-  /** The most datagrams a /24 may get in a second; `undefined`: no limit was set. */
+  /** Cap of datagrams per second and /24; `undefined`: no cap. */
   readonly netRate?: number;
-  /** Addresses that must not be asked. */
+  /** Addresses that must not be probed. */
   readonly excluded?: readonly Range[];
-  /** Endpoints that the scanner knew for SQP when the log began, as the log writes them. */
+  /** Endpoints (`host:port`) that the scanner knew as SQP servers before the log begins. */
   readonly knownForSqp?: ReadonlySet<string>;
   /**
-   * Protocols that an endpoint may be sent, and no others, by the endpoint as the log writes it; one
-   * that is missing may be sent all.
+   * Protocols that each endpoint (`host:port`) may be sent. An endpoint that is not in the map may be
+   * sent all protocols.
    */
   readonly sendable?: ReadonlyMap<string, readonly string[]>;
 }
 
-/** What a datagram from a scanner is. */
+/** Kinds of datagrams that a scanner sends. */
 type Kind =
   | "ping"
   | "handshake"
@@ -36,7 +36,7 @@ type Kind =
   | "request1"
   | "other";
 
-/** A query of SQP starts as a ping does, and has 8 bytes. */
+/** The kind of a datagram. An SQP query has a ping's first byte and 8 bytes. */
 function kindOf(hex: string): Kind {
   if (hex.startsWith("01") && hex.length === 16) return "query";
   if (hex.startsWith("01")) return "ping";
@@ -46,12 +46,12 @@ function kindOf(hex: string): Kind {
   return hex.startsWith("00") ? "challenge" : "other";
 }
 
-/** A stat is asked for within a conversation: it is no unsolicited kind beside the handshake. */
+/** The kind of unsolicited probe that a datagram counts as: follow-ups count as their handshake. */
 function protocolOf(kind: Kind): string {
   return kind === "stat" ? "handshake" : kind === "query" ? "challenge" : kind;
 }
 
-/** The protocol of what comes in, and of a connection. */
+/** The protocol of each kind of datagram, and of TCP connections. */
 const PROTOCOL_OF: Record<Kind | "connection", string> = {
   ping: "raknet",
   request1: "raknet",
@@ -63,7 +63,7 @@ const PROTOCOL_OF: Record<Kind | "connection", string> = {
   other: "none",
 };
 
-/** Sizes that a scanner may send, by kind. */
+/** Allowed sizes of datagrams by kind, bytes. */
 const SIZES: Record<Kind, readonly number[]> = {
   ping: [33],
   handshake: [7],
@@ -75,11 +75,12 @@ const SIZES: Record<Kind, readonly number[]> = {
 };
 
 /**
- * Checks a log: sizes of datagrams, tokens of stats, challenges of queries, SQP where RakNet was not
- * looked for or anything else came back, pings where SQP is spoken, requests for connections, a second
- * between unsolicited kinds, questions over TCP, protocols that an endpoint may not be sent, caps, for which connections and questions on them count as datagrams, exclusions.
+ * Checks a log for violations: sizes of datagrams, tokens of stats, challenges of queries, SQP probes
+ * to endpoints that were not pinged or have replied otherwise, pings to SQP servers, open connection
+ * requests, unsolicited kinds within a second of each other, TCP queries, suppressed protocols,
+ * exclusions, and caps. Connections and the queries on them count as datagrams for caps.
  *
- * @returns What is wrong, a line each.
+ * @returns One line per violation.
  */
 export function audit(lines: Iterable<WitnessLine>, rules: AuditRules): string[] {
   const faults: string[] = [];
@@ -97,7 +98,7 @@ export function audit(lines: Iterable<WitnessLine>, rules: AuditRules): string[]
     faults.push(...unwanted(line, rules));
     const { address } = parseEndpoint(line.host)!;
     if (rules.excluded?.some(({ start, end }) => address >= start && address < end)) {
-      faults.push(`${line.host}: asked although excluded`);
+      faults.push(`${line.host}: probed although excluded`);
     }
     const name = line.host.slice(0, line.host.lastIndexOf(":"));
     append(perHost, name, line.at);
@@ -108,12 +109,12 @@ export function audit(lines: Iterable<WitnessLine>, rules: AuditRules): string[]
   return faults;
 }
 
-/** What an endpoint was sent in a protocol that it may not be sent. */
+/** Violations of {@linkcode AuditRules.sendable}. */
 function unwanted({ host, connection, hex }: WitnessLine, { sendable }: AuditRules): string[] {
   const allowed = sendable?.get(host);
   const kind = connection === undefined ? kindOf(hex) : "connection";
   if (allowed === undefined || allowed.includes(PROTOCOL_OF[kind])) return [];
-  return [`${host}: a ${kind}, though it is sent ${allowed.join(", ") || "nothing"} alone`];
+  return [`${host}: a ${kind}, but only ${allowed.join(", ") || "nothing"} may be sent`];
 }
 
 function append(lists: Map<string, number[]>, key: string, at: number): void {
@@ -122,10 +123,10 @@ function append(lists: Map<string, number[]>, key: string, at: number): void {
   else list.push(at);
 }
 
-/** A second, less what a log can be late by. */
+/** The window of caps: a second, less the delay with which the log may be written. */
 const WINDOW_MS = 950;
 
-/** Where more datagrams than the cap arrived within a second. */
+/** Hosts or networks that received more datagrams within a second than a cap allows. */
 function excess(lists: Map<string, number[]>, cap: number, what: string): string[] {
   const faults: string[] = [];
   for (const [name, times] of lists) {
@@ -135,19 +136,19 @@ function excess(lists: Map<string, number[]>, cap: number, what: string): string
   return faults;
 }
 
-/** What one host has seen of one scanner. */
+/** Checks the lines of one host. */
 class HostAudit {
-  /** Tokens that it handed out, as the four bytes of a stat request, by peer. */
+  /** Tokens that the host issued, as the four bytes of a stat request, by peer. */
   readonly #tokens = new Map<string, Set<string>>();
   readonly #door = new OpenConnectionAudit();
   readonly #streams = new ConnectionAudit();
   #last: { kind: Kind; at: number; answered: boolean } | undefined;
-  /** Challenges of SQP that were not shown yet, by peer and port. */
+  /** SQP challenges that were issued and not used, by peer and port. */
   readonly #challenges = new Map<string, Set<string>>();
   #pinged = false;
-  /** Whether it sent anything but replies to questions of SQP. */
+  /** Whether the host sent anything except SQP replies. */
   #replied = false;
-  /** Whether it is known to speak SQP: before the log begins, or since it answered a query. */
+  /** Whether the host is known as an SQP server: before the log, or since it replied to a query. */
   #speaksSqp: boolean;
 
   constructor(knownForSqp: boolean) {
@@ -183,7 +184,7 @@ class HostAudit {
       faults.push("a stat without a token of this host");
     }
     faults.push(...this.#judgeSqp(kind, line));
-    // It follows a pong: no unsolicited kind.
+    // A follow-up of a pong is not unsolicited.
     if (kind === "request1") return faults;
     const last = this.#last;
     const other = last !== undefined && protocolOf(last.kind) !== protocolOf(kind);
@@ -196,7 +197,7 @@ class HostAudit {
     return faults;
   }
 
-  /** A challenge serves one query, from the port that asked for it. */
+  /** Checks SQP rules. A challenge is valid for one query from the port that requested it. */
   #judgeSqp(kind: Kind, line: WitnessLine): string[] {
     if (kind === "ping") {
       this.#pinged = true;
@@ -221,12 +222,12 @@ class HostAudit {
   }
 }
 
-/** Whether it may be a challenge or a packet of SQP. */
+/** Whether a datagram has the form of an SQP challenge or response. */
 function isSqpReply({ hex, size }: WitnessLine): boolean {
   return hex.startsWith("01") || hex.startsWith("00") && size <= 5;
 }
 
-/** The token in a handshake's answer, as a stat request has to show it. */
+/** The token of a handshake response, in the form of a stat request. */
 function tokenOf(hex: string): string | undefined {
   if (!hex.startsWith("09")) return undefined;
   const body = hex.slice(10);

@@ -1,36 +1,36 @@
 /**
- * What row a correct scan reports of a host of the fleet: the rules of merging and of labels,
- * written down a second time and apart from the scanner's own, so that one checks the other.
+ * The record that a correct scan reports for a host of a fleet. The rules of merging and labelling are
+ * implemented here independently of the scanner, so that each implementation checks the other.
  *
  * @module
  */
 import { FIELDS, type ServerRecord } from "../../core/record.ts";
 import type { Label, ManifestEntry, Truth } from "../manifest.ts";
 
-/** How a fleet was scanned. */
+/** The options of the scan of a fleet. */
 export interface ScannedSelection {
-  /** The protocols that were asked for. */
+  /** Names of the selected protocols. */
   readonly protocols: readonly string[];
-  /** On which ports each was looked for. */
+  /** The swept ports of a protocol. */
   readonly ports: (protocol: string) => readonly number[];
-  /** Whether the first answer was followed by the other protocols. */
+  /** Whether servers were sent the other protocols after the first reply. */
   readonly follow: boolean;
-  /** Whether servers were verified. Default: no. */
+  /** Whether the scan verified that players can join. Default: no. */
   readonly verify?: boolean;
 }
 
-/** A row but for what only the scan can know: latency, time, scan, which of two came first. */
+/** A record without the columns that vary between scans. */
 export type ExpectedRow = Omit<ServerRecord, "latency_ms" | "seen_at" | "scan_id" | "alias_of">;
 
 const ONLY_THE_SCAN_KNOWS = new Set(["latency_ms", "seen_at", "scan_id", "alias_of"]);
 
-/** Which protocol comes first, in rows and where nothing else is said. */
+/** Order of protocols in `protocols`, and default order of precedence for columns. */
 const ORDER = ["raknet", "slp", "query", "sqp", "nethernet", "lan"];
-/** Columns in which Query comes first. */
+/** Columns in which Query has precedence. */
 const QUERY_FIRST = ["players_online", "players_max", "players", "plugins", "map", "software"];
-/** Which protocol's label comes first where two are equally sure. */
+/** Order of precedence of labels with equal confidence. */
 const LABELLERS = ["query", "slp", "raknet", "sqp"];
-/** Columns in which two protocols should agree, and the flag when they do not. */
+/** Flags for disagreement between protocols, and the compared columns. */
 const AGREE: readonly (readonly [flag: string, columns: readonly (keyof ServerRecord)[]])[] = [
   ["editionDiffers", ["edition"]],
   ["motdDiffers", ["motd_plain"]],
@@ -38,7 +38,7 @@ const AGREE: readonly (readonly [flag: string, columns: readonly (keyof ServerRe
   ["playersDiffer", ["players_online", "players_max"]],
 ];
 
-/** The protocols with which a scan finds a host: none when it must not, or cannot, be found. */
+/** The protocols in which a scan finds a host; none when the host must not or cannot be found. */
 export function findable({ listed, port, truth }: ManifestEntry, scan: ScannedSelection): string[] {
   const speaks = ORDER.filter((name) => name in truth && scan.protocols.includes(name));
   const found = speaks.filter((name) => scan.ports(name).includes(port));
@@ -46,7 +46,7 @@ export function findable({ listed, port, truth }: ManifestEntry, scan: ScannedSe
   return scan.follow ? speaks : found.slice(0, 1);
 }
 
-/** The row of a host when these protocols of it answered. */
+/** The record of a host that replied in the given protocols. */
 export function expectRow(entry: ManifestEntry, protocols: readonly string[]): ExpectedRow {
   const truths = protocols.map((name) => entry.truth[name]);
   const columns = Object.fromEntries(
@@ -74,7 +74,7 @@ export function expectRow(entry: ManifestEntry, protocols: readonly string[]): E
   };
 }
 
-/** The labels, the surest first; among equals, that of the protocol that tells versions. */
+/** A host's labels in descending confidence, then in the order of LABELLERS. */
 function labelsOf({ truth }: ManifestEntry, protocols: readonly string[]): Label[] {
   return LABELLERS.filter((name) => protocols.includes(name))
     .flatMap((name) => truth[name].label ?? [])

@@ -1,5 +1,5 @@
 /**
- * Holding the output of a scan against the truth about the fleet that was scanned.
+ * Compares the rows of a scan with the manifest of the scanned fleet.
  *
  * @module
  */
@@ -11,26 +11,26 @@ import { jsonFromCells, recordFromJson } from "../../sinks/read_rows.ts";
 import { expectRow, findable, type ScannedSelection } from "./expected_rows.ts";
 import { type ManifestEntry, withVerified } from "../manifest.ts";
 
-/** What a comparison found. */
+/** The result of a comparison. */
 export interface RowsVerdict {
-  /** Hosts that the scan had to find. */
+  /** Number of hosts that the scan had to find. */
   readonly expected: number;
-  /** Hosts that it found. */
+  /** Number of found hosts. */
   readonly found: number;
-  /** Found hosts of which every field is right. */
+  /** Number of found hosts with every field correct. */
   readonly right: number;
-  /** Found hosts of which a part of the protocols is missing, the rest right. */
+  /** Number of found hosts that lack protocols and are correct otherwise. */
   readonly partial: number;
-  /** What is wrong, a line each: missing, invented, doubled and wrong rows. */
+  /** One line per error: missing, invented, duplicate and wrong rows. */
   readonly faults: readonly string[];
 }
 
-/** Whether every server was found, with every field right. */
+/** Whether every server was found with every field correct. */
 export function isFlawless({ expected, right, faults }: RowsVerdict): boolean {
   return faults.length === 0 && right === expected;
 }
 
-/** What a comparison found, as text: a line, and one for each of the first faults. */
+/** Formats a comparison: a summary line, and a line for each of the first `shown` errors. */
 export function verdictLines(name: string, verdict: RowsVerdict, shown = 10): string[] {
   const { expected, found, right, partial, faults } = verdict;
   const parts = partial === 0 ? "" : `${withCommas(partial)} in part, `;
@@ -39,27 +39,27 @@ export function verdictLines(name: string, verdict: RowsVerdict, shown = 10): st
   return [summary, ...faults.slice(0, shown).map((fault) => `  ${harmlessText(fault)}`)];
 }
 
-/** Reads rows from NDJSON. */
+/** Parses the records of NDJSON text. */
 export function readNdjson(text: string): ServerRecord[] {
   return text.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line));
 }
 
-/** Reads rows from CSV; those that it does not hold whole are none. */
+/** Parses the records of CSV text. Skips rows that are no complete records. */
 export function readCsv(text: string): ServerRecord[] {
   const [head, ...rows] = parse(text);
   return rows.flatMap((cells) => recordFromJson(jsonFromCells(head, cells) ?? {}) ?? []);
 }
 
-/** In CSV, control characters are written as pictures. */
+/** A value after a round trip through CSV, where control characters become pictures. */
 function asCsvHolds(value: unknown): unknown {
   if (typeof value !== "string") return value;
   return value.replace(/\p{Cc}/gu, (char) => String.fromCharCode(0x2400 + char.charCodeAt(0)));
 }
 
 /**
- * Compares rows with the truth, field by field.
+ * Compares records with a manifest, field by field.
  *
- * @param format What the rows were read from.
+ * @param format The format of the file that the records were read from.
  */
 export function verifyAgainstManifest(
   entries: readonly ManifestEntry[],
@@ -94,7 +94,7 @@ export function verifyAgainstManifest(
   return { ...verdict, faults };
 }
 
-/** Flags of rows in which losses left gaps. */
+/** Flags of records that lack columns because of lost datagrams. */
 const LOSSY: ReadonlySet<string> = new Set([
   "fullLost",
   "statLost",
@@ -102,7 +102,7 @@ const LOSSY: ReadonlySet<string> = new Set([
   "truncated",
 ]);
 
-/** Of a server that stands twice, one row is an alias of the other; no other row is one. */
+/** Checks aliases: of a server on two endpoints, exactly one row is an alias; no other row is. */
 function aliasFaults(
   entry: ManifestEntry,
   { alias_of: alias }: ServerRecord,
@@ -114,7 +114,7 @@ function aliasFaults(
   return [`${serverId(entry)} (${entry.software}): alias_of is ${alias}, expected ${wanted}`];
 }
 
-/** Whether a row is right as a whole or in part; what is wrong with it goes to the faults. */
+/** Classifies a record as correct or partly correct, and appends its errors to `faults`. */
 function judge(
   entry: ManifestEntry,
   row: ServerRecord,
@@ -143,14 +143,14 @@ function judge(
   return answered.length === protocols.length ? "right" : "partial";
 }
 
-/** Whether SQP chunks behind the first are missing: a server that has none is silent too. */
+/** Whether SQP chunks after the first are missing. A server without such chunks sends no reply. */
 function lacksChunks({ truth }: ManifestEntry, { extras }: ServerRecord): boolean {
   const chunksOf = (facts?: Facts) => (facts?.chunks ?? []) as readonly string[];
   const [all, some] = [chunksOf(truth.sqp?.facts), chunksOf(extras?.sqp)];
   return some.length > 0 && some.length < all.length && some.every((name, i) => name === all[i]);
 }
 
-/** What no manifest can say, but no row may lack. */
+/** Checks columns that vary between scans, so that no manifest has them. */
 function implausible(row: ServerRecord): string[] {
   const { latency_ms: latency, seen_at: seen, scan_id: scan } = row;
   const wrong: string[] = [];
@@ -164,7 +164,7 @@ function implausible(row: ServerRecord): string[] {
   return wrong;
 }
 
-/** JSON with sorted keys, flags sorted too: equal for equal values. */
+/** JSON with sorted keys and sorted flags: equal values give equal text. */
 function canonical(value: unknown): string {
   return JSON.stringify(
     value ?? null,

@@ -1,5 +1,5 @@
 /**
- * Drawing a fleet: which servers stand where.
+ * Draws a fleet: chooses software, addresses and identities at random.
  *
  * @module
  */
@@ -23,38 +23,38 @@ import { SlpConnections } from "./slp/slp_connection.ts";
 import { SqpServer } from "./sqp/sqp_server.ts";
 import { HostileListener, SLOW_TRICKS, STREAM_TRICKS } from "./hostile/hostile_listeners.ts";
 
-/** A host of a fleet: where it stands, what answers there, and the truth about it. */
+/** A host of a fleet: its endpoint, its behaviour and its manifest entry. */
 export interface FleetHost {
-  /** Where. */
+  /** Address and port of the host. */
   readonly endpoint: Endpoint;
-  /** What answers datagrams; nothing does where it is missing. */
+  /** Responds to datagrams. `undefined`: the host does not respond to UDP. */
   readonly responder?: Responder;
-  /** What accepts connections; they are refused where it is missing. */
+  /** Accepts TCP connections. `undefined`: connections are refused. */
   readonly streams?: StreamResponder;
-  /** What a correct scanner reports. */
+  /** What a correct scanner reports for the host. */
   readonly entry: ManifestEntry;
-  /** What it announces to everybody in its network, unasked. */
+  /** The datagram that the host broadcasts. Default: none. */
   readonly announcement?: Uint8Array;
 }
 
-/** What fleet to draw. */
+/** The parameters of {@linkcode drawFleet}. */
 export interface FleetPlan {
-  /** How many servers; one may stand on two ports. */
+  /** Number of servers. A server may have two ports. */
   readonly servers: number;
-  /** How many hosts beside them that no row may come of: hostile, or opted out. Default: none. */
+  /** Number of additional hosts that must not be reported: hostile or opted out. Default: 0. */
   readonly hostile?: number;
-  /** Where they stand: one host on an address. */
+  /** Range of addresses. Each address has at most one host. */
   readonly range: Range;
-  /** The same seed draws the same fleet. */
+  /** Seed of the random choices: an equal seed gives an equal fleet. */
   readonly seed: number;
-  /** Names of software to draw from. Default: all but those that stand twice. */
+  /** Names of software to draw from. Default: all that a fleet contains without being named. */
   readonly software?: readonly string[];
-  /** Whether hosts accept connections: each that does takes a descriptor. Default: yes. */
+  /** Whether hosts accept TCP connections; each needs a file descriptor. Default: yes. */
   readonly tcp?: boolean;
 }
 
 /**
- * Draws a fleet. One host stands on one address.
+ * Draws a fleet with at most one host per address.
  *
  * @throws InputError when the range is too small, or a software is unknown.
  */
@@ -110,9 +110,9 @@ function drawKind(kinds: readonly Software[], random: Random): Software {
 }
 
 /**
- * Places one server of a software, with an identity of which the rest is drawn.
+ * Creates one server of a software. The rest of its identity is drawn at random.
  *
- * @param seed The same seed draws the same.
+ * @param seed An equal seed gives an equal server.
  * @throws InputError when the software is unknown.
  */
 export function placeServer(
@@ -181,7 +181,7 @@ function hostile(trick: string, random: Random): Pick<FleetHost, "responder" | "
     : { responder: new HostileHost(trick, random) };
 }
 
-/** What hostile hosts play, but for what takes long or disturbs others. */
+/** Tricks of UDP hosts that are drawn without being named: not those that disturb other hosts. */
 const PLAYED_UDP = Object.keys(TRICKS).filter((name) => !NAMED_TRICKS.includes(name));
 const PLAYED = [
   ...PLAYED_UDP,

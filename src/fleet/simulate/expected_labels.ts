@@ -1,13 +1,13 @@
 /**
- * What a correct scanner concludes of each kind of server, protocol by protocol. It is written from
- * the habits of the software, by no rule of the scanner's.
+ * The expected classification of each kind of server, per protocol. It is written by hand from the
+ * behaviour of the software, not produced by the scanner's rules.
  *
  * @module
  */
 import type { ServerIdentity } from "./server_identity.ts";
 import type { Label, Truth } from "../manifest.ts";
 
-/** What one protocol of a kind lets conclude; it may depend on what the server happens to be. */
+/** The expected label of one protocol, which may depend on the server's identity. */
 type Labelled = (identity: ServerIdentity) => Label | undefined;
 
 const named = (software: string, proxy?: string): Labelled => () => ({
@@ -22,11 +22,11 @@ const built = (software: string, proxy?: string): Labelled => () => ({
 });
 const hinted = (software: string): Labelled => () => ({ software, confidence: "C" });
 
-/** Nukkit alone writes its GUID with a sign: half of them have one. */
+/** Only Nukkit writes its GUID as a signed number, so that half of them are negative. */
 const signed: Labelled = ({ guid }) =>
   guid >> 63n === 1n ? { software: "Nukkit", confidence: "B" } : undefined;
 
-/** The name before the version; vanilla's order and keys, or those of another that are known. */
+/** Labels from SLP: a brand before the version, or the order of JSON keys. */
 const javaLabels: Readonly<Record<string, Labelled>> = {
   ...Object.fromEntries(
     [
@@ -49,19 +49,19 @@ const javaLabels: Readonly<Record<string, Labelled>> = {
   forge118: named("Forge"),
   neoforge: built("NeoForge"),
   cuberite: named("Cuberite"),
-  /** Its MOTD is the owner's here, so that vanilla that hides its players looks the same. */
+  /** With the owner's MOTD, this reply equals that of vanilla with hidden players. */
   bareiron: hinted("bareiron"),
-  /** Nobody lists an empty list where somebody plays but this one. */
+  /** Only this software lists no names while players are online. */
   nodeMinecraftProtocol: ({ online }) => ({
     software: "node-minecraft-protocol",
     confidence: online > 0 ? "B" : "C",
   }),
-  /** An empty list where nobody plays. */
+  /** An empty list of names while no player is online. */
   minestom: ({ players }) =>
     players.length > 0 ? undefined : { software: "node-minecraft-protocol", confidence: "C" },
 };
 
-/** Labels by kind and protocol; a kind that is missing gives nothing away. */
+/** Labels by software and protocol. Software that is missing cannot be classified. */
 const LABELS: Readonly<Record<string, Readonly<Record<string, Labelled>>>> = {
   bds: { raknet: built("BDS") },
   bdsTwoPorts: { raknet: built("BDS") },
@@ -92,7 +92,7 @@ const LABELS: Readonly<Record<string, Readonly<Record<string, Labelled>>>> = {
   glowstone: { query: named("Glowstone") },
 };
 
-/** The truths about a server of this kind, with what is to be concluded of each. */
+/** Adds the expected labels to the truths of a server. */
 export function labelled(
   kind: string,
   identity: ServerIdentity,

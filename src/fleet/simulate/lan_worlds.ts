@@ -1,6 +1,6 @@
 /**
- * Worlds that show themselves on a local network alone: Java's "Open to LAN", and Bedrock's worlds
- * that answer NetherNet's discovery.
+ * LAN worlds: Java worlds that are "open to LAN" and broadcast announcements, and Bedrock worlds that
+ * respond to NetherNet discovery.
  *
  * @module
  */
@@ -14,23 +14,23 @@ import {
 import type { Statement } from "../../protocols/protocol.ts";
 import type { ServerIdentity } from "./server_identity.ts";
 
-/** How a world announces itself, unasked. */
+/** The announcements of a Java world. */
 export interface AnnouncementStyle {
-  /** The datagram. */
+  /** Encodes the announcement. */
   readonly datagram: (identity: ServerIdentity, port: number) => Uint8Array;
-  /** What a reader should make of it. */
+  /** What a correct scanner reads. */
   readonly truth: (identity: ServerIdentity, port: number) => Statement;
 }
 
-/** How a world answers NetherNet's discovery. */
+/** The NetherNet behaviour of a Bedrock world. */
 export interface NetherNetStyle {
-  /** The version of its server data. */
+  /** Version of the server data in its response. */
   readonly version: World["version"];
-  /** What a reader should make of it. */
+  /** What a correct scanner reads. */
   readonly truth: (identity: ServerIdentity) => Statement;
 }
 
-/** Where announcements go: a group, a port, and so often, milliseconds. */
+/** Multicast group, port and interval (milliseconds) of announcements. */
 export const ANNOUNCEMENTS = {
   endpoint: { address: 0xe000023c, port: 4445 }, // 224.0.2.60
   everyMs: 1500,
@@ -40,7 +40,7 @@ const NONCE = "ab12";
 const GAMEMODES = ["Survival", "Creative", "Adventure"];
 const utf8 = (text: string) => new TextEncoder().encode(text);
 
-/** The datagram that answers NetherNet's discovery; the network id is the identity's GUID. */
+/** Encodes the response to a NetherNet discovery request. The network id is the identity's GUID. */
 export function answerRequest(
   { version }: NetherNetStyle,
   identity: ServerIdentity,
@@ -73,7 +73,7 @@ function worldOf(identity: ServerIdentity, version: World["version"]): World {
   };
 }
 
-/** A world that answers NetherNet's discovery with a version of its server data. */
+/** NetherNet behaviour with a version of the server data. */
 export function nethernetStyle(version: World["version"]): NetherNetStyle {
   const has = <T>(least: number, value: T) => version >= least ? value : null;
   return {
@@ -107,7 +107,7 @@ export function nethernetStyle(version: World["version"]): NetherNetStyle {
   };
 }
 
-/** A Java world that was "opened to LAN". */
+/** Announcements of a Java world that is "open to LAN". */
 export const openToLan: AnnouncementStyle = {
   datagram: ({ motd }, port) =>
     encodeAnnouncement({ motd: utf8(motd.text), address: String(port) }),

@@ -1,5 +1,5 @@
 /**
- * Putting a fleet on the network.
+ * Opens the sockets of a fleet and lets its hosts respond.
  *
  * @module
  */
@@ -17,27 +17,27 @@ import { Random } from "../random.ts";
 import { SocketPerHost } from "./network/socket_per_host.ts";
 import type { WitnessLog } from "../witness_log.ts";
 
-/** How a fleet is run. */
+/** Options of {@linkcode openFleet}. */
 export interface FleetOptions {
-  /** The clock. */
+  /** The clock of delays and announcements. */
   readonly clock: Clock;
-  /** What the network does to it. Default: nothing. */
+  /** Simulated faults of the network. Default: none. */
   readonly faults?: Faults;
-  /** Seed of the faults. */
+  /** Seed of the random faults. */
   readonly seed: number;
-  /** Who writes down what happens. */
+  /** The log of all traffic. Default: none. */
   readonly witness?: WitnessLog;
-  /** Networks of a laboratory: hosts may stand in them, and get what is sent to everybody. */
+  /** Laboratory networks: hosts may have their addresses, and receive their broadcasts. */
   readonly lab?: readonly { readonly address: number; readonly netmask: number }[];
 }
 
-/** Hosts with a UDP socket each; more of them share one, through FFI. */
+/** Above this number of hosts, all hosts of a port share one socket, by FFI. */
 const MOST_SOCKETS = 4000;
 
 /**
- * Opens a fleet.
+ * Opens the sockets of a fleet.
  *
- * @throws InputError when an address is not loopback (outside of a laboratory), taken, or not ours.
+ * @throws InputError when an address is not loopback (outside a laboratory), in use, or not of this machine.
  */
 export async function openFleet(
   hosts: readonly FleetHost[],
@@ -73,7 +73,7 @@ async function openDatagrams(
   hosts: readonly FleetHost[],
   { lab }: FleetOptions,
 ): Promise<DatagramNetwork> {
-  // What only announces itself has a socket to do it from.
+  // A host that only announces itself needs a socket as well.
   const endpoints = hosts.filter(({ responder, announcement }) => responder ?? announcement)
     .map(({ endpoint }) => endpoint);
   if (endpoints.length <= MOST_SOCKETS) return new SocketPerHost(endpoints, lab ?? []);
@@ -81,23 +81,23 @@ async function openDatagrams(
   return new WildcardNetwork(endpoints);
 }
 
-/** A fleet's ways to the network. */
+/** The sockets of a fleet. */
 export interface Fronts {
-  /** For datagrams. */
+  /** UDP sockets of the hosts. */
   readonly datagrams: DatagramNetwork;
-  /** For connections. */
+  /** TCP listeners of the hosts. */
   readonly streams: StreamNetwork;
 }
 
-/** A fleet on the network, until it is disposed of. */
+/** A running fleet. Disposing it closes all sockets. */
 export class Fleet implements AsyncDisposable {
-  /** Datagrams that reached it. */
+  /** Number of received datagrams. */
   received = 0;
-  /** Datagrams that it sent. */
+  /** Number of sent datagrams. */
   sent = 0;
-  /** Connections that it accepted. */
+  /** Number of accepted connections. */
   accepted = 0;
-  /** Rejects when the fleet's network fails. */
+  /** Rejects when a socket of the fleet fails. */
   readonly running: Promise<void>;
   readonly #hosts: Map<number | bigint, FleetHost>;
   readonly #fronts: Fronts;
@@ -107,7 +107,7 @@ export class Fleet implements AsyncDisposable {
   readonly #leaving = new AbortController();
   readonly #connections = new Set<Promise<void>>();
 
-  /** Starts answering. */
+  /** Starts to respond to datagrams and connections. */
   constructor(hosts: readonly FleetHost[], fronts: Fronts, options: FleetOptions) {
     this.#hosts = new Map(hosts.map((host) => [endpointKey(host.endpoint), host]));
     this.#fronts = fronts;
@@ -121,7 +121,7 @@ export class Fleet implements AsyncDisposable {
     for (const host of hosts) this.#announce(host);
   }
 
-  /** Announces a host at once, and again and again. */
+  /** Sends a host's announcement now and at each interval. */
   #announce(host: FleetHost): void {
     if (host.announcement === undefined) return;
     this.#send(host.announcement, host.endpoint, ANNOUNCEMENTS.endpoint);
@@ -156,7 +156,7 @@ export class Fleet implements AsyncDisposable {
     const number = ++this.accepted;
     const serving = serve(stream, this.#hosts.get(endpointKey(to))!.streams!.accept(from), {
       clock,
-      // TCP repeats what is lost: only the time that a network takes is seen.
+      // TCP repeats lost segments, so faults only delay the bytes of connections.
       delay: () => faults.delay + faults.jitter * this.#random.below(1000) / 1000,
       signal: this.#leaving.signal,
       note: (event) => witness?.noteStream(clock.now(), number, to, from, event),
@@ -190,7 +190,7 @@ export class Fleet implements AsyncDisposable {
     this.#cancels.add(cancel);
   }
 
-  /** Leaves the network; datagrams on their way are lost, and connections hung up. */
+  /** Closes all sockets. Delayed datagrams are lost, and connections are closed. */
   async [Symbol.asyncDispose](): Promise<void> {
     for (const cancel of this.#cancels) cancel();
     this.#fronts.streams[Symbol.dispose]();

@@ -1,55 +1,55 @@
 /**
- * The contract of hosts that answer on UDP, and how they remember their senders.
+ * The contracts of simulated hosts on UDP and TCP, and a bounded memory of senders.
  *
  * @module
  */
 import { type Endpoint, endpointKey } from "../../core/address.ts";
 
-/** What answers datagrams: a server, or something hostile in its place. */
+/** Responds to datagrams: a simulated server or a hostile host. */
 export interface Responder {
   /**
-   * Takes a datagram.
+   * Processes a datagram.
    *
-   * @param datagram What arrived.
-   * @param from Who sent it.
+   * @param datagram The received bytes.
+   * @param from The sender's endpoint.
    * @param now Milliseconds of any clock.
-   * @returns What is sent back, in order.
+   * @returns The replies, in order.
    */
   respond(datagram: Uint8Array, from: Endpoint, now: number): readonly Uint8Array[];
 }
 
-/** How many senders a server remembers: a real one has its limits too. */
+/** Maximum number of remembered senders, as real servers have a limit. */
 const MOST_SENDERS = 1024;
 
-/** Sets an entry and forgets the oldest when there are too many. */
+/** Sets an entry, and deletes the oldest one above the limit. */
 export function remember(map: Map<number | bigint, number>, from: Endpoint, value: number): void {
   map.delete(endpointKey(from));
   map.set(endpointKey(from), value);
   if (map.size > MOST_SENDERS) map.delete(map.keys().next().value!);
 }
 
-/** What a host does on a connection: it says something, waits, closes or resets it. */
+/** An action of a host on a connection: send bytes, wait, close or reset. */
 export type StreamAct =
   | { readonly bytes: Uint8Array }
   | { readonly waitMs: number }
   | "close"
   | "reset";
 
-/** One connection, as its host sees it. */
+/** The host's side of a TCP connection. */
 export interface StreamTalk {
-  /** What it does before anything came. */
+  /** Actions at the start of the connection. */
   readonly opening: readonly StreamAct[];
   /**
-   * Takes what arrived.
+   * Processes received bytes.
    *
-   * @param bytes Some bytes: where they are cut means nothing.
-   * @returns What it does, in order, after all that it was doing.
+   * @param bytes A chunk of the stream. Its borders have no meaning.
+   * @returns Actions to perform, in order, after pending ones.
    */
   receive(bytes: Uint8Array): readonly StreamAct[];
 }
 
-/** What accepts connections. */
+/** Accepts TCP connections of a host. */
 export interface StreamResponder {
-  /** Accepts one. */
+  /** Accepts a connection. */
   accept(peer: Endpoint): StreamTalk;
 }

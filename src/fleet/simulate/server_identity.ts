@@ -1,23 +1,23 @@
 /**
- * What a simulated server is, before any software writes it down.
+ * The identity of a simulated server: its name, players and so on, independent of software and protocol.
  *
  * @module
  */
 import type { Plugin } from "../../core/record.ts";
 import type { Random } from "../random.ts";
 
-/** A MOTD as pieces: what is written, and what a reader should see of it. */
+/** A MOTD, with and without formatting codes. */
 export interface Motd {
-  /** With formatting codes. */
+  /** The MOTD with formatting codes. */
   readonly text: string;
-  /** Without them. */
+  /** The MOTD without formatting codes, as a player sees it. */
   readonly plain: string;
 }
 
-/** A simulated server. */
+/** The identity of a simulated server. */
 export interface ServerIdentity {
   readonly motd: Motd;
-  /** A MOTD of Latin-1 letters alone, for software that can write no others. */
+  /** A MOTD of Latin-1 characters only, for software that can write no others. */
   readonly latinMotd: Motd;
   readonly version: string;
   readonly protocol: number;
@@ -32,7 +32,7 @@ export interface ServerIdentity {
 
 const CODES = ["§a", "§l", "§r", "§6", "§k", "§x", "§u"];
 const WORDS = ["Survival", "Sky", "Prison", "Kingdom", "PvP", "Hub", "Craft", "Lobby", "Realms"];
-/** Text that breaks careless readers: separators, quotes, formulas, escapes, markup. */
+/** Text that needs escaping: separators, quotes, formulas, escapes, markup. */
 const AWKWARD = [
   "a;b",
   "x,y",
@@ -56,7 +56,7 @@ const RELEASES: readonly (readonly [string, number])[] = [
   ["1.19.63", 568],
 ];
 
-/** Draws a server. */
+/** Draws an identity at random. */
 export function drawIdentity(random: Random): ServerIdentity {
   const [version, protocol] = random.pick(RELEASES);
   const online = random.chance(0.4) ? 0 : random.below(8);
@@ -78,7 +78,7 @@ export function drawIdentity(random: Random): ServerIdentity {
   };
 }
 
-/** Two to four words with single spaces between them and a code before some. */
+/** Draws two to four words with single spaces, some with a formatting code. */
 function drawMotd(random: Random, words: readonly string[]): Motd {
   const drawn = Array.from({ length: 2 + random.below(3) }, () => random.pick(words));
   const coded = drawn.map((word) => random.chance(0.5) ? random.pick(CODES) + word : word);

@@ -1,5 +1,5 @@
 /**
- * One simulated server: datagrams in, datagrams out, and the little that real ones remember.
+ * A simulated UDP server: responds to datagrams, with the state that real servers keep.
  *
  * @module
  */
@@ -18,28 +18,28 @@ import type { Software } from "./software.ts";
 
 type StatRequest = Extract<QueryRequest, { type: "stat" }>;
 
-/** A server of one software. */
+/** A simulated server of one software, with one identity. */
 export class SimulatedServer implements Responder {
   readonly #tokens = new Map<number | bigint, number>();
   readonly #ignored = new Map<number | bigint, number>();
-  /** Stats that were asked for, by their form: they differ by the session alone. */
+  /** Encoded stats by kind of request. They differ between requests by the session only. */
   readonly #stats = new Map<string, Uint8Array | undefined>();
   readonly #random: Random;
   readonly #door: ConnectionOpener | undefined;
 
   /**
-   * @param software How it behaves.
-   * @param identity What it is.
-   * @param random Where its tokens come from.
+   * @param software The server's behaviour.
+   * @param identity The server's name, players and so on.
+   * @param random The source of tokens.
    */
   constructor(readonly software: Software, readonly identity: ServerIdentity, random: Random) {
     this.#random = random;
     const door = software.bedrock?.door;
-    // The secret takes none of the random numbers that tokens are drawn from.
+    // The secret is not drawn from `random`, so that the sequence of tokens stays unchanged.
     this.#door = door && new ConnectionOpener(door, identity.guid, Number(identity.guid >> 32n));
   }
 
-  /** Answers a ping, a handshake, a stat or a request for a connection; all else stays without an answer. */
+  /** Responds to pings, handshakes, stat requests and open connection requests. */
   respond(datagram: Uint8Array, from: Endpoint, now: number): readonly Uint8Array[] {
     const { bedrock, query, nethernet } = this.software;
     const address = { ...from, port: 0 };
@@ -93,7 +93,7 @@ export class SimulatedServer implements Responder {
     return token === request.token ? this.#answerStat(query, request) : undefined;
   }
 
-  /** Writing a stat takes longer than all else, and would hold back those who measure scanners. */
+  /** Encodes a stat once per kind of request: encoding is slow and would limit benchmarks. */
   #answerStat(query: QueryStyle, request: StatRequest): Uint8Array | undefined {
     const form = query.form(request.padding.length);
     if (!this.#stats.has(form)) this.#stats.set(form, answerStat(query, this.identity, request));

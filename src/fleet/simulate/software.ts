@@ -1,5 +1,5 @@
 /**
- * The software that a fleet imitates: one entry is one kind of server on one port.
+ * The catalogue of simulated software: one entry per kind of server.
  *
  * @module
  */
@@ -24,41 +24,41 @@ import { SQP_STYLES } from "./sqp/sqp_styles.ts";
 import { NAMED_TRICKS } from "./hostile/hostile_hosts.ts";
 import { SLOW_TRICKS } from "./hostile/hostile_listeners.ts";
 
-/** A kind of server. */
+/** A kind of simulated server on one port. */
 export interface Software {
-  /** Its name in a manifest. */
+  /** Name of the software in manifests and in `--software`. */
   readonly name: string;
-  /** Its port. */
+  /** The server's UDP or TCP port. */
   readonly port: number;
-  /** How common it is among the servers of a fleet. */
+  /** Relative frequency among the servers of a fleet. */
   readonly weight: number;
-  /** How it answers RakNet. */
+  /** RakNet behaviour. Default: no RakNet. */
   readonly bedrock?: BedrockStyle;
-  /** How it answers Query. */
+  /** Query behaviour. Default: no Query. */
   readonly query?: QueryStyle;
-  /** How it answers SQP; then it speaks nothing else. */
+  /** SQP behaviour. Such a server has no other protocol. Default: no SQP. */
   readonly sqp?: SqpStyle;
-  /** How it answers Server List Ping. */
+  /** Server List Ping behaviour. Default: no Server List Ping. */
   readonly slp?: SlpStyle;
-  /** The trick that it plays: a hostile host, and no server. */
+  /** The trick of a hostile host, which is no server. Default: none. */
   readonly trick?: string;
-  /** Whether only fleets hold it that name it. */
+  /** Whether a fleet contains the software only when the user names it. */
   readonly onlyNamed?: boolean;
-  /** What else stands on its address, with the same identity: together they are one server. */
+  /** A second endpoint on the server's address, with an equal identity. */
   readonly twin?: Software;
-  /** How it announces itself on a local network. */
+  /** LAN announcements. Default: none. */
   readonly announcement?: AnnouncementStyle;
-  /** How it answers NetherNet's discovery. */
+  /** NetherNet discovery behaviour. Default: no NetherNet. */
   readonly nethernet?: NetherNetStyle;
-  /** What it changes in its identity. */
+  /** Changes the identity that was drawn for the server. */
   readonly adapt?: (identity: ServerIdentity) => ServerIdentity;
-  /** How often it sends each answer. Default: once. */
+  /** Number of copies of each reply. Default: 1. */
   readonly repeats?: number;
-  /** Whether its MOTD asks scanners to stay away: no row may come of it. */
+  /** Whether the MOTD contains an opt-out, so that the server must not be reported. */
   readonly optedOut?: boolean;
 }
 
-/** Writes Latin-1 letters only. */
+/** An identity with Latin-1 text only. */
 const latin = (identity: ServerIdentity): ServerIdentity => ({
   ...identity,
   motd: identity.latinMotd,
@@ -84,7 +84,7 @@ const bedrock = (name: keyof typeof BEDROCK_STYLES, weight: number, rest?: Parti
   ...rest,
 });
 
-/** A Bedrock Dedicated Server with another door, or none. */
+/** A Bedrock Dedicated Server with other behaviour for open connection requests, or none. */
 const withDoor = (name: string, door: OpenConnectionStyle | undefined, rest?: Partial<Software>) =>
   bedrock("bds", 1, { name, bedrock: { ...BEDROCK_STYLES.bds, door }, ...rest });
 
@@ -93,7 +93,7 @@ const crowded = (identity: ServerIdentity): ServerIdentity => ({
   online: identity.max,
 });
 
-/** A Java server that answers Query, which writes Latin-1. */
+/** A Java server with Query, which writes Latin-1. */
 const java = (name: string, weight: number, rest?: Partial<Software>) => ({
   name,
   port: 25565,
@@ -103,7 +103,7 @@ const java = (name: string, weight: number, rest?: Partial<Software>) => ({
   ...rest,
 });
 
-/** A Java server where Query is switched off, as it is by default. */
+/** A Java server without Query, the default of the game. */
 const listed = (name: string, weight: number, rest?: Partial<Software>) => ({
   name,
   port: 25565,
@@ -112,7 +112,7 @@ const listed = (name: string, weight: number, rest?: Partial<Software>) => ({
   ...rest,
 });
 
-/** A version of before 1.19.4, when vanilla changed the order of its keys. */
+/** An identity with a version before 1.19.4, where vanilla's key order changed. */
 const old = (identity: ServerIdentity): ServerIdentity => ({
   ...identity,
   version: "1.19.2",
@@ -122,7 +122,7 @@ const old = (identity: ServerIdentity): ServerIdentity => ({
 const bds: Software = bedrock("bds", 12);
 const vanilla: Software = java("vanilla", 12, { slp: SLP_STYLES.vanilla });
 
-/** Scans look for it only where they name it, and so do fleets hold it. */
+/** An SQP server. Scans and fleets include SQP only when the user names it. */
 const unity = (name: string, rest: Partial<Software>) => ({
   name,
   port: 9000,
@@ -131,7 +131,7 @@ const unity = (name: string, rest: Partial<Software>) => ({
   ...rest,
 });
 
-/** Every kind of server that a fleet can hold; one with a twin only where it is named. */
+/** All kinds of servers. A fleet contains those with a twin only when the user names them. */
 export const SOFTWARE: readonly Software[] = [
   bds,
   bedrock("pocketmine", 10, { query: QUERY_STYLES.pocketmine }),
@@ -190,7 +190,7 @@ export const SOFTWARE: readonly Software[] = [
   ...NAMED_TRICKS.map((trick) => ({ name: trick, port: 19132, weight: 1, trick, onlyNamed: true })),
 ];
 
-/** The kinds of worlds; no fleet holds one that did not ask for it by name. */
+/** The kinds of LAN worlds. A fleet contains them only when the user names them. */
 export const LAN_SOFTWARE: readonly Software[] = [
   { name: "openToLan", port: 51234, weight: 1, announcement: openToLan, slp: SLP_STYLES.vanilla },
   ...([4, 5, 6, 7] as const).map((version) => ({

@@ -69,17 +69,17 @@ Deno.test("audit() sees protocols that an endpoint may not be sent, connections 
   const sent = [line(0, PING), line(1000, HANDSHAKE), ...sqp(2000), open];
   const sees = (...names: string[]) =>
     audit(sent, { sendable: new Map([[host, names]]) })
-      .filter((fault) => fault.includes("alone")).map((fault) => fault.slice(host.length + 2));
-  assertEquals(audit(sent, {}).filter((fault) => fault.includes("alone")), []);
+      .filter((fault) => fault.includes("but only")).map((fault) => fault.slice(host.length + 2));
+  assertEquals(audit(sent, {}).filter((fault) => fault.includes("but only")), []);
   assertEquals(sees("raknet", "slp", "query", "sqp"), []);
   assertEquals(sees("raknet", "slp", "query"), [
-    "a challenge, though it is sent raknet, slp, query alone",
-    "a query, though it is sent raknet, slp, query alone",
+    "a challenge, but only raknet, slp, query may be sent",
+    "a query, but only raknet, slp, query may be sent",
   ]);
   assertEquals(sees("sqp"), [
-    "a ping, though it is sent sqp alone",
-    "a handshake, though it is sent sqp alone",
-    "a connection, though it is sent sqp alone",
+    "a ping, but only sqp may be sent",
+    "a handshake, but only sqp may be sent",
+    "a connection, but only sqp may be sent",
   ]);
   assertEquals(sees().length, 5);
 });
@@ -136,7 +136,7 @@ Deno.test("audit() sees broken caps and asked exclusions", () => {
   assertEquals(faults(spread, { netRate: 5 }), ["more than 5 datagrams within a second"]);
   assertEquals(faults(spread, { hostRate: 5 }), []);
   const excluded = [{ start: 0x7f010000, end: 0x7f010002 }];
-  assertEquals(faults([line(0, PING)], { excluded }), ["asked although excluded"]);
+  assertEquals(faults([line(0, PING)], { excluded }), ["probed although excluded"]);
 });
 
 const MAGIC = "00ffff00fefefefefdfdfdfd12345678";

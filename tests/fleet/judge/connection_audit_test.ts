@@ -75,5 +75,5 @@ Deno.test("audit() sees too many connections at once, and counts them for the ca
   assertEquals(faults(two, { hostRate: 4 }), []);
   assertEquals(faults(two, { hostRate: 3 }).length, 1);
   const excluded = [{ start: 0x7f010000, end: 0x7f020000 }];
-  assertEquals(faults(connection(0, []), { excluded }), ["asked although excluded"]);
+  assertEquals(faults(connection(0, []), { excluded }), ["probed although excluded"]);
 });

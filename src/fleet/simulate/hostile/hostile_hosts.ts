@@ -1,5 +1,5 @@
 /**
- * Hosts that no scanner wishes to meet. None of them is a server: no row may come of them.
+ * Hostile UDP hosts. They are no servers, and a scanner must not report them.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import { encodePong } from "../../../protocols/raknet/mod.ts";
 import type { Random } from "../../random.ts";
 import type { Responder } from "../responder.ts";
 
-/** What a hostile host does with a datagram. */
+/** The replies of a hostile host to a datagram. */
 type Trick = (datagram: Uint8Array, random: Random) => Uint8Array[];
 
 const pong = (time: bigint, text: string) =>
@@ -23,13 +23,13 @@ const timeOf = (ping: Uint8Array) =>
 const sessionOf = (request: Uint8Array) =>
   new DataView(request.buffer, request.byteOffset, request.length).getUint32(3);
 
-/** The tricks, by name. */
+/** Tricks of UDP hosts, by name. */
 export const TRICKS: Record<string, Trick> = {
-  /** Random bytes. */
+  /** Replies with random bytes. */
   garbage: (_, random) => [random.bytes(1 + random.below(300))],
-  /** What was sent. */
+  /** Replies with the received datagram. */
   echo: (datagram) => [datagram],
-  /** An answer to somebody else's handshake. */
+  /** A reply to another handshake. */
   wrongSession: (datagram, random) =>
     isPing(datagram) || datagram.length < 7 ? [] : [
       encodeQueryChallenge({
@@ -39,45 +39,45 @@ export const TRICKS: Record<string, Trick> = {
         fill: 0,
       }),
     ],
-  /** A pong whose magic is wrong. */
+  /** A pong with a wrong magic. */
   wrongMagic: (datagram) => {
     if (!isPing(datagram)) return [];
     const bytes = pong(timeOf(datagram), "MCPE;fake;1;1;0;1;1;");
     bytes[20] ^= 1;
     return [bytes];
   },
-  /** A pong that ends early. */
+  /** A truncated pong. */
   cutPong: (datagram) =>
     isPing(datagram) ? [pong(timeOf(datagram), "MCPE;fake;").subarray(0, 30)] : [],
-  /** A token that is no number. */
+  /** A Query token that is no number. */
   wrongToken: (datagram) =>
     datagram.length === 7
       ? [Uint8Array.of(9, ...datagram.subarray(3, 7), ...new TextEncoder().encode("token\0"))]
       : [],
-  /** What was sent, a thousand times. */
+  /** Replies with a thousand copies of the received datagram. */
   reflector: (datagram) => Array.from({ length: 1000 }, () => datagram),
-  /** Many datagrams, up to the largest that UDP carries. */
+  /** Many datagrams, up to UDP's maximum size. */
   flood: (_, random) => Array.from({ length: 40 }, (_, i) => random.bytes(i === 0 ? 60_000 : 100)),
 };
 
-/** Tricks that a host plays only where it is named: they disturb what other hosts do. */
+/** Tricks that a fleet contains only when the user names them: they disturb other hosts. */
 export const NAMED_TRICKS: readonly string[] = ["reflector"];
 
-/** A host that plays one trick. */
+/** A UDP host with one trick. */
 export class HostileHost implements Responder {
   readonly #trick: Trick;
   readonly #random: Random;
 
   /**
    * @param name The trick: a key of {@linkcode TRICKS}.
-   * @param random Where its garbage comes from.
+   * @param random The source of random bytes.
    */
   constructor(readonly name: string, random: Random) {
     this.#trick = TRICKS[name];
     this.#random = random;
   }
 
-  /** Plays the trick. */
+  /** Returns the replies of the trick. */
   respond(datagram: Uint8Array, _from: Endpoint, _now: number): readonly Uint8Array[] {
     return this.#trick(datagram, this.#random);
   }

@@ -1,5 +1,5 @@
 /**
- * Hosts that accept connections and are no servers: no row may come of them.
+ * Hostile TCP hosts. They accept connections and are no servers, and a scanner must not report them.
  *
  * @module
  */
@@ -7,60 +7,60 @@ import { encodeFrame, encodeVarString } from "../../../protocols/slp/mod.ts";
 import type { Random } from "../../random.ts";
 import type { StreamAct, StreamResponder, StreamTalk } from "../responder.ts";
 
-/** What a hostile host does when somebody connects, and with what they say. */
+/** The behaviour of a hostile host on a connection. */
 interface StreamTrick {
-  /** What it does at once. */
+  /** Actions at the start of a connection. */
   readonly opening?: (random: Random) => StreamAct[];
-  /** What it does with some bytes. */
+  /** Actions after received bytes. */
   readonly answer?: (bytes: Uint8Array, random: Random) => StreamAct[];
 }
 
 const text = (line: string): StreamAct => ({ bytes: new TextEncoder().encode(line) });
 const status = (json: string): StreamAct => ({ bytes: encodeFrame(0, encodeVarString(json)) });
 
-/** More than a client may be told. */
+/** Size of a flood, bytes: more than a scanner reads from a connection. */
 const FLOOD = 3 * 1024 * 1024;
 const PIECE = 64 * 1024;
 
-/** The tricks, by name. */
+/** Tricks of TCP hosts, by name. */
 export const STREAM_TRICKS: Readonly<Record<string, StreamTrick>> = {
-  /** Random bytes. */
+  /** Replies with random bytes. */
   tcpGarbage: { answer: (_, random) => [{ bytes: random.bytes(1 + random.below(300)) }, "close"] },
-  /** What was sent. */
+  /** Replies with the received bytes. */
   tcpEcho: { answer: (bytes) => [{ bytes }] },
-  /** Nothing, and no end of it. */
+  /** Sends nothing and keeps the connection open. */
   tcpMute: {},
-  /** The end, before anything was said. */
+  /** Closes the connection at once. */
   tcpCloses: { opening: () => ["close"] },
-  /** A reset: what is closed with something unread in it ends so. */
+  /** Resets the connection: the system does that for a close with unread bytes. */
   tcpResets: { opening: () => [{ waitMs: 20 }, "reset"] },
-  /** A web server. */
+  /** An HTTP server. */
   http: {
     answer: () => [
       text("HTTP/1.1 400 Bad Request\r\nServer: nginx\r\nConnection: close\r\n\r\n"),
       "close",
     ],
   },
-  /** An SSH server, which speaks first. */
+  /** An SSH server, which sends its banner first. */
   ssh: { opening: () => [text("SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n")] },
-  /** A frame that is said to be long, and is not. */
+  /** A frame that is shorter than its length field. */
   shortFrame: { answer: () => [{ bytes: Uint8Array.of(0xff, 0xff, 0x7f, 0, 0x80) }, "close"] },
-  /** A frame of more bytes than any has. */
+  /** A frame with a length above the limit. */
   endlessFrame: { answer: () => [{ bytes: new Uint8Array(64).fill(0xff) }] },
-  /** A status that is no JSON. */
+  /** A status that is not JSON. */
   noJson: { answer: () => [status('{"version":'), "close"] },
-  /** A status nested deeper than anybody reads. */
+  /** A status with too many nested arrays. */
   nestedJson: { answer: () => [status("[".repeat(100_000)), "close"] },
-  /** Another packet than a status. */
+  /** A packet with an unexpected id. */
   otherPacket: { answer: () => [{ bytes: encodeFrame(0x7a, new Uint8Array(40)) }] },
-  /** More bytes than a client may be told, of a frame that could be. */
+  /** More bytes than a scanner reads, in a frame with a valid start. */
   tcpFlood: {
     answer: () => [
       { bytes: Uint8Array.of(0xff, 0xff, 0xff, 0x00) },
       ...Array.from({ length: FLOOD / PIECE }, () => ({ bytes: new Uint8Array(PIECE) })),
     ],
   },
-  /** A status, a byte a second. */
+  /** A status at one byte per second. */
   tcpDrip: {
     answer: () =>
       Array.from(encodeFrame(0, encodeVarString('{"version":{"name":"1.21.4","protocol":769}}')))
@@ -68,24 +68,24 @@ export const STREAM_TRICKS: Readonly<Record<string, StreamTrick>> = {
   },
 };
 
-/** Tricks that take their time: no fleet holds such a host that did not ask for it by name. */
+/** Slow tricks, which a fleet contains only when the user names them. */
 export const SLOW_TRICKS: readonly string[] = ["tcpDrip"];
 
-/** A host that plays one trick on everybody who connects. */
+/** A TCP host with one trick. */
 export class HostileListener implements StreamResponder {
   readonly #trick: StreamTrick;
   readonly #random: Random;
 
   /**
    * @param name The trick: a key of {@linkcode STREAM_TRICKS}.
-   * @param random Where its garbage comes from.
+   * @param random The source of random bytes.
    */
   constructor(name: string, random: Random) {
     this.#trick = STREAM_TRICKS[name];
     this.#random = random;
   }
 
-  /** Accepts everybody. */
+  /** Accepts a connection. */
   accept(): StreamTalk {
     const { opening, answer } = this.#trick;
     return {

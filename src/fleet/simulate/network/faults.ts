@@ -1,26 +1,26 @@
 /**
- * What a network does to datagrams on their way: it loses, delays and doubles them.
+ * Simulated faults of a network: loss, delay and duplication of datagrams.
  *
  * @module
  */
 import type { Random } from "../../random.ts";
 
-/** How bad a network is, for each way on its own. */
+/** Faults of a network, applied independently in each direction. */
 export interface Faults {
-  /** Share of datagrams lost, 0 to 1. */
+  /** Probability that a datagram is lost, 0 to 1. */
   readonly loss: number;
-  /** Share of datagrams doubled, 0 to 1. */
+  /** Probability that a datagram is duplicated, 0 to 1. */
   readonly duplication: number;
-  /** The least delay, milliseconds. */
+  /** Minimum delay of a datagram, milliseconds. */
   readonly delay: number;
-  /** How much may be added to it, milliseconds: datagrams overtake each other then. */
+  /** Maximum random delay in addition, milliseconds. It reorders datagrams. */
   readonly jitter: number;
 }
 
 /** A network without faults. */
 export const NO_FAULTS: Faults = { loss: 0, duplication: 0, delay: 0, jitter: 0 };
 
-/** When the copies of one datagram arrive, in milliseconds from now: none when it is lost. */
+/** Draws the delays of a datagram's copies, milliseconds. An empty list: the datagram is lost. */
 export function drawDelays(faults: Faults, random: Random): number[] {
   const copies = random.chance(faults.loss) ? 0 : random.chance(faults.duplication) ? 2 : 1;
   return Array.from(

@@ -1,29 +1,29 @@
 /**
- * The contracts between a fleet and its network.
+ * The contracts between a fleet and its sockets.
  *
  * @module
  */
 import type { Endpoint } from "../../../core/address.ts";
 import type { Stream } from "../../../net/socket.ts";
 
-/** What connects a fleet with the network: it answers from the address that was asked. */
+/** The UDP sockets of a fleet. Each host sends from its own address. */
 export interface DatagramNetwork extends AsyncDisposable {
   /**
-   * Hands on every datagram, with the host that it was sent to.
+   * Passes each datagram to `receiver`, with the host that it was sent to.
    *
-   * @returns Rejects when receiving fails; resolves when the front was disposed of.
+   * @returns Resolves when the network is disposed of; rejects when receiving fails.
    */
   listen(receiver: (datagram: Uint8Array, from: Endpoint, host: Endpoint) => void): Promise<void>;
-  /** Sends a host's answer. */
+  /** Sends a datagram of a host. */
   send(datagram: Uint8Array, host: Endpoint, to: Endpoint): void;
 }
 
-/** What connects a fleet with those who open connections to it. */
+/** The TCP listeners of a fleet. */
 export interface StreamNetwork extends Disposable {
   /**
-   * Hands on every connection, with the host that it was opened to.
+   * Passes each connection to `onStream`, with the host that it was opened to.
    *
-   * @returns Rejects when accepting fails; resolves when the front was disposed of.
+   * @returns Resolves when the network is disposed of; rejects when accepting fails.
    */
   listen(onStream: (stream: Stream, from: Endpoint, host: Endpoint) => void): Promise<void>;
 }

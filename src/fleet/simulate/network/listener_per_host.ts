@@ -1,5 +1,5 @@
 /**
- * A listener for each host that accepts connections.
+ * TCP listeners, one per host.
  *
  * @module
  */
@@ -9,14 +9,14 @@ import type { Stream } from "../../../net/socket.ts";
 import type { StreamNetwork } from "./fleet_network.ts";
 import { opening } from "./socket_per_host.ts";
 
-/** Listeners for hosts. */
+/** Opens a TCP listener for each host. */
 export class ListenerPerHost implements StreamNetwork {
   readonly #listeners: { readonly host: Endpoint; readonly listener: StreamListener }[] = [];
 
   /**
    * Opens the listeners.
    *
-   * @throws InputError for the first address that is taken, or not ours.
+   * @throws InputError for the first address that is in use, or not of this machine.
    */
   constructor(hosts: readonly Endpoint[]) {
     try {

@@ -1,5 +1,5 @@
 /**
- * A socket for each host: portable, for some thousands.
+ * UDP sockets, one per host: portable, for up to some thousand hosts.
  *
  * @module
  */
@@ -9,12 +9,12 @@ import { openSocket } from "../../../net/deno/udp_socket.ts";
 import type { DatagramSocket } from "../../../net/socket.ts";
 import type { DatagramNetwork } from "./fleet_network.ts";
 
-/** The largest request that a host reads. */
+/** Size of the receive buffer, bytes: more than any request has. */
 const LARGEST_REQUEST = 2048;
 
 const EVERYBODY = 0xffffffff;
 
-/** Sockets for hosts, and for what is sent to everybody in their networks. */
+/** Opens a UDP socket for each host, and one for the broadcasts of each network. */
 export class SocketPerHost implements DatagramNetwork {
   readonly #sockets = new Map<number | bigint, { host: Endpoint; socket: DatagramSocket }>();
   readonly #broadcast: { port: number; socket: DatagramSocket }[] = [];
@@ -22,8 +22,8 @@ export class SocketPerHost implements DatagramNetwork {
   /**
    * Opens the sockets.
    *
-   * @param networks Networks in which the hosts hear broadcasts.
-   * @throws InputError for the first address that is taken, or not ours.
+   * @param networks Networks whose broadcasts the hosts receive.
+   * @throws InputError for the first address that is in use, or not of this machine.
    */
   constructor(
     hosts: readonly Endpoint[],
@@ -76,10 +76,10 @@ function open(endpoint: Endpoint, others: number): DatagramSocket {
 }
 
 /**
- * Opens something for a host.
+ * Opens a socket or listener for a host.
  *
- * @param others How many are open.
- * @throws InputError when it cannot be had.
+ * @param others Number of sockets that are already open.
+ * @throws InputError when the socket cannot be opened.
  */
 export function opening<T>(endpoint: Endpoint, others: number, open: () => T): T {
   try {

@@ -1,5 +1,5 @@
 /**
- * What a host does on one connection, as time goes by.
+ * Runs the actions of a host on one TCP connection, with their delays.
  *
  * @module
  */
@@ -7,30 +7,30 @@ import { type Clock, sleep } from "../../../net/clock.ts";
 import type { Stream } from "../../../net/socket.ts";
 import type { StreamAct, StreamTalk } from "../responder.ts";
 
-/** How long a host waits for its peer, milliseconds: vanilla's patience. */
+/** Idle timeout of a connection, milliseconds, as vanilla's. */
 const IDLE_MS = 30_000;
 
-/** What one side of a connection does: the peer `in`, the host `out`. */
+/** An event of a connection, for the witness log. */
 export interface StreamEvent {
-  /** Whether the peer (`in`) or the host (`out`) did it. */
+  /** The side that acted: the peer (`in`) or the host (`out`). */
   readonly way: "in" | "out";
-  /** What: it opened or closed the connection, or sent these bytes. */
+  /** The action: the connection was opened or closed, or bytes were sent. */
   readonly did: "open" | "closed" | Uint8Array;
 }
 
-/** What a connection needs. */
+/** Options of {@linkcode serve}. */
 export interface ConnectionOptions {
-  /** The clock. */
+  /** The clock of delays and timeouts. */
   readonly clock: Clock;
-  /** How late each answer is, milliseconds. */
+  /** Returns the delay of a reply, milliseconds. */
   readonly delay: () => number;
-  /** Ends it. */
+  /** Closes the connection. */
   readonly signal: AbortSignal;
-  /** Told of all that happens. */
+  /** Called for each event of the connection. */
   readonly note: (event: StreamEvent) => void;
 }
 
-/** Does what the host does, until one of the two closes. */
+/** Runs the host's actions until either side closes the connection. */
 export async function serve(
   stream: Stream,
   talk: StreamTalk,
@@ -57,14 +57,14 @@ export async function serve(
   }
 }
 
-/** Whether the connection is open still. */
+/** Performs actions. Returns whether the connection is still open. */
 async function perform(
   stream: Stream,
   acts: readonly StreamAct[],
   { clock, delay, signal, note }: ConnectionOptions,
 ): Promise<boolean> {
   for (const act of acts) {
-    // The system resets what is closed with something unread in it; it cannot be told to.
+    // The system resets a connection that is closed with unread bytes. There is no call for a reset.
     if (act === "close" || act === "reset") return false;
     const wait = "waitMs" in act ? act.waitMs : delay();
     if (wait > 0) await sleep(clock, wait, signal);

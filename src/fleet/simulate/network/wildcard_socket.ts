@@ -1,5 +1,5 @@
 /**
- * One socket a port for any number of hosts, through FFI on Linux.
+ * One UDP socket per port for any number of hosts, by FFI on Linux.
  *
  * @module
  */
@@ -8,14 +8,14 @@ import { InputError } from "../../../core/errors.ts";
 import { WildcardSocket } from "../../../net/linux/wildcard_socket.ts";
 import type { DatagramNetwork } from "./fleet_network.ts";
 
-/** Sockets on all loopback addresses. */
+/** UDP sockets that receive on all loopback addresses. */
 export class WildcardNetwork implements DatagramNetwork {
   readonly #sockets: Map<number, WildcardSocket>;
 
   /**
    * Opens the sockets.
    *
-   * @throws InputError where this cannot be done, or a host is not on IPv4 loopback.
+   * @throws InputError when the sockets cannot be opened, or a host is not on IPv4 loopback.
    */
   constructor(hosts: readonly Endpoint[]) {
     if (Deno.build.os !== "linux") {

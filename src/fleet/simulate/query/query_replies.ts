@@ -1,5 +1,5 @@
 /**
- * The Query half of simulated servers: tokens, and what is taken for a request of which stat.
+ * Simulates Query servers: forms of tokens, recognition of stat requests, and replies.
  *
  * @module
  */
@@ -14,30 +14,30 @@ import type { Statement } from "../../../protocols/protocol.ts";
 import { encodeLatin1 } from "../../../core/text.ts";
 import type { ServerIdentity } from "../server_identity.ts";
 
-/** How a token is written. */
+/** Forms of a token in a handshake response. */
 export type TokenForm = "vanilla" | "signed" | "unsigned" | "raw" | "unterminated" | "filled";
 
-/** How a software answers Query. */
+/** The Query behaviour of a software. */
 export interface QueryStyle {
-  /** How it writes tokens. */
+  /** The form of tokens. */
   readonly token: TokenForm;
-  /** Whether a token counts for the address alone, or for address and port. */
+  /** Whether a token is bound to the address, or to address and port. */
   readonly binding: "address" | "endpoint";
-  /** Whether the first stat uses a token up, even a wrong one. */
+  /** Whether any stat request uses the token up, even one with a wrong token. */
   readonly singleUse?: boolean;
-  /** What it answers to a stat request with so many bytes behind the token. */
+  /** The kind of reply to a stat request with a number of bytes after the token. */
   readonly form: (padding: number) => "full" | "basic" | "silent";
-  /** How it writes text. */
+  /** The encoding of text. */
   readonly encode: (text: string) => Uint8Array;
-  /** The eight letters at the start of a full stat. Default: `splitnum`. */
+  /** The eight characters at the start of a full stat. Default: `splitnum`. */
   readonly header?: string;
-  /** Keys and values of a full stat. */
+  /** The keys and values of a full stat, in order. */
   readonly pairs: (identity: ServerIdentity) => readonly (readonly [key: string, value: string])[];
-  /** What a reader should make of it. */
+  /** What a correct scanner reads. */
   readonly truth: (identity: ServerIdentity) => Statement;
 }
 
-/** The datagram that answers a handshake with this token. */
+/** Encodes a handshake response with a token. */
 export function answerHandshake(style: QueryStyle, session: number, token: number): Uint8Array {
   const header = encodeQueryChallenge({ session, token: 0, raw: false, fill: 0 }).subarray(0, 5);
   const decimal = encodeLatin1(String(style.token === "unsigned" ? token : token | 0));
@@ -46,19 +46,19 @@ export function answerHandshake(style: QueryStyle, session: number, token: numbe
       return encodeQueryChallenge({ session, token, raw: true, fill: 0 });
     case "unterminated":
       return concat(header, decimal);
-    case "filled": // to twelve bytes behind the session
+    case "filled": // padded to twelve bytes after the session
       return concat(header, decimal, new Uint8Array(12 - decimal.length));
     default:
       return concat(header, decimal, [0]);
   }
 }
 
-/** The token that a software may hand out, from 32 random bits. */
+/** Creates a token in the software's range from 32 random bits. */
 export function drawToken(style: QueryStyle, bits: number): number {
   return style.token === "vanilla" ? bits & 0xffffff : bits;
 }
 
-/** The datagram that answers a stat request whose token was accepted. */
+/** Encodes the reply to a stat request with a valid token. */
 export function answerStat(
   style: QueryStyle,
   identity: ServerIdentity,

@@ -1,6 +1,6 @@
 /**
- * How each software answers Query, and what a correct reader makes of it. The expectations are
- * written from the software's habits, by no decoder.
+ * The Query behaviour of each software, and what a correct scanner reads. Expected values are written by
+ * hand, not produced by a decoder.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import type { QueryStyle } from "./query_replies.ts";
 
 const utf8 = (text: string) => new TextEncoder().encode(text);
 
-/** What differs in the keys from software to software. */
+/** Differences between the keys of software. */
 interface Keys {
   readonly gameId?: string;
   readonly version?: (identity: ServerIdentity) => string;
@@ -22,11 +22,11 @@ interface Keys {
   readonly online?: (identity: ServerIdentity) => number;
   readonly port?: number;
   readonly hostip?: string;
-  /** The order, where it is not vanilla's. */
+  /** The order of keys. Default: vanilla's. */
   readonly order?: readonly string[];
 }
 
-/** Vanilla's keys in vanilla's order, or another one. */
+/** Vanilla's keys, in vanilla's order or a given one. */
 function keys(shape: Keys): QueryStyle["pairs"] {
   return (id) => {
     const all: Record<string, string> = {
@@ -47,11 +47,11 @@ function keys(shape: Keys): QueryStyle["pairs"] {
   };
 }
 
-/** What a full stat should tell. */
+/** What a correct scanner reads from a full stat. */
 interface Told extends Keys {
   readonly edition?: string | null;
   readonly software: string | null;
-  /** Whether plugins are listed, and what becomes of the last one's version. */
+  /** Whether plugins are listed, and the expected version of the last one. */
   readonly lists?: boolean;
   readonly cut?: boolean;
   readonly rawToken?: boolean;
@@ -99,7 +99,7 @@ function told(shape: Told): (identity: ServerIdentity) => Statement {
   };
 }
 
-/** A style whose keys and expectations come from one description. */
+/** Builds the Query behaviour and the expected record from one description. */
 function style(shape: Told, rest: Omit<QueryStyle, "pairs" | "truth">): QueryStyle {
   return { ...rest, header: shape.header, pairs: keys(shape), truth: told(shape) };
 }
@@ -118,15 +118,15 @@ const pocketmine = "PocketMine-MP 5.20.0";
 const glowstone = "Glowstone git-Glowstone-607ae1e (MC: 1.12.2) on Bukkit 1.12.2-R6.1-SNAPSHOT";
 const withV = ({ version }: ServerIdentity) => `v${version}`;
 
-/** The styles, by software. */
+/** Query behaviour by software. */
 export const QUERY_STYLES: Record<string, QueryStyle> = {
-  /** Vanilla: 15 bytes are a full request, everything else a basic one. */
+  /** Vanilla: 15 bytes are a full request, any other size is a basic one. */
   vanilla: style({ software: null }, vanilla),
   /** Vanilla with U+4E00 in its MOTD, of which it writes the low byte: 00. */
   vanillaNul: style({ software: null, flags: ["motdNul"] }, vanilla),
-  /** Paper with its plugins. */
+  /** Paper, with plugins. */
   paper: style({ software: paper, lists: true, plugins: (id) => `${paper}: ${list(id)}` }, vanilla),
-  /** Velocity: tokens for the address alone, one at a time; basic and full by exact length. */
+  /** Velocity: one token per address; basic and full requests by exact length. */
   velocity: style(
     {
       software: "Velocity",
@@ -142,7 +142,7 @@ export const QUERY_STYLES: Record<string, QueryStyle> = {
       form: (padding) => padding === 4 ? "full" : padding === 0 ? "basic" : "silent",
     },
   ),
-  /** BungeeCord. */
+  /** BungeeCord: full for 4 bytes, basic for none, else no reply. */
   bungeecord: style(
     { software: null, map: () => "BungeeCord_Proxy", port: 25577 },
     {
@@ -152,7 +152,7 @@ export const QUERY_STYLES: Record<string, QueryStyle> = {
       form: (padding) => padding === 4 ? "full" : padding === 0 ? "basic" : "silent",
     },
   ),
-  /** Glowstone: UTF-8, tokens with a sign, a colon in its version. */
+  /** Glowstone: UTF-8, signed tokens, a colon in its version. */
   glowstone: style(
     {
       software: glowstone,
@@ -163,12 +163,12 @@ export const QUERY_STYLES: Record<string, QueryStyle> = {
   ),
   /** A server that writes its tokens unsigned. */
   unsigned: style({ software: null }, { ...vanilla, token: "unsigned" }),
-  /** A server that does not end its tokens. */
+  /** A server whose tokens have no final NUL. */
   unterminated: style({ software: null, flags: ["unterminated"] }, {
     ...vanilla,
     token: "unterminated",
   }),
-  /** Beta 1.9-pre4: the address under a second `hostname`. */
+  /** Beta 1.9-pre4: the address as a second key `hostname`. */
   beta19: {
     ...vanilla,
     pairs: (id) => [
@@ -177,7 +177,7 @@ export const QUERY_STYLES: Record<string, QueryStyle> = {
     ],
     truth: told({ software: null, hostip: "127.0.0.1", flags: ["duplicateKey"] }),
   },
-  /** A server whose full stats never arrive, as when fragments are lost. */
+  /** A server whose full stats never arrive, as with lost fragments. */
   fullLost: {
     ...vanilla,
     form: (padding) => padding === 4 ? "silent" : "basic",
@@ -197,14 +197,14 @@ export const QUERY_STYLES: Record<string, QueryStyle> = {
       facts: { form: "basic", raw_token: false, values: { hostip: "127.0.1.1" } },
     }),
   },
-  /** A server that hands out tokens and no stat. */
+  /** A server that responds to handshakes and not to stat requests. */
   tokensOnly: {
     ...vanilla,
     form: () => "silent",
     pairs: keys({}),
     truth: () => ({ columns: {}, flags: ["statLost"], facts: { raw_token: false } }),
   },
-  /** PocketMine-MP: never answers a basic request of exactly 11 bytes. */
+  /** PocketMine-MP: does not respond to a basic request of exactly 11 bytes. */
   pocketmine: style(
     {
       gameId: "MINECRAFTPE",
@@ -225,7 +225,7 @@ export const QUERY_STYLES: Record<string, QueryStyle> = {
       form: (padding) => padding === 4 ? "full" : padding === 0 ? "silent" : "basic",
     },
   ),
-  /** Nukkit: raw tokens, full only for eight bytes, the list's last letter lost, an old count. */
+  /** Nukkit: binary tokens, full for eight bytes only, a truncated plugin list, a stale count. */
   nukkit: style(
     {
       gameId: "MINECRAFTPE",
@@ -249,7 +249,7 @@ export const QUERY_STYLES: Record<string, QueryStyle> = {
       form: (padding) => padding === 8 ? "full" : "basic",
     },
   ),
-  /** WaterdogPE: the condition inverted, each token for one stat, a key order of its own. */
+  /** WaterdogPE: an inverted condition, each token for one stat, a different key order. */
   waterdog: style(
     {
       gameId: "MINECRAFTPE",
@@ -280,7 +280,7 @@ export const QUERY_STYLES: Record<string, QueryStyle> = {
       form: (padding) => padding === 8 ? "basic" : "full",
     },
   ),
-  /** gophertunnel's encoder: tokens filled up with NULs, the header in capitals. */
+  /** gophertunnel's encoder: tokens padded with NULs, the header in capitals. */
   gophertunnel: style(
     {
       gameId: "MINECRAFTPE",
@@ -293,7 +293,7 @@ export const QUERY_STYLES: Record<string, QueryStyle> = {
     },
     { token: "filled", binding: "endpoint", encode: utf8, form: only4 },
   ),
-  /** Geyser of 2020 to 2022: its name in the header, no check of the token. */
+  /** Geyser of 2020 to 2022: its name in the header, tokens are not checked. */
   geyser2020: style(
     {
       edition: "bedrock",

@@ -1,6 +1,6 @@
 /**
- * How each software advertises itself to RakNet, and what a correct reader makes of it. The
- * expectations are written from the software's habits, by no decoder.
+ * The advertisement of each software, and what a correct scanner reads. Expected values are written by
+ * hand, not produced by a decoder.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import type { BedrockStyle } from "./pongs.ts";
 import { OPEN_CONNECTION_STYLES } from "./open_connection_styles.ts";
 import type { Motd, ServerIdentity } from "../server_identity.ts";
 
-/** What an advertisement of this many fields tells, and what the facts beside it are. */
+/** The expected columns and facts of an advertisement with a number of fields. */
 interface Shape {
   readonly fields: number;
   readonly terminated?: boolean;
@@ -28,7 +28,7 @@ interface Shape {
 
 const decimal = ({ guid }: ServerIdentity) => guid.toString();
 
-/** What a reader should make of an advertisement in which nothing is wrong. */
+/** What a correct scanner reads from a valid advertisement. */
 function told(shape: Shape): (identity: ServerIdentity) => Statement {
   return (identity) => {
     const { text, plain } = (shape.motd ?? ((motd) => motd))(identity.motd);
@@ -61,7 +61,7 @@ function told(shape: Shape): (identity: ServerIdentity) => Statement {
   };
 }
 
-/** Fields 2 to 5, alike everywhere. */
+/** Fields 2 to 5, which all software writes alike. */
 const head = ({ version, protocol, online, max }: ServerIdentity) =>
   `${protocol};${version};${online};${max}`;
 const tail = ";1;19132;19133;";
@@ -71,21 +71,21 @@ const semicolonToColon = ({ text, plain }: Motd): Motd => ({
 });
 const escaped = (text: string) => text.replaceAll(";", "\\;");
 const markedSemicolon = ({ text }: Motd) => text.includes(";") ? ["motdSemicolon"] : [];
-/** Drawn from the GUID, that the same seed draws the same; bits 12 to 15 are the UUID's version. */
+/** Derived from the GUID, so that it depends on the seed. Bits 12 to 15 are the UUID's version. */
 const halfUuid = ({ guid }: ServerIdentity) => (guid >> 1n & ~0xf000n | 0x4000n).toString();
 const twoLevels = ({ level }: ServerIdentity) => `${level}; 2`;
 const signed = ({ guid }: ServerIdentity) => BigInt.asIntN(64, guid).toString();
 
-/** The styles, by software. */
+/** RakNet behaviour by software. */
 export const BEDROCK_STYLES = {
-  /** Bedrock Dedicated Server: 12 fields, escapes nothing. */
+  /** Bedrock Dedicated Server: 12 fields, no escaping. */
   bds: {
     text: (id) =>
       `MCPE;${id.motd.text};${head(id)};${decimal(id)};${id.level};${id.gamemode}${tail}`,
     door: OPEN_CONNECTION_STYLES.plain,
     truth: told({ fields: 12, flags: markedSemicolon }),
   },
-  /** PocketMine-MP: 9 fields, escapes `;`, its own name as the level; blocks for 5 s. */
+  /** PocketMine-MP: 9 fields, escapes `;`, the software's name as the level; blocks senders for 5 s. */
   pocketmine: {
     text: (id) =>
       `MCPE;${escaped(id.motd.text)};${head(id)};${decimal(id)};PocketMine-MP;${id.gamemode};`,
@@ -93,7 +93,7 @@ export const BEDROCK_STYLES = {
     door: OPEN_CONNECTION_STYLES.plain,
     truth: told({ fields: 9, level: () => "PocketMine-MP", software: "PocketMine-MP" }),
   },
-  /** Nukkit: 12 fields, escapes `;`, writes its id signed. */
+  /** Nukkit: 12 fields, escapes `;`, a signed id. */
   nukkit: {
     text: (id) =>
       `MCPE;${escaped(id.motd.text)};${head(id)};${
@@ -103,7 +103,7 @@ export const BEDROCK_STYLES = {
     door: OPEN_CONNECTION_STYLES.cloudburst,
     truth: told({ fields: 12, serverId: signed, ports: [19132, 19132] }),
   },
-  /** PowerNukkitX: no version, and for an id the high half of a UUIDv4 of its own. */
+  /** PowerNukkitX: no version, and the high half of a UUIDv4 as the id. */
   powernukkitx: {
     text: (id) =>
       `MCPE;${escaped(id.motd.text)};${id.protocol};;${id.online};${id.max};${halfUuid(id)};` +
@@ -117,7 +117,7 @@ export const BEDROCK_STYLES = {
       ports: [19132, 19132],
     }),
   },
-  /** WaterdogPE: 10 fields and no last `;`. */
+  /** WaterdogPE: 10 fields, without a final `;`. */
   waterdog: {
     text: (id) =>
       `MCPE;${escaped(id.motd.text)};${head(id)};${decimal(id)};WaterdogPE;${id.gamemode};1`,
@@ -125,7 +125,7 @@ export const BEDROCK_STYLES = {
     door: OPEN_CONNECTION_STYLES.cloudburst,
     truth: told({ fields: 10, terminated: false, level: () => "WaterdogPE" }),
   },
-  /** Geyser: 12 fields, writes `;` as `:`, one game mode, and its name where it has no text. */
+  /** Geyser: 12 fields, `;` replaced by `:`, one game mode, its name for an empty text. */
   geyser: {
     text: (id) =>
       `MCPE;${semicolonToColon(id.motd).text};${head(id)};${decimal(id)};Geyser` +
@@ -140,7 +140,7 @@ export const BEDROCK_STYLES = {
       ports: [19132, 19132],
     }),
   },
-  /** Dragonfly on gophertunnel of 2026: 14 fields, no level; blocks for 10 s. */
+  /** Dragonfly with gophertunnel of 2026: 14 fields, no level; blocks senders for 10 s. */
   dragonfly: {
     text: (id) => `MCPE;${id.motd.text};${head(id)};${decimal(id)};;Creative;1;19132;19132;0;0;`,
     punishes: 10,
@@ -155,7 +155,7 @@ export const BEDROCK_STYLES = {
       flags: markedSemicolon,
     }),
   },
-  /** bedrock-protocol: 13 fields. */
+  /** bedrock-protocol: 13 fields, no escaping. */
   bedrockProtocol: {
     text: (id) =>
       `MCPE;${id.motd.text};${head(id)};1700000000000;bedrock-protocol;${id.gamemode}` +
@@ -170,7 +170,7 @@ export const BEDROCK_STYLES = {
       flags: markedSemicolon,
     }),
   },
-  /** bedrock-protocol of 2026 with a level of its owner's, in which it escapes nothing either. */
+  /** bedrock-protocol of 2026 with the owner's level name, not escaped either. */
   bedrockProtocolLevel: {
     text: (id) =>
       `MCPE;${id.motd.text};${head(id)};1700000000000;${twoLevels(id)};${id.gamemode}` +
@@ -186,7 +186,7 @@ export const BEDROCK_STYLES = {
       flags: (motd) => [...markedSemicolon(motd), "levelSemicolon"],
     }),
   },
-  /** SerenityJS: 12 fields as of BDS, its name as the level, one game mode. */
+  /** SerenityJS: the 12 fields of BDS, the software's name as the level, one game mode. */
   serenityjs: {
     text: (id) =>
       `MCPE;${id.motd.text};${head(id)};${decimal(id)};SerenityJS;Survival;1;19132;19133;`,
@@ -198,7 +198,7 @@ export const BEDROCK_STYLES = {
       flags: markedSemicolon,
     }),
   },
-  /** JSPrismarine: 9 fields, an id of 0, at times a GUID of 0 too: it takes memory as it finds it. */
+  /** JSPrismarine: 9 fields, an id of 0, sometimes a GUID of 0: it uses uninitialised memory. */
   jsprismarine: {
     text: (id) => `MCPE;${id.motd.text};${head(id)};0;JSRakNet;${id.gamemode.toLowerCase()};`,
     door: OPEN_CONNECTION_STYLES.plain,
@@ -211,14 +211,14 @@ export const BEDROCK_STYLES = {
         flags: markedSemicolon,
       })(id),
   },
-  /** Education Edition. */
+  /** Education Edition: `MCEE` in place of `MCPE`. */
   education: {
     text: (id) =>
       `MCEE;${id.motd.text};${head(id)};${decimal(id)};${id.level};${id.gamemode}${tail}`,
     door: OPEN_CONNECTION_STYLES.plain,
     truth: told({ fields: 12, edition: "education", flags: markedSemicolon }),
   },
-  /** raknet-node: 11 fields, escapes nothing, puts its own clock into the pong, checks nothing. */
+  /** raknet-node: 11 fields, no escaping, its own clock in the pong, no checks. */
   raknetNode: {
     text: (id) =>
       `MCPE;${id.motd.text};${head(id)};${decimal(id)};${id.level};${id.gamemode};1;19132;`,
@@ -248,7 +248,7 @@ export const BEDROCK_STYLES = {
       },
     }),
   },
-  /** Another game: a text of its own. */
+  /** Another game, with a different advertisement. */
   otherGame: {
     text: ({ online, max }) => `ARENA|1.0|${online}/${max}`,
     bare: true,
@@ -259,7 +259,7 @@ export const BEDROCK_STYLES = {
       facts: { payload: `ARENA|1.0|${online}/${max}` },
     }),
   },
-  /** A server that only says that it is there. */
+  /** A server whose pong has no advertisement. */
   mute: {
     text: undefined,
     truth: ({ guid }) => ({
@@ -268,7 +268,7 @@ export const BEDROCK_STYLES = {
       facts: {},
     }),
   },
-  /** Original RakNet that has banned us. */
+  /** Original RakNet that has banned the scanner's address. */
   banned: {
     text: undefined,
     refusal: "banned",

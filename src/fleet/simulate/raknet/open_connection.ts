@@ -1,6 +1,6 @@
 /**
- * The door of simulated servers: what they answer to those who open a RakNet connection, up to the
- * second reply. The audit reports a scanner that asks for that one (fleet/judge/open_connection_audit.ts).
+ * Simulates how servers respond to open connection requests, up to the second reply. The audit reports a
+ * scanner that sends the second request (fleet/judge/audit.ts).
  *
  * @module
  */
@@ -18,34 +18,34 @@ import {
 } from "../../../protocols/raknet/mod.ts";
 import type { Truth } from "../../manifest.ts";
 
-/** How a software opens connections. */
+/** A software's behaviour for open connection requests. */
 export interface OpenConnectionStyle {
-  /** RakNet protocols that it takes; the first is the one that it names to others. */
+  /** Accepted RakNet protocol versions. The first is named in an incompatible protocol reply. */
   readonly protocols: readonly number[];
-  /** Whether it wants to see a cookie again. */
+  /** Whether the second request must return a cookie. */
   readonly cookie: boolean;
-  /** The MTUs between which it stays. */
+  /** Minimum and maximum MTU, bytes. */
   readonly mtu: readonly [least: number, most: number];
-  /** Whether who came with another protocol is ignored from then on. */
+  /** Whether a sender with another protocol version is ignored afterwards. */
   readonly sulks?: boolean;
-  /** What it answers in place of a reply. */
+  /** A refusal in place of a reply. Default: none. */
   readonly refusal?: { readonly to: "request1" | "request2"; readonly reason: RefusalReason };
-  /** What a scanner should find out. */
+  /** What a correct scanner reads. */
   readonly truth: Truth;
 }
 
-/** Senders that a server remembers at the most. */
+/** Maximum number of remembered senders. */
 const MOST_SENDERS = 1024;
 
-/** The door of one server. */
+/** Responds to the open connection requests of one server. */
 export class ConnectionOpener {
   readonly #ignored = new Set<number | bigint>();
 
   /**
-   * Shuts out nobody yet.
+   * Creates a responder that ignores no sender yet.
    *
-   * @param guid The server.
-   * @param secret What its cookies are made of.
+   * @param guid The server's RakNet GUID.
+   * @param secret The secret of cookies.
    */
   constructor(
     private readonly style: OpenConnectionStyle,
@@ -53,7 +53,7 @@ export class ConnectionOpener {
     private readonly secret: number,
   ) {}
 
-  /** The datagrams that answer; `undefined` when somebody wants something else. */
+  /** The replies to a datagram; `undefined` when it is no open connection request. */
   respond(datagram: Uint8Array, from: Endpoint): readonly Uint8Array[] | undefined {
     const first = decodeOpenRequest1(datagram);
     const second = first === undefined
@@ -90,7 +90,7 @@ export class ConnectionOpener {
     return Math.min(Math.max(mtu, least), most);
   }
 
-  /** Bound to address and port, as go-raknet's are. */
+  /** A cookie that is bound to address and port, as in go-raknet. */
   #cookie(from: Endpoint): number {
     const key = Number(BigInt(endpointKey(from)) & 0xffffffffn);
     return Math.imul(key ^ this.secret, 0x9e3779b1) >>> 0;

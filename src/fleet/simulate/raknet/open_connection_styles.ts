@@ -1,6 +1,6 @@
 /**
- * How each software opens RakNet connections, and what a correct scanner finds out about it. The
- * truth is written from the software's habits, by no decoder: a request of 1,464 bytes gets through.
+ * The behaviour of each software for open connection requests, and what a correct scanner reads.
+ * Expected values are written by hand, not produced by a decoder: a request of 1,464 bytes arrives.
  *
  * @module
  */
@@ -13,7 +13,7 @@ const open = (mtu: number, security: "none" | "cookie", protocol = 11): Truth =>
   facts: { security },
 });
 
-/** RakNet's own: MTUs up to 1,492, no cookie. */
+/** The behaviour of the original RakNet: MTUs up to 1,492, no cookie. */
 const plain: OpenConnectionStyle = {
   protocols: [11],
   cookie: false,
@@ -21,18 +21,18 @@ const plain: OpenConnectionStyle = {
   truth: open(1492, "none"),
 };
 
-/** What there is to find out about a server that answers pings and nothing else. */
+/** What a correct scanner reads from a server that responds to pings only. */
 export const NO_CONNECTION: Truth = {
   columns: { joinable: false },
   flags: ["advertOnly"],
   facts: {},
 };
 
-/** The doors. */
+/** Behaviour for open connection requests, by software. */
 export const OPEN_CONNECTION_STYLES = {
   /** Bedrock Dedicated Server, and RakLib of 2024. */
   plain,
-  /** go-raknet: a cookie, 400 to 1,492, and silence after a wrong protocol. */
+  /** go-raknet: a cookie, MTUs of 400 to 1,492, no reply after a wrong protocol version. */
   goRaknet: {
     protocols: [11],
     cookie: true,
@@ -47,15 +47,15 @@ export const OPEN_CONNECTION_STYLES = {
     mtu: [576, 1400],
     truth: open(1400, "cookie"),
   },
-  /** jsp-raknet 2.2.0: protocol 10 and no other, and MTUs up to 1,400. */
+  /** jsp-raknet 2.2.0: only protocol 10, and MTUs up to 1,400. */
   jspRaknet: { ...plain, protocols: [10], mtu: [576, 1400], truth: open(1400, "none", 10) },
   /** raknet-node 0.5.0: protocols 10 and 11, and one MTU for all. */
   raknetNode: { ...plain, protocols: [10, 11], mtu: [1400, 1400], truth: open(1400, "none") },
   /** Pocket Edition of 2012. */
   pocket2012: { ...plain, protocols: [5], truth: open(1492, "none", 5) },
-  /** RakNet 4.081, as other games have it. */
+  /** RakNet 4.081, as in other games. */
   raknet4: { ...plain, protocols: [6], truth: open(1492, "none", 6) },
-  /** A server with no place left: RakNet says so to request 2 alone, its advertisement to all. */
+  /** A full server: RakNet refuses request 2 only; the advertisement shows it to all. */
   full: {
     ...plain,
     refusal: { to: "request2", reason: "noFreeConnections" },
@@ -65,7 +65,7 @@ export const OPEN_CONNECTION_STYLES = {
       facts: { security: "none" },
     },
   },
-  /** A server that has banned us, and tells those who knock. */
+  /** A server that has banned the scanner's address, and refuses request 1. */
   banned: {
     ...plain,
     refusal: { to: "request1", reason: "banned" },

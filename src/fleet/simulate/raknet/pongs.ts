@@ -1,5 +1,5 @@
 /**
- * The RakNet half of simulated servers: pongs and refusals.
+ * Simulates RakNet servers: pongs and refusals.
  *
  * @module
  */
@@ -13,29 +13,29 @@ import type { Statement } from "../../../protocols/protocol.ts";
 import type { OpenConnectionStyle } from "./open_connection.ts";
 import type { ServerIdentity } from "../server_identity.ts";
 
-/** How a software answers a ping. */
+/** The RakNet behaviour of a software. */
 export interface BedrockStyle {
-  /** The advertisement; `undefined` when the pong ends behind the magic. */
+  /** The advertisement; `undefined`: the pong ends after the magic. */
   readonly text: ((identity: ServerIdentity) => string) | undefined;
-  /** Whether a length stands before the text. Default: yes. */
+  /** Whether the advertisement has no length field before it. Default: no. */
   readonly bare?: boolean;
-  /** Whether it puts its own clock where our time belongs. */
+  /** Whether the pong has the server's clock in place of the ping's time. Default: no. */
   readonly ownClock?: boolean;
-  /** What it answers in place of a pong, to whatever arrives. */
+  /** A refusal that replaces every reply. Default: none. */
   readonly refusal?: RefusalReason;
-  /** Seconds for which it ignores a sender of malformed pings. */
+  /** Seconds for which the sender of a malformed ping is ignored. Default: 0. */
   readonly punishes?: number;
-  /** Whether it does so too for what it does not know: go-raknet, where bit 7 is clear. */
+  /** Whether unknown datagrams are punished too, as in go-raknet when bit 7 is clear. Default: no. */
   readonly punishesUnknown?: boolean;
-  /** Whether it answers pings that only servers with free places answer. Default: yes. */
+  /** Whether the server responds to "unconnected ping open connections". Default: yes. */
   readonly answersOpen?: boolean;
-  /** How it opens connections; `undefined`: it only advertises itself. */
+  /** Behaviour for open connection requests; `undefined`: no reply. */
   readonly door?: OpenConnectionStyle;
-  /** What a reader should make of it. */
+  /** What a correct scanner reads. */
   readonly truth: (identity: ServerIdentity) => Statement;
 }
 
-/** The datagram that answers a ping; the clock is in milliseconds. */
+/** Encodes the reply to a ping; `now` is in milliseconds. */
 export function answerPing(
   style: BedrockStyle,
   identity: ServerIdentity,
@@ -47,11 +47,11 @@ export function answerPing(
   const text = style.text && new TextEncoder().encode(style.text(identity));
   const time = style.ownClock ? BigInt(Math.floor(clock)) : ping.time;
   const pong = encodePong({ advertise: false, time, guid, text });
-  // Other games append their bytes to the magic, without a length.
+  // Other games append bytes to the magic without a length field.
   return style.bare ? Uint8Array.from([...pong.subarray(0, 33), ...pong.subarray(35)]) : pong;
 }
 
-/** The datagram of a software that refuses. */
+/** Encodes a refusal. */
 export function refuseConnection(reason: RefusalReason, guid: bigint): Uint8Array<ArrayBuffer> {
   return encodeRefusal({
     reason,

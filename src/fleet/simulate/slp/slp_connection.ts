@@ -1,5 +1,5 @@
 /**
- * Connections to a simulated Java server.
+ * TCP connections to a simulated Java server.
  *
  * @module
  */
@@ -8,18 +8,18 @@ import type { ServerIdentity } from "../server_identity.ts";
 import { answerSlp, type SlpStyle } from "./slp_replies.ts";
 import type { StreamAct, StreamResponder, StreamTalk } from "../responder.ts";
 
-/** Bytes of requests that a server keeps: more than any request has. */
+/** Maximum size of buffered requests, bytes: more than any request has. */
 const MOST_KEPT = 4096;
 
-/** A server of one software. */
+/** Accepts the connections of one simulated server. */
 export class SlpConnections implements StreamResponder {
   /**
-   * @param style How it behaves.
-   * @param identity What it is.
+   * @param style The server's behaviour.
+   * @param identity The server's name, players and so on.
    */
   constructor(private readonly style: SlpStyle, private readonly identity: ServerIdentity) {}
 
-  /** Accepts everybody. */
+  /** Accepts a connection. */
   accept(): StreamTalk {
     let kept: Uint8Array = new Uint8Array();
     return {

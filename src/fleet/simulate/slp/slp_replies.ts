@@ -1,5 +1,5 @@
 /**
- * The Server List Ping half of simulated servers: bytes of a connection in, bytes out.
+ * Simulates Server List Ping: received bytes of a connection to reply bytes.
  *
  * @module
  */
@@ -20,34 +20,34 @@ import {
 } from "../../../protocols/slp/mod.ts";
 import type { ServerIdentity } from "../server_identity.ts";
 
-/** How a software answers Server List Ping. */
+/** The Server List Ping behaviour of a software. */
 export interface SlpStyle {
   /**
-   * The JSON that answers a request for a status; `closes` and `kicks` are what software does that
-   * knows no such request.
+   * The JSON of the status; `closes` and `kicks` are the reactions of software that does not support
+   * status requests.
    */
   readonly status: ((identity: ServerIdentity, asked: Handshake) => string) | "closes" | "kicks";
-  /** A second text in the frame, behind the JSON. Default: none. */
+  /** A second text in the frame, after the JSON. Default: none. */
   readonly more?: string;
-  /** Protocols on which it closes. Default: none. */
+  /** Protocol numbers for which the server closes the connection. Default: none. */
   readonly closesOn?: readonly number[];
-  /** With what it kicks whoever asks for a status. Default: a few words. */
+  /** The kick message in reply to a status request. Default: a short text. */
   readonly kick?: string;
-  /** The status that answers a legacy ping. Default: none, it closes. */
+  /** The reply to a legacy ping. Default: none, the server closes the connection. */
   readonly legacy?: (identity: ServerIdentity) => LegacyStatus;
-  /** Whether it is of before 1.4, and answers the first byte of every legacy ping the same. */
+  /** Whether the version is before 1.4, which responds to the first byte of any legacy ping. */
   readonly beta?: boolean;
-  /** What a reader should make of it who does not say its protocol, and asks `fe01` before `fe`. */
+  /** What a correct scanner reads that sends no protocol number, and `fe01` before `fe`. */
   readonly truth: (identity: ServerIdentity) => Statement;
 }
 
-/** What a server does with what came in. */
+/** A server's reaction to received bytes. */
 export interface SlpAnswer {
-  /** How many bytes it has dealt with; what follows them is given to it again with what comes. */
+  /** Number of processed bytes. The rest is passed again together with later bytes. */
   readonly used: number;
-  /** What it sends. */
+  /** The bytes to send. */
   readonly reply: Uint8Array;
-  /** Whether it closes the connection then. */
+  /** Whether the server closes the connection afterwards. */
   readonly close: boolean;
 }
 
@@ -55,10 +55,10 @@ const NOTHING = new Uint8Array();
 const LEGACY_PING = 0xfe;
 
 /**
- * What a server does.
+ * Computes a server's reaction to received bytes.
  *
- * @param received What came over the connection and was not dealt with yet; not empty.
- * @returns `undefined` while it waits for more.
+ * @param received Received bytes that are not processed yet; not empty.
+ * @returns `undefined` while a request is incomplete.
  */
 export function answerSlp(
   style: SlpStyle,
@@ -76,7 +76,7 @@ export function answerSlp(
   return answer instanceof Malformed ? all(NOTHING, true) : answer;
 }
 
-/** What a client's bytes come to: a value, or what is wrong with them. */
+/** The result of a decoder, with its errors as values. */
 function reading<T>(read: () => T): T | Truncated | Malformed {
   try {
     return read();
@@ -86,7 +86,7 @@ function reading<T>(read: () => T): T | Truncated | Malformed {
   }
 }
 
-/** A ping, after which vanilla closes, or a request for a status. */
+/** The reaction to a frame: a ping, after which vanilla closes, or a status request. */
 function answerFrame(style: SlpStyle, identity: ServerIdentity, received: Uint8Array): SlpAnswer {
   const end = frameEnd(received) ?? 0;
   const payload = decodeSlpPing(received);
@@ -106,7 +106,7 @@ function answerFrame(style: SlpStyle, identity: ServerIdentity, received: Uint8A
   return { used: frameEnd(received, end)!, reply, close: false };
 }
 
-/** Servers look at what came first: one byte, two, or the whole of 1.6. They do not close. */
+/** The reaction to a legacy ping of one byte, two bytes, or the form of 1.6. Servers do not close. */
 function answerLegacy(
   { legacy, beta }: SlpStyle,
   identity: ServerIdentity,

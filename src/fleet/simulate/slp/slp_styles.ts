@@ -1,6 +1,6 @@
 /**
- * How each software answers Server List Ping, and what a correct reader makes of it. The
- * expectations are written from the software's habits, by no decoder.
+ * The Server List Ping behaviour of each software, and what a correct scanner reads. Expected values are
+ * written by hand, not produced by a decoder.
  *
  * @module
  */
@@ -14,7 +14,7 @@ import {
 } from "./status_shape.ts";
 import type { SlpStyle } from "./slp_replies.ts";
 
-/** A PNG of one pixel. */
+/** A PNG image of one pixel, base64. */
 const PIXEL =
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5E" +
   "rkJggg==";
@@ -23,18 +23,18 @@ const ICON: NonNullable<SlpShape["icon"]> = {
   hash: "6b7fa434f92a8b80aab02d9bf1a12e49ffcae424e4013a1c4f68b67e3d2bbcd0",
   size: 70,
 };
-/** As before 1.13, with a line end after each 76 letters. */
+/** The icon in the form before 1.13, with a line break after each 76 characters. */
 const ICON_IN_LINES = { ...ICON, url: ICON.url.replace(/(.{76})/, "$1\n") };
-/** The start of a PNG and zeros, 999,999 bytes in all. */
+/** An icon of 999,999 bytes: the start of a PNG and zeros. */
 const HUGE_ICON = {
   hash: "97b3c2b9990f12dc189af168f7ab756135b22eb6a903410745ba30c248d41154",
   size: 999_999,
 };
 
-/** Vanilla's order since 1.19.4, and until then. */
+/** Vanilla's order of keys since 1.19.4 (ORDER), and before (OLD_ORDER). */
 const ORDER = ["version", "description", "players"];
 const OLD_ORDER = ["description", "players", "version"];
-/** The order of proxies. */
+/** The order of keys of proxies. */
 const PROXY_ORDER = ["version", "players", "description", "favicon"];
 const SECURE = { enforcesSecureChat: true };
 
@@ -59,7 +59,7 @@ const PACKED = encodePacked({
   channels: [{ name: "fml:handshake", version: "FML3", required: true }],
 });
 
-/** The styles, by software. */
+/** Server List Ping behaviour by software. */
 export const SLP_STYLES: Record<string, SlpStyle> = {
   /** Vanilla since 1.19.4. */
   vanilla: statusStyle({
@@ -72,9 +72,9 @@ export const SLP_STYLES: Record<string, SlpStyle> = {
     order: [...OLD_ORDER, "previewsChat", "enforcesSecureChat"],
     switches: { previewsChat: false, ...SECURE },
   }),
-  /** Vanilla of before 1.9: the description is a text. */
+  /** Vanilla before 1.9: the description is a JSON string. */
   vanillaString: statusStyle({ order: OLD_ORDER, description: STRING_MOTD }),
-  /** Paper: vanilla's serialiser, its name before the version, a MOTD of many components. */
+  /** Paper: a further key, its name before the version, a MOTD of many components. */
   paper: statusStyle({
     order: [...ORDER, "enforcesSecureChat"],
     brand: "Paper",
@@ -95,7 +95,7 @@ export const SLP_STYLES: Record<string, SlpStyle> = {
       form: "object",
     },
   }),
-  /** Velocity: an order of its own, its range of versions, the client's protocol where it can. */
+  /** Velocity: a different key order, a range of versions, the client's protocol when supported. */
   velocity: statusStyle({
     order: PROXY_ORDER,
     brand: "Velocity",
@@ -104,7 +104,7 @@ export const SLP_STYLES: Record<string, SlpStyle> = {
     legacyProtocol: 769,
     icon: ICON,
   }),
-  /** BungeeCord. */
+  /** BungeeCord: the key order of proxies. */
   bungeecord: statusStyle({
     order: PROXY_ORDER,
     brand: "BungeeCord",
@@ -112,14 +112,14 @@ export const SLP_STYLES: Record<string, SlpStyle> = {
     protocol: { most: 769 },
     icon: ICON,
   }),
-  /** Waterfall: each version by name. */
+  /** Waterfall: a list of supported versions as the version name. */
   waterfall: statusStyle({
     order: PROXY_ORDER.slice(0, 3),
     brand: "Waterfall",
     version: "1.8.x, 1.9.x, 1.20.x",
     protocol: { most: 765 },
   }),
-  /** Forge until 1.12, with an icon in lines. */
+  /** Forge until 1.12, with an icon in lines of 76 characters. */
   forge112: statusStyle({
     order: [...OLD_ORDER, "favicon", "modinfo"],
     version: "1.12.2",
@@ -132,7 +132,7 @@ export const SLP_STYLES: Record<string, SlpStyle> = {
     },
     facts: mods("modinfo", "FML", 0, { minecraft: "1.12.2", FML: "8.0.99" }),
   }),
-  /** Forge since 1.13. */
+  /** Forge since 1.13: mods as a list. */
   forge113: statusStyle({
     order: [...OLD_ORDER, "forgeData"],
     version: "1.16.5",
@@ -145,7 +145,7 @@ export const SLP_STYLES: Record<string, SlpStyle> = {
     },
     facts: mods("forgeData", "2", 1, { minecraft: "1.16.5", spark: "" }),
   }),
-  /** Forge since 1.18.1: all of it in one text. */
+  /** Forge since 1.18.1: mods packed into one text. */
   forge118: statusStyle({
     order: [...OLD_ORDER, "forgeData"],
     version: "1.18.2",
@@ -154,11 +154,11 @@ export const SLP_STYLES: Record<string, SlpStyle> = {
     },
     facts: mods("packed", "3", 2, { create: "0.5.1.f", spark: "" }),
   }),
-  /** Forge with Better Compatibility Checker: a second JSON behind the first. */
+  /** Forge with Better Compatibility Checker: a second JSON text after the first. */
   forgeMore: statusStyle({ order: OLD_ORDER, version: "1.18.2", flags: ["trailingBytes"] }, {
     more: '{"projectID":1,"name":"Pack","version":"2"}',
   }),
-  /** NeoForge. */
+  /** NeoForge: a boolean key `isModded`. */
   neoforge: statusStyle({
     order: [...ORDER, "isModded"],
     version: "1.21.1",
@@ -166,7 +166,7 @@ export const SLP_STYLES: Record<string, SlpStyle> = {
     rest: { isModded: true },
     facts: { mods_form: "isModded" },
   }),
-  /** Cuberite: keys in the order of the alphabet. */
+  /** Cuberite: keys in alphabetical order. */
   cuberite: statusStyle({
     order: ["description", "favicon", "players", "version"],
     brand: "Cuberite",
@@ -174,16 +174,16 @@ export const SLP_STYLES: Record<string, SlpStyle> = {
     icon: ICON,
     sample: "never",
   }),
-  /** Minestom: a list of players even when it is empty. */
+  /** Minestom: a list of players even when no player is online. */
   minestom: statusStyle({ order: ["version", "players", "description"], sample: "always" }),
-  /** node-minecraft-protocol: an empty list of players, whoever plays. */
+  /** node-minecraft-protocol: an empty list of players, also when players are online. */
   nodeMinecraftProtocol: statusStyle({
     order: ["version", "players", "description"],
     sample: "empty",
   }),
-  /** Vanilla with `hide-online-players`, and plugins that hide the counts too. */
+  /** Vanilla with `hide-online-players` and a plugin that hides the counts too. */
   hiddenPlayers: statusStyle({ order: ORDER, hidden: true }),
-  /** A MOTD that is a list of components, the first of them the parent of the others. */
+  /** A MOTD as a list of components. The first one is the parent of the others. */
   componentMotd: statusStyle({
     order: ORDER,
     description: {
@@ -192,7 +192,7 @@ export const SLP_STYLES: Record<string, SlpStyle> = {
       form: "array",
     },
   }),
-  /** A MOTD that is a translation which only the game knows, with a fallback. */
+  /** A MOTD as a translation key of the game, with a fallback text. */
   translateMotd: statusStyle({
     order: ORDER,
     description: {
@@ -205,31 +205,31 @@ export const SLP_STYLES: Record<string, SlpStyle> = {
       form: "object",
     },
   }),
-  /** An icon as large as a status can hold. */
+  /** An icon of the maximum size in a status. */
   hugeFavicon: statusStyle({
     order: [...ORDER, "favicon"],
     icon: {
       ...HUGE_ICON,
-      // Made where it is used: a fleet does not keep it.
+      // Created at each use, so that a fleet does not keep it in memory.
       get url() {
         return `data:image/png;base64,iVBORw0KGgo${"A".repeat(HUGE_ICON.size / 3 * 4 - 11)}`;
       },
     },
   }),
-  /** A server that wants to know who asks. */
+  /** A server that closes the connection when the protocol number is -1. */
   wantsProtocol: statusStyle({ order: ORDER }, { closesOn: [-1] }),
-  /** quarry: a server of 1.8 that closes on clients of versions that it does not know. */
+  /** quarry: a server of 1.8 that closes connections of unknown client versions. */
   quarry: statusStyle(
     { order: PROXY_ORDER.slice(0, 3), version: "1.8.9" },
     { closesOn: [-1, 765] },
   ),
-  /** bareiron: a version and a description, written as one text, and no players. */
+  /** bareiron: a version and a description, no players. */
   bareiron: statusStyle({
     order: ["version", "description"],
     version: "1.21.8",
     hidden: true,
   }),
-  /** A server that is starting: the reason of a disconnect where the status should be. */
+  /** A starting server: a disconnect reason in place of the status. */
   disconnects: {
     status: () => '{"text":"Server is ","extra":[{"text":"starting","color":"red"}]}',
     truth: () => ({
@@ -238,33 +238,33 @@ export const SLP_STYLES: Record<string, SlpStyle> = {
       facts: { form: "disconnect", reason: "Server is starting" },
     }),
   },
-  /** A server of Beta 1.8 to 1.3: whatever the ping, the same answer. */
+  /** A server of Beta 1.8 to 1.3: an equal reply to all legacy pings. */
   beta18: {
     status: "kicks",
     beta: true,
     legacy: legacyStatus(null, null),
     truth: legacyTruth("beta", null, null),
   },
-  /** A server of 1.4 and 1.5. */
+  /** A server of 1.4 or 1.5. */
   java14: {
     status: "closes",
     legacy: legacyStatus("1.4.7", 51),
     truth: legacyTruth("1.4", "1.4.7", 51),
   },
-  /** A server of 1.6. */
+  /** A server of version 1.6. */
   java16: {
     status: "kicks",
     legacy: legacyStatus("1.6.4", 78),
     truth: legacyTruth("1.4", "1.6.4", 78),
   },
-  /** A server of 1.6 whose kick of a modern client takes more than 255 letters. */
+  /** A server of 1.6 whose kick of a modern client has more than 255 characters. */
   longKick: {
     status: "kicks",
     kick: "This server takes clients of 1.6 alone. ".repeat(8),
     legacy: legacyStatus("1.6.4", 78),
     truth: legacyTruth("1.4", "1.6.4", 78),
   },
-  /** A server of before 1.7 that is full: a kick without a status, whatever is asked. */
+  /** A full server before 1.7: a kick without a status in reply to any ping. */
   kicksOnly: {
     status: "kicks",
     truth: () => ({

@@ -1,6 +1,6 @@
 /**
- * A status that is there, described once: the JSON that a software writes, and what a correct
- * reader makes of it, written down apart from the scanner's own rules.
+ * Derives two things from one description of a status: the JSON of the simulated server, and what a
+ * correct scanner reads. The rules are independent of the scanner's.
  *
  * @module
  */
@@ -10,41 +10,41 @@ import type { Handshake, LegacyStatus } from "../../../protocols/slp/mod.ts";
 import type { Motd, ServerIdentity } from "../server_identity.ts";
 import type { SlpStyle } from "./slp_replies.ts";
 
-/** What differs from software to software. */
+/** The description of a software's status. */
 export interface SlpShape {
-  /** Keys of the status in their order; those without a value are left out. */
+  /** Keys of the status in order. Keys without a value are omitted. */
   readonly order: readonly string[];
-  /** The brand before the version. */
+  /** Prefix of the version name. */
   readonly brand?: string;
-  /** The version. Default: the identity's. */
+  /** Version name. Default: the identity's. */
   readonly version?: string;
-  /** The protocol number, where it is not the identity's: proxies repeat the client's. */
+  /** Highest protocol number of a proxy, which repeats the client's. Default: the identity's number. */
   readonly protocol?: { readonly most: number };
-  /** The protocol number in answers to legacy pings. Default: 127, as of vanilla. */
+  /** Protocol number in replies to legacy pings. Default: 127, as vanilla. */
   readonly legacyProtocol?: number;
-  /** The description, and what a reader should make of it. Default: the MOTD as a text component. */
+  /** The description and the expected MOTD. Default: the MOTD as a text component. */
   readonly description?: {
     readonly json: (motd: Motd) => unknown;
     readonly motd: (motd: Motd) => Motd;
     readonly form: string;
   };
-  /** When names of players are listed. Default: when there are any, as vanilla does. */
+  /** When names of players are listed. Default: `some`, when there are players, as vanilla. */
   readonly sample?: "some" | "always" | "empty" | "never";
-  /** Whether the players are hidden. */
+  /** Whether names of players are hidden. */
   readonly hidden?: boolean;
-  /** The icon: URL, and the hash and size of what is in it. */
+  /** The icon as a data URL, with the hash and size (bytes) of its content. */
   readonly icon?: { readonly url: string; readonly hash: string; readonly size: number };
-  /** Switches of the status. */
+  /** Boolean keys of the status. */
   readonly switches?: Readonly<Record<string, boolean>>;
-  /** Other keys. */
+  /** Further keys of the status, with their values. */
   readonly rest?: Readonly<Record<string, unknown>>;
-  /** Facts that follow from them. */
+  /** Expected facts that follow from the further keys. */
   readonly facts?: Facts;
-  /** What is odd. */
+  /** Expected flags. */
   readonly flags?: readonly string[];
 }
 
-/** A style whose JSON and truth come from one description. */
+/** Builds the SLP behaviour and the expected record from one description. */
 export function statusStyle(shape: SlpShape, more: Partial<SlpStyle> = {}): SlpStyle {
   return {
     status: (identity, asked) => JSON.stringify(jsonOf(shape, identity, asked)),
@@ -64,7 +64,7 @@ export function statusStyle(shape: SlpShape, more: Partial<SlpStyle> = {}): SlpS
   };
 }
 
-/** What servers since 1.7 give as their protocol number to those who ask in the old way. */
+/** Protocol number in replies of servers since 1.7 to legacy pings. */
 const LATER_PROTOCOL = 127;
 
 const LITERAL = {
@@ -73,7 +73,7 @@ const LITERAL = {
   form: "object",
 };
 
-/** A description that is a text, as it was until 1.8 and is again since 1.20.3. */
+/** A description that is a JSON string, as vanilla wrote until 1.8 and writes since 1.20.3. */
 export const STRING_MOTD: NonNullable<SlpShape["description"]> = {
   json: ({ text }) => text,
   motd: (motd) => motd,
@@ -150,7 +150,7 @@ function sampleOf(
   return sample === "empty" ? [] : players;
 }
 
-/** What a legacy status should tell. */
+/** What a correct scanner reads from a legacy status. */
 export function legacyTruth(
   form: "1.4" | "beta",
   version: string | null,
@@ -176,7 +176,7 @@ export function legacyTruth(
   });
 }
 
-/** A status as servers of before 1.7 have it. */
+/** The status of servers before 1.7. */
 export const legacyStatus =
   (version: string | null, protocol: number | null) =>
   ({ motd, online, max }: ServerIdentity): LegacyStatus => ({
@@ -189,8 +189,8 @@ export const legacyStatus =
   });
 
 /**
- * The MOTDs of a fleet in the normal form: of their codes, `§x` alone says nothing, colours end
- * formats, and only what changes is written.
+ * Normalises the formatting codes of a MOTD: a lone `§x` has no effect, a colour resets formats, and only
+ * changes are written.
  */
 export function normalMotd(text: string): string {
   let [color, formats] = ["r", ""];

@@ -1,5 +1,5 @@
 /**
- * The SQP half of simulated servers: challenges, and answers in packets.
+ * Simulates SQP servers: challenges, and replies in one or several packets.
  *
  * @module
  */
@@ -19,33 +19,33 @@ import type { ServerIdentity } from "../server_identity.ts";
 import type { Random } from "../../random.ts";
 import { remember, type Responder } from "../responder.ts";
 
-/** How a software answers SQP. */
+/** The SQP behaviour of a software. */
 export interface SqpStyle {
-  /** The chunks that it has. */
+  /** The server's chunks. */
   readonly chunks: (identity: ServerIdentity) => Chunks;
-  /** What it answers to a query for none of them. */
+  /** The reply to a query for chunks that the server lacks. */
   readonly lacking: "silent" | "empty";
-  /** The version that it writes, whatever was asked for. Default: 1, and only that is answered. */
+  /** The version in every reply. Default: 1, and queries of other versions get no reply. */
   readonly version?: number;
-  /** Bytes of a later version's fields, behind the port of a ServerInfo. Default: none. */
+  /** Bytes of a later version's fields after the port in ServerInfo. Default: none. */
   readonly later?: Uint8Array;
-  /** Whether it gives out no other challenge until the last one was shown. Default: no. */
+  /** Whether a new challenge is issued only after the last one was used. Default: no. */
   readonly oneChallenge?: boolean;
-  /** How many bytes of chunks a packet of it holds; the last one is sent first. Default: all. */
+  /** Chunk bytes per packet; packets are sent in reverse order. Default: all in one packet. */
   readonly packetSize?: number;
-  /** What a reader should make of it. */
+  /** What a correct scanner reads. */
   readonly truth: (identity: ServerIdentity) => Statement;
 }
 
 type Query = Extract<SqpRequest, { type: "query" }>;
 
 /**
- * What follows an empty answer of go-svrquery's sample server: the fields of a ServerInfo, of which
- * none is filled, and its length of 0.
+ * The bytes after an empty reply of go-svrquery's sample server: an empty ServerInfo, and its length
+ * of 0.
  */
 const UNFILLED = new Uint8Array(14);
 
-/** A server of one software. As in the sample server, a challenge is for one query, a wrong one too. */
+/** A simulated SQP server. As in go-svrquery's sample server, any query uses a challenge up. */
 export class SqpServer implements Responder {
   readonly #challenges = new Map<number | bigint, number>();
   readonly #style: SqpStyle;
@@ -53,9 +53,9 @@ export class SqpServer implements Responder {
   readonly #random: Random;
 
   /**
-   * @param style How it behaves.
-   * @param identity What it is.
-   * @param random Where its challenges come from.
+   * @param style The server's behaviour.
+   * @param identity The server's name, players and so on.
+   * @param random The source of challenges.
    */
   constructor(style: SqpStyle, identity: ServerIdentity, random: Random) {
     this.#style = style;
@@ -63,7 +63,7 @@ export class SqpServer implements Responder {
     this.#random = random;
   }
 
-  /** Answers requests for a challenge, and queries that show it; all else stays without an answer. */
+  /** Responds to challenge requests, and to queries with a valid challenge. */
   respond(datagram: Uint8Array, from: Endpoint): readonly Uint8Array[] {
     try {
       const request = decodeSqpRequest(datagram);
@@ -96,14 +96,14 @@ export class SqpServer implements Responder {
   }
 }
 
-/** A chunk with bytes behind what it holds. */
+/** A chunk with bytes appended. */
 function longer(chunk: Uint8Array, more: Uint8Array): Uint8Array {
   const bytes = concat(chunk, more);
   new DataView(bytes.buffer).setUint32(0, bytes.length - 4);
   return bytes;
 }
 
-/** The chunks that are asked for. */
+/** The chunks that a query requests. */
 function chosen({ info, rules, players, teams, metrics }: Chunks, bits: number): Chunks {
   return {
     ...(bits & CHUNKS.info && { info }),

@@ -1,6 +1,6 @@
 /**
- * How each software answers SQP, and what a correct reader makes of it. The expectations are
- * written from the software's habits, by no decoder.
+ * The SQP behaviour of each software, and what a correct scanner reads. Expected values are written by
+ * hand, not produced by a decoder.
  *
  * @module
  */
@@ -11,12 +11,12 @@ import type { SqpStyle } from "./sqp_server.ts";
 
 const utf8 = (text: string) => new TextEncoder().encode(text);
 
-/** The port that players join; SQP's own is another. */
+/** The port that players join, which differs from the SQP port. */
 const GAME_PORT = 7777;
-/** The first of the numbers that Steam gives its users: none of them is exact in a double. */
+/** The lowest Steam ID of a user. Steam IDs are not exact as a double. */
 const FIRST_ID = 76_561_197_960_265_729n;
 
-/** ServerInfo; go-svrquery's sample server leaves the build id empty. */
+/** The ServerInfo chunk. go-svrquery's sample server has an empty build id. */
 function info(id: ServerIdentity, buildId: string): Chunks["info"] {
   return {
     online: id.online,
@@ -29,7 +29,7 @@ function info(id: ServerIdentity, buildId: string): Chunks["info"] {
   };
 }
 
-/** All chunks, with values of all types in them. */
+/** All chunks, with values of all types. */
 function everything(id: ServerIdentity): Chunks {
   return {
     info: info(id, id.version),
@@ -57,7 +57,7 @@ function everything(id: ServerIdentity): Chunks {
   };
 }
 
-/** What ServerInfo should tell. */
+/** Columns that a correct scanner reads from ServerInfo. */
 function columns(id: ServerIdentity, version: string | null): Statement["columns"] {
   return {
     name: id.motd.plain,
@@ -72,7 +72,7 @@ function columns(id: ServerIdentity, version: string | null): Statement["columns
   };
 }
 
-/** What all chunks should tell. */
+/** What a correct scanner reads from all chunks. */
 function toldByAll(id: ServerIdentity): Statement {
   return {
     columns: { ...columns(id, id.version), players: id.players },
@@ -99,7 +99,7 @@ function toldByAll(id: ServerIdentity): Statement {
   };
 }
 
-/** A style of a server that has ServerInfo alone, and stays silent on all else. */
+/** A server that has only ServerInfo, and does not reply to queries for other chunks. */
 function infoOnly(rest: Pick<SqpStyle, "version" | "later" | "oneChallenge">): SqpStyle {
   return {
     chunks: (id) => ({ info: info(id, id.version) }),
@@ -113,9 +113,9 @@ function infoOnly(rest: Pick<SqpStyle, "version" | "later" | "oneChallenge">): S
   };
 }
 
-/** The styles, by software. */
+/** SQP behaviour by software. */
 export const SQP_STYLES = {
-  /** go-svrquery's sample server: ServerInfo, and a strange nothing for all else. */
+  /** go-svrquery's sample server: ServerInfo, and an empty ServerInfo for other chunks. */
   sqpSample: {
     chunks: (id) => ({ info: info(id, "") }),
     lacking: "empty",
@@ -125,14 +125,14 @@ export const SQP_STYLES = {
       facts: { version: 1, chunks: ["info"] },
     }),
   },
-  /** A server that has all chunks. */
+  /** A server with all chunks. */
   sqpFull: { chunks: everything, lacking: "silent", truth: toldByAll },
-  /** A server of Multiplay's, where only ServerInfo is asked for. */
+  /** A server of Multiplay, which has only ServerInfo. */
   sqpInfo: infoOnly({}),
   /** FPSSample's SQPServer: version 0, and one challenge at a time. */
   sqpUnity: infoOnly({ version: 0, oneChallenge: true }),
-  /** A server of a version to come, whose ServerInfo has more fields. */
+  /** A server of a future SQP version, whose ServerInfo has more fields. */
   sqpLater: infoOnly({ version: 7, later: Uint8Array.of(1, 2, 3, 255) }),
-  /** A server that answers in several packets. */
+  /** A server that replies in several packets. */
   sqpPackets: { chunks: everything, lacking: "silent", packetSize: 40, truth: toldByAll },
 } satisfies Record<string, SqpStyle>;

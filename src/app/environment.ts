@@ -5,7 +5,7 @@
  */
 import { resolve } from "node:path";
 import { InputError } from "../core/errors.ts";
-import { WriteError } from "../sinks/sink.ts";
+import { fileError, withoutCall } from "../sinks/file_errors.ts";
 
 /** The variables that the program reads, and what for. */
 export const ENVIRONMENT_VARIABLES = {
@@ -51,7 +51,7 @@ export async function readTextFile(path: string): Promise<string> {
 /**
  * Writes a text file at once.
  *
- * @throws InputError, or WriteError where its device is full, that names it.
+ * @throws InputError for a wrong path; WriteError or ShortageError when the system fails.
  */
 export async function writeTextFile(path: string, text: string): Promise<void> {
   try {
@@ -61,21 +61,14 @@ export async function writeTextFile(path: string, text: string): Promise<void> {
   }
 }
 
-/** Errors of a device: nothing on the command line mends them. */
-const DEVICE_ERRORS = new Set(["ENOSPC", "EDQUOT", "EIO", "EFBIG"]);
-
-/** What it means that a file cannot be written: a failure of its device, or a wrong path. */
+/** The error of a file that cannot be written: see {@linkcode fileError}. */
 export function writeRefusal(path: string, error: unknown): Error {
-  if (error instanceof Deno.errors.NotCapable) return error;
-  const message = `Cannot write to "${path}": ${reason(error)}`;
-  return DEVICE_ERRORS.has((error as { code?: string }).code ?? "")
-    ? new WriteError(message, { cause: error })
-    : new InputError(message);
+  return fileError(`write to "${path}"`, error);
 }
 
 /** What went wrong, without the call that it went wrong in. */
 export function reason(error: unknown): string {
-  return (error as Error).message.replace(/: (open|readfile|writefile|rename|mkdir) '.*$/, "");
+  return withoutCall((error as Error).message);
 }
 
 /** A word as a shell takes it. */

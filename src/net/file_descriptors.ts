@@ -43,6 +43,9 @@ export function isOutOfDescriptors(code: string): boolean {
   return code === "EMFILE" || code === "ENFILE";
 }
 
+/** The reason and the remedy, in messages. */
+export const NO_DESCRIPTORS = "no file descriptors left; raise the limit (ulimit -n)";
+
 /**
  * Whether fewer than `wanted` descriptors are free.
  *

@@ -5,6 +5,7 @@
  */
 import { InputError } from "../core/errors.ts";
 import { systemClock } from "../net/clock.ts";
+import { fileError } from "./file_errors.ts";
 import { pathChangeOf } from "./file_identity.ts";
 import { isPipe, openPipe, type ReaderWait } from "./named_pipe.ts";
 import type { Format, Output } from "./sink.ts";
@@ -54,8 +55,8 @@ export interface OpenedFile {
  *
  * @param append Keeps the file's rows, except an incomplete last row.
  * @param wait How to wait for the reader of a named pipe. Default: without limit.
- * @throws InputError when the file cannot be written, or has other columns than `format`; the signal's
- * reason when the signal cancels the wait.
+ * @throws InputError when the path is wrong, or the file has other columns than `format`; WriteError or
+ * ShortageError when the system fails; the signal's reason when the signal cancels the wait.
  */
 export async function openFile(
   path: string,
@@ -69,9 +70,7 @@ export async function openFile(
       ? await openPipe(path, wait)
       : await Deno.open(path, { ...WRITING, create: true, read: append });
   } catch (error) {
-    if (error instanceof Deno.errors.NotCapable || wait.signal?.aborted) throw error;
-    const reason = (error as Error).message.replace(/: \w+ '.*$/, "");
-    throw new InputError(`Cannot write to "${path}": ${reason}`);
+    throw wait.signal?.aborted ? error : fileError(`write to "${path}"`, error);
   }
   try {
     const kept = append ? await findKeptPart(file, path, format) : NOTHING;
@@ -97,8 +96,8 @@ export interface ReopenedFile {
  * Opens an existing output of an interrupted scan, which the resumed scan continues.
  *
  * @param wait How to wait for the reader of a named pipe. Default: without limit.
- * @throws InputError when the file is missing or cannot be written; the signal's reason when the signal
- * cancels the wait.
+ * @throws InputError when the file is missing or the path is wrong; WriteError or ShortageError when the
+ * system fails; the signal's reason when the signal cancels the wait.
  */
 export async function reopenFile(
   path: string,
@@ -121,9 +120,7 @@ export async function reopenFile(
       },
     };
   } catch (error) {
-    if (error instanceof Deno.errors.NotCapable || wait.signal?.aborted) throw error;
-    const reason = (error as Error).message.replace(/: \w+ '.*$/, "");
-    throw new InputError(`Cannot continue "${path}": ${reason}`);
+    throw wait.signal?.aborted ? error : fileError(`continue "${path}"`, error);
   }
 }
 

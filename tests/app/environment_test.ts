@@ -1,27 +1,17 @@
-import { assertThrows } from "@std/assert";
-import { writeRefusal } from "../../src/app/environment.ts";
+import { assertEquals } from "@std/assert";
+import { reason, writeRefusal } from "../../src/app/environment.ts";
 import { InputError } from "../../src/core/errors.ts";
-import { WriteError } from "../../src/sinks/sink.ts";
 import { FULL } from "../cli/failing_streams.ts";
 
-Deno.test("a full device is a failure, a wrong path is a mistake", () => {
-  const path = "x";
-  const error = writeRefusal(path, FULL);
-  assertThrows(
-    () => {
-      throw error;
-    },
-    WriteError,
-    'Cannot write to "x": No space left on device',
-  );
+Deno.test("the error of a file names the path and the reason, without the call", () => {
   const missing = Object.assign(new Error("No such file (os error 2): open 'x'"), {
     code: "ENOENT",
   });
-  assertThrows(
-    () => {
-      throw writeRefusal(path, missing);
-    },
-    InputError,
+  const { message } = writeRefusal("x", missing);
+  assertEquals([message, reason(missing)], [
     'Cannot write to "x": No such file (os error 2)',
-  );
+    "No such file (os error 2)",
+  ]);
+  assertEquals(writeRefusal("x", missing) instanceof InputError, true);
+  assertEquals(writeRefusal("x", FULL) instanceof InputError, false);
 });

@@ -7,7 +7,7 @@ import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { dirname } from "node:path";
 import { InputError, ShortageError } from "../../core/errors.ts";
 import { type Clock, sleep, systemClock } from "../../net/clock.ts";
-import { lacksDescriptors } from "../../net/file_descriptors.ts";
+import { lacksDescriptors, NO_DESCRIPTORS } from "../../net/file_descriptors.ts";
 import {
   type BulkStatement,
   type Database,
@@ -64,7 +64,9 @@ export function openSqlite(path: string, options: SqliteOptions = {}): Database 
     db?.close();
     if (error instanceof Deno.errors.NotCapable) throw error;
     if (isLocked(error)) throw new Unavailable(LOCKED, { cause: error });
-    if (isShort) throw new ShortageError(`Cannot open "${path}": ${SHORT}`, { cause: error });
+    if (isShort) {
+      throw new ShortageError(`Cannot open "${path}": ${NO_DESCRIPTORS}`, { cause: error });
+    }
     const message = `Cannot open "${path}": ${explain(error as Error, readOnly)}`;
     throw isFull(error) ? new StoreError(message, { cause: error }) : new InputError(message);
   }
@@ -109,8 +111,6 @@ function isFull(error: unknown): boolean {
 
 /** The message of SQLITE_CANTOPEN. */
 const UNOPENED = "unable to open database file";
-
-const SHORT = "no file descriptors left; raise the limit (ulimit -n)";
 
 /** Descriptors that SQLite needs for one database: the file, its log, the log's index, the folder. */
 const DESCRIPTORS = 4;
@@ -248,7 +248,9 @@ class Sqlite implements Database {
       try {
         return work();
       } catch (error) {
-        if (isShortOfDescriptors(error, this.path)) throw new Error(SHORT, { cause: error });
+        if (isShortOfDescriptors(error, this.path)) {
+          throw new Error(NO_DESCRIPTORS, { cause: error });
+        }
         if (!isLocked(error)) throw error;
         if (clock.now() >= deadline) throw new Unavailable(LOCKED, { cause: error });
       }

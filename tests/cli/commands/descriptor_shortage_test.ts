@@ -31,6 +31,27 @@ Deno.test("too few descriptors to start refuse a scan in one line, with exit cod
   }
 });
 
+Deno.test("an export without descriptors for its output exits with code 1, not as after wrong input", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    await Deno.writeTextFile(`${folder}/rows.txt`, "127.0.0.1:1\n");
+    assertEquals((await run(["import", `${folder}/x.db`, `${folder}/rows.txt`])).code, 0);
+    const args = ["export", `${folder}/x.db`, "-o", `${folder}/rows.csv`, "-q"];
+    const refused: string[] = [];
+    // The runtime itself ends in a panic when it has too few.
+    for (let descriptors = 20;; descriptors++) {
+      const { code, stderr } = await run(args, { descriptors });
+      if (code === 0) break;
+      if (!stderr.startsWith("blocksweep: ")) continue;
+      assertEquals([code, /: no file descriptors left; /.test(stderr)], [1, true], stderr);
+      refused.push(stderr);
+    }
+    assert(refused.some((line) => line.includes('Cannot write to "')), refused.join(""));
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
 Deno.test("where descriptors are few, some stay free for files", () => {
   const files = 12;
   assertEquals(divide(1000 + 64, 1000, files), { connections: 1000, soleSockets: Infinity });

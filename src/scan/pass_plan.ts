@@ -10,7 +10,7 @@ import { CONNECTION_ORDERS, type Pass, planPasses, spaceOf } from "../sweep/pass
 import type { ProbeKind } from "../sweep/receiver.ts";
 import type { Mark } from "../sweep/trail.ts";
 import { segmentsOf } from "../targets/compose.ts";
-import type { ScanSetup } from "./scan_setup.ts";
+import type { ScanIo, ScanLimits, ScanSelection, ScanSetup } from "./scan_setup.ts";
 import type { PassCounts, ScanState } from "./scan_state.ts";
 import { planSuppression } from "./sweep_stage/suppression_plan.ts";
 
@@ -30,14 +30,20 @@ export interface PassPlan {
   readonly gapMs: number;
 }
 
+/** What decides about the passes of a scan. */
+export interface PassPlanInput extends ScanSelection {
+  /** How often, and how patiently. */
+  readonly limits: Pick<ScanLimits, "retries" | "timeoutMs">;
+}
+
 /** Plans the passes of a scan. */
-export function planScanPasses(options: ScanSetup): PassPlan {
-  const { targets, limits: { retries, timeoutMs } } = options;
+export function planScanPasses(input: PassPlanInput): PassPlan {
+  const { targets, limits: { retries, timeoutMs } } = input;
   const { addresses, protocols, ports, allProtocols = PROTOCOLS } = targets;
   const segmentsFor = (name: string) => segmentsOf(addresses, (bits) => ports(name, bits));
   const over = (transport: Protocol["transport"]) =>
     protocols.filter((one) => one.transport === transport);
-  const suppressions = planSuppression(options);
+  const suppressions = planSuppression(input);
   const looked = suppressions.map(({ protocol }) => protocol);
   const kinds = kindsOf(protocols, allProtocols);
   const suppresses = protocols.some(({ suppressedBy }) => suppressedBy !== undefined);
@@ -68,8 +74,10 @@ function kindsOf(protocols: readonly Protocol[], allProtocols: readonly Protocol
 }
 
 /** Counts the positions of all passes, and those that an earlier part of the scan visited. */
-export function countPositions(plan: PassPlan, options: ScanSetup): void {
-  const { order, io: { state } } = options;
+export function countPositions(
+  plan: PassPlan,
+  { order, io: { state } }: Pick<ScanSetup, "order"> & { readonly io: Pick<ScanIo, "state"> },
+): void {
   const sizesOf = (passes: readonly Pass[]) => passes.map((pass) => spaceOf(pass, order).size);
   state.total = sumOf(sizesOf(plan.looks));
   state.visited = 0;

@@ -22,12 +22,14 @@ interface Waiting {
 export class WriteStage {
   /** Rows that every sink has accepted. */
   written: number;
-  /** Rows that were brought and could not be written. */
+  /** Rows that could not be written. */
   lost = 0;
   /** When the last of the written rows was accepted, Unix milliseconds. */
   lastAt: number | undefined;
   #waiting: Waiting[] = [];
   #writing: Promise<void> | undefined;
+  /** Resolves when the queue is taken, where something waits for that. */
+  #room: PromiseWithResolvers<void> | undefined;
   #failure: Error | undefined;
 
   /**
@@ -59,10 +61,11 @@ export class WriteStage {
 
   /** Where the queue is full: settles when it is not any more. */
   get room(): Promise<void> | undefined {
-    return this.#waiting.length < CAPACITY ? undefined : this.#writing;
+    if (this.#waiting.length < CAPACITY) return undefined;
+    return (this.#room ??= Promise.withResolvers()).promise;
   }
 
-  /** Resolves when all rows that were brought are written, or lost. */
+  /** Resolves when all rows of the queue are written, or lost. */
   async idle(): Promise<void> {
     await this.#writing;
   }
@@ -70,8 +73,7 @@ export class WriteStage {
   async #write(): Promise<void> {
     const { sinks, clock, checkpoint } = this.io;
     while (this.#waiting.length > 0) {
-      const batch = this.#waiting;
-      this.#waiting = [];
+      const batch = this.#takeAll();
       const records = batch.map(({ record }) => record);
       try {
         await Promise.all(sinks.map((sink) => sink.write(records)));
@@ -81,11 +83,19 @@ export class WriteStage {
         for (const { through } of batch) through();
       } catch (error) {
         this.#failure = error as Error;
-        this.lost += batch.length + this.#waiting.length;
-        this.#waiting = [];
+        this.lost += batch.length + this.#takeAll().length;
         this.stop.fail(this.#failure);
       }
     }
     this.#writing = undefined;
+  }
+
+  /** Empties the queue. */
+  #takeAll(): Waiting[] {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    this.#room?.resolve();
+    this.#room = undefined;
+    return waiting;
   }
 }

@@ -51,9 +51,8 @@ export class SightingQueue {
   /** Those that were put in and not finished. */
   #unfinished = 0;
   #wake: (() => void) | undefined;
-  /** Settles when few are left to take, where replies wait for that. */
-  #room: Promise<void> | undefined;
-  #makeRoom: (() => void) | undefined;
+  /** Resolves when few are left to take, where replies wait for that. */
+  #room: PromiseWithResolvers<void> | undefined;
   #idle: (() => void) | undefined;
   #isClosed = false;
 
@@ -87,7 +86,7 @@ export class SightingQueue {
   /** Where no replies should be read: settles when they may be again. */
   get room(): Promise<void> | undefined {
     if (this.#waiting < MOST_WAITING) return this.rows.room;
-    return this.#room ??= new Promise((resolve) => this.#makeRoom = resolve);
+    return (this.#room ??= Promise.withResolvers()).promise;
   }
 
   /** Puts in the sighting of an endpoint. */
@@ -139,7 +138,7 @@ export class SightingQueue {
       this.#next = 0;
     }
     if (this.#room !== undefined && this.#waiting < MOST_WAITING) {
-      this.#makeRoom!();
+      this.#room.resolve();
       this.#room = undefined;
     }
     return subject;

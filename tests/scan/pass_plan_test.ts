@@ -1,0 +1,58 @@
+import { assertEquals } from "@std/assert";
+import { PROTOCOLS } from "../../src/protocols/list.ts";
+import { countPositions, planScanPasses } from "../../src/scan/pass_plan.ts";
+import { newState } from "../../src/scan/scan_state.ts";
+import type { Mark } from "../../src/sweep/trail.ts";
+import { CONNECTION_ORDERS, type Pass } from "../../src/sweep/passes.ts";
+import { compose } from "../../src/targets/compose.ts";
+import { PORTS, selectionFor } from "./scan_harness.ts";
+
+const START: Mark = { pass: 1, position: 0 };
+const ADDRESSES = compose([{ range: { start: 0x7f000000, end: 0x7f000100 }, port: undefined }], {
+  never: [],
+  private: [],
+  chosen: [],
+});
+
+/** The plan of a scan with one retry, and what it counts before it begins. */
+function plan(names: readonly string[], from = { udp: START, tcp: START }) {
+  const protocols = PROTOCOLS.filter(({ name }) => names.includes(name));
+  const targets = { addresses: ADDRESSES, protocols, ports: (name: string) => PORTS[name] };
+  const state = newState("", 0);
+  const selection = selectionFor(targets, { from });
+  const passes = planScanPasses({ ...selection, limits: { retries: 1, timeoutMs: 1500 } });
+  countPositions(passes, { ...selection, io: { state } });
+  return { passes, state };
+}
+
+const shown = (passes: readonly Pass[]) => passes.map((one) => `${one.protocol} ${one.number}`);
+
+Deno.test("each protocol gets a pass and one for each retry, over its transport", () => {
+  const { passes, state } = plan(["raknet", "slp", "query"]);
+  assertEquals(passes.looks, []);
+  assertEquals(shown(passes.udp), ["raknet 1", "raknet 2", "query 3", "query 4"]);
+  const orders = [1, 2].map((one) => `slp ${CONNECTION_ORDERS + one}`);
+  assertEquals(shown(passes.tcp), orders);
+  assertEquals([state.passes, state.tcp.passes, state.total], [4, 2, 6 * 256]);
+  assertEquals([state.visited, state.pass], [0, 0]);
+});
+
+Deno.test("before a protocol that another one suppresses, that one is looked for on its ports", () => {
+  const { passes, state } = plan(["sqp"]);
+  assertEquals([shown(passes.looks), shown(passes.udp)], [["raknet 1", "raknet 2"], [
+    "sqp 1",
+    "sqp 2",
+  ]]);
+  assertEquals(passes.kinds.map(({ protocol }) => protocol), ["sqp"]);
+  assertEquals(passes.allKinds.map(({ protocol }) => protocol), ["raknet", "sqp"]);
+  assertEquals(passes.gapMs, 1500); // so that speakers have the time to reply
+  assertEquals([state.passes, state.total], [2, 4 * 256]);
+});
+
+Deno.test("a resumed scan counts what its earlier part visited, over each transport", () => {
+  const udp = { pass: 2, position: 100 };
+  const { state } = plan(["raknet", "slp"], { udp, tcp: { pass: 3, position: 0 } });
+  assertEquals([state.total, state.visited], [4 * 256, 256 + 100 + 2 * 256]);
+  const { pass, size, position } = state.tcp; // which is over
+  assertEquals([pass, size, position, state.pass], [2, 256, 256, 0]);
+});

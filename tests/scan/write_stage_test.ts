@@ -1,0 +1,82 @@
+import { assertEquals } from "@std/assert";
+import { emptyRecord, type ServerRecord } from "../../src/core/record.ts";
+import { newState } from "../../src/scan/scan_state.ts";
+import { WriteStage } from "../../src/scan/write_stage.ts";
+import type { Sink } from "../../src/sinks/sink.ts";
+import { FakeNetwork } from "../../src/testing/fake_network.ts";
+
+/** A stage with one output, whose writes end when the test ends them. */
+function scene() {
+  const log: string[] = [];
+  const writes: PromiseWithResolvers<void>[] = [];
+  const sink: Sink = {
+    write(records) {
+      log.push(`write ${records.length}`);
+      writes.push(Promise.withResolvers());
+      return writes.at(-1)!.promise;
+    },
+    flush: () => Promise.resolve(),
+    position: () => 0,
+    [Symbol.asyncDispose]: () => Promise.resolve(),
+  };
+  const checkpoint = {
+    accepted: (records: readonly ServerRecord[]) => {
+      log.push(`accepted ${records.length}`);
+      return Promise.resolve();
+    },
+    optedOut: () => Promise.resolve(),
+    save: () => Promise.resolve(),
+  };
+  const state = { ...newState("", 0), written: 7 };
+  const clock = new FakeNetwork(1);
+  const failures: string[] = [];
+  const stop = { fail: ({ message }: Error) => void failures.push(message) };
+  const stage = new WriteStage({ sinks: [sink], checkpoint, clock, state }, stop);
+  const add = (count: number) => {
+    for (let i = 0; i < count; i++) stage.add(ROW, () => log.push("through"));
+  };
+  return { log, writes, stage, add, failures };
+}
+
+const ROW = emptyRecord({ address: 0x7f000001, port: 19132 }, 1000);
+
+Deno.test("a row is through when all outputs and the checkpoint's list have it", async () => {
+  const { log, writes, stage, add } = scene();
+  add(1);
+  assertEquals(log, ["write 1"]);
+  assertEquals(stage.written, 7); // those of an earlier part
+  writes[0].resolve();
+  await stage.idle();
+  assertEquals(log, ["write 1", "accepted 1", "through"]);
+  assertEquals(stage.written, 8);
+});
+
+Deno.test("a full queue has room again when its rows are being written", async () => {
+  const { log, writes, stage, add } = scene();
+  add(256); // the first one is written at once
+  assertEquals(stage.room, undefined);
+  add(1);
+  const { room } = stage;
+  let isRoom = false;
+  void room!.then(() => isRoom = true);
+  await Promise.resolve();
+  assertEquals(isRoom, false);
+  writes[0].resolve();
+  await room;
+  assertEquals([log.at(-1), stage.room, writes.length], ["write 256", undefined, 2]);
+  writes[1].resolve();
+  await stage.idle();
+  assertEquals(stage.written, 7 + 257);
+});
+
+Deno.test("when an output fails, rows are lost and counted, and nothing waits any more", async () => {
+  const { log, writes, stage, add, failures } = scene();
+  add(257);
+  const { room } = stage;
+  writes[0].reject(new Error("disk full"));
+  await room;
+  await stage.idle();
+  add(2);
+  assertEquals([stage.lost, stage.written, stage.room], [259, 7, undefined]);
+  assertEquals([failures, log], [["disk full"], ["write 1"]]);
+});

@@ -15,7 +15,7 @@ import { DEFAULTS } from "./settings/defaults.ts";
 
 /** How to query a host. */
 export interface HostQueryOptions {
-  /** The network. */
+  /** What opens sockets and connections, and times them. */
   readonly network: Pick<Network, "clock" | "openSocket" | "dialer">;
   /** Every protocol of the program, in order of rank. */
   readonly allProtocols: readonly Protocol[];
@@ -27,7 +27,7 @@ export interface HostQueryOptions {
   readonly verify: boolean;
   /** Called when descriptors are short. */
   readonly note: (line: string) => void;
-  /** Ends the query. */
+  /** Ends the query: no further endpoint is queried. */
   readonly signal: AbortSignal;
 }
 
@@ -35,7 +35,7 @@ export interface HostQueryOptions {
 export interface QueriedEndpoint {
   /** The endpoint, and why it was queried. */
   readonly asked: Questions;
-  /** The reply. */
+  /** What replied, and how each exchange ended. */
   readonly server: QueriedServer;
 }
 

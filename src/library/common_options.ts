@@ -64,9 +64,9 @@ export function signalOf({ signal }: CommonOptions): AbortSignal {
 
 /** A number within bounds. */
 interface Bounds {
-  /** The least that is allowed. */
+  /** The least value that is allowed. */
   readonly least: number;
-  /** The most. */
+  /** The greatest value that is allowed. */
   readonly most: number;
   /** Whether fractions are allowed. Default: no. */
   readonly fractions?: boolean;

@@ -13,7 +13,7 @@ import { settingsOf } from "./scan_options.ts";
 
 /** What opens the shared sockets of a scan. */
 export interface SocketOpener {
-  /** The engine's name. */
+  /** The engine: of `fastest` the one that was chosen. */
   readonly name: string;
   /** Opens a socket on an address of ours, 0 for any, and a port, 0 for any. */
   readonly open: (local: Endpoint) => DatagramSocket;

@@ -66,7 +66,7 @@ export class FakeStreams implements Dialer {
     this.random = new Random(seed);
   }
 
-  /** Places a host. */
+  /** Places a host that accepts connections, or what fails in its place. */
   host(endpoint: Endpoint, door: Door): void {
     this.#doors.set(endpointKey(endpoint), door);
   }

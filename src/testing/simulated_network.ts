@@ -42,7 +42,7 @@ export interface SimulatedNetworkOptions {
   readonly faults?: Faults;
 }
 
-/** One simulated server. */
+/** Where a simulated server stands, and what it publishes. */
 export interface SimulatedServerPlan {
   /** Its address; its port is the usual one of its software. */
   readonly host: string;
@@ -113,7 +113,7 @@ function rangeOf(text: string): Range {
 export class SimulatedNetwork implements Network {
   /** The datagrams: their faults, and what was sent. */
   readonly datagrams: FakeNetwork;
-  /** The connections. */
+  /** The connections: their faults, and which were begun. */
   readonly streams: FakeStreams;
   /** What was noted as opted out. */
   readonly optedOut: Address[] = [];
@@ -223,7 +223,7 @@ export class SimulatedNetwork implements Network {
   }
 }
 
-/** 255.255.255.255. */
+/** The limited broadcast address, 255.255.255.255. */
 const EVERYBODY = 0xffffffff;
 
 /** The interface of a machine on an address of a network: `192.168.1.2/24`. */

@@ -37,7 +37,7 @@ export interface DiscoveryOptions extends
     "networks" | "ports" | "watch" | "listenMs" | "players" | "neighbours" | "onServer" | "signal"
   >,
   Pick<DiscoverySetup, "optedOut" | "shortage"> {
-  /** The sockets. */
+  /** What opens the sockets, and times them. */
   readonly network: Network;
   /** Every protocol of the program, in order of rank. */
   readonly allProtocols: readonly Protocol[];

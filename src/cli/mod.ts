@@ -10,7 +10,7 @@ import { redact, redactError } from "../core/redact.ts";
 import { PROTOCOLS } from "../protocols/list.ts";
 import type { Protocol } from "../protocols/protocol.ts";
 import { WriteError } from "../sinks/sink.ts";
-import { StoreError } from "../store/store.ts";
+import { StoreError } from "../store/database/database.ts";
 import { closestName } from "../core/closest_name.ts";
 import { print, tellError, tellLine } from "./term/console.ts";
 import { type Command, COMMANDS } from "./options/commands.ts";

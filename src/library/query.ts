@@ -4,7 +4,7 @@
  * @module
  */
 import { queryHost } from "../app/query_host.ts";
-import { chosenProtocols, chosenVerify } from "../app/settings/scan_settings.ts";
+import { chosenProtocols, chosenVerify } from "../app/settings/chosen_protocols.ts";
 import { locate } from "../app/targets/locate_server.ts";
 import type { ServerRecord } from "../core/record.ts";
 import { PROTOCOLS } from "../protocols/list.ts";

@@ -5,8 +5,8 @@
  */
 import { ENGINE_CHOICES, type EngineChoice } from "../app/engines/engine_names.ts";
 import { DEFAULTS } from "../app/settings/defaults.ts";
+import { chosenProtocols } from "../app/settings/chosen_protocols.ts";
 import {
-  chosenProtocols,
   type ScanChoices,
   type ScanSettings,
   scanSettings,

@@ -5,7 +5,8 @@
  */
 import { openPollingSockets, type PollingSettings } from "../app/engines/watch_sockets.ts";
 import { DEFAULTS } from "../app/settings/defaults.ts";
-import { chosenProtocols, streamLimits } from "../app/settings/scan_settings.ts";
+import { chosenProtocols } from "../app/settings/chosen_protocols.ts";
+import { streamLimits } from "../app/settings/scan_settings.ts";
 import { readWatchTargets } from "../app/targets/watch_targets.ts";
 import type { Address } from "../core/address.ts";
 import { PROTOCOLS } from "../protocols/list.ts";

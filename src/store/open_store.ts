@@ -5,13 +5,12 @@
  */
 import { InputError } from "../core/errors.ts";
 import { sleep, systemClock } from "../net/clock.ts";
-import { type Database, Unavailable } from "./database/database.ts";
+import { type Database, StoreError, Unavailable } from "./database/database.ts";
 import { checkVersion, migrate, upgrade } from "./database/migrate.ts";
 import { openPostgres } from "./database/postgres.ts";
 import type { DatabaseLocation } from "./database_location.ts";
 import type { PostgresLocation } from "./database/postgres_url.ts";
 import { openSqlite, type SqliteOptions } from "./database/sqlite.ts";
-import { StoreError } from "./store.ts";
 
 /** How to resolve paths and passwords, which depend on the process. */
 export interface ConnectionEnvironment {

@@ -11,15 +11,9 @@ import {
   type ServerRecord,
 } from "../core/record.ts";
 import { linesOf } from "../core/text.ts";
-import { type Database, Unavailable } from "./database/database.ts";
+import { type Database, StoreError, Unavailable } from "./database/database.ts";
 import { type ResumedScan, serversWithRow } from "./scan_rows.ts";
-import {
-  type ScanEnd,
-  type ScanStart,
-  type Store,
-  StoreError,
-  withDatabaseErrors,
-} from "./store.ts";
+import { type ScanEnd, type ScanStart, type Store, withDatabaseErrors } from "./store.ts";
 
 /** Options of a {@linkcode SpillingStore}. */
 export interface SpillOptions {

@@ -4,17 +4,11 @@
  * @module
  */
 import type { ServerRecord } from "../core/record.ts";
-import type { Database } from "./database/database.ts";
+import { type Database, StoreError } from "./database/database.ts";
 import type { InterviewScope } from "./kept_columns.ts";
 import { type Coverage, markMissing } from "./missing_servers.ts";
 import { type OptOut, writeOptOuts } from "./opt_outs.ts";
 import { writeScanRecords } from "./record_writer.ts";
-
-/** A database could not be read or written. The message names the database and the reason. */
-export class StoreError extends Error {
-  /** Always `"StoreError"`. */
-  override readonly name = "StoreError";
-}
 
 /** The start of a scan or watch: a row of the table `scans`. */
 export interface ScanStart {

@@ -9,11 +9,11 @@ import {
   type RecordWithAttachments,
   type ServerRecord,
 } from "../../src/core/record.ts";
-import type { Database } from "../../src/store/database/database.ts";
+import { type Database, StoreError } from "../../src/store/database/database.ts";
 import { parseDatabaseLocation } from "../../src/store/database_location.ts";
 import { openStore } from "../../src/store/open_store.ts";
 import { SpillingStore } from "../../src/store/spilling_store.ts";
-import { type ScanEnd, Store, StoreError, withDatabaseErrors } from "../../src/store/store.ts";
+import { type ScanEnd, Store, withDatabaseErrors } from "../../src/store/store.ts";
 import { writeImportedRecords } from "../../src/store/record_writer.ts";
 import { all } from "./databases.ts";
 import { record } from "./records.ts";

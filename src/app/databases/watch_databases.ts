@@ -5,12 +5,12 @@
  */
 import { InputError } from "../../core/errors.ts";
 import { systemClock } from "../../net/clock.ts";
-import { type Database, Unavailable } from "../../store/database/database.ts";
+import { type Database, StoreError, Unavailable } from "../../store/database/database.ts";
 import { readOptOuts } from "../../store/opt_outs.ts";
 import { type DatabaseLocation, parseDatabaseLocation } from "../../store/database_location.ts";
 import { openExisting, openStore } from "../../store/open_store.ts";
 import { writePolls } from "../../store/poll_writer.ts";
-import { Store, StoreError, withDatabaseErrors } from "../../store/store.ts";
+import { Store, withDatabaseErrors } from "../../store/store.ts";
 import type { Range } from "../../targets/ranges.ts";
 import { Journal, type WatchCounts, type WatchRules } from "../../watch/mod.ts";
 import { Interrupted, onInterrupt } from "../interrupt_signals.ts";

@@ -4,7 +4,6 @@
  * @module
  */
 import type { Address } from "../../core/address.ts";
-import { closestName } from "../../core/closest_name.ts";
 import { InputError } from "../../core/errors.ts";
 import { STREAM_LIMITS, type StreamLimits } from "../../net/stream_link.ts";
 import type { Limits } from "../../net/throttle.ts";
@@ -19,6 +18,7 @@ import { defaultSpeed } from "../../targets/permission.ts";
 import { parsePorts, type Ports } from "../../targets/ports.ts";
 import type { Shard } from "../../targets/space.ts";
 import { rateOf } from "./bandwidth.ts";
+import { chosenVerify } from "./chosen_protocols.ts";
 import { DEFAULTS } from "./defaults.ts";
 import type { EngineChoice } from "../engines/engine_names.ts";
 import { usualPorts } from "../../protocols/usual_ports.ts";
@@ -176,50 +176,6 @@ export function streamLimits(timeoutMs: number | undefined): StreamLimits {
   if (timeoutMs === undefined) return STREAM_LIMITS;
   const [connectMs, firstByteMs, totalMs] = [timeoutMs, timeoutMs, 2 * timeoutMs];
   return { ...STREAM_LIMITS, connectMs, firstByteMs, totalMs };
-}
-
-/**
- * The protocols that names choose, in the order of their passes.
- *
- * @throws InputError for a name that no protocol has, and for no name.
- */
-export function chosenProtocols(
-  names: readonly string[] | undefined,
-  allProtocols: readonly Protocol[] = PROTOCOLS,
-): readonly Protocol[] {
-  if (names === undefined) return usualProtocols(allProtocols);
-  const known = allProtocols.map(({ name }) => name);
-  for (const name of names) {
-    if (known.includes(name)) continue;
-    const meant = closestName(name, known);
-    const hint = meant === undefined ? "" : `; did you mean ${meant}?`;
-    throw new InputError(
-      `Cannot look for protocol "${name}": known are ${known.join(", ")}${hint}`,
-    );
-  }
-  if (names.length === 0) throw new InputError("Cannot look for no protocol: --protocol is empty");
-  return allProtocols.filter(({ name }) => names.includes(name));
-}
-
-/**
- * Whether `--verify` is given.
- *
- * @throws InputError when none of the chosen protocols can verify a server.
- */
-export function chosenVerify(
-  { verify: given }: { readonly verify: boolean },
-  protocols: readonly Protocol[],
-  allProtocols: readonly Protocol[],
-): boolean {
-  if (!given) return false;
-  if (protocols.some(({ verify }) => verify !== undefined)) return true;
-  const able = allProtocols.filter(({ verify }) => verify !== undefined);
-  throw new InputError(
-    `Cannot use --verify with --protocol ${protocols.map(({ name }) => name).join(",")}: ` +
-      (able.length === 0
-        ? "no protocol verifies servers"
-        : `it wants one of ${able.map(({ name }) => name).join(", ")}`),
-  );
 }
 
 /** The ports of `--ports`, by protocol and version of the Internet Protocol. */

@@ -19,7 +19,7 @@ import { onInterrupt } from "../../app/interrupt_signals.ts";
 import { type HostQueryOptions, type QueriedEndpoint, queryHost } from "../../app/query_host.ts";
 import { systemNetwork } from "../../app/system_network.ts";
 import { locate, type Located } from "../../app/targets/locate_server.ts";
-import { chosenVerify } from "../../app/settings/scan_settings.ts";
+import { chosenVerify } from "../../app/settings/chosen_protocols.ts";
 import { describe, useColor } from "../term/server_description.ts";
 
 /** Hosts that are queried at the same time. */

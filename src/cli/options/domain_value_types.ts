@@ -4,7 +4,8 @@
  * @module
  */
 import { type MetricsPlace, parseMetrics } from "../../app/metrics/metrics_place.ts";
-import { chosenProtocols, type WrittenPorts } from "../../app/settings/scan_settings.ts";
+import { chosenProtocols } from "../../app/settings/chosen_protocols.ts";
+import type { WrittenPorts } from "../../app/settings/scan_settings.ts";
 import { type Address, parseAddress } from "../../core/address.ts";
 import { closestName } from "../../core/closest_name.ts";
 import { InputError } from "../../core/errors.ts";

@@ -15,7 +15,7 @@ import {
   Unavailable,
   type Value,
 } from "./database.ts";
-import { StoreError } from "../store.ts";
+import { StoreError } from "../database/database.ts";
 
 /** Default of {@linkcode SqliteOptions.busyMs}. */
 const BUSY_MS = 5000;

@@ -11,7 +11,7 @@ import { systemClock } from "../../../src/net/clock.ts";
 import { WriteError } from "../../../src/sinks/sink.ts";
 import { parseDatabaseLocation } from "../../../src/store/database_location.ts";
 import { openStore } from "../../../src/store/open_store.ts";
-import { StoreError } from "../../../src/store/store.ts";
+import { StoreError } from "../../../src/store/database/database.ts";
 import type { WatchEvent } from "../../../src/watch/mod.ts";
 import { FULL, withFault, withMessages } from "../failing_streams.ts";
 

@@ -1,12 +1,12 @@
 /** Covers src/store/database/database.ts and src/store/database/migrate.ts. */
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { InputError } from "../../../src/core/errors.ts";
-import { Unavailable } from "../../../src/store/database/database.ts";
+import { StoreError, Unavailable } from "../../../src/store/database/database.ts";
 import { checkVersion, migrate, MIGRATIONS } from "../../../src/store/database/migrate.ts";
 import { parseDatabaseLocation } from "../../../src/store/database_location.ts";
 import { openStore, readStore } from "../../../src/store/open_store.ts";
 import { openSqlite } from "../../../src/store/database/sqlite.ts";
-import { Store, StoreError } from "../../../src/store/store.ts";
+import { Store } from "../../../src/store/store.ts";
 import { all } from "../databases.ts";
 import { record } from "../records.ts";
 import { syncedBy } from "../synced.ts";

@@ -19,9 +19,6 @@ export interface Coverage {
   readonly includes: (address: Address, port: number, protocols: readonly string[]) => boolean;
 }
 
-/** Default number of failed scans or polls in a row after which a server counts as offline. */
-export const DOWN_AFTER = 3;
-
 /** Servers per transaction. */
 const PAGE = 1000;
 /** Above this number of ranges, one query reads the servers of all addresses. */

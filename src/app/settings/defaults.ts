@@ -9,7 +9,7 @@
 export const DEFAULTS = {
   /** How long a reply is awaited, milliseconds; over TCP see {@linkcode STREAM_LIMITS}. */
   timeoutMs: 1500,
-  scan: { retries: 1, concurrency: 256 },
+  scan: { retries: 1, concurrency: 256, downAfter: 3 },
   query: { retries: 1 },
   /** How long discovery takes where it does not go on until Ctrl-C, seconds. */
   lan: { once: 3 },

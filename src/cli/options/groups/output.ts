@@ -8,7 +8,6 @@ import { OUTPUT_FORMATS } from "../../../app/outputs/output_formats.ts";
 import { ROW_ORDERS } from "../../../app/outputs/sorting_sink.ts";
 import { DEFAULTS } from "../../../app/settings/defaults.ts";
 import { FIELDS } from "../../../core/record.ts";
-import { DOWN_AFTER } from "../../../store/missing_servers.ts";
 import { SERVER_ORDERS, STORED_FIELDS } from "../../../store/server_queries.ts";
 import { columnList, PAST_TIME } from "../domain_value_types.ts";
 import type { OptionGroup } from "../option.ts";
@@ -144,7 +143,7 @@ export const OUTPUT = {
       name: "down-after",
       commands: ["scan"],
       takes: wholeNumber(1, 1000),
-      default: `${DOWN_AFTER}`,
+      default: `${DEFAULTS.scan.downAfter}`,
       help: "scans without a reply after which a server is offline",
     },
     {

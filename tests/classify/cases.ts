@@ -5,7 +5,7 @@
  *   alone, before there were rules, and no rule is written to suit it.
  * - golden.json: the expected labels of the golden messages.
  * - real.json: recorded replies of real servers.
- * - the fleet: what it says that is to be concluded of each kind (src/fleet/simulate/expected_labels.ts).
+ * - the fleet: its expected labels of each kind of server (src/fleet/simulate/expected_labels.ts).
  *
  *     deno run tests/classify/table.ts    prints the results
  */

@@ -15,7 +15,7 @@ class Timers {
     this.#callbacks.delete(timer);
   }
 
-  /** Fires all that are set; says whether there were any. */
+  /** Fires all pending timers; returns whether there were any. */
   fire(): boolean {
     const callbacks = [...this.#callbacks.values()];
     this.#callbacks.clear();

@@ -23,7 +23,7 @@ export function flagsOf(value: unknown): readonly string[] {
 
 /**
  * Holds a prefix of a message against the rule: it is another message, an error, or a value with a
- * flag that says that it is a part, and never the value of the whole.
+ * flag that marks it as incomplete, and never the value of the whole.
  */
 export function part(decoder: Decoder, whole: Uint8Array, size: number): void {
   const value = attempt(decoder, whole.slice(0, size));
@@ -42,8 +42,8 @@ export function part(decoder: Decoder, whole: Uint8Array, size: number): void {
 }
 
 /**
- * Some messages hold a complete shorter one, and the format has no length that tells: requests
- * (basic in full, 25-byte in 33-byte pings), NULs that fill up a handshake's answer, data and
+ * Some messages contain a complete shorter one, and their format has no length field: requests
+ * (basic in full, 25-byte in 33-byte pings), NULs that pad the reply to a handshake, data and
  * frames that nothing ends. Their values differ in that alone.
  */
 function isShorterMessage(full: unknown, part: unknown): boolean {

@@ -24,7 +24,7 @@ const ID = Uint8Array.of(1, 2, 3, 4);
 const SESSION = 0x01020304;
 const challenge = (text: string, ...more: number[]) => concat([9], ID, encodeLatin1(text), more);
 
-Deno.test("a request is told from other datagrams, and a cut request names its missing field", () => {
+Deno.test("a request is distinguished from other datagrams, and a cut request names its missing field", () => {
   const read = (hex: string) => decodeQueryRequest(Uint8Array.fromHex(hex));
   assertEquals(read("0101020304050607"), undefined);
   assertEquals(read("fefc0901020304"), undefined);

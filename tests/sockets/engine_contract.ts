@@ -8,16 +8,16 @@ import type { Endpoint } from "../../src/core/address.ts";
 import { Endpoints } from "../../src/core/endpoints.ts";
 import type { DatagramSocket } from "../../src/net/socket.ts";
 
-/** Opens sockets of an engine. */
+/** Opens a socket of an engine on a local endpoint. */
 export type Opener = (local: Endpoint) => DatagramSocket;
 
 /** An engine under test. */
 export interface Tested {
-  /** Its name in the tests' names. */
+  /** The engine's name in test names. */
   readonly name: string;
-  /** The address of IPv4 that all its sockets have. */
+  /** The IPv4 address of its sockets. */
   readonly address: number;
-  /** Runs a test with it. */
+  /** Runs a test with a function that opens its sockets. */
   readonly run: (test: (open: Opener) => Promise<void>) => Promise<void>;
 }
 
@@ -51,14 +51,17 @@ const testsWith = (ours: number): Record<string, (open: Opener) => Promise<void>
       await listening;
     }
   },
-  async "a batch goes out slot by slot, each with its own bytes"(open) {
+  async "a batch sends each slot with its own bytes"(open) {
     for (const address of [ours, 1n]) {
       await using a = open({ address, port: 0 });
       await using b = open({ address, port: 0 });
       const { promise, resolve } = Promise.withResolvers<void>();
       const got: string[] = [];
       const late: number[] = [];
-      /** How much later its time is than what was asked for, microseconds; it is cut out. */
+      /**
+       * Removes the time from a datagram, and returns its delay since the batch was filled,
+       * microseconds.
+       */
       const cut = (datagram: Uint8Array, at: number, clock: number) => {
         late.push(new DataView(datagram.buffer, datagram.byteOffset + at).getUint32(0) - clock);
         datagram.fill(0, at, at + 4);
@@ -89,7 +92,7 @@ const testsWith = (ours: number): Record<string, (open: Opener) => Promise<void>
       assert(late.every((us) => us >= 0 && us < 1_000_000), `late by ${late} us`);
     }
   },
-  async "what the system refuses is counted, and not fatal"(open) {
+  async "a refusal of the system is counted, and not fatal"(open) {
     await using socket = open({ address: ours, port: 0 });
     await using heard = open({ address: ours, port: 0 });
     assertEquals(await socket.send(new Uint8Array(70_000), { address: ours, port: 9 }), false);
@@ -110,7 +113,7 @@ const testsWith = (ours: number): Record<string, (open: Opener) => Promise<void>
     await promise;
     assertEquals(got, [1, 4, 5, 6]);
   },
-  async "a closed socket ends quietly; a port that is taken does not open"(open) {
+  async "a closed socket ends without an error; a port in use does not open"(open) {
     const socket = open({ address: ours, port: 0 });
     const listening = socket.listen(() => {});
     assertThrows(() => open({ address: ours, port: socket.port }), Deno.errors.AddrInUse);
@@ -123,7 +126,7 @@ const testsWith = (ours: number): Record<string, (open: Opener) => Promise<void>
     assertEquals([...socket.errors.send], []);
     await socket[Symbol.asyncDispose]();
   },
-  async "a socket that is closed in mid-batch sends no more"(open) {
+  async "a socket that is closed within a batch stops sending"(open) {
     const socket = open({ address: ours, port: 0 });
     await using heard = open({ address: ours, port: 0 });
     void socket.listen(() => void socket[Symbol.asyncDispose]());
@@ -135,7 +138,7 @@ const testsWith = (ours: number): Record<string, (open: Opener) => Promise<void>
       await new Promise((resolve) => setTimeout(resolve));
     }
   },
-  async "what a receiver throws reaches whoever listens"(open) {
+  async "an error of a receiver rejects listen()"(open) {
     await using a = open({ address: ours, port: 0 });
     await using b = open({ address: ours, port: 0 });
     const listening = b.listen(() => {
@@ -144,7 +147,7 @@ const testsWith = (ours: number): Record<string, (open: Opener) => Promise<void>
     await a.send(Uint8Array.of(1), { address: ours, port: b.port });
     await assertRejects(() => listening, RangeError, "broken");
   },
-  async "who has no room keeps datagrams waiting, and gets them all"(open) {
+  async "a receiver without capacity gets all datagrams later"(open) {
     await using a = open({ address: ours, port: 0 });
     await using b = open({ address: ours, port: 0 });
     const got: number[] = [];
@@ -169,9 +172,9 @@ const testsWith = (ours: number): Record<string, (open: Opener) => Promise<void>
     await b.drained();
     assertEquals(got, wanted);
     await b[Symbol.asyncDispose]();
-    await b.drained(); // nothing comes any more
+    await b.drained(); // no further datagram arrives
   },
-  async "receiving goes on while somebody sends all the time"(open) {
+  async "receiving continues during constant sending"(open) {
     await using a = open({ address: ours, port: 0 });
     await using b = open({ address: ours, port: 0 });
     let heard = 0;

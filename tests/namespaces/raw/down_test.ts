@@ -1,4 +1,4 @@
-/** Interfaces that go down, and away, while something is to be sent. */
+/** Sending on interfaces that go down or are removed. */
 import { assertEquals, assertRejects } from "@std/assert";
 import { Endpoints } from "../../../src/core/endpoints.ts";
 import { HEADERS } from "../../../src/net/linux/batch/ethernet_frames.ts";
@@ -26,7 +26,7 @@ const OPENINGS: Record<string, Opening> = {
   },
 };
 
-/** Two sockets on a pair of their own, whose near end can be taken down. */
+/** Two sockets on a veth pair of their own, whose near end can be taken down. */
 async function onPair(
   open: Opening,
   test: (
@@ -48,12 +48,12 @@ async function onPair(
     const targets = Endpoints.of({ address: 0x0a500001, port: 9 });
     await test(socket, targets, arrived);
   } finally {
-    await system("ip link delete near1").catch(() => {}); // a test may have done that
+    await system("ip link delete near1").catch(() => {}); // a test may have deleted it already
   }
 }
 
 for (const [name, open] of Object.entries(OPENINGS)) {
-  Deno.test(`${name}: while the interface is down a batch waits, and then leaves once`, () =>
+  Deno.test(`${name}: a batch waits while the interface is down, and is then sent once`, () =>
     onPair(open, async (socket, targets, arrived) => {
       const batch = socket.batch({ template: new Uint8Array(33) }, 64);
       for (let i = 0; i < 64; i++) batch.add(targets, 0, 0, 0);
@@ -68,7 +68,7 @@ for (const [name, open] of Object.entries(OPENINGS)) {
       assertEquals(await arrived() - before, 64);
     }));
 
-  Deno.test(`${name}: nobody waits for it who is to end, nor where it is gone`, () =>
+  Deno.test(`${name}: a wait ends when it is cancelled, or when the interface is removed`, () =>
     onPair(open, async (socket, targets) => {
       const batch = socket.batch({ template: new Uint8Array(33) }, 64);
       for (let i = 0; i < 64; i++) batch.add(targets, 0, 0, 0);
@@ -85,9 +85,9 @@ for (const [name, open] of Object.entries(OPENINGS)) {
 }
 
 for (const name of ["packet with a thread", "xdp with a thread"]) {
-  Deno.test(`${name}: batches that wait behind each other leave once each`, () =>
+  Deno.test(`${name}: several waiting batches are sent once each`, () =>
     onPair(OPENINGS[name], async (socket, targets, arrived) => {
-      // Each is of another length, which tells whose frames have left.
+      // The batches differ in length, which identifies their frames.
       const sizes = [64, 7, 30];
       const lengths = [33, 66, 99];
       const batches = sizes.map((size, i) => {

@@ -14,7 +14,7 @@ import { XdpSocket } from "../../../src/net/linux/xdp/xdp_socket.ts";
 import { XdpSender } from "../../../src/net/linux/xdp_sender.ts";
 import { indexOf, OURS, ROUTE } from "./place.ts";
 
-/** Opens sockets whose frames go out by the one end to ourselves, and come in by the other. */
+/** Opens sockets whose frames leave by one end of the pair and arrive at the other. */
 function opener(outlet: FrameSender, thread?: SendThread): Opener {
   return (local) => {
     if (typeof local.address === "bigint") return openUdpSocket(local, { thread });

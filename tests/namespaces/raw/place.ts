@@ -1,4 +1,4 @@
-/** What `../engines.sh` sets up, for tests. */
+/** The network that `../engines.sh` sets up, for tests. */
 import { requestNetlink } from "../../../src/net/linux/netlink/netlink_request.ts";
 import { Libc } from "../../../src/net/linux/ffi/libc.ts";
 import { encodeLinksRequest } from "../../../src/net/linux/netlink/rtnetlink.ts";
@@ -6,10 +6,10 @@ import type { FrameRoute } from "../../../src/net/linux/frame_socket.ts";
 
 /** The address of the near end. */
 export const OURS = 0x0a4f0001;
-/** The gateway: the far end's MAC. */
+/** The MAC of the gateway, which is the far end. */
 export const GATEWAY = 0x0a4f00fe;
 
-/** Frames for everybody from the near end to the far one. */
+/** A route of frames to all addresses, from the near end to the far one. */
 export const ROUTE: FrameRoute = {
   source: OURS,
   sourceMac: Uint8Array.of(2, 0, 0, 0, 0, 1),
@@ -29,7 +29,7 @@ export function indexOf(name: string): number {
   throw new Error(`There is no ${name}: run tests/namespaces/engines.sh`);
 }
 
-/** Runs a command of the system, and gives what it prints. */
+/** Runs a system command, and returns its output. */
 export async function system(command: string): Promise<string> {
   const [program, ...args] = command.split(" ");
   const { code, stdout, stderr } = await new Deno.Command(program, { args }).output();

@@ -12,8 +12,8 @@ const permissions = ["--allow-net", "--allow-ffi", ...SCAN.filter((one) => !one.
 const FRAMERS = ["packet", "xdp"];
 const scan = (...args: string[]): Promise<Finished> => run(["scan", ...args], { permissions });
 
-Deno.test("the dry run names the engine and the way of its frames, and sends nothing", async () => {
-  await system("ip neighbour delete 10.79.0.254 dev near0"); // it would have to be asked for
+Deno.test("the dry run prints the engine and its next hop, and sends nothing", async () => {
+  await system("ip neighbour delete 10.79.0.254 dev near0"); // its MAC would need an ARP request
   for (const name of FRAMERS) {
     const some = await scan("10.80.0.0/24", "10.82.0.0/30", "--engine", name, "--dry-run");
     const way = "over near0 to 10.79.0.254, 4 targets by udp";
@@ -28,7 +28,7 @@ Deno.test("the dry run names the engine and the way of its frames, and sends not
   await system("ip neighbour replace 10.79.0.254 lladdr 02:00:00:00:00:fe dev near0");
 });
 
-Deno.test("where frames have no place the system's sockets are used, and it is said", async () => {
+Deno.test("without a route for frames the system's sockets are used, with a message", async () => {
   for (const name of FRAMERS) {
     const { code, stdout, stderr } = await scan("127.0.0.1", "--engine", name, "--dry-run");
     assertEquals([code, stderr], [
@@ -45,7 +45,7 @@ Deno.test("where frames have no place the system's sockets are used, and it is s
   );
 });
 
-Deno.test("an interface that is not there, and a gateway that is silent, are input errors", async () => {
+Deno.test("a missing interface and an unresponsive gateway are input errors", async () => {
   const args = ["10.80.0.0/30", "--engine", "packet"];
   const unknown = await scan(...args, "--interface", "eth9", "--dry-run");
   assertEquals(unknown.code, 2);
@@ -73,7 +73,7 @@ Deno.test("an interface that is not there, and a gateway that is silent, are inp
   await system("ip neighbour replace 10.79.0.254 lladdr 02:00:00:00:00:fe dev near0");
 });
 
-Deno.test("without the capability it is said what to grant, and the fastest is another", async () => {
+Deno.test("without the capability a message names it, and the next fastest engine is used", async () => {
   const main = new URL("../../../main.ts", import.meta.url).pathname;
   const without = async (engine: string) =>
     await finish(
@@ -102,7 +102,7 @@ Deno.test("without the capability it is said what to grant, and the fastest is a
   assertStringIncludes(best.stderr, "engine udp, not ");
 });
 
-Deno.test("who is no further than the system itself is asked by it, from the same port", async () => {
+Deno.test("targets on the link itself are probed through the system, from the same port", async () => {
   for (const name of FRAMERS) {
     await system("ip address add 10.80.0.7/32 dev far0");
     await using server = openUdpSocket({ address: 0x0a500007, port: 19132 });
@@ -111,18 +111,18 @@ Deno.test("who is no further than the system itself is asked by it, from the sam
       heard.push(`${from.address === OURS} ${from.port} ${datagram.length}`);
     });
     const { code, stderr } = await scan(
-      ...["10.80.0.0/24", "--engine", name, "--protocol", "raknet", "--source-port", "40007"],
+      ...["10.80.0.0/24", "-v", "--engine", name, "--protocol", "raknet", "--source-port", "40007"],
       ...["--net-rate", "off", "--retries", "0", "--cooldown", "100ms", "--source-ip", "10.79.0.1"],
     );
     assertEquals(code, 0, stderr);
-    assertMatch(stderr, /^UDP: sent 256 probes; /m);
-    assertMatch(stderr, new RegExp(`^engine ${name}, receive buffer`, "m"));
+    assertMatch(stderr, /^UDP: sent 256 probes in /m);
+    assertMatch(stderr, new RegExp(`^engine: ${name}, receive buffer`, "m"));
     assertEquals(heard, ["true 40007 33"]);
     await system("ip address delete 10.80.0.7/32 dev far0");
   }
 });
 
-Deno.test("what the system refuses is told by its name, once, and summed up", async () => {
+Deno.test("refusals of the system are reported once by error name, with their number", async () => {
   await system("ip route add prohibit 10.86.0.0/24");
   const { code, stderr } = await scan(
     ...["10.86.0.0/24", "10.80.0.0/30", "--engine", "packet", "--protocol", "raknet"],
@@ -134,13 +134,13 @@ Deno.test("what the system refuses is told by its name, once, and summed up", as
   assertEquals(stderr.match(/the system refuses datagrams \(EACCES\)/g)?.length, 1);
 });
 
-Deno.test("each thread takes a queue; where there are too few, it is an input error", async () => {
+Deno.test("each sender thread uses a queue; too few queues are an input error", async () => {
   const many = await scan("10.80.0.0/30", "--engine", "xdp", "--threads", "9");
   assertEquals(many.code, 2);
   assertMatch(many.stderr, /Cannot use --threads 9: the interface has no send queue [28]/);
   for (const name of FRAMERS) {
     const { code, stderr } = await scan(
-      ...["10.80.0.0/22", "--engine", name, "--threads", "2", "--protocol", "raknet"],
+      ...["10.80.0.0/22", "-v", "--engine", name, "--threads", "2", "--protocol", "raknet"],
       ...["--rate", "100k", "--net-rate", "off", "--retries", "0", "--cooldown", "50ms"],
     );
     assertEquals(code, 0, stderr);

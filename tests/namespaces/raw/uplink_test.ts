@@ -15,10 +15,10 @@ import { AddressesBehindGateway } from "../../../src/net/linux/netlink/routing_t
 import { findGatewayMac, findUplink, NoUplink } from "../../../src/net/linux/netlink/uplink.ts";
 import { GATEWAY, indexOf, OURS, system } from "./place.ts";
 
-/** Addresses that can be targets. */
+/** The address ranges of possible targets. */
 const ALL = [{ start: 2 ** 24, end: 0x7f000000 }, { start: 2 ** 31, end: 0xe0000000 }];
 
-Deno.test("who is behind the gateway is whom the kernel sends there", () => {
+Deno.test("the addresses behind the gateway are those that the kernel routes there", () => {
   using libc = new Libc();
   const uplink = findUplink(libc, { targets: ALL });
   assertEquals([uplink.source, uplink.gateway], [OURS, GATEWAY]);
@@ -46,7 +46,7 @@ function kernelSendsThere(libc: Libc, address: number, index: number): boolean {
     const [answer] = requestNetlink(libc, encodeRouteRequest(address));
     if (answer === "done" || !("route" in answer)) throw new Error("the kernel says no route");
     const { gateway, interface: over, type } = answer.route;
-    // Of several hops the kernel draws one; those are left to it.
+    // Of several hops the kernel chooses one at random, so these routes are skipped.
     const isShared = address >>> 16 === 0x0a55;
     return !isShared && gateway === GATEWAY && over === index && type === 1;
   } catch (error) {
@@ -55,7 +55,7 @@ function kernelSendsThere(libc: Libc, address: number, index: number): boolean {
   }
 }
 
-Deno.test("where frames have no place it is said why", async () => {
+Deno.test("a message gives the reason without a route for frames", async () => {
   using libc = new Libc();
   const why = (targets: { start: number; end: number }[], over?: string) =>
     assertThrows(() => findUplink(libc, { targets, interface: over }), NoUplink).message;
@@ -81,7 +81,7 @@ Deno.test("where frames have no place it is said why", async () => {
   );
 });
 
-Deno.test("the gateway's MAC is what the system knows, or what the gateway answers", async () => {
+Deno.test("the gateway's MAC is that of the ARP table, or of an ARP reply", async () => {
   using libc = new Libc();
   const uplink = findUplink(libc, { targets: ALL });
   const MAC = Uint8Array.of(2, 0, 0, 0, 0, 0xfe);

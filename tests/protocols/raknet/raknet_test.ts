@@ -273,7 +273,7 @@ Deno.test("refusals are decoded by id, each with its reason", () => {
   assertEquals(decodeRefusal(Uint8Array.of(0x13)), undefined);
 });
 
-Deno.test("out-of-band advertisements are told from other out-of-band data", () => {
+Deno.test("out-of-band advertisements are distinguished from other out-of-band data", () => {
   const bytes = encodeAdvertiseSystem({ guid: 7n, data: utf8("hello") });
   assertEquals(decodeAdvertiseSystem(bytes), { guid: 7n, data: utf8("hello") });
   const other = bytes.slice();

@@ -277,7 +277,7 @@ Deno.test("JSON: invalid UTF-8 and unescaped control characters are flagged", ()
   assertEquals(parseBoundedJson(utf8("\n[\t1 ]")), { value: [1], flags: [] });
 });
 
-Deno.test("numbers: whole, loose and invalid ones are told apart", () => {
+Deno.test("numbers: whole, loose and invalid ones are distinguished", () => {
   const read = (max: unknown) => {
     const java = status({ players: { max } });
     return [java.max, ...java.flags, ...java.unread.values()];

@@ -177,13 +177,14 @@ async function report(
 }
 
 function tellSummary(
-  { options: { verbose }, chosen, outputs, stores, resumed, plan }: ScanJob,
+  { options: { verbose }, given: { given }, chosen, outputs, stores, resumed, plan }: ScanJob,
   state: ScanState,
   end: ScanEnd,
   { unread, tally }: OpenedOutputs,
 ): void {
   const places = [...outputs, ...stores.places].filter((_, i) => !unread.has(i));
-  summary(state, end, { outputs: places, retries: chosen.retries, verbose }).forEach(tellLine);
+  const scope = { outputs: places, retries: chosen.retries, given, verbose };
+  summary(state, end, scope).forEach(tellLine);
   unprobedLines(plan).forEach(tellLine);
   // Rows that no output took were counted too, and those of an earlier run were not.
   if (state.lost === 0) tally.lines(resumed && "of this run", verbose).forEach(tellLine);

@@ -4,15 +4,9 @@
  * @module
  */
 import type { ScanEnd } from "../../scan/scan_setup.ts";
-import {
-  type EndReason,
-  MOST_NAMED,
-  type OmittedEndpoint,
-  type ScanState,
-} from "../../scan/scan_state.ts";
-import { formatAddress } from "../../core/address.ts";
-import { portList } from "../../targets/ports.ts";
-import { programName } from "./console.ts";
+import { type EndReason, MOST_NAMED, type ScanState } from "../../scan/scan_state.ts";
+import type { GivenOptions } from "../../app/settings/given_options.ts";
+import { omittedLines } from "./omitted_lines.ts";
 import { EXIT } from "../../app/exit_codes.ts";
 import { lossLines, rateLines } from "./loss_lines.ts";
 import { type Continuable, continueLines } from "./scan_continuation.ts";
@@ -35,6 +29,8 @@ export interface SummaryScope {
   readonly outputs: readonly { readonly path: string }[];
   /** How often unanswered probes were repeated. */
   readonly retries: number;
+  /** Options as they were given, for commands that the summary prints. */
+  readonly given: GivenOptions["given"];
   /** Whether all counters are printed. Default: those that matter to most readers. */
   readonly verbose?: boolean;
 }
@@ -45,7 +41,7 @@ export interface SummaryScope {
 export function summary(
   state: ScanState,
   { reason }: ScanEnd,
-  { outputs, retries, verbose = false }: SummaryScope,
+  { outputs, retries, given, verbose = false }: SummaryScope,
 ): string[] {
   const seconds = ((performance.now() - state.startedAt) / 1000).toFixed(1);
   const named = outputs.map(({ path }) => path === "-" ? "standard output" : path).join(", ");
@@ -58,7 +54,7 @@ export function summary(
     ...serversLine(state),
     ...shortageLines(state),
     ...droppedLines(state),
-    ...omittedLines(state),
+    ...omittedLines(state, given),
     ...floodLines(state, verbose),
     ...rateLines(state),
     ...lossLines(state, reason === "done" ? retries : undefined),
@@ -135,34 +131,6 @@ function shortageLines({ tcp, uninspected, inspectedInPart }: ScanState): string
       `(flag cutShort); ${advice}`,
     ]),
   ];
-}
-
-/** Endpoints that can be interviewed at once at one address without a proof of any. */
-const MOST_AGAIN = 64;
-
-/** The hosts of omitted endpoints, and a command that finds servers among the first ones. */
-function omittedLines({ replies: { omitted }, omittedAt }: ScanState): string[] {
-  if (omitted === 0) return [];
-  const hosts = [...Map.groupBy(omittedAt, ({ endpoint }) => formatAddress(endpoint.address))];
-  const named = hosts.slice(0, MOST_NAMED).map(([host, { length }]) => `${host} (${length})`)
-    .join(", ");
-  const rest = hosts.length > MOST_NAMED ? ", and others" : "";
-  return [
-    `results may be incomplete: ${countOf(omitted, "endpoint")} that replied ` +
-    `${omitted === 1 ? "was" : "were"} omitted, because too many replies were unverified` +
-    (named === "" ? "; scan again" : `: ${named}${rest}`), // a resumed scan knows only how many
-    ...hosts.slice(0, 1).map(([host, endpoints]) =>
-      `scan omitted endpoints again, at most ${MOST_AGAIN} of a host at a time: ` +
-      scanAgainCommand(host, endpoints.slice(0, MOST_AGAIN))
-    ),
-  ];
-}
-
-/** The command that scans omitted endpoints of a host. */
-function scanAgainCommand(host: string, omitted: readonly OmittedEndpoint[]): string {
-  const protocols = [...new Set(omitted.map(({ protocol }) => protocol))].join(",");
-  const ports = portList(omitted.map(({ endpoint }) => endpoint.port));
-  return [programName(), "scan", host, "--protocol", protocols, "-p", ports].join(" ");
 }
 
 /** How many known servers were not probed, because they speak none of the named protocols. */

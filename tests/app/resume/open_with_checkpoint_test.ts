@@ -130,6 +130,7 @@ async function resume(path: string, folder: string): Promise<void> {
     ...summary(state, { reason: "done", marks: { udp: from, tcp: fromTcp } }, {
       outputs: stores.places,
       retries: 1,
+      given: new Map(),
     }),
   ];
   for (const line of lines) assertEquals(/NaN|undefined|Infinity|object/.exec(line), null, line);

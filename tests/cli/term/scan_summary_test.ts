@@ -8,7 +8,7 @@ import { statusOf } from "../../../src/cli/term/scan_progress.ts";
 import { scanFamilies } from "../../../src/app/metrics/scan_metrics.ts";
 import { newState } from "../../../src/scan/scan_state.ts";
 
-const SCOPE = { outputs: [{ path: "rows.csv" }], retries: 1 };
+const SCOPE = { outputs: [{ path: "rows.csv" }], retries: 1, given: new Map() };
 const DONE = {
   reason: "done",
   marks: { udp: { pass: 1, position: 0 }, tcp: { pass: 1, position: 0 } },
@@ -54,37 +54,6 @@ Deno.test("summary() says how many servers are aliases, gave no status, or opted
   assertEquals(line({ aliases: 1 }), ["servers: 1 alias row (alias_of)"]);
   assertEquals(line({ aliases: 1234, noStatus: 2, optedOut: 3 }), [
     "servers: 1,234 alias rows (alias_of), 2 without a full status, 3 opted out and not written",
-  ]);
-});
-
-Deno.test("summary() names the hosts of omitted endpoints, and a command for the first ones", () => {
-  const lines = (hosts: number, ports: number) => {
-    const state = newState("", performance.now());
-    state.replies.omitted = hosts * ports;
-    for (let i = 0; i < hosts * ports; i++) {
-      const endpoint = { address: 0x7f000000 + i % hosts, port: 9000 + Math.floor(i / hosts) };
-      state.omittedAt.push({ endpoint, protocol: "sqp" });
-    }
-    return summary(state, DONE, SCOPE).filter((line) => /omitted/.test(line));
-  };
-  const why = "omitted, because too many replies were unverified";
-  const again = "scan omitted endpoints again, at most 64 of a host at a time: " +
-    `${programName()} scan 127.0.0.0 --protocol sqp -p`;
-  assertEquals(lines(0, 0), []);
-  const resumed = newState("", performance.now());
-  resumed.replies.omitted = 7;
-  assertStringIncludes(
-    summary(resumed, DONE, SCOPE).join("\n"),
-    `7 endpoints that replied were ${why}; scan again`,
-  );
-  assertEquals(lines(1, 1), [
-    `results may be incomplete: 1 endpoint that replied was ${why}: 127.0.0.0 (1)`,
-    `${again} 9000`,
-  ]);
-  const named = Array.from({ length: 16 }, (_, i) => `127.0.0.${i} (70)`).join(", ");
-  assertEquals(lines(17, 70), [
-    `results may be incomplete: 1,190 endpoints that replied were ${why}: ${named}, and others`,
-    `${again} 9000-9063`,
   ]);
 });
 

@@ -48,6 +48,6 @@ export function chosenVerify(
     `Cannot use --verify with --protocol ${protocols.map(({ name }) => name).join(",")}: ` +
       (able.length === 0
         ? "no protocol verifies servers"
-        : `it wants one of ${able.map(({ name }) => name).join(", ")}`),
+        : `it needs ${able.length > 1 ? "one of " : ""}${able.map(({ name }) => name).join(", ")}`),
   );
 }

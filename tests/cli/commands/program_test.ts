@@ -125,9 +125,9 @@ const BAD: [args: string[], message: string][] = [
   [["query", "255.255.255.255"], "never probed"],
   [
     ["scan", "127.0.0.1", "--protocol", "slp,query", "--verify"],
-    "Cannot use --verify with --protocol slp,query: it wants one of raknet",
+    "Cannot use --verify with --protocol slp,query: it needs raknet",
   ],
-  [["query", "127.0.0.1:25565", "--protocol", "slp", "--verify"], "it wants one of raknet"],
+  [["query", "127.0.0.1:25565", "--protocol", "slp", "--verify"], "it needs raknet"],
   [["lan", "10.0.0.1"], "lan takes no targets"],
   [["fleet", "--software", "nonsense"], 'Cannot imitate "nonsense": known are bds'],
   [["fleet", "--software", ","], "Cannot imitate no software: --software is empty"],

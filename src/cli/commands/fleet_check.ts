@@ -6,7 +6,7 @@
 import { EXIT } from "../../app/exit_codes.ts";
 import { parse } from "@std/csv";
 import { InputError } from "../../core/errors.ts";
-import type { ServerRecord } from "../../core/record.ts";
+import { serverId, type ServerRecord } from "../../core/record.ts";
 import type { ScannedSelection } from "../../fleet/judge/expected_rows.ts";
 import { isFlawless, verdictLines, verifyAgainstManifest } from "../../fleet/judge/verify_rows.ts";
 import { type ManifestEntry, parseManifest } from "../../fleet/manifest.ts";
@@ -14,6 +14,7 @@ import { usualProtocols } from "../../protocols/list.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import { parseRow } from "../../sinks/json.ts";
 import { jsonFromCells, recordFromJson } from "../../sinks/read_rows.ts";
+import { STORED_FIELDS } from "../../store/server_queries.ts";
 import { readTextFile } from "../../app/environment.ts";
 import type { GivenOptions } from "../../app/settings/given_options.ts";
 import { chosenPorts } from "../../app/settings/scan_settings.ts";
@@ -47,9 +48,10 @@ export async function checkScan(
   const selection = selectionOf(options, allProtocols);
   let flawless = true;
   for (const path of options.check) {
-    const rows = rowsOf(path, await readTextFile(path));
+    const { rows, faults } = rowsOf(path, await readTextFile(path));
     const format = path.endsWith(".csv") ? "csv" : "ndjson";
-    const verdict = verifyAgainstManifest(entries, rows, selection, format);
+    const compared = verifyAgainstManifest(entries, rows, selection, format);
+    const verdict = { ...compared, faults: [...faults, ...compared.faults] };
     await print(verdictLines(path, verdict).join("\n"));
     flawless &&= isFlawless(verdict);
   }
@@ -80,16 +82,26 @@ async function readManifest(path: string): Promise<ManifestEntry[]> {
   }
 }
 
-/** The rows of a file, by the suffix of its name. */
-function rowsOf(path: string, text: string): readonly ServerRecord[] {
+/** Keys of the rows of scans and of exports. */
+const KEYS: ReadonlySet<string> = new Set(["schema", ...STORED_FIELDS.map(({ name }) => name)]);
+
+/** The rows of a file, by the suffix of its name, and a fault for each key that no row has. */
+function rowsOf(
+  path: string,
+  text: string,
+): { readonly rows: readonly ServerRecord[]; readonly faults: readonly string[] } {
   const objects = path.endsWith(".csv") ? csvObjects(path, text) : ndjsonObjects(text);
-  return objects.map(({ line, object }) => {
-    const row = object && recordFromJson(object);
+  const faults: string[] = [];
+  const rows = objects.map(({ line, object = {} }) => {
+    const row = recordFromJson(object);
     if (row === undefined) {
       throw new InputError(`Cannot read rows of "${path}": line ${line} is not a row of a scan`);
     }
+    const unknown = Object.keys(object).filter((key) => !KEYS.has(key));
+    faults.push(...unknown.map((key) => `${serverId(row)}: unknown key ${JSON.stringify(key)}`));
     return row;
   });
+  return { rows, faults };
 }
 
 /** A line of a file, and the object that it holds. */

@@ -1,7 +1,7 @@
 /** `fleet --check`, on rows of a perfect scan, and on rows with faults. */
 import { assert, assertEquals } from "@std/assert";
 import { main } from "../../../src/cli/mod.ts";
-import { FIELDS, type ServerRecord } from "../../../src/core/record.ts";
+import { FIELDS, serverId, type ServerRecord } from "../../../src/core/record.ts";
 import { expectRow, findable } from "../../../src/fleet/judge/expected_rows.ts";
 import { formatManifest } from "../../../src/fleet/manifest.ts";
 import { drawFleet } from "../../../src/fleet/simulate/draw_fleet.ts";
@@ -78,6 +78,21 @@ Deno.test("fleet --check prints what is missing, invented and wrong, and exits w
     assert(!text.includes("\u001b"), "an escape sequence reached the terminal");
   });
 });
+
+Deno.test("fleet --check prints keys that rows of scans and of databases do not have", () =>
+  withFiles(perfect(USUAL), async (folder) => {
+    const path = `${folder}/rows.ndjson`;
+    const [first, ...rest] = (await Deno.readTextFile(path)).split("\n");
+    const [online, raw] = ['"online":true', '"raw\\u001b":"AA=="'];
+    const changed = [first.replace("{", `{${online},${raw},`), ...rest].join("\n");
+    await Deno.writeTextFile(path, changed);
+    const [code, text] = await withResults(() => main(checkBoth(folder)));
+    assertEquals(code, 1);
+    assertEquals(text.match(/ faults\n.*/gs), [
+      ` faults\n${path}: ${COUNT} of ${COUNT} servers found, ${COUNT} rows right in every field, ` +
+      `1 faults\n  ${serverId(JSON.parse(first))}: unknown key "raw\\u001b"\n`,
+    ]);
+  }));
 
 Deno.test("fleet --check knows what a scan of one protocol finds", () =>
   withFiles(perfect(["raknet"]), async (folder) => {

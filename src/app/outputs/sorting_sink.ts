@@ -27,10 +27,12 @@ function byAddress(a: ServerRecord, b: ServerRecord): number {
 /** Letters in order, whatever their case; servers without a name come last. */
 function byName(a: string | null, b: string | null): number {
   if (a === null || b === null) return a === b ? 0 : a === null ? 1 : -1;
-  return COLLATOR.compare(a, b);
+  collator ??= new Intl.Collator("en", { sensitivity: "base", numeric: true });
+  return collator.compare(a, b);
 }
 
-const COLLATOR = new Intl.Collator("en", { sensitivity: "base", numeric: true });
+/** Created at its first use, because that takes milliseconds and help needs the names of orders alone. */
+let collator: Intl.Collator | undefined;
 
 /** Rows that are held: then those are written, and the next begin. */
 const MOST_HELD = 100_000;

@@ -1,6 +1,5 @@
 /** Covers src/cli/term/scan_continuation.ts. */
-import { programName } from "../../../src/cli/term/console.ts";
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { assertEquals } from "@std/assert";
 import type { Continuable } from "../../../src/cli/term/scan_continuation.ts";
 import { endLines, exitCode, summary } from "../../../src/cli/term/scan_summary.ts";
 import type { ScanEnd } from "../../../src/scan/scan_setup.ts";

@@ -1,28 +1,29 @@
 /**
- * The flags of records: what is odd about a server's replies. Each protocol adds its own.
+ * The flags of records, which name anomalies in a server's replies. Each protocol adds its own
+ * flags.
  *
  * @module
  */
 
-/** What flags mean, by their names. */
+/** The meanings of flags, by name. */
 export type FlagMeanings = Readonly<Record<string, string>>;
 
 /** Flags that replies of several protocols may have, or a comparison of them. */
 export const GENERAL_FLAGS = {
   badUtf8: "text is not valid UTF-8",
-  loneSurrogate: "half a UTF-16 pair; U+FFFD stands in its place",
-  badNumber: "a number that is none",
-  lengthMismatch: "a length does not fit what follows it",
+  loneSurrogate: "half of a UTF-16 surrogate pair; U+FFFD replaces it",
+  badNumber: "a number is invalid",
+  lengthMismatch: "a length field does not match its data",
   trailingBytes: "bytes follow the end of the message",
   truncated: "the message ends too early, or a part of it is missing",
-  duplicateKey: "a key occurs twice; the first value counts",
-  factsCut: "more facts than a row holds",
+  duplicateKey: "a key occurs twice; the first value is kept",
+  factsCut: "there are more facts than a row holds",
   editionDiffers: "two protocols report different editions",
   motdDiffers: "two protocols report different MOTDs",
   versionDiffers: "two protocols report different versions",
   playersDiffer: "two protocols report different numbers of players",
-  softwareDiffers: "two protocols name two kinds of software",
-  statusLost: "the server replied, and its status did not come",
+  softwareDiffers: "two protocols name different software",
+  statusLost: "the server replied, but sent no status",
   statusMalformed: "the status cannot be decoded",
   cutShort: "the interview was cut short for lack of file descriptors",
 } as const satisfies FlagMeanings;

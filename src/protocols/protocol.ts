@@ -165,7 +165,7 @@ export interface Verifier<S = unknown> {
   exchange(status: S, context: ExchangeContext): Exchange<Statement> | undefined;
   /** Phrases about the connection of a verified server, for people. */
   summary(record: ServerRecord): readonly string[];
-  /** What the flags that it adds mean, by their names. */
+  /** The meanings of the flags that the check adds, by name. */
   readonly flags?: Readonly<Record<string, string>>;
 }
 
@@ -219,7 +219,7 @@ export interface Protocol<S = unknown> {
   exchange(context: ExchangeContext): Exchange<S>;
   /** Converts a status into columns, flags and facts. */
   record(status: S): Statement;
-  /** What its own flags mean, by their names; those of several protocols are GENERAL_FLAGS. */
+  /** The meanings of its own flags, by name; flags of several protocols are in GENERAL_FLAGS. */
   readonly flags?: Readonly<Record<string, string>>;
   /**
    * Whether the server of a status repeats the token. Only then may it be queried on a socket whose

@@ -17,11 +17,11 @@ export const LAN_PROTOCOLS = {
 /** The values of LAN_PROTOCOLS in order of rank, below all protocols of PROTOCOLS. */
 export const LAN_RANKS: readonly string[] = [LAN_PROTOCOLS.nethernet, LAN_PROTOCOLS.announcement];
 
-/** What the flags of worlds on the LAN alone mean. */
+/** The meanings of the flags of LAN discovery. */
 export const LAN_FLAGS: Readonly<Record<"hostIgnored" | "noMotd" | "unknownVersion", string>> = {
   hostIgnored: "the announcement names an address; the game uses the sender's",
   noMotd: "the announcement has no name",
-  unknownVersion: "server data of a version that is not known",
+  unknownVersion: "the version of the server data is unknown",
 };
 
 /** The multicast group of Java worlds' announcements: 224.0.2.60 port 4445. */

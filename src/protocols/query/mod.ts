@@ -50,16 +50,16 @@ const MOST_BRAND = 256;
 /** Most tokens for one stat request: each resent handshake may bring another token. */
 const MOST_TOKENS = 3;
 
-/** What the flags of Query alone mean. */
+/** The meanings of Query's own flags. */
 const QUERY_FLAGS: Readonly<
   Record<Exclude<StatFlag | ChallengeFlag, GeneralFlag> | "fullLost" | "statLost", string>
 > = {
-  motdNul: "a NUL in the name: its owner may have forged other fields",
+  motdNul: "a NUL in the name: the server's owner may have forged other fields",
   oddHeader: "a full stat with another header",
   unterminated: "no NUL ends the token",
   noPlayerSection: "a full stat without players",
-  fullLost: "the basic stat came, the full one did not",
-  statLost: "the token came, a stat did not",
+  fullLost: "a basic stat arrived, but no full stat",
+  statLost: "a token arrived, but no stat",
 };
 
 /** Query, as Java servers and Bedrock software speak it. */

@@ -100,16 +100,16 @@ type RaknetFlag =
   | "refused"
   | "timeNotEchoed";
 
-/** What the flags of RakNet alone mean. */
+/** The meanings of RakNet's own flags. */
 const RAKNET_FLAGS: Readonly<Record<RaknetFlag, string>> = {
-  motdSemicolon: "separators in the name; they are joined again, or left out where ambiguous",
-  levelSemicolon: "separators in the level or the game mode",
+  motdSemicolon: "unescaped separators in the name; it is joined again, or omitted if ambiguous",
+  levelSemicolon: "unescaped separators in the level or the game mode",
   noAdvertisement: "the pong has no status",
-  noGamemode: "numbers follow the level",
-  otherGame: "the status is not Bedrock's",
-  refused: "the host responds, and refuses the scanner",
-  hidden: "a Pocket host that does not publish its name",
-  time32: "RakNet with 32-bit times",
+  noGamemode: "the game mode is missing: numbers follow the level",
+  otherGame: "the status is that of another game",
+  refused: "the server refuses the scanner",
+  hidden: "a Pocket host hides its name",
+  time32: "the server's RakNet has 32-bit times",
   timeNotEchoed: "the server does not repeat the token; a second query confirmed it",
 };
 

@@ -50,10 +50,10 @@ const LEAST_SIZE = 18;
 /** RakNet protocol number of the current game. */
 const PROTOCOL = 11;
 
-/** What the flags of the check mean. */
+/** The meanings of the check's own flags. */
 export const VERIFY_FLAGS = {
-  advertOnly: "the server replies to pings and opens no connection",
-  full: "every slot is taken, by its refusal or by its own numbers (`joinable` is empty then)",
+  advertOnly: "the server replies to pings, but not to connection requests",
+  full: "all slots are taken: by its refusal, or by its player counts (then `joinable` is empty)",
   banned: "the server refuses the scanner's address",
   incompatibleProtocol: "the server refuses the protocol number",
   connectionAttemptFailed: "the server refuses connections",

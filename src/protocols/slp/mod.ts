@@ -55,16 +55,16 @@ type SlpFlag =
   | "pongDiffers"
   | "sampleText";
 
-/** What the flags of Server List Ping alone mean. */
+/** The meanings of Server List Ping's own flags. */
 const SLP_FLAGS: Readonly<Record<SlpFlag, string>> = {
   disconnected: "a reason why players cannot join, in place of a status",
-  looseNumber: "a number as text, or with a fraction",
-  badJson: "control characters in the texts, or a byte order mark before them",
-  badFavicon: "an icon that is not a PNG in a data URL",
-  pongDiffers: "the pong has other bytes than the ping",
+  looseNumber: "a number is written as text, or with a fraction",
+  badJson: "unescaped control characters in the JSON, or a byte order mark before it",
+  badFavicon: "the icon is not a PNG in a data URL",
+  pongDiffers: "the pong's bytes differ from the ping's",
   sampleText: "lines of text in place of players' names",
-  motdCut: "the MOTD is longer than what is read of it",
-  cut: "the status holds more than is read, or than a row holds",
+  motdCut: "the MOTD exceeds the bounds; the rest is omitted",
+  cut: "the status exceeds the bounds of the decoder or of a row",
 };
 
 /** Server List Ping, as Java servers speak it. */

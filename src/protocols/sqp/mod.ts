@@ -40,11 +40,11 @@ export interface SqpStatus extends SqpReply {
 /** Most challenges for one query: each resent request may bring another challenge. */
 const MOST_CHALLENGES = 3;
 
-/** What the flags of SQP alone mean. */
+/** The meanings of SQP's own flags. */
 const SQP_FLAGS: Readonly<
   Record<Exclude<SqpFlag | SqpReply["flags"][number], GeneralFlag>, string>
 > = {
-  noServerInfo: "SQP without its ServerInfo",
+  noServerInfo: "the SQP reply holds no ServerInfo",
 };
 
 /**

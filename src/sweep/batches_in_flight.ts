@@ -1,26 +1,26 @@
 /**
- * Batches on their way out: some are filled while others leave.
+ * Batches of probes that are filled and sent in turn: one is filled while others are being sent.
  *
  * @module
  */
 import type { Batch, DatagramSocket, Template } from "../net/socket.ts";
 
-/** Batches that are filled and sent together, one of each family. */
+/** A pair of batches, one per address family, that are filled and sent together. */
 export class BatchInFlight {
-  /** Settles when it has left, and all before it; `undefined` where it has. */
+  /** Settles when this pair and all earlier ones are sent; `undefined`: they are sent. */
   landing: Promise<void> | undefined;
-  /** How many in it are no probes, but questions to servers that have answered. */
+  /** Number of canary probes in the batches. */
   canaries = 0;
 
-  /** Takes empty batches. */
+  /** Creates a pair from empty batches. */
   constructor(readonly ipv4: Batch | undefined, readonly ipv6: Batch | undefined) {}
 
-  /** How many probes are in it. */
+  /** Number of probes in both batches. */
   get length(): number {
     return (this.ipv4?.length ?? 0) + (this.ipv6?.length ?? 0);
   }
 
-  /** Empties it. */
+  /** Removes all probes. */
   clear(): void {
     this.ipv4?.clear();
     this.ipv6?.clear();
@@ -28,39 +28,39 @@ export class BatchInFlight {
   }
 }
 
-/** What flights need. */
+/** Options of {@linkcode BatchesInFlight}. */
 export interface BatchesInFlightOptions {
-  /** The sockets, of one or both families. */
+  /** The sockets, of one or both address families. */
   readonly sockets: readonly DatagramSocket[];
-  /** The datagram that is sent to all. */
+  /** The probe's datagram, which is copied into each slot. */
   readonly template: Template;
-  /** How many of it are in a batch. */
+  /** Number of probes per batch. */
   readonly batch: number;
-  /** Flights under way at once. */
+  /** Number of pairs. */
   readonly count: number;
-  /** Ends waiting for an interface that is down. */
+  /** Cancels a wait for an interface that is down. */
   readonly signal?: AbortSignal;
   /**
-   * Told of each that left, in order: what `launch()` was given, how many probes the system took, and
-   * how many it did not.
+   * Called for each pair that was sent, in order: with the argument of `launch()`, the number of
+   * probes that the system accepted, and the number that it refused.
    */
   readonly onLanded: (visited: number, sent: number, refused: number) => void;
 }
 
-/** Sends batches in turn, and so that they land in order: what is reported was sent. */
+/** Sends pairs of batches in turn and reports them in order. */
 export class BatchesInFlight {
-  /** How many probes are under way. */
+  /** Number of probes in pairs that are being sent. */
   aloft = 0;
   readonly #flights: readonly BatchInFlight[];
   readonly #sockets: Readonly<Record<4 | 6, readonly DatagramSocket[]>>;
   readonly #onLanded: BatchesInFlightOptions["onLanded"];
   readonly #signal: AbortSignal | undefined;
   #launched = 0;
-  /** Settles when all have landed; `undefined` where they have. */
+  /** Settles when all pairs are sent; `undefined`: all are sent. */
   #landing: Promise<void> | undefined;
   #failure: Error | undefined;
 
-  /** Makes the batches. */
+  /** Allocates the batches. */
   constructor({ sockets, template, batch, count, signal, onLanded }: BatchesInFlightOptions) {
     this.#signal = signal;
     const of = (bits: 4 | 6) => sockets.filter(({ family }) => family === bits);
@@ -71,24 +71,24 @@ export class BatchesInFlight {
   }
 
   /**
-   * The one that is to be filled next, and sent; it may have to land first.
+   * The pair to fill next. It may still be in flight: then the caller has to wait for it.
    *
-   * @throws What a socket threw.
+   * @throws The error of a socket.
    */
   get next(): BatchInFlight {
     if (this.#failure !== undefined) throw this.#failure;
     return this.#flights[this.#launched % this.#flights.length];
   }
 
-  /** Whether there is only one, so that it has to land before anything else is done. */
+  /** Whether there is only one pair, so that filling and sending cannot overlap. */
   get single(): boolean {
     return this.#flights.length === 1;
   }
 
   /**
-   * Sends the next one.
+   * Sends the pair that was filled.
    *
-   * @param visited Told again when it has landed.
+   * @param visited Passed to `onLanded` when the pair is sent.
    */
   launch(visited: number): void {
     const flight = this.next;
@@ -103,14 +103,14 @@ export class BatchesInFlight {
     }
   }
 
-  /** Sends the batch of a family from the next of its sockets. */
+  /** Sends a batch from the next socket of its family. */
   #flush(batch: Batch | undefined, bits: 4 | 6, turn: number): number | Promise<number> {
     if (batch === undefined || batch.length === 0) return 0;
     const sockets = this.#sockets[bits];
     return sockets[turn % sockets.length].flush(batch, this.#signal);
   }
 
-  /** Waits until a flight has left, and all before it. It never rejects: who waits is told later. */
+  /** Waits until a pair and all earlier ones are sent. Never rejects: errors are thrown later. */
   async #land(
     flight: BatchInFlight,
     visited: number,
@@ -119,7 +119,7 @@ export class BatchesInFlight {
     before: Promise<void> | undefined,
   ): Promise<void> {
     try {
-      // Mostly there is one of them: waiting for several allocates more.
+      // Usually there is one batch. Promise.all() for several allocates more.
       const sent = typeof other === "number"
         ? await one + other
         : (await Promise.all([one, other])).reduce((sum, part) => sum + part);
@@ -141,16 +141,16 @@ export class BatchesInFlight {
   }
 
   /**
-   * Waits until a flight has landed; without one, until all have.
+   * Waits until a pair is sent; without an argument, until all are sent.
    *
-   * @throws What a socket threw.
+   * @throws The error of a socket.
    */
   async landed(flight?: BatchInFlight): Promise<void> {
     await (flight === undefined ? this.#landing : flight.landing);
     if (this.#failure !== undefined) throw this.#failure;
   }
 
-  /** Whether none is under way. */
+  /** Whether no pair is being sent. */
   get idle(): boolean {
     return this.#landing === undefined;
   }

@@ -1,6 +1,6 @@
 /**
- * The sweep over TCP: each target of a pass is visited by a connection of its own, and so many are in
- * flight at once.
+ * The TCP sweep: opens one connection to each target of a pass, with a limited number in
+ * flight.
  *
  * @module
  */
@@ -12,41 +12,41 @@ import type { TargetSpace } from "../targets/space.ts";
 import type { Pass, PassOptions, PassVisitor, Visited } from "./passes.ts";
 import type { Mark } from "./trail.ts";
 
-/** What visiting needs. */
+/** Options of {@linkcode ConnectionVisitor}. */
 export interface ConnectionVisitorOptions
   extends Pick<PassOptions, "clock" | "signal" | "progress"> {
-  /** How many visits at once. */
+  /** Limits the number of connections in flight. */
   readonly slots: ConnectionSlots;
-  /** When a connection may be opened: it counts as a datagram. */
+  /** The rate limit, for which a connection counts as a datagram. */
   readonly throttle: Throttle;
-  /** Targets that are left out of the passes of a protocol. */
+  /** Whether a target is skipped in the passes of a protocol. */
   readonly skip: (endpoint: Endpoint, protocol: string) => boolean;
-  /** Whether visits have to wait, because those who answered are not yet asked. */
+  /** Whether the queue of inspections is full, so that connections have to wait. */
   readonly backlogged: () => boolean;
-  /** Visits a target. False: it was cut off, and is to be visited again by who goes on. */
+  /** Connects to a target. `false`: the visit was cancelled, and a resumed scan must repeat it. */
   readonly visit: (protocol: string, target: Endpoint) => Promise<boolean>;
 }
 
-/** Positions that are looked at between two turns, where nearly all are skipped. */
+/** Maximum number of skipped positions between two yields to the event loop. */
 const GLANCES = 16384;
 /**
- * Connections between two sure turns of the receiver, which are timers: a mere turn of the runtime
- * may pass while others are refused. Those that are refused at once, as on loopback, keep it so busy
- * that it does not look at other sockets (measured: for seconds).
+ * Number of connections between two timers. A mere yield to the event loop does not poll sockets
+ * while refused connections are pending. Connections that are refused at once, as on loopback, keep
+ * the event loop so busy that it polls no other sockets (measured: for seconds).
  */
 const BURST = 32;
-/** How long to wait when the backlog is full, milliseconds. */
+/** Pause while the queue of inspections is full, milliseconds. */
 const PAUSE_MS = 10;
 
-/** Visits the targets of passes by connections. */
+/** Runs the passes of TCP protocols. */
 export class ConnectionVisitor implements PassVisitor {
   #number = 0;
   #pass: ConnectionPass | undefined;
 
-  /** Nothing was visited yet. */
+  /** Creates a visitor that has visited no target. */
   constructor(private readonly options: ConnectionVisitorOptions) {}
 
-  /** Everything before this mark was visited to its end. `undefined` before the first pass. */
+  /** Low-water mark: all visits before this mark have ended. `undefined` before the first pass. */
   get mark(): Mark | undefined {
     return this.#pass && { pass: this.#number, position: this.#pass.position };
   }
@@ -59,17 +59,17 @@ export class ConnectionVisitor implements PassVisitor {
   }
 }
 
-/** One pass in progress. */
+/** A TCP pass that is running. */
 class ConnectionPass {
-  /** Positions that are being visited. */
+  /** Positions of visits in flight, in ascending order. */
   readonly #open = new Set<number>();
-  /** The first position of a visit that was cut off. */
+  /** Position of the first cancelled visit. */
   #cut = Infinity;
   #failure: Error | undefined;
   #idle: (() => void) | undefined;
-  /** Visits that have begun. */
+  /** Number of visits that have begun. */
   begun = 0;
-  /** The next position. */
+  /** The next position to visit. */
   #next: number;
 
   constructor(
@@ -81,12 +81,12 @@ class ConnectionPass {
     this.#next = from;
   }
 
-  /** The first position of which the visit has not ended: they begin in ascending order. */
+  /** The first position whose visit has not ended. Visits begin in ascending order. */
   get position(): number {
     return Math.min(this.#cut, this.#open.values().next().value ?? this.#next);
   }
 
-  /** Visits all targets; returns the first position that was not visited to its end. */
+  /** Visits all targets. Returns the first position whose visit has not ended. */
   async run(): Promise<number> {
     const { signal, skip, progress, clock } = this.options;
     const target: Endpoint = { address: 0 as Address, port: 0 };
@@ -103,7 +103,7 @@ class ConnectionPass {
     return this.position;
   }
 
-  /** Starts a visit when it may; false when all ended first. */
+  /** Starts a visit when limits allow. Returns `false` when the pass was cancelled before. */
   async #depart(position: number, target: Endpoint): Promise<boolean> {
     const { slots, throttle, clock, signal, backlogged, skip, progress } = this.options;
     while (backlogged() && !signal.aborted) await sleep(clock, PAUSE_MS, signal);

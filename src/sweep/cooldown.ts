@@ -1,5 +1,5 @@
 /**
- * Waiting for late answers, no longer than somebody may still send one.
+ * Waits for late replies, as long as a probed endpoint may still reply.
  *
  * @module
  */
@@ -8,22 +8,23 @@ import { type Clock, sleep } from "../net/clock.ts";
 import type { TargetSpace } from "../targets/space.ts";
 import type { Mark } from "./trail.ts";
 
-/** Targets that are drawn at once. */
+/** Number of targets that are computed at a time. */
 const DRAWN = 256;
-/** How often it is looked whether somebody is left, milliseconds. */
+/** Interval of the check for outstanding replies, milliseconds. */
 const LOOK_MS = 20;
 
-/** A pass as it was sent. */
+/** The targets of a pass, and which of them are settled. */
 export interface SentPass {
-  /** Its targets, in order. */
+  /** The targets in the order of the pass. */
   readonly space: TargetSpace;
-  /** Whether nobody waits for a target's answer: it came, or the target was not asked. */
+  /** Whether no reply of a target is outstanding: it has replied, or was not probed. */
   readonly settled: (targets: Endpoints, i: number) => boolean;
 }
 
 /**
- * Walks over the positions that were sent last, and stops at each target that has not answered.
- * Nothing was remembered of them: the order tells who they are. All looks together pass each once.
+ * Iterates over the positions that were sent last, and stops at each target without a reply.
+ * Targets are not stored: they are computed from the order. All checks together visit each position
+ * once.
  */
 export class Outstanding {
   #pass: number;
@@ -33,11 +34,11 @@ export class Outstanding {
   #sent: SentPass | undefined;
 
   /**
-   * Has looked at nobody yet.
+   * Starts before the first position.
    *
-   * @param from Who stands before it had the time to answer.
-   * @param to Who stands from it on was not asked.
-   * @param open What a pass, from 1, sent.
+   * @param from Endpoints before this mark had the time to reply.
+   * @param to Endpoints from this mark on were not probed.
+   * @param open Returns the targets of a pass by its number, from 1.
    */
   constructor(
     from: Mark,
@@ -48,7 +49,7 @@ export class Outstanding {
     this.#position = from.position;
   }
 
-  /** Whether an answer may come. */
+  /** Whether a reply is outstanding. */
   get some(): boolean {
     while (this.#pass < this.to.pass || this.#pass === this.to.pass && this.to.position > 0) {
       this.#sent ??= this.open(this.#pass);
@@ -77,9 +78,9 @@ export class Outstanding {
 }
 
 /**
- * Waits for late answers, until a time, or until none is outstanding.
+ * Waits for late replies until a deadline, or until none is outstanding.
  *
- * @param until When the last ones may come, milliseconds of the clock; it may change meanwhile.
+ * @param until Returns the deadline, milliseconds of the clock. The deadline may change meanwhile.
  */
 export async function cooldown(
   clock: Clock,

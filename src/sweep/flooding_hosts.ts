@@ -14,10 +14,10 @@ import {
 import { EndpointSet } from "../core/endpoint_set.ts";
 import type { Endpoints } from "../core/endpoints.ts";
 
-/** Endpoints, and hosts, whose surplus datagrams are counted at once, and hosts that are remembered as flooding. */
+/** Maximum size of each table: endpoints, hosts, and flooding hosts. */
 const MOST_COUNTED = 1024;
 const MOST_FLOODING = 4096;
-/** Points of one endpoint after which its host counts as flooding: 64 surplus datagrams. */
+/** Points of an endpoint above which its host counts as flooding: those of 64 surplus datagrams. */
 const LIMIT = 1024;
 /**
  * Surplus datagrams of one host that are allowed for each probe that the scan may send it, besides
@@ -31,13 +31,13 @@ const SURPLUS = 16;
  * replies from one of them, so that 512 targets have to do so before it counts as flooding.
  */
 const FOREIGN = 2;
-/** So many datagrams of flooding hosts within so many milliseconds may fill a buffer. */
+/** Number of datagrams of flooding hosts per time slot, milliseconds, that may fill a buffer. */
 const DISTURBING = 64;
 const SLOT_MS = 10;
-/** How long sending pauses after them, and at the most before it goes on for as long, milliseconds. */
+/** Pause of sending after such a slot; then the maximum total pause, milliseconds. */
 const PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 250;
-/** Stands for all ports of an address. */
+/** The port number that stands for all ports of an address. */
 const WHOLE_HOST = 0;
 
 /** What a scan reports of hosts that flood: they send far more datagrams than they were sent probes. */
@@ -53,21 +53,21 @@ export interface FloodReport {
    * may have been lost.
    */
   disturbed: string[];
-  /** What came of passes, for who resumes the scan. */
+  /** Outcomes of passes, for a resumed scan. */
   readonly passes: FloodedPasses;
 }
 
-/** What came of the passes of a scan. */
+/** Which protocols of a scan had passes with and without floods. */
 export interface FloodedPasses {
   /** Protocols with a pass that was disturbed. */
   readonly disturbed: string[];
   /** Protocols with a pass that ended undisturbed. */
   readonly clean: string[];
-  /** How often further passes were begun for protocols without one. */
+  /** Number of times that further passes were begun for protocols without a clean pass. */
   further: number;
 }
 
-/** No host floods. */
+/** A report without flooding hosts. */
 export function noFloods(): FloodReport {
   const passes = { disturbed: [], clean: [], further: 0 };
   return { hosts: 0, datagrams: 0, addresses: [], disturbed: [], passes };
@@ -81,23 +81,23 @@ export class FloodingHosts {
    * frequent elements): an endpoint that sends a thousandth of all surplus stays in it.
    */
   readonly #points = new Map<number | bigint, number>();
-  /** The same by address: a flood may come from another port with each datagram. */
+  /** Points by address: a flood may come from a different port with each datagram. */
   readonly #hostPoints = new Map<number | bigint, number>();
   readonly #hostLimit: number;
-  /** Datagrams of flooding hosts in the present slot, and when it began. */
+  /** Number of datagrams of flooding hosts in the current time slot; then the start of the slot. */
   #recent = 0;
   #slot = -Infinity;
-  /** When the present disturbance began, and until when it lasts. */
+  /** Start and end of the current disturbance, milliseconds of the clock. */
   #began = -Infinity;
   #until = -Infinity;
-  /** The protocol of the pass that runs, while nothing has disturbed it. */
+  /** The protocol of the running pass while it is undisturbed; else `undefined`. */
   #protocol: string | undefined;
 
   /**
-   * @param seed 32 bits that nobody can guess.
-   * @param report Where flooding hosts are counted: those of an earlier part of the scan are in it.
+   * @param seed 32 random bits.
+   * @param report The report to update. It may contain hosts of an earlier part of the scan.
    * @param onFlood Called once for each host that floods.
-   * @param mostProbes How many probes one host is sent at the most, all passes together.
+   * @param mostProbes Maximum number of probes to one host in all passes.
    */
   constructor(
     seed: number,
@@ -117,12 +117,12 @@ export class FloodingHosts {
     return this.#flooding.size > 0 && this.#flooding.has({ address, port: WHOLE_HOST });
   }
 
-  /** Whether the address of a target in a row floods. */
+  /** Whether the address of target `i` floods. */
   hasAt(targets: Endpoints, i: number): boolean {
     return this.#flooding.hasAt(targets, i, WHOLE_HOST);
   }
 
-  /** Whether a datagram comes from a host that floods; if so, it is counted. */
+  /** Whether a datagram's source is a flooding host. Counts the datagram in that case. */
   drops(address: Address, clock: { now(): number }): boolean {
     if (!this.has(address)) return false;
     this.report.datagrams++;
@@ -144,9 +144,9 @@ export class FloodingHosts {
   }
 
   /**
-   * Counts a datagram that was no first reply to a probe.
+   * Counts a datagram that is not the first reply to a probe.
    *
-   * @param foreign Whether it may be a reply to a probe of another endpoint.
+   * @param foreign Whether the datagram may be a reply to a probe to another endpoint.
    */
   surplus(from: Endpoint, foreign = false): void {
     if (this.has(from.address)) return;
@@ -186,45 +186,45 @@ export class FloodingHosts {
   }
 
   /**
-   * Notes that a pass of a protocol begins, and that the one before it has ended.
+   * Begins a pass of a protocol, and ends the pass before.
    *
-   * @param isRest Whether it is the rest of a pass that an earlier part of the scan began. If hosts
-   * flooded then, it proves nothing.
+   * @param isRest Whether the pass continues one of an earlier part of the scan. If hosts
+   * flooded in that part, the pass does not count as clean.
    */
   begin(protocol: string, isRest = false): void {
     this.end();
     if (!isRest || this.report.hosts === 0) this.#protocol = protocol;
   }
 
-  /** Notes that the pass that runs has reached its end. */
+  /** Ends the running pass at its last position. */
   end(): void {
     if (this.#protocol !== undefined) note(this.report.passes.clean, this.#protocol);
     this.#protocol = undefined;
   }
 
-  /** Protocols with passes that were disturbed, and none that ended undisturbed. */
+  /** Protocols that had disturbed passes and no clean pass. */
   get disturbed(): string[] {
     const { disturbed, clean } = this.report.passes;
     return disturbed.filter((protocol) => !clean.includes(protocol));
   }
 
-  /** How often further passes were begun. */
+  /** Number of times that further passes were begun. */
   get further(): number {
     return this.report.passes.further;
   }
 
-  /** Notes that further passes begin. */
+  /** Counts the beginning of further passes. */
   beginFurther(): void {
     this.report.passes.further++;
   }
 }
 
-/** Adds a protocol, once. */
+/** Adds a protocol to a list that does not contain it. */
 function note(protocols: string[], protocol: string): void {
   if (!protocols.includes(protocol)) protocols.push(protocol);
 }
 
-/** Adds points to those of a key, in bounded memory; returns how many it has. */
+/** Adds points to a key, in bounded memory. Returns the key's points. */
 function count(points: Map<number | bigint, number>, key: number | bigint, more: number): number {
   const all = (points.get(key) ?? 0) + more;
   if (all > more || points.size < MOST_COUNTED) points.set(key, all);

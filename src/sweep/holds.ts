@@ -14,15 +14,15 @@ import type { Address, Endpoint } from "../core/address.ts";
 import { EndpointSet } from "../core/endpoint_set.ts";
 import type { Endpoints } from "../core/endpoints.ts";
 
-/** Holds in all, and of one address. */
+/** Maximum number of holds in all, and per address. */
 const MOST_HELD = 4096;
 const MOST_HELD_OF_ADDRESS = 64;
-/** Endpoints that wait for a hold or were omitted: about 20 MiB, for each takes 500 to 700 bytes. */
+/** Maximum number of queued and omitted endpoints: about 20 MiB at 500 to 700 bytes each. */
 const MOST_QUEUED = 32_768;
 
 /** An endpoint that waits for a hold. Exactly one of its functions is called, once. */
 export interface Waiting {
-  /** The endpoint. */
+  /** The endpoint that waits. */
   readonly endpoint: Endpoint;
   /** Called when it has a hold: its interview may begin. */
   readonly admit: () => void;
@@ -30,15 +30,15 @@ export interface Waiting {
   readonly leave: () => void;
 }
 
-/** Holds of one address. */
+/** Numbers of holds of one address. */
 interface Host {
-  /** All. */
+  /** Number of holds. */
   held: number;
-  /** Those of endpoints whose interviews have not ended. */
+  /** Number of holds of endpoints whose interviews have not ended. */
   pending: number;
 }
 
-/** The holds of a scan. */
+/** Gives, queues and frees the holds of a scan. */
 export class Holds {
   readonly #held: EndpointSet;
   /** Held endpoints whose interviews have not ended. */
@@ -46,10 +46,10 @@ export class Holds {
   /** Endpoints that wait or were omitted. */
   readonly #queued: EndpointSet;
   readonly #hosts = new Map<Address, Host>();
-  /** Those that wait, by address and port, in the order in which they came. */
+  /** Waiting endpoints by address and port, in the order of arrival. */
   readonly #waiting = new Map<Address, Map<number, Waiting>>();
 
-  /** @param seed 32 bits that nobody can guess. */
+  /** @param seed 32 random bits. */
   constructor(seed: number) {
     this.#held = new EndpointSet(seed);
     this.#pending = new EndpointSet(seed);
@@ -83,7 +83,7 @@ export class Holds {
     return this.#held.size < MOST_HELD && ofAddress < MOST_HELD_OF_ADDRESS;
   }
 
-  /** Lets an endpoint wait that got no hold. */
+  /** Queues an endpoint that got no hold. */
   wait(waiting: Waiting): void {
     const { endpoint, endpoint: { address, port } } = waiting;
     if (this.#queued.size >= MOST_QUEUED) return waiting.leave();
@@ -94,13 +94,13 @@ export class Holds {
     this.#omitHopeless(address);
   }
 
-  /** Notes that an endpoint was proved: its hold goes to one that waits. */
+  /** Records that an endpoint was proved. Its hold goes to a waiting endpoint. */
   proved(endpoint: Endpoint): void {
     if (this.#queued.has(endpoint)) this.#dequeue(endpoint)?.leave();
     this.release(endpoint);
   }
 
-  /** Takes the hold of an endpoint back, which was not disproved either, and gives it to another. */
+  /** Frees the hold of an endpoint that was neither proved nor disproved, for a waiting endpoint. */
   release(endpoint: Endpoint): void {
     if (!this.#held.delete(endpoint)) return;
     const { address } = endpoint;
@@ -110,14 +110,14 @@ export class Holds {
     this.#admitNext(address);
   }
 
-  /** Notes that the interview of an endpoint has ended: one that was not proved keeps its hold. */
+  /** Records that an interview has ended. An endpoint that was not proved keeps its hold. */
   ended(endpoint: Endpoint): void {
     if (!this.#pending.delete(endpoint)) return;
     this.#hosts.get(endpoint.address)!.pending--;
     this.#omitHopeless(endpoint.address);
   }
 
-  /** Takes an endpoint out of the queue; `undefined` where it was omitted. */
+  /** Removes an endpoint from the queue; `undefined` when it was omitted. */
   #dequeue(endpoint: Endpoint): Waiting | undefined {
     const { address, port } = endpoint;
     this.#queued.delete(endpoint);

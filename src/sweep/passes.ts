@@ -1,5 +1,5 @@
 /**
- * Passes over targets, one after the other: with probes, or with connections.
+ * Plans passes over the targets and runs them one after the other, over UDP or TCP.
  *
  * @module
  */
@@ -7,26 +7,26 @@ import { type Clock, sleep } from "../net/clock.ts";
 import { type Segment, type TargetOrder, TargetSpace } from "../targets/space.ts";
 import type { Mark } from "./trail.ts";
 
-/** One pass: a protocol over its targets. */
+/** A pass: one protocol over all its targets. */
 export interface Pass {
-  /** The name of the protocol. */
+  /** Name of the pass's protocol. */
   readonly protocol: string;
   /** The targets, which differ by the usual ports of the protocol. */
   readonly segments: readonly Segment[];
-  /** The number of the order in which it visits them: each pass has an order of its own. */
+  /** Number of the pass's permutation. Each pass visits the targets in a different order. */
   readonly number: number;
 }
 
 /**
- * Orders of passes with connections are numbered from here on: no host gets a connection when its
- * probe is sent, but by chance.
+ * First permutation number of TCP passes: so their orders differ from those of UDP passes, and a host
+ * receives a probe and a connection at one time only by chance.
  */
 export const CONNECTION_ORDERS = 1 << 20;
 
 /**
- * Plans passes: for every protocol one more than there are retries, protocol by protocol.
+ * Plans the passes of all protocols in turn: one pass per protocol, and one per retry.
  *
- * @param orders The passes have the orders after this one.
+ * @param orders The permutation number before that of the first pass.
  */
 export function planPasses(
   protocols: readonly { readonly name: string }[],
@@ -44,58 +44,58 @@ export function planPasses(
   });
 }
 
-/** The space of one pass. */
+/** The target space of a pass. */
 export function spaceOf({ segments, number }: Pass, order: TargetOrder): TargetSpace {
   return new TargetSpace(segments, { ...order, pass: number });
 }
 
-/** Where passes publish how far they have come. */
+/** Receives the progress of passes. */
 export interface PassProgress {
-  /** A pass begins, at a mark. */
+  /** Called when a pass begins at a mark. `size`: number of positions in the pass. */
   begin(pass: Pass, mark: Mark, size: number): void;
-  /** So many positions were visited, so many probes or connections left, and so many could not. */
+  /** Called with numbers of visited positions, of sent and of refused probes or connections. */
   note(visited: number, sent: number, refused: number): void;
 }
 
-/** How far the visitor of a pass came. */
+/** The result of visiting the targets of a pass. */
 export interface Visited {
-  /** The first position that was not visited to its end: the size of the pass, unless it was cut. */
+  /** The first position whose visit has not ended: the size of a complete pass. */
   readonly position: number;
-  /** Whether nothing was sent. */
+  /** Whether the pass sent nothing. */
   readonly isQuiet: boolean;
 }
 
-/** Visits the targets of passes. */
+/** Visits the targets of passes over UDP or TCP. */
 export interface PassVisitor {
-  /** Visits those of a pass, in its order, from a mark on. */
+  /** Visits the targets of a pass, in its order, from a mark on. */
   visit(pass: Pass, space: TargetSpace, from: Mark): Promise<Visited>;
 }
 
-/** What running passes needs. */
+/** Options of {@linkcode runPasses}. */
 export interface PassOptions {
-  /** The passes, in order. */
+  /** The passes to run, in order. */
   readonly passes: readonly Pass[];
-  /** Which targets a pass visits, and in which order. */
+  /** Seed, shard and limit of the target order. */
   readonly order: TargetOrder;
-  /** Where to start. */
+  /** The mark to start from. */
   readonly from: Mark;
   /**
-   * Pause behind a pass in which something was sent, milliseconds: at least a second between two
+   * Pause after a pass that has sent anything, milliseconds: it keeps at least a second between two
    * probes of one host.
    */
   readonly gapMs: number;
-  /** The clock. */
+  /** The clock of pauses. */
   readonly clock: Clock;
   /** Ends the passes early. */
   readonly signal: AbortSignal;
-  /** Where it is published how far they have come. */
+  /** Receives the progress of the passes. */
   readonly progress: PassProgress;
 }
 
 /**
- * Runs passes, with pauses between them.
+ * Runs passes with pauses between them.
  *
- * @returns Where they stand: behind the last one, unless the signal came.
+ * @returns The mark after the last visited position: the end of the last pass, unless cancelled.
  */
 export async function runPasses(options: PassOptions, visitor: PassVisitor): Promise<Mark> {
   const { passes, order, gapMs, clock, signal, progress } = options;

@@ -1,31 +1,31 @@
 /**
- * How many probes may be under way where nearly everybody answers: a socket's buffer holds so many
- * datagrams, and what comes beyond them is lost.
+ * Limits the probes in flight when many targets reply: replies beyond the capacity of a socket's
+ * receive buffer are lost.
  *
  * @module
  */
 import type { DatagramSocket } from "../net/socket.ts";
 
 /**
- * What a small datagram takes up in a buffer of Linux, bytes, on loopback and veth: 256 of them fill
- * one of the usual size, or 166 of the size of a full stat. Network cards that give each its own
- * page take up to five times as much.
+ * Buffer space of a small datagram in Linux, bytes, on loopback and veth: 256 small datagrams fill
+ * a buffer of the default size, or 166 datagrams of the size of a full stat. Network cards that use a
+ * page per datagram need up to five times as much.
  */
 const SMALL_DATAGRAM = 832;
-/** The part of it that probes under way may fill with answers: stats need room too. */
+/** Fraction of the buffers that replies to probes in flight may fill. Stats need capacity too. */
 const WINDOW = 1 / 4;
-/** And no more than this: what lies on the way, and stands at its end, has buffers too. */
+/** Maximum of the window, probes: routers and hosts have limited buffers too. */
 const LARGEST_WINDOW = 16_384;
-/** The same before anybody can have answered: hardly ever does everybody, and 100,000 a second fit. */
+/** Maximum of the window before the first replies, probes: enough for 100,000 probes per second. */
 const LARGEST_OPENING = 32_768;
-/** How many small datagrams the sockets have room for at least, and for each inspection. */
+/** Minimum capacity of the sockets, small datagrams; then the capacity for each inspection. */
 const LEAST_CAPACITY = 16 * 256;
 const PER_INSPECTION = 4;
 
-/** What is asked of a socket here. */
+/** The members of a socket that describe its receive buffer. */
 type Buffer = Pick<DatagramSocket, "receiveBuffer" | "receiveBufferUsed">;
 
-/** How many small datagrams the buffers of sockets hold. */
+/** The capacity of sockets' receive buffers, small datagrams. */
 export function capacityOf(sockets: readonly Buffer[]): number {
   return sockets.reduce((sum, { receiveBuffer }) => sum + capacityOfOne(receiveBuffer), 0);
 }
@@ -34,32 +34,32 @@ function capacityOfOne(receiveBuffer: number): number {
   return Math.max(1, Math.floor(receiveBuffer / SMALL_DATAGRAM));
 }
 
-/** How many sockets of a family, with such buffers, it takes to ask so many servers at once. */
+/** Number of sockets per family for a number of concurrent inspections and a buffer size. */
 export function socketsFor(concurrency: number, receiveBuffer: number): number {
   const capacity = Math.max(LEAST_CAPACITY, concurrency * PER_INSPECTION);
   return Math.ceil(capacity / capacityOfOne(receiveBuffer));
 }
-/** After so many answers, it is known how long they take, and who does not answer will not. */
+/** Number of replies after which round-trip time and response rate are known. */
 const TELLING_ANSWERS = 32;
-/** How many of them may wait in a buffer while more is sent, and how often that is looked at. */
+/** Maximum number of unread replies while sending continues; then the interval of that check. */
 const MOST_WAITING = 1024;
 const LOOK_MS = 2;
-/** From which share of answers on the window applies. */
+/** Minimum response rate at which the window applies, 0 to 1. */
 const ACTIVE_SHARE = 0.1;
 const SLOT_MS = 10;
 const SLOTS = 200;
-/** How long a probe counts as under way, in round trips, and at least and at most, milliseconds. */
+/** Time for which a probe counts as in flight, in round-trip times; then its limits, milliseconds. */
 const ROUND_TRIPS = 4;
 const LEAST_MS = 50;
 const MOST_MS = 1500;
-/** Before a round trip is known. */
+/** Time for which a probe counts as in flight before a round-trip time is known, milliseconds. */
 const UNKNOWN_MS = 250;
-/** How long answers may be held up somewhere, and then come all at once, milliseconds. */
+/** Maximum delay after which delayed replies may arrive in one burst, milliseconds. */
 const HOLD_UP_MS = 250;
-/** How long the share of answers is taken from, and counts as known, milliseconds. */
+/** Period over which the response rate is measured, and for which it is valid, milliseconds. */
 const MEMORY_MS = 1000;
 
-/** Counts in a ring of ten-millisecond slots, over the last two seconds. */
+/** A ring of counters, one per ten milliseconds, over the last two seconds. */
 class Recent {
   readonly #counts = new Float64Array(SLOTS);
   #slot = 0;
@@ -76,7 +76,7 @@ class Recent {
     this.#counts[this.#slot % SLOTS] += count;
   }
 
-  /** The sum of the last so many milliseconds, but for the very last of them. */
+  /** The sum over the last `ms` milliseconds, except the last `but` milliseconds. */
   sum(ms: number, now: number, but = 0): number {
     this.#advance(now);
     let sum = 0;
@@ -88,7 +88,7 @@ class Recent {
   }
 }
 
-/** Watches what is sent and answered, and says how many more probes may leave. */
+/** Computes from sent probes and replies how many more probes may be sent. */
 export class ProbeWindow {
   readonly #sent = new Recent();
   readonly #answered = new Recent();
@@ -98,19 +98,19 @@ export class ProbeWindow {
   #looked = -Infinity;
   #behind = false;
 
-  /** @param sockets Those that answers come to. */
+  /** @param sockets The sockets that receive replies. */
   constructor(private readonly sockets: readonly Buffer[]) {
     const part = WINDOW * capacityOf(sockets);
     this.#size = Math.min(LARGEST_WINDOW, part);
     this.#opening = Math.min(LARGEST_OPENING, part);
   }
 
-  /** Notes probes that left. */
+  /** Counts sent probes. */
   sent(count: number, now: number): void {
     this.#sent.add(count, now);
   }
 
-  /** Notes an answer, and the round trip where it is known. */
+  /** Counts a reply, with its round-trip time (milliseconds) if known. */
   answered(latencyMs: number | undefined, now: number): void {
     this.#answered.add(1, now);
     if (latencyMs === undefined) return;
@@ -119,7 +119,7 @@ export class ProbeWindow {
       : this.#roundTrip + (latencyMs - this.#roundTrip) / 8;
   }
 
-  /** How many more probes may leave now. */
+  /** Number of probes that may be sent now. */
   room(now: number): number {
     if (this.#isBehind(now)) return 0;
     const known = this.#usualShare(now);
@@ -131,8 +131,8 @@ export class ProbeWindow {
     const life = this.#roundTrip === undefined
       ? UNKNOWN_MS
       : Math.min(MOST_MS, Math.max(LEAST_MS, ROUND_TRIPS * this.#roundTrip));
-    // Where a host or a network stands still for a while, probes are not lost: their answers come
-    // later, all at once, and had better find room. So what should be here by now is under way.
+    // When a host or a network stalls, probes are not lost: their replies arrive later in one
+    // burst, which needs buffer space. So probes whose replies are overdue count as in flight.
     const held = Math.max(life, HOLD_UP_MS);
     const underWay = Math.max(
       0,
@@ -143,9 +143,9 @@ export class ProbeWindow {
   }
 
   /**
-   * Whether answers wait to be read, so that more would only wait longer. What follows from the counts
-   * of probes and answers alone drifts: where we are the slow ones, what lies in a buffer for seconds
-   * is forgotten, and others are sent for (measured: until it is full).
+   * Whether unread replies are in the buffers. An estimate from counts of probes and replies alone
+   * drifts: when this program is slow, replies that stay in a buffer for seconds count as lost, and
+   * more probes are sent (measured: until the buffer is full).
    */
   #isBehind(now: number): boolean {
     if (now - this.#looked < LOOK_MS) return this.#behind;
@@ -157,8 +157,8 @@ export class ProbeWindow {
   }
 
   /**
-   * Which share of probes is answered, from those that had the time; `undefined` before any had. Then
-   * all may be: an opening burst would be answered by a burst.
+   * The response rate of probes that had the time for a reply; `undefined` before the first. Until
+   * then every probe may get a reply, so that a burst of probes would cause a burst of replies.
    */
   #usualShare(now: number): number | undefined {
     const ms = HOLD_UP_MS + MEMORY_MS;

@@ -1,6 +1,6 @@
 /**
- * What comes back: every datagram is counted as one thing, and only what proves itself, or is worth
- * a second question, goes on.
+ * Classifies received datagrams. Each is counted in exactly one class. Valid replies, and unverified
+ * ones that need confirmation, become sightings.
  *
  * @module
  */
@@ -14,9 +14,9 @@ import type { ProbeWindow } from "./probe_window.ts";
 import type { Responders } from "./responders.ts";
 import type { Tokens } from "./token.ts";
 
-/** Received datagrams by class. */
+/** Numbers of received datagrams by class. */
 export interface ReplyCounts {
-  /** Replies to our probes, the first of each endpoint. */
+  /** Replies with a valid token, the first of each endpoint. */
   valid: number;
   /** Further replies of endpoints that had replied. */
   duplicate: number;
@@ -28,7 +28,7 @@ export interface ReplyCounts {
   forged: number;
   /** Replies without our token of endpoints that were not interviewed: no hold, or no time, was left. */
   omitted: number;
-  /** Replies that cannot be decoded. */
+  /** Replies of a protocol that cannot be decoded. */
   malformed: number;
   /** Replies that only show where another protocol has to be suppressed. */
   suppressing: number;
@@ -36,7 +36,7 @@ export interface ReplyCounts {
   unsolicited: number;
 }
 
-/** No replies yet. */
+/** Counters at zero. */
 export function noReplies(): ReplyCounts {
   return {
     valid: 0,
@@ -53,43 +53,43 @@ export function noReplies(): ReplyCounts {
 
 /** A kind of probe in a scan. */
 export interface ProbeKind {
-  /** The protocol. */
+  /** Name of the protocol. */
   readonly protocol: string;
-  /** Its probe. */
+  /** The probe of the protocol. */
   readonly probe: Probe<unknown>;
-  /** Its number, which goes into the token: its place among the protocols. */
+  /** Index of the protocol, which is part of the token. */
   readonly kind: number;
 }
 
-/** What a receiver needs. */
+/** Options of {@linkcode Receiver}. */
 export interface ReceiverOptions {
   /** All kinds of probes that the scan sends: replies may come late, in the next pass. */
   readonly kinds: readonly ProbeKind[];
-  /** The scan's tokens. */
+  /** The token generator of the scan. */
   readonly tokens: Tokens;
   /** Whether the scan probes an endpoint in a protocol; with none given, in any. */
   readonly isTarget: (endpoint: Endpoint, protocol?: string) => boolean;
-  /** Whether it probes endpoints of an address. */
+  /** Whether the scan probes endpoints of an address. */
   readonly isTargetHost: (address: Address) => boolean;
-  /** Who has answered. */
+  /** The endpoints that have replied. */
   readonly responders: Responders;
-  /** Which hosts flood. */
+  /** Detects flooding hosts. */
   readonly floods: FloodingHosts;
   /** The clock that the probes were stamped by. */
   readonly clock: Clock;
-  /** Where replies are counted. */
+  /** The counters to increment. */
   readonly counts: ReplyCounts;
   /** Servers that were probed again: their replies bring another token. Default: none were. */
   readonly canaries?: CanaryReplies;
-  /** Where replies in flight are counted. Default: nowhere. */
+  /** The window of probes in flight, which counts replies. Default: none. */
   readonly window?: Pick<ProbeWindow, "answered">;
-  /** Where it is noted which endpoints sent anything. Default: nowhere. */
+  /** Records which endpoints sent anything. Default: none. */
   readonly notes?: ReplyNotes;
-  /** Where sightings go. */
+  /** Receives the sightings. */
   readonly sightings: SightingIntake;
 }
 
-/** Tells replies to canaries from others. */
+/** Recognises replies to canary probes. */
 export interface CanaryReplies {
   /** Takes a reply with another token than the sweep's; `undefined` where no canary brought it. */
   answered(kind: ProbeKind, from: Endpoint, mac: number): "canary" | "duplicate" | undefined;
@@ -113,17 +113,17 @@ export interface SightingIntake {
   pushWhenHeld(sighting: Sighting): void;
 }
 
-/** Microseconds modulo 2^32, as probes are stamped with them. */
+/** Converts milliseconds to the clock of tokens: microseconds modulo 2^32. */
 export function stampClock(ms: number): number {
   return Math.floor(ms * 1000) % 2 ** 32;
 }
 
-/** Sorts replies. */
+/** Classifies and counts replies. */
 export class Receiver {
   readonly #options: ReceiverOptions;
   readonly #begun: number;
 
-  /** Starts with the counts that it is given. */
+  /** Continues the given counters. */
   constructor(options: ReceiverOptions) {
     this.#options = options;
     this.#begun = options.clock.now();
@@ -151,7 +151,7 @@ export class Receiver {
     this.#stray(broken, from);
   }
 
-  /** Whether an endpoint is probed and has not answered: a flood may be forged in its host's name. */
+  /** Whether a reply of an endpoint is outstanding: a flood in its host's name may be forged. */
   #isAwaited(from: Endpoint): boolean {
     const { isTarget, responders } = this.#options;
     return !responders.has(from) && isTarget(from);
@@ -209,10 +209,10 @@ export class Receiver {
     this.#options.sightings.push({ ...sighting, ...learned });
   }
 
-  /** How long ago a probe was stamped; `undefined` for those of an earlier part of the scan. */
+  /** Time since a probe was stamped, milliseconds; `undefined` for an earlier part of the scan. */
   #since(stamp: number, now: number): number | undefined {
     const ms = (stampClock(now) - stamp >>> 0) / 1000;
-    return ms <= now - this.#begun + 1 ? ms : undefined; // stamps are cut to microseconds
+    return ms <= now - this.#begun + 1 ? ms : undefined; // stamps are rounded down to microseconds
   }
 
   /**
@@ -236,7 +236,7 @@ export class Receiver {
   }
 }
 
-/** What a decoder yields, or that the message is broken. */
+/** The result of a decoder, or `"broken"` when it throws. */
 function orBroken<T>(decode: () => T): T | "broken" {
   try {
     return decode();

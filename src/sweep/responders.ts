@@ -1,5 +1,5 @@
 /**
- * Who has answered: exact, and as large as the number of responders, not of targets.
+ * The exact set of endpoints that have replied. Its size grows with responders, not with targets.
  *
  * @module
  */
@@ -8,23 +8,23 @@ import { EndpointSet } from "../core/endpoint_set.ts";
 import type { Endpoints } from "../core/endpoints.ts";
 import { Holds, type Waiting } from "./holds.ts";
 
-/** The responders of a scan. */
+/** The responders of a scan, and the holds of unproved endpoints. */
 export class Responders {
   readonly #answered: EndpointSet;
   readonly #holds: Holds;
 
-  /** @param seed 32 bits that nobody can guess. */
+  /** @param seed 32 random bits. */
   constructor(seed: number) {
     this.#answered = new EndpointSet(seed);
     this.#holds = new Holds(seed);
   }
 
-  /** Whether it has answered. */
+  /** Whether an endpoint has sent a valid reply. */
   has(endpoint: Endpoint): boolean {
     return this.#answered.has(endpoint);
   }
 
-  /** Whether an endpoint of a row has answered. */
+  /** Whether endpoint `i` of a batch has sent a valid reply. */
   hasAt(endpoints: Endpoints, i: number): boolean {
     return this.#answered.hasAt(endpoints, i);
   }
@@ -42,16 +42,16 @@ export class Responders {
   }
 
   /**
-   * Holds an endpoint until it is confirmed: each one once, and not too many.
+   * Gives a hold to an endpoint until it is confirmed.
    *
-   * @returns Whether it is worth a second question; `"full"` when there are too many.
+   * @returns Whether the endpoint got a hold now; `"full"` when no hold is free.
    */
   hold(endpoint: Endpoint): "held" | "known" | "full" {
     if (this.#answered.has(endpoint) || this.#holds.has(endpoint)) return "known";
     return this.#holds.take(endpoint) ? "held" : "full";
   }
 
-  /** Lets an endpoint wait for which there was no hold. */
+  /** Queues an endpoint that got no hold. */
   wait(waiting: Waiting): void {
     this.#holds.wait(waiting);
   }
@@ -61,7 +61,7 @@ export class Responders {
     this.#holds.ended(endpoint);
   }
 
-  /** Forgets an endpoint that could not be confirmed: its next reply is worth a second question. */
+  /** Frees the hold of an endpoint that could not be confirmed. Its next reply may get a hold again. */
   release(endpoint: Endpoint): void {
     this.#holds.release(endpoint);
   }

@@ -1,5 +1,5 @@
 /**
- * Sending one pass: positions in order, each with its token, at the pace that is allowed.
+ * Sends the probes of one pass: positions in order, each with its token, at the allowed rate.
  *
  * @module
  */
@@ -15,77 +15,77 @@ import type { Tokens } from "./token.ts";
 import { capacityOf, type ProbeWindow } from "./probe_window.ts";
 
 /**
- * Datagrams that are stamped and sent at once: as many as a socket can take the answers of, but few,
- * so that stamps are close to departures (within a millisecond).
+ * Datagrams per batch, stamped and sent together: no more than a socket's buffer can hold replies,
+ * and few enough that the stamp is within a millisecond of sending.
  */
 const PER_BATCH = 1 / 4;
 /**
- * Batches under way for each thread: one that leaves, and others that wait until we are awake to fill
- * more: where all cores send, that may take milliseconds (measured: with four, a thread is idle for a
- * quarter of its time).
+ * Batches per sender thread: one is being sent while others are filled or queued until the main
+ * thread fills more. When all cores send, that may take milliseconds (measured: with four, a thread
+ * is idle for a quarter of its time).
  */
 const FLIGHTS_A_THREAD = 8;
-/** Positions that one look at the clock is for. */
+/** Number of positions between two readings of the clock. */
 const PER_LOOK = 64;
 /**
- * Which part of what the sockets' buffers hold may leave between two turns of the receiver, and
- * between two sure ones, so that nothing is lost where everybody answers at once.
+ * Fraction of the buffers' capacity that may be sent between two yields to the event loop; then
+ * between two polls of sockets: no reply is lost then even if every target replies at once.
  */
 const PER_TURN = 1 / 64;
 const PER_SURE_TURN = 1 / 2;
 /**
- * How long others wait for their turn where buffers are large, milliseconds; and where there is only
- * the display to be drawn: a turn costs what hundreds of probes do.
+ * Maximum time between two yields to the event loop, milliseconds; then while only the status line
+ * is to be drawn. A yield costs as much as hundreds of probes.
  */
 const TURN_MS = 10;
 const QUIET_TURN_MS = 50;
 /**
- * How long they wait for a sure one: without it, where others use the processor too, sockets were not
- * looked at for a second (measured), and who had answered was taken for silent.
+ * Maximum time between two polls of sockets, milliseconds. On a busy machine, sockets were
+ * otherwise not polled for a second (measured), and responders were taken for unresponsive.
  */
 const LOOK_MS = 20;
-/** Positions that are looked at between two turns, where nearly all are skipped. */
+/** Maximum number of skipped positions between two yields to the event loop. */
 const GLANCES = 16384;
-/** Targets that are drawn at once. */
+/** Number of targets that are computed at a time. */
 const DRAWN = 256;
-/** How long to wait when the window or the backlog is full. */
+/** Pause while the window or the queue of inspections is full, milliseconds. */
 const PAUSE_MS = 1;
 
-/** What sending needs. */
+/** Options of {@linkcode Sender}. */
 export interface SenderOptions {
-  /** The sockets, of one or both families. */
+  /** The sockets, of one or both address families. */
   readonly sockets: readonly DatagramSocket[];
-  /** The scan's tokens. */
+  /** The token generator of the scan. */
   readonly tokens: Tokens;
-  /** Threads that send for the sockets: batches are filled meanwhile. Default: none. */
+  /** Number of sender threads. Default: 0, the main thread sends. */
   readonly threads?: number;
-  /** When datagrams may leave. */
+  /** The rate limit and the caps of sent datagrams. */
   readonly throttle: Throttle;
-  /** How many may be under way. */
+  /** The limit of probes in flight. */
   readonly window: ProbeWindow;
-  /** Whom to ask again, among the probes. Default: nobody. */
+  /** Canary probes to send among the probes. Default: none. */
   readonly canaries?: Canaries;
-  /** The clock. */
+  /** The clock of stamps and pauses. */
   readonly clock: Clock;
-  /** Ends the pass early. */
+  /** Cancels the pass. */
   readonly signal: AbortSignal;
-  /** Targets that are left out: those that answered, or opted out, or suppress the protocol. */
+  /** Whether a target is skipped: it has replied, has opted out, or suppresses the protocol. */
   readonly skip: (targets: Endpoints, i: number, protocol: string) => boolean;
-  /** Whether sending has to wait, because those who answered are not yet asked. */
+  /** Whether the queue of inspections is full, so that sending has to wait. */
   readonly backlogged: () => boolean;
-  /** Whether others have something to do now. Default: always. */
+  /** Whether the event loop has other work now. Default: always. */
   readonly isBusy?: () => boolean;
-  /** Told after every batch. */
+  /** Called after every batch. */
   readonly onProgress: (progress: SendProgress) => void;
 }
 
-/** What was done since the last report. */
+/** Progress since the last report. */
 export interface SendProgress {
-  /** Positions left behind. */
+  /** Number of visited positions. */
   readonly visited: number;
-  /** Probes that left. */
+  /** Number of sent probes. */
   readonly sent: number;
-  /** Probes that the system refused. */
+  /** Number of probes that the system refused. */
   readonly refused: number;
 }
 
@@ -94,31 +94,31 @@ export class Sender {
   readonly #options: SenderOptions;
   readonly #kind: ProbeKind;
   readonly #flights: BatchesInFlight;
-  /** Targets that were drawn, and the positions of the first one and behind the last. */
+  /** Computed targets; then the position of the first, and the position after the last. */
   readonly #targets = new Endpoints(DRAWN);
   #drawn = 0;
   #drawnTo = 0;
-  /** How many datagrams the sockets' buffers hold, and a batch. */
+  /** Capacity of the sockets' buffers, datagrams; then of a batch. */
   readonly #capacity: number;
   readonly #batch: number;
-  /** Whether some socket hears nothing while it sends. */
+  /** Whether a socket cannot receive while it sends. */
   readonly #deaf: boolean;
-  /** Probes since the last sure turn of the receiver. */
+  /** Number of probes since the last poll of sockets. */
   #unseen = 0;
-  /** Probes since its last turn, and when that was. */
+  /** Number of probes since the last yield to the event loop; then the time of that yield. */
   #unheard = 0;
   #turned = -Infinity;
   #looked = -Infinity;
-  /** Whether the next target's departure is reserved, and when it is. */
+  /** Whether the rate limit has reserved a time for the next target; then that time. */
   #reserved = false;
   readonly #departure = new Float64Array(1);
-  /** Microseconds that probes are stamped with. */
+  /** The current stamp of probes, microseconds. */
   #stamp = 0;
-  /** The server that is asked again next, and whether there is one. */
+  /** The endpoint of the next canary probe; then whether there is one. */
   readonly #again = new Endpoints(1);
   #asking = false;
 
-  /** Starts a pass of one kind of probe. */
+  /** Creates the sender of a pass for one kind of probe. */
   constructor(kind: ProbeKind, options: SenderOptions) {
     this.#kind = kind;
     this.#options = options;
@@ -140,9 +140,9 @@ export class Sender {
   }
 
   /**
-   * Sends to all positions from `from` on.
+   * Sends probes to all positions from `from` on.
    *
-   * @returns The first position that was not visited: the space's size, unless the signal came.
+   * @returns The first position that was not visited: the size of the space, unless cancelled.
    */
   async send(space: TargetSpace, from: number): Promise<number> {
     const { signal } = this.#options;
@@ -164,7 +164,7 @@ export class Sender {
     return position;
   }
 
-  /** Whether others must have their turn, though there is something to send. */
+  /** Whether the sender must yield to the event loop before it sends more. */
   #mustTurn(): boolean {
     const { clock } = this.#options;
     const ms = this.#deaf || this.#isBusy ? TURN_MS : QUIET_TURN_MS;
@@ -173,7 +173,7 @@ export class Sender {
       clock.now() - this.#turned >= ms;
   }
 
-  /** Whether so much has left, or it took so long, that the receiver has to be sure of its turn. */
+  /** Whether sockets must be polled before more is sent. */
   #mustLook(): boolean {
     if (this.#deaf && this.#unseen >= PER_SURE_TURN * this.#capacity) return true;
     return (this.#deaf || this.#isBusy) && this.#options.clock.now() - this.#looked >= LOOK_MS;
@@ -183,7 +183,7 @@ export class Sender {
     return this.#options.isBusy?.() !== false;
   }
 
-  /** Waits, and lets others have their turn. */
+  /** Waits, or yields to the event loop. */
   async #turn(wait: number): Promise<void> {
     const { clock, signal } = this.#options;
     if (wait > 0) await sleep(clock, wait, signal);
@@ -198,7 +198,10 @@ export class Sender {
     this.#turned = clock.now();
   }
 
-  /** How many probes may leave now: a whole batch or none, so that all sockets get the same. */
+  /**
+   * Number of probes that may be sent now: a whole batch or none, so that all sockets send equally
+   * many.
+   */
   #room(): number {
     const { sockets, backlogged, window, clock } = this.#options;
     const room = backlogged()
@@ -207,7 +210,7 @@ export class Sender {
     return room < this.#batch && sockets.length > 1 ? 0 : room;
   }
 
-  /** How long nothing can be sent, milliseconds. */
+  /** Time until the next probe may be sent, milliseconds. */
   #wait(): number {
     const pause = this.#room() < 1 ? PAUSE_MS : 0;
     if (!this.#reserved) return pause;
@@ -215,8 +218,8 @@ export class Sender {
   }
 
   /**
-   * Writes probes into the batches until there are enough, or one has to wait. Nothing is allocated
-   * for an IPv4 target: addresses, ports and departures stay in rows of numbers.
+   * Writes probes into the batches until these are full, or a probe has to wait. Allocates nothing
+   * for an IPv4 target: addresses, ports and times stay in arrays of numbers.
    */
   #fill(space: TargetSpace, from: number, most: number, flight: BatchInFlight): number {
     const { tokens, clock, skip, canaries } = this.#options;
@@ -227,7 +230,7 @@ export class Sender {
     let position = from;
     let now = 0;
     for (let filled = 0, looks = 0; filled < most && position < end; looks++) {
-      // Asking for the time takes as long as all the rest here; within a batch it hardly passes.
+      // Reading the clock takes as long as all other work here, and the time hardly changes in a batch.
       if (looks % PER_LOOK === 0) {
         now = clock.now();
         this.#stamp = stampClock(now);
@@ -240,7 +243,7 @@ export class Sender {
       if (position >= this.#drawnTo) this.#draw(space, position);
       const i = position - this.#drawn;
       if (skip(targets, i, protocol)) {
-        this.#reserved = false; // it answered while it waited
+        this.#reserved = false; // the target replied while its probe waited
         position++;
         continue;
       }
@@ -253,7 +256,7 @@ export class Sender {
     return position;
   }
 
-  /** Reserves a departure, unless that was done; whether it has come. */
+  /** Reserves a time in the rate limit, unless one is reserved. Returns whether it has come. */
   #mayLeave(row: Endpoints, i: number, now: number): boolean {
     const departure = this.#departure;
     if (!this.#reserved) {
@@ -271,7 +274,7 @@ export class Sender {
     batch.add(row, i, mac, this.#stamp);
   }
 
-  /** Asks the server that was chosen, or not, if it may not be asked any more; false: not yet. */
+  /** Sends or drops the next canary probe. Returns `false` when it has to wait. */
   #askAgain(now: number, flight: BatchInFlight): boolean {
     const canaries = this.#options.canaries!;
     if (!this.#mayLeave(this.#again, 0, now)) return false;
@@ -284,7 +287,7 @@ export class Sender {
     return true;
   }
 
-  /** Draws the next targets. */
+  /** Computes the next targets. */
   #draw(space: TargetSpace, position: number): void {
     const count = Math.min(DRAWN, space.size - position);
     space.fill(position, count, this.#targets);

@@ -17,21 +17,21 @@ import type { ProbeKind } from "./receiver.ts";
 import { type Mark, Trail } from "./trail.ts";
 import { Sender, type SenderOptions, type SendProgress } from "./sender.ts";
 
-/** What a sweep needs besides what its passes and their senders need. */
+/** Options of {@linkcode sweep}, with those of its passes and senders. */
 export interface SweepOptions extends PassOptions, Omit<SenderOptions, "onProgress"> {
   /** The kinds of probes, for the protocols of all passes. */
   readonly kinds: readonly ProbeKind[];
   /** How long late replies are awaited at the end, milliseconds. */
   readonly cooldownMs: number;
-  /** Where it is noted how far the sweep came, and when. Default: known at the end alone. */
+  /** Records the sweep's progress over time. Default: none. */
   readonly trail?: Trail;
-  /** Whether the signal wants an end soon, without the whole cooldown. Default: yes. */
+  /** Whether a cancelled sweep shortens the cooldown. Default: yes. */
   readonly hurried?: () => boolean;
 }
 
-/** Sends the probes of passes. */
+/** Runs the passes of UDP protocols. */
 class ProbeVisitor implements PassVisitor {
-  /** When the last probe left. */
+  /** When the last probe was sent, milliseconds of the clock. */
   lastSent = -Infinity;
   readonly trail: Trail;
 
@@ -60,12 +60,12 @@ class ProbeVisitor implements PassVisitor {
 }
 
 /**
- * Runs the passes and waits for late replies: so long after the last probe, and only while some
- * endpoint that was probed within that time has not replied.
+ * Runs the passes and waits for late replies: up to `cooldownMs` after the last probe, and only
+ * while an endpoint that was probed within that time has not replied.
  *
- * @returns Where it stands: behind the last pass, unless the signal came. After a signal that wants
- * an end soon, late replies are awaited no longer than a pause between passes lasts, and it stands
- * before the endpoints that may reply later still: who resumes there probes them again.
+ * @returns The final mark: the end of the last pass, unless cancelled. After a signal that shortens
+ * the cooldown, late replies are awaited for a pause between passes at most, and the mark is
+ * before the endpoints that may still reply, so that a resumed scan probes them again.
  */
 export async function sweep(options: SweepOptions): Promise<Mark> {
   const { signal, clock, gapMs, cooldownMs } = options;
@@ -80,7 +80,7 @@ export async function sweep(options: SweepOptions): Promise<Mark> {
   return hurried() ? trail.before(clock.now() - cooldownMs) ?? mark : mark;
 }
 
-/** A pass, to look who of it has not replied. */
+/** The targets of a pass, for the search for outstanding replies. */
 function sentPass(number: number, { passes, order, skip }: SweepOptions): SentPass {
   const pass = passes[number - 1];
   return {

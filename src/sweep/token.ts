@@ -1,6 +1,6 @@
 /**
- * The proof in each probe: a keyed hash of the endpoint that is asked. Who has not seen our probe
- * cannot know it, and nothing has to be remembered to check it.
+ * Tokens: a keyed hash of the probed endpoint in each probe. A host that has not received the probe
+ * cannot compute the token, and the scan needs no state to check it.
  *
  * @module
  */
@@ -14,7 +14,7 @@ import { Endpoints } from "../core/endpoints.ts";
  * @param k0 The key's first four bytes, little endian.
  * @param k1 The key's last four bytes, little endian.
  * @param words The message as little-endian words; the last holds its length in the highest byte.
- * @param count How many of the words there are.
+ * @param count Number of words in the message.
  * @returns A signed 32-bit number.
  */
 export function halfSipHash(k0: number, k1: number, words: Uint32Array, count: number): number {
@@ -45,7 +45,7 @@ export function halfSipHash(k0: number, k1: number, words: Uint32Array, count: n
 }
 
 /**
- * Makes tokens under one key.
+ * Computes tokens with one key.
  *
  * @example
  * ```ts
@@ -65,9 +65,9 @@ export class Tokens {
   readonly #one = new Endpoints(1);
 
   /**
-   * Takes a key.
+   * Creates a token generator.
    *
-   * @param key Eight random bytes, new for every scan.
+   * @param key Eight random bytes, which differ for every scan.
    */
   constructor(key: Uint8Array) {
     const view = new DataView(key.buffer, key.byteOffset, 8);
@@ -76,16 +76,16 @@ export class Tokens {
   }
 
   /**
-   * The token of an endpoint: 32 bits, unsigned.
+   * Computes the token of an endpoint: 32 bits, unsigned.
    *
-   * @param kind Which probe: 0 to 255.
+   * @param kind Number of the kind of probe, 0 to 255.
    */
   of(kind: number, endpoint: Endpoint): number {
     this.#one.set(0, endpoint);
     return this.at(kind, this.#one, 0) >>> 0;
   }
 
-  /** The token of an endpoint of a row, as a signed number: nothing is allocated for IPv4. */
+  /** Computes the token of endpoint `i` as a signed number. Allocates nothing for IPv4. */
   at(kind: number, endpoints: Endpoints, i: number): number {
     const words = this.#words;
     const address = endpoints.ipv6[i];

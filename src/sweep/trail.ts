@@ -1,26 +1,26 @@
 /**
- * How far a sweep came, and when: which of its probes may still be answered.
+ * The progress of a sweep over time: it shows which probes may still get a reply.
  *
  * @module
  */
 
-/** Where a sweep stands: everything before it was sent. */
+/** A position in a sweep: all probes before it were sent. */
 export interface Mark {
-  /** The pass, from 1. */
+  /** Number of the pass, from 1. */
   readonly pass: number;
-  /** The next position in it. */
+  /** The next position in the pass. */
   readonly position: number;
 }
 
-/** Whether a mark is behind the start. */
+/** Whether a mark is after the start of a sweep. */
 export function isLater({ pass, position }: Mark): boolean {
   return pass > 1 || position > 0;
 }
 
-/** Steps that a trail is kept in. */
+/** Number of entries in a trail. */
 const STEPS = 64;
 
-/** Where a sweep stood when, as far back as it matters. */
+/** The marks of a sweep over a recent period. */
 export class Trail {
   readonly #steps: { readonly mark: Mark; readonly at: number }[];
   #pass: number;
@@ -28,9 +28,9 @@ export class Trail {
   #last: number;
 
   /**
-   * Starts where the sweep does.
+   * Starts at a mark.
    *
-   * @param memoryMs How far back it matters: as long as answers may take, milliseconds.
+   * @param memoryMs Length of the period, milliseconds: the maximum delay of replies.
    */
   constructor(from: Mark, now: number, private readonly memoryMs: number) {
     this.#steps = [{ mark: from, at: now }];
@@ -39,7 +39,7 @@ export class Trail {
     this.#last = -Infinity;
   }
 
-  /** Notes that everything before that position was sent by now, and nothing else. */
+  /** Records that all probes before a position were sent by now, and no others. */
   note(pass: number, position: number, now: number): void {
     this.#pass = pass;
     this.#position = position;
@@ -49,13 +49,13 @@ export class Trail {
     while (this.#steps.length > 1 && this.#steps[1].at <= now - this.memoryMs) this.#steps.shift();
   }
 
-  /** A mark before which all was sent by that time; `undefined` where that is everything. */
+  /** A mark before which all probes were sent by a time; `undefined`: all probes were. */
   before(time: number): Mark | undefined {
     if (this.#last <= time) return undefined;
     return (this.#steps.findLast(({ at }) => at <= time) ?? this.#steps[0]).mark;
   }
 
-  /** A mark before which everything had the time to be answered. */
+  /** A mark before which all probes had the time for a reply. */
   settled(now: number): Mark {
     return this.before(now - this.memoryMs) ?? { pass: this.#pass, position: this.#position };
   }

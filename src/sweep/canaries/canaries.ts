@@ -1,6 +1,6 @@
 /**
- * Canaries: servers that have answered are asked again now and then, the same harmless question;
- * what they do not answer was lost on the way, there or back.
+ * Canaries: servers that have replied are probed again from time to time. A canary probe without a
+ * reply was lost on the network, in either direction.
  *
  * @module
  */
@@ -19,55 +19,61 @@ import type { LossTally } from "./loss_estimate.ts";
 import type { ProbeKind } from "../receiver.ts";
 import type { Tokens } from "../token.ts";
 
-/** Misses in a row after which a server counts as stopped. */
+/** Number of unanswered canary probes in a row after which a server counts as stopped. */
 const DEAD = 8;
-/** Tokens of canaries differ from the sweep's, and from those of the same server's last ones. */
+/** Bit in the token's kind that distinguishes canary probes from the sweep's. */
 const CANARY = 0x80;
 const ROUNDS = 16;
 const ROUND = 3;
 
-/** What asking again needs. */
+/** Options of {@linkcode Canaries}. */
 export interface CanaryOptions extends CanaryLimits {
-  /** The scan's tokens. */
+  /** The token generator of the scan. */
   readonly tokens: Tokens;
-  /** The clock. */
+  /** The clock of timeouts. */
   readonly clock: Clock;
-  /** How many questions there are to a probe, 0 to 1. */
+  /** Number of canary probes per probe of the sweep, 0 to 1. */
   readonly share: number;
-  /** After how long no answer comes any more, milliseconds. */
+  /** Time after which a canary probe counts as lost, milliseconds. */
   readonly lateMs: number;
-  /** 32 bits that nobody can guess. */
+  /** 32 random bits. */
   readonly seed: number;
-  /** Gets the outcomes for the loss of the scan. */
+  /** Counts outcomes for the loss estimate of the scan. */
   readonly tally: LossTally;
-  /** Told of each outcome, in the order of asking: whether it was lost, and when it was asked. */
+  /**
+   * Called for each outcome in the order of sending: whether the probe was lost, and when it was
+   * sent.
+   */
   readonly onOutcome?: (lost: boolean, askedAt: number) => void;
 }
 
 /**
- * Asks again. The questions leave among the probes, in the same batches: what happens to probes
- * happens to them. Each of a hundred probes is as likely to be followed by one as the others: where
- * bursts are cut off on the way, it matters which place in them one has.
+ * Sends canary probes. They are sent among the sweep's probes and in the same batches, so that both
+ * have equal losses. The position of a canary probe among the probes is random: where the network
+ * cuts bursts off, loss depends on the position in a burst.
  *
- * What a server does not answer may have been lost, or the server has stopped. So misses wait until
- * it answers again, and are booked with that answer; after eight in a row it is left out, and those
- * are not booked. Who is alive and misses eight is rare: that understates a loss of 30 % by 0.03
- * points, one of 50 % by 0.8. Who has missed is asked first, so that few wait at the end; these are
- * booked as lost.
+ * A canary probe without a reply was lost, or the server has stopped. Misses are therefore counted
+ * when the server replies again. After eight misses in a row the server is removed, and its misses
+ * are not counted. A running server rarely misses eight: this understates a loss of 30 % by 0.03
+ * points, and one of 50 % by 0.8. Servers with misses are probed first, so that few misses are
+ * undecided at the end; these are counted as lost.
  */
 export class Canaries {
-  /** Questions to a probe, at the moment; those above the usual share do not count for the scan. */
+  /**
+   * Current number of canary probes per probe. Those above `options.share` are not counted in the
+   * tally.
+   */
   share: number;
   readonly #options: CanaryOptions;
   readonly #sample: CanarySchedule;
   readonly #times = new CanaryRoundTrips();
-  /** How many were due; of each further one, by how much later it is asked; their number. */
+  /** Number of due canary probes, with fractions. The next one is sent at 1 plus a random delay. */
   #due = 0;
   #delay: number;
   #turns = 0;
-  /** Of those that count, how many are due. */
+  /** Number of due canary probes that are counted, with fractions. */
   #counted = 0;
-  /** Who is asked next. */
+  /** The server that is probed next. */
   #next: Canary | undefined;
 
   /** Starts with an empty sample. */
@@ -78,53 +84,53 @@ export class Canaries {
     this.#delay = this.#draw();
   }
 
-  /** How many servers are in the sample. */
+  /** Number of servers in the sample. */
   get size(): number {
     return this.#sample.size;
   }
 
-  /** After how long the outcome of a question is told, milliseconds. */
+  /** Time after which the outcome of a canary probe is reported, milliseconds. */
   get patienceMs(): number {
     return this.#times.patienceMs;
   }
 
-  /** Takes a server that has answered the kind of probe, with its token. */
+  /** Offers a server to the sample that has sent a valid reply to a kind of probe. */
   add(kind: ProbeKind, endpoint: Endpoint): void {
     if (kind.probe.macMask !== 0) this.#sample.add(kind, endpoint, this.#options.clock.now());
   }
 
-  /** Notes that a probe is about to leave; whether a question is due behind it. */
+  /** Counts a probe of the sweep. Returns whether a canary probe is due after it. */
   probe(): boolean {
     this.#due += this.share;
     this.#counted += this.#options.share;
     return this.#due >= 1 + this.#delay;
   }
 
-  /** Anything from 0 to 1. */
+  /** A random number from 0 to 1. */
   #draw(): number {
     return (mix(this.#options.seed + ++this.#turns) >>> 0) / 2 ** 32;
   }
 
   /**
-   * Chooses whom to ask.
+   * Chooses the next server to probe.
    *
-   * @param row Gets the endpoint, as its first.
-   * @returns Whether there is somebody; `ask()` follows, or `dismiss()`.
+   * @param row Receives the endpoint at index 0.
+   * @returns Whether a server was chosen. The caller then calls `ask()` or `dismiss()`.
    */
   choose(kind: ProbeKind, row: Endpoints): boolean {
-    this.#due -= Math.floor(this.#due); // what could not be asked is not made up for
+    this.#due -= Math.floor(this.#due); // missed occasions are not made up for
     this.#delay = this.#draw();
     this.#next = this.#sample.next(kind, this.#options.clock.now());
     if (this.#next !== undefined) row.set(0, this.#next.endpoint);
     return this.#next !== undefined;
   }
 
-  /** Whether who was chosen still may be asked. */
+  /** Whether the chosen server may still be probed. */
   get welcome(): boolean {
     return !this.#next!.gone && this.#options.mayAsk(this.#next!.endpoint) === "yes";
   }
 
-  /** Does not ask who was chosen. */
+  /** Returns the chosen server to the queue without a probe. */
   dismiss(): void {
     const { clock } = this.#options;
     if (this.#sample.may(this.#next!, clock.now()) !== "never") {
@@ -134,9 +140,9 @@ export class Canaries {
   }
 
   /**
-   * Asks who was chosen: the question leaves now.
+   * Records that the canary probe to the chosen server is sent now.
    *
-   * @returns The token that it carries.
+   * @returns The token of the probe.
    */
   ask(): number {
     const canary = this.#next!;
@@ -158,9 +164,9 @@ export class Canaries {
   }
 
   /**
-   * Takes an answer that is not to the sweep's own probe.
+   * Processes a reply whose token is not that of the sweep's probe.
    *
-   * @returns Whether it is one to a canary, the first or a copy; `undefined`: it is none.
+   * @returns The class of a reply to a canary probe; `undefined` for other replies.
    */
   answered(kind: ProbeKind, from: Endpoint, mac: number): "canary" | "duplicate" | undefined {
     const canary = this.#sample.at(from, kind);
@@ -169,7 +175,7 @@ export class Canaries {
     if (last === undefined || last.answered) return "duplicate";
     const { clock, tally } = this.#options;
     last.answered = true;
-    if (last.missed) { // late, but a sweep would have found it
+    if (last.missed) { // late, but the sweep would have accepted the reply
       if (last.counts) canary.unbooked--;
     } else {
       this.#times.answered(clock.now() - last.askedAt);
@@ -185,7 +191,7 @@ export class Canaries {
     for (; canary.unbooked > 0; canary.unbooked--) this.#options.tally.book(true);
   }
 
-  /** Looks whose time is up. */
+  /** Decides the outcomes of canary probes whose timeout has passed. */
   settle(): void {
     const { onOutcome, clock, lateMs } = this.#options;
     const now = clock.now();
@@ -211,8 +217,8 @@ export class Canaries {
   }
 
   /**
-   * Books what is known, when nobody is asked any more: who should have answered by now has not,
-   * though an answer might still come.
+   * Counts the remaining outcomes at the end: probes without a reply count as lost,
+   * although a late reply is possible.
    */
   end(): void {
     const { clock, tally } = this.#options;

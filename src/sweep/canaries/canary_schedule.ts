@@ -1,5 +1,5 @@
 /**
- * Which servers are asked again, and when it is whose turn.
+ * Chooses which servers are canaries, and when each is probed.
  *
  * @module
  */
@@ -7,57 +7,57 @@ import type { Address, Endpoint } from "../../core/address.ts";
 import { mix } from "../../core/bits.ts";
 import type { ProbeKind } from "../receiver.ts";
 
-/** Servers in the sample, at the most. */
+/** Maximum number of servers in the sample. */
 const MOST = 4096;
-/** Two unsolicited questions to a host are that far apart, milliseconds. */
+/** Minimum time between two unsolicited probes to a host, milliseconds. */
 const HOST_MS = 1000;
 
-/** A server of the sample. */
+/** A server in the sample of canaries. */
 export interface Canary {
   readonly endpoint: Endpoint;
   readonly kind: ProbeKind;
-  /** When it may be asked again. */
+  /** Earliest time of the next canary probe, milliseconds of the clock. */
   readyAt: number;
-  /** Which question it was asked last. */
+  /** Number of the last canary probe to this server. */
   round: number;
   last: CanaryProbe | undefined;
-  /** Misses in a row, and those of them that wait to be booked. */
+  /** Number of misses in a row, and of those among them that are not counted yet. */
   misses: number;
   unbooked: number;
-  /** Whether it is not in the sample any longer. */
+  /** Whether the server was removed from the sample. */
   gone: boolean;
 }
 
-/** A question to one. */
+/** A canary probe. */
 export interface CanaryProbe {
   readonly canary: Canary;
   readonly askedAt: number;
-  /** Whether it counts for the loss of the scan. */
+  /** Whether the outcome counts for the scan's loss estimate. */
   readonly counts: boolean;
-  /** Whether the server answered the one before. */
+  /** Whether the server replied to the canary probe before. */
   readonly sound: boolean;
   answered: boolean;
-  /** Whether its time is up. */
+  /** Whether the probe has timed out. */
   missed: boolean;
 }
 
-/** Who may be asked, and when. */
+/** Limits of canary probes. */
 export interface CanaryLimits {
-  /** The least time between two questions to a server, milliseconds; a second or more. */
+  /** Minimum time between two canary probes to a server, milliseconds; at least 1,000. */
   readonly gapMs: number;
-  /** Whether a server may be asked: not now, or never again. */
+  /** Whether a server may be probed now, later or never again. */
   readonly mayAsk: (endpoint: Endpoint) => "yes" | "later" | "never";
-  /** When something was last sent to a host, as far as that is known. */
+  /** When a datagram was last sent to a host, milliseconds of the clock, as far as known. */
   readonly lastTo: (address: Address) => number;
 }
 
-/** Those whose turn it is for one kind of probe: who has missed, and the others, in their order. */
+/** The queues of one kind of probe: servers with misses, and all others. */
 interface Queues {
   readonly again: Canary[];
   readonly ready: Canary[];
 }
 
-/** A random sample of the servers that answered, one of each address. */
+/** A random sample of responders, at most one per address. */
 export class CanarySchedule {
   readonly #manners: CanaryLimits;
   readonly #seed: number;
@@ -69,30 +69,30 @@ export class CanarySchedule {
   /**
    * Starts empty.
    *
-   * @param seed 32 bits that nobody can guess: nobody shall choose who is in it.
+   * @param seed 32 random bits, so that no host can influence the choice.
    */
   constructor(manners: CanaryLimits, seed: number) {
     this.#manners = manners;
     this.#seed = seed;
   }
 
-  /** How many are in it. */
+  /** Number of servers in the sample. */
   get size(): number {
     return this.#all.length;
   }
 
-  /** All of them. */
+  /** Iterates over the servers of the sample. */
   [Symbol.iterator](): Iterator<Canary> {
     return this.#all.values();
   }
 
-  /** The one on an endpoint that answers a kind of probe. */
+  /** Finds the canary of an endpoint and a kind of probe. */
   at({ address, port }: Endpoint, { kind }: ProbeKind): Canary | undefined {
     const canary = this.#byAddress.get(address);
     return canary?.endpoint.port === port && canary.kind.kind === kind ? canary : undefined;
   }
 
-  /** Takes a server that has just answered, or not: where there are more, each is as likely in it. */
+  /** Offers a responder to the sample (reservoir sampling: all responders have equal probability). */
   add(kind: ProbeKind, endpoint: Endpoint, now: number): void {
     if (this.#byAddress.has(endpoint.address)) return;
     this.#seen++;
@@ -108,7 +108,7 @@ export class CanarySchedule {
     this.wait(canary, now);
   }
 
-  /** Takes one out. */
+  /** Removes a canary from the sample. */
   drop(canary: Canary): void {
     canary.gone = true;
     this.#byAddress.delete(canary.endpoint.address);
@@ -116,18 +116,18 @@ export class CanarySchedule {
     this.#all.pop();
   }
 
-  /** Has one wait for its turn; it was asked, or answered, at that time. */
+  /** Queues a canary that was probed, or has replied, at a time. */
   wait(canary: Canary, since: number): void {
     canary.readyAt = since + this.#manners.gapMs;
     this.#queuesOf(canary.kind).ready.push(canary);
   }
 
-  /** Has one asked as soon as that may be. */
+  /** Moves a canary to the queue of servers with misses. */
   hurry(canary: Canary): void {
     this.#queuesOf(canary.kind).again.push(canary);
   }
 
-  /** Takes out of the queues who is to be asked: who missed first, then who waited the longest. */
+  /** Removes the next due canary from the queues: servers with misses first, then in queue order. */
   next(kind: ProbeKind, now: number): Canary | undefined {
     const { again, ready } = this.#queuesOf(kind);
     for (const queue of [again, ready]) {
@@ -141,7 +141,7 @@ export class CanarySchedule {
     return undefined;
   }
 
-  /** Whether one may be asked; who never may is taken out. */
+  /** Whether a canary may be probed. Removes one that may never be probed again. */
   may(canary: Canary, now: number): "yes" | "later" | "never" {
     if (canary.gone) return "never";
     const { mayAsk, lastTo } = this.#manners;
@@ -155,14 +155,14 @@ export class CanarySchedule {
   }
 }
 
-/** After how many round trips a question is judged, and after how long at least and at most. */
+/** Early timeout of a canary probe in round-trip times; then its limits, milliseconds. */
 const ROUND_TRIPS = 4;
 const LEAST_MS = 250;
 const MOST_MS = 2000;
-/** Before a round trip is known, milliseconds. */
+/** Early timeout before a round-trip time is known, milliseconds. */
 const UNKNOWN_MS = 1000;
 
-/** A queue that is not moved when its first element leaves. */
+/** A queue whose elements are not moved when the first one is removed. */
 class Queue {
   #items: CanaryProbe[] = [];
   #first = 0;
@@ -171,7 +171,7 @@ class Queue {
     this.#items.push(question);
   }
 
-  /** Takes all that were asked by a time. */
+  /** Removes and yields all probes that were sent until a time. */
   *until(time: number): Generator<CanaryProbe> {
     while (this.#first < this.#items.length && this.#items[this.#first].askedAt <= time) {
       yield this.#items[this.#first++];
@@ -183,37 +183,37 @@ class Queue {
 }
 
 /**
- * Questions come out twice: early, a few round trips after they were asked, for who wants to know
- * soon how the path is; and when it is sure that nothing comes.
+ * Canary probes in flight. Each is yielded twice: early, after a few round-trip times, for the rate
+ * search; and after the full timeout.
  */
 export class CanaryRoundTrips {
   readonly #early = new Queue();
   readonly #late = new Queue();
   #roundTrip: number | undefined;
 
-  /** How long after it was asked a question is judged, milliseconds. */
+  /** The early timeout, milliseconds. */
   get patienceMs(): number {
     if (this.#roundTrip === undefined) return UNKNOWN_MS;
     return Math.min(MOST_MS, Math.max(LEAST_MS, ROUND_TRIPS * this.#roundTrip));
   }
 
-  /** Notes a question. */
+  /** Adds a canary probe. */
   asked(question: CanaryProbe): void {
     this.#early.push(question);
     this.#late.push(question);
   }
 
-  /** Notes how long an answer took. */
+  /** Adds the round-trip time of a reply, milliseconds. */
   answered(ms: number): void {
     this.#roundTrip = this.#roundTrip === undefined ? ms : this.#roundTrip * 7 / 8 + ms / 8;
   }
 
-  /** Those that can be judged now, and could not before. */
+  /** The probes whose early timeout has passed since the last call. */
   judged(now: number): Iterable<CanaryProbe> {
     return this.#early.until(now - this.patienceMs);
   }
 
-  /** Those that were asked by that time: their time is up. */
+  /** The probes that were sent until a time, which is the full timeout ago. */
   over(time: number): Iterable<CanaryProbe> {
     return this.#late.until(time);
   }

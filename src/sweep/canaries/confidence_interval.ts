@@ -1,31 +1,32 @@
 /**
- * Between which shares the truth lies, when so many of so many were counted.
+ * The Clopper–Pearson confidence interval of a proportion.
  *
  * @module
  */
 
-/** An interval of shares, 0 to 1. */
+/** An interval of proportions, 0 to 1. */
 export interface Interval {
-  /** Its lower end. */
+  /** Lower end of the interval, 0 to 1. */
   readonly low: number;
-  /** Its upper end. */
+  /** Upper end of the interval, 0 to 1. */
   readonly high: number;
 }
 
-/** Steps of a bisection: after them, doubles differ no more. */
+/** Steps of a bisection, enough for the precision of doubles. */
 const STEPS = 60;
 
 /**
- * The interval of Clopper and Pearson (1934), which is exact: it holds the truth at least as often
- * as is asked for, however small share and numbers are. (Wilson's is shorter, and holds it in no
- * more than 84 of 100 cases where the truth is such that an event is hardly ever seen.)
+ * The confidence interval of Clopper and Pearson (1934). It is exact: it contains the true
+ * proportion with at least the given confidence, for all proportions and numbers. (Wilson's
+ * interval is shorter, but for some small proportions it contains the true one in only 84 of 100
+ * cases.)
  *
- * Its ends are quantiles of beta distributions, so that numbers may have fractions: those of a
- * sample that is worth less than it is large.
+ * The ends are quantiles of beta distributions, so the numbers may have fractions, such as those of a
+ * sample with a reduced effective size.
  *
- * @param hits How many it was, 0 to `all`.
- * @param all Of how many; above 0.
- * @param confidence How often the interval shall hold the truth.
+ * @param hits Number of events, 0 to `all`.
+ * @param all Size of the sample, above 0.
+ * @param confidence The confidence level, for example 0.95.
  */
 export function clopperPearson(hits: number, all: number, confidence = 0.95): Interval {
   const tail = (1 - confidence) / 2;
@@ -36,7 +37,7 @@ export function clopperPearson(hits: number, all: number, confidence = 0.95): In
   };
 }
 
-/** Where the beta distribution reaches a probability. */
+/** A quantile of the beta distribution. */
 function quantile(probability: number, a: number, b: number): number {
   let [low, high] = [0, 1];
   for (let step = 0; step < STEPS; step++) {
@@ -47,7 +48,7 @@ function quantile(probability: number, a: number, b: number): number {
   return (low + high) / 2;
 }
 
-/** The regularised incomplete beta function I_x(a, b): the smaller side by its continued fraction. */
+/** The regularised incomplete beta function I_x(a, b), by the continued fraction of its smaller side. */
 function betaIntegral(x: number, a: number, b: number): number {
   if (x <= 0 || x >= 1) return x <= 0 ? 0 : 1;
   const front = Math.exp(
@@ -82,7 +83,7 @@ function betaFraction(x: number, a: number, b: number): number {
   return sum;
 }
 
-/** The logarithm of the gamma function above 0, by Stirling's series from 10 on. */
+/** The logarithm of the gamma function for arguments above 0, by Stirling's series from 10 on. */
 function logGamma(value: number): number {
   let shift = 0;
   let z = value;

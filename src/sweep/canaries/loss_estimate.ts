@@ -1,47 +1,47 @@
 /**
- * How many answers are lost on their way, as those tell that were asked again; and how many servers
- * a scan has missed by that.
+ * Estimates from the outcomes of canary probes how many replies are lost on the network, and how many
+ * servers a scan has missed for that reason.
  *
  * @module
  */
 import { clopperPearson, type Interval } from "./confidence_interval.ts";
 
-/** Questions that make a batch: by how much batches differ shows how much they are worth. */
+/** Canary probes per batch. The variance between batches shows whether losses come in bursts. */
 const BATCH = 50;
-/** Fewer batches say nothing about that. */
+/** Minimum number of batches for an estimate of that variance. */
 const LEAST_BATCHES = 10;
 
-/** Outcomes of probing responders again. */
+/** Counted outcomes of canary probes. */
 export interface CanaryCounts {
-  /** Probes with a known outcome. */
+  /** Number of canary probes with a known outcome. */
   sent: number;
-  /** Those without a reply. */
+  /** Number of canary probes without a reply. */
   lost: number;
   /** Servers that stopped replying for good; `lost` does not count probes to them. */
   stopped: number;
-  /** Batches of 50 probes in a row. */
+  /** Number of complete batches of 50 probes in a row. */
   batches: number;
-  /** Lost probes of all batches. */
+  /** Number of lost probes in all complete batches. */
   batchLost: number;
   /** Sum of the squared numbers of lost probes per batch. */
   batchSquares: number;
 }
 
-/** No canary was probed yet. */
+/** Counters at zero. */
 export function noCanaries(): CanaryCounts {
   return { sent: 0, lost: 0, stopped: 0, batches: 0, batchLost: 0, batchSquares: 0 };
 }
 
-/** Counts outcomes. */
+/** Counts the outcomes of canary probes. */
 export class LossTally {
-  /** Of the batch that is not full. */
+  /** Number of probes and of lost probes in the incomplete batch. */
   #asked = 0;
   #lost = 0;
 
-  /** @param counts Where it counts. */
+  /** @param counts The counters to increment. */
   constructor(readonly counts: CanaryCounts) {}
 
-  /** Books the outcome of one question. */
+  /** Counts the outcome of one canary probe. */
   book(lost: boolean): void {
     const { counts } = this;
     counts.sent++;
@@ -56,18 +56,19 @@ export class LossTally {
   }
 }
 
-/** The loss of a path, there and back, as shares. */
+/** The estimated loss of a round trip, with its confidence interval. */
 export interface LossEstimate extends Interval {
-  /** The share that was lost. */
+  /** The lost proportion, 0 to 1. */
   readonly share: number;
 }
 
 /**
- * The share of answers that are lost, with its interval of 95 %; `undefined` where none was asked.
+ * Estimates the lost proportion, with a 95 % confidence interval; `undefined` without canary probes.
  *
- * Losses that come in bursts tell less than as many that come alone. Where batches differ by more
- * than chance has them differ, the sample counts as so much smaller: its variance over that of
- * independent losses (Pearson's statistic over its degrees of freedom, as for quasi-binomial data).
+ * Losses in bursts carry less information than independent losses. When batches differ by more than
+ * independent losses would, the effective sample size is reduced by the ratio of the variance to
+ * that of independent losses (Pearson's statistic over its degrees of freedom, as for
+ * quasi-binomial data).
  */
 export function estimateLoss(counts: CanaryCounts): LossEstimate | undefined {
   const { sent, lost } = counts;
@@ -84,10 +85,11 @@ function dispersion({ batches, batchLost, batchSquares }: CanaryCounts): number 
 }
 
 /**
- * How many servers a scan has missed. Each of them stayed silent in all passes: with a share p lost
- * and k passes that is the lot of p^k of all, and `found` are the others.
+ * Estimates how many servers a scan has missed. A server is missed when all its probes are lost:
+ * with loss p and k passes, this happens to the proportion p^k of all servers; `found` is the
+ * number of the others.
  *
- * @param passes How often each was asked.
+ * @param passes Number of probes to each server.
  */
 export function missedServers(found: number, share: number, passes: number): number {
   const silent = share ** passes;

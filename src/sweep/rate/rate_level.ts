@@ -1,81 +1,81 @@
 /**
- * One rate that is tried, and what canaries tell of it.
+ * One rate that the search tries, and the outcomes of canary probes at that rate.
  *
  * @module
  */
-/** What a level shows: no more is lost than usual, or more. */
+/** The verdict on a rate: no more loss than at lower rates (`clear`), or more (`lost`). */
 export type RateVerdict = "clear" | "lost";
 
-/** How many were asked, and how many of those did not answer. */
+/** Numbers of canary probes, and of those without a reply. */
 export interface Outcomes {
   readonly asked: number;
   readonly lost: number;
 }
 
-/** How long a level lasts at least: buffers on the way, and buckets, fill up first. */
+/** Minimum duration of a level, milliseconds: buffers and token buckets of the network fill up first. */
 const LEAST_MS = 1000;
-/** Canaries whose outcome it takes at least, and with how many it is decided anyhow. */
+/** Minimum number of outcomes for a verdict; then the number at which a verdict is forced. */
 const LEAST = 12;
 const MOST = 400;
 /**
- * What is looked for: so much lost beyond the usual. On the way up by doubling it may be less than a
- * twentieth at the most once, and then it is half.
+ * The additional loss that the test detects. While the rate doubles, an additional loss of less than a
+ * twentieth can pass at most once; at the next level it is half.
  */
 const EXCESS = 0.05;
 const DOUBLED_EXCESS = 0.15;
 /**
- * How much likelier one has to be than the other: in so few levels the test is wrong. More loss that
- * is none costs time; no loss that is more is seen in the next level.
+ * Likelihood ratios of the test, which bound the probability of errors. A false `lost` costs
+ * time; a false `clear` is detected at the next level.
  */
 const SURE_OF_LOSS = Math.log(1000);
 const SURE_OF_NONE = Math.log(30);
-/** What is usual, before anything is known: little, as if so many had been asked. */
+/** Prior of the usual loss: low, with the weight of 20 canary probes. */
 const PRIOR = { asked: 20, lost: 0.4 };
-/** Losses that may be the usual one, from one in ten thousand on. */
+/** Candidates for the usual loss, from 1 in 10,000 on. */
 const USUAL = Array.from({ length: 60 }, (_, i) => 1e-4 * 1.17 ** i).filter((share) => share < 1);
-/** The share of datagrams without room from which on there is no room for the rate. */
+/** Fraction of datagrams without buffer space from which the rate is too high for the system. */
 const CROWDED = 0.002;
-/** How long the speed is averaged over, milliseconds: caps let what they have leave at once. */
+/** Period over which the speed is averaged, milliseconds: caps allow bursts. */
 const SPEED_MS = 1000;
-/** Standard deviations that two losses have to differ by, to be two. */
+/** Minimum difference of two losses, in standard deviations, to count as different. */
 const DIFFERENT = 2.5;
 
-/** A rate and its outcomes. */
+/** A rate, with the outcomes of canary probes sent at that rate. */
 export class RateLevel {
   asked = 0;
   lost = 0;
-  /** The highest speed over a second, datagrams a second. */
+  /** Highest measured speed, averaged over a second, datagrams per second. */
   peak = 0;
-  /** When another rate took its place. */
+  /** When another rate replaced this one, milliseconds of the clock. */
   until = Infinity;
   #sent = 0;
-  /** Datagrams that left, and how often there was no room for one. */
+  /** Number of sent datagrams; then of those without buffer space in the system. */
   #all = 0;
   #full = 0;
   #begun: number;
 
-  /** Begins. */
+  /** Starts a level at a time. */
   constructor(readonly rate: number, readonly since: number) {
     this.#begun = since;
   }
 
-  /** The share that was lost. */
+  /** The lost proportion, 0 to 1. */
   get share(): number {
     return this.asked === 0 ? 0 : this.lost / this.asked;
   }
 
-  /** Takes what became of a canary. */
+  /** Counts the outcome of a canary probe. */
   outcome(lost: boolean): void {
     this.asked++;
     if (lost) this.lost++;
   }
 
-  /** Whether a canary was asked at this rate. */
+  /** Whether a canary probe was sent at this rate. */
   holds(askedAt: number): boolean {
     return askedAt >= this.since && askedAt < this.until;
   }
 
-  /** Notes datagrams that left, and how often the system had no room. */
+  /** Counts sent datagrams, and those without buffer space in the system. */
   note(now: number, sent: number, full: number): void {
     this.#sent += sent;
     this.#all += sent;
@@ -87,20 +87,20 @@ export class RateLevel {
     this.#begun = now;
   }
 
-  /** Whether the system has no room for this rate, in more than a burst. */
+  /** Whether the system lacks buffer space for this rate, not only for a burst. */
   isCrowded(now: number): boolean {
     return now - this.since >= LEAST_MS && this.#full > CROWDED * this.#all;
   }
 
-  /** Whether it lasted long enough, and so many outcomes are known. */
+  /** Whether the level lasted its minimum duration and has a number of outcomes. */
   hasSeen(outcomes: number, now: number): boolean {
     return now - this.since >= LEAST_MS && this.asked >= outcomes;
   }
 
   /**
-   * What it shows, as soon as that is sure enough: the sequential test of Wald, the usual loss
-   * against more. How much is usual is not known for sure, so that both are averaged over what it
-   * may be.
+   * The verdict, as soon as it is certain enough: Wald's sequential test of the usual loss
+   * against a higher one. The usual loss is an estimate, so both likelihoods are averaged over its
+   * possible values.
    */
   verdict(now: number, usual: Outcomes, doubled: boolean): RateVerdict | undefined {
     if (!this.hasSeen(LEAST, now)) return undefined;
@@ -111,13 +111,13 @@ export class RateLevel {
     return this.asked < MOST ? undefined : "clear";
   }
 
-  /** The logarithm of how much likelier more loss makes what came than the usual one does. */
+  /** The logarithm of the likelihood ratio: higher loss against usual loss. */
   #evidence(usual: Outcomes, excess: number): number {
     const { asked, lost } = this;
     const logs = (share: number, of: Outcomes) =>
       of.lost * Math.log(share) + (of.asked - of.lost) * Math.log1p(-share);
     const before = { asked: usual.asked + PRIOR.asked, lost: usual.lost + PRIOR.lost };
-    // Each share stands for an equal part of the logarithms.
+    // The candidates are evenly spaced on a logarithmic scale.
     const weights = USUAL.map((share) => logs(share, before));
     const sum = (of: (share: number) => number) => {
       const terms = USUAL.map((share, i) => weights[i] + logs(of(share), { asked, lost }));
@@ -127,7 +127,7 @@ export class RateLevel {
     return sum((share) => share + (1 - share) * excess) - sum((share) => share);
   }
 
-  /** Whether it lost clearly more than others. */
+  /** Whether the loss is significantly higher than that of other outcomes. */
   isWorseThan({ asked, lost }: Outcomes): boolean {
     const both = (lost + this.lost) / (asked + this.asked);
     const deviation = Math.sqrt(both * (1 - both) * (1 / asked + 1 / this.asked));

@@ -1,143 +1,143 @@
 /**
- * Finding the highest rate at which nothing is lost that is not lost at lower ones too.
+ * Searches for the highest rate without more loss than at lower rates.
  *
  * @module
  */
 import { type Outcomes, RateLevel } from "./rate_level.ts";
 
-/** Why a rate was chosen. */
+/** The reason for a rate. */
 export type RateReason =
-  /** It is still being looked for. */
+  /** The search is not finished. */
   | "searching"
-  /** Above it canaries were lost. */
+  /** Higher rates had more loss of canary probes. */
   | "loss"
-  /** Above it the system had no room, for what was sent or what came back. */
+  /** Higher rates lacked buffer space in the system, for sent or received datagrams. */
   | "buffers"
-  /** The machine, or caps for hosts and networks, let no more leave. */
+  /** The machine, or the caps of hosts and networks, allow no higher rate. */
   | "sender"
-  /** No more is allowed. */
+  /** The highest allowed rate was reached. */
   | "limit"
-  /** Too few servers answered to tell. */
+  /** Too few servers replied for a measurement. */
   | "unknown";
 
-/** What a search has come to. */
+/** The result of a search. */
 export interface RateReport {
-  /** Datagrams a second. */
+  /** The rate, datagrams per second. */
   readonly rate: number;
-  /** Why it is that. */
+  /** The reason for this rate. */
   readonly reason: RateReason;
-  /** At which rate too much was lost last; `undefined`: at none. */
+  /** The last rate with too much loss, datagrams per second; `undefined`: none. */
   readonly lossAt?: number;
-  /** Which share was lost there, and which is lost at lower rates. */
+  /** Loss at the rate `lossAt`, 0 to 1. */
   readonly lossThere?: number;
-  /** The same at rates that are low enough. */
+  /** Loss at lower rates, 0 to 1. */
   readonly usualLoss?: number;
 }
 
-/** Where to look. */
+/** Options of {@linkcode RateSearch}. */
 export interface RateSearchOptions {
-  /** Where to begin, datagrams a second. */
+  /** The first rate, datagrams per second. */
   readonly start: number;
-  /** The highest that is allowed. */
+  /** The highest allowed rate, datagrams per second. */
   readonly most: number;
 }
 
-/** Additive increase, as a share of the rate: doubled while it is above all that is known. */
+/** Additive increase, as a fraction of the rate. It doubles above the highest known rate. */
 const STEP = 0.03;
-/** On the way to what is aimed at, at the most; and to what was too much, of what is missing. */
+/** Maximum increase towards the goal, as a fraction of the rate, or of the distance to the ceiling. */
 const APPROACH = 0.25;
 const NEARER = 0.5;
-/** What is aimed at, of the rate that came through where too much was lost. */
+/** The goal, as a fraction of the rate that passed the network at the rate with too much loss. */
 const MARGIN = 0.97;
-/** What is kept at least where too much was lost, and when the system had no room. */
+/** Minimum fraction of the rate that is kept after loss; then after a lack of buffer space. */
 const LEAST_KEPT = 0.5;
 const ROOM_KEPT = 0.85;
-/** It is found when too much was lost at a rate that is no more than this times higher. */
+/** The rate is found when the rate with too much loss is at most this factor higher. */
 const TIGHT = 1.15;
-/** Outcomes that the first loss is taken from, and where that is much. */
+/** Number of outcomes for the loss of the first rate; then for a high loss. */
 const LEAST_FIRST = 40;
 const SURE_FIRST = 100;
-/** Outcomes after which it is believed that half of the rate loses no less. */
+/** Number of outcomes after which half the rate is taken to have no less loss. */
 const ENOUGH = 400;
-/** Outcomes, or milliseconds, that tell how much comes through a rate that was doubled. */
+/** Number of outcomes, then milliseconds, for the measurement of a doubled rate. */
 const LEAST_DOUBLED = 60;
 const LONG_DOUBLED_MS = 3000;
-/** What a level has to reach of its rate; else something else decides about the speed. */
+/** Minimum measured speed of a level, as a fraction of its rate; else the sender limits the speed. */
 const REACHED = 0.9;
-/** Levels in a row that do not: a machine may be busy with something else for a while. */
+/** Number of such levels in a row: a machine may be busy for a short time. */
 const MOST_SHORT = 3;
-/** How long a rate that was found is kept before it is tried whether there is more, milliseconds. */
+/** Time for which a found rate is kept before a higher one is tried, milliseconds. */
 const HOLD_MS = 8000;
 const LONGEST_HOLD_MS = 128_000;
-/** From which loss on it is looked whether already the first rate is too much. */
+/** Loss of the first rate from which half the rate is tried as well, 0 to 1. */
 const SUSPICIOUS = 0.15;
-/** As low as it goes, datagrams a second. */
+/** Lowest rate, datagrams per second. */
 const LOWEST = 10;
 
 /**
- * - `first`: the loss of the first rate is the one that others are compared with.
- * - `down`: it is much: is it less at half of the rate?
- * - `double`: twice the rate after each level without loss, until the first with.
- * - `drain`: too much was lost; what is still under way tells how much came through.
- * - `check`: whether it is less at the lower rate: else it is not our doing.
- * - `climb`: additive increase.
- * - `hold`: it is found.
+ * - `first`: measures the loss of the first rate, with which others are compared.
+ * - `down`: after a high loss, measures half the rate.
+ * - `double`: doubles the rate after each clear level, until the first loss.
+ * - `drain`: after too much loss, waits for the outcomes in flight, which show the rate that passed.
+ * - `check`: measures whether the lower rate has less loss: else the rate is not the cause.
+ * - `climb`: additive increase of the rate.
+ * - `hold`: the rate is found.
  */
 type Phase = "first" | "down" | "double" | "drain" | "check" | "climb" | "hold";
 
 /**
- * The search. Slow start, then additive increase and multiplicative decrease: by what did not come
- * through, where canaries tell it. What a path loses at any rate does not count: a level is compared
- * with those below it.
+ * The rate search: slow start, then additive increase and multiplicative decrease, by the loss of
+ * canary probes. Loss that a path has at any rate does not count: a level is compared with lower
+ * ones.
  */
 export class RateSearch {
   readonly #most: number;
   #phase: Phase = "first";
   #level: RateLevel;
-  /** The level that lost too much, whose last outcomes are awaited or which is compared. */
+  /** The level with too much loss, whose last outcomes are awaited or compared. */
   #bad: RateLevel | undefined;
-  /** Whether what was found has just lost too much, once. */
+  /** Whether the found rate has just had too much loss for the first time. */
   #alarmed = false;
-  /** In which phase that was. */
+  /** The phase before the loss. */
   #before: Phase = "first";
-  /** Outcomes at rates that are low enough. */
+  /** Outcomes at rates without additional loss. */
   #usual = { asked: 0, lost: 0 };
-  /** The last level that lost no more: it counts as usual when a higher one does not either. */
+  /** The last clear level. It counts as usual when a higher level is clear too. */
   #pending: RateLevel | undefined;
-  /** The last rate that lost no more. */
+  /** The last clear rate, datagrams per second. */
   #good: number;
-  /** What is aimed at: most of the rate that came through. */
+  /** The goal: most of the rate that passed the network, datagrams per second. */
   #goal = Infinity;
-  /** The lowest rate that is known for too much. */
+  /** The lowest rate with too much loss, datagrams per second. */
   #ceiling = Infinity;
-  /** The last level that lost too much. */
+  /** The last level with too much loss. */
   #last: RateLevel | undefined;
-  /** Levels in a row in which less left than could have. */
+  /** Number of levels in a row in which the sender did not reach the rate. */
   #short = 0;
-  /** The next increase, as a share. */
+  /** The next increase, as a fraction of the rate. */
   #step = STEP;
   #reason: RateReason = "unknown";
-  /** What was found last, since when it is kept, and how long. */
+  /** The last found rate, the time since it is kept, and for how long. */
   #held = { rate: 0, since: 0, ms: HOLD_MS };
 
-  /** Begins. */
+  /** Starts a search. */
   constructor({ start, most }: RateSearchOptions, now: number) {
     this.#most = most;
     this.#good = Math.min(start, most);
     this.#level = new RateLevel(this.#good, now);
   }
 
-  /** Datagrams a second, now. */
+  /** The current rate, datagrams per second. */
   get rate(): number {
     return this.#level.rate;
   }
 
-  /** Whether outcomes are wanted soon: more canaries than usual are worth it. */
+  /** Whether the search needs more canary probes than usual. */
   get curious(): boolean {
     return this.#phase !== "hold";
   }
 
-  /** What it came to. */
+  /** The current result. */
   get report(): RateReport {
     const { asked, lost } = this.#usual;
     const last = this.#last;
@@ -149,19 +149,19 @@ export class RateSearch {
     };
   }
 
-  /** Takes what became of a canary. */
+  /** Counts the outcome of a canary probe. */
   outcome(lost: boolean, askedAt: number): void {
     if (this.#level.holds(askedAt)) this.#level.outcome(lost);
     else if (this.#bad?.holds(askedAt)) this.#bad.outcome(lost);
   }
 
   /**
-   * Notes what happened since the last call.
+   * Updates the search with the events since the last call.
    *
-   * @param sent Datagrams that left.
-   * @param full How often the system had no room for one.
-   * @param patienceMs After how long the outcome of a canary is told.
-   * @returns Whether the rate is another one now.
+   * @param sent Number of sent datagrams.
+   * @param full Number of datagrams without buffer space in the system.
+   * @param patienceMs Time after which the outcome of a canary probe is reported, milliseconds.
+   * @returns Whether the rate has changed.
    */
   step(now: number, sent: number, full: number, patienceMs: number): boolean {
     const before = this.rate;
@@ -181,13 +181,13 @@ export class RateSearch {
     if (verdict === "clear") this.#clear(now);
     if (verdict !== "lost") return;
     if (doubled && level.asked < LEAST_DOUBLED && now - level.since < LONG_DOUBLED_MS) return;
-    if (this.#phase === "hold" && !this.#alarmed) { // held for long, it is wrong now and then
+    if (this.#phase === "hold" && !this.#alarmed) { // over a long time, the test has occasional false alarms
       this.#go("hold", this.rate, now);
       this.#alarmed = true;
     } else this.#lost(now);
   }
 
-  /** The first rate: what it loses is usual, unless half of it loses less. */
+  /** Judges the first rate: its loss is usual, unless half the rate has less loss. */
   #first(now: number): void {
     if (!this.#level.hasSeen(LEAST_FIRST, now)) return;
     this.#reason = "searching";
@@ -200,7 +200,7 @@ export class RateSearch {
     this.#go("down", this.rate / 2, now);
   }
 
-  /** Half of a rate: is less lost? Then it is our doing; else the path loses so much at any rate. */
+  /** Judges half a rate: with less loss, the rate was the cause; else the path has this loss. */
   #down(now: number): void {
     const before = this.#bad!;
     const level = this.#level;
@@ -224,11 +224,11 @@ export class RateSearch {
     }
   }
 
-  /** Too much was lost: half of the rate at once, and then most of what came through. */
+  /** Reacts to too much loss: half the rate at once, and later most of the rate that passed. */
   #lost(now: number): void {
     const level = this.#level;
     if (this.#phase === "check" && !this.#bad!.isWorseThan(level)) {
-      this.#bad = level; // as much as before: is it our doing?
+      this.#bad = level; // check whether the rate is the cause
       return this.#go("down", this.rate / 2, now);
     }
     this.#bad = level;
@@ -236,7 +236,7 @@ export class RateSearch {
     this.#go("drain", LEAST_KEPT * this.rate, now);
   }
 
-  /** What was asked at the rate that lost too much is all judged: so much came through. */
+  /** Sets the goal when all outcomes of the level with too much loss are known. */
   #drain(now: number, patienceMs: number): void {
     if (now - this.#level.since < patienceMs) return;
     const bad = this.#bad!;
@@ -251,14 +251,14 @@ export class RateSearch {
     this.#go("check", this.#goal, now);
   }
 
-  /** The system had no room. */
+  /** Reacts to a lack of buffer space in the system. */
   #crowded(now: number): void {
     const rate = ROOM_KEPT * this.rate;
     this.#goal = this.#ceiling = this.rate;
     this.#hold(rate, now, "buffers");
   }
 
-  /** Nothing was lost that is not lost at lower rates. */
+  /** Reacts to a level without additional loss. */
   #clear(now: number, phase: Phase = this.#phase): void {
     const { rate } = this;
     this.#learn(phase === "hold" ? this.#level : this.#pending);
@@ -268,7 +268,7 @@ export class RateSearch {
     const { peak } = this.#level;
     if (phase === "hold") {
       if (now - this.#held.since < this.#held.ms) return this.#go("hold", rate, now);
-      this.#goal = this.#ceiling = Infinity; // perhaps there is more by now
+      this.#goal = this.#ceiling = Infinity; // a higher rate may be possible by now
       this.#step = STEP;
     }
     if (peak >= REACHED * rate) this.#short = 0;
@@ -309,7 +309,7 @@ export class RateSearch {
 
   #learn({ asked, lost }: Outcomes = NONE): void {
     const usual = this.#usual;
-    const weight = usual.asked > MOST_REMEMBERED ? 0.5 : 1; // a path may change its habits
+    const weight = usual.asked > MOST_REMEMBERED ? 0.5 : 1; // the loss of a path may change
     this.#usual = { asked: weight * usual.asked + asked, lost: weight * usual.lost + lost };
   }
 
@@ -319,8 +319,8 @@ export class RateSearch {
   }
 }
 
-/** Reasons for which a rate is kept. */
+/** Reasons that end the search at a rate. */
 const SETTLED: ReadonlySet<RateReason> = new Set(["loss", "buffers", "sender", "limit"]);
-/** Outcomes that usual loss is taken from. */
+/** Maximum weight of the usual outcomes, number of canary probes. */
 const MOST_REMEMBERED = 4000;
 const NONE = { asked: 0, lost: 0 };

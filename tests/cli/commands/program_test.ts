@@ -551,7 +551,7 @@ Deno.test("a fleet writes its truth and its log", async () => {
     const scan = await run(["scan", "127.59.0.0/24", ...QUICK, "-q", "--format", "ndjson"]);
     assertEquals([scan.code, readNdjson(scan.stdout).length], [0, 3]);
     child.kill("SIGINT");
-    assertEquals((await finish(child)).code, 0);
+    assertEquals((await finish(child)).code, 130);
     const log = (await Deno.readTextFile(`${folder}/log.ndjson`)).trim().split("\n").map((line) =>
       JSON.parse(line)
     );

@@ -5,14 +5,14 @@ import { RangeSet } from "../../src/targets/ranges.ts";
 import { TargetSpace } from "../../src/targets/space.ts";
 import { FakeNetwork } from "../../src/testing/fake_network.ts";
 
-const SIZE = 700; // more than are drawn at once
+const SIZE = 700; // more than are computed at a time
 const space = (pass: number) =>
   new TargetSpace(
     [{ addresses: RangeSet.of([{ start: 0x0a000000, end: 0x0a000000 + SIZE }]), ports: [1] }],
     { seed: 3, pass },
   );
 
-/** Passes in which those are settled whose address is in the set. */
+/** Passes whose targets are settled when their address is in the set. */
 function passes(settled: Set<number>) {
   return (pass: number) => ({
     space: space(pass),
@@ -20,7 +20,7 @@ function passes(settled: Set<number>) {
   });
 }
 
-/** Who stands between two marks. */
+/** The targets between two marks. */
 function between(from: [number, number], to: [number, number]): number[] {
   const target = { address: 0 as number | bigint, port: 0 };
   const found: number[] = [];
@@ -35,7 +35,7 @@ function between(from: [number, number], to: [number, number]): number[] {
   return found;
 }
 
-Deno.test("somebody is outstanding until all between the marks are settled, in whatever order", () => {
+Deno.test("a reply is outstanding until all targets between the marks are settled, in any order", () => {
   const random = new Random(8);
   const cases: [[number, number], [number, number]][] = [
     [[1, 0], [1, SIZE]],
@@ -58,14 +58,14 @@ Deno.test("somebody is outstanding until all between the marks are settled, in w
   }
 });
 
-Deno.test("nobody is outstanding where nothing was sent", () => {
+Deno.test("no reply is outstanding when nothing was sent", () => {
   const nobody = new Outstanding({ pass: 3, position: 0 }, { pass: 3, position: 0 }, () => {
     throw new Error("a pass was looked at");
   });
   assertEquals(nobody.some, false);
 });
 
-Deno.test("a cooldown ends when the last one has answered, at its time, or at an earlier one", async () => {
+Deno.test("a cooldown ends with the last reply, at its deadline, or at an earlier deadline", async () => {
   const network = new FakeNetwork(1);
   const to = { pass: 1, position: SIZE };
   const wait = async (settled: Set<number>, mostMs = () => 5000) => {

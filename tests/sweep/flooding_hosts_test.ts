@@ -5,7 +5,7 @@ import { FloodingHosts, noFloods } from "../../src/sweep/flooding_hosts.ts";
 const HOST = { address: 0x7f000001, port: 19132 };
 const clockAt = (time: number) => ({ now: () => time });
 
-/** Floods, and the addresses that it named. */
+/** A detector of floods, and the addresses that it reported. */
 function counting(mostProbes?: number) {
   const report = noFloods();
   const named: unknown[] = [];
@@ -17,7 +17,7 @@ function repeat(times: number, run: (i: number) => void): void {
   for (let i = 0; i < times; i++) run(i);
 }
 
-Deno.test("a host floods with the 64th surplus datagram of one endpoint, on all its ports", () => {
+Deno.test("a host counts as flooding on all ports with the 64th surplus datagram of one endpoint", () => {
   const { floods, report, named } = counting();
   repeat(63, () => floods.surplus(HOST));
   assert(!floods.has(HOST.address));
@@ -37,19 +37,19 @@ Deno.test("duplicates of many servers of one host are no flood", () => {
   assert(!floods.has(HOST.address));
 });
 
-Deno.test("a host that floods from another port each time is found, whether they are probed or not", () => {
+Deno.test("a host that floods from changing ports is detected, whether the ports are probed or not", () => {
   for (const isProbed of [true, false]) {
     const { floods, named } = counting(6);
     const flood = (i: number) =>
       isProbed ? floods.surplus({ ...HOST, port: 1 + i }) : floods.stray(HOST.address);
-    repeat(64 + 4 * 6 - 1, flood); // what one endpoint may send, and four for each probe
+    repeat(64 + 4 * 6 - 1, flood); // the limit of one endpoint, and four datagrams per probe
     assert(!floods.has(HOST.address));
     flood(65_000);
     assertEquals([floods.has(HOST.address), named], [true, [HOST.address]]);
   }
 });
 
-Deno.test("hosts are counted in bounded memory, and the one that floods is found", () => {
+Deno.test("a flooding host among many is detected in bounded memory", () => {
   const { floods, report } = counting();
   repeat(100_000, (i) => {
     floods.stray(0x0a000000 + i);
@@ -58,7 +58,7 @@ Deno.test("hosts are counted in bounded memory, and the one that floods is found
   assertEquals([floods.has(HOST.address), report.hosts], [true, 1]);
 });
 
-Deno.test("a reply to another endpoint's probe weighs less", () => {
+Deno.test("a reply to another endpoint's probe counts less", () => {
   const { floods } = counting();
   repeat(511, () => floods.surplus(HOST, true));
   assert(!floods.has(HOST.address));
@@ -66,7 +66,7 @@ Deno.test("a reply to another endpoint's probe weighs less", () => {
   assert(floods.has(HOST.address));
 });
 
-Deno.test("a flood is found among forged sources, in bounded memory", () => {
+Deno.test("a flood among forged sources is detected in bounded memory", () => {
   const { floods, report } = counting();
   repeat(100_000, (i) => {
     floods.surplus({ address: 0x0a000000 + i, port: 1 });
@@ -78,7 +78,7 @@ Deno.test("a flood is found among forged sources, in bounded memory", () => {
   assertEquals([report.hosts, report.addresses.length], [4096, 4096]);
 });
 
-Deno.test("sending pauses while a flood lasts, and for half of the time where it does not end", () => {
+Deno.test("sending pauses during a flood, and for half of the time when the flood does not end", () => {
   const { floods } = counting();
   repeat(64, () => floods.surplus(HOST));
   floods.begin("raknet");
@@ -92,7 +92,7 @@ Deno.test("sending pauses while a flood lasts, and for half of the time where it
   assert(!floods.pauses(5100));
   assertEquals(floods.disturbed, ["raknet"]);
   floods.begin("raknet");
-  assertEquals(floods.disturbed, ["raknet"]); // a pass that has not ended proves nothing
+  assertEquals(floods.disturbed, ["raknet"]); // a pass that has not ended is not clean
   floods.end();
   assertEquals(floods.disturbed, []);
 });

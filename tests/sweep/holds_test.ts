@@ -6,7 +6,7 @@ import { Holds } from "../../src/sweep/holds.ts";
 
 const at = (address: number, port: number) => ({ address: 0x0a000000 + address, port });
 
-/** Holds, and what became of the endpoints that waited for one. */
+/** Holds, and the outcomes of waiting endpoints. */
 class Scene {
   readonly holds = new Holds(7);
   readonly admitted: Endpoint[] = [];
@@ -33,7 +33,7 @@ class Scene {
   }
 }
 
-Deno.test("a proved endpoint gives its hold to the one of its address that waited longest", () => {
+Deno.test("a proved endpoint gives its hold to the endpoint of its address that has waited longest", () => {
   const scene = new Scene();
   scene.fill(1);
   assert(!scene.holds.take(at(1, 65)));
@@ -47,7 +47,7 @@ Deno.test("a proved endpoint gives its hold to the one of its address that waite
   assertEquals(scene.log, { admitted: [at(1, 90), at(1, 70)], left: [] });
 });
 
-Deno.test("a disproved endpoint keeps its hold, and who waits is omitted with the last interview", () => {
+Deno.test("a disproved endpoint keeps its hold, and waiting endpoints are omitted after the last interview", () => {
   const scene = new Scene();
   scene.fill(1);
   scene.fill(2, 1);
@@ -65,7 +65,7 @@ Deno.test("a disproved endpoint keeps its hold, and who waits is omitted with th
   assert(scene.holds.has(at(1, 70)) && scene.holds.has(at(1, 64)), "none is interviewed later");
 });
 
-Deno.test("where all holds are taken, a proof admits an address that has not all of its own", () => {
+Deno.test("when all holds are taken, a proof admits an endpoint of an address below its limit", () => {
   const scene = new Scene();
   for (let address = 0; address < 63; address++) scene.fill(address);
   scene.fill(63, 32);
@@ -79,7 +79,7 @@ Deno.test("where all holds are taken, a proof admits an address that has not all
   assertEquals(scene.log, { admitted: [at(99, 1), at(63, 70), at(99, 2)], left: [] });
 });
 
-Deno.test("a hold that is taken back goes to one that waits, and its endpoint may have another", () => {
+Deno.test("a released hold goes to a waiting endpoint, and its endpoint may get another hold", () => {
   const scene = new Scene();
   scene.fill(1);
   scene.wait(at(1, 70));
@@ -91,7 +91,7 @@ Deno.test("a hold that is taken back goes to one that waits, and its endpoint ma
   assert(scene.holds.take(at(1, 1)));
 });
 
-Deno.test("when no interview is pending at all, nobody waits any more", () => {
+Deno.test("without a pending interview, no endpoint waits", () => {
   const scene = new Scene();
   for (let address = 0; address < 64; address++) scene.fill(address);
   scene.wait(at(99, 1), at(98, 1));
@@ -104,7 +104,7 @@ Deno.test("when no interview is pending at all, nobody waits any more", () => {
   assertEquals(scene.log, { admitted: [], left: [at(99, 1), at(98, 1)] });
 });
 
-Deno.test("an endpoint that is proved while it waits leaves, and takes no hold", () => {
+Deno.test("an endpoint that is proved while it waits leaves the queue without a hold", () => {
   const scene = new Scene();
   scene.fill(1);
   scene.wait(at(1, 70), at(1, 80));
@@ -114,7 +114,7 @@ Deno.test("an endpoint that is proved while it waits leaves, and takes no hold",
   assertEquals(scene.log, { admitted: [at(1, 80)], left: [at(1, 70)] });
 });
 
-Deno.test("32,768 endpoints wait at the most; of those beyond nothing is kept", () => {
+Deno.test("at most 32,768 endpoints wait, and nothing is stored of others", () => {
   const scene = new Scene();
   for (const address of [1, 2]) {
     scene.fill(address);
@@ -123,12 +123,12 @@ Deno.test("32,768 endpoints wait at the most; of those beyond nothing is kept", 
   assertEquals(scene.left, []);
   scene.wait(at(2, 999));
   assertEquals([scene.left, scene.holds.has(at(2, 999))], [[at(2, 999)], false]);
-  scene.holds.proved(at(2, 1)); // makes space for one
+  scene.holds.proved(at(2, 1)); // frees one place in the queue
   scene.wait(at(2, 999));
   assertEquals(scene.log, { admitted: [at(2, 1000)], left: [at(2, 999)] });
 });
 
-Deno.test("whatever comes, nobody waits for nothing, and no forger gets more interviews", () => {
+Deno.test("for any sequence of events, no endpoint waits in vain, and a forger gets no further interviews", () => {
   for (let seed = 1; seed <= 20; seed++) {
     const random = new Random(seed);
     const scene = new Scene();

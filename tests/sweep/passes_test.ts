@@ -17,7 +17,7 @@ const SEGMENTS = [{ addresses: RangeSet.of([{ start: 1, end: 1 + SIZE }]), ports
 const START: Mark = { pass: 1, position: 0 };
 const TWICE = planPasses([{ name: "a" }, { name: "b" }], 1, () => SEGMENTS);
 
-/** Runs passes with a visitor that takes 10 ms a pass; tells when each began, and where all ended. */
+/** Runs passes of 10 ms each; returns the start of each pass and the final mark. */
 async function run(
   passes: readonly Pass[],
   from: Mark,
@@ -51,7 +51,7 @@ async function run(
   return { end, log, now: network.now() - begun };
 }
 
-Deno.test("passes run one after the other, with a pause behind each but the last", async () => {
+Deno.test("passes run one after the other, with a pause after each except the last", async () => {
   const { end, log, now } = await run(TWICE, START);
   assertEquals(log, [
     "0 a1 1:0 of 10",
@@ -62,24 +62,24 @@ Deno.test("passes run one after the other, with a pause behind each but the last
   assertEquals([end, now], [{ pass: 5, position: 0 }, 3040]);
 });
 
-Deno.test("no pause follows a pass in which nothing was sent, unless it is the rest of one", async () => {
+Deno.test("no pause follows a pass that sent nothing, unless it continues an earlier one", async () => {
   const whole = await run(TWICE, START, { quietIn: 2 });
   assertEquals(whole.log.slice(1, 3), ["1010 a2 2:0 of 10", "1020 b3 3:0 of 10"]);
   const rest = await run(TWICE, { pass: 2, position: 5 }, { quietIn: 2 });
   assertEquals(rest.log.slice(0, 2), ["0 a2 2:5 of 10", "1010 b3 3:0 of 10"]);
 });
 
-Deno.test("passes that are cut off stand where the visitor stood, and none follows", async () => {
+Deno.test("a cancelled pass ends at the position of its visitor, and no pass follows", async () => {
   const { end, log } = await run(TWICE, START, { stopIn: 2 });
   assertEquals([log.length, end], [2, { pass: 2, position: 4 }]);
 });
 
-Deno.test("passes that were all run before begin none", async () => {
+Deno.test("a resumed scan whose passes are complete runs none", async () => {
   const from = { pass: 5, position: 0 };
   assertEquals(await run(TWICE, from), { end: from, log: [], now: 0 });
 });
 
-Deno.test("each pass has an order of its own, also beside passes of connections", () => {
+Deno.test("each pass visits the targets in a different order, TCP passes included", () => {
   const connections = planPasses([{ name: "c" }], 1, () => SEGMENTS, CONNECTION_ORDERS);
   const orders = [...TWICE, ...connections].map((pass) => {
     const target = { address: 0 as number | bigint, port: 0 };

@@ -5,7 +5,7 @@ import { capacityOf, ProbeWindow, socketsFor } from "../../src/sweep/probe_windo
 const SOCKET = { receiveBuffer: USUAL_RECEIVE_BUFFER };
 const windowOf = (sockets: number) => new ProbeWindow(Array(sockets).fill(SOCKET));
 
-Deno.test("socketsFor() keeps the answers on each below what its buffer holds", () => {
+Deno.test("socketsFor() keeps the replies per socket below the capacity of its buffer", () => {
   const sockets = (receiveBuffer: number) =>
     [1, 256, 1024, 1025, 2000].map((concurrency) => socketsFor(concurrency, receiveBuffer));
   assertEquals(sockets(USUAL_RECEIVE_BUFFER), [16, 16, 16, 17, 32]);
@@ -13,31 +13,31 @@ Deno.test("socketsFor() keeps the answers on each below what its buffer holds", 
   assertEquals(sockets(128 << 20), [1, 1, 1, 1, 1]);
 });
 
-Deno.test("Window grows with what the buffers hold, up to a bound", () => {
+Deno.test("ProbeWindow grows with the capacity of the buffers, up to a maximum", () => {
   const room = (receiveBuffer: number) => new ProbeWindow([{ receiveBuffer }]).room(1000);
   assertEquals(capacityOf([SOCKET, SOCKET]), 512);
   assertEquals([1, 4].map((times) => room(times * USUAL_RECEIVE_BUFFER)), [64, 256]);
-  assertEquals([64, 128].map((mib) => room(mib << 20)), [20_164.75, 32_768]); // before anybody can answer
+  assertEquals([64, 128].map((mib) => room(mib << 20)), [20_164.75, 32_768]); // before the first reply
   assertEquals(room(1), 0.25);
 });
 
-Deno.test("ProbeWindow is open while few answer", () => {
+Deno.test("ProbeWindow does not limit sending while few targets reply", () => {
   const window = windowOf(4);
   window.sent(1000, 1000);
   for (let i = 0; i < 100; i++) window.answered(5, 1010);
   assertEquals(window.room(1260), Infinity);
 });
 
-Deno.test("Window takes everybody for alive until it is known, so that nothing bursts", () => {
+Deno.test("ProbeWindow expects a reply of every target until the response rate is known", () => {
   const window = windowOf(4);
   assertEquals(window.room(1000), 256);
   window.sent(256, 1000);
   assertEquals(window.room(1200), 0);
-  assertEquals(window.room(1260), Infinity); // nobody answers: this is sparse
+  assertEquals(window.room(1260), Infinity); // no reply: a sparse range
 });
 
-Deno.test("Window knows early who does not answer, where some do and are quick", () => {
-  /** The room after 4,096 probes, all that there is, and so many answers 40 ms later. */
+Deno.test("ProbeWindow recognises unanswered probes early when other replies are fast", () => {
+  /** The window after 4,096 probes and a number of replies 40 ms later. */
   const rooms = (answers: number, latencyMs: number, times: readonly number[]) => {
     const window = windowOf(64);
     window.sent(4096, 1000);
@@ -45,12 +45,12 @@ Deno.test("Window knows early who does not answer, where some do and are quick",
     return times.map((time) => window.room(time));
   };
   assertEquals(rooms(32, 5, [1049, 1060]), [32, Infinity]);
-  assertEquals(rooms(31, 5, [1060, 1240]), [31, 31]); // too few tell nothing
+  assertEquals(rooms(31, 5, [1060, 1240]), [31, 31]); // too few replies for a measurement
   assertEquals(rooms(32, 30, [1110, 1130]), [32, Infinity]);
   assertEquals(rooms(410, 5, [1060]), [4096]); // one in ten: the window applies, and all is back
 });
 
-Deno.test("Window holds 64 probes a socket where many answer", () => {
+Deno.test("ProbeWindow allows 64 probes per socket when many targets reply", () => {
   const window = windowOf(4);
   window.sent(1000, 1000);
   for (let i = 0; i < 900; i++) window.answered(5, 1001);
@@ -59,18 +59,18 @@ Deno.test("Window holds 64 probes a socket where many answer", () => {
   assertEquals(window.room(1003), 0);
 });
 
-Deno.test("Window forgets probes that are not answered as usual", () => {
+Deno.test("ProbeWindow stops counting probes whose replies are overdue", () => {
   const window = windowOf(1);
   for (let at = 1000; at < 1400; at += 10) {
-    window.sent(20, at); // every other answers
+    window.sent(20, at); // every second target replies
     for (let i = 0; i < 10; i++) window.answered(5, at + 5);
   }
   window.sent(64, 1400);
   assertEquals(window.room(1410), 0);
-  assertEquals(window.room(1460), 64 - 32); // those that should have come
+  assertEquals(window.room(1460), 64 - 32); // the overdue replies
 });
 
-Deno.test("Window keeps room for answers that are held up", () => {
+Deno.test("ProbeWindow keeps capacity for delayed replies", () => {
   const window = windowOf(2);
   for (let at = 1000; at < 1400; at += 10) {
     window.sent(20, at);
@@ -82,7 +82,7 @@ Deno.test("Window keeps room for answers that are held up", () => {
   assertEquals(window.room(1605), 128);
 });
 
-Deno.test("Window waits longer where round trips are unknown", () => {
+Deno.test("ProbeWindow waits longer while the round-trip time is unknown", () => {
   const window = windowOf(1);
   window.sent(200, 1000);
   for (let i = 0; i < 40; i++) window.answered(undefined, 1030);
@@ -90,14 +90,14 @@ Deno.test("Window waits longer where round trips are unknown", () => {
   assert(window.room(1300) > 0);
 });
 
-Deno.test("Window starts anew after a pause", () => {
+Deno.test("ProbeWindow restarts after a pause", () => {
   const window = windowOf(1);
   window.sent(500, 1000);
   for (let i = 0; i < 400; i++) window.answered(1, 1001);
   assertEquals(window.room(10_000), 64);
 });
 
-Deno.test("ProbeWindow is shut while answers wait to be read", () => {
+Deno.test("ProbeWindow allows no probe while replies are unread", () => {
   const buffer = { receiveBuffer: 128 << 20, receiveBufferUsed: 0 };
   const small = { receiveBuffer: USUAL_RECEIVE_BUFFER, receiveBufferUsed: 0 };
   const window = new ProbeWindow([small, buffer]);
@@ -107,6 +107,6 @@ Deno.test("ProbeWindow is shut while answers wait to be read", () => {
   assertEquals(window.room(1002), 0);
   buffer.receiveBufferUsed = 1024 * 832;
   assert(window.room(1004) > 0);
-  small.receiveBufferUsed = 65 * 832; // a quarter of what it holds, and more
+  small.receiveBufferUsed = 65 * 832; // more than a quarter of the capacity
   assertEquals(window.room(1006), 0);
 });

@@ -12,7 +12,7 @@ const ENDPOINT = { address: 0x7f000001, port: 19132 };
 const KEY = new Uint8Array(8).fill(3);
 const { probe } = PROTOCOLS.find(({ name }) => name === "raknet")!;
 
-/** What comes of a pong to a ping that was stamped at a time by a process of the same scan. */
+/** The class of a pong to a ping that an earlier process of the scan stamped at a time. */
 function sight(stampedAt: number, begun: number, now: number): Sighting[] {
   const sightings: Sighting[] = [];
   let time = begun;
@@ -48,17 +48,17 @@ function sight(stampedAt: number, begun: number, now: number): Sighting[] {
   return sightings;
 }
 
-Deno.test("a late answer to an earlier part of the scan is true, and its round trip is not known", () => {
+Deno.test("a late reply to an earlier part of the scan is valid, without a round-trip time", () => {
   const ours = sight(1100, 1000, 1150.5);
   assertEquals(ours.map(({ verified, latencyMs }) => [verified, latencyMs]), [[true, 50.5]]);
-  // The other process' clock was ahead of ours, or far behind.
+  // The clock of the other process was ahead, or far behind.
   for (const stampedAt of [90_000, 3_600_000, 5]) {
     const [{ verified, latencyMs }] = sight(stampedAt, 1000, 1150);
     assertEquals([verified, latencyMs], [true, undefined], `${stampedAt}`);
   }
 });
 
-Deno.test("where no hold is free, endpoints wait only in a protocol that echoes nothing", () => {
+Deno.test("without a free hold, endpoints wait only in a protocol that echoes no token", () => {
   const pong = raknet.encodePong({ advertise: false, time: 5n, guid: 7n, text: undefined });
   for (const [name, datagram] of [["raknet", pong], ["sqp", sqp.encodeSqpChallenge(9)]] as const) {
     const counts = noReplies();

@@ -3,14 +3,14 @@ import { Responders } from "../../src/sweep/responders.ts";
 
 const at = (address: number, port = 19132) => ({ address: 0x0a000000 + address, port });
 
-Deno.test("a responder is noted once", () => {
+Deno.test("a responder is added once", () => {
   const responders = new Responders(7);
   assert(!responders.has(at(1)));
   assertEquals([responders.add(at(1)), responders.add(at(1))], [true, false]);
   assert(responders.has(at(1)) && !responders.has(at(1, 7)));
 });
 
-Deno.test("an endpoint is held once, and no more than can be asked", () => {
+Deno.test("an endpoint gets one hold, and the number of holds is limited", () => {
   const responders = new Responders(7);
   assertEquals([responders.hold(at(0)), responders.hold(at(0))], ["held", "known"]);
   for (let i = 1; i < 4096; i++) assertEquals(responders.hold(at(i)), "held");
@@ -20,7 +20,7 @@ Deno.test("an endpoint is held once, and no more than can be asked", () => {
   assertEquals(responders.hold(at(4096)), "held", "proof makes room");
 });
 
-Deno.test("one address holds no more than its share", () => {
+Deno.test("the number of holds per address is limited", () => {
   const responders = new Responders(7);
   for (let port = 1; port <= 64; port++) assertEquals(responders.hold(at(1, port)), "held");
   assertEquals(responders.hold(at(1, 65)), "full");

@@ -16,7 +16,7 @@ import { FakeNetwork } from "../../src/testing/fake_network.ts";
 
 const KIND = { protocol: "raknet", probe: raknetProtocol.probe!, kind: 0 };
 
-/** A socket that only sends, some time after it was told to. */
+/** A socket that only sends, with a delay. */
 function slowSocket(
   clock: Clock,
   takesMs: () => number,
@@ -61,7 +61,7 @@ function optionsFor(
   };
 }
 
-/** The targets up to a position, in the order of the space. */
+/** The targets before a position, in the order of the space. */
 function targetsOf(all: TargetSpace, from: number, to: number): number[] {
   const target = { address: 0 as number | bigint, port: 0 };
   return Array.from({ length: to - from }, (_, i) => {
@@ -71,7 +71,7 @@ function targetsOf(all: TargetSpace, from: number, to: number): number[] {
 }
 
 for (const threads of [0, 1, 2, 5]) {
-  Deno.test(`with ${threads} threads, what is left behind was sent, each once`, async () => {
+  Deno.test(`with ${threads} threads, every position before the mark was sent once`, async () => {
     const network = new FakeNetwork(1);
     const random = new Random(threads);
     const [sent, stop] = [new Set<number>(), new AbortController()];
@@ -101,7 +101,7 @@ for (const threads of [0, 1, 2, 5]) {
   });
 }
 
-Deno.test("threads send while batches are filled, and the order of the ends does not matter", async () => {
+Deno.test("threads send while batches are filled, and may finish in any order", async () => {
   const network = new FakeNetwork(1);
   const took = [5, 1, 4, 0.5];
   let [under, most] = [0, 0];
@@ -120,7 +120,7 @@ Deno.test("threads send while batches are filled, and the order of the ends does
   assertEquals([most, visited.reduce((sum, one) => sum + one)], [16, 10_000]);
 });
 
-Deno.test("a thread that fails ends the pass, however many batches are under way", async () => {
+Deno.test("a failing thread ends the pass, for any number of batches in flight", async () => {
   const network = new FakeNetwork(1);
   let left = 10;
   const socket = slowSocket(network, () => 1, () => {});
@@ -131,7 +131,7 @@ Deno.test("a thread that fails ends the pass, however many batches are under way
   await assertRejects(() => network.run(sending), Error, "gone");
 });
 
-/** The most, and the fewest, that a window of so many milliseconds holds, in steps of one. */
+/** Maximum and minimum number of probes in any window of `ms` milliseconds, in steps of one. */
 function extremes(times: readonly number[], ms: number): [fewest: number, most: number] {
   let [fewest, most] = [Infinity, 0];
   let [first, last] = [0, 0];
@@ -146,11 +146,11 @@ function extremes(times: readonly number[], ms: number): [fewest: number, most: 
 
 for (const rate of [1, 100, 10_000, 100_000]) {
   for (const threads of [0, 2]) {
-    Deno.test(`${rate} a second is what leaves, evenly, from ${threads} threads`, async () => {
+    Deno.test(`${rate} probes per second are sent evenly by ${threads} threads`, async () => {
       const network = new FakeNetwork(1);
       const random = new Random(9);
-      // Timers of a real system: never early, of whole milliseconds, and late: mostly by less than
-      // one more, now and then by several.
+      // Timers of a real system: never early, in whole milliseconds, and late, mostly by less than
+      // one millisecond, sometimes by several.
       const late = () => random.below(random.below(20) === 0 ? 7000 : 1000) / 1000;
       const after = (ms: number, call: () => void) =>
         network.after(Math.max(1, Math.ceil(ms)) + late(), call);
@@ -175,7 +175,7 @@ for (const rate of [1, 100, 10_000, 100_000]) {
       await network.run(new Sender(KIND, options).send(space(rate * seconds), 0));
       const windowMs = Math.max(1000, 1_000_000 / rate);
       const expected = rate * windowMs / 1000;
-      // It begins with no more than a window, as before any answer came, all might come.
+      // The first burst is at most a window: before the first reply, every target may reply.
       const steady = times.filter((at) => at >= times[0] + 1000);
       for (const count of extremes(steady, windowMs)) {
         assert(
@@ -183,11 +183,11 @@ for (const rate of [1, 100, 10_000, 100_000]) {
           `${count} of ${expected}`,
         );
       }
-      // By the tenth of a second: as many each time, but for what is late, or caught up with.
+      // Each tenth of a second has an equal number, except for delays and their compensation.
       const [fewest, most] = extremes(steady, 100);
       const slack = Math.max(1, rate / 100);
       assert(fewest >= rate / 10 - slack && most <= rate / 10 + slack, `${fewest} to ${most}`);
-      // What leaves at once is what is late at the most, a batch, or two milliseconds' worth.
+      // A burst is at most the delayed probes, a batch, or two milliseconds of the rate.
       const atOnce = Math.min(1 + rate / 100, Math.max(256, rate / 500) + 3 * rate / 1000);
       const [, densest] = extremes(steady, 1);
       assert(densest <= atOnce, `${densest} in a millisecond`);
@@ -195,7 +195,7 @@ for (const rate of [1, 100, 10_000, 100_000]) {
   }
 }
 
-Deno.test("canaries stand anywhere in batches, are no probes, and take their place in the pace", async () => {
+Deno.test("canary probes have random positions in batches, are not counted as probes, and use the rate", async () => {
   const network = new FakeNetwork(1);
   const [places, asked, probed] = [[] as number[], new Set<number>(), new Set<number>()];
   const isCanary = (address: number) => address >= 0x0b000000;
@@ -228,19 +228,19 @@ Deno.test("canaries stand anywhere in batches, are no probes, and take their pla
   const options = optionsFor(network, [socket], { throttle, tokens, canaries, onProgress });
   await network.run(new Sender(KIND, options).send(space(100_000), 0));
   assertEquals([sent, probed.size], [100_000, 100_000]);
-  // In the first second nobody may be asked: all have just answered.
+  // No canary probe is sent in the first second: all servers have just replied.
   assert(asked.size > 2000 && asked.size <= 5000, `${asked.size} canaries`);
   const seconds = (last - begun) / 1000;
   const rate = (sent + asked.size) / seconds;
   assert(Math.abs(rate / 50_000 - 1) < 0.02, `${rate} a second`);
-  // A third of them in each third of the batches.
+  // Each third of the batches has a third of the canary probes.
   for (const third of [0, 1, 2]) {
     const share = places.filter((place) => Math.floor(3 * place) === third).length / places.length;
     assert(Math.abs(share - 1 / 3) < 0.05, `${share} in third ${third}`);
   }
 });
 
-Deno.test("who hears while sending needs few turns, and fewest where nobody is busy", async () => {
+Deno.test("a sender whose sockets receive meanwhile yields rarely, and least when nothing else is to be done", async () => {
   const turnsWith = async (receivesWhileSending: boolean, busy: boolean) => {
     let [now, turns] = [0, 0];
     const clock = {
@@ -268,11 +268,11 @@ Deno.test("who hears while sending needs few turns, and fewest where nobody is b
     await turnsWith(true, true),
     await turnsWith(true, false),
   ];
-  // All wait alike at first, as long as nobody could have answered.
+  // All wait equally at first, before a reply is possible.
   assert(deaf - busy > 200 && busy - quiet > 30, `${[deaf, busy, quiet]}`);
 });
 
-Deno.test("a sure turn comes every 20 ms where somebody waits for it, however slowly probes leave", async () => {
+Deno.test("sockets are polled every 20 ms at any rate while replies are expected", async () => {
   const looksWith = async (receivesWhileSending: boolean, busy: boolean) => {
     let [now, looks] = [0, 0];
     const clock = {
@@ -286,7 +286,7 @@ Deno.test("a sure turn comes every 20 ms where somebody waits for it, however sl
       },
     } as unknown as Clock;
     const flush = (batch: DatagramBatch) => {
-      now += batch.length / 100; // in 20 ms far less than a buffer holds
+      now += batch.length / 100; // in 20 ms, far less than the capacity of a buffer
       return batch.length;
     };
     const socket = { ...slowSocket(clock, () => 0, () => {}), flush, receivesWhileSending };

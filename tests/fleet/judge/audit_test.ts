@@ -16,19 +16,19 @@ function line(at: number, hex: string, over: Partial<WitnessLine> = {}): Witness
 const faults = (lines: WitnessLine[], rules: AuditRules = {}) =>
   audit(lines, rules).map((fault) => fault.replace(/^.*?: /, ""));
 
-Deno.test("audit() accepts a good neighbour", () => {
+Deno.test("audit() accepts a polite scan", () => {
   const lines = [
     line(0, PING),
     line(1000, HANDSHAKE),
     line(1001, "090102030434320000", { way: "out" }),
     line(1002, STAT),
     line(1003, "00", { way: "out" }),
-    line(1004, PING), // a question that follows an answer may come at once
+    line(1004, PING), // a follow-up may be sent at once
   ];
   assertEquals(faults(lines, { hostRate: 5, netRate: 50, excluded: [] }), []);
 });
 
-Deno.test("audit() sees datagrams of the wrong size or kind", () => {
+Deno.test("audit() reports datagrams of a wrong size or kind", () => {
   assertEquals(faults([line(0, PING.slice(0, 50))]).length, 1);
   assertEquals(faults([line(0, PING), line(1000, "00000000")]), [
     "a challenge of 4 bytes: 00000000",
@@ -36,7 +36,7 @@ Deno.test("audit() sees datagrams of the wrong size or kind", () => {
   assertEquals(faults([line(0, "06aa")]), ["a other of 2 bytes: 06aa"]);
 });
 
-Deno.test("audit() sees a stat without its token", () => {
+Deno.test("audit() reports a stat request without a token of the host", () => {
   assertEquals(faults([line(0, STAT)]), ["a stat without a token of this host"]);
   const foreign = line(0, "090102030434320000", { way: "out", peer: "127.0.0.2:9" });
   assertEquals(faults([line(0, HANDSHAKE), foreign, line(1, STAT)]).length, 1);
@@ -47,7 +47,7 @@ Deno.test("audit() sees a stat without its token", () => {
   assertEquals(faults([line(0, HANDSHAKE), negative, shown]), []);
 });
 
-Deno.test("audit() sees two unsolicited kinds within a second", () => {
+Deno.test("audit() reports two unsolicited kinds within a second", () => {
   assertEquals(faults([line(0, PING), line(400, HANDSHAKE)]), [
     "a handshake 400 ms after an unanswered ping",
   ]);
@@ -56,14 +56,14 @@ Deno.test("audit() sees two unsolicited kinds within a second", () => {
   assertEquals(faults([line(0, HANDSHAKE), token, line(2, STAT), line(252, HANDSHAKE)]), []);
 });
 
-/** A conversation in SQP that starts at this time. */
+/** The datagrams of an SQP exchange that starts at a time. */
 const sqp = (at: number, shown = "01020304"): WitnessLine[] => [
   line(at, "0000000000"),
   line(at + 1, "0001020304", { way: "out" }),
   line(at + 2, `01${shown}000101`),
 ];
 
-Deno.test("audit() sees protocols that an endpoint may not be sent, connections included", () => {
+Deno.test("audit() reports suppressed protocols, connections included", () => {
   const host = "127.1.0.1:25565";
   const open = line(3000, "", { connection: 1, event: "open", size: 0 });
   const sent = [line(0, PING), line(1000, HANDSHAKE), ...sqp(2000), open];
@@ -84,7 +84,7 @@ Deno.test("audit() sees protocols that an endpoint may not be sent, connections 
   assertEquals(sees().length, 5);
 });
 
-Deno.test("audit() sees SQP where RakNet was not looked for, or answered", () => {
+Deno.test("audit() reports SQP probes without a RakNet ping before, or after a RakNet reply", () => {
   assertEquals(faults([line(0, PING), ...sqp(1000)]), []);
   assertEquals(faults(sqp(0)), [
     "a challenge of SQP to a port that was not pinged before",
@@ -107,7 +107,7 @@ Deno.test("audit() sees SQP where RakNet was not looked for, or answered", () =>
   assertEquals(faults([line(0, PING), ask, challenge, late, query]).length, 1);
 });
 
-Deno.test("audit() sees pings where SQP is spoken", () => {
+Deno.test("audit() reports pings to SQP servers", () => {
   const packet = line(1003, "01010203040001", { way: "out" });
   const conversation = [line(0, PING), ...sqp(1000), packet];
   assertEquals(faults([...conversation, ...sqp(2000)]), []);
@@ -119,7 +119,7 @@ Deno.test("audit() sees pings where SQP is spoken", () => {
   assertEquals(faults([line(0, PING)], { knownForSqp }).length, 1);
 });
 
-Deno.test("audit() sees a query without a challenge of its own", () => {
+Deno.test("audit() reports an SQP query without a challenge of the host", () => {
   const without = ["a query without a challenge of this host"];
   assertEquals(faults([line(0, PING), ...sqp(1000, "04030201")]), without);
   const again = line(1003, "0101020304000102");
@@ -128,7 +128,7 @@ Deno.test("audit() sees a query without a challenge of its own", () => {
   assertEquals(faults([line(0, PING), ask, reply, { ...query, peer: "127.0.0.1:9" }]), without);
 });
 
-Deno.test("audit() sees broken caps and asked exclusions", () => {
+Deno.test("audit() reports exceeded caps and probed exclusions", () => {
   const burst = Array.from({ length: 6 }, (_, i) => line(i * 100, PING));
   assertEquals(faults(burst, { hostRate: 5 }), ["more than 5 datagrams within a second"]);
   assertEquals(faults(burst, { hostRate: 6 }), []);
@@ -144,7 +144,7 @@ const PONG = "1c" + "00".repeat(16) + MAGIC;
 const REQUEST_1 = { hex: "05" + "00".repeat(63), size: 1464 };
 const OUT = { way: "out" } as const;
 
-/** A ping, its pong, and a request 1 with its reply. */
+/** A ping, its pong, an open connection request 1 and its reply. */
 const opening = () => [
   line(0, PING),
   line(1, PONG, OUT),
@@ -152,15 +152,15 @@ const opening = () => [
   line(3, "06", { ...OUT, peer: "127.0.0.1:40001" }),
 ];
 
-Deno.test("audit() accepts a request 1, and other protocols after it", () => {
+Deno.test("audit() accepts an open connection request 1, and other protocols after it", () => {
   assertEquals(faults([...opening(), line(6, HANDSHAKE)]), []);
-  // Silent sizes do not make what follows unsolicited: the host has answered.
+  // Sizes without a reply do not make later queries unsolicited: the host has replied.
   const silent = opening().slice(0, 3);
   const smaller = line(300, "", { ...REQUEST_1, size: 548, peer: "127.0.0.1:40001" });
   assertEquals(faults([...silent, smaller, line(600, HANDSHAKE)]), []);
 });
 
-Deno.test("audit() sees requests that no pong, or another's, came before", () => {
+Deno.test("audit() reports open connection requests without a pong to the sender", () => {
   const [ping, pong, request] = opening();
   assertEquals(faults([ping, request]), ["a request 1 before a pong"]);
   assertEquals(faults([ping, { ...pong, lost: true }, request]).length, 1);
@@ -169,13 +169,13 @@ Deno.test("audit() sees requests that no pong, or another's, came before", () =>
   assertEquals(faults([ping, { ...pong, host: "127.1.0.2:19132" }, request]).length, 1);
 });
 
-Deno.test("audit() sees a request 1 of a size that no client sends", () => {
+Deno.test("audit() reports an open connection request 1 of an unusual size", () => {
   const [ping, pong] = opening();
   const [fault] = faults([ping, pong, line(2, "", { ...REQUEST_1, size: 18 })]);
   assertEquals(fault.slice(0, 22), "a request1 of 18 bytes");
 });
 
-Deno.test("audit() sees who leaves a connection half open, or opens it", () => {
+Deno.test("audit() reports an open connection request 2", () => {
   const peer = "127.0.0.1:40001";
   const second = line(4, "07" + "00".repeat(33), { peer });
   assertEquals(

@@ -8,7 +8,7 @@ const PING = slp.encodeSlpPing(7n).toHex();
 
 let last = 0;
 
-/** What happens on a connection, as the log has it. */
+/** The log lines of a connection. */
 function connection(
   at: number,
   acts: readonly (string | [host: string])[],
@@ -36,7 +36,7 @@ function connection(
 const faults = (lines: readonly WitnessLine[], rules: AuditRules = {}) =>
   audit(lines, rules).map((fault) => fault.replace(/^.*?: /, ""));
 
-Deno.test("audit() accepts who asks for a status, then as older clients do", () => {
+Deno.test("audit() accepts a status request, and then a legacy ping", () => {
   assertEquals(
     faults([
       ...connection(0, [STATUS, ["0700"], PING, [PING]]),
@@ -49,10 +49,10 @@ Deno.test("audit() accepts who asks for a status, then as older clients do", () 
   );
 });
 
-Deno.test("audit() sees questions that are no question, or too many", () => {
+Deno.test("audit() reports malformed requests, and too many requests", () => {
   assertEquals(faults(connection(0, [STATUS.slice(0, -4)])).length, 1);
   assertEquals(faults(connection(0, ["feed"])), ["no whole question of 2 bytes: feed"]);
-  const half16 = connection(1, ["fe01fa"]); // which makes servers wait for the rest
+  const half16 = connection(1, ["fe01fa"]); // an incomplete ping: servers wait for the rest
   assertEquals(faults([...connection(0, [STATUS]), ...half16]).length, 1);
   assertEquals(faults(connection(0, ["fe01"])), ["a legacy ping before a status was asked for"]);
   const early = connection(0, [STATUS, PING]);
@@ -65,7 +65,7 @@ Deno.test("audit() sees questions that are no question, or too many", () => {
   assertEquals(faults(late), ["bytes on a connection that is not open"]);
 });
 
-Deno.test("audit() sees too many connections at once, and counts them for the caps", () => {
+Deno.test("audit() reports too many connections at a time, and counts connections for caps", () => {
   const open = (peer: string) => connection(0, [STATUS], { peer, closed: false });
   const peers = [1, 2, 3, 4, 5].map((port) => `127.0.0.1:${port}`);
   assertEquals(faults(peers.slice(0, 4).flatMap(open)), []);

@@ -24,7 +24,7 @@ const ALL: ScannedSelection = {
   follow: true,
 };
 
-/** The rows of a perfect scan. */
+/** The records of a correct scan. */
 function perfect(entries: readonly ManifestEntry[] = ENTRIES, scan = ALL): ServerRecord[] {
   return entries.filter((entry) => findable(entry, scan).length > 0).map((entry) => ({
     ...expectRow(entry, findable(entry, scan)),
@@ -38,7 +38,7 @@ function perfect(entries: readonly ManifestEntry[] = ENTRIES, scan = ALL): Serve
 const check = (rows: readonly ServerRecord[], scan = ALL) =>
   verifyAgainstManifest(ENTRIES, rows, scan, "ndjson");
 
-Deno.test("verifyAgainstManifest() finds nothing wrong with a perfect scan", () => {
+Deno.test("verifyAgainstManifest() reports no error for a correct scan", () => {
   const rows = perfect();
   const listed = ENTRIES.filter(({ listed }) => listed).length;
   assertEquals(check(rows), {
@@ -50,14 +50,14 @@ Deno.test("verifyAgainstManifest() finds nothing wrong with a perfect scan", () 
   });
 });
 
-Deno.test("verifyAgainstManifest() knows what a scan of one protocol can find", () => {
+Deno.test("verifyAgainstManifest() expects fewer rows of a scan with one protocol", () => {
   const scan = { ...ALL, protocols: ["raknet"], follow: false };
   const rows = perfect(ENTRIES, scan);
   assert(rows.length > 0 && rows.every(({ protocols }) => protocols.join() === "raknet"));
   assertEquals(check(rows, scan).faults, []);
 });
 
-Deno.test("verifyAgainstManifest() reports what is missing, doubled, invented or listed against its will", () => {
+Deno.test("verifyAgainstManifest() reports missing, duplicate, invented and opted-out rows", () => {
   const [first, second, ...rest] = perfect();
   const hidden = ENTRIES.find(({ listed, truth }) => !listed && "raknet" in truth)!;
   const { faults, found } = check([
@@ -75,17 +75,17 @@ Deno.test("verifyAgainstManifest() reports what is missing, doubled, invented or
   has("a row of a host without one (bdsOptedOut)");
 });
 
-Deno.test("verifyAgainstManifest() looks at every field", () => {
+Deno.test("verifyAgainstManifest() compares every field", () => {
   const [first, ...rest] = perfect();
   for (const name of Object.keys(first) as (keyof ServerRecord)[]) {
-    if (["host", "port"].includes(name)) continue; // another host or port is another server
+    if (["host", "port"].includes(name)) continue; // a different host or port is a different server
     const wrong = { ...first, [name]: Array.isArray(first[name]) ? ["wrong"] : "wrong" };
     const { faults } = check([wrong as ServerRecord, ...rest]);
     assert(faults.length > 0, name);
   }
 });
 
-Deno.test("verifyAgainstManifest() tells a lossy row from a wrong one", () => {
+Deno.test("verifyAgainstManifest() distinguishes incomplete rows from wrong ones", () => {
   const rows = perfect();
   const both = rows.findIndex(({ protocols }) => protocols.length === 2);
   const entry = ENTRIES.find(({ host }) => host === rows[both].host)!;
@@ -94,12 +94,12 @@ Deno.test("verifyAgainstManifest() tells a lossy row from a wrong one", () => {
   assertEquals([verdict.right, verdict.partial, verdict.faults], [rows.length - 1, 1, []]);
 });
 
-Deno.test("a manifest survives being written and read", () => {
+Deno.test("a manifest is unchanged after formatting and parsing", () => {
   assertEquals(parseManifest(formatManifest(ENTRIES)), JSON.parse(JSON.stringify(ENTRIES)));
   assertEquals(readNdjson('{"host":"a"}\n{"host":"b"}\n').map(({ host }) => host), ["a", "b"]);
 });
 
-Deno.test("verifyAgainstManifest() knows what a scan that verifies finds out, and when it was not verified", () => {
+Deno.test("verifyAgainstManifest() expects the columns of verification only of a scan that verifies", () => {
   const scan = { ...ALL, verify: true };
   const rows = perfect(ENTRIES.map(withVerified), scan);
   assertEquals(check(rows, scan).faults, []);
@@ -109,7 +109,7 @@ Deno.test("verifyAgainstManifest() knows what a scan that verifies finds out, an
   assert(check(perfect(), scan).faults.some((fault) => fault.includes("expected 1400")));
 });
 
-Deno.test("verifyAgainstManifest() wants one alias of a server that stands twice, and none of others", () => {
+Deno.test("verifyAgainstManifest() expects one alias of a server on two ports, and no other alias", () => {
   const plan = { servers: 1, range: RANGE, seed: 5, software: ["bdsTwoPorts"] };
   const entries = drawFleet(plan).map(({ entry }) => entry);
   const scan = { ...ALL, ports: () => [19132, 19133] };
@@ -122,7 +122,7 @@ Deno.test("verifyAgainstManifest() wants one alias of a server that stands twice
   assertEquals(faults(one, two), 2);
   assertEquals(faults({ ...one, alias_of: second }, { ...two, alias_of: first }), 2);
   assertEquals(faults(one, { ...two, alias_of: "127.16.0.9:1" }), 1);
-  assertEquals(faults(one), 1); // the other is missing
+  assertEquals(faults(one), 1); // the other row is missing
   const [row] = perfect();
   assertEquals(
     check([{ ...row, alias_of: first }]).faults.filter((text) => text.includes("alias_of")).length,

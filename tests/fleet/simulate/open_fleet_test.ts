@@ -20,12 +20,12 @@ import { openSocket } from "../../../src/net/deno/udp_socket.ts";
 import { FakeNetwork } from "../../../src/testing/fake_network.ts";
 
 const RANGE = { start: 0x7f100000, end: 0x7f110000 };
-/** Where hosts have sockets. */
+/** The endpoints of hosts. */
 const OPENED = { start: 0x7f3d0000, end: 0x7f3e0000 };
 const NOBODY = { respond: () => [] };
 const US = { address: 0x7f000001, port: 40000 };
 
-Deno.test("drawFleet() repeats a fleet by its seed, with one host on an address", () => {
+Deno.test("drawFleet() draws an equal fleet for an equal seed, with one host per address", () => {
   const plan = { servers: 600, hostile: 180, range: RANGE, seed: 9 };
   const entries = drawFleet(plan).map(({ entry }) => entry);
   assertEquals(drawFleet(plan).map(({ entry }) => entry), entries);
@@ -47,7 +47,7 @@ Deno.test("drawFleet() refuses too many hosts and unknown software", () => {
   );
 });
 
-Deno.test("drawFleet() leaves TCP out on request", () => {
+Deno.test("drawFleet() omits TCP on request", () => {
   const plan = { servers: 300, hostile: 60, range: RANGE, seed: 9, tcp: false };
   const hosts = drawFleet(plan);
   assert(hosts.every(({ responder, streams }) => responder && !streams));
@@ -86,7 +86,7 @@ Deno.test("servers bind tokens as their software does", () => {
   assertEquals([ask("waterdog", US), ask("waterdog", US, 2)], [1, 0]);
 });
 
-Deno.test("go-raknet ignores an address for what it does not know", () => {
+Deno.test("go-raknet ignores a sender after an unknown datagram", () => {
   const [{ responder: server = NOBODY }] = drawFleet({
     servers: 1,
     range: RANGE,
@@ -120,12 +120,12 @@ Deno.test("an SQP server's challenge is for one query, of version 1, from one po
   assertEquals(ask(0x01, 2)[0], []);
   assertEquals(ask(0x01, 1, { ...US, port: 1 })[0], []);
   assertEquals(ask(0x01, 1, US, true)[0], []);
-  assertEquals(ask(0x02)[0], [25]); // an empty answer, and a ServerInfo that is not filled
+  assertEquals(ask(0x02)[0], [25]); // an empty reply, and an empty ServerInfo
   assertEquals(draw().respond(Uint8Array.of(0, 0), US, 0), []);
   assertEquals(draw().respond(Uint8Array.of(0xfe, 0xfd), US, 0), []);
 });
 
-Deno.test("hostile hosts answer, and never with what is true", () => {
+Deno.test("hostile hosts respond, and never with a valid status", () => {
   const ping = raknet.encodePing({ openOnly: false, time: 7n, guid: 2n });
   const handshake = query.encodeHandshake(0x01020304);
   for (const name of Object.keys(TRICKS)) {
@@ -138,14 +138,14 @@ Deno.test("hostile hosts answer, and never with what is true", () => {
         pong = raknet.decodePong(reply);
         challenge = query.decodeQueryChallenge(reply, 0x01020304);
       } catch {
-        continue; // broken, as it is meant to be
+        continue; // malformed on purpose
       }
       assert((pong === undefined || pong.guid === 0n) && challenge === undefined, name);
     }
   }
 });
 
-Deno.test("drawDelays() loses, doubles and delays by chance", () => {
+Deno.test("drawDelays() loses, duplicates and delays datagrams at random", () => {
   const random = new Random(4);
   const faults = { loss: 0.2, duplication: 0.1, delay: 5, jitter: 10 };
   const drawn = Array.from({ length: 10_000 }, () => drawDelays(faults, random));
@@ -154,7 +154,7 @@ Deno.test("drawDelays() loses, doubles and delays by chance", () => {
   assert(drawn.flat().every((delay) => delay >= 5 && delay < 15));
 });
 
-Deno.test("Fleet answers from the address that was asked", async () => {
+Deno.test("a fleet responds from the probed address", async () => {
   const hosts = drawFleet({ servers: 5, range: OPENED, seed: 2, software: ["bds"] });
   await using fleet = await openFleet(hosts, { clock: systemClock, seed: 1 });
   await using socket = openSocket({ ...US, port: 0 });
@@ -171,13 +171,13 @@ Deno.test("Fleet answers from the address that was asked", async () => {
   assertEquals([fleet.received, fleet.sent], [5, 5]);
 });
 
-Deno.test("a fleet stays on loopback", async () => {
+Deno.test("a fleet refuses addresses outside loopback", async () => {
   const hosts = drawFleet({ servers: 1, range: { start: 1, end: 2 }, seed: 1 });
   const options = { clock: systemClock, seed: 1 };
   await assertRejects(() => openFleet(hosts, options), InputError, "not a loopback");
 });
 
-Deno.test("Java worlds announce themselves in a laboratory alone, until it is closed", async () => {
+Deno.test("Java worlds announce themselves only in a laboratory, until the fleet is closed", async () => {
   const range = { start: 0x7f100000, end: 0x7f100001 };
   const hosts = drawFleet({ servers: 1, range, seed: 1, software: ["openToLan"] });
   const clock = new FakeNetwork(1);
@@ -201,7 +201,7 @@ Deno.test("Java worlds announce themselves in a laboratory alone, until it is cl
   assertEquals(sent, [0, 1500, 3000].map((at) => [at, "224.0.2.60:4445"]));
 });
 
-Deno.test("NetherNet worlds answer requests, and nothing else", () => {
+Deno.test("NetherNet worlds respond to discovery requests only", () => {
   const range = { start: 0x7f100000, end: 0x7f100001 };
   const [{ responder = NOBODY }] = drawFleet({
     servers: 1,
@@ -218,7 +218,7 @@ Deno.test("NetherNet worlds answer requests, and nothing else", () => {
   }
 });
 
-Deno.test("Fleet says which address is taken", async () => {
+Deno.test("the error for an address in use contains the address", async () => {
   const hosts = drawFleet({ servers: 1, range: OPENED, seed: 2 });
   await using _fleet = await openFleet(hosts, { clock: systemClock, seed: 1 });
   await assertRejects(

@@ -27,16 +27,16 @@ interface Setting extends Partial<CanaryOptions> {
   readonly duplication?: number;
   readonly seed?: number;
   readonly software?: string;
-  /** Probes a second, and for how long, milliseconds. */
+  /** Probes per second, and the duration, milliseconds. */
   readonly rate?: number;
   readonly forMs?: number;
   readonly hostRate?: number;
-  /** How long a server lives, milliseconds. */
+  /** Time after which a server stops, milliseconds. */
   readonly life?: (server: number) => number;
   readonly jitter?: number;
 }
 
-/** Asks servers of a fleet again, beside a sweep that is not there. */
+/** Sends canary probes to a simulated fleet, without a sweep. */
 async function ask(setting: Setting) {
   const { servers = 100, loss = 0, duplication = 0, seed = 1, rate = 1000, forMs = 20_000 } =
     setting;
@@ -117,12 +117,12 @@ async function ask(setting: Setting) {
   return { counts, replies, network, hosts, canaries, probes: rate * forMs / 1000 };
 }
 
-Deno.test("canaries are a hundredth of the probes, and no more", async () => {
+Deno.test("canary probes are one hundredth of the probes", async () => {
   for (const [rate, forMs] of [[1000, 20_000], [100, 3000], [50, 1000], [20_000, 4000]]) {
     const { network, probes } = await ask({ rate, forMs, servers: 2000 });
     const asked = network.sent.length;
     assert(asked <= 0.01 * probes, `${asked} beside ${probes}`);
-    // Nobody is asked in the first two seconds: all have just answered.
+    // No canary probe is sent in the first two seconds: all servers have just replied.
     const due = 0.01 * rate * Math.max(0, forMs - 2000) / 1000;
     assert(asked >= Math.min(due, asked) && asked >= 0.9 * due - 1, `${asked} of ${due}`);
   }
@@ -130,7 +130,7 @@ Deno.test("canaries are a hundredth of the probes, and no more", async () => {
 
 for (const software of ["bds", "vanilla"]) {
   const protocol = software === "bds" ? "RakNet" : "Query";
-  Deno.test(`answers to canaries are told from others, over ${protocol}`, async () => {
+  Deno.test(`replies to canary probes are distinguished from others, over ${protocol}`, async () => {
     const { network, replies, counts } = await ask({ software, duplication: 0.5 });
     assertEquals(counts.lost, 0);
     assertEquals(replies.canary, counts.sent);
@@ -145,7 +145,7 @@ for (const software of ["bds", "vanilla"]) {
   });
 }
 
-Deno.test("a host is asked once in two seconds at the most, and all take turns", async () => {
+Deno.test("a host gets a canary probe at most every two seconds, and all hosts take part", async () => {
   const { network } = await ask({ servers: 12, rate: 5000 });
   const last = new Map<string, number>();
   for (const { at, to } of network.sent) {
@@ -156,12 +156,12 @@ Deno.test("a host is asked once in two seconds at the most, and all take turns",
   assertEquals(last.size, 12);
 });
 
-Deno.test("who was sent something a moment ago is not asked", async () => {
+Deno.test("a host that was just sent a datagram gets no canary probe", async () => {
   const { network } = await ask({ lastTo: () => 1e9 });
   assertEquals(network.sent, []);
 });
 
-Deno.test("who opted out is never probed, and who is being asked not now", async () => {
+Deno.test("an opted-out host gets no canary probe, and a host in an interview gets it later", async () => {
   const { network, hosts } = await ask({
     mayAsk: ({ address }) =>
       Number(address) % 3 === 0 ? "never" : Number(address) % 3 === 1 ? "later" : "yes",
@@ -172,7 +172,7 @@ Deno.test("who opted out is never probed, and who is being asked not now", async
 });
 
 for (const loss of [0, 0.005, 0.015, 0.05, 0.15]) {
-  Deno.test(`a loss of ${loss} each way is found, in 19 of 20 runs within the interval`, async () => {
+  Deno.test(`a loss of ${loss} each way is within the interval in 19 of 20 runs`, async () => {
     const truth = 1 - (1 - loss) ** 2;
     let holds = 0;
     for (let seed = 1; seed <= 100; seed++) {
@@ -184,7 +184,7 @@ for (const loss of [0, 0.005, 0.015, 0.05, 0.15]) {
   });
 }
 
-Deno.test("servers that stop are left out, and are no loss", async () => {
+Deno.test("servers that stop are removed and do not count as loss", async () => {
   const loss = 0.02;
   const { counts, canaries } = await ask({
     loss,
@@ -199,13 +199,13 @@ Deno.test("servers that stop are left out, and are no loss", async () => {
   assert(low <= truth && truth <= high && Math.abs(share - truth) < 0.01, `${share}`);
 });
 
-Deno.test("an answer that comes late is no loss", async () => {
+Deno.test("a late reply is no loss", async () => {
   const { counts } = await ask({ jitter: 1800, forMs: 60_000, servers: 50 });
   assert(counts.sent > 300);
   assert(counts.lost <= 0.01 * counts.sent, `${counts.lost} of ${counts.sent}`);
 });
 
-Deno.test("of many servers a sample is kept, one of each address", async () => {
+Deno.test("the sample has a limited size, with one server per address", async () => {
   const { canaries } = await ask({ servers: 9000, forMs: 100 });
   assertEquals(canaries.size, 4096);
   const kind = kindOf("raknet");

@@ -9,7 +9,7 @@ import {
   noCanaries,
 } from "../../../src/sweep/canaries/loss_estimate.ts";
 
-Deno.test("clopperPearson() agrees with tables", () => {
+Deno.test("clopperPearson() agrees with published tables", () => {
   // hits, all, low, high: from the quantiles of the beta distribution
   for (
     const [hits, all, low, high] of [
@@ -30,7 +30,7 @@ Deno.test("clopperPearson() agrees with tables", () => {
   assertAlmostEquals(high, 0.3 + 1.96 * Math.sqrt(0.21 / 1e6), 1e-5);
 });
 
-/** Outcomes as they come, each lost by chance; in bursts where they last. */
+/** A random sequence of outcomes, with independent losses or with bursts. */
 function tally(random: Random, asked: number, loss: number, burst = 1) {
   const counts = noCanaries();
   const tally = new LossTally(counts);
@@ -42,7 +42,7 @@ function tally(random: Random, asked: number, loss: number, burst = 1) {
   return counts;
 }
 
-/** In how many of the runs the interval holds the truth. */
+/** The fraction of runs whose interval contains the true loss. */
 function held(runs: number, asked: number, loss: number, burst?: number): number {
   let holds = 0;
   for (let seed = 1; seed <= runs; seed++) {
@@ -52,12 +52,12 @@ function held(runs: number, asked: number, loss: number, burst?: number): number
   return holds;
 }
 
-Deno.test("the interval holds the true loss in 19 of 20 runs, whatever loss and number", () => {
+Deno.test("the interval contains the true loss in 19 of 20 runs, for any loss and number", () => {
   const all: number[] = [];
   for (const loss of [0, 0.001, 0.004, 0.01, 0.03, 0.1, 0.3, 0.5, 1]) {
     for (const asked of [1, 5, 20, 100, 500, 2000, 10_000]) {
       const share = held(100, asked, loss) / 100;
-      assert(share >= 0.91, `${share} at ${loss} of ${asked}`); // 95 but for chance
+      assert(share >= 0.91, `${share} at ${loss} of ${asked}`); // 95 %, with random deviation
       all.push(share);
     }
   }
@@ -65,7 +65,7 @@ Deno.test("the interval holds the true loss in 19 of 20 runs, whatever loss and 
   assert(mean >= 0.95, `${mean}`);
 });
 
-Deno.test("losses in bursts make the interval wider, so that it still holds the truth", () => {
+Deno.test("losses in bursts widen the interval, so that it contains the true loss", () => {
   for (const burst of [10, 25]) {
     for (const loss of [0.02, 0.1]) {
       const share = held(200, 5000, loss, burst) / 200;
@@ -74,7 +74,7 @@ Deno.test("losses in bursts make the interval wider, so that it still holds the 
   }
 });
 
-Deno.test("of 2,000 answers the share is within a point", () => {
+Deno.test("with 2,000 canary probes the estimate is within one percentage point", () => {
   for (const loss of [0.002, 0.01, 0.03]) {
     for (let seed = 1; seed <= 20; seed++) {
       const { share } = estimateLoss(tally(new Random(seed), 2000, loss))!;
@@ -83,16 +83,16 @@ Deno.test("of 2,000 answers the share is within a point", () => {
   }
 });
 
-Deno.test("without canaries nothing is said", () => {
+Deno.test("without canary probes there is no estimate", () => {
   assertEquals(estimateLoss(noCanaries()), undefined);
 });
 
-Deno.test("missedServers() knows how often each was asked", () => {
+Deno.test("missedServers() takes the number of passes into account", () => {
   assertAlmostEquals(missedServers(996, 0.004, 1), 4);
   assertAlmostEquals(missedServers(1000, 0.004, 2), 0.016, 1e-4);
   assertEquals(missedServers(1000, 0, 1), 0);
   assertEquals(missedServers(1000, 1, 4), Infinity);
-  // By drawing: a hundred thousand servers, each silent in all three passes by chance.
+  // By simulation: 100,000 servers, whose probes are lost at random in each of three passes.
   const random = new Random(4);
   let found = 0;
   for (let i = 0; i < 100_000; i++) {

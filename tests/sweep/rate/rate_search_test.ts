@@ -5,19 +5,19 @@ import { RateSearch } from "../../../src/sweep/rate/rate_search.ts";
 
 interface Path {
   readonly seed: number;
-  /** What a policer lets through, datagrams a second, and how many at once. */
+  /** Rate and burst size of a policer: datagrams per second, datagrams. */
   readonly limit?: number;
   readonly bucket?: number;
-  /** What is lost at any rate, there and back; and from when on. */
+  /** Loss of a round trip at any rate; then the time from which it applies. */
   readonly loss?: number;
   readonly lossFrom?: number;
-  /** Servers that can be asked again, each once a second. */
+  /** Number of servers for canary probes, one per second each. */
   readonly hosts?: number;
-  /** What the machine can send, datagrams a second. */
+  /** Maximum rate of the machine, datagrams per second. */
   readonly machine?: number;
-  /** From which rate on the system has no room for some. */
+  /** Rate from which the system lacks buffer space, datagrams per second. */
   readonly room?: number;
-  /** Changes the limit after so many seconds. */
+  /** Returns the limit of the policer by time, seconds. */
   readonly later?: { readonly after: number; readonly limit: number };
   readonly most?: number;
   readonly seconds?: number;
@@ -26,7 +26,7 @@ interface Path {
 const TICK_MS = 10;
 const PATIENCE_MS = 250;
 
-/** Looks for the rate of a path, and tells it for each second. */
+/** Runs a search on a simulated path; returns the rate in each second. */
 function search(path: Path) {
   const { seed, loss = 0, lossFrom = 0, hosts = 2000, machine = Infinity, seconds = 31 } = path;
   const { most = 1e6, room = Infinity } = path;
@@ -68,28 +68,28 @@ function search(path: Path) {
 
 for (const loss of [0, 0.03, 0.06]) {
   for (const limit of [1700, 5000, 20_000, 47_000, 90_000]) {
-    Deno.test(`the limit of ${limit} is found in 30 s, where ${loss} is lost at any rate`, () => {
+    Deno.test(`the limit of ${limit} is found in 30 swith a loss of ${loss} at any rate`, () => {
       let near = 0;
       for (let seed = 1; seed <= 20; seed++) {
         const { report: { rate } } = search({ seed, limit, loss });
         assert(rate > 0.7 * limit && rate < 1.25 * limit, `${rate}`);
         if (Math.abs(rate / limit - 1) <= 0.1) near++;
       }
-      // The slower the path, and the more it loses anyhow, the less do canaries tell in that time.
+      // A slower path, and a higher loss at any rate, leave less information in that time.
       const least = limit < 2000 && loss > 0.03 ? 15 : 18;
       assert(near >= least, `${near} of 20 within a tenth`);
     });
   }
 }
 
-Deno.test("a limit below the first rate is found too", () => {
+Deno.test("a limit below the first rate is found", () => {
   for (let seed = 1; seed <= 10; seed++) {
     const { report: { rate } } = search({ seed, limit: 300, seconds: 61 });
     assert(rate > 200 && rate < 400, `${rate}`);
   }
 });
 
-Deno.test("what is lost at any rate keeps no rate down", () => {
+Deno.test("loss at any rate does not limit the rate", () => {
   for (const loss of [0.03, 0.1, 0.3]) {
     for (let seed = 1; seed <= 10; seed++) {
       const { report } = search({ seed, loss, most: 50_000, seconds: 61 });
@@ -99,7 +99,7 @@ Deno.test("what is lost at any rate keeps no rate down", () => {
   }
 });
 
-Deno.test("what a path begins to lose at any rate is not taken for a limit", () => {
+Deno.test("loss that begins at any rate is not taken for a limit", () => {
   for (let seed = 1; seed <= 10; seed++) {
     const { rates } = search({
       seed,
@@ -113,7 +113,7 @@ Deno.test("what a path begins to lose at any rate is not taken for a limit", () 
   }
 });
 
-Deno.test("a limit that becomes lower, or higher, is found again", () => {
+Deno.test("a limit that decreases or increases is found again", () => {
   for (let seed = 1; seed <= 10; seed++) {
     const lower = search({ seed, limit: 20_000, later: { after: 40, limit: 8000 }, seconds: 71 });
     assert(Math.abs(lower.report.rate / 8000 - 1) <= 0.15, `${lower.report.rate}`);
@@ -122,39 +122,39 @@ Deno.test("a limit that becomes lower, or higher, is found again", () => {
   }
 });
 
-Deno.test("the reason is told: loss, with both shares", () => {
+Deno.test("the report has the reason `loss` and both losses", () => {
   const { report } = search({ seed: 3, limit: 20_000, loss: 0.03 });
   assertEquals(report.reason, "loss");
   assert(report.lossAt! > 20_000 && report.lossThere! > report.usualLoss! + 0.02);
 });
 
-Deno.test("a machine, or caps, that let no more leave end the search", () => {
+Deno.test("a limit of the machine or of caps ends the search", () => {
   const { report, rates } = search({ seed: 3, machine: 9300 });
   assertEquals(report.reason, "sender");
   assert(Math.abs(report.rate / 9300 - 1) < 0.1 && Math.max(...rates) <= 16_000, `${report.rate}`);
 });
 
-Deno.test("where the system has no room, the rate goes down, and stays above nothing", () => {
+Deno.test("a lack of buffer space lowers the rate, but not to zero", () => {
   const { report, rates } = search({ seed: 3, room: 12_000, seconds: 61 });
   assertEquals(report.reason, "buffers");
   assert(report.rate > 8000 && report.rate <= 12_000, `${report.rate}`);
   assert(Math.min(...rates.slice(15)) > 8000);
 });
 
-Deno.test("without canaries nothing is tried", () => {
+Deno.test("without canary probes no other rate is tried", () => {
   for (const hosts of [0, 1]) {
     const { report, rates } = search({ seed: 3, hosts });
     assertEquals([report.rate, report.reason, Math.max(...rates)], [1000, "unknown", 1000]);
   }
 });
 
-Deno.test("no rate above the highest that is allowed is tried, nor the first where that is lower", () => {
+Deno.test("no rate above the highest allowed one is tried, not even at the start", () => {
   const { rates, report } = search({ seed: 3, most: 5300 });
   assertEquals([Math.max(...rates), report.reason], [5300, "limit"]);
   assertEquals(Math.max(...search({ seed: 3, most: 40 }).rates), 40);
 });
 
-Deno.test("few are lost by the search itself", () => {
+Deno.test("the search itself causes little loss", () => {
   const { rates, sum } = search({ seed: 3, limit: 20_000, loss: 0.03, seconds: 300 });
   const over = rates.reduce((all, rate) => all + Math.max(0, rate - 20_000), 0);
   assert(over < 0.02 * sum, `${over} of ${sum}`);

@@ -17,7 +17,7 @@ import { FakeNetwork } from "../../../../src/testing/fake_network.ts";
 const REQUEST = slp.encodeStatusRequest({ protocol: -1, host: "a", port: 25565 });
 const bytes = (text: string) => new TextEncoder().encode(text);
 
-/** A peer that says some things, and closes. */
+/** A peer that sends some bytes and closes. */
 class Peer implements Stream {
   readonly heard: string[] = [];
   closed = false;
@@ -56,7 +56,7 @@ async function served(says: Uint8Array[] | "mute", opening: StreamAct[], answer:
   return { did, heard, closed: peer.closed, took: clock.now() - start };
 }
 
-Deno.test("serve() does what a host does, in its time, and hangs up", async () => {
+Deno.test("serve() performs the actions of a host with their delays, and closes", async () => {
   const told = await served([bytes("hi")], [{ bytes: bytes("yo") }], [
     { bytes: bytes("a") },
     { waitMs: 100 },
@@ -83,7 +83,7 @@ Deno.test("hostile hosts never send a status", () => {
   }
 });
 
-Deno.test("a fleet answers on TCP from the address that was asked, and hangs up when it ends", async () => {
+Deno.test("a fleet responds on TCP from the probed address, and closes connections at its end", async () => {
   const range = { start: 0x7f100000, end: 0x7f110000 };
   const hosts = drawFleet({ servers: 4, range, seed: 2, software: ["vanilla", "java16"] });
   const signal = new AbortController().signal;

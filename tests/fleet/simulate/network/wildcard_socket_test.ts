@@ -14,8 +14,8 @@ import { openSocket } from "../../../../src/net/deno/udp_socket.ts";
 const ignore = Deno.build.os !== "linux";
 const RANGE = { start: 0x7f640000, end: 0x7f650000 };
 
-Deno.test({ name: "5,000 hosts answer, each from its own address", ignore }, async () => {
-  // On a port of its own: the socket takes it on every address.
+Deno.test({ name: "5,000 hosts respond, each from its own address", ignore }, async () => {
+  // A separate port, because the socket binds it on every address.
   const hosts = drawFleet({ servers: 5000, range: RANGE, seed: 1, software: ["bds"] })
     .map((host) => ({ ...host, endpoint: { ...host.endpoint, port: 29_132 } }));
   await using fleet = await openFleet(hosts, { clock: systemClock, seed: 1 });
@@ -42,7 +42,7 @@ Deno.test({ name: "5,000 hosts answer, each from its own address", ignore }, asy
   assertEquals([answered.size, fleet.received, fleet.sent], [5000, 5000, 5000]);
 });
 
-Deno.test("very many hosts have to be on IPv4 loopback", async () => {
+Deno.test("more than 4,000 hosts have to be on IPv4 loopback", async () => {
   const range = { start: 0x0a000000, end: 0x0a010000 };
   const hosts = drawFleet({ servers: 4001, range, seed: 1, software: ["bds"] });
   const options = { clock: systemClock, seed: 1, lab: [] };

@@ -14,7 +14,7 @@ const REQUEST = slp.encodeStatusRequest({ protocol: -1, host: "a", port: 1 });
 
 const answer = (name: string, received: Uint8Array) =>
   answerSlp(SLP_STYLES[name], IDENTITY, received);
-/** The version and protocol number in a status. */
+/** Reads the version and protocol number of a status. */
 function version(name: string, protocol: number): [string, number] {
   const request = slp.encodeStatusRequest({ protocol, host: "a", port: 1 });
   const { json } = slp.decodeStatusResponse(answer(name, request)!.reply)!;
@@ -22,7 +22,7 @@ function version(name: string, protocol: number): [string, number] {
   return [said.name, said.protocol];
 }
 
-Deno.test("a request is awaited in whole, and what follows it is left", () => {
+Deno.test("a request is processed when complete, and later bytes are kept", () => {
   for (let size = 1; size < REQUEST.length; size++) {
     assertEquals(answer("vanilla", REQUEST.slice(0, size)), undefined);
   }
@@ -36,7 +36,7 @@ Deno.test("a request is awaited in whole, and what follows it is left", () => {
   });
 });
 
-Deno.test("what is no request closes", () => {
+Deno.test("a malformed request closes the connection", () => {
   const login = Uint8Array.fromHex("0800fd050161000102");
   for (const bytes of [login, new Uint8Array(9), slp.encodeFrame(0, [1, 9])]) {
     assertEquals(answer("vanilla", bytes), {
@@ -47,7 +47,7 @@ Deno.test("what is no request closes", () => {
   }
 });
 
-Deno.test("proxies repeat the protocol that they can, and say their most else", () => {
+Deno.test("proxies repeat a supported protocol number, and send their highest number otherwise", () => {
   assertEquals([-1, 47, 9999].map((protocol) => version("velocity", protocol)), [
     ["Velocity 1.7.2-1.21.4", 769],
     ["Velocity 1.7.2-1.21.4", 47],
@@ -56,7 +56,7 @@ Deno.test("proxies repeat the protocol that they can, and say their most else", 
   assertEquals(version("vanilla", 47), [IDENTITY.version, IDENTITY.protocol]);
 });
 
-Deno.test("legacy pings are answered by what came first", () => {
+Deno.test("the reply to a legacy ping depends on its first bytes", () => {
   const form = (name: string, bytes: Uint8Array) => {
     const reply = answer(name, bytes)?.reply;
     return reply && slp.decodeLegacyReply(reply)?.status?.form;
@@ -65,7 +65,7 @@ Deno.test("legacy pings are answered by what came first", () => {
   for (const name of ["vanilla", "java14"]) {
     assertEquals(form(name, Uint8Array.of(0xfe)), "beta");
     assertEquals([form(name, Uint8Array.of(0xfe, 1)), form(name, ping)], ["1.4", "1.4"]);
-    // A part of the 1.6 ping hangs, and so does one that lies.
+    // An incomplete 1.6 ping gets no reply, nor does one with a wrong length.
     assertEquals(answer(name, ping.slice(0, 9)), undefined);
     assertEquals(answer(name, Uint8Array.from(ping, (byte, i) => i === 28 ? 99 : byte)), undefined);
   }
@@ -73,7 +73,7 @@ Deno.test("legacy pings are answered by what came first", () => {
   assertEquals(answer("disconnects", ping)?.reply.length, 0);
 });
 
-Deno.test("a legacy ping is told the same as a request for a status", () => {
+Deno.test("a legacy ping and a status request get equal information", () => {
   const legacy = (name: string) => {
     const { reply } = answer(name, slp.encodeLegacyPing({ data: "01" }))!;
     const { version, protocol, motd, online, max } = slp.decodeLegacyReply(reply)!.status!;
@@ -94,7 +94,7 @@ Deno.test("a legacy ping is told the same as a request for a status", () => {
   }
 });
 
-Deno.test("the fleet's own normal form is that of the game's text", () => {
+Deno.test("the fleet's normalised MOTDs equal those of the scanner", () => {
   const random = new Random(3);
   const pieces = ["§a", "§6", "§k", "§l", "§r", "§x", "§u", "a", "b ", "c"];
   let coded = 0;

@@ -42,6 +42,7 @@ function oppositesOf(word: string): string[] {
 
 /**
  * Edit distance: number of changed, added, removed or swapped letters (optimal string alignment).
+ * The standard library's `levenshteinDistance` counts a swap, the most common slip, as two edits.
  */
 function editDistance(a: string, b: string): number {
   let [before, last] = [[] as number[], Array.from({ length: b.length + 1 }, (_, j) => j)];

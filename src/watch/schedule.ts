@@ -5,7 +5,8 @@
  */
 
 /**
- * A binary heap of items by due time. Items with equal times are returned in the order of their addition.
+ * A binary heap of items by due time. Items with equal times are returned in the order of their addition,
+ * which the standard library's `BinaryHeap` does not promise.
  *
  * @example
  * ```ts

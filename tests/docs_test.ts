@@ -1,4 +1,7 @@
-/** The documents are true: their links lead somewhere, their commands parse, their tables are the code's. */
+/**
+ * The documents are true: their links lead somewhere, their commands parse, their tables are the
+ * code's, and each flag has a meaning (src/core/flags.ts).
+ */
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { type Command, COMMANDS } from "../src/cli/options/commands.ts";
 import { readCommandLine, readOptions } from "../src/cli/options/read_options.ts";

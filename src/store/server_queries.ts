@@ -112,10 +112,33 @@ async function queryFor(database: Database, selection: ServerSelection): Promise
       };
     }
   }
-  const softwareFilter = software === undefined
-    ? undefined
-    : ["software_key like ? escape '\\'", `%${pattern(software)}%`] as const;
-  return selectQuery(conditionsOf(database, rest, softwareFilter), selection);
+  return selectQuery(conditionsOf(database, rest, softwareFilter(software)), selection);
+}
+
+/** The number of servers that a selection matches, whatever its limit. */
+export async function countServers(
+  database: Database,
+  { software, ...rest }: ServerSelection,
+): Promise<number> {
+  const { conditions, values } = conditionsOf(database, rest, softwareFilter(software));
+  return await countRows(database, `servers ${whereClause(conditions)}`, values);
+}
+
+async function countRows(
+  database: Database,
+  rows: string,
+  values: readonly Value[],
+): Promise<number> {
+  const [{ count }] = await database.rows(`select count(*) as count from ${rows}`, values);
+  return Number(count);
+}
+
+type Filter = readonly [condition: string, value: string];
+
+/** The condition for software whose name contains a text. */
+function softwareFilter(software: string | undefined): Filter | undefined {
+  if (software === undefined) return undefined;
+  return ["software_key like ? escape '\\'", `%${pattern(software)}%`];
 }
 
 /** The software keys that contain a text; at most {@linkcode MAX_SOFTWARE_KEYS} and one more. */
@@ -132,12 +155,16 @@ function selectQuery(
   { conditions, values }: Conditions,
   { sort, limit }: Pick<ServerSelection, "sort" | "limit">,
 ): SqlQuery {
-  const where = conditions.length === 0 ? "" : `where ${conditions.join(" and ")}`;
+  const where = whereClause(conditions);
   const limitClause = limit === undefined ? "" : "limit ?";
   return {
     sql: `select * from servers ${where} order by ${SERVER_ORDERS[sort]} ${limitClause}`,
     values: limit === undefined ? values : [...values, limit],
   };
+}
+
+function whereClause(conditions: readonly string[]): string {
+  return conditions.length === 0 ? "" : `where ${conditions.join(" and ")}`;
 }
 
 /** Conditions of a `where` clause, and their parameters. */
@@ -152,7 +179,7 @@ function conditionsOf(
     ServerSelection,
     "sort" | "limit" | "software"
   >,
-  softwareFilter: readonly [condition: string, value: string] | undefined,
+  software: Filter | undefined,
 ): Conditions {
   const conditions: string[] = [];
   const values: Value[] = [];
@@ -160,7 +187,7 @@ function conditionsOf(
     conditions.push(condition);
     values.push(...parameters);
   };
-  if (softwareFilter !== undefined) add(...softwareFilter);
+  if (software !== undefined) add(...software);
   if (online) add("online = 1");
   if (since !== undefined) add("last_seen > ?", since);
   if (minPlayers !== undefined) add("players_online >= ?", minPlayers);
@@ -241,6 +268,11 @@ export async function historyOf(
   return rows.toReversed().map(({ server_id: _, round: _r, online, ...rest }) => {
     return { ...rest, online: online === 1 } as unknown as Observation;
   });
+}
+
+/** The number of observations of a server. */
+export async function countObservations(database: Database, id: string): Promise<number> {
+  return await countRows(database, "observations where server_id = ?", [id]);
 }
 
 /** The ports of a host on which the database has servers, in ascending order. */

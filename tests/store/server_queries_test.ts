@@ -1,6 +1,8 @@
 import { assertEquals } from "@std/assert";
 import type { Database } from "../../src/store/database/database.ts";
 import {
+  countObservations,
+  countServers,
   historyOf,
   portsOf,
   selectServers,
@@ -13,10 +15,13 @@ import { record } from "./records.ts";
 
 async function ports(database: Database, selection: Partial<ServerSelection>): Promise<number[]> {
   const found: number[] = [];
-  for await (const one of selectServers(database, { sort: "address", ...selection })) {
+  const all: ServerSelection = { sort: "address", ...selection };
+  for await (const one of selectServers(database, all)) {
     found.push(one.port);
     assertEquals(Object.keys(one).sort(), STORED_FIELDS.map(({ name }) => name as string).sort());
   }
+  const { limit = Infinity } = selection;
+  assertEquals(Math.min(limit, await countServers(database, all)), found.length);
   return found;
 }
 
@@ -108,6 +113,8 @@ onEngines(
       ],
     );
     assertEquals(await historyOf(db, "127.0.0.1:9", 3), []);
+    const counts = ["127.0.0.1:1", "127.0.0.1:9"].map((id) => countObservations(db, id));
+    assertEquals(await Promise.all(counts), [5, 0]);
     assertEquals(await portsOf(db, "127.0.0.1"), [1, 2]);
     assertEquals(await portsOf(db, "' or ''='"), []);
   },

@@ -4,9 +4,11 @@
  * @module
  */
 import { InputError } from "../../core/errors.ts";
+import { countOf, withCommas } from "../../core/quantities.ts";
 import { serverId } from "../../core/record.ts";
 import type { Format, Sink } from "../../sinks/sink.ts";
 import {
+  countServers,
   selectServers,
   type SERVER_ORDERS,
   type ServerSelection,
@@ -89,6 +91,23 @@ export async function writeServers(
   }
   await write();
   return { count, latest };
+}
+
+/**
+ * A line that says how many servers were written, and how many more the selection matches.
+ *
+ * @param written Number of servers that were written.
+ */
+export async function selectionLine(
+  database: Database,
+  selection: ServerSelection,
+  written: number,
+): Promise<string> {
+  const all = written === selection.limit ? await countServers(database, selection) : written;
+  return all <= written
+    ? `${countOf(written, "server")} of ${database.name}`
+    : `the first ${withCommas(written)} of ${countOf(all, "server")} of ${database.name}; ` +
+      "raise --limit for more";
 }
 
 /** How long ago, roughly: `5s`, `12m`, `3h`, `9d`. */

@@ -5,10 +5,16 @@
  */
 import { formatAddress, parseAddress, parseEndpoint } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
+import { countOf, withCommas } from "../../core/quantities.ts";
 import { serverId } from "../../core/record.ts";
 import { jsonText } from "../../sinks/json.ts";
 import type { Database } from "../../store/database/database.ts";
-import { historyOf, type Observation, portsOf } from "../../store/server_queries.ts";
+import {
+  countObservations,
+  historyOf,
+  type Observation,
+  portsOf,
+} from "../../store/server_queries.ts";
 import { withDatabaseErrors } from "../../store/store.ts";
 import { connectionEnvironment } from "../../app/databases/connection_environment.ts";
 import { EXIT } from "../../app/exit_codes.ts";
@@ -20,14 +26,20 @@ import { openNamed } from "../../app/databases/select_servers.ts";
 export async function runHistory(args: readonly string[]): Promise<number> {
   const { words: [place, server], options: { limit, json } } = readCommandLine("history", args);
   await using database = await openNamed(place, connectionEnvironment(tellLine));
-  const { id, seen } = await withDatabaseErrors("read", database, async () => {
+  const { id, seen, all } = await withDatabaseErrors("read", database, async () => {
     const id = await findServer(database, server);
-    return { id, seen: await historyOf(database, id, limit) };
+    const seen = await historyOf(database, id, limit);
+    const all = seen.length < limit ? seen.length : await countObservations(database, id);
+    return { id, seen, all };
   });
   if (json) {
     for (const one of seen) await print(jsonText({ server: id, ...one }));
   } else {
     await print(historyLines(id, seen).join("\n"));
+  }
+  if (all > seen.length) {
+    const shown = withCommas(seen.length);
+    tellLine(`the last ${shown} of ${countOf(all, "observation")}; raise --limit for more`);
   }
   return EXIT.done;
 }

@@ -17,6 +17,7 @@ import { readCommandLine } from "../options/read_options.ts";
 import { outputColumns, tellLine } from "../term/console.ts";
 import {
   openNamed,
+  selectionLine,
   selectionOf,
   type SelectionOptions,
   storedServersTable,
@@ -25,7 +26,6 @@ import {
 import { whileRead } from "../../app/outputs/closed_pipe.ts";
 import { openOutputs, type OutputOptions, planOutputs } from "../../app/outputs/open_outputs.ts";
 import type { OutputFormat } from "../../app/outputs/output_formats.ts";
-import { countOf } from "../../core/quantities.ts";
 import { SoftwareTally } from "../../app/outputs/software_tally.ts";
 
 /** A row is written up to so long after its server was asked, milliseconds. */
@@ -91,17 +91,13 @@ async function show(
   const opened = await openOutputs(plans, options.append, { beforeRows: () => {}, tell });
   const { sinks } = whileRead(opened.sinks, plans, tell);
   const tally = new SoftwareTally();
+  const reading = <T>(read: () => Promise<T>) => withDatabaseErrors("read", database, read);
   const { count: written, latest } = await writeAll(
     sinks,
-    () =>
-      withDatabaseErrors(
-        "read",
-        database,
-        () => writeServers(database, selection, [...sinks, tally]),
-      ),
+    () => reading(() => writeServers(database, selection, [...sinks, tally])),
   );
   if (options.quiet) return EXIT.done;
-  tellLine(`${countOf(written, "server")} of ${database.name}`);
+  tellLine(await reading(() => selectionLine(database, selection, written)));
   if (plans.some(({ format }) => format.name === "table")) tally.lines().forEach(tellLine);
   if (selection.since !== undefined && written > 0) {
     tellLine(

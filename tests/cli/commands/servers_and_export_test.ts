@@ -102,6 +102,9 @@ Deno.test("a list is imported, listed, exported, and imported again as it was", 
     assertStringIncludes(json.stdout, '{"schema":1,"host":');
     const shown = await program(["servers", list, "--format", "hostport", "--limit", "2"]);
     assertEquals(shown.stdout, "127.0.0.1:3\n127.0.0.1:2\n");
+    assertEquals(shown.stderr, `the first 2 of 4 servers of "${list}"; raise --limit for more\n`);
+    const everything = await program(["servers", list, "--format", "hostport", "--limit", "4"]);
+    assertEquals(everything.stderr, `4 servers of "${list}"\n`);
     await program(["export", list, "-q", ...files.flatMap((one) => ["-o", one])], WRITE);
     const exported = await program(["export", list, "--online", "--format", "ndjson", "-q"]);
     assertEquals(exported.stdout.split("\n").length, 4);
@@ -239,6 +242,15 @@ Deno.test("old observations are pruned by prune, and at the end of a scan with -
       await run(["import", list, `${folder}/rows.ndjson`], { permissions: WRITE });
     }
     assertEquals(seen(), [1, 2, 3, HOUR + 1]);
+    for (
+      const [limit, note] of [["3", "the last 3 of 4 observations; raise --limit for more\n"], [
+        "4",
+        "",
+      ]]
+    ) {
+      const history = await run(["history", list, "127.0.0.1", "--json", "--limit", limit]);
+      assertEquals([history.code, history.stderr], [0, note]);
+    }
     const no = await run(["prune", list, "--keep", "90d"], { permissions: WRITE });
     assertEquals([no.code, no.stderr], [0, `"${list}": 0 observations pruned\n`]);
     const hours = await run(["prune", list, "--keep", "24h"], { permissions: WRITE });

@@ -1,0 +1,42 @@
+/** Covers src/cli/options/read_options.ts: what a command gets for its options. */
+import { assertEquals } from "@std/assert";
+import { camelCase } from "../../../src/cli/options/option.ts";
+import { optionsOf } from "../../../src/cli/options/option_table.ts";
+import { readCommandLine } from "../../../src/cli/options/read_options.ts";
+import { COMMAND_NAMES } from "../../../src/cli/options/commands.ts";
+
+Deno.test("a command gets typed values: numbers, lists, and whether a flag was given", () => {
+  const { words, options } = readCommandLine("scan", ["10.0.0.1", "-o", "a", "-o", "b", "-q"]);
+  const retries: number = options.retries;
+  const runtime: number | undefined = options.maxRuntime;
+  const output: readonly string[] = options.output;
+  const quiet: boolean = options.quiet;
+  assertEquals([words, retries, runtime, output, quiet], [
+    ["10.0.0.1"],
+    1,
+    undefined,
+    ["a", "b"],
+    true,
+  ]);
+  assertEquals(options.protocol, undefined);
+  const { protocol } = readCommandLine("query", ["--protocol", "query,raknet"]).options;
+  assertEquals(protocol?.map(({ name }) => name), ["raknet", "query"]);
+});
+
+Deno.test("a misspelled option, and one that the command lacks, do not compile", () => {
+  const { options } = readCommandLine("query", []);
+  // @ts-expect-error: there is no such option
+  assertEquals(options.retrys, undefined);
+  // @ts-expect-error: a query has no rate
+  assertEquals(options.rate, undefined);
+  // @ts-expect-error: without a default a time may be undefined
+  const timeout: number = options.timeout;
+  assertEquals(timeout, undefined);
+});
+
+Deno.test("each command has a value for each of its options, and no other", () => {
+  for (const command of COMMAND_NAMES) {
+    const names = optionsOf(command).map(({ name }) => camelCase(name));
+    assertEquals(Object.keys(readCommandLine(command, []).options), names);
+  }
+});

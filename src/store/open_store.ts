@@ -1,5 +1,5 @@
 /**
- * Opens databases.
+ * Opens databases for reading or writing, and migrates their schemas.
  *
  * @module
  */

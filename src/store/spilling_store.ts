@@ -13,7 +13,7 @@ import {
 import { linesOf } from "../core/text.ts";
 import { type Database, StoreError, Unavailable } from "./database/database.ts";
 import { type ResumedScan, serversWithRow } from "./scan_rows.ts";
-import { type ScanEnd, type ScanStart, type Store, withDatabaseErrors } from "./store.ts";
+import { type ScanEndRow, type ScanStartRow, type Store, withDatabaseErrors } from "./store.ts";
 
 /** Options of a {@linkcode SpillingStore}. */
 export interface SpillOptions {
@@ -46,7 +46,7 @@ export class SpillingStore implements AsyncDisposable {
   /** Size of the spill file. */
   #spilledBytes = 0;
   /** The scan's start, until it is stored in the database. */
-  #pendingStart: ScanStart | undefined;
+  #pendingStart: ScanStartRow | undefined;
   /** When the database was last found unavailable, milliseconds of the clock. */
   #failedAt = -Infinity;
 
@@ -83,7 +83,7 @@ export class SpillingStore implements AsyncDisposable {
   }
 
   /** Stores that a scan has begun or was resumed; a resumed scan may have a spill file. */
-  async begin(start: ScanStart): Promise<void> {
+  async begin(start: ScanStartRow): Promise<void> {
     await this.#recoverSpillFile();
     this.#pendingStart = start;
     await this.#attempt(() => this.#writeStart(), true);
@@ -128,7 +128,7 @@ export class SpillingStore implements AsyncDisposable {
    * @throws StoreError when the database stays unavailable. The message contains the number of spilled
    * records and the path of the spill file.
    */
-  async end(end: ScanEnd): Promise<number> {
+  async end(end: ScanEndRow): Promise<number> {
     const { clock, maxWaitMs, path, signal } = this.options;
     let deadline = clock.now() + maxWaitMs;
     const shortenWait = () => deadline = Math.min(deadline, clock.now() + CANCELLED_WAIT_MS);

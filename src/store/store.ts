@@ -11,7 +11,7 @@ import { type OptOut, writeOptOuts } from "./opt_outs.ts";
 import { writeScanRecords } from "./record_writer.ts";
 
 /** The start of a scan or watch: a row of the table `scans`. */
-export interface ScanStart {
+export interface ScanStartRow {
   /** The scan's identity, UUIDv7. */
   readonly id: string;
   /** Default: `sweep`. */
@@ -25,7 +25,7 @@ export interface ScanStart {
 }
 
 /** The end of a scan or watch. */
-export interface ScanEnd {
+export interface ScanEndRow {
   /** The scan's identity, UUIDv7. */
   readonly id: string;
   /** When the scan began, Unix milliseconds. */
@@ -76,7 +76,7 @@ export class Store implements AsyncDisposable {
    *
    * @throws StoreError
    */
-  async begin({ id, kind = "sweep", at, shards, config }: ScanStart): Promise<void> {
+  async begin({ id, kind = "sweep", at, shards, config }: ScanStartRow): Promise<void> {
     await this.#attempt(async () => {
       await this.database.run(
         "insert into scans (id, kind, state, started_at, shards, config) " +
@@ -114,7 +114,7 @@ export class Store implements AsyncDisposable {
    * @returns The number of missing servers.
    * @throws StoreError
    */
-  async end(end: ScanEnd): Promise<number> {
+  async end(end: ScanEndRow): Promise<number> {
     const { id, since, at, state, shard, coverage, downAfter } = end;
     const counts = [end.probesSent, end.replies];
     return await this.#attempt(async () => {

@@ -13,14 +13,14 @@ import { type Database, StoreError } from "../../src/store/database/database.ts"
 import { parseDatabaseLocation } from "../../src/store/database_location.ts";
 import { openStore } from "../../src/store/open_store.ts";
 import { SpillingStore } from "../../src/store/spilling_store.ts";
-import { type ScanEnd, Store, withDatabaseErrors } from "../../src/store/store.ts";
+import { type ScanEndRow, Store, withDatabaseErrors } from "../../src/store/store.ts";
 import { writeImportedRecords } from "../../src/store/record_writer.ts";
 import { all } from "./databases.ts";
 import { record } from "./records.ts";
 import { syncedBy } from "./synced.ts";
 
 const AROUND = { resolve: (path: string) => path, password: () => Promise.resolve(undefined) };
-const END: ScanEnd = {
+const END: ScanEndRow = {
   id: "scan-1",
   since: 0,
   at: 5000,

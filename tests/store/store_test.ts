@@ -4,7 +4,7 @@ import { parseAddress } from "../../src/core/address.ts";
 import type { ServerRecord } from "../../src/core/record.ts";
 import { recordOf, storable } from "../../src/store/server_columns.ts";
 import { type Database, StoreError } from "../../src/store/database/database.ts";
-import { type ScanEnd, Store } from "../../src/store/store.ts";
+import { type ScanEndRow, Store } from "../../src/store/store.ts";
 import { writeImportedRecords } from "../../src/store/record_writer.ts";
 import { all, onEngines } from "./databases.ts";
 import { NASTY, record } from "./records.ts";
@@ -14,7 +14,7 @@ const storeOf = (database: Database) => new Store(database, () => Promise.resolv
 
 const EVERYTHING = [{ start: 0, end: 2 ** 32 }, { start: 0n, end: 1n << 128n }];
 
-const END: ScanEnd = {
+const END: ScanEndRow = {
   id: "scan-1",
   since: 0,
   at: 5000,
@@ -139,7 +139,7 @@ onEngines("only probed servers can be missing: by range, by protocol, across pag
   const six = ["::1", "fe80::2"].map((host) => record(1, { host }));
   await store.write([...many, ...six, record(1, { host: "127.0.0.2" })]);
   const asked: string[] = [];
-  const failing = async (coverage: ScanEnd["coverage"], id: string) => {
+  const failing = async (coverage: ScanEndRow["coverage"], id: string) => {
     asked.length = 0;
     await store.begin({ id, at: 2000, shards: 1, config: "{}" });
     const missed = await store.end({ ...END, id, since: 2000, coverage });

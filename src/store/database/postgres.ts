@@ -94,16 +94,24 @@ export async function openPostgres(
     return server;
   } catch (error) {
     await server[Symbol.asyncDispose]();
-    if (error instanceof Deno.errors.NotCapable) throw error;
-    const { message } = error as Error;
-    const lacksPassword = !password && /password/i.test(message); // the driver's message gives no advice
-    const why = lacksPassword
-      ? `no password: set PGPASSWORD, or write ${
-        passfileLine(location)
-      } into ~/.pgpass (PGPASSFILE)`
-      : message;
-    throw new InputError(`Cannot open ${shown}: ${why}`);
+    throw connectionError(error as Error, location, shown, password);
   }
+}
+
+/** The error for a failed connection, with advice when no password was given. */
+function connectionError(
+  error: Error,
+  location: PostgresLocation,
+  shown: string,
+  password: string | undefined,
+): Error {
+  if (error instanceof Deno.errors.NotCapable) return error;
+  const { message } = error;
+  const lacksPassword = !password && /password/i.test(message); // the driver's message gives no advice
+  const reason = lacksPassword
+    ? `no password: set PGPASSWORD, or write ${passfileLine(location)} into ~/.pgpass (PGPASSFILE)`
+    : message;
+  return new InputError(`Cannot open ${shown}: ${reason}`);
 }
 
 // deno-lint-ignore no-explicit-any -- the driver has no types; the interface Client lists what is used

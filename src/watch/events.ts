@@ -52,8 +52,20 @@ export type WatchEvent =
 
 /** Columns whose changes `changed` reports. Players and GUID have other events; times have none. */
 export const WATCHED_COLUMNS: readonly (keyof ServerRecord)[] = [
-  ...["protocols", "edition", "software", "proxy", "motd", "version", "protocol_version"] as const,
-  ...["map", "gamemode", "players_max", "plugins", "port_v4", "port_v6", "favicon_hash"] as const,
+  "protocols",
+  "edition",
+  "software",
+  "proxy",
+  "motd",
+  "version",
+  "protocol_version",
+  "map",
+  "gamemode",
+  "players_max",
+  "plugins",
+  "port_v4",
+  "port_v6",
+  "favicon_hash",
 ];
 
 /** The watched columns in which two records differ, with both values. */

@@ -165,15 +165,7 @@ class HostAudit {
     const peer = line.peer.slice(0, line.peer.lastIndexOf(":"));
     const faults = this.#door.read(line);
     if (line.way === "out") {
-      if (this.#last !== undefined) this.#last.answered = true;
-      const token = tokenOf(line.hex);
-      const tokens = this.#tokens.get(peer) ?? new Set();
-      this.#tokens.set(peer, token === undefined ? tokens : tokens.add(token));
-      if (/^00.{8}$/.test(line.hex)) this.#challengesOf(line).add(line.hex.slice(2));
-      if (line.lost) return faults;
-      const asked = this.#last !== undefined && protocolOf(this.#last.kind) === "challenge";
-      if (asked && isSqpReply(line)) this.#speaksSqp ||= line.hex.startsWith("01");
-      else this.#replied = true;
+      this.#noteReply(line, peer);
       return faults;
     }
     const kind = kindOf(line.hex);
@@ -195,6 +187,19 @@ class HostAudit {
     }
     this.#last = { kind, at: line.at, answered: false };
     return faults;
+  }
+
+  /** Records the tokens and challenges of a datagram that the host sent. */
+  #noteReply(line: WitnessLine, peer: string): void {
+    if (this.#last !== undefined) this.#last.answered = true;
+    const token = tokenOf(line.hex);
+    const tokens = this.#tokens.get(peer) ?? new Set();
+    this.#tokens.set(peer, token === undefined ? tokens : tokens.add(token));
+    if (/^00.{8}$/.test(line.hex)) this.#challengesOf(line).add(line.hex.slice(2));
+    if (line.lost) return;
+    const repliesToSqp = this.#last !== undefined && protocolOf(this.#last.kind) === "challenge";
+    if (repliesToSqp && isSqpReply(line)) this.#speaksSqp ||= line.hex.startsWith("01");
+    else this.#replied = true;
   }
 
   /** Checks SQP rules. A challenge is valid for one query from the port that requested it. */

@@ -241,19 +241,19 @@ function tokenOf(hex: string): string | undefined {
   return body.slice(0, 8);
 }
 
-// What a host of a fleet has seen of those who ask it for a RakNet connection: no request may come
-// before the host has answered a ping, and none may leave a connection half open, which ends some
-// servers and counts as a player on others (protocols/raknet/verify_joinable.ts).
+// RakNet connections: a scanner must not send an open connection request before a pong, and must not
+// leave a connection half open. A half-open connection crashes some servers and counts as a player on
+// others (protocols/raknet/verify_joinable.ts).
 
-/** A pong, by its id and what of the magic the first 64 bytes hold. */
+/** Recognises a pong by its id and the magic, as far as the log has it. */
 const isPong = (hex: string) => hex.startsWith("1c") && hex.startsWith("00ffff00", 34);
 
-/** Reads the lines of one host. */
+/** Checks the open connection requests to one host. */
 export class OpenConnectionAudit {
-  /** Addresses to which a pong went, and arrived. */
+  /** Addresses that received a pong. */
   readonly #pongs = new Set<string>();
 
-  /** What is wrong with this line. */
+  /** Returns the violations of a line. */
   read({ way, peer, hex, lost }: WitnessLine): string[] {
     const address = peer.slice(0, peer.lastIndexOf(":"));
     if (way === "out") {
@@ -265,64 +265,64 @@ export class OpenConnectionAudit {
   }
 }
 
-/** Connections that one scanner may have open to a host. */
-const MOST_OPEN = 4;
+/** Maximum number of open connections of one scanner to a host. */
+const MAX_OPEN = 4;
 
-/** What a scanner may say first on a connection. */
+/** Requests that a scanner may send first on a connection. */
 type Opening = "status" | "legacy";
 
-/** What was said on a connection. */
-interface Talk {
+/** The state of a connection. */
+interface ConnectionState {
   readonly peer: string;
   opening?: Opening;
   answered: boolean;
   pinged: boolean;
 }
 
-/** Reads the lines of connections to one host. */
+/** Checks the TCP connections to one host. */
 export class ConnectionAudit {
-  readonly #talks = new Map<number, Talk>();
-  /** Who has asked for a status before. */
-  readonly #askedStatus = new Set<string>();
+  readonly #connections = new Map<number, ConnectionState>();
+  /** Peers that have sent a status request. */
+  readonly #statusPeers = new Set<string>();
 
-  /** What is wrong with this line, which has the number of a connection. */
+  /** Returns the violations of a line, which has a connection number. */
   read(line: WitnessLine): string[] {
     const number = line.connection!;
     const peer = line.peer.slice(0, line.peer.lastIndexOf(":"));
-    if (line.event === "closed") this.#talks.delete(number);
+    if (line.event === "closed") this.#connections.delete(number);
     if (line.event === "closed") return [];
     if (line.event === "open") {
-      this.#talks.set(number, { peer, answered: false, pinged: false });
-      const open = [...this.#talks.values()].filter((talk) => talk.peer === peer).length;
-      return open > MOST_OPEN ? [`${open} connections at once`] : [];
+      this.#connections.set(number, { peer, answered: false, pinged: false });
+      const open = [...this.#connections.values()].filter((state) => state.peer === peer).length;
+      return open > MAX_OPEN ? [`${open} connections at once`] : [];
     }
-    const talk = this.#talks.get(number);
-    if (talk === undefined) return ["bytes on a connection that is not open"];
-    if (line.way === "in") return this.#heard(talk, line);
-    talk.answered = true;
+    const state = this.#connections.get(number);
+    if (state === undefined) return ["bytes on a connection that is not open"];
+    if (line.way === "in") return this.#checkBytes(state, line);
+    state.answered = true;
     return [];
   }
 
-  #heard(talk: Talk, { hex, size }: WitnessLine): string[] {
-    if (talk.opening !== undefined) {
-      const fault = talk.opening === "legacy" || talk.pinged
-        ? "more than was to be said"
+  #checkBytes(state: ConnectionState, { hex, size }: WitnessLine): string[] {
+    if (state.opening !== undefined) {
+      const fault = state.opening === "legacy" || state.pinged
+        ? "more bytes than the requests"
         : !isPing(hex)
-        ? "no ping behind a status"
-        : !talk.answered
+        ? "no ping after a status"
+        : !state.answered
         ? "a ping before the status"
         : undefined;
-      talk.pinged = true;
+      state.pinged = true;
       return fault === undefined ? [] : [`${fault}: ${hex}`];
     }
-    talk.opening = openingOf(hex);
-    if (talk.opening === undefined) return [`no whole question of ${size} bytes: ${hex}`];
-    if (talk.opening === "status") this.#askedStatus.add(talk.peer);
-    return this.#askedStatus.has(talk.peer) ? [] : ["a legacy ping before a status was asked for"];
+    state.opening = openingOf(hex);
+    if (state.opening === undefined) return [`no complete request of ${size} bytes: ${hex}`];
+    if (state.opening === "status") this.#statusPeers.add(state.peer);
+    return this.#statusPeers.has(state.peer) ? [] : ["a legacy ping before a status request"];
   }
 }
 
-/** A legacy ping in one piece, or handshake and request in one; a part of 1.6's makes servers hang. */
+/** Recognises a legacy ping, or a handshake with a status request. Servers hang on an incomplete 1.6 ping. */
 function openingOf(hex: string): Opening | undefined {
   if (hex === "fe" || hex === "fe01") return "legacy";
   return reads(() => decodeStatusRequest(Uint8Array.fromHex(hex))) ? "status" : undefined;

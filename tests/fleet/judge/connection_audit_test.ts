@@ -51,16 +51,16 @@ Deno.test("audit() accepts a status request, and then a legacy ping", () => {
 
 Deno.test("audit() reports malformed requests, and too many requests", () => {
   assertEquals(faults(connection(0, [STATUS.slice(0, -4)])).length, 1);
-  assertEquals(faults(connection(0, ["feed"])), ["no whole question of 2 bytes: feed"]);
+  assertEquals(faults(connection(0, ["feed"])), ["no complete request of 2 bytes: feed"]);
   const half16 = connection(1, ["fe01fa"]); // an incomplete ping: servers wait for the rest
   assertEquals(faults([...connection(0, [STATUS]), ...half16]).length, 1);
-  assertEquals(faults(connection(0, ["fe01"])), ["a legacy ping before a status was asked for"]);
+  assertEquals(faults(connection(0, ["fe01"])), ["a legacy ping before a status request"]);
   const early = connection(0, [STATUS, PING]);
   assertEquals(faults(early), [`a ping before the status: ${PING}`]);
   const twice = connection(0, [STATUS, ["07"], PING, [PING], PING]);
-  assertEquals(faults(twice), [`more than was to be said: ${PING}`]);
+  assertEquals(faults(twice), [`more bytes than the requests: ${PING}`]);
   const again = connection(0, [STATUS, ["07"], STATUS]);
-  assertEquals(faults(again), [`no ping behind a status: ${STATUS}`]);
+  assertEquals(faults(again), [`no ping after a status: ${STATUS}`]);
   const late = connection(0, []).concat(connection(0, [STATUS]).slice(1, 2));
   assertEquals(faults(late), ["bytes on a connection that is not open"]);
 });

@@ -170,7 +170,7 @@ async function run(name: string): Promise<boolean> {
     mortal = await begin(mortals, 0);
   })();
   for (let minute = 1; minute <= minutes; minute++) {
-    await wait(begun + 60_000 * minute - performance.now());
+    await wait(Math.max(0, begun + 60_000 * minute - performance.now())); // a rescan may take a minute
     memory.push((await takenBy(child.pid))!.resident);
     if (options.rescans === "yes") await runTimed(rescan);
   }

@@ -21,7 +21,7 @@ import { tellLine } from "../term/console.ts";
 import { userPath } from "../../app/environment.ts";
 import type { Engine } from "../../app/engines/choose_engine.ts";
 import type { WrittenFiles } from "../../app/outputs/path_conflicts.ts";
-import { type Interrupt, onInterrupt } from "../../app/interrupt_signals.ts";
+import { type Interrupt, Interrupted, onInterrupt } from "../../app/interrupt_signals.ts";
 import {
   type CheckpointPlace,
   type OpenedScan,
@@ -90,13 +90,14 @@ const LEAST = 10;
 export class Screen {
   /** The status line, once the scan has begun. */
   progress: Progress | undefined;
-  /** The checkpoint while the scan runs: after a second Ctrl-C, the scan is continued from there. */
+  /** The checkpoint to resume from after an interruption. A resumed scan has one from its start. */
   standing: string | undefined;
   /** Whether nothing but errors is printed. */
   readonly isQuiet: boolean;
 
   constructor(private readonly job: ScanJob) {
     this.isQuiet = job.options.quiet;
+    this.standing = job.resumed?.path;
   }
 
   /** Removes the status line, so that something else can be printed. */
@@ -116,12 +117,14 @@ export class Screen {
       if (this.progress === undefined) return; // the scan has not begun
       this.tell("blocksweep: finishing the rows in hand; Ctrl-C again to stop at once");
     };
-    const second = () => {
-      this.clear();
-      if (this.standing === undefined) return;
-      resumeLines(this.standing, this.job.stores).forEach(tellLine);
-    };
-    return onInterrupt(first, undefined, second);
+    return onInterrupt(first, undefined, () => this.printResume());
+  }
+
+  /** Prints how to continue the scan, where there is a checkpoint. */
+  printResume(): void {
+    this.clear();
+    if (this.standing === undefined) return;
+    resumeLines(this.standing, this.job.stores).forEach(tellLine);
   }
 }
 
@@ -217,7 +220,11 @@ export async function openOutputs(
   const { state, key, stores, signal, scanId, since } = opened;
   const { resumed, place, plan, chosen, given } = job;
   const beforeRows = () => screen.clear();
-  const kept = await keep(job, { state, key, beforeRows, stores: stores.sinks, signal });
+  const keeping = keep(job, { state, key, beforeRows, stores: stores.sinks, signal });
+  const kept = await keeping.catch((error) => {
+    if (error instanceof Interrupted) screen.printResume();
+    throw error;
+  });
   if (kept.writer !== undefined) screen.standing = (place ?? resumed)?.path;
   const { sinks, unread } = whileRead(kept.sinks, job.outputs, screen.tell);
   if (resumed !== undefined) screen.tell(resumeLine(resumed, state.written, plan));

@@ -74,8 +74,10 @@ test(
     assertMatch(`${first.code} ${first.stderr}`, /^0 .*--resume/s);
     await reading;
     const kept = await Deno.readTextFile(checkpoint);
-    const [code, text] = await endWaiting(["scan", "--resume", checkpoint], "SIGINT");
-    assertEquals([code, text], [130, `blocksweep: waiting for a reader of the pipe "${pipe}"\n`]);
+    const [command] = first.stderr.match(/^continue with: .*\n/m)!;
+    const waits = `blocksweep: waiting for a reader of the pipe "${pipe}"\n`;
+    const ended = await endWaiting(["scan", "--resume", checkpoint], "SIGINT");
+    assertEquals(ended, [130, waits + command]);
     assertEquals(await Deno.readTextFile(checkpoint), kept);
   },
 );

@@ -89,7 +89,7 @@ const COUNT = { least: 1, most: 1e9 };
 export function settingsOf(options: ScanOptions): ScanSettings {
   const { allProtocols = PROTOCOLS, protocol: names, engine, shard = WHOLE } = options;
   if (engine !== undefined && !ENGINE_CHOICES.includes(engine)) {
-    throw new InputError(`Cannot use engine "${engine}": it wants ${ENGINE_CHOICES.join(", ")}`);
+    throw new InputError(`Cannot use engine "${engine}": expected ${ENGINE_CHOICES.join(", ")}`);
   }
   const [random] = crypto.getRandomValues(new Uint32Array(1));
   const choices = {

@@ -25,6 +25,6 @@ export function requirePorts(
   );
   if (portless === undefined) return;
   throw new InputError(
-    `Cannot look for protocol "${portless.name}" without a port: it has no usual one; ${how}`,
+    `Cannot use protocol "${portless.name}" without a port: it has no default port; ${how}`,
   );
 }

@@ -86,7 +86,7 @@ export async function openFile(
 export interface ReopenedFile {
   /** The open file. */
   readonly output: Output;
-  /** Size of the file, bytes; `null` when it is no regular file. */
+  /** Size of the file, bytes; `null` when it is not a regular file. */
   readonly length: number | null;
   /** The text to write between the first `length` bytes and the next row: a line feed or nothing. */
   readonly separatorAfter: (length: number, format: Format) => Promise<string>;

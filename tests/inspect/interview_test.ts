@@ -188,7 +188,7 @@ Deno.test("a protocol is not sent where the list lacks the one that suppresses i
   assertThrows(
     () => new Interview(plan).next(0),
     InputError,
-    'Cannot look for protocol "sqp": the list of protocols lacks "raknet", which suppresses it',
+    'Cannot use protocol "sqp": the list of protocols lacks "raknet", which suppresses it',
   );
   const names = PROTOCOLS.map(({ name }) => name);
   assertEquals(new Set(names).size, names.length);

@@ -71,7 +71,7 @@ Deno.test("query() names a host or an option that it cannot use", async () => {
   await refuses(
     "1.2.3.1",
     { protocol: ["sqp"] },
-    'Cannot look for protocol "sqp" without a port',
+    'Cannot use protocol "sqp" without a port',
   );
   await refuses("1.2.3.1", { protocol: ["ranket"] }, "did you mean raknet?");
   await refuses(

@@ -154,7 +154,7 @@ Deno.test("maxResults and maxTargets bound a scan", async () => {
 Deno.test("scan() names the target or the option that it cannot use", async () => {
   const refuses = (targets: string[], options: ScanOptions, message: string) =>
     assertRejects(() => scanAll(new SimulatedNetwork(), targets, options), InputError, message);
-  await refuses([], {}, "Cannot scan nothing");
+  await refuses([], {}, "Cannot scan: name addresses");
   await refuses(
     ["10.0.0.0/33"],
     {},
@@ -162,7 +162,7 @@ Deno.test("scan() names the target or the option that it cannot use", async () =
   );
   await refuses(["none.example.org"], {}, 'Cannot find host "none.example.org"');
   await refuses(["10.0.0.1"], { protocol: ["nonsense"] }, 'protocol "nonsense"');
-  await refuses(["10.0.0.1"], { protocol: ["sqp"] }, "without a port: it has no usual one");
+  await refuses(["10.0.0.1"], { protocol: ["sqp"] }, "without a port: it has no default port");
   await refuses(["10.0.0.1"], { ports: "0" }, 'Cannot parse port "0"');
   await refuses(["10.0.0.1"], { rate: 0 }, "Cannot use rate 0: it must be a number from 0.001");
   await refuses(["10.0.0.1"], { hostRate: 0.5 }, "Cannot use hostRate 0.5: it must be a whole");
@@ -179,5 +179,5 @@ Deno.test("scan() names the target or the option that it cannot use", async () =
     "Cannot use --shard without --seed",
   );
   const engine = "fast" as ScanOptions["engine"];
-  await refuses(["10.0.0.1"], { engine }, 'Cannot use engine "fast": it wants portable, udp');
+  await refuses(["10.0.0.1"], { engine }, 'Cannot use engine "fast": expected portable, udp');
 });

@@ -96,7 +96,7 @@ Deno.test("watch() names the host or the option that it cannot use", async () =>
     const run = () => network.run(Array.fromAsync(watch(hosts, { network, ...options })));
     return assertRejects(run, InputError, message);
   };
-  await refuses([], {}, "Cannot watch nothing");
+  await refuses([], {}, "Cannot watch: name servers");
   await refuses(["10.0.0.0/24"], {}, 'Cannot watch "10.0.0.0/24": it is a range');
   await refuses(["trap.example.org"], {}, "trap.example.org A 10.0.0.1");
   await refuses(["servers.csv"], {}, 'Cannot find host "servers.csv"');

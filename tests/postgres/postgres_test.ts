@@ -166,7 +166,10 @@ Deno.test("a list on a server is shown, exported and imported as a file's is", a
       await program("import", `${folder}/a.db`, `${folder}/a.ndjson`);
       const exported = await program("export", url, "--format", "ndjson");
       assertEquals(exported, await program("export", `${folder}/a.db`, "--format", "ndjson"));
-      assertStringIncludes(await program("history", url, "127.0.0.1:2"), "answered 1 of 1 times");
+      assertStringIncludes(
+        await program("history", url, "127.0.0.1:2"),
+        "replied in 1 of 1 observation",
+      );
     });
   });
 });

@@ -116,10 +116,10 @@ const WRONG: [text: string, message: string][] = [
   ["10.0.0.1:0", "a port is a number from 1 to 65535"],
   ["10.0.0.1:70000", 'Cannot parse port of "10.0.0.1:70000": a port is a number from 1 to'],
   ["host:abc", "a port is a number from 1 to 65535"],
-  ["-leading.example", "not an address, a range"],
-  ["white space", "not an address, a range"],
-  [`${"a".repeat(64)}.example`, "not an address, a range"],
-  ["", "not an address, a range"],
+  ["-leading.example", "expected an address, a range"],
+  ["white space", "expected an address, a range"],
+  [`${"a".repeat(64)}.example`, "expected an address, a range"],
+  ["", "expected an address, a range"],
 ];
 
 for (const [text, message] of WRONG) {

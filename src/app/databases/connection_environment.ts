@@ -31,7 +31,7 @@ async function readPassword(
   try {
     const { mode } = await Deno.stat(path);
     if (((mode ?? 0) & 0o077) !== 0) {
-      tell(`blocksweep: passed over "${path}": others can read it (chmod 600)`);
+      tell(`blocksweep: ignored "${path}": other users can read it (chmod 600)`);
       return undefined;
     }
     return passwordFromPassfile(await Deno.readTextFile(path), place);

@@ -222,7 +222,7 @@ export class ScanDatabases implements AsyncDisposable {
       });
       const { places, keepMs } = this.plan;
       if (missed > 0) {
-        this.tell(`${places[i].path}: ${countOf(missed, "known server")} did not answer`);
+        this.tell(`${places[i].path}: ${countOf(missed, "known server")} did not reply`);
       }
       if (keepMs !== undefined) {
         this.tell(await downsampleOnce(places[i], keepMs, this.surroundings));
@@ -254,7 +254,7 @@ export class ScanDatabases implements AsyncDisposable {
 async function checkThere({ path, file, postgres }: DatabaseLocation): Promise<void> {
   if (postgres !== undefined || await identityOf(userPath(file)) !== undefined) return;
   throw new InputError(
-    `Cannot resume: "${path}", which held rows of the scan, is no longer there; restore it, import ` +
+    `Cannot resume: "${path}", which holds rows of the scan, no longer exists; restore it, import ` +
       "another output of the scan into it, or start a new scan",
   );
 }

@@ -131,7 +131,7 @@ export function storedServersTable(now: number, space: number): Format {
       text: (one) => one.online ? "online" : one.protocol === "" ? "new" : "offline",
     },
     {
-      title: "ANSWERED",
+      title: "REPLIED",
       width: 8,
       rank: 4,
       text: (one) => one.protocol === "" ? "never" : ago(one.seen_at, now),

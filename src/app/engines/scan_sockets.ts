@@ -79,7 +79,7 @@ async function startThreads(
   if (threads === 0) return [];
   const cannot = (why: string) => new InputError(`Cannot use --threads ${threads}: ${why}`);
   if (startThread === undefined) {
-    throw cannot(`engine ${name} sends from the program's own; it wants another --engine`);
+    throw cannot(`engine ${name} sends from the main thread only; use another --engine`);
   }
   if (sourcePorts.length > 0 && sourcePorts.length < threads) {
     throw cannot("each thread sends from a port of its own; give as many with --source-port");
@@ -144,7 +144,7 @@ export async function requireDescriptors(
     `Cannot scan: ${
       countOf(left, "descriptor")
     } of the ${needed} that outputs and connections need ` +
-      "can be had; raise the limit (ulimit -n)",
+      "are available; raise the limit (ulimit -n)",
   );
 }
 
@@ -194,8 +194,8 @@ export async function capacityFor(
   const { connections } = capacity;
   if (connections < wanted) {
     tell(
-      `blocksweep: ${countOf(connections, "connection")} at once in place of ` +
-        `${withCommas(wanted)}: there are no more descriptors (ulimit -n)`,
+      `blocksweep: ${countOf(connections, "connection")} at a time instead of ` +
+        `${withCommas(wanted)}: no more descriptors are available (ulimit -n)`,
     );
   }
   return capacity;

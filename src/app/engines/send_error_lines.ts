@@ -10,12 +10,12 @@ import { withCommas } from "../../core/quantities.ts";
 const REFUSALS: Readonly<Record<string, string>> = {
   EPERM: "a firewall of this machine drops them, likely by a rule for output: " +
     "see nft list ruleset, or iptables -S OUTPUT",
-  EACCES: "their address is a broadcast address, or a firewall of this machine rejects them",
-  ENETUNREACH: "no route leads there: see ip route",
-  EHOSTUNREACH: "a neighbour on the link does not answer",
-  EMSGSIZE: "they are larger than what the way there takes",
-  EINVAL: "the system takes no such address or port",
-  ENOBUFS: "the network card has had no room for a second: a lower --rate helps",
+  EACCES: "the destination is a broadcast address, or a firewall of this machine rejects them",
+  ENETUNREACH: "there is no route to the destination: see ip route",
+  EHOSTUNREACH: "a next hop on the link does not reply",
+  EMSGSIZE: "they exceed the MTU of the route",
+  EINVAL: "the system does not accept the address or port",
+  ENOBUFS: "the transmit queue has been full for a second: use a lower --rate",
 };
 
 /** What a shortage is of, by the code of its error, and what to do besides lowering the concurrency. */
@@ -55,8 +55,8 @@ export function sendErrorLine(code: string, kind: SendErrorKind): string | undef
   }
   return code !== "ENETDOWN"
     ? undefined
-    : "blocksweep: the interface is down (ENETDOWN): the scan goes on when it is up again, and " +
-      "Ctrl-C ends it with what it has";
+    : "blocksweep: the interface is down (ENETDOWN): the scan continues when it is up again; " +
+      "Ctrl-C ends the scan and keeps its rows";
 }
 
 /** Errors and how often they occurred, as `12 EPERM, 3 EINVAL`. */

@@ -107,7 +107,7 @@ export async function openPollingSockets(
   const sockets = new WatchSockets({ open, throttle, clock, signal, report: around.tell });
   const shortage = new Shortage(
     clock,
-    (code) => around.tell(`${shortageLine("polls", code)}; they are put off while that lasts`),
+    (code) => around.tell(`${shortageLine("polls", code)}; polls are deferred meanwhile`),
   );
   const stream = { dialer, throttle, clock, signal, shortage };
   const poller = new Poller({

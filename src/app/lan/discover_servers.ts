@@ -53,7 +53,7 @@ export interface DiscoveryOptions extends
 export async function discoverServers(options: DiscoveryOptions): Promise<LanEnd> {
   const { network, networks, allProtocols, sweep } = options;
   if (networks.length === 0) {
-    throw new InputError("Cannot look around: this machine has no network");
+    throw new InputError("Cannot search the LAN: this machine has no network");
   }
   const protocol = broadcastProtocol(allProtocols);
   const [seed] = crypto.getRandomValues(new Uint32Array(1));
@@ -83,7 +83,7 @@ export function broadcastPorts(
   if (ports === undefined) return broadcastProtocol(allProtocols).broadcastPorts;
   const { udp, text } = ports;
   if (udp.length >= 1 && udp.length <= MOST_PORTS) return { 4: udp, 6: udp };
-  throw new InputError(`Cannot use --ports "${text}": lan asks on 1 to ${MOST_PORTS} UDP ports`);
+  throw new InputError(`Cannot use --ports "${text}": lan takes 1 to ${MOST_PORTS} UDP ports`);
 }
 
 function socketsOf(

@@ -12,7 +12,7 @@ import type { MetricsPlace } from "./metrics_place.ts";
 
 /** A line about connections that cannot be accepted. */
 export function metricsTrouble(why: string): string {
-  return `blocksweep: --metrics: a connection cannot be accepted (${why}): tried again`;
+  return `blocksweep: --metrics: cannot accept a connection (${why}): trying again`;
 }
 
 /** A page is rendered at most so often, milliseconds: of ten thousand servers it takes some 30 ms. */

@@ -166,7 +166,7 @@ function formatOf(
   const format = chosen ?? named;
   if (format !== undefined) return format;
   throw new InputError(
-    `Cannot tell the format of "${path}": end it in .csv, .ndjson, .json, .txt or .db, or say --format`,
+    `Cannot choose a format for "${path}": end it in .csv, .ndjson, .json, .txt or .db, or give --format`,
   );
 }
 

@@ -31,7 +31,7 @@ export function checkApart({ outputs, status, metadata, checkpoint }: WrittenFil
   const all = [...rows, status, metadata, checkpoint].filter((path) => path !== undefined);
   const places = all.map((path) => resolve(userPath(path)));
   const twice = all.find((_, i) => places.indexOf(places[i]) < i);
-  if (twice !== undefined) throw new InputError(`Cannot write two things to "${twice}"`);
+  if (twice !== undefined) throw new InputError(`Cannot write two outputs to "${twice}"`);
 }
 
 /**
@@ -49,7 +49,7 @@ export function checkWritten({ status, metadata, checkpoint }: WrittenFiles): vo
 function checkReplaceable(path: string): void {
   const existing = lookAt(path);
   if (existing !== undefined && !existing.isFile) {
-    throw new InputError(`Cannot write to "${path}": it is no regular file`);
+    throw new InputError(`Cannot write to "${path}": it is not a regular file`);
   }
   checkWritable(path);
 }

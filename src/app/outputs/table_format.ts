@@ -66,7 +66,21 @@ export function tableLine<Row>(
   return displayWidth(line) <= space ? line : fitWidth(line, space).trimEnd();
 }
 
-/** Rows as lines of a table with columns of fixed widths. */
+/** A table as lines: the titles, and the rows. */
+export function tableLines<Row>(
+  columns: readonly TableColumn<Row>[],
+  rows: readonly Row[],
+  space: number,
+  gap: number,
+): string[] {
+  const placed = placeColumns(columns, space, gap);
+  return [
+    placed.map(({ title }) => title),
+    ...rows.map((row) => placed.map(({ text }) => text(row))),
+  ].map((texts) => tableLine(placed, texts, space, gap));
+}
+
+/** Rows as a format: a table with columns of fixed widths. */
 export function tableOf<Row extends ServerRecord>(
   columns: readonly TableColumn<Row>[],
   space: number,
@@ -83,7 +97,12 @@ export function tableOf<Row extends ServerRecord>(
 }
 
 /** The players of a server: `3/20`. */
-export function playersText({ players_online: online, players_max: max }: ServerRecord): string {
+export function playersText(
+  { players_online: online, players_max: max }: Pick<
+    ServerRecord,
+    "players_online" | "players_max"
+  >,
+): string {
   return online === null && max === null ? "" : `${online ?? "?"}/${max ?? "?"}`;
 }
 

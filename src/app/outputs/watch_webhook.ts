@@ -77,14 +77,14 @@ async function openUsual(path: string, warn: (message: string) => void): Promise
     const why = error instanceof Deno.errors.NotCapable
       ? "--allow-write is not granted"
       : reason(error);
-    warn(`events for the webhook wait in memory alone (${why}): at the end they are lost`);
+    warn(`events for the webhook are kept in memory only (${why}) and lost when the watch ends`);
     return await EventSpool.open({ path: undefined, onWriteError: warn });
   }
 }
 
 async function openSpool(path: string, warn: (message: string) => void): Promise<EventSpool> {
   const onWriteError = (why: string) =>
-    warn(`events for the webhook wait in memory alone: cannot write "${path}": ${why}`);
+    warn(`events for the webhook are kept in memory only: cannot write "${path}": ${why}`);
   try {
     requireFile(path);
     return await EventSpool.open({ path, onWriteError });
@@ -103,7 +103,7 @@ function requireFile(path: string): void {
     if (error instanceof Deno.errors.NotFound) return;
     throw error;
   }
-  throw new InputError(`Cannot use "${path}": it is no regular file, or too large for a spool`);
+  throw new InputError(`Cannot use "${path}": it is not a regular file, or too large for a spool`);
 }
 
 /** What became of the events: the three numbers are those of the watch, and those left before. */

@@ -129,7 +129,7 @@ export async function openNewScan(
     });
   }));
   if (!(writer instanceof Error)) return { sinks, answered, writer };
-  warn(`blocksweep: no checkpoint is kept in "${place!.path}": ${reason(writer)}`);
+  warn(`blocksweep: cannot keep a checkpoint in "${place!.path}": ${reason(writer)}`);
   return { sinks, answered, writer: undefined };
 }
 
@@ -184,7 +184,7 @@ export async function openResumedScan(
     const loose = outputs.filter((_, i) => offsets[i] === null).map(({ path }) => path);
     if (loose.length > 0 && checkpoint.state === "running") {
       const names = loose.map((path) => path === "-" ? "standard output" : path).join(", ");
-      tell(`some servers may come again in ${names}: what was written there cannot be taken back`);
+      tell(`${names} may get some servers twice: what was written there cannot be undone`);
     }
     return { sinks, answered: [...configuration.answered, ...answered], writer };
   } catch (error) {
@@ -214,7 +214,9 @@ async function reopenStores(
 function checkOutputCount({ length }: Offsets, outputs: number, path: string): void {
   if (length === outputs) return;
   throw new InputError(
-    `Cannot resume "${path}": its outputs has ${countOf(length, "length")}, and the scan has ` +
+    `Cannot resume "${path}": it has the lengths of ${
+      countOf(length, "output")
+    }, and the scan has ` +
       countOf(outputs, "output"),
   );
 }
@@ -227,6 +229,6 @@ function writerOptions(
   return {
     ...{ disk: systemDisk, clock, identity, ...rest, path: userPath(path) },
     onFailure: (error) =>
-      warn(`blocksweep: cannot write "${path}": ${reason(error)}; the scan goes on`),
+      warn(`blocksweep: cannot write "${path}": ${reason(error)}; the scan continues`),
   };
 }

@@ -50,7 +50,7 @@ export async function readResumed(
   const left = await resumeRows(systemDisk, writtenRowsPath(userPath(path)), checkpoint);
   try {
     if (left.digest !== checkpoint.configuration) {
-      throw new InputError(`Cannot resume "${path}": the list beside it is that of another scan`);
+      throw new InputError(`Cannot resume "${path}": the list beside it belongs to another scan`);
     }
     const configuration = readConfiguration(left.configuration, path, allowed, allProtocols);
     checkIdentity(configuration, checkpoint, path);
@@ -129,7 +129,9 @@ export function mergeFree(
   }
   if (changed.length === 0) return { words: scan.words, given };
   throw new InputError(
-    `Cannot resume "${path}" with ${changed.join(", ")}: only speed and display may be said anew`,
+    `Cannot resume "${path}" with ${
+      changed.join(", ")
+    }: only options of speed and display can be changed`,
   );
 }
 
@@ -165,7 +167,7 @@ function markFault(
   const name = transport === "tcp" ? "TCP pass" : "pass";
   if (pass <= sizes.length) return `${name} ${pass} has ${countOf(size, "target")}`;
   const passes = sizes.length === 1 ? `is 1 ${name}` : `are ${sizes.length} ${name}es`;
-  return `there ${passes}; the last position is ${sizes.length + 1}:0, behind all of them`;
+  return `there ${passes}; the last position is ${sizes.length + 1}:0`;
 }
 
 /** What is gone on with, in a line. */
@@ -183,7 +185,7 @@ export function resumeLine({ path, checkpoint }: Resumed, rows: number, { passes
         }`;
     },
   );
-  const how = state === "running" ? "cut off" : state;
+  const how = state === "running" ? "killed" : state;
   return `resuming "${path}" (scan ${scanId}, ${how}, saved ${new Date(savedAt).toISOString()}): ` +
     `${countOf(rows, "row")} written, ${stand.join(", ")}`;
 }

@@ -24,10 +24,10 @@ export function chosenProtocols(
     const meant = closestName(name, known);
     const hint = meant === undefined ? "" : `; did you mean ${meant}?`;
     throw new InputError(
-      `Cannot look for protocol "${name}": known are ${known.join(", ")}${hint}`,
+      `Cannot use protocol "${name}": known are ${known.join(", ")}${hint}`,
     );
   }
-  if (names.length === 0) throw new InputError("Cannot look for no protocol: --protocol is empty");
+  if (names.length === 0) throw new InputError("Cannot use --protocol: it names no protocol");
   return allProtocols.filter(({ name }) => names.includes(name));
 }
 

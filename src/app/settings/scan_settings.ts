@@ -189,7 +189,7 @@ export function chosenPorts(
   if (transports.every((transport) => ports[transport].length === 0)) {
     const [name] = transports;
     throw new InputError(
-      `Cannot use --ports "${ports.text}": no ${name.toUpperCase()} port is among them`,
+      `Cannot use --ports "${ports.text}": it has no ${name.toUpperCase()} port`,
     );
   }
   return (protocol) => {
@@ -203,7 +203,7 @@ function orderOf(
   randomSeed: () => number,
 ) {
   if (ascending && seed !== undefined) {
-    throw new InputError("Cannot use --seed with --no-randomize: the order is one or the other");
+    throw new InputError("Cannot use --seed with --no-randomize: --no-randomize needs no seed");
   }
   const fixed = ascending || seed !== undefined;
   if (shard.count > 1 && !fixed) {

@@ -29,7 +29,7 @@ export async function resolveName(
   allProtocols: readonly Protocol[] = PROTOCOLS,
 ): Promise<readonly Address[]> {
   const ascii = domainToASCII(name);
-  if (ascii === "") throw new InputError(`Cannot look up "${name}": not a host name`);
+  if (ascii === "") throw new InputError(`Cannot look up "${name}": it is not a host name`);
   try {
     const found = await lookup(ascii, { all: true });
     const addresses = new Set(found.map(({ address }) => parseAddress(address)));
@@ -41,21 +41,21 @@ export async function resolveName(
     const why = FAULTS[code ?? ""] ?? message;
     throw new InputError(`Cannot find host "${name}": ${why}${protocolHint(name, allProtocols)}`);
   }
-  throw new InputError(`Cannot find host "${name}": all of its addresses have zones`);
+  throw new InputError(`Cannot find host "${name}": all its addresses have zones`);
 }
 
 /** What to say besides where a protocol's name stands for a host's: `--protocol raknet slp`. */
 export function protocolHint(name: string, allProtocols: readonly Protocol[]): string {
   const names = allProtocols.map((protocol) => protocol.name);
   if (!names.includes(name)) return "";
-  return `; several protocols are joined by commas, as --protocol ${names.slice(0, 2)}`;
+  return `; separate protocols with commas, as --protocol ${names.slice(0, 2)}`;
 }
 
-const NO_ANSWER = "the name server does not answer";
+const NO_ANSWER = "the name server does not reply";
 
 const FAULTS: Readonly<Record<string, string>> = {
-  EPERM: "looking names up is not granted, run again with the --allow-net flag",
-  ENOTFOUND: "there is no such name",
+  EPERM: "name lookup is not permitted, run again with the --allow-net flag",
+  ENOTFOUND: "the name does not exist",
   EAI_AGAIN: NO_ANSWER,
 };
 

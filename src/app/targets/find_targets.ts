@@ -93,7 +93,7 @@ export async function findTargets(input: TargetInput, lookups: Lookups): Promise
   const wanted = listed(input.words, input.files, budget);
   if (wanted.length === 0 && known.length === 0) {
     throw new InputError(
-      "Cannot scan nothing: name addresses, ranges or host names, or use -iL FILE",
+      "Cannot scan: name addresses, ranges or host names, or use -iL FILE",
     );
   }
   // An exclusion sends nothing: its name may lead anywhere.
@@ -211,7 +211,7 @@ function nothingLeft([first]: readonly Inclusion[], { omitted }: Targets): Input
   const why = reason !== undefined
     ? `never probed: ${reason}`
     : omitted.private > 0n
-    ? "private, and asked only when a range inside a private block is named"
+    ? "private; name a range inside a private block to scan it"
     : "excluded, or opted out";
-  return new InputError(`Cannot scan: nothing is left of the targets (${why})`);
+  return new InputError(`Cannot scan: no target is left (${why})`);
 }

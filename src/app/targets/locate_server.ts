@@ -75,7 +75,7 @@ function onlyAddress(
   command: string,
 ): Address {
   if (BigInt(end) - BigInt(start) !== 1n) {
-    throw new InputError(`Cannot ${command} "${word}": it is a range; scan asks ranges`);
+    throw new InputError(`Cannot ${command} "${word}": it is a range; use scan for ranges`);
   }
   const reason = neverProbedReason(start);
   if (reason === undefined) return start;
@@ -86,8 +86,8 @@ function requirePort(protocols: readonly Protocol[]): void {
   const portless = protocols.find((protocol) => !hasUsualPort(protocol));
   if (portless === undefined) return;
   throw new InputError(
-    `Cannot look for protocol "${portless.name}" without a port: it has no usual one; ` +
-      "say HOST:PORT",
+    `Cannot use protocol "${portless.name}" without a port: it has no default port; ` +
+      "give HOST:PORT",
   );
 }
 

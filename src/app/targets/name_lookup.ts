@@ -39,7 +39,7 @@ export interface FoundName {
   readonly addresses: readonly Address[];
   /** Where its SRV record leads. */
   readonly found?: FoundService;
-  /** Why none of its records may be used, in lines. */
+  /** Why all its records are refused, in lines. */
   readonly refused?: readonly string[];
 }
 
@@ -50,7 +50,7 @@ export class RefusedName extends InputError {
    * @param note Told each of several lines.
    */
   constructor(name: string, lines: readonly string[], note: (text: string) => void) {
-    super(lines.length === 1 ? lines[0] : `Cannot use "${name}": none of its records may be used`);
+    super(lines.length === 1 ? lines[0] : `Cannot use "${name}": all its records are refused`);
     if (lines.length > 1) lines.forEach(note);
   }
 }

@@ -61,7 +61,7 @@ export class OptOutFile {
       appendLines(this.#path, lines.join(""));
     } catch (error) {
       if (!this.#warned) {
-        this.tell(`blocksweep: cannot note who opted out in "${this.#path}": ${reason(error)}`);
+        this.tell(`blocksweep: cannot write opt-outs to "${this.#path}": ${reason(error)}`);
       }
       this.#warned = true;
     }
@@ -95,7 +95,7 @@ function usualPath(): string {
     return configurationPath("opt-out.txt");
   }
   throw new Deno.errors.NotCapable(
-    `Cannot find the opt-out list: run again with --allow-env=${refused.join()}, or name a list with ` +
+    `Cannot find the opt-out file: run again with --allow-env=${refused.join()}, or name a file with ` +
       "--opt-out-file",
   );
 }

@@ -147,12 +147,12 @@ export async function knownToRescan(
   const unstable = "the order of a list changes with each answer";
   if (shard.count > 1) {
     throw new InputError(
-      `Cannot use --rescan with --shard: ${unstable}; export it, and give all parts the file`,
+      `Cannot use --rescan with --shard: ${unstable}; export the database, and scan the file with each shard`,
     );
   }
   if (isLater(from.udp) || isLater(from.tcp)) {
     throw new InputError(
-      `Cannot use --rescan with --from: ${unstable}; --resume goes on with the scan's own`,
+      `Cannot use --rescan with --from: ${unstable}; --resume continues the scan in its own order`,
     );
   }
   const place = parseDatabaseLocation(text) ?? namedPlace(text);

@@ -34,7 +34,7 @@ export async function* readServerRows(
     throw new InputError(`Cannot read "${path}": ${error.message}`);
   }
   if (unread === 0) return;
-  tell(`blocksweep: ${path}: passed over ${countOf(unread, "line")} that cannot be read`);
+  tell(`blocksweep: ${path}: ignored ${countOf(unread, "line")} that cannot be read`);
 }
 
 /**

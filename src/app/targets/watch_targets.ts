@@ -87,17 +87,17 @@ export async function readWatchTargets(sources: WatchSources): Promise<readonly 
   if (servers.size > 0) return [...servers.values()];
   throw new InputError(
     lists.length > 0
-      ? `Cannot watch ${lists[0].name}: there is no server in it that may be asked`
+      ? `Cannot watch ${lists[0].name}: it has no server that may be polled`
       : passedOver.size > 0
       ? ALL_OPTED_OUT
-      : "Cannot watch nothing: name servers, or files or lists that hold some",
+      : "Cannot watch: name servers, files or databases",
   );
 }
 
 const ALL_OPTED_OUT = "Cannot watch: every named server opted out";
 
 function tellPassedOver(servers: number, tell: (line: string) => void): void {
-  if (servers > 0) tell(`blocksweep: ${countOf(servers, "server")} opted out: not watched`);
+  if (servers > 0) tell(`blocksweep: ${countOf(servers, "server")} opted out and not watched`);
 }
 
 /**

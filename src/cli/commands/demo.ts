@@ -56,7 +56,7 @@ export async function runDemo(
     tellLine(
       `simulating ${withCommas(servers)} servers and ${
         withCommas(hosts.length - servers)
-      } hostile or shy hosts ` +
+      } hostile or opted-out hosts ` +
         `in ${FLEET_RANGE} (65,536 addresses), and scanning all of it:`,
     );
   }

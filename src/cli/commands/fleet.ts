@@ -33,7 +33,7 @@ export async function runFleet(
   const { words: [word], options, given } = readCommandLine("fleet", args, allProtocols);
   if (word !== undefined) {
     const option = /^\d+$/.test(word) ? "servers" : "range";
-    throw new InputError(`Cannot use "${word}": say --${option} ${word}`);
+    throw new InputError(`Cannot use "${word}": write --${option} ${word}`);
   }
   if (options.check.length > 0) return await checkScan(options, given, allProtocols);
   refuseCheckOptions(given);
@@ -82,7 +82,7 @@ function aborted(signal: AbortSignal): Promise<void> {
 function chosenSoftware(
   names: readonly string[] | undefined,
 ): readonly string[] | undefined {
-  if (names?.length === 0) throw new InputError("Cannot imitate no software: --software is empty");
+  if (names?.length === 0) throw new InputError("Cannot use --software: it names no software");
   return names;
 }
 

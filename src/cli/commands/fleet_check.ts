@@ -42,7 +42,7 @@ export async function checkScan(
   if (other !== undefined) throw new InputError(`Cannot use --${other} with --check`);
   const { manifest } = options;
   if (manifest === undefined) {
-    throw new InputError("Cannot use --check: name the truth with --manifest FILE");
+    throw new InputError("Cannot use --check: name the manifest with --manifest FILE");
   }
   const entries = await readManifest(manifest);
   const selection = selectionOf(options, allProtocols);

@@ -1,5 +1,5 @@
 /**
- * The history command: what was seen of one server.
+ * The history command: the observations of one server.
  *
  * @module
  */
@@ -21,6 +21,8 @@ import { EXIT } from "../../app/exit_codes.ts";
 import { readCommandLine } from "../options/read_options.ts";
 import { print, tellLine } from "../term/console.ts";
 import { openNamed } from "../../app/databases/select_servers.ts";
+import { countOf } from "../../core/quantities.ts";
+import { playersText, type TableColumn, tableLines } from "../../app/outputs/table_format.ts";
 
 /** Runs `history`; returns the exit code. */
 export async function runHistory(args: readonly string[]): Promise<number> {
@@ -47,12 +49,12 @@ export async function runHistory(args: readonly string[]): Promise<number> {
 /** The id of the server that a user names. */
 async function findServer(database: Database, word: string | undefined): Promise<string> {
   if (word === undefined) {
-    throw new InputError("Cannot tell a history: name a server, as HOST:PORT");
+    throw new InputError("Cannot show a history: name a server, as HOST:PORT");
   }
   const endpoint = parseEndpoint(word);
   const address = endpoint?.address ?? parseAddress(word);
   if (address === undefined) {
-    throw new InputError(`Cannot find "${word}": it wants an address, as 192.0.2.1 or [::1]:19132`);
+    throw new InputError(`Cannot find "${word}": expected an address, as 192.0.2.1 or [::1]:19132`);
   }
   const host = formatAddress(address);
   const ports = await portsOf(database, host);
@@ -63,45 +65,73 @@ async function findServer(database: Database, word: string | undefined): Promise
   throw new InputError(
     ports.length === 0
       ? `Cannot find "${word}": it is not in ${database.name}`
-      : `Cannot find "${word}": ${database.name} has this host with port ${ports.join(", ")}`,
+      : `Cannot find "${word}": ${database.name} has this host only with port ${ports.join(", ")}`,
   );
 }
 
+/** An observation, and whether the server published something else in the one before. */
+interface HistoryRow {
+  readonly observation: Observation;
+  readonly changed: boolean;
+}
+
+const COLUMNS: readonly TableColumn<HistoryRow>[] = [
+  { title: "TIME (UTC)", width: 19, rank: 0, text: ({ observation }) => timeText(observation) },
+  {
+    title: "STATE",
+    width: 8,
+    rank: 0,
+    text: ({ observation }) => observation.online ? "online" : "no reply",
+  },
+  {
+    title: "PLAYERS",
+    width: 11,
+    rank: 0,
+    text: ({ observation }) => observation.online ? playersText(observation) : "",
+  },
+  {
+    title: "MS",
+    width: 6,
+    rank: 0,
+    text: ({ observation: { online, latency_ms } }) => online ? latency_ms?.toFixed(1) ?? "" : "",
+  },
+  { title: "CHANGED", width: 0, rank: 0, text: ({ changed }) => changed ? "yes" : "" },
+];
+
+/** Terminal columns between two cells. */
+const GAP = 2;
+
 /** The history as a table, with the players as a line of bars above it. */
 export function historyLines(id: string, seen: readonly Observation[]): string[] {
-  if (seen.length === 0) return [id, "never seen in a scan"];
-  const answered = seen.filter(({ online }) => online);
-  const players = answered.flatMap(({ players_online: one }) => one === null ? [] : [one]);
+  if (seen.length === 0) return [id, "no observations"];
+  const replied = seen.filter(({ online }) => online);
+  const players = replied.flatMap(({ players_online: one }) => one === null ? [] : [one]);
   const most = players.reduce((a, b) => Math.max(a, b), 0);
-  const share = (100 * answered.length / seen.length).toFixed(1).replace(/\.0$/, "");
+  const share = (100 * replied.length / seen.length).toFixed(1).replace(/\.0$/, "");
+  const rows = seen.map((observation, i) => ({ observation, changed: hasChanged(seen, i) }));
   return [
-    `${id}: answered ${answered.length} of ${seen.length} times (${share} %)`,
-    ...(players.length === 0 ? [] : [`players ${sparkline(seen, most)} at most ${most}`]),
+    `${id}: replied in ${replied.length} of ${countOf(seen.length, "observation")} (${share} %)`,
+    ...(players.length === 0 ? [] : [`players: ${sparkline(seen, most)} (maximum ${most})`]),
     "",
-    "TIME (UTC)           PLAYERS            MS  CHANGED",
-    ...seen.map((one, i) => line(one, contentBefore(seen, i))),
+    ...tableLines(COLUMNS, rows, Infinity, GAP),
   ];
 }
 
-/** What the server said of itself when it last answered before. */
-function contentBefore(seen: readonly Observation[], at: number): string | null {
-  return seen.slice(0, at).findLast(({ online }) => online)?.content_hash ?? null;
+/** Whether the server published something else than when it last replied before. */
+function hasChanged(seen: readonly Observation[], at: number): boolean {
+  const before = seen.slice(0, at).findLast(({ online }) => online)?.content_hash ?? null;
+  return seen[at].online && before !== null && before !== seen[at].content_hash;
 }
 
-function line(one: Observation, before: string | null): string {
-  const time = new Date(one.seen_at).toISOString().slice(0, 19).replace("T", " ");
-  if (!one.online) return `${time}  no answer`;
-  const players = `${one.players_online ?? "?"}/${one.players_max ?? "?"}`;
-  const ms = one.latency_ms === null ? "" : one.latency_ms.toFixed(1);
-  const changed = before !== null && before !== one.content_hash ? "yes" : "";
-  return `${time}  ${players.padEnd(11)}  ${ms.padStart(8)}  ${changed}`.trimEnd();
+function timeText({ seen_at }: Observation): string {
+  return new Date(seen_at).toISOString().slice(0, 19).replace("T", " ");
 }
 
 const BARS = "▁▂▃▄▅▆▇█";
-/** More bars are wider than terminals: several observations share one, the fullest of them counts. */
+/** More bars do not fit a terminal: several observations share one, which shows their maximum. */
 const MOST_BARS = 60;
 
-/** A bar for each observation: none where it did not answer, a dot where it told no number. */
+/** A bar for each observation: none without a reply, a dot where the number of players is unknown. */
 export function sparkline(seen: readonly Observation[], most: number): string {
   const each = Math.ceil(seen.length / MOST_BARS);
   let bars = "";

@@ -24,7 +24,7 @@ const BATCH = 500;
 
 /** What it reads. */
 const FORMATS =
-  "rows of ours, nmap's or masscan's -oX or -oG, masscan's -oJ or -oL, naabu's JSON " +
+  "blocksweep's rows, nmap's or masscan's -oX or -oG, masscan's -oJ or -oL, naabu's JSON " +
   "lines, zmap's CSV, or HOST:PORT (HOST alone with --port)";
 
 /** Runs `import`; returns the exit code. */
@@ -102,21 +102,21 @@ async function importFile(
     if (!(error instanceof XmlError)) throw error;
     if (batch.length > 0) await write();
     throw new InputError(
-      `Cannot import "${path}": ${error.message}; of XML it wants nmap's or masscan's -oX ` +
+      `Cannot import "${path}": ${error.message}; only the XML of nmap's and masscan's -oX is supported ` +
         `(${countOf(found, "server")} before that line, imported)`,
     );
   }
   const lines = `${
     countOf(unread.count, "line")
-  } that cannot be read, the first is line ${unread.first}`;
+  } that cannot be read, the first in line ${unread.first}`;
   if (found === 0 && unread.count > 0) {
     throw new InputError(
-      `Cannot import "${path}": ${lines}; it wants ${FORMATS}`,
+      `Cannot import "${path}": ${lines}; supported are ${FORMATS}`,
     );
   }
   await write();
   return [
     `${path}: ${countOf(found, "server")}, ${changed} of them new or newer than what was known`,
-    ...(unread.count > 0 ? [`${path}: passed over ${lines}`] : []),
+    ...(unread.count > 0 ? [`${path}: ignored ${lines}`] : []),
   ];
 }

@@ -74,7 +74,7 @@ export async function runLan(
   }
   if (interrupt.signal.aborted) return EXIT.interrupted;
   if (sent > 0) return EXIT.done;
-  tellLine(`blocksweep: no question left this machine: ${refusals.join(", ")}`);
+  tellLine(`blocksweep: no probe could be sent: ${refusals.join(", ")}`);
   return EXIT.failed;
 }
 

@@ -126,8 +126,8 @@ async function runWith(
   const { targets } = named;
   if (resumed !== undefined && orderDigest(targets, chosen) !== resumed.configuration.order) {
     throw new InputError(
-      `Cannot resume "${resumed.path}": this program's lists of ports or of addresses that are ` +
-        "never probed are not those of the scan",
+      `Cannot resume "${resumed.path}": this program's default ports, or the addresses that are ` +
+        "never probed, differ from those of the scan",
     );
   }
   if (options.ports === undefined) {

@@ -115,7 +115,7 @@ export class Screen {
   onInterrupt(): Interrupt {
     const first = () => {
       if (this.progress === undefined) return; // the scan has not begun
-      this.tell("blocksweep: finishing the rows in hand; Ctrl-C again to stop at once");
+      this.tell("blocksweep: finishing pending rows; press Ctrl-C again to stop at once");
     };
     return onInterrupt(first, undefined, () => this.printResume());
   }

@@ -83,7 +83,7 @@ async function show(
     throw new InputError(
       `Cannot export to "${
         redactUrl(place)
-      }", which is a database: export to .ndjson, and import that`,
+      }", which is a database: export to .ndjson, and import that file file file file file`,
     );
   }
   await using database = await openNamed(word, connectionEnvironment(tellLine));
@@ -101,7 +101,7 @@ async function show(
   if (plans.some(({ format }) => format.name === "table")) tally.lines().forEach(tellLine);
   if (selection.since !== undefined && written > 0) {
     tellLine(
-      `next time: --since ${latest - OVERLAP_MS} (some servers come again, none is left out)`,
+      `next export: --since ${latest - OVERLAP_MS} (it repeats some servers and misses none)`,
     );
   }
   return EXIT.done;

@@ -127,7 +127,7 @@ async function watchServers(
   const around = { network, scanId, signal, tell, attach: attachedTo(lists, names), optedOut };
   const { poller, sockets, concurrency } = await openPollingSockets(servers, chosen.asking, around);
   if (!quiet) {
-    tellLine(`watching ${countOf(servers.length, "endpoint")}, each every ${intervalMs / 1000} s`);
+    tellLine(`watching ${countOf(servers.length, "endpoint")}, polled every ${intervalMs / 1000} s`);
   }
   const counts = newWatchCounts();
   const metrics = new WatchMetrics(servers, counts, lists.journals);
@@ -183,7 +183,7 @@ function summary(online: number, all: number, counts: WatchCounts, hook?: Webhoo
   const sent = hook === undefined ? "" : webhookSummary(hook);
   const deferred = counts.deferred === 0
     ? ""
-    : `, ${withCommas(counts.deferred)} put off for lack of descriptors (ulimit -n)`;
+    : `, ${withCommas(counts.deferred)} deferred for lack of descriptors (ulimit -n)`;
   return `${withCommas(online)} of ${countOf(all, "endpoint")} online; ` +
     `${withCommas(counts.polls)} polls${late}, ${
       withCommas(counts.replied)

@@ -51,7 +51,7 @@ export const ADDRESS: ValueType<Address> = {
   parse: (text, { option }) => {
     const address = parseAddress(text);
     if (address !== undefined) return address;
-    throw new InputError(`Cannot use --${option} "${text}": not an address`);
+    throw new InputError(`Cannot use --${option} "${text}": expected an address`);
   },
 };
 
@@ -90,9 +90,9 @@ export function columnList(columns: readonly Field[]): ValueType<readonly Field[
     placeholder: "LIST",
     parse: (text, { option }) => {
       const names = splitList(text);
-      if (names.length === 0) throw new InputError(`Cannot write no fields: --${option} is empty`);
+      if (names.length === 0) throw new InputError(`Cannot use --${option}: it names no column`);
       const twice = names.find((name, i) => names.indexOf(name) < i);
-      if (twice !== undefined) throw new InputError(`Cannot write field "${twice}" twice`);
+      if (twice !== undefined) throw new InputError(`Cannot write column "${twice}" twice`);
       return names.map((name) => columnOf(name, columns));
     },
     completions: { kind: "some", words: columns.map(({ name }) => name) },
@@ -104,7 +104,7 @@ function columnOf(name: string, columns: readonly Field[]): Field {
   if (field !== undefined) return field;
   const meant = closestName(name, columns.map((other) => other.name));
   const hint = meant === undefined ? "the schema command lists them" : `did you mean "${meant}"?`;
-  throw new InputError(`Cannot write field "${name}": there is none of that name; ${hint}`);
+  throw new InputError(`Cannot write column "${name}": there is no such column; ${hint}`);
 }
 
 /** Names with commas between them, which a command checks. */
@@ -163,7 +163,7 @@ export const HTTP_URL: ValueType<string> = {
     const url = URL.parse(text);
     if (url !== null && /^https?:$/.test(url.protocol)) return url.href;
     throw new InputError(
-      `Cannot use --${option}: it wants a URL that starts with http: or https:`,
+      `Cannot use --${option}: expected a URL that starts with http: or https:`,
     );
   },
 };

@@ -48,7 +48,7 @@ export interface ValueType<Value> {
 
 /** An error that names an option, the text that it was given, and what it wants. */
 export function wrongValue(option: string, text: string, wanted: string): InputError {
-  return new InputError(`Cannot use --${option} "${text}": it wants ${wanted}`);
+  return new InputError(`Cannot use --${option} "${text}": expected ${wanted}`);
 }
 
 /**

@@ -5,9 +5,9 @@
  */
 import { print, terminalSize } from "./console.ts";
 import { formatEndpoint, parseAddress } from "../../core/address.ts";
-import { fitWidth } from "../../core/display_width.ts";
 import { cutText, harmlessText } from "../../core/text.ts";
 import { jsonText, SCHEMA } from "../../sinks/json.ts";
+import { type TableColumn, tableLine } from "../../app/outputs/table_format.ts";
 import type { Change, WatchEvent } from "../../watch/mod.ts";
 
 /** Terminal columns of a line at the most, and UTF-16 units of a field that are read for it. */
@@ -18,6 +18,18 @@ export function eventJson(event: WatchEvent): string {
   return jsonText({ schema: SCHEMA, ...event });
 }
 
+const COLUMNS: readonly TableColumn<WatchEvent>[] = [
+  {
+    title: "TIME",
+    width: 9,
+    rank: 0,
+    text: ({ at }) => `${new Date(at).toISOString().slice(11, 19)}Z`,
+  },
+  { title: "EVENT", width: 9, rank: 0, text: ({ event }) => event },
+  { title: "SERVER", width: 21, rank: 0, whole: true, text: serverText },
+  { title: "CHANGE", width: 0, rank: 0, text: changeText },
+];
+
 /**
  * An event as one line that fits the terminal, so that it does not wrap. Servers' text in it holds
  * no two blanks in a row, and cannot imitate the columns of another event.
@@ -25,11 +37,12 @@ export function eventJson(event: WatchEvent): string {
  * @param columns Columns of the terminal.
  */
 export function eventLine(event: WatchEvent, columns: number = LONGEST): string {
-  const time = new Date(event.at).toISOString().slice(11, 19);
-  const where = formatEndpoint({ address: parseAddress(event.host)!, port: event.port });
-  const name = event.requested_as === null ? "" : ` (${field(event.requested_as)})`;
-  const line = `${time}Z  ${event.event.padEnd(9)}  ${(where + name).padEnd(21)}  ${what(event)}`;
-  return fitWidth(line, Math.min(columns, LONGEST)).trimEnd();
+  return tableLine(COLUMNS, COLUMNS.map(({ text }) => text(event)), Math.min(columns, LONGEST), 2);
+}
+
+function serverText({ host, port, requested_as: name }: WatchEvent): string {
+  const where = formatEndpoint({ address: parseAddress(host)!, port });
+  return name === null ? where : `${where} (${field(name)})`;
 }
 
 /** Text of a server, or of a user, in a line. */
@@ -37,7 +50,8 @@ function field(text: string): string {
   return harmlessText(cutText(text, LONGEST)).replace(/\s{2,}/g, " ");
 }
 
-function what(event: WatchEvent): string {
+/** What an event changes, in a few words. */
+function changeText(event: WatchEvent): string {
   switch (event.event) {
     case "online": {
       const { server: { name, version, players_online: online, players_max: max } } = event;
@@ -47,14 +61,14 @@ function what(event: WatchEvent): string {
       }${back}`;
     }
     case "offline":
-      return `no answer to ${event.misses} polls`;
+      return `no reply to ${event.misses} polls`;
     case "players": {
       const added = (event.joined ?? []).map((player) => ` +${field(player)}`).join("");
       const gone = (event.left ?? []).map((player) => ` -${field(player)}`).join("");
       return change(event.players_online) + added + gone;
     }
     case "opted_out":
-      return "asks scanners to stay away: polled no more";
+      return "opted out: no longer polled";
     case "restarted":
       return `GUID ${change(event.guid)}`;
     case "changed":

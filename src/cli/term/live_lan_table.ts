@@ -9,12 +9,7 @@ import { serverId, type ServerRecord } from "../../core/record.ts";
 import { type FoundServers, type Listed, worldTitle } from "../../scan/lan/mod.ts";
 import { harmlessText } from "../../core/text.ts";
 import { countOf } from "../../core/quantities.ts";
-import {
-  placeColumns,
-  playersText,
-  type TableColumn,
-  tableLine,
-} from "../../app/outputs/table_format.ts";
+import { playersText, type TableColumn, tableLines } from "../../app/outputs/table_format.ts";
 import { displayWidth, fitWidth } from "../../core/display_width.ts";
 
 /** The columns in their order; the name comes last and takes what is left. */
@@ -49,7 +44,7 @@ export interface TableSpace {
 }
 
 /** The lines of the table: a head, the servers, and how many more there are. */
-export function tableLines(
+export function lanTableLines(
   listed: readonly Listed[],
   { now, columns, lines }: TableSpace,
 ): string[] {
@@ -60,11 +55,7 @@ export function tableLines(
     const width = Math.min(column.width, Math.max(...[column.title, ...texts].map(displayWidth)));
     return { ...column, width };
   });
-  const placed = placeColumns(fitted, columns, GAP);
-  const table = [
-    placed.map(({ title }) => title),
-    ...shown.map((one) => placed.map(({ text }) => text(one))),
-  ].map((texts) => tableLine(placed, texts, columns, GAP));
+  const table = tableLines(fitted, shown, columns, GAP);
   return fits ? table : [...table, fitWidth(`… and ${listed.length - shown.length} more`, columns)];
 }
 
@@ -124,7 +115,7 @@ export class LiveLanTable implements Disposable {
     const space = { now: clock.now(), columns: columns - 1, lines: Math.max(2, rows - 2) };
     const listed = neighbours.listed();
     const title = `${countOf(listed.length, "server")} on ${countOf(networks, "network")}`;
-    const [head, ...table] = tableLines(listed, space);
+    const [head, ...table] = lanTableLines(listed, space);
     const paint = (style: "bold" | "dim", text: string) =>
       color ? styleText(style, text, { validateStream: false }) : text;
     const top = fitWidth(hint === undefined ? title : `${title}; ${hint}`, columns - 1).trimEnd();

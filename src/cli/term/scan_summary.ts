@@ -152,8 +152,10 @@ function floodLines({ floods }: ScanState, verbose: boolean): string[] {
   const named = addresses.slice(0, MOST_NAMED).join(",");
   const rest = hosts > MOST_NAMED ? ` (and ${withCommas(hosts - MOST_NAMED)} more)` : "";
   return [
-    `floods: ${countOf(datagrams, "surplus datagram")} from ${countOf(hosts, "host")}, or forged ` +
-    `in ${hosts === 1 ? "its" : "their"} name; no retries or follow-ups were sent there` +
+    `floods: ${countOf(datagrams, "surplus datagram")} from ${countOf(hosts, "host")}, or ` +
+    `with ${
+      hosts === 1 ? "its" : "their"
+    } forged source address; no retries or follow-ups were sent there` +
     (verbose ? `: ${named}${rest}` : ""),
     ...(disturbed.length === 0 ? [] : [
       `results are incomplete: the floods disturbed every pass of ${disturbed.join(", ")}; scan ` +

@@ -68,9 +68,9 @@ function softwareText({ software, software_confidence: sure }: ServerRecord): st
 }
 
 const SURE: Readonly<Record<string, string>> = {
-  A: "it says so",
-  B: "by its answers",
-  C: "perhaps",
+  A: "stated by the server",
+  B: "inferred from its replies",
+  C: "uncertain",
 };
 
 function playersText(

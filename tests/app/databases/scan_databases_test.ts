@@ -82,7 +82,7 @@ Deno.test("a scan into a list and a file writes the same rows; who falls silent 
 
     const second = await run(["scan", RANGE, ...QUICK, "--down-after", "2", "-o", list]);
     assertEquals([second.code, second.stdout], [0, ""]);
-    assertStringIncludes(second.stderr, "a.db: 30 known servers did not answer");
+    assertStringIncludes(second.stderr, "a.db: 30 known servers did not reply");
     const part = await run([
       "scan",
       "127.34.0.0/27",
@@ -118,7 +118,7 @@ Deno.test("a list that cannot be used ends a scan before its first probe, and be
     assertStringIncludes(bad.stderr, `Cannot open "${folder}/bad.db": it is no SQLite database`);
     assertEquals(await Deno.readTextFile(`${folder}/rows.csv`), "precious");
     const twice = await scan(`${folder}/a.db`, `sqlite:${folder}/a.db`);
-    assertStringIncludes(twice.stderr, "Cannot write two things to");
+    assertStringIncludes(twice.stderr, "Cannot write two outputs to");
     const down = await run(["scan", "127.0.0.1", "--down-after", "0", "-o", `${folder}/a.db`]);
     assertStringIncludes(down.stderr, 'Cannot use --down-after "0"');
     const plan = await run(["scan", "127.0.0.1", "--dry-run", "-o", `${folder}/a.db`]);

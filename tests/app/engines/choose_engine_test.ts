@@ -210,7 +210,7 @@ Deno.test("an engine that is not granted is refused by name, and the dry run nam
   assertEquals(unknown.code, 2);
   assertStringIncludes(
     unknown.stderr,
-    'Cannot use --engine "pcap": it wants portable, udp, packet, xdp, fastest',
+    'Cannot use --engine "pcap": expected portable, udp, packet, xdp, fastest',
   );
 });
 

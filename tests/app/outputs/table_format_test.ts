@@ -40,7 +40,7 @@ Deno.test("a narrow terminal loses columns, the edition first, and keeps address
   ]);
   assertEquals(titles(serverTable(60)), ["SERVER", "PLAYERS", "NAME"]);
   assertEquals(titles(storedServersTable(0, 80)), [
-    ...["SERVER", "STATE", "ANSWERED", "PLAYERS", "VERSION", "NAME"],
+    ...["SERVER", "STATE", "REPLIED", "PLAYERS", "VERSION", "NAME"],
   ]);
   assertEquals(titles(storedServersTable(0, 40)), ["SERVER", "NAME"]);
 });

@@ -113,7 +113,7 @@ Deno.test("at Ctrl-C each event is delivered, waiting or lost, with a file and w
     const readOnly = SCAN.filter((permission) => !permission.startsWith("--allow-write"));
     const lost = await end([], readOnly);
     assertEquals([lost.waiting, lost.lost > 0], [0, true]);
-    assertStringIncludes(lost.stderr, "wait in memory alone (--allow-write is not granted)");
+    assertStringIncludes(lost.stderr, "are kept in memory only (--allow-write is not granted)");
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
@@ -128,7 +128,7 @@ Deno.test("a spool that cannot be used is refused in a line, and stays as it is"
     for (
       const [args, permissions, message] of [
         [[...url, "--webhook-spool", file], SCAN, /it is no spool of webhook events/],
-        [[...url, "--webhook-spool", folder], SCAN, /it is no regular file/],
+        [[...url, "--webhook-spool", folder], SCAN, /it is not a regular file/],
         [
           [...url, "--webhook-spool", `${folder}/no/such`],
           SCAN,

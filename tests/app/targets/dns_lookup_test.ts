@@ -62,7 +62,7 @@ Deno.test("SRV records that name no host are reported, harmless for a terminal",
 });
 
 Deno.test("where a protocol's name is no host, it is said how several are written", () => {
-  const hint = "; several protocols are joined by commas, as --protocol raknet,slp";
+  const hint = "; separate protocols with commas, as --protocol raknet,slp";
   assertEquals([protocolHint("slp", PROTOCOLS), protocolHint("play.example", PROTOCOLS)], [
     hint,
     "",
@@ -101,7 +101,7 @@ Deno.test("a name server that says nothing, or nonsense, is not waited for", asy
     await assertRejects(
       () => search("play.example.org"),
       InputError,
-      'Cannot look up the SRV record of "play.example.org": the name server does not answer',
+      'Cannot look up the SRV record of "play.example.org": the name server does not reply',
     );
     assert(performance.now() - begun < 1000); // the system itself would take two seconds
     assertEquals(dns.asked.length, 1);

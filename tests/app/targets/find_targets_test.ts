@@ -130,16 +130,16 @@ Deno.test("who opted out keeps a place in the order, and is counted", async () =
 Deno.test("what cannot be asked is refused with the reason", async () => {
   const refused = (input: Partial<TargetInput>, message: string) =>
     assertRejects(() => collect(input), InputError, message);
-  await refused({}, "Cannot scan nothing");
+  await refused({}, "Cannot scan: name addresses");
   await refused({ words: ["unknown.example"] }, 'Cannot find host "unknown.example"');
   await refused({ words: ["224.0.0.1"] }, "never probed: multicast");
   await refused(
     { words: ["10.0.0.1"], exclude: ["10.0.0.0/8"] },
-    "nothing is left of the targets (excluded, or opted out)",
+    "no target is left (excluded, or opted out)",
   );
   await refused(
     { words: ["9.255.255.255-10.0.0.1"], exclude: ["9.0.0.0/8"] },
-    "private, and asked only when",
+    "private; name a range inside",
   );
   await refused(
     { files: [{ text: "10.0.0.1\n10.0.0.0/33", source: "list.txt" }] },

@@ -125,7 +125,7 @@ Deno.test("a name with nothing but an SRV record is asked where that leads", asy
 Deno.test("an SRV record that cannot be used is told, and as good as none", async () => {
   const usual = ["10.0.0.1:25565 slp|"];
   const cases: [Service | Error, string][] = [
-    [new InputError("the name server does not answer"), "the name server does not answer"],
+    [new InputError("the name server does not reply"), "the name server does not reply"],
     [
       { host: "gone.example", port: 7 },
       'play.example SRV gone.example:7: Cannot find host "gone.example"',
@@ -174,7 +174,7 @@ Deno.test("what cannot be asked is refused", async () => {
   await assertRejects(
     () => locate("play.example", PROTOCOLS, lookups),
     InputError,
-    'Cannot look for protocol "sqp" without a port: it has no usual one; say HOST:PORT',
+    'Cannot use protocol "sqp" without a port: it has no default port; give HOST:PORT',
   );
   assertEquals(asked, []);
 });

@@ -135,7 +135,7 @@ Deno.test("of many refused records ten are reported, and how many more there are
   await assertRejects(
     () => locate("play.example.org", USUAL_PROTOCOLS, alone.lookups),
     InputError,
-    'Cannot use "play.example.org": none of its records may be used',
+    'Cannot use "play.example.org": all its records are refused',
   );
   assertEquals(alone.notes.length, 2);
 });

@@ -117,7 +117,7 @@ Deno.test("a list that cannot be written is told of once", async () => {
       await Promise.resolve();
     }
     assertEquals(told.length, 1);
-    assertStringIncludes(told[0], `cannot note who opted out in "${folder}": `);
+    assertStringIncludes(told[0], `cannot write opt-outs to "${folder}": `);
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
@@ -131,8 +131,8 @@ Deno.test("without access to the environment the usual list is refused, not take
     const refused = await run(args, { permissions, cwd: folder });
     assertEquals(refused.code !== 0, true, refused.stderr);
     assertEquals(refused.stderr.split("\n"), [
-      "blocksweep: Cannot find the opt-out list: run again with " +
-      "--allow-env=HOME,XDG_CONFIG_HOME,APPDATA,USERPROFILE, or name a list with --opt-out-file",
+      "blocksweep: Cannot find the opt-out file: run again with " +
+      "--allow-env=HOME,XDG_CONFIG_HOME,APPDATA,USERPROFILE, or name a file with --opt-out-file",
       "",
     ]);
     const named = await run([...args, "--opt-out-file", "none.txt"], { permissions, cwd: folder });

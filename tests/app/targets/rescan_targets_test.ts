@@ -83,7 +83,7 @@ Deno.test("rules of permission, and lists of who is never probed, hold for known
     const shy = await scan("-o", list, "--opt-out-file", `${folder}/out.txt`);
     assertEquals([shy.code, shy.stderr.split("\n")[0]], [
       2,
-      "blocksweep: Cannot scan: nothing is left of the targets (excluded, or opted out)",
+      "blocksweep: Cannot scan: no target is left (excluded, or opted out)",
     ]);
     await Deno.writeTextFile(`${folder}/more.txt`, "8.8.8.8:19132\n");
     assertEquals((await run(["import", list, `${folder}/more.txt`])).code, 0);
@@ -140,7 +140,7 @@ Deno.test("a rescan goes on from its checkpoint: everybody once, whatever the li
 
     const second = await run(["scan", "--resume", checkpoint, "--rate", "1000"]);
     assertEquals(second.code, 0, second.stderr);
-    assertStringIncludes(second.stderr, "1 known server did not answer");
+    assertStringIncludes(second.stderr, "1 known server did not reply");
     assertEquals(await query(list, `select failures, count(*) as n from servers group by 1`), [
       { failures: 0, n: 12 },
       { failures: 1, n: 1 },
@@ -176,7 +176,7 @@ Deno.test("a rescan asks SQP where that is spoken, counts who is silent there, a
       const files = ["-o", list, "-o", `${folder}/rows.ndjson`];
       const { code, stderr } = await run([...args, ...files]);
       assertEquals(code, 0, stderr);
-      assertStringIncludes(stderr, "1 known server did not answer");
+      assertStringIncludes(stderr, "1 known server did not reply");
     }
     const id = ({ endpoint }: typeof dead) => formatEndpoint(endpoint);
     assertEquals(await query(list, "select id from servers where failures = 1"), [{

@@ -69,6 +69,10 @@ Deno.test("watch reads a server that a row calls offline as such", async () => {
 });
 
 Deno.test("watch refuses a file without a server, and XML that is not a scan's", async () => {
-  await assertRejects(() => serversOf("a.ndjson", "{}\n"), InputError, "Cannot watch nothing");
+  await assertRejects(
+    () => serversOf("a.ndjson", "{}\n"),
+    InputError,
+    "Cannot watch: name servers",
+  );
   await assertRejects(() => serversOf("a.csv", "<html>\n"), InputError, 'a.csv": line 1');
 });

@@ -108,7 +108,7 @@ Deno.test("fleet --check refuses what it cannot read, and says what is wanted", 
     await Deno.writeTextFile(csv, "host,port\n127.0.0.1,x\n");
     const truth = `${folder}/truth.ndjson`;
     const refused: [string[], string][] = [
-      [["--check", bad], "Cannot use --check: name the truth with --manifest FILE"],
+      [["--check", bad], "Cannot use --check: name the manifest with --manifest FILE"],
       [["--check", bad, "--manifest", truth], "line 1 is not a row of a scan"],
       [["--check", csv, "--manifest", truth], "line 2 is not a row of a scan"],
       [["--check", bad, "--manifest", bad], "line 1 is not a host of a fleet"],

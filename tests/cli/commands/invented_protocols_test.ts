@@ -36,7 +36,7 @@ Deno.test("a dry run refuses an invented protocol without a usual port by name",
   assertEquals([refused.code, refused.stdout], [2, ""]);
   assertEquals(
     refused.stderr,
-    'blocksweep: Cannot look for protocol "ledger" without a port: it has no usual one; ' +
+    'blocksweep: Cannot use protocol "ledger" without a port: it has no default port; ' +
       "name ports with --ports, as -p 9000-9100\n",
   );
   const query = await run("query", "127.0.0.1", "--protocol", "ledger");

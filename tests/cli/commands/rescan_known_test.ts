@@ -124,7 +124,7 @@ Deno.test("--rescan asks each server what it is known to speak, and misses it on
     const { code, stderr, lines } = await watched(folder, [...args, "-o", list]);
     assertEquals(code, 0, stderr);
     assertStringIncludes(stderr, "16 rows written");
-    assertStringIncludes(stderr, "4 known servers did not answer");
+    assertStringIncludes(stderr, "4 known servers did not reply");
     assertEquals(faultsOf(lines, known), []);
     assertEquals(new Set(lines.map(({ host }) => host)).size, 16);
     assertEquals(await knownIn(list), known);

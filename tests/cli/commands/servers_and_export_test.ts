@@ -44,16 +44,16 @@ Deno.test("a sparkline has a bar for what was told, and none for silence", () =>
 Deno.test("a history is a table that tells when the content changed", () => {
   const lines = historyLines("127.0.0.1:1", seen([3, undefined, 4, 5]));
   assertEquals(lines, [
-    "127.0.0.1:1: answered 3 of 4 times (75 %)",
-    "players ▅ ▇█ at most 5",
+    "127.0.0.1:1: replied in 3 of 4 observations (75 %)",
+    "players: ▅ ▇█ (maximum 5)",
     "",
-    "TIME (UTC)           PLAYERS            MS  CHANGED",
-    "1970-01-01 00:00:00  3/20              1.3",
-    "1970-01-01 00:00:01  no answer",
-    "1970-01-01 00:00:02  4/20              1.3",
-    "1970-01-01 00:00:03  5/20              1.3  yes",
+    "TIME (UTC)           STATE     PLAYERS      MS      CHANGED",
+    "1970-01-01 00:00:00  online    3/20         1.3",
+    "1970-01-01 00:00:01  no reply",
+    "1970-01-01 00:00:02  online    4/20         1.3",
+    "1970-01-01 00:00:03  online    5/20         1.3     yes",
   ]);
-  assertEquals(historyLines("::1", []), ["::1", "never seen in a scan"]);
+  assertEquals(historyLines("::1", []), ["::1", "no observations"]);
 });
 
 Deno.test("the table of a list tells its state, and no name breaks it", () => {
@@ -65,7 +65,7 @@ Deno.test("the table of a list tells its state, and no name breaks it", () => {
   );
   assertEquals(
     table.head + row,
-    "SERVER                STATE   ANSWERED MISSED EDITION   PLAYERS   VERSION      SOFTWARE       NAME\n" +
+    "SERVER                STATE   REPLIED  MISSED EDITION   PLAYERS   VERSION      SOFTWARE       NAME\n" +
       "127.0.0.1:1           offline 2h       12               1/?       本本本本本…                 ␛[2J␊x\n",
   );
   assertEquals([0, 99, 100, 5999, 6000, 259_200].map((s) => ago(0, 1000 * s)), [
@@ -94,7 +94,7 @@ Deno.test("a list is imported, listed, exported, and imported again as it was", 
     assertStringIncludes(said.stderr, "rows.ndjson: 3 servers, 3 of them new or newer");
     assertStringIncludes(
       said.stderr,
-      "passed over 1 line that cannot be read, the first is line 4",
+      "ignored 1 line that cannot be read, the first in line 4",
     );
     assertStringIncludes(said.stderr, "more.txt: 2 servers, 1 of them new");
     const json = await program(["servers", list, "--json"]);
@@ -142,15 +142,15 @@ Deno.test("what cannot be listed is named, with exit code 2", async () => {
       [["export", list, "--fields", "onlin"], 'did you mean "online"?'],
       [["export", list, "-o", "b.db"], 'Cannot export to "b.db", which is a database'],
       [["history", list], "name a server, as HOST:PORT"],
-      [["history", list, "name.example"], "it wants an address"],
+      [["history", list, "name.example"], "expected an address"],
       [["history", list, "127.0.0.9"], "it is not in"],
-      [["history", list, "127.0.0.1"], "has this host with port 1, 2"],
+      [["history", list, "127.0.0.1"], "has this host only with port 1, 2"],
       [["import", list], "Cannot import"],
       [["import", list, `${folder}/none`], `Cannot read "${folder}/none"`],
-      [["import", list, `${folder}/bad.txt`], "2 lines that cannot be read, the first is line 1"],
+      [["import", list, `${folder}/bad.txt`], "2 lines that cannot be read, the first in line 1"],
       [
         ["import", list, `${folder}/bad.xml`],
-        'bad.xml": line 2: a tag is malformed; of XML it wants',
+        'bad.xml": line 2: a tag is malformed; only the XML of',
       ],
     ];
     for (const [args, message] of bad) {

@@ -31,7 +31,7 @@ Deno.test("events are lines for eyes, and harmless", () => {
     { ...TOLD, event: "restarted", guid: ["1", "2"] },
   ] as WatchEvent[]).map((event) => eventLine(event));
   assertEquals(lines.slice(1), [
-    "01:02:03Z  offline    127.0.0.1:19132 (a.example)  no answer to 3 polls",
+    "01:02:03Z  offline    127.0.0.1:19132 (a.example)  no reply to 3 polls",
     "01:02:03Z  changed    127.0.0.1:19132        motd a -> none, players_max 20 -> 30",
     "01:02:03Z  players    127.0.0.1:19132        2 -> 3 +Ann +Bob -Eve",
     "01:02:03Z  restarted  127.0.0.1:19132        GUID 1 -> 2",
@@ -122,9 +122,9 @@ Deno.test("watch tells of the servers of a file and of the line, until Ctrl-C", 
       [first, second, third].toSorted(),
     );
     assert(events.every(({ server }) => server.players === null));
-    assertStringIncludes(stderr, "2 servers opted out: not watched");
-    assertStringIncludes(stderr, "watching 3 endpoints, each every 5 s");
-    assertMatch(stderr, /3 of 3 endpoints online; 3 polls, 3 answered; 3 events/);
+    assertStringIncludes(stderr, "2 servers opted out and not watched");
+    assertStringIncludes(stderr, "watching 3 endpoints, polled every 5 s");
+    assertMatch(stderr, /3 of 3 endpoints online; 3 polls, 3 with a reply; 3 events/);
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
@@ -132,7 +132,7 @@ Deno.test("watch tells of the servers of a file and of the line, until Ctrl-C", 
 
 for (
   const [args, message] of [
-    [[], "Cannot watch nothing: name servers"],
+    [[], "Cannot watch: name servers"],
     [["127.0.0.1", "--interval", "4s"], "it must be at least 5s"],
     [["127.0.0.1", "--down-after", "0"], "a whole number from 1 to 100"],
     [["127.0.0.1", "--webhook", "ftp://x"], "a URL that starts with http: or https:"],
@@ -158,7 +158,7 @@ Deno.test("an address without a port is watched at each usual port, and all of t
   }
   await child.stdout.cancel();
   assertEquals((await child.status).code, 130, stderr);
-  assertStringIncludes(stderr, "watching 2 endpoints, each every 5 s");
+  assertStringIncludes(stderr, "watching 2 endpoints, polled every 5 s");
   assertStringIncludes(stderr, "0 of 2 endpoints online");
 });
 
@@ -206,7 +206,7 @@ Deno.test("a watched list is kept up to date, and only what changed since is tol
       events.map(({ event, host, port }) => `${event} ${host}:${port}`).toSorted(),
       [`offline ${dead}`, `online ${back}`],
     );
-    assertStringIncludes(stderr, "1 server opted out: not watched");
+    assertStringIncludes(stderr, "1 server opted out and not watched");
     assertStringIncludes(stderr, "6 of 7 endpoints online");
     using db = new DatabaseSync(list);
     const all = (sql: string) => db.prepare(sql).all().map((row) => ({ ...row }));
@@ -271,7 +271,7 @@ Deno.test("a server that opts out is marked in the database, and not watched aga
     }
     const again = await run(["watch", list, ...options]);
     assertEquals(again.code, 2);
-    assertStringIncludes(again.stderr, "there is no server in it that may be asked");
+    assertStringIncludes(again.stderr, "it has no server that may be polled");
     const named = await run(["watch", id, "-o", list, ...options]);
     assertEquals(named.code, 2);
     assertStringIncludes(named.stderr, "Cannot watch: every named server opted out");
@@ -355,7 +355,7 @@ Deno.test("a watch that refuses a word creates no database, and one that opted o
     }
     const { code, stderr } = await run(["watch", "127.44.9.9", "-o", list]);
     assertEquals([code, stderr.split("\n")], [2, [
-      "blocksweep: 2 servers opted out: not watched",
+      "blocksweep: 2 servers opted out and not watched",
       "blocksweep: Cannot watch: every named server opted out",
       "",
     ]]);

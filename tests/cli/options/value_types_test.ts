@@ -32,7 +32,7 @@ for (const { name, takes, commands } of OPTIONS) {
       const args = [command, ...WORDS[command] ?? [], `--${name}`, "90"];
       const [code, text] = await withMessages(() => main(args));
       assertEquals(code, 2, text);
-      assertStringIncludes(text, `--${name} "90": it wants`);
+      assertStringIncludes(text, `--${name} "90": expected`);
       assertStringIncludes(text, READINGS[name] ?? "90ms or 90s");
     });
   }
@@ -43,8 +43,8 @@ Deno.test("a configuration file's bare numbers are refused as those of the comma
     scanSettings(readOptions("scan", parseConfig("scan", text, "x.json")), () => 1);
   const refused = (text: string, message: string) =>
     assertThrows(() => settings(text), InputError, message);
-  refused('{"cooldown": 10}', '--cooldown "10": it wants a unit: 10ms or 10s');
-  refused('{"max-runtime": 1.5}', '--max-runtime "1.5": it wants a unit: 1.5ms or 1.5s');
+  refused('{"cooldown": 10}', '--cooldown "10": expected a unit: 10ms or 10s');
+  refused('{"max-runtime": 1.5}', '--max-runtime "1.5": expected a unit: 1.5ms or 1.5s');
   assertEquals(settings('{"timeout": 800}').timeoutMs, 800);
 });
 
@@ -54,7 +54,7 @@ Deno.test("masscan's --wait 10 is refused; a unit, and bare milliseconds, are re
   assertThrows(
     () => scan("--wait", "10"),
     InputError,
-    'Cannot use --cooldown "10": it wants a unit: 10ms or 10s',
+    'Cannot use --cooldown "10": expected a unit: 10ms or 10s',
   );
   assertEquals(scan("--wait", "10s").cooldown, 10_000);
   assertEquals(scan("--timeout", "800").timeout, 800);

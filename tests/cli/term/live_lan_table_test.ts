@@ -1,6 +1,6 @@
 /** Covers src/core/display_width.ts. */
 import { assert, assertEquals } from "@std/assert";
-import { LiveLanTable, tableLines } from "../../../src/cli/term/live_lan_table.ts";
+import { lanTableLines, LiveLanTable } from "../../../src/cli/term/live_lan_table.ts";
 import { displayWidth, fitWidth } from "../../../src/core/display_width.ts";
 import { emptyRecord, type ServerRecord } from "../../../src/core/record.ts";
 import { FoundServers } from "../../../src/scan/lan/mod.ts";
@@ -52,7 +52,7 @@ Deno.test("text is cut and filled to a width, never wider", () => {
 });
 
 Deno.test("the table shows players, latency and when a server was last heard", () => {
-  const lines = tableLines([
+  const lines = lanTableLines([
     listed(9, { players_online: 3, players_max: 20, latency_ms: 1.25, version: "1.21.50" }),
     listed(10, { players_max: 20, software: "Nukkit", protocols: ["raknet", "query"] }),
     listed(11, { protocols: ["nethernet"], name: "Steve", map: "My World" }),
@@ -70,11 +70,11 @@ Deno.test("the table shows players, latency and when a server was last heard", (
 Deno.test("a narrow terminal loses columns, and no line is too wide", () => {
   const rows = [listed(9, { name: "大人気サーバー".repeat(20), version: "1".repeat(1e5) })];
   for (let columns = 20; columns < 120; columns++) {
-    const lines = tableLines(rows, { ...SPACE, columns });
+    const lines = lanTableLines(rows, { ...SPACE, columns });
     for (const line of lines) assert(displayWidth(line) <= columns, `${columns}: ${line}`);
     assert(lines[1].startsWith("192.168.1.9:19132"));
   }
-  const titles = (columns: number) => tableLines(rows, { ...SPACE, columns })[0].split(/ +/);
+  const titles = (columns: number) => lanTableLines(rows, { ...SPACE, columns })[0].split(/ +/);
   assertEquals(titles(40), ["SERVER", "NAME"]);
   assertEquals(titles(47), ["SERVER", "PLAYERS", "NAME"]);
   assertEquals(titles(60), ["SERVER", "PLAYERS", "MS", "SEEN", "NAME"]);
@@ -82,17 +82,17 @@ Deno.test("a narrow terminal loses columns, and no line is too wide", () => {
 
 Deno.test("more servers than lines are counted", () => {
   const rows = Array.from({ length: 10 }, (_, i) => listed(i));
-  assertEquals(tableLines(rows, { ...SPACE, lines: 11 }).length, 11);
-  const lines = tableLines(rows, { ...SPACE, lines: 10 });
+  assertEquals(lanTableLines(rows, { ...SPACE, lines: 11 }).length, 11);
+  const lines = lanTableLines(rows, { ...SPACE, lines: 10 });
   assertEquals([lines.length, lines.at(-1)!.trim()], [10, "… and 2 more"]);
-  assertEquals(tableLines(rows, { ...SPACE, lines: 2 }).length, 2);
+  assertEquals(lanTableLines(rows, { ...SPACE, lines: 2 }).length, 2);
 });
 
 Deno.test("what servers say cannot move the cursor", () => {
   const nasty = "\x1b[2J\r\n\u202e\u0007x\u200b\u009b";
   const over = { name: nasty, version: nasty, software: nasty, map: nasty };
   const rows = [listed(1, over), listed(2, { ...over, protocols: ["nethernet"] })];
-  for (const line of tableLines(rows, SPACE)) assert(!/[\p{Cc}\u202e\u200b]/u.test(line));
+  for (const line of lanTableLines(rows, SPACE)) assert(!/[\p{Cc}\u202e\u200b]/u.test(line));
 });
 
 /** A terminal that understands what the live table writes, and no more. */

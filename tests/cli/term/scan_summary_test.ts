@@ -66,16 +66,16 @@ Deno.test("summary() names hosts that flooded, and says whether results are inco
   };
   assertEquals(lines(0, []), []);
   const one =
-    "floods: 12,345 surplus datagrams from 1 host, or forged in its name; no retries or " +
-    "follow-ups were sent there";
+    "floods: 12,345 surplus datagrams from 1 host, or with its forged source address; no " +
+    "retries or follow-ups were sent there";
   // To exclude a host in whose name others flood is no remedy.
   assertEquals(lines(1, []), [one]);
   assertEquals(lines(1, [], true), [`${one}: 127.0.0.0`]);
   const [first, second] = lines(18, ["raknet", "query"]);
   assertEquals(
     first,
-    "floods: 12,345 surplus datagrams from 18 hosts, or forged in their name; no retries or " +
-      "follow-ups were sent there",
+    "floods: 12,345 surplus datagrams from 18 hosts, or with their forged source address; no " +
+      "retries or follow-ups were sent there",
   );
   assertEquals(
     second,

@@ -56,7 +56,7 @@ Deno.test("a missing interface and an unresponsive gateway are input errors", as
     "blocksweep: engine udp, not packet: lo is loopback\n",
   ]);
   const wrong = await scan(...args, "--gateway-mac", "02:00");
-  assertStringIncludes(wrong.stderr, 'Cannot use --gateway-mac "02:00": it wants six bytes');
+  assertStringIncludes(wrong.stderr, 'Cannot use --gateway-mac "02:00": expected six bytes');
   const unused = await scan("10.80.0.0/30", "--engine", "udp", "--interface", "near0");
   assertStringIncludes(unused.stderr, "Cannot use --interface: it is for --engine packet");
   assertEquals([wrong.code, unused.code], [2, 2]);

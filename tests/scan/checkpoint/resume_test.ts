@@ -187,7 +187,7 @@ Deno.test("a checkpoint that cannot be saved is told once, and the scan goes on"
     });
     assertEquals([result.end.reason, failures], ["done", ["the disk is broken"]]);
     assertEquals(servers(disk), ALL);
-    assert(calls > 8, "it was tried again");
+    assert(calls > 8, "it was trying again");
     // What was saved last is still true, and nothing of the rest is in the way.
     disk.fault = () => undefined;
     await goesOn(disk, "after the fault");

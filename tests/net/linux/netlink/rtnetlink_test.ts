@@ -95,7 +95,7 @@ const MESSAGES: readonly [name: string, hex: string, answer: RtnetlinkReply][] =
     { neighbour: { interface: 3, address: 0x0a0900fe, mac: bytes("0200000000fe") } },
   ],
   [
-    "a neighbour that did not answer",
+    "a neighbour that did not reply",
     `40000000 1c00 0200 00000000 2c690000 02000000 03000000 2000 0001
      0800 0100 0a0900fd  0800 0400 00000000  1400 0300 74170000 04000000 04000000 00000000`,
     { neighbour: { interface: 3, address: 0x0a0900fd, mac: undefined } },

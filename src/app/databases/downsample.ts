@@ -47,7 +47,7 @@ const FIRST_MS = 60_000;
 export async function keepDownsampled(
   lists: readonly DatabaseLocation[],
   keepMs: number | undefined,
-  surroundings: ConnectionEnvironment,
+  environment: ConnectionEnvironment,
   signal: AbortSignal,
   tell: (line: string) => void,
 ): Promise<void> {
@@ -56,7 +56,7 @@ export async function keepDownsampled(
     await sleep(systemClock, wait, signal);
     for (const list of lists) {
       if (signal.aborted) return;
-      await downsampleOnce(list, keepMs, surroundings, signal).catch((error) =>
+      await downsampleOnce(list, keepMs, environment, signal).catch((error) =>
         tell((error as Error).message)
       );
     }
@@ -72,9 +72,9 @@ export async function keepDownsampled(
 export async function downsampleOnce(
   place: DatabaseLocation,
   keepMs: number,
-  surroundings: ConnectionEnvironment,
+  environment: ConnectionEnvironment,
   signal?: AbortSignal,
 ): Promise<string> {
-  await using database = await openExisting(place, surroundings);
+  await using database = await openExisting(place, environment);
   return await downsample(database, keepMs, signal);
 }

@@ -85,6 +85,22 @@ interface DatabaseFile {
   readonly opened: FileIdentity;
 }
 
+/** How databases are opened for a scan. */
+export interface OpenDatabasesOptions {
+  /** Start of the paths of files for rows that wait for an unavailable database. */
+  readonly spill: string;
+  /** Called with the number of known servers that did not reply, and with failures. */
+  readonly report: (line: string) => void;
+  /** What the scan queries: columns of all else keep their values. */
+  readonly scope: InterviewScope;
+  /** What connections need of the process. */
+  readonly environment: ConnectionEnvironment;
+  /** Shortens the wait for a database at the end. */
+  readonly signal?: AbortSignal;
+  /** Whether they hold rows of the scan: then none is created. Default: no. */
+  readonly resumed?: boolean;
+}
+
 /** Databases that were opened for a scan. */
 export class ScanDatabases implements AsyncDisposable {
   readonly #optOuts: OptOut[] = [];
@@ -96,30 +112,16 @@ export class ScanDatabases implements AsyncDisposable {
     readonly optedOut: readonly Range[],
     private readonly files: readonly DatabaseFile[],
     private readonly plan: DatabasePlan,
-    private readonly surroundings: ConnectionEnvironment,
-    private readonly tell: (line: string) => void,
+    private readonly options: OpenDatabasesOptions,
   ) {}
 
   /**
    * Opens all of them, and brings their schemas up to date.
    *
-   * @param spill Where rows wait for a database that is unavailable: the start of a path.
-   * @param tell Told how many known servers did not answer.
-   * @param surroundings What connections need of the process.
-   * @param asked What the scan asks: columns of all else stay as they were.
-   * @param signal Shortens the wait for a database at the end.
-   * @param resumed Whether they hold rows of the scan: then none is created.
    * @throws InputError for the first that cannot be used.
    */
-  static async open(
-    plan: DatabasePlan,
-    spill: string,
-    tell: (line: string) => void,
-    asked: InterviewScope,
-    surroundings: ConnectionEnvironment,
-    signal?: AbortSignal,
-    resumed = false,
-  ): Promise<ScanDatabases> {
+  static async open(plan: DatabasePlan, options: OpenDatabasesOptions): Promise<ScanDatabases> {
+    const { spill, report, scope, environment, signal, resumed = false } = options;
     const sinks: SpillingStore[] = [];
     const optedOut: Range[] = [];
     const files: DatabaseFile[] = [];
@@ -127,26 +129,21 @@ export class ScanDatabases implements AsyncDisposable {
       for (const [i, place] of plan.places.entries()) {
         if (resumed) await checkThere(place);
         const open = resumed ? openExisting : openStore;
-        const database = await open(place, surroundings, { busyMs: BUSY_MS });
-        const options = {
-          path: `${spill}.${i + 1}.ndjson`,
-          clock: systemClock,
-          report: tell,
-          signal,
-          ...SPILL,
-        };
-        sinks.push(new SpillingStore(new Store(database, undefined, asked), options));
+        const database = await open(place, environment, { busyMs: BUSY_MS });
+        const path = `${spill}.${i + 1}.ndjson`;
+        const spilling = { path, clock: systemClock, report, signal, ...SPILL };
+        sinks.push(new SpillingStore(new Store(database, undefined, scope), spilling));
         optedOut.push(...await withDatabaseErrors("read", database, () => readOptOuts(database)));
         if (place.postgres !== undefined) continue;
-        const path = userPath(place.file);
-        const opened = await identityOf(path);
-        if (opened !== undefined) files.push({ name: place.path, path, opened });
+        const file = userPath(place.file);
+        const opened = await identityOf(file);
+        if (opened !== undefined) files.push({ name: place.path, path: file, opened });
       }
     } catch (error) {
       for (const sink of sinks) await sink[Symbol.asyncDispose]();
       throw error;
     }
-    return new ScanDatabases(sinks, optedOut, files, plan, surroundings, tell);
+    return new ScanDatabases(sinks, optedOut, files, plan, options);
   }
 
   /**
@@ -222,10 +219,10 @@ export class ScanDatabases implements AsyncDisposable {
       });
       const { places, keepMs } = this.plan;
       if (missed > 0) {
-        this.tell(`${places[i].path}: ${countOf(missed, "known server")} did not reply`);
+        this.options.report(`${places[i].path}: ${countOf(missed, "known server")} did not reply`);
       }
       if (keepMs !== undefined) {
-        this.tell(await downsampleOnce(places[i], keepMs, this.surroundings));
+        this.options.report(await downsampleOnce(places[i], keepMs, this.options.environment));
       }
     };
     let fault: unknown;

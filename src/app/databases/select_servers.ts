@@ -33,9 +33,9 @@ export function namedPlace(word: string | undefined): DatabaseLocation {
 /** Opens the database that a command reads. */
 export async function openNamed(
   word: string | undefined,
-  surroundings: ConnectionEnvironment,
+  environment: ConnectionEnvironment,
 ): Promise<Database> {
-  return await readStore(namedPlace(word), surroundings);
+  return await readStore(namedPlace(word), environment);
 }
 
 /** The options that select servers of a database. */

@@ -52,11 +52,11 @@ const NOTHING: KnownServers = { servers: [], optedOut: [] };
 export async function readKnown(
   place: DatabaseLocation,
   written: readonly DatabaseLocation[],
-  surroundings: ConnectionEnvironment,
+  environment: ConnectionEnvironment,
   allProtocols: readonly Protocol[] = PROTOCOLS,
 ): Promise<KnownServers> {
   const open = written.some(({ path }) => path === place.path) ? openStore : readStore;
-  await using database = await open(place, surroundings);
+  await using database = await open(place, environment);
   return await withDatabaseErrors("read", database, async () => {
     const optedOut = await readOptOuts(database);
     const shy = new AddressSet(optedOut);
@@ -140,7 +140,7 @@ export interface RescanOptions {
 export async function knownToRescan(
   { rescan: text, shard, from }: RescanOptions,
   written: readonly DatabaseLocation[],
-  surroundings: ConnectionEnvironment,
+  environment: ConnectionEnvironment,
   allProtocols: readonly Protocol[] = PROTOCOLS,
 ): Promise<KnownServers> {
   if (text === undefined) return NOTHING;
@@ -156,7 +156,7 @@ export async function knownToRescan(
     );
   }
   const place = parseDatabaseLocation(text) ?? namedPlace(text);
-  const known = await readKnown(place, written, surroundings, allProtocols);
+  const known = await readKnown(place, written, environment, allProtocols);
   if (known.servers.length > 0) return known;
   throw new InputError(
     `Cannot rescan ${place.path}: there is no server in it${

@@ -182,11 +182,14 @@ export async function openDatabases(
   signal: AbortSignal,
 ): Promise<ScanDatabases> {
   const { stores: plan, chosen, named, files, resumed } = job;
-  const spill = spillPath(files.outputs, scanId);
-  const asked = askedOf(chosen, named);
-  const environment = connectionEnvironment(tellLine);
-  const isResumed = resumed !== undefined;
-  const stores = await ScanDatabases.open(plan, spill, tell, asked, environment, signal, isResumed);
+  const stores = await ScanDatabases.open(plan, {
+    spill: spillPath(files.outputs, scanId),
+    report: tell,
+    scope: askedOf(chosen, named),
+    environment: connectionEnvironment(tellLine),
+    signal,
+    resumed: resumed !== undefined,
+  });
   // A part that was killed has marked none of them in the databases.
   resumed?.left.optedOut.forEach((address) => stores.optOut(address));
   return stores;

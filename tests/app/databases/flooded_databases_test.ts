@@ -38,15 +38,14 @@ const FLOOD: Setting["prepare"] = (network, hosts) => {
 async function scanInto(path: string, id: string, setting: Setting): Promise<Result> {
   const { network } = setting;
   const { options } = readCommandLine("scan", ["127.16.0.0/22", "-o", path]);
-  const asked = { protocols: setting.protocolNames!, follow: true, verify: false };
+  const scope = { protocols: setting.protocolNames!, follow: true, verify: false };
   const plan = planDatabases(options);
-  await using stores = await ScanDatabases.open(
-    plan,
-    `${path}.spill`,
-    () => {},
-    asked,
-    connectionEnvironment(() => {}),
-  );
+  await using stores = await ScanDatabases.open(plan, {
+    spill: `${path}.spill`,
+    report: () => {},
+    scope,
+    environment: connectionEnvironment(() => {}),
+  });
   const since = network!.wall() - 1; // a program takes that long to begin
   await stores.begin(id, since, 1, "{}");
   const state = newState(id, network!.now());

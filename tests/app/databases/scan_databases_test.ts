@@ -304,15 +304,14 @@ async function failuresAfter(
     ...{ never: [], private: [], chosen: [] },
   });
   const selection = selectionFor({ addresses, protocols, ports: () => [9] });
-  const asked = { protocols: ["raknet"], follow: true, verify: false };
+  const scope = { protocols: ["raknet"], follow: true, verify: false };
   const plan = planDatabases(readOptions("scan", values));
-  await using stores = await ScanDatabases.open(
-    plan,
-    `${path}.spill`,
-    () => {},
-    asked,
-    connectionEnvironment(() => {}),
-  );
+  await using stores = await ScanDatabases.open(plan, {
+    spill: `${path}.spill`,
+    report: () => {},
+    scope,
+    environment: connectionEnvironment(() => {}),
+  });
   await stores.begin("scan-2", 2000, 1, formatConfig("scan", values));
   const state = newState("scan-2", 0);
   state.floods.addresses.push(...flooding);
@@ -326,15 +325,14 @@ Deno.test("a scan that was short of descriptors, or flooded, counts no failures 
   try {
     const path = `${folder}/a.db`;
     const plan = planDatabases(readCommandLine("scan", ["127.0.0.1", "-o", path]).options);
-    const asked = { protocols: ["raknet"], follow: true, verify: false };
+    const scope = { protocols: ["raknet"], follow: true, verify: false };
     {
-      await using stores = await ScanDatabases.open(
-        plan,
-        `${path}.spill`,
-        () => {},
-        asked,
-        connectionEnvironment(() => {}),
-      );
+      await using stores = await ScanDatabases.open(plan, {
+        spill: `${path}.spill`,
+        report: () => {},
+        scope,
+        environment: connectionEnvironment(() => {}),
+      });
       const [sink] = stores.sinks;
       await stores.begin("scan-1", 1000, 1, "{}");
       await sink.write([record(9)]);

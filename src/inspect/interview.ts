@@ -243,7 +243,7 @@ export function suppressorOf(
   const found = allProtocols.find((one) => one.name === suppressedBy);
   if (found !== undefined) return found;
   throw new InputError(
-    `Cannot look for protocol "${name}": the list of protocols lacks "${suppressedBy}", ` +
+    `Cannot use protocol "${name}": the list of protocols lacks "${suppressedBy}", ` +
       "which suppresses it",
   );
 }

@@ -21,7 +21,7 @@ Deno.test("too few descriptors to start refuse a scan in one line, with exit cod
       if (!stderr.startsWith("blocksweep: Cannot scan")) continue;
       assertMatch(
         stderr,
-        /^blocksweep: Cannot scan: \d+ descriptors? of the 11 that outputs and connections need can be had; raise the limit \(ulimit -n\)\n$/,
+        /^blocksweep: Cannot scan: \d+ descriptors? of the 11 that outputs and connections need are available; raise the limit \(ulimit -n\)\n$/,
       );
       assertEquals([code, stdout, [...Deno.readDirSync(folder)]], [1, "", []]);
       return;

@@ -198,7 +198,7 @@ Deno.test("a dry run of --rescan, the list of targets and the scan agree on what
       );
     assertStringIncludes(
       stdout,
-      `\nports       ${
+      `\nports        ${
         [...USUAL, "sqp"].map((name) =>
           `${name === "sqp" ? "interviews: " : ""}${name} ${portsOf(name)}`
         ).join("; ")

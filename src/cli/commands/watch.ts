@@ -127,7 +127,9 @@ async function watchServers(
   const around = { network, scanId, signal, tell, attach: attachedTo(lists, names), optedOut };
   const { poller, sockets, concurrency } = await openPollingSockets(servers, chosen.asking, around);
   if (!quiet) {
-    tellLine(`watching ${countOf(servers.length, "endpoint")}, polled every ${intervalMs / 1000} s`);
+    tellLine(
+      `watching ${countOf(servers.length, "endpoint")}, polled every ${intervalMs / 1000} s`,
+    );
   }
   const counts = newWatchCounts();
   const metrics = new WatchMetrics(servers, counts, lists.journals);
@@ -179,7 +181,7 @@ function watchRules({ interval, downAfter }: OptionsOf<"watch">): WatchRules {
 function summary(online: number, all: number, counts: WatchCounts, hook?: Webhook): string {
   const late = counts.maxLateMs < 1000
     ? ""
-    : `, some up to ${(counts.maxLateMs / 1000).toFixed(1)} s late`;
+    : `, delayed by up to ${(counts.maxLateMs / 1000).toFixed(1)} s`;
   const sent = hook === undefined ? "" : webhookSummary(hook);
   const deferred = counts.deferred === 0
     ? ""
@@ -187,6 +189,6 @@ function summary(online: number, all: number, counts: WatchCounts, hook?: Webhoo
   return `${withCommas(online)} of ${countOf(all, "endpoint")} online; ` +
     `${withCommas(counts.polls)} polls${late}, ${
       withCommas(counts.replied)
-    } answered${deferred}; ` +
+    } with a reply${deferred}; ` +
     `${withCommas(counts.events)} events${sent}`;
 }

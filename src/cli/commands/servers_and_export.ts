@@ -83,7 +83,7 @@ async function show(
     throw new InputError(
       `Cannot export to "${
         redactUrl(place)
-      }", which is a database: export to .ndjson, and import that file file file file file file file file`,
+      }", which is a database: export to .ndjson, and import that file`,
     );
   }
   await using database = await openNamed(word, connectionEnvironment(tellLine));

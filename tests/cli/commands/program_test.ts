@@ -61,11 +61,11 @@ declare function verifyRows(
 const BAD: [args: string[], message: string][] = [
   [["scn"], 'Unknown command "scn"; did you mean scan?'],
   [["scan", "--reate", "5", "127.0.0.1"], "Unknown option --reate; did you mean --rate?"],
-  [["scan"], "Cannot scan nothing"],
+  [["scan"], "Cannot scan: name addresses"],
   [["lan", "10.0.0.0/24"], 'Cannot use "10.0.0.0/24": lan takes no targets'],
-  [["lan", "--once", "0"], 'Cannot use --once "0": it wants a whole number from 1 to 3600'],
-  [["lan", "-p", "T:25565"], 'Cannot use --ports "T:25565": lan asks on 1 to 64 UDP ports'],
-  [["lan", "-p", "1-65"], "lan asks on 1 to 64 UDP ports"],
+  [["lan", "--once", "0"], 'Cannot use --once "0": expected a whole number from 1 to 3600'],
+  [["lan", "-p", "T:25565"], 'Cannot use --ports "T:25565": lan takes 1 to 64 UDP ports'],
+  [["lan", "-p", "1-65"], "lan takes 1 to 64 UDP ports"],
   [["scan", "10.0.0.0/33"], 'Cannot parse range "10.0.0.0/33": the prefix must be 0 to 32'],
   [["scan", "256.1.1.1"], 'Cannot parse "256.1.1.1"'],
   [["scan", "010.0.0.1"], 'Cannot parse "010.0.0.1"'],
@@ -82,11 +82,11 @@ const BAD: [args: string[], message: string][] = [
     ["scan", "127.0.0.1", "-o", "/nonexistent/x.csv"],
     'Cannot write to "/nonexistent/x.csv": No such file',
   ],
-  [["scan", "127.0.0.1", "-o", "x.dat"], 'Cannot tell the format of "x.dat"'],
-  [["scan", "127.0.0.1", "-o", "a.csv", "-o", "./a.csv"], 'Cannot write two things to "./a.csv"'],
-  [["scan", "127.0.0.1", "--status-file", "s", "--metadata-file", "s"], "Cannot write two things"],
+  [["scan", "127.0.0.1", "-o", "x.dat"], 'Cannot choose a format for "x.dat"'],
+  [["scan", "127.0.0.1", "-o", "a.csv", "-o", "./a.csv"], 'Cannot write two outputs to "./a.csv"'],
+  [["scan", "127.0.0.1", "--status-file", "s", "--metadata-file", "s"], "Cannot write two outputs"],
   [["scan", "127.0.0.1", "--metadata-file", "/nonexistent/m"], 'Cannot write to "/nonexistent/m"'],
-  [["scan", "127.0.0.1", "--status-file", "/dev/null"], "it is no regular file"],
+  [["scan", "127.0.0.1", "--status-file", "/dev/null"], "it is not a regular file"],
   [["scan", "127.0.0.1", "--stats-every", "abc", "--quiet"], 'Cannot use --stats-every "abc"'],
   [
     ["scan", "127.0.0.1", "--seed", "1", "--from", "6:0"],
@@ -104,10 +104,10 @@ const BAD: [args: string[], message: string][] = [
   [["scan", "::1", "127.0.0.1", "--source-port", "40001"], "Cannot use --source-port for IPv4 and"],
   [
     ["scan", "127.0.0.1", "--fields", "hsot"],
-    'Cannot write field "hsot": there is none of that name; did you mean "host"?',
+    'Cannot write column "hsot": there is no such column; did you mean "host"?',
   ],
-  [["scan", "127.0.0.1", "--fields", "host,port,host"], 'Cannot write field "host" twice'],
-  [["scan", "127.0.0.1", "--fields", ","], "Cannot write no fields: --fields is empty"],
+  [["scan", "127.0.0.1", "--fields", "host,port,host"], 'Cannot write column "host" twice'],
+  [["scan", "127.0.0.1", "--fields", ","], "Cannot use --fields: it names no column"],
   [["scan", "8.8.8.8", "--i-have-permission=no"], "--i-have-permission=no: it takes no value"],
   [["scan", "127.0.0.1", "--config", "/nonexistent"], 'Cannot read "/nonexistent"'],
   [["scan", "127.0.0.1", "--status-file", "/nonexistent/s"], 'Cannot write to "/nonexistent/s"'],
@@ -116,9 +116,12 @@ const BAD: [args: string[], message: string][] = [
   [["scan", "127.0.0.1", "--opt-out-file", "/usr"], 'Cannot read "/usr": Is a directory'],
   [["scan", "-", "-iL", "-"], "Cannot read targets from standard input twice"],
   [["scan", "127.0.0.1", "--source-ip", "::1"], "it is no IPv4 address"],
-  [["scan", "127.0.0.1", "--protocol", "sqp"], "without a port: it has no usual one; name ports"],
-  [["scan", "127.0.0.1:9000", "127.0.0.2", "--protocol", "query,sqp"], "it has no usual one"],
-  [["query", "127.0.0.1", "--protocol", "sqp"], "it has no usual one; say HOST:PORT"],
+  [
+    ["scan", "127.0.0.1", "--protocol", "sqp"],
+    "without a port: it has no default port; name ports",
+  ],
+  [["scan", "127.0.0.1:9000", "127.0.0.2", "--protocol", "query,sqp"], "it has no default port"],
+  [["query", "127.0.0.1", "--protocol", "sqp"], "it has no default port; give HOST:PORT"],
   [["query"], "Cannot query: name a host"],
   [["query", "127.0.0.1", "--timeout", "0"], 'Cannot use --timeout "0": it must be at least 1 ms'],
   [["query", "127.0.0.0/24"], "it is a range"],
@@ -130,10 +133,10 @@ const BAD: [args: string[], message: string][] = [
   [["query", "127.0.0.1:25565", "--protocol", "slp", "--verify"], "it needs raknet"],
   [["lan", "10.0.0.1"], "lan takes no targets"],
   [["fleet", "--software", "nonsense"], 'Cannot imitate "nonsense": known are bds'],
-  [["fleet", "--software", ","], "Cannot imitate no software: --software is empty"],
+  [["fleet", "--software", ","], "Cannot use --software: it names no software"],
   [["fleet", "--range", "10.0.0.0/24"], "not a loopback address"],
-  [["fleet", "--range", "localhost"], 'Cannot use --range "localhost": it wants addresses'],
-  [["fleet", "127.0.0.1"], 'Cannot use "127.0.0.1": say --range 127.0.0.1'],
+  [["fleet", "--range", "localhost"], 'Cannot use --range "localhost": expected addresses'],
+  [["fleet", "127.0.0.1"], 'Cannot use "127.0.0.1": write --range 127.0.0.1'],
   [["fleet", "--lab", "--range", "8.8.8.0/24"], "the range must lie in data/private.txt"],
   [["fleet", "--log", "/nonexistent/x"], 'Cannot write to "/nonexistent/x": No such file'],
   [["fleet", "--loss", "200"], "a number from 0 to 100"],
@@ -326,7 +329,7 @@ Deno.test("SIGTERM ends a scan as Ctrl-C does; without a checkpoint the command 
     const { code, stderr } = await finish(child);
     assertEquals(code, 130, stderr);
     assertEquals(JSON.parse(await Deno.readTextFile(`${folder}/rows.json`)), []);
-    assertMatch(stderr, /no checkpoint is kept in "\S*rows\.json\.checkpoint": .*--allow-write/);
+    assertMatch(stderr, /cannot keep a checkpoint in "\S*rows\.json\.checkpoint": .*--allow-write/);
     assertMatch(stderr, /continue with: .* -oJ \S*rows-2\.json .*--append/);
     assertMatch(stderr, /rows\.json may get some servers twice/);
     const [, command] = /continue with: (?:blocksweep|deno task) (scan .*)\n/.exec(stderr)!;

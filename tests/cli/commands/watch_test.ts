@@ -316,7 +316,7 @@ Deno.test("a watch whose list is locked when it begins is noted when the list is
       const told = child.stderr.pipeThrough(new TextDecoderStream());
       for await (const part of told.values({ preventCancel: true })) {
         stderr += part;
-        if (stderr.includes("tries again")) break;
+        if (stderr.includes("will try to write again")) break;
       }
       db.exec("rollback");
       const [event] = await Array.fromAsync(

@@ -138,7 +138,7 @@ export const WATCH = {
       takes: anyText("DATABASE"),
       repeat: true,
       withoutSecrets: withoutPassword,
-      help: "keep a database up to date, as servers.db; a watched one is anyway",
+      help: "keep a database up to date, as servers.db; watched ones are in any case",
     },
     {
       name: "metrics",

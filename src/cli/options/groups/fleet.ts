@@ -60,14 +60,14 @@ export const FLEET = {
     {
       name: "no-tcp",
       commands: ["fleet"],
-      help: "simulate nothing over TCP, where each server takes a descriptor",
+      help: "simulate no servers over TCP (each takes a file descriptor)",
     },
     {
       name: "loss",
       commands: ["fleet"],
       takes: PERCENT,
       default: "0",
-      help: "datagrams to lose, each way",
+      help: "share of datagrams to lose in each direction",
     },
     {
       name: "duplicate",
@@ -128,7 +128,7 @@ export const FLEET = {
       name: "log",
       commands: ["fleet"],
       takes: FILE,
-      help: "write every datagram that comes or goes to a file",
+      help: "write every datagram sent or received to a file",
     },
     {
       name: "lab",

@@ -17,18 +17,18 @@ import { AGE, anyText, COUNT, FILE, keyOf, wholeNumber } from "../value_types.ts
 export const SELECTION = {
   title: "Selection",
   options: [
-    { name: "online", commands: ["servers", "export"], help: "servers that count as online" },
+    { name: "online", commands: ["servers", "export"], help: "only servers that are online" },
     {
       name: "software",
       commands: ["servers", "export"],
       takes: anyText("TEXT"),
-      help: "servers whose software's name holds this",
+      help: "only servers whose software contains this",
     },
     {
       name: "game-version",
       commands: ["servers", "export"],
       takes: anyText("TEXT"),
-      help: "servers of a game version; 1.21 stands for 1.21.50 too",
+      help: "only servers of a game version; 1.21 includes 1.21.50",
     },
     {
       name: "min-players",
@@ -40,7 +40,7 @@ export const SELECTION = {
       name: "text",
       commands: ["servers", "export"],
       takes: anyText("TEXT"),
-      help: "servers whose name, MOTD, map or software holds this",
+      help: "only servers whose name, MOTD, map or software contains this",
     },
     {
       name: "since",
@@ -54,7 +54,7 @@ export const SELECTION = {
       takes: keyOf(SERVER_ORDERS),
       default: { servers: "players" },
       defaultText: { export: "see below" },
-      help: "by players, seen, overdue, new, name, version or address",
+      help: "order: players, seen, overdue, new, name, version or address",
     },
     {
       name: "limit",
@@ -75,7 +75,7 @@ export const SELECTION = {
 const FIELDS_OPTION = {
   name: "fields",
   short: "f",
-  help: "columns to write, of those that the schema command lists",
+  help: "columns to write; the schema command lists all",
 } as const;
 
 /** What is written. */
@@ -103,21 +103,21 @@ export const OUTPUT = {
       commands: ["scan"],
       takes: FILE,
       repeat: true,
-      help: "write ndjson to a file",
+      help: "write NDJSON to a file (as masscan does)",
     },
     {
       name: "oJ",
       commands: ["scan"],
       takes: FILE,
       repeat: true,
-      help: "write a JSON array to a file",
+      help: "write a JSON array to a file (as masscan does)",
     },
     {
       name: "oG",
       commands: ["scan"],
       takes: FILE,
       repeat: true,
-      help: "write grepable lines to a file",
+      help: "write grepable lines to a file (as nmap and masscan do)",
     },
     {
       name: "oL",
@@ -137,7 +137,7 @@ export const OUTPUT = {
       name: "sort",
       commands: ["scan"],
       takes: keyOf(ROW_ORDERS),
-      help: "print the table when the scan ends: by address, players or name",
+      help: "print the table at the end of the scan, ordered by address, players or name",
     },
     {
       name: "down-after",
@@ -150,7 +150,7 @@ export const OUTPUT = {
       name: "keep",
       commands: ["scan", "watch", "prune"],
       takes: AGE,
-      help: "downsample observations older than this, as 90d: to one an hour, then a day",
+      help: "prune observations older than this, as 90d: to one an hour, later one a day",
     },
     {
       name: "no-players",

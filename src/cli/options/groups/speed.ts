@@ -165,14 +165,14 @@ export const SPEED = {
       commands: ["scan"],
       takes: SOURCE_PORTS,
       onResume: "free",
-      help: "send from this port, or from these: one socket each",
+      help: "local port, or several: one socket for each",
     },
     {
       name: "source-ip",
       commands: ["scan"],
       takes: ADDRESS,
       onResume: "free",
-      help: "send from this address",
+      help: "local address",
     },
   ],
 } as const satisfies OptionGroup;

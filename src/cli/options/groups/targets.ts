@@ -86,7 +86,7 @@ export const ORDER = {
       commands: ["scan", "fleet", "demo"],
       takes: wholeNumber(0, MOST_SEED),
       default: { fleet: "1", demo: "1" },
-      defaultText: { scan: "a random one" },
+      defaultText: { scan: "random" },
       help: "the order of the targets, to repeat it",
     },
     {
@@ -99,7 +99,7 @@ export const ORDER = {
       commands: ["scan"],
       takes: SHARD,
       default: "1/1",
-      help: "take part I of N, from 1; every machine needs the same --seed",
+      help: "scan part I of N, from 1; every part needs the same --seed",
     },
     {
       name: "from",

@@ -21,7 +21,6 @@ import { EXIT } from "../../app/exit_codes.ts";
 import { readCommandLine } from "../options/read_options.ts";
 import { print, tellLine } from "../term/console.ts";
 import { openNamed } from "../../app/databases/select_servers.ts";
-import { countOf } from "../../core/quantities.ts";
 import { playersText, type TableColumn, tableLines } from "../../app/outputs/table_format.ts";
 
 /** Runs `history`; returns the exit code. */

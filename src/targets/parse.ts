@@ -184,7 +184,7 @@ function parseName(text: string): string {
     labels.every((label) => /^(?!-)[\p{L}\p{N}_-]{1,63}(?<!-)$/u.test(label));
   if (!valid) {
     throw new InputError(
-      `Cannot parse "${text}": not an address, a range (10.0.0.0/24, 10.0.0.1-254) or a host name`,
+      `Cannot parse "${text}": expected an address, a range (10.0.0.0/24, 10.0.0.1-254) or a host name`,
     );
   }
   return name;

@@ -1,5 +1,5 @@
 /**
- * One look around: the questions to everybody, and what becomes of each answer.
+ * Discovery on the local networks: broadcasts probes and queries each host that replies.
  *
  * @module
  */
@@ -43,37 +43,38 @@ import {
 } from "./discovery_setup.ts";
 import { withoutPlayers } from "../inspect_stage/build_record.ts";
 
-/** Conversations at once. */
+/** Interviews at once. */
 const CONCURRENCY = 64;
-const EVERYBODY = 0xffffffff;
-/** All nodes of a link. No group of Bedrock's own is known. */
+/** The limited broadcast address, 255.255.255.255. */
+const LIMITED_BROADCAST = 0xffffffff;
+/** The multicast address of all nodes, `ff02::1`. Bedrock is not known to have its own group. */
 const ALL_NODES = 0xff02n << 112n | 1n;
-/** A world is gone when it was not heard for so long, milliseconds: as the games have it. */
+/** Time without a datagram after which a server is dropped, milliseconds, as in the games. */
 const LIFETIME_MS = { announcement: 5000, nethernet: 15_000, raknet: 15_000, slp: 40_000 };
-/** A server whose row took more than its own message is asked so often, milliseconds. */
+/** In watch mode, interval between interviews of a server with two protocols or more, milliseconds. */
 const REFRESH_MS = 5000;
 
-/** What an answer makes known of a server; `undefined`: nothing, or that it is to be left alone. */
+/** The result of one interview: the endpoint, its replies and the round trip. */
 interface Findings {
   readonly endpoint: Endpoint;
   readonly answers: readonly ProtocolReply[];
   readonly latencyMs: number | null;
 }
 
-/** A look around. */
+/** Broadcasts probes, reads their replies and interviews the servers that sent them. */
 export class Discovery {
-  /** The conversations. */
+  /** The pool in which interviews run. */
   readonly pool: InspectionPool;
-  /** Questions that left. */
+  /** Number of broadcast datagrams sent. */
   sent = 0;
   readonly #networkId: bigint;
   readonly #optedOut: AddressSet;
-  /** When everybody was last asked for NetherNet. */
+  /** When the last NetherNet request was broadcast, milliseconds of the clock. */
   #requestedAt = 0;
 
   /**
-   * @param networks Those whose sockets the switchboard has, in that order.
-   * @param onError Told what is wrong with us.
+   * @param networks The networks of the demultiplexer's sockets, in the same order as the sockets.
+   * @param onError Called when an interview fails because of a defect in the program.
    */
   constructor(
     private readonly options: DiscoverySetup,
@@ -86,7 +87,7 @@ export class Discovery {
     this.#optedOut = new AddressSet(options.optedOut ?? []);
   }
 
-  /** Asks everybody once for RakNet, in the networks of a family. */
+  /** Broadcasts one RakNet ping in all networks of an address family. */
   async ping(bits: 4 | 6): Promise<void> {
     const { protocol, ports, clock, token } = this.options;
     const probe = protocol.probe!;
@@ -95,22 +96,22 @@ export class Discovery {
     const view = new DataView(datagram.buffer);
     for (const port of ports[bits]) {
       stamp.write(view, 0, token & probe.macMask, stampClock(clock.now()));
-      await this.#tellAll(bits, datagram, port);
+      await this.#broadcast(bits, datagram, port);
     }
   }
 
-  /** Asks everybody once for NetherNet. */
+  /** Broadcasts one NetherNet request in all IPv4 networks. */
   async request(): Promise<void> {
     this.#requestedAt = this.options.clock.now();
     const datagram = sealPacket({ type: "request", sender: this.#networkId });
-    await this.#tellAll(4, datagram, NETHERNET_PORT);
+    await this.#broadcast(4, datagram, NETHERNET_PORT);
   }
 
-  async #tellAll(bits: 4 | 6, datagram: Uint8Array, port: number): Promise<void> {
+  async #broadcast(bits: 4 | 6, datagram: Uint8Array, port: number): Promise<void> {
     for (const [i, network] of this.networks.entries()) {
       if (family(network.address) !== bits) continue;
-      // Some stacks drop the one, some routers the other.
-      const all = "zone" in network ? [ALL_NODES] : [EVERYBODY, broadcastOf(network)];
+      // Some stacks drop the limited broadcast, and some routers drop the directed one.
+      const all = "zone" in network ? [ALL_NODES] : [LIMITED_BROADCAST, broadcastOf(network)];
       for (const address of all) {
         if (address === undefined) continue;
         if (await this.board.sockets[i].send(datagram, { address, port })) this.sent++;
@@ -118,7 +119,7 @@ export class Discovery {
     }
   }
 
-  /** Takes a datagram from one of the networks. */
+  /** Processes a datagram that a network's socket received. */
   receive(datagram: Uint8Array, from: Endpoint, socket: number): void {
     if (!isInsideNetwork(from, this.networks[socket])) return;
     if (this.#receivePong(datagram, from, socket)) return;
@@ -126,7 +127,7 @@ export class Discovery {
     if (packet?.type === "response") this.#receiveResponse(packet, from);
   }
 
-  /** Takes an answer to a ping; false when it is none. */
+  /** Processes the reply to a ping. Returns false when the datagram is not such a reply. */
   #receivePong(datagram: Uint8Array, from: Endpoint, socket: number): boolean {
     const { protocol, token, clock } = this.options;
     const probe = protocol.probe!;
@@ -145,11 +146,14 @@ export class Discovery {
       ? (stampClock(at) - reply.clock >>> 0) / 1000
       : undefined;
     const sighting = { protocol: protocol.name, latencyMs, verified, at, socket, ...learned };
-    this.#ask(neighbour, (known) => this.#inspect({ endpoint: { ...from }, ...sighting }, known));
+    this.#interview(
+      neighbour,
+      (known) => this.#inspect({ endpoint: { ...from }, ...sighting }, known),
+    );
     return true;
   }
 
-  /** Takes a world's answer to a request; one that is heard in two networks counts in one. */
+  /** Processes a NetherNet response. A world that responds in two networks is listed once. */
   #receiveResponse(packet: NethernetPacket & { type: "response" }, from: Endpoint): void {
     const { sender, data, flags } = packet;
     const key = `nethernet ${sender}`;
@@ -159,10 +163,10 @@ export class Discovery {
     const answer = { protocol: LAN_PROTOCOLS.nethernet, statement: nethernetStatement(status) };
     const latencyMs = this.options.clock.now() - this.#requestedAt;
     const endpoint = { ...from };
-    this.#ask(neighbour, () => Promise.resolve({ endpoint, answers: [answer], latencyMs }));
+    this.#interview(neighbour, () => Promise.resolve({ endpoint, answers: [answer], latencyMs }));
   }
 
-  /** Takes what a Java world announces. */
+  /** Processes the announcement of a Java world. */
   announced(datagram: Uint8Array, from: Endpoint): void {
     if (!this.networks.some((network) => isInsideNetwork(from, network))) return;
     const announcement = orUndefined(() => decodeAnnouncement(datagram));
@@ -171,25 +175,25 @@ export class Discovery {
     const life = LIFETIME_MS.announcement;
     const neighbour = this.#meet(formatEndpoint(endpoint), from.address, life, true);
     if (neighbour === undefined) return;
-    this.#ask(neighbour, (known) => this.#askJava(endpoint, announcement, known));
+    this.#interview(neighbour, (known) => this.#queryJava(endpoint, announcement, known));
   }
 
-  /** Takes the status of a dedicated Java server. */
+  /** Processes the status of a dedicated Java server. */
   sighted(sighting: Omit<Sighting, "socket">): void {
     const { endpoint } = sighting;
     const key = formatEndpoint(endpoint);
     const neighbour = this.#meet(key, endpoint.address, LIFETIME_MS.slp, true);
     if (neighbour === undefined) return;
     const socket = this.networks.findIndex((network) => isInsideNetwork(endpoint, network));
-    this.#ask(neighbour, (known) => this.#inspect({ ...sighting, socket }, known));
+    this.#interview(neighbour, (known) => this.#inspect({ ...sighting, socket }, known));
   }
 
-  /** Whether nothing is sent to an address alone, and no row comes of it. */
+  /** Whether an address opted out: it is sent no unicast datagram and gets no row. */
   isLeftAlone(address: Address): boolean {
     return this.#optedOut.has(address);
   }
 
-  /** The server of a key, if it is due to be asked. */
+  /** The server with this key; `undefined` when no interview of the server is due. */
   #meet(
     key: string,
     address: Address,
@@ -207,8 +211,8 @@ export class Discovery {
     return now - neighbour.askedAt >= pause ? neighbour : undefined;
   }
 
-  /** Asks a server what its own message did not say: all protocols first, then those it spoke. */
-  #ask(
+  /** Interviews a server: first in all protocols, later only in those that its row names. */
+  #interview(
     neighbour: FoundServer,
     findings: (protocols: readonly Protocol[]) => Promise<Findings | undefined>,
   ): void {
@@ -254,7 +258,7 @@ export class Discovery {
     const { endpoint, protocol, socket } = sighting;
     const { answers, latencyMs } = await inspect(sighting, {
       ...options,
-      // The same endpoint may have been found before by another protocol.
+      // Another protocol may have found this endpoint before.
       protocols: options.protocols.filter((one) =>
         one.name === protocol || protocols.includes(one)
       ),
@@ -267,8 +271,8 @@ export class Discovery {
     return answers.length === 0 ? undefined : { endpoint, answers, latencyMs };
   }
 
-  /** Server List Ping says the rest, where we speak it. */
-  async #askJava(
+  /** Completes an announcement with a Server List Ping, when that protocol is selected. */
+  async #queryJava(
     endpoint: Endpoint,
     announcement: Announcement,
     protocols: readonly Protocol[],
@@ -285,8 +289,8 @@ export class Discovery {
     const how = { endpoint, link, exclusive: true, timeoutMs, leavesMute: true };
     const outcome = await queryWithRetries(slp, how, options);
     if (outcome.kind !== "replied") return { endpoint, answers: [own], latencyMs: null };
-    const said = { protocol: slp.name, statement: slp.record(outcome.status) };
-    return { endpoint, answers: [said, own], latencyMs: outcome.latencyMs };
+    const status = { protocol: slp.name, statement: slp.record(outcome.status) };
+    return { endpoint, answers: [status, own], latencyMs: outcome.latencyMs };
   }
 }
 

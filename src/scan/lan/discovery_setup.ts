@@ -1,5 +1,5 @@
 /**
- * What a look around the local networks is told, and how it ends.
+ * The options of a discovery on the local networks, and its result.
  *
  * @module
  */
@@ -12,23 +12,23 @@ import type { ServerRecord } from "../../core/record.ts";
 import type { Range } from "../../targets/ranges.ts";
 import type { FoundServers } from "./found_servers.ts";
 
-/** An IPv4 network that we are part of. */
+/** An IPv4 network of this machine. */
 export interface LocalNetwork {
-  /** Our address in it. */
+  /** This machine's address in the network. */
   readonly address: number;
   /** Its network mask. */
   readonly netmask: number;
 }
 
-/** A link on which we speak IPv6. */
+/** A link of this machine with IPv6. */
 export interface LocalLink {
-  /** Our link-local address. */
+  /** This machine's link-local address. */
   readonly address: bigint;
-  /** Its interface. */
+  /** Name of the interface. */
   readonly zone: string;
 }
 
-/** How to look for dedicated Java servers, which neither announce themselves nor answer broadcasts. */
+/** Options of the sweep for dedicated Java servers, which broadcasts do not find. */
 export interface JavaSweepOptions {
   /** The networks to sweep, of at most /22 and at least /30. */
   readonly networks: readonly LocalNetwork[];
@@ -40,45 +40,45 @@ export interface JavaSweepOptions {
   readonly dialer: Dialer;
 }
 
-/** How to look around. */
+/** Options of a discovery. */
 export interface DiscoverySetup extends RetryLimits {
-  /** The networks, and the links: these are asked as well as the system lets us. */
+  /** The IPv4 networks and the IPv6 links. A link that the system refuses is skipped. */
   readonly networks: readonly (LocalNetwork | LocalLink)[];
-  /** The protocol that is asked for, which must have a probe. */
+  /** The protocol whose probe is broadcast. */
   readonly protocol: Protocol;
-  /** All protocols that each server is asked. */
+  /** The protocols that each server is queried in. */
   readonly protocols: readonly Protocol[];
   /** Every protocol of the program, in order of rank. Default: PROTOCOLS. */
   readonly allProtocols?: readonly Protocol[];
-  /** The ports to ask, by family. */
+  /** The destination ports of the broadcasts, by address family. */
   readonly ports: Readonly<Record<4 | 6, readonly number[]>>;
-  /** How long to listen, milliseconds; `Infinity`: until told to end. */
+  /** How long to listen, milliseconds; `Infinity`: until `signal` is aborted. */
   readonly listenMs: number;
-  /** Whether servers that were found are asked again and again. */
+  /** Whether servers that were found are queried at regular intervals. */
   readonly watch: boolean;
-  /** How long to wait for an answer in a conversation, milliseconds. */
+  /** Timeout for each reply in an interview, milliseconds. */
   readonly timeoutMs: number;
-  /** Opens a socket that may send to everybody in a network. */
+  /** Opens a socket that may send broadcasts. */
   readonly open: (network: LocalNetwork | LocalLink) => DatagramSocket;
-  /** Opens a socket that hears what Java worlds announce, where that is wanted. */
+  /** Opens a socket that receives announcements of Java worlds. Default: they are not received. */
   readonly openGroup?: () => Promise<DatagramSocket>;
-  /** Talks over TCP with a Java server; where it is missing, none is asked. */
+  /** Opens a TCP connection to a Java server. Default: Java worlds are not queried. */
   readonly dial?: (endpoint: Endpoint) => Link;
-  /** How to look for dedicated Java servers. Default: not at all. */
+  /** Options of the sweep for dedicated Java servers. Default: no sweep. */
   readonly sweep?: JavaSweepOptions;
-  /** Addresses that opted out: no row comes of them, and nothing but broadcasts goes to them. */
+  /** Addresses that opted out: they get no row, and no datagrams but broadcasts. */
   readonly optedOut?: readonly Range[];
-  /** 31 random bits that prove that an answer is to our ping. */
+  /** 31 random bits: a pong that repeats them is a reply to our ping. */
   readonly token: number;
-  /** Whether a MOTD asks scanners to stay away. */
+  /** Whether a MOTD is an opt-out. */
   readonly optsOut: (motd: string) => boolean;
   /** Whether rows name players. */
   readonly players: boolean;
   /** The name for the rows. */
   readonly scanId: string;
-  /** Where servers are kept. */
+  /** The list that receives the servers. */
   readonly neighbours: FoundServers;
-  /** Gets each server when it is found. */
+  /** Called once for each server, when its first record is complete. */
   readonly onServer: (record: ServerRecord) => void;
 }
 
@@ -95,20 +95,20 @@ export function broadcastProtocol(
   throw new InputError("Cannot look around: no protocol has a probe that can be broadcast");
 }
 
-/** What became of the questions. */
+/** The result of a discovery. */
 export interface LanEnd {
-  /** How many left. */
+  /** Number of probes sent. */
   readonly sent: number;
   /** Addresses that the sweep for dedicated Java servers did not reach in time. */
   readonly unswept: number;
-  /** Addresses that this sweep left out for lack of descriptors. */
+  /** Addresses that the sweep skipped for lack of descriptors. */
   readonly short: number;
-  /** Why the system refused to send others, or to listen: error codes. */
+  /** Error codes of sends and sockets that the system refused. */
   readonly refusals: readonly string[];
 }
 
 /**
- * Everybody's address in a network; `undefined` where a network has none.
+ * The directed broadcast address of a network; `undefined` where a network has none.
  *
  * @example
  * ```ts

@@ -1,5 +1,5 @@
 /**
- * The servers that were heard on the local networks, for as long as they are heard.
+ * The servers found on the local networks. A server without new datagrams expires.
  *
  * @module
  */
@@ -7,44 +7,44 @@ import { type Address, family, parseAddress } from "../../core/address.ts";
 import type { ServerRecord } from "../../core/record.ts";
 import { isServerGuid } from "../../protocols/raknet/mod.ts";
 
-/** Servers to remember, and of one address: a neighbour that answers from all its ports ends nothing. */
+/** Limits on servers, in all and per address: one host cannot fill memory with its ports. */
 const MOST_SERVERS = 4096;
 const MOST_OF_ADDRESS = 32;
 /** The ports of a server that advertises none. */
 const USUAL_PORTS = { v4: 19132, v6: 19133 };
 
-/** One server, or what says that it is one. */
+/** One server, listed or not yet confirmed by an interview. */
 export interface FoundServer {
-  /** What tells it from others. */
+  /** Unique key: the endpoint as text, or the NetherNet id. */
   readonly key: string;
-  /** Where it was heard first. */
+  /** Source address of the server's first datagram. */
   readonly address: Address;
-  /** For how long it is believed to be there when nothing is heard, milliseconds. */
+  /** How long the server stays listed without a new datagram, milliseconds. */
   readonly lifetimeMs: number;
-  /** When it was last heard, milliseconds of the clock. */
+  /** When the last valid datagram arrived, milliseconds of the clock. */
   heardAt: number;
-  /** When it was last asked. */
+  /** When the last interview began, milliseconds of the clock. */
   askedAt: number;
-  /** Whether it is being asked. */
+  /** Whether an interview is in progress. */
   asking: boolean;
-  /** Whether it asked to be left alone. */
+  /** Whether the server opted out. */
   optedOut: boolean;
-  /** Its row, as soon as there is one. */
+  /** The server's record; `undefined` before the first interview has ended. */
   row: ServerRecord | undefined;
-  /** Its identity, where another neighbour is listed with the same one. */
+  /** The server's identity, when another listed server already has this identity. */
   doubleOf: string | undefined;
 }
 
 /** A server in the list. */
 export interface Listed {
-  /** Its row. */
+  /** The server's record. */
   readonly row: ServerRecord;
-  /** When it was last heard, milliseconds of the clock. */
+  /** When the last valid datagram arrived, milliseconds of the clock. */
   readonly heardAt: number;
 }
 
 /**
- * The servers around. {@linkcode discover} fills it, and who shows them reads it.
+ * The servers of the local networks. {@linkcode discover} fills the list; displays read it.
  *
  * @example
  * ```ts
@@ -63,7 +63,7 @@ export interface Listed {
 export class FoundServers {
   readonly #all = new Map<string, FoundServer>();
   readonly #ofAddress = new Map<Address, number>();
-  /** By identity the neighbour that is listed with it. */
+  /** The listed server of each identity. */
   readonly #holders = new Map<string, FoundServer>();
 
   /**
@@ -92,7 +92,7 @@ export class FoundServers {
     return neighbour;
   }
 
-  /** Keeps a row, unless the same server is listed at another address. */
+  /** Stores a server's record, unless the server is listed at another address. */
   list(neighbour: FoundServer, row: ServerRecord): boolean {
     const identity = identityOf(row, neighbour.address);
     this.#release(neighbour); // it may have begun anew
@@ -103,7 +103,7 @@ export class FoundServers {
     return !isDouble;
   }
 
-  /** Lists a neighbour no more: it asked to be left alone. */
+  /** Removes a server that opted out from the list. */
   optOut(neighbour: FoundServer): void {
     this.#release(neighbour);
     neighbour.optedOut = true;
@@ -116,12 +116,12 @@ export class FoundServers {
     if (identity !== undefined) this.#holders.delete(identity);
   }
 
-  /** Whether nothing is to be learned of it: the same server is listed, or it opted out. */
+  /** Whether no interview is needed: the server is listed elsewhere, or opted out. */
   isSettled({ doubleOf, optedOut, asking }: FoundServer): boolean {
     return optedOut || asking || doubleOf !== undefined && this.#holders.has(doubleOf);
   }
 
-  /** Forgets those that were not heard for too long. */
+  /** Removes the servers whose lifetime has passed without a datagram. */
   forget(now: number): void {
     for (const neighbour of this.#all.values()) {
       const { key, address, heardAt, lifetimeMs } = neighbour;

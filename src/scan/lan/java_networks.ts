@@ -1,6 +1,6 @@
 /**
  * Which of this machine's networks `lan` sweeps for dedicated Java servers: they neither announce
- * themselves nor answer a broadcast.
+ * themselves nor reply to a broadcast.
  *
  * @module
  */

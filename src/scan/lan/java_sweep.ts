@@ -1,5 +1,5 @@
 /**
- * Finding dedicated Java servers on the local networks: one sweep with Server List Pings.
+ * Finds dedicated Java servers on the local networks: one sweep with Server List Pings.
  *
  * @module
  */
@@ -38,7 +38,7 @@ const JAVA_PORT = 25565;
 const MOST_PENDING = 128;
 const NET_RATE = 100;
 const HOST_RATE = 5;
-/** A neighbour answers in milliseconds; one that was lost is repeated by the system after a second. */
+/** A local host replies in milliseconds; the system resends a lost SYN packet after a second. */
 const LIMITS: StreamLimits = {
   connectMs: 1500,
   firstByteMs: 3000,
@@ -59,8 +59,8 @@ export class JavaSweep {
 
   /**
    * @param slp Server List Ping.
-   * @param isLeftAlone Whether nothing is sent to an address.
-   * @param onSighting Gets each server that answered.
+   * @param isLeftAlone Whether an address opted out.
+   * @param onSighting Called for each server that replied.
    */
   constructor(
     private readonly options: DiscoverySetup,

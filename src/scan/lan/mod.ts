@@ -1,6 +1,6 @@
 /**
- * Finding servers on the local networks: everybody is asked, Java worlds are listened for, dedicated
- * Java servers are swept for, and a conversation is held with each that was heard.
+ * Finds servers on the local networks: broadcasts probes, listens for announcements of Java worlds,
+ * sweeps for dedicated Java servers, and interviews each server that was found.
  *
  * @module
  */
@@ -22,20 +22,20 @@ export * from "./java_networks.ts";
 export * from "./found_servers.ts";
 export * from "./discovery_setup.ts";
 
-/** How often everybody is pinged, a second apart; who watches goes on, more slowly. */
+/** Number of pings, and the interval between them; watch mode continues at a longer interval. */
 const PINGS = 3;
 const PING_EVERY_MS = 1000;
 const WATCH_EVERY_MS = 3000;
-/** Links are asked between the networks: a server that is on both is listed by its IPv4 address. */
+/** IPv6 pings follow the IPv4 pings: a server with both families is listed by its IPv4 address. */
 const LINKS_AFTER_MS = 500;
-/** As Bedrock's clients ask for NetherNet. */
+/** Interval between NetherNet requests, as Bedrock clients send them. */
 const REQUEST_EVERY_MS = 2000;
-/** How often dedicated Java servers that were found are queried, where they are watched. */
+/** In watch mode, the interval between two queries of a dedicated Java server, milliseconds. */
 const REFRESH_JAVA_MS = 15_000;
 /** Datagrams a second to one server. */
 const HOST_RATE = 5;
 
-/** Looks around until the time is up, and those who answered have been asked. */
+/** Runs a discovery until the time limit, then waits until all interviews have ended. */
 export async function discover(options: DiscoverySetup): Promise<LanEnd> {
   const { clock, signal, listenMs } = options;
   const refusals = new Set<string>();
@@ -47,8 +47,8 @@ export async function discover(options: DiscoverySetup): Promise<LanEnd> {
   const run = new Discovery(options, networks, board, reject);
   board.listen((datagram, from, socket) => run.receive(datagram, from, socket)).catch(reject);
   group?.listen((datagram, from) => run.announced(datagram, from)).catch(reject);
-  const hangUp = () => options.watch && board.cancel();
-  signal.addEventListener("abort", hangUp, { once: true });
+  const cancelBoard = () => options.watch && board.cancel();
+  signal.addEventListener("abort", cancelBoard, { once: true });
   const end = clock.now() + listenMs;
   const java = javaSweep(run, options);
   const work = async () => {
@@ -62,7 +62,7 @@ export async function discover(options: DiscoverySetup): Promise<LanEnd> {
   try {
     await Promise.race([work(), failed]);
   } finally {
-    signal.removeEventListener("abort", hangUp);
+    signal.removeEventListener("abort", cancelBoard);
   }
   for (const [i, { errors }] of sockets.entries()) {
     if (!("zone" in networks[i])) { for (const code of errors.send.keys()) refusals.add(code); }
@@ -84,7 +84,7 @@ function javaSweep(run: Discovery, options: DiscoverySetup): JavaSweep | undefin
   );
 }
 
-/** Sweeps once; who watches goes on to query the servers that were found. */
+/** Sweeps once. In watch mode, queries the servers found at regular intervals afterwards. */
 async function sweepJava(java: JavaSweep, options: DiscoverySetup): Promise<void> {
   const { clock, signal, watch, neighbours } = options;
   await java.run();
@@ -97,12 +97,12 @@ async function sweepJava(java: JavaSweep, options: DiscoverySetup): Promise<void
   }
 }
 
-/** Whether a server is known by the sweep: worlds that announce themselves are queried after that. */
+/** Whether the sweep found the server: announced worlds are queried after each announcement. */
 function isSwept({ protocols }: ServerRecord): boolean {
   return protocols.includes("slp") && !protocols.includes(LAN_PROTOCOLS.announcement);
 }
 
-/** Opens a socket in each network where that can be done; links are nobody's promise. */
+/** Opens a socket in each network. A link without IPv6 is skipped and not reported. */
 function openAll({ networks, open }: DiscoverySetup, refusals: Set<string>) {
   const opened: { network: LocalNetwork | LocalLink; socket: DatagramSocket }[] = [];
   for (const network of networks) {
@@ -119,7 +119,7 @@ function openAll({ networks, open }: DiscoverySetup, refusals: Set<string>) {
   };
 }
 
-/** Opens the ears for Java worlds; without them the rest is found. */
+/** Opens the socket for announcements of Java worlds; a refusal does not end the discovery. */
 async function openGroup(
   { openGroup }: DiscoverySetup,
   refusals: Set<string>,
@@ -132,7 +132,7 @@ async function openGroup(
   }
 }
 
-/** Pings everybody, and forgets who is gone, until the end. */
+/** Broadcasts pings and removes expired servers, until the end of the discovery. */
 async function ping(run: Discovery, options: DiscoverySetup, end: number): Promise<void> {
   const { clock, signal, watch, neighbours } = options;
   const rest = (ms: number) => sleep(clock, Math.max(0, Math.min(ms, end - clock.now())), signal);
@@ -147,7 +147,7 @@ async function ping(run: Discovery, options: DiscoverySetup, end: number): Promi
   }
 }
 
-/** Asks everybody for NetherNet until the end. */
+/** Broadcasts NetherNet requests until the end of the discovery. */
 async function request(run: Discovery, options: DiscoverySetup, end: number): Promise<void> {
   const { clock, signal } = options;
   while (!signal.aborted && clock.now() < end) {

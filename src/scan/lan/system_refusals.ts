@@ -1,13 +1,13 @@
 /**
- * What the system refuses, told from what is wrong with us.
+ * Separates errors of the operating system from defects of the program.
  *
  * @module
  */
 
 /**
- * The code of a system's refusal: a network that went away, a port that is taken.
+ * The code of an error of the operating system: a network is down, a port is in use.
  *
- * @throws Whatever it is given that is none; what we were not allowed is none.
+ * @throws Every other error, a missing Deno permission included.
  */
 export function refusalOf(error: unknown): string {
   const { code, name } = error as { code?: unknown; name?: unknown };
@@ -19,9 +19,9 @@ export function refusalOf(error: unknown): string {
 }
 
 /**
- * Nothing, where the system refused: a network may go away while a server is queried.
+ * Ignores an error of the operating system: a network may go down while a server is queried.
  *
- * @throws Whatever it is given that is no refusal.
+ * @throws Every other error.
  */
 export function noneWhenRefused(error: unknown): undefined {
   refusalOf(error);

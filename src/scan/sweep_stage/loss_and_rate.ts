@@ -1,6 +1,5 @@
 /**
- * The path between us and the servers, while a scan runs: how much of what goes over it is lost, and
- * how fast it may be.
+ * Measures packet loss while a scan runs, and searches for the highest rate without more loss.
  *
  * @module
  */
@@ -16,47 +15,47 @@ import { seedOf } from "../random_numbers.ts";
 import type { ScanSetup } from "../scan_setup.ts";
 import type { ScanTables } from "../scan_tables.ts";
 
-/** Of a hundred probes, one more to a server that has answered. */
-const SHARE = 0.01;
-/** While a rate is looked for, so many a second, and this share at least and at most. */
-const CURIOUS = 200;
-const LEAST_CURIOUS = 0.05;
-const MOST_CURIOUS = 0.1;
-/** The least time between two questions to one of them, milliseconds. */
+/** Share of canary probes: one for each hundred probes of the sweep. */
+const CANARY_SHARE = 0.01;
+/** Canary probes per second during a rate search, and the lowest and highest share of them. */
+const SEARCH_CANARY_RATE = 200;
+const MIN_SEARCH_SHARE = 0.05;
+const MAX_SEARCH_SHARE = 0.1;
+/** Minimum time between two canary probes to one server, milliseconds. */
 const GAP_MS = 2000;
-/** The same while a rate is looked for. */
-const CURIOUS_GAP_MS = 1000;
-/** How late an answer may come at the most, milliseconds. */
+/** Minimum time between two canary probes to one server during a rate search, milliseconds. */
+const SEARCH_GAP_MS = 1000;
+/** Longest timeout of a canary probe, milliseconds. */
 const LATEST_MS = 5000;
-/** How often it is looked what the rate does, milliseconds. */
-const LOOK_MS = 20;
-/** Who did not look for so long stood still, or had something else to do, milliseconds. */
+/** Interval between two measurements, milliseconds. */
+const INTERVAL_MS = 20;
+/** A longer gap between two measurements means that the process was stalled, milliseconds. */
 const STALL_MS = 100;
 
 /** What the rest of the scan offers. */
 export interface LossAndRateParts {
-  /** The sockets. */
+  /** The sockets of the sweep. */
   readonly sockets: readonly DatagramSocket[];
-  /** When datagrams may leave. */
+  /** The rate limit and the caps. */
   readonly throttle: Throttle;
-  /** All kinds of probes. */
+  /** The probes of all protocols. */
   readonly kinds: readonly ProbeKind[];
 }
 
-/** Measures the path, and finds the rate that it is good for where that is wanted. */
+/** Measures packet loss with canary probes and runs the rate search, if one is wanted. */
 export class LossAndRate {
   readonly canaries: Canaries;
   readonly #options: ScanSetup;
   readonly #parts: LossAndRateParts;
   readonly #kinds: ReadonlyMap<string, ProbeKind>;
   readonly #search: RateSearch | undefined;
-  /** When the rate was looked at, what had left by then, and how often there was no room. */
-  #looked = -Infinity;
+  /** State of the last measurement: time, packets granted, and times that a buffer was full. */
+  #measuredAt = -Infinity;
   #stalled = false;
   #granted = 0;
   #full = 0;
 
-  /** Nobody is asked yet. */
+  /** Starts without canaries. */
   constructor(options: ScanSetup, tables: ScanTables, parts: LossAndRateParts) {
     this.#options = options;
     this.#parts = parts;
@@ -69,17 +68,17 @@ export class LossAndRate {
     this.canaries = new Canaries({
       tokens,
       clock,
-      share: SHARE,
+      share: CANARY_SHARE,
       seed: seedOf(random),
       tally: new LossTally(state.canaries),
-      gapMs: this.#search === undefined ? GAP_MS : CURIOUS_GAP_MS,
+      gapMs: this.#search === undefined ? GAP_MS : SEARCH_GAP_MS,
       lateMs: Math.min(LATEST_MS, Math.max(GAP_MS, cooldownMs)),
       mayAsk: (endpoint) =>
         isLeftAlone(endpoint.address) ? "never" : interviewed.has(endpoint) ? "later" : "yes",
       lastTo: (address) => throttle.lastTo(address),
       onOutcome: (lost, askedAt) => this.#search?.outcome(lost, askedAt),
     });
-    this.#attend();
+    this.#publishSearch();
   }
 
   #begin(now: number): RateSearch | undefined {
@@ -91,20 +90,20 @@ export class LossAndRate {
     return search;
   }
 
-  /** There is a row of a server: from now on it may be asked again, if it showed our token. */
+  /** Makes a server with a row a canary, if its reply repeated our token. */
   add({ protocol, endpoint, verified }: Sighting): void {
     const kind = this.#kinds.get(protocol);
     if (kind !== undefined && verified) this.canaries.add(kind, endpoint);
   }
 
-  /** Looks what became of canaries, and what that means for the rate. */
+  /** Evaluates the canary probes and adjusts the rate. Does so at most every 20 ms. */
   look(): void {
     const now = this.#options.io.clock.now();
-    const ms = now - this.#looked;
-    if (ms < LOOK_MS) return;
-    this.#looked = now;
+    const ms = now - this.#measuredAt;
+    if (ms < INTERVAL_MS) return;
+    this.#measuredAt = now;
     this.#stalled = ms > STALL_MS && !this.#stalled;
-    if (this.#stalled) return; // answers that came meanwhile are read first
+    if (this.#stalled) return; // replies that arrived meanwhile are read first
     this.canaries.settle();
     const search = this.#search;
     if (search === undefined) return;
@@ -115,10 +114,10 @@ export class LossAndRate {
     if (search.step(now, sent, refused, this.canaries.patienceMs)) {
       throttle.setRate(search.rate, now);
     }
-    this.#attend();
+    this.#publishSearch();
   }
 
-  /** How often there was no room for a datagram on its way out, or back. */
+  /** How often a send or receive buffer was full. */
   #countFull(): number {
     const { sockets } = this.#parts;
     let sum = sockets.reduce((all, { dropped }) => all + dropped, 0);
@@ -130,16 +129,19 @@ export class LossAndRate {
     return sum;
   }
 
-  /** Has as many asked as the search can use, and tells what it has come to. */
-  #attend(): void {
+  /** Sets the share of canary probes that the search needs, and publishes its report. */
+  #publishSearch(): void {
     const search = this.#search;
     if (search === undefined) return;
-    const wanted = Math.min(MOST_CURIOUS, Math.max(LEAST_CURIOUS, CURIOUS / search.rate));
-    this.canaries.share = search.curious ? wanted : SHARE;
+    const wanted = Math.min(
+      MAX_SEARCH_SHARE,
+      Math.max(MIN_SEARCH_SHARE, SEARCH_CANARY_RATE / search.rate),
+    );
+    this.canaries.share = search.curious ? wanted : CANARY_SHARE;
     this.#options.io.state.rate = search.report;
   }
 
-  /** The sweep is over. */
+  /** Ends the measurement when the sweep has ended. */
   end(): void {
     this.canaries.end();
   }

@@ -44,7 +44,7 @@ export async function resolveName(
   throw new InputError(`Cannot find host "${name}": all its addresses have zones`);
 }
 
-/** What to say besides where a protocol's name stands for a host's: `--protocol raknet slp`. */
+/** A hint for the error where a protocol's name was read as a host name: `--protocol raknet slp`. */
 export function protocolHint(name: string, allProtocols: readonly Protocol[]): string {
   const names = allProtocols.map((protocol) => protocol.name);
   if (!names.includes(name)) return "";
@@ -61,20 +61,20 @@ const FAULTS: Readonly<Record<string, string>> = {
 
 /** How SRV records are looked up. */
 export interface ServiceLookup {
-  /** Who is asked. Default: the system's name servers. */
+  /** The name servers to query. Default: the system's. */
   readonly nameServer?: { readonly ipAddr: string; readonly port: number };
-  /** How long it may take, milliseconds. */
+  /** Timeout of a lookup, milliseconds. */
   readonly mostMs?: number;
-  /** Told which records cannot be used. Default: nobody. */
+  /** Receives a line for each record that cannot be used. Default: the lines are dropped. */
   readonly note?: (text: string) => void;
 }
 
-/** A record is welcome, and not waited for as long as an address. */
+/** SRV records are optional: their timeout is shorter than that of an address lookup. */
 const MOST_MS = 2000;
 
 /**
- * Makes a search for SRV records. It rejects with InputError when a record cannot be looked up; that
- * there is none, and that a name server refuses to say, are the same to the system.
+ * Makes a lookup function for SRV records. It rejects with InputError when the lookup fails. The system
+ * reports a missing record and a refusal of the name server alike: both mean that there is no record.
  */
 export function serviceFinder(
   { nameServer, mostMs = MOST_MS, note = () => {} }: ServiceLookup = {},
@@ -85,7 +85,7 @@ export function serviceFinder(
     const late = new AbortController();
     const cancel = systemClock.after(mostMs, () => late.abort());
     try {
-      // The final dot keeps the search list out: its domains are no part of what was typed.
+      // The final dot makes the name absolute: the resolver appends no search domains.
       const options = { nameServer, signal: late.signal };
       const records = await Deno.resolveDns(`${serviceName(ascii)}.`, "SRV", options);
       firstLines(unusableServices(name, records)).forEach(note);
@@ -101,7 +101,7 @@ export function serviceFinder(
   };
 }
 
-/** Names of this machine, of which RFC 6761 (6.3) keeps name servers free. */
+/** Names of this machine, which must not be sent to name servers (RFC 6761, 6.3). */
 function isLocal(name: string): boolean {
   return /(^|\.)localhost$/.test(name);
 }

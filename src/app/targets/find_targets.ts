@@ -1,5 +1,5 @@
 /**
- * From what the user names to what may be asked.
+ * Resolves the targets that the user names into the targets that a scan may probe.
  *
  * @module
  */
@@ -33,7 +33,7 @@ import {
   privateRanges,
 } from "../../targets/builtin_lists.ts";
 
-/** A list of targets, and how errors name it. */
+/** The text of a target file, and its name in errors. */
 export interface NamedText {
   /** What it holds. */
   readonly text: string;
@@ -41,49 +41,49 @@ export interface NamedText {
   readonly source: string;
 }
 
-/** What the user wants asked, and what not. */
+/** The targets and exclusions that the user names. */
 export interface TargetInput {
-  /** Words of the command line. */
+  /** Targets on the command line. */
   readonly words: readonly string[];
-  /** Files. */
+  /** Target files. */
   readonly files: readonly NamedText[];
-  /** Words of `--exclude`. */
+  /** Values of `--exclude`. */
   readonly exclude: readonly string[];
   /** Files of `--exclude-file`. */
   readonly excludeFiles: readonly NamedText[];
-  /** What a list knows. Default: nothing. */
+  /** Known servers of a database. Default: none. */
   readonly known?: KnownServers;
   /** Every protocol of the program, in order of rank. Default: PROTOCOLS. */
   readonly allProtocols?: readonly Protocol[];
 }
 
-/** What the user's words come to, names looked up: the same words may come to something else later. */
+/** Resolved targets. A later lookup of the same names may give other addresses. */
 export interface FoundTargets extends Required<TargetNames> {
-  /** What to ask. */
+  /** The targets to probe. */
   readonly inclusions: readonly Inclusion[];
-  /** What not to. */
+  /** The excluded targets. */
   readonly excluded: readonly Range[];
-  /** Servers that are probed before all others, in what they are known to speak. */
+  /** Known servers. They are probed before other targets, in the protocols that they are known to speak. */
   readonly known: readonly KnownTarget[];
 }
 
 /** Targets, and the names behind them. */
 export interface NamedTargets extends Required<TargetNames> {
-  /** What may be asked. */
+  /** The targets that may be probed. */
   readonly targets: Targets;
-  /** Those that are asked first. */
+  /** The targets that are probed first. */
   readonly first: readonly Endpoint[];
-  /** The same, and what they are known to speak. */
+  /** The targets that are probed first, with the protocols that they are known to speak. */
   readonly known: readonly KnownTarget[];
-  /** Addresses that opted out: they keep their place in the order, and are not asked. */
+  /** Addresses that opted out: they keep their position in the order, but are not probed. */
   readonly optedOut: readonly Range[];
   /** How many of the targets opted out. */
   readonly optedOutSize: bigint;
 }
 
 /**
- * Reads and looks up. Where a name has no port, and SRV records are looked up, the endpoint that its
- * own leads to is a target too.
+ * Parses targets and looks up their names. With SRV lookups, the endpoint in the SRV record of a name
+ * without a port is a target too.
  *
  * @throws InputError for the first text that cannot be read, or a name that is not found.
  */
@@ -96,7 +96,7 @@ export async function findTargets(input: TargetInput, lookups: Lookups): Promise
       "Cannot scan: name addresses, ranges or host names, or use -iL FILE",
     );
   }
-  // An exclusion sends nothing: its name may lead anywhere.
+  // Excluded addresses receive no packets, so an excluded name may resolve to any address.
   const excluded = await lookUp(
     listed(input.exclude, input.excludeFiles, budget),
     async ({ name }) => ({ addresses: await lookups.resolve(name) }),
@@ -116,7 +116,7 @@ export async function findTargets(input: TargetInput, lookups: Lookups): Promise
   };
 }
 
-/** With the names that known servers were asked for by, where the user names none. */
+/** Adds the names by which known servers were requested, where the user gave no name for the address. */
 function withNames(found: LookedUp, known: readonly KnownServer[]): LookedUp {
   for (const { endpoint, name, service } of known) {
     const { address } = endpoint;
@@ -127,10 +127,10 @@ function withNames(found: LookedUp, known: readonly KnownServer[]): LookedUp {
 }
 
 /**
- * Composes what was found.
+ * Applies exclusions and opt-outs to resolved targets.
  *
  * @param optedOut Addresses that opted out.
- * @throws InputError when nothing is left to ask.
+ * @throws InputError when no target is left.
  */
 export function composeTargets(
   { inclusions, excluded, known, names, services }: FoundTargets,
@@ -156,13 +156,13 @@ function listed(
   files: readonly NamedText[],
   budget: RangeBudget,
 ): Target[] {
-  words.forEach(refuseUrl); // whole: a password may hold a comma
+  words.forEach(refuseUrl); // before the split at commas: a password may contain one
   const given = words.flatMap((word) => word.split(",")).map((word) => word.trim())
     .filter((word) => word !== "").flatMap((word) => parseTargets(word, budget));
   return [...given, ...files.flatMap(({ text, source }) => parseTargetList(text, source, budget))];
 }
 
-/** What targets come to. */
+/** The resolved form of several targets. */
 interface LookedUp {
   readonly inclusions: Inclusion[];
   readonly names: Map<Address, string>;

@@ -1,5 +1,5 @@
 /**
- * Where one server is asked, and what.
+ * Finds the endpoints and protocols to query for one server.
  *
  * @module
  */
@@ -18,30 +18,30 @@ import {
   RefusedName,
 } from "./name_lookup.ts";
 
-/** What to ask where. */
+/** An endpoint and the protocols to query there. */
 export interface Questions {
-  /** Where. */
+  /** The endpoint. */
   readonly endpoint: Endpoint;
-  /** What is asked in any case. */
+  /** Protocols that are queried in any case. */
   readonly first: readonly Protocol[];
-  /** What is asked when something answered. */
+  /** Protocols that are queried after a first reply. */
   readonly rest: readonly Protocol[];
-  /** The SRV record that led there. */
+  /** The SRV record that names the endpoint. */
   readonly service?: Service;
 }
 
-/** Where a server is asked, and its name. */
+/** The endpoints of a server, and its name. */
 export interface Located {
   /** The endpoints, in the order of their protocols. */
   readonly endpoints: readonly Questions[];
-  /** The name that was written; `null` for an address. */
+  /** The name as the user typed it; `null` for an address. */
   readonly name: string | null;
 }
 
 /**
- * Finds out where to ask what. With a port: everything there. Without: each protocol on its usual
- * port, but where an SRV record leads, the one that it is for. Of several addresses the first one
- * is asked, as the system orders them.
+ * Finds the endpoints of a server. With a port, all protocols are queried there. Without a port, each
+ * protocol is queried on its usual port; an SRV record replaces the endpoint of its own protocol. Of
+ * several addresses the first is queried, in the system's order.
  *
  * @param command Named in errors.
  * @throws InputError for what is no host, cannot be found, or is never probed; RefusedName for a name
@@ -91,7 +91,7 @@ function requirePort(protocols: readonly Protocol[]): void {
   );
 }
 
-/** Each protocol where it is looked for, those of one endpoint together. */
+/** The protocols grouped by the endpoint on which each is queried. */
 function usualQuestions(
   protocols: readonly Protocol[],
   address: Address | undefined,

@@ -1,5 +1,5 @@
 /**
- * From a name to where it may be asked: its addresses, and where its SRV record leads.
+ * Resolves a name to the endpoints that may be probed: its addresses and the target of its SRV record.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import type { Protocol } from "../../protocols/protocol.ts";
 import { refusedFromName } from "../../targets/builtin_lists.ts";
 import { requestText, type Service, type ServiceFinder } from "../../targets/srv.ts";
 
-/** What names are looked up with. */
+/** The lookup functions and rules for names. */
 export interface Lookups {
   /**
    * Finds the addresses of a name.
@@ -17,9 +17,9 @@ export interface Lookups {
    * @throws InputError when there are none.
    */
   readonly resolve: (name: string) => Promise<readonly Address[]>;
-  /** Finds what a name's SRV record says. Default: none is looked up. */
+  /** Looks up the SRV record of a name. Default: SRV records are not looked up. */
   readonly findService?: ServiceFinder;
-  /** Told what stands against using a record. */
+  /** Receives the reason why a record is not used. */
   readonly note: (text: string) => void;
   /** Whether every name may lead to private addresses. Default: only local names. */
   readonly allowPrivate?: boolean;
@@ -27,27 +27,27 @@ export interface Lookups {
 
 /** A service, and the addresses of its host. */
 export interface FoundService {
-  /** What the SRV record says. */
+  /** The service of the SRV record. */
   readonly service: Service;
-  /** Where that is; at least one. */
+  /** The addresses of the service's host; at least one. */
   readonly addresses: readonly Address[];
 }
 
-/** Where a name may be asked: on an address, or where its SRV record leads. */
+/** A resolved name: its addresses, and the service of its SRV record. */
 export interface FoundName {
   /** Its addresses. */
   readonly addresses: readonly Address[];
-  /** Where its SRV record leads. */
+  /** The target of its SRV record. */
   readonly found?: FoundService;
   /** Why all its records are refused, in lines. */
   readonly refused?: readonly string[];
 }
 
-/** A name of which no record may be used: whoever holds its zone decides that, not the user. */
+/** A name none of whose records may be used. The owner of the DNS zone causes this, not the user. */
 export class RefusedName extends InputError {
   /**
    * @param lines Why, as {@linkcode lookUpName} returns it. Several are noted.
-   * @param note Told each of several lines.
+   * @param note Receives each line, where there are several.
    */
   constructor(name: string, lines: readonly string[], note: (text: string) => void) {
     super(lines.length === 1 ? lines[0] : `Cannot use "${name}": all its records are refused`);
@@ -56,10 +56,10 @@ export class RefusedName extends InputError {
 }
 
 /**
- * Notes names that were refused, beside others that are used.
+ * Reports refused names, where other targets are left.
  *
- * @param isLeft Whether there is anything but them.
- * @throws RefusedName the first of them, where nothing is left.
+ * @param isLeft Whether any other target is left.
+ * @throws RefusedName the first refused name, where no other target is left.
  */
 export function noteRefused(
   refused: readonly RefusedName[],
@@ -71,7 +71,7 @@ export function noteRefused(
   if (!isLeft && first !== undefined) throw first;
 }
 
-/** Lines of one lookup that are shown: whoever holds the zone decides how many there are. */
+/** Maximum of lines that are shown for one lookup, because a DNS zone can cause any number. */
 const MOST_LINES = 10;
 
 /** The first of many lines, and how many more there are. */
@@ -80,16 +80,16 @@ export function firstLines(lines: readonly string[]): readonly string[] {
   return more <= 0 ? lines : [...lines.slice(0, MOST_LINES), `... and ${more} more such records`];
 }
 
-/** Whether SRV records lead to servers of one of the protocols. */
+/** Whether one of the protocols uses SRV records. */
 export function haveService(protocols: readonly Protocol[]): boolean {
   return protocols.some(({ hasServiceRecords }) => hasServiceRecords);
 }
 
 /**
- * Looks up a name. A name that has nothing but an SRV record will do. Records that lead where the name
- * must not (`refusedFromName()`) are left out, and reported; where nothing is left, they are returned.
+ * Looks up a name. An SRV record alone is enough. Records that point to an address that the name must not
+ * point to (`refusedFromName()`) are left out and reported. If no record is left, the reasons are returned.
  *
- * @throws InputError when it has neither.
+ * @throws InputError when the name has neither an address nor an SRV record.
  */
 export async function lookUpName(name: string, lookups: Lookups): Promise<FoundName> {
   const [own, led] = await Promise.allSettled([
@@ -110,7 +110,7 @@ export async function lookUpName(name: string, lookups: Lookups): Promise<FoundN
 }
 
 /**
- * The addresses of a host to which a name may lead.
+ * The addresses of a host to which a name may point.
  *
  * @param name The name that the user wrote.
  * @param host The name that has the addresses: the same, or the target of its SRV record.
@@ -136,14 +136,14 @@ function recordText(host: string, address: Address): string {
   return `${host} ${family(address) === 4 ? "A" : "AAAA"} ${formatAddress(address)}`;
 }
 
-/** Where a name's SRV record leads. */
+/** The target of a name's SRV record. */
 interface Led {
   readonly found?: FoundService;
   /** Which addresses of its target were refused, in lines. */
   readonly refused: readonly string[];
 }
 
-/** Follows a name's SRV record: one that cannot be looked up is noted, and as good as none. */
+/** Resolves the SRV record of a name. A record that cannot be looked up is reported and ignored. */
 async function followService(name: string, lookups: Lookups): Promise<Led> {
   const { resolve, findService, note } = lookups;
   let led: string | undefined;

@@ -1,5 +1,5 @@
 /**
- * The user's list of addresses that asked to be left alone.
+ * The user's file of addresses that opted out.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import { parseRangeList } from "../../targets/parse.ts";
 import type { Range } from "../../targets/ranges.ts";
 import { env, reason, userPath } from "../environment.ts";
 
-/** The list. */
+/** The opt-out file. */
 export class OptOutFile {
   readonly #path: string;
   readonly #noted = new Set<Address>();
@@ -19,8 +19,8 @@ export class OptOutFile {
   #warned = false;
 
   /**
-   * @param path Where it is; default: in the user's configuration folder.
-   * @param tell Told once where nothing can be noted in it.
+   * @param path The file; default: `opt-out.txt` in the user's configuration folder.
+   * @param tell Receives one line when the file cannot be written.
    * @throws Deno.errors.NotCapable where that folder may not be looked up.
    */
   constructor(path: string | undefined, private readonly tell: (line: string) => void) {
@@ -28,9 +28,9 @@ export class OptOutFile {
   }
 
   /**
-   * The addresses on it. A list that does not exist is empty.
+   * The addresses in the file. A missing file counts as empty.
    *
-   * @throws InputError when it cannot be read: nobody on it is asked by mistake.
+   * @throws InputError when the file cannot be read, so that no address in it is probed by mistake.
    */
   async read(): Promise<Range[]> {
     try {
@@ -44,8 +44,8 @@ export class OptOutFile {
   }
 
   /**
-   * Adds an address. Simulated servers, on loopback, are not worth a line. Addresses that are noted
-   * together are appended together, in a microtask: a program that ends right after loses none.
+   * Adds an address, loopback excepted. Addresses that are added in one event loop iteration are
+   * appended together, in a microtask: a program that exits right afterwards loses none.
    */
   note(address: Address): void {
     if (isLoopback(address) || this.#noted.has(address)) return;
@@ -69,8 +69,8 @@ export class OptOutFile {
 }
 
 /**
- * Appends lines to a file, which is made where it is missing, for its owner alone. Where somebody's
- * editor left the last line without its end, they begin with that; one byte is read to find out.
+ * Appends lines to a file. A missing file is created with mode 0600. If the last byte of the file is not
+ * a line feed, one is written first.
  */
 function appendLines(path: string, lines: string): void {
   using file = Deno.openSync(path, { read: true, append: true, create: true, mode: 0o600 });
@@ -86,7 +86,7 @@ function appendLines(path: string, lines: string): void {
 
 const [LINE_FEED, CARRIAGE_RETURN] = [10, 13];
 
-/** The usual place of the list. Another list in its stead would let scans probe who opted out. */
+/** The default path. With another file in its place, scans would probe addresses that opted out. */
 function usualPath(): string {
   const refused = ["HOME", "XDG_CONFIG_HOME", "APPDATA", "USERPROFILE"].filter((variable) =>
     Deno.permissions.querySync({ name: "env", variable }).state !== "granted"

@@ -1,5 +1,5 @@
 /**
- * Servers that a list knows, to be asked again.
+ * Reads the known servers of a database, to probe them again.
  *
  * @module
  */
@@ -20,33 +20,33 @@ import type { Marks } from "../../scan/checkpoint/low_water_mark.ts";
 import { isLater } from "../../sweep/trail.ts";
 import type { Shard } from "../../targets/space.ts";
 
-/** A server that a list knows. */
+/** A known server of a database. */
 export interface KnownServer {
-  /** Where it is. */
+  /** Its endpoint. */
   readonly endpoint: Endpoint;
-  /** The name that it was asked for by. */
+  /** The name by which the server was requested. */
   readonly name?: string;
-  /** The same, where an SRV record of that name led to it. */
+  /** That name and the service, where an SRV record of the name points to the server. */
   readonly service?: NamedService;
-  /** Names of the protocols that it spoke when it last answered. */
+  /** Names of the protocols in its last record. */
   readonly protocols: readonly string[];
 }
 
-/** What a list knows. */
+/** The known servers of a database, and its opt-outs. */
 export interface KnownServers {
-  /** Its servers, the most overdue first. */
+  /** The servers, the most overdue first. */
   readonly servers: readonly KnownServer[];
-  /** Addresses that it marks as opted out. */
+  /** Addresses that the database marks as opted out. */
   readonly optedOut: readonly Range[];
 }
 
-/** Nothing is known. */
+/** No known servers and no opt-outs. */
 const NOTHING: KnownServers = { servers: [], optedOut: [] };
 
 /**
- * Reads a list.
+ * Reads known servers from a database.
  *
- * @param written Lists that are written to: only these are brought to this program's schema.
+ * @param written Databases that are written to: only their schema is upgraded.
  * @throws InputError when it cannot be read; StoreError when that ends early.
  */
 export async function readKnown(
@@ -63,7 +63,7 @@ export async function readKnown(
     const servers: KnownServer[] = [];
     for await (const { host, port, protocols, requested_as: asked } of overdueEndpoints(database)) {
       const address = parseAddress(host);
-      if (address === undefined) continue; // written by somebody else: we write addresses alone
+      if (address === undefined) continue; // a row of another program: blocksweep writes addresses only
       if (shy.has(address)) continue;
       const names = asked === null ? {} : namesIn(asked);
       servers.push({
@@ -76,7 +76,7 @@ export async function readKnown(
   });
 }
 
-/** Those of the protocols of a row that this program speaks. */
+/** The protocols of a row that this program supports. */
 function spokenOf(
   names: readonly string[],
   allProtocols: readonly Protocol[],
@@ -85,8 +85,8 @@ function spokenOf(
 }
 
 /**
- * What `requested_as` says: a name, or a name and its SRV record. What another program wrote there
- * need be neither.
+ * Parses `requested_as`: a name, or a name and its SRV record. Any other text, which another program may
+ * have written, gives an empty object.
  *
  * @example
  * ```ts
@@ -133,9 +133,9 @@ export interface RescanOptions {
 }
 
 /**
- * The known servers that a scan asks again.
+ * The known servers that a scan probes again.
  *
- * @throws InputError where there are none, or where the list decides about an order that has to last.
+ * @throws InputError when there are none, or when the order must be stable but would depend on the database.
  */
 export async function knownToRescan(
   { rescan: text, shard, from }: RescanOptions,

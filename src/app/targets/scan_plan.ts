@@ -22,7 +22,7 @@ import { type Segment, TargetSpace } from "../../targets/space.ts";
 import type { ScanSettings } from "../settings/scan_settings.ts";
 import type { NamedTargets } from "./find_targets.ts";
 
-/** What decides about the speed. */
+/** The limits that determine the duration. */
 export type Governor = "rate" | "net-rate" | "host-rate" | "nothing";
 
 /** Passes that follow each other. */
@@ -59,7 +59,7 @@ export interface Plan {
   }[];
   /** Known servers that are interviewed beside the passes. */
   readonly interviews: Interviews;
-  /** How many known servers are sent nothing, for they speak none of the scan's protocols. */
+  /** Number of known servers that are not probed, because they speak none of the scan's protocols. */
   readonly unprobed: number;
   /** What passes and guards send, in words, by protocol. */
   readonly probeTexts: ReadonlyMap<string, string>;
@@ -69,7 +69,7 @@ export interface Plan {
   readonly seconds: number;
 }
 
-/** What the plan is made from. */
+/** The input of a plan. */
 export interface PlanInput extends ScanSelection {
   readonly limits: Pick<ScanLimits, "retries" | "rates">;
 }
@@ -91,7 +91,7 @@ export function selectionOf(chosen: ScanSettings, named: NamedTargets): ScanSele
   };
 }
 
-/** Works a scan out. */
+/** Computes the plan of a scan. */
 export function planScan(input: PlanInput): Plan {
   const { targets: { addresses, protocols, ports }, order, limits: { retries, rates } } = input;
   const known = [...countPlans(input)];
@@ -182,10 +182,10 @@ function crowd(net: number, segments: readonly Segment[], size: number): number 
 }
 
 /**
- * Checks that the user said that the scan is allowed, where that is needed.
+ * Checks that the user confirmed permission (`--i-have-permission`), where the targets require it.
  *
- * @param option How the user gives it.
- * @throws InputError that says why it is needed, and what would be sent.
+ * @param option The option that confirms permission, for the error.
+ * @throws InputError with the reason why permission is needed, and what would be sent.
  */
 export function requirePermission(
   targets: Targets,

@@ -12,9 +12,9 @@ import { countOf } from "../../core/quantities.ts";
 
 /**
  * The servers in a file that one of our formats wrote, in its order. Lines that cannot be read are
- * passed over, and counted.
+ * skipped and counted.
  *
- * @param tell Told how many lines were passed over.
+ * @param tell Receives a line with the number of skipped lines.
  * @throws InputError when the file cannot be read.
  */
 export async function* readServerRows(
@@ -64,10 +64,10 @@ export function stored({ record, row }: ImportedServer, now: number): StoredReco
     Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= now
       ? value as number
       : instead;
-  const seen = record.seen_at > now ? now : record.seen_at; // its clock was ahead
+  const seen = record.seen_at > now ? now : record.seen_at; // the clock of the row's writer was ahead
   const failures = Number(row?.failures ?? 0);
   const online = row?.online === undefined ? true : [true, "true"].includes(row.online as string);
-  const protocol = record.protocol || (record.protocols[0] ?? ""); // that column may not be there
+  const protocol = record.protocol || (record.protocols[0] ?? ""); // a file may lack that column
   return {
     ...record,
     protocol,

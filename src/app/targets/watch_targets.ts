@@ -1,5 +1,5 @@
 /**
- * Which servers a watch is of: words, files, and lists.
+ * Collects the servers of a watch from endpoints, files of rows and databases.
  *
  * @module
  */
@@ -24,19 +24,19 @@ import { namesIn } from "./rescan_targets.ts";
 /** Suffixes of files of rows. */
 const ROWS = ["ndjson", "jsonl", "csv"];
 
-/** What says which servers to watch. */
+/** The sources of the servers to watch. */
 export interface WatchSources {
   /** Servers by address or name, and files by their suffix. */
   readonly words: readonly string[];
   /** Files, whatever their suffix. */
   readonly files: readonly string[];
-  /** Lists. */
+  /** Databases. */
   readonly lists: readonly Database[];
-  /** Addresses that opted out: their servers are passed over, wherever they are named. */
+  /** Addresses that opted out: their servers are skipped in every source. */
   readonly optedOut: readonly Range[];
   /** Whether every name may lead to private addresses. */
   readonly allowPrivate: boolean;
-  /** The protocols to look for. */
+  /** The protocols to query. */
   readonly protocols: readonly Protocol[];
   /** Every protocol of the program, in order of rank. Default: PROTOCOLS. */
   readonly allProtocols?: readonly Protocol[];
@@ -44,23 +44,23 @@ export interface WatchSources {
   readonly names: boolean;
   /** How servers are watched. */
   readonly rules: WatchRules;
-  /** What names are looked up with. */
+  /** The lookup functions for names. */
   readonly lookups: Pick<Lookups, "resolve" | "findService">;
-  /** Reads a file of rows. Default: no word names a file. */
+  /** Reads a file of rows. Default: no argument is read as a file. */
   readonly readRows?: (
     path: string,
     tell: (line: string) => void,
   ) => AsyncIterable<StoredRecord>;
-  /** Told what is passed over. */
+  /** Receives a line about skipped servers. */
   readonly tell: (line: string) => void;
-  /** Told what stands against using a name. */
+  /** Receives the reason why a name is not used. */
   readonly note: (text: string) => void;
 }
 
 /**
  * The servers of all sources, each once.
  *
- * @throws InputError for what cannot be read, or must not be asked, and when there are none.
+ * @throws InputError when a source cannot be read, a target must not be probed, or no server is left.
  */
 export async function readWatchTargets(sources: WatchSources): Promise<readonly WatchedServer[]> {
   const { words, files, lists, rules } = sources;
@@ -103,7 +103,7 @@ function tellPassedOver(servers: number, tell: (line: string) => void): void {
 /**
  * The servers whose addresses have not opted out.
  *
- * @param tell Told how many have.
+ * @param tell Receives a line with the number of skipped servers.
  * @throws InputError when there are none.
  */
 export function withoutOptedOut(
@@ -118,7 +118,7 @@ export function withoutOptedOut(
   return left;
 }
 
-/** The servers of a list, the most overdue first; those that are never probed are passed over. */
+/** The servers of a database, the most overdue first, without those in ranges that are never probed. */
 async function readList(
   list: Database,
   { names }: WatchSources,
@@ -133,13 +133,13 @@ async function readList(
   });
 }
 
-/** The name that a server was asked for by. */
+/** The name by which a server was requested. */
 function requestedNameIn({ requested_as: asked }: StoredRecord): string | null {
   const { name, service } = asked === null ? {} : namesIn(asked);
   return name ?? service?.name ?? null;
 }
 
-/** What a list or a row knows of a server, with its players only where they are kept. */
+/** The last known state of a server. Player names are included only where they are kept. */
 function knownState(stored: StoredRecord, names: boolean): StoredState {
   const { online, failures, first_seen: _, last_seen: probedAt, ...record } = stored;
   const row = record.protocol === "" ? undefined : names ? record : withoutPlayers(record);
@@ -147,9 +147,9 @@ function knownState(stored: StoredRecord, names: boolean): StoredState {
 }
 
 /**
- * The servers of a file, or of a word.
+ * The servers of one argument: a file of rows, or an endpoint.
  *
- * @param refused Takes the names of which no record may be used.
+ * @param refused Collects the names that have no usable record.
  */
 async function readWord(
   word: string,
@@ -165,7 +165,7 @@ async function readWord(
       for (const { endpoint } of endpoints) add(endpoint, name);
     } catch (error) {
       if (!(error instanceof RefusedName)) throw error;
-      refused.push(error); // a stranger's records end no watch of others
+      refused.push(error); // one name's DNS records do not end the watch of other servers
     }
   };
   const suffix = /\.([a-z]+)$/.exec(word)?.[1] ?? "";

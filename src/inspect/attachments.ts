@@ -1,20 +1,20 @@
 /**
- * What answers hold beside what is in a row.
+ * The parts of replies that are not columns of a record: raw bytes and icons.
  *
  * @module
  */
 import type { Attachments, RawReply } from "../core/record.ts";
 import type { ProtocolReply } from "./merge.ts";
 
-/** Bytes of a reply that are kept. */
+/** Limit on the stored bytes of a reply. */
 const MOST_REPLY = 32_768;
-/** Larger icons are not kept, bytes: clients want 64 by 64 pixels. */
+/** Limit on an icon, bytes. Clients accept 64 by 64 pixels; larger icons are not kept. */
 const MOST_ICON = 65_536;
 
 /**
- * What is kept of answers.
+ * The raw replies and the icon to store with a record.
  *
- * @param replies Whether replies are, in which players may be named.
+ * @param replies Whether raw replies are kept. They may contain names of players.
  */
 export function attachedOf(answers: readonly ProtocolReply[], replies: boolean): Attachments {
   const kept: Record<string, RawReply> = {};

@@ -1,5 +1,5 @@
 /**
- * Talking an exchange through on a link: timeouts, resends and floods, once for all protocols.
+ * Runs an exchange over a link. Timeouts, resends and floods are handled here for all protocols.
  *
  * @module
  */
@@ -9,32 +9,32 @@ import type { Link } from "../net/socket.ts";
 import { Closed, type Exchange, type ExchangeRequest, NoReply } from "../protocols/protocol.ts";
 import type { Outcome } from "../core/record.ts";
 
-/** How patiently to talk. */
+/** Timeout, resends and cancellation of an exchange. */
 export interface ConverseOptions {
-  /** How long to wait for an answer to each datagram sent, milliseconds. */
+  /** Timeout for the reply to each datagram, milliseconds. */
   readonly timeoutMs: number;
-  /** How often a question that may be repeated is repeated. */
+  /** Number of resends of a request that may be sent again. */
   readonly resends: number;
   /** The clock. */
   readonly clock: Clock;
-  /** Ends the talk at the next answer or timeout. */
+  /** Ends the exchange at the next reply or timeout. */
   readonly signal: AbortSignal;
   /**
-   * Whether nothing more may be sent, for the endpoint speaks something else: consulted with each
-   * datagram that arrives, and without one before each that is sent. Default: never.
+   * Whether nothing more may be sent, because the endpoint speaks another protocol. Called with
+   * each received datagram, and without an argument before each send. Default: never.
    */
   readonly forbids?: (datagram?: Uint8Array) => boolean;
 }
 
-/** Datagrams that are no answer, after which a peer is no longer listened to. */
+/** Number of unrelated datagrams after which all further datagrams are ignored. */
 const MOST_STRAYS = 16;
-/** Bytes after which no more of an answer is kept as it came. */
+/** Limit on the raw bytes that are kept of a reply. */
 const MOST_RAW = 65_536;
 
 /**
  * Runs an exchange to its end.
  *
- * @returns The status, or how else it ended; what a peer does is never thrown.
+ * @returns The status, or the failure. A host's behaviour never throws an error.
  */
 export async function converse<S>(
   exchange: Exchange<S>,
@@ -75,29 +75,29 @@ export async function converse<S>(
 
 const CANCELLED = { kind: "cancelled" } as const;
 
-/** The open question of an exchange, and what is known of the peer. */
+/** The pending request of an exchange, and the state of the host. */
 class Conversation {
-  /** Questions that were answered. */
+  /** Number of requests with a reply. */
   answers = 0;
-  /** Whether the endpoint speaks something else. */
+  /** Whether the endpoint speaks another protocol. */
   isForeign = false;
-  /** Round trip of the first answered question, milliseconds. */
+  /** Round trip of the first request with a reply, milliseconds. */
   latencyMs = NaN;
   #question: ExchangeRequest | undefined;
   #resends = 0;
   #sentAt = 0;
   #arrivedAt = 0;
   #strays = 0;
-  /** What has come since the last question. */
+  /** Parts of a reply received since the last request. */
   #parts: Uint8Array[] = [];
   #length = 0;
-  /** The parts of the longest answer. */
+  /** The parts of the longest reply. */
   #longest: readonly Uint8Array[] = [];
   #most = -1;
 
   constructor(private readonly link: Link, private readonly options: ConverseOptions) {}
 
-  /** Sends the question, if there is a new one, and waits for a datagram. */
+  /** Sends the request, if there is a new one, and waits for a datagram. */
   async answer(question: ExchangeRequest | undefined): Promise<Uint8Array | undefined> {
     if (question !== undefined) {
       this.#question = question;
@@ -129,38 +129,38 @@ class Conversation {
     return this.isForeign;
   }
 
-  /** The next datagram before the question's time is up. A peer that floods is deaf to. */
+  /** The next datagram before the timeout. In a flood, datagrams are ignored until the timeout. */
   async #next(): Promise<Uint8Array | undefined> {
     const { timeoutMs, clock, signal } = this.options;
     for (;;) {
       const left = this.#sentAt + timeoutMs - clock.now();
-      const datagram = await this.link.next(Math.max(0, left)); // what has arrived counts
-      // Of a stream, the link bounds how much and how long.
+      const datagram = await this.link.next(Math.max(0, left)); // at least a poll
+      // A stream's link has its own limits on bytes and time.
       if (this.link.stream !== undefined) return datagram;
       if (datagram === undefined || signal.aborted || this.#strays < MOST_STRAYS) return datagram;
     }
   }
 
-  /** What is thrown when there was no answer. */
+  /** The error for a missing reply. */
   absence(): NoReply {
     const end = this.link.stream?.end;
     return end === undefined || end === "slow" || end === "timeout" ? new NoReply() : new Closed();
   }
 
-  /** How a conversation without a status ended. */
+  /** The outcome of an exchange without a status. */
   silence(): Outcome<never> {
     const why = this.link.stream?.end;
     return { kind: "noReply", replies: this.answers, ...(why === undefined ? {} : { why }) };
   }
 
-  /** The longest answer. */
+  /** The longest reply, its parts joined. */
   get longest(): Uint8Array {
     return this.#longest.length === 1 ? this.#longest[0] : concat(...this.#longest);
   }
 
-  /** Notes whether the last datagram was an answer, or the end of one. */
+  /** Records whether the last datagram was a reply, or the last part of one. */
   judged(answer: boolean, datagram: Uint8Array): void {
-    // Of a stream, all is a part of an answer; of datagrams, the one that completes it stands for it.
+    // All bytes of a stream are parts of a reply. A datagram is kept only if it completes a reply.
     if ((answer || this.link.stream !== undefined) && this.#length < MOST_RAW) {
       this.#parts.push(datagram);
       this.#length += datagram.length;

@@ -1,5 +1,5 @@
 /**
- * From a sighting to a row: every selected protocol is asked, one after the other.
+ * Inspects a sighted server: queries it in every selected protocol, one after the other.
  *
  * @module
  */
@@ -12,70 +12,70 @@ import { type InterviewResult, runInterview, type RunInterviewOptions } from "./
 import type { InterviewPlan } from "./interview.ts";
 import type { ProtocolReply } from "./merge.ts";
 
-/** How to inspect. */
+/** Options of an inspection. */
 export interface InspectOptions extends RetryLimits {
-  /** The protocols to ask, in order. */
+  /** The protocols to send, in order. */
   readonly protocols: readonly Protocol[];
   /** Every protocol of the program, in order of rank. Default: PROTOCOLS. */
   readonly allProtocols?: readonly Protocol[];
-  /** Whether the protocols that did not sight the server are asked too. */
+  /** Whether the protocols that did not sight the server are sent too. */
   readonly follow: boolean;
-  /** How long to wait for an answer, milliseconds. */
+  /** Timeout for each reply, milliseconds. */
   readonly timeoutMs: number;
-  /** A conversation on one of the shared sockets. */
+  /** Opens a link on one of the shared sockets. */
   readonly link: (endpoint: Endpoint, socket: number) => Link | Promise<Link>;
-  /** A conversation on a socket of its own. */
+  /** Opens a link on its own socket. */
   readonly exclusiveLink: (endpoint: Endpoint) => Link | Promise<Link>;
-  /** Whether protocols find out if a server that answered can be used. Default: no. */
+  /** Whether it is verified that a server accepts connections. Default: no. */
   readonly verify?: boolean;
   /**
-   * A conversation over TCP, which bounds its time by itself; without it none is held. The connection
-   * may take so many milliseconds to open; `undefined`: as usual.
+   * Opens a link over TCP, which has its own timeouts. Default: TCP protocols are not sent.
+   * `connectMs` is the timeout for opening the connection; `undefined`: the default.
    */
   readonly streamLink?: (
     endpoint: Endpoint,
     protocol: string,
     connectMs: number | undefined,
   ) => Promise<Link>;
-  /** The name under which an endpoint was asked for. */
+  /** The name that the user gave for an endpoint. */
   readonly nameOf?: (endpoint: Endpoint) => string | null | undefined;
-  /** Whether what was said so far forbids to go on. */
+  /** Whether a reply is an opt-out, after which nothing more is sent. */
   readonly stop: (answer: ProtocolReply) => boolean;
   /** Whether the address of an endpoint has opted out meanwhile. Default: no. */
   readonly optedOut?: (endpoint: Endpoint) => boolean;
-  /** Whether a datagram came from an endpoint that suppresses some protocols. Default: none did. */
+  /** Whether an endpoint sent a datagram that suppresses some protocols. Default: no. */
   readonly replied?: (endpoint: Endpoint) => boolean;
   /** Whether an endpoint was probed in a protocol before, without a reply. Default: it was not. */
   readonly unanswered?: (endpoint: Endpoint, protocol: string) => boolean;
 }
 
-/** What an inspection found. */
+/** The result of an inspection. */
 export interface Inspection {
-  /** What each protocol said; empty when nothing was confirmed. */
+  /** The reply of each protocol; empty when no server was confirmed. */
   readonly answers: readonly ProtocolReply[];
-  /** Round trip, milliseconds; `null` when it could not be told. */
+  /** Round trip, milliseconds; `null` when it was not measured. */
   readonly latencyMs: number | null;
   /** Whether the server, or its address, opted out. */
   readonly stopped: boolean;
   /**
-   * Whether a question after the first was cut off, or not asked: all had to end, descriptors were
-   * short, or the host flooded.
+   * Whether a request after the first was cancelled or not sent: the scan was cancelled, no
+   * descriptor was free, or the host flooded.
    */
   readonly cut: boolean;
-  /** Whether that was because no descriptor could be had. */
+  /** Whether a request was not sent because no descriptor was free. */
   readonly exhausted?: boolean;
-  /** How the first exchange ended, when it was needed and found no status. */
+  /** Why the first exchange brought no status; `undefined` when it did, or was not needed. */
   readonly failure?: "noReply" | "malformed" | "cancelled" | "exhausted";
 }
 
-/** What a sweep learned longer ago is not built upon: tokens do not live for ever. */
+/** Age after which the state from a sighting is not used: tokens of servers expire. */
 const STALE_MS = 5000;
 
 /**
- * What a sighting says by itself.
+ * The inspection's result, if the sighting alone is enough.
  *
- * @returns `undefined` where there is somebody to be asked: it holds no status, or that is not all
- * that is wanted.
+ * @returns `undefined` when the server must be queried: the sighting has no status, or other
+ * protocols are wanted too.
  */
 export function settled(
   sighting: Sighting,
@@ -91,7 +91,7 @@ export function settled(
   return { answers: [answer], latencyMs, stopped: stop(answer), cut: false };
 }
 
-/** How an endpoint is interviewed in a scan. */
+/** The options of a scan's interview with an endpoint. */
 function reach(endpoint: Endpoint, socket: number, options: InspectOptions): RunInterviewOptions {
   const { link, exclusiveLink, streamLink, nameOf, stop, optedOut, replied } = options;
   return {
@@ -124,10 +124,10 @@ export async function inspect(sighting: Sighting, options: InspectOptions): Prom
 }
 
 /**
- * Interviews a server that was known before the scan: in all protocols that it is known to speak, or,
- * where none follows another, until it replies in one.
+ * Interviews a server that was known before the scan: in all its known protocols, or, without
+ * `follow`, until it replies in one.
  *
- * @param spoken Those protocols; the others of the options are sent only after a reply.
+ * @param spoken The known protocols; the others of the options are sent only after a reply.
  */
 export async function inspectKnown(
   endpoint: Endpoint,
@@ -148,7 +148,7 @@ export async function inspectKnown(
   }
 }
 
-/** What is wanted of a server that was sighted. Only the proven may be silent then. */
+/** The interview plan of a sighted server. An unverified one must reply with a status. */
 function planOf(
   { endpoint, protocol: sighted, verified, latencyMs }: Sighting,
   { protocols, allProtocols, follow, timeoutMs, unanswered }: InspectOptions,
@@ -168,16 +168,16 @@ function planOf(
   };
 }
 
-/** A server whose reply was proved genuine is a server, though it said nothing more. */
+/** The result of an interview. A verified sighting counts as a server without more replies. */
 function inspectionOf(
   { sighted, needs }: InterviewPlan,
   { answers, latencyMs, outcomes, ended, cut, exhausted }: InterviewResult,
-  told: boolean,
+  hasStatus: boolean,
 ): Inspection {
   const protocol = sighted!;
   const opening = outcomes.find((one) => one.protocol === protocol)?.outcome;
   const stopped = ended === "optedOut";
-  const failure = told || opening === undefined && stopped
+  const failure = hasStatus || opening === undefined && stopped
     ? undefined
     : opening === undefined && exhausted
     ? "exhausted"

@@ -1,15 +1,14 @@
 /**
- * The one policy of what an endpoint is sent: which protocol comes next and when, how long its reply
- * is waited for, on which socket, and when nothing more is sent. Pure decisions: the clock and the
- * sockets are those of {@linkcode conduct}.
+ * Decides what an endpoint is sent: the next protocol, its time, timeout and socket, and the end of
+ * the interview. The decisions are pure: {@linkcode runInterview} has the clock and the sockets.
  *
- * - Order: protocols that the endpoint is known to speak, then the others, each group as it is listed.
- * - Suppression: a protocol that another one suppresses (`suppressedBy`) is sent last, after that
- *   one was looked for and stayed silent, and never once any datagram came back that is no reply to it.
- *   An endpoint that is known to speak it alone is sent it first, and the other one never. A reply
- *   that may be forged is no such knowledge.
- * - Gap: a second passes between an unanswered datagram and the next protocol's first one. What
- *   follows a reply may come at once, and connections need no gap.
+ * - Order: the endpoint's known protocols, then the others, each group in the order of the options.
+ * - Suppression: a protocol that another one suppresses (`suppressedBy`) is sent last: after a
+ *   probe in the other one had no reply, and never after a datagram that is no reply in the
+ *   suppressible protocol. An endpoint that is known to speak only the suppressible protocol is
+ *   sent this protocol first, and never the other one. A reply that may be forged is no proof.
+ * - Gap: a second passes between a datagram without a reply and the first one of the next protocol.
+ *   After a reply the next datagram may be sent at once, and connections need no gap.
  * - Sockets: a protocol whose replies may lack our token uses a socket of its own, on which any reply
  *   is proof, until the endpoint has repeated a token.
  *
@@ -23,30 +22,30 @@ import type { Outcome } from "../core/record.ts";
 /** The time between two unsolicited datagrams of different protocols to an endpoint, milliseconds. */
 export const GAP_MS = 1000;
 
-/** A follow-up waits at least so long, milliseconds, and so many round trips. */
+/** Minimum timeout of a follow-up, milliseconds, and its timeout in round trips. */
 const LEAST_FOLLOW_UP_MS = 250;
 const FOLLOW_UP_ROUND_TRIPS = 4;
 
-/** How long to wait for an endpoint whose round trip is known, milliseconds: silence costs little. */
+/** Timeout for a reply from an endpoint whose round trip is known, milliseconds. */
 export function followUpTimeout(latencyMs: number): number {
   return Math.max(LEAST_FOLLOW_UP_MS, FOLLOW_UP_ROUND_TRIPS * latencyMs);
 }
 
-/** What is wanted of an endpoint, and what is known of it. */
+/** The protocols to send to an endpoint, and earlier results from this endpoint. */
 export interface InterviewPlan {
   /** The protocols, in order. */
   readonly protocols: readonly Protocol[];
   /** Every protocol of the program, in order of rank. Default: PROTOCOLS. */
   readonly allProtocols?: readonly Protocol[];
-  /** Protocols that are tried only after another one was answered. Default: none. */
+  /** Protocols that are sent only after a reply in another one. Default: none. */
   readonly followUps?: readonly Protocol[];
-  /** Names of protocols that it spoke when it last replied. Default: none is known. */
+  /** Names of protocols in which the endpoint replied before. Default: none. */
   readonly known?: readonly string[];
-  /** The name of the protocol in which it has just replied: mute, it is asked once more. */
+  /** Name of the protocol that sighted the endpoint: without a reply, its exchange is repeated. */
   readonly sighted?: string;
-  /** Names of protocols in which it has repeated our token. Default: none. */
+  /** Names of protocols in which the endpoint has repeated our token. Default: none. */
   readonly echoed?: ReadonlySet<string>;
-  /** Names of protocols in which it was probed before, without a reply. Default: none. */
+  /** Names of protocols in which the endpoint was probed before, without a reply. Default: none. */
   readonly unanswered?: ReadonlySet<string>;
   /** Round trip, milliseconds; `null`: not known. */
   readonly latencyMs?: number | null;
@@ -61,60 +60,60 @@ export interface InterviewPlan {
 
 /** One protocol to send next. */
 export interface Step {
-  /** It. */
+  /** The protocol to send. */
   readonly protocol: Protocol;
-  /** Not before this time, milliseconds of the clock. */
+  /** Earliest time to send the protocol, milliseconds of the clock. */
   readonly at: number;
   /**
-   * How long to wait for each reply, milliseconds; of a stream, how long it may take to open, and
-   * `undefined`: as long as connections usually may.
+   * Timeout for each reply, milliseconds. For a stream: the timeout for opening the connection;
+   * `undefined`: the default.
    */
   readonly timeoutMs: number | undefined;
-  /** What carries it: a socket that others use too, one of its own, or a connection. */
+  /** The link: on a shared socket, on its own socket, or a connection. */
   readonly medium: "shared" | "exclusive" | "stream";
-  /** Whether the exchange is repeated even where the first question stays without a reply. */
+  /** Whether the exchange is repeated even when its first request has no reply. */
   readonly insists: boolean;
-  /** Whether it is sent only to find out if another protocol must be suppressed. */
+  /** Whether the protocol is sent only to detect that another one must be suppressed. */
   readonly looks: boolean;
 }
 
-/** How a step went. */
+/** The result of a step. */
 export interface InterviewEvent {
-  /** How its exchange ended. */
+  /** How the exchange ended. */
   readonly kind: Outcome<unknown>["kind"];
-  /** Whether a datagram came back that shows another protocol than a suppressible one. */
+  /** Whether a datagram was received that is no reply in a suppressible protocol. */
   readonly replied: boolean;
-  /** When its last datagram left, if nothing came since, milliseconds of the clock. */
+  /** When the last datagram without a later reply was sent, milliseconds of the clock. */
   readonly unansweredAt: number | undefined;
   /** Round trip, milliseconds, where it was measured. */
   readonly latencyMs?: number;
 }
 
 /**
- * Why nothing more is sent before all protocols were tried: the first one did not bring what it had
- * to, the address opted out, all has to end, or this machine has no descriptors left.
+ * Why an interview ended before all protocols were sent: the first protocol did not bring what the
+ * plan needs, the address opted out, the interview was cancelled, or no descriptor was free.
  */
 export type Ended = "unconfirmed" | "optedOut" | "cancelled" | "exhausted";
 
 /** The state of one interview. */
 export class Interview {
-  /** Names of protocols that were not sent, for the endpoint's sake. */
+  /** Names of suppressed protocols. */
   readonly suppressed: string[] = [];
   /** Round trip, milliseconds; `null`: not known. */
   latencyMs: number | null;
   readonly #plan: InterviewPlan;
   readonly #allProtocols: readonly Protocol[];
   readonly #queue: Protocol[];
-  /** The suppressible protocol that it is known to speak, and nothing beside it. */
+  /** The suppressible protocol, if the endpoint is known to speak no other one. */
   #trusted: Protocol | undefined;
   readonly #heard = new Set<string>();
-  /** Whether a datagram came back that is no reply in a suppressible protocol. */
+  /** Whether a datagram was received that is no reply in a suppressible protocol. */
   #replied: boolean;
   #answered = false;
   #unansweredAt: number | undefined;
   #ended: Ended | undefined;
 
-  /** Nothing was sent yet. */
+  /** Starts an interview from its plan. */
   constructor(plan: InterviewPlan) {
     this.#plan = plan;
     this.#allProtocols = plan.allProtocols ?? PROTOCOLS;
@@ -127,17 +126,17 @@ export class Interview {
     this.#queue = [...inOrder(plan.protocols, spoken), ...inOrder(late, spoken)];
   }
 
-  /** Why it ended early. */
+  /** Why the interview ended early; `undefined` when it did not. */
   get ended(): Ended | undefined {
     return this.#ended;
   }
 
-  /** How long to wait for the reply to a datagram, milliseconds. */
+  /** Timeout for the reply to a datagram, milliseconds. */
   get timeoutMs(): number {
     return this.latencyMs === null ? this.#plan.timeoutMs : followUpTimeout(this.latencyMs);
   }
 
-  /** Notes that a datagram came from the endpoint outside of the interview's own exchanges. */
+  /** Records that the endpoint sent a datagram outside the interview's exchanges. */
   noteReply(): void {
     this.#replied = true;
   }
@@ -147,22 +146,22 @@ export class Interview {
     return suppressedBy !== undefined ? this.#replied : this.#trusted?.suppressedBy === name;
   }
 
-  /** Notes that the status of a protocol is there already. */
+  /** Records that the sighting already has the status of a protocol. */
   noteStatus({ name }: Protocol): void {
     this.#heard.add(name);
     this.#answered = true;
   }
 
-  /** Ends it: nothing more is sent. */
+  /** Ends the interview: nothing more is sent. */
   stop(why: Ended): void {
     this.#ended ??= why;
   }
 
   /**
-   * What is sent next; the same again until {@linkcode heard} was called.
+   * The step to take next. Returns the same step until {@linkcode heard} is called.
    *
    * @param now Milliseconds of the clock.
-   * @returns `undefined` when nothing is.
+   * @returns `undefined` when the interview has ended.
    */
   next(now: number): Step | undefined {
     while (this.#ended === undefined) {
@@ -175,7 +174,7 @@ export class Interview {
     return undefined;
   }
 
-  /** Takes how the step went that {@linkcode next} gave last. */
+  /** Records the result of the step that {@linkcode next} returned last. */
   heard(
     { protocol, medium, looks }: Step,
     { kind, replied, unansweredAt, latencyMs }: InterviewEvent,
@@ -195,12 +194,12 @@ export class Interview {
     if (first && needs !== undefined && !enough) this.stop("unconfirmed");
   }
 
-  /** Follow-ups wait for an answer. */
+  /** Whether a protocol is sent now: follow-ups are sent only after a reply. */
   #wants(protocol: Protocol): boolean {
     return this.#answered || this.#plan.protocols.includes(protocol);
   }
 
-  /** The protocol whose speakers must not be sent this one, where nobody has looked for it yet. */
+  /** The protocol that suppresses this one, if the endpoint was not probed in that protocol yet. */
   #lookFor(protocol: Protocol): Protocol | undefined {
     const found = suppressorOf(protocol, this.#allProtocols);
     if (found === undefined || this.#trusted !== undefined) return undefined;
@@ -233,7 +232,7 @@ export class Interview {
 /**
  * The protocol that suppresses another one; `undefined` where none does.
  *
- * @throws InputError when the list lacks it: its speakers could not be looked for, and would be harmed.
+ * @throws InputError when the list lacks that protocol: its servers would be harmed.
  */
 export function suppressorOf(
   { name, suppressedBy }: Protocol,
@@ -249,8 +248,8 @@ export function suppressorOf(
 }
 
 /**
- * The suppressible protocol that is sent first to an endpoint that speaks these: the one that
- * suppresses it is never sent there. `undefined` where there is none, or a reply in another one suppresses it.
+ * The suppressible protocol that is sent first to an endpoint that speaks these protocols: its
+ * suppressor is never sent there. `undefined`: there is none, or another protocol suppresses it.
  */
 export function leadProtocol(
   spoken: ReadonlySet<string>,
@@ -263,8 +262,8 @@ export function leadProtocol(
 }
 
 /**
- * Of the protocols that an endpoint is known to speak, those that it may be sent, the leading one
- * first: no suppressible one where another one suppresses it.
+ * The known protocols of an endpoint that may be sent, the leading one first. A suppressed protocol
+ * is left out.
  */
 export function sendable(
   spoken: ReadonlySet<string>,
@@ -277,7 +276,7 @@ export function sendable(
   return lead === undefined ? others : [lead, ...others];
 }
 
-/** Whether a reply in it shows that suppressible protocols must not be sent. */
+/** Whether a reply in this protocol means that suppressible protocols must not be sent. */
 function revealing({ transport, suppressedBy }: Protocol): boolean {
   return transport === "udp" && suppressedBy === undefined;
 }
@@ -286,12 +285,12 @@ function namesSpoken({ known = [], sighted }: InterviewPlan): ReadonlySet<string
   return new Set(sighted === undefined ? known : [sighted, ...known]);
 }
 
-/** What it is known to speak by more than a reply that may be forged. */
+/** Names of protocols that the endpoint is known to speak, forgeable replies left out. */
 function provenNames({ known = [], sighted, echoed }: InterviewPlan): ReadonlySet<string> {
   return new Set(sighted !== undefined && echoed?.has(sighted) ? [sighted, ...known] : known);
 }
 
-/** Those that it speaks first; among the others, those that harm speakers of another one last. */
+/** Sorts protocols: the endpoint's own first, suppressible ones last. */
 function inOrder(protocols: readonly Protocol[], spoken: ReadonlySet<string>): Protocol[] {
   const rank = ({ name, suppressedBy }: Protocol) =>
     spoken.has(name) ? 0 : suppressedBy === undefined ? 1 : 2;

@@ -1,5 +1,5 @@
 /**
- * Several protocols' statements about one server, made into one row that says who it is.
+ * Merges the replies of several protocols from one server into one record, and classifies it.
  *
  * @module
  */
@@ -10,13 +10,13 @@ import { PROTOCOLS, rankedNames } from "../protocols/list.ts";
 import type { Protocol, Statement } from "../protocols/protocol.ts";
 import { wellFormed } from "../protocols/lone_surrogates.ts";
 
-/** What one protocol said. */
+/** The reply of one protocol, decoded. */
 export interface ProtocolReply {
-  /** The protocol. */
+  /** Name of the protocol. */
   readonly protocol: string;
-  /** What it said. */
+  /** Columns, flags and facts from the reply. */
   readonly statement: Statement;
-  /** The reply that it is from, as it came. */
+  /** The reply as raw bytes. */
   readonly raw?: Uint8Array;
 }
 
@@ -29,36 +29,36 @@ const DISAGREEMENTS: readonly (readonly [keyof ServerRecord, flag: string])[] = 
   ["players_max", "playersDiffer"],
 ];
 
-/** What a merged row needs besides the answers. */
+/** The parts of a record that do not come from replies. */
 export interface RowContext {
-  /** Where the server is. */
+  /** The server's endpoint. */
   readonly endpoint: Endpoint;
-  /** When it answered, Unix milliseconds. */
+  /** When the server replied, Unix milliseconds. */
   readonly seenAt: number;
   /** Round trip, milliseconds. */
   readonly latencyMs: number | null;
-  /** The scan. */
+  /** The scan's id. */
   readonly scanId: string;
-  /** The name that it was asked for by. */
+  /** The name that the user gave for the server; `null`: an address was given. */
   readonly requestedAs: string | null;
   /** Every protocol of the program, in order of rank. Default: PROTOCOLS. */
   readonly allProtocols?: readonly Protocol[];
 }
 
 /**
- * Merges answers into a row, and classifies it.
+ * Merges replies into one record, and classifies the server.
  *
- * @param answers At least one, in any order.
+ * @param answers At least one reply, in any order.
  *
- * @example Query knows the players, RakNet the name
+ * @example The players come from Query, the name from RakNet
  * ```ts
  * import { mergeReplies } from "blocksweep/scan";
  * import { assertEquals } from "@std/assert";
  *
- * const said = (columns: object) => ({ columns, flags: [], facts: {} });
+ * const statementOf = (columns: object) => ({ columns, flags: [], facts: {} });
  * const row = mergeReplies([
- *   { protocol: "query", statement: said({ name: "B", players_online: 4 }) },
- *   { protocol: "raknet", statement: said({ name: "A", players_online: 3 }) },
+ *   { protocol: "query", statement: statementOf({ name: "B", players_online: 4 }) },
+ *   { protocol: "raknet", statement: statementOf({ name: "A", players_online: 3 }) },
  * ], {
  *   endpoint: { address: 0x7f000001, port: 19132 },
  *   seenAt: 0,
@@ -78,7 +78,7 @@ export function mergeReplies(answers: readonly ProtocolReply[], context: RowCont
   const { allProtocols = PROTOCOLS } = context;
   const ordered = whole.length < 2 ? whole : inOrder(whole, allProtocols);
   const record = emptyRecord(context.endpoint, context.seenAt);
-  // One laid over the other, from the last to the first: what is laid last counts.
+  // Protocols of higher rank are written later and overwrite the columns of the others.
   for (let i = ordered.length - 1; i >= 0; i--) lay(record, ordered[i].statement.columns);
   for (let i = ordered.length - 1; i >= 0 && ordered.length > 1; i--) {
     const own = allProtocols.find(({ name }) => name === ordered[i].protocol)?.fillsFirst;
@@ -100,7 +100,7 @@ export function mergeReplies(answers: readonly ProtocolReply[], context: RowCont
   return Object.assign(record, classify(record));
 }
 
-/** Answers in order of rank; those of protocols that nobody ranked come last. */
+/** Replies in order of rank; unknown protocols last. */
 function inOrder(answers: ProtocolReply[], protocols: readonly Protocol[]): ProtocolReply[] {
   const names = rankedNames(protocols);
   const rank = ({ protocol }: ProtocolReply) =>
@@ -108,7 +108,7 @@ function inOrder(answers: ProtocolReply[], protocols: readonly Protocol[]): Prot
   return answers.sort((a, b) => rank(a) - rank(b));
 }
 
-/** Puts what is known, of all columns or of these, into a record. */
+/** Copies the columns that are not null, all or only these, into a record. */
 function lay(
   record: ServerRecord,
   columns: Partial<ServerRecord>,
@@ -130,12 +130,12 @@ function disagreements(answers: readonly ProtocolReply[]): string[] {
   }).map(([, flag]) => flag);
 }
 
-/** Some software writes `v1.21.50`, for the same version. */
+/** A version without its leading `v`: some software writes `v1.21.50` for `1.21.50`. */
 function comparable(value: unknown): unknown {
   return typeof value === "string" ? value.replace(/^v(?=\d)/, "") : value;
 }
 
-/** Milliseconds to three places: no clock tells more, and a sum of floats shows sixteen. */
+/** Milliseconds rounded to microseconds, the resolution of the clocks. */
 function inMicroseconds(ms: number | null): number | null {
   return ms === null ? null : Math.round(ms * 1000) / 1000;
 }

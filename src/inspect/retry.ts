@@ -1,5 +1,5 @@
 /**
- * Asking one protocol of one server, as often as it takes.
+ * Queries one server in one protocol, and repeats the exchange after a failure.
  *
  * @module
  */
@@ -15,41 +15,41 @@ import type { Protocol } from "../protocols/protocol.ts";
 import type { Outcome } from "../core/record.ts";
 import { converse, type ConverseOptions } from "./converse.ts";
 
-/** What holds for all servers. */
+/** Retries, clock and cancellation, shared by all servers. */
 export interface RetryLimits {
   /** How often an exchange, and in it a handshake, is repeated. */
   readonly retries: number;
   /** The clock. */
   readonly clock: Clock;
-  /** Ends attempts early. */
+  /** Cancels the exchanges. */
   readonly signal: AbortSignal;
-  /** 63 bits that nobody can guess, new with every call. */
+  /** Returns 63 unpredictable bits, new for each call. */
   readonly nonce: () => bigint;
-  /** What others know of a shortage of descriptors, for sockets of their own. Default: nothing. */
+  /** Shared state of a shortage of descriptors. Default: none. */
   readonly shortage?: Shortage;
 }
 
-/** How one protocol of one server is asked. */
+/** Options of a query to one server in one protocol. */
 export interface RetryOptions extends Pick<ConverseOptions, "timeoutMs" | "forbids"> {
   /** The server. */
   readonly endpoint: Endpoint;
-  /** Opens a conversation with it. */
+  /** Opens a link to the server. */
   readonly link: () => Link | Promise<Link>;
   /** Whether the link's socket serves nothing else. */
   readonly exclusive: boolean;
-  /** The name under which it was asked for, where there is one. */
+  /** The name that the user gave for the server. */
   readonly requestedAs?: string | null;
-  /** Whether only what a status needs is asked. */
+  /** Whether only the requests that a status needs are sent. */
   readonly statusOnly?: boolean;
-  /** What the first exchange may start from. */
+  /** State from an earlier reply, such as a token, with which the first exchange may start. */
   readonly known?: unknown;
-  /** Whether a server that does not answer the first question is left alone. */
+  /** Whether the query ends without a retry when the first request has no reply. */
   readonly leavesMute: boolean;
-  /** Whether the last exchange may settle for less than a full status. Default: yes. */
+  /** Whether the last exchange may return an incomplete status. Default: yes. */
   readonly settles?: boolean;
 }
 
-/** Whole exchanges, until one is answered. */
+/** Repeats whole exchanges until one returns a status. */
 export async function queryWithRetries<S>(
   protocol: Protocol<S>,
   { link, known, timeoutMs, forbids, leavesMute, settles = true, ...context }: RetryOptions,
@@ -74,7 +74,7 @@ export async function queryWithRetries<S>(
   }
 }
 
-/** A link; `undefined` where the machine stays short of descriptors for it. */
+/** Opens a link; `undefined` while no descriptor is free. */
 async function linkUnlessShort(
   link: RetryOptions["link"],
   patience: ShortageRetryOptions,
@@ -83,7 +83,7 @@ async function linkUnlessShort(
   return open === "exhausted" ? undefined : open;
 }
 
-/** Whether an exchange failed for lack of descriptors: that says nothing about the server. */
+/** Whether an exchange failed for lack of descriptors, and not because of the server. */
 export function isExhausted(outcome: Outcome<unknown>): boolean {
   return outcome.kind === "noReply" && outcome.why === "exhausted";
 }

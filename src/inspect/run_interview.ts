@@ -1,5 +1,5 @@
 /**
- * Interviewing one endpoint: what {@linkcode Interview} decides is sent, at its time, over sockets.
+ * Interviews one endpoint: carries out the decisions of {@linkcode Interview} over sockets.
  *
  * @module
  */
@@ -13,70 +13,70 @@ import { type Ended, Interview, type InterviewPlan, type Step } from "./intervie
 import type { ProtocolReply } from "./merge.ts";
 import { verifyServer } from "./verify_joinable.ts";
 
-/** How to reach an endpoint. */
+/** Functions that open links to an endpoint. */
 export interface InterviewLinks {
-  /** Opens a conversation on a socket that others use too. Default: each has a socket of its own. */
+  /** Opens a link on a shared socket. Default: each link has its own socket. */
   readonly shared?: () => Link | Promise<Link>;
-  /** Opens a conversation on a socket of its own. */
+  /** Opens a link on its own socket. */
   readonly exclusive: () => Link | Promise<Link>;
   /**
-   * Opens a conversation over TCP, which bounds its time by itself. Default: none is held.
+   * Opens a link over TCP, which has its own timeouts. Default: TCP protocols are not sent.
    *
-   * @param connectMs How long the connection may take to open; `undefined`: as usual.
+   * @param connectMs Timeout for opening the connection, milliseconds; `undefined`: the default.
    */
   readonly stream?: (protocol: string, connectMs: number | undefined) => Link | Promise<Link>;
 }
 
-/** How to hold an interview. */
+/** Options of an interview. */
 export interface RunInterviewOptions extends RetryLimits {
-  /** Who is asked. */
+  /** The endpoint that is interviewed. */
   readonly endpoint: Endpoint;
-  /** How to reach it. */
+  /** Functions that open links to the endpoint. */
   readonly links: InterviewLinks;
-  /** The name under which it was asked for. */
+  /** The name that the user gave for the endpoint. */
   readonly requestedAs?: string | null;
-  /** Whether streams are asked only what a status needs. Default: no. */
+  /** Whether TCP protocols send only the requests that a status needs. Default: no. */
   readonly statusOnly?: boolean;
-  /** Whether protocols find out if a server that answered can be used. Default: no. */
+  /** Whether it is verified that a server accepts connections. Default: no. */
   readonly verify?: boolean;
-  /** The status that the sighted protocol has brought already. */
+  /** The status from the sighting. */
   readonly opening?: { readonly status: unknown; readonly raw?: Uint8Array };
-  /** What the first exchange in a protocol may start from. Default: nothing. */
+  /** State with which the first exchange in a protocol may start. Default: none. */
   readonly startOf?: (protocol: Protocol) => unknown;
   /**
-   * Whether an exchange that {@linkcode startOf} did not help is begun anew beside those that retries
-   * allow. Default: no.
+   * Whether an exchange that fails with the state from {@linkcode startOf} is repeated without it,
+   * in addition to the retries. Default: no.
    */
   readonly restarts?: boolean;
-  /** Whether a reply asks scanners to stay away: then nothing more is sent. Default: none does. */
+  /** Whether a reply is an opt-out, after which nothing more is sent. Default: no reply is. */
   readonly optsOut?: (answer: ProtocolReply) => boolean;
   /** Whether the address has opted out meanwhile. Default: no. */
   readonly optedOut?: () => boolean;
-  /** Whether a datagram has come from the endpoint besides, which suppresses some protocols. */
+  /** Whether a datagram outside the interview, from this endpoint, suppresses some protocols. */
   readonly replied?: () => boolean;
-  /** Told of every status. */
+  /** Called for every status. */
   readonly onStatus?: (protocol: Protocol, status: unknown) => void;
 }
 
-/** What an interview found. */
+/** The result of an interview. */
 export interface InterviewResult {
-  /** What each protocol said. */
+  /** The reply of each protocol. */
   readonly answers: readonly ProtocolReply[];
-  /** Round trip, milliseconds; `null` when it could not be told. */
+  /** Round trip, milliseconds; `null` when it was not measured. */
   readonly latencyMs: number | null;
-  /** How every protocol went that was sent, in that order. */
+  /** The outcome of each protocol that was sent, in the order of sending. */
   readonly outcomes: readonly { readonly protocol: string; readonly outcome: Outcome<unknown> }[];
-  /** Protocols that were not sent, for the endpoint's sake. */
+  /** Protocols that were suppressed. */
   readonly suppressed: readonly string[];
-  /** Why it ended early. */
+  /** Why the interview ended early; `undefined` when it did not. */
   readonly ended: Ended | undefined;
-  /** Whether something was cut off, or not sent, because all had to end or descriptors were short. */
+  /** Whether exchanges were cancelled, or left out for lack of descriptors. */
   readonly cut: boolean;
-  /** Whether something was not sent because no descriptor could be had for it. */
+  /** Whether a protocol was not sent because no descriptor was free. */
   readonly exhausted: boolean;
 }
 
-/** Interviews an endpoint. */
+/** Sends the protocols to an endpoint one after the other, and collects their replies. */
 export async function runInterview(
   plan: InterviewPlan,
   options: RunInterviewOptions,
@@ -104,7 +104,7 @@ export async function runInterview(
   return conversation.found;
 }
 
-/** An interview under way. */
+/** A running interview. */
 class Conduct {
   readonly #answers: ProtocolReply[] = [];
   readonly #outcomes: { protocol: string; outcome: Outcome<unknown> }[] = [];
@@ -128,7 +128,7 @@ class Conduct {
     };
   }
 
-  /** Takes a step, and what comes of it. */
+  /** Runs one step and records its outcome. */
   async ask(step: Step): Promise<void> {
     const { protocol, looks, medium } = step;
     const { signal } = this.options;
@@ -144,7 +144,7 @@ class Conduct {
     if (outcome.kind === "replied") await this.take(protocol, outcome, looks);
   }
 
-  /** Takes a status. */
+  /** Records the status of a protocol. */
   async take(
     protocol: Protocol,
     { status, raw }: { readonly status: unknown; readonly raw?: Uint8Array },
@@ -163,7 +163,7 @@ class Conduct {
     this.#answers.push(stays ? await this.#verified(protocol, answer, status) : answer);
   }
 
-  /** An answer with what its protocol finds out on request. */
+  /** A reply with the result of a verification, if one is wanted. */
   async #verified(
     protocol: Protocol,
     answer: ProtocolReply,
@@ -177,7 +177,7 @@ class Conduct {
     return verified.answer;
   }
 
-  /** An exchange that starts from what is known; where that does not serve, another from anew. */
+  /** Runs an exchange with the known state; if that fails, runs another one without it. */
   async #exchange(step: Step, tap: Tap): Promise<Outcome<unknown>> {
     const { startOf, restarts } = this.options;
     const known = startOf?.(step.protocol);
@@ -197,7 +197,7 @@ class Conduct {
     const { endpoint, links, requestedAs, statusOnly, replied } = this.options;
     const { shared, exclusive, stream } = links;
     const useShared = medium === "shared" && shared !== undefined;
-    // The others open no descriptor here, so that their links are no sign that there are some.
+    // Other links need no new descriptor, so their success does not end a shortage.
     const opens = medium !== "stream" && !useShared;
     return queryWithRetries(protocol, {
       endpoint,
@@ -210,7 +210,7 @@ class Conduct {
           ? await stream!(protocol.name, timeoutMs)
           : tap.on(await (useShared ? shared() : exclusive())),
       exclusive: !useShared,
-      timeoutMs: medium === "stream" ? Infinity : timeoutMs!, // the link bounds a stream's
+      timeoutMs: medium === "stream" ? Infinity : timeoutMs!, // streams have their own timeouts
       forbids: protocol.suppressedBy === undefined
         ? undefined
         : (datagram) =>
@@ -219,16 +219,16 @@ class Conduct {
   }
 }
 
-/** Notes what goes over the links of one protocol. */
+/** Records the datagrams on the links of one protocol. */
 class Tap {
-  /** Whether a datagram came. */
+  /** Whether a datagram was received. */
   heard = false;
-  /** When the last one left, if none came since. */
+  /** When the last datagram was sent, if none was received since, milliseconds of the clock. */
   unansweredAt: number | undefined;
 
   constructor(private readonly options: Pick<RunInterviewOptions, "clock">) {}
 
-  /** The same link, listened to. */
+  /** Wraps a link to record its datagrams. */
   on(link: Link): Link {
     return {
       send: async (datagram) => {

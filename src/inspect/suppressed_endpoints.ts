@@ -16,7 +16,7 @@ export class SuppressedEndpoints {
   readonly #endpoints: EndpointSet;
   #unproven = 0;
 
-  /** @param seed 32 bits that nobody can guess. */
+  /** @param seed 32 unpredictable bits. */
   constructor(seed: number) {
     this.#endpoints = new EndpointSet(seed);
   }
@@ -32,7 +32,7 @@ export class SuppressedEndpoints {
     return this.#endpoints.has(endpoint);
   }
 
-  /** The same of a target in a batch. */
+  /** Whether a target in a batch is suppressed. */
   hasAt(endpoints: Endpoints, i: number): boolean {
     return this.#endpoints.hasAt(endpoints, i);
   }

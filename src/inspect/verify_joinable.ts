@@ -1,5 +1,5 @@
 /**
- * Asking a server that has answered whether it can be used, where the user wants to know.
+ * Verifies, on the user's request, that a server that replied accepts connections.
  *
  * @module
  */
@@ -11,31 +11,31 @@ import type { RetryLimits } from "./retry.ts";
 import { converse } from "./converse.ts";
 import type { ProtocolReply } from "./merge.ts";
 
-/** Who is asked, and how. */
+/** Options of a verification. */
 export interface Verification {
   /** The server. */
   readonly endpoint: Endpoint;
-  /** Opens a conversation with it, on a socket that serves nothing else. */
+  /** Opens a link to the server on a socket that serves nothing else. */
   readonly link: () => Link | Promise<Link>;
-  /** How long to wait for an answer, milliseconds. */
+  /** Timeout for each reply, milliseconds. */
   readonly timeoutMs: number;
 }
 
-/** What came of a verification. */
+/** The result of a verification. */
 export interface Verified {
-  /** The answer with what was found out in it. */
+  /** The reply, with the result in its statement. */
   readonly answer: ProtocolReply;
   /** Whether the verification was cut short. */
   readonly cut: boolean;
-  /** Whether it was cut short because no descriptor could be had for it. */
+  /** Whether the verification was cut short because no descriptor was free. */
   readonly exhausted?: boolean;
 }
 
 /**
- * Lets a protocol verify a server, once.
+ * Verifies a server once in one protocol.
  *
- * @param answer What the server said.
- * @param status The same before it became a statement.
+ * @param answer The server's reply.
+ * @param status The decoded status of the reply.
  */
 export async function verifyServer(
   protocol: Protocol,
@@ -56,14 +56,14 @@ export async function verifyServer(
     clock,
     signal,
   });
-  if (signal.aborted) return { answer, cut: true }; // silence proves nothing then
+  if (signal.aborted) return { answer, cut: true }; // a cancelled exchange proves nothing
   const found: Statement = outcome.kind === "replied"
     ? outcome.status
     : { columns: {}, flags: ["verifyMalformed"], facts: {} };
   return { answer: { ...answer, statement: joined(answer.statement, found) }, cut: false };
 }
 
-/** A statement with the findings in it. */
+/** A statement with the columns, flags and facts of another one added. */
 function joined(statement: Statement, found: Statement): Statement {
   return {
     columns: { ...statement.columns, ...found.columns },

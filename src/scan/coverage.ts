@@ -1,6 +1,6 @@
 /**
- * Who was asked in a scan that ran to its end: what a list of servers needs to tell those that fell
- * silent from those that nobody asked.
+ * The coverage of a complete scan: the endpoints and protocols that it probed. With the coverage, a
+ * database distinguishes servers that did not reply from servers that were not probed.
  *
  * @module
  */
@@ -12,13 +12,13 @@ import { TargetSpace } from "../targets/space.ts";
 import { knownPlans } from "./inspect_stage/known_server_plan.ts";
 import type { ScanSelection } from "./scan_setup.ts";
 
-/** What of a scan's options says whom it asks. */
+/** The options of a scan that determine its coverage. */
 export interface CoverageOptions extends ScanSelection {
   /** Addresses of hosts that flooded, as text: their replies may not have been read. */
   readonly flooding?: readonly string[];
   /** Protocols of which floods disturbed all passes: replies may have been lost. Default: none. */
   readonly disturbed?: readonly string[];
-  /** Whether floods disturbed any pass: replies in interviews beside it may have been lost. */
+  /** Whether floods disturbed any pass: replies in concurrent interviews may have been lost. */
   readonly interviewsDisturbed?: boolean;
   /** Whether replies in protocols that echo nothing were omitted. Default: none were. */
   readonly omitted?: boolean;
@@ -31,35 +31,35 @@ export interface ScanCoverage {
   /**
    * Whether an endpoint was probed in one of these protocols; with an empty list, in any protocol.
    *
-   * A protocol that only follows others does not count: its absence says nothing. A server that the
-   * scan knew before was asked when all of them were, but for those that others suppress. A server
-   * whose reply in one of them may have been lost in a flood does not count.
+   * A protocol that is only sent as a follow-up does not count as probed. A server that was known
+   * before the scan counts when all these protocols were sent, suppressed ones excepted. A server
+   * whose reply in one of these protocols may have been lost in a flood does not count.
    */
   readonly includes: (address: Address, port: number, protocols: readonly string[]) => boolean;
 }
 
-/** Who is asked with these options. */
-export function coverageOf(asking: CoverageOptions): ScanCoverage {
-  const { addresses, protocols, ports, optedOut, allProtocols } = asking.targets;
-  const shy = new AddressSet(optedOut);
-  const flooding = new Set(asking.flooding);
-  const disturbed = new Set(asking.disturbed);
-  const plans = knownPlans(asking.targets);
+/** The coverage of a complete scan with these options. */
+export function coverageOf(options: CoverageOptions): ScanCoverage {
+  const { addresses, protocols, ports, optedOut, allProtocols } = options.targets;
+  const excluded = new AddressSet(optedOut);
+  const flooding = new Set(options.flooding);
+  const disturbed = new Set(options.disturbed);
+  const plans = knownPlans(options.targets);
   const spaces = protocols.map(({ name, probe }) => {
     const segments = segmentsOf(addresses, (bits) => ports(name, bits));
-    const space = new TargetSpace(segments, asking.order);
-    return { name, space, unsure: asking.omitted && probe?.macMask === 0 };
+    const space = new TargetSpace(segments, options.order);
+    return { name, space, unsure: options.omitted && probe?.macMask === 0 };
   });
   return {
     ranges: addresses.groups.flatMap(({ addresses }) => [...addresses]),
     includes: (address, port, spoken) => {
-      if (shy.has(address)) return false;
+      if (excluded.has(address)) return false;
       if (flooding.size > 0 && flooding.has(formatAddress(address))) return false;
       const plan = plans.get(endpointKey({ address, port }));
       const reached = spaces.filter(({ space }) => space.has({ address, port }));
       const maySpeak = (name: string) => spoken.length === 0 || spoken.includes(name);
       const mayBeLost = plan?.interviewed
-        ? asking.interviewsDisturbed
+        ? options.interviewsDisturbed
         : reached.some(({ name }) => disturbed.has(name) && maySpeak(name));
       if (mayBeLost) return false;
       const sure = reached.filter(({ unsure }) => !unsure);

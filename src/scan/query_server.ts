@@ -1,5 +1,5 @@
 /**
- * Asking one server, without a sweep.
+ * Queries one server without a sweep.
  *
  * @module
  */
@@ -15,44 +15,44 @@ import type { Protocol } from "../protocols/protocol.ts";
 import type { ServerRecord } from "../core/record.ts";
 import { requestText, type Service } from "../targets/srv.ts";
 
-/** How to ask. */
+/** Options of a query to one server. */
 export interface QueryServerOptions extends RetryLimits {
   /** The protocols to try, in order. */
   readonly protocols: readonly Protocol[];
   /** Every protocol of the program, in order of rank. Default: PROTOCOLS. */
   readonly allProtocols?: readonly Protocol[];
-  /** Protocols to try when one of those has answered. Default: none. */
+  /** Protocols to send after a reply in one of `protocols`. Default: none. */
   readonly followUps?: readonly Protocol[];
-  /** How long to wait for an answer, milliseconds. */
+  /** Timeout for each reply, milliseconds. */
   readonly timeoutMs: number;
-  /** Opens a socket on a port of its own. */
+  /** Opens a socket on an ephemeral port. */
   readonly open: (family: 4 | 6) => DatagramSocket;
   /** Opens connections. */
   readonly dialer: Dialer;
-  /** How patient connections are. Default: as real clients. */
+  /** Timeouts and size limit of connections. Default: those of real clients. */
   readonly streamLimits?: StreamLimits;
-  /** Whether it is found out if a connection to the server can be opened. Default: no. */
+  /** Whether it is verified that the server accepts connections. Default: no. */
   readonly verify?: boolean;
-  /** The name under which the server was asked for. */
+  /** The name that the user gave for the server; `null`: an address was given. */
   readonly requestedAs: string | null;
-  /** Where an SRV record of that name led, when that is why the endpoint is asked. */
+  /** The SRV record of that name, if the endpoint comes from one. */
   readonly service?: Service;
-  /** The scan's name for the row. */
+  /** The scan's id for the record. */
   readonly scanId: string;
 }
 
-/** What came of asking one server. */
+/** The result of a query to one server. */
 export interface QueriedServer extends Pick<InterviewResult, "outcomes" | "suppressed"> {
-  /** The row; `undefined` when nothing answered. */
+  /** The server's record; `undefined` when no protocol had a reply. */
   readonly record: ServerRecord | undefined;
 }
 
-/** At most so many datagrams a second to the server. */
+/** Rate limit, packets per second to the server. */
 const HOST_RATE = 5;
 
 /**
- * Asks one endpoint every protocol, one after the other. Before a protocol that is suppressed for the
- * speakers of another, that one is asked too, though no row may come of it.
+ * Queries one endpoint in every protocol, one by one. A suppressible protocol is sent after
+ * a probe in its suppressor, even if the suppressor is not among the protocols of the options.
  */
 export async function queryServer(
   endpoint: Endpoint,

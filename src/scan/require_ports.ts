@@ -1,5 +1,5 @@
 /**
- * Finding out that a protocol would be asked nowhere.
+ * Rejects a selected protocol without a port to probe.
  *
  * @module
  */
@@ -8,10 +8,10 @@ import type { Protocol } from "../protocols/protocol.ts";
 import { segmentsOf, type Targets } from "../targets/compose.ts";
 
 /**
- * Checks that there is a port to ask for every protocol that has no usual one.
+ * Checks that every protocol has a port to probe on every target.
  *
- * @param how How a user names ports.
- * @throws InputError for the first protocol that has none on some target.
+ * @param how Text for the error: how a user selects ports.
+ * @throws InputError for the first protocol without a port on some target.
  */
 export function requirePorts(
   targets: Targets,

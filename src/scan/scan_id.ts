@@ -1,11 +1,11 @@
 /**
- * The name of a scan.
+ * The id of a scan.
  *
  * @module
  */
 
 /**
- * A UUIDv7 (RFC 9562): 48 bits of time, then random bits, so that names sort by time.
+ * A UUIDv7 (RFC 9562): 48 bits of time, then random bits, so that ids sort by time.
  *
  * @param wall Milliseconds since 1970.
  * @param random Ten random bytes.
@@ -30,7 +30,7 @@ export function uuidv7(wall: number, random: Uint8Array): string {
 }
 
 /**
- * When a scan began, as its name says: Unix milliseconds.
+ * When a scan began, read from its id: Unix milliseconds.
  *
  * @example
  * ```ts

@@ -1,5 +1,5 @@
 /**
- * Who asked to be left alone: whole addresses.
+ * The addresses that opted out. An opt-out applies to all ports of an address.
  *
  * @module
  */
@@ -17,16 +17,16 @@ export class OptedOutAddresses {
   readonly #since: EndpointSet;
 
   /**
-   * Starts with those of before.
+   * Starts with the addresses that opted out before the scan.
    *
-   * @param seed 32 bits that nobody can guess.
+   * @param seed 32 unpredictable bits.
    */
   constructor(before: Iterable<Range>, seed: number) {
     this.#before = new AddressSet(before);
     this.#since = new EndpointSet(seed);
   }
 
-  /** Adds one. */
+  /** Adds an address that opted out. */
   add(address: Address): void {
     this.#since.add({ address, port: WHOLE_HOST });
   }
@@ -36,7 +36,7 @@ export class OptedOutAddresses {
     return this.#since.has({ address, port: WHOLE_HOST }) || this.#before.has(address);
   }
 
-  /** The same of a target in a row. */
+  /** Whether the address of a target in a batch opted out. */
   hasAt(targets: Endpoints, i: number): boolean {
     return this.#since.hasAt(targets, i, WHOLE_HOST) || this.#before.hasAt(targets, i);
   }

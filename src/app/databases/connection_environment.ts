@@ -1,5 +1,5 @@
 /**
- * What opening a list takes from around the program: paths, and passwords.
+ * Paths and passwords from the environment, for connections to databases.
  *
  * @module
  */
@@ -10,10 +10,10 @@ import type { GivenOptions, OptionForm } from "../settings/given_options.ts";
 import { env, userPath } from "../environment.ts";
 
 /**
- * What this process gives to connections: paths as the user means them, and the password from
+ * The connection options of this process: paths relative to the user's folder, and the password from
  * PGPASSWORD, then PGPASSFILE or ~/.pgpass.
  *
- * @param tell Told of a file of passwords that is passed over.
+ * @param tell Receives a line when a password file is ignored.
  */
 export function connectionEnvironment(tell: (line: string) => void): ConnectionEnvironment {
   return { resolve: userPath, password: (place) => readPassword(place, tell) };

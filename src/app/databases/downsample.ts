@@ -11,14 +11,14 @@ import { type ConnectionEnvironment, openExisting } from "../../store/open_store
 import { withDatabaseErrors } from "../../store/store.ts";
 import { countOf } from "../../core/quantities.ts";
 
-/** Between two transactions others may write, and polls go on, milliseconds. */
+/** Pause between two transactions, in which other programs may write and polls go on, milliseconds. */
 const PAUSE_MS = 10;
 
 /**
  * Prunes a database.
  *
  * @param signal Ends it early.
- * @returns What there is to say of it.
+ * @returns A line that describes the result.
  * @throws StoreError
  */
 async function downsample(
@@ -67,7 +67,7 @@ export async function keepDownsampled(
 /**
  * Prunes a database over a connection of its own.
  *
- * @returns What there is to say of it.
+ * @returns A line that describes the result.
  */
 export async function downsampleOnce(
   place: DatabaseLocation,

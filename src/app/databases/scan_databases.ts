@@ -26,18 +26,18 @@ import { downsampleOnce } from "./downsample.ts";
 import { type ScanSettings } from "../settings/scan_settings.ts";
 import { type NamedTargets } from "../targets/find_targets.ts";
 
-/** The databases of a scan: where they are, and when a silent server counts as offline. */
+/** The databases of a scan, and when an unresponsive server counts as offline. */
 export interface DatabasePlan {
-  /** Where. */
+  /** Paths and URLs of the databases. */
   readonly places: readonly DatabaseLocation[];
-  /** After how many scans without an answer. */
+  /** Number of scans in a row without a reply after which a server is offline. */
   readonly downAfter: number;
   /** How long all observations are kept, milliseconds. Default: for ever. */
   readonly keepMs?: number;
 }
 
 /**
- * What the options say about databases.
+ * The databases that the options name.
  *
  * @throws InputError for a URL that cannot be read.
  */
@@ -54,10 +54,10 @@ export function planDatabases(
 
 /** How much may wait for a database, bytes, and how long the end of a scan waits for it. */
 const SPILL = { maxBytes: 256 * 2 ** 20, maxWaitMs: 30_000 };
-/** A scan does not wait long for another program that writes to a database: rows are spilled. */
+/** Wait for a database that another program has locked. After this time rows go to the spill file. */
 const BUSY_MS = 250;
 
-/** Where rows of a scan wait: beside its files, or in the folder that it runs in. */
+/** The path of the spill file: beside the outputs of the scan, or in the current folder. */
 export function spillPath(files: readonly string[], scanId: string): string {
   const file = files.find((path) =>
     path !== "-" && parseDatabaseLocation(path)?.postgres === undefined
@@ -158,15 +158,15 @@ export class ScanDatabases implements AsyncDisposable {
     }
   }
 
-  /** Notes that an address opted out, to be written at the end. */
+  /** Records that an address opted out; written at the end. */
   optOut(address: Address): void {
     this.#optOuts.push({ address, at: Date.now() });
   }
 
   /**
-   * Notes that a scan begins.
+   * Records the start of a scan.
    *
-   * @param options What it was told, as JSON.
+   * @param options The options of the scan, as JSON.
    */
   async begin(scanId: string, at: number, shards: number, options: string): Promise<void> {
     const config = JSON.stringify(JSON.parse(options));
@@ -174,12 +174,12 @@ export class ScanDatabases implements AsyncDisposable {
   }
 
   /**
-   * Notes that it ended, and who did not answer.
+   * Records the end of the scan, and the servers that did not reply.
    *
    * @param part.since When it began, Unix milliseconds, its parts before an interruption included.
    * @param part.selection What it probed.
    * @param part.resumed Whether it went on from a checkpoint.
-   * @throws StoreError for one that does not take that; the others have it then.
+   * @throws StoreError for a database that cannot record this; the others have recorded it.
    */
   async end(
     state: ScanState,
@@ -204,7 +204,7 @@ export class ScanDatabases implements AsyncDisposable {
         probesSent: state.sent + tcp.sent,
         replies: Object.values(replies).reduce((sum, one) => sum + one, 0),
         found: state.written,
-        // Who goes on with --from does not know when the part before it began.
+        // With --from, the start of the earlier part of the scan is unknown.
         coverage: whole && (resumed || [...targets.answered].length === 0 && isFirst(order))
           ? coverageOf({
             ...selection,
@@ -230,7 +230,7 @@ export class ScanDatabases implements AsyncDisposable {
       try {
         await endAt(i);
       } catch (error) {
-        // The other databases are still to be ended. One that refuses is worse than one that is away.
+        // The other databases still have to record the end. A refusal is worse than an unavailable database.
         if (fault === undefined || unavailableReason(fault)) fault = error;
       }
     }
@@ -256,7 +256,7 @@ async function checkThere({ path, file, postgres }: DatabaseLocation): Promise<v
   );
 }
 
-/** What a database notes of an end: a scan that left something out may be resumed. */
+/** The state that a database records at the end: an incomplete scan may be resumed. */
 function stateOf({ reason }: ScanEnd): "finished" | "interrupted" | "failed" {
   if (reason === "failed") return reason;
   return reason === "interrupted" || reason === "incomplete" ? "interrupted" : "finished";

@@ -72,7 +72,7 @@ export function selectionOf(
 /** Rows that are written together. */
 const BATCH = 500;
 
-/** Writes the selected servers; says how many, and when the last of them was asked. */
+/** Writes the selected servers; returns their number, and when the last of them was probed. */
 export async function writeServers(
   database: Database,
   selection: ServerSelection,

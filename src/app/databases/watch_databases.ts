@@ -1,5 +1,5 @@
 /**
- * Lists that a watch reads, and keeps up to date.
+ * Databases that a watch reads and keeps up to date.
  *
  * @module
  */
@@ -16,14 +16,14 @@ import { Journal, type WatchCounts, type WatchRules } from "../../watch/mod.ts";
 import { Interrupted, onInterrupt } from "../interrupt_signals.ts";
 import { connectionEnvironment } from "./connection_environment.ts";
 
-/** How long the end of a watch waits for a list that takes nothing, milliseconds. */
+/** How long the end of a watch waits for an unavailable database, milliseconds. */
 const PATIENCE_MS = 10_000;
 
-/** Polls do not wait long for another program that writes to a list: it is tried again. */
+/** Wait for a database that another program has locked. After this time the write is tried again later. */
 const BUSY_MS = 250;
 
 /**
- * Opens a list, and waits as long as another program has it locked.
+ * Opens a database, and waits while another program has it locked.
  *
  * @throws Interrupted where Ctrl-C ends the wait; else as the opening function does.
  */
@@ -43,9 +43,9 @@ async function openFree(
   }
 }
 
-/** What the words and options of a watch say about databases. */
+/** The arguments and options of a watch that concern databases. */
 export interface NamedDatabases {
-  /** Words, those among them that name databases to watch. */
+  /** Arguments, some of which name databases to watch. */
   readonly words: readonly string[];
   /** Databases to write to. */
   readonly output: readonly string[];
@@ -53,7 +53,7 @@ export interface NamedDatabases {
   readonly protocol: readonly unknown[] | undefined;
 }
 
-/** The lists of a watch. */
+/** The databases of a watch. */
 export class WatchDatabases implements AsyncDisposable {
   readonly #all: Database[] = [];
   readonly #journals: Journal[] = [];
@@ -78,10 +78,10 @@ export class WatchDatabases implements AsyncDisposable {
   }
 
   /**
-   * Opens the lists among the words, which must exist.
+   * Opens the databases among the arguments. They must exist.
    *
-   * @param tell Told what goes wrong meanwhile.
-   * @throws InputError for the first that cannot be used, and for outputs that are no lists.
+   * @param tell Receives a line for each failure while the watch runs.
+   * @throws InputError for the first that cannot be used, and for outputs that are not databases.
    */
   static async open(
     named: NamedDatabases,
@@ -115,7 +115,7 @@ export class WatchDatabases implements AsyncDisposable {
   }
 
   /**
-   * Opens the lists of `--output`, which are created where they are missing.
+   * Opens the databases of `--output`. Missing ones are created.
    *
    * @throws InputError for the first that cannot be used.
    */
@@ -172,16 +172,16 @@ export class WatchDatabases implements AsyncDisposable {
    * Writes what is left, and that the watch ended.
    *
    * @param found How many servers were online at the end.
-   * @returns What to say of it.
+   * @returns Lines about failures, for the user.
    */
   async end(counts: WatchCounts, found: number): Promise<string[]> {
     const { scanId: id, downAfter } = this.rules;
-    const said: string[] = [];
+    const failures: string[] = [];
     for (const [i, database] of this.#all.entries()) {
       const journal = this.journals[i];
       await journal.close(PATIENCE_MS);
       if (journal.lost > 0) {
-        said.push(`blocksweep: ${database.name}: ${journal.lost} observations were lost`);
+        failures.push(`blocksweep: ${database.name}: ${journal.lost} observations were lost`);
       }
       if (journal.failing) continue;
       try {
@@ -191,10 +191,10 @@ export class WatchDatabases implements AsyncDisposable {
         });
       } catch (error) {
         if (!(error instanceof StoreError)) throw error;
-        said.push(`blocksweep: ${error.message}`); // the other databases are still to be ended
+        failures.push(`blocksweep: ${error.message}`); // the other databases still have to record the end
       }
     }
-    return said;
+    return failures;
   }
 
   /** Closes them. */

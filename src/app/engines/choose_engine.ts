@@ -1,6 +1,6 @@
 /**
  * Which engine sends and receives the datagrams of a scan: the fast one where it is granted, the
- * portable one everywhere else, and those that write frames of their own where the user says so.
+ * portable one everywhere else, and the engines that write frames only where the user names them.
  *
  * @module
  */
@@ -15,12 +15,12 @@ import type { DatagramSocket } from "../../net/socket.ts";
 export interface Engine {
   /** Its name. */
   readonly name: EngineName;
-  /** Which way its frames take, where it writes them. */
+  /** The route of its frames, if the engine writes frames. */
   readonly way?: string;
   /**
    * Opens a socket.
    *
-   * @param thread Sends its batches. Default: the program's own.
+   * @param thread The sender thread of its batches. Default: the main thread.
    * @throws Deno.errors.NotCapable; Error with what could not be done.
    */
   readonly open: (local: Endpoint, thread?: SendThread) => DatagramSocket;
@@ -32,7 +32,7 @@ export interface Engine {
   readonly startThread?: () => Promise<SendThread>;
 }
 
-/** An engine that was loaded; `"unsuited"`: it has no place here, for that reason. */
+/** A loaded engine; `"unsuited"`: the engine cannot be used here, for the given reason. */
 export type Loaded = Omit<Engine, "name"> | { readonly unsuited: string };
 
 const PORTABLE: Engine = { name: "portable", open: (local) => openSocket(local) };
@@ -46,7 +46,7 @@ export interface EngineGrounds {
   /** Whether a permission is granted without any limit. */
   readonly granted: (permission: "ffi" | "net") => boolean;
   /**
-   * Loads an engine, and looks whether it can run.
+   * Loads an engine, and checks whether it can run.
    *
    * @throws InputError for what the user has to put right; Error with what is missing.
    */
@@ -57,7 +57,7 @@ export interface EngineGrounds {
  * Chooses an engine.
  *
  * @param wanted The one that the user named, if any.
- * @param tell Told when one was wanted, and does not run here.
+ * @param tell Receives a line when the named engine does not run here.
  * @throws InputError when the named one cannot be used, with what has to be granted.
  */
 export async function chooseEngine(
@@ -94,7 +94,7 @@ export async function chooseEngine(
   return PORTABLE;
 }
 
-/** Which engines to try, in this order; where frames have no place, the system's sockets do. */
+/** The engines to try, in this order. Where frames cannot be sent, `udp` is used. */
 function candidates(wanted: EngineChoice | undefined): Exclude<EngineName, "portable">[] {
   if (wanted === FASTEST) return ["xdp", "packet", "udp"];
   return wanted === "packet" || wanted === "xdp" ? [wanted, "udp"] : ["udp"];
@@ -120,7 +120,7 @@ function missingFor({ os, arch, granted }: EngineGrounds): string | undefined {
   if (!granted("ffi")) {
     return "it needs --allow-ffi without a list, as the task fast has it: deno task fast TARGET...";
   }
-  // Its sockets are not the runtime's: they would not keep to a list of hosts.
+  // Deno does not check the sockets of FFI: a list of hosts in --allow-net would have no effect.
   return granted("net")
     ? undefined
     : "it would not keep to a limited --allow-net: grant --allow-net, or use --engine portable";

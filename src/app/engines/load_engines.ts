@@ -1,5 +1,5 @@
 /**
- * Loading the engines that need FFI: none of them is touched before it is chosen.
+ * Loads the engines that need FFI. No engine is imported before it is chosen.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import type { EngineName } from "./engine_names.ts";
 import { countOf } from "../../core/quantities.ts";
 import type { ScanSettings } from "../settings/scan_settings.ts";
 
-/** What holds for this process and these targets: nothing is asked for, and in a dry run nothing is sent. */
+/** The environment of this process for the choice of an engine. It prompts for no permission, and a dry run sends nothing. */
 export function groundsOf(targets: Targets, chosen: ScanSettings, isDry: boolean): EngineGrounds {
   return {
     ...{ os: Deno.build.os, arch: Deno.build.arch },

@@ -18,7 +18,7 @@ import type { ScanSettings } from "../settings/scan_settings.ts";
 /** The shared sockets by family. */
 export type Sockets = Record<4 | 6, DatagramSocket[]>;
 
-/** Opens the sockets before anything else: a port that is taken is found out in time. */
+/** Opens the sockets before anything else, so that a port in use is reported early. */
 export async function openScanSockets(
   targets: Targets,
   chosen: ScanSettings,
@@ -108,7 +108,7 @@ function openOne(engine: Engine, local: Endpoint, thread: SendThread | undefined
   }
 }
 
-/** The address of ours that is sent from: any, unless the user chose one. */
+/** The local source address: any, unless the user chose one. */
 export function localAddress({ sourceAddress }: ScanSettings, bits: 4 | 6): Address {
   if (sourceAddress === undefined) return bits === 4 ? 0 : 0n;
   if (family(sourceAddress) === bits) return sourceAddress;
@@ -118,8 +118,8 @@ export function localAddress({ sourceAddress }: ScanSettings, bits: 4 | 6): Addr
 }
 
 /**
- * Opens a socket that only takes a descriptor. It is of a family that the scan sends in: permission for
- * the other one may lack.
+ * Opens a socket to occupy a descriptor. The socket has an address family of the scan, because permission
+ * for the other family may be missing.
  */
 function descriptorTaker(targets: Targets, chosen: ScanSettings): () => DatagramSocket {
   const { sourceAddress } = chosen;
@@ -176,7 +176,8 @@ export function divide(left: number, wanted: number, files: number): Capacity {
 }
 
 /**
- * How many sockets may be open at once; says so where the system allows fewer connections than asked.
+ * The number of sockets that may be open at once. Where the system allows fewer connections than
+ * requested, a line reports it.
  *
  * @param files Descriptors that stay free for files.
  */

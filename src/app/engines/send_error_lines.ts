@@ -1,12 +1,12 @@
 /**
- * What it means when the system does not send.
+ * Lines that explain errors of sending.
  *
  * @module
  */
 import type { SendErrorKind } from "../../scan/sweep_stage/send_errors.ts";
 import { withCommas } from "../../core/quantities.ts";
 
-/** What an error of sending comes from, most likely, and what to do. */
+/** The most likely cause of an error of sending, and its remedy. */
 const REFUSALS: Readonly<Record<string, string>> = {
   EPERM: "a firewall of this machine drops them, likely by a rule for output: " +
     "see nft list ruleset, or iptables -S OUTPUT",
@@ -18,7 +18,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
   ENOBUFS: "the transmit queue has been full for a second: use a lower --rate",
 };
 
-/** What a shortage is of, by the code of its error, and what to do besides lowering the concurrency. */
+/** The scarce resource by error code, and the remedy besides a lower concurrency. */
 const SHORT: Readonly<Record<string, { readonly what: string; readonly remedy?: string }>> = {
   EMFILE: { what: "no file descriptors left", remedy: "raise the limit (ulimit -n)" },
   ENFILE: { what: "the system has no file descriptors left" },
@@ -28,16 +28,16 @@ const SHORT: Readonly<Record<string, { readonly what: string; readonly remedy?: 
 /**
  * Reports a shortage that has lasted for a second.
  *
- * @param waiting What waits for its end, in the plural.
+ * @param waiting What waits for the end of the shortage, in the plural.
  */
 export function shortageLine(waiting: string, code: string = "EMFILE"): string {
   return `${SHORT[code]?.what ?? "this machine is out of resources"} (${code}): ${waiting} wait`;
 }
 
 /**
- * Says an error that occurred for the first time.
+ * The line for an error that occurred for the first time.
  *
- * @returns `undefined` where there is nothing that the user should know now.
+ * @returns `undefined` when no line is due.
  */
 export function sendErrorLine(code: string, kind: SendErrorKind): string | undefined {
   if (kind === "short") {

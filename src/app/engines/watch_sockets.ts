@@ -1,5 +1,5 @@
 /**
- * How a watch asks: sockets, connections, limits.
+ * The sockets, connections and limits of a watch.
  *
  * @module
  */
@@ -21,22 +21,22 @@ import { shortageLine } from "./send_error_lines.ts";
 /** Datagrams a second to a host. */
 const HOST_RATE = 5;
 
-/** What the options say about asking. */
+/** The options of a watch that concern polling. */
 export interface PollingSettings {
   readonly protocols: readonly Protocol[];
   /** Every protocol of the program, in order of rank. Default: PROTOCOLS. */
   readonly allProtocols?: readonly Protocol[];
   readonly timeoutMs: number;
-  /** How patient connections are. */
+  /** Time limits of connections. */
   readonly limits: StreamLimits;
-  /** Polls at once, where the user says. */
+  /** Maximum of polls at once, if the user gave it. */
   readonly concurrency: number | undefined;
   readonly retries: number;
   /** Datagrams a second. */
   readonly rate: number | undefined;
 }
 
-/** The options that say how a watch polls. */
+/** The values of the command line that concern polling. */
 export interface PollingOptions {
   readonly protocol: readonly Protocol[] | undefined;
   /** Milliseconds. */
@@ -63,7 +63,7 @@ export function pollingSettings(
   };
 }
 
-/** What asks. */
+/** What polls the servers. */
 export interface PollingSockets {
   readonly poller: Poller;
   /** Its sockets, which have to listen. */
@@ -73,9 +73,9 @@ export interface PollingSockets {
 }
 
 /**
- * Opens what asks these servers.
+ * Opens the sockets that poll these servers.
  *
- * @param tell Told when sockets fail.
+ * @param tell Receives a line when a socket fails.
  */
 export async function openPollingSockets(
   servers: readonly WatchedServer[],
@@ -127,14 +127,14 @@ export async function openPollingSockets(
   return { poller, sockets, concurrency };
 }
 
-/** A server that is silent takes so long, and none has to wait for it, milliseconds. */
+/** Maximum duration of a poll of an unresponsive server, which must not delay others, milliseconds. */
 const SILENT_MS = 5000;
-/** Polls at once, at the most, where the user does not say. */
+/** Default maximum of polls at once. */
 const MOST = 4096;
-/** Descriptors that sockets, lists and metrics may need besides connections. */
+/** Descriptors that sockets, databases and metrics may need besides connections. */
 const SPARE_DESCRIPTORS = 128;
 
-/** How many polls there may be at once: each may need a descriptor of its own. */
+/** The maximum of polls at once: each may need a descriptor of its own. */
 async function concurrencyFor(
   servers: readonly WatchedServer[],
   { concurrency }: PollingSettings,
@@ -148,7 +148,7 @@ async function concurrencyFor(
   return Math.max(1, Math.min(most, left - SPARE_DESCRIPTORS));
 }
 
-/** Sockets whose buffers hold the replies of so many servers at once; one server needs one. */
+/** The number of sockets whose buffers can hold the replies of this many servers at once. */
 function openShared(open: () => DatagramSocket, concurrency: number): DatagramSocket[] {
   const first = open();
   const size = Math.min(concurrency, socketsFor(concurrency, first.receiveBuffer));

@@ -5,8 +5,8 @@
  * One request a connection: `GET` or `HEAD` of HTTP/1.0 or 1.1 (RFC 9110, RFC 9112). Bodies of
  * requests are not read.
  *
- * A server on loopback responds only to requests for loopback: a web page whose name leads there (DNS
- * rebinding) reads nothing.
+ * A server on loopback responds only to requests for loopback: a web page under a name that resolves to
+ * loopback (DNS rebinding) cannot read the response.
  *
  * @module
  */
@@ -19,14 +19,14 @@ export const MOST_CONNECTIONS = 32;
 export const REQUEST_MS = 10_000;
 /** How long the client has to close its end after the response, milliseconds. */
 const LINGER_MS = 1000;
-/** A connection that is older, milliseconds, gives way to a new one where there are too many. */
+/** Where there are too many connections, one older than this is closed for a new one, milliseconds. */
 const OLD_MS = 1000;
 /** Bytes of a request line and its headers. */
 const MOST_HEAD = 8192;
 /** How long to wait after a connection could not be accepted, milliseconds. */
 const RETRY_MS = 1000;
 
-/** What a client wants. */
+/** A parsed request. */
 export interface HttpRequest {
   /** `GET`, `POST`... */
   readonly method: string;
@@ -36,7 +36,7 @@ export interface HttpRequest {
   readonly host: string | undefined;
 }
 
-/** What it gets. */
+/** The response to a request. */
 export interface HttpResponse {
   readonly status: keyof typeof REASONS;
   readonly headers?: Readonly<Record<string, string>>;
@@ -59,7 +59,7 @@ export interface HttpServerOptions {
   readonly answer: (request: HttpRequest) => HttpResponse;
   /** The clock. */
   readonly clock: Clock;
-  /** Told why connections cannot be accepted, once for each time that it begins. */
+  /** Receives the reason why connections cannot be accepted, once at the start of each failure. */
   readonly onTrouble: (reason: string) => void;
 }
 
@@ -93,7 +93,7 @@ export class HttpServer implements AsyncDisposable {
         told = false;
       } catch (error) {
         if (signal.aborted) return;
-        if (!told) onTrouble((error as Error).message); // no descriptors, say: that passes
+        if (!told) onTrouble((error as Error).message); // for example no descriptors: a temporary failure
         told = true;
         await sleep(clock, RETRY_MS, signal);
       }
@@ -111,7 +111,7 @@ export class HttpServer implements AsyncDisposable {
     void this.#serve(conn).finally(() => this.#close(conn));
   }
 
-  /** Closes a connection: what is under way on it fails. */
+  /** Closes a connection: pending reads and writes on it fail. */
   #close(conn: Deno.TcpConn): void {
     if (this.#open.delete(conn)) conn.close();
   }
@@ -135,7 +135,7 @@ export class HttpServer implements AsyncDisposable {
     return host === undefined || !isLocal(this.listener.addr.hostname) || isLoopbackName(host);
   }
 
-  /** What comes of it in time; `undefined` where nothing does, or the client ends the connection. */
+  /** The result of a promise; `undefined` after a timeout or a failure. */
   async #within<T>(ms: number, work: Promise<T>): Promise<T | undefined> {
     const { promise, resolve } = Promise.withResolvers<undefined>();
     const cancel = this.options.clock.after(ms, () => resolve(undefined));
@@ -146,7 +146,7 @@ export class HttpServer implements AsyncDisposable {
     }
   }
 
-  /** Ends at once: nobody who reads slowly holds it up. */
+  /** Closes all connections at once, so that slow clients do not delay the shutdown. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#ended.abort();
     this.listener.close();

@@ -1,5 +1,5 @@
 /**
- * Serving numbers to those who collect them: `--metrics`.
+ * Serves metrics over HTTP: `--metrics`.
  *
  * @module
  */
@@ -22,7 +22,7 @@ const PAGE_MS = 1000;
  * Serves them under `/metrics` until it is disposed of.
  *
  * @param collect Called at most once a second.
- * @param onTrouble Told why connections cannot be accepted.
+ * @param onTrouble Receives the reason why connections cannot be accepted.
  * @throws InputError where it cannot listen; Deno.errors.NotCapable.
  */
 export function serveMetrics(

@@ -4,7 +4,7 @@
  * @module
  */
 
-/** One value, with what tells it apart from others of its family. */
+/** One value, with the labels that distinguish it within its family. */
 export interface Sample {
   /** The value; NaN where it is not known. */
   readonly value: number;

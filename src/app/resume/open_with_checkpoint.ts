@@ -1,5 +1,5 @@
 /**
- * Opening the outputs of a scan together with the checkpoint that speaks of them.
+ * Opens the outputs of a scan together with the checkpoint that records their positions.
  *
  * @module
  */
@@ -40,11 +40,11 @@ import type { Resumed } from "./read_resumed_scan.ts";
 export interface CheckpointPlace {
   /** Its path, as the user may type it. */
   readonly path: string;
-  /** Whether the user wants one: else a scan goes on without. */
+  /** Whether the user requested it. If not, the scan runs without a checkpoint where none can be written. */
   readonly named: boolean;
 }
 
-/** Where a scan keeps its checkpoint: beside its first file, unless the user says where. */
+/** The path of a scan's checkpoint: `--checkpoint`, or else a file beside the first output file. */
 export function checkpointPlace(
   named: string | undefined,
   outputs: readonly string[],
@@ -61,30 +61,30 @@ function isOrdinary(path: string): boolean {
   try {
     return Deno.statSync(userPath(path)).isFile;
   } catch {
-    return true; // opening it will say what is wrong
+    return true; // opening the file reports the error
   }
 }
 
 /** What is open while a scan runs. */
 export interface OpenedScan {
-  /** Where rows go. */
+  /** The sink of the rows. */
   readonly sinks: readonly Sink[];
   /** Servers that were written before. */
   readonly answered: readonly Endpoint[];
-  /** What keeps the checkpoint, if there is one. */
+  /** Writes the checkpoint, if there is one. */
   readonly writer: CheckpointWriter | undefined;
 }
 
 /** What keeping needs besides the outputs. */
 export interface OpenScanOptions extends OpenOutputsOptions {
   readonly outputs: readonly OutputPlan[];
-  /** Databases: a row that comes twice is there once. */
+  /** Databases, which hold a row once even if it is written twice. */
   readonly stores: readonly SpillingStore[];
   readonly state: ScanState;
   readonly from: Marks;
   readonly clock: Clock;
   readonly identity: ScanIdentity;
-  /** Tells the user what goes wrong: of a quiet scan too. */
+  /** Prints a warning, with `--quiet` too. */
   readonly warn: (line: string) => void;
 }
 
@@ -133,7 +133,7 @@ export async function openNewScan(
   return { sinks, answered, writer: undefined };
 }
 
-/** Leaves a list as it was found: one that was made just now is empty. */
+/** Closes the list of rows without a change, and removes the file if it is empty. */
 async function abandon(claimed: DiskFile, path: string): Promise<void> {
   const { length } = await claimed.read();
   await claimed[Symbol.asyncDispose]();
@@ -141,7 +141,8 @@ async function abandon(claimed: DiskFile, path: string): Promise<void> {
 }
 
 /**
- * A checkpoint that nobody asked for is no reason not to scan, unless another scan writes it.
+ * A checkpoint that the user did not request does not prevent the scan when it cannot be written,
+ * unless another scan writes to it.
  *
  * @returns Why it cannot be written, when that is the case.
  */
@@ -159,7 +160,7 @@ async function attempt<T>(
 }
 
 /**
- * Opens everything to go on with a scan, and cuts off what its checkpoint and its list do not know.
+ * Opens everything to resume a scan. Rows that the checkpoint and its list do not record are cut off.
  *
  * @throws InputError when an output is not what it was; Interrupted where the signal ends the wait for
  * the reader of a pipe.

@@ -1,5 +1,5 @@
 /**
- * Going on with a scan: what is read from its checkpoint, and what may be said anew.
+ * Reads the checkpoint of a scan to resume, and the options that the command line may change.
  *
  * @module
  */
@@ -20,7 +20,7 @@ import { userPath } from "../environment.ts";
 import type { Passes, Plan } from "../targets/scan_plan.ts";
 import { countOf, withCommas } from "../../core/quantities.ts";
 
-/** A scan to go on with. */
+/** A scan to resume. */
 export interface Resumed {
   /** Its checkpoint, as the user named it. */
   readonly path: string;
@@ -28,17 +28,17 @@ export interface Resumed {
   /** The list beside it. */
   readonly left: ResumedRows;
   readonly configuration: Configuration;
-  /** Its options, with those that were given anew. */
+  /** Its options, with the changes on the command line. */
   readonly given: GivenOptions;
 }
 
 /**
  * Reads what belongs to the checkpoint of a scan that is not done.
  *
- * @param line What was said besides.
+ * @param line The other options on the command line.
  * @param allowed The options of a scan.
  * @param allProtocols Every protocol of the program.
- * @throws InputError when it cannot be gone on with, or something else was said of the scan.
+ * @throws InputError when the scan cannot be resumed, or an option on the command line must not change.
  */
 export async function readResumed(
   path: string,
@@ -76,7 +76,7 @@ function readConfiguration(
   }
 }
 
-/** Checks what both the checkpoint and the configuration say: the scan, the seed, and the shard. */
+/** Checks that scan, seed and shard are equal in the checkpoint and in the configuration. */
 function checkIdentity(
   { scanId: id, given: { given } }: Configuration,
   { scanId, seed, shard }: Checkpoint,
@@ -100,9 +100,9 @@ function checkIdentity(
 }
 
 /**
- * The options of the scan, with those of the line that may be said anew.
+ * The options of the scan, with the changed options of the command line.
  *
- * @throws InputError that names all others, unless they say what the scan has.
+ * @throws InputError that names every option that must not change and differs from the scan's.
  */
 export function mergeFree(
   scan: GivenOptions,
@@ -170,7 +170,7 @@ function markFault(
   return `there ${passes}; the last position is ${sizes.length + 1}:0`;
 }
 
-/** What is gone on with, in a line. */
+/** A line that describes the resumed scan. */
 export function resumeLine({ path, checkpoint }: Resumed, rows: number, { passes }: Plan): string {
   const { marks, scanId, state, savedAt } = checkpoint;
   const stand = (["udp", "tcp"] as const).filter((one) => passes[one].sizes.length > 0).map(

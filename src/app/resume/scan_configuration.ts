@@ -1,5 +1,5 @@
 /**
- * All that a scan was told, in a form that outlives it: options, and what names came to.
+ * The configuration of a scan as a checkpoint stores it: options and resolved targets.
  *
  * @module
  */
@@ -41,17 +41,17 @@ import { userPath } from "../environment.ts";
 import type { ScanSettings } from "../settings/scan_settings.ts";
 import type { FoundTargets } from "../targets/find_targets.ts";
 
-/** What a scan was told. */
+/** The configuration of a scan. */
 export interface Configuration {
   /** The scan, UUIDv7: that of the checkpoint. */
   readonly scanId: string;
   /** The options, paths in full. */
   readonly given: GivenOptions;
-  /** What its words came to. */
+  /** The resolved targets. */
   readonly found: FoundTargets;
-  /** Servers that it took for answered when it began. */
+  /** Endpoints that counted as responders when the scan began. */
   readonly answered: readonly Endpoint[];
-  /** What the program made of that: see {@linkcode orderDigest}. */
+  /** Digest of the probe order: see {@linkcode orderDigest}. */
   readonly order: string;
 }
 
@@ -82,11 +82,11 @@ export function formatConfiguration(
 }
 
 /**
- * Reads what {@linkcode formatConfiguration} wrote, and somebody may have edited.
+ * Parses the text of {@linkcode formatConfiguration}, which may have been edited since.
  *
  * @param allowed The options of a scan.
  * @param allProtocols Every protocol that it may name.
- * @throws FieldError for the first field that is not as it must be.
+ * @throws FieldError for the first invalid field.
  */
 export function parseConfiguration(
   text: string,
@@ -179,7 +179,7 @@ function parseRange(text: string): Range | undefined {
   return { start, end: typeof last === "number" ? last + 1 : last + 1n };
 }
 
-/** Whether an option says what the scan is, and does not name it. */
+/** Whether an option is part of the scan's configuration, rather than the name of the scan. */
 function isKept({ onResume }: OptionForm): boolean {
   return onResume !== "forgotten";
 }
@@ -203,7 +203,7 @@ export function lastingOptions(
   return { words, given: lasting };
 }
 
-/** A path in full; `-` and the URL of a server are none. */
+/** An absolute path; `-` and the URL of a database server stay as they are. */
 export function fullPath(path: string): string {
   if (path === "-" || parseDatabaseLocation(path)?.postgres !== undefined) return path;
   return path.startsWith("sqlite:") ? `sqlite:${fullPath(path.slice(7))}` : resolve(userPath(path));

@@ -115,7 +115,7 @@ Deno.test("the password comes from the URL, the environment or a file, and is sh
         `# ours\n*:1:*:*:no\n*:${port}:*:lists:${escaped}\n`,
       );
       const open = await scan(bare, {});
-      assertStringIncludes(open.stderr, "others can read it");
+      assertStringIncludes(open.stderr, "other users can read it");
       assertEquals(open.code, 2);
       await Deno.chmod(`${folder}/.pgpass`, 0o600);
       const third = await scan(bare, {});
@@ -320,7 +320,7 @@ Deno.test("a watch goes on while its list is away, and writes what it saw when t
     "select count(*) as n from observations join scans on scans.id = scan_id where kind = 'watch'",
   );
   // Who speaks Query alone is polled for longer, and may not have answered by then.
-  const [, answered] = /(\d+) answered/.exec(stderr) ?? [];
+  const [, answered] = /(\d+) with a reply/.exec(stderr) ?? [];
   assert(Number(answered) >= 5, stderr);
   assertEquals(n, Number(answered));
 });

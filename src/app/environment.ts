@@ -7,7 +7,7 @@ import { resolve } from "node:path";
 import { InputError } from "../core/errors.ts";
 import { fileError, withoutCall } from "../sinks/file_errors.ts";
 
-/** The variables that the program reads, and what for. */
+/** The variables that the program reads, with their purposes. */
 export const ENVIRONMENT_VARIABLES = {
   NO_COLOR: "no colours, as `--no-color`; whatever its value",
   TERM: "`dumb`: no live table, no status line that is drawn in its place",
@@ -26,7 +26,7 @@ export function env(name: keyof typeof ENVIRONMENT_VARIABLES): string | undefine
   return state === "granted" ? Deno.env.get(name) : undefined;
 }
 
-/** A path as the user meant it: a task runs in the project's folder, wherever it was called. */
+/** A path relative to the user's folder: a task itself always runs in the project's folder. */
 export function userPath(path: string): string {
   const folder = env("INIT_CWD");
   return folder === undefined ? path : resolve(folder, path);
@@ -40,7 +40,7 @@ export function userPath(path: string): string {
 export async function readTextFile(path: string): Promise<string> {
   if (path === "-") return await new Response(Deno.stdin.readable).text();
   try {
-    // Some editors of Windows put a byte order mark in front, which JSON does not know.
+    // Some Windows editors write a byte order mark at the start, which is invalid in JSON.
     return (await Deno.readTextFile(userPath(path))).replace(/^\ufeff/, "");
   } catch (error) {
     if (error instanceof Deno.errors.NotCapable) throw error;
@@ -71,7 +71,7 @@ export function reason(error: unknown): string {
   return withoutCall((error as Error).message);
 }
 
-/** A word as a shell takes it. */
+/** A word, quoted for a shell where necessary. */
 export function quoteWord(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

@@ -37,7 +37,7 @@ export function outliveHangup(atTerminal: boolean = isAtTerminal()): void {
 }
 
 /**
- * Starts listening for SIGINT, and for SIGTERM and SIGHUP where there are such.
+ * Starts listening for SIGINT, and for SIGTERM and SIGHUP on systems that have them.
  *
  * @param onFirst Called at the first signal.
  * @param atTerminal Whether a terminal can go away. Default: whether standard input, output or error
@@ -65,7 +65,7 @@ export function onInterrupt(
   const handlers: [Deno.Signal, () => void][] = [["SIGINT", press]];
   if (Deno.build.os !== "windows") {
     handlers.push(["SIGTERM", press]);
-    // A terminal that goes away says so twice, by the system and by the shell: nobody is impatient.
+    // When a terminal closes, the system and the shell each send SIGHUP: the second is not a second Ctrl-C.
     if (atTerminal) handlers.push(["SIGHUP", begin]);
   }
   for (const [name, handler] of handlers) Deno.addSignalListener(name, handler);

@@ -1,5 +1,5 @@
 /**
- * The command line: finds the command, runs it, and turns what goes wrong into one line and an exit
+ * The command line: finds the command, runs it, and maps an error to one line and an exit
  * code.
  *
  * @module
@@ -56,7 +56,7 @@ export async function main(
   } catch (thrown) {
     const error = firstOf(thrown);
     if (error instanceof Interrupted) return EXIT.interrupted;
-    if (isClosedPipe(error)) return EXIT.failed; // the reader has what it wants, as `head` has
+    if (isClosedPipe(error)) return EXIT.failed; // the reader needs no more, as `head`
     const line = explain(error);
     if (line === undefined) throw redactError(error, args);
     tellError(redact(line, args));
@@ -126,7 +126,7 @@ function firstOf(error: unknown): unknown {
   return error instanceof SuppressedError ? firstOf(error.suppressed) : error;
 }
 
-/** One line on what a user can mend; `undefined` for what only we can. */
+/** One line for an error that a user can correct; `undefined` for a defect of the program. */
 function explain(error: unknown): string | undefined {
   if (error instanceof InputError) return error.message;
   if (FAILURES.some((one) => error instanceof one)) return (error as Error).message;

@@ -1,5 +1,5 @@
 /**
- * What tests of a program need that finds servers: a simulated network with a clock of its own, on
+ * For tests of programs that find servers: a simulated network with a clock of its own, on
  * which an hour passes in milliseconds, and simulated servers on loopback for real sockets.
  *
  * @module

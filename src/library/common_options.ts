@@ -28,7 +28,7 @@ export interface CommonOptions {
 /** Options of functions that query servers. */
 export interface InquiryOptions extends CommonOptions {
   /**
-   * Names of the protocols to look for: `raknet`, `slp`, `query`, `sqp`.
+   * Names of the protocols to probe: `raknet`, `slp`, `query`, `sqp`.
    *
    * @default all but `sqp`, which is probed only when it is named
    */
@@ -39,7 +39,7 @@ export interface InquiryOptions extends CommonOptions {
    * @default 1500; connections over TCP take the time limits of real clients
    */
   readonly timeoutMs?: number;
-  /** Whether a name that is not a local one may lead to private addresses. Default: no. */
+  /** Whether a name that is not a local one may resolve to private addresses. Default: no. */
   readonly allowPrivate?: boolean;
 }
 
@@ -52,7 +52,7 @@ export function networkOf(
   return network ?? systemNetwork({ optOutFile, note, tell: note, allProtocols });
 }
 
-/** Reports to the caller, where it wants that. */
+/** Passes lines to `onNote`, without the program name at their start. */
 export function noteOf({ onNote = () => {} }: CommonOptions): (line: string) => void {
   return (line) => onNote(line.replace(/^blocksweep: /, ""));
 }

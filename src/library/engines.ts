@@ -24,7 +24,7 @@ export interface SocketOpener {
  *
  * @param engine `udp` and faster ones need Linux and `--allow-ffi`, `packet` and `xdp` the capability
  * CAP_NET_RAW.
- * @param targets What the scan probes: an engine that writes frames looks its route up.
+ * @param targets What the scan probes: an engine that writes frames looks up the route to them.
  * @param note Receives a line when `fastest` finds no faster engine than another. Default: nothing does.
  * @throws InputError when the engine does not run here, with what it lacks.
  */

@@ -1,5 +1,5 @@
 /**
- * A task whose results a loop takes one by one: leaving the loop ends the task.
+ * Runs a task whose results a loop consumes one by one. Leaving the loop ends the task.
  *
  * @module
  */
@@ -27,7 +27,7 @@ export async function* iterateTask<T>(
   const writer = writable.getWriter();
   const leaving = new AbortController();
   const left = leaving.signal;
-  // What waits for a reader that is gone rejects; nobody needs it any longer.
+  // Writes to a cancelled reader reject; these rejections are expected.
   const unlessLeft = (wait: Promise<void>) =>
     wait.catch((error) => {
       if (!left.aborted) throw error;
@@ -37,14 +37,14 @@ export async function* iterateTask<T>(
     room: () => unlessLeft(writer.ready),
     left,
   });
-  // The loop may be busy when the task fails: the error is thrown when it asks for the next result.
+  // The loop may be busy when the task fails: the error is thrown when the loop requests the next result.
   const ended = task.finally(() => unlessLeft(writer.close()));
   ended.catch(() => {});
   const reader = readable.getReader();
   try {
     for (let next; !(next = await reader.read()).done;) yield next.value;
   } finally {
-    leaving.abort(); // before the reader goes, so that what waits for it knows why
+    leaving.abort(); // before the reader is cancelled, so that pending writes see the reason
     await reader.cancel();
     await ended;
   }

@@ -36,7 +36,7 @@ export interface QueryOptions extends InquiryOptions {
  * Queries the servers of one host.
  *
  * With a port, every protocol is queried there. Without one, each is queried on its usual port, and
- * Java's where the SRV record of the name leads. A name that is not a local one must not lead to
+ * Java's at the target of the name's SRV record. A name that is not a local one must not lead to
  * private addresses, unless `allowPrivate` is set. Needs `--allow-net`, and `"unstable": ["net"]` in
  * deno.json.
  *

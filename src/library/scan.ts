@@ -42,7 +42,7 @@ import { iterateTask, type Results } from "./iterate_task.ts";
  * The rules of the command line hold: public addresses, and more than 1,048,576 of any kind, need
  * `iHavePermission`; reserved addresses and those in the opt-out file are not probed; a name that is
  * not a local one must not lead to private addresses; rate and caps apply except on loopback. Needs
- * `--allow-net`, `--allow-env` and `--allow-read` (`--allow-write` to note who opts out), and
+ * `--allow-net`, `--allow-env` and `--allow-read` (`--allow-write` to record opt-outs), and
  * `"unstable": ["net"]` in deno.json.
  *
  * @param targets Addresses, ranges (`10.0.0.0/24`, `10.0.0.1-10.0.0.99`) and names, each perhaps with
@@ -98,7 +98,7 @@ async function run(
 }
 
 /**
- * Looks the targets up, and checks that they may be scanned.
+ * Resolves the targets, and checks that they may be scanned.
  *
  * @throws InputError for the first that cannot be used.
  */

@@ -55,7 +55,7 @@ export interface WatchOptions extends InquiryOptions {
  * other columns or players, was restarted, or opted out. It goes on until the loop is left, which
  * closes its sockets. While the loop is busy with an event, no further polls start.
  *
- * Needs `--allow-net`, `--allow-env` and `--allow-read` (`--allow-write` to note who opts out), and
+ * Needs `--allow-net`, `--allow-env` and `--allow-read` (`--allow-write` to record opt-outs), and
  * `"unstable": ["net"]` in deno.json.
  *
  * @param hosts Addresses and names, each perhaps with a port, as {@linkcode query} takes them.

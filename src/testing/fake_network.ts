@@ -81,7 +81,7 @@ export class FakeNetwork implements Clock {
    * Makes a network without hosts.
    *
    * @param seed The same seed draws the same delays and losses.
-   * @param faults What happens to datagrams on their way. Default: nothing.
+   * @param faults Loss, delay and other faults of datagrams. Default: none.
    */
   constructor(seed: number, readonly faults: Faults = NO_FAULTS) {
     this.#random = new Random(seed);
@@ -109,7 +109,7 @@ export class FakeNetwork implements Clock {
     return this.yieldToEvents();
   }
 
-  /** Puts something that answers on an endpoint. */
+  /** Places a responder on an endpoint. */
   host(endpoint: Endpoint, responder: Responder): void {
     this.#hosts.set(endpointKey(endpoint), responder);
     this.#endpoints.push({ ...endpoint });
@@ -151,7 +151,7 @@ export class FakeNetwork implements Clock {
     }
   }
 
-  /** @param toAll Whether it was sent to all: no log of one host can say when it may come. */
+  /** @param toAll Whether the datagram was broadcast: the log of one host does not determine its arrival. */
   #deliver(from: Endpoint, peer: Endpoint, bytes: Uint8Array, toAll = false): void {
     const host = this.#hosts.get(endpointKey(peer));
     if (host === undefined) return;
@@ -271,12 +271,12 @@ class FakeSocket implements DatagramSocket<DatagramBatch> {
     else this.network.after(1 / perMs, () => this.#handOn());
   }
 
-  /** Hands on what has arrived, as long as there is room for it. */
+  /** Delivers arrived datagrams while the receive buffer has space. */
   #handOn(): void {
     while (this.#held.length > 0) {
       const full = this.#room?.();
       if (full !== undefined) return void full.then(() => this.#handOn());
-      // One buffer for all, as a real socket has: who keeps a view of it, reads something else later.
+      // One buffer for all datagrams, as in a real socket: a view of it changes with the next datagram.
       const [buffer, from] = this.#held[0];
       this.#receiver?.(buffer, from);
       buffer.fill(0xee);

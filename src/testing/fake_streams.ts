@@ -16,9 +16,9 @@ export interface StreamFaults {
   readonly jitter: number;
   /** The largest piece, bytes. */
   readonly largest: number;
-  /** Share of pieces in whose place the connection breaks. */
+  /** Share of chunks in place of which the connection is reset. */
   readonly reset: number;
-  /** Share of connections that lose all that is said on them. */
+  /** Share of connections that lose all data. */
   readonly halfOpen: number;
 }
 
@@ -45,7 +45,7 @@ export class FakeStreams implements Dialer {
   open = 0;
   /** The most that were pending or open at once. */
   most = 0;
-  /** What everybody does who was not placed. */
+  /** The behaviour of endpoints without a server. */
   absent: Door = "refused";
   /** Draws faults and the sizes of pieces. */
   readonly random: Random;

@@ -27,7 +27,7 @@ import type { WrittenPorts } from "../settings/scan_settings.ts";
 const HOST_RATE = 5;
 /** Time limit of a reply, milliseconds. */
 const TIMEOUT_MS = 1000;
-/** Each is broadcast to, again and again. */
+/** Maximum of ports, because probes are broadcast to each repeatedly. */
 const MOST_PORTS = 64;
 
 /** What to discover, and for how long. */
@@ -73,8 +73,8 @@ export async function discoverServers(options: DiscoveryOptions): Promise<LanEnd
 /**
  * The UDP ports to which probes are broadcast.
  *
- * @param ports What the user says. Default: the usual ones.
- * @throws InputError where it names none, or too many.
+ * @param ports The ports that the user names. Default: the usual ports.
+ * @throws InputError for no UDP port, or too many.
  */
 export function broadcastPorts(
   ports: WrittenPorts | undefined,

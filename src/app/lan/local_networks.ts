@@ -1,5 +1,5 @@
 /**
- * The networks that this machine is part of, as its interfaces say.
+ * The networks of this machine, from its interfaces.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * Opening what the rows go to.
+ * Opens the outputs of rows.
  *
  * @module
  */
@@ -26,21 +26,21 @@ import { type RowOrder, SortingSink } from "./sorting_sink.ts";
 import { OUTPUT_FORMAT_LIST, type OutputFormat } from "./output_formats.ts";
 import { fieldsTable, serverTable } from "./table_format.ts";
 
-/** Where rows go, and in which form. */
+/** An output of rows, and its format. */
 export interface OutputPlan {
   /** A path, or `-`. */
   readonly path: string;
-  /** The form. */
+  /** The format. */
   readonly format: Format;
-  /** Whether it can be read back which servers it holds. */
+  /** Whether the servers in the output can be read back. */
   readonly readable: boolean;
-  /** The order of the rows; `undefined`: as they come. */
+  /** The order of the rows; `undefined`: the order in which they are found. */
   readonly order?: RowOrder;
 }
 
 type MakeFormat = (fields: readonly Field[], allProtocols: readonly Protocol[]) => Format;
 
-/** What makes each format from the columns of the rows. */
+/** Makes each format from the columns of the rows. */
 const FORMATS: Readonly<Record<OutputFormat, MakeFormat>> = {
   csv: (fields) => csvFormat(fields),
   ndjson: (fields) => ndjsonFormat(fields),
@@ -53,21 +53,21 @@ const FORMATS: Readonly<Record<OutputFormat, MakeFormat>> = {
 /** Formats whose rows hold the chosen columns and no others. */
 const HAS_FIELDS = new Set(["csv", "ndjson", "json"]);
 
-/** What rows there are to write. */
+/** The kind of rows to write. */
 export interface RowKind {
-  /** Their columns. */
+  /** The columns of the rows. */
   readonly columns: readonly Field[];
-  /** Them as a table for so many columns of a terminal. */
+  /** Makes a table format for a terminal of this many columns. */
   readonly table: (space: number) => Format;
 }
 
 const SCANNED: RowKind = { columns: FIELDS, table: serverTable };
 
-/** The options that say where rows go, and in which form. */
+/** The options that select outputs and formats. */
 export interface OutputOptions {
   /** Files, databases, and `-`. Default: standard output. */
   readonly output?: readonly string[];
-  /** The format where no suffix says it. */
+  /** The format of outputs without a known suffix. */
   readonly format: OutputFormat | undefined;
   /** The columns. Default: all. */
   readonly fields: readonly Field[] | undefined;
@@ -82,10 +82,10 @@ export interface OutputOptions {
 }
 
 /**
- * What the options say about outputs, databases apart. Without any, rows go to standard output: as a table where it
- * is a terminal, else as NDJSON.
+ * The outputs that the options name, without databases. Without such options, rows go to standard
+ * output: as a table on a terminal, else as NDJSON.
  *
- * @param terminal Columns of the terminal that standard output is; `undefined`: it is none.
+ * @param terminal Columns of the terminal at standard output; `undefined`: no terminal.
  * @param allProtocols Every protocol that rows may name.
  * @throws InputError for an unknown column or format, or two outputs in one place.
  */
@@ -122,7 +122,7 @@ export function planOutputs(
     ...(path === "-" && order !== undefined && { order }),
     format: name === "table" ? drawn(path) : FORMATS[name](fields, allProtocols),
     readable: path !== "-" && name !== "json" && (name === "table"
-      ? !chosen // it has a column that names the server
+      ? !chosen // the format has a column that names the server
       : identified || !HAS_FIELDS.has(name)),
   }));
 }
@@ -143,7 +143,7 @@ function namedOutputs(
 }
 
 /**
- * Where all rows go, databases included: what `--output` names, in the order of the command line, and
+ * All outputs of rows, databases included: what `--output` names, in the order of the command line, and
  * then the files of the shortcuts; without either, standard output.
  */
 export function outputPaths(
@@ -174,15 +174,15 @@ function formatOf(
 export interface OpenedOutputs {
   /** Where rows go. */
   readonly sinks: readonly Sink[];
-  /** How long each is; `null`: it has no way back. */
+  /** The length of each output, bytes; `null`: the output cannot be truncated. */
   readonly offsets: Offsets;
 }
 
-/** What opening outputs needs of the program. */
+/** The callbacks and the signal for opening outputs. */
 export interface OpenOutputsOptions {
   /** Called before rows go to standard output. */
   readonly beforeRows: () => void;
-  /** Tells the user something. */
+  /** Prints a line for the user. */
   readonly tell: (line: string) => void;
   /** Ends the wait for the reader of a named pipe. Default: nothing does. */
   readonly signal?: AbortSignal;
@@ -228,16 +228,16 @@ function ordered(sink: Sink, order: RowOrder | undefined): Sink {
   return order === undefined ? sink : new SortingSink(sink, order);
 }
 
-/** Outputs of a scan that is gone on with, as they were left. */
+/** Outputs of a scan to resume, in the state of its checkpoint. */
 export interface ReopenedOutputs {
-  /** What they are. */
+  /** The open outputs. */
   readonly outputs: readonly ReopenedOutput[];
-  /** Cuts them, and goes on behind that. */
+  /** Truncates the outputs, and appends to them from there. */
   readonly cut: (offsets: Offsets) => Promise<Sink[]>;
 }
 
 /**
- * Opens the outputs of a scan that is gone on with. Nothing is cut yet.
+ * Opens the outputs of a scan to resume. None is truncated yet.
  *
  * @throws InputError for the first that cannot be written, Interrupted where the signal ends the wait
  * for a reader.

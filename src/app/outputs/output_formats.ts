@@ -1,16 +1,16 @@
 /**
- * The formats of rows: `--format`, and what chooses them.
+ * The formats of rows, and the options and suffixes that select them.
  *
  * @module
  */
 
-/** What there is to know of a format. */
+/** The properties of a format. */
 export interface OutputFormatDescription {
-  /** The suffixes of files that choose it. */
+  /** The file suffixes that select the format. */
   readonly suffixes: readonly string[];
-  /** The option that names a file in it. */
+  /** The option that names a file in this format. */
   readonly option?: "oD" | "oJ" | "oG" | "oL";
-  /** What a file in it holds. */
+  /** The content of a file in this format, for help. */
   readonly holds: string;
 }
 
@@ -38,7 +38,7 @@ export const OUTPUT_FORMATS = {
 /** The name of a format. */
 export type OutputFormat = keyof typeof OUTPUT_FORMATS;
 
-/** The names of the formats, and what there is to know of each. */
+/** The names of the formats, with the properties of each. */
 export const OUTPUT_FORMAT_LIST = Object.entries(OUTPUT_FORMATS) as readonly [
   OutputFormat,
   OutputFormatDescription,

@@ -1,5 +1,5 @@
 /**
- * The files that a scan writes, judged before one of them is touched; and files that are no targets.
+ * Checks the files that a scan writes before any is opened, and refuses files in place of targets.
  *
  * @module
  */
@@ -13,18 +13,18 @@ import { quoteWord, userPath, writeRefusal } from "../environment.ts";
 export interface WrittenFiles {
   /** Rows; `-` is no file. */
   readonly outputs: readonly string[];
-  /** The state, again and again. */
+  /** The status file. */
   readonly status: string | undefined;
-  /** What is known at the end. */
+  /** The metadata file. */
   readonly metadata: string | undefined;
-  /** The checkpoint that the user wants. */
+  /** The checkpoint that the user requested. */
   readonly checkpoint: string | undefined;
 }
 
 /**
- * Checks that no two things go to one file.
+ * Checks that no two outputs use one file.
  *
- * @throws InputError for the first that would.
+ * @throws InputError for the first conflict.
  */
 export function checkApart({ outputs, status, metadata, checkpoint }: WrittenFiles): void {
   const rows = outputs.filter((path) => path !== "-");
@@ -75,7 +75,7 @@ function checkWritable(path: string): void {
 /**
  * Refuses targets that are files: their names would be looked up as those of hosts.
  *
- * @throws InputError that names the option that reads such a file.
+ * @throws InputError with the option that reads a file of targets.
  */
 export function refuseFiles(words: readonly string[]): void {
   for (const word of words) {
@@ -94,17 +94,17 @@ export function refuseFiles(words: readonly string[]): void {
   }
 }
 
-/** Whether a word can be meant as addresses: then it is no file, whatever its name. */
+/** Whether a word can be parsed as addresses: such a word is never taken for a file. */
 function isRange(word: string): boolean {
   try {
     return parseTargets(word).every((target) => "range" in target);
   } catch (error) {
-    if (error instanceof InputError) return false; // a path, perhaps: else it is refused as a target
+    if (error instanceof InputError) return false; // perhaps a path; otherwise it is refused as a target
     throw error;
   }
 }
 
-/** Whether it can be seen that there is nothing at a path. */
+/** Whether it is certain that no file exists at a path. */
 function isMissing(word: string): boolean {
   const path = userPath(word);
   if (Deno.permissions.querySync({ name: "read", path }).state !== "granted") return false;
@@ -116,13 +116,13 @@ function isMissing(word: string): boolean {
   }
 }
 
-/** Whether there is a file, as far as that may be seen; nobody is asked for permission. */
+/** Whether a file exists, as far as granted permissions allow the check. Never prompts for a permission. */
 function isFile(word: string): boolean {
   const path = userPath(word);
   if (Deno.permissions.querySync({ name: "read", path }).state !== "granted") return false;
   try {
     return Deno.statSync(path).isFile;
   } catch {
-    return false; // no such file: the name of a host
+    return false; // no file: read as a host name
   }
 }

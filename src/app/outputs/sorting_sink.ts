@@ -1,5 +1,5 @@
 /**
- * Rows in an order for eyes: a table that is printed when all are found.
+ * Sorts the rows of a table, which is printed once all rows are found.
  *
  * @module
  */
@@ -34,10 +34,10 @@ function byName(a: string | null, b: string | null): number {
 /** Created at its first use, because that takes milliseconds and help needs the names of orders alone. */
 let collator: Intl.Collator | undefined;
 
-/** Rows that are held: then those are written, and the next begin. */
+/** Maximum of held rows. When it is reached, they are written and a new batch begins. */
 const MOST_HELD = 100_000;
 
-/** Holds rows until it is closed, and writes them in their order. */
+/** Holds rows until the sink is closed, and writes them sorted. */
 export class SortingSink implements Sink {
   #held: ServerRecord[] = [];
 
@@ -66,7 +66,7 @@ export class SortingSink implements Sink {
     return this.sink.position();
   }
 
-  /** Writes what is held, and closes the sink however that goes. */
+  /** Writes the held rows, and closes the inner sink even after an error. */
   async [Symbol.asyncDispose](): Promise<void> {
     await using _sink = this.sink;
     await this.#writeHeld();

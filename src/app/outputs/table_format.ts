@@ -23,9 +23,9 @@ export interface TableColumn<Row> {
   readonly whole?: boolean;
 }
 
-/** What the last column has at least, before others are left out. */
+/** Minimum width of the last column; below it other columns are left out. */
 const LEAST_LAST = 16;
-/** What is looked at of a text: strangers write long ones. */
+/** Characters of a text that are processed, because servers may send long texts. */
 const LONGEST = 1000;
 
 /**
@@ -127,7 +127,7 @@ export function serverTable(space: number): Format {
   return tableOf(COLUMNS, space);
 }
 
-/** Columns of the terminal that a field takes, where the type does not tell. */
+/** Terminal columns of fields whose type does not determine the width. */
 const FIELD_WIDTHS: Readonly<Record<string, number>> = {
   ...{ host: 15, port: 5, protocols: 13, name: 24, motd: 24, motd_plain: 24, version: 12 },
   ...{ seen_at: 13, first_seen: 13, last_seen: 13, scan_id: 36, guid: 20 },
@@ -155,7 +155,7 @@ export function fieldsTable(fields: readonly Field[], space: number): Format {
   );
 }
 
-/** Widths whose sum fits: the widest lose first. */
+/** Reduces widths until their sum fits, the widest first. */
 function shrink(wanted: readonly number[], space: number): number[] {
   const widths = [...wanted];
   let over = widths.reduce((sum, width) => sum + width, 0) - space;
@@ -168,7 +168,7 @@ function shrink(wanted: readonly number[], space: number): number[] {
   return widths;
 }
 
-/** A value for eyes. */
+/** A value as text for a table. */
 function valueText(value: unknown): string {
   if (value === null || value === undefined) return "";
   if (Array.isArray(value) && value.every((one) => typeof one === "string")) {

@@ -12,16 +12,16 @@ import { reason, userPath } from "../environment.ts";
 import { configurationPath } from "../targets/opt_out_file.ts";
 import { withCommas } from "../../core/quantities.ts";
 
-/** What the options say about it. */
+/** The options of a webhook. */
 export interface WebhookPlace {
-  /** Where to; it may hold secrets. */
+  /** The URL, which may contain secrets. */
   readonly url: string;
-  /** The file that the user names for events that wait. */
+  /** The spool file that the user names. */
   readonly spool: string | undefined;
 }
 
 /**
- * What the options say about it.
+ * The webhook that the options name.
  *
  * @throws InputError for a spool without a webhook.
  */
@@ -37,10 +37,10 @@ export function webhookPlace(
 }
 
 /**
- * Opens it, with what an earlier watch has left.
+ * Opens the webhook, with the events that an earlier watch left in the spool.
  *
  * @param places The databases of the watch: events wait beside the first one that is a file.
- * @param warn Told what goes wrong.
+ * @param warn Receives a line for each failure.
  * @throws InputError where the spool cannot be used; Deno.errors.NotCapable.
  */
 export async function openWebhook(
@@ -61,13 +61,13 @@ export async function openWebhook(
   return new Webhook(url, { fetch, clock: systemClock, spool, report: warn });
 }
 
-/** Where events wait if nobody says: a path in full, for the program's folder is the task's. */
+/** The default spool file, as an absolute path: a task changes the current folder. */
 function usualPath(places: readonly DatabaseLocation[]): string {
   const file = places.find(({ postgres }) => postgres === undefined)?.file;
   return file === undefined ? configurationPath("webhook.spool") : `${userPath(file)}.webhook`;
 }
 
-/** Without a place to write, a watch works all the same. */
+/** A watch works without a spool where no file can be written. */
 async function openUsual(path: string, warn: (message: string) => void): Promise<EventSpool> {
   try {
     Deno.mkdirSync(dirname(path), { recursive: true });
@@ -94,7 +94,7 @@ async function openSpool(path: string, warn: (message: string) => void): Promise
   }
 }
 
-/** Opening a pipe would wait for somebody to write; a large file is not ours, and is not read. */
+/** Opening a named pipe would wait for a writer. A large file is not a spool, and is not read. */
 function requireFile(path: string): void {
   try {
     const { isFile, size } = Deno.statSync(path);
@@ -106,7 +106,7 @@ function requireFile(path: string): void {
   throw new InputError(`Cannot use "${path}": it is not a regular file, or too large for a spool`);
 }
 
-/** What became of the events: the three numbers are those of the watch, and those left before. */
+/** The numbers of delivered, waiting and lost events, those of an earlier watch included. */
 export function webhookSummary({ delivered, waiting, lost, recovered, path }: Webhook): string {
   const before = recovered === 0 ? "" : ` and ${withCommas(recovered)} of an earlier watch`;
   const where = waiting === 0 ? "" : ` in "${path}"`;

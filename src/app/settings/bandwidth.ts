@@ -13,7 +13,7 @@ const PREAMBLE = 8;
 const HEADER = 14;
 const CHECKSUM = 4;
 const GAP = 12;
-/** Shorter frames are filled up. */
+/** Minimum length; shorter frames are padded. */
 const LEAST_FRAME = 64;
 const IP: Readonly<Record<4 | 6, number>> = { 4: 20, 6: 40 };
 const UDP = 8;

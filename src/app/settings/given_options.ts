@@ -13,7 +13,7 @@ export interface GivenOptions {
   readonly given: ReadonlyMap<string, readonly string[]>;
 }
 
-/** What of an option matters to texts that are kept. */
+/** The properties of an option that stored configurations need. */
 export interface OptionForm {
   /** Its long name, without the dashes. */
   readonly name: string;

@@ -23,10 +23,10 @@ import { DEFAULTS } from "./defaults.ts";
 import type { EngineChoice } from "../engines/engine_names.ts";
 import { usualPorts } from "../../protocols/usual_ports.ts";
 
-/** What does not depend on the targets. */
+/** The settings that do not depend on the targets. */
 export interface ScanSettings {
   readonly protocols: readonly Protocol[];
-  /** Whether known servers are sent what they speak, for the user names no protocols. */
+  /** Whether known servers are probed in their own protocols, because the user named none. */
   readonly asksKnown: boolean;
   /** Every protocol of the program, in order of rank. */
   readonly allProtocols: readonly Protocol[];
@@ -46,7 +46,7 @@ export interface ScanSettings {
   readonly follow: boolean;
   readonly verify: boolean;
   readonly players: boolean;
-  /** Ports of our own; none: any. */
+  /** Source ports; empty: any. */
   readonly sourcePorts: readonly number[];
   readonly sourceAddress: Address | undefined;
   /** The engine that the user named. */
@@ -54,21 +54,21 @@ export interface ScanSettings {
   /** The only interface that frames may leave by; and the MAC of the gateway there. */
   readonly interfaceName: string | undefined;
   readonly gatewayMac: Uint8Array | undefined;
-  /** Threads that only send; 0: the program's own does. */
+  /** Number of sender threads; 0: the main thread sends. */
   readonly threads: number;
-  /** How often to say where the scan stands, where there is no terminal, milliseconds; 0: never. */
+  /** Interval of progress lines where there is no terminal, milliseconds; 0: none. */
   readonly statsEveryMs: number;
-  /** What the user said of the speed. */
+  /** The speed that the user requested. */
   readonly speed: GivenSpeed;
 }
 
-/** A rate that is to be found out. */
+/** A rate that the scan searches for (`--rate auto`). */
 export interface AutoRate {
-  /** The highest that is allowed, datagrams a second; `undefined`: nothing was said. */
+  /** The ceiling, datagrams a second; `undefined`: none was given. */
   readonly most: number | undefined;
 }
 
-/** What the user said of the speed; what is missing is filled in when the targets are known. */
+/** The speed that the user requested. Missing values are filled in when the targets are known. */
 interface GivenSpeed {
   readonly rate: number | AutoRate | undefined;
   /** Bits a second. */
@@ -122,7 +122,7 @@ export interface ScanChoices {
   readonly statsEvery: number | undefined;
 }
 
-/** What writes frames, or may. */
+/** Engines that write frames, or may choose one that does. */
 const FRAMERS: ReadonlySet<EngineChoice | undefined> = new Set(["packet", "xdp", "fastest"]);
 
 /**
@@ -171,7 +171,7 @@ export function scanSettings(
   };
 }
 
-/** How patient connections are: as real clients, or as long as the user says, and twice in all. */
+/** Time limits of connections: those of real clients, or `--timeout`, and twice that in all. */
 export function streamLimits(timeoutMs: number | undefined): StreamLimits {
   if (timeoutMs === undefined) return STREAM_LIMITS;
   const [connectMs, firstByteMs, totalMs] = [timeoutMs, timeoutMs, 2 * timeoutMs];
@@ -220,7 +220,7 @@ function orderOf(
   };
 }
 
-/** Checks that what is for engines that write frames comes with one. */
+/** Checks that options of engines that write frames are given with such an engine. */
 function checkFrameOptions({ interface: name, gatewayMac, engine }: ScanChoices): void {
   for (const [option, value] of [["interface", name], ["gateway-mac", gatewayMac]]) {
     if (value === undefined || FRAMERS.has(engine)) continue;
@@ -237,7 +237,7 @@ export interface SpeedSettings {
   readonly cooldownMs: number;
 }
 
-/** Limits and cooldown; what is not said is mild. Of a rate and a bandwidth the lower one holds. */
+/** Limits and cooldown, with mild defaults. Of a rate and a bandwidth the lower one applies. */
 export function speedFor(
   targets: Targets,
   { speed, protocols, allProtocols }: ScanSettings,

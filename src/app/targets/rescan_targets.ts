@@ -59,12 +59,12 @@ export async function readKnown(
   await using database = await open(place, environment);
   return await withDatabaseErrors("read", database, async () => {
     const optedOut = await readOptOuts(database);
-    const shy = new AddressSet(optedOut);
+    const optedOutSet = new AddressSet(optedOut);
     const servers: KnownServer[] = [];
     for await (const { host, port, protocols, requested_as: asked } of overdueEndpoints(database)) {
       const address = parseAddress(host);
       if (address === undefined) continue; // a row of another program: blocksweep writes addresses only
-      if (shy.has(address)) continue;
+      if (optedOutSet.has(address)) continue;
       const names = asked === null ? {} : namesIn(asked);
       servers.push({
         endpoint: { address, port },

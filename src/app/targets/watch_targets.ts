@@ -65,11 +65,11 @@ export interface WatchSources {
 export async function readWatchTargets(sources: WatchSources): Promise<readonly WatchedServer[]> {
   const { words, files, lists, rules } = sources;
   const servers = new Map<number | bigint, WatchedServer>();
-  const shy = new AddressSet(sources.optedOut);
+  const optedOutSet = new AddressSet(sources.optedOut);
   const passedOver = new Set<number | bigint>();
   const add = (endpoint: Endpoint, name: string | null, known?: StoredState) => {
     const key = endpointKey(endpoint);
-    if (shy.has(endpoint.address)) passedOver.add(key);
+    if (optedOutSet.has(endpoint.address)) passedOver.add(key);
     else if (!servers.has(key)) {
       servers.set(key, new WatchedServer({ ...endpoint }, name, rules, known));
     }
@@ -111,8 +111,8 @@ export function withoutOptedOut(
   optedOut: readonly Range[],
   tell: (line: string) => void,
 ): readonly WatchedServer[] {
-  const shy = new AddressSet(optedOut);
-  const left = servers.filter(({ endpoint }) => !shy.has(endpoint.address));
+  const optedOutSet = new AddressSet(optedOut);
+  const left = servers.filter(({ endpoint }) => !optedOutSet.has(endpoint.address));
   tellPassedOver(servers.length - left.length, tell);
   if (left.length === 0) throw new InputError(ALL_OPTED_OUT);
   return left;

@@ -40,7 +40,7 @@ function offered({ name, short }: Option): string[] {
   return short === undefined ? [dashed(name)] : [dashed(name), `-${short}`];
 }
 
-/** How else it may be typed: understood, but not offered. */
+/** Other spellings: accepted, but not offered. */
 function otherwise({ aliases = [] }: Option): string[] {
   return aliases.map(dashed);
 }
@@ -50,7 +50,7 @@ type Choice =
   | { readonly kind: "one" | "some"; readonly words: readonly string[] }
   | { readonly kind: "file" | "other" };
 
-/** What completions are made from. */
+/** The commands and options from which completions are made. */
 interface CompletionSource {
   readonly allProtocols: readonly Protocol[];
   /** What shells complete behind each option that takes a value. */

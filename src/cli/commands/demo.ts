@@ -1,6 +1,6 @@
 /**
  * The demo command: a fleet on loopback, a real scan of it over real sockets, and a check of every
- * row against the truth.
+ * row against the manifest.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
  * The fleet command: simulated servers, to try and test scanners without touching anyone. With
- * `--check` it compares the rows of such a scan with the truth.
+ * `--check` it compares the rows of a scan with the manifest.
  *
  * @module
  */
@@ -50,7 +50,7 @@ export async function runFleet(
     lab,
     witness,
   });
-  // Written when all is open: who waits for the file may start.
+  // Written when every socket is open: the file signals that the fleet is ready.
   if (manifest !== undefined) {
     await writeTextFile(
       manifest,
@@ -86,7 +86,7 @@ function chosenSoftware(
   return names;
 }
 
-/** The faults that the options ask for. */
+/** The faults that the options request. */
 function faultsOf({ loss, duplicate, delay, jitter }: OptionsOf<"fleet">): Faults {
   return { loss, duplication: duplicate, delay, jitter };
 }

@@ -1,5 +1,5 @@
 /**
- * `fleet --check`: compares the rows of a scan with the truth about the fleet that was scanned.
+ * `fleet --check`: compares the rows of a scan with the manifest of the fleet.
  *
  * @module
  */
@@ -21,7 +21,7 @@ import { chosenPorts } from "../../app/settings/scan_settings.ts";
 import type { OptionsOf } from "../options/option_table.ts";
 import { print } from "../term/console.ts";
 
-/** Options of the scan that was made: they mean nothing to a simulation. */
+/** Options that describe the scan; a simulation does not use them. */
 const SCAN_OPTIONS = ["protocol", "ports", "no-follow", "verify"];
 /** What `--check` reads. */
 const CHECK_OPTIONS = ["check", "manifest", "quiet", ...SCAN_OPTIONS];
@@ -58,7 +58,7 @@ export async function checkScan(
   return flawless ? EXIT.done : EXIT.failed;
 }
 
-/** What the scan looked for, and where. */
+/** The protocols and ports of the scan. */
 function selectionOf(
   options: OptionsOf<"fleet">,
   allProtocols: readonly Protocol[],

@@ -67,7 +67,7 @@ async function openAll(paths: readonly string[]): Promise<ReadableStream<Uint8Ar
  * Imports a file.
  *
  * @param open Opens the database, once.
- * @returns What there is to say of it.
+ * @returns A line that describes the result.
  * @throws InputError when none of its lines can be read.
  */
 async function importFile(

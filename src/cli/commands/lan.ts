@@ -45,7 +45,7 @@ export async function runLan(
   const java = options.noSweep ? undefined : javaNetworks(interfaces);
   if (!options.quiet) java?.skipped.forEach(tellSkipped);
   const neighbours = new FoundServers();
-  // Most networks have an IPv6 link too: they are counted once.
+  // Most networks have an IPv6 link too: each network is counted once.
   const size = networks.filter((network) => !("zone" in network)).length || networks.length;
   const live = look.watch && !options.json && !isDumb();
   using table = live ? openTable(neighbours, size, options.noColor) : undefined;
@@ -85,7 +85,7 @@ function shortLine(hosts: number): string {
     "(ulimit -n)";
 }
 
-/** What options say of the look around. */
+/** The values of the options of a discovery. */
 function lookOf(
   { ports, once, noPlayers }: OptionsOf<"lan">,
   allProtocols: readonly Protocol[],
@@ -122,7 +122,7 @@ class Rows {
     this.#format = json ? ndjsonFormat(FIELDS) : serverTable(outputColumns() ?? Infinity);
   }
 
-  /** Set off when nobody takes the rows any longer. */
+  /** Aborted when standard output is closed. */
   get signal(): AbortSignal {
     return this.#failed.signal;
   }
@@ -135,7 +135,7 @@ class Rows {
     );
   }
 
-  /** Waits until all are printed; throws why they could not be. */
+  /** Waits until all rows are printed; throws the error of a failed write. */
   async printed(): Promise<void> {
     await this.#printed;
     this.signal.throwIfAborted();

@@ -108,7 +108,7 @@ async function queryAll(
   return missing === 0;
 }
 
-/** Shows hosts as the options say. */
+/** Prints hosts in the format that the options select. */
 function printer(
   { json, quiet, noColor, noPlayers }: OptionsOf<"query">,
   allProtocols: readonly Protocol[],

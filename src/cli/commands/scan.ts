@@ -179,7 +179,7 @@ async function runWith(
   return await execute({ ...job, found, place, resumed, resumable, program: project.version });
 }
 
-/** Where a scan that is gone on with starts. */
+/** The position at which a resumed scan starts. */
 function startOf(resumed?: Resumed): Partial<Pick<ScanSettings, "from" | "fromTcp">> {
   if (resumed === undefined) return {};
   const { udp, tcp } = resumed.checkpoint.marks;

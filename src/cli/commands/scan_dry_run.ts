@@ -121,7 +121,7 @@ function knownText(size: number, { interviews: { servers, protocols }, unprobed 
   ].join("; ");
 }
 
-/** The ports that each protocol is sent to: those of its passes, and those of interviews. */
+/** The ports on which each protocol is sent, in passes and in interviews. */
 function portsText({ targets }: ScanSelection): string {
   const known = knownPorts(targets);
   const ports: Ports[] = targets.protocols.map((protocol) => {
@@ -199,26 +199,28 @@ export async function printTargets(selection: ScanSelection, retries: number): P
 
 function* targetLines(selection: ScanSelection, retries: number): Generator<string> {
   const { targets } = selection;
-  const shy = new AddressSet(targets.optedOut);
+  const optedOutSet = new AddressSet(targets.optedOut);
   const plans = knownPlans(targets);
   const target = { address: 0 as Address, port: 0 };
   for (const { protocol, space, visits } of firstPasses(selection, retries)) {
     for (let position = 0; position < space.size; position++) {
       space.at(position, target);
       const plan = plans.size === 0 ? undefined : plans.get(endpointKey(target));
-      if (shy.has(target.address) || plan !== undefined && !visits(plan, protocol)) continue;
+      if (optedOutSet.has(target.address) || plan !== undefined && !visits(plan, protocol)) {
+        continue;
+      }
       yield `${formatEndpoint(target)} ${protocol.name}`;
     }
   }
   const isTarget = targeted(selection);
   for (const server of targets.known ?? []) {
     const { probed, interviewed } = plans.get(endpointKey(server.endpoint))!;
-    if (!interviewed || shy.has(server.endpoint.address) || !isTarget(server)) continue;
+    if (!interviewed || optedOutSet.has(server.endpoint.address) || !isTarget(server)) continue;
     for (const { name } of probed) yield `${formatEndpoint(server.endpoint)} ${name}`;
   }
 }
 
-/** The first pass of each protocol, and before them those that only look for speakers of one. */
+/** The first pass of each protocol, preceded by the passes that only detect servers of another protocol. */
 function firstPasses(selection: ScanSelection, retries: number): Listed[] {
   const { targets: { addresses, protocols, ports }, order } = selection;
   const guards = planSuppression(selection).map(({ protocol, segments }) => ({

@@ -71,11 +71,11 @@ export interface ScanJob {
   readonly stores: DatabasePlan;
   readonly files: WrittenFiles;
   readonly optOuts: OptOutFile;
-  /** What names came to. */
+  /** The resolved targets. */
   readonly found: FoundTargets;
   /** Where a new scan keeps its checkpoint. */
   readonly place: CheckpointPlace | undefined;
-  /** The scan that is gone on with. */
+  /** The resumed scan. */
   readonly resumed: Resumed | undefined;
   /** Whether it can be continued after an interruption. */
   readonly resumable: boolean;
@@ -206,9 +206,9 @@ export interface Opened extends StartedScan, OpenedSockets {
 export interface OpenedOutputs {
   /** Outputs and checkpoint. */
   readonly kept: OpenedScan;
-  /** The outputs, each of which ends for itself when nobody reads it any more. */
+  /** The outputs. Each is closed on its own when its reader closes the pipe. */
   readonly sinks: readonly Sink[];
-  /** The outputs that nobody reads any more. */
+  /** The outputs whose readers closed the pipe. */
   readonly unread: ReadonlySet<number>;
   /** Servers by software. */
   readonly tally: SoftwareTally;

@@ -1,6 +1,5 @@
 /**
- * A scan as the command runs it: everything is opened, the scan runs, everything is closed, and the
- * user is told what came of it.
+ * Runs a scan for the command: opens everything, scans, closes everything, and prints the result.
  *
  * @module
  */
@@ -35,7 +34,7 @@ import {
   startScan,
 } from "./scan_opening.ts";
 
-/** Opens, scans, closes, and reports what came of it. */
+/** Opens everything, scans, closes everything, and reports the result. */
 export async function execute(job: ScanJob): Promise<number> {
   checkWritten(job.files);
   const screen = new Screen(job);
@@ -155,7 +154,7 @@ function scanOptions(
   };
 }
 
-/** Prints how it went, and writes the metadata; returns the exit code. */
+/** Prints the summary, and writes the metadata; returns the exit code. */
 async function report(
   job: ScanJob,
   state: ScanState,
@@ -163,7 +162,7 @@ async function report(
   outputs: OpenedOutputs,
 ): Promise<number> {
   const { options: { quiet }, place, resumed, files: { metadata } } = job;
-  // The reader of the last output has what it wants, as `head` has.
+  // The reader of the last output needs no more rows, as `head`.
   const served = isClosedPipe(end.error);
   if (!quiet && !served) tellSummary(job, state, end, outputs);
   if (end.error !== undefined) {

@@ -28,7 +28,7 @@ import { openOutputs, type OutputOptions, planOutputs } from "../../app/outputs/
 import type { OutputFormat } from "../../app/outputs/output_formats.ts";
 import { SoftwareTally } from "../../app/outputs/software_tally.ts";
 
-/** A row is written up to so long after its server was asked, milliseconds. */
+/** Maximum time between the probe of a server and the write of its row, milliseconds. */
 const OVERLAP_MS = 60_000;
 
 /** Runs `servers`; returns the exit code. */
@@ -62,7 +62,7 @@ export async function runExport(
   return await show(place, { ...options, sort }, allProtocols);
 }
 
-/** What the options of both commands say. */
+/** The values of the options of both commands. */
 interface ShowOptions extends SelectionOptions, Pick<OutputOptions, "format" | "fields"> {
   readonly output: readonly string[];
   readonly append: boolean;

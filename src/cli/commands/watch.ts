@@ -1,5 +1,5 @@
 /**
- * The watch command: known servers, asked again and again; what changes is told.
+ * The watch command: polls known servers, and prints an event for each change.
  *
  * @module
  */
@@ -51,7 +51,7 @@ import {
   webhookSummary,
 } from "../../app/outputs/watch_webhook.ts";
 
-/** What the options say. */
+/** The values of the options. */
 interface Chosen {
   readonly options: OptionsOf<"watch">;
   readonly rules: WatchRules;
@@ -97,15 +97,15 @@ export async function runWatch(
   const optedOut = [...noted, ...await lists.optedOut()];
   const servers = withoutOptedOut(named, optedOut, tellLine);
   const seed = crypto.getRandomValues(new Uint32Array(1))[0];
-  const shy = { list: optOuts, addresses: new OptedOutAddresses(optedOut, seed) };
-  return await watchServers(servers, chosen, network, lists, shy);
+  const optOutState = { list: optOuts, addresses: new OptedOutAddresses(optedOut, seed) };
+  return await watchServers(servers, chosen, network, lists, optOutState);
 }
 
-/** Who opted out. */
-interface Shy {
-  /** What notes it. */
+/** The addresses that opted out. */
+interface OptOutState {
+  /** Records an opt-out. */
   readonly list: OptOutList;
-  /** All of them. */
+  /** All addresses that opted out. */
   readonly addresses: OptedOutAddresses;
 }
 
@@ -114,7 +114,7 @@ async function watchServers(
   chosen: Chosen,
   network: Network,
   lists: WatchDatabases,
-  shy: Shy,
+  optOutState: OptOutState,
 ): Promise<number> {
   const { options, rules: { scanId, intervalMs }, webhook, config } = chosen;
   const { names, quiet, keep: keepMs, metrics: serving } = options;
@@ -123,7 +123,7 @@ async function watchServers(
   const signal = AbortSignal.any([interrupt.signal, printer.signal]);
   await using hook = webhook && await openWebhook(webhook, lists.places, tellError);
   const tell = (line: string) => tellLine(`blocksweep: ${line}`);
-  const optedOut = (address: Address) => shy.addresses.has(address);
+  const optedOut = (address: Address) => optOutState.addresses.has(address);
   const around = { network, scanId, signal, tell, attach: attachedTo(lists, names), optedOut };
   const { poller, sockets, concurrency } = await openPollingSockets(servers, chosen.asking, around);
   if (!quiet) {
@@ -145,8 +145,8 @@ async function watchServers(
     },
     optedOut,
     onOptOut: (address) => {
-      shy.addresses.add(address);
-      shy.list.note(address);
+      optOutState.addresses.add(address);
+      optOutState.list.note(address);
       lists.journals.forEach((journal) => journal.optOut(address, Date.now()));
     },
     onPoll: (lateMs) => metrics.late(lateMs),
@@ -166,13 +166,13 @@ async function watchServers(
   return EXIT.interrupted; // nothing else ends it without an error
 }
 
-/** What is kept beside rows: in replies, players may be named. */
+/** What databases store beside rows: replies only with names, because they may contain names of players. */
 function attachedTo(lists: WatchDatabases, names: boolean): "icons" | "all" | undefined {
   if (lists.places.length === 0) return undefined;
   return names ? "all" : "icons";
 }
 
-/** The rules that the options say. */
+/** The rules that the options select. */
 function watchRules({ interval, downAfter }: OptionsOf<"watch">): WatchRules {
   const scanId = uuidv7(Date.now(), crypto.getRandomValues(new Uint8Array(10)));
   return { intervalMs: interval, downAfter, scanId };

@@ -25,13 +25,13 @@ export const COMMAND_NAMES = [
 /** A command. */
 export type Command = typeof COMMAND_NAMES[number];
 
-/** What help and completions say of a command. */
+/** A command as help and completions describe it. */
 export interface CommandDescription {
   /** How it is written. */
   readonly usage: string;
   /** What it does, in one line. */
   readonly purpose: string;
-  /** What users have to know besides its options. */
+  /** Notes below the options. */
   readonly note?: ProtocolText;
   /** Examples, without the name of the program. */
   readonly examples: readonly (string | typeof portExamples)[];

@@ -14,7 +14,7 @@ export interface Option extends OptionForm {
   readonly commands: readonly Command[];
   /** Its one-letter name. */
   readonly short?: string;
-  /** Other names that users of other tools know. */
+  /** Aliases, as other tools name the option. */
   readonly aliases?: readonly string[];
   /** What it takes. Default: nothing, it is given or not. */
   readonly takes?: ValueType<unknown>;

@@ -14,7 +14,7 @@ import { optionsOf } from "./option_table.ts";
 /** nmap's and masscan's names of more than one letter behind one dash. */
 const LONG_SHORTS = new Set(["-iL", "-sL", "-oD", "-oJ", "-oG", "-oL"]);
 
-/** What letters mean in tools that users come from, and what they are called here. */
+/** Short options of other tools, and the options of this program with the same meaning. */
 const FOREIGN: Readonly<Record<string, string>> = {
   B: "bandwidth",
   e: "seed",

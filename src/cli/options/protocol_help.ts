@@ -1,5 +1,5 @@
 /**
- * What help says of protocols: it follows from their list.
+ * The help texts about protocols, derived from the table of protocols.
  *
  * @module
  */
@@ -33,7 +33,7 @@ export function verifyHelp(allProtocols: readonly Protocol[]): string {
   return texts.length === 0 ? "verify servers: no protocol does" : texts.join("; ");
 }
 
-/** What users have to know before they look for some protocols, a line each. */
+/** Warnings about protocols that need care, one line each. */
 export function protocolNotes(allProtocols: readonly Protocol[]): string {
   return allProtocols.flatMap(({ helpNote }) => helpNote === undefined ? [] : [`${helpNote}\n`])
     .join("");

@@ -30,7 +30,7 @@ export interface ValueContext {
   readonly allProtocols: readonly Protocol[];
 }
 
-/** What an option takes. */
+/** The type of an option's value. */
 export interface ValueType<Value> {
   /** What help calls it: `NUMBER`. */
   readonly placeholder: string;
@@ -54,7 +54,7 @@ export function wrongValue(option: string, text: string, wanted: string): InputE
 /**
  * A type of values.
  *
- * @param wanted What the error says that the option wants.
+ * @param wanted The expected value, for the error.
  * @param read Reads a text; `undefined`: it is wrong.
  */
 export function valueType<Value>(
@@ -227,7 +227,7 @@ export function time(least?: LeastTime): ValueType<number> {
   });
 }
 
-/** A time in milliseconds: a bare number counts those. */
+/** A duration in milliseconds; a number without a unit is in milliseconds. */
 export function milliseconds(least?: LeastTime): ValueType<number> {
   return timeType("800ms, 1.5s, 10m or 2h (a bare number is milliseconds)", least, () => {});
 }

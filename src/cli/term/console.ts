@@ -48,7 +48,7 @@ export function draw(text: string): void {
     writeSync(Deno.stdout, text);
   } catch (error) {
     const gone = error instanceof Deno.errors.BrokenPipe ||
-      (error as { code?: string }).code === "EIO"; // what a terminal says whose session was lost
+      (error as { code?: string }).code === "EIO"; // the error of a terminal whose session has ended
     if (!gone) throw error;
   }
 }
@@ -65,7 +65,7 @@ function isSystemError(error: unknown): boolean {
     typeof (error as { code?: unknown }).code === "string";
 }
 
-/** Tells the user a line. */
+/** Prints a line for the user. */
 export function tellLine(text: string): void {
   tell(`${text}\n`);
 }
@@ -74,29 +74,29 @@ export function tellLine(text: string): void {
 const LONGEST = { word: 100, line: 1000 };
 
 /**
- * Tells the user in one line what went wrong. It may hold whatever stood in a file: that is made
- * harmless, and cut where it is long. Passwords in URLs are not shown.
+ * Prints an error in one line. The message may quote any file: its text is escaped, and truncated
+ * where it is long. Passwords in URLs are not shown.
  */
 export function tellError(message: string): void {
   const words = redact(message).replace(/\S+/g, (word) => shorten(word, LONGEST.word));
   tellLine(`blocksweep: ${harmlessText(shorten(words, LONGEST.line))}`);
 }
 
-/** A text without its middle: what stands at its ends tells most, of a path and of a sentence. */
+/** A text without its middle: the ends of a path or a sentence are the most useful parts. */
 function shorten(text: string, most: number): string {
   if (text.length <= most) return text;
   const end = Math.floor(most / 3);
   return `${text.slice(0, most - 1 - end)}…${text.slice(-end)}`;
 }
 
-/** The size of the terminal, or what it is mostly. */
+/** The size of the terminal, or the usual size where it is unknown. */
 export function terminalSize(): { columns: number; rows: number } {
   const usual = { columns: 80, rows: 24 };
   try {
     const size = Deno.consoleSize();
     return size.columns > 0 && size.rows > 0 ? size : usual;
   } catch {
-    return usual; // a terminal that does not tell
+    return usual; // the terminal does not report its size
   }
 }
 
@@ -105,7 +105,7 @@ export function outputColumns(): number | undefined {
   return Deno.stdout.isTerminal() ? terminalSize().columns : undefined;
 }
 
-/** Whether the terminal knows no escape sequences, as far as the environment may be read. */
+/** Whether the terminal has no escape sequences, as far as the environment may be read. */
 export function isDumb(): boolean {
   return env("TERM") === "dumb";
 }

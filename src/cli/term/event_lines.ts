@@ -105,7 +105,7 @@ export class EventPrinter {
     private readonly write: (line: string) => Promise<void> = print,
   ) {}
 
-  /** Set off when nobody takes the events any longer. */
+  /** Aborted when standard output is closed. */
   get signal(): AbortSignal {
     return this.#failed.signal;
   }
@@ -118,7 +118,7 @@ export class EventPrinter {
     );
   }
 
-  /** Waits until all are printed; throws why they could not be. */
+  /** Waits until all events are printed; throws the error of a failed write. */
   async printed(): Promise<void> {
     await this.#printed;
     this.signal.throwIfAborted();

@@ -16,7 +16,7 @@ export function useColor(noColor: boolean): boolean {
   return !noColor && !Deno.noColor && Deno.stdout.isTerminal() && !isDumb();
 }
 
-/** The lines that describe a server; all that it said is made harmless. */
+/** The lines that describe a server. All text of the server is escaped. */
 export function describe(
   record: ServerRecord,
   color: boolean,
@@ -81,7 +81,7 @@ function playersText(
   return `${online ?? "?"} of ${max ?? "?"}${names}`;
 }
 
-/** What `--verify` found. */
+/** The result of `--verify`. */
 function joinableText(record: ServerRecord, allProtocols: readonly Protocol[]): string | null {
   const { joinable, protocols } = record;
   if (joinable === null) return null;

@@ -1,5 +1,5 @@
 /**
- * Options: how fast, how often, and by which way probes leave.
+ * Options: rates, retries, and the engine and route of probes.
  *
  * @module
  */

@@ -47,7 +47,7 @@ look() {
   deno run --no-prompt --allow-read --allow-write --allow-env=INIT_CWD,HOME main.ts import \
     "$folder/$file.db" "$folder/$file" "$@"
   deno run --no-prompt --allow-read --allow-env=INIT_CWD,HOME main.ts export "$folder/$file.db" \
-    --format list --quiet | sort > "$folder/$file.txt"
+    --format hostport --quiet | sort > "$folder/$file.txt"
   sort "$folder/$file.plain" | diff - "$folder/$file.txt"
   comm -13 "$folder/truth.txt" "$folder/$file.txt" | diff /dev/null -
   [ -s "$folder/$file.txt" ]

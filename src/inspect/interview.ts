@@ -9,8 +9,8 @@
  *   sent this protocol first, and never the other one. A reply that may be forged is no proof.
  * - Gap: a second passes between a datagram without a reply and the first one of the next protocol.
  *   After a reply the next datagram may be sent at once, and connections need no gap.
- * - Sockets: a protocol whose replies may lack our token uses a socket of its own, on which any reply
- *   is proof, until the endpoint has repeated a token.
+ * - Sockets: a protocol whose replies may lack our token uses its own socket, on which any reply is
+ *   proof, until the endpoint has repeated a token.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * The checkpoint: one JSON object, and a last line with its checksum. It is small, for it is written
- * each second; what does not change stands at the head of the list of rows.
+ * The checkpoint file: one JSON object, and a last line with its checksum. The file is small
+ * because it is written each second. The configuration, which never changes, is in the list file.
  *
  * @module
  */
@@ -33,63 +33,63 @@ import {
   wrongField,
 } from "../../core/checked_json.ts";
 
-/** The version of the form, which the list beside it shares: a field more or less is another one. */
+/** Version of the checkpoint and list formats. Each added or removed field needs a new version. */
 const VERSION = 3;
-/** Longer than any checkpoint of ours. */
+/** Limit on the size of a checkpoint file, bytes. */
 const LONGEST = 1 << 20;
 
-/** How a scan ended that can be resumed. */
+/** The state of a scan that can be resumed. */
 export type CheckpointState = "running" | Exclude<EndReason, "done" | "max-results">;
 
-/** What a scan came to. */
+/** The progress of a scan, as saved. */
 export interface Checkpoint {
   /** The version of the program. */
   readonly program: string;
-  /** When it was saved, Unix milliseconds. */
+  /** When the checkpoint was saved, Unix milliseconds. */
   readonly savedAt: number;
-  /** The scan, UUIDv7. */
+  /** The scan's id, a UUIDv7. */
   readonly scanId: string;
   /** SHA-256 of the head of the list, which holds the configuration. */
   readonly configuration: string;
-  /** The seed of the order; `null`: ascending. */
+  /** Seed of the target order; `null`: ascending order. */
   readonly seed: number | null;
-  /** The shard. */
+  /** The shard of the targets that the scan probes. */
   readonly shard: string;
   /** The key of the tokens, hexadecimal. */
   readonly key: string;
-  /** How it ended; `running` while it has not. A scan that is finished has no checkpoint. */
+  /** How the scan ended; `running` before its end. A finished scan has no checkpoint. */
   readonly state: CheckpointState;
-  /** Up to where it is through. */
+  /** The low-water marks. */
   readonly marks: Marks;
-  /** How long each output was when all of that was written; `null`: it has no way back. */
+  /** Length of each output with these rows; `null`: the output cannot be truncated. */
   readonly outputs: Offsets;
-  /** Rows that were written. */
+  /** Number of rows written. */
   readonly rows: number;
-  /** How long the list was then, bytes, and the SHA-256 of those. */
+  /** Length and SHA-256 of the list file. */
   readonly list: ListStand;
-  /** What was counted. */
+  /** The scan's counters. */
   readonly counters: Counters;
 }
 
 /** Lengths of outputs, bytes; `null` where one is a pipe, a device or standard output. */
 export type Offsets = readonly (number | null)[];
 
-/** How far a list goes. */
+/** Length and digest of a list file. */
 export interface ListStand {
-  /** Its length, bytes. */
+  /** Length, bytes. */
   readonly bytes: number;
-  /** SHA-256 of its bytes, hexadecimal. */
+  /** SHA-256 of these bytes, hexadecimal. */
   readonly sha256: string;
 }
 
-/** Numbers of a scan that go on where they were. */
+/** Counters that a resumed scan continues. */
 export type Counters =
   & Pick<ScanState, "firstProbeAt" | "lastRowAt" | "sent" | "refused" | "dropped" | "replies">
   & Pick<ScanState, "canaries" | "floods">
   & Pick<ScanState, "aliases" | "noStatus" | "optedOut" | "inspectedInPart">
   & { readonly tcp: Pick<ScanState["tcp"], "sent" | "counts"> };
 
-/** The numbers of a scan that the next part of it goes on from. */
+/** The counters that a resumed scan continues, read from a scan's state. */
 export function countersOf(state: ScanState): Counters {
   const { firstProbeAt, lastRowAt, sent, refused, dropped, replies } = state;
   const { aliases, noStatus, optedOut, inspectedInPart, tcp, canaries, floods } = state;
@@ -110,31 +110,31 @@ export function countersOf(state: ScanState): Counters {
   };
 }
 
-/** Counts on from there. */
+/** Sets the counters of a resumed scan. */
 export function countFrom(state: ScanState, { tcp, ...others }: Counters, rows: number): void {
   Object.assign(state, others, { written: rows });
   state.tcp.sent = tcp.sent;
   Object.assign(state.tcp.counts, tcp.counts);
 }
 
-/** SHA-256, hexadecimal. */
+/** SHA-256 of a text or of bytes, hexadecimal. */
 export function sha256(data: string | Uint8Array): string {
   return createHash("sha256").update(data).digest("hex");
 }
 
-/** The text of a checkpoint. */
+/** The content of a checkpoint file. */
 export function formatCheckpoint(checkpoint: Checkpoint): string {
   const text = JSON.stringify({ checkpoint: VERSION, ...checkpoint }, null, 2) + "\n";
   return `${text}sha256 ${sha256(text)}\n`;
 }
 
 /**
- * Reads a checkpoint.
+ * Parses the content of a checkpoint file.
  *
  * @param program The version of this program.
- * @param path How errors name it.
- * @param allProtocols Every protocol that it may name.
- * @throws InputError that says what is wrong with it.
+ * @param path Path of the file, for errors.
+ * @param allProtocols Every protocol that the checkpoint may name.
+ * @throws InputError that names the defect.
  */
 export function parseCheckpoint(
   content: string,
@@ -171,17 +171,17 @@ function checkVersions(version: unknown, program: unknown, ours: string): void {
   );
 }
 
-/** The id of a scan. */
+/** Checks the id of a scan. */
 export const uuidText: Check<string> = text(
   /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
   "a UUIDv7",
 );
 const digest = text(/^[0-9a-f]{64}$/, "64 hexadecimal digits");
-/** The largest time that JavaScript can show. */
+/** Unix milliseconds, up to the largest valid `Date`. */
 const time = integer(0, 8.64e15);
 const addressText: Check<string> = (value, field) =>
   formatAddress(parsedText(parseAddress, "an address")(value, field));
-/** What floods disturbed, by names of protocols. */
+/** Checks the report of floods, which names protocols. */
 function floodsField(allProtocols: readonly Protocol[]): Check<FloodReport> {
   const names = listOf(oneOfWords(allProtocols.map(({ name }) => name)));
   return objectOf({
@@ -194,7 +194,7 @@ function floodsField(allProtocols: readonly Protocol[]): Check<FloodReport> {
 }
 const mark: Check<Mark> = objectOf({ pass: integer(1), position: integer() });
 
-/** All fields of a checkpoint. */
+/** Checks all fields of a checkpoint. */
 const checkpointFields = (allProtocols: readonly Protocol[]) =>
   objectOf({
     program: text(/^/, "a version"),
@@ -242,9 +242,9 @@ function checkpointOf(value: unknown, allProtocols: readonly Protocol[]): Checkp
 }
 
 /**
- * Reads a checkpoint from a disk.
+ * Reads and parses a checkpoint file.
  *
- * @throws InputError that names it.
+ * @throws InputError that names the file.
  */
 export async function readCheckpoint(
   disk: Disk,
@@ -266,7 +266,7 @@ async function readExisting(disk: Disk, path: string, source: string): Promise<U
   }
 }
 
-/** Why a file of a checkpoint cannot be used. */
+/** The error for a checkpoint or list file that cannot be used. */
 export function checkpointError(source: string, error: unknown): unknown {
   if (error instanceof Deno.errors.NotCapable || error instanceof InputError) return error;
   if (error instanceof Deno.errors.NotFound) {

@@ -1,7 +1,7 @@
 /**
- * Keeping a checkpoint while a scan runs. The order is what makes it true at any moment: rows go to
- * all outputs, then to the list; outputs and list go to the disk, then the checkpoint that speaks of
- * them takes the place of the one before.
+ * Writes checkpoints while a scan runs. The order of writes keeps the checkpoint valid at any time:
+ * rows are written to all outputs, then to the list. Outputs and list are flushed to the disk, then
+ * the new checkpoint replaces the old one.
  *
  * @module
  */
@@ -23,37 +23,37 @@ import {
 import { WrittenRows, writtenRowsPath } from "./written_rows.ts";
 import { configurationDigest } from "./resumed_rows.ts";
 
-/** What every checkpoint of a scan says. */
+/** The fields that are equal in every checkpoint of a scan. */
 export type ScanIdentity = Pick<Checkpoint, "program" | "scanId" | "seed" | "shard" | "key">;
 
-/** What keeping a checkpoint needs. */
+/** Options of a checkpoint writer. */
 export interface WriterOptions {
-  /** Where it goes. */
+  /** The disk that holds the checkpoint. */
   readonly disk: Disk;
-  /** Its path. */
+  /** Path of the checkpoint file. */
   readonly path: string;
-  /** Tells when it was saved. */
+  /** The clock for the time of each save. */
   readonly clock: Pick<Clock, "wall">;
-  /** What all of them say. */
+  /** The fields that are equal in every checkpoint. */
   readonly identity: ScanIdentity;
-  /** The configuration, JSON. */
+  /** The configuration, JSON text. */
   readonly configuration: string;
-  /** Where rows go. */
+  /** The outputs of the rows. */
   readonly sinks: readonly Sink[];
-  /** How long the outputs are before the first row; `null` for those without a way back. */
+  /** Lengths of the outputs before the first row; `null`: the output cannot be truncated. */
   readonly offsets: Offsets;
-  /** Told what cannot be saved, and why: once, until it can be saved again. */
+  /** Called when a save fails, with the reason; not again until a save has succeeded. */
   readonly onFailure: (error: Error) => void;
 }
 
-/** Writes checkpoints. */
+/** Saves the checkpoint and the list of a scan. */
 export class CheckpointWriter implements Checkpointer {
   readonly #options: WriterOptions;
   readonly #list: WrittenRows;
   readonly #digest: string;
   #offsets: Offsets;
   #rows: number;
-  /** Whether the outputs hold what the disk may not. */
+  /** Whether the outputs hold rows that are not flushed to the disk. */
   #dirty = false;
   #failing = false;
 
@@ -66,10 +66,10 @@ export class CheckpointWriter implements Checkpointer {
   }
 
   /**
-   * Starts a list and a checkpoint in the place of older ones; the outputs have been emptied.
+   * Starts a list and a checkpoint that replace older ones. The outputs have been emptied.
    *
-   * @param claimed The file of the list.
-   * @throws Error when they cannot be written: a list that was started is empty then.
+   * @param claimed The open file for the list.
+   * @throws Error when a file cannot be written. The list file is then empty.
    */
   static async start(
     options: WriterOptions,
@@ -90,9 +90,9 @@ export class CheckpointWriter implements Checkpointer {
   }
 
   /**
-   * Goes on with a list; the outputs have been cut.
+   * Continues a list. The outputs have been truncated.
    *
-   * @param rows How many it holds.
+   * @param rows Number of rows in the list.
    */
   static resume(options: WriterOptions, list: WrittenRows, rows: number): CheckpointWriter {
     return new CheckpointWriter(options, list, rows);
@@ -117,8 +117,8 @@ export class CheckpointWriter implements Checkpointer {
   }
 
   /**
-   * Ends with the scan, whose outputs are closed: saves what an unfinished scan came to, and removes
-   * checkpoint and list of a finished one.
+   * Ends the writer after the outputs are closed: saves the progress of an unfinished scan, and
+   * removes the checkpoint and the list of a finished one.
    *
    * @returns Whether the scan can be resumed.
    */
@@ -135,7 +135,7 @@ export class CheckpointWriter implements Checkpointer {
     return change === undefined;
   }
 
-  /** Removes the checkpoint first: a list that is left alone harms nobody. */
+  /** Removes the checkpoint before the list: a list without a checkpoint is harmless. */
   async #remove(): Promise<void> {
     const { disk, path } = this.#options;
     const removed = await this.#try(() => disk.remove(path));
@@ -145,7 +145,7 @@ export class CheckpointWriter implements Checkpointer {
 
   async #save(marks: Marks, state: ScanState, ended?: CheckpointState): Promise<void> {
     const { disk, path, sinks } = this.#options;
-    // What is added to list and outputs from here on is not what this checkpoint speaks of.
+    // Rows that are added to list and outputs from here on are not part of this checkpoint.
     const text = formatCheckpoint(this.#checkpoint(marks, state, ended));
     if (this.#dirty) {
       this.#dirty = false;
@@ -183,7 +183,7 @@ export class CheckpointWriter implements Checkpointer {
     };
   }
 
-  /** What cannot be saved is told, and the scan goes on. */
+  /** Reports a failed save. The scan continues. */
   async #try(work: () => Promise<void>): Promise<boolean> {
     try {
       await work();

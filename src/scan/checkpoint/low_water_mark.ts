@@ -1,51 +1,51 @@
 /**
- * Up to where a scan is through: before its marks everything was asked, had the time to answer, and
- * whoever did was inspected and written.
+ * The low-water mark of a scan: every target before the mark was probed, its time to reply has
+ * passed, and the row of every server that replied is written.
  *
  * @module
  */
 import type { Mark } from "../../sweep/trail.ts";
 
-/** Where the two halves of a scan stand. */
+/** The positions of a scan's UDP sweep and TCP sweep. */
 export interface Marks {
-  /** The sweep of datagrams. */
+  /** Position of the UDP sweep. */
   readonly udp: Mark;
-  /** The one of connections. */
+  /** Position of the TCP sweep. */
   readonly tcp: Mark;
 }
 
-/** Where a new scan starts. */
+/** The marks of a new scan. */
 export const START: Marks = { udp: { pass: 1, position: 0 }, tcp: { pass: 1, position: 0 } };
 
-/** Marks that wait for those who were sighted before them, at the most. */
+/** Limit on marks that wait for earlier sightings. */
 const MOST_WAITING = 64;
 
 /**
- * Sightings are numbered. When a mark is noted, all answers to what stands before it have become
- * sightings; once those are through which had begun by then, the mark is low water.
+ * Sightings are numbered. When a mark is recorded, all replies to earlier probes have become
+ * sightings. The mark becomes the low-water mark when all sightings begun before it are finished.
  */
 export class LowWaterMark {
   #marks: Marks;
-  /** The number of the next sighting, and those that are not through, in ascending order. */
+  /** Number of the next sighting, and the numbers of the unfinished ones, in ascending order. */
   #next = 0;
   readonly #open = new Set<number>();
   #waiting: { readonly marks: Marks; readonly next: number }[] = [];
 
-  /** Starts where the scan does. */
+  /** Starts with the scan's first marks. */
   constructor(from: Marks) {
     this.#marks = from;
   }
 
-  /** Up to where the scan is through. */
+  /** The low-water marks. */
   get marks(): Marks {
     return this.#marks;
   }
 
   /**
-   * A sighting begins.
+   * Begins a sighting.
    *
-   * @returns Called when it is through: its row is written, or none comes of it. Never called where
-   * it was cut off: who goes on has to ask again.
+   * @returns A function to call when the sighting is finished: its row is written, or there is none.
+   * It is not called for a cancelled sighting: a resumed scan probes that endpoint again.
    */
   begin(): () => void {
     const number = this.#next++;
@@ -54,10 +54,10 @@ export class LowWaterMark {
   }
 
   /**
-   * Notes where the halves stand now.
+   * Records the current positions of the sweeps.
    *
-   * @param marks Answers to what stands before them have come.
-   * @returns Up to where the scan is through.
+   * @param marks Positions up to which the time to reply has passed.
+   * @returns The low-water marks.
    */
   note(marks: Marks): Marks {
     this.#waiting.push({ marks, next: this.#next });
@@ -67,7 +67,7 @@ export class LowWaterMark {
       this.#marks = this.#waiting[settled].marks;
       this.#waiting.splice(0, settled + 1);
     }
-    // Where one takes long, every other mark is enough.
+    // While a sighting takes long, half of the marks are dropped to bound memory.
     if (this.#waiting.length > MOST_WAITING) this.#waiting = this.#waiting.filter((_, i) => i % 2);
     return this.#marks;
   }

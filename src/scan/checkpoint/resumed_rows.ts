@@ -1,6 +1,6 @@
 /**
- * The list beside a checkpoint as another process left it: read, checked against the checkpoint, and
- * cut to what the outputs hold.
+ * Reads the list file of an interrupted scan, checks it against the checkpoint, and reduces it
+ * to the rows that the outputs hold.
  *
  * @module
  */
@@ -16,14 +16,14 @@ import type { Disk, DiskFile } from "../../sinks/file_operations.ts";
 import { type Checkpoint, checkpointError, type Offsets, sha256 } from "./checkpoint_file.ts";
 import { HEAD, openOwn, WrittenRows } from "./written_rows.ts";
 
-/** What a checkpoint says of its list. */
+/** The fields of a checkpoint that describe its list. */
 export type SavedList = Pick<Checkpoint, "list" | "outputs" | "rows">;
 
 /**
- * Opens a list to go on with it.
+ * Opens a list to continue it.
  *
- * @param saved What the checkpoint says of it.
- * @throws InputError when it is not the one of that checkpoint, was edited, or is in use.
+ * @param saved The checkpoint's description of the list.
+ * @throws InputError when the list belongs to another checkpoint, was edited, or is in use.
  */
 export async function resumeRows(disk: Disk, path: string, saved: SavedList): Promise<ResumedRows> {
   const file = await openOwn(disk, path, "edit");
@@ -35,18 +35,18 @@ export async function resumeRows(disk: Disk, path: string, saved: SavedList): Pr
   }
 }
 
-/** Rows of the list: how long the outputs were behind them, and where their line ends. */
+/** One line of rows: the lengths of the outputs after them, and the position of the line's end. */
 interface WrittenLine {
   readonly offsets: Offsets;
   readonly servers: readonly Endpoint[];
   readonly end: number;
 }
 
-/** A list as another process left it. */
+/** The list of an interrupted scan. */
 export class ResumedRows implements AsyncDisposable {
-  /** The configuration. */
+  /** The configuration, JSON text. */
   readonly configuration: string;
-  /** SHA-256 of its line. */
+  /** SHA-256 of the configuration's line. */
   readonly digest: string;
   readonly #optOuts: readonly { readonly address: Address; readonly end: number }[];
   readonly #batches: readonly WrittenLine[];
@@ -91,18 +91,18 @@ export class ResumedRows implements AsyncDisposable {
     return this.#optOuts.map(({ address }) => address);
   }
 
-  /** The servers whose rows it names, as rows name them. */
+  /** The servers whose rows are listed. */
   get servers(): string[] {
     return this.#batches.flatMap(({ servers }) => servers.map(formatEndpoint));
   }
 
   /**
-   * Drops the rows that outputs have lost since the checkpoint was saved: a system that crashed may
-   * have kept the list and not them.
+   * Drops the rows that outputs have lost since the checkpoint was saved: after a system crash, the
+   * list may hold rows that the outputs do not.
    *
-   * @param outputs What the outputs are now; none of them is cut yet.
-   * @throws InputError for the first that has become shorter than it was then, or lacks rows that it
-   * held then.
+   * @param outputs The current outputs, none of them truncated yet.
+   * @throws InputError for the first output that is shorter than at the checkpoint, or lacks rows
+   * of the checkpoint.
    */
   cut(outputs: readonly ReopenedOutput[]): CutList {
     const saved = this.saved.outputs;
@@ -136,7 +136,7 @@ export class ResumedRows implements AsyncDisposable {
     };
   }
 
-  /** What is behind the checkpoint can be probed again; what is before it cannot. */
+  /** Rows after the checkpoint can be probed again; rows before the checkpoint cannot. */
   #checkMissing(outputs: readonly ReopenedOutput[]): void {
     const { list, rows } = this.saved;
     const saved = this.#batches.filter(({ end }) => end <= list.bytes);
@@ -155,17 +155,17 @@ export class ResumedRows implements AsyncDisposable {
   }
 }
 
-/** An output of a scan that goes on. */
+/** An output of a resumed scan. */
 export interface ReopenedOutput {
-  /** How errors name it. */
+  /** Name of the output, for errors. */
   readonly name: string;
-  /** How long it is, bytes; `null`: it has no way back. */
+  /** Length, bytes; `null`: the output cannot be truncated. */
   readonly length: number | null;
-  /** Of the list's servers, those that a database has no row of. Default: none. */
+  /** Listed servers without a row in the database. Default: none. */
   readonly missing?: ReadonlySet<string>;
 }
 
-/** How many of these servers are missing. */
+/** Number of missing rows among these servers. */
 function countOf(servers: readonly Endpoint[], missing: ReadonlySet<string> = NONE): number {
   if (missing.size === 0) return 0;
   return servers.filter((server) => missing.has(formatEndpoint(server))).length;
@@ -173,22 +173,22 @@ function countOf(servers: readonly Endpoint[], missing: ReadonlySet<string> = NO
 
 const NONE: ReadonlySet<string> = new Set();
 
-/** What of a list holds. */
+/** The valid part of a list. */
 export interface CutList {
-  /** How long outputs are to be. */
+  /** Lengths to which the outputs must be truncated. */
   readonly offsets: Offsets;
-  /** The servers of the rows in them. */
+  /** The servers whose rows remain. */
   readonly answered: readonly Endpoint[];
-  /** Goes on with the list; to be called when the outputs have been cut. */
+  /** Continues the list. Call it after the outputs have been truncated. */
   readonly open: () => Promise<WrittenRows>;
 }
 
-/** The digest of a configuration. */
+/** SHA-256 of the list's first line, hexadecimal. */
 export function configurationDigest(configuration: string): string {
   return sha256(`${HEAD}${configuration}\n`);
 }
 
-/** What of the rows is not as the checkpoint, or the rows before them, say. */
+/** Describes the first row that contradicts the checkpoint or an earlier row. */
 function batchFault(
   batches: readonly WrittenLine[],
   { list, outputs, rows }: SavedList,
@@ -212,7 +212,7 @@ function batchFault(
   }
 }
 
-/** The lines of a list, without a torn last one. */
+/** The lines of a list, without a partial last line. */
 function* linesOf(bytes: Uint8Array): Generator<{ line: string; end: number }, undefined> {
   const decoder = new TextDecoder();
   for (let start = 0;;) {

@@ -1,22 +1,22 @@
 /**
- * What is done each second while a scan runs.
+ * Saves a running scan each second, and detects jumps of the wall clock.
  *
  * @module
  */
 import type { Clock } from "../../net/clock.ts";
 
-/** How often, milliseconds. */
+/** Interval between saves, milliseconds. */
 const EVERY_MS = 1000;
-/** How far two clocks may part in that time before it is told, milliseconds. */
+/** Difference between the two clocks, per interval, above which it is reported, milliseconds. */
 const MOST_DRIFT_MS = 2000;
 
 /**
- * Saves each second, and never twice at once; looks whether the time of day has run as the clock
- * has, which stands still while a machine sleeps.
+ * Calls `save` each second, one call at a time. Compares the wall clock with the monotonic clock,
+ * which stops while a machine sleeps.
  *
- * @param onClockJump Told by how much the time of day went further.
- * @param save Must not reject. The next one waits for it.
- * @returns Ends it; resolves when the last one is through.
+ * @param onClockJump Called with the difference by which the wall clock jumped, milliseconds.
+ * @param save Must not reject. The next call waits for its end.
+ * @returns A function that stops the timer and resolves when the last call has ended.
  */
 export function eachSecond(
   clock: Clock,
@@ -27,14 +27,14 @@ export function eachSecond(
   let saving = Promise.resolve();
   let over = false;
   let offset = clock.wall() - clock.now();
-  const look = () => {
+  const compareClocks = () => {
     const before = offset;
     offset = clock.wall() - clock.now();
     if (Math.abs(offset - before) > MOST_DRIFT_MS) onClockJump(offset - before);
   };
   const schedule = () => {
     cancel = clock.after(EVERY_MS, () => {
-      look();
+      compareClocks();
       saving = save().then(() => over ? undefined : schedule());
     });
   };

@@ -1,14 +1,14 @@
 /**
- * The list beside a checkpoint: its configuration, and then which rows were written, and who opted
- * out. Lines are only ever added, behind the rows that they speak of:
+ * The list file beside a checkpoint: the configuration, the rows written, and the addresses that
+ * opted out. Lines are only appended, after the outputs have accepted their rows:
  *
  *     blocksweep rows {…}                       the configuration, JSON
- *     + 5120,4711,- 10.0.0.1:19132 [::1]:25565  rows, and how long each output was behind them
+ *     + 5120,4711,- 10.0.0.1:19132 [::1]:25565  rows, and the length of each output after them
  *     ! 10.0.0.9                                an address that opted out
  *
- * What stands in an output behind the last length that is listed was accepted by some outputs and
- * not by all, or torn: it is cut off, and those servers are asked again. So nothing has to be read
- * back from outputs, whatever their format, and all of them hold the same rows.
+ * Bytes of an output after its last listed length belong to rows that not all outputs accepted, or
+ * to a partial row. A resumed scan truncates them and probes those servers again. So outputs of any
+ * format need not be read back, and all of them hold the same rows.
  *
  * @module
  */
@@ -19,20 +19,20 @@ import { serverId, type ServerRecord } from "../../core/record.ts";
 import type { Disk, DiskFile } from "../../sinks/file_operations.ts";
 import { checkpointError, type ListStand, type Offsets } from "./checkpoint_file.ts";
 
-/** What the first line of a list starts with. */
+/** Start of the first line of a list file. */
 export const HEAD = "blocksweep rows ";
 
-/** Where the list of a checkpoint is. */
+/** The path of a checkpoint's list file. */
 export function writtenRowsPath(checkpoint: string): string {
   return `${checkpoint}.list`;
 }
 
-/** A list that is open, and nobody else's. */
+/** An open list file, locked against other processes. */
 export class WrittenRows implements AsyncDisposable {
   readonly #file: DiskFile;
   readonly #encoder = new TextEncoder();
   readonly #hash = createHash("sha256");
-  /** What was added, and what of it is written, bytes. */
+  /** Bytes added, and how many of them are written. */
   #length = 0;
   #written = 0;
   #pending: Uint8Array[] = [];
@@ -43,7 +43,7 @@ export class WrittenRows implements AsyncDisposable {
   }
 
   /**
-   * Opens the file of a new list; what an older one held is still there.
+   * Opens the file for a new list. The content of an older list is kept until {@linkcode start}.
    *
    * @throws InputError when another process has it open.
    */
@@ -51,7 +51,7 @@ export class WrittenRows implements AsyncDisposable {
     return openOwn(disk, path, "make");
   }
 
-  /** Starts a list. */
+  /** Empties the file and writes the configuration. */
   static async start(file: DiskFile, configuration: string): Promise<WrittenRows> {
     const list = new WrittenRows(file);
     await file.truncate(0);
@@ -60,7 +60,7 @@ export class WrittenRows implements AsyncDisposable {
     return list;
   }
 
-  /** Goes on behind what a file holds. */
+  /** Continues a list after the bytes that are kept, and truncates the rest. */
   static async behind(file: DiskFile, kept: Uint8Array): Promise<WrittenRows> {
     await file.truncate(kept.length);
     const list = new WrittenRows(file);
@@ -69,18 +69,18 @@ export class WrittenRows implements AsyncDisposable {
     return list;
   }
 
-  /** How far it goes, with what was added and is not written yet. */
+  /** Length and digest of the list, lines that are not written yet included. */
   get stand(): ListStand {
     return { bytes: this.#length, sha256: this.#hash.copy().digest("hex") };
   }
 
-  /** Adds rows. */
+  /** Adds a line with rows. */
   rows(records: readonly ServerRecord[], offsets: Offsets): void {
     const lengths = offsets.map((offset) => offset ?? "-").join();
     this.#add(`+ ${lengths} ${records.map(serverId).join(" ")}`);
   }
 
-  /** Adds an address that opted out. */
+  /** Adds a line with an address that opted out. */
   optOut(address: Address): void {
     this.#add(`! ${formatAddress(address)}`);
   }
@@ -92,7 +92,7 @@ export class WrittenRows implements AsyncDisposable {
     this.#length += bytes.length;
   }
 
-  /** Writes what was added. What could not be written is tried again at the same place. */
+  /** Writes the pending lines. A line that failed is written again at the same position. */
   write(): Promise<void> {
     const write = async () => {
       while (this.#pending.length > 0) {
@@ -103,22 +103,22 @@ export class WrittenRows implements AsyncDisposable {
       }
     };
     const writing = this.#writing.then(write);
-    this.#writing = writing.catch(() => {}); // whoever waits for this one is told
+    this.#writing = writing.catch(() => {}); // the caller gets the error from `writing`
     return writing;
   }
 
-  /** Writes, and hands it on to the disk. */
+  /** Writes the pending lines and flushes the file to the disk. */
   async sync(): Promise<void> {
     await this.write();
     await this.#file.sync();
   }
 
-  /** What became of its file since it was opened; `undefined` where it is still there. */
+  /** How the file's path has changed since the file was opened; `undefined` when it has not. */
   pathChange(): Promise<string | undefined> {
     return this.#file.pathChange();
   }
 
-  /** Closes it; what was not written is lost. */
+  /** Closes the file. Pending lines are lost. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#writing;
     await this.#file[Symbol.asyncDispose]();
@@ -126,9 +126,9 @@ export class WrittenRows implements AsyncDisposable {
 }
 
 /**
- * Opens the file of a list, and keeps it from other processes.
+ * Opens the file of a list and locks it against other processes.
  *
- * @throws InputError when another process has it open, or it cannot be edited.
+ * @throws InputError when another process has the file open, or the file is not writable.
  */
 export async function openOwn(disk: Disk, path: string, how: "edit" | "make"): Promise<DiskFile> {
   let file: DiskFile;

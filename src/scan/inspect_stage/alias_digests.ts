@@ -1,13 +1,13 @@
 /**
- * What rows are remembered by: digests, and a table of them that costs a few bytes a mark.
+ * Digests that identify rows, and a table of digests with a few bytes per entry.
  *
  * @module
  */
 import type { Address } from "../../core/address.ts";
 
 /**
- * Looked up once: texts come in more forms inside than V8 keeps apart at one place of the code, and
- * it would look the method up again for each character.
+ * The method, read once. V8 has more internal string types than one call site can cache, so that a
+ * normal call would search for the method at each character.
  */
 const unitAt = String.prototype.charCodeAt;
 
@@ -15,9 +15,9 @@ const unitAt = String.prototype.charCodeAt;
 const TAG = { noText: -1, noNumber: -2, integer: -3, number: -4, ipv4: -5, ipv6: -6 };
 
 /**
- * A hash of 64 bits, of whatever is put in, one part after the other: each is told from its
- * neighbours, and nothing from an empty text. It is keyed, for strangers choose what is hashed, and
- * nobody shall choose which marks meet. No cipher, but short: every row of a scan comes by.
+ * A keyed 64-bit hash of several parts. The boundaries of parts are hashed too, and a missing part
+ * differs from an empty text. The key prevents servers, which choose the hashed texts, from choosing
+ * collisions. The hash is fast and not cryptographic: every row of a scan is hashed.
  */
 export class Digest {
   /** The lower half, signed. */
@@ -29,26 +29,26 @@ export class Digest {
   /**
    * Starts empty.
    *
-   * @param key 8 bytes that nobody knows.
+   * @param key 8 secret bytes.
    */
   constructor(key: Uint8Array) {
     const view = new DataView(key.buffer, key.byteOffset, 8);
     this.#key = Int32Array.of(view.getInt32(0), view.getInt32(4));
   }
 
-  /** Forgets what was put in. */
+  /** Resets the hash to its initial state. */
   clear(): this {
     return this.resume(this.#key[0], this.#key[1]);
   }
 
-  /** Takes up where another left off. */
+  /** Continues from the state of another digest. */
   resume(low: number, high: number): this {
     this.low = low;
     this.high = high;
     return this;
   }
 
-  /** Puts 32 bits in. Either half is a bijection of itself, and of the word. */
+  /** Hashes 32 bits. Each half is a bijection of its old value, and of the word. */
   word(word: number): this {
     let { low, high } = this;
     low = Math.imul(low ^ word, 0x85ebca6b);
@@ -58,7 +58,7 @@ export class Digest {
     return this;
   }
 
-  /** Puts a text in: its length, and two units a word. */
+  /** Hashes a text: its length, then two UTF-16 units per word. */
   text(text: string | null): this {
     if (text === null) return this.word(TAG.noText);
     const { length } = text;
@@ -74,7 +74,7 @@ export class Digest {
     return this.resume(low, high);
   }
 
-  /** Puts a number in, or that there is none. */
+  /** Hashes a number, or its absence. */
   number(value: number | null): this {
     if (value === null) return this.word(TAG.noNumber);
     return value === (value | 0)
@@ -82,7 +82,7 @@ export class Digest {
       : this.word(TAG.number).text(String(value));
   }
 
-  /** Puts an address in. */
+  /** Hashes an address. */
   address(address: Address): this {
     if (typeof address === "number") return this.word(TAG.ipv4).word(address | 0);
     this.word(TAG.ipv6);
@@ -101,7 +101,7 @@ const SLOT = 3;
  * `Map` keeps an object for each digest.)
  */
 export class DigestTable {
-  /** How many marks there are. */
+  /** Number of marks. */
   size = 0;
   #slots = new Int32Array(SLOT * 1024);
   #mask = 1023;
@@ -109,7 +109,7 @@ export class DigestTable {
   /**
    * Starts empty.
    *
-   * @param most Marks that it holds at the most.
+   * @param most Limit on marks.
    */
   constructor(private readonly most: number) {}
 
@@ -118,13 +118,13 @@ export class DigestTable {
     return this.#slots[this.#find(low, high) + 2];
   }
 
-  /** Gives a mark another value, if it has one: 32 bits, signed, and not 0. */
+  /** Replaces the value of a mark, if it has one. Values are signed 32-bit numbers, not 0. */
   set(low: number, high: number, value: number): void {
     const at = this.#find(low, high);
     if (this.#slots[at + 2] !== 0) this.#slots[at + 2] = value;
   }
 
-  /** Gives a mark a value, if it has none and there is room; returns the one that it had, or 0. */
+  /** Sets the value of a new mark, if the table is not full. Returns the old value, or 0. */
   add(low: number, high: number, value: number): number {
     const at = this.#find(low, high);
     const before = this.#slots[at + 2];
@@ -136,7 +136,7 @@ export class DigestTable {
     return 0;
   }
 
-  /** Where a mark stands, or would. */
+  /** The slot of a mark, or the free slot for it. */
   #find(low: number, high: number): number {
     const slots = this.#slots;
     const mask = this.#mask;

@@ -1,23 +1,23 @@
 /**
- * One server behind several rows: which row describes a server that another row has described.
+ * Detects aliases: rows that describe a server that an earlier row has described.
  *
- * A row is remembered by marks, each a hash of what two rows of one server share and two servers do
- * not. That two rows look the same is no mark: of a hosting network, thousands say "A Minecraft
- * Server", version 1.21.4, 0 of 20. What is one:
+ * A row is stored as marks. A mark is a hash of values that two rows of one server share, and that two
+ * servers do not. Equal names and counts are no mark: thousands of servers in a hosting network
+ * publish "A Minecraft Server", version 1.21.4, 0 of 20. The marks:
  *
  * - A RakNet GUID: 64 random bits, drawn when a server starts (PocketMine-MP, Geyser, Nukkit,
- *   gophertunnel, BDS). On many addresses it is one server or one proxy. With the same version,
- *   for a constant of some library may be shared by servers of many ages.
+ *   gophertunnel, BDS). A GUID on many addresses is one server or one proxy. The versions must be
+ *   equal too, because a constant GUID of a library may be shared by servers of many versions.
  * - The same players online, by name, on one host, with the same MOTD and slots.
- * - The same proxy on one host, with a MOTD of its own, the same slots, icon and number of players,
- *   of whom there are some.
+ * - The same proxy on one host, with a MOTD that is no default, and equal slots, icon and number
+ *   of players, above 0.
  * - Geyser beside a Java server: it repeats the first line of the MOTD (`;` as `:`) and the slots.
- *   Where two Java servers of the host have them, it stays open which one stands behind it.
- * - A Query port beside the game's: it tells the game's port, and the same MOTD and counts.
- * - The same answer on a hundred ports of a host (matscan): whatever is asked there says that.
+ *   If two Java servers of the host match, Geyser gets no alias.
+ * - A Query port beside the game port: its reply has the game port, and the same MOTD and counts.
+ * - The same reply on a hundred ports of a host (matscan): the host replies so on every port.
  *
- * Rows are told apart as long as nothing of this holds: an alias that is missed costs a line, one
- * that is none hides a server.
+ * Without a matching mark, a row is no alias: a missed alias costs one row, and a false alias hides
+ * a server.
  *
  * @module
  */
@@ -33,10 +33,10 @@ import { Digest, DigestTable } from "./alias_digests.ts";
  * and the server that it stands for 8, more over IPv6.
  */
 const MOST_MARKS = 1 << 20;
-/** Ports of a host with the same answer, from which on they count as one server. */
+/** Number of ports of a host with the same reply that count as one server. */
 const SAME_ON_PORTS = 100;
 
-/** MOTDs that software writes where nobody has set one: they tell nothing. */
+/** Default MOTDs of server software, which identify no server. */
 const DEFAULT_MOTDS = new Set([
   "A Minecraft Server",
   "A Minecraft server",
@@ -66,22 +66,22 @@ const DEFAULT_MOTDS = new Set([
 /** Lengths and first letters of them: few others' are the same, and hashing a text takes longer. */
 const DEFAULT_SHAPES = new Set([...DEFAULT_MOTDS].map(shape));
 
-/** What marks are of: the last word of each, so that no two kinds meet. */
+/** Kinds of marks. The kind is the last word of a mark, so that kinds do not collide. */
 const KIND = { guid: 1, players: 2, proxy: 3, java: 4, geyser: 5, game: 6, query: 7, answer: 8 };
-/** The marks that a row has at the most. */
+/** Limit on the marks of a row. */
 const MOST_OF_ROW = 5;
 /** Words of one: two of what the row is remembered by, two of what it is recognised by. */
 const WORDS = 4;
-/** Stands for two servers or more, where else a server's number is. */
+/** Value of a mark that two or more servers share, in place of a server's number. */
 const SEVERAL = -1;
 
-/** The rows of a scan, as far as their servers may come again. */
+/** The marks of a scan's rows. */
 export class Aliases {
-  /** By mark the number of the server that it stands for, from 1. */
+  /** For each mark, the number of its server, from 1. */
   readonly #marks = new DigestTable(MOST_MARKS);
-  /** By number - 1 where the server is. */
+  /** The endpoint of each server, at its number - 1. */
   readonly #servers: (number | bigint)[] = [];
-  /** How often a host gave a server's answer, where that was more than once. */
+  /** For a reply that a host sent more than once, the number of times. */
   readonly #repeats = new Map<number, number>();
   readonly #digest: Digest;
   /** The marks of the row at hand, the strongest first, and whether two servers make one void. */
@@ -97,7 +97,7 @@ export class Aliases {
   /**
    * Starts without rows.
    *
-   * @param key 8 bytes that no server knows, or it could make marks that meet others'.
+   * @param key 8 secret bytes: with the key, a server could choose colliding marks.
    * @param allProtocols Every protocol that rows may name.
    */
   constructor(key: Uint8Array, allProtocols: readonly Protocol[] = PROTOCOLS) {
@@ -109,10 +109,10 @@ export class Aliases {
   }
 
   /**
-   * Remembers a row.
+   * Stores the marks of a row.
    *
    * @param record The row, classified, with its players.
-   * @param endpoint Where it was found: no two rows share it.
+   * @param endpoint The row's endpoint, different for every row.
    * @returns The `host:port` of the first row that describes the same server, if there was one.
    */
   of(record: ServerRecord, endpoint: Endpoint): string | null {
@@ -128,7 +128,7 @@ export class Aliases {
     return null;
   }
 
-  /** The server that the strongest mark stands for which stands for one; 0 when none does. */
+  /** The server of the strongest mark that has exactly one server; 0 when no mark has. */
   #recognised(): number {
     for (let i = 0; i < this.#count; i++) {
       const server = this.#marks.get(this.#row[WORDS * i + 2], this.#row[WORDS * i + 3]);
@@ -144,7 +144,7 @@ export class Aliases {
     if (before !== 0 && before !== server && this.#unique[i]) this.#marks.set(low, high, SEVERAL);
   }
 
-  /** The first port of a host that gives the same answer on a hundred; 0 when there is none. */
+  /** The server at the first port of a host with the same reply on 100 ports; 0: none. */
   #everywhere(record: ServerRecord, hostLow: number, hostHigh: number, next: number): number {
     const digest = this.#digest.resume(hostLow, hostHigh).word(record.protocols.length);
     for (const protocol of record.protocols) digest.text(protocol);
@@ -157,7 +157,7 @@ export class Aliases {
     return ports > SAME_ON_PORTS ? first : 0;
   }
 
-  /** Gathers the marks of a row. */
+  /** Collects the marks of a row. */
   #gather(record: ServerRecord, hostLow: number, hostHigh: number): void {
     this.#count = 0;
     const digest = this.#digest;
@@ -240,7 +240,7 @@ function firstLine(motd: string): string {
   return plainText(end < 0 ? motd : motd.slice(0, end)).replaceAll(";", ":");
 }
 
-/** Whether somebody has thought of a MOTD. */
+/** Whether a MOTD is no default of server software. */
 function isTelling({ motd_plain: motd }: ServerRecord): boolean {
   return motd !== null && motd.length > 3 && !isDefault(motd);
 }

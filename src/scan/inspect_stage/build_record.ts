@@ -9,7 +9,7 @@ import { mergeReplies } from "../../inspect/merge.ts";
 import { requestOf } from "../requested_names.ts";
 import type { ScanSetup } from "../scan_setup.ts";
 
-/** The row of a server that answered: with its players, and as if nobody had described it before. */
+/** Builds the record of a server that replied, with its players and without an alias. */
 export function buildRecord(
   { endpoint, at }: Sighting,
   { answers, latencyMs, cut }: Inspection,
@@ -28,7 +28,7 @@ export function buildRecord(
   return record;
 }
 
-/** A row without its players: the column, and what a protocol's own facts say of each. */
+/** A record without its players: the column, and the players in protocol facts. */
 export function withoutPlayers(record: ServerRecord): ServerRecord {
   const extras = record.extras && Object.fromEntries(
     Object.entries(record.extras).map(([protocol, { players: _, ...facts }]) => [protocol, facts]),

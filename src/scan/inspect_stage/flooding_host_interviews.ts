@@ -38,7 +38,7 @@ function isLost({ answers, failure, exhausted }: Inspection): boolean {
     failure === undefined && answers.length === 0 && !exhausted;
 }
 
-/** What the first reply said, or else one exchange. */
+/** Uses the status of the first reply, or runs one exchange. */
 async function inspectAlone(
   subject: Parameters<typeof inspectDespiteFloods>[0],
   options: InspectOptions,

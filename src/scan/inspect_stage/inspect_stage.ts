@@ -1,5 +1,5 @@
 /**
- * From sightings to rows: whoever was sighted is asked the rest, where there is more to ask.
+ * Turns sightings into rows: interviews each sighted server, unless its first reply is enough.
  *
  * @module
  */
@@ -39,17 +39,17 @@ import {
   type Subject,
 } from "./sighting_queue.ts";
 
-/** What interviews use besides the tables. */
+/** The parts of the scan that interviews use, apart from the tables. */
 export interface InspectStageParts {
   /** The sockets of the sweep. */
   readonly board: Demultiplexer;
-  /** Connections. */
+  /** Opens connections. */
   readonly connections: ScanConnections;
-  /** Where sightings come from. */
+  /** The queue of sightings. */
   readonly sightings: SightingQueue;
-  /** Where rows go. */
+  /** The stage that writes rows. */
   readonly rows: WriteStage;
-  /** Gets servers of which there is a row, to probe some of them again. */
+  /** Receives servers with a row, which become canaries. */
   readonly path: LossAndRate;
 }
 
@@ -59,18 +59,18 @@ export class InspectStage {
   readonly #tables: ScanTables;
   readonly #parts: InspectStageParts;
   readonly #pool: InspectionPool;
-  /** The time that unproved endpoints of an address may hold the scan. */
+  /** Limits the interview time of an address's unproved endpoints. */
   readonly #budget: UnprovedBudget;
   /** Sockets that serve one interview each. */
   readonly #soles: ConnectionSlots;
   readonly #aliases: Aliases;
   readonly #uninspected: Uninspected;
-  /** Rows, those of an earlier part of the scan included. */
+  /** Number of rows, those before a resume included. */
   #accepted: number;
   readonly #optsOut = ({ statement }: ProtocolReply) =>
     this.#options.interviews.optsOut(motdAsSent(statement));
 
-  /** Interviews nobody yet. */
+  /** Starts without interviews. */
   constructor(options: ScanSetup, tables: ScanTables, parts: InspectStageParts) {
     const { targets, limits, io: { random, state } } = options;
     this.#options = options;
@@ -86,7 +86,7 @@ export class InspectStage {
     this.#accepted = state.written;
   }
 
-  /** Takes servers out of the queue until it is closed, and puts rows into the next one. */
+  /** Takes servers from the queue until it is closed, and passes rows to the write stage. */
   async run(): Promise<void> {
     const { sightings, rows } = this.#parts;
     while (await sightings.arrival()) {
@@ -110,7 +110,7 @@ export class InspectStage {
     sightings.close();
   }
 
-  /** Makes a row at once where nothing has to be queried, else when the turn of the server comes. */
+  /** Builds the row at once if no query is needed; otherwise adds an interview to the pool. */
   #begin(subject: Subject): void {
     const { sightings } = this.#parts;
     if ("sighting" in subject && this.#isSettled(subject)) return sightings.finish(subject);
@@ -126,7 +126,7 @@ export class InspectStage {
     }, isProved);
   }
 
-  /** Whether the reply that was sighted says all that is wanted: then its row is made. */
+  /** Builds the row if the sighted reply is enough. Returns whether the sighting is finished. */
   #isSettled({ sighting, through }: Sighted): boolean {
     const known = dismissal(sighting, this.#tables) === undefined && this.#settled(sighting);
     if (!known) return false;
@@ -140,7 +140,7 @@ export class InspectStage {
     const { stop, responders } = this.#tables;
     try {
       const found = await this.#inspect(sighting);
-      if (found === "short") return this.#putOff(sighting, through);
+      if (found === "short") return this.#postpone(sighting, through);
       if (found === "cut") return;
       const before = this.#uninspected.remove(endpoint);
       const all = () => {
@@ -154,8 +154,8 @@ export class InspectStage {
     }
   }
 
-  /** Leaves a server to a later pass, or to who resumes the scan. */
-  #putOff({ endpoint }: Sighting, through: () => void): void {
+  /** Postpones a server to a later pass, or to a resumed scan. */
+  #postpone({ endpoint }: Sighting, through: () => void): void {
     this.#tables.responders.release(endpoint);
     this.#uninspected.add(endpoint, through);
   }
@@ -175,13 +175,13 @@ export class InspectStage {
     if (!responders.add(endpoint)) return through();
     const [{ protocol }] = found.answers;
     const row = found.stopped
-      ? await this.#leaveAlone(endpoint)
+      ? await this.#recordOptOut(endpoint)
       : this.#row({ endpoint, protocol, verified: false, at, socket: -1 }, found);
     if (row === "nothing") through();
     else if (row !== "cut") this.#parts.rows.add(row, through);
   }
 
-  /** What is known already, where nobody has to be asked, nor told that somebody opted out. */
+  /** The inspection's result, if the sighting is enough and is no opt-out. */
   #settled(sighting: Sighting): Inspection | undefined {
     const { follow, verify } = this.#options.interviews;
     const protocols = this.#protocolsFor(sighting.endpoint);
@@ -189,7 +189,7 @@ export class InspectStage {
     return known?.stopped ? undefined : known;
   }
 
-  /** The protocols that an endpoint that has replied is sent. */
+  /** The protocols to send to an endpoint after its first reply. */
   #protocolsFor(endpoint: Endpoint): readonly Protocol[] {
     return this.#tables.known.planOf(endpoint)?.all ?? this.#options.targets.protocols;
   }
@@ -222,7 +222,7 @@ export class InspectStage {
     };
   }
 
-  /** A conversation on a socket of its own, once so few are open that files find descriptors. */
+  /** Opens a link on its own socket. Waits while too many such sockets are open. */
   async #soleLink(peer: Endpoint): Promise<Link> {
     const free = await this.#soles.acquire(peer.address);
     try {
@@ -234,7 +234,7 @@ export class InspectStage {
     }
   }
 
-  /** What comes of a sighting; it is cut off where all ends before that is known. */
+  /** Inspects a sighting. Returns its row, or why there is none; `cut`: the scan ended first. */
   async #inspect(sighting: Sighting): Promise<ServerRecord | "nothing" | "cut" | "short"> {
     const { stop, optedOut } = this.#tables;
     if (stop.reason === "failed") this.#parts.rows.lost++;
@@ -252,29 +252,29 @@ export class InspectStage {
       if (result.failure !== "exhausted") {
         this.#budget.charge(address, begun, this.#options.io.clock.now());
       }
-      return this.#disproved(result);
+      return this.#unconfirmed(result);
     }
     if (!sighting.verified && !this.#tables.responders.add(endpoint)) return "nothing";
-    return result.stopped ? await this.#leaveAlone(endpoint) : this.#row(sighting, result);
+    return result.stopped ? await this.#recordOptOut(endpoint) : this.#row(sighting, result);
   }
 
-  /** Inspects a sighting or a known server; of a host that floods, nothing but the first protocol. */
+  /** Inspects a sighting or a known server. A flooding host is sent only the first protocol. */
   #interview(subject: Parameters<typeof inspectDespiteFloods>[0]): Promise<Inspection> {
     const { endpoint } = subject;
     const isFlooding = () => this.#tables.floods.has(endpoint.address);
     return inspectDespiteFloods(subject, this.#inspectOptions(endpoint), isFlooding);
   }
 
-  /** Nobody confirmed that there is a server. */
-  #disproved({ failure }: Inspection): "nothing" | "cut" | "short" {
+  /** Counts a sighting that no reply confirmed, and returns why it has no row. */
+  #unconfirmed({ failure }: Inspection): "nothing" | "cut" | "short" {
     if (failure === "exhausted") return "short";
     if (failure === "cancelled") return "cut";
     this.#options.io.state.replies[failure === "malformed" ? "malformed" : "forged"]++;
     return "nothing";
   }
 
-  /** Notes that somebody opted out. */
-  async #leaveAlone({ address }: Endpoint): Promise<"nothing"> {
+  /** Records the opt-out of an address. */
+  async #recordOptOut({ address }: Endpoint): Promise<"nothing"> {
     const { io: { state, checkpoint }, hooks } = this.#options;
     state.optedOut++;
     this.#tables.optedOut.add(address);
@@ -283,7 +283,7 @@ export class InspectStage {
     return "nothing";
   }
 
-  /** The row of a server, while rows are wanted. */
+  /** Builds the row of a server; `cut` after the last row that is wanted. */
   #row(sighting: Sighting, result: Inspection): ServerRecord | "cut" {
     const { limits: { maxResults = Infinity }, interviews, io: { state } } = this.#options;
     if (result.failure !== undefined) state.noStatus++;

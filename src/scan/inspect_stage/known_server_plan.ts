@@ -71,7 +71,7 @@ export function isLookedFor({ probed, interviewed }: KnownPlan, { name }: Protoc
   return !interviewed && probed.some(({ suppressedBy }) => suppressedBy === name);
 }
 
-/** Tells which known servers are targets: exclusions, a limit and a shard leave some out. */
+/** Finds the known servers among the targets: exclusions, a limit and a shard omit some. */
 export function targeted({ targets, order }: ScanSelection): (server: KnownTarget) => boolean {
   const { addresses, protocols: [{ name }], ports } = targets;
   if (isWhole(order)) {

@@ -20,7 +20,7 @@ export class KnownServerStage {
   #pending = 0;
   #hasMore = false;
 
-  /** Interviews nobody yet. */
+  /** Starts without interviews. */
   constructor(
     private readonly options: ScanSetup,
     private readonly tables: Pick<ScanTables, "known" | "stop">,

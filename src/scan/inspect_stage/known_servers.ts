@@ -1,5 +1,5 @@
 /**
- * What servers that were known before a scan are sent, and what the passes withhold from them.
+ * The servers that were known before a scan: the protocols they are sent, and those left out.
  *
  * @module
  */
@@ -41,7 +41,7 @@ export class KnownServers {
     );
   }
 
-  /** Of each protocol, the servers whose plan leaves it out. */
+  /** For each protocol, the servers that are not sent the protocol. */
   #without(
     protocols: readonly Protocol[],
     keeps: (plan: KnownPlan, protocol: Protocol) => boolean,

@@ -1,6 +1,6 @@
 /**
  * The queue between the sweep and the interviews. It is bounded: while it is full, the sweep sends
- * nothing. Replies that come meanwhile are not dropped: there are no more than probes in flight.
+ * nothing. Replies received meanwhile are not dropped: they are bounded by the probes in flight.
  *
  * @module
  */
@@ -11,26 +11,26 @@ import type { ScanTables } from "../scan_tables.ts";
 import type { WriteStage } from "../write_stage.ts";
 import type { KnownPlan } from "./known_server_plan.ts";
 
-/** Sightings that are not finished, from which on the queue is full: the sweep sends nothing. */
+/** Number of unfinished sightings at which the queue is full and the sweep stops sending. */
 const CAPACITY = 4096;
-/** Sightings that were not taken, from which on no replies are read: buffers of sockets hold them. */
+/** Number of waiting sightings at which no replies are read: they stay in socket buffers. */
 const MOST_WAITING = 256;
 
 /** A server that replied. */
 export interface Sighted {
-  /** Its first reply. */
+  /** The server's first reply. */
   readonly sighting: Sighting;
-  /** Called when its row is written, or none comes of it. Never called where it was cut off. */
+  /** Called when the row is written, or there is none. Not called after a cancellation. */
   readonly through: () => void;
 }
 
 /** A server that was known before the scan. */
 export interface KnownSubject {
-  /** Where it is. */
+  /** The server's endpoint. */
   readonly endpoint: Endpoint;
-  /** What it is sent. */
+  /** The protocols to send to the server. */
   readonly plan: KnownPlan;
-  /** Called when its row is written, or none comes of it. Never called where it was cut off. */
+  /** Called when the row is written, or there is none. Not called after a cancellation. */
   readonly through: () => void;
 }
 
@@ -45,13 +45,13 @@ export type QueueTables = Pick<
 
 /** Servers that are to be interviewed. */
 export class SightingQueue {
-  /** Those that were not taken, from the next one on, behind some that were. */
+  /** Waiting servers, after some that were already taken. */
   #subjects: Subject[] = [];
   #next = 0;
-  /** Those that were put in and not finished. */
+  /** Number of servers that were added and are not finished. */
   #unfinished = 0;
   #wake: (() => void) | undefined;
-  /** Resolves when few are left to take, where replies wait for that. */
+  /** Resolves when few servers are waiting, if the receiver waits for that. */
   #room: PromiseWithResolvers<void> | undefined;
   #idle: (() => void) | undefined;
   #isClosed = false;
@@ -59,8 +59,8 @@ export class SightingQueue {
   /**
    * Starts empty.
    *
-   * @param state Where omitted replies are counted.
-   * @param rows What comes behind the interviews.
+   * @param state The state that counts omitted replies.
+   * @param rows The write stage, which receives the rows.
    */
   constructor(
     private readonly tables: QueueTables,
@@ -68,7 +68,7 @@ export class SightingQueue {
     private readonly rows: Pick<WriteStage, "room">,
   ) {}
 
-  /** How many wait, or are in interviews. */
+  /** Number of servers that wait or are interviewed. */
   get load(): number {
     return this.#unfinished;
   }
@@ -77,32 +77,32 @@ export class SightingQueue {
     return this.#subjects.length - this.#next;
   }
 
-  /** Whether nothing more should be sent that may bring sightings. */
+  /** Whether the queue is full: the sweep must not send probes. */
   get isFull(): boolean {
     return this.#unfinished > CAPACITY || this.rows.room !== undefined ||
       this.tables.stop.hard.aborted;
   }
 
-  /** Where no replies should be read: settles when they may be again. */
+  /** While no replies should be read, a promise that settles when they may be read again. */
   get room(): Promise<void> | undefined {
     if (this.#waiting < MOST_WAITING) return this.rows.room;
     return (this.#room ??= Promise.withResolvers()).promise;
   }
 
-  /** Puts in the sighting of an endpoint. */
+  /** Adds the sighting of an endpoint. */
   push(sighting: Sighting, through: () => void = this.tables.lowWater.begin()): void {
     if (!sighting.verified) this.tables.interviewed.add(sighting.endpoint);
     this.#add({ sighting, through });
   }
 
-  /** Puts in a server that was known before the scan, and that no pass visits. */
+  /** Adds a server that was known before the scan and that no pass visits. */
   pushKnown(endpoint: Endpoint, plan: KnownPlan, through: () => void): void {
     this.#add({ endpoint, plan, through });
   }
 
   /**
-   * Puts in a sighting for which there was no hold, as soon as there is one. Until then it holds the
-   * low-water mark back: a scan that is interrupted and resumed probes the endpoint again.
+   * Adds a sighting as soon as a hold is free for it. Until then the low-water mark stays before the
+   * sighting, so that a resumed scan probes the endpoint again.
    */
   pushWhenHeld(sighting: Sighting): void {
     const { endpoint } = sighting;
@@ -129,7 +129,7 @@ export class SightingQueue {
     this.#wake?.();
   }
 
-  /** Takes the next one, if there is one; call {@linkcode finish} for it. */
+  /** Takes the next server, if one waits. Call {@linkcode finish} for it afterwards. */
   take(): Subject | undefined {
     if (this.#waiting === 0) return undefined;
     const subject = this.#subjects[this.#next++];
@@ -144,7 +144,7 @@ export class SightingQueue {
     return subject;
   }
 
-  /** Waits until there is one to take; false once the queue is closed. */
+  /** Waits until a server can be taken. Resolves to false when the queue is closed. */
   async arrival(): Promise<boolean> {
     if (this.#waiting === 0 && !this.#isClosed) {
       await new Promise<void>((resolve) => this.#wake = resolve);
@@ -152,7 +152,7 @@ export class SightingQueue {
     return this.#waiting > 0;
   }
 
-  /** Notes that one that was taken is finished, or cut off. */
+  /** Records that a server that was taken is finished, or cancelled. */
   finish(subject: Subject): void {
     if ("sighting" in subject && !subject.sighting.verified) {
       this.tables.interviewed.delete(subject.sighting.endpoint);
@@ -160,19 +160,19 @@ export class SightingQueue {
     if (--this.#unfinished === 0) this.#idle?.();
   }
 
-  /** Resolves when all are finished. */
+  /** Resolves when all servers are finished. */
   async idle(): Promise<void> {
     if (this.#unfinished > 0) await new Promise<void>((resolve) => this.#idle = resolve);
   }
 
-  /** Ends it: nothing more is put in. */
+  /** Closes the queue: no more servers are added. */
   close(): void {
     this.#isClosed = true;
     this.#wake?.();
   }
 }
 
-/** Why a sighting is not interviewed: nothing comes of it, or all ends before that is known. */
+/** Why a sighting is not interviewed: `nothing`, it is unwanted; `cut`, the scan ended first. */
 export function dismissal(
   { endpoint, protocol }: Sighting,
   { stop: { reason }, suppression, optedOut }: QueueTables,
@@ -182,7 +182,7 @@ export function dismissal(
   return unwanted ? "nothing" : undefined;
 }
 
-/** Omitted endpoints that are named. */
+/** Limit on the omitted endpoints that are reported. */
 const MOST_OMITTED_NAMED = 1024;
 
 /** Counts a sighting that is not followed by an interview, because too many were unverified. */

@@ -26,7 +26,7 @@ export class Uninspected {
     this.state.uninspected = this.#throughs.size;
   }
 
-  /** Removes a server that was inspected after all; returns what tells that its sightings are through. */
+  /** Removes a server after its inspection. Returns a function that finishes its sightings. */
   remove(endpoint: Endpoint): () => void {
     const key = endpointKey(endpoint);
     const throughs = this.#throughs.get(key) ?? [];

@@ -1,5 +1,5 @@
 /**
- * How long a scan waits for addresses whose endpoints do not prove themselves.
+ * Limits the time that a scan spends on the unproved endpoints of each address.
  *
  * An interview that proves nothing is charged to its address, from the end of the sweep on: before it,
  * nothing waits for the interview. Once an address has used up its budget, its other unproved

@@ -1,6 +1,6 @@
 /**
- * A network in one process, with a clock of its own: datagrams take their time, get lost, doubled
- * and reordered by seed, and an hour passes in as long as its events take.
+ * A network in one process, with a simulated clock. Datagrams are delayed, lost, duplicated and reordered
+ * by seed. An hour takes only as long as the computation of its events.
  */
 import {
   type Address,
@@ -34,11 +34,11 @@ interface Event {
 
 /** One datagram as the network saw it leave. */
 export interface Sent {
-  /** When, milliseconds of the network's clock. */
+  /** Time of sending, milliseconds of the network's clock. */
   readonly at: number;
   /** Which of our sockets sent it. */
   readonly from: Endpoint;
-  /** Where it was sent. */
+  /** The destination. */
   readonly to: Endpoint;
   /** A copy of its bytes. */
   readonly bytes: Uint8Array;
@@ -49,9 +49,9 @@ export interface Sent {
  * advances it from event to event.
  */
 export class FakeNetwork implements Clock {
-  /** What our sockets sent, when `record` is set. */
+  /** Datagrams that our sockets sent, when `record` is set. */
   readonly sent: Sent[] = [];
-  /** What reached the hosts and what they sent, for `audit()`, when `record` is set. */
+  /** Datagrams that reached the hosts or that they sent, for `audit()`, when `record` is set. */
   readonly lines: WitnessLine[] = [];
   /**
    * Whether `sent` and `lines` are kept.
@@ -61,11 +61,11 @@ export class FakeNetwork implements Clock {
   record = false;
   /** Datagrams that our sockets sent. */
   count = 0;
-  /** How much our sockets' buffers hold, and how fast they are read; default: without bounds. */
+  /** Capacity of our sockets' buffers, and their read rate. Default: unlimited. */
   buffers: { readonly datagrams: number; readonly perMs: number } | undefined;
   /** Datagrams that found no buffer space. */
   overflowed = 0;
-  /** Addresses that stand for everybody. */
+  /** Broadcast and multicast addresses, which reach all hosts. */
   readonly broadcasts: Address[] = [];
   readonly #endpoints: Endpoint[] = [];
   #time = 1000;
@@ -80,7 +80,7 @@ export class FakeNetwork implements Clock {
   /**
    * Makes a network without hosts.
    *
-   * @param seed The same seed draws the same delays and losses.
+   * @param seed Seed of delays and losses: equal seeds give equal ones.
    * @param faults Loss, delay and other faults of datagrams. Default: none.
    */
   constructor(seed: number, readonly faults: Faults = NO_FAULTS) {
@@ -128,7 +128,7 @@ export class FakeNetwork implements Clock {
     return [...this.#sockets.keys()];
   }
 
-  /** Closes a socket of ours: what arrives for it is lost. */
+  /** Closes a socket of ours: later datagrams to it are lost. */
   close(local: Endpoint): void {
     this.#sockets.delete(local.port);
   }
@@ -235,7 +235,7 @@ class FakeSocket implements DatagramSocket<DatagramBatch> {
   readonly errors: SocketErrors = noErrors();
   #receiver: DatagramReceiver | undefined;
   #room: ReceiverCapacity | undefined;
-  /** What has arrived, and was not handed on. */
+  /** Arrived datagrams that were not delivered yet. */
   readonly #held: [bytes: Uint8Array, from: Endpoint][] = [];
   #closed: (() => void) | undefined;
 

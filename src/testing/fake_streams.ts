@@ -1,6 +1,6 @@
 /**
- * TCP on the fake network: connections open, are refused, or meet nobody; bytes come in pieces of
- * random sizes and take their time; connections break and go half open, all by seed.
+ * TCP on the fake network. Connections open, are refused, or time out. Bytes arrive in chunks of random
+ * sizes after random delays. Connections are reset or become half-open. A seed determines all of this.
  */
 import { type Endpoint, endpointKey } from "../core/address.ts";
 import { Random } from "../fleet/random.ts";
@@ -8,13 +8,13 @@ import type { StreamAct, StreamResponder, StreamTalk } from "../fleet/simulate/r
 import type { ConnectFailure, Dialer, Stream } from "../net/socket.ts";
 import type { FakeNetwork } from "./fake_network.ts";
 
-/** How bad it is. */
+/** Faults of connections. */
 export interface StreamFaults {
-  /** How long every piece takes, milliseconds. */
+  /** Delay of every chunk, milliseconds. */
   readonly delay: number;
-  /** How much longer some take: pieces do not overtake each other. */
+  /** Maximum of the additional random delay, milliseconds. Chunks stay in order. */
   readonly jitter: number;
-  /** The largest piece, bytes. */
+  /** Maximum size of a chunk, bytes. */
   readonly largest: number;
   /** Share of chunks in place of which the connection is reset. */
   readonly reset: number;
@@ -31,15 +31,15 @@ export const NO_STREAM_FAULTS: StreamFaults = {
   halfOpen: 0,
 };
 
-/** What a test wants of an endpoint. */
+/** The behaviour of an endpoint in a test. */
 export type Door = StreamResponder | Exclude<ConnectFailure, "cancelled">;
 
 /** Opens connections to hosts of a fake network. */
 export class FakeStreams implements Dialer {
   readonly errors: Map<string, number> = new Map();
-  /** Where connections were begun to, and when. */
+  /** The endpoint and time of each connection attempt. */
   readonly begun: { readonly at: number; readonly to: Endpoint }[] = [];
-  /** What was written, by connection. */
+  /** The written bytes, by connection. */
   readonly written: { readonly to: Endpoint; readonly bytes: Uint8Array }[] = [];
   /** Connections that are pending or open. */
   open = 0;
@@ -47,16 +47,16 @@ export class FakeStreams implements Dialer {
   most = 0;
   /** The behaviour of endpoints without a server. */
   absent: Door = "refused";
-  /** Draws faults and the sizes of pieces. */
+  /** Random source of faults and chunk sizes. */
   readonly random: Random;
   readonly #doors = new Map<number | bigint, Door>();
 
   /**
    * Makes a dialer without hosts.
    *
-   * @param network Its clock is used.
-   * @param seed The same seed draws the same faults.
-   * @param faults What happens to connections. Default: nothing.
+   * @param network The network whose clock is used.
+   * @param seed Seed of the faults: equal seeds give equal faults.
+   * @param faults Faults of connections. Default: none.
    */
   constructor(
     readonly network: FakeNetwork,
@@ -94,7 +94,7 @@ export class FakeStreams implements Dialer {
     });
   }
 
-  /** Draws how long the next piece takes, milliseconds. */
+  /** Random delay of the next chunk, milliseconds. */
   delay(): number {
     return this.faults.delay + this.faults.jitter * this.random.below(1000) / 1000;
   }
@@ -106,7 +106,7 @@ class FakeStream implements Stream {
   readonly #deaf: boolean;
   #wake: (() => void) | undefined;
   #over = false;
-  /** When the last piece of the host arrives, and the last of ours. */
+  /** Arrival times of the host's last chunk, and of the program's last chunk. */
   #hostAt = 0;
   #ownAt = 0;
 

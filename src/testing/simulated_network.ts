@@ -25,30 +25,30 @@ import type { Service, ServiceFinder } from "../targets/srv.ts";
 import { FakeNetwork } from "./fake_network.ts";
 import { FakeStreams } from "./fake_streams.ts";
 
-/** What a simulated network is like. */
+/** The options of a simulated network. */
 export interface SimulatedNetworkOptions {
   /**
-   * Seed of everything that is drawn.
+   * Seed of all random choices.
    *
    * @default 1
    */
   readonly seed?: number;
   /**
-   * Where the program stands in a local network, as `192.168.1.2/24`: servers in it hear its
-   * broadcasts. Default: in none.
+   * The program's address in a local network, as `192.168.1.2/24`: servers in this network receive its
+   * broadcasts. Default: no local network.
    */
   readonly local?: string;
   /** Losses, copies and delays of datagrams, and delays of connections. Default: none. */
   readonly faults?: Faults;
 }
 
-/** Where a simulated server stands, and what it publishes. */
+/** The address of a simulated server, and its status. */
 export interface SimulatedServerPlan {
   /** Its address; its port is the usual one of its software. */
   readonly host: string;
   /** Its software, as `blocksweep fleet --software` names it: `bds`, `geyser`, `vanilla`, … */
   readonly software: string;
-  /** What it publishes. The rest is drawn; software that publishes less leaves some of it out. */
+  /** Its status. Missing values are random; software that publishes fewer fields leaves some out. */
   readonly status?: Partial<
     Pick<ServerRecord, "name" | "version" | "players_online" | "players_max" | "players" | "map">
   >;
@@ -56,16 +56,16 @@ export interface SimulatedServerPlan {
 
 /** Simulated servers in a range. */
 export interface SimulatedFleetPlan {
-  /** Where they stand: one on an address. */
+  /** The range of their addresses, with at most one server on each. */
   readonly range: string;
   /**
-   * How many there are.
+   * The number of servers.
    *
    * @default 100
    */
   readonly servers?: number;
   /**
-   * How many hosts stand beside them that no record may come of: hostile, or opted out.
+   * The number of further hosts that must not give a record: hostile or opted-out ones.
    *
    * @default 0
    */
@@ -73,14 +73,14 @@ export interface SimulatedFleetPlan {
   /** Their software: see {@linkcode SimulatedServerPlan.software}. Default: a usual mix. */
   readonly software?: readonly string[];
   /**
-   * The same seed draws the same servers.
+   * Seed of the servers: equal seeds give equal servers.
    *
    * @default 1
    */
   readonly seed?: number;
 }
 
-/** Draws the servers of a plan. */
+/** Makes the random servers of a plan. */
 export function drawPlan(
   { range, servers = 100, seed = 1, ...rest }: SimulatedFleetPlan,
 ): FleetHost[] {
@@ -94,8 +94,8 @@ function rangeOf(text: string): Range {
 }
 
 /**
- * A network of simulated servers, with a clock of its own: an hour passes in the time that its events
- * take, and nothing leaves the process. Functions of the library take it as the option `network`.
+ * A network of simulated servers, with a simulated clock: an hour takes only as long as the computation
+ * of its events, and no packet leaves the process. Functions of the library take it as the option `network`.
  *
  * @example A test of a program that counts players
  * ```ts
@@ -111,13 +111,13 @@ function rangeOf(text: string): Range {
  * ```
  */
 export class SimulatedNetwork implements Network {
-  /** The datagrams: their faults, and what was sent. */
+  /** The UDP part of the network: faults, and a log of datagrams. */
   readonly datagrams: FakeNetwork;
-  /** The connections: their faults, and which were begun. */
+  /** The TCP part of the network: faults, and a log of connections. */
   readonly streams: FakeStreams;
-  /** What was noted as opted out. */
+  /** Addresses that were recorded as opted out. */
   readonly optedOut: Address[] = [];
-  /** The local network that the program stands in. */
+  /** The local network of the program. */
   readonly local: LocalSockets;
   readonly #names = new Map<string, readonly Address[]>();
   readonly #services = new Map<string, Service>();
@@ -176,9 +176,9 @@ export class SimulatedNetwork implements Network {
   readonly findService: ServiceFinder = (name) => Promise.resolve(this.#services.get(name));
 
   /**
-   * Adds a server; where one stands already, it takes its place.
+   * Adds a server. A server that is already on the endpoint is replaced.
    *
-   * @returns What a record of it has to contain.
+   * @returns The values that a record of the server must contain.
    * @throws InputError when its software is unknown, or its host no address.
    */
   addServer({ host, software, status = {} }: SimulatedServerPlan): ManifestEntry {
@@ -189,23 +189,23 @@ export class SimulatedNetwork implements Network {
   }
 
   /**
-   * Adds servers that are drawn.
+   * Adds random servers.
    *
-   * @returns What a record of each has to contain; nothing, where `listed` is false.
+   * @returns The values that a record of each server must contain; `listed` is false for hosts without a record.
    * @throws InputError for a plan that cannot be used.
    */
   addFleet(plan: SimulatedFleetPlan): readonly ManifestEntry[] {
     return drawPlan(plan).map((host) => this.#add(host));
   }
 
-  /** Takes a server off the network: what is sent to it gets no reply. */
+  /** Removes a server from the network: packets to it get no reply. */
   removeServer({ host, port }: Pick<ServerRecord, "host" | "port">): void {
     const endpoint = { address: parseAddress(host)!, port };
     this.datagrams.host(endpoint, { respond: () => [] });
     this.streams.host(endpoint, "timeout");
   }
 
-  /** Adds a name, in lower case, and perhaps where its SRV record for Java leads. */
+  /** Adds a name, in lower case, and optionally the target of its SRV record for Java. */
   addName(name: string, addresses: readonly string[], service?: Service): void {
     this.#names.set(name, addresses.map((text) => parseAddress(text)!));
     if (service !== undefined) this.#services.set(name, service);

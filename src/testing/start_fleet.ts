@@ -10,7 +10,7 @@ import { drawPlan, type SimulatedFleetPlan } from "./simulated_network.ts";
 
 /** Servers that run until they are disposed of. */
 export interface StartedFleet extends AsyncDisposable {
-  /** What a record of each has to contain; nothing, where `listed` is false. */
+  /** The values that a record of each server must contain; `listed` is false for hosts without a record. */
   readonly servers: readonly ManifestEntry[];
 }
 

@@ -10,27 +10,27 @@ import type { ScanTables } from "./scan_tables.ts";
 import { SendErrors } from "./sweep_stage/send_errors.ts";
 import type { WriteStage } from "./write_stage.ts";
 
-/** How often, milliseconds. */
+/** Interval between updates, milliseconds. */
 const EVERY_MS = 20;
 
-/** What is counted. */
+/** The parts of a scan that have counters. */
 export interface CountStageParts {
   /** The sockets of the sweep. */
   readonly sockets: readonly DatagramSocket[];
-  /** Servers that are to be interviewed. */
+  /** The queue of servers to interview. */
   readonly sightings: SightingQueue;
-  /** Rows. */
+  /** The stage that writes rows. */
   readonly rows: WriteStage;
 }
 
-/** Reads the counters of others. */
+/** Copies the counters of the other stages into the scan's state. */
 export class CountStage {
   readonly #errors: SendErrors;
   /** Datagrams that found no buffer space in an earlier part of the scan. */
   readonly #dropped: number;
   #cancel = () => {};
 
-  /** Counts the sockets; what else there is to count comes later. */
+  /** Starts with the sockets' counters; the other counters are added later. */
   constructor(
     private readonly options: Pick<ScanSetup, "io" | "hooks">,
     private readonly tables: Pick<ScanTables, "floods">,
@@ -43,7 +43,7 @@ export class CountStage {
     this.#dropped = state.dropped;
   }
 
-  /** Counts again and again. */
+  /** Starts updates at regular intervals. */
   start(): void {
     this.#cancel = this.options.io.clock.after(EVERY_MS, () => {
       this.count();
@@ -51,7 +51,7 @@ export class CountStage {
     });
   }
 
-  /** Brings the state up to date. */
+  /** Updates the state once. */
   count(): void {
     const { state } = this.options.io;
     const { sockets, sightings, rows } = this.parts;
@@ -64,7 +64,7 @@ export class CountStage {
     state.lastRowAt = rows.lastAt ?? state.lastRowAt;
   }
 
-  /** Counts a last time. */
+  /** Stops the updates after a last one. */
   end(): void {
     this.#cancel();
     this.count();

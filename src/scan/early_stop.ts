@@ -1,5 +1,5 @@
 /**
- * Ending a scan before its time.
+ * Ends a scan early: interrupted, out of time, failed, or with enough rows.
  *
  * @module
  */
@@ -8,12 +8,12 @@ import type { Marks } from "./checkpoint/low_water_mark.ts";
 import type { EndReason, ScanState } from "./scan_state.ts";
 
 /**
- * How long rows in hand may take once a scan is to end, milliseconds. After that they are written
- * with what is known: a host that keeps us waiting on many ports does not keep the user waiting.
+ * Time for pending interviews after a scan was stopped, milliseconds. After that their rows are
+ * written with the data received so far, so that slow hosts do not delay the end of the scan.
  */
 const GRACE_MS = 5000;
 
-/** Why and how far a scan is to end early. */
+/** Why a scan must end early, and whether pending interviews are finished first. */
 export class EarlyStop {
   reason: EndReason | undefined;
   error: Error | undefined;
@@ -26,11 +26,11 @@ export class EarlyStop {
   #interrupted = false;
 
   /**
-   * Ends nothing yet.
+   * Starts without a reason to stop.
    *
-   * @param signal Interrupts.
-   * @param maxRuntimeMs How long may pass, milliseconds.
-   * @param abandon Stops everything: nobody waits for the rows in hand.
+   * @param signal Interrupts the scan.
+   * @param maxRuntimeMs Maximum runtime, milliseconds.
+   * @param abandon Stops the scan at once: pending rows are not waited for.
    */
   constructor(
     signal: AbortSignal,
@@ -46,7 +46,7 @@ export class EarlyStop {
       : clock.after(maxRuntimeMs, () => this.stop("max-runtime"));
   }
 
-  /** Calls back when a signal is aborted before the scan is over. */
+  /** Calls back when a signal is aborted before the scan has ended. */
   #on(signal: AbortSignal | undefined, callback: () => void): void {
     if (signal?.aborted) callback();
     else signal?.addEventListener("abort", callback, { once: true, signal: this.#over.signal });
@@ -57,25 +57,25 @@ export class EarlyStop {
     this.#hard.abort();
   }
 
-  /** Ends the sweep. */
+  /** Aborted when the sweep must end. */
   get soft(): AbortSignal {
     return this.#soft.signal;
   }
 
-  /** Ends conversations too. */
+  /** Aborted when interviews must end too. */
   get hard(): AbortSignal {
     return this.#hard.signal;
   }
 
   /**
-   * Whether it is to end soon. A scan whose time is over waits for late replies to all that it has
-   * sent: else one that may run no longer than a cooldown would never get any further.
+   * Whether the scan must end without waiting for late replies. A scan out of time waits for
+   * them: otherwise a scan with a runtime shorter than its cooldown would make no progress.
    */
   get hurried(): boolean {
     return this.reason !== "max-runtime" || this.#interrupted;
   }
 
-  /** Stops sending; what is in hand is finished, unless there are rows enough. */
+  /** Stops sending. Pending interviews are finished, unless enough rows are written. */
   stop(reason: EndReason): void {
     this.#interrupted ||= reason === "interrupted";
     this.reason ??= reason;
@@ -84,14 +84,14 @@ export class EarlyStop {
     else this.#cancelGrace ??= this.#clock.after(GRACE_MS, () => this.#hard.abort());
   }
 
-  /** Stops everything, for something failed. */
+  /** Stops the scan at once after a failure. */
   fail(error: Error): void {
     this.error ??= error;
     this.reason = "failed";
     this.stop("failed");
   }
 
-  /** Does something; stops everything where that fails. */
+  /** Runs an action, and stops the scan if the action fails. */
   async guard<T>(work: () => Promise<T>, instead: T): Promise<T> {
     try {
       return await work();
@@ -101,7 +101,7 @@ export class EarlyStop {
     }
   }
 
-  /** The scan is over: nothing that it waits for may outlive it. */
+  /** Removes timers and listeners when the scan has ended. */
   end(): void {
     this.#over.abort();
     this.#cancelTimer();
@@ -110,10 +110,10 @@ export class EarlyStop {
 }
 
 /**
- * Why a scan ended: one whose time was over when all was done is done all the same.
+ * Why a scan ended. A scan that was stopped when nothing was left to do counts as done.
  *
- * @param stopped Why it was to end early.
- * @param isCut Whether something is left that the marks do not tell: further passes, or interviews.
+ * @param stopped Why the scan was stopped early.
+ * @param isCut Whether work is left that the marks do not show: further passes or interviews.
  */
 export function endReason(
   stopped: EndReason | undefined,

@@ -16,23 +16,23 @@ import { planSuppression } from "./sweep_stage/suppression_plan.ts";
 
 /** The passes of a scan. */
 export interface PassPlan {
-  /** Those that come first, and only look for speakers of a protocol that suppresses another one. */
+  /** The first passes, which only detect servers of a protocol that suppresses another one. */
   readonly looks: readonly Pass[];
-  /** Those of probes. */
+  /** Passes of UDP probes. */
   readonly udp: readonly Pass[];
-  /** Those of connections, beside the others. */
+  /** Passes of TCP connections, concurrent with the UDP passes. */
   readonly tcp: readonly Pass[];
   /** The kinds of probes that the scan sends for its protocols. */
   readonly kinds: readonly ProbeKind[];
-  /** All kinds of probes that it sends, those of protocols included that are only looked for. */
+  /** All kinds of probes, those of the detecting passes included. */
   readonly allKinds: readonly ProbeKind[];
-  /** Pause between passes, milliseconds: speakers that are looked for have the time to reply. */
+  /** Pause between passes, milliseconds, in which servers have time to reply. */
   readonly gapMs: number;
 }
 
-/** What decides about the passes of a scan. */
+/** The options that determine the passes of a scan. */
 export interface PassPlanInput extends ScanSelection {
-  /** How often, and how patiently. */
+  /** Retries and timeouts. */
   readonly limits: Pick<ScanLimits, "retries" | "timeoutMs">;
 }
 

@@ -18,25 +18,25 @@ import type { Marks } from "./checkpoint/low_water_mark.ts";
 import type { TargetNames } from "./requested_names.ts";
 import type { EndReason, ScanState } from "./scan_state.ts";
 
-/** Keeps what a scan came to, so that another process can go on. None of its methods rejects. */
+/** Saves the progress of a scan, so that another process can resume it. No method rejects. */
 export interface Checkpointer {
-  /** Every sink has accepted these rows, and nothing behind them. */
+  /** Records rows that every sink has accepted. No sink has accepted later rows. */
   accepted(records: readonly ServerRecord[]): Promise<void>;
-  /** An address opted out. */
+  /** Records an address that opted out. */
   optedOut(address: Address): Promise<void>;
   /**
-   * Saves where the scan stands.
+   * Saves the position of the scan.
    *
-   * @param marks Up to where it is through: whoever goes on there misses nobody.
+   * @param marks Low-water marks: a scan that is resumed there misses no server.
    */
   save(marks: Marks, state: ScanState): Promise<void>;
 }
 
 /** A server that was known before the scan. */
 export interface KnownTarget {
-  /** Where it is. */
+  /** The server's endpoint. */
   readonly endpoint: Endpoint;
-  /** Names of the protocols that it is known to speak; none: it is probed as any target is. */
+  /** Names of the server's known protocols; empty: the server is probed like other targets. */
   readonly protocols: readonly string[];
 }
 
@@ -78,7 +78,7 @@ export interface ScanOrder extends TargetOrder {
 
 /** How fast, how long and how often. */
 export interface ScanLimits {
-  /** The rate limit and the caps. */
+  /** The rate limit and the caps, packets per second. */
   readonly rates: Limits;
   /**
    * Whether the rate is searched: from the one in `rates` on, up to so many datagrams a second, the
@@ -97,7 +97,7 @@ export interface ScanLimits {
   readonly concurrency: number;
   /** Connections at once. */
   readonly connections: number;
-  /** How patient connections are. Default: as real clients. */
+  /** Timeouts and size limit of connections. Default: those of real clients. */
   readonly streamLimits?: StreamLimits;
   /** How many sockets that serve one interview each may be open at once. Default: no limit. */
   readonly soleSockets?: number;
@@ -113,11 +113,11 @@ export interface ScanInterviews {
   readonly follow: boolean;
   /** Whether it is verified that a connection to a server can be opened. Default: no. */
   readonly verify?: boolean;
-  /** Whether a MOTD asks scanners to stay away. */
+  /** Whether a MOTD is an opt-out. */
   readonly optsOut: (motd: string) => boolean;
   /** Whether rows name players. */
   readonly players: boolean;
-  /** Whether outputs keep replies as they came, and icons. Default: no. */
+  /** Whether outputs store raw replies and icons. Default: no. */
   readonly attach?: boolean;
 }
 
@@ -125,13 +125,13 @@ export interface ScanInterviews {
 export interface ScanIo {
   /** Opens the shared sockets of a family. */
   readonly openSockets: (family: 4 | 6) => readonly DatagramSocket[];
-  /** Threads that send for the shared sockets, and do nothing else. Default: none. */
+  /** Sender threads of the shared sockets. Default: none. */
   readonly threads?: number;
-  /** Opens a socket on a port of its own. */
+  /** Opens a socket on an ephemeral port. */
   readonly openSole: (family: 4 | 6) => DatagramSocket;
   /** Opens connections. */
   readonly dialer: Dialer;
-  /** Where rows go. The scan does not close them. */
+  /** The outputs of the rows. The scan does not close them. */
   readonly sinks: readonly Sink[];
   /** What saves how far the scan has come, each second. Default: nothing does. */
   readonly checkpoint?: Checkpointer;
@@ -151,11 +151,11 @@ export interface ScanHooks {
   readonly onOptOut?: (address: Address) => void;
   /** Called when a pass begins; the counters say which. */
   readonly onPass?: (transport: "udp" | "tcp") => void;
-  /** Called when the time of day and the monotonic clock part: the machine slept, or its time was set. */
+  /** Called when the wall clock jumps against the monotonic clock: after sleep or a time change. */
   readonly onClockJump?: (ms: number) => void;
-  /** Called for each error that keeps datagrams from leaving, once. */
+  /** Called once for each error code of sends. */
   readonly onTrouble?: (code: string, kind: "refused" | "waits" | "short") => void;
-  /** Called each second: rejects where rows that were written are not there any more. */
+  /** Called each second. Must reject if written rows have disappeared. */
   readonly checkOutputs?: () => Promise<void>;
 }
 
@@ -184,10 +184,10 @@ export type ScanSelection = Pick<ScanSetup, "targets" | "order">;
 
 /** How a scan ended. */
 export interface ScanEnd {
-  /** Why. */
+  /** Why the scan ended. */
   readonly reason: EndReason;
-  /** How far it has come: who resumes there misses no server. */
+  /** Low-water marks: a scan that is resumed there misses no server. */
   readonly marks: Marks;
-  /** What failed, when something did. */
+  /** The error that ended the scan; `undefined` when no error did. */
   readonly error?: Error;
 }

@@ -8,13 +8,13 @@ import type { ServerRecord } from "../core/record.ts";
 import type { EarlyStop } from "./early_stop.ts";
 import type { ScanIo } from "./scan_setup.ts";
 
-/** Rows in the queue, from which on it is full. */
+/** Number of rows at which the queue is full. */
 const CAPACITY = 256;
 
 /** A row in the queue. */
 interface Waiting {
   readonly record: ServerRecord;
-  /** Called when every sink has accepted it; never where it is lost. */
+  /** Called when every sink has accepted the row; not called for a lost row. */
   readonly through: () => void;
 }
 
@@ -28,8 +28,8 @@ export class WriteStage {
   lastAt: number | undefined;
   #waiting: Waiting[] = [];
   #writing: Promise<void> | undefined;
-  /** Resolves when the queue is taken, where something waits for that. */
-  #room: PromiseWithResolvers<void> | undefined;
+  /** Resolves when the queue is emptied, if a caller waits for that. */
+  #emptied: PromiseWithResolvers<void> | undefined;
   #failure: Error | undefined;
 
   /**
@@ -59,13 +59,13 @@ export class WriteStage {
     this.#writing ??= this.#write();
   }
 
-  /** Where the queue is full: settles when it is not any more. */
+  /** While the queue is full, a promise that settles when the queue has space again. */
   get room(): Promise<void> | undefined {
     if (this.#waiting.length < CAPACITY) return undefined;
-    return (this.#room ??= Promise.withResolvers()).promise;
+    return (this.#emptied ??= Promise.withResolvers()).promise;
   }
 
-  /** Resolves when all rows of the queue are written, or lost. */
+  /** Resolves when all rows in the queue are written or lost. */
   async idle(): Promise<void> {
     await this.#writing;
   }
@@ -94,8 +94,8 @@ export class WriteStage {
   #takeAll(): Waiting[] {
     const waiting = this.#waiting;
     this.#waiting = [];
-    this.#room?.resolve();
-    this.#room = undefined;
+    this.#emptied?.resolve();
+    this.#emptied = undefined;
     return waiting;
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Servers that could not be inspected, for no descriptor could be had: a later pass may sight them
- * again, and until then the marks stay before them.
+ * Servers that were not inspected for lack of descriptors. A later pass may sight them again; until
+ * then the low-water mark stays before them.
  *
  * @module
  */
@@ -9,16 +9,16 @@ import type { ScanState } from "../scan_state.ts";
 
 /** Servers that wait for an inspection, counted in the state of the scan. */
 export class Uninspected {
-  /** What their sightings call once they are through, by endpoint. */
+  /** For each endpoint, the functions that finish its sightings. */
   readonly #throughs = new Map<number | bigint, (() => void)[]>();
 
-  /** Starts with none. */
+  /** Starts without servers. */
   constructor(private readonly state: Pick<ScanState, "uninspected">) {}
 
   /**
    * Adds a server.
    *
-   * @param through Called when the sighting is through, if it is ever.
+   * @param through Called when the sighting is finished; never if the scan ends first.
    */
   add(endpoint: Endpoint, through: () => void): void {
     const key = endpointKey(endpoint);

@@ -1,29 +1,29 @@
 /**
- * What keeps datagrams from leaving, by error code.
+ * Send errors of sockets, by error code.
  *
  * @module
  */
 import type { DatagramSocket } from "../../net/socket.ts";
 import type { ScanState } from "../scan_state.ts";
 
-/** What an error means: what was sent was refused, or waits; or connections are short of something. */
+/** Effect of an error: the send was refused, or waits; or a resource for connections is short. */
 export type SendErrorKind = "refused" | "waits" | "short";
 
-/** Told of an error when it first occurs. */
+/** Called when an error first occurs. */
 export type SendErrorListener = (code: string, kind: SendErrorKind) => void;
 
-/** Adds up what sockets count, and tells of each kind of trouble once. */
+/** Adds up the send errors of all sockets, and reports each error code once. */
 export class SendErrors {
-  /** Sockets may count together. */
+  /** Error counters. Sockets may share one object, which is then counted once. */
   readonly #errors: readonly DatagramSocket["errors"][];
   readonly #told = new Set<string>();
 
-  /** Takes the sockets. */
-  constructor(sockets: readonly DatagramSocket[], private readonly tell: SendErrorListener) {
+  /** Starts with the sockets whose errors are counted. */
+  constructor(sockets: readonly DatagramSocket[], private readonly report: SendErrorListener) {
     this.#errors = [...new Set(sockets.map(({ errors }) => errors))];
   }
 
-  /** Brings a state up to date. */
+  /** Updates a scan's state. */
   count(state: Pick<ScanState, "errors" | "waits">): void {
     state.errors = this.#sum("refused", ({ send }) => send);
     state.waits = this.#sum("waits", ({ waits }) => waits);
@@ -40,7 +40,7 @@ export class SendErrors {
     for (const code of Object.keys(sums)) {
       if (this.#told.has(`${kind} ${code}`)) continue;
       this.#told.add(`${kind} ${code}`);
-      this.tell(code, kind);
+      this.report(code, kind);
     }
     return sums;
   }

@@ -79,7 +79,7 @@ export class SuppressionTable {
     return (this.isLooking || this.#suppressible.has(protocol)) && this.#replied.has(endpoint);
   }
 
-  /** The same of a target in a batch. */
+  /** Whether a protocol is suppressed for a target in a batch. */
   suppressesAt(targets: Endpoints, i: number, protocol: string): boolean {
     return (this.isLooking || this.#suppressible.has(protocol)) && this.#replied.hasAt(targets, i);
   }

@@ -24,7 +24,7 @@ import type { ScanTables } from "../scan_tables.ts";
 import type { SkippedTargets } from "./skipped_targets.ts";
 import { TransportProgress } from "./transport_progress.ts";
 
-/** What the passes of connections use besides the tables. */
+/** The parts of the scan that TCP passes use, apart from the tables. */
 export interface TcpSweepParts {
   /** When connections may be opened and queries leave. */
   readonly throttle: Throttle;
@@ -159,7 +159,7 @@ export class TcpSweep {
         break;
       case "noReply":
         counts.unresponsive++;
-        // TCP repeats what is lost: who said nothing in all that time will not the next time.
+        // TCP resends lost packets: a host without a reply in this time is not probed again.
         if (outcome.why === "slow") this.#others.add(target);
     }
   }

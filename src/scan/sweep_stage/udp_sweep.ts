@@ -19,7 +19,7 @@ import type { LossAndRate } from "./loss_and_rate.ts";
 import type { SkippedTargets } from "./skipped_targets.ts";
 import { TransportProgress } from "./transport_progress.ts";
 
-/** What the passes of probes use besides the tables. */
+/** The parts of the scan that UDP passes use, apart from the tables. */
 export interface UdpSweepParts {
   /** The sockets. */
   readonly sockets: readonly DatagramSocket[];
@@ -115,7 +115,7 @@ export class UdpSweep {
     };
   }
 
-  /** Looks for speakers of protocols that suppress others. */
+  /** Probes for servers of protocols that suppress others. */
   async #look(): Promise<void> {
     const { looks: passes, gapMs } = this.#plan;
     if (passes.length === 0) return;

@@ -15,7 +15,7 @@ export function metricsTrouble(why: string): string {
   return `blocksweep: --metrics: cannot accept a connection (${why}): trying again`;
 }
 
-/** A page is rendered at most so often, milliseconds: of ten thousand servers it takes some 30 ms. */
+/** Minimum time between two renderings of the page, milliseconds. With 10,000 servers one takes about 30 ms. */
 const PAGE_MS = 1000;
 
 /**
@@ -50,7 +50,7 @@ function listenOn(hostname: string, port: number): Deno.TcpListener {
   }
 }
 
-/** The page, which is rendered anew where it is old. */
+/** The page, rendered again where the last rendering is too old. */
 function metricsPage(
   collect: () => readonly Family[],
   clock: Clock,

@@ -33,7 +33,7 @@ function columnsAt(now: number): readonly TableColumn<Listed>[] {
 /** Columns between two cells. */
 const GAP = 2;
 
-/** What a table is drawn for. */
+/** The moment and the size for which a table is drawn. */
 export interface TableSpace {
   /** Milliseconds of the clock. */
   readonly now: number;
@@ -69,11 +69,11 @@ const EVERY_MS = 500;
 const HIDE_CURSOR = "\x1b[?25l";
 const SHOW_CURSOR = "\x1b[?25h";
 
-/** What a live table shows, and how. */
+/** The options of a live table. */
 export interface LiveTableOptions {
   /** The servers. */
   readonly neighbours: FoundServers;
-  /** In how many networks they are looked for. */
+  /** The number of searched networks. */
   readonly networks: number;
   /** The clock. */
   readonly clock: Clock;

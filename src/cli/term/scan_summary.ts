@@ -23,7 +23,7 @@ const REASONS: Readonly<Record<EndReason, string>> = {
   "failed": "failed",
 };
 
-/** What the summary covers besides the state. */
+/** The data of a summary besides the state of the scan. */
 export interface SummaryScope {
   /** Where all rows went. */
   readonly outputs: readonly { readonly path: string }[];
@@ -112,7 +112,7 @@ function serversLine({ aliases, noStatus, optedOut }: ScanState): string[] {
   return parts.length === 0 ? [] : [`servers: ${parts.join(", ")}`];
 }
 
-/** What was left out for lack of descriptors. */
+/** Targets and servers that were left out for lack of descriptors. */
 function shortageLines({ tcp, uninspected, inspectedInPart }: ScanState): string[] {
   const were = (sum: number) => sum === 1 ? "was" : "were";
   const short = "for lack of descriptors";

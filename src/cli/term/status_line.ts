@@ -25,9 +25,9 @@ export interface ScanWork {
 
 /** The positions of a planned scan. */
 export interface PlannedPositions {
-  /** Those of its passes. */
+  /** Positions of the passes. */
   readonly passes: Readonly<Record<"udp" | "tcp", Pick<Passes, "sizes">>>;
-  /** Those of the passes before them. */
+  /** Positions that are visited before the passes. */
   readonly guards: readonly { readonly size: number }[];
 }
 
@@ -52,7 +52,7 @@ export function scanWork(
 export interface ScanPace {
   /** Seconds since this run of the scan started. */
   readonly elapsed: number;
-  /** Seconds until it ends; `Infinity`: unknown. */
+  /** Seconds until the scan ends; `Infinity`: unknown. */
   readonly left: number;
   /** Share of the positions that were visited, 0 to 1. */
   readonly share: number;
@@ -277,7 +277,7 @@ function shortTime(seconds: number): string {
   return clockTime(seconds).replace(/^00:0?/, "").replace(/^0(?=\d:)/, "");
 }
 
-/** A number with two digits that matter, in full where it is larger. */
+/** A number with two significant digits, or all digits of its integer part. */
 function digits(value: number): string {
   return value >= 10 ? withCommas(Math.round(value)) : String(Number(value.toPrecision(2)));
 }

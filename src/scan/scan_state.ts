@@ -66,7 +66,7 @@ export interface PassCounts {
   sent: number;
 }
 
-/** The half of a scan that goes over TCP. */
+/** The counters of a scan's TCP sweep. */
 export interface StreamState extends PassCounts {
   /** Targets for which no descriptor was free in any pass so far. */
   unprobed: number;

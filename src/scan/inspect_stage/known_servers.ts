@@ -66,9 +66,9 @@ export class KnownServers {
   }
 
   /**
-   * The same of a target in a batch.
+   * Whether a pass does not send a protocol to a target in a batch.
    *
-   * @param looking Whether the pass only looks for speakers of the protocol.
+   * @param looking Whether the pass only detects servers of the protocol.
    */
   withholdsAt(targets: Endpoints, i: number, protocol: string, looking: boolean): boolean {
     if (this.#plans.size === 0) return false;

@@ -8,7 +8,7 @@ import type { Endpoints } from "../../core/endpoints.ts";
 import type { ProbeKind } from "../../sweep/receiver.ts";
 import type { ScanTables } from "../scan_tables.ts";
 
-/** Looks targets up in the tables of a scan. */
+/** Decides from the tables of a scan which targets are skipped. */
 export class SkippedTargets {
   /**
    * Whether the pass that runs is the first one of its protocol. In it hosts that flood are probed

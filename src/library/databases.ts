@@ -7,7 +7,7 @@ import { connectionEnvironment } from "../app/databases/connection_environment.t
 import { InputError } from "../core/errors.ts";
 import type { Database } from "../store/database/database.ts";
 import { type DatabaseLocation, parseDatabaseLocation } from "../store/database_location.ts";
-import { openStore, readStore } from "../store/open_store.ts";
+import { type ConnectionEnvironment, openStore, readStore } from "../store/open_store.ts";
 
 /**
  * Opens a database to read it.
@@ -17,7 +17,7 @@ import { openStore, readStore } from "../store/open_store.ts";
  * @throws InputError when it names no database, there is none, or it cannot be used.
  */
 export async function readDatabase(location: string): Promise<Database> {
-  return await readStore(locate(location), connectionEnvironment(() => {}));
+  return await readStore(locate(location), programEnvironment());
 }
 
 /**
@@ -28,7 +28,12 @@ export async function readDatabase(location: string): Promise<Database> {
  * @throws InputError when it names no database, or it cannot be used.
  */
 export async function openDatabase(location: string): Promise<Database> {
-  return await openStore(locate(location), connectionEnvironment(() => {}));
+  return await openStore(locate(location), programEnvironment());
+}
+
+/** As for commands, but with paths relative to the program's own folder, as everywhere in Deno. */
+function programEnvironment(): ConnectionEnvironment {
+  return { ...connectionEnvironment(() => {}), resolve: (path) => path };
 }
 
 function locate(location: string): DatabaseLocation {

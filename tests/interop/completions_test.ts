@@ -86,9 +86,9 @@ for (
         "scan --protocol rak\t 10.0.0.1",
         "scan --protocol raknet,que\t 10.0.0.1",
         "scan --engine po\tx",
-        "list --format nd\tx",
+        "servers --format nd\tx",
         "export --sort ov\tx",
-        "list m\tx",
+        "servers m\tx",
         "watch -o m\tx",
         "scan m\tx",
       ];
@@ -99,8 +99,8 @@ for (
         "scan|-o|my *.ndjson",
         "query|h",
         ...["scan|--protocol|raknet|10.0.0.1", "scan|--protocol|raknet,query|10.0.0.1"],
-        ...["scan|--engine|portable|x", "list|--format|ndjson|x", "export|--sort|overdue|x"],
-        ...["list|my *.ndjson|x", "watch|-o|my *.ndjson|x", "scan|mx"],
+        ...["scan|--engine|portable|x", "servers|--format|ndjson|x", "export|--sort|overdue|x"],
+        ...["servers|my *.ndjson|x", "watch|-o|my *.ndjson|x", "scan|mx"],
       ]);
     });
   });
@@ -125,7 +125,7 @@ debianTest("fish completes commands, options and files", async () => {
     assertEquals(await values("watch --protocol raknet,q"), "raknet,query");
     assertEquals(await values("scan --protocol=raknet,q"), "--protocol=raknet,query");
     assertEquals(await values("scan --engine p"), "packet portable");
-    assertEquals(await values("list --format t"), "table");
+    assertEquals(await values("servers --format t"), "table");
     assertEquals(await values("export --sort o"), "overdue");
     assertEquals(await values("scan --rate m"), "");
     for (

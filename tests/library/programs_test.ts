@@ -44,7 +44,8 @@ async function withExamples(run: (folder: string) => Promise<void>): Promise<voi
 
 /** What a program prints; it must end well. */
 async function output(folder: string, ...args: readonly string[]): Promise<string> {
-  const env = { NO_COLOR: "1", HOME: folder, XDG_CONFIG_HOME: folder };
+  // Tasks of Deno set INIT_CWD: the paths of a program do not depend on it.
+  const env = { NO_COLOR: "1", HOME: folder, XDG_CONFIG_HOME: folder, INIT_CWD: "/" };
   const command = new Deno.Command("deno", { args: [...args], cwd: folder, env });
   const { code, stdout, stderr } = await command.output();
   const decoder = new TextDecoder();

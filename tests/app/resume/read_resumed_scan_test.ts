@@ -195,7 +195,7 @@ Deno.test("what cannot be resumed is refused in one line, and nothing is touched
           "that the scan had written",
         ],
         ["targets", noChange, ["10.0.0.0/8"], `with 10.0.0.0/8 (it has ${TARGETS}):`],
-        ["ports", noChange, ["-p", "9"], "with --ports 9 (it has none): only speed and display"],
+        ["ports", noChange, ["-p", "9"], "with --ports 9 (it has none): only options of speed and"],
         [
           "several",
           noChange,

@@ -89,7 +89,7 @@ Deno.test("speed and display may be said anew; what differs else is named, all o
       ),
     InputError,
     'Cannot resume "x" with 10.0.0.0/31 (it has 10.0.0.0/30), --ports 8 (it has 7), ' +
-      "--from 1:0 (it has none), --no-follow (it has none): only speed and display",
+      "--from 1:0 (it has none), --no-follow (it has none): only options of speed and display",
   );
 });
 

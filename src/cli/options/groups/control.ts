@@ -10,7 +10,7 @@ import { MIN_INTERVAL_MS } from "../../../watch/watch.ts";
 import { COMMAND_NAMES } from "../commands.ts";
 import { HTTP_URL, METRICS_PLACE } from "../domain_value_types.ts";
 import type { OptionGroup } from "../option.ts";
-import { anyText, COUNT, FILE, time, wholeNumber } from "../value_types.ts";
+import { COUNT, FILE, time, wholeNumber } from "../value_types.ts";
 
 /** How a scan is prepared, limited, kept and observed. */
 export const CONTROL = {
@@ -135,7 +135,7 @@ export const WATCH = {
       name: "output",
       short: "o",
       commands: ["watch"],
-      takes: anyText("DATABASE"),
+      takes: { ...FILE, placeholder: "DATABASE" },
       repeat: true,
       withoutSecrets: withoutPassword,
       help: "keep a database up to date, as servers.db; watched ones are in any case",

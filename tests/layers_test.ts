@@ -1,5 +1,6 @@
 /** Which folder may import which: see docs/architecture.md. Imports point down, or stay inside the folder. */
 import { assertEquals } from "@std/assert";
+import { PROTOCOLS } from "../src/protocols/list.ts";
 import { FIELDS } from "../src/core/record.ts";
 
 /** The parts of src/, from the lowest layer to the highest. */
@@ -116,8 +117,15 @@ Deno.test("the layer rule sees what it must", () => {
 
 /** Where protocols may be named: the library exports them by name, and lan sweeps for known ones. */
 const NAMES_PROTOCOLS = /^(protocols\/|fleet\/|scan\/lan\/|entry\/)/;
+/** Names of protocols that commands or ordinary words have too. */
+const COMMON = ["query", "lan"];
 /** A protocol's name in code, and names that are also commands, where code compares them. */
-const NAME = /\w*(?:raknet|nethernet|sqp|\bslp|Slp)\w*/gi;
+const NAME = new RegExp(
+  `\\w*(?:nethernet|${
+    PROTOCOLS.map(({ name }) => name).filter((name) => !COMMON.includes(name)).join("|")
+  })\\w*`,
+  "gi",
+);
 const COMPARED =
   /\b(?:protocols?|name)\b(?:\[\d\])?(?: [!=]== |: |\.(?:includes|indexOf)\()"(?:query|lan)"/g;
 /** An import from the folder of one protocol. */

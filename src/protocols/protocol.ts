@@ -136,15 +136,21 @@ export interface Statement {
   readonly flags: readonly string[];
   /** Facts without a column of their own, kept under `extras.<protocol>`. */
   readonly facts: Facts;
-  /** The MOTD as the server sent it, where the `motd` column holds another form of it. */
+  /**
+   * The MOTD as the server sent it, formatting included, where the columns `motd` and `name` hold
+   * another form of it: an operator opts out by a marker in it.
+   */
   readonly motdSent?: string;
   /** The icon's bytes; the `favicon_hash` column holds their hash. */
   readonly icon?: Uint8Array;
 }
 
-/** The MOTD as the server sent it. Opt-out markers are searched in this text. */
-export function motdAsSent({ motdSent, columns: { motd } }: Statement): string {
-  return motdSent ?? motd ?? "";
+/**
+ * The MOTD as the server sent it, or its name where a protocol has no MOTD. Opt-out markers are
+ * searched in this text.
+ */
+export function motdAsSent({ motdSent, columns: { motd, name } }: Statement): string {
+  return motdSent ?? motd ?? name ?? "";
 }
 
 /** Ports by address family, ascending. */

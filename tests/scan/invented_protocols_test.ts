@@ -75,6 +75,17 @@ Deno.test("invented protocols over UDP and TCP are found by a scan, and a forged
   assertEquals(extras, { herald: { name: "herald50" } });
 });
 
+Deno.test("a server that opts out in the name that an invented protocol reads gets no row", async () => {
+  const { rows, state } = await scanInvented({
+    protocols: named("herald"),
+    prepare: (network) => {
+      network.host(at(0), herald("Hive"));
+      network.host(at(1), herald("\u00a7b\u00a7d\u00a7f\u00a7d\u00a7bHive"));
+    },
+  });
+  assertEquals([rows.map(serverId), state.optedOut], [[formatEndpoint(at(0))], 1]);
+});
+
 Deno.test("invented protocols of one endpoint are one row: ranked by the list, merged as they say", async () => {
   const result = await scanInvented();
   for (const i of [0, 1]) {

@@ -38,7 +38,7 @@ export const heraldProtocol: Protocol<HeraldStatus> = {
     return yield* request(encodeMessage(`getstatus ${challenge}`), accept, { resend: false });
   },
   record: ([name, players]) => ({
-    columns: { name, players_online: Number(players) },
+    columns: { name, players_online: /^\d{1,9}$/.test(players) ? Number(players) : null },
     flags: [],
     facts: { name },
   }),

@@ -3,8 +3,8 @@
  *
  * {@linkcode scan} of `blocksweep` puts them together with the defaults of the command line. These
  * parts are for programs that need another engine, output or order, or that continue a scan. They
- * take clock, sockets and random numbers as arguments. Here nothing checks permission, exclusions and
- * opt-outs but what the caller passes.
+ * take clock, sockets and random numbers as arguments. They check permission, exclusions and opt-outs
+ * only as far as the caller passes them.
  *
  * @example A scan that is interrupted, and continued where it stopped
  * ```ts

@@ -39,9 +39,9 @@ import { iterateTask, type Results } from "./iterate_task.ts";
  * Scans targets, and yields a record of each server as it is found. Leaving the loop ends the scan and
  * closes its sockets.
  *
- * The rules of the command line hold: public addresses, and more than 1,048,576 of any kind, need
+ * The rules of the command line hold: public addresses, and more than 1,048,576 private ones, need
  * `iHavePermission`; reserved addresses and those in the opt-out file are not probed; a name that is
- * not a local one must not lead to private addresses; rate and caps apply except on loopback. Needs
+ * not a local one must not resolve to private addresses; rate and caps apply except on loopback. Needs
  * `--allow-net`, `--allow-env` and `--allow-read` (`--allow-write` to record opt-outs), and
  * `"unstable": ["net"]` in deno.json.
  *

@@ -30,7 +30,7 @@ export interface ScanOptions extends InquiryOptions {
   readonly ports?: string;
   /** Addresses, ranges and names that are not probed. */
   readonly exclude?: readonly string[];
-  /** Whether you may scan these public addresses, or more than 1,048,576 of any kind. */
+  /** Whether you may scan these public addresses, or more than 1,048,576 private ones. */
   readonly iHavePermission?: boolean;
   /** The opt-out file. Default: `blocksweep/opt-out.txt` in the user's configuration folder. */
   readonly optOutFile?: string;

@@ -47,7 +47,7 @@ export interface CommandDescription {
 const TARGET_FORMS =
   "A TARGET is an address, 10.0.0.0/24, 10.0.0.1-10.0.0.9, 10.0.0.1-254 or a name, also with :PORT.";
 
-const BY_NAME = "A name without a port is looked up for an SRV record too; of its addresses ";
+const BY_NAME = "A name without a port is looked up for an SRV record too; ";
 
 /** The shells that have completions. */
 export const SHELL_NAMES = ["bash", "zsh", "fish"] as const;
@@ -58,7 +58,7 @@ export const COMMANDS: Readonly<Record<Command, CommandDescription>> = {
     usage: "scan TARGET... [options]",
     purpose: "find game servers in ranges, and write a row for each",
     note: (protocols) =>
-      `${TARGET_FORMS}\n${protocolNotes(protocols)}${BY_NAME}all are probed.\n` +
+      `${TARGET_FORMS}\n${protocolNotes(protocols)}${BY_NAME}all its addresses are probed.\n` +
       rescanNote(protocols),
     examples: [
       "scan 192.168.1.0/24",
@@ -72,7 +72,7 @@ export const COMMANDS: Readonly<Record<Command, CommandDescription>> = {
   query: {
     usage: "query HOST[:PORT]... [options]",
     purpose: "query servers in every protocol, and show what they publish",
-    note: (protocols) => `${protocolNotes(protocols)}${BY_NAME}the first is queried.`,
+    note: (protocols) => `${protocolNotes(protocols)}${BY_NAME}its first address is queried.`,
     examples: [
       "query 192.168.1.20",
       "query play.example.org 192.168.1.20:19132",

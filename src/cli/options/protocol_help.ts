@@ -53,8 +53,8 @@ export function protocolLines(allProtocols: readonly Protocol[]): string[] {
 /** What a rescan sends to the servers of a database. */
 export function rescanNote(allProtocols: readonly Protocol[]): string {
   const leading = namesOf(allProtocols.filter(({ suppressedBy }) => suppressedBy !== undefined));
-  return "--rescan probes a server only in protocols that it is known to speak; of these, --protocol\n" +
-    "leaves those that it names. The scan's other protocols follow once the server has replied" +
+  return "--rescan probes a server only in protocols that it is known to speak; --protocol restricts\n" +
+    "them. The scan's other protocols follow once the server has replied" +
     (leading === ""
       ? "."
       : `;\nwithout --protocol, none follow at a server that is known for ${leading}.`);

@@ -62,13 +62,13 @@ export const CONTROL = {
       takes: FILE,
       inConfig: false,
       onResume: "forgotten",
-      help: "read options from a JSON file; those of the command line precede",
+      help: "read options from a JSON file; command-line options override it",
     },
     {
       name: "echo-config",
       commands: ["scan"],
       inConfig: false,
-      help: "print the options as such a file, and send nothing",
+      help: "print the options in the format of --config, and send nothing",
     },
     {
       name: "checkpoint",
@@ -138,7 +138,7 @@ export const WATCH = {
       takes: { ...FILE, placeholder: "DATABASE" },
       repeat: true,
       withoutSecrets: withoutPassword,
-      help: "keep a database up to date, as servers.db; watched ones are in any case",
+      help: "keep a database up to date, as servers.db; watched databases are always updated",
     },
     {
       name: "metrics",

@@ -22,7 +22,7 @@ export const SELECTION = {
       name: "software",
       commands: ["servers", "export"],
       takes: anyText("TEXT"),
-      help: "only servers whose software contains this",
+      help: "only servers whose software contains this text",
     },
     {
       name: "game-version",
@@ -40,7 +40,7 @@ export const SELECTION = {
       name: "text",
       commands: ["servers", "export"],
       takes: anyText("TEXT"),
-      help: "only servers whose name, MOTD, map or software contains this",
+      help: "only servers whose name, MOTD, map or software contains this text",
     },
     {
       name: "since",
@@ -75,7 +75,7 @@ export const SELECTION = {
 const FIELDS_OPTION = {
   name: "fields",
   short: "f",
-  help: "columns to write; the schema command lists all",
+  help: "column names; see blocksweep schema",
 } as const;
 
 /** What is written. */
@@ -95,7 +95,11 @@ export const OUTPUT = {
       name: "format",
       commands: ["scan", "servers", "export"],
       takes: keyOf(OUTPUT_FORMATS),
-      defaultText: "by the suffix of the file",
+      defaultText: {
+        scan: "by the suffix of the file",
+        servers: "table; in a pipe ndjson",
+        export: "by the suffix of the file",
+      },
       help: "csv, ndjson, json, hostport, grep or table",
     },
     {

@@ -72,7 +72,7 @@ export const TARGETS = {
       name: "i-have-permission",
       commands: ["scan"],
       onResume: "free",
-      help: "confirm that you may scan public addresses, or more than a million of any kind",
+      help: "confirm that you may scan public addresses, or more than a million private ones",
     },
   ],
 } as const satisfies OptionGroup;

@@ -1,6 +1,6 @@
 /**
- * For tests of programs that find servers: a simulated network with a clock of its own, on
- * which an hour passes in milliseconds, and simulated servers on loopback for real sockets.
+ * Simulated servers for tests of programs that find servers: on a simulated network, whose clock
+ * advances an hour in milliseconds, or on loopback for real sockets.
  *
  * @module
  */

@@ -99,7 +99,7 @@ export interface CanaryReplies {
 export interface ReplyNotes {
   /** Whether anything needs to be noted. */
   readonly isActive: boolean;
-  /** Notes a reply of a target, proven or not; returns whether nothing else is to be made of it. */
+  /** Notes a reply of a target, proven or not; returns whether to process it no further. */
   note(protocol: string, endpoint: Endpoint, proven: boolean): boolean;
   /** Notes any other datagram of a target, and in which protocol it is a broken reply, if in any. */
   noteStray(protocol: string | undefined, endpoint: Endpoint): void;
@@ -162,7 +162,7 @@ export class Receiver {
     if (notes?.isActive && isTarget(from)) notes.noteStray(protocol, from);
   }
 
-  /** Counts a datagram that is no first reply: as part of a flood only where the scan probes. */
+  /** Counts a datagram that is no first reply. One from a host that the scan probes counts for floods. */
   #surplus(as: keyof ReplyCounts, from: Endpoint, foreign = false): void {
     const { counts, floods, isTarget, isTargetHost } = this.#options;
     counts[as]++;

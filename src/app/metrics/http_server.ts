@@ -2,8 +2,8 @@
  * A small HTTP server whose clients cannot use up the program's descriptors or memory: connections,
  * their time, and the size of requests are bounded, which `Deno.serve()` does not do.
  *
- * One request a connection: `GET` or `HEAD` of HTTP/1.0 or 1.1 (RFC 9110, RFC 9112). Bodies of
- * requests are not read.
+ * Each connection serves one request: `GET` or `HEAD` of HTTP/1.0 or 1.1 (RFC 9110, RFC 9112). The
+ * request's body is not read.
  *
  * A server on loopback responds only to requests for loopback: a web page under a name that resolves to
  * loopback (DNS rebinding) cannot read the response.
@@ -13,15 +13,15 @@
 import { isLoopback, parseAddress } from "../../core/address.ts";
 import { type Clock, sleep } from "../../net/clock.ts";
 
-/** Connections at once. */
+/** Maximum number of open connections. */
 export const MOST_CONNECTIONS = 32;
 /** How long a request may take to arrive, and a response to be read, milliseconds. */
 export const REQUEST_MS = 10_000;
 /** How long the client has to close its end after the response, milliseconds. */
 const LINGER_MS = 1000;
-/** Where there are too many connections, one older than this is closed for a new one, milliseconds. */
+/** At the maximum, a new connection replaces the oldest one if that is older, milliseconds. */
 const OLD_MS = 1000;
-/** Bytes of a request line and its headers. */
+/** Maximum size of a request line and its headers, bytes. */
 const MOST_HEAD = 8192;
 /** How long to wait after a connection could not be accepted, milliseconds. */
 const RETRY_MS = 1000;
@@ -32,7 +32,7 @@ export interface HttpRequest {
   readonly method: string;
   /** The path, without a query. */
   readonly path: string;
-  /** The host that it is for, without a port; `undefined` where an HTTP/1.0 client names none. */
+  /** The requested host, without a port; `undefined` if an HTTP/1.0 client sends none. */
   readonly host: string | undefined;
 }
 
@@ -65,12 +65,12 @@ export interface HttpServerOptions {
 
 /** Serves until it is disposed of. */
 export class HttpServer implements AsyncDisposable {
-  /** Open connections, the oldest first, and since when. */
+  /** Open connections and the time they were accepted, the oldest first. */
   readonly #open = new Map<Deno.TcpConn, number>();
   readonly #ended = new AbortController();
   readonly #accepting: Promise<void>;
 
-  /** @param listener Taken over. */
+  /** @param listener Closed when the server is disposed of. */
   constructor(
     private readonly listener: Deno.TcpListener,
     private readonly options: HttpServerOptions,
@@ -130,7 +130,7 @@ export class HttpServer implements AsyncDisposable {
     await this.#within(LINGER_MS, drain(conn));
   }
 
-  /** Whether a request is for this server: one on loopback has no other names. */
+  /** Whether the requested host is allowed: a server on loopback accepts loopback names alone. */
   #isFor({ host }: HttpRequest): boolean {
     return host === undefined || !isLocal(this.listener.addr.hostname) || isLoopbackName(host);
   }

@@ -29,12 +29,12 @@ export class WatchMetrics {
     private readonly journals: readonly Journal[],
   ) {}
 
-  /** Takes how late a poll began, milliseconds. */
+  /** Counts the delay of a poll against its schedule, milliseconds. */
   late(ms: number): void {
     this.#late.add(ms / 1000);
   }
 
-  /** Takes an event. */
+  /** Counts an event. */
   add({ event }: WatchEvent): void {
     this.#events.set(event, this.#events.get(event)! + 1);
   }

@@ -53,7 +53,7 @@ const FORMATS: Readonly<Record<OutputFormat, MakeFormat>> = {
 /** Formats whose rows hold the chosen columns and no others. */
 const HAS_FIELDS = new Set(["csv", "ndjson", "json"]);
 
-/** The kind of rows to write. */
+/** The columns of the rows, and the table that shows them. */
 export interface RowKind {
   /** The columns of the rows. */
   readonly columns: readonly Field[];
@@ -143,8 +143,8 @@ function namedOutputs(
 }
 
 /**
- * All outputs of rows, databases included: what `--output` names, in the order of the command line, and
- * then the files of the shortcuts; without either, standard output.
+ * All outputs of rows, databases included: those of `--output` in the order of the command line, then
+ * those of `-oD`, `-oJ`, `-oG` and `-oL`. Without such options: standard output.
  */
 export function outputPaths(
   { output: named }: { readonly output: readonly string[] },
@@ -189,10 +189,10 @@ export interface OpenOutputsOptions {
 }
 
 /**
- * Opens the outputs: all of them, before one is emptied. A named pipe is opened once it has a reader.
+ * Opens all outputs, and truncates files only after that. A named pipe is opened once it has a reader.
  *
- * @throws InputError for the first that cannot be written, Interrupted where the signal ends the wait
- * for a reader; what the others hold is still there.
+ * @throws InputError for the first output that cannot be written, Interrupted where the signal ends
+ * the wait for a reader. The contents of all files are kept then.
  */
 export async function openOutputs(
   plans: readonly OutputPlan[],
@@ -239,8 +239,8 @@ export interface ReopenedOutputs {
 /**
  * Opens the outputs of a scan to resume. None is truncated yet.
  *
- * @throws InputError for the first that cannot be written, Interrupted where the signal ends the wait
- * for a reader.
+ * @throws InputError for the first output that cannot be written, Interrupted where the signal ends
+ * the wait for a reader.
  */
 export async function reopenOutputs(
   plans: readonly OutputPlan[],
@@ -271,7 +271,7 @@ export async function reopenOutputs(
   return { outputs, cut };
 }
 
-/** Opens all that are files; where one cannot be opened, none is. */
+/** Opens the files among the outputs. If one cannot be opened, closes the others again. */
 async function openEach<File extends { readonly output: Output }>(
   plans: readonly OutputPlan[],
   { tell, signal }: OpenOutputsOptions,
@@ -297,10 +297,10 @@ async function closeAll(files: ReadonlyMap<OutputPlan, { readonly output: Output
 }
 
 /**
- * Closes the outputs; a row is written when its file is closed without an error. An interrupted scan
- * stays one where a database is unavailable at its end: the rows for that wait in a file.
+ * Closes the outputs. Rows count as written only when their file closes without an error. A scan that
+ * was interrupted still ends as interrupted if a database is unavailable: its rows are kept in a file.
  *
- * @param before What is to be done while they are open.
+ * @param before Called before the outputs are closed.
  */
 export async function closeOutputs(
   sinks: readonly Sink[],

@@ -1,5 +1,5 @@
 /**
- * Checks the files that a scan writes before any is opened, and refuses files in place of targets.
+ * Checks the paths of a scan's files before any file is opened, and refuses targets that are files.
  *
  * @module
  */
@@ -9,9 +9,9 @@ import { parseDatabaseLocation } from "../../store/database_location.ts";
 import { parseTargets } from "../../targets/parse.ts";
 import { quoteWord, userPath, writeRefusal } from "../environment.ts";
 
-/** Files to write, by what they are for. */
+/** The paths of the files that a scan writes. */
 export interface WrittenFiles {
-  /** Rows; `-` is no file. */
+  /** Outputs of rows; `-` is standard output. */
   readonly outputs: readonly string[];
   /** The status file. */
   readonly status: string | undefined;
@@ -22,7 +22,7 @@ export interface WrittenFiles {
 }
 
 /**
- * Checks that no two outputs use one file.
+ * Checks that no file is named twice.
  *
  * @throws InputError for the first conflict.
  */

@@ -74,7 +74,7 @@ function wordsOf(command: Command): Choice {
   return completions === "files" ? { kind: "file" } : { kind: "one", words: completions };
 }
 
-/** A pattern of the shell for options of a command whose values are of a kind. */
+/** A shell pattern that matches the options of a command with the same completion. */
 function pattern(command: Command, options: readonly Option[]): string {
   return options.flatMap((option) => [...offered(option), ...otherwise(option)])
     .map((name) => `${command}:${name}`).join("|");

@@ -1,6 +1,6 @@
 /**
- * The passes of probes: those that only look for speakers of a protocol, those of the scan, and those
- * that floods disturbed once more.
+ * The UDP passes of a scan. First come passes that only look for servers of protocols that suppress
+ * others, then the passes of the scan, then repetitions of those that floods disturbed.
  *
  * @module
  */
@@ -29,13 +29,13 @@ export interface UdpSweepParts {
   readonly window: ProbeWindow;
   /** Targets that are left out. */
   readonly skipped: SkippedTargets;
-  /** What is full while too many servers wait for an interview. */
+  /** The queue of sightings; the sweep waits while it is full. */
   readonly sightings: SightingQueue;
   /** Loss, and the rate. */
   readonly path: LossAndRate;
 }
 
-/** How often passes are repeated for disturbed ones at most, by all parts of a scan together. */
+/** Maximum number of repetitions of disturbed passes, a resumed scan's earlier parts included. */
 const MOST_FURTHER = 2;
 
 /** Where the first pass begins. */
@@ -62,17 +62,17 @@ export class UdpSweep {
     this.#progress = new TransportProgress(options, "udp");
   }
 
-  /** Where it stands: everything before it was probed, and had the time to reply. */
+  /** The low-water mark: all targets before it were probed, and had a cooldown's time to reply. */
   get mark(): Mark {
     return this.#trail.settled(this.#options.io.clock.now());
   }
 
-  /** Whether further passes were left out, or cut off. */
+  /** Whether repetitions of disturbed passes were left out, or cut off. */
   get isCut(): boolean {
     return this.#isCut;
   }
 
-  /** Runs all passes; returns where those of the scan stand. */
+  /** Runs all passes; returns the mark of the scan's passes. */
   async run(): Promise<Mark> {
     const { floods, stop } = this.#tables;
     const { udp: from } = this.#options.order.from;

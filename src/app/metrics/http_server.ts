@@ -19,7 +19,7 @@ export const MOST_CONNECTIONS = 32;
 export const REQUEST_MS = 10_000;
 /** How long the client has to close its end after the response, milliseconds. */
 const LINGER_MS = 1000;
-/** At the maximum, a new connection replaces the oldest one if that is older, milliseconds. */
+/** At the maximum, a new connection replaces the oldest one if it is older than this, milliseconds. */
 const OLD_MS = 1000;
 /** Maximum size of a request line and its headers, bytes. */
 const MOST_HEAD = 8192;

@@ -58,6 +58,7 @@ step "the check" deno task fleet --manifest "$folder/truth.ndjson" \
 server=$(grep -o '"host":"[^"]*","port":19132' "$folder/a.ndjson" | head -n 1 | cut -d'"' -f4)
 step "one server" deno task query "$server:19132"
 step "the example program" deno run --no-prompt --allow-net=127.0.0.0/8,0.0.0.0 \
+  --allow-read --allow-env=HOME,XDG_CONFIG_HOME,APPDATA,USERPROFILE \
   examples/busiest.ts 127.40.0.0/22
 deno run --no-prompt main.ts completions bash > "$folder/complete.bash"
 bash -n "$folder/complete.bash"

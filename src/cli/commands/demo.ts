@@ -28,7 +28,7 @@ import { reason, userPath } from "../../app/environment.ts";
 import { FLEET_RANGE } from "../../fleet/usual_fleet.ts";
 import { usualPorts } from "../../protocols/usual_ports.ts";
 import { withCommas } from "../../core/quantities.ts";
-import { runPassingScan } from "./scan.ts";
+import { runPassingScan } from "./scan/scan.ts";
 import { serverTable } from "../../app/outputs/table_format.ts";
 
 /** Where the demo writes. */

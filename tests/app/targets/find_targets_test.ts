@@ -5,7 +5,7 @@
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { type Address, endpointKey, parseAddress } from "../../../src/core/address.ts";
 import { readCommandLine } from "../../../src/cli/options/read_options.ts";
-import { planLines } from "../../../src/cli/commands/scan_dry_run.ts";
+import { planLines } from "../../../src/cli/commands/scan/dry_run.ts";
 import { planScan, requirePermission, selectionOf } from "../../../src/app/targets/scan_plan.ts";
 import { clockTime } from "../../../src/core/quantities.ts";
 import { scanSettings, speedFor } from "../../../src/app/settings/scan_settings.ts";

@@ -3,46 +3,46 @@
  *
  * @module
  */
-import project from "../../../deno.json" with { type: "json" };
-import { InputError } from "../../core/errors.ts";
-import type { Protocol } from "../../protocols/protocol.ts";
-import { readCheckpoint } from "../../scan/checkpoint/checkpoint_file.ts";
-import { requirePorts } from "../../scan/require_ports.ts";
-import { systemDisk } from "../../sinks/file_operations.ts";
-import type { Range } from "../../targets/ranges.ts";
-import { connectionEnvironment } from "../../app/databases/connection_environment.ts";
-import { EXIT } from "../../app/exit_codes.ts";
-import { readArgs } from "../options/parse_arguments.ts";
-import type { GivenOptions } from "../../app/settings/given_options.ts";
-import { type OptionsOf, optionsOf } from "../options/option_table.ts";
-import { readOptions } from "../options/read_options.ts";
-import { formatConfig, mergeOptions, parseConfig } from "../options/config_file.ts";
-import { fullPath, orderDigest } from "../../app/resume/scan_configuration.ts";
-import { outputColumns, print, tellError, tellLine } from "../term/console.ts";
-import { readTextFile, userPath } from "../../app/environment.ts";
-import { planLines, printTargets } from "./scan_dry_run.ts";
-import { chooseEngine } from "../../app/engines/choose_engine.ts";
-import { execute } from "./scan_run.ts";
-import { checkApart, refuseFiles } from "../../app/outputs/path_conflicts.ts";
-import { checkpointPlace } from "../../app/resume/open_with_checkpoint.ts";
-import { groundsOf } from "../../app/engines/load_engines.ts";
-import { haveService } from "../../app/targets/name_lookup.ts";
-import { OptOutFile } from "../../app/targets/opt_out_file.ts";
-import { ROW_ORDERS } from "../../app/outputs/sorting_sink.ts";
-import { outputPaths, planOutputs } from "../../app/outputs/open_outputs.ts";
-import { planScan, requirePermission, selectionOf } from "../../app/targets/scan_plan.ts";
-import { resolveName, serviceFinder } from "../../app/targets/dns_lookup.ts";
-import { type KnownServers, knownToRescan } from "../../app/targets/rescan_targets.ts";
-import { checkMarks, readResumed, type Resumed } from "../../app/resume/read_resumed_scan.ts";
-import { type ScanSettings, scanSettings, speedFor } from "../../app/settings/scan_settings.ts";
-import { planDatabases } from "../../app/databases/scan_databases.ts";
-import { withoutSecrets } from "../../app/databases/connection_environment.ts";
+import project from "../../../../deno.json" with { type: "json" };
+import { InputError } from "../../../core/errors.ts";
+import type { Protocol } from "../../../protocols/protocol.ts";
+import { readCheckpoint } from "../../../scan/checkpoint/checkpoint_file.ts";
+import { requirePorts } from "../../../scan/require_ports.ts";
+import { systemDisk } from "../../../sinks/file_operations.ts";
+import type { Range } from "../../../targets/ranges.ts";
+import { connectionEnvironment } from "../../../app/databases/connection_environment.ts";
+import { EXIT } from "../../../app/exit_codes.ts";
+import { readArgs } from "../../options/parse_arguments.ts";
+import type { GivenOptions } from "../../../app/settings/given_options.ts";
+import { type OptionsOf, optionsOf } from "../../options/option_table.ts";
+import { readOptions } from "../../options/read_options.ts";
+import { formatConfig, mergeOptions, parseConfig } from "../../options/config_file.ts";
+import { fullPath, orderDigest } from "../../../app/resume/scan_configuration.ts";
+import { outputColumns, print, tellError, tellLine } from "../../term/console.ts";
+import { readTextFile, userPath } from "../../../app/environment.ts";
+import { planLines, printTargets } from "./dry_run.ts";
+import { chooseEngine } from "../../../app/engines/choose_engine.ts";
+import { execute } from "./run.ts";
+import { checkApart, refuseFiles } from "../../../app/outputs/path_conflicts.ts";
+import { checkpointPlace } from "../../../app/resume/open_with_checkpoint.ts";
+import { groundsOf } from "../../../app/engines/load_engines.ts";
+import { haveService } from "../../../app/targets/name_lookup.ts";
+import { OptOutFile } from "../../../app/targets/opt_out_file.ts";
+import { ROW_ORDERS } from "../../../app/outputs/sorting_sink.ts";
+import { outputPaths, planOutputs } from "../../../app/outputs/open_outputs.ts";
+import { planScan, requirePermission, selectionOf } from "../../../app/targets/scan_plan.ts";
+import { resolveName, serviceFinder } from "../../../app/targets/dns_lookup.ts";
+import { type KnownServers, knownToRescan } from "../../../app/targets/rescan_targets.ts";
+import { checkMarks, readResumed, type Resumed } from "../../../app/resume/read_resumed_scan.ts";
+import { type ScanSettings, scanSettings, speedFor } from "../../../app/settings/scan_settings.ts";
+import { planDatabases } from "../../../app/databases/scan_databases.ts";
+import { withoutSecrets } from "../../../app/databases/connection_environment.ts";
 import {
   composeTargets,
   findTargets,
   type FoundTargets,
   type NamedText,
-} from "../../app/targets/find_targets.ts";
+} from "../../../app/targets/find_targets.ts";
 
 /** Runs `scan`; returns the exit code. */
 export async function runScan(

@@ -3,30 +3,30 @@
  *
  * @module
  */
-import { type Address, endpointKey, formatEndpoint } from "../../core/address.ts";
-import type { Protocol } from "../../protocols/protocol.ts";
-import type { ScanSelection } from "../../scan/scan_setup.ts";
-import { planSuppression } from "../../scan/sweep_stage/suppression_plan.ts";
+import { type Address, endpointKey, formatEndpoint } from "../../../core/address.ts";
+import type { Protocol } from "../../../protocols/protocol.ts";
+import type { ScanSelection } from "../../../scan/scan_setup.ts";
+import { planSuppression } from "../../../scan/sweep_stage/suppression_plan.ts";
 import {
   isLookedFor,
   isVisited,
   type KnownPlan,
   knownPlans,
   targeted,
-} from "../../scan/inspect_stage/known_server_plan.ts";
-import { AddressSet } from "../../targets/ranges.ts";
-import { segmentsOf } from "../../targets/compose.ts";
-import { portList } from "../../targets/ports.ts";
-import { permissionNeeded } from "../../targets/permission.ts";
-import { TargetSpace } from "../../targets/space.ts";
-import { requestText } from "../../targets/srv.ts";
-import { CONNECTION_ORDERS } from "../../sweep/passes.ts";
-import { print } from "../term/console.ts";
-import type { Engine } from "../../app/engines/choose_engine.ts";
-import { mostSent, type Passes, type Plan, selectionOf } from "../../app/targets/scan_plan.ts";
-import { clockTime, countOf, withCommas } from "../../core/quantities.ts";
-import type { ScanSettings, SpeedSettings } from "../../app/settings/scan_settings.ts";
-import type { NamedTargets } from "../../app/targets/find_targets.ts";
+} from "../../../scan/inspect_stage/known_server_plan.ts";
+import { AddressSet } from "../../../targets/ranges.ts";
+import { segmentsOf } from "../../../targets/compose.ts";
+import { portList } from "../../../targets/ports.ts";
+import { permissionNeeded } from "../../../targets/permission.ts";
+import { TargetSpace } from "../../../targets/space.ts";
+import { requestText } from "../../../targets/srv.ts";
+import { CONNECTION_ORDERS } from "../../../sweep/passes.ts";
+import { print } from "../../term/console.ts";
+import type { Engine } from "../../../app/engines/choose_engine.ts";
+import { mostSent, type Passes, type Plan, selectionOf } from "../../../app/targets/scan_plan.ts";
+import { clockTime, countOf, withCommas } from "../../../core/quantities.ts";
+import type { ScanSettings, SpeedSettings } from "../../../app/settings/scan_settings.ts";
+import type { NamedTargets } from "../../../app/targets/find_targets.ts";
 
 /** The plan of a scan as lines. */
 export function planLines(

@@ -3,25 +3,25 @@
  *
  * @module
  */
-import { systemClock } from "../../net/clock.ts";
-import { openSocket } from "../../net/deno/udp_socket.ts";
-import { denoDialer } from "../../net/deno/tcp_dialer.ts";
-import type { ScanEnd, ScanHooks, ScanSetup } from "../../scan/scan_setup.ts";
-import { runScan } from "../../scan/scan.ts";
-import type { ScanState } from "../../scan/scan_state.ts";
-import { formatConfig } from "../options/config_file.ts";
-import { tellLine } from "../term/console.ts";
-import { writeTextFile } from "../../app/environment.ts";
-import { checkWritten } from "../../app/outputs/path_conflicts.ts";
-import { closeOutputs } from "../../app/outputs/open_outputs.ts";
-import { selectionOf } from "../../app/targets/scan_plan.ts";
-import { clockJumpLine, Progress, statusOf } from "../term/scan_progress.ts";
-import { type ScanWork, scanWork } from "../term/status_line.ts";
-import { isClosedPipe } from "../../app/outputs/closed_pipe.ts";
-import { interviewsOf, limitsOf } from "../../app/settings/scan_settings.ts";
-import { localAddress } from "../../app/engines/scan_sockets.ts";
-import { endLines, exitCode, summary, unprobedLines } from "../term/scan_summary.ts";
-import { sendErrorLine } from "../../app/engines/send_error_lines.ts";
+import { systemClock } from "../../../net/clock.ts";
+import { openSocket } from "../../../net/deno/udp_socket.ts";
+import { denoDialer } from "../../../net/deno/tcp_dialer.ts";
+import type { ScanEnd, ScanHooks, ScanSetup } from "../../../scan/scan_setup.ts";
+import { runScan } from "../../../scan/scan.ts";
+import type { ScanState } from "../../../scan/scan_state.ts";
+import { formatConfig } from "../../options/config_file.ts";
+import { tellLine } from "../../term/console.ts";
+import { writeTextFile } from "../../../app/environment.ts";
+import { checkWritten } from "../../../app/outputs/path_conflicts.ts";
+import { closeOutputs } from "../../../app/outputs/open_outputs.ts";
+import { selectionOf } from "../../../app/targets/scan_plan.ts";
+import { clockJumpLine, Progress, statusOf } from "../../term/scan_progress.ts";
+import { type ScanWork, scanWork } from "../../term/status_line.ts";
+import { isClosedPipe } from "../../../app/outputs/closed_pipe.ts";
+import { interviewsOf, limitsOf } from "../../../app/settings/scan_settings.ts";
+import { localAddress } from "../../../app/engines/scan_sockets.ts";
+import { endLines, exitCode, summary, unprobedLines } from "../../term/scan_summary.ts";
+import { sendErrorLine } from "../../../app/engines/send_error_lines.ts";
 import {
   openDatabases,
   type Opened,
@@ -32,7 +32,7 @@ import {
   Screen,
   serveState,
   startScan,
-} from "./scan_opening.ts";
+} from "./opening.ts";
 
 /** Opens everything, scans, closes everything, and reports the result. */
 export async function execute(job: ScanJob): Promise<number> {

@@ -3,59 +3,59 @@
  *
  * @module
  */
-import { connectionEnvironment } from "../../app/databases/connection_environment.ts";
-import type { Endpoint } from "../../core/address.ts";
-import { systemClock } from "../../net/clock.ts";
-import { beganAt, uuidv7 } from "../../scan/scan_id.ts";
-import { newState, type ScanState } from "../../scan/scan_state.ts";
-import { readEndpoints } from "../../sinks/read_endpoints.ts";
-import type { Sink } from "../../sinks/sink.ts";
-import { type OptionsOf, optionsOf } from "../options/option_table.ts";
-import { formatConfig } from "../options/config_file.ts";
+import { connectionEnvironment } from "../../../app/databases/connection_environment.ts";
+import type { Endpoint } from "../../../core/address.ts";
+import { systemClock } from "../../../net/clock.ts";
+import { beganAt, uuidv7 } from "../../../scan/scan_id.ts";
+import { newState, type ScanState } from "../../../scan/scan_state.ts";
+import { readEndpoints } from "../../../sinks/read_endpoints.ts";
+import type { Sink } from "../../../sinks/sink.ts";
+import { type OptionsOf, optionsOf } from "../../options/option_table.ts";
+import { formatConfig } from "../../options/config_file.ts";
 import {
   formatConfiguration,
   lastingOptions,
   orderDigest,
-} from "../../app/resume/scan_configuration.ts";
-import { tellLine } from "../term/console.ts";
-import { userPath } from "../../app/environment.ts";
-import type { Engine } from "../../app/engines/choose_engine.ts";
-import type { WrittenFiles } from "../../app/outputs/path_conflicts.ts";
-import { type Interrupt, Interrupted, onInterrupt } from "../../app/interrupt_signals.ts";
+} from "../../../app/resume/scan_configuration.ts";
+import { tellLine } from "../../term/console.ts";
+import { userPath } from "../../../app/environment.ts";
+import type { Engine } from "../../../app/engines/choose_engine.ts";
+import type { WrittenFiles } from "../../../app/outputs/path_conflicts.ts";
+import { type Interrupt, Interrupted, onInterrupt } from "../../../app/interrupt_signals.ts";
 import {
   type CheckpointPlace,
   type OpenedScan,
   openNewScan,
   openResumedScan,
   type OpenScanOptions,
-} from "../../app/resume/open_with_checkpoint.ts";
-import type { OptOutFile } from "../../app/targets/opt_out_file.ts";
-import { metricsTrouble, serveMetrics } from "../../app/metrics/metrics_server.ts";
-import type { OutputPlan } from "../../app/outputs/open_outputs.ts";
-import type { Plan } from "../../app/targets/scan_plan.ts";
-import type { Progress } from "../term/scan_progress.ts";
-import { whileRead } from "../../app/outputs/closed_pipe.ts";
-import { type Resumed, resumeLine } from "../../app/resume/read_resumed_scan.ts";
-import type { ScanSettings, SpeedSettings } from "../../app/settings/scan_settings.ts";
-import { isLater } from "../../sweep/trail.ts";
-import { scanFamilies } from "../../app/metrics/scan_metrics.ts";
+} from "../../../app/resume/open_with_checkpoint.ts";
+import type { OptOutFile } from "../../../app/targets/opt_out_file.ts";
+import { metricsTrouble, serveMetrics } from "../../../app/metrics/metrics_server.ts";
+import type { OutputPlan } from "../../../app/outputs/open_outputs.ts";
+import type { Plan } from "../../../app/targets/scan_plan.ts";
+import type { Progress } from "../../term/scan_progress.ts";
+import { whileRead } from "../../../app/outputs/closed_pipe.ts";
+import { type Resumed, resumeLine } from "../../../app/resume/read_resumed_scan.ts";
+import type { ScanSettings, SpeedSettings } from "../../../app/settings/scan_settings.ts";
+import { isLater } from "../../../sweep/trail.ts";
+import { scanFamilies } from "../../../app/metrics/scan_metrics.ts";
 import {
   askedOf,
   type DatabasePlan,
   ScanDatabases,
   spillPath,
-} from "../../app/databases/scan_databases.ts";
+} from "../../../app/databases/scan_databases.ts";
 import {
   type Capacity,
   capacityFor,
   openScanSockets,
   requireDescriptors,
   type Sockets,
-} from "../../app/engines/scan_sockets.ts";
-import { resumeLines } from "../term/scan_continuation.ts";
-import type { FoundTargets, NamedTargets } from "../../app/targets/find_targets.ts";
-import { SoftwareTally } from "../../app/outputs/software_tally.ts";
-import type { GivenOptions } from "../../app/settings/given_options.ts";
+} from "../../../app/engines/scan_sockets.ts";
+import { resumeLines } from "../../term/scan_continuation.ts";
+import type { FoundTargets, NamedTargets } from "../../../app/targets/find_targets.ts";
+import { SoftwareTally } from "../../../app/outputs/software_tally.ts";
+import type { GivenOptions } from "../../../app/settings/given_options.ts";
 
 /** Everything that a scan needs, checked. */
 export interface ScanJob {

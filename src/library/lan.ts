@@ -69,7 +69,11 @@ async function run(options: LanOptions, { add, left }: Results<ServerRecord>): P
   const java = noSweep ? undefined : javaNetworks(interfaces);
   java?.skipped.forEach((one) => note(`not swept for Java servers: ${one}`));
   const { refusals } = await discoverServers({
-    ...{ network, allProtocols, ports, listenMs, optedOut },
+    network,
+    allProtocols,
+    ports,
+    listenMs,
+    optedOut,
     networks: localNetworks(interfaces),
     watch: isEndless,
     players: !noPlayers,

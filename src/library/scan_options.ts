@@ -93,7 +93,9 @@ export function settingsOf(options: ScanOptions): ScanSettings {
   }
   const [random] = crypto.getRandomValues(new Uint32Array(1));
   const choices = {
-    ...{ ...OTHER_CHOICES, ...speedOf(options), engine },
+    ...OTHER_CHOICES,
+    ...speedOf(options),
+    engine,
     protocol: names && chosenProtocols(names, allProtocols),
     ports: writtenPorts(options.ports),
     seed: checked("seed", options.seed, { least: 0, most: Number.MAX_SAFE_INTEGER }),

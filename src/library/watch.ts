@@ -97,9 +97,18 @@ async function run(
   const note = noteOf(options);
   const before = await network.optOuts.read();
   const servers = await readWatchTargets({
-    ...{ words: hosts, files: [], lists: [], optedOut: before, names, rules },
-    ...{ protocols: polling.protocols, allProtocols, allowPrivate },
-    ...{ lookups: network, tell: note, note },
+    words: hosts,
+    files: [],
+    lists: [],
+    optedOut: before,
+    names,
+    rules,
+    protocols: polling.protocols,
+    allProtocols,
+    allowPrivate,
+    lookups: network,
+    tell: note,
+    note,
   });
   const failing = new AbortController(); // of two tasks, the one that fails ends the other
   const signal = AbortSignal.any([signalOf(options), left, failing.signal]);
@@ -108,8 +117,13 @@ async function run(
   const around = { network, scanId, signal, tell: note, attach: undefined, optedOut };
   const { poller, sockets, concurrency } = await openPollingSockets(servers, polling, around);
   const polls = pollServers({
-    ...{ servers, concurrency, optedOut, signal },
-    ...{ clock: network.clock, random: Math.random, counts: newWatchCounts() },
+    servers,
+    concurrency,
+    optedOut,
+    signal,
+    clock: network.clock,
+    random: Math.random,
+    counts: newWatchCounts(),
     spreadMs: firstPollsMs(servers.length, intervalMs),
     poll: async (server) => {
       await room();

@@ -129,7 +129,9 @@ export class WatchDatabases implements AsyncDisposable {
     this.#all.push(database);
     this.#journals.push(
       new Journal({
-        ...{ name: database.name, scanId: this.rules.scanId, clock: systemClock },
+        name: database.name,
+        scanId: this.rules.scanId,
+        clock: systemClock,
         report: (line) => this.tell(`blocksweep: ${line}`),
         write: (...polled) =>
           withDatabaseErrors("write to", database, () => writePolls(database, ...polled)),
@@ -186,8 +188,14 @@ export class WatchDatabases implements AsyncDisposable {
       if (journal.failing) continue;
       try {
         await new Store(database).end({
-          ...{ id, since: 0, at: Date.now(), state: "finished", downAfter, found },
-          ...{ probesSent: counts.polls, replies: counts.replied },
+          id,
+          since: 0,
+          at: Date.now(),
+          state: "finished",
+          downAfter,
+          found,
+          probesSent: counts.polls,
+          replies: counts.replied,
         });
       } catch (error) {
         if (!(error instanceof StoreError)) throw error;

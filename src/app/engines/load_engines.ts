@@ -13,7 +13,8 @@ import type { ScanSettings } from "../settings/scan_settings.ts";
 /** The environment of this process for the choice of an engine. It prompts for no permission, and a dry run sends nothing. */
 export function groundsOf(targets: Targets, chosen: ScanSettings, isDry: boolean): EngineGrounds {
   return {
-    ...{ os: Deno.build.os, arch: Deno.build.arch },
+    os: Deno.build.os,
+    arch: Deno.build.arch,
     granted(name) {
       const { state, partial } = Deno.permissions.querySync({ name });
       return state === "granted" && !partial;

@@ -60,7 +60,8 @@ export async function discoverServers(options: DiscoveryOptions): Promise<LanEnd
   return await discover({
     ...options,
     ...socketsOf(options),
-    ...{ protocol, protocols: usualProtocols(allProtocols) },
+    protocol,
+    protocols: usualProtocols(allProtocols),
     sweep: sweep && { ...sweep, seed, dialer: network.dialer },
     timeoutMs: TIMEOUT_MS,
     retries: 1,

@@ -36,7 +36,8 @@ function withIpv4(interfaces: readonly Deno.NetworkInterfaceInfo[]): LocalInterf
   return interfaces
     .filter(({ family, address }) => family === "IPv4" && !address.startsWith("127."))
     .map(({ name, mac, address, netmask }) => ({
-      ...{ name, mac },
+      name,
+      mac,
       address: parseIpv4(address),
       netmask: parseIpv4(netmask),
     }));

@@ -129,8 +129,18 @@ export function serverTable(space: number): Format {
 
 /** Terminal columns of fields whose type does not determine the width. */
 const FIELD_WIDTHS: Readonly<Record<string, number>> = {
-  ...{ host: 15, port: 5, protocols: 13, name: 24, motd: 24, motd_plain: 24, version: 12 },
-  ...{ seen_at: 13, first_seen: 13, last_seen: 13, scan_id: 36, guid: 20 },
+  host: 15,
+  port: 5,
+  protocols: 13,
+  name: 24,
+  motd: 24,
+  motd_plain: 24,
+  version: 12,
+  seen_at: 13,
+  first_seen: 13,
+  last_seen: 13,
+  scan_id: 36,
+  guid: 20,
 };
 
 /** Columns that a chosen field has at least. */

@@ -228,7 +228,11 @@ function writerOptions(
 ): WriterOptions {
   const { path } = rest;
   return {
-    ...{ disk: systemDisk, clock, identity, ...rest, path: userPath(path) },
+    disk: systemDisk,
+    clock,
+    identity,
+    ...rest,
+    path: userPath(path),
     onFailure: (error) =>
       warn(`blocksweep: cannot write "${path}": ${reason(error)}; the scan continues`),
   };

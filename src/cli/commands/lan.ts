@@ -56,7 +56,14 @@ export async function runLan(
   const shortage = new Shortage(systemClock, () => isShort = true);
   const mostMs = options.once === undefined ? Infinity : look.listenMs;
   const { sent, unswept, short, refusals } = await discoverServers({
-    ...{ network, networks, allProtocols, neighbours, signal, optedOut, shortage, ...look },
+    network,
+    networks,
+    allProtocols,
+    neighbours,
+    signal,
+    optedOut,
+    shortage,
+    ...look,
     sweep: java && { networks: java.swept, mostMs },
     onServer: (record) => live || rows.add(record),
   });
@@ -105,7 +112,10 @@ function tellSkipped(network: string): void {
 
 function openTable(neighbours: FoundServers, networks: number, noColor: boolean): LiveLanTable {
   return new LiveLanTable({
-    ...{ neighbours, networks, clock: systemClock, color: useColor(noColor) },
+    neighbours,
+    networks,
+    clock: systemClock,
+    color: useColor(noColor),
     size: terminalSize,
     draw,
   });

@@ -90,8 +90,15 @@ export async function runWatch(
     words: words.filter((word) => parseDatabaseLocation(word) === undefined),
     files: options.inputFile,
     allowPrivate: options.allowPrivate,
-    ...{ lists: lists.sources, protocols, allProtocols, names, rules },
-    ...{ tell: tellLine, note: tellError, lookups: network, readRows: readServerRows },
+    lists: lists.sources,
+    protocols,
+    allProtocols,
+    names,
+    rules,
+    tell: tellLine,
+    note: tellError,
+    lookups: network,
+    readRows: readServerRows,
   });
   await lists.openOutputs(); // nothing is created before the words are found good
   const optedOut = [...noted, ...await lists.optedOut()];
@@ -137,7 +144,12 @@ async function watchServers(
     serveMetrics(serving, () => metrics.families(), (why) => tellLine(metricsTrouble(why)));
   await lists.begin(config);
   const watching = pollServers({
-    ...{ servers, concurrency, random: Math.random, clock: systemClock, signal, counts },
+    servers,
+    concurrency,
+    random: Math.random,
+    clock: systemClock,
+    signal,
+    counts,
     spreadMs: firstPollsMs(servers.length, intervalMs),
     poll: async (server) => {
       const polled = await poller.poll(server);

@@ -154,8 +154,11 @@ function rateOf({ rate }: ScanState): Record<string, number | string | null> | n
   if (rate === undefined) return null;
   const { lossAt = null, lossThere = null, usualLoss = null } = rate;
   return {
-    ...{ rate: rate.rate, reason: rate.reason, loss_at: lossAt },
-    ...{ loss_there: lossThere, usual_loss: usualLoss },
+    rate: rate.rate,
+    reason: rate.reason,
+    loss_at: lossAt,
+    loss_there: lossThere,
+    usual_loss: usualLoss,
   };
 }
 

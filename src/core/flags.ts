@@ -13,6 +13,7 @@ export const GENERAL_FLAGS = {
   badUtf8: "text is not valid UTF-8",
   loneSurrogate: "half of a UTF-16 surrogate pair; U+FFFD replaces it",
   badNumber: "a number is invalid",
+  badColumn: "a value has the wrong type for its column, or is too long; it is omitted",
   lengthMismatch: "a length field does not match its data",
   trailingBytes: "bytes follow the end of the message",
   truncated: "the message ends too early, or a part of it is missing",

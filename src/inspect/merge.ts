@@ -9,6 +9,7 @@ import { emptyRecord, type Facts, type ServerRecord } from "../core/record.ts";
 import { PROTOCOLS, rankedNames } from "../protocols/list.ts";
 import type { Protocol, Statement } from "../protocols/protocol.ts";
 import { wellFormed } from "../protocols/lone_surrogates.ts";
+import { withFittingColumns } from "./checked_columns.ts";
 
 /** The reply of one protocol, decoded. */
 export interface ProtocolReply {
@@ -72,7 +73,7 @@ export interface RowContext {
  */
 export function mergeReplies(answers: readonly ProtocolReply[], context: RowContext): ServerRecord {
   const whole = answers.map((one) => {
-    const statement = wellFormed(one.statement);
+    const statement = wellFormed(withFittingColumns(one.statement));
     return statement === one.statement ? one : { ...one, statement };
   });
   const { allProtocols = PROTOCOLS } = context;

@@ -150,7 +150,7 @@ export interface Statement {
  * searched in this text.
  */
 export function motdAsSent({ motdSent, columns: { motd, name } }: Statement): string {
-  return motdSent ?? motd ?? name ?? "";
+  return [motdSent, motd, name].find((text) => typeof text === "string") ?? "";
 }
 
 /** Ports by address family, ascending. */

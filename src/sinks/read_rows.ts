@@ -4,7 +4,8 @@
  * @module
  */
 import { formatAddress, parseAddress } from "../core/address.ts";
-import { type Field, FIELDS, type FieldType, type ServerRecord } from "../core/record.ts";
+import { IS_TYPE } from "../core/field_values.ts";
+import { type Field, FIELDS, type ServerRecord } from "../core/record.ts";
 import { unguardText } from "./csv.ts";
 
 /**
@@ -32,27 +33,6 @@ const DEFAULTS: Readonly<Record<string, unknown>> = {
   flags: [],
   seen_at: 0,
 };
-
-/** Tests whether a value has a field's type. */
-const IS_TYPE: Readonly<Record<FieldType, (value: unknown) => boolean>> = {
-  text: (value) => typeof value === "string",
-  integer: Number.isSafeInteger,
-  number: Number.isFinite,
-  boolean: (value) => typeof value === "boolean",
-  names: (value) => Array.isArray(value) && value.every((one) => typeof one === "string"),
-  plugins: (value) => Array.isArray(value) && value.every(isPlugin),
-  facts: isObject,
-};
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function isPlugin(value: unknown): boolean {
-  if (!isObject(value)) return false;
-  const { name, version } = value;
-  return typeof name === "string" && (version === null || typeof version === "string");
-}
 
 /**
  * Converts the cells of a CSV line to a JSON object.

@@ -1,3 +1,4 @@
+/** Covers src/inspect/merge.ts, src/inspect/checked_columns.ts and src/core/field_values.ts. */
 import { assertEquals } from "@std/assert";
 import { mergeReplies } from "../../src/inspect/merge.ts";
 import type { ServerRecord } from "../../src/core/record.ts";
@@ -72,4 +73,43 @@ Deno.test("mergeReplies() rounds latencies to microseconds", () => {
   const latency = (latencyMs: number | null) =>
     mergeReplies([answer("slp", {})], { ...CONTEXT, latencyMs }).latency_ms;
   assertEquals([0.6511110000000002, 4.98, 0, null].map(latency), [0.651, 4.98, 0, null]);
+});
+
+Deno.test("a value that does not fit its column is omitted, and flagged once", () => {
+  const loop: unknown[] = [];
+  loop.push(loop);
+  const wrong: Record<string, unknown[]> = {
+    players_online: [NaN, Infinity, 1.5, 2 ** 53, "3", 3n, [3]],
+    name: [3, 3n, true, ["a"], {}, "x".repeat(65_537), Symbol("a"), () => "a"],
+    joinable: [1, "true"],
+    players: ["Ann", [3], loop, [["Ann"]], ["x".repeat(65_536)], Array(65_537).fill("")],
+    plugins: [["A"], [{ name: "A" }], [{ name: "x".repeat(65_536), version: null }]],
+    host: ["10.0.0.1"],
+    seen_at: [7],
+    no_such_column: ["a"],
+  };
+  for (const [column, values] of Object.entries(wrong)) {
+    for (const value of values) {
+      const columns = { [column]: value, version: "1.21", map: "" };
+      const row = mergeReplies([answer("query", columns, ["badUtf8"])], CONTEXT);
+      const right = mergeReplies([answer("query", { version: "1.21", map: "" })], CONTEXT);
+      assertEquals(row, { ...right, flags: ["badColumn", "badUtf8"] }, column);
+    }
+  }
+});
+
+Deno.test("what fits its column stays, up to the text of a whole datagram", () => {
+  const columns = {
+    name: "x".repeat(65_536),
+    players_online: -0,
+    players: Array(655).fill("y".repeat(99)),
+    plugins: [{ name: "A", version: null }, { name: "B", version: "1" }],
+    joinable: false,
+    favicon_hash: null,
+    map: undefined,
+  };
+  const row = mergeReplies([answer("query", columns)], CONTEXT);
+  assertEquals(row.flags, []);
+  assertEquals([row.name, row.players], [columns.name, columns.players]);
+  assertEquals([row.plugins, row.joinable, row.map], [columns.plugins, false, null]);
 });

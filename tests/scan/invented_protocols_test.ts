@@ -102,6 +102,23 @@ Deno.test("invented protocols of one endpoint are one row: ranked by the list, m
   assertEquals(rowAt(turned, 0).name, "a ledger");
 });
 
+Deno.test("values that an invented protocol reports in the wrong type are empty columns with a flag", async () => {
+  const columns = { motd: 5, name: 7, version: "1.0", players_online: NaN, players_max: 20 };
+  const careless = {
+    ...named("herald")[0],
+    record: () => ({ columns: columns as object, flags: [], facts: {} }),
+  };
+  const { end, rows } = await scanInvented({
+    allProtocols: [careless],
+    protocols: [careless],
+    prepare: (network) => network.host(at(0), herald("Ann")),
+  });
+  assertEquals(end.error, undefined);
+  const [{ name, motd, version, players_online, players_max, flags }] = rows;
+  assertEquals([name, motd, version, players_online, players_max], [null, null, "1.0", null, 20]);
+  assertEquals(flags, ["badColumn"]);
+});
+
 Deno.test("an invented protocol ranks behind those before it, and before worlds of the local network", () => {
   const answers = ["lan", "herald", "raknet", "ledger"].map((protocol) => ({
     protocol,

@@ -26,7 +26,7 @@ type Run = (args: readonly string[], allProtocols: readonly Protocol[]) => Promi
 
 /** Every command, loaded when it is called. */
 const RUN: Readonly<Record<Command, () => Promise<Run>>> = {
-  scan: async () => (await import("./commands/scan/scan.ts")).runScan,
+  scan: async () => (await import("./commands/scan/scan.ts")).runScanCommand,
   query: async () => (await import("./commands/query.ts")).runQuery,
   lan: async () => (await import("./commands/lan.ts")).runLan,
   watch: async () => (await import("./commands/watch.ts")).runWatch,

@@ -21,7 +21,7 @@ import {
 } from "../app/settings/scan_settings.ts";
 import { composeTargets, findTargets } from "../app/targets/find_targets.ts";
 import { haveService } from "../app/targets/name_lookup.ts";
-import { planScan, requirePermission, selectionOf } from "../app/targets/scan_plan.ts";
+import { planScan, requirePermission, scanSelectionOf } from "../app/targets/scan_plan.ts";
 import type { ServerRecord } from "../core/record.ts";
 import { anyAddress, type Network } from "../net/network.ts";
 import { requirePorts } from "../scan/require_ports.ts";
@@ -126,7 +126,7 @@ async function plan(
     requirePorts(addresses, protocols, chosen.ports, "name ports with the option ports");
   }
   const speed = speedFor(addresses, chosen);
-  const selection = selectionOf(chosen, named);
+  const selection = scanSelectionOf(chosen, named);
   const { limits: rates, autoRate } = speed;
   const most = { ...rates, rate: autoRate?.most ?? rates.rate };
   const planned = planScan({ ...selection, limits: { retries: chosen.retries, rates: most } });

@@ -52,7 +52,7 @@ export interface SelectionOptions {
 }
 
 /** Which servers options select. */
-export function selectionOf(
+export function serverSelectionOf(
   { gameVersion, since, ...options }: SelectionOptions,
   now: number,
 ): ServerSelection {

@@ -26,7 +26,7 @@ import {
   noteRefused,
   RefusedName,
 } from "./name_lookup.ts";
-import type { KnownServer, KnownServers } from "./rescan_targets.ts";
+import type { KnownServer, RescanServers } from "./rescan_targets.ts";
 import {
   neverProbedRanges,
   neverProbedReason,
@@ -52,7 +52,7 @@ export interface TargetInput {
   /** Files of `--exclude-file`. */
   readonly excludeFiles: readonly NamedText[];
   /** Known servers of a database. Default: none. */
-  readonly known?: KnownServers;
+  readonly known?: RescanServers;
   /** Every protocol of the program, in order of rank. Default: PROTOCOLS. */
   readonly allProtocols?: readonly Protocol[];
 }

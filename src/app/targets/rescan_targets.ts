@@ -33,7 +33,7 @@ export interface KnownServer {
 }
 
 /** The known servers of a database, and its opt-outs. */
-export interface KnownServers {
+export interface RescanServers {
   /** The servers, the most overdue first. */
   readonly servers: readonly KnownServer[];
   /** Addresses that the database marks as opted out. */
@@ -41,7 +41,7 @@ export interface KnownServers {
 }
 
 /** No known servers and no opt-outs. */
-const NOTHING: KnownServers = { servers: [], optedOut: [] };
+const NOTHING: RescanServers = { servers: [], optedOut: [] };
 
 /**
  * Reads known servers from a database.
@@ -54,7 +54,7 @@ export async function readKnown(
   written: readonly DatabaseLocation[],
   environment: ConnectionEnvironment,
   allProtocols: readonly Protocol[] = PROTOCOLS,
-): Promise<KnownServers> {
+): Promise<RescanServers> {
   const open = written.some(({ path }) => path === place.path) ? openStore : readStore;
   await using database = await open(place, environment);
   return await withDatabaseErrors("read", database, async () => {
@@ -142,7 +142,7 @@ export async function knownToRescan(
   written: readonly DatabaseLocation[],
   environment: ConnectionEnvironment,
   allProtocols: readonly Protocol[] = PROTOCOLS,
-): Promise<KnownServers> {
+): Promise<RescanServers> {
   if (text === undefined) return NOTHING;
   const unstable = "the order of a list changes with each answer";
   if (shard.count > 1) {

@@ -75,7 +75,7 @@ export interface PlanInput extends ScanSelection {
 }
 
 /** Which endpoints a scan probes, and in which order, by the user's choice. */
-export function selectionOf(chosen: ScanSettings, named: NamedTargets): ScanSelection {
+export function scanSelectionOf(chosen: ScanSettings, named: NamedTargets): ScanSelection {
   const { protocols, allProtocols, ports, asksKnown, seed, shard, maxTargets } = chosen;
   const { targets: addresses, names, services, known, optedOut, first } = named;
   const probed = { addresses, protocols, allProtocols, ports, known, asksKnown };

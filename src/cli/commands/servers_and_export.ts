@@ -18,8 +18,8 @@ import { outputColumns, tellLine } from "../term/console.ts";
 import {
   openNamed,
   selectionLine,
-  selectionOf,
   type SelectionOptions,
+  serverSelectionOf,
   storedServersTable,
   writeServers,
 } from "../../app/databases/select_servers.ts";
@@ -75,7 +75,7 @@ async function show(
   allProtocols: readonly Protocol[],
 ): Promise<number> {
   const now = Date.now();
-  const selection = selectionOf(options, now);
+  const selection = serverSelectionOf(options, now);
   const kind = { columns: STORED_FIELDS, table: (space: number) => storedServersTable(now, space) };
   const plans = planOutputs(options, outputColumns(), kind, allProtocols);
   const place = options.output.find((path) => parseDatabaseLocation(path) !== undefined);

@@ -8,7 +8,7 @@ import {
 import { optionsOf } from "../../../src/cli/options/option_table.ts";
 import { readArgs } from "../../../src/cli/options/parse_arguments.ts";
 import { planOutputs } from "../../../src/app/outputs/open_outputs.ts";
-import { planScan, selectionOf } from "../../../src/app/targets/scan_plan.ts";
+import { planScan, scanSelectionOf } from "../../../src/app/targets/scan_plan.ts";
 import { checkMarks, readResumed, resumeLine } from "../../../src/app/resume/read_resumed_scan.ts";
 import { scanSettings, speedFor } from "../../../src/app/settings/scan_settings.ts";
 import { planDatabases, spillPath } from "../../../src/app/databases/scan_databases.ts";
@@ -113,7 +113,7 @@ async function resume(path: string, folder: string): Promise<void> {
   const named = composeTargets(configuration.found, []);
   const { limits: rates } = speedFor(named.targets, chosen);
   const limits = { retries: chosen.retries, rates };
-  const plan = planScan({ ...selectionOf(chosen, named), limits });
+  const plan = planScan({ ...scanSelectionOf(chosen, named), limits });
   checkMarks(checkpoint.marks, plan.passes, path);
   const files = outputs.map((output) => output.path);
   const spill = spillPath([`${folder}/x.csv`], checkpoint.scanId);

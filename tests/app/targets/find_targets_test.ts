@@ -6,7 +6,11 @@ import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { type Address, endpointKey, parseAddress } from "../../../src/core/address.ts";
 import { readCommandLine } from "../../../src/cli/options/read_options.ts";
 import { planLines } from "../../../src/cli/commands/scan/dry_run.ts";
-import { planScan, requirePermission, selectionOf } from "../../../src/app/targets/scan_plan.ts";
+import {
+  planScan,
+  requirePermission,
+  scanSelectionOf,
+} from "../../../src/app/targets/scan_plan.ts";
 import { clockTime } from "../../../src/core/quantities.ts";
 import { scanSettings, speedFor } from "../../../src/app/settings/scan_settings.ts";
 import {
@@ -108,7 +112,7 @@ function dryRun(named: NamedTargets): string[] {
   const chosen = scanSettings(readCommandLine("scan", ["--protocol", "slp"]).options, () => 1);
   const speed = speedFor(named.targets, chosen);
   const limits = { retries: chosen.retries, rates: speed.limits };
-  const plan = planScan({ ...selectionOf(chosen, named), limits });
+  const plan = planScan({ ...scanSelectionOf(chosen, named), limits });
   return planLines(plan, named, chosen, speed, [], { name: "portable" });
 }
 
@@ -178,7 +182,7 @@ async function plan(words: string[], rates = { rate: 1000, netRate: 50, hostRate
   const given = scanSettings(readCommandLine("scan", []).options, () => 1);
   const chosen = { ...given, protocols: PROTOCOLS.slice(0, 1), ...over };
   const limits = { retries: 1, rates };
-  return { ...named, plan: planScan({ ...selectionOf(chosen, named), limits }) };
+  return { ...named, plan: planScan({ ...scanSelectionOf(chosen, named), limits }) };
 }
 
 Deno.test("the plan knows which limit governs", async () => {

@@ -23,7 +23,12 @@ import { requestText } from "../../../targets/srv.ts";
 import { CONNECTION_ORDERS } from "../../../sweep/passes.ts";
 import { print } from "../../term/console.ts";
 import type { Engine } from "../../../app/engines/choose_engine.ts";
-import { mostSent, type Passes, type Plan, selectionOf } from "../../../app/targets/scan_plan.ts";
+import {
+  mostSent,
+  type Passes,
+  type Plan,
+  scanSelectionOf,
+} from "../../../app/targets/scan_plan.ts";
 import { clockTime, countOf, withCommas } from "../../../core/quantities.ts";
 import type { ScanSettings, SpeedSettings } from "../../../app/settings/scan_settings.ts";
 import type { NamedTargets } from "../../../app/targets/find_targets.ts";
@@ -73,7 +78,7 @@ export function planLines(
       `${withCommas(omitted.chosen)} by --exclude, ${withCommas(optedOutSize)} opted out`,
     ],
     ["permission", needed === undefined ? "not needed" : `--i-have-permission, for ${needed}`],
-    ["ports", portsText(selectionOf(chosen, named))],
+    ["ports", portsText(scanSelectionOf(chosen, named))],
     ["order", chosen.seed === undefined ? "ascending" : `shuffled, --seed ${chosen.seed}`],
     ["shard", `${chosen.shard.index}/${chosen.shard.count}`],
     ...(before === "" ? [] : [

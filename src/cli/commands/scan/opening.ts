@@ -203,7 +203,7 @@ export interface Opened extends StartedScan, OpenedSockets {
 }
 
 /** The outputs of a scan. */
-export interface OpenedOutputs {
+export interface ScanOutputs {
   /** Outputs and checkpoint. */
   readonly kept: OpenedScan;
   /** The outputs. Each is closed on its own when its reader closes the pipe. */
@@ -215,11 +215,11 @@ export interface OpenedOutputs {
 }
 
 /** Opens outputs and checkpoint, and notes in the databases that the scan begins. */
-export async function openOutputs(
+export async function openScanOutputs(
   job: ScanJob,
   opened: Opened,
   screen: Screen,
-): Promise<OpenedOutputs> {
+): Promise<ScanOutputs> {
   const { state, key, stores, signal, scanId, since } = opened;
   const { resumed, place, plan, chosen, given } = job;
   const beforeRows = () => screen.clear();

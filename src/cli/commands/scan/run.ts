@@ -14,7 +14,7 @@ import { tellLine } from "../../term/console.ts";
 import { writeTextFile } from "../../../app/environment.ts";
 import { checkWritten } from "../../../app/outputs/path_conflicts.ts";
 import { closeOutputs } from "../../../app/outputs/open_outputs.ts";
-import { selectionOf } from "../../../app/targets/scan_plan.ts";
+import { scanSelectionOf } from "../../../app/targets/scan_plan.ts";
 import { clockJumpLine, Progress, statusOf } from "../../term/scan_progress.ts";
 import { type ScanWork, scanWork } from "../../term/status_line.ts";
 import { isClosedPipe } from "../../../app/outputs/closed_pipe.ts";
@@ -25,10 +25,10 @@ import { sendErrorLine } from "../../../app/engines/send_error_lines.ts";
 import {
   openDatabases,
   type Opened,
-  type OpenedOutputs,
-  openOutputs,
+  openScanOutputs,
   openSockets,
   type ScanJob,
+  type ScanOutputs,
   Screen,
   serveState,
   startScan,
@@ -44,7 +44,7 @@ export async function execute(job: ScanJob): Promise<number> {
   using interrupt = screen.onInterrupt();
   await using stores = await openDatabases(job, started.scanId, screen, interrupt.signal);
   const opened = { ...started, ...sockets, stores, signal: interrupt.signal };
-  const outputs = await openOutputs(job, opened, screen);
+  const outputs = await openScanOutputs(job, opened, screen);
   const ended = await runAndClose(job, { ...opened, ...outputs }, screen);
   screen.standing = undefined; // the report names what was saved
   return await report(job, started.state, ended, outputs);
@@ -59,7 +59,7 @@ interface Ended {
 /** Runs the scan, and closes outputs and checkpoint. */
 async function runAndClose(
   job: ScanJob,
-  opened: Opened & OpenedOutputs,
+  opened: Opened & ScanOutputs,
   screen: Screen,
 ): Promise<Ended> {
   const { state, stores, sinks, kept, since } = opened;
@@ -89,7 +89,7 @@ function showProgress(job: ScanJob, state: ScanState, { isQuiet }: Screen): Prog
 /** What is printed, noted and checked while a scan runs. */
 function hooksOf(
   { options: { verbose }, plan, optOuts }: ScanJob,
-  { stores, sinks }: Opened & OpenedOutputs,
+  { stores, sinks }: Opened & ScanOutputs,
   { tell }: Screen,
   progress: Progress,
 ): ScanHooks {
@@ -123,11 +123,11 @@ function workOf({ plan, chosen, speed }: ScanJob): ScanWork {
 
 function scanOptions(
   { chosen, speed, named }: ScanJob,
-  opened: Opened & OpenedOutputs,
+  opened: Opened & ScanOutputs,
   hooks: ScanHooks,
 ): ScanSetup {
   const { state, key, sockets, capacity, kept, stores, sinks, tally, signal } = opened;
-  const { targets, order } = selectionOf(chosen, named);
+  const { targets, order } = scanSelectionOf(chosen, named);
   return {
     targets: {
       ...targets,
@@ -159,7 +159,7 @@ async function report(
   job: ScanJob,
   state: ScanState,
   { end, saved }: Ended,
-  outputs: OpenedOutputs,
+  outputs: ScanOutputs,
 ): Promise<number> {
   const { options: { quiet }, place, resumed, files: { metadata } } = job;
   // The reader of the last output needs no more rows, as `head`.
@@ -179,7 +179,7 @@ function tellSummary(
   { options: { verbose }, given: { given }, chosen, outputs, stores, resumed, plan }: ScanJob,
   state: ScanState,
   end: ScanEnd,
-  { unread, tally }: OpenedOutputs,
+  { unread, tally }: ScanOutputs,
 ): void {
   const places = [...outputs, ...stores.places].filter((_, i) => !unread.has(i));
   const scope = { outputs: places, retries: chosen.retries, given, verbose };

@@ -30,9 +30,9 @@ import { haveService } from "../../../app/targets/name_lookup.ts";
 import { OptOutFile } from "../../../app/targets/opt_out_file.ts";
 import { ROW_ORDERS } from "../../../app/outputs/sorting_sink.ts";
 import { outputPaths, planOutputs } from "../../../app/outputs/open_outputs.ts";
-import { planScan, requirePermission, selectionOf } from "../../../app/targets/scan_plan.ts";
+import { planScan, requirePermission, scanSelectionOf } from "../../../app/targets/scan_plan.ts";
 import { resolveName, serviceFinder } from "../../../app/targets/dns_lookup.ts";
-import { type KnownServers, knownToRescan } from "../../../app/targets/rescan_targets.ts";
+import { knownToRescan, type RescanServers } from "../../../app/targets/rescan_targets.ts";
 import { checkMarks, readResumed, type Resumed } from "../../../app/resume/read_resumed_scan.ts";
 import { type ScanSettings, scanSettings, speedFor } from "../../../app/settings/scan_settings.ts";
 import { planDatabases } from "../../../app/databases/scan_databases.ts";
@@ -45,7 +45,7 @@ import {
 } from "../../../app/targets/find_targets.ts";
 
 /** Runs `scan`; returns the exit code. */
-export async function runScan(
+export async function runScanCommand(
   args: readonly string[],
   allProtocols: readonly Protocol[],
 ): Promise<number> {
@@ -141,7 +141,7 @@ async function runWith(
   const speed = speedFor(targets, chosen);
   const { limits, autoRate } = speed;
   const fastest = { ...limits, rate: autoRate?.most ?? limits.rate };
-  const selection = selectionOf(chosen, named);
+  const selection = scanSelectionOf(chosen, named);
   const plan = planScan({ ...selection, limits: { retries: chosen.retries, rates: fastest } });
   checkMarks({ udp: chosen.from, tcp: chosen.fromTcp }, plan.passes, resumed?.path);
   if (options.listTargets) {
@@ -204,7 +204,7 @@ async function lookUpTargets(
   given: readonly string[],
   options: OptionsOf<"scan">,
   { protocols, allProtocols }: ScanSettings,
-  readKnown: () => Promise<KnownServers>,
+  readKnown: () => Promise<RescanServers>,
 ): Promise<FoundTargets> {
   const words = given.filter((word) => word !== "-");
   const paths = [...options.inputFile, ...given.filter((word) => word === "-")];

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { queryHost } from "../app/query_host.ts";
+import { queryEndpoints } from "../app/query_endpoints.ts";
 import { chosenProtocols, chosenVerify } from "../app/settings/chosen_protocols.ts";
 import { locate } from "../app/targets/locate_server.ts";
 import type { ServerRecord } from "../core/record.ts";
@@ -72,7 +72,7 @@ export async function query(
   signal.throwIfAborted();
   const located = await locate(host, protocols, { ...network, note, allowPrivate });
   const limits = { timeoutMs, retries, verify };
-  const queried = await queryHost(located, { network, allProtocols, ...limits, note, signal });
+  const queried = await queryEndpoints(located, { network, allProtocols, ...limits, note, signal });
   signal.throwIfAborted();
   const records = queried.flatMap(({ server: { record } }) => record ?? []);
   return noPlayers ? records.map(withoutPlayers) : records;

@@ -16,7 +16,11 @@ import { readCommandLine } from "../options/read_options.ts";
 import { print, tellError } from "../term/console.ts";
 import { EXIT } from "../../app/exit_codes.ts";
 import { onInterrupt } from "../../app/interrupt_signals.ts";
-import { type HostQueryOptions, type QueriedEndpoint, queryHost } from "../../app/query_host.ts";
+import {
+  type EndpointQueryOptions,
+  type QueriedEndpoint,
+  queryEndpoints,
+} from "../../app/query_endpoints.ts";
 import { systemNetwork } from "../../app/system_network.ts";
 import { locate, type Located } from "../../app/targets/locate_server.ts";
 import { chosenVerify } from "../../app/settings/chosen_protocols.ts";
@@ -75,7 +79,7 @@ type ShowHost = (host: NamedHost, queried: readonly QueriedEndpoint[]) => Promis
 async function queryAll(
   hosts: readonly NamedHost[],
   show: ShowHost,
-  options: HostQueryOptions,
+  options: EndpointQueryOptions,
 ): Promise<boolean> {
   const failed = new AbortController();
   const signal = AbortSignal.any([options.signal, failed.signal]);
@@ -95,7 +99,7 @@ async function queryAll(
     for (const group of groups) {
       for (const i of group) {
         if (signal.aborted) return;
-        queried[i] = await queryHost(hosts[i].located, { ...options, signal });
+        queried[i] = await queryEndpoints(hosts[i].located, { ...options, signal });
         await (printing = printing.then(showNext));
       }
     }

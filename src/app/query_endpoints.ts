@@ -14,7 +14,7 @@ import type { Located, Questions } from "./targets/locate_server.ts";
 import { DEFAULTS } from "./settings/defaults.ts";
 
 /** How to query a host. */
-export interface HostQueryOptions {
+export interface EndpointQueryOptions {
   /** What opens sockets and connections, and times them. */
   readonly network: Pick<Network, "clock" | "openSocket" | "dialer">;
   /** Every protocol of the program, in order of rank. */
@@ -40,9 +40,9 @@ export interface QueriedEndpoint {
 }
 
 /** Queries the endpoints of a host, one after the other; after the signal no further one. */
-export async function queryHost(
+export async function queryEndpoints(
   { endpoints, name }: Located,
-  options: HostQueryOptions,
+  options: EndpointQueryOptions,
 ): Promise<QueriedEndpoint[]> {
   const { network: { clock, openSocket, dialer }, timeoutMs, signal, note } = options;
   const random = (size: number) => crypto.getRandomValues(new Uint8Array(size));

@@ -7,11 +7,12 @@ import { anyAddress, type Network } from "../net/network.ts";
 import { Shortage } from "../net/file_descriptors.ts";
 import type { Protocol } from "../protocols/protocol.ts";
 import { type QueriedServer, queryServer } from "../scan/query_server.ts";
-import { uuidv7 } from "../scan/scan_id.ts";
 import { shortageLine } from "./engines/send_error_lines.ts";
 import { streamLimits } from "./settings/scan_settings.ts";
 import type { Located, Questions } from "./targets/locate_server.ts";
 import { DEFAULTS } from "./settings/defaults.ts";
+import { newScanId, randomBytes } from "./system_random.ts";
+import { nonceOf } from "../scan/random_numbers.ts";
 
 /** How to query a host. */
 export interface EndpointQueryOptions {
@@ -45,7 +46,6 @@ export async function queryEndpoints(
   options: EndpointQueryOptions,
 ): Promise<QueriedEndpoint[]> {
   const { network: { clock, openSocket, dialer }, timeoutMs, signal, note } = options;
-  const random = (size: number) => crypto.getRandomValues(new Uint8Array(size));
   const shortage = new Shortage(clock, (code) => note(shortageLine("queries", code)));
   const queried: QueriedEndpoint[] = [];
   for (const asked of endpoints) {
@@ -58,12 +58,12 @@ export async function queryEndpoints(
       open: (family) => openSocket({ address: anyAddress(family), port: 0 }),
       dialer,
       streamLimits: streamLimits(timeoutMs),
-      nonce: () => new DataView(random(8).buffer).getBigUint64(0) >> 1n,
+      nonce: () => nonceOf(randomBytes),
       clock,
       shortage,
       requestedAs: name,
       service: asked.service,
-      scanId: uuidv7(clock.wall(), random(10)),
+      scanId: newScanId(clock.wall()),
     });
     queried.push({ asked, server });
   }

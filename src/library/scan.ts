@@ -26,7 +26,6 @@ import type { ServerRecord } from "../core/record.ts";
 import { anyAddress, type Network } from "../net/network.ts";
 import { requirePorts } from "../scan/require_ports.ts";
 import { runScan } from "../scan/scan.ts";
-import { uuidv7 } from "../scan/scan_id.ts";
 import type { ScanIo, ScanSetup } from "../scan/scan_setup.ts";
 import { newState } from "../scan/scan_state.ts";
 import type { Sink } from "../sinks/sink.ts";
@@ -34,6 +33,7 @@ import type { Targets } from "../targets/compose.ts";
 import { networkOf, noteOf, signalOf } from "./common_options.ts";
 import { type ScanOptions, settingsOf } from "./scan_options.ts";
 import { iterateTask, type Results } from "./iterate_task.ts";
+import { newScanId, randomBytes } from "../app/system_random.ts";
 
 /**
  * Scans targets, and yields a record of each server as it is found. Leaving the loop ends the scan and
@@ -151,14 +151,13 @@ async function openIo(
   const { clock, dialer, openSocket } = network;
   const engine = await engineFor(targets, options, chosen, network);
   const sockets = await openScanSockets(targets, chosen, engine);
-  const random = (size: number) => crypto.getRandomValues(new Uint8Array(size));
-  const scanId = uuidv7(clock.wall(), random(10));
+  const scanId = newScanId(clock.wall());
   return {
     openSockets: (family) => sockets[family],
     openSole: (family) => openSocket({ address: anyAddress(family), port: 0 }),
     dialer,
     clock,
-    random,
+    random: randomBytes,
     state: { ...newState(scanId, clock.now()), engine: engine.name },
     capacity: await capacityOf(targets, options, chosen, sockets),
   };

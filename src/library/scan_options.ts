@@ -23,6 +23,8 @@ import {
   checkedTimeout,
   type InquiryOptions,
 } from "./common_options.ts";
+import { randomBytes } from "../app/system_random.ts";
+import { seedOf } from "../scan/random_numbers.ts";
 
 /** What to scan for, and how: options of `blocksweep scan`, with its defaults. */
 export interface ScanOptions extends InquiryOptions {
@@ -91,7 +93,6 @@ export function settingsOf(options: ScanOptions): ScanSettings {
   if (engine !== undefined && !ENGINE_CHOICES.includes(engine)) {
     throw new InputError(`Cannot use engine "${engine}": expected ${ENGINE_CHOICES.join(", ")}`);
   }
-  const [random] = crypto.getRandomValues(new Uint32Array(1));
   const choices = {
     ...OTHER_CHOICES,
     ...speedOf(options),
@@ -111,7 +112,7 @@ export function settingsOf(options: ScanOptions): ScanSettings {
     maxResults: checked("maxResults", options.maxResults, COUNT),
     maxRuntime: checkedMs("maxRuntimeMs", options.maxRuntimeMs),
   };
-  return scanSettings(choices, () => random, allProtocols);
+  return scanSettings(choices, () => seedOf(randomBytes), allProtocols);
 }
 
 const WHOLE: Shard = { index: 1, count: 1 };

@@ -12,7 +12,6 @@ import type { Address } from "../core/address.ts";
 import { PROTOCOLS } from "../protocols/list.ts";
 import { withoutPlayers } from "../scan/inspect_stage/build_record.ts";
 import { OptedOutAddresses } from "../scan/inspect_stage/opted_out_addresses.ts";
-import { uuidv7 } from "../scan/scan_id.ts";
 import type { WatchEvent } from "../watch/events.ts";
 import { firstPollsMs, MIN_INTERVAL_MS, newWatchCounts, pollServers } from "../watch/watch.ts";
 import type { WatchRules } from "../watch/watched_server.ts";
@@ -27,6 +26,8 @@ import {
   signalOf,
 } from "./common_options.ts";
 import { iterateTask, type Results } from "./iterate_task.ts";
+import { newScanId, randomBytes } from "../app/system_random.ts";
+import { seedOf } from "../scan/random_numbers.ts";
 
 /** How to watch servers: options of `blocksweep watch`, with its defaults. */
 export interface WatchOptions extends InquiryOptions {
@@ -112,7 +113,7 @@ async function run(
   });
   const failing = new AbortController(); // of two tasks, the one that fails ends the other
   const signal = AbortSignal.any([signalOf(options), left, failing.signal]);
-  const optOuts = new OptedOutAddresses(before, crypto.getRandomValues(new Uint32Array(1))[0]);
+  const optOuts = new OptedOutAddresses(before, seedOf(randomBytes));
   const optedOut = (address: Address) => optOuts.has(address);
   const around = { network, scanId, signal, tell: note, attach: undefined, optedOut };
   const { poller, sockets, concurrency } = await openPollingSockets(servers, polling, around);
@@ -160,6 +161,6 @@ function rulesOf(options: WatchOptions): WatchRules {
   return {
     intervalMs: checkedMs("intervalMs", options.intervalMs, MIN_INTERVAL_MS) ?? intervalMs,
     downAfter: checked("downAfter", options.downAfter, { least: 1, most: 100 }) ?? downAfter,
-    scanId: uuidv7(Date.now(), crypto.getRandomValues(new Uint8Array(10))),
+    scanId: newScanId(Date.now()),
   };
 }

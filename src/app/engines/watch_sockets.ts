@@ -17,6 +17,8 @@ import { Poller, type WatchedServer, WatchSockets } from "../../watch/mod.ts";
 import { DEFAULTS } from "../settings/defaults.ts";
 import { streamLimits } from "../settings/scan_settings.ts";
 import { shortageLine } from "./send_error_lines.ts";
+import { randomBytes } from "../system_random.ts";
+import { nonceOf } from "../../scan/random_numbers.ts";
 
 /** Datagrams a second to a host. */
 const HOST_RATE = 5;
@@ -120,7 +122,7 @@ export async function openPollingSockets(
     get demultiplexer() {
       return sockets.current;
     },
-    nonce: () => crypto.getRandomValues(new BigUint64Array(1))[0] >> 1n,
+    nonce: () => nonceOf(randomBytes),
     connect: (endpoint, connectMs = limits.connectMs) =>
       new StreamLink(endpoint, { ...stream, limits: { ...limits, connectMs } }),
   });

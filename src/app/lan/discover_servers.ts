@@ -19,9 +19,10 @@ import {
   type LocalNetwork,
   LONGEST_ANNOUNCEMENT,
 } from "../../scan/lan/mod.ts";
-import { uuidv7 } from "../../scan/scan_id.ts";
 import { optOutCheck } from "../../targets/builtin_lists.ts";
 import type { WrittenPorts } from "../settings/scan_settings.ts";
+import { newScanId, randomBytes } from "../system_random.ts";
+import { nonceOf, seedOf } from "../../scan/random_numbers.ts";
 
 /** Connections and exchanges over TCP a second to one server. */
 const HOST_RATE = 5;
@@ -56,7 +57,7 @@ export async function discoverServers(options: DiscoveryOptions): Promise<LanEnd
     throw new InputError("Cannot search the LAN: this machine has no network");
   }
   const protocol = broadcastProtocol(allProtocols);
-  const [seed] = crypto.getRandomValues(new Uint32Array(1));
+  const seed = seedOf(randomBytes);
   return await discover({
     ...options,
     ...socketsOf(options),
@@ -106,11 +107,9 @@ function socketsOf(
 }
 
 function randomNumbers({ clock }: Network): Pick<DiscoverySetup, "token" | "nonce" | "scanId"> {
-  const random = (size: number) => crypto.getRandomValues(new Uint8Array(size));
-  const view = (size: number) => new DataView(random(size).buffer);
   return {
-    token: view(4).getUint32(0) >>> 1,
-    nonce: () => view(8).getBigUint64(0) >> 1n,
-    scanId: uuidv7(clock.wall(), random(10)),
+    token: seedOf(randomBytes) >>> 1,
+    nonce: () => nonceOf(randomBytes),
+    scanId: newScanId(clock.wall()),
   };
 }

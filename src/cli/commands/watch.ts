@@ -5,7 +5,6 @@
  */
 import type { Address } from "../../core/address.ts";
 import { systemClock } from "../../net/clock.ts";
-import { uuidv7 } from "../../scan/scan_id.ts";
 import { OptedOutAddresses } from "../../scan/inspect_stage/opted_out_addresses.ts";
 import { withoutPlayers } from "../../scan/inspect_stage/build_record.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
@@ -50,6 +49,8 @@ import {
   webhookPlace,
   webhookSummary,
 } from "../../app/outputs/watch_webhook.ts";
+import { newScanId, randomBytes } from "../../app/system_random.ts";
+import { seedOf } from "../../scan/random_numbers.ts";
 
 /** The values of the options. */
 interface Chosen {
@@ -103,7 +104,7 @@ export async function runWatch(
   await lists.openOutputs(); // nothing is created before the words are found good
   const optedOut = [...noted, ...await lists.optedOut()];
   const servers = withoutOptedOut(named, optedOut, tellLine);
-  const seed = crypto.getRandomValues(new Uint32Array(1))[0];
+  const seed = seedOf(randomBytes);
   const optOutState = { list: optOuts, addresses: new OptedOutAddresses(optedOut, seed) };
   return await watchServers(servers, chosen, network, lists, optOutState);
 }
@@ -186,7 +187,7 @@ function attachedTo(lists: WatchDatabases, names: boolean): "icons" | "all" | un
 
 /** The rules that the options select. */
 function watchRules({ interval, downAfter }: OptionsOf<"watch">): WatchRules {
-  const scanId = uuidv7(Date.now(), crypto.getRandomValues(new Uint8Array(10)));
+  const scanId = newScanId(Date.now());
   return { intervalMs: interval, downAfter, scanId };
 }
 

@@ -6,7 +6,6 @@
 import { connectionEnvironment } from "../../../app/databases/connection_environment.ts";
 import type { Endpoint } from "../../../core/address.ts";
 import { systemClock } from "../../../net/clock.ts";
-import { beganAt, uuidv7 } from "../../../scan/scan_id.ts";
 import { newState, type ScanState } from "../../../scan/scan_state.ts";
 import { readEndpoints } from "../../../sinks/read_endpoints.ts";
 import type { Sink } from "../../../sinks/sink.ts";
@@ -56,6 +55,8 @@ import { resumeLines } from "../../term/scan_continuation.ts";
 import type { FoundTargets, NamedTargets } from "../../../app/targets/find_targets.ts";
 import { SoftwareTally } from "../../../app/outputs/software_tally.ts";
 import type { GivenOptions } from "../../../app/settings/given_options.ts";
+import { newScanId, randomBytes } from "../../../app/system_random.ts";
+import { beganAt } from "../../../scan/scan_id.ts";
 
 /** Everything that a scan needs, checked. */
 export interface ScanJob {
@@ -156,9 +157,8 @@ export interface StartedScan {
 
 /** Starts a new scan, or a further part of one. */
 export function startScan({ resumed, engine }: ScanJob): StartedScan {
-  const random = (size: number) => crypto.getRandomValues(new Uint8Array(size));
-  const scanId = resumed?.checkpoint.scanId ?? uuidv7(Date.now(), random(10));
-  const key = resumed === undefined ? random(8) : Uint8Array.fromHex(resumed.checkpoint.key);
+  const scanId = resumed?.checkpoint.scanId ?? newScanId(Date.now());
+  const key = resumed === undefined ? randomBytes(8) : Uint8Array.fromHex(resumed.checkpoint.key);
   const since = resumed === undefined ? Date.now() : beganAt(scanId);
   const state = { ...newState(scanId, performance.now()), engine: engine.name };
   return { scanId, since, key, state };

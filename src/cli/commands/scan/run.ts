@@ -33,6 +33,7 @@ import {
   serveState,
   startScan,
 } from "./opening.ts";
+import { randomBytes } from "../../../app/system_random.ts";
 
 /** Opens everything, scans, closes everything, and reports the result. */
 export async function execute(job: ScanJob): Promise<number> {
@@ -145,7 +146,7 @@ function scanOptions(
       sinks: [...sinks, tally],
       checkpoint: kept.writer,
       clock: systemClock,
-      random: (size) => crypto.getRandomValues(new Uint8Array(size)),
+      random: randomBytes,
       key,
       state,
     },

@@ -31,3 +31,11 @@ export const GENERAL_FLAGS = {
 
 /** A flag that replies of several protocols may have. */
 export type GeneralFlag = keyof typeof GENERAL_FLAGS;
+
+/** Flags of several protocols whose records lack a part of the server's status. */
+export const INCOMPLETE_FLAGS: readonly string[] = [
+  "truncated",
+  "statusLost",
+  "statusMalformed",
+  "cutShort",
+] satisfies GeneralFlag[];

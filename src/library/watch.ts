@@ -159,6 +159,7 @@ function pollingOf(options: WatchOptions): PollingSettings {
 function rulesOf(options: WatchOptions): WatchRules {
   const { intervalMs, downAfter } = DEFAULTS.watch;
   return {
+    allProtocols: options.allProtocols,
     intervalMs: checkedMs("intervalMs", options.intervalMs, MIN_INTERVAL_MS) ?? intervalMs,
     downAfter: checked("downAfter", options.downAfter, { least: 1, most: 100 }) ?? downAfter,
     scanId: newScanId(Date.now()),

@@ -227,6 +227,8 @@ export interface Protocol<S = unknown> {
   record(status: S): Statement;
   /** The meanings of its own flags, by name; flags of several protocols are in GENERAL_FLAGS. */
   readonly flags?: Readonly<Record<string, string>>;
+  /** Those of its own flags whose records lack a part of the server's status. Default: none. */
+  readonly incompleteFlags?: readonly string[];
   /**
    * Whether the server of a status repeats the token. Only then may it be queried on a socket whose
    * port other hosts know. Default: true.

@@ -5,6 +5,9 @@
  */
 import { type Endpoint, formatAddress } from "../core/address.ts";
 import { ATTACHMENTS, type RecordWithAttachments, type ServerRecord } from "../core/record.ts";
+import { isIncompleteFlag } from "../protocols/declared_facts.ts";
+import { PROTOCOLS } from "../protocols/list.ts";
+import type { Protocol } from "../protocols/protocol.ts";
 import { addedNames, changesOf, type WatchEvent } from "./events.ts";
 
 /** Poll interval and limits of a watch. */
@@ -15,6 +18,8 @@ export interface WatchRules {
   readonly downAfter: number;
   /** The watch's identity, UUIDv7. */
   readonly scanId: string;
+  /** Every protocol of the program. Default: PROTOCOLS. */
+  readonly allProtocols?: readonly Protocol[];
 }
 
 /** The state of a server in a database or file, before the watch. */
@@ -33,8 +38,6 @@ export interface StoredState {
 export const RECHECK_MS = 5000;
 /** Maximum time between two polls of an offline server, milliseconds. */
 export const MAX_OFFLINE_INTERVAL_MS = 3_600_000;
-/** Flags of records that lack a part of the server's status. */
-const INCOMPLETE_FLAGS = ["fullLost", "statLost", "statusMalformed", "cutShort"];
 /** Random part of the time between polls, as a fraction: it spreads polls over time. */
 const JITTER = 0.1;
 
@@ -101,7 +104,7 @@ export class WatchedServer {
    * @returns Events in order.
    */
   addReply(reply: RecordWithAttachments, at: number): WatchEvent[] {
-    const before = this.row;
+    const { row: before, rules: { allProtocols = PROTOCOLS } } = this;
     const { [ATTACHMENTS]: _, ...record } = reply;
     const row = before === undefined ? record : withScanColumns(record, before);
     const wasOnline = this.online;
@@ -116,7 +119,9 @@ export class WatchedServer {
       return before === undefined ? [online] : [online, ...this.#differences(before, row, at)];
     }
     const isIncomplete = before.protocols.some((name) => !row.protocols.includes(name)) ||
-      INCOMPLETE_FLAGS.some((flag) => row.flags.includes(flag) && !before.flags.includes(flag));
+      row.flags.some((flag) =>
+        !before.flags.includes(flag) && isIncompleteFlag(flag, allProtocols)
+      );
     this.#incomplete = isIncomplete ? this.#incomplete + 1 : 0;
     const isAccepted = !isIncomplete || this.#incomplete >= this.rules.downAfter;
     if (isAccepted) this.#incomplete = 0;

@@ -1,5 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { emptyRecord, type ServerRecord } from "../../src/core/record.ts";
+import { PROTOCOLS } from "../../src/protocols/list.ts";
 import {
   MAX_OFFLINE_INTERVAL_MS,
   RECHECK_MS,
@@ -124,10 +125,21 @@ Deno.test("missing columns of an incomplete reply are no change, until downAfter
     "map",
     "plugins",
   ]);
-  const cut = new WatchedServer(ENDPOINT, null, rules);
-  cut.addReply(both, 0);
-  const lossy = { ...both, map: null, plugins: null, flags: ["fullLost"] };
-  assertEquals([cut.addReply(lossy, 1), cut.addReply(both, 2)], [[], []]);
+});
+
+Deno.test("a new flag that a part of the status is missing makes a reply incomplete", () => {
+  const both = row({ protocols: ["raknet", "query"], map: "world", plugins: [] });
+  const eventsWith = (flag: string, allProtocols = PROTOCOLS) => {
+    const server = new WatchedServer(ENDPOINT, null, { ...rules, allProtocols });
+    server.addReply(both, 0);
+    const lossy = { ...both, map: null, plugins: null, flags: [flag] };
+    return [...server.addReply(lossy, 1), ...server.addReply(both, 2)].length;
+  };
+  const general = ["truncated", "statusLost", "statusMalformed", "cutShort"];
+  for (const flag of [...general, "fullLost", "statLost"]) assertEquals(eventsWith(flag), 0, flag);
+  assertEquals([eventsWith("badUtf8"), eventsWith("pageLost")], [2, 2]);
+  const invented = { ...PROTOCOLS[0], name: "invented", incompleteFlags: ["pageLost"] };
+  assertEquals(eventsWith("pageLost", [...PROTOCOLS, invented]), 0);
 });
 
 Deno.test("polls come soon after a failure, and seldom to offline servers", () => {

@@ -70,7 +70,7 @@ export async function runWatch(
   const { words, options, given } = readCommandLine("watch", args, allProtocols);
   const chosen: Chosen = {
     options,
-    rules: watchRules(options),
+    rules: watchRules(options, allProtocols),
     asking: pollingSettings(options, allProtocols),
     webhook: webhookPlace(options),
     config: formatConfig("watch", withoutSecrets(given, optionsOf("watch"))),
@@ -186,9 +186,12 @@ function attachedTo(lists: WatchDatabases, names: boolean): "icons" | "all" | un
 }
 
 /** The rules that the options select. */
-function watchRules({ interval, downAfter }: OptionsOf<"watch">): WatchRules {
+function watchRules(
+  { interval, downAfter }: OptionsOf<"watch">,
+  allProtocols: readonly Protocol[],
+): WatchRules {
   const scanId = newScanId(Date.now());
-  return { intervalMs: interval, downAfter, scanId };
+  return { intervalMs: interval, downAfter, scanId, allProtocols };
 }
 
 function summary(online: number, all: number, counts: WatchCounts, hook?: Webhook): string {

@@ -8,6 +8,9 @@ import { type Facts, serverId, type ServerRecord } from "../../core/record.ts";
 import { withCommas } from "../../core/quantities.ts";
 import { harmlessText } from "../../core/text.ts";
 import { jsonFromCells, recordFromJson } from "../../sinks/read_rows.ts";
+import { isIncompleteFlag } from "../../protocols/declared_facts.ts";
+import { PROTOCOLS } from "../../protocols/list.ts";
+import type { Protocol } from "../../protocols/protocol.ts";
 import { expectRow, findable, type ScannedSelection } from "./expected_rows.ts";
 import { type ManifestEntry, withVerified } from "../manifest.ts";
 
@@ -94,13 +97,13 @@ export function verifyAgainstManifest(
   return { ...verdict, faults };
 }
 
-/** Flags of records that lack columns because of lost datagrams. */
-const LOSSY: ReadonlySet<string> = new Set([
-  "fullLost",
-  "statLost",
-  "statusLost",
-  "truncated",
-]);
+/**
+ * Whether a flag excuses missing columns: replies were lost, or not requested. A status that cannot
+ * be decoded is no excuse, because the fleet's servers are decodable.
+ */
+function isLossy(flag: string, allProtocols: readonly Protocol[] = PROTOCOLS): boolean {
+  return flag !== "statusMalformed" && isIncompleteFlag(flag, allProtocols);
+}
 
 /** Checks aliases: of a server on two endpoints, exactly one row is an alias; no other row is. */
 function aliasFaults(
@@ -123,7 +126,7 @@ function judge(
   faults: string[],
 ): "right" | "partial" {
   const answered = protocols.filter((name) => row.protocols.includes(name));
-  const lossy = lacksChunks(entry, row) || row.flags.some((flag) => LOSSY.has(flag)) &&
+  const lossy = lacksChunks(entry, row) || row.flags.some((flag) => isLossy(flag)) &&
       !Object.values(entry.truth).some(({ flags }) =>
         flags.some((flag) => row.flags.includes(flag))
       );

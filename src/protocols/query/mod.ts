@@ -69,6 +69,7 @@ export const queryProtocol: Protocol<QueryStatus> = {
   probeText: "Query handshakes of 7 bytes",
   transport: "udp",
   flags: QUERY_FLAGS,
+  incompleteFlags: ["fullLost", "statLost"],
   ports: listedPorts("query"),
   reportsGamePort: true,
   // A stat lists players and plugins; other protocols shorten or omit these columns.

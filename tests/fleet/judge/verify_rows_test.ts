@@ -94,6 +94,22 @@ Deno.test("verifyAgainstManifest() distinguishes incomplete rows from wrong ones
   assertEquals([verdict.right, verdict.partial, verdict.faults], [rows.length - 1, 1, []]);
 });
 
+Deno.test("verifyAgainstManifest() excuses columns that lost replies would have filled", () => {
+  const rows = perfect();
+  const plain = rows.findIndex(({ flags }) => flags.length === 0);
+  const verdictWith = (flag: string) => {
+    const lossy = { ...rows[plain], map: null, flags: [flag] };
+    const { right, partial, faults } = check(rows.with(plain, lossy));
+    return [rows.length - right, partial, faults.length > 0];
+  };
+  for (const flag of ["truncated", "statusLost", "cutShort", "fullLost", "statLost"]) {
+    assertEquals(verdictWith(flag), [1, 1, false], flag);
+  }
+  for (const flag of ["statusMalformed", "badUtf8"]) {
+    assertEquals(verdictWith(flag), [0, 0, true], flag);
+  }
+});
+
 Deno.test("a manifest is unchanged after formatting and parsing", () => {
   assertEquals(parseManifest(formatManifest(ENTRIES)), JSON.parse(JSON.stringify(ENTRIES)));
   assertEquals(readNdjson('{"host":"a"}\n{"host":"b"}\n').map(({ host }) => host), ["a", "b"]);

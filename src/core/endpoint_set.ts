@@ -23,8 +23,11 @@ const LOAD = 1 / 2;
  *
  * const set = new EndpointSet(crypto.getRandomValues(new Uint32Array(1))[0]);
  * set.add({ address: 0x7f000001, port: 19132 });
- * const list = Endpoints.of({ address: 0x7f000001, port: 19132 }, { address: 0x7f000001, port: 1
- * }); assertEquals([set.hasAt(list, 0), set.hasAt(list, 1)], [true, false]);
+ * const list = Endpoints.of(
+ *   { address: 0x7f000001, port: 19132 },
+ *   { address: 0x7f000001, port: 1 },
+ * );
+ * assertEquals([set.hasAt(list, 0), set.hasAt(list, 1)], [true, false]);
  * ```
  */
 export class EndpointSet {

@@ -8,7 +8,7 @@ import type { Batch, DatagramSocket, Template } from "../net/socket.ts";
 /** A pair of batches, one per address family, that are filled and sent together. */
 export class BatchInFlight {
   /** Settles when this pair and all earlier ones are sent; `undefined`: they are sent. */
-  landing: Promise<void> | undefined;
+  sending: Promise<void> | undefined;
   /** Number of canary probes in the batches. */
   canaries = 0;
 
@@ -44,30 +44,32 @@ export interface BatchesInFlightOptions {
    * Called for each pair that was sent, in order: with the argument of `launch()`, the number of
    * probes that the system accepted, and the number that it refused.
    */
-  readonly onLanded: (visited: number, sent: number, refused: number) => void;
+  readonly onSent: (visited: number, sent: number, refused: number) => void;
 }
 
 /** Sends pairs of batches in turn and reports them in order. */
 export class BatchesInFlight {
   /** Number of probes in pairs that are being sent. */
-  aloft = 0;
-  readonly #flights: readonly BatchInFlight[];
+  probesInFlight = 0;
+  readonly #pairs: readonly BatchInFlight[];
   readonly #sockets: Readonly<Record<4 | 6, readonly DatagramSocket[]>>;
-  readonly #onLanded: BatchesInFlightOptions["onLanded"];
+  readonly #onSent: BatchesInFlightOptions["onSent"];
   readonly #signal: AbortSignal | undefined;
-  #launched = 0;
+  #count = 0;
   /** Settles when all pairs are sent; `undefined`: all are sent. */
-  #landing: Promise<void> | undefined;
+  #sending: Promise<void> | undefined;
   #failure: Error | undefined;
 
   /** Allocates the batches. */
-  constructor({ sockets, template, batch, count, signal, onLanded }: BatchesInFlightOptions) {
+  constructor(
+    { sockets, template, batch, count, signal, onSent }: BatchesInFlightOptions,
+  ) {
     this.#signal = signal;
     const of = (bits: 4 | 6) => sockets.filter(({ family }) => family === bits);
     this.#sockets = { 4: of(4), 6: of(6) };
     const empty = (bits: 4 | 6) => this.#sockets[bits][0]?.batch(template, batch);
-    this.#flights = Array.from({ length: count }, () => new BatchInFlight(empty(4), empty(6)));
-    this.#onLanded = onLanded;
+    this.#pairs = Array.from({ length: count }, () => new BatchInFlight(empty(4), empty(6)));
+    this.#onSent = onSent;
   }
 
   /**
@@ -77,12 +79,12 @@ export class BatchesInFlight {
    */
   get next(): BatchInFlight {
     if (this.#failure !== undefined) throw this.#failure;
-    return this.#flights[this.#launched % this.#flights.length];
+    return this.#pairs[this.#count % this.#pairs.length];
   }
 
   /** Whether there is only one pair, so that filling and sending cannot overlap. */
-  get single(): boolean {
-    return this.#flights.length === 1;
+  get isSinglePair(): boolean {
+    return this.#pairs.length === 1;
   }
 
   /**
@@ -90,28 +92,28 @@ export class BatchesInFlight {
    *
    * @param visited Passed to `onLanded` when the pair is sent.
    */
-  launch(visited: number): void {
+  send(visited: number): void {
     const flight = this.next;
-    const turn = this.#launched++;
-    const one = this.#flush(flight.ipv4, 4, turn);
-    const other = this.#flush(flight.ipv6, 6, turn);
-    if (this.#landing === undefined && typeof one === "number" && typeof other === "number") {
+    const number = this.#count++;
+    const one = this.#flush(flight.ipv4, 4, number);
+    const other = this.#flush(flight.ipv6, 6, number);
+    if (this.#sending === undefined && typeof one === "number" && typeof other === "number") {
       this.#report(flight, visited, one + other);
     } else {
-      this.aloft += flight.length;
-      this.#landing = flight.landing = this.#land(flight, visited, one, other, this.#landing);
+      this.probesInFlight += flight.length;
+      this.#sending = flight.sending = this.#finish(flight, visited, one, other, this.#sending);
     }
   }
 
   /** Sends a batch from the next socket of its family. */
-  #flush(batch: Batch | undefined, bits: 4 | 6, turn: number): number | Promise<number> {
+  #flush(batch: Batch | undefined, bits: 4 | 6, number: number): number | Promise<number> {
     if (batch === undefined || batch.length === 0) return 0;
     const sockets = this.#sockets[bits];
-    return sockets[turn % sockets.length].flush(batch, this.#signal);
+    return sockets[number % sockets.length].flush(batch, this.#signal);
   }
 
   /** Waits until a pair and all earlier ones are sent. Never rejects: errors are thrown later. */
-  async #land(
+  async #finish(
     flight: BatchInFlight,
     visited: number,
     one: number | Promise<number>,
@@ -124,20 +126,20 @@ export class BatchesInFlight {
         ? await one + other
         : (await Promise.all([one, other])).reduce((sum, part) => sum + part);
       await before;
-      this.aloft -= flight.length;
+      this.probesInFlight -= flight.length;
       if (this.#failure === undefined) this.#report(flight, visited, sent);
     } catch (error) {
       this.#failure ??= error as Error;
     }
-    if (this.#landing === flight.landing) this.#landing = undefined;
-    flight.landing = undefined;
+    if (this.#sending === flight.sending) this.#sending = undefined;
+    flight.sending = undefined;
   }
 
   #report(flight: BatchInFlight, visited: number, sent: number): void {
     const refused = flight.length - sent;
     const probes = Math.max(0, sent - flight.canaries);
     flight.clear();
-    this.#onLanded(visited, probes, refused);
+    this.#onSent(visited, probes, refused);
   }
 
   /**
@@ -145,13 +147,13 @@ export class BatchesInFlight {
    *
    * @throws The error of a socket.
    */
-  async landed(flight?: BatchInFlight): Promise<void> {
-    await (flight === undefined ? this.#landing : flight.landing);
+  async whenSent(flight?: BatchInFlight): Promise<void> {
+    await (flight === undefined ? this.#sending : flight.sending);
     if (this.#failure !== undefined) throw this.#failure;
   }
 
   /** Whether no pair is being sent. */
-  get idle(): boolean {
-    return this.#landing === undefined;
+  get isIdle(): boolean {
+    return this.#sending === undefined;
   }
 }

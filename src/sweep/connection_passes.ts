@@ -28,7 +28,7 @@ export interface ConnectionVisitorOptions
 }
 
 /** Maximum number of skipped positions between two yields to the event loop. */
-const GLANCES = 16384;
+const MOST_SKIPPED = 16384;
 /**
  * Number of connections between two timers. A mere yield to the event loop does not poll sockets
  * while refused connections are pending. Connections that are refused at once, as on loopback, keep
@@ -93,9 +93,9 @@ class ConnectionPass {
     let skipped = 0;
     for (; this.#next < this.space.size && !signal.aborted; this.#next++) {
       this.space.at(this.#next, target);
-      if (!skip(target, this.protocol) && !await this.#depart(this.#next, { ...target })) break;
+      if (!skip(target, this.protocol) && !await this.#start(this.#next, { ...target })) break;
       progress.note(1, 0, 0);
-      if (++skipped % GLANCES === 0) await clock.yieldToEvents();
+      if (++skipped % MOST_SKIPPED === 0) await clock.yieldToEvents();
       if (this.#failure !== undefined) break;
     }
     if (this.#open.size > 0) await new Promise<void>((resolve) => this.#idle = resolve);
@@ -104,13 +104,13 @@ class ConnectionPass {
   }
 
   /** Starts a visit when limits allow. Returns `false` when the pass was cancelled before. */
-  async #depart(position: number, target: Endpoint): Promise<boolean> {
+  async #start(position: number, target: Endpoint): Promise<boolean> {
     const { slots, throttle, clock, signal, backlogged, skip, progress } = this.options;
     while (backlogged() && !signal.aborted) await sleep(clock, PAUSE_MS, signal);
     const free = await slots.acquire(target.address);
     const now = clock.now();
-    const departure = signal.aborted ? now : throttle.reserve(target.address, now);
-    if (departure > now) await sleep(clock, departure - now, signal);
+    const dueAt = signal.aborted ? now : throttle.reserve(target.address, now);
+    if (dueAt > now) await sleep(clock, dueAt - now, signal);
     if (signal.aborted || skip(target, this.protocol)) {
       free();
       return !signal.aborted;

@@ -9,9 +9,9 @@ import type { TargetSpace } from "../targets/space.ts";
 import type { Mark } from "./trail.ts";
 
 /** Number of targets that are computed at a time. */
-const DRAWN = 256;
+const COMPUTED_AT_ONCE = 256;
 /** Interval of the check for outstanding replies, milliseconds. */
-const LOOK_MS = 20;
+const CHECK_MS = 20;
 
 /** The targets of a pass, and which of them are settled. */
 export interface SentPass {
@@ -29,8 +29,8 @@ export interface SentPass {
 export class Outstanding {
   #pass: number;
   #position: number;
-  readonly #targets = new Endpoints(DRAWN);
-  #drawn = -1;
+  readonly #targets = new Endpoints(COMPUTED_AT_ONCE);
+  #computedFrom = -1;
   #sent: SentPass | undefined;
 
   /**
@@ -61,17 +61,17 @@ export class Outstanding {
       if (this.#pass === this.to.pass) return false;
       this.#pass++;
       this.#position = 0;
-      this.#drawn = -1;
+      this.#computedFrom = -1;
       this.#sent = undefined;
     }
     return false;
   }
 
   #isSettled({ space, settled }: SentPass): boolean {
-    const first = this.#position - this.#position % DRAWN;
-    if (first !== this.#drawn) {
-      space.fill(first, Math.min(DRAWN, space.size - first), this.#targets);
-      this.#drawn = first;
+    const first = this.#position - this.#position % COMPUTED_AT_ONCE;
+    if (first !== this.#computedFrom) {
+      space.fill(first, Math.min(COMPUTED_AT_ONCE, space.size - first), this.#targets);
+      this.#computedFrom = first;
     }
     return settled(this.#targets, this.#position - first);
   }
@@ -90,6 +90,6 @@ export async function cooldown(
   for (;;) {
     const rest = until() - clock.now();
     if (!(rest > 0) || !outstanding.some) return;
-    await sleep(clock, Math.min(rest, LOOK_MS));
+    await sleep(clock, Math.min(rest, CHECK_MS));
   }
 }

@@ -24,10 +24,10 @@ const MOST_QUEUED = 32_768;
 export interface Waiting {
   /** The endpoint that waits. */
   readonly endpoint: Endpoint;
-  /** Called when it has a hold: its interview may begin. */
+  /** Called when the endpoint has a hold: its interview may begin. */
   readonly admit: () => void;
-  /** Called when it does not wait any more: no hold becomes free for it, or it was proved. */
-  readonly leave: () => void;
+  /** Called when the endpoint stops waiting: no hold becomes free for it, or it was proved. */
+  readonly cancel: () => void;
 }
 
 /** Numbers of holds of one address. */
@@ -86,17 +86,17 @@ export class Holds {
   /** Queues an endpoint that got no hold. */
   wait(waiting: Waiting): void {
     const { endpoint, endpoint: { address, port } } = waiting;
-    if (this.#queued.size >= MOST_QUEUED) return waiting.leave();
+    if (this.#queued.size >= MOST_QUEUED) return waiting.cancel();
     this.#queued.add(endpoint);
     const ofAddress = this.#waiting.get(address);
     if (ofAddress === undefined) this.#waiting.set(address, new Map([[port, waiting]]));
     else ofAddress.set(port, waiting);
-    this.#omitHopeless(address);
+    this.#omitUnadmissible(address);
   }
 
   /** Records that an endpoint was proved. Its hold goes to a waiting endpoint. */
   proved(endpoint: Endpoint): void {
-    if (this.#queued.has(endpoint)) this.#dequeue(endpoint)?.leave();
+    if (this.#queued.has(endpoint)) this.#dequeue(endpoint)?.cancel();
     this.release(endpoint);
   }
 
@@ -114,7 +114,7 @@ export class Holds {
   ended(endpoint: Endpoint): void {
     if (!this.#pending.delete(endpoint)) return;
     this.#hosts.get(endpoint.address)!.pending--;
-    this.#omitHopeless(endpoint.address);
+    this.#omitUnadmissible(endpoint.address);
   }
 
   /** Removes an endpoint from the queue; `undefined` when it was omitted. */
@@ -146,7 +146,7 @@ export class Holds {
   }
 
   /** Omits the endpoints for which no pending interview can free a hold any more. */
-  #omitHopeless(address: Address): void {
+  #omitUnadmissible(address: Address): void {
     if (this.#pending.size === 0) {
       return [...this.#waiting.keys()].forEach((one) => this.#omit(one));
     }
@@ -157,6 +157,6 @@ export class Holds {
   #omit(address: Address): void {
     const ofAddress = this.#waiting.get(address);
     this.#waiting.delete(address);
-    for (const waiting of ofAddress?.values() ?? []) waiting.leave();
+    for (const waiting of ofAddress?.values() ?? []) waiting.cancel();
   }
 }

@@ -40,12 +40,12 @@ export function socketsFor(concurrency: number, receiveBuffer: number): number {
   return Math.ceil(capacity / capacityOfOne(receiveBuffer));
 }
 /** Number of replies after which round-trip time and response rate are known. */
-const TELLING_ANSWERS = 32;
+const LEAST_REPLIES = 32;
 /** Maximum number of unread replies while sending continues; then the interval of that check. */
-const MOST_WAITING = 1024;
-const LOOK_MS = 2;
+const MOST_UNREAD = 1024;
+const CHECK_MS = 2;
 /** Minimum response rate at which the window applies, 0 to 1. */
-const ACTIVE_SHARE = 0.1;
+const ACTIVE_RATE = 0.1;
 const SLOT_MS = 10;
 const SLOTS = 200;
 /** Time for which a probe counts as in flight, in round-trip times; then its limits, milliseconds. */
@@ -91,12 +91,12 @@ class Recent {
 /** Computes from sent probes and replies how many more probes may be sent. */
 export class ProbeWindow {
   readonly #sent = new Recent();
-  readonly #answered = new Recent();
+  readonly #replies = new Recent();
   readonly #size: number;
   readonly #opening: number;
   #roundTrip: number | undefined;
-  #looked = -Infinity;
-  #behind = false;
+  #checkedAt = -Infinity;
+  #isLate = false;
 
   /** @param sockets The sockets that receive replies. */
   constructor(private readonly sockets: readonly Buffer[]) {
@@ -111,8 +111,8 @@ export class ProbeWindow {
   }
 
   /** Counts a reply, with its round-trip time (milliseconds) if known. */
-  answered(latencyMs: number | undefined, now: number): void {
-    this.#answered.add(1, now);
+  replied(latencyMs: number | undefined, now: number): void {
+    this.#replies.add(1, now);
     if (latencyMs === undefined) return;
     this.#roundTrip = this.#roundTrip === undefined
       ? latencyMs
@@ -120,12 +120,12 @@ export class ProbeWindow {
   }
 
   /** Number of probes that may be sent now. */
-  room(now: number): number {
-    if (this.#isBehind(now)) return 0;
-    const known = this.#usualShare(now);
-    const usual = known ?? 1;
-    const answered = this.#answered.sum(MEMORY_MS, now);
-    if (usual <= ACTIVE_SHARE && answered <= ACTIVE_SHARE * this.#sent.sum(MEMORY_MS, now)) {
+  capacity(now: number): number {
+    if (this.#hasUnread(now)) return 0;
+    const known = this.#responseRate(now);
+    const rate = known ?? 1;
+    const replied = this.#replies.sum(MEMORY_MS, now);
+    if (rate <= ACTIVE_RATE && replied <= ACTIVE_RATE * this.#sent.sum(MEMORY_MS, now)) {
       return Infinity;
     }
     const life = this.#roundTrip === undefined
@@ -134,12 +134,12 @@ export class ProbeWindow {
     // When a host or a network stalls, probes are not lost: their replies arrive later in one
     // burst, which needs buffer space. So probes whose replies are overdue count as in flight.
     const held = Math.max(life, HOLD_UP_MS);
-    const underWay = Math.max(
+    const inFlight = Math.max(
       0,
-      this.#sent.sum(life, now) - this.#answered.sum(life, now),
-      usual * this.#sent.sum(held, now) - this.#answered.sum(held, now),
+      this.#sent.sum(life, now) - this.#replies.sum(life, now),
+      rate * this.#sent.sum(held, now) - this.#replies.sum(held, now),
     );
-    return Math.max(0, (known === undefined ? this.#opening : this.#size) - underWay);
+    return Math.max(0, (known === undefined ? this.#opening : this.#size) - inFlight);
   }
 
   /**
@@ -147,26 +147,26 @@ export class ProbeWindow {
    * drifts: when this program is slow, replies that stay in a buffer for seconds count as lost, and
    * more probes are sent (measured: until the buffer is full).
    */
-  #isBehind(now: number): boolean {
-    if (now - this.#looked < LOOK_MS) return this.#behind;
-    this.#looked = now;
-    this.#behind = this.sockets.some(({ receiveBufferUsed = 0, receiveBuffer }) =>
-      receiveBufferUsed > Math.min(MOST_WAITING * SMALL_DATAGRAM, WINDOW * receiveBuffer)
+  #hasUnread(now: number): boolean {
+    if (now - this.#checkedAt < CHECK_MS) return this.#isLate;
+    this.#checkedAt = now;
+    this.#isLate = this.sockets.some(({ receiveBufferUsed = 0, receiveBuffer }) =>
+      receiveBufferUsed > Math.min(MOST_UNREAD * SMALL_DATAGRAM, WINDOW * receiveBuffer)
     );
-    return this.#behind;
+    return this.#isLate;
   }
 
   /**
    * The response rate of probes that had the time for a reply; `undefined` before the first. Until
    * then every probe may get a reply, so that a burst of probes would cause a burst of replies.
    */
-  #usualShare(now: number): number | undefined {
+  #responseRate(now: number): number | undefined {
     const ms = HOLD_UP_MS + MEMORY_MS;
     const sent = this.#sent.sum(ms, now, HOLD_UP_MS);
-    if (sent > 0) return Math.min(1, this.#answered.sum(ms, now, HOLD_UP_MS) / sent);
-    const answered = this.#answered.sum(ms, now);
-    if (this.#roundTrip === undefined || answered < TELLING_ANSWERS) return undefined;
+    if (sent > 0) return Math.min(1, this.#replies.sum(ms, now, HOLD_UP_MS) / sent);
+    const replied = this.#replies.sum(ms, now);
+    if (this.#roundTrip === undefined || replied < LEAST_REPLIES) return undefined;
     const early = this.#sent.sum(ms, now, Math.max(LEAST_MS, ROUND_TRIPS * this.#roundTrip));
-    return early === 0 ? undefined : Math.min(1, answered / early);
+    return early === 0 ? undefined : Math.min(1, replied / early);
   }
 }

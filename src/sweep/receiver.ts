@@ -82,7 +82,7 @@ export interface ReceiverOptions {
   /** Servers that were probed again: their replies bring another token. Default: none were. */
   readonly canaries?: CanaryReplies;
   /** The window of probes in flight, which counts replies. Default: none. */
-  readonly window?: Pick<ProbeWindow, "answered">;
+  readonly window?: Pick<ProbeWindow, "replied">;
   /** Records which endpoints sent anything. Default: none. */
   readonly notes?: ReplyNotes;
   /** Receives the sightings. */
@@ -92,7 +92,7 @@ export interface ReceiverOptions {
 /** Recognises replies to canary probes. */
 export interface CanaryReplies {
   /** Takes a reply with another token than the sweep's; `undefined` where no canary brought it. */
-  answered(kind: ProbeKind, from: Endpoint, mac: number): "canary" | "duplicate" | undefined;
+  reply(kind: ProbeKind, from: Endpoint, mac: number): "canary" | "duplicate" | undefined;
 }
 
 /** Notes which endpoints sent anything: other protocols may be suppressed there. */
@@ -121,12 +121,12 @@ export function stampClock(ms: number): number {
 /** Classifies and counts replies. */
 export class Receiver {
   readonly #options: ReceiverOptions;
-  readonly #begun: number;
+  readonly #begunAt: number;
 
   /** Continues the given counters. */
   constructor(options: ReceiverOptions) {
     this.#options = options;
-    this.#begun = options.clock.now();
+    this.#begunAt = options.clock.now();
   }
 
   /**
@@ -138,17 +138,17 @@ export class Receiver {
     const { kinds, counts, floods, clock } = this.#options;
     if (floods.drops(from.address, clock) && !this.#isAwaited(from)) {
       counts.unsolicited++;
-      this.#stray(undefined, from);
+      this.#noteStray(undefined, from);
       return;
     }
     let broken: string | undefined;
     for (const kind of kinds) {
       const reply = orBroken(() => kind.probe.read(datagram));
       if (reply === "broken") broken ??= kind.protocol;
-      else if (reply !== undefined) return this.#judge(kind, reply, datagram, from, socket);
+      else if (reply !== undefined) return this.#classify(kind, reply, datagram, from, socket);
     }
     this.#surplus(broken === undefined ? "unsolicited" : "malformed", from);
-    this.#stray(broken, from);
+    this.#noteStray(broken, from);
   }
 
   /** Whether a reply of an endpoint is outstanding: a flood in its host's name may be forged. */
@@ -157,7 +157,7 @@ export class Receiver {
     return !responders.has(from) && isTarget(from);
   }
 
-  #stray(protocol: string | undefined, from: Endpoint): void {
+  #noteStray(protocol: string | undefined, from: Endpoint): void {
     const { notes, isTarget } = this.#options;
     if (notes?.isActive && isTarget(from)) notes.noteStray(protocol, from);
   }
@@ -170,7 +170,7 @@ export class Receiver {
     else if (isTargetHost(from.address)) floods.stray(from.address);
   }
 
-  #judge(
+  #classify(
     kind: ProbeKind,
     reply: Reply,
     datagram: Uint8Array,
@@ -183,10 +183,10 @@ export class Receiver {
     const token = (tokens.of(kind.kind, from) & probe.macMask) >>> 0;
     const mac = reply.mac === undefined ? undefined : reply.mac >>> 0;
     if (mac !== undefined && mac !== token) {
-      const again = this.#options.canaries?.answered(kind, from, mac);
-      if (again === "duplicate") return this.#surplus(again, from);
-      if (again !== undefined) {
-        counts[again]++;
+      const canary = this.#options.canaries?.reply(kind, from, mac);
+      if (canary === "duplicate") return this.#surplus(canary, from);
+      if (canary !== undefined) {
+        counts[canary]++;
         return;
       }
     }
@@ -194,32 +194,32 @@ export class Receiver {
       return this.#surplus("suppressing", from);
     }
     if (mac !== token) {
-      this.#doubt(kind, from, socket);
+      this.#holdUnverified(kind, from, socket);
       return;
     }
     if (responders.has(from)) return this.#surplus("duplicate", from);
-    const learned = orBroken((): ReplyContent<unknown> => probe.readContent(datagram.slice()));
-    if (learned === "broken") return this.#surplus("malformed", from);
+    const content = orBroken((): ReplyContent<unknown> => probe.readContent(datagram.slice()));
+    if (content === "broken") return this.#surplus("malformed", from);
     responders.add(from);
     counts.valid++;
     const at = clock.now();
     const latencyMs = reply.clock === undefined ? undefined : this.#since(reply.clock, at);
     const sighting = { endpoint: { ...from }, protocol, latencyMs, verified: true, at, socket };
-    this.#options.window?.answered(latencyMs, at);
-    this.#options.sightings.push({ ...sighting, ...learned });
+    this.#options.window?.replied(latencyMs, at);
+    this.#options.sightings.push({ ...sighting, ...content });
   }
 
   /** Time since a probe was stamped, milliseconds; `undefined` for an earlier part of the scan. */
   #since(stamp: number, now: number): number | undefined {
     const ms = (stampClock(now) - stamp >>> 0) / 1000;
-    return ms <= now - this.#begun + 1 ? ms : undefined; // stamps are rounded down to microseconds
+    return ms <= now - this.#begunAt + 1 ? ms : undefined; // stamps are rounded down to microseconds
   }
 
   /**
-   * A reply without our token: forged, or worth a second question. Only where the protocol echoes
+   * A reply without our token: forged, or worth a second query. Only where the protocol echoes
    * nothing does an endpoint wait for a hold: elsewhere nearly all honest servers return the token.
    */
-  #doubt({ probe, protocol }: ProbeKind, from: Endpoint, socket: number): void {
+  #holdUnverified({ probe, protocol }: ProbeKind, from: Endpoint, socket: number): void {
     const { responders, counts, clock, floods, window, sightings } = this.#options;
     const held = probe.mayLackToken ? responders.hold(from) : "full";
     if (held === "known") return this.#surplus("duplicate", from, true);
@@ -227,11 +227,11 @@ export class Receiver {
     const sighting = { endpoint: { ...from }, protocol, verified: false, at: clock.now(), socket };
     if (held === "held") {
       counts.unverified++;
-      window?.answered(undefined, clock.now());
+      window?.replied(undefined, clock.now());
       return sightings.push(sighting);
     }
     floods.surplus(from, true);
-    window?.answered(undefined, clock.now());
+    window?.replied(undefined, clock.now());
     sightings.pushWhenHeld(sighting);
   }
 }

@@ -10,23 +10,23 @@ import { Holds, type Waiting } from "./holds.ts";
 
 /** The responders of a scan, and the holds of unproved endpoints. */
 export class Responders {
-  readonly #answered: EndpointSet;
+  readonly #replied: EndpointSet;
   readonly #holds: Holds;
 
   /** @param seed 32 random bits. */
   constructor(seed: number) {
-    this.#answered = new EndpointSet(seed);
+    this.#replied = new EndpointSet(seed);
     this.#holds = new Holds(seed);
   }
 
   /** Whether an endpoint has sent a valid reply. */
   has(endpoint: Endpoint): boolean {
-    return this.#answered.has(endpoint);
+    return this.#replied.has(endpoint);
   }
 
   /** Whether endpoint `i` of a batch has sent a valid reply. */
   hasAt(endpoints: Endpoints, i: number): boolean {
-    return this.#answered.hasAt(endpoints, i);
+    return this.#replied.hasAt(endpoints, i);
   }
 
   /** Whether an endpoint of a batch has replied, and waits for a hold or was omitted. */
@@ -36,7 +36,7 @@ export class Responders {
 
   /** Notes a valid reply; false when one was noted before. The hold of the endpoint becomes free. */
   add(endpoint: Endpoint): boolean {
-    if (!this.#answered.add(endpoint)) return false;
+    if (!this.#replied.add(endpoint)) return false;
     this.#holds.proved(endpoint);
     return true;
   }
@@ -47,7 +47,7 @@ export class Responders {
    * @returns Whether the endpoint got a hold now; `"full"` when no hold is free.
    */
   hold(endpoint: Endpoint): "held" | "known" | "full" {
-    if (this.#answered.has(endpoint) || this.#holds.has(endpoint)) return "known";
+    if (this.#replied.has(endpoint) || this.#holds.has(endpoint)) return "known";
     return this.#holds.take(endpoint) ? "held" : "full";
   }
 

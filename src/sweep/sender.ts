@@ -24,30 +24,30 @@ const PER_BATCH = 1 / 4;
  * thread fills more. When all cores send, that may take milliseconds (measured: with four, a thread
  * is idle for a quarter of its time).
  */
-const FLIGHTS_A_THREAD = 8;
+const BATCHES_PER_THREAD = 8;
 /** Number of positions between two readings of the clock. */
-const PER_LOOK = 64;
+const PER_CLOCK_READING = 64;
 /**
  * Fraction of the buffers' capacity that may be sent between two yields to the event loop; then
  * between two polls of sockets: no reply is lost then even if every target replies at once.
  */
-const PER_TURN = 1 / 64;
-const PER_SURE_TURN = 1 / 2;
+const PER_YIELD = 1 / 64;
+const PER_POLL = 1 / 2;
 /**
  * Maximum time between two yields to the event loop, milliseconds; then while only the status line
  * is to be drawn. A yield costs as much as hundreds of probes.
  */
-const TURN_MS = 10;
-const QUIET_TURN_MS = 50;
+const YIELD_MS = 10;
+const QUIET_YIELD_MS = 50;
 /**
  * Maximum time between two polls of sockets, milliseconds. On a busy machine, sockets were
  * otherwise not polled for a second (measured), and responders were taken for unresponsive.
  */
-const LOOK_MS = 20;
+const POLL_MS = 20;
 /** Maximum number of skipped positions between two yields to the event loop. */
-const GLANCES = 16384;
+const MOST_SKIPPED = 16384;
 /** Number of targets that are computed at a time. */
-const DRAWN = 256;
+const COMPUTED_AT_ONCE = 256;
 /** Pause while the window or the queue of inspections is full, milliseconds. */
 const PAUSE_MS = 1;
 
@@ -93,46 +93,48 @@ export interface SendProgress {
 export class Sender {
   readonly #options: SenderOptions;
   readonly #kind: ProbeKind;
-  readonly #flights: BatchesInFlight;
+  readonly #batches: BatchesInFlight;
   /** Computed targets; then the position of the first, and the position after the last. */
-  readonly #targets = new Endpoints(DRAWN);
-  #drawn = 0;
-  #drawnTo = 0;
+  readonly #targets = new Endpoints(COMPUTED_AT_ONCE);
+  #computedFrom = 0;
+  #computedTo = 0;
   /** Capacity of the sockets' buffers, datagrams; then of a batch. */
   readonly #capacity: number;
-  readonly #batch: number;
+  readonly #batchSize: number;
   /** Whether a socket cannot receive while it sends. */
-  readonly #deaf: boolean;
+  readonly #isBlockedBySending: boolean;
   /** Number of probes since the last poll of sockets. */
-  #unseen = 0;
+  #sincePoll = 0;
   /** Number of probes since the last yield to the event loop; then the time of that yield. */
-  #unheard = 0;
-  #turned = -Infinity;
-  #looked = -Infinity;
+  #sinceYield = 0;
+  #yieldedAt = -Infinity;
+  #polledAt = -Infinity;
   /** Whether the rate limit has reserved a time for the next target; then that time. */
   #reserved = false;
-  readonly #departure = new Float64Array(1);
+  readonly #dueAt = new Float64Array(1);
   /** The current stamp of probes, microseconds. */
   #stamp = 0;
   /** The endpoint of the next canary probe; then whether there is one. */
-  readonly #again = new Endpoints(1);
-  #asking = false;
+  readonly #canary = new Endpoints(1);
+  #hasCanary = false;
 
   /** Creates the sender of a pass for one kind of probe. */
   constructor(kind: ProbeKind, options: SenderOptions) {
     this.#kind = kind;
     this.#options = options;
     this.#capacity = capacityOf(options.sockets);
-    this.#deaf = !options.sockets.every(({ receivesWhileSending = false }) => receivesWhileSending);
+    this.#isBlockedBySending = !options.sockets.every(({ receivesWhileSending = false }) =>
+      receivesWhileSending
+    );
     const least = Math.min(...options.sockets.map((socket) => capacityOf([socket])));
-    this.#batch = Math.max(1, Math.min(MOST_IN_BATCH, Math.floor(PER_BATCH * least)));
-    this.#flights = new BatchesInFlight({
+    this.#batchSize = Math.max(1, Math.min(MOST_IN_BATCH, Math.floor(PER_BATCH * least)));
+    this.#batches = new BatchesInFlight({
       sockets: options.sockets,
       template: kind.probe,
-      batch: this.#batch,
+      batch: this.#batchSize,
       signal: options.signal,
-      count: Math.max(1, FLIGHTS_A_THREAD * (options.threads ?? 0)),
-      onLanded(visited, sent, refused) {
+      count: Math.max(1, BATCHES_PER_THREAD * (options.threads ?? 0)),
+      onSent(visited, sent, refused) {
         options.window.sent(sent, options.clock.now());
         options.onProgress({ visited, sent, refused });
       },
@@ -148,35 +150,36 @@ export class Sender {
     const { signal } = this.#options;
     let position = from;
     while (position < space.size && !signal.aborted) {
-      const flight = this.#flights.next;
-      if (flight.landing !== undefined) await this.#flights.landed(flight);
+      const flight = this.#batches.next;
+      if (flight.sending !== undefined) await this.#batches.whenSent(flight);
       const start = position;
-      position = this.#fill(space, start, this.#room(), flight);
-      this.#unseen += flight.length;
-      this.#unheard += flight.length;
-      this.#flights.launch(position - start);
-      if (this.#flights.single && !this.#flights.idle) await this.#flights.landed();
+      position = this.#fill(space, start, this.#capacityNow(), flight);
+      this.#sincePoll += flight.length;
+      this.#sinceYield += flight.length;
+      this.#batches.send(position - start);
+      if (this.#batches.isSinglePair && !this.#batches.isIdle) await this.#batches.whenSent();
       const wait = this.#wait();
-      if (wait > 0 || this.#mustTurn()) await this.#turn(wait);
+      if (wait > 0 || this.#mustYield()) await this.#waitOrYield(wait);
     }
-    if (this.#asking) this.#options.canaries!.dismiss();
-    await this.#flights.landed();
+    if (this.#hasCanary) this.#options.canaries!.dismiss();
+    await this.#batches.whenSent();
     return position;
   }
 
   /** Whether the sender must yield to the event loop before it sends more. */
-  #mustTurn(): boolean {
+  #mustYield(): boolean {
     const { clock } = this.#options;
-    const ms = this.#deaf || this.#isBusy ? TURN_MS : QUIET_TURN_MS;
-    return this.#mustLook() ||
-      this.#deaf && this.#unheard >= PER_TURN * this.#capacity ||
-      clock.now() - this.#turned >= ms;
+    const ms = this.#isBlockedBySending || this.#isBusy ? YIELD_MS : QUIET_YIELD_MS;
+    return this.#mustPoll() ||
+      this.#isBlockedBySending && this.#sinceYield >= PER_YIELD * this.#capacity ||
+      clock.now() - this.#yieldedAt >= ms;
   }
 
   /** Whether sockets must be polled before more is sent. */
-  #mustLook(): boolean {
-    if (this.#deaf && this.#unseen >= PER_SURE_TURN * this.#capacity) return true;
-    return (this.#deaf || this.#isBusy) && this.#options.clock.now() - this.#looked >= LOOK_MS;
+  #mustPoll(): boolean {
+    if (this.#isBlockedBySending && this.#sincePoll >= PER_POLL * this.#capacity) return true;
+    return (this.#isBlockedBySending || this.#isBusy) &&
+      this.#options.clock.now() - this.#polledAt >= POLL_MS;
   }
 
   get #isBusy(): boolean {
@@ -184,37 +187,37 @@ export class Sender {
   }
 
   /** Waits, or yields to the event loop. */
-  async #turn(wait: number): Promise<void> {
+  async #waitOrYield(wait: number): Promise<void> {
     const { clock, signal } = this.#options;
     if (wait > 0) await sleep(clock, wait, signal);
-    if (this.#mustLook()) {
+    if (this.#mustPoll()) {
       await clock.pollSockets();
-      this.#unseen = 0;
-      this.#looked = clock.now();
+      this.#sincePoll = 0;
+      this.#polledAt = clock.now();
     } else if (wait <= 0) {
       await clock.yieldToEvents();
     }
-    this.#unheard = 0;
-    this.#turned = clock.now();
+    this.#sinceYield = 0;
+    this.#yieldedAt = clock.now();
   }
 
   /**
    * Number of probes that may be sent now: a whole batch or none, so that all sockets send equally
    * many.
    */
-  #room(): number {
+  #capacityNow(): number {
     const { sockets, backlogged, window, clock } = this.#options;
-    const room = backlogged()
+    const capacity = backlogged()
       ? 0
-      : Math.min(this.#batch, window.room(clock.now()) - this.#flights.aloft);
-    return room < this.#batch && sockets.length > 1 ? 0 : room;
+      : Math.min(this.#batchSize, window.capacity(clock.now()) - this.#batches.probesInFlight);
+    return capacity < this.#batchSize && sockets.length > 1 ? 0 : capacity;
   }
 
   /** Time until the next probe may be sent, milliseconds. */
   #wait(): number {
-    const pause = this.#room() < 1 ? PAUSE_MS : 0;
+    const pause = this.#capacityNow() < 1 ? PAUSE_MS : 0;
     if (!this.#reserved) return pause;
-    return Math.max(pause, this.#departure[0] - this.#options.clock.now());
+    return Math.max(pause, this.#dueAt[0] - this.#options.clock.now());
   }
 
   /**
@@ -226,45 +229,45 @@ export class Sender {
     const { kind, protocol } = this.#kind;
     const { macMask } = this.#kind.probe;
     const targets = this.#targets;
-    const end = Math.min(space.size, from + GLANCES);
+    const end = Math.min(space.size, from + MOST_SKIPPED);
     let position = from;
     let now = 0;
-    for (let filled = 0, looks = 0; filled < most && position < end; looks++) {
+    for (let filled = 0, visited = 0; filled < most && position < end; visited++) {
       // Reading the clock takes as long as all other work here, and the time hardly changes in a batch.
-      if (looks % PER_LOOK === 0) {
+      if (visited % PER_CLOCK_READING === 0) {
         now = clock.now();
         this.#stamp = stampClock(now);
       }
-      if (this.#asking) {
-        if (!this.#askAgain(now, flight)) break;
+      if (this.#hasCanary) {
+        if (!this.#sendCanary(now, flight)) break;
         filled++;
         continue;
       }
-      if (position >= this.#drawnTo) this.#draw(space, position);
-      const i = position - this.#drawn;
+      if (position >= this.#computedTo) this.#compute(space, position);
+      const i = position - this.#computedFrom;
       if (skip(targets, i, protocol)) {
         this.#reserved = false; // the target replied while its probe waited
         position++;
         continue;
       }
-      if (!this.#mayLeave(targets, i, now)) break;
+      if (!this.#isDue(targets, i, now)) break;
       this.#write(flight, targets, i, tokens.at(kind, targets, i) & macMask);
       filled++;
       position++;
-      if (canaries?.probe()) this.#asking = canaries.choose(this.#kind, this.#again);
+      if (canaries?.probe()) this.#hasCanary = canaries.choose(this.#kind, this.#canary);
     }
     return position;
   }
 
   /** Reserves a time in the rate limit, unless one is reserved. Returns whether it has come. */
-  #mayLeave(row: Endpoints, i: number, now: number): boolean {
-    const departure = this.#departure;
+  #isDue(row: Endpoints, i: number, now: number): boolean {
+    const dueAt = this.#dueAt;
     if (!this.#reserved) {
-      departure[0] = now;
-      this.#options.throttle.reserveAt(row, i, departure);
+      dueAt[0] = now;
+      this.#options.throttle.reserveAt(row, i, dueAt);
       this.#reserved = true;
     }
-    if (departure[0] > now) return false;
+    if (dueAt[0] > now) return false;
     this.#reserved = false;
     return true;
   }
@@ -275,23 +278,23 @@ export class Sender {
   }
 
   /** Sends or drops the next canary probe. Returns `false` when it has to wait. */
-  #askAgain(now: number, flight: BatchInFlight): boolean {
+  #sendCanary(now: number, flight: BatchInFlight): boolean {
     const canaries = this.#options.canaries!;
-    if (!this.#mayLeave(this.#again, 0, now)) return false;
-    this.#asking = false;
-    if (!canaries.welcome) canaries.dismiss();
+    if (!this.#isDue(this.#canary, 0, now)) return false;
+    this.#hasCanary = false;
+    if (!canaries.mayBeSent) canaries.dismiss();
     else {
-      this.#write(flight, this.#again, 0, canaries.ask());
+      this.#write(flight, this.#canary, 0, canaries.start());
       flight.canaries++;
     }
     return true;
   }
 
   /** Computes the next targets. */
-  #draw(space: TargetSpace, position: number): void {
-    const count = Math.min(DRAWN, space.size - position);
+  #compute(space: TargetSpace, position: number): void {
+    const count = Math.min(COMPUTED_AT_ONCE, space.size - position);
     space.fill(position, count, this.#targets);
-    this.#drawn = position;
-    this.#drawnTo = position + count;
+    this.#computedFrom = position;
+    this.#computedTo = position + count;
   }
 }

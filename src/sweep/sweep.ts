@@ -51,7 +51,7 @@ class ProbeVisitor implements PassVisitor {
         this.lastSent = clock.now();
         isQuiet = false;
       }
-      this.trail.note(from.pass, visited, clock.now());
+      this.trail.record(from.pass, visited, clock.now());
       progress.note(sending.visited, sending.sent, sending.refused);
     };
     const sender = new Sender(kind, { ...this.options, onProgress });

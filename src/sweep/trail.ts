@@ -40,7 +40,7 @@ export class Trail {
   }
 
   /** Records that all probes before a position were sent by now, and no others. */
-  note(pass: number, position: number, now: number): void {
+  record(pass: number, position: number, now: number): void {
     this.#pass = pass;
     this.#position = position;
     this.#last = now;

@@ -17,7 +17,7 @@ class Scene {
       this.holds.wait({
         endpoint,
         admit: () => this.admitted.push(endpoint),
-        leave: () => this.left.push(endpoint),
+        cancel: () => this.left.push(endpoint),
       });
     }
   }

@@ -14,7 +14,7 @@ Deno.test("socketsFor() keeps the replies per socket below the capacity of its b
 });
 
 Deno.test("ProbeWindow grows with the capacity of the buffers, up to a maximum", () => {
-  const room = (receiveBuffer: number) => new ProbeWindow([{ receiveBuffer }]).room(1000);
+  const room = (receiveBuffer: number) => new ProbeWindow([{ receiveBuffer }]).capacity(1000);
   assertEquals(capacityOf([SOCKET, SOCKET]), 512);
   assertEquals([1, 4].map((times) => room(times * USUAL_RECEIVE_BUFFER)), [64, 256]);
   assertEquals([64, 128].map((mib) => room(mib << 20)), [20_164.75, 32_768]); // before the first reply
@@ -24,16 +24,16 @@ Deno.test("ProbeWindow grows with the capacity of the buffers, up to a maximum",
 Deno.test("ProbeWindow does not limit sending while few targets reply", () => {
   const window = windowOf(4);
   window.sent(1000, 1000);
-  for (let i = 0; i < 100; i++) window.answered(5, 1010);
-  assertEquals(window.room(1260), Infinity);
+  for (let i = 0; i < 100; i++) window.replied(5, 1010);
+  assertEquals(window.capacity(1260), Infinity);
 });
 
 Deno.test("ProbeWindow expects a reply of every target until the response rate is known", () => {
   const window = windowOf(4);
-  assertEquals(window.room(1000), 256);
+  assertEquals(window.capacity(1000), 256);
   window.sent(256, 1000);
-  assertEquals(window.room(1200), 0);
-  assertEquals(window.room(1260), Infinity); // no reply: a sparse range
+  assertEquals(window.capacity(1200), 0);
+  assertEquals(window.capacity(1260), Infinity); // no reply: a sparse range
 });
 
 Deno.test("ProbeWindow recognises unanswered probes early when other replies are fast", () => {
@@ -41,8 +41,8 @@ Deno.test("ProbeWindow recognises unanswered probes early when other replies are
   const rooms = (answers: number, latencyMs: number, times: readonly number[]) => {
     const window = windowOf(64);
     window.sent(4096, 1000);
-    for (let i = 0; i < answers; i++) window.answered(latencyMs, 1040);
-    return times.map((time) => window.room(time));
+    for (let i = 0; i < answers; i++) window.replied(latencyMs, 1040);
+    return times.map((time) => window.capacity(time));
   };
   assertEquals(rooms(32, 5, [1049, 1060]), [32, Infinity]);
   assertEquals(rooms(31, 5, [1060, 1240]), [31, 31]); // too few replies for a measurement
@@ -53,60 +53,60 @@ Deno.test("ProbeWindow recognises unanswered probes early when other replies are
 Deno.test("ProbeWindow allows 64 probes per socket when many targets reply", () => {
   const window = windowOf(4);
   window.sent(1000, 1000);
-  for (let i = 0; i < 900; i++) window.answered(5, 1001);
-  assertEquals(window.room(1002), 256 - 100);
+  for (let i = 0; i < 900; i++) window.replied(5, 1001);
+  assertEquals(window.capacity(1002), 256 - 100);
   window.sent(156, 1003);
-  assertEquals(window.room(1003), 0);
+  assertEquals(window.capacity(1003), 0);
 });
 
 Deno.test("ProbeWindow stops counting probes whose replies are overdue", () => {
   const window = windowOf(1);
   for (let at = 1000; at < 1400; at += 10) {
     window.sent(20, at); // every second target replies
-    for (let i = 0; i < 10; i++) window.answered(5, at + 5);
+    for (let i = 0; i < 10; i++) window.replied(5, at + 5);
   }
   window.sent(64, 1400);
-  assertEquals(window.room(1410), 0);
-  assertEquals(window.room(1460), 64 - 32); // the overdue replies
+  assertEquals(window.capacity(1410), 0);
+  assertEquals(window.capacity(1460), 64 - 32); // the overdue replies
 });
 
 Deno.test("ProbeWindow keeps capacity for delayed replies", () => {
   const window = windowOf(2);
   for (let at = 1000; at < 1400; at += 10) {
     window.sent(20, at);
-    for (let i = 0; i < 20; i++) window.answered(5, at + 5);
+    for (let i = 0; i < 20; i++) window.replied(5, at + 5);
   }
   window.sent(128, 1400);
-  assertEquals(window.room(1600), 0);
-  for (let i = 0; i < 128; i++) window.answered(205, 1605);
-  assertEquals(window.room(1605), 128);
+  assertEquals(window.capacity(1600), 0);
+  for (let i = 0; i < 128; i++) window.replied(205, 1605);
+  assertEquals(window.capacity(1605), 128);
 });
 
 Deno.test("ProbeWindow waits longer while the round-trip time is unknown", () => {
   const window = windowOf(1);
   window.sent(200, 1000);
-  for (let i = 0; i < 40; i++) window.answered(undefined, 1030);
-  assertEquals(window.room(1200), 0);
-  assert(window.room(1300) > 0);
+  for (let i = 0; i < 40; i++) window.replied(undefined, 1030);
+  assertEquals(window.capacity(1200), 0);
+  assert(window.capacity(1300) > 0);
 });
 
 Deno.test("ProbeWindow restarts after a pause", () => {
   const window = windowOf(1);
   window.sent(500, 1000);
-  for (let i = 0; i < 400; i++) window.answered(1, 1001);
-  assertEquals(window.room(10_000), 64);
+  for (let i = 0; i < 400; i++) window.replied(1, 1001);
+  assertEquals(window.capacity(10_000), 64);
 });
 
 Deno.test("ProbeWindow allows no probe while replies are unread", () => {
   const buffer = { receiveBuffer: 128 << 20, receiveBufferUsed: 0 };
   const small = { receiveBuffer: USUAL_RECEIVE_BUFFER, receiveBufferUsed: 0 };
   const window = new ProbeWindow([small, buffer]);
-  assert(window.room(1000) > 0);
+  assert(window.capacity(1000) > 0);
   buffer.receiveBufferUsed = 1025 * 832;
-  assert(window.room(1001) > 0); // that was just looked at
-  assertEquals(window.room(1002), 0);
+  assert(window.capacity(1001) > 0); // that was just looked at
+  assertEquals(window.capacity(1002), 0);
   buffer.receiveBufferUsed = 1024 * 832;
-  assert(window.room(1004) > 0);
+  assert(window.capacity(1004) > 0);
   small.receiveBufferUsed = 65 * 832; // more than a quarter of the capacity
-  assertEquals(window.room(1006), 0);
+  assertEquals(window.capacity(1006), 0);
 });

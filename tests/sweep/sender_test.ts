@@ -215,9 +215,9 @@ Deno.test("canary probes have random positions in batches, are not counted as pr
     clock: network,
     share: 0.05,
     gapMs: 1000,
-    lateMs: 5000,
+    timeoutMs: 5000,
     seed: 4,
-    mayAsk: () => "yes",
+    mayProbe: () => "yes",
     lastTo: (address) => throttle.lastTo(address),
     tally: new LossTally(noCanaries()),
   });

@@ -114,7 +114,7 @@ export class SightingQueue {
         this.state.replies.unverified++;
         this.push(sighting, through);
       },
-      leave: () => {
+      cancel: () => {
         const why = dismissal(sighting, this.tables);
         if (why === "cut") return;
         if (why === undefined && !responders.has(endpoint)) omit(sighting, this.state);

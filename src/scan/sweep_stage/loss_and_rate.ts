@@ -62,7 +62,7 @@ export class LossAndRate {
     const { io: { clock, state, random }, limits: { cooldownMs } } = options;
     const { throttle } = parts;
     const { tokens, optedOut, floods, interviewed } = tables;
-    const isLeftAlone = (address: Address) => optedOut.has(address) || floods.has(address);
+    const isExcluded = (address: Address) => optedOut.has(address) || floods.has(address);
     this.#kinds = new Map(parts.kinds.map((kind) => [kind.protocol, kind]));
     this.#search = this.#begin(clock.now());
     this.canaries = new Canaries({
@@ -72,11 +72,11 @@ export class LossAndRate {
       seed: seedOf(random),
       tally: new LossTally(state.canaries),
       gapMs: this.#search === undefined ? GAP_MS : SEARCH_GAP_MS,
-      lateMs: Math.min(LATEST_MS, Math.max(GAP_MS, cooldownMs)),
-      mayAsk: (endpoint) =>
-        isLeftAlone(endpoint.address) ? "never" : interviewed.has(endpoint) ? "later" : "yes",
+      timeoutMs: Math.min(LATEST_MS, Math.max(GAP_MS, cooldownMs)),
+      mayProbe: (endpoint) =>
+        isExcluded(endpoint.address) ? "never" : interviewed.has(endpoint) ? "later" : "yes",
       lastTo: (address) => throttle.lastTo(address),
-      onOutcome: (lost, askedAt) => this.#search?.outcome(lost, askedAt),
+      onOutcome: (lost, sentAt) => this.#search?.outcome(lost, sentAt),
     });
     this.#publishSearch();
   }
@@ -97,7 +97,7 @@ export class LossAndRate {
   }
 
   /** Evaluates the canary probes and adjusts the rate. Does so at most every 20 ms. */
-  look(): void {
+  update(): void {
     const now = this.#options.io.clock.now();
     const ms = now - this.#measuredAt;
     if (ms < INTERVAL_MS) return;
@@ -111,7 +111,7 @@ export class LossAndRate {
     const [granted, full] = [throttle.granted, this.#countFull()];
     const [sent, refused] = [granted - this.#granted, full - this.#full];
     [this.#granted, this.#full] = [granted, full];
-    if (search.step(now, sent, refused, this.canaries.patienceMs)) {
+    if (search.step(now, sent, refused, this.canaries.earlyTimeoutMs)) {
       throttle.setRate(search.rate, now);
     }
     this.#publishSearch();
@@ -137,7 +137,7 @@ export class LossAndRate {
       MAX_SEARCH_SHARE,
       Math.max(MIN_SEARCH_SHARE, SEARCH_CANARY_RATE / search.rate),
     );
-    this.canaries.share = search.curious ? wanted : CANARY_SHARE;
+    this.canaries.share = search.needsCanaries ? wanted : CANARY_SHARE;
     this.#options.io.state.rate = search.report;
   }
 

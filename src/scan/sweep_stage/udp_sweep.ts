@@ -154,7 +154,7 @@ export class UdpSweep {
       note: (visited, sent, refused) => {
         this.#progress.note(visited, sent);
         state.refused += refused;
-        this.#parts.path.look();
+        this.#parts.path.update();
       },
     };
   }

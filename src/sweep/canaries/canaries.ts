@@ -19,8 +19,8 @@ import type { LossTally } from "./loss_estimate.ts";
 import type { ProbeKind } from "../receiver.ts";
 import type { Tokens } from "../token.ts";
 
-/** Number of unanswered canary probes in a row after which a server counts as stopped. */
-const DEAD = 8;
+/** Number of canary probes in a row without a reply after which a server counts as stopped. */
+const MOST_MISSES = 8;
 /** Bit in the token's kind that distinguishes canary probes from the sweep's. */
 const CANARY = 0x80;
 const ROUNDS = 16;
@@ -35,7 +35,7 @@ export interface CanaryOptions extends CanaryLimits {
   /** Number of canary probes per probe of the sweep, 0 to 1. */
   readonly share: number;
   /** Time after which a canary probe counts as lost, milliseconds. */
-  readonly lateMs: number;
+  readonly timeoutMs: number;
   /** 32 random bits. */
   readonly seed: number;
   /** Counts outcomes for the loss estimate of the scan. */
@@ -44,7 +44,7 @@ export interface CanaryOptions extends CanaryLimits {
    * Called for each outcome in the order of sending: whether the probe was lost, and when it was
    * sent.
    */
-  readonly onOutcome?: (lost: boolean, askedAt: number) => void;
+  readonly onOutcome?: (lost: boolean, sentAt: number) => void;
 }
 
 /**
@@ -70,7 +70,7 @@ export class Canaries {
   /** Number of due canary probes, with fractions. The next one is sent at 1 plus a random delay. */
   #due = 0;
   #delay: number;
-  #turns = 0;
+  #draws = 0;
   /** Number of due canary probes that are counted, with fractions. */
   #counted = 0;
   /** The server that is probed next. */
@@ -89,9 +89,9 @@ export class Canaries {
     return this.#sample.size;
   }
 
-  /** Time after which the outcome of a canary probe is reported, milliseconds. */
-  get patienceMs(): number {
-    return this.#times.patienceMs;
+  /** Time after which the outcome of a canary probe is reported to the rate search, milliseconds. */
+  get earlyTimeoutMs(): number {
+    return this.#times.earlyTimeoutMs;
   }
 
   /** Offers a server to the sample that has sent a valid reply to a kind of probe. */
@@ -108,14 +108,14 @@ export class Canaries {
 
   /** A random number from 0 to 1. */
   #draw(): number {
-    return (mix(this.#options.seed + ++this.#turns) >>> 0) / 2 ** 32;
+    return (mix(this.#options.seed + ++this.#draws) >>> 0) / 2 ** 32;
   }
 
   /**
    * Chooses the next server to probe.
    *
    * @param row Receives the endpoint at index 0.
-   * @returns Whether a server was chosen. The caller then calls `ask()` or `dismiss()`.
+   * @returns Whether a server was chosen. The caller then calls `start()` or `dismiss()`.
    */
   choose(kind: ProbeKind, row: Endpoints): boolean {
     this.#due -= Math.floor(this.#due); // missed occasions are not made up for
@@ -126,8 +126,8 @@ export class Canaries {
   }
 
   /** Whether the chosen server may still be probed. */
-  get welcome(): boolean {
-    return !this.#next!.gone && this.#options.mayAsk(this.#next!.endpoint) === "yes";
+  get mayBeSent(): boolean {
+    return !this.#next!.isRemoved && this.#options.mayProbe(this.#next!.endpoint) === "yes";
   }
 
   /** Returns the chosen server to the queue without a probe. */
@@ -144,15 +144,22 @@ export class Canaries {
    *
    * @returns The token of the probe.
    */
-  ask(): number {
+  start(): number {
     const canary = this.#next!;
-    const askedAt = this.#options.clock.now();
+    const sentAt = this.#options.clock.now();
     canary.round = (canary.round + 1) % ROUNDS;
-    const counts = this.#counted >= 1;
+    const isCounted = this.#counted >= 1;
     this.#counted -= Math.floor(this.#counted);
-    const sound = canary.misses === 0;
-    canary.last = { canary, askedAt, counts, sound, answered: false, missed: false };
-    this.#times.asked(canary.last);
+    const isAfterReply = canary.misses === 0;
+    canary.last = {
+      canary,
+      sentAt,
+      isCounted,
+      isAfterReply,
+      replied: false,
+      missed: false,
+    };
+    this.#times.add(canary.last);
     this.#next = undefined;
     return this.#token(canary);
   }
@@ -168,48 +175,48 @@ export class Canaries {
    *
    * @returns The class of a reply to a canary probe; `undefined` for other replies.
    */
-  answered(kind: ProbeKind, from: Endpoint, mac: number): "canary" | "duplicate" | undefined {
+  reply(kind: ProbeKind, from: Endpoint, mac: number): "canary" | "duplicate" | undefined {
     const canary = this.#sample.at(from, kind);
     if (canary === undefined || mac !== this.#token(canary)) return undefined;
     const { last } = canary;
-    if (last === undefined || last.answered) return "duplicate";
+    if (last === undefined || last.replied) return "duplicate";
     const { clock, tally } = this.#options;
-    last.answered = true;
+    last.replied = true;
     if (last.missed) { // late, but the sweep would have accepted the reply
-      if (last.counts) canary.unbooked--;
+      if (last.isCounted) canary.uncountedMisses--;
     } else {
-      this.#times.answered(clock.now() - last.askedAt);
-      this.#sample.wait(canary, last.askedAt);
+      this.#times.addRoundTrip(clock.now() - last.sentAt);
+      this.#sample.wait(canary, last.sentAt);
     }
-    this.#bookMisses(canary);
-    if (last.counts) tally.book(false);
+    this.#countMisses(canary);
+    if (last.isCounted) tally.count(false);
     canary.misses = 0;
     return "canary";
   }
 
-  #bookMisses(canary: Canary): void {
-    for (; canary.unbooked > 0; canary.unbooked--) this.#options.tally.book(true);
+  #countMisses(canary: Canary): void {
+    for (; canary.uncountedMisses > 0; canary.uncountedMisses--) this.#options.tally.count(true);
   }
 
   /** Decides the outcomes of canary probes whose timeout has passed. */
   settle(): void {
-    const { onOutcome, clock, lateMs } = this.#options;
+    const { onOutcome, clock, timeoutMs } = this.#options;
     const now = clock.now();
-    for (const { canary, sound, answered, askedAt } of this.#times.judged(now)) {
-      if (sound && (answered || !canary.gone)) onOutcome?.(!answered, askedAt);
+    for (const { canary, isAfterReply, replied, sentAt } of this.#times.early(now)) {
+      if (isAfterReply && (replied || !canary.isRemoved)) onOutcome?.(!replied, sentAt);
     }
-    for (const question of this.#times.over(now - lateMs)) {
-      if (!question.answered && !question.canary.gone) this.#miss(question);
+    for (const probe of this.#times.sentBefore(now - timeoutMs)) {
+      if (!probe.replied && !probe.canary.isRemoved) this.#miss(probe);
     }
   }
 
-  #miss(question: CanaryProbe): void {
-    const { canary, counts } = question;
-    question.missed = true;
+  #miss(probe: CanaryProbe): void {
+    const { canary, isCounted } = probe;
+    probe.missed = true;
     canary.misses++;
-    if (counts) canary.unbooked++;
-    if (canary.misses < DEAD) {
-      this.#sample.hurry(canary);
+    if (isCounted) canary.uncountedMisses++;
+    if (canary.misses < MOST_MISSES) {
+      this.#sample.repeat(canary);
       return;
     }
     this.#sample.drop(canary);
@@ -223,10 +230,10 @@ export class Canaries {
   end(): void {
     const { clock, tally } = this.#options;
     this.settle();
-    const late = this.#times.over(clock.now() - this.#times.patienceMs);
-    for (const { canary, answered, counts } of late) {
-      if (!answered && !canary.gone && counts) tally.book(true);
+    const late = this.#times.sentBefore(clock.now() - this.#times.earlyTimeoutMs);
+    for (const { canary, replied, isCounted } of late) {
+      if (!replied && !canary.isRemoved && isCounted) tally.count(true);
     }
-    for (const canary of this.#sample) this.#bookMisses(canary);
+    for (const canary of this.#sample) this.#countMisses(canary);
   }
 }

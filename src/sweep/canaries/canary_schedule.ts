@@ -23,20 +23,20 @@ export interface Canary {
   last: CanaryProbe | undefined;
   /** Number of misses in a row, and of those among them that are not counted yet. */
   misses: number;
-  unbooked: number;
+  uncountedMisses: number;
   /** Whether the server was removed from the sample. */
-  gone: boolean;
+  isRemoved: boolean;
 }
 
 /** A canary probe. */
 export interface CanaryProbe {
   readonly canary: Canary;
-  readonly askedAt: number;
+  readonly sentAt: number;
   /** Whether the outcome counts for the scan's loss estimate. */
-  readonly counts: boolean;
+  readonly isCounted: boolean;
   /** Whether the server replied to the canary probe before. */
-  readonly sound: boolean;
-  answered: boolean;
+  readonly isAfterReply: boolean;
+  replied: boolean;
   /** Whether the probe has timed out. */
   missed: boolean;
 }
@@ -46,7 +46,7 @@ export interface CanaryLimits {
   /** Minimum time between two canary probes to a server, milliseconds; at least 1,000. */
   readonly gapMs: number;
   /** Whether a server may be probed now, later or never again. */
-  readonly mayAsk: (endpoint: Endpoint) => "yes" | "later" | "never";
+  readonly mayProbe: (endpoint: Endpoint) => "yes" | "later" | "never";
   /** When a datagram was last sent to a host, milliseconds of the clock, as far as known. */
   readonly lastTo: (address: Address) => number;
 }
@@ -59,7 +59,7 @@ interface Queues {
 
 /** A random sample of responders, at most one per address. */
 export class CanarySchedule {
-  readonly #manners: CanaryLimits;
+  readonly #limits: CanaryLimits;
   readonly #seed: number;
   readonly #byAddress = new Map<Address, Canary>();
   readonly #all: Canary[] = [];
@@ -71,8 +71,8 @@ export class CanarySchedule {
    *
    * @param seed 32 random bits, so that no host can influence the choice.
    */
-  constructor(manners: CanaryLimits, seed: number) {
-    this.#manners = manners;
+  constructor(limits: CanaryLimits, seed: number) {
+    this.#limits = limits;
     this.#seed = seed;
   }
 
@@ -101,7 +101,7 @@ export class CanarySchedule {
       if (place >= MOST || this.#all[place].misses > 0) return;
       this.drop(this.#all[place]);
     }
-    const state = { round: 0, last: undefined, misses: 0, unbooked: 0, gone: false };
+    const state = { round: 0, last: undefined, misses: 0, uncountedMisses: 0, isRemoved: false };
     const canary = { endpoint: { ...endpoint }, kind, readyAt: 0, ...state };
     this.#byAddress.set(endpoint.address, canary);
     this.#all.push(canary);
@@ -110,7 +110,7 @@ export class CanarySchedule {
 
   /** Removes a canary from the sample. */
   drop(canary: Canary): void {
-    canary.gone = true;
+    canary.isRemoved = true;
     this.#byAddress.delete(canary.endpoint.address);
     this.#all[this.#all.indexOf(canary)] = this.#all.at(-1)!;
     this.#all.pop();
@@ -118,12 +118,12 @@ export class CanarySchedule {
 
   /** Queues a canary that was probed, or has replied, at a time. */
   wait(canary: Canary, since: number): void {
-    canary.readyAt = since + this.#manners.gapMs;
+    canary.readyAt = since + this.#limits.gapMs;
     this.#queuesOf(canary.kind).ready.push(canary);
   }
 
   /** Moves a canary to the queue of servers with misses. */
-  hurry(canary: Canary): void {
+  repeat(canary: Canary): void {
     this.#queuesOf(canary.kind).again.push(canary);
   }
 
@@ -131,7 +131,7 @@ export class CanarySchedule {
   next(kind: ProbeKind, now: number): Canary | undefined {
     const { again, ready } = this.#queuesOf(kind);
     for (const queue of [again, ready]) {
-      for (let looks = queue.length; looks > 0 && queue[0].readyAt <= now; looks--) {
+      for (let left = queue.length; left > 0 && queue[0].readyAt <= now; left--) {
         const canary = queue.shift()!;
         const may = this.may(canary, now);
         if (may === "yes") return canary;
@@ -143,9 +143,9 @@ export class CanarySchedule {
 
   /** Whether a canary may be probed. Removes one that may never be probed again. */
   may(canary: Canary, now: number): "yes" | "later" | "never" {
-    if (canary.gone) return "never";
-    const { mayAsk, lastTo } = this.#manners;
-    const may = mayAsk(canary.endpoint);
+    if (canary.isRemoved) return "never";
+    const { mayProbe, lastTo } = this.#limits;
+    const may = mayProbe(canary.endpoint);
     if (may === "never") this.drop(canary);
     return may === "yes" && now - lastTo(canary.endpoint.address) < HOST_MS ? "later" : may;
   }
@@ -167,13 +167,13 @@ class Queue {
   #items: CanaryProbe[] = [];
   #first = 0;
 
-  push(question: CanaryProbe): void {
-    this.#items.push(question);
+  push(probe: CanaryProbe): void {
+    this.#items.push(probe);
   }
 
   /** Removes and yields all probes that were sent until a time. */
   *until(time: number): Generator<CanaryProbe> {
-    while (this.#first < this.#items.length && this.#items[this.#first].askedAt <= time) {
+    while (this.#first < this.#items.length && this.#items[this.#first].sentAt <= time) {
       yield this.#items[this.#first++];
     }
     if (2 * this.#first < this.#items.length) return;
@@ -192,29 +192,29 @@ export class CanaryRoundTrips {
   #roundTrip: number | undefined;
 
   /** The early timeout, milliseconds. */
-  get patienceMs(): number {
+  get earlyTimeoutMs(): number {
     if (this.#roundTrip === undefined) return UNKNOWN_MS;
     return Math.min(MOST_MS, Math.max(LEAST_MS, ROUND_TRIPS * this.#roundTrip));
   }
 
   /** Adds a canary probe. */
-  asked(question: CanaryProbe): void {
-    this.#early.push(question);
-    this.#late.push(question);
+  add(probe: CanaryProbe): void {
+    this.#early.push(probe);
+    this.#late.push(probe);
   }
 
   /** Adds the round-trip time of a reply, milliseconds. */
-  answered(ms: number): void {
+  addRoundTrip(ms: number): void {
     this.#roundTrip = this.#roundTrip === undefined ? ms : this.#roundTrip * 7 / 8 + ms / 8;
   }
 
   /** The probes whose early timeout has passed since the last call. */
-  judged(now: number): Iterable<CanaryProbe> {
-    return this.#early.until(now - this.patienceMs);
+  early(now: number): Iterable<CanaryProbe> {
+    return this.#early.until(now - this.earlyTimeoutMs);
   }
 
   /** The probes that were sent until a time, which is the full timeout ago. */
-  over(time: number): Iterable<CanaryProbe> {
+  sentBefore(time: number): Iterable<CanaryProbe> {
     return this.#late.until(time);
   }
 }

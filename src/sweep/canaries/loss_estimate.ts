@@ -35,24 +35,24 @@ export function noCanaries(): CanaryCounts {
 /** Counts the outcomes of canary probes. */
 export class LossTally {
   /** Number of probes and of lost probes in the incomplete batch. */
-  #asked = 0;
+  #sent = 0;
   #lost = 0;
 
   /** @param counts The counters to increment. */
   constructor(readonly counts: CanaryCounts) {}
 
   /** Counts the outcome of one canary probe. */
-  book(lost: boolean): void {
+  count(lost: boolean): void {
     const { counts } = this;
     counts.sent++;
     if (lost) counts.lost++;
-    this.#asked++;
+    this.#sent++;
     if (lost) this.#lost++;
-    if (this.#asked < BATCH) return;
+    if (this.#sent < BATCH) return;
     counts.batches++;
     counts.batchLost += this.#lost;
     counts.batchSquares += this.#lost ** 2;
-    this.#asked = this.#lost = 0;
+    this.#sent = this.#lost = 0;
   }
 }
 

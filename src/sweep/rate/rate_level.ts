@@ -8,7 +8,7 @@ export type RateVerdict = "clear" | "lost";
 
 /** Numbers of canary probes, and of those without a reply. */
 export interface Outcomes {
-  readonly asked: number;
+  readonly probes: number;
   readonly lost: number;
 }
 
@@ -30,11 +30,11 @@ const DOUBLED_EXCESS = 0.15;
 const SURE_OF_LOSS = Math.log(1000);
 const SURE_OF_NONE = Math.log(30);
 /** Prior of the usual loss: low, with the weight of 20 canary probes. */
-const PRIOR = { asked: 20, lost: 0.4 };
+const PRIOR = { probes: 20, lost: 0.4 };
 /** Candidates for the usual loss, from 1 in 10,000 on. */
 const USUAL = Array.from({ length: 60 }, (_, i) => 1e-4 * 1.17 ** i).filter((share) => share < 1);
 /** Fraction of datagrams without buffer space from which the rate is too high for the system. */
-const CROWDED = 0.002;
+const MOST_UNBUFFERED = 0.002;
 /** Period over which the speed is averaged, milliseconds: caps allow bursts. */
 const SPEED_MS = 1000;
 /** Minimum difference of two losses, in standard deviations, to count as different. */
@@ -42,7 +42,7 @@ const DIFFERENT = 2.5;
 
 /** A rate, with the outcomes of canary probes sent at that rate. */
 export class RateLevel {
-  asked = 0;
+  probes = 0;
   lost = 0;
   /** Highest measured speed, averaged over a second, datagrams per second. */
   peak = 0;
@@ -61,18 +61,18 @@ export class RateLevel {
 
   /** The lost proportion, 0 to 1. */
   get share(): number {
-    return this.asked === 0 ? 0 : this.lost / this.asked;
+    return this.probes === 0 ? 0 : this.lost / this.probes;
   }
 
   /** Counts the outcome of a canary probe. */
   outcome(lost: boolean): void {
-    this.asked++;
+    this.probes++;
     if (lost) this.lost++;
   }
 
   /** Whether a canary probe was sent at this rate. */
-  holds(askedAt: number): boolean {
-    return askedAt >= this.since && askedAt < this.until;
+  holds(sentAt: number): boolean {
+    return sentAt >= this.since && sentAt < this.until;
   }
 
   /** Counts sent datagrams, and those without buffer space in the system. */
@@ -88,13 +88,13 @@ export class RateLevel {
   }
 
   /** Whether the system lacks buffer space for this rate, not only for a burst. */
-  isCrowded(now: number): boolean {
-    return now - this.since >= LEAST_MS && this.#full > CROWDED * this.#all;
+  lacksBuffers(now: number): boolean {
+    return now - this.since >= LEAST_MS && this.#full > MOST_UNBUFFERED * this.#all;
   }
 
   /** Whether the level lasted its minimum duration and has a number of outcomes. */
-  hasSeen(outcomes: number, now: number): boolean {
-    return now - this.since >= LEAST_MS && this.asked >= outcomes;
+  hasOutcomes(outcomes: number, now: number): boolean {
+    return now - this.since >= LEAST_MS && this.probes >= outcomes;
   }
 
   /**
@@ -103,24 +103,24 @@ export class RateLevel {
    * possible values.
    */
   verdict(now: number, usual: Outcomes, doubled: boolean): RateVerdict | undefined {
-    if (!this.hasSeen(LEAST, now)) return undefined;
+    if (!this.hasOutcomes(LEAST, now)) return undefined;
     const evidence = this.#evidence(usual, doubled ? DOUBLED_EXCESS : EXCESS);
     if (evidence <= -SURE_OF_NONE) return "clear";
-    const least = this.asked < MOST ? SURE_OF_LOSS : 0;
+    const least = this.probes < MOST ? SURE_OF_LOSS : 0;
     if (evidence >= least && this.isWorseThan(usual)) return "lost";
-    return this.asked < MOST ? undefined : "clear";
+    return this.probes < MOST ? undefined : "clear";
   }
 
   /** The logarithm of the likelihood ratio: higher loss against usual loss. */
   #evidence(usual: Outcomes, excess: number): number {
-    const { asked, lost } = this;
+    const { probes, lost } = this;
     const logs = (share: number, of: Outcomes) =>
-      of.lost * Math.log(share) + (of.asked - of.lost) * Math.log1p(-share);
-    const before = { asked: usual.asked + PRIOR.asked, lost: usual.lost + PRIOR.lost };
+      of.lost * Math.log(share) + (of.probes - of.lost) * Math.log1p(-share);
+    const before = { probes: usual.probes + PRIOR.probes, lost: usual.lost + PRIOR.lost };
     // The candidates are evenly spaced on a logarithmic scale.
     const weights = USUAL.map((share) => logs(share, before));
     const sum = (of: (share: number) => number) => {
-      const terms = USUAL.map((share, i) => weights[i] + logs(of(share), { asked, lost }));
+      const terms = USUAL.map((share, i) => weights[i] + logs(of(share), { probes, lost }));
       const most = Math.max(...terms);
       return most + Math.log(terms.reduce((all, term) => all + Math.exp(term - most), 0));
     };
@@ -128,9 +128,9 @@ export class RateLevel {
   }
 
   /** Whether the loss is significantly higher than that of other outcomes. */
-  isWorseThan({ asked, lost }: Outcomes): boolean {
-    const both = (lost + this.lost) / (asked + this.asked);
-    const deviation = Math.sqrt(both * (1 - both) * (1 / asked + 1 / this.asked));
-    return this.share - lost / asked > DIFFERENT * deviation;
+  isWorseThan({ probes, lost }: Outcomes): boolean {
+    const both = (lost + this.lost) / (probes + this.probes);
+    const deviation = Math.sqrt(both * (1 - both) * (1 / probes + 1 / this.probes));
+    return this.share - lost / probes > DIFFERENT * deviation;
   }
 }

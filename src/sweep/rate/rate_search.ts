@@ -51,7 +51,7 @@ const NEARER = 0.5;
 const MARGIN = 0.97;
 /** Minimum fraction of the rate that is kept after loss; then after a lack of buffer space. */
 const LEAST_KEPT = 0.5;
-const ROOM_KEPT = 0.85;
+const KEPT_WITHOUT_BUFFERS = 0.85;
 /** The rate is found when the rate with too much loss is at most this factor higher. */
 const TIGHT = 1.15;
 /** Number of outcomes for the loss of the first rate; then for a high loss. */
@@ -97,11 +97,11 @@ export class RateSearch {
   /** The level with too much loss, whose last outcomes are awaited or compared. */
   #bad: RateLevel | undefined;
   /** Whether the found rate has just had too much loss for the first time. */
-  #alarmed = false;
+  #hadExcess = false;
   /** The phase before the loss. */
   #before: Phase = "first";
   /** Outcomes at rates without additional loss. */
-  #usual = { asked: 0, lost: 0 };
+  #usual = { probes: 0, lost: 0 };
   /** The last clear level. It counts as usual when a higher level is clear too. */
   #pending: RateLevel | undefined;
   /** The last clear rate, datagrams per second. */
@@ -133,26 +133,26 @@ export class RateSearch {
   }
 
   /** Whether the search needs more canary probes than usual. */
-  get curious(): boolean {
+  get needsCanaries(): boolean {
     return this.#phase !== "hold";
   }
 
   /** The current result. */
   get report(): RateReport {
-    const { asked, lost } = this.#usual;
+    const { probes, lost } = this.#usual;
     const last = this.#last;
     return {
       rate: SETTLED.has(this.#reason) ? this.#held.rate : this.#good,
       reason: this.#reason,
       ...(last === undefined ? {} : { lossAt: last.rate, lossThere: last.share }),
-      ...(asked === 0 ? {} : { usualLoss: lost / asked }),
+      ...(probes === 0 ? {} : { usualLoss: lost / probes }),
     };
   }
 
   /** Counts the outcome of a canary probe. */
-  outcome(lost: boolean, askedAt: number): void {
-    if (this.#level.holds(askedAt)) this.#level.outcome(lost);
-    else if (this.#bad?.holds(askedAt)) this.#bad.outcome(lost);
+  outcome(lost: boolean, sentAt: number): void {
+    if (this.#level.holds(sentAt)) this.#level.outcome(lost);
+    else if (this.#bad?.holds(sentAt)) this.#bad.outcome(lost);
   }
 
   /**
@@ -160,14 +160,14 @@ export class RateSearch {
    *
    * @param sent Number of sent datagrams.
    * @param full Number of datagrams without buffer space in the system.
-   * @param patienceMs Time after which the outcome of a canary probe is reported, milliseconds.
+   * @param earlyTimeoutMs Time after which the outcome of a canary probe is reported, milliseconds.
    * @returns Whether the rate has changed.
    */
-  step(now: number, sent: number, full: number, patienceMs: number): boolean {
+  step(now: number, sent: number, full: number, earlyTimeoutMs: number): boolean {
     const before = this.rate;
     this.#level.note(now, sent, full);
-    if (this.#level.isCrowded(now) && this.#phase !== "drain") this.#crowded(now);
-    else if (this.#phase === "drain") this.#drain(now, patienceMs);
+    if (this.#level.lacksBuffers(now) && this.#phase !== "drain") this.#reduceForBuffers(now);
+    else if (this.#phase === "drain") this.#drain(now, earlyTimeoutMs);
     else if (this.#phase === "first") this.#first(now);
     else if (this.#phase === "down") this.#down(now);
     else this.#judge(now);
@@ -180,31 +180,31 @@ export class RateSearch {
     const verdict = level.verdict(now, this.#usual, doubled);
     if (verdict === "clear") this.#clear(now);
     if (verdict !== "lost") return;
-    if (doubled && level.asked < LEAST_DOUBLED && now - level.since < LONG_DOUBLED_MS) return;
-    if (this.#phase === "hold" && !this.#alarmed) { // over a long time, the test has occasional false alarms
-      this.#go("hold", this.rate, now);
-      this.#alarmed = true;
+    if (doubled && level.probes < LEAST_DOUBLED && now - level.since < LONG_DOUBLED_MS) return;
+    if (this.#phase === "hold" && !this.#hadExcess) { // over a long time, the test has occasional false alarms
+      this.#enter("hold", this.rate, now);
+      this.#hadExcess = true;
     } else this.#lost(now);
   }
 
   /** Judges the first rate: its loss is usual, unless half the rate has less loss. */
   #first(now: number): void {
-    if (!this.#level.hasSeen(LEAST_FIRST, now)) return;
+    if (!this.#level.hasOutcomes(LEAST_FIRST, now)) return;
     this.#reason = "searching";
     if (this.#level.share < SUSPICIOUS) {
       this.#pending = this.#level;
       return this.#clear(now, "double");
     }
-    if (this.#level.asked < SURE_FIRST) return;
+    if (this.#level.probes < SURE_FIRST) return;
     this.#bad = this.#level;
-    this.#go("down", this.rate / 2, now);
+    this.#enter("down", this.rate / 2, now);
   }
 
   /** Judges half a rate: with less loss, the rate was the cause; else the path has this loss. */
   #down(now: number): void {
     const before = this.#bad!;
     const level = this.#level;
-    if (!level.hasSeen(LEAST_FIRST, now)) return;
+    if (!level.hasOutcomes(LEAST_FIRST, now)) return;
     if (before.isWorseThan(level)) {
       this.#last = before;
       this.#ceiling = before.rate;
@@ -213,14 +213,14 @@ export class RateSearch {
       this.#pending = level;
       if (level.share < SUSPICIOUS || this.rate <= LOWEST) return this.#clear(now, "climb");
       this.#bad = level;
-      this.#go("down", this.rate / 2, now);
-    } else if (level.asked >= ENOUGH) {
-      const { asked, lost } = before;
-      this.#usual = { asked: asked + level.asked, lost: lost + level.lost };
+      this.#enter("down", this.rate / 2, now);
+    } else if (level.probes >= ENOUGH) {
+      const { probes, lost } = before;
+      this.#usual = { probes: probes + level.probes, lost: lost + level.lost };
       this.#last = this.#bad = undefined;
       this.#goal = this.#ceiling = Infinity;
       const doubling = this.#before === "first" || this.#before === "double";
-      this.#go(doubling ? "double" : "climb", before.rate, now);
+      this.#enter(doubling ? "double" : "climb", before.rate, now);
     }
   }
 
@@ -229,31 +229,31 @@ export class RateSearch {
     const level = this.#level;
     if (this.#phase === "check" && !this.#bad!.isWorseThan(level)) {
       this.#bad = level; // check whether the rate is the cause
-      return this.#go("down", this.rate / 2, now);
+      return this.#enter("down", this.rate / 2, now);
     }
     this.#bad = level;
     this.#before = this.#phase;
-    this.#go("drain", LEAST_KEPT * this.rate, now);
+    this.#enter("drain", LEAST_KEPT * this.rate, now);
   }
 
   /** Sets the goal when all outcomes of the level with too much loss are known. */
-  #drain(now: number, patienceMs: number): void {
-    if (now - this.#level.since < patienceMs) return;
+  #drain(now: number, earlyTimeoutMs: number): void {
+    if (now - this.#level.since < earlyTimeoutMs) return;
     const bad = this.#bad!;
     this.#step = STEP;
     this.#pending = undefined;
-    const through = Math.min(1, (1 - bad.share) / (1 - this.#usualShare()));
+    const passed = Math.min(1, (1 - bad.share) / (1 - this.#usualShare()));
     this.#last = bad;
     this.#ceiling = bad.rate;
-    this.#goal = MARGIN * bad.rate * Math.max(LEAST_KEPT, through);
+    this.#goal = MARGIN * bad.rate * Math.max(LEAST_KEPT, passed);
     this.#good = Math.min(this.#good, this.#goal);
     this.#reason = "searching";
-    this.#go("check", this.#goal, now);
+    this.#enter("check", this.#goal, now);
   }
 
   /** Reacts to a lack of buffer space in the system. */
-  #crowded(now: number): void {
-    const rate = ROOM_KEPT * this.rate;
+  #reduceForBuffers(now: number): void {
+    const rate = KEPT_WITHOUT_BUFFERS * this.rate;
     this.#goal = this.#ceiling = this.rate;
     this.#hold(rate, now, "buffers");
   }
@@ -261,23 +261,23 @@ export class RateSearch {
   /** Reacts to a level without additional loss. */
   #clear(now: number, phase: Phase = this.#phase): void {
     const { rate } = this;
-    this.#learn(phase === "hold" ? this.#level : this.#pending);
+    this.#remember(phase === "hold" ? this.#level : this.#pending);
     this.#pending = this.#level;
     this.#good = rate;
     this.#bad = undefined;
     const { peak } = this.#level;
     if (phase === "hold") {
-      if (now - this.#held.since < this.#held.ms) return this.#go("hold", rate, now);
+      if (now - this.#held.since < this.#held.ms) return this.#enter("hold", rate, now);
       this.#goal = this.#ceiling = Infinity; // a higher rate may be possible by now
       this.#step = STEP;
     }
     if (peak >= REACHED * rate) this.#short = 0;
     else if (++this.#short >= MOST_SHORT) return this.#hold(rate, now, "sender", peak);
-    else return this.#go(phase === "double" ? "double" : "climb", rate, now);
+    else return this.#enter(phase === "double" ? "double" : "climb", rate, now);
     if (rate >= this.#most) return this.#hold(rate, now, "limit");
-    if (phase === "double") return this.#go("double", 2 * rate, now);
+    if (phase === "double") return this.#enter("double", 2 * rate, now);
     if (this.#ceiling <= TIGHT * rate) return this.#hold(rate, now, "loss");
-    this.#go("climb", rate + this.#increase(rate), now);
+    this.#enter("climb", rate + this.#increase(rate), now);
   }
 
   #increase(rate: number): number {
@@ -297,25 +297,25 @@ export class RateSearch {
     const ms = again ? Math.min(LONGEST_HOLD_MS, 2 * this.#held.ms) : HOLD_MS;
     this.#held = { rate: found, since: now, ms };
     this.#reason = reason;
-    this.#go("hold", rate, now);
+    this.#enter("hold", rate, now);
   }
 
-  #go(phase: Phase, rate: number, now: number): void {
+  #enter(phase: Phase, rate: number, now: number): void {
     this.#phase = phase;
-    this.#alarmed = false;
+    this.#hadExcess = false;
     this.#level.until = now;
     this.#level = new RateLevel(Math.min(this.#most, Math.max(LOWEST, rate)), now);
   }
 
-  #learn({ asked, lost }: Outcomes = NONE): void {
+  #remember({ probes, lost }: Outcomes = NONE): void {
     const usual = this.#usual;
-    const weight = usual.asked > MOST_REMEMBERED ? 0.5 : 1; // the loss of a path may change
-    this.#usual = { asked: weight * usual.asked + asked, lost: weight * usual.lost + lost };
+    const weight = usual.probes > MOST_REMEMBERED ? 0.5 : 1; // the loss of a path may change
+    this.#usual = { probes: weight * usual.probes + probes, lost: weight * usual.lost + lost };
   }
 
   #usualShare(): number {
-    const { asked, lost } = this.#usual;
-    return asked === 0 ? 0 : lost / asked;
+    const { probes, lost } = this.#usual;
+    return probes === 0 ? 0 : lost / probes;
   }
 }
 
@@ -323,4 +323,4 @@ export class RateSearch {
 const SETTLED: ReadonlySet<RateReason> = new Set(["loss", "buffers", "sender", "limit"]);
 /** Maximum weight of the usual outcomes, number of canary probes. */
 const MOST_REMEMBERED = 4000;
-const NONE = { asked: 0, lost: 0 };
+const NONE = { probes: 0, lost: 0 };

@@ -61,10 +61,10 @@ async function ask(setting: Setting) {
     clock: network,
     share: 0.01,
     gapMs: 2000,
-    lateMs: 5000,
+    timeoutMs: 5000,
     seed,
     tally: new LossTally(counts),
-    mayAsk: () => "yes",
+    mayProbe: () => "yes",
     lastTo: (address) => throttle.lastTo(address),
     ...setting,
   };
@@ -76,7 +76,7 @@ async function ask(setting: Setting) {
     throttle.reserve(to.address, network.now());
     const datagram = kind.probe.template.slice();
     const view = new DataView(datagram.buffer);
-    new Stamp(kind.probe).write(view, 0, canaries.ask(), stampClock(network.now()));
+    new Stamp(kind.probe).write(view, 0, canaries.start(), stampClock(network.now()));
     void socket.send(datagram, to);
   };
   const replies = noReplies();
@@ -163,7 +163,7 @@ Deno.test("a host that was just sent a datagram gets no canary probe", async () 
 
 Deno.test("an opted-out host gets no canary probe, and a host in an interview gets it later", async () => {
   const { network, hosts } = await ask({
-    mayAsk: ({ address }) =>
+    mayProbe: ({ address }) =>
       Number(address) % 3 === 0 ? "never" : Number(address) % 3 === 1 ? "later" : "yes",
   });
   assert(hosts.some(({ endpoint }) => Number(endpoint.address) % 3 === 0));

@@ -37,7 +37,7 @@ function tally(random: Random, asked: number, loss: number, burst = 1) {
   let bad = false;
   for (let i = 0; i < asked; i++) {
     if (i % burst === 0) bad = random.chance(loss);
-    tally.book(bad);
+    tally.count(bad);
   }
   return counts;
 }

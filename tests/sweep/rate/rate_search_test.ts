@@ -47,7 +47,7 @@ function search(path: Path) {
     tokens = Math.min(bucket, tokens + limit * TICK_MS / 1000);
     const dropped = Math.max(0, sent - tokens);
     tokens = Math.max(0, tokens - sent);
-    const share = one.curious ? Math.min(0.1, Math.max(0.05, 200 / one.rate)) : 0.01;
+    const share = one.needsCanaries ? Math.min(0.1, Math.max(0.05, 200 / one.rate)) : 0.01;
     canaries = Math.min(8, canaries) + share * sent;
     for (; canaries >= 1 && free.length > 0 && free[0] <= now; canaries--) {
       free.shift();

@@ -3,25 +3,19 @@
  *
  * @module
  */
-import { type Address, endpointKey, formatEndpoint } from "../../../core/address.ts";
+import { endpointKey } from "../../../core/address.ts";
 import type { Protocol } from "../../../protocols/protocol.ts";
 import type { ScanSelection } from "../../../scan/scan_setup.ts";
-import { planSuppression } from "../../../scan/sweep_stage/suppression_plan.ts";
 import {
-  isLookedFor,
   isVisited,
   type KnownPlan,
   knownPlans,
-  targeted,
 } from "../../../scan/inspect_stage/known_server_plan.ts";
 import { AddressSet } from "../../../targets/ranges.ts";
 import { segmentsOf } from "../../../targets/compose.ts";
 import { portList } from "../../../targets/ports.ts";
 import { permissionNeeded } from "../../../targets/permission.ts";
-import { TargetSpace } from "../../../targets/space.ts";
 import { requestText } from "../../../targets/srv.ts";
-import { CONNECTION_ORDERS } from "../../../sweep/passes.ts";
-import { print } from "../../term/console.ts";
 import type { Engine } from "../../../app/engines/choose_engine.ts";
 import {
   mostSent,
@@ -33,89 +27,121 @@ import { clockTime, countOf, withCommas } from "../../../core/quantities.ts";
 import type { ScanSettings, SpeedSettings } from "../../../app/settings/scan_settings.ts";
 import type { NamedTargets } from "../../../app/targets/find_targets.ts";
 
+/** A row of the plan; `undefined` is left out. */
+type Row = readonly [name: string, text: string | undefined];
+
 /** The plan of a scan as lines. */
 export function planLines(
   plan: Plan,
   named: NamedTargets,
   chosen: ScanSettings,
-  { limits, autoRate, cooldownMs }: SpeedSettings,
+  speed: SpeedSettings,
   outputs: readonly { readonly path: string; readonly format: { readonly name: string } }[],
-  { name: engine, way }: Pick<Engine, "name" | "way">,
+  engine: Pick<Engine, "name" | "way">,
 ): string[] {
-  const { targets, services, optedOutSize, first } = named;
-  const { size, publicSize, loopbackSize, omitted } = targets;
-  const local = size - publicSize - loopbackSize;
-  const { udp, tcp } = plan.passes;
-  const list = ({ probes, protocols }: Passes) =>
-    probes.map((one, i) => `${protocols[i]} ${withCommas(one)}`).join(", ");
-  const before = plan.guards.map(({ name, probes }) => `${name} ${withCommas(probes)}`).join(", ");
-  const suppressed = [...new Set(plan.guards.map((guard) => guard.suppressed))].join(", ");
-  const { udp: probes, tcp: connects } = mostSent(plan);
-  const gaps = Math.max(0, plan.guards.length + udp.sizes.length - 1);
-  const limit = (value: number | undefined) =>
-    value === undefined ? "no limit" : `${withCommas(value)}/s`;
-  const { rate, netRate, hostRate } = limits;
-  const rising = autoRate === undefined
-    ? ""
-    : ` at first, up to ${limit(autoRate.most)} while nothing is lost`;
-  const needed = permissionNeeded(targets);
-  const led = [
-    ...new Set([...services.values()].map(({ name, service }) => requestText(name, service))),
-  ];
-  const verifiers = chosen.verify ? chosen.protocols.flatMap(({ verify }) => verify ?? []) : [];
-  const verified = verifiers.map(({ plan }) => plan).join("; ");
-  const rows: [string, string][] = [
-    [
-      "targets",
-      `${withCommas(size)}: ${withCommas(publicSize)} public, ${withCommas(local)} private, ` +
-      `${withCommas(loopbackSize)} loopback`,
-    ],
-    ...led.length === 0 ? [] : [["SRV records", led.join("; ")] as [string, string]],
-    ...first.length === 0 ? [] : [["rescan", knownText(first.length, plan)] as [string, string]],
-    [
-      "excluded",
-      `${withCommas(omitted.never)} never probed, ${withCommas(omitted.private)} private, ` +
-      `${withCommas(omitted.chosen)} by --exclude, ${withCommas(optedOutSize)} opted out`,
-    ],
+  const needed = permissionNeeded(named.targets);
+  const rows: readonly Row[] = [
+    ["targets", targetsText(named)],
+    ["SRV records", requestsText(named)],
+    ["rescan", knownText(named.first.length, plan)],
+    ["excluded", excludedText(named)],
     ["permission", needed === undefined ? "not needed" : `--i-have-permission, for ${needed}`],
     ["ports", portsText(scanSelectionOf(chosen, named))],
     ["order", chosen.seed === undefined ? "ascending" : `shuffled, --seed ${chosen.seed}`],
     ["shard", `${chosen.shard.index}/${chosen.shard.count}`],
-    ...(before === "" ? [] : [
-      ["suppression", `${before} first; hosts that reply are not sent ${suppressed}`] as [
-        string,
-        string,
-      ],
-    ]),
-    ["passes", [udp, tcp].map(list).filter((text) => text !== "").join("; at the same time ")],
-    ...(probes === 0 ? [] : [[
-      "probes",
-      `at most ${withCommas(probes)}; retries skip endpoints that have replied`,
-    ] as [string, string]]),
-    ...(connects === 0 ? [] : [[
-      "connections",
-      `at most ${withCommas(connects)} over TCP, ${withCommas(chosen.concurrency)} at once; open ` +
-      "connections are sent a status request",
-    ] as [string, string]]),
-    ...verified === "" ? [] : [["verify", verified] as [string, string]],
-    [
-      "limits",
-      `total ${limit(rate)}${rising}, per network ${limit(netRate)}, per host ${limit(hostRate)}`,
-    ],
-    [
-      "engine",
-      engine + (chosen.threads === 0 ? "" : `, ${countOf(chosen.threads, "sender thread")}`) +
-      (way === undefined ? "" : `, ${way}`),
-    ],
+    ["suppression", suppressionText(plan)],
+    ["passes", passesText(plan)],
+    ["probes", probesText(plan)],
+    ["connections", connectionsText(plan, chosen)],
+    ["verify", verifyText(chosen)],
+    ["limits", limitsText(speed)],
+    ["engine", engineText(engine, chosen.threads)],
     ["limited by", plan.governor === "nothing" ? "this machine" : `--${plan.governor}`],
-    ["duration", `at least ${clockTime(plan.seconds + cooldownMs / 1000 + gaps)}`],
+    ["duration", `at least ${clockTime(plan.seconds + waitSeconds(plan, speed))}`],
     ["outputs", outputs.map(({ path, format }) => `${path} (${format.name})`).join(", ")],
   ];
-  return rows.map(([name, text]) => `${name.padEnd(13)}${text}`);
+  return rows.flatMap(([name, text]) => text === undefined ? [] : `${name.padEnd(13)}${text}`);
+}
+
+function targetsText({ targets: { size, publicSize, loopbackSize } }: NamedTargets): string {
+  return `${withCommas(size)}: ${withCommas(publicSize)} public, ` +
+    `${withCommas(size - publicSize - loopbackSize)} private, ${withCommas(loopbackSize)} loopback`;
+}
+
+/** The SRV records by whose names targets were requested. */
+function requestsText({ services }: NamedTargets): string | undefined {
+  const requests = [...services.values()].map(({ name, service }) => requestText(name, service));
+  return requests.length === 0 ? undefined : [...new Set(requests)].join("; ");
+}
+
+function excludedText({ targets: { omitted }, optedOutSize }: NamedTargets): string {
+  return `${withCommas(omitted.never)} never probed, ${withCommas(omitted.private)} private, ` +
+    `${withCommas(omitted.chosen)} by --exclude, ${withCommas(optedOutSize)} opted out`;
+}
+
+/** The passes that come first, and the protocols that hosts which reply to them are not sent. */
+function suppressionText({ guards }: Plan): string | undefined {
+  if (guards.length === 0) return undefined;
+  const first = guards.map(({ name, probes }) => `${name} ${withCommas(probes)}`).join(", ");
+  const suppressed = [...new Set(guards.map((guard) => guard.suppressed))].join(", ");
+  return `${first} first; hosts that reply are not sent ${suppressed}`;
+}
+
+/** The passes of probes, and the concurrent ones of connections. */
+function passesText({ passes: { udp, tcp } }: Plan): string {
+  const list = ({ probes, protocols }: Passes) =>
+    probes.map((one, i) => `${protocols[i]} ${withCommas(one)}`).join(", ");
+  return [udp, tcp].map(list).filter((text) => text !== "").join("; at the same time ");
+}
+
+function probesText(plan: Plan): string | undefined {
+  const { udp } = mostSent(plan);
+  return udp === 0
+    ? undefined
+    : `at most ${withCommas(udp)}; retries skip endpoints that have replied`;
+}
+
+function connectionsText(plan: Plan, { concurrency }: ScanSettings): string | undefined {
+  const { tcp } = mostSent(plan);
+  return tcp === 0
+    ? undefined
+    : `at most ${withCommas(tcp)} over TCP, ${withCommas(concurrency)} at once; open ` +
+      "connections are sent a status request";
+}
+
+function verifyText({ verify, protocols }: ScanSettings): string | undefined {
+  if (!verify) return undefined;
+  const verifiers = protocols.flatMap(({ verify }) => verify ?? []);
+  return verifiers.length === 0 ? undefined : verifiers.map(({ plan }) => plan).join("; ");
+}
+
+function limitsText({ limits: { rate, netRate, hostRate }, autoRate }: SpeedSettings): string {
+  const limit = (value: number | undefined) =>
+    value === undefined ? "no limit" : `${withCommas(value)}/s`;
+  const rising = autoRate === undefined
+    ? ""
+    : ` at first, up to ${limit(autoRate.most)} while nothing is lost`;
+  return `total ${limit(rate)}${rising}, per network ${limit(netRate)}, per host ${
+    limit(hostRate)
+  }`;
+}
+
+function engineText({ name, way }: Pick<Engine, "name" | "way">, threads: number): string {
+  const senders = threads === 0 ? "" : `, ${countOf(threads, "sender thread")}`;
+  return name + senders + (way === undefined ? "" : `, ${way}`);
+}
+
+/** The time in which a scan sends nothing, seconds: a second between passes, and the cooldown. */
+function waitSeconds({ guards, passes: { udp } }: Plan, { cooldownMs }: SpeedSettings): number {
+  return cooldownMs / 1000 + Math.max(0, guards.length + udp.sizes.length - 1);
 }
 
 /** How many servers are known, which of them no pass visits, and how many are not probed. */
-function knownText(size: number, { interviews: { servers, protocols }, unprobed }: Plan): string {
+function knownText(
+  size: number,
+  { interviews: { servers, protocols }, unprobed }: Plan,
+): string | undefined {
+  if (size === 0) return undefined;
   const names = protocols.map(({ name }) => name).join(", ");
   return [
     `${countOf(size, "known server")}, the most overdue first`,
@@ -179,68 +205,4 @@ function visitedPorts(
   }
   for (const { port } of withheld) add(port, -1n);
   return [...targets].filter(([, size]) => size > 0n).map(([port]) => port);
-}
-
-/** Lines that are gathered before they are printed. */
-const LINES = 1000;
-
-/** One pass, and which known servers it visits. */
-interface Listed {
-  readonly protocol: Protocol;
-  readonly space: TargetSpace;
-  readonly visits: (plan: KnownPlan, protocol: Protocol) => boolean;
-}
-
-/** Prints all targets in the order of the first passes, protocol by protocol, and the interviews. */
-export async function printTargets(selection: ScanSelection, retries: number): Promise<void> {
-  let lines: string[] = [];
-  for (const line of targetLines(selection, retries)) {
-    if (lines.push(line) < LINES) continue;
-    await print(lines.join("\n"));
-    lines = [];
-  }
-  if (lines.length > 0) await print(lines.join("\n"));
-}
-
-function* targetLines(selection: ScanSelection, retries: number): Generator<string> {
-  const { targets } = selection;
-  const optedOutSet = new AddressSet(targets.optedOut);
-  const plans = knownPlans(targets);
-  const target = { address: 0 as Address, port: 0 };
-  for (const { protocol, space, visits } of firstPasses(selection, retries)) {
-    for (let position = 0; position < space.size; position++) {
-      space.at(position, target);
-      const plan = plans.size === 0 ? undefined : plans.get(endpointKey(target));
-      if (optedOutSet.has(target.address) || plan !== undefined && !visits(plan, protocol)) {
-        continue;
-      }
-      yield `${formatEndpoint(target)} ${protocol.name}`;
-    }
-  }
-  const isTarget = targeted(selection);
-  for (const server of targets.known ?? []) {
-    const { probed, interviewed } = plans.get(endpointKey(server.endpoint))!;
-    if (!interviewed || optedOutSet.has(server.endpoint.address) || !isTarget(server)) continue;
-    for (const { name } of probed) yield `${formatEndpoint(server.endpoint)} ${name}`;
-  }
-}
-
-/** The first pass of each protocol, preceded by the passes that only detect servers of another protocol. */
-function firstPasses(selection: ScanSelection, retries: number): Listed[] {
-  const { targets: { addresses, protocols, ports }, order } = selection;
-  const guards = planSuppression(selection).map(({ protocol, segments }) => ({
-    protocol,
-    space: new TargetSpace(segments, { ...order, pass: 1 }),
-    visits: isLookedFor,
-  }));
-  const seen = { udp: 0, tcp: 0 };
-  const passes = protocols.map((protocol) => {
-    const { name, transport } = protocol;
-    const segments = segmentsOf(addresses, (bits) => ports(name, bits));
-    const first = seen[transport]++ * (retries + 1) + 1;
-    const pass = transport === "tcp" ? CONNECTION_ORDERS + first : first;
-    const space = new TargetSpace(segments, { ...order, pass });
-    return { protocol, space, visits: isVisited };
-  });
-  return [...guards, ...passes];
 }

@@ -20,7 +20,8 @@ import { formatConfig, mergeOptions, parseConfig } from "../../options/config_fi
 import { fullPath, orderDigest } from "../../../app/resume/scan_configuration.ts";
 import { outputColumns, print, tellError, tellLine } from "../../term/console.ts";
 import { readTextFile, userPath } from "../../../app/environment.ts";
-import { planLines, printTargets } from "./dry_run.ts";
+import { planLines } from "./dry_run.ts";
+import { printTargets } from "./target_list.ts";
 import { chooseEngine } from "../../../app/engines/choose_engine.ts";
 import { execute } from "./run.ts";
 import { checkApart, refuseFiles } from "../../../app/outputs/path_conflicts.ts";

@@ -150,6 +150,26 @@ Deno.test("no protocol is named where code has to follow from their list", async
   assertEquals(named, []);
 });
 
+/** Usual ports of protocols as numbers in code; texts for users may name them. */
+function portsIn(text: string): string[] {
+  const code = text.replace(/\/\*[\s\S]*?\*\/|\/\/.*$|"(?:\\.|[^"\\])*"|`[^`]*`/gm, "");
+  const ports = new Set(PROTOCOLS.flatMap((one) => [...one.ports[4], ...one.ports[6]]));
+  return (code.match(/\b\d+\b/g) ?? []).filter((number) => ports.has(Number(number)));
+}
+
+Deno.test("usual ports are written where protocols declare them, and by the simulated servers", async () => {
+  const written: string[] = [];
+  for await (const file of sources(SRC)) {
+    if (/^(protocols|fleet)\//.test(below(file))) continue;
+    const ports = portsIn(await Deno.readTextFile(file));
+    written.push(...ports.map((port) => `${below(file)}: ${port}`));
+  }
+  assertEquals(written, []);
+  assertEquals(portsIn('const PORT = 25565; // 19132\n/** 19133 */ help("as 19132,19133")'), [
+    "25565",
+  ]);
+});
+
 /** Uses of the list of protocols other than as a default: the list is an argument. */
 function listUses(text: string): string[] {
   const code = text.replace(/\/\*[\s\S]*?\*\/|^import [^;]*;/gm, "");

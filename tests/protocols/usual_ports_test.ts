@@ -5,15 +5,9 @@
  */
 import { assertEquals } from "@std/assert";
 import { PROTOCOLS } from "../../src/protocols/list.ts";
-import { hasUsualPort, parseUsualPorts, usualPorts } from "../../src/protocols/usual_ports.ts";
+import { hasUsualPort, usualPorts } from "../../src/protocols/usual_ports.ts";
 
-Deno.test("usual ports are read by protocol and family, sorted", () => {
-  const text = "# x\nraknet 19132 why\nraknet/6 19133,19132\n";
-  assertEquals(parseUsualPorts(text, "raknet"), { 4: [19132], 6: [19132, 19133] });
-  assertEquals(parseUsualPorts(text, "query"), { 4: [], 6: [] });
-});
-
-Deno.test("protocols have the ports of data/ports.txt; SQP has none", () => {
+Deno.test("the usual ports are the defaults of Bedrock and Java servers; SQP has none", () => {
   const ports = usualPorts(PROTOCOLS);
   assertEquals([ports("raknet", 4), ports("raknet", 6)], [[19132], [19132, 19133]]);
   assertEquals([ports("slp", 4), ports("slp", 6)], [[25565], [25565]]);

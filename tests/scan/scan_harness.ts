@@ -32,7 +32,7 @@ import { FakeStreams, type StreamFaults } from "../../src/testing/fake_streams.t
 
 export const SCAN_ID = "01928d5e-0000-7000-8000-000000000000";
 
-/** The usual ports, as data/ports.txt has them. */
+/** The usual ports, as the protocols declare them. */
 export const PORTS: Record<string, readonly number[]> = {
   raknet: [19132],
   slp: [25565],

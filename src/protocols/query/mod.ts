@@ -8,7 +8,6 @@ import { cutText, decodeField, plainText } from "../../core/text.ts";
 import type { Facts, ServerRecord } from "../../core/record.ts";
 import { itemsWithinLimit } from "../fact_limits.ts";
 import type { Exchange, ExchangeContext, Protocol, Statement } from "../protocol.ts";
-import { listedPorts } from "../usual_ports.ts";
 import { NoReply, request } from "../protocol.ts";
 import {
   type Challenge,
@@ -70,7 +69,8 @@ export const queryProtocol: Protocol<QueryStatus> = {
   transport: "udp",
   flags: QUERY_FLAGS,
   incompleteFlags: ["fullLost", "statLost"],
-  ports: listedPorts("query"),
+  // Default of Java servers. Bedrock software replies on its RakNet port, which finds it.
+  ports: { 4: [25565], 6: [25565] },
   reportsGamePort: true,
   // A stat lists players and plugins; other protocols shorten or omit these columns.
   fillsFirst: ["players_online", "players_max", "players", "plugins", "map", "software"],

@@ -15,7 +15,6 @@ import type {
   Statement,
   Verifier,
 } from "../protocol.ts";
-import { listedPorts } from "../usual_ports.ts";
 import { request } from "../protocol.ts";
 import {
   type AdvertisementFlag,
@@ -113,14 +112,18 @@ const RAKNET_FLAGS: Readonly<Record<RaknetFlag, string>> = {
   timeNotEchoed: "the server does not repeat the token; a second query confirmed it",
 };
 
+/** The ports of Bedrock servers where their owners choose none, by address family. */
+export const BEDROCK_PORTS = { 4: 19132, 6: 19133 } as const;
+
 /** RakNet, as Bedrock servers speak it. */
 export const raknetProtocol: Protocol<RaknetStatus> = {
   name: "raknet",
   finds: "Minecraft Bedrock servers, by RakNet pings",
   probeText: "RakNet pings of 33 bytes",
   transport: "udp",
-  ports: listedPorts("raknet"),
-  broadcastPorts: { 4: [19132], 6: [19133] },
+  // Over IPv6, Bedrock Dedicated Server and PocketMine-MP use 19133, other software 19132.
+  ports: { 4: [BEDROCK_PORTS[4]], 6: [BEDROCK_PORTS[4], BEDROCK_PORTS[6]] },
+  broadcastPorts: { 4: [BEDROCK_PORTS[4]], 6: [BEDROCK_PORTS[6]] },
   isServerGuid,
   probe: {
     template: encodePing({ openOnly: false, time: 0n, guid: CLIENT_GUID }),

@@ -7,7 +7,6 @@ import type { GeneralFlag } from "../../core/flags.ts";
 import { formatAddress } from "../../core/address.ts";
 import { Malformed, Truncated } from "../../core/bytes.ts";
 import type { Exchange, ExchangeContext, Protocol } from "../protocol.ts";
-import { listedPorts } from "../usual_ports.ts";
 import { Closed, NoReply, request } from "../protocol.ts";
 import {
   ANY_PROTOCOL,
@@ -74,7 +73,7 @@ export const slpProtocol: Protocol<SlpStatus> = {
   probeText: "Server List Pings over TCP",
   transport: "tcp",
   flags: SLP_FLAGS,
-  ports: listedPorts("slp"),
+  ports: { 4: [25565], 6: [25565] }, // default of Java servers
   hasServiceRecords: true,
   *exchange(context: ExchangeContext): Exchange<SlpStatus> {
     let status: SlpStatus | undefined;

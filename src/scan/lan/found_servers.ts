@@ -5,13 +5,11 @@
  */
 import { type Address, family, parseAddress } from "../../core/address.ts";
 import type { ServerRecord } from "../../core/record.ts";
-import { isServerGuid } from "../../protocols/raknet/mod.ts";
+import { BEDROCK_PORTS, isServerGuid } from "../../protocols/raknet/mod.ts";
 
 /** Limits on servers, in all and per address: one host cannot fill memory with its ports. */
 const MOST_SERVERS = 4096;
 const MOST_OF_ADDRESS = 32;
-/** The ports of a server that advertises none. */
-const USUAL_PORTS = { v4: 19132, v6: 19133 };
 
 /** One server, listed or not yet confirmed by an interview. */
 export interface FoundServer {
@@ -151,8 +149,8 @@ export class FoundServers {
 function identityOf(row: ServerRecord, address: Address): string | undefined {
   const { guid, motd, port, port_v4, port_v6 } = row;
   if (guid === null || !isServerGuid(guid)) return undefined;
-  const isPort6 = family(address) === 6 && port === (port_v6 ?? USUAL_PORTS.v6);
-  return JSON.stringify([guid, motd, isPort6 ? port_v4 ?? USUAL_PORTS.v4 : port]);
+  const isPort6 = family(address) === 6 && port === (port_v6 ?? BEDROCK_PORTS[6]);
+  return JSON.stringify([guid, motd, isPort6 ? port_v4 ?? BEDROCK_PORTS[4] : port]);
 }
 
 /** IPv4 before IPv6, and by value. */

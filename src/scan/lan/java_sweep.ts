@@ -32,8 +32,6 @@ import {
   type LocalNetwork,
 } from "./discovery_setup.ts";
 
-/** Where dedicated Java servers listen. */
-const JAVA_PORT = 25565;
 /** Connections at once, and packets a second to a /24 and to a host: connections and queries. */
 const MOST_PENDING = 128;
 const NET_RATE = 100;
@@ -108,7 +106,7 @@ export class JavaSweep {
       start: firstOf(network) + 1,
       end: broadcastOf(network)!,
     })));
-    const segments = [{ addresses, ports: [JAVA_PORT] }];
+    const segments = [{ addresses, ports: this.slp.ports[4] }];
     return { protocol: this.slp.name, segments, number: CONNECTION_ORDERS + 1 };
   }
 

@@ -71,7 +71,11 @@ export function reason(error: unknown): string {
   return withoutCall((error as Error).message);
 }
 
-/** A word, quoted for a shell where necessary. */
+/**
+ * A word, quoted where necessary for `sh`, `zsh` and `fish`. A leading `=` is a command to zsh, and
+ * a leading `%` a process to fish. fish reads backslashes between quotes.
+ */
 export function quoteWord(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+  if (/^[\w@+:,./-][\w@%+=:,./-]*$/.test(word)) return word;
+  return `'${word.replaceAll(/['\\]/g, (character) => `'\\${character}'`)}'`;
 }

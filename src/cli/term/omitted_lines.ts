@@ -7,19 +7,20 @@ import { formatAddress, formatEndpoint } from "../../core/address.ts";
 import { countOf, withCommas } from "../../core/quantities.ts";
 import { MOST_NAMED, type OmittedEndpoint, type ScanState } from "../../scan/scan_state.ts";
 import { portList } from "../../targets/ports.ts";
-import { quoteWord } from "../../app/environment.ts";
 import type { GivenOptions } from "../../app/settings/given_options.ts";
-import { optionsOf } from "../options/option_table.ts";
-import { dashed } from "../options/option.ts";
-import { programName } from "./console.ts";
+import type { DatabaseLocation } from "../../store/database_location.ts";
+import { exclusionNotes, passwordNotes, scanCommand } from "./printed_command.ts";
 
 /** Endpoints that a command names: a host has 64 holds, and a longer line is hard to copy. */
 const MOST_AGAIN = 64;
 /** A host with so few omitted endpoints is probably no flooder, and shares a command with others. */
 const FEW = 4;
 
-/** Options of a scan that permit, protect or route, and so hold for a scan of the same hosts. */
-export const REPEATED_OPTIONS: readonly string[] = [
+/**
+ * Options of a scan that hold for a scan of the same hosts: they permit, protect, limit or route.
+ * Of `output`, databases alone are repeated: addresses in them opted out.
+ */
+const REPEATED_OPTIONS: readonly string[] = [
   "exclude",
   "exclude-file",
   "opt-out-file",
@@ -29,8 +30,13 @@ export const REPEATED_OPTIONS: readonly string[] = [
   "bandwidth",
   "net-rate",
   "host-rate",
+  "concurrency",
   "timeout",
   "retries",
+  "cooldown",
+  "no-follow",
+  "output",
+  "down-after",
   "no-players",
   "engine",
   "interface",
@@ -39,15 +45,23 @@ export const REPEATED_OPTIONS: readonly string[] = [
   "source-ip",
 ];
 
+/** What a scan was given that the printed command repeats. */
+export interface RepeatedScope {
+  /** Options as they were given, without secrets. */
+  readonly given: GivenOptions["given"];
+  /** The databases among its outputs, with the passwords of their URLs. */
+  readonly databases: readonly DatabaseLocation[];
+  /** Whether it has left a checkpoint, from which it may be resumed. */
+  readonly isResumable: boolean;
+}
+
 /**
  * The lines on omitted endpoints. Hosts with the fewest of them come first: a host that replies in
  * the name of many endpoints has many, an honest one beside it few.
- *
- * @param given The options of the scan, of which the printed command repeats some.
  */
 export function omittedLines(
   { replies: { omitted }, omittedAt }: Pick<ScanState, "replies" | "omittedAt">,
-  given: GivenOptions["given"],
+  scope: RepeatedScope,
 ): string[] {
   if (omitted === 0) return [];
   const hosts = [...Map.groupBy(omittedAt, ({ endpoint }) => endpoint.address)]
@@ -63,7 +77,9 @@ export function omittedLines(
   return [
     `${head}: ${named}${more}`,
     `scan ${left === 0 ? "them" : `${withCommas(again.length)} of them`} again with: ` +
-    scanCommand(again, given),
+    commandFor(again, scope),
+    ...exclusionNotes(scope.given),
+    ...passwordNotes(scope.databases),
     ...(left === 0 ? [] : [
       `--metadata-file lists omitted endpoints as omitted_at, the first 1,024 at most`,
     ]),
@@ -77,23 +93,25 @@ function chooseEndpoints(hosts: readonly (readonly OmittedEndpoint[])[]): Omitte
 }
 
 /** The command that scans some endpoints with the limits and permissions of the scan before. */
-function scanCommand(
-  omitted: readonly OmittedEndpoint[],
-  given: GivenOptions["given"],
-): string {
+function commandFor(omitted: readonly OmittedEndpoint[], scope: RepeatedScope): string {
   const protocols = [...new Set(omitted.map(({ protocol }) => protocol))].join(",");
   const [{ endpoint: { address } }] = omitted;
   const isOneHost = omitted.every(({ endpoint }) => endpoint.address === address);
-  const ports = portList(omitted.map(({ endpoint }) => endpoint.port));
   const targets = isOneHost
-    ? [formatAddress(address), "-p", ports]
+    ? [formatAddress(address), "-p", portList(omitted.map(({ endpoint }) => endpoint.port))]
     : omitted.map(({ endpoint }) => formatEndpoint(endpoint));
-  const options = optionsOf("scan").filter(({ name }) => REPEATED_OPTIONS.includes(name))
-    .flatMap(({ name, takes }) => {
-      const texts = given.get(name) ?? [];
-      return takes === undefined
-        ? texts.map(() => dashed(name))
-        : texts.flatMap((text) => [dashed(name), quoteWord(text)]);
-    });
-  return [programName(), "scan", ...targets, "--protocol", protocols, ...options].join(" ");
+  const words = [...targets, "--protocol", protocols];
+  return scanCommand({ words, given: repeatedOptions(scope) });
+}
+
+/** The options that the command repeats. */
+function repeatedOptions(
+  { given, databases, isResumable }: RepeatedScope,
+): GivenOptions["given"] {
+  const repeated = new Map([...given].filter(([name]) => REPEATED_OPTIONS.includes(name)));
+  repeated.set("output", databases.map(({ path }) => path));
+  const [file] = databases.filter(({ postgres }) => postgres === undefined);
+  // A new scan replaces the checkpoint beside its first output, which may be that of this scan.
+  if (isResumable && file) repeated.set("checkpoint", [`${file.file}.omitted.checkpoint`]);
+  return repeated;
 }

@@ -8,10 +8,7 @@ import type { ScanEnd } from "../../scan/scan_setup.ts";
 import type { EndReason, ScanState } from "../../scan/scan_state.ts";
 import { OutputLostError } from "../../sinks/sink.ts";
 import type { GivenOptions } from "../../app/settings/given_options.ts";
-import { programName } from "./console.ts";
-import { quoteWord } from "../../app/environment.ts";
-import { dashed } from "../options/option.ts";
-import { optionsOf } from "../options/option_table.ts";
+import { exclusionNotes, passwordNotes, scanCommand } from "./printed_command.ts";
 import type { OutputPlan } from "../../app/outputs/open_outputs.ts";
 import type { ScanSettings } from "../../app/settings/scan_settings.ts";
 import type { DatabasePlan } from "../../app/databases/scan_databases.ts";
@@ -36,12 +33,13 @@ export function continueNotes(
     ...([...words, ...given.get("input-file") ?? []].includes("-")
       ? ["it needs the same targets on standard input"]
       : []),
+    ...exclusionNotes(given),
   ];
 }
 
 /** The command that resumes the scan of a checkpoint. */
 export function resumeCommand(path: string): string {
-  return `${programName()} scan --resume ${quoteWord(path)}`;
+  return scanCommand({ words: [], given: new Map([["resume", [path]]]) });
 }
 
 /**
@@ -70,13 +68,7 @@ export function continueCommand(
     const format = (path: string) => outputs.find((output) => output.path === path)?.format;
     given.set(name, paths.map((path) => format(path)?.appendable === false ? sequel(path) : path));
   }
-  const options = optionsOf("scan").flatMap(({ name, takes }) => {
-    const texts = given.get(name) ?? [];
-    return takes === undefined
-      ? texts.map(() => dashed(name))
-      : texts.flatMap((text) => [dashed(name), text]);
-  });
-  return [programName(), "scan", ...[...words, ...options].map(quoteWord)].join(" ");
+  return scanCommand({ words, given });
 }
 
 /** What decides how a scan can be continued. */
@@ -119,7 +111,7 @@ export function continueLines(
   }
   if (end.marks.udp.pass > state.passes && end.marks.tcp.pass > state.tcp.passes) return [];
   const command = continueCommand(given, chosen, end.marks, outputs);
-  const notes = [...continueNotes(given, outputs), ...passwordNotes(stores)];
+  const notes = [...continueNotes(given, outputs), ...passwordNotes(stores.places)];
   return [`continue with: ${command}`, ...notes];
 }
 
@@ -129,12 +121,5 @@ export function continueLines(
  * @param path The checkpoint, as the user may type it.
  */
 export function resumeLines(path: string, stores: Pick<DatabasePlan, "places">): string[] {
-  return [`continue with: ${resumeCommand(path)}`, ...passwordNotes(stores)];
-}
-
-/** That passwords of URLs have to be given again: the printed command has none. */
-function passwordNotes({ places }: Pick<DatabasePlan, "places">): string[] {
-  return places.filter(({ postgres }) => postgres?.password !== undefined).map(({ path }) =>
-    `the password of ${path} is not stored: give it in PGPASSWORD or ~/.pgpass`
-  );
+  return [`continue with: ${resumeCommand(path)}`, ...passwordNotes(stores.places)];
 }

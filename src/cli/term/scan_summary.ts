@@ -5,8 +5,7 @@
  */
 import type { ScanEnd } from "../../scan/scan_setup.ts";
 import { type EndReason, MOST_NAMED, type ScanState } from "../../scan/scan_state.ts";
-import type { GivenOptions } from "../../app/settings/given_options.ts";
-import { omittedLines } from "./omitted_lines.ts";
+import { omittedLines, type RepeatedScope } from "./omitted_lines.ts";
 import { EXIT } from "../../app/exit_codes.ts";
 import { lossLines, rateLines } from "./loss_lines.ts";
 import { type Continuable, continueLines } from "./scan_continuation.ts";
@@ -27,10 +26,12 @@ const REASONS: Readonly<Record<EndReason, string>> = {
 export interface SummaryScope {
   /** Where all rows went. */
   readonly outputs: readonly { readonly path: string }[];
+  /** The databases among these, with the passwords of their URLs. */
+  readonly databases: RepeatedScope["databases"];
   /** How often unanswered probes were repeated. */
   readonly retries: number;
   /** Options as they were given, for commands that the summary prints. */
-  readonly given: GivenOptions["given"];
+  readonly given: RepeatedScope["given"];
   /** Whether all counters are printed. Default: those that matter to most readers. */
   readonly verbose?: boolean;
 }
@@ -41,8 +42,9 @@ export interface SummaryScope {
 export function summary(
   state: ScanState,
   { reason }: ScanEnd,
-  { outputs, retries, given, verbose = false }: SummaryScope,
+  { outputs, databases, retries, given, verbose = false }: SummaryScope,
 ): string[] {
+  const isResumable = reason !== "done" && reason !== "max-results";
   const seconds = ((performance.now() - state.startedAt) / 1000).toFixed(1);
   const named = outputs.map(({ path }) => path === "-" ? "standard output" : path).join(", ");
   return [
@@ -54,7 +56,7 @@ export function summary(
     ...serversLine(state),
     ...shortageLines(state),
     ...droppedLines(state),
-    ...omittedLines(state, given),
+    ...omittedLines(state, { given, databases, isResumable }),
     ...floodLines(state, verbose),
     ...rateLines(state),
     ...lossLines(state, reason === "done" ? retries : undefined),

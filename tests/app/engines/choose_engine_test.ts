@@ -148,7 +148,7 @@ Deno.test("the summary names the engine, its buffer, and how many datagrams that
     summary(
       { ...newState("", 0), passes: 1, ...change },
       end as Parameters<typeof summary>[1],
-      { outputs: [], retries: 1, given: new Map(), verbose: true },
+      { outputs: [], databases: [], retries: 1, given: new Map(), verbose: true },
     )
       .filter((one) => /^engine|receive buffer/.test(one));
   assertEquals(line({ receiveBuffer: 5 << 20 }), ["engine: portable"]);

@@ -129,6 +129,7 @@ async function resume(path: string, folder: string): Promise<void> {
     resumeLine(resumed, state.written, plan),
     ...summary(state, { reason: "done", marks: { udp: from, tcp: fromTcp } }, {
       outputs: stores.places,
+      databases: stores.places,
       retries: 1,
       given: new Map(),
     }),

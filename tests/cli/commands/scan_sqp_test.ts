@@ -102,8 +102,9 @@ Deno.test("the command for omitted endpoints finds the servers among them", asyn
   assertEquals(scan.stdout, "");
   const command = /again with: .*? (scan .*)/.exec(scan.stderr)![1].split(" ");
   assertEquals(command.slice(0, 6), ["scan", "127.47.0.1", "-p", "9064-9079", ...SQP]);
-  assertEquals(command.slice(6), ["--host-rate", "off", "--timeout", "500ms", "--retries", "1"]);
-  const again = await run([...command, ...QUICK.slice(0, 2), "-o", "-"]);
+  const repeated = ["--host-rate", "off", "--timeout", "500ms", "--retries", "1"];
+  assertEquals(command.slice(6), [...repeated, "--cooldown", "200ms"]);
+  const again = await run([...command, "-o", "-"]);
   assertEquals(again.code, 0, again.stderr);
   assertEquals(readNdjson(again.stdout).length, 16);
 });

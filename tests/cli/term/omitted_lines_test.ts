@@ -1,11 +1,10 @@
 import { assert, assertEquals } from "@std/assert";
 import { newState } from "../../../src/scan/scan_state.ts";
-import { optionsOf } from "../../../src/cli/options/option_table.ts";
 import { programName } from "../../../src/cli/term/console.ts";
-import { omittedLines, REPEATED_OPTIONS } from "../../../src/cli/term/omitted_lines.ts";
+import { omittedLines } from "../../../src/cli/term/omitted_lines.ts";
 
 /** The lines for hosts 127.0.0.0, 127.0.0.1 and so on, of which each has so many omitted endpoints. */
-function linesFor(counts: readonly number[], given = new Map<string, readonly string[]>()) {
+function linesFor(counts: readonly number[]) {
   const state = newState("", 0);
   counts.forEach((count, host) => {
     for (let i = 0; i < count; i++) {
@@ -14,7 +13,7 @@ function linesFor(counts: readonly number[], given = new Map<string, readonly st
     }
   });
   state.replies.omitted = state.omittedAt.length;
-  return omittedLines(state, given);
+  return omittedLines(state, { given: new Map(), databases: [], isResumable: false });
 }
 
 /** The first line, and the one with the command. */
@@ -61,29 +60,10 @@ Deno.test("hosts with the fewest omitted endpoints come first, and share a comma
   assert(many[0].endsWith(", and others"));
 });
 
-Deno.test("the command keeps what permits, protects and routes, and nothing that writes", () => {
-  const given = new Map([
-    ["output", ["rows.csv"]],
-    ["append", ["true"]],
-    ["exclude", ["127.0.0.9"]],
-    ["no-players", ["true"]],
-    ["host-rate", ["1"]],
-    ["exclude-file", ["my list.txt"]],
-  ]);
-  const [, command] = linesFor([1], given);
-  const options = command.slice(command.indexOf("--protocol sqp") + 15);
-  assertEquals(
-    options,
-    "--exclude 127.0.0.9 --exclude-file 'my list.txt' --host-rate 1 --no-players",
-  );
-  const names = optionsOf("scan").map(({ name }) => name);
-  assertEquals(REPEATED_OPTIONS.filter((name) => !names.includes(name)), []);
-});
-
 Deno.test("a resumed scan, which knows only how many were omitted, names no host", () => {
   const state = newState("", 0);
   state.replies.omitted = 7;
-  assertEquals(omittedLines(state, new Map()), [
+  assertEquals(omittedLines(state, { given: new Map(), databases: [], isResumable: false }), [
     "results may be incomplete: 7 endpoints that replied were omitted, because too many replies " +
     "were unverified; scan again",
   ]);

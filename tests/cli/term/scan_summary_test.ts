@@ -7,7 +7,7 @@ import { statusOf } from "../../../src/cli/term/scan_progress.ts";
 import { scanFamilies } from "../../../src/app/metrics/scan_metrics.ts";
 import { newState } from "../../../src/scan/scan_state.ts";
 
-const SCOPE = { outputs: [{ path: "rows.csv" }], retries: 1, given: new Map() };
+const SCOPE = { outputs: [{ path: "rows.csv" }], databases: [], retries: 1, given: new Map() };
 const DONE = {
   reason: "done",
   marks: { udp: { pass: 1, position: 0 }, tcp: { pass: 1, position: 0 } },

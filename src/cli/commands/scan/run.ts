@@ -183,7 +183,13 @@ function tellSummary(
   { unread, tally }: ScanOutputs,
 ): void {
   const places = [...outputs, ...stores.places].filter((_, i) => !unread.has(i));
-  const scope = { outputs: places, retries: chosen.retries, given, verbose };
+  const scope = {
+    outputs: places,
+    databases: stores.places,
+    retries: chosen.retries,
+    given,
+    verbose,
+  };
   summary(state, end, scope).forEach(tellLine);
   unprobedLines(plan).forEach(tellLine);
   // Rows that no output took were counted too, and those of an earlier run were not.

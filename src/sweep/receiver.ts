@@ -1,6 +1,6 @@
 /**
- * Classifies received datagrams. Each is counted in exactly one class. Valid replies, and unverified
- * ones that need confirmation, become sightings.
+ * Classifies received datagrams. Each is counted in exactly one class. Valid and unverified replies
+ * become sightings; an unverified one moves to another class when its interview ends.
  *
  * @module
  */
@@ -14,21 +14,24 @@ import type { ProbeWindow } from "./probe_window.ts";
 import type { Responders } from "./responders.ts";
 import type { Tokens } from "./token.ts";
 
-/** Numbers of received datagrams by class. */
+/** Numbers of received datagrams by class. Their sum is the number of received datagrams. */
 export interface ReplyCounts {
-  /** Replies with a valid token, the first of each endpoint. */
+  /** First replies of endpoints, proved by their token or by the reply to a second query. */
   valid: number;
   /** Further replies of endpoints that had replied. */
   duplicate: number;
   /** Replies of responders that were probed again to measure packet loss. */
   canary: number;
-  /** Replies without our token, which have to be confirmed. */
+  /**
+   * Replies that their token does not prove, and that no second query has confirmed or refuted: it is
+   * pending, or was cancelled.
+   */
   unverified: number;
-  /** Replies with a wrong token, and unverified ones that were not confirmed. */
+  /** Replies with a wrong token, and those without a reply to the second query. */
   forged: number;
   /** Replies without our token of endpoints that were not interviewed: no hold, or no time, was left. */
   omitted: number;
-  /** Replies of a protocol that cannot be decoded. */
+  /** Replies that cannot be decoded, and those to whose second query such a reply came. */
   malformed: number;
   /** Replies that only show where another protocol has to be suppressed. */
   suppressing: number;
@@ -49,6 +52,15 @@ export function noReplies(): ReplyCounts {
     suppressing: 0,
     unsolicited: 0,
   };
+}
+
+/** Moves an unverified reply to the class that its second query, or the lack of one, has shown. */
+export function reclassify(
+  counts: ReplyCounts,
+  as: "valid" | "duplicate" | "forged" | "omitted" | "malformed",
+): void {
+  counts.unverified--;
+  counts[as]++;
 }
 
 /** A kind of probe in a scan. */
@@ -201,7 +213,7 @@ export class Receiver {
     const content = orBroken((): ReplyContent<unknown> => probe.readContent(datagram.slice()));
     if (content === "broken") return this.#surplus("malformed", from);
     responders.add(from);
-    counts.valid++;
+    counts[probe.guessable ? "unverified" : "valid"]++;
     const at = clock.now();
     const latencyMs = reply.clock === undefined ? undefined : this.#since(reply.clock, at);
     const sighting = { endpoint: { ...from }, protocol, latencyMs, verified: true, at, socket };
@@ -225,13 +237,10 @@ export class Receiver {
     if (held === "known") return this.#surplus("duplicate", from, true);
     if (held === "full" && probe.macMask !== 0) return this.#surplus("forged", from, true);
     const sighting = { endpoint: { ...from }, protocol, verified: false, at: clock.now(), socket };
-    if (held === "held") {
-      counts.unverified++;
-      window?.replied(undefined, clock.now());
-      return sightings.push(sighting);
-    }
-    floods.surplus(from, true);
+    counts.unverified++;
     window?.replied(undefined, clock.now());
+    if (held === "held") return sightings.push(sighting);
+    floods.surplus(from, true);
     sightings.pushWhenHeld(sighting);
   }
 }

@@ -415,8 +415,7 @@ Deno.test("forged pongs never make a row, and do not hide the servers", async ()
   });
   complete(result);
   const { replies } = result.state;
-  // 4,096 are asked a second time at the most, and one more for each server that this confirms.
-  assert(replies.unverified <= 4096 + result.verdict.expected, `${replies.unverified}`);
+  assertEquals([replies.valid, replies.unverified], [result.rows.length, 0]);
   // A server that was confirmed after a forged pong, before its turn came, is not asked any more.
   const counted = replies.forged + replies.duplicate + replies.valid;
   assert(counted > 20_000 && counted <= 20_000 + 40, String(counted));
@@ -442,8 +441,9 @@ Deno.test("forged handshakes never make a row, not even where they guess the tok
   });
   complete(result);
   const { replies } = result.state;
-  assert(replies.valid > 1500, `${replies.valid}`);
-  assertEquals(replies.valid + replies.duplicate + replies.forged >= 20_000, true);
+  // A token that was guessed makes no reply valid: nothing confirms it.
+  assertEquals([replies.valid, replies.unverified], [result.rows.length, 0]);
+  assert(replies.forged > 19_000, `${replies.forged}`);
 });
 
 Deno.test("replies from where nothing was asked are noise", async () => {

@@ -10,6 +10,7 @@ import type { Family, Sample } from "./prometheus_text.ts";
 export function scanFamilies(state: ScanState): Family[] {
   const { tcp } = state;
   const { open: _, ...outcomes } = tcp.counts; // the sum of those with and without a valid reply
+  const { unverified, ...classes } = state.replies; // these move to another class: no counter
   const labelled = (label: string, counts: object): Sample[] =>
     Object.entries(counts).map(([key, value]) => ({ labels: { [label]: key }, value }));
   return [
@@ -26,8 +27,9 @@ export function scanFamilies(state: ScanState): Family[] {
       "replies",
       "counter",
       "Datagrams received in reply to probes, by class.",
-      labelled("class", state.replies),
+      labelled("class", classes),
     ),
+    gauge("replies_unverified", "Replies that no second query has confirmed yet.", unverified),
     counter(
       "datagrams_dropped",
       "Datagrams dropped because a receive buffer was full.",

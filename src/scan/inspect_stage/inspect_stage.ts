@@ -27,6 +27,7 @@ import type { ScanSetup } from "../scan_setup.ts";
 import type { ScanTables } from "../scan_tables.ts";
 import type { WriteStage } from "../write_stage.ts";
 import type { LossAndRate } from "../sweep_stage/loss_and_rate.ts";
+import { reclassify } from "../../sweep/receiver.ts";
 import { buildRecord, withoutPlayers } from "./build_record.ts";
 import { Uninspected } from "./uninspected_servers.ts";
 import { UnprovedBudget } from "./unproved_budget.ts";
@@ -254,7 +255,11 @@ export class InspectStage {
       }
       return this.#unconfirmed(result);
     }
-    if (!sighting.verified && !this.#tables.responders.add(endpoint)) return "nothing";
+    const isFirst = sighting.verified || this.#tables.responders.add(endpoint);
+    if (this.#isUnverified(sighting)) {
+      reclassify(this.#options.io.state.replies, isFirst ? "valid" : "duplicate");
+    }
+    if (!isFirst) return "nothing";
     return result.stopped ? await this.#recordOptOut(endpoint) : this.#row(sighting, result);
   }
 
@@ -269,8 +274,14 @@ export class InspectStage {
   #unconfirmed({ failure }: Inspection): "nothing" | "cut" | "short" {
     if (failure === "exhausted") return "short";
     if (failure === "cancelled") return "cut";
-    this.#options.io.state.replies[failure === "malformed" ? "malformed" : "forged"]++;
+    reclassify(this.#options.io.state.replies, failure === "malformed" ? failure : "forged");
     return "nothing";
+  }
+
+  /** Whether the reply of a sighting was counted as unverified. */
+  #isUnverified({ verified, protocol }: Sighting): boolean {
+    const { protocols } = this.#options.targets;
+    return !verified || protocols.find(({ name }) => name === protocol)?.probe?.guessable === true;
   }
 
   /** Records the opt-out of an address. */

@@ -6,6 +6,7 @@
  */
 import type { Endpoint } from "../../core/address.ts";
 import type { Sighting } from "../../core/record.ts";
+import { reclassify } from "../../sweep/receiver.ts";
 import type { ScanState } from "../scan_state.ts";
 import type { ScanTables } from "../scan_tables.ts";
 import type { WriteStage } from "../write_stage.ts";
@@ -59,7 +60,7 @@ export class SightingQueue {
   /**
    * Starts empty.
    *
-   * @param state The state that counts omitted replies.
+   * @param state The state that counts replies.
    * @param rows The write stage, which receives the rows.
    */
   constructor(
@@ -110,14 +111,12 @@ export class SightingQueue {
     const through = lowWater.begin();
     responders.wait({
       endpoint,
-      admit: () => {
-        this.state.replies.unverified++;
-        this.push(sighting, through);
-      },
+      admit: () => this.push(sighting, through),
       cancel: () => {
         const why = dismissal(sighting, this.tables);
         if (why === "cut") return;
-        if (why === undefined && !responders.has(endpoint)) omit(sighting, this.state);
+        if (responders.has(endpoint)) reclassify(this.state.replies, "duplicate");
+        else if (why === undefined) omit(sighting, this.state);
         through();
       },
     });
@@ -185,12 +184,12 @@ export function dismissal(
 /** Limit on the omitted endpoints that are reported. */
 const MOST_OMITTED_NAMED = 1024;
 
-/** Counts a sighting that is not followed by an interview, because too many were unverified. */
+/** Counts an unverified sighting as omitted: too many need an interview. */
 export function omit(
   { endpoint, protocol }: Sighting,
   { replies, omittedAt }: Pick<ScanState, "replies" | "omittedAt">,
 ): void {
-  replies.omitted++;
+  reclassify(replies, "omitted");
   const { address, port } = endpoint;
   if (omittedAt.length >= MOST_OMITTED_NAMED) return;
   const isNamed = omittedAt.some(({ endpoint }) =>

@@ -5,7 +5,7 @@
  */
 import type { Endpoint } from "../../core/address.ts";
 import { EndpointSet } from "../../core/endpoint_set.ts";
-import type { Outcome, Sighting } from "../../core/record.ts";
+import type { Outcome } from "../../core/record.ts";
 import { queryWithRetries } from "../../inspect/retry.ts";
 import type { Stream } from "../../net/socket.ts";
 import { dial, StreamLink } from "../../net/stream_link.ts";
@@ -142,7 +142,8 @@ export class TcpSweep {
     switch (outcome.kind) {
       case "replied":
         counts.valid++;
-        this.#push({
+        if (!this.#tables.responders.add(target)) break; // it has replied over UDP
+        this.#parts.sightings.push({
           endpoint: target,
           protocol: protocol.name,
           status: outcome.status,
@@ -162,10 +163,5 @@ export class TcpSweep {
         // TCP resends lost packets: a host without a reply in this time is not probed again.
         if (outcome.why === "slow") this.#others.add(target);
     }
-  }
-
-  #push(sighting: Sighting): void {
-    if (this.#tables.responders.add(sighting.endpoint)) this.#parts.sightings.push(sighting);
-    else this.#options.io.state.replies.duplicate++;
   }
 }

@@ -108,6 +108,9 @@ Deno.test("the numbers of a scan are there from the start", () => {
     assertEquals(values.get(`blocksweep_${name}`), "0");
   }
   assertEquals(values.get('blocksweep_replies_total{class="forged"}'), "0");
+  // Unverified replies become fewer, and a counter only grows.
+  assertEquals(values.get('blocksweep_replies_total{class="unverified"}'), undefined);
+  assertEquals(values.get("blocksweep_replies_unverified"), "0");
 });
 
 Deno.test("the connections of a scan add up: each has one outcome", () => {
